@@ -11,8 +11,8 @@ from typing import Any
 
 from actorsession.graph.function import FunctionBody, size_inside
 from actorsession.graph.graph_lock import GraphLock
-from actorsession.graph.names import is_index
 from actorsession.graph.operation import Operation, Tensor
+from actorsession.whole_numbers import is_index
 
 __all__ = ["NodeIndex", "check_kind"]
 

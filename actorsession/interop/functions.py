@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from actorsession.errors import RequestValueError
 from actorsession.graph.function import ARGUMENT, CALLS, FunctionDef
-from actorsession.graph.names import OP_NAME, is_index, is_op_name
+from actorsession.graph.names import OP_NAME, is_op_name
 from actorsession.graph.node import NodeDef, TensorSpec
 from actorsession.graph.op_signatures import REQUIRED, Arg, Attr, tensorflow_signature
 from actorsession.graph.shape import TensorShape
@@ -25,6 +25,7 @@ from actorsession.interop.enums import dtype_number, dtype_of
 from actorsession.interop.import_plan import Planned, plan_node
 from actorsession.interop.tensors import shape_of
 from actorsession.records import dataclass
+from actorsession.whole_numbers import is_index
 
 __all__ = ["CASE", "CONSTRUCTS", "SEARCH", "PlannedFunction", "function_proto", "plan_function"]
 

@@ -16,7 +16,7 @@ import numpy as np
 from actorsession.config.limits import check_graph_size
 from actorsession.errors import InvalidArgumentError, NotFoundError, RequestValueError
 from actorsession.graph.function import function_fault
-from actorsession.graph.names import OP_NAME, is_index, is_op_name
+from actorsession.graph.names import OP_NAME, is_op_name
 from actorsession.graph.node import GraphDef as PlainGraphDef
 from actorsession.graph.op_signatures import REQUIRED, Signature, tensorflow_signature
 from actorsession.graph.registry import is_registered, lookup
@@ -27,6 +27,7 @@ from actorsession.interop.attributes import attr_of, is_of_kind, same
 from actorsession.interop.signatures import GRAPH_DEF_VERSION, OF_TENSORFLOW, PRIVATE
 from actorsession.interop.tensors import MAX_REPEATED_BYTES, repeated_bytes
 from actorsession.records import dataclass
+from actorsession.whole_numbers import is_index
 
 __all__ = [
     "ALIASES",

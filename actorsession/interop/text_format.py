@@ -16,13 +16,13 @@ import numpy as np
 
 from actorsession.checkpoints.seals import open_text
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.names import is_index
 from actorsession.interop.enums import ENUMS, label_of
 from actorsession.interop.fields import Field
 from actorsession.interop.message import Message, new_entry
 from actorsession.protobuf.scalars import scalar
 from actorsession.protobuf.wire import MAX_DEPTH
 from actorsession.records import dataclass
+from actorsession.whole_numbers import is_index
 
 __all__ = [
     "Merge",

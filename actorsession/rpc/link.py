@@ -29,6 +29,7 @@ import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import field
 from functools import partial
 from typing import Any
 
@@ -64,6 +65,7 @@ from actorsession.messages import (
 )
 from actorsession.messages.step_frames import SHORT_STARTS, is_step_frame, read_ahead
 from actorsession.metrics import LinkMetrics, add_link, end_link
+from actorsession.records import dataclass
 from actorsession.rpc.backpressure import Backpressure
 from actorsession.rpc.link_statistics import LinkStatistics
 from actorsession.rpc.liveness.heartbeat_memory import HeartbeatLocation
@@ -114,28 +116,27 @@ provide(allocate_shared, Place)
 logger = logging.getLogger("actorsession.actors")
 
 
+@dataclass(slots=True, eq=False)
 class LinkEnd:
     """The end of a link, and the callbacks for it.
 
-    Args:
-        connection: the connection of the link.
-        peer: cluster task of the peer.
-
     Attributes:
         peer: the cluster task of the peer.
-        who: the same with its address.
         error: the reason, once the link has ended.
         announced: what the peer has said about the end that follows.
     """
 
-    def __init__(self, connection: Connection, peer: str) -> None:
-        self._connection = connection
-        self.peer = peer
-        self.who = f"{peer} at {connection.peer_address}"
-        self._closed = Event()
-        self._watchers: dict[object, Callable[[], None]] = {}
-        self.error: OpError | None = None
-        self.announced: str | None = None
+    _connection: Connection
+    peer: str
+    error: OpError | None = None
+    announced: str | None = None
+    _closed: Event = field(default_factory=Event, init=False)
+    _watchers: dict[object, Callable[[], None]] = field(default_factory=dict, init=False)
+
+    @property
+    def who(self) -> str:
+        """The peer with its address."""
+        return f"{self.peer} at {self._connection.peer_address}"
 
     def announce(self, reason: str) -> None:
         """Keep what the peer says about the end that follows, the last time that it says it."""
@@ -203,17 +204,12 @@ class LinkEnd:
             logger.exception("a callback for the end of the link to %s failed", self.peer)
 
 
+@dataclass(slots=True, eq=False)
 class LinkWriter:
-    """What a link sends.
+    """What a link sends; a failure to write ends it."""
 
-    Args:
-        connection: the connection of the link.
-        end: the end of the link, which failures to write cause.
-    """
-
-    def __init__(self, connection: Connection, end: LinkEnd) -> None:
-        self._connection = connection
-        self._end = end
+    _connection: Connection
+    _end: LinkEnd
 
     def send(self, envelope: Envelope, *, bulk: bool = False) -> None:
         """Send an envelope; the errors are those of ``Link.tell``."""
@@ -253,42 +249,24 @@ class LinkWriter:
             raise self._end.for_caller() from exc
 
 
+@dataclass(slots=True, eq=False)
 class LinkLiveness:
     """The heartbeats of a link, and the judgement of a peer that is silent or has closed the connection.
-
-    Args:
-        connection: the connection of the link.
-        end: the end of the link.
-        writer: sends the heartbeats.
-        children: own the probes of the peer.
-        lease: the lease of the peer.
-        monitor: evaluates its silence.
-        clock: the clock of the lease.
 
     Attributes:
         reads_apart: whether a thread decodes, and nothing is read meanwhile.
     """
 
-    def __init__(
-        self,
-        connection: Connection,
-        end: LinkEnd,
-        writer: LinkWriter,
-        children: Children,
-        lease: Lease,
-        monitor: PeerMonitor,
-        clock: Clock,
-    ) -> None:
-        self._connection = connection
-        self._end = end
-        self._writer = writer
-        self._children = children
-        self._lease = lease
-        self._monitor = monitor
-        self._clock = clock
-        self._tick: asyncio.TimerHandle | None = None
-        self._looks_apart = 0
-        self.reads_apart = False
+    _connection: Connection
+    _end: LinkEnd
+    _writer: LinkWriter
+    _children: Children  # own the probes of the peer
+    _lease: Lease
+    _monitor: PeerMonitor
+    _clock: Clock
+    reads_apart: bool = False
+    _looks_apart: int = 0
+    _tick: asyncio.TimerHandle | None = None
 
     def begin(self) -> None:
         """Look after the peer from now on, on the running event loop."""
@@ -359,33 +337,16 @@ class LinkLiveness:
         self._end_with_process(reason, fate or None)
 
 
+@dataclass(slots=True, eq=False)
 class LinkReader:
-    """What a link receives: finds the part that handles a frame.
+    """What a link receives: finds the part that handles a frame; one that cannot be read ends the link."""
 
-    Args:
-        connection: the connection of the link.
-        end: the end of the link, which unreadable frames cause.
-        liveness: is told while nothing is read.
-        steps: handles the step frames.
-        pending: handles the answers.
-        service: handles the calls and tells.
-    """
-
-    def __init__(
-        self,
-        connection: Connection,
-        end: LinkEnd,
-        liveness: LinkLiveness,
-        steps: StepCalls,
-        pending: PendingCalls,
-        service: Service,
-    ) -> None:
-        self._connection = connection
-        self._end = end
-        self._liveness = liveness
-        self._steps = steps
-        self._pending = pending
-        self._service = service
+    _connection: Connection
+    _end: LinkEnd
+    _liveness: LinkLiveness
+    _steps: StepCalls
+    _pending: PendingCalls
+    _service: Service
 
     def dispatch(self, frame: Frame, handle: Callable[[], None] | None = None) -> None:
         """Handle a frame, by a call of ``handle`` if it was decoded elsewhere."""

@@ -16,7 +16,7 @@ import numpy as np
 import actorsession as acts
 import actorsession.compat.v1
 from actorsession.actors.loops import new_event_loop
-from actorsession.ops.blas import loaded_libraries
+from actorsession.ops.blas_threads import loaded_libraries
 from actorsession.ops.flow import dataflow
 
 from . import side

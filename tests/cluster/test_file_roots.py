@@ -660,7 +660,7 @@ def test_a_name_that_no_file_can_have_is_refused_as_such(tmp_path: Path) -> None
 
 # Modules of operations and of what runs them that name something of the file system, and why each may.
 KNOWN = {
-    "ops/blas.py": "looks for libraries of its own process",
+    "ops/blas_threads.py": "looks for libraries of its own process",
     "ops/variables/checkpointing.py": "kernels, by their file roots",
     "opsets/datasets/files.py": "the caller's process, while a dataset is built",
     "opsets/datasets/sources.py": "kernels, by their file roots",

@@ -12,7 +12,7 @@ import pytest
 from actorsession import ops
 from actorsession.actors import Deadline, registry
 from actorsession.cluster import Server
-from actorsession.cluster.launch import blas_environment
+from actorsession.cluster.server import task_actors
 from actorsession.cluster.server.settings import ServerSettings
 from actorsession.config import (
     ConfigProto,
@@ -34,7 +34,7 @@ from actorsession.errors import (
 from actorsession.graph.graph import Graph
 from actorsession.graph.node import GraphDef
 from actorsession.messages.session import CreateSession
-from actorsession.runtime.blas_threads import blas_threads
+from actorsession.ops.blas_threads import blas_threads
 from actorsession.session import AsyncSession, Session
 from tests.cluster.kit import W0, W1, W2, InProcess, chain, in_process, on, soon
 from tests.ports import HoldPorts
@@ -115,9 +115,9 @@ TASKS = {
 async def test_a_server_takes_a_share_of_the_cores_beside_other_tasks_of_its_host(
     others: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in blas_environment._CHOICES:
+    for name in ("OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "OMP_NUM_THREADS"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(blas_environment, "processors", lambda: 8)
+    monkeypatch.setattr(task_actors, "processors", lambda: 8)
     before = blas_threads()
     addresses, processes = TASKS[others]
     async with Server({"worker": addresses}, "worker", 0):
@@ -130,9 +130,9 @@ async def test_a_server_takes_a_share_of_the_cores_beside_other_tasks_of_its_hos
 async def test_a_choice_of_the_user_is_left_as_it_is(
     how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in blas_environment._CHOICES:
+    for name in ("OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "OMP_NUM_THREADS"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(blas_environment, "processors", lambda: 8)
+    monkeypatch.setattr(task_actors, "processors", lambda: 8)
     before, config = blas_threads(), ConfigProto()
     if how == "environment":
         monkeypatch.setenv("OMP_NUM_THREADS", "2")

@@ -5,7 +5,14 @@ from __future__ import annotations
 import pytest
 
 from actorsession.graph.dtypes import float32
-from actorsession.interop import AttrValue, GraphDef, MetaGraphDef, NodeDef, TensorShapeProto, protos
+from actorsession.interop import (
+    AttrValue,
+    GraphDef,
+    MetaGraphDef,
+    NodeDef,
+    TensorShapeProto,
+    protos,
+)
 from actorsession.interop.attributes import attr_of
 from actorsession.interop.protos import CollectionDef, FunctionDef
 

@@ -423,15 +423,8 @@ class Server(ProcessBound):
         Raises:
             FailedPreconditionError: before the server was started.
         """
-        actors = self.actors
-        master, worker, pool, snapshots = (
-            actors.master,
-            actors.worker,
-            actors.pool,
-            actors.snapshots,
-        )
-        held = held_pool(pool, self.task)
-        memory = process_memory()
+        master, worker, pool = self.actors.master, self.actors.worker, self.actors.pool
+        held, memory, snapshots = held_pool(pool, self.task), process_memory(), self._snapshots
         threads = 0 if pool is None else pool.threads
         return ServerStatistics(
             task=self.task,

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from actorsession.cluster.launch.blas_environment import thread_count
 from actorsession.cluster.master.env import MasterEnv
 from actorsession.cluster.master.master import Master
 from actorsession.cluster.server.cluster_view import ClusterView
@@ -18,8 +17,14 @@ from actorsession.cluster.worker.worker import Worker
 from actorsession.cluster.worker_cache import WorkerCache
 from actorsession.config.file_roots import FileRoots
 from actorsession.errors import OpError
-from actorsession.runtime.blas_threads import BlasThreads, hold_blas_threads, share_blas_threads
+from actorsession.ops.blas_threads import (
+    BlasThreads,
+    hold_blas_threads,
+    share_blas_threads,
+    thread_count,
+)
 from actorsession.runtime.devices import make_devices
+from actorsession.runtime.kernel_pool import processors
 from actorsession.runtime.session_pools import server_pool
 from transports import Hello
 
@@ -98,7 +103,8 @@ class TaskActors:
 
     def share_cores(self) -> None:
         """Share the cores out among the processes of this host that run tasks, unless the user has chosen."""
-        threads = None if self._threads else thread_count(1 + self._view.neighbours())
+        processes = 1 + self._view.neighbours()
+        threads = None if self._threads else thread_count(processes, processors())
         if threads != (None if self._share is None else self._share.number):
             self._share = None if threads is None else share_blas_threads(threads)
 

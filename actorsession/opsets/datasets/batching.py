@@ -33,11 +33,6 @@ from actorsession.opsets.datasets.tracing import trace, traced
 if TYPE_CHECKING:
     from actorsession.opsets.datasets.dataset import Dataset
 
-__all__ = [
-    "as_sizes", "batch", "bucket_by_sequence_length", "group_by_window", "padded_batch", "rebatch",
-    "sparse_batch", "stacked", "static_size", "unbatch", "window",
-]  # fmt: skip
-
 
 def batch(
     self: Dataset,

@@ -35,12 +35,6 @@ from actorsession.opsets.text.joining import reduce_join
 if TYPE_CHECKING:
     from actorsession.opsets.datasets.dataset import Dataset
 
-__all__ = [
-    "choose_from_datasets", "counter", "from_generator", "from_sparse_tensor_slices",
-    "from_tensor_slices", "from_tensors", "list_files", "random", "range_", "sample_from_datasets",
-    "seeds", "zip_",
-]  # fmt: skip
-
 
 def from_tensors(cls: type[Dataset], tensors: Any, name: str | None = None) -> Dataset:
     """Return a dataset of one element.

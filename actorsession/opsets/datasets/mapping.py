@@ -26,11 +26,6 @@ from actorsession.opsets.datasets.tracing import Traced
 if TYPE_CHECKING:
     from actorsession.opsets.datasets.dataset import Dataset
 
-__all__ = [
-    "deterministic_attr", "filter_", "flat_map", "interleave", "interleaved", "map_", "reduce",
-    "scan", "take_while",
-]  # fmt: skip
-
 
 def map_(
     self: Dataset,

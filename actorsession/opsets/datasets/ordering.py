@@ -19,11 +19,6 @@ from actorsession.opsets.datasets.options import AUTOTUNE
 if TYPE_CHECKING:
     from actorsession.opsets.datasets.dataset import Dataset
 
-__all__ = [
-    "cache", "concatenate", "enumerate_", "ignore_errors", "prefetch", "rejection_resample",
-    "repeat", "shard", "shuffle", "skip", "take", "unique",
-]  # fmt: skip
-
 
 def shuffle(
     self: Dataset,

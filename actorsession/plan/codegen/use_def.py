@@ -11,8 +11,10 @@ moved into state without a copy after its last read; anything else is copied.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import cached_property
 
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import resource, variant
@@ -84,13 +86,7 @@ class UseDef:
             [(position, (number[name], output)) for position, name, output in partition.fetches]
         )
         self._fetched = {ref for _, ref in self.fetches}
-        self.uses: dict[Ref, int] = {}
-        self._readers: dict[Ref, list[int]] = {ref: [] for ref in self._fetched}
-        for i, refs in enumerate(self.inputs):
-            for ref in refs:
-                self.uses[ref] = self.uses.get(ref, 0) + 1
-                if ref in self._fetched:
-                    self._readers[ref].append(i)
+        self.uses = Counter([ref for refs in self.inputs for ref in refs])
         self._sends_any = any(n.op == SEND for n in self.nodes)
         self._sent = self._find_sent(own_fetches)
 
@@ -143,6 +139,15 @@ class UseDef:
             if any(ref[0] in found for ref in refs):
                 found.add(j)
         return found - {i}
+
+    @cached_property
+    def _readers(self) -> dict[Ref, list[int]]:
+        """The nodes that read each fetched value."""
+        readers: dict[Ref, list[int]] = {ref: [] for ref in self._fetched}
+        for i, refs in enumerate(self.inputs):
+            for ref in self._fetched.intersection(refs):
+                readers[ref].append(i)
+        return readers
 
     def has_handle(self, i: int) -> bool:
         """Return whether an input of a node is a resource."""
