@@ -19,6 +19,7 @@ from actorsession.cluster import (
     ServerStatistics,
     read_statistics,
 )
+from actorsession.cluster.server.settings import ServerSettings
 from actorsession.config import ConfigProto
 from actorsession.graph.graph import get_default_graph
 from actorsession.graph.operation import Tensor
@@ -69,7 +70,7 @@ class InProcess:
         options.setdefault("config", ConfigProto(inter_op_parallelism_threads=8))
         bind = {job: ["127.0.0.1:0"] * count for job, count in jobs.items()}
         self.servers = [
-            Server(bind, job, index, **options)
+            Server(bind, job, index, settings=ServerSettings(**options))
             for job, count in jobs.items()
             for index in range(count)
         ]

@@ -70,7 +70,7 @@ def test_consumers_are_listed_in_order_once_for_each_input(graph: Graph) -> None
     b, c = join(graph, a, a, name="b").op, join(graph, leaf(graph), a, name="c").op
     assert a.consumers() == [b, b, c]
     d = join(graph, a, name="d").op
-    assert graph.consumers(a) == [b, c, d], "what was built since is seen"
+    assert graph.nodes.consumers(a) == [b, c, d], "what was built since is seen"
 
 
 # -- set_shape -------------------------------------------------------------------------------------

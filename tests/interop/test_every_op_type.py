@@ -120,17 +120,13 @@ def test_outputs_of_a_node_in_a_function_are_counted_whichever_of_its_lists_are_
 # -- with values -----------------------------------------------------------------------------------
 
 
-# Types of gradients of lists, for which TensorFlow has none.
-OURS = {"TensorListAdd", "TensorListAddItem", "TensorListScatterAdd", "TensorListZerosLike"}
-
-
 def strange(message: GraphDef) -> list[tuple[str, str]]:
     """Types and attributes in a graph that TensorFlow does not have."""
     inside = [node for function in message.library.function for node in function.node_def]
     found = []
     for node in (*message.node, *inside):
         signature = tensorflow_signature(node.op)
-        if signature is None and node.op not in OURS:
+        if signature is None:
             found.append((node.op, ""))
         known = {"_output_shapes", "_class", *(signature.attrs if signature else ())}
         found += [
