@@ -13,7 +13,7 @@ from typing import Any
 
 __all__ = ["load", "save"]
 
-_FOLDER = Path(__file__).resolve().parent / "recorded"
+_FOLDER = Path(__file__).resolve().parent / "results"
 _DIGITS = {"float16": 6, "bfloat16": 5, "float32": 9, "complex64": 9}
 
 
