@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import copy
 import logging
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -17,14 +16,10 @@ import actorsession.compat.v1 as tf
 from tests.compat.recurrent import names, reals
 from tests.rows import for_each
 
+pytestmark = pytest.mark.usefixtures("graph")
+
 cells = tf.nn.rnn_cell
 X, H, C = reals(2, 3), reals(2, 4, seed=1), reals(2, 4, seed=2)
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Any]:
-    with tf.Graph().as_default() as graph:
-        yield graph
 
 
 def test_a_cell_can_have_its_device() -> None:

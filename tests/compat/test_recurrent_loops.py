@@ -6,7 +6,6 @@ the differential programs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -27,18 +26,14 @@ from tests.compat.recurrent import (
 )
 from tests.rows import for_each
 
+pytestmark = pytest.mark.usefixtures("graph")
+
 cells = tf.nn.rnn_cell
 X = reals(3, 5, 2)
 GRU: Step = gru(wave(5, 6), np.ones(6), wave(5, 3), 0)
 LSTM: Step = lstm(wave(5, 12), 0)
 ZERO = np.zeros([3, 3])
 LENGTHS = [None, [2, 5, 0], [1, 2, 2]]
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Any]:
-    with tf.Graph().as_default() as graph:
-        yield graph
 
 
 def close(found: Any, wanted: Any) -> None:
