@@ -42,17 +42,14 @@ def test_there_are_at_least_six_hundred_and_each_has_a_name_of_its_own() -> None
     assert not [program.name for program in PROGRAMS if set(program.name) & set(" \t\n")]
 
 
-def test_records_of_other_programs_stay_when_some_are_made_anew(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(recorded, "_FOLDER", tmp_path)
-    first = {"x/a": a_record() | {"name": "x/a"}, "x/b": a_record() | {"name": "x/b"}}
-    recorded.save("x", ["x/a", "x/b"], first)
+def test_records_of_other_programs_stay_when_some_are_made_anew(tmp_path: Path) -> None:
+    first = {name: a_record() | {"name": name} for name in ("x/a", "x/b")}
+    recorded.save("x", ["x/a", "x/b"], first, tmp_path)
     again = {"x/b": a_record(data=[0.1, 2.0]) | {"name": "x/b"}}
-    recorded.save("x", ["x/a", "x/b", "x/c"], again)
-    assert recorded.load("x") == first | again
-    recorded.save("x", ["x/b"], {})
-    assert recorded.load("x") == again
+    recorded.save("x", ["x/a", "x/b", "x/c"], again, tmp_path)
+    assert recorded.load("x", tmp_path) == first | again
+    recorded.save("x", ["x/b"], {}, tmp_path)
+    assert recorded.load("x", tmp_path) == again
 
 
 def test_no_program_imports_a_library() -> None:

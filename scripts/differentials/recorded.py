@@ -11,35 +11,42 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-__all__ = ["load", "save"]
+__all__ = ["RESULTS", "load", "save"]
 
-_FOLDER = Path(__file__).resolve().parent / "results"
+RESULTS = Path(__file__).resolve().parent / "results"
+"""A file for each family."""
+
 _DIGITS = {"float16": 6, "bfloat16": 5, "float32": 9, "complex64": 9}
 
 
-def load(family: str) -> dict[str, dict[str, Any]]:
+def load(family: str, folder: Path = RESULTS) -> dict[str, dict[str, Any]]:
     """Return the records of a family by the names of programs; none if nothing is written down."""
-    path = _FOLDER / f"{family}.jsonl"
+    path = folder / f"{family}.jsonl"
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     return {record["name"]: record for record in map(json.loads, lines)}
 
 
-def save(family: str, names: Iterable[str], records: Mapping[str, dict[str, Any]]) -> None:
+def save(
+    family: str,
+    names: Iterable[str],
+    records: Mapping[str, dict[str, Any]],
+    folder: Path = RESULTS,
+) -> None:
     """Write down records of a family.
 
     Args:
         family: its name.
         names: its programs in order; what is written down of others goes.
         records: the new records; those of other programs stay.
+        folder: where the file is.
     """
-    known = load(family) | records
+    known = load(family, folder) | records
     lines = [
         json.dumps(_short(known[name]), separators=(",", ":"), ensure_ascii=False)
         for name in names
         if name in known
     ]
-    _FOLDER.mkdir(exist_ok=True)
-    (_FOLDER / f"{family}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (folder / f"{family}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def _short(value: Any) -> Any:

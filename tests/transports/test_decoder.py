@@ -242,7 +242,11 @@ def test_a_length_over_the_limit_allocates_nothing() -> None:
 
 
 def test_a_length_alone_makes_nobody_hold_as_much() -> None:
-    """Neither address space, above the first room, nor any memory before bytes have come."""
+    """Neither address space, above the first room, nor any memory before bytes have come.
+
+    What is resident is what the kernel gave: pages that nobody has written show in no statistic of Python's.
+    The limit is an eighth of the room, so that what else grows meanwhile does not count.
+    """
     before = resident_bytes()
     decoder = FrameDecoder()
     assert decoder.feed(PREFIX.pack(MAGIC, WIRE_VERSION, 0, 0, 1) + (2**33).to_bytes(8)) == []
