@@ -277,8 +277,12 @@ async def test_a_slow_kernel_of_a_consumer_holds_its_producer_back_and_not_the_b
         runs = [asyncio.create_task(session.run(y, {x: float(n)})) for n in range(30)]
         await eventually(lambda: cluster.server(W1).statistics().steps == 4)
         beats = sum(link.frames_sent for link in cluster.server(W1).statistics().links)
-        await asyncio.sleep(1.5)  # longer than two leases
-        assert sum(link.frames_sent for link in cluster.server(W1).statistics().links) > beats
+        # Those of two leases and more go out while nothing else does.
+        await eventually(
+            lambda: (
+                sum(link.frames_sent for link in cluster.server(W1).statistics().links) > beats + 15
+            )
+        )
         assert cluster.server(W0).statistics().runs == before + 4
         client = session._session.statistics().waiting
         assert client + cluster.server(W0).statistics().waiting == 26
