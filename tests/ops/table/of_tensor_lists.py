@@ -257,7 +257,10 @@ MANY = [
         numpy=lambda t, lengths: t * 3,
         inputs=[(ROWS3, np.array([2, 0, 1])), (NOTHING, np.array([0, 0]))],
         smooth=[(SMOOTH, np.array([2, 0, 1]))],
-        faults=[Fault((ROWS3, np.array([2, 2])), r"lengths \[2, 2\] do not make up")],
+        faults=[
+            Fault((ROWS3, np.array([2, 2])), r"lengths \[2, 2\] do not make up"),
+            Fault((ROWS3, np.array([2, 0])), r"lengths \[2, 0\] do not make up"),
+        ],
     ),
 ]
 
