@@ -175,7 +175,9 @@ def _infer_fill(ctx: InferContext) -> list[TensorShape]:
     require_rank(ctx, 0, rank=1)
     require_rank(ctx, 1, rank=0)
     dims = constant_ints(ctx, 0)
-    if dims is not None and min(dims, default=0) < 0:  # a shape may have unknown sizes, a fill may not
+    if (
+        dims is not None and min(dims, default=0) < 0
+    ):  # a shape may have unknown sizes, a fill may not
         raise ValueError(f"Fill: dimensions are at least 0, got {list(dims)}")
     return [described_shape(ctx, 0)]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from actorsession import ops
-from actorsession.graph.operation import Tensor
 from actorsession.compat.v1.ops.arguments import older_names
+from actorsession.graph.operation import Tensor
 from actorsession.opsets.datasets.dataset import Dataset
 from actorsession.opsets.datasets.elements import leaves, like
 
