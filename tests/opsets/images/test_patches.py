@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import actorsession as acts
-from actorsession.opsets.images.patches import extract_patches
+from actorsession.opsets.images.patches import extract_image_patches, extract_patches
 from tests.rows import for_each
 
 IMAGE = np.arange(16, dtype=np.float32).reshape(1, 4, 4, 1)
