@@ -53,7 +53,6 @@ from actorsession.messages import (
     Envelope,
     Failure,
     Goodbye,
-    PushTensors,
     Reply,
     Tell,
     UnreadableMessage,
@@ -191,6 +190,7 @@ class Link:
             drain=drain,
             programs=self.steps,
         )
+        self.steps.on_plan = self._service.plan
         self.steps.on_push = self._service.pushed
         self.steps.on_push_lost = self._service.push_lost
         self._running = False
@@ -223,6 +223,17 @@ class Link:
             or self._backpressure.waiting > 0
             or self._connection.congested
         )
+
+    async def wait_to_run(self, deadline: Deadline) -> None:
+        """Wait until a run need not wait before it is sent, or the link has ended.
+
+        Raises:
+            DeadlineExceededError: that took too long.
+        """
+        what = f"{self.peer_name} at {self.address} to read on, before the next ask"
+        while self._over is None and self.must_wait:
+            with suppress(ConnectionClosed):
+                await deadline.wait(self._backpressure.wait(), what=what)
 
     @property
     def threads_may_write(self) -> bool:
@@ -332,11 +343,8 @@ class Link:
             CancelledError: the link was closed at this end.
             InvalidArgumentError: the message cannot be encoded.
         """
-        if type(message) is PushTensors:
-            self.steps.push(message)
-        else:
-            self._send(Tell(target, message), bulk=ordered)
-            self._tells_sent += 1
+        self._send(Tell(target, message), bulk=ordered)
+        self._tells_sent += 1
 
     def say_goodbye(self, reason: str) -> None:
         """Tell the peer why the connection is going to end at this end, if it can still be told."""

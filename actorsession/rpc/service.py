@@ -41,6 +41,7 @@ from actorsession.errors import (
 )
 from actorsession.graph.codec import not_encoded
 from actorsession.messages import (
+    MASTER,
     VOCABULARY,
     WORKER,
     Call,
@@ -48,7 +49,6 @@ from actorsession.messages import (
     CleanupGraph,
     Envelope,
     Failure,
-    PushTensors,
     Reply,
     Tell,
     UnreadableMessage,
@@ -85,7 +85,15 @@ class PushReceiver(Protocol):
         values: Sequence[Any],
         dead: Sequence[bool],
     ) -> None:
-        """Do what telling ``PushTensors`` does, for as many keys, values and marks of dead tensors."""
+        """Put values into the rendezvous of a step; as many keys, values and marks of dead tensors."""
+
+
+@runtime_checkable
+class PlanReceiver(Protocol):
+    """A master on the loop of the link, which takes the plans of its clients by a direct call."""
+
+    def on_plan(self, wire: list[Any], call: CallContext) -> Any:
+        """Return the step program of a plan in wire form."""
 
 
 @runtime_checkable
@@ -248,9 +256,20 @@ class Service:
             worker.tells += 1
             worker.take_push(self._peer, step_id, keys, values, dead)
             return
-        lists = list(keys), list(values), list(dead)
-        message = PushTensors(step_id=step_id, keys=lists[0], values=lists[1], dead=lists[2])
-        self.tell(Tell(WORKER, message))
+        logger.warning("values that %s has pushed are lost: no worker is here", self._peer)
+
+    def plan(self, wire: list[Any]) -> Any:
+        """Return the step program of a plan that the peer runs for the first time.
+
+        Raises:
+            OpError: there is no master here, or it refuses the plan.
+        """
+        ref = self._target(MASTER)
+        if not (
+            isinstance(ref, LocalRef) and ref.is_here() and isinstance(ref.actor, PlanReceiver)
+        ):
+            raise UnimplementedError(f"{ref.name} runs no steps for {self._peer}")
+        return ref.actor.on_plan(wire, CallContext(NEVER, self._peer, self._address, self._watch))
 
     def push_lost(self, step_id: int, error: OpError) -> None:
         """Fail a step of this task, for a pushed value of which there is no memory."""
