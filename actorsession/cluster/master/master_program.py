@@ -112,6 +112,8 @@ class Program:
         Raises:
             AbortedError: if the session is closed.
         """
+        if self.session.over is not None:
+            raise self.session.over
         waiting = self.session.start(self._wait(run), "a step waits for its plan, or its turn")
         waiting.add_done_callback(partial(_answer_ended, run))
         run.on_cancel = partial(_cancel, waiting)
