@@ -111,6 +111,7 @@ class MasterSession(Actor):
         deliveries: the answers that the client has to confirm.
         debug_runs: the debugged steps whose values the client may take.
         partials: the open partial runs.
+        preparing: how many runs wait for their plan or their turn.
         over: what runs are told once the session is closed.
         admission: the session's share of the master's admission.
         last_used: the time of the latest request by the monotonic clock; the master keeps it.
@@ -162,6 +163,7 @@ class MasterSession(Actor):
         )
         self.admission = admission.share(config.max_inflight_steps, config.max_inflight_bytes)
         self.last_used = time.monotonic()
+        self.preparing = 0
         self._closed = False
         self.over: OpError | None = None
 
@@ -180,7 +182,7 @@ class MasterSession(Actor):
 
     def idle_for(self, now: float) -> float:
         """Return the seconds since the last request; 0 while a step is in flight or a partial run is open."""
-        busy = self.statistics().in_flight or self.partial_runs
+        busy = self._running or self.preparing or self.statistics().in_flight or self.partial_runs
         return 0.0 if busy else now - self.last_used
 
     # -- graph ---------------------------------------------------------------------------------
