@@ -336,7 +336,7 @@ class WorkerSession(Actor):
         handle = registered.handle = secrets.token_hex(8)
         self._graphs[handle] = registered
         program, programs = 0, call.programs
-        if programs is not None and registered.debug is None:
+        if programs is not None:
             program = programs.register(_PartProgram(self, registered))
             registered.drop_program = partial(programs.drop, program)
         if isinstance(registered.groups, GroupTable):
