@@ -112,9 +112,21 @@ class Program:
         Raises:
             AbortedError: if the session is closed.
         """
+        if self.session.over is not None:
+            raise self.session.over
         waiting = self.session.start(self._wait(run), "a step waits for its plan, or its turn")
-        waiting.add_done_callback(partial(_answer_ended, run))
+        self.session.preparing += 1
+        waiting.add_done_callback(partial(self._waited, run))
         run.on_cancel = partial(_cancel, waiting)
+
+    def _waited(self, run: ClientRun, waiting: asyncio.Task[None]) -> None:
+        """Answer a run whose wait has failed, or was cancelled by the end of the session, not by its client."""
+        self.session.preparing -= 1
+        self.session.use()
+        if waiting.cancelled():
+            run.fail(AbortedError("the session was closed while the step waited to begin"))
+        elif (error := waiting.exception()) is not None:
+            run.fail(from_exception(error))
 
     async def _wait(self, run: ClientRun) -> None:
         session = self.session
@@ -187,11 +199,3 @@ class MasterProgram(Program):
 
 def _cancel(waiting: asyncio.Task[None]) -> None:
     waiting.cancel()
-
-
-def _answer_ended(run: ClientRun, waiting: asyncio.Task[None]) -> None:
-    """Answer a run whose wait has failed, or was cancelled by the end of the session, not by its client."""
-    if waiting.cancelled():
-        run.fail(AbortedError("the session was closed while the step waited to begin"))
-    elif (error := waiting.exception()) is not None:
-        run.fail(from_exception(error))

@@ -111,6 +111,8 @@ class MasterSession(Actor):
         deliveries: the answers that the client has to confirm.
         debug_runs: the debugged steps whose values the client may take.
         partials: the open partial runs.
+        preparing: how many runs wait for their plan or their turn.
+        over: what runs are told once the session is closed.
         admission: the session's share of the master's admission.
         last_used: the time of the latest request by the monotonic clock; the master keeps it.
 
@@ -161,8 +163,9 @@ class MasterSession(Actor):
         )
         self.admission = admission.share(config.max_inflight_steps, config.max_inflight_bytes)
         self.last_used = time.monotonic()
+        self.preparing = 0
         self._closed = False
-        self._over: OpError | None = None  # what runs are told once it is closed
+        self.over: OpError | None = None
 
     def limited(self, deadline: Deadline) -> Deadline:
         """Return the deadline of a call, within the session's ``operation_timeout_in_ms``.
@@ -179,7 +182,7 @@ class MasterSession(Actor):
 
     def idle_for(self, now: float) -> float:
         """Return the seconds since the last request; 0 while a step is in flight or a partial run is open."""
-        busy = self.statistics().in_flight or self.partial_runs
+        busy = self._running or self.preparing or self.statistics().in_flight or self.partial_runs
         return 0.0 if busy else now - self.last_used
 
     # -- graph ---------------------------------------------------------------------------------
@@ -312,8 +315,8 @@ class MasterSession(Actor):
             WorkerRestartedError: naming the variables that were lost.
             OpError: as ``ClientGraphs.acquire`` does, or because the session is closed.
         """
-        if self._over is not None:
-            raise self._over
+        if self.over is not None:
+            raise self.over
         try:
             return await self._acquire(lambda: graphs.acquire(signature, deadline), deadline)
         except WorkerRestartedError as error:
@@ -670,7 +673,7 @@ class MasterSession(Actor):
             return
         self._closed = True
         what = f"session {self.handle!r} is not known to the master {self._members.task} any more"
-        self._over = type(why)(f"{what}: {why.message}")
+        self.over = type(why)(f"{what}: {why.message}")
         self._planning.close(why)
         for step in list(self._running.values()):
             step.fail(type(why)(f"session {self.handle!r} was closed: {why.message}"))

@@ -119,7 +119,7 @@ class RemoteRun:
         """Return the fetched values of a run that has ended; arrays are the caller's own.
 
         Raises:
-            ProgramGone: if nothing was run.
+            MustWait: if nothing was run.
             OpError: the error of the run.
         """
         if self._error is not None:
@@ -235,6 +235,7 @@ class Setup(AsyncRun):
     """A run that sets up a partial run; its answer is the handle."""
 
     counts = False
+    unconfirmed = False
     __slots__ = ()
 
     def done(self, values: RunValues, extra: Any) -> None:
