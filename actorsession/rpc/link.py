@@ -166,28 +166,24 @@ class Link:
         self._children = Children(f"link to {self.peer_name}")
         # Not cancelled at the end of the link, which they report to their callers.
         self._waiting_asks = Children(f"waiting asks to {self.peer_name}")
-        send, drain = self._send, self.drain
-        self._pending = PendingCalls(self.peer_name, self.address, send)
+        self._pending = PendingCalls(self.peer_name, self.address, self._send)
         self._backpressure = Backpressure(connection, self._pending)
-        is_backlogged = self._backpressure.is_backlogged
         self.steps = StepCalls(
             self.peer_name,
             send=self._write,
             send_from_thread=connection.write_from_thread,
-            congested=is_backlogged,
-            drain=drain,
+            congested=self._backpressure.is_backlogged,
+            drain=self.drain,
             children=self._children,
         )
         self._service = Service(
             serves,
             peer=self.peer_name,
             address=self.address,
-            send=send,
+            send=self._send,
             watch=self._watch,
             children=self._children,
             clock=clock,
-            congested=is_backlogged,
-            drain=drain,
             programs=self.steps,
         )
         self.steps.on_plan = self._service.plan
@@ -404,7 +400,7 @@ class Link:
             pending=len(self._pending) + self.steps.pending,
             serving=len(self._service) + self.steps.serving,
             over=None if self._over is None else self._over.message,
-            held=self._service.held + self.steps.held,
+            held=self.steps.held,
             waiting=self._backpressure.waiting,
             send_buffer=seen.send_buffer,
         )

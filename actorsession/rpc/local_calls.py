@@ -68,7 +68,7 @@ class ValueWaiter(Protocol):
         """The run has failed."""
 
     def gone(self) -> None:
-        """The partial run is not open; nothing was run."""
+        """The master does not know the program, or the partial run; nothing was run."""
 
 
 class LocalProgram(Protocol):
@@ -121,6 +121,7 @@ class LocalRun:
             waiter.done(values, extra)
         except Exception as exc:
             waiter.failed(from_exception(exc))
+            self._calls.confirm(self._number, received=False)
 
     def fail(self, error: OpError) -> None:
         """Answer the run with an error."""
@@ -131,7 +132,7 @@ class LocalRun:
             waiter.failed(error)
 
     def gone(self) -> None:
-        """Answer that nothing was run, because the partial run is not open."""
+        """Answer that nothing was run, because the program or the partial run is not known."""
         if self._is_elsewhere(self.gone):
             return
         waiter = self._calls.answered(self._number, self, settles=False)
@@ -211,8 +212,11 @@ class LocalCalls:
         try:
             program = self._plans.get(number)
             if program is None:
-                context = CallContext()
-                program = self._ref.actor.on_plan(run.asked.plan, context)  # type: ignore[attr-defined]
+                plan = None if run.asked is None else run.asked.plan
+                if plan is None:
+                    run.gone()
+                    return
+                program = self._ref.actor.on_plan(plan, CallContext())  # type: ignore[attr-defined]
                 self._plans[number] = program
             program.begin(run)
         except Exception as exc:

@@ -499,6 +499,8 @@ class StepCalls:
         elif kind not in (RUN_STEP, PARTIAL_RUN, RUN_GRAPH):
             if (waiter := self._waiting.pop(number, None)) is not None:
                 waiter.failed(error)
+                if kind == DONE:  # so that what the run has taken is put back
+                    self.confirm(number, received=False)
         elif number in self._early:
             del self._early[number]
         else:
@@ -536,7 +538,8 @@ class StepCalls:
     def _receive_graph(self, wire: list[Any], header: Buffer, segments: Sequence[Buffer]) -> None:
         """Begin a run of a master."""
         asked = wire[4] if len(wire) > 4 else None
-        run = self._new_run(wire, segments, asked and GraphRequest.from_wire(asked))
+        asked = None if asked is None else GraphRequest.from_wire(asked)
+        run = self._new_run(wire, segments, asked)
         if run is not None:
             self._start(self._graphs.get(wire[2]), run)
 
@@ -612,6 +615,7 @@ class StepCalls:
             raise
         except Exception as exc:
             waiter.failed(from_exception(exc))
+            self.confirm(wire[1], received=False)
 
     def _receive_fail(self, wire: list[Any], header: Buffer, segments: Sequence[Buffer]) -> None:
         error = read_error(wire)
