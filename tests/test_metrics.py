@@ -14,10 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import metrics, ops
-from actorsession.config import ConfigProto, GraphOptions
+from actorsession import AsyncSession, ConfigProto, Graph, GraphOptions, Session, metrics, ops
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.graph import Graph
 from actorsession.metrics import (
     LinkMetrics,
     ProcessMetrics,
@@ -25,7 +23,6 @@ from actorsession.metrics import (
     process_metrics,
     session_tally,
 )
-from actorsession.session import AsyncSession, Session
 from tests.cluster.kit import W0, W1, in_process, on, reach_over_links, soon
 
 X = np.ones(4, np.float32)

@@ -58,8 +58,8 @@ def _run(options: argparse.Namespace) -> int:
     from actorsession.compat.found_keras import missing_because
     from actorsession.compat.older_conversions import are_needed
     from actorsession.compat.older_names import restore_older_names
-    from actorsession.compat.v1 import behavior
-    from actorsession.compat.v1.settings import place_softly
+    from actorsession.compat.v1.graphs import behavior
+    from actorsession.compat.v1.sessions.settings import place_softly
 
     if not options.module and not Path(options.script).is_file():
         raise UsageError(f"SCRIPT: there is no file {options.script!r}")

@@ -16,7 +16,7 @@ from typing import Any
 
 __all__ = ["find", "library", "missing_because", "reach"]
 
-_FACE = "actorsession.compat.v1.keras_bridges"
+_FACE = "actorsession.compat.v1.tf_keras"
 
 # What these names are in the package of ``tf.keras``; all others are Keras' own.
 _OURS = {

@@ -43,7 +43,7 @@ _WRITE: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
     "type": ("type", dtype_number),
     "shape": ("shape", lambda v: shape_proto(TensorShape(v))),
     "tensor": ("tensor", make_tensor_proto),
-    "func": ("func", _reference),
+    "func": ("func", lambda v: NameAttrList(name=v) if isinstance(v, str) else _reference(v)),
 }
 
 

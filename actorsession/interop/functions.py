@@ -26,7 +26,7 @@ from actorsession.interop.import_plan import Planned, plan_node
 from actorsession.interop.tensors import shape_of
 from actorsession.records import dataclass
 
-__all__ = ["CONSTRUCTS", "PlannedFunction", "function_proto", "plan_function"]
+__all__ = ["CASE", "CONSTRUCTS", "SEARCH", "PlannedFunction", "function_proto", "plan_function"]
 
 # The attributes that hold functions, by operation type in TensorFlow's form.
 CONSTRUCTS: Mapping[str, tuple[str, ...]] = {
@@ -34,6 +34,11 @@ CONSTRUCTS: Mapping[str, tuple[str, ...]] = {
     "If": ("then_branch", "else_branch"), "StatelessIf": ("then_branch", "else_branch"),
     "Case": ("branches",), "StatelessCase": ("branches",), **dict.fromkeys(CALLS, ("f",)),
 }  # fmt: skip
+
+# The attribute of an ``If`` that an imported ``Case`` was made into: the number of branches, or 0 for a part.
+CASE = "_case"
+# What begins the names, below that of the node, of the nodes that compute such a search.
+SEARCH = "/_index/"
 
 WriteNode = Callable[[NodeDef, tuple[TensorSpec, ...]], protos.NodeDef]
 

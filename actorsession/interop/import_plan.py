@@ -45,7 +45,7 @@ __all__ = [
 # registered; ``node_builder`` adapts the inputs where they differ.
 ALIASES: Mapping[str, str] = {
     "Case": "If", "StatelessCase": "StatelessIf",
-    "_Arg": "Placeholder", "_Retval": "Identity",
+    "_Arg": "Placeholder", "_Retval": "Identity", "EagerPyFunc": "AsyncPyFunc",
 }  # fmt: skip
 
 # TensorFlow's names of attributes, by their names here, for types that lack the name used here.
@@ -55,7 +55,7 @@ RENAMED: Mapping[str, str] = {"dtype": "T", "component_types": "Tcomponents"}
 _HINTS = frozenset({
     "output_shapes",
     "use_locking", "parallel_iterations", "swap_memory", "validate_indices", "debug_name",
-    "allowed_devices", "grad_a", "grad_b", "grad_x", "grad_y", "use_cudnn_on_gpu",
+    "allowed_devices", "is_async", "grad_a", "grad_b", "grad_x", "grad_y", "use_cudnn_on_gpu",
     "config", "config_proto", "executor_type",  # of calls
 })  # fmt: skip
 

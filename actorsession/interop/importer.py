@@ -83,7 +83,7 @@ def _imported(
         raise RequestValueError(
             "import_graph_def needs a name if input_map contains values other than tensors"
         )
-    is_checked = bool(graph.built or mapped_values)
+    is_checked = bool(len(graph.nodes) or mapped_values)
     if is_checked:
         _check_elements(places, _dry_run(ordered, mapped_values, library))
     # A loop is incomplete until its last node is built.

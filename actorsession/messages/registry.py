@@ -101,9 +101,7 @@ class Registry:
         """Every registered message by tag, as a read-only view."""
         return MappingProxyType(self._by_tag)
 
-    def message(
-        self, tag: str, *, reply: str | None = None
-    ) -> Callable[[type[T]], type[T]]:
+    def message(self, tag: str, *, reply: str | None = None) -> Callable[[type[T]], type[T]]:
         """Return a decorator that registers a message class.
 
         Args:

@@ -27,9 +27,9 @@ _NAMES = {
         "GlobalAveragePooling2D GlobalAveragePooling3D GlobalMaxPooling1D GlobalMaxPooling2D "
         "GlobalMaxPooling3D MaxPooling1D MaxPooling2D MaxPooling3D"
     ),
-    "actorsession.train.layers.recurrent.basic": "BasicRNNCell GRUCell",
-    "actorsession.train.layers.recurrent.cell": "RNNCell",
-    "actorsession.train.layers.recurrent.lstm": "BasicLSTMCell LSTMCell LSTMStateTuple",
+    "actorsession.train.layers.recurrent.cells.basic": "BasicRNNCell GRUCell",
+    "actorsession.train.layers.recurrent.cells.cell": "RNNCell",
+    "actorsession.train.layers.recurrent.cells.lstm": "BasicLSTMCell LSTMCell LSTMStateTuple",
     "actorsession.train.layers.recurrent.over_time": "BidirectionalRNN RNN",
     "actorsession.train.layers.shapes": "Flatten",
 }

@@ -60,7 +60,7 @@ def _import(library: str) -> None:
         for name in ("cli", "compat.v1", "ops", "opsets", "session", "train"):
             package = import_module(f"actorsession.{name}")
             for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-                if ".v1.keras_bridges." not in found.name:  # which need the package of that name
+                if ".v1.tf_keras." not in found.name:  # which need the package of that name
                     import_module(found.name)
         return
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")

@@ -27,8 +27,7 @@ import actorsession.cluster
 from actorsession import cli
 from actorsession.cli import console, status
 from actorsession.cli.logs import set_up_logging
-from actorsession.cluster import ServerStatistics
-from actorsession.cluster.launch.task_restarts import TaskEnd
+from actorsession.cluster import ServerStatistics, TaskEnd
 from actorsession.errors import UnavailableError
 from actorsession.runtime.hang_report import HangReport
 from actorsession.runtime.hang_report_format import _VERDICTS

@@ -11,12 +11,10 @@ from typing import Any
 
 import pytest
 
-from actorsession import ops
+from actorsession import Graph, Session, ops
 from actorsession.cluster import stop_server
 from actorsession.cluster.launch.child import _port_file
-from actorsession.graph.graph import Graph
 from actorsession.rpc.security import TOKEN_VARIABLE
-from actorsession.session import Session
 from tests.cli.kit import asked, called, ends_in_silence, rest, serving
 from tests.cluster.kit import PS0, W0, W1, chain, soon
 from tests.cluster.script import is_running

@@ -20,6 +20,7 @@ from actorsession.cluster import (
     ServerStatistics,
     read_statistics,
 )
+from actorsession.cluster.server.settings import ServerSettings
 from actorsession.config import ConfigProto
 from actorsession.errors import NotFoundError, OpError
 from actorsession.graph.graph import get_default_graph
@@ -76,7 +77,7 @@ class InProcess:
         options.setdefault("config", ConfigProto(inter_op_parallelism_threads=8))
         bind = {job: ["127.0.0.1:0"] * count for job, count in jobs.items()}
         self.servers = [
-            Server(bind, job, index, **options)
+            Server(bind, job, index, settings=ServerSettings(**options))
             for job, count in jobs.items()
             for index in range(count)
         ]

@@ -99,14 +99,13 @@ def kept_at_workers(cluster: InProcess) -> int:
     count = 0
     for server in cluster.servers:
         assert server._master is not None
-        count += sum(len(session.debug_runs) for session in server._master._sessions.values())
+        count += sum(len(session.debug_runs) for session in server.actors.master._sessions.values())
         count += sum(len(session._debug_runs) for session in worker_of(server)._sessions.sessions)
     return count
 
 
 def worker_of(server: Server) -> Worker:
-    assert server._worker is not None
-    return server._worker
+    return server.actors.worker
 
 
 # -- values ----------------------------------------------------------------------------------------

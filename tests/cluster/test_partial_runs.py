@@ -190,7 +190,7 @@ def wire_config(**settings: Any) -> ConfigProto:
 
 def master_runs(cluster: InProcess) -> Any:
     """The partial runs of the only session at the master."""
-    master: Any = cluster.server(W0)._master
+    master: Any = cluster.server(W0).actors.master
     (session,) = master._sessions.values()
     return session.partials
 

@@ -17,6 +17,7 @@ from actorsession import ops
 from actorsession.actors import Children
 from actorsession.actors.loops import run as run_to_end
 from actorsession.cluster import LocalCluster, Server
+from actorsession.cluster.server.settings import ServerSettings
 from actorsession.cluster.worker import backpressure
 from actorsession.cluster.worker.backpressure import StepGate
 from actorsession.config import ConfigProto, RunOptions
@@ -229,7 +230,7 @@ def test_a_limit_of_nothing_is_refused(options: dict[str, Any]) -> None:
 
 def test_a_server_without_room_for_a_step_is_refused() -> None:
     with pytest.raises(InvalidArgumentError, match="max_inflight_steps is 1 or more, got 0"):
-        Server({"worker": ["127.0.0.1:0"]}, max_inflight_steps=0)
+        Server({"worker": ["127.0.0.1:0"]}, settings=ServerSettings(max_inflight_steps=0))
 
 
 # -- slow consumers --------------------------------------------------------------------------------

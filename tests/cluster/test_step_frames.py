@@ -608,7 +608,7 @@ async def test_a_limit_of_the_session_ends_the_step_and_is_named_by_its_option(
         ) as session:
             await warm(session, held.end, {held.x: 1.0})
             held.gate.close()
-            for master in cluster.server(W0)._master._sessions.values():  # type: ignore[union-attr]
+            for master in cluster.server(W0).actors.master._sessions.values():
                 assert master._step_limit == PATIENCE
                 # A session could not be opened in the time that this test waits.
                 master._step_limit = 0.2
@@ -647,7 +647,7 @@ async def test_a_thread_gives_up_a_master_that_does_not_answer_in_time(
     while not requests.of_threads:
         await soon(run())
     held.gate.close()
-    (master,) = cluster.server(W0)._master._sessions.values()  # type: ignore[union-attr]
+    (master,) = cluster.server(W0).actors.master._sessions.values()  # type: ignore[union-attr]
     monkeypatch.setattr(type(master), "seconds_of", lambda self, run: PATIENCE)
     before = requests.of_threads
     words = f"{W0} at .* did not answer a step within 0.2 s"
@@ -668,7 +668,7 @@ async def test_a_client_gives_up_a_master_that_does_not_answer_in_time(
     async with AsyncSession(cluster.target(), graph) as session:
         await held.warm(session)
         monkeypatch.setattr("actorsession.session.remote.remote_session._ANSWER_MARGIN", 0.0)
-        (master,) = cluster.server(W0)._master._sessions.values()  # type: ignore[union-attr]
+        (master,) = cluster.server(W0).actors.master._sessions.values()  # type: ignore[union-attr]
         monkeypatch.setattr(type(master), "seconds_of", lambda self, run: PATIENCE)
         words = f"{W0} at .* did not answer a step within 0.2 s"
         with pytest.raises(DeadlineExceededError, match=words):
@@ -1010,7 +1010,7 @@ async def test_a_value_that_was_lost_ends_its_step(
     end = chain(x, 2, (W1, W0))
     async with AsyncSession(cluster.target(), graph) as session:
         await warm(session, end, {x: 1.0})
-        worker = cluster.server(W1)._worker
+        worker = cluster.server(W1).actors.worker
         assert worker is not None
         with monkeypatch.context() as patch:
             patch.setattr(worker._workers, "push", lambda where, message: None)
@@ -1588,7 +1588,7 @@ async def test_a_value_that_does_not_fit_fails_its_run_or_is_computed_and_holds_
     assert (await hostile.answer())[:2] == [DONE, 8]
     await cluster.until_idle()
     assert [s.steps for s in cluster.server(W0).statistics().open_sessions] == [0]
-    (master,) = cluster.server(W0)._master._sessions.values()  # type: ignore[union-attr]
+    (master,) = cluster.server(W0).actors.master._sessions.values()
     assert master.waits(10).steps == ()
 
 

@@ -67,7 +67,7 @@ SMALL = 200_000
 
 def lose_pushes(cluster: InProcess, task: str, monkeypatch: Any) -> None:
     """Has a task of this process lose what it sends to others."""
-    worker = cluster.server(task)._worker
+    worker = cluster.server(task).actors.worker
     assert worker is not None
     monkeypatch.setattr(worker._workers, "push", lambda where, message: None)
 
@@ -202,9 +202,8 @@ async def test_a_held_step_is_reported_among_running_ones_by_how_long_it_has_bee
         await eventually(lambda: server.statistics().held == 1)
         running = [asyncio.ensure_future(session.run(slow, {x: 1.0})) for _ in range(3)]
         await eventually(lambda: server.statistics().steps == 3)
-        assert server._worker is not None
         message = AskWhy(session_handle="", most=3, steps=[], keys=[])
-        found = TaskWaits.from_wire(server._worker.submit(message, CallContext(NEVER)).waits)
+        found = TaskWaits.from_wire(server.actors.worker.submit(message, CallContext(NEVER)).waits)
         free.set()
         gate.open()
         assert await soon(asyncio.gather(held, *running)) == [3.0, 1.0, 1.0, 1.0]
@@ -216,11 +215,10 @@ async def test_a_held_step_is_reported_among_running_ones_by_how_long_it_has_bee
 async def test_a_step_for_which_only_values_have_come_names_its_task() -> None:
     async with in_process() as cluster:
         server = cluster.server(W1)
-        assert server._worker is not None
         key = build_key(f"{W0}/device:CPU:0", 1, f"{W1}/device:CPU:0", "edge")
-        server._worker.take_push(W0, 7, [key], [1.0], [False])
+        server.actors.worker.take_push(W0, 7, [key], [1.0], [False])
         message = AskWhy(session_handle="", most=MOST, steps=[], keys=[])
-        found = TaskWaits.from_wire(server._worker.submit(message, CallContext(NEVER)).waits)
+        found = TaskWaits.from_wire(server.actors.worker.submit(message, CallContext(NEVER)).waits)
     (step,) = found.steps
     assert (step.step_id, step.task, step.state) == (7, W1, "unbegun")
     # The master knows the session; the report of the task that has only values does not hide it.
@@ -290,7 +288,7 @@ async def _explain_the_stuck(graph: Graph, x: Any, total: Any, monkeypatch: Any)
         lose_pushes(cluster, W1, monkeypatch)
         stuck = asyncio.ensure_future(session.run(total, {x: 0.0}))
         await eventually(lambda: cluster.server(W0).statistics().steps == 1)
-        worker = cluster.server(W0)._worker
+        worker = cluster.server(W0).actors.worker
         assert worker is not None
         message = AskWhy(session_handle="", most=MOST, steps=[], keys=[])
         said = worker.submit(message, CallContext(NEVER))
@@ -315,7 +313,7 @@ def _unoptimised() -> ConfigProto:
 
 async def test_a_task_answers_nonsense_about_values_without_harm() -> None:
     async with in_process({"worker": 1}) as cluster:
-        worker = cluster.server(W0)._worker
+        worker = cluster.server(W0).actors.worker
         assert worker is not None
         message = AskWhy(session_handle="nobody", most=-3, steps=[1, 2], keys=["no key"])
         said = [

@@ -10,7 +10,7 @@ import pytest
 import actorsession.compat.v1 as tf
 from actorsession import config
 from actorsession.compat.v1.core.protobuf import config_pb2
-from actorsession.compat.v1.settings import as_settings
+from actorsession.compat.v1.sessions.settings import as_settings
 
 
 def options_of_a_program() -> Any:

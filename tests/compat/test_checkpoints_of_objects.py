@@ -12,7 +12,7 @@ import pytest
 
 import actorsession.compat.v1 as tf
 from actorsession.checkpoints import CheckpointReader
-from actorsession.compat.v1.trackable.objects import read_description
+from actorsession.compat.v1.train.checkpoints.objects import read_description
 
 OBJECTS = str(Path(__file__).parent / "data" / "objects")
 VALUE = ".ATTRIBUTES/VARIABLE_VALUE"

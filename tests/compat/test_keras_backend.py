@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import actorsession.compat.v1 as tf
-import actorsession.compat.v1.keras_bridges.backend_parts as backend
-from actorsession.compat.v1.keras_bridges.utils_parts import get_reachable_from_inputs
+import actorsession.compat.v1.tf_keras.backend_parts as backend
+from actorsession.compat.v1.tf_keras.utils_parts import get_reachable_from_inputs
 
 RANDOM = np.random.RandomState(0)
 X = RANDOM.rand(3, 5, 2).astype("f")

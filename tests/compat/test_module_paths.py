@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import actorsession.compat.v1 as tf
-from actorsession.compat.v1.module_paths import TABLE, module_paths
+from actorsession.compat.v1.internals.module_paths import TABLE, module_paths
 from tests.rows import for_each
 
 V1 = "actorsession.compat.v1"

@@ -14,7 +14,7 @@ import pytest
 
 import actorsession.compat.v1 as tf
 from actorsession.compat.v1.python.training import monitored_session
-from actorsession.compat.v1.session_layers import WrappedSession
+from actorsession.compat.v1.train.session_layers import WrappedSession
 from tests.rows import for_each
 
 

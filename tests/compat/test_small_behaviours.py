@@ -388,7 +388,7 @@ def test_a_traced_function_is_called_in_the_graph() -> None:
 
 
 def test_a_benchmark_tells_times_of_an_operation(monkeypatch: pytest.MonkeyPatch) -> None:
-    from actorsession.compat.v1 import benchmarks
+    from actorsession.compat.v1.test import benchmarks
 
     monkeypatch.setattr(benchmarks, "GLOBAL_BENCHMARK_REGISTRY", set())
 

@@ -12,11 +12,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import opsets
-from actorsession.cluster import ClusterSpec, Server, read_statistics, stop_server
+from actorsession import (
+    AsyncSession,
+    ClusterSpec,
+    ConfigProto,
+    Graph,
+    RPCOptions,
+    Server,
+    Session,
+    opsets,
+)
+from actorsession.cluster import TaskEnd, read_statistics, stop_server
 from actorsession.cluster.admin.admin_client import keep_server
-from actorsession.cluster.launch.task_restarts import TaskEnd
-from actorsession.config import ConfigProto, RPCOptions
 from actorsession.engines import EngineCluster, TaskFate, engine_process
 from actorsession.errors import (
     FailedPreconditionError,
@@ -26,8 +33,6 @@ from actorsession.errors import (
     ResourceExhaustedError,
     UnavailableError,
 )  # fmt: skip
-from actorsession.graph.graph import Graph
-from actorsession.session import AsyncSession, Session
 from tests.cluster.kit import PATIENCE, PS0, W0, W1, eventually, soon
 from tests.engines.kit import Desk, DeskCluster, model, reattached
 from tests.transports.authority import Authority

@@ -24,12 +24,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from actorsession import ops
+from actorsession import AsyncSession, ConfigProto, Graph, ops
 from actorsession.actors.loops import run
 from actorsession.cluster import read_statistics
 from actorsession.cluster.server.process_memory import process_memory
-from actorsession.config import ConfigProto
-from actorsession.graph.graph import Graph
 from actorsession.messages import decode
 from actorsession.messages.step_frames import (
     PARTIAL_RUN,
@@ -39,13 +37,11 @@ from actorsession.messages.step_frames import (
     is_step_frame,
     read_header,
 )
-from actorsession.session import AsyncSession
 from tests.cluster.script import command, environment
 from tests.fuzz.mutations import OF_BYTES, OF_MESSAGES, change_values, wire
 from tests.fuzz.recording import W0, W1, Conversation, Recording, record
 from tests.ports import held_ports
-from transports import Frame, FrameDecoder, Hello, parse_address
-from transports.errors import ProtocolError, TransportError
+from transports import Frame, FrameDecoder, Hello, ProtocolError, TransportError, parse_address
 from transports.handshake import NONCE_SIZE, Handshake, Role, Send
 from transports.stream.handshake import shake_hands
 

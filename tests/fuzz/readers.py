@@ -30,23 +30,20 @@ import pytest
 
 import actorsession as acts
 import actorsession.compat.v1 as tf
-from actorsession import cli
+from actorsession import GraphDef, TensorShape, cli, float64
 from actorsession.actors import Children
 from actorsession.actors.loops import run
-from actorsession.cluster.kubernetes_resolver import KubernetesClusterResolver
+from actorsession.cluster import KubernetesClusterResolver
 from actorsession.cluster.node_lists import expand_counts, expand_node_list
 from actorsession.cluster.server.snapshots import Saved, Snapshot, SnapshotStore, stored_cluster_id
 from actorsession.compat.companions import json_format, text_format
 from actorsession.compat.v1.debug.sessions import DumpingDebugWrapperSession
 from actorsession.compat.v1.internals import mnist_data
 from actorsession.errors import PicklableError, ProtocolError
-from actorsession.graph.dtypes import float64
-from actorsession.graph.node import GraphDef, TensorSpec
-from actorsession.graph.shape import TensorShape
+from actorsession.extend import Partition, TensorSpec
 from actorsession.messages import VOCABULARY, decode
 from actorsession.messages.step_frames import is_step_frame
 from actorsession.observe.debug import DebugDumpDir
-from actorsession.plan.partition import Partition
 from actorsession.rpc.security import check_files, shared_token
 from actorsession.rpc.step_calls import ServedRun, StepCalls
 from actorsession.session.targets import master_addresses

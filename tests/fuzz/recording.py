@@ -14,20 +14,19 @@ from typing import Any
 
 import numpy as np
 
-from actorsession import ops
-from actorsession.cluster import Server
-from actorsession.config import (
+from actorsession import (
+    AsyncSession,
     ConfigProto,
-    DebugOptions,
-    DebugTensorWatch,
+    Graph,
     RPCOptions,
     RunMetadata,
     RunOptions,
+    Server,
     TraceLevel,
+    ops,
 )
+from actorsession.config import DebugOptions, DebugTensorWatch
 from actorsession.errors import OpError
-from actorsession.graph.graph import Graph
-from actorsession.session import AsyncSession
 from transports import Frame
 from transports.stream.connection import StreamConnection
 

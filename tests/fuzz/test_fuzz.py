@@ -15,10 +15,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from actorsession import GraphDef
+from actorsession.actors import Children
 from actorsession.actors.loops import run
 from actorsession.errors import ProtocolError
+from actorsession.extend import Partition
 from actorsession.graph import codec
-from actorsession.graph.node import GraphDef
 from actorsession.messages import VOCABULARY, decode
 from actorsession.messages.step_frames import (
     CANCEL,
@@ -32,7 +34,7 @@ from actorsession.messages.step_frames import (
     is_step_frame,
     read_header,
 )
-from actorsession.plan.partition import Partition
+from actorsession.rpc.step_calls import StepCalls
 from tests.cluster.script import ROOT, environment
 from tests.fuzz.attack import attack
 from tests.fuzz.mutations import OF_BYTES, OF_MESSAGES, change_values
@@ -152,7 +154,6 @@ json = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.floats() | st.text() | st.binary(),
     lambda inner: st.lists(inner, max_size=5) | st.dictionaries(st.text(), inner, max_size=5),
     max_leaves=20,
-)  # fmt: skip
 
 
 @given(json)

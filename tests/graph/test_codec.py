@@ -19,6 +19,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from actorsession import DType, TensorShape, as_dtype
 from actorsession.errors import InvalidArgumentError, ProtocolError, ResourceExhaustedError
 from actorsession.graph import codec, dtypes
 from actorsession.graph.codec import (
@@ -31,8 +32,6 @@ from actorsession.graph.codec import (
     tensor_bytes,
     unpack,
 )
-from actorsession.graph.dtypes import DType, as_dtype
-from actorsession.graph.shape import TensorShape
 from tests.rows import for_each
 
 TENSOR, DTYPE, SHAPE, STRINGS, BIGINT = 1, 2, 3, 4, 5  # the extension types on the wire

@@ -7,10 +7,8 @@ from typing import Any
 
 import pytest
 
-from actorsession import ops
-from actorsession.graph.graph import Graph
-from actorsession.interop import graph_def_of, import_graph_def
-from actorsession.session import Session
+from actorsession import Graph, Session, import_graph_def, ops
+from actorsession.interop import graph_def_of
 
 
 @pytest.fixture(autouse=True)

@@ -4,15 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from actorsession.interop.protos import (
-    AttrValue,
-    CollectionDef,
-    FunctionDef,
-    GraphDef,
-    MetaGraphDef,
-    NodeDef,
-    TensorShapeProto,
-)
+from actorsession.interop import AttrValue, GraphDef, MetaGraphDef, NodeDef, TensorShapeProto
+from actorsession.interop.protos import CollectionDef, FunctionDef
 
 
 def test_fields_that_were_not_set_have_their_defaults() -> None:

@@ -7,11 +7,11 @@ import tracemalloc
 import msgpack
 import pytest
 
+from actorsession import GraphDef, NodeDef
 from actorsession.errors import ProtocolError
+from actorsession.extend import Partition
 from actorsession.graph import codec
-from actorsession.graph.node import GraphDef, NodeDef
 from actorsession.messages import decode
-from actorsession.plan.partition import Partition
 from tests.rows import for_each
 
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from actorsession import ops
-from actorsession.graph.graph import Graph
 from tests.ops.cases import expect, f32, i32, i64
 
 M = np.arange(6, dtype=np.float32).reshape(2, 3)
@@ -18,11 +17,10 @@ def test_where_takes_numbers_for_truth_if_only_places_are_asked_for() -> None:
 
 
 def test_an_axis_has_one_spelling_at_a_time() -> None:
-    with Graph().as_default():
-        with pytest.raises(ValueError, match="axis and dim mean the same"):
-            ops.expand_dims(M, axis=0, dim=0)
-        with pytest.raises(ValueError, match="axis and squeeze_dims mean the same"):
-            ops.squeeze([[1]], axis=0, squeeze_dims=0)
+    with pytest.raises(ValueError, match="axis and dim mean the same"):
+        ops.expand_dims(M, axis=0, dim=0)
+    with pytest.raises(ValueError, match="axis and squeeze_dims mean the same"):
+        ops.squeeze([[1]], axis=0, squeeze_dims=0)
     expect(lambda x: ops.expand_dims(x, dim=0), M[None], M)
     expect(lambda x: ops.squeeze(x, squeeze_dims=[0]), M, M[None])
 
@@ -32,8 +30,7 @@ def test_a_scalar_is_tiled_along_no_axes() -> None:
 
 
 def test_the_variable_of_a_strided_slice_comes_before_its_name() -> None:
-    with Graph().as_default():
-        out = ops.strided_slice(M, [0], [1], [1], 0, 0, 0, 0, 0, None, "part")
+    out = ops.strided_slice(M, [0], [1], [1], 0, 0, 0, 0, 0, None, "part")
     assert out.op.name == "part"
 
 

@@ -1,60 +1,13 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-import pytest
-
-from actorsession.errors import InvalidArgumentError
 from actorsession.graph import Graph
 from actorsession.graph.dtypes import float32
-from actorsession.ops.broadcasting import broadcast_gradient_args
-from actorsession.ops.build import constant
 from actorsession.ops.derivatives.gradients import gradients
 from actorsession.ops.elements import arithmetic
-from tests.ops.interpreter import evaluate, source
+from tests.ops.interpreter import source
 from tests.rows import for_each
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as graph:
-        yield graph
-
-
-@for_each(
-    "s0, s1, r0, r1",
-    [
-        ([2, 3, 5], [2, 3, 5], [], []),
-        ([2, 3, 5], [1], [], [0, 1, 2]),
-        ([1], [2, 3, 5], [0, 1, 2], []),
-        ([2, 3, 5], [5], [], [0, 1]),
-        ([2, 3, 5], [3, 1], [], [0, 2]),
-        ([3, 1], [2, 1, 5], [0, 2], [1]),
-        ([2, 3, 5], [], [], [0, 1, 2]),
-        ([], [], [], []),
-        ([0, 3], [1, 1], [], [0, 1]),
-        ([1, 4], [1, 4], [], []),
-        ([1], [1, 1], [0, 1], [0, 1]),
-        ([2, 1, 3], [2, 1, 1], [1], [1, 2]),
-    ],
-    ids=str,
-)
-@for_each("dtype", [np.int32, np.int64])
-def test_the_axes_to_sum_are_those_that_were_broadcast(
-    s0: list[int], s1: list[int], r0: list[int], r1: list[int], dtype: Any
-) -> None:
-    first, second = (constant(np.array(s, dtype)) for s in (s0, s1))
-    found = evaluate(broadcast_gradient_args(first, second))
-    for axes, expected in zip(found, (r0, r1), strict=True):
-        np.testing.assert_array_equal(axes, np.array(expected, dtype), strict=True)
-
-
-def test_shapes_that_do_not_broadcast_are_an_error_of_the_step() -> None:
-    args = broadcast_gradient_args(constant([2]), constant([3]))
-    with pytest.raises(InvalidArgumentError, match=r"\[2\] and \[3\]"):
-        evaluate(args)
 
 
 @for_each(

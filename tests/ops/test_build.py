@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,12 +17,6 @@ from actorsession.ops.arrays.fills import fill, range_
 from actorsession.ops.build import constant, convert_to_tensor, to_array
 from tests.ops.interpreter import evaluate, source
 from tests.rows import for_each
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as graph:
-        yield graph
 
 
 @for_each(

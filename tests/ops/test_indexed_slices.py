@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 
@@ -13,12 +11,6 @@ from actorsession.ops.arrays.dimensions import shape
 from actorsession.ops.build import constant
 from actorsession.ops.indexed_slices import IndexedSlices, add_slices, to_dense
 from tests.ops.interpreter import evaluate, source
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as graph:
-        yield graph
 
 
 def slices(

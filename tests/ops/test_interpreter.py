@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -17,12 +16,6 @@ from tests.ops.interpreter import Program, check_gradient, evaluate, source
 from tests.rows import for_each
 
 
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as graph:
-        yield graph
-
-
 def faulty(name: str, function: Any, **fields: Any) -> str:
     """Registers an op of one float32 vector that does something wrong."""
     fields.setdefault("infer", lambda ctx: [ctx.inputs[0]])
@@ -35,10 +28,7 @@ def faulty(name: str, function: Any, **fields: Any) -> str:
     [
         (faulty("TestWidens", lambda x: x.astype(np.float64)), "got dtype float64"),
         (faulty("TestGrows", lambda x: np.append(x, x)), "got shape"),
-        (
-            faulty("TestAliases", lambda x: x[:]),
-            "aliases=True",
-        ),
+        (faulty("TestAliases", lambda x: x[:]), "aliases=True"),
         (faulty("TestUnboxed", lambda x: 1.0, infer=lambda ctx: [spec("float32", ())]), "float"),
         (
             faulty("TestInline", lambda x: x + 1, emit=lambda ctx, args: f"{args[0]} + {args[0]}"),

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import Graph, Session
+from actorsession import Session
 from actorsession.namespaces import linalg
 
 M = np.array([[2.0, 5.0, 7.0], [1.0, 3.0, 9.0], [-1.0, 4.0, 4.0]], np.float32)
@@ -66,44 +66,42 @@ MAKERS: dict[str, tuple[Any, Any]] = {
 def test_an_operator_does_what_its_matrix_does(kind: str) -> None:
     make, matrix = MAKERS[kind]
     flipped = np.swapaxes(matrix, -1, -2)
-    with Graph().as_default():
-        found = make()
-        assert found.shape.as_list() == list(matrix.shape)
-        assert (found.tensor_rank, found.batch_shape.rank) == (matrix.ndim, matrix.ndim - 2)
-        assert (found.domain_dimension, found.range_dimension) == (3, 3)
-        wanted = {
-            found.to_dense(): matrix,
-            found.matmul(X): matrix @ X,
-            found @ X: matrix @ X,
-            found.matmul(X.T, adjoint=True, adjoint_arg=True): flipped @ X,
-            found.matvec(X[:, 1]): matrix @ X[:, 1],
-            found.solve(X): np.linalg.inv(matrix) @ X,
-            found.solvevec(X[:, 1], adjoint=True): np.linalg.inv(flipped) @ X[:, 1],
-            found.trace(): np.trace(matrix, axis1=-2, axis2=-1),
-            found.diag_part(): np.diagonal(matrix, axis1=-2, axis2=-1),
-            found.determinant(): np.linalg.det(matrix),
-            found.log_abs_determinant(): np.log(np.abs(np.linalg.det(matrix))),
-            found.add_to_tensor(M): matrix + M,
-            found.H.to_dense(): flipped,
-            found.matmul(found).to_dense(): matrix @ matrix,
-            found.shape_tensor(): matrix.shape,
-        }
-        with Session() as session:
-            values = session.run(list(wanted))
+    found = make()
+    assert found.shape.as_list() == list(matrix.shape)
+    assert (found.tensor_rank, found.batch_shape.rank) == (matrix.ndim, matrix.ndim - 2)
+    assert (found.domain_dimension, found.range_dimension) == (3, 3)
+    wanted = {
+        found.to_dense(): matrix,
+        found.matmul(X): matrix @ X,
+        found @ X: matrix @ X,
+        found.matmul(X.T, adjoint=True, adjoint_arg=True): flipped @ X,
+        found.matvec(X[:, 1]): matrix @ X[:, 1],
+        found.solve(X): np.linalg.inv(matrix) @ X,
+        found.solvevec(X[:, 1], adjoint=True): np.linalg.inv(flipped) @ X[:, 1],
+        found.trace(): np.trace(matrix, axis1=-2, axis2=-1),
+        found.diag_part(): np.diagonal(matrix, axis1=-2, axis2=-1),
+        found.determinant(): np.linalg.det(matrix),
+        found.log_abs_determinant(): np.log(np.abs(np.linalg.det(matrix))),
+        found.add_to_tensor(M): matrix + M,
+        found.H.to_dense(): flipped,
+        found.matmul(found).to_dense(): matrix @ matrix,
+        found.shape_tensor(): matrix.shape,
+    }
+    with Session() as session:
+        values = session.run(list(wanted))
     for value, expected in zip(values, wanted.values(), strict=True):
         np.testing.assert_allclose(value, expected, rtol=1e-4, atol=1e-4)
 
 
 def test_what_a_program_knows_of_it_is_kept() -> None:
-    with Graph().as_default():
-        known = linalg.LinearOperatorFullMatrix(M, is_non_singular=True, name="m")
-        assert (known.is_non_singular, known.is_self_adjoint, known.name) == (True, None, "m")
-        assert linalg.LinearOperatorDiag(D).is_square
-        assert linalg.LinearOperatorDiag(D).diag.shape.as_list() == [3]
+    known = linalg.LinearOperatorFullMatrix(M, is_non_singular=True, name="m")
+    assert (known.is_non_singular, known.is_self_adjoint, known.name) == (True, None, "m")
+    assert linalg.LinearOperatorDiag(D).is_square
+    assert linalg.LinearOperatorDiag(D).diag.shape.as_list() == [3]
 
 
 def test_a_kronecker_product_has_a_block_for_each_element_and_zeros_are_zeros() -> None:
-    with Graph().as_default(), Session() as session:
+    with Session() as session:
         product = linalg.LinearOperatorKronecker([full(L), full(M)])
         nothing = linalg.LinearOperatorZeros(3, 2)
         found = session.run(

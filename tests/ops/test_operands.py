@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 
@@ -10,12 +8,6 @@ from actorsession.graph.dtypes import float32, float64, string
 from actorsession.ops.build import constant
 from actorsession.ops.elements import arithmetic
 from tests.ops.interpreter import evaluate, source
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as graph:
-        yield graph
 
 
 def test_a_plain_value_takes_the_dtype_of_the_tensor_beside_it() -> None:

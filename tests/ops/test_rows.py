@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from actorsession.graph import Graph, op_signatures, registry
+from actorsession.graph import op_signatures, registry
 from actorsession.graph.dtypes import bool_, float32, int32, int64, resource, string
 from actorsession.graph.op_signatures import signature_of, tensorflow_signature
 from actorsession.ops import raw
@@ -15,12 +15,6 @@ from actorsession.ops.apply import many, one
 from actorsession.ops.build import make
 from actorsession.ops.rows import op, same
 from tests.ops.interpreter import source
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as graph:
-        yield graph
 
 
 def test_an_input_of_a_fixed_type_has_that_type() -> None:

@@ -56,8 +56,7 @@ def test_nothing_to_share_is_one_share_of_nothing() -> None:
 
 
 @for_each(
-    "length, count, cuts",
-    [(7, 2, [0, 3, 7]), (3, 9, [0, 1, 2, 3]), (0, 4, [0, 0]), (5, 0, [0, 5])],
+    "length, count, cuts", [(7, 2, [0, 3, 7]), (3, 9, [0, 1, 2, 3]), (0, 4, [0, 0]), (5, 0, [0, 5])]
 )
 def test_slices_are_about_equally_long(length: int, count: int, cuts: list[int]) -> None:
     found = slices(length, count)

@@ -1,7 +1,8 @@
 """Every operation type against numpy, and its gradient against finite differences: the table's rows, run.
 
-Each case runs with static shapes known and hidden, because kernels are specialised for what is known early.
-The evaluator is strict about dtypes, static shapes, shared memory and inline expressions (``interpreter``).
+Each case runs with static shapes known and hidden and with its integers as constants, because kernels are
+specialised for what is known early. The evaluator is strict about dtypes, static shapes, shared memory and
+inline expressions (``interpreter``).
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ import importlib
 import itertools
 import pkgutil
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -21,16 +23,20 @@ import pytest
 
 import actorsession
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import as_dtype
+from actorsession.graph.dtypes import DType, as_dtype
 from actorsession.graph.graph import Graph
 from actorsession.graph.node import TensorSpec
+from actorsession.graph.op_signatures import input_args, signature_of
+from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import NOT_DIFFERENTIABLE, InferContext, lookup, registered_ops
 from actorsession.graph.shape import TensorShape
+from actorsession.ops.build import constant, make
 from actorsession.ops.derivatives.gradients import gradients
+from actorsession.ops.indexed_slices import to_dense
 from tests.ops import table
 from tests.ops.interpreter import check_gradient, evaluate, source
 from tests.ops.table.elsewhere import ELSEWHERE
-from tests.ops.table.row import Fault, Row
+from tests.ops.table.row import Row
 from tests.rows import for_each
 
 ROOT = Path(actorsession.__file__).parents[1]
@@ -108,18 +114,22 @@ def test_a_row_says_where_the_op_is_smooth_or_why_it_has_no_gradient(op: str) ->
 # -- values ----------------------------------------------------------------------------------------
 
 
+HIDDEN, KNOWN, CONSTANT = "hidden shapes", "known shapes", "constant integers"
+
+
 @EVERY
 def test_an_op_computes_what_numpy_does(row: Row) -> None:
     skip_without(row)
-    for inputs, known in itertools.product(row.inputs, (True, False)):
-        with noted(*inputs, "known shapes" if known else "hidden shapes"):
-            _check_values(row, inputs, known=known)
+    for inputs, early in itertools.product(row.inputs, (HIDDEN, KNOWN, CONSTANT)):
+        if early != CONSTANT or _whole(inputs):
+            with noted(*inputs, early):
+                _check_values(row, inputs, early)
 
 
-def _check_values(row: Row, inputs: tuple[Any, ...], *, known: bool) -> None:
+def _check_values(row: Row, inputs: tuple[Any, ...], early: str) -> None:
     with np.errstate(all="ignore"):
         wanted = row.numpy(*inputs)
-        made, found = _computed(row, inputs, known=known)
+        made, found = _computed(row, inputs, early)
     wanted = list(wanted) if isinstance(wanted, (list, tuple)) else [wanted]
     for tensor, got, want in zip(made, found, map(np.asarray, wanted), strict=True):
         _compare(np.asarray(got), want, row)
@@ -132,6 +142,48 @@ def test_a_gradient_is_that_of_finite_differences(row: Row) -> None:
     for inputs in row.smooth:
         with noted(*inputs):
             check_gradient(row.build, *inputs, wrt=row.wrt, step=row.step)
+        if whole := _whole(inputs):
+            with noted(*inputs, CONSTANT):
+                build = _with_constants(row.build, inputs)
+                left = [i for i in range(len(inputs)) if i not in whole]
+                wrt = None if row.wrt is None else [left.index(i) for i in row.wrt]
+                rest = [inputs[i] for i in left]
+                check_gradient(build, *rest, wrt=wrt, step=row.step, unknown_shapes=(False,))
+
+
+# What computes their gradient has none, in TensorFlow either.
+ONCE = """
+    CTCLoss CropAndResize Dilation2D FakeQuantWithMinMaxArgs FakeQuantWithMinMaxVars
+    FakeQuantWithMinMaxVarsPerChannel FractionalAvgPool FractionalMaxPool Igamma Igammac LRN
+    MaxPoolWithArgmax ResizeBicubic ResizeBilinear ResizeNearestNeighbor Softsign SparseAdd
+    SparseFillEmptyRows SparseSegmentMean SparseSegmentMeanWithNumSegments SparseSegmentSqrtN
+    SparseSegmentSqrtNWithNumSegments SparseSegmentSum SparseSegmentSumWithNumSegments SparseSlice
+"""
+
+
+@each_row([row for row in ROWS if row.smooth and row.op not in ONCE.split()])
+def test_a_second_gradient_is_that_of_finite_differences(row: Row) -> None:
+    """Of the first by what flows into it, too: the result itself does."""
+    skip_without(row)
+    with noted(*row.smooth[0]):
+        check_gradient(
+            partial(_slopes, row),
+            *row.smooth[0],
+            wrt=row.wrt,
+            step=row.step,
+            rtol=1e-4,
+            atol=1e-6,
+            unknown_shapes=(False,),
+        )
+
+
+def _slopes(row: Row, *xs: Tensor) -> list[Tensor]:
+    made = row.build(*xs)
+    ys = [y for y in (made if isinstance(made, (list, tuple)) else [made]) if y.dtype.is_floating]
+    chosen = [
+        x for i, x in enumerate(xs) if (x.dtype.is_floating if row.wrt is None else i in row.wrt)
+    ]
+    return [to_dense(slope) for slope in gradients(ys, chosen, ys) if slope is not None]
 
 
 @each_row([row for row in ROWS if row.no_gradient])
@@ -172,24 +224,13 @@ def test_an_op_whose_result_is_as_large_as_a_value_says_names_the_input(row: Row
 
 def _sizing_inputs(row: Row, inputs: tuple[Any, ...]) -> list[int]:
     """The inputs by whose values results are larger than all inputs, and that the op does not name."""
-    arrays = [np.asarray(a) for a in inputs]
-    with Graph().as_default() as graph:
-        tensors = [source(as_dtype(a.dtype), a.shape) for a in arrays]
-        row.build(*tensors)
-        op = next(op for op in graph.get_operations() if op.type == row.op)
-        if any(t.dtype.kind in "rv" for t in op.inputs):
-            return []
-        values = [
-            np.asarray(v) for v in evaluate(op.inputs, dict(zip(tensors, arrays, strict=True)))
-        ]
-    specs = tuple(
-        [TensorSpec(t.dtype, TensorShape(v.shape)) for t, v in zip(op.inputs, values, strict=True)]
-    )
+    found = _node(row, inputs)
+    if found is None:
+        return []
+    op, specs, values = found
 
     def sizes(without: int | None) -> list[int | None]:
-        known = tuple([None if k == without else v for k, v in enumerate(values)])
-        made = op.op_def.infer(InferContext(op.type, specs, op.attrs, known))
-        return [spec.shape.num_elements() for spec in made]
+        return [shape.num_elements() for shape in _inferred(op, specs, values, without)]
 
     extents = [[max(extent, 1) for extent in v.shape] for v in values]
     given = prod(map(prod, extents)) if row.op in BY_ALL_SIZES else sum(map(prod, extents))
@@ -200,6 +241,133 @@ def _sizing_inputs(row: Row, inputs: tuple[Any, ...]) -> list[int]:
         if k not in op.op_def.sized_by
         and any(big and size is None for big, size in zip(larger, sizes(k), strict=True))
     ]
+
+
+def _node(
+    row: Row, inputs: tuple[Any, ...]
+) -> tuple[Operation, list[TensorSpec], list[Any]] | None:
+    """The node that a case is about, with the types and values of its inputs; ``None`` if one is a handle."""
+    arrays = [np.asarray(a) for a in inputs]
+    with Graph().as_default() as graph, np.errstate(all="ignore"):
+        tensors = [source(as_dtype(a.dtype), a.shape) for a in arrays]
+        row.build(*tensors)
+        op = next(op for op in graph.get_operations() if op.type == row.op)
+        if any(t.dtype.kind in "rv" for t in op.inputs):
+            return None
+        found = evaluate(op.inputs, dict(zip(tensors, arrays, strict=True)))
+    values = [np.asarray(v) for v in found]
+    return (
+        op,
+        [TensorSpec(t.dtype, TensorShape(v.shape)) for t, v in zip(op.inputs, values, strict=True)],
+        values,
+    )
+
+
+def _inferred(
+    op: Operation, specs: Sequence[TensorSpec], values: Sequence[Any], without: int | None
+) -> list[TensorShape]:
+    """The static shapes of the outputs where the values of all inputs but one are known early."""
+    known = tuple([None if k == without else v for k, v in enumerate(values)])
+    made = op.op_def.infer(InferContext(op.type, tuple(specs), op.attrs, known))
+    return [spec.shape for spec in made]
+
+
+# -- static shapes ---------------------------------------------------------------------------------
+
+# Sizes of these follow from values that are no shape, in TensorFlow too.
+FOUND_BY_THE_STEP = """
+    BroadcastGradientArgs CTCBeamSearchDecoder CTCGreedyDecoder ComputeAccidentalHits DecodeAndCropJpeg
+    DecodeBmp DecodeGif DecodeImage DecodeJpeg DecodePng DecodeRaw DenseToDenseSetOperation
+    DenseToSparseSetOperation DeserializeManySparse DeserializeSparse DynamicPartition FractionalAvgPool
+    FractionalMaxPool ListDiff NonMaxSuppressionV3 NonMaxSuppressionV4 NonMaxSuppressionV5
+    NonMaxSuppressionWithOverlaps ParseExample ParseExampleV2 ParseSequenceExampleV2 ParseSingleExample
+    ParseTensor Reshape SegmentMax SegmentMean SegmentMin SegmentProd SegmentSum SerializeManySparse
+    SparseAdd SparseConcat SparseFillEmptyRows SparseReduceMaxSparse SparseReduceSumSparse
+    SparseSegmentMean SparseSegmentSqrtN SparseSegmentSum SparseSlice SparseSparseMaximum
+    SparseSparseMinimum SparseSplit SparseToSparseSetOperation StringSplit StringSplitV2 Unique
+    UniqueWithCounts Where
+"""
+# Of these less is known than could be where a dimension of an input is not known, in TensorFlow too.
+LESS_IS_KNOWN = """
+    AdjustHue AdjustSaturation BatchToSpaceND BroadcastArgs CTCLoss ClipByValue CombinedNonMaxSuppression
+    Conv2D DepthToSpace Dilation2DBackpropFilter Dilation2DBackpropInput DrawBoundingBoxes
+    DrawBoundingBoxesV2 FakeQuantWithMinMaxVarsPerChannel FractionalAvgPool FractionalMaxPool GatherNd
+    HSVToRGB LowerBound MatrixDiagPartV3 MatrixDiagV3 MatrixSetDiagV3 MaxPool3DGrad MaxPoolGrad
+    MaxPoolGradWithArgmax Qr RGBToHSV Reshape ScatterNd SpaceToBatchND SparseReduceMax SparseReduceSum
+    SparseSplit Squeeze StridedSlice Substr Svd TensorScatterAdd TensorScatterMax TensorScatterMin
+    TensorScatterSub TensorScatterUpdate Tile TridiagonalMatMul TridiagonalSolve UpperBound
+"""
+
+
+LESS_IS_KNOWN_OF_THE_RANK = """
+    DrawBoundingBoxes DrawBoundingBoxesV2 CTCLoss MatrixSetDiagV3 ClipByValue ReducedShape
+    ResizeBilinearGrad ResizeBicubicGrad UnsortedSegmentMin UnsortedSegmentMax UnsortedSegmentProd
+    TensorScatterUpdate TensorScatterAdd TensorScatterSub TensorScatterMin TensorScatterMax
+    DynamicPartition SparseSoftmax SparseDenseCwiseAdd SparseDenseCwiseMul SparseDenseCwiseDiv Substr
+    TridiagonalMatMul TridiagonalSolve
+"""
+RANK_IS_A_VALUE = """
+    All Any DecodeImage EuclideanNorm MatrixDiagPartV3 MatrixDiagV3 Max Mean Min Prod ParseTensor ReduceJoin
+    SparseReduceMax SparseReduceSum Sum
+"""
+
+
+@EVERY
+def test_static_shapes_are_as_exact_as_what_is_known_of_the_inputs(row: Row) -> None:
+    """A dimension that does not depend on an unknown one is known, and no shape contradicts the values."""
+    skip_without(row)
+    for inputs in row.inputs:
+        with noted(*inputs):
+            _check_static_shapes(row, inputs)
+
+
+def _check_static_shapes(row: Row, inputs: tuple[Any, ...]) -> None:
+    found = _node(row, inputs)
+    if found is None:
+        return
+    op, specs, values = found
+    full = _inferred(op, specs, values, None)
+    assert row.op in FOUND_BY_THE_STEP.split() or all(shape.is_fully_defined() for shape in full)
+    for k, spec in enumerate(specs):
+
+        def shapes(shape: Any, k: int = k, spec: TensorSpec = spec) -> list[TensorShape]:
+            changed = [*specs[:k], TensorSpec(spec.dtype, TensorShape(shape)), *specs[k + 1 :]]
+            return _inferred(op, changed, values, k)
+
+        dims = spec.shape.as_list()
+        assert row.op in RANK_IS_A_VALUE.split() or all(s.rank is not None for s in shapes(dims))
+        for exceptions, unknown, possible in _unknown_parts(
+            dims, [s.shape.as_list() for s in specs]
+        ):
+            have, want = shapes(unknown), _common(shapes, possible)
+            assert all(a.is_compatible_with(b) for a, b in zip(have, full, strict=True))
+            assert row.op in exceptions.split() or [shape.sizes for shape in have] == want
+
+
+def _unknown_parts(
+    dims: list[Any], others: list[list[Any]]
+) -> Iterator[tuple[str, Any, list[Any]]]:
+    """The exceptions, the shape with something unknown, and shapes that it may stand for."""
+    yield LESS_IS_KNOWN_OF_THE_RANK, None, [[None] * n for n in range(max(map(len, others)) + 3)]
+    for axis, size in enumerate(dims):
+        possible = [[*dims[:axis], n, *dims[axis + 1 :]] for n in (None, size, size + 1, size + 2)]
+        yield LESS_IS_KNOWN, possible[0], possible[1:]
+
+
+def _common(shapes: Callable[[Any], list[TensorShape]], possible: list[Any]) -> list[Any]:
+    """The sizes that the outputs have for all possible shapes of an input that are not refused."""
+    common: list[Any] = []
+    for shape in possible:
+        with contextlib.suppress(ValueError, TypeError, InvalidArgumentError):
+            sizes = [shape.sizes for shape in shapes(shape)]
+            common = [_equal_sizes(*pair) for pair in zip(common or sizes, sizes, strict=True)]
+    return common
+
+
+def _equal_sizes(one: Any, other: Any) -> Any:
+    if one is None or other is None or len(one) != len(other):
+        return None
+    return tuple([a if a == b else None for a, b in zip(one, other, strict=True)])
 
 
 # -- what is refused -------------------------------------------------------------------------------
@@ -214,7 +382,7 @@ def test_values_that_do_not_fit_are_refused_by_the_kernel(row: Row) -> None:
             np.errstate(all="ignore"),
             pytest.raises(InvalidArgumentError, match=fault.match),
         ):
-            _computed(row, fault.inputs, known=False)
+            _computed(row, fault.inputs, HIDDEN)
 
 
 @FAULTY
@@ -222,26 +390,89 @@ def test_shapes_that_do_not_fit_are_refused_by_the_line_that_builds(row: Row) ->
     skip_without(row)
     for fault in row.faults:
         if fault.static is not None:
-            with noted(*fault.inputs):
-                _check_static(row, fault)
+            with noted(*fault.inputs), pytest.raises(ValueError, match=fault.static):
+                _made(row, fault.inputs, KNOWN)
 
 
-def _check_static(row: Row, fault: Fault) -> None:
-    arrays = [np.asarray(a) for a in fault.inputs]
-    with Graph().as_default():
-        tensors = [source(as_dtype(a.dtype), a.shape) for a in arrays]
-        with pytest.raises(ValueError, match=fault.static):
-            row.build(*tensors)
+@FAULTY
+def test_integers_that_do_not_fit_are_refused_as_constants_too(row: Row) -> None:
+    """By the line that builds if that can tell, else by the kernel."""
+    skip_without(row)
+    for fault in row.faults:
+        early = fault.static if fault.early is None else fault.early or fault.match
+        if early is None:
+            with noted(*fault.inputs), np.errstate(all="ignore"):
+                made = _made(row, fault.inputs, CONSTANT)
+                with pytest.raises(InvalidArgumentError, match=fault.match):
+                    evaluate(*made)
+        else:
+            with noted(*fault.inputs), pytest.raises(ValueError, match=early):
+                _made(row, fault.inputs, CONSTANT)
 
 
-def _computed(row: Row, inputs: tuple[Any, ...], *, known: bool) -> tuple[list[Any], list[Any]]:
-    arrays = [np.asarray(a) for a in inputs]
+OTHERS = [
+    as_dtype(name)
+    for name in ["bool", "int32", "int64", "float32", "complex64", "string", "resource"]
+]
+
+
+@EVERY
+def test_element_types_that_the_signature_does_not_name_are_refused(row: Row) -> None:
+    skip_without(row)
+    for inputs in row.inputs[:1]:
+        if (found := _node(row, inputs)) is not None:
+            op, specs, _ = found
+            for k, dtype in itertools.product(range(len(specs)), OTHERS):
+                _check_dtype(op, specs, k, dtype)
+
+
+def _check_dtype(op: Operation, specs: list[TensorSpec], k: int, dtype: DType) -> None:
+    signature = signature_of(op.type)
+    assert signature is not None
+    arg = input_args(op.type, len(specs), op.attrs)[k]
+    if arg.type in signature.attrs and not signature.attrs[arg.type].allows(dtype):
+        with Graph().as_default(), noted(arg.name, dtype.name):
+            given = [source(spec.dtype, spec.shape) for spec in specs]
+            given[k] = source(dtype, specs[k].shape)
+            with pytest.raises(TypeError, match=f"{op.type} takes .*; got {dtype.name}"):
+                make(op.type, given, op.attrs)
+
+
+def _whole(inputs: Sequence[Any]) -> set[int]:
+    """Which inputs are integers, as axes, shapes and indices are."""
+    return {i for i, a in enumerate(inputs) if np.asarray(a).dtype.kind in "iu"}
+
+
+def _with_constants(build: Callable[..., Any], inputs: Sequence[Any]) -> Callable[..., Any]:
+    """``build`` of the other inputs alone, with its integers as constants."""
+    whole = _whole(inputs)
+
+    def of_others(*others: Any) -> Any:
+        given = iter(others)
+        return build(
+            *(constant(np.asarray(a)) if i in whole else next(given) for i, a in enumerate(inputs))
+        )
+
+    return of_others
+
+
+def _made(row: Row, inputs: Sequence[Any], early: str) -> tuple[list[Any], dict[Any, Any]]:
+    """The tensors that a row makes on a graph of its own, and what to feed."""
+    build, arrays = row.build, [np.asarray(a) for a in inputs]
+    if early == CONSTANT:
+        build = _with_constants(build, arrays)
+        arrays = [a for i, a in enumerate(arrays) if i not in _whole(inputs)]
     with Graph().as_default() as graph:
-        tensors = [source(as_dtype(a.dtype), a.shape if known else None) for a in arrays]
-        made = row.build(*tensors)
-        made = list(made) if isinstance(made, (list, tuple)) else [made]
+        tensors = [source(as_dtype(a.dtype), None if early == HIDDEN else a.shape) for a in arrays]
+        made = build(*tensors)
         assert row.op in {op.type for op in graph.get_operations()}
-        return made, evaluate(made, dict(zip(tensors, arrays, strict=True)))
+    made = list(made) if isinstance(made, (list, tuple)) else [made]
+    return made, dict(zip(tensors, arrays, strict=True))
+
+
+def _computed(row: Row, inputs: Sequence[Any], early: str) -> tuple[list[Any], list[Any]]:
+    made, feeds = _made(row, inputs, early)
+    return made, evaluate(made, feeds)
 
 
 def _compare(got: Any, want: Any, row: Row) -> None:

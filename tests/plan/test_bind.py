@@ -15,11 +15,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
+from actorsession import Graph, Operation, Tensor, ops
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.graph import Graph
 from actorsession.graph.node import spec
-from actorsession.graph.operation import Operation, Tensor
 from actorsession.plan.codegen import bind as link
 from tests.plan.kit import CPU, Made, NoStep, Step, call
 

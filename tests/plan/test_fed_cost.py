@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
-from actorsession.graph.graph import Graph
-from actorsession.graph.operation import Tensor
+from actorsession import Graph, Tensor, ops
 from actorsession.plan.codegen.segment import Segment
 from tests.plan.kit import Made
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 import actorsession as acts
+from actorsession import AsyncSession
 from actorsession.ops import raw
-from actorsession.session import AsyncSession
 from tests.cluster.kit import PS0, W0, in_process, soon
 
 

@@ -8,20 +8,18 @@ from typing import Any
 import pytest
 
 import actorsession as acts
-from actorsession.config import GraphOptions, OptimizerOptions, OptLevel
+from actorsession import Graph, GraphOptions, NodeDef, Operation, OptimizerOptions, Tensor
+from actorsession.config import OptLevel
 from actorsession.errors import InvalidArgumentError
+from actorsession.extend import DeviceAttributes, DeviceSet, StepGraph
 from actorsession.graph.control_flow_ops import PRIMITIVES
-from actorsession.graph.device import LOCAL_TASK, DeviceAttributes
+from actorsession.graph.device import LOCAL_TASK
 from actorsession.graph.function import FunctionDef
-from actorsession.graph.graph import Graph
-from actorsession.graph.node import NodeDef
-from actorsession.graph.operation import Operation, Tensor
 from actorsession.ops.build import make
 from actorsession.ops.flow import dataflow
 from actorsession.plan.control_flow.functionalize import functionalize
-from actorsession.plan.device_set import DeviceSet
 from actorsession.plan.place import Placer
-from actorsession.plan.prune import GraphView, StepGraph, prune
+from actorsession.plan.prune import GraphView, prune
 from actorsession.plan.signature import RunSignature
 from tests.ops.raw_control import raw_cond, raw_while
 

@@ -12,13 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
+from actorsession import Graph, Session, Tensor, ops
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.graph import Graph
-from actorsession.graph.operation import Tensor
 from actorsession.plan.codegen import bind as link
 from actorsession.plan.codegen import outline
-from actorsession.session import Session
 from tests.plan.kit import Made, call
 from tests.rows import for_each
 

@@ -16,12 +16,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from actorsession import ops
+from actorsession import AsyncSession, Graph, Tensor, ops
 from actorsession.actors.loops import run as run_to_end
 from actorsession.errors import OpError
-from actorsession.graph.graph import Graph
-from actorsession.graph.operation import Tensor
-from actorsession.session import AsyncSession
 from tests.cluster.kit import in_process
 from tests.property.processes import TASKS, Processes
 from tests.property.recipes import Recipe, recipes

@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
+from actorsession import AsyncSession, Graph, Session, ops
 from actorsession.errors import AbortedError, CancelledError
-from actorsession.graph.graph import Graph
 from actorsession.ops.flow import dataflow
 from actorsession.runtime.engine.dataflow_engine import DataflowEngine
 from actorsession.runtime.engine.executor import Executor, RunPartition
@@ -21,7 +20,6 @@ from actorsession.runtime.engine.executor_statistics import statistics_by_device
 from actorsession.runtime.engine.segment_engine import SegmentEngine
 from actorsession.runtime.engine.step import Step
 from actorsession.runtime.rendezvous import Rendezvous
-from actorsession.session import AsyncSession, Session
 from tests.runtime.kit import Loaded, turns_until
 
 

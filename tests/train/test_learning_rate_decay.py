@@ -8,12 +8,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import train
-from actorsession.graph.dtypes import as_dtype, float32, float64, int32, int64
-from actorsession.namespaces.random import set_random_seed
-from actorsession.ops.build import constant
-from actorsession.ops.variables.lists import global_variables_initializer
-from actorsession.ops.variables.variable import Variable
+from actorsession import (
+    Variable,
+    as_dtype,
+    constant,
+    float32,
+    float64,
+    global_variables_initializer,
+    int32,
+    int64,
+    set_random_seed,
+    train,
+)
 from tests.ops.interpreter import Variables, evaluate, source
 
 STEPS = [0, 1, 5, 10, 12, 13, 25]

@@ -11,11 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops, opsets
+from actorsession import AsyncSession, Graph, Session, int32, ops, opsets
 from actorsession.errors import InvalidArgumentError, OutOfRangeError
-from actorsession.graph.dtypes import int32
-from actorsession.graph.graph import Graph
-from actorsession.session import AsyncSession, Session
 from actorsession.train import (
     Coordinator,
     QueueRunner,

@@ -8,16 +8,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import train
-from actorsession.graph.dtypes import float64
-from actorsession.graph.graph import Graph
-from actorsession.ops.arrays.placeholder import placeholder
-from actorsession.ops.build import constant
-from actorsession.ops.indexed_slices import IndexedSlices
-from actorsession.ops.variables.lists import global_variables_initializer
-from actorsession.ops.variables.variable import Variable
-from actorsession.session import Session
-from actorsession.train.optimizer import Optimizer
+from actorsession import (
+    Graph,
+    IndexedSlices,
+    Session,
+    Variable,
+    constant,
+    float64,
+    global_variables_initializer,
+    placeholder,
+    train,
+)
+from actorsession.train import Optimizer
 from tests.ops.interpreter import Variables, evaluate, source
 from tests.train.tensorflow_numbers import (
     DENSE_START,

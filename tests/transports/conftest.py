@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.transports.authority import Authority
-from transports import SecurityConfig, register_transport
-from transports.address import Address
+from transports import Address, SecurityConfig, register_transport
 from transports.stream.listener import Secure
 from transports.stream.tls_transport import TlsTransport
 

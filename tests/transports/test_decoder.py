@@ -12,8 +12,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.shortage import Shortage
-from transports.decoder import DIRECT_FROM, FIRST_ROOM, READ_SIZE, FrameDecoder
-from transports.errors import ProtocolError
+from transports import Frame, FrameDecoder, LostFrame, ProtocolError, encode_frame
+from transports.decoder import DIRECT_FROM, FIRST_ROOM, READ_SIZE
 from transports.frame import (
     CHUNK_FLAG,
     KEPT_OF_LOST,
@@ -22,11 +22,8 @@ from transports.frame import (
     PREFIX,
     SHARED_FLAG,
     WIRE_VERSION,
-    Frame,
-    LostFrame,
     SharedFrame,
     encode_chunk_prefix,
-    encode_frame,
 )
 
 frames = st.lists(

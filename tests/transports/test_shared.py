@@ -26,14 +26,16 @@ from transports import (
     Connection,
     ConnectionClosed,
     Frame,
+    FrameDecoder,
+    LostFrame,
     ProtocolError,
     SecurityConfig,
     connect,
+    encode_frame,
     listen,
 )
 from transports.connection import HIGH_WATER
-from transports.decoder import FrameDecoder
-from transports.frame import SHARED_FLAG, LostFrame, SharedFrame, encode_frame
+from transports.frame import SHARED_FLAG, SharedFrame
 from transports.shm import arena
 from transports.shm import lane as shared
 from transports.shm.lane import SHARE_FROM, SHARED_VARIABLE

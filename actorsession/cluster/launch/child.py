@@ -27,6 +27,7 @@ from actorsession.cluster.launch.socket_folder import remove_orphaned_folder
 from actorsession.cluster.launch.worker_process import LAST_WORD
 from actorsession.cluster.resolvers import ClusterResolver
 from actorsession.cluster.server.server import Server
+from actorsession.cluster.server.settings import ServerSettings
 from actorsession.cluster.spec import ClusterSpec
 from actorsession.config import ConfigProto
 from actorsession.errors import DataLossError, OpError
@@ -119,13 +120,13 @@ async def serve(options: WorkerOptions, guard: ProcessGuard) -> None:
     relay_standard_streams()
     serve_others()
     loop = asyncio.get_running_loop()
-    server = Server(
-        options.cluster, options.job, options.index,
+    settings = ServerSettings(
         config=ConfigProto(device_count=options.device_count), cluster_id=options.cluster_id,
         security=options.security, snapshot_dir=options.snapshot_dir,
         snapshot_every=options.snapshot_every, lease=options.lease, beat=options.beat,
         sidecar=options.sidecar, file_roots=options.file_roots, restart_wait=options.restart_wait,
     )  # fmt: skip
+    server = Server(options.cluster, options.job, options.index, settings)
     ended = asyncio.Event()
 
     def end(why: str) -> None:

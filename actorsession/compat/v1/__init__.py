@@ -63,7 +63,7 @@ _NAMES = {
     "actorsession.opsets.text.printing": "print_=print",
     ".app": "*=app",
     ".autograph": "*=autograph",
-    ".behavior": (
+    ".graphs.behavior": (
         "COMPILER_VERSION CXX11_ABI_FLAG GIT_VERSION GRAPH_DEF_VERSION "
         "GRAPH_DEF_VERSION_MIN_CONSUMER GRAPH_DEF_VERSION_MIN_PRODUCER MONOLITHIC_BUILD VERSION "
         "__compiler_version__ __cxx11_abi_flag__ __git_version__ __monolithic_build__ __version__ "
@@ -73,11 +73,11 @@ _NAMES = {
         "resource_variables_enabled"
     ),
     ".contrib": "*=contrib",
-    ".control_flow": "while_loop",
+    ".ops.control_flow": "while_loop",
     ".core": "*=core",
     ".data": "*=data",
     ".debugging": "*=debugging",
-    ".devices": "DeviceSpec",
+    ".graphs.devices": "DeviceSpec",
     ".distributions": "*=distributions",
     ".dtypes": "*=dtypes QUANTIZED_DTYPES",
     ".errors": "*=errors",
@@ -85,43 +85,43 @@ _NAMES = {
     ".examples": "*=examples",
     ".feature_column": "*=feature_column",
     ".flags": "*=flags",
-    ".forms": "TensorShape as_dtype colocate_with container device name_scope op_scope",
+    ".graphs.forms": "TensorShape as_dtype colocate_with container device name_scope op_scope",
     ".gfile": "*=gfile",
-    ".graphs": "Graph get_default_graph reset_default_graph",
+    ".graphs.graph": "Graph get_default_graph reset_default_graph",
     ".internals.files": "*=resource_loader",
     ".internals.framework": "init_scope register_tensor_conversion_function",
     ".internals.nest": "*=nest",
     ".io": "*=io",
-    ".legacy_ops": "batch_matmul mul neg pack sub unpack",
+    ".ops.legacy_ops": "batch_matmul mul neg pack sub unpack",
     ".layers": "*=layers",
     ".logging": "*=logging get_logger",
     ".manip": "*=manip",
-    ".messages": (
+    ".sessions.messages": (
         "ConfigProto GPUOptions GraphOptions NameAttrList OptimizerOptions RunMetadata RunOptions"
     ),
     ".metrics": "*=metrics",
-    ".module": "Module",
+    ".ops.module": "Module",
     ".nn": "*=nn",
     ".profiler": "*=profiler",
     ".python": "*=python",
-    ".py_functions": "py_function",
+    ".ops.py_functions": "py_function",
     ".python_io": "*=python_io",
     ".queue": "*=queue",
     ".raw_ops": "*=raw_ops",
     ".saved_model": "*=saved_model",
-    ".sessions": "InteractiveSession Session",
+    ".sessions.session": "InteractiveSession Session",
     ".spectral": "*=spectral",
     ".summary": "*=summary",
-    ".template": "make_template",
-    ".tensors": (
+    ".ops.template": "make_template",
+    ".graphs.tensors": (
         "assert_proper_iterable assert_same_float_dtype convert_to_tensor_or_indexed_slices "
         "convert_to_tensor_or_sparse_tensor is_numeric_tensor is_symbolic_tensor is_tensor newaxis"
     ),
     ".test": "*=test",
-    ".text": "*=compat as_bytes as_str as_str_any as_text",
-    ".traced_functions": "function",
+    ".compat": "*=compat as_bytes as_str as_str_any as_text",
+    ".ops.traced_functions": "function",
     ".train": "*=train",
-    ".type_specs": "IndexedSlicesSpec SparseTensorSpec TensorSpec TypeSpec",
+    ".graphs.type_specs": "IndexedSlicesSpec SparseTensorSpec TensorSpec TypeSpec",
     ".version": "*=version",
 }
 
@@ -146,7 +146,7 @@ def _keras() -> Any:
 
     if missing_because() is not None:
         raise AttributeError(f"module {__name__!r} has no attribute 'keras'", name="keras")
-    return importlib.import_module(f"{__name__}.keras_bridges")
+    return importlib.import_module(f"{__name__}.tf_keras")
 
 
 def __getattr__(name: str) -> Any:
@@ -163,7 +163,7 @@ def __getattr__(name: str) -> Any:
             raise ImportError(said, name=name) from None
         raise AttributeError(said, name=name) from None
     # Who asks for a name is about to build, most often in the thread's own graph.
-    from actorsession.compat.v1.graphs import adopt_fallback
+    from actorsession.compat.v1.graphs.graph import adopt_fallback
 
     adopt_fallback()
     return found

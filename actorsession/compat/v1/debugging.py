@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from actorsession.compat.v1.tensors import (
+from actorsession.compat.v1.graphs.tensors import (
     assert_proper_iterable,
     assert_same_float_dtype,
     is_numeric_tensor,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from actorsession.compat.v1.forms import as_dtype
+from actorsession.compat.v1.graphs.forms import as_dtype
 from actorsession.graph.dtypes import (
     DType,
     bfloat16,

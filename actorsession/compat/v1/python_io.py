@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from types import TracebackType
 from typing import Any, ClassVar, Self
 
-from actorsession.compat.v1.text import as_bytes, as_str_any
+from actorsession.compat.v1.compat import as_bytes, as_str_any
 from actorsession.config.file_roots import path_text
 from actorsession.opsets.parsing.records import COMPRESSIONS, RecordReader, RecordWriter
 from actorsession.process_bound import ProcessBound

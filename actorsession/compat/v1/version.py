@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from actorsession.compat.v1.behavior import (
+from actorsession.compat.v1.graphs.behavior import (
     COMPILER_VERSION,
     GIT_VERSION,
     GRAPH_DEF_VERSION,

@@ -13,7 +13,7 @@ import numpy as np
 
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dimension import Dimension
-from actorsession.graph.dtypes import DType, as_dtype, float32, float64, int32, int64
+from actorsession.graph.dtypes import DType, as_dtype, float32, float64, int32, int64, variant
 from actorsession.graph.operation import Tensor
 from actorsession.graph.registry import (
     NOT_DIFFERENTIABLE,
@@ -70,7 +70,7 @@ def _like(number: int, op_type: str, tensor: Any, dtype: Any, name: str) -> Tens
     value = convert_to_tensor(tensor)
     # ``False`` is no dtype, as programs write that mean another argument.
     wanted = value.dtype if dtype is None or dtype is False else as_dtype(dtype)
-    if value.shape.is_fully_defined():
+    if value.shape.is_fully_defined() and wanted is not variant:
         return _filled(value.shape.as_tuple(), number, wanted, name, value)
     if wanted is value.dtype:
         return make_one(op_type, [value], None, name)
@@ -141,8 +141,21 @@ def _early(dims: Any) -> Ints | None:
     return None
 
 
+def _zero_of_variant(value: Any) -> Any:
+    """Return zeros like a list of tensors, or like each value of an array of variants."""
+    if isinstance(value, np.ndarray):
+        return np.frompyfunc(_zero_of_variant, 1, 1)(value)
+    if not hasattr(value, "zeros_like"):
+        raise InvalidArgumentError(
+            f"ZerosLike of {value!r:.100}, which has no zero: a list of tensors has"
+        )
+    return value.zeros_like()
+
+
 def _zero_kernel(ctx: KernelContext) -> Kernel:
     spec = ctx.outputs[0]
+    if spec.dtype is variant:
+        return _zero_of_variant
     if spec.dtype.kind == "s":
         return lambda x: np.full(np.shape(x), b"", object)
     dtype = spec.dtype.np_dtype
@@ -174,6 +187,10 @@ def _fill_kernel(ctx: KernelContext) -> Kernel:
         wanted = ints(shape) if dims is None else dims
         if min(wanted, default=0) < 0:
             raise InvalidArgumentError(f"Fill: dimensions are at least 0, got {list(wanted)}")
+        if np.ndim(value):
+            raise InvalidArgumentError(
+                f"Fill: value must be a scalar, got shape {list(value.shape)}"
+            )
         out = np.empty(wanted, dtype)
         out[...] = value
         return out
@@ -277,9 +294,19 @@ def _range_values(start: Any, limit: Any, delta: Any, dtype: np.dtype[Any]) -> A
     return (start + np.arange(length) * float(delta)).astype(dtype)
 
 
+_RANGE = ("start", "limit", "delta")
+
+
+def _only_number(name: str, value: Any) -> Any:
+    """Return the number in an input; a vector with one counts, as in TensorFlow."""
+    if value.size != 1:
+        raise InvalidArgumentError(f"Range: {name} must be a scalar, not shape {list(value.shape)}")
+    return value.reshape(())[()]
+
+
 def _range_kernel(ctx: KernelContext) -> Kernel:
     dtype = ctx.outputs[0].dtype.np_dtype
-    return lambda start, limit, delta: _range_values(start[()], limit[()], delta[()], dtype)
+    return lambda *given: _range_values(*map(_only_number, _RANGE, given), dtype)
 
 
 def _range_static(ctx: InferContext) -> Array | None:

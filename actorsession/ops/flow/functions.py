@@ -403,7 +403,7 @@ def _argument(value: Any, dtype: DType, what: str, graph: Graph) -> Tensor:
 
 def _inside(tensors: Sequence[Tensor], graph: Graph) -> bool:
     """Return whether any tensor belongs to a loop body, branch or function."""
-    return any(graph.construct_of(tensor) is not None for tensor in tensors)
+    return any(graph.nodes.construct_of(tensor) is not None for tensor in tensors)
 
 
 # -- side effects ---------------------------------------------------------------------------------

@@ -7,12 +7,16 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 __all__ = [
+    "AUTOTUNE",
     "AutotuneOptions",
     "DistributeOptions",
     "OptimizationOptions",
     "Options",
     "ThreadingOptions",
 ]
+
+AUTOTUNE = -1
+"""A size or degree of parallelism that is left to the library."""
 
 
 class AutoShardPolicy(enum.IntEnum):

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.errors import InvalidArgumentError
+from actorsession.errors import InvalidArgumentError, RequestValueError
 from actorsession.graph.dtypes import int64
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import InferContext, Kernel, KernelContext
@@ -132,6 +132,10 @@ def _places(whole: int, extent: tuple[int, int, int], padding: str) -> tuple[int
     size, stride, rate = extent
     covered = (size - 1) * rate + 1
     if padding == "VALID":
+        if whole - covered + stride <= -stride:
+            raise RequestValueError(
+                f"Computed output size would be negative: patches over {covered} pixels of {whole}"
+            )
         return max(0, (whole - covered) // stride + 1), 0, 0
     count = -(-whole // stride)
     margin = max(0, (count - 1) * stride + covered - whole)
@@ -185,8 +189,9 @@ def _patches_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]
         [batch, *[shown[axis] for axis in range(1, n + 1)], *[one * size for size in window], depth]
     )
     by_place = transpose(reshape(grad, split), [*range(1, 2 * n + 1), 0, 2 * n + 1])
-    flat = reshape(by_place, stack([-one, batch * depth]))
-    total = unsorted_segment_sum(flat, reshape(places, [-1]), count)
+    numbered = reshape(places, [-1])
+    flat = reshape(by_place, stack([shape_tensor(numbered, int64)[0], batch * depth]))
+    total = unsorted_segment_sum(flat, numbered, count)
     turned = [n, *range(n), n + 1]
     return [transpose(reshape(total, stack([*spatial, batch, depth])), turned)]
 

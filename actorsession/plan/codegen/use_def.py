@@ -176,11 +176,15 @@ class UseDef:
             if self.nodes[i].op == SEND:
                 leaves = _leaves_task(self.nodes[i].attrs["key"])
             else:
-                leaves = op is not None and op.aliases and i in outputs
+                leaves = op is not None and i in outputs and self._shares(i, op)
             if leaves:
                 sent.update(self.inputs[i])
                 outputs.update([j for j, _ in self.inputs[i]])
         return frozenset(sent)
+
+    def _shares(self, i: int, op: OpDef) -> bool:
+        """Return whether the output of a node may share memory with an input: lists of tensors always do."""
+        return op.aliases or any(spec.dtype is variant for spec in self.nodes[i].outputs)
 
     def stays(self, ref: Ref) -> bool:
         """Return whether a value with several readers is written to by nothing until the step has ended.
@@ -198,7 +202,7 @@ class UseDef:
         """
         for i in self._readers[ref]:
             op = self.ops[i]
-            if op is None or (op.aliases and self._sends_any):
+            if op is None or (self._sends_any and self._shares(i, op)):
                 return True
         return False
 

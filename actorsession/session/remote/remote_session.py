@@ -259,8 +259,8 @@ class RemoteSession(SessionInterface[RemotePlan]):
     async def _create(self, deadline: Deadline, bare: bool) -> None:
         with self._graph.growing():
             operations = [] if bare else self._graph.get_operations()
-            extensions = 0 if bare else len(self._graph.extended_since(0))
-            size = 0 if bare else self._graph.total_size
+            extensions = 0 if bare else len(self._graph.changes.extended)
+            size = 0 if bare else self._graph.nodes.total_size
         check_graph_size(size)
         message: CreateSession | None = None
         for left in reversed(range(_TRIES)):
@@ -308,7 +308,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
 
         def describe() -> tuple[bool, list[Any]]:
             if many:
-                self._graph.describe(self._sent, self._planning.check)
+                self._graph.nodes.describe(self._sent, self._planning.check)
             with self._graph.growing():
                 found = operations()
                 nodes = GraphDef(tuple(op.plain for op in found), seed=seed)
@@ -491,13 +491,13 @@ class RemoteSession(SessionInterface[RemotePlan]):
         """Whether the session exists at its master, with all nodes of the graph."""
         return (
             bool(self.handle) and not (self._closed or self._restart.is_due)
-            and not self._graph.operations_since(self._sent)
+            and len(self._graph.nodes.order) == self._sent
         )  # fmt: skip
 
     async def _send_graph(self) -> None:
         """Connect, and send the master the nodes that were added to the graph."""
         await self._be_connected()
-        if self._graph.operations_since(self._sent):
+        if len(self._graph.nodes.order) > self._sent:
             # In a child, because cancelling a run must not lose the count of what was sent.
             extending = self._children.start(self._extend(), name="extend the graph", awaited=True)
             await asyncio.shield(extending)
@@ -530,15 +530,15 @@ class RemoteSession(SessionInterface[RemotePlan]):
 
             def new() -> list[Operation]:
                 nonlocal size
-                size = self._graph.total_size
-                grown[:] = self._graph.extended_since(self._extensions)
-                added[:] = self._graph.operations_since(self._sent)
+                size = self._graph.nodes.total_size
+                grown[:] = self._graph.changes.extended[self._extensions :]
+                added[:] = self._graph.nodes.order[self._sent :]
                 return [*(op for op in dict.fromkeys(grown) if op.number < self._sent), *added]
 
             deadline = Deadline.after(self._config.operation_timeout or DEFAULT_STEP_TIMEOUT)
-            total = self._graph.total_size
+            total = self._graph.nodes.total_size
             check_graph_size(total)
-            grows = size_of(self._graph.extended_since(self._extensions))
+            grows = size_of(self._graph.changes.extended[self._extensions :])
             wire = await self._described(new, grows + total - self._size, deadline)
             if not nodes_in(wire[-1]):
                 return

@@ -145,14 +145,13 @@ _SCHEDULES: dict[str, Callable[[Any, Any], Any]] = {
     "linear-cosine": lambda t, s: t.linear_cosine_decay(1.0, s, 20),
     "piecewise": lambda t, s: t.piecewise_constant(s, [3, 12], [1.0, 0.5, 0.1]),
 }
-for _name, _schedule in _SCHEDULES.items():
 
-    def _decayed(tf: Any, np: Any, schedule: Callable[[Any, Any], Any] = _schedule) -> Plan:
-        step = tf.placeholder(tf.int32, [])
-        rate = schedule(tf.train, step)
-        return Plan(steps=[Step(rate, {step: at}) for at in (0, 3, 4, 10, 13, 25)])
 
-    schedules.add(_name, _decayed)
+@schedules("{schedule}", schedule=_SCHEDULES)
+def _decayed(tf: Any, np: Any, schedule: Callable[[Any, Any], Any]) -> Plan:
+    step = tf.placeholder(tf.int32, [])
+    rate = schedule(tf.train, step)
+    return Plan(steps=[Step(rate, {step: at}) for at in (0, 3, 4, 10, 13, 25)])
 
 
 @schedules("global-step")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.graph import Graph, constant_value
+from actorsession.graph.graph import constant_value
 from actorsession.graph.shape import TensorShape
 from actorsession.ops.arrays.array import (
     fill,
@@ -26,7 +26,7 @@ from actorsession.ops.arrays.array import (
 from actorsession.ops.arrays.dimensions import shape
 from actorsession.ops.build import constant
 from actorsession.ops.derivatives.gradients import gradients
-from tests.ops.cases import computed, expect, f32, i32, i64, static_shape
+from tests.ops.cases import expect, i64, static_shape
 from tests.ops.interpreter import check_gradient, evaluate, source
 from tests.rows import for_each
 
@@ -37,8 +37,7 @@ A = np.arange(6, dtype=np.float32).reshape(2, 3)
 
 
 def test_a_placeholder_has_the_type_it_was_given() -> None:
-    with Graph().as_default():
-        x = placeholder("float32", [None, 3], name="x")
+    x = placeholder("float32", [None, 3], name="x")
     assert x.op.name == "x"
     assert x.dtype.name == "float32"
     assert x.shape.as_list() == [None, 3]
@@ -46,73 +45,48 @@ def test_a_placeholder_has_the_type_it_was_given() -> None:
 
 
 def test_a_placeholder_without_a_shape_takes_any() -> None:
-    with Graph().as_default():
-        assert placeholder("int32").shape.rank is None
+    assert placeholder("int32").shape.rank is None
 
 
 def test_a_placeholder_that_is_not_fed_says_which_it_is() -> None:
-    with Graph().as_default():
-        x = placeholder("float32", [None, 3], name="pixels")
-        message = "You must feed a value for placeholder tensor 'pixels' with dtype float32"
-        with pytest.raises(InvalidArgumentError, match=message):
-            evaluate([identity(x)])
-
-
-def test_a_placeholder_gives_what_is_fed() -> None:
-    with Graph().as_default():
-        x = placeholder("float32", [None, 3])
-        (found,) = evaluate([identity(x)], {x: A})
-    np.testing.assert_array_equal(found, A)
+    x = placeholder("float32", [None, 3], name="pixels")
+    message = "You must feed a value for placeholder tensor 'pixels' with dtype float32"
+    with pytest.raises(InvalidArgumentError, match=message):
+        evaluate([identity(x)])
 
 
 def test_a_default_stands_in_for_a_feed() -> None:
-    with Graph().as_default():
-        x = placeholder_with_default(A, [None, None])
-        (unfed,) = evaluate([identity(x)])
-        (fed,) = evaluate([identity(x)], {x: A[:, :1]})
+    x = placeholder_with_default(A, [None, None])
+    (unfed,) = evaluate([identity(x)])
+    (fed,) = evaluate([identity(x)], {x: A[:, :1]})
     np.testing.assert_array_equal(unfed, A)
     np.testing.assert_array_equal(fed, A[:, :1])
     assert x.shape.as_list() == [None, None]
 
 
 def test_a_default_is_no_constant_of_the_graph() -> None:
-    with Graph().as_default():
-        assert constant_value(placeholder_with_default(3, [])) is None
+    assert constant_value(placeholder_with_default(3, [])) is None
 
 
 def test_a_default_that_does_not_fit_is_refused() -> None:
-    with (
-        Graph().as_default(),
-        pytest.raises(ValueError, match=r"\(2, 3\) does not fit \(None, 4\)"),
-    ):
+    with pytest.raises(ValueError, match=r"\(2, 3\) does not fit \(None, 4\)"):
         placeholder_with_default(A, [None, 4])
-
-
-def test_the_gradient_passes_through_a_default() -> None:
-    check_gradient(lambda x: placeholder_with_default(x, x.shape) * 2.0, A)
 
 
 # -- identity, stop_gradient -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("value", [A, i64(3), np.array([b"a"], object)], ids=str)
-def test_copies_are_the_same(value: Any) -> None:
-    expect(lambda x: [identity(x), stop_gradient(x)], [value, value], value)
-
-
 def test_copies_of_constants_are_known_early() -> None:
-    with Graph().as_default():
-        assert constant_value(identity(constant(3))) == 3
-        assert constant_value(stop_gradient(constant(3))) == 3
+    assert constant_value(identity(constant(3))) == 3
+    assert constant_value(stop_gradient(constant(3))) == 3
 
 
 def test_the_gradient_passes_through_identity_and_stops_where_it_is_told() -> None:
     check_gradient(identity, A)
-    with Graph().as_default():
-        x = source("float32", [])
-        assert gradients(stop_gradient(x) * 2.0, [x]) == [None]
-        (grad,) = gradients(x * stop_gradient(x), [x])
-        assert evaluate([grad], {x: 5.0}) == [5.0]
+    x = source("float32", [])
+    assert gradients(stop_gradient(x) * 2.0, [x]) == [None]
+    (grad,) = gradients(x * stop_gradient(x), [x])
+    assert evaluate([grad], {x: 5.0}) == [5.0]
 
 
 # -- zeros, ones, fill -----------------------------------------------------------------------------
@@ -121,8 +95,7 @@ def test_the_gradient_passes_through_identity_and_stops_where_it_is_told() -> No
 @for_each("dims", [[], [2, 3], [0], [40, 50]], ids=str)
 @for_each("dtype", ["float32", "int64", "bool", "bfloat16", "complex64"])
 def test_zeros_and_ones_of_every_kind(dims: Any, dtype: Any) -> None:
-    with Graph().as_default():
-        nothing, all_ones = evaluate([zeros(dims, dtype), ones(dims, dtype)])
+    nothing, all_ones = evaluate([zeros(dims, dtype), ones(dims, dtype)])
     wanted = ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype
     np.testing.assert_array_equal(nothing, np.zeros(dims, wanted))
     np.testing.assert_array_equal(all_ones, np.ones(dims, wanted))
@@ -131,8 +104,7 @@ def test_zeros_and_ones_of_every_kind(dims: Any, dtype: Any) -> None:
 
 @pytest.mark.parametrize("form", [(2, 3), np.array([2, 3]), TensorShape([2, 3])], ids=str)
 def test_a_shape_may_be_given_in_any_form(form: Any) -> None:
-    with Graph().as_default():
-        (found,) = evaluate([zeros(form)])
+    (found,) = evaluate([zeros(form)])
     np.testing.assert_array_equal(found, np.zeros((2, 3), np.float32))
 
 
@@ -145,27 +117,16 @@ def test_a_shape_may_be_a_number_or_a_tensor() -> None:
 
 
 def test_a_small_fill_of_known_shape_is_a_constant() -> None:
-    with Graph().as_default():
-        assert zeros([10, 100]).op.type == "Const"
-        assert zeros([10, 101]).op.type == "Fill"
-        assert ones(shape(source("float32", [2, 3]))).op.type == "Const"
+    assert zeros([10, 100]).op.type == "Const"
+    assert zeros([10, 101]).op.type == "Fill"
+    assert ones(shape(source("float32", [2, 3]))).op.type == "Const"
 
 
 def test_zeros_of_strings_are_empty_and_ones_are_refused() -> None:
-    with Graph().as_default():
-        (found,) = evaluate([zeros([2], "string")])
-        assert found.tolist() == [b"", b""]
-        with pytest.raises(TypeError, match="no string of ones"):
-            ones([2], "string")
-
-
-@for_each("value", [A, i32(7), np.zeros((0, 2)), A > 2], ids=str)
-def test_zeros_like_and_ones_like_take_shape_and_type(value: Any) -> None:
-    expect(
-        lambda x: [zeros_like(x), ones_like(x)],
-        [np.zeros_like(value), np.ones_like(value)],
-        value,
-    )
+    (found,) = evaluate([zeros([2], "string")])
+    assert found.tolist() == [b"", b""]
+    with pytest.raises(TypeError, match="no string of ones"):
+        ones([2], "string")
 
 
 def test_zeros_like_may_have_another_type() -> None:
@@ -176,38 +137,9 @@ def test_zeros_like_may_have_another_type() -> None:
     )
 
 
-def test_zeros_like_of_strings_are_empty() -> None:
-    words = np.array([[b"a", b"b"]], object)
-    expect(zeros_like, np.array([[b"", b""]], object), words)
-
-
-def test_fill_repeats_a_value() -> None:
-    expect(lambda v: fill([2, 3], v), np.full((2, 3), 7, np.int32), i32(7))
-    expect(lambda d: fill(d, 1.5), np.full((2, 3), 1.5, np.float32), i32([2, 3]))
-    expect(lambda d: fill(d, b"x"), np.full((2,), b"x", object), i32([2]))
-
-
-def test_fill_with_a_string_that_is_fed() -> None:
-    expect(lambda v: fill([2], v), np.full((2,), b"x", object), np.array(b"x", object))
-
-
-def test_fill_with_a_value_that_is_no_scalar_is_refused() -> None:
-    with Graph().as_default(), pytest.raises(ValueError, match=r"rank 0, got shape \(2,\)"):
-        fill([2], [1, 2])
-
-
-def test_fill_with_a_negative_dimension_fails_in_the_step() -> None:
-    with pytest.raises(InvalidArgumentError, match=r"at least 0, got \[-1, 2\]"):
-        computed(lambda d: fill(d, 0), i32([-1, 2]))
-
-
 def test_the_static_shape_of_a_fill_is_known_part_by_part() -> None:
     assert static_shape(lambda x: fill([shape(x)[0], 3], 0.0), [None, 2]) == [None, 3]
     assert static_shape(lambda x: fill([shape(x)[1], 3], 0.0), [None, 2]) == [2, 3]
-
-
-def test_the_gradient_of_a_fill_is_the_sum() -> None:
-    check_gradient(lambda v: fill([2, 3], v), f32(2))
 
 
 # -- range -----------------------------------------------------------------------------------------
@@ -219,57 +151,22 @@ def test_the_gradient_of_a_fill_is_the_sum() -> None:
     ids=str,
 )
 def test_range_counts_as_numpy_does(arguments: Any) -> None:
-    with Graph().as_default():
-        (found,) = evaluate([range_(*arguments)])
+    (found,) = evaluate([range_(*arguments)])
     wanted = np.arange(*arguments, dtype=np.int32)
     np.testing.assert_array_equal(found, wanted)
     assert found.dtype == np.int32
 
 
-def test_range_of_values_that_are_fed() -> None:
-    expect(
-        lambda a, b, c: range_(a, b, c),
-        np.arange(2, 11, 3),
-        i64(2), i64(11), i64(3),
-    )  # fmt: skip
-
-
 def test_range_takes_the_widest_type() -> None:
-    with Graph().as_default():
-        assert range_(3).dtype.name == "int32"
-        assert range_(i64(3)).dtype.name == "int64"
-        assert range_(3.0).dtype.name == "float32"
-        assert range_(0, np.float64(3)).dtype.name == "float64"
-        assert range_(constant(3), 7.5).dtype.name == "float32"
-        assert range_(3, dtype="float64").dtype.name == "float64"
-
-
-def test_range_of_fractions_counts_in_its_own_type() -> None:
-    # In float64 the float32 numbers nearest to 0.3 and 0.1 would give a fourth element.
-    expect(
-        lambda a, b, c: range_(a, b, c),
-        f32([0, 0.1, 0.2]),
-        f32(0), f32(0.3), f32(0.1),
-        exact=False,
-    )  # fmt: skip
+    assert range_(3).dtype.name == "int32"
+    assert range_(i64(3)).dtype.name == "int64"
+    assert range_(3.0).dtype.name == "float32"
+    assert range_(0, np.float64(3)).dtype.name == "float64"
+    assert range_(constant(3), 7.5).dtype.name == "float32"
+    assert range_(3, dtype="float64").dtype.name == "float64"
 
 
 def test_range_is_known_early_when_its_ends_are() -> None:
-    with Graph().as_default():
-        np.testing.assert_array_equal(constant_value(range_(1, 4)), [1, 2, 3])
-        assert range_(0, 10, 3).shape == [4]
-        assert range_(source("int32", [])).shape.as_list() == [None]
-
-
-def test_a_range_that_never_arrives_is_refused() -> None:
-    with Graph().as_default(), pytest.raises(ValueError, match="start 5 lies behind limit 0"):
-        range_(5, 0)
-    with Graph().as_default(), pytest.raises(ValueError, match="delta must not be 0"):
-        range_(0, 5, 0)
-    with pytest.raises(InvalidArgumentError, match="start 5 lies behind limit 0"):
-        computed(lambda a: range_(a, 0), i32(5))
-
-
-def test_a_range_of_vectors_is_refused() -> None:
-    with Graph().as_default(), pytest.raises(ValueError, match="input 1 has rank 0"):
-        range_(constant([1, 2]))
+    np.testing.assert_array_equal(constant_value(range_(1, 4)), [1, 2, 3])
+    assert range_(0, 10, 3).shape == [4]
+    assert range_(source("int32", [])).shape.as_list() == [None]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.graph import Graph, constant_value
+from actorsession.graph.graph import constant_value
 from actorsession.graph.shape import TensorShape
 from actorsession.ops.arrays.grids import (
     broadcast_dynamic_shape,
@@ -49,13 +49,12 @@ def test_meshgrid_knows_the_shape_of_the_grid() -> None:
 
 
 def test_meshgrid_refuses_other_orders_and_mixed_dtypes() -> None:
-    with Graph().as_default():
-        with pytest.raises(ValueError, match="'xy' or 'ij', got 'zz'"):
-            meshgrid([1], [2], indexing="zz")
-        with pytest.raises(TypeError):
-            meshgrid(constant([1]), constant([2.0]))
-        with pytest.raises(TypeError, match="foo"):
-            meshgrid([1], foo=2)  # type: ignore[call-arg]
+    with pytest.raises(ValueError, match="'xy' or 'ij', got 'zz'"):
+        meshgrid([1], [2], indexing="zz")
+    with pytest.raises(TypeError):
+        meshgrid(constant([1]), constant([2.0]))
+    with pytest.raises(TypeError, match="foo"):
+        meshgrid([1], foo=2)  # type: ignore[call-arg]
 
 
 def test_the_gradient_of_meshgrid_sums_over_the_grid() -> None:
@@ -91,17 +90,16 @@ def test_repeat_knows_the_shape_that_numbers_tell() -> None:
 
 
 def test_repeat_refuses_what_does_not_fit() -> None:
-    with Graph().as_default():
-        with pytest.raises(ValueError, match="3 repeats for axis 0"):
-            repeat(M, [1, 2, 3], axis=0)
-        with pytest.raises(ValueError, match="scalar or a vector"):
-            repeat(M, [[1]], axis=0)
-        with pytest.raises(ValueError, match="axis 2 is not in"):
-            repeat(M, 2, axis=2)
-        with pytest.raises(ValueError, match="known rank"):
-            repeat(source("float32"), 2, axis=0)
-        with pytest.raises(TypeError, match="integers"):
-            repeat(M, 2.0, axis=0)
+    with pytest.raises(ValueError, match="3 repeats for axis 0"):
+        repeat(M, [1, 2, 3], axis=0)
+    with pytest.raises(ValueError, match="scalar or a vector"):
+        repeat(M, [[1]], axis=0)
+    with pytest.raises(ValueError, match="axis 2 is not in"):
+        repeat(M, 2, axis=2)
+    with pytest.raises(ValueError, match="known rank"):
+        repeat(source("float32"), 2, axis=0)
+    with pytest.raises(TypeError, match="integers"):
+        repeat(M, 2.0, axis=0)
 
 
 def test_the_gradient_of_repeat_sums_what_was_repeated() -> None:
@@ -121,29 +119,26 @@ def test_static_shapes_broadcast_to_what_is_known() -> None:
 
 
 def test_the_dynamic_shape_of_known_shapes_is_known() -> None:
-    with Graph().as_default():
-        found = constant_value(broadcast_dynamic_shape([1, 2], [3, 1]))
+    found = constant_value(broadcast_dynamic_shape([1, 2], [3, 1]))
     assert found is not None
     assert found.tolist() == [3, 2]
 
 
 def test_shapes_that_do_not_broadcast_are_refused_by_the_step() -> None:
-    with Graph().as_default():
-        out = broadcast_dynamic_shape([4, 2], [3, 1])
-        with pytest.raises(InvalidArgumentError, match="cannot be broadcast"):
-            evaluate([out])
+    out = broadcast_dynamic_shape([4, 2], [3, 1])
+    with pytest.raises(InvalidArgumentError, match="cannot be broadcast"):
+        evaluate([out])
 
 
 # -- parallel_stack --------------------------------------------------------------------------------
 
 
 def test_parallel_stack_joins_tensors_of_one_known_shape() -> None:
-    with Graph().as_default():
-        out = parallel_stack([M, M + 1])
-        [found] = evaluate([out])
-        assert out.op.type == "ParallelConcat"
-        np.testing.assert_array_equal(found, [M, M + 1])
-        with pytest.raises(ValueError, match="fully known"):
-            parallel_stack([source("float32", [None])])
-        with pytest.raises(ValueError, match="at least one"):
-            parallel_stack([])
+    out = parallel_stack([M, M + 1])
+    [found] = evaluate([out])
+    assert out.op.type == "ParallelConcat"
+    np.testing.assert_array_equal(found, [M, M + 1])
+    with pytest.raises(ValueError, match="fully known"):
+        parallel_stack([source("float32", [None])])
+    with pytest.raises(ValueError, match="at least one"):
+        parallel_stack([])

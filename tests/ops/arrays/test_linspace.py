@@ -1,20 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 
 from actorsession import ops
-from actorsession.graph import Graph
 from tests.ops.interpreter import evaluate, source
 from tests.rows import for_each
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as graph:
-        yield graph
 
 
 def test_plain_numbers_make_one_op_and_tensors_are_differentiated_by() -> None:
@@ -44,17 +35,6 @@ def test_integers_become_float64() -> None:
     [found] = evaluate([ops.linspace(1, 10, 4)])
     assert found.dtype == np.float64
     assert found.tolist() == [1.0, 4.0, 7.0, 10.0]
-
-
-def test_none_and_one_are_made_too() -> None:
-    none, one, of_tensor = evaluate(
-        [
-            ops.linspace(1.0, 5.0, 0),
-            ops.linspace(1.0, 5.0, 1),
-            ops.linspace(ops.constant(1.0), 5.0, 1),
-        ]
-    )
-    assert (none.tolist(), one.tolist(), of_tensor.tolist()) == ([], [1.0], [1.0])
 
 
 def test_the_last_one_is_exact() -> None:

@@ -8,19 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession.graph.graph import Graph
 from actorsession.namespaces import nn
 from tests.ops.interpreter import Program, Variables
 from tests.rows import for_each
 
 IMAGES = np.random.default_rng(9).normal(size=(1, 11, 17, 1)).astype(np.float32)
 RATIO = [1.0, 1.5, 2.4, 1.0]
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Any:
-    with Graph().as_default() as graph:
-        yield graph
 
 
 def drawn(made: Any, times: int) -> list[tuple[Any, ...]]:

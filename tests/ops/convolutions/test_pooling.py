@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession.graph.graph import Graph
 from actorsession.namespaces import nn
 from actorsession.ops.derivatives.gradients import gradients
-from tests.ops.cases import computed, expect, static_shape
+from tests.ops.cases import computed, expect
 from tests.ops.interpreter import check_gradient, evaluate, source
 from tests.ops.table.sliding import pooled
 from tests.rows import for_each
@@ -65,30 +64,13 @@ def test_pool_takes_the_number_of_axes_from_the_window(kind: str, choose: Any) -
 
 
 def test_nodes_have_the_names_of_tensorflow() -> None:
-    with Graph().as_default():
-        x, line = source("float32", [1, 8, 8, 3]), source("float32", [1, 8, 3])
-        assert nn.max_pool(x, 2, 2, "SAME").op.name == "MaxPool"
-        assert nn.max_pool2d(x, 2, 2, "SAME").op.name == "MaxPool2d"
-        assert nn.avg_pool(x, 2, 2, "SAME").op.name == "AvgPool"
-        assert nn.max_pool1d(line, 2, 2, "SAME").op.name == "MaxPool1d/Squeeze"
-        assert nn.avg_pool1d(line, 2, 2, "SAME").op.name == "AvgPool1D/Squeeze"
-        assert nn.pool(x, [2, 2], "MAX", "SAME").op.name == "max_pool"
-
-
-def test_the_static_shape_knows_what_can_be_known() -> None:
-    assert static_shape(lambda x: nn.max_pool(x, 2, 2, "SAME"), [None, None, 5, 3]) == [
-        None,
-        None,
-        3,
-        3,
-    ]
-    assert static_shape(lambda x: nn.avg_pool(x, 2, 2, "VALID"), [None, 7, 5, None]) == [
-        None,
-        3,
-        2,
-        None,
-    ]
-    assert static_shape(lambda x: nn.max_pool(x, 2, 2, "SAME"), None) == [None] * 4
+    x, line = source("float32", [1, 8, 8, 3]), source("float32", [1, 8, 3])
+    assert nn.max_pool(x, 2, 2, "SAME").op.name == "MaxPool"
+    assert nn.max_pool2d(x, 2, 2, "SAME").op.name == "MaxPool2d"
+    assert nn.avg_pool(x, 2, 2, "SAME").op.name == "AvgPool"
+    assert nn.max_pool1d(line, 2, 2, "SAME").op.name == "MaxPool1d/Squeeze"
+    assert nn.avg_pool1d(line, 2, 2, "SAME").op.name == "AvgPool1D/Squeeze"
+    assert nn.pool(x, [2, 2], "MAX", "SAME").op.name == "max_pool"
 
 
 @for_each(
@@ -104,29 +86,28 @@ def test_the_static_shape_knows_what_can_be_known() -> None:
     ],
 )
 def test_arguments_that_fit_no_pool_are_refused(arguments: Any, match: str) -> None:
-    with Graph().as_default(), pytest.raises(ValueError, match=match):
+    with pytest.raises(ValueError, match=match):
         nn.max_pool(source("float32", [1, 5, 5, 4]), *arguments)
 
 
 def test_means_have_no_lists_of_paddings() -> None:
-    with Graph().as_default(), pytest.raises(TypeError, match="padding of AvgPool is a string"):
+    with pytest.raises(TypeError, match="padding of AvgPool is a string"):
         nn.avg_pool(source("float32", [1, 5, 5, 4]), 2, 2, [[0, 0], [1, 1], [1, 1], [0, 0]])
 
 
 def test_pools_without_a_node_are_refused() -> None:
-    with Graph().as_default():
-        x = source("float32", [1, 9, 9, 3])
-        refused: list[tuple[dict[str, Any], str]] = [
-            ({"pooling_type": "MIN"}, "no 2-D MIN pool"),
-            ({"window_shape": [2], "pooling_type": "MAX"}, "needs rank 3"),
-            ({"pooling_type": "MAX", "dilation_rate": [2, 2], "padding": "SAME"}, "without gaps"),
-            ({"pooling_type": "MAX", "dilations": [2, 2, 2]}, "a number for each of 2 axes"),
-            ({"pooling_type": "MAX", "dilations": 2, "strides": 2}, "in conjunction with"),
-            ({"pooling_type": "MAX", "dilations": [5, 9]}, "does not fit"),
-        ]
-        for arguments, match in refused:
-            with pytest.raises(ValueError, match=match):
-                nn.pool(x, **{"window_shape": [2, 2], "padding": "VALID", **arguments})
+    x = source("float32", [1, 9, 9, 3])
+    refused: list[tuple[dict[str, Any], str]] = [
+        ({"pooling_type": "MIN"}, "no 2-D MIN pool"),
+        ({"window_shape": [2], "pooling_type": "MAX"}, "needs rank 3"),
+        ({"pooling_type": "MAX", "dilation_rate": [2, 2], "padding": "SAME"}, "without gaps"),
+        ({"pooling_type": "MAX", "dilations": [2, 2, 2]}, "a number for each of 2 axes"),
+        ({"pooling_type": "MAX", "dilations": 2, "strides": 2}, "in conjunction with"),
+        ({"pooling_type": "MAX", "dilations": [5, 9]}, "does not fit"),
+    ]
+    for arguments, match in refused:
+        with pytest.raises(ValueError, match=match):
+            nn.pool(x, **{"window_shape": [2, 2], "padding": "VALID", **arguments})
 
 
 @for_each("known", [True, False], ids=["known", "hidden"])
@@ -137,21 +118,19 @@ def test_a_pool_with_gaps_takes_every_so_many_elements(kind: str, front: bool, k
     given = np.moveaxis(images, -1, 1) if front else images
     parts = [images[:, i : i + 3, j : j + 6] for i in (0, 2, 4) for j in (0, 3)]
     wanted = np.max(parts, 0) if kind == "MAX" else np.mean(parts, 0)
-    with Graph().as_default():
-        x = source("float32", given.shape if known else [None] * 4)
-        layout = "NCHW" if front else "NHWC"
-        pooled = nn.pool(x, [3, 2], kind, "VALID", dilations=[2, 3], data_format=layout)
-        [found] = evaluate([pooled], {x: given})
-        if known:
-            assert pooled.shape.as_list() == ([2, 3, 3, 6] if front else [2, 3, 6, 3])
+    x = source("float32", given.shape if known else [None] * 4)
+    layout = "NCHW" if front else "NHWC"
+    pooled = nn.pool(x, [3, 2], kind, "VALID", dilations=[2, 3], data_format=layout)
+    [found] = evaluate([pooled], {x: given})
+    if known:
+        assert pooled.shape.as_list() == ([2, 3, 3, 6] if front else [2, 3, 6, 3])
     np.testing.assert_allclose(np.moveaxis(found, 1, -1) if front else found, wanted, 1e-5)
 
 
 def test_the_gradient_goes_to_the_first_of_equal_maxima() -> None:
-    with Graph().as_default():
-        x = source("float32", [1, 2, 2, 1])
-        [back] = gradients(nn.max_pool(x, 2, 1, "VALID"), [x])
-        [found] = evaluate([back], {x: np.zeros([1, 2, 2, 1])})
+    x = source("float32", [1, 2, 2, 1])
+    [back] = gradients(nn.max_pool(x, 2, 1, "VALID"), [x])
+    [found] = evaluate([back], {x: np.zeros([1, 2, 2, 1])})
     assert found.ravel().tolist() == [1, 0, 0, 0]
 
 
@@ -170,11 +149,10 @@ def test_places_of_maxima_count_in_the_image_or_in_the_batch() -> None:
 
 
 def test_places_of_maxima_are_of_images_with_channels_last() -> None:
-    with Graph().as_default():
-        with pytest.raises(ValueError, match="takes NHWC"):
-            nn.max_pool_with_argmax(X, [1, 2, 2, 1], [1, 2, 2, 1], "SAME", "NCHW")
-        with pytest.raises(TypeError, match="lists of 4 numbers"):
-            nn.max_pool_with_argmax(X, 2, 2, "SAME")
+    with pytest.raises(ValueError, match="takes NHWC"):
+        nn.max_pool_with_argmax(X, [1, 2, 2, 1], [1, 2, 2, 1], "SAME", "NCHW")
+    with pytest.raises(TypeError, match="lists of 4 numbers"):
+        nn.max_pool_with_argmax(X, 2, 2, "SAME")
 
 
 def test_an_erosion_is_a_dilation_upside_down() -> None:
@@ -183,11 +161,3 @@ def test_an_erosion_is_a_dilation_upside_down() -> None:
     upside = -computed(lambda x, f: nn.dilation2d(x, f, ones, rates, "VALID"), -X, f[::-1, ::-1])
     expect(lambda x, f: nn.erosion2d(x, f, ones, rates, "VALID"), upside, X, f)
     check_gradient(lambda x, f: nn.erosion2d(x, f, ones, rates, "SAME"), X[:1, :4, :4], f)
-
-
-def test_a_dilation_of_integers_keeps_to_the_image() -> None:
-    x, f = np.arange(4, dtype=np.int32).reshape(1, 2, 2, 1), -np.ones([2, 2, 1], np.int32)
-    expect(
-        lambda x, f: nn.dilation2d(x, f, [1, 1, 1, 1], [1, 1, 1, 1], "SAME"),
-        np.array([2, 2, 2, 2], np.int32).reshape(1, 2, 2, 1), x, f,
-    )  # fmt: skip

@@ -24,10 +24,7 @@ POLES: dict[str, tuple[Any, list[float]]] = {
     "sqrt": (ops.sqrt, [0.0, -1.0, -INF]),
     "clip_by_average_norm": (lambda x: ops.clip_by_average_norm(x, 1.0), [0.0, 0.0]),
     "reduce_prod of one": (lambda x: ops.reduce_prod(x[:1]), [INF]),
-    "product that overflows": (
-        lambda x: ops.reduce_prod(ops.reshape(x, [1, 2]), 1),
-        [3e38, 3e38],
-    ),
+    "product that overflows": (lambda x: ops.reduce_prod(ops.reshape(x, [1, 2]), 1), [3e38, 3e38]),
     "svd": (lambda x: linalg.svd(ops.reshape(x, [2, 2]))[1], [0.0, 0.0, 0.0, 0.0]),
 }
 

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,12 +9,6 @@ import pytest
 from actorsession import ops
 from actorsession.graph import Graph
 from tests.ops.interpreter import evaluate
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as graph:
-        yield graph
 
 
 def test_operators_on_integers_work_on_their_bits() -> None:
@@ -54,8 +47,7 @@ def test_a_variable_has_the_operators_too(graph: Graph) -> None:
 
 
 def test_operators_name_their_nodes_as_in_tensorflow() -> None:
-    with Graph().as_default():
-        whole, truth = ops.constant([1, 2]), ops.constant([True, False])
-        made = [whole & 1, truth & True, ~whole, ~truth, whole ^ 3]
+    whole, truth = ops.constant([1, 2]), ops.constant([True, False])
+    made = [whole & 1, truth & True, ~whole, ~truth, whole ^ 3]
     names = [tensor.name for tensor in made]
     assert names == ["and/BitwiseAnd:0", "and_1:0", "Invert:0", "LogicalNot:0", "xor/BitwiseXor:0"]

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -9,12 +8,6 @@ import pytest
 from actorsession import ops
 from actorsession.graph import Graph
 from tests.ops.interpreter import evaluate
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as graph:
-        yield graph
 
 
 def test_values_are_clipped_by_two_ops_with_the_names_of_tensorflow(graph: Graph) -> None:

@@ -1,19 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 
 from actorsession import ops
-from actorsession.graph import Graph
 from tests.ops.interpreter import evaluate
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as graph:
-        yield graph
 
 
 def test_real_numbers_have_no_imaginary_part() -> None:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,13 +10,6 @@ from actorsession.graph import Graph
 from actorsession.graph.dtypes import as_dtype
 from tests.ops.interpreter import evaluate
 from tests.rows import for_each
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as graph:
-        yield graph
-
 
 CASES = [
     ([300.0, -5.0, 7.9], "uint8", [255, 0, 7]),

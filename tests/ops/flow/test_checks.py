@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -14,12 +13,6 @@ from actorsession.graph.graph import Graph
 from actorsession.ops.flow.assertions import summary
 from actorsession.session import Session
 from tests.rows import for_each
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as graph:
-        yield graph
 
 
 def run(fetch: Any, feeds: Any = None) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,12 +20,6 @@ from tests.rows import for_each
 from tests.session.inner import direct_session
 
 Point = collections.namedtuple("Point", "x y")
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as made:
-        yield made
 
 
 def run(fetches: Any, feeds: Any = None, devices: int = 1) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -21,12 +21,6 @@ from tests.rows import for_each
 
 STEP = 1e-5
 Build = Callable[..., Any]
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as made:
-        yield made
 
 
 def run(fetches: Any, feeds: Any = None, devices: int = 1) -> Any:

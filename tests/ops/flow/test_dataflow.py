@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 import actorsession as acts
@@ -14,12 +12,6 @@ from actorsession.graph.registry import lookup
 from actorsession.ops.flow import dataflow
 from actorsession.plan.codegen.node_context import NodeContext
 from tests.rows import for_each
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as made:
-        yield made
 
 
 def test_a_switch_has_two_outputs_of_the_type_and_shape_of_its_data() -> None:
@@ -113,12 +105,12 @@ def test_an_input_is_not_replaced_by_what_is_made_of_it(graph: Graph) -> None:
     two = one + 1
     three = two + 1
     with pytest.raises(ValueError, match="which depends on it"):
-        graph.update_input(two.op, 0, three)
+        graph.changes.update_input(two.op, 0, three)
     with pytest.raises(IndexError):
-        graph.update_input(two.op, 2, one)
+        graph.changes.update_input(two.op, 2, one)
     graph.finalize()
     with pytest.raises(RuntimeError, match="finalized"):
-        graph.update_input(two.op, 0, one)
+        graph.changes.update_input(two.op, 0, one)
 
 
 @for_each("op", sorted(PRIMITIVES))

@@ -20,12 +20,6 @@ from actorsession.ops.flow.functions import Defun
 from tests.rows import for_each
 
 
-@pytest.fixture(autouse=True)
-def graph() -> Any:
-    with acts.Graph().as_default() as made:
-        yield made
-
-
 def run(fetches: Any, feeds: Any = None) -> Any:
     with acts.Session(
         graph=acts.get_default_graph(), config=acts.ConfigProto(device_count={"CPU": 2})

@@ -19,12 +19,6 @@ def run(fetches: Any, feeds: Any = None, init: Any = ()) -> Any:
         return session.run(fetches, feeds)
 
 
-@pytest.fixture(autouse=True)
-def graph() -> Any:
-    with acts.Graph().as_default() as made:
-        yield made
-
-
 def two() -> DefinedFunction:
     @Defun(acts.float32, acts.float32, func_name="Foo")
     def foo(x: Any, y: Any) -> Any:
@@ -46,9 +40,7 @@ def test_a_call_is_a_node_named_after_the_function_and_gives_its_results() -> No
     np.testing.assert_array_equal(found, [[4.0, 7.0], [-2.0, -1.0]])
 
 
-def test_the_python_function_is_called_once_however_often_it_is_used(
-    graph: acts.Graph,
-) -> None:
+def test_the_python_function_is_called_once_however_often_it_is_used(graph: acts.Graph) -> None:
     calls = []
 
     @Defun(acts.float32)

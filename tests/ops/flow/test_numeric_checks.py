@@ -10,13 +10,6 @@ import pytest
 import actorsession as acts
 from actorsession import ops
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.graph import Graph
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Any:
-    with Graph().as_default() as graph:
-        yield graph
 
 
 def test_the_first_tensor_that_is_not_finite_is_named() -> None:

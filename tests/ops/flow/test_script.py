@@ -6,7 +6,7 @@ import asyncio
 import gc
 import os
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextvars import ContextVar, copy_context
 from functools import partial
 from typing import Any
@@ -39,12 +39,6 @@ from actorsession.ops.flow.script import async_py_func, py_func
 from actorsession.session import AsyncSession, Session
 from tests.cluster.kit import in_process
 from tests.rows import for_each
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as graph:
-        yield graph
 
 
 def run(fetches: Any, feeds: Any = None) -> Any:

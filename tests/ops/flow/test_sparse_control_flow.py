@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 import actorsession as acts
 from actorsession import ops, opsets
-from actorsession.graph.graph import Graph
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as made:
-        yield made
 
 
 def run(fetches: Any, feeds: Any = None) -> Any:

@@ -24,12 +24,6 @@ Values = Sequence[Tensor]
 Built = Callable[[int, Values], list[Tensor]]
 
 
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as made:
-        yield made
-
-
 @pytest.fixture(params=[1, 2], ids=["one device", "two devices"])
 def session(request: pytest.FixtureRequest) -> Iterator[acts.Session]:
     with acts.Session(config=acts.ConfigProto(device_count={"CPU": request.param})) as made:

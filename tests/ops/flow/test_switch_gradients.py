@@ -15,12 +15,6 @@ from actorsession.ops.flow import dataflow
 from tests.ops.raw_control import raw_cond, raw_while
 
 
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as made:
-        yield made
-
-
 @pytest.fixture(params=[1, 3], ids=["one device", "three devices"])
 def session(request: pytest.FixtureRequest) -> Iterator[acts.Session]:
     with acts.Session(config=acts.ConfigProto(device_count={"CPU": request.param})) as made:

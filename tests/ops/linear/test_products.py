@@ -1,19 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from actorsession import ops
-from actorsession.graph import Graph
 from actorsession.namespaces import math
 from tests.ops.interpreter import evaluate
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as graph:
-        yield graph
 
 
 def test_tensors_are_accumulated_if_shape_and_dtype_are_as_said() -> None:

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from actorsession import ops
-from actorsession.graph.graph import Graph
 from actorsession.ops.linear.transposition import matrix_transpose
 from tests.ops.cases import expect, static_shape
 from tests.ops.interpreter import check_gradient, source
@@ -28,11 +27,10 @@ def test_complex_elements_are_conjugated_if_asked() -> None:
 
 
 def test_real_elements_are_only_turned() -> None:
-    with Graph().as_default():
-        assert ops.transpose(CUBE, conjugate=True).op.type == "Transpose"
-        assert ops.transpose(CUBE.astype("D"), conjugate=True).op.type == "ConjugateTranspose"
+    assert ops.transpose(CUBE, conjugate=True).op.type == "Transpose"
+    assert ops.transpose(CUBE.astype("D"), conjugate=True).op.type == "ConjugateTranspose"
 
 
 def test_a_vector_is_no_matrix() -> None:
-    with Graph().as_default(), pytest.raises(ValueError, match="takes matrices"):
+    with pytest.raises(ValueError, match="takes matrices"):
         matrix_transpose(source("float32", [3]))

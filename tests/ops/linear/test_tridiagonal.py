@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from actorsession.errors import UnimplementedError
-from actorsession.graph.graph import Graph
 from actorsession.namespaces import linalg
 from actorsession.ops.build import constant
 from tests.ops.interpreter import evaluate
@@ -25,12 +24,6 @@ FORMS: list[tuple[Any, str]] = [
     ((ABOVE, MAIN, BELOW), "sequence"),
     (MATRIX, "matrix"),
 ]
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Any:
-    with Graph().as_default() as graph:
-        yield graph
 
 
 @for_each("diagonals, form", FORMS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,12 +14,6 @@ from actorsession.graph.dtypes import float32
 from actorsession.graph.shape import TensorShape
 from actorsession.ops.build import make
 from tests.rows import for_each
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Any]:
-    with acts.Graph().as_default() as graph:
-        yield graph
 
 
 class Array:
@@ -153,14 +146,6 @@ def test_what_an_array_cannot_do_fails_the_step(build: Any, said: str) -> None:
     fetch = build()
     with pytest.raises(InvalidArgumentError, match=said):
         value(fetch)
-
-
-def test_what_is_no_array_is_refused_on_the_line_that_builds_it() -> None:
-    with pytest.raises(TypeError, match=r"TensorArrayReadV3 takes .*resource.*got .*float32"):
-        make(
-            "TensorArrayReadV3", [ops.constant(1.0), ops.constant(0), ops.constant(1.0)],
-            {"dtype": float32},
-        )  # fmt: skip
 
 
 # -- gradients -------------------------------------------------------------------------------------

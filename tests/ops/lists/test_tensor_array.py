@@ -12,12 +12,6 @@ from actorsession.ops import TensorArray
 from tests.rows import for_each
 
 
-@pytest.fixture(autouse=True)
-def graph() -> Any:
-    with acts.Graph().as_default() as made:
-        yield made
-
-
 def run(fetches: Any, feeds: Any = None) -> Any:
     with acts.Session(graph=acts.get_default_graph()) as session:
         return session.run(fetches, feeds)

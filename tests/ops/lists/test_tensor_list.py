@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,6 @@ from actorsession.config import ConfigProto
 from actorsession.errors import InvalidArgumentError, ProtocolError
 from actorsession.graph import codec
 from actorsession.graph.dtypes import float32, int32, string, variant
-from actorsession.graph.graph import Graph
 from actorsession.graph.shape import TensorShape
 from actorsession.ops.lists.blocks import tensor_list_from_tensor, tensor_list_stack
 from actorsession.ops.lists.nodes import (
@@ -28,12 +26,6 @@ from actorsession.ops.lists.persistent_vector import PersistentVector
 from actorsession.ops.lists.values import TensorList, empty_list, fits, new_list
 from actorsession.session import Session
 from tests.rows import for_each
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as made:
-        yield made
 
 
 def run(fetches: Any, feeds: Any = None, devices: int = 1) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -26,12 +25,6 @@ TABLE = np.arange(14, dtype=np.float32).reshape(7, 2)
 PLACES = [[0, 0], [0, 2], [1, 1], [3, 0], [3, 1]]
 IDS = [1, 3, 3, 6, 0]
 WEIGHTS = [0.5, 1.0, 2.0, -1.0, 3.0]
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as graph:
-        yield graph
 
 
 def parts(count: int, strategy: str) -> list[Any]:

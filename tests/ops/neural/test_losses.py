@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,12 +22,6 @@ LABELS = [[1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
 FOUND = [[0.5, -1.0, 2.0], [1.5, 0.25, -0.75]]
 SHARES = [[0.9, 0.2, 0.6], [0.3, 0.8, 0.1]]
 WEIGHTS = [[1.0, 0.0, 2.0], [0.5, 0.0, 1.0]]
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as graph:
-        yield graph
 
 
 def value(tensor: Any) -> Any:

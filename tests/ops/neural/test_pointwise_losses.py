@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession.graph.graph import Graph
 from actorsession.namespaces import nn
 from tests.ops.cases import expect, f32
 from tests.ops.interpreter import check_gradient, evaluate
@@ -79,41 +78,37 @@ def test_cross_entropies_take_labels_before_logits_and_need_both() -> None:
         (nn.sparse_softmax_cross_entropy_with_logits, np.array([1]), [np.log1p(np.exp(1.0))]),
         (nn.sigmoid_cross_entropy_with_logits, [[0.0, 1.0]], [[np.log1p(np.exp(1.0)), np.log(2)]]),
     ]
-    with Graph().as_default():
-        for make, labels, wanted in makers:
-            found = evaluate([make(labels, [[1.0, 0.0]])])[0]
-            np.testing.assert_allclose(found, wanted, rtol=1e-6)
-            for given in ({"labels": labels}, {"logits": [[1.0, 0.0]]}):
-                with pytest.raises(ValueError, match="labels and logits must be given"):
-                    make(**given)
+    for make, labels, wanted in makers:
+        found = evaluate([make(labels, [[1.0, 0.0]])])[0]
+        np.testing.assert_allclose(found, wanted, rtol=1e-6)
+        for given in ({"labels": labels}, {"logits": [[1.0, 0.0]]}):
+            with pytest.raises(ValueError, match="labels and logits must be given"):
+                make(**given)
 
 
 def test_dim_is_the_older_name_of_axis() -> None:
     x = f32([[1.0, 0.0], [2.0, 3.0]])
     v2 = nn.softmax_cross_entropy_with_logits_v2
-    with Graph().as_default():
-        found = evaluate([v2(x, x, dim=0), v2(x, x, axis=0)])
-        np.testing.assert_array_equal(found[0], found[1])
-        with pytest.raises(ValueError, match="give one of them"):
-            v2(x, x, axis=1, dim=1)
+    found = evaluate([v2(x, x, dim=0), v2(x, x, axis=0)])
+    np.testing.assert_array_equal(found[0], found[1])
+    with pytest.raises(ValueError, match="give one of them"):
+        v2(x, x, axis=1, dim=1)
 
 
 def test_shapes_that_differ_are_refused() -> None:
-    with Graph().as_default():
-        with pytest.raises(ValueError, match=r"one shape, got \(1,\) and \(2,\)"):
-            nn.weighted_cross_entropy_with_logits([1.0, 2.0], [1.0], 1.0)
-        with pytest.raises(ValueError, match=r"one shape, got \(1,\) and \(2,\)"):
-            nn.log_poisson_loss([1.0, 2.0], [1.0])
-        with pytest.raises(ValueError, match="must be given, and not both"):
-            nn.weighted_cross_entropy_with_logits(logits=[1.0], pos_weight=1.0)
+    with pytest.raises(ValueError, match=r"one shape, got \(1,\) and \(2,\)"):
+        nn.weighted_cross_entropy_with_logits([1.0, 2.0], [1.0], 1.0)
+    with pytest.raises(ValueError, match=r"one shape, got \(1,\) and \(2,\)"):
+        nn.log_poisson_loss([1.0, 2.0], [1.0])
+    with pytest.raises(ValueError, match="must be given, and not both"):
+        nn.weighted_cross_entropy_with_logits(logits=[1.0], pos_weight=1.0)
 
 
 def test_a_product_and_a_bias_are_one_function() -> None:
     expect(nn.xw_plus_b, X @ W + B, X, W, B)
     expect(nn.relu_layer, np.maximum(X @ W + B, 0), X, W, B)
-    with Graph().as_default():
-        assert nn.xw_plus_b(X, W, B).op.name == "xw_plus_b"
-        assert nn.relu_layer(X, W, B).op.name == "relu_layer"
+    assert nn.xw_plus_b(X, W, B).op.name == "xw_plus_b"
+    assert nn.relu_layer(X, W, B).op.name == "relu_layer"
 
 
 def test_gradients_of_a_layer() -> None:

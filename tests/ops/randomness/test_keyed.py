@@ -34,7 +34,7 @@ def session() -> Iterator[acts.Session]:
 
 @for_each("name", sorted(KEYED))
 def test_one_key_and_counter_give_the_same_numbers_and_others_give_others(name: str) -> None:
-    with Graph().as_default(), acts.Session() as session:
+    with acts.Session() as session:
         draws = [
             getattr(raw, name)(MANY, key, counter, ALG, **KEYED[name])
             for key, counter in (
@@ -83,7 +83,7 @@ def test_binomial_numbers_are_successes(session: acts.Session) -> None:
 def test_truncated_numbers_are_between_their_ends_and_as_likely_as_normal_ones(ends: Any) -> None:
     """The mean of a normal number between two ends is the difference of densities over the probability."""
     low, high = np.array(ends)
-    with Graph().as_default(), acts.Session() as session:
+    with acts.Session() as session:
         given = (np.array([0.0, 5.0]), np.array([1.0, 2.0]))
         ranges = (given[0] + given[1] * low, given[0] + given[1] * high)
         shape = np.array([2, 10_000], np.int32)

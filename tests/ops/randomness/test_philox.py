@@ -49,12 +49,6 @@ def run(fetches: Any) -> Any:
         return sess.run(fetches)
 
 
-@pytest.fixture(autouse=True)
-def graph() -> Any:
-    with tf.Graph().as_default() as graph:
-        yield graph
-
-
 def counted(name: str, shape: Any, algorithm: int = 1, **more: Any) -> Any:
     return getattr(RAW, f"{name}V2")(shape=shape, key=KEY, counter=COUNTER, alg=algorithm, **more)
 

@@ -11,6 +11,7 @@ import pytest
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Tensor
+from actorsession.namespaces import random
 from actorsession.namespaces.random import (
     get_seed,
     random_normal,
@@ -29,6 +30,10 @@ DRAWS: dict[str, Any] = {
     "truncated": lambda **k: truncated_normal([20], **k),
     "uniform": lambda **k: random_uniform([20], **k),
     "integers": lambda **k: random_uniform([20], 0, 1000, "int32", **k),
+    "multinomial": lambda **k: random.multinomial(np.zeros((2, 50)), 10, **k),
+    "gamma": lambda **k: random.gamma([20], 2.0, **k),
+    "poisson": lambda **k: random.poisson(20.0, [20], **k),
+    "shuffle": lambda **k: random.shuffle(np.arange(50), **k),
 }
 
 
@@ -99,9 +104,8 @@ def test_uniform_numbers_lie_between_their_ends(low: Any, high: Any) -> None:
 
 
 def test_the_ends_of_uniform_numbers_may_be_tensors() -> None:
-    with Graph().as_default():
-        low, high = source("float32", []), source("float32", [2])
-        (x,) = evaluate([random_uniform([1000, 2], low, high)], {low: -1.0, high: [1.0, 5.0]})
+    low, high = source("float32", []), source("float32", [2])
+    (x,) = evaluate([random_uniform([1000, 2], low, high)], {low: -1.0, high: [1.0, 5.0]})
     assert -1 <= x.min() < -0.9
     assert 0.9 < x[:, 0].max() <= 1
     assert 4.9 < x[:, 1].max() <= 5
@@ -115,43 +119,39 @@ def test_integers_are_all_drawn_and_the_upper_end_is_not(dtype: Any) -> None:
 
 
 def test_a_shape_may_be_computed_and_numbers_may_be_scalars() -> None:
-    with Graph().as_default():
-        x = source("float32", [None, 2])
-        like_x = random_normal(shape(x))
-        assert like_x.shape.as_list() == [None, 2]
-        found, scalar = evaluate([like_x, random_uniform([])], {x: np.zeros((3, 2))})
+    x = source("float32", [None, 2])
+    like_x = random_normal(shape(x))
+    assert like_x.shape.as_list() == [None, 2]
+    found, scalar = evaluate([like_x, random_uniform([])], {x: np.zeros((3, 2))})
     assert found.shape == (3, 2)
     assert np.shape(scalar) == ()
 
 
 def test_draws_that_can_never_work_are_refused() -> None:
-    with Graph().as_default():
-        with pytest.raises(ValueError, match="needs a maxval"):
-            random_uniform([2], dtype="int32")
-        with pytest.raises(TypeError, match="floating type, got int32"):
-            random_normal([2], dtype="int32")
-        with pytest.raises(TypeError, match="takes int32, int64; got float32"):
-            random_normal([1.5])
-        with pytest.raises(ValueError, match="int32 or int64, got dtype int8"):
-            random_uniform([2], 0, 5, "int8")
+    with pytest.raises(ValueError, match="needs a maxval"):
+        random_uniform([2], dtype="int32")
+    with pytest.raises(TypeError, match="floating type, got int32"):
+        random_normal([2], dtype="int32")
+    with pytest.raises(TypeError, match="takes int32, int64; got float32"):
+        random_normal([1.5])
+    with pytest.raises(ValueError, match="int32 or int64, got dtype int8"):
+        random_uniform([2], 0, 5, "int8")
 
 
 def test_draws_that_do_not_work_fail_in_the_step() -> None:
-    with Graph().as_default():
-        dims = source("int32", [1])
-        with pytest.raises(InvalidArgumentError, match=r"at least 0, got \[-1\]"):
-            evaluate([random_normal(dims)], {dims: [-1]})
-        with pytest.raises(InvalidArgumentError, match="minval lies below maxval, got 5 and 5"):
-            evaluate([random_uniform([2], 5, 5, "int32")])
+    dims = source("int32", [1])
+    with pytest.raises(InvalidArgumentError, match=r"at least 0, got \[-1\]"):
+        evaluate([random_normal(dims)], {dims: [-1]})
+    with pytest.raises(InvalidArgumentError, match="minval lies below maxval, got 5 and 5"):
+        evaluate([random_uniform([2], 5, 5, "int32")])
 
 
 def test_nothing_flows_back_through_a_draw() -> None:
-    with Graph().as_default():
-        mean = source("float32", [])
-        drawn = random_normal([3], mean)
-        (grad,) = gradients(drawn, [mean])
-        assert evaluate([grad], {mean: 0.0}) == [3.0]
-        assert gradients(random_normal([3]), [mean]) == [None]
+    mean = source("float32", [])
+    drawn = random_normal([3], mean)
+    (grad,) = gradients(drawn, [mean])
+    assert evaluate([grad], {mean: 0.0}) == [3.0]
+    assert gradients(random_normal([3]), [mean]) == [None]
 
 
 # -- seeds -----------------------------------------------------------------------------------------
@@ -159,36 +159,32 @@ def test_nothing_flows_back_through_a_draw() -> None:
 
 @for_each("kind", DRAWS)
 def test_another_step_draws_anew(kind: Any) -> None:
-    with Graph().as_default():
-        drawn = DRAWS[kind](seed=1)
-        session = Variables()
-        (first,) = evaluate([drawn], variables=session)
-        (second,) = evaluate([drawn], variables=session)
+    drawn = DRAWS[kind](seed=1)
+    session = Variables()
+    (first,) = evaluate([drawn], variables=session)
+    (second,) = evaluate([drawn], variables=session)
     assert (first != second).any()
 
 
 @for_each("kind", DRAWS)
 def test_two_readers_in_one_step_agree(kind: Any) -> None:
-    with Graph().as_default():
-        drawn = DRAWS[kind]()
-        first, second = evaluate([drawn + drawn, drawn])
+    drawn = DRAWS[kind]()
+    first, second = evaluate([drawn + drawn, drawn])
     np.testing.assert_array_equal(first, second + second)
 
 
 @for_each("kind", DRAWS)
 def test_the_same_seed_gives_the_same_sequence_in_each_session(kind: Any) -> None:
-    with Graph().as_default():
-        drawn = DRAWS[kind](seed=1)
-        sessions = Variables(), Variables()
-        runs = [[evaluate([drawn], variables=s)[0] for _ in range(3)] for s in sessions]
+    drawn = DRAWS[kind](seed=1)
+    sessions = Variables(), Variables()
+    runs = [[evaluate([drawn], variables=s)[0] for _ in range(3)] for s in sessions]
     np.testing.assert_array_equal(runs[0], runs[1])
 
 
 @for_each("kind", DRAWS)
 def test_without_a_seed_each_session_has_its_own_sequence(kind: Any) -> None:
-    with Graph().as_default():
-        drawn = DRAWS[kind]()
-        first, second = (evaluate([drawn], variables=Variables())[0] for _ in range(2))
+    drawn = DRAWS[kind]()
+    first, second = (evaluate([drawn], variables=Variables())[0] for _ in range(2))
     assert (first != second).any()
 
 
@@ -210,6 +206,19 @@ def test_a_graph_seed_fixes_every_op_of_the_graph_each_with_a_sequence_of_its_ow
     first, second = build(), build()
     np.testing.assert_array_equal(first, second)
     assert (first[0] != first[1]).any()
+
+
+@for_each("kind", DRAWS)
+def test_the_seed_of_a_graph_is_joined_by_the_place_of_the_op(kind: str) -> None:
+    def build(before: int) -> Any:
+        with Graph().as_default():
+            set_random_seed(7)
+            for _ in range(before):
+                constant(0.0)
+            return evaluate([DRAWS[kind]()], variables=Variables())[0]
+
+    np.testing.assert_array_equal(build(0), build(0))
+    assert (build(0) != build(1)).any()
 
 
 def test_the_sequence_does_not_depend_on_whether_the_shape_is_known_early() -> None:
@@ -239,10 +248,9 @@ def test_the_seeds_follow_tensorflow() -> None:
 
 
 def test_the_op_carries_its_seeds() -> None:
-    with Graph().as_default():
-        free, seeded = random_uniform([2]), random_uniform([2], seed=9)
-        set_random_seed(3)
-        both = random_uniform([2], seed=9)
+    free, seeded = random_uniform([2]), random_uniform([2], seed=9)
+    set_random_seed(3)
+    both = random_uniform([2], seed=9)
 
     def seeds(tensor: Tensor) -> tuple[int, int]:
         return tensor.op.get_attr("seed"), tensor.op.get_attr("seed2")
@@ -257,20 +265,17 @@ def test_negative_seeds_are_seeds_as_well() -> None:
 
 
 def test_plain_draws_need_no_arithmetic() -> None:
-    with Graph().as_default():
-        assert random_normal([2], name="a").op.type == "RandomStandardNormal"
-        assert random_uniform([2], name="b").op.type == "RandomUniform"
-        assert random_normal([2], 1.0, 2.0, name="c").op.name == "c"
-        assert random_uniform([2], -1, 1, name="d").op.name == "d"
+    assert random_normal([2], name="a").op.type == "RandomStandardNormal"
+    assert random_uniform([2], name="b").op.type == "RandomUniform"
+    assert random_normal([2], 1.0, 2.0, name="c").op.name == "c"
+    assert random_uniform([2], -1, 1, name="d").op.name == "d"
 
 
 def test_draws_are_never_shared_or_folded() -> None:
-    with Graph().as_default():
-        drawn = make_one("RandomUniform", [constant([2])])
+    drawn = make_one("RandomUniform", [constant([2])])
     assert drawn.op.op_def.stateful
     assert drawn.op.op_def.static_value is None
 
 
 def test_a_uniform_draw_stands_in_its_scope() -> None:
-    with Graph().as_default():
-        assert random_uniform([2]).name == "random_uniform/RandomUniform:0"
+    assert random_uniform([2]).name == "random_uniform/RandomUniform:0"

@@ -13,15 +13,8 @@ from actorsession.namespaces import random
 from actorsession.ops.build import constant
 from actorsession.ops.derivatives.gradients import gradients
 from actorsession.session import Session
-from tests.ops.interpreter import Variables, evaluate, source
+from tests.ops.interpreter import evaluate, source
 from tests.rows import for_each
-
-DRAWS: dict[str, Any] = {
-    "multinomial": lambda **k: random.multinomial(np.zeros((2, 50)), 10, **k),
-    "gamma": lambda **k: random.gamma([20], 2.0, **k),
-    "poisson": lambda **k: random.poisson(20.0, [20], **k),
-    "shuffle": lambda **k: random.shuffle(np.arange(50), **k),
-}
 
 
 def _drawn(make: Any) -> Any:
@@ -70,36 +63,34 @@ def test_the_dtype_of_classes_is_chosen(dtype: Any) -> None:
 
 
 def test_shapes_of_classes_are_known_where_they_can_be() -> None:
-    with Graph().as_default():
-        open_logits, open_count = source("float32", [None, 4]), source("int32", [])
-        assert random.multinomial(open_logits, 3).shape.as_list() == [None, 3]
-        made = random.multinomial(open_logits, open_count)
-        assert made.shape.as_list() == [None, None]
-        found = evaluate([made], {open_logits: np.zeros((2, 4)), open_count: 0})[0]
-        assert found.shape == (2, 0)
+    open_logits, open_count = source("float32", [None, 4]), source("int32", [])
+    assert random.multinomial(open_logits, 3).shape.as_list() == [None, 3]
+    made = random.multinomial(open_logits, open_count)
+    assert made.shape.as_list() == [None, None]
+    found = evaluate([made], {open_logits: np.zeros((2, 4)), open_count: 0})[0]
+    assert found.shape == (2, 0)
 
 
 def test_classes_that_cannot_be_drawn_are_refused() -> None:
-    with Graph().as_default():
-        logits, count = source("float32", None), source("int32", None)
-        made = random.multinomial(logits, count)
-        cases: list[tuple[Any, int, str]] = [
-            (np.zeros(3), 1, "logits are a matrix"),
-            (np.zeros((2, 0)), 1, "one class or more"),
-            (np.zeros((2, 2)), -1, "at least 0, got -1"),
-            (np.full((1, 2), -np.inf), 1, "a row without"),
-        ]
-        for values, number, match in cases:
-            with pytest.raises(InvalidArgumentError, match=match):
-                evaluate([made], {logits: values, count: number})
-        with pytest.raises(ValueError, match="a matrix, got shape"):
-            random.multinomial([1.0, 2.0], 3)
-        with pytest.raises(ValueError, match="at least 0, got -2"):
-            random.multinomial([[1.0]], -2)
-        with pytest.raises(TypeError, match="floating types as logits; got int32"):
-            random.multinomial([[1]], 2)
-        with pytest.raises(TypeError, match="int32 or int64, got float32"):
-            random.multinomial([[1.0]], 2, output_dtype="float32")
+    logits, count = source("float32", None), source("int32", None)
+    made = random.multinomial(logits, count)
+    cases: list[tuple[Any, int, str]] = [
+        (np.zeros(3), 1, "logits are a matrix"),
+        (np.zeros((2, 0)), 1, "one class or more"),
+        (np.zeros((2, 2)), -1, "at least 0, got -1"),
+        (np.full((1, 2), -np.inf), 1, "a row without"),
+    ]
+    for values, number, match in cases:
+        with pytest.raises(InvalidArgumentError, match=match):
+            evaluate([made], {logits: values, count: number})
+    with pytest.raises(ValueError, match="a matrix, got shape"):
+        random.multinomial([1.0, 2.0], 3)
+    with pytest.raises(ValueError, match="at least 0, got -2"):
+        random.multinomial([[1.0]], -2)
+    with pytest.raises(TypeError, match="floating types as logits; got int32"):
+        random.multinomial([[1]], 2)
+    with pytest.raises(TypeError, match="int32 or int64, got float32"):
+        random.multinomial([[1.0]], 2, output_dtype="float32")
 
 
 # -- gamma ---------------------------------------------------------------------------------------
@@ -114,10 +105,9 @@ def test_gamma_numbers_have_their_distribution(alpha: float) -> None:
 
 
 def test_the_shape_of_the_parameters_follows_that_of_the_draws() -> None:
-    with Graph().as_default():
-        made = random.gamma([2], [1.0, 2.0, 3.0], beta=[[1.0], [2.0]])
-        assert made.shape.as_list() == [2, 2, 3]
-        assert evaluate([made])[0].shape == (2, 2, 3)
+    made = random.gamma([2], [1.0, 2.0, 3.0], beta=[[1.0], [2.0]])
+    assert made.shape.as_list() == [2, 2, 3]
+    assert evaluate([made])[0].shape == (2, 2, 3)
 
 
 def test_gamma_numbers_are_above_0_and_none_of_a_shape_below_0() -> None:
@@ -131,7 +121,7 @@ def test_the_gradient_by_the_shape_is_that_of_the_same_place_in_the_distribution
     alpha: float,
 ) -> None:
     special = pytest.importorskip("scipy.special")
-    with Graph().as_default(), Session() as session:
+    with Session() as session:
         shape = constant(alpha, "float64")
         sample = random.gamma([50], shape, dtype="float64", seed=2)
         slopes = [gradients(sample[i], [shape])[0] for i in range(50)]
@@ -144,7 +134,7 @@ def test_the_gradient_by_the_shape_is_that_of_the_same_place_in_the_distribution
 
 def test_the_gradient_by_the_inverse_scale() -> None:
     pytest.importorskip("scipy")
-    with Graph().as_default(), Session() as session:
+    with Session() as session:
         rate = constant([1.0, 2.0], "float64")
         sample = random.gamma([3], [2.0, 3.0], rate, "float64", seed=1)
         drawn, found = session.run([sample, gradients(sample, [rate])[0]])
@@ -175,15 +165,14 @@ def test_poisson_numbers_of_no_mean_are_refused() -> None:
     for bad in (np.nan, np.inf):
         with pytest.raises(InvalidArgumentError, match="below 2"):
             _drawn(lambda bad=bad: random.poisson(bad, [1]))
-    with Graph().as_default(), pytest.raises(TypeError, match="got int8"):
+    with pytest.raises(TypeError, match="got int8"):
         random.poisson(1.0, [1], "int8")
 
 
 def test_no_gradient_of_a_poisson_number_exists() -> None:
-    with Graph().as_default():
-        mean = constant(1.0)
-        with pytest.raises(LookupError, match="RandomPoissonV2"):
-            gradients(random.poisson(mean, [1]), [mean])
+    mean = constant(1.0)
+    with pytest.raises(LookupError, match="RandomPoissonV2"):
+        gradients(random.poisson(mean, [1]), [mean])
 
 
 # -- RandomShuffle -------------------------------------------------------------------------------
@@ -197,7 +186,7 @@ def test_shuffled_rows_are_the_same_rows() -> None:
 
 
 def test_every_order_is_as_likely() -> None:
-    with Graph().as_default(), Session() as session:
+    with Session() as session:
         drawn = random.shuffle([0, 1, 2], seed=4)
         orders = [tuple(session.run(drawn).tolist()) for _ in range(1200)]
     counts = [orders.count(order) for order in sorted(set(orders))]
@@ -209,53 +198,18 @@ def test_what_has_no_rows_is_shuffled_too() -> None:
     assert _drawn(lambda: random.shuffle(3)) == 3
     assert _drawn(lambda: random.shuffle(np.zeros((0, 2)))).shape == (0, 2)
     assert sorted(_drawn(lambda: random.shuffle(["a", "b"])).tolist()) == [b"a", b"b"]
-    with Graph().as_default():
-        value = constant([1.0, 2.0])
-        assert gradients(random.shuffle(value), [value]) == [None]
+    value = constant([1.0, 2.0])
+    assert gradients(random.shuffle(value), [value]) == [None]
 
 
 # -- seeds ---------------------------------------------------------------------------------------
 
 
-@for_each("kind", DRAWS)
-def test_each_session_starts_the_sequence_of_the_seed_anew(kind: str) -> None:
-    with Graph().as_default():
-        drawn = DRAWS[kind](seed=1)
-        runs = []
-        for _ in range(2):
-            with Session() as session:
-                runs.append([session.run(drawn) for _ in range(3)])
-    np.testing.assert_array_equal(runs[0], runs[1])
-    assert (runs[0][0] != runs[0][1]).any()
-
-
-@for_each("kind", DRAWS)
-def test_the_seed_of_a_graph_is_joined_by_the_place_of_the_op(kind: str) -> None:
-    def build(before: int) -> Any:
-        with Graph().as_default():
-            random.set_random_seed(7)
-            for _ in range(before):
-                constant(0.0)
-            return evaluate([DRAWS[kind]()], variables=Variables())[0]
-
-    np.testing.assert_array_equal(build(0), build(0))
-    assert (build(0) != build(1)).any()
-
-
-@for_each("kind", DRAWS)
-def test_without_a_seed_sessions_differ(kind: str) -> None:
-    with Graph().as_default():
-        drawn = DRAWS[kind]()
-        first, second = (evaluate([drawn], variables=Variables())[0] for _ in range(2))
-    assert (first != second).any()
-
-
 def test_dimensions_below_0_are_refused() -> None:
-    with Graph().as_default():
-        dims = source("int32", [1])
-        for made in (random.gamma(dims, 1.0), random.poisson(1.0, dims)):
-            with pytest.raises(InvalidArgumentError, match=r"at least 0, got \[-1\]"):
-                evaluate([made], {dims: [-1]})
+    dims = source("int32", [1])
+    for made in (random.gamma(dims, 1.0), random.poisson(1.0, dims)):
+        with pytest.raises(InvalidArgumentError, match=r"at least 0, got \[-1\]"):
+            evaluate([made], {dims: [-1]})
 
 
 # -- the namespace -------------------------------------------------------------------------------

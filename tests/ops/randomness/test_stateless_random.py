@@ -36,12 +36,11 @@ def _drawn(make: Any) -> Any:
 
 @for_each("kind", DRAWS)
 def test_each_step_of_each_session_draws_the_same(kind: str) -> None:
-    with Graph().as_default():
-        drawn = DRAWS[kind]([1, 2])
-        runs = []
-        for _ in range(2):
-            with Session() as session:
-                runs += [session.run(drawn) for _ in range(2)]
+    drawn = DRAWS[kind]([1, 2])
+    runs = []
+    for _ in range(2):
+        with Session() as session:
+            runs += [session.run(drawn) for _ in range(2)]
     for run in runs[1:]:
         np.testing.assert_array_equal(run, runs[0])
     np.testing.assert_array_equal(_drawn(lambda: DRAWS[kind]([1, 2])), runs[0])
@@ -63,10 +62,9 @@ def test_the_graph_seed_does_not_matter_and_the_type_of_the_seed_neither() -> No
 
 
 def test_the_seed_may_be_computed() -> None:
-    with Graph().as_default():
-        seed = source("int64", [2])
-        drawn = random.stateless_uniform([4], seed)
-        first, second, again = (evaluate([drawn], {seed: s})[0] for s in ([1, 2], [1, 3], [1, 2]))
+    seed = source("int64", [2])
+    drawn = random.stateless_uniform([4], seed)
+    first, second, again = (evaluate([drawn], {seed: s})[0] for s in ([1, 2], [1, 3], [1, 2]))
     assert (first != second).any()
     np.testing.assert_array_equal(first, again)
 
@@ -120,66 +118,61 @@ def test_classes_gamma_and_poisson_numbers_have_their_means() -> None:
 
 
 def test_static_shapes() -> None:
-    with Graph().as_default():
-        dims = source("int32", [2])
-        seed = constant([1, 2])
-        assert random.stateless_normal([2, 3], seed).shape.as_list() == [2, 3]
-        assert random.stateless_uniform(dims, seed).shape.rank == 2
-        assert random.stateless_gamma([4, 2], seed, [1.0, 2.0]).shape.as_list() == [4, 2]
-        assert random.stateless_multinomial([[0.0]], 3, seed).shape.as_list() == [1, 3]
+    dims = source("int32", [2])
+    seed = constant([1, 2])
+    assert random.stateless_normal([2, 3], seed).shape.as_list() == [2, 3]
+    assert random.stateless_uniform(dims, seed).shape.rank == 2
+    assert random.stateless_gamma([4, 2], seed, [1.0, 2.0]).shape.as_list() == [4, 2]
+    assert random.stateless_multinomial([[0.0]], 3, seed).shape.as_list() == [1, 3]
 
 
 def test_the_mean_and_the_deviation_have_gradients() -> None:
-    with Graph().as_default():
-        mean, deviation = constant(1.0), constant(2.0)
-        drawn = random.stateless_normal([3], [1, 2], mean, deviation)
-        plain = random.stateless_normal([3], [1, 2])
-        by_mean, by_deviation = gradients(drawn, [mean, deviation])
-        found, slope, numbers = evaluate([by_mean, by_deviation, plain])
+    mean, deviation = constant(1.0), constant(2.0)
+    drawn = random.stateless_normal([3], [1, 2], mean, deviation)
+    plain = random.stateless_normal([3], [1, 2])
+    by_mean, by_deviation = gradients(drawn, [mean, deviation])
+    found, slope, numbers = evaluate([by_mean, by_deviation, plain])
     assert found == 3
     np.testing.assert_allclose(slope, numbers.sum(), rtol=1e-6)
 
 
 def test_the_shape_of_gamma_numbers_has_a_gradient() -> None:
     special = pytest.importorskip("scipy.special")
-    with Graph().as_default():
-        alpha = constant([2.0, 5.0], "float64")
-        drawn = random.stateless_gamma([1, 2], [1, 2], alpha, dtype="float64")
-        [slope] = gradients(drawn, [alpha])
-        sample, found = evaluate([drawn, slope])
+    alpha = constant([2.0, 5.0], "float64")
+    drawn = random.stateless_gamma([1, 2], [1, 2], alpha, dtype="float64")
+    [slope] = gradients(drawn, [alpha])
+    sample, found = evaluate([drawn, slope])
     place = special.gammainc([2.0, 5.0], sample[0])
     above, below = (special.gammaincinv(np.array([2.0, 5.0]) + s, place) for s in (1e-4, -1e-4))
     np.testing.assert_allclose(found, (above - below) / 2e-4, rtol=1e-4)
 
 
 def test_draws_that_can_never_work_are_refused() -> None:
-    with Graph().as_default():
-        seed = constant([1, 2])
-        with pytest.raises(ValueError, match="two integers, got shape"):
-            random.stateless_uniform([2], [1, 2, 3])
-        with pytest.raises(ValueError, match="two integers, got shape"):
-            random.stateless_uniform([2], 5)
-        with pytest.raises(TypeError, match="int32, int64 as seed; got float32"):
-            random.stateless_uniform([2], [1.0, 2.0])
-        with pytest.raises(ValueError, match="both ends or None"):
-            random.stateless_uniform([2], seed, 0, None, "int32")
-        with pytest.raises(ValueError, match="between ends, got uint64"):
-            random.stateless_uniform([2], seed, 0, 4, "uint64")
-        with pytest.raises(TypeError, match="uint32 or uint64, got int8"):
-            random.stateless_uniform([2], seed, None, None, "int8")
-        with pytest.raises(TypeError, match="floating type, got int32"):
-            random.stateless_normal([2], seed, 0, 1, "int32")
-        with pytest.raises(TypeError, match="got int8"):
-            random.stateless_poisson([2], seed, 1.0, "int8")
+    seed = constant([1, 2])
+    with pytest.raises(ValueError, match="two integers, got shape"):
+        random.stateless_uniform([2], [1, 2, 3])
+    with pytest.raises(ValueError, match="two integers, got shape"):
+        random.stateless_uniform([2], 5)
+    with pytest.raises(TypeError, match="int32, int64 as seed; got float32"):
+        random.stateless_uniform([2], [1.0, 2.0])
+    with pytest.raises(ValueError, match="both ends or None"):
+        random.stateless_uniform([2], seed, 0, None, "int32")
+    with pytest.raises(ValueError, match="between ends, got uint64"):
+        random.stateless_uniform([2], seed, 0, 4, "uint64")
+    with pytest.raises(TypeError, match="uint32 or uint64, got int8"):
+        random.stateless_uniform([2], seed, None, None, "int8")
+    with pytest.raises(TypeError, match="floating type, got int32"):
+        random.stateless_normal([2], seed, 0, 1, "int32")
+    with pytest.raises(TypeError, match="got int8"):
+        random.stateless_poisson([2], seed, 1.0, "int8")
 
 
 def test_draws_that_do_not_work_fail_in_the_step() -> None:
-    with Graph().as_default():
-        seed = source("int32", None)
-        made = random.stateless_uniform([2], seed)
-        with pytest.raises(InvalidArgumentError, match=r"two integers, got shape \[3\]"):
-            evaluate([made], {seed: [1, 2, 3]})
-        with pytest.raises(InvalidArgumentError, match="minval lies below maxval, got 5 and 5"):
-            evaluate([random.stateless_uniform([2], [1, 2], 5, 5, "int32")])
-        with pytest.raises(InvalidArgumentError, match="ends with that of the parameters"):
-            evaluate([random.stateless_gamma([2, 2], [1, 2], [1.0, 2.0, 3.0])])
+    seed = source("int32", None)
+    made = random.stateless_uniform([2], seed)
+    with pytest.raises(InvalidArgumentError, match=r"two integers, got shape \[3\]"):
+        evaluate([made], {seed: [1, 2, 3]})
+    with pytest.raises(InvalidArgumentError, match="minval lies below maxval, got 5 and 5"):
+        evaluate([random.stateless_uniform([2], [1, 2], 5, 5, "int32")])
+    with pytest.raises(InvalidArgumentError, match="ends with that of the parameters"):
+        evaluate([random.stateless_gamma([2, 2], [1, 2], [1.0, 2.0, 3.0])])

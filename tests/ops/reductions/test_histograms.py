@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -8,14 +7,7 @@ import pytest
 
 from actorsession import ops
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph import Graph
 from tests.ops.interpreter import evaluate, source
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as graph:
-        yield graph
 
 
 @pytest.mark.parametrize("known", [True, False], ids=["known", "hidden"])

@@ -1,23 +1,14 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
 from actorsession import ops
-from actorsession.graph import Graph
 from actorsession.namespaces import math, nn
 from tests.ops.interpreter import check_gradient, evaluate
 from tests.rows import for_each
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as graph:
-        yield graph
-
 
 X = np.array([[1.0, 2.0, 4.0], [3.0, -5.0, 0.5]])
 

@@ -25,22 +25,19 @@ def test_results_have_the_names_of_tensorflow() -> None:
 
 
 def test_indices_are_int32_or_int64() -> None:
-    with Graph().as_default():
-        assert unique([1]).idx.dtype is int32
-        assert unique_with_counts([1], out_idx="int64").count.dtype is int64
-        assert setdiff1d([1], [2], index_dtype="int64").idx.dtype is int64
-        with pytest.raises(TypeError, match="int32, int64 as idx; got float32"):
-            unique([1], out_idx="float32")
+    assert unique([1]).idx.dtype is int32
+    assert unique_with_counts([1], out_idx="int64").count.dtype is int64
+    assert setdiff1d([1], [2], index_dtype="int64").idx.dtype is int64
+    with pytest.raises(TypeError, match="int32, int64 as idx; got float32"):
+        unique([1], out_idx="float32")
 
 
 def test_how_many_elements_there_are_is_not_known_early() -> None:
-    with Graph().as_default():
-        y, idx = unique(source("float32", [4]))
-        assert (y.shape.as_list(), idx.shape.as_list()) == ([None], [4])
-        assert setdiff1d(np.zeros(3), np.zeros(2)).out.shape.as_list() == [None]
+    y, idx = unique(source("float32", [4]))
+    assert (y.shape.as_list(), idx.shape.as_list()) == ([None], [4])
+    assert setdiff1d(np.zeros(3), np.zeros(2)).out.shape.as_list() == [None]
 
 
 def test_a_difference_is_between_vectors_of_one_dtype() -> None:
-    with Graph().as_default():
-        with pytest.raises(TypeError, match="float32"):
-            setdiff1d(source("float32", [2]), source("int32", [2]))
+    with pytest.raises(TypeError, match="float32"):
+        setdiff1d(source("float32", [2]), source("int32", [2]))

@@ -44,6 +44,203 @@ _KEYED = """
     StatefulTruncatedNormal StatefulRandomBinomial Timestamp
 """
 
+_BY_FILE = {
+    "tests/opsets/tables/test_lookup.py": """
+        HashTableV2 InitializeTableFromTextFileV2 InitializeTableV2 LookupTableExportV2
+        LookupTableFindV2 LookupTableImportV2 LookupTableInsertV2 LookupTableRemoveV2 LookupTableSizeV2
+        MutableDenseHashTable MutableHashTableOfTensorsV2 MutableHashTableV2
+    """,
+    "tests/opsets/tables/test_remapping.py": """
+        GenerateVocabRemapping LoadAndRemapMatrix
+    """,
+    "tests/opsets/recurrent/test_blocks.py": """
+        BlockLSTMGradV2
+    """,
+    "tests/interop/test_fixtures.py": """
+        StatelessIf StatelessWhile
+    """,
+    "tests/opsets/signals/test_audio.py": """
+        AudioSpectrogram DecodeWav EncodeWav Mfcc
+    """,
+    "tests/compat/test_savers.py": """
+        DisableCopyOnRead Restore RestoreSlice Save SaveSlices
+    """,
+    "tests/opsets/datasets/test_iterators.py": """
+        AnonymousIterator DeserializeIterator DestroyResourceOp Iterator IteratorFromStringHandle
+        IteratorFromStringHandleV2 IteratorGetNext IteratorGetNextAsOptional IteratorGetNextSync
+        IteratorToStringHandle IteratorV2 MakeIterator OneShotIterator OptionalFromValue
+        OptionalGetValue OptionalHasValue OptionalNone SerializeIterator
+    """,
+    "tests/opsets/datasets/test_transforms.py": """
+        AssertCardinalityDataset AssertNextDataset BatchDataset BatchDatasetV2 CacheDataset
+        CacheDatasetV2 ConcatenateDataset DatasetCardinality DatasetToSingleElement
+        DenseToSparseBatchDataset DirectedInterleaveDataset DummyMemoryCache
+        ExperimentalAssertNextDataset ExperimentalDatasetCardinality
+        ExperimentalDenseToSparseBatchDataset ExperimentalDirectedInterleaveDataset
+        ExperimentalGroupByReducerDataset ExperimentalGroupByWindowDataset
+        ExperimentalIgnoreErrorsDataset ExperimentalMapAndBatchDataset
+        ExperimentalMaxIntraOpParallelismDataset ExperimentalParallelInterleaveDataset
+        ExperimentalParseExampleDataset ExperimentalPrivateThreadPoolDataset ExperimentalScanDataset
+        ExperimentalSlidingWindowDataset ExperimentalTakeWhileDataset ExperimentalUnbatchDataset
+        ExperimentalUniqueDataset FilterDataset FlatMapDataset GroupByReducerDataset
+        GroupByWindowDataset IgnoreErrorsDataset InterleaveDataset LegacyParallelInterleaveDatasetV2
+        MapAndBatchDataset MapDataset MaxIntraOpParallelismDataset ModelDataset NonSerializableDataset
+        OptimizeDataset OptimizeDatasetV2 OptionsDataset PaddedBatchDataset PaddedBatchDatasetV2
+        ParallelBatchDataset ParallelInterleaveDataset ParallelInterleaveDatasetV2
+        ParallelInterleaveDatasetV3 ParallelInterleaveDatasetV4 ParallelMapDataset ParallelMapDatasetV2
+        ParseExampleDataset ParseExampleDatasetV2 PrefetchDataset PrivateThreadPoolDataset ReduceDataset
+        RepeatDataset RewriteDataset ScanDataset ShardDataset ShuffleAndRepeatDataset
+        ShuffleAndRepeatDatasetV2 ShuffleDataset ShuffleDatasetV2 ShuffleDatasetV3 SkipDataset
+        SlidingWindowDataset TakeDataset TakeWhileDataset UnbatchDataset UniqueDataset
+        UnwrapDatasetVariant WindowDataset WrapDatasetVariant ZipDataset
+    """,
+    "tests/opsets/datasets/test_sources.py": """
+        CSVDataset CSVDatasetV2 DummySeedGenerator ExperimentalRandomDataset FixedLengthRecordDataset
+        FixedLengthRecordDatasetV2 GeneratorDataset RandomDataset RandomDatasetV2 RangeDataset
+        SparseTensorSliceDataset TFRecordDataset TFRecordDatasetV2 TensorDataset TensorSliceDataset
+        TextLineDataset
+    """,
+    "tests/opsets/parsing/test_readers.py": """
+        FixedLengthRecordReaderV2 IdentityReaderV2 ReaderNumRecordsProducedV2
+        ReaderNumWorkUnitsCompletedV2 ReaderReadUpToV2 ReaderReadV2 ReaderResetV2 ReaderRestoreStateV2
+        ReaderSerializeStateV2 TFRecordReaderV2 TextLineReaderV2 WholeFileReaderV2
+    """,
+    "tests/compat/test_summaries.py": """
+        AudioSummary AudioSummaryV2 HistogramSummary ImageSummary MergeSummary ScalarSummary
+        TensorSummary TensorSummaryV2
+    """,
+    "tests/opsets/images/test_image.py": """
+        SampleDistortedBoundingBoxV2
+    """,
+    "tests/opsets/sparse/test_crosses.py": """
+        SparseCross SparseCrossV2
+    """,
+    "tests/opsets/parsing/test_files.py": """
+        MatchingFiles ReadFile WriteFile
+    """,
+    "tests/ops/variables/test_assignment.py": """
+        AssignAddVariableOp AssignSubVariableOp AssignVariableOp
+    """,
+    "tests/ops/variables/test_session_ops.py": """
+        DeleteSessionTensor GetSessionHandle GetSessionTensor
+    """,
+    "tests/ops/lists/test_array_nodes.py": """
+        StackCloseV2 StackPopV2 StackPushV2 StackV2 TensorArrayCloseV3 TensorArrayConcatV3
+        TensorArrayGatherV3 TensorArrayGradV3 TensorArrayReadV3 TensorArrayScatterV3 TensorArraySizeV3
+        TensorArraySplitV3 TensorArrayV3 TensorArrayWriteV3
+    """,
+    "tests/ops/flow/test_control_flow.py": """
+        If While
+    """,
+    "tests/ops/flow/test_dataflow.py": """
+        ControlTrigger Enter Exit LoopCond Merge NextIteration RefEnter RefExit RefMerge
+        RefNextIteration RefSwitch Switch _SwitchN
+    """,
+    "tests/ops/flow/test_functions.py": """
+        PartitionedCall StatefulPartitionedCall SymbolicGradient
+    """,
+    "tests/ops/flow/test_functional.py": """
+        RemoteCall
+    """,
+    "tests/ops/flow/test_control.py": """
+        NoOp
+    """,
+    "tests/ops/arrays/test_array.py": """
+        Placeholder
+    """,
+    "tests/ops/flow/test_script.py": """
+        PyFunc PyFuncStateless
+    """,
+    "tests/ops/randomness/test_random.py": """
+        RandomStandardNormal RandomUniform RandomUniformInt TruncatedNormal
+    """,
+    "tests/ops/randomness/test_random_samples.py": """
+        Multinomial RandomGamma RandomPoissonV2 RandomShuffle
+    """,
+    "tests/ops/randomness/test_stateless_random.py": """
+        StatelessMultinomial StatelessRandomGammaV2 StatelessRandomNormal StatelessRandomPoisson
+        StatelessRandomUniform StatelessRandomUniformFullInt StatelessRandomUniformInt
+        StatelessTruncatedNormal
+    """,
+    "tests/ops/variables/test_state.py": """
+        ReadVariableOp ResourceScatterAdd ResourceScatterSub ResourceScatterUpdate VarHandleOp
+        VarIsInitializedOp
+    """,
+    "tests/session/test_state.py": """
+        ResourceCountUpTo
+    """,
+    "tests/ops/queues/test_queues.py": """
+        FIFOQueueV2 PaddingFIFOQueueV2 PriorityQueueV2 QueueCloseV2 QueueDequeueManyV2
+        QueueDequeueUpToV2 QueueDequeueV2 QueueEnqueueManyV2 QueueEnqueueV2 QueueIsClosedV2 QueueSizeV2
+        RandomShuffleQueueV2 RefSelect
+    """,
+    "tests/ops/training/test_training_updates.py": """
+        ResourceApplyAdam ResourceApplyGradientDescent ResourceApplyMomentum ResourceSparseApplyMomentum
+        ResourceApplyAdadelta ResourceApplyAdagrad ResourceApplyAdagradDA ResourceApplyCenteredRMSProp
+        ResourceApplyFtrl ResourceApplyFtrlV2 ResourceApplyProximalAdagrad
+        ResourceApplyProximalGradientDescent ResourceApplyRMSProp ResourceSparseApplyAdadelta
+        ResourceSparseApplyAdagrad ResourceSparseApplyAdagradDA ResourceSparseApplyCenteredRMSProp
+        ResourceSparseApplyFtrl ResourceSparseApplyFtrlV2 ResourceSparseApplyProximalAdagrad
+        ResourceSparseApplyProximalGradientDescent ResourceSparseApplyRMSProp
+    """,
+    "tests/ops/variables/test_checkpointing.py": """
+        MergeV2Checkpoints RestoreV2 SaveV2
+    """,
+    "tests/ops/flow/test_async_script.py": """
+        AsyncPyFunc
+    """,
+    "tests/ops/variables/test_scatter_updates.py": """
+        ResourceScatterDiv ResourceScatterMax ResourceScatterMin ResourceScatterMul ResourceScatterNdAdd
+        ResourceScatterNdMax ResourceScatterNdMin ResourceScatterNdSub ResourceScatterNdUpdate
+        ResourceStridedSliceAssign
+    """,
+    "tests/opsets/sampling/test_candidates.py": """
+        AllCandidateSampler FixedUnigramCandidateSampler LogUniformCandidateSampler
+        UniformCandidateSampler
+    """,
+    "tests/opsets/sampling/test_learned_sampling.py": """
+        LearnedUnigramCandidateSampler
+    """,
+    "tests/opsets/accumulators/test_accumulators.py": """
+        AccumulatorApplyGradient AccumulatorNumAccumulated AccumulatorSetGlobalStep
+        AccumulatorTakeGradient ResourceConditionalAccumulator SparseAccumulatorApplyGradient
+        SparseAccumulatorTakeGradient SparseConditionalAccumulator
+    """,
+    "tests/opsets/collective/test_nodes.py": """
+        CollectiveAllToAllV2 CollectiveBcastRecv CollectiveBcastRecvV2 CollectiveBcastSend
+        CollectiveBcastSendV2 CollectiveGather CollectiveGatherV2 CollectiveReduce
+        CollectiveReduceScatterV2 CollectiveReduceV2
+    """,
+    "tests/opsets/staging/test_barriers.py": """
+        Barrier BarrierClose BarrierIncompleteSize BarrierInsertMany BarrierReadySize BarrierTakeMany
+    """,
+    "tests/opsets/staging/test_mutexes.py": """
+        ConsumeMutexLock MutexLock MutexV2
+    """,
+    "tests/opsets/staging/test_staging.py": """
+        MapClear MapIncompleteSize MapPeek MapSize MapStage MapUnstage MapUnstageNoKey OrderedMapClear
+        OrderedMapIncompleteSize OrderedMapPeek OrderedMapSize OrderedMapStage OrderedMapUnstage
+        OrderedMapUnstageNoKey Stage StageClear StagePeek StageSize Unstage
+    """,
+    "tests/ops/flow/test_checks.py": """
+        Assert CheckNumerics Print
+    """,
+    "tests/ops/variables/test_reference_variable.py": """
+        ApplyAdadelta ApplyAdagrad ApplyAdagradDA ApplyAdam ApplyCenteredRMSProp ApplyFtrl ApplyFtrlV2
+        ApplyGradientDescent ApplyMomentum ApplyProximalAdagrad ApplyProximalGradientDescent
+        ApplyRMSProp Assign AssignAdd AssignSub CountUpTo DestroyTemporaryVariable IsVariableInitialized
+        ReferenceHandle ScatterAdd ScatterDiv ScatterMax ScatterMin ScatterMul ScatterNdAdd ScatterNdMax
+        ScatterNdMin ScatterNdSub ScatterNdUpdate ScatterSub ScatterUpdate SparseApplyAdadelta
+        SparseApplyAdagrad SparseApplyAdagradDA SparseApplyCenteredRMSProp SparseApplyFtrl
+        SparseApplyFtrlV2 SparseApplyMomentum SparseApplyProximalAdagrad
+        SparseApplyProximalGradientDescent SparseApplyRMSProp StridedSliceAssign TemporaryHandle
+        TemporaryVariable Variable VariableV2
+    """,
+    "tests/opsets/text/test_printing.py": """
+        PrintV2
+    """,
+}
+
 ELSEWHERE: dict[str, str] = {
     **{
         name.partition("/")[2].partition("-")[0]: _RECORDED
@@ -52,384 +249,6 @@ ELSEWHERE: dict[str, str] = {
     **dict.fromkeys(_WITH_OTHERS.split(), _RECORDED),
     **dict.fromkeys(_KEYED.split(), "tests/ops/randomness/test_keyed.py"),
     **dict.fromkeys(_OLDER.split(), "tests/opsets/older/test_older_forms.py"),
-    "MutableDenseHashTable": "tests/opsets/tables/test_lookup.py",
-    "GenerateVocabRemapping": "tests/opsets/tables/test_remapping.py",
-    "LoadAndRemapMatrix": "tests/opsets/tables/test_remapping.py",
-    "BlockLSTMGradV2": "tests/opsets/recurrent/test_blocks.py",
     **dict.fromkeys(_BY_PHILOX.split(), "tests/ops/randomness/test_philox.py"),
-    "StatelessIf": "tests/interop/test_fixtures.py",
-    "StatelessWhile": "tests/interop/test_fixtures.py",
-    "AudioSpectrogram": "tests/opsets/signals/test_audio.py",
-    "DecodeWav": "tests/opsets/signals/test_audio.py",
-    "EncodeWav": "tests/opsets/signals/test_audio.py",
-    "Mfcc": "tests/opsets/signals/test_audio.py",
-    "Restore": "tests/compat/test_savers.py",
-    "RestoreSlice": "tests/compat/test_savers.py",
-    "Save": "tests/compat/test_savers.py",
-    "SaveSlices": "tests/compat/test_savers.py",
-    "DestroyResourceOp": "tests/opsets/datasets/test_iterators.py",
-    "AnonymousIterator": "tests/opsets/datasets/test_iterators.py",
-    "WrapDatasetVariant": "tests/opsets/datasets/test_transforms.py",
-    "UnwrapDatasetVariant": "tests/opsets/datasets/test_transforms.py",
-    "ExperimentalParseExampleDataset": "tests/opsets/datasets/test_transforms.py",
-    "ParseExampleDatasetV2": "tests/opsets/datasets/test_transforms.py",
-    "ParseExampleDataset": "tests/opsets/datasets/test_transforms.py",
-    "ExperimentalSlidingWindowDataset": "tests/opsets/datasets/test_transforms.py",
-    "SlidingWindowDataset": "tests/opsets/datasets/test_transforms.py",
-    "AssertCardinalityDataset": "tests/opsets/datasets/test_transforms.py",
-    "AssertNextDataset": "tests/opsets/datasets/test_transforms.py",
-    "BatchDataset": "tests/opsets/datasets/test_transforms.py",
-    "BatchDatasetV2": "tests/opsets/datasets/test_transforms.py",
-    "CSVDataset": "tests/opsets/datasets/test_sources.py",
-    "CSVDatasetV2": "tests/opsets/datasets/test_sources.py",
-    "CacheDataset": "tests/opsets/datasets/test_transforms.py",
-    "CacheDatasetV2": "tests/opsets/datasets/test_transforms.py",
-    "ConcatenateDataset": "tests/opsets/datasets/test_transforms.py",
-    "DatasetCardinality": "tests/opsets/datasets/test_transforms.py",
-    "DatasetToSingleElement": "tests/opsets/datasets/test_transforms.py",
-    "DenseToSparseBatchDataset": "tests/opsets/datasets/test_transforms.py",
-    "DeserializeIterator": "tests/opsets/datasets/test_iterators.py",
-    "DirectedInterleaveDataset": "tests/opsets/datasets/test_transforms.py",
-    "DummyMemoryCache": "tests/opsets/datasets/test_transforms.py",
-    "DummySeedGenerator": "tests/opsets/datasets/test_sources.py",
-    "ExperimentalAssertNextDataset": "tests/opsets/datasets/test_transforms.py",
-    "ExperimentalDatasetCardinality": "tests/opsets/datasets/test_transforms.py",
-    "ExperimentalDenseToSparseBatchDataset": "tests/opsets/datasets/test_transforms.py",
-    "ExperimentalDirectedInterleaveDataset": "tests/opsets/datasets/test_transforms.py",
-    "ExperimentalGroupByReducerDataset": "tests/opsets/datasets/test_transforms.py",
-    "ExperimentalGroupByWindowDataset": "tests/opsets/datasets/test_transforms.py",
-    "ExperimentalIgnoreErrorsDataset": "tests/opsets/datasets/test_transforms.py",
-    "ExperimentalMapAndBatchDataset": "tests/opsets/datasets/test_transforms.py",
-    "ExperimentalMaxIntraOpParallelismDataset": "tests/opsets/datasets/test_transforms.py",
-    "ExperimentalParallelInterleaveDataset": "tests/opsets/datasets/test_transforms.py",
-    "ExperimentalPrivateThreadPoolDataset": "tests/opsets/datasets/test_transforms.py",
-    "ExperimentalRandomDataset": "tests/opsets/datasets/test_sources.py",
-    "ExperimentalScanDataset": "tests/opsets/datasets/test_transforms.py",
-    "ExperimentalTakeWhileDataset": "tests/opsets/datasets/test_transforms.py",
-    "ExperimentalUnbatchDataset": "tests/opsets/datasets/test_transforms.py",
-    "ExperimentalUniqueDataset": "tests/opsets/datasets/test_transforms.py",
-    "FilterDataset": "tests/opsets/datasets/test_transforms.py",
-    "FixedLengthRecordDataset": "tests/opsets/datasets/test_sources.py",
-    "FixedLengthRecordDatasetV2": "tests/opsets/datasets/test_sources.py",
-    "FlatMapDataset": "tests/opsets/datasets/test_transforms.py",
-    "GeneratorDataset": "tests/opsets/datasets/test_sources.py",
-    "GroupByReducerDataset": "tests/opsets/datasets/test_transforms.py",
-    "GroupByWindowDataset": "tests/opsets/datasets/test_transforms.py",
-    "IgnoreErrorsDataset": "tests/opsets/datasets/test_transforms.py",
-    "InterleaveDataset": "tests/opsets/datasets/test_transforms.py",
-    "Iterator": "tests/opsets/datasets/test_iterators.py",
-    "IteratorFromStringHandle": "tests/opsets/datasets/test_iterators.py",
-    "IteratorFromStringHandleV2": "tests/opsets/datasets/test_iterators.py",
-    "IteratorGetNext": "tests/opsets/datasets/test_iterators.py",
-    "IteratorGetNextAsOptional": "tests/opsets/datasets/test_iterators.py",
-    "IteratorGetNextSync": "tests/opsets/datasets/test_iterators.py",
-    "IteratorToStringHandle": "tests/opsets/datasets/test_iterators.py",
-    "IteratorV2": "tests/opsets/datasets/test_iterators.py",
-    "LegacyParallelInterleaveDatasetV2": "tests/opsets/datasets/test_transforms.py",
-    "MakeIterator": "tests/opsets/datasets/test_iterators.py",
-    "MapAndBatchDataset": "tests/opsets/datasets/test_transforms.py",
-    "MapDataset": "tests/opsets/datasets/test_transforms.py",
-    "MaxIntraOpParallelismDataset": "tests/opsets/datasets/test_transforms.py",
-    "ModelDataset": "tests/opsets/datasets/test_transforms.py",
-    "NonSerializableDataset": "tests/opsets/datasets/test_transforms.py",
-    "OneShotIterator": "tests/opsets/datasets/test_iterators.py",
-    "OptimizeDataset": "tests/opsets/datasets/test_transforms.py",
-    "OptimizeDatasetV2": "tests/opsets/datasets/test_transforms.py",
-    "OptionalFromValue": "tests/opsets/datasets/test_iterators.py",
-    "OptionalGetValue": "tests/opsets/datasets/test_iterators.py",
-    "OptionalHasValue": "tests/opsets/datasets/test_iterators.py",
-    "OptionalNone": "tests/opsets/datasets/test_iterators.py",
-    "OptionsDataset": "tests/opsets/datasets/test_transforms.py",
-    "PaddedBatchDataset": "tests/opsets/datasets/test_transforms.py",
-    "PaddedBatchDatasetV2": "tests/opsets/datasets/test_transforms.py",
-    "ParallelBatchDataset": "tests/opsets/datasets/test_transforms.py",
-    "ParallelInterleaveDataset": "tests/opsets/datasets/test_transforms.py",
-    "ParallelInterleaveDatasetV2": "tests/opsets/datasets/test_transforms.py",
-    "ParallelInterleaveDatasetV3": "tests/opsets/datasets/test_transforms.py",
-    "ParallelInterleaveDatasetV4": "tests/opsets/datasets/test_transforms.py",
-    "ParallelMapDataset": "tests/opsets/datasets/test_transforms.py",
-    "ParallelMapDatasetV2": "tests/opsets/datasets/test_transforms.py",
-    "PrefetchDataset": "tests/opsets/datasets/test_transforms.py",
-    "PrivateThreadPoolDataset": "tests/opsets/datasets/test_transforms.py",
-    "RandomDataset": "tests/opsets/datasets/test_sources.py",
-    "RandomDatasetV2": "tests/opsets/datasets/test_sources.py",
-    "RangeDataset": "tests/opsets/datasets/test_sources.py",
-    "ReduceDataset": "tests/opsets/datasets/test_transforms.py",
-    "RepeatDataset": "tests/opsets/datasets/test_transforms.py",
-    "RewriteDataset": "tests/opsets/datasets/test_transforms.py",
-    "ScanDataset": "tests/opsets/datasets/test_transforms.py",
-    "SerializeIterator": "tests/opsets/datasets/test_iterators.py",
-    "ShardDataset": "tests/opsets/datasets/test_transforms.py",
-    "ShuffleAndRepeatDataset": "tests/opsets/datasets/test_transforms.py",
-    "ShuffleAndRepeatDatasetV2": "tests/opsets/datasets/test_transforms.py",
-    "ShuffleDataset": "tests/opsets/datasets/test_transforms.py",
-    "ShuffleDatasetV2": "tests/opsets/datasets/test_transforms.py",
-    "ShuffleDatasetV3": "tests/opsets/datasets/test_transforms.py",
-    "SkipDataset": "tests/opsets/datasets/test_transforms.py",
-    "SparseTensorSliceDataset": "tests/opsets/datasets/test_sources.py",
-    "TFRecordDataset": "tests/opsets/datasets/test_sources.py",
-    "TFRecordDatasetV2": "tests/opsets/datasets/test_sources.py",
-    "TakeDataset": "tests/opsets/datasets/test_transforms.py",
-    "TakeWhileDataset": "tests/opsets/datasets/test_transforms.py",
-    "TensorDataset": "tests/opsets/datasets/test_sources.py",
-    "TensorSliceDataset": "tests/opsets/datasets/test_sources.py",
-    "TextLineDataset": "tests/opsets/datasets/test_sources.py",
-    "UnbatchDataset": "tests/opsets/datasets/test_transforms.py",
-    "UniqueDataset": "tests/opsets/datasets/test_transforms.py",
-    "WindowDataset": "tests/opsets/datasets/test_transforms.py",
-    "ZipDataset": "tests/opsets/datasets/test_transforms.py",
-    "FixedLengthRecordReaderV2": "tests/opsets/parsing/test_readers.py",
-    "IdentityReaderV2": "tests/opsets/parsing/test_readers.py",
-    "ReaderNumRecordsProducedV2": "tests/opsets/parsing/test_readers.py",
-    "ReaderNumWorkUnitsCompletedV2": "tests/opsets/parsing/test_readers.py",
-    "ReaderReadUpToV2": "tests/opsets/parsing/test_readers.py",
-    "ReaderReadV2": "tests/opsets/parsing/test_readers.py",
-    "ReaderResetV2": "tests/opsets/parsing/test_readers.py",
-    "ReaderRestoreStateV2": "tests/opsets/parsing/test_readers.py",
-    "ReaderSerializeStateV2": "tests/opsets/parsing/test_readers.py",
-    "TFRecordReaderV2": "tests/opsets/parsing/test_readers.py",
-    "TextLineReaderV2": "tests/opsets/parsing/test_readers.py",
-    "WholeFileReaderV2": "tests/opsets/parsing/test_readers.py",
-    "AudioSummary": "tests/compat/test_summaries.py",
-    "AudioSummaryV2": "tests/compat/test_summaries.py",
-    "HistogramSummary": "tests/compat/test_summaries.py",
-    "ImageSummary": "tests/compat/test_summaries.py",
-    "MergeSummary": "tests/compat/test_summaries.py",
-    "ScalarSummary": "tests/compat/test_summaries.py",
-    "TensorSummary": "tests/compat/test_summaries.py",
-    "TensorSummaryV2": "tests/compat/test_summaries.py",
-    "SampleDistortedBoundingBoxV2": "tests/opsets/images/test_image.py",
-    "HashTableV2": "tests/opsets/tables/test_lookup.py",
-    "MutableHashTableV2": "tests/opsets/tables/test_lookup.py",
-    "MutableHashTableOfTensorsV2": "tests/opsets/tables/test_lookup.py",
-    "LookupTableFindV2": "tests/opsets/tables/test_lookup.py",
-    "LookupTableSizeV2": "tests/opsets/tables/test_lookup.py",
-    "LookupTableExportV2": "tests/opsets/tables/test_lookup.py",
-    "LookupTableInsertV2": "tests/opsets/tables/test_lookup.py",
-    "LookupTableImportV2": "tests/opsets/tables/test_lookup.py",
-    "LookupTableRemoveV2": "tests/opsets/tables/test_lookup.py",
-    "SparseCross": "tests/opsets/sparse/test_crosses.py",
-    "SparseCrossV2": "tests/opsets/sparse/test_crosses.py",
-    "ReadFile": "tests/opsets/parsing/test_files.py",
-    "WriteFile": "tests/opsets/parsing/test_files.py",
-    "MatchingFiles": "tests/opsets/parsing/test_files.py",
-    "InitializeTableV2": "tests/opsets/tables/test_lookup.py",
-    "InitializeTableFromTextFileV2": "tests/opsets/tables/test_lookup.py",
-    "AssignAddVariableOp": "tests/ops/variables/test_assignment.py",
-    "AssignSubVariableOp": "tests/ops/variables/test_assignment.py",
-    "AssignVariableOp": "tests/ops/variables/test_assignment.py",
-    "DeleteSessionTensor": "tests/ops/variables/test_session_ops.py",
-    "GetSessionHandle": "tests/ops/variables/test_session_ops.py",
-    "GetSessionTensor": "tests/ops/variables/test_session_ops.py",
-    "StackCloseV2": "tests/ops/lists/test_array_nodes.py",
-    "StackPopV2": "tests/ops/lists/test_array_nodes.py",
-    "StackPushV2": "tests/ops/lists/test_array_nodes.py",
-    "StackV2": "tests/ops/lists/test_array_nodes.py",
-    "TensorArrayV3": "tests/ops/lists/test_array_nodes.py",
-    "TensorArrayCloseV3": "tests/ops/lists/test_array_nodes.py",
-    "TensorArrayConcatV3": "tests/ops/lists/test_array_nodes.py",
-    "TensorArrayGatherV3": "tests/ops/lists/test_array_nodes.py",
-    "TensorArrayGradV3": "tests/ops/lists/test_array_nodes.py",
-    "TensorArrayReadV3": "tests/ops/lists/test_array_nodes.py",
-    "TensorArrayScatterV3": "tests/ops/lists/test_array_nodes.py",
-    "TensorArraySizeV3": "tests/ops/lists/test_array_nodes.py",
-    "TensorArraySplitV3": "tests/ops/lists/test_array_nodes.py",
-    "TensorArrayWriteV3": "tests/ops/lists/test_array_nodes.py",
-    "If": "tests/ops/flow/test_control_flow.py",
-    "ControlTrigger": "tests/ops/flow/test_dataflow.py",
-    "Enter": "tests/ops/flow/test_dataflow.py",
-    "Exit": "tests/ops/flow/test_dataflow.py",
-    "LoopCond": "tests/ops/flow/test_dataflow.py",
-    "Merge": "tests/ops/flow/test_dataflow.py",
-    "NextIteration": "tests/ops/flow/test_dataflow.py",
-    "RefEnter": "tests/ops/flow/test_dataflow.py",
-    "RefExit": "tests/ops/flow/test_dataflow.py",
-    "RefMerge": "tests/ops/flow/test_dataflow.py",
-    "RefNextIteration": "tests/ops/flow/test_dataflow.py",
-    "RefSwitch": "tests/ops/flow/test_dataflow.py",
-    "Switch": "tests/ops/flow/test_dataflow.py",
-    "_SwitchN": "tests/ops/flow/test_dataflow.py",
-    "PartitionedCall": "tests/ops/flow/test_functions.py",
-    "StatefulPartitionedCall": "tests/ops/flow/test_functions.py",
-    "RemoteCall": "tests/ops/flow/test_functional.py",
-    "SymbolicGradient": "tests/ops/flow/test_functions.py",
-    "While": "tests/ops/flow/test_control_flow.py",
-    "NoOp": "tests/ops/flow/test_control.py",
-    "Placeholder": "tests/ops/arrays/test_array.py",
-    "PyFunc": "tests/ops/flow/test_script.py",
-    "PyFuncStateless": "tests/ops/flow/test_script.py",
-    "RandomStandardNormal": "tests/ops/randomness/test_random.py",
-    "RandomUniform": "tests/ops/randomness/test_random.py",
-    "RandomUniformInt": "tests/ops/randomness/test_random.py",
-    "TruncatedNormal": "tests/ops/randomness/test_random.py",
-    "Multinomial": "tests/ops/randomness/test_random_samples.py",
-    "RandomGamma": "tests/ops/randomness/test_random_samples.py",
-    "RandomPoissonV2": "tests/ops/randomness/test_random_samples.py",
-    "RandomShuffle": "tests/ops/randomness/test_random_samples.py",
-    "StatelessMultinomial": "tests/ops/randomness/test_stateless_random.py",
-    "StatelessRandomGammaV2": "tests/ops/randomness/test_stateless_random.py",
-    "StatelessRandomNormal": "tests/ops/randomness/test_stateless_random.py",
-    "StatelessRandomPoisson": "tests/ops/randomness/test_stateless_random.py",
-    "StatelessRandomUniform": "tests/ops/randomness/test_stateless_random.py",
-    "StatelessRandomUniformFullInt": "tests/ops/randomness/test_stateless_random.py",
-    "StatelessRandomUniformInt": "tests/ops/randomness/test_stateless_random.py",
-    "StatelessTruncatedNormal": "tests/ops/randomness/test_stateless_random.py",
-    "ReadVariableOp": "tests/ops/variables/test_state.py",
-    "ResourceCountUpTo": "tests/session/test_state.py",
-    "DisableCopyOnRead": "tests/compat/test_savers.py",
-    "VarHandleOp": "tests/ops/variables/test_state.py",
-    "VarIsInitializedOp": "tests/ops/variables/test_state.py",
-    "FIFOQueueV2": "tests/ops/queues/test_queues.py",
-    "PaddingFIFOQueueV2": "tests/ops/queues/test_queues.py",
-    "PriorityQueueV2": "tests/ops/queues/test_queues.py",
-    "RandomShuffleQueueV2": "tests/ops/queues/test_queues.py",
-    "QueueEnqueueV2": "tests/ops/queues/test_queues.py",
-    "QueueEnqueueManyV2": "tests/ops/queues/test_queues.py",
-    "QueueDequeueV2": "tests/ops/queues/test_queues.py",
-    "QueueDequeueManyV2": "tests/ops/queues/test_queues.py",
-    "QueueDequeueUpToV2": "tests/ops/queues/test_queues.py",
-    "QueueCloseV2": "tests/ops/queues/test_queues.py",
-    "QueueIsClosedV2": "tests/ops/queues/test_queues.py",
-    "QueueSizeV2": "tests/ops/queues/test_queues.py",
-    "RefSelect": "tests/ops/queues/test_queues.py",
-    "ResourceApplyAdadelta": "tests/ops/training/test_training_updates.py",
-    "ResourceSparseApplyAdadelta": "tests/ops/training/test_training_updates.py",
-    "ResourceApplyAdagrad": "tests/ops/training/test_training_updates.py",
-    "ResourceSparseApplyAdagrad": "tests/ops/training/test_training_updates.py",
-    "ResourceApplyAdagradDA": "tests/ops/training/test_training_updates.py",
-    "ResourceSparseApplyAdagradDA": "tests/ops/training/test_training_updates.py",
-    "ResourceApplyCenteredRMSProp": "tests/ops/training/test_training_updates.py",
-    "ResourceSparseApplyCenteredRMSProp": "tests/ops/training/test_training_updates.py",
-    "ResourceApplyFtrl": "tests/ops/training/test_training_updates.py",
-    "ResourceSparseApplyFtrl": "tests/ops/training/test_training_updates.py",
-    "ResourceApplyFtrlV2": "tests/ops/training/test_training_updates.py",
-    "ResourceSparseApplyFtrlV2": "tests/ops/training/test_training_updates.py",
-    "ResourceApplyProximalAdagrad": "tests/ops/training/test_training_updates.py",
-    "ResourceSparseApplyProximalAdagrad": "tests/ops/training/test_training_updates.py",
-    "ResourceApplyProximalGradientDescent": "tests/ops/training/test_training_updates.py",
-    "ResourceSparseApplyProximalGradientDescent": "tests/ops/training/test_training_updates.py",
-    "ResourceApplyRMSProp": "tests/ops/training/test_training_updates.py",
-    "ResourceSparseApplyRMSProp": "tests/ops/training/test_training_updates.py",
-    "ResourceApplyAdam": "tests/ops/training/test_training.py",
-    "ResourceApplyGradientDescent": "tests/ops/training/test_training.py",
-    "ResourceApplyMomentum": "tests/ops/training/test_training.py",
-    "ResourceSparseApplyMomentum": "tests/ops/training/test_training.py",
-    "MergeV2Checkpoints": "tests/ops/variables/test_checkpointing.py",
-    "RestoreV2": "tests/ops/variables/test_checkpointing.py",
-    "SaveV2": "tests/ops/variables/test_checkpointing.py",
-    "AsyncPyFunc": "tests/ops/flow/test_async_script.py",
-    "ResourceScatterAdd": "tests/ops/variables/test_state.py",
-    "ResourceScatterDiv": "tests/ops/variables/test_scatter_updates.py",
-    "ResourceScatterMax": "tests/ops/variables/test_scatter_updates.py",
-    "ResourceScatterMin": "tests/ops/variables/test_scatter_updates.py",
-    "ResourceScatterMul": "tests/ops/variables/test_scatter_updates.py",
-    "ResourceScatterNdAdd": "tests/ops/variables/test_scatter_updates.py",
-    "ResourceScatterNdMax": "tests/ops/variables/test_scatter_updates.py",
-    "ResourceScatterNdMin": "tests/ops/variables/test_scatter_updates.py",
-    "ResourceScatterNdSub": "tests/ops/variables/test_scatter_updates.py",
-    "ResourceScatterNdUpdate": "tests/ops/variables/test_scatter_updates.py",
-    "ResourceScatterSub": "tests/ops/variables/test_state.py",
-    "ResourceScatterUpdate": "tests/ops/variables/test_state.py",
-    "ResourceStridedSliceAssign": "tests/ops/variables/test_scatter_updates.py",
-    "AllCandidateSampler": "tests/opsets/sampling/test_candidates.py",
-    "FixedUnigramCandidateSampler": "tests/opsets/sampling/test_candidates.py",
-    "LearnedUnigramCandidateSampler": "tests/opsets/sampling/test_learned_sampling.py",
-    "LogUniformCandidateSampler": "tests/opsets/sampling/test_candidates.py",
-    "UniformCandidateSampler": "tests/opsets/sampling/test_candidates.py",
-    "ResourceConditionalAccumulator": "tests/opsets/accumulators/test_accumulators.py",
-    "SparseConditionalAccumulator": "tests/opsets/accumulators/test_accumulators.py",
-    "AccumulatorApplyGradient": "tests/opsets/accumulators/test_accumulators.py",
-    "AccumulatorTakeGradient": "tests/opsets/accumulators/test_accumulators.py",
-    "AccumulatorNumAccumulated": "tests/opsets/accumulators/test_accumulators.py",
-    "AccumulatorSetGlobalStep": "tests/opsets/accumulators/test_accumulators.py",
-    "SparseAccumulatorApplyGradient": "tests/opsets/accumulators/test_accumulators.py",
-    "SparseAccumulatorTakeGradient": "tests/opsets/accumulators/test_accumulators.py",
-    "CollectiveAllToAllV2": "tests/opsets/collective/test_nodes.py",
-    "CollectiveBcastRecv": "tests/opsets/collective/test_nodes.py",
-    "CollectiveBcastRecvV2": "tests/opsets/collective/test_nodes.py",
-    "CollectiveBcastSend": "tests/opsets/collective/test_nodes.py",
-    "CollectiveBcastSendV2": "tests/opsets/collective/test_nodes.py",
-    "CollectiveGather": "tests/opsets/collective/test_nodes.py",
-    "CollectiveGatherV2": "tests/opsets/collective/test_nodes.py",
-    "CollectiveReduce": "tests/opsets/collective/test_nodes.py",
-    "CollectiveReduceScatterV2": "tests/opsets/collective/test_nodes.py",
-    "CollectiveReduceV2": "tests/opsets/collective/test_nodes.py",
-    "Barrier": "tests/opsets/staging/test_barriers.py",
-    "BarrierInsertMany": "tests/opsets/staging/test_barriers.py",
-    "BarrierTakeMany": "tests/opsets/staging/test_barriers.py",
-    "BarrierClose": "tests/opsets/staging/test_barriers.py",
-    "BarrierReadySize": "tests/opsets/staging/test_barriers.py",
-    "BarrierIncompleteSize": "tests/opsets/staging/test_barriers.py",
-    "ConsumeMutexLock": "tests/opsets/staging/test_mutexes.py",
-    "MutexLock": "tests/opsets/staging/test_mutexes.py",
-    "MutexV2": "tests/opsets/staging/test_mutexes.py",
-    "Stage": "tests/opsets/staging/test_staging.py",
-    "Unstage": "tests/opsets/staging/test_staging.py",
-    "StagePeek": "tests/opsets/staging/test_staging.py",
-    "StageSize": "tests/opsets/staging/test_staging.py",
-    "StageClear": "tests/opsets/staging/test_staging.py",
-    "MapStage": "tests/opsets/staging/test_staging.py",
-    "MapUnstage": "tests/opsets/staging/test_staging.py",
-    "MapUnstageNoKey": "tests/opsets/staging/test_staging.py",
-    "MapPeek": "tests/opsets/staging/test_staging.py",
-    "MapSize": "tests/opsets/staging/test_staging.py",
-    "MapIncompleteSize": "tests/opsets/staging/test_staging.py",
-    "MapClear": "tests/opsets/staging/test_staging.py",
-    "OrderedMapStage": "tests/opsets/staging/test_staging.py",
-    "OrderedMapUnstage": "tests/opsets/staging/test_staging.py",
-    "OrderedMapUnstageNoKey": "tests/opsets/staging/test_staging.py",
-    "OrderedMapPeek": "tests/opsets/staging/test_staging.py",
-    "OrderedMapSize": "tests/opsets/staging/test_staging.py",
-    "OrderedMapIncompleteSize": "tests/opsets/staging/test_staging.py",
-    "OrderedMapClear": "tests/opsets/staging/test_staging.py",
-    "Assert": "tests/ops/flow/test_checks.py",
-    "CheckNumerics": "tests/ops/flow/test_checks.py",
-    "Print": "tests/ops/flow/test_checks.py",
-    "ApplyAdadelta": "tests/ops/variables/test_reference_variable.py",
-    "ApplyAdagrad": "tests/ops/variables/test_reference_variable.py",
-    "ApplyAdagradDA": "tests/ops/variables/test_reference_variable.py",
-    "ApplyAdam": "tests/ops/variables/test_reference_variable.py",
-    "ApplyCenteredRMSProp": "tests/ops/variables/test_reference_variable.py",
-    "ApplyFtrl": "tests/ops/variables/test_reference_variable.py",
-    "ApplyFtrlV2": "tests/ops/variables/test_reference_variable.py",
-    "ApplyGradientDescent": "tests/ops/variables/test_reference_variable.py",
-    "ApplyMomentum": "tests/ops/variables/test_reference_variable.py",
-    "ApplyProximalAdagrad": "tests/ops/variables/test_reference_variable.py",
-    "ApplyProximalGradientDescent": "tests/ops/variables/test_reference_variable.py",
-    "ApplyRMSProp": "tests/ops/variables/test_reference_variable.py",
-    "Assign": "tests/ops/variables/test_reference_variable.py",
-    "AssignAdd": "tests/ops/variables/test_reference_variable.py",
-    "AssignSub": "tests/ops/variables/test_reference_variable.py",
-    "CountUpTo": "tests/ops/variables/test_reference_variable.py",
-    "IsVariableInitialized": "tests/ops/variables/test_reference_variable.py",
-    "ReferenceHandle": "tests/ops/variables/test_reference_variable.py",
-    "ScatterAdd": "tests/ops/variables/test_reference_variable.py",
-    "ScatterDiv": "tests/ops/variables/test_reference_variable.py",
-    "ScatterMax": "tests/ops/variables/test_reference_variable.py",
-    "ScatterMin": "tests/ops/variables/test_reference_variable.py",
-    "ScatterMul": "tests/ops/variables/test_reference_variable.py",
-    "ScatterNdAdd": "tests/ops/variables/test_reference_variable.py",
-    "ScatterNdMax": "tests/ops/variables/test_reference_variable.py",
-    "ScatterNdMin": "tests/ops/variables/test_reference_variable.py",
-    "ScatterNdSub": "tests/ops/variables/test_reference_variable.py",
-    "ScatterNdUpdate": "tests/ops/variables/test_reference_variable.py",
-    "ScatterSub": "tests/ops/variables/test_reference_variable.py",
-    "ScatterUpdate": "tests/ops/variables/test_reference_variable.py",
-    "SparseApplyAdadelta": "tests/ops/variables/test_reference_variable.py",
-    "SparseApplyAdagrad": "tests/ops/variables/test_reference_variable.py",
-    "SparseApplyAdagradDA": "tests/ops/variables/test_reference_variable.py",
-    "SparseApplyCenteredRMSProp": "tests/ops/variables/test_reference_variable.py",
-    "SparseApplyFtrl": "tests/ops/variables/test_reference_variable.py",
-    "SparseApplyFtrlV2": "tests/ops/variables/test_reference_variable.py",
-    "SparseApplyMomentum": "tests/ops/variables/test_reference_variable.py",
-    "SparseApplyProximalAdagrad": "tests/ops/variables/test_reference_variable.py",
-    "SparseApplyProximalGradientDescent": "tests/ops/variables/test_reference_variable.py",
-    "SparseApplyRMSProp": "tests/ops/variables/test_reference_variable.py",
-    "StridedSliceAssign": "tests/ops/variables/test_reference_variable.py",
-    "Variable": "tests/ops/variables/test_reference_variable.py",
-    "VariableV2": "tests/ops/variables/test_reference_variable.py",
-    "PrintV2": "tests/opsets/text/test_printing.py",
-    "TemporaryVariable": "tests/ops/variables/test_reference_variable.py",
-    "DestroyTemporaryVariable": "tests/ops/variables/test_reference_variable.py",
-    "TemporaryHandle": "tests/ops/variables/test_reference_variable.py",
+    **{op: file for file, types in _BY_FILE.items() for op in types.split()},
 }

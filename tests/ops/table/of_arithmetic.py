@@ -13,8 +13,7 @@ from actorsession import ops
 from actorsession.ops.broadcasting import broadcast_gradient_args
 from actorsession.ops.build import make_one
 from tests.ops.table.row import Fault, Row
-
-__all__ = ["ROWS"]
+from tests.ops.table.values import EMPTY
 
 X = np.array([[-2.5, 0.0, 1.5], [np.nan, np.inf, 6.0]], np.float32)
 Y = np.array([[2.0, -4.0, 0.5], [1.0, np.inf, -0.0]], np.float32)
@@ -28,7 +27,6 @@ COMPLEX = np.array([1 + 2j, -1.5 + 0.5j, 3, -2 - 1j], np.complex64)
 OTHER = np.array([2j, 1 - 1j, 1, -3], np.complex64)
 HALF = np.array([-2.5, 0.5, 3.0], np.float16)
 BRAIN = np.array([-2.5, 0.5, 3.0], ml_dtypes.bfloat16)
-EMPTY = np.zeros([0, 3], np.float32)
 SMOOTH = (np.array([[0.7, 1.3, 2.1], [1.9, 0.4, 3.3]]), np.array([[1.2], [0.6]]))
 SCALARS = (np.float64(1.7), np.float64(0.6))
 
@@ -57,7 +55,7 @@ def _of_two(
     build: Callable[..., Any] | None,
     numpy: Callable[..., Any],
     inputs: Sequence[tuple[Any, ...]],
-    smooth: Sequence[tuple[Any, ...]] = (SMOOTH, SCALARS),
+    smooth: Sequence[tuple[Any, ...]] = (SMOOTH, SCALARS, (SCALARS[0], SMOOTH[1])),
     **more: Any,
 ) -> Row:
     return Row(
@@ -93,11 +91,8 @@ def _remainder(x: Any, y: Any) -> Any:
 
 
 BY_ZERO = [
-    Fault(
-        inputs=(np.array([1, 2], np.int32), np.array([1, 0], np.int32)),
-        match="Integer division by zero",
-    ),
-    Fault(inputs=(np.int64(1), np.int64(0)), match="Integer division by zero"),
+    Fault((np.array([1, 2], np.int32), np.array([1, 0], np.int32)), "Integer division by zero"),
+    Fault((np.int64(1), np.int64(0)), "Integer division by zero"),
 ]
 WORDS = np.array([b"a", b"", b"long\0"], object)
 
@@ -158,8 +153,8 @@ POWERS = [
         label="integers",
         faults=[
             Fault(
-                inputs=(np.array([2, 1], np.int32), np.array([-1, 2], np.int32)),
-                match="negative integer powers are not allowed",
+                (np.array([2, 1], np.int32), np.array([-1, 2], np.int32)),
+                "negative integer powers are not allowed",
             )
         ],
     ),
@@ -208,13 +203,7 @@ MANY_ROWS = [
             (BRAIN, BRAIN),
         ],
         smooth=[(SMOOTH[0], SMOOTH[0] * 2, -SMOOTH[0]), SCALARS],
-        faults=[
-            Fault(
-                inputs=(X, ROW),
-                match="inputs of one shape",
-                static="inputs of one shape",
-            )
-        ],
+        faults=[Fault((X, ROW), "inputs of one shape", static="inputs of one shape")],
     )
 ]
 
@@ -226,7 +215,7 @@ def _cast_to(name: str, inputs: Sequence[Any], smooth: bool = False) -> Row:
     made = np.dtype(getattr(ml_dtypes, name, name))
 
     def converted(x: Any) -> Any:
-        if x.dtype.kind == "c" and made.kind not in "cb":
+        if x.dtype.kind == "c" and made.kind != "c":
             x = x.real
         return x.astype(made)
 
@@ -252,7 +241,7 @@ CASTS = [
     _cast_to("int8", [FINITE, np.array([300, -300], np.int32), np.float32(-2.7), X > 0]),
     _cast_to("uint8", [np.abs(FINITE), WHOLE, EMPTY]),
     _cast_to("int64", [FINITE, np.uint32(2**32 - 1), COMPLEX]),
-    _cast_to("bool", [X, WHOLE, COMPLEX, np.float32(0.0), EMPTY, HALF]),
+    _cast_to("bool", [X, WHOLE, COMPLEX, np.array([2j, 1, 0]), np.float32(0.0), EMPTY, HALF]),
     _cast_to("complex64", [X, WHOLE, X > 0, COMPLEX.astype(np.complex128), np.float32(1.5)]),
     _cast_to("complex128", [COMPLEX, X, np.float64(0.1)]),
 ]
@@ -301,12 +290,14 @@ BACK = Row(
         (_dims(2, 1), _dims(1, 3)),
         (_dims(), _dims(2, 3)),
         (_dims(2, 3), _dims(3)),
+        (_dims(3, 1), _dims(2, 1, 5)),
+        (_dims(2, 1, 3), _dims(2, 1, 1)),
         (_dims(1, 1), _dims(1)),
         (_dims(0, 3), _dims(1, 3)),
         (np.array([2, 1]), np.array([3])),
     ],
     no_gradient="shapes",
-    faults=[Fault(inputs=(_dims(2, 3), _dims(4)), match="cannot be broadcast")],
+    faults=[Fault((_dims(2, 3), _dims(4)), "cannot be broadcast")],
 )
 
 ROWS = [*SUMS, *QUOTIENTS, *POWERS, *EXTREMES, *MANY_ROWS, *CASTS, TRUNCATED, BACK]

@@ -5,36 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 from actorsession import ops
 from actorsession.graph.graph import get_default_graph
 from actorsession.ops.build import make_one
 from tests.ops.table.row import Fault, Row
+from tests.ops.table.values import BRAIN, COMPLEX, EMPTY, ONE, TRUTH, WORD, WORDS, M, X, ints, longs
 
-__all__ = ["ROWS"]
-
-X = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
-M = np.array([[1.5, np.nan], [-np.inf, 0.0]], np.float32)
 WHOLE = np.array([[1, -2], [3, 4]], np.int64)
-TRUTH = np.array([[True, False], [False, True]])
-COMPLEX = np.array([[1 + 2j, 3], [0, -1j]], np.complex64)
-BRAIN = np.array([[1.5, -2.0], [0.0, 3.0]], ml_dtypes.bfloat16)
-WORDS = np.array([[b"a", b"bc"], [b"", b"d\0"]], object)
-WORD = np.array(b"word", object)
-EMPTY = np.zeros([0, 3], np.float32)
-ONE = np.float32(2.5)
 SMOOTH = np.array([[[0.5, 1.5], [2.0, -1.0], [0.25, 3.0]]])
 KINDS = [M, WHOLE, TRUTH, COMPLEX, BRAIN, WORDS]
-
-
-def ints(*values: Any) -> Any:
-    return np.array(values, np.int32)
-
-
-def longs(*values: int) -> Any:
-    return np.array(values, np.int64)
 
 
 # -- as they are -----------------------------------------------------------------------------------
@@ -127,11 +108,19 @@ RESHAPE = Row(
     ],
     smooth=[(SMOOTH, ints(3, 2)), (SMOOTH, ints(-1)), (np.float64(2.0), ints(1))],
     faults=[
-        Fault(inputs=(X, ints(5, 5)), match=r"cannot reshape a tensor of shape \[2, 3, 4\]"),
-        Fault(inputs=(X, ints(5, -1)), match="cannot reshape"),
-        Fault(inputs=(X, ints(-1, -1)), match="cannot reshape"),
-        Fault(inputs=(X, ints(-2, 12)), match="cannot reshape"),
-        Fault(inputs=(X, ints([24])), match="a vector of integers", static="rank 1"),
+        Fault(
+            (X, ints(5, 5)),
+            r"cannot reshape a tensor of shape \[2, 3, 4\]",
+            early="Cannot reshape a tensor with 24 elements to shape",
+        ),
+        Fault(
+            (X, ints(5, -1)),
+            "cannot reshape",
+            early="Dimension size must be evenly divisible by 5 but is 24",
+        ),
+        Fault((X, ints(-1, -1)), "cannot reshape", early="one dimension may be -1"),
+        Fault((X, ints(-2, 12)), "cannot reshape", early="one dimension may be -1"),
+        Fault((X, ints([24])), "a vector of integers", static="rank 1"),
     ],
 )
 
@@ -163,7 +152,10 @@ SHAPED = [
             (WORD, np.int32(0)),
         ],
         smooth=[(SMOOTH, np.int32(1)), (np.float64(2.0), np.int32(0))],
-        faults=[Fault(inputs=(X, np.int32(4)), match=r"axis 4 is not in \[-4, 4\)")],
+        faults=[
+            Fault((X, ints(0, 1)), "the axis is a single number", early="a single number"),
+            Fault((X, np.int32(4)), r"axis 4 is not in \[-4, 4\)", early=""),
+        ],
     ),
     *(
         Row(
@@ -182,7 +174,7 @@ SHAPED = [
         )
         for label, axes, faults in (
             ("all", None, ()),
-            ("one", [1], [Fault(inputs=(X,), match="cannot squeeze", static="extent 1")]),
+            ("one", [1], [Fault((X,), "cannot squeeze", static="extent 1")]),
             ("two", [-2, 1], ()),
             ("twice", [1, 1], ()),
         )
@@ -217,9 +209,9 @@ SHAPED = [
             (SMOOTH, ints(1, 3, 2)),
         ],
         faults=[
-            Fault(inputs=(X, ints(2, 3, 5)), match="does not broadcast"),
-            Fault(inputs=(X, ints(3, 4)), match="does not broadcast", static="does not broadcast"),
-            Fault(inputs=(ONE, ints([2])), match="a vector of integers", static="rank 1"),
+            Fault((X, ints(2, 3, 5)), "does not broadcast", early=""),
+            Fault((X, ints(3, 4)), "does not broadcast", static="does not broadcast"),
+            Fault((ONE, ints([2])), "a vector of integers", static="rank 1"),
         ],
     ),
 ]
@@ -249,7 +241,10 @@ NUMBERS = [
             (ints(3, 1), np.float32(0.0)),
         ],
         smooth=[(ints(2, 3), np.float64(0.5)), (ints(), np.float64(0.5))],
-        faults=[Fault(inputs=(ints(2, -1), ONE), match="dimensions are at least 0")],
+        faults=[
+            Fault((ints(2, -1), ONE), "dimensions are at least 0"),
+            Fault((ints(2), M[0]), "a scalar", static="rank 0"),
+        ],
     ),
     Row(
         op="Range",
@@ -260,15 +255,23 @@ NUMBERS = [
             (np.int64(5), np.int64(0), np.int64(-2)),
             (np.int32(3), np.int32(3), np.int32(1)),
             (np.float32(0.0), np.float32(1.0), np.float32(0.1)),
+            (
+                np.float32(0.0),
+                np.float32(0.3),
+                np.float32(0.1),
+            ),  # three of them, and not four as in float64
             (np.float64(0.1), np.float64(2.0), np.float64(0.3)),
             (np.float32(1.0), np.float32(-1.0), np.float32(-0.5)),
         ],
         no_gradient="TensorFlow gives none",
         exact=False,
         faults=[
-            Fault(inputs=(np.int32(0), np.int32(5), np.int32(0)), match="delta must not be 0"),
-            Fault(inputs=(np.int32(5), np.int32(0), np.int32(1)), match="limit must lie ahead"),
-            Fault(inputs=(ONE, np.float32(np.nan), ONE), match="limit must lie ahead"),
+            Fault((np.int32(0), np.int32(5), np.int32(0)), "delta must not be 0", early=""),
+            Fault((np.int32(5), np.int32(0), np.int32(1)), "limit must lie ahead", early=""),
+            Fault((ONE, np.float32(np.nan), ONE), "limit must lie ahead"),
+            Fault(
+                (ints(1, 2), np.int32(5), np.int32(1)), "start must be a scalar", static="rank 0"
+            ),
         ],
     ),
 ]

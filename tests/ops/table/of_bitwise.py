@@ -10,8 +10,6 @@ import numpy as np
 from actorsession.ops.elements import bitwise
 from tests.ops.table.row import Row
 
-__all__ = ["ROWS"]
-
 WHY = "integers; TensorFlow marks it so"
 INTS = np.array([[-128, -3, 0], [5, 77, 127]], np.int8)
 ROW = np.array([7, -1, 64], np.int8)

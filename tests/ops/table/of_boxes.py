@@ -10,8 +10,6 @@ from actorsession.namespaces import image
 from actorsession.ops.build import make
 from tests.ops.table.row import Fault, Row
 
-__all__ = ["ROWS"]
-
 BOXES = np.array(
     [[0, 0, 1, 1], [0, 0.1, 1, 1.1], [1, 1, 0, 0.1], [0, 2, 1, 3], [0, 2, 0, 2]], np.float32
 )  # fmt: skip
@@ -30,9 +28,9 @@ def _suppressed(*chosen: int, **changed: Any) -> Row:
         label="-".join(["chosen", *changed, *map(str, chosen)]),
         no_gradient="integers; TensorFlow marks it so",
         faults=[
-            Fault(inputs=(BOXES[:, :3], SCORES, MANY, HALF, LOWEST), match="shape", static="shape"),
-            Fault(inputs=(BOXES, SCORES[:2], MANY, HALF, LOWEST), match="shape", static="shape"),
-            Fault(inputs=(BOXES, SCORES, MANY, np.float32(1.5), LOWEST), match="iou_threshold"),
+            Fault((BOXES[:, :3], SCORES, MANY, HALF, LOWEST), "shape", static="shape"),
+            Fault((BOXES, SCORES[:2], MANY, HALF, LOWEST), "shape", static="shape"),
+            Fault((BOXES, SCORES, MANY, np.float32(1.5), LOWEST), "iou_threshold"),
         ],
     )
 
@@ -62,6 +60,9 @@ def _filled(values: Any, length: int) -> Any:
     return np.concatenate([values, np.zeros(length - len(values), np.asarray(values).dtype)])
 
 
+MOST = "max_output_size"
+
+
 def _of_four(pads: bool) -> Row:
     wanted = np.array([3, 0, 5], np.int32)
     return Row(
@@ -71,7 +72,7 @@ def _of_four(pads: bool) -> Row:
         inputs=[(SIX, POINTS, np.int32(8), HALF, LOWEST)],
         label="padded" if pads else "plain",
         no_gradient="TensorFlow has registered none",
-        faults=[Fault(inputs=(SIX, POINTS, np.int32(-1), HALF, LOWEST), match="max_output_size")],
+        faults=[Fault((SIX, POINTS, np.int32(-1), HALF, LOWEST), MOST, early="" if pads else None)],
     )
 
 
@@ -100,7 +101,7 @@ def _of_five(pads: bool) -> Row:
         label="padded" if pads else "plain",
         no_gradient="TensorFlow has registered none",
         exact=False,
-        faults=[Fault(inputs=(SIX, POINTS, MANY, np.float32(2), NIL, NIL), match="iou_threshold")],
+        faults=[Fault((SIX, POINTS, MANY, np.float32(2), NIL, NIL), "iou_threshold")],
     )
 
 
@@ -121,14 +122,9 @@ OVERLAPS = Row(
     no_gradient="integers; TensorFlow marks it so",
     faults=[
         Fault(
-            inputs=(np.ones((3, 2), np.float32), SCORES[:3], MANY, HALF, LOWEST),
-            match="shape",
-            static="shape",
+            (np.ones((3, 2), np.float32), SCORES[:3], MANY, HALF, LOWEST), "shape", static="shape"
         ),
-        Fault(
-            inputs=(np.eye(3, dtype=np.float32), SCORES[:3], -MANY, HALF, LOWEST),
-            match="max_output_size",
-        ),
+        Fault((np.eye(3, dtype=np.float32), SCORES[:3], -MANY, HALF, LOWEST), "max_output_size"),
     ],
 )
 
@@ -154,15 +150,13 @@ def _combined(pads: bool, clips: bool, boxes: Any, numbers: Any, points: Any, cl
         label=f"{boxes.shape[2]}-{pads}-{clips}",
         no_gradient="TensorFlow has registered none",
         faults=[
+            Fault((boxes, scores[:, :2], three, eight, HALF, LOWEST), "shape", static="shape"),
+            Fault((boxes, scores, three, eight, np.float32(2), LOWEST), "iou_threshold"),
             Fault(
-                inputs=(boxes, scores[:, :2], three, eight, HALF, LOWEST),
-                match="shape",
-                static="shape",
+                (boxes, scores, three, 0 * eight, HALF, LOWEST),
+                "sizes",
+                early="max_total_size should be > 0",
             ),
-            Fault(
-                inputs=(boxes, scores, three, eight, np.float32(2), LOWEST), match="iou_threshold"
-            ),
-            Fault(inputs=(boxes, scores, three, 0 * eight, HALF, LOWEST), match="sizes"),
         ],
     )
 

@@ -9,8 +9,6 @@ import numpy as np
 from actorsession.namespaces import nn
 from tests.ops.table.row import Fault, Row
 
-__all__ = ["ROWS"]
-
 TRUE = np.array([[0, 3], [5, 1], [3, 3]])
 
 
@@ -40,15 +38,15 @@ ROWS = [
         no_gradient="integers in; TensorFlow marks it so",
         faults=[
             Fault(
-                inputs=(TRUE[:, :1], np.array([1])),
-                match=r"shape \[batch, 2\], got \[3, 1\]",
+                (TRUE[:, :1], np.array([1])),
+                r"shape \[batch, 2\], got \[3, 1\]",
                 static=r"shape \[batch, 2\], got \(3, 1\)",
             ),
             Fault(
-                inputs=(TRUE, np.array([[1]])),
-                match=r"a vector, got shape \[1, 1\]",
+                (TRUE, np.array([[1]])),
+                r"a vector, got shape \[1, 1\]",
                 static=r"a vector, got shape \(1, 1\)",
             ),
         ],
-    ),
+    )
 ]

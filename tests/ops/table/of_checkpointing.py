@@ -7,8 +7,6 @@ import numpy as np
 from actorsession.ops.variables.checkpointing import sharded_filename, sharded_filespec
 from tests.ops.table.row import Fault, Row
 
-__all__ = ["ROWS"]
-
 PREFIX = np.array(b"folder/model", object)
 
 ROWS = [
@@ -25,10 +23,10 @@ ROWS = [
         no_gradient="strings have none; TensorFlow marks it so",
         faults=[
             Fault(
-                inputs=(np.array([b"a", b"b"], object), np.int32(0), np.int32(2)),
-                match=r"one string here, got shape \[2\]",
+                (np.array([b"a", b"b"], object), np.int32(0), np.int32(2)),
+                r"one string here, got shape \[2\]",
                 static="takes a scalar as basename",
-            ),
+            )
         ],
     ),
     Row(
@@ -39,10 +37,10 @@ ROWS = [
         no_gradient="strings have none; TensorFlow marks it so",
         faults=[
             Fault(
-                inputs=(np.array([b"a", b"b"], object), np.int32(2)),
-                match=r"one string here, got shape \[2\]",
+                (np.array([b"a", b"b"], object), np.int32(2)),
+                r"one string here, got shape \[2\]",
                 static="takes a scalar as basename",
-            ),
+            )
         ],
     ),
 ]

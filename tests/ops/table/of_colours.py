@@ -11,8 +11,6 @@ import numpy as np
 from actorsession.ops.build import make_one
 from tests.ops.table.row import Fault, Row
 
-__all__ = ["ROWS"]
-
 WHY = "TensorFlow has registered none"
 COLOURS = np.array(
     [[[0.2, 0.5, 0.9], [0, 0, 0], [1, 1, 1]], [[0.9, 0.1, 0.1], [0.3, 0.9, 0.2], [0.4, 0.4, 0.1]]],
@@ -53,12 +51,10 @@ def _coloured(op: str, numpy: Any, least: int, *by: float) -> Row:
     numbers = tuple(np.float32(b) for b in by)
     faults = []
     if op != "AdjustContrastv2":
-        faults.append(Fault(inputs=(COLOURS[..., :2], *numbers), match="colours", static="colours"))
+        faults.append(Fault((COLOURS[..., :2], *numbers), "colours", static="colours"))
     if least == 3:
-        faults.append(Fault(inputs=(COLOURS[0], *numbers), match="rank 3", static="rank 3"))
-        faults.append(
-            Fault(inputs=(COLOURS, np.ones([2], np.float32)), match="scalar", static="scalar")
-        )
+        faults.append(Fault((COLOURS[0], *numbers), "rank 3", static="rank 3"))
+        faults.append(Fault((COLOURS, np.ones([2], np.float32)), "scalar", static="scalar"))
     return Row(
         op=op,
         build=lambda *xs: make_one(op, list(xs)),

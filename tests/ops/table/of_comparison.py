@@ -12,13 +12,11 @@ import numpy as np
 from actorsession import ops
 from actorsession.ops.build import make_one
 from tests.ops.table.row import Fault, Row
-
-__all__ = ["ROWS"]
+from tests.ops.table.values import EMPTY
 
 X = np.array([[-2.5, 0.0, np.nan], [np.inf, 1.5, -np.inf]], np.float32)
 Y = np.array([[-2.5, -0.0, np.nan], [np.inf, 2.5, 0.0]], np.float32)
 ROW = np.array([1.5, -2.5, 0.0], np.float32)
-EMPTY = np.zeros([0, 3], np.float32)
 WHOLE = np.array([-128, 0, 127], np.int8)
 UNSIGNED = np.array([0, 200, 255], np.uint8)
 BRAIN = np.array([-2.5, 0.5], ml_dtypes.bfloat16)
@@ -145,8 +143,8 @@ CHOICES = [
         ],
         smooth=[(np.array([True, False]), SMOOTH, -SMOOTH), (SMOOTH > 1, SMOOTH, -SMOOTH)],
         faults=[
-            Fault(inputs=(CHOICE, X, X), match=UNLIKE, static=UNLIKE),
-            Fault(inputs=(np.array([True, False]), X, ROW), match=UNLIKE, static=UNLIKE),
+            Fault((CHOICE, X, X), UNLIKE, static=UNLIKE),
+            Fault((np.array([True, False]), X, ROW), UNLIKE, static=UNLIKE),
         ],
     ),
     Row(

@@ -10,8 +10,6 @@ import numpy as np
 from actorsession import ops
 from tests.ops.table.row import Row
 
-__all__ = ["ROWS"]
-
 C64 = np.array([[3 - 4j, 0, -1], [2j, complex(np.inf, 1), complex(np.nan, 0)]], np.complex64)
 A, B = np.array([[1.5, -2.0], [0.5, 0.7]]), np.array([[-0.3, 0.4], [2.0, 1.0]])
 

@@ -16,8 +16,6 @@ from actorsession.ops.linear.matrix_diagonals import matrix_diag, matrix_diag_pa
 from actorsession.ops.linear.matrix_functions import logm, matrix_square_root
 from tests.ops.table.row import Fault, Row
 
-__all__ = ["ROWS"]
-
 RNG = np.random.default_rng(7)
 
 
@@ -88,8 +86,8 @@ EINSUM_DTYPES = Row(
     numpy=np.matmul,
     inputs=[(_array(2, 3, dtype=dtype), _array(3, 4, dtype=dtype)) for dtype in DTYPES],
     faults=[
-        Fault(inputs=(np.ones((2, 3)), np.ones((4, 2))), match="'j' counts 3 and 4", static="'j'"),
-        Fault(inputs=(np.ones((2, 3)), np.ones(3)), match="do not fit", static="do not fit shape"),
+        Fault((np.ones((2, 3)), np.ones((4, 2))), "'j' counts 3 and 4", static="'j'"),
+        Fault((np.ones((2, 3)), np.ones(3)), "do not fit", static="do not fit shape"),
     ],
     label="dtypes",
     exact=False,
@@ -131,7 +129,7 @@ EINSUM_FAULTS = [
         inputs=[],
         label=f"faults_{equation}",
         faults=[
-            Fault(inputs=tuple(np.ones(s) for s in shapes), match=match, static=static)
+            Fault(tuple(np.ones(s) for s in shapes), match, static=static)
             for shapes, match, static in faults
         ],
     )
@@ -167,8 +165,8 @@ LEAST_SQUARES = [
         numpy=lambda a, b, weight=weight: _regularised(a, b, weight),
         inputs=SYSTEMS,
         faults=[
-            Fault(inputs=(np.eye(2), np.ones((3, 1))), match=FIT, static=FIT),
-            Fault(inputs=(np.ones((2, 2, 2)), np.ones((3, 2, 1))), match=FIT, static="one batch"),
+            Fault((np.eye(2), np.ones((3, 1))), FIT, static=FIT),
+            Fault((np.ones((2, 2, 2)), np.ones((3, 2, 1))), FIT, static="one batch"),
         ],
         label=f"quick_{'with' if weight else 'without'}_weight",
         exact=False,
@@ -238,7 +236,7 @@ SQUARE_ROOT = Row(
         (np.zeros((0, 0)),),
         (np.full((2, 2), np.nan),),
     ],
-    faults=[Fault(inputs=(np.ones((2, 3)),), match="square matrices", static="3 columns")],
+    faults=[Fault((np.ones((2, 3)),), "square matrices", static="3 columns")],
     exact=False,
     rtol=1e-4,
     needs="scipy",
@@ -273,9 +271,7 @@ LOGARITHM = Row(
         (np.zeros((0, 2, 2), np.complex64),),
         (np.zeros((0, 0), np.complex64),),
     ],
-    faults=[
-        Fault(inputs=(np.ones((2, 3), np.complex64),), match="square matrices", static="3 columns")
-    ],
+    faults=[Fault((np.ones((2, 3), np.complex64),), "square matrices", static="3 columns")],
     no_gradient="TensorFlow has registered none",
     exact=False,
     rtol=2e-4,

@@ -11,8 +11,6 @@ from actorsession.namespaces import math
 from actorsession.ops.build import make_one
 from tests.ops.table.row import Fault, Row
 
-__all__ = ["ROWS"]
-
 INTS = np.array([1, 1, 2, 5], np.int32)
 NONE = np.zeros([0], np.int32)
 VALUES = np.array([-1.0, 0.0, 1.5, 2.0, 4.999, 5.0, 15.0], np.float32)
@@ -59,16 +57,10 @@ ROWS = [
         ],
         no_gradient=BELOW,
         faults=[
-            Fault(
-                inputs=(np.array([1, -1], np.int32), np.int32(3), NONE),
-                match="counts from 0; got -1",
-            ),
-            Fault(inputs=(INTS, np.int32(-1), NONE), match="at least 0"),
-            Fault(
-                inputs=(INTS, np.int32(3), np.array([1, 2], np.float32)),
-                match="weight for each value",
-            ),
-            Fault(inputs=(INTS.reshape(1, 2, 2), np.int32(3), NONE), match="vec", static="vec"),
+            Fault((np.array([1, -1], np.int32), np.int32(3), NONE), "counts from 0; got -1"),
+            Fault((INTS, np.int32(-1), NONE), "at least 0", early=""),
+            Fault((INTS, np.int32(3), np.array([1, 2], np.float32)), "weight for each value"),
+            Fault((INTS.reshape(1, 2, 2), np.int32(3), NONE), "vec", static="vec"),
         ],
     ),
     Row(
@@ -94,17 +86,14 @@ ROWS = [
         ],
         no_gradient=BELOW,
         faults=[
-            Fault(inputs=(VALUES, np.array([5, 5], np.float32), np.int32(5)), match="low < high"),
+            Fault((VALUES, np.array([5, 5], np.float32), np.int32(5)), "low < high"),
+            Fault((VALUES, np.array([0, 5], np.float32), np.int32(0)), "at least 1 bin", early=""),
             Fault(
-                inputs=(VALUES, np.array([0, 5], np.float32), np.int32(0)), match="at least 1 bin"
+                (np.array([np.nan], np.float32), np.array([0, 5], np.float32), np.int32(2)), "NaN"
             ),
             Fault(
-                inputs=(np.array([np.nan], np.float32), np.array([0, 5], np.float32), np.int32(2)),
-                match="NaN",
-            ),
-            Fault(
-                inputs=(VALUES, np.array([0, 5, 6], np.float32), np.int32(5)),
-                match="range",
+                (VALUES, np.array([0, 5, 6], np.float32), np.int32(5)),
+                "range",
                 static="vector of 2",
             ),
         ],
@@ -121,8 +110,8 @@ ROWS = [
         ],
         smooth=[(A, B)],
         faults=[
-            Fault(inputs=(A, B[0]), match="one shape", static="one shape"),
-            Fault(inputs=(A[:, :2], B[:, :2]), match="length 3", static="vectors of 3"),
+            Fault((A, B[0]), "one shape", static="one shape"),
+            Fault((A[:, :2], B[:, :2]), "length 3", static="vectors of 3"),
         ],
     ),
     Row(

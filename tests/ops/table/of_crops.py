@@ -12,8 +12,6 @@ from actorsession.ops.build import make_one
 from actorsession.ops.elements.cast import cast
 from tests.ops.table.row import Fault, Row
 
-__all__ = ["ROWS"]
-
 IMAGES = np.random.default_rng(3).normal(size=(2, 4, 5, 2)).astype(np.float32)
 # A box whose pixels are in the middle between two of a picture of 5 columns.
 HALVES = np.array([[0.0, 0.125, 1.0, 0.625]], np.float32)
@@ -96,11 +94,11 @@ def _back_to_boxes(grads: Any, images: Any, boxes: Any, which: Any) -> Any:
 
 
 REFUSED = [
-    Fault(inputs=(IMAGES[0], BOXES, WHICH, SIZE), match="rank 4", static="rank 4"),
-    Fault(inputs=(IMAGES, BOXES[:, :3], WHICH, SIZE), match="shape", static="shape"),
-    Fault(inputs=(IMAGES, BOXES, WHICH[:2], SIZE), match="shape", static="shape"),
-    Fault(inputs=(IMAGES[:, :0], BOXES, WHICH, SIZE), match="pixels"),
-    Fault(inputs=(IMAGES, BOXES, WHICH, 0 * SIZE), match="positive"),
+    Fault((IMAGES[0], BOXES, WHICH, SIZE), "rank 4", static="rank 4"),
+    Fault((IMAGES, BOXES[:, :3], WHICH, SIZE), "shape", static="shape"),
+    Fault((IMAGES, BOXES, WHICH[:2], SIZE), "shape", static="shape"),
+    Fault((IMAGES[:, :0], BOXES, WHICH, SIZE), "pixels"),
+    Fault((IMAGES, BOXES, WHICH, 0 * SIZE), "positive", early=""),
 ]
 CROPS = [
     Row(
@@ -155,8 +153,8 @@ CROPS += [
         label=method,
         exact=False,
         faults=[
-            Fault(inputs=(GRADS, BOXES[:, :2], WHICH, SHAPE), match="shape", static="shape"),
-            Fault(inputs=(GRADS[..., :1], BOXES, WHICH, SHAPE), match="last as of the gradient"),
+            Fault((GRADS, BOXES[:, :2], WHICH, SHAPE), "shape", static="shape"),
+            Fault((GRADS[..., :1], BOXES, WHICH, SHAPE), "last as of the gradient"),
         ],
     )
     for method in ("bilinear", "nearest")
@@ -175,8 +173,8 @@ CROPS.append(
         exact=False,
         rtol=1e-4,
         faults=[
-            Fault(inputs=(GRADS[:2], IMAGES, BOXES, WHICH), match="the boxes and channels"),
-            Fault(inputs=(GRADS, IMAGES[0], BOXES, WHICH), match="rank 4", static="rank 4"),
+            Fault((GRADS[:2], IMAGES, BOXES, WHICH), "the boxes and channels"),
+            Fault((GRADS, IMAGES[0], BOXES, WHICH), "rank 4", static="rank 4"),
         ],
     )
 )
@@ -202,10 +200,10 @@ MARKS = np.array(
     [[[0, 0, 1, 1], [0.3, 0.4, 0.8, 2]], [[-1, 0.2, 0.5, 0.9], [0.9, 0.1, 0.2, 0.5]]], np.float32
 )  # fmt: skip
 DRAWN_FAULTS = [
-    Fault(inputs=(PICTURES[..., :2], MARKS), match="channels", static="channels"),
-    Fault(inputs=(PICTURES[0], MARKS), match="rank 4", static="rank 4"),
-    Fault(inputs=(PICTURES, MARKS[:1]), match="boxes", static="boxes"),
-    Fault(inputs=(PICTURES, MARKS[0]), match="boxes", static="boxes"),
+    Fault((PICTURES[..., :2], MARKS), "channels", static="channels"),
+    Fault((PICTURES[0], MARKS), "rank 4", static="rank 4"),
+    Fault((PICTURES, MARKS[:1]), "boxes", static="boxes"),
+    Fault((PICTURES, MARKS[0]), "boxes", static="boxes"),
 ]
 DRAWN = [
     Row(
@@ -232,8 +230,8 @@ DRAWN = [
         ],
         no_gradient="TensorFlow has registered none",
         faults=[
-            Fault(inputs=(PICTURES, MARKS, MARKS[0, :, :2]), match="colours"),
-            Fault(inputs=(PICTURES, MARKS, MARKS[0, 0]), match="rank 2", static="rank 2"),
+            Fault((PICTURES, MARKS, MARKS[0, :, :2]), "colours"),
+            Fault((PICTURES, MARKS, MARKS[0, 0]), "rank 2", static="rank 2"),
         ],
     ),
 ]
@@ -255,9 +253,9 @@ def _glimpse(centered: bool, normalized: bool, *rows: list[list[float]]) -> Row:
         no_gradient="TensorFlow marks it so",
         label=f"centered-{centered}-normalized-{normalized}",
         faults=[
-            Fault(inputs=(pictures[0], size, offsets[:1]), match="rank 4", static="rank 4"),
-            Fault(inputs=(pictures, size, offsets[:1]), match="offsets", static="offsets"),
-            Fault(inputs=(pictures, -size, offsets), match="at least 0"),
+            Fault((pictures[0], size, offsets[:1]), "rank 4", static="rank 4"),
+            Fault((pictures, size, offsets[:1]), "offsets", static="offsets"),
+            Fault((pictures, -size, offsets), "at least 0", early="size"),
         ],
     )
 

@@ -12,8 +12,6 @@ from actorsession.ops.build import make
 from actorsession.opsets.sparse.basics import SparseTensor
 from tests.ops.table.row import Fault, Row
 
-__all__ = ["ROWS"]
-
 INPUTS = np.random.default_rng(4).normal(size=(4, 2, 3)).astype(np.float32) * 2
 PLACES = np.array([[0, 0], [0, 1], [1, 0], [1, 1]], np.int64)
 LABELS = np.array([0, 1, 1, 1], np.int32)
@@ -85,29 +83,17 @@ LOSSES = [
         label=f"{'merged' if merges else 'apart'}-{'collapsed' if collapse else 'whole'}",
         exact=False,
         faults=[
-            Fault(
-                inputs=(INPUTS[0], PLACES, LABELS, LENGTHS), match="inputs have", static="shapes"
-            ),
-            Fault(
-                inputs=(INPUTS, PLACES, LABELS, LENGTHS[:1]), match="has shape", static="has shape"
-            ),
-            Fault(
-                inputs=(INPUTS, PLACES, LABELS[:2], LENGTHS), match="places", static="do not fit"
-            ),
-            Fault(inputs=(INPUTS, PLACES, LABELS, LENGTHS + 1), match=r"is in \[0, 4\]"),
-            Fault(
-                inputs=(INPUTS, PLACES, LABELS, np.array([4, 1], np.int32)), match="Not enough time"
-            ),
-            Fault(inputs=(INPUTS, PLACES, LABELS - 1, LENGTHS), match="nonnegative"),
-            Fault(
-                inputs=(INPUTS, PLACES, np.array([2, 1, 0, 0], np.int32), LENGTHS), match="non-null"
-            ),
-            Fault(
-                inputs=(INPUTS, PLACES[:2], LABELS[:2], LENGTHS), match="length is zero in batch 1"
-            ),
-            Fault(inputs=(INPUTS, PLACES[::-1], LABELS, LENGTHS), match="in order"),
-            Fault(inputs=(INPUTS, PLACES + 1, LABELS, LENGTHS), match="rows are in"),
-            Fault(inputs=(INPUTS[:0], PLACES, LABELS, 0 * LENGTHS), match="inputs have time"),
+            Fault((INPUTS[0], PLACES, LABELS, LENGTHS), "inputs have", static="shapes"),
+            Fault((INPUTS, PLACES, LABELS, LENGTHS[:1]), "has shape", static="has shape"),
+            Fault((INPUTS, PLACES, LABELS[:2], LENGTHS), "places", static="do not fit"),
+            Fault((INPUTS, PLACES, LABELS, LENGTHS + 1), r"is in \[0, 4\]"),
+            Fault((INPUTS, PLACES, LABELS, np.array([4, 1], np.int32)), "Not enough time"),
+            Fault((INPUTS, PLACES, LABELS - 1, LENGTHS), "nonnegative"),
+            Fault((INPUTS, PLACES, np.array([2, 1, 0, 0], np.int32), LENGTHS), "non-null"),
+            Fault((INPUTS, PLACES[:2], LABELS[:2], LENGTHS), "length is zero in batch 1"),
+            Fault((INPUTS, PLACES[::-1], LABELS, LENGTHS), "in order"),
+            Fault((INPUTS, PLACES + 1, LABELS, LENGTHS), "rows are in"),
+            Fault((INPUTS[:0], PLACES, LABELS, 0 * LENGTHS), "inputs have time"),
         ],
     )
     for merges in (True, False)
@@ -166,9 +152,9 @@ def _greedily(merges: bool, blank: int) -> Row:
         no_gradient="TensorFlow marks it so",
         exact=False,
         faults=[
-            Fault(inputs=(TIMES[0], LENGTHS), match="must not be empty", static="rank 3"),
-            Fault(inputs=(TIMES[:, :, :0], LENGTHS), match="must not be empty"),
-            Fault(inputs=(TIMES, LENGTHS[:1]), match="a length for each", static="has shape"),
+            Fault((TIMES[0], LENGTHS), "must not be empty", static="rank 3"),
+            Fault((TIMES[:, :, :0], LENGTHS), "must not be empty"),
+            Fault((TIMES, LENGTHS[:1]), "a length for each", static="has shape"),
         ],
     )
 
@@ -199,8 +185,8 @@ def _searched(width: int, paths: int, merges: bool) -> Row:
         no_gradient="TensorFlow marks it so",
         exact=False,
         faults=[
-            Fault(inputs=(INPUTS[0], LENGTHS), match="must not be empty", static="rank 3"),
-            Fault(inputs=(INPUTS, LENGTHS[:1]), match="a length for each", static="has shape"),
+            Fault((INPUTS[0], LENGTHS), "must not be empty", static="rank 3"),
+            Fault((INPUTS, LENGTHS[:1]), "a length for each", static="has shape"),
         ],
     )
 

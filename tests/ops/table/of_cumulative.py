@@ -11,8 +11,6 @@ from actorsession import ops
 from actorsession.namespaces import math
 from tests.ops.table.row import Fault, Row
 
-__all__ = ["ROWS"]
-
 X = np.array([[1.5, -2.0, 0.5], [3.0, 1.0, -1.0]], np.float32)
 SMOOTH = np.array([[1.5, -2.0, 0.5], [3.0, 1.0, -1.0]])
 INTS = np.array([3, -2, 100, 100], np.int8)
@@ -73,9 +71,9 @@ def _given_axis(op: str, build: Callable[..., Any]) -> Row:
         inputs=[(X, np.int32(1)), (X, np.int64(-2))],
         smooth=[(SMOOTH, np.int32(1))],
         faults=[
-            Fault(inputs=(X, np.int32(2)), match="axis 2 is not in"),
-            Fault(inputs=(np.float32(1), np.int32(0)), match="axis 0 is not in"),
-            Fault(inputs=(X, np.array([0, 1], np.int32)), match="scalar", static="rank 0"),
+            Fault((X, np.int32(2)), "axis 2 is not in", early=""),
+            Fault((np.float32(1), np.int32(0)), "axis 0 is not in", early=""),
+            Fault((X, np.array([0, 1], np.int32)), "scalar", static="rank 0"),
         ],
         exact=False,
     )

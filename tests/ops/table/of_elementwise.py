@@ -12,8 +12,7 @@ from actorsession import ops
 from actorsession.namespaces import nn
 from actorsession.ops.build import make_one
 from tests.ops.table.row import Row
-
-__all__ = ["ROWS"]
+from tests.ops.table.values import EMPTY
 
 ANY = np.array([-2.5, -1.0, -0.5, 0.0, 0.5, 1.5, np.nan, np.inf, -np.inf], np.float32)
 WHOLE = np.array([[-3, 0, 1], [2, -128, 127]], np.int8)
@@ -23,7 +22,6 @@ HALF = np.array([-2.5, -0.5, 0.0, 0.25, 3.0], np.float16)
 BRAIN = np.array([-2.5, -0.5, 0.0, 0.25, 3.0], ml_dtypes.bfloat16)
 POSITIVE = np.array([0.0, 0.25, 1.0, 3.0, np.nan, np.inf, -1.0], np.float32)
 DOUBLE = np.array([[-1.25, 0.75], [2.0, -0.1]])
-EMPTY = np.zeros([0, 3], np.float32)
 SMOOTH = np.array([[-2.5, -0.7], [0.4, 1.3]])
 ABOVE = np.array([[0.3, 0.7], [1.4, 2.3]])
 
@@ -134,11 +132,26 @@ LOW = [
     _low("Relu", lambda x: np.maximum(x, 0)),
     _low("Square", np.square),
     _low("Neg", np.negative),
+    _low("Abs", np.abs),
+    _low("Sign", np.sign),
+    _low("Reciprocal", np.reciprocal),
+    _low("Sqrt", np.sqrt),
+    _low("Rsqrt", lambda x: 1 / np.sqrt(x)),
+    _low("Expm1", np.expm1),
+    _low("Log", np.log),
+    _low("Log1p", np.log1p),
+    _low("Sin", np.sin),
+    _low("Cos", np.cos),
+    _low("Tan", np.tan),
 ]
 STEP_FUNCTIONS = [
-    _of_one("Floor", np.floor, FLOATS, build=ops.floor, no_gradient=STEPS, exact=True),
-    _of_one("Ceil", np.ceil, FLOATS, build=ops.ceil, no_gradient=STEPS, exact=True),
-    _of_one("Round", np.rint, [*FLOATS, HALF], build=ops.round, no_gradient=STEPS, exact=True),
+    _of_one(
+        "Floor", np.floor, [*FLOATS, HALF, BRAIN], build=ops.floor, no_gradient=STEPS, exact=True
+    ),
+    _of_one("Ceil", np.ceil, [*FLOATS, HALF, BRAIN], build=ops.ceil, no_gradient=STEPS, exact=True),
+    _of_one(
+        "Round", np.rint, [*FLOATS, HALF, BRAIN], build=ops.round, no_gradient=STEPS, exact=True
+    ),
     _of_one(
         "Round",
         lambda x: x,

@@ -10,8 +10,6 @@ from actorsession.namespaces import nn
 from actorsession.ops.build import make_one
 from tests.ops.table.row import Fault, Row
 
-__all__ = ["ROWS"]
-
 IMAGES = np.random.default_rng(8).normal(size=(2, 4, 6, 2)).astype(np.float32)
 HALVES = [1.0, 2.0, 3.0, 1.0]
 ROWS_OF, COLUMNS_OF = np.array([0, 2, 4], np.int64), np.array([0, 3, 6], np.int64)
@@ -52,8 +50,8 @@ def _drawn(kind: str, overlapping: bool) -> Row:
         label=f"{overlapping}",
         exact=False,
         faults=[
-            Fault(inputs=(IMAGES[0],), match="rank 4", static="rank 4"),
-            Fault(inputs=(IMAGES[:, :1],), match="at least 2.0 rows", static="is higher"),
+            Fault((IMAGES[0],), "rank 4", static="rank 4"),
+            Fault((IMAGES[:, :1],), "at least 2.0 rows", static="is higher"),
         ],
     )  # fmt: skip
 
@@ -112,10 +110,8 @@ BACK = [
             label=f"{overlapping}",
             no_gradient=NONE,
             faults=[
-                Fault(inputs=(BY_HAND, FLOW, FLOW, SPLIT + 1, HALVED), match="regions go from 0"),
-                Fault(
-                    inputs=(BY_HAND, FLOW, FLOW[:, :1], SPLIT, HALVED), match="regions go from 0"
-                ),
+                Fault((BY_HAND, FLOW, FLOW, SPLIT + 1, HALVED), "regions go from 0"),
+                Fault((BY_HAND, FLOW, FLOW[:, :1], SPLIT, HALVED), "regions go from 0"),
             ],
         ),
         Row(
@@ -129,8 +125,8 @@ BACK = [
             no_gradient=NONE,
             exact=False,
             faults=[
-                Fault(inputs=(SHAPE, FLOW, SPLIT[::-1].copy(), HALVED), match="regions go from 0"),
-                Fault(inputs=(SHAPE[:3], FLOW, SPLIT, HALVED), match="regions go from 0"),
+                Fault((SHAPE, FLOW, SPLIT[::-1].copy(), HALVED), "regions go from 0"),
+                Fault((SHAPE[:3], FLOW, SPLIT, HALVED), "regions go from 0"),
             ],
         ),
     )

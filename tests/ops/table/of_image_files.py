@@ -12,8 +12,6 @@ from actorsession.namespaces import image
 from actorsession.ops.build import make_one
 from tests.ops.table.row import Fault, Row
 
-__all__ = ["ROWS"]
-
 BYTES = (np.arange(4 * 5 * 3) * 4).astype(np.uint8).reshape(4, 5, 3)
 
 
@@ -45,7 +43,7 @@ def _rewritten(kind: str) -> Callable[..., Any]:
     return lambda pixels: _file(pixels[:, :, 0] if pixels.shape[2] == 1 else pixels, kind)
 
 
-BAD = [Fault(inputs=(np.array(b"no image", object),), match="no PNG or JPEG image")]
+BAD = [Fault((np.array(b"no image", object),), "no PNG or JPEG image")]
 FILES = [
     *[
         Row(
@@ -68,10 +66,7 @@ FILES = [
             inputs=[(_file(pixels, "JPEG"),) for pixels in (BYTES, BYTES[:, :, 0])],
             label=f"{channels}-{ratio}",
             no_gradient="strings; TensorFlow marks it so",
-            faults=[
-                *BAD,
-                Fault(inputs=(np.array(_file(BYTES, "JPEG").item()[:99], object),), match="no PNG"),
-            ],
+            faults=[*BAD, Fault((np.array(_file(BYTES, "JPEG").item()[:99], object),), "no PNG")],
             needs="PIL",
         )
         for channels, ratio in ((0, 1), (3, 1), (1, 2))
@@ -82,7 +77,7 @@ FILES = [
         numpy=_rewritten("PNG"),
         inputs=[(BYTES,), (BYTES[:, :, :1],)],
         no_gradient="integers; TensorFlow marks it so",
-        faults=[Fault(inputs=(BYTES[0],), match="channels", static="rank 3")],
+        faults=[Fault((BYTES[0],), "channels", static="rank 3")],
         needs="PIL",
     ),
     Row(
@@ -91,7 +86,7 @@ FILES = [
         numpy=_rewritten("JPEG"),
         inputs=[(BYTES,), (BYTES[:, :, :1],)],
         no_gradient="integers; TensorFlow marks it so",
-        faults=[Fault(inputs=(BYTES[:, :, :2],), match="channels", static="channels are 1, 3")],
+        faults=[Fault((BYTES[:, :, :2],), "channels", static="channels are 1, 3")],
         needs="PIL",
     ),
 ]
@@ -122,8 +117,8 @@ def _deep_pixels(contents: Any) -> Any:
 
 
 ANY_BAD = [
-    Fault(inputs=(np.array(b"no image", object),), match="no BMP, GIF, PNG or JPEG image"),
-    Fault(inputs=(np.array(b"", object),), match="no BMP, GIF, PNG or JPEG image"),
+    Fault((np.array(b"no image", object),), "no BMP, GIF, PNG or JPEG image"),
+    Fault((np.array(b"", object),), "no BMP, GIF, PNG or JPEG image"),
 ]
 
 
@@ -146,12 +141,12 @@ def _at_quality(pixels: Any, quality: Any) -> Any:
 KINDS = [
     _read(
         "DecodeBmp", image.decode_bmp, _decoded(), _file(BYTES, "BMP"), _file(BYTES[..., 0], "BMP"),
-        faults=[Fault(inputs=(np.array(b"BMxx", object),), match="no BMP image")],
+        faults=[Fault((np.array(b"BMxx", object),), "no BMP image")],
     ),
     _read("DecodeBmp", lambda x: image.decode_bmp(x, 4), _decoded(4), _file(BYTES, "BMP"), label="4"),
     _read(
         "DecodeGif", image.decode_gif, lambda _: np.stack(TURNS), _animation(),
-        faults=[Fault(inputs=(_file(BYTES, "BMP"),), match="no GIF, PNG or JPEG image")],
+        faults=[Fault((_file(BYTES, "BMP"),), "no GIF, PNG or JPEG image")],
     ),
     _read(
         "DecodeGif", image.decode_gif, lambda _: BYTES[np.newaxis], GIF, _file(BYTES, "PNG"),
@@ -165,8 +160,8 @@ KINDS = [
         "DecodeImage", lambda x: image.decode_image(x, 1), _decoded(1),
         *(_file(BYTES, k) for k in ("PNG", "JPEG")), label="1",
         faults=[
-            Fault(inputs=(_file(BYTES, "BMP"),), match="channels are one of"),
-            Fault(inputs=(GIF,), match="channels are one of"),
+            Fault((_file(BYTES, "BMP"),), "channels are one of"),
+            Fault((GIF,), "channels are one of"),
         ],
     ),
     _read("DecodeImage", image.decode_image, lambda _: np.stack(TURNS), _animation(), label="gif"),
@@ -198,7 +193,7 @@ KINDS = [
     _read(
         "ExtractJpegShape", image.extract_jpeg_shape, lambda x: np.array(_decoded()(x).shape, np.int32),
         _file(BYTES, "JPEG"), _file(BYTES[..., 0], "JPEG"),
-        faults=[Fault(inputs=(_file(BYTES, "PNG"),), match="no JPEG image")],
+        faults=[Fault((_file(BYTES, "PNG"),), "no JPEG image")],
     ),
     Row(
         op="DecodeAndCropJpeg",
@@ -207,7 +202,7 @@ KINDS = [
         inputs=[(_file(BYTES, "JPEG"), np.array([1, 2, 2, 3], np.int32))],
         no_gradient="strings; TensorFlow marks it so",
         faults=[
-            Fault(inputs=(_file(BYTES, "JPEG"), np.array(window, np.int32)), match="crop_window")
+            Fault((_file(BYTES, "JPEG"), np.array(window, np.int32)), "crop_window")
             for window in ([1, 2, 9, 3], [-1, 2, 1, 3], [0, 0, 0, 1])
         ],
         needs="PIL",
@@ -219,9 +214,9 @@ KINDS = [
         inputs=[(BYTES, np.int32(50)), (BYTES[:, :, :1], np.int32(100))],
         no_gradient="strings; TensorFlow marks it so",
         faults=[
-            Fault(inputs=(BYTES, np.int32(101)), match="quality must be"),
-            Fault(inputs=(BYTES[:, :, :2], np.int32(50)), match="channels"),
-            Fault(inputs=(BYTES[0], np.int32(50)), match="channels", static="rank 3"),
+            Fault((BYTES, np.int32(101)), "quality must be"),
+            Fault((BYTES[:, :, :2], np.int32(50)), "channels"),
+            Fault((BYTES[0], np.int32(50)), "channels", static="rank 3"),
         ],
         needs="PIL",
     ),

@@ -3,37 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 from actorsession import ops
 from actorsession.ops.build import make_one
 from tests.ops.table.row import Fault, Row
+from tests.ops.table.values import BRAIN, COMPLEX, EMPTY, ONE, TRUTH, WORD, WORDS, M, X, ints, longs
 
-__all__ = ["ROWS"]
-
-X = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
-M = np.array([[1.5, np.nan], [-np.inf, 0.0]], np.float32)
 WHOLE = np.array([[1, -2], [3, 4]], np.int64)
-TRUTH = np.array([[True, False], [False, True]])
-COMPLEX = np.array([[1 + 2j, 3], [0, -1j]], np.complex64)
-BRAIN = np.array([[1.5, -2.0], [0.0, 3.0]], ml_dtypes.bfloat16)
-WORDS = np.array([[b"a", b"bc"], [b"", b"d\0"]], object)
-WORD = np.array(b"word", object)
-EMPTY = np.zeros([0, 3], np.float32)
-ONE = np.float32(2.5)
 SMOOTH = np.array([[[0.5, 1.5], [2.0, -1.0], [0.25, 3.0]]])
 KINDS = [M, WHOLE, TRUTH, COMPLEX, BRAIN, WORDS]
-
-
-def ints(*values: Any) -> Any:
-    return np.array(values, np.int32)
-
-
-def longs(*values: int) -> Any:
-    return np.array(values, np.int64)
 
 
 # -- joined and cut --------------------------------------------------------------------------------
@@ -63,10 +45,10 @@ JOINED = [
         ],
         smooth=[(SMOOTH, SMOOTH[:, :2], np.int32(1)), (SMOOTH, -SMOOTH, np.int32(-3))],
         faults=[
-            Fault(inputs=(X, X[:, :, :1], np.int32(1)), match=RAGGED),
-            Fault(inputs=(X, X, np.int32(3)), match="along axis 3"),
-            Fault(inputs=(X, X[0], np.int32(0)), match=RAGGED, static="of one rank"),
-            Fault(inputs=(ONE, ONE, np.int32(0)), match="cannot join", static="at least 1"),
+            Fault((X, X[:, :, :1], np.int32(1)), RAGGED, early="shapes may differ on axis 1 only"),
+            Fault((X, X, np.int32(3)), "along axis 3", early="axis 3 is not in"),
+            Fault((X, X[0], np.int32(0)), RAGGED, static="of one rank"),
+            Fault((ONE, ONE, np.int32(0)), "cannot join", static="at least 1"),
         ],
     ),
     *(
@@ -78,10 +60,10 @@ JOINED = [
             smooth=[(SMOOTH, -SMOOTH)],
             label=f"axis_{axis}",
             faults=[
-                Fault(inputs=(X, X[0]), match="of one shape are stacked", static="one shape"),
-                Fault(inputs=(ONE, ONE), match="axis", static="axis")
+                Fault((X, X[0]), "of one shape are stacked", static="one shape"),
+                Fault((ONE, ONE), "axis", static="axis")
                 if axis not in (0, -1)
-                else Fault(inputs=(X, X[:1]), match="of one shape", static="one shape"),
+                else Fault((X, X[:1]), "of one shape", static="one shape"),
             ],
         )
         for axis in (0, 1, -1)
@@ -104,9 +86,7 @@ CUT = [
             inputs=[(x,) for x in inputs],
             smooth=[(np.ones([2, 2]) * 0.5,)] if num == 2 else [],
             label=f"axis_{axis}_of_{num}",
-            faults=[
-                Fault(inputs=(np.ones([5, 5], np.float32),), match="positions", static="positions")
-            ],
+            faults=[Fault((np.ones([5, 5], np.float32),), "positions", static="positions")],
         )
         for axis, num, inputs in (
             (0, 2, [X, np.zeros([2, 0], np.float32), *KINDS]),
@@ -127,9 +107,13 @@ CUT = [
         ],
         smooth=[(np.int32(2), SMOOTH), (np.int32(-1), SMOOTH)],
         faults=[
-            Fault(inputs=(np.int32(1), X), match="does not make 2 equal pieces"),
-            Fault(inputs=(np.int32(3), X), match=r"axis 3 is not in \[-3, 3\)"),
-            Fault(inputs=(np.int32(0), ONE), match="axis 0 is not in"),
+            Fault(
+                (np.int32(1), X),
+                "does not make 2 equal pieces",
+                early="3 positions on axis 1 do not make 2 pieces",
+            ),
+            Fault((np.int32(3), X), r"axis 3 is not in \[-3, 3\)", early=""),
+            Fault((np.int32(0), ONE), "axis 0 is not in", early=""),
         ],
     ),
     Row(
@@ -144,10 +128,18 @@ CUT = [
         ],
         smooth=[(SMOOTH, ints(1, 0, 2), np.int32(1)), (SMOOTH, ints(1, -1, 0), np.int32(1))],
         faults=[
-            Fault(inputs=(X, ints(1, 3, 1), np.int32(2)), match="do not make up axis 2"),
-            Fault(inputs=(X, ints(1, -1, -1), np.int32(2)), match="do not make up axis 2"),
-            Fault(inputs=(X, ints(1, -2, 5), np.int32(2)), match="do not make up axis 2"),
-            Fault(inputs=(X, ints(1, 2, 1), np.int32(3)), match="axis 3 is not in"),
+            Fault((X, ints(1, 3, 1), np.int32(2)), "do not make up axis 2", early="Split"),
+            Fault(
+                (X, ints(1, -1, -1), np.int32(2)),
+                "do not make up axis 2",
+                early="one length may be -1",
+            ),
+            Fault(
+                (X, ints(1, -2, 5), np.int32(2)),
+                "do not make up axis 2",
+                early="Dimension -2 must be >= 0",
+            ),
+            Fault((X, ints(1, 2, 1), np.int32(3)), "axis 3 is not in", early=""),
         ],
     ),
 ]
@@ -175,16 +167,12 @@ LAID = [
             (WORD, ints()),
             *((x, ints(1, 0)) for x in KINDS),
         ],
-        smooth=[
-            (SMOOTH, ints(1, 2, 0)),
-            (SMOOTH, longs(-1, 0, 1)),
-            (np.float64(2.0), ints()),
-        ],
+        smooth=[(SMOOTH, ints(1, 2, 0)), (SMOOTH, longs(-1, 0, 1)), (np.float64(2.0), ints())],
         faults=[
-            Fault(inputs=(X, ints(0, 0, 1)), match="no order of 3 axes"),
-            Fault(inputs=(X, ints(0, 1)), match="no order of 3 axes", static="perm of 2 entries"),
-            Fault(inputs=(X, ints(0, 1, 3)), match="no order of 3 axes"),
-            Fault(inputs=(X, ints([0, 1, 2])), match="a vector of integers", static="rank 1"),
+            Fault((X, ints(0, 0, 1)), "no order of 3 axes", early=""),
+            Fault((X, ints(0, 1)), "no order of 3 axes", static="perm of 2 entries"),
+            Fault((X, ints(0, 1, 3)), "no order of 3 axes", early=""),
+            Fault((X, ints([0, 1, 2])), "a vector of integers", static="rank 1"),
         ],
     ),
     Row(
@@ -194,9 +182,9 @@ LAID = [
         inputs=[(ints(2, 0, 1),), (longs(1, 0),), (ints(),), (ints(0),)],
         no_gradient="positions",
         faults=[
-            Fault(inputs=(ints(2, 0, 2),), match="once each"),
-            Fault(inputs=(ints(-1, 0),), match="once each"),
-            Fault(inputs=(ints(3, 0, 1),), match="once each"),
+            Fault((ints(2, 0, 2),), "once each"),
+            Fault((ints(-1, 0),), "once each"),
+            Fault((ints(3, 0, 1),), "once each"),
         ],
     ),
     Row(
@@ -214,8 +202,8 @@ LAID = [
         ],
         smooth=[(SMOOTH, ints(2, 1, 3)), (SMOOTH[0, 0], ints(2))],
         faults=[
-            Fault(inputs=(X, ints(1, 2)), match="needs 3 multiples", static="2 multiples"),
-            Fault(inputs=(X, ints(1, 2, -1)), match="at least 0"),
+            Fault((X, ints(1, 2)), "needs 3 multiples", static="2 multiples"),
+            Fault((X, ints(1, 2, -1)), "at least 0", early=""),
         ],
     ),
 ]
@@ -243,9 +231,9 @@ PADDED = [
     *((x, MARGINS) for x in KINDS),
 ]
 MISFITS = [
-    Fault(inputs=(X, MARGINS), match="needs 3 pairs of paddings", static=r"\[rank, 2\]"),
-    Fault(inputs=(M, MARGINS - 1), match="at least 0"),
-    Fault(inputs=(M, np.zeros([2, 3], np.int32)), match=r"\[rank, 2\]", static=r"\[rank, 2\]"),
+    Fault((X, MARGINS), "needs 3 pairs of paddings", static=r"\[rank, 2\]"),
+    Fault((M, MARGINS - 1), "at least 0", early=""),
+    Fault((M, np.zeros([2, 3], np.int32)), r"\[rank, 2\]", static=r"\[rank, 2\]"),
 ]
 
 SQUARE = np.array([[0.5, 1.5, -1.0], [2.0, 3.0, 0.25]])
@@ -280,10 +268,7 @@ PADS = [
         inputs=[(x, m, _filler(x)) for x, m in PADDED],
         smooth=[(SQUARE, MARGINS, np.float64(0.0))],
         wrt=[0],  # what fills the margin has no gradient, in TensorFlow either
-        faults=[
-            Fault(inputs=(*fault.inputs, ONE), match=fault.match, static=fault.static)
-            for fault in MISFITS
-        ],
+        faults=[replace(fault, inputs=(*fault.inputs, ONE)) for fault in MISFITS],
     ),
 ]
 MIRRORS = [
@@ -303,18 +288,9 @@ MIRRORS = [
                 (ONE, NONE_AXES),
                 *((x, ints([1, 0], [0, 1])) for x in KINDS),
             ],
-            smooth=[
-                (SQUARE, ints([1, 0], [2, 2])),
-                (SQUARE, np.zeros([2, 2], np.int32)),
-            ],
+            smooth=[(SQUARE, ints([1, 0], [2, 2])), (SQUARE, np.zeros([2, 2], np.int32))],
             label=mode.lower(),
-            faults=[
-                *MISFITS,
-                Fault(
-                    inputs=(M, ints([0, 0], [3 - edge, 0])),
-                    match="reach over shape",
-                ),
-            ],
+            faults=[*MISFITS, Fault((M, ints([0, 0], [3 - edge, 0])), "reach over shape")],
         ),
         Row(
             op="MirrorPadGrad",
@@ -332,13 +308,7 @@ MIRRORS = [
             ],
             smooth=[(SQUARE, ints([0, 0], [1, 0]))],
             label=mode.lower(),
-            faults=[
-                MISFITS[0],
-                Fault(
-                    inputs=(M, ints([0, 0], [2, 0])),
-                    match="reach over shape",
-                ),
-            ],
+            faults=[MISFITS[0], Fault((M, ints([0, 0], [2, 0])), "reach over shape")],
         ),
     )
 ]

@@ -53,10 +53,8 @@ OBLONGS = [*SQUARES[:5], (matrices(2, 4, 2),), (matrices(2, 2, 5, dtype=np.float
 HALF = (np.array([[2.0, 1.0], [1.0, 4.0]], np.float16),)
 DEFINITE = [(_definite(x),) for (x,) in SQUARES]
 SINGULAR = np.array([[1.0, 2.0], [2.0, 4.0]])
-NOT_SQUARE = Fault(
-    inputs=(np.ones((2, 3)),), match="square matrices", static="2 rows and 3 columns"
-)
-VECTOR = Fault(inputs=(np.ones(2),), match="takes (square )?matrices", static="batches of them")
+NOT_SQUARE = Fault((np.ones((2, 3)),), "square matrices", static="2 rows and 3 columns")
+VECTOR = Fault((np.ones(2),), "takes (square )?matrices", static="batches of them")
 FIT = "of as many rows"
 ANY = 1e-4
 
@@ -69,11 +67,7 @@ INVERSES = [
         numpy=lambda x, turn=turn: np.linalg.inv(_turned(x) if turn else x).astype(x.dtype),
         inputs=SQUARES,
         smooth=[(matrices(3, 3),), (matrices(2, 2, 2),)],
-        faults=[
-            Fault(inputs=(np.zeros((2, 2)),), match="that are invertible"),
-            NOT_SQUARE,
-            VECTOR,
-        ],
+        faults=[Fault((np.zeros((2, 2)),), "that are invertible"), NOT_SQUARE, VECTOR],
         label="adjoint" if turn else "plain",
         exact=False,
         rtol=ANY,
@@ -104,13 +98,13 @@ SOLUTIONS = [
         inputs=SYSTEMS,
         smooth=[(matrices(3, 3), matrices(3, 2)), (matrices(2, 2, 2), matrices(2, 2, 1))],
         faults=[
-            Fault(inputs=(SINGULAR, np.ones((2, 1))), match="not invertible"),
-            Fault(inputs=(np.ones((2, 3)), np.ones((2, 1))), match="square", static="3 columns"),
-            Fault(inputs=(np.eye(2), np.ones((3, 1))), match=FIT, static=FIT),
-            Fault(inputs=(np.eye(2), np.ones(2)), match=FIT, static="batches of them"),
+            Fault((SINGULAR, np.ones((2, 1))), "not invertible"),
+            Fault((np.ones((2, 3)), np.ones((2, 1))), "square", static="3 columns"),
+            Fault((np.eye(2), np.ones((3, 1))), FIT, static=FIT),
+            Fault((np.eye(2), np.ones(2)), FIT, static="batches of them"),
             Fault(
-                inputs=(np.eye(2)[None], np.ones((3, 2, 1))),
-                match="batches of one shape",
+                (np.eye(2)[None], np.ones((3, 2, 1))),
+                "batches of one shape",
                 static="cannot match the batches",
             ),
         ],
@@ -156,13 +150,9 @@ TRIANGULAR = [
             (_steep(1, 2, 2), matrices(3, 2, 1)),
         ],
         faults=[
-            Fault(inputs=(np.ones((2, 3)), np.ones((2, 1))), match="square", static="3 columns"),
-            Fault(inputs=(np.eye(2), np.ones((3, 1))), match=FIT, static=FIT),
-            Fault(
-                inputs=(np.ones((2, 2, 2)), np.ones((3, 2, 1))),
-                match=FIT,
-                static="cannot match the batches",
-            ),
+            Fault((np.ones((2, 3)), np.ones((2, 1))), "square", static="3 columns"),
+            Fault((np.eye(2), np.ones((3, 1))), FIT, static=FIT),
+            Fault((np.ones((2, 2, 2)), np.ones((3, 2, 1))), FIT, static="cannot match the batches"),
         ],
         label=f"{'lower' if lower else 'upper'}_{'adjoint' if turn else 'plain'}",
         exact=False,
@@ -185,10 +175,7 @@ CHOLESKY = Row(
     build=cholesky,
     numpy=lambda x: np.linalg.cholesky(x).astype(x.dtype),
     inputs=[*DEFINITE, (np.array([[4.0, np.nan], [2.0, 5.0]]),)],
-    faults=[
-        NOT_SQUARE,
-        VECTOR,
-    ],
+    faults=[NOT_SQUARE, VECTOR],
     exact=False,
     rtol=ANY,
 )
@@ -237,11 +224,7 @@ QR_SMOOTH = [
         label=label,
     )
     for label, full, smooth in [
-        (
-            "reduced_gradient",
-            False,
-            [(matrices(4, 3),), (matrices(2, 2, 4),), (matrices(3, 3),)],
-        ),
+        ("reduced_gradient", False, [(matrices(4, 3),), (matrices(2, 2, 4),), (matrices(3, 3),)]),
         ("full_gradient", True, [(matrices(2, 3),), (matrices(2, 3, 3),)]),
     ]
 ]
@@ -273,8 +256,8 @@ LU = Row(
     inputs=SQUARES,
     needs="scipy",
     faults=[
-        Fault(inputs=(SINGULAR,), match="that are invertible"),
-        Fault(inputs=(np.full((2, 2), np.nan),), match="that are invertible"),
+        Fault((SINGULAR,), "that are invertible"),
+        Fault((np.full((2, 2), np.nan),), "that are invertible"),
         NOT_SQUARE,
         VECTOR,
     ],

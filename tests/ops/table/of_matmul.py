@@ -11,8 +11,6 @@ from actorsession.graph.dtypes import int32
 from actorsession.ops.build import make_one
 from tests.ops.table.row import Fault, Row
 
-__all__ = ["ROWS"]
-
 A = np.array([[1.0, -2.0, 0.5], [4.0, 5.0, -6.0]], np.float32)
 B = np.array([[1.0, 0.0], [2.0, -1.0], [0.5, 3.0]], np.float32)
 ODD = np.array([[np.nan, 1.0, 2.0], [np.inf, 0.0, 1.0]], np.float32)
@@ -69,8 +67,8 @@ PRODUCTS = [
         label=f"{'transposed' if ta else 'plain'}_{'transposed' if tb else 'plain'}",
         exact=False,
         faults=[
-            Fault(inputs=(A, np.ones([7, 9], np.float32)), match=UNFIT, static=INNER),
-            Fault(inputs=(A, np.ones([3], np.float32)), match=UNFIT, static="two matrices"),
+            Fault((A, np.ones([7, 9], np.float32)), UNFIT, static=INNER),
+            Fault((A, np.ones([3], np.float32)), UNFIT, static="two matrices"),
         ],
     )
     for ta in (False, True)
@@ -94,8 +92,8 @@ def _batches(op: str, label: str, adj_x: bool, adj_y: bool, inputs: list[Any]) -
         exact=False,
         rtol=2e-3,
         faults=[
-            Fault(inputs=(X, np.ones([2, 7, 9], np.float32)), match=UNFIT, static=INNER),
-            Fault(inputs=(X, np.ones([3], np.float32)), match=UNFIT, static="matrices or batches"),
+            Fault((X, np.ones([2, 7, 9], np.float32)), UNFIT, static=INNER),
+            Fault((X, np.ones([3], np.float32)), UNFIT, static="matrices or batches"),
         ],
     )
 
@@ -129,8 +127,8 @@ OLDER = Row(
     inputs=[],
     label="does_not_broadcast",
     faults=[
-        Fault(inputs=(X, Y[:1]), match="batches of one shape", static="batches"),
-        Fault(inputs=(X, Y[0]), match="batches of one shape", static="batches"),
+        Fault((X, Y[:1]), "batches of one shape", static="batches"),
+        Fault((X, Y[0]), "batches of one shape", static="batches"),
     ],
 )
 NEWER = Row(

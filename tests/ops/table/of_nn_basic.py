@@ -11,14 +11,12 @@ import numpy as np
 from actorsession.namespaces import nn
 from actorsession.ops.build import make
 from tests.ops.table.row import Fault, Row
-
-__all__ = ["ROWS"]
+from tests.ops.table.values import EMPTY
 
 X = np.linspace(-2, 3, 24, dtype=np.float32).reshape(2, 3, 4)
 SMOOTH = np.array([[0.5, -1.5, 2.0], [1.0, 0.25, -0.75]])
 LOGITS = np.array([[1.0, 2.0, 3.0], [100.0, 0.0, -100.0]], np.float32)
 MANY = np.linspace(-3, 3, 260, dtype=np.float32).reshape(2, 130)
-EMPTY = np.zeros([0, 3], np.float32)
 NO_CLASS = np.zeros([2, 0], np.float32)
 RANK = "rank at least 2"
 
@@ -64,9 +62,9 @@ BIASES = [
             smooth=[(SMOOTH[None], np.array([0.5, 1.0, -1.0][: 3 if axis == -1 else 2]))],
             label=layout,
             faults=[
-                Fault(inputs=(X, np.ones([5], np.float32)), match="for each channel", static=RANK),
-                Fault(inputs=(X[0, 0], bias), match="for each channel", static=RANK),
-                Fault(inputs=(X, bias[None]), match="for each channel", static=RANK),
+                Fault((X, np.ones([5], np.float32)), "for each channel", static=RANK),
+                Fault((X[0, 0], bias), "for each channel", static=RANK),
+                Fault((X, bias[None]), "for each channel", static=RANK),
             ],
         ),
         Row(
@@ -87,7 +85,7 @@ BIASES = [
             label=layout,
             exact=False,
             rtol=2e-3,
-            faults=[Fault(inputs=(X[0, 0],), match=RANK, static=RANK)],
+            faults=[Fault((X[0, 0],), RANK, static=RANK)],
         ),
     )
 ]
@@ -107,6 +105,7 @@ L2 = Row(
         (np.float32(3.0),),
         (np.array([np.nan, 1.0]),),
         (np.array([1.5, 2.0], np.float16),),
+        (np.array([256], np.float16),),  # the square is no float16
         (np.array([1.5, 2.0], ml_dtypes.bfloat16),),
     ],
     smooth=[(SMOOTH,), (np.float64(1.5),)],
@@ -155,9 +154,7 @@ SOFTMAXES = [
             inputs=SCORES,
             smooth=[(SMOOTH,), (SMOOTH[0],), (SMOOTH[None],)],
             exact=False,
-            faults=[
-                Fault(inputs=(np.float32(1.0),), match="rank at least 1", static="axis -1"),
-            ],
+            faults=[Fault((np.float32(1.0),), "rank at least 1", static="axis -1")],
         ),
         Row(
             op=op,
@@ -228,8 +225,8 @@ ENTROPIES = [
         smooth=[(SMOOTH, CHANCES.astype(np.float64))],
         exact=False,
         faults=[
-            Fault(inputs=(LOGITS, CHANCES[:, :2]), match=FIT, static=FIT),
-            Fault(inputs=(LOGITS[0], CHANCES[0]), match=CLASSES, static=FIT),
+            Fault((LOGITS, CHANCES[:, :2]), FIT, static=FIT),
+            Fault((LOGITS[0], CHANCES[0]), CLASSES, static=FIT),
         ],
     ),
     Row(
@@ -260,14 +257,14 @@ ENTROPIES = [
         smooth=[(SMOOTH, np.array([2, 0], np.int32))],
         exact=False,
         faults=[
-            Fault(inputs=(LOGITS, np.array([2, 3], np.int32)), match=r"label 3 .* \[0, 3\)"),
-            Fault(inputs=(LOGITS, np.array([-1, 0])), match="label -1"),
+            Fault((LOGITS, np.array([2, 3], np.int32)), r"label 3 .* \[0, 3\)"),
+            Fault((LOGITS, np.array([-1, 0])), "label -1"),
             Fault(
-                inputs=(LOGITS, np.array([1], np.int32)),
-                match="one label for each row",
+                (LOGITS, np.array([1], np.int32)),
+                "one label for each row",
                 static="a label for each row",
             ),
-            Fault(inputs=(NO_CLASS, np.array([0, 0], np.int32)), match=CLASSES),
+            Fault((NO_CLASS, np.array([0, 0], np.int32)), CLASSES),
         ],
     ),
     Row(

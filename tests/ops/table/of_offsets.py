@@ -9,8 +9,6 @@ import numpy as np
 from actorsession.ops.build import make
 from tests.ops.table.row import Fault, Row
 
-__all__ = ["ROWS"]
-
 
 def _build(axis: Any, *shapes: Any) -> Any:
     return list(make("ConcatOffset", [axis, *shapes]).outputs)
@@ -45,13 +43,11 @@ ROWS = [
         ],
         no_gradient="sizes are counted, not measured",
         faults=[
-            Fault(inputs=(np.int32(2), _shape(2, 3), _shape(1, 3)), match="axis 2"),
+            Fault((np.int32(2), _shape(2, 3), _shape(1, 3)), "axis 2"),
             Fault(
-                inputs=(np.int32(0), _shape(2, 3), _shape(3)),
-                match="one rank",
-                static="vectors of one length",
+                (np.int32(0), _shape(2, 3), _shape(3)), "one rank", static="vectors of one length"
             ),
-            Fault(inputs=(np.int32(0), _shape(2, 3), _shape(2, 4)), match="cannot be joined"),
+            Fault((np.int32(0), _shape(2, 3), _shape(2, 4)), "cannot be joined"),
         ],
     )
 ]

@@ -10,8 +10,6 @@ import actorsession as acts
 from actorsession.ops.elements.cast import cast
 from tests.ops.table.row import Fault, Row
 
-__all__ = ["ROWS"]
-
 MARKED = "TensorFlow marks it so"
 X = np.array([-0.3, -0.1, 0, 0.04, 0.1, 0.37, 1.6, 63.75, 100], np.float32)
 LOW, HIGH = np.float32(-0.1), np.float32(63.65)
@@ -90,9 +88,7 @@ QUANTISED = [
         numpy=lambda grad, x: _flow(grad, x, -6, 6)[0],
         inputs=[(GRADS, X), (GRADS[0], X[0]), (GRADS[:0], X[:0])],
         no_gradient=MARKED,
-        faults=[
-            Fault(inputs=(GRADS[:2], X), match="gradients have shape", static="gradients have")
-        ],
+        faults=[Fault((GRADS[:2], X), "gradients have shape", static="gradients have")],
     ),
     Row(
         op="FakeQuantWithMinMaxVars",
@@ -100,9 +96,7 @@ QUANTISED = [
         numpy=lambda x, low, high: _near(x, low, high) if low or high else 0 * x,
         inputs=[(X, LOW, HIGH), (X, np.float32(1), np.float32(6)), (X, 0 * LOW, 0 * LOW)],
         exact=False,
-        faults=[
-            Fault(inputs=(X, LOWS, HIGHS), match="min and max have", static="min and max have")
-        ],
+        faults=[Fault((X, LOWS, HIGHS), "min and max have", static="min and max have")],
     ),
     Row(
         op="FakeQuantWithMinMaxVars",
@@ -128,12 +122,8 @@ QUANTISED = [
         no_gradient=MARKED,
         exact=False,
         faults=[
-            Fault(
-                inputs=(GRADS[:2], X, LOW, HIGH), match="gradients have", static="gradients have"
-            ),
-            Fault(
-                inputs=(GRADS, X, LOWS, HIGHS), match="min and max have", static="min and max have"
-            ),
+            Fault((GRADS[:2], X, LOW, HIGH), "gradients have", static="gradients have"),
+            Fault((GRADS, X, LOWS, HIGHS), "min and max have", static="min and max have"),
         ],
     ),
     Row(
@@ -143,10 +133,8 @@ QUANTISED = [
         inputs=[(COLUMNS, LOWS, HIGHS), (COLUMNS[0], LOWS, HIGHS), (COLUMNS[:0], LOWS, HIGHS)],
         exact=False,
         faults=[
-            Fault(
-                inputs=(COLUMNS, LOWS[:1], HIGHS), match="min and max have", static="min and max"
-            ),
-            Fault(inputs=(X[0], LOWS, HIGHS), match="min and max have", static="last axis"),
+            Fault((COLUMNS, LOWS[:1], HIGHS), "min and max have", static="min and max"),
+            Fault((X[0], LOWS, HIGHS), "min and max have", static="last axis"),
         ],
     ),
     Row(
@@ -174,11 +162,7 @@ QUANTISED = [
         no_gradient=MARKED,
         exact=False,
         faults=[
-            Fault(
-                inputs=(COLUMNS[:2], COLUMNS, LOWS, HIGHS),
-                match="gradients have",
-                static="gradients have",
-            )
+            Fault((COLUMNS[:2], COLUMNS, LOWS, HIGHS), "gradients have", static="gradients have")
         ],
     ),
 ]
@@ -195,13 +179,11 @@ UNRAVELLED = Row(
     ],
     no_gradient="integers; TensorFlow has registered none",
     faults=[
-        Fault(inputs=(np.array([24], np.int32), DIMS), match="out of bound"),
-        Fault(inputs=(np.array([-1], np.int32), DIMS), match="out of bound"),
-        Fault(
-            inputs=(np.array([[1]], np.int32), DIMS), match="scalar or a vector", static="a vector"
-        ),
-        Fault(inputs=(np.array([1], np.int32), DIMS[0]), match="a vector", static="rank 1"),
-        Fault(inputs=(np.array([0], np.int32), 0 * DIMS), match="dims are above 0"),
+        Fault((np.array([24], np.int32), DIMS), "out of bound"),
+        Fault((np.array([-1], np.int32), DIMS), "out of bound"),
+        Fault((np.array([[1]], np.int32), DIMS), "scalar or a vector", static="a vector"),
+        Fault((np.array([1], np.int32), DIMS[0]), "a vector", static="rank 1"),
+        Fault((np.array([0], np.int32), 0 * DIMS), "dims are above 0"),
     ],
 )
 

@@ -10,13 +10,11 @@ import numpy as np
 from actorsession import ops
 from actorsession.namespaces import math
 from tests.ops.table.row import Fault, Row
-
-__all__ = ["ROWS"]
+from tests.ops.table.values import EMPTY
 
 X = np.array([0, 1, -2.5, np.nan, np.inf, -np.inf, 3, 0], np.float32)
 Y = np.array([0, 0, 4, 0, 0, 2, np.nan, 5], np.float32)
 COLUMN, LINE = np.array([[1], [-2], [0]], np.float32), np.array([0, 3], np.float32)
-EMPTY = np.zeros([0, 3], np.float32)
 COMPLEX = np.array([1 + 2j, 0, 3j], np.complex64)
 INTS = np.array([7, -7, 7, -7, 0], np.int32)
 DIVISORS = np.array([2, 2, -2, -2, 3], np.int32)
@@ -63,7 +61,7 @@ def _whole(op: str, build: Callable[..., Any], numpy: Callable[..., Any], why: s
             (np.float64(7), np.float64(2)),
         ],
         no_gradient=why,
-        faults=[Fault(inputs=(INTS, np.int32(0)), match="Integer division by zero")],
+        faults=[Fault((INTS, np.int32(0)), "Integer division by zero")],
     )
 
 

@@ -11,11 +11,9 @@ from actorsession.namespaces import math
 from actorsession.ops.build import make_one
 from actorsession.ops.elements.nearness import approximate_equal
 from tests.ops.table.row import Fault, Row
-
-__all__ = ["ROWS"]
+from tests.ops.table.values import EMPTY
 
 ANY = np.array([-2.5, -1.5, -0.5, 0.0, 0.5, 1.5, np.nan, np.inf, -np.inf], np.float32)
-EMPTY = np.zeros([0, 3], np.float32)
 SMOOTH = np.array([[-2.5, -0.7], [0.4, 1.3]])
 
 
@@ -62,8 +60,8 @@ ROWS = [
             (np.zeros([0, 2], np.int32),),
         ],
         faults=[
-            Fault(inputs=(np.array([1, 2, 3], np.int32),), match="last axis", static="last axis"),
-            Fault(inputs=(np.int32(1),), match="last axis", static="last axis"),
+            Fault((np.array([1, 2, 3], np.int32),), "last axis", static="last axis"),
+            Fault((np.int32(1),), "last axis", static="last axis"),
         ],
     ),
     Row(
@@ -102,11 +100,7 @@ ROWS = [
         ],
         no_gradient="a comparison",
         faults=[
-            Fault(
-                inputs=(np.array([1, 2], np.float32), np.float32(1)),
-                match="one shape",
-                static="one shape",
-            )
+            Fault((np.array([1, 2], np.float32), np.float32(1)), "one shape", static="one shape")
         ],
     ),
     Row(
@@ -122,10 +116,10 @@ ROWS = [
         no_gradient="TensorFlow marks it so",
         exact=False,
         faults=[
-            Fault(inputs=(np.float32(1), np.float32(2), np.int32(0)), match="at least 1 number"),
+            Fault((np.float32(1), np.float32(2), np.int32(0)), "at least 1 number", early=""),
             Fault(
-                inputs=(np.array([1], np.float32), np.float32(2), np.int32(2)),
-                match="three scalars",
+                (np.array([1], np.float32), np.float32(2), np.int32(2)),
+                "three scalars",
                 static="rank 0",
             ),
         ],
@@ -152,12 +146,8 @@ ROWS = [
         ],
         faults=[
             Fault(
-                inputs=(
-                    np.array([[1, 2]], np.float32),
-                    np.array([1, 2], np.float32),
-                    np.float32(3),
-                ),
-                match="limits are scalars",
+                (np.array([[1, 2]], np.float32), np.array([1, 2], np.float32), np.float32(3)),
+                "limits are scalars",
                 static="limits are scalars",
             )
         ],

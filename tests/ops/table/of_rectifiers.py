@@ -9,12 +9,10 @@ import numpy as np
 from actorsession.namespaces import nn
 from actorsession.ops.build import make_one
 from tests.ops.table.row import Row
-
-__all__ = ["ROWS"]
+from tests.ops.table.values import EMPTY
 
 ANY = np.array([-2.5, -1.0, 0.0, 0.5, 2.0, np.nan, np.inf, -np.inf], np.float32)
 GRADS = np.array([1, 2, -3, 4, 5, 6, 7, 8], np.float32)
-EMPTY = np.zeros([0, 3], np.float32)
 SMOOTH = np.array([[-2.5, -0.7], [0.4, 1.3]])
 INPUTS = [(ANY,), (EMPTY,), (np.float32(-0.5),), (np.array([-1, 2], np.float64),)]
 PAIRS = [(GRADS, ANY), (EMPTY, EMPTY), (np.float64(2), np.float64(-0.5))]
@@ -42,14 +40,7 @@ def _leaky_relu_grad(gradients: Any, x: Any) -> Any:
 
 
 ROWS = [
-    Row(
-        op="Selu",
-        build=nn.selu,
-        numpy=_selu,
-        inputs=INPUTS,
-        smooth=[(SMOOTH,)],
-        exact=False,
-    ),
+    Row(op="Selu", build=nn.selu, numpy=_selu, inputs=INPUTS, smooth=[(SMOOTH,)], exact=False),
     Row(
         op="SeluGrad",
         build=lambda g, y: make_one("SeluGrad", [g, y]),

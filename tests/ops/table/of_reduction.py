@@ -12,8 +12,7 @@ from actorsession import ops
 from actorsession.namespaces import nn
 from actorsession.ops.build import make_one
 from tests.ops.table.row import Fault, Row
-
-__all__ = ["ROWS"]
+from tests.ops.table.values import EMPTY
 
 X = np.array([[1.5, -2.0, 0.25], [3.0, 0.5, -1.0]], np.float32)
 ODD = np.array([[1.0, np.nan, 2.0], [np.inf, 0.0, 3.0]], np.float32)
@@ -22,7 +21,6 @@ WHOLE = np.array([[1, -2, 3], [4, 5, -6]], np.int32)
 SMALL = np.array([[100, 50, 3], [1, 2, -6]], np.int8)
 UNSIGNED = np.array([[1, 200], [3, 250]], np.uint8)
 COMPLEX = np.array([[1 + 2j, 3], [0.5j, -1]], np.complex64)
-EMPTY = np.zeros([0, 3], np.float32)
 TRUTH = np.array([[True, False], [True, True], [False, False]])
 SMOOTH = np.array([[0.5, -1.5, 2.0], [3.0, 0.25, 1.0]])
 
@@ -53,12 +51,19 @@ LOW = [
     (X.astype(ml_dtypes.bfloat16), _axes(1)),
     (X.astype(ml_dtypes.bfloat16), _axes(0, 1)),
 ]
-INTEGERS = [(WHOLE, _axes(1)), (SMALL, _axes(0)), (UNSIGNED, _axes(1)), (WHOLE, _axes(0, 1))]
+INTEGERS = [
+    (np.array([[100, 100]], np.int8), _axes(1)),
+    (np.zeros([0, 2], np.int8), _axes(0)),
+    (WHOLE, _axes(1)),
+    (SMALL, _axes(0)),
+    (UNSIGNED, _axes(1)),
+    (WHOLE, _axes(0, 1)),
+]
 FIELD = [(COMPLEX, _axes(0)), (COMPLEX, _axes(0, 1))]
 FAULTS = [
-    Fault(inputs=(X, _axes(2)), match="axis|axes"),
-    Fault(inputs=(X, _axes(0, -2)), match="twice|axes"),
-    Fault(inputs=(X, _axes(0)[None]), match="a vector of integers", static="a scalar or vector"),
+    Fault((X, _axes(2)), "axis|axes", early=""),
+    Fault((X, _axes(0, -2)), "twice|axes", early=""),
+    Fault((X, _axes(0)[None]), "a vector of integers", static="a scalar or vector"),
 ]
 
 
@@ -128,7 +133,7 @@ def _scalar_of(case: tuple[Any, ...]) -> bool:
 
 TOTALS = [*REAL, *NONE, *LOW, *INTEGERS, *FIELD]
 EXTREMES = [case for case in [*REAL, *NONE, *INTEGERS] if _scalar_of(case)]
-MEANS = [*REAL, *NONE, *LOW, INTEGERS[0], INTEGERS[3], *FIELD]
+MEANS = [*REAL, *NONE, *LOW, INTEGERS[2], INTEGERS[5], *FIELD]
 ZEROS = ((np.array([[0.0, 2.0, 3.0], [0.0, 0.0, 1.5]]), _axes(1)),)
 
 REDUCTIONS = [
@@ -222,11 +227,12 @@ SEARCHED = [
     (TRUTH, np.int32(0)),
     (EMPTY, np.int32(1)),
     (X.astype(np.float16), np.int32(1)),
+    (X.astype(ml_dtypes.bfloat16), np.int32(1)),
 ]
 NOWHERE = [
-    Fault(inputs=(X, np.int32(2)), match="no elements along axis 2"),
-    Fault(inputs=(EMPTY, np.int32(0)), match="no elements along axis 0"),
-    Fault(inputs=(X, _axes(0)), match="the axis is a scalar", static="rank 0"),
+    Fault((X, np.int32(2)), "no elements along axis 2", early="axis 2 is not in"),
+    Fault((EMPTY, np.int32(0)), "no elements along axis 0"),
+    Fault((X, _axes(0)), "the axis is a scalar", static="rank 0"),
 ]
 SEARCHES = [
     Row(
@@ -283,13 +289,16 @@ TOP = [
             (EMPTY, np.int32(2)),
             (X.astype(np.float16), np.int32(2)),
             (np.array([np.inf, -np.inf, 1.0]), np.int32(2)),
+            (np.array([np.nan, 1, np.inf, -np.inf], np.float32), np.int32(3)),
+            (np.array([[0, -(2**31), 2**31 - 1]], np.int32), np.int32(3)),
+            (np.array([0, 255, 3], np.uint8), np.int32(2)),
         ],
         smooth=[(SMOOTH, np.int32(2)), (SMOOTH[0], np.int32(1))],
         faults=[
-            Fault(inputs=(X, np.int32(4)), match=FEW),
-            Fault(inputs=(X, np.int32(-1)), match=FEW),
-            Fault(inputs=(np.float32(1.0), np.int32(1)), match=FEW, static="too few"),
-            Fault(inputs=(X, _axes(1)), match="k is a scalar", static="rank 0"),
+            Fault((X, np.int32(4)), FEW, early=""),
+            Fault((X, np.int32(-1)), FEW, early=""),
+            Fault((np.float32(1.0), np.int32(1)), FEW, static="too few"),
+            Fault((X, _axes(1)), "k is a scalar", static="rank 0"),
         ],
     ),
     Row(
@@ -305,16 +314,8 @@ TOP = [
         ],
         no_gradient="true or false",
         faults=[
-            Fault(
-                inputs=(SCORES, _axes(0, 1), np.int32(1)),
-                match="predictions",
-                static="not compatible",
-            ),
-            Fault(
-                inputs=(SCORES[0], _axes(0), np.int32(1)),
-                match="predictions",
-                static="must have rank 2",
-            ),
+            Fault((SCORES, _axes(0, 1), np.int32(1)), "predictions", static="not compatible"),
+            Fault((SCORES[0], _axes(0), np.int32(1)), "predictions", static="must have rank 2"),
         ],
     ),
 ]

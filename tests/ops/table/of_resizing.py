@@ -10,15 +10,9 @@ import numpy as np
 from actorsession.ops.build import make_one
 from tests.ops.table.row import Fault, Row
 
-__all__ = ["ROWS"]
-
 PIXELS = np.array([0, 1, 2.5, 4, 6, 8, 10.5, 12.5, 15, 17.5, 20, 22.5], np.float32)
 PIXELS = PIXELS.reshape(1, 3, 4, 1)
-WAYS = {
-    "plain": {},
-    "corners": {"align_corners": True},
-    "half": {"half_pixel_centers": True},
-}
+WAYS = {"plain": {}, "corners": {"align_corners": True}, "half": {"half_pixel_centers": True}}
 # By operation type, way and size: what TensorFlow makes of the pixels.
 RESIZED: dict[tuple[str, str, tuple[int, int]], list[float]] = {
     ("ResizeBilinear", "plain", (5, 6)): [
@@ -142,9 +136,9 @@ def _same(way: str) -> Callable[..., Any]:
 
 
 REFUSED = [
-    Fault(inputs=(PIXELS, np.array([0, 2], np.int32)), match="positive"),
-    Fault(inputs=(PIXELS[0], SIZE), match="rank 4", static="rank 4"),
-    Fault(inputs=(PIXELS[:, :0], SIZE), match="pixels", static="pixels"),
+    Fault((PIXELS, np.array([0, 2], np.int32)), "positive", early=""),
+    Fault((PIXELS[0], SIZE), "rank 4", static="rank 4"),
+    Fault((PIXELS[:, :0], SIZE), "pixels", static="pixels"),
 ]
 OWN_SIZE = [
     (PIXELS.astype(dtype), np.array([3, 4], np.int32))
@@ -213,7 +207,7 @@ BACK = [
             label=way,
             exact=False,
             no_gradient=WHY,
-            faults=[Fault(inputs=(GRADS[0], GRADS), match="rank 4", static="rank 4")],
+            faults=[Fault((GRADS[0], GRADS), "rank 4", static="rank 4")],
         )
         for kind in ("bilinear", "bicubic")
         for way in WAYS
@@ -226,7 +220,7 @@ BACK = [
             inputs=[(GRADS, np.array([5, 4], np.int32)), (GRADS.astype(np.float64), SIZE)],
             label=way,
             no_gradient=WHY,
-            faults=[Fault(inputs=(GRADS, np.array([0, 2], np.int32)), match="positive")],
+            faults=[Fault((GRADS, np.array([0, 2], np.int32)), "positive", early="")],
         )
         for way in WAYS
     ],

@@ -11,8 +11,6 @@ from actorsession import ops, opsets
 from actorsession.ops.build import make_one
 from tests.ops.table.row import Fault, Row
 
-__all__ = ["ROWS"]
-
 DATA = np.array([[1.5, -2.0], [0.5, 3.0], [2.5, -2.0], [-1.0, 4.0], [3.0, 0.25]])
 IDS = np.array([0, 0, 1, 3, 3], np.int32)
 MIXED = np.array([2, -1, 0, 2, 0], np.int32)
@@ -74,10 +72,10 @@ def _sorted(
         exact=False,
         rtol=1e-3,
         faults=[
-            Fault(inputs=(DATA, IDS[::-1].copy()), match="rising order"),
-            Fault(inputs=(DATA, IDS - 1), match="at least 0"),
-            Fault(inputs=(DATA, IDS[:3]), match="an id for each", static="an id for each"),
-            Fault(inputs=(np.float32(1), IDS[:0]), match="rank at least 1", static="at least 1"),
+            Fault((DATA, IDS[::-1].copy()), "rising order"),
+            Fault((DATA, IDS - 1), "at least 0"),
+            Fault((DATA, IDS[:3]), "an id for each", static="an id for each"),
+            Fault((np.float32(1), IDS[:0]), "rank at least 1", static="at least 1"),
         ],
     )
 
@@ -105,9 +103,9 @@ def _unsorted(
         exact=False,
         rtol=1e-3,
         faults=[
-            Fault(inputs=(DATA, MIXED, np.int32(2)), match="segment id 2 is not below 2"),
-            Fault(inputs=(DATA, MIXED[:2], np.int32(3)), match="begins", static="begins"),
-            Fault(inputs=(DATA, MIXED, np.int32(-1)), match="at least 0"),
+            Fault((DATA, MIXED, np.int32(2)), "segment id 2 is not below 2"),
+            Fault((DATA, MIXED[:2], np.int32(3)), "begins", static="begins"),
+            Fault((DATA, MIXED, np.int32(-1)), "at least 0", early=""),
         ],
     )
 
@@ -153,10 +151,10 @@ def _sparse(kind: str, sparse: bool) -> Row:
         exact=False,
         rtol=1e-3,
         faults=[
-            Fault(inputs=(DATA, INDICES + 1, IDS), match=r"rows in \[0, 5\)"),
-            Fault(inputs=(DATA, INDICES, IDS[::-1].copy()), match="rising order"),
-            Fault(inputs=(DATA, INDICES[:2], IDS), match="an id for each", static="an id for each"),
-            Fault(inputs=(np.float64(1), INDICES, IDS), match="at least 1", static="at least 1"),
+            Fault((DATA, INDICES + 1, IDS), r"rows in \[0, 5\)"),
+            Fault((DATA, INDICES, IDS[::-1].copy()), "rising order"),
+            Fault((DATA, INDICES[:2], IDS), "an id for each", static="an id for each"),
+            Fault((np.float64(1), INDICES, IDS), "at least 1", static="at least 1"),
         ],
     )
 
@@ -178,7 +176,7 @@ def _with_num_segments(kind: str) -> Row:
         ],
         smooth=[(DATA, INDICES, IDS, np.int32(6))],
         exact=False,
-        faults=[Fault(inputs=(DATA, INDICES, IDS, np.int32(3)), match="scalar of at least 4")],
+        faults=[Fault((DATA, INDICES, IDS, np.int32(3)), "scalar of at least 4")],
     )
 
 
@@ -205,8 +203,8 @@ def _grad(kind: str) -> Row:
         no_gradient=NO_GRADIENT,
         exact=False,
         faults=[
-            Fault(inputs=(DATA, INDICES, IDS, np.int32(3)), match=r"rows in \[0, 3\)"),
-            Fault(inputs=(DATA[:2], INDICES, IDS, np.int32(5)), match=r"rows in \[0, 2\)"),
+            Fault((DATA, INDICES, IDS, np.int32(3)), r"rows in \[0, 3\)"),
+            Fault((DATA[:2], INDICES, IDS, np.int32(5)), r"rows in \[0, 2\)"),
         ],
     )
 

@@ -16,8 +16,6 @@ from actorsession.opsets.sparse import serialising
 from actorsession.opsets.sparse.basics import SparseTensor
 from tests.ops.table.row import Fault, Row
 
-__all__ = ["ROWS"]
-
 MARKED = "integers; TensorFlow marks it so"
 NONE = "TensorFlow has none that works"
 
@@ -93,8 +91,8 @@ def _set_rows(operation: str) -> list[Row]:
             ],
             label=operation, no_gradient=MARKED,
             faults=[
-                Fault(inputs=(FIRST, SECOND[:1]), match="same axes", static="same axes"),
-                Fault(inputs=(FIRST[0, 0], SECOND[0, 0]), match="two axes", static="two axes"),
+                Fault((FIRST, SECOND[:1]), "same axes", static="same axes"),
+                Fault((FIRST[0, 0], SECOND[0, 0]), "two axes", static="two axes"),
             ],
         ),
         Row(
@@ -102,7 +100,7 @@ def _set_rows(operation: str) -> list[Row]:
             numpy=lambda x, *y: numpy(_rows(x), _sparse_rows(*y), x.shape[:-1], x.dtype),
             inputs=[(FIRST, *b), (WORDS, *_sparse(OTHERS))],
             label=operation, no_gradient=MARKED,
-            faults=[Fault(inputs=(FIRST, b[0][::-1], b[1], b[2]), match="out of order")],
+            faults=[Fault((FIRST, b[0][::-1], b[1], b[2]), "out of order")],
         ),
         Row(
             op="DenseToSparseSetOperation", build=lambda y, *x: function(SparseTensor(*x), y),
@@ -116,9 +114,9 @@ def _set_rows(operation: str) -> list[Row]:
             inputs=[(*a, *b), (*_sparse(0 * FIRST), *b)],
             label=operation, no_gradient=MARKED,
             faults=[
-                Fault(inputs=(*a, b[0], b[1], b[2] + [1, 0, 0]), match="same axes"),
-                Fault(inputs=(*a, b[0][[0, 0]], b[1][:2], b[2]), match="is repeated"),
-                Fault(inputs=(*a, b[0] + 9, b[1], b[2]), match="out of bounds"),
+                Fault((*a, b[0], b[1], b[2] + [1, 0, 0]), "same axes", early=""),
+                Fault((*a, b[0][[0, 0]], b[1][:2], b[2]), "is repeated"),
+                Fault((*a, b[0] + 9, b[1], b[2]), "out of bounds"),
             ],
         ),
     ]  # fmt: skip
@@ -132,11 +130,11 @@ SIZES = Row(
     no_gradient=MARKED,
     faults=[
         Fault(
-            inputs=(np.zeros((1, 1), np.int64), np.ones(1, np.int64), np.ones(1, np.int64)),
-            match="two axes",
+            (np.zeros((1, 1), np.int64), np.ones(1, np.int64), np.ones(1, np.int64)),
+            "two axes",
             static="two axes",
         ),
-        Fault(inputs=(_sparse(FIRST)[0][::-1].copy(), *_sparse(FIRST)[1:]), match="out of order"),
+        Fault((_sparse(FIRST)[0][::-1].copy(), *_sparse(FIRST)[1:]), "out of order"),
     ],
 )
 
@@ -170,11 +168,13 @@ def _split(count: int, axis: int) -> Row:
         no_gradient=NONE,
         faults=[
             Fault(
-                inputs=(*_sparse(NUMBERS)[:2], np.array([0, 0], np.int64)), match="out of bounds"
+                (*_sparse(NUMBERS)[:2], np.array([0, 0], np.int64)),
+                "out of bounds",
+                early="num_split is between 1 and the size of the axis",
             ),
-            Fault(inputs=_sparse(np.ones(3, np.float32)), match="axis", static="axis")
+            Fault(_sparse(np.ones(3, np.float32)), "axis", static="axis")
             if axis == 1
-            else Fault(inputs=_sparse(NUMBERS[:1, :1]), match="num_split is between"),
+            else Fault(_sparse(NUMBERS[:1, :1]), "num_split is between", early=""),
         ],
     )
 
@@ -201,9 +201,7 @@ def _reduced(kind: str, axis: Any, keepdims: Any) -> Row:
         inputs=[_sparse(NUMBERS), _sparse(NUMBERS.astype(np.int32)), _sparse(0 * NUMBERS)],
         label=f"{axis}-{keepdims}".replace(" ", ""),
         no_gradient=NONE,
-        faults=[
-            Fault(inputs=(*_sparse(NUMBERS)[:2], np.zeros(2, np.int64)), match="out of bounds")
-        ],
+        faults=[Fault((*_sparse(NUMBERS)[:2], np.zeros(2, np.int64)), "out of bounds")],
     )
 
 
@@ -233,8 +231,8 @@ def _extreme(kind: str) -> Row:
         ],
         no_gradient=NONE,
         faults=[
-            Fault(inputs=(*a, b[0], b[1], b[2] + 1), match="not the same"),
-            Fault(inputs=(*a, b[0][:2], b[1], b[2]), match="need indices", static="do not fit"),
+            Fault((*a, b[0], b[1], b[2] + 1), "not the same"),
+            Fault((*a, b[0][:2], b[1], b[2]), "need indices", static="do not fit"),
         ],
     )
 
@@ -253,7 +251,7 @@ BAD_AXES = Row(
     inputs=[(*_sparse(NUMBERS), np.array([1], np.int32))],
     label="axes",
     no_gradient=NONE,
-    faults=[Fault(inputs=(*_sparse(NUMBERS), np.array([2], np.int32)), match=r"not in \[-2, 2\)")],
+    faults=[Fault((*_sparse(NUMBERS), np.array([2], np.int32)), r"not in \[-2, 2\)", early="axis 2 is not")],
 )  # fmt: skip
 
 # -- strings ---------------------------------------------------------------------------------------
@@ -281,9 +279,7 @@ SERIALISED = [
         numpy=_messages,
         inputs=[_sparse(NUMBERS), _sparse(FIRST), _sparse(0 * NUMBERS), _sparse(WORDS)],
         no_gradient=NONE,
-        faults=[
-            Fault(inputs=(*_sparse(NUMBERS)[:2], np.zeros(2, np.int64)), match="out of bounds")
-        ],
+        faults=[Fault((*_sparse(NUMBERS)[:2], np.zeros(2, np.int64)), "out of bounds")],
     ),
     Row(
         op="SerializeManySparse",
@@ -292,10 +288,8 @@ SERIALISED = [
         inputs=[_sparse(NUMBERS), _sparse(FIRST), _sparse(0 * NUMBERS), _sparse(WORDS)],
         no_gradient=NONE,
         faults=[
-            Fault(inputs=_sparse(NUMBERS[0]), match="should be > 1"),
-            Fault(
-                inputs=(_sparse(NUMBERS)[0][::-1].copy(), *_sparse(NUMBERS)[1:]), match="in order"
-            ),
+            Fault(_sparse(NUMBERS[0]), "should be > 1"),
+            Fault((_sparse(NUMBERS)[0][::-1].copy(), *_sparse(NUMBERS)[1:]), "in order"),
         ],
     ),
     Row(
@@ -305,9 +299,9 @@ SERIALISED = [
         inputs=[(STRINGS,), (STRINGS[0],)],
         no_gradient=NONE,
         faults=[
-            Fault(inputs=(STRINGS[:0],), match="many, 3"),
-            Fault(inputs=(STRINGS[:, :2],), match="many, 3", static="..., 3"),
-            Fault(inputs=(STRINGS[:, [1, 1, 2]],), match="no sparse tensor of float32"),
+            Fault((STRINGS[:0],), "many, 3"),
+            Fault((STRINGS[:, :2],), "many, 3", static="..., 3"),
+            Fault((STRINGS[:, [1, 1, 2]],), "no sparse tensor of float32"),
         ],
     ),
     Row(
@@ -317,13 +311,11 @@ SERIALISED = [
         inputs=[(STRINGS,), (STRINGS[:1],)],
         no_gradient=NONE,
         faults=[
-            Fault(inputs=(STRINGS[:0],), match="many, 3"),
-            Fault(inputs=(STRINGS[0],), match="many, 3", static="many, 3"),
-            Fault(inputs=(_many(*_sparse(FIRST)),), match="no sparse tensor of float32"),
-            Fault(inputs=(STRINGS[:, [1, 1, 2]],), match="no sparse tensor of float32"),
-            Fault(
-                inputs=(np.stack([STRINGS[0], _messages(*_sparse(NUMBERS))]),), match="of one rank"
-            ),
+            Fault((STRINGS[:0],), "many, 3"),
+            Fault((STRINGS[0],), "many, 3", static="many, 3"),
+            Fault((_many(*_sparse(FIRST)),), "no sparse tensor of float32"),
+            Fault((STRINGS[:, [1, 1, 2]],), "no sparse tensor of float32"),
+            Fault((np.stack([STRINGS[0], _messages(*_sparse(NUMBERS))]),), "of one rank"),
         ],
     ),
 ]

@@ -13,8 +13,6 @@ from actorsession.ops.elements.complex_numbers import complex as complex_of
 from actorsession.ops.elements.complex_numbers import imag, real
 from tests.ops.table.row import Fault, Row
 
-__all__ = ["ROWS"]
-
 _DRAWN = np.random.default_rng(7)
 REALS = _DRAWN.normal(size=(2, 3, 4, 5)).astype(np.float32)
 NUMBERS = (REALS + 1j * _DRAWN.normal(size=REALS.shape)).astype(np.complex64)
@@ -64,8 +62,7 @@ def _of_complex(rank: int, back: bool) -> list[Row]:
             exact=False,
             rtol=1e-4,
             faults=[
-                Fault(
-                    inputs=(least[(0,)],), match="at least rank", static="at least rank"
+                Fault((least[(0,)],), "at least rank", static="at least rank"
                 )
             ],
         ),
@@ -113,10 +110,10 @@ def _of_real(rank: int) -> list[Row]:
             ],
             no_gradient=none, label="length", exact=False, rtol=1e-4,
             faults=[
-                Fault(inputs=(REALS, longer), match="at least"),
-                Fault(inputs=(REALS, -cut), match="at least 0"),
-                Fault(inputs=(REALS, np.ones(4, np.int32)), match="fft_length", static="fft_length"),
-                Fault(inputs=(REALS[(0,) * (5 - rank)], cut), match="at least rank", static="at least"),
+                Fault((REALS, longer), "at least"),
+                Fault((REALS, -cut), "at least 0", early=""),
+                Fault((REALS, np.ones(4, np.int32)), "fft_length", static="fft_length"),
+                Fault((REALS[(0,) * (5 - rank)], cut), "at least rank", static="at least"),
             ],
         ),
         Row(
@@ -168,8 +165,8 @@ def _to_real(rank: int) -> list[Row]:
             ][: 5 if rank == 1 else 4],
             no_gradient=none, label="length", exact=False, rtol=1e-4,
             faults=[
-                Fault(inputs=(NUMBERS, longer), match="at least"),
-                Fault(inputs=(NUMBERS, np.ones(4, np.int32)), match="fft_length", static="fft_length"),
+                Fault((NUMBERS, longer), "at least"),
+                Fault((NUMBERS, np.ones(4, np.int32)), "fft_length", static="fft_length"),
             ],
         ),
         Row(

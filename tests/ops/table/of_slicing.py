@@ -11,11 +11,8 @@ from actorsession import ops
 from actorsession.ops.arrays.strided import MASKS
 from actorsession.ops.build import make_one
 from tests.ops.table.row import Fault, Row
+from tests.ops.table.values import EMPTY, ONE, M, X, ints, longs
 
-__all__ = ["ROWS"]
-
-X = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
-M = np.array([[1.5, np.nan], [-np.inf, 0.0]], np.float32)
 KINDS = [
     M,
     np.array([[1, -2], [3, 4]], np.int8),
@@ -24,17 +21,7 @@ KINDS = [
     np.array([[1.5, -2.0], [0.0, 3.0]], ml_dtypes.bfloat16),
     np.array([[b"a", b"bc"], [b"", b"d\0"]], object),
 ]
-EMPTY = np.zeros([0, 3], np.float32)
-ONE = np.float32(2.5)
 SMOOTH = np.array([[0.5, 1.5, -1.0], [2.0, 3.0, 0.25]])
-
-
-def ints(*values: int) -> Any:
-    return np.array(values, np.int32)
-
-
-def longs(*values: int) -> Any:
-    return np.array(values, np.int64)
 
 
 # -- boxes -----------------------------------------------------------------------------------------
@@ -64,11 +51,19 @@ SLICE = Row(
         (SMOOTH, ints(0, 3), ints(2, 0)),
     ],
     faults=[
-        Fault(inputs=(X, ints(0, 0, 0), ints(3, -1, 4)), match=OUTSIDE),
-        Fault(inputs=(X, ints(0, -1, 0), ints(2, 1, 4)), match=OUTSIDE),
-        Fault(inputs=(X, ints(3, 0, 0), ints(-1, -1, 4)), match=OUTSIDE),
-        Fault(inputs=(X, ints(0, 0, 0), ints(-2, -1, 4)), match=OUTSIDE),
-        Fault(inputs=(X, ints(0, 1), ints(2, 1)), match="one entry per axis", static="one entry"),
+        Fault(
+            (X, ints(0, 0, 0), ints(3, -1, 4)),
+            OUTSIDE,
+            early="begin 0 and size 3 do not fit a dimension of 2",
+        ),
+        Fault((X, ints(0, -1, 0), ints(2, 1, 4)), OUTSIDE, early="begin -1 is not in"),
+        Fault((X, ints(3, 0, 0), ints(-1, -1, 4)), OUTSIDE, early="begin 3 is not in"),
+        Fault(
+            (X, ints(0, 0, 0), ints(-2, -1, 4)),
+            OUTSIDE,
+            early="begin 0 and size -2 do not fit a dimension of 2",
+        ),
+        Fault((X, ints(0, 1), ints(2, 1)), "one entry per axis", static="one entry"),
     ],
 )
 
@@ -183,15 +178,11 @@ STRIDED = [
     ),
 ]
 FAULTS = [
-    Fault(inputs=(X, ints(0), ints(1), ints(0)), match="strides must not be 0"),
+    Fault((X, ints(0), ints(1), ints(0)), "strides must not be 0", early=""),
+    Fault((X, ints(0, 0), ints(1), ints(1, 1)), "have one length", static="have one length"),
     Fault(
-        inputs=(X, ints(0, 0), ints(1), ints(1, 1)),
-        match="have one length",
-        static="have one length",
-    ),
-    Fault(
-        inputs=(X, ints(0, 0, 0, 0), ints(1, 1, 1, 1), ints(1, 1, 1, 1)),
-        match="too many indices",
+        (X, ints(0, 0, 0, 0), ints(1, 1, 1, 1), ints(1, 1, 1, 1)),
+        "too many indices",
         static="too many",
     ),
 ]
@@ -210,10 +201,10 @@ REFUSED = [
         numpy=lambda x, b, e, s: x[int(b[0])],
         inputs=[],
         faults=[
-            Fault(inputs=(X, ints(2), ints(3), ints(1)), match="out of bounds"),
-            Fault(inputs=(X, ints(-3), ints(3), ints(1)), match="out of bounds"),
-            Fault(inputs=(X, ints(0), ints(1), ints(-1)), match="positive stride"),
-            Fault(inputs=(ONE, ints(0), ints(1), ints(1)), match="too many", static="too many"),
+            Fault((X, ints(2), ints(3), ints(1)), "out of bounds", early=""),
+            Fault((X, ints(-3), ints(3), ints(1)), "out of bounds", early=""),
+            Fault((X, ints(0), ints(1), ints(-1)), "positive stride", early=""),
+            Fault((ONE, ints(0), ints(1), ints(1)), "too many", static="too many"),
         ],
         label="position_refused",
     ),
@@ -224,8 +215,8 @@ REFUSED = [
         inputs=[],
         faults=[
             Fault(
-                inputs=(ints(2, 3), ints(0), ints(1), ints(1), np.ones([2, 3], np.float32)),
-                match="a gradient of shape",
+                (ints(2, 3), ints(0), ints(1), ints(1), np.ones([2, 3], np.float32)),
+                "a gradient of shape",
             )
         ],
         label="refused",

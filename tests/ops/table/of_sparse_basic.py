@@ -9,8 +9,7 @@ import numpy as np
 
 from actorsession.ops.build import make, make_one
 from tests.ops.table.row import Fault, Row
-
-__all__ = ["ROWS"]
+from tests.ops.table.values import longs
 
 PLACES = np.array([[0, 1], [1, 0]])
 VALUES = np.array([1.0, 2.0], np.float32)
@@ -20,10 +19,6 @@ NO_PLACES, NO_VALUES = np.zeros([0, 2], np.int64), np.zeros([0], np.float32)
 DENSE = np.array([[1.0, 2.0, 3.0], [4.0, np.nan, 6.0]], np.float32)
 SMOOTH = np.array([0.5, -1.5])
 OUTSIDE = "out of bounds"
-
-
-def longs(*values: Any) -> Any:
-    return np.array(values, np.int64)
 
 
 def _one(op: str, **attrs: Any) -> Callable[..., Any]:
@@ -60,27 +55,22 @@ TO_DENSE = [
         ],
         smooth=[(PLACES, SHAPE, SMOOTH, np.float64(0.5))],
         faults=[
-            Fault(inputs=(PLACES[::-1].copy(), SHAPE, VALUES, ZERO), match="is out of order"),
-            Fault(inputs=(longs(1, 1), longs(4), VALUES, ZERO), match="is repeated"),
-            Fault(inputs=(longs(0, 5), longs(4), VALUES, ZERO), match=OUTSIDE),
-            Fault(inputs=(longs(-1, 1), longs(4), VALUES, ZERO), match=OUTSIDE),
-            Fault(
-                inputs=(PLACES, SHAPE, np.ones([3], np.float32), ZERO), match="do not fit 3 values"
-            ),
-            Fault(inputs=(PLACES, SHAPE, VALUES, VALUES[:1]), match="is a scalar", static="rank 0"),
+            Fault((PLACES[::-1].copy(), SHAPE, VALUES, ZERO), "is out of order"),
+            Fault((longs(1, 1), longs(4), VALUES, ZERO), "is repeated"),
+            Fault((longs(0, 5), longs(4), VALUES, ZERO), OUTSIDE),
+            Fault((longs(-1, 1), longs(4), VALUES, ZERO), OUTSIDE),
+            Fault((PLACES, SHAPE, np.ones([3], np.float32), ZERO), "do not fit 3 values"),
+            Fault((PLACES, SHAPE, VALUES, VALUES[:1]), "is a scalar", static="rank 0"),
         ],
     ),
     Row(
         op="SparseToDense",
         build=_one("SparseToDense", validate_indices=False),
         numpy=_filled,
-        inputs=[
-            (PLACES[::-1].copy(), SHAPE, VALUES, ZERO),
-            (longs(1, 1), longs(4), VALUES, ZERO),
-        ],
+        inputs=[(PLACES[::-1].copy(), SHAPE, VALUES, ZERO), (longs(1, 1), longs(4), VALUES, ZERO)],
         smooth=[(PLACES[::-1].copy(), SHAPE, SMOOTH, np.float64(0.5))],
         label="any_order",
-        faults=[Fault(inputs=(longs([0, -1]), SHAPE, VALUES[:1], ZERO), match=OUTSIDE)],
+        faults=[Fault((longs([0, -1]), SHAPE, VALUES[:1], ZERO), OUTSIDE)],
     ),
 ]
 
@@ -104,9 +94,9 @@ REORDER = Row(
     ],
     smooth=[(MIXED, np.array([0.5, 1.5, -1.0, 2.0]), SHAPE)],
     faults=[
-        Fault(inputs=(PLACES, VALUES[:1], SHAPE), match="do not fit 1 values"),
-        Fault(inputs=(PLACES, VALUES, longs(2)), match="do not fit a tensor of shape"),
-        Fault(inputs=(longs(5, 6), VALUES, SHAPE), match="do not fit", static="rank 2"),
+        Fault((PLACES, VALUES[:1], SHAPE), "do not fit 1 values"),
+        Fault((PLACES, VALUES, longs(2)), "do not fit a tensor of shape"),
+        Fault((longs(5, 6), VALUES, SHAPE), "do not fit", static="rank 2"),
     ],
 )
 
@@ -166,17 +156,11 @@ SUMS = [
         smooth=[(PLACES, SMOOTH, SHAPE, OTHER[0], SMOOTH + 1, SHAPE, np.float64(0.0))],
         wrt=[1, 4],
         faults=[
+            Fault((PLACES, VALUES, SHAPE, *OTHER[:2], longs(2, 4), ZERO), "not the same"),
             Fault(
-                inputs=(PLACES, VALUES, SHAPE, *OTHER[:2], longs(2, 4), ZERO), match="not the same"
+                (PLACES, VALUES, SHAPE, OTHER[0], VALUES[:1], SHAPE, ZERO), "need indices of shape"
             ),
-            Fault(
-                inputs=(PLACES, VALUES, SHAPE, OTHER[0], VALUES[:1], SHAPE, ZERO),
-                match="need indices of shape",
-            ),
-            Fault(
-                inputs=(PLACES, VALUES, SHAPE, longs([0, 7], [1, 0]), VALUES, SHAPE, ZERO),
-                match=OUTSIDE,
-            ),
+            Fault((PLACES, VALUES, SHAPE, longs([0, 7], [1, 0]), VALUES, SHAPE, ZERO), OUTSIDE),
         ],
     ),
     Row(
@@ -193,8 +177,7 @@ SUMS = [
         no_gradient="TensorFlow marks it so",
         faults=[
             Fault(
-                inputs=(VALUES, PLACES, OTHER[0], longs([0, 0], [0, 1], [1, 0])),
-                match="2 gradients for a sum",
+                (VALUES, PLACES, OTHER[0], longs([0, 0], [0, 1], [1, 0])), "2 gradients for a sum"
             )
         ],
     ),
@@ -221,10 +204,10 @@ ON_DENSE = Row(
     ],
     smooth=[(PLACES, SMOOTH, SHAPE, np.array([[0.5, 1.5, -1.0], [2.0, 3.0, 0.25]]))],
     faults=[
-        Fault(inputs=(PLACES, VALUES, longs(2, 2), DENSE), match="is not the dense one"),
-        Fault(inputs=(longs([0, 5]), VALUES[:1], SHAPE, DENSE), match=OUTSIDE),
-        Fault(inputs=(longs([0, -1]), VALUES[:1], SHAPE, DENSE), match=OUTSIDE),
-        Fault(inputs=(PLACES, VALUES[:1], SHAPE, DENSE), match="need indices of shape"),
+        Fault((PLACES, VALUES, longs(2, 2), DENSE), "is not the dense one", early="Shapes"),
+        Fault((longs([0, 5]), VALUES[:1], SHAPE, DENSE), OUTSIDE),
+        Fault((longs([0, -1]), VALUES[:1], SHAPE, DENSE), OUTSIDE),
+        Fault((PLACES, VALUES[:1], SHAPE, DENSE), "need indices of shape"),
     ],
 )
 
@@ -259,10 +242,10 @@ PRODUCTS = [
         exact=False,
         faults=[
             Fault(
-                inputs=(PLACES, VALUES, SHAPE, np.ones([7, 7], np.float32)), match="cannot multiply"
+                (PLACES, VALUES, SHAPE, np.ones([7, 7], np.float32)), "cannot multiply", early=""
             ),
-            Fault(inputs=(longs([0, 3]), VALUES[:1], SHAPE, right), match=OUTSIDE),
-            Fault(inputs=(PLACES, VALUES[:1], SHAPE, right), match="need indices of shape"),
+            Fault((longs([0, 3]), VALUES[:1], SHAPE, right), OUTSIDE),
+            Fault((PLACES, VALUES[:1], SHAPE, right), "need indices of shape"),
         ],
     )
     for adjoint_a in (False, True)

@@ -9,8 +9,7 @@ import numpy as np
 
 from actorsession.ops.build import make, make_one
 from tests.ops.table.row import Fault, Row
-
-__all__ = ["ROWS"]
+from tests.ops.table.values import ints, longs
 
 PLACES = np.array([[0, 1], [1, 0], [1, 2]])
 VALUES = np.array([1.0, 2.0, 4.0], np.float32)
@@ -22,14 +21,6 @@ SMOOTH = np.array([0.5, -1.5, 2.5])
 INTEGERS = "integers; TensorFlow marks it so"
 NOTHING = "TensorFlow has registered none"
 OUTSIDE = "out of bounds"
-
-
-def longs(*values: int) -> Any:
-    return np.array(values, np.int64)
-
-
-def ints(*values: int) -> Any:
-    return np.array(values, np.int32)
 
 
 def _several(op: str, **attrs: Any) -> Callable[..., Any]:
@@ -80,8 +71,8 @@ JOIN = [
         no_gradient=INTEGERS,
         label=f"axis{axis}",
         faults=[
-            Fault(inputs=_triples(ALL, OUT), match=OUTSIDE),
-            Fault(inputs=_triples(ALL, (PLACES, VALUES, longs(4, 4))), match="shapes agree but along"),
+            Fault(_triples(ALL, OUT), OUTSIDE),
+            Fault(_triples(ALL, (PLACES, VALUES, longs(4, 4))), "shapes agree but along"),
         ],
     )
     for axis, more in ((0, []), (1, [_triples(ALL, WIDE)]), (-1, [_triples(WIDE, ALL)]))
@@ -105,10 +96,10 @@ RESHAPE = [
         ],
         no_gradient=INTEGERS,
         faults=[
-            Fault(inputs=(PLACES, SHAPE, longs(4, 2)), match="9 elements to shape"),
-            Fault(inputs=(PLACES, SHAPE, longs(4, -1)), match="9 elements to shape"),
-            Fault(inputs=(PLACES, SHAPE, longs(-1, -1)), match="9 elements to shape"),
-            Fault(inputs=(PLACES + 2, SHAPE, longs(9)), match=OUTSIDE),
+            Fault((PLACES, SHAPE, longs(4, 2)), "9 elements to shape", early=""),
+            Fault((PLACES, SHAPE, longs(4, -1)), "9 elements to shape", early=""),
+            Fault((PLACES, SHAPE, longs(-1, -1)), "9 elements to shape", early=""),
+            Fault((PLACES + 2, SHAPE, longs(9)), OUTSIDE),
         ],
     ),
 ]  # fmt: skip
@@ -135,9 +126,9 @@ SLICE = [
         no_gradient=None,
         smooth=[(PLACES, SMOOTH, SHAPE, longs(0, 1), longs(2, 2))],
         faults=[
-            Fault(inputs=(*ALL, longs(-1, 1), longs(2, 2)), match="at least 0"),
-            Fault(inputs=(*ALL, longs(1), longs(2)), match="have 2 entries"),
-            Fault(inputs=(*OUT, longs(0, 0), longs(2, 2)), match=OUTSIDE),
+            Fault((*ALL, longs(-1, 1), longs(2, 2)), "at least 0"),
+            Fault((*ALL, longs(1), longs(2)), "have 2 entries", early="Shapes"),
+            Fault((*OUT, longs(0, 0), longs(2, 2)), OUTSIDE),
         ],
     ),
     Row(
@@ -147,7 +138,7 @@ SLICE = [
         inputs=[(np.array([5], np.float32), PLACES, longs(1, 1), np.array([[0, 1]]))],
         no_gradient=NOTHING,
         faults=[
-            Fault(inputs=(VALUES, PLACES, longs(1, 1), np.array([[0, 1]])), match="3 gradients of 1")
+            Fault((VALUES, PLACES, longs(1, 1), np.array([[0, 1]])), "3 gradients of 1")
         ],
     ),
 ]  # fmt: skip
@@ -177,8 +168,8 @@ REDUCE = [
         label=f"{keep}",
         no_gradient=NOTHING if op == "SparseReduceMax" else None,
         faults=[
-            Fault(inputs=(*ALL, ints(2)), match="axis 2 is not in"),
-            Fault(inputs=(*OUT, ints(1)), match=OUTSIDE),
+            Fault((*ALL, ints(2)), "axis 2 is not in", early=""),
+            Fault((*OUT, ints(1)), OUTSIDE),
         ],
     )
     for op, function, empty in (("SparseReduceSum", np.sum, 0), ("SparseReduceMax", np.max, -np.inf))
@@ -233,7 +224,7 @@ ROWS_OF = [
         inputs=[ALL, NONE, (PLACES, 500 * VALUES, SHAPE), (PLACES, SIXTEEN[0], SHAPE)],
         exact=False,
         smooth=[(PLACES, SMOOTH, SHAPE)],
-        faults=[Fault(inputs=OUT, match=OUTSIDE)],
+        faults=[Fault(OUT, OUTSIDE)],
     ),
     Row(
         op="SparseSoftmax",
@@ -269,8 +260,8 @@ FILL = [
         ],
         smooth=[(PLACES, SMOOTH, SHAPE, np.float64(2.0))],
         faults=[
-            Fault(inputs=(*OUT, np.float32(0)), match=OUTSIDE),
-            Fault(inputs=(*ALL, VALUES), match="scalar default", static="rank 0"),
+            Fault((*OUT, np.float32(0)), OUTSIDE),
+            Fault((*ALL, VALUES), "scalar default", static="rank 0"),
         ],
     ),
     Row(
@@ -279,7 +270,7 @@ FILL = [
         numpy=lambda where, g: [g[where], np.delete(g, where).sum(dtype=g.dtype)],
         inputs=[(longs(2, 0), np.arange(4, dtype=np.float32)), (longs(), VALUES)],
         no_gradient=NOTHING,
-        faults=[Fault(inputs=(longs(3), VALUES), match="below 3")],
+        faults=[Fault((longs(3), VALUES), "below 3")],
     ),
 ]  # fmt: skip
 

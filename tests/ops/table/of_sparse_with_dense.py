@@ -10,8 +10,6 @@ import numpy as np
 from actorsession.ops.build import make_one
 from tests.ops.table.row import Fault, Row
 
-__all__ = ["ROWS"]
-
 PLACES = np.array([[0, 1], [1, 0], [1, 2]])
 VALUES = np.array([1.0, 2.0, -4.0], np.float32)
 SHAPE = np.array([2, 3])
@@ -42,15 +40,13 @@ def _row(op: str, function: Callable[..., Any], no_gradient: str | None = None) 
         no_gradient=no_gradient,
         exact=False,
         faults=[
+            Fault((PLACES, VALUES, SHAPE, DENSE[:, :2]), "broadcasts to the sparse one"),
             Fault(
-                inputs=(PLACES, VALUES, SHAPE, DENSE[:, :2]), match="broadcasts to the sparse one"
-            ),
-            Fault(
-                inputs=(PLACES, VALUES, SHAPE, DENSE[None]),
-                match="broadcasts to the sparse one",
+                (PLACES, VALUES, SHAPE, DENSE[None]),
+                "broadcasts to the sparse one",
                 static="of rank 2; got rank 3",
             ),
-            Fault(inputs=(PLACES + 2, VALUES, SHAPE, DENSE), match="out of bounds"),
+            Fault((PLACES + 2, VALUES, SHAPE, DENSE), "out of bounds"),
         ],
     )
 

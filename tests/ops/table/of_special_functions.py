@@ -15,11 +15,9 @@ from actorsession import ops, opsets
 from actorsession.namespaces import math
 from actorsession.ops.build import make_one
 from tests.ops.table.row import Fault, Row
-
-__all__ = ["ROWS"]
+from tests.ops.table.values import EMPTY
 
 ANY = np.array([-2.5, -1.0, -0.3, 0.0, 0.5, 1.0, 4.0, 30.0, np.nan, np.inf, -np.inf], np.float32)
-EMPTY = np.zeros([0, 3], np.float32)
 UNIT = np.array([-1.5, -1.0, -0.5, 0.0, 0.25, 1.0, np.nan], np.float32)
 INSIDE = np.array([[-0.8, -0.2], [0.3, 0.7]])
 SHARE = np.array([[0.1, 0.4], [0.6, 0.95]])
@@ -189,10 +187,7 @@ ROWS = [
         opsets.zeta,
         _zeta,
         [
-            (
-                np.array([1, 0.5, 2, 3, 3], np.float32),
-                np.array([2, 3, -1, -1.5, -2], np.float32),
-            ),
+            (np.array([1, 0.5, 2, 3, 3], np.float32), np.array([2, 3, -1, -1.5, -2], np.float32)),
             (np.array([[2], [4]], np.float32), np.array([0.5, 2], np.float32)),
         ],
         [(np.array([1.5, 2.0, 3.0]), np.array([0.7, 1.5, 3.0])), (np.array(2.0), ABOVE)],
@@ -254,8 +249,8 @@ ROWS = [
         exact=False,
         faults=[
             Fault(
-                inputs=(np.array([1, 2], np.float32), np.array([1], np.float32), np.float32(0.5)),
-                match="one shape",
+                (np.array([1, 2], np.float32), np.array([1], np.float32), np.float32(0.5)),
+                "one shape",
                 static="one shape",
             )
         ],

@@ -16,8 +16,6 @@ from actorsession.ops.linear.spectra import self_adjoint_eig, svd
 from tests.ops.table.of_linear_algebra import ANY, DEFINITE, NOT_SQUARE, OBLONGS, VECTOR, matrices
 from tests.ops.table.row import Row
 
-__all__ = ["ROWS"]
-
 
 def _eigen_parts(x: Any) -> Any:
     e, v = self_adjoint_eig(x)

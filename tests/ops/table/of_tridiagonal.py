@@ -10,8 +10,6 @@ from actorsession.namespaces import linalg
 from actorsession.ops.build import make_one
 from tests.ops.table.row import Fault, Row
 
-__all__ = ["ROWS"]
-
 DRAWN = np.random.default_rng(11)
 THREE = DRAWN.normal(size=(2, 3, 5))
 RIGHT = DRAWN.normal(size=(2, 5, 2))
@@ -59,10 +57,8 @@ PRODUCTS = Row(
     smooth=[(*_parts(THREE), RIGHT), (*_parts(THREE[0, :, :1]), RIGHT[0, :1])],
     exact=False,
     faults=[
-        Fault(
-            inputs=(*_parts(THREE), RIGHT[:, :3]), match="diagonals have", static="diagonals have"
-        ),
-        Fault(inputs=(*_parts(THREE), RIGHT[0, 0]), match="diagonals have", static="two axes"),
+        Fault((*_parts(THREE), RIGHT[:, :3]), "diagonals have", static="diagonals have"),
+        Fault((*_parts(THREE), RIGHT[0, 0]), "diagonals have", static="two axes"),
     ],
 )
 
@@ -84,8 +80,8 @@ SOLUTIONS = [
         exact=False,
         rtol=1e-3,
         faults=[
-            Fault(inputs=(THREE, RIGHT[:, :3]), match="diagonals have", static="diagonals have"),
-            Fault(inputs=(THREE[:1], RIGHT), match="diagonals have", static="diagonals have"),
+            Fault((THREE, RIGHT[:, :3]), "diagonals have", static="diagonals have"),
+            Fault((THREE[:1], RIGHT), "diagonals have", static="diagonals have"),
         ],
     )
     for pivoting in (True, False)

@@ -9,11 +9,9 @@ import numpy as np
 
 from actorsession import ops
 from tests.ops.table.row import Row
-
-__all__ = ["ROWS"]
+from tests.ops.table.values import EMPTY
 
 ANY = np.array([-2.5, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5, np.nan, np.inf, -np.inf], np.float32)
-EMPTY = np.zeros([0, 3], np.float32)
 COMPLEX = np.array([0.5 + 0.25j, -1.5 - 2j, 2j], np.complex64)
 INSIDE = np.array([[-0.8, -0.2], [0.3, 0.7]])
 REAL = np.array([[-2.5, -0.2], [0.3, 1.7]])

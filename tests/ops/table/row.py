@@ -9,7 +9,7 @@ from typing import Any
 __all__ = ["Fault", "Row"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Fault:
     """Values that an op cannot take.
 
@@ -19,11 +19,14 @@ class Fault:
             hidden then, so that nothing is found early.
         static: what the message of the ValueError matches which the line that builds the node raises when the
             shapes are known; ``None`` if only the kernel can tell.
+        early: what that message matches when the integers are constants; ``match`` if empty, ``static`` if
+            ``None``.
     """
 
     inputs: tuple[Any, ...]
     match: str
     static: str | None = None
+    early: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from actorsession.graph.graph import Graph
 from actorsession.ops.variables.assignment import (
     assign,
     assign_add,
@@ -18,12 +16,6 @@ from actorsession.ops.variables.assignment import (
 )
 from actorsession.ops.variables.variable import Variable
 from tests.ops.interpreter import Variables, evaluate
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as graph:
-        yield graph
 
 
 def started(variable: Variable) -> Variables:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
 from actorsession.graph.dtypes import as_dtype, float32, float64, int32
-from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Tensor
 from actorsession.ops.variables import initializers as i
 from actorsession.ops.variables import variance_scaling
@@ -17,12 +15,6 @@ from actorsession.ops.variables.variable import Variable
 from actorsession.session import Session
 from tests.ops.interpreter import Variables, evaluate
 from tests.rows import for_each
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as graph:
-        yield graph
 
 
 def drawn(initializer: i.Initializer, shape: Any = (200, 300)) -> Any:

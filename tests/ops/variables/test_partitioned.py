@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,6 @@ import pytest
 from actorsession import ops
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import float32, int32
-from actorsession.graph.graph import Graph
 from actorsession.ops import PartitionedVariable, fixed_size_partitioner, get_variable
 from actorsession.ops import variable_scope as scoped
 from actorsession.ops.build import constant, convert_to_tensor
@@ -22,12 +20,6 @@ from tests.ops.interpreter import Variables, evaluate, source
 from tests.rows import for_each
 
 WHOLE = np.arange(14, dtype=np.float32).reshape(7, 2)
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as graph:
-        yield graph
 
 
 def cut(name: str = "w", parts: int = 3, **arguments: Any) -> PartitionedVariable:
@@ -158,6 +150,42 @@ def test_parts_that_do_not_make_a_whole_are_refused(arguments: Any, error: Any) 
         PartitionedVariable(*arguments)
 
 
+def part(value: float, whole: list[int], offset: int) -> Any:
+    made = ops.Variable([value])
+    made._set_save_slice_info(ops.Variable.SaveSliceInfo("w", whole, [offset], [1]))
+    return made
+
+
+def test_parts_are_ordered_by_where_they_begin() -> None:
+    parts = [part(1.0, [2], 1), part(0.0, [2], 0)]
+    assert list(PartitionedVariable("w", [2], float32, parts, [2])) == parts[::-1]
+
+
+@for_each(
+    "parts, shape, cuts, match",
+    [
+        ([], [2], [2], "may not be empty"),
+        ([(0.0, [2], 0)], [2], [0], "must be positive"),
+        ([(0.0, [2], 0), (1.0, [2], 1)], [3], [2], "full shapes must match"),
+        ([None], [1], [1], "must have a save_slice_info"),
+    ],
+)
+def test_parts_of_another_whole_are_refused(
+    parts: Any, shape: list[int], cuts: list[int], match: str
+) -> None:
+    made = [ops.Variable([0.0]) if each is None else part(*each) for each in parts]
+    with pytest.raises(ValueError, match=match):
+        PartitionedVariable("w", shape, float32, made, cuts)
+
+
+def test_a_list_of_tensors_is_assigned_part_by_part() -> None:
+    w = PartitionedVariable("w", [2], float32, [part(0.0, [2], 0), part(1.0, [2], 1)], [2])
+    with Session() as session:
+        session.run(ops.global_variables_initializer())
+        session.run(w.assign([ops.constant([5.0]), ops.constant([6.0])]))
+        assert session.run(w.as_tensor()).tolist() == [5, 6]
+
+
 # -- sharing ---------------------------------------------------------------------------------------
 
 
@@ -245,8 +273,7 @@ def test_one_whole_is_assigned_to_another_part_by_part() -> None:
 
 
 @pytest.mark.parametrize(
-    ("shape", "match"),
-    [([8, 2], r"8 positions on axis 0"), ([7, 3], r"has shape \(3, 2\)")],
+    ("shape", "match"), [([8, 2], r"8 positions on axis 0"), ([7, 3], r"has shape \(3, 2\)")]
 )
 def test_a_value_of_another_shape_is_not_assigned(shape: list[int], match: str) -> None:
     with pytest.raises(ValueError, match=match):

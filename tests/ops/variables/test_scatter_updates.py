@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -21,12 +21,6 @@ from tests.rows import for_each
 
 NAN = float("nan")
 WHOLE = np.arange(6, dtype=np.float32).reshape(3, 2) + 1
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as graph:
-        yield graph
 
 
 def after(first: Any, change: Callable[[Variable], Any], dtype: Any = None) -> Any:

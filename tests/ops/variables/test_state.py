@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import ml_dtypes
@@ -11,7 +10,6 @@ import pytest
 
 from actorsession.errors import FailedPreconditionError, InvalidArgumentError
 from actorsession.graph.dtypes import as_dtype, bool_, float32, int32, resource, string
-from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import lookup
 from actorsession.graph.shape import TensorShape
@@ -19,12 +17,6 @@ from actorsession.ops.build import constant, make, make_one
 from actorsession.ops.variables import state
 from tests.ops.interpreter import Variables, evaluate, source
 from tests.rows import for_each
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as graph:
-        yield graph
 
 
 class Cell:
@@ -116,8 +108,7 @@ def test_a_string_variable_gives_back_what_was_assigned() -> None:
 @for_each("dtype", ["float32", "float64", "bfloat16", "float16", "int32", "uint8"])
 @for_each("shape", [(), (3,), (0,), (2, 3)], ids=str)
 @for_each(
-    "op_type, function",
-    [("AssignAddVariableOp", np.add), ("AssignSubVariableOp", np.subtract)],
+    "op_type, function", [("AssignAddVariableOp", np.add), ("AssignSubVariableOp", np.subtract)]
 )
 def test_adding_to_a_variable_agrees_with_numpy(
     op_type: str, function: Any, shape: tuple[int, ...], dtype: str

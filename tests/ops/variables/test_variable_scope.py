@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -16,12 +15,6 @@ from actorsession.ops import AUTO_REUSE, VariableScope, get_variable, get_variab
 from actorsession.ops import variable_scope as scoped
 from actorsession.ops.build import constant
 from tests.rows import for_each
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as graph:
-        yield graph
 
 
 def op_name() -> str:

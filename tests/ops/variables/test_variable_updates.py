@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -16,12 +15,6 @@ from actorsession.ops.variables.updates import batch_places
 from actorsession.ops.variables.variable import Variable
 from actorsession.session import AsyncSession, Session
 from tests.ops.interpreter import Variables, evaluate, source
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as graph:
-        yield graph
 
 
 def test_a_value_is_loaded_into_one_session() -> None:

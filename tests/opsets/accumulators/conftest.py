@@ -1,7 +1,7 @@
-"""The fixtures are those of the tests of queues."""
+"""The session is that of the tests of queues."""
 
 from __future__ import annotations
 
-from tests.ops.queues.conftest import graph, session
+from tests.ops.queues.conftest import session
 
-__all__ = ["graph", "session"]
+__all__ = ["session"]

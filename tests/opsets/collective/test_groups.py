@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,12 +15,6 @@ from tests.rows import for_each
 SIZE = 3
 DEVICES = acts.ConfigProto(device_count={"CPU": SIZE})
 VALUES = np.array([[1, -2, 3, 4, 5, 6], [2, 2, -1, 0, 9, 1], [5, 0, 0, -4, 1, 2]], np.float32)
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[acts.Graph]:
-    with acts.Graph().as_default() as made:
-        yield made
 
 
 def members(build: Callable[[int, Any], Any]) -> tuple[list[Any], list[Any]]:

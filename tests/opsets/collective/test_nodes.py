@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,12 +16,6 @@ from tests.rows import for_each
 DEVICES = acts.ConfigProto(device_count={"CPU": 3})
 V1: dict[str, Any] = {"group_size": 3, "group_key": 1, "instance_key": 1}
 SUM: dict[str, Any] = {"merge_op": "Add", "final_op": "Id"}
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[acts.Graph]:
-    with acts.Graph().as_default() as made:
-        yield made
 
 
 def on_each(build: Callable[[int], Any], size: int = 3) -> list[Any]:

@@ -10,7 +10,6 @@ import pytest
 import actorsession as acts
 from actorsession.errors import FailedPreconditionError, InvalidArgumentError
 from actorsession.graph.dtypes import int64
-from actorsession.graph.graph import Graph
 from actorsession.namespaces import nn, sparse
 from actorsession.ops.build import constant
 from actorsession.ops.derivatives.gradients import gradients
@@ -19,12 +18,6 @@ from tests.ops.interpreter import evaluate, source
 from tests.rows import for_each
 
 INPUTS = np.random.default_rng(6).normal(size=(5, 2, 4)).astype(np.float32)
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Any:
-    with Graph().as_default() as graph:
-        yield graph
 
 
 def labels() -> SparseTensor:

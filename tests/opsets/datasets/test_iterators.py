@@ -22,12 +22,6 @@ from tests.rows import for_each
 E = tf.data.experimental
 
 
-@pytest.fixture(autouse=True)
-def graph() -> Any:
-    with tf.Graph().as_default() as made:
-        yield made
-
-
 def test_an_iterator_is_initialised_before_it_gives_anything() -> None:
     size = tf.placeholder(tf.int64, [])
     iterator = Dataset.range(size).make_initializable_iterator()

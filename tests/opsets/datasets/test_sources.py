@@ -16,12 +16,6 @@ from tests.opsets.datasets.taking import END, Dataset, elements
 E = tf.data.experimental
 
 
-@pytest.fixture(autouse=True)
-def graph() -> Any:
-    with tf.Graph().as_default() as made:
-        yield made
-
-
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "a.txt").write_bytes(b"one\ntwo\r\nthree")

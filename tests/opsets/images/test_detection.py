@@ -11,7 +11,6 @@ import pytest
 import actorsession as acts
 from actorsession.errors import InvalidArgumentError, OutOfRangeError
 from actorsession.graph.dtypes import as_dtype, float32, int64, uint8
-from actorsession.graph.graph import Graph
 from actorsession.namespaces import image
 from actorsession.ops.build import convert_to_tensor, make_one
 from tests.ops.interpreter import evaluate, source
@@ -19,12 +18,6 @@ from tests.ops.interpreter import evaluate, source
 PICTURES = np.random.default_rng(1).uniform(size=(2, 12, 13, 3)).astype(np.float32)
 BOXES = np.array([[0, 0, 1, 1], [0, 0.1, 1, 1.1], [0, 5, 1, 6]], np.float32)
 SCORES = np.array([0.9, 0.8, 0.7], np.float32)
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Any:
-    with Graph().as_default() as graph:
-        yield graph
 
 
 def hidden(value: Any) -> Any:

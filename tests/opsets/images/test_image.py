@@ -119,7 +119,7 @@ def test_the_middle_of_an_image_is_cut_out(known: bool) -> None:
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_refused_by_the_line_that_builds(build: Any, match: str) -> None:
-    with Graph().as_default(), pytest.raises(ValueError, match=match):
+    with pytest.raises(ValueError, match=match):
         build(source("float32", [3, 5, 1]))
 
 
@@ -150,19 +150,17 @@ def test_images_are_turned_one_by_one_or_in_batches(build: Any, wanted: Any, kno
 
 
 def test_an_unknown_number_of_turns_is_refused() -> None:
-    with Graph().as_default():
-        given, turns = source("float32", [2, 2, 1]), source("int32", [])
-        with pytest.raises(TypeError, match="k is a number"):
-            image.rot90(given, turns)
+    given, turns = source("float32", [2, 2, 1]), source("int32", [])
+    with pytest.raises(TypeError, match="k is a number"):
+        image.rot90(given, turns)
 
 
 # -- another size ----------------------------------------------------------------------------------
 
 
 def test_an_image_of_that_size_is_returned_as_it_is() -> None:
-    with Graph().as_default():
-        x = source("uint8", [3, 5, 1])
-        assert image.resize_images(x, [3, 5]) is x
+    x = source("uint8", [3, 5, 1])
+    assert image.resize_images(x, [3, 5]) is x
 
 
 @both
@@ -181,8 +179,7 @@ def test_one_image_is_resized_as_a_batch_of_one(known: bool) -> None:
     ],
 )  # fmt: skip
 def test_the_method_chooses_the_op(method: int, op: str) -> None:
-    with Graph().as_default():
-        assert image.resize_images(source("float32", [1, 3, 5, 1]), [2, 2], method).op.type == op
+    assert image.resize_images(source("float32", [1, 3, 5, 1]), [2, 2], method).op.type == op
 
 
 @both
@@ -221,10 +218,7 @@ def test_colours_change_as_in_tensorflow(build: Any, wanted: Any, known: bool) -
     np.testing.assert_allclose(found, np.array([wanted], np.float32), 1e-5, 1e-6)
 
 
-@for_each(
-    "by, wanted",
-    [(0.25, [[2, -1, 2], [0, 0, -2]]), (-0.5, [[2, 0.5, -1], [-2, 0, -1]])],
-)
+@for_each("by, wanted", [(0.25, [[2, -1, 2], [0, 0, -2]]), (-0.5, [[2, 0.5, -1], [-2, 0, -1]])])
 def test_the_hue_of_negative_colours_changes_between_the_least_and_the_greatest(
     by: float, wanted: Any
 ) -> None:
@@ -281,7 +275,7 @@ def test_the_variation_of_images_is_that_of_tensorflow(known: bool) -> None:
     wanted = np.abs(np.diff(x, axis=1)).sum() + np.abs(np.diff(x, axis=2)).sum()
     assert _run(image.total_variation, x, known=known).tolist() == [wanted]
     assert _run(image.total_variation, x[0], known=known) == wanted
-    with Graph().as_default(), pytest.raises(ValueError, match="3 or 4-dimensional"):
+    with pytest.raises(ValueError, match="3 or 4-dimensional"):
         image.total_variation([1.0])
 
 
@@ -300,7 +294,7 @@ def test_the_noise_between_images_is_counted_in_decibel() -> None:
     ("flip", "axis"), [(image.random_flip_left_right, 1), (image.random_flip_up_down, 0)]
 )
 def test_a_flip_by_chance_happens_now_and_then(flip: Any, axis: int) -> None:
-    with Graph().as_default(), acts.Session() as session:
+    with acts.Session() as session:
         x = acts.constant(IMAGE)
         one, many = flip(x, seed=3), flip(acts.stack([x] * 16), seed=4)
         assert one.shape.as_list() == [3, 5, 1]
@@ -312,7 +306,7 @@ def test_a_flip_by_chance_happens_now_and_then(flip: Any, axis: int) -> None:
 
 
 def test_a_crop_by_chance_is_a_part_of_the_whole() -> None:
-    with Graph().as_default(), acts.Session() as session:
+    with acts.Session() as session:
         crop = acts.image.random_crop(IMAGE, [2, 2, 1], seed=1)
         found = [session.run(crop)[:, :, 0] for _ in range(64)]
     parts = [IMAGE[i : i + 2, j : j + 2, 0] for i in range(2) for j in range(4)]
@@ -332,7 +326,7 @@ def test_a_crop_by_chance_is_a_part_of_the_whole() -> None:
 def test_a_change_of_colour_by_chance_is_within_its_bounds(
     change: Any, adjust: Any, low: float, high: float
 ) -> None:
-    with Graph().as_default(), acts.Session() as session:
+    with acts.Session() as session:
         changed = change(acts.constant(COLOURS))
         ends = session.run([adjust(COLOURS, low), adjust(COLOURS, high)])
         found = [session.run(changed) for _ in range(4)]
@@ -357,7 +351,7 @@ def _boxes(session: acts.Session, count: int, **more: Any) -> list[Any]:
 
 
 def test_boxes_by_chance_have_the_sizes_and_sides_that_were_asked_for() -> None:
-    with Graph().as_default(), acts.Session() as session:
+    with acts.Session() as session:
         ranges = {"aspect_ratio_range": [0.5, 2.0], "area_range": [0.1, 0.4]}
         found = _boxes(session, 64, min_object_covered=0.0, **ranges)
     assert len(set(found)) > 32
@@ -370,7 +364,7 @@ def test_boxes_by_chance_have_the_sizes_and_sides_that_were_asked_for() -> None:
 
 
 def test_a_box_by_chance_shows_enough_of_an_object() -> None:
-    with Graph().as_default(), acts.Session() as session:
+    with acts.Session() as session:
         found = _boxes(session, 32, min_object_covered=0.9)
     for top, left, rows, columns in found:
         high = min(60, top + rows) - max(10, top)
@@ -379,13 +373,13 @@ def test_a_box_by_chance_shows_enough_of_an_object() -> None:
 
 
 def test_without_a_box_that_will_do_the_whole_image_is_taken() -> None:
-    with Graph().as_default(), acts.Session() as session:
+    with acts.Session() as session:
         assert _boxes(session, 1, min_object_covered=1.5) == [(0, 0, 100, 120)]
 
 
 def test_an_image_without_objects_may_be_one_itself() -> None:
     none = np.zeros([1, 0, 4], np.float32)
-    with Graph().as_default(), acts.Session() as session:
+    with acts.Session() as session:
         [begin, _, _] = session.run(
             image.sample_distorted_bounding_box(
                 [9, 9, 3], none, use_image_if_no_bounding_boxes=True
@@ -409,7 +403,7 @@ def test_an_image_without_objects_may_be_one_itself() -> None:
     ],
 )  # fmt: skip
 def test_ranges_that_cannot_be_are_refused(more: Any, match: str) -> None:
-    with Graph().as_default(), pytest.raises(ValueError, match=match):
+    with pytest.raises(ValueError, match=match):
         image.sample_distorted_bounding_box([9, 9, 3], OBJECT, **more)
 
 
@@ -420,7 +414,7 @@ def test_without_pillow_a_file_is_refused_by_the_line_that_builds(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(extras, "is_installed", lambda package: False)
-    with Graph().as_default(), pytest.raises(ImportError, match=r"actorsession\[image\]"):
+    with pytest.raises(ImportError, match=r"actorsession\[image\]"):
         image.decode_png(source("string", []))
 
 
@@ -439,14 +433,14 @@ def test_without_pillow_a_file_is_refused_by_the_line_that_builds(
 )  # fmt: skip
 def test_files_that_cannot_be_are_refused(build: Any, error: Any, match: str) -> None:
     pytest.importorskip("PIL")
-    with Graph().as_default(), pytest.raises(error, match=match):
+    with pytest.raises(error, match=match):
         build(source("string", []))
 
 
 def test_what_was_written_can_be_read() -> None:
     pytest.importorskip("PIL")
     pixels = (np.arange(24) * 10).astype(np.uint8).reshape(2, 4, 3)
-    with Graph().as_default(), acts.Session() as session:
+    with acts.Session() as session:
         read = image.decode_png(image.encode_png(pixels), 3)
         assert read.shape.as_list() == [None, None, 3]
         np.testing.assert_array_equal(session.run(read), pixels)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,6 @@ import numpy as np
 import pytest
 
 import actorsession.compat.v1 as tf
-from actorsession.graph import Graph
 from actorsession.graph.operation import Tensor
 from actorsession.graph.registry import lookup
 from actorsession.ops import raw as typed
@@ -18,12 +16,6 @@ from tests.ops.interpreter import check_gradient
 from tests.rows import for_each
 
 raw: Any = typed
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as graph:
-        yield graph
 
 
 def f32(value: Any) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -15,12 +14,6 @@ import actorsession as acts
 from actorsession import errors, ops, opsets
 from actorsession.opsets.parsing.csv import fields_of
 from tests.rows import for_each
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Any]:
-    with acts.Graph().as_default() as graph:
-        yield graph
 
 
 @for_each(
@@ -55,10 +48,7 @@ def test_what_an_empty_field_becomes_may_be_computed() -> None:
 @pytest.mark.parametrize("mark", ["", ";;", "ä"])
 def test_a_separator_is_one_byte(mark: str) -> None:
     [column] = opsets.decode_csv(["1"], [[0]], field_delim=mark)
-    with (
-        acts.Session() as session,
-        pytest.raises(errors.InvalidArgumentError, match="one byte"),
-    ):
+    with acts.Session() as session, pytest.raises(errors.InvalidArgumentError, match="one byte"):
         session.run(column)
 
 

@@ -44,8 +44,7 @@ def test_gradients_of_the_state_and_the_output_are_those_of_finite_differences(
         found = getattr(raw, op)(*first, *operands, use_peephole=peepholes, **attrs)
         return [found[1], found[6]]
 
-    with Graph().as_default():
-        check_gradient(build, *given)
+    check_gradient(build, *given)
 
 
 def test_gradients_of_a_gru_are_those_of_finite_differences() -> None:
@@ -62,5 +61,5 @@ def test_gradients_of_a_gru_are_those_of_finite_differences() -> None:
 def test_shapes_that_do_not_fit_are_refused(place: int) -> None:
     given = lstm()
     given[place] = given[place][..., :1] if place < 7 else np.zeros(3, np.float32)
-    with Graph().as_default(), pytest.raises((InvalidArgumentError, ValueError)):
+    with pytest.raises((InvalidArgumentError, ValueError)):
         evaluate(list(raw.LSTMBlockCell(*given, use_peephole=True)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,6 @@ import pytest
 
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import float32, int64
-from actorsession.graph.graph import Graph
 from actorsession.graph.registry import NOT_DIFFERENTIABLE, lookup
 from actorsession.namespaces import nn
 from actorsession.namespaces.random import set_random_seed
@@ -21,12 +20,6 @@ from tests.rows import for_each
 
 TRUE = np.array([[0, 3], [5, 1]])
 UNIGRAMS = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as graph:
-        yield graph
 
 
 def uniform(count: int, unique: bool, size: int = 10, seed: int | None = 3) -> Any:

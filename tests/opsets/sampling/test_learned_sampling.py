@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
 import actorsession as acts
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import int64
-from actorsession.graph.graph import Graph
 from actorsession.namespaces import nn
 from actorsession.ops import placeholder
 from actorsession.ops.build import constant
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Any:
-    with Graph().as_default() as graph:
-        yield graph
 
 
 def test_each_true_class_weighs_one_more_in_the_steps_after() -> None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
 from actorsession.graph.dtypes import float64
-from actorsession.graph.graph import Graph
 from actorsession.namespaces import nn
 from actorsession.namespaces.random import set_random_seed
 from actorsession.ops.build import constant
@@ -29,12 +27,6 @@ SAMPLED = np.array([0, 4, 6])
 ONE = (np.array([[1], [4]]), np.array([[0.5], [0.3]], np.float32))
 TWO = (np.array([[1, 2], [4, 0]]), np.array([[0.5, 0.4], [0.3, 0.7]], np.float32))
 COUNTS = np.array([0.7, 0.3, 0.2], np.float32)
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as graph:
-        yield graph
 
 
 def formula(true: Any, counts: Any, remove: bool) -> tuple[Any, Any]:

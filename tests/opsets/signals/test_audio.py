@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import Graph, Session, ops
+from actorsession import Session, ops
 from actorsession.errors import InvalidArgumentError
 from actorsession.namespaces.audio import decode_wav, encode_wav
 from actorsession.opsets.signals.audio import audio_spectrogram, mfcc
@@ -38,14 +38,13 @@ def written(sound: Any, rate: int, width: int = 2) -> bytes:
 
 def test_samples_are_written_and_read() -> None:
     numbers = np.array([[0, 1], [-32768, 32767], [1000, -1000]], "<i2")
-    with Graph().as_default():
-        read = decode_wav(written(numbers, 8000))
-        assert (read.audio.shape.as_list(), read.sample_rate.shape.as_list()) == ([None, None], [])
-        again = encode_wav(read.audio, read.sample_rate)
-        cut = decode_wav(again, desired_channels=1, desired_samples=2)
-        more = decode_wav(again, desired_channels=3, desired_samples=4)
-        loud = decode_wav(encode_wav([[1.5], [-1.5], [0.5 / 32768], [-0.5 / 32768]], 1))
-        found = values(read.audio, read.sample_rate, again, cut.audio, more.audio, loud.audio)
+    read = decode_wav(written(numbers, 8000))
+    assert (read.audio.shape.as_list(), read.sample_rate.shape.as_list()) == ([None, None], [])
+    again = encode_wav(read.audio, read.sample_rate)
+    cut = decode_wav(again, desired_channels=1, desired_samples=2)
+    more = decode_wav(again, desired_channels=3, desired_samples=4)
+    loud = decode_wav(encode_wav([[1.5], [-1.5], [0.5 / 32768], [-0.5 / 32768]], 1))
+    found = values(read.audio, read.sample_rate, again, cut.audio, more.audio, loud.audio)
     audio, rate, data, less, wider, limited = found
     np.testing.assert_array_equal(audio, numbers / np.float32(32768))
     assert (rate, data) == (8000, written(numbers, 8000))
@@ -65,21 +64,20 @@ def test_samples_are_written_and_read() -> None:
     ],
 )
 def test_what_is_no_file_of_waves_is_refused(data: bytes, said: str) -> None:
-    with Graph().as_default(), pytest.raises(InvalidArgumentError, match=said):
+    with pytest.raises(InvalidArgumentError, match=said):
         values(decode_wav(data).audio)
 
 
 def test_spectra_of_windows_are_those_of_fourier() -> None:
-    with Graph().as_default():
-        plain = audio_spectrogram(SOUND, 100, 40)
-        squared = audio_spectrogram(SOUND, 100, 40, magnitude_squared=True)
-        short = audio_spectrogram(SOUND[:50], 100, 40)
-        assert (plain.shape.as_list(), short.shape.as_list()) == ([2, 13, 65], [2, 0, 65])
-        with pytest.raises(ValueError, match="has two samples or more"):
-            audio_spectrogram(SOUND, 1, 40)
-        with pytest.raises(ValueError, match="rank 2"):
-            audio_spectrogram(SOUND[0], 100, 40)
-        found, energy, nothing = values(plain, squared, short)
+    plain = audio_spectrogram(SOUND, 100, 40)
+    squared = audio_spectrogram(SOUND, 100, 40, magnitude_squared=True)
+    short = audio_spectrogram(SOUND[:50], 100, 40)
+    assert (plain.shape.as_list(), short.shape.as_list()) == ([2, 13, 65], [2, 0, 65])
+    with pytest.raises(ValueError, match="has two samples or more"):
+        audio_spectrogram(SOUND, 1, 40)
+    with pytest.raises(ValueError, match="rank 2"):
+        audio_spectrogram(SOUND[0], 100, 40)
+    found, energy, nothing = values(plain, squared, short)
     hann = 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(100) / 100)
     wanted = np.abs(np.fft.rfft(SOUND[80:180, 1] * hann, 128))
     np.testing.assert_allclose(found[1, 2], wanted, rtol=1e-4, atol=1e-5)
@@ -90,16 +88,15 @@ def test_spectra_of_windows_are_those_of_fourier() -> None:
 def test_coefficients_describe_bands_of_the_mel_scale() -> None:
     """The numbers are those of TensorFlow 2.21."""
     energy = np.arange(1, 258, dtype=np.float32).reshape(1, 1, 257)
-    with Graph().as_default():
-        many = mfcc(energy, 16000)
-        few = mfcc(energy, 16000, 8000.0, 300.0, 20, 3)
-        assert many.shape.as_list() == [1, 1, 13]
-        with pytest.raises(ValueError, match="rank 3"):
-            mfcc(energy[0], 16000)
-        rate = ops.placeholder("int32", [])
-        with Session() as session:
-            first, second = session.run([many, few])
-            later = session.run(mfcc(energy, rate), {rate: 16000})
+    many = mfcc(energy, 16000)
+    few = mfcc(energy, 16000, 8000.0, 300.0, 20, 3)
+    assert many.shape.as_list() == [1, 1, 13]
+    with pytest.raises(ValueError, match="rank 3"):
+        mfcc(energy[0], 16000)
+    rate = ops.placeholder("int32", [])
+    with Session() as session:
+        first, second = session.run([many, few])
+        later = session.run(mfcc(energy, rate), {rate: 16000})
     np.testing.assert_array_equal(first, later)
     np.testing.assert_allclose(first[0, 0, :4], MANY, rtol=1e-4, atol=1e-4)
     np.testing.assert_allclose(second[0, 0], FEW, rtol=1e-4, atol=1e-4)

@@ -9,7 +9,6 @@ import pytest
 
 from actorsession.compat.v1 import spectral
 from actorsession.graph.dtypes import as_dtype, float32, float64, int32
-from actorsession.graph.graph import Graph
 from actorsession.namespaces import signal
 from actorsession.ops.build import constant, convert_to_tensor
 from actorsession.ops.derivatives.gradients import gradients
@@ -19,12 +18,6 @@ from tests.rows import for_each
 fftpack = pytest.importorskip("scipy.fft")
 WAVES = np.random.default_rng(2).normal(size=(2, 3, 8))
 KNOWN = for_each("known", [True, False], ids=["known", "hidden"])
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Any:
-    with Graph().as_default() as graph:
-        yield graph
 
 
 def run(build: Any, value: Any, known: bool) -> Any:

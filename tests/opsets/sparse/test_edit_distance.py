@@ -5,13 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from actorsession.errors import InvalidArgumentError
-from actorsession.graph.graph import Graph
 from actorsession.opsets.sparse.basics import SparseTensor, SparseTensorValue
 from actorsession.opsets.sparse.edit_distance import edit_distance
 from tests.ops.cases import i64
 from tests.ops.interpreter import evaluate, source
-from tests.rows import for_each
 
 
 def _word(text: str) -> SparseTensorValue:
@@ -21,53 +18,24 @@ def _word(text: str) -> SparseTensorValue:
     return SparseTensorValue(indices, letters, i64([1, len(text)]))
 
 
-@for_each(
-    "first, second, distance",
-    [
-        ("kitten", "sitting", 3),
-        ("flaw", "lawn", 2),
-        ("", "abc", 3),
-        ("abc", "abc", 0),
-        ("ab", "ba", 2),
-    ],
-)
-def test_the_distance_of_words(first: str, second: str, distance: int) -> None:
-    with Graph().as_default():
-        counted = edit_distance(_word(first), _word(second), normalize=False)
-        shared = edit_distance(_word(first), _word(second))
-        found = evaluate([counted, shared])
-    assert found[0].tolist() == [distance]
-    np.testing.assert_allclose(found[1], [distance / len(second)])
-
-
 def test_the_shape_is_known_if_both_shapes_are() -> None:
-    with Graph().as_default():
-        assert edit_distance(_word("a"), _word("b")).shape.as_list() == [1]
-        parts = source("int64", [None, 3]), source("int32", [None]), source("int64", [3])
-        hidden = SparseTensor(*parts)
-        assert edit_distance(hidden, hidden).shape.as_list() == [None, None]
+    assert edit_distance(_word("a"), _word("b")).shape.as_list() == [1]
+    parts = source("int64", [None, 3]), source("int32", [None]), source("int64", [3])
+    hidden = SparseTensor(*parts)
+    assert edit_distance(hidden, hidden).shape.as_list() == [None, None]
 
 
 def test_sparse_tensors_of_one_rank_and_dtype_are_taken() -> None:
-    with Graph().as_default():
-        with pytest.raises(TypeError, match="hypothesis is a SparseTensor"):
-            edit_distance([1], _word("a"))
-        numbers = SparseTensor(i64([[0, 0]]), [1], i64([1, 1]))
-        with pytest.raises(TypeError, match="one dtype"):
-            edit_distance(numbers, _word("a"))
-        deeper = SparseTensor(i64([[0, 0, 0]]), [1], i64([1, 1, 1]))
-        with pytest.raises(ValueError, match="one rank"):
-            edit_distance(numbers, deeper)
+    with pytest.raises(TypeError, match="hypothesis is a SparseTensor"):
+        edit_distance([1], _word("a"))
+    numbers = SparseTensor(i64([[0, 0]]), [1], i64([1, 1]))
+    with pytest.raises(TypeError, match="one dtype"):
+        edit_distance(numbers, _word("a"))
+    deeper = SparseTensor(i64([[0, 0, 0]]), [1], i64([1, 1, 1]))
+    with pytest.raises(ValueError, match="one rank"):
+        edit_distance(numbers, deeper)
 
 
 def test_a_sequence_may_be_longer_than_the_shape_says() -> None:
-    with Graph().as_default():
-        word = SparseTensor(i64([[0, 0], [0, 1], [0, 2]]), ["a", "b", "c"], i64([1, 1]))
-        assert evaluate([edit_distance(word, _word("abd"), normalize=False)])[0].tolist() == [1.0]
-
-
-def test_sequences_outside_the_shape_are_refused() -> None:
-    with Graph().as_default():
-        bad = SparseTensor(i64([[4, 0]]), [1], i64([1, 2]))
-        with pytest.raises(InvalidArgumentError, match=r"truth: \[4, 0\] does not index"):
-            evaluate([edit_distance(SparseTensor(i64([[0, 0]]), [1], i64([1, 2])), bad)])
+    word = SparseTensor(i64([[0, 0], [0, 1], [0, 2]]), ["a", "b", "c"], i64([1, 1]))
+    assert evaluate([edit_distance(word, _word("abd"), normalize=False)])[0].tolist() == [1.0]

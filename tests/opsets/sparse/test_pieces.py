@@ -9,7 +9,6 @@ import pytest
 
 import actorsession as acts
 from actorsession.graph.dtypes import int32
-from actorsession.graph.graph import Graph
 from actorsession.namespaces import nn, sets
 from actorsession.ops.build import constant
 from actorsession.ops.derivatives.gradients import gradients
@@ -18,12 +17,6 @@ from actorsession.opsets.sparse.basics import SparseTensor, SparseTensorValue
 from tests.ops.interpreter import evaluate
 
 TABLE = np.arange(12, dtype=np.float32).reshape(4, 3)
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Any:
-    with Graph().as_default() as graph:
-        yield graph
 
 
 def ids() -> SparseTensor:

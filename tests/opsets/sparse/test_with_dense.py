@@ -11,7 +11,6 @@ import pytest
 
 from actorsession import ops
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.graph import Graph
 from actorsession.ops.build import constant, make_one
 from actorsession.opsets.sparse.basics import SparseTensor
 from tests.ops.interpreter import evaluate
@@ -34,35 +33,31 @@ def sparse(values: Any = (1.0, 2.0)) -> SparseTensor:
     ids=["number", "row", "column"],
 )
 def test_a_sparse_tensor_times_a_dense_one_keeps_its_places(dense: Any, expected: Any) -> None:
-    with Graph().as_default():
-        left, right = sparse() * dense, constant(np.array(dense)) * sparse()
-        for made in (left, right, np.array(dense) * sparse()):
-            assert isinstance(made, SparseTensor)
-            assert made.op.type == "SparseDenseCwiseMul"
-            assert made.shape.as_list() == [2, 3]
-            np.testing.assert_allclose(run(made.values), expected)
-            np.testing.assert_array_equal(run(made.indices), PLACES)
+    left, right = sparse() * dense, constant(np.array(dense)) * sparse()
+    for made in (left, right, np.array(dense) * sparse()):
+        assert isinstance(made, SparseTensor)
+        assert made.op.type == "SparseDenseCwiseMul"
+        assert made.shape.as_list() == [2, 3]
+        np.testing.assert_allclose(run(made.values), expected)
+        np.testing.assert_array_equal(run(made.indices), PLACES)
 
 
 def test_a_sparse_tensor_is_divided_by_a_dense_one() -> None:
-    with Graph().as_default():
-        np.testing.assert_allclose(run((sparse() / [[2.0], [8.0]]).values), [0.5, 0.25])
+    np.testing.assert_allclose(run((sparse() / [[2.0], [8.0]]).values), [0.5, 0.25])
 
 
 def test_whole_numbers_become_floating_ones_when_they_are_divided() -> None:
-    with Graph().as_default():
-        halves = sparse([1, 3]) / 2
-        assert halves.dtype.name == "float64"
-        np.testing.assert_array_equal(run(halves.values), [0.5, 1.5])
+    halves = sparse([1, 3]) / 2
+    assert halves.dtype.name == "float64"
+    np.testing.assert_array_equal(run(halves.values), [0.5, 1.5])
 
 
 def test_gradients_flow_to_both_sides_of_a_product() -> None:
-    with Graph().as_default():
-        weights, made = constant([[1.0, 2.0, 3.0]], dtype="float64"), sparse()
-        by_weights, by_values = ops.gradients((made * weights).values, [weights, made.values])
-        assert by_weights.shape.as_list() == [1, 3]
-        np.testing.assert_array_equal(run(by_weights), [[1, 0, 2]])
-        np.testing.assert_array_equal(run(by_values), [1, 3])
+    weights, made = constant([[1.0, 2.0, 3.0]], dtype="float64"), sparse()
+    by_weights, by_values = ops.gradients((made * weights).values, [weights, made.values])
+    assert by_weights.shape.as_list() == [1, 3]
+    np.testing.assert_array_equal(run(by_weights), [[1, 0, 2]])
+    np.testing.assert_array_equal(run(by_values), [1, 3])
 
 
 @for_each(
@@ -74,20 +69,18 @@ def test_gradients_flow_to_both_sides_of_a_product() -> None:
     ids=["number-first", "sum", "negative", "two-sparse", "dense-plus", "dense-over"],
 )  # fmt: skip
 def test_other_operators_are_a_type_error(mistaken: Callable[[Any], Any]) -> None:
-    with Graph().as_default(), pytest.raises(TypeError):
+    with pytest.raises(TypeError):
         mistaken(sparse())
 
 
 def test_a_dense_tensor_that_does_not_broadcast_is_refused_in_the_step() -> None:
-    with Graph().as_default():
-        made = sparse() * constant(np.ones([4, 3]))
-        with pytest.raises(InvalidArgumentError, match=r"of shape \[2, 3\]; got shape \[4, 3\]"):
-            run(made.values)
+    made = sparse() * constant(np.ones([4, 3]))
+    with pytest.raises(InvalidArgumentError, match=r"of shape \[2, 3\]; got shape \[4, 3\]"):
+        run(made.values)
 
 
 def test_whole_numbers_over_zero_are_refused_in_the_step() -> None:
-    with Graph().as_default():
-        parts = [constant(v) for v in (np.array(PLACES), np.array([1, 2]), np.array([2, 3]))]
-        divided = make_one("SparseDenseCwiseDiv", [*parts, constant(np.int64(0))])
-        with pytest.raises(InvalidArgumentError, match="division by zero"):
-            run(divided)
+    parts = [constant(v) for v in (np.array(PLACES), np.array([1, 2]), np.array([2, 3]))]
+    divided = make_one("SparseDenseCwiseDiv", [*parts, constant(np.int64(0))])
+    with pytest.raises(InvalidArgumentError, match="division by zero"):
+        run(divided)

@@ -3,26 +3,17 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
-from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import pytest
 
 import actorsession as acts
 from actorsession import extras, ops, opsets
-from actorsession.graph import Graph
 from actorsession.ops import scipy_kernels
-from tests.ops.interpreter import check_gradient, evaluate
+from tests.ops.interpreter import evaluate
 from tests.ops.table.of_special_functions import ROWS
 from tests.ops.table.row import Row
 from tests.rows import for_each
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as graph:
-        yield graph
 
 
 @pytest.fixture
@@ -69,21 +60,6 @@ def test_without_scipy_nothing_is_left_empty() -> None:
 def test_scipy_is_not_imported_with_the_package() -> None:
     program = "import sys, actorsession; assert 'scipy' not in sys.modules"
     assert subprocess.run([sys.executable, "-c", program], check=False, timeout=50).returncode == 0
-
-
-def test_functions_of_two_floats_refuse_others() -> None:
-    half, whole = ops.constant(np.array([1], np.float16)), ops.constant([1])
-    for build in (opsets.zeta, opsets.polygamma, acts.math.nextafter):
-        for x in (half, whole):
-            with pytest.raises(TypeError, match=x.dtype.name):
-                build(x, x)
-
-
-def test_a_gelu_has_a_second_derivative() -> None:
-    def slope(x: Any) -> Any:
-        return ops.gradients(0.5 * x * (1 + ops.erf(x / math.sqrt(2))), [x])[0]
-
-    check_gradient(slope, np.array([-1.5, 0.0, 0.7]))
 
 
 def test_the_slope_of_a_bessel_function_at_0_is_its_limit() -> None:

@@ -373,7 +373,7 @@ def test_names_of_the_namespace_are_documented(name: str) -> None:
 
 def test_dense_tables_of_the_first_version_have_no_key_for_what_was_removed() -> None:
     """TensorFlow 2.21 builds them and cannot run them."""
-    with Graph().as_default(), acts.Session() as session:
+    with acts.Session() as session:
         table = raw.MutableDenseHashTable(np.int64(-1), value_dtype=acts.int64)
         with acts.control_dependencies(
             [raw.LookupTableInsert(table, np.array([5]), np.array([50]))]

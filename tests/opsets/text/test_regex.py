@@ -170,17 +170,15 @@ def test_a_match_may_be_longer_than_a_block(monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.parametrize("rewrite", [r"\1", r"\q", "\\"])
 def test_a_rewrite_names_groups_that_are_there(rewrite: str) -> None:
-    with Graph().as_default():
-        replaced = strings.regex_replace("aa", "a", rewrite)
-        with pytest.raises(InvalidArgumentError, match="is no group"):
-            evaluate([replaced])
+    replaced = strings.regex_replace("aa", "a", rewrite)
+    with pytest.raises(InvalidArgumentError, match="is no group"):
+        evaluate([replaced])
 
 
 def test_a_pattern_that_is_a_tensor_is_read_in_each_step() -> None:
-    with Graph().as_default():
-        pattern = source("string", [])
-        replaced = strings.regex_replace(["ab"], pattern, "x")
-        assert replaced.op.type == "RegexReplace"
-        assert replaced.shape == TensorShape([1])
-        assert evaluate([replaced], {pattern: b"a"})[0].tolist() == [b"xb"]
-        assert evaluate([replaced], {pattern: b"b"})[0].tolist() == [b"ax"]
+    pattern = source("string", [])
+    replaced = strings.regex_replace(["ab"], pattern, "x")
+    assert replaced.op.type == "RegexReplace"
+    assert replaced.shape == TensorShape([1])
+    assert evaluate([replaced], {pattern: b"a"})[0].tolist() == [b"xb"]
+    assert evaluate([replaced], {pattern: b"b"})[0].tolist() == [b"ax"]

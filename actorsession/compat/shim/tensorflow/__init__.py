@@ -11,7 +11,7 @@ import sys
 if __name__ == "tensorflow":
     from actorsession.compat.alias import install_alias
     from actorsession.compat.older_names import restore_older_names
-    from actorsession.compat.v1.behavior import disable_v2_behavior
+    from actorsession.compat.v1.graphs.behavior import disable_v2_behavior
 
     install_alias()
     restore_older_names()

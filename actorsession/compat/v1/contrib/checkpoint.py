@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from actorsession.compat.v1.trackable.manager import CheckpointManager
-from actorsession.compat.v1.trackable.objects import AutoTrackable, parts_of
+from actorsession.compat.v1.train.checkpoints.manager import CheckpointManager
+from actorsession.compat.v1.train.checkpoints.objects import AutoTrackable, parts_of
 
 __all__ = ["CheckpointManager", "Checkpointable", "List", "Mapping"]
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from actorsession.compat.v1.clusters import ClusterSpec, task_of
+from actorsession.compat.v1.train.clusters import ClusterSpec, task_of
 from actorsession.json_text import read_json_object
 
 __all__ = [

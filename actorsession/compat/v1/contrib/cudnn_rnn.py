@@ -10,10 +10,10 @@ from typing import Any
 
 from actorsession import ops
 from actorsession.compat.absent import saying_why
-from actorsession.compat.v1.contrib.rnn_block_cells import LSTMBlockCell
-from actorsession.compat.v1.module_paths import add_modules
-from actorsession.compat.v1.recurrent.rnn_cell import GRUCell
+from actorsession.compat.v1.internals.module_paths import add_modules
+from actorsession.compat.v1.nn.rnn_cell import GRUCell
 from actorsession.namespaces import nn
+from actorsession.train.layers.recurrent.cells.block import LSTMBlockCell
 
 __all__ = ["CudnnCompatibleGRUCell", "CudnnCompatibleLSTMCell"]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from actorsession.compat.v1.behavior import enable_eager_execution, executing_eagerly
+from actorsession.compat.v1.graphs.behavior import enable_eager_execution, executing_eagerly
 from actorsession.compat.v1.internals.framework import in_eager_mode, in_graph_mode, num_gpus
 from actorsession.compat.v1.internals.test_util import (
     run_in_graph_and_eager_modes as run_test_in_graph_and_eager_modes,
 )
-from actorsession.compat.v1.trackable.checkpoint import Checkpoint
+from actorsession.compat.v1.train.checkpoints.checkpoint import Checkpoint
 from actorsession.ops.variables.variable import Variable
 
 __all__ = [

@@ -10,8 +10,8 @@ import numpy as np
 
 import actorsession.compat.v1 as tf
 from actorsession.compat.v1 import estimator
-from actorsession.compat.v1.hooks import SessionRunHook
-from actorsession.compat.v1.module_paths import add_modules
+from actorsession.compat.v1.internals.module_paths import add_modules
+from actorsession.compat.v1.train.hooks.basic import SessionRunHook
 
 __all__ = [
     "CLUSTERS_VAR_NAME", "COSINE_DISTANCE", "KMEANS_PLUS_PLUS_INIT", "RANDOM_INIT",

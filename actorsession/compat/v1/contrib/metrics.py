@@ -7,7 +7,7 @@ from typing import Any
 
 from actorsession import ops
 from actorsession.compat.v1 import metrics
-from actorsession.compat.v1.metric_counts import (
+from actorsession.compat.v1.metrics.counts import (
     at_thresholds,
     match_shapes,
     metric_variable,

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from actorsession.compat.v1.estimator.specs import ModeKeys
-from actorsession.compat.v1.graphs import Graph
+from actorsession.compat.v1.graphs.graph import Graph
 from actorsession.compat.v1.saved_model import loader
 from actorsession.compat.v1.saved_model.signature_constants import DEFAULT_SERVING_SIGNATURE_DEF_KEY
 from actorsession.compat.v1.saved_model.tag_constants import SERVING
-from actorsession.compat.v1.session_creators import ChiefSessionCreator
-from actorsession.compat.v1.sessions import Session
+from actorsession.compat.v1.sessions.session import Session
 from actorsession.compat.v1.train import MonitoredSession
+from actorsession.compat.v1.train.session_creators import ChiefSessionCreator
 from actorsession.interop.saved_models import flat_tensors
 from actorsession.process_bound import ProcessBound
 

@@ -2,13 +2,31 @@
 
 from __future__ import annotations
 
-from actorsession.compat.v1.contrib.rnn_block_cells import (
+from actorsession.compat.v1.internals.module_paths import add_modules
+from actorsession.compat.v1.nn.rnn_cell import (
+    BasicLSTMCell,
+    BasicRNNCell,
+    DeviceWrapper,
+    DropoutWrapper,
+    GRUCell,
+    LSTMCell,
+    LSTMStateTuple,
+    MultiRNNCell,
+    ResidualWrapper,
+    RNNCell,
+)
+from actorsession.train.layers.recurrent.bidirectional import (
+    stack_bidirectional_dynamic_rnn,
+    stack_bidirectional_rnn,
+)
+from actorsession.train.layers.recurrent.cells.block import (
     GRUBlockCell,
     GRUBlockCellV2,
     LSTMBlockCell,
     LSTMBlockFusedCell,
 )
-from actorsession.compat.v1.contrib.rnn_cells import (
+from actorsession.train.layers.recurrent.cells.cell import LayerRNNCell
+from actorsession.train.layers.recurrent.cells.contrib import (
     AttentionCellWrapper,
     CompiledWrapper,
     Conv1DLSTMCell,
@@ -23,17 +41,17 @@ from actorsession.compat.v1.contrib.rnn_cells import (
     TimeReversedFusedRNN,
     UGRNNCell,
 )
-from actorsession.compat.v1.contrib.rnn_fused import (
+from actorsession.train.layers.recurrent.cells.fused import (
     FusedRNNCell,
     FusedRNNCellAdaptor,
     best_effort_input_batch_size,
 )
-from actorsession.compat.v1.contrib.rnn_grid_cells import (
+from actorsession.train.layers.recurrent.cells.grid import (
     BidirectionalGridLSTMCell,
     GridLSTMCell,
     TimeFreqLSTMCell,
 )
-from actorsession.compat.v1.contrib.rnn_rarer_cells import (
+from actorsession.train.layers.recurrent.cells.rarer import (
     CoupledInputForgetGateLSTMCell,
     GLSTMCell,
     IndRNNCell,
@@ -45,29 +63,11 @@ from actorsession.compat.v1.contrib.rnn_rarer_cells import (
     SRUCell,
     WeightNormLSTMCell,
 )
-from actorsession.compat.v1.module_paths import add_modules
-from actorsession.compat.v1.recurrent.layers import (
-    stack_bidirectional_dynamic_rnn,
-    stack_bidirectional_rnn,
-)
-from actorsession.compat.v1.recurrent.rnn_cell import (
-    BasicLSTMCell,
-    BasicRNNCell,
-    DeviceWrapper,
-    DropoutWrapper,
-    GRUCell,
-    LSTMCell,
-    LSTMStateTuple,
-    MultiRNNCell,
-    ResidualWrapper,
-    RNNCell,
-)
-from actorsession.compat.v1.recurrent.static import (
+from actorsession.train.layers.recurrent.static import (
     static_bidirectional_rnn,
     static_rnn,
     static_state_saving_rnn,
 )
-from actorsession.train.layers.recurrent.cell import LayerRNNCell
 from actorsession.train.layers.recurrent.steps import transposed as transpose_batch_time
 
 __all__ = [

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from actorsession import ops
-from actorsession.compat.v1.graphs import get_default_graph
+from actorsession.compat.v1.graphs.graph import get_default_graph
 from actorsession.config.file_roots import path_text
 from actorsession.graph.default_session import get_default_session
 from actorsession.graph.dtypes import int64

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from actorsession.compat.v1 import summary_writers as _writers
 from actorsession.compat.v1 import train
-from actorsession.compat.v1.core.framework import summary_pb2
+from actorsession.compat.v1.summary import writers as _writers
+from actorsession.interop.event_protos import Summary
 
 __all__ = [
     "FakeSummaryWriter", "assert_summary", "latest_event_file", "latest_events", "latest_summaries",
@@ -41,7 +41,7 @@ def assert_summary(
 
 def to_summary_proto(summary_str: bytes) -> Any:
     """Return a summary from its bytes."""
-    return summary_pb2.Summary.FromString(summary_str)
+    return Summary.FromString(summary_str)
 
 
 def latest_event_file(base_dir: str) -> str | None:

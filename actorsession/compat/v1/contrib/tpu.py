@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 from actorsession.compat.v1.estimator.estimator import Estimator
 from actorsession.compat.v1.estimator.run_config import RunConfig as PlainRunConfig
 from actorsession.compat.v1.estimator.specs import EstimatorSpec, ModeKeys
-from actorsession.compat.v1.hooks import SessionRunArgs, SessionRunHook
 from actorsession.compat.v1.train import Optimizer
+from actorsession.compat.v1.train.hooks.basic import SessionRunArgs, SessionRunHook
 
 __all__ = [
     "CrossShardOptimizer", "InputPipelineConfig", "RunConfig", "TPUConfig", "TPUEstimator",

@@ -5,13 +5,13 @@ from __future__ import annotations
 from actorsession.lazy_names import lazy_names
 
 _NAMES = {
-    "actorsession.opsets.datasets.dataset": "AUTOTUNE Dataset",
+    "actorsession.opsets.datasets.dataset": "Dataset",
     "actorsession.opsets.datasets.files": (
         "FixedLengthRecordDataset TFRecordDataset TextLineDataset"
     ),
     "actorsession.opsets.datasets.iterators": "Iterator",
     "actorsession.opsets.datasets.elements": "DatasetSpec",
-    "actorsession.opsets.datasets.options": "Options ThreadingOptions",
+    "actorsession.opsets.datasets.options": "AUTOTUNE Options ThreadingOptions",
     ".experimental": "*=experimental INFINITE_CARDINALITY UNKNOWN_CARDINALITY",
     ".structures": (
         "get_output_classes get_output_shapes get_output_types make_initializable_iterator "

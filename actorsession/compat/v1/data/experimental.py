@@ -34,7 +34,7 @@ from actorsession.opsets.datasets.combining import (
     unbatch,
     unique,
 )
-from actorsession.opsets.datasets.dataset import AUTOTUNE, Dataset
+from actorsession.opsets.datasets.dataset import Dataset
 from actorsession.opsets.datasets.elements import leaves, like
 from actorsession.opsets.datasets.files import (
     CsvDataset,
@@ -43,6 +43,7 @@ from actorsession.opsets.datasets.files import (
 )
 from actorsession.opsets.datasets.optionals import Optional, get_next_as_optional
 from actorsession.opsets.datasets.options import (
+    AUTOTUNE,
     AutoShardPolicy,
     AutotuneAlgorithm,
     AutotuneOptions,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from actorsession.compat.v1 import type_specs
+from actorsession.compat.v1.graphs import type_specs
 from actorsession.graph.node import TensorSpec
 from actorsession.opsets.datasets.dataset import Dataset
 from actorsession.opsets.datasets.elements import SparseSpec, mapped

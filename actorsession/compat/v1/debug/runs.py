@@ -18,7 +18,7 @@ import numpy as np
 
 from actorsession.checkpoints.atomic import make_private_folder
 from actorsession.compat.v1.debug.watches import WatchOptions, watch_graph
-from actorsession.compat.v1.messages import RunOptions
+from actorsession.compat.v1.sessions.messages import RunOptions
 from actorsession.errors import OpError
 from actorsession.graph.dtypes import as_dtype
 from actorsession.graph.graph import Graph

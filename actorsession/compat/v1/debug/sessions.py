@@ -11,7 +11,7 @@ from typing import Any
 
 from actorsession.compat.v1.debug.command_line import Prompt
 from actorsession.compat.v1.debug.runs import Dumper, RunDebugger, WatchFn
-from actorsession.compat.v1.monitored_session import MonitoredSession
+from actorsession.compat.v1.train.monitored_session import MonitoredSession
 from actorsession.errors import OpError
 from actorsession.graph.default_session import DEFAULT_SESSIONS
 from actorsession.process_bound import ProcessBound

@@ -8,7 +8,7 @@ from actorsession import ops
 from actorsession.compat.v1.distributions.checks import checked_events, logits_and_probs
 from actorsession.compat.v1.distributions.distribution import NOT_REPARAMETERIZED, Distribution
 from actorsession.compat.v1.distributions.kullback_leibler import RegisterKL
-from actorsession.compat.v1.forms import name_scope
+from actorsession.compat.v1.graphs.forms import name_scope
 from actorsession.graph.dtypes import int32, int64
 from actorsession.graph.operation import Tensor
 from actorsession.graph.shape import TensorShape

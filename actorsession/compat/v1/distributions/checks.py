@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from actorsession import ops
-from actorsession.compat.v1.forms import name_scope
+from actorsession.compat.v1.graphs.forms import name_scope
 from actorsession.graph.dtypes import DType, bool_, float16, float32, int16, int32, int64
 from actorsession.graph.graph import control_dependencies
 from actorsession.graph.operation import Tensor

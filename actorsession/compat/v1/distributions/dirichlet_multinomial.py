@@ -13,7 +13,7 @@ from actorsession.compat.v1.distributions.checks import (
 )
 from actorsession.compat.v1.distributions.distribution import NOT_REPARAMETERIZED, Distribution
 from actorsession.compat.v1.distributions.multinomial import drawn_counts
-from actorsession.compat.v1.forms import name_scope
+from actorsession.compat.v1.graphs.forms import name_scope
 from actorsession.graph.dtypes import int32
 from actorsession.graph.operation import Tensor
 

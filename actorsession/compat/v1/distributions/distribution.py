@@ -15,7 +15,7 @@ from typing import Any
 
 from actorsession import ops
 from actorsession.compat.v1.distributions import kullback_leibler
-from actorsession.compat.v1.forms import name_scope
+from actorsession.compat.v1.graphs.forms import name_scope
 from actorsession.graph.constant_value import get_static_value
 from actorsession.graph.dtypes import DType, as_dtype, int32
 from actorsession.graph.operation import Tensor

@@ -11,7 +11,7 @@ from actorsession.compat.v1.distributions.checks import checked, parameters, sam
 from actorsession.compat.v1.distributions.distribution import FULLY_REPARAMETERIZED
 from actorsession.compat.v1.distributions.kullback_leibler import RegisterKL
 from actorsession.compat.v1.distributions.scalar import ScalarDistribution
-from actorsession.compat.v1.forms import name_scope
+from actorsession.compat.v1.graphs.forms import name_scope
 from actorsession.graph.operation import Tensor
 from actorsession.namespaces import math
 

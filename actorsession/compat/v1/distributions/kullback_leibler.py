@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from actorsession import ops
-from actorsession.compat.v1.forms import name_scope
+from actorsession.compat.v1.graphs.forms import name_scope
 from actorsession.graph.graph import control_dependencies
 from actorsession.graph.operation import Tensor
 

@@ -12,7 +12,7 @@ from actorsession.compat.v1.distributions.checks import parameters
 from actorsession.compat.v1.distributions.distribution import FULLY_REPARAMETERIZED
 from actorsession.compat.v1.distributions.normal_functions import log_cdf_laplace
 from actorsession.compat.v1.distributions.scalar import ScalarDistribution
-from actorsession.compat.v1.forms import name_scope
+from actorsession.compat.v1.graphs.forms import name_scope
 from actorsession.graph.operation import Tensor
 
 __all__ = ["Laplace"]

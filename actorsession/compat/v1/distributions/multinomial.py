@@ -7,7 +7,7 @@ from typing import Any
 from actorsession import ops, opsets
 from actorsession.compat.v1.distributions.checks import checked, checked_counts, logits_and_probs
 from actorsession.compat.v1.distributions.distribution import NOT_REPARAMETERIZED, Distribution
-from actorsession.compat.v1.forms import name_scope
+from actorsession.compat.v1.graphs.forms import name_scope
 from actorsession.graph.dtypes import DType, int32
 from actorsession.graph.operation import Tensor
 from actorsession.namespaces import nn

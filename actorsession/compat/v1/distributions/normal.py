@@ -11,7 +11,7 @@ from actorsession.compat.v1.distributions.distribution import FULLY_REPARAMETERI
 from actorsession.compat.v1.distributions.kullback_leibler import RegisterKL
 from actorsession.compat.v1.distributions.normal_functions import log_ndtr, ndtr
 from actorsession.compat.v1.distributions.scalar import ScalarDistribution
-from actorsession.compat.v1.forms import name_scope
+from actorsession.compat.v1.graphs.forms import name_scope
 from actorsession.graph.operation import Tensor
 from actorsession.ops.elements.error_functions import ndtri
 

@@ -31,7 +31,7 @@ _NAMES = {
         "SessionRunArgs SessionRunContext SessionRunHook SessionRunValues StepCounterHook "
         "StopAtStepHook SummarySaverHook"
     ),
-    "actorsession.compat.v1.warm_starts": "VocabInfo WarmStartSettings",
+    "actorsession.compat.v1.train.checkpoints.warm_starts": "VocabInfo WarmStartSettings",
 }
 
 __all__, __getattr__, __dir__ = lazy_names(__name__, _NAMES)

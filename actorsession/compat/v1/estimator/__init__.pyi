@@ -49,8 +49,8 @@ from actorsession.compat.v1.train import SessionRunValues as SessionRunValues
 from actorsession.compat.v1.train import StepCounterHook as StepCounterHook
 from actorsession.compat.v1.train import StopAtStepHook as StopAtStepHook
 from actorsession.compat.v1.train import SummarySaverHook as SummarySaverHook
-from actorsession.compat.v1.warm_starts import VocabInfo as VocabInfo
-from actorsession.compat.v1.warm_starts import WarmStartSettings as WarmStartSettings
+from actorsession.compat.v1.train.checkpoints.warm_starts import VocabInfo as VocabInfo
+from actorsession.compat.v1.train.checkpoints.warm_starts import WarmStartSettings as WarmStartSettings
 
 __all__ = [
 "BaselineClassifier", "BaselineRegressor", "BestExporter", "CheckpointSaverHook",

@@ -11,7 +11,7 @@ from actorsession.compat.v1.estimator.estimator import Estimator
 from actorsession.compat.v1.estimator.heads import Head, head_of
 from actorsession.compat.v1.estimator.specs import ModeKeys
 from actorsession.compat.v1.feature_column.models import input_layer, linear_model
-from actorsession.compat.v1.graphs import get_default_graph
+from actorsession.compat.v1.graphs.graph import get_default_graph
 from actorsession.compat.v1.layers.functions import batch_normalization, dense, dropout
 from actorsession.graph.graph import control_dependencies, name_scope
 from actorsession.namespaces import nn

@@ -10,15 +10,15 @@ from collections.abc import Callable
 from typing import Any
 
 from actorsession.compat.v1.estimator.estimator import Estimator
-from actorsession.compat.v1.hooks import (
+from actorsession.compat.v1.logging import get_logger
+from actorsession.compat.v1.summary.writers import summary_iterator
+from actorsession.compat.v1.train.hooks.basic import (
     SecondOrStepTimer,
     SessionRunContext,
     SessionRunHook,
     SessionRunValues,
     step_of,
 )
-from actorsession.compat.v1.logging import get_logger
-from actorsession.compat.v1.summary_writers import summary_iterator
 
 __all__ = [
     "InMemoryEvaluatorHook", "make_early_stopping_hook", "stop_if_higher_hook", "stop_if_lower_hook",

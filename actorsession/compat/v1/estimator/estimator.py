@@ -17,29 +17,32 @@ from typing import Any
 import numpy as np
 
 from actorsession import ops
-from actorsession.compat.v1.checkpoint_hooks import CheckpointSaverHook
 from actorsession.compat.v1.estimator.export import PredictOutput
 from actorsession.compat.v1.estimator.run_config import RunConfig
 from actorsession.compat.v1.estimator.specs import EstimatorSpec, ModeKeys
 from actorsession.compat.v1.gfile import Copy, MakeDirs, Rename
-from actorsession.compat.v1.graphs import Graph, get_default_graph
-from actorsession.compat.v1.hooks import (
+from actorsession.compat.v1.graphs.graph import Graph, get_default_graph
+from actorsession.compat.v1.logging import get_logger
+from actorsession.compat.v1.metrics.means import mean
+from actorsession.compat.v1.saved_model.builder import SavedModelBuilder
+from actorsession.compat.v1.saved_model.signature_constants import DEFAULT_SERVING_SIGNATURE_DEF_KEY
+from actorsession.compat.v1.saved_model.tag_constants import SERVING
+from actorsession.compat.v1.sessions.session import Session
+from actorsession.compat.v1.summary.writers import FileWriterCache
+from actorsession.compat.v1.train.checkpoints.savers import Saver
+from actorsession.compat.v1.train.checkpoints.warm_starts import WarmStartSettings, warm_start
+from actorsession.compat.v1.train.hooks.basic import (
     LoggingTensorHook,
     NanTensorHook,
     SessionRunHook,
     StopAtStepHook,
 )
-from actorsession.compat.v1.logging import get_logger
-from actorsession.compat.v1.metric_means import mean
-from actorsession.compat.v1.monitored_session import MonitoredSession, MonitoredTrainingSession
-from actorsession.compat.v1.saved_model.builder import SavedModelBuilder
-from actorsession.compat.v1.saved_model.signature_constants import DEFAULT_SERVING_SIGNATURE_DEF_KEY
-from actorsession.compat.v1.saved_model.tag_constants import SERVING
-from actorsession.compat.v1.savers import Saver
-from actorsession.compat.v1.session_creators import ChiefSessionCreator, Scaffold
-from actorsession.compat.v1.sessions import Session
-from actorsession.compat.v1.summary_writers import FileWriterCache
-from actorsession.compat.v1.warm_starts import WarmStartSettings, warm_start
+from actorsession.compat.v1.train.hooks.checkpoints import CheckpointSaverHook
+from actorsession.compat.v1.train.monitored_session import (
+    MonitoredSession,
+    MonitoredTrainingSession,
+)
+from actorsession.compat.v1.train.session_creators import ChiefSessionCreator, Scaffold
 from actorsession.config.file_roots import path_text
 from actorsession.graph.graph import device, name_scope
 from actorsession.interop.event_protos import Summary

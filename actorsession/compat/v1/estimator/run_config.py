@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from actorsession.compat.v1.clusters import ClusterSpec, task_of
+from actorsession.compat.v1.train.clusters import ClusterSpec, task_of
 from actorsession.config.file_roots import path_text
 from actorsession.errors import RequestValueError
 from actorsession.json_text import read_json_object

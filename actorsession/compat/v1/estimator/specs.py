@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from actorsession.compat.v1.session_creators import Scaffold
+from actorsession.compat.v1.train.session_creators import Scaffold
 from actorsession.durations import checked_seconds
 from actorsession.graph.operation import Operation, Tensor
 
@@ -163,7 +163,7 @@ def _checked_outputs(given: Mapping[str, Any] | None) -> Mapping[str, Any] | Non
 
 
 def _checked_hooks(given: Sequence[Any] | None) -> tuple[Any, ...]:
-    from actorsession.compat.v1.hooks import SessionRunHook
+    from actorsession.compat.v1.train.hooks.basic import SessionRunHook
 
     hooks = tuple(given or ())
     for hook in hooks:

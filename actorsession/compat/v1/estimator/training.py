@@ -6,12 +6,12 @@ import os
 import time
 from typing import Any
 
-from actorsession.compat.v1.checkpoint_hooks import CheckpointSaverListener
 from actorsession.compat.v1.estimator.estimator import Estimator
 from actorsession.compat.v1.estimator.specs import EvalSpec, TrainSpec
-from actorsession.compat.v1.hooks import SecondOrStepTimer
 from actorsession.compat.v1.logging import get_logger
-from actorsession.compat.v1.server import Server
+from actorsession.compat.v1.train.hooks.basic import SecondOrStepTimer
+from actorsession.compat.v1.train.hooks.checkpoints import CheckpointSaverListener
+from actorsession.compat.v1.train.server import Server
 from actorsession.durations import checked_seconds
 
 __all__ = ["train_and_evaluate"]

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from actorsession import ops
-from actorsession.compat.v1.forms import name_scope
-from actorsession.compat.v1.metric_counts import KINDS, at_thresholds
+from actorsession.compat.v1.graphs.forms import name_scope
+from actorsession.compat.v1.metrics.counts import KINDS, at_thresholds
 from actorsession.graph.constant_value import get_static_value
 from actorsession.graph.operation import Tensor
 from actorsession.ops.variables.variable import Variable

@@ -18,8 +18,8 @@ def list_local_devices(session_config: Any = None) -> list[Any]:
     Args:
         session_config: settings of sessions, such as how many devices there are.
     """
-    from actorsession.compat.v1.graphs import Graph
-    from actorsession.compat.v1.sessions import Session
+    from actorsession.compat.v1.graphs.graph import Graph
+    from actorsession.compat.v1.sessions.session import Session
 
     with Session(graph=Graph(), config=session_config) as session:
         found = session.list_devices()

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from actorsession import interop
-from actorsession.compat.v1.devices import DeviceSpec
-from actorsession.compat.v1.graphs import get_default_graph
+from actorsession.compat.v1.graphs.devices import DeviceSpec
+from actorsession.compat.v1.graphs.graph import get_default_graph
 from actorsession.compat.v1.profiler.flops import (
     OpStats,
     RegisterStatistics,
@@ -417,7 +417,7 @@ def eager_mode() -> Any:
     Raises:
         UnimplementedError: always.
     """
-    from actorsession.compat.v1.behavior import enable_eager_execution
+    from actorsession.compat.v1.graphs.behavior import enable_eager_execution
 
     return enable_eager_execution()
 

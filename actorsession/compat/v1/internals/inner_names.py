@@ -9,8 +9,8 @@ from actorsession.lazy_names import lazy_names
 
 _NAMES = {
     "actorsession.compat.v1": "gradients=gradients_v2 py_function=eager_py_func",
-    "actorsession.compat.v1.contrib.rnn_cells": "_linear _Linear",
-    "actorsession.compat.v1.contrib.rnn_fused": (
+    "actorsession.train.layers.recurrent.cells.contrib": "_linear _Linear",
+    "actorsession.train.layers.recurrent.cells.fused": (
         "best_effort_input_batch_size=_best_effort_input_batch_size"
     ),
     "actorsession.compat.v1.contrib.seq2seq": (
@@ -23,7 +23,7 @@ _NAMES = {
     ),
     "actorsession.compat.v1.saved_model.builder": "SavedModelBuilder=_SavedModelBuilder",
     "actorsession.compat.v1.summary": "FileWriter=SummaryWriter FileWriter FileWriterCache",
-    "actorsession.compat.v1.trackable.objects": "AutoTrackable AutoTrackable=Trackable",
+    "actorsession.compat.v1.train.checkpoints.objects": "AutoTrackable AutoTrackable=Trackable",
     "actorsession.interop.saved_models": (
         "read_saved_model=parse_saved_model read_saved_model=_parse_saved_model"
     ),
@@ -32,12 +32,13 @@ _NAMES = {
         "to_dense=_IndexedSlicesToTensor to_dense=IndexedSlicesToTensor"
     ),
     "actorsession.ops.neural.dropout": "_noise_shape=_get_noise_shape",
+    "actorsession.ops.variables.creation": "VariableAggregation=VariableAggregationV2",
     "actorsession.ops.variables.partitioned": "PartitionInfo=_PartitionInfo",
     "actorsession.ops.variables.store": "VariableStore=_VariableStore",
     "actorsession.ops.variables.variance_scaling": "_fans=_compute_fans",
     "actorsession.train.layers.convolutions": "Convolution=_Conv",
     "actorsession.train.layers.pooling": "Pooling=_Pooling2D",
-    "actorsession.train.layers.recurrent.cell": "LayerRNNCell RNNCell=_RNNCell",
+    "actorsession.train.layers.recurrent.cells.cell": "LayerRNNCell RNNCell=_RNNCell",
     "actorsession.train.layers.recurrent.steps": "transposed=_transpose_batch_time",
     "actorsession.train.saveable": "SaveableObject SaveSpec",
 }

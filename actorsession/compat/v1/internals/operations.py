@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from actorsession import ops
-from actorsession.compat.v1.graphs import get_default_graph
+from actorsession.compat.v1.graphs.graph import get_default_graph
 from actorsession.compat.v1.internals import nest
-from actorsession.compat.v1.recurrent import rnn_cell as rnn_cell_impl
+from actorsession.compat.v1.nn import rnn_cell as rnn_cell_impl
 from actorsession.graph.constant_value import get_static_value
 from actorsession.graph.dtypes import as_dtype
 from actorsession.graph.operation import Operation, Tensor

@@ -21,8 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.compat.v1.graphs import Graph, get_default_graph
-from actorsession.compat.v1.sessions import Session as ErrorLoggingSession
+from actorsession.compat.v1.graphs.graph import Graph, get_default_graph
+from actorsession.compat.v1.sessions.session import Session as ErrorLoggingSession
 from actorsession.compat.v1.test import TestCase as TensorFlowTestCase
 from actorsession.compat.v1.test import (
     assert_equal_graph_def,

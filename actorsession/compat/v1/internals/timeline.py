@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from actorsession.compat.v1.runs import step_stats_of
+from actorsession.compat.v1.sessions.runs import step_stats_of
 from actorsession.observe import timeline as plain
 from actorsession.observe.timeline import ChromeTrace, StepStatsAnalysis
 

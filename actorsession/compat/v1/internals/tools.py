@@ -9,9 +9,9 @@ from typing import Any
 
 from actorsession import interop
 from actorsession.compat.v1 import gfile, train
-from actorsession.compat.v1.graphs import Graph
-from actorsession.compat.v1.sessions import Session
-from actorsession.compat.v1.text import as_bytes
+from actorsession.compat.v1.compat import as_bytes
+from actorsession.compat.v1.graphs.graph import Graph
+from actorsession.compat.v1.sessions.session import Session
 from actorsession.interop import graph_util, text_format
 from actorsession.interop.exporter import write_message
 from actorsession.train.checkpoint_utils import NewCheckpointReader

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from actorsession.compat.v1.checkpoint_management import meta_graph_filename
 from actorsession.compat.v1.contrib.training import StopAfterNEvalsHook as _StopAfterNEvalsHook
 from actorsession.compat.v1.contrib.training import evaluate_once as _evaluate_once
 from actorsession.compat.v1.contrib.training import (
     get_or_create_eval_step as _get_or_create_eval_step,
 )
-from actorsession.compat.v1.graphs import get_default_graph
-from actorsession.compat.v1.savers import Saver
-from actorsession.compat.v1.session_layers import CoordinatedSession as _CoordinatedSession
-from actorsession.compat.v1.session_layers import HookedSession as _HookedSession
-from actorsession.compat.v1.session_layers import RecoverableSession as _RecoverableSession
-from actorsession.compat.v1.session_layers import WrappedSession as _WrappedSession
-from actorsession.compat.v1.summary_writers import FileWriterCache as SummaryWriterCache
+from actorsession.compat.v1.graphs.graph import get_default_graph
+from actorsession.compat.v1.summary.writers import FileWriterCache as SummaryWriterCache
+from actorsession.compat.v1.train.checkpoints.management import meta_graph_filename
+from actorsession.compat.v1.train.checkpoints.savers import Saver
+from actorsession.compat.v1.train.session_layers import CoordinatedSession as _CoordinatedSession
+from actorsession.compat.v1.train.session_layers import HookedSession as _HookedSession
+from actorsession.compat.v1.train.session_layers import RecoverableSession as _RecoverableSession
+from actorsession.compat.v1.train.session_layers import WrappedSession as _WrappedSession
 from actorsession.ops import GraphKeys
 from actorsession.train import get_or_create_global_step
 from actorsession.train.device_setter import STATE_OPS as STANDARD_PS_OPS

@@ -6,7 +6,7 @@ import os
 import sys
 from typing import Any
 
-from actorsession.compat.v1.graphs import get_default_graph
+from actorsession.compat.v1.graphs.graph import get_default_graph
 from actorsession.compat.v1.profiler.flops import flops_of
 from actorsession.compat.v1.profiler.options import TRAINABLE_VARIABLES
 from actorsession.graph.shape import TensorShape

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from actorsession.compat.v1.graphs import get_default_graph
+from actorsession.compat.v1.graphs.graph import get_default_graph
 from actorsession.compat.v1.profiler.logs import merge_default_with_oplog
 from actorsession.compat.v1.profiler.nodes import Node, measured, nodes_of
 from actorsession.compat.v1.profiler.options import ProfileOptionBuilder

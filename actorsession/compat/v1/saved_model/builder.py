@@ -20,7 +20,7 @@ from actorsession.compat.v1.saved_model.signature_constants import DEFAULT_SERVI
 from actorsession.compat.v1.saved_model.signature_def_utils import predict_signature_def
 from actorsession.compat.v1.saved_model.tag_constants import SERVING
 from actorsession.compat.v1.saved_model.tensor_infos import build_tensor_info
-from actorsession.compat.v1.savers import Saver
+from actorsession.compat.v1.train.checkpoints.savers import Saver
 from actorsession.config.file_roots import path_text
 from actorsession.errors import FolderInUseError
 from actorsession.graph.constant_value import get_static_value

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from actorsession.compat.v1.saved_model import constants
-from actorsession.compat.v1.savers import import_meta_graph
+from actorsession.compat.v1.train.checkpoints.savers import import_meta_graph
 from actorsession.config.file_roots import path_text
 from actorsession.interop import MetaGraphDef
 from actorsession.interop.meta_protos import AssetFileDef

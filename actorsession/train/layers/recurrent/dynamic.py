@@ -15,7 +15,7 @@ from actorsession.graph.operation import Tensor
 from actorsession.ops.lists.blocks import tensor_list_stack
 from actorsession.train.layers import nests
 from actorsession.train.layers.recurrent import sizes
-from actorsession.train.layers.recurrent.cell import check_cell
+from actorsession.train.layers.recurrent.cells.cell import check_cell
 from actorsession.train.layers.recurrent.steps import (
     Lengths,
     batch_of,

@@ -6,7 +6,7 @@ from typing import Any, Unpack
 
 from actorsession.ops import VariableScope
 from actorsession.train.layers.layer import Layer, LayerSettings
-from actorsession.train.layers.recurrent.cell import check_cell
+from actorsession.train.layers.recurrent.cells.cell import check_cell
 from actorsession.train.layers.recurrent.dynamic import bidirectional_dynamic_rnn, dynamic_rnn
 
 __all__ = ["RNN", "BidirectionalRNN"]

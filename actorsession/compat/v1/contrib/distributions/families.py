@@ -13,7 +13,7 @@ from actorsession.compat.v1.distributions.distribution import (
     ReparameterizationType,
 )
 from actorsession.compat.v1.distributions.scalar import ScalarDistribution
-from actorsession.compat.v1.forms import name_scope
+from actorsession.compat.v1.graphs.forms import name_scope
 from actorsession.graph.operation import Tensor
 
 __all__ = ["Family", "nan_unless", "parameter", "shared_arguments", "uniform"]

@@ -10,7 +10,7 @@ from actorsession.compat.v1.contrib.distributions.families import parameter, sha
 from actorsession.compat.v1.distributions.categorical import Categorical
 from actorsession.compat.v1.distributions.distribution import NOT_REPARAMETERIZED, Distribution
 from actorsession.compat.v1.distributions.kullback_leibler import RegisterKL, kl_divergence
-from actorsession.compat.v1.forms import name_scope
+from actorsession.compat.v1.graphs.forms import name_scope
 from actorsession.graph.operation import Tensor
 from actorsession.graph.shape import TensorShape
 from actorsession.namespaces import nn

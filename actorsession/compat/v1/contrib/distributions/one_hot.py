@@ -19,7 +19,7 @@ from actorsession.compat.v1.distributions.distribution import (
     Distribution,
 )
 from actorsession.compat.v1.distributions.kullback_leibler import RegisterKL, kl_divergence
-from actorsession.compat.v1.forms import name_scope
+from actorsession.compat.v1.graphs.forms import name_scope
 from actorsession.graph.dtypes import int32
 from actorsession.graph.operation import Tensor
 from actorsession.namespaces import math, nn

@@ -15,7 +15,7 @@ from actorsession.compat.v1.contrib.distributions.families import (
     uniform,
 )
 from actorsession.compat.v1.distributions.distribution import NOT_REPARAMETERIZED, Distribution
-from actorsession.compat.v1.forms import name_scope
+from actorsession.compat.v1.graphs.forms import name_scope
 from actorsession.graph.dtypes import int32
 from actorsession.graph.operation import Tensor
 from actorsession.namespaces import math as numbers

@@ -10,7 +10,7 @@ from actorsession import ops
 from actorsession.compat.v1.contrib.distributions.families import shared_arguments
 from actorsession.compat.v1.distributions.distribution import FULLY_REPARAMETERIZED, Distribution
 from actorsession.compat.v1.distributions.kullback_leibler import RegisterKL
-from actorsession.compat.v1.forms import name_scope
+from actorsession.compat.v1.graphs.forms import name_scope
 from actorsession.graph.graph import control_dependencies
 from actorsession.graph.operation import Tensor
 from actorsession.graph.shape import TensorShape

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from actorsession.compat.v1.module_paths import add_modules
+from actorsession.compat.v1.internals.module_paths import add_modules
 from actorsession.lazy_names import lazy_names
 
 _NAMES = {
@@ -12,7 +12,7 @@ _NAMES = {
     "actorsession.compat.v1.internals.python_tools": (
         "deprecated deprecated_arg_values deprecated_args"
     ),
-    "actorsession.compat.v1.tensors": "is_tensor",
+    "actorsession.compat.v1.graphs.tensors": "is_tensor",
     "actorsession.namespaces.math": "is_non_decreasing is_strictly_increasing",
     "actorsession.ops": "Print=print_op argsort sort zeros_initializer=zero_initializer",
     "actorsession.train": (

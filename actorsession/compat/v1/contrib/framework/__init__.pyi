@@ -42,12 +42,12 @@ from actorsession.compat.v1.contrib.framework.variables import global_variable a
 from actorsession.compat.v1.contrib.framework.variables import local_variable as local_variable
 from actorsession.compat.v1.contrib.framework.variables import model_variable as model_variable
 from actorsession.compat.v1.contrib.framework.variables import variable as variable
+from actorsession.compat.v1.graphs.tensors import is_tensor as is_tensor
 from actorsession.compat.v1.internals.framework import _get_graph_from_inputs as get_graph_from_inputs
 from actorsession.compat.v1.internals import nest as nest
 from actorsession.compat.v1.internals.python_tools import deprecated as deprecated
 from actorsession.compat.v1.internals.python_tools import deprecated_arg_values as deprecated_arg_values
 from actorsession.compat.v1.internals.python_tools import deprecated_args as deprecated_args
-from actorsession.compat.v1.tensors import is_tensor as is_tensor
 from actorsession.namespaces.math import is_non_decreasing as is_non_decreasing
 from actorsession.namespaces.math import is_strictly_increasing as is_strictly_increasing
 from actorsession.ops import Print as print_op

@@ -10,7 +10,7 @@ import numpy as np
 from actorsession import ops
 from actorsession.compat.v1 import logging
 from actorsession.compat.v1.contrib.framework.variables import get_variable_full_name
-from actorsession.compat.v1.savers import Saver
+from actorsession.compat.v1.train.checkpoints.savers import Saver
 from actorsession.graph.operation import Operation
 from actorsession.train import load_checkpoint
 

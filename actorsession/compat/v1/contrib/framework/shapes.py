@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from actorsession import ops
-from actorsession.compat.v1.tensors import (
+from actorsession.compat.v1.graphs.tensors import (
     assert_same_float_dtype,
     convert_to_tensor_or_sparse_tensor,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from actorsession.compat.v1.module_paths import add_modules
+from actorsession.compat.v1.internals.module_paths import add_modules
 from actorsession.lazy_names import lazy_names
 
 _NAMES = {

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from actorsession.compat.v1.module_paths import add_modules
+from actorsession.compat.v1.internals.module_paths import add_modules
 from actorsession.lazy_names import lazy_names
 
 _NAMES = {
-    "actorsession.compat.v1.recurrent.sequences": "sequence_loss",
+    "actorsession.compat.v1.contrib.legacy_seq2seq.sequences": "sequence_loss",
     ".attention": (
         "AttentionMechanism AttentionWrapper AttentionWrapperState BahdanauAttention "
         "LuongAttention hardmax"

@@ -1,6 +1,7 @@
 # Written by scripts/generated.py.
 """``tf.contrib.seq2seq``: decoders step by step, attention to what an encoder put out, and beam search."""
 
+from actorsession.compat.v1.contrib.legacy_seq2seq.sequences import sequence_loss as sequence_loss
 from actorsession.compat.v1.contrib.seq2seq.attention import AttentionMechanism as AttentionMechanism
 from actorsession.compat.v1.contrib.seq2seq.attention import AttentionWrapper as AttentionWrapper
 from actorsession.compat.v1.contrib.seq2seq.attention import AttentionWrapperState as AttentionWrapperState
@@ -29,7 +30,6 @@ from actorsession.compat.v1.contrib.seq2seq.monotonic import BahdanauMonotonicAt
 from actorsession.compat.v1.contrib.seq2seq.monotonic import LuongMonotonicAttention as LuongMonotonicAttention
 from actorsession.compat.v1.contrib.seq2seq.monotonic import monotonic_attention as monotonic_attention
 from actorsession.compat.v1.contrib.seq2seq.monotonic import safe_cumprod as safe_cumprod
-from actorsession.compat.v1.recurrent.sequences import sequence_loss as sequence_loss
 
 __all__ = [
 "AttentionMechanism", "AttentionWrapper", "AttentionWrapperState", "BahdanauAttention",

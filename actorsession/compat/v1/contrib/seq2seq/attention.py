@@ -14,7 +14,7 @@ from actorsession.graph.shape import TensorShape
 from actorsession.namespaces import layers, nn
 from actorsession.ops import TensorArray
 from actorsession.train.layers import nests
-from actorsession.train.layers.recurrent.cell import RNNCell, check_cell
+from actorsession.train.layers.recurrent.cells.cell import RNNCell, check_cell
 
 __all__ = [
     "AttentionMechanism", "AttentionWrapper", "AttentionWrapperState", "BahdanauAttention",

@@ -15,7 +15,7 @@ from actorsession.namespaces import nn
 from actorsession.ops import TensorArray
 from actorsession.train.layers import nests
 from actorsession.train.layers.layer import Layer
-from actorsession.train.layers.recurrent.cell import check_cell
+from actorsession.train.layers.recurrent.cells.cell import check_cell
 
 __all__ = [
     "BeamSearchDecoder", "BeamSearchDecoderOutput", "BeamSearchDecoderState",

@@ -16,7 +16,7 @@ from actorsession.ops import TensorArray
 from actorsession.train.layers import nests
 from actorsession.train.layers.layer import Layer
 from actorsession.train.layers.recurrent import sizes
-from actorsession.train.layers.recurrent.cell import check_cell
+from actorsession.train.layers.recurrent.cells.cell import check_cell
 from actorsession.train.layers.recurrent.steps import opened, transposed
 
 __all__ = ["BasicDecoder", "BasicDecoderOutput", "Decoder", "dynamic_decode", "width_after"]

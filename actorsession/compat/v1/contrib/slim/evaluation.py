@@ -12,8 +12,8 @@ from actorsession.compat.v1.contrib.training import (
     wait_for_new_checkpoint,
 )
 from actorsession.compat.v1.contrib.training import evaluate_once as _once
-from actorsession.compat.v1.savers import Saver
-from actorsession.compat.v1.session_creators import Scaffold
+from actorsession.compat.v1.train.checkpoints.savers import Saver
+from actorsession.compat.v1.train.session_creators import Scaffold
 
 __all__ = [
     "checkpoints_iterator", "evaluate_once", "evaluation_loop", "wait_for_new_checkpoint",

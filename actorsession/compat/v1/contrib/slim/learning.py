@@ -11,7 +11,7 @@ from actorsession import ops
 from actorsession import train as trainers
 from actorsession.compat.v1 import logging
 from actorsession.compat.v1.contrib import training
-from actorsession.compat.v1.supervisor import Supervisor
+from actorsession.compat.v1.train.supervisor import Supervisor
 from actorsession.errors import OutOfRangeError
 from actorsession.graph.graph import get_default_graph
 from actorsession.graph.operation import Tensor
