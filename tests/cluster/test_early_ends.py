@@ -149,24 +149,20 @@ async def test_an_element_that_was_put_elsewhere_is_not_there_twice(way: Way) ->
             sizes.append(two.size())
     async with AsyncSession(way.target, graph=graph, config=way.config()) as session:
         await session.run(puts)
-        master: Any = remote_session(session)._master
-        told: list[Any] = []
-        tell = master.tell
+        calls: Any = remote_session(session)._master.channel.steps
+        told: list[bool] = []
+        confirm = calls.confirm
 
-        def not_received(message: Any) -> None:
-            told.append(message)
-            tell(type(message)(**{**_fields(message), "received": False}))
+        def not_received(call: int, *, received: bool) -> None:
+            told.append(received)
+            confirm(call, received=False)
 
-        master.tell = not_received
+        calls.confirm = not_received
         await session.run([moved, other])
-        master.tell = tell
-        assert [m.received for m in told] == [True]
+        calls.confirm = confirm
+        assert told == [True]
         await until_idle(way)
         assert await session.run(sizes) == [0, 1, 1]
-
-
-def _fields(message: Any) -> dict[str, Any]:
-    return {name: getattr(message, name) for name in message.__dataclass_fields__}
 
 
 async def test_calls_of_partial_runs_hand_an_element_out_or_leave_it(way: Way) -> None:

@@ -120,11 +120,12 @@ class Program:
         run.on_cancel = partial(_cancel, waiting)
 
     def _waited(self, run: ClientRun, waiting: asyncio.Task[None]) -> None:
-        """Answer a run whose wait has failed, or was cancelled by the end of the session, not by its client."""
+        """Answer a run whose wait has failed, or was cancelled by the end of the session."""
         self.session.preparing -= 1
         self.session.use()
         if waiting.cancelled():
-            run.fail(AbortedError("the session was closed while the step waited to begin"))
+            words = "the session was closed while the step waited to begin"
+            run.fail(self.session.over or AbortedError(words))
         elif (error := waiting.exception()) is not None:
             run.fail(from_exception(error))
 

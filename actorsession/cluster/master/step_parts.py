@@ -230,10 +230,14 @@ class StepParts:
 
     def abort_parts(self, error: OpError) -> None:
         """End what is left of the step on all tasks."""
+        parts = [bound.part for bound in self._parts]
+        if self.handed_out:  # a cancellation knows nothing of that, so it must not come first
+            self._tell(parts, error, ran=False)
         for bound in self._parts:
             if bound.steps is not None:
                 bound.steps.cancel(self.step_id)
-        self._tell([bound.part for bound in self._parts], error, ran=False)
+        if not self.handed_out:
+            self._tell(parts, error, ran=False)
 
     def settle(self, error: OpError | None, *, ran: bool) -> None:
         """Report to the workers what becomes of the values that the step has taken.

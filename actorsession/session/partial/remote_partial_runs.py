@@ -218,6 +218,7 @@ class RemotePartialRuns(PartialRuns[RemotePartialPlan]):
     ) -> Sequence[Any]:
         session, run = self._session, self._open.get(handle)
         if run is None or run.program.channel is not session.channel:
+            await self._check_session(handle)
             raise no_such_run(handle)
         with self._continuing(handle, feeds, fetches):
             try:
@@ -231,11 +232,27 @@ class RemotePartialRuns(PartialRuns[RemotePartialPlan]):
                 # The master may not know of the call, or not of its end: there was no memory for it.
                 self._drop_soon(handle, error)
                 raise
+            except InvalidArgumentError as error:
+                if error.message == no_such_run(handle).message:
+                    await self._check_session(handle)
+                raise
             except asyncio.CancelledError:
                 await self.abort(
                     handle, CancelledError(f"partial run {handle!r} was cancelled by its caller")
                 )
                 raise
+
+    async def _check_session(self, handle: str) -> None:
+        """Let the master say what has happened to the session, if it is not open there any more.
+
+        Raises:
+            OpError: the error of every request for it.
+        """
+        session, error = self._session, error_to_wire(no_such_run(handle))
+        message = PartialRunDrop(
+            session_handle=session.handle, partial_run_handle=handle, error=error
+        )
+        await session.ask_step(message, _DROP, Done)
 
     async def abort(self, handle: str, error: OpError) -> None:
         """Abort a run if it is open, without waiting for its kernels to end between two nodes."""

@@ -612,16 +612,22 @@ class RemoteSession(SessionInterface[RemotePlan]):
         if run is None or not self.admit(run, run.program, run.values.nbytes):
             run = await self._wait_to_run(plan, feeds, limit, asked, options)
         values = await self.finish(run, delivery)
-        report = run.extra and run.extra[0]
-        if metadata is not None or report:
-            metadata = RunMetadata() if metadata is None else metadata
-            fill_metadata(metadata, report)
-            timeline = timeline_of(metadata, report)
-            if timeline is not None:
-                if self._timelines is None:
-                    self._timelines = deque(maxlen=TIMELINES)
-                self._timelines.append(timeline)
+        if metadata is not None or run.extra is not None:
+            self._report(run, metadata)
         return values
+
+    def _report(self, run: RemoteRun, metadata: RunMetadata | None) -> None:
+        """Fill metadata with the master's report on a run, and keep its timeline; callable in any thread."""
+        wire = None if run.extra is None else run.extra[0]
+        if metadata is None and not wire:
+            return
+        metadata = RunMetadata() if metadata is None else metadata
+        fill_metadata(metadata, wire)
+        timeline = timeline_of(metadata, wire)
+        if timeline is not None:
+            if self._timelines is None:
+                self._timelines = deque(maxlen=TIMELINES)
+            self._timelines.append(timeline)
 
     async def finish(self, run: AsyncRun, delivery: ValueDelivery | None) -> Sequence[Any]:
         """Request a run that was admitted, and return its values.
@@ -730,9 +736,12 @@ class RemoteSession(SessionInterface[RemotePlan]):
         if run is None:
             return None
         try:
-            return run.run(call)
+            values = run.run(call)
         except MustWait:
             return None
+        if run.extra is not None:
+            self._report(run, None)
+        return values
 
     def admit(self, run: RemoteRun, program: SessionProgram, nbytes: int) -> bool:
         """Admit a run of a program, unless it has to go by message; callable in any thread.
