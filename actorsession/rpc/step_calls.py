@@ -116,7 +116,7 @@ def is_bulky(header: Buffer, segments: Sequence[Buffer]) -> bool:
     return bool(segments) or len(header) > LONG_HEADER
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True)
 class Pushed:
     """Values on their way to the rendezvous of one step at another task; one entry of each list per value.
 

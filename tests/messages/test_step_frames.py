@@ -265,7 +265,7 @@ def test_a_request_arrives_as_it_was_made(request: Any) -> None:
         (GraphRequest, [True]),
         (GraphRequest, [1, None]),
         (GraphRequest, [True, "run"]),
-        *[(kind, found) for kind in (StepRequest, CallRequest, GraphRequest) for found in ({}, None)],
+        *[(kind, found) for kind in (StepRequest, CallRequest, GraphRequest) for found in (0, None)],
     ],
     ids=repr,
 )  # fmt: skip
