@@ -16,7 +16,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actorsession import GraphDef
-from actorsession.actors import Children
 from actorsession.actors.loops import run
 from actorsession.errors import ProtocolError
 from actorsession.extend import Partition
@@ -34,7 +33,6 @@ from actorsession.messages.step_frames import (
     is_step_frame,
     read_header,
 )
-from actorsession.rpc.step_calls import StepCalls
 from tests.cluster.script import ROOT, environment
 from tests.fuzz.attack import attack
 from tests.fuzz.mutations import OF_BYTES, OF_MESSAGES, change_values
@@ -154,6 +152,7 @@ json = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.floats() | st.text() | st.binary(),
     lambda inner: st.lists(inner, max_size=5) | st.dictionaries(st.text(), inner, max_size=5),
     max_leaves=20,
+)  # fmt: skip
 
 
 @given(json)
