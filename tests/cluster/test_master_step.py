@@ -275,6 +275,6 @@ async def test_a_part_that_cannot_be_sent_fails_the_step() -> None:
     def over(*args: Any) -> None:
         raise UnavailableError("over")
 
-    steps.calls[W0].run_graph = over  # type: ignore[method-assign]
+    steps.calls[W0].run_graph = over  # type: ignore[assignment,method-assign]
     assert (await failed(steps, UnavailableError)).task == W0
     assert steps.calls[W1].runs == []
