@@ -20,7 +20,7 @@ from actorsession.actors.ref import LocalRef
 from actorsession.errors import AbortedError, CancelledError, OpError, from_exception
 from actorsession.graph.codec import bytes_held
 from actorsession.messages.step_frames import CallRequest, StepRequest, WireValues, write_value
-from actorsession.rpc.step_calls import ServedSetup, Settle
+from actorsession.rpc.step_calls import MAX_PLANS, ServedSetup, Settle
 
 __all__ = ["LocalCalls", "LocalRun", "LocalValues"]
 
@@ -114,6 +114,8 @@ class LocalRun:
         self._deliver(values, extra)
 
     def _deliver(self, values: LocalValues, extra: Any) -> None:
+        if self._client is None:
+            self.on_cancel = None  # it refers to the step, which refers to the run
         waiter = self._calls.answered(self._number, self, settles=self._settle is not None)
         if waiter is None:  # the client has cancelled it
             return
@@ -218,6 +220,8 @@ class LocalCalls:
                     return
                 program = self._ref.actor.on_plan(plan, CallContext())  # type: ignore[attr-defined]
                 self._plans[number] = program
+                if len(self._plans) > MAX_PLANS:
+                    del self._plans[next(iter(self._plans))]
             program.begin(run)
         except Exception as exc:
             run.fail(from_exception(exc))

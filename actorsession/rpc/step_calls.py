@@ -68,6 +68,7 @@ from actorsession.records import dataclass
 
 __all__ = [
     "LONG_HEADER",
+    "MAX_PLANS",
     "MAX_RUNS",
     "Pushed",
     "RunWaiter",
@@ -94,8 +95,8 @@ _EARLY = 1024
 LONG_HEADER = 64 * 2**10
 """Bytes of a header above which its frame goes by the bulk lane."""
 
-# Programs that one peer may have here; it sends the plan of an older one again.
-_MAX_PROGRAMS = 10_000
+MAX_PLANS = 10_000
+"""Plans that one client may have at a master; it brings an older one along again."""
 
 # Answers whose values were taken out of queues and the like; a correct peer confirms each of them at once.
 _MAX_UNSETTLED = 10_000
@@ -523,7 +524,7 @@ class StepCalls:
             except Exception as exc:
                 run.fail(from_exception(exc))
                 return
-            if len(self._plans) > _MAX_PROGRAMS:
+            if len(self._plans) > MAX_PLANS:
                 del self._plans[next(iter(self._plans))]
         self._start(program, run)
 

@@ -272,9 +272,9 @@ async def test_a_worker_that_cannot_be_told_of_the_end_does_not_hide_the_error()
 async def test_a_part_that_cannot_be_sent_fails_the_step() -> None:
     steps = Steps()
 
-    def over(*args: Any) -> None:
+    def over(*args: Any, **more: Any) -> None:
         raise UnavailableError("over")
 
-    steps.calls[W0].run_graph = over  # type: ignore[assignment,method-assign]
+    steps.calls[W0].run_graph = over  # type: ignore[method-assign]
     assert (await failed(steps, UnavailableError)).task == W0
     assert steps.calls[W1].runs == []

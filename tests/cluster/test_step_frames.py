@@ -647,7 +647,7 @@ async def test_a_thread_gives_up_a_master_that_does_not_answer_in_time(
     while not requests.of_threads:
         await soon(run())
     held.gate.close()
-    (master,) = cluster.server(W0).actors.master._sessions.values()  # type: ignore[union-attr]
+    (master,) = cluster.server(W0).actors.master._sessions.values()
     monkeypatch.setattr(type(master), "seconds_of", lambda self, run: PATIENCE)
     before = requests.of_threads
     words = f"{W0} at .* did not answer a step within 0.2 s"
@@ -668,7 +668,7 @@ async def test_a_client_gives_up_a_master_that_does_not_answer_in_time(
     async with AsyncSession(cluster.target(), graph) as session:
         await held.warm(session)
         monkeypatch.setattr("actorsession.session.remote.remote_session._ANSWER_MARGIN", 0.0)
-        (master,) = cluster.server(W0).actors.master._sessions.values()  # type: ignore[union-attr]
+        (master,) = cluster.server(W0).actors.master._sessions.values()
         monkeypatch.setattr(type(master), "seconds_of", lambda self, run: PATIENCE)
         words = f"{W0} at .* did not answer a step within 0.2 s"
         with pytest.raises(DeadlineExceededError, match=words):

@@ -411,7 +411,7 @@ async def test_a_plan_that_is_refused_fails_the_run_that_brought_it_and_is_not_k
 
 
 async def test_of_too_many_plans_the_oldest_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(step_calls, "_MAX_PROGRAMS", 2)
+    monkeypatch.setattr(step_calls, "MAX_PLANS", 2)
     here, there = End(), End()
     there.program = Program(double)
     for number in range(3):

@@ -306,7 +306,12 @@ def _only_number(name: str, value: Any) -> Any:
 
 def _range_kernel(ctx: KernelContext) -> Kernel:
     dtype = ctx.outputs[0].dtype.np_dtype
-    return lambda *given: _range_values(*map(_only_number, _RANGE, given), dtype)
+
+    def compute(*given: Any) -> Any:
+        start, limit, delta = map(_only_number, _RANGE, given)
+        return _range_values(start, limit, delta, dtype)
+
+    return compute
 
 
 def _range_static(ctx: InferContext) -> Array | None:

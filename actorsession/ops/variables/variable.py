@@ -377,7 +377,7 @@ def _check_asked(initial_value: Any, variable_def: Any, constraint: Any) -> None
 
 
 def _check_outside(graph: Graph, initial_value: Any) -> None:
-    where = graph.construct_of(initial_value) if isinstance(initial_value, Tensor) else None
+    where = graph.nodes.construct_of(initial_value) if isinstance(initial_value, Tensor) else None
     if where is not None:
         raise ValueError(
             f"the initial_value {initial_value!r} is from inside a control-flow construct, {where!r}: use a "
