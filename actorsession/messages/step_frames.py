@@ -86,6 +86,7 @@ _NUMBER_OF = {dtype: number for number, dtype in _DTYPES.items()}
 _scalar = cast(Callable[[np.dtype[Any], bytes], Any], np.float32().__reduce__()[0])
 _FORM_OF_SCALAR = {d.type: bytes([n]) for n, d in _DTYPES.items() if d.isbuiltin == 1}
 _SCALAR_FORMS = frozenset(_FORM_OF_SCALAR.values())
+_new = object.__new__
 _forms: dict[bytes, _Form] = {}
 _form_of: dict[tuple[np.dtype[Any], tuple[int, ...]], bytes] = {}
 
@@ -361,7 +362,9 @@ class WireValues:
                 if type(content) is bytes and len(content) == known[2]:
                     continue
             _check(form, content, segments)
-        return cls(items, segments)
+        made = _new(cls)  # without a call
+        made.items, made.segments = items, list(segments)
+        return made
 
     def __len__(self) -> int:
         """Return the number of values."""

@@ -82,6 +82,7 @@ class LocalRun:
     """A run that a client in this process has requested; to its program what a ``ServedRun`` is.
 
     Attributes:
+        number: its number, chosen by the client.
         seconds: how long the client waits at most; ``None`` for no limit.
         values: its feeds.
         asked: what the client asks for beside the values; ``None`` for nothing.
@@ -89,7 +90,7 @@ class LocalRun:
     """
 
     __slots__ = (
-        "_calls", "_client", "_number", "_settle", "asked", "on_cancel", "seconds", "values",
+        "_calls", "_client", "_settle", "asked", "number", "on_cancel", "seconds", "values",
     )  # fmt: skip
 
     def __init__(
@@ -98,7 +99,7 @@ class LocalRun:
         client: asyncio.AbstractEventLoop | None,
     ) -> None:  # fmt: skip
         self._calls = calls
-        self._number = number
+        self.number = number
         self._client = client
         self.seconds = seconds
         self.values = values
@@ -116,20 +117,20 @@ class LocalRun:
     def _deliver(self, values: LocalValues, extra: Any) -> None:
         if self._client is None:
             self.on_cancel = None  # it refers to the step, which refers to the run
-        waiter = self._calls.answered(self._number, self, settles=self._settle is not None)
+        waiter = self._calls.answered(self.number, self, settles=self._settle is not None)
         if waiter is None:  # the client has cancelled it
             return
         try:
             waiter.done(values, extra)
         except Exception as exc:
             waiter.failed(from_exception(exc))
-            self._calls.confirm(self._number, received=False)
+            self._calls.confirm(self.number, received=False)
 
     def fail(self, error: OpError) -> None:
         """Answer the run with an error."""
         if self._is_elsewhere(self.fail, error):
             return
-        waiter = self._calls.answered(self._number, self, settles=False)
+        waiter = self._calls.answered(self.number, self, settles=False)
         if waiter is not None:
             waiter.failed(error)
 
@@ -137,14 +138,14 @@ class LocalRun:
         """Answer that nothing was run, because the program or the partial run is not known."""
         if self._is_elsewhere(self.gone):
             return
-        waiter = self._calls.answered(self._number, self, settles=False)
+        waiter = self._calls.answered(self.number, self, settles=False)
         if waiter is not None:
             waiter.gone()
 
     def open(self, setup: ServedSetup) -> Callable[[], object]:
         """Let the client make calls of the partial run that this run has set up; see ``ServedRun.open``."""
-        self._calls.setups[self._number] = setup
-        return partial(self._calls.setups.pop, self._number, None)
+        self._calls.setups[self.number] = setup
+        return partial(self._calls.setups.pop, self.number, None)
 
     def _is_elsewhere(self, again: Callable[..., None], *args: Any) -> bool:
         """Return whether the client has another loop; ``again`` is called there then."""
@@ -249,28 +250,40 @@ class LocalCalls:
         waiter: ValueWaiter, asked: StepRequest | None = None,
     ) -> None:  # fmt: skip
         """Request a run, whose waiter may be called before this returns; see ``StepCalls.run_step``."""
-        self._request(self._begin, call, program, seconds, values, waiter, asked)
+        here = _running_loop()
+        if self._loop is here or self._loop is None:
+            run = LocalRun(self, call, seconds, values, asked, None)
+            self._waiting[call] = waiter, run
+            self._begin(program, run)
+        else:
+            self._cross(
+                self._begin, program, waiter, LocalRun(self, call, seconds, values, asked, here)
+            )
 
     def call_partial(
         self, call: int, setup: int, seconds: float | None, values: LocalValues,
         waiter: ValueWaiter, asked: CallRequest,
     ) -> None:  # fmt: skip
         """Request a call of a partial run; see ``StepCalls.call_partial``."""
-        self._request(self._begin_call, call, setup, seconds, values, waiter, asked)
-
-    def _request(
-        self, begin: Callable[[int, LocalRun], None], call: int, number: int, seconds: float | None,
-        values: LocalValues, waiter: ValueWaiter, asked: Any,
-    ) -> None:  # fmt: skip
         here = _running_loop()
-        if self._loop is None or self._loop is here:
+        if self._loop is here or self._loop is None:
             run = LocalRun(self, call, seconds, values, asked, None)
             self._waiting[call] = waiter, run
-            begin(number, run)
-            return
-        run = LocalRun(self, call, seconds, values, asked, here)
+            self._begin_call(setup, run)
+        else:
+            run = LocalRun(self, call, seconds, values, asked, here)
+            self._cross(self._begin_call, setup, waiter, run)
+
+    def _cross(
+        self,
+        begin: Callable[[int, LocalRun], None],
+        number: int,
+        waiter: ValueWaiter,
+        run: LocalRun,
+    ) -> None:
+        """Begin a run on the loop of the master, which is another one."""
         self._call_master(begin, number, run)
-        self._waiting[call] = waiter, run
+        self._waiting[run.number] = waiter, run
 
     def answered(self, call: int, run: LocalRun, *, settles: bool) -> ValueWaiter | None:
         """Return the waiter of a run that has an answer; ``None`` if the client has cancelled it."""

@@ -24,7 +24,7 @@ import logging
 import secrets
 import threading
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import repeat
@@ -278,6 +278,9 @@ class StepCalls:
         self._graphs: dict[int, StepProgram] = {}
         self._plans: dict[int, StepProgram] = {}
         self.setups: dict[int, ServedSetup] = {}
+        self._programs: dict[int, Mapping[int, StepProgram]] = {
+            RUN_STEP: self._plans, PARTIAL_RUN: self.setups, RUN_GRAPH: self._graphs
+        }  # fmt: skip
         self._unsettled: dict[int, Settle] = {}
         self._serving: dict[int, ServedRun] = {}
         self._held = _NONE_HELD
@@ -414,25 +417,26 @@ class StepCalls:
         Raises:
             OpError: the link has ended, or the values cannot be sent.
         """
+        items: list[Any] = [PUSH, message.step_id]
+        segments: list[Buffer] = []
+        keys = message.keys
         try:
-            self._push(message)
+            number = self._keys_sent.get(keys[0]) if len(keys) == 1 else None
+            if number is not None and not message.dead[0]:
+                # Most pushes: one value, under a key that the peer knows.
+                items.append(number)
+                write_value(message.values[0], items, segments)
+                self._send(write_header(items), segments)
+                self.pushes += 1
+            else:
+                self._push(message, items, segments)
         except OpError:
             raise
         except Exception as exc:
             raise not_encoded(exc) from exc
 
-    def _push(self, message: Pushed) -> None:
-        items: list[Any] = [PUSH, message.step_id]
-        segments: list[Buffer] = []
+    def _push(self, message: Pushed, items: list[Any], segments: list[Buffer]) -> None:
         number_of, new = self._keys_sent.get, False
-        if len(message.keys) == 1 and not message.dead[0]:
-            number = number_of(message.keys[0])
-            if number is not None:  # most pushes: one value, under a key that the peer knows
-                items.append(number)
-                write_value(message.values[0], items, segments)
-                self._send(write_header(items), segments)
-                self.pushes += 1
-                return
         for key, value, dead in zip(message.keys, message.values, message.dead, strict=True):
             numbered: int | str | None = number_of(key)
             if numbered is None:
@@ -508,78 +512,60 @@ class StepCalls:
             self.finish(number)
             self.answer(number, [FAIL, number, error_to_wire(error)])
 
-    def _receive_step(self, wire: list[Any], header: Buffer, segments: Sequence[Buffer]) -> None:
-        """Begin a run of a client."""
-        asked, plan = wire[4] if len(wire) > 4 else None, None
-        if asked is not None:
-            asked = StepRequest.from_wire(asked)
-            plan = asked.plan
-        run = self._new_run(wire, segments, asked)
-        if run is None:
-            return
-        program = self._plans.get(wire[2])
-        if program is None and plan is not None:
-            try:
-                program = self._plans[wire[2]] = self.on_plan(plan)
-            except Exception as exc:
-                run.fail(from_exception(exc))
-                return
-            if len(self._plans) > MAX_PLANS:
-                del self._plans[next(iter(self._plans))]
-        self._start(program, run)
-
-    def _receive_partial(self, wire: list[Any], header: Buffer, segments: Sequence[Buffer]) -> None:
-        """Begin a call of a partial run."""
-        run = self._new_run(
-            wire, segments, CallRequest.from_wire(wire[4] if len(wire) > 4 else None)
-        )
-        if run is not None:
-            self._start(self.setups.get(wire[2]), run)
-
-    def _receive_graph(self, wire: list[Any], header: Buffer, segments: Sequence[Buffer]) -> None:
-        """Begin a run of a master."""
-        asked = wire[4] if len(wire) > 4 else None
-        asked = None if asked is None else GraphRequest.from_wire(asked)
-        run = self._new_run(wire, segments, asked)
-        if run is not None:
-            self._start(self._graphs.get(wire[2]), run)
-
-    def _new_run(self, wire: list[Any], segments: Sequence[Buffer], asked: Any) -> ServedRun | None:
-        """Return a run of the peer, unless it was cancelled before it has arrived."""
+    def _receive_run(self, wire: list[Any], header: Buffer, segments: Sequence[Buffer]) -> None:
         if len(wire) < 5 or type(wire[2]) is not int:
             raise ProtocolError("a run has a program, a limit and a request")
-        call, seconds = wire[1], wire[3]
+        kind, call, number, seconds, asked = wire[:5]
         if seconds is not None and not is_seconds(seconds):
             raise ProtocolError(
                 f"the limit of a run is a number of seconds, found {seconds!r:.100}"
             )
         if call in self._serving:
             raise ProtocolError(f"run {call} is requested twice at the same time")
+        if asked is not None or kind == PARTIAL_RUN:
+            asked = _REQUESTS[kind].from_wire(asked)
         self.received += 1
         run = ServedRun(self, call, seconds, WireValues.received(wire[5:], segments), asked)
-        if self._early and call in self._early:
+        if self._early and call in self._early:  # it was cancelled before it has arrived
             del self._early[call]
-            return None
+            return
         self._serving[call] = run
-        return run
+        try:
+            program = self._programs[kind].get(number)
+            if program is None:
+                self._begin_new(kind, number, run)
+            elif len(self._serving) > MAX_RUNS or self._held or self._congested():
+                self._begin_later(program, run)
+            else:
+                program.begin(run)
+        except Exception as exc:
+            run.fail(from_exception(exc))
 
-    def _start(self, program: StepProgram | None, run: ServedRun) -> None:
-        """Begin a run, or refuse or hold it."""
-        if program is None:
+    def _begin_new(self, kind: int, number: int, run: ServedRun) -> None:
+        """Begin the first run of a plan; that of a program which is not known is answered so."""
+        plan = run.asked.plan if kind == RUN_STEP and run.asked is not None else None
+        if plan is None:
             run.gone()
-        elif len(self._serving) > MAX_RUNS:
-            run.fail(
-                ResourceExhaustedError(
-                    f"{self.peer} has {len(self._serving)} runs in progress here, which is the limit"
-                )
+            return
+        program = self._plans[number] = self.on_plan(plan)
+        if len(self._plans) > MAX_PLANS:
+            del self._plans[next(iter(self._plans))]
+        self._begin_later(program, run)
+
+    def _begin_later(self, program: StepProgram, run: ServedRun) -> None:
+        """Begin a run, unless there are too many, or the peer has to read its answers first.
+
+        Raises:
+            ResourceExhaustedError: there are too many.
+        """
+        if len(self._serving) > MAX_RUNS:
+            raise ResourceExhaustedError(
+                f"{self.peer} has {len(self._serving)} runs in progress here, which is the limit"
             )
-        elif self._held or self._congested():
+        if self._held or self._congested():
             self._hold(program, run)
         else:
-            try:  # what _begin() does, without a call
-                program.begin(run)
-            except Exception as exc:
-                run.fail(from_exception(exc))
+            program.begin(run)
 
     def _begin(self, program: StepProgram, run: ServedRun) -> None:
         try:
@@ -816,9 +802,9 @@ def _finish(ending: Callable[[], None]) -> None:
 
 
 _RECEIVERS: dict[int, Callable[[StepCalls, list[Any], Buffer, Sequence[Buffer]], None]] = {
-    RUN_STEP: StepCalls._receive_step,
-    PARTIAL_RUN: StepCalls._receive_partial,
-    RUN_GRAPH: StepCalls._receive_graph,
+    RUN_STEP: StepCalls._receive_run,
+    PARTIAL_RUN: StepCalls._receive_run,
+    RUN_GRAPH: StepCalls._receive_run,
     DONE: StepCalls._receive_done,
     FAIL: StepCalls._receive_fail,
     GONE: StepCalls._receive_gone,
@@ -826,3 +812,6 @@ _RECEIVERS: dict[int, Callable[[StepCalls, list[Any], Buffer, Sequence[Buffer]],
     PUSH: StepCalls._receive_push,
     RECEIVED: StepCalls._receive_received,
 }
+_REQUESTS: dict[int, Any] = {
+    RUN_STEP: StepRequest, PARTIAL_RUN: CallRequest, RUN_GRAPH: GraphRequest
+}  # fmt: skip

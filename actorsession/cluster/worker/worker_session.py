@@ -129,6 +129,9 @@ class OpenStepRendezvous:
     step_id: int
 
 
+_NO_VALUES = WireValues([])
+
+
 class PartWaiter(Protocol):
     """Receives the outcome of the partitions of a step at this worker, in the same process."""
 
@@ -216,12 +219,13 @@ class _RemoteWaiter:
 
     def part_done(self, values: Sequence[Any], pushed: int, stats: list[Any] | None) -> None:
         """See ``PartWaiter.part_done``."""
-        if not encode_apart(values, lambda encoded: self._write(encoded, pushed, stats)):
-            self._write(values, pushed, stats)
+        if values and encode_apart(values, partial(self._write, pushed, stats)):
+            return
+        self._write(pushed, stats, values)
 
-    def _write(self, values: Sequence[Any], pushed: int, stats: list[Any] | None) -> None:
+    def _write(self, pushed: int, stats: list[Any] | None, values: Sequence[Any]) -> None:
         try:
-            wire = WireValues.of(values)
+            wire = WireValues.of(values) if values else _NO_VALUES
             extra = (pushed or None) if stats is None else extra_to_wire(pushed, stats)
         except Exception as exc:
             self._run.fail(self._registered.unsent(values, from_exception(exc)))

@@ -691,7 +691,8 @@ class RemoteSession(SessionInterface[RemotePlan]):
             self._inflight.leave(nbytes)
             raise
         run.nbytes, run.admitted = nbytes, True
-        self._note_run(run)
+        self._running.add(run)
+        self.tally.runs = next(self._runs)
         return run
 
     def program(
@@ -723,7 +724,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
         program = programs.get(key)
         if program is None or program.channel is not channel:
             plan = plan_to_wire(self.handle, signature, made, partial=partial)
-            program = SessionProgram(channel, next(self.calls), VOCABULARY.to_wire(plan))
+            program = SessionProgram.over(channel, next(self.calls), VOCABULARY.to_wire(plan))
             programs[key] = program
         return program
 
@@ -761,12 +762,9 @@ class RemoteSession(SessionInterface[RemotePlan]):
         run.nbytes = 0 if self._may_wait or nbytes <= INLINE_LIMIT else nbytes
         if not self._inflight.enter_run(run):
             return False
-        self._note_run(run)
-        return True
-
-    def _note_run(self, run: RemoteRun) -> None:
         self._running.add(run)
         self.tally.runs = next(self._runs)
+        return True
 
     def leave(self, run: RemoteRun) -> None:
         """Record that a run has ended, if it was admitted."""

@@ -62,23 +62,22 @@ class SessionProgram:
         channel: the link to the master, or the calls of a master in this process.
         number: the client's number for it there.
         plan: the plan in wire form, which the first run brings along.
+        calls: the runs that are requested over the channel.
+        over_link: whether values are encoded on their way to the master.
         known: whether the master has answered a run of it.
     """
 
     channel: Link | LocalCalls
     number: int
     plan: list[Any]
+    calls: RunCalls
+    over_link: bool
     known: bool = False
 
-    @property
-    def calls(self) -> RunCalls:
-        """The runs that are requested over the channel."""
-        return self.channel.steps
-
-    @property
-    def over_link(self) -> bool:
-        """Whether values are encoded on their way to the master."""
-        return isinstance(self.channel, Link)
+    @classmethod
+    def over(cls, channel: Link | LocalCalls, number: int, plan: list[Any]) -> SessionProgram:
+        """Return a plan that no run of has been answered over a channel."""
+        return cls(channel, number, plan, channel.steps, isinstance(channel, Link))
 
     @property
     def threads_may_write(self) -> bool:
