@@ -66,7 +66,13 @@ class Receiver(Protocol):
 
 
 class Rendezvous:
-    """The rendezvous of one step in one process."""
+    """The rendezvous of one step in one process.
+
+    Attributes:
+        gathers: whether ``send`` gathers values for other processes, which ``flush`` sends.
+    """
+
+    gathers = False
 
     __slots__ = ("_aborted", "_closed", "_expected", "_sent", "_waiting")
 
@@ -125,7 +131,7 @@ class Rendezvous:
             last.step.drain()
 
     def flush(self) -> None:
-        """Send values that ``send`` has buffered; a rendezvous within one process buffers none."""
+        """Send values that ``send`` has gathered; not called unless ``gathers``."""
 
     def recv_async(self, key: str, waiter: Waiter) -> None:
         """Call ``waiter`` with the next value of a key; at once if there is one.

@@ -89,6 +89,7 @@ class SessionPools:
 
     Attributes:
         explicit: whether the settings request pools, so that even runs that need no pool use them.
+        default: what ``choose`` returns for a run without options.
 
     Raises:
         InvalidArgumentError: if a pool with a global name exists with another size.
@@ -110,7 +111,7 @@ class SessionPools:
             self._inline = True
         else:
             self._pools = [_shared.of_process(number)]
-        self._default = self._pools[0] if self._pools else None
+        self.default = self._pools[0] if self._pools else None
 
     def choose(self, options: RunOptions | None) -> KernelPool | None:
         """Return the pool of a run; ``None`` for the caller's thread.
@@ -119,7 +120,7 @@ class SessionPools:
             InvalidArgumentError: if the options name a pool that the session does not have.
         """
         if options is None:
-            return self._default
+            return self.default
         index = options.inter_op_thread_pool
         last = max(len(self._pools), 1) - 1
         if not _CALLER <= index <= last:

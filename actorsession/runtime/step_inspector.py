@@ -219,7 +219,7 @@ class _States:
         self.running = stacks.of(step)
         self.ready = {(id(engine), index) for engine, index in tuple(step.queue)}
         self.pooled = {(id(work.engine), work.index) for work in tuple(step.pooled)}
-        self.missing = frozenset(step.waiting())
+        self.missing = frozenset(step.rendezvous.waiting_keys())
 
     def of(self, engine: Engine, index: int) -> str:
         place = (id(engine), index)
@@ -279,13 +279,14 @@ def step_waits(step: Step, stacks: Stacks, most: int, **where: Any) -> StepWaits
             else:
                 more += 1
     kernels = states.kernels()
+    collectives = [] if step.collectives is None else step.collectives.waits()
     return StepWaits(
         step_id=step.step_id, seconds=time.monotonic() - step.since, unfinished=unfinished,
         waiters=tuple(waiters), more_waiters=more, kernels=tuple(kernels[:most]),
         more_kernels=max(0, len(kernels) - most),
         collectives=tuple([
             CollectiveWait(device=device, group=c.group, instance=c.instance, awaits=awaits)
-            for device, c, awaits in step.waiting_collectives()[:most]
+            for device, c, awaits in collectives[:most]
         ]),
         **where,
     )  # fmt: skip

@@ -167,7 +167,7 @@ def test_a_step_that_waits_says_for_which_keys() -> None:
     waiting.executor.begin(waiting, step, [np.float32(0)])
     step.drain()
     assert not step.done
-    assert [key.split(";")[2] for key in step.waiting()] == [waiting.bound.device]
+    assert [key.split(";")[2] for key in step.rendezvous.waiting_keys()] == [waiting.bound.device]
     with pytest.raises(InternalError, match="waits for"):
         step.result()
 

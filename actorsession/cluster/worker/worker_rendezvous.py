@@ -78,6 +78,8 @@ class WorkerRendezvous(Rendezvous):
         holder: the table that keeps the rendezvous beyond the end of the partitions here, for a partial run.
     """
 
+    gathers = True
+
     __slots__ = (
         "_gathered", "_push", "_what", "begun", "created", "holder", "peers", "pushed", "step_id", "task",
     )  # fmt: skip

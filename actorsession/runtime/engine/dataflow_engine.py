@@ -193,7 +193,8 @@ class DataflowEngine(ControlFlowContext):
             return
         if self._propagation.queue:
             self._queued = True
-            self.step.ready(self, 0)
+            if self.step.error is None:
+                self.step.queue.append((self, 0))
         elif self._propagation.over and self.remaining and self.step.error is None:
             self._conclude()
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ from actorsession.errors import CancelledError, OpError, UnimplementedError, fro
 from actorsession.graph.collective_call import CollectiveCall
 from actorsession.graph.take import Take
 from actorsession.plan.codegen.segment_context import PendingValues, SegmentContext, SegmentFunction
-from actorsession.runtime.engine.suspended_nodes import Suspended, SuspendedNodes
+from actorsession.runtime.engine.suspended_nodes import Suspended, SuspendedNodes, deliver
 from actorsession.runtime.engine.takes import Taken
 from actorsession.runtime.interruptible import cancel_pending, wait_for
 from actorsession.runtime.step_stats_collector import Recorder
@@ -85,7 +86,7 @@ class SegmentEngine(SegmentContext):
     def start(self) -> None:
         """See ``Engine.start``."""
         bound, step = self.bound, self.step
-        if step.error is None:  # what Step.ready() does, without a call
+        if step.error is None:  # as in _advance()
             for index in bound.initial:
                 step.queue.append((self, index))
         if bound.slot_of:
@@ -193,7 +194,7 @@ class SegmentEngine(SegmentContext):
             if not left:
                 if self._scheduled is not None:
                     self._scheduled[index] = time.perf_counter_ns()
-                if step.error is None:  # what Step.ready() does, without a call
+                if step.error is None:
                     step.queue.append((self, index))
 
     def _conclude(self) -> None:
@@ -274,6 +275,9 @@ class SegmentEngine(SegmentContext):
         """See ``SegmentContext.begin``; the node is cancelled if the step fails."""
         if self.step.collector is not None:
             self._begun_at[number] = time.perf_counter_ns()
+        if isinstance(pending, Future) and self.step.error is None and pending.done():
+            deliver(self, number, pending)
+            return
         if self._suspended is None:
             self._suspended = SuspendedNodes()
         self._suspended.add(self, number, pending)

@@ -5,8 +5,8 @@ has become ready; ``drain`` lets the engines run it. The queue spans all partiti
 value passed from one device to another never nests calls.
 
 The first error wins. It aborts the rendezvous once, ready segments are dropped, and the step is over when the
-segments in the pool have returned. Everything belongs to one thread (the event loop's, or the caller's where
-there is no loop), except what an ``OffloadedWork`` does in the pool.
+segments in the pool have returned (see ``PooledWork``). Everything belongs to one thread: the event loop's,
+or the caller's where there is no loop.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Collection, Sequence
 from contextvars import Context, copy_context
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from actorsession.actors.deadline import NEVER, Deadline
 from actorsession.actors.loops import call_in
@@ -28,14 +28,14 @@ from actorsession.errors import (
     DeadlineExceededError,
     InternalError,
     OpError,
-    exhausted,
     from_exception,
 )
-from actorsession.graph.collective_call import Collective, CollectiveCall
+from actorsession.graph.collective_call import CollectiveCall
 from actorsession.graph.device import DeviceAttributes
 from actorsession.runtime.collective.executor import CollectiveExecutor
 from actorsession.runtime.collective.groups import GroupResolver
 from actorsession.runtime.engine.engine import Engine, OffloadedWork
+from actorsession.runtime.engine.pooled_work import NO_WORK, PooledWork
 from actorsession.runtime.engine.suspended_nodes import Suspended
 from actorsession.runtime.engine.takes import Taken, Takes, ended_from_outside
 from actorsession.runtime.float_errors import FLOAT_ERRORS, IGNORED
@@ -53,10 +53,6 @@ _log = logging.getLogger("actorsession.runtime")
 # Seconds that a cancelled step waits for kernels in the middle of a node, which may be user code and wait for
 # anything.
 _SETTLE = 5.0
-
-
-# Stands for a set, which most steps do not need, while nothing is in the pool.
-_NO_WORK = cast("set[OffloadedWork]", frozenset())
 
 
 class Step:
@@ -87,13 +83,14 @@ class Step:
             the step has failed.
         context: the context variables that functions of the user see; ``None`` if the step calls none.
         takes: what the step has taken out of queues and the like; ``None`` for nothing.
+        collectives: what executes the calls of its collectives; ``None`` before the first.
     """
 
     __slots__ = (
-        "__weakref__", "_cancelled", "_collectives", "_deadline", "_draining", "_groups", "_in_pool",
-        "_on_done", "_sync_on_finish", "_unbegun", "_unfinished", "collector", "context", "debug",
-        "done", "engines", "error", "handed_out", "loop", "outputs", "pool", "pooled", "queue",
-        "rendezvous", "since", "step_id", "takes",
+        "__weakref__", "_cancelled", "_deadline", "_draining", "_groups", "_on_done", "_sync_on_finish",
+        "_unbegun", "_unfinished", "collectives", "collector", "context", "debug", "done", "engines",
+        "error", "handed_out", "loop", "outputs", "pool", "pooled", "queue", "rendezvous", "since",
+        "step_id", "takes",
     )  # fmt: skip
 
     def __init__(
@@ -124,8 +121,7 @@ class Step:
         self.queue: deque[tuple[Engine, int]] = deque()
         self._draining = False
         self._unfinished = partitions
-        self._in_pool = 0
-        self.pooled = _NO_WORK
+        self.pooled = NO_WORK
         self.context: Context | None = None
         self.takes: Takes | None = None
         # Positions of a partial run's fetches whose values the caller has received.
@@ -136,7 +132,7 @@ class Step:
         self._deadline = None if deadline.at is None else deadline
         self._sync_on_finish = sync_on_finish
         self._groups = groups
-        self._collectives: CollectiveExecutor | None = None  # made with the first call
+        self.collectives: CollectiveExecutor | None = None
         self._unbegun: list[tuple[CollectiveCall, DeviceAttributes]] = []
 
     # -- lifecycle -----------------------------------------------------------------------------
@@ -151,7 +147,10 @@ class Step:
     def wait(self) -> asyncio.Future[None]:
         """Return a future of the moment when the step is done; cancelling it does not cancel the step."""
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self.on_done(lambda: None if future.done() else future.set_result(None))
+        if self.done:
+            future.set_result(None)
+        else:
+            self._on_done.append(lambda: None if future.done() else future.set_result(None))
         return future
 
     def fail(self, error: OpError) -> None:
@@ -165,9 +164,9 @@ class Step:
         for engine in self.engines:
             engine.cancel()
         self.rendezvous.abort(error)
-        if self._collectives is not None:
-            self._collectives.step_failed(error)
-        self._settle_failed()
+        if self.collectives is not None:
+            self.collectives.step_failed(error)
+        self.settle_failed()
 
     def _naming_waits(self, error: CancelledError) -> OpError:
         """Return the error of a cancelled step with the first node that waits, if one does."""
@@ -212,10 +211,10 @@ class Step:
     def _leave_kernels(self) -> None:
         _log.warning(
             "step %d: %d kernels did not end within %g s of its cancellation and are left to themselves",
-            self.step_id, self._in_pool, _SETTLE,
+            self.step_id, len(self.pooled), _SETTLE,
         )  # fmt: skip
         self._sync_on_finish = False
-        self._settle_failed()
+        self.settle_failed()
 
     def feed(self, values: Sequence[tuple[str, Any]]) -> None:
         """Send values into the step from outside, and run the segments that they make ready.
@@ -262,7 +261,7 @@ class Step:
             raise self.error
         if self._unfinished:  # a failed step may have left kernels running, and has its error
             raise InternalError(
-                f"step {self.step_id} waits for {self.waiting()} with nobody to send it"
+                f"step {self.step_id} waits for {self.rendezvous.waiting_keys()} with nobody to send it"
             )
         # A late step that has finished keeps its result. A cancelled one must not deliver its values.
         if self._cancelled is not None and not isinstance(self._cancelled, DeadlineExceededError):
@@ -292,18 +291,14 @@ class Step:
         if not received:
             self.give_back()
 
-    def waiting(self) -> tuple[str, ...]:
-        """Return the rendezvous keys that the step waits for."""
-        return self.rendezvous.waiting_keys()
-
     @property
     def suspended(self) -> Sequence[Suspended]:
         """The nodes that are suspended at present; callable from any thread."""
         return [node for engine in tuple(self.engines) for node in engine.suspended]
 
-    def _settle_failed(self) -> None:
+    def settle_failed(self) -> None:
         """End the step if it has failed and its kernels have returned from the pool."""
-        self.done = not (self._in_pool and self._sync_on_finish)
+        self.done = not (self.pooled and self._sync_on_finish)
         if self.done:
             self._settle()
 
@@ -333,11 +328,6 @@ class Step:
 
     # -- running -------------------------------------------------------------------------------
 
-    def ready(self, engine: Engine, index: int) -> None:
-        """Queue a segment whose inputs are all available."""
-        if self.error is None:
-            self.queue.append((engine, index))
-
     def drain(self) -> None:
         """Run ready segments until none is left; a nested call returns at once."""
         if self._draining:
@@ -364,7 +354,8 @@ class Step:
         try:
             while self._unbegun:
                 self._begin_collective(*self._unbegun.pop(0))
-            self.rendezvous.flush()
+            if self.rendezvous.gathers:
+                self.rendezvous.flush()
         except Exception as exc:
             self.broke(exc)
         if self.done:
@@ -403,17 +394,13 @@ class Step:
         if call.done():  # the step has failed
             return
         try:
-            if self._collectives is None:
+            if self.collectives is None:
                 assert self._groups is not None
-                self._collectives = CollectiveExecutor(self.rendezvous, self._groups, self.loop)
-            self._collectives.begin(call, device)
+                self.collectives = CollectiveExecutor(self.rendezvous, self._groups, self.loop)
+            self.collectives.begin(call, device)
         except Exception as exc:
             if not call.done():
                 call.fail(from_exception(exc))
-
-    def waiting_collectives(self) -> list[tuple[str, Collective, tuple[str, ...]]]:
-        """Return the collectives that wait for members; see ``CollectiveExecutor.waits``."""
-        return [] if self._collectives is None else self._collectives.waits()
 
     # -- the kernel pool -----------------------------------------------------------------------
 
@@ -425,51 +412,6 @@ class Step:
             blocks: whether it may take any time.
             first: the segment or node itself if it was never measured; see ``PoolThreads.submit``.
         """
-        assert self.pool is not None
-        assert self.loop is not None
-        self._in_pool += 1
-        if not self.pooled:
-            self.pooled = set()
-        self.pooled.add(work)
-        try:
-            # A context is entered once at a time, and threads may call several functions of a step.
-            inside = [self.context.copy().run] if blocks and self.context is not None else []
-            self.pool.submit(*inside, self._work, work, blocks=blocks, first=first)
-        except Exception as exc:
-            self._in_pool -= 1
-            self.pooled.discard(work)
-            error = from_exception(exc)
-            if isinstance(exc, RuntimeError) and not exhausted(exc):
-                error = CancelledError(f"the step was cancelled: {exc}")
-                error.__cause__ = exc
-            self.fail(error)
-
-    def _work(self, work: OffloadedWork) -> None:
-        """Execute work in a pool thread and return its results to the loop."""
-        before = FLOAT_ERRORS.set(IGNORED)
-        try:
-            error = work.execute()
-        except BaseException as exc:  # such as SystemExit: it would end in the thread, unseen
-            error = from_exception(exc)
-        finally:
-            FLOAT_ERRORS.reset(before)
-        assert self.loop is not None
-        # The loop may be closed while a kernel runs; then the result has no waiter.
-        with contextlib.suppress(RuntimeError):
-            self.loop.call_soon_threadsafe(self._returned, work, error)
-
-    def _returned(self, work: OffloadedWork, error: OpError | None) -> None:
-        self._in_pool -= 1
-        self.pooled.discard(work)
-        try:
-            if error is None and self.error is None:
-                work.complete()
-            else:
-                work.discard()
-                if error is not None:
-                    self.fail(error)
-        except Exception as exc:
-            self.broke(exc)
-        if self.error is not None:
-            self._settle_failed()
-        self.drain()
+        if self.pooled is NO_WORK:
+            self.pooled = PooledWork()
+        self.pooled.submit(work, blocks=blocks, first=first)

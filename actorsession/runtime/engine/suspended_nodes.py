@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from actorsession.plan.codegen.segment import Suspension
     from actorsession.runtime.engine.engine import Engine
 
-__all__ = ["Suspended", "SuspendedNodes"]
+__all__ = ["Suspended", "SuspendedNodes", "deliver"]
 
 
 class Suspended(NamedTuple):
@@ -85,7 +85,7 @@ class SuspendedNodes:
             assert loop is not None
             future = asyncio.run_coroutine_threadsafe(pending, loop)
         if future.done():
-            _deliver(engine, number, future)
+            deliver(engine, number, future)
         else:
             self._nodes[future] = Suspended(engine, number, time.monotonic())
             future.add_done_callback(self._notify)
@@ -116,14 +116,15 @@ class SuspendedNodes:
         if found is not None:
             step = found.engine.step
             try:
-                _deliver(found.engine, found.number, future)
+                deliver(found.engine, found.number, future)
                 step.drain()
             except Exception as exc:  # nobody else would end the step
                 step.broke(exc)
                 step.drain()
 
 
-def _deliver(engine: Engine, number: int, future: Future[Any]) -> None:
+def deliver(engine: Engine, number: int, future: Future[Any]) -> None:
+    """Give an engine the values of a node whose future is done, or fail its step with the error."""
     error = (
         CancelledError("the node's wait was cancelled")
         if future.cancelled()

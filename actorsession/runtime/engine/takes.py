@@ -74,9 +74,10 @@ class Takes:
     def end(self) -> None:
         """Put back what was only lent to the step, and will still be."""
         self._ended = True
-        for taken in [taken for taken in self._taken if isinstance(taken.take, Loan)]:
-            self._taken.remove(taken)
-            taken.take.put_back()
+        for taken in self._taken.copy():
+            if isinstance(taken.take, Loan):
+                self._taken.remove(taken)
+                taken.take.put_back()
 
     def roll_back(self, *, ran: bool = False, handed_out: Collection[int] = ()) -> None:
         """Put back everything taken that was neither stored nor delivered.

@@ -8,24 +8,14 @@ run as a step, on the event loop or, without one, in the caller's thread.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import secrets
 import time
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
-from actorsession.actors.deadline import Deadline
-from actorsession.config import (
-    DEFAULT_STEP_TIMEOUT,
-    ConfigProto,
-    RunMetadata,
-    RunOptions,
-    StepStats,
-)
+from actorsession.config import ConfigProto, RunMetadata, RunOptions, StepStats
 from actorsession.errors import CancelledError, InvalidArgumentError, OpError, UnimplementedError
-from actorsession.graph.codec import bytes_held
 from actorsession.graph.device import LOCAL_TASK, DeviceAttributes
 from actorsession.graph.graph import Graph
 from actorsession.metrics import session_tally
@@ -35,26 +25,22 @@ from actorsession.plan.place import Placed
 from actorsession.plan.placement_log import log_devices
 from actorsession.plan.report import partition_graphs
 from actorsession.plan.signature import RunSignature
-from actorsession.runtime.admission import Admission
 from actorsession.runtime.debug.debugger import SessionDebugger
 from actorsession.runtime.debug.dump import DumpStore
 from actorsession.runtime.device_filters import DeviceFilters
 from actorsession.runtime.devices import device_set, make_devices
 from actorsession.runtime.engine.executor import Executor
 from actorsession.runtime.engine.executor_statistics import statistics_by_device
-from actorsession.runtime.engine.inline_run import Gate, TimedGate
+from actorsession.runtime.engine.inline_run import Gate
 from actorsession.runtime.engine.loaded_graph import LoadedGraph
 from actorsession.runtime.engine.step import Step
 from actorsession.runtime.hang_report import HangReport, Looks, explain
 from actorsession.runtime.kept_feeds import aside, kept_feeds
-from actorsession.runtime.kernel_pool import KernelPool
-from actorsession.runtime.planning import Planning
 from actorsession.runtime.session_pools import SessionPools
 from actorsession.runtime.tensor_store import TensorStore, install_tensor_store
-from actorsession.runtime.wait_graph import MasterWaits, TaskWaits
 from actorsession.session.direct.planner import DirectPlan, Planner
+from actorsession.session.direct.planning import DirectPlanning
 from actorsession.session.direct.steps import DirectSteps, graph_of, needs_step
-from actorsession.session.local_wait_graph import MOST, local_wait_graph
 from actorsession.session.partial.direct_partial_runs import DirectPartialRuns, PartialPlan
 from actorsession.session.reattach import Reattached
 from actorsession.session.session_interface import SESSION_CLOSED, TURN, LocalSession, OnEvict
@@ -112,18 +98,14 @@ class DirectSession(LocalSession[DirectPlan]):
             self.handle,
             self._tally,
         )  # fmt: skip
-        self._planning = Planning()
         self._tensors = install_tensor_store(self._devices)
         self.debugger = SessionDebugger(self.planner.debug_plan)
-        self._steps = DirectSteps(self._gate, self.debugger, config.operation_timeout_in_ms)
-        self._inflight = Admission(config.max_inflight_steps).share(
-            config.max_inflight_steps, config.max_inflight_bytes
-        )
-        self._waiting_on: asyncio.AbstractEventLoop | None = None
+        self._planning = DirectPlanning(self.planner, self.debugger)
+        self._steps = DirectSteps(self._gate, self.debugger, config)
         self._partial_runs = DirectPartialRuns(
             self.planner, config, self._gate, self._partial_step, self._steps.end,
-            self._prepare_debug, lambda feeds: kept_feeds(feeds, self._pools.choose(None)),
-            self._run_planning,
+            self._planning.prepare_debug, lambda feeds: kept_feeds(feeds, self._pools.choose(None)),
+            self._planning.share,
         )  # fmt: skip
         threads = config.intra_op_parallelism_threads
         self._blas: BlasThreads | None = hold_blas_threads(threads) if threads else None
@@ -178,20 +160,7 @@ class DirectSession(LocalSession[DirectPlan]):
             DeadlineExceededError: if the planning takes too long; it goes on for later runs.
             CancelledError: if the session is closed in the meantime.
         """
-        found = self.planner.kept(signature)
-        if found is not None:
-            return found
-        make, what = partial(self.planner.make, signature), f"the plan of a step, {signature}"
-        return await self._run_planning(signature.sorted(), make, what, signature.size)
-
-    async def _run_planning(
-        self, key: Hashable, work: Callable[[], T], what: str, names: int = 0
-    ) -> T:
-        """Do planning work; for a large graph in a thread, once for all callers with the same key."""
-        if not self._planning.must_wait(self.planner.size + names):
-            return work()
-        deadline = Deadline.after(DEFAULT_STEP_TIMEOUT)
-        return await deadline.wait(asyncio.shield(self._planning.shared(key, work)), what=what)
+        return await self._planning.prepare(signature)
 
     async def offload(self, work: Callable[[], T]) -> T:
         """Do work on large values in a worker thread, if the session has any."""
@@ -219,7 +188,7 @@ class DirectSession(LocalSession[DirectPlan]):
 
     async def find_placement(self) -> dict[str, Placed]:
         """Return ``placement()``, for ``AsyncSession``."""
-        return await self._run_planning("placement", self.planner.placement, "the placement")
+        return await self._planning.share("placement", self.planner.placement, "the placement")
 
     def timelines(self) -> list[StepStats]:
         """Return no steps: a session without a cost model traces none for ``timeline_step``."""
@@ -281,26 +250,17 @@ class DirectSession(LocalSession[DirectPlan]):
             DeadlineExceededError: if the step took too long.
             OpError: the step's first error.
         """
-        self.planner.touch(plan)
+        plan.used = self._tally.runs = next(self.planner.uses)
         if plan.inline is not None and (options is None or not needs_step(options)):
-            values = self._run_inline(plan, feeds, limit, options)
+            gate = self._gate if limit is None else self._steps.timed_gate(limit, options)
+            values = plan.inline.run(feeds, gate)
             if metadata is not None:
                 self._report(plan, None, options, metadata)
             return values
-        step = self._steps.new(plan, options, None, limit)
-        try:
-            graph_of(plan, step).begin(step, feeds)
-            values = step.result()
-        except BaseException as exc:
-            # Ctrl-C is not the error of a node, but listeners must not take the step for a success.
-            step.fail(CancelledError(f"step {step.step_id} was interrupted: {exc!r}"))
-            step.give_back()
-            raise
-        finally:
-            self._steps.end(step)
+        step = self._steps.run_here(plan, feeds, limit, options)
         if metadata is not None:
             self._report(plan, step, options, metadata)
-        return values
+        return step.outputs
 
     async def run(
         self,
@@ -338,76 +298,25 @@ class DirectSession(LocalSession[DirectPlan]):
         if now >= self._turn_ends:
             self._turn_ends = now + TURN
             await asyncio.sleep(0)
-        self.planner.touch(plan)
+        plan.used = self._tally.runs = next(self.planner.uses)
         whole = options is not None and needs_step(options)
         if options is not None and options.debug_options.active:
-            await self._prepare_debug(plan, options)
-        pool = self._pools.choose(options)
+            await self._planning.prepare_debug(plan, options)
+        pools = self._pools
+        pool = pools.default if options is None else pools.choose(options)
         inline = None if whole else plan.inline
         if inline is not None and (pool is None or not inline.is_expensive(feeds)):
-            values = self._run_inline(plan, feeds, limit, options)
+            gate = self._gate if limit is None else self._steps.timed_gate(limit, options)
+            values = inline.run(feeds, gate)
             if metadata is not None:
                 self._report(plan, None, options, metadata)
             return values
-        step = await self._run_step(plan, feeds, limit, options, pool)
+        step = await self._steps.run(plan, feeds, limit, options, pool)
         if metadata is not None:
             self._report(plan, step, options, metadata)
         if delivery is not None and step.takes:
             delivery.hold(step.settle)
         return step.outputs
-
-    async def _prepare_debug(self, plan: DirectPlan | PartialPlan, options: RunOptions) -> None:
-        """Make the plan of a debugged run in a thread, if planning would hold the loop too long."""
-        if self._planning.must_wait(self.planner.size):
-            asked, is_partial = (
-                (plan.signature, options.debug_options),
-                isinstance(plan, PartialPlan),
-            )
-            make = partial(self.debugger.prepare, *asked, is_partial=is_partial)
-            key, what = (*asked, is_partial), f"the plan of a debugged step, {plan.signature}"
-            await self._run_planning(key, make, what)
-
-    async def _run_step(
-        self,
-        plan: DirectPlan,
-        feeds: Sequence[Any],
-        limit: float | None,
-        options: RunOptions | None,
-        pool: KernelPool | None,
-    ) -> Step:
-        """Run a plan that is no single call as a step, and return the step."""
-        nbytes = 0 if plan.graph.may_wait else bytes_held(feeds)
-        if not self._inflight.enter_nowait(nbytes):
-            limit = await self._wait_for_turn(nbytes, limit)
-        try:
-            kept = await kept_feeds(feeds, pool) if feeds else feeds
-            step = self._steps.new(plan, options, pool, limit)
-            try:
-                graph_of(plan, step).begin(step, kept)
-                if not step.done:
-                    await self._steps.wait(step, limit, options)
-                step.result()
-            finally:
-                self._steps.end(step)
-        finally:
-            self._inflight.leave(nbytes)
-        return step
-
-    async def _wait_for_turn(self, nbytes: int, limit: float | None) -> float | None:
-        """Wait until a run may be under way; return the seconds that it has left."""
-        deadline = Deadline.after(DEFAULT_STEP_TIMEOUT if limit is None else limit)
-        self._waiting_on = asyncio.get_running_loop()
-        await self._inflight.enter(deadline, nbytes)
-        return deadline.time_left
-
-    def _run_inline(
-        self, plan: DirectPlan, feeds: Sequence[Any], limit: float | None,
-        options: RunOptions | None,
-    ) -> Sequence[Any]:  # fmt: skip
-        assert plan.inline is not None
-        if limit is None:
-            return plan.inline.run(feeds, self._gate)
-        return plan.inline.run(feeds, TimedGate(self._gate, self._steps.deadline(limit, options)))
 
     def _report(
         self,
@@ -432,13 +341,15 @@ class DirectSession(LocalSession[DirectPlan]):
     ) -> tuple[Step, LoadedGraph]:
         self._tally.begin_partial_run()
         pool = self._pools.choose(None) if on_loop else None
-        step = self._steps.new(plan, options, pool, None)
-        return step, graph_of(plan, step)
+        return self._steps.new(plan, options, pool, None)
 
     async def why(self, within: float) -> HangReport:
         """Return ``why_here()``, for ``AsyncSession``; the loop goes on between two looks."""
-        looks = Looks(within)
-        for pause in looks.pauses(self._waits, time.monotonic):
+        looks, waits = (
+            Looks(within),
+            partial(self._steps.waits, self._pools.all, self._partial_runs),
+        )
+        for pause in looks.pauses(waits, time.monotonic):
             await asyncio.sleep(pause)
         return explain(looks.waits)
 
@@ -448,20 +359,13 @@ class DirectSession(LocalSession[DirectPlan]):
         Args:
             within: seconds in which to see which of them move.
         """
-        looks = Looks(within)
-        for pause in looks.pauses(self._waits, time.monotonic):
+        looks, waits = (
+            Looks(within),
+            partial(self._steps.waits, self._pools.all, self._partial_runs),
+        )
+        for pause in looks.pauses(waits, time.monotonic):
             time.sleep(pause)
         return explain(looks.waits)
-
-    def _waits(self) -> TaskWaits:
-        runs, total = self.partial_runs.waits(MOST), len(self.partial_runs)
-        inflight = self._inflight.statistics()
-        master = MasterWaits(
-            session="", task=LOCAL_TASK, partial_runs=tuple(runs), left_out=total - len(runs),
-            in_flight=inflight.in_flight, waiting=inflight.waiting,
-        )  # fmt: skip
-        waits = local_wait_graph(self._steps.now(), LOCAL_TASK, self._gate, self._pools.all)
-        return replace(waits, masters=(master,))
 
     async def reattach(self) -> Reattached:
         """Refuse: a session in this process has no tasks.
@@ -509,15 +413,10 @@ class DirectSession(LocalSession[DirectPlan]):
         """Close the session from any thread, without an event loop; may be called twice."""
         if not self._gate.close(CancelledError(SESSION_CLOSED)):
             return
-        self.cancel_steps(CancelledError(SESSION_CLOSED))
+        self._steps.close(CancelledError(SESSION_CLOSED))
         for executor in self._executors.values():
             executor.close(CancelledError(SESSION_CLOSED))
         self._planning.close(CancelledError(SESSION_CLOSED))
-        if self._waiting_on is not None:  # of another thread perhaps, and perhaps closed already
-            with contextlib.suppress(RuntimeError):
-                self._waiting_on.call_soon_threadsafe(
-                    self._inflight.close, CancelledError(SESSION_CLOSED)
-                )
         self.partial_runs.close_here(CancelledError(SESSION_CLOSED))
         self.planner.release()
         self.debugger.forget_plans()
@@ -534,7 +433,7 @@ class DirectSession(LocalSession[DirectPlan]):
             cache=self.planner.statistics(),
             nodes=len(self.planner.known),
             steps=len(steps),
-            waiting=self._inflight.statistics().waiting,
+            waiting=self._steps.inflight.statistics().waiting,
             pending=sum(sum(step.rendezvous.pending) for step in steps),
             partial_runs=len(self.partial_runs),
             tensor_handles=len(self.tensors),

@@ -78,6 +78,9 @@ class Planner:
         costs: what nodes were measured to cost, for sessions that measure.
         handle: name of the session, for graph passes.
         tally: the counters of the session.
+
+    Attributes:
+        uses: numbers the uses of plans, which each run sets in its plan, for the choice of which to keep.
     """
 
     def __init__(
@@ -103,7 +106,7 @@ class Planner:
         self._registered_size = 0  # and of its nodes
         self._on_evict = on_evict
         self._states: dict[str, dict[str, Any]] = {}
-        self._uses = itertools.count(1)
+        self.uses = itertools.count(1)
         self._built = 0
         self._cache: PlanCache[DirectPlan] = PlanCache(
             config.plan_cache_size, on_evict, lambda plan: plan.used
@@ -143,10 +146,6 @@ class Planner:
         Those of functions are among them.
         """
         return self._state.view.size + self._graph.nodes.total_size - self._registered_size
-
-    def touch(self, plan: DirectPlan) -> None:
-        """Record that a plan was used, for the choice of which to keep."""
-        plan.used = self.tally.runs = next(self._uses)
 
     def extend(self) -> None:
         """Extend the session by the new nodes of the graph; an error changes nothing."""

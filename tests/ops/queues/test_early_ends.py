@@ -131,7 +131,7 @@ async def nothing_left(session: AsyncSession) -> None:
     await eventually(
         lambda: not (seen := direct_session(session).statistics()).steps and not seen.pending
     )
-    assert direct_session(session)._inflight.statistics().in_flight == 0
+    assert direct_session(session)._steps.inflight.statistics().in_flight == 0
 
 
 # -- the end comes when the values are there -------------------------------------------------------
