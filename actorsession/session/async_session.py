@@ -19,9 +19,21 @@ from actorsession.config import (
 from actorsession.graph.device import DeviceAttributes
 from actorsession.plan.place import Placed
 from actorsession.runtime.hang_report import HangReport
-from actorsession.session.base import BaseSession, container_names, reset_options
-from actorsession.session.callables import AsyncCallable, MakeError, closed_error
+from actorsession.session.base import (
+    BaseSession,
+    check_hang_report,
+    check_wait_for,
+    container_names,
+    reset_options,
+)
+from actorsession.session.callables import (
+    AsyncCallable,
+    MakeError,
+    closed_error,
+    closed_error_of_callables,
+)
 from actorsession.session.factory import get_factory
+from actorsession.session.feeds import flatten_feeds
 from actorsession.session.partial.api import AsyncPartialRuns
 from actorsession.session.reattach import Reattached
 from actorsession.session.request import Request
@@ -111,8 +123,10 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
             DeadlineExceededError: if the step took too long.
             OpError: the step's first error, with node, device, task and source line.
         """
-        feed_dict = self._flat_feeds(feed_dict)
-        request = self._request(fetches, feed_dict)
+        if feed_dict:
+            feed_dict = flatten_feeds(feed_dict)
+        self._begin_run()
+        request = self._requests.find(fetches, feed_dict)
         values = tuple(feed_dict.values()) if feed_dict else ()
         if timeout is not None:
             options = self._limited(options, timeout)
@@ -172,7 +186,8 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
             runs = self._partial_runs()
             plan = await self._made_partial_plan(runs, fetches, feeds)
         else:
-            request = self._warm_request(fetches, feeds)
+            self._begin_run()
+            request = self._requests.of_later_run(fetches, feeds)
             if not request.needs_step:
                 return
             plan = await self._bound_plan(request)
@@ -198,7 +213,7 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
             ValueError: for an unknown fetch.
             InvalidArgumentError: if there is nothing to run.
         """
-        request, arguments = self._prepared(fetches, feed_list)
+        request, arguments = self._requests.of_callable(fetches, feed_list)
         made = AsyncCallable(
             self._begin_run, self._run_request, request, arguments, accept_options=accept_options
         )
@@ -237,7 +252,7 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
         Raises:
             CancelledError: if the session is closed.
         """
-        self._check_listable()
+        self._check_usable(closed_error_of_callables)
         return await self._session.devices()
 
     async def placement(self) -> dict[str, Placed]:
@@ -333,7 +348,8 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
                 the attempts to reach them.
             UnavailableError: if the master cannot be reached.
         """
-        self._check_wait_for(tasks, count, timeout)
+        self._check_usable()
+        check_wait_for(tasks, count, timeout)
         return await self._session.wait_for(tasks, count, timeout)
 
     async def why(self, within: float = 2.0) -> HangReport:
@@ -349,7 +365,8 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
             RuntimeError: if the session is closed.
             ValueError: unless ``within`` is above 0.
         """
-        self._check_hang_report(within)
+        self._check_usable()
+        check_hang_report(within)
         return await self._session.why(within)
 
     async def close(self) -> None:

@@ -1,7 +1,4 @@
-"""The base of ``AsyncSession`` and ``Session``: requests, default sessions and argument checks.
-
-Requests (see ``request``) are cached, so a repeated run does no work on structures, names or graphs.
-"""
+"""The base of ``AsyncSession`` and ``Session``: running requests, default sessions and argument checks."""
 
 from __future__ import annotations
 
@@ -9,12 +6,12 @@ import contextlib
 import math
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 from time import perf_counter
-from typing import Any, TypeVar
+from typing import Any
 
 from actorsession.actors import ownership
 from actorsession.actors.ownership import Owner
@@ -23,39 +20,24 @@ from actorsession.durations import checked_seconds, in_seconds
 from actorsession.errors import InvalidArgumentError, OpError, UnimplementedError
 from actorsession.graph.default_session import DEFAULT_SESSIONS, get_default_session
 from actorsession.graph.graph import Graph, default_graphs, get_default_graph
-from actorsession.graph.operation import Tensor
-from actorsession.plan.signature import RunSignature
 from actorsession.plan.wiring import check_devices
 from actorsession.process_bound import ProcessBound
 from actorsession.runtime.debug.dump import DebugDump, DebugReport, DumpStore
 from actorsession.runtime.kept_feeds import large_arrays
-from actorsession.session.callable_options import named_run
-from actorsession.session.callables import (
-    Arguments,
-    AsyncCallable,
-    MakeError,
-    checked_feed_list,
-    closed_error,
-    closed_error_of_callables,
-)
+from actorsession.session.callables import Arguments, AsyncCallable, MakeError, closed_error
 from actorsession.session.callables import Callable as PreparedCallable
 from actorsession.session.factory import SessionOptions, get_factory
-from actorsession.session.feeds import converter, feed_tensor, flatten_feed_keys, flatten_feeds
-from actorsession.session.fetches import check_not_empty, fetch_key, map_fetches
-from actorsession.session.graph_mutation_warnings import GraphMutationMonitor
 from actorsession.session.handles import HandleKeeper
-from actorsession.session.request import Request, RequestCache
+from actorsession.session.request import Request
+from actorsession.session.requests import Requests
 from actorsession.session.run_tally import RunTally
 from actorsession.session.session_interface import LocalSession, SessionInterface, SessionPlan
 from actorsession.session.statistics import SessionStatistics
 
 __all__ = [
-    "BaseSession", "check_run_arguments", "container_names", "get_default_session",
-    "reset_options",
+    "BaseSession", "check_hang_report", "check_run_arguments", "check_wait_for", "container_names",
+    "get_default_session", "own_limit", "reset_options",
 ]  # fmt: skip
-
-
-T = TypeVar("T")
 
 
 def reset_options(target: str, config: ConfigProto | None) -> SessionOptions:
@@ -101,8 +83,39 @@ def check_run_arguments(options: object, run_metadata: object) -> None:
         raise TypeError(f"run_metadata is a RunMetadata, got {run_metadata!r:.100}")
 
 
+def check_hang_report(within: float) -> None:
+    """Check the argument of ``why``.
+
+    Raises:
+        ValueError: unless it is a number of seconds above 0.
+    """
+    if not 0.0 < within < float("inf"):
+        raise ValueError(f"within is a number of seconds above 0, got {within!r}")
+
+
+def check_wait_for(tasks: object, count: object, timeout: float) -> None:
+    """Check the arguments of ``wait_for``.
+
+    Raises:
+        TypeError: for an argument of a wrong type.
+        ValueError: for a number that is not positive.
+    """
+    if not isinstance(tasks, str):
+        raise TypeError(f"tasks is a partial device name such as '/job:worker', got {tasks!r:.100}")
+    if count is not None and (isinstance(count, bool) or not isinstance(count, int)):
+        raise TypeError(f"count is an integer or None, got {count!r:.100}")
+    if count is not None and count < 1:
+        raise ValueError(f"count is at least 1, got {count}")
+    _ = checked_seconds("timeout", timeout)
+
+
+def own_limit(options: RunOptions | None) -> float | None:
+    """Return the limit of a run's own options in seconds; ``None`` for the session's."""
+    return None if options is None else in_seconds(options.timeout_in_ms) or None
+
+
 def _new_session(
-    graph: Graph, options: SessionOptions, requests: RequestCache
+    graph: Graph, options: SessionOptions, requests: Requests
 ) -> SessionInterface[Any]:
     """Return a session of the factory that accepts the options.
 
@@ -154,24 +167,19 @@ class BaseSession(ProcessBound, ABC):
         self._graph = graph if graph is not None else get_default_graph()
         self._config = config or ConfigProto()
         self._limit = self._config.operation_timeout  # of a run without options, in seconds
-        self._requests = RequestCache()
-        self._restrictions = self._graph.restrictions
+        self._requests = Requests(self._graph)
         self._owner = Owner("session")
         self._forks = ownership.forks
         self._closed = False
         self._entered = False
         self._callables: weakref.WeakSet[PreparedCallable | AsyncCallable] | None = None
-        self._mutations = GraphMutationMonitor(self._graph)
         self._run_tally = RunTally()
-        self._runs = 0
         options = SessionOptions(self._target, self._config)
         # The session understands its plans itself, so their type is nobody else's concern.
         self._session: SessionInterface[Any] = _new_session(self._graph, options, self._requests)
         self._local = self._session.local
-        # Only sessions in this process keep tensor handles.
-        self._handles = (
-            HandleKeeper(self._local, self._check_open) if self._local is not None else None
-        )
+        if self._local is not None:  # only sessions in this process keep tensor handles
+            self._requests.handles = HandleKeeper(self._local, self._check_open)
 
     @property
     def graph(self) -> Graph:
@@ -219,8 +227,8 @@ class BaseSession(ProcessBound, ABC):
             cancelled=self._run_tally.cancelled,
             latency=self._run_tally.latency(),
             callables=len(self._callables or ()),
-            growths=self._mutations.growths,
-            grown_nodes=self._mutations.nodes,
+            growths=self._requests.mutations.growths,
+            grown_nodes=self._requests.mutations.nodes,
         )
 
     def timelines(self) -> list[StepStats]:
@@ -246,21 +254,6 @@ class BaseSession(ProcessBound, ABC):
         except OpError as error:
             self._name_operation(error)
             raise
-
-    def _check_hang_report(self, within: float) -> None:
-        self._check_usable()
-        if not 0.0 < within < float("inf"):
-            raise ValueError(f"within is a number of seconds above 0, got {within!r}")
-
-    def _local_session(self, lacks: str) -> LocalSession[Any]:
-        """Return the session behind this object if it is in this process.
-
-        Raises:
-            UnimplementedError: for a session that a master runs; it says what such a session ``lacks``.
-        """
-        if self._local is None:
-            raise self._local_only(lacks)
-        return self._local
 
     def _local_only(self, lacks: str) -> UnimplementedError:
         return UnimplementedError(
@@ -305,81 +298,16 @@ class BaseSession(ProcessBound, ABC):
         state = "closed" if self._closed else "open"
         return f"<{type(self).__name__} target={self._target!r} {state} {self._graph!r}>"
 
-    # -- requests ------------------------------------------------------------------------------
-
-    def _request(self, fetches: Any, feed_dict: Mapping[Any, Any] | None) -> Request:
-        """Return the request of a run, from the cache where ``fetch_key`` has a key for the fetches."""
-        self._begin_run()
-        shape = fetch_key(fetches)
-        key: Hashable = (shape, *feed_dict) if feed_dict else (shape,)
-        request = self._requests.get(key) if shape is not None else None
-        if request is not None:
-            return request
-        try:
-            made = self._new_request(fetches, tuple(feed_dict or ()))
-        except (TypeError, ValueError):
-            self._check_feeds(feed_dict or {})
-            raise
-        return made if shape is None else self._requests.remember(key, made)
-
-    def _check_feeds(self, feed_dict: Mapping[Any, Any]) -> None:
-        """Raise the error of a wrong feed, which comes before that of a wrong fetch."""
-        if all(value is None for value in feed_dict.values()):
-            return
-        to_value = converter if self._handles is None else self._handles.converter
-        for key, value in feed_dict.items():
-            to_value(feed_tensor(self._graph, key))(value)
-
-    def _warm_request(self, fetches: Any, feeds: Any) -> Request:
-        """Return the request that a later run of these fetches and feeds will use."""
-        if feeds is None:
-            keys: Sequence[Any] = ()
-        elif isinstance(feeds, Mapping):
-            keys = tuple(flatten_feeds(feeds))
-        else:
-            keys = flatten_feed_keys(feeds if isinstance(feeds, (list, tuple)) else (feeds,))
-        return self._request(fetches, dict.fromkeys(keys))
+    # -- running -------------------------------------------------------------------------------
 
     def _begin_run(self, make_closed_error: MakeError = closed_error) -> None:
         """Check that the session is usable, count a run, and handle a graph that was changed."""
         if self._closed or self._forks != ownership.forks:
             self._check_usable(make_closed_error)
-        self._runs += 1
-        if self._graph.version != self._mutations.version:
-            self._handle_changed_graph()
-
-    def _handle_changed_graph(self) -> None:
-        self._mutations.check(self._runs)
-        if self._graph.restrictions != self._restrictions:
-            # Fetches or feeds that were accepted before may be forbidden now.
-            self._restrictions = self._graph.restrictions
-            self._requests.clear()
-
-    def _new_request(self, fetches: Any, keys: tuple[Any, ...]) -> Request:
-        check_not_empty(self._graph)
-        fed: dict[Tensor, int] = {}
-        for position, key in enumerate(keys):
-            # If two keys stand for one tensor, the later one wins.
-            fed[feed_tensor(self._graph, key)] = position
-        handles = self._handles
-        plan = map_fetches(self._graph, fetches, handles.wrap if handles is not None else None)
-        from_feeds = tuple(fed.get(t) for t in plan.tensors)
-        to_value = converter if handles is None else handles.converter
-        signature = RunSignature(
-            tuple(t.name for t in fed),
-            tuple(t.name for t in plan.tensors if t not in fed),
-            tuple(op.name for op in plan.targets),
-        )
-        return Request(
-            signature,
-            tuple([(to_value(t), position) for t, position in fed.items()]),
-            plan.build,
-            from_feeds if any(f is not None for f in from_feeds) else None,
-            as_given=tuple(fed[t] for t in plan.tensors if t in fed and t.dtype.kind == "s"),
-            dtypes={position: t.dtype.np_dtype for t, position in fed.items()},
-        )
-
-    # -- running -------------------------------------------------------------------------------
+        requests = self._requests
+        requests.runs += 1
+        if self._graph.version != requests.mutations.version:
+            requests.check_graph()
 
     async def _run_request(
         self,
@@ -407,11 +335,10 @@ class BaseSession(ProcessBound, ABC):
                     # What is wrong with a value is said before what is wrong with the graph.
                     request.feeds(values)
                     raise
-            if (
-                values
-                and self._converts_in_thread
-                and large_arrays(values)
-                and request.converts_much(values)
+            if not values:
+                feeds: list[Any] = []
+            elif (
+                self._converts_in_thread and large_arrays(values) and request.converts_much(values)
             ):
                 feeds = await self._session.offload(partial(request.feeds, values))
             else:
@@ -454,31 +381,13 @@ class BaseSession(ProcessBound, ABC):
     ) -> Sequence[Any]:
         """Run a plan of the session and return the fetched values in its order."""
 
-    def _prepared(self, fetches: Any, feed_list: Any) -> tuple[Request, Arguments]:
-        """Return the request of a callable and its feed arguments."""
-        keys = checked_feed_list(feed_list)
-        flat = flatten_feed_keys(keys)
-        request = self._new_request(fetches, tuple(flat))
-        # As in TensorFlow it is the call that is refused.
-        request.has_nothing = not request.needs_step and request.fed is None
-        names = tuple(getattr(key, "name", None) or str(key) for key in keys)
-        # If every key is a single tensor, calls need not match keys with the structure of the values.
-        plain = len(flat) == len(keys) and all(f is k for f, k in zip(flat, keys, strict=True))
-        return request, Arguments(keys, names, plain=plain)
-
     def _prepared_from(self, options: CallableOptions) -> tuple[Request, Arguments]:
         """Return the request of a callable that options describe, and its feed arguments."""
-        named = named_run(self._graph, options)
-        request = self._new_request([*named.fetches, *named.targets], named.feeds)
-        if not request.needs_step:
-            raise InvalidArgumentError("Must specify at least one target to fetch or execute.")
-        build, count = request.build, len(named.fetches)
-        request.build = lambda values: build(values)[:count]
-        request.signature = replace(request.signature, wiring=named.wiring)
+        request, arguments = self._requests.of_options(options)
         if self._local is not None and not self._closed:
-            check_devices(named.wiring, [d.name for d in self._local.list_devices()])
-        names = tuple([tensor.name for tensor in named.feeds])
-        return request, Arguments(named.feeds, names, plain=True, exact=True)
+            devices = [d.name for d in self._local.list_devices()]
+            check_devices(request.signature.wiring, devices)
+        return request, arguments
 
     def _keep(self, made: PreparedCallable | AsyncCallable) -> None:
         """Release a callable when the session closes."""
@@ -492,25 +401,6 @@ class BaseSession(ProcessBound, ABC):
         for made in list(self._callables or ()):
             made.release()
         self._callables = None
-
-    def _flat_feeds(self, feed_dict: Mapping[Any, Any] | None) -> Mapping[Any, Any] | None:
-        return flatten_feeds(feed_dict) if feed_dict else None
-
-    def _check_listable(self) -> None:
-        """Do ``_check_usable`` for ``list_devices``, for which TensorFlow raises another error class."""
-        self._check_usable(closed_error_of_callables)
-
-    def _check_wait_for(self, tasks: object, count: object, timeout: float) -> None:
-        self._check_usable()
-        if not isinstance(tasks, str):
-            raise TypeError(
-                f"tasks is a partial device name such as '/job:worker', got {tasks!r:.100}"
-            )
-        if count is not None and (isinstance(count, bool) or not isinstance(count, int)):
-            raise TypeError(f"count is an integer or None, got {count!r:.100}")
-        if count is not None and count < 1:
-            raise ValueError(f"count is at least 1, got {count}")
-        _ = checked_seconds("timeout", timeout)
 
     def _check_usable(self, make_closed_error: MakeError = closed_error) -> None:
         """Check that the session can be used here and now."""
@@ -535,10 +425,4 @@ class BaseSession(ProcessBound, ABC):
 
     def _timeout(self, options: RunOptions | None) -> float | None:
         """Return the limit that the caller set for a run, in seconds; ``None`` for the default."""
-        own = None if options is None else self._own_limit(options)
-        return own or self._limit
-
-    @staticmethod
-    def _own_limit(options: RunOptions | None) -> float | None:
-        """Return the limit of a run's own options in seconds; ``None`` for the session's."""
-        return None if options is None else in_seconds(options.timeout_in_ms) or None
+        return own_limit(options) or self._limit

@@ -1,7 +1,7 @@
 """A request: a run reduced to its signature and two functions.
 
 One function converts the caller's feeds to arrays, the other puts fetched values into the caller's structure.
-``BaseSession`` makes and caches requests; each callable has one.
+``Requests`` makes and keeps those of a session; each callable has one.
 
 Invariant: the feeds and fetches of a request with a plan are in the order of that plan, whichever thread
 bound it. All plans of one signature have the same order.
@@ -10,7 +10,7 @@ bound it. All plans of one signature have the same order.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from typing import Any
 
@@ -22,11 +22,7 @@ from actorsession.runtime.kept_feeds import large_arrays
 from actorsession.session.feeds import Converter, strings_as_fed
 from actorsession.session.session_interface import SessionPlan
 
-__all__ = ["Request", "RequestCache"]
-
-# Cached requests per session. The cache is emptied when it is full, so a program that makes new structures
-# all the time pays for one rebuild in about a thousand runs.
-_CACHED = 1024
+__all__ = ["Request"]
 
 
 class _Feeds(list[Any]):
@@ -129,23 +125,3 @@ class Request:
     def needs_step(self) -> bool:
         """Whether anything must run. Fetches that are all fed need no step."""
         return bool(self.signature.fetches or self.signature.targets)
-
-
-class RequestCache(dict[Hashable, Request]):
-    """The requests of a session, by the structure of their fetches and their feed keys."""
-
-    def remember(self, key: Hashable, request: Request) -> Request:
-        """Cache a request and return it."""
-        if len(self) >= _CACHED:
-            self.clear()
-        self[key] = request
-        return request
-
-    def evict(self, plan: SessionPlan) -> None:
-        """Release a plan that the session keeps no longer; callable from any thread.
-
-        The next run of its requests prepares it again.
-        """
-        for request in list(self.values()):
-            if request.plan is plan:
-                request.plan = None

@@ -28,10 +28,18 @@ from actorsession.graph.graph import Graph
 from actorsession.plan.place import Placed
 from actorsession.runtime.hang_report import HangReport
 from actorsession.runtime.loop_thread import LoopThread
-from actorsession.session.base import BaseSession, container_names, reset_options  # fmt: skip
+from actorsession.session.base import (
+    BaseSession,
+    check_hang_report,
+    check_wait_for,
+    container_names,
+    own_limit,
+    reset_options,
+)
 from actorsession.session.blocking import IN_LOOP, complete
-from actorsession.session.callables import Callable
+from actorsession.session.callables import Callable, closed_error_of_callables
 from actorsession.session.factory import get_factory
+from actorsession.session.feeds import flatten_feeds
 from actorsession.session.notebooks import CellCalls, blocks_loop
 from actorsession.session.partial.api import SyncPartialRuns
 from actorsession.session.reattach import Reattached
@@ -103,8 +111,9 @@ class Session(SyncPartialRuns, BaseSession):
                 cell of a notebook.
         """
         if feed_dict:
-            feed_dict = self._flat_feeds(feed_dict)
-        request = self._request(fetches, feed_dict)
+            feed_dict = flatten_feeds(feed_dict)
+        self._begin_run()
+        request = self._requests.find(fetches, feed_dict)
         values = tuple(feed_dict.values()) if feed_dict else ()
         if timeout is not None:
             options = self._limited(options, timeout)
@@ -126,7 +135,7 @@ class Session(SyncPartialRuns, BaseSession):
         if local is not None and local.runs_here(plan, feeds, limit, options):
             return local.run_here(plan, feeds, options, run_metadata, limit)
         if local is None and run_metadata is None and (options is None or options.is_plain):
-            found = self._run_at_master(plan, feeds, self._own_limit(options))
+            found = self._run_at_master(plan, feeds, own_limit(options))
             if found is not None:
                 return found
         delivery = ValueDelivery(self._settle_run)
@@ -177,7 +186,7 @@ class Session(SyncPartialRuns, BaseSession):
             A function of the feed values. Many threads may call it at once. It is released when the session
             closes.
         """
-        request, arguments = self._prepared(fetches, feed_list)
+        request, arguments = self._requests.of_callable(fetches, feed_list)
         made = Callable(
             self._begin_run, self._run_request, request, arguments,
             accept_options=accept_options, cells=self._cells,
@@ -208,7 +217,8 @@ class Session(SyncPartialRuns, BaseSession):
         if partial:
             plan = self._made_partial_plan(self._partial_runs(), fetches, feeds)
         else:
-            request = self._warm_request(fetches, feeds)
+            self._begin_run()
+            request = self._requests.of_later_run(fetches, feeds)
             if not request.needs_step:
                 return
             plan = complete(self._bound_plan(request))
@@ -230,7 +240,7 @@ class Session(SyncPartialRuns, BaseSession):
         Raises:
             CancelledError: if the session is closed.
         """
-        self._check_listable()
+        self._check_usable(closed_error_of_callables)
         if self._local is not None:
             return self._local.list_devices()
         return self._wait(self._session.devices())
@@ -291,7 +301,8 @@ class Session(SyncPartialRuns, BaseSession):
         self, tasks: str, count: int | None = None, *, timeout: float = CONNECT_TIMEOUT
     ) -> list[str]:
         """Wait until tasks of the cluster answer; see ``AsyncSession.wait_for``."""
-        self._check_wait_for(tasks, count, timeout)
+        self._check_usable()
+        check_wait_for(tasks, count, timeout)
         return self._wait(self._session.wait_for(tasks, count, timeout))
 
     def why(self, within: float = 2.0) -> HangReport:
@@ -301,7 +312,8 @@ class Session(SyncPartialRuns, BaseSession):
             RuntimeError: if the session is closed; or in a coroutine of a running event loop, for a session
                 with a target.
         """
-        self._check_hang_report(within)
+        self._check_usable()
+        check_hang_report(within)
         if self._local is not None:
             return self._local.why_here(within)
         return self._wait(self._session.why(within))

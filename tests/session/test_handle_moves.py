@@ -63,7 +63,7 @@ async def test_a_move_is_a_transfer_from_device_to_device_and_is_made_once(
         assert copies[0] is copies[1]  # a second move would have made another one
         moved.append(kept)
         assert places(face, kept.handle) == ["1", "0"]
-    mover = face.session._handles._mover
+    mover = face.session._requests.handles._mover
     assert len(mover._plans) == 1
     [plan] = mover._plans.values()
     found_ops = {p.device[-1]: [n.op for n in p.nodes] for p in plan.graph.partitions}
@@ -88,7 +88,7 @@ def test_threads_that_move_at_once_share_one_mover_and_its_plan(graph: Graph) ->
                 np.testing.assert_array_equal(found, [index, index])
 
             in_threads(8, work)
-            mover: Any = session._handles and session._handles._mover
+            mover: Any = session._requests.handles and session._requests.handles._mover
             assert len(mover._plans) == 1
             assert len(mover._graph.get_operations()) == 3
 

@@ -2,8 +2,8 @@
 
 An executor makes one engine per partition and step; which class is chosen once, when the partition is
 loaded (see ``Executor.load``). A ``SegmentEngine`` calls generated functions, a ``DataflowEngine`` runs
-nodes one by one. An engine calls back ``Step.ready``, ``Step.offload``, ``Step.ended`` and ``Step.fail``;
-the step calls nothing of it but what ``Engine`` declares.
+nodes one by one. An engine puts what can run into ``Step.queue``, and calls ``Step.offload``,
+``Step.ended`` and ``Step.fail``; the step calls nothing of it but what ``Engine`` declares.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Engine(Protocol):
         """Queue what can run at once, and request the values that must arrive."""
 
     def run(self, index: int) -> None:
-        """Run what was queued by ``Step.ready``, or offload it."""
+        """Run what was queued, or offload it."""
 
     def delivered(self, number: int, values: Any, take: Take | None) -> None:
         """Continue with the values of a suspended node.

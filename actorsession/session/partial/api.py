@@ -21,7 +21,7 @@ from actorsession.graph.operation import Tensor
 from actorsession.plan.signature import RunSignature
 from actorsession.process_bound import ProcessBound
 from actorsession.session.blocking import IN_LOOP
-from actorsession.session.feeds import feed_tensor, flatten_feed_keys
+from actorsession.session.feeds import feed_tensor, flatten_feed_keys, flatten_feeds
 from actorsession.session.fetches import check_not_empty, fetch_key, map_fetches
 from actorsession.session.notebooks import CellCalls, blocks_loop, without_loop
 from actorsession.session.partial.partial_runs import PartialRuns
@@ -88,7 +88,7 @@ class _PartialRunMethods(_Base):
         key = None if shape is None else (restrictions, shape, *(feed_dict or ()))
         request: Request | None = None if key is None else runs.requests.get(key)
         if request is None:
-            request = self._new_request(fetches, tuple(feed_dict or ()))
+            request = self._requests.make(fetches, tuple(feed_dict or ()))
             if request.signature.targets:
                 raise RuntimeError(
                     "partial_run() takes no operations among its fetches, got "
@@ -175,7 +175,7 @@ class SyncPartialRuns(_PartialRunMethods):
             if runs.needs_loop(plan):
                 handle: str = self._wait(runs.open(plan, options))
                 return handle
-            return runs.open_here(plan, self._timeout(None), options)
+            return runs.open_here(plan, self._limit, options)
 
     def _made_partial_plan(self, runs: PartialRuns[Any], fetches: Any, feeds: Any) -> Any:
         plan, key, signature = self._partial_plan(runs, fetches, feeds)
@@ -214,11 +214,12 @@ class SyncPartialRuns(_PartialRunMethods):
                 raise RuntimeError(IN_LOOP)
             return self._cells.step(partial(self.partial_run, handle, fetches, feed_dict))
         runs = self._partial_runs()
-        feed_dict = self._flat_feeds(feed_dict)
+        if feed_dict:
+            feed_dict = flatten_feeds(feed_dict)
         request = self._partial_request(runs, handle, fetches, feed_dict)
         feeds = request.feeds(tuple(feed_dict.values())) if feed_dict else []
         signature = request.signature
-        arguments = handle, signature.feeds, feeds, signature.fetches, self._timeout(None)
+        arguments = handle, signature.feeds, feeds, signature.fetches, self._limit
         try:
             if runs.is_on_loop(handle):
                 return request.result(feeds, self._wait(runs.call(*arguments)))
@@ -269,14 +270,13 @@ class AsyncPartialRuns(_PartialRunMethods):
         run may wait at the same time.
         """
         runs = self._partial_runs()
-        feed_dict = self._flat_feeds(feed_dict)
+        if feed_dict:
+            feed_dict = flatten_feeds(feed_dict)
         request = self._partial_request(runs, handle, fetches, feed_dict)
         feeds = request.feeds(tuple(feed_dict.values())) if feed_dict else []
         signature = request.signature
         with self._naming_operations():
-            values = await runs.call(
-                handle, signature.feeds, feeds, signature.fetches, self._timeout(None)
-            )
+            values = await runs.call(handle, signature.feeds, feeds, signature.fetches, self._limit)
         return request.result(feeds, values)
 
     def partial(
