@@ -21,6 +21,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import field
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -66,7 +67,7 @@ class FifoElements:
 
     def available(self, *, closed: bool) -> int:
         """Return the number of elements that may be taken."""
-        return len(self)
+        return len(self._elements) + len(self._returned)
 
     def clear(self) -> None:
         """Drop all elements."""
@@ -295,14 +296,14 @@ class QueueState:
     def _serve(self) -> list[_Outcome]:
         """Serve all possible attempts, and return outcomes to deliver after the lock is released."""
         outcomes: list[_Outcome] = []
-        while self._serve_enqueue(outcomes) or self._serve_dequeue(outcomes):
+        while (self._enqueues and self._serve_enqueue(outcomes)) or (
+            self._dequeues and self._serve_dequeue(outcomes)
+        ):
             pass
         return outcomes
 
     def _serve_enqueue(self, outcomes: list[_Outcome]) -> bool:
         """Advance the first pending enqueue, and return whether that changed anything."""
-        if not self._enqueues:
-            return False
         attempt = self._enqueues[0]
         moved = False
         while len(attempt.left) > 1 and self._has_room() and not attempt.future.cancelled():
@@ -319,12 +320,12 @@ class QueueState:
 
     def _serve_dequeue(self, outcomes: list[_Outcome]) -> bool:
         """Advance the first pending dequeue, and return whether that changed anything."""
-        if not self._dequeues:
-            return False
         attempt = self._dequeues[0]
         moved = False
         if not attempt.future.cancelled():
-            while len(attempt.taken) < attempt.wanted and self._available():
+            while len(attempt.taken) < attempt.wanted and self._elements.available(
+                closed=self._closed
+            ):
                 attempt.taken.append(self._elements.take())
                 moved = True
         error = None
@@ -346,9 +347,6 @@ class QueueState:
 
     def _has_room(self) -> bool:
         return self._capacity < 0 or len(self._elements) < self._capacity
-
-    def _available(self) -> int:
-        return self._elements.available(closed=self._closed)
 
     # -- delivery of outcomes --------------------------------------------------------------------
 
@@ -372,7 +370,7 @@ class QueueState:
                 outcomes = self._serve()
             self._tell(outcomes)
 
-        attempt.future.fulfil(lambda: attempt.join([entry[-1] for entry in taken]), undo)
+        attempt.future.fulfil(partial(attempt.join, [entry[-1] for entry in taken]), undo)
 
     def _forget_enqueue(self, attempt: _Enqueue) -> None:
         if not attempt.future.cancelled():

@@ -144,7 +144,9 @@ class SegmentEngine(SegmentContext):
         if self.step.collector is not None:
             begin = self._begun_at.pop(number)
             self.step.collector.add_suspended(self.bound, suspension.node, begin, several)
-        self._advance(self.bound.woken_by[suspension.arrival])
+        woken = self.bound.woken_by[suspension.arrival]
+        if woken:
+            self._advance(woken)
         self.remaining -= 1
         if not self.remaining:
             self._conclude()
