@@ -308,7 +308,7 @@ MOST_METHODS, MOST_LINES = 30, 400
 LARGE = frozenset(
     {
         "BaseSession", "DirectSession", "Distribution", "Estimator", "FrameDecoder", "Layer",
-        "ManagedCluster", "MasterSession", "Message", "OperatorMixin", "RemoteSession",
+        "ManagedCluster", "MasterSession", "Message", "RemoteSession",
         "SessionMembers", "Step", "StepCalls", "Variable", "Worker", "WorkerCache", "WorkerSession",
     }
 )  # fmt: skip

@@ -367,7 +367,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception]]] = {
     "buckets without sizes": (
         lambda: rising(2).apply(E.bucket_by_sequence_length(tf.size, [3], [2])), ValueError,
     ),
-    "an argument that a step does not have": (lambda: E.unique(count=1), TypeError),  # type: ignore[call-arg]
+    "an argument that a step does not have": (lambda: E.unique(count=1), TypeError),
     "a loop of Python": (lambda: list(Dataset.range(3)), RuntimeError),
 }  # fmt: skip
 
