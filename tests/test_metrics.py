@@ -7,7 +7,6 @@ import gc
 import inspect
 import os
 import threading
-from collections.abc import Iterator
 from dataclasses import FrozenInstanceError, fields
 from typing import Any
 
@@ -32,12 +31,6 @@ X = np.ones(4, np.float32)
 def _own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
     """Counts from 0, whatever other tests have left to the collector."""
     monkeypatch.setattr(metrics, "_registry", metrics._Registry())
-
-
-@pytest.fixture
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as graph:
-        yield graph
 
 
 def two_tasks() -> tuple[Any, Any]:

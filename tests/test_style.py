@@ -229,6 +229,18 @@ def test_native_errors_do_not_name_tensorflow_s_package() -> None:
     assert found == [], "\n".join(found)
 
 
+def test_only_compat_speaks_of_compatibility() -> None:
+    """What only programs of TensorFlow 1 need is there; older arguments are rows of ``ops/arguments.py``."""
+    spoken = re.compile(r"for compat|[Oo]lder (name|spelling) of ``")
+    found = [
+        f"{file}: {match[0]!r}: say what it does, or move it to compat"
+        for file in sources()
+        if "/compat/" not in file
+        for match in spoken.finditer((ROOT / file).read_text(encoding="utf-8"))
+    ]
+    assert found == [], "\n".join(found)
+
+
 PAGE = """\
 # A page
 

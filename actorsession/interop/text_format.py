@@ -65,13 +65,13 @@ def MessageToString(
         as_one_line: whether spaces stand instead of line ends.
         use_short_repeated_primitives: whether numbers of a repeated field stand in one list.
         pointy_brackets: whether messages are in ``<>`` instead of ``{}``.
-        use_index_order: accepted for compatibility and ignored; fields are in the order of their numbers.
+        use_index_order: without effect; fields are in the order of their numbers.
         float_format: form of floats, as for ``format``.
         double_format: likewise for doubles; that of floats if omitted.
         use_field_number: whether fields have numbers instead of names.
-        descriptor_pool: accepted for compatibility and ignored.
+        descriptor_pool: without effect.
         indent: number of spaces before each line.
-        options: accepted for compatibility and ignored.
+        options: without effect.
     """
     writer = _Writer(
         as_utf8=as_utf8, short=use_short_repeated_primitives, brackets="<>" if pointy_brackets else "{}",

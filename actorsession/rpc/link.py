@@ -55,7 +55,6 @@ from actorsession.messages import (
     Envelope,
     Failure,
     Goodbye,
-    PushTensors,
     Reply,
     Tell,
     UnreadableMessage,
@@ -480,7 +479,7 @@ class Link:
         self._waiting_asks = Children(f"waiting asks to {self.peer_name}")
         self._end = LinkEnd(connection, self.peer_name)
         self._writer = LinkWriter(connection, self._end)
-        send, drain = self._writer.send, self.drain
+        send = self._writer.send
         # A peer with a shorter lease requests more frequent heartbeats.
         often = min(beat, HeartbeatLocation.parse(connection.peer.pulse).beat or beat)
         self._liveness = LinkLiveness(
@@ -490,13 +489,12 @@ class Link:
         )  # fmt: skip
         self._pending = PendingCalls(self.peer_name, self.address, send)
         self._backpressure = Backpressure(connection, self._pending)
-        is_backlogged = self._backpressure.is_backlogged
         self.steps = StepCalls(
             self.peer_name,
             send=self._writer.write,
             send_from_thread=connection.write_from_thread,
-            congested=is_backlogged,
-            drain=drain,
+            congested=self._backpressure.is_backlogged,
+            drain=self.drain,
             children=self._children,
         )
         self._service = Service(
@@ -507,10 +505,9 @@ class Link:
             watch=self._end.watch,
             children=self._children,
             clock=clock,
-            congested=is_backlogged,
-            drain=drain,
             programs=self.steps,
         )
+        self.steps.on_plan = self._service.plan
         self.steps.on_push = self._service.pushed
         self.steps.on_push_lost = self._service.push_lost
         self._reader = LinkReader(
@@ -540,6 +537,17 @@ class Link:
             or self._backpressure.waiting > 0
             or self._connection.congested
         )
+
+    async def wait_to_run(self, deadline: Deadline) -> None:
+        """Wait until a run need not wait before it is sent, or the link has ended.
+
+        Raises:
+            DeadlineExceededError: that took too long.
+        """
+        what = f"{self.peer_name} at {self.address} to read on, before the next ask"
+        while self._end.error is None and self.must_wait:
+            with suppress(ConnectionClosed):
+                await deadline.wait(self._backpressure.wait(), what=what)
 
     @property
     def threads_may_write(self) -> bool:
@@ -647,11 +655,8 @@ class Link:
             CancelledError: the link was closed at this end.
             InvalidArgumentError: the message cannot be encoded.
         """
-        if type(message) is PushTensors:
-            self.steps.push(message)
-        else:
-            self._writer.send(Tell(target, message), bulk=ordered)
-            self._tells_sent += 1
+        self._writer.send(Tell(target, message), bulk=ordered)
+        self._tells_sent += 1
 
     def say_goodbye(self, reason: str) -> None:
         """Tell the peer why the connection is going to end at this end, if it can still be told."""
@@ -711,7 +716,7 @@ class Link:
             pending=len(self._pending) + self.steps.pending,
             serving=len(self._service) + self.steps.serving,
             over=None if self._end.error is None else self._end.error.message,
-            held=self._service.held + self.steps.held,
+            held=self.steps.held,
             waiting=self._backpressure.waiting,
             send_buffer=seen.send_buffer,
         )

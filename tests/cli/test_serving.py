@@ -7,7 +7,6 @@ import os
 import signal
 import stat
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -24,13 +23,6 @@ pytestmark = pytest.mark.process
 
 ONE = json.dumps({"worker": ["127.0.0.1:0"]})
 MASTER = "/job:master/replica:0/task:0"
-
-
-@pytest.fixture
-def graph() -> Any:
-    made = Graph()
-    with made.as_default():
-        yield made
 
 
 def test_a_worker_says_who_it_is_and_where_as_json_and_in_a_file_and_holds_its_port(

@@ -28,7 +28,7 @@ from actorsession.config import ConfigProto, GraphOptions, OptimizerOptions, Opt
 from actorsession.errors import UnavailableError
 from actorsession.graph.graph import Graph
 from actorsession.messages import VOCABULARY
-from actorsession.messages.worker import AskWhy, PushTensors, WorkerWhy
+from actorsession.messages.worker import AskWhy, WorkerWhy
 from actorsession.plan.rendezvous_key import build_key
 from actorsession.runtime.hang_report import HangReport, Looks, explain
 from actorsession.runtime.wait_graph import (
@@ -216,8 +216,7 @@ async def test_a_step_for_which_only_values_have_come_names_its_task() -> None:
     async with in_process() as cluster:
         server = cluster.server(W1)
         key = build_key(f"{W0}/device:CPU:0", 1, f"{W1}/device:CPU:0", "edge")
-        push = PushTensors(step_id=7, keys=[key], values=[1.0], dead=[False])
-        server.actors.worker.deliver(push, CallContext(NEVER))
+        server.actors.worker.take_push(W0, 7, [key], [1.0], [False])
         message = AskWhy(session_handle="", most=MOST, steps=[], keys=[])
         found = TaskWaits.from_wire(server.actors.worker.submit(message, CallContext(NEVER)).waits)
     (step,) = found.steps
@@ -374,20 +373,14 @@ def say_nothing_but_that_they_run(found: list[HangReport]) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("programs", "tls", "work"),
-    [
-        ("0", False, one_run),
-        ("1", False, one_run),
-        ("1", True, one_run),
-        ("1", False, one_partial_run),
-    ],
-    ids=["messages", "programs", "tls", "partial runs"],
+    ("tls", "work"),
+    [(False, one_run), (True, one_run), (False, one_partial_run)],
+    ids=["runs", "tls", "partial runs"],
 )
 async def test_of_steps_that_run_nothing_is_said_but_that_they_move(
-    programs: str, tls: bool, work: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    tls: bool, work: Any, tmp_path: Path
 ) -> None:
     """200 questions on both loops: each look shows values on their way, and parts that have not begun yet."""
-    monkeypatch.setenv("ACTORSESSION_STEP_PROGRAMS", programs)
     access: dict[str, Any] = {"security": Authority(tmp_path / "ca").files()} if tls else {}
     files = asdict(access["security"]) if tls else {}
     config = ConfigProto(rpc_options=RPCOptions(use_rpc_for_inprocess_master=True, **files))

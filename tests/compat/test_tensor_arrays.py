@@ -12,13 +12,9 @@ import actorsession.compat.v1 as tf
 from actorsession.interop import GraphDef
 from tests.rows import for_each
 
+pytestmark = pytest.mark.usefixtures("graph")
+
 TWICE = r"Could not read index 0 twice because it was cleared after a previous read"
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Any:
-    with tf.Graph().as_default() as made:
-        yield made
 
 
 def run(fetches: Any, feeds: Any = None) -> Any:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -39,13 +38,6 @@ from tests.transports.authority import Authority
 
 FED = np.array([1.0, 2.0, 3.0, 4.0], np.float32)
 EXPECTED = float(np.sum(np.arange(4, dtype=np.float32) * FED))
-
-
-@pytest.fixture
-def graph() -> Iterator[Graph]:
-    made = Graph()
-    with made.as_default():
-        yield made
 
 
 # -- start -----------------------------------------------------------------------------------------

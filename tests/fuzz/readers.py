@@ -41,11 +41,11 @@ from actorsession.compat.v1.debug.sessions import DumpingDebugWrapperSession
 from actorsession.compat.v1.internals import mnist_data
 from actorsession.errors import PicklableError, ProtocolError
 from actorsession.extend import Partition, TensorSpec
-from actorsession.messages import decode
+from actorsession.messages import VOCABULARY, decode
 from actorsession.messages.step_frames import is_step_frame
 from actorsession.observe.debug import DebugDumpDir
 from actorsession.rpc.security import check_files, shared_token
-from actorsession.rpc.step_calls import StepCalls
+from actorsession.rpc.step_calls import ServedRun, StepCalls
 from actorsession.session.targets import master_addresses
 from tests.cli.kit import called
 from tests.cluster.kubernetes_api import pod
@@ -400,7 +400,7 @@ def read_frames(folder: Path) -> None:
 
 
 def step_calls() -> StepCalls:
-    """The step frames of a link without programs, whose answers are dropped."""
+    """The step frames of a link whose answers are dropped; the runs of its plans return their feeds."""
 
     async def never() -> None:
         raise AssertionError("nothing is congested")
@@ -409,8 +409,25 @@ def step_calls() -> StepCalls:
         "peer", send=lambda header, segments: None, send_from_thread=lambda header: False,
         congested=lambda: False, drain=never, children=Children("fuzz"),
     )  # fmt: skip
+    calls.on_plan = _Echo
     calls.on_push = lambda step_id, keys, values, dead: None
+    calls.on_push_lost = lambda step_id, error: None
     return calls
+
+
+class _Echo:
+    """A plan, and each partial run of it."""
+
+    def __init__(self, plan: list[Any]) -> None:
+        self.plan = VOCABULARY.from_wire(plan)
+
+    def begin(self, run: ServedRun) -> None:
+        run.values.read_all()
+        run.open(self)
+        run.done(run.values)
+
+    def abandon(self) -> None:
+        pass
 
 
 def read_pods(folder: Path) -> None:

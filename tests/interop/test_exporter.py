@@ -29,12 +29,6 @@ from actorsession.ops import Defun
 from tests.interop.kit import run_imported
 
 
-@pytest.fixture
-def graph() -> Any:
-    with acts.Graph().as_default() as made:
-        yield made
-
-
 def exported(graph: acts.Graph, name: str) -> Any:
     return next(node for node in graph_def_of(graph).node if node.name == name)
 

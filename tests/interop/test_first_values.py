@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -10,11 +9,7 @@ import pytest
 from actorsession import Graph, Session, import_graph_def, ops
 from actorsession.interop import graph_def_of
 
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as made:
-        yield made
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def nested(x: Any) -> Any:

@@ -19,12 +19,6 @@ from tests.interop.kit import FLOAT, PAIR, PLACEHOLDER, graph_def, identity, run
 from tests.rows import for_each
 
 
-@pytest.fixture
-def graph() -> Any:
-    with acts.Graph().as_default() as made:
-        yield made
-
-
 def names(graph: acts.Graph) -> list[str]:
     return [op.name for op in graph.get_operations()]
 

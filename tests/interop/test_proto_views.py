@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -26,11 +25,7 @@ from actorsession.graph.registry import lookup
 from actorsession.graph.shape import unknown_shape
 from actorsession.interop import graph_def_of, make_ndarray
 
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as graph:
-        yield graph
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def test_a_node_alone_is_as_it_is_in_its_graph(graph: Graph) -> None:

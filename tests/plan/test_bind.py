@@ -8,7 +8,7 @@ import linecache
 import sys
 import traceback
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +20,6 @@ from actorsession.errors import InvalidArgumentError
 from actorsession.graph.node import spec
 from actorsession.plan.codegen import bind as link
 from tests.plan.kit import CPU, Made, NoStep, Step, call
-
-
-@pytest.fixture
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as made:
-        yield made
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import weakref
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -20,12 +19,6 @@ from actorsession.plan.codegen.compile import compile_partition
 from actorsession.plan.prune import ARG
 from tests.plan.kit import CPU, Made, NoStep, Step, call
 from tests.rows import for_each
-
-
-@pytest.fixture
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as made:
-        yield made
 
 
 @pytest.fixture

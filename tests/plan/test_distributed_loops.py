@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -23,16 +23,12 @@ from actorsession.plan.rendezvous_key import parse_key
 from actorsession.plan.signature import RunSignature
 from tests.ops.raw_control import raw_while
 
+pytestmark = pytest.mark.usefixtures("graph")
+
 CPUS = [f"{LOCAL_TASK}/device:CPU:{k}" for k in range(3)]
 DEVICES = DeviceSet(
     [DeviceAttributes(name=name, device_type="CPU", incarnation=7) for name in CPUS]
 )
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as made:
-        yield made
 
 
 def planned(graph: Graph, *fetches: Tensor) -> tuple[StepGraph, dict[str, str]]:

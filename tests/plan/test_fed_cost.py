@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,12 +10,6 @@ import pytest
 from actorsession import Graph, Tensor, ops
 from actorsession.plan.codegen.segment import Segment
 from tests.plan.kit import Made
-
-
-@pytest.fixture
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as made:
-        yield made
 
 
 def segment_of(graph: Graph, fetch: Tensor, *feeds: Tensor) -> Segment:

@@ -11,11 +11,7 @@ from actorsession import AsyncSession
 from actorsession.ops import raw
 from tests.cluster.kit import PS0, W0, in_process, soon
 
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[acts.Graph]:
-    with acts.Graph().as_default() as made:
-        yield made
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 @pytest.fixture

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 import actorsession as acts
-from actorsession import Graph, GraphOptions, NodeDef, Operation, OptimizerOptions, Tensor
+from actorsession import GraphOptions, NodeDef, Operation, OptimizerOptions, Tensor
 from actorsession.config import OptLevel
 from actorsession.errors import InvalidArgumentError
 from actorsession.extend import DeviceAttributes, DeviceSet, StepGraph
@@ -23,17 +23,13 @@ from actorsession.plan.prune import GraphView, prune
 from actorsession.plan.signature import RunSignature
 from tests.ops.raw_control import raw_cond, raw_while
 
+pytestmark = pytest.mark.usefixtures("graph")
+
 CPUS = [f"{LOCAL_TASK}/device:CPU:{k}" for k in range(2)]
 DEVICES = DeviceSet(
     [DeviceAttributes(name=name, device_type="CPU", incarnation=7) for name in CPUS]
 )
 Values = Sequence[Tensor]
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as made:
-        yield made
 
 
 def planned(

@@ -24,13 +24,9 @@ from actorsession.plan.passes import registry as passes
 from tests.cluster.kit import in_process, soon
 from tests.runtime.toy import write_distribution
 
+pytestmark = pytest.mark.usefixtures("graph")
+
 Registered = Callable[..., Any]
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[acts.Graph]:
-    with acts.Graph().as_default() as made:
-        yield made
 
 
 @pytest.fixture

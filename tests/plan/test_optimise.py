@@ -46,12 +46,6 @@ class Optimised(Made):
         return [n.op for n in self.step_graph.nodes.values()]
 
 
-@pytest.fixture
-def graph() -> Any:
-    with Graph().as_default() as made:
-        yield made
-
-
 def optimised(
     nodes: Sequence[NodeDef],
     fetches: str = "",

@@ -6,7 +6,6 @@ import ast
 import gc
 import traceback
 import weakref
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -23,12 +22,6 @@ from tests.rows import for_each
 LONGEST = outline.LONGEST // 10
 # Nodes of a graph whose function is split.
 MANY = 4 * LONGEST
-
-
-@pytest.fixture
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as made:
-        yield made
 
 
 @pytest.fixture(autouse=True)

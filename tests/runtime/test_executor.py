@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import threading
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -21,12 +20,6 @@ from actorsession.runtime.engine.segment_engine import SegmentEngine
 from actorsession.runtime.engine.step import Step
 from actorsession.runtime.rendezvous import Rendezvous
 from tests.runtime.kit import Loaded, turns_until
-
-
-@pytest.fixture
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as made:
-        yield made
 
 
 def dequeuing(graph: Graph) -> Loaded:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,12 +18,6 @@ from tests.rows import for_each
 from tests.runtime.kit import Loaded
 
 SHORT, LONG = OFFLOAD_ABOVE / 10, OFFLOAD_ABOVE * 2
-
-
-@pytest.fixture
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as made:
-        yield made
 
 
 def inline(graph: Graph, fetch: Any, *feeds: Any) -> InlineRun:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -47,13 +47,6 @@ if not is_registered("TestLinger"):
             cost=lambda inputs, outputs: 0.1,
         )
     )
-
-
-@pytest.fixture
-def graph() -> Iterator[Graph]:
-    made = Graph()
-    with made.as_default():
-        yield made
 
 
 @pytest.fixture

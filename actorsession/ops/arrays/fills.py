@@ -46,15 +46,12 @@ _CONSTANT_FILL = 1000
 # -- zeros, ones, Fill -----------------------------------------------------------------------------
 
 
-def zeros_like(
-    tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
-) -> Tensor:
+def zeros_like(tensor: Any, dtype: Any = None, name: str | None = None) -> Tensor:
     """Return a tensor of zeros with the shape of another.
 
     Args:
         tensor: the tensor that defines the shape, and the default dtype.
         dtype: element type.
-        optimize: accepted for compatibility; a small result of static shape becomes a constant.
     """
     return _like(0, "ZerosLike", tensor, dtype, name or "zeros_like")
 
@@ -177,6 +174,11 @@ op("OnesLike", same, kernel=_one_kernel, grad=NOT_DIFFERENTIABLE)
 def _infer_fill(ctx: InferContext) -> list[TensorShape]:
     require_rank(ctx, 0, rank=1)
     require_rank(ctx, 1, rank=0)
+    dims = constant_ints(ctx, 0)
+    if (
+        dims is not None and min(dims, default=0) < 0
+    ):  # a shape may have unknown sizes, a fill may not
+        raise ValueError(f"Fill: dimensions are at least 0, got {list(dims)}")
     return [described_shape(ctx, 0)]
 
 
@@ -306,7 +308,12 @@ def _only_number(name: str, value: Any) -> Any:
 
 def _range_kernel(ctx: KernelContext) -> Kernel:
     dtype = ctx.outputs[0].dtype.np_dtype
-    return lambda *given: _range_values(*map(_only_number, _RANGE, given), dtype)
+
+    def values(*given: Any) -> Any:
+        start, limit, delta = map(_only_number, _RANGE, given)
+        return _range_values(start, limit, delta, dtype)
+
+    return values
 
 
 def _range_static(ctx: InferContext) -> Array | None:

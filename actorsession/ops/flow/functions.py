@@ -58,9 +58,9 @@ class Defun(ProcessBound):
             gradients of the inputs.
         python_grad_func: a Python function of the call and the gradients of its outputs that returns the
             gradients of its inputs.
-        out_names: names of the results, accepted for compatibility.
+        out_names: names of the results, without effect.
         shape_func: a function of the call that returns the static shapes of its outputs.
-        **kwargs: other options of TensorFlow, accepted for compatibility.
+        **kwargs: other options of TensorFlow, without effect.
     """
 
     def __init__(

@@ -46,12 +46,12 @@ class TensorArray(Composite, GraphBound):
         dynamic_size: whether a write after the end extends the array.
         clear_after_read: whether a step may read each element only once. It may by default in graphs of
             TensorFlow 1's programs, where it is an error, as there; others read as often as they like.
-        tensor_array_name: accepted for compatibility.
+        tensor_array_name: without effect.
         handle: always ``None``.
         flow: the list of an existing array.
         infer_shape: whether all elements must have the same static shape.
         element_shape: static shape of the elements.
-        colocate_with_first_write_call: accepted for compatibility.
+        colocate_with_first_write_call: without effect.
         name: wanted name.
 
     Raises:

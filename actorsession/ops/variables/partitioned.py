@@ -176,7 +176,7 @@ class PartitionedVariable(GraphBound):
         Args:
             value: a value for the whole, a list of tensors for the parts, or another ``PartitionedVariable``
                 that is partitioned in the same way.
-            use_locking: accepted for compatibility.
+            use_locking: without effect.
             name: wanted name of the updates.
             read_value: whether tensors are returned.
 

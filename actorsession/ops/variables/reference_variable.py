@@ -171,7 +171,7 @@ class ReferenceVariable(Variable):
 
         Args:
             value: the new value.
-            use_locking: accepted for compatibility; updates are atomic anyway.
+            use_locking: without effect: updates are atomic anyway.
             name: wanted name of the update.
             read_value: whether a tensor is returned.
             validate_shape: whether the value must have the variable's shape.

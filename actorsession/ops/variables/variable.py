@@ -61,13 +61,13 @@ class Variable(VariableUpdates, OperatorMixin, GraphBound, metaclass=CreatedBySc
         variable_def: instead of an initial value, the names of the nodes that it consists of; see
             ``from_proto``.
         dtype: element type; that of the initial value if left out.
-        expected_shape: accepted for compatibility.
-        import_scope: accepted for compatibility.
+        expected_shape: without effect.
+        import_scope: without effect.
         constraint: a function that optimisers apply to the updated value.
         use_resource: ``False`` makes a ``ReferenceVariable``, whose operations are those of TensorFlow's
             reference variables; if left out, the graph decides (``Graph.reference_variables``).
-        synchronization: accepted for compatibility; ``ON_READ`` variables are not trainable by default.
-        aggregation: accepted for compatibility.
+        synchronization: ``ON_READ`` variables are not trainable by default.
+        aggregation: without effect.
         shape: static shape, possibly partial; that of the initial value if left out.
 
     Raises:

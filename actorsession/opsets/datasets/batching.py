@@ -47,8 +47,8 @@ def batch(
     Args:
         batch_size: the number of elements.
         drop_remainder: whether a smaller last batch is left out.
-        num_parallel_calls: accepted for compatibility.
-        deterministic: accepted for compatibility.
+        num_parallel_calls: kept in the node, without effect.
+        deterministic: kept in the node, without effect.
         name: wanted name.
     """
     size = static_size(batch_size, drop_remainder)

@@ -137,9 +137,9 @@ def parallel_interleave(
         map_func: see ``Dataset.interleave``.
         cycle_length: see ``Dataset.interleave``.
         block_length: see ``Dataset.interleave``.
-        sloppy: accepted for compatibility.
-        buffer_output_elements: accepted for compatibility.
-        prefetch_input_elements: accepted for compatibility.
+        sloppy: kept in the node, without effect.
+        buffer_output_elements: kept in the node, without effect.
+        prefetch_input_elements: kept in the node, without effect.
     """
     ahead, before = buffer_output_elements, prefetch_input_elements
     turns = {
@@ -163,28 +163,19 @@ def copy_to_device(target_device: Any, source_device: Any = "/cpu:0") -> Step:
     return lambda dataset: dataset
 
 
-def sliding_window_batch(
-    window_size: Any, stride: Any = None, window_shift: Any = None, window_stride: Any = 1
-) -> Step:
+def sliding_window_batch(window_size: Any, window_shift: Any = 1, window_stride: Any = 1) -> Step:
     """Return a step that joins the elements of windows, of which those that are not full are left out.
 
     Args:
         window_size: the number of elements in a window.
-        stride: an older name of ``window_shift``.
-        window_shift: the distance of windows, 1 by default.
+        window_shift: the distance of windows.
         window_stride: the distance of elements in a window.
-
-    Raises:
-        ValueError: if both names are used.
     """
-    if stride is not None and window_shift is not None:
-        raise ValueError("Cannot specify both `stride` and `window_shift`")
-    shift = 1 if stride is None and window_shift is None else stride or window_shift
 
     def step(dataset: Dataset) -> Dataset:
         structure = mapped(lambda leaf: stacked(leaf, None), dataset._structure)
         settings = {
-            "window_size": window_size, "window_shift": shift, "window_stride": window_stride
+            "window_size": window_size, "window_shift": window_shift, "window_stride": window_stride
         }  # fmt: skip
         return dataset._then("SlidingWindowDataset", settings, None, structure)
 
@@ -224,8 +215,8 @@ def parse_example_dataset(
 
     Args:
         features: see ``parse_example``.
-        num_parallel_calls: accepted for compatibility.
-        deterministic: accepted for compatibility.
+        num_parallel_calls: kept in the node, without effect.
+        deterministic: kept in the node, without effect.
 
     Raises:
         ValueError: as ``parse_example``.

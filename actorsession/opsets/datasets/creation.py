@@ -302,7 +302,7 @@ def sample_from_datasets(
         weights: the probability of each, a tensor; equal if left out.
         seed: seed of the draws.
         stop_on_empty_dataset: whether the end of one of them is the end; else it is passed over from then on.
-        rerandomize_each_iteration: accepted for compatibility.
+        rerandomize_each_iteration: without effect.
 
     Raises:
         ValueError: for another number of weights.

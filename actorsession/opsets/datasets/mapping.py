@@ -41,9 +41,9 @@ def map_(
     Args:
         map_func: a function of the components of an element, which returns a nest of tensors.
         num_parallel_calls: the number of elements that are made at a time; order is kept.
-        deterministic: accepted for compatibility; results are always in order.
-        synchronous: accepted for compatibility.
-        use_unbounded_threadpool: accepted for compatibility.
+        deterministic: kept in the node; results are always in order.
+        synchronous: kept in the node, without effect.
+        use_unbounded_threadpool: kept in the node, without effect.
         name: wanted name.
     """
     function, structure = self._traced(map_func, f"{name or 'map'}_function")
@@ -104,7 +104,7 @@ def interleave(
         cycle_length: the number of datasets that take turns.
         block_length: the number of elements in a turn.
         num_parallel_calls: if given, threads read ahead of the turns.
-        deterministic: accepted for compatibility; results are always in order.
+        deterministic: kept in the node; results are always in order.
         name: wanted name.
     """
     turns: dict[str, Any] = {

@@ -155,7 +155,7 @@ class ThreadingOptions(_Settings):
 
 
 class Options(_Settings):
-    """Settings of a dataset, accepted for compatibility: none changes its elements.
+    """Settings of a dataset that a program may state: none changes its elements.
 
     Raises:
         AttributeError: for a name that no setting has.

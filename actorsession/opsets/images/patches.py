@@ -28,7 +28,7 @@ from actorsession.ops.arrays.shape import reshape
 from actorsession.ops.build import convert_to_tensor, make_one
 from actorsession.ops.rows import op
 
-__all__ = ["extract_image_patches", "extract_patches", "extract_volume_patches"]
+__all__ = ["extract_patches", "extract_volume_patches"]
 
 
 def extract_patches(
@@ -54,25 +54,6 @@ def extract_patches(
     return raw.ExtractImagePatches(
         images, ksizes=sizes, strides=strides, rates=rates, padding=padding, name=name
     )
-
-
-def extract_image_patches(
-    images: Any,
-    ksizes: Sequence[int] | None = None,
-    strides: Sequence[int] | None = None,
-    rates: Sequence[int] | None = None,
-    padding: str | None = None,
-    name: str | None = None,
-    sizes: Sequence[int] | None = None,
-) -> Tensor:
-    """Extract patches with TensorFlow 1's arguments; ``sizes`` is another name for ``ksizes``."""
-    if (ksizes is None) == (sizes is None):
-        kind = TypeError if sizes is None else ValueError
-        raise kind(f"give one of ksizes and sizes, got {ksizes} and {sizes}")
-    extents = sizes if ksizes is None else ksizes
-    if extents is None or strides is None or rates is None or padding is None:
-        raise TypeError("extract_image_patches needs ksizes, strides, rates and padding")
-    return extract_patches(images, extents, strides, rates, padding, name)
 
 
 def extract_volume_patches(

@@ -12,7 +12,7 @@ from actorsession.graph.graph import constant_value
 from actorsession.ops.arrays.array import ones, zeros
 from actorsession.ops.arrays.dimensions import rank, shape, shape_tensor, size
 from actorsession.ops.arrays.joining import concat
-from actorsession.ops.arrays.shape import expand_dims, reshape, squeeze
+from actorsession.ops.arrays.shape import expand_dims, reshape
 from actorsession.ops.build import constant
 from tests.ops.cases import computed, expect, i32, static_shape
 from tests.ops.interpreter import source
@@ -66,10 +66,6 @@ def test_a_shape_made_of_parts_is_known_part_by_part() -> None:
 # -- ExpandDims, Squeeze ---------------------------------------------------------------------------
 
 
-def test_expand_dims_takes_the_older_spelling() -> None:
-    expect(lambda x: expand_dims(x, dim=0), A[None], A)
-
-
 @pytest.mark.parametrize("axes", [[], [0, 1]], ids=str)
 def test_expand_dims_takes_no_other_number_of_axes(axes: Any) -> None:
     with pytest.raises(ValueError, match="the axis is a single number"):
@@ -78,15 +74,6 @@ def test_expand_dims_takes_no_other_number_of_axes(axes: Any) -> None:
         expand_dims(source("float32"), i32(axes))
     with pytest.raises(InvalidArgumentError, match="the axis is a single number, got one of shape"):
         computed(expand_dims, A, i32(axes))
-
-
-def test_expand_dims_needs_an_axis() -> None:
-    with pytest.raises(ValueError, match="needs an axis"):
-        expand_dims(constant(1.0))
-
-
-def test_squeeze_takes_the_older_spelling() -> None:
-    expect(lambda x: squeeze(x, squeeze_dims=[0]), A[0], A[:1])
 
 
 # -- BroadcastTo -----------------------------------------------------------------------------------

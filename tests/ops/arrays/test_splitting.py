@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
 from actorsession.ops.arrays.splitting import split
 from actorsession.ops.build import constant
-from tests.ops.cases import expect, i32
 from tests.ops.interpreter import source
-from tests.rows import for_each
 
 A = np.arange(48, dtype=np.float32).reshape(3, 4, 4)
-
-
-@for_each("num, axis", [(2, 1), (4, -1), (3, 0), (1, 0)])
-def test_split_cuts_equal_pieces(num: Any, axis: Any) -> None:
-    pieces = np.split(A, num, axis)
-    expect(lambda x: split(x, num, axis), pieces, A)
-    expect(lambda x, a: split(x, num, a), pieces, A, i32(axis))
 
 
 def test_a_split_by_fed_lengths_needs_their_number() -> None:

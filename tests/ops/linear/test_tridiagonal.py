@@ -75,6 +75,11 @@ def test_diagonals_that_do_not_fit_are_refused(diagonals: Any, form: str, messag
             function(diagonals, RIGHT, form)
 
 
+def test_right_sides_have_the_rank_of_the_diagonals_or_one_less() -> None:
+    with pytest.raises(ValueError, match="rank of rhs to be 2 or 3, got 1"):
+        linalg.tridiagonal_solve(FORMS[0][0], RIGHT[0, :, 0])
+
+
 def test_numbers_are_real_or_complex_of_full_precision() -> None:
     with pytest.raises(TypeError, match="float32, float64, complex64, complex128"):
         linalg.tridiagonal_solve(constant(FORMS[0][0], np.float16), constant(RIGHT, np.float16))

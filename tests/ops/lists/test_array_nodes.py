@@ -122,6 +122,7 @@ def test_closing_does_nothing() -> None:
     [
         (lambda: Array(-1).size(), "0 elements or more"),
         (lambda: Array(1).write(1, 1.0).flow, "cannot write element 1 of an array of 1"),
+        (lambda: Array(1).write(-1, 1.0).flow, "cannot write element -1 of an array of 1"),
         (lambda: Array(1).write(0, 1.0).write(0, 1.0).flow, "written before"),
         (lambda: Array(1).read(1), "cannot read element 1 of an array of 1"),
         (lambda: Array(1).read(0), "never written"),

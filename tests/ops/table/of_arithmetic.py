@@ -38,6 +38,8 @@ REAL = [
     (EMPTY, ROW),
     (EMPTY, np.float32(1.0)),
     (np.float32(0.5), np.float32(-2.0)),
+    (np.float32(np.nan), np.float32(1.0)),
+    (np.float32(1.0), np.float32(np.nan)),
     (X.astype(np.float64), COLUMN.astype(np.float64)),
 ]
 LOW = [(HALF, HALF[::-1].copy()), (BRAIN, BRAIN[1]), (BRAIN[0], BRAIN[2])]

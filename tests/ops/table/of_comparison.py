@@ -32,6 +32,7 @@ ORDERED = [
     (np.float32(1.5), X),
     (EMPTY, ROW),
     (np.float32(1.0), np.float32(2.0)),
+    (np.float32(np.nan), np.float32(np.nan)),
     (X.astype(np.float64), Y.astype(np.float64)),
     (WHOLE, WHOLE[::-1].copy()),
     (UNSIGNED, np.uint8(200)),

@@ -38,12 +38,12 @@ def _of_one(
     exact: bool = False,
     no_gradient: str | None = None,
 ) -> Row:
-    """The row of a function of one tensor: the arrays, and a scalar of the first."""
+    """The row of a function of one tensor: the arrays, a scalar of the first, and no number."""
     return Row(
         op=op,
         build=build or (lambda x: make_one(op, [x])),
         numpy=numpy,
-        inputs=[(a,) for a in [*arrays, arrays[0].reshape(-1)[-1]]],
+        inputs=[(a,) for a in [*arrays, arrays[0].reshape(-1)[-1], np.float32(np.nan)]],
         smooth=[] if no_gradient else [(smooth,), (np.float64(0.6),)],
         no_gradient=no_gradient,
         label=label,

@@ -229,6 +229,7 @@ BLOCKS = [
         faults=[
             Fault((IMAGE, _axes(3), _pairs((0, 0))), "not divisible by 3", early=""),
             Fault((IMAGE, _axes(2), _pairs((-1, 1))), "at least 0", early=""),
+            Fault((IMAGE, _axes(0), _pairs((0, 0))), "blocks are at least 1", early=""),
             Fault((MATRIX, _axes(1, 1), _pairs((0, 0), (0, 0))), "rank 2", static="need more"),
         ],
     ),

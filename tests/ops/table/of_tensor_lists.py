@@ -261,7 +261,8 @@ MANY = [
             Fault(
                 inputs=(ROWS3, np.array([2, 2])),
                 match=r"sum of lengths is 4 and value's shape is: \[3, 2\]",
-            )
+            ),
+            Fault((ROWS3, np.array([2, 0])), "sum of lengths is 2"),
         ],
     ),
 ]

@@ -86,6 +86,11 @@ def momentum(var: Any, acc: Any, lr: Any, g: Any, mu: Any, nesterov: bool = Fals
     return var - lr * (g + mu * acc if nesterov else acc), acc
 
 
+def keras_momentum(var: Any, acc: Any, lr: Any, g: Any, mu: Any, nesterov: bool = False) -> Any:
+    acc = mu * acc - lr * g
+    return var + (mu * acc - lr * g if nesterov else acc), acc
+
+
 def adam(*given: Any, nesterov: bool = False) -> Any:
     var, m, v, power1, power2, lr, b1, b2, eps, g = given
     m, v = b1 * m + (1 - b1) * g, b2 * v + (1 - b2) * g**2
@@ -108,6 +113,8 @@ CASES: dict[str, tuple[Callable[..., Any], list[Any]]] = {
     "GradientDescent": (descent, [0.1, "g"]),
     "Momentum": (momentum, ["s", 0.1, "g", 0.9]),
     "Momentum use_nesterov": (partial(momentum, nesterov=True), ["s", 0.1, "g", 0.9]),
+    "KerasMomentum": (keras_momentum, ["s", 0.1, "g", 0.9]),
+    "KerasMomentum use_nesterov": (partial(keras_momentum, nesterov=True), ["s", 0.1, "g", 0.9]),
     "Adam": (adam, ADAM),
     "Adam use_nesterov": (partial(adam, nesterov=True), ADAM),
 }

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.lazy_names import lazy_names
+from actorsession.compat.v1.ops.arguments import older_names
 from actorsession.opsets.datasets.combining import Reducer, parallel_interleave
 from actorsession.opsets.datasets.dataset import Dataset
 from actorsession.opsets.datasets.files import TFRecordDataset, make_batched_features_dataset
@@ -30,7 +30,7 @@ _NAMES = {
     "actorsession.opsets.datasets.iterators": "Iterator",
 }
 
-__all__, __getattr__, __dir__ = lazy_names(__name__, _NAMES)
+__all__, __getattr__, __dir__ = older_names(__name__, _NAMES)
 __all__ += [
     "batch_and_drop_remainder", "padded_batch_and_drop_remainder", "read_batch_features",
     "reduce_dataset", "sloppy_interleave",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from actorsession import ops
+from actorsession.compat.v1.ops.arguments import older_names
 from actorsession.graph.operation import Tensor
-from actorsession.lazy_names import lazy_names
 from actorsession.opsets.datasets.dataset import Dataset
 from actorsession.opsets.datasets.elements import leaves, like
 
@@ -32,7 +32,7 @@ _NAMES = {
     "actorsession.train.iterator_saving": "make_saveable_from_iterator",
 }
 
-__all__, __getattr__, __dir__ = lazy_names(__name__, _NAMES)
+__all__, __getattr__, __dir__ = older_names(__name__, _NAMES)
 __all__ += [
     "INFINITE_CARDINALITY",
     "UNKNOWN_CARDINALITY",

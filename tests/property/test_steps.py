@@ -1,9 +1,12 @@
-"""Random graphs over two processes do the same by step programs as by messages: values, errors, effects."""
+"""Random graphs do the same in every kind of session: values, errors, effects.
+
+In a session of this process, on one worker, on two, with a master in this process, and as partial runs.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
@@ -16,11 +19,11 @@ from hypothesis import strategies as st
 from actorsession import AsyncSession, Graph, Tensor, ops
 from actorsession.actors.loops import run as run_to_end
 from actorsession.errors import OpError
-from actorsession.session.remote.session_program import ProgramRun
+from tests.cluster.kit import in_process
 from tests.property.processes import TASKS, Processes
 from tests.property.recipes import Recipe, recipes
 
-# At least two of them succeed: the first of these registers the program, which the next one uses.
+# At least two of them succeed: the first of these brings the plan along, and the next one needs it not.
 RUNS = 4
 
 
@@ -53,9 +56,10 @@ checks = st.builds(
 class Model:
     """A recipe as a graph, with nodes that fail and variables."""
 
-    def __init__(self, recipe: Recipe, checks: Checks) -> None:
+    def __init__(self, recipe: Recipe, checks: Checks, places: Sequence[str | None]) -> None:
         self.graph = Graph()
         self.checks = checks
+        self.places = places
         self.placeholders, self.values = recipe.build(self.graph, self.place)
         with self.graph.as_default():
             self.divisors = [ops.placeholder("int32", [], name="d") for _ in checks.failing]
@@ -67,7 +71,7 @@ class Model:
         self.fetches = [*self.values, *self.checked, *[added for _, added in self.variables]]
 
     def place(self, number: int) -> AbstractContextManager[Any]:
-        return self.graph.device(TASKS[number])
+        return self.graph.device(self.places[number % len(self.places)])
 
     def _value(self, number: int) -> Tensor:
         return self.values[number % len(self.values)]
@@ -87,15 +91,39 @@ class Model:
         return dict(zip([*self.placeholders, *self.divisors], [*fed, *divisors], strict=True))
 
 
-async def outcomes(model: Model, recipe: Recipe, target: str) -> list[Any]:
+@dataclass(frozen=True)
+class Kind:
+    """A kind of session.
+
+    Attributes:
+        places: the devices of the three places of a recipe.
+        partial: whether its runs are partial runs that are fed and fetched in one call.
+    """
+
+    places: tuple[str | None, ...]
+    partial: bool = False
+
+
+NEAR, FAR = "/job:worker/task:0/cpu:0", "/job:worker/task:1/cpu:0"
+KINDS = {
+    "local": Kind((None,)),
+    "one worker": Kind((NEAR,)),
+    "two workers": Kind(TASKS),
+    "partial": Kind(TASKS, partial=True),
+    "master in this process": Kind((NEAR, FAR)),
+}
+
+
+async def outcomes(model: Model, recipe: Recipe, target: str, kind: Kind) -> list[Any]:
     """What each of some runs of a new session gives, and what the variables are in the end."""
     fed = [np.ascontiguousarray(x) for x in recipe.fed()]
     found: list[Any] = []
     async with AsyncSession(target, graph=model.graph) as session:
         await session.run(model.reset)
         for run in range(RUNS):
+            feeds = model.feeds(fed, run)
             try:
-                found.append(await session.run(model.fetches, model.feeds(fed, run)))
+                found.append(await one_run(session, model.fetches, feeds, kind))
             except OpError as error:
                 found.append(told(error))
                 # How far the other nodes of a failed step have come is a matter of time.
@@ -104,9 +132,21 @@ async def outcomes(model: Model, recipe: Recipe, target: str) -> list[Any]:
     return found
 
 
+async def one_run(
+    session: AsyncSession, fetches: list[Tensor], feeds: dict[Tensor, Any], kind: Kind
+) -> Any:
+    # A tensor is fetched once in a partial run, and not what is fed.
+    asked = [f for f in dict.fromkeys(fetches) if f not in feeds]
+    if not kind.partial or len(asked) < len(fetches):
+        return await session.run(fetches, feeds)
+    handle = await session.partial_run_setup(asked, list(feeds))
+    return await session.partial_run(handle, asked, feeds)
+
+
 def told(error: OpError) -> tuple[Any, ...]:
+    """What an error says in every kind of session."""
     message = re.sub(r"step \d+", "step N", error.message)
-    return type(error), message, error.node, error.device, error.task, error.source
+    return type(error), message, error.node, error.source
 
 
 def assert_same(found: list[Any], expected: list[Any]) -> None:
@@ -128,28 +168,23 @@ def processes() -> Iterator[Processes]:
 
 @pytest.mark.process
 @settings(
-    max_examples=25,
+    max_examples=20,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(recipe=recipes(12), checks=checks)
-def test_programs_and_messages_give_the_same(
+def test_a_step_gives_the_same_in_every_kind_of_session(
     processes: Processes, recipe: Recipe, checks: Checks
 ) -> None:
-    model, target = Model(recipe, checks), processes.cluster.target("worker", 0)
-    begin = ProgramRun.begin
-    begun: list[ProgramRun] = []
+    async def of(name: str) -> list[Any]:
+        kind = KINDS[name]
+        model = Model(recipe, checks, kind.places)
+        if name == "local":
+            return await outcomes(model, recipe, "", kind)
+        if name != "master in this process":
+            return await outcomes(model, recipe, processes.cluster.target("worker", 0), kind)
+        async with in_process() as cluster:
+            return await outcomes(model, recipe, cluster.target(), kind)
 
-    def noted(run: ProgramRun) -> None:
-        begun.append(run)
-        begin(run)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ProgramRun, "begin", noted)
-        patch.setenv("ACTORSESSION_STEP_PROGRAMS", "1")
-        found = run_to_end(outcomes(model, recipe, target))
-        assert begun
-        by_program = len(begun)
-        patch.setenv("ACTORSESSION_STEP_PROGRAMS", "0")
-        expected = run_to_end(outcomes(model, recipe, target))
-        assert len(begun) == by_program
-    assert_same(found, expected)
+    expected = run_to_end(of("local"))
+    for name in list(KINDS)[1:]:
+        assert_same(run_to_end(of(name)), expected)
