@@ -184,7 +184,7 @@ OUT_OF_REACH = pytest.mark.parametrize(
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Return a function that has engines give up after a tenth of a second, with other functions of theirs."""
+    """Return a function that has engines give up after a tenth of a second, and sets what else is named."""
 
     def set_patience(**others: Any) -> None:
         for name, value in {"_REPORT": 0.1, **others}.items():
