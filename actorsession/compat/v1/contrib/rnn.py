@@ -17,7 +17,7 @@ _NAMES = {
         "GRUBlockCell GRUBlockCellV2 LSTMBlockCell LSTMBlockFusedCell"
     ),
     "actorsession.train.layers.recurrent.cells.cell": "LayerRNNCell",
-    "actorsession.train.layers.recurrent.cells.contrib": (
+    "actorsession.train.layers.recurrent.cells.linear": (
         "AttentionCellWrapper CompiledWrapper Conv1DLSTMCell Conv2DLSTMCell Conv3DLSTMCell "
         "ConvLSTMCell EmbeddingWrapper HighwayWrapper InputProjectionWrapper "
         "LayerNormBasicLSTMCell OutputProjectionWrapper TimeReversedFusedRNN UGRNNCell"
@@ -28,7 +28,7 @@ _NAMES = {
     "actorsession.train.layers.recurrent.cells.grid": (
         "BidirectionalGridLSTMCell GridLSTMCell TimeFreqLSTMCell"
     ),
-    "actorsession.train.layers.recurrent.cells.rarer": (
+    "actorsession.train.layers.recurrent.cells.variants": (
         "CoupledInputForgetGateLSTMCell GLSTMCell IndRNNCell IndyGRUCell IndyLSTMCell "
         "IntersectionRNNCell NASCell PhasedLSTMCell SRUCell WeightNormLSTMCell"
     ),
