@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import actorsession as acts
-from actorsession.opsets.images.patches import extract_image_patches, extract_patches
+from actorsession.opsets.images.patches import extract_patches
 from tests.rows import for_each
 
 IMAGE = np.arange(16, dtype=np.float32).reshape(1, 4, 4, 1)
@@ -36,7 +36,7 @@ def test_patches_of_no_elements_and_their_gradient_have_none(shape: list[int]) -
     x = np.ones(shape, np.float32)
     with acts.Graph().as_default(), acts.Session() as session:
         fed = acts.placeholder(acts.float32, [None] * 4)
-        made = extract_image_patches(fed, [1, 3, 3, 1], ONES, ONES, "SAME")
+        made = extract_patches(fed, [1, 3, 3, 1], ONES, ONES, "SAME")
         patches, slope = session.run([made, acts.gradients(made, fed)[0]], {fed: x})
     assert patches.shape == (*shape[:3], 9 * shape[3])
     assert slope.shape == x.shape
