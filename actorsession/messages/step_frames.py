@@ -1,6 +1,6 @@
-"""Step frames: what repeats in every step, in a fixed layout.
+"""Step frames: steps, and the values between tasks, in a fixed layout.
 
-The runs of a step program and the values that tasks push to each other travel as frames of their own beside
+Runs of steps and the values that tasks push to each other travel as frames of their own beside
 the envelopes. The header of a step frame is one flat msgpack list: a kind, which continues the kinds of
 envelopes, some numbers, and two items for each value. It has no text and no names but for a rendezvous key
 that a link has not carried before. Links call this module; it imports the value codec.
@@ -15,9 +15,9 @@ that a link has not carried before. Links call this module; it imports the value
     push        [13, step id, key, value, key, value...]
     received    [14, call]: the values of a run have reached its caller
 
-``RunStep`` and ``PartialRun`` go from a client to a master, ``RunGraph`` from a master to a worker, a push
+RunStep and PartialRun go from a client to a master, RunGraph from a master to a worker, a push
 from worker to worker. What a run asks for beside its values stands in a ``StepRequest``, a ``CallRequest`` or
-a ``GraphRequest``; most runs ask for nothing. The setup of a partial run is a ``RunStep``.
+a ``GraphRequest``; most runs ask for nothing. The setup of a partial run is a RunStep.
 
 A value is a *form* and a *content*. The form of a tensor is a string of bytes, a number of its dtype and its
 sizes; the content is its bytes, or the number of a segment of the frame. Any other value, such as a tensor of

@@ -1,8 +1,8 @@
 """The requests of a master to a worker, the messages between workers, and the answers.
 
-The module holds the vocabulary of the target ``WORKER``. ``PushTensors`` goes from worker to worker and is
-told, never asked: a value needs no answer, and its loss shows as the loss of the link. ``AskOwed`` and
-``ValuesLost`` also go between workers. Most other messages come from a master.
+The module holds the vocabulary of the target ``WORKER``. ``AskOwed`` and ``ValuesLost`` go between workers,
+most other messages come from a master. Steps and the values between workers are no messages; see
+``step_frames``.
 
 Arrays inside a message are borrowed: they must not be changed after sending, and in one process the
 receiver gets the same array.
@@ -227,7 +227,7 @@ class GraphRegistered:
     """Reports that the partitions are compiled and can be run.
 
     Attributes:
-        graph_handle: identifies them in ``RunGraph``; chosen by the worker.
+        graph_handle: identifies them; chosen by the worker.
         program: number of the step program that runs them over this link; 0 for none.
     """
 

@@ -76,7 +76,7 @@ class Program:
         return graph
 
     def unbind(self) -> None:
-        """Let go of the client graph, which was dropped."""
+        """Release the client graph, which was dropped."""
         self.graph, self.parts = None, ()
 
     def _feeds(self, graph: ClientGraph) -> list[int]:
