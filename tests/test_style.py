@@ -320,7 +320,7 @@ MOST_METHODS, MOST_LINES = 30, 400
 LARGE = frozenset(
     {
         "Distribution", "Estimator", "FrameDecoder", "Layer",
-        "ManagedCluster", "MasterSession", "Message", "OperatorMixin", "RemoteSession",
+        "ManagedCluster", "MasterSession", "Message", "RemoteSession",
         "SessionMembers", "StepCalls", "Variable", "Worker", "WorkerCache", "WorkerSession",
     }
 )  # fmt: skip

@@ -32,16 +32,15 @@ from actorsession.runtime.devices import device_set, make_devices
 from actorsession.runtime.engine.executor import Executor
 from actorsession.runtime.engine.executor_statistics import statistics_by_device
 from actorsession.runtime.engine.inline_run import Gate
-from actorsession.runtime.engine.loaded_graph import LoadedGraph
 from actorsession.runtime.engine.step import Step
 from actorsession.runtime.hang_report import HangReport, Looks, explain
-from actorsession.runtime.kept_feeds import aside, kept_feeds
+from actorsession.runtime.kept_feeds import aside
 from actorsession.runtime.session_pools import SessionPools
 from actorsession.runtime.tensor_store import TensorStore, install_tensor_store
 from actorsession.session.direct.planner import DirectPlan, Planner
 from actorsession.session.direct.planning import DirectPlanning
 from actorsession.session.direct.steps import DirectSteps, graph_of, needs_step
-from actorsession.session.partial.direct_partial_runs import DirectPartialRuns, PartialPlan
+from actorsession.session.partial.direct_partial_runs import DirectPartialRuns
 from actorsession.session.reattach import Reattached
 from actorsession.session.session_interface import SESSION_CLOSED, TURN, LocalSession, OnEvict
 from actorsession.session.statistics import SessionStatistics
@@ -103,10 +102,8 @@ class DirectSession(LocalSession[DirectPlan]):
         self._planning = DirectPlanning(self.planner, self.debugger)
         self._steps = DirectSteps(self._gate, self.debugger, config)
         self._partial_runs = DirectPartialRuns(
-            self.planner, config, self._gate, self._partial_step, self._steps.end,
-            self._planning.prepare_debug, lambda feeds: kept_feeds(feeds, self._pools.choose(None)),
-            self._planning.share,
-        )  # fmt: skip
+            self.planner, config, self._gate, self._planning, self._steps, self._pools
+        )
         threads = config.intra_op_parallelism_threads
         self._blas: BlasThreads | None = hold_blas_threads(threads) if threads else None
         self._turn_ends = 0.0
@@ -335,13 +332,6 @@ class DirectSession(LocalSession[DirectPlan]):
                 infer_shapes=self._config.graph_options.infer_shapes,
                 client=self._device_set.client_device,
             )
-
-    def _partial_step(
-        self, plan: PartialPlan, on_loop: bool, options: RunOptions | None
-    ) -> tuple[Step, LoadedGraph]:
-        self._tally.begin_partial_run()
-        pool = self._pools.choose(None) if on_loop else None
-        return self._steps.new(plan, options, pool, None)
 
     async def why(self, within: float) -> HangReport:
         """Return ``why_here()``, for ``AsyncSession``; the loop goes on between two looks."""

@@ -11,9 +11,9 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Awaitable, Callable, Hashable, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from actorsession.actors.deadline import NEVER, Deadline
 from actorsession.config import DEFAULT_STEP_TIMEOUT, ConfigProto, RunOptions
@@ -26,7 +26,7 @@ from actorsession.records import dataclass
 from actorsession.runtime.engine.inline_run import Gate
 from actorsession.runtime.engine.loaded_graph import LoadedGraph
 from actorsession.runtime.engine.step import Step
-from actorsession.runtime.kept_feeds import large_arrays
+from actorsession.runtime.kept_feeds import kept_feeds, large_arrays
 from actorsession.runtime.partial.driver import PartialRunDriver
 from actorsession.runtime.partial.local_step import LocalPartialStep
 from actorsession.runtime.partial.manager import (
@@ -38,10 +38,15 @@ from actorsession.runtime.partial.manager import (
     wait_for_answer,
 )
 from actorsession.runtime.partial.thread_runs import ThreadPartialRunMgr, ThreadRunDriver
+from actorsession.runtime.session_pools import SessionPools
 from actorsession.runtime.wait_graph import PartialWaits
 from actorsession.session.direct.planner import Planner
+from actorsession.session.direct.planning import DirectPlanning
 from actorsession.session.partial.partial_runs import PartialRuns
 from actorsession.session.session_interface import TURN
+
+if TYPE_CHECKING:
+    from actorsession.session.direct.steps import DirectSteps
 
 __all__ = ["DirectPartialRuns", "PartialPlan"]
 
@@ -72,13 +77,9 @@ class DirectPartialRuns(PartialRuns[PartialPlan]):
         planner: the session's planner.
         config: the session's settings.
         gate: refuses work once the session is closed.
-        new_step: makes a step of a plan, with the graph that it runs; the second argument is whether an
-            event loop drives it.
-        end_step: stops tracking a step.
-        prepare_debug: makes the plan of a debugged run in a thread, if the graph is large.
-        keep: returns feeds that cannot change while a step is suspended; see ``kept_feeds``.
-        share: does planning work, given a key, the work and what it is called in errors: once for all callers
-            with the same key, in a thread if the graph is large.
+        planning: the session's planning on an event loop.
+        steps: makes and tracks the steps of the session.
+        pools: the kernel pools of the session.
 
     Attributes:
         requests: cache of setups and calls for the session API; emptied when a plan is evicted.
@@ -91,11 +92,9 @@ class DirectPartialRuns(PartialRuns[PartialPlan]):
         planner: Planner,
         config: ConfigProto,
         gate: Gate,
-        new_step: Callable[[PartialPlan, bool, RunOptions | None], tuple[Step, LoadedGraph]],
-        end_step: Callable[[Step], None],
-        prepare_debug: Callable[[PartialPlan, RunOptions], Awaitable[None]],
-        keep: Callable[[Sequence[Any]], Awaitable[Sequence[Any]]],
-        share: Callable[[Hashable, Callable[[], PartialPlan], str], Awaitable[PartialPlan]],
+        planning: DirectPlanning,
+        steps: DirectSteps,
+        pools: SessionPools,
     ) -> None:
         super().__init__()
         self._planner = planner
@@ -104,11 +103,9 @@ class DirectPartialRuns(PartialRuns[PartialPlan]):
             config.plan_cache_size, lambda plan: self.requests.clear()
         )
         self._gate = gate
-        self._new_step = new_step
-        self._end_step = end_step
-        self._prepare_debug = prepare_debug
-        self._keep = keep
-        self._share = share
+        self._planning = planning
+        self._steps = steps
+        self._pools = pools
         idle_limit = in_seconds(config.partial_run_idle_limit_in_ms)
         self.thread_runs = ThreadPartialRunMgr(idle_limit)
         self._idle_limit = idle_limit
@@ -144,7 +141,7 @@ class DirectPartialRuns(PartialRuns[PartialPlan]):
         """Return the plan of a signature; see ``DirectSession.prepare``."""
         make = partial(self.plan, signature)
         what = f"the plan of a partial run, {signature}"
-        return await self._share((PartialPlan, signature.sorted()), make, what)
+        return await self._planning.share((PartialPlan, signature.sorted()), make, what)
 
     def needs_loop(self, plan: PartialPlan) -> bool:
         """Return whether a plan has nodes that wait without a thread, for example queue operations."""
@@ -154,14 +151,21 @@ class DirectPartialRuns(PartialRuns[PartialPlan]):
         """Return whether an event loop drives a run, so that ``call`` continues it."""
         return handle in self.actor.runs
 
+    def _new_step(
+        self, plan: PartialPlan, options: RunOptions | None, *, on_loop: bool
+    ) -> tuple[Step, LoadedGraph]:
+        """Make the step of a run, with the graph that it runs."""
+        self._planner.tally.begin_partial_run()
+        return self._steps.new(plan, options, self._pools.default if on_loop else None, None)
+
     # -- in the caller's thread ----------------------------------------------------------------
 
     def open_here(
         self, plan: PartialPlan, limit: float | None, options: RunOptions | None = None
     ) -> str:
         """Start a run in the calling thread."""
-        runs, (step, graph) = self.thread_runs, self._new_step(plan, False, options)
-        local = LocalPartialStep(step, partial(graph.begin, step, ()), self._end_step)
+        runs, (step, graph) = self.thread_runs, self._new_step(plan, options, on_loop=False)
+        local = LocalPartialStep(step, partial(graph.begin, step, ()), self._steps.end)
         state = runs.new_state(plan.label, plan.parts)
         run = ThreadRunDriver(state, plan.parts, local, runs.delete)
         if limit is not None:
@@ -208,13 +212,13 @@ class DirectPartialRuns(PartialRuns[PartialPlan]):
         if time.perf_counter() >= self._turn_ends:
             await self._yield_loop()
         if options is not None:
-            await self._prepare_debug(plan, options)
+            await self._planning.prepare_debug(plan, options)
         if self.actor.loop is not None and self.actor.loop.is_closed():
             # The session has another loop now; the runs of the former have ended with it.
             self.actor.runs.abort_all(CancelledError("the event loop of the partial run has ended"))
             self._make_actor()
-        runs, (step, graph) = self.actor.runs, self._new_step(plan, True, options)
-        local = LocalPartialStep(step, partial(graph.begin, step, ()), self._end_step)
+        runs, (step, graph) = self.actor.runs, self._new_step(plan, options, on_loop=True)
+        local = LocalPartialStep(step, partial(graph.begin, step, ()), self._steps.end)
         state = runs.new_state(plan.label, plan.parts)
         run: LocalRun = PartialRunDriver(state, plan.parts, local, runs.delete)
         try:
@@ -239,7 +243,7 @@ class DirectPartialRuns(PartialRuns[PartialPlan]):
             if time.perf_counter() >= self._turn_ends:
                 await self._yield_loop()
             if large_arrays(values):
-                values = await self._keep(values)
+                values = await kept_feeds(values, self._pools.default)
             # The work before the answer has no limit by default, as in an ordinary step.
             work_ends = NEVER if limit is None else deadline
             message = ContinueRun(handle, feeds, values, fetches, work_ends)
