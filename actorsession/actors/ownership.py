@@ -90,7 +90,8 @@ class Owner:
         Raises:
             RuntimeError: names both loops, or says that the object's loop has ended.
         """
-        self.check_process()
+        if self._forks != forks:
+            self.check_process()
         here = asyncio._get_running_loop()
         if self.loop is None or (moves and self.loop.is_closed()):
             self.bind()

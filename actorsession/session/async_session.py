@@ -133,7 +133,8 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
         return await self._run_request(request, values, options, run_metadata)
 
     def _check_usable(self, make_closed_error: MakeError = closed_error) -> None:
-        super()._check_usable(make_closed_error)
+        if self._closed:
+            raise make_closed_error()
         self._owner.check(moves=self._local is not None)
         self._thread = self._owner.thread
 

@@ -275,9 +275,12 @@ class AsyncPartialRuns(_PartialRunMethods):
         request = self._partial_request(runs, handle, fetches, feed_dict)
         feeds = request.feeds(tuple(feed_dict.values())) if feed_dict else []
         signature = request.signature
-        with self._naming_operations():
-            values = await runs.call(handle, signature.feeds, feeds, signature.fetches, self._limit)
-        return request.result(feeds, values)
+        arguments = handle, signature.feeds, feeds, signature.fetches, self._limit
+        try:
+            return request.result(feeds, await runs.call(*arguments))
+        except OpError as error:
+            self._name_operation(error)
+            raise
 
     def partial(
         self, fetches: Any, feeds: Any = None, options: RunOptions | None = None
