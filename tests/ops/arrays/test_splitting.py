@@ -22,3 +22,8 @@ def test_one_length_of_a_split_may_be_left_open() -> None:
     assert [part.shape.as_list() for part in split(x, [-1, 2], 1)] == [[2, 3], [2, 2]]
     with pytest.raises(ValueError, match="one length may be -1"):
         split(x, [-1, -1], 1)
+
+
+def test_nothing_is_split_into_no_pieces() -> None:
+    with pytest.raises(ValueError, match="at least one piece"):
+        split(source("float32", [3, 4]), 0, 1)

@@ -139,5 +139,6 @@ def test_equal_extrema_share_the_gradient() -> None:
 def test_older_argument_names_are_taken() -> None:
     x = constant(np.ones((2, 3), np.float32))
     assert reduction.reduce_sum(x, reduction_indices=1, keep_dims=True).shape == [2, 1]
+    assert reduction.reduce_sum(x, keepdims=True).shape == [1, 1]
     with pytest.raises(ValueError, match="both its names"):
         reduction.reduce_sum(x, 0, reduction_indices=1)
