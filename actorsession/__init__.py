@@ -29,6 +29,7 @@ except ImportError as exc:
 _NAMES = {
     ".cluster": (
         "ClusterResolver ClusterSpec FileClusterResolver LocalCluster SecurityConfig Server "
+        "ServerSettings "
         "SimpleClusterResolver TFConfigClusterResolver"
     ),
     ".config": (

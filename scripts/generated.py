@@ -18,6 +18,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from actorsession.compat.v1.ops.arguments import ROWS
 from actorsession.graph.dtypes import DType
 from actorsession.graph.op_signatures import (
     REQUIRED,
@@ -47,6 +48,7 @@ LAZY_PACKAGES = (
     "actorsession.compat.v1.io",
     "actorsession.compat.v1.layers",
     "actorsession.compat.v1.metrics",
+    "actorsession.compat.v1.nn",
     "actorsession.compat.v1.summary",
     "actorsession.compat.v1.test",
     "actorsession.compat.v1.train",
@@ -76,14 +78,19 @@ def stub_of(package: str) -> str:
     """The stub of a package with lazy names: its imports, as type checkers read them."""
     module = importlib.import_module(package)
     lines = [f'"""{module.__doc__}"""', ""]
+    older = "older_names" in _source_of(package).read_text()
     for ours, (where, theirs) in sorted(read_table(package, table_of(package)), key=lambda p: p[1]):
-        if theirs:
+        if older and theirs in ROWS and ".compat." not in where:
+            lines.append(f"{ours}: Any")  # with the arguments of its row
+        elif theirs:
             lines.append(f"from {where} import {theirs} as {ours}")
         else:
             above, _, name = where.rpartition(".")
             lines.append(f"from {above} import {name} as {ours}")
     names = textwrap.fill(", ".join(f'"{name}"' for name in module.__all__), _WIDTH)
     lines += ["", "__all__ = [", names, "]"]
+    if ": Any" in "\n".join(lines):
+        lines.insert(2, "from typing import Any\n")
     return "\n".join(["# Written by scripts/generated.py.", *lines, ""])
 
 

@@ -261,6 +261,15 @@ def pytest_collection_finish() -> None:
     _forget_garbage()
 
 
+@pytest.fixture
+def graph() -> Iterator[Any]:
+    """Return a new graph, which is the default one of the test."""
+    from actorsession import Graph  # not before the settings above are in the environment
+
+    with Graph().as_default() as made:
+        yield made
+
+
 @pytest.fixture(scope="session", autouse=True)
 def signals_are_what_a_terminal_gives() -> Iterator[None]:
     """Take Ctrl-C and its kind, also where whoever started the suite ignores them.

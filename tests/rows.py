@@ -20,7 +20,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import pytest
 
-from actorsession.graph.graph import Graph, get_default_graph
+from actorsession import Graph, get_default_graph
 
 __all__ = ["OnGraph", "for_each"]
 

@@ -19,9 +19,9 @@ import pytest
 
 from scripts.benchmarks import cnn, command, compare, lstm, mlp
 from scripts.benchmarks.case import Effort, SyncCase
-from scripts.benchmarks.clusters_actorsession import Clusters
 from scripts.benchmarks.command import main
 from scripts.benchmarks.install_size import installed_bytes
+from scripts.benchmarks.library_actorsession import Library
 from scripts.benchmarks.questions import (
     QUESTIONS,
     Question,
@@ -62,7 +62,7 @@ def test_rows_have_names_of_their_own_and_known_groups() -> None:
 
 def test_every_row_that_can_run_has_a_question_and_our_side_answers_it() -> None:
     assert set(QUESTIONS) == TIMED
-    assert set(builders(Clusters())) == TIMED
+    assert set(builders(Library())) == TIMED
 
 
 def rows_in(*names: str) -> set[str]:
@@ -76,8 +76,8 @@ def rows_in(*names: str) -> set[str]:
 
 
 def test_tensorflow_answers_all_rows() -> None:
-    names = ("side", "cluster", "concurrent", "growth")
-    assert rows_in("files_rows.py", *(f"{name}_tensorflow.py" for name in names)) == TIMED
+    """Those of all programs that are given a library, and none is ours alone."""
+    assert rows_in(*[path.name for path in BENCHMARKS.glob("*_rows.py")]) == TIMED
 
 
 @pytest.mark.parametrize("peer", ["ray", "pyzmq"])
@@ -363,8 +363,8 @@ def test_a_quick_run_measures_every_row_of_a_group_and_says_on_what(
     ],
 )
 def test_rows_about_growth_run_with_small_questions(row: str, question: Question) -> None:
-    with contextlib.closing(Clusters()) as clusters:
-        case = builders(clusters)[row](question)
+    with contextlib.closing(Library()) as library:
+        case = builders(library)[row](question)
         try:
             question.check(case.answer())
             assert case.times(Effort(seconds=0.0, least=1))

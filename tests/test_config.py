@@ -12,23 +12,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actorsession.config import (
+from actorsession import (
     ConfigProto,
-    DebugOptions,
-    DebugTensorWatch,
-    Experimental,
     GraphOptions,
-    JitLevel,
-    NodeStats,
     OptimizerOptions,
-    OptLevel,
     RPCOptions,
     RunMetadata,
     RunOptions,
+    TraceLevel,
+)
+from actorsession.config import (
+    DebugOptions,
+    DebugTensorWatch,
+    Experimental,
+    JitLevel,
+    NodeStats,
+    OptLevel,
     SessionMetadata,
     StepStats,
     ThreadPoolOptionProto,
-    TraceLevel,
     TransferStats,
 )
 from actorsession.config.environment import environment_number, environment_switch

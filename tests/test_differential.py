@@ -6,19 +6,17 @@ import ast
 import os
 import subprocess
 import sys
-import warnings
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-import actorsession.compat.v1 as tf
+from scripts.differentials import recorded
 from scripts.differentials.command import main
 from scripts.differentials.compare import KINDS, Difference, differences
 from scripts.differentials.families import programs
 from scripts.differentials.program import Program
 from scripts.differentials.reasons import REASONS, Reason
-from scripts.differentials.record import record
 from scripts.differentials.report import Outcome, judge, stale, table
 from scripts.differentials.whole import output_difference, whole_programs
 
@@ -44,26 +42,14 @@ def test_there_are_at_least_six_hundred_and_each_has_a_name_of_its_own() -> None
     assert not [program.name for program in PROGRAMS if set(program.name) & set(" \t\n")]
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_our_side_makes_a_record_of_each(family: str) -> None:
-    """A program may be refused, which is a result; it is broken when no record can be made."""
-    for program in PROGRAMS:
-        if program.family == family and not program.lacks(tf):
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                made = record(program, tf)
-            assert made["name"] == program.name
-            assert "error" in made or made["steps"] or made["facts"] is not None, program.name
-
-
-def test_two_thirds_of_them_give_values() -> None:
-    """So that a fault which makes everything fail alike does not pass for agreement."""
-    some = PROGRAMS[::25]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        made = [record(program, tf) for program in some if not program.lacks(tf)]
-    given = [one for one in made if one.get("facts") or any("value" in s for s in one["steps"])]
-    assert len(given) > len(some) * 2 / 3
+def test_records_of_other_programs_stay_when_some_are_made_anew(tmp_path: Path) -> None:
+    first = {name: a_record() | {"name": name} for name in ("x/a", "x/b")}
+    recorded.save("x", ["x/a", "x/b"], first, tmp_path)
+    again = {"x/b": a_record(data=[0.1, 2.0]) | {"name": "x/b"}}
+    recorded.save("x", ["x/a", "x/b", "x/c"], again, tmp_path)
+    assert recorded.load("x", tmp_path) == first | again
+    recorded.save("x", ["x/b"], {}, tmp_path)
+    assert recorded.load("x", tmp_path) == again
 
 
 def test_no_program_imports_a_library() -> None:

@@ -16,10 +16,11 @@ import pytest
 
 import actorsession as acts
 import actorsession.compat.v1 as tf
-from actorsession.actors.deadline import Deadline
+from actorsession import Server
+from actorsession.actors import Deadline
 from actorsession.cli import _parser
 from actorsession.cli.console import seconds
-from actorsession.cluster import Server
+from actorsession.cluster.server.settings import ServerSettings
 from actorsession.durations import (
     MOST_MILLISECONDS,
     MOST_SECONDS,
@@ -40,7 +41,7 @@ WRONG = (math.nan, -1, -1e-9, -math.inf, 1e300, math.nextafter(MOST_SECONDS, mat
 
 
 def server(**more: Any) -> Server:
-    return Server({"worker": ["127.0.0.1:0"]}, "worker", **more)
+    return Server({"worker": ["127.0.0.1:0"]}, "worker", settings=ServerSettings(**more))
 
 
 def local(**more: Any) -> acts.LocalCluster:

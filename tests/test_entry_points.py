@@ -13,9 +13,11 @@ from typing import Any
 
 import pytest
 
-from actorsession.entry_points import Plugins, PluginWarning, entry_points
+from actorsession.entry_points import Plugins, entry_points
+from actorsession.extend import OpDef, PluginWarning
+from actorsession.extend import register_op as register
 from actorsession.graph import registry
-from actorsession.graph.registry import OpDef, is_registered, lookup, register
+from actorsession.graph.registry import is_registered, lookup
 from actorsession.rpc import schemes
 from actorsession.rpc.schemes import supports
 from tests.runtime.toy import write_distribution

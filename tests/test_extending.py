@@ -17,8 +17,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from actorsession import extend
-from actorsession.cluster import LocalCluster
+from actorsession import LocalCluster, extend
 from tests.cli.kit import called, line_of
 from tests.cluster.kit import PATIENCE
 from tests.cluster.script import ROOT, command, environment

@@ -7,17 +7,14 @@ import gc
 import inspect
 import os
 import threading
-from collections.abc import Iterator
 from dataclasses import FrozenInstanceError, fields
 from typing import Any
 
 import numpy as np
 import pytest
 
-from actorsession import metrics, ops
-from actorsession.config import ConfigProto, GraphOptions
+from actorsession import AsyncSession, ConfigProto, Graph, GraphOptions, Session, metrics, ops
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.graph import Graph
 from actorsession.metrics import (
     LinkMetrics,
     ProcessMetrics,
@@ -25,7 +22,6 @@ from actorsession.metrics import (
     process_metrics,
     session_tally,
 )
-from actorsession.session import AsyncSession, Session
 from tests.cluster.kit import W0, W1, in_process, on, reach_over_links, soon
 
 X = np.ones(4, np.float32)
@@ -35,12 +31,6 @@ X = np.ones(4, np.float32)
 def _own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
     """Counts from 0, whatever other tests have left to the collector."""
     monkeypatch.setattr(metrics, "_registry", metrics._Registry())
-
-
-@pytest.fixture
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as graph:
-        yield graph
 
 
 def two_tasks() -> tuple[Any, Any]:

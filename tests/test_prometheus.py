@@ -13,19 +13,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
+from actorsession import AsyncSession, Graph, Session, ops
+from actorsession.cluster import OpenSession, ServerStatistics
 from actorsession.cluster.server import statistics as server_statistics
-from actorsession.cluster.server.statistics import OpenSession, ServerStatistics
 from actorsession.errors import DeadlineExceededError, InvalidArgumentError
-from actorsession.graph.graph import Graph
-from actorsession.plan.passes.registry import PassStatistics
+from actorsession.extend import PassStatistics
 from actorsession.plan.plan_cache import CacheStatistics
 from actorsession.prometheus import Metric, MetricFamily, exposition, metric_families
-from actorsession.rpc import link_statistics
-from actorsession.rpc.link_statistics import LinkStatistics
+from actorsession.rpc import LinkStatistics, link_statistics
 from actorsession.runtime.engine import executor_statistics
 from actorsession.runtime.engine.executor_statistics import ExecutorStatistics
-from actorsession.session import AsyncSession, Session
 from actorsession.session import statistics as session_statistics
 from actorsession.session.statistics import SessionStatistics
 

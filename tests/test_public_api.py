@@ -21,12 +21,10 @@ from tests.rows import for_each
 
 # Older functions of TensorFlow, each of which a public one replaces.
 ONLY_IN_COMPAT = {
-    "all_variables", "arg_max", "arg_min", "assert_variables_initialized", "batch_to_space",
+    "assert_variables_initialized", "batch_to_space",
     "create_partitioned_variables",
-    "div", "floor_div", "initialize_all_tables", "initialize_all_variables",
-    "initialize_local_variables", "initialize_variables", "realdiv", "sparse_to_dense",
-    "to_bfloat16", "to_complex128", "to_complex64", "to_double", "to_float", "to_int32",
-    "to_int64", "variable_op_scope", "where_v2",
+    "div", "floor_div", "realdiv", "sparse_to_dense",
+    "variable_op_scope", "where_v2",
 }  # fmt: skip
 
 

@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from actorsession import ops
-from actorsession.graph.graph import Graph, get_default_graph
+from actorsession import Graph, get_default_graph, ops
 from tests.rows import for_each
 
 

@@ -1,7 +1,8 @@
-"""Pages, docstrings and comments are in plain words, and have none of a table of words and phrases.
+"""Pages, docstrings and comments are in plain words, and no class is too large.
 
-A row has the reason and what to write in its place. Code is not read: neither blocks, nor what stands in
-backticks. Old entries of CHANGELOG.md are history and are not read either.
+Words and phrases that are not used stand in a table. A row has the reason and what to write in its place.
+Code is not read: neither blocks, nor what stands in backticks. Old entries of CHANGELOG.md are history and
+are not read either.
 """
 
 from __future__ import annotations
@@ -228,6 +229,18 @@ def test_native_errors_do_not_name_tensorflow_s_package() -> None:
     assert found == [], "\n".join(found)
 
 
+def test_only_compat_speaks_of_compatibility() -> None:
+    """What only programs of TensorFlow 1 need is there; older arguments are rows of ``ops/arguments.py``."""
+    spoken = re.compile(r"for compat|[Oo]lder (name|spelling) of ``")
+    found = [
+        f"{file}: {match[0]!r}: say what it does, or move it to compat"
+        for file in sources()
+        if "/compat/" not in file
+        for match in spoken.finditer((ROOT / file).read_text(encoding="utf-8"))
+    ]
+    assert found == [], "\n".join(found)
+
+
 PAGE = """\
 # A page
 
@@ -299,3 +312,47 @@ def test_the_texts_are_read() -> None:
     assert {file.split("/")[0] for file in sources()} == set(PACKAGES)
     (first, *_) = source_texts("a.py", (ROOT / "transports/frame.py").read_text(encoding="utf-8"))
     assert first.line == 1
+
+
+MOST_METHODS, MOST_LINES = 30, 400
+
+# Classes that are larger. The list only gets shorter: a class that is split leaves it, and none is added.
+LARGE = frozenset(
+    {
+        "BaseSession", "DirectSession", "Distribution", "Estimator", "FrameDecoder", "Layer",
+        "ManagedCluster", "MasterSession", "Message", "OperatorMixin", "RemoteSession",
+        "SessionMembers", "Step", "StepCalls", "Variable", "Worker", "WorkerCache", "WorkerSession",
+    }
+)  # fmt: skip
+
+
+def sizes_of_classes(source: str) -> Iterator[tuple[str, int, int]]:
+    """The name of each class, how many methods it has, and how many lines."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ClassDef) and node.end_lineno is not None:
+            kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
+            methods = sum(isinstance(item, kinds) for item in node.body)
+            yield node.name, methods, node.end_lineno - node.lineno + 1
+
+
+def test_no_class_is_large_but_for_a_list_that_gets_shorter() -> None:
+    texts = [(ROOT / file).read_text(encoding="utf-8") for file in sources()]
+    # Only what may have such a class is parsed, a tenth of the files.
+    may = [
+        text for text in texts if text.count("def ") > MOST_METHODS or text.count("\n") > MOST_LINES
+    ]
+    large = {
+        name
+        for source in may
+        for name, methods, lines in sizes_of_classes(source)
+        if methods > MOST_METHODS or lines > MOST_LINES
+    }
+    assert sorted(large - LARGE) == [], "split them by the state that each part owns"
+    assert sorted(LARGE - large) == [], "they are small now: take them out of LARGE"
+
+
+def test_methods_and_lines_of_a_class_are_counted() -> None:
+    source = (
+        "class A:\n    x = 1\n    def f(self): ...\n    async def g(self):\n        def h(): ...\n"
+    )
+    assert list(sizes_of_classes(source)) == [("A", 2, 5)]

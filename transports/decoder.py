@@ -78,10 +78,10 @@ class FrameDecoder:
     """
 
     __slots__ = (
-        "_chunk", "_chunk_left", "_chunk_start", "_chunked", "_direct", "_filled", "_has_chunks", "_head",
-        "_header", "_is_inside", "_lengths", "_lost", "_make", "_need", "_room", "_segments", "_skip",
-        "_start", "_target", "_version", "error", "has_shared", "max_frame", "max_header", "max_segment",
-        "max_segments",
+        "_chunk", "_chunk_left", "_chunk_start", "_chunked", "_direct", "_filled", "_first_room",
+        "_has_chunks", "_head", "_header", "_is_inside", "_lengths", "_lost", "_make", "_need", "_room",
+        "_segments", "_skip", "_start", "_target", "_version", "error", "has_shared", "max_frame",
+        "max_header", "max_segment", "max_segments",
     )  # fmt: skip
 
     def __init__(
@@ -92,6 +92,7 @@ class FrameDecoder:
         max_segment: int = MAX_SEGMENT,
         max_segments: int = MAX_SEGMENTS,
         max_frame: int = MAX_FRAME,
+        first_room: int = FIRST_ROOM,
         chunks: bool = True,
         room: memoryview | None = None,
     ) -> None:
@@ -103,6 +104,7 @@ class FrameDecoder:
             max_segment: The longest segment accepted, in bytes.
             max_segments: The most segments accepted in one frame.
             max_frame: The most bytes of header and segments together.
+            first_room: The most bytes of a segment that are allocated before any of them arrive.
             chunks: Whether frames may arrive in chunks.
             room: The buffer for small frames, of ``READ_SIZE`` bytes; made on first use without one. Nothing
                 stays in it between two reads, so decoders that are read into in turn may share one.
@@ -113,6 +115,7 @@ class FrameDecoder:
         self.max_segment = max_segment
         self.max_segments = max_segments
         self.max_frame = max_frame
+        self._first_room = first_room
         self.error: ProtocolError | None = None
         self.has_shared = False
         self._chunk_start = PREFIX.pack(MAGIC, version, CHUNK_FLAG, 0, 0)[:4]
@@ -334,7 +337,8 @@ class FrameDecoder:
         if self._chunked is None:
             self._chunked = FrameDecoder(
                 version=self._version, max_header=self.max_header, max_segment=self.max_segment,
-                max_segments=self.max_segments, max_frame=self.max_frame, chunks=False,
+                max_segments=self.max_segments, max_frame=self.max_frame, first_room=self._first_room,
+                chunks=False,
             )  # fmt: skip
         self._chunk = self._chunk_left = length
         self.has_shared = True  # the second stream may have some
@@ -394,14 +398,14 @@ class FrameDecoder:
     def _open_segment(self, frames: list[Frame]) -> None:
         """Allocate the next segment that is not empty; without one the frame is complete.
 
-        Segments are allocated one after the other, and one above ``FIRST_ROOM`` in steps as its bytes
+        Segments are allocated one after the other, and one above ``first_room`` in steps as its bytes
         arrive. So a peer has to send nearly all bytes that it makes this process hold, and a quarter of the
-        address space, except for the first ``FIRST_ROOM`` bytes of it.
+        address space, except for the first ``first_room`` bytes of it.
         """
         self._target = None
         for length in self._lengths[len(self._segments) :]:
             try:
-                segment = memory.allocate(min(length, FIRST_ROOM))
+                segment = memory.allocate(min(length, self._first_room))
             except MemoryError:
                 self._lose(len(self._header), 0, frames)
                 return

@@ -12,21 +12,30 @@ import functools
 import math
 import mmap
 import os
-import re
 import struct
+from collections.abc import Sequence
 from dataclasses import field
+from typing import Any
 
 import numpy as np
 
 from actorsession.checkpoints.atomic import file_errors, files_beginning, regular
 from actorsession.checkpoints.crc32c import crc32c, crc32c_each, masked
-from actorsession.checkpoints.entry import Entry, Piece, add_piece
+from actorsession.checkpoints.entry import Entry, add_piece
 from actorsession.checkpoints.slices import Array, Extent, Shape, check_shape, slice_key
 from actorsession.checkpoints.sorted_table import read_table
+from actorsession.collector import pause_collector
 from actorsession.config.file_roots import ANYWHERE, FileRoots
 from actorsession.errors import DataLossError, NotFoundError, UnimplementedError
 from actorsession.graph.dtypes import ALL_TYPES, DType, as_dtype, string
-from actorsession.protobuf.wire import as_bytes, as_integer, fields, read_varint, signed
+from actorsession.protobuf.wire import (
+    as_bytes,
+    as_integer,
+    fields,
+    integers_from,
+    read_varint,
+    signed,
+)
 from actorsession.records import dataclass
 
 __all__ = [
@@ -40,6 +49,8 @@ _READS_VERSION = 1
 # less than reading the index of so many pieces.
 _SMALL, _TOGETHER = 1 << 12, 1 << 20
 _LITTLE = 0
+# The keys of slices begin with it.
+_OF_SLICE = b"\0"
 
 _DTYPES = {t.as_datatype_enum: t.name for t in ALL_TYPES if t.kind not in "rv"}
 _OTHER_DTYPES: dict[int, str] = {
@@ -58,35 +69,112 @@ def data_files(prefix: str, files: FileRoots = ANYWHERE) -> dict[str, int]:
     return {path: int(match[1]) for path, match in found}
 
 
-# A record of a whole tensor, as every writer orders its fields: element type, shape, shard, offset, size and
-# checksum. The numbers are varints.
-_NUMBER = rb"([\x80-\xff]*[\x00-\x7f])"
-_WHOLE = re.compile(
-    rb"\x08([\x00-\x7f])\x12([\x00-\x7f])((?:\x12.(?:\x08[\x80-\xff]*[\x00-\x7f])?)*)"
-    rb"(?:\x18"
-    + _NUMBER
-    + rb")?(?:\x20"
-    + _NUMBER
-    + rb")?(?:\x28"
-    + _NUMBER
-    + rb")?(?:\x35(.{4}))?",
-    re.DOTALL,
-)
+@dataclass(slots=True)
+class _DataFiles:
+    """The data files of a checkpoint, with the places of all pieces in them.
+
+    Pieces refer to it, and it to none of them: a checkpoint that nobody holds is released at once.
+
+    Attributes:
+        prefix: the beginning of their names.
+        count: how many there are.
+        roots: the folders in which files may be opened.
+        shards: for each piece, the number of its file.
+        offsets: where it begins in the file.
+        sizes: how many bytes it has.
+        sums: the masked checksum of its bytes.
+        are_sound: whether its bytes were found to have it, together with others; good for one read.
+        maps: the contents of the files that were read.
+    """
+
+    prefix: str
+    count: int
+    roots: FileRoots
+    shards: list[int]
+    offsets: list[int]
+    sizes: list[int]
+    sums: list[int]
+    are_sound: list[bool] = field(init=False)
+    maps: dict[int, mmap.mmap | bytes] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Release the files."""
+        self.maps.clear()
+        self.are_sound = [False] * len(self.sizes)
+
+    def mapped(self, shard: int) -> mmap.mmap | bytes:
+        """Return the content of a file that is not mapped, after a look at its small pieces."""
+        path = data_file(self.prefix, shard, self.count)
+        mapped = self.maps[shard] = _mapped(path, self.roots)
+        self._check_together(shard, mapped)
+        return mapped
+
+    def _check_together(self, shard: int, mapped: mmap.mmap | bytes) -> None:
+        """Look which small pieces have their checksums, in a quarter of the time of one by one."""
+        shards, offsets, sizes, sums = (
+            np.array(each, np.uint64) for each in (self.shards, self.offsets, self.sizes, self.sums)
+        )
+        end = np.uint64(len(mapped))
+        rows = np.flatnonzero(
+            (shards == shard)
+            & (sizes > 0)
+            & (sizes <= np.minimum(end, _SMALL))
+            & (offsets <= end - sizes)
+        )
+        rows = rows[sizes[rows].cumsum() <= _TOGETHER]
+        if rows.size > 1:  # else a call for one is faster
+            starts, sizes = offsets[rows].astype(np.int64), sizes[rows].astype(np.int64)
+            found = masked(crc32c_each(np.frombuffer(mapped, np.uint8), starts, sizes))
+            for row, is_sound in zip(rows.tolist(), (found == sums[rows]).tolist(), strict=True):
+                self.are_sound[row] = is_sound
 
 
 @dataclass(slots=True)
-class _Record:
-    """A BundleEntryProto."""
+class _Stored:
+    """A ``Piece`` in a data file.
 
-    dtype: int = 0
-    shape: Shape = ()
-    shard: int = 0
-    offset: int = 0
-    size: int = 0
-    crc: int = 0
-    # Whether its bytes were found to have the checksum, together with others; good for one read.
-    is_sound: bool = False
-    slices: list[list[tuple[int, int]]] = field(default_factory=list)
+    Attributes:
+        files: the files.
+        row: the number of the piece among those in the files.
+        name: the name of the tensor.
+        dtype: element type of the tensor; ``None`` for one that there is not.
+        extent: the place of the piece in the tensor.
+    """
+
+    files: _DataFiles
+    row: int
+    name: str
+    dtype: DType | None
+    extent: Extent
+
+    def load(self) -> Array:
+        dtype, files, row = self.dtype, self.files, self.row
+        assert dtype is not None
+        shard = files.shards[row]
+        content = np.zeros(0, np.uint8)
+        if size := files.sizes[row]:
+            mapped, offset = files.maps.get(shard) or files.mapped(shard), files.offsets[row]
+            if files.are_sound[row] and dtype is not string:
+                files.are_sound[row] = False
+                return np.ndarray(self.extent.sizes, dtype.np_dtype, mapped, offset)
+            if offset + size > len(mapped):
+                raise DataLossError(
+                    f"{data_file(files.prefix, shard, files.count)!r} is truncated: it has {len(mapped)} "
+                    f"bytes, but {self.name!r} reaches from {offset} to {offset + size}"
+                )
+            content = np.frombuffer(mapped, np.uint8, size, offset)
+        if dtype is string:
+            where = f"{self.name!r} in {files.prefix!r}"
+            return _strings(content, files.sums[row], self.extent.sizes, where)
+        if (found := masked(crc32c(content))) != files.sums[row]:
+            raise DataLossError(
+                f"the bytes of {self.name!r} in {files.prefix!r} have the checksum {found:#010x}, but "
+                f"the index has {files.sums[row]:#010x}: the file is damaged"
+            )
+        return content.view(dtype.np_dtype).reshape(self.extent.sizes)
 
 
 class TensorBundle:
@@ -104,86 +192,47 @@ class TensorBundle:
 
     def __init__(self, prefix: str, files: FileRoots = ANYWHERE) -> None:
         self.path = prefix
-        self._files = files
         self.entries: dict[str, Entry] = {}
-        self._maps: dict[int, mmap.mmap] = {}
-        self._small: dict[int, list[_Record]] = {}  # by shard, until the first of them is read
         path = prefix + ".index"
-        table, self._shards = read_index(prefix, files)
-        try:
-            for key, value in table.items():
-                if not key.startswith(b"\0"):  # the keys of slices do
-                    self._add(key.decode(), _read_record(value), table)
-        except ValueError as exc:
-            raise DataLossError(f"the index {path!r} is damaged: {exc}") from exc
+        # The collector would look at the new objects several times, and none of them is garbage.
+        with pause_collector():
+            table, count = read_index(prefix, files)
+            try:
+                forms, parts, *places = _read_records(list(table.values()))
+                shards, offsets, sizes, sums = places
+                self._files = _DataFiles(prefix, count, files, shards, offsets, sizes, sums)
+                self._add_all(list(table), forms, parts)
+            except ValueError as exc:
+                raise DataLossError(f"the index {path!r} is damaged: {exc}") from exc
 
     def close(self) -> None:
         """Release the files; may be called twice."""
-        self._maps.clear()
+        self._files.close()
 
-    def _add(self, name: str, record: _Record, table: dict[bytes, bytes]) -> None:
-        dtype, stored = kind_of(record.dtype)
-        if not record.slices:
-            piece = self._piece(name, Extent.whole(record.shape), dtype, record)
-            self.entries[name] = Entry(dtype, stored, record.shape, [piece])
-            return
-        for spans in record.slices:
-            part = table.get(slice_key(name, spans))
-            if part is None:
-                raise ValueError(
-                    f"the index lists the slice {spans} of {name!r}, but does not contain it"
-                )
-            extent = extent_of(name, spans, record.shape)
-            found = self._piece(name, extent, dtype, _read_record(part))
-            add_piece(self.entries, name, Entry(dtype, stored, record.shape, [found]), self.path)
-
-    def _piece(self, name: str, extent: Extent, dtype: DType | None, record: _Record) -> Piece:
-        if dtype is not None and dtype is not string:
-            size = extent.elements * dtype.itemsize
-            if record.size != size:
-                raise ValueError(f"{name!r} has {record.size} bytes, but its shape needs {size}")
-            if size <= _SMALL:
-                self._small.setdefault(record.shard, []).append(record)
-
-        def load() -> Array:
-            assert dtype is not None
-            content = self._content(name, record)
-            if dtype is string:
-                return _strings(content, record, extent.sizes, f"{name!r} in {self.path!r}")
-            if record.is_sound:
-                record.is_sound = False
-            else:
-                self._check(name, record, masked(crc32c(content)))
-            return content.view(dtype.np_dtype).reshape(extent.sizes)
-
-        return Piece(extent, load)
-
-    def _content(self, name: str, record: _Record) -> Array:
-        if not record.size:
-            return np.zeros(0, np.uint8)
-        mapped = self._maps.get(record.shard)
-        if mapped is None:
-            mapped = _mapped(data_file(self.path, record.shard, self._shards), self._files)
-            if mapped is not None:
-                self._maps[record.shard] = mapped
-                small = self._small.pop(record.shard, [])
-                if len(small) > 1:
-                    _check_together(small, mapped)
-        held = 0 if mapped is None else len(mapped)
-        if mapped is None or record.offset + record.size > held:
-            path = data_file(self.path, record.shard, self._shards)
-            raise DataLossError(
-                f"{path!r} is truncated: it has {held} bytes, but {name!r} reaches from "
-                f"{record.offset} to {record.offset + record.size}"
-            )
-        return np.frombuffer(mapped, np.uint8, record.size, record.offset)
-
-    def _check(self, name: str, record: _Record, found: int) -> None:
-        if found != record.crc:
-            raise DataLossError(
-                f"the bytes of {name!r} in {self.path!r} have the checksum {found:#010x}, but "
-                f"the index has {record.crc:#010x}: the file is damaged"
-            )
+    def _add_all(
+        self, keys: list[bytes], forms: list[_Form], parts: list[Sequence[list[tuple[int, int]]]]
+    ) -> None:
+        files = self._files
+        rows = {key: row for row, key in enumerate(keys) if key.startswith(_OF_SLICE)}
+        for row, (key, form, slices) in enumerate(zip(keys, forms, parts, strict=True)):
+            if key.startswith(_OF_SLICE):
+                continue
+            name = key.decode()
+            for spans in slices:
+                of_slice = rows.get(slice_key(name, spans))
+                if of_slice is None:
+                    raise ValueError(
+                        f"the index lists the slice {spans} of {name!r}, but does not contain it"
+                    )
+                extent = extent_of(name, spans, form.shape)
+                form.check_size(name, extent, files.sizes[of_slice])
+                piece = _Stored(files, of_slice, name, form.dtype, extent)
+                entry = Entry(form.dtype, form.stored, form.shape, [piece])
+                add_piece(self.entries, name, entry, self.path)
+            if not slices:
+                form.check_size(name, form.whole, files.sizes[row])
+                piece = _Stored(files, row, name, form.dtype, form.whole)
+                self.entries[name] = Entry(form.dtype, form.stored, form.shape, [piece])
 
 
 @functools.cache
@@ -215,23 +264,12 @@ def read_index(prefix: str, files: FileRoots = ANYWHERE) -> tuple[dict[bytes, by
         raise DataLossError(f"the index {path!r} is damaged: {exc}") from exc
 
 
-def _check_together(records: list[_Record], mapped: mmap.mmap) -> None:
-    """Look which of many small pieces of a data file have their checksums, in half the time of one by one."""
-    places = np.array([(record.offset, record.size) for record in records], np.int64)
-    sizes = places[:, 1]
-    found = (places.sum(axis=1) <= len(mapped)) & (sizes > 0) & (sizes.cumsum() <= _TOGETHER)
-    data = np.frombuffer(mapped, np.uint8)
-    sums = masked(crc32c_each(data, places[found, 0], sizes[found]))
-    for index, crc in zip(np.flatnonzero(found).tolist(), sums.tolist(), strict=True):
-        records[index].is_sound = records[index].crc == crc
-
-
-def _mapped(path: str, files: FileRoots) -> mmap.mmap | None:
-    """Return the content of a data file; ``None`` if it is empty."""
+def _mapped(path: str, files: FileRoots) -> mmap.mmap | bytes:
+    """Return the content of a data file."""
     try:
         with file_errors(f"cannot read {path!r}"), open(path, "rb", opener=regular(files)) as file:
             size = os.fstat(file.fileno()).st_size
-            return mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ) if size else None
+            return mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ) if size else b""
     except NotFoundError as exc:
         # The index exists, so the checkpoint was complete once and has lost this file.
         raise DataLossError(f"the data file {path!r} is missing") from exc
@@ -261,41 +299,109 @@ def _read_header(data: bytes, path: str) -> int:
     return shards
 
 
-def _read_record(data: bytes) -> _Record:
-    whole = _WHOLE.fullmatch(data)
-    if whole is not None and whole[2][0] == len(whole[3]):
-        kind, _, shape, shard, offset, size, crc = whole.groups(b"\0")
-        return _Record(
-            kind[0], read_shape(shape), _number(shard), _number(offset), _number(size),
-            int.from_bytes(crc, "little"),
-        )  # fmt: skip
-    record = _Record()
+# The tags of a record: of the element type, of the shape, of the numbers (shard, offset, size) and of the
+# checksum, which is a fixed one.
+_KIND, _SHAPE, _NUMBERS, _SUM = 0x08, 0x12, (0x18, 0x20, 0x28), 0x35
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """What a record says about the whole tensor.
+
+    Attributes:
+        dtype: element type; ``None`` for one that there is not.
+        stored: its name.
+        shape: of the whole.
+        whole: the box of the whole.
+        width: bytes of an element; 0 if they differ, or are not known.
+        size: bytes of the whole; 0 likewise.
+    """
+
+    dtype: DType | None
+    stored: str
+    shape: Shape
+    whole: Extent
+    width: int
+    size: int
+
+    def check_size(self, name: str, extent: Extent, size: int) -> None:
+        """Check the number of bytes of a piece."""
+        needs = self.size if extent is self.whole else extent.elements * self.width
+        if self.width and size != needs:
+            raise ValueError(f"{name!r} has {size} bytes, but its shape needs {needs}")
+
+
+def _form(kind: int, shape: Shape) -> _Form:
+    dtype, stored = kind_of(kind)
+    width = 0 if dtype is None or dtype is string else dtype.itemsize
+    whole = Extent.whole(shape)
+    return _Form(dtype, stored, shape, whole, width, whole.elements * width)
+
+
+@functools.lru_cache(1024)  # the variables of a model have few shapes
+def _form_of(head: bytes) -> _Form:
+    """Return what the first two fields of a record say."""
+    return _form(head[1], read_shape(head[4:]))
+
+
+def _read_records(records: Sequence[bytes]) -> list[list[Any]]:
+    """Return form, slices, shard, offset, size and checksum of each BundleEntryProto: a list of each.
+
+    Every writer orders the fields of a whole tensor alike: element type and shape, which take four bytes more
+    than the shape itself, then numbers of which any may be left out. They are decoded for all records at
+    once; a record of another kind is read by itself.
+    """
+    data = b"".join(records) + bytes(16)
+    octets = np.frombuffer(data, np.uint8)
+    ends = np.cumsum(list(map(len, records)), dtype=np.int64)
+    starts = np.append(0, ends)[:-1]
+    is_usual = (octets[starts] == _KIND) & (octets[starts + 2] == _SHAPE)
+    is_usual &= octets[starts + 1] | octets[starts + 3] < 0x80
+    at = starts + 4 + octets[starts + 3]
+    columns: list[list[Any]] = []
+    for tag in (*_NUMBERS, _SUM):
+        at = np.minimum(at, ends)
+        is_there = octets[at] == tag
+        if tag == _SUM:
+            numbers = np.ndarray(len(data) - 3, "<u4", data, strides=(1,))[at + 1]
+            at += is_there * 5
+        else:
+            numbers, sizes = integers_from(data, at + 1)
+            is_usual &= sizes > 0
+            at += is_there * (1 + sizes)
+        columns.append((numbers * is_there).tolist())
+    is_usual &= at == ends
+    forms = [
+        _form_of(record[: 4 + record[3]]) if usual else None
+        for record, usual in zip(records, is_usual.tolist(), strict=True)
+    ]
+    found: list[list[Any]] = [forms, [()] * len(records), *columns]
+    for other in np.flatnonzero(~is_usual).tolist():
+        for column, value in zip(found, _read_record(records[other]), strict=True):
+            column[other] = value
+    return found
+
+
+def _read_record(data: bytes) -> tuple[_Form, Sequence[list[tuple[int, int]]], int, int, int, int]:
+    kind = shard = offset = size = crc = 0
+    shape: Shape = ()
+    slices = []
     for number, value in fields(data):
         if number == 1:
-            record.dtype = as_integer(value)
+            kind = as_integer(value)
         elif number == 2:
-            record.shape = read_shape(as_bytes(value))
+            shape = read_shape(as_bytes(value))
         elif number == 3:
-            record.shard = as_integer(value)
+            shard = as_integer(value)
         elif number == 4:
-            record.offset = as_integer(value)
+            offset = as_integer(value)
         elif number == 5:
-            record.size = as_integer(value)
+            size = as_integer(value)
         elif number == 6:
-            record.crc = as_integer(value)
+            crc = as_integer(value)
         elif number == 7:
-            record.slices.append(
-                [read_span(as_bytes(v)) for n, v in fields(as_bytes(value)) if n == 1]
-            )
-    return record
-
-
-def _number(data: bytes) -> int:
-    if len(data) == 1:
-        return data[0]
-    if len(data) == 2:
-        return data[0] & 0x7F | data[1] << 7
-    return read_varint(data, 0)[0]
+            slices.append([read_span(as_bytes(v)) for n, v in fields(as_bytes(value)) if n == 1])
+    return _form(kind, shape), slices, shard, offset, size, crc
 
 
 @functools.lru_cache(1024)  # the variables of a model have few shapes
@@ -337,7 +443,7 @@ def extent_of(name: str, spans: list[tuple[int, int]], shape: Shape) -> Extent:
 _UINT32, _UINT64 = struct.Struct("<I"), struct.Struct("<Q")
 
 
-def _strings(content: Array, record: _Record, shape: Shape, where: str) -> Array:
+def _strings(content: Array, of_tensor: int, shape: Shape, where: str) -> Array:
     """Return a string tensor, which is stored as the lengths, a checksum of them, then the bytes.
 
     The checksum of the tensor is over the lengths as fixed numbers, that checksum, and the bytes.
@@ -359,7 +465,7 @@ def _strings(content: Array, record: _Record, shape: Shape, where: str) -> Array
         raise DataLossError(f"the checksum of the lengths of {where} is wrong: the file is damaged")
     position += 4
     crc = crc32c(data[position:], crc32c(stored, crc))
-    if masked(crc) != record.crc:
+    if masked(crc) != of_tensor:
         raise DataLossError(f"the checksum of {where} is wrong: the file is damaged")
     out = np.empty(count, object)
     for i, size in enumerate(sizes):

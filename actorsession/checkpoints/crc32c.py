@@ -89,9 +89,8 @@ def crc32c_each(
     registers = _of_heads(data, starts, heads)
     for row in range(int(rows.max())):
         on = np.flatnonzero(rows > row)
-        registers[on] = _row_appended(registers[on]) ^ _of_rows(
-            data, starts[on] + heads[on] + row * _ROW
-        )
+        found = _row_sums(data, starts[on] + heads[on] + row * _ROW, _ROW)
+        registers[on] = _row_appended(registers[on]) ^ found
     out[short] = registers ^ np.uint32(_ALL)
     return out
 
@@ -152,8 +151,10 @@ def _advance(register: int, data: np.ndarray[Any, Any]) -> int:
         found ^= parts[head - 3 << 8 | register >> 16 & 255] ^ parts[head - 4 << 8 | register >> 24]
     if head == data.size:
         return found
+    rows = data[head:].reshape(-1, _ROW)  # a dozen, because longer inputs were folded
+    sums = np.bitwise_xor.reduce(_sum_table().take(rows + _distances()), axis=1)
     first, second, third, fourth = _appending_lists()
-    for each in _row_sums(data[head:].reshape(-1, _ROW)).tolist():
+    for each in sums.tolist():
         found = (
             first[found & 255]
             ^ second[found >> 8 & 255]
@@ -164,33 +165,7 @@ def _advance(register: int, data: np.ndarray[Any, Any]) -> int:
     return found
 
 
-def _row_sums(rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return the registers that bytes give from register 0, for rows of at most ``_ROW`` of them."""
-    count, width = rows.shape
-    distances, table = _distances()[_ROW - width :], _sum_table()
-    out = np.empty(count, np.uint32)
-    at_once = max(_LOOKED_UP // width, 1)
-    for start in range(0, count, at_once):
-        places = rows[start : start + at_once] + distances
-        np.bitwise_xor.reduce(table.take(places), axis=1, out=out[start : start + at_once])
-    return out
-
-
 # -- many inputs -----------------------------------------------------------------------------------
-
-
-def _of_rows(data: np.ndarray[Any, Any], starts: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return the registers that whole rows give from register 0."""
-    return _row_sums(_gathered(data, starts, _ROW))
-
-
-def _gathered(
-    data: np.ndarray[Any, Any], starts: np.ndarray[Any, Any], width: int
-) -> np.ndarray[Any, Any]:
-    """Return ``width`` bytes from each start on, as a new array of rows."""
-    items = np.ndarray((data.size - width + 1,), f"V{width}", data, strides=(1,))
-    found: np.ndarray[Any, Any] = items[starts].view(np.uint8).reshape(starts.size, width)
-    return found
 
 
 def _of_heads(
@@ -208,10 +183,40 @@ def _of_heads(
         source = data
         if first.min() < 0:
             source, first = np.concatenate((np.zeros(width, np.uint8), data)), first + width
-        rows = _gathered(source, first, width)
-        if some.min() < width:
-            rows *= np.arange(width) >= (width - some)[:, None]
-        out[mine] ^= _row_sums(rows)
+        out[mine] ^= _row_sums(source, first, width, None if some.min() == width else some)
+    return out
+
+
+def _row_sums(
+    data: np.ndarray[Any, Any],
+    starts: np.ndarray[Any, Any],
+    width: int,
+    sizes: np.ndarray[Any, Any] | None = None,
+) -> np.ndarray[Any, Any]:
+    """Return the registers that rows of bytes give from register 0.
+
+    Args:
+        data: the bytes.
+        starts: where the rows begin.
+        width: how many bytes a row has, ``_ROW`` at most.
+        sizes: how many bytes at the end of each row count; all if left out.
+    """
+    items = np.ndarray((data.size - width + 1,), f"V{width}", data, strides=(1,))
+    distances, table = _distances()[_ROW - width :], _sum_table()
+    out = np.empty(starts.size, np.uint32)
+    at_once = min(max(_LOOKED_UP // width, 1), starts.size)
+    # Fresh memory for each block would take as long as the looking up.
+    places, found = np.empty((at_once, width), np.intp), np.empty((at_once, width), np.uint32)
+    for start in range(0, starts.size, at_once):
+        some = slice(start, start + at_once)
+        rows = items[starts[some]].view(np.uint8).reshape(-1, width)
+        if sizes is not None:
+            rows *= np.arange(width) >= (width - sizes[some])[:, None]
+        count = len(rows)
+        np.add(rows, distances, out=places[:count])
+        # All places are in the table; this mode needs no memory of its own.
+        table.take(places[:count], out=found[:count], mode="clip")
+        np.bitwise_xor.reduce(found[:count], axis=1, out=out[some])
     return out
 
 

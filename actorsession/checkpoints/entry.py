@@ -10,24 +10,29 @@ from collections.abc import Callable, Mapping
 from dataclasses import field
 from typing import Protocol
 
-import numpy as np
-
 from actorsession.checkpoints.slices import Array, Extent, Shape, assemble
 from actorsession.errors import DataLossError, UnimplementedError
 from actorsession.graph.dtypes import DType
 from actorsession.records import dataclass
 
-__all__ = ["Entry", "Piece", "Source", "add_piece"]
+__all__ = ["Entry", "Piece", "PieceOf", "Source", "add_piece"]
+
+
+class Piece(Protocol):
+    """A box of a tensor that is stored in one place."""
+
+    @property
+    def extent(self) -> Extent:
+        """Its position in the tensor."""
+
+    @property
+    def load(self) -> Callable[[], Array]:
+        """Returns its values, borrowed and perhaps not writable; raises DataLossError if they are damaged."""
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
-    """A box of a tensor that is stored in one place.
-
-    Attributes:
-        extent: its position in the tensor.
-        load: returns its values, borrowed and perhaps not writable; raises DataLossError if they are damaged.
-    """
+class PieceOf:
+    """A piece whose attributes are given."""
 
     extent: Extent
     load: Callable[[], Array]
@@ -68,9 +73,9 @@ class Entry:
             )
         box = wanted or Extent.whole(self.shape)
         if len(self.pieces) == 1:
-            (piece,) = self.pieces
-            if piece.extent is box or piece.extent == box:
-                return np.array(piece.load())
+            extent = self.pieces[0].extent
+            if extent is box or extent == box:
+                return self.pieces[0].load().copy()
         near = [p for p in self.pieces if not box.starts or box.intersection(p.extent)]
         # Before anything is allocated: the shape may be damaged, and the pieces are in a file.
         common = [box.intersection(p.extent) if box.starts else box for p in near]

@@ -178,7 +178,8 @@ class CheckpointReader:
             DataLossError: if it is damaged.
             UnimplementedError: for an element type that the library does not support.
         """
-        return self.read(tensor_str)[()]
+        value = self.read(tensor_str)
+        return value if value.ndim else value[()]
 
     def debug_string(self) -> bytes:
         """Return one line for each tensor: name, element type and shape."""
@@ -194,8 +195,8 @@ class CheckpointReader:
         Raises:
             NotFoundError: if there is none of that name; the message lists the nearest names.
         """
-        name = _text(name)
-        found = self._source.entries.get(name)
+        entries = self._source.entries
+        found = entries.get(name) or entries.get(name := _text(name))
         if found is None:
             import difflib
 

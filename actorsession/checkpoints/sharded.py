@@ -37,7 +37,7 @@ from actorsession.checkpoints.atomic import (
     replace_file,
     write_whole,
 )
-from actorsession.checkpoints.entry import Entry, Piece, add_piece
+from actorsession.checkpoints.entry import Entry, PieceOf, add_piece
 from actorsession.checkpoints.safetensors import (
     SUFFIX,
     VERSION,
@@ -424,7 +424,7 @@ def _add(entries: dict[str, Entry], name: str, stored: Stored, file: Safetensors
         name_of_whole = str(name_of_whole)
     else:
         name_of_whole = name
-    piece = Piece(extent, lambda: file.load(name))
+    piece = PieceOf(extent, lambda: file.load(name))
     kind = stored.dtype.name if stored.dtype is not None else stored.kind
     add_piece(entries, name_of_whole, Entry(stored.dtype, kind, shape, [piece]), file.path)
 

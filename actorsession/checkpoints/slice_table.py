@@ -20,7 +20,7 @@ import numpy as np
 from actorsession.checkpoints.atomic import drop_files, file_errors, regular, write_whole
 from actorsession.checkpoints.bundle import extent_of, kind_of, read_shape, read_span
 from actorsession.checkpoints.bundle_writer import shape_field, slice_message, spans_of, write_table
-from actorsession.checkpoints.entry import Entry, Piece, add_piece
+from actorsession.checkpoints.entry import Entry, PieceOf, add_piece
 from actorsession.checkpoints.sharded import main_files, remove_remains
 from actorsession.checkpoints.slices import Array, Extent, Shape, parse_spec, slice_key
 from actorsession.checkpoints.sorted_table import MAGIC, read_table
@@ -148,7 +148,7 @@ class SliceTable:
                 raise ValueError(f"the slice {extent} of {name!r} is listed, but not there")
             load = _loading(content, dtype, extent.sizes, f"{name!r} in {self.path!r}")
             add_piece(
-                self.entries, name, Entry(dtype, stored, shape, [Piece(extent, load)]), self.path
+                self.entries, name, Entry(dtype, stored, shape, [PieceOf(extent, load)]), self.path
             )
 
 

@@ -22,6 +22,7 @@ from typing import Any, NoReturn
 from actorsession.durations import MOST_SECONDS, is_seconds
 from actorsession.errors import OpError
 from actorsession.terminal_text import lead_nowhere, write_lines
+from actorsession.whole_numbers import is_index
 
 __all__ = [
     "FAILURE",
@@ -299,7 +300,7 @@ def job_counts(text: str) -> dict[str, int]:
     out: dict[str, int] = {}
     for part in text.split(","):
         job, equals, count = part.strip().partition("=")
-        if not (job and equals and count.isascii() and count.isdigit()) or job in out:
+        if not (job and equals and is_index(count)) or job in out:
             raise argparse.ArgumentTypeError(
                 "jobs are written as NAME=COUNT, each name once, such as ps=1,worker=2; "
                 f"cannot parse {part!r} of {text!r}"
@@ -329,7 +330,7 @@ def positive(text: str) -> int:
 
 def whole_number(text: str) -> int:
     """Parse an integer from 0, for argparse."""
-    if not (text.isascii() and text.isdigit()):
+    if not is_index(text):
         raise argparse.ArgumentTypeError(f"expected a whole number from 0, got {text!r}")
     return int(text)
 

@@ -135,8 +135,7 @@ def _event_loop() -> Iterator[Finding]:
 
 
 def _blas() -> Iterator[Finding]:
-    from actorsession.cluster.launch.blas_environment import core_type
-    from actorsession.ops.blas import loaded_libraries
+    from actorsession.ops.blas_threads import core_type, loaded_libraries
     from actorsession.runtime.kernel_pool import processors
 
     libraries = loaded_libraries()

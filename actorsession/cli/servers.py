@@ -289,6 +289,8 @@ def _worker_options(options: argparse.Namespace) -> WorkerOptions:
         UsageError: for whatever can be seen to be wrong before the server is started.
     """
     from actorsession.cluster.launch.child import WorkerOptions
+    from actorsession.cluster.server.settings import ServerSettings
+    from actorsession.config import ConfigProto
 
     _check_times(options)
     _check_paths(options)
@@ -305,14 +307,16 @@ def _worker_options(options: argparse.Namespace) -> WorkerOptions:
         resolver = _Extended(resolver, job, options.listen)
     _check_task(options, resolver.cluster_spec(), job, index, source.label)
     _check_addresses(options, resolver, job, source.label, tls=security is not None)
+    settings = ServerSettings(
+        config=ConfigProto(device_count={"CPU": options.devices}), security=security,
+        cluster_id=options.cluster_id or cluster_id, snapshot_dir=options.snapshot_dir,
+        snapshot_every=options.snapshot_every, lease=options.lease, beat=options.beat,
+        sidecar=options.sidecar, restart_wait=options.restart_wait, file_roots=options.file_roots,
+    )  # fmt: skip
     return WorkerOptions(
-        job=job, index=options.task, cluster=resolver, cluster_id=options.cluster_id or cluster_id,
-        device_count={"CPU": options.devices}, announce=options.announce, role=options.role,
-        json=options.json, port_file=options.port_file, security=security,
-        snapshot_dir=options.snapshot_dir, snapshot_every=options.snapshot_every,
-        lease=options.lease, beat=options.beat, sidecar=options.sidecar,
-        restart_wait=options.restart_wait, grace=options.grace,
-        file_roots=options.file_roots, probe_port=options.probe_port,
+        job=job, index=options.task, cluster=resolver, settings=settings, announce=options.announce,
+        role=options.role, json=options.json, port_file=options.port_file, grace=options.grace,
+        probe_port=options.probe_port,
     )  # fmt: skip
 
 

@@ -22,6 +22,7 @@ from actorsession.cli.console import (
 )
 from actorsession.records import dataclass
 from actorsession.terminal_text import visible
+from actorsession.whole_numbers import is_index
 
 if TYPE_CHECKING:
     from actorsession.cluster import ServerStatistics
@@ -220,7 +221,7 @@ def findings(counters: ServerStatistics, versions: Iterable[str]) -> list[str]:
 def _order(version: str) -> tuple[tuple[int, int, str], ...]:
     """Return a key by which versions are sorted: numbers by value, and before a word such as "rc1"."""
     parts = version.replace("-", ".").split(".") if version else []
-    return tuple((1, int(p), "") if p.isascii() and p.isdigit() else (0, 0, p) for p in parts)
+    return tuple((1, int(p), "") if is_index(p) else (0, 0, p) for p in parts)
 
 
 def _all_findings(rows: Sequence[_Row]) -> dict[str, list[str]]:

@@ -20,6 +20,7 @@ _NAMES = {
     ),
     ".kubernetes_resolver": "KubernetesClusterResolver",
     ".server.server": "Server",
+    ".server.settings": "ServerSettings",
     ".server.statistics": "OpenSession ServerStatistics",
     ".slurm_resolver": "SlurmClusterResolver",
     ".spec": "ClusterDef ClusterSpec JobDef",

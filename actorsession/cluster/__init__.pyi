@@ -21,6 +21,7 @@ from actorsession.cluster.resolvers import FileClusterResolver as FileClusterRes
 from actorsession.cluster.resolvers import SimpleClusterResolver as SimpleClusterResolver
 from actorsession.cluster.resolvers import TFConfigClusterResolver as TFConfigClusterResolver
 from actorsession.cluster.server.server import Server as Server
+from actorsession.cluster.server.settings import ServerSettings as ServerSettings
 from actorsession.cluster.server.statistics import OpenSession as OpenSession
 from actorsession.cluster.server.statistics import ServerStatistics as ServerStatistics
 from actorsession.cluster.slurm_resolver import SlurmClusterResolver as SlurmClusterResolver
@@ -32,7 +33,7 @@ from transports import SecurityConfig as SecurityConfig
 __all__ = [
 "Cluster", "ClusterDef", "ClusterResolver", "ClusterSpec", "FileClusterResolver", "JobDef",
 "KubernetesClusterResolver", "LocalCluster", "OpenSession", "SecurityConfig", "Server",
-"ServerStatistics", "SimpleClusterResolver", "SlurmClusterResolver", "TFConfigClusterResolver",
-"TaskEnd", "TaskStatus", "read_cluster", "read_statistics", "read_why", "stop_server",
-"update_cluster"
+"ServerSettings", "ServerStatistics", "SimpleClusterResolver", "SlurmClusterResolver",
+"TFConfigClusterResolver", "TaskEnd", "TaskStatus", "read_cluster", "read_statistics", "read_why",
+"stop_server", "update_cluster"
 ]

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from actorsession.cluster.node_lists import expand_counts, expand_node_list
 from actorsession.cluster.resolvers import DescribedClusterResolver
-from actorsession.graph.names import is_index
+from actorsession.whole_numbers import is_index
 
 __all__ = ["PORT_BASE", "SlurmClusterResolver"]
 

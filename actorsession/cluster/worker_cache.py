@@ -37,14 +37,14 @@ from actorsession.errors import (
 )
 from actorsession.graph.codec import bytes_held
 from actorsession.messages.step_frames import fault_of
-from actorsession.messages.worker import WORKER, CleanupGraph, EndGroup, PushTensors, ValuesLost
+from actorsession.messages.worker import WORKER, CleanupGraph, EndGroup, ValuesLost
 from actorsession.plan.rendezvous_key import parse_key
 from actorsession.rpc.backpressure import BACKLOG
 from actorsession.rpc.dial import dial
 from actorsession.rpc.link import Link, LinkStatistics
 from actorsession.rpc.liveness.lease import BEAT_SECONDS, LEASE_SECONDS
 from actorsession.rpc.liveness.peer_monitor import probe_factory
-from actorsession.rpc.step_calls import StepCalls
+from actorsession.rpc.step_calls import Pushed, StepCalls
 from transports import (
     AuthenticationError,
     Connection,
@@ -63,7 +63,7 @@ _ASK = CONNECT_TIMEOUT / 3
 # client: a lost client that is kept costs memory, but a live client that is declared lost loses its session.
 _CLIENT_LEASES = 3
 # What goes to other workers without an answer.
-_Told: TypeAlias = "PushTensors | ValuesLost | EndGroup"
+_Told: TypeAlias = "Pushed | ValuesLost | EndGroup"
 # Seconds for an address given by the master of a session, where our own cluster gives another.
 _UNCERTAIN = 5.0
 # Limit on the tasks whose addresses masters of sessions may give: more than any cluster has.
@@ -388,7 +388,7 @@ class WorkerCache:
 
     # -- pushes --------------------------------------------------------------------------------
 
-    def push(self, task: str, message: PushTensors) -> None:
+    def push(self, task: str, message: Pushed) -> None:
         """Deliver tensors to the worker of another task; never blocks."""
         self._server.pushes += 1
         link = self._links.get(task)
@@ -462,7 +462,10 @@ class WorkerCache:
 
     def _tell(self, link: Link, task: str, message: _Told) -> None:
         try:
-            link.tell(WORKER, message, ordered=not isinstance(message, PushTensors))
+            if isinstance(message, Pushed):
+                link.steps.push(message)
+            else:
+                link.tell(WORKER, message, ordered=True)
         except Exception as exc:
             self._not_pushed(link, task, message, from_exception(exc))
 
@@ -471,7 +474,7 @@ class WorkerCache:
         if link.closed:  # the receiver notices that itself
             self._on_lost_push(message.step_id, error.locate(task=task))
             return
-        if isinstance(message, PushTensors):
+        if isinstance(message, Pushed):
             error = _of_value(message, error)
         self._on_lost_push(message.step_id, error)
         end = CleanupGraph(step_id=message.step_id, error=error_to_wire(error), settles=False)
@@ -500,7 +503,7 @@ class WorkerCache:
         return tuple(sorted((k.statistics() for k in self._open), key=lambda s: s.peer))
 
 
-def _of_value(message: PushTensors, error: OpError) -> OpError:
+def _of_value(message: Pushed, error: OpError) -> OpError:
     """Return the error of values that cannot be sent, with the node and the device of the first of them."""
     sent = zip(message.keys, message.values, message.dead, strict=True)
     faults = ((key, fault_of(value)) for key, value, dead in sent if not dead)
@@ -520,7 +523,7 @@ def _of_value(message: PushTensors, error: OpError) -> OpError:
 
 
 def _nbytes(message: _Told) -> int:
-    return bytes_held(message.values) if isinstance(message, PushTensors) else 0
+    return bytes_held(message.values) if isinstance(message, Pushed) else 0
 
 
 class PeerRef:

@@ -12,8 +12,8 @@ from typing import Protocol
 
 from actorsession.actors.deadline import Deadline
 from actorsession.actors.ref import Ref
-from actorsession.messages.worker import EndGroup, PushTensors, ValuesLost
-from actorsession.rpc.step_calls import StepCalls
+from actorsession.messages.worker import EndGroup, ValuesLost
+from actorsession.rpc.step_calls import Pushed, StepCalls
 
 __all__ = ["WorkerCacheInterface"]
 
@@ -74,7 +74,7 @@ class WorkerCacheInterface(Protocol):
     def release(self) -> None:
         """Stop holding the cache of a session; the last release closes its links, without waiting."""
 
-    def push(self, task: str, message: PushTensors) -> None:
+    def push(self, task: str, message: Pushed) -> None:
         """Deliver tensors to the worker of another task; never blocks."""
 
     def tell_after_pushes(self, task: str, message: EndGroup | ValuesLost) -> None:

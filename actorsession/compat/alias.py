@@ -165,6 +165,10 @@ class MissingModuleError(ModuleNotFoundError):
     __module__, __qualname__ = "builtins", "ModuleNotFoundError"
 
 
+# Unit tests of programs replace functions of this module, by either path, and look at what hooks say.
+_LOGGING = ("actorsession.compat.v1.logging", "actorsession.compat.v1.python.platform.tf_logging")
+
+
 class _Module(ModuleType):
     """Stands before one of our modules under TensorFlow's name."""
 
@@ -193,6 +197,8 @@ class _Module(ModuleType):
         if hidden and not isinstance(getattr(self._alias_of, name, value), ModuleType):
             return
         super().__setattr__(name, value)
+        if self._alias_of.__name__ in _LOGGING and callable(value):
+            setattr(sys.modules[_LOGGING[0]], name, value)
 
     def __dir__(self) -> list[str]:
         return sorted({*dir(self._alias_of), *_own_names(self)})
@@ -201,7 +207,8 @@ class _Module(ModuleType):
     def __dict__(self) -> dict[str, Any]:  # type: ignore[override]  # a module's is no property
         """Its names, all of which are loaded: programs look through them for classes, for example."""
         for name in dir(self._alias_of):
-            if name not in _own_names(self):
+            # A module looks for its annotations in this dictionary.
+            if name != "__annotations__" and name not in _own_names(self):
                 with contextlib.suppress(AttributeError, ImportError):
                     getattr(self, name)
         return _own_names(self)

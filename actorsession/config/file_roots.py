@@ -53,9 +53,7 @@ _LINK = (errno.ELOOP, errno.ENOTDIR, errno.EMLINK)
 FILE, FOLDER = 0o666, 0o777
 # How often a name is looked up whose parts others move.
 _TRIES = 100
-_HINT = (
-    "--file-root DIR of its command, or Server(file_roots=[...]), names a folder for its sessions"
-)
+_HINT = "--file-root DIR of its command, or ServerSettings(file_roots=[...]), names a folder for its sessions"
 
 
 class Folder:

@@ -21,8 +21,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from actorsession.actors.loops import run
-from actorsession.cluster import ClusterSpec, SecurityConfig
+from actorsession.cluster import ClusterSpec, SecurityConfig, ServerSettings
 from actorsession.cluster.launch.child import WorkerOptions, make_guard, serve
+from actorsession.config import ConfigProto
 from actorsession.engines.launcher import TaskOrder
 from actorsession.errors import DataLossError, UnknownError
 from actorsession.terminal_text import VisibleFormatter
@@ -82,12 +83,15 @@ def _serve(order: Mapping[str, Any], host: str, port: int) -> None:
     cluster = ClusterSpec(order["cluster"])
     tasks = {**cluster.tasks(order["scheme"]), **ClusterSpec(own).tasks()}
     tls = order["security"]
-    options = WorkerOptions(
-        job=job, index=index, cluster=ClusterSpec.of_tasks(tasks), json=True, grace=GRACE,
-        cluster_id=order["cluster_id"], device_count={"CPU": order["devices"]},
+    settings = ServerSettings(
+        cluster_id=order["cluster_id"], config=ConfigProto(device_count={"CPU": order["devices"]}),
         snapshot_dir=order["snapshot_dir"], snapshot_every=order["snapshot_every"],
         file_roots=order["file_roots"] or None, restart_wait=order["restart_wait"],
-        keep=order["keep"], security=None if tls is None else SecurityConfig(**tls),
+        security=None if tls is None else SecurityConfig(**tls),
+    )  # fmt: skip
+    options = WorkerOptions(
+        job=job, index=index, cluster=ClusterSpec.of_tasks(tasks), settings=settings, json=True,
+        grace=GRACE, keep=order["keep"],
     )  # fmt: skip
     guard = make_guard(options)
     try:

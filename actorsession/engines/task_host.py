@@ -16,6 +16,7 @@ from typing import ClassVar
 from urllib.parse import urlsplit
 
 from actorsession.cluster.server.server import Server
+from actorsession.cluster.server.settings import ServerSettings
 from actorsession.cluster.spec import ClusterSpec
 from actorsession.config import ConfigProto
 from actorsession.engines.launcher import TaskOrder
@@ -87,13 +88,13 @@ class TaskHost:
         order = self._order
         own = f"{order.scheme}://{self._host}:{port}"
         tasks = {**ClusterSpec(order.cluster).tasks(), order.task: own}
-        server = Server(
-            ClusterSpec.of_tasks(tasks), order.job, order.index,
+        settings = ServerSettings(
             config=ConfigProto(device_count={"CPU": order.devices}), cluster_id=order.cluster_id,
             token=order.token, security=order.security, snapshot_dir=order.snapshot_dir,
             snapshot_every=order.snapshot_every, file_roots=order.file_roots,
             restart_wait=order.restart_wait,
         )  # fmt: skip
+        server = Server(ClusterSpec.of_tasks(tasks), order.job, order.index, settings)
         await server.start()
         return server
 

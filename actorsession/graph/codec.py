@@ -360,21 +360,29 @@ def _as_bytes(item: Any) -> bytes:
     )
 
 
-def unpack(data: Buffer, segments: Sequence[Buffer] = ()) -> Any:
+def unpack(
+    data: Buffer,
+    segments: Sequence[Buffer] = (),
+    *,
+    max_containers: int = _MAX_CONTAINERS,
+    max_nested_bytes: int = _MAX_NESTED_BYTES,
+) -> Any:
     """Decode the result of ``pack``.
 
     Args:
         data: the encoded value; hostile input is expected and bounded.
         segments: the buffers that came with it; arrays are views of them.
+        max_containers: the most lists and maps that a long message may hold.
+        max_nested_bytes: the most bytes that are read of values inside each other.
 
     Raises:
         ProtocolError: for bytes of any other form.
     """
     if len(data) > _COUNT_ABOVE:
-        error = ProtocolError(f"a message has at most {_MAX_CONTAINERS} lists and maps in it")
-        reader = _Reader(segments, _MAX_CONTAINERS, error)
+        error = ProtocolError(f"a message has at most {max_containers} lists and maps in it")
+        reader = _Reader(segments, max_containers, error, max_nested_bytes)
     else:
-        reader = _Reader(segments)
+        reader = _Reader(segments, max_nested_bytes=max_nested_bytes)
     try:
         return reader.read(data)
     except ProtocolError:
@@ -435,14 +443,20 @@ class _Reader:
         segments: the buffers that came with it.
         most: lists and maps that it may hold; not counted without an error.
         error: raised if there are more.
+        max_nested_bytes: the most bytes that are read of values inside each other.
     """
 
-    __slots__ = ("_depth", "_error", "_left", "_nested_bytes", "_segments")
+    __slots__ = ("_depth", "_error", "_left", "_max_nested", "_nested_bytes", "_segments")
 
     def __init__(
-        self, segments: Sequence[Buffer], most: int = 0, error: OpError | None = None
+        self,
+        segments: Sequence[Buffer],
+        most: int = 0,
+        error: OpError | None = None,
+        max_nested_bytes: int = _MAX_NESTED_BYTES,
     ) -> None:
         self._segments = segments
+        self._max_nested = max_nested_bytes
         self._depth = self._nested_bytes = 0
         self._left = most
         self._error = error
@@ -510,9 +524,9 @@ class _Reader:
         if self._depth > _MAX_DEPTH:
             raise ProtocolError(f"{name} are nested more than {_MAX_DEPTH} deep")
         self._nested_bytes += len(body)
-        if self._nested_bytes > _MAX_NESTED_BYTES:
+        if self._nested_bytes > self._max_nested:
             raise ResourceExhaustedError(
-                f"{name} inside each other, {self._depth} deep, take more than {_MAX_NESTED_BYTES} bytes to "
+                f"{name} inside each other, {self._depth} deep, take more than {self._max_nested} bytes to "
                 "read: make them smaller, or nest fewer"
             )
         value = self.read(body)

@@ -60,7 +60,9 @@ def _is_settled(tensor: Tensor) -> bool:
     if tensor.op.op_def.static_value is None:
         return True
     answer = tensor._constant
-    return answer is not None and (answer[1] is not None or answer[0] == tensor.graph.changes)
+    return answer is not None and (
+        answer[1] is not None or answer[0] == len(tensor.graph.changes.made)
+    )
 
 
 def _settle(tensor: Tensor) -> None:
@@ -70,7 +72,7 @@ def _settle(tensor: Tensor) -> None:
     specs = tuple([t.spec for t in op.inputs])
     constants = tuple([_found(t) for t in op.inputs])
     context = InferContext(op.type, specs, op.attrs, constants)
-    changes, value = tensor.graph.changes, None
+    changes, value = len(tensor.graph.changes.made), None
     # What a branch computes that does not run need not fit together.
     with contextlib.suppress(ValueError):
         if op.type in _PASS_ON or _elements(tensor, context) <= MOST_ELEMENTS:

@@ -20,6 +20,7 @@ __all__ = [
     "DeviceAttributes",
     "DeviceSpec",
     "device_in_task",
+    "device_name",
     "device_task",
     "task_name",
 ]
@@ -166,6 +167,11 @@ def device_in_task(device: str) -> str:
     return device.rpartition("/device:")[2]
 
 
+def device_name(task: str, device: str) -> str:
+    """Return the full name of a device, such as ``CPU:0``, of a task."""
+    return f"{task}/device:{device}"
+
+
 def task_name(job: str, index: int) -> str:
     """Return the name of a cluster task: ``/job:worker/replica:0/task:1``."""
     return f"/job:{job}/replica:0/task:{index}"
@@ -205,7 +211,7 @@ class DeviceAttributes:
 
     def renamed(self, task: str) -> DeviceAttributes:
         """Return the same device under the name of another task."""
-        return replace(self, name=f"{task}/device:{self.name.rpartition('/device:')[2]}")
+        return replace(self, name=device_name(task, device_in_task(self.name)))
 
     def to_wire(self) -> list[Any]:
         """Return the attributes as plain values."""

@@ -28,7 +28,7 @@ class DType:
 
     Args:
         type_enum: TensorFlow's number of a type, or anything else that ``as_dtype`` accepts.
-        handle_data: accepted for compatibility with TensorFlow.
+        handle_data: without effect.
 
     Attributes:
         name: TensorFlow's name, such as ``float32``.

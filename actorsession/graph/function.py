@@ -517,11 +517,9 @@ class FunctionBody:
         )  # fmt: skip
 
 
-def brought_in(
-    homes: Mapping[Operation, FunctionBody], tensor: Tensor, body: FunctionBody | None
-) -> Tensor:
-    """Return the tensor to read in ``body`` for a tensor: itself, or its copy in a gradient's body."""
-    home = homes.get(tensor.op)
+def brought_in(graph: Graph, tensor: Tensor) -> Tensor:
+    """Return the tensor to read in the current body for one: itself, or its copy in a gradient's body."""
+    home, body = graph.nodes.bodies.get(tensor.op), scope_of(graph).body
     if home is None or home.encloses(body):
         return tensor
     while body is not None:

@@ -3,33 +3,33 @@
 ``Graph`` implements construction: attribute defaults, shape inference, the user's source line. Adding an
 operation is atomic: an error leaves the graph as it was. A graph only grows; sessions find new operations by
 their number. Building is thread-safe. What a graph consists of is in its parts: ``NameTable``, ``NodeIndex``,
-``GraphCollections``, ``FunctionLibrary``, and ``scopes`` for the blocks around new operations.
+``GraphChanges``, ``GraphCollections``, ``FunctionLibrary``, and ``scopes`` for the blocks around new
+operations, whose functions are its methods.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from actorsession.graph import registry, scopes
+from actorsession.graph.changes import GraphChanges, check_input
 from actorsession.graph.collections import GraphCollections
 from actorsession.graph.constant_value import constant_value
-from actorsession.graph.control_flow_ops import is_back_edge, reads
 from actorsession.graph.default_stack import DefaultStack
 from actorsession.graph.device import DeviceSpec
-from actorsession.graph.function import FunctionBody, brought_in, check_reach, size_inside
+from actorsession.graph.function import brought_in, check_reach
 from actorsession.graph.function_library import FunctionLibrary
 from actorsession.graph.graph_lock import GraphLock
 from actorsession.graph.names import NameTable, check_op_name
 from actorsession.graph.node import GraphDef, TensorSpec
 from actorsession.graph.node_index import NodeIndex
-from actorsession.graph.operation import Listed, Operation, ReferenceTensor, Tensor, ValueTensor
+from actorsession.graph.operation import Operation, ReferenceTensor, Tensor, ValueTensor
 from actorsession.graph.partial_value import PartialValues
 from actorsession.graph.reentrant import Reentrant
 from actorsession.graph.scopes import DeviceFunction, Scope, scope_of
-from actorsession.graph.shape import TensorShape, as_shape, clash
 from actorsession.graph.source_location import user_line
 from actorsession.process_bound import ProcessBound
 
@@ -39,15 +39,15 @@ __all__ = [
     "get_default_graph", "name_scope", "reset_default_graph",
 ]  # fmt: skip
 
-# Operations whose plain forms are made under one hold of the lock: about a millisecond.
-_SLICE = 200
-
 
 class Graph(ProcessBound):
     """A dataflow graph.
 
     Attributes:
         seed: graph-level random seed; ``None`` for a new sequence in every session.
+        nodes: its operations.
+        changes: what was changed after it was built.
+        restrictions: the number of tensors and operations that sessions may not feed or fetch; it only grows.
         library: its named functions.
         constructs: data of each loop and branch, for ``ops.flow.constructs``.
         stand_ins: tensors that gradients read in the place of an Exit, for ``ops.flow.stand_ins``.
@@ -67,17 +67,18 @@ class Graph(ProcessBound):
     def __init__(self) -> None:
         self._lock = GraphLock()
         self._kept = GraphCollections(self._lock)
+        # The lists by name, under the name by which programs for TensorFlow reach for them.
+        self._collections = self._kept.lists
         self.seed: int | None = None
         self._begin()
 
     def _begin(self) -> None:
         self._names = NameTable()
-        self._nodes = NodeIndex(self._lock)
-        self._changed: list[tuple[Tensor | Operation, str]] = []  # changes after building
-        self._extended: list[Operation] = []
+        self.nodes = NodeIndex(self._lock)
+        self.changes = GraphChanges(self._lock, self.nodes)
         self._unfeedable: set[Tensor] = set()
         self._unfetchable: set[Operation] = set()
-        self._restrictions = 0
+        self.restrictions = 0
         self.constructs: dict[Operation, Any] = {}
         self.stand_ins: dict[Operation, Tensor] = {}
         self.handles_of_references: dict[Tensor, Tensor] = {}
@@ -89,55 +90,17 @@ class Graph(ProcessBound):
     @property
     def version(self) -> int:
         """A number that changes with each change of the graph: operations, refined shapes, restrictions."""
-        changed, extended = len(self._changed), len(self._extended)
-        return len(self._nodes.order) + changed + extended + self._restrictions
-
-    @property
-    def built(self) -> int:
-        """The number of operations, those in loop bodies and branches included."""
-        return len(self._nodes)
-
-    @property
-    def changes(self) -> int:
-        """The number of refined static shapes and replaced inputs of existing operations."""
-        return len(self._changed)
-
-    def changed_since(self, number: int) -> list[tuple[Tensor | Operation, str]]:
-        """Return the changes after the first ``number``, each with the line that made it.
-
-        A change is a tensor whose shape was refined, or an operation with another input.
-        """
-        return self._changed[number:]
-
-    def extended_since(self, number: int) -> list[Operation]:
-        """Return the operations extended after the first ``number``; see ``extend_op``, ``update_input``."""
-        return self._extended[number:]
+        changes = self.changes
+        changed = len(changes.made) + len(changes.extended)
+        return len(self.nodes.order) + changed + self.restrictions
 
     def as_graph_def(self) -> GraphDef:
         """Return the graph as plain data."""
-        return GraphDef(tuple(op.plain for op in self._nodes.order), seed=self.seed)
+        return GraphDef(tuple(op.plain for op in self.nodes.order), seed=self.seed)
 
     def get_operations(self) -> list[Operation]:
         """Return all operations in the order they were built."""
-        return list(self._nodes.order)
-
-    @property
-    def size(self) -> int:
-        """The number of operations, without those in loop bodies and branches."""
-        return len(self._nodes.order)
-
-    @property
-    def total_size(self) -> int:
-        """The number of nodes that a plan of everything has: operations, and the nodes of functions."""
-        return len(self._nodes.order) + self._nodes.inside
-
-    def operations_since(self, number: int) -> list[Operation]:
-        """Return the operations built after the first ``number``."""
-        return self._nodes.order[number:]
-
-    def consumers(self, tensor: Tensor) -> list[Operation]:
-        """Return the operations that read ``tensor``, in the order they were built."""
-        return self._nodes.consumers(tensor)
+        return list(self.nodes.order)
 
     def get_operation_by_name(self, name: str) -> Operation:
         """Return the operation of that name.
@@ -147,7 +110,7 @@ class Graph(ProcessBound):
             KeyError: if there is none.
             ValueError: if the name is that of a tensor.
         """
-        found = self._nodes.find(name, allow_tensor=False)
+        found = self.nodes.find(name, allow_tensor=False)
         assert isinstance(found, Operation)
         return found
 
@@ -159,7 +122,7 @@ class Graph(ProcessBound):
             KeyError: if the operation or the output does not exist.
             ValueError: if the name is malformed or that of an operation.
         """
-        found = self._nodes.find(name, allow_operation=False)
+        found = self.nodes.find(name, allow_operation=False)
         assert isinstance(found, Tensor)
         return found
 
@@ -185,7 +148,7 @@ class Graph(ProcessBound):
             )
         found: Any = obj if isinstance(obj, str) else obj._as_graph_element()
         if isinstance(found, str):  # objects may denote a name, as in TensorFlow
-            return self._nodes.find(
+            return self.nodes.find(
                 found, allow_tensor=allow_tensor, allow_operation=allow_operation
             )
         if not isinstance(found, (Tensor, Operation)):
@@ -235,15 +198,15 @@ class Graph(ProcessBound):
         op_def = registry.lookup(op_type)
         source = user_line()
         for tensor in inputs:
-            self._check_input(tensor, op_type)
-        nodes = self._nodes
+            check_input(self, tensor, op_type)
+        nodes = self.nodes
         inputs = [t if type(t) is not ValueTensor else t.op.outputs[t.value_index] for t in inputs]
         if nodes.bodies:
-            inputs = [self.brought_in(tensor) for tensor in inputs]
+            inputs = [brought_in(self, tensor) for tensor in inputs]
         if op_def.references:
             _check_references(op_def, inputs)
         filled = _fill_attrs(op_def, attrs or {})
-        specs = self._infer(op_def, inputs, filled)
+        specs = _infer(self, op_def, inputs, filled)
         scope = scope_of(self)
         with self._lock.mutex:
             if self._lock.finalized:
@@ -254,7 +217,7 @@ class Graph(ProcessBound):
             if scope.gradients is not None and op_type in scope.gradients:
                 filled.setdefault(scopes.GRADIENT_NAME, scope.gradients[op_type])
             number = len(nodes.order) if scope.body is None else len(nodes)
-            wanted, full_name = self._op_name(name or op_type, scope)
+            wanted, full_name = _op_name(self, name or op_type, scope)
             op = Operation(
                 self, full_name, op_def, tuple(inputs), control,
                 scopes.apply_colocation(scope, filled), specs, "", source, number,
@@ -265,64 +228,6 @@ class Graph(ProcessBound):
             for frame in scope.control:
                 frame.seen.add(op)
         return op
-
-    def _check_input(self, tensor: Any, op_type: str) -> None:
-        if not isinstance(tensor, Tensor):
-            raise TypeError(
-                f"inputs of {op_type} are tensors, got {type(tensor).__name__}: {tensor!r:.100}"
-            )
-        if tensor.op.graph is not self:
-            raise ValueError(
-                f"{tensor} must be from the same graph: an input of {op_type} belongs to another graph"
-            )
-
-    def _infer(
-        self, op_def: registry.OpDef, inputs: Sequence[Tensor], attrs: Mapping[str, Any]
-    ) -> tuple[TensorSpec, ...]:
-        specs = tuple([t.spec for t in inputs])
-        constants = tuple([constant_value(t) for t in inputs])
-        partial = PartialValues(inputs) if any(v is None for v in constants) else None
-        context = registry.InferContext(op_def.name, specs, attrs, constants, partial)
-        try:
-            return tuple(op_def.infer(context))
-        except ValueError:
-            body = scope_of(self).body
-            if body is None:
-                raise
-            # A branch that does not run may compute sizes that do not fit. TensorFlow sees none of what comes
-            # from outside of it, so what the branch has of its own decides.
-            bodies = self._nodes.bodies
-            own = PartialValues(inputs, lambda op: bodies.get(op) is body)
-            literals = tuple([
-                value if t.op.type == "Const" and bodies.get(t.op) is body else None
-                for t, value in zip(inputs, constants, strict=True)
-            ])  # fmt: skip
-            return tuple(
-                op_def.infer(registry.InferContext(op_def.name, specs, attrs, literals, own))
-            )
-
-    def brought_in(self, tensor: Tensor) -> Tensor:
-        """Return the tensor to read for a tensor in the current body; see ``function.brought_in``."""
-        return brought_in(self._nodes.bodies, tensor, scope_of(self).body)
-
-    def body_of(self, op: Operation) -> FunctionBody | None:
-        """Return the loop body or branch that an operation is in, if any."""
-        return self._nodes.bodies.get(op)
-
-    def _op_name(self, name: str | bytes, scope: Scope) -> tuple[str, str]:
-        """Return the wanted name in full, and the name that the operation gets."""
-        name = name.decode() if isinstance(name, bytes) else name
-        if name.endswith("/"):
-            wanted = given = name[:-1]
-        else:
-            wanted = f"{scope.name}/{name}" if scope.name else name
-            given = self._names.unique(wanted)
-        check_op_name(wanted)
-        if given in self._nodes:
-            raise ValueError(
-                f"Duplicate node name in graph: {given!r} (an operation named {given!r} exists already)"
-            )
-        return wanted, given
 
     def unique_name(self, name: str, mark_as_used: bool = True) -> str:
         """Return the name under the present scope, with ``_1``, ``_2``, ... if it is taken in any case.
@@ -339,78 +244,9 @@ class Graph(ProcessBound):
                 self._names.mark_used(wanted, given)
         return given
 
-    def update_input(self, op: Operation, index: int, tensor: Tensor) -> None:
-        """Make an operation read another tensor, which may be built later than the operation.
-
-        This is for the back edge of a primitive loop; sessions are notified of it as of ``extend_op``. Any
-        other change affects only sessions that have not registered the operation yet; others warn of it.
-
-        Args:
-            op: an operation of this graph.
-            index: which input.
-            tensor: the new input.
-
-        Raises:
-            IndexError: if there is no such input.
-            TypeError: if the tensor has another dtype than the previous input.
-            ValueError: if it belongs to another graph, contradicts the known static shape, or would close a
-                cycle that is no loop.
-            RuntimeError: if the graph is finalized.
-        """
-        with self._lock.mutex:
-            self._lock.check_open(f"an input of {op.name!r} was to be replaced")
-            self._check_input(tensor, op.type)
-            if not 0 <= index < len(op.inputs):
-                raise IndexError(f"{op.name!r} has {len(op.inputs)} inputs, got index {index}")
-            before = op.inputs[index]
-            if tensor.dtype is not before.dtype:
-                raise TypeError(
-                    f"input {index} of {op.name!r} is of {before.dtype.name}, got {tensor!r}"
-                )
-            closes = is_back_edge(op.type, tensor.op.type)
-            known = op.outputs[0] if closes else before
-            if not tensor.shape.is_compatible_with(known.shape):
-                raise ValueError(f"the shape of {tensor!r} is incompatible with that of {known!r}")
-            if not closes and reads(tensor.op, op):
-                raise ValueError(f"{op.name!r} cannot read {tensor!r}, which depends on it")
-            op.inputs = (*op.inputs[:index], tensor, *op.inputs[index + 1 :])
-            op.forget_node_def()
-            self._nodes.forget_consumers()
-            if not closes:
-                self._changed.append((op, user_line()))
-            elif op not in self._nodes.bodies:
-                self._extended.append(op)
-
     def standing_for(self, op: Operation) -> AbstractContextManager[object]:
         """Return a block whose operations are made for another one, which a subclass may record."""
         return nullcontext()
-
-    def update_control_inputs(self, op: Operation, control_inputs: Sequence[Operation]) -> None:
-        """Make an operation wait for other operations than so far; see ``update_input``.
-
-        Args:
-            op: an operation of this graph.
-            control_inputs: those for which it waits from now on.
-
-        Raises:
-            ValueError: if one belongs to another graph, or depends on the operation.
-            RuntimeError: if the graph is finalized.
-        """
-        with self._lock.mutex:
-            self._lock.check_open(f"the control inputs of {op.name!r} were to be replaced")
-            for other in control_inputs:
-                if other.graph is not self:
-                    raise ValueError(f"{other!r} belongs to another graph than {op!r}")
-                if other not in op.control_inputs and reads(other, op):
-                    raise ValueError(f"{op.name!r} cannot wait for {other!r}, which depends on it")
-            op.control_inputs = Listed(dict.fromkeys(control_inputs))
-            op.forget_node_def()
-            self._changed.append((op, user_line()))
-
-    def forget(self, body: FunctionBody) -> None:
-        """Drop the operations of a loop body or branch that was abandoned; its names stay taken."""
-        with self._lock.mutex:
-            self._nodes.remove_body(body)
 
     @contextlib.contextmanager
     def growing_from_nothing(self) -> Iterator[bool]:
@@ -420,7 +256,7 @@ class Graph(ProcessBound):
             Whether nothing was built before.
         """
         with self._lock.mutex:
-            is_empty = not (len(self._nodes) or self._names.used or self.library.names())
+            is_empty = not (len(self.nodes) or self._names.used or self.library.names())
             try:
                 yield is_empty
             except BaseException:
@@ -432,95 +268,24 @@ class Graph(ProcessBound):
         """Return a context in which no other thread adds to the graph and no session reads it."""
         return self._lock.mutex
 
-    def describe(self, number: int, check: Callable[[], None]) -> None:
-        """Make and keep the plain forms of all operations but the first ``number``.
-
-        The graph is locked for slices of them, so that other threads hardly wait to build. A session that
-        then reads all operations holds the lock only briefly.
-
-        Args:
-            number: how many have their plain forms already.
-            check: called between two slices; its exception ends the work.
-        """
-        added = self.operations_since(number)
-        for first in range(0, len(added), _SLICE):
-            with self._lock.mutex:
-                for op in added[first : first + _SLICE]:
-                    _ = op.plain
-            check()
-
-    def extend_op(
-        self,
-        op: Operation,
-        inputs: Sequence[Tensor],
-        attrs: Mapping[str, Any],
-        outputs: Sequence[Tensor],
-    ) -> None:
-        """Give an operation more inputs and outputs, and leave everything else unchanged.
-
-        This is for the loops and branches that a gradient differentiates, which return more values then. The
-        existing outputs stay the same, so plans made before stay valid.
-        """
-        with self._lock.mutex:
-            before = size_inside(op)
-            op.inputs, op.attrs, op.outputs = tuple(inputs), attrs, Listed(outputs)
-            if op not in self._nodes.bodies:
-                self._nodes.inside += size_inside(op) - before
-                self._extended.append(op)
-            op.forget_node_def()
-            self._nodes.forget_consumers()
-
-    def refine_shape(self, tensor: Tensor, shape: TensorShape) -> None:
-        """Merge a tensor's static shape with ``shape``.
-
-        Raises:
-            ValueError: if the two contradict each other.
-        """
-        with self._lock.mutex:
-            known = tensor.spec.shape
-            try:
-                merged = known.merge_with(shape)
-            except ValueError as exc:
-                raise ValueError(f"{clash(known, as_shape(shape))}: {exc}") from None
-            if merged != known:
-                tensor._spec = TensorSpec(tensor.dtype, merged)
-                tensor.op.forget_node_def()
-                self._changed.append((tensor, user_line()))
-
     # -- restrictions for sessions -------------------------------------------------------------
 
     def prevent_feeding(self, tensor: Tensor) -> None:
         """Forbid sessions permanently to feed ``tensor``."""
-        self._restrict(self._unfeedable, tensor)
+        _restrict(self, self._unfeedable, tensor)
 
     def prevent_fetching(self, op: Operation) -> None:
         """Forbid sessions permanently to fetch ``op`` or its tensors."""
-        self._restrict(self._unfetchable, op)
-
-    def _restrict(self, restricted: set[Any], element: Any) -> None:
-        with self._lock.mutex:
-            restricted.add(element)
-            self._restrictions = len(self._unfeedable) + len(self._unfetchable)
+        _restrict(self, self._unfetchable, op)
 
     def is_feedable(self, tensor: Tensor) -> bool:
         """Return whether sessions may feed ``tensor``."""
-        return tensor not in self._unfeedable and tensor.op not in self._nodes.bodies
+        return tensor not in self._unfeedable and tensor.op not in self.nodes.bodies
 
     def is_fetchable(self, element: Tensor | Operation) -> bool:
         """Return whether sessions may fetch an operation, or a tensor of one."""
         op = element.op if isinstance(element, Tensor) else element
-        return op not in self._unfetchable and op not in self._nodes.bodies
-
-    def construct_of(self, element: Tensor | Operation) -> str | None:
-        """Return the name of the loop or cond around an operation, or around a tensor of one, if any."""
-        op = element.op if isinstance(element, Tensor) else element
-        body = self._nodes.bodies.get(op)
-        return None if body is None else body.construct
-
-    @property
-    def restrictions(self) -> int:
-        """The number of tensors and operations that sessions may not feed or fetch; it only grows."""
-        return self._restrictions
+        return op not in self._unfetchable and op not in self.nodes.bodies
 
     def finalize(self) -> None:
         """Forbid any further change; the calling line is kept for the error message."""
@@ -536,16 +301,6 @@ class Graph(ProcessBound):
         return self._lock.finalized
 
     # -- collections ---------------------------------------------------------------------------
-
-    @property
-    def collections(self) -> list[str]:
-        """The names of all collections, as TensorFlow spells it; see ``get_all_collection_keys``."""
-        return self._kept.keys()
-
-    @property
-    def _collections(self) -> dict[Hashable, list[Any]]:
-        """The lists by name, under the name by which public programs reach for them in TensorFlow."""
-        return self._kept.lists
 
     def add_to_collection(self, name: Hashable, value: Any) -> None:
         """Append a value to a named collection.
@@ -585,6 +340,8 @@ class Graph(ProcessBound):
         """Return the names of all collections; keys that are no strings are left out."""
         return self._kept.keys()
 
+    collections = property(get_all_collection_keys)
+
     def clear_collection(self, name: Hashable) -> None:
         """Delete a collection and its values.
 
@@ -599,76 +356,63 @@ class Graph(ProcessBound):
         """Make this the default graph of the calling thread or asyncio child, for a block."""
         return _DEFAULT_GRAPHS.entered(self)
 
-    def name_scope(self, name: str | None) -> Reentrant[str]:
-        """Prefix the names of operations built in the block.
-
-        Args:
-            name: made unique; one that ends in ``/`` is entered again literally; ``None`` or ``""`` leaves
-                all scopes.
-
-        Returns:
-            A context manager that yields the scope's full name with a closing slash, empty for the root;
-            entering it raises ValueError for a malformed name.
-        """
-        return scopes.NameScope(self, name)
-
-    def get_name_scope(self) -> str:
-        """Return the full name of the innermost name scope, without a closing slash; empty for the root."""
-        return scope_of(self).name
-
-    def device(self, device: str | DeviceSpec | DeviceFunction | None) -> Reentrant[None]:
-        """Request a device for operations built in the block; inner blocks take precedence part by part.
-
-        Args:
-            device: a full or partial name, a function from the operation to one, or ``None`` to discard the
-                outer blocks.
-
-        Raises:
-            ValueError: for a malformed name.
-            TypeError: for anything else.
-        """
-        return scopes.device(self, device)
-
-    def control_dependencies(self, control_inputs: Iterable[Any] | None) -> Reentrant[None]:
-        """Make operations built in the block run after ``control_inputs``.
-
-        Args:
-            control_inputs: operations, tensors or variables; ``None`` discards the outer blocks, and leaves
-                loop bodies and branches as well.
-        """
-        several = None if control_inputs is None else list(control_inputs)
-        return scopes.control_dependencies(self, several)
-
-    def colocate_with(self, op: Any, ignore_existing: bool = False) -> Reentrant[None]:
-        """Place operations built in the block with ``op``, regardless of the device blocks around.
-
-        Args:
-            op: an operation, tensor or variable; ``None`` changes nothing. While it has no device itself, a
-                device block inside may still name one.
-            ignore_existing: whether the blocks of this kind around it do not count.
-        """
-        return scopes.colocate_with(self, op, ignore_existing)
-
-    def gradient_override_map(self, op_type_map: Mapping[str, str]) -> Reentrant[None]:
-        """Give operations built in the block other gradients than their types have.
-
-        Args:
-            op_type_map: from operation types to names under which gradients were registered.
-
-        Raises:
-            TypeError: for anything but a dictionary from strings to strings.
-        """
-        return scopes.gradient_override_map(self, op_type_map)
-
-    def container(self, name: str) -> Reentrant[Scope]:
-        """Put state built in the block into the resource container ``name``."""
-        return Reentrant(lambda: scopes.entered(self, container=name))
-
-    def switch_to_thread_local(self) -> None:
-        """Do nothing: each thread has blocks of its own from the beginning."""
+    name_scope = scopes.name_scope
+    get_name_scope = scopes.get_name_scope
+    device = scopes.device
+    control_dependencies = scopes.control_dependencies
+    colocate_with = scopes.colocate_with
+    gradient_override_map = scopes.gradient_override_map
+    container = scopes.container
+    switch_to_thread_local = scopes.switch_to_thread_local
 
     def __repr__(self) -> str:
-        return f"<Graph with {len(self._nodes.order)} operations at {id(self):#x}>"
+        return f"<Graph with {len(self.nodes.order)} operations at {id(self):#x}>"
+
+
+def _infer(
+    graph: Graph, op_def: registry.OpDef, inputs: Sequence[Tensor], attrs: Mapping[str, Any]
+) -> tuple[TensorSpec, ...]:
+    specs = tuple([t.spec for t in inputs])
+    constants = tuple([constant_value(t) for t in inputs])
+    partial = PartialValues(inputs) if any(v is None for v in constants) else None
+    context = registry.InferContext(op_def.name, specs, attrs, constants, partial)
+    try:
+        return tuple(op_def.infer(context))
+    except ValueError:
+        body = scope_of(graph).body
+        if body is None:
+            raise
+        # A branch that does not run may compute sizes that do not fit. TensorFlow sees none of what comes
+        # from outside of it, so what the branch has of its own decides.
+        bodies = graph.nodes.bodies
+        own = PartialValues(inputs, lambda op: bodies.get(op) is body)
+        literals = tuple([
+            value if t.op.type == "Const" and bodies.get(t.op) is body else None
+            for t, value in zip(inputs, constants, strict=True)
+        ])  # fmt: skip
+        return tuple(op_def.infer(registry.InferContext(op_def.name, specs, attrs, literals, own)))
+
+
+def _op_name(graph: Graph, name: str | bytes, scope: Scope) -> tuple[str, str]:
+    """Return the wanted name in full, and the name that the operation gets."""
+    name = name.decode() if isinstance(name, bytes) else name
+    if name.endswith("/"):
+        wanted = given = name[:-1]
+    else:
+        wanted = f"{scope.name}/{name}" if scope.name else name
+        given = graph._names.unique(wanted)
+    check_op_name(wanted)
+    if given in graph.nodes:
+        raise ValueError(
+            f"Duplicate node name in graph: {given!r} (an operation named {given!r} exists already)"
+        )
+    return wanted, given
+
+
+def _restrict(graph: Graph, restricted: set[Any], element: Any) -> None:
+    with graph._lock.mutex:
+        restricted.add(element)
+        graph.restrictions = len(graph._unfeedable) + len(graph._unfetchable)
 
 
 def _check_references(op_def: registry.OpDef, inputs: Sequence[Tensor]) -> None:

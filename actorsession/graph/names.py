@@ -16,7 +16,6 @@ __all__ = [
     "check_op_name",
     "check_scope_name",
     "free_name",
-    "is_index",
     "is_op_name",
 ]
 
@@ -28,11 +27,6 @@ _INNER = re.compile(r"[A-Za-z0-9_.\\/>-]*")
 
 OP_NAME = f"/^{_FULL.pattern}$/"
 """The pattern of names of operations, for messages."""
-
-
-def is_index(text: str) -> bool:
-    """Return whether a text is a whole number from 0, of as many digits as any index or count can have."""
-    return text.isascii() and text.isdigit() and len(text) < 19
 
 
 def is_op_name(name: str) -> bool:

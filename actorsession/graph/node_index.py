@@ -6,18 +6,22 @@ are found by name, and are not part of the order here.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from actorsession.graph.function import FunctionBody, size_inside
 from actorsession.graph.graph_lock import GraphLock
-from actorsession.graph.names import is_index
 from actorsession.graph.operation import Operation, Tensor
+from actorsession.whole_numbers import is_index
 
 __all__ = ["NodeIndex", "check_kind"]
 
+# Operations whose plain forms are made under one hold of the lock: about a millisecond.
+_SLICE = 200
+
 
 class NodeIndex:
-    """The nodes of one graph. Callers hold the mutex to change it; look-ups need no lock.
+    """The nodes of one graph. Callers hold the mutex to add to it; look-ups need no lock.
 
     Args:
         lock: that of the graph.
@@ -41,6 +45,11 @@ class NodeIndex:
         """Return the number of operations, those in bodies included."""
         return len(self.order) + len(self.bodies)
 
+    @property
+    def total_size(self) -> int:
+        """The number of nodes that a plan of everything has: operations, and the nodes of functions."""
+        return len(self.order) + self.inside
+
     def __contains__(self, name: str) -> bool:
         """Return whether an operation has the name."""
         return name in self._by_name
@@ -56,9 +65,33 @@ class NodeIndex:
         self._by_name[op.name] = op
 
     def remove_body(self, body: FunctionBody) -> None:
-        """Remove the operations of a body, and of the bodies inside it."""
-        for op in [op for op, home in self.bodies.items() if body.encloses(home)]:
-            del self._by_name[op.name], self.bodies[op]
+        """Drop the operations of a loop body or branch that was abandoned; its names stay taken."""
+        with self._lock.mutex:
+            for op in [op for op, home in self.bodies.items() if body.encloses(home)]:
+                del self._by_name[op.name], self.bodies[op]
+
+    def construct_of(self, element: Tensor | Operation) -> str | None:
+        """Return the name of the loop or cond around an operation, or around a tensor of one, if any."""
+        op = element.op if isinstance(element, Tensor) else element
+        body = self.bodies.get(op)
+        return None if body is None else body.construct
+
+    def describe(self, number: int, check: Callable[[], None]) -> None:
+        """Make and keep the plain forms of all operations but the first ``number``.
+
+        The graph is locked for slices of them, so that other threads hardly wait to build. A session that
+        then reads all operations holds the lock only briefly.
+
+        Args:
+            number: how many have their plain forms already.
+            check: called between two slices; its exception ends the work.
+        """
+        added = self.order[number:]
+        for first in range(0, len(added), _SLICE):
+            with self._lock.mutex:
+                for op in added[first : first + _SLICE]:
+                    _ = op.plain
+            check()
 
     def find(
         self, name: Any, *, allow_tensor: bool = True, allow_operation: bool = True

@@ -286,7 +286,7 @@ class Tensor(OperatorMixin, GraphBound):
         Raises:
             ValueError: if it contradicts the known static shape.
         """
-        self._op.graph.refine_shape(self, as_shape(shape))
+        self._op.graph.changes.refine_shape(self, as_shape(shape))
 
     def __len__(self) -> NoReturn:
         raise TypeError(
@@ -299,7 +299,9 @@ class Tensor(OperatorMixin, GraphBound):
 
         An operation that takes it twice is there twice.
         """
-        return [op for op in self._op.graph.consumers(self) for read in op.inputs if read is self]
+        return [
+            op for op in self._op.graph.nodes.consumers(self) for read in op.inputs if read is self
+        ]
 
     def ref(self) -> Reference:
         """Return a key for the tensor, equal to other keys for it alone; ``deref`` gives the tensor."""
@@ -505,8 +507,8 @@ class Operation(GraphBound):
         self._node_def = None
 
     def _update_input(self, index: int, tensor: Tensor) -> None:
-        """Replace a data input; see ``Graph.update_input``."""
-        self.graph.update_input(self, index, tensor)
+        """Replace a data input; see ``GraphChanges.update_input``."""
+        self.graph.changes.update_input(self, index, tensor)
 
     @property
     def _outputs(self) -> Listed[Tensor]:
@@ -519,16 +521,16 @@ class Operation(GraphBound):
         return self.number
 
     def _add_control_inputs(self, ops: Iterable[Operation]) -> None:
-        """Wait for further operations; see ``Graph.update_control_inputs``."""
-        self.graph.update_control_inputs(self, [*self.control_inputs, *ops])
+        """Wait for further operations; see ``GraphChanges.update_control_inputs``."""
+        self.graph.changes.update_control_inputs(self, [*self.control_inputs, *ops])
 
     def _add_control_input(self, op: Operation) -> None:
-        """Wait for a further operation; see ``Graph.update_control_inputs``."""
+        """Wait for a further operation; see ``GraphChanges.update_control_inputs``."""
         self._add_control_inputs([op])
 
     def _remove_all_control_inputs(self) -> None:
-        """Wait for no operation; see ``Graph.update_control_inputs``."""
-        self.graph.update_control_inputs(self, [])
+        """Wait for no operation; see ``GraphChanges.update_control_inputs``."""
+        self.graph.changes.update_control_inputs(self, [])
 
     def get_attr(self, name: str) -> Any:
         """Return the value of an attribute as in TensorFlow; ``attrs`` has it as it is kept here.

@@ -2,8 +2,7 @@
 
 All of it is kept in a context variable, so that threads and asyncio children build graphs side by side
 without seeing each other's scopes. Scopes are immutable values per graph; entering one sets a new value and
-leaving it restores the old one. The context managers here are those of the ``Graph`` methods that have their
-names; their arguments and errors are documented there.
+leaving it restores the old one. The functions of a graph here are methods of ``Graph``.
 """
 
 from __future__ import annotations
@@ -26,9 +25,10 @@ if TYPE_CHECKING:
     from actorsession.graph.graph import Graph
 
 __all__ = [
-    "GRADIENT_NAME", "ControlFrame", "DeviceFunction", "NameScope", "Scope", "apply_colocation",
-    "colocate_with", "control_dependencies", "control_inputs_of", "device", "device_under", "entered",
-    "gradient_override_map", "scope_of",
+    "GRADIENT_NAME", "ControlFrame", "DeviceFunction", "Scope", "apply_colocation",
+    "colocate_with", "container", "control_dependencies", "control_inputs_of", "device",
+    "device_under", "entered", "get_name_scope", "gradient_override_map", "name_scope", "scope_of",
+    "switch_to_thread_local",
 ]  # fmt: skip
 
 DeviceFunction: TypeAlias = "Callable[[Operation], str | DeviceSpec | None]"
@@ -114,8 +114,8 @@ class entered(AbstractContextManager[Scope]):
         _SCOPES.reset(self._token)
 
 
-class NameScope(Reentrant[str]):
-    """The context manager of ``Graph.name_scope``, a class for the same reason as ``entered``."""
+class _NameScope(Reentrant[str]):
+    """The context manager of ``name_scope``, a class for the same reason as ``entered``."""
 
     __slots__ = ("_graph", "_name")
 
@@ -135,21 +135,58 @@ class NameScope(Reentrant[str]):
         return block, f"{full}/" if full else ""
 
 
+def name_scope(graph: Graph, name: str | None) -> Reentrant[str]:
+    """Prefix the names of operations built in the block.
+
+    Args:
+        name: made unique; one that ends in ``/`` is entered again literally; ``None`` or ``""`` leaves
+            all scopes.
+
+    Returns:
+        A context manager that yields the scope's full name with a closing slash, empty for the root;
+        entering it raises ValueError for a malformed name.
+    """
+    return _NameScope(graph, name)
+
+
+def get_name_scope(graph: Graph) -> str:
+    """Return the full name of the innermost name scope, without a closing slash; empty for the root."""
+    return scope_of(graph).name
+
+
 @reentrant
-def device(graph: Graph, wanted: str | DeviceSpec | DeviceFunction | None) -> Iterator[None]:
-    """Return the context manager of ``Graph.device``."""
-    block = DeviceSpec.parse(wanted) if isinstance(wanted, str) else wanted
+def device(graph: Graph, device: str | DeviceSpec | DeviceFunction | None) -> Iterator[None]:
+    """Request a device for operations built in the block; inner blocks take precedence part by part.
+
+    Args:
+        device: a full or partial name, a function from the operation to one, or ``None`` to discard the
+            outer blocks.
+
+    Raises:
+        ValueError: for a malformed name.
+        TypeError: for anything else.
+    """
+    block = DeviceSpec.parse(device) if isinstance(device, str) else device
     if not (block is None or isinstance(block, DeviceSpec) or callable(block)):
         raise TypeError(
-            f"a device is a name, a DeviceSpec, a function or None, got {wanted!r:.100}"
+            f"a device is a name, a DeviceSpec, a function or None, got {device!r:.100}"
         )
     with entered(graph, devices=(*scope_of(graph).devices, block)):
         yield
 
 
+def control_dependencies(graph: Graph, control_inputs: Iterable[Any] | None) -> Reentrant[None]:
+    """Make operations built in the block run after ``control_inputs``.
+
+    Args:
+        control_inputs: operations, tensors or variables; ``None`` discards the outer blocks, and leaves
+            loop bodies and branches as well.
+    """
+    return _controlled(graph, None if control_inputs is None else list(control_inputs))
+
+
 @reentrant
-def control_dependencies(graph: Graph, control_inputs: Iterable[Any] | None) -> Iterator[None]:
-    """Return the context manager of ``Graph.control_dependencies``."""
+def _controlled(graph: Graph, control_inputs: Iterable[Any] | None) -> Iterator[None]:
     if control_inputs is None:
         with entered(graph, control=(), body=None):
             yield
@@ -172,7 +209,13 @@ def control_dependencies(graph: Graph, control_inputs: Iterable[Any] | None) -> 
 
 @reentrant
 def colocate_with(graph: Graph, op: Any, ignore_existing: bool = False) -> Iterator[None]:
-    """Return the context manager of ``Graph.colocate_with``."""
+    """Place operations built in the block with ``op``, regardless of the device blocks around.
+
+    Args:
+        op: an operation, tensor or variable; ``None`` changes nothing. While it has no device itself, a
+            device block inside may still name one.
+        ignore_existing: whether the blocks of this kind around it do not count.
+    """
     around = () if ignore_existing else scope_of(graph).colocation
     if op is None:
         with entered(graph, colocation=around):
@@ -186,7 +229,14 @@ def colocate_with(graph: Graph, op: Any, ignore_existing: bool = False) -> Itera
 
 @reentrant
 def gradient_override_map(graph: Graph, op_type_map: Mapping[str, str]) -> Iterator[None]:
-    """Return the context manager of ``Graph.gradient_override_map``."""
+    """Give operations built in the block other gradients than their types have.
+
+    Args:
+        op_type_map: from operation types to names under which gradients were registered.
+
+    Raises:
+        TypeError: for anything but a dictionary from strings to strings.
+    """
     given = op_type_map if isinstance(op_type_map, dict) else {None: None}
     if not all(isinstance(text, str) for pair in given.items() for text in pair):
         raise TypeError(
@@ -195,6 +245,15 @@ def gradient_override_map(graph: Graph, op_type_map: Mapping[str, str]) -> Itera
     outer = scope_of(graph).gradients or {}
     with entered(graph, gradients={**outer, **op_type_map}):
         yield
+
+
+def container(graph: Graph, name: str) -> Reentrant[Scope]:
+    """Put state built in the block into the resource container ``name``."""
+    return Reentrant(lambda: entered(graph, container=name))
+
+
+def switch_to_thread_local(graph: Graph) -> None:
+    """Do nothing: each thread has blocks of its own from the beginning."""
 
 
 # -- effects of a scope on a new node ------------------------------------------------------------

@@ -7,6 +7,7 @@ are plain data of this library, which stands as an attribute in a function's ref
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -18,10 +19,11 @@ from actorsession.graph.dtypes import DType
 from actorsession.graph.function import FunctionDef
 from actorsession.graph.shape import TensorShape
 from actorsession.interop.enums import dtype_number, dtype_of
+from actorsession.interop.message import Budget
 from actorsession.interop.protos import AttrValue, NameAttrList
 from actorsession.interop.tensors import make_ndarray, make_tensor_proto, shape_of, shape_proto
 
-__all__ = ["FunctionName", "attr_of", "attr_proto", "is_of_kind"]
+__all__ = ["FunctionName", "attr_of", "attr_proto", "is_of_kind", "same"]
 
 # The attribute of a reference to a function that holds the function itself.
 _BODY = "_actorsession_body"
@@ -43,7 +45,7 @@ _WRITE: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
     "type": ("type", dtype_number),
     "shape": ("shape", lambda v: shape_proto(TensorShape(v))),
     "tensor": ("tensor", make_tensor_proto),
-    "func": ("func", _reference),
+    "func": ("func", lambda v: NameAttrList(name=v) if isinstance(v, str) else _reference(v)),
 }
 
 
@@ -110,16 +112,38 @@ _KINDS = {
 }  # fmt: skip
 
 
+def same(proto: AttrValue) -> AttrValue:
+    """Return an attribute that is equal to one and must not be changed.
+
+    All that have the same few bytes and that nobody has looked at are one message; graphs have many such.
+    """
+    return _seen(proto._unread) if proto._unread else proto
+
+
+@functools.lru_cache(1 << 12)
+def _seen(content: bytes) -> AttrValue:
+    made = AttrValue()
+    made._read(content, 0, len(content), 0, Budget())
+    return made
+
+
 def is_of_kind(proto: AttrValue, kind: str) -> bool:
     """Return whether an attribute has a value of the given TensorFlow attribute type.
 
     An empty list is a value of every list type.
     """
+    if proto._unread:
+        return _is_of_kind(proto._unread, kind)
     found = proto.WhichOneof("value")
     if found != "list":
         return found is not None and _KINDS.get(found) == kind
     inner = [f"list({_KINDS[field.name]})" for field, _ in proto.list.ListFields()]
     return kind.startswith("list(") and inner in ([], [kind])
+
+
+@functools.lru_cache(1 << 12)
+def _is_of_kind(content: bytes, kind: str) -> bool:
+    return is_of_kind(_seen(content), kind)
 
 
 def attr_of(proto: AttrValue) -> Any:
@@ -128,6 +152,27 @@ def attr_of(proto: AttrValue) -> Any:
     Raises:
         ValueError: for an empty message, a placeholder, or a type that does not exist here.
     """
+    if proto._unread:
+        shared = _shared(proto._unread)
+        return _value(_seen(proto._unread)) if shared is _NOT_SHARED else shared
+    return _value(proto)
+
+
+_NOT_SHARED = object()
+
+
+@functools.lru_cache(1 << 12)
+def _shared(content: bytes) -> Any:
+    """Return the value of an attribute if it cannot be changed."""
+    value = _value(_seen(content))
+    each = value if isinstance(value, tuple) else (value,)
+    return value if all(isinstance(item, _CONSTANT) for item in each) else _NOT_SHARED
+
+
+_CONSTANT = (bool, int, float, str, bytes, DType, TensorShape)
+
+
+def _value(proto: AttrValue) -> Any:
     kind = proto.WhichOneof("value")
     if kind is None:
         raise ValueError("the attribute has no value")

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from actorsession.graph.dtypes import bool_, resource, string
 from actorsession.graph.function import BRANCHES
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.shape import TensorShape, scalar_shape
-from actorsession.interop.functions import CONSTRUCTS, PlannedFunction
+from actorsession.interop.functions import CASE, CONSTRUCTS, SEARCH, PlannedFunction
 from actorsession.interop.import_plan import Planned
 from actorsession.ops import cast, greater, identity, less, not_equal, size, where
 from actorsession.ops.flow.constructs import ConstructBuilder, as_value
@@ -62,7 +63,8 @@ def build_construct(
         if node.op == node.type:
             predicate = _truth(inputs[0], graph, f"{full}/_predicate/")
             return _choice(node.type, predicate, branches, full, graph)
-        return _case(node.type, inputs[0], branches, full, graph)
+        op = _case(node, inputs[0], branches, full, graph)
+        return op, list(op.outputs[: len(functions[0].results)])
     return _loop(node, functions, inputs, full, graph, call, numbered)
 
 
@@ -99,7 +101,12 @@ def _check_branches(functions: Sequence[PlannedFunction], passed: int) -> None:
 
 
 def _choice(
-    op_type: str, predicate: Tensor, branches: Sequence[_Branch], full: str, graph: Graph
+    op_type: str,
+    predicate: Tensor,
+    branches: Sequence[_Branch],
+    full: str,
+    graph: Graph,
+    attrs: Mapping[str, Any] | None = None,
 ) -> tuple[Operation, list[Tensor]]:
     """Build an ``If`` with the two branches; one without results returns that it has run."""
     bodies, results = [], []
@@ -117,28 +124,32 @@ def _choice(
                     results[-1].append(ran(body.operations, graph))
         _check_dtypes(*results)
         op = builder.construct(
-            op_type, [predicate], ("then_branch", "else_branch"), bodies, results
+            op_type, [predicate], ("then_branch", "else_branch"), bodies, results, attrs
         )
     return op, list(op.outputs[:count])
 
 
 def _case(
-    op_type: str, index: Tensor, branches: Sequence[_Branch], full: str, graph: Graph
-) -> tuple[Operation, list[Tensor]]:
-    """Build a binary search among branches; any other number means the last one."""
-    with graph.name_scope(f"{full}/_index/"):
+    node: Planned, index: Tensor, branches: Sequence[_Branch], full: str, graph: Graph
+) -> Operation:
+    """Build a binary search among branches; any other number means the last one.
+
+    Each ``If`` has how many branches there are, or 0 where it is a part, so that it is a ``Case`` in a file.
+    """
+    with graph.name_scope(f"{full}{SEARCH}"):
         index = where(less(index, 0), len(branches) - 1, index)
 
-    def among(first: int, count: int, full: str) -> tuple[Operation, list[Tensor]]:
+    def among(first: int, count: int, full: str) -> Operation:
         half = max(count // 2, 1)
-        with graph.name_scope(f"{full}/_index/"):
+        with graph.name_scope(f"{full}{SEARCH}"):
             predicate = less(index, first + half)
         lower, upper = part(first, half), part(first + half, count - half)
-        return _choice(op_type, predicate, (lower, upper), full, graph)
+        mark = {CASE: len(branches) if count == len(branches) else 0}
+        return _choice(node.type, predicate, (lower, upper), full, graph, mark)[0]
 
     def part(first: int, count: int) -> _Branch:
         if count > 1:
-            return lambda name: among(first, count, name)[1]
+            return lambda name: list(among(first, count, name).outputs)
         return branches[min(first, len(branches) - 1)]
 
     return among(0, len(branches), full)

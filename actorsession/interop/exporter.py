@@ -19,6 +19,7 @@ from actorsession.config.file_roots import path_text
 from actorsession.graph import registry
 from actorsession.graph.dtypes import DType, resource, string
 from actorsession.graph.function import (
+    BRANCHES,
     CALLS,
     LOOPS,
     STANDS_FOR,
@@ -36,7 +37,7 @@ from actorsession.graph.op_signatures import REQUIRED, Arg, Signature, bind, ten
 from actorsession.interop import protos, text_format
 from actorsession.interop.attributes import FunctionName, attr_proto
 from actorsession.interop.first_values import with_first_values, with_stand_ins
-from actorsession.interop.functions import CONSTRUCTS, function_proto
+from actorsession.interop.functions import CASE, CONSTRUCTS, function_proto
 from actorsession.interop.message import Message
 from actorsession.interop.own_types import in_their_types
 from actorsession.interop.signatures import FROM_HANDLE, GRAPH_DEF_VERSION, OF_TENSORFLOW, PRIVATE
@@ -88,7 +89,7 @@ def node_of(node: PlainNodeDef, inputs: tuple[TensorSpec, ...]) -> protos.NodeDe
 
 # Attributes that only this library has: in a file the name of a function is that of ``f``, and the Exits that
 # a loop stands for read it (``with_stand_ins``).
-_OURS = frozenset({"_function", STANDS_FOR})
+_OURS = frozenset({"_function", CASE, STANDS_FOR})
 
 
 class _Writer:
@@ -118,7 +119,7 @@ class _Writer:
             for name in sorted(attrs):
                 value, kind = attrs[name]
                 if isinstance(value, FunctionDef) and kind == "func":
-                    value = FunctionName(self._function(node, name))
+                    value = FunctionName(self._function(node, name, value))
                 made.attr.adopt(name, attr_proto(value, kind))
         except (TypeError, ValueError) as exc:
             raise ValueError(
@@ -140,7 +141,12 @@ class _Writer:
             if name.startswith("_") and name not in _OURS
         }
         for key in CONSTRUCTS[node.op]:
-            made[key] = (FunctionName(self._function(node, key)), "func")
+            given = node.attrs[key]
+            if isinstance(given, FunctionDef):
+                made[key] = (FunctionName(self._function(node, key, given)), "func")
+            else:  # the branches of a Case
+                names = [self._function(node, f"{key}_{k}", each) for k, each in enumerate(given)]
+                made[key] = (tuple(map(FunctionName, names)), "list(func)")
         outputs = _outputs(node, inputs)
         if node.op in LOOPS:
             made["T"] = (tuple([spec.dtype for spec in outputs]), "list(type)")
@@ -150,15 +156,15 @@ class _Writer:
             made["Tout"] = (tuple([spec.dtype for spec in outputs]), "list(type)")
             return made
         else:
-            made["Tcond"] = (inputs[0].dtype, "type")
+            if node.op in BRANCHES:
+                made["Tcond"] = (inputs[0].dtype, "type")
             made["Tin"] = (tuple([spec.dtype for spec in inputs[1:]]), "list(type)")
             made["Tout"] = (tuple([spec.dtype for spec in outputs]), "list(type)")
         made["output_shapes"] = (tuple([spec.shape for spec in outputs]), "list(shape)")
         return made
 
-    def _function(self, node: PlainNodeDef, key: str) -> str:
+    def _function(self, node: PlainNodeDef, key: str, function: FunctionDef) -> str:
         """Write a function of a node and return its name in the library; calls of one function share it."""
-        function: FunctionDef = node.attrs[key]
         named = node.attrs.get("_function") if node.op in CALLS else None
         shared = self._shared.setdefault((str(named), function.arguments), [])
         if named is not None and node.op != SYMBOLIC_GRADIENT:

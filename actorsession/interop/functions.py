@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from actorsession.errors import RequestValueError
 from actorsession.graph.function import ARGUMENT, CALLS, FunctionDef
-from actorsession.graph.names import OP_NAME, is_index, is_op_name
+from actorsession.graph.names import OP_NAME, is_op_name
 from actorsession.graph.node import NodeDef, TensorSpec
 from actorsession.graph.op_signatures import REQUIRED, Arg, Attr, tensorflow_signature
 from actorsession.graph.shape import TensorShape
@@ -25,8 +25,9 @@ from actorsession.interop.enums import dtype_number, dtype_of
 from actorsession.interop.import_plan import Planned, plan_node
 from actorsession.interop.tensors import shape_of
 from actorsession.records import dataclass
+from actorsession.whole_numbers import is_index
 
-__all__ = ["CONSTRUCTS", "PlannedFunction", "function_proto", "plan_function"]
+__all__ = ["CASE", "CONSTRUCTS", "SEARCH", "PlannedFunction", "function_proto", "plan_function"]
 
 # The attributes that hold functions, by operation type in TensorFlow's form.
 CONSTRUCTS: Mapping[str, tuple[str, ...]] = {
@@ -34,6 +35,11 @@ CONSTRUCTS: Mapping[str, tuple[str, ...]] = {
     "If": ("then_branch", "else_branch"), "StatelessIf": ("then_branch", "else_branch"),
     "Case": ("branches",), "StatelessCase": ("branches",), **dict.fromkeys(CALLS, ("f",)),
 }  # fmt: skip
+
+# The attribute of an ``If`` that an imported ``Case`` was made into: the number of branches, or 0 for a part.
+CASE = "_case"
+# What begins the names, below that of the node, of the nodes that compute such a search.
+SEARCH = "/_index/"
 
 WriteNode = Callable[[NodeDef, tuple[TensorSpec, ...]], protos.NodeDef]
 

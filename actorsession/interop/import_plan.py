@@ -16,17 +16,18 @@ import numpy as np
 from actorsession.config.limits import check_graph_size
 from actorsession.errors import InvalidArgumentError, NotFoundError, RequestValueError
 from actorsession.graph.function import function_fault
-from actorsession.graph.names import OP_NAME, is_index, is_op_name
+from actorsession.graph.names import OP_NAME, is_op_name
 from actorsession.graph.node import GraphDef as PlainGraphDef
 from actorsession.graph.op_signatures import REQUIRED, Signature, tensorflow_signature
 from actorsession.graph.registry import is_registered, lookup
 from actorsession.graph.shape import TensorShape, scalar_shape
 from actorsession.graph.validation import attribute_fault, class_fault
 from actorsession.interop import protos
-from actorsession.interop.attributes import attr_of, is_of_kind
+from actorsession.interop.attributes import attr_of, is_of_kind, same
 from actorsession.interop.signatures import GRAPH_DEF_VERSION, OF_TENSORFLOW, PRIVATE
 from actorsession.interop.tensors import MAX_REPEATED_BYTES, repeated_bytes
 from actorsession.records import dataclass
+from actorsession.whole_numbers import is_index
 
 __all__ = [
     "ALIASES",
@@ -45,7 +46,7 @@ __all__ = [
 # registered; ``node_builder`` adapts the inputs where they differ.
 ALIASES: Mapping[str, str] = {
     "Case": "If", "StatelessCase": "StatelessIf",
-    "_Arg": "Placeholder", "_Retval": "Identity",
+    "_Arg": "Placeholder", "_Retval": "Identity", "EagerPyFunc": "AsyncPyFunc",
 }  # fmt: skip
 
 # TensorFlow's names of attributes, by their names here, for types that lack the name used here.
@@ -55,7 +56,7 @@ RENAMED: Mapping[str, str] = {"dtype": "T", "component_types": "Tcomponents"}
 _HINTS = frozenset({
     "output_shapes",
     "use_locking", "parallel_iterations", "swap_memory", "validate_indices", "debug_name",
-    "allowed_devices", "grad_a", "grad_b", "grad_x", "grad_y", "use_cudnn_on_gpu",
+    "allowed_devices", "is_async", "grad_a", "grad_b", "grad_x", "grad_y", "use_cudnn_on_gpu",
     "config", "config_proto", "executor_type",  # of calls
 })  # fmt: skip
 
@@ -166,6 +167,7 @@ def functions_named(node: protos.NodeDef) -> list[str]:
     found: list[protos.NameAttrList] = []
     for key, value in node.attr.items():
         if not key.startswith("_"):
+            value = same(value)
             kind = value.WhichOneof("value")
             found += [value.func] if kind == "func" else value.list.func if kind == "list" else []
     return [each.name for each in found]
@@ -198,8 +200,8 @@ def check_versions(versions: protos.VersionDef) -> None:
 
 def _check_size(graph_def: protos.GraphDef) -> None:
     """Refuse a small file with large constants; each single constant is bounded where it is read."""
-    tensors = [value.tensor for node in graph_def.node for value in node.attr.values()
-               if value.WhichOneof("value") == "tensor"]  # fmt: skip
+    attrs = [same(value) for node in graph_def.node for value in node.attr.values()]
+    tensors = [value.tensor for value in attrs if value.WhichOneof("value") == "tensor"]
     total = sum(repeated_bytes(tensor) for tensor in tensors)
     if total > 2 * MAX_REPEATED_BYTES:
         raise InvalidArgumentError(
@@ -346,7 +348,11 @@ def _given(node: protos.NodeDef) -> dict[str, Any]:
     given = {}
     for name, proto in node.attr.items():
         attr = known.attrs.get(name) if known is not None else None
-        if attr is not None and attr.default is not REQUIRED and proto.WhichOneof("value") is None:
+        if (
+            attr is not None
+            and attr.default is not REQUIRED
+            and same(proto).WhichOneof("value") is None
+        ):
             continue  # an attribute without a value has its default
         if attr is not None and not is_of_kind(proto, attr.type):
             raise RequestValueError(

@@ -38,7 +38,6 @@ def import_graph_def(
     input_map: Mapping[Any, Any] | None = None,
     return_elements: Iterable[Any] | None = None,
     name: str | None = None,
-    op_dict: object = None,
     producer_op_list: protos.OpList | None = None,
 ) -> list[Any] | None:
     """Build the nodes of a ``GraphDef`` in the default graph.
@@ -50,7 +49,6 @@ def import_graph_def(
             ``node:index`` or ``^node``. Values that are not tensors become constants.
         return_elements: names of operations and tensors of the graph to return.
         name: scope of the built operations, made unique; ``import`` if omitted, no scope if empty.
-        op_dict: accepted for compatibility with TensorFlow and ignored.
         producer_op_list: signatures of the operation types in the program that wrote the graph.
 
     Returns:
@@ -83,7 +81,7 @@ def _imported(
         raise RequestValueError(
             "import_graph_def needs a name if input_map contains values other than tensors"
         )
-    is_checked = bool(graph.built or mapped_values)
+    is_checked = bool(len(graph.nodes) or mapped_values)
     if is_checked:
         _check_elements(places, _dry_run(ordered, mapped_values, library))
     # A loop is incomplete until its last node is built.

@@ -46,7 +46,7 @@ def MessageToDict(
         always_print_fields_with_no_presence: whether fields with their defaults are included.
         preserving_proto_field_name: whether names stay as they are.
         use_integers_for_enums: whether enumerations are numbers.
-        options: accepted for compatibility and ignored.
+        options: without effect.
     """
     show_all = always_print_fields_with_no_presence or bool(
         options.get("including_default_value_fields")
@@ -119,7 +119,7 @@ def Parse(text: str | bytes, message: M, ignore_unknown_fields: bool = False, **
         text: the text.
         message: the message to read into.
         ignore_unknown_fields: whether fields that the class does not have are skipped.
-        options: accepted for compatibility and ignored.
+        options: without effect.
 
     Raises:
         ParseError: for text that is not a valid message of this class.
@@ -140,7 +140,7 @@ def ParseDict(
         js_dict: the dict, as ``MessageToDict`` returns it.
         message: the message to read into.
         ignore_unknown_fields: whether fields that the class does not have are skipped.
-        options: accepted for compatibility and ignored.
+        options: without effect.
     """
     message.SetInParent()
     if not isinstance(js_dict, Mapping):

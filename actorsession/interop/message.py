@@ -34,6 +34,8 @@ __all__ = ["Budget", "DecodeError", "Message", "new_entry"]
 
 # As in the codec of graphs: more than the largest graph that fits into a message needs.
 _MAX_MESSAGES = 2**22
+# Values of maps of up to so many bytes are compared with those that were read before.
+_SHORT = 64
 
 
 class DecodeError(DataLossError):
@@ -47,10 +49,12 @@ class Budget:
         messages: how many messages, map entries included.
     """
 
-    __slots__ = ("_left",)
+    __slots__ = ("_left", "_taken")
 
     def __init__(self, messages: int = _MAX_MESSAGES) -> None:
         self._left = messages
+        # By the bytes of a map's value, its class and depth: how many messages it takes.
+        self._taken: dict[tuple[bytes, str, int], int] = {}
 
     def enter(self, depth: int) -> None:
         """Count one message.
@@ -63,6 +67,21 @@ class Budget:
             raise DecodeError(f"messages are nested more than {wire.MAX_DEPTH} deep")
         if self._left < 0:
             raise DecodeError(f"there are more than {_MAX_MESSAGES} messages in one")
+
+    def read_value(self, kind: str, made: Message, content: bytes, depth: int) -> None:
+        """Read the value of a map's entry; one that is known to be valid is read when it is looked at.
+
+        A graph has few different attributes in many nodes.
+        """
+        key = content, kind, depth
+        taken = self._taken.get(key)
+        if taken is None or taken > self._left:
+            left = self._left
+            made._read(content, 0, len(content), depth, self)
+            self._taken[key] = left - self._left
+        else:
+            self._left -= taken
+            _delay(made, content)
 
 
 class _DescriptorOf:
@@ -118,13 +137,16 @@ class Message:
     DESCRIPTOR: ClassVar[Descriptor] = _DescriptorOf()  # type: ignore[assignment]
     _BY_NUMBER: ClassVar[Mapping[int, Field]] = {}
     _ONEOFS: ClassVar[Mapping[str, Mapping[str, Field]]] = {}
-    __slots__ = ("_owner", "_unknown", "_values")
+    __slots__ = ("_owner", "_unknown", "_unread", "_values")
 
+    # Both are unset while nobody has looked at the message.
     _values: dict[str, Any]
     # Bytes of fields that the class does not have.
     _unknown: bytes
     # While the message is an unset field of another one: that message, and the field.
     _owner: tuple[Message, Field] | None
+    # The bytes of a message that nobody has looked at; empty for all others.
+    _unread: bytes
 
     def __init_subclass__(cls) -> None:
         cls.FIELDS = parse_schema(cls.SCHEMA)
@@ -152,6 +174,7 @@ class Message:
         _set_values(self, {})
         _set_owner(self, None)
         _set_unknown(self, b"")
+        _set_unread(self, b"")
         if values:
             self._fill(**values)
 
@@ -174,6 +197,8 @@ class Message:
     def __getattr__(self, name: str) -> Any:
         field = self.FIELDS.get(name)
         if field is None:
+            if name in ("_values", "_unknown"):
+                return self._looked_at(name)
             raise AttributeError(self._no_field(name))
         found = self._values.get(name)
         if found is not None:
@@ -184,6 +209,15 @@ class Message:
         if field.is_message:
             _set_owner(made, (self, field))
         return made
+
+    def _looked_at(self, name: str) -> Any:
+        """Read the bytes that were left unread, and return an attribute that follows from them."""
+        made = _new(type(self))
+        made._read(self._unread, 0, len(self._unread), 0, Budget())
+        _set_unknown(self, made._unknown)
+        _set_values(self, made._values)
+        _set_unread(self, b"")
+        return made._values if name == "_values" else made._unknown
 
     def __setattr__(self, name: str, value: Any) -> None:
         field = self.FIELDS.get(name)
@@ -522,7 +556,7 @@ class Message:
         key_kind, kind = key_scalar(field), field.scalar
         value_wire_type = wire.BYTES if kind is None else kind.wire_type
         key = key_kind.default
-        value = _new(field.message) if kind is None else kind.default
+        value, is_new = _new(field.message) if kind is None else kind.default, True
         while pos < end:
             number, wire_type, pos = wire.read_tag(data, pos, end)
             if number == 1 and wire_type == key_kind.wire_type:
@@ -531,7 +565,11 @@ class Message:
                 pos = wire.skip(data, pos, end, number, wire_type)
             elif kind is None:
                 start, pos = wire.read_bytes(data, pos, end)
-                value._read(data, start, pos, depth + 1, budget)
+                if is_new and 0 < pos - start <= _SHORT:
+                    budget.read_value(field.kind, value, data[start:pos], depth + 1)
+                else:
+                    value._read(data, start, pos, depth + 1, budget)
+                is_new = False
             else:
                 value, pos = scalars.read_scalar(kind, data, pos, end)
         dict.__setitem__(getattr(self, field.name), key, value)
@@ -547,13 +585,24 @@ def _new(kind: type[Message]) -> Message:
     _set_values(made, {})
     _set_owner(made, None)
     _set_unknown(made, b"")
+    _set_unread(made, b"")
     return made
+
+
+def _delay(made: Message, content: bytes) -> None:
+    """Let a new message read its bytes when it is looked at."""
+    _set_unread(made, content)
+    _unset_values(made)
+    _unset_unknown(made)
 
 
 # Faster than ``object.__setattr__``.
 _set_values = Message.__dict__["_values"].__set__
 _set_owner = Message.__dict__["_owner"].__set__
 _set_unknown = Message.__dict__["_unknown"].__set__
+_set_unread = Message.__dict__["_unread"].__set__
+_unset_values = Message.__dict__["_values"].__delete__
+_unset_unknown = Message.__dict__["_unknown"].__delete__
 
 
 # -- parts of messages ---------------------------------------------------------------------------

@@ -200,7 +200,7 @@ class NodeBuilder:
                 op = self._graph.create_op(node.type, hidden, attrs, name=f"{full}/")
         for tensor, shape in zip(op.outputs, node.shapes, strict=False):
             if not self._inside or tensor.shape.is_compatible_with(shape):
-                self._graph.refine_shape(tensor, shape)
+                self._graph.changes.refine_shape(tensor, shape)
         return op
 
     def _without_shape(self, tensor: Tensor, full: str) -> Tensor:

@@ -1,8 +1,12 @@
 """Operation types that only this library has, as nodes of TensorFlow's types.
 
 ``exporter`` writes the nodes of a type in the table in its place; they compute the same, and the last one has
-its name. Types that are not in the table, those of gradients of lists, are written as they are, and only this
-library reads such a graph.
+its name. What is in no table are the types of other distributions, and those that only plans have.
+
+The handle of a reference, by which loops and branches reach a variable, is written as its value where they
+only read it. One that changes the variable has no form in TensorFlow, and is written as it is. The search
+that an imported ``Case`` became is written as the ``Case``: planners and engines need not know that type, and
+the file is that of its program.
 """
 
 from __future__ import annotations
@@ -14,9 +18,11 @@ from typing import Any
 import numpy as np
 
 from actorsession.graph.dtypes import DType, as_dtype, int32
-from actorsession.graph.function import ARGUMENT, FunctionDef
+from actorsession.graph.function import ARGUMENT, CONSTRUCTS, FunctionDef
 from actorsession.graph.node import NodeDef, TensorSpec
 from actorsession.graph.shape import TensorShape, scalar_shape
+from actorsession.interop.functions import CASE, SEARCH
+from actorsession.plan.references import HANDLE_OF
 
 __all__ = ["in_their_types"]
 
@@ -31,14 +37,19 @@ def in_their_types(nodes: Sequence[NodeDef], after: int = 0) -> Iterator[NodeDef
         nodes: the nodes, which may read each other in any order.
         after: how many of the first to leave out.
     """
-    return _written(nodes[after:], {node.name: node.outputs for node in nodes})
+    whole = _with_cases(_with_values(nodes))
+    return _written(whole[after:], {node.name: node.outputs for node in whole})
 
 
 def _written(nodes: Iterable[NodeDef], known: _Specs) -> Iterator[NodeDef]:
     specs = dict(known)
     for node in nodes:
         specs[node.name] = node.outputs
-        functions = {k: _inside(v) for k, v in node.attrs.items() if isinstance(v, FunctionDef)}
+        functions: dict[str, Any] = {
+            k: _inside(v) for k, v in node.attrs.items() if isinstance(v, FunctionDef)
+        }
+        if "branches" in node.attrs:
+            functions["branches"] = tuple(map(_inside, node.attrs["branches"]))
         node = replace(node, attrs={**node.attrs, **functions}) if functions else node
         write = _TYPES.get(node.op)
         if write is None:
@@ -48,8 +59,136 @@ def _written(nodes: Iterable[NodeDef], known: _Specs) -> Iterator[NodeDef]:
 
 
 def _inside(function: FunctionDef) -> FunctionDef:
-    nodes = tuple(_written(function.nodes, {ARGUMENT: function.arguments}))
+    nodes = tuple(_written(_with_cases(function.nodes), {ARGUMENT: function.arguments}))
     return function if nodes == function.nodes else replace(function, nodes=nodes)
+
+
+# -- references ----------------------------------------------------------------------------------
+
+# What reads a variable by its handle, and the type that reads its value.
+_READS = {
+    "ReadVariableOp": "Identity", "ResourceGather": "Gather", "ResourceGatherNd": "GatherNd",
+    "VariableShape": "Shape",
+}  # fmt: skip
+_Values = Mapping[tuple[str, int], TensorSpec]
+
+
+def _with_values(nodes: Sequence[NodeDef]) -> list[NodeDef]:
+    """Return the nodes, with the value of each reference in place of its handle where that is only read."""
+    made = list(nodes)
+    for at, node in enumerate(nodes):
+        if node.op == HANDLE_OF:
+            spec = TensorSpec(node.attrs["dtype"], node.attrs["shape"])
+            read = _reading(made, {(node.name, 0): spec})
+            if read is not None:
+                made = read
+                made[at] = replace(node, op="Identity", attrs=_hidden(node), outputs=(spec,))
+    return made
+
+
+def _reading(nodes: Sequence[NodeDef], values: _Values) -> list[NodeDef] | None:
+    """Return the nodes with values in place of handles; ``None`` if one does more than to read them."""
+    made: list[NodeDef] = []
+    for node in nodes:
+        at = [k for k, ref in enumerate(node.inputs) if ref in values]
+        read: NodeDef | None = node
+        if at and node.op in CONSTRUCTS:
+            read = _reading_inside(node, {k: values[node.inputs[k]] for k in at})
+        elif at:
+            read = _read_of(node)
+        if read is None:
+            return None
+        made.append(read)
+    return made
+
+
+def _read_of(node: NodeDef) -> NodeDef | None:
+    op = _READS.get(node.op)
+    if op is None or node.attrs.get("batch_dims"):
+        return None
+    attrs = {"out_type": node.attrs["out_type"]} if op == "Shape" else {}
+    return replace(node, op=op, attrs={**attrs, **_hidden(node)})
+
+
+def _reading_inside(node: NodeDef, given: Mapping[int, TensorSpec]) -> NodeDef | None:
+    """Return a loop, branch or call that is given values at some inputs; its last inputs are captures."""
+    functions: dict[str, FunctionDef] = {}
+    for key, function in node.attrs.items():
+        if not isinstance(function, FunctionDef):
+            continue
+        first = len(function.arguments) - len(node.inputs)
+        values = {(ARGUMENT, first + k): spec for k, spec in given.items()}
+        nodes = _reading(function.nodes, values)
+        if nodes is None or any(ref in values for ref in function.outputs):
+            return None
+        specs = [values.get((ARGUMENT, k), spec) for k, spec in enumerate(function.arguments)]
+        own = len(function.inputs)
+        functions[key] = replace(
+            function, inputs=tuple(specs[:own]), captures=tuple(specs[own:]), nodes=tuple(nodes)
+        )
+    return replace(node, attrs={**node.attrs, **functions})
+
+
+# -- branches by number --------------------------------------------------------------------------
+
+
+def _with_cases(nodes: Sequence[NodeDef]) -> Sequence[NodeDef]:
+    """Return the nodes, with a ``Case`` in place of each search that was made of an imported one."""
+    known = {node.name: node for node in nodes if SEARCH in node.name}
+    cases = {n.name: made for n in nodes if n.attrs.get(CASE) and (made := _case(n, known))}
+    # What computed the searches is of no use any more.
+    ended = tuple([f"{name}{SEARCH}" for name in cases])
+    return (
+        [cases.get(n.name) or n for n in nodes if not n.name.startswith(ended)] if cases else nodes
+    )
+
+
+def _case(node: NodeDef, known: Mapping[str, NodeDef]) -> NodeDef | None:
+    """Return the ``Case`` that a search is; ``None`` if more than results come out of its parts."""
+    # The predicate is ``Less(Select(less than 0, the last, index), half)``; see ``construct_import``.
+    searched = known[node.inputs[0][0]].inputs[0]
+    captured = [k for k, ref in enumerate(node.inputs[1:]) if ref != searched]
+    specs = tuple([node.attrs["then_branch"].captures[k] for k in captured])
+    branches = _branches(node, {k: place for place, k in enumerate(captured)}, specs)
+    if branches is None:
+        return None
+    inputs = (known[searched[0]].inputs[2], *[node.inputs[1 + k] for k in captured])
+    attrs = {**_hidden(node), "branches": tuple(branches[: node.attrs[CASE]])}
+    return replace(node, op=node.op.replace("If", "Case"), inputs=inputs, attrs=attrs)
+
+
+def _branches(
+    node: NodeDef, places: Mapping[int, int], captures: tuple[TensorSpec, ...]
+) -> list[FunctionDef] | None:
+    """Return the branches that a search chooses from, as functions of what the whole of it captures.
+
+    Args:
+        node: the search, or a part of it.
+        places: for captures of the node, their places among those of the whole.
+        captures: types of what the whole captures.
+    """
+    made: list[FunctionDef] = []
+    for function in (node.attrs["then_branch"], node.attrs["else_branch"]):
+        part = next((each for each in function.nodes if each.attrs.get(CASE) == 0), None)
+        if part is None:
+            at = {(ARGUMENT, k): (ARGUMENT, place) for k, place in places.items()}
+            nodes = [
+                replace(each, inputs=tuple([at.get(ref, ref) for ref in each.inputs]))
+                for each in function.nodes
+            ]
+            outputs = tuple([at.get(ref, ref) for ref in function.outputs])
+            made.append(replace(function, captures=captures, nodes=tuple(nodes), outputs=outputs))
+            continue
+        inner = {k: places[at] for k, (_, at) in enumerate(part.inputs[1:]) if at in places}
+        found = _branches(part, inner, captures)
+        if found is None or any(name != part.name for name, _ in function.outputs):
+            return None
+        chosen = [k for _, k in function.outputs]
+        made += [replace(each, outputs=tuple([each.outputs[k] for k in chosen])) for each in found]
+    return made
+
+
+# -- types ---------------------------------------------------------------------------------------
 
 
 class _Nodes:
@@ -108,5 +247,9 @@ def _hidden(node: NodeDef) -> dict[str, Any]:
 
 
 _TYPES: Mapping[str, Callable[[NodeDef, list[TensorSpec]], list[NodeDef]]] = {
+    # A function that is awaited, which only the process knows that built the graph, as any of Python.
+    "AsyncPyFunc": lambda node, _: [
+        replace(node, op="EagerPyFunc", attrs={**node.attrs, "is_async": True})
+    ],
     "ReducedShape": _reduced_shape,
 }

@@ -37,6 +37,7 @@ _FILES = {
     "framework.variable": "SaveSliceInfoDef VariableAggregation VariableDef VariableSynchronization",
     "framework.versions": "VersionDef",
     "protobuf.cluster": "ClusterDef JobDef",
+    "protobuf.config": "RPCOptions",
     "protobuf.error_codes": "Code",
     "protobuf.meta_graph": "AssetFileDef CollectionDef MetaGraphDef SignatureDef TensorInfo",
     "protobuf.queue_runner": "QueueRunnerDef",
@@ -63,7 +64,7 @@ def _tables() -> tuple[Mapping[str, str], Mapping[str, list[str]]]:
         words = line.split()
         if words[0] == "#":
             file = words[1]
-            files[file] = []
+            files.setdefault(file, [])
         elif words[0] == "enum":
             own = f"{name}.{words[1]}" if line[0] == " " else words[1]
             numbers = {label: int(number) for label, number in _ENUM.findall(line)}

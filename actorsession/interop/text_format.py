@@ -16,13 +16,13 @@ import numpy as np
 
 from actorsession.checkpoints.seals import open_text
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.names import is_index
 from actorsession.interop.enums import ENUMS, label_of
 from actorsession.interop.fields import Field
 from actorsession.interop.message import Message, new_entry
 from actorsession.protobuf.scalars import scalar
 from actorsession.protobuf.wire import MAX_DEPTH
 from actorsession.records import dataclass
+from actorsession.whole_numbers import is_index
 
 __all__ = [
     "Merge",
@@ -65,13 +65,13 @@ def MessageToString(
         as_one_line: whether spaces stand instead of line ends.
         use_short_repeated_primitives: whether numbers of a repeated field stand in one list.
         pointy_brackets: whether messages are in ``<>`` instead of ``{}``.
-        use_index_order: accepted for compatibility and ignored; fields are in the order of their numbers.
+        use_index_order: without effect; fields are in the order of their numbers.
         float_format: form of floats, as for ``format``.
         double_format: likewise for doubles; that of floats if omitted.
         use_field_number: whether fields have numbers instead of names.
-        descriptor_pool: accepted for compatibility and ignored.
+        descriptor_pool: without effect.
         indent: number of spaces before each line.
-        options: accepted for compatibility and ignored.
+        options: without effect.
     """
     writer = _Writer(
         as_utf8=as_utf8, short=use_short_repeated_primitives, brackets="<>" if pointy_brackets else "{}",

@@ -29,16 +29,11 @@ from actorsession.messages.session import (
     DeviceList,
     ExtendSession,
     ListDevices,
-    PartialRun,
     PartialRunDrop,
-    PartialRunReady,
-    PartialRunSetup,
     PrepareStep,
     ResetContainers,
-    RunStep,
     SessionCreated,
     SessionExtended,
-    StepDone,
 )
 from actorsession.messages.worker import (
     WORKER,
@@ -48,11 +43,8 @@ from actorsession.messages.worker import (
     DeleteWorkerSession,
     DeregisterGraph,
     GetStatus,
-    GraphDone,
     GraphRegistered,
-    PushTensors,
     RegisterGraph,
-    RunGraph,
     WorkerStatus,
 )
 
@@ -60,9 +52,9 @@ __all__ = [
     "MASTER", "SERVER", "VOCABULARY", "WORKER", "Beat", "Call", "Cancel", "CleanupAll",
     "CleanupGraph", "CloseSession", "ClusterView", "CreateSession", "CreateWorkerSession",
     "DeleteWorkerSession", "DeregisterGraph", "DeviceList", "Done", "Envelope", "ExtendSession",
-    "Failure", "GetCluster", "GetStatus", "Goodbye", "GraphDone", "GraphRegistered", "ListDevices",
-    "PartialRun", "PartialRunDrop", "PartialRunReady", "PartialRunSetup", "PrepareStep", "PushTensors",
-    "RegisterGraph", "Registry", "Reply", "ResetContainers", "RunGraph", "RunStep",
-    "SessionCreated", "SessionExtended", "Spec", "StepDone", "StopServer", "Tell", "Tensor",
+    "Failure", "GetCluster", "GetStatus", "Goodbye", "GraphRegistered", "ListDevices",
+    "PartialRunDrop", "PrepareStep",
+    "RegisterGraph", "Registry", "Reply", "ResetContainers",
+    "SessionCreated", "SessionExtended", "Spec", "StopServer", "Tell", "Tensor",
     "UnreadableMessage", "WorkerStatus", "decode", "encode", "lost_message", "message",
 ]  # fmt: skip

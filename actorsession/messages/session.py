@@ -18,10 +18,10 @@ from actorsession.records import dataclass
 
 __all__ = [
     "MASTER", "AskSessionWhy", "CloseSession", "CreateSession", "DeviceList", "ExtendSession",
-    "FindPlacement", "ListDevices", "PartialRun", "PartialRunDrop", "PartialRunReady",
-    "PartialRunSetup", "PlacementFound", "PrepareStep", "ProgramRegistered", "ReattachSession",
-    "RegisterProgram", "ResetContainers", "RunStep",
-    "SessionCreated", "SessionExtended", "SessionReattached", "SessionWhy", "StepDone", "StepReceived",
+    "FindPlacement", "ListDevices", "PartialRunDrop",
+    "PlacementFound", "PrepareStep", "ReattachSession",
+    "ResetContainers",
+    "SessionCreated", "SessionExtended", "SessionReattached", "SessionWhy",
     "StepValues", "TakeStepValues", "TasksPresent", "WaitForTasks",
 ]  # fmt: skip
 
@@ -97,47 +97,22 @@ class SessionExtended:
     graph_version: int
 
 
-@message("run_step", reply="step_done", patient=True)
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunStep:
-    """Runs one step of a session's graph.
-
-    Attributes:
-        session_handle: the session.
-        feeds: tensor name (``node:0``) to the tensor that replaces it; borrowed.
-        fetches: tensor names, unique, in the order of the values in the answer.
-        targets: names of operations to run for their effect.
-        options: run options in wire form; empty for the defaults.
-        request_id: the client's id of this request.
-        wiring: what the step changes about the ways of its tensors, in wire form; empty for nothing.
-        debug_run: the debugged run, in wire form, if ``options`` have debug options; else ``None``.
-        waited: seconds of the run's limit that have passed at the client.
-    """
-
-    session_handle: str
-    feeds: dict[str, Any]
-    fetches: list[str]
-    targets: list[str]
-    options: dict[str, Any]
-    request_id: str
-    wiring: list[Any] = field(default_factory=list)
-    debug_run: list[Any] | None = None
-    waited: float = 0.0
-
-
 @message("prepare_step", reply="done")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrepareStep:
     """Plans a step and registers its graphs, without running anything.
 
+    The first run of a plan brings the same along, so that its step is planned then.
+
     Attributes:
         session_handle: the session.
-        feeds: tensor names, as the keys of ``RunStep.feeds``.
-        fetches: as in ``RunStep``.
-        targets: as in ``RunStep``.
+        feeds: names of the tensors (``node:0``) that are replaced, in the order in which runs bring values.
+        fetches: tensor names, unique, in the order of the values in answers.
+        targets: names of operations to run for their effect.
         partial: whether the step is a partial run.
-        wiring: as in ``RunStep``.
-        options: run options in wire form, of which only debug options act; empty for the defaults.
+        wiring: what the step changes about the ways of its tensors, in wire form; empty for nothing.
+        options: run options in wire form, of which only those act that make another plan; empty for the
+            defaults.
     """
 
     session_handle: str
@@ -147,129 +122,6 @@ class PrepareStep:
     partial: bool
     wiring: list[Any] = field(default_factory=list)
     options: dict[str, Any] = field(default_factory=dict)
-
-
-@message("register_program", reply="program_registered")
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RegisterProgram:
-    """Requests a step program for runs of one signature without options, to be run over the same link.
-
-    Attributes:
-        session_handle: the session.
-        feeds: tensor names, in the order in which runs bring their values.
-        fetches: as in ``RunStep``.
-        targets: as in ``RunStep``.
-        wiring: as in ``RunStep``.
-    """
-
-    session_handle: str
-    feeds: list[str]
-    fetches: list[str]
-    targets: list[str]
-    wiring: list[Any]
-
-
-@message("program_registered")
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProgramRegistered:
-    """Reports the step program of a signature.
-
-    Attributes:
-        program: its number; 0 if the signature has to be run by ``RunStep``.
-    """
-
-    program: int
-
-
-@message("step_done")
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StepDone:
-    """Reports that a step, or a call of a partial run, has run.
-
-    Attributes:
-        values: one tensor per fetch, in the order of ``RunStep.fetches``; the receiver owns them.
-        metadata: run metadata in wire form, if the options requested it.
-        unconfirmed: whether the step has taken elements from a queue or similar resource, which are put
-            back unless ``StepReceived`` reports that the values have arrived.
-    """
-
-    values: list[Any]
-    metadata: dict[str, Any] | None
-    unconfirmed: bool = False
-
-
-@message("step_received")
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StepReceived:
-    """Reports whether the values of a step have reached the caller of the run; told, never asked.
-
-    Attributes:
-        session_handle: the session.
-        request_id: of the ``RunStep`` or ``PartialRun``; one that was not answered is not an error.
-        received: whether they have. If not, the elements that the step has taken are put back.
-    """
-
-    session_handle: str
-    request_id: str
-    received: bool
-
-
-@message("partial_run_setup", reply="partial_run_ready")
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartialRunSetup:
-    """Starts a partial run: a step with feeds and fetches in several calls.
-
-    Attributes:
-        session_handle: the session.
-        feeds: names of all tensors that will be fed.
-        fetches: names of all tensors that will be fetched.
-        targets: names of operations that run as soon as their inputs are available.
-        request_id: the client's id of this request.
-        options: run options in wire form, of which only debug options act; empty for the defaults.
-        debug_run: as in ``RunStep``.
-    """
-
-    session_handle: str
-    feeds: list[str]
-    fetches: list[str]
-    targets: list[str]
-    request_id: str
-    options: dict[str, Any] = field(default_factory=dict)
-    debug_run: list[Any] | None = None
-
-
-@message("partial_run_ready")
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartialRunReady:
-    """Reports that a partial run has started.
-
-    Attributes:
-        partial_run_handle: identifies it in ``PartialRun``; chosen by the master, unique in the session.
-    """
-
-    partial_run_handle: str
-
-
-@message("partial_run", reply="step_done", patient=True)
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartialRun:
-    """Continues a partial run: supplies feeds and requests fetches.
-
-    Attributes:
-        session_handle: the session.
-        partial_run_handle: the run.
-        feeds: tensor name to value, of feeds named at setup; borrowed.
-        fetches: names of fetches named at setup, in the order of the values in the answer.
-        timeout_in_ms: how long the call may wait; 0 for the default.
-        request_id: the client's id of this request.
-    """
-
-    session_handle: str
-    partial_run_handle: str
-    feeds: dict[str, Any]
-    fetches: list[str]
-    timeout_in_ms: int
-    request_id: str
 
 
 @message("partial_run_drop", reply="done")
@@ -295,7 +147,7 @@ class TakeStepValues:
 
     Attributes:
         session_handle: the session.
-        run: the ``request_id`` of the ``RunStep``, or the handle of the partial run.
+        run: the key of the run, or the handle of the partial run.
         last: whether it is over for the client; the tasks forget it when all is taken.
     """
 

@@ -1,16 +1,23 @@
-"""Step frames: what repeats in every step, in a fixed layout.
+"""Step frames: steps, and the values between tasks, in a fixed layout.
 
-The runs of a step program and the values that tasks push to each other travel as frames of their own beside
+Runs of steps and the values that tasks push to each other travel as frames of their own beside
 the envelopes. The header of a step frame is one flat msgpack list: a kind, which continues the kinds of
 envelopes, some numbers, and two items for each value. It has no text and no names but for a rendezvous key
 that a link has not carried before. Links call this module; it imports the value codec.
 
-    run     [6, call, program, seconds or nil, values...]
-    done    [7, call, extra or nil, values...]
-    fail    [8, call, error in wire form]
-    gone    [9, call]: the program is not known, and nothing was run
-    cancel  [10, call]
-    push    [11, step id, key, value, key, value...]
+    RunStep     [6, call, program, seconds or nil, request or nil, values...]
+    PartialRun  [7, call, call of the setup, seconds or nil, request, values...]
+    RunGraph    [8, step id, program, nil, request or nil, values...]
+    done        [9, call, extra or nil, values...]
+    fail        [10, call, error in wire form]
+    gone        [11, call]: the program is not known, and nothing was run
+    cancel      [12, call]
+    push        [13, step id, key, value, key, value...]
+    received    [14, call]: the values of a run have reached its caller
+
+RunStep and PartialRun go from a client to a master, RunGraph from a master to a worker, a push
+from worker to worker. What a run asks for beside its values stands in a ``StepRequest``, a ``CallRequest`` or
+a ``GraphRequest``; most runs ask for nothing. The setup of a partial run is a RunStep.
 
 A value is a *form* and a *content*. The form of a tensor is a string of bytes, a number of its dtype and its
 sizes; the content is its bytes, or the number of a segment of the frame. Any other value, such as a tensor of
@@ -26,22 +33,26 @@ from __future__ import annotations
 import math
 import reprlib
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, cast
+from dataclasses import field
+from typing import Any, TypeVar, cast
 
 import msgpack
 import numpy as np
 
+from actorsession.durations import is_seconds
 from actorsession.errors import OpError, ProtocolError, error_from_wire
 from actorsession.graph.codec import INLINE_LIMIT, Buffer, not_encoded, pack, unpack
 from actorsession.graph.dtypes import ALL_TYPES
+from actorsession.records import dataclass
 
 __all__ = [
-    "CANCEL", "DONE", "FAIL", "GONE", "PUSH", "RUN", "SHORT_STARTS", "WireValues", "fault_of",
-    "is_step_frame", "read_ahead", "read_error", "read_header", "read_value",
+    "CANCEL", "DONE", "FAIL", "GONE", "PARTIAL_RUN", "PUSH", "RECEIVED", "RUN_GRAPH", "RUN_STEP",
+    "SHORT_STARTS", "CallRequest", "GraphRequest", "StepRequest", "WireValues", "extra_from_wire",
+    "extra_to_wire", "fault_of", "is_step_frame", "read_ahead", "read_error", "read_header", "read_value",
     "write_header", "write_value",
 ]  # fmt: skip
 
-RUN, DONE, FAIL, GONE, CANCEL, PUSH = range(6, 12)
+RUN_STEP, PARTIAL_RUN, RUN_GRAPH, DONE, FAIL, GONE, CANCEL, PUSH, RECEIVED = range(6, 15)
 """The kinds of step frames; those of envelopes are below."""
 
 # The first bytes of msgpack lists: of up to 15 items, and of those with a length of two and of four bytes.
@@ -50,7 +61,9 @@ _SHORT, _LONG, _LONGEST = 0x90, 0xDC, 0xDD
 _KIND_AT = {_LONG: 3, _LONGEST: 5}
 
 SHORT_STARTS = frozenset(
-    bytes([_SHORT | length, kind]) for length in range(2, 16) for kind in range(RUN, PUSH + 1)
+    bytes([_SHORT | length, kind])
+    for length in range(2, 16)
+    for kind in range(RUN_STEP, RECEIVED + 1)
 )
 """The first two bytes of most step frames, for those who would rather not call ``is_step_frame``."""
 
@@ -58,6 +71,8 @@ _NUMBERS = 2**63  # the range that every msgpack implementation supports
 _MAX_RANK = 64  # numpy's own limit
 # Forms that are kept with what was read of them; a program has a few, and a peer must not fill the memory.
 _KEPT = 4096
+# And requests of calls, which have names in them.
+_CALLS = 256
 # Above this a header goes through the value codec, which limits the number of lists in it.
 _LARGE = 2**18
 
@@ -71,9 +86,14 @@ _NUMBER_OF = {dtype: number for number, dtype in _DTYPES.items()}
 _scalar = cast(Callable[[np.dtype[Any], bytes], Any], np.float32().__reduce__()[0])
 _FORM_OF_SCALAR = {d.type: bytes([n]) for n, d in _DTYPES.items() if d.isbuiltin == 1}
 _SCALAR_FORMS = frozenset(_FORM_OF_SCALAR.values())
+_new = object.__new__
 _forms: dict[bytes, _Form] = {}
 _form_of: dict[tuple[np.dtype[Any], tuple[int, ...]], bytes] = {}
 
+# Where the first content of a frame stands, and how far it is to the next.
+_CONTENTS = {
+    RUN_STEP: (6, 2), PARTIAL_RUN: (6, 2), RUN_GRAPH: (6, 2), DONE: (4, 2), PUSH: (4, 3),
+}  # fmt: skip
 _BAD_BYTES = (ValueError, TypeError, OverflowError, RecursionError, msgpack.UnpackException)
 
 
@@ -81,9 +101,9 @@ def is_step_frame(header: Buffer) -> bool:
     """Return whether a header is that of a step frame, rather than an envelope; any bytes are accepted."""
     length = len(header)
     if length > 1 and header[0] & 0xF0 == _SHORT:  # nearly all
-        return RUN <= header[1] <= PUSH
+        return RUN_STEP <= header[1] <= RECEIVED
     at = _KIND_AT.get(header[0], length) if length else length
-    return at < length and RUN <= header[at] <= PUSH
+    return at < length and RUN_STEP <= header[at] <= RECEIVED
 
 
 # Encodes the header of a step frame, a list. To make a packer allocates a buffer, which costs more than most
@@ -139,7 +159,8 @@ def read_ahead(header: Buffer) -> list[Any]:
         ProtocolError: as ``read_header`` does; not for a value, which whoever reads it finds malformed.
     """
     wire = read_header(header)
-    for at in range(3, len(wire)):
+    first, step = _CONTENTS.get(wire[0], (len(wire), 1)) if type(wire[0]) is int else (len(wire), 1)
+    for at in range(first, len(wire), step):
         if wire[at - 1] is None and type(wire[at]) is bytes:
             wire[at] = _Opened.of(wire[at])
     return wire
@@ -154,6 +175,152 @@ def read_error(wire: Sequence[Any]) -> OpError:
     if len(wire) != 3:
         raise ProtocolError(f"a failed run has one error, found {reprlib.repr(wire)}")
     return error_from_wire(wire[2])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StepRequest:
+    """What a client asks a master for with a run, beside its values.
+
+    Attributes:
+        plan: the plan of the run in wire form, by which the master makes the program of this number; ``None``
+            once a run of it was answered over this link. See ``PrepareStep``.
+        options: run options in wire form; empty for the defaults.
+        debug_run: the debugged run to which the step belongs, in wire form; ``None`` for a plain run.
+        key: the client's name for the run, under which it asks for watched values; "" for none.
+        waited: seconds of the run's limit that have passed at the client.
+    """
+
+    plan: list[Any] | None = None
+    options: dict[str, Any] = field(default_factory=dict)
+    debug_run: list[Any] | None = None
+    key: str = ""
+    waited: float = 0.0
+
+    def to_wire(self) -> bytes:
+        """Return the form in which it travels."""
+        return pack([self.plan, self.options, self.debug_run, self.key, self.waited])
+
+    @classmethod
+    def from_wire(cls, wire: Any) -> StepRequest:
+        """Read the result of ``to_wire``.
+
+        Raises:
+            ProtocolError: for anything else.
+        """
+        found = _unpacked(wire, 5)
+        plan, options, debug_run, key, waited = found
+        lists = all(part is None or type(part) is list for part in (plan, debug_run))
+        if not (lists and type(options) is dict and type(key) is str and is_seconds(waited)):
+            raise ProtocolError(f"this is not what a run asks for: {reprlib.repr(found)}")
+        return cls(*found)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CallRequest:
+    """What a call of a partial run gives and asks for; the same calls recur in each run of a program.
+
+    Attributes:
+        feeds: the names of its feeds, in the order of the values.
+        fetches: the names of its fetches, in the order of the values in the answer.
+    """
+
+    feeds: tuple[str, ...]
+    fetches: tuple[str, ...]
+
+    def to_wire(self) -> bytes:
+        """Return the form in which it travels."""
+        found = _calls_sent.get((self.feeds, self.fetches))
+        if found is None:
+            found = pack([list(self.feeds), list(self.fetches)])
+            _keep(_calls_sent, (self.feeds, self.fetches), found)
+        return found
+
+    @classmethod
+    def from_wire(cls, wire: Any) -> CallRequest:
+        """Read the result of ``to_wire``.
+
+        Raises:
+            ProtocolError: for anything else.
+        """
+        found = _calls_read.get(wire) if type(wire) is bytes else None
+        if found is None:
+            feeds, fetches = names = _unpacked(wire, 2)
+            for part in names:
+                if type(part) is not list or not all(type(name) is str for name in part):
+                    raise ProtocolError(
+                        f"a call has two lists of names, found {reprlib.repr(names)}"
+                    )
+            found = cls(tuple(feeds), tuple(fetches))
+            _keep(_calls_read, wire, found)
+        return found
+
+
+_calls_sent: dict[tuple[tuple[str, ...], tuple[str, ...]], bytes] = {}
+_calls_read: dict[bytes, CallRequest] = {}
+_K = TypeVar("_K")
+_V = TypeVar("_V")
+
+
+def _keep(table: dict[_K, _V], key: _K, value: _V) -> None:
+    if len(table) >= _CALLS:  # a peer must not fill the memory
+        table.clear()
+    table[key] = value
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GraphRequest:
+    """What a master asks a worker for with a run, beside its values.
+
+    Attributes:
+        trace: whether step statistics are requested.
+        debug_run: as in ``StepRequest``.
+    """
+
+    trace: bool
+    debug_run: list[Any] | None
+
+    def to_wire(self) -> bytes:
+        """Return the form in which it travels."""
+        return pack([self.trace, self.debug_run])
+
+    @classmethod
+    def from_wire(cls, wire: Any) -> GraphRequest:
+        """Read the result of ``to_wire``.
+
+        Raises:
+            ProtocolError: for anything else.
+        """
+        found = _unpacked(wire, 2)
+        trace, debug_run = found
+        if type(trace) is not bool or not (debug_run is None or type(debug_run) is list):
+            raise ProtocolError(f"this is not what a run asks for: {reprlib.repr(found)}")
+        return cls(trace, debug_run)
+
+
+def _unpacked(wire: Any, count: int) -> list[Any]:
+    """Return the list of so many items that bytes stand for.
+
+    Raises:
+        ProtocolError: for anything else.
+    """
+    found = unpack(wire) if type(wire) is bytes else None
+    if type(found) is not list or len(found) != count:
+        raise ProtocolError(f"a request has {count} parts, found {reprlib.repr(found)}")
+    return found
+
+
+def extra_to_wire(*parts: Any) -> bytes:
+    """Return what an answer says beside its values, in the form in which it travels."""
+    return pack(list(parts))
+
+
+def extra_from_wire(wire: Any, count: int) -> list[Any]:
+    """Read the result of ``extra_to_wire`` for so many parts.
+
+    Raises:
+        ProtocolError: for anything else.
+    """
+    return _unpacked(wire, count)
 
 
 class WireValues:
@@ -195,7 +362,9 @@ class WireValues:
                 if type(content) is bytes and len(content) == known[2]:
                     continue
             _check(form, content, segments)
-        return cls(items, segments)
+        made = _new(cls)  # without a call
+        made.items, made.segments = items, list(segments)
+        return made
 
     def __len__(self) -> int:
         """Return the number of values."""

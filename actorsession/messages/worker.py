@@ -1,8 +1,8 @@
 """The requests of a master to a worker, the messages between workers, and the answers.
 
-The module holds the vocabulary of the target ``WORKER``. ``PushTensors`` goes from worker to worker and is
-told, never asked: a value needs no answer, and its loss shows as the loss of the link. ``AskOwed`` and
-``ValuesLost`` also go between workers. Most other messages come from a master.
+The module holds the vocabulary of the target ``WORKER``. ``AskOwed`` and ``ValuesLost`` go between workers,
+most other messages come from a master. Steps and the values between workers are no messages; see
+``step_frames``.
 
 Arrays inside a message are borrowed: they must not be changed after sending, and in one process the
 receiver gets the same array.
@@ -18,9 +18,9 @@ from actorsession.records import dataclass
 
 __all__ = [
     "WORKER", "AskOwed", "AskVariables", "AskWhy", "CleanupAll", "CleanupGraph", "CompleteGroup",
-    "CreateWorkerSession", "DeleteWorkerSession", "DeregisterGraph", "EndGroup", "GetStatus", "GraphDone",
-    "GraphRegistered", "GroupCompleted", "LoggingReply", "LoggingRequest", "PushTensors",
-    "RegisterGraph", "RunGraph", "TakeWatchedValues", "UpdateCluster", "UpdateWorkerSession",
+    "CreateWorkerSession", "DeleteWorkerSession", "DeregisterGraph", "EndGroup", "GetStatus",
+    "GraphRegistered", "GroupCompleted", "LoggingReply", "LoggingRequest",
+    "RegisterGraph", "TakeWatchedValues", "UpdateCluster", "UpdateWorkerSession",
     "ValuesLost", "VariablesFound", "WatchedValues", "WorkerStatus", "WorkerWhy",
 ]  # fmt: skip
 
@@ -227,7 +227,7 @@ class GraphRegistered:
     """Reports that the partitions are compiled and can be run.
 
     Attributes:
-        graph_handle: identifies them in ``RunGraph``; chosen by the worker.
+        graph_handle: identifies them; chosen by the worker.
         program: number of the step program that runs them over this link; 0 for none.
     """
 
@@ -247,44 +247,6 @@ class DeregisterGraph:
 
     session_handle: str
     graph_handle: str
-
-
-@message("run_graph", reply="graph_done", patient=True)
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunGraph:
-    """Runs this worker's partitions for one step.
-
-    Attributes:
-        session_handle: the session.
-        graph_handle: the partitions.
-        step_id: the step's number, the same on all workers; chosen by the master.
-        feeds: tensors in the order agreed at registration; borrowed.
-        trace: whether step statistics are requested.
-        debug_run: the debugged run to which the step belongs, in wire form; ``None`` for a plain run.
-    """
-
-    session_handle: str
-    graph_handle: str
-    step_id: int
-    feeds: list[Any]
-    trace: bool
-    debug_run: list[Any] | None = None
-
-
-@message("graph_done")
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GraphDone:
-    """Reports that this worker's partitions have run for a step.
-
-    Attributes:
-        values: tensors fetched from here, in the order agreed at registration; the receiver owns them.
-        stats: step statistics in wire form, if they were requested.
-        pushed: bytes of the tensors that the partitions have sent to other tasks.
-    """
-
-    values: list[Any]
-    stats: list[Any] | None
-    pushed: int = 0
 
 
 @message("take_watched_values", reply="watched_values")
@@ -323,26 +285,6 @@ class WatchedValues:
     counts: list[int]
     last_failure: str
     more: bool
-
-
-@message("push_tensors")
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PushTensors:
-    """Delivers tensors to the receiver's rendezvous of one step; told, never asked.
-
-    The three lists have one entry per tensor.
-
-    Attributes:
-        step_id: the step; it may not have started at the receiver yet.
-        keys: rendezvous keys in text form.
-        values: the tensors; the receiver owns them. ``None`` for a dead tensor.
-        dead: whether the tensor is dead (on the branch not taken).
-    """
-
-    step_id: int
-    keys: list[str]
-    values: list[Any]
-    dead: list[bool]
 
 
 @message("ask_owed", reply="done")

@@ -9,12 +9,13 @@ _NAMES = {
         "bucket_by_sequence_length choose_from_datasets group_by_window map_and_batch "
         "parallel_interleave sample_from_datasets scan shuffle_and_repeat unbatch"
     ),
-    "actorsession.opsets.datasets.dataset": "AUTOTUNE Dataset",
+    "actorsession.opsets.datasets.dataset": "Dataset",
     "actorsession.opsets.datasets.files": (
         "CsvDataset FixedLengthRecordDataset TFRecordDataset TextLineDataset "
         "make_batched_features_dataset make_csv_dataset"
     ),
     "actorsession.opsets.datasets.iterators": "Iterator",
+    "actorsession.opsets.datasets.options": "AUTOTUNE",
     "actorsession.opsets.parsing.readers": (
         "FixedLengthRecordReader IdentityReader ReaderBase TFRecordReader TextLineReader "
         "WholeFileReader"

@@ -10,7 +10,6 @@ from actorsession.opsets.datasets.combining import sample_from_datasets as sampl
 from actorsession.opsets.datasets.combining import scan as scan
 from actorsession.opsets.datasets.combining import shuffle_and_repeat as shuffle_and_repeat
 from actorsession.opsets.datasets.combining import unbatch as unbatch
-from actorsession.opsets.datasets.dataset import AUTOTUNE as AUTOTUNE
 from actorsession.opsets.datasets.dataset import Dataset as Dataset
 from actorsession.opsets.datasets.files import CsvDataset as CsvDataset
 from actorsession.opsets.datasets.files import FixedLengthRecordDataset as FixedLengthRecordDataset
@@ -19,6 +18,7 @@ from actorsession.opsets.datasets.files import TextLineDataset as TextLineDatase
 from actorsession.opsets.datasets.files import make_batched_features_dataset as make_batched_features_dataset
 from actorsession.opsets.datasets.files import make_csv_dataset as make_csv_dataset
 from actorsession.opsets.datasets.iterators import Iterator as Iterator
+from actorsession.opsets.datasets.options import AUTOTUNE as AUTOTUNE
 from actorsession.opsets.parsing.readers import FixedLengthRecordReader as FixedLengthRecordReader
 from actorsession.opsets.parsing.readers import IdentityReader as IdentityReader
 from actorsession.opsets.parsing.readers import ReaderBase as ReaderBase

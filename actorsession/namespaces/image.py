@@ -29,9 +29,7 @@ _NAMES = {
     ),
     "actorsession.opsets.images.glimpses": "extract_glimpse",
     "actorsession.opsets.images.jpeg_quality": "adjust_jpeg_quality random_jpeg_quality",
-    "actorsession.opsets.images.patches": (
-        "extract_image_patches extract_patches extract_volume_patches"
-    ),
+    "actorsession.opsets.images.patches": ("extract_patches extract_volume_patches"),
     "actorsession.opsets.images.resizing": (
         "resize_area resize_bicubic resize_bilinear resize_nearest_neighbor"
     ),

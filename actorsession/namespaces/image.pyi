@@ -51,7 +51,6 @@ from actorsession.opsets.images.geometry import transpose_image as transpose
 from actorsession.opsets.images.glimpses import extract_glimpse as extract_glimpse
 from actorsession.opsets.images.jpeg_quality import adjust_jpeg_quality as adjust_jpeg_quality
 from actorsession.opsets.images.jpeg_quality import random_jpeg_quality as random_jpeg_quality
-from actorsession.opsets.images.patches import extract_image_patches as extract_image_patches
 from actorsession.opsets.images.patches import extract_patches as extract_patches
 from actorsession.opsets.images.patches import extract_volume_patches as extract_volume_patches
 from actorsession.opsets.images.resizing import resize_area as resize_area
@@ -77,9 +76,9 @@ __all__ = [
 "adjust_jpeg_quality", "adjust_saturation", "central_crop", "combined_non_max_suppression",
 "convert_image_dtype", "crop_and_resize", "crop_to_bounding_box", "decode_and_crop_jpeg",
 "decode_bmp", "decode_gif", "decode_image", "decode_jpeg", "decode_png", "draw_bounding_boxes",
-"encode_jpeg", "encode_png", "extract_glimpse", "extract_image_patches", "extract_jpeg_shape",
-"extract_patches", "extract_volume_patches", "flip_left_right", "flip_up_down", "grayscale_to_rgb",
-"hsv_to_rgb", "image_gradients", "is_jpeg", "non_max_suppression", "non_max_suppression_overlaps",
+"encode_jpeg", "encode_png", "extract_glimpse", "extract_jpeg_shape", "extract_patches",
+"extract_volume_patches", "flip_left_right", "flip_up_down", "grayscale_to_rgb", "hsv_to_rgb",
+"image_gradients", "is_jpeg", "non_max_suppression", "non_max_suppression_overlaps",
 "non_max_suppression_padded", "non_max_suppression_with_scores", "pad_to_bounding_box",
 "per_image_standardization", "psnr", "random_brightness", "random_contrast", "random_crop",
 "random_flip_left_right", "random_flip_up_down", "random_hue", "random_jpeg_quality",

@@ -103,13 +103,6 @@ from actorsession.ops.elements.arithmetic import squared_difference as squared_d
 from actorsession.ops.elements.arithmetic import subtract as subtract
 from actorsession.ops.elements.arithmetic import truediv as truediv
 from actorsession.ops.elements.cast import cast as cast
-from actorsession.ops.elements.cast import to_bfloat16 as to_bfloat16
-from actorsession.ops.elements.cast import to_complex128 as to_complex128
-from actorsession.ops.elements.cast import to_complex64 as to_complex64
-from actorsession.ops.elements.cast import to_double as to_double
-from actorsession.ops.elements.cast import to_float as to_float
-from actorsession.ops.elements.cast import to_int32 as to_int32
-from actorsession.ops.elements.cast import to_int64 as to_int64
 from actorsession.ops.elements.clip import clip_by_average_norm as clip_by_average_norm
 from actorsession.ops.elements.clip import clip_by_global_norm as clip_by_global_norm
 from actorsession.ops.elements.clip import clip_by_norm as clip_by_norm
@@ -256,8 +249,6 @@ from actorsession.ops.randomness.samples import multinomial as multinomial
 from actorsession.ops.randomness.samples import random_gamma as random_gamma
 from actorsession.ops.randomness.samples import random_poisson as random_poisson
 from actorsession.ops.randomness.samples import random_shuffle as random_shuffle
-from actorsession.ops.reductions.argmax import arg_max as arg_max
-from actorsession.ops.reductions.argmax import arg_min as arg_min
 from actorsession.ops.reductions.argmax import argmax as argmax
 from actorsession.ops.reductions.argmax import argmin as argmin
 from actorsession.ops.reductions.cumulative import cumprod as cumprod
@@ -331,13 +322,9 @@ from actorsession.ops.variables.initializers import truncated_normal_initializer
 from actorsession.ops.variables.initializers import uniform_unit_scaling_initializer as uniform_unit_scaling_initializer
 from actorsession.ops.variables.initializers import variance_scaling_initializer as variance_scaling_initializer
 from actorsession.ops.variables.initializers import zeros_initializer as zeros_initializer
-from actorsession.ops.variables.lists import all_variables as all_variables
 from actorsession.ops.variables.lists import assert_variables_initialized as assert_variables_initialized
 from actorsession.ops.variables.lists import global_variables as global_variables
 from actorsession.ops.variables.lists import global_variables_initializer as global_variables_initializer
-from actorsession.ops.variables.lists import initialize_all_variables as initialize_all_variables
-from actorsession.ops.variables.lists import initialize_local_variables as initialize_local_variables
-from actorsession.ops.variables.lists import initialize_variables as initialize_variables
 from actorsession.ops.variables.lists import is_variable_initialized as is_variable_initialized
 from actorsession.ops.variables.lists import local_variables as local_variables
 from actorsession.ops.variables.lists import local_variables_initializer as local_variables_initializer
@@ -367,29 +354,28 @@ __all__ = [
 "PartitionedVariable", "Print", "PriorityQueue", "QueueBase", "RandomShuffleQueue",
 "RegisterGradient", "TensorArray", "UnconnectedGradients", "Variable", "VariableAggregation",
 "VariableScope", "VariableSynchronization", "abs", "accumulate_n", "acos", "acosh", "add",
-"add_check_numerics_ops", "add_n", "all_variables", "angle", "arg_max", "arg_min", "argmax",
-"argmin", "argsort", "asin", "asinh", "assert_equal", "assert_greater", "assert_greater_equal",
-"assert_integer", "assert_less", "assert_less_equal", "assert_near", "assert_negative",
-"assert_non_negative", "assert_non_positive", "assert_none_equal", "assert_positive", "assert_rank",
-"assert_rank_at_least", "assert_rank_in", "assert_scalar", "assert_type",
-"assert_variables_initialized", "assign", "assign_add", "assign_sub", "async_py_func", "atan",
-"atan2", "atanh", "batch_gather", "batch_scatter_update", "batch_to_space", "batch_to_space_nd",
-"bincount", "bitcast", "boolean_mask", "broadcast_dynamic_shape", "broadcast_static_shape",
-"broadcast_to", "case", "cast", "ceil", "check_numerics", "cholesky", "cholesky_solve",
-"clip_by_average_norm", "clip_by_global_norm", "clip_by_norm", "clip_by_value", "complex", "concat",
-"cond", "confusion_matrix", "conj", "constant", "constant_initializer", "convert_to_tensor", "cos",
-"cosh", "count_nonzero", "count_up_to", "create_partitioned_variables", "cross", "cumprod",
-"cumsum", "custom_gradient", "delete_session_tensor", "depth_to_space", "diag", "diag_part", "div",
-"div_no_nan", "divide", "dynamic_partition", "dynamic_stitch", "einsum", "ensure_shape", "equal",
-"erf", "erfc", "exp", "expand_dims", "expm1", "eye", "fill", "fixed_size_partitioner", "floor",
-"floor_div", "floordiv", "floormod", "foldl", "foldr", "gather", "gather_nd", "get_local_variable",
-"get_seed", "get_session_handle", "get_session_tensor", "get_variable", "get_variable_scope",
-"global_norm", "global_variables", "global_variables_initializer", "glorot_normal_initializer",
+"add_check_numerics_ops", "add_n", "angle", "argmax", "argmin", "argsort", "asin", "asinh",
+"assert_equal", "assert_greater", "assert_greater_equal", "assert_integer", "assert_less",
+"assert_less_equal", "assert_near", "assert_negative", "assert_non_negative", "assert_non_positive",
+"assert_none_equal", "assert_positive", "assert_rank", "assert_rank_at_least", "assert_rank_in",
+"assert_scalar", "assert_type", "assert_variables_initialized", "assign", "assign_add",
+"assign_sub", "async_py_func", "atan", "atan2", "atanh", "batch_gather", "batch_scatter_update",
+"batch_to_space", "batch_to_space_nd", "bincount", "bitcast", "boolean_mask",
+"broadcast_dynamic_shape", "broadcast_static_shape", "broadcast_to", "case", "cast", "ceil",
+"check_numerics", "cholesky", "cholesky_solve", "clip_by_average_norm", "clip_by_global_norm",
+"clip_by_norm", "clip_by_value", "complex", "concat", "cond", "confusion_matrix", "conj",
+"constant", "constant_initializer", "convert_to_tensor", "cos", "cosh", "count_nonzero",
+"count_up_to", "create_partitioned_variables", "cross", "cumprod", "cumsum", "custom_gradient",
+"delete_session_tensor", "depth_to_space", "diag", "diag_part", "div", "div_no_nan", "divide",
+"dynamic_partition", "dynamic_stitch", "einsum", "ensure_shape", "equal", "erf", "erfc", "exp",
+"expand_dims", "expm1", "eye", "fill", "fixed_size_partitioner", "floor", "floor_div", "floordiv",
+"floormod", "foldl", "foldr", "gather", "gather_nd", "get_local_variable", "get_seed",
+"get_session_handle", "get_session_tensor", "get_variable", "get_variable_scope", "global_norm",
+"global_variables", "global_variables_initializer", "glorot_normal_initializer",
 "glorot_uniform_initializer", "grad_pass_through", "gradients", "greater", "greater_equal", "group",
 "guarantee_const", "he_normal_initializer", "he_uniform_initializer", "hessians",
 "histogram_fixed_width", "histogram_fixed_width_bins", "identity", "identity_initializer",
-"identity_n", "imag", "initialize_all_variables", "initialize_local_variables",
-"initialize_variables", "invert_permutation", "is_finite", "is_inf", "is_nan", "is_non_decreasing",
+"identity_n", "imag", "invert_permutation", "is_finite", "is_inf", "is_nan", "is_non_decreasing",
 "is_strictly_increasing", "is_variable_initialized", "lecun_normal_initializer",
 "lecun_uniform_initializer", "less", "less_equal", "lin_space", "linspace", "local_variables",
 "local_variables_initializer", "log", "log1p", "log_sigmoid", "logical_and", "logical_not",
@@ -416,7 +402,6 @@ __all__ = [
 "switch_case", "tan", "tanh", "tensor_scatter_add", "tensor_scatter_nd_add",
 "tensor_scatter_nd_max", "tensor_scatter_nd_min", "tensor_scatter_nd_sub",
 "tensor_scatter_nd_update", "tensor_scatter_sub", "tensor_scatter_update", "tensordot", "tile",
-"to_bfloat16", "to_complex128", "to_complex64", "to_double", "to_float", "to_int32", "to_int64",
 "trace", "trainable_variables", "transpose", "truediv", "truncated_normal",
 "truncated_normal_initializer", "truncatediv", "truncatemod", "tuple",
 "uniform_unit_scaling_initializer", "unique", "unique_with_counts", "unravel_index",

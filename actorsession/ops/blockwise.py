@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from actorsession.graph.shared_arrays import empty
-from actorsession.ops.blas import usual_threads
+from actorsession.ops.blas_threads import usual_threads
 from actorsession.ops.shares import in_shares
 from actorsession.plan.codegen.bind import GENERATED_CODE_NAMES
 from actorsession.plan.codegen.fusion import LEAST

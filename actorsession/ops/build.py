@@ -296,7 +296,6 @@ def convert_to_tensor(
     value: Any,
     dtype: Any = None,
     name: str | None = None,
-    preferred_dtype: Any = None,
     dtype_hint: Any = None,
     *,
     graph: Graph | None = None,
@@ -308,7 +307,6 @@ def convert_to_tensor(
             then stacked.
         dtype: element type that the result must have.
         name: name of a constant that is made.
-        preferred_dtype: the older name of ``dtype_hint``.
         dtype_hint: element type of a constant, if the value fits it and ``dtype`` is left out.
         graph: graph for a constant that is made.
 
@@ -328,8 +326,7 @@ def convert_to_tensor(
                 f"{tensor.dtype.name}: {tensor!r} has dtype {tensor.dtype.name}; {wanted.name} is wanted here"
             )
         return tensor
-    hint = preferred_dtype if dtype_hint is None else dtype_hint
-    if _CONVERSIONS and (registered := _by_registered(value, wanted, hint, name)) is not None:
+    if _CONVERSIONS and (registered := _by_registered(value, wanted, dtype_hint, name)) is not None:
         return registered
     if isinstance(value, (TensorShape, Dimension)):
         value = _numbers(value)
@@ -338,9 +335,9 @@ def convert_to_tensor(
             convert_to_tensor(v, dtype, graph=graph or graph_of(*_leaves(value))) for v in value
         ]
         return make_one("Pack", parts, {"axis": 0}, name or "packed")
-    if wanted is None and hint is not None:
+    if wanted is None and dtype_hint is not None:
         with contextlib.suppress(TypeError, ValueError):
-            value = to_array(value, as_dtype(hint))
+            value = to_array(value, as_dtype(dtype_hint))
     return constant(value, wanted, name=name or "Const", graph=graph)
 
 

@@ -109,8 +109,8 @@ _TYPES = {
         "TensorArrayWriteV2 TensorArrayWriteV3"
     ),
     "ops.lists.blocks": (
-        "TensorListFromTensor TensorListGather TensorListScatterAdd "
-        "TensorListScatterIntoExistingList TensorListScatterV2 TensorListStack"
+        "TensorListFromTensor TensorListGather TensorListScatterIntoExistingList "
+        "TensorListScatterV2 TensorListStack"
     ),
     "ops.lists.nodes": (
         "EmptyTensorList TensorListElementShape TensorListGetItem TensorListLength "
@@ -120,7 +120,6 @@ _TYPES = {
     "ops.lists.parts": (
         "TensorListConcatLists TensorListConcatV2 TensorListPushBackBatch TensorListSplit"
     ),
-    "ops.lists.sums": "TensorListAdd TensorListAddItem TensorListZerosLike",
     "ops.neural.activations": (
         "Elu EluGrad Relu Relu6 Relu6Grad ReluGrad Sigmoid SigmoidGrad Softplus SoftplusGrad Tanh "
         "TanhGrad"

@@ -247,24 +247,24 @@ __all__ = [
     "TensorArrayScatterV2", "TensorArrayScatterV3", "TensorArraySize", "TensorArraySizeV2",
     "TensorArraySizeV3", "TensorArraySplit", "TensorArraySplitV2", "TensorArraySplitV3",
     "TensorArrayUnpack", "TensorArrayV2", "TensorArrayV3", "TensorArrayWrite", "TensorArrayWriteV2",
-    "TensorArrayWriteV3", "TensorDataset", "TensorListAdd", "TensorListAddItem", "TensorListConcat",
-    "TensorListConcatLists", "TensorListConcatV2", "TensorListElementShape", "TensorListFromTensor",
-    "TensorListGather", "TensorListGetItem", "TensorListLength", "TensorListPopBack",
-    "TensorListPushBack", "TensorListPushBackBatch", "TensorListReserve", "TensorListResize",
-    "TensorListScatter", "TensorListScatterAdd", "TensorListScatterIntoExistingList",
-    "TensorListScatterV2", "TensorListSetItem", "TensorListSplit", "TensorListStack",
-    "TensorListZerosLike", "TensorScatterAdd", "TensorScatterMax", "TensorScatterMin",
-    "TensorScatterSub", "TensorScatterUpdate", "TensorSliceDataset", "TensorSummary",
-    "TensorSummaryV2", "TextLineDataset", "TextLineReader", "TextLineReaderV2", "Tile", "TileGrad",
-    "Timestamp", "ToBool", "TopK", "TopKV2", "Transpose", "TridiagonalMatMul", "TridiagonalSolve",
-    "TruncateDiv", "TruncateMod", "TruncatedNormal", "UnbatchDataset", "UnicodeDecode",
-    "UnicodeDecodeWithOffsets", "UnicodeEncode", "UnicodeTranscode", "UniformCandidateSampler",
-    "Unique", "UniqueDataset", "UniqueV2", "UniqueWithCounts", "UniqueWithCountsV2", "Unpack",
-    "UnravelIndex", "UnsortedSegmentJoin", "UnsortedSegmentMax", "UnsortedSegmentMin",
-    "UnsortedSegmentProd", "UnsortedSegmentSum", "Unstage", "UnwrapDatasetVariant", "UpperBound",
-    "VarHandleOp", "VarIsInitializedOp", "Variable", "VariableShape", "VariableV2", "Where",
-    "While", "WholeFileReader", "WholeFileReaderV2", "WindowDataset", "WrapDatasetVariant",
-    "WriteFile", "Xdivy", "Xlog1py", "Xlogy", "ZerosLike", "Zeta", "ZipDataset",
+    "TensorArrayWriteV3", "TensorDataset", "TensorListConcat", "TensorListConcatLists",
+    "TensorListConcatV2", "TensorListElementShape", "TensorListFromTensor", "TensorListGather",
+    "TensorListGetItem", "TensorListLength", "TensorListPopBack", "TensorListPushBack",
+    "TensorListPushBackBatch", "TensorListReserve", "TensorListResize", "TensorListScatter",
+    "TensorListScatterIntoExistingList", "TensorListScatterV2", "TensorListSetItem",
+    "TensorListSplit", "TensorListStack", "TensorScatterAdd", "TensorScatterMax",
+    "TensorScatterMin", "TensorScatterSub", "TensorScatterUpdate", "TensorSliceDataset",
+    "TensorSummary", "TensorSummaryV2", "TextLineDataset", "TextLineReader", "TextLineReaderV2",
+    "Tile", "TileGrad", "Timestamp", "ToBool", "TopK", "TopKV2", "Transpose", "TridiagonalMatMul",
+    "TridiagonalSolve", "TruncateDiv", "TruncateMod", "TruncatedNormal", "UnbatchDataset",
+    "UnicodeDecode", "UnicodeDecodeWithOffsets", "UnicodeEncode", "UnicodeTranscode",
+    "UniformCandidateSampler", "Unique", "UniqueDataset", "UniqueV2", "UniqueWithCounts",
+    "UniqueWithCountsV2", "Unpack", "UnravelIndex", "UnsortedSegmentJoin", "UnsortedSegmentMax",
+    "UnsortedSegmentMin", "UnsortedSegmentProd", "UnsortedSegmentSum", "Unstage",
+    "UnwrapDatasetVariant", "UpperBound", "VarHandleOp", "VarIsInitializedOp", "Variable",
+    "VariableShape", "VariableV2", "Where", "While", "WholeFileReader", "WholeFileReaderV2",
+    "WindowDataset", "WrapDatasetVariant", "WriteFile", "Xdivy", "Xlog1py", "Xlogy", "ZerosLike",
+    "Zeta", "ZipDataset",
 ]
 
 def Abs(x: Operand, *, name: str | None = None) -> Tensor:
@@ -4179,14 +4179,6 @@ def TensorDataset(components: Operands, *, output_shapes: Sequence[ShapeLike], m
     """components:[Toutput_types] -> handle:variant"""
     return one("TensorDataset", (components,), {"output_shapes": output_shapes, "metadata": metadata}, name)
 
-def TensorListAdd(inputs: Operands, *, name: str | None = None) -> Tensor:
-    """inputs:variant*N -> sum:variant"""
-    return one("TensorListAdd", (inputs,), {}, name)
-
-def TensorListAddItem(input_handle: Operand, index: Operand, item: Operand, *, element_dtype: DTypeLike | None = None, name: str | None = None) -> Tensor:
-    """input_handle:variant index:int32 item:element_dtype -> output_handle:variant"""
-    return one("TensorListAddItem", (input_handle, index, item,), {"element_dtype": element_dtype}, name)
-
 def TensorListConcat(input_handle: Operand, *, element_dtype: DTypeLike, element_shape: ShapeLike = None, name: str | None = None) -> tuple[Tensor, Tensor]:
     """input_handle:variant -> tensor:element_dtype lengths:int64"""
     return many("TensorListConcat", (input_handle,), {"element_dtype": element_dtype, "element_shape": element_shape}, name)
@@ -4243,10 +4235,6 @@ def TensorListScatter(tensor: Operand, indices: Operand, element_shape: Operand,
     """tensor:element_dtype indices:int32 element_shape:shape_type -> output_handle:variant"""
     return one("TensorListScatter", (tensor, indices, element_shape,), {"element_dtype": element_dtype}, name)
 
-def TensorListScatterAdd(tensor: Operand, indices: Operand, element_shape: Operand, num_elements: Operand, *, element_dtype: DTypeLike | None = None, name: str | None = None) -> Tensor:
-    """tensor:element_dtype indices:int32 element_shape:shape_type num_elements:int32 -> output_handle:variant"""
-    return one("TensorListScatterAdd", (tensor, indices, element_shape, num_elements,), {"element_dtype": element_dtype}, name)
-
 def TensorListScatterIntoExistingList(input_handle: Operand, tensor: Operand, indices: Operand, *, element_dtype: DTypeLike | None = None, name: str | None = None) -> Tensor:
     """input_handle:variant tensor:element_dtype indices:int32 -> output_handle:variant"""
     return one("TensorListScatterIntoExistingList", (input_handle, tensor, indices,), {"element_dtype": element_dtype}, name)
@@ -4266,10 +4254,6 @@ def TensorListSplit(tensor: Operand, element_shape: Operand, lengths: Operand, *
 def TensorListStack(input_handle: Operand, element_shape: Operand, *, element_dtype: DTypeLike, num_elements: int = -1, name: str | None = None) -> Tensor:
     """input_handle:variant element_shape:int32 -> tensor:element_dtype"""
     return one("TensorListStack", (input_handle, element_shape,), {"element_dtype": element_dtype, "num_elements": num_elements}, name)
-
-def TensorListZerosLike(x: Operand, *, name: str | None = None) -> Tensor:
-    """x:variant -> y:variant"""
-    return one("TensorListZerosLike", (x,), {}, name)
 
 def TensorScatterAdd(tensor: Operand, indices: Operand, updates: Operand, *, bad_indices_policy: str | bytes = '', name: str | None = None) -> Tensor:
     """tensor:T indices:Tindices updates:T -> output:T"""

@@ -25,7 +25,7 @@ from actorsession.ops.build import convert_to_tensor
 
 __all__ = [
     "Constants", "Ints", "as_integers", "boxed", "constant_ints", "constant_ints_of",
-    "described_shape", "elements", "ints", "normal_axis", "one_spelling", "partial_ints", "require_floating",
+    "described_shape", "elements", "ints", "normal_axis", "partial_ints", "require_floating",
     "require_index", "require_rank", "same_dtype", "shape_from", "shape_of_rank", "shape_operand",
     "vector_length", "with_boxed",
 ]  # fmt: skip
@@ -117,17 +117,6 @@ def normal_axis(
     if not -rank <= axis < rank:
         raise error(f"{op}: axis {axis} is not in [{-rank}, {rank})")
     return axis + rank if axis < 0 else axis
-
-
-def one_spelling(new: Any, old: Any, name: str, older: str) -> Any:
-    """Return the value of an argument that has an older name as well; ``None`` if neither was given.
-
-    Raises:
-        ValueError: if both were.
-    """
-    if new is not None and old is not None:
-        raise ValueError(f"{name} and {older} mean the same: give one of them, not both")
-    return old if new is None else new
 
 
 def require_index(ctx: InferContext, *operands: int, rank: int | None = None) -> None:

@@ -15,7 +15,7 @@ _NAMES = {
         "ConditionalAccumulator ConditionalAccumulatorBase SparseConditionalAccumulator"
     ),
     ".images.augmentation": "random_crop",
-    ".images.patches": "extract_image_patches extract_volume_patches",
+    ".images.patches": "extract_volume_patches",
     ".parsing.csv": "decode_csv",
     ".parsing.examples": "parse_example parse_single_example",
     ".parsing.features": "FixedLenFeature FixedLenSequenceFeature SparseFeature VarLenFeature",
@@ -56,7 +56,7 @@ _NAMES = {
     ".staging.areas": "MapStagingArea StagingArea",
     ".staging.barriers": "Barrier",
     ".staging.mutexes": "CriticalSection",
-    ".tables.tables": "initialize_all_tables tables_initializer",
+    ".tables.tables": "tables_initializer",
     ".text.characters": "decode_base64 encode_base64 string_strip substr",
     ".text.fingerprints": "fingerprint",
     ".text.hash_buckets": (

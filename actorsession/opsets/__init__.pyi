@@ -10,7 +10,6 @@ from actorsession.opsets.accumulators.accumulators import ConditionalAccumulator
 from actorsession.opsets.accumulators.accumulators import ConditionalAccumulatorBase as ConditionalAccumulatorBase
 from actorsession.opsets.accumulators.accumulators import SparseConditionalAccumulator as SparseConditionalAccumulator
 from actorsession.opsets.images.augmentation import random_crop as random_crop
-from actorsession.opsets.images.patches import extract_image_patches as extract_image_patches
 from actorsession.opsets.images.patches import extract_volume_patches as extract_volume_patches
 from actorsession.opsets.parsing.csv import decode_csv as decode_csv
 from actorsession.opsets.parsing.examples import parse_example as parse_example
@@ -90,7 +89,6 @@ from actorsession.opsets.staging.areas import MapStagingArea as MapStagingArea
 from actorsession.opsets.staging.areas import StagingArea as StagingArea
 from actorsession.opsets.staging.barriers import Barrier as Barrier
 from actorsession.opsets.staging.mutexes import CriticalSection as CriticalSection
-from actorsession.opsets.tables.tables import initialize_all_tables as initialize_all_tables
 from actorsession.opsets.tables.tables import tables_initializer as tables_initializer
 from actorsession.opsets.text.characters import decode_base64 as decode_base64
 from actorsession.opsets.text.characters import encode_base64 as encode_base64
@@ -115,19 +113,18 @@ __all__ = [
 "SparseTensorValue", "StagingArea", "TFRecordReader", "TextLineReader", "VarLenFeature",
 "WholeFileReader", "as_string", "betainc", "decode_base64", "decode_compressed", "decode_csv",
 "decode_json_example", "decode_raw", "deserialize_many_sparse", "digamma", "edit_distance",
-"encode_base64", "extract_image_patches", "extract_volume_patches", "fake_quant_with_min_max_args",
+"encode_base64", "extract_volume_patches", "fake_quant_with_min_max_args",
 "fake_quant_with_min_max_args_gradient", "fake_quant_with_min_max_vars",
 "fake_quant_with_min_max_vars_gradient", "fake_quant_with_min_max_vars_per_channel",
 "fake_quant_with_min_max_vars_per_channel_gradient", "fft", "fft2d", "fft3d", "fingerprint", "ifft",
-"ifft2d", "ifft3d", "igamma", "igammac", "initialize_all_tables", "lbeta", "lgamma",
-"matching_files", "parse_example", "parse_sequence_example", "parse_single_example",
-"parse_single_sequence_example", "parse_tensor", "polygamma", "random_crop", "read_file",
-"reduce_join", "regex_replace", "serialize_many_sparse", "serialize_sparse", "serialize_tensor",
-"sparse_add", "sparse_concat", "sparse_fill_empty_rows", "sparse_maximum", "sparse_merge",
-"sparse_minimum", "sparse_placeholder", "sparse_reduce_max", "sparse_reduce_max_sparse",
-"sparse_reduce_sum", "sparse_reduce_sum_sparse", "sparse_reorder", "sparse_reset_shape",
-"sparse_reshape", "sparse_retain", "sparse_segment_mean", "sparse_segment_sqrt_n",
-"sparse_segment_sum", "sparse_slice", "sparse_softmax", "sparse_split",
+"ifft2d", "ifft3d", "igamma", "igammac", "lbeta", "lgamma", "matching_files", "parse_example",
+"parse_sequence_example", "parse_single_example", "parse_single_sequence_example", "parse_tensor",
+"polygamma", "random_crop", "read_file", "reduce_join", "regex_replace", "serialize_many_sparse",
+"serialize_sparse", "serialize_tensor", "sparse_add", "sparse_concat", "sparse_fill_empty_rows",
+"sparse_maximum", "sparse_merge", "sparse_minimum", "sparse_placeholder", "sparse_reduce_max",
+"sparse_reduce_max_sparse", "sparse_reduce_sum", "sparse_reduce_sum_sparse", "sparse_reorder",
+"sparse_reset_shape", "sparse_reshape", "sparse_retain", "sparse_segment_mean",
+"sparse_segment_sqrt_n", "sparse_segment_sum", "sparse_slice", "sparse_softmax", "sparse_split",
 "sparse_tensor_dense_matmul", "sparse_tensor_to_dense", "sparse_to_dense", "sparse_to_indicator",
 "sparse_transpose", "string_join", "string_split", "string_strip", "string_to_hash_bucket",
 "string_to_hash_bucket_fast", "string_to_hash_bucket_strong", "string_to_number", "substr",

@@ -29,7 +29,6 @@ from actorsession.graph.function import (
     nodes_inside,
     size_of,
 )
-from actorsession.graph.names import is_index
 from actorsession.graph.node import NodeDef
 from actorsession.graph.registry import is_registered, lookup
 from actorsession.graph.validation import class_fault
@@ -37,6 +36,7 @@ from actorsession.plan.signature import RunSignature
 from actorsession.plan.topological_order import CycleError, producers_first
 from actorsession.plan.wiring import Ref, Sources, find_sources, split_name
 from actorsession.records import dataclass
+from actorsession.whole_numbers import is_index
 
 __all__ = [
     "ARG", "PINNED", "PLACEHOLDERS", "GraphView", "StepGraph", "arg_name", "check_unique", "in_order",

@@ -13,10 +13,10 @@ from collections.abc import Callable, Collection, Mapping
 from typing import TypeAlias
 
 from actorsession.errors import InvalidArgumentError, NotFoundError
-from actorsession.graph.names import is_index
 from actorsession.graph.node import NodeDef, TensorSpec
 from actorsession.plan.signature import Wiring
 from actorsession.records import dataclass
+from actorsession.whole_numbers import is_index
 
 __all__ = ["FindNode", "Ref", "Sources", "check_devices", "find_sources", "split_name"]
 

@@ -15,8 +15,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 __all__ = [
-    "BYTES", "FIXED32", "FIXED64", "GROUP", "MAX_DEPTH", "VARINT", "FieldValue", "WireError",
-    "as_bytes", "as_integer", "counted", "fields", "integer_field", "length_field", "read_bytes",
+    "BYTES", "FIXED32", "FIXED64", "GROUP", "MAX_DEPTH", "VARINT", "FieldValue", "WireError", "as_bytes",
+    "as_integer", "counted", "fields", "integer_field", "integers_from", "length_field", "read_bytes",
     "read_tag", "read_varint", "signed", "single_integers", "skip", "skip_value", "varints", "write_tag",
     "write_varint", "write_varints",
 ]  # fmt: skip
@@ -148,6 +148,24 @@ def single_integers(
     return _integers_at(data, starts, sizes).view(np.int64)
 
 
+def integers_from(
+    data: bytes, starts: np.ndarray[Any, Any]
+) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Return the integers, uint64, that begin at some bytes, and how many bytes each takes.
+
+    One that takes more than eight bytes is 0 in both.
+
+    Args:
+        data: the bytes, and at least sixteen more.
+        starts: where the integers begin.
+    """
+    ends = ~_words(data, "<u8")[starts] & _MARKS
+    sizes = (
+        np.frexp((ends & -ends).astype(np.float64))[1] // 8
+    )  # of the lowest bit, that of the first end
+    return _integers_at(data, starts, sizes), sizes
+
+
 def _marked(words: np.ndarray[Any, Any], sizes: np.ndarray[Any, Any]) -> bool:
     """Return whether all bytes of integers at the start of words are marked, except the last of each."""
     return not ((words & _MARKS ^ _MARKS_OF[sizes]) & _MASKS[sizes]).any()
@@ -157,7 +175,7 @@ def _integers_at(
     data: bytes, starts: np.ndarray[Any, Any], sizes: np.ndarray[Any, Any]
 ) -> np.ndarray[Any, Any]:
     """Return the bits of integers without the marks; sixteen more bytes must follow the last."""
-    most = int(sizes.max())
+    most = int(sizes.max(initial=0))
     out: np.ndarray[Any, Any]
     # Bytes are joined two by two, then pairs, then halves.
     if most <= 4:  # half the memory is half the time

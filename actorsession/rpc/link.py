@@ -4,7 +4,8 @@ Servers make one ``Link`` per accepted connection, clients and workers one per p
 ends are alike. ``PendingCalls`` is its asking side and ``Service`` its answering side. ``Lease`` reports
 when the peer has been silent for too long, and ``PeerMonitor`` whether it is lost or only busy. The link
 itself handles the connection. It imports transports for that, and the codec of messages: above transports,
-frames are read and written only here.
+frames are read and written only here. ``Link`` is what others call; its parts here own what it consists of:
+the end, the writing, the reading and the liveness of the peer.
 
 Each envelope is handled in the call of the event loop that read it, and in order. A tell is delivered
 synchronously. So is a call: if its handler needs no child, the reply is written before the next frame is
@@ -28,6 +29,7 @@ import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import field
 from functools import partial
 from typing import Any
 
@@ -53,7 +55,6 @@ from actorsession.messages import (
     Envelope,
     Failure,
     Goodbye,
-    PushTensors,
     Reply,
     Tell,
     UnreadableMessage,
@@ -63,6 +64,7 @@ from actorsession.messages import (
 )
 from actorsession.messages.step_frames import SHORT_STARTS, is_step_frame, read_ahead
 from actorsession.metrics import LinkMetrics, add_link, end_link
+from actorsession.records import dataclass
 from actorsession.rpc.backpressure import Backpressure
 from actorsession.rpc.link_statistics import LinkStatistics
 from actorsession.rpc.liveness.heartbeat_memory import HeartbeatLocation
@@ -95,7 +97,7 @@ _BEAT = Beat()
 _PAUSES = (0.001, 0.002, 0.005, 0.01, 0.03)
 # Characters of a peer's reason for the end that are kept.
 _WORDS = 500
-# The part of a link that handles an envelope, and how; a heartbeat has done its work when it arrives.
+# The part of the reader that handles an envelope, and how; a heartbeat has done its work when it arrives.
 _HANDLERS: dict[type[Envelope], tuple[str, Callable[[Any, Any], None]]] = {
     Beat: ("_pending", lambda _, beat: None),
     Call: ("_service", Service.call),
@@ -103,10 +105,7 @@ _HANDLERS: dict[type[Envelope], tuple[str, Callable[[Any, Any], None]]] = {
     Reply: ("_pending", PendingCalls.replied),
     Failure: ("_pending", PendingCalls.failed),
     Cancel: ("_service", Service.cancel),
-    Goodbye: (  # the first place alone, however often a peer says it
-        "_last_words",
-        lambda words, goodbye: words.__setitem__(slice(1), [visible(goodbye.reason[:_WORDS])]),
-    ),
+    Goodbye: ("_end", lambda end, goodbye: end.announce(goodbye.reason)),
 }
 # Makes a frame without a call of Python's, which the class would make.
 _new = tuple.__new__
@@ -114,6 +113,324 @@ _new = tuple.__new__
 provide(allocate_shared, Place)
 
 logger = logging.getLogger("actorsession.actors")
+
+
+@dataclass(slots=True, eq=False)
+class LinkEnd:
+    """The end of a link, and the callbacks for it.
+
+    Attributes:
+        peer: the cluster task of the peer.
+        error: the reason, once the link has ended.
+        announced: what the peer has said about the end that follows.
+    """
+
+    _connection: Connection
+    peer: str
+    error: OpError | None = None
+    announced: str | None = None
+    _closed: Event = field(default_factory=Event, init=False)
+    _watchers: dict[object, Callable[[], None]] = field(default_factory=dict, init=False)
+
+    @property
+    def who(self) -> str:
+        """The peer with its address."""
+        return f"{self.peer} at {self._connection.peer_address}"
+
+    def announce(self, reason: str) -> None:
+        """Keep what the peer says about the end that follows, the last time that it says it."""
+        self.announced = visible(reason[:_WORDS])
+
+    def set(self, reason: str, *, ours: bool, abort: bool = False) -> None:
+        """End the link, once.
+
+        Args:
+            reason: why, as a sentence that names the peer.
+            ours: whether this end caused it.
+            abort: whether the connection has to be dropped; if not, it has ended or is about to.
+        """
+        if self.error is not None:
+            return
+        kind: type[OpError] = CancelledError if ours else UnavailableError
+        if self.announced is not None and not ours:
+            reason = f"{self.announced}: {reason}"
+        # An end caused here is not an error of the peer's task.
+        self.error = kind(reason, task=None if ours else self.peer)
+        if abort:
+            self._connection.abort()
+        self._closed.set()
+        watchers, self._watchers = self._watchers, {}
+        for callback in watchers.values():
+            self._notify(callback)
+
+    def give_up(self, why: str, *, ours: bool = True) -> None:
+        """End the link and drop its connection."""
+        self.set(self.told(f"was given up: {why}"), ours=ours, abort=True)
+
+    async def wait(self) -> None:
+        """Wait until the link has ended."""
+        await self._closed.wait()
+
+    def told(self, how: str) -> str:
+        """Return a sentence about the connection."""
+        return f"the connection to {self.who} {how}"
+
+    def for_caller(self, what: str = "") -> OpError:
+        """Return a new error with the reason of the end, for one more caller."""
+        assert self.error is not None  # called only after the end
+        error = type(self.error)(self.error.message, task=self.error.task)
+        if what:
+            error.add_note(f"{what} has no answer")
+        return error
+
+    def watch(self, callback: Callable[[], None]) -> Callable[[], None]:
+        """Register a callback; see ``Link.on_closed``."""
+        if self.error is not None:
+            handle = asyncio.get_running_loop().call_soon(self._notify, callback)
+            return handle.cancel
+        key = object()
+        self._watchers[key] = callback
+
+        def unregister() -> None:
+            self._watchers.pop(key, None)
+
+        return unregister
+
+    def _notify(self, callback: Callable[[], None]) -> None:
+        try:
+            callback()
+        except Exception:
+            logger.exception("a callback for the end of the link to %s failed", self.peer)
+
+
+@dataclass(slots=True, eq=False)
+class LinkWriter:
+    """What a link sends; a failure to write ends it."""
+
+    _connection: Connection
+    _end: LinkEnd
+
+    def send(self, envelope: Envelope, *, bulk: bool = False) -> None:
+        """Send an envelope; the errors are those of ``Link.tell``."""
+        if self._end.error is not None:  # what is sent then need not be encoded
+            raise self._end.for_caller()
+        header, segments = encode(envelope)
+        self.write(header, segments, type(envelope).__name__, bulk=bulk)
+
+    def write(
+        self,
+        header: bytes,
+        segments: Sequence[Buffer],
+        what: str = "step",
+        *,
+        bulk: bool = False,
+    ) -> None:
+        """Send a frame, which ``what`` names in errors; see ``send``."""
+        if self._end.error is not None:
+            raise self._end.for_caller()
+        bulk = bulk or bool(segments) or len(header) > LONG_HEADER  # see is_bulky()
+        try:
+            self._connection.write(_new(Frame, (header, tuple(segments))), bulk=bulk)
+        except ConnectionClosed as exc:
+            self._end.set(str(exc), ours=exc.by_us)
+            raise self._end.for_caller() from exc
+        except ValueError as exc:
+            raise InvalidArgumentError(f"a {what} is too large: {exc}") from exc
+        except Exception as exc:
+            if isinstance(exc, MemoryError) and bulk:  # nothing of it was written
+                raise ResourceExhaustedError(
+                    f"no memory to send a {what} to {self._end.peer}"
+                ) from exc
+            # A part of the frame may have been written, or it is small: it may be an answer, and nothing
+            # can be said any more.
+            logger.exception("writing to %s has failed", self._end.who)
+            self._end.give_up(f"writing to it failed: {exc!r:.200}")
+            raise self._end.for_caller() from exc
+
+
+@dataclass(slots=True, eq=False)
+class LinkLiveness:
+    """The heartbeats of a link, and the judgement of a peer that is silent or has closed the connection.
+
+    Attributes:
+        reads_apart: whether a thread decodes, and nothing is read meanwhile.
+    """
+
+    _connection: Connection
+    _end: LinkEnd
+    _writer: LinkWriter
+    _children: Children  # own the probes of the peer
+    _lease: Lease
+    _monitor: PeerMonitor
+    _clock: Clock
+    reads_apart: bool = False
+    _looks_apart: int = 0
+    _tick: asyncio.TimerHandle | None = None
+
+    def begin(self) -> None:
+        """Look after the peer from now on, on the running event loop."""
+        self._tick = asyncio.get_running_loop().call_later(self._lease.beat, self._on_tick)
+
+    def stop(self) -> None:
+        """Look no more."""
+        if self._tick is not None:
+            self._tick.cancel()
+
+    def _on_tick(self) -> None:
+        try:
+            is_alive = self._look()
+        except Exception:  # else nobody would notice the loss of the peer any more
+            logger.exception("looking after the link to %s has failed", self._end.peer)
+            is_alive = True
+        if is_alive and self._end.error is None:
+            self.begin()
+
+    def _look(self) -> bool:
+        """Judge whether the peer lives, and let it know that this end does; return whether to go on."""
+        seen = self._connection.statistics()
+        self._looks_apart += self.reads_apart  # a peer that is not read from is not silent
+        heard = seen.bytes_received + self._looks_apart
+        look = self._lease.look(self._clock.now(), received=heard, sent=seen.frames_sent)
+        why, work = self._monitor.judge(look, self._clock.now())
+        if work is not None:
+            _ = self._children.start(work, name=f"probe {self._end.peer}")
+        if why is not None:
+            given_up = f"the connection to it at {self._connection.peer_address} was given up"
+            self._end.set(f"{self._end.peer}: {why}; {given_up}", ours=False, abort=True)
+            return False
+        if look.beat_due:
+            try:
+                self._writer.send(_BEAT)
+            except (UnavailableError, CancelledError):
+                return False  # connection_ended gets the same error
+        return True
+
+    def connection_ended(self, error: Exception) -> None:
+        """End the link whose connection has ended, or cannot be read from any more."""
+        if isinstance(error, ConnectionClosed) and not error.by_us and self._end.announced is None:
+            self._end_with_process(str(error), self._monitor.fate())
+        elif isinstance(error, ConnectionClosed):
+            self._end.set(str(error), ours=error.by_us)
+        elif isinstance(error, TransportError):  # bytes that are not a frame
+            self._end.give_up(str(error), ours=False)
+        else:  # raised by the reader
+            logger.error("the link to %s: our own mistake", self._end.who, exc_info=error)
+            self._end.give_up(f"handling a message from it failed: {error!r}")
+
+    def _end_with_process(self, reason: str, fate: str | None) -> None:
+        """End the link whose peer has closed it, with the end of its process, if that is known."""
+        if fate == "":  # the connections of a process are closed before its end
+            work = self._await_process(reason)
+            _ = self._children.start(work, name=f"end of the process of {self._end.peer}")
+            return
+        who = f"{self._end.peer} (pid {self._connection.peer.pid}) {fate}: " if fate else ""
+        self._end.set(f"{who}{reason}", ours=False)
+
+    async def _await_process(self, reason: str) -> None:
+        fate: str | None = ""
+        for pause in _PAUSES:
+            await asyncio.sleep(pause)
+            fate = self._monitor.fate()
+            if fate != "":
+                break
+        self._end_with_process(reason, fate or None)
+
+
+@dataclass(slots=True, eq=False)
+class LinkReader:
+    """What a link receives: finds the part that handles a frame; one that cannot be read ends the link."""
+
+    _connection: Connection
+    _end: LinkEnd
+    _liveness: LinkLiveness
+    _steps: StepCalls
+    _pending: PendingCalls
+    _service: Service
+
+    def dispatch(self, frame: Frame, handle: Callable[[], None] | None = None) -> None:
+        """Handle a frame, by a call of ``handle`` if it was decoded elsewhere."""
+        if self._end.error is not None:
+            return
+        try:
+            header, segments = frame
+            if handle is not None:
+                handle()
+                return
+            if len(header) > _READ_APART:
+                self._read_apart(frame)
+                return
+            if header[:2] in SHORT_STARTS or is_step_frame(header):
+                self._steps.receive(header, segments)
+                return
+            if type(frame) is LostFrame:
+                self._on_lost(frame)
+                return
+            self._handle(decode(header, segments))
+        except UnreadableMessage as exc:
+            (self._pending if exc.answer else self._service).unreadable(exc)
+        except (ProtocolError, ResourceExhaustedError, MemoryError) as exc:
+            # The peer relies on something that was not understood or not accepted; ending the link is
+            # safer.
+            logger.error("closing the link to %s: %s", self._end.who, exc)
+            found = from_exception(exc).message
+            self._end.give_up(f"a message from it could not be accepted: {found}", ours=False)
+
+    def _on_lost(self, frame: LostFrame) -> None:
+        """Fail what a frame was about for which there was no memory, and nothing else.
+
+        Raises:
+            OpError: it was about the link.
+        """
+        what = f"no memory for the {frame.nbytes} bytes of a message from "
+        logger.warning("%s%s", what, self._end.who)
+        error = ResourceExhaustedError(what + self._end.peer)
+        if is_step_frame(frame.start):
+            self._steps.lost(frame.start, error)
+        else:
+            raise lost_message(frame.start, error)
+
+    def _handle(self, envelope: Envelope) -> None:
+        part, handle = _HANDLERS[type(envelope)]
+        handle(getattr(self, part), envelope)
+
+    def _read_apart(self, frame: Frame) -> None:
+        """Decode a long header in a thread; the frames behind it wait, as if they had not arrived."""
+        loop = asyncio.get_running_loop()
+        header, segments = frame
+
+        def read() -> Callable[[], None]:
+            try:
+                if is_step_frame(header):
+                    wire = None
+                    with suppress(MemoryError):  # receive() tries again, and fails the run alone
+                        wire = read_ahead(header)
+                    return partial(self._steps.receive, header, segments, wire)
+                return partial(self._handle, decode(header, segments))
+            except Exception as exc:
+                return partial(_raise, exc)
+
+        def work() -> None:
+            handle = read()
+            with suppress(RuntimeError):  # the loop is closed, so nobody waits
+                loop.call_soon_threadsafe(self._go_on, frame, handle)
+
+        self._connection.pause()
+        self._liveness.reads_apart = True
+        try:
+            threading.Thread(target=work, name="actorsession-decoding", daemon=True).start()
+        except RuntimeError:  # there can be no more threads
+            work()
+
+    def _go_on(self, frame: Frame, handle: Callable[[], None]) -> None:
+        """Handle a frame that was decoded in a thread, and then those that have arrived behind it."""
+        try:
+            with self._connection.hold_writes():
+                self.dispatch(frame, handle)
+        except Exception as error:
+            self._liveness.connection_ended(error)
+        finally:
+            self._liveness.reads_apart = False
+            self._connection.resume()
 
 
 class Link:
@@ -157,26 +474,27 @@ class Link:
         self.peer = connection.peer
         self.address = connection.peer_address
         self._connection = connection
-        self._clock = clock
-        # A peer with a shorter lease requests more frequent heartbeats.
-        often = min(beat, HeartbeatLocation.parse(connection.peer.pulse).beat or beat)
-        self._lease = Lease(beat=often, lease=lease, now=clock.now())
-        self._monitor = PeerMonitor(
-            watch(connection, often, lease), often, f"{self.peer_name} at {self.address}"
-        )
         self._children = Children(f"link to {self.peer_name}")
         # Not cancelled at the end of the link, which they report to their callers.
         self._waiting_asks = Children(f"waiting asks to {self.peer_name}")
-        send, drain = self._send, self.drain
+        self._end = LinkEnd(connection, self.peer_name)
+        self._writer = LinkWriter(connection, self._end)
+        send = self._writer.send
+        # A peer with a shorter lease requests more frequent heartbeats.
+        often = min(beat, HeartbeatLocation.parse(connection.peer.pulse).beat or beat)
+        self._liveness = LinkLiveness(
+            connection, self._end, self._writer, self._children,
+            Lease(beat=often, lease=lease, now=clock.now()),
+            PeerMonitor(watch(connection, often, lease), often, self._end.who), clock,
+        )  # fmt: skip
         self._pending = PendingCalls(self.peer_name, self.address, send)
         self._backpressure = Backpressure(connection, self._pending)
-        is_backlogged = self._backpressure.is_backlogged
         self.steps = StepCalls(
             self.peer_name,
-            send=self._write,
+            send=self._writer.write,
             send_from_thread=connection.write_from_thread,
-            congested=is_backlogged,
-            drain=drain,
+            congested=self._backpressure.is_backlogged,
+            drain=self.drain,
             children=self._children,
         )
         self._service = Service(
@@ -184,45 +502,52 @@ class Link:
             peer=self.peer_name,
             address=self.address,
             send=send,
-            watch=self._watch,
+            watch=self._end.watch,
             children=self._children,
             clock=clock,
-            congested=is_backlogged,
-            drain=drain,
             programs=self.steps,
         )
+        self.steps.on_plan = self._service.plan
         self.steps.on_push = self._service.pushed
         self.steps.on_push_lost = self._service.push_lost
+        self._reader = LinkReader(
+            connection, self._end, self._liveness, self.steps, self._pending, self._service
+        )
         self._running = False
-        self._tick: asyncio.TimerHandle | None = None
-        self._over: OpError | None = None
-        self._last_words: list[str] = []  # of the peer, about the end that follows
-        self._closed = Event()
-        self._watchers: dict[object, Callable[[], None]] = {}
         self._tells_sent = 0
-        self._is_apart = False  # a thread decodes, and nothing is read meanwhile
-        self._looks_apart = 0
+        _ = self._end.watch(self._release)
         add_link(self)
 
     @property
     def closed(self) -> bool:
         """Whether the link has ended."""
-        return self._over is not None
+        return self._end.error is not None
 
     @property
     def backlogged(self) -> bool:
         """Whether so many bytes are unsent that their producers should pause."""
-        return self._over is None and self._backpressure.is_backlogged()
+        return self._end.error is None and self._backpressure.is_backlogged()
 
     @property
     def must_wait(self) -> bool:
         """Whether a run of a step program would have to wait before it is sent, or the link has ended."""
         return (
-            self._over is not None
+            self._end.error is not None
             or self.steps.pending >= MAX_PENDING
             or self._backpressure.waiting > 0
             or self._connection.congested
         )
+
+    async def wait_to_run(self, deadline: Deadline) -> None:
+        """Wait until a run need not wait before it is sent, or the link has ended.
+
+        Raises:
+            DeadlineExceededError: that took too long.
+        """
+        what = f"{self.peer_name} at {self.address} to read on, before the next ask"
+        while self._end.error is None and self.must_wait:
+            with suppress(ConnectionClosed):
+                await deadline.wait(self._backpressure.wait(), what=what)
 
     @property
     def threads_may_write(self) -> bool:
@@ -236,7 +561,7 @@ class Link:
     async def drain(self) -> None:
         """Wait while the link is backlogged; return when it has ended."""
         if not await self._backpressure.drain():
-            await self._closed.wait()  # which follows the end of the connection
+            await self._end.wait()  # which follows the end of the connection
 
     async def run(self) -> None:
         """Receive until the link has ended; awaited once, by the owner of the link.
@@ -250,14 +575,12 @@ class Link:
         if self._running:
             raise RuntimeError(f"{self!r} is run by somebody already")
         self._running = True
-        self._schedule_tick()
+        self._liveness.begin()
         try:
-            self._connection.deliver(self._dispatch, self._on_connection_end)
-            await self._closed.wait()
+            self._connection.deliver(self._reader.dispatch, self._liveness.connection_ended)
+            await self._end.wait()
         finally:
-            self._end(
-                self._told("was given up: its receive loop was cancelled"), ours=True, abort=True
-            )
+            self._end.give_up("its receive loop was cancelled")
             await self._children.stop()
 
     async def ask(self, target: str, message: Any, deadline: Deadline | None = None) -> Any:
@@ -295,8 +618,8 @@ class Link:
         Raises:
             OpError: an error that is known before the message is sent.
         """
-        if self._over is not None:
-            raise self._over_error(_describe(target, message))
+        if self._end.error is not None:
+            raise self._end.for_caller(_describe(target, message))
         if deadline.expired:
             raise DeadlineExceededError(
                 f"{_describe(target, message)} was not sent to {self.peer_name} at {self.address}: "
@@ -313,10 +636,10 @@ class Link:
             what = f"{self.peer_name} at {self.address} to read on, before the next ask"
             await deadline.wait(self._backpressure.wait(), what=what)
         except ConnectionClosed as exc:
-            self._end(str(exc), ours=exc.by_us)
-            raise self._over_error(_describe(target, message)) from exc
-        if self._over is not None:
-            raise self._over_error(_describe(target, message))
+            self._end.set(str(exc), ours=exc.by_us)
+            raise self._end.for_caller(_describe(target, message)) from exc
+        if self._end.error is not None:
+            raise self._end.for_caller(_describe(target, message))
         return await self._pending.submit(target, message, deadline)
 
     def tell(self, target: str, message: Any, *, ordered: bool = False) -> None:
@@ -332,16 +655,13 @@ class Link:
             CancelledError: the link was closed at this end.
             InvalidArgumentError: the message cannot be encoded.
         """
-        if type(message) is PushTensors:
-            self.steps.push(message)
-        else:
-            self._send(Tell(target, message), bulk=ordered)
-            self._tells_sent += 1
+        self._writer.send(Tell(target, message), bulk=ordered)
+        self._tells_sent += 1
 
     def say_goodbye(self, reason: str) -> None:
         """Tell the peer why the connection is going to end at this end, if it can still be told."""
         with suppress(OpError):
-            self._send(Goodbye(reason))
+            self._writer.send(Goodbye(reason))
 
     async def aclose(self, grace: float = STOP_GRACE) -> None:
         """End the link: send what was written, and fail pending asks with ``CancelledError``.
@@ -351,7 +671,7 @@ class Link:
         Args:
             grace: seconds for the peer to receive what was written, and then for children to end.
         """
-        self._end(self._told("was closed here"), ours=True)
+        self._end.set(self._end.told("was closed here"), ours=True)
         await self._connection.aclose(grace=grace)
         await self._children.stop(grace)
         await self._waiting_asks.stop(grace)
@@ -359,13 +679,13 @@ class Link:
     def abandon(self) -> None:
         """Drop the connection when its loop has ended, which calls nobody any more; on any thread."""
         with suppress(RuntimeError):
-            self._end(self._told("was given up: its event loop has ended"), ours=True, abort=True)
+            self._end.give_up("its event loop has ended")
         self._connection.abandon()
 
     async def wait_closed(self) -> OpError:
         """Wait without a deadline until the link has ended, and return the reason."""
-        await self._closed.wait()
-        return self._over_error()
+        await self._end.wait()
+        return self._end.for_caller()
 
     def on_closed(self, callback: Callable[[OpError], None]) -> Callable[[], None]:
         """Register a callback for the end of the link.
@@ -377,7 +697,7 @@ class Link:
         Returns:
             A function that unregisters the callback; it may be called again, and after the end.
         """
-        return self._watch(lambda: callback(self._over_error()))
+        return self._end.watch(lambda: callback(self._end.for_caller()))
 
     def statistics(self) -> LinkStatistics:
         """Return the current counters."""
@@ -395,8 +715,8 @@ class Link:
             bytes_received=seen.bytes_received,
             pending=len(self._pending) + self.steps.pending,
             serving=len(self._service) + self.steps.serving,
-            over=None if self._over is None else self._over.message,
-            held=self._service.held + self.steps.held,
+            over=None if self._end.error is None else self._end.error.message,
+            held=self.steps.held,
             waiting=self._backpressure.waiting,
             send_buffer=seen.send_buffer,
         )
@@ -409,262 +729,15 @@ class Link:
             bytes_sent=seen.bytes_sent, bytes_received=seen.bytes_received,
         )  # fmt: skip
 
-    # -- frames ----------------------------------------------------------------------------------
-
-    def _on_connection_end(self, error: Exception) -> None:
-        if isinstance(error, ConnectionClosed) and not (error.by_us or self._last_words):
-            self._end_with_process(str(error), self._monitor.fate())
-        elif isinstance(error, ConnectionClosed):
-            self._end(str(error), ours=error.by_us)
-        elif isinstance(error, TransportError):  # bytes that are not a frame
-            self._end(self._told(f"was given up: {error}"), ours=False, abort=True)
-        else:  # raised by _dispatch
-            logger.error(
-                "the link to %s at %s: our own mistake",
-                self.peer_name, self.address, exc_info=error,
-            )  # fmt: skip
-            why = f"was given up: handling a message from it failed: {error!r}"
-            self._end(self._told(why), ours=True, abort=True)
-
-    def _dispatch(self, frame: Frame, handle: Callable[[], None] | None = None) -> None:
-        """Handle a frame, by a call of ``handle`` if it was decoded elsewhere."""
-        if self._over is not None:
-            return
-        try:
-            header, segments = frame
-            if handle is not None:
-                handle()
-                return
-            if len(header) > _READ_APART:
-                self._read_apart(frame)
-                return
-            if header[:2] in SHORT_STARTS or is_step_frame(header):
-                self.steps.receive(header, segments)
-                return
-            if type(frame) is LostFrame:
-                self._on_lost(frame)
-                return
-            self._handle(decode(header, segments))
-        except UnreadableMessage as exc:
-            (self._pending if exc.answer else self._service).unreadable(exc)
-        except (ProtocolError, ResourceExhaustedError, MemoryError) as exc:
-            # The peer relies on something that was not understood or not accepted; ending the link is
-            # safer.
-            logger.error("closing the link to %s at %s: %s", self.peer_name, self.address, exc)
-            found = from_exception(exc).message
-            why = f"was given up: a message from it could not be accepted: {found}"
-            self._end(self._told(why), ours=False, abort=True)
-
-    def _on_lost(self, frame: LostFrame) -> None:
-        """Fail what a frame was about for which there was no memory, and nothing else.
-
-        Raises:
-            OpError: it was about the link.
-        """
-        what = f"no memory for the {frame.nbytes} bytes of a message from {self.peer_name}"
-        logger.warning("%s at %s", what, self.address)
-        error = ResourceExhaustedError(what)
-        if is_step_frame(frame.start):
-            self.steps.lost(frame.start, error)
-        else:
-            raise lost_message(frame.start, error)
-
-    def _handle(self, envelope: Envelope) -> None:
-        part, handle = _HANDLERS[type(envelope)]
-        handle(getattr(self, part), envelope)
-
-    def _read_apart(self, frame: Frame) -> None:
-        """Decode a long header in a thread; the frames behind it wait, as if they had not arrived."""
-        loop = asyncio.get_running_loop()
-        header, segments = frame
-
-        def read() -> Callable[[], None]:
-            try:
-                if is_step_frame(header):
-                    wire = None
-                    with suppress(MemoryError):  # receive() tries again, and fails the run alone
-                        wire = read_ahead(header)
-                    return partial(self.steps.receive, header, segments, wire)
-                return partial(self._handle, decode(header, segments))
-            except Exception as exc:
-                return partial(_raise, exc)
-
-        def work() -> None:
-            handle = read()
-            with suppress(RuntimeError):  # the loop is closed, so nobody waits
-                loop.call_soon_threadsafe(self._go_on, frame, handle)
-
-        self._connection.pause()
-        self._is_apart = True
-        try:
-            threading.Thread(target=work, name="actorsession-decoding", daemon=True).start()
-        except RuntimeError:  # there can be no more threads
-            work()
-
-    def _go_on(self, frame: Frame, handle: Callable[[], None]) -> None:
-        """Handle a frame that was decoded in a thread, and then those that have arrived behind it."""
-        try:
-            with self._connection.hold_writes():
-                self._dispatch(frame, handle)
-        except Exception as error:
-            self._on_connection_end(error)
-        finally:
-            self._is_apart = False
-            self._connection.resume()
-
-    def _send(self, envelope: Envelope, *, bulk: bool = False) -> None:
-        if self._over is not None:  # what is sent then need not be encoded
-            raise self._over_error()
-        header, segments = encode(envelope)
-        self._write(header, segments, type(envelope).__name__, bulk=bulk)
-
-    def _write(
-        self,
-        header: bytes,
-        segments: Sequence[Buffer],
-        what: str = "step",
-        *,
-        bulk: bool = False,
-    ) -> None:
-        if self._over is not None:
-            raise self._over_error()
-        bulk = bulk or bool(segments) or len(header) > LONG_HEADER  # see is_bulky()
-        try:
-            self._connection.write(_new(Frame, (header, tuple(segments))), bulk=bulk)
-        except ConnectionClosed as exc:
-            self._end(str(exc), ours=exc.by_us)
-            raise self._over_error() from exc
-        except ValueError as exc:
-            raise InvalidArgumentError(f"a {what} is too large: {exc}") from exc
-        except Exception as exc:
-            if isinstance(exc, MemoryError) and bulk:  # nothing of it was written
-                raise ResourceExhaustedError(
-                    f"no memory to send a {what} to {self.peer_name}"
-                ) from exc
-            # A part of the frame may have been written, or it is small: it may be an answer, and nothing
-            # can be said any more.
-            logger.exception("writing to %s at %s has failed", self.peer_name, self.address)
-            self._end(
-                self._told(f"was given up: writing to it failed: {exc!r:.200}"),
-                ours=True,
-                abort=True,
-            )
-            raise self._over_error() from exc
-
-    # -- heartbeats ------------------------------------------------------------------------------
-
-    def _schedule_tick(self) -> None:
-        loop = asyncio.get_running_loop()
-        self._tick = loop.call_later(self._lease.beat, self._on_tick)
-
-    def _on_tick(self) -> None:
-        try:
-            is_alive = self._look()
-        except Exception:  # else nobody would notice the loss of the peer any more
-            logger.exception("looking after the link to %s has failed", self.peer_name)
-            is_alive = True
-        if is_alive and self._over is None:
-            self._schedule_tick()
-
-    def _look(self) -> bool:
-        """Judge whether the peer lives, and let it know that this end does; return whether to go on."""
-        seen = self._connection.statistics()
-        self._looks_apart += self._is_apart  # a peer that is not read from is not silent
-        heard = seen.bytes_received + self._looks_apart
-        look = self._lease.look(self._clock.now(), received=heard, sent=seen.frames_sent)
-        why, work = self._monitor.judge(look, self._clock.now())
-        if work is not None:
-            _ = self._children.start(work, name=f"probe {self.peer_name}")
-        if why is not None:
-            given_up = f"the connection to it at {self.address} was given up"
-            self._end(f"{self.peer_name}: {why}; {given_up}", ours=False, abort=True)
-            return False
-        if look.beat_due:
-            try:
-                self._send(_BEAT)
-            except (UnavailableError, CancelledError):
-                return False  # _on_connection_end gets the same error
-        return True
-
-    # -- the end ---------------------------------------------------------------------------------
-
-    def _end(self, reason: str, *, ours: bool, abort: bool = False) -> None:
-        """End the link, once.
-
-        Args:
-            reason: why, as a sentence that names the peer.
-            ours: whether this end caused it.
-            abort: whether the connection has to be dropped; if not, it has ended or is about to.
-        """
-        if self._over is not None:
-            return
-        kind: type[OpError] = CancelledError if ours else UnavailableError
-        if self._last_words and not ours:
-            reason = f"{self._last_words[0]}: {reason}"
-        # An end caused here is not an error of the peer's task.
-        self._over = kind(reason, task=None if ours else self.peer_name)
-        if abort:
-            self._connection.abort()
-        if self._tick is not None:
-            self._tick.cancel()
-        self._pending.fail_all(self._over_error)
-        self.steps.end(self._over_error)
+    def _release(self) -> None:
+        self._liveness.stop()
+        self._pending.fail_all(self._end.for_caller)
+        self.steps.end(self._end.for_caller)
         self._service.cancel_all()
-        self._closed.set()
         end_link(self)
-        watchers, self._watchers = self._watchers, {}
-        for callback in watchers.values():
-            self._notify(callback)
-
-    def _end_with_process(self, reason: str, fate: str | None) -> None:
-        """End the link whose peer has closed it, with the end of its process, if that is known."""
-        if fate == "":  # the connections of a process are closed before its end
-            work = self._await_process(reason)
-            _ = self._children.start(work, name=f"end of the process of {self.peer_name}")
-            return
-        who = f"{self.peer_name} (pid {self.peer.pid}) {fate}: " if fate else ""
-        self._end(f"{who}{reason}", ours=False)
-
-    async def _await_process(self, reason: str) -> None:
-        fate: str | None = ""
-        for pause in _PAUSES:
-            await asyncio.sleep(pause)
-            fate = self._monitor.fate()
-            if fate != "":
-                break
-        self._end_with_process(reason, fate or None)
-
-    def _told(self, how: str) -> str:
-        return f"the connection to {self.peer_name} at {self.address} {how}"
-
-    def _over_error(self, what: str = "") -> OpError:
-        """Return a new error with the reason of the end, for one more caller."""
-        assert self._over is not None  # called only after the end
-        error = type(self._over)(self._over.message, task=self._over.task)
-        if what:
-            error.add_note(f"{what} has no answer")
-        return error
-
-    def _watch(self, callback: Callable[[], None]) -> Callable[[], None]:
-        if self._over is not None:
-            handle = asyncio.get_running_loop().call_soon(self._notify, callback)
-            return handle.cancel
-        key = object()
-        self._watchers[key] = callback
-
-        def unregister() -> None:
-            self._watchers.pop(key, None)
-
-        return unregister
-
-    def _notify(self, callback: Callable[[], None]) -> None:
-        try:
-            callback()
-        except Exception:
-            logger.exception("a callback for the end of the link to %s failed", self.peer_name)
 
     def __repr__(self) -> str:
-        state = "open" if self._over is None else "over"
+        state = "open" if self._end.error is None else "over"
         return f"<Link {state} to {self.peer_name} at {self.address}, {len(self._pending)} pending>"
 
 

@@ -1,8 +1,7 @@
-"""The runs of step programs between a client and a master of one process, on one event loop or two.
+"""The runs of steps between a client and a master of one process, on one event loop or two.
 
-``LocalCalls`` is for them what ``StepCalls`` is for a link: the master registers programs there, and the
-client runs them by their numbers. Nothing is encoded. On one loop a run is a direct call, and so is its
-answer; between two loops each of them is one callback.
+``LocalCalls`` is for them what ``StepCalls`` is for a link. Nothing is encoded. On one loop a run is a direct
+call, and so is its answer; between two loops each of them is one callback.
 
 Invariants: those of ``step_calls``. A waiter is called on the loop of the client, and a program on that of
 the master. What one side calls on the other loop is called there in the same order.
@@ -11,38 +10,21 @@ the master. What one side calls on the other loop is called there in the same or
 from __future__ import annotations
 
 import asyncio
-import itertools
-import os
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from typing import Any, Protocol, TypeAlias
+from functools import partial
+from typing import Any, Protocol
 
-from actorsession.actors.context import ProgramTable
+from actorsession.actors.context import CallContext
+from actorsession.actors.ref import LocalRef
 from actorsession.errors import AbortedError, CancelledError, OpError, from_exception
 from actorsession.graph.codec import bytes_held
-from actorsession.messages.session import RegisterProgram
-from actorsession.messages.step_frames import WireValues, write_value
-from actorsession.records import dataclass
+from actorsession.messages.step_frames import CallRequest, StepRequest, WireValues, write_value
+from actorsession.rpc.step_calls import MAX_PLANS, ServedSetup, Settle
 
-__all__ = ["LocalCalls", "LocalRun", "LocalValues", "RegisterLocalProgram", "programs_are_used"]
+__all__ = ["LocalCalls", "LocalRun", "LocalValues"]
 
 _running_loop = asyncio.events._get_running_loop
-_NUMBERS = itertools.count(1)
-
-
-@dataclass(frozen=True, slots=True)
-class RegisterLocalProgram:
-    """A request for a step program by a client in this process; never sent over a link.
-
-    Attributes:
-        session_handle: the session.
-        request: the request.
-        programs: where the program is registered.
-    """
-
-    session_handle: str
-    request: RegisterProgram
-    programs: ProgramTable
 
 
 class LocalValues(list[Any]):
@@ -76,11 +58,6 @@ class LocalValues(list[Any]):
         return self
 
 
-def programs_are_used() -> bool:
-    """Return whether step programs are used; ``ACTORSESSION_STEP_PROGRAMS=0`` turns them off."""
-    return os.environ.get("ACTORSESSION_STEP_PROGRAMS", "1") != "0"
-
-
 class ValueWaiter(Protocol):
     """Receives the outcome of a run; see ``RunWaiter``."""
 
@@ -91,7 +68,7 @@ class ValueWaiter(Protocol):
         """The run has failed."""
 
     def gone(self) -> None:
-        """The master does not know the program; nothing was run."""
+        """The master does not know the program, or the partial run; nothing was run."""
 
 
 class LocalProgram(Protocol):
@@ -105,51 +82,70 @@ class LocalRun:
     """A run that a client in this process has requested; to its program what a ``ServedRun`` is.
 
     Attributes:
+        number: its number, chosen by the client.
         seconds: how long the client waits at most; ``None`` for no limit.
         values: its feeds.
+        asked: what the client asks for beside the values; ``None`` for nothing.
         on_cancel: called on the loop of the master if the client cancels the run before it was answered.
     """
 
-    __slots__ = ("_client", "_number", "_waiting", "on_cancel", "seconds", "values")
+    __slots__ = (
+        "_calls", "_client", "_settle", "asked", "number", "on_cancel", "seconds", "values",
+    )  # fmt: skip
 
     def __init__(
-        self, waiting: Waiting, number: int, seconds: float | None, values: LocalValues,
+        self, calls: LocalCalls, number: int, seconds: float | None, values: LocalValues,
+        asked: Any,
         client: asyncio.AbstractEventLoop | None,
     ) -> None:  # fmt: skip
-        self._waiting = waiting
-        self._number = number
+        self._calls = calls
+        self.number = number
         self._client = client
         self.seconds = seconds
         self.values = values
+        self.asked = asked
         self.on_cancel: Callable[[], None] | None = None
+        self._settle: Settle | None = None
 
-    def done(self, values: LocalValues) -> None:
-        """Answer the run with its values."""
-        if self._client is not None and self._is_elsewhere(self.done, values):
+    def done(self, values: LocalValues, extra: Any = None, settle: Settle | None = None) -> None:
+        """Answer the run with its values; see ``ServedRun.done``."""
+        self._settle = settle
+        if self._client is not None and self._is_elsewhere(self._deliver, values, extra):
             return
-        found = self._waiting.pop(self._number, None)
-        if found is None:  # the client has cancelled it
+        self._deliver(values, extra)
+
+    def _deliver(self, values: LocalValues, extra: Any) -> None:
+        if self._client is None:
+            self.on_cancel = None  # it refers to the step, which refers to the run
+        waiter = self._calls.answered(self.number, self, settles=self._settle is not None)
+        if waiter is None:  # the client has cancelled it
             return
         try:
-            found[0].done(values, None)
+            waiter.done(values, extra)
         except Exception as exc:
-            found[0].failed(from_exception(exc))
+            waiter.failed(from_exception(exc))
+            self._calls.confirm(self.number, received=False)
 
     def fail(self, error: OpError) -> None:
         """Answer the run with an error."""
         if self._is_elsewhere(self.fail, error):
             return
-        found = self._waiting.pop(self._number, None)
-        if found is not None:
-            found[0].failed(error)
+        waiter = self._calls.answered(self.number, self, settles=False)
+        if waiter is not None:
+            waiter.failed(error)
 
     def gone(self) -> None:
-        """Answer that nothing was run, because the program cannot be used any more."""
+        """Answer that nothing was run, because the program or the partial run is not known."""
         if self._is_elsewhere(self.gone):
             return
-        found = self._waiting.pop(self._number, None)
-        if found is not None:
-            found[0].gone()
+        waiter = self._calls.answered(self.number, self, settles=False)
+        if waiter is not None:
+            waiter.gone()
+
+    def open(self, setup: ServedSetup) -> Callable[[], object]:
+        """Let the client make calls of the partial run that this run has set up; see ``ServedRun.open``."""
+        self._calls.setups[self.number] = setup
+        return partial(self._calls.setups.pop, self.number, None)
 
     def _is_elsewhere(self, again: Callable[..., None], *args: Any) -> bool:
         """Return whether the client has another loop; ``again`` is called there then."""
@@ -157,107 +153,178 @@ class LocalRun:
         if client is None or _running_loop() is client:
             return False
         self.on_cancel = None
-        with suppress(RuntimeError):  # the loop of the client is closed: there is no waiter
+        try:
             client.call_soon_threadsafe(again, *args)
+        except RuntimeError:  # the loop of the client is closed: there is no waiter
+            self.settle(received=False)
         return True
 
     def cancel(self) -> None:
         """Cancel the run, on the loop of the master; do nothing if it was answered."""
-        if self.on_cancel is not None:
-            self.on_cancel()
+        on_cancel, self.on_cancel = self.on_cancel, None
+        if on_cancel is not None:
+            on_cancel()
 
-
-Waiting: TypeAlias = "dict[int, tuple[ValueWaiter, LocalRun]]"
-"""The runs of a client that were not answered yet, with their waiters; used on the client's loop."""
+    def settle(self, *, received: bool) -> None:
+        """Settle what the run has taken, if that was not done, on the loop of the master."""
+        settle, self._settle = self._settle, None
+        if settle is not None:
+            settle(received)
 
 
 class LocalCalls:
-    """The step programs of a master in this process that one session runs.
+    """The runs of one session at a master in this process.
 
     Args:
-        peer_name: the name of the master.
+        master: the master.
         address: its address.
 
     Attributes:
-        peer_name: the argument ``peer_name``.
+        peer_name: the name of the master.
         address: the argument ``address``.
         must_wait: as ``Link.must_wait``: a run never has to wait before it reaches the master.
     """
 
     must_wait = False
 
-    def __init__(self, peer_name: str, address: str) -> None:
-        self.peer_name = peer_name
+    def __init__(self, master: LocalRef, address: str) -> None:
+        self.peer_name = master.name
         self.address = address
-        self._programs: dict[int, LocalProgram] = {}
-        self._waiting: Waiting = {}
-        self._master: asyncio.AbstractEventLoop | None = None
+        self._ref = master
+        # These belong to the loop of the master.
+        self._plans: dict[int, LocalProgram] = {}
+        self.setups: dict[int, ServedSetup] = {}
+        # Both belong to the loop of the client.
+        self._waiting: dict[int, tuple[ValueWaiter, LocalRun]] = {}
+        self._unsettled: dict[int, LocalRun] = {}
+        self._loop = master.loop
 
     @property
     def steps(self) -> LocalCalls:
         """These calls, as ``Link.steps`` are those of a link."""
         return self
 
+    @property
+    def pending(self) -> int:
+        """How many runs have no answer yet."""
+        return len(self._waiting)
+
     # -- of the master, on its loop ------------------------------------------------------------
 
-    def register(self, program: LocalProgram) -> int:
-        """Let the client run a program, and return its number."""
-        self._master = _running_loop()
-        number = next(_NUMBERS)
-        self._programs[number] = program
-        return number
-
-    def drop(self, number: int) -> None:
-        """Remove a program; runs of it that have begun go on."""
-        self._programs.pop(number, None)
-
     def _begin(self, number: int, run: LocalRun) -> None:
-        program = self._programs.get(number)
-        if program is None:
-            run.gone()
-            return
         try:
+            program = self._plans.get(number)
+            if program is None:
+                plan = None if run.asked is None else run.asked.plan
+                if plan is None:
+                    run.gone()
+                    return
+                program = self._ref.actor.on_plan(plan, CallContext())  # type: ignore[attr-defined]
+                self._plans[number] = program
+                if len(self._plans) > MAX_PLANS:
+                    del self._plans[next(iter(self._plans))]
             program.begin(run)
         except Exception as exc:
             run.fail(from_exception(exc))
 
+    def _begin_call(self, setup: int, run: LocalRun) -> None:
+        opened = self.setups.get(setup)
+        if opened is None:
+            run.gone()
+            return
+        try:
+            opened.begin(run)  # type: ignore[arg-type] # it does the same with both kinds of runs
+        except Exception as exc:
+            run.fail(from_exception(exc))
+
+    def _cancel(self, call: int, run: LocalRun) -> None:
+        setup = self.setups.get(call)
+        if setup is not None:
+            setup.abandon()
+        run.cancel()
+
     # -- of the client, on its loop ------------------------------------------------------------
 
-    def run(
+    def run_step(
         self, call: int, program: int, seconds: float | None, values: LocalValues,
-        waiter: ValueWaiter,
+        waiter: ValueWaiter, asked: StepRequest | None = None,
     ) -> None:  # fmt: skip
-        """Request a run, whose waiter may be called before this returns; see ``StepCalls.run``."""
+        """Request a run, whose waiter may be called before this returns; see ``StepCalls.run_step``."""
         here = _running_loop()
-        if self._master is here:
-            run = LocalRun(self._waiting, call, seconds, values, None)
+        if self._loop is here or self._loop is None:
+            run = LocalRun(self, call, seconds, values, asked, None)
             self._waiting[call] = waiter, run
             self._begin(program, run)
-            return
-        run = LocalRun(self._waiting, call, seconds, values, here)
-        self._call_master(self._begin, program, run)
-        self._waiting[call] = waiter, run
+        else:
+            self._cross(
+                self._begin, program, waiter, LocalRun(self, call, seconds, values, asked, here)
+            )
+
+    def call_partial(
+        self, call: int, setup: int, seconds: float | None, values: LocalValues,
+        waiter: ValueWaiter, asked: CallRequest,
+    ) -> None:  # fmt: skip
+        """Request a call of a partial run; see ``StepCalls.call_partial``."""
+        here = _running_loop()
+        if self._loop is here or self._loop is None:
+            run = LocalRun(self, call, seconds, values, asked, None)
+            self._waiting[call] = waiter, run
+            self._begin_call(setup, run)
+        else:
+            run = LocalRun(self, call, seconds, values, asked, here)
+            self._cross(self._begin_call, setup, waiter, run)
+
+    def _cross(
+        self,
+        begin: Callable[[int, LocalRun], None],
+        number: int,
+        waiter: ValueWaiter,
+        run: LocalRun,
+    ) -> None:
+        """Begin a run on the loop of the master, which is another one."""
+        self._call_master(begin, number, run)
+        self._waiting[run.number] = waiter, run
+
+    def answered(self, call: int, run: LocalRun, *, settles: bool) -> ValueWaiter | None:
+        """Return the waiter of a run that has an answer; ``None`` if the client has cancelled it."""
+        found = self._waiting.pop(call, None)
+        if found is not None and settles:
+            self._unsettled[call] = run
+        elif found is None and settles:
+            self._call_master_soon(partial(run.settle, received=False))
+        return None if found is None else found[0]
 
     def cancel(self, call: int) -> None:
         """Cancel a run; its waiter is not called any more."""
         found = self._waiting.pop(call, None)
-        if found is None:
-            return
-        if self._master is _running_loop():
-            found[1].cancel()
-        else:
-            with suppress(AbortedError):
-                self._call_master(found[1].cancel)
+        if found is not None:
+            self._call_master_soon(partial(self._cancel, call, found[1]))
+
+    def confirm(self, call: int, *, received: bool) -> None:
+        """Tell the master whether the values of a run have reached its caller; see ``StepCalls.confirm``."""
+        run = self._unsettled.pop(call, None)
+        if run is not None:
+            self._call_master_soon(partial(run.settle, received=received))
 
     def end(self) -> None:
         """End all runs, because the client has closed the connection."""
         while self._waiting:
             waiter, _ = self._waiting.popitem()[1]
             waiter.failed(CancelledError(f"the connection to {self.peer_name} was closed here"))
+        for call in list(self._unsettled):
+            self.confirm(call, received=False)
+
+    def _call_master_soon(self, callback: Callable[[], None]) -> None:
+        """Call something of the master; it has ended its runs itself if its loop is closed."""
+        if self._loop is None or self._loop is _running_loop():
+            callback()
+        else:
+            with suppress(AbortedError):
+                self._call_master(callback)
 
     def _call_master(self, callback: Callable[..., None], *args: Any) -> None:
-        assert self._master is not None  # it has registered a program
+        assert self._loop is not None  # else the call is direct
         try:
-            self._master.call_soon_threadsafe(callback, *args)
+            self._loop.call_soon_threadsafe(callback, *args)
         except RuntimeError as exc:
             raise AbortedError(f"the event loop of {self.peer_name} is closed") from exc

@@ -3,8 +3,8 @@
 ``Link`` is the only user of ``Service``: it passes in the function that sends an envelope, and passes on
 calls, tells and cancellations as they arrive. The module imports refs and envelopes.
 
-Backpressure: while a peer does not read its answers, new calls of steps from it are held, in order, until
-it does. Other calls are not held, so that a session can still be closed and the status of a task queried.
+Calls are not held while a peer does not read its answers, as the runs of steps are: a session can still be
+closed and the status of a task queried.
 
 Invariants: each call is answered once, by a reply or a failure, unless the peer has cancelled it or the
 link has ended. A peer's errors affect at most that peer's link. The number of calls of one peer in progress
@@ -15,8 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Protocol, runtime_checkable
@@ -41,6 +40,7 @@ from actorsession.errors import (
 )
 from actorsession.graph.codec import not_encoded
 from actorsession.messages import (
+    MASTER,
     VOCABULARY,
     WORKER,
     Call,
@@ -48,7 +48,6 @@ from actorsession.messages import (
     CleanupGraph,
     Envelope,
     Failure,
-    PushTensors,
     Reply,
     Tell,
     UnreadableMessage,
@@ -85,19 +84,15 @@ class PushReceiver(Protocol):
         values: Sequence[Any],
         dead: Sequence[bool],
     ) -> None:
-        """Do what telling ``PushTensors`` does, for as many keys, values and marks of dead tensors."""
+        """Put values into the rendezvous of a step; as many keys, values and marks of dead tensors."""
 
 
 @runtime_checkable
-class ExplainsAnswers(Protocol):
-    """An actor that knows more than the codec about an answer that cannot be sent."""
+class PlanReceiver(Protocol):
+    """A master on the loop of the link, which takes the plans of its clients by a direct call."""
 
-    def explain_unsent(self, request: Any, answer: Any, error: OpError) -> OpError:
-        """Return the error with which a request is answered whose answer cannot be encoded."""
-
-
-# Stands for the held calls of links that hold none; nothing is put into it.
-_NONE_HELD: OrderedDict[int, tuple[Call, Deadline]] = OrderedDict()
+    def on_plan(self, wire: list[Any], call: CallContext) -> Any:
+        """Return the step program of a plan in wire form."""
 
 
 class Service:
@@ -111,14 +106,12 @@ class Service:
         watch: registers a callback for the end of the link.
         children: own the calls that are forwarded to actors elsewhere.
         clock: clock of the deadlines that handlers get.
-        congested: whether many bytes to the peer are unsent.
-        drain: waits until few are, or the link has ended.
         programs: the table of the step programs that the peer may run.
     """
 
     __slots__ = (
-        "_address", "_children", "_clock", "_congested", "_drain", "_early", "_held", "_peer", "_programs",
-        "_send", "_serves", "_tell_context", "_watch", "_worker", "_working", "calls", "tells",
+        "_address", "_children", "_clock", "_early", "_peer", "_programs", "_send", "_serves",
+        "_tell_context", "_watch", "_worker", "_working", "calls", "tells",
     )  # fmt: skip
 
     def __init__(
@@ -131,8 +124,6 @@ class Service:
         watch: Watch,
         children: Children,
         clock: Clock,
-        congested: Callable[[], bool] = lambda: False,
-        drain: Callable[[], Awaitable[None]] | None = None,
         programs: ProgramTable | None = None,
     ) -> None:
         self._serves = serves
@@ -143,9 +134,6 @@ class Service:
         self._children = children
         self._clock = clock
         self._working: dict[int, asyncio.Future[Any]] = {}
-        self._congested = congested
-        self._drain = drain
-        self._held = _NONE_HELD
         self._programs = programs
         self._early: dict[int, None] = {}
         self._tell_context = CallContext(NEVER, peer, address, watch)
@@ -153,12 +141,7 @@ class Service:
         self.calls = self.tells = 0
 
     def __len__(self) -> int:
-        return len(self._working) + len(self._held)
-
-    @property
-    def held(self) -> int:
-        """How many calls are held."""
-        return len(self._held)
+        return len(self._working)
 
     def call(self, call: Call) -> None:
         """Process a call, answering it now if the handler needs no child.
@@ -166,44 +149,19 @@ class Service:
         Raises:
             ProtocolError: the peer uses the id of a call that is not answered yet.
         """
-        if call.call_id in self._working or call.call_id in self._held:
+        if call.call_id in self._working:
             raise ProtocolError(f"call id {call.call_id} is used twice at the same time")
         self.calls += 1
         if self._early and call.call_id in self._early:
             del self._early[call.call_id]
             return
         deadline = Deadline.after(call.time_left, self._clock)
-        if len(self._working) + len(self._held) >= MAX_SERVING:
+        if len(self._working) >= MAX_SERVING:
             error = ResourceExhaustedError(
                 f"{self._peer} has {len(self)} calls in progress here, which is the limit"
             )
             self._send_answer(Failure(call.call_id, error))
-        elif (self._held or self._congested()) and self._may_hold(call):
-            self._hold(call, deadline)
-        else:
-            self._begin(call, deadline)
-
-    def _may_hold(self, call: Call) -> bool:
-        return self._drain is not None and VOCABULARY.spec_of(type(call.message)).patient
-
-    def _hold(self, call: Call, deadline: Deadline) -> None:
-        """Hold a call until the peer reads on."""
-        if not self._held:
-            self._held = OrderedDict()
-        self._held[call.call_id] = call, deadline
-        if len(self._held) == 1:
-            _ = self._children.start(self._begin_held(), name=f"held calls of {self._peer}")
-
-    async def _begin_held(self) -> None:
-        assert self._drain is not None
-        while self._held:
-            await self._drain()
-            while self._held and not self._congested():
-                _, (call, deadline) = self._held.popitem(last=False)
-                self._begin(call, deadline)
-
-    def _begin(self, call: Call, deadline: Deadline) -> None:
-        """Deliver a call, answering it now if the handler needs no child."""
+            return
         try:
             answer = self._submit(call, deadline)
         except Exception as exc:
@@ -248,9 +206,20 @@ class Service:
             worker.tells += 1
             worker.take_push(self._peer, step_id, keys, values, dead)
             return
-        lists = list(keys), list(values), list(dead)
-        message = PushTensors(step_id=step_id, keys=lists[0], values=lists[1], dead=lists[2])
-        self.tell(Tell(WORKER, message))
+        logger.warning("values that %s has pushed are lost: no worker is here", self._peer)
+
+    def plan(self, wire: list[Any]) -> Any:
+        """Return the step program of a plan that the peer runs for the first time.
+
+        Raises:
+            OpError: there is no master here, or it refuses the plan.
+        """
+        ref = self._target(MASTER)
+        if not (
+            isinstance(ref, LocalRef) and ref.is_here() and isinstance(ref.actor, PlanReceiver)
+        ):
+            raise UnimplementedError(f"{ref.name} runs no steps for {self._peer}")
+        return ref.actor.on_plan(wire, CallContext(NEVER, self._peer, self._address, self._watch))
 
     def push_lost(self, step_id: int, error: OpError) -> None:
         """Fail a step of this task, for a pushed value of which there is no memory."""
@@ -269,14 +238,13 @@ class Service:
         answer = self._working.pop(cancel.call_id, None)
         if answer is not None:
             answer.cancel()
-        elif self._held.pop(cancel.call_id, None) is None:
+        else:
             self._early[cancel.call_id] = None
             if len(self._early) > _EARLY:
                 del self._early[next(iter(self._early))]
 
     def cancel_all(self) -> None:
         """Cancel all handlers, because no answer can be sent any more."""
-        self._held = _NONE_HELD
         working, self._working = self._working, {}
         for answer in working.values():
             answer.cancel()
@@ -329,7 +297,7 @@ class Service:
             if type(values) is not list or not encode_apart(
                 values, lambda made: self._reply(call, replace(message, values=made))
             ):
-                self._send_answer(Reply(call.call_id, message), call)
+                self._send_answer(Reply(call.call_id, message))
             return
         error = InternalError(
             f"actor {call.target!r} answered {type(call.message).__name__} with "
@@ -338,22 +306,11 @@ class Service:
         logger.error("%s", error)
         self._send_answer(Failure(call.call_id, error))
 
-    def _send_answer(self, answer: Reply | Failure, request: Call | None = None) -> None:
+    def _send_answer(self, answer: Reply | Failure) -> None:
         with suppress(UnavailableError, CancelledError):  # the link has ended: there is no waiter
             try:
                 self._send(answer)
             except (UnavailableError, CancelledError):
                 raise
             except Exception as exc:  # the answer cannot be encoded
-                error = not_encoded(exc)
-                if request is not None and isinstance(answer, Reply):
-                    error = self._explained(request, answer.message, error)
-                self._send(Failure(answer.call_id, error))
-
-    def _explained(self, request: Call, answer: Any, error: OpError) -> OpError:
-        """Return the error of an answer that cannot be sent, as the actor that has given it explains it."""
-        ref = self._serves.get(request.target)
-        if isinstance(ref, LocalRef) and isinstance(ref.actor, ExplainsAnswers):
-            with suppress(Exception):
-                return ref.actor.explain_unsent(request.message, answer, error)
-        return error
+                self._send(Failure(answer.call_id, not_encoded(exc)))

@@ -26,7 +26,7 @@ from actorsession.errors import (
     NotFoundError,
     OpError,
 )  # fmt: skip
-from actorsession.graph.device import DeviceAttributes, DeviceSpec
+from actorsession.graph.device import DeviceAttributes, DeviceSpec, device_name
 from actorsession.plan.device_set import DeviceSet
 from actorsession.records import dataclass
 from actorsession.runtime.resources import ResourceManager
@@ -101,7 +101,9 @@ class DeviceFactory:
         Raises:
             OpError: if it cannot make them; the session or server then gets no devices.
         """
-        return [self.device(f"{task}/device:{device_type}:{i}", device_type) for i in range(count)]
+        return [
+            self.device(device_name(task, f"{device_type}:{i}"), device_type) for i in range(count)
+        ]
 
     def device(self, name: str, device_type: str, incarnation: int | None = None) -> Device:
         """Make one device.
@@ -323,7 +325,7 @@ def _checked(
     made: Sequence[Device], kind: str, task: str, count: int, origin: str
 ) -> Sequence[Device]:
     """Return the devices that a factory made, once they were checked against the request."""
-    names = [f"{task}/device:{kind}:{index}" for index in range(count)]
+    names = [device_name(task, f"{kind}:{index}") for index in range(count)]
     found = [device.name for device in made]
     if found != names:
         problem = f"it was asked for {names} and made {found}"

@@ -94,8 +94,7 @@ class OffloadPolicy:
         self.seconds += seconds
         estimate, before = seconds, bound.seconds
         if seconds > before > 0:
-            counted = min(seconds, max(before, _MOST * self.offload_above))
-            estimate = before + _SLOWER * (counted - before)  # see _estimate()
+            estimate = _estimate(before, seconds, self.offload_above)
         bound.seconds = estimate
         if not bound.unsized:
             bound.is_short = 0 < estimate <= self.offload_above and not bound.unpredictable
@@ -132,26 +131,28 @@ class OffloadPolicy:
 
     def record_node(self, plan: NodePlan, seconds: float) -> None:
         """Record how long a node took; on the loop only needed above ``offload_above``."""
-        plan.seconds = self._estimate(plan.seconds, seconds)
+        before = plan.seconds
+        if seconds > before > 0:
+            seconds = _estimate(before, seconds, self.offload_above)
+        plan.seconds = seconds
         plan.may_be_expensive = True
-
-    def _estimate(self, before: float, seconds: float) -> float:
-        """Return the estimate after a measurement of something whose runs take about the same time.
-
-        The clock goes on while other programs, or other threads, hold the processor. The shortest time is
-        therefore the nearest to the work; a longer one counts little, as it may be such an interruption.
-        """
-        if not before or seconds <= before:
-            return seconds
-        most = _MOST * self.offload_above
-        if seconds > most:
-            seconds = max(before, most)
-        return before + _SLOWER * (seconds - before)
 
     def count(self, runs: int, seconds: float) -> None:
         """Count nodes that have run, and their time."""
         self.runs += runs
         self.seconds += seconds
+
+
+def _estimate(before: float, seconds: float, offload_above: float) -> float:
+    """Return the estimate after a measurement that is slower than the one before.
+
+    The clock goes on while other programs, or other threads, hold the processor. The shortest time is
+    therefore the nearest to the work; a longer one counts little, as it may be such an interruption.
+    """
+    most = _MOST * offload_above
+    if seconds > most:
+        seconds = max(before, most)
+    return before + _SLOWER * (seconds - before)
 
 
 def _size(bound: BoundSegment, values: Sequence[Any], places: Sequence[int]) -> int:

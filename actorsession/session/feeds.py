@@ -71,7 +71,7 @@ def feed_tensor(graph: Graph, key: Any) -> Tensor:
             f"Cannot interpret feed_dict key as Tensor: {element.name!r} is a variant, which nothing outside "
             "the graph is a value of"
         )
-    construct = graph.construct_of(element)
+    construct = graph.nodes.construct_of(element)
     if construct is not None:
         raise InaccessibleTensorError(
             f"Tensor {element.name} may not be fed. It is inside {construct!r}, which may run it any "

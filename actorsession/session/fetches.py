@@ -13,7 +13,10 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from actorsession.errors import InaccessibleTensorError, RequestTypeError, RequestValueError
+from actorsession.graph.function import CONTROL_FLOW
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.ops.indexed_slices import IndexedSlices
@@ -142,7 +145,7 @@ class _Mapper:
             ) from None
         if not self.graph.is_fetchable(element):
             name = element.op.name if isinstance(element, Tensor) else element.name
-            construct = self.graph.construct_of(element)
+            construct = self.graph.nodes.construct_of(element)
             if construct is not None:
                 raise InaccessibleTensorError(
                     f"Operation {name} has been marked as not fetchable. Typically this happens when it is "
@@ -156,6 +159,9 @@ class _Mapper:
         if isinstance(element, Tensor) and element.dtype.kind == "r":
             element = _known_reading(element)
         if isinstance(element, Tensor) and element.dtype.kind == "v":
+            if is_flow(element):
+                self.targets[element.op] = None
+                return lambda values: np.float32(0)
             raise RequestTypeError(
                 f"{element.name!r} is a variant and has no value to fetch: fetch what is read from it"
             )
@@ -252,6 +258,15 @@ def reading_of(handle: Tensor) -> Tensor | None:
         if op.type == "ReadVariableOp" and not op.control_inputs:
             return op.outputs[0]
     return None
+
+
+def is_flow(tensor: Tensor) -> bool:
+    """Return whether a variant is the flow of an array in a program of TensorFlow 1: the number 0 there."""
+    op = tensor.op
+    while op.type in ("Identity", "Enter", "Exit"):
+        op = op.inputs[0].op
+    lists = op.type.startswith("TensorList") or op.type in CONTROL_FLOW | {"Merge", "Switch"}
+    return bool(tensor.graph.shown_prefix) and lists
 
 
 def _known_reading(handle: Tensor) -> Tensor:

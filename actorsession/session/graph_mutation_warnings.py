@@ -47,7 +47,7 @@ class GraphMutationMonitor:
         self._streak = 0
         self._warned = False
         self._known = 0  # operations at the last check
-        self._changes = graph.changes
+        self._changes = len(graph.changes.made)
         self.version = -1
         self.growths = 0
         self.nodes = 0
@@ -59,8 +59,8 @@ class GraphMutationMonitor:
             runs: how many runs the session has made so far.
         """
         graph = self._graph
-        version, changes = graph.version, graph.changes
-        added = graph.operations_since(self._known)
+        version, changes = graph.version, len(graph.changes.made)
+        added = graph.nodes.order[self._known :]
         if changes != self._changes:
             self._report_changes()
         if self.version >= 0 and added:
@@ -84,17 +84,17 @@ class GraphMutationMonitor:
 
     def _has_registered(self, op: Operation) -> bool:
         """Return whether the session has registered a node, or the loop or cond that contains it."""
-        construct = self._graph.construct_of(op)
+        construct = self._graph.nodes.construct_of(op)
         while construct is not None:
             try:
                 op = self._graph.get_operation_by_name(construct)
             except KeyError:  # the loop or cond is being built
                 return False
-            construct = self._graph.construct_of(op)
+            construct = self._graph.nodes.construct_of(op)
         return op.number < self._known
 
     def _report_changes(self) -> None:
-        for element, source in self._graph.changed_since(self._changes):
+        for element, source in self._graph.changes.made[self._changes :]:
             op = element if isinstance(element, Operation) else element.op
             if self._has_registered(op):
                 what, advice = _change(element)

@@ -25,7 +25,7 @@ class AdadeltaOptimizer(Optimizer):
         learning_rate: a number, tensor or variable, or a function that returns one; 1 is the paper's.
         rho: decay of both averages, likewise.
         epsilon: small number that starts the steps, likewise.
-        use_locking: accepted for compatibility with TensorFlow; updates are atomic anyway.
+        use_locking: without effect: updates are atomic anyway.
         name: name of the optimiser.
     """
 

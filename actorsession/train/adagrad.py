@@ -25,7 +25,7 @@ class AdagradOptimizer(Optimizer):
     Args:
         learning_rate: a number, tensor or variable, or a function that returns one.
         initial_accumulator_value: initial value of the sum of squares, above 0.
-        use_locking: accepted for compatibility with TensorFlow; updates are atomic anyway.
+        use_locking: without effect: updates are atomic anyway.
         name: name of the optimiser.
 
     Raises:
@@ -75,7 +75,7 @@ class AdagradDAOptimizer(Optimizer):
         initial_gradient_squared_accumulator_value: initial value of the sum of squares, above 0.
         l1_regularization_strength: at least 0; sums of gradients within it yield 0.
         l2_regularization_strength: at least 0.
-        use_locking: accepted for compatibility with TensorFlow; updates are atomic anyway.
+        use_locking: without effect: updates are atomic anyway.
         name: name of the optimiser.
 
     Raises:

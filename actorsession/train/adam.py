@@ -28,7 +28,7 @@ class AdamOptimizer(Optimizer):
         beta1: decay of the first moment, likewise.
         beta2: decay of the second moment, likewise.
         epsilon: keeps the division finite, likewise.
-        use_locking: accepted for compatibility with TensorFlow; updates are atomic anyway.
+        use_locking: without effect: updates are atomic anyway.
         name: name of the optimiser.
         use_own_namescope_for_non_slot_vars: whether the powers of the betas are in a name scope of the
             optimiser.

@@ -374,14 +374,11 @@ def get_checkpoint_mtimes(checkpoint_prefixes: Sequence[str]) -> list[float]:
     return found
 
 
-def remove_checkpoint(
-    checkpoint_prefix: str, checkpoint_format_version: int = 2, meta_graph_suffix: str = "meta"
-) -> None:
+def remove_checkpoint(checkpoint_prefix: str, meta_graph_suffix: str = "meta") -> None:
     """Remove the files of a checkpoint; missing files are no error.
 
     Args:
         checkpoint_prefix: prefix of the files.
-        checkpoint_format_version: accepted for compatibility with TensorFlow.
         meta_graph_suffix: suffix of the file with the graph.
 
     Raises:

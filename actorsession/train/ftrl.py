@@ -33,7 +33,7 @@ class FtrlOptimizer(Optimizer):
         initial_accumulator_value: initial value of ``accum``, at least 0.
         l1_regularization_strength: at least 0; where ``linear`` is within it, the value becomes 0.
         l2_regularization_strength: at least 0.
-        use_locking: accepted for compatibility with TensorFlow; updates are atomic anyway.
+        use_locking: without effect: updates are atomic anyway.
         name: name of the optimiser.
         accum_name: suffix of the name of the slot ``accum``; ``name`` if left out.
         linear_name: the same for ``linear``.

@@ -20,7 +20,7 @@ class GradientDescentOptimizer(Optimizer):
 
     Args:
         learning_rate: a number, tensor or variable, or a function that returns one.
-        use_locking: accepted for compatibility with TensorFlow; updates are atomic anyway.
+        use_locking: without effect: updates are atomic anyway.
         name: name of the optimiser.
     """
 

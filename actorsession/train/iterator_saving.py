@@ -32,9 +32,7 @@ class _IteratorSaveable(SaveableObject):
             )
 
 
-def make_saveable_from_iterator(
-    iterator: Iterator, external_state_policy: Any = None
-) -> SaveableObject:
+def make_saveable_from_iterator(iterator: Iterator) -> SaveableObject:
     """Return an object by which a saver saves the position of an iterator.
 
     Add it to the collection ``GraphKeys.SAVEABLE_OBJECTS``, or give it to the saver. An iterator is
@@ -42,6 +40,5 @@ def make_saveable_from_iterator(
 
     Args:
         iterator: the iterator.
-        external_state_policy: accepted for compatibility.
     """
     return _IteratorSaveable(iterator._iterator_resource)

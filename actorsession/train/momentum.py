@@ -23,7 +23,7 @@ class MomentumOptimizer(Optimizer):
     Args:
         learning_rate: a number, tensor or variable, or a function that returns one.
         momentum: likewise; 0 is plain gradient descent.
-        use_locking: accepted for compatibility with TensorFlow; updates are atomic anyway.
+        use_locking: without effect: updates are atomic anyway.
         name: name of the optimiser.
         use_nesterov: whether to use the gradient as if one step ahead.
     """

@@ -42,7 +42,7 @@ class Optimizer(Subclassing):
     ``_apply_sparse``, which receives each row once, and ``_finish``.
 
     Args:
-        use_locking: accepted for compatibility with TensorFlow; updates are atomic anyway.
+        use_locking: without effect: updates are atomic anyway.
         name: name of the optimiser, used for its scope and slots.
         use_own_namescope_for_non_slot_vars: whether variables that are no slots are in a scope of that name.
 
@@ -102,7 +102,7 @@ class Optimizer(Subclassing):
                 left out.
             gate_gradients: with ``GATE_GRAPH`` no gradient is used before all are computed; ``GATE_OP`` and
                 ``GATE_NONE`` are the same here, because a value read from a variable never changes.
-            aggregation_method: accepted for compatibility with TensorFlow.
+            aggregation_method: without effect.
             colocate_gradients_with_ops: whether gradients are colocated with their ops.
             name: wanted name of the operation.
             grad_loss: gradient of ``loss``; ones if left out.

@@ -24,7 +24,7 @@ class ProximalGradientDescentOptimizer(Optimizer):
         learning_rate: a number, tensor or variable.
         l1_regularization_strength: at least 0; values within it become 0.
         l2_regularization_strength: at least 0.
-        use_locking: accepted for compatibility with TensorFlow; updates are atomic anyway.
+        use_locking: without effect: updates are atomic anyway.
         name: name of the optimiser.
     """
 
@@ -69,7 +69,7 @@ class ProximalAdagradOptimizer(Optimizer):
         initial_accumulator_value: initial value of the sum of squares, above 0.
         l1_regularization_strength: at least 0; values within it become 0.
         l2_regularization_strength: at least 0.
-        use_locking: accepted for compatibility with TensorFlow; updates are atomic anyway.
+        use_locking: without effect: updates are atomic anyway.
         name: name of the optimiser.
 
     Raises:

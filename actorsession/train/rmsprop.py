@@ -27,7 +27,7 @@ class RMSPropOptimizer(Optimizer):
         decay: decay of the means, likewise.
         momentum: fraction of the last step that is kept, likewise.
         epsilon: keeps the root above 0, likewise.
-        use_locking: accepted for compatibility with TensorFlow; updates are atomic anyway.
+        use_locking: without effect: updates are atomic anyway.
         centered: whether gradients are divided by the root of their variance.
         name: name of the optimiser.
     """

@@ -231,7 +231,7 @@ class Saver(GraphBound):
             meta_graph_suffix: suffix of the file with the graph.
             write_meta_graph: whether the graph is written as well, in this library's own format.
             write_state: whether the checkpoint is recorded in ``latest_filename``, and old ones are removed.
-            strip_default_attrs: accepted for compatibility with TensorFlow.
+            strip_default_attrs: without effect.
             save_debug_info: likewise.
 
         Returns:

@@ -65,22 +65,28 @@ class SaverDef:
         """Return the ``SaverDef`` of an object with its attributes, such as TensorFlow's message.
 
         Raises:
-            ValueError: if an attribute is missing.
+            ValueError: if an attribute is missing, or it names no nodes.
         """
-        if isinstance(value, cls):
-            return value
         try:
-            return cls(
-                str(value.filename_tensor_name),
-                str(value.save_tensor_name),
-                str(value.restore_op_name),
-                int(value.max_to_keep),
-                bool(value.sharded),
-                float(value.keep_checkpoint_every_n_hours),
-                1 if getattr(value, "version", 2) == 1 else 2,
+            made = (
+                value
+                if isinstance(value, cls)
+                else cls(
+                    str(value.filename_tensor_name),
+                    str(value.save_tensor_name),
+                    str(value.restore_op_name),
+                    int(value.max_to_keep),
+                    bool(value.sharded),
+                    float(value.keep_checkpoint_every_n_hours),
+                    1 if getattr(value, "version", 2) == 1 else 2,
+                )
             )
         except AttributeError as exc:
             raise ValueError(f"saver_def must be a SaverDef, got {value!r:.100}: {exc}") from None
+        for field in ("save_tensor_name", "restore_op_name"):
+            if not getattr(made, field):
+                raise ValueError(f"saver_def must specify the {field}: {made!r}")
+        return made
 
 
 def build_saver(

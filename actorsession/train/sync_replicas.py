@@ -43,7 +43,7 @@ class SyncReplicasOptimizer(WrappingOptimizer):
         total_num_replicas: number of replicas; ``replicas_to_aggregate`` if left out.
         variable_averages: an ``ExponentialMovingAverage`` to apply after each update.
         variables_to_average: the variables for it.
-        use_locking: accepted for compatibility with TensorFlow; updates are atomic anyway.
+        use_locking: without effect: updates are atomic anyway.
         name: prefix of the operations.
 
     Attributes:

@@ -246,7 +246,7 @@ def _sides(interpreters: Mapping[str, str]) -> Iterator[list[Sides]]:
 
 def _our_environment() -> dict[str, str]:
     """Return our environment, with the BLAS kernels that worker processes use."""
-    from actorsession.cluster.launch.blas_environment import (
+    from actorsession.ops.blas_threads import (
         core_type,  # imported late, because it is slow and --help does not need it
     )
 

@@ -52,30 +52,28 @@ class AsyncCase:
     Attributes:
         loop: the event loop on which they run.
         step: runs one step.
-        answers: returns the answer.
-        after: cleans up after a whole step and at the end of the row; it is not timed.
-        whole: as in ``rows.Row``.
+        answers: returns the answer; it runs outside the loop.
+        closes: releases the row's resources, outside the loop.
         per: the number of the row's steps that one ``step`` makes.
     """
 
     loop: Loop
     step: Callable[[], Awaitable[Any]]
-    answers: Callable[[], Coroutine[Any, Any, Sequence[Any]]]
-    after: Callable[[], Coroutine[Any, Any, None]]
-    whole: bool = False
+    answers: Callable[[], Sequence[Any]]
+    closes: Callable[[], object]
     per: int = 1
 
     def answer(self) -> Sequence[Any]:
         """Return the answer."""
-        return self.loop.run(self.answers())
+        return self.answers()
 
     def times(self, effort: Effort) -> list[float]:
         """Return the seconds of each step of a round."""
-        return self.loop.run(self._whole_step() if self.whole else self._times(effort))
+        return self.loop.run(self._times(effort))
 
     def close(self) -> None:
         """Release the row's resources."""
-        self.loop.run(self.after())
+        self.closes()
 
     async def _times(self, effort: Effort) -> list[float]:
         warm = [await self._one() for _ in range(effort.least)]
@@ -88,9 +86,3 @@ class AsyncCase:
         began = clock()
         await self.step()
         return (clock() - began) / self.per
-
-    async def _whole_step(self) -> list[float]:
-        try:
-            return [await self._one()]
-        finally:
-            await self.after()

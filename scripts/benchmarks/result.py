@@ -108,11 +108,7 @@ class Result:
             "sides": {name: times.to_json() for name, times in self.sides.items()},
             "ratios": {name: self.ratio(name) for name in self.sides if name != OURS},
             "budgets": [
-                {
-                    "at_most": budget.at_most,
-                    "unit": budget.unit,
-                    "verdict": self.verdict(budget),
-                }
+                {"at_most": budget.at_most, "unit": budget.unit, "verdict": self.verdict(budget)}
                 for budget in row.budgets
             ],
             "errors": self.errors,

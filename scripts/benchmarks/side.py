@@ -14,10 +14,30 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from .case import Case, Effort
+from .cluster_rows import ClusterRows
+from .concurrent_rows import ConcurrentRows
+from .files_rows import FilesRows
+from .growth_rows import GrowthRows
 from .install_size import installed_bytes
+from .library import Library
+from .local_rows import LocalRows
 from .questions import QUESTIONS, Question
 
-__all__ = ["Side", "serve", "take_stdout"]
+__all__ = ["Side", "builders", "serve", "take_stdout"]
+
+
+def builders(library: Library, tf: Any = None) -> dict[str, Callable[[Question], Case]]:
+    """Return what builds the case of each row with a library of TensorFlow's names.
+
+    Args:
+        library: the side.
+        tf: the module with all names of TensorFlow 1, where it is another than the library's.
+    """
+    rows = (
+        LocalRows(library.tf), ClusterRows(library), ConcurrentRows(library), GrowthRows(library),
+        FilesRows(tf or library.tf),
+    )  # fmt: skip
+    return {name: build for kind in rows for name, build in kind.builders.items()}
 
 
 class Side:

@@ -17,8 +17,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+from . import recorded
 from .families import programs
-from .families.op_types import FAMILIES, RECORDED
 from .interchange import compare_interchange
 from .program import Program
 from .report import Outcome, judge, stale, summary, table
@@ -68,7 +68,8 @@ def main(arguments: Sequence[str]) -> int:
     if "2.21" not in peers and (chosen or exchanges or not peers):
         return _print_error("--peer: a Python that has tensorflow is needed", _CALLED_WRONGLY)
     if options.record:
-        _record_op_types(chosen, peers)
+        if chosen:
+            _record_programs(chosen, peers["2.21"])
         return _record(whole, peers)
     codes = []
     if whole:
@@ -116,13 +117,12 @@ def _compare_whole(chosen: Sequence[WholeProgram], peers: Mapping[str, str]) -> 
     return _DIFFERS if differing else _SAME
 
 
-def _record_op_types(chosen: Sequence[Program], peers: Mapping[str, str]) -> None:
-    """Write down what TensorFlow gives for operation types, if they are all chosen."""
-    programs_of = [program for family in FAMILIES for program in family.programs]
-    if all(program in chosen for program in programs_of):
-        found = _side(THEIRS, peers["2.21"], programs_of, 0)
-        lines = [json.dumps(found[program.name]) for program in programs_of]
-        RECORDED.write_text("\n".join(lines) + "\n", encoding="utf-8")
+def _record_programs(chosen: Sequence[Program], peer: str) -> None:
+    """Write down what TensorFlow gives for small programs."""
+    found = _side(THEIRS, peer, chosen, 0)
+    for family in dict.fromkeys(program.family for program in chosen):
+        names = [program.name for program in programs() if program.family == family]
+        recorded.save(family, names, {name: found[name] for name in names if name in found})
 
 
 def _record(chosen: Sequence[WholeProgram], peers: Mapping[str, str]) -> int:
@@ -154,7 +154,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--only", metavar="PATTERN", default="*", help="programs, such as 'math/*'")
     parser.add_argument("--list", action="store_true", help="list the programs and end")
     parser.add_argument(
-        "--record", action="store_true", help="write down what whole programs print with TensorFlow"
+        "--record",
+        action="store_true",
+        help="write down what programs give and print with TensorFlow",
     )
     parser.add_argument(
         "--seed", type=int, default=0, metavar="N", help="other numbers in the programs (default 0)"

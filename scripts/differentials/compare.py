@@ -103,7 +103,8 @@ def _same_error(mine: dict[str, Any], other: dict[str, Any]) -> bool:
 def _shown(error: dict[str, Any] | None) -> str:
     if error is None:
         return "no error"
-    return f"{error['classes'][0]}: {' '.join(error['message'].split())[:200]}"
+    said = " ".join(error.get("message", "").split())[:200]
+    return f"{error['classes'][0]}: {said}"
 
 
 def _static(where: str, mine: dict[str, Any], other: dict[str, Any]) -> Iterator[Difference]:

@@ -50,11 +50,7 @@ REASONS: tuple[Reason, ...] = (
         "unary/reciprocal-int32",
         "binary/realdiv-int32",
         "gather/batch2-axis2",
-        "control-flow/cond-of-a-number",
-        "control-flow/while-number-condition",
-        "random/negative-shape",
         "strings/cast",
-        "errors/argmax-axis",
         "errors/conv-strides",
         "images/crops-*-0x2",
         "assorted/unravel-[[][[]1]]",
@@ -92,9 +88,6 @@ REASONS: tuple[Reason, ...] = (
         "here a shape is what follows from constants that operations are given directly. Values "
         "are the same.",
         "static",
-        "arrays/bincount*",
-        "arrays/confusion-matrix",
-        "errors/bincount-negative",
         "segments/partition-and-stitch",
     ),
     *_all(
@@ -102,12 +95,6 @@ REASONS: tuple[Reason, ...] = (
         "meant.",
         "error",
         "slicing/list-*",
-    ),
-    *_all(
-        "The slope of leaky_relu is kept in the dtype of its input; TensorFlow rounds it to "
-        "float32 first.",
-        "value",
-        "unary/nn.leaky_relu-usual",
     ),
     *_all(
         "Names that users ask for and names of results by default are TensorFlow's. How an "
@@ -139,15 +126,15 @@ REASONS: tuple[Reason, ...] = (
         "operators/or-float32-tensor-number",
         "errors/name-number",
         "errors/lookup-device",
-        "control-flow/cond-other-structures",
         "queues/fifo-wrong-text",
     ),
     *_all(
-        "A Python integer that does not fit its dtype is a TypeError; TensorFlow wraps it "
+        "A Python integer that does not fit its dtype is refused; TensorFlow wraps it "
         "round, or fails with an OverflowError, as its size has it.",
         "error",
         "promotion/convert-*large-to-int32",
         "promotion/int32-times-*large",
+        "feeds/list-of-large",
     ),
     *_all(
         "An index outside is found before anything is written, so that an error leaves the "
@@ -162,36 +149,10 @@ REASONS: tuple[Reason, ...] = (
         "feeds/array-of-complex128",
     ),
     *_all(
-        "As with control flow of version one, branches of other dtypes are a ValueError.",
-        "error",
-        "control-flow/cond-other-dtypes",
-    ),
-    *_all(
-        "As with control flow of version one, a list of one is the one unless strict=True.",
-        "type",
-        "control-flow/cond-single-item",
-    ),
-    *_all(
-        "A branch without a result is refused on its line; TensorFlow's cond is None, which "
-        "cannot be fetched.",
-        "error moment",
-        "control-flow/cond-none",
-    ),
-    *_all(
         "What stands for an operation among results is a bool whose value means nothing; here "
         "it is always true.",
         "value",
         "control-flow/cond-operation",
-    ),
-    *_all(
-        "A predicate of rank 1 is refused on its line; TensorFlow takes the process down.",
-        "broken",
-        "control-flow/cond-of-a-vector",
-    ),
-    *_all(
-        "A loop without variables could only run for ever or not at all, and is refused.",
-        "error",
-        "control-flow/while-no-variables",
     ),
     *_all(
         "exclusive=True is checked in every step; TensorFlow's check is pruned away when a "
@@ -205,13 +166,12 @@ REASONS: tuple[Reason, ...] = (
         "error",
         "queues/fifo-wrong-number",
     ),
-    *_all(
-        "initialized_value works for every variable; TensorFlow has it for reference variables "
-        "only.",
-        "error",
-        "variables/from-another",
-    ),
     *_all("An empty name asks for the default one.", "error", "scopes/name--of-a-node"),
+    *_all(
+        "A loop whose variable changes its dtype is refused on its line; TensorFlow's step fails.",
+        "error moment",
+        "control-flow/while-other-dtype",
+    ),
     *_all(
         "What an object looks like when it is printed says which library it is of.",
         "facts",

@@ -20,25 +20,20 @@ class Outcome:
 
     Attributes:
         program: the program.
-        verdict: ``SAME``, ``MEANT`` (differs with a reason), ``DIFFERS`` or ``LEFT_OUT``.
+        verdict: ``SAME``, ``MEANT`` (differs with a reason) or ``DIFFERS``.
         found: its differences, each with its reason.
-        lacks: the missing names because of which it was skipped.
     """
 
     SAME: ClassVar[str] = "same"
     MEANT: ClassVar[str] = "differs with reason"
     DIFFERS: ClassVar[str] = "differs"
-    LEFT_OUT: ClassVar[str] = "left out"
 
     program: Program
     verdict: str
     found: list[tuple[Difference, Reason | None]] = field(default_factory=list)
-    lacks: list[str] = field(default_factory=list)
 
     def told(self) -> str:
         """Return its differences in full, with reasons; empty without differences."""
-        if self.verdict == self.LEFT_OUT:
-            return f"\n{self.program.name}: left out, there is no {', '.join(self.lacks)}"
         if not self.found:
             return ""
         lines = [f"\n{self.program.name}: {self.verdict}"]
@@ -52,9 +47,6 @@ class Outcome:
 
 def judge(program: Program, ours: dict[str, Any], theirs: dict[str, Any]) -> Outcome:
     """Compare the two records of a program and find reasons for the differences."""
-    lacks = [*ours.get("lacks", ()), *theirs.get("lacks", ())]
-    if lacks:
-        return Outcome(program, Outcome.LEFT_OUT, lacks=lacks)
     found = [(each, _reason(program.name, each)) for each in differences(ours, theirs)]
     if not found:
         return Outcome(program, Outcome.SAME)
@@ -77,7 +69,7 @@ def stale(outcomes: Sequence[Outcome], known: Sequence[Program]) -> list[Reason]
             ran.
         known: all programs.
     """
-    ran = {outcome.program.name for outcome in outcomes if outcome.verdict != Outcome.LEFT_OUT}
+    ran = {outcome.program.name for outcome in outcomes}
     used = Counter(
         (reason, difference.kind)
         for outcome in outcomes
@@ -93,7 +85,7 @@ def stale(outcomes: Sequence[Outcome], known: Sequence[Program]) -> list[Reason]
     return out
 
 
-_HEADS = (Outcome.SAME, Outcome.MEANT, Outcome.DIFFERS, Outcome.LEFT_OUT)
+_HEADS = (Outcome.SAME, Outcome.MEANT, Outcome.DIFFERS)
 
 
 def table(outcomes: Sequence[Outcome]) -> str:
@@ -114,8 +106,7 @@ def table(outcomes: Sequence[Outcome]) -> str:
 def summary(outcomes: Sequence[Outcome]) -> str:
     """Return the counts in a sentence."""
     totals = Counter(outcome.verdict for outcome in outcomes)
-    compared = len(outcomes) - totals[Outcome.LEFT_OUT]
     return (
-        f"{compared} programs compared: {totals[Outcome.SAME]} the same, "
+        f"{len(outcomes)} programs compared: {totals[Outcome.SAME]} the same, "
         f"{totals[Outcome.MEANT]} differ with a reason, {totals[Outcome.DIFFERS]} differ."
     )

@@ -43,8 +43,7 @@ def main(arguments: Sequence[str]) -> int:
         for name in sys.stdin.read().split():
             program = known[name]
             _write(out, {"began": name})
-            lacks = program.lacks(tf)
-            _write(out, {"name": name, "lacks": lacks} if lacks else _record(program, tf))
+            _write(out, _record(program, tf))
     return 0
 
 
@@ -56,7 +55,7 @@ def face(library: str) -> Any:
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
     tf: Any = import_module("tensorflow.compat.v1")
-    tf.disable_eager_execution()
+    tf.disable_v2_behavior()
     tf.logging.set_verbosity(tf.logging.ERROR)
     # ``tf.nn`` has the cells only with a matching Keras; this import works without one.
     tf.nn.rnn_cell = import_module("tensorflow.python.keras.layers.legacy_rnn.rnn_cell_impl")

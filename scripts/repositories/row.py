@@ -30,7 +30,7 @@ class Row:
         constants: the constants of a file that have another value, which is an expression.
         path: the folders that modules are looked for in, relative to that one.
         environment: environment variables.
-        seconds: the limit of all programs together.
+        seconds: the limit of all programs together, for a machine with other work too.
         endless: whether the last program is stopped once the sign is there; it would go on for hours.
     """
 
@@ -47,7 +47,7 @@ class Row:
     constants: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     path: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
-    seconds: float = 300
+    seconds: float = 900
     endless: bool = False
 
     @property

@@ -14,16 +14,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession.checkpoints import CheckpointReader
+from actorsession import float64
+from actorsession.checkpoints import CheckpointReader, file_errors, write_whole
 from actorsession.checkpoints import nonce as nonces
 from actorsession.checkpoints.atomic import (
     LockedFile,
-    file_errors,
     keep_file,
     make_private_folder,
     open_regular,
     remove_unused,
-    write_whole,
 )
 from actorsession.checkpoints.bundle_writer import write_bundle
 from actorsession.checkpoints.nonce import has_ended, nonce_held
@@ -35,7 +34,6 @@ from actorsession.errors import (
     OpError,
     ResourceExhaustedError,
 )
-from actorsession.graph.dtypes import float64
 from tests.obstacles import OBSTACLES
 
 LEFT = ".m.0123456789ab.tmp"

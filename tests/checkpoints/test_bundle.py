@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
+import itertools
 import shutil
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +13,10 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from actorsession import as_dtype
 from actorsession.checkpoints import CheckpointReader, parse_spec
+from actorsession.checkpoints.crc32c import crc32c, masked
 from actorsession.errors import DataLossError, OpError, UnimplementedError
-from actorsession.graph.dtypes import as_dtype
 from tests.checkpoints.tables import table, varint
 
 FIXTURES = Path(__file__).parent / "fixtures"
@@ -208,3 +212,60 @@ def test_an_entry_that_contradicts_itself_is_refused(
 ) -> None:
     with pytest.raises(DataLossError, match=match):
         opened(tmp_path, {b"": HEADER, b"v": entry})
+
+
+def test_fields_of_an_entry_may_have_any_order_and_be_left_out(tmp_path: Path) -> None:
+    data = np.arange(300, dtype="<f4").tobytes()
+    (tmp_path / "x.data-00000-of-00001").write_bytes(data)
+    entries = {b"": HEADER}
+    for number, offset in enumerate([0, 4, 200, 1196]):
+        fields = [
+            field(1, 1),
+            field(2, field(2, field(1, 1))),
+            field(3, 0),
+            field(4, offset),
+            field(5, 4),
+            varint(6 << 3 | 5) + masked(crc32c(data[offset : offset + 4])).to_bytes(4, "little"),
+        ]
+        if not offset:
+            del fields[3]
+        for order in itertools.permutations(fields):
+            key = f"{number}/{len(entries)}"
+            entries[key.encode()] = b"".join(order)
+    with opened(tmp_path, entries) as reader:
+        for name in reader.get_variable_to_shape_map():
+            wanted = [0, 1, 50, 299][int(name[0])]
+            assert reader.get_tensor(name).tolist() == [wanted], name
+
+
+@pytest.mark.parametrize("offset", [1, 1 << 31, 1 << 56, (1 << 63) - 1, 1 << 63, (1 << 64) - 1])
+def test_a_tensor_behind_the_end_of_its_file_is_refused(tmp_path: Path, offset: int) -> None:
+    (tmp_path / "x.data-00000-of-00001").write_bytes(bytes(4))
+    entry = field(1, 1) + field(2, b"") + field(4, offset) + field(5, 4)
+    reader = opened(tmp_path, {b"": HEADER, b"u": entry, b"v": entry})
+    with pytest.raises(DataLossError, match=f"reaches from {offset} to {offset + 4}"):
+        reader.get_tensor("v")
+
+
+def test_a_file_is_checked_anew_after_the_reader_was_closed(tmp_path: Path) -> None:
+    for file in FIXTURES.glob("plain.*"):
+        shutil.copy(file, tmp_path)
+    reader = CheckpointReader(str(tmp_path / "plain"))
+    reader.get_tensor("f32")
+    reader.close()
+    path = tmp_path / "plain.data-00000-of-00001"
+    path.write_bytes(bytes(len(path.read_bytes())))
+    with pytest.raises(DataLossError, match="damaged"):
+        reader.get_tensor("f64")
+
+
+def test_a_reader_that_nobody_holds_is_released_without_the_collector() -> None:
+    reader = CheckpointReader(str(FIXTURES / "plain"))
+    reader.get_tensor("f32")
+    released = weakref.ref(reader._source)
+    gc.disable()
+    try:
+        del reader
+        assert released() is None
+    finally:
+        gc.enable()

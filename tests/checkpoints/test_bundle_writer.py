@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from actorsession import DType, as_dtype, float64, string
 from actorsession.checkpoints import CheckpointReader, merge_bundles, save
 from actorsession.checkpoints.bundle_writer import write_bundle, write_table
 from actorsession.checkpoints.sorted_table import read_table
 from actorsession.errors import FailedPreconditionError
-from actorsession.graph.dtypes import DType, as_dtype, float64, string
 
 FIXTURES = Path(__file__).parent / "fixtures"
 

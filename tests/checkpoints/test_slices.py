@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actorsession.checkpoints.slices import Extent, assemble, parse_spec, slice_key, write_spec
+from actorsession.checkpoints import parse_spec, write_spec
+from actorsession.checkpoints.slices import Extent, assemble, slice_key
 from actorsession.errors import InvalidArgumentError
 
 

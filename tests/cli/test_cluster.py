@@ -13,9 +13,7 @@ from typing import Any
 
 import pytest
 
-from actorsession import ops
-from actorsession.graph.graph import Graph
-from actorsession.session import Session
+from actorsession import Graph, Session, ops
 from tests.cli.kit import asked, called, rest, serving
 from tests.cluster.kit import PATIENCE, PS0, W0, W1, chain
 from tests.cluster.mortality import Mortality

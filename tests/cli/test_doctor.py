@@ -13,7 +13,7 @@ import pytest
 
 from actorsession import __version__, cli
 from actorsession.cli import doctor
-from actorsession.cluster.launch import blas_environment
+from actorsession.ops import blas_threads
 
 VARIABLES = (
     "ACTORSESSION_TOKEN", "ACTORSESSION_TLS_CA", "ACTORSESSION_TLS_CERT", "ACTORSESSION_TLS_KEY",
@@ -72,7 +72,7 @@ def test_what_costs_speed_or_capacity_is_advice(
 ) -> None:
     monkeypatch.setenv("ACTORSESSION_SHARED_MEMORY", "0")
     monkeypatch.setattr(resource, "getrlimit", lambda which: (256, 4096))
-    monkeypatch.setattr(blas_environment, "core_type", lambda: "Katmai")
+    monkeypatch.setattr(blas_threads, "core_type", lambda: "Katmai")
     found = findings(capsys, 0)
     for subject, says, do in (
         ("shared memory", "switched off", "unset ACTORSESSION_SHARED_MEMORY"),

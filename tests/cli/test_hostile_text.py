@@ -27,8 +27,7 @@ import actorsession.cluster
 from actorsession import cli
 from actorsession.cli import console, status
 from actorsession.cli.logs import set_up_logging
-from actorsession.cluster import ServerStatistics
-from actorsession.cluster.launch.task_restarts import TaskEnd
+from actorsession.cluster import ServerStatistics, TaskEnd
 from actorsession.errors import UnavailableError
 from actorsession.runtime.hang_report import HangReport
 from actorsession.runtime.hang_report_format import _VERDICTS
@@ -91,14 +90,25 @@ def check(text: str, lines: int | None = None) -> None:
     assert lines is None or len(found) == lines
 
 
-def test_why_shows_no_line_that_a_name_has_made(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def answers(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Return a function that says what servers answer, by the function that asks them."""
+
+    def replace_by(**functions: Any) -> None:
+        for name, function in functions.items():
+            monkeypatch.setattr(status if name == "_ask" else actorsession.cluster, name, function)
+
+    return replace_by
+
+
+def test_why_shows_no_line_that_a_name_has_made(answers: Callable[..., None]) -> None:
     for plain, hostile in zip(reports(PLAIN), reports(HOSTILE), strict=True):
         check(str(hostile), str(plain).count("\n") + 1)
 
         async def ask(*_: Any, report: HangReport = hostile, **__: Any) -> HangReport:
             return report
 
-    monkeypatch.setattr(actorsession.cluster, "read_why", ask)
+    answers(read_why=ask)
     for form, lines in ([], str(plain).count("\n") + 2), (["--json"], 2):
         _, out, err = called("why", "h:1", *form)
         assert err == ""
@@ -106,9 +116,7 @@ def test_why_shows_no_line_that_a_name_has_made(monkeypatch: pytest.MonkeyPatch)
 
 
 @for_each("form", ["table", "json", "prometheus"])
-def test_status_shows_no_line_that_a_name_has_made(
-    monkeypatch: pytest.MonkeyPatch, form: str
-) -> None:
+def test_status_shows_no_line_that_a_name_has_made(answers: Callable[..., None], form: str) -> None:
     lines = set()
     for text in (PLAIN, HOSTILE):
         counters = replace(
@@ -122,7 +130,7 @@ def test_status_shows_no_line_that_a_name_has_made(
                 status._Row(text, text, None, fault=text),
             ]
 
-        monkeypatch.setattr(status, "_ask", ask)
+        answers(_ask=ask)
         _, out, err = called("status", "h:1", "--all", "--format", form)
         check(out)
         check(err)
@@ -134,7 +142,7 @@ def test_status_shows_no_line_that_a_name_has_made(
 
 @for_each("form", [[], ["--json"]])
 def test_stop_shows_no_line_that_a_name_has_made(
-    monkeypatch: pytest.MonkeyPatch, form: list[str]
+    answers: Callable[..., None], form: list[str]
 ) -> None:
     class View:
         task = cluster_id = HOSTILE
@@ -148,8 +156,7 @@ def test_stop_shows_no_line_that_a_name_has_made(
             return HOSTILE
         raise UnavailableError(HOSTILE)
 
-    monkeypatch.setattr(actorsession.cluster, "read_cluster", read)
-    monkeypatch.setattr(actorsession.cluster, "stop_server", stop)
+    answers(read_cluster=read, stop_server=stop)
     code, out, err = called("stop", "h:1", "--all", *form)
     assert code == 1
     check(out, 2)
@@ -260,7 +267,7 @@ def unread_pipe() -> Iterator[int]:
     ],
 )  # fmt: skip
 def test_a_command_whose_reader_has_seen_enough_ends_with_its_own_status_and_says_nothing(
-    monkeypatch: pytest.MonkeyPatch, words: list[str], status_of_it: int | None
+    answers: Callable[..., None], words: list[str], status_of_it: int | None
 ) -> None:
     async def ask(*_: Any, **__: Any) -> list[Any]:
         return [status._Row("", "h:1", filled(ServerStatistics, PLAIN), fault="another")]
@@ -271,9 +278,7 @@ def test_a_command_whose_reader_has_seen_enough_ends_with_its_own_status_and_say
     async def stop(*_: Any, **__: Any) -> str:
         return PLAIN
 
-    monkeypatch.setattr(status, "_ask", ask)
-    monkeypatch.setattr(actorsession.cluster, "read_why", why)
-    monkeypatch.setattr(actorsession.cluster, "stop_server", stop)
+    answers(_ask=ask, read_why=why, stop_server=stop)
     err = io.StringIO()
     with unread_pipe() as writing, open(os.dup(writing), "w", encoding="utf-8") as out:
         with redirect_stdout(out), redirect_stderr(err):

@@ -18,15 +18,12 @@ from typing import Any
 
 import pytest
 
-from actorsession import cli, ops
+from actorsession import AsyncSession, ConfigProto, Graph, cli, ops
 from actorsession.actors.loops import run as run_to_end
 from actorsession.cli.logs import OncePerMinute, _file_handler, set_up_logging
 from actorsession.cluster import read_statistics, stop_server
-from actorsession.config import ConfigProto
 from actorsession.errors import DeadlineExceededError, UnavailableError
-from actorsession.graph.graph import Graph
 from actorsession.rpc.security import TOKEN_VARIABLE
-from actorsession.session import AsyncSession
 from tests.cli.kit import ends_in_silence, line_of, rest, serving
 from tests.cluster.kit import PATIENCE, W0
 from tests.cluster.script import command, environment

@@ -7,9 +7,7 @@ import re
 from pathlib import Path
 from string import Template
 
-from actorsession import cli
-from actorsession.cluster.resolvers import FileClusterResolver
-from actorsession.cluster.spec import ClusterSpec
+from actorsession import ClusterSpec, FileClusterResolver, cli
 
 FOLDER = Path(__file__).resolve().parents[2] / "examples" / "operate"
 

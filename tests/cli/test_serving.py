@@ -7,16 +7,13 @@ import os
 import signal
 import stat
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from actorsession import ops
+from actorsession import Graph, Session, ops
 from actorsession.cluster import stop_server
 from actorsession.cluster.launch.child import _port_file
-from actorsession.graph.graph import Graph
 from actorsession.rpc.security import TOKEN_VARIABLE
-from actorsession.session import Session
 from tests.cli.kit import asked, called, ends_in_silence, rest, serving
 from tests.cluster.kit import PS0, W0, W1, chain, soon
 from tests.cluster.script import is_running
@@ -26,13 +23,6 @@ pytestmark = pytest.mark.process
 
 ONE = json.dumps({"worker": ["127.0.0.1:0"]})
 MASTER = "/job:master/replica:0/task:0"
-
-
-@pytest.fixture
-def graph() -> Any:
-    made = Graph()
-    with made.as_default():
-        yield made
 
 
 def test_a_worker_says_who_it_is_and_where_as_json_and_in_a_file_and_holds_its_port(

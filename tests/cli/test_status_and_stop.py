@@ -15,15 +15,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import __version__, cli, ops
+from actorsession import AsyncSession, ConfigProto, Graph, __version__, cli, ops
 from actorsession.actors.loops import run as run_to_end
 from actorsession.cli import status
 from actorsession.cluster import ServerStatistics
-from actorsession.config import ConfigProto, SessionMetadata
-from actorsession.config.session import Experimental
-from actorsession.graph.graph import Graph
+from actorsession.config import Experimental, SessionMetadata
 from actorsession.rpc.security import TOKEN_VARIABLE
-from actorsession.session import AsyncSession
 from tests.cli.kit import asked, called, line_of, ran, rest, serving
 from tests.cluster.kit import PATIENCE, PS0, W0, W1, is_empty, long_product, on, until_all
 from tests.cluster.script import command, running

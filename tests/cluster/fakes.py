@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from actorsession.actors import Children
 from actorsession.actors.context import CallContext
 from actorsession.actors.deadline import Deadline
-from actorsession.messages import Done, GraphDone, GraphRegistered, RegisterGraph, RunGraph
-from actorsession.messages.worker import EndGroup, PushTensors, ValuesLost
+from actorsession.errors import OpError
+from actorsession.messages import Done, GraphRegistered, RegisterGraph
+from actorsession.messages.step_frames import WireValues
+from actorsession.messages.worker import EndGroup, ValuesLost
+from actorsession.rpc.step_calls import Pushed, StepCalls
 from tests.cluster.kit import eventually
 
 
@@ -63,8 +67,6 @@ class FakeWorker:
     def _usual(self, message: Any) -> Any:
         if isinstance(message, RegisterGraph):
             return GraphRegistered(graph_handle=f"{self.name}-{next(self._handles)}")
-        if isinstance(message, RunGraph):
-            return GraphDone(values=[], stats=None)
         return Done()
 
 
@@ -74,7 +76,7 @@ class FakeWorkerCache:
     def __init__(self, workers: Mapping[str, FakeWorker] | None = None) -> None:
         self.workers = dict(workers or {})
         self.addresses: dict[str, str] = {}
-        self.pushed: list[tuple[str, PushTensors]] = []
+        self.pushed: list[tuple[str, Pushed]] = []
         self.told: list[tuple[str, EndGroup | ValuesLost]] = []
         self.watchers: dict[str, Callable[[], None]] = {}
         self.of_sessions: dict[str, FakeWorkerCache] = {}
@@ -116,7 +118,7 @@ class FakeWorkerCache:
     def release(self) -> None:
         self.released += 1
 
-    def push(self, task: str, message: PushTensors) -> None:
+    def push(self, task: str, message: Pushed) -> None:
         self.pushed.append((task, message))
 
     def tell_after_pushes(self, task: str, message: EndGroup | ValuesLost) -> None:
@@ -130,3 +132,49 @@ class FakeWorkerCache:
 
     async def wait_for_capacity(self, task: str) -> None:
         return
+
+
+class Outcome:
+    """Waits for a run; what comes of it is its values, an error, or that it is gone."""
+
+    def __init__(self) -> None:
+        self.ended: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self.extra: Any = None
+
+    def done(self, values: WireValues, extra: Any) -> None:
+        self.extra = extra
+        self._end(list(values.read_all()))
+
+    def failed(self, error: OpError) -> None:
+        if not self.ended.done():
+            self.ended.set_exception(error)
+
+    def gone(self) -> None:
+        self._end("gone")
+
+    def _end(self, result: Any) -> None:
+        if not self.ended.done():
+            self.ended.set_result(result)
+
+
+def joined_steps(task: str, client: str) -> tuple[StepCalls, StepCalls]:
+    """The step frames of both ends of a link: of the client, and of the task that it is linked to."""
+    loop = asyncio.get_running_loop()
+
+    def end(peer: str) -> StepCalls:
+        def send(header: bytes, segments: Sequence[Any]) -> None:
+            copies = [bytearray(segment) for segment in segments]
+            loop.call_soon(other[peer].receive, header, copies)
+
+        return StepCalls(
+            peer, send=send, send_from_thread=lambda header: False, congested=lambda: False,
+            drain=_never, children=Children("steps"),
+        )  # fmt: skip
+
+    here, there = end(task), end(client)
+    other = {task: there, client: here}
+    return here, there
+
+
+async def _never() -> None:
+    raise AssertionError("nothing is congested")

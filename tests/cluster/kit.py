@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import socket
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
@@ -19,13 +20,20 @@ from actorsession.cluster import (
     ServerStatistics,
     read_statistics,
 )
+from actorsession.cluster.server.settings import ServerSettings
 from actorsession.config import ConfigProto
+from actorsession.errors import NotFoundError, OpError
 from actorsession.graph.graph import get_default_graph
 from actorsession.graph.operation import Tensor
 from actorsession.graph.registry import NOT_DIFFERENTIABLE, OpDef, is_registered, register
+from actorsession.messages import VOCABULARY, PrepareStep
+from actorsession.messages.step_frames import StepRequest, WireValues
 from actorsession.ops.build import make_one
+from actorsession.rpc.local_calls import LocalCalls, LocalValues
+from actorsession.rpc.step_calls import StepCalls
 from actorsession.runtime.hang_report import HangReport
 
+_NUMBERS = itertools.count()
 # A test that needs longer waits for something that does not come.
 PATIENCE = 60.0
 
@@ -69,7 +77,7 @@ class InProcess:
         options.setdefault("config", ConfigProto(inter_op_parallelism_threads=8))
         bind = {job: ["127.0.0.1:0"] * count for job, count in jobs.items()}
         self.servers = [
-            Server(bind, job, index, **options)
+            Server(bind, job, index, settings=ServerSettings(**options))
             for job, count in jobs.items()
             for index in range(count)
         ]
@@ -116,6 +124,54 @@ async def in_process(
         yield cluster
     finally:
         await cluster.stop()
+
+
+class Outcome:
+    """Waits for the outcome of a run that a test requests by frames; see ``RunWaiter``."""
+
+    def __init__(self) -> None:
+        self._ended: asyncio.Future[tuple[list[Any], Any]] = (
+            asyncio.get_running_loop().create_future()
+        )
+
+    def done(self, values: Any, extra: Any) -> None:
+        self._ended.set_result((list(values.read_all()), extra))
+
+    def failed(self, error: OpError) -> None:
+        self._ended.set_exception(error)
+
+    def gone(self) -> None:
+        self.failed(NotFoundError("gone"))
+
+    def __await__(self) -> Any:
+        return self._ended.__await__()
+
+
+def plan_of(
+    handle: str, fetches: Sequence[str], feeds: Sequence[str] = (), targets: Sequence[str] = (),
+    **more: Any,
+) -> list[Any]:  # fmt: skip
+    """A plan in wire form, as the first run of it brings it along."""
+    message = PrepareStep(
+        session_handle=handle, feeds=list(feeds), fetches=list(fetches), targets=list(targets),
+        **{"partial": False, **more},
+    )  # fmt: skip
+    return VOCABULARY.to_wire(message)
+
+
+async def run_by_frame(
+    calls: StepCalls | LocalCalls, handle: str, fetches: Sequence[str],
+    targets: Sequence[str] = (), options: dict[str, Any] | None = None, **feeds: Any,
+) -> list[Any]:  # fmt: skip
+    """Requests a run as a client does that has not run its plan before; the names of feeds are of nodes."""
+    plan = plan_of(handle, fetches, [f"{name}:0" for name in feeds], targets)
+    outcome, values = Outcome(), feeds.values()
+    sent: Any = WireValues.of(values) if isinstance(calls, StepCalls) else LocalValues(values)
+    number = next(_NUMBERS)
+    asked = StepRequest(plan=plan, options=options or {})
+    calls.run_step(number, number, None, sent, outcome, asked)
+    found, _ = await outcome
+    return found
 
 
 def reach_over_links(monkeypatch: Any) -> None:

@@ -19,6 +19,7 @@ from actorsession.cluster.master.absent_tasks import AbsentTasks
 from actorsession.cluster.master.device_discovery import FoundTask
 from actorsession.cluster.master.env import MasterEnv
 from actorsession.cluster.master.session_members import SessionMembers
+from actorsession.cluster.server.settings import ServerSettings
 from actorsession.config import ConfigProto, RunOptions
 from actorsession.errors import (
     DeadlineExceededError,
@@ -206,7 +207,9 @@ async def test_devices_of_absent_tasks_are_listed_as_far_as_they_are_known(graph
         listed = {d.name: d.incarnation for d in await soon(session.list_devices())}
         assert list(listed) == [f"{task}/device:CPU:0" for task in (W0, W1, W2)]
         assert [incarnation != 0 for incarnation in listed.values()] == [True, False, False]
-        async with Server(spec, "worker", 1, config=ConfigProto(device_count={"CPU": 2})):
+        async with Server(
+            spec, "worker", 1, settings=ServerSettings(config=ConfigProto(device_count={"CPU": 2}))
+        ):
             listed = {d.name: d.incarnation for d in await soon(session.list_devices())}
         assert [name for name in listed if name.startswith(W1)] == [
             f"{W1}/device:CPU:0", f"{W1}/device:CPU:1",
@@ -225,7 +228,9 @@ async def test_a_device_that_only_its_task_knows_of_is_waited_for(
         with on(f"{W1}/device:CPU:1"):
             y = x + 1.0
         running = asyncio.create_task(session.run(y, {x: 1.0}))
-        async with Server(spec, "worker", 1, config=ConfigProto(device_count={"CPU": 2})):
+        async with Server(
+            spec, "worker", 1, settings=ServerSettings(config=ConfigProto(device_count={"CPU": 2}))
+        ):
             assert await soon(running) == 2.0
 
 
@@ -293,7 +298,9 @@ async def test_large_graphs_are_planned_anew_for_the_devices_that_tasks_turn_out
             await soon(session.run(there, {x: 1.0}, options))
         waiting = [asyncio.create_task(session.run(there, {x: float(k)})) for k in range(3)]
         setting_up = asyncio.create_task(session.partial_run_setup([there], [x]))
-        async with Server(spec, "worker", 1, config=ConfigProto(device_count={"CPU": 2})):
+        async with Server(
+            spec, "worker", 1, settings=ServerSettings(config=ConfigProto(device_count={"CPU": 2}))
+        ):
             assert await soon(asyncio.gather(*waiting)) == [k + ones for k in range(3)]
             assert await soon(session.partial_run(await setting_up, there, {x: 1.0})) == 1.0 + ones
             with on(f"{W1}/device:CPU:1"):

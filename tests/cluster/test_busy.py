@@ -26,6 +26,7 @@ from actorsession import ops
 from actorsession.actors.loops import run as run_to_end
 from actorsession.cli import _parser
 from actorsession.cluster import Server, read_statistics
+from actorsession.cluster.server.settings import ServerSettings
 from actorsession.errors import InvalidArgumentError, UnavailableError
 from actorsession.graph.graph import Graph
 from actorsession.rpc.liveness.lease import BEAT_SECONDS, LEASE_SECONDS
@@ -263,7 +264,9 @@ def is_sidecar(pid: int) -> bool:
 
 async def test_a_server_that_other_hosts_can_reach_has_a_sidecar() -> None:
     before = children_of(os.getpid())
-    async with Server({"worker": ["0.0.0.0:0"]}, "worker", token="sixteen or more.") as server:
+    async with Server(
+        {"worker": ["0.0.0.0:0"]}, "worker", settings=ServerSettings(token="sixteen or more.")
+    ) as server:
         (sidecar,) = set(children_of(os.getpid())) - set(before)
         # In the middle of exec nothing is to be seen.
         await eventually(lambda: is_sidecar(sidecar))
@@ -278,7 +281,9 @@ async def test_a_server_that_other_hosts_can_reach_has_a_sidecar() -> None:
 def test_a_lease_of_less_than_two_beats_is_refused(beat: float, lease: float) -> None:
     told = "at least two beats" if beat else "a beat is more than 0 seconds, got 0.0"
     with pytest.raises(InvalidArgumentError, match=told):
-        Server({"worker": ["127.0.0.1:0"]}, "worker", beat=beat, lease=lease)
+        Server(
+            {"worker": ["127.0.0.1:0"]}, "worker", settings=ServerSettings(beat=beat, lease=lease)
+        )
 
 
 def test_the_command_line_has_the_defaults_of_servers() -> None:

@@ -20,6 +20,7 @@ from actorsession.cli import main
 from actorsession.cluster import SecurityConfig, Server
 from actorsession.cluster.admin import certs
 from actorsession.cluster.admin.certs import LOOPBACK_HOSTS, make_certificates
+from actorsession.cluster.server.settings import ServerSettings
 from actorsession.config import ConfigProto, RPCOptions
 from actorsession.errors import (
     AlreadyExistsError,
@@ -171,7 +172,9 @@ async def test_servers_and_clients_of_one_ca_reach_each_other_and_no_others(
     ours = make_certificates(tmp_path / "ours", ["localhost"])
     later = make_certificates(tmp_path / "later", ["other"], ca_folder=tmp_path / "ours")
     strangers = make_certificates(tmp_path / "strangers", ["localhost"])
-    async with Server({"worker": ["127.0.0.1:0"]}, "worker", security=_config(ours)) as server:
+    async with Server(
+        {"worker": ["127.0.0.1:0"]}, "worker", settings=ServerSettings(security=_config(ours))
+    ) as server:
         assert await _reaches(_config(ours), server.target, graph)
         assert await _reaches(_config(later), server.target, graph)
         with pytest.raises(UnauthenticatedError):
@@ -207,5 +210,7 @@ async def test_what_openssl_makes_by_the_documented_lines_does_as_well(
         key_file=str(tmp_path / "key.pem"),
     )  # fmt: skip
     ops.constant(3.0, name="three")
-    async with Server({"worker": ["127.0.0.1:0"]}, "worker", security=files) as server:
+    async with Server(
+        {"worker": ["127.0.0.1:0"]}, "worker", settings=ServerSettings(security=files)
+    ) as server:
         assert await _reaches(files, server.target, graph)

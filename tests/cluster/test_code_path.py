@@ -256,7 +256,7 @@ def test_programs_are_started_by_local_clusters_and_for_sidecars_alone(
     """And OpenBLAS is asked for its threads, by the path that this process has mapped it from."""
     allowed = {
         "actorsession/cluster/launch/worker_process.py", "actorsession/cluster/server/sidecar.py",
-        "actorsession/ops/blas.py",
+        "actorsession/ops/blas_threads.py",
     }  # fmt: skip
     assert found_in(report, starters, allowed) == []
 

@@ -266,7 +266,7 @@ async def test_a_step_fails_in_its_next_collective_if_its_group_has_ended_in_the
             waiting = asyncio.create_task(other.run(2.0))
             with pytest.raises(InvalidArgumentError, match="a negative gradient"):
                 await soon(one.run(-1.0))
-            worker = cluster.server(W1)._worker
+            worker = cluster.server(W1).actors.worker
             assert worker is not None
             await eventually(lambda: len(worker._env.groups) == 0)
             await other.session.run("go_on")

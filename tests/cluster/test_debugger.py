@@ -16,13 +16,14 @@ import numpy as np
 import pytest
 
 from actorsession import ops
-from actorsession.actors.deadline import Deadline
+from actorsession.actors import CallContext, registry
+from actorsession.actors.deadline import NEVER, Deadline
 from actorsession.cluster import Server
 from actorsession.cluster.master import debug_runs as master_debug_runs
 from actorsession.cluster.master.client_graph import ClientGraph, TaskPart
 from actorsession.cluster.worker import debug_runs as worker_debug_runs
 from actorsession.cluster.worker.worker import Worker
-from actorsession.cluster.worker.worker_session import WorkerSession
+from actorsession.cluster.worker.worker_session import BindPart, WorkerSession
 from actorsession.config import CallableOptions, DebugOptions
 from actorsession.errors import (
     DeadlineExceededError,
@@ -34,10 +35,11 @@ from actorsession.errors import (
 )
 from actorsession.graph.graph import Graph
 from actorsession.graph.node import GraphDef, NodeDef
-from actorsession.messages import RunGraph, RunStep
 from actorsession.messages.session import TakeStepValues
+from actorsession.messages.step_frames import StepRequest
 from actorsession.observe.debug import DebugDumpDir
 from actorsession.plan.signature import RunSignature
+from actorsession.rpc.local_calls import LocalCalls, LocalValues
 from actorsession.runtime.debug.dump import ENTRY_BYTES, DebugDump, DebugNodeKey
 from actorsession.runtime.debug.graph import (
     DebugGraphDecoratorInterface,
@@ -50,7 +52,19 @@ from actorsession.runtime.debug.watched_step import DebugRunDef
 from actorsession.session import AsyncSession, Session
 from actorsession.session.remote.remote_debugger import RemoteDebugger
 from tests.cluster.hands import Hands
-from tests.cluster.kit import W0, W1, Gate, InProcess, eventually, in_process, on, soon, until_all
+from tests.cluster.kit import (
+    W0,
+    W1,
+    Gate,
+    InProcess,
+    Outcome,
+    eventually,
+    in_process,
+    on,
+    plan_of,
+    soon,
+    until_all,
+)
 from tests.session.debugger_kit import BREAK, watch, watch_all
 
 CPU0, CPU1 = (f"{task}/device:CPU:0" for task in (W0, W1))
@@ -84,15 +98,13 @@ def kept_at_workers(cluster: InProcess) -> int:
     """How many debugged steps workers and masters keep."""
     count = 0
     for server in cluster.servers:
-        assert server._master is not None
-        count += sum(len(session._debug_runs) for session in server._master._sessions.values())
+        count += sum(len(session.debug_runs) for session in server.actors.master._sessions.values())
         count += sum(len(session._debug_runs) for session in worker_of(server)._sessions.sessions)
     return count
 
 
 def worker_of(server: Server) -> Worker:
-    assert server._worker is not None
-    return server._worker
+    return server.actors.worker
 
 
 # -- values ----------------------------------------------------------------------------------------
@@ -609,19 +621,14 @@ async def test_a_plain_step_costs_nothing_more(
     cluster: InProcess, hop: Hop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No message, no field and no graph of a plain run has anything of the debugger, also beside one."""
-    begun: list[tuple[str, Any]] = []
-    by_message, by_program = WorkerSession._begin_or_hold, WorkerSession.begin_part
+    begun: list[tuple[str, Any, Any]] = []
+    begin = WorkerSession.begin_part
 
-    def note(self: WorkerSession, message: RunGraph) -> Any:
-        begun.append((message.graph_handle, message.debug_run))
-        return by_message(self, message)
+    def note(self: WorkerSession, registered: Any, *args: Any) -> Any:
+        begun.append((registered.handle, registered.debug, args[4]))
+        return begin(self, registered, *args)
 
-    def note_part(self: WorkerSession, registered: Any, *args: Any) -> Any:
-        begun.append((registered.handle, registered.debug))
-        return by_program(self, registered, *args)
-
-    monkeypatch.setattr(WorkerSession, "_begin_or_hold", note)
-    monkeypatch.setattr(WorkerSession, "begin_part", note_part)
+    monkeypatch.setattr(WorkerSession, "begin_part", note)
     async with AsyncSession(cluster.target(), graph=hop.x.graph) as session:
         feeds = {hop.x: [0.0]}
         await session.run(hop.z, feeds)
@@ -634,7 +641,7 @@ async def test_a_plain_step_costs_nothing_more(
         begun.clear()
         await session.run(hop.z, feeds)
         assert {*begun} == plain
-        assert [debugged for _, debugged in begun] == [None, None]
+        assert [(debugged, asked) for _, debugged, asked in begun] == 2 * [(None, None)]
         assert len(session.debug_reports()) == 2
         assert kept_at_workers(cluster) == 0
 
@@ -674,14 +681,15 @@ async def test_steps_whose_options_and_debugged_run_do_not_agree_are_refused(
     async with AsyncSession(cluster.target(), graph=hop.x.graph) as session:
         await session.run(hop.z, {hop.x: [0.0]})
         remote: Any = session._session
+        calls = LocalCalls(registry.lookup(cluster.target()), "")  # type: ignore[arg-type]
+        feed = np.zeros(1, np.float32)
         for options, debug_run in ((watch("z").to_wire(), None), ({}, [0, 0, {}, False])):
-            message = RunStep(
-                session_handle=remote.handle, feeds={"x:0": np.zeros(1, np.float32)},
-                fetches=["z:0"], targets=[], options=options, request_id=remote.request_id(),
-                debug_run=debug_run,
-            )  # fmt: skip
+            plan, outcome = plan_of(remote.handle, ["z:0"], ["x:0"], options=options), Outcome()
+            asked = StepRequest(plan=plan, debug_run=debug_run)
+            number = next(remote.calls)
+            calls.run_step(number, number, None, LocalValues([feed]), outcome, asked)
             with pytest.raises(InvalidArgumentError, match="debug_options and a debug_run"):
-                await remote.ask_step(message, None, object)
+                await outcome
 
 
 async def test_a_worker_refuses_a_debugged_graph_whose_step_names_no_run(
@@ -692,8 +700,7 @@ async def test_a_worker_refuses_a_debugged_graph_whose_step_names_no_run(
         sessions = worker_of(cluster.server(W1))._sessions.sessions
         (work,) = [s for s in sessions if s.graphs]
         (handle,) = work._graphs
-        message = RunGraph(
-            session_handle=work.handle, graph_handle=handle, step_id=1, feeds=[], trace=False
-        )
+        bind = BindPart(work.handle, handle)
+        begin = worker_of(cluster.server(W1)).submit(bind, CallContext(NEVER))
         with pytest.raises(InvalidArgumentError, match="its steps need a debug_run"):
-            work._run_graph(message)
+            begin(1, [], None, None)

@@ -1,4 +1,4 @@
-"""``Server(config=...)`` as the default of the sessions whose master is there."""
+"""``ServerSettings(config=...)`` as the default of the sessions whose master is there."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 
 from actorsession import ops
 from actorsession.cluster import Server
+from actorsession.cluster.server.settings import ServerSettings
 from actorsession.config import (
     ConfigProto,
     Experimental,
@@ -130,7 +131,7 @@ async def test_wait_for_all_tasks_within_the_operation_timeout_of_the_server(
     (port,) = hold_ports(1)
     cluster = {"worker": ["127.0.0.1:0"], "ps": [f"127.0.0.1:{port}"]}
     config = ConfigProto(wait_for_all_tasks=True, operation_timeout_in_ms=500)
-    async with Server(cluster, "worker", 0, config=config) as server:
+    async with Server(cluster, "worker", 0, settings=ServerSettings(config=config)) as server:
         session = AsyncSession(server.target, graph=graph)
         with pytest.raises(DeadlineExceededError, match=f"did not answer in time: {PS0}"):
             await soon(session.list_devices())
@@ -191,7 +192,9 @@ async def test_cluster_def(graph: Graph, hold_ports: HoldPorts) -> None:
     (port,) = hold_ports(1)
     address = f"127.0.0.1:{port}"
     config = ConfigProto(cluster_def={"trainer": [address]})
-    async with Server({"worker": [address]}, "worker", config=config) as server:
+    async with Server(
+        {"worker": [address]}, "worker", settings=ServerSettings(config=config)
+    ) as server:
         async with AsyncSession(server.target, graph=graph) as session:
             (device,) = await session.list_devices()
     assert device.name == "/job:trainer/replica:0/task:0/device:CPU:0"
@@ -233,7 +236,9 @@ async def test_the_masters_settings_count_and_not_those_of_the_other_tasks(graph
     bind = {"worker": ["127.0.0.1:0"] * 2}
     async with (
         Server(bind, "worker", 0) as strict,
-        Server({"worker": {1: "127.0.0.1:0"}}, "worker", 1, config=soft) as lenient,
+        Server(
+            {"worker": {1: "127.0.0.1:0"}}, "worker", 1, settings=ServerSettings(config=soft)
+        ) as lenient,
     ):
         spec = {"worker": [strict.target, lenient.target]}
         for server in (strict, lenient):
@@ -266,4 +271,4 @@ async def test_the_masters_settings_count_and_not_those_of_the_other_tasks(graph
 )
 def test_a_server_refuses_what_no_session_of_it_could_have(config: ConfigProto, said: str) -> None:
     with pytest.raises(InvalidArgumentError, match=said):
-        Server({"worker": ["127.0.0.1:0"]}, "worker", config=config)
+        Server({"worker": ["127.0.0.1:0"]}, "worker", settings=ServerSettings(config=config))

@@ -12,7 +12,6 @@ import itertools
 import os
 import signal
 import sys
-from functools import partial
 from typing import Any
 
 import pytest
@@ -150,24 +149,21 @@ async def test_an_element_that_was_put_elsewhere_is_not_there_twice(way: Way) ->
             sizes.append(two.size())
     async with AsyncSession(way.target, graph=graph, config=way.config()) as session:
         await session.run(puts)
-        master: Any = remote_session(session)._master
-        told: list[Any] = []
-        tell = master.tell
+        channel: Any = remote_session(session)._master.channel
+        calls = channel.steps
+        told: list[bool] = []
+        confirm = calls.confirm
 
-        def not_received(message: Any) -> None:
-            told.append(message)
-            tell(type(message)(**{**_fields(message), "received": False}))
+        def not_received(call: int, *, received: bool) -> None:
+            told.append(received)
+            confirm(call, received=False)
 
-        master.tell = not_received
+        calls.confirm = not_received
         await session.run([moved, other])
-        master.tell = tell
-        assert [m.received for m in told] == [True]
+        calls.confirm = confirm
+        assert told == [True]
         await until_idle(way)
         assert await session.run(sizes) == [0, 1, 1]
-
-
-def _fields(message: Any) -> dict[str, Any]:
-    return {name: getattr(message, name) for name in message.__dataclass_fields__}
 
 
 async def test_calls_of_partial_runs_hand_an_element_out_or_leave_it(way: Way) -> None:
@@ -259,39 +255,12 @@ async def test_an_element_on_its_way_to_a_client_that_is_killed_is_there_again()
 def test_an_answer_is_settled_once_by_the_clients_word() -> None:
     deliveries = UnconfirmedValues()
     seen: list[Any] = []
-    deliveries.add("a", lambda received: seen.append(("a", received)))
-    deliveries.add("b", lambda received: seen.append(("b", received)))
-    deliveries.confirm("b", received=False)
-    deliveries.confirm("b", received=True)
-    deliveries.confirm("unknown", received=True)
+    first = deliveries.add(lambda received: seen.append(("a", received)))
+    second = deliveries.add(lambda received: seen.append(("b", received)))
+    second(False)
+    second(True)
     assert seen == [("b", False)]
     deliveries.close()
     assert seen == [("b", False), ("a", False)]
+    first(True)
     assert len(deliveries) == 0
-
-
-def test_the_word_may_come_before_the_answer_is_there() -> None:
-    """1. A step ends. 2. Its caller gives it up. 3. The master comes to answer."""
-    deliveries = UnconfirmedValues()
-    seen: list[Any] = []
-    deliveries.confirm("a", received=False)
-    deliveries.add("a", seen.append)
-    deliveries.add("a", seen.append)
-    assert seen == [False]
-    assert len(deliveries) == 1
-
-
-def test_an_answer_that_no_word_can_follow_is_settled_at_once() -> None:
-    deliveries = UnconfirmedValues()
-    seen: list[Any] = []
-    deliveries.add("", seen.append)
-    assert seen == [True]
-
-
-def test_a_client_that_never_confirms_is_not_remembered_for_ever() -> None:
-    deliveries = UnconfirmedValues(most=2)
-    seen: list[Any] = []
-    for name in ("a", "b", "c"):
-        deliveries.add(name, partial(lambda name, received: seen.append((name, received)), name))
-    assert seen == [("a", True)]
-    assert len(deliveries) == 2

@@ -20,6 +20,7 @@ import actorsession
 from actorsession import ops, opsets
 from actorsession.checkpoints import save, save_bundle, save_slices, write_whole
 from actorsession.cluster import Server
+from actorsession.cluster.server.settings import ServerSettings
 from actorsession.config import ConfigProto, DebugOptions, file_roots
 from actorsession.config.file_roots import FileRoots, Folder
 from actorsession.errors import (
@@ -181,7 +182,7 @@ def _filled(folder: Path, text: bytes = b"old", value: float = 2.0) -> Path:
 
 @pytest.fixture
 async def server(root: Path) -> AsyncIterator[Server]:
-    async with Server(ONE, file_roots=[root]) as made:
+    async with Server(ONE, settings=ServerSettings(file_roots=[root])) as made:
         yield made
 
 
@@ -340,7 +341,9 @@ async def test_beyond_loopback_those_that_are_named_count(
     root: Path, graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ACTORSESSION_TOKEN", "a token for the tests")
-    async with Server({"worker": ["0.0.0.0:0"]}, file_roots=[root]) as server:
+    async with Server(
+        {"worker": ["0.0.0.0:0"]}, settings=ServerSettings(file_roots=[root])
+    ) as server:
         async with AsyncSession(server.target, graph) as session:
             assert await session.run(opsets.read_file(f"{root}/x.txt")) == b"old"
 
@@ -352,7 +355,7 @@ async def test_where_only_this_machine_comes_in_all_is_open_unless_roots_are_nam
     where = {"worker": [address.format(folder=outside.parent)]}
     async with Server(where) as server, AsyncSession(server.target, graph) as session:
         assert await session.run(opsets.read_file(f"{outside}/x.txt")) == SECRET[0]
-    async with Server(where, file_roots=[]) as server:
+    async with Server(where, settings=ServerSettings(file_roots=[])) as server:
         told = await refusal(server, graph, opsets.read_file(f"{outside}/x.txt"))
         assert "which has no file roots" in told
 
@@ -612,7 +615,7 @@ async def test_merging_removes_the_empty_folders_of_shards_and_no_root_nor_what_
     for folder in roots[:3]:
         folder.mkdir()
     async with (
-        Server(ONE, file_roots=roots) as server,
+        Server(ONE, settings=ServerSettings(file_roots=roots)) as server,
         AsyncSession(server.target, graph) as session,
     ):
         for source in ("a/above", "a/shards", "a/root", "b"):
@@ -639,7 +642,7 @@ def test_a_root_is_a_folder_and_no_prefix(tmp_path: Path) -> None:
 
 def test_one_folder_is_no_list_of_them(tmp_path: Path) -> None:
     with pytest.raises(TypeError, match="a list of folders"):
-        Server(ONE, file_roots=str(tmp_path))
+        Server(ONE, settings=ServerSettings(file_roots=str(tmp_path)))
 
 
 def test_the_whole_file_system_can_be_a_root(tmp_path: Path) -> None:
@@ -657,7 +660,7 @@ def test_a_name_that_no_file_can_have_is_refused_as_such(tmp_path: Path) -> None
 
 # Modules of operations and of what runs them that name something of the file system, and why each may.
 KNOWN = {
-    "ops/blas.py": "looks for libraries of its own process",
+    "ops/blas_threads.py": "looks for libraries of its own process",
     "ops/variables/checkpointing.py": "kernels, by their file roots",
     "opsets/datasets/files.py": "the caller's process, while a dataset is built",
     "opsets/datasets/sources.py": "kernels, by their file roots",

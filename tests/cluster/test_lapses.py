@@ -104,7 +104,7 @@ async def test_sessions_that_have_ended_leave_nothing_at_links_that_live_on(grap
                 with pytest.raises(OpError):
                     await soon(session.run(end))
             links = [cluster.server(a)._cache.current_link(b) for a, b in [(W0, W1), (W1, W0)]]
-            seen.append([len(link._watchers) for link in links if link is not None])
+            seen.append([len(link._end._watchers) for link in links if link is not None])
         assert seen[1:] == [seen[0]] * 3
 
 

@@ -30,11 +30,22 @@ from actorsession.messages import (
     ExtendSession,
     ListDevices,
     ResetContainers,
-    RunStep,
 )
 from actorsession.rpc import Link
+from actorsession.rpc.local_calls import LocalCalls
 from actorsession.session import AsyncSession
-from tests.cluster.kit import PATIENCE, W0, W1, Gate, InProcess, eventually, in_process, on, soon
+from tests.cluster.kit import (
+    PATIENCE,
+    W0,
+    W1,
+    Gate,
+    InProcess,
+    eventually,
+    in_process,
+    on,
+    run_by_frame,
+    soon,
+)
 from transports import Hello, connect
 
 
@@ -49,6 +60,10 @@ class Client:
 
     async def ask(self, message: Any) -> Any:
         return await self.ref.ask(message, Deadline.after(PATIENCE))
+
+    async def run(self, handle: str, fetches: list[str], **more: Any) -> list[Any]:
+        calls = LocalCalls(self.ref, "")
+        return await soon(run_by_frame(calls, handle, fetches, **more))
 
     async def create(self, graph: Graph, request: str = "", **config: Any) -> Any:
         nodes = graph.get_operations()
@@ -70,13 +85,6 @@ class Client:
         )  # fmt: skip
 
 
-def run_step(handle: str, fetches: list[str], request: str = "", **feeds: Any) -> RunStep:
-    return RunStep(
-        session_handle=handle, feeds={f"{name}:0": v for name, v in feeds.items()},
-        fetches=fetches, targets=[], options={}, request_id=request,
-    )  # fmt: skip
-
-
 @pytest.fixture
 def client(cluster: InProcess) -> Client:
     return Client(cluster)
@@ -89,9 +97,12 @@ async def test_an_unknown_session_is_aborted_for_every_call_and_fine_to_close(
     client: Client,
 ) -> None:
     extension = ExtendSession(session_handle="h", graph=[], current_graph_version=0, request_id="")
-    for message in (run_step("h", ["x:0"]), extension, ListDevices(session_handle="h")):
-        with pytest.raises(AbortedError, match=f"'h' is not known to the master {W0}"):
+    unknown = f"'h' is not known to the master {W0}"
+    for message in (extension, ListDevices(session_handle="h")):
+        with pytest.raises(AbortedError, match=unknown):
             await client.ask(message)
+    with pytest.raises(AbortedError, match=unknown):
+        await client.run("h", ["x:0"])
     assert await client.ask(CloseSession(session_handle="h")) == Done()
 
 
@@ -110,7 +121,7 @@ async def test_a_closed_session_is_unknown(
     assert await client.ask(CloseSession(session_handle=handle)) == Done()
     assert await client.ask(CloseSession(session_handle=handle)) == Done()
     with pytest.raises(AbortedError):
-        await client.ask(run_step(handle, ["x:0"]))
+        await client.run(handle, ["x:0"])
     assert [s.worker_sessions for s in cluster.statistics().values()] == [0, 0]
 
 
@@ -169,29 +180,21 @@ async def test_a_node_that_exists_already_or_reads_what_does_not_is_refused_as_a
     version = (await client.ask(everything)).graph_version
     with pytest.raises(InvalidArgumentError, match="'b' has a name that already exists"):
         await client.ask(client.extension(graph, handle, version))
-    answer = await client.ask(run_step(handle, [b.name], a=np.float32(3)))
-    assert answer.values == [3.0]
+    assert await client.run(handle, [b.name], a=np.float32(3)) == [3.0]
 
 
 # -- steps -----------------------------------------------------------------------------------------
 
 
-async def test_a_request_that_comes_twice_runs_once(client: Client, graph: Graph) -> None:
-    with on(W1):
-        v = ops.Variable(1.0, name="v")
-        read = ops.identity(v.assign_add(1.0), name="read")
-        init = ops.identity(v.assign(0.0), name="init")
-    handle = (await client.create(graph, "r-0")).session_handle
-    await client.ask(run_step(handle, [init.name]))
-    assert (await client.ask(run_step(handle, [read.name], "r-1"))).values == [1.0]
-    for message in (
-        run_step(handle, [read.name], "r-1"),
-        client.extension(graph, handle, 1, "r-1"),
-    ):
-        with pytest.raises(AbortedError, match="'r-1' was run already"):
-            await client.ask(message)
+async def test_an_extension_that_comes_twice_is_made_once(client: Client, graph: Graph) -> None:
+    ops.constant(1.0)
+    created = await client.create(graph, "r-0")
+    handle = created.session_handle
+    ops.constant(2.0, name="two")
+    message = client.extension(graph, handle, created.graph_version, "r-1")
+    assert await client.ask(message) == await client.ask(message)
     assert (await client.create(graph, "r-0")).session_handle == handle
-    assert (await client.ask(run_step(handle, [read.name], "r-2"))).values == [2.0]
+    assert await client.run(handle, ["two:0"]) == [2.0]
 
 
 async def test_names_that_are_not_in_the_graph_are_invalid_arguments(
@@ -199,20 +202,13 @@ async def test_names_that_are_not_in_the_graph_are_invalid_arguments(
 ) -> None:
     ops.placeholder("float32", [], name="a")
     handle = (await client.create(graph)).session_handle
-    for step in (
-        run_step(handle, ["b:0"]),
-        run_step(handle, ["a:1"]),
-        run_step(handle, ["a:0"], b=1.0),
-    ):
+    for fetch, feeds in (("b:0", {}), ("a:1", {}), ("a:0", {"b": np.float32(1.0)})):
         with pytest.raises(InvalidArgumentError, match="is not a tensor of the graph"):
-            await client.ask(step)
-    unknown_target = RunStep(
-        session_handle=handle, feeds={}, fetches=[], targets=["b"], options={}, request_id=""
-    )
+            await client.run(handle, [fetch], **feeds)
     with pytest.raises(InvalidArgumentError, match="'b' is not an operation"):
-        await client.ask(unknown_target)
+        await client.run(handle, [], targets=["b"])
     with pytest.raises(InvalidArgumentError, match="needs a fetch or a target"):
-        await client.ask(run_step(handle, []))
+        await client.run(handle, [])
 
 
 async def test_an_option_that_does_not_exist_is_an_invalid_argument(
@@ -220,17 +216,13 @@ async def test_an_option_that_does_not_exist_is_an_invalid_argument(
 ) -> None:
     a = ops.constant(1.0)
     handle = (await client.create(graph)).session_handle
-    step = RunStep(
-        session_handle=handle, feeds={}, fetches=[a.name], targets=[], options={"colour": 1},
-        request_id="",
-    )  # fmt: skip
     with pytest.raises(InvalidArgumentError, match="colour"):
-        await client.ask(step)
+        await client.run(handle, [a.name], options={"colour": 1})
 
 
 async def test_nothing_can_be_told_to_a_master(client: Client, graph: Graph) -> None:
     handle = (await client.create(graph)).session_handle
-    for message in (CloseSession(session_handle=handle), run_step(handle, []), Done()):
+    for message in (CloseSession(session_handle=handle), Done()):
         with pytest.raises(UnimplementedError):
             client.ref.tell(message)
     assert len((await client.ask(ListDevices(session_handle=handle))).devices) == 2
@@ -259,8 +251,8 @@ async def test_a_session_ends_with_the_connection_of_its_client(
         request_id="",
     )
     handle = (await soon(link.ask(MASTER, message))).session_handle
-    step = run_step(handle, [end.name], a=np.float32(1))
-    run = children.start(link.ask(MASTER, step), name="a run", awaited=True)
+    step = run_by_frame(link.steps, handle, [end.name], a=np.float32(1))
+    run = children.start(step, name="a run", awaited=True)
     await gate.wait_entered()
     assert [s.worker_sessions for s in cluster.statistics().values()] == [1, 1]
     connection.abort()

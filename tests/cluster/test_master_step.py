@@ -1,49 +1,107 @@
-"""A step at its master: one call per part, the first real error, and the clean-up after it."""
+"""A step at its master: one run per part, the first real error, and the clean-up after it."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from actorsession.actors import Deadline
+from actorsession.actors.timer_wheel import TimerWheel
 from actorsession.cluster.master.client_graph import ClientGraph, TaskPart
 from actorsession.cluster.master.master_step import MasterStep
+from actorsession.cluster.master.step_parts import BoundPart
 from actorsession.errors import (
+    AbortedError,
     CancelledError,
     DeadlineExceededError,
-    InternalError,
     InvalidArgumentError,
     OpError,
+    ProtocolError,
     UnavailableError,
     error_from_wire,
 )
-from actorsession.messages import CleanupGraph, GraphDone, RunGraph
+from actorsession.messages import CleanupGraph
+from actorsession.messages.step_frames import WireValues, extra_to_wire
 from actorsession.plan.signature import RunSignature
-from tests.cluster.fakes import FakeWorker
+from actorsession.rpc.local_calls import LocalValues
+from tests.cluster.fakes import FakeWorker, Outcome
 from tests.cluster.kit import PS0, W0, W1, soon
 
 TASKS = (PS0, W0, W1)
 
 
+class FakeCalls:
+    """The step frames of a link to a task that is not there; the test answers, or ``answer`` does."""
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+        self.runs: list[tuple[int, int, list[Any]]] = []
+        self.cancelled: list[int] = []
+        self.waiter: Any = None
+
+    def run_graph(
+        self, step_id: int, program: int, values: WireValues, waiter: Any, asked: Any = None
+    ) -> None:
+        self.runs.append((step_id, program, values.read_all()))
+        self.waiter = waiter
+        asyncio.get_running_loop().call_soon(self._answer, waiter)
+
+    def _answer(self, waiter: Any) -> None:
+        if self.answer == "gone":
+            waiter.gone()
+        elif isinstance(self.answer, OpError):
+            waiter.failed(self.answer)
+        elif self.answer is not None:
+            waiter.done(WireValues.of([self.answer]), None)
+
+    def cancel(self, step_id: int) -> None:
+        self.cancelled.append(step_id)
+
+
+class Run(Outcome):
+    """The run of a client in this process."""
+
+    def __init__(self, feeds: Sequence[Any]) -> None:
+        super().__init__()
+        self.values, self.asked, self.seconds = LocalValues(feeds), None, None
+        self.on_cancel: Any = None
+
+    def done(self, values: Any, extra: Any = None, settle: Any = None) -> None:
+        super().done(values, extra)
+
+    fail = Outcome.failed
+
+
 class Steps:
-    """Steps over workers that are not there; each part has one fetch."""
+    """Steps over tasks that are not there; each part has one feed and one fetch."""
 
     def __init__(self, tasks: Sequence[str] = TASKS) -> None:
         self.workers = {task: FakeWorker(task) for task in tasks}
-        parts = [TaskPart(t, [], (i,), (i,), f"h{i}") for i, t in enumerate(tasks)]
+        self.calls = {task: FakeCalls(np.float32(number)) for number, task in enumerate(tasks)}
+        parts = [TaskPart(t, [], (i,), (i,), f"h{i}", program=10 + i) for i, t in enumerate(tasks)]
         self.graph = ClientGraph(RunSignature(tuple("abc"[: len(tasks)])), parts)
-        for number, worker in enumerate(self.workers.values()):
-            worker.answers[RunGraph] = GraphDone(values=[np.float32(number)], stats=None)
+        self.running: list[MasterStep] = []
+        session = SimpleNamespace(
+            handle="s", workers=self.workers, wheel=TimerWheel(),
+            observer=SimpleNamespace(is_active=False),
+            began=lambda step, graph: self.running.append(step),
+            ended=lambda step, graph, nbytes: self.running.remove(step),
+            whose_limit=lambda seconds: "the limit of the run",
+        )  # fmt: skip
+        self.program: Any = SimpleNamespace(
+            session=session, fetches=[(i, 0) for i in range(len(tasks))],
+            parts=[BoundPart(p, p.feeds, self.calls[p.task], None) for p in parts],  # type: ignore[arg-type]
+        )  # fmt: skip
 
-    def step(self, seconds: float | None = 60.0) -> MasterStep:
-        feeds = [f"feed {i}" for i in range(len(self.workers))]
-        return MasterStep(
-            self.graph, self.workers, "s", feeds, trace=False, deadline=Deadline.after(seconds)
-        )
+    def begin(self, seconds: float = 60.0) -> tuple[MasterStep, Run]:
+        run: Any = Run([f"feed {number}" for number in range(len(self.calls))])
+        step = MasterStep(self.program, self.graph, run, 0, seconds)
+        step.begin()
+        return step, run
 
     def told(self) -> dict[str, list[OpError]]:
         """The errors of the clean-ups that each worker was told."""
@@ -55,108 +113,153 @@ class Steps:
 
 async def failed(steps: Steps, kind: type[OpError], seconds: float = 60.0) -> Any:
     with pytest.raises(kind) as info:
-        await soon(steps.step(seconds).run())
+        await soon(steps.begin(seconds)[1].ended)
+    assert steps.running == []
     return info.value
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])
-async def test_every_part_is_asked_once_with_its_own_feeds(count: int) -> None:
+async def test_every_part_is_run_once_with_its_own_feeds(count: int) -> None:
     steps = Steps(TASKS[:count])
-    step = steps.step()
-    await soon(step.run())
-    for number, worker in enumerate(steps.workers.values()):
-        assert worker.asked == [
-            RunGraph(
-                session_handle="s", graph_handle=f"h{number}", step_id=step.step_id,
-                feeds=[f"feed {number}"], trace=False,
-            )
-        ]  # fmt: skip
-    assert [answer and answer.values for answer in step.answers] == [[n] for n in range(count)]
+    step, run = steps.begin()
+    assert await soon(run.ended) == list(range(count))
+    for number, calls in enumerate(steps.calls.values()):
+        assert calls.runs == [(step.step_id, 10 + number, [f"feed {number}"])]
+
+
+async def test_the_part_of_the_masters_own_task_is_run_by_a_call_before_the_others() -> None:
+    steps = Steps()
+    began: list[Any] = []
+
+    def begin(step_id: int, feeds: Sequence[Any], waiter: Any, asked: Any) -> Any:
+        began.append((feeds, [len(calls.runs) for calls in steps.calls.values()]))
+        return [np.float32(7)], 0, None
+
+    steps.graph.here = 1
+    steps.program.parts[1] = BoundPart(steps.graph.parts[1], (1,), None, begin)
+    assert await soon(steps.begin()[1].ended) == [0, 7, 2]
+    assert began == [(["feed 1"], [0, 0, 0])]
+    assert [len(calls.runs) for calls in steps.calls.values()] == [1, 0, 1]
 
 
 async def test_a_step_that_went_well_needs_no_clean_up() -> None:
     steps = Steps()
-    await steps.step().run()
+    await soon(steps.begin()[1].ended)
     assert all(worker.told == [] for worker in steps.workers.values())
+    assert all(calls.cancelled == [] for calls in steps.calls.values())
+    assert steps.running == []
 
 
 async def test_steps_have_different_numbers() -> None:
     steps = Steps()
-    assert len({steps.step().step_id for _ in range(100)}) == 100
+    begun = [steps.begin() for _ in range(100)]
+    assert len({step.step_id for step, _ in begun}) == 100
+    await soon(asyncio.gather(*[run.ended for _, run in begun]))
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])
 async def test_an_error_names_the_task_it_comes_from(count: int) -> None:
     steps = Steps(TASKS[:count])
     last = TASKS[count - 1]
-    steps.workers[last].answers[RunGraph] = InvalidArgumentError("wrong", node="n")
+    steps.calls[last].answer = InvalidArgumentError("wrong", node="n")
     error = await failed(steps, InvalidArgumentError)
     assert (error.task, error.node) == (last, "n")
 
 
-async def test_the_first_error_gives_the_other_calls_up_and_everybody_is_told_of_it() -> None:
+async def test_the_first_error_gives_the_other_parts_up_and_everybody_is_told_of_it() -> None:
     steps = Steps()
-    _ = steps.workers[PS0].hold(RunGraph)
-    _ = steps.workers[W1].hold(RunGraph)
-    steps.workers[W0].answers[RunGraph] = InvalidArgumentError("wrong")
+    steps.calls[PS0].answer = steps.calls[W1].answer = None
+    steps.calls[W0].answer = InvalidArgumentError("wrong")
     await failed(steps, InvalidArgumentError)
-    assert len(steps.workers[PS0].cancelled) == len(steps.workers[W1].cancelled) == 1
+    assert [len(calls.cancelled) for calls in steps.calls.values()] == [1, 1, 1]
     for errors in steps.told().values():
         assert [(type(e), e.message) for e in errors] == [(InvalidArgumentError, "wrong")]
 
 
 async def test_an_error_that_only_follows_from_another_is_not_the_one_that_is_raised() -> None:
     steps = Steps()
-    steps.workers[PS0].answers[RunGraph] = CancelledError("given up", derived=True)
-    steps.workers[W0].answers[RunGraph] = UnavailableError("lost")
-    steps.workers[W1].answers[RunGraph] = CancelledError("given up", derived=True)
+    steps.calls[PS0].answer = CancelledError("given up", derived=True)
+    steps.calls[W0].answer = UnavailableError("lost")
+    steps.calls[W1].answer = CancelledError("given up", derived=True)
     assert (await failed(steps, UnavailableError)).task == W0
 
 
-async def test_cancelling_a_step_gives_it_up_everywhere() -> None:
+async def test_what_parts_report_after_the_end_of_the_step_changes_nothing() -> None:
     steps = Steps()
-    for worker in steps.workers.values():
-        _ = worker.hold(RunGraph)
-    run = asyncio.create_task(steps.step().run())
-    for worker in steps.workers.values():
-        await worker.until_asked(RunGraph)
-    run.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await run
-    for task, worker in steps.workers.items():
-        assert len(worker.cancelled) == 1
-        assert [type(e) for e in steps.told()[task]] == [CancelledError]
+    steps.calls[PS0].answer = steps.calls[W1].answer = None
+    steps.calls[W0].answer = InvalidArgumentError("wrong")
+    await failed(steps, InvalidArgumentError)
+    steps.calls[PS0].waiter.done(WireValues.of([np.float32(1)]), None)
+    steps.calls[W1].waiter.failed(UnavailableError("lost"))
+    await asyncio.sleep(0)
+    assert [len(errors) for errors in steps.told().values()] == [1, 1, 1]
 
 
-async def test_a_step_over_its_limit_names_all_tasks_that_are_at_work_and_no_other() -> None:
+async def test_a_client_that_cancels_its_run_gives_the_step_up_everywhere() -> None:
     steps = Steps()
-    _ = steps.workers[W0].hold(RunGraph)
-    _ = steps.workers[W1].hold(RunGraph)
+    for calls in steps.calls.values():
+        calls.answer = None
+    step, run = steps.begin()
+    run.on_cancel()
+    with pytest.raises(CancelledError):
+        await soon(run.ended)
+    assert [calls.cancelled for calls in steps.calls.values()] == [[step.step_id]] * 3
+    for errors in steps.told().values():
+        assert [type(e) for e in errors] == [CancelledError]
+
+
+@pytest.mark.parametrize("at_work", [(W0, W1), (PS0,)])
+async def test_a_step_over_its_limit_names_all_tasks_that_are_at_work_and_no_other(
+    at_work: Sequence[str],
+) -> None:
+    steps = Steps()
+    for task in at_work:
+        steps.calls[task].answer = None
     error = await failed(steps, DeadlineExceededError, seconds=0.02)
-    assert f"still at work on it: {W0}, {W1}" in error.message
-    assert error.task is None
+    words = f"exceeded the limit of the run; still at work on it: {', '.join(at_work)}"
+    assert error.message.endswith(words)
+    assert error.task == (at_work[0] if len(at_work) == 1 else None)
 
 
-@pytest.mark.parametrize("count", [1, 3])
-async def test_a_step_that_waits_for_one_task_only_blames_that(count: int) -> None:
-    steps = Steps(TASKS[:count])
-    steps.workers[PS0].answers[RunGraph] = DeadlineExceededError("did not answer in time")
-    error = await failed(steps, DeadlineExceededError)
-    assert error.message.endswith(f"still at work on it: {PS0}")
-    assert error.task == PS0
-
-
-@pytest.mark.parametrize("answer", [GraphDone(values=[], stats=None), "nonsense"])
-async def test_a_worker_that_answers_nonsense_is_an_internal_error(answer: Any) -> None:
+@pytest.mark.parametrize(
+    ("values", "extra"),
+    [
+        ([], None),
+        ([1, 2], None),
+        ([1], -1),
+        ([1], True),
+        ([1], "nonsense"),
+        ([1], extra_to_wire(0)),
+        ([1], extra_to_wire(0, "stats")),
+    ],
+    ids=repr,
+)  # fmt: skip
+async def test_a_worker_that_answers_nonsense_breaks_the_protocol(
+    values: list[Any], extra: Any
+) -> None:
+    """Its link, which calls the waiter, reports the error to it and ends."""
     steps = Steps()
-    steps.workers[W1].answers[RunGraph] = answer
-    error = await failed(steps, InternalError)
-    assert W1 in error.message
+    steps.calls[W1].answer = None
+    _, run = steps.begin()
+    waiter = steps.calls[W1].waiter
+    with pytest.raises(ProtocolError) as info:
+        waiter.done(WireValues.of(values), extra)
+    waiter.failed(info.value)
+    with pytest.raises(ProtocolError, match=r"a part with 1 fetches was answered by|a request has"):
+        await soon(run.ended)
+
+
+async def test_a_worker_that_does_not_know_the_graph_has_probably_restarted() -> None:
+    steps = Steps()
+    steps.calls[W1].answer = "gone"
+    error = await failed(steps, AbortedError)
+    assert "the worker has probably restarted" in error.message
+    assert error.task == W1
 
 
 async def test_a_worker_that_cannot_be_told_of_the_end_does_not_hide_the_error() -> None:
     steps = Steps()
-    steps.workers[W1].answers[RunGraph] = UnavailableError("lost")
+    steps.calls[W1].answer = UnavailableError("lost")
 
     def gone(message: Any) -> None:
         raise UnavailableError("no link")
@@ -164,3 +267,14 @@ async def test_a_worker_that_cannot_be_told_of_the_end_does_not_hide_the_error()
     steps.workers[W1].tell = gone  # type: ignore[method-assign]
     assert (await failed(steps, UnavailableError)).message.startswith("lost; step ")
     assert len(steps.told()[PS0]) == 1
+
+
+async def test_a_part_that_cannot_be_sent_fails_the_step() -> None:
+    steps = Steps()
+
+    def over(*args: Any, **more: Any) -> None:
+        raise UnavailableError("over")
+
+    steps.calls[W0].run_graph = over  # type: ignore[method-assign]
+    assert (await failed(steps, UnavailableError)).task == W0
+    assert steps.calls[W1].runs == []

@@ -12,6 +12,7 @@ import pytest
 
 from actorsession import ops
 from actorsession.cluster import ClusterSpec, LocalCluster, Server, read_statistics
+from actorsession.cluster.server.settings import ServerSettings
 from actorsession.config import ConfigProto, Experimental
 from actorsession.errors import (
     DeadlineExceededError,
@@ -159,7 +160,11 @@ async def test_processes_can_be_driven_by_a_master_in_the_clients_own(
     with on(PS0):
         v = ops.Variable(1.0)
         add = v.assign_add(1.0)
-    master = Server({"chief": ["127.0.0.1:0"]}, "chief", cluster_id=processes.cluster_id)
+    master = Server(
+        {"chief": ["127.0.0.1:0"]},
+        "chief",
+        settings=ServerSettings(cluster_id=processes.cluster_id),
+    )
     async with master:
         tasks = {**processes.spec.tasks(), "/job:driver/replica:0/task:0": master.target}
         config = ConfigProto(cluster_def=ClusterSpec.of_tasks(tasks))

@@ -11,14 +11,12 @@ import asyncio
 import inspect
 import random
 from collections.abc import AsyncIterator, Callable, Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from actorsession import ops
-from actorsession.actors import CallContext
 from actorsession.cluster import LocalCluster
 from actorsession.cluster.worker.worker_session import WorkerSession
 from actorsession.config import ConfigProto, RPCOptions
@@ -32,8 +30,6 @@ from actorsession.errors import (
 )
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Tensor
-from actorsession.messages import RunGraph
-from actorsession.rpc.step_calls import StepCalls
 from actorsession.runtime.partial.run_state import Phase
 from actorsession.session import AsyncSession
 from tests.cluster.hands import Hands
@@ -194,53 +190,35 @@ def wire_config(**settings: Any) -> ConfigProto:
 
 def master_runs(cluster: InProcess) -> Any:
     """The partial runs of the only session at the master."""
-    master: Any = cluster.server(W0)._master
+    master: Any = cluster.server(W0).actors.master
     (session,) = master._sessions.values()
-    return session._partials.runs
+    return session.partials
 
 
-@pytest.mark.parametrize("programs", ["0", "1"], ids=["messages", "step frames"])
 async def test_parts_are_begun_at_setup_with_nothing_fed_and_no_limit_in_time(
-    programs: str, cluster: InProcess, pipe: Pipe, plain_graph: Graph, monkeypatch: Any
+    cluster: InProcess, pipe: Pipe, plain_graph: Graph, monkeypatch: Any
 ) -> None:
-    monkeypatch.setenv("ACTORSESSION_STEP_PROGRAMS", programs)
-    begun: dict[str, tuple[list[Any], float | None]] = {}
-    dispatch = WorkerSession._dispatch[RunGraph]
-    begin, receive = WorkerSession.begin_part, StepCalls.run
+    begun: dict[str, list[Any]] = {}
+    begin = WorkerSession.begin_part
 
-    def watch(session: WorkerSession, message: RunGraph, call: CallContext) -> Any:
-        assert programs == "0"
-        begun[session.task] = (message.feeds, call.deadline.at)
-        return session.on_run_graph(message, call)
-
-    def watch_part(session: WorkerSession, *args: Any) -> Any:
-        _, _, _, feeds, _ = args
-        begun[session.task] = (feeds, None)
+    def watch(session: WorkerSession, *args: Any) -> Any:
+        begun[session.task] = args[3]
         return begin(session, *args)
 
-    def watch_frame(calls: StepCalls, call: int, program: int, seconds: Any, *args: Any) -> None:
-        assert seconds is None
-        receive(calls, call, program, seconds, *args)
-
-    watched = {**WorkerSession._dispatch, RunGraph: replace(dispatch, method=watch)}
-    monkeypatch.setattr(WorkerSession, "_dispatch", watched)
-    monkeypatch.setattr(WorkerSession, "begin_part", watch_part)
-    monkeypatch.setattr(StepCalls, "run", watch_frame)
+    monkeypatch.setattr(WorkerSession, "begin_part", watch)
     async with AsyncSession(cluster.target(), graph=plain_graph, config=wire_config()) as session:
         handle = await session.partial_run_setup(pipe.fetches, pipe.feeds)
         await eventually(lambda: len(begun) == 2)
-        assert begun == {W0: ([], None), W1: ([], None)}
+        assert begun == {W0: [], W1: []}
         assert await session.partial_run(handle, pipe.fetches, {pipe.a: 1, pipe.b: 2}) == [2, 4]
         assert len(begun) == 2
 
 
-@pytest.mark.parametrize("programs", ["0", "1"], ids=["messages", "step frames"])
 @pytest.mark.parametrize("task", [W0, W1])
 async def test_a_run_that_needs_no_feed_ends_or_fails_at_setup_and_its_first_call_is_told(
-    programs: str, task: str, cluster: InProcess, plain_graph: Graph, monkeypatch: Any
+    task: str, cluster: InProcess, plain_graph: Graph
 ) -> None:
     """The first run of a plan registers it; those after it are begun in the call that sets them up."""
-    monkeypatch.setenv("ACTORSESSION_STEP_PROGRAMS", programs)
     with on(task):
         v = ops.Variable(np.int32(0), name="v")
         good, bad = v + 6, ops.floordiv(7, v, name="bad")

@@ -225,6 +225,8 @@ async def test_sigterm_ends_a_worker_that_is_probed_and_saves_its_variables(
     with pytest.raises(OSError):  # noqa: PT011
         answer(port, "/healthz")
     address = f"unix://{tmp_path}/again"
-    async with acts.Server({"worker": [address]}, "worker", snapshot_dir=snapshots):
+    async with acts.Server(
+        {"worker": [address]}, "worker", settings=acts.ServerSettings(snapshot_dir=snapshots)
+    ):
         async with acts.AsyncSession(address) as session:
             assert await session.run(v.assign_add(1.0)) == 42.0

@@ -10,6 +10,7 @@ import pytest
 
 from actorsession import ops
 from actorsession.cluster import Server, update_cluster
+from actorsession.cluster.server.settings import ServerSettings
 from actorsession.errors import InvalidArgumentError, UnavailableError, WorkerRestartedError
 from actorsession.graph.graph import Graph
 from actorsession.session import AsyncSession
@@ -23,13 +24,14 @@ NewServer = Callable[[int], Server]
 def new_server(hold_ports: HoldPorts) -> NewServer:
     """Makes servers of the two tasks of a cluster, each at the address of its task."""
     cluster = {"worker": [f"127.0.0.1:{port}" for port in hold_ports(2)]}
-    return lambda index: Server(cluster, "worker", index, restart_wait=PATIENCE)
+    return lambda index: Server(
+        cluster, "worker", index, settings=ServerSettings(restart_wait=PATIENCE)
+    )
 
 
 def searches(master: Server) -> bool:
     """Whether the only session of a master looks for a task."""
-    assert master._master is not None
-    (session,) = master._master._sessions.values()
+    (session,) = master.actors.master._sessions.values()
     return bool(session._members._absent._pursuits)
 
 
@@ -120,4 +122,4 @@ async def test_a_client_whose_state_was_lost_with_the_master_goes_on_after_reatt
 
 def test_a_wait_is_0_seconds_or_more() -> None:
     with pytest.raises(InvalidArgumentError, match="restart_wait is 0 seconds or more, got -1"):
-        Server({"worker": ["127.0.0.1:0"]}, restart_wait=-1.0)
+        Server({"worker": ["127.0.0.1:0"]}, settings=ServerSettings(restart_wait=-1.0))

@@ -11,6 +11,7 @@ import pytest
 
 from actorsession import ops
 from actorsession.cluster import ClusterSpec, Server
+from actorsession.cluster.server.settings import ServerSettings
 from actorsession.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
@@ -35,7 +36,7 @@ class Cluster:
 
     async def start(self) -> None:
         for task, (job, index) in TASKS.items():
-            self.servers[task] = Server(JOBS, job, index, **self._options)
+            self.servers[task] = Server(JOBS, job, index, settings=ServerSettings(**self._options))
             await self.servers[task].start()
         self._tell()
 
@@ -49,7 +50,9 @@ class Cluster:
         address = self.servers[task].target
         await self.servers[task].stop()
         spec = {t: s.target if t != task else address for t, s in self.servers.items()}
-        self.servers[task] = Server(ClusterSpec.of_tasks(spec), job, index, **self._options)
+        self.servers[task] = Server(
+            ClusterSpec.of_tasks(spec), job, index, settings=ServerSettings(**self._options)
+        )
         await self.servers[task].start()
 
 

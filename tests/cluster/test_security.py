@@ -18,6 +18,7 @@ import pytest
 
 from actorsession import cli, ops
 from actorsession.cluster import LocalCluster, SecurityConfig, Server, read_statistics
+from actorsession.cluster.server.settings import ServerSettings
 from actorsession.config import ConfigProto, RPCOptions
 from actorsession.errors import (
     InvalidArgumentError,
@@ -70,7 +71,7 @@ async def test_a_server_with_files_serves_by_tls_and_sessions_reach_it(
     files: SecurityConfig, graph: Graph
 ) -> None:
     total = ops.constant(1.0) + ops.constant(2.0)
-    async with Server(ONE, "worker", security=files) as server:
+    async with Server(ONE, "worker", settings=ServerSettings(security=files)) as server:
         assert server.target.startswith("tls://127.0.0.1:")
         async with AsyncSession(server.target, graph, with_files(files)) as session:
             assert await session.run(total) == 3.0
@@ -100,7 +101,7 @@ async def test_an_address_that_says_tcp_is_taken_at_its_word_with_files_in_the_e
 
 def test_files_that_would_not_be_used_are_refused(files: SecurityConfig) -> None:
     with pytest.raises(InvalidArgumentError, match=r"would not use them.*write tls://127.0.0.1:0"):
-        Server({"worker": ["tcp://127.0.0.1:0"]}, "worker", security=files)
+        Server({"worker": ["tcp://127.0.0.1:0"]}, "worker", settings=ServerSettings(security=files))
 
 
 def test_an_environment_with_some_of_the_files_is_refused(
@@ -117,7 +118,7 @@ def test_an_environment_with_some_of_the_files_is_refused(
 async def test_a_server_says_which_file_is_missing(files: SecurityConfig) -> None:
     broken = replace(files, key_file="/no/such/key.pem")
     with pytest.raises(UnknownError, match=r"the key_file '/no/such/key.pem' cannot be read"):
-        await Server(ONE, "worker", security=broken).start()
+        await Server(ONE, "worker", settings=ServerSettings(security=broken)).start()
 
 
 async def test_a_session_says_at_once_which_file_is_missing(
@@ -153,7 +154,7 @@ async def test_a_session_with_the_certificate_of_another_ca_is_unauthenticated(
     files: SecurityConfig, graph: Graph, tmp_path: Path
 ) -> None:
     stranger = Authority(tmp_path / "other").files()
-    async with Server(ONE, "worker", security=files) as server:
+    async with Server(ONE, "worker", settings=ServerSettings(security=files)) as server:
         session = AsyncSession(server.target, graph, with_files(stranger))
         with pytest.raises(UnauthenticatedError, match=r"it is not signed by our CA"):
             await soon(session.__aenter__())
@@ -162,7 +163,7 @@ async def test_a_session_with_the_certificate_of_another_ca_is_unauthenticated(
 async def test_a_plain_session_at_a_tls_master_is_told_what_to_write(
     files: SecurityConfig, graph: Graph
 ) -> None:
-    async with Server(ONE, "worker", security=files) as server:
+    async with Server(ONE, "worker", settings=ServerSettings(security=files)) as server:
         session = AsyncSession(server.target.replace("tls:", "tcp:"), graph)
         with pytest.raises(
             UnavailableError, match=r"this port speaks TLS.*connect to it with tls://"
@@ -176,9 +177,13 @@ async def test_other_machines_are_served_with_a_token_or_tls_and_not_without(
 ) -> None:
     with pytest.raises(UnknownError, match=r"ACTORSESSION_TOKEN.*tls://.*listen on 127.0.0.1"):
         await Server({"worker": [f"{host}:0"]}, "worker").start()
-    async with Server({"worker": [f"{host}:0"]}, "worker", token="sixteen or more.") as server:
+    async with Server(
+        {"worker": [f"{host}:0"]}, "worker", settings=ServerSettings(token="sixteen or more.")
+    ) as server:
         assert server.target.startswith(f"tcp://{host}:")
-    async with Server({"worker": [f"{host}:0"]}, "worker", security=files) as server:
+    async with Server(
+        {"worker": [f"{host}:0"]}, "worker", settings=ServerSettings(security=files)
+    ) as server:
         assert server.target.startswith(f"tls://{host}:")
 
 

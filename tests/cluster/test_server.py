@@ -16,6 +16,7 @@ import pytest
 from actorsession import ops
 from actorsession.actors import registry
 from actorsession.cluster import ClusterSpec, Server, read_statistics
+from actorsession.cluster.server.settings import ServerSettings
 from actorsession.config import ConfigProto
 from actorsession.errors import (
     DeadlineExceededError,
@@ -129,7 +130,9 @@ async def test_more_than_loopback_needs_a_token() -> None:
 
 async def test_an_unknown_kind_of_device_is_not_found() -> None:
     with pytest.raises(NotFoundError, match="TPU"):
-        await Server(ONE, "worker", config=ConfigProto(device_count={"TPU": 1})).start()
+        await Server(
+            ONE, "worker", settings=ServerSettings(config=ConfigProto(device_count={"TPU": 1}))
+        ).start()
 
 
 async def test_stopping_twice_and_at_the_same_time_is_fine() -> None:
@@ -311,7 +314,7 @@ async def test_an_address_without_a_port_is_an_invalid_argument_that_names_its_t
 
 async def test_a_protocol_that_nothing_speaks_is_not_found() -> None:
     with pytest.raises(NotFoundError, match="'carrier-pigeon'; there are abstract, inproc, tcp"):
-        Server(ONE, protocol="carrier-pigeon")
+        Server(ONE, settings=ServerSettings(protocol="carrier-pigeon"))
     with pytest.raises(
         NotFoundError, match="'pigeon' of 'pigeon://roof'; there are abstract, inproc, tcp"
     ):
@@ -319,7 +322,9 @@ async def test_a_protocol_that_nothing_speaks_is_not_found() -> None:
 
 
 async def test_a_protocol_is_the_scheme_of_addresses_that_have_none(tmp_path: Any) -> None:
-    async with Server({"worker": [f"{tmp_path}/socket"]}, protocol="unix") as server:
+    async with Server(
+        {"worker": [f"{tmp_path}/socket"]}, settings=ServerSettings(protocol="unix")
+    ) as server:
         assert server.target == f"unix://{tmp_path}/socket"
 
 
@@ -334,7 +339,7 @@ async def test_a_server_serves_at_a_socket_that_it_is_given(graph: Graph, listen
         sock.listen()
     port = sock.getsockname()[1]
     a = ops.placeholder("float32", [])
-    async with Server(ONE, listening_socket=sock) as server:
+    async with Server(ONE, settings=ServerSettings(listening_socket=sock)) as server:
         assert server.target == f"tcp://127.0.0.1:{port}"
         assert await _run(server.target, graph, a + 1.0, {a: 1.0}) == 2.0
     assert sock.fileno() == -1
@@ -349,13 +354,13 @@ async def test_clients_that_came_before_the_server_are_served(
         a = ops.placeholder("float32", [])
         running = asyncio.create_task(_run(target, graph, a + 1.0, {a: 1.0}))
         await asyncio.sleep(0)
-        async with Server(ONE, listening_socket=sock):
+        async with Server(ONE, settings=ServerSettings(listening_socket=sock)):
             assert await soon(running) == 2.0
 
 
 async def test_a_socket_of_another_kind_than_the_address_is_refused_and_closed() -> None:
     sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    server = Server(ONE, listening_socket=sock)
+    server = Server(ONE, settings=ServerSettings(listening_socket=sock))
     with pytest.raises(InvalidArgumentError, match=f"{W0} cannot listen .* a stream socket"):
         await server.start()
     assert sock.fileno() == -1
@@ -365,13 +370,13 @@ async def test_a_socket_that_others_can_reach_needs_a_token() -> None:
     sock = socket.socket()
     sock.bind(("0.0.0.0", 0))
     with pytest.raises(UnknownError, match="no token"):
-        await Server(ONE, listening_socket=sock).start()
+        await Server(ONE, settings=ServerSettings(listening_socket=sock)).start()
     assert sock.fileno() == -1
 
 
 async def test_a_socket_stays_the_caller_s_until_the_server_is_started() -> None:
     with socket.create_server(("127.0.0.1", 0)) as sock:
-        await Server(ONE, listening_socket=sock).stop()
+        await Server(ONE, settings=ServerSettings(listening_socket=sock)).stop()
         assert sock.fileno() != -1
 
 
@@ -576,7 +581,8 @@ FORKS = """
 
     async def main():
         where = {"worker": [f"unix://{folder}/socket"]}
-        async with acts.Server(where, "worker", snapshot_dir=folder + "/snapshots") as server:
+        settings = acts.ServerSettings(snapshot_dir=folder + "/snapshots")
+        async with acts.Server(where, "worker", settings=settings) as server:
             async with acts.AsyncSession(server.target) as session:
                 await session.run(v.initializer)
                 await session.run(more)

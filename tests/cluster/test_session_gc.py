@@ -8,6 +8,7 @@ import pytest
 
 from actorsession import ops
 from actorsession.cluster import Server
+from actorsession.cluster.server.settings import ServerSettings
 from actorsession.config import ConfigProto
 from actorsession.errors import AbortedError, InvalidArgumentError
 from actorsession.graph.graph import Graph
@@ -76,4 +77,8 @@ async def test_a_session_with_an_open_partial_run_is_not_idle(graph: Graph) -> N
 @pytest.mark.parametrize("seconds", [-1.0, -0.001])
 def test_a_negative_limit_is_refused(seconds: float) -> None:
     with pytest.raises(InvalidArgumentError, match="session_gc_seconds is 0 or more"):
-        Server({"worker": ["127.0.0.1:0"]}, "worker", session_gc_seconds=seconds)
+        Server(
+            {"worker": ["127.0.0.1:0"]},
+            "worker",
+            settings=ServerSettings(session_gc_seconds=seconds),
+        )

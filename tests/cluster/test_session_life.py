@@ -212,7 +212,7 @@ async def reset(server: Server) -> None:
 
 
 async def let_it_idle(server: Server) -> None:
-    master = server._master
+    master = server.actors.master
     assert master is not None
     master._idle_limit = 7.0
     for session in master._sessions.values():
@@ -221,9 +221,8 @@ async def let_it_idle(server: Server) -> None:
 
 
 async def close_by_another(server: Server) -> None:
-    assert server._master is not None
-    for handle in list(server._master._sessions):
-        await server._master.submit(CloseSession(session_handle=handle), CallContext())
+    for handle in list(server.actors.master._sessions):
+        await server.actors.master.submit(CloseSession(session_handle=handle), CallContext())
 
 
 OWN = f"in order by its own program, process {os.getpid()}"

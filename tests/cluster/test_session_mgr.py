@@ -15,7 +15,8 @@ from actorsession.errors import AbortedError, CancelledError, InvalidArgumentErr
 from actorsession.graph.dtypes import float32
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.shape import TensorShape
-from actorsession.messages.worker import CreateWorkerSession, PushTensors
+from actorsession.messages.worker import CreateWorkerSession
+from actorsession.rpc.step_calls import Pushed
 from actorsession.runtime.devices import make_devices
 from actorsession.runtime.engine.executor import Executor
 from tests.cluster.fakes import FakeWorkerCache
@@ -48,8 +49,8 @@ def at() -> Fixture:
     return Fixture()
 
 
-def a_push(step: int = 7) -> PushTensors:
-    return PushTensors(step_id=step, keys=[], values=[], dead=[])
+def a_push(step: int = 7) -> Pushed:
+    return Pushed(step_id=step, keys=[], values=[], dead=[])
 
 
 def test_the_empty_handle_is_the_legacy_session_which_is_always_there(at: Fixture) -> None:

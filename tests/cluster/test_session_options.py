@@ -12,7 +12,8 @@ import pytest
 from actorsession import ops
 from actorsession.actors import Deadline, registry
 from actorsession.cluster import Server
-from actorsession.cluster.launch import blas_environment
+from actorsession.cluster.server import task_actors
+from actorsession.cluster.server.settings import ServerSettings
 from actorsession.config import (
     ConfigProto,
     Experimental,
@@ -33,7 +34,7 @@ from actorsession.errors import (
 from actorsession.graph.graph import Graph
 from actorsession.graph.node import GraphDef
 from actorsession.messages.session import CreateSession
-from actorsession.runtime.blas_threads import blas_threads
+from actorsession.ops.blas_threads import blas_threads
 from actorsession.session import AsyncSession, Session
 from tests.cluster.kit import W0, W1, W2, InProcess, chain, in_process, on, soon
 from tests.ports import HoldPorts
@@ -69,7 +70,7 @@ def test_a_remote_session_refuses_what_only_local_ones_have(
 @pytest.mark.parametrize("name", LOCAL)
 def test_a_server_refuses_them_for_its_sessions(name: str) -> None:
     with pytest.raises(InvalidArgumentError, match=f"a remote session does not support {name}: "):
-        Server({"worker": ["127.0.0.1:0"]}, "worker", config=LOCAL[name])
+        Server({"worker": ["127.0.0.1:0"]}, "worker", settings=ServerSettings(config=LOCAL[name]))
 
 
 async def test_a_server_of_one_thread_runs_one_kernel_at_a_time_for_all_sessions() -> None:
@@ -95,7 +96,9 @@ async def test_a_server_of_one_thread_runs_one_kernel_at_a_time_for_all_sessions
 async def test_a_server_holds_the_number_of_blas_threads_that_it_was_given_until_it_stops() -> None:
     before = blas_threads()
     config = ConfigProto(intra_op_parallelism_threads=1)
-    async with Server({"worker": ["127.0.0.1:0"]}, "worker", config=config):
+    async with Server(
+        {"worker": ["127.0.0.1:0"]}, "worker", settings=ServerSettings(config=config)
+    ):
         assert blas_threads() == 1
     assert blas_threads() == before
 
@@ -112,9 +115,9 @@ TASKS = {
 async def test_a_server_takes_a_share_of_the_cores_beside_other_tasks_of_its_host(
     others: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in blas_environment._CHOICES:
+    for name in ("OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "OMP_NUM_THREADS"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(blas_environment, "processors", lambda: 8)
+    monkeypatch.setattr(task_actors, "processors", lambda: 8)
     before = blas_threads()
     addresses, processes = TASKS[others]
     async with Server({"worker": addresses}, "worker", 0):
@@ -127,16 +130,21 @@ async def test_a_server_takes_a_share_of_the_cores_beside_other_tasks_of_its_hos
 async def test_a_choice_of_the_user_is_left_as_it_is(
     how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in blas_environment._CHOICES:
+    for name in ("OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "OMP_NUM_THREADS"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(blas_environment, "processors", lambda: 8)
-    before, config = blas_threads(), None
+    monkeypatch.setattr(task_actors, "processors", lambda: 8)
+    before, config = blas_threads(), ConfigProto()
     if how == "environment":
         monkeypatch.setenv("OMP_NUM_THREADS", "2")
     else:
         config = ConfigProto(intra_op_parallelism_threads=3)
-    async with Server({"worker": ["127.0.0.1:0", "localhost:7000"]}, "worker", 0, config=config):
-        assert blas_threads() == (before if config is None else 3)
+    async with Server(
+        {"worker": ["127.0.0.1:0", "localhost:7000"]},
+        "worker",
+        0,
+        settings=ServerSettings(config=config),
+    ):
+        assert blas_threads() == (before if how == "environment" else 3)
     assert blas_threads() == before
 
 
@@ -382,7 +390,7 @@ async def test_a_static_graph_is_sent_again_when_its_master_was_lost(graph: Grap
         async with AsyncSession(cluster.target(), graph=graph, config=STATIC) as session:
             await soon(session.run(v.initializer))
             why = AbortedError("the master restarts")
-            await cluster.server(W0)._master._close_all(why)  # type: ignore[union-attr]
+            await cluster.server(W0).actors.master._close_all(why)
             found = await soon(session.reattach())
             assert found.lost == ()
             assert await soon(session.run(add)) == 2.0
@@ -413,8 +421,7 @@ SHARED_DEVICES = {
 
 def known_at(server: Server, session: AsyncSession) -> list[str]:
     """The devices of the whole cluster that a worker knows for a session."""
-    assert server._worker is not None
-    return list(server._worker._sessions.find(session._session.handle).cluster_devices)  # type: ignore[attr-defined]
+    return list(server.actors.worker._sessions.find(session._session.handle).cluster_devices)  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("name", SHARED_DEVICES)

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from actorsession.cluster import Server
+from actorsession.cluster.server.settings import ServerSettings
 from actorsession.cluster.server.sidecar import Vitals
 from actorsession.errors import UnknownError
 from actorsession.rpc.liveness.heartbeat_memory import HeartbeatLocation, this_host
@@ -139,6 +140,6 @@ async def test_a_server_that_gets_no_address_leaves_no_sidecar_behind() -> None:
     """The fixtures of all tests look for processes and descriptors that stay."""
     async with Server({"worker": ["127.0.0.1:0"]}, "worker") as first:
         taken = first.target.removeprefix("tcp://")
-        second = Server({"worker": [taken]}, "worker", sidecar=True)
+        second = Server({"worker": [taken]}, "worker", settings=ServerSettings(sidecar=True))
         with pytest.raises(UnknownError, match="cannot listen"):
             await second.start()

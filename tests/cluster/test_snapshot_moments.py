@@ -27,6 +27,7 @@ from actorsession.cluster import LocalCluster, Server
 from actorsession.cluster.launch import child, worker_process
 from actorsession.cluster.launch.worker_process import WorkerProcess
 from actorsession.cluster.server import snapshots
+from actorsession.cluster.server.settings import ServerSettings
 from actorsession.cluster.server.snapshots import Saved, Snapshot, SnapshotStore
 from actorsession.config import ConfigProto
 from actorsession.errors import DataLossError, InvalidArgumentError, OpError
@@ -44,9 +45,8 @@ SPEC = TensorSpec(float32, TensorShape([]))
 @asynccontextmanager
 async def serving(folder: Path, every: float = 1000.0) -> AsyncIterator[Server]:
     config = ConfigProto(inter_op_parallelism_threads=4)
-    server = Server(
-        {"worker": ["127.0.0.1:0"]}, "worker", config=config, snapshot_dir=folder, snapshot_every=every
-    )  # fmt: skip
+    settings = ServerSettings(config=config, snapshot_dir=folder, snapshot_every=every)
+    server = Server({"worker": ["127.0.0.1:0"]}, "worker", settings=settings)
     async with server:
         yield server
 
@@ -62,8 +62,8 @@ def one(value: float) -> Snapshot:
 
 
 def taker(server: Server) -> snapshots.Snapshots:
-    assert server._snapshots is not None
-    return server._snapshots
+    assert server.actors.snapshots is not None
+    return server.actors.snapshots
 
 
 # -- what counts -----------------------------------------------------------------------------------

@@ -23,6 +23,7 @@ from actorsession.cluster.launch import managed_cluster
 from actorsession.cluster.launch.managed_cluster import _stored_id
 from actorsession.cluster.master.restart_losses import restart_losses
 from actorsession.cluster.server import snapshots
+from actorsession.cluster.server.settings import ServerSettings
 from actorsession.cluster.server.snapshots import (
     Owner,
     Saved,
@@ -163,11 +164,20 @@ def test_a_directory_that_cannot_be_written_to_is_refused(tmp_path: Path) -> Non
 @pytest.mark.parametrize("every", [0.0, -1.0])
 def test_a_period_that_is_none_is_refused(every: float, tmp_path: Path) -> None:
     with pytest.raises(InvalidArgumentError, match="snapshot_every is more than 0"):
-        Server({"worker": ["127.0.0.1:0"]}, "worker", snapshot_dir=tmp_path, snapshot_every=every)
+        Server(
+            {"worker": ["127.0.0.1:0"]},
+            "worker",
+            settings=ServerSettings(snapshot_dir=tmp_path, snapshot_every=every),
+        )
 
 
 def server(ports: list[int], index: int, **more: Any) -> Server:
-    return Server({"worker": [f"127.0.0.1:{port}" for port in ports]}, "worker", index, **more)
+    return Server(
+        {"worker": [f"127.0.0.1:{port}" for port in ports]},
+        "worker",
+        index,
+        settings=ServerSettings(**more),
+    )
 
 
 def two_variables() -> tuple[Any, Any]:
@@ -363,7 +373,9 @@ async def test_snapshots_of_earlier_versions_are_taken_over_by_the_first_cluster
     without_owner(path)
     for cluster in ("A", "A", "B"):
         server = Server(
-            {"worker": ["127.0.0.1:0"]}, "worker", snapshot_dir=tmp_path, cluster_id=cluster
+            {"worker": ["127.0.0.1:0"]},
+            "worker",
+            settings=ServerSettings(snapshot_dir=tmp_path, cluster_id=cluster),
         )
         if cluster == "B":
             with pytest.raises(
@@ -372,7 +384,7 @@ async def test_snapshots_of_earlier_versions_are_taken_over_by_the_first_cluster
                 await server.start()
             break
         async with server:
-            (device,) = server._devices
+            (device,) = server.actors.devices
             assert device.resources.variables()[0][2].value == 5
     assert (
         f"the snapshot {path} is of an earlier version and does not name its cluster" in caplog.text
@@ -507,15 +519,19 @@ async def test_what_is_no_file_is_no_snapshot_and_keeps_no_server_from_starting(
     ]  # fmt: skip
     for name in taken:
         LINKS[what](tmp_path / name)
-    server = Server({"worker": ["127.0.0.1:0"]}, "worker", snapshot_dir=tmp_path, cluster_id="A")
+    server = Server(
+        {"worker": ["127.0.0.1:0"]},
+        "worker",
+        settings=ServerSettings(snapshot_dir=tmp_path, cluster_id="A"),
+    )
     await soon(server.start())
-    (device,) = server._devices
+    (device,) = server.actors.devices
     variable = device.resources.variables()[0][2]
     assert variable.value == 5
     for value in range(3):
         variable.assign(np.float32(value))
-        assert server._snapshots is not None
-        await server._snapshots.take()
+        assert server.actors.snapshots is not None
+        await server.actors.snapshots.take()
     await soon(server.stop())
     assert server.lost == ""
     assert f"{taken[0]} is passed over" in caplog.text

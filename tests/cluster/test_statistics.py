@@ -13,6 +13,7 @@ import actorsession
 from actorsession import ops
 from actorsession.cluster import OpenSession, Server, ServerStatistics, read_statistics
 from actorsession.cluster.server.process_memory import ProcessMemory, process_memory
+from actorsession.cluster.server.settings import ServerSettings
 from actorsession.config import ConfigProto, SessionMetadata
 from actorsession.config.session import Experimental
 from actorsession.errors import ProtocolError
@@ -69,7 +70,9 @@ async def test_a_server_names_its_sessions_their_clients_and_their_steps(
 async def test_the_age_of_a_snapshot_begins_anew_when_nothing_had_to_be_written(
     tmp_path: Path,
 ) -> None:
-    async with Server(ONE, snapshot_dir=tmp_path, snapshot_every=0.05) as server:
+    async with Server(
+        ONE, settings=ServerSettings(snapshot_dir=tmp_path, snapshot_every=0.05)
+    ) as server:
         ages = [0.0]
 
         def fell() -> bool:

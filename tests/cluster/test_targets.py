@@ -9,6 +9,7 @@ import pytest
 
 from actorsession import ops
 from actorsession.cluster import LocalCluster, Server
+from actorsession.cluster.server.settings import ServerSettings
 from actorsession.config import ConfigProto
 from actorsession.errors import (
     AbortedError,
@@ -76,7 +77,9 @@ async def test_where_nobody_answers_each_address_is_named_with_its_reason(graph:
 async def test_a_master_that_refuses_us_is_named_beside_one_that_is_not_there(
     over_links: Any, monkeypatch: pytest.MonkeyPatch, graph: Graph
 ) -> None:
-    async with Server({"worker": ["127.0.0.1:0"]}, "worker", token="x" * 40) as server:
+    async with Server(
+        {"worker": ["127.0.0.1:0"]}, "worker", settings=ServerSettings(token="x" * 40)
+    ) as server:
         refused = AsyncSession(f"{server.target},{DEAD}", graph=graph, config=QUICK)
         with pytest.raises(UnavailableError) as raised:
             await soon(refused.list_devices())

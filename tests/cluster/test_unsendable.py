@@ -105,12 +105,6 @@ for name, call in (("TestOdd", Odd.value), ("TestOddLater", Odd.value_later)):
         )  # fmt: skip
 
 
-@pytest.fixture(params=["1", "0"], ids=["programs", "messages"])
-def programs(request: Any, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setenv("ACTORSESSION_STEP_PROGRAMS", request.param)
-    return str(request.param)
-
-
 @pytest.fixture(autouse=True)
 def ordinary() -> Iterator[None]:
     """A value that nobody has asked for is not left to another test."""
@@ -157,7 +151,7 @@ async def refused(run: Callable[[], Any], kind: str, task: str, node: str | None
     ("scheme", "later"), [("inproc", False), ("tcp", False), ("unix", True)], ids=SCHEMES
 )
 async def test_a_value_on_its_way_to_another_task_or_to_the_client(
-    scheme: str, later: bool, programs: str, tmp_path: Path
+    scheme: str, later: bool, tmp_path: Path
 ) -> None:
     async with pair(scheme, tmp_path) as target:
         for source, other in ((W0, W1), (W1, W0)):
@@ -177,9 +171,7 @@ async def test_a_value_on_its_way_to_another_task_or_to_the_client(
                             await refused(run, kind, source)
 
 
-async def test_the_first_value_over_a_link_that_is_not_there_yet(
-    programs: str, tmp_path: Path
-) -> None:
+async def test_the_first_value_over_a_link_that_is_not_there_yet(tmp_path: Path) -> None:
     """It is encoded when the link is, long after the partition that has sent it has run."""
     async with pair("tcp", tmp_path) as target:
         with Graph().as_default() as graph:
@@ -197,7 +189,7 @@ async def test_the_first_value_over_a_link_that_is_not_there_yet(
 
 
 @pytest.mark.parametrize("kind", ["elements", "failing", "huge"])
-async def test_one_of_many_values_is_named(kind: str, programs: str, tmp_path: Path) -> None:
+async def test_one_of_many_values_is_named(kind: str, tmp_path: Path) -> None:
     async with pair("inproc", tmp_path) as target:
         with Graph().as_default() as graph:
             with on(W1):
@@ -212,7 +204,7 @@ async def test_one_of_many_values_is_named(kind: str, programs: str, tmp_path: P
                 await refused(partial(session.run, fetch), kind, W1)
 
 
-async def test_a_value_of_a_partial_run(programs: str, tmp_path: Path) -> None:
+async def test_a_value_of_a_partial_run(tmp_path: Path) -> None:
     async with pair("inproc", tmp_path) as target:
         with Graph().as_default() as graph:
             x, y = (ops.placeholder(float32, [], name=name) for name in "xy")
@@ -235,7 +227,7 @@ async def test_a_value_of_a_partial_run(programs: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("meet", ["broadcast", "all_reduce", "all_gather"])
-async def test_a_value_of_a_collective(meet: str, programs: str, tmp_path: Path) -> None:
+async def test_a_value_of_a_collective(meet: str, tmp_path: Path) -> None:
     """The members wait for each other, and none of them for ever."""
     async with pair("inproc", tmp_path) as target:
         with Graph().as_default() as graph:
@@ -265,7 +257,7 @@ async def test_a_value_of_a_collective(meet: str, programs: str, tmp_path: Path)
                         assert caught.value.task in (W0, W1)
 
 
-async def test_an_element_of_a_queue_on_another_task(programs: str, tmp_path: Path) -> None:
+async def test_an_element_of_a_queue_on_another_task(tmp_path: Path) -> None:
     async with pair("inproc", tmp_path) as target:
         with Graph().as_default() as graph:
             with on(W1):

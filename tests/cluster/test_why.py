@@ -28,7 +28,7 @@ from actorsession.config import ConfigProto, GraphOptions, OptimizerOptions, Opt
 from actorsession.errors import UnavailableError
 from actorsession.graph.graph import Graph
 from actorsession.messages import VOCABULARY
-from actorsession.messages.worker import AskWhy, PushTensors, WorkerWhy
+from actorsession.messages.worker import AskWhy, WorkerWhy
 from actorsession.plan.rendezvous_key import build_key
 from actorsession.runtime.hang_report import HangReport, Looks, explain
 from actorsession.runtime.wait_graph import (
@@ -67,7 +67,7 @@ SMALL = 200_000
 
 def lose_pushes(cluster: InProcess, task: str, monkeypatch: Any) -> None:
     """Has a task of this process lose what it sends to others."""
-    worker = cluster.server(task)._worker
+    worker = cluster.server(task).actors.worker
     assert worker is not None
     monkeypatch.setattr(worker._workers, "push", lambda where, message: None)
 
@@ -202,9 +202,8 @@ async def test_a_held_step_is_reported_among_running_ones_by_how_long_it_has_bee
         await eventually(lambda: server.statistics().held == 1)
         running = [asyncio.ensure_future(session.run(slow, {x: 1.0})) for _ in range(3)]
         await eventually(lambda: server.statistics().steps == 3)
-        assert server._worker is not None
         message = AskWhy(session_handle="", most=3, steps=[], keys=[])
-        found = TaskWaits.from_wire(server._worker.submit(message, CallContext(NEVER)).waits)
+        found = TaskWaits.from_wire(server.actors.worker.submit(message, CallContext(NEVER)).waits)
         free.set()
         gate.open()
         assert await soon(asyncio.gather(held, *running)) == [3.0, 1.0, 1.0, 1.0]
@@ -216,12 +215,10 @@ async def test_a_held_step_is_reported_among_running_ones_by_how_long_it_has_bee
 async def test_a_step_for_which_only_values_have_come_names_its_task() -> None:
     async with in_process() as cluster:
         server = cluster.server(W1)
-        assert server._worker is not None
         key = build_key(f"{W0}/device:CPU:0", 1, f"{W1}/device:CPU:0", "edge")
-        push = PushTensors(step_id=7, keys=[key], values=[1.0], dead=[False])
-        server._worker.deliver(push, CallContext(NEVER))
+        server.actors.worker.take_push(W0, 7, [key], [1.0], [False])
         message = AskWhy(session_handle="", most=MOST, steps=[], keys=[])
-        found = TaskWaits.from_wire(server._worker.submit(message, CallContext(NEVER)).waits)
+        found = TaskWaits.from_wire(server.actors.worker.submit(message, CallContext(NEVER)).waits)
     (step,) = found.steps
     assert (step.step_id, step.task, step.state) == (7, W1, "unbegun")
     # The master knows the session; the report of the task that has only values does not hide it.
@@ -291,7 +288,7 @@ async def _explain_the_stuck(graph: Graph, x: Any, total: Any, monkeypatch: Any)
         lose_pushes(cluster, W1, monkeypatch)
         stuck = asyncio.ensure_future(session.run(total, {x: 0.0}))
         await eventually(lambda: cluster.server(W0).statistics().steps == 1)
-        worker = cluster.server(W0)._worker
+        worker = cluster.server(W0).actors.worker
         assert worker is not None
         message = AskWhy(session_handle="", most=MOST, steps=[], keys=[])
         said = worker.submit(message, CallContext(NEVER))
@@ -316,7 +313,7 @@ def _unoptimised() -> ConfigProto:
 
 async def test_a_task_answers_nonsense_about_values_without_harm() -> None:
     async with in_process({"worker": 1}) as cluster:
-        worker = cluster.server(W0)._worker
+        worker = cluster.server(W0).actors.worker
         assert worker is not None
         message = AskWhy(session_handle="nobody", most=-3, steps=[1, 2], keys=["no key"])
         said = [
@@ -376,20 +373,14 @@ def say_nothing_but_that_they_run(found: list[HangReport]) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("programs", "tls", "work"),
-    [
-        ("0", False, one_run),
-        ("1", False, one_run),
-        ("1", True, one_run),
-        ("1", False, one_partial_run),
-    ],
-    ids=["messages", "programs", "tls", "partial runs"],
+    ("tls", "work"),
+    [(False, one_run), (True, one_run), (False, one_partial_run)],
+    ids=["runs", "tls", "partial runs"],
 )
 async def test_of_steps_that_run_nothing_is_said_but_that_they_move(
-    programs: str, tls: bool, work: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    tls: bool, work: Any, tmp_path: Path
 ) -> None:
     """200 questions on both loops: each look shows values on their way, and parts that have not begun yet."""
-    monkeypatch.setenv("ACTORSESSION_STEP_PROGRAMS", programs)
     access: dict[str, Any] = {"security": Authority(tmp_path / "ca").files()} if tls else {}
     files = asdict(access["security"]) if tls else {}
     config = ConfigProto(rpc_options=RPCOptions(use_rpc_for_inprocess_master=True, **files))

@@ -12,6 +12,7 @@ import pytest
 from actorsession import ops
 from actorsession.actors import CallContext, Deadline, LocalRef
 from actorsession.cluster.worker.worker import Worker
+from actorsession.cluster.worker.worker_session import BindPart
 from actorsession.errors import (
     AbortedError,
     CancelledError,
@@ -32,11 +33,9 @@ from actorsession.messages import (
     DeregisterGraph,
     Done,
     GetStatus,
-    GraphDone,
-    PushTensors,
     RegisterGraph,
-    RunGraph,
 )
+from actorsession.messages.step_frames import WireValues
 from actorsession.messages.worker import AskOwed, UpdateWorkerSession
 from actorsession.plan.device_set import DeviceSet
 from actorsession.plan.partition import Partition, partition
@@ -46,7 +45,7 @@ from actorsession.plan.rendezvous_key import build_key
 from actorsession.plan.signature import RunSignature
 from actorsession.runtime.devices import make_devices
 from actorsession.runtime.kernel_pool import KernelPool
-from tests.cluster.fakes import FakeWorkerCache
+from tests.cluster.fakes import FakeWorkerCache, Outcome, joined_steps
 from tests.cluster.kit import W0, W1, Gate, eventually, on, soon
 
 HERE, THERE = f"{W0}/device:CPU:0", f"{W1}/device:CPU:0"
@@ -66,6 +65,9 @@ class Bench:
             update_cluster=lambda tasks, given_up: None, master_waits=lambda most: [],
         )  # fmt: skip
         self.ref: LocalRef = self.worker.ref
+        # The step frames of the link to the master, at its end and at that of the worker.
+        self.master, self.steps = joined_steps(W0, W1)
+        self.programs: dict[str, int] = {}
 
     async def ask(self, message: Any) -> Any:
         return await soon(self.ref.ask(message, Deadline.after(30)))
@@ -106,19 +108,26 @@ class Bench:
     ) -> str:  # fmt: skip
         parts = self.part(graph, fetches, feeds, targets)
         message = RegisterGraph(session_handle=session, partitions=[p.to_wire() for p in parts])
-        return str((await self.ask(message)).graph_handle)
+        found = self.ref.submit(message, CallContext(None, W1, "tcp://h:1", None, self.steps))
+        registered = await soon(found) if isinstance(found, asyncio.Future) else found
+        self.programs[registered.graph_handle] = registered.program
+        return str(registered.graph_handle)
 
-    def run(self, handle: str, *feeds: Any, step_id: int = 1, session: str = "s") -> RunGraph:
-        return RunGraph(
-            session_handle=session, graph_handle=handle, step_id=step_id, feeds=list(feeds),
-            trace=False,
-        )  # fmt: skip
+    async def run(self, handle: str, *feeds: Any, step_id: int = 1) -> Any:
+        """Runs a graph as a master at another task; returns its values, or that its program is gone."""
+        outcome = Outcome()
+        program, values = self.programs[handle], WireValues.of(feeds)
+        self.master.run_graph(step_id, program, values, outcome)
+        try:
+            return await soon(outcome.ended)
+        except asyncio.CancelledError:
+            self.master.cancel(step_id)
+            raise
 
     def push(self, edge: str, value: Any, step_id: int = 1) -> None:
         """What W1 would push."""
         key = build_key(THERE, self.others[0].attributes.incarnation, HERE, edge)
-        message = PushTensors(step_id=step_id, keys=[key], values=[value], dead=[False])
-        self.ref.tell(message)
+        self.worker.take_push(W1, step_id, [key], [value], [False])
 
     def pending(self) -> tuple[int, int]:
         return self.worker.running, self.worker.pending_rendezvous
@@ -157,7 +166,7 @@ async def test_the_addresses_of_peers_are_learnt_from_the_master(bench: Bench) -
 async def test_an_unknown_session_is_aborted_for_graphs_and_steps_and_fine_for_releases(
     bench: Bench,
 ) -> None:
-    for message in (bench.run("g"), RegisterGraph(session_handle="s", partitions=[])):
+    for message in (BindPart("s", "g"), RegisterGraph(session_handle="s", partitions=[])):
         with pytest.raises(AbortedError, match=f"'s' is not found on {W0}") as info:
             await bench.ask(message)
         assert info.value.task == W0
@@ -173,7 +182,7 @@ async def test_a_master_that_restarted_finds_its_earlier_sessions_gone(bench: Be
     await bench.create("new", W1, life=2)
     assert bench.worker.sessions == 2
     with pytest.raises(AbortedError):
-        await bench.ask(bench.run("g", session="old"))
+        await bench.ask(BindPart("old", "g"))
     await bench.create("newer", W1, life=2)
     assert bench.worker.sessions == 3
 
@@ -198,7 +207,7 @@ async def test_a_session_whose_master_is_gone_is_dropped_with_its_steps(
     with on(W0):
         c = b + 1.0
     handle = await bench.register(graph, [c], [a])
-    run = asyncio.create_task(bench.ask(bench.run(handle)))
+    run = asyncio.create_task(bench.run(handle))
     await eventually(lambda: bench.worker.running == 1)
     for callback in gone:
         callback()
@@ -217,11 +226,11 @@ async def test_a_registered_graph_runs_until_it_is_deregistered(bench: Bench, gr
     with on(W0):
         handle = await bench.register(graph, [a * 3.0], [a])
     for step_id in (1, 2):
-        done = await bench.ask(bench.run(handle, np.float32(2), step_id=step_id))
-        assert done == GraphDone(values=[6.0], stats=None)
+        assert await bench.run(handle, np.float32(2), step_id=step_id) == [6.0]
     await bench.ask(DeregisterGraph(session_handle="s", graph_handle=handle))
+    assert await bench.run(handle, np.float32(2)) == "gone"
     with pytest.raises(AbortedError, match=f"{handle!r} is not registered"):
-        await bench.ask(bench.run(handle, np.float32(2)))
+        await bench.ask(BindPart("s", handle))
     assert bench.worker.runs == 2
 
 
@@ -234,8 +243,8 @@ async def test_a_step_with_another_number_of_feeds_is_refused_and_harms_nobody(
         handle = await bench.register(graph, [a * b], [a, b])
     for feeds in ([], [1.0], [1.0, 2.0, 3.0]):
         with pytest.raises(InvalidArgumentError, match=f"is fed 2 values, got {len(feeds)}"):
-            await bench.ask(bench.run(handle, *feeds))
-    assert (await bench.ask(bench.run(handle, np.float32(2), np.float32(3)))).values == [6.0]
+            await bench.run(handle, *feeds)
+    assert await bench.run(handle, np.float32(2), np.float32(3)) == [6.0]
 
 
 async def test_what_another_task_needs_is_pushed_there(bench: Bench, graph: Graph) -> None:
@@ -246,7 +255,7 @@ async def test_what_another_task_needs_is_pushed_there(bench: Bench, graph: Grap
     with on(W1):
         c = b + 1.0
     handle = await bench.register(graph, [c], [a])
-    assert (await bench.ask(bench.run(handle, np.float32(2)))).values == []
+    assert await bench.run(handle, np.float32(2)) == []
     ((task, message),) = bench.pushed
     assert (task, message.step_id, message.values) == (W1, 1, [6.0])
     assert bench.pending() == (0, 0)
@@ -265,12 +274,12 @@ async def test_a_value_may_come_before_the_step_or_after_it(
     if push_first:
         bench.push("edge_0_b:0", np.float32(4))
         assert bench.pending() == (0, 1)
-        run = asyncio.create_task(bench.ask(bench.run(handle)))
+        run = asyncio.create_task(bench.run(handle))
     else:
-        run = asyncio.create_task(bench.ask(bench.run(handle)))
+        run = asyncio.create_task(bench.run(handle))
         await eventually(lambda: bench.pending() == (1, 1))
         bench.push("edge_0_b:0", np.float32(4))
-    assert (await soon(run)).values == [5.0]
+    assert await soon(run) == [5.0]
     assert bench.pending() == (0, 0)
     bench.push("edge_0_b:0", np.float32(4))  # a late one
     assert bench.pending() == (0, 0)
@@ -283,7 +292,7 @@ async def test_a_step_that_is_cancelled_leaves_nothing(bench: Bench, graph: Grap
         b = ops.identity(a)
     with on(W0):
         handle = await bench.register(graph, [b + 1.0], [a])
-    run = asyncio.create_task(bench.ask(bench.run(handle)))
+    run = asyncio.create_task(bench.run(handle))
     await eventually(lambda: bench.pending() == (1, 1))
     run.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -298,7 +307,7 @@ async def test_a_clean_up_ends_a_step_with_its_error(bench: Bench, graph: Graph)
         b = ops.identity(a)
     with on(W0):
         handle = await bench.register(graph, [b + 1.0], [a])
-    run = asyncio.create_task(bench.ask(bench.run(handle)))
+    run = asyncio.create_task(bench.run(handle))
     await eventually(lambda: bench.pending() == (1, 1))
     error = UnavailableError("lost", task=W1)
     bench.ref.tell(CleanupGraph(step_id=1, error=error_to_wire(error)))
@@ -318,7 +327,7 @@ async def test_a_clean_up_that_comes_before_the_step_keeps_it_from_beginning(
         handle = await bench.register(graph, [b + 1.0], [a])
     assert await bench.ask(CleanupGraph(step_id=1, error=None)) == Done()
     with pytest.raises(CancelledError, match="over"):
-        await bench.ask(bench.run(handle))
+        await bench.run(handle)
     assert bench.pending() == (0, 0)
 
 
@@ -334,14 +343,13 @@ async def test_closing_a_session_cancels_its_steps_and_no_others(
     for step_id, session in enumerate(("one", "two"), start=1):
         await bench.create(session)
         handle = await bench.register(graph, [c], [a], session=session)
-        message = bench.run(handle, session=session, step_id=step_id)
-        runs[session] = asyncio.create_task(bench.ask(message))
+        runs[session] = asyncio.create_task(bench.run(handle, step_id=step_id))
     await eventually(lambda: bench.worker.running == 2)
     await bench.ask(DeleteWorkerSession(session_handle="one"))
     with pytest.raises(CancelledError, match=r"Session has been closed\."):
         await soon(runs["one"])
     bench.push("edge_0_b:0", np.float32(1), step_id=2)
-    assert (await soon(runs["two"])).values == [2.0]
+    assert await soon(runs["two"]) == [2.0]
     assert bench.worker.graphs == 1
 
 
@@ -353,7 +361,7 @@ async def test_a_step_in_the_kernel_pool_counts_until_its_kernel_is_back(
     a = ops.placeholder("float32", [])
     with on(W0):
         handle = await bench.register(graph, [gate(a)], [a])
-    run = asyncio.create_task(bench.ask(bench.run(handle, np.float32(1))))
+    run = asyncio.create_task(bench.run(handle, np.float32(1)))
     await gate.wait_entered()
     run.cancel()
     await asyncio.gather(run, return_exceptions=True)
@@ -428,25 +436,18 @@ async def test_clearing_containers_leaves_variables_uninitialised(
         read = ops.identity(v)
     init = await bench.register(graph, [], targets=[v.initializer])
     handle = await bench.register(graph, [read])
-    await bench.ask(bench.run(init))
-    assert (await bench.ask(bench.run(handle))).values == [1.0]
+    await bench.run(init)
+    assert await bench.run(handle) == [1.0]
     await bench.ask(CleanupAll(containers=[]))
     with pytest.raises(FailedPreconditionError):
-        await bench.ask(bench.run(handle))
+        await bench.run(handle)
 
 
 # -- what peers may not do to it -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "push",
-    [
-        PushTensors(step_id=1, keys=["nonsense"], values=[1], dead=[False]),
-        PushTensors(step_id=1, keys=["nonsense"], values=[], dead=[]),
-    ],
-)
 async def test_a_push_that_makes_no_sense_fails_its_step_and_not_the_worker(
-    bench: Bench, graph: Graph, push: PushTensors
+    bench: Bench, graph: Graph
 ) -> None:
     await bench.create()
     a = ops.placeholder("float32", [])
@@ -454,9 +455,9 @@ async def test_a_push_that_makes_no_sense_fails_its_step_and_not_the_worker(
         b = ops.identity(a)
     with on(W0):
         handle = await bench.register(graph, [b + 1.0], [a])
-    run = asyncio.create_task(bench.ask(bench.run(handle)))
+    run = asyncio.create_task(bench.run(handle))
     await eventually(lambda: bench.pending() == (1, 1))
-    bench.ref.tell(push)
+    bench.worker.take_push(W1, 1, ["nonsense"], [1], [False])
     with pytest.raises(InvalidArgumentError):
         await soon(run)
     assert (await bench.ask(GetStatus())).task == W0
@@ -471,7 +472,7 @@ async def test_a_clean_up_with_an_error_that_makes_no_sense_is_a_clean_up_still(
         b = ops.identity(a)
     with on(W0):
         handle = await bench.register(graph, [b + 1.0], [a])
-    run = asyncio.create_task(bench.ask(bench.run(handle)))
+    run = asyncio.create_task(bench.run(handle))
     await eventually(lambda: bench.pending() == (1, 1))
     bench.ref.tell(CleanupGraph(step_id=1, error=["nonsense"]))
     with pytest.raises(ProtocolError):
@@ -480,7 +481,7 @@ async def test_a_clean_up_with_an_error_that_makes_no_sense_is_a_clean_up_still(
 
 
 async def test_what_must_be_asked_cannot_be_told(bench: Bench) -> None:
-    for message in (GetStatus(), DeleteWorkerSession(session_handle="s"), bench.run("g")):
+    for message in (GetStatus(), DeleteWorkerSession(session_handle="s")):
         with pytest.raises(UnimplementedError):
             bench.ref.tell(message)
     assert (await bench.ask(GetStatus())).task == W0

@@ -19,7 +19,8 @@ from actorsession.errors import (
     UnavailableError,
     WorkerRestartedError,
 )
-from actorsession.messages import WORKER, GetStatus, PushTensors, WorkerStatus
+from actorsession.messages import WORKER, CleanupGraph, GetStatus, WorkerStatus
+from actorsession.rpc.step_calls import Pushed
 from tests.cluster.kit import PS0, W0, W1, W2, eventually, silent_address, soon
 from transports import Hello, Listener, connect, listen
 
@@ -30,15 +31,14 @@ class Post(Actor):
     def __init__(self, task: str) -> None:
         super().__init__(f"worker {task}")
         self.task = task
-        self.pushed: list[PushTensors] = []
+        self.pushed: list[Pushed] = []
 
     @handles(GetStatus)
     def on_get_status(self, message: GetStatus, call: CallContext) -> WorkerStatus:
         return WorkerStatus(task=self.task, incarnation=1, devices=[], statistics={}, restored=None)
 
-    @handles(PushTensors)
-    def on_push(self, message: PushTensors, call: CallContext) -> None:
-        self.pushed.append(message)
+    def take_push(self, peer: str, step_id: int, keys: Any, values: Any, dead: Any) -> None:
+        self.pushed.append(Pushed(step_id, keys, values, dead))
 
 
 class Task:
@@ -88,8 +88,8 @@ async def tasks(*made: Task) -> AsyncIterator[tuple[Task, ...]]:
             await task.stop()
 
 
-def push(step_id: int, value: Any = 1.0) -> PushTensors:
-    return PushTensors(step_id=step_id, keys=["k"], values=[value], dead=[False])
+def push(step_id: int, value: Any = 1.0) -> Pushed:
+    return Pushed(step_id=step_id, keys=["k"], values=[value], dead=[False])
 
 
 async def test_one_link_serves_both_directions() -> None:
@@ -151,7 +151,7 @@ async def test_a_task_that_is_not_there_is_named_with_its_address() -> None:
             await soon(a.cache.worker(W1).ask(GetStatus()))
         assert info.value.task == W1
         with pytest.raises(UnavailableError, match=f"no link to {W1}"):
-            a.cache.worker(W1).tell(push(1))
+            a.cache.worker(W1).tell(CleanupGraph(step_id=1, error=None))
 
 
 async def test_waiting_for_a_task_that_does_not_answer_ends_at_the_deadline() -> None:

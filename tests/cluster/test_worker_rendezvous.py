@@ -12,8 +12,8 @@ import pytest
 from actorsession.cluster.worker import worker_rendezvous
 from actorsession.cluster.worker.worker_rendezvous import RendezvousTable
 from actorsession.errors import CancelledError, InvalidArgumentError, OpError, UnavailableError
-from actorsession.messages import PushTensors
 from actorsession.plan.rendezvous_key import build_key
+from actorsession.rpc.step_calls import Pushed
 from actorsession.runtime.rendezvous import Arrival
 from tests.cluster.kit import PS0, W0, W1
 
@@ -26,7 +26,7 @@ class Sent:
     """A table whose pushes are kept."""
 
     def __init__(self) -> None:
-        self.pushes: list[tuple[str, PushTensors]] = []
+        self.pushes: list[tuple[str, Pushed]] = []
         self.table = RendezvousTable(W0, lambda task, message: self.pushes.append((task, message)))
 
 
@@ -65,9 +65,9 @@ def test_values_for_another_task_go_in_one_message_when_the_step_comes_to_rest()
     assert sent.pushes == [
         (
             W1,
-            PushTensors(step_id=1, keys=[key("x"), key("z")], values=[5, None], dead=[False, True]),
+            Pushed(step_id=1, keys=[key("x"), key("z")], values=[5, None], dead=[False, True]),
         ),
-        (PS0, PushTensors(step_id=1, keys=[key("y", to=PS0)], values=[6], dead=[False])),
+        (PS0, Pushed(step_id=1, keys=[key("y", to=PS0)], values=[6], dead=[False])),
     ]
     rendezvous.flush()
     assert len(sent.pushes) == 2

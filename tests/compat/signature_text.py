@@ -6,7 +6,7 @@ import enum
 import inspect
 from typing import Any
 
-from actorsession.graph.dtypes import DType
+from actorsession import DType
 
 __all__ = ["parameters"]
 

@@ -72,6 +72,16 @@ def test_the_dictionary_of_a_module_has_all_names() -> None:
     assert "rnn" in dir(tf.contrib)
 
 
+def test_logs_go_through_functions_that_a_program_replaces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unit tests of programs do; what they put back is there again."""
+    logging, before = module("tensorflow.python.platform.tf_logging"), ours.logging.warning
+    for holder in (logging, module("tensorflow").logging):
+        with monkeypatch.context() as patch:
+            patch.setattr(holder, "warning", len)
+            assert vars(ours.logging)["warning"] is len
+        assert ours.logging.warning is before
+
+
 def test_what_a_program_sets_is_its_own() -> None:
     tf = module("tensorflow")
     tf.nn.my_relu = len

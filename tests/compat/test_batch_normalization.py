@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,14 +9,10 @@ import pytest
 
 import actorsession.compat.v1 as tf
 
+pytestmark = pytest.mark.usefixtures("graph")
+
 BATCHES = [np.sin(np.arange(24) * (step + 1.0)).reshape(8, 3) * 2 + 1 for step in range(3)]
 WEIGHTS = [1.0, 2.0, 0.0, 1.0, 1.0, 3.0, 0.5, 0.5]
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Any]:
-    with tf.Graph().as_default() as graph:
-        yield graph
 
 
 def adjusted(shape: Any) -> tuple[Any, Any]:

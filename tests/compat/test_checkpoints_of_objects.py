@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +13,10 @@ import actorsession.compat.v1 as tf
 from actorsession.checkpoints import CheckpointReader
 from actorsession.compat.v1.train.checkpoints.objects import read_description
 
+pytestmark = pytest.mark.usefixtures("graph")
+
 OBJECTS = str(Path(__file__).parent / "data" / "objects")
 VALUE = ".ATTRIBUTES/VARIABLE_VALUE"
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Any]:
-    with tf.Graph().as_default() as graph:
-        yield graph
 
 
 class Model(tf.train.Checkpoint):

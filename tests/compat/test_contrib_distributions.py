@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,18 +10,14 @@ import pytest
 
 import actorsession.compat.v1 as tf
 
+pytestmark = pytest.mark.usefixtures("graph")
+
 D: Any = tf.contrib.distributions
 B: Any = D.bijectors
 
 COVARIANCE = np.array([[1.0, 0.2], [0.2, 0.5]], np.float32)
 TRIANGLE = np.linalg.cholesky(COVARIANCE).astype(np.float32)
 MIXED = [0.3, 0.7]
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Any]:
-    with tf.Graph().as_default() as graph:
-        yield graph
 
 
 # What makes a distribution, a value, then functions of the value and statistics.

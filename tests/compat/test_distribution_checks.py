@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,13 +11,9 @@ import pytest
 import actorsession.compat.v1 as tf
 from tests.rows import for_each
 
+pytestmark = pytest.mark.usefixtures("graph")
+
 ds = tf.distributions
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Any]:
-    with tf.Graph().as_default() as graph:
-        yield graph
 
 
 def value(tensor: Any, feeds: Any = None) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,13 +10,9 @@ import scipy
 
 import actorsession.compat.v1 as tf
 
+pytestmark = pytest.mark.usefixtures("graph")
+
 ds = tf.distributions
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Any]:
-    with tf.Graph().as_default() as graph:
-        yield graph
 
 
 def value(tensor: Any, feeds: Any = None) -> Any:

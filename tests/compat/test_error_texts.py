@@ -14,6 +14,7 @@ import pytest
 
 import actorsession.compat.v1 as tf
 from actorsession.compat.v1.python.ops import data_flow_ops
+from actorsession.compat.v1.sessions.error_texts import reword
 from actorsession.plan.placement_log import PLACEMENT_LOG
 from tests.session.inner import direct_session
 
@@ -156,6 +157,15 @@ def _until_waiting(sess: Any) -> None:
     while not any(step.suspended for step in direct_session(sess)._steps.now()):
         assert time.monotonic() < limit
         time.sleep(0.001)
+
+
+def test_closing_a_remote_session_has_tensorflows_words() -> None:
+    error = tf.errors.CancelledError(None, None, "Session has been closed.")
+    reword(error, local=False)
+    words = "Step was cancelled by an explicit call to `Session::Close()`: Session has been closed."
+    assert error.message == words
+    reword(error, local=False)
+    assert error.message == words
 
 
 def test_a_run_that_takes_too_long_ends_with_tensorflows_words() -> None:

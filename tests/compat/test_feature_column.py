@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,13 +10,9 @@ import pytest
 import actorsession.compat.v1 as tf
 from actorsession.compat.v1.feature_column.sequences import sequence_input_layer
 
+pytestmark = pytest.mark.usefixtures("graph")
+
 fc = tf.feature_column
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Any]:
-    with tf.Graph().as_default() as graph:
-        yield graph
 
 
 def run(fetches: Any) -> Any:

@@ -9,7 +9,7 @@ import pytest
 import actorsession.compat.v1 as tf
 from actorsession.compat.v1.python.framework import function
 from actorsession.compat.v1.python.ops import functional_ops
-from actorsession.graph.registry import InferContext
+from actorsession.extend import InferContext
 
 
 def test_a_program_that_calls_functions_runs() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,11 +10,7 @@ import pytest
 import actorsession.compat.v1 as tf
 from actorsession.compat.v1.contrib import graph_editor as ge
 
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Any]:
-    with tf.Graph().as_default() as graph:
-        yield graph
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def chain() -> dict[str, Any]:

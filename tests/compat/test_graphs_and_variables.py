@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,11 +10,7 @@ import pytest
 
 import actorsession.compat.v1 as tf
 
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Any]:
-    with tf.Graph().as_default() as made:
-        yield made
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def test_variables_are_reference_variables_unless_a_call_says_otherwise() -> None:
@@ -93,7 +88,7 @@ def test_branches_of_other_dtypes_are_a_value_error() -> None:
     with pytest.raises(ValueError, match="must have the same type"):
         tf.cond(tf.constant(True), lambda: 1, lambda: 2.0)
     with pytest.raises(TypeError, match="'true_fn' must be callable"):
-        tf.cond(tf.constant(True), 1, 2)  # type: ignore[arg-type]
+        tf.cond(tf.constant(True), 1, 2)
 
 
 def test_raw_operations_take_their_inputs_by_name() -> None:

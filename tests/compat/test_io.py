@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +11,9 @@ import pytest
 import actorsession.compat.v1 as tf
 from tests.rows import for_each
 
+pytestmark = pytest.mark.usefixtures("graph")
+
 KIND = tf.python_io.TFRecordCompressionType
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Any]:
-    with tf.Graph().as_default() as graph:
-        yield graph
 
 
 def example(label: int, image: np.ndarray[Any, Any]) -> Any:

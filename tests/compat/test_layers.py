@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.metadata
 import inspect
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,11 +12,7 @@ import pytest
 import actorsession.compat.v1 as tf
 from tests.rows import for_each
 
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Any]:
-    with tf.Graph().as_default() as graph:
-        yield graph
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def names() -> list[str]:

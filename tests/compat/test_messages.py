@@ -296,3 +296,11 @@ def test_the_message_of_a_tensor_is_a_name_of_tf() -> None:
     info = tf.TensorInfo(name="x:0")
     info.tensor_shape.dim.add().size = 3
     assert tf.TensorInfo.FromString(info.SerializeToString()) == info
+
+
+def test_options_of_calls_are_in_the_file_of_sessions() -> None:
+    options = config_pb2.RPCOptions(use_rpc_for_inprocess_master=True, num_channels_per_target=2)
+    config = tf.ConfigProto(rpc_options=options)
+    assert config.rpc_options.use_rpc_for_inprocess_master
+    with tf.Graph().as_default(), tf.Session(config=config) as session:
+        assert session.run(tf.constant(2.0)) == 2.0

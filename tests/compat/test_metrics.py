@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,17 +11,13 @@ import pytest
 import actorsession.compat.v1 as tf
 from tests.rows import for_each
 
+pytestmark = pytest.mark.usefixtures("graph")
+
 RANDOM = np.random.default_rng(5)
 LABELS = RANDOM.integers(0, 2, (3, 7))
 SCORES = RANDOM.random((3, 7)).astype(np.float32)
 WEIGHTS = RANDOM.random((3, 7)).astype(np.float32)
 SURE = (SCORES > 0.5).astype(np.int64)
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Any]:
-    with tf.Graph().as_default() as graph:
-        yield graph
 
 
 def after_all(

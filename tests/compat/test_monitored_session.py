@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import re
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +16,7 @@ from actorsession.compat.v1.python.training import monitored_session
 from actorsession.compat.v1.train.session_layers import WrappedSession
 from tests.rows import for_each
 
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Any]:
-    with tf.Graph().as_default() as graph:
-        yield graph
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def training() -> Any:

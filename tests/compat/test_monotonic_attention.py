@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,17 +9,13 @@ import pytest
 
 import actorsession.compat.v1 as tf
 
+pytestmark = pytest.mark.usefixtures("graph")
+
 seq2seq: Any = tf.contrib.seq2seq
 
 CHANCES = np.array([[0.2, 0.5, 0.9, 0.1], [0.6, 0.1, 0.3, 0.8]], np.float32)
 BEFORE = np.array([[0.5, 0.3, 0.1, 0.1], [1, 0, 0, 0]], np.float32)
 MEMORY = np.sin(np.arange(24)).reshape(2, 4, 3).astype(np.float32)
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Any]:
-    with tf.Graph().as_default() as graph:
-        yield graph
 
 
 def run(fetches: Any) -> Any:

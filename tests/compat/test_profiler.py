@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +13,9 @@ import actorsession.compat.v1 as tf
 from actorsession.compat.v1.profiler.flops import flops_of
 from tests.rows import for_each
 
+pytestmark = pytest.mark.usefixtures("graph")
+
 BUILDER = tf.profiler.ProfileOptionBuilder
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Any]:
-    with tf.Graph().as_default() as graph:
-        yield graph
 
 
 def network() -> Any:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,15 +10,11 @@ import pytest
 
 import actorsession.compat.v1 as tf
 
+pytestmark = pytest.mark.usefixtures("graph")
+
 R: Any = tf.contrib.rnn
 GRID: dict[str, Any] = {"feature_size": 2, "frequency_skip": 2, "num_frequency_blocks": [3]}
 INPUTS = np.sin(np.arange(36)).reshape(3, 2, 6).astype(np.float32)
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Any]:
-    with tf.Graph().as_default() as graph:
-        yield graph
 
 
 def first(shape: Any, dtype: Any = None, partition_info: Any = None) -> Any:

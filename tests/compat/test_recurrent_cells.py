@@ -1,145 +1,25 @@
-"""``tf.nn.rnn_cell``: what a step of each cell computes, how its variables are called, what is refused."""
+"""``tf.nn.rnn_cell``: devices and dtypes of cells, how their variables are shared, what is refused.
+
+What each cell computes and how its variables are called is compared with TensorFlow in the family ``cells``
+of the differential programs.
+"""
 
 from __future__ import annotations
 
 import copy
 import logging
-from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 import pytest
 
 import actorsession.compat.v1 as tf
-from tests.compat.recurrent import Step, basic, gru, lstm, names, reals, sigmoid, value, wave, waves
+from tests.compat.recurrent import names, reals
 from tests.rows import for_each
+
+pytestmark = pytest.mark.usefixtures("graph")
 
 cells = tf.nn.rnn_cell
 X, H, C = reals(2, 3), reals(2, 4, seed=1), reals(2, 4, seed=2)
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Any]:
-    with tf.Graph().as_default() as graph:
-        yield graph
-
-
-def called(cell: Any, state: Any, x: Any = X) -> Any:
-    with tf.variable_scope("", initializer=waves):
-        return value(cell(tf.constant(x), state))
-
-
-def close(found: Any, wanted: Any) -> None:
-    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
-
-
-# -- values ----------------------------------------------------------------------------------------
-
-
-ONES, ZEROS = np.ones(8), np.zeros(4)
-ONE_STATE: dict[str, tuple[Any, Step]] = {
-    "basic": (lambda: cells.BasicRNNCell(4), basic(wave(7, 4), ZEROS)),
-    "gru": (lambda: cells.GRUCell(4), gru(wave(7, 8), ONES, wave(7, 4), ZEROS)),
-    "gru-bias": (
-        lambda: cells.GRUCell(4, bias_initializer=tf.constant_initializer(0.5)),
-        gru(wave(7, 8), 0.5, wave(7, 4), 0.5),
-    ),
-    "gru-kernel": (
-        lambda: cells.GRUCell(4, kernel_initializer="ones"),
-        gru(np.ones([7, 8]), ONES, np.ones([7, 4]), ZEROS),
-    ),
-}
-
-
-@for_each("name", ONE_STATE)
-def test_a_cell_with_one_state_puts_its_state_out(name: str) -> None:
-    make, step = ONE_STATE[name]
-    output, state = called(make(), tf.constant(H))
-    close(output, step(X, H)[0])
-    close(state, output)
-
-
-GATES = wave(7, 16)
-PEEP = [wave(4)] * 3
-TWO_STATES: dict[str, tuple[Any, Step]] = {
-    "basic": (lambda: cells.BasicLSTMCell(4), lstm(GATES, 0)),
-    "basic-forgets": (lambda: cells.BasicLSTMCell(4, forget_bias=0.0), lstm(GATES, 0, 0.0)),
-    "plain": (lambda: cells.LSTMCell(4), lstm(GATES, 0)),
-    "peepholes": (lambda: cells.LSTMCell(4, use_peepholes=True), lstm(GATES, 0, peepholes=PEEP)),
-    "clip": (lambda: cells.LSTMCell(4, cell_clip=0.1), lstm(GATES, 0, clip=0.1)),
-    "initializer": (
-        lambda: cells.LSTMCell(4, initializer=tf.constant_initializer(0.1), use_peepholes=True),
-        lstm(np.full([7, 16], 0.1), 0, peepholes=[0.1] * 3),
-    ),
-}
-
-
-@for_each("name", TWO_STATES)
-def test_a_cell_with_a_memory_gives_memory_and_output(name: str) -> None:
-    make, step = TWO_STATES[name]
-    output, state = called(make(), (tf.constant(C), tf.constant(H)))
-    assert isinstance(state, cells.LSTMStateTuple)
-    wanted, after = step(X, (C, H))
-    close(output, wanted)
-    close(state.c, after[0])
-    close(state.h, wanted)
-
-
-def test_a_projection_has_its_own_width_and_limit() -> None:
-    cell = cells.LSTMCell(4, num_proj=2, proj_clip=0.05)
-    output, state = called(cell, (tf.constant(C), tf.constant(H[:, :2])))
-    step = lstm(wave(5, 16), 0, projection=wave(4, 2), projection_clip=0.05)
-    close(output, step(X, (C, H[:, :2]))[0])
-    assert np.abs(output).max() <= 0.05
-    assert (cell.state_size, cell.output_size) == ((4, 2), 2)
-    assert state.h.shape == (2, 2)
-
-
-@pytest.mark.parametrize("kind", ["BasicLSTMCell", "LSTMCell"])
-def test_a_state_in_one_piece_has_memory_and_output_beside_each_other(kind: str) -> None:
-    cell = getattr(cells, kind)(4, state_is_tuple=False)
-    output, state = called(cell, tf.constant(np.concatenate([C, H], 1)))
-    wanted, (memory, _) = lstm(GATES, 0)(X, (C, H))
-    close(output, wanted)
-    close(state, np.concatenate([memory, wanted], 1))
-    assert cell.state_size == 8
-
-
-def test_an_activation_is_a_function_or_its_name() -> None:
-    for number, activation in enumerate((tf.nn.relu, "relu")):
-        output, _ = called(cells.BasicRNNCell(4, activation, name=f"c{number}"), tf.constant(H))
-        close(output, np.maximum(np.concatenate([X, H], 1) @ wave(7, 4), 0))
-
-
-def test_cells_on_top_of_each_other_pass_outputs_on() -> None:
-    cell = cells.MultiRNNCell([cells.GRUCell(4), cells.BasicRNNCell(2)])
-    output, state = called(cell, (tf.constant(H), tf.constant(C[:, :2])))
-    below, _ = gru(wave(7, 8), ONES, wave(7, 4), ZEROS)(X, H)
-    above, _ = basic(wave(6, 2), 0)(below, C[:, :2])
-    close(output, above)
-    assert isinstance(state, tuple)
-    close(state[0], below)
-    close(state[1], above)
-
-
-def test_states_of_such_cells_may_be_one_matrix() -> None:
-    cell = cells.MultiRNNCell([cells.GRUCell(4), cells.GRUCell(2)], state_is_tuple=False)
-    assert cell.state_size == 6
-    output, state = called(cell, tf.constant(np.concatenate([H, C[:, :2]], 1)))
-    assert (output.shape, state.shape) == ((2, 2), (2, 6))
-    close(state[:, 4:], output)
-
-
-def test_a_residual_cell_adds_its_inputs() -> None:
-    cell = cells.ResidualWrapper(cells.BasicRNNCell(3))
-    output, state = called(cell, tf.constant(H[:, :3]))
-    close(output, X + state)
-
-
-def test_what_is_made_of_inputs_and_outputs_can_be_said() -> None:
-    cell = cells.ResidualWrapper(cells.BasicRNNCell(4), lambda x, y: tf.concat([y, x], 1))
-    output, state = called(cell, tf.constant(H))
-    close(output, np.concatenate([state, X], 1))
 
 
 def test_a_cell_can_have_its_device() -> None:
@@ -147,17 +27,6 @@ def test_a_cell_can_have_its_device() -> None:
     state = cell.zero_state(2, tf.float32)
     output, _ = cell(tf.constant(X), state)
     assert [t.device for t in (state, output)] == ["/device:CPU:0"] * 2
-
-
-def test_a_zero_state_is_of_any_batch() -> None:
-    batch = tf.placeholder(tf.int32, [])
-    cell = cells.MultiRNNCell([cells.BasicLSTMCell(2), cells.GRUCell(3)])
-    state = cell.zero_state(batch, tf.float64)
-    assert [t.shape.as_list() for t in (*state[0], state[1])] == [[None, 2], [None, 2], [None, 3]]
-    (c, h), last = value(state, {batch: 5})
-    assert [x.shape for x in (c, h, last)] == [(5, 2), (5, 2), (5, 3)]
-    assert last.dtype == np.float64
-    assert not last.any()
 
 
 def test_the_dtype_is_that_of_the_first_inputs() -> None:
@@ -169,55 +38,6 @@ def test_the_dtype_is_that_of_the_first_inputs() -> None:
 
 
 # -- names -----------------------------------------------------------------------------------------
-
-
-@for_each(
-    "make, wanted",
-    [
-        (lambda: cells.BasicRNNCell(2), ["basic_rnn_cell/kernel", "basic_rnn_cell/bias"]),
-        (
-            lambda: cells.GRUCell(2),
-            [
-                "gru_cell/gates/kernel", "gru_cell/gates/bias", "gru_cell/candidate/kernel",
-                "gru_cell/candidate/bias",
-            ],
-        ),
-        (lambda: cells.BasicLSTMCell(2), ["basic_lstm_cell/kernel", "basic_lstm_cell/bias"]),
-        (
-            lambda: cells.LSTMCell(2, use_peepholes=True, num_proj=2),
-            [
-                "lstm_cell/kernel", "lstm_cell/bias", "lstm_cell/w_f_diag", "lstm_cell/w_i_diag",
-                "lstm_cell/w_o_diag", "lstm_cell/projection/kernel",
-            ],
-        ),
-        (lambda: cells.BasicRNNCell(2, name="mine"), ["mine/kernel", "mine/bias"]),
-        (
-            lambda: cells.MultiRNNCell(
-                [cells.DropoutWrapper(cells.BasicRNNCell(2), 0.5), cells.BasicRNNCell(2)]
-            ),
-            [
-                f"multi_rnn_cell/cell_{n}/basic_rnn_cell/{part}"
-                for n in (0, 1)
-                for part in ("kernel", "bias")
-            ],
-        ),
-    ],
-    ids=["basic", "gru", "basic-lstm", "lstm", "named", "stack"],
-)  # fmt: skip
-def test_variables_are_called_as_in_checkpoints_of_tensorflow(make: Any, wanted: Any) -> None:
-    cell = make()
-    with tf.variable_scope("net"):
-        cell(tf.constant(X), cell.zero_state(2, tf.float32))
-    assert names() == [f"net/{name}" for name in wanted]
-    assert [v.op.name for v in cell.trainable_variables] == names()
-
-
-def test_two_cells_in_one_scope_have_variables_of_their_own() -> None:
-    for _ in range(2):
-        cell = cells.BasicRNNCell(2)
-        cell(tf.constant(X), cell.zero_state(2, tf.float32))
-    assert names()[::2] == ["basic_rnn_cell/kernel", "basic_rnn_cell_1/kernel"]
-    assert cell.scope_name == "basic_rnn_cell_1"
 
 
 def test_a_cell_has_the_same_variables_wherever_it_is_called() -> None:
@@ -239,23 +59,6 @@ def test_another_cell_can_share_them(how: str) -> None:
         made.append(cell.variables)
     assert all(a is b for a, b in zip(*made, strict=True))
     assert len(names()) == 4
-
-
-def test_settings_of_the_scope_are_those_of_the_cell() -> None:
-    halves = tf.constant_initializer(0.5)
-    with tf.variable_scope("net", initializer=halves, regularizer=tf.nn.l2_loss):
-        cell = cells.BasicRNNCell(2)
-        cell(tf.constant(X), cell.zero_state(2, tf.float32))
-    assert len(tf.get_collection(tf.GraphKeys.REGULARIZATION_LOSSES)) == 2
-    kernel, bias = value(cell.variables)
-    assert (kernel.min(), bias.max()) == (0.5, 0)
-
-
-def test_a_kernel_can_be_in_parts() -> None:
-    cell = cells.LSTMCell(2, num_unit_shards=2)
-    cell(tf.constant(X), cell.zero_state(2, tf.float32))
-    assert names() == ["lstm_cell/kernel/part_0", "lstm_cell/kernel/part_1", "lstm_cell/bias"]
-    assert [v.op.name for v in cell.weights] == names()
 
 
 def test_a_cell_need_not_be_trained() -> None:
@@ -323,29 +126,6 @@ class Asking(Decaying):
         self._rate = tf.get_variable("rate", [], trainable=False)
         self._more = self.add_variable("more", [])
         return super().call(inputs, state)
-
-
-class Alone(cells.RNNCell):
-    """Does everything itself, and never asks the class above for anything."""
-
-    def __init__(self) -> None:
-        self._units = 4
-
-    state_size = property(lambda self: self._units)
-    output_size = property(lambda self: self._units)
-
-    def __call__(self, inputs: Any, state: Any, scope: Any = None) -> Any:
-        with tf.variable_scope(scope or type(self).__name__):
-            kernel = tf.get_variable("kernel", [3, 4])
-            state = 0.5 * state + tf.matmul(inputs, kernel)
-            return tf.sigmoid(state), state
-
-
-@pytest.mark.parametrize("make", [lambda: Decaying(4), lambda: Asking(4), Alone])
-def test_programs_write_cells_of_their_own(make: Any) -> None:
-    output, state = called(make(), tf.constant(H))
-    close(state, 0.5 * H + X @ wave(3, 4))
-    close(output, sigmoid(state))
 
 
 def test_such_cells_know_their_variables() -> None:

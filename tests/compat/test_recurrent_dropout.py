@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,14 +11,10 @@ import actorsession.compat.v1 as tf
 from tests.compat.recurrent import value
 from tests.rows import for_each
 
+pytestmark = pytest.mark.usefixtures("graph")
+
 cells = tf.nn.rnn_cell
 WIDE = 400
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Any]:
-    with tf.Graph().as_default() as graph:
-        yield graph
 
 
 class Passing(cells.RNNCell):

@@ -1,8 +1,11 @@
-"""``dynamic_rnn`` and its kin: outputs and states against steps in numpy, ends of sequences, refusals."""
+"""``dynamic_rnn`` and its kin: outputs and states against steps in numpy, ends of sequences, refusals.
+
+Both directions, lists of inputs and states that go on are compared with TensorFlow in the family ``rnn`` of
+the differential programs.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -23,18 +26,14 @@ from tests.compat.recurrent import (
 )
 from tests.rows import for_each
 
+pytestmark = pytest.mark.usefixtures("graph")
+
 cells = tf.nn.rnn_cell
 X = reals(3, 5, 2)
 GRU: Step = gru(wave(5, 6), np.ones(6), wave(5, 3), 0)
 LSTM: Step = lstm(wave(5, 12), 0)
 ZERO = np.zeros([3, 3])
 LENGTHS = [None, [2, 5, 0], [1, 2, 2]]
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Any]:
-    with tf.Graph().as_default() as graph:
-        yield graph
 
 
 def close(found: Any, wanted: Any) -> None:
@@ -93,19 +92,6 @@ def test_no_member_at_all_gives_nothing() -> None:
     outputs, state = tf.nn.dynamic_rnn(cells.GRUCell(3), x, dtype=tf.float32)
     found = value([outputs, state], {x: np.zeros([0, 5, 2])})
     assert [each.shape for each in found] == [(0, 5, 3), (0, 3)]
-
-
-def test_a_state_goes_on_from_run_to_run() -> None:
-    cell = cells.BasicLSTMCell(3)
-    x = tf.placeholder(tf.float32, [3, None, 2])
-    start = cell.zero_state(3, tf.float32)
-    with waving():
-        outputs, state = tf.nn.dynamic_rnn(cell, x, initial_state=start)
-    with tf.Session() as sess:
-        sess.run(tf.global_variables_initializer())
-        first, last = sess.run([outputs, state], {x: X[:, :2]})
-        second = sess.run(outputs, {x: X[:, 2:], start: last})
-    close(np.concatenate([first, second], 1), unrolled(LSTM, X, (ZERO, ZERO))[0])
 
 
 def test_inputs_states_and_outputs_can_be_structures() -> None:
@@ -253,68 +239,7 @@ def test_the_next_network_in_the_scope_has_to_share() -> None:
     assert len(names()) == 4
 
 
-# -- both ways -------------------------------------------------------------------------------------
-
-
-@for_each("lengths", LENGTHS, ids=["none", "some", "short"])
-@for_each("time_major", [False, True])
-def test_one_cell_reads_each_sequence_from_its_end(lengths: Any, time_major: bool) -> None:
-    given = X.swapaxes(0, 1) if time_major else X
-    with waving():
-        (forward, back), (last, (_, h)) = tf.nn.bidirectional_dynamic_rnn(
-            cells.GRUCell(3), cells.BasicLSTMCell(3), tf.constant(given), lengths,
-            dtype=tf.float32, time_major=time_major,
-        )  # fmt: skip
-    assert names()[0] == "bidirectional_rnn/fw/gru_cell/gates/kernel"
-    assert names()[-1] == "bidirectional_rnn/bw/basic_lstm_cell/bias"
-    found = value([forward, back, last, h])
-    ends = [5] * 3 if lengths is None else lengths
-    wanted, state = unrolled(GRU, X, ZERO, ends)
-    turned = np.stack([_turned(row, end) for row, end in zip(X, ends, strict=True)])
-    other, (_, other_h) = unrolled(LSTM, turned, (ZERO, ZERO), ends)
-    other = np.stack([_turned(row, end) for row, end in zip(other, ends, strict=True)])
-    if time_major:
-        wanted, other = wanted.swapaxes(0, 1), other.swapaxes(0, 1)
-    for each, like in zip(found, (wanted, other, state, other_h), strict=True):
-        close(each, like)
-
-
-def _turned(row: Any, end: int) -> Any:
-    return np.concatenate([row[:end][::-1], row[end:]])
-
-
-@pytest.mark.parametrize("lengths", LENGTHS, ids=["none", "some", "short"])
-def test_lists_of_inputs_give_what_one_tensor_gives(lengths: Any) -> None:
-    x = tf.constant(X)
-    with waving():
-        forward, back = cells.GRUCell(3), cells.BasicRNNCell(3)
-        whole, ends = tf.nn.bidirectional_dynamic_rnn(forward, back, x, lengths, dtype=tf.float32)
-        listed, *last = tf.nn.static_bidirectional_rnn(
-            forward, back, tf.unstack(x, axis=1), dtype=tf.float32, sequence_length=lengths
-        )
-        assert len(names()) == 6
-    found = value([tf.concat(whole, 2), ends, tf.stack(listed, 1), last])
-    close(found[0], found[2])
-    close(found[1][0], found[3][0])
-    close(found[1][1], found[3][1])
-
-
 # -- static ----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("lengths", LENGTHS, ids=["none", "some", "short"])
-def test_a_step_for_each_of_a_list(lengths: Any) -> None:
-    x = tf.placeholder(tf.float32, [None, 5, 2])
-    with waving():
-        outputs, state = tf.nn.static_rnn(
-            cells.BasicLSTMCell(3), tf.unstack(x, axis=1), dtype=tf.float32, sequence_length=lengths
-        )
-    assert names() == ["rnn/basic_lstm_cell/kernel", "rnn/basic_lstm_cell/bias"]
-    wanted, (c, h) = unrolled(LSTM, X, (ZERO, ZERO), lengths)
-    found, last = value([outputs, state], {x: X})
-    close(np.stack(found, 1), wanted)
-    close(last.c, c)
-    close(last.h, h)
 
 
 def test_steps_that_no_member_takes_are_not_computed() -> None:
@@ -459,15 +384,3 @@ def test_what_is_no_cell_is_refused_everywhere() -> None:
     ):
         with pytest.raises(TypeError, match=r"\(3\) is not an RNNCell"):
             call()
-
-
-def test_a_plain_network_is_its_own_check() -> None:
-    """The loop, the list and numpy agree, without lengths and without a memory."""
-    with waving():
-        cell = cells.BasicRNNCell(3)
-        whole, _ = tf.nn.dynamic_rnn(cell, tf.constant(X), dtype=tf.float32)
-        listed, _ = tf.nn.static_rnn(cell, tf.unstack(tf.constant(X), axis=1), dtype=tf.float32)
-    wanted, _ = unrolled(basic(wave(5, 3), 0), X, ZERO)
-    found = value([whole, tf.stack(listed, 1)])
-    close(found[0], wanted)
-    close(found[1], wanted)

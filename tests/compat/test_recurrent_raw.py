@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,15 +10,11 @@ import pytest
 import actorsession.compat.v1 as tf
 from tests.compat.recurrent import gru, names, reals, unrolled, value, wave, waves
 
+pytestmark = pytest.mark.usefixtures("graph")
+
 cells = tf.nn.rnn_cell
 X = reals(3, 5, 2)
 LENGTHS = [2, 5, 1]
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Any]:
-    with tf.Graph().as_default() as graph:
-        yield graph
 
 
 def close(found: Any, wanted: Any) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,17 +12,13 @@ from actorsession.compat.v1.python.ops import rnn, rnn_cell
 from tests.compat.recurrent import basic, gru, names, reals, unrolled, value, wave, waves
 from tests.rows import for_each
 
+pytestmark = pytest.mark.usefixtures("graph")
+
 cells = tf.contrib.rnn
 legacy = tf.contrib.legacy_seq2seq
 LOGITS = reals(3, 4, 5) * 2
 TARGETS = np.arange(12).reshape(3, 4) % 5
 WEIGHTS = np.array([[1, 1, 0.5, 0], [1, 0, 0, 0], [1, 1, 1, 2]], np.float32)
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Any]:
-    with tf.Graph().as_default() as graph:
-        yield graph
 
 
 def close(found: Any, wanted: Any) -> None:

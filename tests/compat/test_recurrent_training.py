@@ -13,14 +13,10 @@ import actorsession.compat.v1 as tf
 from tests.compat.recurrent import names, reals, sigmoid, value, wave, waves
 from tests.rows import for_each
 
+pytestmark = pytest.mark.usefixtures("graph")
+
 cells = tf.nn.rnn_cell
 DATA = Path(__file__).parent / "data"
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Any]:
-    with tf.Graph().as_default() as graph:
-        yield graph
 
 
 CELLS: dict[str, Any] = {

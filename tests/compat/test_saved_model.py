@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tarfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +15,10 @@ import actorsession.compat.v1 as tf
 from actorsession.compat.v1.python.saved_model import signature_def_utils, tag_constants, utils
 from actorsession.interop.saved_models import SavedModel, read_saved_model, write_saved_model
 
+pytestmark = pytest.mark.usefixtures("graph")
+
 THEIRS = Path(__file__).parent / "saved_model" / "half_plus"
 SERVE = [tag_constants.SERVING]
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Any]:
-    with tf.Graph().as_default() as graph:
-        yield graph
 
 
 # -- loading ---------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +11,12 @@ import pytest
 import actorsession.compat.v1 as tf
 from tests.rows import for_each
 
+pytestmark = pytest.mark.usefixtures("graph")
+
 slim = tf.contrib.slim
 layers = tf.contrib.layers
 POINTS = np.random.default_rng(0).normal(size=(20, 3)).astype(np.float32)
 TRUTH = POINTS @ np.array([[1.0], [2.0], [-1.0]], np.float32)
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Any]:
-    with tf.Graph().as_default() as graph:
-        yield graph
 
 
 def run(fetches: Any, feeds: Any = None) -> Any:

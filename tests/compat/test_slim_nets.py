@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,14 +9,10 @@ import pytest
 
 import actorsession.compat.v1 as tf
 
+pytestmark = pytest.mark.usefixtures("graph")
+
 slim = tf.contrib.slim
 nets = slim.nets
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Any]:
-    with tf.Graph().as_default() as graph:
-        yield graph
 
 
 def test_vgg_has_the_variables_of_its_checkpoints() -> None:

@@ -11,11 +11,7 @@ import pytest
 import actorsession.compat.v1 as tf
 from actorsession.graph.shape import dimensions_are_used, use_dimensions
 
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Any]:
-    with tf.Graph().as_default() as graph:
-        yield graph
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 @pytest.fixture

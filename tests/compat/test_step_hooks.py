@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +12,7 @@ import pytest
 import actorsession.compat.v1 as tf
 from tests.rows import for_each
 
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Any]:
-    with tf.Graph().as_default() as graph:
-        yield graph
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def counting() -> Any:
@@ -237,3 +232,37 @@ def test_a_session_opens_the_graph_again_that_it_finalized() -> None:
     with tf.train.MonitoredSession():
         pass
     assert graph.finalized
+
+
+@for_each(
+    "per_run, every, wanted",
+    [(5, 10, [15, 25]), (5, 5, [10, 15, 20, 25]), (10, 5, [20, 30, 40, 50])],
+)
+def test_steps_are_counted_where_a_run_makes_several(
+    per_run: int, every: int, wanted: list[int]
+) -> None:
+    said: list[int] = []
+
+    class Writer:
+        def add_summary(self, summary: Any, step: int) -> None:
+            said.append(step)
+
+    with tf.Graph().as_default():
+        step = tf.train.get_or_create_global_step().assign_add(per_run)
+        hook = tf.train.StepCounterHook(every_n_steps=every, summary_writer=Writer())
+        hook._set_steps_per_run(per_run)
+        with tf.train.MonitoredSession(hooks=[hook]) as sess:
+            for _ in range(5):
+                sess.run(step)
+    assert said == wanted
+
+
+def test_a_global_step_that_stays_the_same_is_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    tf.train.get_or_create_global_step()
+    step = tf.constant(0)
+    with tf.train.MonitoredSession(hooks=[tf.train.StepCounterHook(every_n_steps=1)]) as sess:
+        for _ in range(20):
+            sess.run(step)
+        assert not caplog.records
+        sess.run(step)
+    assert "has not been increased by the last 20 runs" in caplog.text

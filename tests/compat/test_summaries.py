@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import shutil
 import time
 import wave
 from pathlib import Path
@@ -357,3 +358,18 @@ def test_a_board_reads_the_files(tmp_path: Path) -> None:
     assert board.Audio("heard/audio")[2].length_frames == 3
     assert board.Tensors("said")[0].tensor_proto.string_val == [b"hello"]
     assert {node.name for node in board.Graph().node} >= {"x", "average", "values", "shown"}
+
+
+def test_writers_of_a_folder_that_was_removed_are_forgotten(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    cache = tf.summary.FileWriterCache
+    with tf.Graph().as_default():
+        for name in ("gone", "kept"):
+            writer = cache.get(str(tmp_path / name))
+            writer.add_summary(tf.Summary(value=[tf.Summary.Value(tag="t", simple_value=1.0)]), 1)
+    writer.flush()
+    shutil.rmtree(tmp_path / "gone")
+    cache.clear()
+    assert "the last events of a folder that was removed are lost" in caplog.text
+    assert cache._writers == {}

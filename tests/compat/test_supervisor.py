@@ -6,7 +6,6 @@ import logging
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +14,7 @@ import pytest
 import actorsession.compat.v1 as tf
 from tests.ports import HoldPorts
 
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Any]:
-    with tf.Graph().as_default() as graph:
-        yield graph
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def training() -> Any:

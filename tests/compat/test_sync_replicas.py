@@ -11,11 +11,7 @@ import pytest
 
 import actorsession.compat.v1 as tf
 
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Any]:
-    with tf.Graph().as_default() as graph:
-        yield graph
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def built(replicas: int = 1) -> tuple[Any, Any, Any]:

@@ -8,6 +8,8 @@ from __future__ import annotations
 import importlib.metadata
 import math
 import sys
+import tarfile
+from pathlib import Path
 from textwrap import dedent, indent
 from typing import Any
 
@@ -71,11 +73,65 @@ except Exception:
 # Losses of five epochs, which begin alike.
 _SGD = [0.77153, 0.63481, 0.54196, 0.47424, 0.42224]
 
+# The last outputs of an LSTM and a GRU.
+RECURRENT = [[0.17517, 0.17517], [0.06732, 0.06732]]
+
 CASES: dict[str, tuple[str, Any]] = {
     # -- optimisers
     "sgd": ("return fitted(O.SGD(learning_rate=.1))", _SGD),
     "its rate is lr as well": ("return fitted(O.SGD(lr=.1))", _SGD),
     "an optimiser of tf.train": ("return fitted(tf.train.GradientDescentOptimizer(.1))", _SGD),
+    "adagrad begins at 0.1": (
+        "return fitted(O.Adagrad(.1))",
+        [0.77153, 0.52899, 0.43318, 0.37039, 0.3236],
+    ),
+    "adagrad begins where it is told": (
+        "return fitted(O.Adagrad(.1, initial_accumulator_value=.5))",
+        [0.77153, 0.60711, 0.51335, 0.44997, 0.40243],
+    ),
+    "the rate of adagrad decays": (
+        "return fitted(O.Adagrad(.1, decay=.5))",
+        [0.77153, 0.52899, 0.46259, 0.42593, 0.40127],
+    ),
+    "adagrad refuses what has no root": (
+        """
+        try:
+            O.Adagrad(initial_accumulator_value=-1)
+        except ValueError as error:
+            return str(error)
+        """,
+        "initial_accumulator_value must be 0 or more, got -1.0",
+    ),
+    "rates that a program does not give": (
+        """
+        names = "SGD RMSprop Adagrad Adadelta Adam Adamax Nadam".split()
+        return [float(K.get_value(getattr(O, name)().lr)) for name in names] + [
+            float(K.get_value(O.get("adadelta").lr)), float(K.get_value(O.Adadelta(1.).lr))]
+        """,
+        [0.01, *[0.001] * 7, 1.0],
+    ),
+    "slots by their names": (
+        """
+        model = mlp()
+        model.compile(O.Adam(.05), MSE)
+        before = model.optimizer.get_slot(model.weights[0], "m")
+        model.fit(x, y, verbose=0)
+        kept = model.optimizer.get_slot(model.weights[1], "v")
+        return [before, model.optimizer.get_slot_names(), kept.shape.as_list(), O.RMSprop().get_slot_names()]
+        """,
+        [None, ["m", "v"], [3], ["rms"]],
+    ),
+    "recurrent layers are of straight lines": (
+        """
+        half, two = tf.keras.initializers.Constant(.5), tf.keras.initializers.Constant(.2)
+        given = tf.constant(np.linspace(-1, 1, 6).reshape(1, 3, 2), tf.float32)
+        return [
+            value(kind(2, kernel_initializer=half, recurrent_initializer=two)(given))
+            for kind in (L.LSTM, L.GRU)
+        ]
+        """,
+        RECURRENT,
+    ),
     "momentum": (
         "return fitted(O.SGD(.1, momentum=.9, nesterov=True))",
         [0.77153, 0.53652, 0.37731, 0.28722, 0.23972],
@@ -382,6 +438,180 @@ CASES: dict[str, tuple[str, Any]] = {
         """,
         [True, True, True],
     ),
+    "a whole model": (
+        """
+        model = mlp()
+        model.compile(O.RMSprop(.05), MSE, metrics=["mae"])
+        train = dict(batch_size=6, epochs=3, shuffle=False, verbose=0)
+        model.fit(x, y, **train)
+        for _ in range(2):  # what is there is replaced
+            model.save("whole-model", save_format="tf")
+        other = tf.keras.models.load_model("whole-model")
+        equal = same(model, other)
+        losses = [each.fit(x, y, **train).history["loss"] for each in (model, other)]
+        loose = tf.keras.models.load_model("whole-model", compile=False)
+        return [
+            equal, bool(np.allclose(*losses)), other.metrics_names, other.layers[0].activation.__name__,
+            getattr(loose, "optimizer", None), sorted(os.listdir("whole-model")),
+            sorted(name for name, _ in tf.train.list_variables("whole-model/variables/variables")),
+        ]
+        """,
+        [
+            True,
+            True,
+            ["loss", "mean_absolute_error"],
+            "tanh",
+            None,
+            ["assets", "saved_model.pb", "variables"],
+            ["_CHECKPOINTABLE_OBJECT_GRAPH"]
+            + sorted(
+                f"layer_with_weights-{layer}/{weight}/{kind}.ATTRIBUTES/VARIABLE_VALUE"
+                for layer in (0, 1)
+                for weight in ("bias", "kernel")
+                for kind in ("", ".OPTIMIZER_SLOT/optimizer/rms/")
+            )
+            + [
+                f"optimizer/{name}/.ATTRIBUTES/VARIABLE_VALUE"
+                for name in ("decay", "iter", "learning_rate", "rho")
+            ],
+        ],
+    ),
+    "a whole model goes on with each optimiser": (
+        """
+        wrong, train = [], dict(batch_size=6, epochs=2, shuffle=False, verbose=0)
+        made = [O.SGD(.1, momentum=.9), O.RMSprop(.05), O.Adagrad(.1), O.Adadelta(1.), O.Adamax(.05)]
+        made += [O.Adam(.05, amsgrad=True), O.Nadam(.05)]
+        for number, optimizer in enumerate(made):
+            model = mlp()
+            model.compile(optimizer, MSE)
+            model.fit(x, y, **train)
+            model.save(f"each/{number}", save_format="tf")
+            other = tf.keras.models.load_model(f"each/{number}")
+            losses = [each.fit(x, y, **train).history["loss"] for each in (model, other)]
+            if not np.allclose(*losses, rtol=1e-5):
+                wrong.append([type(optimizer).__name__, losses])
+        return wrong
+        """,
+        [],
+    ),
+    "weights go on with what the optimiser keeps": (
+        """
+        train = dict(batch_size=6, epochs=2, shuffle=False, verbose=0)
+        found = []
+        for make in (lambda: O.Adam(.05), lambda: tf.train.AdamOptimizer(.05)):
+            model, other = mlp(), mlp()
+            for each in (model, other):
+                each.compile(make(), MSE)
+            model.fit(x, y, **train)
+            model.save_weights("going-on/w", save_format="tf")
+            other.load_weights("going-on/w")
+            losses = [each.fit(x, y, **train).history["loss"] for each in (model, other)]
+            found.append(bool(np.allclose(*losses, rtol=1e-5)))
+        return found
+        """,
+        [True, True],
+    ),
+    "a whole model that is a class": (
+        """
+        class Own(tf.keras.Model):
+            def __init__(self):
+                super().__init__(name="own")
+                self.hidden, self.drop, self.last = L.Dense(3, activation="tanh"), L.Dropout(.5), L.Dense(1)
+
+            def call(self, inputs, training=None):
+                return self.last(self.drop(self.hidden(inputs), training=training))
+
+        model = Own()
+        try:
+            model.save("early", save_format="tf")
+        except ValueError as error:
+            early = str(error)[:36]
+        model.compile(O.SGD(.1), MSE)
+        model.fit(x, y, verbose=0)
+        model.save("own", save_format="tf")
+        other = tf.keras.models.load_model("own")
+        equal = same(model, other)
+        losses = other.fit(x, y, epochs=20, verbose=0).history["loss"]
+        return [early, equal, [len(other.trainable_weights), len(other.weights)], losses[-1] < losses[0]]
+        """,
+        ["the model own cannot be saved, as it", True, [4, 4], True],
+    ),
+    "a whole model with a layer that is a class": (
+        """
+        class Twice(L.Layer):
+            def call(self, inputs):
+                return 2 * inputs
+
+        model = tf.keras.Sequential([L.Dense(2, input_shape=(4,)), Twice(), L.Dense(1)])
+        model.compile("sgd", MSE)
+        model.save("twice", save_format="tf")
+        named = tf.keras.models.load_model("twice", custom_objects={"Twice": Twice})
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            other = tf.keras.models.load_model("twice")
+        told = any("Unknown layer: Twice" in str(each.message) for each in said)
+        return [same(model, named), len(named.layers), told, same(model, other), len(other.weights)]
+        """,
+        [True, 3, True, True, 4],
+    ),
+    "a whole model is served": (
+        """
+        model = mlp()
+        model.save("serve-me", save_format="tf")
+        with tf.Graph().as_default(), tf.Session() as session:
+            meta = tf.saved_model.loader.load(session, ["serve"], "serve-me")
+            [signature] = meta.signature_def.values()
+            inputs, outputs = [[each.name for each in part.values()] for part in (
+                signature.inputs, signature.outputs)]
+            found = session.run(outputs[0], {inputs[0]: x})
+        return [bool(np.allclose(found, model.predict(x))), inputs == [model.input.name]]
+        """,
+        [True, True],
+    ),
+    "what no model is saved to or loaded from": (
+        """
+        model = mlp()
+        tf.saved_model.simple_save(K.get_session(), "plain", {"x": model.input}, {"y": model.output})
+        os.makedirs("nothing")
+        found = []
+        for run in (
+            lambda: model.save("m", save_format="zip"),
+            lambda: model.save("m", save_format="tf", signatures=[1]),
+            lambda: tf.keras.models.load_model("plain"), lambda: tf.keras.models.load_model("nothing"),
+        ):
+            try:
+                run()
+            except (ValueError, OSError) as error:
+                found.append(str(error)[:36])
+        return found
+        """,
+        [
+            "save_format is 'tf' or 'h5', got 'zi",
+            "save: signatures are not taken; ther",
+            "plain has a saved model without a mo",
+            "SavedModel file does not exist at: n",
+        ],
+    ),
+    "a whole model of TensorFlow's": (
+        """
+        with open(f"{THEIRS}/results.json") as file:
+            results = json.load(file)
+        model = tf.keras.models.load_model(f"{THEIRS}/layers")
+        near = np.allclose(model.predict([x, -x]).ravel(), results["layers"], atol=1e-6)
+        measured = np.allclose(model.evaluate([x, -x], y, verbose=0), results["evaluate"], atol=1e-6)
+        own = tf.keras.models.load_model(f"{THEIRS}/own")
+        equal = np.allclose(own.predict(x).ravel(), results["own"], atol=1e-6)
+        kinds = [type(layer).__name__ for layer in model.layers if layer.weights]
+        return [bool(near), bool(measured), bool(equal), kinds, type(model.optimizer).__name__]
+        """,
+        [
+            True,
+            True,
+            True,
+            ["Dense", "BatchNormalization", "LSTM", "Bidirectional", "Conv1D", "Dense"],
+            "RMSprop",
+        ],
+    ),
     # -- estimators
     "an estimator of a model": (
         """
@@ -414,6 +644,64 @@ CASES: dict[str, tuple[str, Any]] = {
         return losses
         """,
         _SGD[1:],
+    ),
+    "an estimator of a model that is a class": (
+        """
+        class Own(tf.keras.Model):
+            def __init__(self, units, last):
+                super().__init__(name="own")
+                self.hidden = [L.Dense(each, activation="tanh") for each in units]
+                self.norm, self.last = L.BatchNormalization(momentum=.5), last
+
+            def call(self, inputs, training=None):
+                for layer in self.hidden:
+                    inputs = layer(inputs)
+                return self.last(self.norm(inputs, training=training))
+
+        data = lambda: tf.data.Dataset.from_tensor_slices((x, y)).batch(6).repeat()
+        named = lambda: tf.data.Dataset.from_tensor_slices({"input_1": x}).batch(6)
+        other = lambda: tf.data.Dataset.from_tensor_slices({"a": x}).batch(6)
+        found = []
+        for fits in (0, 40):
+            model = Own([3, 3], L.Dense(1))
+            model.compile(O.SGD(.05), MSE, metrics=["mae"])
+            if fits:
+                model.fit(x, y, epochs=fits, verbose=0)
+                kernel = model.hidden[0].get_weights()[0]
+            estimator = tf.keras.estimator.model_to_estimator(model)
+            estimator.train(data, steps=1)
+            first = estimator.evaluate(data, steps=1)
+            values = [estimator.get_variable_value(name) for name in estimator.get_variable_names()]
+            estimator.train(data, steps=79)
+            last = estimator.evaluate(data, steps=1)
+            found += [sorted(last), int(last["global_step"]), bool(last["loss"] < first["loss"])]
+            found.append(len([each["output_1"] for each in estimator.predict(named)]))
+        # It begins with the weights of the model that was fitted.
+        found.append(any(np.allclose(each, kernel, atol=.1) for each in values if each.shape == (4, 3)))
+        try:
+            list(estimator.predict(other))
+        except ValueError as error:
+            found.append(str(error))
+        return found
+        """,
+        [
+            *2 * [["global_step", "loss", "mean_absolute_error"], 80, True, 6],
+            True,
+            "features: the model has input_1, the input function gives a; input_1 missing",
+        ],
+    ),
+    "its first weights are in the places of layers whose state is not trained": (
+        """
+        model = tf.keras.Sequential([L.Dense(3, input_shape=(4,)), L.BatchNormalization(), L.Dense(1)])
+        model.compile(O.SGD(0.), MSE)
+        model.set_weights([weight + .5 for weight in model.get_weights()])
+        estimator = tf.keras.estimator.model_to_estimator(model)
+        data = lambda: tf.data.Dataset.from_tensor_slices((x, y)).batch(6).repeat()
+        estimator.train(data, steps=1)
+        *_, bias = model.get_weights()
+        return bool(np.allclose(estimator.get_variable_value("dense_2/bias"), bias))
+        """,
+        True,
     ),
     "layers in a model function": (
         """
@@ -558,7 +846,10 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Any:
         _CASE.format(name=name, code=indent(dedent(code).strip(), "    "))
         for name, (code, _) in {**CASES, **NEWER}.items()
     )
-    program = f"{_BEGIN}{cases}\nprint(json.dumps(results))\n"
+    theirs = tmp_path_factory.mktemp("theirs")
+    with tarfile.open(Path(__file__).parent / "saved_model" / "keras.tar.xz") as packed:
+        packed.extractall(theirs, filter="data")
+    program = f"{_BEGIN}THEIRS = {str(theirs)!r}\n{cases}\nprint(json.dumps(results))\n"
     return printed(tmp_path_factory.mktemp("keras"), program)
 
 

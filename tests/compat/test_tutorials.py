@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +13,7 @@ import actorsession.compat.v1 as tf
 from actorsession.compat.v1.internals.timeline import Timeline
 from tests.rows import for_each
 
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Any]:
-    with tf.Graph().as_default() as graph:
-        yield graph
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def blobs(seed: int = 0, count: int = 60) -> tuple[Any, Any]:

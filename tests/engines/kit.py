@@ -10,15 +10,12 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from actorsession import ops
-from actorsession.actors.deadline import Deadline
-from actorsession.cluster.launch.cluster_interface import Cluster
+from actorsession import AsyncSession, Graph, Variable, ops
+from actorsession.actors import Deadline
+from actorsession.cluster import Cluster
 from actorsession.engines import EngineCluster, TaskFate, TaskOrder
 from actorsession.engines.task_host import TaskHost
 from actorsession.errors import OpError, WorkerRestartedError
-from actorsession.graph.graph import Graph
-from actorsession.ops.variables.variable import Variable
-from actorsession.session import AsyncSession
 from tests.cluster.kit import PATIENCE, PS0, W0, on
 
 __all__ = ["Desk", "DeskCluster", "model", "reattached"]

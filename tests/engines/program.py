@@ -19,12 +19,11 @@ from typing import Any
 
 import numpy as np
 
+from actorsession import AsyncSession, Graph, Session
 from actorsession.cluster import read_statistics
 from actorsession.engines import DaskCluster, EngineCluster, RayCluster, SlurmCluster
 from actorsession.errors import OpError, ResourceExhaustedError
-from actorsession.graph.graph import Graph
 from actorsession.rpc.security import shared_token
-from actorsession.session import AsyncSession, Session
 from tests.cluster.kit import PATIENCE, PS0, W1
 from tests.engines.kit import model, reattached
 

@@ -5,18 +5,24 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from actorsession import opsets
-from actorsession.cluster import ClusterSpec, Server, read_statistics, stop_server
+from actorsession import (
+    AsyncSession,
+    ClusterSpec,
+    ConfigProto,
+    Graph,
+    RPCOptions,
+    Server,
+    Session,
+    opsets,
+)
+from actorsession.cluster import TaskEnd, read_statistics, stop_server
 from actorsession.cluster.admin.admin_client import keep_server
-from actorsession.cluster.launch.task_restarts import TaskEnd
-from actorsession.config import ConfigProto, RPCOptions
 from actorsession.engines import EngineCluster, TaskFate, engine_process
 from actorsession.errors import (
     FailedPreconditionError,
@@ -26,21 +32,12 @@ from actorsession.errors import (
     ResourceExhaustedError,
     UnavailableError,
 )  # fmt: skip
-from actorsession.graph.graph import Graph
-from actorsession.session import AsyncSession, Session
 from tests.cluster.kit import PATIENCE, PS0, W0, W1, eventually, soon
 from tests.engines.kit import Desk, DeskCluster, model, reattached
 from tests.transports.authority import Authority
 
 FED = np.array([1.0, 2.0, 3.0, 4.0], np.float32)
 EXPECTED = float(np.sum(np.arange(4, dtype=np.float32) * FED))
-
-
-@pytest.fixture
-def graph() -> Iterator[Graph]:
-    made = Graph()
-    with made.as_default():
-        yield made
 
 
 # -- start -----------------------------------------------------------------------------------------

@@ -24,21 +24,24 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from actorsession import ops
+from actorsession import AsyncSession, ConfigProto, Graph, ops
 from actorsession.actors.loops import run
 from actorsession.cluster import read_statistics
 from actorsession.cluster.server.process_memory import process_memory
-from actorsession.config import ConfigProto
-from actorsession.graph.graph import Graph
 from actorsession.messages import decode
-from actorsession.messages.step_frames import PUSH, is_step_frame, read_header
-from actorsession.session import AsyncSession
+from actorsession.messages.step_frames import (
+    PARTIAL_RUN,
+    PUSH,
+    RUN_GRAPH,
+    RUN_STEP,
+    is_step_frame,
+    read_header,
+)
 from tests.cluster.script import command, environment
 from tests.fuzz.mutations import OF_BYTES, OF_MESSAGES, change_values, wire
 from tests.fuzz.recording import W0, W1, Conversation, Recording, record
 from tests.ports import held_ports
-from transports import Frame, FrameDecoder, Hello, parse_address
-from transports.errors import ProtocolError, TransportError
+from transports import Frame, FrameDecoder, Hello, ProtocolError, TransportError, parse_address
 from transports.handshake import NONCE_SIZE, Handshake, Role, Send
 from transports.stream.handshake import shake_hands
 
@@ -204,10 +207,8 @@ class _Play:
                 self._living[old] = secrets.token_hex(len(old) // 2).encode()
                 if tag:
                     self._awaited[tag].append(old)
-        # The numbers of step programs come with the same answers.
-        self._programs: dict[bytes, list[bytes]] = {tag: [] for tag in _GIVES_PROGRAM}
-        for tag, number in attacker.programs:
-            self._programs[tag].append(number)
+        # The numbers of step programs come with the same answers; those of plans are the client's choice.
+        self._programs = list(attacker.programs)
         # Numbers of steps are used once as well.
         later = chance.getrandbits(48)
         for step in attacker.steps:
@@ -270,7 +271,7 @@ class _Play:
 
     async def _wait_a_little(self, header: bytes) -> None:
         """Lets a call be answered: what follows is worth more when it can name what was made."""
-        if not header.startswith(_CALL):
+        if not (header.startswith(_CALL) or _is_step(header)):
             return
         self._answered.clear()
         with suppress(TimeoutError):
@@ -301,16 +302,21 @@ class _Play:
         given = _NAME.search(answer)
         if tag and given and self._awaited[tag]:
             self._living[self._awaited[tag].pop(0)] = given[0]
-        of_program = _program(answer)
-        if of_program is not None and self._programs[of_program[0]]:
-            self._living[self._programs[of_program[0]].pop(0)] = of_program[1]
+        program = _program(answer)
+        if program is not None and self._programs:
+            self._living[self._programs.pop(0)] = program
 
 
 _CALL = b"\x95\x01"  # how the list of five begins that a call is
 _NAME = re.compile(rb"[0-9a-f]{16}")
 # Answers with a name in them, and the calls that they answer.
-_GIVES_NAME = (b"session_created", b"graph_registered", b"partial_run_ready")
-_ASKS_FOR_NAME = (b"create_session", b"register_graph", b"partial_run_setup")
+_GIVES_NAME = (b"session_created", b"graph_registered")
+_ASKS_FOR_NAME = (b"create_session", b"register_graph")
+
+
+def _is_step(header: bytes) -> bool:
+    """Whether a frame is the run of a client, after which others may continue a partial run."""
+    return is_step_frame(header) and read_header(header)[0] in (RUN_STEP, PARTIAL_RUN)
 
 
 def _names(corpus: list[Frame]) -> dict[bytes, bytes]:
@@ -325,15 +331,10 @@ def _names(corpus: list[Frame]) -> dict[bytes, bytes]:
     return found
 
 
-# Answers that end with the number of a step program.
-_GIVES_PROGRAM = (b"program_registered", b"graph_registered")
-
-
-def _program(answer: bytes) -> tuple[bytes, bytes] | None:
-    """The number of a program that an answer gives, as msgpack has it, with the answer."""
-    tag = next((t for t in _GIVES_PROGRAM if t in answer), None)
+def _program(answer: bytes) -> bytes | None:
+    """The number of a step program that an answer gives at its end, as msgpack has it."""
     number = answer[-9:]
-    return (tag, number) if tag is not None and number[:1] == b"\xcf" else None
+    return number if b"graph_registered" in answer and number[:1] == b"\xcf" else None
 
 
 def _steps(corpus: list[Frame]) -> set[int]:
@@ -342,7 +343,7 @@ def _steps(corpus: list[Frame]) -> set[int]:
     for frame in corpus:
         if is_step_frame(frame.header):
             kind, number = read_header(frame.header)[:2]
-            found |= {number} if kind == PUSH else set()
+            found |= {number} if kind in (PUSH, RUN_GRAPH) else set()
             continue
         message: Any = getattr(decode(frame.header, frame.segments), "message", None)
         found |= {message.step_id} if hasattr(message, "step_id") else set()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from contextlib import suppress
 from struct import pack
 from typing import Any, TypeAlias
 
@@ -129,7 +130,7 @@ HOSTILE: tuple[Any, ...] = (
     [[]], {"": None}, _nested(100), _nested(400), [0] * 1000, np.zeros(0, np.float32),
     np.zeros((0, 5), np.int64), np.float32(1.0), np.array([b"x"], object), np.ones((3, 3), np.bool_),
     "/job:worker/replica:0/task:1", "/job:worker/replica:0/task:7", "/device:CPU:0", "worker", "master",
-    "tcp://127.0.0.1:1", "run_step", "v", "z:0", "x:1", "^v", ";;;;",
+    "tcp://127.0.0.1:1", "prepare_step", "v", "z:0", "x:1", "^v", ";;;;",
 )  # fmt: skip
 
 
@@ -140,7 +141,8 @@ def change_values(chance: random.Random, frame: Frame, corpus: Corpus) -> bytes:
         for _ in range(chance.choice([1, 1, 1, 2, 5])):
             value = _changed(chance, value)
         segments: list[Any] = []
-        return wire(Frame(codec.pack(value, segments), tuple(segments)))
+        # Those of step frames are named by their numbers.
+        return wire(Frame(codec.pack(value, segments), tuple(segments) or frame.segments))
     except (InvalidArgumentError, ProtocolError, RecursionError):  # it cannot be said at all
         return flip_header(chance, frame, corpus)
 
@@ -169,6 +171,11 @@ def _changed(chance: random.Random, value: Any) -> Any:
         if which < 0.9:
             return {k: v for k, v in value.items() if k != key}
         return {**value, chance.choice(["", "x", key + "x" if isinstance(key, str) else "y"]): 1}
+    if isinstance(value, bytes) and value and not stop:
+        with suppress(ProtocolError):
+            inner = codec.unpack(value)
+            if isinstance(inner, list) and inner:  # what a run asks for, or its plan
+                return codec.pack(_changed(chance, inner))
     if isinstance(value, int) and not isinstance(value, bool) and chance.random() < 0.5:
         return value + chance.choice([-1, 1, 2, 255, 2**16])
     return chance.choice(HOSTILE)

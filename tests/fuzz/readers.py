@@ -30,25 +30,22 @@ import pytest
 
 import actorsession as acts
 import actorsession.compat.v1 as tf
-from actorsession import cli
+from actorsession import GraphDef, TensorShape, cli, float64
 from actorsession.actors import Children
 from actorsession.actors.loops import run
-from actorsession.cluster.kubernetes_resolver import KubernetesClusterResolver
+from actorsession.cluster import KubernetesClusterResolver
 from actorsession.cluster.node_lists import expand_counts, expand_node_list
 from actorsession.cluster.server.snapshots import Saved, Snapshot, SnapshotStore, stored_cluster_id
 from actorsession.compat.companions import json_format, text_format
 from actorsession.compat.v1.debug.sessions import DumpingDebugWrapperSession
 from actorsession.compat.v1.internals import mnist_data
 from actorsession.errors import PicklableError, ProtocolError
-from actorsession.graph.dtypes import float64
-from actorsession.graph.node import GraphDef, TensorSpec
-from actorsession.graph.shape import TensorShape
-from actorsession.messages import decode
+from actorsession.extend import Partition, TensorSpec
+from actorsession.messages import VOCABULARY, decode
 from actorsession.messages.step_frames import is_step_frame
 from actorsession.observe.debug import DebugDumpDir
-from actorsession.plan.partition import Partition
 from actorsession.rpc.security import check_files, shared_token
-from actorsession.rpc.step_calls import StepCalls
+from actorsession.rpc.step_calls import ServedRun, StepCalls
 from actorsession.session.targets import master_addresses
 from tests.cli.kit import called
 from tests.cluster.kubernetes_api import pod
@@ -403,7 +400,7 @@ def read_frames(folder: Path) -> None:
 
 
 def step_calls() -> StepCalls:
-    """The step frames of a link without programs, whose answers are dropped."""
+    """The step frames of a link whose answers are dropped; the runs of its plans return their feeds."""
 
     async def never() -> None:
         raise AssertionError("nothing is congested")
@@ -412,8 +409,25 @@ def step_calls() -> StepCalls:
         "peer", send=lambda header, segments: None, send_from_thread=lambda header: False,
         congested=lambda: False, drain=never, children=Children("fuzz"),
     )  # fmt: skip
+    calls.on_plan = _Echo
     calls.on_push = lambda step_id, keys, values, dead: None
+    calls.on_push_lost = lambda step_id, error: None
     return calls
+
+
+class _Echo:
+    """A plan, and each partial run of it."""
+
+    def __init__(self, plan: list[Any]) -> None:
+        self.plan = VOCABULARY.from_wire(plan)
+
+    def begin(self, run: ServedRun) -> None:
+        run.values.read_all()
+        run.open(self)
+        run.done(run.values)
+
+    def abandon(self) -> None:
+        pass
 
 
 def read_pods(folder: Path) -> None:

@@ -7,29 +7,26 @@ kept. What is kept is replayed, whole or spoilt, to servers in other processes.
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 
-from actorsession import ops
-from actorsession.cluster import Server
-from actorsession.config import (
+from actorsession import (
+    AsyncSession,
     ConfigProto,
-    DebugOptions,
-    DebugTensorWatch,
+    Graph,
     RPCOptions,
     RunMetadata,
     RunOptions,
+    Server,
     TraceLevel,
+    ops,
 )
+from actorsession.config import DebugOptions, DebugTensorWatch
 from actorsession.errors import OpError
-from actorsession.graph.graph import Graph
-from actorsession.session import AsyncSession
 from transports import Frame
 from transports.stream.connection import StreamConnection
 
@@ -82,13 +79,10 @@ def _kept() -> Iterator[dict[StreamConnection, list[Frame]]]:
 
 
 async def record() -> Recording:
-    """The traffic of a session that does a little of everything, on two tasks.
-
-    It has step frames in every setting: a server gets what its peers send, whatever it uses itself.
-    """
+    """The traffic of a session that does a little of everything, on two tasks."""
     jobs = {"worker": ["127.0.0.1:0", "127.0.0.1:0"]}
     servers = [Server(jobs, "worker", index) for index in range(2)]
-    with _kept() as written, patch.dict(os.environ, {"ACTORSESSION_STEP_PROGRAMS": "1"}):
+    with _kept() as written:
         for server in servers:
             await server.start()
         for server in servers:
@@ -119,13 +113,13 @@ async def use(target: str) -> dict[str, int]:
             devices = await session.list_devices()
             await session.run(init)
             fed = {x: np.ones(3, np.float32)}
-            for _ in range(4):  # from the second on by a step program
+            for _ in range(4):  # the first brings its plan along
                 assert await session.run(z, fed) == 1.0 + 9.0 + 25.0
             traced = RunOptions(trace_level=TraceLevel.FULL_TRACE)
             await session.run([y, back], fed, options=traced, run_metadata=RunMetadata())
             watching = DebugOptions(debug_tensor_watch_opts=[DebugTensorWatch(node_name="z")])
             await session.run(z, fed, options=RunOptions(debug_options=watching))
-            for options in (None, traced):  # by its program, and by a message
+            for options in (None, traced):
                 with suppress(OpError):
                     await session.run(z, {x: np.ones(4, np.float32)}, options)
             with graph.device(W1):
@@ -135,7 +129,12 @@ async def use(target: str) -> dict[str, int]:
             for _ in range(3):
                 assert await session.run(total, {"w:0": large, **fed}) == large.sum() + 35.0
             await _in_parts(session, x, y, z)
-            for options in (None, traced):  # by its program, and by a message
+            with graph.device(W1):
+                queue = ops.FIFOQueue(1, "float32")
+                fill, take = queue.enqueue(z), queue.dequeue()
+            await session.run(fill, fed)
+            assert await session.run(take) == 35.0  # which the client confirms
+            for options in (None, traced):
                 running = asyncio.ensure_future(session.run(total, {"w:0": large, **fed}, options))
                 await asyncio.sleep(0)
                 running.cancel()

@@ -15,26 +15,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actorsession.actors import Children
+from actorsession import GraphDef
 from actorsession.actors.loops import run
 from actorsession.errors import ProtocolError
+from actorsession.extend import Partition
 from actorsession.graph import codec
-from actorsession.graph.node import GraphDef
 from actorsession.messages import VOCABULARY, decode
 from actorsession.messages.step_frames import (
     CANCEL,
     DONE,
     FAIL,
+    PARTIAL_RUN,
     PUSH,
-    RUN,
+    RECEIVED,
+    RUN_GRAPH,
+    RUN_STEP,
     is_step_frame,
     read_header,
-)  # fmt: skip
-from actorsession.plan.partition import Partition
-from actorsession.rpc.step_calls import StepCalls
+)
 from tests.cluster.script import ROOT, environment
 from tests.fuzz.attack import attack
 from tests.fuzz.mutations import OF_BYTES, OF_MESSAGES, change_values
+from tests.fuzz.readers import step_calls
 from tests.fuzz.recording import Recording, record
 from transports import Frame, FrameDecoder, Hello, TransportError
 from transports import ProtocolError as BadFrame
@@ -59,11 +61,10 @@ def corpus(recording: Recording) -> list[Frame]:
 def test_the_recording_holds_every_kind_of_talk(corpus: list[Frame]) -> None:
     said = {_kind(frame) for frame in corpus}
     assert said >= {
-        "CreateSession", "SessionCreated", "ExtendSession", "RunStep", "StepDone", "CloseSession",
-        "ListDevices", "CreateWorkerSession", "RegisterGraph", "GraphRegistered", "RunGraph",
-        "GraphDone", "PartialRunSetup", "PartialRun", "Failure", "Cancel",
-        "TakeStepValues", "StepValues", "TakeWatchedValues", "WatchedValues", "RegisterProgram",
-        "ProgramRegistered", RUN, DONE, FAIL, CANCEL, PUSH,
+        "CreateSession", "SessionCreated", "ExtendSession", "CloseSession", "ListDevices",
+        "CreateWorkerSession", "RegisterGraph", "GraphRegistered", "CleanupGraph",
+        "TakeStepValues", "StepValues", "TakeWatchedValues", "WatchedValues",
+        RUN_STEP, PARTIAL_RUN, RUN_GRAPH, DONE, FAIL, CANCEL, PUSH, RECEIVED,
     }  # fmt: skip
     assert any(frame.segments for frame in corpus)
 
@@ -74,20 +75,6 @@ def _kind(frame: Frame) -> str | int:
         return int(read_header(frame.header)[0])
     envelope = decode(frame.header, frame.segments)
     return type(getattr(envelope, "message", envelope)).__name__
-
-
-def _step_calls() -> StepCalls:
-    """The step frames of a link without programs, whose answers are dropped."""
-    calls = StepCalls(
-        "peer", send=lambda header, segments: None, send_from_thread=lambda header: False,
-        congested=lambda: False, drain=_never, children=Children("fuzz"),
-    )  # fmt: skip
-    calls.on_push = lambda step_id, keys, values, dead: None
-    return calls
-
-
-async def _never() -> None:
-    raise AssertionError("nothing is congested")
 
 
 @given(SEEDS)
@@ -120,7 +107,7 @@ def test_spoilt_messages_are_envelopes_or_a_protocol_error(corpus: list[Frame], 
         frames = decoder.feed(chance.choice(OF_MESSAGES)(chance, chance.choice(corpus), corpus))
     except BadFrame:
         frames = []
-    told, calls = "", _step_calls()
+    told, calls = "", step_calls()
     for frame in frames:
         try:
             if is_step_frame(frame.header):

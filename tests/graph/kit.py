@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.graph.dtypes import as_dtype, float32
-from actorsession.graph.graph import Graph
-from actorsession.graph.node import TensorSpec, spec
-from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import REQUIRED, Array, InferContext, Kernel, OpDef, register
+from actorsession import Graph, Operation, Tensor, as_dtype, float32
+from actorsession.extend import REQUIRED, InferContext, Kernel, OpDef, TensorSpec
+from actorsession.extend import register_op as register
+from actorsession.graph.node import spec
+from actorsession.graph.registry import Array
 from actorsession.graph.shape import ShapeLike, merge_all, unknown_shape
 
 __all__ = ["copy", "join", "leaf", "op", "pair", "value"]

@@ -19,8 +19,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from actorsession import DType, TensorShape, as_dtype
 from actorsession.errors import InvalidArgumentError, ProtocolError, ResourceExhaustedError
-from actorsession.graph import codec, dtypes
+from actorsession.graph import dtypes
 from actorsession.graph.codec import (
     INLINE_LIMIT,
     Buffer,
@@ -31,8 +32,6 @@ from actorsession.graph.codec import (
     tensor_bytes,
     unpack,
 )
-from actorsession.graph.dtypes import DType, as_dtype
-from actorsession.graph.shape import TensorShape
 from tests.rows import for_each
 
 TENSOR, DTYPE, SHAPE, STRINGS, BIGINT = 1, 2, 3, 4, 5  # the extension types on the wire
@@ -490,14 +489,11 @@ _LONG = b"x" * 2**18  # a value beside it is counted
     ],
     ids=["lists", "maps", "extension types", "a long list", "lists of items"],
 )
-def test_a_long_message_holds_a_limited_number_of_things(
-    monkeypatch: pytest.MonkeyPatch, value: Any
-) -> None:
+def test_a_long_message_holds_a_limited_number_of_things(value: Any) -> None:
     data = pack([_LONG, value])
     unpack(data)
-    monkeypatch.setattr(codec, "_MAX_CONTAINERS", 100)
     with pytest.raises(ProtocolError):
-        unpack(data)
+        unpack(data, max_containers=100)
 
 
 def test_no_list_of_a_long_message_is_longer_than_is_made_at_once() -> None:
@@ -505,15 +501,12 @@ def test_no_list_of_a_long_message_is_longer_than_is_made_at_once() -> None:
         unpack(msgpack.packb([_LONG, [1] * (2**20 + 1)]))
 
 
-def test_functions_inside_each_other_take_a_limited_number_of_bytes(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_functions_inside_each_other_take_a_limited_number_of_bytes() -> None:
     data = msgpack.packb("x" * 100)
     for _ in range(5):
         data = msgpack.packb(msgpack.ExtType(6, data))
-    monkeypatch.setattr(codec, "_MAX_NESTED_BYTES", 400)
     with pytest.raises(ResourceExhaustedError, match=r"functions inside each other, 4 deep"):
-        unpack(data)
+        unpack(data, max_nested_bytes=400)
 
 
 def test_many_strings_come_back_and_are_counted() -> None:

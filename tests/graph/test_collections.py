@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import actorsession as acts
-from actorsession.graph.graph import Graph
+from actorsession import Graph
 
 
 class Named:

@@ -9,17 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
-from actorsession.graph import registry
-from actorsession.graph.constant_value import (
-    _PASS_ON,
-    MOST_ELEMENTS,
-    constant_value,
-    get_static_value,
-)
-from actorsession.graph.graph import Graph
+from actorsession import Graph, constant, get_static_value, ops
+from actorsession.graph import constant_value, registry
+from actorsession.graph.constant_value import _PASS_ON, MOST_ELEMENTS
 from actorsession.graph.registry import lookup
-from actorsession.ops.build import constant
 from tests.graph.kit import copy, join, leaf, value
 from tests.rows import for_each
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from actorsession import Graph
 from actorsession.graph import graph as defaults
-from actorsession.graph.graph import Graph
 from tests.graph.kit import op
 
 

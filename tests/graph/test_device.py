@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from actorsession import DeviceSpec
 from actorsession.errors import ProtocolError
-from actorsession.graph.device import LOCAL_TASK, DeviceAttributes, DeviceSpec, task_name
+from actorsession.extend import DeviceAttributes
+from actorsession.graph.device import LOCAL_TASK, task_name
 from tests.rows import for_each
 
 FULL = "/job:worker/replica:0/task:1/device:CPU:0"

@@ -10,8 +10,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from actorsession import DType, as_dtype
 from actorsession.graph import dtypes
-from actorsession.graph.dtypes import DType, as_dtype
 from tests.rows import for_each
 
 NUMBERS = {

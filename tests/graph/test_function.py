@@ -10,9 +10,10 @@ import msgpack
 import numpy as np
 import pytest
 
-from actorsession import ops
+from actorsession import Graph, GraphDef, NodeDef, ops
 from actorsession.config.limits import MAX_GRAPH_NODES
 from actorsession.errors import InvalidArgumentError, ProtocolError, ResourceExhaustedError
+from actorsession.extend import Partition
 from actorsession.graph import codec
 from actorsession.graph.function import (
     MAX_LOOPS,
@@ -24,10 +25,8 @@ from actorsession.graph.function import (
     nodes_inside,
     size_of,
 )
-from actorsession.graph.graph import Graph
-from actorsession.graph.node import GraphDef, NodeDef, spec
+from actorsession.graph.node import spec
 from actorsession.graph.registry import lookup
-from actorsession.plan.partition import Partition
 from actorsession.plan.place import Placer
 from actorsession.plan.prune import GraphView
 from actorsession.runtime.planning import LARGE

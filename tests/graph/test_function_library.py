@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from actorsession import Graph
 from actorsession.graph.function import FunctionDef
 from actorsession.graph.function_library import FunctionLibrary, LibraryFunction
-from actorsession.graph.graph import Graph
 
 EMPTY = FunctionDef((), (), (), ())
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actorsession.graph.graph import Graph
+from actorsession import Graph
 from actorsession.graph.names import NameTable, check_op_name, check_scope_name
 from tests.graph.kit import leaf, op
 from tests.rows import for_each

@@ -9,20 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from actorsession import Graph, GraphDef, NodeDef, TensorShape, as_dtype, float32, int32
 from actorsession.errors import ProtocolError
+from actorsession.extend import TensorSpec
 from actorsession.graph import codec
 from actorsession.graph.codec import Buffer
-from actorsession.graph.dtypes import as_dtype, float32, int32
-from actorsession.graph.graph import Graph
-from actorsession.graph.node import (
-    GRAPH_DEF_VERSION,
-    GraphDef,
-    NodeDef,
-    TensorSpec,
-    spec,
-    tensor_name,
-)
-from actorsession.graph.shape import TensorShape
+from actorsession.graph.node import GRAPH_DEF_VERSION, spec, tensor_name
 from tests.graph.kit import join, leaf, value
 from tests.rows import for_each
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import actorsession as acts
+from actorsession.extend import REQUIRED
 from actorsession.graph.op_signatures import (
-    REQUIRED,
     check_types,
     opsets,
     output_types,

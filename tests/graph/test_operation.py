@@ -9,15 +9,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops  # defines the operators
+from actorsession import (
+    Graph,
+    Tensor,
+    TensorShape,
+    float32,
+    int8,
+    int32,
+    nn,
+    ops,  # defines the operators
+)
 from actorsession.errors import OperatorNotAllowedInGraphError
-from actorsession.graph import operation
-from actorsession.graph.dtypes import float32, int8, int32
-from actorsession.graph.graph import Graph
-from actorsession.graph.operation import OperatorMixin, Tensor
-from actorsession.graph.shape import TensorShape
+from actorsession.graph import OperatorMixin, operation
 from actorsession.interop import make_ndarray
-from actorsession.namespaces import nn
 from tests.graph.kit import join, leaf, op, pair
 from tests.rows import for_each
 
@@ -66,7 +70,7 @@ def test_consumers_are_listed_in_order_once_for_each_input(graph: Graph) -> None
     b, c = join(graph, a, a, name="b").op, join(graph, leaf(graph), a, name="c").op
     assert a.consumers() == [b, b, c]
     d = join(graph, a, name="d").op
-    assert graph.consumers(a) == [b, c, d], "what was built since is seen"
+    assert graph.nodes.consumers(a) == [b, c, d], "what was built since is seen"
 
 
 # -- set_shape -------------------------------------------------------------------------------------

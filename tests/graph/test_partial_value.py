@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import actorsession.compat.v1 as tf
-from actorsession.graph.graph import Graph
+from actorsession import Graph
 from actorsession.interop import graph_def_of
 from tests.ops.interpreter import evaluate
 from tests.rows import for_each

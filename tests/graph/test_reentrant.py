@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -14,13 +14,9 @@ import actorsession as acts
 from actorsession.compat import v1 as tf
 from tests.rows import for_each
 
+pytestmark = pytest.mark.usefixtures("graph")
+
 GPU = "/job:a/task:0/device:CPU:1"
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[acts.Graph]:
-    with acts.Graph().as_default() as made:
-        yield made
 
 
 def in_other_graph() -> AbstractContextManager[Any]:

@@ -7,16 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from actorsession.extend import NOT_DIFFERENTIABLE, OpDef, registered_ops
+from actorsession.extend import register_op as register
 from actorsession.graph import registry
-from actorsession.graph.registry import (
-    NOT_DIFFERENTIABLE,
-    OpDef,
-    defer,
-    is_registered,
-    lookup,
-    register,
-    registered_ops,
-)
+from actorsession.graph.registry import defer, is_registered, lookup
 from tests.graph.kit import join, leaf
 
 

@@ -9,9 +9,7 @@ from typing import Any
 
 import pytest
 
-from actorsession.graph.device import DeviceSpec
-from actorsession.graph.graph import Graph
-from actorsession.graph.operation import Operation
+from actorsession import DeviceSpec, Graph, Operation
 from actorsession.graph.scopes import scope_of
 from tests.graph.kit import join, leaf, op
 from tests.rows import for_each

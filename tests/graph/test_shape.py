@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from actorsession import TensorShape
 from actorsession.graph.dimension import Dimension
 from actorsession.graph.shape import (
-    TensorShape,
     as_shape,
     broadcast_shapes,
     dimension_at_index,

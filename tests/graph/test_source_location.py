@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 import tests.graph.kit  # noqa: F401 - registers KitNothing
-from actorsession.graph.graph import Graph
+from actorsession import Graph
 from actorsession.graph.source_location import user_line
 
 

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 import actorsession as acts
-from actorsession.interop import GraphDef, import_graph_def, text_format
+from actorsession import import_graph_def
+from actorsession.interop import GraphDef, text_format
 
 DATA = Path(__file__).parent / "data"
 

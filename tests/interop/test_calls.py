@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 import actorsession as acts
+from actorsession import import_graph_def
 from actorsession.errors import ResourceExhaustedError
-from actorsession.interop import GraphDef, graph_def_of, import_graph_def
+from actorsession.interop import GraphDef, graph_def_of
+from actorsession.ops import Defun
 from actorsession.ops.flow.functional import remote_call
-from actorsession.ops.flow.functions import Defun
 from tests.interop.kit import run_imported
 
 NAMES = ["out:0", "grad:0", "remote:0"]

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 import actorsession as acts
-from actorsession.graph.dtypes import DType, as_dtype, resource
+from actorsession import DType, NodeDef, TensorShape, as_dtype, import_graph_def
+from actorsession.extend import REQUIRED, TensorSpec
+from actorsession.graph.dtypes import resource
 from actorsession.graph.function import ARGUMENT, CONSTRUCTS, FunctionDef
-from actorsession.graph.node import NodeDef, TensorSpec
 from actorsession.graph.op_signatures import (
-    REQUIRED,
     Arg,
     Attr,
     Signature,
@@ -26,11 +26,10 @@ from actorsession.graph.op_signatures import (
     signature_of,
     tensorflow_signature,
 )
-from actorsession.graph.shape import TensorShape
-from actorsession.interop import GraphDef, import_graph_def
-from actorsession.interop.exporter import graph_def_of, node_of
+from actorsession.interop import GraphDef, graph_def_of
+from actorsession.interop.exporter import node_of
 from actorsession.interop.functions import function_proto, plan_function
-from actorsession.ops.flow.functions import Defun
+from actorsession.ops import Defun
 from tests.ops.table.row import Row
 from tests.ops.test_table import ROWS, each_row, skip_without
 from tests.rows import for_each
@@ -121,17 +120,13 @@ def test_outputs_of_a_node_in_a_function_are_counted_whichever_of_its_lists_are_
 # -- with values -----------------------------------------------------------------------------------
 
 
-# Types of gradients of lists, for which TensorFlow has none.
-OURS = {"TensorListAdd", "TensorListAddItem", "TensorListScatterAdd", "TensorListZerosLike"}
-
-
 def strange(message: GraphDef) -> list[tuple[str, str]]:
     """Types and attributes in a graph that TensorFlow does not have."""
     inside = [node for function in message.library.function for node in function.node_def]
     found = []
     for node in (*message.node, *inside):
         signature = tensorflow_signature(node.op)
-        if signature is None and node.op not in OURS:
+        if signature is None:
             found.append((node.op, ""))
         known = {"_output_shapes", "_class", *(signature.attrs if signature else ())}
         found += [

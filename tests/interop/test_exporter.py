@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 import actorsession as acts
 from actorsession.graph.dtypes import as_dtype
-from actorsession.graph.op_signatures import tensorflow_signature
+from actorsession.graph.op_signatures import opsets, tensorflow_signature
 from actorsession.graph.registry import REQUIRED, lookup, registered_ops
 from actorsession.interop import (
     GraphDef,
@@ -22,15 +23,10 @@ from actorsession.interop import (
 )
 from actorsession.interop.enums import DATA_TYPES
 from actorsession.interop.import_plan import RENAMED
+from actorsession.interop.own_types import _TYPES
 from actorsession.interop.signatures import GRAPH_DEF_VERSION
-from actorsession.ops.flow.functions import Defun
+from actorsession.ops import Defun
 from tests.interop.kit import run_imported
-
-
-@pytest.fixture
-def graph() -> Any:
-    with acts.Graph().as_default() as made:
-        yield made
 
 
 def exported(graph: acts.Graph, name: str) -> Any:
@@ -202,3 +198,178 @@ def test_gradients_of_reductions_are_written_in_types_of_tensorflow(axes: Any, d
     assert "ReducedShape" not in types
     found = run_imported(written, ["top:0", "inside:0"], feeds)
     np.testing.assert_array_equal(found, wanted)
+
+
+# Types that only plans have, and the one that the last test is of: TensorFlow has no form of it.
+OF_PLANS = {"ReferenceHandle", "TemporaryHandle", "_DebugNumerics", "_DebugWatch"}
+
+
+def test_every_type_of_ours_is_written_in_types_of_tensorflow() -> None:
+    names = [name for types in opsets().values() for name in types]
+    ours = {name for name in names if tensorflow_signature(name) is None}
+    assert ours - OF_PLANS == {"AsyncPyFunc", "ReducedShape"} == set(_TYPES)
+
+
+def _types(message: GraphDef) -> set[str]:
+    inside = [node for function in message.library.function for node in function.node_def]
+    return {node.op for node in (*message.node, *inside)}
+
+
+def test_a_reference_that_loops_and_branches_read_is_written_as_its_value() -> None:
+    with acts.Graph().as_default() as graph:
+        v = acts.Variable([[1.0, 2.0], [3.0, 4.0]], use_resource=False, name="v")
+        total = acts.while_loop(
+            lambda i, _: i < 3,
+            lambda i, a: (
+                i + 1,
+                a + acts.cond(a > 1.0, lambda: acts.reduce_sum(v) * v[0, 1], lambda: v[1, 0] + a),
+            ),
+            [0, 0.0],
+        )[1]
+        row = acts.cond(total > 1.0, lambda: acts.gather(v, [1]), lambda: v[:1])
+        acts.identity(total, name="total")
+        acts.identity(row, name="row")
+        acts.identity(acts.gradients([total, row], v)[0], name="slope")
+        written = graph_def_of(graph, add_shapes=True)
+        with acts.Session(graph=graph) as session:
+            session.run(v.initializer)
+            wanted = session.run(["total:0", "row:0", "slope:0"])
+    assert not [op for op in _types(written) if tensorflow_signature(op) is None]
+    assert not {"ReadVariableOp", "ResourceGather"} & _types(written)
+    with acts.Graph().as_default() as graph:
+        import_graph_def(GraphDef.FromString(written.SerializeToString()), name="")
+        with acts.Session(graph=graph) as session:
+            session.run("v/Assign")
+            found = session.run(["total:0", "row:0", "slope:0"])
+    for got, want in zip(found, wanted, strict=True):
+        np.testing.assert_array_equal(got, want)
+
+
+def test_a_function_that_is_awaited_is_known_to_its_process_after_an_import() -> None:
+    async def twice(x: Any) -> Any:
+        return x * 2
+
+    with acts.Graph().as_default() as graph:
+        acts.identity(acts.async_py_func(twice, [acts.constant(2.0)], acts.float32), name="out")
+        written = graph_def_of(graph)
+        assert "EagerPyFunc" in _types(written)
+        assert run_imported(written, ["out:0"]) == [4.0]
+
+
+def test_a_reference_that_a_loop_changes_comes_back_as_it_was() -> None:
+    with acts.Graph().as_default() as graph:
+        v = acts.Variable(1.0, use_resource=False, name="v")
+
+        def body(i: Any) -> Any:
+            with acts.control_dependencies([v.assign(v * 2.0)]):
+                return i + 1
+
+        acts.identity(acts.while_loop(lambda i: i < 3, body, [0]), name="loop")
+        written = graph_def_of(graph)
+    with acts.Graph().as_default() as graph:
+        import_graph_def(written, name="")
+        with acts.Session(graph=graph) as session:
+            session.run("v/Assign")
+            session.run("loop")
+            assert session.run("v:0") == 8.0
+
+
+def _case_message(op: str) -> GraphDef:
+    """A ``Case`` of three branches of two arguments, of which the last has such a ``Case`` itself."""
+    names = ["twice", "minus", "again"]
+    function = """
+        function {{
+          signature {{ name: "{name}"
+            input_arg {{ name: "a" type: DT_FLOAT }} input_arg {{ name: "b" type: DT_FLOAT }}
+            output_arg {{ name: "r" type: DT_FLOAT }} output_arg {{ name: "s" type: DT_FLOAT }} }}
+          {nodes} ret {{ key: "r" value: "{r}" }} ret {{ key: "s" value: "{s}" }} }}"""
+    node = 'node_def {{ name: "{name}" op: "{op}" {inputs} attr {{ key: "T" value {{ type: DT_FLOAT }} }} }}'
+    case = """{key} {{ name: "{name}" op: "{op}" {inputs}
+        attr {{ key: "Tin" value {{ list {{ type: [DT_FLOAT, DT_FLOAT] }} }} }}
+        attr {{ key: "Tout" value {{ list {{ type: [DT_FLOAT, DT_FLOAT] }} }} }}
+        attr {{ key: "branches" value {{ list {{ {branches} }} }} }} }}"""
+
+    def inputs(*refs: str) -> str:
+        return " ".join([f'input: "{ref}"' for ref in refs])
+
+    def called(which: list[str]) -> str:
+        return " ".join([f'func {{ name: "{name}" }}' for name in which])
+
+    one = node.format(name="one", op="AddV2", inputs=inputs("a", "a"))
+    two = node.format(name="two", op="Sub", inputs=inputs("b", "a"))
+    number = """node_def { name: "n" op: "Cast" input: "a"
+        attr { key: "SrcT" value { type: DT_FLOAT } } attr { key: "DstT" value { type: DT_INT32 } } }"""
+    inner = case.format(
+        key="node_def",
+        name="in",
+        op=op,
+        inputs=inputs("n:y:0", "b", "a"),
+        branches=called(names[:2]),
+    )
+    text = [
+        "library {",
+        function.format(name="twice", nodes=one, r="one:z:0", s="b"),
+        function.format(name="minus", nodes=two, r="a", s="two:z:0"),
+        function.format(name="again", nodes=number + inner, r="in:output:0", s="in:output:1"),
+        "}",
+        *[
+            f'node {{ name: "{name}" op: "Placeholder" attr {{ key: "dtype" value {{ type: {kind} }} }} }}'
+            for name, kind in (("k", "DT_INT32"), ("x", "DT_FLOAT"), ("y", "DT_FLOAT"))
+        ],
+        case.format(
+            key="node", name="c", op=op, inputs=inputs("k", "x", "y"), branches=called(names)
+        ),
+    ]
+    return text_format.Parse("\n".join(text), GraphDef())
+
+
+@pytest.mark.parametrize("op", ["Case", "StatelessCase"])
+def test_an_imported_case_is_exported_as_one(op: str) -> None:
+    message = _case_message(op)
+    wanted = {0: (2, 2), 1: (1, 1), 2: (2, -1), 5: (2, -1), -1: (2, -1)}
+    for _ in range(3):
+        for k, values in wanted.items():
+            feeds = {"k:0": k, "x:0": 1.0, "y:0": 2.0}
+            assert tuple(run_imported(message, ["c:0", "c:1"], feeds)) == values
+        with acts.Graph().as_default() as graph:
+            import_graph_def(message, name="")
+            message = graph_def_of(graph)
+        assert {kind for kind in _types(message) if re.search("If|Case|Select|Less", kind)} == {op}
+        assert [node.name for node in message.node] == ["k", "x", "y", "c"]
+        inside = [[n.op for n in f.node_def] for f in message.library.function]
+        assert sum([ops.count(op) for ops in inside]) == 1
+
+
+def test_a_case_without_results_is_exported_as_one() -> None:
+    text = """
+        library { function { signature { name: "add" input_arg { name: "v" type: DT_RESOURCE }
+              input_arg { name: "d" type: DT_FLOAT } }
+            node_def { name: "a" op: "AssignAddVariableOp" input: "v" input: "d"
+              attr { key: "dtype" value { type: DT_FLOAT } } } control_ret { key: "a" value: "a" } }
+          function { signature { name: "none" input_arg { name: "v" type: DT_RESOURCE }
+              input_arg { name: "d" type: DT_FLOAT } } } }
+        node { name: "v" op: "VarHandleOp" attr { key: "dtype" value { type: DT_FLOAT } }
+          attr { key: "shape" value { shape { } } } attr { key: "shared_name" value { s: "v" } } }
+        node { name: "one" op: "Const" attr { key: "dtype" value { type: DT_FLOAT } }
+          attr { key: "value" value { tensor { dtype: DT_FLOAT tensor_shape { } float_val: 1 } } } }
+        node { name: "init" op: "AssignVariableOp" input: "v" input: "one"
+          attr { key: "dtype" value { type: DT_FLOAT } } }
+        node { name: "k" op: "Placeholder" attr { key: "dtype" value { type: DT_INT32 } } }
+        node { name: "c" op: "Case" input: "k" input: "v" input: "one"
+          attr { key: "Tin" value { list { type: [DT_RESOURCE, DT_FLOAT] } } }
+          attr { key: "Tout" value { list { } } }
+          attr { key: "branches" value { list {
+            func { name: "none" } func { name: "add" } func { name: "none" } } } } }
+        node { name: "r" op: "ReadVariableOp" input: "v"
+          attr { key: "dtype" value { type: DT_FLOAT } } }"""
+    message = text_format.Parse(text, GraphDef())
+    for _ in range(2):
+        with acts.Graph().as_default() as graph:
+            import_graph_def(message, name="")
+            message = graph_def_of(graph)
+            assert "If" not in _types(message)
+            with acts.Session(graph=graph) as session:
+                session.run("init")
+                for k in (0, 1, 2, 1, 7):
+                    session.run("c", {"k:0": k})
+                assert session.run("r:0") == 3.0

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from actorsession import ops
-from actorsession.graph.graph import Graph
-from actorsession.interop import graph_def_of, import_graph_def
-from actorsession.session import Session
+from actorsession import Graph, Session, import_graph_def, ops
+from actorsession.interop import graph_def_of
 
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as made:
-        yield made
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def nested(x: Any) -> Any:

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import actorsession as acts
+from actorsession import import_graph_def
 from actorsession.interop import (
     GraphDef,
     MetaGraphDef,
     graph_def_of,
-    import_graph_def,
     import_meta_graph,
     read_meta_graph,
     text_format,

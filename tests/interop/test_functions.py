@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import actorsession as acts
-from actorsession.interop import GraphDef, graph_def_of, import_graph_def
+from actorsession import import_graph_def
+from actorsession.interop import GraphDef, graph_def_of
 from tests.interop.kit import run_imported, stored
 
 

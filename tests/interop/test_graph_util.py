@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import actorsession as acts
+from actorsession import graph_util
 from actorsession.errors import FailedPreconditionError
-from actorsession.interop import GraphDef, graph_def_of, graph_util
+from actorsession.interop import GraphDef, graph_def_of
 from tests.interop.kit import FLOAT, PLACEHOLDER, graph_def, identity, run_imported
 
 CHAIN = PLACEHOLDER + identity("b", "a") + identity("c", "b:0") + identity("other", "a")

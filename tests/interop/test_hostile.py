@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import actorsession as acts
+from actorsession import import_graph_def
 from actorsession.errors import DataLossError, InvalidArgumentError, NotFoundError
-from actorsession.interop import GraphDef, NodeDef, import_graph_def, text_format
+from actorsession.interop import GraphDef, NodeDef, text_format
 from tests.interop.kit import DATA
 
 NAMES = ["mlp", "reductions", "slicing", "elementwise", "control_flow"]

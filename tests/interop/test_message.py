@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from actorsession.interop.protos import (
+from actorsession.graph.dtypes import float32
+from actorsession.interop import (
     AttrValue,
-    CollectionDef,
-    FunctionDef,
     GraphDef,
     MetaGraphDef,
     NodeDef,
     TensorShapeProto,
+    protos,
 )
+from actorsession.interop.attributes import attr_of
+from actorsession.interop.protos import CollectionDef, FunctionDef
 
 
 def test_fields_that_were_not_set_have_their_defaults() -> None:
@@ -179,3 +181,20 @@ def test_a_meta_graph_keeps_each_kind_of_collection() -> None:
     kinds = {key: value.WhichOneof("kind") for key, value in read.collection_def.items()}
     assert kinds == {"a": "node_list", "b": "int64_list", "c": "float_list", "d": "any_list"}
     assert CollectionDef().WhichOneof("kind") is None
+
+
+def test_values_of_maps_with_equal_bytes_are_messages_of_their_own() -> None:
+    kind = protos.AttrValue(type=1)
+    data = b"".join(
+        protos.GraphDef(
+            node=[protos.NodeDef(name=name, attr={"T": kind, "U": kind})]
+        ).SerializeToString()
+        for name in "ab"
+    )
+    graph = protos.GraphDef.FromString(data)
+    assert [attr_of(node.attr[key]) for node in graph.node for key in "TU"] == [float32] * 4
+    assert graph.SerializeToString() == data
+    graph = protos.GraphDef.FromString(data)
+    graph.node[1].attr["T"].type = 3
+    assert [node.attr[key].type for node in graph.node for key in "TU"] == [1, 1, 3, 1]
+    assert graph.node[0] == protos.GraphDef.FromString(data).node[0]

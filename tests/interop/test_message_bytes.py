@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actorsession.errors import DataLossError
+from actorsession.interop import AttrValue, GraphDef, NodeDef, TensorProto
 from actorsession.interop.message import Budget
-from actorsession.interop.protos import AttrValue, GraphDef, NodeDef, TensorProto
 from actorsession.protobuf import wire
 from actorsession.protobuf.wire import write_varint
 

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
-from actorsession import ops, train
+from actorsession import (
+    Graph,
+    Session,
+    TensorShape,
+    float32,
+    import_graph_def,
+    int32,
+    name_scope,
+    ops,
+    string,
+    train,
+)
+from actorsession.extend import registered_ops
 from actorsession.graph import extension
-from actorsession.graph.dtypes import float32, int32, string
-from actorsession.graph.graph import Graph, name_scope
-from actorsession.graph.registry import lookup, registered_ops
-from actorsession.graph.shape import TensorShape, unknown_shape
-from actorsession.interop import graph_def_of, import_graph_def, make_ndarray
-from actorsession.session import Session
+from actorsession.graph.registry import lookup
+from actorsession.graph.shape import unknown_shape
+from actorsession.interop import graph_def_of, make_ndarray
 
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as graph:
-        yield graph
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 def test_a_node_alone_is_as_it_is_in_its_graph(graph: Graph) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import actorsession as acts
-from actorsession.interop import import_graph_def
+from actorsession import import_graph_def
 from tests.interop.kit import graph_def
 
 FLOAT = "attr { key: 'T' value { type: DT_FLOAT } }"

@@ -6,13 +6,9 @@ from typing import Any
 
 import pytest
 
-from actorsession import interop, ops, train
+from actorsession import Graph, GraphKeys, Session, float32, interop, ops, train
 from actorsession.errors import CancelledError, OutOfRangeError
-from actorsession.graph.dtypes import float32
-from actorsession.graph.graph import Graph
 from actorsession.interop.training_protos import within_scope
-from actorsession.ops import GraphKeys
-from actorsession.session import Session
 
 
 def filled() -> train.QueueRunner:

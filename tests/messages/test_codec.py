@@ -20,26 +20,29 @@ from actorsession.messages import (
     Beat,
     Call,
     Cancel,
+    DeviceList,
     Done,
     Envelope,
     Failure,
     Goodbye,
-    GraphDone,
-    PushTensors,
     Reply,
-    RunGraph,
     Spec,
     Tell,
     UnreadableMessage,
     decode,
     encode,
 )
+from actorsession.messages.worker import AskOwed, ValuesLost
 from tests.messages.strategies import anything, envelopes, messages_of, same
 from tests.rows import for_each
 
 SPECS = list(VOCABULARY.specs.values())
-RUN_GRAPH = RunGraph(session_handle="s", graph_handle="g", step_id=1, feeds=[], trace=False)
-BODY = ["run_graph", "s", "g", 1, [], False, None]
+ASK_OWED = AskOwed(steps=[1], keys=["k"], reply_to="t", session_handle="s")
+BODY = ["ask_owed", [1], ["k"], "t", "s"]
+
+
+def reply_with(*values: Any) -> Reply:
+    return Reply(1, DeviceList(devices=list(values)))
 
 
 def round_trip(envelope: Envelope) -> Envelope:
@@ -64,16 +67,16 @@ def test_every_envelope_arrives_as_it_was_sent(envelope: Envelope) -> None:
 def test_a_large_tensor_travels_beside_the_message_and_is_not_copied() -> None:
     large = np.zeros(INLINE_LIMIT + 1, np.uint8)
     small = np.zeros(INLINE_LIMIT, np.uint8)
-    header, segments = encode(Reply(1, GraphDone(values=[small, large], stats=None)))
+    header, segments = encode(reply_with(small, large))
     assert len(segments) == 1
     assert np.shares_memory(np.frombuffer(segments[0], np.uint8), large)
     assert len(header) < 2 * INLINE_LIMIT
 
 
 def test_received_tensors_are_writable_views_of_their_segments() -> None:
-    header, segments = encode(Reply(1, GraphDone(values=[np.zeros(100_000)], stats=None)))
+    header, segments = encode(reply_with(np.zeros(100_000)))
     buffer = bytearray(segments[0])
-    (value,) = decode(header, (buffer,)).message.values  # type: ignore[union-attr]
+    (value,) = decode(header, (buffer,)).message.devices  # type: ignore[union-attr]
     value[0] = 7.0
     assert np.frombuffer(buffer)[0] == 7.0
 
@@ -89,7 +92,7 @@ def test_an_error_keeps_its_class_and_its_origin() -> None:
 @for_each("value", [object(), {1, 2}, 1j, "\ud800"], ids=lambda v: type(v).__name__)
 def test_what_does_not_travel_is_the_senders_error(value: Any) -> None:
     with pytest.raises(InvalidArgumentError):
-        encode(Reply(1, GraphDone(values=[value], stats=None)))
+        encode(reply_with(value))
 
 
 def test_what_is_no_message_is_the_senders_error() -> None:
@@ -101,7 +104,7 @@ def test_a_value_that_holds_itself_is_the_senders_error() -> None:
     endless: list[Any] = []
     endless.append(endless)
     with pytest.raises(InvalidArgumentError):
-        encode(Reply(1, GraphDone(values=endless, stats=None)))
+        encode(reply_with(endless))
 
 
 # --- hostile input -----------------------------------------------------------------------------
@@ -110,7 +113,7 @@ BAD_ENVELOPES: list[tuple[Any, str]] = [
     (None, "an envelope must be a list"),
     ({}, "an envelope must be a list"),
     ([], "an envelope must be a list"),
-    (["call"], "the kind of an envelope must be 0 to 5 or 12, found 'call'"),
+    (["call"], "the kind of an envelope must be 0 to 5 or 15, found 'call'"),
     ([6], "found 6"),
     ([-1], "found -1"),
     ([True], "found True"),
@@ -155,9 +158,9 @@ BAD_MESSAGES: list[tuple[Any, bool, str]] = [
     ([1, 5, "t", None, None], False, "a message must be a list"),
     ([1, 5, "t", None, []], False, "a message must be a list"),
     ([1, 5, "t", None, ["nope"]], False, "unknown message tag"),
-    ([1, 5, "t", None, BODY[:-1]], False, "'run_graph' has 6 fields"),
-    ([1, 5, "t", None, [*BODY, 1]], False, "'run_graph' has 6 fields"),
-    ([1, 5, "t", None, [*BODY[:3], "1", [], False, None]], False, "field 'step_id'"),
+    ([1, 5, "t", None, BODY[:-1]], False, "'ask_owed' has 4 fields"),
+    ([1, 5, "t", None, [*BODY, 1]], False, "'ask_owed' has 4 fields"),
+    ([1, 5, "t", None, [*BODY[:3], 1, "s"]], False, "field 'reply_to'"),
     ([3, 5, None], True, "a message must be a list"),
     ([3, 5, ["done", 1]], True, "'done' has no fields"),
     ([4, 5, None], True, "a wire error is a list"),
@@ -175,9 +178,9 @@ def test_a_bad_message_of_a_known_call_names_the_call(wire: Any, answer: bool, w
 
 EXAMPLES: list[Envelope] = [
     Beat(),
-    Call(1, "worker", 2.5, RUN_GRAPH),
-    Tell("worker", PushTensors(step_id=1, keys=["k"], values=[np.float32(1)], dead=[False])),
-    Reply(1, GraphDone(values=[np.zeros(3), np.zeros(INLINE_LIMIT)], stats=None)),
+    Call(1, "worker", 2.5, ASK_OWED),
+    Tell("worker", ValuesLost(step_id=1, task="t")),
+    reply_with(np.zeros(3), np.zeros(INLINE_LIMIT)),
     Failure(1, ProtocolError("x", task="t")),
     Cancel(300),
     Goodbye("the server was stopped"),
@@ -241,11 +244,11 @@ def assert_bounded(header: bytes, segments: tuple[Any, ...]) -> None:
 @for_each("opening", [b"\x91", b"\x81\x01"], ids=["lists", "maps"])
 def test_deep_nesting_does_not_exhaust_the_stack(depth: int, opening: bytes) -> None:
     """The envelope ends in values that are ``depth`` containers inside each other."""
-    start = b"\x93\x03\x05\x93" + msgpack.packb("graph_done")
-    assert_bounded(start + opening * depth + b"\xc0\xc0", ())
+    start = b"\x93\x03\x05\x92" + msgpack.packb("device_list")
+    assert_bounded(start + opening * depth + b"\xc0", ())
     if depth > 1024:  # what the decoder of the wire library bears
         with pytest.raises(ProtocolError):
-            decode(start + opening * depth + b"\xc0\xc0")
+            decode(start + opening * depth + b"\xc0")
 
 
 @for_each(
@@ -289,7 +292,7 @@ def test_huge_counts_are_refused_before_memory_is_taken(announced: bytes) -> Non
 def test_an_impossible_tensor_is_a_protocol_error(body: Any) -> None:
     tensor = msgpack.ExtType(1, msgpack.packb(body))
     with pytest.raises(ProtocolError):
-        decode(msgpack.packb([3, 1, ["graph_done", [tensor], None]]))
+        decode(msgpack.packb([3, 1, ["device_list", [tensor]]]))
 
 
 def test_a_done_needs_no_room() -> None:

@@ -7,29 +7,26 @@ import tracemalloc
 import msgpack
 import pytest
 
+from actorsession import GraphDef, NodeDef
 from actorsession.errors import ProtocolError
+from actorsession.extend import Partition
 from actorsession.graph import codec
-from actorsession.graph.node import GraphDef, NodeDef
 from actorsession.messages import decode
-from actorsession.plan.partition import Partition
 from tests.rows import for_each
 
 
 @pytest.mark.parametrize("byte", [b"\x90", b"\x80"], ids=["lists", "maps"])
-def test_a_message_of_empty_containers_is_refused_before_they_fill_the_memory(
-    byte: bytes, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_message_of_empty_containers_is_refused_before_they_fill_the_memory(byte: bytes) -> None:
     """One byte each on the wire and some sixty in memory: 16 MiB would become a GiB.
 
     A sixteenth of that here, with a sixteenth of the limit; tracing takes its time.
     """
-    monkeypatch.setattr(codec, "_MAX_CONTAINERS", codec._MAX_CONTAINERS // 16)
     count = 2**20
     data = b"\xdd" + count.to_bytes(4, "big") + byte * count
     tracemalloc.start()
     try:
         with pytest.raises(ProtocolError, match=r"at most \d+ lists and maps"):
-            codec.unpack(data)
+            codec.unpack(data, max_containers=2**18)
         _, most = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

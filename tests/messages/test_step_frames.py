@@ -3,6 +3,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Sequence
 from typing import Any
+from unittest import mock
 
 import msgpack
 import numpy as np
@@ -11,15 +12,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actorsession.errors import InvalidArgumentError, NotFoundError, ProtocolError, error_to_wire
-from actorsession.graph.codec import INLINE_LIMIT
-from actorsession.messages import Beat, encode
+from actorsession.graph.codec import INLINE_LIMIT, pack
+from actorsession.messages import Beat, encode, step_frames
 from actorsession.messages.step_frames import (
     CANCEL,
+    DONE,
     FAIL,
+    PARTIAL_RUN,
     PUSH,
-    RUN,
+    RECEIVED,
+    RUN_GRAPH,
+    RUN_STEP,
+    CallRequest,
+    GraphRequest,
+    StepRequest,
     WireValues,
+    extra_from_wire,
+    extra_to_wire,
     is_step_frame,
+    read_ahead,
     read_error,
     read_header,
     write_header,
@@ -36,8 +47,8 @@ def form_of(number: int, *sizes: int) -> bytes:
 
 def arrived(values: WireValues) -> WireValues:
     """Values through bytes, with segments in writable buffers, as a transport delivers them."""
-    wire = read_header(write_header([RUN, 1, 2, None, *values.items]))
-    return WireValues.received(wire[4:], [bytearray(segment) for segment in values.segments])
+    wire = read_header(write_header([RUN_STEP, 1, 2, None, None, *values.items]))
+    return WireValues.received(wire[5:], [bytearray(segment) for segment in values.segments])
 
 
 def as_array(value: Any) -> Any:
@@ -176,9 +187,9 @@ def test_a_value_that_the_codec_cannot_read_is_a_protocol_error() -> None:
 
 @for_each(
     "header",
-    [b"", b"\xc1", msgpack.packb({}), msgpack.packb([RUN]), msgpack.packb([RUN, "1"]),
-     msgpack.packb([RUN, -1]), msgpack.packb([RUN, True]),
-     msgpack.packb([RUN, 1])[:-1], b"\xdd\xff\xff\xff\xff\x06"],
+    [b"", b"\xc1", msgpack.packb({}), msgpack.packb([RUN_STEP]), msgpack.packb([RUN_STEP, "1"]),
+     msgpack.packb([RUN_STEP, -1]), msgpack.packb([RUN_STEP, True]),
+     msgpack.packb([RUN_STEP, 1])[:-1], b"\xdd\xff\xff\xff\xff\x06"],
     ids=repr,
 )  # fmt: skip
 def test_a_header_is_a_list_with_a_number(header: bytes) -> None:
@@ -198,7 +209,9 @@ def test_any_bytes_are_values_or_a_protocol_error(data: bytes) -> None:
 
 def test_many_lists_in_a_large_header_are_refused_without_being_made() -> None:
     with pytest.raises(ProtocolError, match=r"lists and maps|max_array_len"):
-        read_header(b"\xdd" + (2**23).to_bytes(4, "big") + bytes([RUN]) + b"\x90" * (2**23 - 1))
+        read_header(
+            b"\xdd" + (2**23).to_bytes(4, "big") + bytes([RUN_STEP]) + b"\x90" * (2**23 - 1)
+        )
 
 
 @for_each("wire", [[FAIL, 1], [FAIL, 1, None], [FAIL, 1, [], 2], [FAIL, 1, ["nope"]]], ids=repr)
@@ -212,6 +225,155 @@ def test_an_error_keeps_its_class_and_its_origin() -> None:
     assert same(read_error(read_header(write_header([FAIL, 3, error_to_wire(error)]))), error)
 
 
+# -- what is asked for and said beside values --------------------------------------------------------
+
+
+def fields_of(request: Any) -> list[Any]:
+    return [getattr(request, name) for name in type(request).__dataclass_fields__]
+
+
+@for_each(
+    "request",
+    [
+        StepRequest(),
+        StepRequest(["plan", [1]], {"trace_level": 3}, ["run", 2], "key", 0.5),
+        CallRequest((), ()),
+        CallRequest(("a:0", "b:0"), ("c:0",)),
+        GraphRequest(True, None),
+        GraphRequest(False, ["run", 2]),
+    ],
+    ids=repr,
+)
+def test_a_request_arrives_as_it_was_made(request: Any) -> None:
+    for _ in range(2):  # those of calls are kept
+        assert fields_of(type(request).from_wire(request.to_wire())) == fields_of(request)
+
+
+@for_each(
+    "kind, found",
+    [
+        (StepRequest, [None, {}, None, ""]),
+        (StepRequest, ["plan", {}, None, "", 0.0]),
+        (StepRequest, [None, [], None, "", 0.0]),
+        (StepRequest, [None, {}, "run", "", 0.0]),
+        (StepRequest, [None, {}, None, b"", 0.0]),
+        (StepRequest, [None, {}, None, "", -1.0]),
+        (StepRequest, [None, {}, None, "", None]),
+        (CallRequest, [["a"]]),
+        (CallRequest, [["a"], "b"]),
+        (CallRequest, [["a"], [b"b"]]),
+        (GraphRequest, [True]),
+        (GraphRequest, [1, None]),
+        (GraphRequest, [True, "run"]),
+        *[(kind, found) for kind in (StepRequest, CallRequest, GraphRequest) for found in (0, None)],
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_a_malformed_request_is_a_protocol_error(kind: Any, found: Any) -> None:
+    with pytest.raises(ProtocolError):
+        kind.from_wire(pack(found))
+
+
+@for_each("wire", [None, 5, "text", [], b"", b"\xc1"], ids=repr)
+def test_what_is_not_the_bytes_of_a_request_is_a_protocol_error(wire: Any) -> None:
+    for kind in (StepRequest, CallRequest, GraphRequest):
+        with pytest.raises(ProtocolError):
+            kind.from_wire(wire)
+
+
+def test_requests_of_calls_do_not_fill_the_memory() -> None:
+    """A peer may send as many as it likes; they are read all the same."""
+    for number in range(1000):
+        request = CallRequest((f"a:{number}",), ())
+        assert CallRequest.from_wire(request.to_wire()).feeds == (f"a:{number}",)
+    assert max(len(step_frames._calls_sent), len(step_frames._calls_read)) <= step_frames._CALLS
+
+
+def test_what_an_answer_says_has_a_number_of_parts() -> None:
+    assert extra_from_wire(extra_to_wire({"a": 1}, True), 2) == [{"a": 1}, True]
+    for wire, count in [(extra_to_wire(1), 2), (None, 1), (b"\xc1", 1)]:
+        with pytest.raises(ProtocolError):
+            extra_from_wire(wire, count)
+
+
+# -- reading ahead ---------------------------------------------------------------------------------
+
+TEXT = np.array([b"one", b"two"], object)
+REQUEST = StepRequest(key="run").to_wire()
+EXTRA = extra_to_wire(None, False)
+
+
+@for_each(
+    "start, key",
+    [
+        ([RUN_STEP, 1, 2, None, REQUEST], []),
+        ([RUN_STEP, 1, 2, 1.5, None], []),
+        ([PARTIAL_RUN, 1, 2, None, REQUEST], []),
+        ([RUN_GRAPH, 1, 2, None, None], []),
+        ([DONE, 1, None], []),
+        ([DONE, 1, EXTRA], []),
+        ([PUSH, 1], ["key"]),
+        ([PUSH, 1], [5]),
+    ],
+    ids=repr,
+)
+def test_reading_ahead_decodes_the_values_without_a_form_and_nothing_else(
+    start: list[Any], key: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A request after a nil limit, and a form after a nil content, are no contents."""
+    values = WireValues.of([TEXT, np.float32(1), "text", TEXT]).items
+    values += [None, None, *WireValues.of([np.arange(3)]).items]  # a dead tensor, and another
+    items: list[Any] = []
+    for at in range(0, len(values), 2):
+        items += [*key, *values[at : at + 2]]
+    header = write_header([*start, *items])
+    ahead = read_ahead(header)
+    assert ahead == read_header(header)
+    monkeypatch.setattr(step_frames, "unpack", mock.Mock(side_effect=AssertionError))
+    assert [type(item) for item in ahead[: len(start)]] == [type(item) for item in start]
+    pairs = [item for at, item in enumerate(ahead[len(start) :]) if not key or at % 3]
+    text, one, word, again, dead, numbers = WireValues.received(pairs, ()).read_all()
+    assert (text.tolist(), again.tolist(), one, word) == (
+        [b"one", b"two"],
+        text.tolist(),
+        1,
+        "text",
+    )
+    assert (dead, numbers.tolist()) == (None, [0, 1, 2])
+
+
+@for_each(
+    "wire",
+    [[FAIL, 1, [None, b"x"]], [CANCEL, 1], [RECEIVED, 1], [RUN_STEP, 1], [99, 1, None, b"\xc0"],
+     ["run", 1, None, b"\xc0"], [None, 1, None, b"\xc0"]],
+    ids=repr,
+)  # fmt: skip
+def test_of_frames_without_values_nothing_is_decoded_ahead(wire: list[Any]) -> None:
+    ahead = read_ahead(write_header(wire))
+    assert ahead == wire
+    assert [type(item) for item in ahead] == [type(item) for item in wire]
+
+
+def test_a_value_that_cannot_be_decoded_ahead_fails_whoever_reads_it() -> None:
+    wire = read_ahead(write_header([DONE, 1, None, None, b"\xc1", None, pack("text")]))
+    values = WireValues.received(wire[3:], ())
+    assert values.read(1) == "text"
+    with pytest.raises(ProtocolError, match="cannot decode"):
+        values.read(0)
+
+
+def test_a_value_that_was_decoded_ahead_belongs_to_each_who_reads_it() -> None:
+    """One that is passed on as it came, and one that is read twice."""
+    wire = read_ahead(write_header([DONE, 1, None, None, pack(TEXT)]))
+    values = WireValues.received(wire[3:], ())
+    first, second = values.read(0), values.read(0)
+    first[0] = b"changed"
+    out = WireValues([])
+    values.pass_on(0, out)
+    for got in (second, arrived(out).read(0)):
+        assert got.tolist() == [b"one", b"two"]
+
+
 # -- beside envelopes ------------------------------------------------------------------------------
 
 
@@ -222,10 +384,10 @@ def test_no_envelope_is_taken_for_a_step_frame(envelope: Any) -> None:
 
 @for_each("items", [0, 1, 13, 14, 20, 70_000])
 def test_a_step_frame_is_known_by_its_kind_however_long_its_list_is(items: int) -> None:
-    for kind in range(RUN, PUSH + 1):
+    for kind in range(RUN_STEP, RECEIVED + 1):
         assert is_step_frame(write_header([kind, 1, *[None] * items]))
-    assert not is_step_frame(write_header([PUSH + 1, 1, *[None] * items]))
-    assert not is_step_frame(write_header([RUN - 1, 1, *[None] * items]))
+    assert not is_step_frame(write_header([RECEIVED + 1, 1, *[None] * items]))
+    assert not is_step_frame(write_header([RUN_STEP - 1, 1, *[None] * items]))
 
 
 def test_what_is_no_list_is_no_step_frame() -> None:

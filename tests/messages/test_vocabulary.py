@@ -28,22 +28,6 @@ PROTOCOL = {
         "session_extended",
     ),
     "session_extended": ("graph_version: int", None),
-    "run_step": (
-        "session_handle: str, feeds: dict[str, Any], fetches: list[str], targets: list[str], "
-        "options: dict[str, Any], request_id: str, wiring: list[Any], debug_run: list[Any] | None, "
-        "waited: float",
-        "step_done",
-    ),
-    "step_done": (
-        "values: list[Any], metadata: dict[str, Any] | None, unconfirmed: bool",
-        None,
-    ),
-    "register_program": (
-        "session_handle: str, feeds: list[str], fetches: list[str], targets: list[str], wiring: list[Any]",
-        "program_registered",
-    ),
-    "program_registered": ("program: int", None),
-    "step_received": ("session_handle: str, request_id: str, received: bool", None),
     "wait_for_tasks": (
         "session_handle: str, tasks: str, count: int, timeout_in_ms: int",
         "tasks_present",
@@ -57,17 +41,6 @@ PROTOCOL = {
         "session_handle: str, feeds: list[str], fetches: list[str], targets: list[str], "
         "partial: bool, wiring: list[Any], options: dict[str, Any]",
         "done",
-    ),
-    "partial_run_setup": (
-        "session_handle: str, feeds: list[str], fetches: list[str], targets: list[str], "
-        "request_id: str, options: dict[str, Any], debug_run: list[Any] | None",
-        "partial_run_ready",
-    ),
-    "partial_run_ready": ("partial_run_handle: str", None),
-    "partial_run": (
-        "session_handle: str, partial_run_handle: str, feeds: dict[str, Any], fetches: list[str], "
-        "timeout_in_ms: int, request_id: str",
-        "step_done",
     ),
     "partial_run_drop": (
         "session_handle: str, partial_run_handle: str, error: list[Any]",
@@ -124,11 +97,6 @@ PROTOCOL = {
     "end_group": ("scope: str, group: int, step_id: int, error: list[Any], left: list[Any]", None),
     "graph_registered": ("graph_handle: str, program: int", None),
     "deregister_graph": ("session_handle: str, graph_handle: str", "done"),
-    "run_graph": (
-        "session_handle: str, graph_handle: str, step_id: int, feeds: list[Any], trace: bool, "
-        "debug_run: list[Any] | None",
-        "graph_done",
-    ),
     "take_watched_values": (
         "session_handle: str, step_id: int, most: int, last: bool",
         "watched_values",
@@ -143,8 +111,6 @@ PROTOCOL = {
         "refused: list[str], over: bool",
         None,
     ),
-    "graph_done": ("values: list[Any], stats: list[Any] | None, pushed: int", None),
-    "push_tensors": ("step_id: int, keys: list[str], values: list[Any], dead: list[bool]", None),
     "ask_why": ("session_handle: str, most: int, steps: list[int], keys: list[str]", "worker_why"),
     "worker_why": ("waits: dict[str, Any]", None),
     "ask_session_why": ("session_handle: str, timeout_in_ms: int", "session_why"),

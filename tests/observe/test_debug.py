@@ -13,16 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from actorsession import ops
+from actorsession import Graph, RunOptions, Session, as_dtype, ops
 from actorsession.checkpoints.seals import open_json, seal_json
-from actorsession.config import DebugOptions, DebugTensorWatch, RunOptions
+from actorsession.config import DebugOptions, DebugTensorWatch
 from actorsession.errors import DataLossError, InvalidArgumentError
-from actorsession.graph.dtypes import as_dtype
-from actorsession.graph.graph import Graph
 from actorsession.observe.debug import DebugDumpDir, has_inf_or_nan
 from actorsession.runtime.debug.dump import DebugDump, DumpStore
 from actorsession.runtime.debug.sinks import sink_for
-from actorsession.session import Session
 
 OPS = ("DebugIdentity", "DebugNumericSummary")
 

@@ -13,15 +13,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import actorsession as acts
-from actorsession import timeline
-from actorsession.config import (
-    GraphOptions,
-    NodeExecStats,
-    NodeOutput,
-    NodeStats,
-    StepStats,
-    TensorDescription,
-)
+from actorsession import GraphOptions, timeline
+from actorsession.config import NodeExecStats, NodeOutput, NodeStats, StepStats, TensorDescription
 from tests.cluster.kit import W0, W1, in_process
 
 CPU = [f"/job:localhost/replica:0/task:0/device:CPU:{i}" for i in range(2)]

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actorsession.config import NodeStats, StepStats, TransferStats
-from actorsession.observe.trace import chrome_trace, write_trace
+from actorsession.observe import chrome_trace, write_trace
 from actorsession.plan.rendezvous_key import build_key
 
 PS = "/job:ps/replica:0/task:0/device:CPU:0"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from actorsession.cluster.server.statistics import CLIENT, ServerStatistics
-from actorsession.observe.traffic import Traffic, traffic
-from actorsession.rpc.link import LinkStatistics
+from actorsession.cluster import ServerStatistics
+from actorsession.cluster.server.statistics import CLIENT
+from actorsession.observe import Traffic, traffic
+from actorsession.rpc import LinkStatistics
 
 PS = "/job:ps/replica:0/task:0"
 WORKER = "/job:worker/replica:0/task:0"

@@ -32,6 +32,7 @@ from actorsession.graph.shape import ShapeLike, TensorShape
 from actorsession.ops.build import make_one
 from actorsession.ops.derivatives.gradients import gradients
 from actorsession.ops.indexed_slices import to_dense
+from actorsession.ops.lists.values import TensorList
 
 __all__ = ["Holder", "Program", "Variables", "check_gradient", "evaluate", "source"]
 
@@ -270,6 +271,8 @@ def _inline(op: Operation, context: Any) -> Callable[..., Any] | None:
 
 def _check_inline(op: Operation, value: Any, expected: Any) -> None:
     assert _checked(op.outputs[0], value) is not None
+    if isinstance(value, TensorList):
+        value, expected = list(value.items), list(expected.items)
     np.testing.assert_array_equal(value, expected, err_msg=f"inline form of {op!r}")
 
 

@@ -16,11 +16,10 @@ from actorsession.ops.blas import (
     batch_product,
     dot,
     in_blocks,
-    loaded_libraries,
     product,
     share_products,
-    single_threaded,
 )
+from actorsession.ops.blas_threads import loaded_libraries, single_threaded
 from actorsession.ops.shares import in_shares
 from tests.rows import for_each
 

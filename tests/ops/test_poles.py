@@ -116,3 +116,60 @@ def test_attributes_of_type_float_have_the_digits_of_a_float32(session: tf.Sessi
     node = tf.raw_ops.LeakyRelu(features=x, alpha=0.2)
     assert node.op.get_attr("alpha") == 0.20000000298023224
     assert session.run(node).tolist() == [-0.20000000298023224]
+
+
+# -- complex numbers and NaN -----------------------------------------------------------------------
+
+
+INFINITE = [INF, -INF, complex(0, INF), complex(INF, INF), complex(-INF, INF), complex(1, INF)]
+
+
+@for_each("kind", ["complex64", "complex128"])
+def test_inverse_functions_are_flat_at_infinity(kind: str) -> None:
+    """The quotients and reciprocals of infinite numbers are 0, where numpy has NaN for some of them."""
+    functions = [tf.acos, tf.asin, tf.atan, tf.acosh, tf.asinh, tf.atanh]
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.constant(np.array(INFINITE, kind))
+        grads = []
+        for function in functions:
+            y = function(x)
+            grads += tf.gradients(y, x, tf.ones_like(y))
+        found = session.run([*grads, tf.math.reciprocal(x), 2.0 / x])
+    for values in found:
+        assert values.tolist() == [0] * len(INFINITE)
+
+
+@for_each("kind", ["complex64", "complex128"])
+def test_the_reciprocal_of_a_complex_zero_is_infinite(kind: str) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        zeros = tf.constant(np.array([0j, complex(-0.0, 0.0)], kind))
+        for found in session.run([tf.math.reciprocal(zeros), tf.math.reciprocal(zeros[0])]):
+            assert np.isnan(found.imag).all()
+            assert np.abs(found.real).tolist() == np.full(found.shape, INF).tolist()
+
+
+@for_each("kind", ["float32", "float64"])
+def test_the_maximum_of_a_window_is_that_of_its_numbers(kind: str) -> None:
+    """NaN is passed over, and a window without numbers has the lowest one."""
+    image = np.array(
+        [[1, NAN, 3, 2], [NAN, NAN, 0, -INF], [NAN, NAN, NAN, 1], [NAN, NAN, -INF, -INF]], kind
+    )
+    lowest = np.finfo(kind).min
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.constant(image.reshape(1, 4, 4, 1))
+        plain = tf.nn.max_pool(x, 2, 2, "VALID")
+        volumes = tf.nn.max_pool3d(x[:, None], [1, 1, 2, 2, 1], [1, 1, 2, 2, 1], "VALID")
+        regions = tf.nn.fractional_max_pool(x, [1, 2.0, 2.0, 1], seed=3, deterministic=True)[0]
+        for found in session.run([plain, volumes, regions]):
+            assert found.ravel().tolist() == [1, 3, lowest, 1]
+
+
+@for_each("kind", ["float32", "float64"])
+def test_a_root_that_is_singular_has_no_gradient(kind: str) -> None:
+    for matrix in ([[1, 0], [0, 0]], [[0, 1], [0, 1]], [[0, 0], [0, 1]]):
+        with tf.Graph().as_default(), tf.Session() as session:
+            x = tf.constant(np.array(matrix, kind))
+            y = tf.linalg.sqrtm(x)
+            session.run(y)
+            with pytest.raises(tf.errors.InvalidArgumentError, match="not invertible"):
+                session.run(tf.gradients(y, x))

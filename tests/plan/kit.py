@@ -11,19 +11,26 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import actorsession.ops  # noqa: F401 - registers the ops that plans are made of
-from actorsession.graph.device import LOCAL_TASK, DeviceAttributes
-from actorsession.graph.graph import Graph
-from actorsession.graph.node import NodeDef, TensorSpec, spec
-from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import REQUIRED, OpDef, register
+from actorsession import Graph, NodeDef, Operation, Tensor
+from actorsession.extend import (
+    REQUIRED,
+    DeviceAttributes,
+    DeviceSet,
+    OpDef,
+    Partition,
+    StepGraph,
+    TensorSpec,
+)
+from actorsession.extend import register_op as register
+from actorsession.graph.device import LOCAL_TASK
+from actorsession.graph.node import spec
 from actorsession.graph.shape import ShapeLike
 from actorsession.plan.codegen.bind import BoundPartition, BoundSegment
 from actorsession.plan.codegen.compile import compile_partition
 from actorsession.plan.codegen.segment_context import ControlFlowContext, PendingValues
-from actorsession.plan.device_set import DeviceSet
-from actorsession.plan.partition import Partition, partition
+from actorsession.plan.partition import partition
 from actorsession.plan.place import Placer
-from actorsession.plan.prune import GraphView, StepGraph, prune
+from actorsession.plan.prune import GraphView, prune
 from actorsession.plan.signature import RunSignature
 from actorsession.runtime.resources import ResourceManager
 

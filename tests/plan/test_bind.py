@@ -8,26 +8,18 @@ import linecache
 import sys
 import traceback
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from actorsession import ops
+from actorsession import Graph, Operation, Tensor, ops
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.graph import Graph
 from actorsession.graph.node import spec
-from actorsession.graph.operation import Operation, Tensor
 from actorsession.plan.codegen import bind as link
 from tests.plan.kit import CPU, Made, NoStep, Step, call
-
-
-@pytest.fixture
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as made:
-        yield made
 
 
 @pytest.fixture

@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession.graph.node import NodeDef, spec
+from actorsession import NodeDef
+from actorsession.extend import Partition
+from actorsession.graph.node import spec
 from actorsession.plan.codegen.compile import CompiledPartition, compile_partition
-from actorsession.plan.partition import RECV, SEND, Partition
+from actorsession.plan.partition import RECV, SEND
 from actorsession.plan.prune import ARG
 from tests.plan.kit import CPU, node
 

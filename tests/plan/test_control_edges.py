@@ -11,13 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import actorsession as acts
-from actorsession.config import GraphOptions, OptimizerOptions, OptLevel
-from actorsession.graph.graph import Graph
-from actorsession.graph.node import NodeDef
-from actorsession.graph.operation import Operation
+from actorsession import Graph, GraphOptions, NodeDef, Operation, OptimizerOptions
+from actorsession.config import OptLevel
+from actorsession.extend import StepGraph
 from actorsession.plan.partition import SEND, partition
 from actorsession.plan.passes.control_edges import group_control_edges
-from actorsession.plan.prune import GraphView, StepGraph, prune
+from actorsession.plan.prune import GraphView, prune
 from actorsession.plan.signature import RunSignature
 from tests.cluster.kit import in_process, soon
 from tests.plan.kit import CPU, Made, call, device_set, node

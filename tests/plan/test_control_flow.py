@@ -4,31 +4,21 @@ from __future__ import annotations
 
 import re
 import weakref
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
 import actorsession as acts
-from actorsession import ops
+from actorsession import AsyncSession, Graph, NodeDef, Session, Tensor, ops
 from actorsession.errors import CancelledError, DeadlineExceededError, InvalidArgumentError
+from actorsession.extend import Partition
 from actorsession.graph.function import FunctionDef
-from actorsession.graph.graph import Graph
-from actorsession.graph.node import NodeDef, spec
-from actorsession.graph.operation import Tensor
+from actorsession.graph.node import spec
 from actorsession.plan.codegen.compile import compile_partition
-from actorsession.plan.partition import Partition
 from actorsession.plan.prune import ARG
-from actorsession.session import AsyncSession, Session
 from tests.plan.kit import CPU, Made, NoStep, Step, call
 from tests.rows import for_each
-
-
-@pytest.fixture
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as made:
-        yield made
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import pytest
 
+from actorsession.extend import OpDef, TensorSpec
 from actorsession.graph import registry
-from actorsession.graph.node import TensorSpec, spec
-from actorsession.graph.registry import OpDef
+from actorsession.graph.node import spec
 from actorsession.graph.shape import ShapeLike
 from actorsession.plan.cost import node_cost
 from tests.plan.kit import node

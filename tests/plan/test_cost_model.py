@@ -6,10 +6,9 @@ import threading
 
 import pytest
 
-from actorsession import ops
+from actorsession import Graph, ops
 from actorsession.config import NodeExecStats, NodeOutput, NodeStats, StepStats, TensorDescription
 from actorsession.graph.function import nodes_inside
-from actorsession.graph.graph import Graph
 from actorsession.plan.cost_model import CostModel, prime
 from tests.plan.kit import CPU, Made, call
 

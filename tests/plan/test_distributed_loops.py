@@ -2,38 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
 import actorsession as acts
+from actorsession import Graph, Tensor
 from actorsession.errors import InvalidArgumentError, ProtocolError, UnimplementedError
-from actorsession.graph.device import LOCAL_TASK, DeviceAttributes
-from actorsession.graph.graph import Graph
-from actorsession.graph.operation import Tensor
+from actorsession.extend import DeviceAttributes, DeviceSet, OptimiserSettings, Partition, StepGraph
+from actorsession.graph.device import LOCAL_TASK
 from actorsession.ops.flow import dataflow
 from actorsession.plan.control_flow.distributed_loops import with_distributed_loops
 from actorsession.plan.control_flow.frames import ROOT, Frame, frames_of, input_frame
-from actorsession.plan.device_set import DeviceSet
-from actorsession.plan.partition import RECV, SEND, Partition, partition
-from actorsession.plan.passes.optimise import OptimiserSettings, optimise
+from actorsession.plan.partition import RECV, SEND, partition
+from actorsession.plan.passes.optimise import optimise
 from actorsession.plan.place import Placer
-from actorsession.plan.prune import GraphView, StepGraph, prune
+from actorsession.plan.prune import GraphView, prune
 from actorsession.plan.rendezvous_key import parse_key
 from actorsession.plan.signature import RunSignature
 from tests.ops.raw_control import raw_while
+
+pytestmark = pytest.mark.usefixtures("graph")
 
 CPUS = [f"{LOCAL_TASK}/device:CPU:{k}" for k in range(3)]
 DEVICES = DeviceSet(
     [DeviceAttributes(name=name, device_type="CPU", incarnation=7) for name in CPUS]
 )
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as made:
-        yield made
 
 
 def planned(graph: Graph, *fetches: Tensor) -> tuple[StepGraph, dict[str, str]]:

@@ -6,7 +6,8 @@ import logging
 
 import pytest
 
-from actorsession.config import ConfigProto, Experimental, GraphOptions
+from actorsession import ConfigProto, GraphOptions
+from actorsession.config import Experimental
 from actorsession.errors import CancelledError, FailedPreconditionError, InvalidArgumentError
 from actorsession.plan.execution_state import GraphExecutionState
 from actorsession.plan.place import Placed

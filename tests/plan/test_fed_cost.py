@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
-from actorsession import ops
-from actorsession.graph.graph import Graph
-from actorsession.graph.operation import Tensor
+from actorsession import Graph, Tensor, ops
 from actorsession.plan.codegen.segment import Segment
 from tests.plan.kit import Made
-
-
-@pytest.fixture
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as made:
-        yield made
 
 
 def segment_of(graph: Graph, fetch: Tensor, *feeds: Tensor) -> Segment:

@@ -7,15 +7,11 @@ from collections.abc import Iterator
 import pytest
 
 import actorsession as acts
+from actorsession import AsyncSession
 from actorsession.ops import raw
-from actorsession.session import AsyncSession
 from tests.cluster.kit import PS0, W0, in_process, soon
 
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[acts.Graph]:
-    with acts.Graph().as_default() as made:
-        yield made
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 @pytest.fixture

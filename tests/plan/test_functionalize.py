@@ -2,40 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 import actorsession as acts
-from actorsession.config import GraphOptions, OptimizerOptions, OptLevel
+from actorsession import GraphOptions, NodeDef, Operation, OptimizerOptions, Tensor
+from actorsession.config import OptLevel
 from actorsession.errors import InvalidArgumentError
+from actorsession.extend import DeviceAttributes, DeviceSet, StepGraph
 from actorsession.graph.control_flow_ops import PRIMITIVES
-from actorsession.graph.device import LOCAL_TASK, DeviceAttributes
+from actorsession.graph.device import LOCAL_TASK
 from actorsession.graph.function import FunctionDef
-from actorsession.graph.graph import Graph
-from actorsession.graph.node import NodeDef
-from actorsession.graph.operation import Operation, Tensor
 from actorsession.ops.build import make
 from actorsession.ops.flow import dataflow
 from actorsession.plan.control_flow.functionalize import functionalize
-from actorsession.plan.device_set import DeviceSet
 from actorsession.plan.place import Placer
-from actorsession.plan.prune import GraphView, StepGraph, prune
+from actorsession.plan.prune import GraphView, prune
 from actorsession.plan.signature import RunSignature
 from tests.ops.raw_control import raw_cond, raw_while
+
+pytestmark = pytest.mark.usefixtures("graph")
 
 CPUS = [f"{LOCAL_TASK}/device:CPU:{k}" for k in range(2)]
 DEVICES = DeviceSet(
     [DeviceAttributes(name=name, device_type="CPU", incarnation=7) for name in CPUS]
 )
 Values = Sequence[Tensor]
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as made:
-        yield made
 
 
 def planned(

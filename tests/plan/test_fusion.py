@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
-from actorsession.graph.graph import Graph
-from actorsession.graph.operation import Tensor
+from actorsession import Graph, Tensor, ops
 from actorsession.ops import blockwise
 from actorsession.plan.codegen import fusion
 from actorsession.plan.codegen.fusion import LEAST

@@ -14,27 +14,19 @@ from typing import Any
 import pytest
 
 import actorsession as acts
+from actorsession import AsyncSession, NodeDef
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.node import NodeDef
+from actorsession.extend import PassGroup, PlacedGraph
+from actorsession.extend import register_graph_pass as register_pass
+from actorsession.extend import registered_graph_passes as registered_passes
+from actorsession.extend import unregister_graph_pass as unregister_pass
 from actorsession.plan.passes import registry as passes
-from actorsession.plan.passes.registry import (
-    PassGroup,
-    PlacedGraph,
-    register_pass,
-    registered_passes,
-    unregister_pass,
-)
-from actorsession.session import AsyncSession
 from tests.cluster.kit import in_process, soon
 from tests.runtime.toy import write_distribution
 
+pytestmark = pytest.mark.usefixtures("graph")
+
 Registered = Callable[..., Any]
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[acts.Graph]:
-    with acts.Graph().as_default() as made:
-        yield made
 
 
 @pytest.fixture

@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
-from actorsession.graph.graph import Graph
-from actorsession.graph.operation import Tensor
+from actorsession import Graph, Tensor, ops
 from tests.plan.kit import Made, Step, call
 
 THREE = np.array([1, 2, 3], np.float32)

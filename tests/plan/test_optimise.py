@@ -9,16 +9,15 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from actorsession import ops, opsets
+from actorsession import Graph, NodeDef, Operation, Tensor, ops, opsets
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.graph import Graph
-from actorsession.graph.node import NodeDef, spec
-from actorsession.graph.operation import Operation, Tensor
+from actorsession.extend import OptimiserSettings, StepGraph
+from actorsession.graph.node import spec
 from actorsession.plan.codegen.bind import BoundPartition
 from actorsession.plan.codegen.compile import compile_partition
 from actorsession.plan.partition import partition
-from actorsession.plan.passes.optimise import OptimiserSettings, optimise
-from actorsession.plan.prune import GraphView, StepGraph, prune
+from actorsession.plan.passes.optimise import optimise
+from actorsession.plan.prune import GraphView, prune
 from actorsession.plan.signature import RunSignature
 from tests.plan.kit import CPU, Made, call, device_set, node, scalar
 from tests.plan.test_passes import Recipe, check_own, constants, recipes
@@ -45,12 +44,6 @@ class Optimised(Made):
 
     def ops(self) -> list[str]:
         return [n.op for n in self.step_graph.nodes.values()]
-
-
-@pytest.fixture
-def graph() -> Any:
-    with Graph().as_default() as made:
-        yield made
 
 
 def optimised(

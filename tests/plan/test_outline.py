@@ -6,19 +6,15 @@ import ast
 import gc
 import traceback
 import weakref
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
-from actorsession import ops
+from actorsession import Graph, Session, Tensor, ops
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.graph import Graph
-from actorsession.graph.operation import Tensor
 from actorsession.plan.codegen import bind as link
 from actorsession.plan.codegen import outline
-from actorsession.session import Session
 from tests.plan.kit import Made, call
 from tests.rows import for_each
 
@@ -26,12 +22,6 @@ from tests.rows import for_each
 LONGEST = outline.LONGEST // 10
 # Nodes of a graph whose function is split.
 MANY = 4 * LONGEST
-
-
-@pytest.fixture
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as made:
-        yield made
 
 
 @pytest.fixture(autouse=True)

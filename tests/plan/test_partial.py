@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from actorsession import NodeDef
 from actorsession.errors import InternalError, InvalidArgumentError
-from actorsession.graph.node import NodeDef
+from actorsession.extend import Partition
 from actorsession.plan.partial import PartialParts, check_signature, make_partial, validate_partial
-from actorsession.plan.partition import RECV, SEND, Partition, partition
+from actorsession.plan.partition import RECV, SEND, partition
 from actorsession.plan.prune import ARG, GraphView, prune
 from actorsession.plan.rendezvous_key import parse_key
 from actorsession.plan.signature import RunSignature

@@ -10,16 +10,12 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from actorsession import Graph, NodeDef, TensorShape, float32, placeholder
 from actorsession.errors import InternalError, ProtocolError
-from actorsession.graph.device import DeviceAttributes
-from actorsession.graph.dtypes import float32
-from actorsession.graph.graph import Graph
-from actorsession.graph.node import NodeDef, spec
-from actorsession.graph.shape import TensorShape
-from actorsession.ops import placeholder
-from actorsession.plan.device_set import DeviceSet
-from actorsession.plan.partition import CONTROL_TOKEN, RECV, SEND, Partition, partition, validate
-from actorsession.plan.prune import ARG, GraphView, StepGraph, prune
+from actorsession.extend import DeviceAttributes, DeviceSet, Partition, StepGraph
+from actorsession.graph.node import spec
+from actorsession.plan.partition import CONTROL_TOKEN, RECV, SEND, partition, validate
+from actorsession.plan.prune import ARG, GraphView, prune
 from actorsession.plan.rendezvous_key import parse_key
 from actorsession.plan.signature import RunSignature
 from tests.plan.kit import CPU, Made, device_set, node, scalar

@@ -17,9 +17,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from actorsession import ops
-from actorsession.graph.graph import Graph
-from actorsession.graph.operation import Operation, Tensor
+from actorsession import Graph, Operation, Tensor, ops
 from actorsession.plan.codegen.bind import BoundPartition
 from actorsession.plan.codegen.compile import compile_partition
 from actorsession.runtime.resources import Variable

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from actorsession import DeviceSpec, NodeDef
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.device import DeviceAttributes, DeviceSpec
-from actorsession.graph.node import NodeDef, spec
+from actorsession.extend import DeviceAttributes, DeviceSet
+from actorsession.graph.node import spec
 from actorsession.graph.op_signatures import Signature, opsets, signature_of
 from actorsession.graph.registry import lookup
-from actorsession.plan.device_set import DeviceSet
 from actorsession.plan.place import Placer
 from actorsession.plan.references import HANDLE_OF, PASSES
 from tests.plan.kit import CPU, device_set, node

@@ -6,14 +6,11 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from actorsession import ops
+from actorsession import Graph, NodeDef, ops
 from actorsession.config import StepStats
-from actorsession.graph.device import DeviceAttributes
-from actorsession.graph.graph import Graph
-from actorsession.graph.node import NodeDef
+from actorsession.extend import DeviceAttributes, DeviceSet, Partition
 from actorsession.plan.cost_model import CostModel
-from actorsession.plan.device_set import DeviceSet
-from actorsession.plan.partition import Partition, partition
+from actorsession.plan.partition import partition
 from actorsession.plan.place import Placed, Placer
 from actorsession.plan.placement_review import PlacementReview
 from actorsession.plan.prune import GraphView, prune

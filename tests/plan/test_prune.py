@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from actorsession import NodeDef
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.node import NodeDef
-from actorsession.plan.prune import ARG, GraphView, StepGraph, arg_name, prune, split_name
+from actorsession.extend import StepGraph
+from actorsession.plan.prune import ARG, GraphView, arg_name, prune, split_name
 from actorsession.plan.signature import RunSignature
 from tests.plan.kit import node, scalar
 from tests.rows import for_each

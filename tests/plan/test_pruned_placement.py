@@ -6,12 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from actorsession import NodeDef, TensorShape
 from actorsession.errors import InvalidArgumentError
+from actorsession.extend import DeviceSet, TensorSpec
 from actorsession.graph import dtypes
 from actorsession.graph.device import LOCAL_TASK
-from actorsession.graph.node import NodeDef, TensorSpec
-from actorsession.graph.shape import TensorShape
-from actorsession.plan.device_set import DeviceSet
 from actorsession.plan.pruned_placement import PrunedPlacement
 from actorsession.runtime.devices import make_devices
 

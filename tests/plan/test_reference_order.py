@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 import actorsession as acts
-from actorsession import ops
+from actorsession import AsyncSession, ops
+from actorsession.extend import StepGraph
 from actorsession.plan import execution_state
-from actorsession.plan.prune import StepGraph
 from actorsession.plan.reference_order import order_references
-from actorsession.session import AsyncSession
 from tests.cluster.kit import PS0, W0, in_process, soon
 from tests.plan.reference_programs import RECORDED, Program, Rows, X, same
 

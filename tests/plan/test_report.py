@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from actorsession import ops
+from actorsession import Graph, GraphDef, ops
 from actorsession.config import CostGraphInput, CostGraphOutput, StepStats
-from actorsession.graph.graph import Graph
-from actorsession.graph.node import GraphDef
 from actorsession.plan.cost_model import CostModel
 from actorsession.plan.report import cost_graph, partition_graphs
 from tests.plan.kit import CPU, Made

@@ -9,10 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actorsession import ops
+from actorsession import Graph, NodeDef, ops
 from actorsession.config import StepStats
-from actorsession.graph.graph import Graph
-from actorsession.graph.node import NodeDef
 from actorsession.plan.cost_model import CostModel
 from actorsession.plan.schedule import Edge, Work, _segments, finish_time, reschedule, work_graph
 from tests.plan.kit import CPU, Made

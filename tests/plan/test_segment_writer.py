@@ -8,12 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
-from actorsession.graph.graph import Graph
-from actorsession.graph.node import NodeDef, spec
-from actorsession.graph.operation import Tensor
+from actorsession import Graph, NodeDef, Tensor, ops
+from actorsession.extend import Partition
+from actorsession.graph.node import spec
 from actorsession.plan.codegen.compile import compile_partition
-from actorsession.plan.partition import Partition
 from actorsession.plan.prune import ARG
 from tests.plan.kit import CPU, Made, call, node
 from tests.rows import for_each

@@ -8,9 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from actorsession import ops
-from actorsession.graph.graph import Graph
-from actorsession.graph.operation import Tensor
+from actorsession import Graph, Tensor, ops
 from actorsession.plan.codegen.fusion import LEAST as BLOCKS_ABOVE
 from tests.plan.kit import Made
 

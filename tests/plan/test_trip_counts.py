@@ -7,9 +7,7 @@ from typing import Any
 
 import pytest
 
-from actorsession import ops, opsets
-from actorsession.graph.graph import Graph
-from actorsession.graph.shape import TensorShape
+from actorsession import Graph, TensorShape, ops, opsets
 from tests.plan.kit import Made, call
 from tests.rows import for_each
 

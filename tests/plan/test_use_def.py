@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from actorsession.graph.graph import Graph
-from actorsession.graph.node import NodeDef, spec
+from actorsession import Graph, NodeDef
+from actorsession.extend import Partition
+from actorsession.graph.node import spec
 from actorsession.plan.codegen.use_def import Ref, UseDef
-from actorsession.plan.partition import RECV, SEND, Partition
+from actorsession.plan.partition import RECV, SEND
 from actorsession.plan.prune import ARG
 from tests.plan.kit import CPU, call, node
 from tests.rows import for_each

@@ -6,12 +6,9 @@ from typing import Any
 
 import pytest
 
-from actorsession import ops
-from actorsession.config import ConfigProto
+from actorsession import ConfigProto, Graph, ops
 from actorsession.errors import InvalidArgumentError, NotFoundError
-from actorsession.graph.device import DeviceAttributes
-from actorsession.graph.graph import Graph
-from actorsession.plan.device_set import DeviceSet
+from actorsession.extend import DeviceAttributes, DeviceSet
 from actorsession.plan.execution_state import GraphExecutionState
 from actorsession.plan.prune import PINNED, GraphView, prune
 from actorsession.plan.signature import PLAIN, RunSignature, Wiring

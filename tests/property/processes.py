@@ -6,7 +6,7 @@ import asyncio
 import threading
 from typing import Any
 
-from actorsession.cluster import LocalCluster
+from actorsession import LocalCluster
 
 __all__ = ["TASKS", "Processes"]
 

@@ -14,10 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from hypothesis import strategies as st
 
-from actorsession import ops
-from actorsession.graph.graph import Graph
-from actorsession.graph.operation import Tensor
-from actorsession.namespaces import nn
+from actorsession import Graph, Tensor, nn, ops
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 Place: TypeAlias = Callable[[int], AbstractContextManager[Any]]

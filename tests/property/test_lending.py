@@ -11,10 +11,8 @@ import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from actorsession import ops
+from actorsession import AsyncSession, Graph, ops
 from actorsession.actors.loops import run as run_to_end
-from actorsession.graph.graph import Graph
-from actorsession.session import AsyncSession
 from tests.cluster.kit import PS0, W0, W1, InProcess, on, soon
 from transports.shm.arena import current_arena
 

@@ -10,9 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 
-from actorsession.config import ConfigProto
-from actorsession.graph.graph import Graph
-from actorsession.session import Session
+from actorsession import ConfigProto, Graph, Session
 from tests.property.processes import TASKS, Processes
 from tests.property.recipes import Recipe, assert_agree, recipes
 

@@ -13,10 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import actorsession as acts
-from actorsession import ops
-from actorsession.config import ConfigProto
-from actorsession.graph.graph import Graph
-from actorsession.session import Session
+from actorsession import ConfigProto, Graph, Session, ops
 from tests.property.processes import TASKS, Processes
 
 # Values stay below it, so that nothing overflows.

@@ -11,16 +11,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from actorsession import ops
-from actorsession.config import ConfigProto
+from actorsession import AsyncSession, ConfigProto, Graph, Session, Tensor, gradients, nn, ops
 from actorsession.errors import CancelledError, InvalidArgumentError
-from actorsession.graph.graph import Graph
-from actorsession.graph.operation import Tensor
-from actorsession.namespaces import nn
 from actorsession.ops import blockwise
-from actorsession.ops.derivatives.gradients import gradients
 from actorsession.plan.codegen import fusion
-from actorsession.session import AsyncSession, Session
 from tests.session.inner import direct_session
 
 # More than what kernels compute otherwise for few elements, and no multiple of anything.

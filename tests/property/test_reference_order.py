@@ -13,9 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import actorsession as acts
+from actorsession import AsyncSession, ConfigProto
 from actorsession.actors.loops import run as run_to_end
-from actorsession.config import ConfigProto
-from actorsession.session import AsyncSession
 from tests.cluster.kit import PS0, W0, in_process, soon
 from tests.plan.reference_programs import Place, Program, X, same
 

@@ -13,6 +13,7 @@ from actorsession.protobuf.wire import (
     as_integer,
     fields,
     integer_field,
+    integers_from,
     length_field,
     read_varint,
     signed,
@@ -56,6 +57,15 @@ def test_numbers_that_stand_apart_are_read_at_once(values: list[int]) -> None:
     found = single_integers(data, starts, sizes)
     assert found is not None
     assert found.tolist() == [signed(value) for value in values]
+
+
+@given(st.lists(WORDS, max_size=9))
+def test_numbers_that_begin_anywhere_are_read_at_once_up_to_eight_bytes(values: list[int]) -> None:
+    each = [write_varint(value) for value in values]
+    starts = np.cumsum([0, *[len(one) + 1 for one in each]])[:-1]
+    found, sizes = integers_from(b"".join(one + b"\x9a" for one in each) + bytes(16), starts)
+    assert sizes.tolist() == [len(one) if len(one) <= 8 else 0 for one in each]
+    assert found.tolist() == [value if value < 1 << 56 else 0 for value in values]
 
 
 @for_each("data", [b"\x80", b"\x01\x02", b"\x81\x01\x01", b"\x80" * 11, b"\x80" * 8 + b"\x01\x01"])

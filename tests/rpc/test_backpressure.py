@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pytest
 
 from actorsession.actors import Children
-from actorsession.actors.actor import handles
-from actorsession.actors.context import CallContext
 from actorsession.errors import ResourceExhaustedError
-from actorsession.messages import Call, Cancel, Failure, Reply, decode, encode, message
+from actorsession.messages import Call, Failure, Reply, decode, encode
+from actorsession.messages.step_frames import (
+    CANCEL,
+    RUN_GRAPH,
+    WireValues,
+    is_step_frame,
+    read_header,
+    write_header,
+)
 from actorsession.rpc import Link
 from actorsession.rpc import backpressure as room_module
 from actorsession.rpc import pending_calls as pending_module
 from actorsession.rpc import service as service_module
+from actorsession.rpc.step_calls import ServedRun
 from tests.actors.kit import (
     Desk,
     Hold,
@@ -36,21 +42,19 @@ from transports import ConnectionClosed, Frame
 MIB = 2**20
 
 
-@message("test.fetch", reply="test.said", patient=True)
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Fetch:
-    """Asks for an array of so many bytes."""
+    """The program of a step that fetches an array of a MiB, for a peer of a link."""
 
-    nbytes: int
+    def __init__(self, link: Link) -> None:
+        self.number = link.steps.register(self)
+        self.begun: list[int] = []
 
+    def begin(self, run: ServedRun) -> None:
+        self.begun.append(run.call)
+        run.done(WireValues.of([np.zeros(MIB, np.uint8)]))
 
-class Store(Desk):
-    """A desk that gives and takes arrays."""
-
-    @handles(Fetch)
-    def on_fetch(self, message: Fetch, call: CallContext) -> Said:
-        self.seen.append("fetched")
-        return Said(text=np.zeros(message.nbytes, np.uint8))
+    def frame(self, call: int) -> Frame:
+        return Frame(write_header([RUN_GRAPH, call, self.number, None, None]))
 
 
 def frame_of(envelope: Any) -> Frame:
@@ -72,30 +76,33 @@ async def test_a_peer_that_does_not_read_its_answers_gets_no_more_work_done(
     scheme: str, small_backlog: None
 ) -> None:
     """
-    1. The peer asks for fifty arrays and reads nothing; after some answers its calls are held.
-    2. What is no step is answered all the same, and beats are sent.
-    3. It cancels a call that is held; then it reads, and has an answer to each of the others.
+    1. The peer asks for fifty arrays and reads nothing; after some answers its runs are held.
+    2. Calls are answered all the same, and beats are sent.
+    3. It cancels a run that is held; then it reads, and has an answer to each of the others.
     """
-    store, owner = Store(), Children("test")
+    store, owner = Desk(), Children("test")
     async with connected(scheme) as (dialled, accepted):
         there = Link(accepted, serves={"desk": store.ref}, beat=0.02, lease=60.0)
         await start(there, owner)
+        fetch = Fetch(there)
         for number in range(50):
-            dialled.write(frame_of(Call(number, "desk", 60.0, Fetch(nbytes=MIB))))
+            dialled.write(fetch.frame(number))
         await eventually(lambda: there.statistics().calls_received == 50)
-        done = store.seen.count("fetched")
+        done = len(fetch.begun)
         assert done < 25
         assert there.statistics().held == there.statistics().serving == 50 - done
         dialled.write(frame_of(Call(99, "desk", 60.0, Say(text="how are you"))))
-        dialled.write(frame_of(Cancel(49)))
+        dialled.write(Frame(write_header([CANCEL, 49])))
         sent = there.statistics().frames_sent
         await eventually(lambda: "how are you" in store.seen)
         await eventually(lambda: there.statistics().frames_sent >= sent + 3)
-        assert store.seen.count("fetched") < 25  # but for what the kernel has taken
+        assert len(fetch.begun) < 25  # but for what the kernel has taken
         answers = set[int]()
         while len(answers) < 50:
-            envelope = decode(*_parts(await soon(dialled.recv())))
-            if isinstance(envelope, Reply):
+            frame = await soon(dialled.recv())
+            if is_step_frame(frame.header):
+                answers.add(read_header(frame.header)[1])
+            elif isinstance(envelope := decode(*_parts(frame)), Reply):
                 answers.add(envelope.call_id)
         assert answers == {*range(49), 99}
         await eventually(lambda: there.statistics().held == 0)
@@ -107,29 +114,30 @@ def _parts(frame: Frame) -> tuple[Any, Any]:
     return frame.header, frame.segments
 
 
-async def test_calls_that_are_held_are_forgotten_with_the_link(small_backlog: None) -> None:
-    store, owner = Store(), Children("test")
+async def test_runs_that_are_held_are_forgotten_with_the_link(small_backlog: None) -> None:
+    owner = Children("test")
     async with connected("tcp") as (dialled, accepted):
-        there = Link(accepted, serves={"desk": store.ref})
+        there = Link(accepted, serves={})
         await start(there, owner)
+        fetch = Fetch(there)
         for number in range(50):
-            dialled.write(frame_of(Call(number, "desk", 60.0, Fetch(nbytes=MIB))))
+            dialled.write(fetch.frame(number))
         await eventually(lambda: there.statistics().held > 0)
         dialled.abort()
         await soon(there.wait_closed())
         assert there.statistics().held == 0
         await turns()
-        assert store.seen.count("fetched") < 25
+        assert len(fetch.begun) < 25
         await owner.stop()
 
 
-async def test_a_connection_that_is_ending_does_not_keep_the_loop_busy_with_calls_that_are_held(
+async def test_a_connection_that_is_ending_does_not_keep_the_loop_busy_with_runs_that_are_held(
     small_backlog: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Bytes that were not sent may be counted until the end is reported, in a later turn of the loop."""
-    store, owner = Store(), Children("test")
+    owner = Children("test")
     async with connected("tcp") as (dialled, accepted):
-        there = Link(accepted, serves={"desk": store.ref})
+        there = Link(accepted, serves={})
         await start(there, owner)
 
         async def ended(above: int = 0) -> None:
@@ -138,7 +146,8 @@ async def test_a_connection_that_is_ending_does_not_keep_the_loop_busy_with_call
         monkeypatch.setattr(type(accepted), "unsent", property(lambda _: 100 * MIB))
         monkeypatch.setattr(accepted, "drain", ended)
         draining = asyncio.ensure_future(there.drain())
-        dialled.write(frame_of(Call(1, "desk", 60.0, Fetch(nbytes=1))))
+        fetch = Fetch(there)
+        dialled.write(fetch.frame(1))
         await eventually(lambda: there.statistics().held == 1)
         await turns()
         assert not draining.done()
@@ -146,13 +155,13 @@ async def test_a_connection_that_is_ending_does_not_keep_the_loop_busy_with_call
         await soon(there.wait_closed())
         await soon(draining)
         assert there.statistics().held == 0
-        assert "fetched" not in store.seen
+        assert fetch.begun == []
         await owner.stop()
 
 
 async def test_a_cancel_passes_the_arrays_of_other_calls_and_of_its_own() -> None:
     """The call comes after its cancellation, and is not begun."""
-    store, owner = Store(), Children("test")
+    store, owner = Desk(), Children("test")
     async with linked("tcp", serves={"desk": store.ref}) as (here, there):
         held = asyncio.create_task(here.ask("desk", Hold(name="held")))
         await store.until("held began")
@@ -172,7 +181,7 @@ async def test_a_cancel_passes_the_arrays_of_other_calls_and_of_its_own() -> Non
 
 
 async def test_a_tell_may_be_sent_behind_the_arrays_before_it() -> None:
-    store = Store()
+    store = Desk()
     async with linked("tcp", serves={"desk": store.ref}) as (here, _):
         asking = asyncio.create_task(
             here.ask("desk", Take(name="array", array=np.zeros(16 * MIB, np.uint8)))
@@ -187,7 +196,7 @@ async def test_a_tell_may_be_sent_behind_the_arrays_before_it() -> None:
 
 async def test_asks_that_wait_for_a_slow_peer_are_written_one_after_the_other() -> None:
     """Room for one array does not let all of them in at once."""
-    store, owner = Store(), Children("test")
+    store, owner = Desk(), Children("test")
     async with connected("tcp") as (dialled, accepted):
         here = Link(dialled, serves={})
         await start(here, owner)
@@ -220,7 +229,7 @@ async def test_asks_over_the_limit_of_a_link_wait_for_an_answer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(pending_module, "MAX_PENDING", 2)
-    store = Store()
+    store = Desk()
     async with linked("inproc", serves={"desk": store.ref}) as (here, _):
         asks = [asyncio.create_task(here.ask("desk", Hold(name=name))) for name in "abcd"]
         await store.until("b began")
@@ -239,7 +248,7 @@ async def test_calls_over_the_limit_of_a_peer_are_refused_and_the_link_stays(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(service_module, "MAX_SERVING", 2)
-    store, owner = Store(), Children("test")
+    store, owner = Desk(), Children("test")
     async with connected("tcp") as (dialled, accepted):
         there = Link(accepted, serves={"desk": store.ref})
         await start(there, owner)
@@ -258,7 +267,7 @@ async def test_calls_over_the_limit_of_a_peer_are_refused_and_the_link_stays(
 
 async def test_an_ask_without_arrays_passes_those_that_wait_with_theirs() -> None:
     """The peer reads slowly; what it is asked in few bytes it hears before most of the arrays."""
-    store = Store()
+    store = Desk()
     async with linked("tcp", serves={"desk": store.ref}) as (here, there):
         array = np.zeros(24 * MIB, np.uint8)
         asks = [here.ask("desk", Take(name=str(number), array=array)) for number in range(4)]

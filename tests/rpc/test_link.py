@@ -113,7 +113,7 @@ async def test_of_the_reasons_that_a_peer_gives_for_the_end_the_last_one_counts_
     async with linked("tcp", serves={"desk": Desk().ref}) as (here, there):
         for number in range(1000):
             there.say_goodbye(f"reason {number}")
-        await eventually(lambda: here._last_words == ["reason 999"])
+        await eventually(lambda: here._end.announced == "reason 999")
 
 
 async def test_the_name_of_the_peer_may_be_given() -> None:

@@ -212,7 +212,7 @@ ENDINGS: dict[str, Callable[[Desk, Link, Link, asyncio.Task[Any]], Any]] = {
     "answer": lambda desk, here, there, asker: desk.let_go("a"),
     "cancel": lambda desk, here, there, asker: asker.cancel(),
     "peer goes": lambda desk, here, there, asker: there._connection.abort(),
-    "we go": lambda desk, here, there, asker: here._end("test", ours=True, abort=True),
+    "we go": lambda desk, here, there, asker: here._end.set("test", ours=True, abort=True),
 }
 
 

@@ -25,18 +25,24 @@ from actorsession.messages.step_frames import (
     DONE,
     FAIL,
     GONE,
+    PARTIAL_RUN,
     PUSH,
-    RUN,
+    RECEIVED,
+    RUN_GRAPH,
+    RUN_STEP,
+    CallRequest,
+    GraphRequest,
+    StepRequest,
     WireValues,
     read_header,
     write_header,
 )
-from actorsession.messages.worker import PushTensors
 from actorsession.rpc import step_calls
-from actorsession.rpc.step_calls import ServedRun, StepCalls
+from actorsession.rpc.step_calls import Pushed, ServedRun, Settle, StepCalls, StepProgram
 from tests.rows import for_each
 
 LARGE = np.zeros(5000)
+PLAN = StepRequest(plan=["a plan"])
 
 
 class End:
@@ -44,7 +50,7 @@ class End:
 
     def __init__(self, peer: str = "peer") -> None:
         self.sent: list[tuple[list[Any], tuple[Buffer, ...]]] = []
-        self.pushed: list[PushTensors] = []
+        self.pushed: list[Pushed] = []
         self.busy = False
         self.meanwhile: Callable[[], object] = lambda: None  # done before a thread sends
         self.error: OpError | None = None
@@ -55,11 +61,18 @@ class End:
             congested=lambda: self.busy, drain=self._drain, children=self.children,
         )  # fmt: skip
         self.lost: list[tuple[int, OpError]] = []
+        self.calls.on_plan = self._plan
+        self.planned: list[Any] = []  # the plans that were brought
+        self.program: StepProgram = Program()  # what becomes of each
         self.calls.on_push = self._pushed
         self.calls.on_push_lost = lambda step_id, error: self.lost.append((step_id, error))
 
     def _pushed(self, step_id: int, keys: Any, values: Any, dead: Any) -> None:
-        self.pushed.append(PushTensors(step_id=step_id, keys=keys, values=values, dead=dead))
+        self.pushed.append(Pushed(step_id=step_id, keys=keys, values=values, dead=dead))
+
+    def _plan(self, plan: list[Any]) -> StepProgram:
+        self.planned.append(plan)
+        return self.program
 
     def _send(self, header: bytes, segments: Sequence[Buffer]) -> None:
         if self.error is not None:
@@ -128,11 +141,11 @@ async def test_a_run_goes_there_and_its_values_come_back() -> None:
     here, there = End("there"), End("here")
     program, waiter = Program(double), Waiter()
     number = there.calls.register(program)
-    here.calls.run(5, number, 2.5, WireValues.of([np.float32(3.0)]), waiter)
+    here.calls.run_graph(5, number, WireValues.of([np.float32(3.0)]), waiter)
     assert (here.calls.pending, waiter.told) == (1, [])
     carry(here, there)
     (run,) = program.runs
-    assert (run.call, run.seconds, run.peer) == (5, 2.5, "here")
+    assert (run.call, run.seconds, run.peer, run.asked) == (5, None, "here", None)
     carry(there, here)
     assert waiter.told == [([6.0], 7)]
     assert (here.calls.pending, there.calls.serving) == (0, 0)
@@ -144,7 +157,7 @@ async def test_a_run_may_be_answered_later_and_out_of_order() -> None:
     program, waiters = Program(), [Waiter() for _ in range(3)]
     number = there.calls.register(program)
     for call, waiter in enumerate(waiters):
-        here.calls.run(call, number, None, WireValues.of([np.float32(call)]), waiter)
+        here.calls.run_graph(call, number, WireValues.of([np.float32(call)]), waiter)
     carry(here, there)
     assert there.calls.serving == 3
     for run in reversed(program.runs):
@@ -161,7 +174,7 @@ async def test_an_error_keeps_its_class_and_gets_the_task_of_the_peer() -> None:
 
     here, there = End("/job:w/task:1"), End()
     waiter = Waiter()
-    here.calls.run(1, there.calls.register(Program(refuse)), None, WireValues([]), waiter)
+    here.calls.run_graph(1, there.calls.register(Program(refuse)), WireValues([]), waiter)
     carry(here, there)
     carry(there, here)
     (error,) = waiter.told
@@ -175,7 +188,7 @@ async def test_an_exception_that_is_no_error_of_ours_is_answered_as_one() -> Non
 
     here, there = End(), End()
     waiter = Waiter()
-    here.calls.run(1, there.calls.register(Program(fail)), None, WireValues([]), waiter)
+    here.calls.run_graph(1, there.calls.register(Program(fail)), WireValues([]), waiter)
     carry(here, there)
     carry(there, here)
     assert isinstance(waiter.told[0], OpError)
@@ -188,7 +201,7 @@ async def test_a_program_that_is_not_known_is_gone() -> None:
     there.calls.drop(number)
     there.calls.drop(number)
     waiter = Waiter()
-    here.calls.run(1, number, None, WireValues([]), waiter)
+    here.calls.run_graph(1, number, WireValues([]), waiter)
     carry(here, there)
     carry(there, here)
     assert waiter.told == ["gone"]
@@ -204,7 +217,7 @@ async def test_no_number_of_a_program_is_used_twice() -> None:
 async def test_a_cancelled_run_is_not_answered() -> None:
     here, there = End(), End()
     program, waiter = Program(), Waiter()
-    here.calls.run(1, there.calls.register(program), None, WireValues([]), waiter)
+    here.calls.run_graph(1, there.calls.register(program), WireValues([]), waiter)
     carry(here, there)
     here.calls.cancel(1)
     here.calls.cancel(1)
@@ -223,7 +236,7 @@ async def test_a_cancelled_run_is_not_answered() -> None:
 async def test_a_cancellation_of_an_answered_run_is_too_late() -> None:
     there = End()
     program = Program(double)
-    there.receive(RUN, 1, there.calls.register(program), None)
+    there.receive(RUN_GRAPH, 1, there.calls.register(program), None, None)
     there.receive(CANCEL, 1)
     assert program.cancelled == []
 
@@ -234,7 +247,7 @@ async def test_a_run_whose_cancellation_has_overtaken_it_does_not_begin() -> Non
     program, waiters = Program(double), [Waiter(), Waiter()]
     number = there.calls.register(program)
     for call, waiter in enumerate(waiters):
-        here.calls.run(call, number, None, WireValues.of([np.float32(call)]), waiter)
+        here.calls.run_graph(call, number, WireValues.of([np.float32(call)]), waiter)
     here.calls.cancel(0)
     here.sent.insert(0, here.sent.pop())
     carry(here, there)
@@ -253,7 +266,7 @@ async def test_cancellations_without_a_run_are_remembered_up_to_a_limit(
     for call in range(3):
         end.receive(CANCEL, call)
     for call in range(3):
-        end.receive(RUN, call, number, None)
+        end.receive(RUN_GRAPH, call, number, None, None)
     assert [run.call for run in program.runs] == [0]
 
 
@@ -261,13 +274,13 @@ async def test_the_end_of_the_link_fails_what_waits_here_and_cancels_what_runs_h
     end = End()
     program, waiter = Program(), Waiter()
     number = end.calls.register(program)
-    end.receive(RUN, 3, number, None)
-    end.calls.run(1, 2, None, WireValues([]), waiter)
+    end.receive(RUN_GRAPH, 3, number, None, None)
+    end.calls.run_graph(1, 2, WireValues([]), waiter)
     end.calls.end(lambda: UnavailableError("lost"))
     assert [str(told) for told in waiter.told] == ["lost"]
     assert program.cancelled == [3]
     assert (end.calls.pending, end.calls.serving) == (0, 0)
-    end.receive(RUN, 4, number, None)
+    end.receive(RUN_GRAPH, 4, number, None, None)
     assert end.take()[-1] == [GONE, 4]
 
 
@@ -277,25 +290,25 @@ async def test_a_run_that_cannot_be_sent_is_refused_and_does_not_wait(error: OpE
     end.error = error
     waiter = Waiter()
     with pytest.raises(type(error)):
-        end.calls.run(1, 2, None, WireValues([]), waiter)
+        end.calls.run_graph(1, 2, WireValues([]), waiter)
     assert (end.calls.pending, end.calls.sent, waiter.told) == (0, 0, [])
 
 
 async def test_a_thread_requests_a_run_if_its_frame_can_be_sent_at_once() -> None:
     here, there = End("there"), End("here")
     program, waiter = Program(double), Waiter()
-    number = there.calls.register(program)
+    there.program = program
     values = WireValues.of([np.float32(3.0)])
     here.meanwhile = lambda: seen.append(here.calls.pending)
     seen: list[int] = []
-    assert await asyncio.to_thread(here.calls.run_from_thread, 5, number, 2.5, values, waiter)
+    assert await asyncio.to_thread(here.calls.run_from_thread, 5, 7, 2.5, values, waiter, PLAN)
     assert seen == [1]  # it waits before the frame leaves, because the answer may come at once
     carry(here, there)
     carry(there, here)
     assert waiter.told == [([6.0], 7)]
     assert (here.calls.sent, there.calls.received) == (1, 1)
     here.busy = True
-    assert not here.calls.run_from_thread(6, number, None, values, waiter)
+    assert not here.calls.run_from_thread(6, 7, None, values, waiter)
     assert (here.calls.pending, here.calls.sent, len(waiter.told)) == (0, 1, 1)
 
 
@@ -322,12 +335,328 @@ async def test_a_link_that_ends_while_a_thread_requests_a_run_tells_it_once(busy
 NO_MEMORY = ResourceExhaustedError("no memory")
 
 
+# -- plans of a client -----------------------------------------------------------------------------
+
+
+def run_plan(here: End, call: int, number: int, asked: StepRequest | None = None) -> Waiter:
+    waiter = Waiter()
+    here.calls.run_step(call, number, 2.5, WireValues.of([np.float32(call)]), waiter, asked)
+    return waiter
+
+
+async def test_the_first_run_of_a_plan_brings_it_along_and_others_need_its_number_alone() -> None:
+    """The second leaves before the first was answered, so it brings the plan as well."""
+    here, there = End("there"), End("here")
+    there.program = program = Program(double)
+    waiters = [run_plan(here, call, 7, asked) for call, asked in enumerate([PLAN, PLAN, None])]
+    carry(here, there)
+    assert there.planned == [["a plan"]]
+    assert [(run.call, run.seconds, run.peer) for run in program.runs] == [
+        (call, 2.5, "here") for call in range(3)
+    ]
+    carry(there, here)
+    assert [waiter.told for waiter in waiters] == [[([2.0 * n], 7)] for n in range(3)]
+
+
+async def test_what_a_run_asks_for_arrives_with_it() -> None:
+    here, there = End(), End()
+    there.program = program = Program()
+    run_plan(here, 1, 7, StepRequest(["a plan"], {"trace_level": 3}, ["debugged"], "key", 0.5))
+    run_plan(here, 2, 7)
+    here.calls.run_graph(
+        3, there.calls.register(program), WireValues([]), Waiter(), GraphRequest(True, ["debugged"])
+    )
+    carry(here, there)
+    of_step, of_none, of_graph = [run.asked for run in program.runs]
+    assert (of_step.options, of_step.debug_run) == ({"trace_level": 3}, ["debugged"])
+    assert (of_step.key, of_step.waited, of_none) == ("key", 0.5, None)
+    assert (of_graph.trace, of_graph.debug_run) == (True, ["debugged"])
+
+
+@for_each("asked", [None, StepRequest(key="run")], ids=["nothing", "no plan"])
+async def test_a_number_without_a_plan_is_gone_until_the_plan_is_brought(
+    asked: StepRequest | None,
+) -> None:
+    here, there = End(), End()
+    there.program = Program(double)
+    waiters = [run_plan(here, call, 7, each) for call, each in enumerate([asked, PLAN, asked])]
+    carry(here, there)
+    carry(there, here)
+    assert [waiter.told for waiter in waiters] == [["gone"], [([2.0], 7)], [([4.0], 7)]]
+
+
+async def test_the_numbers_of_plans_and_of_graphs_are_not_mixed_up() -> None:
+    here, there = End(), End()
+    number = there.calls.register(Program(double))
+    of_plan, of_graph = run_plan(here, 1, number), Waiter()
+    run_plan(here, 2, number + 1, PLAN)
+    here.calls.run_graph(3, number + 1, WireValues([]), of_graph)
+    carry(here, there)
+    carry(there, here)
+    assert (of_plan.told, of_graph.told) == (["gone"], ["gone"])
+
+
+@for_each("error", [InvalidArgumentError("no such name"), RuntimeError("no such name")], ids=repr)
+async def test_a_plan_that_is_refused_fails_the_run_that_brought_it_and_is_not_kept(
+    error: Exception,
+) -> None:
+    here, there = End(), End()
+    there.calls.on_plan = mock.Mock(side_effect=error)
+    waiters = [run_plan(here, call, 7, asked) for call, asked in enumerate([PLAN, None])]
+    carry(here, there)
+    carry(there, here)
+    assert isinstance(waiters[0].told[0], OpError)
+    assert "no such name" in str(waiters[0].told[0])
+    assert waiters[1].told == ["gone"]
+
+
+async def test_of_too_many_plans_the_oldest_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(step_calls, "MAX_PLANS", 2)
+    here, there = End(), End()
+    there.program = Program(double)
+    for number in range(3):
+        run_plan(here, number, number, PLAN)
+    waiters = [run_plan(here, 3 + number, number) for number in range(3)]
+    carry(here, there)
+    carry(there, here)
+    assert [waiter.told[0] == "gone" for waiter in waiters] == [True, False, False]
+
+
+# -- what a run has taken --------------------------------------------------------------------------
+
+
+def taker(settled: list[bool]) -> Program:
+    """Runs that have taken something out of a queue."""
+    return Program(lambda run: run.done(run.values, None, settled.append))
+
+
+SETTLING: dict[str, tuple[Callable[[End], object], bool]] = {
+    "received": (lambda end: end.receive(RECEIVED, 1), True),
+    "received, without memory": (
+        lambda end: end.calls.lost(write_header([RECEIVED, 1]), NO_MEMORY), True,
+    ),
+    "given up": (lambda end: end.receive(CANCEL, 1), False),
+    "the end": (lambda end: end.calls.end(lambda: UnavailableError("lost")), False),
+}  # fmt: skip
+
+
+@for_each("second", SETTLING)
+@for_each("first", SETTLING)
+async def test_what_a_run_has_taken_is_settled_once_by_what_comes_first(
+    first: str, second: str
+) -> None:
+    settled: list[bool] = []
+    end = End()
+    end.receive(RUN_GRAPH, 1, end.calls.register(taker(settled)), None, None)
+    assert (settled, end.calls.serving, end.calls.unsettled) == ([], 0, 1)
+    for name in (first, second):
+        SETTLING[name][0](end)
+    assert (settled, end.calls.unsettled) == ([SETTLING[first][1]], 0)
+
+
+@for_each("received, frame", [(True, [RECEIVED, 1]), (False, [CANCEL, 1])])
+async def test_a_client_says_whether_it_has_received_values(
+    received: bool, frame: list[Any]
+) -> None:
+    end = End()
+    end.calls.confirm(1, received=received)
+    assert end.take() == [frame]
+    end.error = UnavailableError("over")
+    end.calls.confirm(1, received=received)  # the end of the link says it
+
+
+async def test_what_a_run_has_taken_is_put_back_if_its_peer_has_cancelled_it_or_is_gone() -> None:
+    settled: list[bool] = []
+    end, program = End(), Program()
+    number = end.calls.register(program)
+    for call in (1, 2):
+        end.receive(RUN_GRAPH, call, number, None, None)
+    end.receive(CANCEL, 1)
+    end.calls.end(lambda: UnavailableError("lost"))
+    for run in program.runs:
+        run.done(run.values, None, settled.append)
+    assert (settled, end.calls.unsettled, end.sent) == ([False, False], 0, [])
+
+
+async def test_what_a_run_has_taken_is_put_back_if_its_answer_cannot_be_encoded() -> None:
+    settled: list[bool] = []
+    end = End()
+    program = Program(lambda run: run.done(WireValues([2**64, None]), None, settled.append))
+    end.receive(RUN_GRAPH, 1, end.calls.register(program), None, None)
+    ((wire, _),) = end.sent
+    assert (wire[:2], settled, end.calls.unsettled) == ([FAIL, 1], [False], 0)
+
+
+@for_each("loses", [True, False], ids=["no memory", "an error"])
+async def test_what_a_run_has_taken_is_put_back_if_its_answer_is_lost_at_its_client(
+    loses: bool,
+) -> None:
+    settled: list[bool] = []
+    here, there = End(), End()
+    waiter = Waiter()
+    waiter.done = mock.Mock(side_effect=RuntimeError("a mistake"))  # type: ignore[method-assign]
+    here.calls.run_graph(1, there.calls.register(taker(settled)), WireValues([]), waiter)
+    carry(here, there)
+    if loses:
+        here.calls.lost(write_header(there.take()[0]), NO_MEMORY)
+    else:
+        carry(there, here)
+    assert len(waiter.told) == 1
+    carry(here, there)
+    assert settled == [False]
+
+
+async def test_of_too_many_unconfirmed_answers_the_oldest_counts_as_received(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(step_calls, "_MAX_UNSETTLED", 2)
+    settled: list[tuple[int, bool]] = []
+
+    def take(run: ServedRun) -> None:
+        def settle(received: bool) -> None:
+            settled.append((run.call, received))
+
+        run.done(run.values, None, settle)
+
+    end = End()
+    number = end.calls.register(Program(take))
+    for call in range(3):
+        end.receive(RUN_GRAPH, call, number, None, None)
+    assert (settled, end.calls.unsettled) == ([(0, True)], 2)
+
+
+async def test_one_that_cannot_be_settled_does_not_concern_the_link(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def fail(received: bool) -> None:
+        raise RuntimeError("a mistake")
+
+    end, program = End(), Program()
+    number = end.calls.register(program)
+    settled: list[bool] = []
+    settles: list[Settle] = [fail, fail, settled.append]
+    for call, settle in enumerate(settles):
+        end.receive(RUN_GRAPH, call, number, None, None)
+        program.runs[call].done(WireValues([]), None, settle)
+    end.receive(RECEIVED, 0)
+    end.calls.end(lambda: UnavailableError("lost"))
+    assert settled == [False]
+    assert len(caplog.records) == 2
+
+
+# -- partial runs ----------------------------------------------------------------------------------
+
+
+class Setup(Program):
+    """A plan of partial runs, and the one that is open."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.abandoned = 0
+        self.setups: list[ServedRun] = []
+        self.close: Callable[[], object] = lambda: None
+
+    def begin_setup(self, run: ServedRun) -> None:
+        self.setups.append(run)
+        run.on_cancel = lambda: self.cancelled.append(run.call)
+        self.close = run.open(self)
+
+    def abandon(self) -> None:
+        self.abandoned += 1
+        self.close()
+
+
+def set_up() -> tuple[End, End, Setup, Waiter]:
+    """A partial run that run 1 has set up; it is not answered yet."""
+    here, there = End("there"), End("here")
+    setup = Setup()
+    there.program = Program(setup.begin_setup)
+    waiter = run_plan(here, 1, 7, PLAN)
+    carry(here, there)
+    return here, there, setup, waiter
+
+
+ASKED = CallRequest(("a:0",), ("b:0", "c:0"))
+
+
+def call_partial(here: End, call: int, setup: int = 1) -> Waiter:
+    waiter = Waiter()
+    values = WireValues.of([np.float32(call)])
+    here.calls.call_partial(call, setup, 1.5, values, waiter, ASKED)
+    return waiter
+
+
+async def test_the_calls_of_a_partial_run_go_to_what_its_setup_has_opened_until_that_is_closed() -> (
+    None
+):
+    here, there, setup, waiter = set_up()
+    setup.setups[0].done(WireValues([]), "handle")
+    carry(there, here)
+    assert waiter.told == [([], "handle")]
+    called = call_partial(here, 2)
+    carry(here, there)
+    (run,) = setup.runs
+    assert (run.call, run.seconds, run.peer) == (2, 1.5, "here")
+    assert (run.asked.feeds, run.asked.fetches) == (("a:0",), ("b:0", "c:0"))
+    double(run)
+    carry(there, here)
+    assert called.told == [([4.0], 7)]
+    setup.close()
+    late, unknown = call_partial(here, 3), call_partial(here, 4, setup=99)
+    carry(here, there)
+    carry(there, here)
+    assert (late.told, unknown.told, len(setup.runs)) == (["gone"], ["gone"], 1)
+    assert setup.abandoned == 0
+
+
+@for_each("answered", [True, False])
+async def test_a_setup_that_its_client_gives_up_is_abandoned_whether_it_was_answered_or_not(
+    answered: bool,
+) -> None:
+    """The cancellation may meet the answer with the handle, which nobody receives then."""
+    here, there, setup, _ = set_up()
+    if answered:
+        setup.setups[0].done(WireValues([]), "handle")
+    here.calls.cancel(1)
+    carry(here, there)
+    assert (setup.abandoned, len(setup.cancelled)) == (1, int(not answered))
+    there.receive(CANCEL, 1)
+    assert (setup.abandoned, there.calls.setups) == (1, {})
+
+
+async def test_the_end_of_the_link_cancels_calls_and_abandons_what_is_open() -> None:
+    here, there, setup, _ = set_up()
+    setup.setups[0].done(WireValues([]), "handle")
+    call_partial(here, 2)
+    carry(here, there)
+    there.calls.end(lambda: UnavailableError("lost"))
+    assert (setup.cancelled, setup.abandoned, there.calls.setups) == ([2], 1, {})
+
+
+async def test_a_call_of_a_partial_run_may_be_cancelled_and_what_it_has_taken_is_settled() -> None:
+    here, there, setup, _ = set_up()
+    waiters = [call_partial(here, call) for call in (2, 3)]
+    carry(here, there)
+    here.calls.cancel(2)
+    carry(here, there)
+    settled: list[bool] = []
+    setup.runs[1].done(WireValues([]), None, settled.append)
+    carry(there, here)
+    here.calls.confirm(3, received=True)
+    carry(here, there)
+    assert (setup.cancelled, setup.abandoned, settled) == ([2], 0, [True])
+    assert [waiter.told for waiter in waiters] == [[], [([], None)]]
+
+
+# -- without memory --------------------------------------------------------------------------------
+
+
 async def test_a_run_without_memory_for_its_feeds_fails_alone() -> None:
     here, there = End("there"), End()
     program, waiters = Program(), [Waiter(), Waiter()]
     number = there.calls.register(program)
     for call, waiter in enumerate(waiters):
-        here.calls.run(call, number, None, WireValues.of([LARGE]), waiter)
+        here.calls.run_graph(call, number, WireValues.of([LARGE]), waiter)
     there.calls.lost(write_header(here.take()[0]), NO_MEMORY)
     carry(there, here)
     (error,) = waiters[0].told
@@ -341,7 +670,7 @@ async def test_a_run_without_memory_for_its_answer_fails_alone(answer: int) -> N
     here = End("there")
     waiters = [Waiter(), Waiter()]
     for call, waiter in enumerate(waiters):
-        here.calls.run(call, 1, None, WireValues.of([]), waiter)
+        here.calls.run_graph(call, 1, WireValues.of([]), waiter)
     here.calls.lost(write_header([answer, 1, None, b"", 0])[:4], NO_MEMORY)
     assert [waiter.told for waiter in waiters] == [[], [NO_MEMORY]]
     here.calls.lost(write_header([answer, 1]), NO_MEMORY)  # it was cancelled
@@ -361,7 +690,7 @@ async def test_a_push_without_memory_fails_its_step_and_its_keys_are_known() -> 
 async def test_a_run_without_memory_that_was_cancelled_is_not_answered() -> None:
     there = End()
     there.calls.lost(write_header([CANCEL, 3]), NO_MEMORY)
-    there.calls.lost(write_header([RUN, 3, 1, None]), NO_MEMORY)
+    there.calls.lost(write_header([RUN_GRAPH, 3, 1, None, None]), NO_MEMORY)
     assert there.take() == []
     assert not there.calls._early
 
@@ -374,7 +703,7 @@ async def test_a_frame_whose_beginning_means_nothing_is_a_protocol_error() -> No
 async def test_an_answer_after_the_end_of_the_link_is_dropped() -> None:
     end = End()
     program = Program()
-    end.receive(RUN, 1, end.calls.register(program), None)
+    end.receive(RUN_GRAPH, 1, end.calls.register(program), None, None)
     end.error = UnavailableError("over")
     program.runs[0].done(WireValues([]))
     assert end.calls.serving == 0
@@ -383,7 +712,7 @@ async def test_an_answer_after_the_end_of_the_link_is_dropped() -> None:
 async def test_an_answer_that_cannot_be_sent_is_answered_by_the_reason() -> None:
     end = End()
     program = Program()
-    end.receive(RUN, 1, end.calls.register(program), None)
+    end.receive(RUN_GRAPH, 1, end.calls.register(program), None, None)
     refused = iter([InvalidArgumentError("a step is too large")])
     send = end._send
 
@@ -406,12 +735,12 @@ async def test_runs_of_a_peer_that_does_not_read_are_held_in_order() -> None:
     number = end.calls.register(program)
     end.busy = True
     for call in range(3):
-        end.receive(RUN, call, number, None, *WireValues.of([np.float32(call)]).items)
+        end.receive(RUN_GRAPH, call, number, None, None, *WireValues.of([np.float32(call)]).items)
     assert (program.runs, end.calls.held, end.calls.serving) == ([], 3, 3)
     end.receive(CANCEL, 1)
     assert (end.calls.held, end.calls.serving) == (2, 2)
     end.busy = False
-    end.receive(RUN, 3, number, None)  # not before those that are held
+    end.receive(RUN_GRAPH, 3, number, None, None)  # not before those that are held
     assert program.runs == []
     end.read_on.set()
     async with asyncio.timeout(60):
@@ -427,7 +756,7 @@ async def test_the_runs_of_a_peer_are_limited(monkeypatch: pytest.MonkeyPatch) -
     end = End()
     number = end.calls.register(Program())
     for call in range(3):
-        end.receive(RUN, call, number, None)
+        end.receive(RUN_GRAPH, call, number, None, None)
     ((wire, _),) = end.sent
     assert wire[:2] == [FAIL, 2]
     assert "3 runs in progress here, which is the limit" in str(wire)
@@ -437,14 +766,14 @@ async def test_the_runs_of_a_peer_are_limited(monkeypatch: pytest.MonkeyPatch) -
 # -- pushes ----------------------------------------------------------------------------------------
 
 
-def push(*pairs: tuple[str, Any], step: int = 9) -> PushTensors:
-    return PushTensors(
+def push(*pairs: tuple[str, Any], step: int = 9) -> Pushed:
+    return Pushed(
         step_id=step, keys=[key for key, _ in pairs], values=[value for _, value in pairs],
         dead=[value is None for _, value in pairs],
     )  # fmt: skip
 
 
-def told(messages: Sequence[PushTensors]) -> list[tuple[int, list[tuple[str, Any, bool]]]]:
+def told(messages: Sequence[Pushed]) -> list[tuple[int, list[tuple[str, Any, bool]]]]:
     return [
         (
             m.step_id,
@@ -532,14 +861,21 @@ async def test_keys_beyond_the_limit_travel_as_text(monkeypatch: pytest.MonkeyPa
 @for_each(
     "wire, words",
     [
-        ([RUN, 1], "a run has a program and a limit"),
-        ([RUN, 1, "x", None], "a run has a program and a limit"),
-        ([RUN, 1, 2, -1.0], "a number of seconds"),
-        ([RUN, 1, 2, float("nan")], "a number of seconds"),
-        ([RUN, 1, 2, float("inf")], "a number of seconds"),
-        ([RUN, 1, 2, "soon"], "a number of seconds"),
-        ([RUN, 1, 2, True], "a number of seconds"),
-        ([RUN, 1, 2, None, b"x"], "pairs of items"),
+        ([RUN_STEP, 1], "a program, a limit and a request"),
+        ([RUN_GRAPH, 1, 2, None], "a program, a limit and a request"),
+        ([RUN_GRAPH, 1, "x", None, None], "a program, a limit and a request"),
+        ([RUN_STEP, 1, 2, -1.0, None], "a number of seconds"),
+        ([RUN_STEP, 1, 2, float("nan"), None], "a number of seconds"),
+        ([RUN_STEP, 1, 2, float("inf"), None], "a number of seconds"),
+        ([RUN_STEP, 1, 2, "soon", None], "a number of seconds"),
+        ([RUN_STEP, 1, 2, True, None], "a number of seconds"),
+        ([RUN_STEP, 1, 2, None, 0], "a request has 5 parts"),
+        ([RUN_STEP, 1, 2, None, b""], "cannot decode"),
+        ([RUN_GRAPH, 1, 2, None, 0], "a request has 2 parts"),
+        ([RUN_GRAPH, 1, 2, None, b""], "cannot decode"),
+        ([PARTIAL_RUN, 1, 2, None], "a run has a program, a limit and a request"),
+        ([PARTIAL_RUN, 1, 2, None, None], "a request has 2 parts"),
+        ([RUN_STEP, 1, 2, None, None, b"x"], "pairs of items"),
         ([DONE, 1], "a run that is done has values"),
         ([DONE, 1, None, b"x"], "pairs of items"),
         ([FAIL, 1], "a failed run has one error"),
@@ -574,9 +910,9 @@ async def test_only_a_number_that_was_given_names_a_key(named: Any) -> None:
 async def test_a_call_must_not_be_used_twice_at_the_same_time() -> None:
     end = End()
     number = end.calls.register(Program())
-    end.receive(RUN, 1, number, None)
+    end.receive(RUN_GRAPH, 1, number, None, None)
     with pytest.raises(ProtocolError, match="run 1 is requested twice"):
-        end.receive(RUN, 1, number, None)
+        end.receive(RUN_GRAPH, 1, number, None, None)
 
 
 async def test_answers_to_runs_that_nobody_waits_for_are_dropped() -> None:

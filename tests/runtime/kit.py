@@ -6,10 +6,9 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from actorsession import Graph, Operation, Tensor
+from actorsession.extend import DeviceSet
 from actorsession.graph.device import LOCAL_TASK
-from actorsession.graph.graph import Graph
-from actorsession.graph.operation import Operation, Tensor
-from actorsession.plan.device_set import DeviceSet
 from actorsession.plan.partition import partition
 from actorsession.plan.place import Placer
 from actorsession.plan.prune import GraphView, prune

@@ -8,7 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from actorsession.actors.deadline import NEVER, Deadline
+from actorsession.actors import Deadline
+from actorsession.actors.deadline import NEVER
 from actorsession.errors import CancelledError, DeadlineExceededError
 from actorsession.runtime.admission import Admission, Share
 from tests.rows import for_each

@@ -9,13 +9,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from actorsession import ops
-from actorsession.config import DebugOptions, DebugTensorWatch, RunOptions
+from actorsession import Graph, GraphDef, RunOptions, Tensor, as_dtype, ops
+from actorsession.config import DebugOptions, DebugTensorWatch
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import as_dtype
-from actorsession.graph.graph import Graph
-from actorsession.graph.node import GraphDef
-from actorsession.graph.operation import Tensor
 from actorsession.plan.signature import RunSignature
 from actorsession.runtime.debug.debug_op import debug_op
 from actorsession.runtime.debug.dump import ENTRY_BYTES, DebugDump, DebugNodeKey, DumpStore

@@ -9,19 +9,17 @@ from typing import Any
 
 import pytest
 
-from actorsession.config import ConfigProto
+from actorsession import ConfigProto
 from actorsession.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError
-from actorsession.graph.device import LOCAL_TASK
-from actorsession.runtime import devices as registry
-from actorsession.runtime.devices import (
-    CPU_PRIORITY,
+from actorsession.extend import (
     DeviceFactory,
-    device_set,
-    make_devices,
     new_incarnation,
     register_device_factory,
     registered_device_types,
-)  # fmt: skip
+)
+from actorsession.graph.device import LOCAL_TASK
+from actorsession.runtime import devices as registry
+from actorsession.runtime.devices import CPU_PRIORITY, device_set, make_devices
 from tests.rows import for_each
 from tests.runtime.toy import PLUGIN, Toys, write_distribution
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 import asyncio
 import gc
 import threading
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
-from actorsession import ops
+from actorsession import AsyncSession, Graph, Session, ops
 from actorsession.errors import AbortedError, CancelledError
-from actorsession.graph.graph import Graph
 from actorsession.ops.flow import dataflow
 from actorsession.runtime.engine.dataflow_engine import DataflowEngine
 from actorsession.runtime.engine.executor import Executor, RunPartition
@@ -21,14 +19,7 @@ from actorsession.runtime.engine.executor_statistics import statistics_by_device
 from actorsession.runtime.engine.segment_engine import SegmentEngine
 from actorsession.runtime.engine.step import Step
 from actorsession.runtime.rendezvous import Rendezvous
-from actorsession.session import AsyncSession, Session
 from tests.runtime.kit import Loaded, turns_until
-
-
-@pytest.fixture
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as made:
-        yield made
 
 
 def dequeuing(graph: Graph) -> Loaded:

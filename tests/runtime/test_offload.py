@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 
-from actorsession import ops, opsets
-from actorsession.graph.graph import Graph
+from actorsession import AsyncSession, Graph, ops, opsets
 from actorsession.ops.flow import dataflow
 from actorsession.opsets.text import characters, regex
 from actorsession.runtime import offload
 from actorsession.runtime.engine.inline_run import InlineRun
 from actorsession.runtime.offload import OFFLOAD_ABOVE
-from actorsession.session import AsyncSession
 from tests.rows import for_each
 from tests.runtime.kit import Loaded
 
 SHORT, LONG = OFFLOAD_ABOVE / 10, OFFLOAD_ABOVE * 2
-
-
-@pytest.fixture
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as made:
-        yield made
 
 
 def inline(graph: Graph, fetch: Any, *feeds: Any) -> InlineRun:

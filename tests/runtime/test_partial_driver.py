@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
-from actorsession.actors.deadline import NEVER, Deadline
+from actorsession import Graph, Operation, Tensor, ops
+from actorsession.actors import Deadline
+from actorsession.actors.deadline import NEVER
 from actorsession.errors import (
     CancelledError,
     DeadlineExceededError,
@@ -21,9 +22,7 @@ from actorsession.errors import (
     OpError,
     UnavailableError,
 )
-from actorsession.graph.graph import Graph
-from actorsession.graph.operation import Operation, Tensor
-from actorsession.plan.device_set import DeviceSet
+from actorsession.extend import DeviceSet
 from actorsession.plan.partial import PartialParts, make_partial
 from actorsession.plan.partition import partition
 from actorsession.plan.place import Placer

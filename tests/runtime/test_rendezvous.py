@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from actorsession.actors.deadline import Deadline
+from actorsession.actors import Deadline
 from actorsession.errors import (
     AbortedError,
     CancelledError,

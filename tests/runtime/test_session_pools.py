@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from actorsession.config import ConfigProto, RunOptions, ThreadPoolOptionProto
+from actorsession import ConfigProto, RunOptions
+from actorsession.config import ThreadPoolOptionProto
 from actorsession.errors import InvalidArgumentError
 from actorsession.runtime import session_pools as module
 from actorsession.runtime.kernel_pool import processors

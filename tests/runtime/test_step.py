@@ -8,8 +8,8 @@ import threading
 import numpy as np
 import pytest
 
-from actorsession import ops
-from actorsession.actors.deadline import Deadline
+from actorsession import Graph, Tensor, ops
+from actorsession.actors import Deadline
 from actorsession.errors import (
     CancelledError,
     DeadlineExceededError,
@@ -17,8 +17,6 @@ from actorsession.errors import (
     InvalidArgumentError,
     UnavailableError,
 )
-from actorsession.graph.graph import Graph
-from actorsession.graph.operation import Tensor
 from actorsession.runtime.engine.inline_run import Gate
 from actorsession.runtime.engine.step import Step
 from actorsession.runtime.kernel_pool import KernelPool

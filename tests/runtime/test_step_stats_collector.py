@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
+from actorsession import Graph, ops
 from actorsession.config import NodeExecStats, NodeStats, StepStats
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.graph import Graph
 from actorsession.plan.codegen.bind import BoundPartition
 from actorsession.plan.codegen.segment_context import PendingValues, SegmentContext
 from actorsession.runtime.step_stats_collector import Recorder, StepStatsCollector

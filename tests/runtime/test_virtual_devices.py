@@ -10,9 +10,9 @@ import pytest
 
 import actorsession as acts
 from actorsession.errors import InvalidArgumentError
+from actorsession.extend import VirtualDevices, register_device_factory
 from actorsession.runtime import devices
-from actorsession.runtime.devices import CPU_PRIORITY, register_device_factory
-from actorsession.runtime.virtual_devices import VirtualDevices
+from actorsession.runtime.devices import CPU_PRIORITY
 
 
 @pytest.fixture(autouse=True)

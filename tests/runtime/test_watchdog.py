@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from actorsession import ops
-from actorsession.cluster import Server
-from actorsession.graph.graph import Graph
-from actorsession.graph.operation import Tensor
-from actorsession.graph.registry import NOT_DIFFERENTIABLE, OpDef, is_registered, register
+from actorsession import AsyncSession, Graph, Server, Session, Tensor, ops
+from actorsession.cluster.server.settings import ServerSettings
+from actorsession.extend import NOT_DIFFERENTIABLE, OpDef
+from actorsession.extend import register_op as register
+from actorsession.graph.registry import is_registered
 from actorsession.ops.build import make_one
 from actorsession.runtime.watchdog import HOLD_LIMIT, Watchdog
-from actorsession.session import AsyncSession, Session
 from tests.cluster.holding import hold
 from tests.cluster.kit import PATIENCE, eventually
 
@@ -48,13 +47,6 @@ if not is_registered("TestLinger"):
             cost=lambda inputs, outputs: 0.1,
         )
     )
-
-
-@pytest.fixture
-def graph() -> Iterator[Graph]:
-    made = Graph()
-    with made.as_default():
-        yield made
 
 
 @pytest.fixture
@@ -99,7 +91,9 @@ async def test_a_kernel_of_the_pool_that_keeps_the_interpreter_lock_is_named_onc
 ) -> None:
     """The server sees that its loop was late, the pool that a kernel ran meanwhile."""
     y = hold(ops.constant(2.0), 0.3, marker=tmp_path / "begun")
-    async with Server({"worker": ["127.0.0.1:0"]}, "worker", beat=0.1) as server:
+    async with Server(
+        {"worker": ["127.0.0.1:0"]}, "worker", settings=ServerSettings(beat=0.1)
+    ) as server:
         async with AsyncSession(server.target, graph=graph) as session:
             assert await session.run(y) == 2.0
             await eventually(lambda: bool(named()))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from actorsession.config import ConfigProto
-from actorsession.runtime.devices import ENTRY_POINTS, Device
-from actorsession.runtime.virtual_devices import VirtualDevices
+from actorsession import ConfigProto
+from actorsession.extend import Device, VirtualDevices
+from actorsession.runtime.devices import ENTRY_POINTS
 
 PLUGIN = '''
 """A device type as somebody else would write it."""

@@ -19,7 +19,7 @@ from actorsession import ops
 from actorsession.config import ConfigProto, RunOptions, ThreadPoolOptionProto
 from actorsession.errors import InvalidArgumentError, ResourceExhaustedError
 from actorsession.graph.graph import Graph
-from actorsession.runtime.blas_threads import blas_threads
+from actorsession.ops.blas_threads import blas_threads
 from actorsession.session import AsyncSession, Session
 from tests.cluster.kit import eventually
 from tests.rows import for_each

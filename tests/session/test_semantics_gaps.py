@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import actorsession.compat.v1 as tf
 from actorsession import ops
 from actorsession.config import ConfigProto, DebugOptions, DebugTensorWatch, RunMetadata, RunOptions
 from actorsession.errors import (
@@ -286,7 +287,7 @@ async def test_parallel_iterations_change_neither_values_nor_the_order_of_effect
                 grown = v.assign_add(1.0)
             return i + 1, total + grown
 
-        _, total = ops.while_loop(lambda i, t: i < 6, turn, [0, 0.0], parallel_iterations=wanted)
+        _, total = tf.while_loop(lambda i, t: i < 6, turn, [0, 0.0], parallel_iterations=wanted)
         await session.run(v.initializer)
         results.append((float(await session.run(total)), float(await session.run(v))))
     want = [3.0, 7.0, 15.0, 31.0, 63.0, 127.0]

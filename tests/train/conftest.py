@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from actorsession.graph.graph import Graph
-from actorsession.session import Session
+from actorsession import Graph, Session
 
 
 @pytest.fixture(autouse=True)

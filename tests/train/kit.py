@@ -9,10 +9,9 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from actorsession import ops
-from actorsession.ops.variables.partitioned import PartitionedVariable
+from actorsession import Session, ops
+from actorsession.ops import PartitionedVariable
 from actorsession.ops.variables.save_slices import SaveSliceInfo
-from actorsession.session import Session
 
 __all__ = ["SlowDisk", "names", "parts_of", "started"]
 

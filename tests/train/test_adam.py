@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from actorsession.graph.dtypes import float64
-from actorsession.graph.graph import Graph
-from actorsession.ops.build import constant
-from actorsession.ops.variables.lists import global_variables_initializer
-from actorsession.ops.variables.variable import Variable
+from actorsession import Graph, Variable, constant, float64, global_variables_initializer
 from actorsession.train import AdamOptimizer
 from tests.ops.interpreter import Variables, evaluate, source
 

@@ -8,11 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops, train
+from actorsession import Graph, Session, ops, train
 from actorsession.checkpoints import save
 from actorsession.errors import InvalidArgumentError, NotFoundError
-from actorsession.graph.graph import Graph
-from actorsession.session import Session
 from tests.train.kit import parts_of
 
 FIXTURES = Path(__file__).parents[1] / "checkpoints" / "fixtures"

@@ -7,12 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession.cluster.spec import ClusterSpec
-from actorsession.graph.graph import Graph
-from actorsession.graph.operation import Operation
-from actorsession.ops.build import constant
-from actorsession.ops.variables.variable import Variable
-from actorsession.train.device_setter import replica_device_setter
+from actorsession import ClusterSpec, Graph, Operation, Variable, constant
+from actorsession.train import replica_device_setter
 
 CLUSTER = {"ps": ["h:1", "h:2"], "worker": ["h:3", "h:4"]}
 

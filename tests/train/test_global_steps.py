@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from actorsession.graph.dtypes import int64
-from actorsession.graph.graph import Graph
-from actorsession.ops import variable_scope
-from actorsession.ops.build import constant
-from actorsession.ops.graph_keys import GraphKeys
-from actorsession.ops.variables.lists import global_variables, trainable_variables
-from actorsession.ops.variables.variable import Variable
-from actorsession.session import Session
+from actorsession import (
+    Graph,
+    GraphKeys,
+    Session,
+    Variable,
+    constant,
+    global_variables,
+    int64,
+    trainable_variables,
+    variable_scope,
+)
 from actorsession.train import (
     assert_global_step,
     create_global_step,

@@ -7,12 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession.graph.dtypes import float32, float64
-from actorsession.graph.graph import Graph
-from actorsession.ops.build import constant
-from actorsession.ops.indexed_slices import IndexedSlices
-from actorsession.ops.variables.lists import global_variables_initializer
-from actorsession.ops.variables.variable import Variable
+from actorsession import (
+    Graph,
+    IndexedSlices,
+    Variable,
+    constant,
+    float32,
+    float64,
+    global_variables_initializer,
+)
 from actorsession.train import GradientDescentOptimizer
 from tests.ops.interpreter import Variables, evaluate
 

@@ -7,12 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops, train
+from actorsession import Graph, GraphKeys, Session, float32, int64, ops, string, train
 from actorsession.errors import InvalidArgumentError, OutOfRangeError
-from actorsession.graph.dtypes import float32, int64, string
-from actorsession.graph.graph import Graph
-from actorsession.ops import GraphKeys
-from actorsession.session import Session
 
 
 def taken(fetches: Any, at_most: int = 100) -> list[Any]:

@@ -7,21 +7,23 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession.graph.dtypes import float32, float64, int64
-from actorsession.graph.graph import Graph
-from actorsession.ops.arrays.placeholder import placeholder
-from actorsession.ops.build import constant
-from actorsession.ops.graph_keys import GraphKeys
-from actorsession.ops.reductions.reduction import reduce_mean
-from actorsession.ops.variables.lists import (
+from actorsession import (
+    Graph,
+    GraphKeys,
+    Session,
+    Variable,
+    constant,
+    float32,
+    float64,
     global_variables,
     global_variables_initializer,
+    int64,
+    placeholder,
+    reduce_mean,
     trainable_variables,
+    variable_scope,
     variables_initializer,
 )
-from actorsession.ops.variables.scope import variable_scope
-from actorsession.ops.variables.variable import Variable
-from actorsession.session import Session
 from actorsession.train import ExponentialMovingAverage
 
 

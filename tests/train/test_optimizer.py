@@ -7,24 +7,26 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession.graph.dtypes import float32, float64, int32
-from actorsession.graph.graph import Graph
-from actorsession.graph.operation import Operation
-from actorsession.ops.arrays.gather import gather
-from actorsession.ops.build import constant
-from actorsession.ops.elements import arithmetic, elementwise
-from actorsession.ops.elements.cast import cast
-from actorsession.ops.graph_keys import GraphKeys
-from actorsession.ops.indexed_slices import IndexedSlices
-from actorsession.ops.reductions.reduction import reduce_sum
-from actorsession.ops.variables.lists import (
+from actorsession import (
+    Graph,
+    GraphKeys,
+    IndexedSlices,
+    Operation,
+    Session,
+    Variable,
+    cast,
+    constant,
+    float32,
+    float64,
+    gather,
     global_variables,
     global_variables_initializer,
+    int32,
+    reduce_sum,
     trainable_variables,
+    variable_scope,
 )
-from actorsession.ops.variables.scope import variable_scope
-from actorsession.ops.variables.variable import Variable
-from actorsession.session import Session
+from actorsession.ops.elements import arithmetic, elementwise
 from actorsession.train import (
     AdamOptimizer,
     GradientDescentOptimizer,

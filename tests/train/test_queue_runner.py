@@ -11,11 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops, opsets
+from actorsession import AsyncSession, Graph, Session, int32, ops, opsets
 from actorsession.errors import InvalidArgumentError, OutOfRangeError
-from actorsession.graph.dtypes import int32
-from actorsession.graph.graph import Graph
-from actorsession.session import AsyncSession, Session
 from actorsession.train import (
     Coordinator,
     QueueRunner,
@@ -181,9 +178,8 @@ def test_a_stop_ends_threads_that_wait_for_what_never_comes(
     assert tracebacks == []
 
 
-def test_a_stop_lets_a_step_end_that_is_at_work(graph: Graph, monkeypatch: Any) -> None:
+def test_a_stop_lets_a_step_end_that_is_at_work(graph: Graph) -> None:
     """1. A step is in the middle of its work. 2. A stop is requested. 3. The step goes on to its end."""
-    monkeypatch.setattr("actorsession.train.queue_runner._STOP_GRACE", PATIENCE)
     begun, goes_on = threading.Event(), threading.Event()
 
     def work() -> np.int32:
@@ -197,6 +193,7 @@ def test_a_stop_lets_a_step_end_that_is_at_work(graph: Graph, monkeypatch: Any) 
     x.set_shape([])  # type: ignore[union-attr]
     with graph.control_dependencies([v.assign(x).op]):
         runner = QueueRunner(queue, [ops.no_op()])
+    runner.stop_grace = PATIENCE
     with Session(graph=graph) as session:
         session.run(v.initializer)
         coord = Coordinator()

@@ -10,9 +10,7 @@ import numpy as np
 import pytest
 import safetensors.numpy
 
-from actorsession import ops, train
-from actorsession.graph.graph import Graph
-from actorsession.session import Session
+from actorsession import Graph, Session, ops, train
 from actorsession.train import SaveableObject, Saver, SaverDef, SaveSpec
 from tests.train.kit import names, parts_of, started
 

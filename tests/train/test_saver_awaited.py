@@ -10,10 +10,8 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from actorsession import ops, train
+from actorsession import AsyncSession, Graph, Session, ops, train
 from actorsession.errors import ResourceExhaustedError
-from actorsession.graph.graph import Graph
-from actorsession.session import AsyncSession, Session
 from actorsession.train import Saver
 from tests.cluster.kit import eventually
 from tests.train.kit import SlowDisk, names

@@ -12,12 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops, train
+from actorsession import AsyncSession, ConfigProto, Graph, GraphDef, Session, ops, train
 from actorsession.checkpoints import CheckpointReader
-from actorsession.config import ConfigProto
-from actorsession.graph.graph import Graph
-from actorsession.graph.node import GraphDef
-from actorsession.session import AsyncSession, Session
 from actorsession.train import Saver, checkpoint_retention
 from tests.cluster.kit import W0, W1, in_process, on
 from tests.train.kit import names, started

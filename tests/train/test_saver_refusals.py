@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from actorsession import ops
+from actorsession import Graph, Session, ops
 from actorsession.errors import (
     DataLossError,
     FailedPreconditionError,
@@ -16,9 +16,7 @@ from actorsession.errors import (
     NotFoundError,
     ResourceExhaustedError,
 )
-from actorsession.graph.graph import Graph
-from actorsession.session import Session
-from actorsession.train import Saver
+from actorsession.train import Saver, SaverDef
 from tests.train.kit import names, started
 
 
@@ -157,8 +155,14 @@ def test_a_sharded_save_that_fails_at_its_index_leaves_the_last_checkpoint_and_n
         (lambda v: Saver([v], builder=object()), ValueError, "builder must be None"),
         (lambda v: Saver([v], write_version=3), ValueError, "write_version must be 2"),
         (lambda v: Saver(saver_def=v), ValueError, "saver_def must be a SaverDef"),
+        (lambda v: Saver(saver_def=SaverDef()), ValueError, "must specify the save_tensor_name"),
+        (
+            lambda v: Saver(saver_def=SaverDef("", "a:0")),
+            ValueError,
+            "specify the restore_op_name",
+        ),
     ],
-    ids=range(11),
+    ids=range(13),
 )
 def test_what_cannot_be_saved_is_refused(
     graph: Graph, make: Any, kind: type[Exception], match: str

@@ -6,9 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from actorsession import ops
-from actorsession.graph.graph import Graph
-from actorsession.session import Session
+from actorsession import Graph, Session, ops
 from actorsession.train import AdamOptimizer, Optimizer
 
 

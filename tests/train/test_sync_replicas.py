@@ -10,10 +10,7 @@ import numpy as np
 import pytest
 
 import actorsession as acts
-from actorsession import ops
-from actorsession.cluster import LocalCluster
-from actorsession.graph.graph import Graph
-from actorsession.session import AsyncSession, Session
+from actorsession import AsyncSession, Graph, LocalCluster, Session, ops
 from actorsession.train import (
     Coordinator,
     ExponentialMovingAverage,

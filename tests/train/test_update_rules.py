@@ -1,81 +1,37 @@
-"""Every optimiser over several steps against the numbers of TensorFlow, and what each one refuses."""
+"""What holds for every optimiser however it is run, its slots, and what each one refuses.
+
+The numbers of TensorFlow are those of the family ``optimisers`` of the differential programs.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
-from actorsession import train
-from actorsession.graph.dtypes import float64
-from actorsession.graph.graph import Graph
-from actorsession.ops.arrays.placeholder import placeholder
-from actorsession.ops.build import constant
-from actorsession.ops.indexed_slices import IndexedSlices
-from actorsession.ops.variables.lists import global_variables_initializer
-from actorsession.ops.variables.variable import Variable
-from actorsession.session import Session
-from actorsession.train.optimizer import Optimizer
-from tests.ops.interpreter import Variables, evaluate, source
-from tests.train.tensorflow_numbers import (
+import actorsession as acts
+from actorsession import (
+    Graph,
+    IndexedSlices,
+    Session,
+    Variable,
+    constant,
+    float64,
+    global_variables_initializer,
+    placeholder,
+    train,
+)
+from scripts.differentials.families.optimisers import (
     DENSE_START,
-    FOUND,
     INDICES,
+    OPTIMISERS,
     SLOPES,
     SPARSE_START,
-    STEPS,
     rows_of,
-)
+)  # fmt: skip
+from tests.ops.interpreter import Variables, evaluate, source
 
-
-def double(value: float) -> Any:
-    return constant(value, float64)
-
-
-def step(value: int) -> Any:
-    return constant(value, "int64")
-
-
-MAKERS: dict[str, Callable[[], Optimizer]] = {
-    "sgd": lambda: train.GradientDescentOptimizer(0.1),
-    "momentum": lambda: train.MomentumOptimizer(0.1, 0.9),
-    "nesterov": lambda: train.MomentumOptimizer(0.1, 0.9, use_nesterov=True),
-    "adam": lambda: train.AdamOptimizer(0.1),
-    "adagrad": lambda: train.AdagradOptimizer(0.1),
-    "adagrad_start": lambda: train.AdagradOptimizer(0.1, initial_accumulator_value=1.0),
-    "adagrad_da": lambda: train.AdagradDAOptimizer(0.1, step(0)),
-    "adagrad_da_l1": lambda: train.AdagradDAOptimizer(
-        0.1, step(2), l1_regularization_strength=0.05, l2_regularization_strength=0.1
-    ),
-    "adadelta": lambda: train.AdadeltaOptimizer(),
-    "adadelta_fast": lambda: train.AdadeltaOptimizer(1.0, 0.9, 1e-2),
-    "rmsprop": lambda: train.RMSPropOptimizer(0.1),
-    "rmsprop_momentum": lambda: train.RMSPropOptimizer(0.1, 0.8, 0.5, 1e-3),
-    "rmsprop_centered": lambda: train.RMSPropOptimizer(0.1, 0.8, 0.5, 1e-3, centered=True),
-    "ftrl": lambda: train.FtrlOptimizer(0.1),
-    "ftrl_l1_l2": lambda: train.FtrlOptimizer(
-        0.1, l1_regularization_strength=0.3, l2_regularization_strength=0.2
-    ),
-    "ftrl_power": lambda: train.FtrlOptimizer(
-        0.1, learning_rate_power=-0.25, l1_regularization_strength=0.3
-    ),
-    "ftrl_shrinkage": lambda: train.FtrlOptimizer(0.1, l2_shrinkage_regularization_strength=0.4),
-    "ftrl_beta": lambda: train.FtrlOptimizer(0.1, beta=0.5, l2_regularization_strength=0.2),
-    "proximal_sgd": lambda: train.ProximalGradientDescentOptimizer(
-        double(0.1), double(0.0), double(0.5)
-    ),
-    "proximal_sgd_l1": lambda: train.ProximalGradientDescentOptimizer(
-        double(0.1), double(0.3), double(0.5)
-    ),
-    "proximal_adagrad": lambda: train.ProximalAdagradOptimizer(
-        double(0.1), 0.1, double(0.0), double(0.5)
-    ),
-    "proximal_adagrad_l1": lambda: train.ProximalAdagradOptimizer(
-        double(0.1), 0.1, double(0.3), double(0.5)
-    ),
-}
 SLOTS = {
     "adadelta": {"accum": "w/Adadelta:0", "accum_update": "w/Adadelta_1:0"},
     "adagrad": {"accumulator": "w/Adagrad:0"},
@@ -91,7 +47,7 @@ SLOTS = {
         "mg": "w/RMSProp_1:0", "momentum": "w/RMSProp_2:0", "rms": "w/RMSProp:0",
     },
 }  # fmt: skip
-EVERY = pytest.mark.parametrize("name", MAKERS)
+EVERY = pytest.mark.parametrize("name", OPTIMISERS)
 
 
 def started() -> Variables:
@@ -103,37 +59,40 @@ def started() -> Variables:
 # -- values --------------------------------------------------------------------------------------
 
 
-@EVERY
-def test_dense_steps_give_the_numbers_of_tensorflow(name: str) -> None:
-    w, grad = Variable(DENSE_START, dtype=float64), source(float64, [3])
-    move = MAKERS[name]().apply_gradients([(grad, w)])
-    state, found = started(), []
-    for slopes in SLOPES:
-        evaluate([move], {grad: slopes}, state)
-        found.append(evaluate([w], None, state)[0])
-    for number, wanted in zip(STEPS, FOUND[f"{name}/dense"], strict=True):
-        np.testing.assert_allclose(found[number], wanted, rtol=1e-12, atol=1e-15)
+def moved(name: str, *, inline: bool, sparse: bool = False) -> list[Any]:
+    """The variable after each step, as a session or the evaluator of tests runs it."""
+    with Graph().as_default() as graph:
+        w = Variable(SPARSE_START if sparse else DENSE_START, dtype=float64)
+        shape = [3, 2] if sparse else [3]
+        fed = source(float64, shape) if inline else placeholder(float64, shape)
+        grad = IndexedSlices(fed, constant(INDICES), constant([4, 2])) if sparse else fed
+        move = OPTIMISERS[name](acts).apply_gradients([(grad, w)])
+        feeds = [{fed: rows_of(slopes) if sparse else slopes} for slopes in SLOPES]
+        if inline:
+            state, found = started(), []
+            for feed in feeds:
+                evaluate([move], feed, state)
+                found.append(evaluate([w], None, state)[0])
+            return found
+        with Session(graph=graph) as session:
+            session.run(global_variables_initializer())
+            return [session.run(w) for feed in feeds if session.run(move, feed) is None]
 
 
 @EVERY
-def test_sparse_steps_give_the_numbers_of_tensorflow(name: str) -> None:
-    """Rows with one index are added up, and rows without gradient stay, except where momenta move them."""
-    w, rows = Variable(SPARSE_START, dtype=float64), source(float64, [3, 2])
-    grad = IndexedSlices(rows, constant(INDICES), constant([4, 2]))
-    move = MAKERS[name]().apply_gradients([(grad, w)])
-    state, found = started(), []
-    for slopes in SLOPES:
-        evaluate([move], {rows: rows_of(slopes)}, state)
-        found.append(evaluate([w], None, state)[0].reshape(-1))
-    for number, wanted in zip(STEPS, FOUND[f"{name}/sparse"], strict=True):
-        np.testing.assert_allclose(found[number], wanted, rtol=1e-12, atol=1e-15)
+@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
+def test_sessions_give_the_numbers_of_steps_without_them(name: str, sparse: bool) -> None:
+    """They update in place, and run an update as part of a plan."""
+    inline = moved(name, inline=True, sparse=sparse)
+    for found, wanted in zip(moved(name, inline=False, sparse=sparse), inline, strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-15)
 
 
 @EVERY
 def test_sparse_gradients_need_not_say_how_large_the_whole_is(name: str) -> None:
     w = Variable(SPARSE_START, dtype=float64)
     grad = IndexedSlices(constant([[1.0, 1.0]], float64), constant([1]))
-    move = MAKERS[name]().apply_gradients([(grad, w)])
+    move = OPTIMISERS[name](acts).apply_gradients([(grad, w)])
     state = started()
     evaluate([move], None, state)
     found = evaluate([w], None, state)[0]
@@ -145,40 +104,27 @@ def test_sparse_gradients_need_not_say_how_large_the_whole_is(name: str) -> None
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
 def test_smaller_floating_types_move_about_as_far(name: str, dtype: str) -> None:
     w = Variable(DENSE_START, dtype=dtype)
-    make: Any = MAKERS[name]
+    make: Any = OPTIMISERS[name]
     if name == "adam" and dtype == "bfloat16":  # which has no 0.999
-        make = lambda: train.AdamOptimizer(0.1, beta2=0.99)  # noqa: E731
-    move = make().apply_gradients([(constant(SLOPES[0], dtype), w)])
+        make = lambda tf: tf.train.AdamOptimizer(0.1, beta2=0.99)  # noqa: E731
+    move = make(acts).apply_gradients([(constant(SLOPES[0], dtype), w)])
     state = started()
     evaluate([move], None, state)
     found = evaluate([w], None, state)[0].astype(float)
     limit = {"float32": 1e-5, "float16": 1e-2, "bfloat16": 6e-2}[dtype]
     # In float16 the epsilons of Adam and Adadelta are 0, which makes 0 / 0 of a slope of 0.
-    wanted = FOUND[f"{name}/dense"][0]
+    wanted = moved(name, inline=True)[0]
     np.testing.assert_allclose(found[:2], wanted[:2], rtol=limit, atol=limit)
 
 
 @EVERY
 def test_variables_of_open_shape_are_trained(name: str) -> None:
     w = Variable(np.array(DENSE_START), validate_shape=False)
-    move = MAKERS[name]().apply_gradients([(constant(SLOPES[0], float64), w)])
+    move = OPTIMISERS[name](acts).apply_gradients([(constant(SLOPES[0], float64), w)])
     state = started()
     evaluate([move], None, state)
-    wanted = FOUND[f"{name}/dense"][0]
+    wanted = moved(name, inline=True)[0]
     np.testing.assert_allclose(evaluate([w], None, state)[0], wanted, rtol=1e-12, atol=1e-15)
-
-
-@EVERY
-def test_sessions_give_the_same_numbers(name: str, graph: Graph) -> None:
-    """They update in place, and run an update as part of a plan."""
-    w, grad = Variable(DENSE_START, dtype=float64), placeholder(float64, [3])
-    move = MAKERS[name]().apply_gradients([(grad, w)])
-    with Session(graph=graph) as session:
-        session.run(global_variables_initializer())
-        for slopes in SLOPES:
-            session.run(move, {grad: slopes})
-        found = session.run(w)
-    np.testing.assert_allclose(found, FOUND[f"{name}/dense"][-1], rtol=1e-12, atol=1e-15)
 
 
 # -- slots ---------------------------------------------------------------------------------------
@@ -187,7 +133,7 @@ def test_sessions_give_the_same_numbers(name: str, graph: Graph) -> None:
 @pytest.mark.parametrize("name", SLOTS)
 def test_slots_are_called_as_in_tensorflow(name: str) -> None:
     w = Variable(DENSE_START, name="w")
-    optimizer = MAKERS[name]()
+    optimizer = OPTIMISERS[name](acts)
     grads = constant(SLOPES[0])
     optimizer.apply_gradients([(grads, w)])
     slots = {slot: optimizer.get_slot(w, slot) for slot in optimizer.get_slot_names()}
@@ -219,7 +165,7 @@ def test_the_ops_are_those_of_tensorflow(graph: Graph) -> None:
     sparse = IndexedSlices(constant([[1.0, 1.0]], float64), constant([1]))
     for name in ("adagrad_da", "rmsprop", "rmsprop_centered", "ftrl", "ftrl_shrinkage"):
         for grad in (dense, sparse):
-            MAKERS[name]().apply_gradients([(grad, w)])
+            OPTIMISERS[name](acts).apply_gradients([(grad, w)])
     kinds = ("AdagradDA", "RMSProp", "CenteredRMSProp", "Ftrl", "FtrlV2")
     wanted = [f"Resource{how}{kind}" for kind in kinds for how in ("Apply", "SparseApply")]
     assert [op.type for op in graph.get_operations() if "Apply" in op.type] == wanted

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.transports.authority import Authority
-from transports import SecurityConfig, register_transport
-from transports.address import Address
+from transports import Address, SecurityConfig, register_transport
+from transports.shm import arena, lane
 from transports.stream.listener import Secure
 from transports.stream.tls_transport import TlsTransport
 
@@ -78,3 +79,14 @@ def address(
         "inproc": "inproc://conformance",
     }[request.param]
     register_transport("tls", TlsTransport(), replace=True)
+
+
+@pytest.fixture
+def limit(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Return a function that sets limits of shared memory for the test, by their names."""
+
+    def set_limits(**limits: Any) -> None:
+        for name, value in limits.items():
+            monkeypatch.setattr(arena if hasattr(arena, name) else lane, name, value)
+
+    return set_limits

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transports.address import Address, parse_address
+from transports import Address, parse_address
 
 
 @pytest.mark.parametrize(

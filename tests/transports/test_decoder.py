@@ -12,8 +12,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.shortage import Shortage
-from transports.decoder import DIRECT_FROM, FIRST_ROOM, READ_SIZE, FrameDecoder
-from transports.errors import ProtocolError
+from transports import Frame, FrameDecoder, LostFrame, ProtocolError, encode_frame
+from transports.decoder import DIRECT_FROM, FIRST_ROOM, READ_SIZE
 from transports.frame import (
     CHUNK_FLAG,
     KEPT_OF_LOST,
@@ -22,11 +22,8 @@ from transports.frame import (
     PREFIX,
     SHARED_FLAG,
     WIRE_VERSION,
-    Frame,
-    LostFrame,
     SharedFrame,
     encode_chunk_prefix,
-    encode_frame,
 )
 
 frames = st.lists(
@@ -245,7 +242,11 @@ def test_a_length_over_the_limit_allocates_nothing() -> None:
 
 
 def test_a_length_alone_makes_nobody_hold_as_much() -> None:
-    """Neither address space, above the first room, nor any memory before bytes have come."""
+    """Neither address space, above the first room, nor any memory before bytes have come.
+
+    What is resident is what the kernel gave: pages that nobody has written show in no statistic of Python's.
+    The limit is an eighth of the room, so that what else grows meanwhile does not count.
+    """
     before = resident_bytes()
     decoder = FrameDecoder()
     assert decoder.feed(PREFIX.pack(MAGIC, WIRE_VERSION, 0, 0, 1) + (2**33).to_bytes(8)) == []
@@ -258,9 +259,8 @@ def resident_bytes() -> int:
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-def test_a_segment_grows_when_the_room_before_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("transports.decoder.FIRST_ROOM", 2**20)
-    decoder = FrameDecoder()
+def test_a_segment_grows_when_the_room_before_is_full() -> None:
+    decoder = FrameDecoder(first_room=2**20)
     assert decoder.feed(PREFIX.pack(MAGIC, WIRE_VERSION, 0, 0, 1) + (2**33).to_bytes(8)) == []
     decoder.feed(bytes(2**20 - 1))
     assert [len(s) for s in decoder._segments] == [2**20]
@@ -270,13 +270,10 @@ def test_a_segment_grows_when_the_room_before_is_full(monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize("reads", [True, False], ids=["written", "passed"])
 @pytest.mark.parametrize("more", [-1, 0, 1, 2**20, 2**23])
-def test_a_segment_that_outgrows_its_first_room_is_whole(
-    monkeypatch: pytest.MonkeyPatch, more: int, reads: bool
-) -> None:
-    monkeypatch.setattr("transports.decoder.FIRST_ROOM", 2**20)
+def test_a_segment_that_outgrows_its_first_room_is_whole(more: int, reads: bool) -> None:
     sent = Frame(b"head", (random.Random(more).randbytes(2**20 + more), b"tail"))
     data = b"".join(bytes(piece) for piece in encode_frame(sent))
-    decoder = FrameDecoder()
+    decoder = FrameDecoder(first_room=2**20)
     if reads:
         found = read_into(decoder, data)
     else:
@@ -315,9 +312,8 @@ def test_whichever_allocation_fails_one_frame_is_lost_and_the_next_one_arrives(
     losses: list[int] = []
     while failed:
         with pytest.MonkeyPatch.context() as patched:
-            patched.setattr("transports.decoder.FIRST_ROOM", 2**16)
             shortage = Shortage(patched, nth)
-            decoder = FrameDecoder()
+            decoder = FrameDecoder(first_room=2**16)
             found = read_into(decoder, stream, most)
         decoder.finish()
         failed, nth = shortage.failed, nth + 1
@@ -337,11 +333,8 @@ def test_whichever_allocation_fails_one_frame_is_lost_and_the_next_one_arrives(
     assert any(losses)
 
 
-def test_an_announced_length_that_memory_does_not_hold_is_skipped(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("transports.decoder.FIRST_ROOM", 2**62)
-    decoder = FrameDecoder(max_segment=2**64, max_frame=2**64)
+def test_an_announced_length_that_memory_does_not_hold_is_skipped() -> None:
+    decoder = FrameDecoder(max_segment=2**64, max_frame=2**64, first_room=2**62)
     decoder.feed(PREFIX.pack(MAGIC, WIRE_VERSION, 0, 0, 1) + (2**62).to_bytes(8))
     assert decoder.feed(bytes(READ_SIZE)) == []
     with pytest.raises(
@@ -353,8 +346,7 @@ def test_an_announced_length_that_memory_does_not_hold_is_skipped(
 def test_what_had_arrived_of_a_frame_without_memory_is_not_held(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("transports.decoder.FIRST_ROOM", 2**16)
-    decoder, data = FrameDecoder(), wire(Frame(b"about", (_BYTES, _BYTES)))
+    decoder, data = FrameDecoder(first_room=2**16), wire(Frame(b"about", (_BYTES, _BYTES)))
     shortage = Shortage(monkeypatch, above=2**17)
     assert read_into(decoder, data[:-1]) == []
     assert shortage.failed == 1

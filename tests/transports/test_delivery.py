@@ -10,10 +10,17 @@ import pytest
 
 from tests.conftest import LOOP_FACTORIES, LoopFactory
 from tests.transports.peers import linked, numbered, raw_peer, start, until
-from transports import Connection, ConnectionClosed, Frame, ProtocolError
-from transports.decoder import READ_SIZE, FrameDecoder
+from transports import (
+    Connection,
+    ConnectionClosed,
+    Frame,
+    FrameDecoder,
+    ProtocolError,
+    encode_frame,
+)
+from transports.decoder import READ_SIZE
 from transports.delivery import FRAMES_PER_TURN
-from transports.frame import PREFIX, encode_frame
+from transports.frame import PREFIX
 
 
 class Consumer:

@@ -6,8 +6,7 @@ import errno
 
 import pytest
 
-from transports import errors
-from transports.errors import BindError, ConnectError, ConnectionClosed, TransportError
+from transports import BindError, ConnectError, ConnectionClosed, TransportError, errors
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import struct
 import numpy as np
 import pytest
 
-from transports.errors import ProtocolError
+from transports import Frame, ProtocolError, encode_frame
 from transports.frame import (
     HANDSHAKE_VERSION,
     JOIN_BELOW,
@@ -16,8 +16,6 @@ from transports.frame import (
     MAX_SEGMENTS,
     PREFIX,
     WIRE_VERSION,
-    Frame,
-    encode_frame,
     flat,
     measure_frame,
     parse_prefix,

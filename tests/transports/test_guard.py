@@ -9,12 +9,20 @@ from contextlib import suppress
 import pytest
 
 from tests.transports.peers import PS, WORKER, echo, numbered, refuse_to_serve
-from transports import BindError, SecurityConfig, connect, listen, parse_address, register_transport
-from transports.address import Address
-from transports.connection import Connection
+from transports import (
+    Address,
+    BindError,
+    Connection,
+    Hello,
+    Listener,
+    SecurityConfig,
+    connect,
+    listen,
+    parse_address,
+    register_transport,
+)
 from transports.guard import MIN_TOKEN
-from transports.hello import Hello
-from transports.listener import Listener, OnConnection
+from transports.listener import OnConnection
 from transports.registry import _transports
 from transports.stream.bytestream import ByteStreams
 from transports.stream.listener import Secure

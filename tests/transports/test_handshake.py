@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.transports.peers import PS, WORKER
-from transports.errors import AuthenticationError, ProtocolError, TransportError, WrongPeer
+from transports import AuthenticationError, ProtocolError, TransportError, WrongPeer
 from transports.handshake import (
     NONCE_SIZE,
     Establish,

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.transports.peers import PS
-from transports.errors import ProtocolError
-from transports.hello import MAX_NAME, SUPPORTED, Hello, negotiate_version
+from transports import SUPPORTED, Hello, ProtocolError
+from transports.hello import MAX_NAME, negotiate_version
 
 names = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=MAX_NAME)
 

@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 import sys
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +21,6 @@ from tests.transports.peers import PS, until
 from tests.transports.test_shared import LOOPBACK, US, carry, given_back, neighbours, was_shared
 from transports import Connection, ConnectionClosed, Frame, allocate_shared, listen
 from transports.shm import arena
-from transports.shm import lane as shared
 from transports.shm.lane import SHARE_FROM
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="files in memory are Linux's")
@@ -106,9 +106,9 @@ async def test_a_place_is_taken_while_any_of_several_readers_has_it() -> None:
 
 
 async def test_what_a_reader_keeps_beyond_its_share_is_copied(
-    monkeypatch: pytest.MonkeyPatch,
+    limit: Callable[..., None],
 ) -> None:
-    monkeypatch.setattr(arena, "ARENA_SIZE", 8 * SHARE_FROM)  # a quarter is two
+    limit(ARENA_SIZE=8 * SHARE_FROM)  # a quarter is two
     async with neighbours() as (dialled, accepted):
         array = shared_array(4)
         kept = [await lend(dialled, accepted, array) for _ in range(4)]
@@ -261,9 +261,9 @@ asyncio.run(main())
 
 
 @pytest.fixture
-def no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_patience(limit: Callable[..., None]) -> None:
     """Have former peers looked at without a pause."""
-    monkeypatch.setattr(shared, "_LOOK_EVERY", 0.0)
+    limit(_LOOK_EVERY=0.0)
 
 
 @pytest.mark.process

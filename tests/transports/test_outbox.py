@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from tests.transports.peers import linked, numbered, raw_peer, until
-from transports import Buffer, Connection, Frame
-from transports.decoder import FrameDecoder
+from transports import Buffer, Connection, Frame, FrameDecoder
 from transports.frame import CHUNK_SIZE
 from transports.outbox import _JOIN_UP_TO, _MOST_HELD, Outbox, WriteTurn, turn_of
 

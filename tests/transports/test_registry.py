@@ -8,14 +8,20 @@ from collections.abc import Iterator
 import pytest
 
 from tests.transports.peers import PS, WORKER, echo, numbered
-from transports import registry
-from transports.address import Address
-from transports.connection import Connection
-from transports.hello import Hello
+from transports import (
+    Address,
+    Connection,
+    Hello,
+    Listener,
+    SecurityConfig,
+    connect,
+    listen,
+    register_transport,
+    registry,
+    transport_schemes,
+)
 from transports.inproc import InprocTransport
-from transports.listener import Listener, OnConnection
-from transports.registry import connect, listen, register_transport, transport_schemes
-from transports.security import SecurityConfig
+from transports.listener import OnConnection
 
 
 class Lane:

@@ -8,7 +8,7 @@ import os
 import signal
 import struct
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from itertools import pairwise
@@ -26,14 +26,16 @@ from transports import (
     Connection,
     ConnectionClosed,
     Frame,
+    FrameDecoder,
+    LostFrame,
     ProtocolError,
     SecurityConfig,
     connect,
+    encode_frame,
     listen,
 )
 from transports.connection import HIGH_WATER
-from transports.decoder import FrameDecoder
-from transports.frame import SHARED_FLAG, LostFrame, SharedFrame, encode_frame
+from transports.frame import SHARED_FLAG, SharedFrame
 from transports.shm import arena
 from transports.shm import lane as shared
 from transports.shm.lane import SHARE_FROM, SHARED_VARIABLE
@@ -299,9 +301,8 @@ async def test_a_frame_that_cannot_be_sent_takes_no_place() -> None:
         assert await carry(dialled, accepted, large(1)) == large(1)
 
 
-async def test_without_room_arrays_are_sent(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(arena, "ARENA_SIZE", 2 * SHARE_FROM)
-    monkeypatch.setattr(shared, "KEPT_SHARE", 1)
+async def test_without_room_arrays_are_sent(limit: Callable[..., None]) -> None:
+    limit(ARENA_SIZE=2 * SHARE_FROM, KEPT_SHARE=1)
     async with neighbours() as (dialled, accepted):
         held = [await carry(dialled, accepted, large(fill)) for fill in range(4)]
         assert [was_shared(f.segments[0]) for f in held] == [True, True, False, False]
@@ -347,10 +348,9 @@ async def test_without_descriptors_for_the_lane_arrays_are_sent(place: str) -> N
 
 
 async def test_parts_that_were_given_back_make_room_for_a_larger_one(
-    monkeypatch: pytest.MonkeyPatch,
+    limit: Callable[..., None],
 ) -> None:
-    monkeypatch.setattr(arena, "ARENA_SIZE", 4 * SHARE_FROM)
-    monkeypatch.setattr(shared, "KEPT_SHARE", 1)
+    limit(ARENA_SIZE=4 * SHARE_FROM, KEPT_SHARE=1)
     async with neighbours() as (dialled, accepted):
         held = [await carry(dialled, accepted, large(fill)) for fill in range(4)]
         del held[::2], held[:]
@@ -361,9 +361,9 @@ async def test_parts_that_were_given_back_make_room_for_a_larger_one(
 
 
 async def test_memory_that_is_not_used_goes_back_to_the_machine(
-    monkeypatch: pytest.MonkeyPatch,
+    limit: Callable[..., None],
 ) -> None:
-    monkeypatch.setattr(shared, "RELEASE_AFTER", 0.0)
+    limit(RELEASE_AFTER=0.0)
     async with neighbours() as (dialled, accepted):
         kept = await carry(dialled, accepted, large(3))
         await carry(dialled, accepted, large(1, 5 * SHARE_FROM))
@@ -552,8 +552,9 @@ async def test_a_frame_without_memory_gives_its_parts_back_and_the_next_one_arri
 
 async def test_a_reader_that_keeps_much_and_has_no_memory_for_a_copy_loses_that_frame(
     monkeypatch: pytest.MonkeyPatch,
+    limit: Callable[..., None],
 ) -> None:
-    monkeypatch.setattr(shared, "KEPT_SHARE", 2**62)
+    limit(KEPT_SHARE=2**62)
     async with neighbours() as (dialled, accepted):
         with monkeypatch.context() as patched:
             Shortage(patched, above=SHARE_FROM - 1)

@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from transports.address import Address
-from transports.errors import BindError
+from transports import Address, BindError
 from transports.stream.sockets import (
     bind_tcp,
     bind_unix,

@@ -16,9 +16,9 @@ from tests.transports.peers import (
     recv_until_the_loop_turns,
     start,
 )
-from transports import Buffer, ConnectionClosed, Frame, ProtocolError
+from transports import Buffer, ConnectionClosed, Frame, ProtocolError, encode_frame
 from transports.delivery import FRAMES_PER_TURN
-from transports.frame import JOIN_BELOW, MAGIC, PREFIX, WIRE_VERSION, encode_frame
+from transports.frame import JOIN_BELOW, MAGIC, PREFIX, WIRE_VERSION
 from transports.handshake import NONCE_SIZE, Establish, Handshake, Role
 from transports.stream.handshake import shake_hands
 

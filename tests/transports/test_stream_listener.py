@@ -21,9 +21,9 @@ from tests.transports.peers import (
     start,
     until,
 )
-from transports import ConnectError, Listener, connect, listen, parse_address
+from transports import ConnectError, Frame, Listener, connect, encode_frame, listen, parse_address
 from transports.decoder import READ_SIZE
-from transports.frame import HANDSHAKE_VERSION, PREFIX, Frame, encode_frame
+from transports.frame import HANDSHAKE_VERSION, PREFIX
 from transports.handshake import MAX_MESSAGE, NONCE_SIZE, Handshake, Role, Send
 from transports.stream import descriptors, sockets
 from transports.stream import listener as stream_listener

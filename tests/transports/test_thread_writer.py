@@ -20,8 +20,8 @@ import uvloop
 
 from tests.rows import for_each
 from tests.transports.peers import linked, raw_peer, until
-from transports import Connection, Frame
-from transports.frame import JOIN_BELOW, encode_frame
+from transports import Connection, Frame, encode_frame
+from transports.frame import JOIN_BELOW
 from transports.stream.connection import StreamConnection
 
 PATIENCE = 60.0

@@ -17,8 +17,7 @@ import select
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from actorsession.checkpoints.atomic import regular, write_whole
@@ -27,14 +26,12 @@ from actorsession.cluster.launch.socket_folder import remove_orphaned_folder
 from actorsession.cluster.launch.worker_process import LAST_WORD
 from actorsession.cluster.resolvers import ClusterResolver
 from actorsession.cluster.server.server import Server
+from actorsession.cluster.server.settings import ServerSettings
 from actorsession.cluster.spec import ClusterSpec
-from actorsession.config import ConfigProto
 from actorsession.errors import DataLossError, OpError
 from actorsession.ops.flow.streams import relay_standard_streams, serve_others
 from actorsession.records import dataclass
-from actorsession.rpc.liveness.lease import BEAT_SECONDS, LEASE_SECONDS
 from actorsession.terminal_text import write_lines
-from transports import SecurityConfig
 
 __all__ = ["WorkerOptions", "make_guard", "serve"]
 
@@ -56,21 +53,12 @@ class WorkerOptions:
         job: its job; ``None`` to take it from the cluster.
         index: its index in the job, likewise.
         cluster: the tasks and their addresses, or a resolver of them.
-        cluster_id: identity of the cluster.
-        device_count: devices by type.
+        settings: those of its server.
         announce: whether it is the child of a local cluster.
         role: ``worker`` or ``master``: how it describes itself.
         json: whether to print its address as JSON.
         port_file: the file to which it writes its address once it is bound.
         probe_port: the port at which it answers probes of liveness and readiness, if it does.
-        security: its TLS files; those of the environment if left out.
-        snapshot_dir: where it keeps snapshots of its variables, if it does.
-        snapshot_every: seconds between two snapshots.
-        file_roots: folders in which operations may open files; see ``Server``.
-        lease: seconds of silence after which it declares a peer lost.
-        beat: seconds between heartbeats.
-        sidecar: whether to start a sidecar on loopback too.
-        restart_wait: seconds for which steps wait for a lost task; see ``Server``.
         keep: seconds that it serves without being asked for, see ``Server.keep``; 0 for no limit.
         grace: seconds for an orderly end after the parent is gone or a signal was received; then the process
             ends anyway.
@@ -79,21 +67,12 @@ class WorkerOptions:
     job: str | None
     index: int | None
     cluster: ClusterSpec | Mapping[str, Any] | ClusterResolver
-    cluster_id: str = ""
-    device_count: dict[str, int] = field(default_factory=dict)
+    settings: ServerSettings
     announce: bool = False
     role: str = "worker"
     json: bool = False
     port_file: str | None = None
     probe_port: int | None = None
-    security: SecurityConfig | None = None
-    snapshot_dir: str | None = None
-    snapshot_every: float = 60.0
-    file_roots: Sequence[str] | None = None
-    lease: float = LEASE_SECONDS
-    beat: float = BEAT_SECONDS
-    sidecar: bool = False
-    restart_wait: float = 0.0
     keep: float = 0.0
     grace: float = 3.0
 
@@ -119,13 +98,7 @@ async def serve(options: WorkerOptions, guard: ProcessGuard) -> None:
     relay_standard_streams()
     serve_others()
     loop = asyncio.get_running_loop()
-    server = Server(
-        options.cluster, options.job, options.index,
-        config=ConfigProto(device_count=options.device_count), cluster_id=options.cluster_id,
-        security=options.security, snapshot_dir=options.snapshot_dir,
-        snapshot_every=options.snapshot_every, lease=options.lease, beat=options.beat,
-        sidecar=options.sidecar, file_roots=options.file_roots, restart_wait=options.restart_wait,
-    )  # fmt: skip
+    server = Server(options.cluster, options.job, options.index, options.settings)
     ended = asyncio.Event()
 
     def end(why: str) -> None:

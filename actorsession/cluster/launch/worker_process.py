@@ -23,7 +23,6 @@ from typing import Any
 from actorsession.actors.deadline import Deadline
 from actorsession.actors.ownership import Owner
 from actorsession.actors.supervision import Children
-from actorsession.cluster.launch.blas_environment import core_type, thread_count
 from actorsession.cluster.launch.interpreter import command
 from actorsession.cluster.launch.memory_usage import MemoryUsage
 from actorsession.cluster.launch.stderr_reader import StderrReader
@@ -35,7 +34,9 @@ from actorsession.errors import (
     exhausted,
 )
 from actorsession.graph.device import task_name
+from actorsession.ops.blas_threads import core_type, thread_count
 from actorsession.rpc.exit_reports import LAST_LINES
+from actorsession.runtime.kernel_pool import processors
 from transports import SecurityConfig
 
 __all__ = ["LAST_WORD", "WorkerProcess"]
@@ -405,7 +406,7 @@ def _environment(security: SecurityConfig | None, processes: int) -> dict[str, s
     kernels = core_type()
     if kernels is not None:
         out["OPENBLAS_CORETYPE"] = kernels
-    threads = thread_count(processes)
+    threads = thread_count(processes, processors())
     if threads is not None:
         out["OPENBLAS_NUM_THREADS"] = str(threads)
     return out

@@ -24,7 +24,7 @@ from actorsession.records import dataclass
 from actorsession.runtime.debug.task_debugger import PlanSurvey
 
 if TYPE_CHECKING:
-    from actorsession.cluster.master.step_parts import BoundPart
+    from actorsession.cluster.master.master_program import Program
 
 __all__ = ["ClientGraph", "TaskPart", "split_by_task"]
 
@@ -77,7 +77,7 @@ class ClientGraph:
             has a part in them.
         survey: what is watched, if it is the graph of debugged runs.
         last_used: when it was last run, as a number that grows with each run of the session.
-        bound: its parts as partial runs begin them by step frames, once they were bound.
+        programs: the plans of clients that are bound to it.
     """
 
     signature: RunSignature
@@ -98,16 +98,7 @@ class ClientGraph:
     group_scope: str = field(default_factory=lambda: secrets.token_hex(8))
     survey: PlanSurvey | None = None
     last_used: int = 0
-    bound: tuple[BoundPart, ...] | None = field(default=None, repr=False)
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether step programs may run it.
-
-        Others need more of a step than its values: confirmation that values taken out of a queue have
-        arrived, and reports on collectives that wait.
-        """
-        return not (self.takes or self.meets)
+    programs: list[Program] = field(default_factory=list, repr=False)
 
 
 def split_by_task(

@@ -269,6 +269,9 @@ class ClientGraphs:
 
     def _evicted(self, graph: ClientGraph) -> None:
         graph.dropped = True
+        programs, graph.programs = graph.programs, []
+        for program in programs:
+            program.unbind()
         if not graph.users:
             self._drop(graph)
 

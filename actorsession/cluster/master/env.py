@@ -17,7 +17,7 @@ from actorsession.cluster.spec import ClusterSpec
 from actorsession.cluster.worker_cache_interface import WorkerCacheInterface
 from actorsession.config import ConfigProto
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.device import DeviceAttributes
+from actorsession.graph.device import DeviceAttributes, device_name
 from actorsession.records import dataclass
 
 __all__ = [
@@ -125,7 +125,7 @@ def described_devices(task: str) -> list[DeviceAttributes]:
 
     Every task has a CPU; its incarnation counts as 0 until the task reports it.
     """
-    return [DeviceAttributes(name=f"{task}/device:CPU:0", device_type="CPU", incarnation=0)]
+    return [DeviceAttributes(name=device_name(task, "CPU:0"), device_type="CPU", incarnation=0)]
 
 
 def unwatch(member: Member) -> None:

@@ -15,20 +15,28 @@ import time
 from collections import Counter, OrderedDict
 from typing import Any
 
-from actorsession.actors.actor import Actor, answers, handles, routes
+from actorsession.actors.actor import Actor, answers, routes
 from actorsession.actors.context import CallContext
 from actorsession.actors.deadline import Deadline
 from actorsession.cluster.master.creations import Creations
 from actorsession.cluster.master.device_discovery import sooner
 from actorsession.cluster.master.env import MasterEnv
+from actorsession.cluster.master.master_program import Program
 from actorsession.cluster.master.master_session import MasterSession
 from actorsession.cluster.server.statistics import OpenSession
 from actorsession.config import MAX_SERVER_STEPS, ConfigProto
 from actorsession.config.remote_settings import refuse_local_settings
-from actorsession.errors import AbortedError, CancelledError, OpError, UnavailableError
+from actorsession.errors import (
+    AbortedError,
+    CancelledError,
+    OpError,
+    ProtocolError,
+    UnavailableError,
+)
 from actorsession.graph.function import nodes_in
 from actorsession.graph.node import GraphDef
 from actorsession.messages.done import Done
+from actorsession.messages.registry import VOCABULARY
 from actorsession.messages.session import (
     AskSessionWhy,
     CloseSession,
@@ -36,22 +44,16 @@ from actorsession.messages.session import (
     ExtendSession,
     FindPlacement,
     ListDevices,
-    PartialRun,
     PartialRunDrop,
-    PartialRunSetup,
     PrepareStep,
     ReattachSession,
-    RegisterProgram,
     ResetContainers,
-    RunStep,
     SessionCreated,
-    StepReceived,
     TakeStepValues,
     WaitForTasks,
 )  # fmt: skip
 from actorsession.messages.worker import CleanupAll
 from actorsession.plan.cost_model import check_cost_model_settings
-from actorsession.rpc.local_calls import RegisterLocalProgram
 from actorsession.runtime.admission import Admission
 from actorsession.runtime.planning import Planning
 from actorsession.runtime.session_names import SessionNames
@@ -95,9 +97,8 @@ class Master(Actor):
     # -- messages ------------------------------------------------------------------------------
 
     @routes(
-        RunStep, PrepareStep, ExtendSession, ListDevices, FindPlacement, ReattachSession, AskSessionWhy,
-        PartialRunSetup, PartialRun, PartialRunDrop, RegisterProgram, RegisterLocalProgram, TakeStepValues,
-        WaitForTasks,
+        PrepareStep, ExtendSession, ListDevices, FindPlacement, ReattachSession, AskSessionWhy,
+        PartialRunDrop, TakeStepValues, WaitForTasks,
         by="session_handle",
     )  # fmt: skip
     def _session(self, handle: str) -> MasterSession:
@@ -129,17 +130,17 @@ class Master(Actor):
                 self._ended.popitem(last=False)
         return session
 
-    def explain_unsent(self, request: Any, answer: Any, error: OpError) -> OpError:
-        """Return the error of an answer that cannot be encoded; see ``ExplainsAnswers``."""
-        session = self._sessions.get(getattr(request, "session_handle", ""))
-        return error if session is None else session.explain_unsent(request, answer, error)
+    def on_plan(self, wire: list[Any], call: CallContext) -> Program:
+        """Return the step program of a plan in wire form; see ``PlanReceiver``.
 
-    @handles(StepReceived, direct=True)
-    def on_step_received(self, message: StepReceived, call: CallContext) -> None:
-        """Pass the confirmation of a client on to its session, whose mailbox may be full."""
-        session = self._sessions.get(message.session_handle)
-        if session is not None:
-            session.received(message)
+        Raises:
+            ProtocolError: for anything else.
+            OpError: the session is not open here, or refuses the plan.
+        """
+        message = VOCABULARY.from_wire(wire)
+        if not isinstance(message, PrepareStep):
+            raise ProtocolError(f"a plan is a PrepareStep, found {type(message).__name__}")
+        return self._session(message.session_handle).program(message)
 
     @answers(CreateSession)
     async def on_create_session(self, message: CreateSession, call: CallContext) -> SessionCreated:

@@ -12,32 +12,27 @@ from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping,
 from typing import Any, TypeVar
 
 from actorsession.actors.actor import Actor, answers
-from actorsession.actors.context import CallContext, ProgramTable
+from actorsession.actors.context import CallContext
 from actorsession.actors.deadline import NEVER, Deadline
 from actorsession.actors.ref import Ref
 from actorsession.actors.timer_wheel import TimerWheel
 from actorsession.cluster.master.client_graph import ClientGraph
 from actorsession.cluster.master.client_graphs import ClientGraphs
+from actorsession.cluster.master.client_run import ClientRun
 from actorsession.cluster.master.debug_runs import DebugRuns
 from actorsession.cluster.master.device_discovery import RETRY, sooner, too_few_answer
 from actorsession.cluster.master.env import Changes, MasterEnv
-from actorsession.cluster.master.master_program import (
-    Answer,
-    MasterProgram,
-    ProgramStep,
-    passed_on,
-    read,
-)
+from actorsession.cluster.master.master_program import MasterProgram, Program
 from actorsession.cluster.master.master_step import MasterStep
-from actorsession.cluster.master.partial_runs import MasterPartialRuns
+from actorsession.cluster.master.partial_runs import PartialProgram
+from actorsession.cluster.master.partial_step import MasterRun
 from actorsession.cluster.master.restart_losses import place_of, restart_losses
 from actorsession.cluster.master.session_graph import SessionGraph
 from actorsession.cluster.master.session_members import SessionMembers
-from actorsession.cluster.master.step_answer import step_done
-from actorsession.cluster.master.step_observer import StepObserver
+from actorsession.cluster.master.step_answer import step_metadata
+from actorsession.cluster.master.step_observer import Observation, StepObserver
 from actorsession.cluster.master.unconfirmed_values import UnconfirmedValues
 from actorsession.cluster.server.statistics import OpenSession
-from actorsession.cluster.unsent import unsent_fetch
 from actorsession.cluster.wait_graphs import collect_wait_graphs
 from actorsession.cluster.worker.worker_session import BeginPart, BindPart
 from actorsession.config import DEFAULT_STEP_TIMEOUT, ConfigProto, RunOptions, whose_limit
@@ -45,14 +40,12 @@ from actorsession.config.limits import check_run_size
 from actorsession.durations import checked_milliseconds, in_seconds
 from actorsession.errors import (
     AbortedError,
-    CancelledError,
     InvalidArgumentError,
     OpError,
     UnavailableError,
     WorkerRestartedError,
     error_from_wire,
 )
-from actorsession.graph.codec import bytes_held
 from actorsession.graph.device import device_task
 from actorsession.graph.function import nodes_in, size_of
 from actorsession.graph.kept_state import named
@@ -64,21 +57,13 @@ from actorsession.messages.session import (
     ExtendSession,
     FindPlacement,
     ListDevices,
-    PartialRun,
     PartialRunDrop,
-    PartialRunReady,
-    PartialRunSetup,
     PlacementFound,
     PrepareStep,
-    ProgramRegistered,
     ReattachSession,
-    RegisterProgram,
-    RunStep,
     SessionExtended,
     SessionReattached,
     SessionWhy,
-    StepDone,
-    StepReceived,
     StepValues,
     TakeStepValues,
     TasksPresent,
@@ -86,13 +71,14 @@ from actorsession.messages.session import (
 )  # fmt: skip
 from actorsession.messages.worker import AskVariables
 from actorsession.metrics import session_tally
+from actorsession.plan.device_set import DeviceSet
 from actorsession.plan.partial import check_signature
 from actorsession.plan.placement_log import log_devices
 from actorsession.plan.signature import DebugSignature, RunSignature, Wiring
-from actorsession.rpc.local_calls import RegisterLocalProgram
 from actorsession.rpc.step_calls import StepCalls
 from actorsession.runtime.admission import Admission, AdmissionStatistics
 from actorsession.runtime.device_filters import DeviceFilters
+from actorsession.runtime.partial.manager import PartialRunMgr
 from actorsession.runtime.planning import Planning
 from actorsession.runtime.wait_graph import MasterWaits
 
@@ -103,7 +89,6 @@ T = TypeVar("T")
 _LOOK = 0.5
 _NO_OPTIONS = RunOptions()
 _LOCAL_STEP = CallContext(NEVER)
-_GIVEN_UP = CancelledError("the step was given up by its caller while the answer was on its way")
 
 
 class MasterSession(Actor):
@@ -121,7 +106,13 @@ class MasterSession(Actor):
 
     Attributes:
         client: the client's id for its session.
-        wheel: the deadlines of the steps of programs.
+        wheel: the deadlines of the steps.
+        observer: the observations of its steps.
+        deliveries: the answers that the client has to confirm.
+        debug_runs: the debugged steps whose values the client may take.
+        partials: the open partial runs.
+        preparing: how many runs wait for their plan or their turn.
+        over: what runs are told once the session is closed.
         admission: the session's share of the master's admission.
         last_used: the time of the latest request by the monotonic clock; the master keeps it.
 
@@ -136,7 +127,7 @@ class MasterSession(Actor):
         super().__init__(f"master session {handle}")
         self.handle, self.client, self._address = handle, client, address
         self._config = config
-        self._observer = StepObserver(handle, config, env.stats_publisher_factory)
+        self.observer = StepObserver(handle, config, env.stats_publisher_factory)
         self._infer_shapes = config.graph_options.infer_shapes
         self._step_limit = config.operation_timeout or DEFAULT_STEP_TIMEOUT
         self._restart_wait = env.restart_wait
@@ -154,23 +145,27 @@ class MasterSession(Actor):
         self._graphs = ClientGraphs(
             handle, members.workers, self._graph.build, config.plan_cache_size, self.children,
             members.renew, members.bring_in, self._planning, lambda: self._graph.size,
-            self._observer.forget, self._observer.costs,
+            self.observer.forget, self.observer.costs,
             lambda: members.group_leader(config.experimental.collective_group_leader),
         )  # fmt: skip
         self._moves = 0  # moves of nodes after which the former client graphs were dropped
         self._lost: dict[str, None] = {}  # variables lost with a task that have had no value since
-        self._running: dict[int, MasterStep | ProgramStep] = {}
-        self._programs: dict[tuple[ProgramTable, RunSignature], int] = {}
+        self._running: dict[int, MasterStep] = {}
         self.wheel = TimerWheel()
-        self._deliveries = UnconfirmedValues()
-        self._debug_runs = DebugRuns(handle, members.workers)
-        self._partials = MasterPartialRuns(
-            self, members, self._graph.build_partial, config, self.children, self._deliveries,
-            self._debug_runs, self._planning, lambda: self._graph.size,
+        self.deliveries = UnconfirmedValues()
+        self.debug_runs = DebugRuns(handle, members.workers)
+        self._partial_graphs = ClientGraphs(
+            handle, members.workers, self._graph.build_partial, config.plan_cache_size, self.children,
+            members.renew, members.bring_in, self._planning, lambda: self._graph.size,
         )  # fmt: skip
+        self.partials: PartialRunMgr[MasterRun] = PartialRunMgr(
+            config.partial_run_idle_limit_in_ms / 1000, handle
+        )
         self.admission = admission.share(config.max_inflight_steps, config.max_inflight_bytes)
         self.last_used = time.monotonic()
+        self.preparing = 0
         self._closed = False
+        self.over: OpError | None = None
 
     def limited(self, deadline: Deadline) -> Deadline:
         """Return the deadline of a call, within the session's ``operation_timeout_in_ms``.
@@ -187,7 +182,7 @@ class MasterSession(Actor):
 
     def idle_for(self, now: float) -> float:
         """Return the seconds since the last request; 0 while a step is in flight or a partial run is open."""
-        busy = self.statistics().in_flight or self.partial_runs
+        busy = self._running or self.preparing or self.statistics().in_flight or self.partial_runs
         return 0.0 if busy else now - self.last_used
 
     # -- graph ---------------------------------------------------------------------------------
@@ -294,104 +289,38 @@ class MasterSession(Actor):
 
     # -- steps ---------------------------------------------------------------------------------
 
-    @answers(RunStep, once=True)
-    def on_run_step(self, message: RunStep, call: CallContext) -> StepDone | Awaitable[StepDone]:
-        """Run a step on the workers that have partitions of it.
+    def program(self, message: PrepareStep) -> Program:
+        """Return the step program of a plan that a client runs for the first time.
 
-        A step that runs on this task alone and ends without waiting is answered synchronously.
+        Raises:
+            InvalidArgumentError: for a plan that can never be run.
+            ResourceExhaustedError: if there are too many names.
         """
-        options = RunOptions.from_wire(message.options) if message.options else _NO_OPTIONS
-        signature = _signature(message, options)
-        deadline = self._step_deadline(call, options.timeout_in_ms, message.waited)
-        graph = None if self._members.changed else self._graphs.ready(signature)
-        if graph is None or graph.here is None or len(graph.parts) > 1:
-            return self._run(graph, message, signature, options, deadline)
-        nbytes = _bytes_of(graph, message)
-        if not self.admission.enter_nowait(nbytes):
-            return self._run(graph, message, signature, options, deadline)
-        step = self._step(graph, message, options, deadline)
-        try:
-            ended = step.begin()
-        except BaseException:
-            self.admission.leave(nbytes)
-            raise
-        if not ended:
-            # Not in the coroutine that waits for the step: a child that is cancelled before its first
-            # iteration of the event loop runs no code.
-            step.on_begun_ended(lambda: self.admission.leave(nbytes))
-            return self._finish(step, graph, message.request_id, signature, options)
-        self.admission.leave(nbytes)
-        return self._answer(step, graph, message.request_id, signature, options)
-
-    def explain_unsent(self, request: Any, answer: Any, error: OpError) -> OpError:
-        """Return the error of an answer that cannot be encoded; see ``ExplainsAnswers``."""
-        graph = None
-        if isinstance(request, RunStep):
-            signature = _signature(request, RunOptions.from_wire(request.options))
-            graph, fetches = self._graphs.ready(signature), signature.fetches
-        elif isinstance(request, PartialRun):
-            fetches = tuple(request.fetches)
-            graph = self._partials.graphs.with_fetches(fetches)
-        if graph is None:
-            return error
-        place = {name: at for at, name in enumerate(graph.signature.fetches)}
-        positions = [place[name] for name in fetches]
-        return unsent_fetch(graph.partitions, positions, answer.values, error)
-
-    # -- step programs -------------------------------------------------------------------------
-
-    @answers(RegisterProgram)
-    async def on_register_program(
-        self, message: RegisterProgram, call: CallContext
-    ) -> ProgramRegistered:
-        """Let the client run a signature that has run before by step frames."""
-        return await self._register(message, call.programs, passed_on, call)
-
-    @answers(RegisterLocalProgram)
-    async def on_register_local_program(
-        self, message: RegisterLocalProgram, call: CallContext
-    ) -> ProgramRegistered:
-        """Let a client in this process run a signature that has run before by direct calls."""
-        return await self._register(message.request, message.programs, read, call)
-
-    async def _register(
-        self, message: RegisterProgram, programs: ProgramTable | None, answer: Answer,
-        call: CallContext,
-    ) -> ProgramRegistered:  # fmt: skip
-        wiring = Wiring.from_wire(message.wiring)
-        signature = RunSignature(
-            tuple(message.feeds), tuple(message.fetches), tuple(message.targets), wiring
-        )
-        if programs is None or self._observer.is_active:
-            return ProgramRegistered(program=0)
-        deadline = self.limited(call.deadline)
-        graph = await self._acquire(lambda: self._graphs.acquire(signature, deadline), deadline)
-        self._graphs.release(graph)
-        key = programs, signature
-        number = self._programs.get(key, 0)
-        if number or not graph.is_plain:
-            return ProgramRegistered(program=number)
-        while len(self._programs) >= self._config.plan_cache_size:
-            self._drop_program(next(iter(self._programs)))
-        number = self._programs[key] = programs.register(MasterProgram(self, signature, answer))
-        call.on_gone(lambda: self._forget_program(key))
-        return ProgramRegistered(program=number)
-
-    def _forget_program(self, key: tuple[ProgramTable, RunSignature]) -> None:
-        self._programs.pop(key, None)
-
-    def _drop_program(self, key: tuple[ProgramTable, RunSignature]) -> None:
-        key[0].drop(self._programs.pop(key))
+        signature = _signature(message)
+        if message.partial:
+            return PartialProgram(self, self._partial_graphs, signature, self.partials)
+        return MasterProgram(self, self._graphs, signature)
 
     @property
-    def is_plain(self) -> bool:
-        """Whether steps may be run by programs now."""
-        return not (self._closed or self._observer.is_active or self._members.changed)
+    def must_prepare(self) -> bool:
+        """Whether a step has to wait for a change of the session's tasks; always once it is closed."""
+        return self._closed or self._members.changed
 
-    def plain_graph(self, signature: RunSignature) -> ClientGraph | None:
-        """Return the registered client graph of a signature, if programs may run it."""
-        graph = self._graphs.ready(signature)
-        return graph if graph is not None and graph.is_plain else None
+    async def acquire(
+        self, graphs: ClientGraphs, signature: RunSignature, deadline: Deadline
+    ) -> ClientGraph:
+        """Return the registered client graph of a plan; the caller must release it.
+
+        Raises:
+            WorkerRestartedError: naming the variables that were lost.
+            OpError: as ``ClientGraphs.acquire`` does, or because the session is closed.
+        """
+        if self.over is not None:
+            raise self.over
+        try:
+            return await self._acquire(lambda: graphs.acquire(signature, deadline), deadline)
+        except WorkerRestartedError as error:
+            raise await self._with_losses(error) from error
 
     def step_calls(self, task: str) -> StepCalls | None:
         """Return the step frames of the link to another task."""
@@ -401,18 +330,46 @@ class MasterSession(Actor):
         """Start a child of the session."""
         return self.children.start(work, name=name, awaited=True)
 
-    def began(self, step: ProgramStep, graph: ClientGraph) -> None:
-        """Record that a step of a program has begun."""
+    def use(self) -> None:
+        """Record that a client uses the session."""
+        self.last_used = time.monotonic()
+
+    def began(self, step: MasterStep, graph: ClientGraph) -> None:
+        """Record that a step has begun."""
         self.last_used = step.since
         self._tally.runs += 1
         self._graphs.hold(graph)
         self._running[step.step_id] = step
 
-    def ended(self, step: ProgramStep, graph: ClientGraph, nbytes: int) -> None:
-        """Record that a step of a program has ended."""
+    def ended(self, step: MasterStep, graph: ClientGraph, nbytes: int) -> None:
+        """Record that a step has ended."""
         del self._running[step.step_id]
         self._graphs.release(graph)
         self.admission.leave(nbytes)
+
+    def is_over(self, step_id: int) -> bool:
+        """Return whether a step has ended."""
+        return step_id not in self._running
+
+    def set_up(self, run: ClientRun, opened: MasterRun) -> None:
+        """Record that a partial run was set up."""
+        self.use()
+        self._tally.begin_partial_run()
+        graph, handle = opened.step.graph, opened.state.handle
+        if graph.survey is not None:
+            self.debug_runs.add(
+                handle, opened.step.step_id, graph, lambda: handle not in self.partials
+            )
+
+    def metadata(
+        self, graph: ClientGraph, step_id: int, stats: Sequence[list[Any]], options: RunOptions,
+        observed: Observation | None,
+    ) -> dict[str, Any] | None:  # fmt: skip
+        """Return the metadata of a step that has run; see ``step_metadata``."""
+        return step_metadata(
+            graph, step_id, stats, options, observed, self.observer, self._infer_shapes,
+            self._config.experimental.session_metadata, self._members.devices.client_device,
+        )  # fmt: skip
 
     def bind_part(self, task: str, graph_handle: str) -> BeginPart:
         """Return what begins partitions of the master's own task; see ``BindPart``.
@@ -429,121 +386,40 @@ class MasterSession(Actor):
         """The worker of each task."""
         return self._workers
 
-    def step_seconds(self, limit: float | None) -> float:
-        """Return the seconds that a step may take, given the limit of its run."""
-        return self._step_limit if limit is None else limit
+    @property
+    def devices(self) -> DeviceSet:
+        """The devices of the session."""
+        return self._members.devices
+
+    def seconds_of(self, run: ClientRun) -> float:
+        """Return the seconds that a run may take from now on."""
+        limit, asked = run.seconds, run.asked
+        seconds = self._step_limit if limit is None else limit
+        return seconds if asked is None else max(seconds - getattr(asked, "waited", 0.0), 0.0)
+
+    def deadline_of(self, run: ClientRun) -> Deadline:
+        """Return the deadline of a run."""
+        return Deadline.after(self.seconds_of(run), whose=self.whose_limit(run.seconds))
 
     def whose_limit(self, limit: float | None) -> str:
-        """Return whose limit that is, as words for errors."""
+        """Return whose limit that of a run is, as words for errors."""
         return self._whose_step_limit if limit is None else whose_limit(round(limit * 1000), 0)
-
-    # -- steps by message ----------------------------------------------------------------------
 
     @answers(PrepareStep)
     async def on_prepare_step(self, message: PrepareStep, call: CallContext) -> Done:
         """Plan a step and register its graphs, so that its first run begins at once."""
-        signature = _signature(message, RunOptions.from_wire(message.options))
+        signature = _signature(message)
         if message.partial:
             check_signature(signature)
-        graphs = self._partials.graphs if message.partial else self._graphs
-        deadline = self.limited(call.deadline)
-        try:
-            graph = await self._acquire(lambda: graphs.acquire(signature, deadline), deadline)
-        except WorkerRestartedError as error:
-            raise await self._with_losses(error) from error
+        graphs = self._partial_graphs if message.partial else self._graphs
+        graph = await self.acquire(graphs, signature, self.limited(call.deadline))
         graphs.release(graph)
         return Done()
 
-    def _step_deadline(self, call: CallContext, limit_in_ms: int, waited: float = 0.0) -> Deadline:
-        """Return the deadline of a run.
-
-        Args:
-            call: the request.
-            limit_in_ms: the run's own limit; 0 for none.
-            waited: seconds of the limit that have passed at the client.
-        """
-        limit, whose = self._step_limit, self._whose_step_limit
-        if limit_in_ms:
-            limit, whose = in_seconds(limit_in_ms), whose_limit(limit_in_ms, 0)
-        if waited > 0:  # which a NaN is not
-            limit = max(limit - waited, 0.0)
-        return call.deadline.within(limit, whose)
-
-    def _step(
-        self, graph: ClientGraph, message: RunStep, options: RunOptions, deadline: Deadline
-    ) -> MasterStep:
-        feeds = [message.feeds[name] for name in graph.signature.feeds]
-        self._tally.runs += 1
-        observed = None if graph.survey is not None else self._observer.begin(graph, options)
-        step = MasterStep(
-            graph, self._workers, self.handle, feeds, trace=options.traced, observed=observed,
-            deadline=deadline, debug_run=message.debug_run,
-        )  # fmt: skip
-        if graph.survey is not None:
-            self._debug_runs.add(
-                message.request_id, step.step_id, graph,
-                lambda: step.step_id not in self._running,
-            )  # fmt: skip
-        return step
-
-    async def _run(
-        self, graph: ClientGraph | None, message: RunStep, signature: RunSignature,
-        options: RunOptions, deadline: Deadline,
-    ) -> StepDone:  # fmt: skip
-        """Run a step that involves other tasks, or the first step of its signature."""
-        try:
-            if graph is None:
-                graph = await self._acquire(
-                    lambda: self._graphs.acquire(signature, deadline), deadline
-                )
-            else:
-                self._graphs.hold(graph)
-            try:
-                nbytes = _bytes_of(graph, message)
-                step = self._step(graph, message, options, deadline)
-                if not self.admission.enter_nowait(nbytes):
-                    await self.admission.enter(deadline, nbytes)
-                self._running[step.step_id] = step
-                try:
-                    await step.run()
-                finally:
-                    del self._running[step.step_id]
-                    self.admission.leave(nbytes)
-                graph.nbytes = step.nbytes
-            finally:
-                self._graphs.release(graph)
-        except WorkerRestartedError as error:
-            raise await self._with_losses(error) from error
-        return self._answer(step, graph, message.request_id, signature, options)
-
-    async def _finish(
-        self, step: MasterStep, graph: ClientGraph, request_id: str, signature: RunSignature,
-        options: RunOptions,
-    ) -> StepDone:  # fmt: skip
-        self._running[step.step_id] = step
-        try:
-            await step.finish()
-        finally:
-            del self._running[step.step_id]
-        graph.nbytes = step.nbytes
-        return self._answer(step, graph, request_id, signature, options)
-
-    def _answer(
-        self, step: MasterStep, graph: ClientGraph, request_id: str, signature: RunSignature,
-        options: RunOptions,
-    ) -> StepDone:  # fmt: skip
-        """Return the answer to a step; what the step has taken is settled when the client confirms it."""
-        answer = step_done(
-            graph, step, signature, options, self._infer_shapes, self._observer,
-            self._config.experimental.session_metadata, self._members.devices.client_device,
-        )  # fmt: skip
-        if answer.unconfirmed:
-            self._deliveries.add(
-                request_id, lambda received: step.settle(None if received else _GIVEN_UP, ran=True)
-            )
-        if self._observer.is_review_due(graph):
+    def review(self, graph: ClientGraph) -> None:
+        """Check the placement after a step, if that is due."""
+        if self.observer.is_review_due(graph):
             self._start_review()
-        return answer
 
     def _start_review(self) -> None:
         """Check the placement when no planning is in progress; no step waits for that."""
@@ -556,31 +432,27 @@ class MasterSession(Actor):
 
     def _review_placement(self) -> Callable[[], None]:
         """Return a function that checks the placement for the devices that the members have now."""
-        review, members, graph = self._observer.review, self._members, self._graph
+        review, members, graph = self.observer.review, self._members, self._graph
         assert review is not None
         devices, threads, home = members.devices, members.threads, members.task
         return lambda: review.check(graph.nodes, devices, threads, graph.move_nodes, home)
 
     def _reviewed(self) -> None:
         """Drop the client graphs of the former placement, if nodes were moved."""
-        review = self._observer.review
+        review = self.observer.review
         if review is not None and review.moves > self._moves:
             self._moves = review.moves
             self._graphs.forget(self._workers)
 
-    def received(self, message: StepReceived) -> None:
-        """Settle a step as the client reports: whether its caller has received the values."""
-        self._deliveries.confirm(message.request_id, received=message.received)
-
     @property
     def unconfirmed(self) -> int:
         """The number of answers that the client has not confirmed yet."""
-        return len(self._deliveries)
+        return len(self.deliveries)
 
     @answers(TakeStepValues)
     async def on_take_step_values(self, message: TakeStepValues, call: CallContext) -> StepValues:
         """Take what was watched in a debugged step, or in a partial run so far."""
-        return await self._debug_runs.take(message)
+        return await self.debug_runs.take(message)
 
     @answers(AskSessionWhy, direct=True)
     def on_why(self, message: AskSessionWhy, call: CallContext) -> asyncio.Task[SessionWhy]:
@@ -601,7 +473,7 @@ class MasterSession(Actor):
         """Return what the session waits for, as far as the master can see, with at most ``most`` steps."""
         steps = list(self._running.values())
         now, inflight = time.monotonic(), self.inflight
-        partial_runs = self._partials.runs.waits(most)
+        partial_runs = self.partials.waits(most)
         return MasterWaits(
             session=self.handle,
             task=self._members.task,
@@ -615,48 +487,16 @@ class MasterSession(Actor):
 
     # -- partial runs --------------------------------------------------------------------------
 
-    @answers(PartialRunSetup, once=True, keep_answer=True)
-    def on_partial_run_setup(
-        self, message: PartialRunSetup, call: CallContext
-    ) -> PartialRunReady | Awaitable[PartialRunReady]:
-        """Start a step that is fed and fetched in several calls; at once, if its graph is registered."""
-        options = RunOptions.from_wire(message.options) if message.options else _NO_OPTIONS
-        signature = _signature(message, options)
-        handle = None if self._members.changed else self._partials.open_now(signature)
-        if handle is None:
-            return self._set_up(signature, self.limited(call.deadline), message.debug_run)
-        self._tally.begin_partial_run()
-        return PartialRunReady(partial_run_handle=handle)
-
-    async def _set_up(
-        self, signature: RunSignature, deadline: Deadline, debug_run: list[Any] | None
-    ) -> PartialRunReady:
-        try:
-            handle = await self._acquire(
-                lambda: self._partials.open(signature, deadline, debug_run), deadline
-            )
-        except WorkerRestartedError as error:
-            raise await self._with_losses(error) from error
-        self._tally.begin_partial_run()
-        return PartialRunReady(partial_run_handle=handle)
-
-    @answers(PartialRun, once=True)
-    def on_partial_run(
-        self, message: PartialRun, call: CallContext
-    ) -> StepDone | Awaitable[StepDone]:
-        """Feed and fetch in a partial run."""
-        return self._partials.call(message, self._step_deadline(call, _checked(message)))
-
     @answers(PartialRunDrop)
     def on_partial_run_drop(self, message: PartialRunDrop, call: CallContext) -> Done:
         """Cancel a partial run."""
-        self._partials.runs.abort(message.partial_run_handle, error_from_wire(message.error))
+        self.partials.abort(message.partial_run_handle, error_from_wire(message.error))
         return Done()
 
     @property
     def partial_runs(self) -> int:
         """The number of open partial runs."""
-        return len(self._partials.runs)
+        return len(self.partials)
 
     def session_statistics(self) -> OpenSession:
         """Return the counters of the session, with its client's name for it and the client's address."""
@@ -712,7 +552,7 @@ class MasterSession(Actor):
 
     def _forget(self, tasks: Collection[str]) -> None:
         self._graphs.forget(tasks)
-        self._partials.graphs.forget(tasks)
+        self._partial_graphs.forget(tasks)
 
     def _use_devices(self) -> None:
         """Plan for the current devices, as soon as the planning that is in progress has ended."""
@@ -730,7 +570,7 @@ class MasterSession(Actor):
         A session must not need a task that it needs only because of its cost model.
         """
         self._forget({task})
-        if self._observer.review is not None:
+        if self.observer.review is not None:
             self._plan_soon(lambda: self._graph.return_nodes(task))
 
     @answers(WaitForTasks)
@@ -832,22 +672,21 @@ class MasterSession(Actor):
         if self._closed:
             return
         self._closed = True
+        what = f"session {self.handle!r} is not known to the master {self._members.task} any more"
+        self.over = type(why)(f"{what}: {why.message}")
         self._planning.close(why)
-        for key in list(self._programs):
-            self._drop_program(key)
         for step in list(self._running.values()):
-            if isinstance(step, ProgramStep):
-                step.fail(type(why)(f"session {self.handle!r} was closed: {why.message}"))
+            step.fail(type(why)(f"session {self.handle!r} was closed: {why.message}"))
         self.wheel.close()
         self.admission.close(why)
-        self._partials.runs.abort_all(why)
+        self.partials.abort_all(why)
         await self.stop(why)
-        self._deliveries.close()
-        self._observer.close()
+        self.deliveries.close()
+        self.observer.close()
         await self._members.leave()
 
 
-def _checked(message: AskSessionWhy | PartialRun | WaitForTasks) -> int:
+def _checked(message: AskSessionWhy | WaitForTasks) -> int:
     """Return the limit of a request in milliseconds.
 
     Raises:
@@ -856,27 +695,20 @@ def _checked(message: AskSessionWhy | PartialRun | WaitForTasks) -> int:
     return checked_milliseconds("timeout_in_ms", message.timeout_in_ms)
 
 
-def _signature(
-    message: RunStep | PartialRunSetup | PrepareStep, options: RunOptions
-) -> RunSignature:
-    """Return the signature of a step; that of a debugged one is another than that of a plain one.
+def _signature(message: PrepareStep) -> RunSignature:
+    """Return the signature of a plan; that of debugged runs is another than that of plain ones.
 
     Raises:
-        InvalidArgumentError: if a step to run has debug options without a debugged run, or the reverse.
+        InvalidArgumentError: for malformed options.
         ResourceExhaustedError: if there are too many names.
     """
-    wiring = [] if isinstance(message, PartialRunSetup) else message.wiring
+    options = RunOptions.from_wire(message.options) if message.options else _NO_OPTIONS
     plain = RunSignature(
         tuple(message.feeds), tuple(message.fetches), tuple(message.targets),
-        Wiring.from_wire(wiring), options.experimental.collective_graph_key,
+        Wiring.from_wire(message.wiring), options.experimental.collective_graph_key,
     )  # fmt: skip
     check_run_size(plain.size)
     debug = options.debug_options
-    if not isinstance(message, PrepareStep) and debug.active != (message.debug_run is not None):
-        raise InvalidArgumentError(
-            "a step has debug_options and a debug_run, or neither of them, got "
-            f"{debug!r:.100} and {message.debug_run!r:.100}"
-        )
     if not debug.active:
         return plain
     return DebugSignature(
@@ -888,8 +720,3 @@ def _signature(
 def _nodes_of(message: ExtendSession) -> float:
     """Return the number of nodes that a message carries, as far as it can be determined."""
     return nodes_in(message.graph[-1]) if message.graph else 0
-
-
-def _bytes_of(graph: ClientGraph, message: RunStep) -> int:
-    """Return the bytes that a step counts for: its feeds, and what the last such step fetched and sent."""
-    return 0 if graph.may_wait else graph.nbytes + bytes_held(message.feeds.values())

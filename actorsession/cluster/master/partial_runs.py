@@ -1,198 +1,208 @@
-"""The partial runs of one session at its master: their client graphs, and the answers to their calls.
+"""The partial runs of one session at its master: steps whose feeds come later.
 
-Their client graphs are kept apart from those of ordinary runs, because their feeds and fetches are
-transferred differently. Owned by a ``MasterSession``, the actor that holds the runs: it forwards the requests
-of clients. Imports client graphs, the step of a partial run, and the manager that direct sessions use too.
+The setup of a partial run is a run of its plan: it begins the parts, and its answer is the handle. A call is
+a frame of feeds, and the fetches that are ready come back as they are. The client graphs are kept apart from
+those of ordinary runs, because their feeds and fetches are transferred differently. Owned by a
+``MasterSession``, the actor that holds the runs.
 
 Invariant: A run holds its client graph until it is over.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
-from actorsession.actors.deadline import NEVER, Deadline
-from actorsession.actors.supervision import Children
+from actorsession.actors.deadline import Deadline
+from actorsession.actors.timer_wheel import Alarm
 from actorsession.cluster.master.client_graph import ClientGraph
 from actorsession.cluster.master.client_graphs import ClientGraphs
-from actorsession.cluster.master.debug_runs import DebugRuns
-from actorsession.cluster.master.master_step import MasterStep
-from actorsession.cluster.master.partial_step import (
-    MasterPartialStep,
-    MasterRun,
-    PartialStepParts,
-    confirm,
+from actorsession.cluster.master.client_run import ClientRun, answer_of, extra_of
+from actorsession.cluster.master.master_program import Program
+from actorsession.cluster.master.partial_step import MasterPartialStep, MasterRun, confirm
+from actorsession.cluster.unsent import unsent_fetch
+from actorsession.errors import (
+    CancelledError,
+    DeadlineExceededError,
+    InvalidArgumentError,
+    OpError,
+    from_exception,
 )
-from actorsession.cluster.master.session_members import SessionMembers
-from actorsession.cluster.master.step_parts import PartsOwner, bind_parts
-from actorsession.cluster.master.unconfirmed_values import UnconfirmedValues
-from actorsession.config import ConfigProto
-from actorsession.errors import CancelledError
-from actorsession.messages.session import PartialRun, StepDone
+from actorsession.messages.step_frames import GraphRequest
 from actorsession.plan.partial import check_signature
 from actorsession.plan.signature import RunSignature
-from actorsession.rpc.local_calls import programs_are_used
+from actorsession.rpc.step_calls import ServedRun, encode_apart
 from actorsession.runtime.partial.driver import PartialRunDriver
-from actorsession.runtime.partial.manager import PartialRunMgr, wait_for_answer
+from actorsession.runtime.partial.manager import PartialRunMgr
 from actorsession.runtime.partial.run_state import Call
-from actorsession.runtime.planning import Planning
 
-__all__ = ["MasterPartialRuns"]
+if TYPE_CHECKING:
+    from actorsession.cluster.master.master_session import MasterSession
+
+__all__ = ["PartialProgram"]
 
 
-class MasterPartialRuns:
-    """The partial runs of one session.
+class PartialProgram(Program):
+    """The plan of partial runs; a run of it sets one up.
 
     Args:
         session: the session.
-        members: its tasks.
-        build: builds the client graph of a signature; raises if the signature is invalid.
-        config: the session's settings.
-        children: the session's children, which own the steps of the runs.
-        deliveries: the answers of the session that the client has not confirmed.
-        debug_runs: the debugged steps of the session.
-        planning: the planning of the session.
-        size: returns the number of nodes that a build has to process.
-
-    Attributes:
-        runs: the open runs.
         graphs: the client graphs of partial runs.
+        signature: its names.
+        runs: the open partial runs of the session.
+
+    Raises:
+        InvalidArgumentError: if the signature is not valid for a partial run.
     """
 
     def __init__(
-        self,
-        session: PartsOwner,
-        members: SessionMembers,
-        build: Callable[[RunSignature], ClientGraph],
-        config: ConfigProto,
-        children: Children,
-        deliveries: UnconfirmedValues,
-        debug_runs: DebugRuns,
-        planning: Planning | None = None,
-        size: Callable[[], int] = lambda: 0,
-    ) -> None:
-        idle_limit = config.partial_run_idle_limit_in_ms / 1000
-        self.runs: PartialRunMgr[MasterRun] = PartialRunMgr(idle_limit, session.handle)
-        self.graphs = ClientGraphs(
-            session.handle, members.workers, build, config.plan_cache_size, children,
-            members.renew, members.bring_in, planning, size,
-        )  # fmt: skip
-        self._session = session
-        self._uses_programs = programs_are_used()
-        self._members = members
-        self._children = children
-        self._deliveries = deliveries
-        self._debug_runs = debug_runs
+        self, session: MasterSession, graphs: ClientGraphs, signature: RunSignature,
+        runs: PartialRunMgr[MasterRun],
+    ) -> None:  # fmt: skip
+        check_signature(signature)
+        super().__init__(session, graphs, signature)
+        self._runs = runs
 
-    def open_now(self, signature: RunSignature) -> str | None:
-        """Start a run by step frames and return its handle; ``None`` if ``open`` has to be called.
+    def _feeds(self, graph: ClientGraph) -> list[int]:
+        return []  # they come with calls
 
-        That is the case before the first run of a signature has bound its graph.
-        """
-        graph = self.graphs.ready(signature)
-        if graph is None or graph.bound is None:
-            return None
-        self.graphs.hold(graph)
-        return self._begin(graph, None).state.handle
-
-    async def open(
-        self, signature: RunSignature, deadline: Deadline, debug_run: list[Any] | None = None
-    ) -> str:
-        """Start a run and return its handle.
-
-        Args:
-            signature: all feeds, fetches and targets of the run.
-            deadline: the deadline of the registration.
-            debug_run: see ``PartialRunSetup``.
-
-        Raises:
-            InvalidArgumentError: if the signature is not valid for a partial run, or does not fit the graph.
-            OpError: if a worker refused its partitions or could not be reached.
-        """
-        graph = self.graphs.ready(signature)
-        if graph is None:
-            check_signature(signature)
-            graph = await self.graphs.acquire(signature, deadline)
+    def begin(self, run: ClientRun) -> None:
+        """Set up a partial run, and answer with its handle; see ``StepProgram.begin``."""
+        self._check(run, 0)
+        graph = self.graph or self.bind()
+        if graph is None or self.session.must_prepare:
+            self.begin_later(run)
         else:
-            self.graphs.hold(graph)
-        run = self._begin(graph, debug_run)
+            self._open(graph, run)
+
+    async def _begin_with(self, graph: ClientGraph, run: ClientRun, deadline: Deadline) -> bool:
+        bound = self.graph or self.bind()
+        if bound is None or self.session.must_prepare:
+            return False
+        self._open(bound, run)
+        return True
+
+    def _open(self, graph: ClientGraph, run: ClientRun) -> None:
+        session, plan = self.session, graph.partial
+        assert plan is not None  # it was built for this
+        asked = run.asked
+        debug_run = None if asked is None else asked.debug_run
+        state = self._runs.new_state(str(graph.signature), plan)
+        self._graphs.hold(graph)
         try:
-            # After two iterations of the event loop, ``RunGraph`` is queued for every task; the client's next
-            # requests come after it. Step frames are sent at once.
-            for _ in range(0 if graph.bound else 2):
-                await asyncio.sleep(0)
+            step = MasterPartialStep(
+                session, graph, self.parts, session.devices, self._graphs.release,
+                None if debug_run is None else GraphRequest(False, debug_run),
+            )  # fmt: skip
         except BaseException:
-            run.abort(CancelledError("the setup was cancelled, and nobody knows the handle"))
+            self._graphs.release(graph)
             raise
-        handle = run.state.handle
-        if graph.survey is not None:
-            self._debug_runs.add(handle, run.step.step_id, graph, lambda: handle not in self.runs)
-        return handle
-
-    def _begin(self, graph: ClientGraph, debug_run: list[Any] | None) -> MasterRun:
-        """Start a run of a client graph, which is held for it."""
+        opened = _OpenRun(session, self._runs)
+        opened.driver = driver = PartialRunDriver(state, plan, step, opened.over)
+        opened.close = run.open(opened)
         try:
-            run = self._new_run(graph, debug_run)
-        except BaseException:
-            self.graphs.release(graph)
+            self._runs.begin(driver)
+        except BaseException as exc:
+            driver.abort(from_exception(exc) if isinstance(exc, Exception) else _unknown())
             raise
-        try:
-            self.runs.begin(run)
-        except BaseException:
-            run.abort(CancelledError("the setup was cancelled, and nobody knows the handle"))
-            raise
-        return run
+        session.set_up(run, driver)
+        run.done(answer_of(run, (), ()), extra_of(run, state.handle))
 
-    def _new_run(self, graph: ClientGraph, debug_run: list[Any] | None) -> MasterRun:
-        assert graph.partial is not None
-        members = self._members
-        step = MasterPartialStep(
-            self._step(graph, debug_run), graph, members.workers, self._session.handle,
-            members.devices, self._children, self.graphs.release,
-        )  # fmt: skip
-        state = self.runs.new_state(str(graph.signature), graph.partial)
-        return PartialRunDriver(state, graph.partial, step, self.runs.delete)
 
-    def _step(
-        self, graph: ClientGraph, debug_run: list[Any] | None
-    ) -> MasterStep | PartialStepParts:
-        """Return the step of a run: by step frames, if the graph can be run by them."""
-        if graph.bound is None and self._uses_programs and graph.is_plain and graph.survey is None:
-            graph.bound = bind_parts(self._session, graph, ()) or None
-        if graph.bound is not None:
-            return PartialStepParts(self._session, graph, graph.bound)
-        return MasterStep(
-            graph, self._members.workers, self._session.handle, (), trace=False, deadline=NEVER,
-            debug_run=debug_run,
-        )  # fmt: skip
+class _OpenRun:
+    """A partial run that is open, to whose client it is what a program is: each run of it is a call.
 
-    def call(self, message: PartialRun, deadline: Deadline) -> StepDone | Awaitable[StepDone]:
-        """Feed and fetch in a run; answered synchronously if nothing has to be waited for.
+    Args:
+        session: the session.
+        runs: the open partial runs of the session.
+
+    Attributes:
+        driver: the run.
+        close: ends the calls of the client.
+    """
+
+    __slots__ = ("_runs", "_session", "close", "driver")
+    driver: MasterRun
+    close: Callable[[], object]
+
+    def __init__(self, session: MasterSession, runs: PartialRunMgr[MasterRun]) -> None:
+        self._session = session
+        self._runs = runs
+
+    def over(self, driver: MasterRun) -> None:
+        """Forget the run, which is over."""
+        self._runs.delete(driver)
+        self.close()
+
+    def abandon(self) -> None:
+        """See ``ServedSetup.abandon``."""
+        self.driver.abort(_unknown())
+
+    def begin(self, run: ClientRun) -> None:
+        """Feed and fetch; answered at once if nothing has to be waited for.
 
         Raises:
             InvalidArgumentError: for an invalid call, which has changed nothing.
-            OpError: the step's first error.
         """
-        run, call = self.runs.call(
-            message.partial_run_handle, tuple(message.feeds), tuple(message.feeds.values()),
-            tuple(message.fetches),
-        )  # fmt: skip
+        session, asked, values = self._session, run.asked, run.values.read_all()
+        session.use()
+        if len(values) != len(asked.feeds):
+            raise InvalidArgumentError(
+                f"a call that feeds {len(asked.feeds)} tensors brings as many values, got {len(values)}"
+            )
+        _, call = self._runs.call(self.driver.state.handle, asked.feeds, values, asked.fetches)
         if call.done:
-            return self._answer(run, call, message.request_id)
-        return self._answer_later(run, call, message.request_id, deadline)
+            self._answer(run, call)
+            return
+        alarm = session.wheel.add(session.seconds_of(run), partial(self._late, run, call))
+        run.on_cancel = self._cancelled
+        call.on_done = partial(self._waited, run, call, alarm)
 
-    async def _answer_later(
-        self, run: MasterRun, call: Call, request_id: str, deadline: Deadline
-    ) -> StepDone:
-        await wait_for_answer(run, call, deadline)
-        return self._answer(run, call, request_id)
+    def _waited(self, run: ClientRun, call: Call, alarm: Alarm) -> None:
+        call.on_done = None
+        self._session.wheel.discard(alarm)
+        self._answer(run, call)
 
-    def _answer(self, run: MasterRun, call: Call, request_id: str) -> StepDone:
-        """Return the answer to a call; what it has taken is settled when the client confirms it."""
-        values, unconfirmed = call.result(), run.step.graph.takes
-        if unconfirmed:
-            run.step.unconfirmed += 1
-            self._deliveries.add(request_id, lambda received: confirm(run, call, received=received))
-        return StepDone(values=values, metadata=None, unconfirmed=unconfirmed)
+    def _late(self, run: ClientRun, call: Call) -> None:
+        if call.done:  # it has taken effect
+            return
+        tasks = ", ".join(sorted(self.driver.step.unfinished))
+        more = f"; parts that have not ended: {tasks}" if tasks else ""
+        whose = self._session.whose_limit(run.seconds)
+        what = f"a call of partial run {self.driver.state.handle!r}"
+        self.driver.abort(DeadlineExceededError(f"{what} exceeded {whose}{more}"))
+
+    def _cancelled(self) -> None:
+        words = f"partial run {self.driver.state.handle!r} was cancelled by its caller"
+        self.driver.abort(CancelledError(words))
+
+    def _answer(self, run: ClientRun, call: Call) -> None:
+        try:
+            values = call.result()
+        except OpError as error:
+            run.fail(error)
+            return
+        send = partial(self._send, run, call)
+        if type(run) is not ServedRun or not encode_apart(values, send):
+            send(values)
+
+    def _send(self, run: ClientRun, call: Call, values: Sequence[Any]) -> None:
+        driver, graph = self.driver, self.driver.step.graph
+        try:
+            out = answer_of(run, (values,), [(0, at) for at in range(len(values))])
+        except Exception as exc:
+            run.fail(unsent_fetch(graph.partitions, call.fetches, values, from_exception(exc)))
+            return
+        if not graph.takes:
+            run.done(out)
+            return
+        driver.step.unconfirmed += 1
+        settle = self._session.deliveries.add(
+            lambda received: confirm(driver, call, received=received)
+        )
+        run.done(out, extra_of(run, None, True), settle)
+
+
+def _unknown() -> CancelledError:
+    return CancelledError("the setup was cancelled, and nobody knows the handle")

@@ -1,33 +1,31 @@
 """The step of a partial run over the workers of a master session.
 
-All partitions are started without feeds, by step frames as those of a program, or by ``RunGraph`` as a
-``MasterStep`` without a deadline. Feeds and fetches pass through the rendezvous of the step on the master's
-own task: a feed is sent there under its key, and pushed on if its reader is on another task; a fetch arrives
-there from the task that computes it. A ``PartialRunDriver`` drives the step, as in a session of one process.
+All parts are begun without feeds, as those of any step. Feeds and fetches pass through the rendezvous of the
+step on the master's own task: a feed is sent there under its key, and pushed on if its reader is on another
+task; a fetch arrives there from the task that computes it. A ``PartialRunDriver`` drives the step, as in a
+session of one process.
 
 Invariants: The first error of any task ends the run on all tasks. A run that is over leaves nothing on any
-task. Owned by ``partial_runs``; imports the step of a master.
+task. Owned by ``partial_runs``; imports the parts of a step.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, TypeAlias
 
 from actorsession.actors.context import LOCAL_TELL
 from actorsession.actors.deadline import Deadline
-from actorsession.actors.ref import LocalRef, Ref
-from actorsession.actors.supervision import Children
+from actorsession.actors.ref import LocalRef
 from actorsession.cluster.master.client_graph import ClientGraph
-from actorsession.cluster.master.master_step import MasterStep
 from actorsession.cluster.master.step_parts import BoundPart, PartsOwner, StepParts
 from actorsession.cluster.worker.worker_rendezvous import WorkerRendezvous
 from actorsession.cluster.worker.worker_session import OpenStepRendezvous
-from actorsession.errors import CancelledError, OpError, error_to_wire, from_exception
+from actorsession.errors import CancelledError, OpError, error_to_wire
 from actorsession.graph.device import device_task
-from actorsession.messages.step_frames import WireValues
+from actorsession.messages.step_frames import GraphRequest, WireValues
 from actorsession.messages.worker import CleanupGraph
 from actorsession.plan.device_set import DeviceSet
 from actorsession.plan.rendezvous_key import build_key
@@ -35,80 +33,25 @@ from actorsession.runtime.partial.driver import PartialRunDriver
 from actorsession.runtime.partial.run_state import Call, Phase
 from actorsession.runtime.rendezvous import Arrival
 
-__all__ = ["MasterPartialStep", "MasterRun", "PartialStepParts", "confirm"]
+__all__ = ["MasterPartialStep", "MasterRun", "confirm"]
 
 _NO_FEEDS = WireValues([])
 
 
-class PartialStepParts(StepParts):
-    """The parts of the step of a partial run, which are started without feeds.
-
-    Args:
-        session: the session.
-        graph: the client graph.
-        parts: its parts.
-
-    Attributes:
-        handed_out: see ``PartialStep``.
-    """
-
-    __slots__ = ("_on_end", "handed_out")
-
-    def __init__(self, session: PartsOwner, graph: ClientGraph, parts: Sequence[BoundPart]) -> None:
-        super().__init__(session, graph, parts)
-        self.handed_out: set[int] = set()
-        self._on_end: Callable[[OpError | None], object] | None = None
-
-    def begin(self, on_end: Callable[[OpError | None], None]) -> None:
-        """Begin all parts.
-
-        Args:
-            on_end: called once when all have ended, or when one has failed; not before this returns.
-        """
-        loop = asyncio.get_running_loop()
-        self._on_end = lambda error: loop.call_soon(on_end, error)
-        self.begin_here(_NO_FEEDS)
-        self.begin_there(_NO_FEEDS)
-        if self._on_end is not None:
-            self._on_end = on_end
-
-    def _succeed(self) -> None:
-        on_end, self._on_end = self._on_end, None
-        if on_end is not None:
-            on_end(None)
-
-    def fail(self, error: OpError) -> None:
-        """End the step with an error of a part; see ``StepParts.fail``."""
-        on_end = self._on_end
-        self.cancel(error)
-        if on_end is not None:
-            on_end(error)
-
-    def cancel(self, error: OpError) -> None:
-        """End what has begun and not ended on all tasks, without a report."""
-        if self._on_end is not None:
-            self._on_end = None
-            self.abort_parts(error)
-
-    def settle(self, error: OpError | None, *, ran: bool) -> None:
-        """Do nothing: graphs that take values out of anything are not run by step frames."""
-
-
-class MasterPartialStep:
+class MasterPartialStep(StepParts):
     """A step of a client graph over workers, in the form in which a ``PartialRunDriver`` uses steps.
 
     Args:
-        step: the step, not started, of a client graph that is registered at all its workers.
-        graph: the client graph.
-        workers: the worker of each task.
-        session_handle: the handle of the session.
+        session: the session.
+        graph: the client graph, which is held for the step.
+        parts: its parts.
         devices: the devices of the session.
-        children: own the calls to the tasks.
         release: called with the graph when the run is over.
+        asked: see ``StepParts``.
 
     Attributes:
+        graph: the client graph.
         rendezvous: the rendezvous of the step on the master's own task.
-        handed_out: see ``PartialStep``.
         unconfirmed: the number of calls that were answered but not yet confirmed by the client.
 
     Raises:
@@ -119,31 +62,22 @@ class MasterPartialStep:
     shares_memory = False
 
     def __init__(
-        self,
-        step: MasterStep | PartialStepParts,
-        graph: ClientGraph,
-        workers: Mapping[str, Ref],
-        session_handle: str,
-        devices: DeviceSet,
-        children: Children,
-        release: Callable[[ClientGraph], None],
-    ) -> None:
+        self, session: PartsOwner, graph: ClientGraph, parts: Sequence[BoundPart],
+        devices: DeviceSet, release: Callable[[ClientGraph], None],
+        asked: GraphRequest | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(session, graph, parts, asked)
         self.graph = graph
         self.unconfirmed = 0
-        self._step = step
-        self.step_id = self._step.step_id
-        self.handed_out = self._step.handed_out
-        self._children = children
         self._release = release
-        self._child: asyncio.Task[None] | None = None
-        self._on_end: Callable[[OpError | None], None] | None = None
+        self._on_end: Callable[[OpError | None], object] | None = None
         self._failed = self._cleaned = self._ran = self._settled = False
         client = devices.client_device
         self._task = device_task(client)
-        own = workers[self._task]
+        own = session.workers[self._task]
         assert isinstance(own, LocalRef)  # a master and the worker of its task share a process
         self._own = own
-        request = OpenStepRendezvous(session_handle, self.step_id)
+        request = OpenStepRendezvous(session.handle, self.step_id)
         self.rendezvous: WorkerRendezvous = own.submit(request, LOCAL_TELL)
         # Nothing is sent under this key. The receive ends when the rendezvous is aborted, be it by this
         # task's partitions or by a push that could not be delivered.
@@ -151,26 +85,12 @@ class MasterPartialStep:
         self.rendezvous.recv_async(never, self._aborted)
 
     def start(self, on_end: Callable[[OpError | None], None]) -> None:
-        """Start all partitions without feeds, or schedule that; see ``PartialStep.start``."""
+        """Begin all parts without feeds; see ``PartialStep.start``."""
+        loop = asyncio.get_running_loop()
+        self._on_end = lambda error: loop.call_soon(on_end, error)  # not before this returns
+        self.begin_here(_NO_FEEDS)
+        self.begin_there(_NO_FEEDS)
         self._on_end = on_end
-        if isinstance(self._step, PartialStepParts):
-            self._step.begin(self._ended)
-            return
-        running = self._run(self._step)
-        self._child = self._children.start(running, name=f"partial run, step {self.step_id}")
-
-    async def _run(self, step: MasterStep) -> None:
-        try:
-            await step.run()
-        except Exception as exc:
-            self._ended(from_exception(exc))
-        else:
-            self._ended(None)
-
-    @property
-    def unfinished(self) -> tuple[str, ...]:
-        """The tasks whose partitions have not ended."""
-        return self._step.unfinished
 
     def feed(self, values: Sequence[tuple[str, Any]]) -> None:
         """Send values, and push those that other tasks read; what can run here at once has run on return."""
@@ -187,6 +107,13 @@ class MasterPartialStep:
         """Do nothing: the master waits for each call with a deadline, and its partitions have none."""
 
     # -- the end -------------------------------------------------------------------------------
+
+    def _succeed(self) -> None:
+        self._ended(None)
+
+    def fail(self, error: OpError) -> None:
+        """End the step with an error of a part; see ``StepParts.fail``."""
+        self._ended(error)
 
     def _aborted(self, outcome: Arrival | OpError) -> None:
         # Derived: another task has failed, which the calls to the tasks report.
@@ -208,11 +135,10 @@ class MasterPartialStep:
         if self._cleaned:
             return
         self._cleaned = self._settled = True
-        if isinstance(self._step, PartialStepParts):
-            self._step.cancel(error)
-        elif self._child is not None and self._child is not asyncio.current_task():
-            self._child.cancel()
-        self._step.settle(error, ran=self._ran)
+        if self._ran:
+            self.settle(error, ran=True)
+        else:
+            self.abort_parts(error)
         message = CleanupGraph(
             step_id=self.step_id, error=error_to_wire(error), settles=False,
             handed_out=sorted(self.handed_out),
@@ -225,12 +151,12 @@ class MasterPartialStep:
         """Have the tasks put back what they took and the client did not receive, unless it is settled."""
         if not self._settled:
             self._settled = True
-            self._step.settle(error, ran=True)
+            self.settle(error, ran=True)
 
     def accept(self) -> None:
         """Tell the tasks that the client has received all values, if the step has run and is not settled."""
         if self._ran and not (self._settled or self.unconfirmed):
-            self._step.settle(None, ran=True)
+            self.settle(None, ran=True)
 
     def close(self) -> None:
         """Drop the rendezvous, and release the client graph.

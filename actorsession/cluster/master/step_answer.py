@@ -1,77 +1,64 @@
-"""The answer of the master to a client when a step has run: values in the requested order, and metadata.
+"""The metadata of a step that has run: what its tasks have measured, and its graphs.
 
-Plain functions over a step whose tasks have all answered; called by a ``MasterSession``.
+Plain functions; called by a ``MasterSession``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from actorsession.cluster.master.client_graph import ClientGraph
-from actorsession.cluster.master.master_step import MasterStep
-from actorsession.cluster.master.step_observer import StepObserver
+from actorsession.cluster.master.step_observer import Observation, StepObserver
 from actorsession.config import RunOptions, SessionMetadata, StepStats
-from actorsession.messages.session import StepDone
 from actorsession.plan.report import cost_graph, partition_graphs
-from actorsession.plan.signature import RunSignature
 
-__all__ = ["step_done"]
+__all__ = ["step_metadata"]
 
 
-def step_done(
+def step_metadata(
     graph: ClientGraph,
-    step: MasterStep,
-    signature: RunSignature,
+    step_id: int,
+    measured: Sequence[list[Any]],
     options: RunOptions,
-    infer_shapes: bool,
+    observed: Observation | None,
     observer: StepObserver,
+    infer_shapes: bool,
     session_metadata: SessionMetadata | None,
     client: str,
-) -> StepDone:
-    """Return the answer to the client, with the values in the order that the client requested.
+) -> dict[str, Any] | None:
+    """Return the metadata for the client in wire form; ``None`` if there are none.
 
     Args:
         graph: the client graph that was run.
-        step: the step, which has succeeded.
-        signature: the signature that the client requested.
+        step_id: the step.
+        measured: the statistics of its tasks in wire form.
         options: the options of the run.
-        infer_shapes: whether partition graphs include the shapes of tensors.
+        observed: why the session has the step traced although its options do not request it.
         observer: records the statistics of a traced step.
+        infer_shapes: whether partition graphs include the shapes of tensors.
         session_metadata: the name and version of the session, which every answer tells, if it has any.
         client: the client device, which has the feeds in partition graphs.
     """
-    values: list[Any] = [None] * len(graph.signature.fetches)
-    observed = step.observed
-    stats = StepStats(step.step_id) if options.traced or observed is not None else None
-    for part, answer in zip(graph.parts, step.answers, strict=True):
-        assert answer is not None  # the step has succeeded
-        for position, value in zip(part.fetches, answer.values, strict=True):
-            values[position] = value
-        if stats is not None and answer.stats is not None:
-            stats.merge(StepStats.from_wire(answer.stats))
-    if graph.signature.fetches != signature.fetches:
-        by_name = dict(zip(graph.signature.fetches, values, strict=True))
-        values = [by_name[name] for name in signature.fetches]
+    stats = StepStats(step_id) if options.traced or observed is not None else None
     metadata = None
     if stats is not None:
+        for wire in measured:
+            stats.merge(StepStats.from_wire(wire))
         observer.record(graph, observed, stats)
     # The caller does not get what the session or a publisher alone has asked for.
-    measured = observed is not None and observed.model
-    asked = stats if options.traced or measured else None
+    models = observed is not None and observed.model
+    asked = stats if options.traced or models else None
     if asked is not None or options.output_partition_graphs:
         metadata = _metadata(graph, asked, options, infer_shapes, client)
     if observed is not None and observed.timeline and stats is not None:
         metadata = {**(metadata or {}), "timeline": asked is not None or stats.to_wire()}
-    if measured and observer.cost_model is not None:
+    if models and observer.cost_model is not None:
         costs = cost_graph(graph.partitions, observer.cost_model)
         metadata = {**(metadata or {}), "cost_graph": costs.to_wire()}
     if session_metadata is not None:
         metadata = {**(metadata or {}), "session_metadata": session_metadata.to_wire()}
-    return StepDone(
-        values=values,
-        metadata=metadata,
-        unconfirmed=graph.takes,
-    )
+    return metadata
 
 
 def _metadata(

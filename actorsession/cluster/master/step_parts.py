@@ -1,30 +1,51 @@
-"""The parts of a step that run by direct call and by step frames: what programs and partial runs share.
+"""The parts of a step: what each task runs of it, by a direct call or by a frame each way.
 
-The part of the master's own task is begun first, by a direct call: what it pushes leaves before the frames of
-the other tasks, which then find their inputs there. A part of another task is one frame each way. Neither
-needs an asyncio task or a future.
+The part of the master's own task is begun first: what it pushes leaves before the frames of the other tasks,
+which then find their inputs there. Neither needs an asyncio task or a future.
 
-Invariant: a step ends once, when all its parts have returned or when it fails. It fails with the first error
-that is not derived, among those that arrive at the same time as the first of all.
+Invariants: A step ends once, when all its parts have returned or when it fails. It fails with the first error
+that is not derived, among those that arrive at the same time as the first of all; every worker of the step is
+then told to drop it, and none is waited for. A step that succeeded needs no such message, unless it has taken
+something out of a queue or the like: then ``settle`` reports what becomes of that.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+import itertools
+import logging
+import secrets
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from actorsession.actors.ref import Ref
 from actorsession.cluster.master.client_graph import ClientGraph, TaskPart
-from actorsession.cluster.master.master_step import STEP_IDS, clean_up, part_error
 from actorsession.cluster.worker.worker_session import BeginPart
-from actorsession.errors import AbortedError, OpError, ProtocolError, first_error, from_exception
-from actorsession.messages.step_frames import WireValues
+from actorsession.errors import (
+    AbortedError,
+    DeadlineExceededError,
+    OpError,
+    ProtocolError,
+    UnavailableError,
+    error_to_wire,
+    first_error,
+    from_exception,
+)
+from actorsession.messages.step_frames import GraphRequest, WireValues, extra_from_wire
+from actorsession.messages.worker import CleanupGraph
+from actorsession.plan.partition import RECV, SEND
+from actorsession.plan.prune import ARG
 from actorsession.records import dataclass
 from actorsession.rpc.local_calls import LocalValues
 from actorsession.rpc.step_calls import StepCalls
 
-__all__ = ["BoundPart", "PartsOwner", "StepParts", "bind_parts"]
+__all__ = ["STEP_IDS", "BoundPart", "PartsOwner", "StepParts", "bind_parts", "step_too_late"]
+
+_log = logging.getLogger("actorsession.cluster")
+# Nodes that an error does not name, because no line of the user's program built them.
+_NOT_NAMED = (ARG, SEND, RECV)
+STEP_IDS = itertools.count(secrets.randbits(61))
+"""The numbers of steps; they start at a random one, so that those of two masters differ."""
 
 
 class PartsOwner(Protocol):
@@ -65,7 +86,7 @@ class BoundPart:
 def bind_parts(
     session: PartsOwner, graph: ClientGraph, feeds: Sequence[int]
 ) -> tuple[BoundPart, ...] | None:
-    """Bind the parts of a client graph; ``None`` if some have to be run by message.
+    """Bind the parts of a registered client graph; ``None`` if a task of it is not linked any more.
 
     Args:
         session: the session.
@@ -79,7 +100,7 @@ def bind_parts(
             begin = session.bind_part(part.task, part.graph_handle)
         else:
             steps = session.step_calls(part.task)
-            if steps is None or not part.program:
+            if steps is None:
                 return None
         bound.append(BoundPart(part, tuple([feeds[at] for at in part.feeds]), steps, begin))
     return tuple(bound)
@@ -95,17 +116,26 @@ class StepParts:
         session: the session.
         graph: the client graph.
         parts: its parts.
+        asked: what the workers are asked for beside the values; ``None`` for nothing.
 
     Attributes:
         step_id: the number of the step.
+        handed_out: fetches of a partial run whose values the caller has received, by position.
     """
 
     __slots__ = (
-        "_answers", "_errors", "_graph", "_left", "_parts", "_pushed", "_session", "step_id",
+        "_answers", "_asked", "_errors", "_graph", "_left", "_parts", "_pushed", "_session", "_stats",
+        "handed_out", "step_id",
     )  # fmt: skip
 
-    def __init__(self, session: PartsOwner, graph: ClientGraph, parts: Sequence[BoundPart]) -> None:
+    def __init__(
+        self, session: PartsOwner, graph: ClientGraph, parts: Sequence[BoundPart],
+        asked: GraphRequest | None = None,
+    ) -> None:  # fmt: skip
         self.step_id = next(STEP_IDS)
+        self._asked = asked
+        self._stats: list[list[Any]] = []
+        self.handed_out: set[int] = set()
         self._session = session
         self._graph = graph
         self._parts = parts
@@ -134,7 +164,9 @@ class StepParts:
         bound = self._parts[here]
         assert bound.begin is not None  # it is the part of this task
         try:
-            answer = bound.begin(self.step_id, list(map(values.read, bound.feeds)), self)
+            answer = bound.begin(
+                self.step_id, list(map(values.read, bound.feeds)), self, self._asked
+            )
         except Exception as exc:
             self.part_failed(from_exception(exc))
             return
@@ -151,25 +183,29 @@ class StepParts:
             try:
                 for at in bound.feeds:
                     values.pass_on(at, sent)
-                bound.steps.run(self.step_id, bound.part.program, None, sent, waiter)
+                bound.steps.run_graph(self.step_id, bound.part.program, sent, waiter, self._asked)
             except Exception as exc:
                 self.failed(number, from_exception(exc))
 
     # -- what the parts report -----------------------------------------------------------------
 
-    def part_done(self, values: Sequence[Any], pushed: int) -> None:
+    def part_done(self, values: Sequence[Any], pushed: int, stats: list[Any] | None) -> None:
         """Take what the part of this task has returned; see ``PartWaiter.part_done``."""
         assert self._graph.here is not None
-        self.done(self._graph.here, values, pushed)
+        self.done(self._graph.here, values, pushed, stats)
 
     def part_failed(self, error: OpError) -> None:
         """Take the error of the part of this task; see ``PartWaiter.part_failed``."""
         assert self._graph.here is not None
         self.failed(self._graph.here, error)
 
-    def done(self, number: int, values: WireValues | Sequence[Any], pushed: int) -> None:
+    def done(
+        self, number: int, values: WireValues | Sequence[Any], pushed: int, stats: list[Any] | None
+    ) -> None:
         """Take what a part has returned; with the last one the step has ended."""
         self._answers[number] = values
+        if stats is not None:
+            self._stats.append(stats)
         self._pushed += pushed
         self._left -= 1
         if not self._left and not self._errors:
@@ -187,18 +223,41 @@ class StepParts:
             asyncio.get_running_loop().call_soon(self._fail_with_first)
 
     def _fail_with_first(self) -> None:
-        found = [part_error(e, self._parts[n].part, self.step_id) for n, e in self._errors]
+        found = [_part_error(e, self._parts[n].part, self.step_id) for n, e in self._errors]
         error = first_error(found)
         assert error is not None
         self.fail(error)
 
     def abort_parts(self, error: OpError) -> None:
         """End what is left of the step on all tasks."""
+        parts = [bound.part for bound in self._parts]
+        if self.handed_out:  # a cancellation knows nothing of that, so it must not come first
+            self._tell(parts, error, ran=False)
         for bound in self._parts:
             if bound.steps is not None:
                 bound.steps.cancel(self.step_id)
-        parts = [bound.part for bound in self._parts]
-        clean_up(self._session.workers, parts, self.step_id, error)
+        if not self.handed_out:
+            self._tell(parts, error, ran=False)
+
+    def settle(self, error: OpError | None, *, ran: bool) -> None:
+        """Report to the workers what becomes of the values that the step has taken.
+
+        Args:
+            error: the reason why the values have not reached the caller; ``None`` if they have.
+            ran: whether the partitions of all tasks have run.
+        """
+        self._tell([bound.part for bound in self._parts if bound.part.takes], error, ran=ran)
+
+    def _tell(self, parts: Iterable[TaskPart], error: OpError | None, *, ran: bool) -> None:
+        message = CleanupGraph(
+            step_id=self.step_id, error=None if error is None else error_to_wire(error), ran=ran,
+            handed_out=sorted(self.handed_out),
+        )  # fmt: skip
+        for part in parts:
+            try:
+                self._session.workers[part.task].tell(message)
+            except (OpError, KeyError) as failed:  # the task is lost, or has left the cluster
+                _log.debug("no clean-up of step %d at %s: %s", self.step_id, part.task, failed)
 
     def _succeed(self) -> None:
         """End the step, all parts of which have returned; called once, unless it has failed."""
@@ -221,14 +280,20 @@ class _RemotePart:
 
     def done(self, values: WireValues, extra: Any) -> None:
         """See ``RunWaiter.done``."""
-        if len(values.items) != 2 * self._fetches or not (
-            extra is None or (type(extra) is int and extra >= 0)
+        pushed, stats = (
+            (extra or 0, None) if type(extra) is not bytes else extra_from_wire(extra, 2)
+        )
+        if (
+            len(values.items) != 2 * self._fetches
+            or type(pushed) is not int
+            or pushed < 0
+            or not (stats is None or type(stats) is list)
         ):
             raise ProtocolError(
                 f"a part with {self._fetches} fetches was answered by {len(values)} values and "
                 f"{extra!r:.100}"
             )
-        self._step.done(self._number, values, extra or 0)
+        self._step.done(self._number, values, pushed, stats)
 
     def failed(self, error: OpError) -> None:
         """See ``RunWaiter.failed``."""
@@ -237,3 +302,38 @@ class _RemotePart:
     def gone(self) -> None:
         """See ``RunWaiter.gone``."""
         self.failed(AbortedError("its graph is not registered: the worker has probably restarted"))
+
+
+def _part_error(error: BaseException, part: TaskPart, step_id: int) -> OpError:
+    """Return the error of a part of a step with its task, and what of the step was lost if the task was."""
+    located = from_exception(error).locate(task=part.task)
+    if isinstance(located, UnavailableError) and located.node is None:
+        located.message += f"; {_lost(part, step_id)}"
+    return located
+
+
+def _lost(part: TaskPart, step_id: int) -> str:
+    """Return what of a step was lost with a task: the last node that it would have computed."""
+    nodes = [node for p in part.partitions for node in p.nodes if node.op not in _NOT_NAMED]
+    node = f" {nodes[-1].name!r}" if nodes else " its part"
+    source = f", built at {nodes[-1].source}" if nodes and nodes[-1].source else ""
+    return f"step {step_id} was to compute{node} there{source}"
+
+
+def step_too_late(
+    step_id: int, whose: str, tasks: Iterable[str], more: str = ""
+) -> DeadlineExceededError:
+    """Return the error of a step that has exceeded a limit.
+
+    Args:
+        step_id: the step.
+        whose: whose limit it was, and how long.
+        tasks: those that are still at work on it. Which of them the others wait for is not known to the
+            master.
+        more: appended to the message.
+    """
+    at_work = sorted(set(tasks))
+    return DeadlineExceededError(
+        f"step {step_id} exceeded {whose}; still at work on it: {', '.join(at_work)}{more}",
+        task=at_work[0] if len(at_work) == 1 else None,
+    )

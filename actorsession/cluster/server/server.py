@@ -17,35 +17,28 @@ import asyncio
 import contextlib
 import logging
 import os
-import socket
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from types import TracebackType
 from typing import Any
 
 from actorsession.actors import registry
 from actorsession.actors.life_cycle import LifeCycle, State
 from actorsession.actors.ref import Ref
 from actorsession.actors.supervision import Children
-from actorsession.cluster.launch.blas_environment import thread_count
-from actorsession.cluster.master.env import MasterEnv
-from actorsession.cluster.master.master import Master
-from actorsession.cluster.master.stats_publisher import StatsPublisherFactory
 from actorsession.cluster.resolvers import ClusterResolver
 from actorsession.cluster.server.address_checks import checked_scheme, refuse_plain
 from actorsession.cluster.server.cluster_view import ClusterView
 from actorsession.cluster.server.control import Control
 from actorsession.cluster.server.process_memory import process_memory
+from actorsession.cluster.server.settings import ServerSettings
 from actorsession.cluster.server.sidecar import Vitals
-from actorsession.cluster.server.snapshots import Snapshots, SnapshotStore, restore_latest
+from actorsession.cluster.server.snapshots import Snapshots, SnapshotStore
 from actorsession.cluster.server.statistics import ServerStatistics
+from actorsession.cluster.server.task_actors import TaskActors
 from actorsession.cluster.spec import ClusterDef, ClusterSpec
-from actorsession.cluster.worker.worker import Worker
 from actorsession.cluster.worker_cache import WorkerCache
-from actorsession.config import MAX_SERVER_STEPS, ConfigProto, RPCOptions
 from actorsession.config.file_roots import FileRoots
-from actorsession.config.remote_settings import refuse_local_settings
 from actorsession.durations import checked_seconds
 from actorsession.errors import (
     FailedPreconditionError,
@@ -58,19 +51,13 @@ from actorsession.errors import (
 from actorsession.messages.server import SERVER
 from actorsession.messages.session import MASTER
 from actorsession.messages.worker import WORKER, CleanupGraph
-from actorsession.plan.cost_model import check_cost_model_settings
 from actorsession.process_bound import ProcessBound
-from actorsession.rpc.liveness.lease import BEAT_SECONDS, LEASE_SECONDS, Lease
 from actorsession.rpc.security import shared_security, shared_token
-from actorsession.runtime.blas_threads import BlasThreads, hold_blas_threads, share_blas_threads
-from actorsession.runtime.device_filters import DeviceFilters
-from actorsession.runtime.devices import Device, make_devices, new_incarnation
-from actorsession.runtime.kernel_pool import KernelPool
-from actorsession.runtime.session_pools import server_pool
+from actorsession.runtime.devices import new_incarnation
 from actorsession.runtime.step_inspector import held_pool
 from actorsession.standard_streams import open_standard_descriptors
 from actorsession.version import installed_version
-from transports import Hello, Listener, SecurityConfig, TransportError, listen
+from transports import Hello, Listener, TransportError, listen
 
 __all__ = ["Server", "ServerStatistics"]
 
@@ -95,41 +82,7 @@ class Server(ProcessBound):
             is.
         task_index: its index in the job; by default the one that the resolver returns, or the only one there
             is.
-        protocol: scheme of the addresses that have none; if left out ``tls`` where TLS files are given, else
-            ``tcp``.
-        config: settings of the process: ``device_count``, and the threads of its kernel pool and of the BLAS
-            library (``inter_op_parallelism_threads``, ``intra_op_parallelism_threads``). All others are the
-            defaults of the sessions whose master is here: where a session leaves a field at its default, that
-            of the server applies; lists of the session follow those of the server, maps are merged.
-        cluster_id: servers and clients of another id are refused; "" accepts clients and servers that have
-            none.
-        token: shared secret; needed to listen on anything but loopback without TLS. By default the value of
-            the environment variable ``ACTORSESSION_TOKEN``, as for clients.
-        security: CA, certificate and key for mutual TLS, with clients and with other tasks. By default the
-            files named by the environment variables ``ACTORSESSION_TLS_CA``, ``_CERT`` and ``_KEY``.
-        session_gc_seconds: seconds without a request after which a session is closed; 0 for never. Sessions
-            whose clients are gone are closed in any case.
-        max_inflight_steps: limit on the steps in flight of all sessions whose master is here. Further steps
-            wait, and sessions take turns; each session has limits of its own besides
-            (``ConfigProto.max_inflight_steps``).
-        snapshot_dir: where to write the variables of this task from time to time, and when it stops; they are
-            restored from there when it starts. The directory belongs to one cluster, whose tasks may share
-            it. ``None`` for no snapshots.
-        snapshot_every: seconds between two snapshots.
-        file_roots: folders in which operations may open files (``read_file``, savers, tables from text
-            files); others are refused with PermissionDeniedError. If left out, all files that the server's
-            user may open if only this machine can reach the server (loopback, unix), and none at all
-            otherwise.
-        lease: seconds of silence after which a peer is declared lost.
-        beat: seconds between heartbeats.
-        sidecar: whether to start a sidecar on loopback too.
-        restart_wait: seconds for which a session whose master is here waits for a task that was lost to be
-            started again, before it begins a step that needs the task; 0 to fail the step at once. For
-            clusters in which something starts tasks again, such as systemd or a ``LocalCluster``.
-        stats_publisher_factory: makes what receives the graphs and the statistics of the steps of sessions
-            whose master is here, one per run signature of each session.
-        listening_socket: a bound stream socket to serve at in place of binding the task's address, such as
-            one that a service manager has opened. Owned by the server from ``start`` on.
+        settings: how it runs.
 
     Raises:
         TypeError: for a cluster, job, index or file roots in another form.
@@ -148,66 +101,36 @@ class Server(ProcessBound):
         cluster: ClusterSpec | ClusterDef | Mapping[str, Any] | ClusterResolver,
         job_name: str | None = None,
         task_index: int | None = None,
-        *,
-        protocol: str | None = None,
-        config: ConfigProto | None = None,
-        cluster_id: str = "",
-        token: str | None = None,
-        security: SecurityConfig | None = None,
-        listening_socket: socket.socket | None = None,
-        session_gc_seconds: float = 0.0,
-        max_inflight_steps: int = MAX_SERVER_STEPS,
-        snapshot_dir: str | os.PathLike[str] | None = None,
-        snapshot_every: float = 60.0,
-        file_roots: Sequence[str | os.PathLike[str]] | None = None,
-        lease: float = LEASE_SECONDS,
-        beat: float = BEAT_SECONDS,
-        sidecar: bool = False,
-        restart_wait: float = 0.0,
-        stats_publisher_factory: StatsPublisherFactory | None = None,
+        settings: ServerSettings | None = None,
     ) -> None:
         open_standard_descriptors()  # the loop may be the caller's own
-        self._security = security if security is not None else shared_security()
-        scheme = checked_scheme(protocol, tls=self._security is not None)
+        self._settings = settings = settings or ServerSettings()
+        security = settings.security or shared_security()
+        scheme = checked_scheme(settings.protocol, tls=security is not None)
         self._cluster_view = ClusterView(cluster, job_name, task_index, scheme)
         self.task, self._bind_to = self._cluster_view.task, self._cluster_view.own_address
-        if security is not None:
+        if settings.security is not None:
             refuse_plain(self._bind_to, self.task)
-        self._config = config or ConfigProto()
-        _check_session_defaults(self._config)
-        self._session_gc = checked_seconds("session_gc_seconds", session_gc_seconds)
-        if max_inflight_steps < 1:
-            raise InvalidArgumentError(f"max_inflight_steps is 1 or more, got {max_inflight_steps}")
-        self._max_inflight_steps = max_inflight_steps
-        self._restart_wait = checked_seconds("restart_wait", restart_wait)
-        self._stats_publisher_factory = stats_publisher_factory
-        self._snapshot_dir = snapshot_dir
-        self._snapshot_every = checked_seconds("snapshot_every", snapshot_every)
-        self._file_roots = None if file_roots is None else FileRoots(file_roots, self.task)
-        self._devices: Sequence[Device] = ()
-        self._store: SnapshotStore | None = None
-        self._snapshots: Snapshots | None = None
-        self._socket = listening_socket
+        roots = settings.file_roots
+        self._files = None if roots is None else FileRoots(roots, self.task)
+        self._security = security
+        self._token = shared_token() if settings.token is None else settings.token
         self.incarnation = new_incarnation()
-        self._token = token if token is not None else shared_token()
         self._hello = Hello(
-            cluster_id=cluster_id, task=self.task, incarnation=self.incarnation, pid=os.getpid()
-        )
-        _ = Lease(beat=beat, lease=lease, now=0.0)  # validates them
-        self._vitals = Vitals(beat, always=sidecar)
+            cluster_id=settings.cluster_id, task=self.task, incarnation=self.incarnation,
+            pid=os.getpid(),
+        )  # fmt: skip
+        self._vitals = Vitals(settings.beat, always=settings.sidecar)
         self._serves: dict[str, Ref] = {}
         self._cache = WorkerCache(
             self.task, self._hello, self._serves, self._lost_push, self._token,
-            self._cluster_view.resolve if self._cluster_view.changes else None, self._security,
-            beat=beat, lease=lease,
+            self._cluster_view.resolve if self._cluster_view.changes else None, security,
+            beat=settings.beat, lease=settings.lease,
         )  # fmt: skip
+        self._store: SnapshotStore | None = None
         self._listener: Listener | None = None
-        self._master: Master | None = None
-        self._worker: Worker | None = None
+        self._actors: TaskActors | None = None
         self._control: Control | None = None
-        self._pool: KernelPool | None = None
-        self._blas: BlasThreads | None = None
-        self._share: BlasThreads | None = None
         self._children = Children(f"server of {self.task}")
         self._life = LifeCycle(
             "server", f"the server of {self.task}", self._drop, retries=True, goes_on=True
@@ -236,17 +159,18 @@ class Server(ProcessBound):
 
     async def _start(self) -> None:
         self._started = time.monotonic()
-        if self._snapshot_dir is not None:
-            self._store = SnapshotStore(self._snapshot_dir, self.task, self._hello.cluster_id)
+        if self._settings.snapshot_dir is not None:
+            where, owner = self._settings.snapshot_dir, self._hello.cluster_id
+            self._store = SnapshotStore(where, self.task, owner)
             await self._store.take()
-        self._make_actors(self._store)
+        actors = self._make_actors(self._store)
         try:
             pulse = await self._vitals.start(self._bind_to, self._token)
             self._hello = replace(self._hello, pulse=pulse)
             self._cache.introduce_as(self._hello)
             self._listener = await listen(
                 self._bind_to, self._hello, self._cache.serve,
-                token=self._token, sock=self._socket, security=self._security,
+                token=self._token, sock=self._settings.listening_socket, security=self._security,
             )  # fmt: skip
         except Exception as exc:
             where = f"{self.task} cannot listen at {self._bind_to}: {exc}"
@@ -257,84 +181,44 @@ class Server(ProcessBound):
             raise
         if self._life.state is not State.STARTING:
             return  # it is being stopped, which undoes this
-        self._open_files(near=self._listener.near)
+        actors.open_files(near=self._listener.near)
         registry.publish(self.target, self._serves[MASTER])
-        self._cluster_view.begin(self._cache, self.target, self._share_cores)
+        self._cluster_view.begin(self._cache, self.target, actors.share_cores)
         _log.info("%s serves at %s", self.task, self.target)
-        if self._snapshots is not None:
-            _ = self._children.start(self._snapshots.run(), name=f"snapshots of {self.task}")
+        if actors.snapshots is not None:
+            _ = self._children.start(actors.snapshots.run(), name=f"snapshots of {self.task}")
 
     async def _undo_start(self) -> None:
         if self._listener is not None:
             registry.withdraw(self.target, self._serves[MASTER])
             await self._listener.aclose(grace=0.0)
             self._listener = None
-        if self._control is not None:
+        if self._actors is not None:
             why = UnavailableError(f"{self.task} has no address")
-            await self._stop_actors(why)
+            await self._actors.stop(why)
             await self._stop_control(why)
-        elif self._pool is not None:
-            self._pool.shutdown(wait=False)
-        self._master = self._worker = self._control = None
+        self._actors = self._control = None
         await self._vitals.aclose()
         if self._store is not None:
             self._store.release()
-            self._store = self._snapshots = None
+            self._store = None
         if self._life.state is State.STOPPING:
             self._stopping.set()
 
-    def _make_actors(self, store: SnapshotStore | None) -> None:
-        self._pool = server_pool(self._config)
-        threads = self._config.intra_op_parallelism_threads
-        self._blas = hold_blas_threads(threads) if threads else None
-        devices = self._devices = make_devices(self.task, self._config.device_count)
-        self._open_files(near=False)  # until the listener shows who can reach the server
-        restored = None if store is None else restore_latest(store, devices)
-        env = MasterEnv(
-            self.task,
-            self.incarnation,
-            self._cluster_view,
-            self._cache,
-            self._config,
-            self._stats_publisher_factory,
-            self._restart_wait,
-        )
-        self._master = Master(
-            env,
-            self._session_gc,
-            self._max_inflight_steps,
-        )
-        self._worker = Worker(
-            self.task, self.incarnation, devices, self._cache, self._pool,
-            statistics=lambda: self.statistics().to_wire(),
-            update_cluster=self._cluster_view.learn_tasks, master_waits=self._master.waits,
-            restored=None if restored is None else restored.to_wire(),
+    def _make_actors(self, store: SnapshotStore | None) -> TaskActors:
+        actors = self._actors = TaskActors(
+            self._hello, self._settings, self._files, self._cluster_view, self._cache, store,
+            lambda: self.statistics().to_wire(),
         )  # fmt: skip
-        if store is not None:
-            self._snapshots = Snapshots(
-                store, devices, self._snapshot_every, self._worker, restored
-            )
-        self._serves[WORKER] = self._worker.ref
-        self._serves[MASTER] = self._master.ref
         self._control = Control(
             self.task, self._hello.cluster_id, self._cluster_view.tasks, self._begin_stop, self.keep,
             trusted=self._token is not None,
         )  # fmt: skip
         self._control.keeps_snapshots = store is not None
+        self._serves[WORKER] = actors.worker.ref
+        self._serves[MASTER] = actors.master.ref
         self._serves[SERVER] = self._control.ref
-
-    def _share_cores(self) -> None:
-        """Share the cores out among the processes of this host that run tasks, unless the user has chosen."""
-        chosen = self._config.intra_op_parallelism_threads
-        threads = None if chosen else thread_count(1 + self._cluster_view.neighbours())
-        if threads != (None if self._share is None else self._share.number):
-            self._share = None if threads is None else share_blas_threads(threads)
-
-    def _open_files(self, *, near: bool) -> None:
-        """Set where kernels may open files; ``near`` if only this machine can reach the server."""
-        files = self._file_roots or FileRoots(None if near else (), self.task)
-        for device in self._devices:
-            device.resources.files = files
+        return actors
 
     def _begin_stop(self, why: str) -> None:
         """Stop in a child, because the caller receives the answer over a link that stopping closes."""
@@ -342,7 +226,7 @@ class Server(ProcessBound):
 
     def _lost_push(self, step_id: int, error: OpError) -> None:
         """Fail a step whose tensors could not be delivered, which fails it on all tasks."""
-        if self._worker is not None:
+        if self._actors is not None:
             self._serves[WORKER].tell(CleanupGraph(step_id=step_id, error=error_to_wire(error)))
 
     def learn_peers(self, cluster: ClusterSpec | Mapping[str, Any]) -> None:
@@ -436,29 +320,25 @@ class Server(ProcessBound):
 
     async def _stop(self, grace: float, why: str) -> None:
         self._stopping.set()
-        why = self.end_reason = (
-            self.end_reason or why or f"by its own program, process {os.getpid()}"
-        )
+        own = f"by its own program, process {os.getpid()}"
+        why = self.end_reason = self.end_reason or why or own
         error = UnavailableError(f"{self.task} was stopped in order {why}", task=self.task)
         if self._kept is not None:
             self._kept.cancel()
         assert self._listener is not None
+        actors = self.actors
         registry.withdraw(self.target, self._serves[MASTER])
         await self._listener.aclose(connections=False)
-        await self._stop_actors(error)
-        if self._snapshots is not None:
-            await self._snapshots.take()
+        await actors.stop(error)
+        if actors.snapshots is not None:
+            await actors.snapshots.take()
         await self._stop_control(error)
         self._cache.say_goodbye(error.message)
         await self._cache.aclose(grace)
         await self._listener.aclose(grace=grace)
         await self._children.stop(grace)
         await self._vitals.aclose()
-        if self._snapshots is None:  # else a last one may still be written, from another thread
-            for device in self._devices:
-                device.resources.clear_all()
-        else:
-            self._snapshots.close()
+        actors.close()
 
     def _drop(self) -> None:
         """Release what the end of the server's loop has left."""
@@ -467,18 +347,29 @@ class Server(ProcessBound):
         if self._listener is not None:
             registry.withdraw(self.target, self._serves[MASTER])
             self._listener.abandon()
-        if self._pool is not None:
-            self._pool.shutdown(wait=False)
-        self._blas = self._share = None
         self._vitals.drop()
-        if self._snapshots is not None:
-            self._snapshots.take_now()
-            self._snapshots.close()
+        if self._actors is not None:
+            self._actors.drop()
 
     @property
     def stopping(self) -> bool:
         """Whether the server was asked to stop, or has stopped."""
         return self._stopping.is_set()
+
+    @property
+    def actors(self) -> TaskActors:
+        """What the server has while it is started.
+
+        Raises:
+            FailedPreconditionError: before the server was started.
+        """
+        if self._actors is None:
+            raise FailedPreconditionError(f"the server of {self.task} is not started")
+        return self._actors
+
+    @property
+    def _snapshots(self) -> Snapshots | None:
+        return None if self._actors is None else self._actors.snapshots
 
     @property
     def keeps_snapshots(self) -> bool:
@@ -519,23 +410,11 @@ class Server(ProcessBound):
         await self._control.settle(lost)
         await self._control.stop(why)
 
-    async def _stop_actors(self, why: OpError) -> None:
-        assert self._master is not None
-        assert self._worker is not None
-        await self._master.aclose(why)
-        await self._worker.aclose(why)
-        if self._pool is not None:
-            self._pool.shutdown(wait=False)
-        # The last holder restores the library's own number of threads.
-        self._blas = self._share = None
-
     async def __aenter__(self) -> Server:
         await self.start()
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.stop()
 
     def statistics(self) -> ServerStatistics:
@@ -544,25 +423,23 @@ class Server(ProcessBound):
         Raises:
             FailedPreconditionError: before the server was started.
         """
-        if self._master is None or self._worker is None:
-            raise FailedPreconditionError(f"the server of {self.task} is not started")
-        held = held_pool(self._pool, self.task)
-        memory = process_memory()
-        threads = 0 if self._pool is None else self._pool.threads
+        master, worker, pool = self.actors.master, self.actors.worker, self.actors.pool
+        held, memory, snapshots = held_pool(pool, self.task), process_memory(), self._snapshots
+        threads = 0 if pool is None else pool.threads
         return ServerStatistics(
             task=self.task,
-            sessions=self._master.sessions,
-            worker_sessions=self._worker.sessions,
-            graphs=self._worker.graphs,
-            steps=self._worker.running,
-            rendezvous=self._worker.pending_rendezvous,
-            runs=self._worker.runs,
+            sessions=master.sessions,
+            worker_sessions=worker.sessions,
+            graphs=worker.graphs,
+            steps=worker.running,
+            rendezvous=worker.pending_rendezvous,
+            runs=worker.runs,
             pushes=self._cache.pushes,
-            waiting=self._master.waiting,
-            held=self._worker.held,
-            unsettled=self._worker.unsettled,
+            waiting=master.waiting,
+            held=worker.held,
+            unsettled=worker.unsettled,
             links=self._cache.statistics(),
-            devices=self._worker.device_statistics,
+            devices=worker.device_statistics,
             loop_lag=self._vitals.lag[0],
             worst_loop_lag=self._vitals.lag[1],
             pool_threads=threads if held is None else held.threads,
@@ -573,28 +450,12 @@ class Server(ProcessBound):
             uptime=time.monotonic() - self._started,
             memory=memory.resident,
             peak_memory=memory.peak,
-            snapshot_every=0.0 if self._snapshots is None else self._snapshots.every,
-            snapshot_age=0.0 if self._snapshots is None else self._snapshots.age,
+            snapshot_every=0.0 if snapshots is None else snapshots.every,
+            snapshot_age=0.0 if snapshots is None else snapshots.age,
             restored_from=self.restored_from,
-            open_sessions=self._master.open_sessions(),
+            open_sessions=master.open_sessions(),
         )
 
     def __repr__(self) -> str:
         where = self._listener.address if self._listener is not None else "not started"
         return f"<Server {self.task} at {where}>"
-
-
-def _check_session_defaults(config: ConfigProto) -> None:
-    """Refuse settings of a server that would make every session of it fail, or have no effect.
-
-    Raises:
-        InvalidArgumentError: names the setting.
-    """
-    refuse_local_settings(config)
-    check_cost_model_settings(config)
-    DeviceFilters(config.device_filters)  # refuses malformed ones
-    if config.rpc_options != RPCOptions():
-        raise InvalidArgumentError(
-            f"a server's config has no rpc_options, got {config.rpc_options!r}: they say how a client "
-            "reaches its master; the server's own TLS files are its argument security"
-        )

@@ -5,29 +5,22 @@ while more than ``BACKLOG`` bytes are queued on a link, no step starts that send
 waits until bytes have left, which the peer reads whatever else it does. It never waits for another step, so
 held steps cannot deadlock.
 
-Owned by a worker session, which passes in the function that starts a step. Imports messages and children.
-Invariants: The steps of a link start in the order in which they came. A step that is cancelled is removed at
-once.
+Owned by a worker session. Imports children. Invariants: The steps of a link start in the order in which they
+came. A step that is cancelled is removed at once.
 """
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
-from typing import Any, TypeAlias
 
-from actorsession.actors.futures import chain
 from actorsession.actors.supervision import Children
 from actorsession.cluster.worker_cache_interface import WorkerCacheInterface
 from actorsession.errors import AbortedError, OpError, from_exception
-from actorsession.messages.worker import GraphDone, RunGraph
 from actorsession.records import dataclass
 
 __all__ = ["HeldStep", "StepGate"]
-
-Answer: TypeAlias = "asyncio.Future[GraphDone]"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,14 +28,14 @@ class HeldStep:
     """A step that is held.
 
     Attributes:
-        message: the request that starts it.
-        answer: the future of its answer.
+        begin: starts it; may hold it again for another link.
+        fail: ends it with an error instead.
         link: the task whose link it waits for.
         since: when it was first held, by the monotonic clock.
     """
 
-    message: RunGraph
-    answer: Answer
+    begin: Callable[[], None]
+    fail: Callable[[OpError], None]
     link: str
     since: float
 
@@ -52,19 +45,11 @@ class StepGate:
 
     Args:
         workers: the other tasks; a step that sends over a backlogged link to one of them is held.
-        begin: starts a step and returns its answer or a future of it; may hold the step again for another
-            link.
         children: own the waiting.
     """
 
-    def __init__(
-        self,
-        workers: WorkerCacheInterface,
-        begin: Callable[[RunGraph], GraphDone | Answer],
-        children: Children,
-    ) -> None:
+    def __init__(self, workers: WorkerCacheInterface, children: Children) -> None:
         self._workers = workers
-        self._begin = begin
         self._children = children
         self._held: dict[str, OrderedDict[int, HeldStep]] = {}
         # The link of the step that is being started, and when that step was first held.
@@ -88,17 +73,17 @@ class StepGate:
                 return task
         return None
 
-    def hold(self, name: str, message: RunGraph) -> Answer:
+    def hold(
+        self, name: str, step_id: int, begin: Callable[[], None], fail: Callable[[OpError], None]
+    ) -> None:
         """Hold a step until its link is no longer backlogged.
 
         Args:
             name: the task that ``blocked`` returned.
-            message: the request that starts the step.
-
-        Returns:
-            A future of the answer; cancelling it cancels the step.
+            step_id: the step.
+            begin: starts it.
+            fail: ends it with an error instead.
         """
-        answer: Answer = asyncio.get_running_loop().create_future()
         steps = self._held.get(name)
         if steps is None:
             steps = self._held[name] = OrderedDict()
@@ -106,16 +91,14 @@ class StepGate:
                 self._begin_later(name), name=f"hold steps that send to {name}"
             )
         since = time.monotonic() if self._since is None else self._since
-        steps[message.step_id] = HeldStep(message, answer, name, since)
-        answer.add_done_callback(lambda _: steps.pop(message.step_id, None))
-        return answer
+        steps[step_id] = HeldStep(begin, fail, name, since)
 
     def give_up(self, step_id: int, error: OpError) -> None:
         """End a step if it is held."""
         for steps in self._held.values():
             held = steps.pop(step_id, None)
-            if held is not None and not held.answer.done():
-                held.answer.set_exception(error)
+            if held is not None:
+                held.fail(error)
 
     def close(self, error: OpError) -> None:
         """End every held step."""
@@ -137,24 +120,10 @@ class StepGate:
             del self._held[name]
 
     def _begin_now(self, held: HeldStep) -> None:
-        answer = held.answer
-        if answer.done():
-            return
         self._releasing, self._since = held.link, held.since
         try:
-            result = self._begin(held.message)
+            held.begin()
         except Exception as exc:
-            answer.set_exception(from_exception(exc))
-            return
+            held.fail(from_exception(exc))
         finally:
             self._releasing = self._since = None
-        if isinstance(result, asyncio.Future):
-            _join(result, answer)
-        else:
-            answer.set_result(result)
-
-
-def _join(later: asyncio.Future[Any], answer: asyncio.Future[Any]) -> None:
-    """Chain two futures: ``answer`` ends as ``later`` does, and cancelling ``answer`` cancels ``later``."""
-    chain(later, answer)
-    answer.add_done_callback(lambda done: later.cancel() if done.cancelled() else None)

@@ -6,9 +6,10 @@ Owned by a worker session, on its event loop; a run itself is told of values by 
 from __future__ import annotations
 
 from collections import OrderedDict
+from typing import Any
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.messages.worker import RunGraph, TakeWatchedValues, WatchedValues
+from actorsession.messages.worker import TakeWatchedValues, WatchedValues
 from actorsession.runtime.debug.dump import DumpStore
 from actorsession.runtime.debug.task_debugger import TaskDebugPlan, TaskDebugRun
 from actorsession.runtime.debug.watched_step import DebugRunDef
@@ -35,20 +36,19 @@ class TaskDebugRuns:
         """Return the number of steps that run or whose values were not taken."""
         return len(self._runs)
 
-    def begin(self, plan: TaskDebugPlan, message: RunGraph) -> TaskDebugRun:
-        """Begin the debugged run of a step.
+    def begin(self, plan: TaskDebugPlan, step_id: int, debug_run: list[Any] | None) -> TaskDebugRun:
+        """Begin the debugged run of a step, given in wire form.
 
         Raises:
-            InvalidArgumentError: if the message does not say to which run it belongs.
+            InvalidArgumentError: if nothing says to which run it belongs.
             OpError: the error of a file, if the run has ``raise_sink_errors``.
         """
-        if message.debug_run is None:
+        if debug_run is None:
             raise InvalidArgumentError(
-                f"graph {message.graph_handle!r} was registered with debug options: its steps need a "
-                "debug_run"
+                "the graph was registered with debug options: its steps need a debug_run"
             )
-        run = TaskDebugRun(plan, DebugRunDef.from_wire(message.debug_run), self.store)
-        self._runs[message.step_id] = run
+        run = TaskDebugRun(plan, DebugRunDef.from_wire(debug_run), self.store)
+        self._runs[step_id] = run
         self._drop_oldest()
         run.begin()
         return run

@@ -29,7 +29,6 @@ from actorsession.cluster.worker_cache_interface import WorkerCacheInterface
 from actorsession.errors import (
     AbortedError,
     CancelledError,
-    InvalidArgumentError,
     OpError,
     ProtocolError,
     error_from_wire,
@@ -51,9 +50,7 @@ from actorsession.messages.worker import (
     GroupCompleted,
     LoggingReply,
     LoggingRequest,
-    PushTensors,
     RegisterGraph,
-    RunGraph,
     TakeWatchedValues,
     UpdateCluster,
     UpdateWorkerSession,
@@ -61,6 +58,7 @@ from actorsession.messages.worker import (
     WorkerStatus,
     WorkerWhy,
 )  # fmt: skip
+from actorsession.rpc.step_calls import Pushed
 from actorsession.runtime.devices import Device
 from actorsession.runtime.engine.executor import Executor
 from actorsession.runtime.engine.executor_statistics import ExecutorStatistics, statistics_by_device
@@ -125,7 +123,7 @@ class Worker(Actor):
     # -- messages ------------------------------------------------------------------------------
 
     @routes(
-        RunGraph, BindPart, RegisterGraph, OpenStepRendezvous, AskVariables, TakeWatchedValues,
+        BindPart, RegisterGraph, OpenStepRendezvous, AskVariables, TakeWatchedValues,
         by="session_handle",
     )  # fmt: skip
     def _session(self, handle: str) -> WorkerSession:
@@ -267,26 +265,13 @@ class Worker(Actor):
     def _push_over(self, workers: WorkerCacheInterface) -> Push:
         """Return the function that pushes to other tasks over the links of a worker cache."""
 
-        def push(task: str, message: PushTensors) -> None:
+        def push(task: str, message: Pushed) -> None:
             if self._log.enabled:
                 values = message.values
                 self._log.note(message.step_id, "PushTensors", task, values, outgoing=True)
             workers.push(task, message)
 
         return push
-
-    @handles(PushTensors, direct=True)
-    def on_push(self, message: PushTensors, call: CallContext) -> None:
-        """Store tensors from another worker; malformed ones fail their step.
-
-        Direct, because a push never fails or waits.
-        """
-        sizes = [len(message.keys), len(message.values), len(message.dead)]
-        if len({*sizes}) == 1:
-            self.take_push(call.peer, message.step_id, message.keys, message.values, message.dead)
-        else:
-            error = InvalidArgumentError(f"a push has as many keys as values, got {sizes}")
-            self._refuse_push(call.peer, message.step_id, error)
 
     def take_push(
         self,
@@ -332,12 +317,6 @@ class Worker(Actor):
         over = error or CancelledError("the step is over", derived=True)
         self._give_up(message.step_id, over, taken)
         return Done()
-
-    def explain_unsent(self, request: Any, answer: Any, error: OpError) -> OpError:
-        """Return the error of an answer that cannot be encoded; see ``ExplainsAnswers``."""
-        if not isinstance(request, RunGraph):
-            return error
-        return self._sessions.find(request.session_handle).explain_unsent(request, answer, error)
 
     def _give_up(self, step_id: int, error: OpError, handed_out: Collection[int] = ()) -> None:
         for session in self._sessions.sessions:

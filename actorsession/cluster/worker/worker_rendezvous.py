@@ -24,14 +24,14 @@ from actorsession.errors import (
     error_to_wire,
 )
 from actorsession.graph.codec import INLINE_LIMIT, bytes_held
-from actorsession.messages.worker import PushTensors
 from actorsession.plan.rendezvous_key import parse_key
 from actorsession.records import dataclass
+from actorsession.rpc.step_calls import Pushed
 from actorsession.runtime.rendezvous import Rendezvous
 
 __all__ = ["RendezvousTable", "SessionPeers", "WorkerRendezvous"]
 
-Push: TypeAlias = Callable[[str, PushTensors], None]
+Push: TypeAlias = Callable[[str, Pushed], None]
 
 # Tombstones kept: a late push comes within seconds of the step's end, and no worker ends more steps than this
 # in that time.
@@ -95,7 +95,7 @@ class WorkerRendezvous(Rendezvous):
         self.task = task
         self._push = push
         self.peers: SessionPeers | None = None
-        self._gathered: dict[str, PushTensors] = {}  # by task
+        self._gathered: dict[str, Pushed] = {}  # by task
 
     @property
     def what(self) -> str:
@@ -127,7 +127,7 @@ class WorkerRendezvous(Rendezvous):
             raise self.aborted or CancelledError("the step is over", derived=True)
         message = self._gathered.get(task)
         if message is None:
-            self._gathered[task] = PushTensors(
+            self._gathered[task] = Pushed(
                 step_id=self.step_id, keys=[key], values=[value], dead=[dead]
             )
         else:

@@ -4,9 +4,8 @@ An actor that belongs to its worker. Its devices are either the worker's own, wh
 share, or private; the session manager decides. State of stateful kernels (random generators) always belongs
 to the session.
 
-A step that has to wait is not a child of the actor: its answer is a future that the step completes;
-cancelling the future ends the step. A hop of a step takes a few tens of microseconds, a child alone takes
-ten.
+A step that has to wait is not a child of the actor: whoever waits for it is called when it ends. A hop of a
+step takes a few tens of microseconds, a child alone takes ten.
 """
 
 from __future__ import annotations
@@ -41,14 +40,12 @@ from actorsession.errors import (
 from actorsession.graph.device import DeviceAttributes, device_in_task
 from actorsession.graph.function import nodes_in
 from actorsession.messages.done import Done
-from actorsession.messages.step_frames import WireValues
+from actorsession.messages.step_frames import GraphRequest, WireValues, extra_to_wire
 from actorsession.messages.worker import (
     AskVariables,
     DeregisterGraph,
-    GraphDone,
     GraphRegistered,
     RegisterGraph,
-    RunGraph,
     TakeWatchedValues,
     VariablesFound,
     WatchedValues,
@@ -60,7 +57,7 @@ from actorsession.plan.rendezvous_key import parse_key
 from actorsession.records import dataclass
 from actorsession.rpc.step_calls import ServedRun, encode_apart
 from actorsession.runtime.collective.groups import GroupResolver, GroupTable
-from actorsession.runtime.debug.task_debugger import TaskDebugPlan, TaskDebugRun, TaskWatches
+from actorsession.runtime.debug.task_debugger import TaskDebugPlan, TaskWatches
 from actorsession.runtime.devices import Device
 from actorsession.runtime.engine.executor import Executor
 from actorsession.runtime.engine.inline_run import Gate
@@ -74,8 +71,6 @@ __all__ = [
     "BeginPart", "BindPart", "OpenStepRendezvous", "PartWaiter", "WorkerCounters", "WorkerEnv",
     "WorkerSession",
 ]  # fmt: skip
-
-_CANCELLED = "step {} was cancelled"
 
 
 @dataclass(slots=True)
@@ -134,19 +129,24 @@ class OpenStepRendezvous:
     step_id: int
 
 
+_NO_VALUES = WireValues([])
+
+
 class PartWaiter(Protocol):
     """Receives the outcome of the partitions of a step at this worker, in the same process."""
 
-    def part_done(self, values: Sequence[Any], pushed: int) -> None:
-        """They have run, returned these values and pushed so many bytes."""
+    def part_done(self, values: Sequence[Any], pushed: int, stats: list[Any] | None) -> None:
+        """They have run, returned these values and pushed so many bytes; with statistics if asked for."""
 
     def part_failed(self, error: OpError) -> None:
         """They have failed."""
 
 
-PartValues: TypeAlias = tuple[Sequence[Any], int]
-"""What partitions have returned, and how many bytes they have pushed."""
-BeginPart: TypeAlias = Callable[[int, Sequence[Any], PartWaiter], "PartValues | None"]
+PartValues: TypeAlias = tuple[Sequence[Any], int, "list[Any] | None"]
+"""What partitions have returned, how many bytes they have pushed, and their statistics in wire form."""
+BeginPart: TypeAlias = Callable[
+    [int, Sequence[Any], PartWaiter, GraphRequest | None], "PartValues | None"
+]
 """Begins partitions for a step, with their feeds; returns what they do, or ``None`` if the waiter gets it."""
 
 
@@ -201,7 +201,7 @@ class _PartProgram:
             return
         waiter = _RemoteWaiter(run, registered)
         feeds = run.values.read_all()
-        answer = session.begin_part(registered, run.peer, run.call, feeds, waiter)
+        answer = session.begin_part(registered, run.peer, run.call, feeds, waiter, run.asked)
         if answer is None:
             run.on_cancel = partial(session.cancel_part, run.call)
         else:
@@ -217,18 +217,20 @@ class _RemoteWaiter:
         self._run = run
         self._registered = registered
 
-    def part_done(self, values: Sequence[Any], pushed: int) -> None:
+    def part_done(self, values: Sequence[Any], pushed: int, stats: list[Any] | None) -> None:
         """See ``PartWaiter.part_done``."""
-        if not encode_apart(values, lambda encoded: self._write(encoded, pushed)):
-            self._write(values, pushed)
+        if values and encode_apart(values, partial(self._write, pushed, stats)):
+            return
+        self._write(pushed, stats, values)
 
-    def _write(self, values: Sequence[Any], pushed: int) -> None:
+    def _write(self, pushed: int, stats: list[Any] | None, values: Sequence[Any]) -> None:
         try:
-            wire = WireValues.of(values)
+            wire = WireValues.of(values) if values else _NO_VALUES
+            extra = (pushed or None) if stats is None else extra_to_wire(pushed, stats)
         except Exception as exc:
             self._run.fail(self._registered.unsent(values, from_exception(exc)))
         else:
-            self._run.done(wire, pushed or None)
+            self._run.done(wire, extra)
 
     def part_failed(self, error: OpError) -> None:
         """See ``PartWaiter.part_failed``."""
@@ -258,8 +260,7 @@ class WorkerSession(Actor):
         # A share of the session's own, so that sessions take turns in the pool.
         self._pool = None if env.pool is None else env.pool.share()
         self._cluster_devices: Mapping[str, DeviceAttributes] = {}
-        self._held_steps = StepGate(env.workers, self._run_graph, self.children)
-        self._held_parts: dict[int, asyncio.Future[GraphDone]] = {}
+        self._held_steps = StepGate(env.workers, self.children)
         self._debug_runs = TaskDebugRuns()
         self._gate = Gate()  # never closed: inline steps run on the loop that would close it
         self._over: OpError | None = None
@@ -339,7 +340,7 @@ class WorkerSession(Actor):
         handle = registered.handle = secrets.token_hex(8)
         self._graphs[handle] = registered
         program, programs = 0, call.programs
-        if programs is not None and registered.debug is None:
+        if programs is not None:
             program = programs.register(_PartProgram(self, registered))
             registered.drop_program = partial(programs.drop, program)
         if isinstance(registered.groups, GroupTable):
@@ -415,22 +416,6 @@ class WorkerSession(Actor):
 
     # -- steps ---------------------------------------------------------------------------------
 
-    @answers(RunGraph, direct=True)
-    def on_run_graph(
-        self, message: RunGraph, call: CallContext
-    ) -> GraphDone | asyncio.Future[GraphDone]:
-        """Run this worker's partitions for one step; see the module docstring."""
-        if self._env.log.enabled:
-            self._note_run(message, call.peer)
-        return self._run_graph(message)
-
-    def _note_run(self, message: RunGraph, peer: str) -> None:
-        self._env.log.note(message.step_id, "RunGraph", peer, message.feeds)
-
-    def _run_graph(self, message: RunGraph) -> GraphDone | asyncio.Future[GraphDone]:
-        started = self._begin_or_hold(message)
-        return self._answer_later(started) if isinstance(started, Step) else started
-
     @answers(BindPart, direct=True)
     def on_bind_part(self, message: BindPart, call: CallContext) -> BeginPart:
         """Return what runs this worker's partitions for steps of a master in this process."""
@@ -438,9 +423,13 @@ class WorkerSession(Actor):
 
     def begin_part(
         self, registered: _Registered, peer: str, step_id: int, feeds: Sequence[Any],
-        waiter: PartWaiter,
+        waiter: PartWaiter, asked: GraphRequest | None = None,
     ) -> PartValues | None:  # fmt: skip
-        """Run partitions for one step of a peer; return their values or call the waiter with them later."""
+        """Run partitions for one step of a peer; return their values or call the waiter with them later.
+
+        Whatever can run without waiting has run when this returns. While a link that the step sends over is
+        backlogged, the step is held.
+        """
         if self._env.log.enabled:
             self._env.log.note(step_id, "RunGraph", peer, feeds)
         if self._over is not None or registered.released or len(feeds) != registered.feeds:
@@ -448,86 +437,54 @@ class WorkerSession(Actor):
         if registered.sends_to:
             link = self._held_steps.blocked(registered.sends_to)
             if link is not None:
-                self._hold_part(link, registered, step_id, feeds, waiter)
+                begin = partial(self._begin_held, registered, peer, step_id, feeds, waiter, asked)
+                self._held_steps.hold(link, step_id, begin, waiter.part_failed)
                 return None
-        started = self._start(registered, step_id, feeds)
+        started = self._start(registered, step_id, feeds, asked)
         if isinstance(started, list):
-            return started, 0
+            return started, 0, None
         if started.done:
             return self._finish(started)
         started.on_done(partial(self._report, started, waiter))
         return None
 
-    def _hold_part(
-        self, link: str, registered: _Registered, step_id: int, feeds: Sequence[Any],
-        waiter: PartWaiter,
+    def _begin_held(
+        self, registered: _Registered, peer: str, step_id: int, feeds: Sequence[Any],
+        waiter: PartWaiter, asked: GraphRequest | None,
     ) -> None:  # fmt: skip
-        """Hold a step of a program, as one that was requested by a message."""
-        message = RunGraph(
-            session_handle=self.handle, graph_handle=registered.handle, step_id=step_id,
-            feeds=list(feeds), trace=False,
-        )  # fmt: skip
-        held = self._held_parts[step_id] = self._held_steps.hold(link, message)
-        held.add_done_callback(partial(self._report_held, step_id, waiter))
+        answer = self.begin_part(registered, peer, step_id, feeds, waiter, asked)
+        if answer is not None:
+            waiter.part_done(*answer)
 
     def _report(self, step: Step, waiter: PartWaiter) -> None:
         try:
-            values, pushed = self._finish(step)
+            answer = self._finish(step)
         except Exception as exc:
             waiter.part_failed(from_exception(exc))
         else:
-            waiter.part_done(values, pushed)
-
-    def _report_held(
-        self, step_id: int, waiter: PartWaiter, held: asyncio.Future[GraphDone]
-    ) -> None:
-        self._held_parts.pop(step_id, None)
-        error = CancelledError(_CANCELLED.format(step_id)) if held.cancelled() else held.exception()
-        if error is None:
-            done = held.result()
-            waiter.part_done(done.values, done.pushed)
-        else:
-            waiter.part_failed(from_exception(error))
+            waiter.part_done(*answer)
 
     def cancel_part(self, step_id: int) -> None:
         """Cancel partitions that ``begin_part`` has begun; their waiter is called as they end."""
-        held, step = self._held_parts.get(step_id), self._steps.get(step_id)
-        if held is not None:
-            held.cancel()
+        error = CancelledError(f"step {step_id} was cancelled", derived=True)
+        self._held_steps.give_up(step_id, error)
+        step = self._steps.get(step_id)
         if step is not None:
-            step.fail(CancelledError(_CANCELLED.format(step_id), derived=True))
-
-    def _begin_or_hold(self, message: RunGraph) -> GraphDone | Step | asyncio.Future[GraphDone]:
-        """Begin this worker's partitions for one step, or hold it while a link that it needs is backlogged.
-
-        Whatever can run without waiting has run when this returns.
-
-        Returns:
-            What the partitions have returned, the step if they have to wait, or the answer of a held step.
-        """
-        registered = self._registered(message.graph_handle)
-        if len(message.feeds) != registered.feeds:
-            raise self._refusal(registered, message.feeds)
-        if registered.sends_to:
-            link = self._held_steps.blocked(registered.sends_to)
-            if link is not None:
-                return self._held_steps.hold(link, message)
-        debug = None
-        if registered.debug is not None:
-            debug = self._debug_runs.begin(registered.debug, message)
-        started = self._start(
-            registered, message.step_id, message.feeds, trace=message.trace, debug=debug
-        )
-        if not isinstance(started, Step):
-            return GraphDone(values=started, stats=None)
-        return self._graph_done(started) if started.done else started
+            step.fail(error)
 
     def _start(
-        self, registered: _Registered, step_id: int, feeds: Sequence[Any], *, trace: bool = False,
-        debug: TaskDebugRun | None = None,
-    ) -> list[Any] | Step:  # fmt: skip
+        self,
+        registered: _Registered,
+        step_id: int,
+        feeds: Sequence[Any],
+        asked: GraphRequest | None,
+    ) -> list[Any] | Step:
         """Begin partitions; return the step, or the values of a plan that is a single call."""
         graph, pool, env = registered.graph, self._pool, self._env
+        trace, debug = asked is not None and asked.trace, None
+        if registered.debug is not None:
+            debug_run = None if asked is None else asked.debug_run
+            debug = self._debug_runs.begin(registered.debug, step_id, debug_run)
         env.counters.runs += 1
         self._tally.runs += 1
         inline = None if trace or debug is not None else graph.inline
@@ -576,40 +533,8 @@ class WorkerSession(Actor):
             task=self._env.task,
         )
 
-    def _answer_later(self, step: Step) -> asyncio.Future[GraphDone]:
-        answer: asyncio.Future[GraphDone] = asyncio.get_running_loop().create_future()
-
-        def give() -> None:
-            if answer.done():
-                self._end(step)
-                step.give_back()
-                return
-            try:
-                answer.set_result(self._graph_done(step))
-            except Exception as exc:
-                answer.set_exception(from_exception(exc))
-
-        def cancelled(future: asyncio.Future[GraphDone]) -> None:
-            if future.cancelled():
-                step.fail(CancelledError(_CANCELLED.format(step.step_id), derived=True))
-
-        step.on_done(give)
-        answer.add_done_callback(cancelled)
-        return answer
-
-    def _graph_done(self, step: Step) -> GraphDone:
-        values, pushed = self._finish(step)
-        stats = None if step.collector is None else step.stats
-        wire = None if stats is None else stats.to_wire()
-        return GraphDone(values=values, stats=wire, pushed=pushed)
-
-    def explain_unsent(self, request: RunGraph, answer: GraphDone, error: OpError) -> OpError:
-        """Return the error of an answer that cannot be encoded; see ``ExplainsAnswers``."""
-        registered = self._graphs.get(request.graph_handle)
-        return error if registered is None else registered.unsent(answer.values, error)
-
-    def _finish(self, step: Step) -> tuple[list[Any], int]:
-        """Return the values of a step that is done, and how many bytes it has pushed.
+    def _finish(self, step: Step) -> PartValues:
+        """Return what a step that is done answers.
 
         Raises:
             OpError: the step's first error.
@@ -620,7 +545,8 @@ class WorkerSession(Actor):
             self._unsettled[step.step_id] = step
         rendezvous = step.rendezvous
         assert isinstance(rendezvous, WorkerRendezvous)  # begin() has made it
-        return values, rendezvous.pushed
+        stats = None if step.collector is None else step.stats
+        return values, rendezvous.pushed, None if stats is None else stats.to_wire()
 
     def _end(self, step: Step) -> None:
         self._steps.pop(step.step_id, None)

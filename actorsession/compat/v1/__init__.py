@@ -13,12 +13,12 @@ from typing import Any
 from actorsession import ops as _ops
 from actorsession import opsets as _opsets
 from actorsession.compat.absent import saying_why as _saying_why
-from actorsession.lazy_names import lazy_names
+from actorsession.compat.v1.ops.arguments import older_names as _older_names
 
 # By the file that has them; see ``lazy_names``. The stub beside this file is made from it.
 _NAMES = {
     # The operations that ``tf`` takes over from the library, which are imported one by one, too.
-    "actorsession.ops": " ".join(_ops.__all__),
+    "actorsession.ops": " ".join(name for name in _ops.__all__ if name != "while_loop"),
     "actorsession.opsets": " ".join(_opsets.__all__),
     "actorsession.errors": "OpError",
     "actorsession.graph.constant_value": "get_static_value",
@@ -92,7 +92,11 @@ _NAMES = {
     ".internals.framework": "init_scope register_tensor_conversion_function",
     ".internals.nest": "*=nest",
     ".io": "*=io",
-    ".ops.legacy_ops": "batch_matmul mul neg pack sub unpack",
+    ".ops.legacy_ops": (
+        "all_variables arg_max arg_min batch_matmul extract_image_patches initialize_all_tables "
+        "initialize_all_variables initialize_local_variables initialize_variables mul neg pack sub "
+        "to_bfloat16 to_complex128 to_complex64 to_double to_float to_int32 to_int64 unpack"
+    ),
     ".layers": "*=layers",
     ".logging": "*=logging get_logger",
     ".manip": "*=manip",
@@ -125,7 +129,7 @@ _NAMES = {
     ".version": "*=version",
 }
 
-__all__, _load, __dir__ = lazy_names(__name__, _NAMES)
+__all__, _load, __dir__ = _older_names(__name__, _NAMES)
 _load = _saying_why(_load)
 
 

@@ -6,6 +6,8 @@ library. Importing the package starts nothing and changes no policy; its modules
 first used.
 """
 
+from typing import Any
+
 from actorsession.compat.v1 import app as app
 from actorsession.compat.v1 import autograph as autograph
 from actorsession.compat.v1 import compat as compat
@@ -85,11 +87,26 @@ from actorsession.compat.v1 import manip as manip
 from actorsession.compat.v1 import metrics as metrics
 from actorsession.compat.v1 import nn as nn
 from actorsession.compat.v1.ops.control_flow import while_loop as while_loop
+from actorsession.compat.v1.ops.legacy_ops import all_variables as all_variables
+from actorsession.compat.v1.ops.legacy_ops import arg_max as arg_max
+from actorsession.compat.v1.ops.legacy_ops import arg_min as arg_min
 from actorsession.compat.v1.ops.legacy_ops import batch_matmul as batch_matmul
+from actorsession.compat.v1.ops.legacy_ops import extract_image_patches as extract_image_patches
+from actorsession.compat.v1.ops.legacy_ops import initialize_all_tables as initialize_all_tables
+from actorsession.compat.v1.ops.legacy_ops import initialize_all_variables as initialize_all_variables
+from actorsession.compat.v1.ops.legacy_ops import initialize_local_variables as initialize_local_variables
+from actorsession.compat.v1.ops.legacy_ops import initialize_variables as initialize_variables
 from actorsession.compat.v1.ops.legacy_ops import mul as mul
 from actorsession.compat.v1.ops.legacy_ops import neg as neg
 from actorsession.compat.v1.ops.legacy_ops import pack as pack
 from actorsession.compat.v1.ops.legacy_ops import sub as sub
+from actorsession.compat.v1.ops.legacy_ops import to_bfloat16 as to_bfloat16
+from actorsession.compat.v1.ops.legacy_ops import to_complex128 as to_complex128
+from actorsession.compat.v1.ops.legacy_ops import to_complex64 as to_complex64
+from actorsession.compat.v1.ops.legacy_ops import to_double as to_double
+from actorsession.compat.v1.ops.legacy_ops import to_float as to_float
+from actorsession.compat.v1.ops.legacy_ops import to_int32 as to_int32
+from actorsession.compat.v1.ops.legacy_ops import to_int64 as to_int64
 from actorsession.compat.v1.ops.legacy_ops import unpack as unpack
 from actorsession.compat.v1.ops.module import Module as Module
 from actorsession.compat.v1.ops.py_functions import py_function as py_function
@@ -158,7 +175,7 @@ from actorsession.interop import AttrValue as AttrValue
 from actorsession.interop import GraphDef as GraphDef
 from actorsession.interop import MetaGraphDef as MetaGraphDef
 from actorsession.interop import NodeDef as NodeDef
-from actorsession.interop import import_graph_def as import_graph_def
+import_graph_def: Any
 from actorsession.interop import make_ndarray as make_ndarray
 from actorsession.interop import make_tensor_proto as make_tensor_proto
 from actorsession.interop.event_protos import Event as Event
@@ -211,13 +228,10 @@ from actorsession.ops import acosh as acosh
 from actorsession.ops import add as add
 from actorsession.ops import add_check_numerics_ops as add_check_numerics_ops
 from actorsession.ops import add_n as add_n
-from actorsession.ops import all_variables as all_variables
 from actorsession.ops import angle as angle
-from actorsession.ops import arg_max as arg_max
-from actorsession.ops import arg_min as arg_min
-from actorsession.ops import argmax as argmax
-from actorsession.ops import argmin as argmin
-from actorsession.ops import argsort as argsort
+argmax: Any
+argmin: Any
+argsort: Any
 from actorsession.ops import asin as asin
 from actorsession.ops import asinh as asinh
 from actorsession.ops import assert_equal as assert_equal
@@ -238,15 +252,15 @@ from actorsession.ops import assert_rank_in as assert_rank_in
 from actorsession.ops import assert_scalar as assert_scalar
 from actorsession.ops import assert_type as assert_type
 from actorsession.ops import assert_variables_initialized as assert_variables_initialized
-from actorsession.ops import assign as assign
-from actorsession.ops import assign_add as assign_add
-from actorsession.ops import assign_sub as assign_sub
+assign: Any
+assign_add: Any
+assign_sub: Any
 from actorsession.ops import async_py_func as async_py_func
 from actorsession.ops import atan as atan
 from actorsession.ops import atan2 as atan2
 from actorsession.ops import atanh as atanh
 from actorsession.ops import batch_gather as batch_gather
-from actorsession.ops import batch_scatter_update as batch_scatter_update
+batch_scatter_update: Any
 from actorsession.ops import batch_to_space as batch_to_space
 from actorsession.ops import batch_to_space_nd as batch_to_space_nd
 from actorsession.ops import bincount as bincount
@@ -267,15 +281,15 @@ from actorsession.ops import clip_by_norm as clip_by_norm
 from actorsession.ops import clip_by_value as clip_by_value
 from actorsession.ops import complex as complex
 from actorsession.ops import concat as concat
-from actorsession.ops import cond as cond
+cond: Any
 from actorsession.ops import confusion_matrix as confusion_matrix
 from actorsession.ops import conj as conj
 from actorsession.ops import constant as constant
 from actorsession.ops import constant_initializer as constant_initializer
-from actorsession.ops import convert_to_tensor as convert_to_tensor
+convert_to_tensor: Any
 from actorsession.ops import cos as cos
 from actorsession.ops import cosh as cosh
-from actorsession.ops import count_nonzero as count_nonzero
+count_nonzero: Any
 from actorsession.ops import count_up_to as count_up_to
 from actorsession.ops import create_partitioned_variables as create_partitioned_variables
 from actorsession.ops import cross as cross
@@ -291,13 +305,13 @@ from actorsession.ops import div_no_nan as div_no_nan
 from actorsession.ops import divide as divide
 from actorsession.ops import dynamic_partition as dynamic_partition
 from actorsession.ops import dynamic_stitch as dynamic_stitch
-from actorsession.ops import einsum as einsum
+einsum: Any
 from actorsession.ops import ensure_shape as ensure_shape
 from actorsession.ops import equal as equal
 from actorsession.ops import erf as erf
 from actorsession.ops import erfc as erfc
 from actorsession.ops import exp as exp
-from actorsession.ops import expand_dims as expand_dims
+expand_dims: Any
 from actorsession.ops import expm1 as expm1
 from actorsession.ops import eye as eye
 from actorsession.ops import fill as fill
@@ -308,7 +322,7 @@ from actorsession.ops import floordiv as floordiv
 from actorsession.ops import floormod as floormod
 from actorsession.ops import foldl as foldl
 from actorsession.ops import foldr as foldr
-from actorsession.ops import gather as gather
+gather: Any
 from actorsession.ops import gather_nd as gather_nd
 from actorsession.ops import get_local_variable as get_local_variable
 from actorsession.ops import get_seed as get_seed
@@ -331,14 +345,11 @@ from actorsession.ops import he_normal_initializer as he_normal_initializer
 from actorsession.ops import he_uniform_initializer as he_uniform_initializer
 from actorsession.ops import hessians as hessians
 from actorsession.ops import histogram_fixed_width as histogram_fixed_width
-from actorsession.ops import histogram_fixed_width_bins as histogram_fixed_width_bins
+histogram_fixed_width_bins: Any
 from actorsession.ops import identity as identity
 from actorsession.ops import identity_initializer as identity_initializer
 from actorsession.ops import identity_n as identity_n
 from actorsession.ops import imag as imag
-from actorsession.ops import initialize_all_variables as initialize_all_variables
-from actorsession.ops import initialize_local_variables as initialize_local_variables
-from actorsession.ops import initialize_variables as initialize_variables
 from actorsession.ops import invert_permutation as invert_permutation
 from actorsession.ops import is_finite as is_finite
 from actorsession.ops import is_inf as is_inf
@@ -361,8 +372,8 @@ from actorsession.ops import logical_and as logical_and
 from actorsession.ops import logical_not as logical_not
 from actorsession.ops import logical_or as logical_or
 from actorsession.ops import logical_xor as logical_xor
-from actorsession.ops import map_fn as map_fn
-from actorsession.ops import matmul as matmul
+map_fn: Any
+matmul: Any
 from actorsession.ops import matrix_band_part as matrix_band_part
 from actorsession.ops import matrix_determinant as matrix_determinant
 from actorsession.ops import matrix_diag as matrix_diag
@@ -386,7 +397,7 @@ from actorsession.ops import multiply as multiply
 from actorsession.ops import negative as negative
 from actorsession.ops import no_op as no_op
 from actorsession.ops import no_regularizer as no_regularizer
-from actorsession.ops import norm as norm
+norm: Any
 from actorsession.ops import not_equal as not_equal
 from actorsession.ops import numpy_function as numpy_function
 from actorsession.ops import one_hot as one_hot
@@ -413,20 +424,20 @@ from actorsession.ops import rank as rank
 from actorsession.ops import real as real
 from actorsession.ops import realdiv as realdiv
 from actorsession.ops import reciprocal as reciprocal
-from actorsession.ops import reduce_all as reduce_all
-from actorsession.ops import reduce_any as reduce_any
-from actorsession.ops import reduce_logsumexp as reduce_logsumexp
-from actorsession.ops import reduce_max as reduce_max
-from actorsession.ops import reduce_mean as reduce_mean
-from actorsession.ops import reduce_min as reduce_min
-from actorsession.ops import reduce_prod as reduce_prod
-from actorsession.ops import reduce_sum as reduce_sum
+reduce_all: Any
+reduce_any: Any
+reduce_logsumexp: Any
+reduce_max: Any
+reduce_mean: Any
+reduce_min: Any
+reduce_prod: Any
+reduce_sum: Any
 from actorsession.ops import repeat as repeat
 from actorsession.ops import report_uninitialized_variables as report_uninitialized_variables
 from actorsession.ops import required_space_to_batch_paddings as required_space_to_batch_paddings
 from actorsession.ops import reshape as reshape
 from actorsession.ops import reverse as reverse
-from actorsession.ops import reverse_sequence as reverse_sequence
+reverse_sequence: Any
 from actorsession.ops import reverse_v2 as reverse_v2
 from actorsession.ops import rint as rint
 from actorsession.ops import roll as roll
@@ -434,18 +445,18 @@ from actorsession.ops import round as round
 from actorsession.ops import rsqrt as rsqrt
 from actorsession.ops import saturate_cast as saturate_cast
 from actorsession.ops import scalar_mul as scalar_mul
-from actorsession.ops import scan as scan
-from actorsession.ops import scatter_add as scatter_add
-from actorsession.ops import scatter_div as scatter_div
-from actorsession.ops import scatter_max as scatter_max
-from actorsession.ops import scatter_min as scatter_min
-from actorsession.ops import scatter_mul as scatter_mul
+scan: Any
+scatter_add: Any
+scatter_div: Any
+scatter_max: Any
+scatter_min: Any
+scatter_mul: Any
 from actorsession.ops import scatter_nd as scatter_nd
-from actorsession.ops import scatter_nd_add as scatter_nd_add
-from actorsession.ops import scatter_nd_sub as scatter_nd_sub
-from actorsession.ops import scatter_nd_update as scatter_nd_update
-from actorsession.ops import scatter_sub as scatter_sub
-from actorsession.ops import scatter_update as scatter_update
+scatter_nd_add: Any
+scatter_nd_sub: Any
+scatter_nd_update: Any
+scatter_sub: Any
+scatter_update: Any
 from actorsession.ops import searchsorted as searchsorted
 from actorsession.ops import segment_max as segment_max
 from actorsession.ops import segment_mean as segment_mean
@@ -474,10 +485,10 @@ from actorsession.ops import split as split
 from actorsession.ops import sqrt as sqrt
 from actorsession.ops import square as square
 from actorsession.ops import squared_difference as squared_difference
-from actorsession.ops import squeeze as squeeze
+squeeze: Any
 from actorsession.ops import stack as stack
 from actorsession.ops import stop_gradient as stop_gradient
-from actorsession.ops import strided_slice as strided_slice
+strided_slice: Any
 from actorsession.ops import subtract as subtract
 from actorsession.ops import svd as svd
 from actorsession.ops import switch_case as switch_case
@@ -493,13 +504,6 @@ from actorsession.ops import tensor_scatter_sub as tensor_scatter_sub
 from actorsession.ops import tensor_scatter_update as tensor_scatter_update
 from actorsession.ops import tensordot as tensordot
 from actorsession.ops import tile as tile
-from actorsession.ops import to_bfloat16 as to_bfloat16
-from actorsession.ops import to_complex128 as to_complex128
-from actorsession.ops import to_complex64 as to_complex64
-from actorsession.ops import to_double as to_double
-from actorsession.ops import to_float as to_float
-from actorsession.ops import to_int32 as to_int32
-from actorsession.ops import to_int64 as to_int64
 from actorsession.ops import trace as trace
 from actorsession.ops import trainable_variables as trainable_variables
 from actorsession.ops import transpose as transpose
@@ -526,13 +530,12 @@ from actorsession.ops import variable_op_scope as variable_op_scope
 from actorsession.ops import variable_scope as variable_scope
 from actorsession.ops import variables_initializer as variables_initializer
 from actorsession.ops import variance_scaling_initializer as variance_scaling_initializer
-from actorsession.ops import verify_tensor_all_finite as verify_tensor_all_finite
+verify_tensor_all_finite: Any
 from actorsession.ops import where as where
 from actorsession.ops import where_v2 as where_v2
-from actorsession.ops import while_loop as while_loop
 from actorsession.ops import zeros as zeros
 from actorsession.ops import zeros_initializer as zeros_initializer
-from actorsession.ops import zeros_like as zeros_like
+zeros_like: Any
 from actorsession.ops.elements import bitwise as bitwise
 from actorsession.ops.neural import losses as losses
 from actorsession.ops.variables import initializers as initializers
@@ -561,12 +564,11 @@ from actorsession.opsets import decode_base64 as decode_base64
 from actorsession.opsets import decode_compressed as decode_compressed
 from actorsession.opsets import decode_csv as decode_csv
 from actorsession.opsets import decode_json_example as decode_json_example
-from actorsession.opsets import decode_raw as decode_raw
+decode_raw: Any
 from actorsession.opsets import deserialize_many_sparse as deserialize_many_sparse
 from actorsession.opsets import digamma as digamma
 from actorsession.opsets import edit_distance as edit_distance
 from actorsession.opsets import encode_base64 as encode_base64
-from actorsession.opsets import extract_image_patches as extract_image_patches
 from actorsession.opsets import extract_volume_patches as extract_volume_patches
 from actorsession.opsets import fake_quant_with_min_max_args as fake_quant_with_min_max_args
 from actorsession.opsets import fake_quant_with_min_max_args_gradient as fake_quant_with_min_max_args_gradient
@@ -583,7 +585,6 @@ from actorsession.opsets import ifft2d as ifft2d
 from actorsession.opsets import ifft3d as ifft3d
 from actorsession.opsets import igamma as igamma
 from actorsession.opsets import igammac as igammac
-from actorsession.opsets import initialize_all_tables as initialize_all_tables
 from actorsession.opsets import lbeta as lbeta
 from actorsession.opsets import lgamma as lgamma
 from actorsession.opsets import matching_files as matching_files
@@ -595,22 +596,22 @@ from actorsession.opsets import parse_tensor as parse_tensor
 from actorsession.opsets import polygamma as polygamma
 from actorsession.opsets import random_crop as random_crop
 from actorsession.opsets import read_file as read_file
-from actorsession.opsets import reduce_join as reduce_join
+reduce_join: Any
 from actorsession.opsets import regex_replace as regex_replace
 from actorsession.opsets import serialize_many_sparse as serialize_many_sparse
 from actorsession.opsets import serialize_sparse as serialize_sparse
 from actorsession.opsets import serialize_tensor as serialize_tensor
-from actorsession.opsets import sparse_add as sparse_add
-from actorsession.opsets import sparse_concat as sparse_concat
+sparse_add: Any
+sparse_concat: Any
 from actorsession.opsets import sparse_fill_empty_rows as sparse_fill_empty_rows
 from actorsession.opsets import sparse_maximum as sparse_maximum
 from actorsession.opsets import sparse_merge as sparse_merge
 from actorsession.opsets import sparse_minimum as sparse_minimum
 from actorsession.opsets import sparse_placeholder as sparse_placeholder
-from actorsession.opsets import sparse_reduce_max as sparse_reduce_max
-from actorsession.opsets import sparse_reduce_max_sparse as sparse_reduce_max_sparse
-from actorsession.opsets import sparse_reduce_sum as sparse_reduce_sum
-from actorsession.opsets import sparse_reduce_sum_sparse as sparse_reduce_sum_sparse
+sparse_reduce_max: Any
+sparse_reduce_max_sparse: Any
+sparse_reduce_sum: Any
+sparse_reduce_sum_sparse: Any
 from actorsession.opsets import sparse_reorder as sparse_reorder
 from actorsession.opsets import sparse_reset_shape as sparse_reset_shape
 from actorsession.opsets import sparse_reshape as sparse_reshape
@@ -620,19 +621,19 @@ from actorsession.opsets import sparse_segment_sqrt_n as sparse_segment_sqrt_n
 from actorsession.opsets import sparse_segment_sum as sparse_segment_sum
 from actorsession.opsets import sparse_slice as sparse_slice
 from actorsession.opsets import sparse_softmax as sparse_softmax
-from actorsession.opsets import sparse_split as sparse_split
+sparse_split: Any
 from actorsession.opsets import sparse_tensor_dense_matmul as sparse_tensor_dense_matmul
 from actorsession.opsets import sparse_tensor_to_dense as sparse_tensor_to_dense
 from actorsession.opsets import sparse_to_dense as sparse_to_dense
 from actorsession.opsets import sparse_to_indicator as sparse_to_indicator
 from actorsession.opsets import sparse_transpose as sparse_transpose
 from actorsession.opsets import string_join as string_join
-from actorsession.opsets import string_split as string_split
+string_split: Any
 from actorsession.opsets import string_strip as string_strip
-from actorsession.opsets import string_to_hash_bucket as string_to_hash_bucket
+string_to_hash_bucket: Any
 from actorsession.opsets import string_to_hash_bucket_fast as string_to_hash_bucket_fast
 from actorsession.opsets import string_to_hash_bucket_strong as string_to_hash_bucket_strong
-from actorsession.opsets import string_to_number as string_to_number
+string_to_number: Any
 from actorsession.opsets import substr as substr
 from actorsession.opsets import tables_initializer as tables_initializer
 from actorsession.opsets import write_file as write_file

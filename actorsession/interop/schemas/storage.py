@@ -70,6 +70,15 @@ SavedUserObject
     1 identifier string
     2 version VersionDef
     3 metadata string
+# tf_keras/protobuf/saved_metadata, a file of its own
+SavedMetadata
+    1 nodes SavedMetadata.Node*
+SavedMetadata.Node
+    2 node_id int32
+    3 node_path string
+    4 identifier string
+    5 metadata string
+    6 version VersionDef
 SavedAsset
     1 asset_file_def_index int32
 SavedFunction

@@ -13,7 +13,7 @@ import numpy as np
 
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dimension import Dimension
-from actorsession.graph.dtypes import DType, as_dtype, float32, float64, int32, int64
+from actorsession.graph.dtypes import DType, as_dtype, float32, float64, int32, int64, variant
 from actorsession.graph.operation import Tensor
 from actorsession.graph.registry import (
     NOT_DIFFERENTIABLE,
@@ -46,15 +46,12 @@ _CONSTANT_FILL = 1000
 # -- zeros, ones, Fill -----------------------------------------------------------------------------
 
 
-def zeros_like(
-    tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
-) -> Tensor:
+def zeros_like(tensor: Any, dtype: Any = None, name: str | None = None) -> Tensor:
     """Return a tensor of zeros with the shape of another.
 
     Args:
         tensor: the tensor that defines the shape, and the default dtype.
         dtype: element type.
-        optimize: accepted for compatibility; a small result of static shape becomes a constant.
     """
     return _like(0, "ZerosLike", tensor, dtype, name or "zeros_like")
 
@@ -70,7 +67,7 @@ def _like(number: int, op_type: str, tensor: Any, dtype: Any, name: str) -> Tens
     value = convert_to_tensor(tensor)
     # ``False`` is no dtype, as programs write that mean another argument.
     wanted = value.dtype if dtype is None or dtype is False else as_dtype(dtype)
-    if value.shape.is_fully_defined():
+    if value.shape.is_fully_defined() and wanted is not variant:
         return _filled(value.shape.as_tuple(), number, wanted, name, value)
     if wanted is value.dtype:
         return make_one(op_type, [value], None, name)
@@ -141,8 +138,21 @@ def _early(dims: Any) -> Ints | None:
     return None
 
 
+def _zero_of_variant(value: Any) -> Any:
+    """Return zeros like a list of tensors, or like each value of an array of variants."""
+    if isinstance(value, np.ndarray):
+        return np.frompyfunc(_zero_of_variant, 1, 1)(value)
+    if not hasattr(value, "zeros_like"):
+        raise InvalidArgumentError(
+            f"ZerosLike of {value!r:.100}, which has no zero: a list of tensors has"
+        )
+    return value.zeros_like()
+
+
 def _zero_kernel(ctx: KernelContext) -> Kernel:
     spec = ctx.outputs[0]
+    if spec.dtype is variant:
+        return _zero_of_variant
     if spec.dtype.kind == "s":
         return lambda x: np.full(np.shape(x), b"", object)
     dtype = spec.dtype.np_dtype
@@ -164,6 +174,11 @@ op("OnesLike", same, kernel=_one_kernel, grad=NOT_DIFFERENTIABLE)
 def _infer_fill(ctx: InferContext) -> list[TensorShape]:
     require_rank(ctx, 0, rank=1)
     require_rank(ctx, 1, rank=0)
+    dims = constant_ints(ctx, 0)
+    if (
+        dims is not None and min(dims, default=0) < 0
+    ):  # a shape may have unknown sizes, a fill may not
+        raise ValueError(f"Fill: dimensions are at least 0, got {list(dims)}")
     return [described_shape(ctx, 0)]
 
 
@@ -294,11 +309,11 @@ def _only_number(name: str, value: Any) -> Any:
 def _range_kernel(ctx: KernelContext) -> Kernel:
     dtype = ctx.outputs[0].dtype.np_dtype
 
-    def counted(*given: Any) -> Any:
+    def values(*given: Any) -> Any:
         start, limit, delta = map(_only_number, _RANGE, given)
         return _range_values(start, limit, delta, dtype)
 
-    return counted
+    return values
 
 
 def _range_static(ctx: InferContext) -> Array | None:

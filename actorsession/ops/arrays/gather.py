@@ -42,19 +42,13 @@ __all__ = ["gather", "gather_nd", "one_hot", "scatter_nd", "unsorted_segment_sum
 
 
 def gather(
-    params: Any,
-    indices: Any,
-    validate_indices: bool | None = None,
-    name: str | None = None,
-    axis: Any = None,
-    batch_dims: int = 0,
+    params: Any, indices: Any, name: str | None = None, axis: Any = None, batch_dims: int = 0
 ) -> Tensor:
     """Return slices of ``params`` along an axis, by index.
 
     Args:
         params: tensor or variable of rank at least ``axis + 1``.
         indices: int32 or int64 of any shape, each in [0, extent of the axis).
-        validate_indices: accepted for compatibility; indices are always checked.
         axis: the axis, ``batch_dims`` if left out; a tensor of statically known value can no longer be fed.
         batch_dims: how many leading axes ``params`` and ``indices`` have in common.
 

@@ -23,7 +23,6 @@ from actorsession.ops.shape_operands import (
     constant_ints,
     ints,
     normal_axis,
-    one_spelling,
     require_rank,
     shape_operand,
     vector_length,
@@ -101,11 +100,9 @@ op(
 def reverse_sequence(
     input: Any,
     seq_lengths: Any,
-    seq_axis: int | None = None,
+    seq_axis: int,
     batch_axis: int | None = None,
     name: str | None = None,
-    seq_dim: int | None = None,
-    batch_dim: int | None = None,
 ) -> Tensor:
     """Return the tensor with the beginning of each sequence reversed, and the rest unchanged.
 
@@ -115,18 +112,12 @@ def reverse_sequence(
             the batch axis.
         seq_axis: the axis along which a sequence runs.
         batch_axis: the axis of the batch, 0 if left out.
-        seq_dim: TensorFlow's older name of ``seq_axis``.
-        batch_dim: TensorFlow's older name of ``batch_axis``.
     """
-    along = one_spelling(seq_axis, seq_dim, "seq_axis", "seq_dim")
-    batch = one_spelling(batch_axis, batch_dim, "batch_axis", "batch_dim")
-    if along is None:
-        raise TypeError("reverse_sequence needs seq_axis, an int; got None")
     value = convert_to_tensor(input)
     with value.graph.name_scope(name or "ReverseSequence") as scope:
         lengths = _integers(seq_lengths, value, "seq_lengths")
         return raw.ReverseSequence(
-            value, lengths, seq_dim=int(along), batch_dim=int(batch or 0), name=scope
+            value, lengths, seq_dim=int(seq_axis), batch_dim=int(batch_axis or 0), name=scope
         )
 
 

@@ -25,7 +25,6 @@ from actorsession.ops.shape_operands import (
     constant_ints,
     ints,
     normal_axis,
-    one_spelling,
     partial_ints,
     require_rank,
     shape_of_rank,
@@ -168,18 +167,14 @@ op(
 # -- ExpandDims, Squeeze ---------------------------------------------------------------------------
 
 
-def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
+def expand_dims(input: Any, axis: Any, name: str | None = None) -> Tensor:
     """Return the tensor with one more axis of extent 1.
 
     Args:
         input: any tensor, of rank n.
         axis: position of the new axis in the result, in [-n-1, n].
-        dim: TensorFlow's older name of ``axis``.
     """
-    where = one_spelling(axis, dim, "axis", "dim")
-    if where is None:
-        raise ValueError("expand_dims needs an axis")
-    return raw.ExpandDims(convert_to_tensor(input), where, name=name)
+    return raw.ExpandDims(convert_to_tensor(input), axis, name=name)
 
 
 def _single(where: Any, error: Callable[[str], Exception]) -> int:
@@ -231,18 +226,14 @@ op(
 )  # fmt: skip
 
 
-def squeeze(
-    input: Any, axis: Any = None, name: str | None = None, squeeze_dims: Any = None
-) -> Tensor:
+def squeeze(input: Any, axis: Any = None, name: str | None = None) -> Tensor:
     """Return the tensor without axes of extent 1.
 
     Args:
         input: any tensor.
         axis: the axes to drop, an int or several; all of extent 1 if left out.
-        squeeze_dims: TensorFlow's older name of ``axis``.
     """
-    where = one_spelling(axis, squeeze_dims, "axis", "squeeze_dims")
-    axes = [] if where is None else [int(a) for a in np.atleast_1d(where)]
+    axes = [] if axis is None else [int(a) for a in np.atleast_1d(axis)]
     return raw.Squeeze(input, squeeze_dims=axes, name=name)
 
 

@@ -48,7 +48,6 @@ def strided_slice(
     ellipsis_mask: int = 0,
     new_axis_mask: int = 0,
     shrink_axis_mask: int = 0,
-    var: Any = None,
     name: str | None = None,
 ) -> Tensor:
     """Return a slice of a tensor as Python's square brackets do, in TensorFlow's sparse form.
@@ -63,7 +62,6 @@ def strided_slice(
         ellipsis_mask: bit i set: entry i stands for all axes not mentioned; at most one bit.
         new_axis_mask: bit i set: entry i adds an axis of extent 1.
         shrink_axis_mask: bit i set: entry i takes position ``begin[i]`` and drops the axis.
-        var: accepted for compatibility; TensorFlow assigns to slices of variables through it.
     """
     tensor = convert_to_tensor(input_)
     with tensor.graph.as_default():

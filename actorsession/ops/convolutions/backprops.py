@@ -9,7 +9,7 @@ from typing import Any
 
 from actorsession.graph.operation import Tensor
 from actorsession.ops.build import convert_to_tensor, make_one
-from actorsession.ops.convolutions.operations import either, spatial_attrs, volume_attrs
+from actorsession.ops.convolutions.operations import spatial_attrs, volume_attrs
 from actorsession.ops.shape_operands import shape_operand
 
 __all__ = [
@@ -20,15 +20,13 @@ __all__ = [
 
 def conv2d_backprop_input(
     input_sizes: Any,
-    filter: Any = None,
-    out_backprop: Any = None,
+    filters: Any,
+    out_backprop: Any,
     strides: Any = None,
     padding: Any = None,
-    use_cudnn_on_gpu: bool = True,
     data_format: str = "NHWC",
     dilations: Any = (1, 1, 1, 1),
     name: str | None = None,
-    filters: Any = None,
 ) -> Tensor:
     """Return the gradient of ``conv2d`` by its images.
 
@@ -39,8 +37,7 @@ def conv2d_backprop_input(
         out_backprop: the gradient by the result.
     """
     back = convert_to_tensor(out_backprop)
-    kernel = either(filter, filters, ("filter", "filters"))
-    f = convert_to_tensor(kernel, back.dtype, "filter", graph=back.graph)
+    f = convert_to_tensor(filters, back.dtype, "filter", graph=back.graph)
     sizes = shape_operand(input_sizes, back.graph, "input_sizes")
     attrs = spatial_attrs(strides, padding, data_format, dilations)
     return make_one("Conv2DBackpropInput", [sizes, f, back], attrs, name)
@@ -52,7 +49,6 @@ def conv2d_backprop_filter(
     out_backprop: Any,
     strides: Any,
     padding: Any,
-    use_cudnn_on_gpu: bool = True,
     data_format: str = "NHWC",
     dilations: Any = (1, 1, 1, 1),
     name: str | None = None,

@@ -25,10 +25,9 @@ def depthwise_conv2d(
     filter: Any,
     strides: Any,
     padding: Any,
-    rate: Any = None,
+    dilations: Any = None,
     name: str | None = None,
     data_format: str | None = None,
-    dilations: Any = None,
 ) -> Tensor:
     """Return the correlation of each channel of images with filters of its own.
 
@@ -37,19 +36,17 @@ def depthwise_conv2d(
         filter: ``[height, width, channels, multiplier]``: the result has ``channels * multiplier``.
         strides: a number for each of the four axes.
         padding: as for ``conv2d``.
-        rate: steps between the elements of a window, for the two spatial axes.
+        dilations: steps between the elements of a window, for the two spatial axes.
         data_format: ``NHWC`` or ``NCHW``.
-        dilations: another name for ``rate``.
 
     Raises:
         ValueError: for shapes or attributes that can never fit.
         TypeError: if the dtypes differ.
     """
     images = convert_to_tensor(input)
-    apart = rate if dilations is None else dilations
     with images.graph.name_scope(name or "depthwise") as scope:
         return depthwise_conv2d_native(
-            images, filter, strides, padding, data_format or "NHWC", apart, scope
+            images, filter, strides, padding, data_format or "NHWC", dilations, scope
         )
 
 
@@ -117,10 +114,9 @@ def separable_conv2d(
     pointwise_filter: Any,
     strides: Any,
     padding: Any,
-    rate: Any = None,
+    dilations: Any = None,
     name: str | None = None,
     data_format: str | None = None,
-    dilations: Any = None,
 ) -> Tensor:
     """Return ``depthwise_conv2d`` followed by a mixture of the channels of each pixel.
 
@@ -143,9 +139,8 @@ def separable_conv2d(
         )
         if not mixer.shape.is_compatible_with([1, 1, None, None]):
             raise ValueError(f"a pointwise filter has shape (1, 1, None, None), got {mixer.shape}")
-        apart = rate if dilations is None else dilations
         each = depthwise_conv2d_native(
-            images, depthwise_filter, strides, padding, layout, apart, "depthwise"
+            images, depthwise_filter, strides, padding, layout, dilations, "depthwise"
         )
         attrs = spatial_attrs(None, "VALID", layout, None)
         return make_one("Conv2D", [each, mixer], attrs, scope)

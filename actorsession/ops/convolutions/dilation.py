@@ -19,7 +19,6 @@ from actorsession.ops.arrays.reversal import reverse
 from actorsession.ops.build import convert_to_tensor, make_one
 from actorsession.ops.convolutions.kernels import Sliding
 from actorsession.ops.convolutions.nodes import halves_widened, known_dims
-from actorsession.ops.convolutions.operations import either
 from actorsession.ops.convolutions.pooling_kernels import lowest
 from actorsession.ops.convolutions.windows import Windows, padded, windows_of
 from actorsession.ops.elements.elementwise import negative
@@ -30,35 +29,24 @@ __all__ = ["dilation2d", "erosion2d"]
 
 
 def dilation2d(
-    input: Any,
-    filter: Any = None,
-    strides: Any = None,
-    rates: Any = None,
-    padding: Any = None,
-    name: str | None = None,
-    filters: Any = None,
-    dilations: Any = None,
+    input: Any, filters: Any, strides: Any, dilations: Any, padding: Any, name: str | None = None
 ) -> Tensor:
     """Return the largest sum of a window of images and a filter, for each channel.
 
     Args:
         input: ``[batch, height, width, channels]``.
-        filter: ``[height, width, channels]``.
+        filters: ``[height, width, channels]``.
         strides: steps of the window, a number for each of the four axes.
-        rates: steps between the elements of a window, the same.
+        dilations: steps between the elements of a window, the same.
         padding: ``"SAME"`` or ``"VALID"``.
-        filters: another name for ``filter``.
-        dilations: another name for ``rates``.
 
     Raises:
         ValueError: for shapes or attributes that can never fit.
         TypeError: if the dtypes differ.
     """
     images = convert_to_tensor(input)
-    kernel = either(filter, filters, ("filter", "filters"))
-    f = convert_to_tensor(kernel, images.dtype, "filter", graph=images.graph)
-    apart = either(rates, dilations, ("rates", "dilations"))
-    attrs = {"strides": tuple(strides), "rates": tuple(apart), "padding": padding}
+    f = convert_to_tensor(filters, images.dtype, "filter", graph=images.graph)
+    attrs = {"strides": tuple(strides), "rates": tuple(dilations), "padding": padding}
     return make_one("Dilation2D", [images, f], attrs, name)
 
 

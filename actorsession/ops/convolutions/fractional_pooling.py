@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import int64
+from actorsession.graph.dtypes import as_dtype, int64
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import Dim, TensorShape
@@ -148,14 +148,14 @@ def _generators(seeds: Sequence[int] | None) -> tuple[np.random.SeedSequence, An
 
 def _reduced(x: Any, starts: Array, axis: int, overlapping: bool, most: bool) -> Any:
     """Return the maxima or the sums of the regions along an axis."""
-    combine = np.maximum if most else np.add
+    combine = np.fmax if most else np.add
     found = combine.reduceat(x, starts[:-1], axis=axis)
     if overlapping and len(starts) > 2:
         # All regions but the last also include the start of the next one.
         shared = np.take(x, starts[1:-1], axis=axis)
         part = (slice(None),) * axis + (slice(0, -1),)
         found[part] = combine(found[part], shared)
-    return found
+    return combine(found, as_dtype(x.dtype).min) if most else found
 
 
 def _lengths(starts: Array, overlapping: bool) -> Array:

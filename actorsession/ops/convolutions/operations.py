@@ -21,42 +21,25 @@ from actorsession.ops.convolutions.windows import explicit_padding, per_axis
 __all__ = ["atrous_conv2d", "conv1d", "conv2d", "conv3d", "convolution"]
 
 
-def either(first: Any, second: Any, names: tuple[str, str]) -> Any:
-    """Return the one of two arguments that was given, for arguments with two names in TensorFlow.
-
-    Raises:
-        ValueError: if both were given, or neither.
-    """
-    if (first is None) == (second is None):
-        # As in TensorFlow, a missing argument is one of a wrong type.
-        kind = TypeError if first is None else ValueError
-        raise kind(f"exactly one of {names[0]} and {names[1]} is wanted")
-    return second if first is None else first
-
-
 def conv2d(
     input: Any,
-    filter: Any = None,
+    filters: Any,
     strides: Any = None,
     padding: Any = None,
-    use_cudnn_on_gpu: bool = True,
     data_format: str | None = "NHWC",
     dilations: Any = (1, 1, 1, 1),
     name: str | None = None,
-    filters: Any = None,
 ) -> Tensor:
     """Return the correlation of images with filters.
 
     Args:
         input: images ``[batch, height, width, channels]``; further batch axes may come first.
-        filter: ``[height, width, channels, output channels]``; if it has fewer channels than the images,
+        filters: ``[height, width, channels, output channels]``; if it has fewer channels than the images,
             these are split into groups.
         strides: steps of the window: one number, one for each spatial axis, or one for each axis.
         padding: ``"SAME"``, ``"VALID"`` or a list of pairs (before, behind) for each axis.
-        use_cudnn_on_gpu: accepted for compatibility with TensorFlow.
         data_format: ``NHWC`` or ``NCHW``.
         dilations: steps between the elements of a window, given in the same forms as ``strides``.
-        filters: another name for ``filter``.
 
     Raises:
         ValueError: for shapes or attributes that can never fit.
@@ -64,10 +47,9 @@ def conv2d(
     """
     layout = data_format or "NHWC"
     images = convert_to_tensor(input)
-    kernel = either(filter, filters, ("filter", "filters"))
     if images.shape.rank is not None and images.shape.rank > 4:
-        return _with_batches(images, kernel, strides, padding, layout, dilations, name)
-    return _conv2d(images, kernel, strides, padding, layout, dilations, name)
+        return _with_batches(images, filters, strides, padding, layout, dilations, name)
+    return _conv2d(images, filters, strides, padding, layout, dilations, name)
 
 
 def _conv2d(
@@ -115,33 +97,29 @@ def _with_batches(
 
 
 def conv1d(
-    value: Any = None,
-    filters: Any = None,
+    input: Any,
+    filters: Any,
     stride: Any = None,
     padding: Any = None,
-    use_cudnn_on_gpu: bool | None = None,
     data_format: str | None = None,
     name: str | None = None,
-    input: Any = None,
     dilations: Any = None,
 ) -> Tensor:
     """Return the correlation of sequences with filters.
 
     Args:
-        value: ``[batch, width, channels]``.
+        input: ``[batch, width, channels]``.
         filters: ``[width, channels, output channels]``.
         stride: step of the window.
         padding: ``"SAME"`` or ``"VALID"``.
-        use_cudnn_on_gpu: accepted for compatibility with TensorFlow.
         data_format: ``NWC`` (or ``NHWC``, the default) or ``NCW`` (or ``NCHW``).
-        input: another name for ``value``.
         dilations: step between the elements of a window.
 
     Raises:
         ValueError: for shapes or attributes that can never fit.
         TypeError: if the dtypes differ, or the padding is no string.
     """
-    sequences = convert_to_tensor(either(value, input, ("value", "input")))
+    sequences = convert_to_tensor(input)
     with sequences.graph.name_scope(name or "conv1d") as scope:
         f = convert_to_tensor(filters, sequences.dtype, "filters", graph=sequences.graph)
         layout, row = row_layout(data_format)
@@ -182,13 +160,12 @@ def _behind_row(steps: Sequence[int], layout: str) -> tuple[int, ...]:
 
 def conv3d(
     input: Any,
-    filter: Any = None,
+    filters: Any,
     strides: Any = None,
     padding: Any = None,
     data_format: str | None = "NDHWC",
     dilations: Any = (1, 1, 1, 1, 1),
     name: str | None = None,
-    filters: Any = None,
 ) -> Tensor:
     """Return the correlation of volumes with filters.
 
@@ -199,8 +176,7 @@ def conv3d(
     if not isinstance(strides, (list, tuple)):
         raise TypeError(f"strides of conv3d are a list of 5 numbers, got {strides!r}")
     volumes = convert_to_tensor(input)
-    kernel = either(filter, filters, ("filter", "filters"))
-    return _conv3d(volumes, kernel, strides, padding, data_format or "NDHWC", dilations, name)
+    return _conv3d(volumes, filters, strides, padding, data_format or "NDHWC", dilations, name)
 
 
 def _conv3d(
@@ -225,41 +201,33 @@ def volume_attrs(strides: Any, padding: Any, layout: str, dilations: Any) -> dic
 
 def convolution(
     input: Any,
-    filter: Any,
+    filters: Any,
     padding: Any,
     strides: Any = None,
-    dilation_rate: Any = None,
+    dilations: Any = None,
     name: str | None = None,
     data_format: str | None = None,
-    filters: Any = None,
-    dilations: Any = None,
 ) -> Tensor:
     """Return the correlation with filters, with as many spatial axes as the filter has.
 
     Args:
         input: ``[batch, *sizes, channels]``, with one to three sizes.
-        filter: ``[*window, channels, output channels]``.
+        filters: ``[*window, channels, output channels]``.
         padding: ``"SAME"`` or ``"VALID"``; for images also a list as for ``conv2d``.
         strides: a number, or one for each spatial axis.
-        dilation_rate: steps between the elements of a window, given like ``strides``.
+        dilations: steps between the elements of a window, given like ``strides``.
         data_format: a layout that starts with ``NC`` has the channels as axis 1.
-        filters: another name for ``filter``.
-        dilations: another name for ``dilation_rate``.
 
     Raises:
         ValueError: for shapes that can never fit, or if both strides and dilations exceed 1.
     """
-    kernel = either(filter, filters, ("filter", "filters"))
-    rate = dilation_rate if dilations is None else dilations
-    if dilation_rate is not None and dilations is not None:
-        raise ValueError("only one of dilation_rate and dilations can be given")
     values = convert_to_tensor(input)
-    f = convert_to_tensor(kernel, values.dtype, "filter", graph=values.graph)
+    f = convert_to_tensor(filters, values.dtype, "filter", graph=values.graph)
     count = spatial_axes(values, f)
-    check_steps(strides, rate)
+    check_steps(strides, dilations)
     front = data_format is not None and data_format.startswith("NC")
     with values.graph.name_scope(name or "convolution") as scope:
-        return _of_axes(count, values, f, strides, padding, front, rate, scope)
+        return _of_axes(count, values, f, strides, padding, front, dilations, scope)
 
 
 def _of_axes(
@@ -268,7 +236,7 @@ def _of_axes(
 ) -> Tensor:  # fmt: skip
     if count == 1:
         layout = "NCW" if front else "NWC"
-        return conv1d(values, f, strides, padding, None, layout, scope, None, rate)
+        return conv1d(values, f, strides, padding, layout, scope, rate)
     if count == 2:
         return _conv2d(values, f, strides, padding, "NCHW" if front else "NHWC", rate, scope)
     return _conv3d(values, f, strides, padding, "NCDHW" if front else "NDHWC", rate, scope)

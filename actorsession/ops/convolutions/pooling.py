@@ -18,7 +18,7 @@ from actorsession.ops.arrays.dimensions import shape
 from actorsession.ops.arrays.shape import expand_dims, squeeze
 from actorsession.ops.build import convert_to_tensor, make_one
 from actorsession.ops.convolutions import pooling_nodes  # noqa: F401 - registers the ops that are built here
-from actorsession.ops.convolutions.operations import check_steps, either, row_layout
+from actorsession.ops.convolutions.operations import check_steps, row_layout
 from actorsession.ops.convolutions.windows import explicit_padding, per_axis
 
 __all__ = [
@@ -53,47 +53,44 @@ _IMAGES, _VOLUMES = ("NHWC", "NCHW"), ("NDHWC", "NCDHW")
 
 
 def max_pool(
-    value: Any,
+    input: Any,
     ksize: Any,
     strides: Any,
     padding: Any,
     data_format: str | None = "NHWC",
     name: str | None = None,
-    input: Any = None,
 ) -> Tensor:
     """Return the largest number of each window of images.
 
     Args:
-        value: ``[batch, height, width, channels]``.
+        input: ``[batch, height, width, channels]``.
         ksize: size of the window: one number, one for each spatial axis, or one for each axis.
         strides: steps of the window, given in the same way.
         padding: ``"SAME"``, ``"VALID"`` or a list of pairs (before, behind) for each axis. Elements beyond
             the edge are never the largest.
         data_format: ``NHWC`` or ``NCHW``.
-        input: another name for ``value``.
 
     Raises:
         ValueError: for shapes or attributes that can never fit.
     """
-    images = convert_to_tensor(either(value, input, ("value", "input")))
+    images = convert_to_tensor(input)
     layout = _layout(data_format, _IMAGES)
     return _node("MaxPool", images, ksize, strides, padding, layout, name)
 
 
 def avg_pool(
-    value: Any,
+    input: Any,
     ksize: Any,
     strides: Any,
     padding: Any,
     data_format: str | None = "NHWC",
     name: str | None = None,
-    input: Any = None,
 ) -> Tensor:
     """Return the mean of each window of images; elements beyond the edge are not counted.
 
     Arguments as for ``max_pool``, without lists of paddings.
     """
-    images = convert_to_tensor(either(value, input, ("value", "input")))
+    images = convert_to_tensor(input)
     layout = _layout(data_format, _IMAGES)
     return _node("AvgPool", images, ksize, strides, padding, layout, name)
 
@@ -234,11 +231,10 @@ def pool(
     window_shape: Any,
     pooling_type: str,
     padding: str,
-    dilation_rate: Any = None,
+    dilations: Any = None,
     strides: Any = None,
     name: str | None = None,
     data_format: str | None = None,
-    dilations: Any = None,
 ) -> Tensor:
     """Pool over as many spatial axes as ``window_shape`` has entries.
 
@@ -247,19 +243,17 @@ def pool(
         window_shape: size of the window on each spatial axis.
         pooling_type: ``"MAX"`` or ``"AVG"``.
         padding: ``"SAME"`` or ``"VALID"``.
-        dilation_rate: steps between the elements of a window on each spatial axis, 1 if left out; above 1
+        dilations: steps between the elements of a window on each spatial axis, 1 if left out; above 1
             only with padding ``"VALID"`` and strides of 1.
         strides: steps of the window on each spatial axis, 1 if left out.
         data_format: a layout that starts with ``NC`` has the channels as axis 1.
-        dilations: another name for ``dilation_rate``.
 
     Raises:
-        ValueError: for another type, shapes that can never fit, or an impossible ``dilation_rate``.
+        ValueError: for another type, shapes that can never fit, or an impossible ``dilations``.
     """
     values = convert_to_tensor(input)
     count = len(window_shape)
-    rate = dilation_rate if dilations is None else dilations
-    apart = _check_pool(values, window_shape, pooling_type, strides, rate, padding)
+    apart = _check_pool(values, window_shape, pooling_type, strides, dilations, padding)
     front = data_format is not None and data_format.startswith("NC")
     layout = (("NWC", "NCW"), _IMAGES, _VOLUMES)[count - 1][front]
     base = name or ("max_pool" if pooling_type == "MAX" else "avg_pool")

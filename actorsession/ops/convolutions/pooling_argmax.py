@@ -35,7 +35,6 @@ def max_pool_with_argmax(
     strides: Any,
     padding: Any,
     data_format: str = "NHWC",
-    Targmax: Any = None,
     name: str | None = None,
     output_dtype: Any = None,
     include_batch_in_index: bool = False,
@@ -48,8 +47,7 @@ def max_pool_with_argmax(
         strides: the same.
         padding: ``"SAME"`` or ``"VALID"``.
         data_format: must be ``NHWC``.
-        Targmax: int64 (the default) or int32, the type of the positions.
-        output_dtype: another name for ``Targmax``.
+        output_dtype: int64 (the default) or int32, the type of the positions.
         include_batch_in_index: whether positions count from the start of the batch instead of the image.
 
     Raises:
@@ -61,7 +59,7 @@ def max_pool_with_argmax(
         "ksize": per_axis(ksize, "NHWC", "ksize"),
         "strides": per_axis(strides, "NHWC", "strides"),
         "padding": kind,
-        "Targmax": as_dtype(output_dtype or Targmax or int64),
+        "Targmax": as_dtype(output_dtype or int64),
         "include_batch_in_index": bool(include_batch_in_index),
     }
     result, places = make("MaxPoolWithArgmax", [convert_to_tensor(input)], attrs, name).outputs

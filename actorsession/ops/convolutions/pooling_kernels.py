@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from actorsession.graph.dtypes import as_dtype
 from actorsession.graph.registry import Array
 from actorsession.ops.blas import in_blocks
 from actorsession.ops.convolutions.kernels import Sliding
@@ -40,7 +41,10 @@ def _whole(s: Sliding) -> slice:
 
 
 def largest(x: Array, s: Sliding) -> Array:
-    """Return the maximum of each window, ``[batch, *counts, C]``, or NaN where a window contains NaN."""
+    """Return the maximum of each window, ``[batch, *counts, C]``.
+
+    As in TensorFlow it is that of the numbers that are not NaN, and the lowest finite one if there are none.
+    """
     wide = padded(x, s.pads, lowest(x.dtype))
     first, *others = ((slice(None), *s.at(position, _whole(s))) for position in s.positions)
     out = np.empty_like(wide[first])  # with the axes in the same order in memory
@@ -50,7 +54,8 @@ def largest(x: Array, s: Sliding) -> Array:
             some, block = out[images], wide[images]
             np.copyto(some, _picked(block, first))
             for place in others:
-                np.maximum(some, _picked(block, place), out=some)
+                np.fmax(some, _picked(block, place), out=some)
+            np.fmax(some, as_dtype(x.dtype).min, out=some)
 
     if x.size:
         in_blocks(choose, len(x), x.nbytes // len(x))

@@ -12,7 +12,6 @@ from actorsession.ops.arrays.joining import concat
 from actorsession.ops.arrays.shape import expand_dims, squeeze
 from actorsession.ops.build import convert_to_tensor, make_one
 from actorsession.ops.convolutions.operations import (
-    either,
     row_attrs,
     row_layout,
     spatial_attrs,
@@ -28,36 +27,32 @@ __all__ = [
 
 
 def conv2d_transpose(
-    value: Any = None,
-    filter: Any = None,
-    output_shape: Any = None,
+    input: Any,
+    filters: Any,
+    output_shape: Any,
     strides: Any = None,
     padding: Any = "SAME",
     data_format: str | None = "NHWC",
     name: str | None = None,
-    input: Any = None,
-    filters: Any = None,
     dilations: Any = None,
 ) -> Tensor:
-    """Return the transpose of ``conv2d``: images of ``output_shape`` whose convolution has ``value``'s shape.
+    """Return the transpose of ``conv2d``: images of ``output_shape`` whose convolution has ``input``'s shape.
 
     Arguments as for ``conv2d``, but for these.
 
     Args:
-        value: ``[batch, height, width, channels]``.
-        filter: ``[height, width, output channels, channels]``.
+        input: ``[batch, height, width, channels]``.
+        filters: ``[height, width, output channels, channels]``.
         output_shape: shape of the result, a list of ints and scalar tensors or a vector.
-        input: another name for ``value``.
 
     Raises:
         ValueError: for shapes that can never fit.
         TypeError: if the dtypes differ.
     """
-    images = convert_to_tensor(either(value, input, ("value", "input")))
-    kernel = either(filter, filters, ("filter", "filters"))
+    images = convert_to_tensor(input)
     attrs = spatial_attrs(strides, padding, data_format or "NHWC", dilations)
     with images.graph.name_scope(name or "conv2d_transpose") as scope:
-        return _transposed("Conv2DBackpropInput", images, kernel, output_shape, attrs, scope)
+        return _transposed("Conv2DBackpropInput", images, filters, output_shape, attrs, scope)
 
 
 def _transposed(
@@ -96,26 +91,23 @@ def conv1d_transpose(
 
 
 def conv3d_transpose(
-    value: Any,
-    filter: Any = None,
-    output_shape: Any = None,
+    input: Any,
+    filters: Any,
+    output_shape: Any,
     strides: Any = None,
     padding: Any = "SAME",
     data_format: str | None = "NDHWC",
     name: str | None = None,
-    input: Any = None,
-    filters: Any = None,
     dilations: Any = None,
 ) -> Tensor:
     """Return the transpose of ``conv3d``.
 
     Arguments as for ``conv2d_transpose``, with three spatial axes and the layouts ``NDHWC``, ``NCDHW``.
     """
-    volumes = convert_to_tensor(either(value, input, ("value", "input")))
-    kernel = either(filter, filters, ("filter", "filters"))
+    volumes = convert_to_tensor(input)
     attrs = volume_attrs(strides, padding, data_format or "NDHWC", dilations)
     with volumes.graph.name_scope(name or "conv3d_transpose") as scope:
-        return _transposed("Conv3DBackpropInputV2", volumes, kernel, output_shape, attrs, scope)
+        return _transposed("Conv3DBackpropInputV2", volumes, filters, output_shape, attrs, scope)
 
 
 def conv_transpose(

@@ -39,7 +39,7 @@ _PASSES_SLICES = frozenset({"ReadVariableOp", "Identity"})
 
 def beside(graph: Graph, op: Operation | None) -> contextlib.AbstractContextManager[None]:
     """Return a context that colocates new operations with one, except inside a loop or branch."""
-    if op is None or graph.body_of(op) is not None:
+    if op is None or op in graph.nodes.bodies:
         return contextlib.nullcontext()
     return graph.colocate_with(op)
 

@@ -85,7 +85,7 @@ def _called(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str,
                 "the gradient of a custom_gradient function that reads variables takes them as its argument "
                 f"'variables': {[v.name for v in read]}"
             )
-        name = f"CustomGradient-{graph.built}"
+        name = f"CustomGradient-{len(graph.nodes)}"
         graph.gradient_functions[name] = _gradient(grad_fn, len(outputs), len(held), read)
         together = [*outputs, *held, *[v.handle for v in read]]
         op = make("IdentityN", together, {GRADIENT_NAME: name}, None, graph)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from actorsession.graph.dtypes import int32
-from actorsession.graph.function import LOOPS
+from actorsession.graph.function import LOOPS, brought_in
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.shape import TensorShape
@@ -19,7 +19,6 @@ from actorsession.ops.arrays.dimensions import shape
 from actorsession.ops.build import constant
 from actorsession.ops.flow.extensions import Construct, rebuilt
 from actorsession.ops.indexed_slices import SparseGradient
-from actorsession.ops.lists.sums import zero_of
 
 __all__ = [
     "as_known", "gradient_shape", "gradient_spec", "made_again", "once_each", "parts_of", "refuse_handle",
@@ -40,7 +39,7 @@ def parts_of(op: Operation) -> Construct:
 def zeros_for(tensor: Tensor) -> Tensor:
     """Return zeros of the dtype and shape of a tensor's gradient."""
     if tensor.dtype.kind != "r":
-        return zero_of(tensor)
+        return fills.zeros_like(tensor)
     dtype, known = _behind(tensor)
     if known.is_fully_defined():
         return fills.zeros(known, dtype)
@@ -83,14 +82,14 @@ def refuse_handle(tensor: Tensor) -> None:
     """Raise ValueError for a handle that was made inside a body and that a gradient would need outside."""
     if tensor.dtype.kind == "r":
         raise ValueError(
-            f"{tensor.name!r} is a handle made inside {tensor.graph.construct_of(tensor)!r}, which a "
+            f"{tensor.name!r} is a handle made inside {tensor.graph.nodes.construct_of(tensor)!r}, which a "
             "gradient needs outside: make the variable there"
         )
 
 
 def as_known(tensor: Tensor, known: TensorShape) -> Tensor:
     """Return the tensor with a more specific static shape."""
-    here = tensor.graph.brought_in(tensor)
+    here = brought_in(tensor.graph, tensor)
     if here.shape == known:
         return here
     named = raw.Identity(here)

@@ -11,17 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.graph.dtypes import (
-    DType,
-    as_dtype,
-    bfloat16,
-    complex64,
-    complex128,
-    float32,
-    float64,
-    int32,
-    int64,
-)
+from actorsession.graph.dtypes import DType, as_dtype, bfloat16
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape
@@ -31,10 +21,7 @@ from actorsession.ops.composite_tensor import CompositeTensor
 from actorsession.ops.operands import writes
 from actorsession.ops.rows import op, same
 
-__all__ = [
-    "cast", "to_bfloat16", "to_complex64", "to_complex128", "to_double", "to_float", "to_int32",
-    "to_int64",
-]  # fmt: skip
+__all__ = ["cast"]
 
 
 def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
@@ -57,41 +44,6 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
     if tensor.dtype is wanted:
         return tensor
     return raw.Cast(tensor, DstT=wanted, name=name)
-
-
-def to_float(x: Any, name: str = "ToFloat") -> Tensor:
-    """Return ``x`` as float32."""
-    return cast(x, float32, name)
-
-
-def to_double(x: Any, name: str = "ToDouble") -> Tensor:
-    """Return ``x`` as float64."""
-    return cast(x, float64, name)
-
-
-def to_int32(x: Any, name: str = "ToInt32") -> Tensor:
-    """Return ``x`` as int32."""
-    return cast(x, int32, name)
-
-
-def to_int64(x: Any, name: str = "ToInt64") -> Tensor:
-    """Return ``x`` as int64."""
-    return cast(x, int64, name)
-
-
-def to_bfloat16(x: Any, name: str = "ToBFloat16") -> Tensor:
-    """Return ``x`` as bfloat16."""
-    return cast(x, bfloat16, name)
-
-
-def to_complex64(x: Any, name: str = "ToComplex64") -> Tensor:
-    """Return ``x`` as complex64."""
-    return cast(x, complex64, name)
-
-
-def to_complex128(x: Any, name: str = "ToComplex128") -> Tensor:
-    """Return ``x`` as complex128."""
-    return cast(x, complex128, name)
 
 
 def _to_numbers(ctx: InferContext) -> Sequence[TensorShape]:

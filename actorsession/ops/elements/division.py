@@ -143,12 +143,24 @@ def _quotient_back(x: Tensor, y: Tensor, z: Tensor, grad: Tensor) -> tuple[Tenso
     return back, -back * conj(z)
 
 
+def _divided(x: Any, y: Any) -> Any:
+    """Return ``x / y``; a finite complex number by an infinite one is 0, where numpy has NaN for some."""
+    made = x / y
+    if made.dtype.kind == "c" and (lost := np.isinf(y) & np.isfinite(x)).any():
+        return np.where(lost, made.dtype.type(0), made)[()]
+    return made
+
+
 _real_back = summed(_quotient_back)
 _mod_back = summed(lambda x, y, z, grad: (grad, -grad * floordiv(x, y)))
 _floor = _division(operator.floordiv, _quotient_down)
-_div = _division(_quotient_to_zero, operator.truediv)
+_div = _division(_quotient_to_zero, _divided)
 _truncate = _division(_quotient_to_zero, lambda x, y: np.trunc(x / y))
-op("RealDiv", broadcasts, operator.truediv, _real_back, emit="({0} / {1})", into=np.true_divide)
+op(
+    "RealDiv", broadcasts, grad=_real_back, into=np.true_divide,
+    kernel=lambda ctx: _divided if ctx.inputs[0].dtype.kind == "c" else operator.truediv,
+    emit=lambda ctx, args: None if ctx.inputs[0].dtype.kind == "c" else f"({args[0]} / {args[1]})",
+)  # fmt: skip
 op("Div", broadcasts, grad=_real_back, kernel=_div)
 op("FloorDiv", broadcasts, grad=NOT_DIFFERENTIABLE, kernel=_floor)
 op("FloorMod", broadcasts, grad=_mod_back, kernel=_mod_kernel, emit=_emit_mod)

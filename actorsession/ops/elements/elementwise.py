@@ -120,9 +120,12 @@ def reciprocal(x: Any, name: str | None = None) -> Tensor:
 
 def reciprocal_of(x: Any, out: Array | None = None) -> Any:
     """Return ``1 / x``; that of an infinite complex number is 0, where numpy has NaN for some of them."""
-    infinite = np.isinf(x) if x.dtype.kind == "c" else None
-    made = np.reciprocal(x, out=out)
-    return made if infinite is None else np.where(infinite, made.dtype.type(0), made)[()]
+    if x.dtype.kind != "c":
+        return np.reciprocal(x, out=out)
+    infinite, pole = np.isinf(x), np.copysign(np.inf, x.real) * np.where(x == 0, 1, np.nan)
+    made = np.where(infinite, x.dtype.type(0), np.reciprocal(x, out=out))
+    made.real = np.where(np.isnan(pole), made.real, pole)
+    return made[()]
 
 
 def _rsqrt_array(x: Array, out: Array | None = None) -> Array:
@@ -142,8 +145,11 @@ op(
     "Rsqrt", same, _rsqrt_array, lambda op, grad: [raw.RsqrtGrad(op.outputs[0], grad)],
     scalar=lambda x: reciprocal_of(np.sqrt(x)), into=_rsqrt_array,
 )  # fmt: skip
-op("Reciprocal", same, np.reciprocal, _reciprocal_gradient)
-op("Inv", same, np.reciprocal, _reciprocal_gradient)  # TensorFlow's older name
+for _name in ("Reciprocal", "Inv"):  # TensorFlow's older name
+    op(
+        _name, same, grad=_reciprocal_gradient, into=np.reciprocal,
+        kernel=lambda ctx: reciprocal_of if ctx.inputs[0].dtype.kind == "c" else np.reciprocal,
+    )  # fmt: skip
 
 
 # As in TensorFlow, these get the result itself and conjugate it if it is complex.

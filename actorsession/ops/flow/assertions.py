@@ -105,34 +105,17 @@ def check_numerics(tensor: Any, message: str, name: str | None = None) -> Tensor
     return raw.CheckNumerics(tensor, message=message, name=name)
 
 
-def verify_tensor_all_finite(
-    t: Any = None,
-    msg: str | None = None,
-    name: str | None = None,
-    x: Any = None,
-    message: str | None = None,
-) -> Tensor:
-    """Call ``check_numerics`` under its older name.
+def verify_tensor_all_finite(x: Any, message: str, name: str | None = None) -> Tensor:
+    """Call ``check_numerics`` with TensorFlow\'s other name.
 
     Args:
-        t: the numbers.
-        msg: beginning of the error message.
+        x: the numbers.
+        message: beginning of the error message.
         name: wanted name; ``VerifyFinite`` if left out.
-        x: newer name of ``t``.
-        message: newer name of ``msg``.
-
-    Raises:
-        TypeError: if there is no message.
-        ValueError: if there is no tensor.
     """
-    tensor, said = x if t is None else t, message if msg is None else msg
-    if said is None:
-        raise TypeError("verify_tensor_all_finite takes a tensor and a message, got no message")
-    if tensor is None:
-        raise ValueError("verify_tensor_all_finite takes a tensor and a message, got no tensor")
-    tensor = convert_to_tensor(tensor)
+    tensor = convert_to_tensor(x)
     with tensor.graph.name_scope(name or "VerifyFinite"):
-        return check_numerics(tensor, said, "control_dependency")
+        return check_numerics(tensor, message, "control_dependency")
 
 
 def add_check_numerics_ops() -> Operation:

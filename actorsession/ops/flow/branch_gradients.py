@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from actorsession.graph.dtypes import int32, variant
-from actorsession.graph.function import IF, FunctionBody
+from actorsession.graph.function import IF, FunctionBody, brought_in
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.ops.arrays import fills
 from actorsession.ops.arrays.joining import concat
@@ -124,7 +124,7 @@ def _both(
             else:
                 assert isinstance(each, IndexedSlices)
                 out.extend([each.values, each.indices])
-            out[start:] = [tensor.graph.brought_in(t) for t in out[start:]]
+            out[start:] = [brought_in(tensor.graph, t) for t in out[start:]]
     return tuple(range(start, len(results[0])))
 
 

@@ -230,7 +230,7 @@ def gradient_call(
             found = _gradients_inside(function, inputs, grads, graph)
         results = [g for g in found if g is not None]
         if not results:
-            graph.forget(body)
+            graph.nodes.remove_body(body)
             return list(found)
         op = builder.construct(SYMBOLIC_GRADIENT, [], ("f",), [body], [results])
     outputs = iter(op.outputs)

@@ -146,7 +146,7 @@ class ConstructBuilder:
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if error is not None:
             for body in self._bodies:
-                self.graph.forget(body)
+                self.graph.nodes.remove_body(body)
 
     def function(self) -> FunctionBody:
         """Return a new function of the operation, whose body is still to be built."""

@@ -15,8 +15,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from actorsession.errors import WrongDtypeError
 from actorsession.graph.function import BRANCHES, IF, LOOPS, WHILE, FunctionBody
 from actorsession.graph.graph import Graph
@@ -56,12 +54,10 @@ for _types, _gradient in ((BRANCHES, if_gradient), (LOOPS, while_gradient)):
 
 def cond(
     pred: Any,
-    true_fn: Callable[[], Any] | None = None,
-    false_fn: Callable[[], Any] | None = None,
+    true_fn: Callable[[], Any],
+    false_fn: Callable[[], Any],
     strict: bool = False,
     name: str | None = None,
-    fn1: Callable[[], Any] | None = None,
-    fn2: Callable[[], Any] | None = None,
 ) -> Any:
     """Return the results of ``true_fn`` if ``pred`` is true, else those of ``false_fn``.
 
@@ -74,8 +70,6 @@ def cond(
         false_fn: builds a structure of the same form and dtypes.
         strict: whether a list or tuple of one value is returned as such.
         name: wanted name; ``cond`` if left out.
-        fn1: older name of ``true_fn``.
-        fn2: older name of ``false_fn``.
 
     Returns:
         The structure with tensors as leaves.
@@ -86,12 +80,9 @@ def cond(
         ValueError: if ``pred`` cannot be a scalar, or the results differ in structure or dtype, or are
             missing.
     """
-    true_fn, false_fn = _either(true_fn, fn1, "true_fn"), _either(false_fn, fn2, "false_fn")
     for function, argument in ((true_fn, "true_fn"), (false_fn, "false_fn")):
         if not callable(function):
             raise TypeError(f"'{argument}' must be callable. cond: got {function!r:.100}")
-    assert true_fn is not None
-    assert false_fn is not None
     if isinstance(pred, bool):
         raise TypeError(f"'pred' must not be a Python bool. cond: got {pred}: use if instead")
     graph = graph_of(pred)
@@ -123,14 +114,6 @@ def _branch_results(returned: Any, what: str, strict: bool) -> Any:
     return returned
 
 
-def _either(function: Any, older: Any, name: str) -> Any:
-    if older is None:
-        return function
-    if function is not None:
-        raise TypeError(f"cond: {name} and its older name cannot both be given")
-    return older
-
-
 def _check_branches(structures: Sequence[Any], results: Sequence[Sequence[Tensor]]) -> None:
     check_same_structure(structures[0], structures[1], "the results of true_fn and false_fn")
     for first, second in zip(*results, strict=True):
@@ -149,9 +132,7 @@ def while_loop(
     body: Callable[..., Any],
     loop_vars: Any,
     shape_invariants: Any = None,
-    parallel_iterations: int = 10,
     back_prop: bool = True,
-    swap_memory: bool = False,
     name: str | None = None,
     maximum_iterations: Any = None,
     return_same_structure: bool = False,
@@ -165,9 +146,7 @@ def while_loop(
         loop_vars: a list, tuple or named tuple of first values, which may be structures themselves.
         shape_invariants: the static shape of each variable in all iterations, a structure of ``TensorShape``
             like ``loop_vars``; the shapes of the first values if left out.
-        parallel_iterations: accepted for compatibility, at least 1; iterations run one after another.
         back_prop: whether gradients flow through the loop.
-        swap_memory: accepted for compatibility.
         name: wanted name; ``while`` if left out.
         maximum_iterations: an int scalar: the loop ends after so many iterations whatever ``cond`` says.
         return_same_structure: whether a single value is returned in the list of the loop variables.
@@ -184,10 +163,6 @@ def while_loop(
     for function, argument in ((cond, "cond"), (body, "body")):
         if not callable(function):
             raise TypeError(f"'{argument}' must be callable. while_loop: got {function!r:.100}")
-    if not isinstance(parallel_iterations, (int, np.integer)) or parallel_iterations < 1:
-        raise TypeError(
-            f"'parallel_iterations' must be a positive integer. while_loop: got {parallel_iterations!r:.100}"
-        )
     if not isinstance(loop_vars, (list, tuple)):
         raise TypeError(
             f"while_loop: loop_vars is a list, tuple or named tuple, got {type(loop_vars).__name__}"

@@ -148,7 +148,7 @@ class Construct:
         functions = [b.define(out, captures) for b, out in both]
         attrs = {**op.attrs, **dict(zip(self.keys, functions, strict=True))}
         inputs = [*op.inputs[: self.first], *captures]
-        op.graph.extend_op(op, inputs, attrs, [*op.outputs, *self._added])
+        op.graph.changes.extend(op, inputs, attrs, [*op.outputs, *self._added])
         self._added.clear()
 
 
@@ -156,7 +156,7 @@ def flush_constructs(changed: Iterable[Construct]) -> None:
     """Update the nodes of changed constructs, and those of the constructs around them."""
     waiting = list(dict.fromkeys(changed))
     for construct in waiting:
-        body = construct.op.graph.body_of(construct.op)
+        body = construct.op.graph.nodes.bodies.get(construct.op)
         if body is not None and body.owner is not None and body.owner not in waiting:
             waiting.append(body.owner)
     for construct in sorted(waiting, key=_depth, reverse=True):
@@ -164,7 +164,7 @@ def flush_constructs(changed: Iterable[Construct]) -> None:
 
 
 def _depth(construct: Construct) -> int:
-    depth, body = 0, construct.op.graph.body_of(construct.op)
+    depth, body = 0, construct.op.graph.nodes.bodies.get(construct.op)
     while body is not None:
         depth, body = depth + 1, body.outer
     return depth
@@ -182,7 +182,7 @@ def rebuilt(op: Operation, keys: Sequence[str]) -> Construct:
     bodies = []
     for _ in functions:
         body = FunctionBody(graph, op.name, is_loop=op.type in LOOPS)
-        body.outer = graph.body_of(op)
+        body.outer = graph.nodes.bodies.get(op)
         bodies.append(body)
     made = Construct(op, keys, bodies, [[] for _ in bodies], first)
     for body, function, out in zip(bodies, functions, made.results, strict=True):

@@ -156,11 +156,7 @@ def _holds(value: Tensor) -> Tensor:
 
 
 def While(
-    input_: Sequence[Any],
-    cond: Function,
-    body: Function,
-    name: str | None = None,
-    hostmem: Any = None,
+    input_: Sequence[Any], cond: Function, body: Function, name: str | None = None
 ) -> list[Tensor]:
     """Repeat a function while another one returns true.
 
@@ -169,7 +165,6 @@ def While(
         cond: a function of the variables that returns a bool scalar.
         body: a function of the variables that returns their next values.
         name: wanted name; ``While`` if left out.
-        hostmem: accepted for compatibility.
 
     Raises:
         TypeError: if a variable changes its dtype, or the condition is not bool.
@@ -200,8 +195,6 @@ def For(
     inputs: Sequence[Any],
     body: Function,
     name: str | None = None,
-    hostmem: Any = None,
-    rewrite_with_while: bool | None = None,
 ) -> list[Tensor]:
     """Repeat a function for each number of a range.
 
@@ -212,8 +205,6 @@ def For(
         inputs: first values of the loop variables.
         body: a function of the number and the variables that returns the next values of the variables.
         name: wanted name; ``For`` if left out.
-        hostmem: accepted for compatibility.
-        rewrite_with_while: accepted for compatibility.
 
     Raises:
         TypeError: if a variable changes its dtype.

@@ -58,9 +58,9 @@ class Defun(ProcessBound):
             gradients of the inputs.
         python_grad_func: a Python function of the call and the gradients of its outputs that returns the
             gradients of its inputs.
-        out_names: names of the results, accepted for compatibility.
+        out_names: names of the results, without effect.
         shape_func: a function of the call that returns the static shapes of its outputs.
-        **kwargs: other options of TensorFlow, accepted for compatibility.
+        **kwargs: other options of TensorFlow, without effect.
     """
 
     def __init__(
@@ -403,7 +403,7 @@ def _argument(value: Any, dtype: DType, what: str, graph: Graph) -> Tensor:
 
 def _inside(tensors: Sequence[Tensor], graph: Graph) -> bool:
     """Return whether any tensor belongs to a loop body, branch or function."""
-    return any(graph.construct_of(tensor) is not None for tensor in tensors)
+    return any(graph.nodes.construct_of(tensor) is not None for tensor in tensors)
 
 
 # -- side effects ---------------------------------------------------------------------------------

@@ -15,10 +15,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from actorsession.graph.dtypes import int32
-from actorsession.graph.function import WHILE
+from actorsession.graph.function import WHILE, brought_in
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import NOT_DIFFERENTIABLE
 from actorsession.graph.shape import TensorShape, scalar_shape
+from actorsession.ops.arrays.fills import zeros_like
 from actorsession.ops.arrays.joining import concat
 from actorsession.ops.build import constant, make_one
 from actorsession.ops.derivatives.backward import (
@@ -49,7 +50,6 @@ from actorsession.ops.lists.nodes import (
     tensor_list_push_back,
 )
 from actorsession.ops.lists.parts import tensor_list_concat
-from actorsession.ops.lists.sums import zero_of
 
 __all__ = ["while_gradient"]
 
@@ -151,7 +151,7 @@ class _Loop:
                 self.results[0] = subtract(left, 1)
             places, finish = self._back()
             with self.turn.building():
-                results = [graph.brought_in(t) for t in self.results]
+                results = [brought_in(graph, t) for t in self.results]
             keys, bodies = ("cond", "body"), [self.test, self.turn]
             made = builder.construct(WHILE, self.first, keys, bodies, [[goes_on], results])
         back: dict[Tensor, SparseGradient | None] = {
@@ -178,7 +178,7 @@ class _Loop:
         starts = []
         for k in self.active:
             grad = self.grads[k] if k < len(self.grads) else None
-            first = zero_of(self.op.outputs[k]) if grad is None else grad
+            first = zeros_like(self.op.outputs[k]) if grad is None else grad
             starts.append(self._variable(first, self.parameters[k].shape))
         ys = [self.values[k] for k in self.active]
         xs = [self.parameters[k] for k in self.active] + self.captures
@@ -243,7 +243,7 @@ class _Loop:
 
     def _is_outside(self, tensor: Tensor) -> bool:
         op = tensor.op
-        if tensor in self.unchanging or self.graph.body_of(op) is not self.forward:
+        if tensor in self.unchanging or self.graph.nodes.bodies.get(op) is not self.forward:
             return True
         if op.control_inputs or (op.type != "Const" and op.type not in _CHEAP):
             return False

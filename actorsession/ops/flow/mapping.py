@@ -26,10 +26,7 @@ __all__ = ["foldl", "foldr", "map_fn", "scan"]
 def map_fn(
     fn: Callable[..., Any],
     elems: Any,
-    dtype: Any = None,
-    parallel_iterations: int | None = None,
     back_prop: bool = True,
-    swap_memory: bool = False,
     infer_shape: bool = True,
     name: str | None = None,
     fn_output_signature: Any = None,
@@ -39,10 +36,7 @@ def map_fn(
     Args:
         fn: a function of an item, or of a structure of items, that returns a structure of values.
         elems: a tensor, or a structure of tensors with equally many items.
-        dtype: older name of ``fn_output_signature``.
-        parallel_iterations: accepted for compatibility.
         back_prop: whether gradients flow through the loop.
-        swap_memory: accepted for compatibility.
         infer_shape: whether all results must have the same static shape.
         name: wanted name; ``map`` if left out.
         fn_output_signature: a structure of dtypes, if the results differ from ``elems`` in dtype or
@@ -56,7 +50,7 @@ def map_fn(
         ValueError: for scalars, no tensors, or results of another structure.
     """
     _check_function(fn, "map_fn")
-    signature = dtype if fn_output_signature is None else fn_output_signature
+    signature = fn_output_signature
     graph = graph_of(*flatten(elems))
     with graph.as_default(), graph.name_scope(name or "map"):
         items = _Items(elems, graph, "map_fn")
@@ -83,9 +77,7 @@ def scan(
     fn: Callable[..., Any],
     elems: Any,
     initializer: Any = None,
-    parallel_iterations: int = 10,
     back_prop: bool = True,
-    swap_memory: bool = False,
     infer_shape: bool = True,
     reverse: bool = False,
     name: str | None = None,
@@ -97,9 +89,7 @@ def scan(
         elems: a tensor, or a structure of tensors with equally many items.
         initializer: the result before the first item, a structure like the results of ``fn``; if left out,
             the first item is the first result.
-        parallel_iterations: accepted for compatibility.
         back_prop: whether gradients flow through the loop.
-        swap_memory: accepted for compatibility.
         infer_shape: whether all results must have the same static shape.
         reverse: whether to start at the last item.
         name: wanted name; ``scan`` if left out.

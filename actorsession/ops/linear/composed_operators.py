@@ -355,11 +355,11 @@ class LinearOperatorZeros(LinearOperator):
         num_columns: that of columns; the same if left out.
         batch_shape: shape of a batch of them.
         dtype: element type; ``float32`` if left out.
-        is_non_singular: accepted for compatibility.
+        is_non_singular: without effect.
         is_self_adjoint: whether it equals its adjoint.
-        is_positive_definite: accepted for compatibility.
+        is_positive_definite: without effect.
         is_square: whether it is square.
-        assert_proper_shapes: accepted for compatibility.
+        assert_proper_shapes: without effect.
         name: the name.
     """
 

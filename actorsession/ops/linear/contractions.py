@@ -32,7 +32,7 @@ from actorsession.ops.linear.spectra import svd
 from actorsession.ops.operands import scalar_like
 from actorsession.ops.reductions.reduction import reduce_max, reduce_prod, reduce_sum
 from actorsession.ops.reductions.unique import setdiff1d
-from actorsession.ops.shape_operands import normal_axis, one_spelling, shape_operand
+from actorsession.ops.shape_operands import normal_axis, shape_operand
 
 __all__ = ["eye", "matvec", "norm", "normalize", "tensordot", "trace"]
 
@@ -89,13 +89,7 @@ def trace(x: Any, name: str | None = None) -> Tensor:
 
 
 def matvec(
-    a: Any,
-    b: Any,
-    transpose_a: bool = False,
-    adjoint_a: bool = False,
-    a_is_sparse: bool = False,
-    b_is_sparse: bool = False,
-    name: str | None = None,
+    a: Any, b: Any, transpose_a: bool = False, adjoint_a: bool = False, name: str | None = None
 ) -> Tensor:
     """Return the product of matrices and vectors.
 
@@ -104,8 +98,6 @@ def matvec(
         b: vectors, in the last axis; the batches broadcast.
         transpose_a: whether the matrices are transposed first.
         adjoint_a: whether the matrices are transposed and conjugated first.
-        a_is_sparse: accepted for compatibility with TensorFlow.
-        b_is_sparse: accepted for compatibility with TensorFlow.
     """
     matrix, vector = convert_all([a, b])
     with matrix.graph.name_scope(name or "MatVec"):
@@ -233,7 +225,6 @@ def norm(
     axis: Any = None,
     keepdims: bool | None = None,
     name: str | None = None,
-    keep_dims: bool | None = None,
 ) -> Tensor:
     """Return the norms of vectors or matrices.
 
@@ -243,12 +234,11 @@ def norm(
             ``'fro'``, 1, 2 or infinity for matrices.
         axis: the axis of the vectors, or two axes of the matrices; ``None`` for all numbers as one vector.
         keepdims: whether these axes stay with length 1.
-        keep_dims: older name of ``keepdims``.
 
     Raises:
         ValueError: for another ``ord`` or ``axis``.
     """
-    keep = bool(one_spelling(keepdims, keep_dims, "keepdims", "keep_dims"))
+    keep = bool(keepdims)
     chosen = list(axis) if isinstance(axis, (tuple, list)) else axis
     if isinstance(chosen, list) and len(chosen) == 1:
         chosen = chosen[0]

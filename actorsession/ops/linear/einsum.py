@@ -70,7 +70,7 @@ def _parsed(equation: str) -> _Equation:
     return _Equation(inputs, right)
 
 
-def einsum(equation: str, *inputs: Any, optimize: Any = None, name: str | None = None) -> Tensor:
+def einsum(equation: str, *inputs: Any, name: str | None = None) -> Tensor:
     """Return the sum of products of entries that an equation of subscripts describes.
 
     Args:
@@ -79,7 +79,6 @@ def einsum(equation: str, *inputs: Any, optimize: Any = None, name: str | None =
             axes, which broadcast. Without an arrow the result has the labels that occur once, in alphabetical
             order.
         *inputs: the operands, of one dtype.
-        optimize: accepted for compatibility with TensorFlow.
 
     Raises:
         ValueError: if the equation is invalid or does not fit the operands.

@@ -305,16 +305,13 @@ op("Lu", _lu_shapes, kernel=_lu_kernel, grad=_lu_gradient, cost=cubic_cost)
 # -- uses of the factors of Lu -------------------------------------------------------------------
 
 
-def lu_solve(
-    lower_upper: Any, perm: Any, rhs: Any, validate_args: bool = False, name: str | None = None
-) -> Tensor:
+def lu_solve(lower_upper: Any, perm: Any, rhs: Any, name: str | None = None) -> Tensor:
     """Return the solution ``x`` of ``matrix @ x = rhs``, from the factors of the matrix.
 
     Args:
         lower_upper: the factors, as returned by ``lu``.
         perm: the permutation that belongs to the factors, of known rank.
         rhs: right sides, as columns of matrices of the same batch.
-        validate_args: accepted for compatibility with TensorFlow; shapes are always checked.
 
     Raises:
         ValueError: if the rank of ``perm`` is unknown.

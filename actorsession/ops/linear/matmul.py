@@ -38,11 +38,7 @@ def matmul(
     transpose_b: bool = False,
     adjoint_a: bool = False,
     adjoint_b: bool = False,
-    a_is_sparse: bool = False,
-    b_is_sparse: bool = False,
     output_type: Any = None,
-    grad_a: bool = False,
-    grad_b: bool = False,
     name: str | None = None,
 ) -> Tensor:
     """Return the matrix product ``a @ b`` over the last two dimensions; the leading ones broadcast.
@@ -54,11 +50,7 @@ def matmul(
         transpose_b: likewise for ``b``.
         adjoint_a: whether ``a`` is transposed and conjugated first.
         adjoint_b: likewise for ``b``.
-        a_is_sparse: accepted for compatibility with TensorFlow.
-        b_is_sparse: accepted for compatibility with TensorFlow.
         output_type: element type of the result, in which the sums are formed; that of ``a`` if left out.
-        grad_a: accepted for compatibility with TensorFlow.
-        grad_b: accepted for compatibility with TensorFlow.
 
     Raises:
         ValueError: if both ``transpose`` and ``adjoint`` are asked for, or the shapes do not fit.

@@ -207,7 +207,7 @@ class LinearOperatorDiag(_Structured):
         is_non_singular: whether it has an inverse.
         is_self_adjoint: whether it equals its adjoint.
         is_positive_definite: whether it is positive definite.
-        is_square: accepted for compatibility.
+        is_square: without effect.
         name: the name.
     """
 
@@ -250,8 +250,8 @@ class LinearOperatorIdentity(LinearOperatorDiag):
         is_non_singular: whether it has an inverse.
         is_self_adjoint: whether it equals its adjoint.
         is_positive_definite: whether it is positive definite.
-        is_square: accepted for compatibility.
-        assert_proper_shapes: accepted for compatibility.
+        is_square: without effect.
+        assert_proper_shapes: without effect.
         name: the name.
     """
 
@@ -276,8 +276,8 @@ class LinearOperatorScaledIdentity(LinearOperatorDiag):
         is_non_singular: whether it has an inverse.
         is_self_adjoint: whether it equals its adjoint.
         is_positive_definite: whether it is positive definite.
-        is_square: accepted for compatibility.
-        assert_proper_shapes: accepted for compatibility.
+        is_square: without effect.
+        assert_proper_shapes: without effect.
         name: the name.
     """
 

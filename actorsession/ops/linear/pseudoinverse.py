@@ -25,14 +25,13 @@ __all__ = ["matrix_rank", "pinv"]
 _PINV_ROUNDING = 10.0
 
 
-def pinv(a: Any, rcond: Any = None, validate_args: bool = False, name: str | None = None) -> Tensor:
+def pinv(a: Any, rcond: Any = None, name: str | None = None) -> Tensor:
     """Return the Moore-Penrose pseudo-inverse.
 
     Args:
         a: matrices, in the last two axes.
         rcond: singular values below this fraction of the greatest count as 0; ten times the longer side times
             the machine epsilon if left out.
-        validate_args: accepted for compatibility with TensorFlow; shapes are always checked.
     """
     value = convert_to_tensor(a)
     with value.graph.name_scope(name or "pinv"):
@@ -44,15 +43,12 @@ def pinv(a: Any, rcond: Any = None, validate_args: bool = False, name: str | Non
         return matmul(v / cast(expand_dims(kept, -2), v.dtype), u, adjoint_b=True)
 
 
-def matrix_rank(
-    a: Any, tol: Any = None, validate_args: bool = False, name: str | None = None
-) -> Tensor:
+def matrix_rank(a: Any, tol: Any = None, name: str | None = None) -> Tensor:
     """Return the number of singular values that are not 0.
 
     Args:
         a: matrices, in the last two axes.
         tol: values up to this one count as 0; an estimate of the rounding error if left out.
-        validate_args: accepted for compatibility with TensorFlow; shapes are always checked.
     """
     value = convert_to_tensor(a)
     with value.graph.name_scope(name or "matrix_rank"):

@@ -14,7 +14,9 @@ from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape, scalar_shape
 from actorsession.ops import raw
+from actorsession.ops.apply import one
 from actorsession.ops.arrays.dimensions import shape
+from actorsession.ops.arrays.fills import zeros_like
 from actorsession.ops.arrays.slicing import strided_slice
 from actorsession.ops.build import convert_to_tensor
 from actorsession.ops.lists.nodes import resized, tensor_list_length
@@ -24,12 +26,13 @@ from actorsession.ops.lists.operands import (
     known_shape,
     of_dtype,
     of_lists,
+    once_mark,
     one_list,
+    reads,
     shape_reader,
 )
 from actorsession.ops.lists.persistent_vector import PersistentVector
-from actorsession.ops.lists.sums import zero_of
-from actorsession.ops.lists.values import TensorList, added, new_list
+from actorsession.ops.lists.values import TensorList, new_list
 from actorsession.ops.rows import op
 
 __all__ = [
@@ -76,11 +79,21 @@ def tensor_list_stack(
     )
 
 
-def tensor_list_from_tensor(tensor: Any, element_shape: Any, name: str | None = None) -> Tensor:
-    """Return the items along the first axis of a tensor as a list; arguments as ``tensor_list_stack``."""
+def tensor_list_from_tensor(
+    tensor: Any, element_shape: Any, name: str | None = None, read_once: bool = False
+) -> Tensor:
+    """Return the items along the first axis of a tensor as a list.
+
+    Args:
+        tensor: the items.
+        element_shape: static shape of all of them.
+        name: wanted name.
+        read_once: whether a step may read each element only once.
+    """
     value = convert_to_tensor(tensor)
     dims = element_shape_operand(element_shape, value.graph)
-    return raw.TensorListFromTensor(value, dims, name=name)
+    attrs = {"element_dtype": None, **once_mark(read_once)}
+    return one("TensorListFromTensor", (value, dims), attrs, name)
 
 
 @of_lists
@@ -122,9 +135,8 @@ def _from_tensor_kernel(ctx: KernelContext) -> Kernel:
     dtype, read = ctx.attrs["element_dtype"], shape_reader(ctx, 1)
 
     def from_tensor(tensor: Any, element_shape: Any) -> TensorList:
-        made = TensorList(
-            dtype, read(element_shape), PersistentVector.of(rows_of(tensor, "TensorListFromTensor"))
-        )
+        items = PersistentVector.of(rows_of(tensor, "TensorListFromTensor"))
+        made = TensorList(dtype, read(element_shape), items, reads(ctx))
         if len(made):
             made.check(made.items[0])
         return made
@@ -204,7 +216,9 @@ def _gather_kernel(ctx: KernelContext) -> Kernel:
             raise InvalidArgumentError(
                 f"element {bad} was asked for of a list of {len(held)} elements"
             )
-        chosen = given.like(PersistentVector.of([held[p] for p in places]))
+        given.read(*places)
+        items_of = PersistentVector.of([held[p] for p in places])
+        chosen = TensorList(given.element_dtype, given.element_shape, items_of)
         items, dims = chosen.values(read(element_shape))
         out = np.empty((len(items), *dims), dtype.np_dtype)
         for k, item in enumerate(items):
@@ -216,9 +230,11 @@ def _gather_kernel(ctx: KernelContext) -> Kernel:
 
 def _gather_gradient(op: Operation, grad: Tensor) -> Grads:
     given, indices, element_shape = op.inputs
-    # Elements are added one after another, because an element that is read twice has two contributions.
-    length = tensor_list_length(given)
-    return [raw.TensorListScatterAdd(grad, indices, element_shape, length), None, None]
+    # An element that is read twice has two contributions, of which TensorFlow's gradient keeps the last.
+    places, at = raw.Unique(indices)
+    sums = raw.UnsortedSegmentSum(grad, at, raw.Size(places))
+    back = raw.TensorListScatterV2(sums, places, element_shape, tensor_list_length(given))
+    return [back, None, None]
 
 
 @of_lists
@@ -227,7 +243,7 @@ def _scattered_list(ctx: InferContext) -> list[TensorShape]:
     return [scalar_shape]
 
 
-def _scattered(given: TensorList, tensor: Any, indices: Any, grows: bool, adds: bool) -> TensorList:
+def _scattered(given: TensorList, tensor: Any, indices: Any, grows: bool) -> TensorList:
     places, rows = indices.tolist(), rows_of(tensor, "TensorListScatter")
     if len(places) != len(rows):
         raise InvalidArgumentError(f"{len(rows)} items are put at {len(places)} places")
@@ -240,26 +256,23 @@ def _scattered(given: TensorList, tensor: Any, indices: Any, grows: bool, adds: 
                 f"element {place} was to be set in a list of {len(items)} elements"
             )
         given.check(row)
-        items = items.replace(place, added([items[place], row]) if adds else row)
+        items = items.replace(place, row)
     return given.like(items)
 
 
 def _scatter_kernel(ctx: KernelContext) -> Kernel:
     dtype, read = ctx.attrs["element_dtype"], shape_reader(ctx, 2)
-    adds = ctx.op == "TensorListScatterAdd"
 
     def scatter(tensor: Any, indices: Any, element_shape: Any, count: Any) -> TensorList:
         made = new_list(dtype, read(element_shape), max(int(count), 0))
-        return _scattered(made, tensor, indices, count < 0, adds)
+        return _scattered(made, tensor, indices, count < 0)
 
     return scatter
 
 
 def _scatter_into_kernel(ctx: KernelContext) -> Kernel:
     dtype = ctx.attrs["element_dtype"]
-    return lambda given, tensor, indices: _scattered(
-        of_dtype(given, dtype), tensor, indices, True, False
-    )
+    return lambda given, tensor, indices: _scattered(of_dtype(given, dtype), tensor, indices, True)
 
 
 def _read_back(grad: Tensor, indices: Tensor, tensor: Tensor) -> Tensor:
@@ -273,17 +286,16 @@ def _scatter_gradient(op: Operation, grad: Tensor) -> Grads:
 
 def _scatter_into_gradient(op: Operation, grad: Tensor) -> Grads:
     given, tensor, indices = op.inputs
-    before = tensor_list_scatter(zero_of(tensor), indices, input_handle=grad)
+    before = tensor_list_scatter(zeros_like(tensor), indices, input_handle=grad)
     before = raw.TensorListResize(before, tensor_list_length(given))
     return [before, _read_back(grad, indices, tensor), None]
 
 
 op("TensorListGather", _gathered, kernel=_gather_kernel, grad=_gather_gradient)
-for _name in ("TensorListScatterV2", "TensorListScatterAdd"):
-    op(
-        _name, _scattered_list, kernel=_scatter_kernel, grad=_scatter_gradient, aliases=True,
-        sized_by=(1, 3),
-    )  # fmt: skip
+op(
+    "TensorListScatterV2", _scattered_list, kernel=_scatter_kernel, grad=_scatter_gradient,
+    aliases=True, sized_by=(1, 3),
+)  # fmt: skip
 op(
     "TensorListScatterIntoExistingList", one_list, kernel=_scatter_into_kernel,
     grad=_scatter_into_gradient, aliases=True, sized_by=(2,),

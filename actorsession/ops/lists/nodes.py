@@ -21,6 +21,7 @@ from actorsession.graph.registry import NOT_DIFFERENTIABLE, InferContext, Kernel
 from actorsession.graph.shape import TensorShape, scalar_shape, unknown_shape
 from actorsession.ops import raw
 from actorsession.ops.apply import one
+from actorsession.ops.arrays.fills import zeros_like
 from actorsession.ops.build import graph_of
 from actorsession.ops.lists.operands import (
     Grads,
@@ -29,11 +30,12 @@ from actorsession.ops.lists.operands import (
     known_shape,
     of_dtype,
     of_lists,
+    once_mark,
     one_list,
+    reads,
     shape_of,
     shape_reader,
 )
-from actorsession.ops.lists.sums import zero_list, zero_of
 from actorsession.ops.lists.values import TensorList, empty_list, new_list
 from actorsession.ops.rows import op, scalar
 
@@ -64,12 +66,25 @@ def empty_tensor_list(
 
 
 def tensor_list_reserve(
-    element_shape: Any, num_elements: Any, element_dtype: Any, name: str | None = None
+    element_shape: Any,
+    num_elements: Any,
+    element_dtype: Any,
+    name: str | None = None,
+    read_once: bool = False,
 ) -> Tensor:
-    """Return a list of ``num_elements`` unset elements; arguments as ``empty_tensor_list``."""
+    """Return a list of ``num_elements`` unset elements.
+
+    Args:
+        element_shape: static shape of all elements.
+        num_elements: the number of elements.
+        element_dtype: dtype of the elements.
+        name: wanted name.
+        read_once: whether a step may read each element only once.
+    """
     graph = graph_of(element_shape, num_elements)
     dims = element_shape_operand(element_shape, graph)
-    return raw.TensorListReserve(dims, num_elements, element_dtype=element_dtype, name=name)
+    attrs = {"element_dtype": element_dtype, **once_mark(read_once)}
+    return one("TensorListReserve", (dims, num_elements), attrs, name)
 
 
 @of_lists
@@ -89,7 +104,9 @@ def _reserve_kernel(ctx: KernelContext) -> Kernel:
     def reserve(element_shape: Any, count: Any) -> TensorList:
         if count < 0:
             raise InvalidArgumentError(f"a list of {count} elements was asked for")
-        return new_list(dtype, read(element_shape), int(count))
+        made = new_list(dtype, read(element_shape), int(count))
+        made.once = reads(ctx)
+        return made
 
     return reserve
 
@@ -141,9 +158,9 @@ def _pop_kernel(ctx: KernelContext) -> Kernel:
 
 def _pop_gradient(op: Operation, rest: Tensor | None, item: Tensor | None) -> Grads:
     if rest is None:
-        rest = zero_list(op.outputs[0])
+        rest = zeros_like(op.outputs[0])
     if item is None:
-        item = zero_of(op.outputs[1])
+        item = zeros_like(op.outputs[1])
     return [tensor_list_push_back(rest, item), None]
 
 
@@ -267,7 +284,7 @@ def _set_kernel(ctx: KernelContext) -> Kernel:
 
 def _set_gradient(op: Operation, grad: Tensor) -> Grads:
     given, index, item = op.inputs
-    nothing = zero_of(item)
+    nothing = zeros_like(item)
     before = tensor_list_set_item(grad, index, nothing)
     if op.attrs["resize_if_index_out_of_bounds"]:
         before = tensor_list_resize(before, tensor_list_length(given))

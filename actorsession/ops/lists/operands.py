@@ -24,8 +24,8 @@ from actorsession.ops.rows import Shapes, scalar
 from actorsession.ops.shape_operands import require_index
 
 __all__ = [
-    "Grads", "element_shape_operand", "item_reader", "known_shape", "of_dtype", "of_lists", "one_list",
-    "shape_of", "shape_reader",
+    "Grads", "element_shape_operand", "item_reader", "known_shape", "of_dtype", "of_lists", "once_mark",
+    "one_list", "reads", "shape_of", "shape_reader",
 ]  # fmt: skip
 
 Grads = Sequence["Tensor | None"]
@@ -75,7 +75,7 @@ def item_reader(ctx: KernelContext, index: int) -> Callable[[TensorList, int, An
     # Loops read one or more elements in each iteration, and merging shapes would cost more than everything
     # else.
     def item(given: TensorList, place: int, element_shape: Any) -> Any:
-        if known is not None and 0 <= place < len(given.items):
+        if known is not None and given.once is None and 0 <= place < len(given.items):
             found = given.items[place]
             if found is not None and fits(known, np.shape(found)):
                 return found
@@ -133,11 +133,21 @@ def of_dtype(given: TensorList, dtype: DType) -> TensorList:
     """Return the list if its elements are of ``dtype``; InvalidArgumentError otherwise."""
     if given.element_dtype is not dtype:
         if given.element_dtype is None:
-            return TensorList(dtype, given.element_shape, given.items)
+            return TensorList(dtype, given.element_shape, given.items, given.once)
         raise InvalidArgumentError(
             f"a list of {given.element_dtype.name} is used as one of {dtype.name}"
         )
     return given
+
+
+def once_mark(read_once: bool) -> dict[str, bool]:
+    """Return the attribute of a list of which each element is read once; TensorFlow passes over it."""
+    return {"_read_once": True} if read_once else {}
+
+
+def reads(ctx: KernelContext) -> set[int] | None:
+    """Return what a new list records its reads in, if a step may read each element only once."""
+    return set() if ctx.attrs.get("_read_once") else None
 
 
 def shape_of(item: Tensor) -> Any:

@@ -15,6 +15,7 @@ from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import NOT_DIFFERENTIABLE, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape, scalar_shape, unknown_shape
 from actorsession.ops import raw
+from actorsession.ops.apply import one
 from actorsession.ops.build import convert_to_tensor
 from actorsession.ops.lists.operands import (
     Grads,
@@ -22,6 +23,8 @@ from actorsession.ops.lists.operands import (
     known_shape,
     of_dtype,
     of_lists,
+    once_mark,
+    reads,
     shape_reader,
 )
 from actorsession.ops.lists.persistent_vector import PersistentVector
@@ -47,14 +50,27 @@ def tensor_list_concat(
 
 
 def tensor_list_split(
-    tensor: Any, element_shape: Any, lengths: Any, name: str | None = None
+    tensor: Any,
+    element_shape: Any,
+    lengths: Any,
+    name: str | None = None,
+    read_once: bool = False,
 ) -> Tensor:
-    """Return a list of slices of a tensor along its first axis, of the given lengths."""
+    """Return a list of slices of a tensor along its first axis, of the given lengths.
+
+    Args:
+        tensor: the tensor.
+        element_shape: static shape of the slices.
+        lengths: their lengths, a vector.
+        name: wanted name.
+        read_once: whether a step may read each element only once.
+    """
     value = convert_to_tensor(tensor)
     graph = value.graph
     dims = element_shape_operand(element_shape, graph)
     sizes = convert_to_tensor(lengths, int64, graph=graph)
-    return raw.TensorListSplit(value, dims, sizes, name=name)
+    attrs = {"element_dtype": None, **once_mark(read_once)}
+    return one("TensorListSplit", (value, dims, sizes), attrs, name)
 
 
 @of_lists
@@ -72,10 +88,14 @@ def _concat_kernel(ctx: KernelContext) -> Kernel:
 
     def concat(given: TensorList, element_shape: Any, leading: Any) -> Any:
         known = read(element_shape)
+        given.read(*range(len(given)))
         items = list(of_dtype(given, dtype).items)
         parts = [given.zeros(known) if item is None else item for item in items]
-        if any(not np.ndim(part) for part in parts):
-            raise InvalidArgumentError("scalars have no axis along which they could be joined")
+        scalar = next((k for k, part in enumerate(parts) if not np.ndim(part)), None)
+        if scalar is not None:
+            raise InvalidArgumentError(
+                f"Concat saw a scalar shape at index {scalar} but requires at least vectors."
+            )
         lengths = np.array([len(part) for part in parts], np.int64)
         if len({part.shape[1:] for part in parts}) > 1:
             shapes = [list(part.shape) for part in parts]
@@ -108,15 +128,24 @@ def _split_kernel(ctx: KernelContext) -> Kernel:
     dtype, read = ctx.attrs["element_dtype"], shape_reader(ctx, 1)
 
     def split(tensor: Any, element_shape: Any, lengths: Any) -> TensorList:
-        if not np.ndim(tensor) or lengths.sum() != len(tensor) or (lengths < 0).any():
+        if lengths.ndim != 1:
             raise InvalidArgumentError(
-                f"parts of lengths {lengths.tolist()} do not make up a tensor of shape "
-                f"{list(np.shape(tensor))}"
+                f"Expected lengths to be a vector, received shape: {list(lengths.shape)}"
+            )
+        if not np.ndim(tensor):
+            raise InvalidArgumentError(
+                "Expected value to be at least a vector, but received shape: []"
+            )
+        if lengths.sum() != len(tensor) or (lengths < 0).any():
+            raise InvalidArgumentError(
+                "Expected sum of lengths to be equal to values.shape[0], but sum of lengths is "
+                f"{lengths.sum()} and value's shape is: {list(np.shape(tensor))}: {lengths.tolist()} do "
+                "not make it up"
             )
         ends = np.cumsum(lengths).tolist()
         starts = [0, *ends[:-1]]
         parts = [tensor[a:b] for a, b in zip(starts, ends, strict=False)]
-        made = TensorList(dtype, read(element_shape), PersistentVector.of(parts))
+        made = TensorList(dtype, read(element_shape), PersistentVector.of(parts), reads(ctx))
         if parts:
             made.check(parts[0])
         return made

@@ -44,13 +44,14 @@ class TensorArray(Composite, GraphBound):
         dtype: dtype of its elements.
         size: number of elements, an int32 scalar; not with ``flow``.
         dynamic_size: whether a write after the end extends the array.
-        clear_after_read: accepted for compatibility; elements can be read again.
-        tensor_array_name: accepted for compatibility.
+        clear_after_read: whether a step may read each element only once. It may by default in graphs of
+            TensorFlow 1's programs, where it is an error, as there; others read as often as they like.
+        tensor_array_name: without effect.
         handle: always ``None``.
         flow: the list of an existing array.
         infer_shape: whether all elements must have the same static shape.
         element_shape: static shape of the elements.
-        colocate_with_first_write_call: accepted for compatibility.
+        colocate_with_first_write_call: without effect.
         name: wanted name.
 
     Raises:
@@ -83,6 +84,7 @@ class TensorArray(Composite, GraphBound):
         self._dtype = as_dtype(dtype)
         self._dynamic_size = bool(dynamic_size)
         self._infer_shape = infer_shape
+        self._clears = clear_after_read is not False
         # Shared by all arrays derived from this one: shapes inferred in a loop apply to reads after it.
         self._shapes = [as_shape(element_shape)]
         self._size: Tensor | None = None
@@ -91,7 +93,8 @@ class TensorArray(Composite, GraphBound):
             with graph.as_default():
                 self._size = convert_to_tensor(size, int32, graph=graph)
                 wanted = name or "TensorArray"
-                flow = tensor_list_reserve(self._shapes[0], self._size, self._dtype, wanted)
+                once = self._clears and bool(graph.shown_prefix)
+                flow = tensor_list_reserve(self._shapes[0], self._size, self._dtype, wanted, once)
         self._flow = flow
 
     # -- properties ----------------------------------------------------------------------------
@@ -132,6 +135,7 @@ class TensorArray(Composite, GraphBound):
         """Return this array with another list."""
         made = TensorArray(self._dtype, flow=flow, infer_shape=self._infer_shape)
         made._dynamic_size, made._size, made._shapes = self._dynamic_size, self._size, self._shapes
+        made._clears = self._clears
         return made
 
     def _value(self, value: Any) -> Tensor:
@@ -178,14 +182,17 @@ class TensorArray(Composite, GraphBound):
         """
         item = self._value(value)
         self._check_shape(item.shape)
-        # As in the programs of TensorFlow 1, where an array is one object and not a value.
-        once = bool(self._flow.graph.shown_prefix)
+        once = self._is_one_object()
         with self._scope(name, "TensorArrayWrite"):
             return self._with(
                 tensor_list_set_item(
                     self._flow, index, item, self._dynamic_size, "TensorArrayWriteV3", once
                 )
             )
+
+    def _is_one_object(self) -> bool:
+        """Return whether it is an object and not a value, as in the programs of TensorFlow 1."""
+        return bool(self._flow.graph.shown_prefix)
 
     def _scope(self, name: str | None, default: str) -> Any:
         """Return the scope in which TensorFlow puts the node of a method, whose name is that of its type."""
@@ -231,7 +238,8 @@ class TensorArray(Composite, GraphBound):
         self._check_shape(shape)
         known = shape if shape.is_fully_defined() else _rest_of(items)
         with self._scope(name, "TensorArrayUnstack"), self._scope(None, "TensorArrayScatter"):
-            return self._with(tensor_list_from_tensor(items, known, "TensorArrayScatterV3"))
+            once = self._clears and self._is_one_object()
+            return self._with(tensor_list_from_tensor(items, known, "TensorArrayScatterV3", once))
 
     def scatter(self, indices: Any, value: Any, name: str | None = None) -> TensorArray:
         """Return the array with the items along the first axis of a tensor at some indices.
@@ -282,7 +290,8 @@ class TensorArray(Composite, GraphBound):
         dims = rest.sizes
         shape = TensorShape(None) if dims is None else TensorShape([None, *dims])
         with self._scope(name, "TensorArraySplit"):
-            return self._with(tensor_list_split(items, shape, sizes, "TensorArraySplitV3"))
+            once = self._clears and self._is_one_object()
+            return self._with(tensor_list_split(items, shape, sizes, "TensorArraySplitV3", once))
 
     # -- other methods -------------------------------------------------------------------------
 

@@ -8,7 +8,6 @@ An item that was never set is ``None`` and reads as zeros. Several lists share t
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -23,13 +22,10 @@ from actorsession.plan.codegen.bind import GENERATED_CODE_NAMES
 
 __all__ = [
     "TensorList",
-    "added",
     "as_element",
     "empty_list",
     "fits",
     "new_list",
-    "sum_of",
-    "zeros_of",
 ]
 
 
@@ -65,9 +61,11 @@ class TensorList:
             which a loop accumulates values.
         element_shape: static shape of all items.
         items: the tensors; ``None`` for those that were never set.
+        once: the indices of items that were read, if each may be read once only; the lists that come from one
+            another in a step share them.
     """
 
-    __slots__ = ("element_dtype", "element_shape", "items")
+    __slots__ = ("element_dtype", "element_shape", "items", "once")
     # Attributes that generic code reads of a value: a list is one element without a size.
     dtype = np.dtype(object)
     shape = ()
@@ -76,24 +74,29 @@ class TensorList:
     nbytes = 0
 
     def __init__(
-        self, element_dtype: DType | None, element_shape: TensorShape, items: PersistentVector
+        self,
+        element_dtype: DType | None,
+        element_shape: TensorShape,
+        items: PersistentVector,
+        once: set[int] | None = None,
     ) -> None:
         self.element_dtype = element_dtype
         self.element_shape = element_shape
         self.items = items
+        self.once = once
 
     def __len__(self) -> int:
         return len(self.items)
 
     def like(self, items: PersistentVector) -> TensorList:
         """Return a list of the same kind with other items."""
-        return TensorList(self.element_dtype, self.element_shape, items)
+        return TensorList(self.element_dtype, self.element_shape, items, self.once)
 
     def appended(self, item: Any) -> TensorList:
         """Return the list with one more item."""
         if self.element_shape.sizes is not None:
             self.check(item)
-        return TensorList(self.element_dtype, self.element_shape, self.items.append(item))
+        return self.like(self.items.append(item))
 
     def check(self, item: Any) -> None:
         """Raise InvalidArgumentError for an item of an incompatible shape."""
@@ -126,6 +129,7 @@ class TensorList:
             raise InvalidArgumentError(
                 f"element {index} was asked for of a list of {len(self.items)} elements"
             )
+        self.read(index)
         found = self.items[index]
         if found is None:
             return self.zeros(shape)
@@ -135,13 +139,36 @@ class TensorList:
             )
         return found
 
+    def read(self, *indices: int) -> None:
+        """Record that items are read.
+
+        Raises:
+            InvalidArgumentError: if one may be read once only, and was read before.
+        """
+        if self.once is None:
+            return
+        for index in indices:
+            if index in self.once:
+                raise InvalidArgumentError(
+                    f"Could not read index {index} twice because it was cleared after a previous read "
+                    "(perhaps try setting clear_after_read = false?)"
+                )
+            if self.items[index] is not None:
+                self.once.add(index)
+
     def zeros(self, shape: TensorShape) -> Any:
         """Return the value of an item that was never set, for a static shape at its reader.
+
+        It has the shape of the items that were set where those say too little.
 
         Raises:
             InvalidArgumentError: if that shape and the list's contradict each other or are not fully defined.
         """
         known = self._merged(shape)
+        if not known.is_fully_defined():
+            shapes = {np.shape(item) for item in self.items if item is not None}
+            if len(shapes) == 1 and fits(known, found := shapes.pop()):
+                known = TensorShape(found)
         if not known.is_fully_defined():
             raise InvalidArgumentError(
                 f"an element that was never set has shape {known}, which says too little to read it as zeros"
@@ -163,6 +190,7 @@ class TensorList:
         Raises:
             InvalidArgumentError: if their shapes differ, or are not known.
         """
+        self.read(*range(len(self.items)))
         items = list(self.items)
         known = self._merged(shape)
         for index, item in enumerate(items):
@@ -184,6 +212,43 @@ class TensorList:
             nothing = _filled(dims, self.element_dtype)
             items = [nothing if item is None else item for item in items]
         return items, dims
+
+    # -- sums, of which gradients are made -------------------------------------------------------
+
+    def __add__(self, other: Any) -> TensorList:
+        """Return the list of the sums of the items, where those that were never set count as zero.
+
+        Raises:
+            InvalidArgumentError: if the lists differ in length or dtype, or two items in shape.
+        """
+        if not isinstance(other, TensorList):
+            return NotImplemented
+        if self._is_nothing or other._is_nothing:
+            return other if self._is_nothing else self
+        if len(other) != len(self):
+            raise InvalidArgumentError(
+                f"lists of {len(self)} and {len(other)} elements cannot be added to each other"
+            )
+        dtype = self.element_dtype or other.element_dtype
+        if (other.element_dtype or dtype) is not dtype:
+            raise InvalidArgumentError(
+                f"a list of {dtype!r} and one of {other.element_dtype!r} cannot be added to each other"
+            )
+        sums = [_sum(*both) for both in zip(self.items, other.items, strict=True)]
+        return TensorList(dtype, self.element_shape, PersistentVector.of(sums))
+
+    def __pos__(self) -> TensorList:
+        return self
+
+    @property
+    def _is_nothing(self) -> bool:
+        """Whether it is what an unset item of a list of lists is read as, a zero of unknown form."""
+        return self.element_dtype is None and not len(self.items)
+
+    def zeros_like(self) -> TensorList:
+        """Return a list of zeros with the shapes of the items."""
+        zeros = PersistentVector.of([_zero(i, self.element_dtype) for i in self.items])
+        return TensorList(self.element_dtype, self.element_shape, zeros)
 
     # -- wire form -----------------------------------------------------------------------------
 
@@ -222,7 +287,7 @@ codec.NESTED_CLASSES.fill("variants", codec.NestedClass(TensorList, TensorList.f
 def _filled(dims: tuple[int, ...], dtype: DType | None) -> Any:
     assert dtype is not None, "a list of items has their dtype"
     if dtype.kind == "v":
-        return empty_list(dtype)
+        return empty_list(None)
     if dtype.kind != "s":
         return np.zeros(dims, dtype.np_dtype) if dims else dtype.np_dtype.type()
     array: Array = np.full(dims, b"", dtype=object)
@@ -244,47 +309,16 @@ def empty_list(dtype: DType | None, shape: TensorShape = unknown_shape) -> Tenso
 GENERATED_CODE_NAMES.fill("NO_ITEMS", empty_list(None))
 
 
-def sum_of(lists: Sequence[TensorList]) -> TensorList:
-    """Return the list of elementwise sums, where unset items count as zero.
-
-    Raises:
-        InvalidArgumentError: if the lists differ in length, or items at one index differ in shape.
-    """
-    first = next((each for each in lists if each.element_dtype is not None), lists[0])
-    if any(len(other) != len(first) for other in lists):
-        raise InvalidArgumentError(
-            f"lists of {[len(each) for each in lists]} elements cannot be added to each other"
-        )
-    columns = zip(*[each.items for each in lists], strict=True)
-    return first.like(PersistentVector.of([added(column) for column in columns]))
-
-
-def added(column: Sequence[Any]) -> Any:
-    """Return the sum of items, where ``None`` counts as zero.
-
-    Raises:
-        InvalidArgumentError: if they differ in shape.
-    """
-    found = [item for item in column if item is not None]
-    if len(found) < 2:
-        return found[0] if found else None
-    if isinstance(found[0], TensorList):
-        return sum_of(found)
-    if len({np.shape(item) for item in found}) > 1:
-        shapes = [list(np.shape(item)) for item in found]
+def _sum(one: Any, other: Any) -> Any:
+    if one is None or other is None:
+        return other if one is None else one
+    if np.shape(one) != np.shape(other):
+        shapes = f"{list(np.shape(one))} and {list(np.shape(other))}"
         raise InvalidArgumentError(f"elements of shapes {shapes} cannot be added to each other")
-    total = found[0] + found[1]
-    for item in found[2:]:
-        total = total + item
-    return total
-
-
-def zeros_of(given: TensorList) -> TensorList:
-    """Return a list of zeros with the shapes of the items of another list."""
-    return given.like(PersistentVector.of([_zero(i, given.element_dtype) for i in given.items]))
+    return one + other
 
 
 def _zero(item: Any, dtype: DType | None) -> Any:
     if item is None:
         return None
-    return zeros_of(item) if isinstance(item, TensorList) else _filled(np.shape(item), dtype)
+    return item.zeros_like() if isinstance(item, TensorList) else _filled(np.shape(item), dtype)

@@ -51,18 +51,13 @@ _FEW_CLASSES = 128
 
 
 def softmax_cross_entropy_with_logits(
-    labels: Any = None,
-    logits: Any = None,
-    dim: int = -1,
-    name: str | None = None,
-    axis: int | None = None,
+    labels: Any = None, logits: Any = None, axis: int | None = None, name: str | None = None
 ) -> Tensor:
     """Return the cross entropy between two distributions over classes, without a gradient for ``labels``.
 
     Args:
         labels: probabilities of the classes, of the shape of ``logits``.
         logits: unscaled logarithms of probabilities.
-        dim: the axis of the classes; TensorFlow's older spelling of ``axis``.
         axis: the axis of the classes, the last if left out.
 
     Returns:
@@ -71,22 +66,15 @@ def softmax_cross_entropy_with_logits(
     _check_both(labels, logits)
     given = convert_to_tensor(labels)
     return softmax_cross_entropy_with_logits_v2(
-        stop_gradient(given), logits, dim if axis is None else axis,
+        stop_gradient(given), logits, axis,
         name or "softmax_cross_entropy_with_logits_sg",
     )  # fmt: skip
 
 
 def softmax_cross_entropy_with_logits_v2(
-    labels: Any,
-    logits: Any,
-    axis: int | None = None,
-    name: str | None = None,
-    dim: int | None = None,
+    labels: Any, logits: Any, axis: int | None = None, name: str | None = None
 ) -> Tensor:
     """Return ``softmax_cross_entropy_with_logits`` with a gradient for ``labels``."""
-    if axis is not None and dim is not None:
-        raise ValueError("dim is the older name of axis; give one of them")
-    axis = dim if axis is None else axis
     scores = convert_to_tensor(logits)
     graph = scores.graph
     with graph.name_scope(name or "softmax_cross_entropy_with_logits"):

@@ -18,34 +18,26 @@ __all__ = ["dropout"]
 
 
 def dropout(
-    x: Any,
-    keep_prob: Any = None,
-    noise_shape: Any = None,
-    seed: int | None = None,
-    name: str | None = None,
-    rate: Any = None,
+    x: Any, rate: Any, noise_shape: Any = None, seed: int | None = None, name: str | None = None
 ) -> Tensor:
     """Set random entries of ``x`` to 0 and scale the others up, so that the expected sum is unchanged.
 
     Args:
         x: a floating tensor.
-        keep_prob: ``1 - rate``, TensorFlow's older argument.
         noise_shape: shape of the random choice, that of ``x`` if left out or where an entry is ``None``; axes
             of extent 1 are kept or dropped together.
         seed: the op's own seed.
         rate: probability of each entry to be dropped, in [0, 1): a number or a scalar tensor.
 
     Raises:
-        ValueError: for neither or both of ``rate`` and ``keep_prob``, or a number out of range.
+        ValueError: for a rate out of range.
         TypeError: if ``x`` is not floating.
     """
-    if (rate is None) == (keep_prob is None):
-        raise ValueError("dropout needs a rate or a keep_prob, and not both")
     value = convert_to_tensor(x)
     if not value.dtype.is_floating:
         raise TypeError(f"dropout takes a floating type, got {value.dtype.name}")
     with value.graph.name_scope(name or "dropout") as scope:
-        dropped = (1.0 - keep_prob) if rate is None else rate
+        dropped = rate
         if isinstance(dropped, (int, float, np.number)):
             if not 0 <= dropped < 1:
                 raise ValueError(f"the rate of a dropout is in [0, 1), got {dropped}")

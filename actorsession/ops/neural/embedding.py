@@ -39,7 +39,6 @@ def embedding_lookup(
     ids: Any,
     partition_strategy: str = "mod",
     name: str | None = None,
-    validate_indices: bool = True,
     max_norm: Any = None,
 ) -> Tensor:
     """Return the rows of a table with the given ids.
@@ -50,7 +49,6 @@ def embedding_lookup(
         partition_strategy: how ids are distributed over several parts. ``mod`` assigns id ``i`` to part
             ``i % parts``; ``div`` assigns equally long ranges of consecutive ids, one longer for the first
             parts if the division leaves a remainder.
-        validate_indices: accepted for compatibility with TensorFlow; ids are always checked.
         max_norm: rows of a larger norm are scaled down to this one.
 
     Returns:

@@ -173,21 +173,18 @@ def cosine_distance(
     scope: str | None = None,
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
-    dim: int | None = None,
 ) -> Tensor:
     """Return ``1 - sum(predictions * labels)`` along an axis, which is kept with extent 1.
 
-    The vectors along the axis must have length 1. The other arguments are those of ``absolute_difference``;
-    ``dim`` is TensorFlow's older spelling of ``axis``.
+    The vectors along the axis must have length 1. The other arguments are those of ``absolute_difference``.
 
     Raises:
-        ValueError: without an axis or with both, if the shapes differ, or without labels or predictions.
+        ValueError: without an axis, if the shapes differ, or without labels or predictions.
     """
-    if (axis is None) == (dim is None):
-        raise ValueError("cosine_distance needs an axis (or a dim, its older name), and not both")
-    along = dim if axis is None else axis
+    if axis is None:
+        raise ValueError("You must specify 'axis'.")
     with _pair("cosine_distance_loss", labels, predictions, scope) as (wanted, found, entered):
-        each = 1.0 - reduce_sum(found * wanted, axis=[along], keepdims=True)
+        each = 1.0 - reduce_sum(found * wanted, axis=[axis], keepdims=True)
         return compute_weighted_loss(each, weights, entered, loss_collection, reduction)
 
 

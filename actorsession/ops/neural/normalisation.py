@@ -29,12 +29,6 @@ __all__ = [
 ]  # fmt: skip
 
 
-def _keep(keep_dims: bool | None, keepdims: bool | None) -> bool:
-    if keep_dims is not None and keepdims is not None:
-        raise ValueError("only one of keep_dims and keepdims can be given")
-    return bool(keepdims if keep_dims is None else keep_dims)
-
-
 def _cast(value: Tensor, dtype: DType) -> Tensor:
     return value if value.dtype is dtype else raw.Cast(value, DstT=dtype)
 
@@ -56,26 +50,19 @@ def _listed(axes: Any) -> list[int]:
 
 
 def moments(
-    x: Any,
-    axes: Any,
-    shift: Any = None,
-    name: str | None = None,
-    keep_dims: bool | None = None,
-    keepdims: bool | None = None,
+    x: Any, axes: Any, name: str | None = None, keepdims: bool = False
 ) -> tuple[Tensor, Tensor]:
     """Return the mean and the (biased) variance over axes.
 
     Args:
         x: numbers.
         axes: ints; all when ``None``.
-        shift: accepted for compatibility with TensorFlow.
-        keep_dims: whether the axes stay, with extent 1.
-        keepdims: another name for ``keep_dims``.
+        keepdims: whether the axes stay, with extent 1.
 
     Returns:
         Mean and variance, of the dtype of ``x``.
     """
-    keep, value = _keep(keep_dims, keepdims), convert_to_tensor(x)
+    value = convert_to_tensor(x)
     listed = list(range(len(value.shape))) if axes is None else _listed(axes)
     with value.graph.name_scope(name or "moments"):
         y = _precise(value)
@@ -83,22 +70,17 @@ def moments(
         # The gradients through this mean sum to 0.
         apart = squared_difference(y, stop_gradient(mean))
         variance = reduce_mean(apart, listed, keepdims=True, name="variance")
-        return _finished([mean, variance], listed, keep, value.dtype)
+        return _finished([mean, variance], listed, keepdims, value.dtype)
 
 
 def weighted_moments(
-    x: Any,
-    axes: Any,
-    frequency_weights: Any,
-    name: str | None = None,
-    keep_dims: bool | None = None,
-    keepdims: bool | None = None,
+    x: Any, axes: Any, frequency_weights: Any, name: str | None = None, keepdims: bool = False
 ) -> tuple[Tensor, Tensor]:
     """Return mean and variance over axes, each number counted as often as its weight specifies.
 
     The arguments are those of ``moments``, with weights that broadcast with ``x``.
     """
-    keep, value = _keep(keep_dims, keepdims), convert_to_tensor(x)
+    value = convert_to_tensor(x)
     listed = _listed(axes)
     with value.graph.name_scope(name or "weighted_moments"):
         y = _precise(value)
@@ -114,16 +96,11 @@ def weighted_moments(
         apart = multiply(weights, squared_difference(y, mean))
         spread = reduce_sum(apart, listed, keepdims=True, name="weighted_distsq")
         variance = raw.DivNoNan(spread, count)
-        return _finished([mean, variance], listed, keep, value.dtype)
+        return _finished([mean, variance], listed, keepdims, value.dtype)
 
 
 def sufficient_statistics(
-    x: Any,
-    axes: Any,
-    shift: Any = None,
-    keep_dims: bool | None = None,
-    name: str | None = None,
-    keepdims: bool | None = None,
+    x: Any, axes: Any, shift: Any = None, name: str | None = None, keepdims: bool = False
 ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
     """Return the sums from which mean and variance over axes can be computed.
 
@@ -131,13 +108,12 @@ def sufficient_statistics(
         x: numbers.
         axes: ints.
         shift: number to subtract from each element first, or ``None``.
-        keep_dims: whether the axes stay, with extent 1.
-        keepdims: another name for ``keep_dims``.
+        keepdims: whether the axes stay, with extent 1.
 
     Returns:
         The count, the sum, the sum of squares, and ``shift`` as a tensor or ``None``.
     """
-    keep, value = _keep(keep_dims, keepdims), convert_to_tensor(x)
+    value = convert_to_tensor(x)
     listed = sorted(set(_listed(axes)))
     with value.graph.name_scope(name or "sufficient_statistics"):
         counts = _count(value, listed)
@@ -147,8 +123,8 @@ def sufficient_statistics(
         else:
             moved = convert_to_tensor(shift, value.dtype, "shift", graph=value.graph)
             plain, squares = subtract(value, moved), squared_difference(value, moved)
-        total = reduce_sum(plain, listed, keepdims=keep, name="mean_ss")
-        return counts, total, reduce_sum(squares, listed, keepdims=keep, name="var_ss"), moved
+        total = reduce_sum(plain, listed, keepdims=keepdims, name="mean_ss")
+        return counts, total, reduce_sum(squares, listed, keepdims=keepdims, name="var_ss"), moved
 
 
 def _count(value: Tensor, axes: list[int]) -> Tensor:

@@ -16,11 +16,7 @@ __all__ = ["log_poisson_loss", "weighted_cross_entropy_with_logits"]
 
 
 def weighted_cross_entropy_with_logits(
-    labels: Any = None,
-    logits: Any = None,
-    pos_weight: Any = None,
-    name: str | None = None,
-    targets: Any = None,
+    labels: Any, logits: Any, pos_weight: Any, name: str | None = None
 ) -> Tensor:
     """Return the sigmoid cross entropy with positive labels weighted.
 
@@ -28,21 +24,17 @@ def weighted_cross_entropy_with_logits(
         labels: probabilities, of the dtype and shape of ``logits``.
         logits: unscaled logarithms of odds.
         pos_weight: factor for the terms of positive labels.
-        targets: TensorFlow's older spelling of ``labels``.
 
     Returns:
         The loss of each element, of the shape of ``logits``.
 
     Raises:
-        ValueError: if the shapes differ, or for neither or both of ``labels`` and ``targets``.
+        ValueError: if the shapes differ.
     """
-    if (labels is None) == (targets is None):
-        raise ValueError("labels (or targets, their older name) must be given, and not both")
-    given = targets if labels is None else labels
-    graph = graph_of(logits, given)
+    graph = graph_of(logits, labels)
     with graph.as_default(), graph.name_scope(name or "logistic_loss") as scope:
         x = convert_to_tensor(logits, name="logits")
-        z = convert_to_tensor(given, x.dtype, name="labels")
+        z = convert_to_tensor(labels, x.dtype, name="labels")
         if not z.shape.is_compatible_with(x.shape):
             raise ValueError(f"logits and labels have one shape, got {x.shape} and {z.shape}")
         weight = 1 + (pos_weight - 1) * z

@@ -89,24 +89,19 @@ def _by_rows(function: Callable[[Array], Array], spec: TensorSpec) -> Kernel:
 # -- Softmax, LogSoftmax ---------------------------------------------------------------------------
 
 
-def softmax(
-    logits: Any, axis: int | None = None, name: str | None = None, dim: int | None = None
-) -> Tensor:
+def softmax(logits: Any, axis: int | None = None, name: str | None = None) -> Tensor:
     """Return ``exp(logits) / sum(exp(logits))`` along an axis.
 
     Args:
         logits: floating tensor of rank at least 1.
         axis: the axis of the classes, the last if left out.
-        dim: TensorFlow's older spelling of ``axis``.
     """
-    return _along("Softmax", logits, dim if axis is None else axis, name)
+    return _along("Softmax", logits, axis, name)
 
 
-def log_softmax(
-    logits: Any, axis: int | None = None, name: str | None = None, dim: int | None = None
-) -> Tensor:
+def log_softmax(logits: Any, axis: int | None = None, name: str | None = None) -> Tensor:
     """Return the logarithm of ``softmax``, exact even where the softmax would underflow; see ``softmax``."""
-    return _along("LogSoftmax", logits, dim if axis is None else axis, name)
+    return _along("LogSoftmax", logits, axis, name)
 
 
 def _along(op_type: str, logits: Any, axis: int | None, name: str | None) -> Tensor:

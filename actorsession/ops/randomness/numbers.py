@@ -94,7 +94,7 @@ def get_seed(op_seed: int | None, graph: Graph | None = None) -> tuple[int | Non
     home = get_default_graph() if graph is None else graph
     if home.seed is None:
         return (None, None) if op_seed is None else (_DEFAULT_GRAPH_SEED, int(op_seed))
-    own = home.built if op_seed is None else int(op_seed)
+    own = len(home.nodes) if op_seed is None else int(op_seed)
     # (0, 0) means that an op has no seed.
     return (0, _MAX_INT32) if (home.seed, own) == (0, 0) else (home.seed, own)
 

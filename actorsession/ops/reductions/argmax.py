@@ -26,50 +26,27 @@ from actorsession.ops import raw
 from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import constant_ints, normal_axis, require_rank, shape_of_rank
 
-__all__ = ["arg_max", "arg_min", "argmax", "argmin"]
+__all__ = ["argmax", "argmin"]
 
 
 def argmax(
-    input: Any,
-    axis: Any = None,
-    name: str | None = None,
-    dimension: Any = None,
-    output_type: Any = int64,
+    input: Any, axis: Any = None, name: str | None = None, output_type: Any = int64
 ) -> Tensor:
     """Return the index of the largest element along an axis.
 
     Args:
         input: numbers, rank 1 or more.
         axis: the axis to reduce, which the result lacks; 0 if left out.
-        dimension: older name of ``axis``.
         output_type: int32 or int64, for ``argmax`` also int16 or uint16.
     """
-    return _along(raw.ArgMax, input, axis if dimension is None else dimension, output_type, name)
+    return _along(raw.ArgMax, input, axis, output_type, name)
 
 
 def argmin(
-    input: Any,
-    axis: Any = None,
-    name: str | None = None,
-    dimension: Any = None,
-    output_type: Any = int64,
+    input: Any, axis: Any = None, name: str | None = None, output_type: Any = int64
 ) -> Tensor:
     """Return the index of the smallest element along an axis; arguments as for ``argmax``."""
-    return _along(raw.ArgMin, input, axis if dimension is None else dimension, output_type, name)
-
-
-def arg_max(
-    input: Any, dimension: Any, output_type: Any = int64, name: str | None = None
-) -> Tensor:
-    """Return ``argmax`` under its older name."""
-    return argmax(input, dimension, name, output_type=output_type)
-
-
-def arg_min(
-    input: Any, dimension: Any, output_type: Any = int64, name: str | None = None
-) -> Tensor:
-    """Return ``argmin`` under its older name."""
-    return argmin(input, dimension, name, output_type=output_type)
+    return _along(raw.ArgMin, input, axis, output_type, name)
 
 
 def _along(

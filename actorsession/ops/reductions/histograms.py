@@ -146,7 +146,7 @@ def histogram_fixed_width(
 
 
 def histogram_fixed_width_bins(
-    values: Any, value_range: Any, nbins: Any = 100, dtype: Any = int32, name: str | None = None
+    values: Any, value_range: Any, nbins: Any = 100, name: str | None = None
 ) -> Tensor:
     """Return the index of the bin that each value falls into, int32 of the shape of ``values``.
 
@@ -154,7 +154,6 @@ def histogram_fixed_width_bins(
         values: floating numbers.
         value_range: vector of the lower and the upper end, of the same dtype.
         nbins: number of bins.
-        dtype: accepted for compatibility with TensorFlow, whose result is always int32.
     """
     given = convert_to_tensor(values)
     graph = given.graph

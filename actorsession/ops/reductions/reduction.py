@@ -51,12 +51,7 @@ __all__ = [
 
 
 def reduce_sum(
-    input_tensor: Any,
-    axis: Any = None,
-    keepdims: bool | None = None,
-    name: str | None = None,
-    reduction_indices: Any = None,
-    keep_dims: bool | None = None,
+    input_tensor: Any, axis: Any = None, keepdims: bool | None = None, name: str | None = None
 ) -> Tensor:
     """Return the sum over axes.
 
@@ -64,98 +59,59 @@ def reduce_sum(
         input_tensor: numbers.
         axis: an axis, several, or an integer tensor; all axes if left out.
         keepdims: whether reduced axes stay with length 1.
-        reduction_indices: older name of ``axis``.
-        keep_dims: older name of ``keepdims``.
     """
-    keep = _either(keepdims, keep_dims)
-    return _reduce(raw.Sum, input_tensor, _either(axis, reduction_indices), keep, name)
+    return _reduce(raw.Sum, input_tensor, axis, keepdims, name)
 
 
 def reduce_mean(
-    input_tensor: Any,
-    axis: Any = None,
-    keepdims: bool | None = None,
-    name: str | None = None,
-    reduction_indices: Any = None,
-    keep_dims: bool | None = None,
+    input_tensor: Any, axis: Any = None, keepdims: bool | None = None, name: str | None = None
 ) -> Tensor:
     """Return the mean over axes, NaN for no elements; integers stay integers.
 
     The arguments are those of ``reduce_sum``.
     """
-    keep = _either(keepdims, keep_dims)
-    return _reduce(raw.Mean, input_tensor, _either(axis, reduction_indices), keep, name)
+    return _reduce(raw.Mean, input_tensor, axis, keepdims, name)
 
 
 def reduce_prod(
-    input_tensor: Any,
-    axis: Any = None,
-    keepdims: bool | None = None,
-    name: str | None = None,
-    reduction_indices: Any = None,
-    keep_dims: bool | None = None,
+    input_tensor: Any, axis: Any = None, keepdims: bool | None = None, name: str | None = None
 ) -> Tensor:
     """Return the product over axes; arguments as for ``reduce_sum``."""
-    keep = _either(keepdims, keep_dims)
-    return _reduce(raw.Prod, input_tensor, _either(axis, reduction_indices), keep, name)
+    return _reduce(raw.Prod, input_tensor, axis, keepdims, name)
 
 
 def reduce_max(
-    input_tensor: Any,
-    axis: Any = None,
-    keepdims: bool | None = None,
-    name: str | None = None,
-    reduction_indices: Any = None,
-    keep_dims: bool | None = None,
+    input_tensor: Any, axis: Any = None, keepdims: bool | None = None, name: str | None = None
 ) -> Tensor:
     """Return the maximum over axes, or the type's lowest value for no elements.
 
     The arguments are those of ``reduce_sum``.
     """
-    keep = _either(keepdims, keep_dims)
-    return _reduce(raw.Max, input_tensor, _either(axis, reduction_indices), keep, name)
+    return _reduce(raw.Max, input_tensor, axis, keepdims, name)
 
 
 def reduce_min(
-    input_tensor: Any,
-    axis: Any = None,
-    keepdims: bool | None = None,
-    name: str | None = None,
-    reduction_indices: Any = None,
-    keep_dims: bool | None = None,
+    input_tensor: Any, axis: Any = None, keepdims: bool | None = None, name: str | None = None
 ) -> Tensor:
     """Return the minimum over axes, or the type's highest value for no elements.
 
     The arguments are those of ``reduce_sum``.
     """
-    keep = _either(keepdims, keep_dims)
-    return _reduce(raw.Min, input_tensor, _either(axis, reduction_indices), keep, name)
+    return _reduce(raw.Min, input_tensor, axis, keepdims, name)
 
 
 def reduce_all(
-    input_tensor: Any,
-    axis: Any = None,
-    keepdims: bool | None = None,
-    name: str | None = None,
-    reduction_indices: Any = None,
-    keep_dims: bool | None = None,
+    input_tensor: Any, axis: Any = None, keepdims: bool | None = None, name: str | None = None
 ) -> Tensor:
     """Return whether all bools over axes are true; arguments as for ``reduce_sum``."""
-    keep = _either(keepdims, keep_dims)
-    return _reduce(raw.All, input_tensor, _either(axis, reduction_indices), keep, name)
+    return _reduce(raw.All, input_tensor, axis, keepdims, name)
 
 
 def reduce_any(
-    input_tensor: Any,
-    axis: Any = None,
-    keepdims: bool | None = None,
-    name: str | None = None,
-    reduction_indices: Any = None,
-    keep_dims: bool | None = None,
+    input_tensor: Any, axis: Any = None, keepdims: bool | None = None, name: str | None = None
 ) -> Tensor:
     """Return whether any bool over axes is true; arguments as for ``reduce_sum``."""
-    keep = _either(keepdims, keep_dims)
-    return _reduce(raw.Any, input_tensor, _either(axis, reduction_indices), keep, name)
+    return _reduce(raw.Any, input_tensor, axis, keepdims, name)
 
 
 def reduce_euclidean_norm(
@@ -169,31 +125,18 @@ def reduce_euclidean_norm(
 
 
 def reduce_logsumexp(
-    input_tensor: Any,
-    axis: Any = None,
-    keepdims: bool | None = None,
-    name: str | None = None,
-    reduction_indices: Any = None,
-    keep_dims: bool | None = None,
+    input_tensor: Any, axis: Any = None, keepdims: bool | None = None, name: str | None = None
 ) -> Tensor:
     """Return ``log(sum(exp(x)))`` over axes without overflow; arguments as for ``reduce_sum``."""
-    keep = _either(keepdims, keep_dims)
-    axes = _either(axis, reduction_indices)
     x = convert_to_tensor(input_tensor)
     with x.graph.name_scope(name or "ReduceLogSumExp") as scope:
-        highest = reduce_max(x, axes, keepdims=True)
+        highest = reduce_max(x, axis, keepdims=True)
         # The difference of infinities is undefined; and the shift must not contribute to the derivative.
         finite = where_v2(is_finite(highest), highest, scalar_like(0, highest))
         shift = raw.StopGradient(finite)
-        result = log(reduce_sum(exp(x - shift), axes, keepdims=keep))
-        back = shift if keep else reshape(shift, shape_tensor(result))
+        result = log(reduce_sum(exp(x - shift), axis, keepdims=keepdims))
+        back = shift if keepdims else reshape(shift, shape_tensor(result))
         return raw.AddV2(result, back, name=scope)
-
-
-def _either(value: Any, older: Any) -> Any:
-    if value is not None and older is not None:
-        raise ValueError("an argument was given under both its names")
-    return older if value is None else value
 
 
 def _reduce(

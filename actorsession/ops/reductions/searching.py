@@ -134,11 +134,7 @@ def sort(
 
 
 def argsort(
-    values: Any,
-    axis: Any = -1,
-    direction: str = "ASCENDING",
-    stable: bool = False,
-    name: str | None = None,
+    values: Any, axis: Any = -1, direction: str = "ASCENDING", name: str | None = None
 ) -> Tensor:
     """Return the int32 indices that sort a tensor along an axis; arguments as for ``sort``.
 
@@ -146,7 +142,6 @@ def argsort(
         values: real numbers, of rank at least 1.
         axis: the axis to sort along.
         direction: ``ASCENDING`` or ``DESCENDING``.
-        stable: accepted for compatibility with TensorFlow; equal elements always keep their order.
     """
     return _sorted(values, axis, direction, name or "argsort", indices=True)
 

@@ -62,37 +62,23 @@ def reduce_std(
 
 
 def count_nonzero(
-    input_tensor: Any = None,
+    input: Any,
     axis: Any = None,
     keepdims: bool | None = None,
     dtype: Any = int64,
     name: str | None = None,
-    reduction_indices: Any = None,
-    keep_dims: bool | None = None,
-    input: Any = None,
 ) -> Tensor:
     """Return the number of elements that are not 0, over axes.
 
     Args:
-        input_tensor: numbers, bools (``True`` counts) or strings (the empty one does not count).
+        input: numbers, bools (``True`` counts) or strings (the empty one does not count).
         axis: an axis or several; all if left out.
         keepdims: whether reduced axes stay with length 1.
         dtype: dtype of the result.
-        reduction_indices: older name of ``axis``.
-        keep_dims: older name of ``keepdims``.
-        input: newer name of ``input_tensor``.
     """
-    value = convert_to_tensor(_either(input_tensor, input, "input_tensor"))
-    axes = _either(axis, reduction_indices, "axis")
-    keep = _either(keepdims, keep_dims, "keepdims")
+    value = convert_to_tensor(input)
     with value.graph.name_scope(name or "count_nonzero"):
-        return cast(reduce_sum(cast(_is_something(value), int64), axes, keepdims=keep), dtype)
-
-
-def _either(value: Any, other: Any, what: str) -> Any:
-    if value is not None and other is not None:
-        raise ValueError(f"{what} was given under both its names")
-    return other if value is None else value
+        return cast(reduce_sum(cast(_is_something(value), int64), axis, keepdims=keepdims), dtype)
 
 
 def _is_something(value: Tensor) -> Tensor:
@@ -132,7 +118,7 @@ def _in_order(x: Any, name: str, compare: Callable[..., Tensor]) -> Tensor:
 
 
 def l2_normalize(
-    x: Any, axis: Any = None, epsilon: float = 1e-12, name: str | None = None, dim: Any = None
+    x: Any, axis: Any = None, epsilon: float = 1e-12, name: str | None = None
 ) -> Tensor:
     """Divide ``x`` by its Euclidean norm over axes.
 
@@ -140,16 +126,14 @@ def l2_normalize(
         x: floating or complex numbers.
         axis: an axis or several; all if left out.
         epsilon: lower bound of the squared norm.
-        dim: older name of ``axis``.
     """
-    axes = _either(axis, dim, "axis")
     value = convert_to_tensor(x)
     with value.graph.name_scope(name or "l2_normalize") as scope:
         if value.dtype.is_complex:
             first, second = real(value), imag(value)
-            inverse = _inverse_norm(square(first) + square(second), axes, epsilon)
+            inverse = _inverse_norm(square(first) + square(second), axis, epsilon)
             return complex_(first * inverse, second * inverse, scope)
-        return raw.Mul(value, _inverse_norm(square(value), axes, epsilon), name=scope)
+        return raw.Mul(value, _inverse_norm(square(value), axis, epsilon), name=scope)
 
 
 def _inverse_norm(squares: Tensor, axes: Any, epsilon: float) -> Tensor:

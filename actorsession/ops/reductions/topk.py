@@ -49,15 +49,12 @@ class TopKV2(NamedTuple):
 # -- TopKV2 ----------------------------------------------------------------------------------------
 
 
-def top_k(
-    input: Any, k: Any = 1, sorted: bool = True, index_type: Any = int32, name: str | None = None
-) -> TopKV2:
+def top_k(input: Any, k: Any = 1, index_type: Any = int32, name: str | None = None) -> TopKV2:
     """Return the ``k`` largest entries along the last axis, largest first.
 
     Args:
         input: real numbers, of rank at least 1 with at least ``k`` entries in the last axis.
         k: scalar int32.
-        sorted: accepted for compatibility with TensorFlow; the entries are always sorted.
         index_type: int16, int32 or int64.
 
     Returns:

@@ -292,7 +292,7 @@ def _restored(
             f"{name!r} has shape {list(shape)} in the checkpoint {path!r}; shape {wanted.shape} is "
             "wanted here"
         )
-    return reader.read(name, part)[()]
+    return (entry.read(name, path) if part is None else reader.read(name, part))[()]
 
 
 def _loaded(ctx: InferContext) -> Sequence[TensorShape]:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from typing import Any, TypeAlias
 
+from actorsession.graph.extension import PROTO_VIEWS
 from actorsession.graph.graph import Graph, get_default_graph
 from actorsession.graph.reentrant import reentrant
 from actorsession.ops.graph_keys import GraphKeys
@@ -82,6 +83,11 @@ class CreatedByScope(type):
 
 def _made(resource: Creator, *args: Any, **kwargs: Any) -> Any:
     """Return a new variable of the kind that is asked for, or that the graph has by default."""
+    if kwargs.get("variable_def") is not None:
+        if kwargs.get("initial_value", args[0] if args else None) is not None:
+            raise ValueError("variable_def and initial_value are mutually exclusive")
+        read = PROTO_VIEWS.get("Variable.from_proto")
+        return read(kwargs["variable_def"], kwargs.get("import_scope"))
     asked = kwargs.get("use_resource")
     if asked is None:
         asked = args[_RESOURCE] if len(args) > _RESOURCE else None

@@ -51,11 +51,11 @@ def get_variable(
         caching_device: a device with a copy from which readers get the value.
         partitioner: a function of ``shape`` and ``dtype`` that returns a number of parts per axis.
         validate_shape: whether the initial value's shape must be known.
-        use_resource: accepted for compatibility.
+        use_resource: without effect.
         custom_getter: called instead of the getter, and instead of the scope's.
         constraint: a function that optimisers apply to the updated value.
-        synchronization: accepted for compatibility.
-        aggregation: accepted for compatibility.
+        synchronization: without effect.
+        aggregation: without effect.
 
     Returns:
         A ``Variable``, or with a partitioner a ``PartitionedVariable``.

@@ -25,9 +25,8 @@ from actorsession.ops.graph_keys import GraphKeys
 from actorsession.ops.variables.variable import Variable
 
 __all__ = [
-    "all_variables", "assert_variables_initialized", "global_variables",
-    "global_variables_initializer", "initialize_all_variables", "initialize_local_variables",
-    "initialize_variables", "is_variable_initialized", "local_variables",
+    "assert_variables_initialized", "global_variables",
+    "global_variables_initializer", "is_variable_initialized", "local_variables",
     "local_variables_initializer", "model_variables", "moving_average_variables",
     "report_uninitialized_variables", "trainable_variables", "variables_initializer",
 ]  # fmt: skip
@@ -80,26 +79,6 @@ def global_variables_initializer() -> Operation:
 def local_variables_initializer() -> Operation:
     """Return an operation that initialises all current local variables of the default graph."""
     return variables_initializer(local_variables())
-
-
-def all_variables() -> list[Any]:
-    """Return the variables of ``global_variables``, under its older name."""
-    return global_variables()
-
-
-def initialize_variables(var_list: Sequence[Variable], name: str = "init") -> Operation:
-    """Return the operation of ``variables_initializer``, under its older name."""
-    return variables_initializer(var_list, name)
-
-
-def initialize_all_variables() -> Operation:
-    """Return the operation of ``global_variables_initializer``, under its older name."""
-    return global_variables_initializer()
-
-
-def initialize_local_variables() -> Operation:
-    """Return the operation of ``local_variables_initializer``, under its older name."""
-    return local_variables_initializer()
 
 
 def is_variable_initialized(variable: Any) -> Tensor:

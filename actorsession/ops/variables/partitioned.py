@@ -67,12 +67,13 @@ class PartitionedVariable(GraphBound):
         name: name of the whole.
         shape: shape of the whole.
         dtype: element type.
-        variable_list: the parts, in order.
+        variable_list: the parts, each with its ``SaveSliceInfo``, whose offsets order them.
         partitions: number of parts per axis, all but one of them 1.
 
     Raises:
         TypeError: if the parts are not a list of variables, or ``partitions`` is not a list of numbers.
-        ValueError: if the numbers do not fit the parts or the shape.
+        ValueError: if the numbers do not fit the parts or the shape, there are no parts, or one says nothing
+            or something else of its whole.
     """
 
     def __init__(
@@ -88,6 +89,10 @@ class PartitionedVariable(GraphBound):
         if not isinstance(partitions, (list, tuple)):
             raise TypeError(f"partitions is a list or tuple, got {partitions!r:.100}")
         self._shape = TensorShape(shape)
+        if not variable_list:
+            raise ValueError(f"variable_list may not be empty: {name!r} has one part or more")
+        if any(number < 1 for number in partitions):
+            raise ValueError(f"partition values must be positive, got {list(partitions)}")
         if len(partitions) != self._shape.rank or math.prod(partitions) != len(variable_list):
             raise ValueError(
                 f"{len(variable_list)} parts of a variable of shape {self._shape} cannot be cut as "
@@ -95,7 +100,7 @@ class PartitionedVariable(GraphBound):
             )
         self._name = name
         self._dtype = as_dtype(dtype)
-        self._variables = list(variable_list)
+        self._variables = sorted(variable_list, key=lambda part: _offsets(part, self._shape))
         self._partitions = list(partitions)
 
     @property
@@ -169,9 +174,9 @@ class PartitionedVariable(GraphBound):
         """Replace the whole value, part by part.
 
         Args:
-            value: a value for the whole, or another ``PartitionedVariable`` that is partitioned in the same
-                way.
-            use_locking: accepted for compatibility.
+            value: a value for the whole, a list of tensors for the parts, or another ``PartitionedVariable``
+                that is partitioned in the same way.
+            use_locking: without effect.
             name: wanted name of the updates.
             read_value: whether tensors are returned.
 
@@ -214,11 +219,29 @@ class PartitionedVariable(GraphBound):
             if value._partitions != self._partitions or value.shape != self.shape:
                 raise ValueError(f"{value!r} is not cut as {self!r} is")
             return list(value)
+        if isinstance(value, list) and all(isinstance(v, (Tensor, Variable)) for v in value):
+            return value
         whole = convert_to_tensor(value, self._dtype, graph=self.graph)
         axis = self._partition_axes()[0]
         sizes = [part.shape[axis] for part in self._variables]
         pieces: list[Any] = list(split(whole, sizes, axis))
         return pieces
+
+
+def _offsets(part: Variable, whole: TensorShape) -> list[int]:
+    """Return where a part of a whole begins.
+
+    Raises:
+        ValueError: if it does not say that, or is part of a whole of another shape.
+    """
+    info = part._get_save_slice_info()
+    if info is None:
+        raise ValueError(f"every part must have a save_slice_info, which {part!r} has not")
+    if list(info.full_shape) != whole.as_list():
+        raise ValueError(
+            f"the parts' full shapes must match that of the whole, {whole}: {part!r} has {info.full_shape}"
+        )
+    return list(info.var_offset)
 
 
 def called_partitioner(partitioner: Any, shape: TensorShape, dtype: DType) -> list[int]:

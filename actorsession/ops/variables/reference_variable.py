@@ -58,7 +58,7 @@ class ReferenceVariable(Variable):
         validate_shape: bool,
     ) -> None:
         dtype, shape = asked
-        built = graph.size
+        built = len(graph.nodes.order)
         if callable(initial_value):
             # Functions that choose devices are asked for the variable alone, beside which this moves.
             with graph.device(None):
@@ -71,7 +71,7 @@ class ReferenceVariable(Variable):
             spec = TensorSpec(dtype, shape)
         else:
             spec = static_spec(self._initial_value, shape, validate_shape)
-        makers = graph.operations_since(built) if callable(initial_value) else []
+        makers = graph.nodes.order[built:] if callable(initial_value) else []
         self._handle = _make(graph, scope, spec)
         for op in makers:
             op.move_beside(self._handle.op)
@@ -171,7 +171,7 @@ class ReferenceVariable(Variable):
 
         Args:
             value: the new value.
-            use_locking: accepted for compatibility; updates are atomic anyway.
+            use_locking: without effect: updates are atomic anyway.
             name: wanted name of the update.
             read_value: whether a tensor is returned.
             validate_shape: whether the value must have the variable's shape.

@@ -97,7 +97,7 @@ class variable_scope(Reentrant[VariableScope]):
         custom_getter: called first; its getter is the custom getter of the enclosing scope.
         reuse: ``True`` or ``AUTO_REUSE``; sharing is inherited and cannot be revoked.
         dtype: default element type.
-        use_resource: accepted for compatibility.
+        use_resource: without effect.
         constraint: default constraint.
         auxiliary_name_scope: whether a name scope is entered as well.
 

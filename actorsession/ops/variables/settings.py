@@ -37,7 +37,7 @@ class VariableScope:
         custom_getter: called as ``custom_getter(getter, name, ...)`` instead of the getter.
         name_scope: the name scope that was first entered with this scope.
         dtype: default element type.
-        use_resource: accepted for compatibility.
+        use_resource: without effect.
         constraint: default constraint.
     """
 
@@ -158,7 +158,7 @@ class VariableScope:
         self._dtype = as_dtype(dtype)
 
     def set_use_resource(self, use_resource: bool | None) -> None:
-        """Store the setting, which is accepted for compatibility and has no effect."""
+        """Store the setting, which has no effect."""
         self._use_resource = use_resource
 
     # -- variables of the scope ----------------------------------------------------------------

@@ -58,7 +58,7 @@ class VariableUpdates:
 
         Args:
             value: the new value, of the variable's dtype and shape.
-            use_locking: accepted for compatibility; updates are atomic anyway.
+            use_locking: without effect: updates are atomic anyway.
             name: wanted name of the update.
             read_value: whether a tensor is returned.
 
@@ -117,7 +117,7 @@ class VariableUpdates:
 
         Args:
             sparse_delta: the rows and their indices.
-            use_locking: accepted for compatibility; updates are atomic anyway.
+            use_locking: without effect: updates are atomic anyway.
             name: wanted name of the update.
 
         Returns:
@@ -173,7 +173,7 @@ class VariableUpdates:
         Args:
             sparse_delta: indices of shape ``[b1, ..., bk, n]``; the rows of member (b1, ..., bk) of the
                 variable that the last axis selects are replaced by ``values[b1, ..., bk]``.
-            use_locking: accepted for compatibility.
+            use_locking: without effect.
             name: wanted name of the update.
 
         Returns:

@@ -58,15 +58,16 @@ class Variable(VariableUpdates, OperatorMixin, GraphBound, metaclass=CreatedBySc
         caching_device: a device, or a function from an operation to one: readers get the value from a copy
             there, which is made once in each step.
         name: wanted name; ``Variable`` if left out.
-        variable_def: not supported.
+        variable_def: instead of an initial value, the names of the nodes that it consists of; see
+            ``from_proto``.
         dtype: element type; that of the initial value if left out.
-        expected_shape: accepted for compatibility.
-        import_scope: accepted for compatibility.
+        expected_shape: without effect.
+        import_scope: without effect.
         constraint: a function that optimisers apply to the updated value.
         use_resource: ``False`` makes a ``ReferenceVariable``, whose operations are those of TensorFlow's
             reference variables; if left out, the graph decides (``Graph.reference_variables``).
-        synchronization: accepted for compatibility; ``ON_READ`` variables are not trainable by default.
-        aggregation: accepted for compatibility.
+        synchronization: ``ON_READ`` variables are not trainable by default.
+        aggregation: without effect.
         shape: static shape, possibly partial; that of the initial value if left out.
 
     Raises:
@@ -106,6 +107,7 @@ class Variable(VariableUpdates, OperatorMixin, GraphBound, metaclass=CreatedBySc
         self._slice_info: save_slices.SaveSliceInfo | None = None
         joined = joined_collections(collections, self._trainable)
         graph = graph_of(initial_value)
+        _check_outside(graph, initial_value)
         # The scopes around the call do not apply: the construction has no control dependencies, so that
         # running the initializer runs nothing else.
         with (
@@ -363,13 +365,24 @@ def _no_update_in_place(operator: str, method: str) -> RuntimeError:
 
 def _check_asked(initial_value: Any, variable_def: Any, constraint: Any) -> None:
     if variable_def is not None:
-        raise ValueError("a Variable is made of an initial_value; variable_def is not supported")
+        raise ValueError(
+            "a kind of Variable is made of an initial_value; Variable takes a variable_def"
+        )
     if initial_value is None:
         raise ValueError(
             "a Variable needs an initial_value: a value, a tensor, or a function that makes one"
         )
     if constraint is not None and not callable(constraint):
         raise ValueError(f"a constraint is a function or None, got {constraint!r:.100}")
+
+
+def _check_outside(graph: Graph, initial_value: Any) -> None:
+    where = graph.nodes.construct_of(initial_value) if isinstance(initial_value, Tensor) else None
+    if where is not None:
+        raise ValueError(
+            f"the initial_value {initial_value!r} is from inside a control-flow construct, {where!r}: use a "
+            "function that makes it (a lambda) instead"
+        )
 
 
 def _asked_spec(dtype: Any, shape: ShapeLike) -> tuple[DType | None, TensorShape | None]:

@@ -29,7 +29,6 @@ from actorsession.ops.flow.mapping import map_fn
 from actorsession.ops.reductions.cumulative import cumsum
 from actorsession.ops.reductions.reduction import reduce_max, reduce_sum
 from actorsession.ops.rows import op
-from actorsession.ops.shape_operands import one_spelling
 from actorsession.opsets.ctc.decoders import batch_of
 from actorsession.opsets.sparse.basics import SparseTensor
 
@@ -38,13 +37,12 @@ __all__ = ["collapse_repeated", "ctc_loss", "ctc_loss_v2", "ctc_unique_labels"]
 
 def ctc_loss(
     labels: SparseTensor,
-    inputs: Any = None,
+    logits: Any,
     sequence_length: Any = None,
     preprocess_collapse_repeated: bool = False,
     ctc_merge_repeated: bool = True,
     ignore_longer_outputs_than_inputs: bool = False,
     time_major: bool = True,
-    logits: Any = None,
 ) -> Tensor:
     """Return the negative log-likelihood of label sequences, summed over all alignments with the input.
 
@@ -52,15 +50,14 @@ def ctc_loss(
 
     Args:
         labels: int32 sparse tensor of shape ``[batch, most labels]``.
-        inputs: float32 or float64 of shape ``[time, batch, classes]``, before the softmax.
+        logits: float32 or float64 of shape ``[time, batch, classes]``, before the softmax.
         sequence_length: int32 of shape ``[batch]``: number of time steps of each sequence.
         preprocess_collapse_repeated: whether equal consecutive labels are merged into one.
         ctc_merge_repeated: whether consecutive time steps with one class count as one label; if not, each is
             a label of its own.
         ignore_longer_outputs_than_inputs: whether sequences with more labels than time steps get no loss;
             they are an error otherwise.
-        time_major: whether the first axis of ``inputs`` is time rather than the batch.
-        logits: the other name of ``inputs``.
+        time_major: whether the first axis of ``logits`` is time rather than the batch.
 
     Returns:
         The negative logarithm of the likelihood of each sequence, shape ``[batch]``; infinite where no
@@ -68,7 +65,7 @@ def ctc_loss(
 
     Raises:
         TypeError: for labels that are no sparse tensor.
-        ValueError: for other shapes, or both names of ``inputs``.
+        ValueError: for other shapes.
     """
     if not isinstance(labels, SparseTensor):
         raise TypeError(
@@ -76,8 +73,7 @@ def ctc_loss(
         )
     graph = labels.values.graph
     with graph.as_default():
-        given = one_spelling(logits, inputs, "logits", "inputs")
-        value = convert_to_tensor(given, name="logits")
+        value = convert_to_tensor(logits, name="logits")
         if not time_major:
             value = transpose(value, [1, 0, 2])
         loss, _ = raw.CTCLoss(
@@ -115,7 +111,6 @@ def ctc_loss_v2(
     label_length: Any,
     logit_length: Any,
     logits_time_major: bool = True,
-    unique: Any = None,
     blank_index: int | None = None,
     name: str | None = None,
 ) -> Tensor:
@@ -127,7 +122,6 @@ def ctc_loss_v2(
         label_length: the number of labels of each sequence; ignored for sparse labels.
         logit_length: the number of time steps of each sequence.
         logits_time_major: whether the first axis of ``logits`` is time.
-        unique: ignored: the result of ``ctc_unique_labels``, which makes other devices faster.
         blank_index: the class of blanks, from the end if negative; 0 for dense labels if left out.
         name: wanted name of the scope.
 
@@ -178,7 +172,7 @@ def ctc_unique_labels(labels: Any, name: str | None = None) -> tuple[Tensor, Ten
             found, places = raw.Unique(row)
             return pad(found, [[0, shape_tensor(row)[0] - shape_tensor(found)[0]]]), places
 
-        found, places = map_fn(of_row, cast(value, int64), dtype=(int64, int32))
+        found, places = map_fn(of_row, cast(value, int64), fn_output_signature=(int64, int32))
         return found, places
 
 

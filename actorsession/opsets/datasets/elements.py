@@ -24,8 +24,8 @@ from actorsession.opsets.sparse.serialising import (
 from actorsession.records import dataclass
 
 __all__ = [
-    "DatasetSpec", "SparseSpec", "flat_specs", "is_nested", "leaves", "like", "mapped",
-    "merged", "output_attrs", "packed", "said_of", "spec_of", "structure_of", "taken",
+    "DatasetSpec", "SparseSpec", "dtype_of", "flat_specs", "is_dataset", "is_nested", "leaves", "like",
+    "mapped", "merged", "output_attrs", "packed", "said_of", "spec_of", "structure_of", "taken",
 ]  # fmt: skip
 
 
@@ -99,6 +99,11 @@ def _like(structure: Any, values: Iterator[Any]) -> Any:
 def mapped(function: Callable[[Any], Any], structure: Any) -> Any:
     """Return a structure of what a function makes of each leaf."""
     return like(structure, [function(leaf) for leaf in leaves(structure)])
+
+
+def dtype_of(leaf: Any) -> Any:
+    """Return the dtype of a leaf of a structure; a dataset has none, and stands for itself."""
+    return getattr(leaf, "dtype", leaf)
 
 
 def taken(structure: Any, given: Any, what: str) -> list[Any]:
@@ -238,6 +243,11 @@ def output_attrs(structure: Any) -> dict[str, Any]:
     }
 
 
+def is_dataset(value: Any) -> bool:
+    """Return whether a value is a dataset; its class is in a module that imports this one."""
+    return hasattr(value, "_dataset_tensor")
+
+
 def spec_of(value: Any, name: str = "value", *, by_rows: bool = False) -> tuple[Any, list[Tensor]]:
     """Return the structure of a nest of values, and their tensors.
 
@@ -255,7 +265,7 @@ def spec_of(value: Any, name: str = "value", *, by_rows: bool = False) -> tuple[
             specs.append(SparseSpec(leaf.dtype, leaf.get_shape()))
             write = serialize_many_sparse if by_rows else serialize_sparse
             tensors.append(write(leaf, out_type=variant))
-        elif hasattr(leaf, "_dataset_tensor"):
+        elif is_dataset(leaf):
             specs.append(DatasetSpec(leaf._structure))
             tensors.append(leaf._dataset_tensor)
         else:
@@ -265,13 +275,12 @@ def spec_of(value: Any, name: str = "value", *, by_rows: bool = False) -> tuple[
     return like(value, specs), tensors
 
 
-def packed(structure: Any, tensors: Sequence[Tensor], dataset: Callable[[Tensor, Any], Any]) -> Any:
+def packed(structure: Any, tensors: Sequence[Tensor]) -> Any:
     """Return the tensors of an element as the nest that it is.
 
     Args:
         structure: the structure.
         tensors: its tensors.
-        dataset: makes a dataset of a tensor and a structure.
     """
     rest = iter(tensors)
     made: list[Any] = []
@@ -282,7 +291,9 @@ def packed(structure: Any, tensors: Sequence[Tensor], dataset: Callable[[Tensor,
                 found.set_shape(leaf.shape)
             made.append(found)
         elif isinstance(leaf, DatasetSpec):
-            made.append(dataset(next(rest), leaf.structure))
+            from actorsession.opsets.datasets.dataset import Dataset
+
+            made.append(Dataset(next(rest), leaf.structure))
         else:
             made.append(next(rest))
     return like(structure, made)

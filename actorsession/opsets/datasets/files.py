@@ -94,7 +94,7 @@ class TextLineDataset(_FileDataset):
     Args:
         filenames: paths: a tensor, or a dataset of strings.
         compression_type: empty, ``"ZLIB"`` or ``"GZIP"``.
-        buffer_size: accepted for compatibility.
+        buffer_size: without effect.
         num_parallel_reads: the number of files that are read at a time, in turn.
         name: wanted name.
     """
@@ -136,7 +136,7 @@ class FixedLengthRecordDataset(_FileDataset):
         record_bytes: bytes of a block.
         header_bytes: bytes before the first block.
         footer_bytes: bytes behind the last block.
-        buffer_size: accepted for compatibility.
+        buffer_size: without effect.
         compression_type: empty, ``"ZLIB"`` or ``"GZIP"``.
         num_parallel_reads: the number of files that are read at a time, in turn.
         name: wanted name.
@@ -170,7 +170,7 @@ class CsvDataset(Dataset):
         filenames: paths: a tensor, or a dataset of strings.
         record_defaults: for each column that is read, its default, or its dtype if it has none.
         compression_type: empty, ``"ZLIB"`` or ``"GZIP"``.
-        buffer_size: accepted for compatibility.
+        buffer_size: without effect.
         header: whether the first line of each file is left out.
         field_delim: the character between values.
         use_quote_delim: whether quotes may stand around values.
@@ -249,8 +249,6 @@ def make_csv_dataset(
     shuffle_buffer_size: int = 10000,
     shuffle_seed: int | None = None,
     prefetch_buffer_size: int | None = None,
-    num_parallel_reads: int | None = None,
-    sloppy: bool = False,
     num_rows_for_inference: int | None = 100,
     compression_type: Any = None,
     ignore_errors: bool = False,
@@ -276,8 +274,6 @@ def make_csv_dataset(
         shuffle_buffer_size: see ``Dataset.shuffle``.
         shuffle_seed: see ``Dataset.shuffle``.
         prefetch_buffer_size: see ``Dataset.prefetch``.
-        num_parallel_reads: accepted for compatibility.
-        sloppy: accepted for compatibility.
         num_rows_for_inference: rows by which dtypes are chosen; all if ``None``.
         compression_type: accepted if dtypes and names are given.
         ignore_errors: whether rows that cannot be read are left out.
@@ -383,7 +379,6 @@ def make_batched_features_dataset(
     prefetch_buffer_size: int | None = None,
     reader_num_threads: int | None = None,
     parser_num_threads: int | None = None,
-    sloppy_ordering: bool = False,
     drop_final_batch: bool = False,
 ) -> Dataset:
     """Return a dataset of batches of parsed examples: dictionaries of features, with labels if one has them.
@@ -402,7 +397,6 @@ def make_batched_features_dataset(
         prefetch_buffer_size: see ``Dataset.prefetch``.
         reader_num_threads: the number of files that take turns; 1 if left out.
         parser_num_threads: see ``Dataset.map``.
-        sloppy_ordering: accepted for compatibility.
         drop_final_batch: whether a smaller last batch is left out.
     """
     make = TFRecordDataset if reader is None else reader

@@ -209,9 +209,7 @@ class Iterator(GraphBound):
         attrs = output_attrs(self._structure)
         with handle.graph.colocate_with(handle.op):
             op = make("IteratorGetNext", [handle], attrs, name or "IteratorGetNext", handle.graph)
-        from actorsession.opsets.datasets.dataset import Dataset
-
-        return packed(self._structure, op.outputs, Dataset)
+        return packed(self._structure, op.outputs)
 
     def get_next_as_optional(self) -> Any:
         """Return the next element, which is missing at the end; see ``Optional``."""

@@ -7,7 +7,6 @@ from typing import Any
 from actorsession.graph.graph import get_default_graph
 from actorsession.graph.operation import Tensor
 from actorsession.ops.build import make, make_one
-from actorsession.opsets.datasets.dataset import Dataset
 from actorsession.opsets.datasets.elements import output_attrs, packed, spec_of
 from actorsession.opsets.datasets.iterators import Iterator
 from actorsession.process_bound import GraphBound
@@ -60,7 +59,7 @@ class Optional(GraphBound):
         attrs = output_attrs(self._structure)
         with self._tensor.graph.colocate_with(self._tensor.op):
             op = make("OptionalGetValue", [self._tensor], attrs, name or "OptionalGetValue")
-        return packed(self._structure, op.outputs, Dataset)
+        return packed(self._structure, op.outputs)
 
 
 def get_next_as_optional(iterator: Iterator) -> Optional:

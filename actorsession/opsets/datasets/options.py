@@ -7,12 +7,16 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 __all__ = [
+    "AUTOTUNE",
     "AutotuneOptions",
     "DistributeOptions",
     "OptimizationOptions",
     "Options",
     "ThreadingOptions",
 ]
+
+AUTOTUNE = -1
+"""A size or degree of parallelism that is left to the library."""
 
 
 class AutoShardPolicy(enum.IntEnum):
@@ -151,7 +155,7 @@ class ThreadingOptions(_Settings):
 
 
 class Options(_Settings):
-    """Settings of a dataset, accepted for compatibility: none changes its elements.
+    """Settings of a dataset that a program may state: none changes its elements.
 
     Raises:
         AttributeError: for a name that no setting has.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from actorsession.graph.dtypes import variant
 from actorsession.graph.function import FunctionDef
@@ -13,9 +14,10 @@ from actorsession.graph.scopes import entered
 from actorsession.ops.build import make_one
 from actorsession.ops.flow.constructs import ConstructBuilder
 from actorsession.ops.flow.functions import with_effects
+from actorsession.opsets.datasets.elements import flat_specs, leaves, like, packed, spec_of
 from actorsession.records import dataclass
 
-__all__ = ["Traced", "factory_of", "traced"]
+__all__ = ["Traced", "as_arguments", "factory_of", "trace", "traced"]
 
 # Stateful operations that a one-shot iterator may run: they read files, and check what was found.
 _READS = frozenset({"Assert", "MatchingFiles", "ReadFile"})
@@ -68,6 +70,50 @@ def traced(
             body.define(results, captures), tuple(captures), tuple(body.waits_for(results)),
             tuple(sorted(body.tied_to(results))),
         )  # fmt: skip
+
+
+def as_arguments(element: Any) -> list[Any]:
+    """Return the arguments that a function gets for an element: the items of a plain tuple."""
+    return list(element) if type(element) is tuple else [element]
+
+
+def trace(
+    func: Callable[..., Any], arguments: Sequence[Any], graph: Graph, name: str
+) -> tuple[Traced, Any]:
+    """Trace a function of the user.
+
+    Args:
+        func: the function.
+        arguments: the structure of each of its arguments.
+        graph: the graph.
+        name: wanted name.
+
+    Returns:
+        The function, and the structure of its result, with the shapes that are known.
+
+    Raises:
+        ValueError: if it cannot be called.
+    """
+    if not callable(func):
+        raise ValueError(
+            f"Argument `func` must be a callable. Received func={func!r:.100} (of type {type(func)})"
+        )
+    found: list[Any] = []
+
+    def build(parameters: list[Tensor]) -> list[Tensor]:
+        returned = func(*packed(tuple(arguments), parameters))
+        # As of an operation with several results: they need not have one shape.
+        structure, tensors = spec_of(tuple(returned) if isinstance(returned, list) else returned)
+        found.append(structure)
+        return tensors
+
+    function = traced(build, flat_specs(tuple(arguments)), graph, name)
+    specs = function.definition.output_specs()
+    known = [
+        spec if isinstance(leaf, TensorSpec) else leaf
+        for leaf, spec in zip(leaves(found[0]), specs, strict=True)
+    ]
+    return function, like(found[0], known)
 
 
 def factory_of(dataset: Tensor) -> FunctionDef:

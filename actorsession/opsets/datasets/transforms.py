@@ -278,7 +278,7 @@ class _Parsed(_SameCount):
             for name in ("sparse_keys", "dense_keys")
         ]
         types = [as_dtype(dtype) for dtype in values["Tdense"]]
-        self._plan = ParsePlan(self.stage.kind, values, types, sparse, dense)
+        self._plan = ParsePlan(self.stage.kind, values, types, sparse, dense, [])
         self._defaults = [boxed(value) for value in values["dense_defaults"]]
         self._keys, self._count = [*sparse, *dense], len(sparse)
 

@@ -22,7 +22,7 @@ from actorsession.ops.arrays.dimensions import shape_tensor
 from actorsession.ops.build import convert_to_tensor, graph_of
 from actorsession.ops.operands import check_dtype
 from actorsession.ops.rows import op
-from actorsession.ops.shape_operands import Ints, constant_ints, ints, one_spelling
+from actorsession.ops.shape_operands import Ints, constant_ints, ints
 from actorsession.records import dataclass
 
 __all__ = ["crop_and_resize"]
@@ -31,12 +31,11 @@ __all__ = ["crop_and_resize"]
 def crop_and_resize(
     image: Any,
     boxes: Any,
-    box_ind: Any = None,
-    crop_size: Any = None,
+    box_indices: Any,
+    crop_size: Any,
     method: str = "bilinear",
     extrapolation_value: float = 0,
     name: str | None = None,
-    box_indices: Any = None,
 ) -> Tensor:
     """Crop boxes of images, and resize them to one size.
 
@@ -44,22 +43,20 @@ def crop_and_resize(
         image: real numbers of shape ``[batch, height, width, channels]``.
         boxes: float32 of shape ``[n, 4]``: ``y1, x1, y2, x2``, where 0 is the centre of the first pixel and 1
             that of the last. With exchanged ends the crop is mirrored; boxes may extend beyond the edges.
-        box_ind: int32 of shape ``[n]``: the index of the image of each box.
+        box_indices: int32 of shape ``[n]``: the index of the image of each box.
         crop_size: int32, the height and width of the result.
         method: ``bilinear`` or ``nearest``.
         extrapolation_value: value of the pixels beyond an edge.
-        box_indices: the other name of ``box_ind``.
 
     Returns:
         float32 of shape ``[n, height, width, channels]``.
     """
-    images_of = one_spelling(box_indices, box_ind, "box_indices", "box_ind")
-    graph = graph_of(image, boxes, images_of, crop_size)
+    graph = graph_of(image, boxes, box_indices, crop_size)
     with graph.name_scope(name or "CropAndResize") as scope:
         return raw.CropAndResize(
             convert_to_tensor(image, None, "image", graph=graph),
             convert_to_tensor(boxes, float32, "boxes", graph=graph),
-            convert_to_tensor(images_of, int32, "box_ind", graph=graph),
+            convert_to_tensor(box_indices, int32, "box_ind", graph=graph),
             convert_to_tensor(crop_size, int32, "crop_size", graph=graph),
             method=method,
             extrapolation_value=float(extrapolation_value),
@@ -70,9 +67,9 @@ def crop_and_resize(
 # -- shape rules -----------------------------------------------------------------------------------
 
 
-def _check_boxes(ctx: InferContext, boxes: int, images_of: int) -> Dim:
+def _check_boxes(ctx: InferContext, boxes: int, box_indices: int) -> Dim:
     """Check the operands of boxes, and return the number of boxes."""
-    given, which = ctx.inputs[boxes], ctx.inputs[images_of]
+    given, which = ctx.inputs[boxes], ctx.inputs[box_indices]
     if given.dtype is not float32 or which.dtype is not int32:
         raise TypeError(
             f"{ctx.op}: boxes are float32 and their images int32, got {given.dtype.name} and "
@@ -176,22 +173,22 @@ def _places(first: Any, last: Any, old: int, new: int) -> _Places:
     )  # fmt: skip
 
 
-def _checked(op: str, images: Any, boxes: Any, images_of: Any, batch: int) -> Any:
+def _checked(op: str, images: Any, boxes: Any, box_indices: Any, batch: int) -> Any:
     """Check the operands, and return the index of the image of each box."""
-    if boxes.ndim != 2 or boxes.shape[1] != 4 or images_of.shape != boxes.shape[:1]:
+    if boxes.ndim != 2 or boxes.shape[1] != 4 or box_indices.shape != boxes.shape[:1]:
         raise InvalidArgumentError(
             f"{op}: boxes have shape [n, 4] and their images [n], got {list(boxes.shape)} and "
-            f"{list(images_of.shape)}"
+            f"{list(box_indices.shape)}"
         )
     if images.ndim != 4 or not all(images.shape[1:3]):
         raise InvalidArgumentError(
             f"{op}: images have rank 4 and pixels, got shape {list(images.shape)}"
         )
-    if ((images_of < 0) | (images_of >= batch)).any():
+    if ((box_indices < 0) | (box_indices >= batch)).any():
         raise OutOfRangeError(
-            f"{op}: box_index has values outside [0, {batch}), got {images_of.tolist()[:10]}"
+            f"{op}: box_index has values outside [0, {batch}), got {box_indices.tolist()[:10]}"
         )
-    return images_of[:, None, None]
+    return box_indices[:, None, None]
 
 
 def _sampled(boxes: Any, old: tuple[int, int], new: tuple[int, int]) -> tuple[_Places, _Places]:
@@ -211,13 +208,13 @@ def _crops_kernel(ctx: KernelContext) -> Kernel:
     beyond = np.float32(ctx.attrs["extrapolation_value"])
     smooth = ctx.attrs["method"] == "bilinear"
 
-    def cropped(images: Any, boxes: Any, images_of: Any, size: Any) -> Any:
+    def cropped(images: Any, boxes: Any, box_indices: Any, size: Any) -> Any:
         wanted = ints(size)
         if len(wanted) != 2 or min(wanted) <= 0:
             raise InvalidArgumentError(
                 f"{ctx.op}: crop_size is two positive numbers, got {list(wanted)}"
             )
-        which = _checked(ctx.op, images, boxes, images_of, len(images))
+        which = _checked(ctx.op, images, boxes, box_indices, len(images))
         rows, columns = _sampled(boxes, images.shape[1:3], (wanted[0], wanted[1]))
         if smooth:
             crops = _blended(images, which, rows, columns)
@@ -246,7 +243,7 @@ def _blended(images: Any, which: Any, rows: _Places, columns: _Places) -> Any:
 def _image_gradient_kernel(ctx: KernelContext) -> Kernel:
     dtype, smooth = ctx.outputs[0].dtype.np_dtype, ctx.attrs["method"] == "bilinear"
 
-    def back(grads: Any, boxes: Any, images_of: Any, size: Any) -> Any:
+    def back(grads: Any, boxes: Any, box_indices: Any, size: Any) -> Any:
         shape = ints(size)
         if len(shape) != 4 or min(shape) < 0 or grads.ndim != 4 or grads.shape[3] != shape[3]:
             raise InvalidArgumentError(
@@ -254,7 +251,7 @@ def _image_gradient_kernel(ctx: KernelContext) -> Kernel:
                 f"gradient of shape {list(grads.shape)}"
             )
         out = np.zeros(shape, np.float32 if dtype == np.float16 else dtype)
-        which = _checked(ctx.op, out, boxes, images_of, shape[0])
+        which = _checked(ctx.op, out, boxes, box_indices, shape[0])
         rows, columns = _sampled(boxes, shape[1:3], grads.shape[1:3])
         inside = rows.inside[:, :, None] & columns.inside[:, None, :]
         flow = np.where(inside[..., None], grads, 0).astype(out.dtype)
@@ -270,9 +267,9 @@ def _image_gradient_kernel(ctx: KernelContext) -> Kernel:
     return back
 
 
-def _boxes_gradient(grads: Any, images: Any, boxes: Any, images_of: Any) -> Any:
+def _boxes_gradient(grads: Any, images: Any, boxes: Any, box_indices: Any) -> Any:
     op = "CropAndResizeGradBoxes"
-    which = _checked(op, images, boxes, images_of, len(images))
+    which = _checked(op, images, boxes, box_indices, len(images))
     if grads.ndim != 4 or len(grads) != len(boxes) or grads.shape[3] != images.shape[3]:
         raise InvalidArgumentError(
             f"{op}: the gradient has the boxes and channels of the images, got shape {list(grads.shape)} "
@@ -306,16 +303,16 @@ def _boxes_gradient(grads: Any, images: Any, boxes: Any, images_of: Any) -> Any:
 
 
 def _crops_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
-    image, boxes, images_of, _ = op.inputs
+    image, boxes, box_indices, _ = op.inputs
     by_image = None
     if image.dtype.is_floating:
         size, method = shape_tensor(image), op.attrs["method"]
         by_image = raw.CropAndResizeGradImage(
-            grad, boxes, images_of, size, T=image.dtype, method=method
+            grad, boxes, box_indices, size, T=image.dtype, method=method
         )
     # The gradient for the nearest pixel, which does not move with a box, is computed as if it were
     # interpolated.
-    by_boxes = raw.CropAndResizeGradBoxes(grad, image, boxes, images_of)
+    by_boxes = raw.CropAndResizeGradBoxes(grad, image, boxes, box_indices)
     return [by_image, by_boxes, None, None]
 
 

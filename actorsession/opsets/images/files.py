@@ -69,14 +69,7 @@ def decode_png(
 
 
 def decode_jpeg(
-    contents: Any,
-    channels: int = 0,
-    ratio: int = 1,
-    fancy_upscaling: bool = True,
-    try_recover_truncated: bool = False,
-    acceptable_fraction: float = 1,
-    dct_method: str = "",
-    name: str | None = None,
+    contents: Any, channels: int = 0, ratio: int = 1, name: str | None = None
 ) -> Tensor:
     """Return the pixels of a JPEG file, as ``decode_png`` does.
 
@@ -84,12 +77,7 @@ def decode_jpeg(
         contents: contents of the file, a string scalar.
         channels: number of channels to return: 1 or 3; that of the file for 0.
         ratio: factor by which the image is reduced: 1, 2, 4 or 8.
-        fancy_upscaling: ignored: Pillow decides.
-        try_recover_truncated: ignored: truncated files are an error.
-        acceptable_fraction: ignored.
-        dct_method: ignored.
     """
-    del fancy_upscaling, try_recover_truncated, acceptable_fraction, dct_method
     file = convert_to_tensor(contents, string)
     return raw.DecodeJpeg(file, channels=int(channels or 0), ratio=int(ratio), name=name)
 

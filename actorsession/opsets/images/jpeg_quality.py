@@ -26,15 +26,12 @@ from actorsession.opsets.images.files import decode_jpeg, require_pillow
 __all__ = ["adjust_jpeg_quality", "random_jpeg_quality"]
 
 
-def adjust_jpeg_quality(
-    image: Any, jpeg_quality: Any, dct_method: str = "", name: str | None = None
-) -> Tensor:
+def adjust_jpeg_quality(image: Any, jpeg_quality: Any, name: str | None = None) -> Tensor:
     """Return an image after JPEG compression with the given quality.
 
     Args:
         image: an image of any dtype, with 1 or 3 channels; floats lie between 0 and 1.
         jpeg_quality: 0 to 100, an int32 scalar.
-        dct_method: ignored.
     """
     value = convert_to_tensor(image, name="image")
     with value.graph.as_default(), value.graph.name_scope(name or "adjust_jpeg_quality"):
@@ -42,7 +39,7 @@ def adjust_jpeg_quality(
         quality = convert_to_tensor(jpeg_quality, int32, "jpeg_quality")
         bytes_ = convert_image_dtype(value, uint8, saturate=True)
         file = raw.EncodeJpegVariableQuality(bytes_, quality)
-        read = decode_jpeg(file, channels or 0, dct_method=dct_method)
+        read = decode_jpeg(file, channels or 0)
         return convert_image_dtype(read, value.dtype, saturate=True)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.errors import InvalidArgumentError
+from actorsession.errors import InvalidArgumentError, RequestValueError
 from actorsession.graph.dtypes import int64
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import InferContext, Kernel, KernelContext
@@ -28,7 +28,7 @@ from actorsession.ops.arrays.shape import reshape
 from actorsession.ops.build import convert_to_tensor, make_one
 from actorsession.ops.rows import op
 
-__all__ = ["extract_image_patches", "extract_patches", "extract_volume_patches"]
+__all__ = ["extract_patches", "extract_volume_patches"]
 
 
 def extract_patches(
@@ -54,25 +54,6 @@ def extract_patches(
     return raw.ExtractImagePatches(
         images, ksizes=sizes, strides=strides, rates=rates, padding=padding, name=name
     )
-
-
-def extract_image_patches(
-    images: Any,
-    ksizes: Sequence[int] | None = None,
-    strides: Sequence[int] | None = None,
-    rates: Sequence[int] | None = None,
-    padding: str | None = None,
-    name: str | None = None,
-    sizes: Sequence[int] | None = None,
-) -> Tensor:
-    """Extract patches with TensorFlow 1's arguments; ``sizes`` is another name for ``ksizes``."""
-    if (ksizes is None) == (sizes is None):
-        kind = TypeError if sizes is None else ValueError
-        raise kind(f"give one of ksizes and sizes, got {ksizes} and {sizes}")
-    extents = sizes if ksizes is None else ksizes
-    if extents is None or strides is None or rates is None or padding is None:
-        raise TypeError("extract_image_patches needs ksizes, strides, rates and padding")
-    return extract_patches(images, extents, strides, rates, padding, name)
 
 
 def extract_volume_patches(
@@ -132,6 +113,10 @@ def _places(whole: int, extent: tuple[int, int, int], padding: str) -> tuple[int
     size, stride, rate = extent
     covered = (size - 1) * rate + 1
     if padding == "VALID":
+        if whole - covered + stride <= -stride:
+            raise RequestValueError(
+                f"Computed output size would be negative: patches over {covered} pixels of {whole}"
+            )
         return max(0, (whole - covered) // stride + 1), 0, 0
     count = -(-whole // stride)
     margin = max(0, (count - 1) * stride + covered - whole)
@@ -185,8 +170,9 @@ def _patches_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]
         [batch, *[shown[axis] for axis in range(1, n + 1)], *[one * size for size in window], depth]
     )
     by_place = transpose(reshape(grad, split), [*range(1, 2 * n + 1), 0, 2 * n + 1])
-    flat = reshape(by_place, stack([-one, batch * depth]))
-    total = unsorted_segment_sum(flat, reshape(places, [-1]), count)
+    numbered = reshape(places, [-1])
+    flat = reshape(by_place, stack([shape_tensor(numbered, int64)[0], batch * depth]))
+    total = unsorted_segment_sum(flat, numbered, count)
     turned = [n, *range(n), n + 1]
     return [transpose(reshape(total, stack([*spatial, batch, depth])), turned)]
 

@@ -107,9 +107,6 @@ def non_max_suppression_padded(
     score_threshold: Any = float("-inf"),
     pad_to_max_output_size: bool = False,
     name: str | None = None,
-    sorted_input: bool = False,
-    canonicalized_coordinates: bool = False,
-    tile_size: int = 512,
 ) -> tuple[Tensor, Tensor]:
     """Select boxes with optional padding of the result, also for many images at once.
 
@@ -120,14 +117,10 @@ def non_max_suppression_padded(
         scores: shape ``[..., n]``.
         pad_to_max_output_size: whether the indices are padded with zeros to ``max_output_size``; required
             with more than two axes.
-        sorted_input: ignored: sorted input is equally fast.
-        canonicalized_coordinates: ignored: corners are always ordered.
-        tile_size: ignored.
 
     Returns:
         The int32 indices of the selected boxes, best first, and their number.
     """
-    del sorted_input, canonicalized_coordinates, tile_size
     given = convert_to_tensor(boxes)
     with given.graph.as_default(), given.graph.name_scope(name or "non_max_suppression_padded"):
         rest = (max_output_size, iou_threshold, score_threshold)
@@ -155,7 +148,7 @@ def _of_many(boxes: Tensor, scores: Tensor, rest: Any) -> tuple[Tensor, Tensor]:
         operands = _operands(*pair, *rest)
         return tuple(raw.NonMaxSuppressionV4(*operands, pad_to_max_output_size=True))
 
-    places, counts = map_fn(one, flat, dtype=(int32, int32))
+    places, counts = map_fn(one, flat, fn_output_signature=(int32, int32))
     length = expand_dims(convert_to_tensor(rest[0], int32), 0)
     found = reshape(places, concat([batch, length], 0))
     found.set_shape(boxes.shape[:-2].concatenate([places.shape[-1]]))

@@ -2,8 +2,8 @@
 
 All three output, for the sparse features, indices, then values, then shapes, and after those the dense
 features. They differ in where the keys are: in vectors, in separate scalars (graphs of TensorFlow 1), or in
-attributes. Graphs are built with the first; the others are for imported graphs. Ragged tensors are not
-supported.
+attributes. Graphs are built with the first, the others are for imported graphs; so are the ragged features of
+the first, whose values and row splits come last.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import DType, as_dtype, float32, int64, string
+from actorsession.graph.dtypes import DType, as_dtype, float32, int32, int64, string
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.registry import (
     NOT_DIFFERENTIABLE,
@@ -33,11 +33,12 @@ from actorsession.opsets.parsing.feature_values import (
     fixed,
     padded,
     ragged,
+    sparse_of,
 )
 from actorsession.protobuf.wire import WireError
 from actorsession.records import dataclass
 
-__all__ = ["ParsePlan"]
+__all__ = ["ParsePlan", "after", "check_splits", "ragged_shapes", "sparse_shapes", "types_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +47,13 @@ class _Layout:
 
     Attributes:
         names: index of the operand that names the examples; ``None`` if there is none.
-        keys: function from the context and the operands to the keys, sparse ones first.
+        keys: function from the context and the operands to the keys of sparse, dense and ragged features.
         defaults: function from the context to the index of the first default.
         single: whether the input is always a single example.
     """
 
     names: int | None
-    keys: Callable[[Any, Sequence[Any]], tuple[list[bytes], list[bytes]]]
+    keys: Callable[[Any, Sequence[Any]], list[list[bytes]]]
     defaults: Callable[[Any], int]
     single: bool = False
 
@@ -62,22 +63,22 @@ def _strings(value: Any) -> list[bytes]:
     return found
 
 
-def _of_vectors(_ctx: Any, values: Sequence[Any]) -> tuple[list[bytes], list[bytes]]:
-    return _strings(values[2]), _strings(values[3])
+def _of_vectors(_ctx: Any, values: Sequence[Any]) -> list[list[bytes]]:
+    return [_strings(value) for value in values[2:5]]
 
 
-def _of_scalars(ctx: Any, values: Sequence[Any]) -> tuple[list[bytes], list[bytes]]:
+def _of_scalars(ctx: Any, values: Sequence[Any]) -> list[list[bytes]]:
     first, last = 2 + ctx.attrs["Nsparse"], 2 + ctx.attrs["Nsparse"] + ctx.attrs["Ndense"]
-    sparse = [key for value in values[2:first] for key in _strings(value)]
-    return sparse, [key for value in values[first:last] for key in _strings(value)]
+    parts = values[2:first], values[first:last]
+    return [*[[key for value in part for key in _strings(value)] for part in parts], []]
 
 
-def _of_attributes(ctx: Any, _values: Sequence[Any]) -> tuple[list[bytes], list[bytes]]:
+def _of_attributes(ctx: Any, _values: Sequence[Any]) -> list[list[bytes]]:
     sparse, dense = (
         [k.encode() if isinstance(k, str) else k for k in ctx.attrs[name]]
         for name in ("sparse_keys", "dense_keys")
     )
-    return sparse, dense
+    return [sparse, dense, []]
 
 
 _LAYOUTS = {
@@ -101,15 +102,24 @@ def _shapes(ctx: InferContext) -> Sequence[TensorShape]:
         raise ValueError(
             f"{ctx.op} takes a vector of examples or one, got shape {ctx.inputs[0].shape}"
         )
-    sparse = [as_dtype(kind) for kind in ctx.attrs["sparse_types"]]
-    for kind in sparse:
+    sparse, ragged = (types_of(ctx.attrs, name) for name in ("sparse_types", "ragged_value_types"))
+    for kind in (*sparse, *ragged):
         if kind not in (string, float32, int64):
             raise TypeError(f"{ctx.op}: features are string, float32 or int64, got {kind.name}")
     dense = len(ctx.inputs) - layout.defaults(ctx)
     shapes = [TensorShape(shape) for shape in ctx.attrs["dense_shapes"]]
-    _check_counts(ctx, len(sparse), dense, len(shapes))
+    _check_counts(ctx, len(sparse), dense, len(shapes), len(ragged))
     batch = TensorShape([]) if layout.single else ctx.inputs[0].shape
-    return [*sparse_shapes(len(sparse), batch.rank), *[after(batch, shape) for shape in shapes]]
+    return [
+        *sparse_shapes(len(sparse), batch.rank),
+        *[after(batch, shape) for shape in shapes],
+        *ragged_shapes(len(ragged), batch),
+    ]
+
+
+def types_of(attrs: Mapping[str, Any], name: str) -> list[DType]:
+    """Return the element types in an attribute; none if it is missing."""
+    return [as_dtype(kind) for kind in attrs.get(name, ())]
 
 
 def sparse_shapes(count: int, rank: int | None, axes: int = 1) -> list[TensorShape]:
@@ -125,21 +135,41 @@ def sparse_shapes(count: int, rank: int | None, axes: int = 1) -> list[TensorSha
     return [shape for shape in (places, values, extents) for _ in range(count)]
 
 
+def ragged_shapes(count: int, batch: TensorShape) -> list[TensorShape]:
+    """Return the shapes of the values and of the row splits of ragged features, as ``sparse_shapes``."""
+    rows = batch.sizes[0] if batch.sizes else None
+    splits = TensorShape([None if rows is None else rows + 1])
+    return [TensorShape([None])] * count + [splits] * count
+
+
 def after(before: TensorShape, shape: TensorShape) -> TensorShape:
     """Return the two shapes joined; unknown if the rank of the first is."""
     return unknown_shape if before.rank is None else before.concatenate(shape)
 
 
-def _check_counts(ctx: InferContext, sparse: int, dense: int, shapes: int) -> None:
+def _check_counts(ctx: InferContext, sparse: int, dense: int, shapes: int, ragged: int) -> None:
     attrs = ctx.attrs
-    if attrs.get("ragged_value_types") or attrs.get("ragged_split_types"):
-        raise ValueError(f"{ctx.op}: there are no ragged tensors here")
+    check_splits(ctx.op, ragged, types_of(attrs, "ragged_split_types"))
     said = attrs.get("num_sparse", attrs.get("Nsparse", sparse))
     if said != sparse or dense != shapes or attrs.get("Ndense", dense) != dense:
         raise ValueError(
             f"{ctx.op}: {said} sparse features have {sparse} types, and {dense} defaults of dense ones "
             f"have {shapes} shapes"
         )
+
+
+def check_splits(op: str, values: int, splits: Sequence[DType]) -> None:
+    """Check that there is one type of row splits for each ragged feature.
+
+    Raises:
+        ValueError: if there are more or fewer.
+        TypeError: if one is neither int32 nor int64.
+    """
+    if values != len(splits):
+        raise ValueError(f"{op}: {values} ragged features have {len(splits)} types of row splits")
+    for kind in splits:
+        if kind not in (int32, int64):
+            raise TypeError(f"{op}: row splits are int32 or int64, got {kind.name}")
 
 
 # -- kernels ---------------------------------------------------------------------------------------
@@ -183,8 +213,7 @@ class ParsePlan:
         op: the op type of the node.
         attrs: its attributes.
         dense_types: dtypes of its dense features.
-        sparse: keys of its sparse features.
-        dense: keys of its dense features.
+        keys: keys of its sparse, dense and ragged features.
     """
 
     def __init__(
@@ -192,41 +221,48 @@ class ParsePlan:
         op: str,
         attrs: Mapping[str, Any],
         dense_types: Sequence[DType],
-        sparse: list[bytes],
-        dense: list[bytes],
+        *keys: list[bytes],
     ) -> None:
         self.op = op
-        self.sparse = [as_dtype(kind) for kind in attrs["sparse_types"]]
+        self.sparse = types_of(attrs, "sparse_types")
+        self.ragged = types_of(attrs, "ragged_value_types")
+        self.splits = types_of(attrs, "ragged_split_types")
         self.dense = list(dense_types)
         self.shapes = [TensorShape(shape).sizes or () for shape in attrs["dense_shapes"]]
-        keys = [*sparse, *dense]
-        if (len(sparse), len(dense)) != (len(self.sparse), len(self.dense)):
+        wanted = [len(types) for types in (self.sparse, self.dense, self.ragged)]
+        if [len(some) for some in keys] != wanted:
             raise InvalidArgumentError(
-                f"{op} has {len(self.sparse)} sparse and {len(self.dense)} dense features, got "
-                f"{len(sparse)} and {len(dense)} keys"
+                f"{op} has {wanted} sparse, dense and ragged features, got "
+                f"{[len(some) for some in keys]} keys"
             )
-        if len(set(keys)) != len(keys):
-            raise InvalidArgumentError(f"{op}: a key is wanted twice, of {keys!r:.200}")
-        self.keys = keys
-        self.reader = BatchReader(keys, [KIND_OF[kind] for kind in [*self.sparse, *self.dense]])
+        self.keys = [key for some in keys for key in some]
+        if len(set(self.keys)) != len(self.keys):
+            raise InvalidArgumentError(f"{op}: a key is wanted twice, of {self.keys!r:.200}")
+        self.types = [*self.sparse, *self.dense, *self.ragged]
+        self.reader = BatchReader(self.keys, [KIND_OF[kind] for kind in self.types])
 
     def parse(self, rows: list[bytes], names: list[bytes], defaults: list[Array]) -> list[Any]:
         """Return all outputs for a batch."""
         columns = self._columns(rows, names)
         sparse: list[Any] = []
         dense: list[Any] = []
+        rows_of: list[Any] = []
         slot = 0
         try:
             for slot, dtype in enumerate(self.sparse):
-                sparse.append(ragged(columns[slot], dtype))
+                sparse.append(sparse_of(columns[slot], dtype))
             for i, default in enumerate(defaults):
                 slot = len(self.sparse) + i
                 dense.append(self._dense(columns[slot], i, default))
+            for i, (dtype, split) in enumerate(zip(self.ragged, self.splits, strict=True)):
+                slot = len(self.sparse) + len(defaults) + i
+                rows_of.append(ragged(columns[slot], dtype, split))
         except FeatureError as exc:
             raise InvalidArgumentError(
                 f"{self._where(slot, exc.row, names)}. {exc.message}"
             ) from exc
-        return [part[i] for i in range(3) for part in sparse] + dense
+        sparse = [part[i] for i in range(3) for part in sparse]
+        return sparse + dense + [part[i] for i in range(2) for part in rows_of]
 
     def _columns(self, rows: list[bytes], names: list[bytes]) -> Sequence[AnyColumn]:
         try:
@@ -239,7 +275,7 @@ class ParsePlan:
                     f"{self.op}: Could not parse example input {row}{called}, value: {rows[row]!r:.100} "
                     f"({cause})"
                 ) from exc
-            wanted = [*self.sparse, *self.dense][cause.slot]
+            wanted = self.types[cause.slot]
             raise InvalidArgumentError(
                 f"{self._where(cause.slot, row, names)}. Data types don't match. Expected type: "
                 f"{KINDS[KIND_OF[wanted]]}, actual type: {KINDS[cause.found]}"
@@ -267,7 +303,10 @@ class ParsePlan:
         count = len(self.sparse)
         places = [place[:, 1:].copy() for place in found[:count]]
         shapes = [shape[1:].copy() for shape in found[2 * count : 3 * count]]
-        return [*places, *found[count : 2 * count], *shapes, *[a[0] for a in found[3 * count :]]]
+        first = 3 * count + len(self.dense)
+        dense, last = [a[0] for a in found[3 * count : first]], first + len(self.ragged)
+        splits = [split[:0] for split in found[last:]]
+        return [*places, *found[count : 2 * count], *shapes, *dense, *found[first:last], *splits]
 
 
 def _known(sizes: Sequence[int | None]) -> tuple[int, ...]:

@@ -33,6 +33,8 @@ __all__ = [
     "fixed",
     "padded",
     "ragged",
+    "sparse_of",
+    "splits_of",
     "steps_of",
     "values_of",
 ]
@@ -240,7 +242,20 @@ def padded(column: AnyColumn, dtype: DType, shape: tuple[int, ...], padding: Any
     return out.reshape(rows, blocks, *shape)
 
 
-def ragged(column: AnyColumn, dtype: DType) -> tuple[Array, Array, Array]:
+def ragged(column: AnyColumn, dtype: DType, split: DType) -> tuple[Array, Array]:
+    """Return the values of a feature with any number of values, and the row splits of type ``split``."""
+    values, counts = values_of(column, KIND_OF[dtype])
+    return values, splits_of(counts, split)
+
+
+def splits_of(counts: Array, dtype: DType) -> Array:
+    """Return the row splits of rows of some lengths."""
+    found = np.zeros(counts.size + 1, dtype.np_dtype)
+    np.cumsum(counts, out=found[1:])
+    return found
+
+
+def sparse_of(column: AnyColumn, dtype: DType) -> tuple[Array, Array, Array]:
     """Return the values of a feature with any number of values, as a sparse tensor.
 
     Args:
@@ -270,7 +285,7 @@ def steps_of(lists: list[list[Cell]], dtype: DType) -> tuple[Array, Array, Array
         of each sequence.
     """
     lengths = np.fromiter(map(len, lists), np.int64, len(lists))
-    places, values, extents = ragged([cell for some in lists for cell in some], dtype)
+    places, values, extents = sparse_of([cell for some in lists for cell in some], dtype)
     starts = np.cumsum(lengths) - lengths
     out = np.empty((values.size, 3), np.int64)
     sequence = np.repeat(np.arange(len(lists)), lengths)[places[:, 0]]

@@ -1,8 +1,8 @@
 """The operation type that parses sequences: ``ParseSequenceExampleV2``.
 
-For the context it outputs indices, values and shapes of the sparse features and then the dense ones; the same
-for the features of the steps; and for each dense feature of the steps the number of steps of each sequence.
-Ragged tensors are not supported.
+For the context it outputs indices, values and shapes of the sparse features, the dense ones, and then values
+and row splits of ragged ones; the same for the features of the steps, where for each dense feature follows
+the number of steps of each sequence, and the splits of ragged ones are those of sequences, then of steps.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import DType, as_dtype, float32, int64, string
+from actorsession.graph.dtypes import float32, int64, string
 from actorsession.graph.registry import (
     NOT_DIFFERENTIABLE,
     Array,
@@ -25,7 +25,13 @@ from actorsession.graph.registry import (
 from actorsession.graph.shape import TensorShape
 from actorsession.ops.rows import checked, op
 from actorsession.ops.shape_operands import boxed, elements
-from actorsession.opsets.parsing.example_nodes import after, sparse_shapes
+from actorsession.opsets.parsing.example_nodes import (
+    after,
+    check_splits,
+    ragged_shapes,
+    sparse_shapes,
+    types_of,
+)
 from actorsession.opsets.parsing.example_reader import (
     KINDS,
     Cell,
@@ -38,6 +44,8 @@ from actorsession.opsets.parsing.feature_values import (
     FeatureError,
     fixed,
     ragged,
+    sparse_of,
+    splits_of,
     steps_of,
 )
 from actorsession.protobuf.wire import BYTES, WireError, read_bytes, read_tag, skip
@@ -46,25 +54,22 @@ __all__: list[str] = []
 
 _DEFAULTS = 9  # the first operand that is a default of the context
 _CONTEXT, _LISTS = 1, 2  # the fields of a SequenceExample
-
-
-def _types(attrs: Any, name: str) -> list[DType]:
-    return [as_dtype(kind) for kind in attrs[name]]
+_PARTS = "context", "feature_list"
 
 
 def _shapes(ctx: InferContext) -> Sequence[TensorShape]:
     batch, attrs = ctx.inputs[0].shape, ctx.attrs
     if batch.rank not in (None, 0, 1):
         raise ValueError(f"{ctx.op} takes a vector of examples or one, got {batch}")
-    if any(attrs[f"{part}_ragged_value_types"] for part in ("context", "feature_list")):
-        raise ValueError(f"{ctx.op}: there are no ragged tensors here")
-    sparse = _types(attrs, "context_sparse_types"), _types(attrs, "feature_list_sparse_types")
-    steps = _types(attrs, "feature_list_dense_types")
+    rows = [types_of(attrs, f"{part}_ragged_value_types") for part in _PARTS]
+    for part, kinds in zip(_PARTS, rows, strict=True):
+        check_splits(ctx.op, len(kinds), types_of(attrs, f"{part}_ragged_split_types"))
+    sparse = types_of(attrs, "context_sparse_types"), types_of(attrs, "feature_list_sparse_types")
+    steps = types_of(attrs, "feature_list_dense_types")
     shapes = tuple(
-        [TensorShape(shape) for shape in attrs[f"{part}_dense_shapes"]]
-        for part in ("context", "feature_list")
+        [TensorShape(shape) for shape in attrs[f"{part}_dense_shapes"]] for part in _PARTS
     )
-    for kind in (*sparse[0], *sparse[1], *steps):
+    for kind in (*sparse[0], *sparse[1], *steps, *rows[0], *rows[1]):
         if kind not in (string, float32, int64):
             raise TypeError(f"{ctx.op}: features are string, float32 or int64, got {kind.name}")
     if [len(ctx.inputs) - _DEFAULTS, len(steps)] != [len(some) for some in shapes]:
@@ -76,9 +81,12 @@ def _shapes(ctx: InferContext) -> Sequence[TensorShape]:
     return [
         *sparse_shapes(len(sparse[0]), batch.rank),
         *[after(batch, shape) for shape in shapes[0]],
+        *ragged_shapes(len(rows[0]), batch),
         *sparse_shapes(len(sparse[1]), batch.rank, axes=2),
         *[after(inner, shape) for shape in shapes[1]],
         *[batch for _ in steps],
+        *ragged_shapes(len(rows[1]), batch),
+        *[TensorShape([None]) for _ in rows[1]],
     ]
 
 
@@ -125,31 +133,40 @@ class _Plan:
     def __init__(self, ctx: KernelContext, keys: Sequence[Any]) -> None:
         attrs = ctx.attrs
         self.op = ctx.op
-        self.sparse = _types(attrs, "context_sparse_types")
+        self.sparse = types_of(attrs, "context_sparse_types")
         self.dense = [spec.dtype for spec in ctx.inputs[_DEFAULTS:]]
-        self.list_sparse = _types(attrs, "feature_list_sparse_types")
-        self.list_dense = _types(attrs, "feature_list_dense_types")
+        self.list_sparse = types_of(attrs, "feature_list_sparse_types")
+        self.list_dense = types_of(attrs, "feature_list_dense_types")
         self.shapes, self.list_shapes = (
             [TensorShape(shape).as_tuple() for shape in attrs[f"{part}_dense_shapes"]]
-            for part in ("context", "feature_list")
+            for part in _PARTS
         )
-        self.keys = [*_strings(keys[0]), *_strings(keys[1])]
-        self.list_keys = [*_strings(keys[3]), *_strings(keys[4])]
+        self.ragged, self.list_ragged = (
+            list(
+                zip(
+                    types_of(attrs, f"{part}_ragged_value_types"),
+                    types_of(attrs, f"{part}_ragged_split_types"),
+                    strict=True,
+                )
+            )
+            for part in _PARTS
+        )
+        self.keys = [key for some in keys[:3] for key in _strings(some)]
+        self.list_keys = [key for some in keys[3:6] for key in _strings(some)]
+        self.types = [*self.sparse, *self.dense, *[kind for kind, _ in self.ragged]]
+        self.list_types = [
+            *self.list_sparse, *self.list_dense, *[kind for kind, _ in self.list_ragged]
+        ]  # fmt: skip
         self.may_miss: list[bool] = np.asarray(keys[6]).ravel().tolist()
-        wanted = (
-            len(self.sparse) + len(self.dense), len(self.list_sparse) + len(self.list_dense),
-            len(self.list_dense),
-        )  # fmt: skip
+        wanted = (len(self.types), len(self.list_types), len(self.list_dense))
         if (len(set(self.keys)), len(set(self.list_keys)), len(self.may_miss)) != wanted:
             raise InvalidArgumentError(
                 f"{ctx.op}: {wanted[0]} keys of the context and {wanted[1]} of the steps are needed, all "
                 f"different, got {self.keys!r:.200} and {self.list_keys!r:.200}"
             )
-        self.kinds = [KIND_OF[kind] for kind in [*self.list_sparse, *self.list_dense]]
+        self.kinds = [KIND_OF[kind] for kind in self.list_types]
         self.slots = {key: slot for slot, key in enumerate(self.list_keys)}
-        self.reader = ExampleReader(
-            self.keys, [KIND_OF[kind] for kind in [*self.sparse, *self.dense]]
-        )
+        self.reader = ExampleReader(self.keys, [KIND_OF[kind] for kind in self.types])
 
     def parse(
         self, rows: list[bytes], names: list[bytes], defaults: list[Array], axes: int
@@ -191,9 +208,7 @@ class _Plan:
             ) from exc
         except WrongKindError as exc:
             keys = self.list_keys if in_lists else self.keys
-            dtypes = (
-                [*self.list_sparse, *self.list_dense] if in_lists else [*self.sparse, *self.dense]
-            )
+            dtypes = self.list_types if in_lists else self.types
             what = "Feature list" if in_lists else "Context feature"
             raise InvalidArgumentError(
                 f"{self.op}: Name: {_called(row, names)}, {what}: {_shown(keys[exc.slot])}, Index: "
@@ -207,20 +222,29 @@ class _Plan:
     ) -> list[Any]:
         sparse: list[Any] = []
         dense: list[Any] = []
+        rows: list[Any] = []
         slot, count = 0, len(self.sparse)
         try:
             for slot, kind in enumerate(self.sparse):
-                sparse.append(ragged(columns[slot], kind))
+                sparse.append(sparse_of(columns[slot], kind))
             for i, kind in enumerate(self.dense):
                 slot = count + i
                 given = defaults[i] if defaults[i].size else None
                 dense.append(fixed(columns[slot], kind, self.shapes[i], given))
+            for i, (kind, split) in enumerate(self.ragged):
+                slot = count + len(self.dense) + i
+                rows.append(ragged(columns[slot], kind, split))
         except FeatureError as exc:
             raise InvalidArgumentError(
                 f"{self.op}: Name: {_called(exc.row, names)}, Context feature: {_shown(self.keys[slot])}. "
                 f"{exc.message}"
             ) from exc
-        return [*_parts(sparse, axes), *[array if axes else array[0] for array in dense]]
+        return [
+            *_parts(sparse, axes),
+            *[array if axes else array[0] for array in dense],
+            *[values for values, _ in rows],
+            *[splits if axes else splits[:0] for _, splits in rows],
+        ]
 
     def _steps(
         self, lists: list[dict[int, list[Cell]]], names: list[bytes], axes: int
@@ -234,7 +258,20 @@ class _Plan:
             array, length = self._dense_steps(lists, i, names)
             dense.append(array if axes else array[0])
             lengths.append(length if axes else length[0])
-        return [*_parts(sparse, axes), *dense, *lengths]
+        return [*_parts(sparse, axes), *dense, *lengths, *self._ragged_steps(lists, axes)]
+
+    def _ragged_steps(self, lists: list[dict[int, list[Cell]]], axes: int) -> list[Any]:
+        """Return values, splits of sequences into steps, and splits of steps into values."""
+        values, outer, inner = [], [], []
+        first = len(self.list_sparse) + len(self.list_dense)
+        for slot, (kind, split) in enumerate(self.list_ragged, first):
+            steps = [found.get(slot, []) for found in lists]
+            some, splits = ragged([cell for cells in steps for cell in cells], kind, split)
+            counts = np.fromiter(map(len, steps), np.int64, len(steps))
+            values.append(some)
+            outer.append(splits_of(counts, split) if axes else splits[:0])
+            inner.append(splits)
+        return [*values, *outer, *inner]
 
     def _dense_steps(
         self, lists: list[dict[int, list[Cell]]], index: int, names: list[bytes]

@@ -52,6 +52,33 @@ class RaggedValue:
     def __repr__(self) -> str:
         return f"<RaggedValue of {len(self.splits)} ragged axes, values {self.values.shape}>"
 
+    def __add__(self, other: Any) -> RaggedValue:
+        """Return the sum of two ragged tensors, of which gradients are made.
+
+        Raises:
+            InvalidArgumentError: if they have different row splits.
+        """
+        if not isinstance(other, RaggedValue):
+            return NotImplemented
+        if (
+            self.values.shape != other.values.shape
+            or len(self.splits) != len(other.splits)
+            or any(
+                not np.array_equal(*both) for both in zip(self.splits, other.splits, strict=True)
+            )
+        ):
+            raise InvalidArgumentError(
+                f"{self!r} and {other!r} have different rows and cannot be added"
+            )
+        return RaggedValue(self.splits, self.values + other.values)
+
+    def __pos__(self) -> RaggedValue:
+        return self
+
+    def zeros_like(self) -> RaggedValue:
+        """Return zeros in rows of the same lengths."""
+        return RaggedValue(self.splits, np.zeros_like(self.values))
+
     def to_wire(self) -> list[Any]:
         """Return the ragged tensor as plain values."""
         return [self.splits, self.values]

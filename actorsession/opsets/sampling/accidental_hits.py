@@ -56,7 +56,7 @@ def compute_accidental_hits(
         true_classes: int64, shape ``[batch, num_true]``.
         sampled_candidates: int64, shape ``[num_sampled]``.
         num_true: true classes of each example.
-        seed: accepted for compatibility with TensorFlow; nothing is drawn.
+        seed: without effect: nothing is drawn.
 
     Raises:
         ValueError: for true classes of another shape.

@@ -119,7 +119,7 @@ def irfft3d(input_tensor: Any, fft_length: Any = None, name: str | None = None) 
 
 
 def _complex(value: Any) -> Tensor:
-    return convert_to_tensor(value, name="input", preferred_dtype=complex64)
+    return convert_to_tensor(value, name="input", dtype_hint=complex64)
 
 
 def _named(rank: int, kind: str) -> str:
@@ -127,7 +127,7 @@ def _named(rank: int, kind: str) -> str:
 
 
 def _of_real(rank: int, value: Any, length: Any, name: str | None) -> Tensor:
-    signal = convert_to_tensor(value, name="input", preferred_dtype=float32)
+    signal = convert_to_tensor(value, name="input", dtype_hint=float32)
     if signal.dtype not in COMPLEX:
         raise ValueError(f"RFFT requires float32 or float64 inputs, got: {signal.dtype.name}")
     with signal.graph.as_default(), signal.graph.name_scope(name or _named(rank, "rfft")) as scope:
@@ -141,7 +141,7 @@ def _of_real(rank: int, value: Any, length: Any, name: str | None) -> Tensor:
 
 
 def _to_real(rank: int, value: Any, length: Any, name: str | None) -> Tensor:
-    spectrum = convert_to_tensor(value, name="input", preferred_dtype=complex64)
+    spectrum = convert_to_tensor(value, name="input", dtype_hint=complex64)
     if spectrum.dtype not in REAL:
         raise ValueError(f"IRFFT requires complex inputs, got: {spectrum.dtype.name}")
     graph = spectrum.graph

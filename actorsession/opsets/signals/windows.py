@@ -94,7 +94,7 @@ def kaiser_window(
     with size.graph.as_default(), size.graph.name_scope(name or "kaiser_window"):
         if constant_ints_of(size) == (1,):
             return ones([1], kind)
-        narrow = cast(convert_to_tensor(beta, preferred_dtype=kind), kind)
+        narrow = cast(convert_to_tensor(beta, dtype_hint=kind), kind)
         half = cast(size - 1, kind) / 2
         part = (cast(range_(size), kind) - half) / half
         return bessel_i0(narrow * sqrt(maximum(1 - square(part), 0))) / bessel_i0(narrow)

@@ -350,9 +350,7 @@ def sparse_tensor_dense_matmul(
     return product
 
 
-def sparse_add(
-    a: Any, b: Any, threshold: Any = None, thresh: Any = None, name: str | None = None
-) -> Any:
+def sparse_add(a: Any, b: Any, threshold: Any = None, name: str | None = None) -> Any:
     """Return the sum of two tensors of which at least one is sparse.
 
     Args:
@@ -360,18 +358,14 @@ def sparse_add(
         b: a sparse or dense tensor of the same dtype and shape; nothing is broadcast.
         threshold: sums of two sparse tensors drop entries whose absolute value is below it; 0 if left out,
             which keeps entries that became zero.
-        thresh: TensorFlow's older name of ``threshold``.
 
     Returns:
         A sparse tensor for two sparse ones, else a dense one.
 
     Raises:
         TypeError: if neither is sparse.
-        ValueError: if both names of the threshold are given.
     """
-    if threshold is not None and thresh is not None:
-        raise ValueError("give threshold or its older name thresh, not both")
-    limit = threshold if threshold is not None else 0 if thresh is None else thresh
+    limit = 0 if threshold is None else threshold
     if not isinstance(a, SparseTensor):
         a, b = b, a
     sparse = checked_sparse(a)

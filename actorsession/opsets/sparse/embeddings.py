@@ -49,7 +49,6 @@ def embedding_lookup_sparse(
     name: str | None = None,
     combiner: str | None = None,
     max_norm: Any = None,
-    allow_fast_lookup: bool = False,
 ) -> Tensor:
     """Combine, for each row of a sparse matrix of ids, the rows of a table with these ids.
 
@@ -61,7 +60,6 @@ def embedding_lookup_sparse(
         combiner: ``sum``; ``mean``, over the sum of weights, the default; or ``sqrtn``, over the root of the
             sum of their squares.
         max_norm: as for ``embedding_lookup``.
-        allow_fast_lookup: accepted for compatibility with TensorFlow.
 
     Returns:
         A tensor of shape ``[rows] + params.shape[1:]``, up to the last row with an entry.
@@ -128,7 +126,6 @@ def safe_embedding_lookup_sparse(
     name: str | None = None,
     partition_strategy: str = "div",
     max_norm: Any = None,
-    allow_fast_lookup: bool = False,
 ) -> Tensor:
     """Look up and combine rows, ignoring ids below 0 and allowing rows without any id.
 
@@ -141,7 +138,6 @@ def safe_embedding_lookup_sparse(
         default_id: the id used for a row without valid ids; such a row is 0 if left out.
         partition_strategy: ``div`` or ``mod``: how ids are distributed over the parts.
         max_norm: rows of the table with a larger norm are scaled down to it.
-        allow_fast_lookup: accepted for compatibility with TensorFlow.
 
     Returns:
         A tensor of shape ``[..., size of a row]``.
@@ -150,7 +146,6 @@ def safe_embedding_lookup_sparse(
         ValueError: without a table, or for another combiner.
         TypeError: for weights of another dtype than the table.
     """
-    del allow_fast_lookup
     listed = isinstance(embedding_weights, (list, tuple))
     if embedding_weights is None or (listed and not embedding_weights):
         raise ValueError(f"Missing embedding_weights {embedding_weights}.")

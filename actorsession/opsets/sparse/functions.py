@@ -25,7 +25,6 @@ from actorsession.ops.elements.arithmetic import maximum
 from actorsession.ops.elements.cast import cast
 from actorsession.ops.elements.selection import where
 from actorsession.ops.reductions.reduction import reduce_max
-from actorsession.ops.shape_operands import one_spelling
 from actorsession.opsets.sparse.basics import SparseTensor, checked_sparse, parts_of, sparse_reorder
 
 __all__ = [
@@ -47,18 +46,14 @@ def sparse_concat(
     axis: Any,
     sp_inputs: Sequence[Any],
     name: str | None = None,
-    expand_nonconcat_dim: bool = False,
-    concat_dim: Any = None,
-    expand_nonconcat_dims: bool | None = None,
+    expand_nonconcat_dims: bool = False,
 ) -> SparseTensor:
     """Join sparse tensors along an axis.
 
     Args:
         axis: the axis to join along.
         sp_inputs: the tensors; they have the same shape except along this axis.
-        expand_nonconcat_dim: whether other axes may differ; the largest extent is then used.
-        concat_dim: older name of ``axis``.
-        expand_nonconcat_dims: other name of ``expand_nonconcat_dim``.
+        expand_nonconcat_dims: whether other axes may differ; the largest extent is then used.
 
     Returns:
         A sparse tensor with all entries in row-major order.
@@ -67,13 +62,12 @@ def sparse_concat(
         ValueError: for an axis that does not exist.
         TypeError: if an input is not sparse, or dtypes differ.
     """
-    along = int(one_spelling(axis, concat_dim, "axis", "concat_dim"))
-    expand = expand_nonconcat_dim if expand_nonconcat_dims is None else expand_nonconcat_dims
+    along = int(axis)
     given = [checked_sparse(s) for s in sp_inputs]
     if len(given) == 1:
         return given[0]
     shapes = [s.dense_shape for s in given]
-    if expand:
+    if expand_nonconcat_dims:
         largest = reduce_max(stack(shapes), 0)
         # What is behind the last axis is nothing, whatever the rank.
         behind = along + 1 or None
@@ -81,10 +75,10 @@ def sparse_concat(
         shapes = [concat([largest[:along], s[along:behind], after], 0) for s in shapes]
     indices, values = [s.indices for s in given], [s.values for s in given]
     made = raw.SparseConcat(indices, values, shapes, concat_dim=along, name=name)
-    return _shaped(SparseTensor(*made), _joined_shape(given, along, bool(expand)))
+    return _shaped(SparseTensor(*made), _joined_shape(given, along, bool(expand_nonconcat_dims)))
 
 
-def _joined_shape(given: list[SparseTensor], axis: int, expand: bool) -> TensorShape:
+def _joined_shape(given: list[SparseTensor], axis: int, expand_nonconcat_dims: bool) -> TensorShape:
     shapes = [s.shape.sizes for s in given]
     if any(dims is None for dims in shapes):
         return TensorShape(None)
@@ -98,7 +92,7 @@ def _joined_shape(given: list[SparseTensor], axis: int, expand: bool) -> TensorS
         elif i == at:
             dims.append(sum(known))
         else:
-            dims.append(max(known) if expand or len(set(known)) == 1 else None)
+            dims.append(max(known) if expand_nonconcat_dims or len(set(known)) == 1 else None)
     return TensorShape(dims)
 
 
@@ -235,49 +229,36 @@ def sparse_reset_shape(sp_input: Any, new_shape: Any = None) -> SparseTensor:
 # -- reduced and filled ----------------------------------------------------------------------------
 
 
-def sparse_reduce_sum(
-    sp_input: Any, axis: Any = None, keepdims: bool | None = None, reduction_axes: Any = None,
-    keep_dims: bool | None = None,
-) -> Tensor:  # fmt: skip
+def sparse_reduce_sum(sp_input: Any, axis: Any = None, keepdims: bool | None = None) -> Tensor:
     """Return the sums of a sparse tensor along axes, as a dense tensor.
 
     Args:
         sp_input: the sparse tensor.
         axis: an axis or several; all if left out.
         keepdims: whether the axes are kept with extent 1.
-        reduction_axes: older name of ``axis``.
-        keep_dims: older name of ``keepdims``.
 
     Raises:
-        ValueError: for an axis that does not exist, or if both names of an argument are given.
+        ValueError: for an axis that does not exist.
     """
-    return _reduced("SparseReduceSum", sp_input, axis, keepdims, reduction_axes, keep_dims)
+    return _reduced("SparseReduceSum", sp_input, axis, keepdims)
 
 
-def sparse_reduce_max(
-    sp_input: Any, axis: Any = None, keepdims: bool | None = None, reduction_axes: Any = None,
-    keep_dims: bool | None = None,
-) -> Tensor:  # fmt: skip
+def sparse_reduce_max(sp_input: Any, axis: Any = None, keepdims: bool | None = None) -> Tensor:
     """Return the maxima of a sparse tensor along axes as a dense tensor, 0 where there are no entries.
 
     The arguments are those of ``sparse_reduce_sum``; positions without an entry are ignored.
     """
-    return _reduced("SparseReduceMax", sp_input, axis, keepdims, reduction_axes, keep_dims)
+    return _reduced("SparseReduceMax", sp_input, axis, keepdims)
 
 
-def _reduced(
-    op_type: str, sp_input: Any, axis: Any, keepdims: Any, older_axis: Any, older_keep: Any
-) -> Tensor:
-    return reduction(op_type, sp_input, axis, keepdims, older_axis, older_keep).outputs[0]
+def _reduced(op_type: str, sp_input: Any, axis: Any, keepdims: Any) -> Tensor:
+    return reduction(op_type, sp_input, axis, keepdims).outputs[0]
 
 
-def reduction(
-    op_type: str, sp_input: Any, axis: Any, keepdims: Any, older_axis: Any, older_keep: Any
-) -> Operation:
+def reduction(op_type: str, sp_input: Any, axis: Any, keepdims: Any) -> Operation:
     """Add a node that reduces a sparse tensor along axes; arguments as for ``sparse_reduce_sum``."""
     sparse = checked_sparse(sp_input)
-    axes = one_spelling(axis, older_axis, "axis", "reduction_axes")
-    keep = one_spelling(keepdims, older_keep, "keepdims", "keep_dims")
+    axes = axis
     graph = sparse.indices.graph
     with graph.as_default():
         if axes is None:
@@ -288,7 +269,7 @@ def reduction(
                 else np.arange(rank, dtype=np.int32)
             )
         chosen = convert_to_tensor(axes, int32, "reduction_axes", graph=graph)
-        return make(op_type, [*parts_of(sparse), chosen], {"keep_dims": bool(keep)})
+        return make(op_type, [*parts_of(sparse), chosen], {"keep_dims": bool(keepdims)})
 
 
 def sparse_softmax(sp_input: Any, name: str | None = None) -> SparseTensor:

@@ -17,13 +17,7 @@ from actorsession.graph.shape import Dim, TensorShape
 from actorsession.ops import raw
 from actorsession.ops.build import convert_to_tensor, make
 from actorsession.ops.rows import op
-from actorsession.ops.shape_operands import (
-    constant_ints,
-    ints,
-    normal_axis,
-    one_spelling,
-    vector_length,
-)
+from actorsession.ops.shape_operands import constant_ints, ints, normal_axis, vector_length
 from actorsession.opsets.sparse.basics import SparseTensor, checked_sparse, parts_of
 from actorsession.opsets.sparse.functions import reduction
 from actorsession.opsets.sparse.kernels import (
@@ -56,7 +50,6 @@ def sparse_split(
     num_split: int | None = None,
     axis: Any = None,
     name: str | None = None,
-    split_dim: Any = None,
 ) -> list[SparseTensor]:
     """Split a sparse tensor along an axis; the first pieces are longer by one if it does not divide.
 
@@ -65,40 +58,36 @@ def sparse_split(
         sp_input: the sparse tensor.
         num_split: number of pieces.
         axis: the axis to split along, an integer scalar.
-        split_dim: older name of ``axis``.
 
     Raises:
         ValueError: for an argument without its name, or a missing argument.
     """
     if not isinstance(keyword_required, KeywordRequired):
         raise ValueError("Keyword arguments are required for this function.")
-    along = one_spelling(axis, split_dim, "axis", "split_dim")
-    for what, value in (("sp_input", sp_input), ("num_split", num_split), ("axis", along)):
+    for what, value in (("sp_input", sp_input), ("num_split", num_split), ("axis", axis)):
         if value is None:
             raise ValueError(f"{what} is required")
     assert num_split is not None
     sparse = checked_sparse(sp_input)
     with sparse.graph.as_default():
-        place = convert_to_tensor(along, int64, "split_dim")
+        place = convert_to_tensor(axis, int64, "split_dim")
         parts = raw.SparseSplit(place, *parts_of(sparse), num_split=num_split, name=name)
         return [SparseTensor(*part) for part in zip(*parts, strict=True)]
 
 
 def sparse_reduce_sum_sparse(
-    sp_input: Any, axis: Any = None, keepdims: bool | None = None, reduction_axes: Any = None,
-    keep_dims: bool | None = None,
-) -> SparseTensor:  # fmt: skip
+    sp_input: Any, axis: Any = None, keepdims: bool | None = None
+) -> SparseTensor:
     """Return sums along axes where there are entries; arguments as for ``sparse_reduce_sum``."""
-    made = reduction("SparseReduceSumSparse", sp_input, axis, keepdims, reduction_axes, keep_dims)
+    made = reduction("SparseReduceSumSparse", sp_input, axis, keepdims)
     return SparseTensor(*made.outputs)
 
 
 def sparse_reduce_max_sparse(
-    sp_input: Any, axis: Any = None, keepdims: bool | None = None, reduction_axes: Any = None,
-    keep_dims: bool | None = None,
-) -> SparseTensor:  # fmt: skip
+    sp_input: Any, axis: Any = None, keepdims: bool | None = None
+) -> SparseTensor:
     """Return maxima along axes where there are entries; arguments as for ``sparse_reduce_sum``."""
-    made = reduction("SparseReduceMaxSparse", sp_input, axis, keepdims, reduction_axes, keep_dims)
+    made = reduction("SparseReduceMaxSparse", sp_input, axis, keepdims)
     return SparseTensor(*made.outputs)
 
 

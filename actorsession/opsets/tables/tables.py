@@ -29,7 +29,7 @@ from actorsession.records import description
 
 __all__ = [
     "HashTable", "MutableHashTable", "StaticHashTable", "StaticVocabularyTable",
-    "initialize_all_tables", "tables_initializer",
+    "tables_initializer",
 ]  # fmt: skip
 
 
@@ -162,7 +162,7 @@ class StaticHashTable(_Table):
 
     @property
     def init(self) -> Operation:
-        """TensorFlow's older name of ``initializer``."""
+        """``initializer``."""
         return self._initializer
 
 
@@ -239,7 +239,7 @@ class StaticVocabularyTable(GraphBound):
 
     @property
     def init(self) -> Operation:
-        """TensorFlow's older name of ``initializer``."""
+        """``initializer``."""
         return self.initializer
 
     def size(self, name: str | None = None) -> Tensor:
@@ -278,7 +278,7 @@ class MutableHashTable(_Table):
         value_dtype: dtype of the values.
         default_value: value for missing keys; its shape is that of all values.
         name: name of the table's node.
-        checkpoint: accepted for compatibility with TensorFlow; tables are not saved with variables.
+        checkpoint: without effect: tables are not saved with variables.
     """
 
     def __init__(
@@ -328,8 +328,3 @@ def tables_initializer(name: str = "init_all_tables") -> Operation:
     """Return the operation that fills all tables of the default graph."""
     initializers = get_default_graph().get_collection(GraphKeys.TABLE_INITIALIZERS)
     return group(*initializers, name=name) if initializers else no_op(name)
-
-
-def initialize_all_tables(name: str = "init_all_tables") -> Operation:
-    """Return ``tables_initializer`` under TensorFlow's older name."""
-    return tables_initializer(name)

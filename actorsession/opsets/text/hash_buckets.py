@@ -18,7 +18,6 @@ from actorsession.graph.shape import TensorShape
 from actorsession.ops import raw
 from actorsession.ops.build import convert_to_tensor
 from actorsession.ops.rows import op
-from actorsession.ops.shape_operands import one_spelling
 from actorsession.opsets.text.fingerprints import farmhash64
 from actorsession.opsets.text.kernels import like_strings, per_string
 
@@ -30,20 +29,14 @@ __all__ = [
 _MASK = 2**64 - 1
 
 
-def string_to_hash_bucket(
-    string_tensor: Any = None,
-    num_buckets: Any = None,
-    name: str | None = None,
-    input: Any = None,
-) -> Tensor:
+def string_to_hash_bucket(input: Any, num_buckets: int, name: str | None = None) -> Tensor:
     """Return an int64 bucket for each string; new programs use ``string_to_hash_bucket_fast``.
 
     Args:
-        string_tensor: strings.
+        input: strings.
         num_buckets: number of buckets, at least 1.
-        input: the other name of ``string_tensor``.
     """
-    value = convert_to_tensor(one_spelling(input, string_tensor, "input", "string_tensor"), string)
+    value = convert_to_tensor(input, string)
     return raw.StringToHashBucket(value, num_buckets=int(num_buckets), name=name)
 
 

@@ -27,7 +27,6 @@ from actorsession.ops.shape_operands import (
     constant_ints,
     ints,
     normal_axis,
-    one_spelling,
     shape_of_rank,
 )
 from actorsession.opsets.text.kernels import (
@@ -94,10 +93,8 @@ op("StringJoin", _joined_shape, kernel=_join_kernel, grad=NOT_DIFFERENTIABLE)
 def reduce_join(
     inputs: Any,
     axis: Any = None,
-    keep_dims: bool | None = None,
     separator: str = "",
     name: str | None = None,
-    reduction_indices: Any = None,
     keepdims: bool | None = None,
 ) -> Tensor:
     """Join strings along axes.
@@ -105,13 +102,10 @@ def reduce_join(
     Args:
         inputs: strings.
         axis: an axis or several, in the order in which they are joined; all, the last one first, if left out.
-        keep_dims: older name of ``keepdims``.
         separator: the separator between the strings.
-        reduction_indices: older name of ``axis``.
         keepdims: whether the axes stay, with extent 1.
     """
-    axes = one_spelling(axis, reduction_indices, "axis", "reduction_indices")
-    keep = one_spelling(keepdims, keep_dims, "keepdims", "keep_dims")
+    axes = axis
     value = convert_to_tensor(inputs, string)
     graph = value.graph
     with graph.as_default(), graph.name_scope("ReduceJoin"):
@@ -124,7 +118,9 @@ def reduce_join(
         if isinstance(axes, (list, tuple)) and not axes:
             axes = np.zeros(0, np.int32)
         chosen = convert_to_tensor(axes, int32, "reduction_indices", graph=graph)
-        return raw.ReduceJoin(value, chosen, keep_dims=bool(keep), separator=separator, name=name)
+        return raw.ReduceJoin(
+            value, chosen, keep_dims=bool(keepdims), separator=separator, name=name
+        )
 
 
 def _without_axes(ctx: InferContext) -> Sequence[TensorShape]:

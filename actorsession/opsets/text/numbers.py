@@ -15,7 +15,7 @@ from actorsession.graph.shape import TensorShape, unknown_shape
 from actorsession.ops import raw
 from actorsession.ops.build import convert_to_tensor
 from actorsession.ops.rows import op
-from actorsession.ops.shape_operands import boxed, one_spelling
+from actorsession.ops.shape_operands import boxed
 from actorsession.opsets.text.kernels import (
     each_number,
     like_strings,
@@ -128,24 +128,18 @@ op("AsString", _formatted, kernel=_as_string_kernel, grad=NOT_DIFFERENTIABLE)
 # -- parsing numbers -------------------------------------------------------------------------------
 
 
-def string_to_number(
-    string_tensor: Any = None,
-    out_type: Any = float32,
-    name: str | None = None,
-    input: Any = None,
-) -> Tensor:
+def string_to_number(input: Any, out_type: Any = float32, name: str | None = None) -> Tensor:
     """Parse a number from each string.
 
     Args:
-        string_tensor: strings; white space around a number is ignored.
+        input: strings; white space around a number is ignored.
         out_type: float32, float64, int32, int64, uint32 or uint64.
-        input: the other name of ``string_tensor``.
 
     Returns:
         The numbers. At run time an InvalidArgumentError is raised for invalid numbers or numbers out of
         range.
     """
-    value = convert_to_tensor(one_spelling(input, string_tensor, "input", "string_tensor"), string)
+    value = convert_to_tensor(input, string)
     return raw.StringToNumber(value, out_type=as_dtype(out_type), name=name)
 
 
@@ -170,11 +164,7 @@ op("StringToNumber", like_strings, kernel=_to_number_kernel, grad=NOT_DIFFERENTI
 
 
 def decode_raw(
-    input_bytes: Any = None,
-    out_type: Any = None,
-    little_endian: bool = True,
-    name: str | None = None,
-    bytes: Any = None,
+    input_bytes: Any, out_type: Any, little_endian: bool = True, name: str | None = None
 ) -> Tensor:
     """Interpret the bytes of each string as numbers.
 
@@ -182,13 +172,12 @@ def decode_raw(
         input_bytes: strings, all of one length.
         out_type: dtype of the numbers.
         little_endian: whether the lowest byte of each comes first.
-        bytes: older name of ``input_bytes``.
 
     Returns:
         A tensor with one more axis. At run time an InvalidArgumentError is raised for strings of different
         lengths, or of a length that is no multiple of the element size.
     """
-    value = convert_to_tensor(one_spelling(input_bytes, bytes, "input_bytes", "bytes"), string)
+    value = convert_to_tensor(input_bytes, string)
     little = bool(little_endian)
     return raw.DecodeRaw(value, out_type=as_dtype(out_type), little_endian=little, name=name)
 

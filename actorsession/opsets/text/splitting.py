@@ -18,7 +18,6 @@ from actorsession.ops import raw
 from actorsession.ops.arrays.shape import expand_dims
 from actorsession.ops.build import convert_to_tensor
 from actorsession.ops.rows import op
-from actorsession.ops.shape_operands import one_spelling
 from actorsession.opsets.sparse.basics import SparseTensor
 from actorsession.opsets.text.kernels import one_string, require_string, string_array
 
@@ -31,7 +30,6 @@ def string_split(
     source: Any,
     sep: Any = None,
     skip_empty: bool = True,
-    delimiter: Any = None,
     result_type: str = _SPARSE,
     name: str | None = None,
 ) -> SparseTensor:
@@ -42,24 +40,21 @@ def string_split(
         sep: a string of which each byte is a delimiter; a blank if left out. An empty one splits between
             bytes.
         skip_empty: whether empty parts are left out.
-        delimiter: older name of ``sep``.
         result_type: ``SparseTensor``; ragged tensors are not supported.
     """
     _check_result(result_type)
-    given = one_spelling(sep, delimiter, "sep", "delimiter")
     value = convert_to_tensor(source, string)
     graph = value.graph
     with graph.as_default(), graph.name_scope(name or "StringSplit"):
-        marks = convert_to_tensor(" " if given is None else given, string, graph=graph)
+        marks = convert_to_tensor(" " if sep is None else sep, string, graph=graph)
         return _as_sparse(raw.StringSplit(value, marks, skip_empty=bool(skip_empty)), value)
 
 
 def string_split_v2(
-    input: Any = None,
+    input: Any,
     sep: Any = None,
     maxsplit: int = -1,
     result_type: str = _SPARSE,
-    source: Any = None,
     name: str | None = None,
 ) -> SparseTensor:
     """Split strings at a separator, into a sparse tensor with a row for each string.
@@ -69,10 +64,9 @@ def string_split_v2(
         sep: a string; runs of white space separate if it is left out or empty.
         maxsplit: maximum number of splits per string; unlimited for -1.
         result_type: ``SparseTensor``; ragged tensors are not supported.
-        source: older name of ``input``.
     """
     _check_result(result_type)
-    value = convert_to_tensor(one_spelling(input, source, "input", "source"), string)
+    value = convert_to_tensor(input, string)
     graph = value.graph
     with graph.as_default(), graph.name_scope(name or "StringSplit"):
         marks = convert_to_tensor("" if sep is None else sep, string, graph=graph)

@@ -12,7 +12,8 @@ calls this.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -162,14 +163,17 @@ class _Part:
         self.operands = [*[ref for ref in outside if not flow.is_scalar(ref)], *scalars]
         self.arrays = len(outside) - len(scalars)
         self.results = [ref for ref in made if block.uses_left(ref) > uses.get(ref, 0)]
-        self._uses = uses
+        self._place = {ref: f"p{k}" for k, ref in enumerate(self.operands)}
+        self._place |= {ref: f"r{k}" for k, ref in enumerate(self.results)}
+        self._left = uses  # how often each value is still read
         self._buffers: list[str] = []  # dtypes
+        self._idle: defaultdict[str, list[str]] = defaultdict(list)  # buffers by dtype
         self._free = [ref for ref in self.operands[: self.arrays] if block.is_free(ref)]
         self._over: dict[Ref, Ref] = {}  # operands by the results that are written over them
 
     def lines(self, name: str) -> list[Line]:
         """Return the text of the function, and of the assignment of a ``Blockwise`` of it to ``name``."""
-        body = self._body()
+        body = [self._line(i) for i in self._run]
         parameters = [
             *[f"p{k}" for k in range(len(self.operands))],
             *[f"r{k}" for k in range(len(self.results))],
@@ -187,40 +191,40 @@ class _Part:
         head = f"def {name}_part({', '.join(parameters)}):"
         return [Line(head), *[Line(INDENT + text) for text in body], Line(last)]
 
-    def _body(self) -> list[str]:
-        block, flow = self._block, self._block.flow
-        place = {ref: f"p{k}" for k, ref in enumerate(self.operands)}
-        results = {ref: f"r{k}" for k, ref in enumerate(self.results)}
-        left = dict(self._uses)
-        free: dict[str, list[str]] = {}  # buffers by dtype
-        body = []
-        for i in self._run:
-            inputs, dtype = flow.inputs[i], self._dtype((i, 0))
-            for ref in inputs:
-                left[ref] -= 1
-            name, function = block.bind_into(i)
-            ended = [
-                ref for ref in dict.fromkeys(inputs) if not left[ref] and place[ref].startswith("s")
-            ]
-            in_place = isinstance(function, np.ufunc)
-            out = results.get((i, 0))
-            if out is not None:
-                self._write_over((i, 0), [] if in_place else inputs, left)
-            if out is None and in_place:
-                out = next((place[ref] for ref in ended if self._dtype(ref) == dtype), None)
-            if out is None:
-                out = free[dtype].pop() if free.get(dtype) else self._new_buffer(dtype)
-            for ref in ended:
-                if place[ref] != out:
-                    free.setdefault(self._dtype(ref), []).append(place[ref])
-            place[i, 0] = out
-            if (i, 0) not in left and (i, 0) not in results:  # never read
-                free.setdefault(dtype, []).append(out)
-            arguments = ", ".join([*[place[ref] for ref in inputs], out])
-            body.append(f"{name}({arguments}){block.comment(i)}")
-        return body
+    def _line(self, i: int) -> str:
+        """Return the line of a node, and count what it reads."""
+        block, result = self._block, (i, 0)
+        inputs = block.flow.inputs[i]
+        for ref in inputs:
+            self._left[ref] -= 1
+        read_last = [ref for ref in dict.fromkeys(inputs) if not self._left[ref]]
+        ended = [ref for ref in read_last if self._place[ref].startswith("s")]
+        name, function = block.bind_into(i)
+        out = self._output(result, inputs, ended, isinstance(function, np.ufunc))
+        self._place[result] = out
+        for ref in ended:
+            if self._place[ref] != out:
+                self._idle[self._dtype(ref)].append(self._place[ref])
+        if result not in self._left and out.startswith("s"):  # never read
+            self._idle[self._dtype(result)].append(out)
+        arguments = ", ".join([*[self._place[ref] for ref in inputs], out])
+        return f"{name}({arguments}){block.comment(i)}"
 
-    def _write_over(self, result: Ref, kept: Iterable[Ref], left: dict[Ref, int]) -> None:
+    def _output(
+        self, result: Ref, inputs: Sequence[Ref], ended: Sequence[Ref], in_place: bool
+    ) -> str:
+        """Return where a value is written: its own place, that of one read last, or a buffer."""
+        if result in self._place:
+            self._write_over(result, [] if in_place else inputs)
+            return self._place[result]
+        dtype = self._dtype(result)
+        alike = [self._place[ref] for ref in ended if in_place and self._dtype(ref) == dtype]
+        idle = self._idle[dtype]
+        if not (alike or idle):
+            self._buffers.append(dtype)
+        return alike[0] if alike else idle.pop() if idle else f"s{len(self._buffers) - 1}"
+
+    def _write_over(self, result: Ref, kept: Sequence[Ref]) -> None:
         """Choose an operand that a result may overwrite: one of its dtype that is no longer read.
 
         A result that is sent gets an array that other processes can read instead.
@@ -228,14 +232,10 @@ class _Part:
         if self._block.flow.is_sent(result):
             return
         for ref in self._free:
-            if not left[ref] and ref not in kept and self._dtype(ref) == self._dtype(result):
+            if not self._left[ref] and ref not in kept and self._dtype(ref) == self._dtype(result):
                 self._over[result] = ref
                 self._free.remove(ref)
                 return
 
     def _dtype(self, ref: Ref) -> str:
         return self._block.flow.nodes[ref[0]].outputs[ref[1]].dtype.np_dtype.name
-
-    def _new_buffer(self, dtype: str) -> str:
-        self._buffers.append(dtype)
-        return f"s{len(self._buffers) - 1}"

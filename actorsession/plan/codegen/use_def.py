@@ -11,8 +11,10 @@ moved into state without a copy after its last read; anything else is copied.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import cached_property
 
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import resource, variant
@@ -84,13 +86,7 @@ class UseDef:
             [(position, (number[name], output)) for position, name, output in partition.fetches]
         )
         self._fetched = {ref for _, ref in self.fetches}
-        self.uses: dict[Ref, int] = {}
-        self._readers: dict[Ref, list[int]] = {ref: [] for ref in self._fetched}
-        for i, refs in enumerate(self.inputs):
-            for ref in refs:
-                self.uses[ref] = self.uses.get(ref, 0) + 1
-                if ref in self._fetched:
-                    self._readers[ref].append(i)
+        self.uses = Counter([ref for refs in self.inputs for ref in refs])
         self._sends_any = any(n.op == SEND for n in self.nodes)
         self._sent = self._find_sent(own_fetches)
 
@@ -144,6 +140,15 @@ class UseDef:
                 found.add(j)
         return found - {i}
 
+    @cached_property
+    def _readers(self) -> dict[Ref, list[int]]:
+        """The nodes that read each fetched value."""
+        readers: dict[Ref, list[int]] = {ref: [] for ref in self._fetched}
+        for i, refs in enumerate(self.inputs):
+            for ref in self._fetched.intersection(refs):
+                readers[ref].append(i)
+        return readers
+
     def has_handle(self, i: int) -> bool:
         """Return whether an input of a node is a resource."""
         return any(self.nodes[j].outputs[k].dtype is resource for j, k in self.inputs[i])
@@ -176,11 +181,15 @@ class UseDef:
             if self.nodes[i].op == SEND:
                 leaves = _leaves_task(self.nodes[i].attrs["key"])
             else:
-                leaves = op is not None and op.aliases and i in outputs
+                leaves = op is not None and i in outputs and self._shares(i, op)
             if leaves:
                 sent.update(self.inputs[i])
                 outputs.update([j for j, _ in self.inputs[i]])
         return frozenset(sent)
+
+    def _shares(self, i: int, op: OpDef) -> bool:
+        """Return whether the output of a node may share memory with an input: lists of tensors always do."""
+        return op.aliases or any(spec.dtype is variant for spec in self.nodes[i].outputs)
 
     def stays(self, ref: Ref) -> bool:
         """Return whether a value with several readers is written to by nothing until the step has ended.
@@ -198,7 +207,7 @@ class UseDef:
         """
         for i in self._readers[ref]:
             op = self.ops[i]
-            if op is None or (op.aliases and self._sends_any):
+            if op is None or (self._sends_any and self._shares(i, op)):
                 return True
         return False
 

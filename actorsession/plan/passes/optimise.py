@@ -164,7 +164,7 @@ class _Walk:
             definition = self._pure[op]
         except KeyError:
             definition = self._pure[op] = _pure_definition(op)
-        if definition is None:
+        if definition is None or _OBJECT in node.attrs:
             self.nodes[node.name] = node
             return
         if op in _PASSING and self._forwards(node):
@@ -328,6 +328,10 @@ class _Walk:
             self._moved[node.name, i] = first.name, i
         self._replacement[node.name] = first.name
         return node.name not in self._kept
+
+
+# The mark of a node that makes an object: two of them are two. A list that records its reads is one.
+_OBJECT = "_read_once"
 
 
 def _pure_definition(op: str) -> OpDef | None:

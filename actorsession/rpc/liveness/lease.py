@@ -15,7 +15,7 @@ from actorsession.durations import checked_seconds
 from actorsession.errors import InvalidArgumentError
 from actorsession.records import dataclass
 
-__all__ = ["BEAT_SECONDS", "LEASE_SECONDS", "Lease", "Look"]
+__all__ = ["BEAT_SECONDS", "LEASE_SECONDS", "Lease", "Look", "check_lease"]
 
 BEAT_SECONDS = 1.0
 
@@ -37,6 +37,20 @@ class Look:
     lost: bool
 
 
+def check_lease(beat: float, lease: float) -> tuple[float, float]:
+    """Return the seconds of a beat and a lease.
+
+    Raises:
+        InvalidArgumentError: the lease is shorter than two beats, or the beat is not positive.
+    """
+    beat, lease = checked_seconds("beat", beat), checked_seconds("lease", lease)
+    if lease < 2 * beat:
+        raise InvalidArgumentError(
+            f"a lease lasts at least two beats and a beat is above 0 s; got beat {beat} s, lease {lease} s"
+        )
+    return beat, lease
+
+
 class Lease:
     """The lease of one link.
 
@@ -52,14 +66,7 @@ class Lease:
     __slots__ = ("_heard", "_looked", "_received", "_sent", "beat", "seconds")
 
     def __init__(self, *, beat: float, lease: float, now: float) -> None:
-        beat, lease = checked_seconds("beat", beat), checked_seconds("lease", lease)
-        if lease < 2 * beat:
-            raise InvalidArgumentError(
-                f"a lease lasts at least two beats and a beat is above 0 s; got beat {beat} s, "
-                f"lease {lease} s"
-            )
-        self.beat = beat
-        self.seconds = lease
+        self.beat, self.seconds = check_lease(beat, lease)
         self._looked = self._heard = now
         self._received = self._sent = 0
 

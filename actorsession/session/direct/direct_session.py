@@ -29,13 +29,13 @@ from actorsession.graph.codec import bytes_held
 from actorsession.graph.device import LOCAL_TASK, DeviceAttributes
 from actorsession.graph.graph import Graph
 from actorsession.metrics import session_tally
+from actorsession.ops.blas_threads import BlasThreads, hold_blas_threads
 from actorsession.plan.cost_model import CostModel
 from actorsession.plan.place import Placed
 from actorsession.plan.placement_log import log_devices
 from actorsession.plan.report import partition_graphs
 from actorsession.plan.signature import RunSignature
 from actorsession.runtime.admission import Admission
-from actorsession.runtime.blas_threads import BlasThreads, hold_blas_threads
 from actorsession.runtime.debug.debugger import SessionDebugger
 from actorsession.runtime.debug.dump import DumpStore
 from actorsession.runtime.device_filters import DeviceFilters

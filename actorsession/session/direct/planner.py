@@ -142,7 +142,7 @@ class Planner:
 
         Those of functions are among them.
         """
-        return self._state.view.size + self._graph.total_size - self._registered_size
+        return self._state.view.size + self._graph.nodes.total_size - self._registered_size
 
     def touch(self, plan: DirectPlan) -> None:
         """Record that a plan was used, for the choice of which to keep."""
@@ -150,11 +150,12 @@ class Planner:
 
     def extend(self) -> None:
         """Extend the session by the new nodes of the graph; an error changes nothing."""
-        self._graph.describe(self._registered, self._check)
+        self._graph.nodes.describe(self._registered, self._check)
         with self._graph.growing():
-            extended = self._graph.extended_since(self._extensions)
+            extended = self._graph.changes.extended[self._extensions :]
             changed = [op for op in dict.fromkeys(extended) if op.name in self._state.view]
-            added, size = self._graph.operations_since(self._registered), self._graph.total_size
+            graph_nodes = self._graph.nodes
+            added, size = graph_nodes.order[self._registered :], graph_nodes.total_size
             nodes = [op.plain for op in (*changed, *added)]
         if not nodes:
             return

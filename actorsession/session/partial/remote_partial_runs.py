@@ -10,11 +10,12 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from actorsession.actors.deadline import Deadline
-from actorsession.config import DEFAULT_STEP_TIMEOUT, RunOptions
+from actorsession.config import RunOptions
 from actorsession.errors import (
     CancelledError,
     DeadlineExceededError,
@@ -24,20 +25,16 @@ from actorsession.errors import (
     error_to_wire,
 )
 from actorsession.messages.done import Done
-from actorsession.messages.session import (
-    PartialRun,
-    PartialRunDrop,
-    PartialRunReady,
-    PartialRunSetup,
-    StepDone,
-)
+from actorsession.messages.session import PartialRunDrop
+from actorsession.messages.step_frames import CallRequest, StepRequest
 from actorsession.plan.partial import check_signature
 from actorsession.plan.signature import RunSignature
 from actorsession.records import dataclass
 from actorsession.runtime.partial.run_state import no_such_run
 from actorsession.session.partial.partial_runs import PartialRuns
 from actorsession.session.remote.remote_debugger import run_now
-from actorsession.session.remote.values import own_values, wire_limit
+from actorsession.session.remote.remote_run import PartialCall, Setup
+from actorsession.session.remote.values import SessionProgram
 from actorsession.session.value_delivery import ValueDelivery
 
 if TYPE_CHECKING:
@@ -56,9 +53,11 @@ class RemotePartialPlan:
 
     Attributes:
         signature: everything that such a run feeds, fetches and targets.
+        programs: see ``RemotePlan``.
     """
 
     signature: RunSignature
+    programs: dict[Any, SessionProgram] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -66,14 +65,16 @@ class _OpenRun:
     """What the client knows of a run that is open at the master.
 
     Attributes:
-        session_handle: the session; another one after the loss of the master.
+        program: the plan over the connection of the run; another one after the loss of the master.
+        setup: the number of the run that has set it up.
         feeds: those that were not given yet.
         fetches: those that were not returned yet.
         last_use: when a call was made or answered last.
         waiting: calls that wait for an answer.
     """
 
-    session_handle: str
+    program: SessionProgram
+    setup: int
     feeds: set[str]
     fetches: set[str]
     last_use: float
@@ -100,9 +101,9 @@ class RemotePartialRuns(PartialRuns[RemotePartialPlan]):
     def __len__(self) -> int:
         """Return the number of open runs, as far as it shows in their calls; callable from any thread."""
         session, recent = self._session, time.monotonic() - self._idle_limit
-        there = "" if session.lost_master else session.handle
+        there = None if session.lost_master else session.channel
         return sum(
-            run.session_handle == there and (run.waiting > 0 or run.last_use > recent)
+            run.program.channel is there and (run.waiting > 0 or run.last_use > recent)
             for run in list(self._open.values())
         )
 
@@ -121,31 +122,23 @@ class RemotePartialRuns(PartialRuns[RemotePartialPlan]):
         if not self._session.is_current:
             await self._session.prepare(plan.signature)
         if options is None:
-            return await self._set_up(plan.signature)
-        setup = partial(self._set_up, plan.signature, options)
+            return await self._set_up(plan)
+        setup = partial(self._set_up, plan, options)
         return await self._debugger.open(plan.signature.sorted(), options.debug_options, setup)
 
     async def _set_up(
-        self,
-        signature: RunSignature,
-        options: RunOptions | None = None,
+        self, plan: RemotePartialPlan, options: RunOptions | None = None,
         debug_run: list[Any] | None = None,
-    ) -> str:
-        session = self._session
-        message = PartialRunSetup(
-            session_handle=session.handle,
-            feeds=list(signature.feeds),
-            fetches=list(signature.fetches),
-            targets=list(signature.targets),
-            request_id=session.request_id(),
-            options={} if options is None else options.to_wire(),
-            debug_run=debug_run,
-        )
+    ) -> str:  # fmt: skip
+        session, signature = self._session, plan.signature
         session.tally.begin_partial_run()
-        ready: PartialRunReady = await session.ask_step(message, None, PartialRunReady)
-        handle = ready.partial_run_handle
+        program = session.program(plan.programs, signature, options, partial=True)
+        asked = None if debug_run is None else StepRequest(debug_run=debug_run)
+        run = Setup(session, program, program.sent(()), None, 0, asked)
+        await session.request(run, None)
+        handle: str = run.extra[0]
         self._open[handle] = _OpenRun(
-            session.handle, set(signature.feeds), set(signature.fetches), time.monotonic()
+            program, run.call, set(signature.feeds), set(signature.fetches), time.monotonic()
         )
         return handle
 
@@ -223,44 +216,43 @@ class RemotePartialRuns(PartialRuns[RemotePartialPlan]):
         limit: float | None,
         delivery: ValueDelivery | None,
     ) -> Sequence[Any]:
-        session = self._session
-        over_link = session.over_link
+        session, run = self._session, self._open.get(handle)
+        if run is None or run.program.channel is not session.channel:
+            await self._check_session(handle)
+            raise no_such_run(handle)
         with self._continuing(handle, feeds, fetches):
-            done = await self._ask(handle, feeds, values, fetches, limit, delivery)
-        return own_values(done.values, over_link=over_link)
+            try:
+                kept, asked = await session.sent_feeds(values), CallRequest(feeds, fetches)
+                program = run.program
+                called = PartialCall(
+                    session, program, program.sent(kept), limit, run.setup, asked, handle
+                )
+                return await session.request(called, delivery)
+            except (DeadlineExceededError, ResourceExhaustedError) as error:
+                # The master may not know of the call, or not of its end: there was no memory for it.
+                self._drop_soon(handle, error)
+                raise
+            except InvalidArgumentError as error:
+                if error.message == no_such_run(handle).message:
+                    await self._check_session(handle)
+                raise
+            except asyncio.CancelledError:
+                await self.abort(
+                    handle, CancelledError(f"partial run {handle!r} was cancelled by its caller")
+                )
+                raise
 
-    async def _ask(
-        self,
-        handle: str,
-        feeds: tuple[str, ...],
-        values: Sequence[Any],
-        fetches: tuple[str, ...],
-        limit: float | None,
-        delivery: ValueDelivery | None,
-    ) -> StepDone:
-        session = self._session
-        try:
-            kept = await session.sent_feeds(values)
-            message = PartialRun(
-                session_handle=session.handle,
-                partial_run_handle=handle,
-                feeds=dict(zip(feeds, kept, strict=True)),
-                fetches=list(fetches),
-                timeout_in_ms=wire_limit(limit),
-                request_id=session.request_id(),
-            )
-            return await session.ask_values(
-                message, DEFAULT_STEP_TIMEOUT if limit is None else limit, delivery
-            )
-        except (DeadlineExceededError, ResourceExhaustedError) as error:
-            # The master may not know of the call, or not of its end: there was no memory for it.
-            self._drop_soon(handle, error)
-            raise
-        except asyncio.CancelledError:
-            await self.abort(
-                handle, CancelledError(f"partial run {handle!r} was cancelled by its caller")
-            )
-            raise
+    async def _check_session(self, handle: str) -> None:
+        """Let the master say what has happened to the session, if it is not open there any more.
+
+        Raises:
+            OpError: the error of every request for it.
+        """
+        session, error = self._session, error_to_wire(no_such_run(handle))
+        message = PartialRunDrop(
+            session_handle=session.handle, partial_run_handle=handle, error=error
+        )
+        await session.ask_step(message, _DROP, Done)
 
     async def abort(self, handle: str, error: OpError) -> None:
         """Abort a run if it is open, without waiting for its kernels to end between two nodes."""

@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from actorsession.actors import registry
 from actorsession.actors.deadline import Deadline
-from actorsession.actors.ref import Ref
+from actorsession.actors.ref import LocalRef, Ref
 from actorsession.actors.supervision import Children
 from actorsession.config import CONNECT_TIMEOUT, ConfigProto
 from actorsession.errors import (
@@ -29,20 +29,14 @@ from actorsession.errors import (
     UnavailableError,
 )  # fmt: skip
 from actorsession.messages.done import Done
-from actorsession.messages.session import (
-    MASTER,
-    ProgramRegistered,
-    RegisterProgram,
-    ResetContainers,
-)
+from actorsession.messages.session import MASTER, ResetContainers
 from actorsession.rpc.exit_reports import add_exit_status, is_given_up
 from actorsession.rpc.link import Link
 from actorsession.rpc.liveness.heartbeat_memory import HeartbeatMemory
 from actorsession.rpc.liveness.peer_monitor import probe_factory
-from actorsession.rpc.local_calls import LocalCalls, RegisterLocalProgram
+from actorsession.rpc.local_calls import LocalCalls
 from actorsession.rpc.remote_ref import RemoteRef
 from actorsession.rpc.security import are_our_files_at_fault, security_of, shared_token
-from actorsession.session.remote.values import SessionProgram
 from actorsession.session.targets import master_addresses
 from transports import (
     AuthenticationError,
@@ -78,8 +72,7 @@ class MasterConnection:
     Attributes:
         address: of the master that was reached; the first of all until one was.
         link: the link to the master, if it was dialled.
-        way: how runs of step programs reach the master: the link, or direct calls; ``None`` until it was
-            reached.
+        channel: how runs reach the master: the link, or direct calls; ``None`` until it was reached.
     """
 
     def __init__(
@@ -98,7 +91,7 @@ class MasterConnection:
         self._ref: Ref | None = None
         self._fate = ""  # what has become of the master, once that was found out
         self.link: Link | None = None
-        self.way: Link | LocalCalls | None = None
+        self.channel: Link | LocalCalls | None = None
 
     @property
     def reached(self) -> bool:
@@ -131,10 +124,11 @@ class MasterConnection:
             self._ref = registry.lookup(address)
             if self._ref is not None:
                 self.address = address
-                self.way = LocalCalls(self._ref.name, address)
+                assert isinstance(self._ref, LocalRef)  # those of this process are
+                self.channel = LocalCalls(self._ref, address)
                 return
         self._ref = await self._dial(deadline)
-        self.way, self._fate = self.link, ""
+        self.channel, self._fate = self.link, ""
 
     async def _dial(self, deadline: Deadline) -> Ref:
         pulse = HeartbeatMemory()
@@ -244,25 +238,6 @@ class MasterConnection:
         if self.lost and error.message != plain:
             self._fate = error.message
 
-    async def register(self, request: RegisterProgram, deadline: Deadline) -> SessionProgram | None:
-        """Register a step program with the master, for runs by the present way.
-
-        Returns:
-            The program; ``None`` if the master was not reached.
-
-        Raises:
-            OpError: as ``ask`` does.
-        """
-        way = self.way
-        if way is None:
-            return None
-        message: object = request
-        if isinstance(way, LocalCalls):
-            message = RegisterLocalProgram(request.session_handle, request, way)
-        found = await self.ask(message, deadline, ProgramRegistered)
-        over_link = not isinstance(way, LocalCalls)
-        return SessionProgram(way, way.steps, found.program, over_link)
-
     def tell(self, message: object) -> None:
         """Send the master a message without an answer; drop it if the master is gone or not reached yet."""
         with contextlib.suppress(OpError):
@@ -271,21 +246,21 @@ class MasterConnection:
 
     def drop(self) -> None:
         """Drop the connection without waiting, when the loop that it belongs to has ended."""
-        way, link = self.way, self.link
-        self.way = self.link = self._ref = None
-        if isinstance(way, LocalCalls):
+        channel, link = self.channel, self.link
+        self.channel = self.link = self._ref = None
+        if isinstance(channel, LocalCalls):
             with contextlib.suppress(RuntimeError):  # nothing is called on a closed loop
-                way.end()
+                channel.end()
         elif link is not None:
             link.abandon()
 
     async def hang_up(self, grace: float) -> None:
         """Close the connection, if there is one."""
-        way, link = self.way, self.link
-        self.way = self.link = self._ref = None
-        if isinstance(way, LocalCalls):
-            way.end()
-        elif link is not None:  # a session that is closed while it dials has no ``way`` yet
+        channel, link = self.channel, self.link
+        self.channel = self.link = self._ref = None
+        if isinstance(channel, LocalCalls):
+            channel.end()
+        elif link is not None:  # a session that is closed while it dials has no channel yet
             await link.aclose(grace)
 
 

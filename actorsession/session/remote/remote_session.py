@@ -17,7 +17,6 @@ import secrets
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any, TypeVar
 
 from actorsession.actors.deadline import Deadline
@@ -48,6 +47,7 @@ from actorsession.graph.graph import Graph
 from actorsession.graph.node import GraphDef
 from actorsession.graph.operation import Operation
 from actorsession.messages.done import Done
+from actorsession.messages.registry import VOCABULARY
 from actorsession.messages.session import (
     AskSessionWhy,
     CloseSession,
@@ -56,27 +56,23 @@ from actorsession.messages.session import (
     ExtendSession,
     FindPlacement,
     ListDevices,
-    PartialRun,
     PlacementFound,
-    PrepareStep,
     ReattachSession,
-    RegisterProgram,
-    RunStep,
     SessionCreated,
     SessionExtended,
     SessionReattached,
     SessionWhy,
-    StepDone,
-    StepReceived,
     TasksPresent,
     WaitForTasks,
 )  # fmt: skip
+from actorsession.messages.step_frames import StepRequest
 from actorsession.metrics import session_tally
 from actorsession.plan.cost_model import check_cost_model_settings
 from actorsession.plan.place import Placed
 from actorsession.plan.signature import RunSignature
 from actorsession.rpc.exit_reports import is_given_up
-from actorsession.rpc.local_calls import programs_are_used
+from actorsession.rpc.link import Link
+from actorsession.rpc.local_calls import LocalCalls
 from actorsession.rpc.security import security_of
 from actorsession.runtime.admission import Admission
 from actorsession.runtime.debug.dump import DumpStore
@@ -92,21 +88,15 @@ from actorsession.session.reattach import Reattached
 from actorsession.session.remote.master_connection import RETRY, MasterConnection
 from actorsession.session.remote.master_restart import MasterRestart
 from actorsession.session.remote.remote_debugger import RemoteDebugger
-from actorsession.session.remote.session_program import (
-    AsyncRun,
-    ProgramGone,
-    ProgramRun,
-    ThreadRun,
-)  # fmt: skip
+from actorsession.session.remote.remote_run import AsyncRun, MustWait, RemoteRun, ThreadRun
 from actorsession.session.remote.values import (
     RemotePlan,
     SessionProgram,
     copies_much,
     fill_metadata,
-    own_values,
+    plan_to_wire,
     sent_feeds,
     timeline_of,
-    wire_options,
 )
 from actorsession.session.session_interface import SESSION_CLOSED, TIMELINES, SessionInterface
 from actorsession.session.statistics import SessionStatistics
@@ -128,7 +118,7 @@ _LEAST = 1e-3
 _GONE = (UnavailableError, DeadlineExceededError, AbortedError, CancelledError)
 
 T = TypeVar("T")
-R = TypeVar("R", bound=ProgramRun)
+R = TypeVar("R", bound=RemoteRun)
 
 
 class RemoteSession(SessionInterface[RemotePlan]):
@@ -190,7 +180,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
         self._restart = MasterRestart(self, graph, config)
         self._steps = 0  # requests under way that may take as long as a step
         self._runs = itertools.count(1)
-        self._program_runs: set[ProgramRun] = set()
+        self._running: set[RemoteRun] = set()
         self._inflight = Admission(config.max_inflight_steps).share(
             config.max_inflight_steps, config.max_inflight_bytes
         )
@@ -203,7 +193,6 @@ class RemoteSession(SessionInterface[RemotePlan]):
         self._partial_runs = RemotePartialRuns(
             self, self._debugger, in_seconds(config.partial_run_idle_limit_in_ms)
         )
-        self._uses_programs = programs_are_used()
         self.calls = itertools.count()
         self._operation_timeout = config.operation_timeout
         self.step_limit = config.operation_timeout or DEFAULT_STEP_TIMEOUT
@@ -270,8 +259,8 @@ class RemoteSession(SessionInterface[RemotePlan]):
     async def _create(self, deadline: Deadline, bare: bool) -> None:
         with self._graph.growing():
             operations = [] if bare else self._graph.get_operations()
-            extensions = 0 if bare else len(self._graph.extended_since(0))
-            size = 0 if bare else self._graph.total_size
+            extensions = 0 if bare else len(self._graph.changes.extended)
+            size = 0 if bare else self._graph.nodes.total_size
         check_graph_size(size)
         message: CreateSession | None = None
         for left in reversed(range(_TRIES)):
@@ -319,7 +308,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
 
         def describe() -> tuple[bool, list[Any]]:
             if many:
-                self._graph.describe(self._sent, self._planning.check)
+                self._graph.nodes.describe(self._sent, self._planning.check)
             with self._graph.growing():
                 found = operations()
                 nodes = GraphDef(tuple(op.plain for op in found), seed=seed)
@@ -495,22 +484,20 @@ class RemoteSession(SessionInterface[RemotePlan]):
         """Return the plan of a signature once everything that it names was sent to the master."""
         check_run_size(signature.size)
         await self._send_graph()
-        ordered = signature.sorted()
-        wiring = ordered.wiring.to_wire()
-        return RemotePlan(ordered, list(ordered.fetches), list(ordered.targets), wiring)
+        return RemotePlan(signature.sorted())
 
     @property
     def is_current(self) -> bool:
         """Whether the session exists at its master, with all nodes of the graph."""
         return (
             bool(self.handle) and not (self._closed or self._restart.is_due)
-            and not self._graph.operations_since(self._sent)
+            and len(self._graph.nodes.order) == self._sent
         )  # fmt: skip
 
     async def _send_graph(self) -> None:
         """Connect, and send the master the nodes that were added to the graph."""
         await self._be_connected()
-        if self._graph.operations_since(self._sent):
+        if len(self._graph.nodes.order) > self._sent:
             # In a child, because cancelling a run must not lose the count of what was sent.
             extending = self._children.start(self._extend(), name="extend the graph", awaited=True)
             await asyncio.shield(extending)
@@ -532,15 +519,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
         self, signature: RunSignature, options: RunOptions | None, *, partial: bool
     ) -> None:
         """Make the master plan a step and register its partitions, with what its options watch."""
-        message = PrepareStep(
-            session_handle=self.handle,
-            feeds=list(signature.feeds),
-            fetches=list(signature.fetches),
-            targets=list(signature.targets),
-            partial=partial,
-            wiring=signature.wiring.to_wire(),
-            options={} if options is None else options.to_wire(),
-        )
+        message = plan_to_wire(self.handle, signature, options, partial=partial)
         await self.ask_step(message, None, Done)
 
     async def _extend(self) -> None:
@@ -551,15 +530,15 @@ class RemoteSession(SessionInterface[RemotePlan]):
 
             def new() -> list[Operation]:
                 nonlocal size
-                size = self._graph.total_size
-                grown[:] = self._graph.extended_since(self._extensions)
-                added[:] = self._graph.operations_since(self._sent)
+                size = self._graph.nodes.total_size
+                grown[:] = self._graph.changes.extended[self._extensions :]
+                added[:] = self._graph.nodes.order[self._sent :]
                 return [*(op for op in dict.fromkeys(grown) if op.number < self._sent), *added]
 
             deadline = Deadline.after(self._config.operation_timeout or DEFAULT_STEP_TIMEOUT)
-            total = self._graph.total_size
+            total = self._graph.nodes.total_size
             check_graph_size(total)
-            grows = size_of(self._graph.extended_since(self._extensions))
+            grows = size_of(self._graph.changes.extended[self._extensions :])
             wire = await self._described(new, grows + total - self._size, deadline)
             if not nodes_in(wire[-1]):
                 return
@@ -612,132 +591,160 @@ class RemoteSession(SessionInterface[RemotePlan]):
             limit = None  # the session's own, which the master knows by that name
         if options is not None and options.is_plain:
             options = None
-        if options is None and metadata is None:
-            if plan.registering is not None:
-                await asyncio.wait({plan.registering})
-            run = self._program_run(AsyncRun, plan, feeds, limit)
-            if run is not None:
-                try:
-                    await run.start()
-                except asyncio.CancelledError:
-                    run.cancel()
-                    raise
-                try:
-                    return run.result()
-                except ProgramGone as gone:
-                    if gone.forgotten:
-                        plan.program = None
-        self._check_there()
-        nbytes = 0 if self._may_wait else bytes_held(feeds)
-        late = None  # the end of the limit, once a part of it has passed here
-        if not self._inflight.enter_nowait(nbytes):
-            late = Deadline.after(limit or self.step_limit)
-            await self._inflight.enter(late, nbytes)
-        try:
-            if options is None or not options.debug_options.active:
-                return await self._run(plan, feeds, limit, late, options, metadata, delivery)
+        if options is None or not options.debug_options.active:
+            return await self._run(plan, feeds, limit, options, metadata, delivery)
 
-            def step(
-                request_id: str, debug_run: list[Any], held: ValueDelivery
-            ) -> Awaitable[Sequence[Any]]:
-                asked = options, metadata, held, request_id, debug_run
-                return self._run(plan, feeds, limit, late, *asked)
+        def step(key: str, debug_run: list[Any], held: ValueDelivery) -> Awaitable[Sequence[Any]]:
+            return self._run(plan, feeds, limit, options, metadata, held, key, debug_run)
 
-            return await self._debugger.run(plan.signature, options.debug_options, delivery, step)
-        finally:
-            self._inflight.leave(nbytes)
+        return await self._debugger.run(plan.signature, options.debug_options, delivery, step)
 
     async def _run(
-        self, plan: RemotePlan, feeds: Sequence[Any], limit: float | None, late: Deadline | None,
+        self, plan: RemotePlan, feeds: Sequence[Any], limit: float | None,
         options: RunOptions | None, metadata: RunMetadata | None, delivery: ValueDelivery | None,
-        request_id: str = "", debug_run: list[Any] | None = None,
+        key: str = "", debug_run: list[Any] | None = None,
     ) -> Sequence[Any]:  # fmt: skip
-        self._check_open()
-        seconds = left = limit or self.step_limit
-        if self._restart.is_due:
-            late = late or Deadline.after(seconds)
-            await self._be_connected(late)
-        self.tally.runs = next(self._runs)
-        over_link = self.over_link
-        kept = await self.sent_feeds(feeds)
-        if late is not None:
-            left = max(late.time_left or 0.0, _LEAST)
-        message = RunStep(
-            session_handle=self.handle,
-            feeds=dict(zip(plan.signature.feeds, kept, strict=True)),
-            fetches=plan.fetches,
-            targets=plan.targets,
-            options=wire_options(options, limit),
-            request_id=request_id or self.request_id(),
-            debug_run=debug_run,
-            wiring=plan.wiring,
-            waited=seconds - left,
-        )
-        done = await self.ask_values(message, left, delivery)
-        if options is None and metadata is None and self._uses_programs:
-            self._register(plan)
-        if metadata is not None or done.metadata:
-            report = RunMetadata() if metadata is None else metadata
-            fill_metadata(report, done.metadata)
-            timeline = timeline_of(report, done.metadata)
-            if timeline is not None:
-                if self._timelines is None:
-                    self._timelines = deque(maxlen=TIMELINES)
-                self._timelines.append(timeline)
-        return own_values(done.values, over_link=over_link)
+        asked = None
+        if options is not None or metadata is not None:
+            wire = {} if options is None else options.to_wire()
+            asked = StepRequest(options=wire, key=key, debug_run=debug_run)
+        run = self._new_run(AsyncRun, plan, feeds, limit, asked, options)
+        if run is None or not self.admit(run, run.program, run.values.nbytes):
+            run = await self._wait_to_run(plan, feeds, limit, asked, options)
+        values = await self.finish(run, delivery)
+        if metadata is not None or run.extra is not None:
+            self._report(run, metadata)
+        return values
 
-    # -- step programs -------------------------------------------------------------------------
-
-    def _register(self, plan: RemotePlan) -> None:
-        """Register the step program of a plan that has run, unless that was done over the present link."""
-        known = plan.program is not None and plan.program.way is self._master.way
-        if known or plan.registering is not None:
+    def _report(self, run: RemoteRun, metadata: RunMetadata | None) -> None:
+        """Fill metadata with the master's report on a run, and keep its timeline; callable in any thread."""
+        wire = None if run.extra is None else run.extra[0]
+        if metadata is None and not wire:
             return
-        with contextlib.suppress(AbortedError):  # the session is closing
-            plan.registering = self._children.start(
-                self._ask_for_program(plan), name="register a step program", awaited=True
-            )
+        metadata = RunMetadata() if metadata is None else metadata
+        fill_metadata(metadata, wire)
+        timeline = timeline_of(metadata, wire)
+        if timeline is not None:
+            if self._timelines is None:
+                self._timelines = deque(maxlen=TIMELINES)
+            self._timelines.append(timeline)
 
-    async def _ask_for_program(self, plan: RemotePlan) -> None:
-        signature = plan.signature
-        message = RegisterProgram(
-            session_handle=self.handle, feeds=list(signature.feeds), fetches=plan.fetches,
-            targets=plan.targets, wiring=plan.wiring,
-        )  # fmt: skip
+    async def finish(self, run: AsyncRun, delivery: ValueDelivery | None) -> Sequence[Any]:
+        """Request a run that was admitted, and return its values.
+
+        Nothing may be awaited between the end of this call and the caller of the run.
+
+        Args:
+            run: the run.
+            delivery: see ``run``.
+        """
         try:
-            plan.program = await self._master.register(message, Deadline.after(CONNECT_TIMEOUT))
-        except OpError:
-            pass  # runs go by messages, whose errors reach their callers
-        finally:
-            plan.registering = None
+            await run.start()
+        except asyncio.CancelledError:
+            run.cancel()
+            raise
+        values = run.result()
+        if run.extra is not None and run.unconfirmed:
+            if delivery is None:
+                run.confirm(received=True)
+            else:
+                delivery.hold(run.confirm)
+        return values
 
-    def _program_run(
-        self, kind: type[R], plan: RemotePlan, feeds: Sequence[Any], limit: float | None
-    ) -> R | None:
-        """Return a run of the program of a plan, if it has one and large feeds need not be copied."""
-        program = plan.program
-        if program is None or not program.number:
+    def _new_run(
+        self, kind: type[R], plan: RemotePlan, feeds: Sequence[Any], limit: float | None,
+        asked: StepRequest | None = None, options: RunOptions | None = None,
+    ) -> R | None:  # fmt: skip
+        """Return a run of a plan; ``None`` if it has to wait for a connection, or for copies of its feeds."""
+        channel = self._master.channel
+        if channel is None or (self._restart.wait and self._restart.is_due):
             return None
-        if large_arrays(feeds) and copies_much(feeds, over_link=program.over_link):
-            return None  # beside the loop, once the run is admitted
-        return kind(self, program, program.sent(feeds), limit, len(plan.fetches))
+        if large_arrays(feeds) and copies_much(feeds, over_link=self.over_link):
+            return None
+        program = self.program(plan.programs, plan.signature, options, partial=False)
+        return kind(self, program, program.sent(feeds), limit, len(plan.signature.fetches), asked)
+
+    async def _wait_to_run(
+        self, plan: RemotePlan, feeds: Sequence[Any], limit: float | None,
+        asked: StepRequest | None, options: RunOptions | None,
+    ) -> AsyncRun:  # fmt: skip
+        """Return a run that was admitted, once it need not wait any more."""
+        self._check_there()
+        seconds = limit or self.step_limit
+        late = Deadline.after(seconds)
+        nbytes = 0 if self._may_wait else bytes_held(feeds)
+        if not self._inflight.enter_nowait(nbytes):
+            await self._inflight.enter(late, nbytes)
+        try:
+            self._check_open()
+            if self._restart.is_due:
+                await self._be_connected(late)
+            kept = await self.sent_feeds(feeds)
+            program = self.program(plan.programs, plan.signature, options, partial=False)
+            values = program.sent(kept)
+            if isinstance(program.channel, Link):
+                await program.channel.wait_to_run(late)
+            waited = seconds - max(late.time_left or 0.0, _LEAST)
+            asked = replace(asked or StepRequest(), waited=max(waited, 0.0))
+            run = AsyncRun(self, program, values, limit, len(plan.signature.fetches), asked)
+        except BaseException:
+            self._inflight.leave(nbytes)
+            raise
+        run.nbytes, run.admitted = nbytes, True
+        self._running.add(run)
+        self.tally.runs = next(self._runs)
+        return run
+
+    def program(
+        self, programs: dict[Any, SessionProgram], signature: RunSignature,
+        options: RunOptions | None, *, partial: bool,
+    ) -> SessionProgram:  # fmt: skip
+        """Return the plan of a signature as it is run over the present connection.
+
+        Args:
+            programs: where those of the signature are kept.
+            signature: the signature.
+            options: of the run.
+            partial: whether it is the plan of partial runs.
+
+        Raises:
+            UnavailableError: if there is no connection.
+        """
+        channel = self._master.channel
+        if channel is None:
+            raise UnavailableError(
+                f"there is no connection to the master at {self._master.address}"
+            )
+        key = made = None
+        if options is not None:
+            debug, group = options.debug_options, options.experimental.collective_graph_key
+            if debug.active or group:
+                made = RunOptions(debug_options=debug.of_plan, experimental=options.experimental)
+                key = made.debug_options, group
+        program = programs.get(key)
+        if program is None or program.channel is not channel:
+            plan = plan_to_wire(self.handle, signature, made, partial=partial)
+            program = SessionProgram.over(channel, next(self.calls), VOCABULARY.to_wire(plan))
+            programs[key] = program
+        return program
 
     def run_in_thread(
         self, plan: RemotePlan, feeds: Sequence[Any], limit: float | None,
         call: Callable[[Callable[[], object]], None],
     ) -> Sequence[Any] | None:  # fmt: skip
         """Run a step of a program for a thread that waits; see ``SessionInterface.run_in_thread``."""
-        run = self._program_run(ThreadRun, plan, feeds, limit)
+        run = self._new_run(ThreadRun, plan, feeds, limit)
         if run is None:
             return None
         try:
-            return run.run(call)
-        except ProgramGone as gone:
-            if gone.forgotten:
-                plan.program = None
+            values = run.run(call)
+        except MustWait:
             return None
+        if run.extra is not None:
+            self._report(run, None)
+        return values
 
-    def admit(self, run: ProgramRun, program: SessionProgram, nbytes: int) -> bool:
+    def admit(self, run: RemoteRun, program: SessionProgram, nbytes: int) -> bool:
         """Admit a run of a program, unless it has to go by message; callable in any thread.
 
         Raises:
@@ -745,24 +752,42 @@ class RemoteSession(SessionInterface[RemotePlan]):
         """
         if self._closed:
             raise CancelledError(SESSION_CLOSED)
-        way = program.way
+        channel = program.channel
         if (
-            way is not self._master.way
-            or way.must_wait
+            channel is not self._master.channel
+            or channel.must_wait
             or (self._restart.wait and self._restart.is_due)
         ):
             return False
         run.nbytes = 0 if self._may_wait or nbytes <= INLINE_LIMIT else nbytes
         if not self._inflight.enter_run(run):
             return False
-        self._program_runs.add(run)
+        self._running.add(run)
         self.tally.runs = next(self._runs)
         return True
 
-    def leave(self, run: ProgramRun) -> None:
+    def leave(self, run: RemoteRun) -> None:
         """Record that a run has ended, if it was admitted."""
-        self._program_runs.discard(run)
-        self._inflight.leave_run(run)
+        self._running.discard(run)
+        if run.counts:
+            self._inflight.leave_run(run)
+        else:
+            run.admitted = False
+
+    async def request(self, run: AsyncRun, delivery: ValueDelivery | None) -> Sequence[Any]:
+        """Request the setup or a call of a partial run, which no admission counts; see ``finish``."""
+        self._check_there()
+        channel = run.program.channel
+        if isinstance(channel, Link) and channel.must_wait:
+            await channel.wait_to_run(Deadline.after(self.step_limit))
+        run.admitted = True
+        self._running.add(run)
+        return await self.finish(run, delivery)
+
+    @property
+    def channel(self) -> Link | LocalCalls | None:
+        """How runs reach the master; ``None`` while there is no connection."""
+        return self._master.channel
 
     def patience(self, limit: float | None) -> float:
         """Return the seconds within which the answer of a run with a limit must come."""
@@ -781,42 +806,6 @@ class RemoteSession(SessionInterface[RemotePlan]):
                 child.add_done_callback(lambda _: then(error))
                 return
         then(error)
-
-    # -- steps by message ----------------------------------------------------------------------
-
-    async def ask_values(
-        self, message: RunStep | PartialRun, limit: float | None, delivery: ValueDelivery | None
-    ) -> StepDone:
-        """Request values from the master, and confirm their arrival where it waits for that.
-
-        Nothing may be awaited between the end of this call and the caller of the run.
-
-        Args:
-            message: the request.
-            limit: see ``ask_step``.
-            delivery: see ``run``.
-        """
-        try:
-            done = await self.ask_step(message, limit, StepDone)
-        except (asyncio.CancelledError, DeadlineExceededError):
-            # The answer may be on its way or may even have arrived.
-            self._tell_received(message, received=False)
-            raise
-        if done.unconfirmed:
-            settle = partial(self._tell_received, message)
-            if delivery is None:
-                settle(received=True)
-            else:
-                delivery.hold(settle)
-        return done
-
-    def _tell_received(self, message: RunStep | PartialRun, *, received: bool) -> None:
-        self._master.tell(
-            StepReceived(
-                session_handle=message.session_handle, request_id=message.request_id,
-                received=received,
-            )
-        )  # fmt: skip
 
     async def sent_feeds(self, feeds: Sequence[Any]) -> Sequence[Any]:
         """Return feeds that cannot change while the step is under way; copy large ones in a thread."""
@@ -920,7 +909,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
         """Return the counters of the session."""
         link = self._master.link
         return SessionStatistics(
-            steps=self._steps + len(self._program_runs),
+            steps=self._steps + len(self._running),
             waiting=self._inflight.statistics().waiting,
             partial_runs=len(self._partial_runs),
             link=link.statistics() if link is not None else None,

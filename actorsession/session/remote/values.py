@@ -6,25 +6,25 @@ copied anyway. Plain data and functions, used by remote sessions and their parti
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
+from dataclasses import field
 from typing import Any, ClassVar, Protocol, TypeAlias
 
 import numpy as np
 
 from actorsession.config import CostGraphDef, RunMetadata, RunOptions, SessionMetadata, StepStats
 from actorsession.graph.node import GraphDef
-from actorsession.messages.step_frames import WireValues
+from actorsession.messages.session import PrepareStep
+from actorsession.messages.step_frames import CallRequest, StepRequest, WireValues
 from actorsession.plan.signature import RunSignature
 from actorsession.records import dataclass
 from actorsession.rpc.link import Link
 from actorsession.rpc.local_calls import LocalCalls, LocalValues
-from actorsession.rpc.step_calls import StepCalls
 from actorsession.runtime.kept_feeds import kept_feed, large_arrays
 
 __all__ = [
-    "RemotePlan", "RunValues", "SessionProgram", "copies_much", "fill_metadata", "own_values",
-    "sent_feeds", "timeline_of", "wire_limit", "wire_options",
+    "RemotePlan", "RunCalls", "RunValues", "SessionProgram", "copies_much", "fill_metadata",
+    "own_values", "plan_to_wire", "sent_feeds", "timeline_of",
 ]  # fmt: skip
 
 
@@ -32,52 +32,74 @@ RunValues: TypeAlias = WireValues | LocalValues
 """The feeds or fetches of a run of a step program."""
 
 
-class ProgramCalls(Protocol):
-    """Requests runs of programs: ``StepCalls`` over a link, ``LocalCalls`` within a process."""
+class RunCalls(Protocol):
+    """Requests runs of a master: ``StepCalls`` over a link, ``LocalCalls`` within a process."""
 
-    def run(self, call: int, program: int, seconds: float | None, values: Any, waiter: Any) -> None:
-        """Request a run; see ``StepCalls.run``."""
+    def run_step(
+        self, call: int, program: int, seconds: float | None, values: Any, waiter: Any,
+        asked: StepRequest | None = None,
+    ) -> None:  # fmt: skip
+        """Request a run; see ``StepCalls.run_step``."""
+
+    def call_partial(
+        self, call: int, setup: int, seconds: float | None, values: Any, waiter: Any,
+        asked: CallRequest,
+    ) -> None:  # fmt: skip
+        """Request a call of a partial run; see ``StepCalls.call_partial``."""
 
     def cancel(self, call: int) -> None:
         """Cancel a run; see ``StepCalls.cancel``."""
 
+    def confirm(self, call: int, *, received: bool) -> None:
+        """Say whether the values of a run were received; see ``StepCalls.confirm``."""
 
-@dataclass(frozen=True, slots=True, eq=False)
+
+@dataclass(slots=True, eq=False)
 class SessionProgram:
-    """The step program of a plan.
+    """A plan as it is run over one connection to a master.
 
     Attributes:
-        way: the link over which it was registered, or the calls of a master in this process.
-        calls: the runs that are requested by that way.
-        number: its number at the master; 0 if the plan has to be run by messages.
+        channel: the link to the master, or the calls of a master in this process.
+        number: the client's number for it there.
+        plan: the plan in wire form, which the first run brings along.
+        calls: the runs that are requested over the channel.
         over_link: whether values are encoded on their way to the master.
+        known: whether the master has answered a run of it.
     """
 
-    way: Link | LocalCalls
-    calls: ProgramCalls
+    channel: Link | LocalCalls
     number: int
+    plan: list[Any]
+    calls: RunCalls
     over_link: bool
+    known: bool = False
+
+    @classmethod
+    def over(cls, channel: Link | LocalCalls, number: int, plan: list[Any]) -> SessionProgram:
+        """Return a plan that no run of has been answered over a channel."""
+        return cls(channel, number, plan, channel.steps, isinstance(channel, Link))
 
     @property
     def threads_may_write(self) -> bool:
         """Whether ``run_from_thread`` can request a run now, as far as can be seen."""
-        way = self.way
-        return isinstance(way, Link) and way.threads_may_write
+        channel = self.channel
+        return isinstance(channel, Link) and channel.threads_may_write
 
     def open_to_threads(self) -> None:
         """Let threads request runs, if values travel over a link that can."""
-        if isinstance(self.way, Link):
-            self.way.open_to_threads()
+        if isinstance(self.channel, Link):
+            self.channel.open_to_threads()
 
     def run_from_thread(
-        self, call: int, seconds: float | None, values: RunValues, waiter: Any
-    ) -> bool:
+        self, call: int, seconds: float | None, values: RunValues, waiter: Any,
+        asked: StepRequest | None,
+    ) -> bool:  # fmt: skip
         """Request a run in another thread than that of the loop; see ``StepCalls.run_from_thread``."""
-        calls = self.calls
+        channel = self.channel
         return (
-            isinstance(calls, StepCalls)
+            isinstance(channel, Link)
             and isinstance(values, WireValues)
-            and calls.run_from_thread(call, self.number, seconds, values, waiter)
+            and channel.steps.run_from_thread(call, self.number, seconds, values, waiter, asked)
         )
 
     def sent(self, feeds: Sequence[Any]) -> RunValues:
@@ -91,21 +113,24 @@ class RemotePlan:
 
     Attributes:
         signature: the names.
-        fetches: its fetches, as a list for messages.
-        targets: its targets, as a list for messages.
-        wiring: its wiring in wire form.
-        program: its step program, once it was registered.
-        registering: ends with the registration, while that is under way.
+        programs: how it is run over the present connection, by what options make another plan of it.
         needs_loop: whether a step needs an event loop: always.
     """
 
     needs_loop: ClassVar[bool] = True
     signature: RunSignature
-    fetches: list[str]
-    targets: list[str]
-    wiring: list[Any]
-    program: SessionProgram | None = None
-    registering: asyncio.Task[None] | None = None
+    programs: dict[Any, SessionProgram] = field(default_factory=dict)
+
+
+def plan_to_wire(
+    session_handle: str, signature: RunSignature, options: RunOptions | None, *, partial: bool
+) -> PrepareStep:
+    """Return the plan of a signature as a master makes it, with what its options watch."""
+    return PrepareStep(
+        session_handle=session_handle, feeds=list(signature.feeds),
+        fetches=list(signature.fetches), targets=list(signature.targets), partial=partial,
+        wiring=signature.wiring.to_wire(), options={} if options is None else options.to_wire(),
+    )  # fmt: skip
 
 
 def sent_feeds(feeds: Sequence[Any], *, over_link: bool) -> Sequence[Any]:
@@ -128,18 +153,6 @@ def _is_whole(value: Any) -> bool:
 def own_values(values: Sequence[Any], *, over_link: bool) -> list[Any]:
     """Return fetched values owned by the caller; rank 0 becomes a scalar, as in TensorFlow."""
     return list(map(_received if over_link else _own, values))
-
-
-def wire_limit(limit: float | None) -> int:
-    """Return a limit in milliseconds for the master, which can name what the step waits for."""
-    return 0 if limit is None else max(1, round(limit * 1000))
-
-
-def wire_options(options: RunOptions | None, limit: float | None) -> dict[str, Any]:
-    """Return the wire form of a run's options with its limit."""
-    if limit is None:
-        return options.to_wire() if options is not None else {}
-    return {**(options or RunOptions()).to_wire(), "timeout_in_ms": wire_limit(limit)}
 
 
 def fill_metadata(metadata: RunMetadata, wire: dict[str, Any] | None) -> None:

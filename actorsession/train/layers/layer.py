@@ -188,9 +188,9 @@ class Layer:
             regularizer: the regulariser; the scope's if omitted.
             trainable: whether the variable is trainable, if the layer is.
             constraint: the constraint; the scope's if omitted.
-            use_resource: accepted for compatibility.
-            synchronization: accepted for compatibility.
-            aggregation: accepted for compatibility.
+            use_resource: without effect.
+            synchronization: without effect.
+            aggregation: without effect.
             partitioner: the partitioner; the scope's if omitted.
 
         Raises:

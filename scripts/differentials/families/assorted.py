@@ -2,49 +2,25 @@
 
 from __future__ import annotations
 
-from itertools import product
 from typing import Any
 
 from scripts.differentials.numbers import reals
-from scripts.differentials.program import Family, Plan
+from scripts.differentials.program import Build, Family, Plan
 
 __all__ = ["FAMILIES"]
 
 assorted = Family("assorted")
 FAMILIES = [assorted]
 
-for _places in ([0, 5, 23], 7, [24], [[1]]):
-    assorted.add(
-        f"unravel-{_places}".replace(" ", ""),
-        lambda tf, np, places=_places: tf.unravel_index(places, [3, 4, 2]),
-    )
-assorted.add("unravel-rank", lambda tf, np: tf.unravel_index([1], 3))
-assorted.add("unravel-int64", lambda tf, np: tf.unravel_index(np.array([1, 8]), [3, 3]))
+assorted.over(
+    "unravel-{places}",
+    lambda tf, np, places: tf.unravel_index(places, [3, 4, 2]),
+    places=([0, 5, 23], 7, [24], [[1]]),
+)
 
 
 def _numbers(tf: Any, np: Any, *shape: int) -> Any:
     return tf.constant(reals(np, shape or (40,), -9, 9))
-
-
-for _low, _high in ((-6.0, 6.0), (-0.1, 3.3), (1.0, 6.0), (-6.0, -1.0), (0.0, 0.0), (3.0, 1.0)):
-    for _bits, _narrow in product((8, 4, 16, 1), (False, True)):
-        _what = f"{_low}-{_high}-{_bits}-{_narrow}"
-        assorted.add(
-            f"fake-quant-args-{_what}",
-            lambda tf, np, a=_low, b=_high, bits=_bits, narrow=_narrow: _with_slopes(
-                tf, tf.fake_quant_with_min_max_args, [_numbers(tf, np)], a, b, bits, narrow
-            ),
-        )
-        assorted.add(
-            f"fake-quant-vars-{_what}",
-            lambda tf, np, a=_low, b=_high, bits=_bits, narrow=_narrow: _with_slopes(
-                tf,
-                tf.fake_quant_with_min_max_vars,
-                [_numbers(tf, np), tf.constant(a), tf.constant(b)],
-                bits,
-                narrow,
-            ),
-        )
 
 
 def _with_slopes(tf: Any, function: Any, operands: Any, *rest: Any) -> Any:
@@ -52,26 +28,31 @@ def _with_slopes(tf: Any, function: Any, operands: Any, *rest: Any) -> Any:
     return [found, *tf.gradients(found * found, operands)]
 
 
-for _bits in (8, 3):
-    assorted.add(
-        f"fake-quant-channels-{_bits}",
-        lambda tf, np, bits=_bits: _with_slopes(
-            tf,
-            tf.fake_quant_with_min_max_vars_per_channel,
-            [_numbers(tf, np, 5, 6, 2), tf.constant([-6.0, 0.1]), tf.constant([4.0, 8.0])],
-            bits,
-        ),
+_ENDS = ((-6.0, 6.0), (-0.1, 3.3), (1.0, 6.0), (-6.0, -1.0), (0.0, 0.0), (3.0, 1.0))
+_QUANTA: dict[str, Any] = {
+    "ends": {f"{low}-{high}": (low, high) for low, high in _ENDS},
+    "bits": (8, 4, 16, 1),
+    "narrow": (False, True),
+}
+
+
+@assorted("fake-quant-args-{ends}-{bits}-{narrow}", **_QUANTA)
+def _by_args(tf: Any, np: Any, ends: Any, bits: int, narrow: bool) -> Any:
+    return _with_slopes(
+        tf, tf.fake_quant_with_min_max_args, [_numbers(tf, np)], *ends, bits, narrow
     )
-assorted.add(
-    "fake-quant-channels-other",
-    lambda tf, np: tf.fake_quant_with_min_max_vars_per_channel(
-        _numbers(tf, np, 5, 2), [0.0], [1.0]
-    ),
-)
-assorted.add(
-    "fake-quant-vector",
-    lambda tf, np: tf.fake_quant_with_min_max_vars(_numbers(tf, np), [0.0], [1.0]),
-)
+
+
+@assorted("fake-quant-vars-{ends}-{bits}-{narrow}", **_QUANTA)
+def _by_vars(tf: Any, np: Any, ends: Any, bits: int, narrow: bool) -> Any:
+    operands = [_numbers(tf, np), *map(tf.constant, ends)]
+    return _with_slopes(tf, tf.fake_quant_with_min_max_vars, operands, bits, narrow)
+
+
+@assorted("fake-quant-channels-{bits}", bits=(8, 3))
+def _by_channels(tf: Any, np: Any, bits: int) -> Any:
+    operands = [_numbers(tf, np, 5, 6, 2), tf.constant([-6.0, 0.1]), tf.constant([4.0, 8.0])]
+    return _with_slopes(tf, tf.fake_quant_with_min_max_vars_per_channel, operands, bits)
 
 
 def _three(tf: Any, np: Any, form: str) -> Any:
@@ -89,79 +70,48 @@ def _right(tf: Any, np: Any, *shape: int) -> Any:
     return tf.constant(reals(np, shape or (2, 6, 2), -1, 1, dtype="float64"))
 
 
-for _form in ("compact", "sequence", "shorter", "matrix", "other"):
-    _named = "sequence" if _form == "shorter" else _form
-    assorted.add(
-        f"tridiagonal-solve-{_form}",
-        lambda tf, np, form=_form, named=_named: tf.linalg.tridiagonal_solve(
-            _three(tf, np, form), _right(tf, np), named
-        ),
-    )
-    if _form != "shorter":
-        assorted.add(
-            f"tridiagonal-matmul-{_form}",
-            lambda tf, np, form=_form: tf.linalg.tridiagonal_matmul(
-                _three(tf, np, form), _right(tf, np), form
-            ),
-        )
-for _name in ("tridiagonal_solve", "tridiagonal_matmul"):
-    assorted.add(
-        f"{_name.replace('_', '-')}-gradient",
-        lambda tf, np, name=_name: _slopes_of_diagonals(tf, np, name),
-    )
-    assorted.add(
-        f"{_name.replace('_', '-')}-other-sizes",
-        lambda tf, np, name=_name: getattr(tf.linalg, name)(
-            _three(tf, np, "compact"), _right(tf, np, 2, 5, 2)
-        ),
-    )
+assorted.over(
+    "tridiagonal-solve-{form}",
+    lambda tf, np, form: tf.linalg.tridiagonal_solve(
+        _three(tf, np, form), _right(tf, np), "sequence" if form == "shorter" else form
+    ),
+    form=("compact", "sequence", "shorter", "matrix", "other"),
+)
+assorted.over(
+    "tridiagonal-matmul-{form}",
+    lambda tf, np, form: tf.linalg.tridiagonal_matmul(_three(tf, np, form), _right(tf, np), form),
+    form=("compact", "sequence", "matrix", "other"),
+)
+_TRIDIAGONAL = {
+    name: name.replace("-", "_") for name in ("tridiagonal-solve", "tridiagonal-matmul")
+}
 
 
+@assorted("{name}-gradient", name=_TRIDIAGONAL)
 def _slopes_of_diagonals(tf: Any, np: Any, name: str) -> Any:
     operands = [_three(tf, np, "compact"), _right(tf, np)]
     return tf.gradients(tf.square(getattr(tf.linalg, name)(*operands)), operands)
 
 
-assorted.add(
-    "tridiagonal-solve-vector",
-    lambda tf, np: tf.linalg.tridiagonal_solve(_three(tf, np, "compact"), _right(tf, np, 2, 6)),
-)
-assorted.add(
-    "tridiagonal-solve-transposed",
-    lambda tf, np: tf.linalg.tridiagonal_solve(
-        _three(tf, np, "compact"), _right(tf, np, 2, 2, 6), transpose_rhs=True
+assorted.over(
+    "{name}-other-sizes",
+    lambda tf, np, name: getattr(tf.linalg, name)(
+        _three(tf, np, "compact"), _right(tf, np, 2, 5, 2)
     ),
-)
-assorted.add(
-    "tridiagonal-solve-plain",
-    lambda tf, np: tf.linalg.tridiagonal_solve(
-        _three(tf, np, "compact"), _right(tf, np), partial_pivoting=False
-    ),
-)
-assorted.add(
-    "tridiagonal-solve-singular",
-    lambda tf, np: tf.linalg.tridiagonal_solve(0 * _three(tf, np, "compact"), _right(tf, np)),
+    name=_TRIDIAGONAL,
 )
 
 
-for _kind, _overlaps in product(("max", "avg"), (False, True)):
-    assorted.add(
-        f"fractional-{_kind}-{_overlaps}",
-        lambda tf, np, kind=_kind, overlaps=_overlaps: _fractional(tf, np, kind, overlaps),
-    )
-    assorted.add(
-        f"fractional-{_kind}-{_overlaps}-drawn",
-        lambda tf, np, kind=_kind, overlaps=_overlaps: Plan(
-            list(
-                getattr(tf.nn, f"fractional_{kind}_pool")(
-                    _numbers(tf, np, 2, 11, 17, 2), [1.0, 1.5, 2.4, 1.0], overlapping=overlaps
-                )
-            ),
-            random=True,
-        ),
+def _solved(*shape: int, factor: float = 1.0, **given: Any) -> Build:
+    return lambda tf, np: tf.linalg.tridiagonal_solve(
+        factor * _three(tf, np, "compact"), _right(tf, np, *shape), **given
     )
 
 
+_POOLS: dict[str, Any] = {"kind": ("max", "avg"), "overlaps": (False, True)}
+
+
+@assorted("fractional-{kind}-{overlaps}", **_POOLS)
 def _fractional(tf: Any, np: Any, kind: str, overlaps: bool) -> Any:
     """Return a fractional pool whose ratios allow only one choice of regions."""
     x = _numbers(tf, np, 2, 8, 9, 2)
@@ -169,67 +119,61 @@ def _fractional(tf: Any, np: Any, kind: str, overlaps: bool) -> Any:
     return [*made, *tf.gradients(tf.square(made[0]), x)]
 
 
-assorted.add(
-    "fractional-small-ratio",
-    lambda tf, np: tf.nn.fractional_max_pool(_numbers(tf, np, 1, 4, 4, 1), [1.0, 0.5, 1.0, 1.0]),
-)
-assorted.add(
-    "fractional-vector", lambda tf, np: tf.nn.fractional_max_pool(_numbers(tf, np), [1.0] * 4)
-)
+@assorted("fractional-{kind}-{overlaps}-drawn", **_POOLS)
+def _drawn(tf: Any, np: Any, kind: str, overlaps: bool) -> Plan:
+    x, ratios = _numbers(tf, np, 2, 11, 17, 2), [1.0, 1.5, 2.4, 1.0]
+    pool = getattr(tf.nn, f"fractional_{kind}_pool")
+    return Plan(list(pool(x, ratios, overlapping=overlaps)), random=True)
 
 
-assorted.add(
-    "learned-unigram",
-    lambda tf, np: Plan(
-        list(
-            tf.nn.learned_unigram_candidate_sampler(
-                np.array([[1], [3]]), num_true=1, num_sampled=4, unique=True, range_max=9
-            )
+@assorted("learned-unigram")
+def _learned(tf: Any, np: Any) -> Plan:
+    sample = tf.nn.learned_unigram_candidate_sampler
+    drawn = sample(np.array([[1], [3]]), num_true=1, num_sampled=4, unique=True, range_max=9)
+    return Plan(list(drawn), random=True)
+
+
+assorted.each(
+    {
+        "unravel-rank": lambda tf, np: tf.unravel_index([1], 3),
+        "unravel-int64": lambda tf, np: tf.unravel_index(np.array([1, 8]), [3, 3]),
+        "fake-quant-channels-other": lambda tf, np: tf.fake_quant_with_min_max_vars_per_channel(
+            _numbers(tf, np, 5, 2), [0.0], [1.0]
         ),
-        random=True,
-    ),
+        "fake-quant-vector": lambda tf, np: tf.fake_quant_with_min_max_vars(
+            _numbers(tf, np), [0.0], [1.0]
+        ),
+        "tridiagonal-solve-vector": _solved(2, 6),
+        "tridiagonal-solve-transposed": _solved(2, 2, 6, transpose_rhs=True),
+        "tridiagonal-solve-plain": _solved(partial_pivoting=False),
+        "tridiagonal-solve-singular": _solved(factor=0),
+        "fractional-small-ratio": lambda tf, np: tf.nn.fractional_max_pool(
+            _numbers(tf, np, 1, 4, 4, 1), [1.0, 0.5, 1.0, 1.0]
+        ),
+        "fractional-vector": lambda tf, np: tf.nn.fractional_max_pool(_numbers(tf, np), [1.0] * 4),
+        "numpy-function": lambda tf, np: tf.numpy_function(
+            lambda a, b: a + b, [1.0, tf.constant([2.0])], tf.float32
+        ),
+    }
 )
 
 
-@assorted("check-numerics-of-all")
-def _checked(tf: Any, np: Any) -> Plan:
-    x = tf.placeholder_with_default([1.0, 2.0], [2], name="x")
+@assorted("check-numerics-{first}", first={"of-all": [1.0, 2.0], "finds": [1.0, 0.0]})
+def _checked(tf: Any, np: Any, first: Any) -> Plan:
+    x = tf.placeholder_with_default(first, [2], name="x")
     y = tf.divide(1.0, x, name="y")
     with tf.control_dependencies([tf.add_check_numerics_ops()]):
         return Plan(tf.identity(y))
 
 
-@assorted("check-numerics-finds")
-def _found(tf: Any, np: Any) -> Plan:
-    x = tf.placeholder_with_default([1.0, 0.0], [2], name="x")
-    y = tf.divide(1.0, x, name="y")
-    with tf.control_dependencies([tf.add_check_numerics_ops()]):
-        return Plan(tf.identity(y))
-
-
-assorted.add(
-    "numpy-function",
-    lambda tf, np: tf.numpy_function(lambda a, b: a + b, [1.0, tf.constant([2.0])], tf.float32),
-)
-assorted.add(
-    "graph-util",
-    lambda tf, np: Plan(
-        facts=[
-            tf.graph_util.must_run_on_cpu(op, pins)
-            for op in (
-                tf.constant(1).op,
-                tf.constant("a").op,
-                tf.constant(1.0).op,
-                tf.cast(tf.constant(1), tf.float32).op,
-                tf.cast(tf.constant(1.0), tf.int32).op,
-                tf.add(1, 2).op,
-            )
-            for pins in (False, True)
-        ]
-        + [
-            tf.graph_util.tensor_shape_from_node_def_name(
-                tf.get_default_graph(), tf.zeros([2, 3], name="z").op.name
-            ).as_list()
-        ]
-    ),
-)
+@assorted("graph-util")
+def _graph_util(tf: Any, np: Any) -> Plan:
+    ops = [
+        tf.constant(1).op, tf.constant("a").op, tf.constant(1.0).op,
+        tf.cast(tf.constant(1), tf.float32).op, tf.cast(tf.constant(1.0), tf.int32).op,
+        tf.add(1, 2).op,
+    ]  # fmt: skip
+    util, graph = tf.graph_util, tf.get_default_graph()
+    zeros = tf.zeros([2, 3], name="z").op.name
+    pinned = [util.must_run_on_cpu(op, pins) for op in ops for pins in (False, True)]
+    return Plan(facts=[*pinned, util.tensor_shape_from_node_def_name(graph, zeros).as_list()])

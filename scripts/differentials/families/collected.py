@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from scripts.differentials.program import Family, Plan
+from scripts.differentials.program import Family, Plan, words
 
 __all__ = ["FAMILIES"]
 
@@ -12,30 +12,14 @@ collections = Family("collections")
 FAMILIES = [collections]
 
 
-_KEYS = [
-    "GLOBAL_VARIABLES",
-    "TRAINABLE_VARIABLES",
-    "LOCAL_VARIABLES",
-    "MODEL_VARIABLES",
-    "UPDATE_OPS",
-    "LOSSES",
-    "MOVING_AVERAGE_VARIABLES",
-    "REGULARIZATION_LOSSES",
-    "GLOBAL_STEP",
-    "SUMMARIES",
-    "QUEUE_RUNNERS",
-    "TABLE_INITIALIZERS",
-    "INIT_OP",
-    "LOCAL_INIT_OP",
-    "READY_OP",
-    "ACTIVATIONS",
-    "WEIGHTS",
-    "BIASES",
-    "CONCATENATED_VARIABLES",
-    "SAVERS",
-    "COND_CONTEXT",
-    "WHILE_CONTEXT",
-]
+_KEYS = words(
+    """
+    GLOBAL_VARIABLES TRAINABLE_VARIABLES LOCAL_VARIABLES MODEL_VARIABLES UPDATE_OPS LOSSES
+    MOVING_AVERAGE_VARIABLES REGULARIZATION_LOSSES GLOBAL_STEP SUMMARIES QUEUE_RUNNERS
+    TABLE_INITIALIZERS INIT_OP LOCAL_INIT_OP READY_OP ACTIVATIONS WEIGHTS BIASES
+    CONCATENATED_VARIABLES SAVERS COND_CONTEXT WHILE_CONTEXT
+    """
+)
 collections.add("keys", lambda tf, np: Plan(facts=[getattr(tf.GraphKeys, key) for key in _KEYS]))
 
 

@@ -115,15 +115,12 @@ _ELEMENTS: dict[str, Callable[[Any, Any, Any, Any], Any]] = {
 }  # fmt: skip
 
 
-for _name, _make in _ELEMENTS.items():
-
-    def _elements(tf: Any, np: Any, make: Any = _make) -> Plan:
-        made = make(tf, tf.data.Dataset, tf.data.experimental, np)
-        iterator = tf.data.make_initializable_iterator(made)
-        following = iterator.get_next()
-        return Plan(steps=[Step(iterator.initializer), *[Step(following)] * _MOST])
-
-    datasets.add(_name, _elements)
+@datasets("{make}", make=_ELEMENTS)
+def _elements(tf: Any, np: Any, make: Any) -> Plan:
+    made = make(tf, tf.data.Dataset, tf.data.experimental, np)
+    iterator = tf.data.make_initializable_iterator(made)
+    following = iterator.get_next()
+    return Plan(steps=[Step(iterator.initializer), *[Step(following)] * _MOST])
 
 
 # What is refused while the graph is built.
@@ -160,13 +157,10 @@ _REFUSED: dict[str, Callable[[Any, Any, Any, Any], Any]] = {
 }  # fmt: skip
 
 
-for _name, _make in _REFUSED.items():
-
-    def _refused(tf: Any, np: Any, make: Any = _make) -> Plan:
-        make(tf, tf.data.Dataset, tf.data.experimental, np)
-        return Plan(steps=[], facts="accepted")
-
-    datasets.add(f"refused-{_name}", _refused)
+@datasets("refused-{make}", make=_REFUSED)
+def _refused(tf: Any, np: Any, make: Any) -> Plan:
+    make(tf, tf.data.Dataset, tf.data.experimental, np)
+    return Plan(steps=[], facts="accepted")
 
 
 @datasets("nodes")

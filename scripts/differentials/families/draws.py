@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from scripts.differentials.program import Build, Family, Plan
+from scripts.differentials.program import Family, Plan
 
 __all__ = ["FAMILIES"]
 
@@ -31,29 +31,16 @@ _DRAWS: dict[str, Callable[[Any], Any]] = {
     "scalar": lambda tf: tf.random_normal([]),
     "empty": lambda tf: tf.random_uniform([0, 2]),
 }
-for _name, _draw in _DRAWS.items():
-    randoms.add(_name, lambda tf, np, draw=_draw: Plan(draw(tf), random=True, names=True))
-for _name in ("shuffle", "crop", "gamma", "poisson", "multinomial"):
-
-    def _other_draw(tf: Any, np: Any, name: str = _name) -> Plan:
-        arguments: dict[str, tuple[Any, ...]] = {
-            "shuffle": ([1, 2, 3],),
-            "crop": (tf.zeros([4, 4]), [2, 2]),
-            "gamma": ([2], 1.5),
-            "poisson": (2.0, [3]),
-            "multinomial": ([[0.1, 0.2, 3.0]], 4),
-        }
-        drawn = getattr(tf, name if name == "multinomial" else f"random_{name}")(*arguments[name])
-        return Plan(drawn, random=True)
-
-    randoms.add(_name, _other_draw, _name if _name == "multinomial" else f"random_{_name}")
-
-
-def _truths(check: Callable[[Any, Any], Any]) -> Build:
-    """Return a program that fetches only truth values, so that values can be compared."""
-    return lambda tf, np: check(tf, np)
-
-
+randoms.each(_DRAWS, lambda draw: lambda tf, np: Plan(draw(tf), random=True, names=True))
+_OTHERS: dict[str, Callable[[Any], Any]] = {
+    "shuffle": lambda tf: tf.random_shuffle([1, 2, 3]),
+    "crop": lambda tf: tf.random_crop(tf.zeros([4, 4]), [2, 2]),
+    "gamma": lambda tf: tf.random_gamma([2], 1.5),
+    "poisson": lambda tf: tf.random_poisson(2.0, [3]),
+    "multinomial": lambda tf: tf.multinomial([[0.1, 0.2, 3.0]], 4),
+}
+randoms.each(_OTHERS, lambda draw: lambda tf, np: Plan(draw(tf), random=True))
+# Only truth values are fetched, so that values can be compared.
 _TRUTHS: dict[str, Callable[[Any, Any], Any]] = {
     "uniform-stays-in-range": lambda tf, np: (
         lambda x: [tf.reduce_all(x >= 5), tf.reduce_all(x < 6)]
@@ -77,8 +64,7 @@ _TRUTHS: dict[str, Callable[[Any, Any], Any]] = {
         tf.equal(tf.random_uniform([9], seed=3), tf.random_uniform([9], seed=3))
     ),
 }
-for _name, _check in _TRUTHS.items():
-    randoms.add(_name, _truths(_check))
+randoms.each(_TRUTHS)
 
 
 @randoms("graph-seed-fixes-operation-seeds")

@@ -63,13 +63,12 @@ _FETCHES: dict[str, Callable[[Any, Any, Any], Any]] = {
     "deep": lambda tf, a, v: [[[[a]]], ((v,),)],
     "uint64": lambda tf, a, v: tf.constant(2**63, tf.uint64),
 }
-for _name, _fetch in _FETCHES.items():
 
-    def _fetched(tf: Any, np: Any, fetch: Any = _fetch) -> Plan:
-        a, v = tf.constant([1.0, 2.0], name="a"), tf.Variable(3, name="v")
-        return Plan(steps=[Step(fetch(tf, a, v))])
 
-    fetches.add(_name, _fetched)
+@fetches("{fetch}", fetch=_FETCHES)
+def _fetched(tf: Any, np: Any, fetch: Any) -> Plan:
+    a, v = tf.constant([1.0, 2.0], name="a"), tf.Variable(3, name="v")
+    return Plan(steps=[Step(fetch(tf, a, v))])
 
 
 @fetches("of-another-graph")
@@ -205,28 +204,28 @@ _FEEDS: dict[str, tuple[str, Any, Any]] = {
     "bytearray": ("string", [], bytearray(b"ab")),
     "complex": ("complex64", [], 1),
 }
-for _name, (_dtype, _shape, _value) in _FEEDS.items():
 
-    def _fed(
-        tf: Any, np: Any, dtype: str = _dtype, shape: Any = _shape, value: Any = _value
-    ) -> Plan:
-        x = tf.placeholder(dtype, shape)
-        return Plan(tf.identity(x), {x: value})
 
-    feeds.add(_name, _fed)
-for _dtype in ("int8", "int64", "float16", "float64", "bool", "uint8", "complex128"):
+@feeds("{feed}", feed=_FEEDS)
+def _fed(tf: Any, np: Any, feed: tuple[str, Any, Any]) -> Plan:
+    dtype, shape, value = feed
+    x = tf.placeholder(dtype, shape)
+    return Plan(tf.identity(x), {x: value})
 
-    def _array_fed(tf: Any, np: Any, dtype: str = _dtype) -> Plan:
-        x, y = tf.placeholder(tf.float32, [2]), tf.placeholder(dtype, [None])
-        return Plan(
-            steps=[
-                Step(tf.identity(x), {x: np.array([1, 0], dtype)}),
-                Step(y, {y: np.array([1.0, 0.0])}),
-                Step(tf.identity(y), {y: np.array([1.5, 0.0], "float32")}),
-            ]
-        )
 
-    feeds.add(f"array-of-{_dtype}", _array_fed)
+@feeds(
+    "array-of-{dtype}", dtype=("int8", "int64", "float16", "float64", "bool", "uint8", "complex128")
+)
+def _array_fed(tf: Any, np: Any, dtype: str) -> Plan:
+    x, y = tf.placeholder(tf.float32, [2]), tf.placeholder(dtype, [None])
+    return Plan(
+        steps=[
+            Step(tf.identity(x), {x: np.array([1, 0], dtype)}),
+            Step(y, {y: np.array([1.0, 0.0])}),
+            Step(tf.identity(y), {y: np.array([1.5, 0.0], "float32")}),
+        ]
+    )
+
 
 _KEYS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "name": lambda tf, x, y: {"x:0": 1.0, "y:0": 2.0},
@@ -247,14 +246,13 @@ _KEYS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "not-a-dict": lambda tf, x, y: [(x, 1.0)],
     "text-key-to-other": lambda tf, x, y: {"sum": 1.0},
 }
-for _name, _key in _KEYS.items():
 
-    def _keyed(tf: Any, np: Any, key: Any = _key) -> Plan:
-        x, y = tf.placeholder(tf.float32, [], name="x"), tf.placeholder(tf.float32, [], name="y")
-        total = tf.add(x, y, name="sum")
-        return Plan(steps=[Step(total * 10, key(tf, x, y)), Step([total, x], {x: 1.0, y: 1.0})])
 
-    feeds.add(f"key-{_name}", _keyed)
+@feeds("key-{key}", key=_KEYS)
+def _keyed(tf: Any, np: Any, key: Any) -> Plan:
+    x, y = tf.placeholder(tf.float32, [], name="x"), tf.placeholder(tf.float32, [], name="y")
+    total = tf.add(x, y, name="sum")
+    return Plan(steps=[Step(total * 10, key(tf, x, y)), Step([total, x], {x: 1.0, y: 1.0})])
 
 
 @feeds("default-of-a-placeholder")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import product
+from functools import partial
 from typing import Any
 
 from scripts.differentials.program import Family, Plan, Step
@@ -42,14 +42,13 @@ _BRANCHES: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]
     "none": (lambda tf, x: None, lambda tf, x: None),
     "operation": (lambda tf, x: tf.no_op(), lambda tf, x: tf.no_op()),
 }
-for _name, (_then, _else) in _BRANCHES.items():
 
-    def _branched(tf: Any, np: Any, then: Any = _then, other: Any = _else) -> Plan:
-        x = tf.placeholder(tf.float32, [])
-        y = tf.cond(x > 0, lambda: then(tf, x), lambda: other(tf, x))
-        return Plan(steps=[Step(y, {x: fed}) for fed in (0.5, 3.0, -0.5, -2.0)])
 
-    flow.add(f"cond-{_name}", _branched)
+@flow("cond-{branches}", branches=_BRANCHES)
+def _branched(tf: Any, np: Any, branches: Any) -> Plan:
+    x = tf.placeholder(tf.float32, [])
+    y = tf.cond(x > 0, *[partial(branch, tf, x) for branch in branches])
+    return Plan(steps=[Step(y, {x: fed}) for fed in (0.5, 3.0, -0.5, -2.0)])
 
 
 @flow("cond-strict")
@@ -162,8 +161,7 @@ _LOOPS: dict[str, Callable[[Any], Any]] = {
         [tf.constant(1.0, tf.float64)],
     ),
 }
-for _name, _loop in _LOOPS.items():
-    flow.add(f"while-{_name}", lambda tf, np, loop=_loop: loop(tf))
+flow.over("while-{loop}", lambda tf, np, loop: loop(tf), loop=_LOOPS)
 
 
 @flow("while-changes-a-variable")
@@ -184,41 +182,33 @@ def _fed_limit(tf: Any, np: Any) -> Plan:
     return Plan(steps=[Step(out, {limit: fed}) for fed in (0, 1, 5)])
 
 
-for _exclusive, _default in product((False, True), repeat=2):
-
-    def _cases(tf: Any, np: Any, exclusive: bool = _exclusive, default: bool = _default) -> Plan:
-        x = tf.placeholder(tf.int32, [])
-        pairs = [
-            (x < 0, lambda: tf.constant(-1)),
-            (x > 5, lambda: x * 10),
-            (x > 8, lambda: x * 100),
-        ]
-        y = tf.case(
-            pairs, default=(lambda: tf.constant(0)) if default else None, exclusive=exclusive
-        )
-        return Plan(steps=[Step(y, {x: fed}) for fed in (-3, 6, 9, 2)])
-
-    flow.add(f"case-{_exclusive}-{_default}", _cases, "case")
+@flow("case-{exclusive}-{default}", exclusive=(False, True), default=(False, True))
+def _cases(tf: Any, np: Any, exclusive: bool, default: bool) -> Plan:
+    x = tf.placeholder(tf.int32, [])
+    pairs = [(x < 0, lambda: tf.constant(-1)), (x > 5, lambda: x * 10), (x > 8, lambda: x * 100)]
+    other = (lambda: tf.constant(0)) if default else None
+    y = tf.case(pairs, default=other, exclusive=exclusive)
+    return Plan(steps=[Step(y, {x: fed}) for fed in (-3, 6, 9, 2)])
 
 
-@flow("switch-case", "switch_case")
+@flow("switch-case")
 def _switch(tf: Any, np: Any) -> Plan:
     x = tf.placeholder(tf.int32, [])
     y = tf.switch_case(x, [lambda: tf.constant(40), lambda: x + 5])
     return Plan(steps=[Step(y, {x: fed}) for fed in (0, 1, 7, -1)])
 
 
-flow.add(
-    "map-fn", lambda tf, np: tf.map_fn(lambda x: x * x + 1, tf.constant([1.0, 2.0, 3.0])), "map_fn"
-)
-flow.add(
-    "scan", lambda tf, np: tf.scan(lambda a, x: a * 2 + x, tf.constant([1.0, 2.0, 3.0])), "scan"
-)
-flow.add("foldl", lambda tf, np: tf.foldl(lambda a, x: a * 2 + x, tf.constant([1.0, 2.0])), "foldl")
-flow.add("foldr", lambda tf, np: tf.foldr(lambda a, x: a * 2 + x, tf.constant([1.0, 2.0])), "foldr")
+_THREE = [1.0, 2.0, 3.0]
+_FUNCTIONALS: dict[str, Callable[[Any], Any]] = {
+    "map-fn": lambda tf: tf.map_fn(lambda x: x * x + 1, tf.constant(_THREE)),
+    "scan": lambda tf: tf.scan(lambda a, x: a * 2 + x, tf.constant(_THREE)),
+    "foldl": lambda tf: tf.foldl(lambda a, x: a * 2 + x, tf.constant(_THREE[:2])),
+    "foldr": lambda tf: tf.foldr(lambda a, x: a * 2 + x, tf.constant(_THREE[:2])),
+}
+flow.each(_FUNCTIONALS, lambda call: lambda tf, np: call(tf))
 
 
-@flow("tensor-array", "TensorArray")
+@flow("tensor-array")
 def _tensor_array(tf: Any, np: Any) -> Any:
     array = tf.TensorArray(tf.float32, 3)
     _, filled = tf.while_loop(

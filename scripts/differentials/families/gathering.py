@@ -2,52 +2,40 @@
 
 from __future__ import annotations
 
-from itertools import product
 from typing import Any
 
 from scripts.differentials.numbers import reals, wholes
-from scripts.differentials.program import Build, Family, Plan, Step
+from scripts.differentials.program import Family, Plan, Step
 
 __all__ = ["FAMILIES"]
 
-gathers, scatters, segments, sparse = (
-    Family("gather"),
-    Family("scatter"),
-    Family("segments"),
-    Family("sparse"),
-)
+gathers, scatters = Family("gather"), Family("scatter")
+segments, sparse = Family("segments"), Family("sparse")
 FAMILIES = [gathers, scatters, segments, sparse]
 
-for _axis, _indices in product((0, 1, -1, 3), (1, [0, 1], [[1, 0], [0, 0]], [])):
-    _what = str(_indices).replace(" ", "")
-    gathers.add(
-        f"axis{_axis}-{_what}",
-        lambda tf, np, axis=_axis, indices=_indices: tf.gather(
-            reals(np, (2, 3, 4)), tf.constant(indices, tf.int32), axis=axis
-        ),
-    )
+gathers.over(
+    "axis{axis}-{indices}",
+    lambda tf, np, axis, indices: tf.gather(
+        reals(np, (2, 3, 4)), tf.constant(indices, tf.int32), axis=axis
+    ),
+    axis=(0, 1, -1, 3),
+    indices=(1, [0, 1], [[1, 0], [0, 0]], []),
+)
 for _dims, _place in ((1, 1), (1, 2), (2, 2), (1, None), (-1, None), (3, 1)):
-    gathers.add(
-        f"batch{_dims}-axis{_place}",
-        lambda tf, np, dims=_dims, axis=_place: tf.gather(
+    gathers.over(
+        "batch{dims}-axis{axis}",
+        lambda tf, np, dims, axis: tf.gather(
             reals(np, (2, 3, 4)), [[0, 2], [1, 1]], axis=axis, batch_dims=dims
         ),
+        dims=[_dims],
+        axis=[_place],
     )
-for _indices in (
-    [[0], [1]],
-    [[0, 1]],
-    [[[1, 2, 3]], [[0, 0, 0]]],
-    [0, 2],
-    [[]],
-    [[0, 0, 0, 0]],
-    [[2, 0]],
-):
-    gathers.add(
-        f"nd-{_indices}".replace(" ", ""),
-        lambda tf, np, indices=_indices: tf.gather_nd(
-            reals(np, (2, 3, 4)), tf.constant(indices, tf.int32)
-        ),
-    )
+_PLACES: list[Any] = [[[0], [1]], [[0, 1]], [[[1, 2, 3]], [[0, 0, 0]]], [0, 2], [[]], [[0] * 4]]
+gathers.over(
+    "nd-{indices}",
+    lambda tf, np, indices: tf.gather_nd(reals(np, (2, 3, 4)), tf.constant(indices, tf.int32)),
+    indices=[*_PLACES, [[2, 0]]],
+)
 gathers.add("nd-batch", lambda tf, np: tf.gather_nd(reals(np, (2, 3)), [[0], [2]], batch_dims=1))
 gathers.add("batch-gather", lambda tf, np: tf.batch_gather(reals(np, (2, 3)), [[0, 2], [1, 1]]))
 
@@ -79,59 +67,50 @@ def _parts(tf: Any, np: Any) -> list[Any]:
     ]
 
 
-for _name, _number in product(
-    (
-        "scatter_update",
-        "scatter_add",
-        "scatter_sub",
-        "scatter_mul",
-        "scatter_div",
-        "scatter_min",
-        "scatter_max",
-    ),
-    (2, 5),
-):
+_SCATTERS = {
+    f"scatter_{name}": f"scatter_{name}"
+    for name in ["update", "add", "sub", "mul", "div", "min", "max"]
+}
 
-    def _scattered(tf: Any, np: Any, name: str = _name, number: int = _number) -> Plan:
-        v = tf.Variable(reals(np, (4, 2), 1, 3))
-        changed = getattr(tf, name)(v, [0, 2], tf.constant(reals(np, (2, 2), 1, number)))
-        return Plan(steps=[Step(changed), Step(changed), Step(v)])
 
-    scatters.add(f"{_name}-{_number}", _scattered)
+@scatters("{name}-{number}", name=_SCATTERS, number=(2, 5))
+def _scattered(tf: Any, np: Any, name: str, number: int) -> Plan:
+    v = tf.Variable(reals(np, (4, 2), 1, 3))
+    changed = getattr(tf, name)(v, [0, 2], tf.constant(reals(np, (2, 2), 1, number)))
+    return Plan(steps=[Step(changed), Step(changed), Step(v)])
 
-    def _scattered_twice(tf: Any, np: Any, name: str = _name, number: int = _number) -> Plan:
-        v = tf.Variable(wholes(np, (5,), 1, 9))
-        changed = getattr(tf, name)(v, [[1], [1]], [[number], [number]])
-        return Plan(steps=[Step(changed), Step(v)])
 
-    scatters.add(f"{_name}-{_number}-twice-one-row", _scattered_twice)
-for _name in ("scatter_nd_update", "scatter_nd_add", "scatter_nd_sub"):
+@scatters("{name}-{number}-twice-one-row", name=_SCATTERS, number=(2, 5))
+def _scattered_twice(tf: Any, np: Any, name: str, number: int) -> Plan:
+    v = tf.Variable(wholes(np, (5,), 1, 9))
+    changed = getattr(tf, name)(v, [[1], [1]], [[number], [number]])
+    return Plan(steps=[Step(changed), Step(v)])
 
-    def _scattered_nd(tf: Any, np: Any, name: str = _name) -> Plan:
-        v = tf.Variable(reals(np, (3, 2)))
-        index = tf.placeholder(tf.int32, [None, 2])
-        changed = getattr(tf, name)(v, index, [10.0, 20.0])
-        feeds = [{index: [[0, 1], [2, 0]]}, {index: [[0, 1], [0, 1]]}, {index: [[5, 0], [0, 0]]}]
-        return Plan(steps=[*(Step(changed, fed) for fed in feeds), Step(v)])
 
-    scatters.add(f"{_name}", _scattered_nd)
-for _name in ("update", "add", "sub", "min", "max"):
+@scatters("{name}", name=("scatter_nd_update", "scatter_nd_add", "scatter_nd_sub"))
+def _scattered_nd(tf: Any, np: Any, name: str) -> Plan:
+    v = tf.Variable(reals(np, (3, 2)))
+    index = tf.placeholder(tf.int32, [None, 2])
+    changed = getattr(tf, name)(v, index, [10.0, 20.0])
+    feeds = [{index: [[0, 1], [2, 0]]}, {index: [[0, 1], [0, 1]]}, {index: [[5, 0], [0, 0]]}]
+    return Plan(steps=[*(Step(changed, fed) for fed in feeds), Step(v)])
 
-    def _tensor_scattered(tf: Any, np: Any, name: str = _name) -> Plan:
-        x = tf.constant(reals(np, (4, 3)))
-        function = getattr(tf, f"tensor_scatter_nd_{name}")
-        return Plan([function(x, [[1], [3]], reals(np, (2, 3))), function(x, [[0, 2]], [9.0])])
 
-    scatters.add(f"tensor-{_name}", _tensor_scattered)
+@scatters("tensor-{name}", name=("update", "add", "sub", "min", "max"))
+def _tensor_scattered(tf: Any, np: Any, name: str) -> Plan:
+    x = tf.constant(reals(np, (4, 3)))
+    function = getattr(tf, f"tensor_scatter_nd_{name}")
+    return Plan([function(x, [[1], [3]], reals(np, (2, 3))), function(x, [[0, 2]], [9.0])])
+
+
 for _shape, _indices in (
-    ([5], [[1], [3]]),
-    ([2, 2], [[0, 1], [1, 0]]),
-    ([5], [[1], [1]]),
-    ([2], [[0], [5]]),
-):
-    scatters.add(
-        f"nd-{_shape}-{_indices}".replace(" ", ""),
-        lambda tf, np, shape=_shape, indices=_indices: tf.scatter_nd(indices, [1.5, 2.5], shape),
+    ([5], [[1], [3]]), ([2, 2], [[0, 1], [1, 0]]), ([5], [[1], [1]]), ([2], [[0], [5]]),
+):  # fmt: skip
+    scatters.over(
+        "nd-{shape}-{indices}",
+        lambda tf, np, shape, indices: tf.scatter_nd(indices, [1.5, 2.5], shape),
+        shape=[_shape],
+        indices=[_indices],
     )
 
 
@@ -150,36 +129,34 @@ def _scatter_slices(tf: Any, np: Any) -> Plan:
     return Plan(steps=[Step(added), Step(part), Step(v)])
 
 
-for _name, _ids in product(
-    ("sum", "mean", "prod", "min", "max"), ([0, 0, 1, 3], [0, 1, 2, 3], [1, 0, 0, 0])
-):
-    _what = "".join(map(str, _ids))
-    segments.add(
-        f"{_name}-{_what}",
-        lambda tf, np, name=_name, ids=_ids: getattr(tf, f"segment_{name}")(reals(np, (4, 2)), ids),
-    )
-for _name, _ids in product(
-    ("sum", "mean", "prod", "min", "max", "sqrt_n"), ([2, 0, 2, 0], [0, -1, 1, 1], [0, 9, 0, 0])
-):
-    _what = "".join(map(str, _ids))
-    segments.add(
-        f"unsorted-{_name}-{_what}",
-        lambda tf, np, name=_name, ids=_ids: getattr(tf, f"unsorted_segment_{name}")(
-            reals(np, (4, 2)), ids, 3
-        ),
-    )
-for _name in ("sum", "mean", "sqrt_n"):
-    segments.add(
-        f"sparse-{_name}",
-        lambda tf, np, name=_name: getattr(tf, f"sparse_segment_{name}")(
-            reals(np, (5, 2)), [4, 0, 2], [0, 0, 1]
-        ),
-    )
+def _joined(*lists: list[int]) -> dict[str, list[int]]:
+    return {"".join(map(str, ids)): ids for ids in lists}
 
-    @segments(f"sparse-{_name}-slope")
-    def _slope(tf: Any, np: Any, name: str = _name) -> Any:
-        x = tf.constant(reals(np, (5, 2)))
-        return tf.gradients(getattr(tf, f"sparse_segment_{name}")(x, [4, 0, 4], [0, 0, 1]) ** 2, x)
+
+segments.over(
+    "{name}-{ids}",
+    lambda tf, np, name, ids: getattr(tf, f"segment_{name}")(reals(np, (4, 2)), ids),
+    name=("sum", "mean", "prod", "min", "max"),
+    ids=_joined([0, 0, 1, 3], [0, 1, 2, 3], [1, 0, 0, 0]),
+)
+segments.over(
+    "unsorted-{name}-{ids}",
+    lambda tf, np, name, ids: getattr(tf, f"unsorted_segment_{name}")(reals(np, (4, 2)), ids, 3),
+    name=("sum", "mean", "prod", "min", "max", "sqrt_n"),
+    ids=_joined([2, 0, 2, 0], [0, -1, 1, 1], [0, 9, 0, 0]),
+)
+_MEANS = {name: f"sparse_segment_{name}" for name in ("sum", "mean", "sqrt_n")}
+segments.over(
+    "sparse-{name}",
+    lambda tf, np, name: getattr(tf, name)(reals(np, (5, 2)), [4, 0, 2], [0, 0, 1]),
+    name=_MEANS,
+)
+
+
+@segments("sparse-{name}-slope", name=_MEANS)
+def _slope(tf: Any, np: Any, name: str) -> Any:
+    x = tf.constant(reals(np, (5, 2)))
+    return tf.gradients(getattr(tf, name)(x, [4, 0, 4], [0, 0, 1]) ** 2, x)
 
 
 segments.add(
@@ -252,23 +229,7 @@ _SPARSE: dict[str, Any] = {
     ),
     "fill-empty-rows": lambda tf, np, s: list(tf.sparse_fill_empty_rows(s, 5.0)),
 }
-_SPARSE_NEEDS = {
-    "reshape": "sparse_reshape",
-    "concat": "sparse_concat",
-    "slice": "sparse_slice",
-    "transpose": "sparse_transpose",
-    "retain": "sparse_retain",
-    "reduce-sum": "sparse_reduce_sum",
-    "softmax": "sparse_softmax",
-    "to-indicator": "sparse_to_indicator",
-    "fill-empty-rows": "sparse_fill_empty_rows",
-}
-for _name, _make in _SPARSE.items():
-
-    def _of_sparse(tf: Any, np: Any, make: Any = _make) -> Any:
-        return make(tf, np, _sparse(tf, np))
-
-    sparse.add(_name, _of_sparse, *filter(None, [_SPARSE_NEEDS.get(_name)]))
+sparse.each(_SPARSE, lambda make: lambda tf, np: make(tf, np, _sparse(tf, np)))
 
 
 @sparse("placeholder")
@@ -291,11 +252,7 @@ def _slices(tf: Any, np: Any) -> Any:
     return [slices, tf.convert_to_tensor(slices)]
 
 
-def _mask(indices: list[int]) -> Build:
-    return lambda tf, np: tf.sparse_mask(
-        tf.IndexedSlices(tf.constant([[1.0], [2.0], [3.0]]), tf.constant([4, 2, 0])), indices
-    )
-
-
-for _indices in ([2], [0, 4], []):
-    sparse.add(f"mask-{'-'.join(map(str, _indices)) or 'nothing'}", _mask(_indices))
+@sparse("mask-{indices}", indices={"2": [2], "0-4": [0, 4], "nothing": []})
+def _mask(tf: Any, np: Any, indices: list[int]) -> Any:
+    slices = tf.IndexedSlices(tf.constant([[1.0], [2.0], [3.0]]), tf.constant([4, 2, 0]))
+    return tf.sparse_mask(slices, indices)

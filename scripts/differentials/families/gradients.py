@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import product
 from typing import Any
 
 from scripts.differentials.numbers import reals
-from scripts.differentials.program import Build, Family, Plan
+from scripts.differentials.program import Family, Plan
 
 __all__ = ["FAMILIES"]
 
@@ -88,48 +87,34 @@ _FUNCTIONS: dict[str, _Function] = {
 }
 
 
-def _first(function: _Function) -> Build:
-    def build(tf: Any, np: Any) -> Plan:
-        x = tf.placeholder(tf.float64, [2, 3])
-        y = function(tf, x)
-        return Plan(
-            [y, *tf.gradients(y, x)], {x: reals(np, (2, 3), dtype="float64")}, tolerance=1e-6
-        )
-
-    return build
+@gradients("of-{function}", function=_FUNCTIONS)
+def _first(tf: Any, np: Any, function: _Function) -> Plan:
+    x = tf.placeholder(tf.float64, [2, 3])
+    y = function(tf, x)
+    fed = {x: reals(np, (2, 3), dtype="float64")}
+    return Plan([y, *tf.gradients(y, x)], fed, tolerance=1e-6)
 
 
-def _second(outer: _Function, inner: _Function) -> Build:
-    def build(tf: Any, np: Any) -> Plan:
-        x = tf.placeholder(tf.float64, [2, 3])
-        y = outer(tf, inner(tf, x))
-        slope = tf.convert_to_tensor(tf.gradients(y, x)[0])
-        feeds = {x: reals(np, (2, 3), dtype="float64")}
-        return Plan([slope, *tf.gradients(slope * slope, x)], feeds, tolerance=1e-6)
-
-    return build
+def _second(tf: Any, np: Any, outer: _Function, inner: _Function) -> Plan:
+    x = tf.placeholder(tf.float64, [2, 3])
+    y = outer(tf, inner(tf, x))
+    slope = tf.convert_to_tensor(tf.gradients(y, x)[0])
+    fed = {x: reals(np, (2, 3), dtype="float64")}
+    return Plan([slope, *tf.gradients(slope * slope, x)], fed, tolerance=1e-6)
 
 
-for _name, _function in _FUNCTIONS.items():
-    gradients.add(f"of-{_name}", _first(_function))
-_OUTER = ["square", "tanh", "softplus", "logsumexp", "matmul", "cumsum"]
-_INNER = [
-    "sigmoid",
-    "softmax",
-    "mean",
-    "slice",
-    "gather",
-    "norm",
-    "where",
-    "sin",
-    "pad",
-    "division",
-    "variance",
-]
-for _out, _in in product(_OUTER, _INNER):
-    if _in == "variance" and _out in ("logsumexp", "matmul", "cumsum"):
-        continue
-    gradients.add(f"second-{_out}-of-{_in}", _second(_FUNCTIONS[_out], _FUNCTIONS[_in]))
+def _those(names: str) -> dict[str, _Function]:
+    return {name: _FUNCTIONS[name] for name in names.split()}
+
+
+_INNER = "sigmoid softmax mean slice gather norm where sin pad division"
+for _outers, _inners in (
+    ("square tanh softplus logsumexp matmul cumsum", _INNER),
+    ("square tanh softplus", "variance"),
+):
+    gradients.over(
+        "second-{outer}-of-{inner}", _second, outer=_those(_outers), inner=_those(_inners)
+    )
 
 
 @gradients("several-targets-and-sources")

@@ -25,44 +25,30 @@ _LOSSES: dict[str, Any] = {
 }
 
 
-def _loss_of(tf: Any, np: Any, name: str, options: dict[str, Any]) -> Any:
+def _loss_of(tf: Any, np: Any, name: str, **options: Any) -> Any:
     low = 0.05 if name in ("log_loss", "cosine_distance") else -2
     labels = choices(np, (3, 4), "float32")
     if name == "softmax_cross_entropy":
         labels = np.eye(4, dtype="float32")[:3]
-    return getattr(tf.losses, name)(labels, tf.constant(reals(np, (3, 4), low, 0.95)), **options)
+    values = tf.constant(reals(np, (3, 4), low, 0.95))
+    return getattr(tf.losses, name)(labels, values, **_LOSSES[name], **options)
 
 
-for _name, _options in _LOSSES.items():
-    losses.add(
-        f"{_name}-plain",
-        lambda tf, np, name=_name, options=_options: Plan(
-            _loss_of(tf, np, name, options), names=True
-        ),
-    )
-    for _weights in (0.0, 2.5, [[1.0], [0.0], [2.0]], [1.0, 2.0]):
-        _what = str(_weights).replace(" ", "")
-        losses.add(
-            f"{_name}-weights-{_what}",
-            lambda tf, np, name=_name, options=_options, weights=_weights: _loss_of(
-                tf, np, name, {**options, "weights": weights}
-            ),
-        )
-    if _name == "mean_pairwise_squared_error":
-        continue
-    for _reduction in (
-        "none",
-        "weighted_sum",
-        "weighted_mean",
-        "weighted_sum_over_batch_size",
-        "mean",
-    ):
-        losses.add(
-            f"{_name}-{_reduction}",
-            lambda tf, np, name=_name, options=_options, kind=_reduction: _loss_of(
-                tf, np, name, {**options, "reduction": kind}
-            ),
-        )
+losses.over(
+    "{name}-plain", lambda tf, np, name: Plan(_loss_of(tf, np, name), names=True), name=[*_LOSSES]
+)
+losses.over(
+    "{name}-weights-{weights}",
+    _loss_of,
+    name=[*_LOSSES],
+    weights=(0.0, 2.5, [[1.0], [0.0], [2.0]], [1.0, 2.0]),
+)
+losses.over(
+    "{name}-{reduction}",
+    _loss_of,
+    name=[name for name in _LOSSES if name != "mean_pairwise_squared_error"],
+    reduction=("none", "weighted_sum", "weighted_mean", "weighted_sum_over_batch_size", "mean"),
+)
 
 
 @losses("collected")
@@ -74,20 +60,18 @@ def _collected(tf: Any, np: Any) -> Plan:
     return Plan([tf.losses.get_total_loss(), tf.losses.get_losses()], facts=facts, names=True)
 
 
-losses.add(
-    "other-shapes", lambda tf, np: tf.losses.mean_squared_error([[1.0, 2.0]], [1.0, 2.0, 3.0])
-)
-losses.add("none", lambda tf, np: tf.losses.mean_squared_error(None, [1.0]))
-losses.add(
-    "sparse-softmax",
-    lambda tf, np: tf.losses.sparse_softmax_cross_entropy([0, 2], reals(np, (2, 3))),
-)
-losses.add(
-    "label-smoothing",
-    lambda tf, np: tf.losses.softmax_cross_entropy(
-        np.eye(3, dtype="float32"), reals(np, (3, 3)), label_smoothing=0.2
-    ),
-)
-losses.add(
-    "weighted", lambda tf, np: tf.losses.compute_weighted_loss([1.0, 2.0, 3.0], [0.0, 1.0, 1.0])
+losses.each(
+    {
+        "other-shapes": lambda tf, np: tf.losses.mean_squared_error([[1.0, 2.0]], [1.0, 2.0, 3.0]),
+        "none": lambda tf, np: tf.losses.mean_squared_error(None, [1.0]),
+        "sparse-softmax": lambda tf, np: tf.losses.sparse_softmax_cross_entropy(
+            [0, 2], reals(np, (2, 3))
+        ),
+        "label-smoothing": lambda tf, np: tf.losses.softmax_cross_entropy(
+            np.eye(3, dtype="float32"), reals(np, (3, 3)), label_smoothing=0.2
+        ),
+        "weighted": lambda tf, np: tf.losses.compute_weighted_loss(
+            [1.0, 2.0, 3.0], [0.0, 1.0, 1.0]
+        ),
+    }
 )

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from scripts.differentials.numbers import choices, reals, wholes
-from scripts.differentials.program import Build, Family, Plan
+from scripts.differentials.program import Family, Plan, named, words
 
 __all__ = ["FAMILIES"]
 
@@ -80,153 +80,85 @@ _UNARY: dict[str, tuple[float, float]] = {
 _NO_SPECIALS = {"digamma", "lgamma", "math.bessel_i0", "math.bessel_i1", "to_int32", "to_int64"}
 
 
-def _named(tf: Any, dotted: str) -> Any:
-    for part in dotted.split("."):
-        tf = getattr(tf, part)
-    return tf
+_SPECIALS = [0.0, -0.0, 1.0, -1.0, float("inf"), -float("inf"), float("nan")]
 
 
-def _usual(name: str, low: float, high: float) -> Build:
-    def build(tf: Any, np: Any) -> Plan:
-        single, double = tf.placeholder(tf.float32, [None, 3]), tf.placeholder(tf.float64, None)
-        function = _named(tf, name)
-        values = (
-            reals(np, (2, 3), low, high),
-            reals(np, (1,) if "crelu" in name else (), low, high, "float64"),
-        )
-        return Plan([function(single), function(double)], {single: values[0], double: values[1]})
-
-    return build
+def _usual(tf: Any, np: Any, name: tuple[str, tuple[float, float]]) -> Plan:
+    called, ends = name
+    single, double = tf.placeholder(tf.float32, [None, 3]), tf.placeholder(tf.float64, None)
+    function, shape = named(tf, called), (1,) if "crelu" in called else ()
+    fed = {single: reals(np, (2, 3), *ends), double: reals(np, shape, *ends, "float64")}
+    return Plan([function(single), function(double)], fed)
 
 
-def _special(name: str) -> Build:
-    def build(tf: Any, np: Any) -> Plan:
-        values = np.array([0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan], np.float32)
-        x = tf.placeholder(tf.float32, [7])
-        return Plan(_named(tf, name)(x), {x: values})
-
-    return build
+def _special(tf: Any, np: Any, name: str) -> Plan:
+    x = tf.placeholder(tf.float32, [7])
+    return Plan(named(tf, name)(x), {x: np.array(_SPECIALS, np.float32)})
 
 
-def _of_dtype(name: str, dtype: str) -> Build:
-    def build(tf: Any, np: Any) -> Any:
-        return _named(tf, name)(tf.constant(wholes(np, (4,), 1, 5), getattr(tf, dtype)))
-
-    return build
+def _of_dtype(tf: Any, np: Any, name: str, dtype: str) -> Any:
+    return named(tf, name)(tf.constant(wholes(np, (4,), 1, 5), getattr(tf, dtype)))
 
 
-for _name, (_low, _high) in _UNARY.items():
-    unary.add(f"{_name}-usual", _usual(_name, _low, _high), _name)
-    if _name not in _NO_SPECIALS:
-        unary.add(f"{_name}-special", _special(_name), _name)
-    unary.add(f"{_name}-int32", _of_dtype(_name, "int32"), _name)
-for _name in (
-    "abs",
-    "exp",
-    "sqrt",
-    "square",
-    "tanh",
-    "sigmoid",
-    "log",
-    "nn.relu",
-    "rsqrt",
-    "floor",
-):
-    for _dtype in ("float16", "bfloat16", "complex64", "uint8", "int64", "bool", "string"):
-        unary.add(f"{_name}-{_dtype}", _of_dtype(_name, _dtype), _name)
+unary.over("{name}-usual", _usual, name={name: (name, ends) for name, ends in _UNARY.items()})
+unary.over("{name}-special", _special, name=[name for name in _UNARY if name not in _NO_SPECIALS])
+unary.over("{name}-{dtype}", _of_dtype, name=[*_UNARY], dtype=["int32"])
+unary.over(
+    "{name}-{dtype}",
+    _of_dtype,
+    name=["abs", "exp", "sqrt", "square", "tanh", "sigmoid", "log", "nn.relu", "rsqrt", "floor"],
+    dtype=["float16", "bfloat16", "complex64", "uint8", "int64", "bool", "string"],
+)
 
-_BINARY = [
-    "add",
-    "subtract",
-    "multiply",
-    "divide",
-    "truediv",
-    "realdiv",
-    "floordiv",
-    "floor_div",
-    "div",
-    "mod",
-    "floormod",
-    "truncatediv",
-    "truncatemod",
-    "pow",
-    "maximum",
-    "minimum",
-    "squared_difference",
-    "div_no_nan",
-    "atan2",
-    "equal",
-    "not_equal",
-    "less",
-    "less_equal",
-    "greater",
-    "greater_equal",
-    "igamma",
-    "igammac",
-    "zeta",
-    "polygamma",
-    "math.xdivy",
-    "math.xlogy",
-    "math.xlog1py",
-    "math.multiply_no_nan",
-    "math.nextafter",
-    "bitwise.bitwise_and",
-    "bitwise.bitwise_or",
-    "bitwise.bitwise_xor",
-    "bitwise.left_shift",
-    "bitwise.right_shift",
-    "complex",
-]
-
-
-def _two_floats(name: str) -> Build:
-    def build(tf: Any, np: Any) -> Plan:
-        x, y = tf.placeholder(tf.float32, [2, 3]), tf.placeholder(tf.float32, [3])
-        a = reals(np, (2, 3), 1.1, 5)
-        return Plan(_named(tf, name)(x, y), {x: a, y: reals(np, (3,), 1.2, 4)}, names=True)
-
-    return build
-
-
-def _two_special(name: str) -> Build:
-    def build(tf: Any, np: Any) -> Plan:
-        edges = np.array([0.0, 1.0, -1.5, np.inf, np.nan])
-        x, y = (tf.placeholder(tf.float64, [None]) for _ in range(2))
-        left, right = np.repeat(edges, 5), np.tile(edges, 5)
-        return Plan(_named(tf, name)(x, y), {x: left, y: right})
-
-    return build
-
-
-def _two_wholes(name: str) -> Build:
-    def build(tf: Any, np: Any) -> Any:
-        left, right = wholes(np, (3, 1)), wholes(np, (4,), 1, 4)
-        return _named(tf, name)(tf.constant(left), tf.constant(right))
-
-    return build
-
-
-def _by_zero(name: str) -> Build:
-    def build(tf: Any, np: Any) -> Plan:
-        x, y = tf.placeholder(tf.int32, [None]), tf.placeholder(tf.int32, [None])
-        return Plan(_named(tf, name)(x, y), {x: [3, -3, 0], y: [0, 2, 0]})
-
-    return build
-
-
+_BINARY = words(
+    """
+    add subtract multiply divide truediv realdiv floordiv floor_div div mod floormod truncatediv
+    truncatemod pow maximum minimum squared_difference div_no_nan atan2 equal not_equal less
+    less_equal greater greater_equal igamma igammac zeta polygamma math.xdivy math.xlogy
+    math.xlog1py math.multiply_no_nan math.nextafter bitwise.bitwise_and bitwise.bitwise_or
+    bitwise.bitwise_xor bitwise.left_shift bitwise.right_shift complex
+    """
+)
 _UNBOUNDED = {"igamma", "igammac", "zeta", "polygamma"}
-for _name in _BINARY:
-    binary.add(f"{_name}-float32", _two_floats(_name), _name)
-    binary.add(f"{_name}-int32", _two_wholes(_name), _name)
-    if _name not in _UNBOUNDED:
-        binary.add(f"{_name}-special", _two_special(_name), _name)
-for _name in ("floordiv", "mod", "truncatediv", "truncatemod", "truediv", "div", "div_no_nan"):
-    binary.add(f"{_name}-by-zero", _by_zero(_name), _name)
-for _name in ("logical_and", "logical_or", "logical_xor"):
-    binary.add(
-        f"{_name}-bool",
-        lambda tf, np, name=_name: _named(tf, name)(choices(np, (2, 3)), choices(np, (3,))),
-    )
+
+
+def _two_floats(tf: Any, np: Any, name: str) -> Plan:
+    x, y = tf.placeholder(tf.float32, [2, 3]), tf.placeholder(tf.float32, [3])
+    fed = {x: reals(np, (2, 3), 1.1, 5), y: reals(np, (3,), 1.2, 4)}
+    return Plan(named(tf, name)(x, y), fed, names=True)
+
+
+def _two_special(tf: Any, np: Any, name: str) -> Plan:
+    edges = np.array([0.0, 1.0, -1.5, np.inf, np.nan])
+    x, y = (tf.placeholder(tf.float64, [None]) for _ in range(2))
+    return Plan(named(tf, name)(x, y), {x: np.repeat(edges, 5), y: np.tile(edges, 5)})
+
+
+def _two_wholes(tf: Any, np: Any, name: str) -> Any:
+    left, right = wholes(np, (3, 1)), wholes(np, (4,), 1, 4)
+    return named(tf, name)(tf.constant(left), tf.constant(right))
+
+
+def _by_zero(tf: Any, np: Any, name: str) -> Plan:
+    x, y = tf.placeholder(tf.int32, [None]), tf.placeholder(tf.int32, [None])
+    return Plan(named(tf, name)(x, y), {x: [3, -3, 0], y: [0, 2, 0]})
+
+
+binary.over("{name}-float32", _two_floats, name=_BINARY)
+binary.over("{name}-int32", _two_wholes, name=_BINARY)
+binary.over(
+    "{name}-special", _two_special, name=[name for name in _BINARY if name not in _UNBOUNDED]
+)
+binary.over(
+    "{name}-by-zero",
+    _by_zero,
+    name=["floordiv", "mod", "truncatediv", "truncatemod", "truediv", "div", "div_no_nan"],
+)
+binary.over(
+    "{name}-bool",
+    lambda tf, np, name: named(tf, name)(choices(np, (2, 3)), choices(np, (3,))),
+    name=("logical_and", "logical_or", "logical_xor"),
+)
 
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "add": lambda x, y: x + y,
@@ -249,29 +181,31 @@ _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-def _operated(apply: Callable[[Any, Any], Any], kind: str, order: str) -> Build:
-    def build(tf: Any, np: Any) -> Plan:
-        array = choices(np, (2, 2)) if kind == "bool" else wholes(np, (2, 2), 1, 5, kind)
-        other: Any = {"bool": True, "int32": 3, "float32": 2.5}[kind]
-        tensor = tf.constant(array)
-        if order == "tensor-tensor":
-            other = tf.constant(array.T.copy())
-        pair = (other, tensor) if order == "number-tensor" else (tensor, other)
-        out = apply(*pair)
-        return Plan(out if hasattr(out, "op") else None, names=True, facts=hasattr(out, "op"))
-
-    return build
+def _operated(tf: Any, np: Any, apply: Any, kind: str, order: str) -> Plan:
+    array = choices(np, (2, 2)) if kind == "bool" else wholes(np, (2, 2), 1, 5, kind)
+    other: Any = {"bool": True, "int32": 3, "float32": 2.5}[kind]
+    tensor = tf.constant(array)
+    if order == "tensor-tensor":
+        other = tf.constant(array.T.copy())
+    out = apply(*((other, tensor) if order == "number-tensor" else (tensor, other)))
+    return Plan(out if hasattr(out, "op") else None, names=True, facts=hasattr(out, "op"))
 
 
-for _name, _apply in _OPERATORS.items():
-    for _kind in ("float32", "int32", "bool"):
-        for _order in ("tensor-tensor", "tensor-number", "number-tensor"):
-            operators.add(f"{_name}-{_kind}-{_order}", _operated(_apply, _kind, _order))
-
-
-@operators("not")
-def _not(tf: Any, np: Any) -> Plan:
-    return Plan(~tf.constant([True, False]), names=True)
+operators.over(
+    "{apply}-{kind}-{order}",
+    _operated,
+    apply=_OPERATORS,
+    kind=("float32", "int32", "bool"),
+    order=("tensor-tensor", "tensor-number", "number-tensor"),
+)
+_ALONE: dict[str, Callable[[Any], Any]] = {
+    "not": lambda tf: Plan(~tf.constant([True, False]), names=True),
+    "truth-of-a-tensor": lambda tf: tf.constant(1 if tf.constant(True) else 2),
+    "iterating-over-a-tensor": lambda tf: list(tf.constant([1, 2])),
+    "length-of-a-tensor": lambda tf: tf.constant(len(tf.constant([1, 2]))),
+    "as-a-float": lambda tf: tf.constant(float(tf.constant(1.0))),
+}
+operators.each(_ALONE, lambda build: lambda tf, np: build(tf))
 
 
 @operators("negative-and-abs")
@@ -280,64 +214,29 @@ def _negative(tf: Any, np: Any) -> Plan:
     return Plan([-x, abs(x), -abs(-x)], names=True)
 
 
-@operators("truth-of-a-tensor")
-def _truth(tf: Any, np: Any) -> Any:
-    return tf.constant(1) if tf.constant(True) else tf.constant(2)
+_SHAPES: list[Any] = [
+    ((), ()), ((), (3,)), ((2, 3), (3,)), ((2, 1), (1, 3)), ((2, 3), ()), ((4, 1, 2), (3, 1)),
+    ((1,), (5,)), ((0, 3), (3,)), ((0,), (1,)), ((2, 3), (2,)), ((3,), (4,)), ((2, 0), (2, 1)),
+    ((1, 1, 1), (2, 3)), ((5, 4), (5, 1)),
+]  # fmt: skip
+_PAIRS = {
+    "-".join("x".join(map(str, shape)) or "scalar" for shape in pair): pair for pair in _SHAPES
+}
 
 
-@operators("iterating-over-a-tensor")
-def _iterated(tf: Any, np: Any) -> Any:
-    return list(tf.constant([1, 2]))
+def _broadcast(tf: Any, np: Any, known: bool, shapes: Any) -> Plan:
+    left, right = (reals(np, shape, dtype="float64") for shape in shapes)
+    x, y = (tf.placeholder(tf.float64, shape if known else None) for shape in shapes)
+    return Plan([x + y, x * y - y, tf.maximum(x, y), tf.less(x, y)], {x: left, y: right})
 
 
-@operators("length-of-a-tensor")
-def _length(tf: Any, np: Any) -> Any:
-    return tf.constant(len(tf.constant([1, 2])))
+def _static_broadcast(tf: Any, np: Any, shapes: Any) -> Plan:
+    fixed = tf.broadcast_static_shape(*(tf.TensorShape(shape) for shape in shapes))
+    moving = tf.broadcast_dynamic_shape(*(tf.constant(shape, tf.int32) for shape in shapes))
+    return Plan(moving, facts=fixed.as_list())
 
 
-@operators("as-a-float")
-def _as_float(tf: Any, np: Any) -> Any:
-    return tf.constant(float(tf.constant(1.0)))
-
-
-_SHAPES = [
-    ((), ()),
-    ((), (3,)),
-    ((2, 3), (3,)),
-    ((2, 1), (1, 3)),
-    ((2, 3), ()),
-    ((4, 1, 2), (3, 1)),
-    ((1,), (5,)),
-    ((0, 3), (3,)),
-    ((0,), (1,)),
-    ((2, 3), (2,)),
-    ((3,), (4,)),
-    ((2, 0), (2, 1)),
-    ((1, 1, 1), (2, 3)),
-    ((5, 4), (5, 1)),
-]
-
-
-def _broadcast(shapes: Any, known: bool) -> Build:
-    def build(tf: Any, np: Any) -> Plan:
-        left, right = (reals(np, shape, dtype="float64") for shape in shapes)
-        x, y = (tf.placeholder(tf.float64, shape if known else None) for shape in shapes)
-        return Plan([x + y, x * y - y, tf.maximum(x, y), tf.less(x, y)], {x: left, y: right})
-
-    return build
-
-
-def _static_broadcast(shapes: Any) -> Build:
-    def build(tf: Any, np: Any) -> Plan:
-        fixed = tf.broadcast_static_shape(*(tf.TensorShape(shape) for shape in shapes))
-        moving = tf.broadcast_dynamic_shape(*(tf.constant(shape, tf.int32) for shape in shapes))
-        return Plan(moving, facts=fixed.as_list())
-
-    return build
-
-
-for _pair in _SHAPES:
-    _what = "-".join("x".join(map(str, shape)) or "scalar" for shape in _pair)
-    broadcasting.add(f"known-{_what}", _broadcast(_pair, known=True))
-    broadcasting.add(f"unknown-{_what}", _broadcast(_pair, known=False))
-    broadcasting.add(f"shapes-{_what}", _static_broadcast(_pair))
+broadcasting.over(
+    "{known}-{shapes}", _broadcast, known={"known": True, "unknown": False}, shapes=_PAIRS
+)
+broadcasting.over("shapes-{shapes}", _static_broadcast, shapes=_PAIRS)

@@ -60,8 +60,7 @@ _SHAPE_FAULTS: dict[str, Callable[[Any], Any]] = {
     "at-least": lambda tf: tf.TensorShape([1]).with_rank_at_least(2),
     "index": lambda tf: tf.TensorShape([1])[4],
 }
-for _name, _fault in _SHAPE_FAULTS.items():
-    graphs.add(f"shape-{_name}", lambda tf, np, fault=_fault: Plan(facts=str(fault(tf))))
+graphs.over("shape-{fault}", lambda tf, np, fault: Plan(facts=str(fault(tf))), fault=_SHAPE_FAULTS)
 
 
 @graphs("dtypes")
@@ -130,10 +129,9 @@ _FORMS: dict[str, Callable[[Any], Any]] = {
     "text": lambda np: np.dtype("U3"),
     "bytes": lambda np: bytes,
 }
-for _name, _form in _FORMS.items():
-    graphs.add(
-        f"dtype-of-{_name}", lambda tf, np, form=_form: Plan(facts=tf.as_dtype(form(np)).name)
-    )
+graphs.over(
+    "dtype-of-{form}", lambda tf, np, form: Plan(facts=tf.as_dtype(form(np)).name), form=_FORMS
+)
 
 
 @graphs("dtype-numbers")

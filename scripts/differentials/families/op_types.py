@@ -1,25 +1,21 @@
 """Operation types that are built by their own names: what graphs hold and few programs build.
 
-What TensorFlow gives is written down (``scripts/differential --only op-types --record``), and our tests
-compare with it; so the numbers of this family do not depend on the seed.
+The numbers of this family do not depend on the seed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from scripts.differentials.program import Family, Plan, Step
 
-__all__ = ["FAMILIES", "RECORDED"]
+__all__ = ["FAMILIES"]
 
 op_types = Family("op-types")
 FAMILIES = [op_types]
-RECORDED = Path(__file__).resolve().parents[3] / "tests" / "ops" / "op_types.jsonl"
-"""What TensorFlow gives for each program, one record on a line."""
 
 Make = Callable[[Any], Any]
 

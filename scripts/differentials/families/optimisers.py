@@ -8,7 +8,9 @@ from typing import Any
 from scripts.differentials.numbers import reals
 from scripts.differentials.program import Build, Family, Plan, Step
 
-__all__ = ["FAMILIES"]
+__all__ = [
+    "DENSE_START", "FAMILIES", "INDICES", "OPTIMISERS", "RATES", "SLOPES", "SPARSE_START", "rows_of",
+]  # fmt: skip
 
 optimisers = Family("optimisers")
 schedules = Family("schedules")
@@ -145,14 +147,13 @@ _SCHEDULES: dict[str, Callable[[Any, Any], Any]] = {
     "linear-cosine": lambda t, s: t.linear_cosine_decay(1.0, s, 20),
     "piecewise": lambda t, s: t.piecewise_constant(s, [3, 12], [1.0, 0.5, 0.1]),
 }
-for _name, _schedule in _SCHEDULES.items():
 
-    def _decayed(tf: Any, np: Any, schedule: Callable[[Any, Any], Any] = _schedule) -> Plan:
-        step = tf.placeholder(tf.int32, [])
-        rate = schedule(tf.train, step)
-        return Plan(steps=[Step(rate, {step: at}) for at in (0, 3, 4, 10, 13, 25)])
 
-    schedules.add(_name, _decayed)
+@schedules("{schedule}", schedule=_SCHEDULES)
+def _decayed(tf: Any, np: Any, schedule: Callable[[Any, Any], Any]) -> Plan:
+    step = tf.placeholder(tf.int32, [])
+    rate = schedule(tf.train, step)
+    return Plan(steps=[Step(rate, {step: at}) for at in (0, 3, 4, 10, 13, 25)])
 
 
 @schedules("global-step")
@@ -179,3 +180,119 @@ def _global_step(tf: Any, np: Any) -> Plan:
 def _second_step(tf: Any, np: Any) -> Any:
     tf.train.create_global_step()
     return tf.train.create_global_step()
+
+
+# -- many settings, of which our tests use the makers as well --------------------------------------
+
+
+def _double(tf: Any, value: float) -> Any:
+    return tf.constant(value, tf.float64)
+
+
+OPTIMISERS: dict[str, Callable[[Any], Any]] = {
+    "sgd": lambda tf: tf.train.GradientDescentOptimizer(0.1),
+    "momentum": lambda tf: tf.train.MomentumOptimizer(0.1, 0.9),
+    "nesterov": lambda tf: tf.train.MomentumOptimizer(0.1, 0.9, use_nesterov=True),
+    "adam": lambda tf: tf.train.AdamOptimizer(0.1),
+    "adagrad": lambda tf: tf.train.AdagradOptimizer(0.1),
+    "adagrad_start": lambda tf: tf.train.AdagradOptimizer(0.1, initial_accumulator_value=1.0),
+    "adagrad_da": lambda tf: tf.train.AdagradDAOptimizer(0.1, tf.constant(0, tf.int64)),
+    "adagrad_da_l1": lambda tf: tf.train.AdagradDAOptimizer(
+        0.1,
+        tf.constant(2, tf.int64),
+        l1_regularization_strength=0.05,
+        l2_regularization_strength=0.1,
+    ),
+    "adadelta": lambda tf: tf.train.AdadeltaOptimizer(),
+    "adadelta_fast": lambda tf: tf.train.AdadeltaOptimizer(1.0, 0.9, 1e-2),
+    "rmsprop": lambda tf: tf.train.RMSPropOptimizer(0.1),
+    "rmsprop_momentum": lambda tf: tf.train.RMSPropOptimizer(0.1, 0.8, 0.5, 1e-3),
+    "rmsprop_centered": lambda tf: tf.train.RMSPropOptimizer(0.1, 0.8, 0.5, 1e-3, centered=True),
+    "ftrl": lambda tf: tf.train.FtrlOptimizer(0.1),
+    "ftrl_l1_l2": lambda tf: tf.train.FtrlOptimizer(
+        0.1, l1_regularization_strength=0.3, l2_regularization_strength=0.2
+    ),
+    "ftrl_power": lambda tf: tf.train.FtrlOptimizer(
+        0.1, learning_rate_power=-0.25, l1_regularization_strength=0.3
+    ),
+    "ftrl_shrinkage": lambda tf: tf.train.FtrlOptimizer(
+        0.1, l2_shrinkage_regularization_strength=0.4
+    ),
+    "ftrl_beta": lambda tf: tf.train.FtrlOptimizer(0.1, beta=0.5, l2_regularization_strength=0.2),
+    "proximal_sgd": lambda tf: tf.train.ProximalGradientDescentOptimizer(
+        _double(tf, 0.1), _double(tf, 0.0), _double(tf, 0.5)
+    ),
+    "proximal_sgd_l1": lambda tf: tf.train.ProximalGradientDescentOptimizer(
+        _double(tf, 0.1), _double(tf, 0.3), _double(tf, 0.5)
+    ),
+    "proximal_adagrad": lambda tf: tf.train.ProximalAdagradOptimizer(
+        _double(tf, 0.1), 0.1, _double(tf, 0.0), _double(tf, 0.5)
+    ),
+    "proximal_adagrad_l1": lambda tf: tf.train.ProximalAdagradOptimizer(
+        _double(tf, 0.1), 0.1, _double(tf, 0.3), _double(tf, 0.5)
+    ),
+}
+DENSE_START = [1.0, 2.0, -3.0]
+SPARSE_START = [[1.0, -1.0], [2.0, 0.0], [-3.0, 0.5], [0.25, 4.0]]
+SLOPES = [[0.5, -1.0, 0.0], [-0.25, 2.0, 0.125], [1.5, 0.75, -0.5], [0.1, -0.3, 0.2]]
+INDICES = [3, 1, 3]
+
+
+def rows_of(slopes: Any) -> Any:
+    """Return the rows of a sparse gradient, made of those of a dense one."""
+    a, b, c = slopes
+    return [[a, b], [c, -a], [0.5, c]]
+
+
+@optimisers("steps-{make}-dense", make=OPTIMISERS)
+def _dense_steps(tf: Any, np: Any, make: Callable[[Any], Any]) -> Plan:
+    w = tf.Variable(np.array(DENSE_START), name="w")
+    slope = tf.placeholder(tf.float64, [3])
+    move = make(tf).apply_gradients([(slope, w)])
+    steps = [each for slopes in SLOPES for each in (Step(move, {slope: slopes}), Step(w))]
+    return Plan(steps=steps, tolerance=1e-12)
+
+
+@optimisers("steps-{make}-sparse", make=OPTIMISERS)
+def _sparse_steps(tf: Any, np: Any, make: Callable[[Any], Any]) -> Plan:
+    """Rows with one index are added up, and rows without gradient stay, except where momenta move them."""
+    w, rows = tf.Variable(np.array(SPARSE_START), name="w"), tf.placeholder(tf.float64, [3, 2])
+    slope = tf.IndexedSlices(rows, tf.constant(INDICES), tf.constant([4, 2]))
+    move = make(tf).apply_gradients([(slope, w)])
+    steps = [each for slopes in SLOPES for each in (Step(move, {rows: rows_of(slopes)}), Step(w))]
+    return Plan(steps=steps, tolerance=1e-12)
+
+
+RATES: dict[str, Callable[[Any, Any], Any]] = {
+    "exponential": lambda t, s: t.exponential_decay(0.1, s, 10, 0.5),
+    "exponential_staircase": lambda t, s: t.exponential_decay(0.1, s, 10, 0.5, staircase=True),
+    "inverse_time": lambda t, s: t.inverse_time_decay(0.1, s, 10, 0.5),
+    "inverse_time_staircase": lambda t, s: t.inverse_time_decay(0.1, s, 10, 0.5, True),
+    "natural_exp": lambda t, s: t.natural_exp_decay(0.1, s, 10, 0.5),
+    "natural_exp_staircase": lambda t, s: t.natural_exp_decay(0.1, s, 10, 0.5, True),
+    "piecewise": lambda t, s: t.piecewise_constant(s, [5, 12], [0.1, 0.05, 0.01]),
+    "polynomial": lambda t, s: t.polynomial_decay(0.1, s, 10, 0.01),
+    "polynomial_power": lambda t, s: t.polynomial_decay(0.1, s, 10, 0.01, 2.0),
+    "polynomial_cycle": lambda t, s: t.polynomial_decay(0.1, s, 10, 0.01, 0.5, cycle=True),
+    "cosine": lambda t, s: t.cosine_decay(0.1, s, 10, 0.2),
+    "cosine_restarts": lambda t, s: t.cosine_decay_restarts(0.1, s, 5),
+    "cosine_restarts_mul": lambda t, s: t.cosine_decay_restarts(
+        0.1, s, 5, t_mul=1.0, m_mul=0.5, alpha=0.1
+    ),
+    "cosine_restarts_t": lambda t, s: t.cosine_decay_restarts(
+        0.1, s, 5, t_mul=1.5, m_mul=0.5, alpha=0.1
+    ),
+    "linear_cosine": lambda t, s: t.linear_cosine_decay(0.1, s, 10),
+    "linear_cosine_periods": lambda t, s: t.linear_cosine_decay(
+        0.1, s, 10, num_periods=2.0, alpha=0.1, beta=0.01
+    ),
+    "noisy": lambda t, s: t.noisy_linear_cosine_decay(0.1, s, 10, initial_variance=0.0),
+}
+
+
+@schedules("rate-{make}", make=RATES)
+def _rate(tf: Any, np: Any, make: Callable[[Any, Any], Any]) -> Plan:
+    step = tf.placeholder(tf.int64, [])
+    rate = make(tf.train, step)
+    steps = [Step(rate, {step: at}) for at in (0, 1, 5, 10, 12, 13, 25)]
+    return Plan(rate, steps=steps)

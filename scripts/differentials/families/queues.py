@@ -108,19 +108,16 @@ def _many_no_shapes(tf: Any, np: Any) -> Any:
     return tf.FIFOQueue(3, [tf.int32]).dequeue_many(2)
 
 
-for _wrong in ("dtype", "shape", "number", "text"):
-
-    def _wrong_item(tf: Any, np: Any, wrong: str = _wrong) -> Any:
-        queue = tf.FIFOQueue(3, [tf.int32], shapes=[[2]])
-        item: Any = {
-            "dtype": tf.constant([1.0, 2.0]),
-            "shape": tf.constant([1, 2, 3]),
-            "number": ([1, 2], [3, 4]),
-            "text": ["a", "b"],
-        }
-        return Plan(steps=[Step(queue.enqueue(item[wrong]))])
-
-    queues.add(f"fifo-wrong-{_wrong}", _wrong_item)
+@queues("fifo-wrong-{wrong}", wrong=("dtype", "shape", "number", "text"))
+def _wrong_item(tf: Any, np: Any, wrong: str) -> Any:
+    queue = tf.FIFOQueue(3, [tf.int32], shapes=[[2]])
+    item: Any = {
+        "dtype": tf.constant([1.0, 2.0]),
+        "shape": tf.constant([1, 2, 3]),
+        "number": ([1, 2], [3, 4]),
+        "text": ["a", "b"],
+    }
+    return Plan(steps=[Step(queue.enqueue(item[wrong]))])
 
 
 @queues("fifo-cancelled")

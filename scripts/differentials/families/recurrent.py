@@ -14,7 +14,6 @@ cells = Family("cells")
 loops = Family("rnn")
 FAMILIES = [cells, loops]
 
-_CELLS, _LOOP = "nn.rnn_cell.RNNCell", "nn.dynamic_rnn"
 _Cell = Callable[[Any], Any]
 
 
@@ -130,7 +129,7 @@ for _name, _cell in _MADE.items():
 
         if _dtype == "float32" or _name in ("basic", "gru", "basic-lstm", "lstm-all", "stack"):
             suffix = "" if _dtype == "float32" else f"-{_dtype}"
-            cells.add(_name + suffix, _called, _CELLS)
+            cells.add(_name + suffix, _called)
 
 
 # Which elements are dropped is random, so only dtypes and shapes are compared.
@@ -152,10 +151,10 @@ for _name, _settings in _DROPPED.items():
             plan = _run_cell(tf, np, lambda tf: tf.nn.rnn_cell.DropoutWrapper(inner, **settings))
             return Plan(plan.fetches, facts=plan.facts, random=True)
 
-        cells.add(f"dropout-{_name}-{_kind.lower()}", _dropout, _CELLS)
+        cells.add(f"dropout-{_name}-{_kind.lower()}", _dropout)
 
 
-@cells("names-of-objects", _CELLS)
+@cells("names-of-objects")
 def _objects(tf: Any, np: Any) -> Plan:
     made = [
         tf.nn.rnn_cell.BasicLSTMCell(2), tf.nn.rnn_cell.BasicLSTMCell(2),
@@ -164,7 +163,7 @@ def _objects(tf: Any, np: Any) -> Plan:
     return Plan(facts=[[cell.name, cell.built, cell.trainable] for cell in made])
 
 
-@cells("two-in-one-scope", _CELLS)
+@cells("two-in-one-scope")
 def _two(tf: Any, np: Any) -> Plan:
     x = tf.constant(reals(np, (2, 3)))
     outs = []
@@ -176,7 +175,7 @@ def _two(tf: Any, np: Any) -> Plan:
     return Plan(outs, facts=facts)
 
 
-@cells("shared-by-reuse", _CELLS)
+@cells("shared-by-reuse")
 def _shared(tf: Any, np: Any) -> Plan:
     x, outs = tf.constant(reals(np, (2, 3))), []
     for reuse in (None, True):
@@ -186,7 +185,7 @@ def _shared(tf: Any, np: Any) -> Plan:
     return Plan(outs, facts=_seen(tf, cell))
 
 
-@cells("shared-by-argument", _CELLS)
+@cells("shared-by-argument")
 def _shared_by_argument(tf: Any, np: Any) -> Plan:
     x, outs = tf.constant(reals(np, (2, 3))), []
     for reuse in (None, True):
@@ -196,13 +195,13 @@ def _shared_by_argument(tf: Any, np: Any) -> Plan:
     return Plan(outs, facts=_seen(tf, cell))
 
 
-@cells("reuse-of-what-is-not-there", _CELLS)
+@cells("reuse-of-what-is-not-there")
 def _not_there(tf: Any, np: Any) -> Any:
     cell = tf.nn.rnn_cell.LSTMCell(2, reuse=True)
     return cell(tf.zeros([2, 3]), cell.zero_state(2, tf.float32))[0]
 
 
-@cells("scope-argument", _CELLS)
+@cells("scope-argument")
 def _scope_argument(tf: Any, np: Any) -> Plan:
     x = tf.constant(reals(np, (2, 3)))
     cell = tf.nn.rnn_cell.MultiRNNCell([tf.nn.rnn_cell.GRUCell(2)])
@@ -211,7 +210,7 @@ def _scope_argument(tf: Any, np: Any) -> Plan:
     return Plan(out, facts=_seen(tf, cell))
 
 
-@cells("partitioned", _CELLS)
+@cells("partitioned")
 def _partitioned(tf: Any, np: Any) -> Plan:
     x = tf.constant(reals(np, (2, 3)))
     cell = tf.nn.rnn_cell.LSTMCell(4, num_unit_shards=3)
@@ -220,7 +219,7 @@ def _partitioned(tf: Any, np: Any) -> Plan:
     return Plan(out, facts=_seen(tf, cell))
 
 
-@cells("regularized", _CELLS)
+@cells("regularized")
 def _regularized(tf: Any, np: Any) -> Plan:
     x = tf.constant(reals(np, (2, 3)))
     cell = tf.nn.rnn_cell.GRUCell(2)
@@ -232,33 +231,33 @@ def _regularized(tf: Any, np: Any) -> Plan:
 
 for _label, _shape in {"vector": [3], "cube": [2, 2, 3], "unknown-depth": [2, None]}.items():
 
-    @cells(f"inputs-{_label}", _CELLS)
+    @cells(f"inputs-{_label}")
     def _inputs(tf: Any, np: Any, shape: Any = _shape) -> Any:
         cell = tf.nn.rnn_cell.GRUCell(2)
         x = tf.placeholder(tf.float32, shape)
         return cell(x, cell.zero_state(2, tf.float32))[0]
 
 
-@cells("whole-numbers", _CELLS)
+@cells("whole-numbers")
 def _whole(tf: Any, np: Any) -> Any:
     cell = tf.nn.rnn_cell.GRUCell(2)
     return cell(tf.ones([2, 3], tf.int32), cell.zero_state(2, tf.int32))[0]
 
 
-@cells("state-of-a-placeholder", _CELLS)
+@cells("state-of-a-placeholder")
 def _state(tf: Any, np: Any) -> Plan:
     batch = tf.placeholder(tf.int32, [])
     cell = tf.nn.rnn_cell.MultiRNNCell([tf.nn.rnn_cell.BasicLSTMCell(2), tf.nn.rnn_cell.GRUCell(3)])
     return Plan(cell.zero_state(batch, tf.float32), {batch: 4}, names=True)
 
 
-@cells("memory-and-output", _CELLS)
+@cells("memory-and-output")
 def _tuples(tf: Any, np: Any) -> Plan:
     both = tf.nn.rnn_cell.LSTMStateTuple(tf.zeros([2]), tf.ones([2]))
     return Plan(both, facts=[both.dtype.name, list(both._fields), isinstance(both, tuple)])
 
 
-@cells("memory-and-output-differ", _CELLS)
+@cells("memory-and-output-differ")
 def _unlike(tf: Any, np: Any) -> Any:
     return tf.nn.rnn_cell.LSTMStateTuple(tf.zeros([2]), tf.ones([2], tf.float64)).dtype
 
@@ -302,7 +301,7 @@ def _own(tf: Any, way: str) -> Any:
 
 for _way in ("built", "got", "called"):
 
-    @cells(f"own-{_way}", _CELLS)
+    @cells(f"own-{_way}")
     def _own_cell(tf: Any, np: Any, way: str = _way) -> Plan:
         cell = _own(tf, way)
         x = tf.placeholder(tf.float32, [2, None, 3])
@@ -344,7 +343,7 @@ def _slopes(tf: Any, outs: Any, inputs: list[Any]) -> Any:
 for _name, _cell in _INNER.items():
     for _suffix, _lengths in _LENGTHS.items():
 
-        @loops(f"dynamic-{_name}{_suffix}", _CELLS)
+        @loops(f"dynamic-{_name}{_suffix}")
         def _dynamic(tf: Any, np: Any, cell: _Cell = _cell, lengths: Any = _lengths) -> Plan:
             made = cell(tf)
             x = tf.placeholder(tf.float32, [None, None, 3])
@@ -353,7 +352,7 @@ for _name, _cell in _INNER.items():
             fetched = [outs, state, _slopes(tf, outs, [x])]
             return Plan(fetched, {x: reals(np, (3, 5, 3))}, facts=_seen(tf, made))
 
-        @loops(f"static-{_name}{_suffix}", _CELLS)
+        @loops(f"static-{_name}{_suffix}")
         def _static(tf: Any, np: Any, cell: _Cell = _cell, lengths: Any = _FEW[_suffix]) -> Plan:
             made = cell(tf)
             x = tf.placeholder(tf.float32, [None, _STEPS, 3])
@@ -368,7 +367,7 @@ for _name, _cell in _INNER.items():
 for _suffix, _lengths in _LENGTHS.items():
     for _major in (False, True):
 
-        @loops(f"both-ways{_suffix}{'-time-major' if _major else ''}", _CELLS)
+        @loops(f"both-ways{_suffix}{'-time-major' if _major else ''}")
         def _both(tf: Any, np: Any, lengths: Any = _lengths, major: bool = _major) -> Plan:
             shape = (5, 3, 2) if major else (3, 5, 2)
             x = tf.placeholder(tf.float32, [None, None, 2])
@@ -380,7 +379,7 @@ for _suffix, _lengths in _LENGTHS.items():
             fetched = [outs, states, _slopes(tf, outs, [x])]
             return Plan(fetched, {x: reals(np, shape)}, facts=_seen(tf, back))
 
-    @loops(f"static-both-ways{_suffix}", _CELLS)
+    @loops(f"static-both-ways{_suffix}")
     def _static_both(tf: Any, np: Any, lengths: Any = _FEW[_suffix]) -> Plan:
         x = tf.placeholder(tf.float32, [3, _STEPS, 2])
         forward, back = tf.nn.rnn_cell.GRUCell(3), tf.nn.rnn_cell.BasicLSTMCell(2)
@@ -392,7 +391,7 @@ for _suffix, _lengths in _LENGTHS.items():
         return Plan(fetched, {x: reals(np, (3, _STEPS, 2))}, facts=_seen(tf, back))
 
 
-@loops("state-goes-on", _CELLS)
+@loops("state-goes-on")
 def _goes_on(tf: Any, np: Any) -> Plan:
     cell = tf.nn.rnn_cell.BasicLSTMCell(3)
     x = tf.placeholder(tf.float32, [2, None, 2])
@@ -403,7 +402,7 @@ def _goes_on(tf: Any, np: Any) -> Plan:
     return Plan(steps=[Step([outs, state], {x: reals(np, (2, 4, 2))}), Step([outs, state], fed)])
 
 
-@loops("nested", _CELLS)
+@loops("nested")
 def _nested(tf: Any, np: Any) -> Plan:
     base: Any = tf.nn.rnn_cell.RNNCell
 
@@ -422,7 +421,7 @@ def _nested(tf: Any, np: Any) -> Plan:
     return Plan([outs, state], {a: reals(np, (2, 3, 2)), b: reals(np, (2, 3, 3))})
 
 
-@loops("twice-with-one-cell", _CELLS)
+@loops("twice-with-one-cell")
 def _twice(tf: Any, np: Any) -> Plan:
     cell = tf.nn.rnn_cell.GRUCell(2)
     x = tf.constant(reals(np, (2, 3, 2)))
@@ -432,7 +431,7 @@ def _twice(tf: Any, np: Any) -> Plan:
     return Plan([first, second], facts=_seen(tf, cell))
 
 
-@loops("twice-in-one-scope", _CELLS)
+@loops("twice-in-one-scope")
 def _again(tf: Any, np: Any) -> Any:
     x = tf.constant(reals(np, (2, 3, 2)))
     for _ in range(2):
@@ -440,7 +439,7 @@ def _again(tf: Any, np: Any) -> Any:
     return outs
 
 
-@loops("trains", _CELLS)
+@loops("trains")
 def _trains(tf: Any, np: Any) -> Plan:
     x, y = tf.placeholder(tf.float32, [4, None, 2]), tf.placeholder(tf.float32, [4, 3])
     with _scope(tf, np):
@@ -471,7 +470,7 @@ def _stopping(tf: Any, np: Any, emit: bool) -> Plan:
 
 for _emits in (False, True):
 
-    @loops(f"raw{'-emitting' if _emits else ''}", _CELLS)
+    @loops(f"raw{'-emitting' if _emits else ''}")
     def _raw(tf: Any, np: Any, emits: bool = _emits) -> Plan:
         return _stopping(tf, np, emits)
 
@@ -492,7 +491,7 @@ class _Kept:
         return self._variables[name].assign(value)
 
 
-@loops("state-saving", _CELLS)
+@loops("state-saving")
 def _saving(tf: Any, np: Any) -> Plan:
     x = tf.constant(reals(np, (2, 2, 3)))
     with _scope(tf, np):
@@ -550,6 +549,6 @@ _WRONG: dict[str, Callable[[Any, Any], Any]] = {
 }
 for _name, _asked in _WRONG.items():
 
-    @loops(f"wrong-{_name}", _CELLS)
+    @loops(f"wrong-{_name}")
     def _wrong(tf: Any, np: Any, asked: Callable[[Any, Any], Any] = _asked) -> Any:
         return asked(tf, tf.nn.rnn_cell.GRUCell(4))[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from scripts.differentials.program import Family, Plan
+from scripts.differentials.program import Family, Plan, words
 
 __all__ = ["FAMILIES"]
 
@@ -114,9 +114,7 @@ _REFUSED: dict[str, Callable[[Any, Any], Any]] = {
     "check-numerics": lambda tf, np: tf.check_numerics([1.0, np.nan], "seen"),
     "assert": lambda tf, np: tf.Assert(False, ["why", 1]),
 }
-_REFUSED_NEEDS = {"check-numerics": "check_numerics", "assert": "Assert"}
-for _name, _refused in _REFUSED.items():
-    errors.add(_name, _refused, *filter(None, [_REFUSED_NEEDS.get(_name)]))
+errors.each(_REFUSED)
 
 
 @errors("session-target")
@@ -141,25 +139,18 @@ def _mixed(tf: Any, np: Any) -> Any:
     return other + tf.constant(2)
 
 
+_CLASSES = words(
+    """
+    AbortedError AlreadyExistsError CancelledError DataLossError DeadlineExceededError
+    FailedPreconditionError InternalError InvalidArgumentError NotFoundError OpError OutOfRangeError
+    PermissionDeniedError ResourceExhaustedError UnauthenticatedError UnavailableError
+    UnimplementedError UnknownError
+    """
+)
+
+
 @errors("error-classes")
 def _classes(tf: Any, np: Any) -> Plan:
-    names = [
-        "AbortedError",
-        "AlreadyExistsError",
-        "CancelledError",
-        "DataLossError",
-        "DeadlineExceededError",
-        "FailedPreconditionError",
-        "InternalError",
-        "InvalidArgumentError",
-        "NotFoundError",
-        "OpError",
-        "OutOfRangeError",
-        "PermissionDeniedError",
-        "ResourceExhaustedError",
-        "UnauthenticatedError",
-        "UnavailableError",
-        "UnimplementedError",
-        "UnknownError",
-    ]
-    return Plan(facts=[issubclass(getattr(tf.errors, name), tf.errors.OpError) for name in names])
+    return Plan(
+        facts=[issubclass(getattr(tf.errors, name), tf.errors.OpError) for name in _CLASSES]
+    )

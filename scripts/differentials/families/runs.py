@@ -64,18 +64,17 @@ _PARTIAL: dict[str, Callable[[Any, Any, list[Any]], list[Callable[[], Any]]]] = 
     ],
     "structure": lambda s, h, t: [lambda: s.partial_run(h, {"x": [t[3]]}, {t[0]: 1, t[1]: 2})],
 }
-for _name, _runs in _PARTIAL.items():
 
-    def _partly(tf: Any, np: Any, runs: Any = _runs) -> Plan:
-        all_of_it = list(_three(tf))
 
-        def drive(session: Any) -> Any:
-            handle = session.partial_run_setup(all_of_it[3:], all_of_it[:3])
-            return runs(session, handle, all_of_it)
+@partial("{runs}", runs=_PARTIAL)
+def _partly(tf: Any, np: Any, runs: Any) -> Plan:
+    all_of_it = list(_three(tf))
 
-        return Plan(drive=drive)
+    def drive(session: Any) -> Any:
+        handle = session.partial_run_setup(all_of_it[3:], all_of_it[:3])
+        return runs(session, handle, all_of_it)
 
-    partial.add(_name, _partly)
+    return Plan(drive=drive)
 
 
 @partial("nothing-to-fetch")

@@ -170,22 +170,21 @@ for _bad in ("a b", "-a", "", "a//b", "ä", "a:0", ".a", "_a"):
             return Plan(facts=[scope, tf.constant(1).name])
 
     scopes.add(f"name-{ascii(_bad)[1:-1].replace(' ', '~')}-of-a-scope", _bad_scope)
-for _reuse in (None, False, True, "auto"):
 
-    def _reused(tf: Any, np: Any, reuse: Any = _reuse) -> Plan:
-        with tf.variable_scope("s"):
-            a = tf.get_variable("v", [2])
-        with tf.variable_scope("s", reuse=tf.AUTO_REUSE if reuse == "auto" else reuse):
-            b = tf.get_variable("v", [2])
-        return Plan(facts=[a.name, b.name, a is b])
 
-    scopes.add(f"reuse-{_reuse}", _reused)
+@scopes("reuse-{reuse}", reuse=(None, False, True, "auto"))
+def _reused(tf: Any, np: Any, reuse: Any) -> Plan:
+    with tf.variable_scope("s"):
+        a = tf.get_variable("v", [2])
+    with tf.variable_scope("s", reuse=tf.AUTO_REUSE if reuse == "auto" else reuse):
+        b = tf.get_variable("v", [2])
+    return Plan(facts=[a.name, b.name, a is b])
 
-    def _unknown_reuse(tf: Any, np: Any, reuse: Any = _reuse) -> Plan:
-        with tf.variable_scope("s", reuse=tf.AUTO_REUSE if reuse == "auto" else reuse):
-            return Plan(facts=tf.get_variable("fresh", [2]).name)
 
-    scopes.add(f"reuse-{_reuse}-of-nothing", _unknown_reuse)
+@scopes("reuse-{reuse}-of-nothing", reuse=(None, False, True, "auto"))
+def _unknown_reuse(tf: Any, np: Any, reuse: Any) -> Plan:
+    with tf.variable_scope("s", reuse=tf.AUTO_REUSE if reuse == "auto" else reuse):
+        return Plan(facts=tf.get_variable("fresh", [2]).name)
 
 
 @scopes("variable-scopes-nested")
@@ -229,22 +228,19 @@ def _settings(tf: Any, np: Any) -> Plan:
         )
 
 
-for _wrong in ("shape", "dtype", "none", "no-shape"):
-
-    def _wrong_reuse(tf: Any, np: Any, wrong: str = _wrong) -> Plan:
-        with tf.variable_scope("s"):
-            tf.get_variable("v", [2])
-        with tf.variable_scope("s", reuse=True):
-            if wrong == "shape":
-                tf.get_variable("v", [3])
-            elif wrong == "dtype":
-                tf.get_variable("v", [2], tf.int32)
-            elif wrong == "none":
-                return Plan(facts=tf.get_variable("v").name)
-        with tf.variable_scope("t"):
+@scopes("get-variable-wrong-{wrong}", wrong=("shape", "dtype", "none", "no-shape"))
+def _wrong_reuse(tf: Any, np: Any, wrong: str) -> Plan:
+    with tf.variable_scope("s"):
+        tf.get_variable("v", [2])
+    with tf.variable_scope("s", reuse=True):
+        if wrong == "shape":
+            tf.get_variable("v", [3])
+        elif wrong == "dtype":
+            tf.get_variable("v", [2], tf.int32)
+        elif wrong == "none":
             return Plan(facts=tf.get_variable("v").name)
-
-    scopes.add(f"get-variable-wrong-{_wrong}", _wrong_reuse)
+    with tf.variable_scope("t"):
+        return Plan(facts=tf.get_variable("v").name)
 
 
 @scopes("custom-getter")

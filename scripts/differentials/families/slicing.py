@@ -6,28 +6,12 @@ from itertools import product
 from typing import Any
 
 from scripts.differentials.numbers import reals
-from scripts.differentials.program import Build, Family, Plan
+from scripts.differentials.program import Build, Family, Plan, on
 
 __all__ = ["FAMILIES"]
 
 slicing = Family("slicing")
 FAMILIES = [slicing]
-
-
-def _cube(
-    tf: Any, np: Any, shape: Any = (2, 3, 4), known: bool = True
-) -> tuple[Any, dict[Any, Any]]:
-    """Return a placeholder of float32 and its feeds."""
-    x = tf.placeholder(tf.float32, shape if known else [None] * len(shape))
-    return x, {x: reals(np, shape)}
-
-
-def _applied(change: Any, shape: Any = (2, 3, 4), known: bool = True) -> Build:
-    def build(tf: Any, np: Any) -> Plan:
-        x, feeds = _cube(tf, np, shape, known)
-        return Plan(change(tf, x), feeds)
-
-    return build
 
 
 _INDEXES: dict[str, Any] = {
@@ -67,34 +51,23 @@ _INDEXES: dict[str, Any] = {
     "back-beyond": lambda x: x[:, :, 99::-1],
     "none-only-stop": lambda x: x[:1, :2, :3],
 }
-for _name, _take in _INDEXES.items():
-    slicing.add(f"{_name}-known", _applied(lambda tf, x, take=_take: take(x)))
-    slicing.add(f"{_name}-unknown", _applied(lambda tf, x, take=_take: take(x), known=False))
+_KNOWN = {"known": True, "unknown": False}
+slicing.over("{take}-{known}", on(lambda tf, x, take: take(x)), take=_INDEXES, known=_KNOWN)
 
 
 def _masked(ellipsis: int, new: int, shrink: int, strides: tuple[int, ...]) -> Build:
     """Return a program with a step for every begin and end mask, and one combination of the others."""
+    begin, end = ([1, 0, 1], [3, 3, 4]) if strides[0] > 0 else ([2, 3, 4], [0, 1, 1])
+    pairs = [(0, 0), (1, 2), (2, 4), (4, 1), (7, 0), (0, 7), (7, 7), (5, 3)]
 
-    def build(tf: Any, np: Any) -> Plan:
-        x, feeds = _cube(tf, np, (3, 4, 5))
-        begin, end = ([1, 0, 1], [3, 3, 4]) if strides[0] > 0 else ([2, 3, 4], [0, 1, 1])
-        out = [
-            tf.strided_slice(
-                x,
-                begin,
-                end,
-                strides,
-                begin_mask=first,
-                end_mask=last,
-                ellipsis_mask=ellipsis,
-                new_axis_mask=new,
-                shrink_axis_mask=shrink,
-            )
-            for first, last in [(0, 0), (1, 2), (2, 4), (4, 1), (7, 0), (0, 7), (7, 7), (5, 3)]
+    def masked(tf: Any, x: Any) -> list[Any]:
+        masks = {"ellipsis_mask": ellipsis, "new_axis_mask": new, "shrink_axis_mask": shrink}
+        return [
+            tf.strided_slice(x, begin, end, strides, begin_mask=first, end_mask=last, **masks)
+            for first, last in pairs
         ]
-        return Plan(out, feeds)
 
-    return build
+    return on(masked, (3, 4, 5))
 
 
 for _ellipsis, _new, _shrink in product((0, 1, 2, 4), (0, 1, 2, 5), (0, 1, 2, 4, 6)):
@@ -106,31 +79,26 @@ for _ellipsis, _new in product((0, 1, 4), (0, 2)):
 
 @slicing("fed-bounds")
 def _fed_bounds(tf: Any, np: Any) -> Plan:
-    x, feeds = _cube(tf, np)
+    x = tf.placeholder(tf.float32, (2, 3, 4))
     start, stop = tf.placeholder(tf.int32, []), tf.placeholder(tf.int32, [])
-    return Plan([x[start:stop], x[:, start], x[0, stop:]], {**feeds, start: 0, stop: 1})
+    fed = {x: reals(np, (2, 3, 4)), start: 0, stop: 1}
+    return Plan([x[start:stop], x[:, start], x[0, stop:]], fed)
 
 
 @slicing("fed-index-outside")
 def _fed_index(tf: Any, np: Any) -> Plan:
-    x, feeds = _cube(tf, np)
-    index = tf.placeholder(tf.int32, [])
-    return Plan(x[index], {**feeds, index: 7})
+    x, index = tf.placeholder(tf.float32, (2, 3, 4)), tf.placeholder(tf.int32, [])
+    return Plan(x[index], {x: reals(np, (2, 3, 4)), index: 7})
 
 
 for _begin, _size in (
-    ([0, 1, 1], [2, 2, 3]),
-    ([1, 0, 0], [-1, -1, -1]),
-    ([0, 0, 0], [0, 1, 4]),
-    ([1, 2, 3], [1, 1, 1]),
-    ([0, 0, 3], [2, 3, 4]),
-    ([0, 0], [1, 1]),
-    ([-1, 0, 0], [1, 1, 1]),
-):
-    for _known in (True, False):
-        slicing.add(
-            f"slice-{_begin}-{_size}-{'known' if _known else 'unknown'}".replace(" ", ""),
-            _applied(
-                lambda tf, x, begin=_begin, size=_size: tf.slice(x, begin, size), known=_known
-            ),
-        )
+    ([0, 1, 1], [2, 2, 3]), ([1, 0, 0], [-1, -1, -1]), ([0, 0, 0], [0, 1, 4]),
+    ([1, 2, 3], [1, 1, 1]), ([0, 0, 3], [2, 3, 4]), ([0, 0], [1, 1]), ([-1, 0, 0], [1, 1, 1]),
+):  # fmt: skip
+    slicing.over(
+        "slice-{begin}-{size}-{known}",
+        on(lambda tf, x, begin, size: tf.slice(x, begin, size)),
+        begin=[_begin],
+        size=[_size],
+        known=_KNOWN,
+    )

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from itertools import product
 from typing import Any
 
-from scripts.differentials.program import Family, Plan, Step
+from scripts.differentials.program import Family, Plan, Step, words
 
 __all__ = ["FAMILIES"]
 
@@ -117,16 +117,11 @@ def _count(tf: Any, np: Any) -> Plan:
     return Plan(steps=[Step(up), Step(up), Step(up), Step(v)])
 
 
-for _wrong in ("shape", "dtype", "text"):
-
-    def _wrong_assignment(tf: Any, np: Any, wrong: str = _wrong) -> Any:
-        v = tf.Variable([1.0, 2.0])
-        value: Any = {"shape": [1.0, 2.0, 3.0], "dtype": tf.constant([1, 2]), "text": ["a", "b"]}[
-            wrong
-        ]
-        return v.assign(value)
-
-    variables.add(f"assign-wrong-{_wrong}", _wrong_assignment)
+@variables("assign-wrong-{wrong}", wrong=("shape", "dtype", "text"))
+def _wrong_assignment(tf: Any, np: Any, wrong: str) -> Any:
+    v = tf.Variable([1.0, 2.0])
+    value: Any = {"shape": [1.0, 2.0, 3.0], "dtype": tf.constant([1, 2]), "text": ["a", "b"]}[wrong]
+    return v.assign(value)
 
 
 @variables("assign-unknown-shape")
@@ -144,20 +139,14 @@ _MAKERS: dict[str, Callable[[Any], Any]] = {
     "identity": lambda tf: tf.initializers.identity(),
     "constant-short": lambda tf: tf.constant_initializer([1.0, 2.0]),
 }
-_DRAWERS = [
-    "random_normal_initializer",
-    "random_uniform_initializer",
-    "truncated_normal_initializer",
-    "glorot_uniform_initializer",
-    "glorot_normal_initializer",
-    "orthogonal_initializer",
-    "variance_scaling_initializer",
-    "uniform_unit_scaling_initializer",
-    "initializers.he_normal",
-    "initializers.he_uniform",
-    "initializers.lecun_normal",
-    "initializers.lecun_uniform",
-]
+_DRAWERS = words(
+    """
+    random_normal_initializer random_uniform_initializer truncated_normal_initializer
+    glorot_uniform_initializer glorot_normal_initializer orthogonal_initializer
+    variance_scaling_initializer uniform_unit_scaling_initializer initializers.he_normal
+    initializers.he_uniform initializers.lecun_normal initializers.lecun_uniform
+    """
+)
 for _name, _maker in _MAKERS.items():
     variables.add(
         f"initializer-{_name}",
@@ -165,17 +154,16 @@ for _name, _maker in _MAKERS.items():
             tf.get_variable("v", [2, 3], initializer=maker(tf)), names=True
         ),
     )
-for _name in _DRAWERS:
 
-    def _drawn(tf: Any, np: Any, name: str = _name) -> Plan:
-        maker = tf
-        for part in name.split("."):
-            maker = getattr(maker, part)
-        v = tf.get_variable("v", [4, 3], initializer=maker())
-        spread = tf.reduce_max(tf.abs(v)) < 6.0
-        return Plan([v, spread, tf.reduce_any(tf.not_equal(v, v[0]))], random=True)
 
-    variables.add(f"initializer-{_name}", _drawn)
+@variables("initializer-{name}", name=_DRAWERS)
+def _drawn(tf: Any, np: Any, name: str) -> Plan:
+    maker = tf
+    for part in name.split("."):
+        maker = getattr(maker, part)
+    v = tf.get_variable("v", [4, 3], initializer=maker())
+    spread = tf.reduce_max(tf.abs(v)) < 6.0
+    return Plan([v, spread, tf.reduce_any(tf.not_equal(v, v[0]))], random=True)
 
 
 @variables("partitioned")

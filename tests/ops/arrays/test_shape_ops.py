@@ -76,11 +76,6 @@ def test_expand_dims_takes_no_other_number_of_axes(axes: Any) -> None:
         computed(expand_dims, A, i32(axes))
 
 
-def test_expand_dims_needs_an_axis() -> None:
-    with pytest.raises(ValueError, match="needs an axis"):
-        expand_dims(constant(1.0))
-
-
 # -- BroadcastTo -----------------------------------------------------------------------------------
 
 

@@ -86,7 +86,6 @@ def test_nodes_have_the_names_of_tensorflow() -> None:
         ({"padding": "SAME", "strides": [1, 1, 1]}, "strides has length 1, 2 or 4"),
         ({"padding": "SAME", "dilations": [2, 1, 1, 1]}, "1 for batch and channels"),
         ({"padding": "SAME", "data_format": "NWC"}, "data_format is NHWC or NCHW"),
-        ({"padding": "SAME", "filters": 1.0}, "exactly one of filter and filters"),
     ],
 )
 def test_arguments_that_fit_no_convolution_are_refused(arguments: Any, match: str) -> None:
@@ -140,7 +139,7 @@ def test_strides_of_volumes_are_a_list() -> None:
 def test_convolution_takes_the_number_of_axes_from_the_filter(axes: int) -> None:
     x, f = some(1, *[6, 5, 4][:axes], 2), some(*[2] * axes, 2, 3)
     wanted = correlated(x, f, [1] * axes, "VALID", [2] * axes)
-    close(lambda x, f: nn.convolution(x, f, "VALID", dilation_rate=[2] * axes), wanted, x, f)
+    close(lambda x, f: nn.convolution(x, f, "VALID", dilations=[2] * axes), wanted, x, f)
 
 
 def test_atrous_conv2d_spreads_the_filter() -> None:
@@ -152,7 +151,7 @@ def test_atrous_conv2d_spreads_the_filter() -> None:
 def test_convolution_refuses_strides_and_gaps_at_once() -> None:
     x, f = source("float32", [1, 9, 9, 3]), source("float32", [3, 3, 3, 4])
     with pytest.raises(ValueError, match="strides > 1 not supported in conjunction"):
-        nn.convolution(x, f, "VALID", strides=[2, 2], dilation_rate=[2, 2])
+        nn.convolution(x, f, "VALID", strides=[2, 2], dilations=[2, 2])
     with pytest.raises(ValueError, match="1, 2 or 3 spatial axes, got 0"):
         nn.convolution(source("float32", [9, 3]), source("float32", [3, 4]), "VALID")
 

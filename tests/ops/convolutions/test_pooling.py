@@ -100,7 +100,7 @@ def test_pools_without_a_node_are_refused() -> None:
     refused: list[tuple[dict[str, Any], str]] = [
         ({"pooling_type": "MIN"}, "no 2-D MIN pool"),
         ({"window_shape": [2], "pooling_type": "MAX"}, "needs rank 3"),
-        ({"pooling_type": "MAX", "dilation_rate": [2, 2], "padding": "SAME"}, "without gaps"),
+        ({"pooling_type": "MAX", "dilations": [2, 2], "padding": "SAME"}, "without gaps"),
         ({"pooling_type": "MAX", "dilations": [2, 2, 2]}, "a number for each of 2 axes"),
         ({"pooling_type": "MAX", "dilations": 2, "strides": 2}, "in conjunction with"),
         ({"pooling_type": "MAX", "dilations": [5, 9]}, "does not fit"),

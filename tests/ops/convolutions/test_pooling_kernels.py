@@ -41,9 +41,9 @@ def test_all_goes_to_the_first_of_the_largest_as_where_windows_overlap(
     assert quick.sum(dtype="f8") == g.sum(dtype="f8")
 
 
-def test_what_is_not_the_largest_gets_0_of_any_gradient_and_nan_is_the_largest_of_none() -> None:
+def test_what_is_not_the_largest_gets_0_of_any_gradient_and_so_does_nan() -> None:
     x = np.array([1, 2, np.nan, 3], np.float32).reshape(1, 2, 2, 1)
     s = tiling((1, 2), (2, 1))
     y = largest(x, s)
     g = np.array([np.inf, np.nan], np.float32).reshape(1, 2, 1, 1)
-    np.testing.assert_array_equal(spread(x, y, g, s).ravel(), [0, np.inf, 0, 0])
+    np.testing.assert_array_equal(spread(x, y, g, s).ravel(), [0, np.inf, 0, np.nan])

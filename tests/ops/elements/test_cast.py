@@ -9,16 +9,7 @@ from actorsession.graph import constant_value
 from actorsession.graph.dtypes import as_dtype, bfloat16, float32, float64, int32, int64, string
 from actorsession.ops.build import constant, make_one
 from actorsession.ops.derivatives.gradients import gradients
-from actorsession.ops.elements.cast import (
-    cast,
-    to_bfloat16,
-    to_complex64,
-    to_complex128,
-    to_double,
-    to_float,
-    to_int32,
-    to_int64,
-)
+from actorsession.ops.elements.cast import cast
 from tests.ops.interpreter import check_gradient, evaluate, source
 from tests.rows import for_each
 
@@ -83,23 +74,6 @@ def test_a_nan_stays_one_even_when_truncating_takes_all_its_bits() -> None:
 def test_a_tensor_that_has_the_type_is_returned_itself() -> None:
     x = constant(1.0)
     assert cast(x, float32) is x
-    assert to_float(x) is x
-
-
-@for_each(
-    "shorthand, target",
-    [
-        (to_float, "float32"),
-        (to_double, "float64"),
-        (to_int32, "int32"),
-        (to_int64, "int64"),
-        (to_bfloat16, "bfloat16"),
-        (to_complex64, "complex64"),
-        (to_complex128, "complex128"),
-    ],
-)
-def test_shorthands_cast_to_what_they_say(shorthand: Any, target: str) -> None:
-    assert shorthand(constant(True)).dtype is as_dtype(target)
 
 
 @pytest.mark.parametrize("shape", [(), (3,)], ids=str)

@@ -192,12 +192,6 @@ no_function: Any = 1
 WRONG_LOOPS: list[tuple[str, type[Exception], Callable[[], Any]]] = [
     ("'cond' must be callable", TypeError, lambda: ops.while_loop(no_function, keep, [0])),
     ("'body' must be callable", TypeError, lambda: ops.while_loop(keep, no_function, [0])),
-    ("positive integer", TypeError, lambda: count_to(3, parallel_iterations=0)),
-    ("positive integer. while_loop: got '2'", TypeError, lambda: count_to(3, parallel_iterations="2")),
-    ("positive integer. while_loop: got None", TypeError, lambda: count_to(3, parallel_iterations=None)),
-    ("positive integer. while_loop: got 2.5", TypeError, lambda: count_to(3, parallel_iterations=2.5)),
-    ("positive integer. while_loop: got <Tensor", TypeError,
-     lambda: count_to(3, parallel_iterations=ops.constant(3))),
     ("must be provided", ValueError, lambda: ops.while_loop(lambda: True, list, [])),
     ("got int", TypeError, lambda: ops.while_loop(keep, keep, 0)),
     ("got dict", TypeError, lambda: ops.while_loop(keep, keep, {"a": 0})),
@@ -229,7 +223,7 @@ WRONG_LOOPS: list[tuple[str, type[Exception], Callable[[], Any]]] = [
 
 WRONG_BRANCHES: list[tuple[str, type[Exception], Callable[[], Any]]] = [
     ("'true_fn' must be callable", TypeError, lambda: ops.cond(true(), no_function, vector)),
-    ("'false_fn' must be callable", TypeError, lambda: ops.cond(true(), vector)),
+    ("'false_fn' must be callable", TypeError, lambda: ops.cond(true(), vector, no_function)),
     ("Python bool", TypeError, lambda: ops.cond(True, vector, vector)),
     ("bool scalar, got int32", TypeError, lambda: ops.cond(1, vector, vector)),
     ("bool scalar, got None", ValueError, lambda: ops.cond(None, vector, vector)),

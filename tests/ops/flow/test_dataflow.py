@@ -105,12 +105,12 @@ def test_an_input_is_not_replaced_by_what_is_made_of_it(graph: Graph) -> None:
     two = one + 1
     three = two + 1
     with pytest.raises(ValueError, match="which depends on it"):
-        graph.update_input(two.op, 0, three)
+        graph.changes.update_input(two.op, 0, three)
     with pytest.raises(IndexError):
-        graph.update_input(two.op, 2, one)
+        graph.changes.update_input(two.op, 2, one)
     graph.finalize()
     with pytest.raises(RuntimeError, match="finalized"):
-        graph.update_input(two.op, 0, one)
+        graph.changes.update_input(two.op, 0, one)
 
 
 @for_each("op", sorted(PRIMITIVES))

@@ -91,11 +91,6 @@ def test_norms_that_do_not_exist_are_refused(ord: Any, axis: Any, match: str) ->
         linalg.norm(constant(X), ord, axis)
 
 
-def test_both_spellings_of_keepdims_are_one_too_many() -> None:
-    with pytest.raises(ValueError, match="not both"):
-        linalg.norm(constant(X), keepdims=True, keep_dims=True)
-
-
 @for_each("ord", [1, 2, 3, np.inf])
 def test_norms_have_gradients(ord: Any) -> None:
     check_gradient(lambda x: linalg.norm(x, ord, 1), X, unknown_shapes=[False])

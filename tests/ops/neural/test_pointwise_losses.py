@@ -42,13 +42,6 @@ def test_the_weighted_cross_entropy_has_its_gradient_at_zero_too() -> None:
     )  # fmt: skip
 
 
-def test_targets_is_the_older_name_of_labels() -> None:
-    expect(
-        lambda z, x: nn.weighted_cross_entropy_with_logits(targets=z, logits=x, pos_weight=2.0),
-        weighted(LABELS, LOGITS, 2.0), LABELS, LOGITS, exact=False,
-    )  # fmt: skip
-
-
 def test_the_poisson_loss_follows_its_formula() -> None:
     expect(nn.log_poisson_loss, poisson(COUNTS, MEANS), COUNTS, MEANS, exact=False)
 
@@ -86,22 +79,11 @@ def test_cross_entropies_take_labels_before_logits_and_need_both() -> None:
                 make(**given)
 
 
-def test_dim_is_the_older_name_of_axis() -> None:
-    x = f32([[1.0, 0.0], [2.0, 3.0]])
-    v2 = nn.softmax_cross_entropy_with_logits_v2
-    found = evaluate([v2(x, x, dim=0), v2(x, x, axis=0)])
-    np.testing.assert_array_equal(found[0], found[1])
-    with pytest.raises(ValueError, match="give one of them"):
-        v2(x, x, axis=1, dim=1)
-
-
 def test_shapes_that_differ_are_refused() -> None:
     with pytest.raises(ValueError, match=r"one shape, got \(1,\) and \(2,\)"):
         nn.weighted_cross_entropy_with_logits([1.0, 2.0], [1.0], 1.0)
     with pytest.raises(ValueError, match=r"one shape, got \(1,\) and \(2,\)"):
         nn.log_poisson_loss([1.0, 2.0], [1.0])
-    with pytest.raises(ValueError, match="must be given, and not both"):
-        nn.weighted_cross_entropy_with_logits(logits=[1.0], pos_weight=1.0)
 
 
 def test_a_product_and_a_bias_are_one_function() -> None:

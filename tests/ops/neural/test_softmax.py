@@ -33,13 +33,6 @@ def test_softmax_along_any_axis(axis: Any) -> None:
     expect(lambda x: log_softmax(x, axis), wanted.astype(np.float32), x, exact=False)
 
 
-def test_softmax_takes_the_older_spelling() -> None:
-    x = _logits(2, 3)
-    expect(
-        lambda x: softmax(x, dim=0), np.exp(_log_softmax(x, 0)).astype(np.float32), x, exact=False
-    )
-
-
 def test_softmax_of_a_view_in_another_layout() -> None:
     x = _logits(50, 40)
     wanted = np.exp(_log_softmax(x.T)).astype(np.float32)

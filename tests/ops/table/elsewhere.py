@@ -9,7 +9,7 @@ from scripts.differentials.families.op_types import FAMILIES
 
 __all__ = ["ELSEWHERE"]
 
-_RECORDED = "tests/ops/test_op_types.py"
+_RECORDED = "tests/test_recorded.py"
 # Those that programs of several nodes there use.
 _WITH_OTHERS = """
     QueueEnqueue QueueEnqueueMany QueueDequeue QueueDequeueMany QueueDequeueUpTo QueueClose QueueSize

@@ -243,7 +243,7 @@ NUMBERS = [
         ],
         smooth=[(ints(2, 3), np.float64(0.5)), (ints(), np.float64(0.5))],
         faults=[
-            Fault((ints(2, -1), ONE), "dimensions are at least 0"),
+            Fault((ints(2, -1), ONE), "dimensions are at least 0", early=""),
             Fault((ints(2), M[0]), "a scalar", static="rank 0"),
         ],
     ),

@@ -24,7 +24,7 @@ def apart(*shape: int) -> Any:
 
 
 def top(x: Any) -> Any:
-    return pooled(x, [2] * (x.ndim - 2), [2] * (x.ndim - 2), "SAME", np.max)
+    return pooled(x, [2] * (x.ndim - 2), [2] * (x.ndim - 2), "SAME", np.nanmax)
 
 
 def mean(x: Any) -> Any:

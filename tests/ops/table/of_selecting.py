@@ -262,7 +262,7 @@ LOOKING_UP = [
     _patch_row("inside", 2, 1, 1, "VALID"),
     _patch_row("strides", 3, 2, 1, "SAME"),
     _patch_row("holes", 2, 1, 2, "SAME"),
-    _patch_row("too-large", 7, 1, 1, "VALID"),
+    _patch_row("too-large", 7, 3, 1, "VALID"),
 ]
 
 

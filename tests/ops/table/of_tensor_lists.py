@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.graph.dtypes import int32
+from actorsession.ops.arrays.fills import zeros_like
 from actorsession.ops.build import make_one
 from actorsession.ops.lists.blocks import (
     tensor_list_from_tensor,
@@ -25,7 +25,7 @@ from actorsession.ops.lists.nodes import (
     tensor_list_set_item,
 )
 from actorsession.ops.lists.parts import tensor_list_concat, tensor_list_split
-from actorsession.ops.lists.sums import add_lists, zero_list
+from actorsession.ops.lists.sums import add_lists
 from tests.ops.table.row import Fault, Row
 
 ROWS3 = np.array([[1.5, -2.0], [0.5, np.nan], [3.0, np.inf]], np.float32)
@@ -258,8 +258,11 @@ MANY = [
         inputs=[(ROWS3, np.array([2, 0, 1])), (NOTHING, np.array([0, 0]))],
         smooth=[(SMOOTH, np.array([2, 0, 1]))],
         faults=[
-            Fault((ROWS3, np.array([2, 2])), r"lengths \[2, 2\] do not make up"),
-            Fault((ROWS3, np.array([2, 0])), r"lengths \[2, 0\] do not make up"),
+            Fault(
+                inputs=(ROWS3, np.array([2, 2])),
+                match=r"sum of lengths is 4 and value's shape is: \[3, 2\]",
+            ),
+            Fault((ROWS3, np.array([2, 0])), "sum of lengths is 2"),
         ],
     ),
 ]
@@ -275,53 +278,37 @@ def _single(t: Any, k: Any) -> Any:
 
 SUMS = [
     Row(
-        op="TensorListAdd",
+        op="AddN",
+        label="of lists",
         build=lambda t, u: stacked(add_lists([listed(t), listed(u), listed(t)]), t),
         numpy=lambda t, u: t + u + t,
         inputs=[(ROWS3, ROWS3[::-1]), (LINE, LINE)],
         smooth=[(SMOOTH, SMOOTH[::-1].copy())],
         faults=[
-            Fault((ROWS3, ROWS3[:2]), r"lists of \[3, 2, 3\] elements cannot be added"),
-            Fault((ROWS3, LINE.astype(np.float32)), "cannot be added to each other"),
+            Fault(inputs=(ROWS3, ROWS3[:2]), match="lists of 3 and 2 elements cannot be added"),
+            Fault(inputs=(ROWS3, LINE.astype(np.float32)), match="cannot be added to each other"),
+            Fault(
+                inputs=(ROWS3, ROWS3.astype(np.float64)), match="a list of .*float32.* and one of"
+            ),
         ],
     ),
     Row(
-        op="TensorListAddItem",
+        op="AddN",
+        label="of one element",
         build=lambda t, k: stacked(add_lists([_single(t, k), listed(t)]), t),
         numpy=lambda t, k: _with(t, k, t[k] * 2),
         inputs=[(ROWS3, at(1))],
         smooth=[(SMOOTH, at(2))],
     ),
     Row(
-        op="TensorListZerosLike",
-        build=lambda t: stacked(zero_list(listed(t)), t),
+        op="ZerosLike",
+        label="of a list",
+        build=lambda t: stacked(zeros_like(listed(t)), t),
         numpy=lambda t: np.zeros_like(t) if t.dtype != object else np.full(t.shape, b"", object),
         inputs=[(ROWS3,), (LINE,), (WORDS,)],
         no_gradient="it is zero",
     ),
-    Row(
-        op="TensorListScatterAdd",
-        build=lambda t, places: make_one(
-            "TensorListStack",
-            [
-                make_one(
-                    "TensorListScatterAdd", [t, places, *_two_of(t)], {"element_dtype": t.dtype}
-                ),
-                _two_of(t)[0],
-            ],
-            {"element_dtype": t.dtype},
-        ),
-        numpy=lambda t, places: np.stack([t[0] + t[2], t[1]]),
-        inputs=[(ROWS3, np.array([0, 1, 0], np.int32))],
-        smooth=[(SMOOTH, np.array([0, 1, 0], np.int32))],
-    ),
 ]
-
-
-def _two_of(t: Any) -> list[Any]:
-    from actorsession.ops.build import constant
-
-    return [constant([2], int32, graph=t.graph), constant(2, int32, graph=t.graph)]
 
 
 ROWS = [*SINGLE, *MANY, *SUMS]

@@ -150,6 +150,42 @@ def test_parts_that_do_not_make_a_whole_are_refused(arguments: Any, error: Any) 
         PartitionedVariable(*arguments)
 
 
+def part(value: float, whole: list[int], offset: int) -> Any:
+    made = ops.Variable([value])
+    made._set_save_slice_info(ops.Variable.SaveSliceInfo("w", whole, [offset], [1]))
+    return made
+
+
+def test_parts_are_ordered_by_where_they_begin() -> None:
+    parts = [part(1.0, [2], 1), part(0.0, [2], 0)]
+    assert list(PartitionedVariable("w", [2], float32, parts, [2])) == parts[::-1]
+
+
+@for_each(
+    "parts, shape, cuts, match",
+    [
+        ([], [2], [2], "may not be empty"),
+        ([(0.0, [2], 0)], [2], [0], "must be positive"),
+        ([(0.0, [2], 0), (1.0, [2], 1)], [3], [2], "full shapes must match"),
+        ([None], [1], [1], "must have a save_slice_info"),
+    ],
+)
+def test_parts_of_another_whole_are_refused(
+    parts: Any, shape: list[int], cuts: list[int], match: str
+) -> None:
+    made = [ops.Variable([0.0]) if each is None else part(*each) for each in parts]
+    with pytest.raises(ValueError, match=match):
+        PartitionedVariable("w", shape, float32, made, cuts)
+
+
+def test_a_list_of_tensors_is_assigned_part_by_part() -> None:
+    w = PartitionedVariable("w", [2], float32, [part(0.0, [2], 0), part(1.0, [2], 1)], [2])
+    with Session() as session:
+        session.run(ops.global_variables_initializer())
+        session.run(w.assign([ops.constant([5.0]), ops.constant([6.0])]))
+        assert session.run(w.as_tensor()).tolist() == [5, 6]
+
+
 # -- sharing ---------------------------------------------------------------------------------------
 
 

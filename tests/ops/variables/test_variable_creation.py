@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+import actorsession as acts
 from actorsession import ops
 from actorsession.graph.graph import Graph
 from actorsession.ops import (
@@ -97,7 +98,7 @@ def test_what_was_asked_for_is_remembered() -> None:
     ("arguments", "match"),
     [
         ({"constraint": 3}, "constraint is a function or None, got 3"),
-        ({"variable_def": object()}, "variable_def is not supported"),
+        ({"variable_def": object()}, "variable_def and initial_value are mutually exclusive"),
         ({"collections": "mine"}, "list, tuple or set"),
     ],
 )
@@ -110,3 +111,26 @@ def test_arguments_that_make_no_variable_are_refused(arguments: Any, match: str)
 def test_a_collection_named_twice_is_joined_once() -> None:
     v = Variable(1.0, collections=["mine", "mine"])
     assert v.graph.get_collection("mine") == [v]
+
+
+@pytest.mark.parametrize("use_resource", [True, False])
+def test_an_initial_value_from_inside_a_loop_is_refused(use_resource: bool) -> None:
+    def made(lazily: bool) -> Any:
+        first = acts.zeros([])
+        value = (lambda: acts.zeros([])) if lazily else first
+        return acts.Variable(value, use_resource=use_resource).read_value()
+
+    def looped(lazily: bool) -> Any:
+        return acts.while_loop(lambda i, _: i < 3, lambda i, _: (i + 1, made(lazily)), [0, 0.0])
+
+    with acts.Graph().as_default():
+        with pytest.raises(ValueError, match="inside a control-flow construct, 'while'"):
+            looped(False)
+        assert len(looped(True)) == 2
+
+
+def test_a_variable_is_made_of_the_names_of_its_nodes() -> None:
+    with acts.Graph().as_default():
+        first = acts.Variable(3.0, trainable=False)
+        again: Any = acts.Variable(variable_def=first.to_proto())
+        assert (again.name, again.trainable) == (first.name, False)

@@ -384,22 +384,6 @@ def test_the_lists_of_variables_are_collections_that_can_be_narrowed(graph: Grap
         assert function("b") == [b]
 
 
-def test_older_names_mean_the_same() -> None:
-    a = Variable(1.0, name="a")
-    local = Variable(1.0, collections=[GraphKeys.LOCAL_VARIABLES], trainable=False)
-    assert lists.all_variables() == lists.global_variables() == [a]
-    initializers = {
-        lists.initialize_all_variables(): a,
-        lists.initialize_local_variables(): local,
-        lists.initialize_variables([a], name="mine"): a,
-    }
-    assert [op.name for op in initializers] == ["init", "init_1", "mine"]
-    for op, variable in initializers.items():
-        state = Variables()
-        evaluate([op], None, state)
-        assert value_of(variable, state) == 1.0
-
-
 def test_a_tensor_of_ranks_fails_while_a_variable_has_no_value() -> None:
     assert lists.assert_variables_initialized() is None
     a, b = Variable([1.0]), Variable([[1.0]])

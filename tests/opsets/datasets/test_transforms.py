@@ -33,6 +33,21 @@ SIMPLE: dict[str, tuple[Callable[[], Any], list[Any]]] = {
     "a named tuple through a function": (
         lambda: Dataset.from_tensors(Pair(1, 2)).map(lambda p: Pair(p.second, p.first)), [Pair(2, 1)],
     ),
+    "a subclass makes datasets of the base class": (
+        lambda: tf.data.TextLineDataset.zip((tf.data.TextLineDataset.range(2), Dataset.range(2))),
+        [(0, 0), (1, 1)],
+    ),
+    "a dataset behind the name of an argument": (
+        lambda: Dataset.range(1).concatenate(dataset=Dataset.range(2)), [0, 0, 1],
+    ),
+    "groups that are reduced": (
+        lambda: Dataset.range(5).apply(
+            E.group_by_reducer(
+                lambda x: x % 2, E.Reducer(lambda key: [key, 0], lambda s, x: (s[0], s[1] + 1), lambda *s: s)
+            )
+        ),
+        [(0, 3), (1, 2)],
+    ),
     "a list from a function": (lambda: Dataset.range(2).map(lambda x: [x, -x]), [(0, 0), (1, -1)]),
     "several at a time": (
         lambda: Dataset.range(9).map(lambda x: x * x, num_parallel_calls=3), [x * x for x in range(9)],
@@ -352,6 +367,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception]]] = {
     "buckets without sizes": (
         lambda: rising(2).apply(E.bucket_by_sequence_length(tf.size, [3], [2])), ValueError,
     ),
+    "an argument that a step does not have": (lambda: E.unique(count=1), TypeError),
     "a loop of Python": (lambda: list(Dataset.range(3)), RuntimeError),
 }  # fmt: skip
 

@@ -34,11 +34,9 @@ def test_a_box_of_an_image_that_there_is_not_is_out_of_range() -> None:
         evaluate([crops])
 
 
-def test_which_image_a_box_is_of_has_two_names() -> None:
+def test_a_box_names_its_image() -> None:
     crops = image.crop_and_resize(PICTURES, BOXES[:1], crop_size=[2, 2], box_indices=[1])
     assert crops.shape.as_list() == [1, 2, 2, 3]
-    with pytest.raises(ValueError, match="box_ind"):
-        image.crop_and_resize(PICTURES, BOXES[:1], [0], [2, 2], box_indices=[0])
     with pytest.raises(ValueError, match="method is bilinear or nearest"):
         image.crop_and_resize(PICTURES, BOXES[:1], [0], [2, 2], "cubic")
 
@@ -196,11 +194,10 @@ def test_defaults_are_tensorflows() -> None:
             for k, p in inspect.signature(getattr(image, function)).parameters.items()
             if p.default is not p.empty
         }
-        for function in ("draw_bounding_boxes", "decode_image", "non_max_suppression_padded")
+        for function in ("draw_bounding_boxes", "decode_image")
     }
     assert said["draw_bounding_boxes"] == {"name": None, "colors": None}
     assert said["decode_image"]["dtype"] is uint8
-    assert said["non_max_suppression_padded"]["tile_size"] == 512
     assert image.combined_non_max_suppression(
         BOXES[None, :, None], SCORES[None, :, None], 2, 3
     ).nmsed_boxes.dtype is float32  # fmt: skip

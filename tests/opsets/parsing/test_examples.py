@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import actorsession as acts
 from actorsession import errors, ops
-from actorsession.graph.dtypes import float32, int64, string
+from actorsession.graph.dtypes import float32, int32, int64, string
 from actorsession.interop.example_protos import (
     BytesList,
     Example,
@@ -312,3 +312,73 @@ def test_what_never_comes_again_does_not_fill_the_memory() -> None:
         cells(read, example(**{f"key{i}": ints(1)}))
     assert cells(read, example(a=ints(7))) == cells(reader(), example(a=ints(7)))
     assert len(read._places) <= 1024
+
+
+# -- ragged features, which graphs of TensorFlow 2 have -------------------------------------------
+
+
+def with_ragged(serialized: Any, splits: Any = (int32, int64, int64), **changes: Any) -> Any:
+    given: dict[str, Any] = {
+        "names": np.array([], object), "sparse_keys": ["i"], "dense_keys": ["d"],
+        "ragged_keys": ["f", "s", "none"], "dense_defaults": [ops.constant([], int64)],
+        "num_sparse": 1, "sparse_types": [int64], "dense_shapes": [[]],
+        "ragged_value_types": [float32, string, int64], "ragged_split_types": splits,
+    }  # fmt: skip
+    found: Any = ops.raw.ParseExampleV2(serialized, **{**given, **changes})
+    return [found.dense_values[0], *found.ragged_values, *found.ragged_row_splits]
+
+
+RAGGED = [
+    example(f=floats(1, 2), s=texts(b"a"), i=ints(5), d=ints(7)), example(f=floats(), d=ints(8)),
+    example(s=texts(b"b", b"c"), d=ints(9)), example(f=floats(3), i=ints(1, 2), d=ints(10)),
+]  # fmt: skip
+
+
+@for_each("times", [1, 10])
+def test_ragged_features_are_values_and_row_splits(times: int) -> None:
+    """Few examples are read one by one, many together."""
+    made = with_ragged(RAGGED * times)
+    dense, numbers, words, none, *splits = run(made)
+    assert dense.tolist() == [7, 8, 9, 10] * times
+    assert numbers.tolist() == [1, 2, 3] * times
+    assert words.tolist() == [b"a", b"b", b"c"] * times
+    assert none.tolist() == []
+    first = [row for k in range(times) for row in (3 * k, *[3 * k + 2] * 3)]
+    assert splits[0].tolist() == [*first, 3 * times]
+    assert splits[1].tolist()[:5] == [0, 1, 1, 3, 3]
+    assert splits[2].tolist() == [0] * (4 * times + 1)
+    assert [split.dtype.name for split in splits] == ["int32", "int64", "int64"]
+    assert [t.shape.as_list() for t in made[3:5]] == [[None], [4 * times + 1]]
+
+
+def test_one_example_has_no_row_splits() -> None:
+    made = with_ragged(RAGGED[0])
+    assert [value.tolist() for value in run(made)] == [7, [1, 2], [b"a"], [], [], [], []]
+    assert [t.shape.as_list() for t in made[4:]] == [[None]] * 3
+
+
+def test_ragged_features_of_no_examples_have_one_split() -> None:
+    found = run(with_ragged(ops.constant([], string)))
+    assert [value.tolist() for value in found] == [[], [], [], [], [0], [0], [0]]
+
+
+@for_each(
+    "changes, kind, said",
+    [
+        ({"splits": [int64]}, ValueError, "3 ragged features have 1 types of row splits"),
+        ({"splits": [int64, int64, float32]}, TypeError, "row splits are int32 or int64"),
+        ({"ragged_value_types": [float32, string, int32]}, TypeError, "got int32"),
+        ({"ragged_keys": ["f"]}, errors.InvalidArgumentError, r"got \[1, 1, 1\] keys"),
+        ({"ragged_keys": ["f", "f", "s"]}, errors.InvalidArgumentError, "is wanted twice"),
+        (
+            {"ragged_keys": ["s", "f", "n"]},
+            errors.InvalidArgumentError,
+            "Key: [fs], .*Expected type: (string|float)",
+        ),
+    ],
+)
+def test_ragged_features_that_cannot_be_are_refused(
+    changes: dict[str, Any], kind: type[Exception], said: str
+) -> None:
+    with pytest.raises(kind, match=said):
+        run(with_ragged(RAGGED, **changes))

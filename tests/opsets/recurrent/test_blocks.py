@@ -1,4 +1,4 @@
-"""Cells as one operation; their values are compared with TensorFlow's in ``tests/ops/test_op_types.py``."""
+"""Cells as one operation; their values are compared with TensorFlow's in ``tests/test_recorded.py``."""
 
 from __future__ import annotations
 

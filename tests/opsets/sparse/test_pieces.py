@@ -40,7 +40,7 @@ def test_pieces_are_asked_for_by_name() -> None:
         acts.sparse.split(sp_input=sparse, num_split=2)
     with pytest.raises(ValueError, match="num_split is at least 1"):
         acts.sparse.split(sp_input=sparse, num_split=0, axis=1)
-    older = acts.sparse.split(sp_input=sparse, num_split=2, split_dim=0)
+    older = acts.sparse.split(sp_input=sparse, num_split=2, axis=0)
     assert [piece.dense_shape.shape.as_list() for piece in older] == [[2], [2]]
     assert acts.sparse.split is acts.sparse.split
 

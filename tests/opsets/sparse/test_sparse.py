@@ -239,11 +239,9 @@ def test_a_sparse_and_a_dense_tensor_are_added_to_a_dense_one() -> None:
     expect(add, [expected, expected], *A, np.ones((2, 3), np.float32))
 
 
-def test_sums_need_a_sparse_tensor_and_one_threshold() -> None:
+def test_sums_need_a_sparse_tensor() -> None:
     with pytest.raises(TypeError, match="a SparseTensor is wanted"):
         sparse_add(constant([1.0]), constant([1.0]))
-    with pytest.raises(ValueError, match="not both"):
-        sparse_add(SparseTensor(*A), SparseTensor(*B), 0.0, 0.0)
 
 
 @for_each("adjoint_a", [False, True])

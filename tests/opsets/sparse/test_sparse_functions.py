@@ -49,7 +49,7 @@ def _found(session: acts.Session, made: acts.SparseTensor) -> list[Any]:
          [[[0, 1], [0, 3], [1, 0], [1, 4]], [1, 3, 2, 4], [2, 5]]),
         (lambda: acts.sparse.concat(-1, [_a(), _b()]),
          [[[0, 1], [0, 3], [1, 0], [1, 4]], [1, 3, 2, 4], [2, 5]]),
-        (lambda: acts.sparse.concat(0, [_a(), _b()], expand_nonconcat_dim=True),
+        (lambda: acts.sparse.concat(0, [_a(), _b()], expand_nonconcat_dims=True),
          [[[0, 1], [1, 0], [2, 0], [3, 1]], [1, 2, 3, 4], [4, 3]]),
         (lambda: acts.sparse.concat(0, [_a()]), [[[0, 1], [1, 0]], [1, 2], [2, 3]]),
         (lambda: acts.sparse.reshape(_a(), [3, -1]), [[[0, 1], [1, 1]], [1, 2], [3, 2]]),
@@ -94,7 +94,7 @@ def _gaps() -> acts.SparseTensor:
         (lambda: acts.sparse.reduce_sum(_a(), 1), [1, 2]),
         (lambda: acts.sparse.reduce_sum(_a(), 1, keepdims=True), [[1], [2]]),
         (lambda: acts.sparse.reduce_sum(_a()), 3),
-        (lambda: acts.sparse.reduce_sum(_a(), reduction_axes=[0, 1]), 3),
+        (lambda: acts.sparse.reduce_sum(_a(), axis=[0, 1]), 3),
         (lambda: acts.sparse.reduce_max(_gaps(), 1), [2, 0, 1, 0]),
         (lambda: acts.sparse.fill_empty_rows(_gaps(), -1.0)[1], [False, True, False, True]),
         (lambda: acts.sparse.to_indicator(_ids(), 4),
@@ -152,7 +152,6 @@ def test_gradients_flow_to_the_values(session: acts.Session) -> None:
         (lambda: acts.sparse.retain(_a(), [True]), ValueError, "not compatible"),
         (lambda: acts.sparse.reset_shape(_a(), [1, 3]), ValueError, "at least as large"),
         (lambda: acts.sparse.reset_shape(_a(), [9]), ValueError, "at least as large"),
-        (lambda: acts.sparse.reduce_sum(_a(), 0, reduction_axes=0), ValueError, "axis"),
         (lambda: acts.sparse.reduce_sum(_a(), 2), ValueError, "axis 2 is not in"),
         (lambda: acts.sparse.softmax(acts.SparseTensor([[0]], [1.0], [2])), ValueError, "rank is 2"),
         (lambda: acts.sparse.transpose(_a(), [0, 5]), ValueError, "order of 2 axes"),
@@ -188,7 +187,7 @@ def test_tensors_of_unknown_rank_are_joined_and_have_the_gradient_of_their_softm
     weights = acts.constant([1.0, 3.0, 5.0, 7.0])
     (grad,) = gradients(acts.reduce_sum(softmax.values * weights), [tensor.values])
     joined = [
-        sparse.concat(axis, [tensor, tensor], expand_nonconcat_dim=True) for axis in (0, 1, -1)
+        sparse.concat(axis, [tensor, tensor], expand_nonconcat_dims=True) for axis in (0, 1, -1)
     ]
     found, *shapes = session.run([grad, *(each.dense_shape for each in joined)], {tensor: given})
     # Of two entries in a row, with p = 1 / (1 + e): p * (1 - p) times the difference of the weights.

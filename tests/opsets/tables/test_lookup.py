@@ -94,7 +94,7 @@ def test_each_session_has_a_table_of_its_own(session: acts.Session) -> None:
 def test_filling_again_with_the_same_changes_nothing(session: acts.Session) -> None:
     table = _letters()
     for _ in range(2):
-        session.run(opsets.initialize_all_tables())
+        session.run(opsets.tables_initializer())
     assert session.run(table.size()) == 2
 
 

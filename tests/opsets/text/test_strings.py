@@ -66,7 +66,6 @@ def test_the_shape_of_a_split_is_known_as_far_as_it_can_be() -> None:
     [
         (lambda x: strings.lower(x, encoding="latin"), ValueError, "encoding is"),
         (lambda x: strings.length(x, unit="WORD"), ValueError, "unit is BYTE"),
-        (lambda x: opsets.string_split(x, ",", delimiter=","), ValueError, "sep"),
         (lambda x: strings.split(x, result_type="RaggedTensor"), ValueError, "nothing is ragged"),
         (lambda x: strings.format("{} {}", x), ValueError, "expects 2 tensors"),
         (lambda x: strings.to_number(x, acts.uint8), TypeError, "gives float32, float64"),

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from actorsession.extend import DeviceAttributes
 from actorsession.graph.collective_call import Collective, CollectiveCall
-from actorsession.graph.device import LOCAL_TASK, DeviceAttributes
+from actorsession.graph.device import LOCAL_TASK
 from actorsession.runtime.collective.executor import CollectiveExecutor
 from actorsession.runtime.collective.groups import GroupTable
 from actorsession.runtime.rendezvous import Rendezvous

@@ -6,91 +6,34 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.compat.v1.data.experimental import (
-    AUTOTUNE,
-    Counter,
-    CsvDataset,
-    Optional,
-    RandomDataset,
-    Reducer,
-    bucket_by_sequence_length,
-    choose_from_datasets,
-    copy_to_device,
-    enumerate_dataset,
-    get_next_as_optional,
-    get_single_element,
-    group_by_reducer,
-    group_by_window,
-    ignore_errors,
-    make_batched_features_dataset,
-    make_csv_dataset,
-    make_saveable_from_iterator,
-    map_and_batch,
-    parallel_interleave,
-    parse_example_dataset,
-    prefetch_to_device,
-    rejection_resample,
-    sample_from_datasets,
-    scan,
-    shuffle_and_repeat,
-    unbatch,
-    unique,
-)
-from actorsession.opsets.datasets.combining import (
-    assert_element_shape,
-    dense_to_sparse_batch,
-    sliding_window_batch,
-)
+from actorsession.compat.v1.ops.arguments import older_names
+from actorsession.opsets.datasets.combining import Reducer, parallel_interleave
 from actorsession.opsets.datasets.dataset import Dataset
-from actorsession.opsets.datasets.files import (
-    FixedLengthRecordDataset,
-    TextLineDataset,
-    TFRecordDataset,
-)
-from actorsession.opsets.datasets.iterators import Iterator
+from actorsession.opsets.datasets.files import TFRecordDataset, make_batched_features_dataset
 
-__all__ = [
-    "AUTOTUNE",
-    "Counter",
-    "CsvDataset",
-    "Dataset",
-    "FixedLengthRecordDataset",
-    "Iterator",
-    "Optional",
-    "RandomDataset",
-    "Reducer",
-    "TFRecordDataset",
-    "TextLineDataset",
-    "assert_element_shape",
-    "batch_and_drop_remainder",
-    "bucket_by_sequence_length",
-    "choose_from_datasets",
-    "copy_to_device",
-    "dense_to_sparse_batch",
-    "enumerate_dataset",
-    "get_next_as_optional",
-    "get_single_element",
-    "group_by_reducer",
-    "group_by_window",
-    "ignore_errors",
-    "make_batched_features_dataset",
-    "make_csv_dataset",
-    "make_saveable_from_iterator",
-    "map_and_batch",
-    "padded_batch_and_drop_remainder",
-    "parallel_interleave",
-    "parse_example_dataset",
-    "prefetch_to_device",
-    "read_batch_features",
-    "reduce_dataset",
-    "rejection_resample",
-    "sample_from_datasets",
-    "scan",
-    "shuffle_and_repeat",
-    "sliding_window_batch",
-    "sloppy_interleave",
-    "unbatch",
-    "unique",
+_NAMES = {
+    "actorsession.compat.v1.data.experimental": (
+        "AUTOTUNE Counter CsvDataset Optional RandomDataset Reducer bucket_by_sequence_length "
+        "choose_from_datasets copy_to_device enumerate_dataset get_next_as_optional "
+        "get_single_element group_by_reducer group_by_window ignore_errors "
+        "make_batched_features_dataset make_csv_dataset make_saveable_from_iterator map_and_batch "
+        "parallel_interleave parse_example_dataset prefetch_to_device rejection_resample "
+        "sample_from_datasets scan shuffle_and_repeat unbatch unique"
+    ),
+    "actorsession.opsets.datasets.combining": (
+        "assert_element_shape dense_to_sparse_batch sliding_window_batch"
+    ),
+    "actorsession.opsets.datasets.dataset": "Dataset",
+    "actorsession.opsets.datasets.files": (
+        "FixedLengthRecordDataset TFRecordDataset TextLineDataset"
+    ),
+    "actorsession.opsets.datasets.iterators": "Iterator",
+}
+
+__all__, __getattr__, __dir__ = older_names(__name__, _NAMES)
+__all__ += [
+    "batch_and_drop_remainder", "padded_batch_and_drop_remainder", "read_batch_features",
+    "reduce_dataset", "sloppy_interleave",
 ]  # fmt: skip
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from actorsession import ops
 from actorsession.compat.v1.contrib import metric_learning
+from actorsession.compat.v1.ops.arguments import older
 from actorsession.graph.graph import add_to_collection, get_collection, name_scope
 from actorsession.graph.operation import Tensor
 from actorsession.ops import GraphKeys
@@ -50,7 +51,8 @@ def cosine_distance(
     dim: int | None = None,
 ) -> Tensor:
     """Return one less the cosine of vectors of length 1; see ``tf.losses``."""
-    return losses.cosine_distance(labels, predictions, axis, weights, scope, dim=dim)
+    made: Tensor = older(losses.cosine_distance)(labels, predictions, axis, weights, scope, dim=dim)
+    return made
 
 
 def log_loss(

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+from actorsession import ops
 from actorsession.compat.v1.graphs import type_specs
 from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Tensor
 from actorsession.opsets.datasets.dataset import Dataset
-from actorsession.opsets.datasets.elements import SparseSpec, mapped
+from actorsession.opsets.datasets.elements import SparseSpec, leaves, like, mapped
 from actorsession.opsets.datasets.iterators import Iterator
 
 __all__ = [
-    "DatasetV1", "get_legacy_output_classes", "get_legacy_output_shapes", "get_legacy_output_types",
+    "INFINITE_CARDINALITY", "UNKNOWN_CARDINALITY", "DatasetV1", "from_list", "from_variant",
+    "get_legacy_output_classes", "get_legacy_output_shapes", "get_legacy_output_types",
     "get_output_classes", "get_output_shapes", "get_output_types", "get_structure",
-    "make_initializable_iterator", "make_one_shot_iterator",
+    "make_initializable_iterator", "make_one_shot_iterator", "to_variant",
 ]  # fmt: skip
 
 DatasetV1 = Dataset
@@ -59,3 +62,26 @@ def make_initializable_iterator(dataset: Dataset, shared_name: str | None = None
 get_legacy_output_types = get_output_types
 get_legacy_output_shapes = get_output_shapes
 get_legacy_output_classes = get_output_classes
+
+INFINITE_CARDINALITY = -1
+UNKNOWN_CARDINALITY = -2
+
+
+def from_list(elements: Any, name: str | None = None) -> Dataset:
+    """Return a dataset of the elements of a list, which have one structure."""
+    if not isinstance(elements, list):
+        raise TypeError("`elements` must be a list.")
+    if not elements:
+        raise ValueError("Empty input lists are not supported.")
+    joined = [ops.stack(parts) for parts in zip(*map(leaves, elements), strict=True)]
+    return Dataset.from_tensor_slices(like(elements[0], joined), name=name)
+
+
+def to_variant(dataset: Dataset) -> Tensor:
+    """Return the tensor that stands for a dataset."""
+    return dataset._dataset_tensor
+
+
+def from_variant(variant: Tensor, structure: Any) -> Dataset:
+    """Return the dataset that a tensor stands for."""
+    return Dataset(variant, structure)

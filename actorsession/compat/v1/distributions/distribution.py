@@ -285,7 +285,7 @@ class Distribution:
     ) -> Tensor:
         """Return the result of the first method that the class implements, converted as requested."""
         with self._name_scope(scope):
-            tensor = ops.convert_to_tensor(value, name="value", preferred_dtype=self.dtype)
+            tensor = ops.convert_to_tensor(value, name="value", dtype_hint=self.dtype)
             return self._first_defined(
                 [(functools.partial(find, tensor), make) for find, make in alternatives]
             )

@@ -140,5 +140,5 @@ def drawn_counts(logits: Tensor, counts: Tensor, n: Any, dtype: DType, seed: int
         ones = ops.one_hot(ops.reshape(drawn, ops.stack([n, count])), ops.size(weights))
         return ops.cast(ops.reduce_sum(ones, -2), dtype)
 
-    drawn: Tensor = ops.map_fn(draw, [logits, counts], dtype=dtype)
+    drawn: Tensor = ops.map_fn(draw, [logits, counts], fn_output_signature=dtype)
     return drawn

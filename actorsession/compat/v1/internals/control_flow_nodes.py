@@ -10,9 +10,13 @@ from collections.abc import Callable
 from typing import Any
 
 __all__ = [
-    "IsCondMerge", "IsCondSwitch", "IsLoopConstantEnter", "IsLoopEnter", "IsLoopExit", "IsLoopMerge",
-    "IsLoopSwitch", "IsMerge", "IsSwitch",
+    "ENABLE_CONTROL_FLOW_V2", "IsCondMerge", "IsCondSwitch", "IsLoopConstantEnter", "IsLoopEnter",
+    "IsLoopExit", "IsLoopMerge", "IsLoopSwitch", "IsMerge", "IsSwitch",
 ]  # fmt: skip
+
+
+# Whether programs see loops and branches as single nodes; their errors and names are those of the older form.
+ENABLE_CONTROL_FLOW_V2 = False
 
 
 def _is_one_of(*types: str) -> Callable[[Any], bool]:

@@ -32,6 +32,7 @@ _NAMES = {
         "to_dense=_IndexedSlicesToTensor to_dense=IndexedSlicesToTensor"
     ),
     "actorsession.ops.neural.dropout": "_noise_shape=_get_noise_shape",
+    "actorsession.ops.variables.creation": "VariableAggregation=VariableAggregationV2",
     "actorsession.ops.variables.partitioned": "PartitionInfo=_PartitionInfo",
     "actorsession.ops.variables.store": "VariableStore=_VariableStore",
     "actorsession.ops.variables.variance_scaling": "_fans=_compute_fans",

@@ -16,6 +16,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
+from actorsession.compat.v1.ops.arguments import older
 from actorsession.lazy_names import NoAttributeError
 
 __all__ = ["TABLE", "add_modules", "inside_contrib", "module_paths"]
@@ -365,7 +366,7 @@ class _Rooms(ModuleType):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}", name=name)
         for room in self._rooms:
             try:
-                found = getattr(_room(room), name)
+                found = older(getattr(_room(room), name))
             except (AttributeError, ImportError):
                 continue
             setattr(self, name, found)

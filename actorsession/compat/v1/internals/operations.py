@@ -260,7 +260,7 @@ def weighted_moving_average(
     given = convert_to_tensor(value)
     with ops.variable_scope(name, "WeightedMovingAvg"):
         zeros = initializers.zeros_initializer()
-        amount = convert_to_tensor(weight, preferred_dtype=given.dtype)
+        amount = convert_to_tensor(weight, dtype_hint=given.dtype)
         sums = ops.get_variable("value_x_weight", given.shape, given.dtype, zeros, trainable=False,
                                 collections=collections)  # fmt: skip
         weights = ops.get_variable("weight", amount.shape, amount.dtype, zeros, trainable=False,
@@ -323,7 +323,7 @@ def assert_broadcastable(weights: Any, values: Any) -> Operation:
 def broadcast_weights(weights: Any, values: Any) -> Tensor:
     """Return weights in the shape of values; see ``assert_broadcastable``."""
     value = convert_to_tensor(values)
-    weight = convert_to_tensor(weights, dtype=None, preferred_dtype=value.dtype)
+    weight = convert_to_tensor(weights, dtype=None, dtype_hint=value.dtype)
     if (
         value.shape.is_fully_defined()
         and weight.shape.is_fully_defined()

@@ -1,6 +1,8 @@
 # Written by scripts/generated.py.
 """``tf.io``: operations for input and output, under their newer names."""
 
+from typing import Any
+
 from actorsession.compat.v1.io import gfile as gfile
 from actorsession.compat.v1.python_io import TFRecordCompressionType as TFRecordCompressionType
 from actorsession.compat.v1.python_io import TFRecordOptions as TFRecordOptions
@@ -11,7 +13,7 @@ from actorsession.namespaces.image import decode_and_crop_jpeg as decode_and_cro
 from actorsession.namespaces.image import decode_bmp as decode_bmp
 from actorsession.namespaces.image import decode_gif as decode_gif
 from actorsession.namespaces.image import decode_image as decode_image
-from actorsession.namespaces.image import decode_jpeg as decode_jpeg
+decode_jpeg: Any
 from actorsession.namespaces.image import decode_png as decode_png
 from actorsession.namespaces.image import encode_jpeg as encode_jpeg
 from actorsession.namespaces.image import encode_png as encode_png
@@ -29,7 +31,7 @@ from actorsession.opsets import decode_base64 as decode_base64
 from actorsession.opsets import decode_compressed as decode_compressed
 from actorsession.opsets import decode_csv as decode_csv
 from actorsession.opsets import decode_json_example as decode_json_example
-from actorsession.opsets import decode_raw as decode_raw
+decode_raw: Any
 from actorsession.opsets import deserialize_many_sparse as deserialize_many_sparse
 from actorsession.opsets import encode_base64 as encode_base64
 from actorsession.opsets import matching_files as matching_files

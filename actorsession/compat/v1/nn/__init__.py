@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from actorsession.compat.v1.contrib import legacy_seq2seq as seq2seq
-from actorsession.compat.v1.nn import rnn_cell
+from actorsession.compat.v1.ops.arguments import older_names
 from actorsession.namespaces import nn
-from actorsession.namespaces.nn import *  # noqa: F403 - its __all__ is the list
-from actorsession.train.layers.recurrent.dynamic import bidirectional_dynamic_rnn, dynamic_rnn
-from actorsession.train.layers.recurrent.raw import raw_rnn
-from actorsession.train.layers.recurrent.static import (
-    static_bidirectional_rnn,
-    static_rnn,
-    static_state_saving_rnn,
-)
 
-__all__ = [
-    "bidirectional_dynamic_rnn", "bidirectional_rnn", "dynamic_rnn", "raw_rnn", "rnn", "rnn_cell",
-    "seq2seq", "state_saving_rnn", "static_bidirectional_rnn", "static_rnn",
-    "static_state_saving_rnn", *nn.__all__,
-]  # fmt: skip
+_NAMES = {
+    **{
+        where if where[0] != "." else f"{nn.__package__}{where}": names
+        for where, names in nn._NAMES.items()
+    },
+    ".rnn_cell": "*=rnn_cell",
+    "actorsession.compat.v1.contrib.legacy_seq2seq": "*=seq2seq",
+    "actorsession.train.layers.recurrent.dynamic": "bidirectional_dynamic_rnn dynamic_rnn",
+    "actorsession.train.layers.recurrent.raw": "raw_rnn",
+    "actorsession.train.layers.recurrent.static": (
+        "static_bidirectional_rnn static_bidirectional_rnn=bidirectional_rnn static_rnn static_rnn=rnn "
+        "static_state_saving_rnn static_state_saving_rnn=state_saving_rnn"
+    ),
+}
 
-rnn, bidirectional_rnn, state_saving_rnn = (
-    static_rnn, static_bidirectional_rnn, static_state_saving_rnn,
-)  # fmt: skip
+__all__, __getattr__, __dir__ = older_names(__name__, _NAMES)

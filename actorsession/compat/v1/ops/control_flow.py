@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from actorsession import ops
 from actorsession.compat.v1.internals import nest
 
@@ -41,6 +43,10 @@ def while_loop(
         The last values in the structure in which ``body`` returned the next ones, which TensorFlow 1 does; a
         single one without its list, unless ``return_same_structure`` is set.
     """
+    if not isinstance(parallel_iterations, (int, np.integer)) or parallel_iterations < 1:
+        raise TypeError(
+            f"'parallel_iterations' must be a positive integer. while_loop: got {parallel_iterations!r:.100}"
+        )
     returned: list[Any] = []
 
     def noted(*values: Any) -> Any:
@@ -49,8 +55,8 @@ def while_loop(
         return found
 
     result = ops.while_loop(
-        cond, noted if callable(body) else body, loop_vars, shape_invariants, parallel_iterations,
-        back_prop, swap_memory, name, maximum_iterations, return_same_structure,
+        cond, noted if callable(body) else body, loop_vars, shape_invariants, back_prop, name,
+        maximum_iterations, return_same_structure,
     )  # fmt: skip
     if return_same_structure or not returned or not isinstance(result, (list, tuple)):
         return result

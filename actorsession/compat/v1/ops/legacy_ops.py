@@ -6,14 +6,65 @@ names.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from actorsession import ops
+from actorsession import ops, opsets
+from actorsession.graph.dtypes import (
+    DType,
+    bfloat16,
+    complex64,
+    complex128,
+    float32,
+    float64,
+    int32,
+    int64,
+)
 from actorsession.graph.operation import Tensor
+from actorsession.namespaces.image import extract_patches
 
-__all__ = ["batch_matmul", "mul", "neg", "pack", "sub", "unpack"]
+__all__ = [
+    "all_variables", "arg_max", "arg_min", "batch_matmul", "extract_image_patches",
+    "initialize_all_tables", "initialize_all_variables", "initialize_local_variables",
+    "initialize_variables", "mul", "neg", "pack", "sub", "to_bfloat16", "to_complex64",
+    "to_complex128", "to_double", "to_float", "to_int32", "to_int64", "unpack",
+]  # fmt: skip
 
 mul, neg, sub = ops.multiply, ops.negative, ops.subtract
+all_variables, initialize_all_variables = ops.global_variables, ops.global_variables_initializer
+initialize_local_variables = ops.local_variables_initializer
+initialize_variables, initialize_all_tables = ops.variables_initializer, opsets.tables_initializer
+
+
+def arg_max(
+    input: Any, dimension: Any, output_type: Any = int64, name: str | None = None
+) -> Tensor:
+    """Return the index of the largest element along an axis, like ``argmax``."""
+    return ops.argmax(input, dimension, name, output_type)
+
+
+def arg_min(
+    input: Any, dimension: Any, output_type: Any = int64, name: str | None = None
+) -> Tensor:
+    """Return the index of the smallest element along an axis, like ``argmin``."""
+    return ops.argmin(input, dimension, name, output_type)
+
+
+def _conversion(dtype: DType, label: str) -> Callable[..., Tensor]:
+    def convert(x: Any, name: str = label) -> Tensor:
+        return ops.cast(x, dtype, name)
+
+    convert.__doc__ = f"Return ``x`` as {dtype.name}."
+    convert.__name__ = convert.__qualname__ = f"to_{label[2:].lower()}"
+    return convert
+
+
+to_float, to_double = _conversion(float32, "ToFloat"), _conversion(float64, "ToDouble")
+to_int32, to_int64 = _conversion(int32, "ToInt32"), _conversion(int64, "ToInt64")
+to_bfloat16 = _conversion(bfloat16, "ToBFloat16")
+to_complex64, to_complex128 = (
+    _conversion(complex64, "ToComplex64"), _conversion(complex128, "ToComplex128"),
+)  # fmt: skip
 
 
 def batch_matmul(
@@ -39,3 +90,21 @@ def pack(values: Any, axis: int = 0, name: str = "pack") -> Tensor:
 def unpack(value: Any, num: int | None = None, axis: int = 0, name: str = "unpack") -> Any:
     """Return the slices of a tensor along an axis, which is removed, like ``unstack``."""
     return ops.unstack(value, num, axis, name)
+
+
+def extract_image_patches(
+    images: Any, ksizes: Any = None, strides: Any = None, rates: Any = None, padding: Any = None,
+    name: str | None = None, sizes: Any = None,
+) -> Tensor:  # fmt: skip
+    """Return patches of images; see ``tf.image.extract_patches``, whose ``sizes`` are ``ksizes`` here.
+
+    Raises:
+        ValueError: if the sizes were given under both names.
+        TypeError: if they, the strides, the rates or the padding are missing.
+    """
+    if ksizes is not None and sizes is not None:
+        raise ValueError("Cannot specify both 'ksizes' and 'sizes'.")
+    extents = sizes if ksizes is None else ksizes
+    if None in (extents, strides, rates, padding):
+        raise TypeError("extract_image_patches needs ksizes, strides, rates and padding")
+    return extract_patches(images, extents, strides, rates, padding, name)

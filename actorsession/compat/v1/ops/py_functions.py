@@ -86,7 +86,7 @@ def _with_values(func: Callable[..., Any], Tout: Any) -> Callable[..., Any]:
         with Graph().as_default() as graph:
             found = func(*map(_known, values))
             listed = list(found) if isinstance(found, (list, tuple)) else [found]
-            if graph.size:
+            if graph.nodes.order:
                 with Session(graph=graph) as sess:
                     listed = [_computed(sess, v) for v in listed]
         if found is None:

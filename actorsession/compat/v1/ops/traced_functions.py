@@ -47,10 +47,10 @@ class TracedFunction:
         """
         graph = get_default_graph()
         given, named = self._arguments(args), {k: _tensors(v) for k, v in kwargs.items()}
-        before = graph.built
+        before = len(graph.nodes)
         with graph.name_scope(getattr(self.python_function, "__name__", "function").strip("<_>")):
             returned = self.python_function(*given, **named)
-            last = _in_order(graph.operations_since(before))
+            last = _in_order(graph.nodes.order[before:])
             if last is None:
                 return returned
             return nest.map_structure(lambda leaf: _after(last, leaf), returned)
@@ -95,7 +95,7 @@ def _in_order(built: Iterable[Operation]) -> Operation | None:
         if not op.op_def.stateful or op in apart or not (op.inputs or op.control_inputs):
             continue
         if last is not None and last not in op.control_inputs:
-            op.graph.update_control_inputs(op, [*op.control_inputs, last])
+            op.graph.changes.update_control_inputs(op, [*op.control_inputs, last])
         last = op
     return last
 

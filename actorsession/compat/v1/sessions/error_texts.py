@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from actorsession.errors import CancelledError, DeadlineExceededError, InvalidArgumentError, OpError
+from actorsession.session.session_interface import SESSION_CLOSED
 
 __all__ = ["reword"]
 
@@ -44,6 +45,8 @@ def reword(error: OpError, *, local: bool) -> None:
         what = _WAITS.get(error.op.type)
         if what is not None and "operation was cancelled" not in error.message:
             _begin(error, f"{what} operation was cancelled")
+    elif not local and type(error) is CancelledError and error.message == SESSION_CLOSED:
+        _begin(error, "Step was cancelled by an explicit call to `Session::Close()`")
     elif local and type(error) is DeadlineExceededError and _LATE.match(error.message):
         _begin(error, "Timed out waiting for notification")
     elif type(error) is InvalidArgumentError:

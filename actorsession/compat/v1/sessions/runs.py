@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from actorsession import config, interop
-from actorsession.graph.device import LOCAL_TASK, device_task
+from actorsession.graph.device import LOCAL_TASK, device_name, device_task
 from actorsession.graph.dtypes import as_dtype
 from actorsession.graph.shape import TensorShape
 from actorsession.interop.enums import dtype_of
@@ -31,7 +31,7 @@ def fill_metadata(message: Message, report: config.RunMetadata) -> None:
         _fill_transfers(made.step_stats, report.step_stats.transfers)
         if not report.step_stats.dev_stats:
             # Nothing was executed: all that was fetched is constant. The device that would have is named.
-            made.step_stats.dev_stats.add(device=f"{LOCAL_TASK}/device:CPU:0")
+            made.step_stats.dev_stats.add(device=device_name(LOCAL_TASK, "CPU:0"))
     for graph in report.partition_graphs:
         made.partition_graphs.adopt(interop.graph_def_of(graph))
     for node in report.cost_graph.node:

@@ -333,9 +333,13 @@ class FileWriterCache:
     def clear() -> None:
         """Close all writers and forget them."""
         with FileWriterCache._lock:
-            for writer in FileWriterCache._writers.values():
-                writer.close()
+            writers = [*FileWriterCache._writers.values()]
             FileWriterCache._writers.clear()
+            for writer in writers:
+                try:
+                    writer.close()
+                except NotFoundError as exc:  # as TensorFlow, which holds the file open
+                    _log.warning("the last events of a folder that was removed are lost: %s", exc)
 
 
 def summary_iterator(path: Any) -> Iterator[Event]:

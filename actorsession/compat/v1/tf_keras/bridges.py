@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib
+import inspect
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -15,13 +17,18 @@ from actorsession.compat.v1.tf_keras import (
     initial_values,
     operation_layers,
     optimizing,
+    saving,
 )
 
 __all__ = ["bridge"]
 
+# Defaults that are others than those of Keras 2.3 where a program does not import the package itself.
+_DEFAULTS = {
+    f"layers.{name}": {"recurrent_activation": "hard_sigmoid"}
+    for name in ("GRU", "GRUCell", "LSTM", "LSTMCell")
+}
 # Names of TensorFlow's that have another place in Keras.
 _PLACES = {
-    "constraints.radial_constraint": "constraints.max_norm",
     "layers.Wrapper": "layers.wrappers.Wrapper",
     "layers.convolutional.Conv": "layers.convolutional._Conv",
     "losses.Reduction": "utils.losses_utils.Reduction",
@@ -42,14 +49,29 @@ def bridge(keras: Any, as_tensorflow: bool) -> None:
     operation_layers.bridge(keras)
     fitting.bridge(keras, as_tensorflow)
     checkpointing.bridge(keras)
+    saving.bridge(keras)
     if keras.__version__ < "2.3":
         for module in (keras.losses, keras.metrics):
             module.__getattr__ = functools.partial(_newer, module)
+    for path, defaults in _DEFAULTS.items() if as_tensorflow else ():
+        found = _found(keras, path)
+        found.__init__ = _with_defaults(found.__init__, defaults)
     for path, place in _PLACES.items():
         module, _, name = path.rpartition(".")
         found = _found(keras, place)
         if found is not None and not hasattr(_found(keras, module), name):
             setattr(_found(keras, module), name, found)
+
+
+def _with_defaults(init: Callable[..., Any], defaults: dict[str, Any]) -> Callable[..., Any]:
+    signature = inspect.signature(init)
+
+    @functools.wraps(init)
+    def run(*args: Any, **kwargs: Any) -> None:
+        given = signature.bind_partial(*args).arguments
+        init(*args, **{**{k: v for k, v in defaults.items() if k not in given}, **kwargs})
+
+    return run
 
 
 def _newer(module: Any, name: str) -> Any:

@@ -37,6 +37,7 @@ def bridge(keras: Any) -> None:
     layer.__init__ = _with_types(layer.__init__)
     layer.__call__ = _of_arrays(layer.__call__, network, keras.backend)
     layer.apply = lambda self, inputs, *args, **kwargs: self(inputs, *args, **kwargs)
+    network.__new__ = _kept
     network.call = _with_training(network.call, keras)
     network.compute_output_shape = _of_last(network.compute_output_shape, keras.backend)
     for name in ("layers", "trainable_weights", "non_trainable_weights", "losses", "updates"):
@@ -76,6 +77,13 @@ def _as_trained(add_weight: Callable[..., Any]) -> Callable[..., Any]:
         return (add_weight if kwargs.get("trainable", True) else quiet)(self, *args, **kwargs)
 
     return run
+
+
+def _kept(cls: Any, *args: Any, **kwargs: Any) -> Any:
+    """``Network.__new__`` that keeps what a model is made with, to make another one in another graph."""
+    made = object.__new__(cls)
+    made.__dict__["_arguments"] = args, kwargs
+    return made
 
 
 def _with_batch_size(make: Callable[..., Any]) -> Callable[..., Any]:

@@ -9,9 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from actorsession import errors
+from actorsession.compat.found_keras import library
 from actorsession.compat.v1.ops.operations import Variable
+from actorsession.compat.v1.train.checkpoints.checkpoint import Checkpoint
+from actorsession.compat.v1.train.checkpoints.management import update_checkpoint_state
 
-__all__ = ["bridge"]
+__all__ = ["bridge", "held", "restored"]
 
 
 def bridge(keras: Any) -> None:
@@ -24,7 +27,6 @@ def bridge(keras: Any) -> None:
     network: Any = keras.engine.network.Network
     for name in ("save_weights", "load_weights"):
         setattr(network, name, _with_checkpoints(getattr(network, name), name))
-    network.save = keras.engine.training.Model.save = _without_format(network.save)
     layer._checkpoint_dependencies = property(lambda self: list(_attributes(self, layer)))
     network._checkpoint_dependencies = property(lambda self: list(_layers(self, layer)))
     keras.optimizers.Optimizer._checkpoint_dependencies = property(lambda self: list(_state(self)))
@@ -49,21 +51,60 @@ def _layers(model: Any, layer: Any) -> Iterator[tuple[str, Any]]:
     """Yield the layers of a model, by their numbers or the attributes of its class."""
     if not model._is_graph_network:
         yield from _attributes(model, layer)
-        return
-    weighty = 0
-    for number, item in enumerate(model.layers):
-        if item.weights:
-            yield f"layer_with_weights-{weighty}", item
-            weighty += 1
-        yield f"layer-{number}", item
+    else:
+        weighty = 0
+        for number, item in enumerate(model.layers):
+            if item.weights:
+                yield f"layer_with_weights-{weighty}", item
+                weighty += 1
+            yield f"layer-{number}", item
+    if getattr(model, "optimizer", None) is not None:
+        yield "optimizer", model.optimizer
+
+
+# The variables of optimisers that TensorFlow has by other names.
+_NAMES = {"iterations": "iter", "lr": "learning_rate", "m_schedule": "momentum_cache"}
 
 
 def _state(optimizer: Any) -> Iterator[tuple[str, Any]]:
-    """Yield what an optimiser keeps."""
-    if hasattr(optimizer, "iterations"):
-        yield "iter", optimizer.iterations
-    for number, weight in enumerate(getattr(optimizer, "weights", ())):
-        yield f"weight-{number}", weight
+    """Yield what an optimiser keeps, but for its slots."""
+    native = getattr(optimizer, "optimizer", None)
+    if native is not None:
+        yield from (("optimizer", native), ("global_step", optimizer.iterations))
+        return
+    for name, value in vars(optimizer).items():
+        if isinstance(value, Variable):
+            yield _NAMES.get(name, name), value
+
+
+def held(model: Any, include_optimizer: bool = True) -> Checkpoint:
+    """Return an object that has the parts of a model.
+
+    Args:
+        model: the model.
+        include_optimizer: whether its optimiser is one of them.
+    """
+    found = Checkpoint()
+    for name, value in model._checkpoint_dependencies:
+        if include_optimizer or value is not getattr(model, "optimizer", None):
+            setattr(found, name, value)
+    return found
+
+
+def restored(model: Any, prefix: str) -> Any:
+    """Restore a model from a checkpoint, with what its optimiser keeps.
+
+    Args:
+        model: the model.
+        prefix: the beginning of the names of the checkpoint's files.
+    """
+    session = library().backend.get_session()
+    with session.graph.as_default(), session.as_default():
+        status = held(model).restore(prefix)
+        compiled = getattr(model, "optimizer", None) is not None
+        if compiled and model.train_function is None and status.has_slots:
+            model._make_train_function()  # which makes the variables of the optimiser
+        return status.assert_nontrivial_match().run_restore_ops(session)
 
 
 def _with_checkpoints(function: Callable[..., Any], name: str) -> Callable[..., Any]:
@@ -86,35 +127,12 @@ def _with_checkpoints(function: Callable[..., Any], name: str) -> Callable[..., 
             plain = False
         if not (save_format == "tf" or (plain and save_format is None)):
             return function(self, filepath, *args, **kwargs)
-        from keras import backend
-
-        from actorsession.compat.v1.train import Checkpoint
-        from actorsession.compat.v1.train.checkpoints.management import update_checkpoint_state
-
-        held = Checkpoint()
-        for part, value in self._checkpoint_dependencies:
-            setattr(held, part, value)
-        session = backend.get_session()
+        if name == "load_weights":
+            return restored(self, str(filepath))
+        session = library().backend.get_session()
         with session.graph.as_default(), session.as_default():
-            if name == "save_weights":
-                folder = os.path.dirname(str(filepath))
-                os.makedirs(folder or ".", exist_ok=True)
-                written = held.write(str(filepath), session=session)
-                return update_checkpoint_state(folder or ".", written)
-            return held.restore(str(filepath)).assert_nontrivial_match().run_restore_ops(session)
-
-    return run
-
-
-def _without_format(save: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(save)
-    def run(
-        self: Any, filepath: Any, *args: Any, save_format: str | None = None, **kwargs: Any
-    ) -> Any:
-        if save_format == "tf":
-            raise errors.UnimplementedError(
-                "a whole model is saved as H5; tf.saved_model.simple_save writes its graph as a saved model"
-            )
-        return save(self, filepath, *args, **kwargs)
+            folder = os.path.dirname(str(filepath)) or "."
+            os.makedirs(folder, exist_ok=True)
+            return update_checkpoint_state(folder, held(self).write(str(filepath), session))
 
     return run

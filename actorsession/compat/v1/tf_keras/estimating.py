@@ -22,7 +22,9 @@ def model_to_estimator(
     """Return an ``Estimator`` that trains, evaluates and exports a model.
 
     Args:
-        keras_model: the model, which is compiled; its weights are those that training begins with.
+        keras_model: the model, which is compiled; its weights are those that training begins with. A class
+            of a program is made anew with the arguments that this one was made with; its features have the
+            names ``input_1``, ``input_2`` and so on if they are a dictionary.
         keras_model_path: the H5 file of a model, instead.
         custom_objects: classes and functions by the names that the file has for them.
         model_dir: where checkpoints and summaries are kept.
@@ -30,7 +32,7 @@ def model_to_estimator(
         checkpoint_format: ``saver``; checkpoints have the names of variables.
 
     Raises:
-        ValueError: without a model, with two, or with one that is not compiled or is a class of a program.
+        ValueError: without a model, with two, or with one that is not compiled.
     """
     keras = library()
     if (keras_model is None) == (keras_model_path is None):
@@ -42,11 +44,6 @@ def model_to_estimator(
     model = keras_model
     if model is None:
         model = keras.models.load_model(keras_model_path, custom_objects=custom_objects)
-    if not model._is_graph_network:
-        raise ValueError(
-            "model_to_estimator takes models made of layers; for a model that is a class, "
-            "write the model function"
-        )
     if getattr(model, "optimizer", None) is None:
         raise ValueError("the model is not compiled: compile it before model_to_estimator")
     return tf.estimator.Estimator(_ModelFunction(keras, model, custom_objects), model_dir, config)
@@ -63,8 +60,10 @@ class _ModelFunction:
 
     def __init__(self, keras: Any, model: Any, custom_objects: Any) -> None:
         self._keras, self._model, self._custom = keras, model, custom_objects or {}
-        with model.inputs[0].graph.as_default():
-            self._weights = model.get_weights()
+        graph = model.inputs[0].graph if model.inputs else tf.get_default_graph()
+        with graph.as_default():
+            # Not ``get_weights``, which has them layer by layer.
+            self._weights = keras.backend.batch_get_value(model.weights)
             optimizer = model.optimizer
             self._native = getattr(optimizer, "optimizer", None)
             self._config = None if self._native is not None else optimizer.get_config()
@@ -96,19 +95,25 @@ class _ModelFunction:
 
     def _built(self, features: Any) -> Any:
         """Return the model on the tensors of features."""
-        tensors = _in_order(features, self._model.input_names, "features")
-        inputs = [
-            tf.cast(tensor, of.dtype) if tensor.dtype != of.dtype else tensor
-            for tensor, of in zip(tensors, self._model.inputs, strict=True)
-        ]
-        with self._keras.utils.CustomObjectScope(self._custom):
-            given = inputs if len(inputs) > 1 else inputs[0]
-            return self._keras.models.clone_model(self._model, given)
+        keras = self._keras
+        with keras.utils.CustomObjectScope(self._custom):
+            if not self._model._is_graph_network:
+                count = len(features) if isinstance(features, dict) else 0
+                names = [f"input_{number}" for number in range(1, count + 1)]
+                model = _anew(keras, self._model)
+                model._set_inputs([_as_float(tensor) for tensor in _in_order(features, names)])
+                return model
+            tensors = _in_order(features, self._model.input_names)
+            inputs = [
+                tf.cast(tensor, of.dtype) if tensor.dtype != of.dtype else tensor
+                for tensor, of in zip(tensors, self._model.inputs, strict=True)
+            ]
+            return keras.models.clone_model(self._model, inputs if len(inputs) > 1 else inputs[0])
 
     def _compile(self, model: Any, labels: Any, measured: bool) -> None:
         targets = []
-        names = self._model.output_names
-        for tensor, output in zip(_in_order(labels, names, "labels"), model.outputs, strict=True):
+        tensors = _in_order(labels, model.output_names, "labels")
+        for tensor, output in zip(tensors, model.outputs, strict=True):
             target = tf.cast(tensor, output.dtype)
             targets.append(tf.expand_dims(target, -1) if target.shape.ndims == 1 else target)
         optimizer = self._native
@@ -135,10 +140,33 @@ class _ModelFunction:
             for variable, value in zip(model.weights, self._weights, strict=True):
                 variable.load(value, session)
 
-        return tf.train.Scaffold(init_fn=load)
+        return tf.train.Scaffold(init_fn=load if self._weights else None)
 
 
-def _in_order(given: Any, names: list[str], what: str) -> list[Any]:
+def _anew(keras: Any, value: Any) -> Any:
+    """Return a model, or layers in a structure, without the weights and tensors that belong to a graph."""
+    if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
+        return type(value)(_anew(keras, item) for item in value)
+    if isinstance(value, dict):
+        return {key: _anew(keras, item) for key, item in value.items()}
+    if not isinstance(value, keras.engine.base_layer.Layer):
+        return value
+    is_network = isinstance(value, keras.engine.network.Network)
+    if is_network and value._is_graph_network:
+        return keras.models.clone_model(value)
+    if is_network and not isinstance(value, keras.models.Sequential):
+        args, kwargs = value._arguments
+        return type(value)(*_anew(keras, args), **_anew(keras, kwargs))
+    return type(value).from_config(value.get_config())
+
+
+def _as_float(tensor: Any) -> Any:
+    """Return a tensor, a float in Keras' type of floats."""
+    kind = tf.as_dtype(tf.keras.backend.floatx())
+    return tf.cast(tensor, kind) if tensor.dtype.is_floating and tensor.dtype != kind else tensor
+
+
+def _in_order(given: Any, names: list[str], what: str = "features") -> list[Any]:
     """Return tensors in the order of a model's inputs or outputs."""
     if isinstance(given, dict):
         if missing := [name for name in names if name not in given]:
@@ -148,7 +176,7 @@ def _in_order(given: Any, names: list[str], what: str) -> list[Any]:
             )
         return [tf.convert_to_tensor(given[name]) for name in names]
     items = list(given) if isinstance(given, (list, tuple)) else [given]
-    if len(items) != len(names):
+    if names and len(items) != len(names):
         raise ValueError(
             f"{what}: the model has {len(names)}, the input function gives {len(items)}"
         )

@@ -24,12 +24,16 @@ def bridge(keras: Any, as_tensorflow: bool) -> None:
     """
     module = keras.optimizers
     base = module.Optimizer
+    adagrad = module.Adagrad
+    adagrad.__init__ = _accumulating(adagrad.__init__, 0.1 if as_tensorflow else 0.0)
+    adagrad.get_updates, adagrad.get_config = _adagrad, _with_start(adagrad.get_config)
     found: Any
-    for found in list(vars(module).values()):
-        if isinstance(found, type) and issubclass(found, base):
-            _accept_rates(found)
+    for found in set(filter(inspect.isclass, vars(module).values())):
+        if issubclass(found, base):
+            _accept_rates(found, _RATES.get(found.__name__) if as_tensorflow else None)
             if "get_updates" in found.__dict__:
-                setattr(found, "get_updates", untrained(found.__dict__["get_updates"]))  # noqa: B010
+                setattr(found, "get_updates", _recorded(found.__dict__["get_updates"]))  # noqa: B010
+    base.get_slot_names, base.get_slot = get_slot_names, get_slot
     if as_tensorflow:
         base.get_gradients = _clipped_alone(base.get_gradients)
     base.minimize, base.apply_gradients = minimize, apply_gradients
@@ -40,6 +44,18 @@ def bridge(keras: Any, as_tensorflow: bool) -> None:
         setattr(module.schedules, name, schedule)
     module.schedules.LearningRateSchedule = LearningRateSchedule
     module.Ftrl = functools.partial(_ftrl, module.TFOptimizer)
+
+
+# Rates that are others than Keras' where a program gives none.
+_RATES = dict.fromkeys(("Adadelta", "Adagrad", "Adamax", "Nadam"), 0.001)
+# Arguments of TensorFlow's ``RMSprop`` that Keras' does not have, which files of models name.
+_ABSENT = {"centered", "momentum"}
+# What an optimiser keeps for each variable, in the order of its ``weights``, by the names in checkpoints.
+_SLOTS = {
+    "SGD": ["momentum"], "RMSprop": ["rms"], "Adagrad": ["accumulator"],
+    "Adadelta": ["accum_grad", "accum_var"], "Adam": ["m", "v", "vhat"], "Adamax": ["m", "v"],
+    "Nadam": ["m", "v"],
+}  # fmt: skip
 
 
 def _clipped_alone(own: Callable[..., Any]) -> Callable[..., Any]:
@@ -56,8 +72,8 @@ def _clipped_alone(own: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-def _accept_rates(optimizer: Any) -> None:
-    """Have an optimiser take ``lr`` and ``learning_rate``, numbers and schedules."""
+def _accept_rates(optimizer: Any, default: float | None) -> None:
+    """Have an optimiser take ``lr`` and ``learning_rate``, numbers and schedules, with another default."""
     own = optimizer.__dict__.get("__init__")
     if own is None:
         return
@@ -76,6 +92,11 @@ def _accept_rates(optimizer: Any) -> None:
         if args:
             kwargs[rate], args = args[0], args[1:]
             kwargs.update(zip(parameters[2:], args, strict=False))
+        for name in _ABSENT.difference(parameters):
+            if not kwargs.get(name):
+                kwargs.pop(name, None)
+        if default is not None:
+            kwargs.setdefault(rate, default)
         schedule = kwargs.get(rate)
         if not isinstance(schedule, LearningRateSchedule):
             own(self, **kwargs)
@@ -113,6 +134,101 @@ def untrained(function: Callable[..., Any]) -> Callable[..., Any]:
             del trained[before:]
 
     return run
+
+
+# -- what an optimiser keeps ---------------------------------------------------------------------
+
+
+def _recorded(get_updates: Callable[..., Any]) -> Callable[..., Any]:
+    """``get_updates`` whose variables are not trained, and which keeps for what they are."""
+    names = list(inspect.signature(get_updates).parameters)
+
+    @functools.wraps(get_updates)
+    @untrained
+    def run(self: Any, *args: Any, **kwargs: Any) -> Any:
+        given = {**dict(zip(names[1:], args, strict=False)), **kwargs}
+        self._of = list(given["params"])
+        return get_updates(self, *args, **kwargs)
+
+    return run
+
+
+def get_slot_names(self: Any) -> list[str]:
+    """Return the names of what the optimiser keeps for each variable."""
+    known = (_SLOTS[kind.__name__] for kind in type(self).__mro__ if kind.__name__ in _SLOTS)
+    return [name for name in next(known, []) if name != "vhat" or self.amsgrad]
+
+
+def get_slot(self: Any, var: Any, name: str) -> Any:
+    """Return what the optimiser keeps for a variable; ``None`` before the updates have been made.
+
+    Args:
+        var: the variable.
+        name: one of ``get_slot_names``.
+    """
+    of = self.__dict__.get("_of", [])
+    own = {id(value) for value in vars(self).values()}
+    kept = [weight for weight in self.weights if id(weight) not in own]
+    first = self.get_slot_names().index(name) * len(of)
+    for trained, slot in zip(of, kept[first:], strict=False):
+        if trained is var:
+            return slot
+    return None
+
+
+def _accumulating(init: Callable[..., Any], start: float) -> Callable[..., Any]:
+    """``Adagrad.__init__`` that takes what the sums of squares begin with."""
+
+    @functools.wraps(init)
+    def run(self: Any, *args: Any, **kwargs: Any) -> None:
+        self.initial_accumulator_value = float(kwargs.pop("initial_accumulator_value", start))
+        if self.initial_accumulator_value < 0:
+            raise ValueError(
+                f"initial_accumulator_value must be 0 or more, got {self.initial_accumulator_value}"
+            )
+        init(self, *args, **kwargs)
+
+    return run
+
+
+def _with_start(get_config: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(get_config)
+    def run(self: Any) -> Any:
+        return {
+            **get_config(self),
+            "initial_accumulator_value": self.initial_accumulator_value,
+        }
+
+    return run
+
+
+def _adagrad(self: Any, loss: Any, params: Any) -> Any:
+    """``Adagrad.get_updates`` whose sums of squares begin with a number."""
+    sums = [
+        tf.Variable(
+            tf.fill(variable.shape.as_list(), tf.cast(self.initial_accumulator_value, variable.dtype)),
+            name=f"accumulator_{number}", use_resource=True,
+        )
+        for number, variable in enumerate(params)
+    ]  # fmt: skip
+    rate = self.learning_rate
+    if self.initial_decay > 0:
+        rate = rate / (1.0 + self.decay * tf.cast(self.iterations, self.decay.dtype))
+    self.weights = [self.iterations, *sums]
+    with tf.control_dependencies([tf.identity(rate)]):  # which is that of the steps before
+        self.updates = [tf.assign_add(self.iterations, 1)]
+    for variable, grad, kept in zip(params, self.get_gradients(loss, params), sums, strict=True):
+        total = kept + tf.square(grad)
+        new = variable - rate * grad / (tf.sqrt(total) + self.epsilon)
+        constraint = getattr(variable, "constraint", None)
+        self.updates += [
+            tf.assign(kept, total),
+            tf.assign(variable, new if constraint is None else constraint(new)),
+        ]
+    return self.updates
+
+
+# -- steps ---------------------------------------------------------------------------------------
 
 
 def apply_gradients(self: Any, grads_and_vars: Iterable[Any], name: str | None = None) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from actorsession.lazy_names import lazy_names
+from actorsession.compat.v1.ops.arguments import older_names
 
 _NAMES = {
     ".checkpoints.checkpoint": "Checkpoint",
@@ -57,4 +57,4 @@ _NAMES = {
     ),
 }
 
-__all__, __getattr__, __dir__ = lazy_names(__name__, _NAMES)
+__all__, __getattr__, __dir__ = older_names(__name__, _NAMES)

@@ -22,6 +22,7 @@ from actorsession.actors.ownership import Owner
 from actorsession.compat.v1.sessions.messages import ServerDef
 from actorsession.compat.v1.sessions.settings import as_settings
 from actorsession.compat.v1.train.clusters import ClusterSpec
+from actorsession.config import ConfigProto
 from actorsession.errors import FailedPreconditionError
 from actorsession.graph.device import DeviceSpec
 from actorsession.interop.message import Message
@@ -83,14 +84,11 @@ class Server(ProcessBound):
             raise ValueError(f"No such job in cluster: {job_name!r}; it has {known.jobs}")
         open_standard_descriptors()
         bound, listening = _bound(known, job_name, task_index, protocol)
-        self._server = cluster.Server(
-            bound,
-            job_name,
-            task_index,
-            protocol="tcp" if protocol == "grpc" else protocol,
-            config=as_settings(config),
-            listening_socket=listening,
-        )
+        settings = cluster.ServerSettings(
+            protocol="tcp" if protocol == "grpc" else protocol, listening_socket=listening,
+            config=as_settings(config) or ConfigProto(),
+        )  # fmt: skip
+        self._server = cluster.Server(bound, job_name, task_index, settings)
         task = DeviceSpec.parse(self._server.task)
         # The name of a task is complete.
         assert task.job is not None

@@ -58,10 +58,8 @@ def stack_bidirectional_dynamic_rnn(
     initial_states_bw: Any = None,
     dtype: Any = None,
     sequence_length: Any = None,
-    parallel_iterations: int | None = None,
     time_major: bool = False,
     scope: Any = None,
-    swap_memory: bool = False,
 ) -> tuple[Any, tuple[Any, ...], tuple[Any, ...]]:
     """Return the outputs and last states of ``bidirectional_dynamic_rnn`` in layers.
 
@@ -73,8 +71,7 @@ def stack_bidirectional_dynamic_rnn(
 
     def layer(fw: Any, bw: Any, given: Any, first: tuple[Any, Any]) -> tuple[Any, Any, Any]:
         outputs, last = bidirectional_dynamic_rnn(
-            fw, bw, given, sequence_length, *first, dtype, parallel_iterations,
-            swap_memory=swap_memory, time_major=time_major,
+            fw, bw, given, sequence_length, *first, dtype, time_major,
         )  # fmt: skip
         return ops.concat(outputs, 2), *last
 

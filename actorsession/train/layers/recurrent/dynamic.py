@@ -28,9 +28,6 @@ from actorsession.train.layers.recurrent.steps import (
 
 __all__ = ["bidirectional_dynamic_rnn", "dynamic_rnn"]
 
-# TensorFlow's default for the number of parallel iterations.
-_PARALLEL = 32
-
 
 def dynamic_rnn(
     cell: Any,
@@ -38,8 +35,6 @@ def dynamic_rnn(
     sequence_length: Any = None,
     initial_state: Any = None,
     dtype: Any = None,
-    parallel_iterations: int | None = None,
-    swap_memory: bool = False,
     time_major: bool = False,
     scope: Any = None,
 ) -> tuple[Any, Any]:
@@ -53,8 +48,6 @@ def dynamic_rnn(
             zeros and the state stays unchanged.
         initial_state: the initial state, in the structure of ``cell.state_size``; zeros if omitted.
         dtype: the dtype of the initial zeros and of the outputs.
-        parallel_iterations: accepted for compatibility.
-        swap_memory: accepted for compatibility.
         time_major: whether time comes before the batch, in inputs and outputs.
         scope: the scope of the variables; ``rnn`` if omitted.
 
@@ -82,7 +75,7 @@ def dynamic_rnn(
         if lengths is not None:
             lengths = _checked(lengths, batch)
         loop = _Loop(cell, nests.pack(inputs, flat), flat, lengths, state, dtype)
-        outputs, last = loop.build(state, parallel_iterations or _PARALLEL, swap_memory)
+        outputs, last = loop.build(state)
         if not time_major:
             outputs = nests.mapped(transposed, outputs)
     return outputs, last
@@ -142,7 +135,7 @@ class _Loop:
             for each in flat
         ]
 
-    def build(self, state: Any, parallel_iterations: int, swap_memory: bool) -> tuple[Any, Any]:
+    def build(self, state: Any) -> tuple[Any, Any]:
         """Build the loop and return the outputs, with time as the first axis, and the last state."""
         time = ops.constant(0, name="time")
         arrays = [
@@ -155,10 +148,8 @@ class _Loop:
             lambda time, *_: time < self.bound,
             self._turn,
             (time, tuple(arrays), state),
-            parallel_iterations=parallel_iterations,
             # TensorFlow counts the iterations, too, which numbers the exits of the loop.
             maximum_iterations=self.steps,
-            swap_memory=swap_memory,
         )
         stacked = [
             self._stacked(array, size) for array, size in zip(written, self.sizes, strict=True)
@@ -231,8 +222,6 @@ def bidirectional_dynamic_rnn(
     initial_state_fw: Any = None,
     initial_state_bw: Any = None,
     dtype: Any = None,
-    parallel_iterations: int | None = None,
-    swap_memory: bool = False,
     time_major: bool = False,
     scope: Any = None,
 ) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
@@ -246,8 +235,6 @@ def bidirectional_dynamic_rnn(
         initial_state_fw: see ``dynamic_rnn``.
         initial_state_bw: see ``dynamic_rnn``.
         dtype: see ``dynamic_rnn``.
-        parallel_iterations: accepted for compatibility.
-        swap_memory: accepted for compatibility.
         time_major: see ``dynamic_rnn``.
         scope: the scope of the variables; ``bidirectional_rnn`` if omitted.
 
@@ -273,12 +260,11 @@ def bidirectional_dynamic_rnn(
     with ops.variable_scope(scope or "bidirectional_rnn"):
         with ops.variable_scope("fw") as forward:
             outputs_fw, state_fw = dynamic_rnn(
-                cell_fw, inputs, sequence_length, initial_state_fw, dtype, parallel_iterations,
-                swap_memory, time_major, forward,
+                cell_fw, inputs, sequence_length, initial_state_fw, dtype, time_major, forward,
             )  # fmt: skip
         with ops.variable_scope("bw") as back:
             outputs_bw, state_bw = dynamic_rnn(
                 cell_bw, nests.mapped(reverse, inputs), sequence_length, initial_state_bw, dtype,
-                parallel_iterations, swap_memory, time_major, back,
+                time_major, back,
             )  # fmt: skip
     return (outputs_fw, nests.mapped(reverse, outputs_bw)), (state_fw, state_bw)

@@ -22,13 +22,7 @@ from actorsession.train.layers.recurrent.steps import (
 __all__ = ["raw_rnn"]
 
 
-def raw_rnn(
-    cell: Any,
-    loop_fn: Callable[..., Any],
-    parallel_iterations: int | None = None,
-    swap_memory: bool = False,
-    scope: Any = None,
-) -> tuple[Any, Any, Any]:
+def raw_rnn(cell: Any, loop_fn: Callable[..., Any], scope: Any = None) -> tuple[Any, Any, Any]:
     """Run a cell on the inputs from ``loop_fn`` until all members of the batch are finished.
 
     Args:
@@ -38,8 +32,6 @@ def raw_rnn(
             input; the next state, in the first call the initial state; the emitted output, in the first call
             a structure of tensors like one member's output or ``None`` for that of the cell; and the loop
             state, or ``None`` if there is none or it is unchanged.
-        parallel_iterations: accepted for compatibility.
-        swap_memory: accepted for compatibility.
         scope: the scope of the variables; ``rnn`` if omitted.
 
     Returns:
@@ -65,8 +57,6 @@ def raw_rnn(
             lambda _, finished, *__: ops.logical_not(ops.reduce_all(finished)),
             turn,
             [time, finished, given, arrays, state, kept],
-            parallel_iterations=parallel_iterations or 32,
-            swap_memory=swap_memory,
         )
     arrays, state, kept = found[-3:]
     return arrays, state, None if loop_state is None else kept

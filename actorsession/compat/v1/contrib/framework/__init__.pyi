@@ -1,6 +1,8 @@
 # Written by scripts/generated.py.
 """``tf.contrib.framework``: scopes of arguments, variables of models, checkpoints, and the global step."""
 
+from typing import Any
+
 from actorsession.compat.v1 import TensorSpec as TensorSpec
 from actorsession.compat.v1 import py_func as py_func
 from actorsession.compat.v1.contrib.framework.arg_scopes import add_arg_scope as add_arg_scope
@@ -51,7 +53,7 @@ from actorsession.compat.v1.internals.python_tools import deprecated_args as dep
 from actorsession.namespaces.math import is_non_decreasing as is_non_decreasing
 from actorsession.namespaces.math import is_strictly_increasing as is_strictly_increasing
 from actorsession.ops import Print as print_op
-from actorsession.ops import argsort as argsort
+argsort: Any
 from actorsession.ops import sort as sort
 from actorsession.ops import zeros_initializer as zero_initializer
 from actorsession.train import assert_global_step as assert_global_step

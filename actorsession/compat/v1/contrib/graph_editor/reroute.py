@@ -183,7 +183,9 @@ def remove_control_inputs(op: Operation, cops: Any) -> None:
     for other in given:
         if other not in op.control_inputs:
             raise ValueError(f"{op.name} has no control input {other.name}")
-    op.graph.update_control_inputs(op, [each for each in op.control_inputs if each not in given])
+    op.graph.changes.update_control_inputs(
+        op, [each for each in op.control_inputs if each not in given]
+    )
 
 
 def add_control_inputs(op: Operation, cops: Any) -> None:
@@ -201,4 +203,4 @@ def add_control_inputs(op: Operation, cops: Any) -> None:
     for other in given:
         if other in op.control_inputs:
             raise ValueError(f"{op.name} waits for {other.name} already")
-    op.graph.update_control_inputs(op, [*op.control_inputs, *given])
+    op.graph.changes.update_control_inputs(op, [*op.control_inputs, *given])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from actorsession.compat.v1.internals.module_paths import add_modules
-from actorsession.lazy_names import lazy_names
+from actorsession.compat.v1.ops.arguments import older_names
 
 _NAMES = {
     "actorsession.namespaces.nn": "safe_embedding_lookup_sparse",
@@ -40,6 +40,6 @@ _NAMES = {
     ),
 }
 
-__all__, __getattr__, __dir__ = lazy_names(__name__, _NAMES)
+__all__, __getattr__, __dir__ = older_names(__name__, _NAMES)
 
 add_modules(__name__)

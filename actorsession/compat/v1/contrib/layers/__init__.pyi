@@ -1,6 +1,8 @@
 # Written by scripts/generated.py.
 """``tf.contrib.layers``, whose functions ``slim`` has, too: layers with slim's names of variables."""
 
+from typing import Any
+
 from actorsession.compat.v1.contrib.layers.columns import bucketized_column as bucketized_column
 from actorsession.compat.v1.contrib.layers.columns import crossed_column as crossed_column
 from actorsession.compat.v1.contrib.layers.columns import embedding_column as embedding_column
@@ -78,7 +80,7 @@ from actorsession.compat.v1.contrib.layers.summaries import summarize_tensor as 
 from actorsession.compat.v1.contrib.layers.summaries import summarize_tensors as summarize_tensors
 from actorsession.compat.v1.contrib.layers.summaries import summarize_variables as summarize_variables
 from actorsession.compat.v1.contrib.layers.summaries import summarize_weights as summarize_weights
-from actorsession.namespaces.nn import safe_embedding_lookup_sparse as safe_embedding_lookup_sparse
+safe_embedding_lookup_sparse: Any
 
 __all__ = [
 "OPTIMIZER_CLS_NAMES", "OPTIMIZER_SUMMARIES", "adaptive_clipping_fn", "apply_regularization",

@@ -230,8 +230,6 @@ def dynamic_decode(
             ),
             turn,
             [ops.constant(0), arrays, state, inputs, finished, lengths],
-            parallel_iterations=parallel_iterations,
-            swap_memory=swap_memory,
         )
         _, arrays, state, _, _, lengths = found
         outputs = nests.mapped(lambda array: array.stack(), arrays)

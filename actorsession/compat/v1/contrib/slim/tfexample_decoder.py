@@ -223,7 +223,9 @@ class Image(ItemHandler):
         """Return the picture, or the pictures."""
         data, kind = (keys_to_tensors[key] for key in self.keys)
         if self._repeated:
-            return tf.map_fn(lambda each: self._decoded(each, kind), data, dtype=self._dtype)
+            return tf.map_fn(
+                lambda each: self._decoded(each, kind), data, fn_output_signature=self._dtype
+            )
         return self._decoded(data, kind)
 
     def _decoded(self, data: Any, kind: Any) -> Any:

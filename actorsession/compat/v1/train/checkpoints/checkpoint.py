@@ -16,6 +16,7 @@ from actorsession.compat.v1.train.checkpoints.objects import (
     GRAPH_KEY,
     AutoTrackable,
     Matching,
+    Tracked,
     children_of,
     is_trackable,
     parts_of,
@@ -32,7 +33,7 @@ from actorsession.graph.operation import Operation
 from actorsession.train.checkpoint_state import write_state
 from actorsession.train.saveable import SaveableObject, SaveSpec
 
-__all__ = ["Checkpoint"]
+__all__ = ["Checkpoint", "values_of"]
 
 _log = get_logger()
 
@@ -61,6 +62,12 @@ class _Description(SaveableObject):
     def restore(self, restored_tensors: Any, restored_shapes: Any) -> Operation:
         """Restore nothing."""
         return ops.no_op()
+
+
+def values_of(found: Tracked) -> dict[str, Any]:
+    """Return what a checkpoint of some objects holds, by its keys: their values and their description."""
+    with control_dependencies(None):
+        return {**found.keys, GRAPH_KEY: _Description(found.message)}
 
 
 class Checkpoint(AutoTrackable):
@@ -117,10 +124,7 @@ class Checkpoint(AutoTrackable):
         content = found.message.SerializeToString()
         key = (get_default_graph(), content, tuple(map(id, found.keys.values())))
         if self._saver is None or self._saver[0] != key:
-            values: dict[str, Any] = dict(found.keys)
-            with control_dependencies(None):
-                values[GRAPH_KEY] = _Description(found.message)
-            self._saver = key, Saver(values, max_to_keep=0)
+            self._saver = key, Saver(values_of(found), max_to_keep=0)
         path = self._saver[1].save(
             session_of(session), path_text(file_prefix), write_meta_graph=False, write_state=False
         )
@@ -221,6 +225,11 @@ class _Status:
         self.run_restore_ops(session)
         session.run([each.initializer for each in rest])
 
+    @property
+    def has_slots(self) -> bool:
+        """Whether the checkpoint has what optimisers keep for variables."""
+        return False
+
     def expect_partial(self) -> Any:
         """Return this object: nothing is said of values that are not used."""
         return self
@@ -245,6 +254,11 @@ class CheckpointLoadStatus(_Status):
 
     def _values(self) -> dict[str, Any]:
         return self._match().values()
+
+    @property
+    def has_slots(self) -> bool:
+        """Whether the checkpoint has what optimisers keep for variables."""
+        return any(node.slot_variables for node in self._message.nodes)
 
     def assert_consumed(self) -> CheckpointLoadStatus:
         """Return this object, if all of the program and all of the checkpoint is matched.

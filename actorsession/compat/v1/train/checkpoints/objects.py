@@ -155,7 +155,7 @@ def _slots_of(found: Tracked, ids: dict[int, int]) -> Iterator[tuple[int, int, s
     """Yield optimiser, variable, name and slot, the objects as numbers; slots become objects on the way."""
     plain = list(enumerate(found.objects))
     for number, optimizer in plain:
-        if not isinstance(optimizer, Optimizer):
+        if not hasattr(optimizer, "get_slot_names"):
             continue
         for name in optimizer.get_slot_names():
             for at, variable in plain:

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from actorsession.compat.v1 import logging
 from actorsession.compat.v1.graphs.graph import get_default_graph
-from actorsession.compat.v1.logging import get_logger
 from actorsession.durations import checked_seconds
 from actorsession.errors import OutOfRangeError
 from actorsession.train import get_global_step
@@ -23,8 +23,6 @@ __all__ = [
     "SecondOrStepTimer", "SessionRunArgs", "SessionRunContext", "SessionRunHook", "SessionRunValues",
     "StopAtStepHook", "step_after", "step_of",
 ]  # fmt: skip
-
-_log = get_logger()
 
 
 class SessionRunArgs(NamedTuple):
@@ -301,11 +299,11 @@ class LoggingTensorHook(SessionRunHook):
             seconds, _ = self._timer.update_last_triggered_step(self._count)
         since = "" if seconds is None else f" ({seconds:.3f} sec)"
         if self._formatter is not None:
-            _log.info("%s", self._formatter(values))
+            logging.info(self._formatter(values))
             return
         with np.printoptions(suppress=True):
             said = ", ".join(f"{name} = {value!s}" for name, value in values.items())
-        _log.info("%s%s", said, since)
+        logging.info("%s%s", said, since)
 
 
 def _named(tensors: Any) -> list[tuple[str, Any]]:
@@ -345,7 +343,7 @@ class NanTensorHook(SessionRunHook):
         if np.isnan(run_values.results):
             if self._fails:
                 raise NanLossDuringTrainingError
-            _log.warning("the loss is NaN; training stops")
+            logging.warning("the loss is NaN; training stops")
             run_context.request_stop()
 
 
@@ -374,7 +372,7 @@ class FinalOpsHook(SessionRunHook):
         try:
             self._values = session.run(self._final_ops, self._feeds)
         except (OutOfRangeError, StopIteration):
-            _log.warning(
+            logging.warning(
                 "An OutOfRangeError or StopIteration exception is raised by the code in FinalOpsHook. This "
                 "typically means the Ops running by the FinalOpsHook have a dependency back to some input "
                 "source, which should not happen."

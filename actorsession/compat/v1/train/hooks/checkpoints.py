@@ -10,8 +10,8 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+from actorsession.compat.v1 import logging
 from actorsession.compat.v1.graphs.graph import get_default_graph
-from actorsession.compat.v1.logging import get_logger
 from actorsession.compat.v1.summary.writers import FileWriterCache, write_whole_graph
 from actorsession.compat.v1.train.hooks.basic import (
     SecondOrStepTimer,
@@ -26,8 +26,6 @@ from actorsession.interop.event_protos import SessionLog
 from actorsession.ops import GraphKeys
 
 __all__ = ["CheckpointSaverHook", "CheckpointSaverListener", "write_graph_text"]
-
-_log = get_logger()
 
 
 class CheckpointSaverListener:
@@ -84,6 +82,11 @@ class CheckpointSaverHook(SessionRunHook):
         self._scaffold = scaffold
         self._listeners = list(listeners or ())
         self._save_graph_def = save_graph_def
+        self._steps_per_run = 1
+
+    def _set_steps_per_run(self, steps_per_run: int) -> None:
+        """Set by how much one run increases the global step."""
+        self._steps_per_run = steps_per_run
 
     def begin(self) -> None:
         """Find the global step, and the writer that notes checkpoints."""
@@ -109,7 +112,7 @@ class CheckpointSaverHook(SessionRunHook):
         """Save a checkpoint if one is due."""
         # A fetch within the step may return the old number, so it is read again, but only if a checkpoint may
         # be due.
-        if not self._timer.should_trigger_for_step(int(run_values.results) + 1):
+        if not self._timer.should_trigger_for_step(int(run_values.results) + self._steps_per_run):
             return
         step = int(run_context.session.run(self._step))
         if self._timer.should_trigger_for_step(step):
@@ -163,4 +166,4 @@ def write_graph_text(graph: Any, folder: str) -> None:
         write_graph(graph, folder, "graph.pbtxt")
     except ValueError as exc:
         # Training and checkpoints need no such file.
-        _log.warning("cannot write the graph to %r: %s", folder, exc)
+        logging.warning("cannot write the graph to %r: %s", folder, exc)

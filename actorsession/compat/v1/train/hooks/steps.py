@@ -10,8 +10,8 @@ import time
 from typing import Any
 
 from actorsession.checkpoints import write_whole
+from actorsession.compat.v1 import logging
 from actorsession.compat.v1.internals.timeline import Timeline
-from actorsession.compat.v1.logging import get_logger
 from actorsession.compat.v1.summary.writers import FileWriterCache
 from actorsession.compat.v1.train.hooks.basic import (
     SecondOrStepTimer,
@@ -29,7 +29,8 @@ from actorsession.interop.event_protos import Summary
 
 __all__ = ["GlobalStepWaiterHook", "ProfilerHook", "StepCounterHook"]
 
-_log = get_logger()
+
+_MOST_STALE = 20  # as in TensorFlow
 
 
 class StepCounterHook(SessionRunHook):
@@ -57,6 +58,14 @@ class StepCounterHook(SessionRunHook):
         self._timer = SecondOrStepTimer(every_n_secs, every_n_steps)
         self._output_dir = output_dir
         self._summary_writer = summary_writer
+        self._steps_per_run = 1
+        # The number that the last run has seen, and how many runs in a row have seen the same.
+        self._last_seen: int | None = None
+        self._stale = 0
+
+    def _set_steps_per_run(self, steps_per_run: int) -> None:
+        """Set by how much one run increases the global step."""
+        self._steps_per_run = steps_per_run
 
     def begin(self) -> None:
         """Find the global step and the writer."""
@@ -73,7 +82,9 @@ class StepCounterHook(SessionRunHook):
         """Log the speed if a line is due."""
         # A fetch within the step may return the old number, so it is read again, but only if a line may be
         # due.
-        if not self._timer.should_trigger_for_step(int(run_values.results) + 1):
+        seen = int(run_values.results)
+        self._warn_of_same(seen)
+        if not self._timer.should_trigger_for_step(seen + self._steps_per_run):
             return
         step = int(run_context.session.run(self._step))
         if self._timer.should_trigger_for_step(step):
@@ -81,12 +92,25 @@ class StepCounterHook(SessionRunHook):
             if seconds and steps is not None:
                 self._log_and_record(steps, seconds, step)
 
+    def _warn_of_same(self, seen: int) -> None:
+        """Say that the global step stays the same, once every 20 runs: some optimisers do not increase it."""
+        self._stale = self._stale + 1 if seen == self._last_seen else 0
+        self._last_seen = seen
+        if self._stale == _MOST_STALE:
+            self._stale = 0
+            logging.log_first_n(
+                logging.WARN,
+                "The global step is %d and has not been increased by the last %d runs: pass "
+                "tf.train.get_global_step() to apply_gradients or minimize",
+                5, seen, _MOST_STALE,
+            )  # fmt: skip
+
     def _log_and_record(self, elapsed_steps: int, elapsed_time: float, global_step: int) -> None:
         speed = elapsed_steps / elapsed_time
         if self._summary_writer is not None:
             value = Summary.Value(tag=self._tag, simple_value=speed)
             self._summary_writer.add_summary(Summary(value=[value]), global_step)
-        _log.info("%s: %g", self._tag, speed)
+        logging.info("%s: %g", self._tag, speed)
 
 
 class GlobalStepWaiterHook(SessionRunHook):
@@ -119,7 +143,7 @@ class GlobalStepWaiterHook(SessionRunHook):
         """
         if self._begun:
             return
-        _log.info("waiting for step %d before training begins", self._wait_until_step)
+        logging.info("waiting for step %d before training begins", self._wait_until_step)
         end = time.monotonic() + self._limit
         while (step := int(run_context.session.run(self._step))) < self._wait_until_step:
             if time.monotonic() >= end:
@@ -196,7 +220,7 @@ class ProfilerHook(SessionRunHook):
 
     def _draw(self, step: int, statistics: Any) -> None:
         path = os.path.join(self._folder, f"timeline-{step}.json")
-        _log.info("writing the timeline of step %d to %s", step, path)
+        logging.info("writing the timeline of step %d to %s", step, path)
         drawn = Timeline(statistics).generate_chrome_trace_format(
             show_dataflow=self._show_dataflow, show_memory=self._show_memory
         )

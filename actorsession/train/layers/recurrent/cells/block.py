@@ -82,7 +82,7 @@ class GRUBlockCell(GRUCell):
 
     Args:
         num_units: the number of columns of a state.
-        cell_size: an older name of ``num_units``.
+        cell_size: the same, if ``num_units`` is left out.
         reuse: whether its variables are shared.
         name: the name of the scope of its variables.
         dtype: the dtype of its variables.

@@ -163,7 +163,7 @@ class LayerNormBasicLSTMCell(RNNCell):
     Args:
         num_units: the number of columns of a state.
         forget_bias: added to the forget gate.
-        input_size: accepted for compatibility.
+        input_size: without effect.
         activation: the activation.
         layer_norm: whether gates and memory are normalised.
         norm_gain: the first factor of a normalisation.
@@ -310,7 +310,7 @@ class InputProjectionWrapper(_Around):
         cell: the cell.
         num_proj: the number of columns of the map.
         activation: applied to the map; none if left out.
-        input_size: accepted for compatibility.
+        input_size: without effect.
         reuse: whether its variables are shared.
     """
 
@@ -532,7 +532,7 @@ class ConvLSTMCell(RNNCell):
         use_bias: whether a bias is added.
         skip_connection: whether inputs are joined to outputs.
         forget_bias: added to the forget gate.
-        initializers: accepted for compatibility.
+        initializers: without effect.
         name: the name of the scope of its variables.
 
     Raises:

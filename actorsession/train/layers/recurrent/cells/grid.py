@@ -21,7 +21,7 @@ class TimeFreqLSTMCell(RNNCell):
         num_units: the number of columns of a memory.
         use_peepholes: whether gates see the memory.
         cell_clip: the greatest size of a memory's numbers.
-        initializer: accepted for compatibility, as in TensorFlow, which ignores it.
+        initializer: without effect, as in TensorFlow.
         num_unit_shards: how many variables the kernel consists of.
         forget_bias: added to the forget gate.
         feature_size: the width of a window.
@@ -85,7 +85,7 @@ class GridLSTMCell(RNNCell):
         use_peepholes: whether gates see the memories.
         share_time_frequency_weights: whether both have the same weights.
         cell_clip: the greatest size of a memory's numbers.
-        initializer: accepted for compatibility, as in TensorFlow, which ignores it.
+        initializer: without effect, as in TensorFlow.
         num_unit_shards: how many variables a kernel consists of.
         forget_bias: added to the forget gates.
         feature_size: the width of a window.

@@ -101,7 +101,7 @@ class CoupledInputForgetGateLSTMCell(_Memory):
     Args:
         num_units: the number of columns of a memory.
         use_peepholes: whether gates see the memory.
-        initializer: accepted for compatibility, as in TensorFlow, which ignores it.
+        initializer: without effect, as in TensorFlow.
         num_proj: the number of columns of outputs; that of the memory if left out.
         proj_clip: the greatest size of an output's numbers.
         num_unit_shards: how many variables the kernel consists of.

@@ -1,0 +1,340 @@
+"""Runs of a remote session: one frame each way, without a coroutine in between.
+
+A ``RemoteRun`` is one step at its client. An ``AsyncRun`` is awaited on the session's loop, a ``PartialCall``
+is one that continues a partial run. A ``ThreadRun`` is one for which a thread waits: it writes the frame
+itself, unless other bytes to the master are unsent or there is no plain socket, and waits for a lock. The
+loop does the rest.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from actorsession.actors.timer_wheel import Alarm
+from actorsession.errors import (
+    AbortedError,
+    CancelledError,
+    DeadlineExceededError,
+    OpError,
+    PicklableError,
+    ProtocolError,
+    from_exception,
+)
+from actorsession.messages.step_frames import CallRequest, StepRequest, extra_from_wire
+from actorsession.runtime.interruptible import acquire
+from actorsession.runtime.partial.run_state import no_such_run
+from actorsession.session.remote.values import RunValues, SessionProgram, own_values
+
+if TYPE_CHECKING:
+    from actorsession.session.remote.remote_session import RemoteSession
+
+__all__ = ["AsyncRun", "MustWait", "PartialCall", "RemoteRun", "ThreadRun"]
+
+# Seconds that a thread waits beyond the limit for its loop, which ends the run then unless it hangs.
+_LOOP_MARGIN = 10.0
+_PLAIN = StepRequest()
+
+
+class MustWait(PicklableError):
+    """Nothing was run: the run has to wait on the loop before it is requested."""
+
+
+class RemoteRun:
+    """One run of a plan; the base of all kinds.
+
+    Everything but the constructor and ``result`` belongs to the session's loop, unless it says otherwise.
+
+    Args:
+        session: the session.
+        program: the program.
+        values: the feeds; arrays are borrowed until the run has ended.
+        limit: seconds; ``None`` for the default.
+        fetches: how many values the run returns.
+        asked: what is asked for beside them; ``None`` for nothing. The first run of a plan brings it along.
+
+    Attributes:
+        counts: whether the admission of the session counts runs of its kind.
+        program: the argument ``program``.
+        values: the argument ``values``.
+        call: its number; -1 while it was not requested.
+        extra: what the master has said beside the values.
+        nbytes: the bytes for which the run counts in the session's admission.
+        admitted: whether it counts there now.
+    """
+
+    counts: ClassVar[bool] = True
+    __slots__ = (
+        "_asked", "_error", "_fetches", "_found", "_limit", "_session", "admitted", "call", "extra",
+        "nbytes", "program", "values",
+    )  # fmt: skip
+
+    def __init__(
+        self, session: RemoteSession, program: SessionProgram, values: RunValues,
+        limit: float | None, fetches: int, asked: StepRequest | None = None,
+    ) -> None:  # fmt: skip
+        self._session = session
+        self._asked = asked if program.known else replace(asked or _PLAIN, plan=program.plan)
+        self.program = program
+        self.values = values
+        self._limit = limit
+        self._fetches = fetches
+        self.nbytes = 0
+        self.admitted = False
+        self.call = -1
+        self.extra: Any = None
+        self._found: RunValues | None = None
+        self._error: BaseException | None = None
+
+    def begin(self) -> None:
+        """Request the run, if it need not wait."""
+        session, program = self._session, self.program
+        try:
+            if not (self.admitted or session.admit(self, program, self.values.nbytes)):
+                self._end(MustWait())
+                return
+            # Before the request, because a master in this process may answer at once.
+            call = self.call = next(session.calls)
+            self._begun()
+            try:
+                self._request(call)
+            except (
+                BaseException
+            ):  # Ctrl-C among them, which may come inside a master of this process
+                program.calls.cancel(call)
+                self._leave()
+                raise
+        except Exception as exc:  # on the session's loop, where nobody would see it
+            session.explain(from_exception(exc), self._end)
+
+    def _request(self, call: int) -> None:
+        program = self.program
+        program.calls.run_step(call, program.number, self._limit, self.values, self, self._asked)
+
+    def result(self) -> Sequence[Any]:
+        """Return the fetched values of a run that has ended; arrays are the caller's own.
+
+        Raises:
+            MustWait: if nothing was run.
+            OpError: the error of the run.
+        """
+        if self._error is not None:
+            raise self._error
+        assert self._found is not None
+        return own_values(self._found.read_all(), over_link=self.program.over_link)
+
+    @property
+    def unconfirmed(self) -> bool:
+        """Whether the master waits for ``confirm``, because the step has taken values out of something."""
+        return self.extra is not None and self.extra[1] is True
+
+    def confirm(self, *, received: bool) -> None:
+        """Tell the master whether the values have reached their caller; else it puts back what was taken."""
+        self.program.calls.confirm(self.call, received=received)
+
+    def cancel(self) -> None:
+        """Cancel the run, or give up the values of one that has ended."""
+        if self.admitted:
+            self.program.calls.cancel(self.call)
+            self._leave()
+            self._end(CancelledError("the run was cancelled"))
+        elif self._found is not None and self.unconfirmed:
+            self.confirm(received=False)
+
+    # -- RunWaiter -----------------------------------------------------------------------------
+
+    def done(self, values: RunValues, extra: Any) -> None:
+        """See ``RunWaiter.done``."""
+        if extra is not None:
+            extra = extra_from_wire(extra, 2) if type(extra) is bytes else extra
+        if len(values) != self._fetches or not (extra is None or type(extra) is list):
+            raise ProtocolError(
+                f"a run with {self._fetches} fetches was answered by {len(values)} values and "
+                f"{extra!r:.100}"
+            )
+        self.program.known = True
+        self._leave()
+        self._found, self.extra = values, extra
+        self._wake()
+
+    def failed(self, error: OpError) -> None:
+        """See ``RunWaiter.failed``."""
+        self._leave()
+        self._session.explain(error, self._end)
+
+    def gone(self) -> None:
+        """See ``RunWaiter.gone``: request the run again, and bring the plan along."""
+        program = self.program
+        if self._asked is not None and self._asked.plan is not None:
+            self.failed(AbortedError("the master has not taken the plan that the run has brought"))
+            return
+        program.known, self._asked = False, replace(self._asked or _PLAIN, plan=program.plan)
+        try:
+            self._request(self.call)
+        except OpError as error:
+            self.failed(error)
+
+    def _expired(self) -> None:
+        if not self.admitted:  # it has ended
+            return
+        program, seconds = self.program, self._session.patience(self._limit)
+        program.calls.cancel(self.call)
+        where = f"{program.channel.peer_name} at {program.channel.address}"
+        self.failed(DeadlineExceededError(f"{where} did not answer a step within {seconds:.3g} s"))
+
+    # -- the end -------------------------------------------------------------------------------
+
+    def _begun(self) -> None:
+        """Get ready for the end of a run that has a number and is about to be requested."""
+
+    def _leave(self) -> None:
+        self._session.leave(self)
+
+    def _end(self, error: BaseException) -> None:
+        self._error = error
+        self._wake()
+
+    def _wake(self) -> None:
+        """Wake the caller."""
+        raise NotImplementedError
+
+
+class AsyncRun(RemoteRun):
+    """A run that is awaited on the session's loop."""
+
+    __slots__ = ("_alarm", "ended")
+    ended: asyncio.Future[None]
+    """Done when the run has ended; made by ``start``."""
+    _alarm: Alarm | None
+
+    def _begun(self) -> None:
+        session = self._session
+        self._alarm = session.wheel.add(session.patience(self._limit), self._expired)
+
+    def _leave(self) -> None:
+        if self._alarm is not None:
+            self._session.wheel.discard(self._alarm)
+        self._session.leave(self)
+
+    def _wake(self) -> None:
+        if not self.ended.done():
+            self.ended.set_result(None)
+
+    def start(self) -> asyncio.Future[None]:
+        """Begin the run; return a future for its end, after which ``result`` says what came of it."""
+        self.ended, self._alarm = asyncio.get_running_loop().create_future(), None
+        self.begin()
+        return self.ended
+
+
+class Setup(AsyncRun):
+    """A run that sets up a partial run; its answer is the handle."""
+
+    counts = False
+    unconfirmed = False
+    __slots__ = ()
+
+    def done(self, values: RunValues, extra: Any) -> None:
+        """See ``RunWaiter.done``."""
+        self.program.known = True
+        self._leave()
+        self._found = values
+        self.extra = extra_from_wire(extra, 1) if self.program.over_link else extra
+        self._wake()
+
+
+class PartialCall(AsyncRun):
+    """A call of a partial run.
+
+    Args:
+        setup: the run that has set it up.
+        asked: the names of its feeds and fetches.
+        handle: the handle of the partial run.
+
+    The others are those of ``RemoteRun``.
+    """
+
+    counts = False
+    __slots__ = ("_handle", "_names", "_setup")
+
+    def __init__(
+        self, session: RemoteSession, program: SessionProgram, values: RunValues,
+        limit: float | None, setup: int, asked: CallRequest, handle: str,
+    ) -> None:  # fmt: skip
+        super().__init__(session, program, values, limit, len(asked.fetches))
+        self._setup = setup
+        self._names = asked
+        self._handle = handle
+
+    def _request(self, call: int) -> None:
+        calls = self.program.calls
+        calls.call_partial(call, self._setup, self._limit, self.values, self, self._names)
+
+    def gone(self) -> None:
+        """See ``RunWaiter.gone``."""
+        self.failed(no_such_run(self._handle))
+
+
+class ThreadRun(RemoteRun):
+    """A run for which another thread waits."""
+
+    __slots__ = ("_ended",)
+
+    def __init__(
+        self, session: RemoteSession, program: SessionProgram, values: RunValues,
+        limit: float | None, fetches: int, asked: StepRequest | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(session, program, values, limit, fetches, asked)
+        self._ended = threading.Lock()
+        self._ended.acquire()
+
+    def _wake(self) -> None:
+        if self._ended.locked():
+            self._ended.release()
+
+    def run(self, call: Callable[[Callable[[], object]], None]) -> Sequence[Any]:
+        """Begin the run and wait for it in the calling thread; see ``result``.
+
+        Ctrl-C, or any other exception of a signal handler, cancels the run. The wait itself is the deadline
+        of the run; the loop is asked for no timer.
+
+        Args:
+            call: calls a function on the session's loop.
+        """
+        patience = self._session.patience(self._limit)
+        try:
+            if not self._begin_here():
+                call(self._begin_on_loop)
+            ended = acquire(self._ended, patience, lambda: call(self.cancel))
+            if not ended:
+                call(self._expired)
+                ended = acquire(self._ended, _LOOP_MARGIN)
+            if ended:
+                values = self.result()
+                if self.extra is not None and self.unconfirmed:
+                    call(partial(self.confirm, received=True))
+                return values
+        except OpError:
+            raise
+        except BaseException:
+            call(self.cancel)
+            raise
+        raise DeadlineExceededError(
+            f"the event loop of the session has not ended a run within {patience + _LOOP_MARGIN:.3g} s"
+        )
+
+    def _begin_here(self) -> bool:
+        """Begin the run in the calling thread; return False if the loop has to do it."""
+        session, program, values = self._session, self.program, self.values
+        if not (program.threads_may_write and session.admit(self, program, values.nbytes)):
+            return False
+        call = self.call = next(session.calls)
+        return program.run_from_thread(call, self._limit, values, self, self._asked)
+
+    def _begin_on_loop(self) -> None:
+        self.program.open_to_threads()
+        self.begin()

@@ -1,0 +1,154 @@
+"""The threads of BLAS: which library, one number for the process, what was before, shares of processes."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from actorsession.cluster import LocalCluster
+from actorsession.ops.blas_threads import (
+    blas_threads,
+    hold_blas_threads,
+    loaded_libraries,
+    share_blas_threads,
+    thread_count,
+)
+from actorsession.runtime.kernel_pool import processors
+
+pytestmark = pytest.mark.skipif(not loaded_libraries(), reason="numpy's BLAS is no OpenBLAS here")
+
+
+@pytest.fixture(autouse=True)
+def four_threads() -> Iterator[None]:
+    """A number that no test asks for, so that going back to it can be seen."""
+    (library, *_) = loaded_libraries()
+    before = library.get()
+    library.set(4)
+    yield
+    library.set(before)
+
+
+def test_the_library_that_numpy_has_loaded_is_found_by_the_process_itself() -> None:
+    (library, *_) = loaded_libraries()
+    assert "openblas" in library.path
+    assert library.get() == 4
+
+
+def test_a_number_counts_while_somebody_holds_it() -> None:
+    held = hold_blas_threads(1)
+    assert held is not None
+    assert blas_threads() == 1
+    del held
+    assert blas_threads() == 4
+
+
+def test_the_last_holder_brings_the_old_number_back() -> None:
+    first, second = hold_blas_threads(2), hold_blas_threads(2)
+    assert first is second
+    del first
+    assert blas_threads() == 2
+    del second
+    assert blas_threads() == 4
+
+
+def test_another_number_is_logged_once_and_has_no_effect(caplog: pytest.LogCaptureFixture) -> None:
+    held = hold_blas_threads(1)
+    with caplog.at_level(logging.WARNING, "actorsession.runtime"):
+        others = [hold_blas_threads(3) for _ in range(3)]
+    assert blas_threads() == 1
+    (record,) = caplog.records
+    assert "intra_op_parallelism_threads=3 has no effect" in record.message
+    assert "asked for 1" in record.message
+    del held, others
+
+
+def test_another_number_counts_once_the_first_is_let_go() -> None:
+    held = hold_blas_threads(1)
+    del held
+    held = hold_blas_threads(3)
+    assert blas_threads() == 3
+    del held
+    assert blas_threads() == 4
+
+
+def test_a_library_that_is_not_known_is_said_to_be_unknown(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("actorsession.ops.blas_threads._loaded_files", list)
+    with caplog.at_level(logging.WARNING, "actorsession.runtime"):
+        assert hold_blas_threads(2) is None
+    assert "no OpenBLAS is loaded" in caplog.text
+    assert blas_threads() is None
+
+
+def test_a_file_that_is_no_openblas_is_passed_over() -> None:
+    assert loaded_libraries(["/nowhere/libopenblas.so", "libc.so.6"]) == []
+
+
+# -- shares ----------------------------------------------------------------------------------------
+
+
+def test_the_least_share_counts_while_its_server_lives() -> None:
+    first, second = share_blas_threads(3), share_blas_threads(2)
+    assert blas_threads() == 2
+    del second
+    assert blas_threads() == 3
+    del first
+    assert blas_threads() == 4
+
+
+def test_what_a_session_asks_for_counts_before_any_share() -> None:
+    share = share_blas_threads(1)
+    held = hold_blas_threads(3)
+    assert blas_threads() == 3
+    later = share_blas_threads(2)
+    assert blas_threads() == 3
+    del held
+    assert blas_threads() == 1
+    del share, later
+    assert blas_threads() == 4
+
+
+# -- the environment of processes that are started -------------------------------------------------
+
+CHOICES = ("OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "OMP_NUM_THREADS")
+
+
+@pytest.fixture
+def nothing_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in CHOICES:
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.parametrize(
+    ("processes", "cores", "each"), [(2, 8, 4), (3, 8, 2), (3, 2, 1), (16, 4, 1), (1, 8, None)]
+)
+def test_processes_share_the_cores_out_and_have_at_least_one_each(
+    nothing_chosen: None, processes: int, cores: int, each: int | None
+) -> None:
+    assert thread_count(processes, cores) == each
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_a_choice_of_the_environment_is_kept(
+    nothing_chosen: None, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv(name, "7")
+    assert thread_count(2, 8) is None
+
+
+@pytest.mark.process
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="no /proc to look into")
+async def test_the_processes_of_a_cluster_are_told_their_share(nothing_chosen: None) -> None:
+    async with LocalCluster({"worker": 2}) as cluster:
+        told = [_environment(process.pid) for process in cluster.processes.values()]
+    share = max(1, processors() // 2)
+    assert [env["OPENBLAS_NUM_THREADS"] for env in told] == [str(share)] * 2
+
+
+def _environment(pid: int) -> dict[str, str]:
+    lines = Path(f"/proc/{pid}/environ").read_text(encoding="utf-8").split("\0")
+    return dict(line.split("=", 1) for line in lines if "=" in line)
