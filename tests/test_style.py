@@ -320,8 +320,8 @@ MOST_METHODS, MOST_LINES = 30, 400
 LARGE = frozenset(
     {
         "BaseSession", "DirectSession", "Distribution", "Estimator", "FrameDecoder", "Layer",
-        "ManagedCluster", "Message", "OperatorMixin", "RemoteSession",
-        "Step", "StepCalls", "Variable", "Worker", "WorkerCache", "WorkerSession",
+        "ManagedCluster", "Message", "RemoteSession", "Step", "StepCalls", "Variable", "Worker",
+        "WorkerCache", "WorkerSession",
     }
 )  # fmt: skip
 

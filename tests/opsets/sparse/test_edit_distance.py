@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from actorsession.opsets.sparse.basics import SparseTensor, SparseTensorValue
+from actorsession import SparseTensor
+from actorsession.opsets.sparse.basics import SparseTensorValue
 from actorsession.opsets.sparse.edit_distance import edit_distance
 from tests.ops.cases import i64
 from tests.ops.interpreter import evaluate, source
