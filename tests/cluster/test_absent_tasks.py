@@ -574,7 +574,7 @@ class Sought:
         self.errors: list[OpError] = []
         self.addresses = {W1: "tcp://h:1"}
         cluster: Any = SimpleNamespace(
-            handle="s", worker=lambda task: self.worker, wanted=lambda: self.addresses
+            handle="s", links=FakeWorkerCache({W1: self.worker}), wanted=lambda: self.addresses
         )
         self.absent = AbsentTasks(cluster, self.take)
         self.absent.reasons[W1] = "not yet"

@@ -105,7 +105,7 @@ class AbsentTasks:
         known = self._pursuits.get(task)
         if known is not None and not known.child.done():
             return known
-        search = TaskSearch(task, self._cluster.worker(task))
+        search = TaskSearch(task, self._cluster.links.worker(task))
         child = self._children.start(self._run(search), name=f"search for {task}", awaited=True)
         # All waiters may have been cancelled by the time it fails.
         child.add_done_callback(lambda done: done.cancelled() or done.exception())

@@ -177,7 +177,7 @@ class Master(Actor):
         session = MasterSession(cluster, self._admission, planning, message.client, address)
         self._names.add(metadata, session)
         try:
-            version = await session.open(graph, limit)
+            version = await session.plans.open(graph, session.limited(limit))
         except BaseException:
             await session.close(CancelledError("the session could not be opened"))
             raise

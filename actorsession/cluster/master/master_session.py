@@ -21,7 +21,6 @@ from actorsession.cluster.server.statistics import OpenSession
 from actorsession.cluster.wait_graphs import collect_wait_graphs
 from actorsession.durations import checked_milliseconds, in_seconds
 from actorsession.errors import InvalidArgumentError, OpError, error_from_wire
-from actorsession.graph.node import GraphDef
 from actorsession.messages.done import Done
 from actorsession.messages.session import (
     AskSessionWhy,
@@ -65,6 +64,7 @@ class MasterSession(Actor):
     Attributes:
         handle: the name of the session.
         client: the client's id for its session.
+        plans: the plans of the session, over the tasks that it has.
         steps: the steps of the session.
     """
 
@@ -77,8 +77,8 @@ class MasterSession(Actor):
         self._cluster, self._planning = cluster, planning
         self._tally = session_tally("master", self)
         observer = StepObserver(self.handle, cluster.config, cluster.env.stats_publisher_factory)
-        self._plans = SessionPlans(cluster, planning, observer, self.children, self._tally)
-        self.steps = SessionSteps(self._plans, admission, observer, self.children, self._tally)
+        self.plans = SessionPlans(cluster, planning, observer, self.children, self._tally)
+        self.steps = SessionSteps(self.plans, admission, observer, self.children, self._tally)
 
     def limited(self, deadline: Deadline) -> Deadline:
         """Return the deadline of a call, within the session's ``operation_timeout_in_ms``.
@@ -98,14 +98,6 @@ class MasterSession(Actor):
         busy = self.steps.busy or self.statistics().in_flight
         return 0.0 if busy else now - self.steps.last_used
 
-    async def open(self, graph: GraphDef, deadline: Deadline) -> int:
-        """Open the session at its tasks, and extend its empty graph; see ``SessionPlans.open``.
-
-        Returns:
-            The version of the graph.
-        """
-        return await self._plans.open(graph, self.limited(deadline))
-
     def session_statistics(self) -> OpenSession:
         """Return the counters of the session, with its client's name for it and the client's address."""
         metadata = self._cluster.config.experimental.session_metadata
@@ -123,31 +115,31 @@ class MasterSession(Actor):
         self, message: ExtendSession, call: CallContext
     ) -> SessionExtended | Awaitable[SessionExtended]:
         """Extend the graph with nodes that the client added; see ``SessionPlans.extend``."""
-        return self._plans.extend(message, self.limited(call.deadline))
+        return self.plans.extend(message, self.limited(call.deadline))
 
     @answers(ListDevices)
     def on_list_devices(
         self, message: ListDevices, call: CallContext
     ) -> DeviceList | Awaitable[DeviceList]:
         """Ask new and absent tasks, then return the session's devices, the client device first."""
-        membership = self._plans.membership
+        membership = self.plans.membership
         later = membership.missing or membership.changed
         return self._list_later(self.limited(call.deadline)) if later else self._list()
 
     async def _list_later(self, deadline: Deadline) -> DeviceList:
-        await self._plans.follow(deadline)
-        await self._plans.membership.retry_absent(deadline)
+        await self.plans.follow(deadline)
+        await self.plans.membership.retry_absent(deadline)
         return self._list()
 
     def _list(self) -> DeviceList:
-        devices = self._plans.members.devices
+        devices = self.plans.members.devices
         ordered = sorted(devices.devices, key=lambda d: d.name != devices.client_device)
         return DeviceList(devices=[d.to_wire() for d in ordered])
 
     @answers(FindPlacement)
     async def on_find_placement(self, message: FindPlacement, call: CallContext) -> PlacementFound:
         """Return the device of each node that is placed, with the reason."""
-        return await self._plans.placement(call.deadline)
+        return await self.plans.placement(call.deadline)
 
     @answers(WaitForTasks)
     async def on_wait_for_tasks(self, message: WaitForTasks, call: CallContext) -> TasksPresent:
@@ -155,9 +147,9 @@ class MasterSession(Actor):
         chosen, attempts = DeviceFilters([message.tasks]), dict[str, str]()
         deadline, pause = call.deadline.within(in_seconds(_checked(message))), RETRY
         while True:
-            await self._cluster.refresh_addresses(deadline)
-            await self._plans.follow(deadline)
-            present, absent = await self._plans.membership.present(chosen, deadline)
+            await self._cluster.links.refresh_addresses(deadline)
+            await self.plans.follow(deadline)
+            present, absent = await self.plans.membership.present(chosen, deadline)
             needed = message.count or len(present) + len(absent)
             if present and len(present) >= needed:
                 return TasksPresent(tasks=present)
@@ -176,7 +168,7 @@ class MasterSession(Actor):
     @answers(ReattachSession, once=True)
     async def on_reattach(self, message: ReattachSession, call: CallContext) -> SessionReattached:
         """Continue with the current tasks of the cluster; tasks that have restarted begin without state."""
-        return await self._plans.reattach(message, self.limited(call.deadline))
+        return await self.plans.reattach(message, self.limited(call.deadline))
 
     # -- steps ---------------------------------------------------------------------------------
 
@@ -221,7 +213,7 @@ class MasterSession(Actor):
         self.steps.fail(why)
         await self.stop(why)
         self.steps.close()
-        await self._plans.membership.leave()
+        await self.plans.membership.leave()
 
 
 def _checked(message: AskSessionWhy | WaitForTasks) -> int:

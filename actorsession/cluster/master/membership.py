@@ -90,10 +90,10 @@ class Membership:
             OpError: if a worker refused or could not be reached.
         """
         self.cluster.connect()
-        await self.cluster.refresh_addresses(deadline)
+        await self.cluster.links.refresh_addresses(deadline)
         version, wanted = self.cluster.env.cluster.version, self.cluster.wanted()
         needed = wanted if self.cluster.config.wait_for_all_tasks else {self.cluster.task}
-        found, reasons = await look_for_tasks(wanted, self.cluster.worker, deadline, needed)
+        found, reasons = await look_for_tasks(wanted, self.cluster.links.worker, deadline, needed)
         wanted = self._with_current_addresses(wanted)
         fresh = {f.task: self.members.member(f, wanted[f.task]) for f in found}
         self.cluster.devices_of(wanted, fresh)  # invalid devices raise before any session is opened
@@ -114,7 +114,7 @@ class Membership:
             if version == self._version:
                 return Changes()
             new = {t: a for t, a in wanted.items() if t not in self.members.by_task}
-            found, reasons = await look_for_tasks(new, self.cluster.worker, deadline, ())
+            found, reasons = await look_for_tasks(new, self.cluster.links.worker, deadline, ())
             for reason in reasons.values():
                 _log.warning("session %s goes on without %s", self._handle, reason)
             return await self._change(found, reasons, wanted, (), version, deadline)
@@ -131,12 +131,12 @@ class Membership:
             OpError: if a worker refused or could not be reached.
         """
         async with self._changing:
-            await self.cluster.refresh_addresses(deadline)
+            await self.cluster.links.refresh_addresses(deadline)
             version, wanted = self.cluster.env.cluster.version, self.cluster.wanted()
             for_all, own = self.cluster.config.wait_for_all_tasks, self.cluster.task
             needed = {t for t in wanted if for_all or t in used or t == own}
             limit = sooner(deadline)
-            found, reasons = await look_for_tasks(wanted, self.cluster.worker, limit, needed)
+            found, reasons = await look_for_tasks(wanted, self.cluster.links.worker, limit, needed)
             return await self._change(found, reasons, wanted, needed, version, deadline)
 
     async def present(
@@ -150,7 +150,7 @@ class Membership:
         """
         tasks = {task: a for task, a in self.cluster.wanted().items() if chosen.allows(task)}
         asked = {t: a for t, a in tasks.items() if t != self.cluster.task}
-        found, absent = await look_for_tasks(asked, self.cluster.worker, deadline, ())
+        found, absent = await look_for_tasks(asked, self.cluster.links.worker, deadline, ())
         for task in found:
             with contextlib.suppress(*AWAY):  # lost again; its next status says so
                 await self._admit(task, GRACE)
@@ -168,7 +168,7 @@ class Membership:
         }
 
         async def ask_once() -> None:
-            found, reasons = await look_for_tasks(asked, self.cluster.worker, deadline, ())
+            found, reasons = await look_for_tasks(asked, self.cluster.links.worker, deadline, ())
             self._absent.reasons.update({t: w for t, w in reasons.items() if t in self.missing})
             for task in found:
                 try:
@@ -240,7 +240,9 @@ class Membership:
             old = self.members.by_task.get(task)
             if old is None:
                 return
-            found = FoundTask(task, await self.cluster.worker(task).ask(GetStatus(), deadline))
+            found = FoundTask(
+                task, await self.cluster.links.worker(task).ask(GetStatus(), deadline)
+            )
             if found.incarnation == old.found.incarnation and not old.lapsed:
                 return
             if self._add(await self.members.open_again(found, old.address, deadline)):

@@ -92,7 +92,7 @@ class PartialProgram(Program):
         self._graphs.hold(graph)
         try:
             step = MasterPartialStep(
-                session, graph, self.parts, session.devices, self._graphs.release,
+                session, graph, self.parts, session.plans.members.devices, self._graphs.release,
                 None if debug_run is None else GraphRequest(False, debug_run),
             )  # fmt: skip
         except BaseException:

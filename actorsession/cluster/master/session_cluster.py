@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from actorsession.actors.deadline import Deadline
-from actorsession.actors.ref import Ref
 from actorsession.cluster.master.env import MasterEnv, Member, brought_along, described_devices
 from actorsession.config import ConfigProto
 from actorsession.errors import InvalidArgumentError
@@ -36,7 +34,7 @@ class SessionCluster:
         target: the address that the client connected to.
         own: the cluster that the client brought along; ``None`` without one.
         is_private: whether the session's variables are private to it.
-        links: the workers of the tasks; with a cluster of the session's own, ``connect`` takes some for it.
+        links: the links to the tasks; with a cluster of the session's own, ``connect`` takes some for it.
 
     Raises:
         InvalidArgumentError: for a malformed device filter, or if the session has a cluster of its own and
@@ -72,14 +70,6 @@ class SessionCluster:
         """Release the links of the session's own."""
         if self.links is not self.env.workers:
             self.links.release()
-
-    def worker(self, task: str, incarnation: int | None = None) -> Ref:
-        """Return the worker of a task."""
-        return self.links.worker(task, incarnation)
-
-    async def refresh_addresses(self, deadline: Deadline) -> None:
-        """Ask for the current addresses of the tasks, if the cluster has a resolver."""
-        await self.links.refresh_addresses(deadline)
 
     def may_come_back(self, task: str) -> bool:
         """Return whether a task that was lost may be started again."""

@@ -97,7 +97,7 @@ class SessionMembers:
         if self._cluster.is_private:
             return None  # a snapshot holds only the state that sessions share
         try:
-            status = await self._cluster.worker(task).ask(GetStatus(), Deadline.after(_ASK))
+            status = await self._cluster.links.worker(task).ask(GetStatus(), Deadline.after(_ASK))
         except OpError:
             return None
         found: Mapping[str, Any] | None = status.restored
@@ -110,7 +110,9 @@ class SessionMembers:
 
     def member(self, found: FoundTask, address: str, *, lapsed: bool = False) -> Member:
         """Return a task that has answered as a member."""
-        return Member(found, address, self._cluster.worker(found.task, found.incarnation), lapsed)
+        return Member(
+            found, address, self._cluster.links.worker(found.task, found.incarnation), lapsed
+        )
 
     def replace(self, tasks: Iterable[str], members: dict[str, Member]) -> None:
         """Replace the members, and the devices by those of all tasks of the session."""

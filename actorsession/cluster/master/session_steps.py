@@ -33,7 +33,6 @@ from actorsession.config.limits import check_run_size
 from actorsession.errors import OpError
 from actorsession.messages.session import PrepareStep
 from actorsession.metrics import SessionTally
-from actorsession.plan.device_set import DeviceSet
 from actorsession.plan.partial import check_signature
 from actorsession.plan.signature import DebugSignature, RunSignature, Wiring
 from actorsession.rpc.step_calls import StepCalls
@@ -163,11 +162,6 @@ class SessionSteps:
         request = BindPart(self.handle, graph_handle)
         bound: BeginPart = self.workers[task].submit(request, _LOCAL_STEP)
         return bound
-
-    @property
-    def devices(self) -> DeviceSet:
-        """The devices of the session."""
-        return self.plans.members.devices
 
     def seconds_of(self, run: ClientRun) -> float:
         """Return the seconds that a run may take from now on."""
