@@ -1,7 +1,7 @@
 """The client graphs of one session: each is built once per run signature, registered once and released once.
 
 Concurrent first runs of a signature share one registration, including its error. A graph that is evicted from
-the cache is deregistered when the last step that uses it has ended. Owned by a ``MasterSession``; imports the
+the cache is deregistered when the last step that uses it has ended. Owned by a ``SessionPlans``; imports the
 plan cache and refs.
 
 Invariants: What was registered at a worker is deregistered there, or is dropped with the session. A

@@ -1,6 +1,6 @@
 """The graph of one client's session, at its master: taken in node by node, placed, and cut into parts.
 
-Owned by a MasterSession, which has what the clients ask and the steps; plain code that sends nothing.
+Owned by a ``SessionPlans``, which asks the tasks; plain code that sends nothing.
 
 Invariants: nodes are taken in all or none, each under a new version; a node that was placed stays where it
 is, even if its device is gone, and then no part can be cut that needs it.
