@@ -539,13 +539,15 @@ class Link:
         )
 
     async def wait_to_run(self, deadline: Deadline) -> None:
-        """Wait until a run need not wait before it is sent, or the link has ended.
+        """Wait until it is the turn of a run to be sent, if it has to wait, or the link has ended.
+
+        The run must be sent before anything is awaited.
 
         Raises:
             DeadlineExceededError: that took too long.
         """
-        what = f"{self.peer_name} at {self.address} to read on, before the next ask"
-        while self._end.error is None and self.must_wait:
+        if self._end.error is None and self.must_wait:
+            what = f"{self.peer_name} at {self.address} to read on, before the next ask"
             with suppress(ConnectionClosed):
                 await deadline.wait(self._backpressure.wait(), what=what)
 

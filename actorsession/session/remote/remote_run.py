@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -309,19 +310,19 @@ class ThreadRun(RemoteRun):
         try:
             if not self._begin_here():
                 call(self._begin_on_loop)
-            ended = acquire(self._ended, patience, lambda: call(self.cancel))
+            ended = acquire(self._ended, patience, partial(_call, call, self.cancel))
             if not ended:
                 call(self._expired)
                 ended = acquire(self._ended, _LOOP_MARGIN)
             if ended:
                 values = self.result()
                 if self.extra is not None and self.unconfirmed:
-                    call(partial(self.confirm, received=True))
+                    _call(call, partial(self.confirm, received=True))
                 return values
-        except OpError:
+        except (OpError, MustWait):
             raise
         except BaseException:
-            call(self.cancel)
+            _call(call, self.cancel)
             raise
         raise DeadlineExceededError(
             f"the event loop of the session has not ended a run within {patience + _LOOP_MARGIN:.3g} s"
@@ -338,3 +339,9 @@ class ThreadRun(RemoteRun):
     def _begin_on_loop(self) -> None:
         self.program.open_to_threads()
         self.begin()
+
+
+def _call(call: Callable[[Callable[[], object]], None], callback: Callable[[], object]) -> None:
+    """Call a function on the session's loop, unless the session is closed, which has ended its runs."""
+    with suppress(CancelledError):
+        call(callback)
