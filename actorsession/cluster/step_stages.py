@@ -31,7 +31,7 @@ class Stage:
 
 STAGES = (
     Stage(
-        "client", ("RemoteSession.admit", "RemoteRun.begin"),
+        "client", ("RemoteSteps.admit", "RemoteRun.begin"),
         "admits the run, numbers it, sends RunStep; the first run of a plan brings it along",
         "the session is closed, its master is lost, a feed cannot be encoded, its turn does not come",
         "the caller; nothing was sent",
