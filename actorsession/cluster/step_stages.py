@@ -31,19 +31,19 @@ class Stage:
 
 STAGES = (
     Stage(
-        "client", ("RemoteSession.admit", "RemoteRun.begin"),
+        "client", ("RemoteSteps.admit", "RemoteRun.begin"),
         "admits the run, numbers it, sends RunStep; the first run of a plan brings it along",
         "the session is closed, its master is lost, a feed cannot be encoded, its turn does not come",
         "the caller; nothing was sent",
     ),
     Stage(
-        "master", ("Master.on_plan", "MasterSession.program"),
+        "master", ("Master.on_plan", "SessionSteps.program"),
         "makes the program of a plan that is new to the connection",
         "the session is not open, names or options are malformed",
         "the client, by `fail`",
     ),
     Stage(
-        "master", ("Program.begin_later", "MasterSession.acquire", "ClientGraphs.acquire"),
+        "master", ("Program.begin_later", "SessionPlans.acquire", "ClientGraphs.acquire"),
         "plans and registers, for a plan without a client graph, or after tasks have changed",
         "a node cannot be placed, a task refuses its partitions, is lost, or has restarted with state",
         "the client, by `fail`, with the variables that were lost",

@@ -11,7 +11,7 @@ import pytest
 
 from actorsession.actors.deadline import Deadline
 from actorsession.cluster import LocalCluster
-from actorsession.cluster.master import master_session
+from actorsession.cluster.master import session_plans
 from actorsession.graph.graph import Graph
 from actorsession.session.remote import remote_steps
 from tests.cluster.hands import Hands, holding
@@ -61,7 +61,7 @@ def patient_clients(monkeypatch: Any) -> None:
 @pytest.fixture
 def hasty_masters(monkeypatch: Any) -> None:
     """Has masters of this process give tasks that are missing up soon, while their clients listen on."""
-    monkeypatch.setattr(master_session, "sooner", lambda deadline: Deadline.after(0.5))
+    monkeypatch.setattr(session_plans, "sooner", lambda deadline: Deadline.after(0.5))
 
 
 @pytest.fixture(scope="package")

@@ -6,6 +6,7 @@ import asyncio
 import signal
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,10 +15,12 @@ from actorsession import ops
 from actorsession.actors import Deadline
 from actorsession.cluster import ClusterSpec, Server
 from actorsession.cluster.master import device_discovery as device_finder
-from actorsession.cluster.master import session_members as members
+from actorsession.cluster.master import membership, session_members
 from actorsession.cluster.master.absent_tasks import AbsentTasks
 from actorsession.cluster.master.device_discovery import FoundTask
 from actorsession.cluster.master.env import MasterEnv
+from actorsession.cluster.master.membership import Membership
+from actorsession.cluster.master.session_cluster import SessionCluster
 from actorsession.cluster.master.session_members import SessionMembers
 from actorsession.cluster.server.settings import ServerSettings
 from actorsession.config import ConfigProto, RunOptions
@@ -58,7 +61,7 @@ def doubled(task: str, x: Tensor) -> Tensor:
 @pytest.fixture
 def endless_grace(monkeypatch: pytest.MonkeyPatch) -> None:
     """A silent task is waited for so long that a test notices whoever does it."""
-    for module in (device_finder, members):
+    for module in (device_finder, membership, session_members):
         monkeypatch.setattr(module, "GRACE", 10 * PATIENCE)
 
 
@@ -416,21 +419,26 @@ class Fakes:
         self.given_up: frozenset[str] = frozenset()
         cache = FakeWorkerCache(self.workers)
         self.lapses = cache.watchers
-        self.members = SessionMembers(
-            "s", ConfigProto(**config), MasterEnv(W0, 1, self, cache), self.address,
-            on_lapse=lambda task: None, on_devices=lambda: None,
-        )  # fmt: skip
+        cluster = SessionCluster(
+            "s", ConfigProto(**config), MasterEnv(W0, 1, self, cache), self.address
+        )
+        self.members = SessionMembers(cluster, self)
+        self.membership = Membership(cluster, self.members)
+
+    def forget_task(self, task: str) -> None: ...
+
+    def use_devices(self) -> None: ...
 
     def tasks(self) -> dict[str, str]:
         return self.addresses
 
     async def join(self) -> None:
-        await soon(self.members.join(Deadline.after(PATIENCE)))
+        await soon(self.membership.join(Deadline.after(PATIENCE)))
 
 
 @pytest.fixture
 def short_grace(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (device_finder, members):
+    for module in (device_finder, membership, session_members):
         monkeypatch.setattr(module, "GRACE", 0.05)
 
 
@@ -444,18 +452,18 @@ async def test_a_session_begins_without_a_task_that_falls_silent(kind: type[Any]
     fakes = Fakes()
     silent = fakes.workers[W1].hold(kind)
     await fakes.join()
-    assert list(fakes.members.missing) == [W1]
+    assert list(fakes.membership.missing) == [W1]
     assert sorted(fakes.members.workers) == [W0, W2]
     assert names(fakes.members) == [W0, W1, W2]
     fakes.workers[W1].answers.pop(kind)
     fakes.workers[W1].answers[GetStatus] = status(W1)
-    assert await soon(fakes.members.bring_in([W0, W1], Deadline.after(PATIENCE)))
-    assert not fakes.members.missing
+    assert await soon(fakes.membership.bring_in([W0, W1], Deadline.after(PATIENCE)))
+    assert not fakes.membership.missing
     # It may have begun the session before it fell silent.
     asked = [type(m) for m in fakes.workers[W1].asked]
     assert asked[-2:] == [DeleteWorkerSession, CreateWorkerSession]
     silent.cancel()
-    await soon(fakes.members.leave())
+    await soon(fakes.membership.leave())
 
 
 async def test_a_session_does_not_begin_where_a_worker_refuses_it() -> None:
@@ -464,7 +472,7 @@ async def test_a_session_does_not_begin_where_a_worker_refuses_it() -> None:
     with pytest.raises(InvalidArgumentError, match="not this one"):
         await fakes.join()
     assert all(len(w.of(DeleteWorkerSession)) == 1 for w in fakes.workers.values())
-    await soon(fakes.members.leave())
+    await soon(fakes.membership.leave())
 
 
 async def test_a_session_that_is_to_wait_for_all_tasks_does() -> None:
@@ -473,9 +481,9 @@ async def test_a_session_that_is_to_wait_for_all_tasks_does() -> None:
     with pytest.raises(
         DeadlineExceededError, match=r"1 of 3 tasks did not answer in time: .*refused"
     ):
-        await soon(fakes.members.join(Deadline.after(0.3)))
+        await soon(fakes.membership.join(Deadline.after(0.3)))
     assert not any(worker.of(CreateWorkerSession) for worker in fakes.workers.values())
-    await soon(fakes.members.leave())
+    await soon(fakes.membership.leave())
 
 
 @pytest.mark.usefixtures("short_grace")
@@ -487,11 +495,11 @@ async def test_a_member_that_is_silent_does_not_hold_up_others_that_change() -> 
     worker = fakes.workers[W1]
     worker.answers.update(dict.fromkeys([UpdateWorkerSession, GetStatus], silent))
     fakes.addresses[W2], fakes.version = "tcp://elsewhere:2", 1
-    assert not await soon(fakes.members.follow(Deadline.after(PATIENCE)))
+    assert not await soon(fakes.membership.follow(Deadline.after(PATIENCE)))
     told = [w.of(UpdateWorkerSession)[0].peers for w in fakes.workers.values()]
     assert told == [{W2: "tcp://elsewhere:2"}] * 3
     silent.cancel()
-    await soon(fakes.members.leave())
+    await soon(fakes.membership.leave())
 
 
 async def test_members_are_told_where_a_task_is_that_has_joined_and_does_not_answer_yet() -> None:
@@ -501,14 +509,14 @@ async def test_members_are_told_where_a_task_is_that_has_joined_and_does_not_ans
     await fakes.join()
     fakes.addresses[W2], fakes.version = where, 1
     fakes.workers[W2].answers[GetStatus] = UnavailableError("refused")
-    assert not await soon(fakes.members.follow(Deadline.after(PATIENCE)))
+    assert not await soon(fakes.membership.follow(Deadline.after(PATIENCE)))
     assert [m.peers for m in fakes.workers[W1].of(UpdateWorkerSession)] == [{W2: where}]
     assert names(fakes.members) == [W0, W1, W2]
     fakes.workers[W2].answers[GetStatus] = status(W2)
-    assert await soon(fakes.members.bring_in([W2], Deadline.after(PATIENCE)))
+    assert await soon(fakes.membership.bring_in([W2], Deadline.after(PATIENCE)))
     assert fakes.workers[W2].of(CreateWorkerSession)[0].peers == fakes.addresses
     assert len(fakes.workers[W1].of(UpdateWorkerSession)) == 1
-    await soon(fakes.members.leave())
+    await soon(fakes.membership.leave())
 
 
 async def without_w1() -> Fakes:
@@ -516,7 +524,7 @@ async def without_w1() -> Fakes:
     fakes = Fakes()
     fakes.workers[W1].answers[GetStatus] = UnavailableError("refused")
     await fakes.join()
-    assert list(fakes.members.missing) == [W1]
+    assert list(fakes.membership.missing) == [W1]
     fakes.workers[W1].answers[GetStatus] = status(W1)
     return fakes
 
@@ -526,17 +534,17 @@ async def test_a_task_that_is_found_by_two_at_once_begins_the_session_once() -> 
     session asks the task, too. 3. The task says that the session is open."""
     fakes = await without_w1()
     opened = fakes.workers[W1].hold(CreateWorkerSession)
-    waiting = asyncio.create_task(fakes.members.bring_in([W1], Deadline.after(PATIENCE)))
+    waiting = asyncio.create_task(fakes.membership.bring_in([W1], Deadline.after(PATIENCE)))
     await fakes.workers[W1].until_asked(CreateWorkerSession)
     fakes.version = 1
-    following = asyncio.create_task(fakes.members.follow(Deadline.after(PATIENCE)))
+    following = asyncio.create_task(fakes.membership.follow(Deadline.after(PATIENCE)))
     await fakes.workers[W1].until_asked(GetStatus, 3)
     opened.set_result(Done())
     assert await soon(waiting)
     await soon(following)
     assert len(fakes.workers[W1].of(CreateWorkerSession)) == 1
-    assert not fakes.members.missing
-    await soon(fakes.members.leave())
+    assert not fakes.membership.missing
+    await soon(fakes.membership.leave())
 
 
 async def test_a_session_that_nobody_waited_for_to_the_end_is_dropped_with_the_others() -> None:
@@ -544,11 +552,11 @@ async def test_a_session_that_nobody_waited_for_to_the_end_is_dropped_with_the_o
     is closed: the task may have begun it."""
     fakes = await without_w1()
     opened = fakes.workers[W1].hold(CreateWorkerSession)
-    waiting = asyncio.create_task(fakes.members.bring_in([W1], Deadline.after(PATIENCE)))
+    waiting = asyncio.create_task(fakes.membership.bring_in([W1], Deadline.after(PATIENCE)))
     await fakes.workers[W1].until_asked(CreateWorkerSession)
     waiting.cancel()
     await asyncio.wait([waiting])
-    await soon(fakes.members.leave())
+    await soon(fakes.membership.leave())
     assert type(fakes.workers[W1].asked[-1]) is DeleteWorkerSession
     opened.cancel()
 
@@ -565,7 +573,10 @@ class Sought:
         self.taken: list[FoundTask] = []
         self.errors: list[OpError] = []
         self.addresses = {W1: "tcp://h:1"}
-        self.absent = AbsentTasks("s", lambda task: self.worker, lambda: self.addresses, self.take)
+        cluster: Any = SimpleNamespace(
+            handle="s", links=FakeWorkerCache({W1: self.worker}), wanted=lambda: self.addresses
+        )
+        self.absent = AbsentTasks(cluster, self.take)
         self.absent.reasons[W1] = "not yet"
 
     async def take(self, found: FoundTask) -> None:

@@ -5,13 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from types import SimpleNamespace
 from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
 
 from actorsession.actors import Children, Deadline
 from actorsession.cluster.master.client_graph import ClientGraph, TaskPart
 from actorsession.cluster.master.client_graphs import ClientGraphs
+from actorsession.cluster.master.step_observer import StepObserver
+from actorsession.config import ConfigProto
 from actorsession.errors import (
     DeadlineExceededError,
     InvalidArgumentError,
@@ -21,6 +25,7 @@ from actorsession.errors import (
 from actorsession.messages import DeregisterGraph, GraphRegistered, RegisterGraph
 from actorsession.plan.signature import RunSignature
 from actorsession.runtime import planning
+from actorsession.runtime.planning import Planning
 from tests.cluster.fakes import FakeWorker
 from tests.cluster.kit import W0, W1, eventually, soon
 
@@ -41,11 +46,18 @@ class Session:
         self.workers = {W0: FakeWorker("w0"), W1: FakeWorker("w1")}
         self.children = Children("a session")
         self.built: list[RunSignature] = []
-        self.graphs = ClientGraphs(
-            "s", self.workers, self._build, limit, self.children, size=lambda: size
+        self.size = size
+        config = ConfigProto(plan_cache_size=limit)
+        membership: Any = SimpleNamespace(
+            cluster=SimpleNamespace(handle="s", config=config),
+            members=SimpleNamespace(workers=self.workers, renew=AsyncMock()),
+            bring_in=AsyncMock(return_value=False),
         )
+        observer = StepObserver("s", config, None)
+        graph: Any = self
+        self.graphs = ClientGraphs(graph, membership, Planning(), self.children, observer)
 
-    def _build(self, wanted: RunSignature) -> ClientGraph:
+    def build(self, wanted: RunSignature) -> ClientGraph:
         if "bad:0" in wanted.fetches:
             raise InvalidArgumentError("no such fetch")
         self.built.append(wanted)

@@ -98,7 +98,9 @@ def kept_at_workers(cluster: InProcess) -> int:
     """How many debugged steps workers and masters keep."""
     count = 0
     for server in cluster.servers:
-        count += sum(len(session.debug_runs) for session in server.actors.master._sessions.values())
+        count += sum(
+            len(session.steps.debug_runs) for session in server.actors.master._sessions.values()
+        )
         count += sum(len(session._debug_runs) for session in worker_of(server)._sessions.sessions)
     return count
 

@@ -231,7 +231,7 @@ def cost_model(cluster: InProcess) -> CostModel:
     master = cluster.server(W0).actors.master
     assert master is not None
     [session] = master._sessions.values()
-    model = session.observer.cost_model
+    model = session.steps.observer.cost_model
     assert model is not None
     return model
 

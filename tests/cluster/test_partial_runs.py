@@ -192,7 +192,7 @@ def master_runs(cluster: InProcess) -> Any:
     """The partial runs of the only session at the master."""
     master: Any = cluster.server(W0).actors.master
     (session,) = master._sessions.values()
-    return session.partials
+    return session.steps.partials
 
 
 async def test_parts_are_begun_at_setup_with_nothing_fed_and_no_limit_in_time(

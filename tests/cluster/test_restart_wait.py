@@ -32,7 +32,7 @@ def new_server(hold_ports: HoldPorts) -> NewServer:
 def searches(master: Server) -> bool:
     """Whether the only session of a master looks for a task."""
     (session,) = master.actors.master._sessions.values()
-    return bool(session._members._absent._pursuits)
+    return bool(session.plans.membership._absent._pursuits)
 
 
 async def test_a_step_waits_until_the_task_is_there_again(

@@ -609,9 +609,9 @@ async def test_a_limit_of_the_session_ends_the_step_and_is_named_by_its_option(
             await warm(session, held.end, {held.x: 1.0})
             held.gate.close()
             for master in cluster.server(W0).actors.master._sessions.values():
-                assert master._step_limit == PATIENCE
+                assert master.steps._limit == PATIENCE
                 # A session could not be opened in the time that this test waits.
-                master._step_limit = 0.2
+                master.steps._limit = 0.2
             error = await error_of(session, held.end, {held.x: 1.0})
             assert isinstance(error, DeadlineExceededError)
             whose = rf"the session's limit of {PATIENCE:g} s \(operation_timeout_in_ms\); still at"
@@ -648,7 +648,7 @@ async def test_a_thread_gives_up_a_master_that_does_not_answer_in_time(
         await soon(run())
     held.gate.close()
     (master,) = cluster.server(W0).actors.master._sessions.values()
-    monkeypatch.setattr(type(master), "seconds_of", lambda self, run: PATIENCE)
+    monkeypatch.setattr(type(master.steps), "seconds_of", lambda self, run: PATIENCE)
     before = requests.of_threads
     words = f"{W0} at .* did not answer a step within 0.2 s"
     with pytest.raises(DeadlineExceededError, match=words):
@@ -669,7 +669,7 @@ async def test_a_client_gives_up_a_master_that_does_not_answer_in_time(
         await held.warm(session)
         monkeypatch.setattr("actorsession.session.remote.remote_steps.ANSWER_MARGIN", 0.0)
         (master,) = cluster.server(W0).actors.master._sessions.values()
-        monkeypatch.setattr(type(master), "seconds_of", lambda self, run: PATIENCE)
+        monkeypatch.setattr(type(master.steps), "seconds_of", lambda self, run: PATIENCE)
         words = f"{W0} at .* did not answer a step within 0.2 s"
         with pytest.raises(DeadlineExceededError, match=words):
             await soon(session.run(held.end, {held.x: 1.0}, timeout=0.2))
@@ -1589,7 +1589,7 @@ async def test_a_value_that_does_not_fit_fails_its_run_or_is_computed_and_holds_
     await cluster.until_idle()
     assert [s.steps for s in cluster.server(W0).statistics().open_sessions] == [0]
     (master,) = cluster.server(W0).actors.master._sessions.values()
-    assert master.waits(10).steps == ()
+    assert master.steps.waits(10).steps == ()
 
 
 @pytest.mark.parametrize(

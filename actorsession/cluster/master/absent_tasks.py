@@ -2,7 +2,7 @@
 
 A step that needs such a task waits for it within its own limit. However many steps wait for a task, there is
 one search for it, which runs while any step waits and ends with the session at the latest. Owned by
-``SessionMembers``, which admits the tasks that are found; imports the device finder.
+``Membership``, which admits the tasks that are found; imports the device finder.
 
 Invariant: there is no search for a task that nothing waits for.
 """
@@ -10,10 +10,9 @@ Invariant: there is no search for a task that nothing waits for.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection
 
 from actorsession.actors.deadline import Deadline
-from actorsession.actors.ref import Ref
 from actorsession.actors.supervision import Children
 from actorsession.cluster.master.device_discovery import (
     RETRY,
@@ -22,6 +21,7 @@ from actorsession.cluster.master.device_discovery import (
     did_not_answer,
     sooner,
 )
+from actorsession.cluster.master.session_cluster import SessionCluster
 from actorsession.config import CONNECT_TIMEOUT
 from actorsession.errors import (
     NotFoundError,
@@ -48,26 +48,19 @@ class AbsentTasks:
     """The tasks of one session that have not answered.
 
     Args:
-        handle: the handle of the session.
-        worker: maps a task to the ref of its worker.
-        addresses: returns the current addresses of all tasks that the session may use.
+        cluster: the cluster of the session.
         take: admits a task that has answered; if it raises ``UnavailableError``, the search goes on.
 
     Attributes:
-        words: for each absent task a text that describes the attempts to reach it.
+        reasons: for each absent task a text that describes the attempts to reach it.
     """
 
     def __init__(
-        self,
-        handle: str,
-        worker: Callable[[str], Ref],
-        addresses: Callable[[], Mapping[str, str]],
-        take: Callable[[FoundTask], Awaitable[None]],
+        self, cluster: SessionCluster, take: Callable[[FoundTask], Awaitable[None]]
     ) -> None:
-        self._worker = worker
-        self._addresses = addresses
+        self._cluster = cluster
         self._take = take
-        self._children = Children(f"searches of session {handle}")
+        self._children = Children(f"searches of session {cluster.handle}")
         self._pursuits: dict[str, _Pursuit] = {}
         self.reasons: dict[str, str] = {}
 
@@ -99,7 +92,7 @@ class AbsentTasks:
                 task: self._failed(task) for child, task in children.items() if not child.done()
             }
             if late:
-                raise did_not_answer(late, len(self._addresses()))
+                raise did_not_answer(late, len(self._cluster.wanted()))
         finally:
             for task, pursuit in pursuits.items():
                 self._leave(task, pursuit)
@@ -112,7 +105,7 @@ class AbsentTasks:
         known = self._pursuits.get(task)
         if known is not None and not known.child.done():
             return known
-        search = TaskSearch(task, self._worker(task))
+        search = TaskSearch(task, self._cluster.links.worker(task))
         child = self._children.start(self._run(search), name=f"search for {task}", awaited=True)
         # All waiters may have been cancelled by the time it fails.
         child.add_done_callback(lambda done: done.cancelled() or done.exception())
@@ -122,7 +115,7 @@ class AbsentTasks:
     async def _run(self, search: TaskSearch) -> None:
         while True:
             found = await search.run(Deadline.never())
-            if search.task not in self._addresses():
+            if search.task not in self._cluster.wanted():
                 raise NotFoundError(f"{search.task} has left the cluster", task=search.task)
             assert found is not None  # there is no deadline
             try:
@@ -139,7 +132,7 @@ class AbsentTasks:
         return None if error is None else from_exception(error)
 
     def _failed(self, task: str) -> str:
-        address = self._addresses().get(task, "no address any more")
+        address = self._cluster.wanted().get(task, "no address any more")
         words = self._pursuits[task].search.failed(address)
         if task in self.reasons:
             self.reasons[task] = words

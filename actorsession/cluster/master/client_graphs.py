@@ -1,7 +1,7 @@
 """The client graphs of one session: each is built once per run signature, registered once and released once.
 
 Concurrent first runs of a signature share one registration, including its error. A graph that is evicted from
-the cache is deregistered when the last step that uses it has ended. Owned by a ``MasterSession``; imports the
+the cache is deregistered when the last step that uses it has ended. Owned by a ``SessionPlans``; imports the
 plan cache and refs.
 
 Invariants: What was registered at a worker is deregistered there, or is dropped with the session. A
@@ -16,8 +16,8 @@ import contextlib
 import itertools
 import logging
 from collections import Counter
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
-from typing import Any
+from collections.abc import Collection, Iterable
+from typing import TYPE_CHECKING, Any
 
 from actorsession.actors.deadline import Deadline
 from actorsession.actors.ref import LocalRef, Ref
@@ -32,6 +32,11 @@ from actorsession.plan.signature import RunSignature
 from actorsession.runtime.debug.task_debugger import TaskWatches
 from actorsession.runtime.planning import LARGE, Planning
 
+if TYPE_CHECKING:
+    from actorsession.cluster.master.membership import Membership
+    from actorsession.cluster.master.session_graph import SessionGraph
+    from actorsession.cluster.master.step_observer import StepObserver
+
 __all__ = ["ClientGraphs", "ask_to_drop"]
 
 _log = logging.getLogger("actorsession.cluster")
@@ -44,52 +49,31 @@ class ClientGraphs:
     """Builds, registers and releases client graphs.
 
     Args:
-        session_handle: the handle of the session.
-        workers: the worker of each task.
-        build: builds the client graph of a signature; raises if the signature is invalid.
-        limit: the maximum number of cached graphs.
-        children: the session's children, which own registrations and releases.
-        renew: called before anything is registered at a task; opens the session there again if the worker's
-            side of it was lost.
-        bring_in: waits for those of the given tasks that have not answered yet and returns whether there were
-            any. Graphs are then built again, because more is known about the devices.
+        graph: builds the client graph of a signature; raises if the signature is invalid.
+        membership: the session's tasks. Those of a graph that have not answered yet are waited for, and the
+            graph is then built again, because more is known about the devices.
         planning: the planning of the session; large graphs are built and encoded there.
-        size: returns the number of nodes that a build has to process.
-        on_drop: called with a graph that is dropped, when no step uses it any more.
-        costs: returns the measured seconds of the nodes that a task gets.
-        shared_leader: returns the task that leads the groups in which steps of several sessions meet.
+        children: the session's children, which own registrations and releases.
+        observer: knows what nodes cost, and hears of graphs that are dropped; ``None`` for those of partial
+            runs, which are not observed.
     """
 
     def __init__(
-        self,
-        session_handle: str,
-        workers: Mapping[str, Ref],
-        build: Callable[[RunSignature], ClientGraph],
-        limit: int,
-        children: Children,
-        renew: Callable[[str, Deadline], Awaitable[None]] | None = None,
-        bring_in: Callable[[Iterable[str], Deadline], Awaitable[bool]] | None = None,
-        planning: Planning | None = None,
-        size: Callable[[], int] = lambda: 0,
-        on_drop: Callable[[ClientGraph], None] = lambda graph: None,
-        costs: Callable[[TaskPart], dict[str, float]] = lambda part: {},
-        shared_leader: Callable[[], str] = str,
-    ) -> None:
-        self._planning = planning or Planning()
-        self._size = size
-        self._making: dict[RunSignature, asyncio.Future[ClientGraph]] = {}
-        self._on_drop = on_drop
-        self._costs = costs
-        self._shared_leader = shared_leader
-        self._renew = renew
-        self._bring_in = bring_in
-        self._awaited: Counter[tuple[str, ...]] = Counter()  # tasks that builds wait for
-        self._handle = session_handle
-        self._workers = workers
-        self._build = build
+        self, graph: SessionGraph, membership: Membership, planning: Planning, children: Children,
+        observer: StepObserver | None,
+    ) -> None:  # fmt: skip
+        self._graph = graph
+        self._build = graph.build_partial if observer is None else graph.build
+        self._membership = membership
+        self._planning = planning
         self._children = children
+        self._observer = observer
+        self._handle = membership.cluster.handle
+        self._workers = membership.members.workers
+        self._making: dict[RunSignature, asyncio.Future[ClientGraph]] = {}
+        self._awaited: Counter[tuple[str, ...]] = Counter()  # tasks that builds wait for
         self._cache: PlanCache[ClientGraph] = PlanCache(
-            limit, self._evicted, lambda graph: graph.last_used
+            membership.cluster.config.plan_cache_size, self._evicted, lambda graph: graph.last_used
         )
         self._uses = itertools.count(1)
 
@@ -121,7 +105,7 @@ class ClientGraphs:
             OpError: if a worker refused the registration or could not be reached.
         """
         while (graph := self._cache.get(signature)) is None:
-            if self._planning.must_wait(self._size() + signature.size):
+            if self._planning.must_wait(self._graph.size + signature.size):
                 making = asyncio.shield(self._make(signature.sorted()))
                 made = await deadline.wait(making, what=f"the plan of a step, {signature}")
                 await self._has_waited(made, deadline)
@@ -145,12 +129,10 @@ class ClientGraphs:
 
     async def _has_waited(self, graph: ClientGraph, deadline: Deadline) -> bool:
         """Wait for the absent tasks of a graph; return whether there were any, so that it must be rebuilt."""
-        if self._bring_in is None:
-            return False
         tasks = tuple([part.task for part in graph.parts])
         self._awaited[tasks] += 1
         try:
-            return await self._bring_in(tasks, deadline)
+            return await self._membership.bring_in(tasks, deadline)
         finally:
             self._awaited[tasks] -= 1
             self._awaited += Counter()  # without those that are 0
@@ -238,13 +220,13 @@ class ClientGraphs:
         try:
             partitions = await self._encoded(part)
             message = RegisterGraph(
-                session_handle=self._handle, partitions=partitions, costs=self._costs(part),
+                session_handle=self._handle, partitions=partitions,
+                costs={} if self._observer is None else self._observer.costs(part),
                 group_scope=graph.group_scope, group_leader=self._group_leader(graph),
                 collective_graph_key=graph.signature.collective_graph_key,
                 debug_options=[] if watches is None else watches.to_wire(),
             )  # fmt: skip
-            if self._renew is not None:
-                await self._renew(part.task, deadline)
+            await self._membership.members.renew(part.task, deadline)
             answer = await self._workers[part.task].ask(message, deadline)
         except OpError as error:
             raise error.locate(task=part.task) from error.__cause__
@@ -253,7 +235,7 @@ class ClientGraphs:
     def _group_leader(self, graph: ClientGraph) -> str:
         """Return the task that leads the scope of a graph's groups."""
         shared = graph.signature.collective_graph_key
-        return self._shared_leader() if shared else graph.parts[0].task
+        return self._membership.cluster.group_leader() if shared else graph.parts[0].task
 
     async def _encoded(self, part: TaskPart) -> list[Any]:
         """Return the partitions of a task in wire form; large ones are encoded in a worker thread."""
@@ -276,7 +258,8 @@ class ClientGraphs:
             self._drop(graph)
 
     def _drop(self, graph: ClientGraph) -> None:
-        self._on_drop(graph)
+        if self._observer is not None:
+            self._observer.forget(graph)
         if graph.registration is not None and not graph.registration.done():
             return  # deregistered when the registration ends
         try:

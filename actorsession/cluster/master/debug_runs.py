@@ -2,7 +2,7 @@
 
 The workers keep the watched values. The client asks for them when it has the answer of the step, be it an
 error, and between the calls of a partial run; so a step that fails shows what was seen before, and the error
-of a step waits for no task. Owned by a ``MasterSession``; imports refs and messages.
+of a step waits for no task. Owned by a ``SessionSteps``; imports refs and messages.
 """
 
 from __future__ import annotations

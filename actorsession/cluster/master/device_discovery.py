@@ -13,13 +13,13 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 from actorsession.actors.deadline import Deadline
 from actorsession.actors.ref import Ref
-from actorsession.errors import DeadlineExceededError, OpError
+from actorsession.errors import DeadlineExceededError, OpError, UnavailableError
 from actorsession.graph.device import DeviceAttributes
 from actorsession.messages.worker import GetStatus, WorkerStatus
 
 __all__ = [
-    "GRACE", "RETRY", "FoundTask", "TaskSearch", "did_not_answer", "find_tasks", "look_for_tasks", "sooner",
-    "too_few_answer",
+    "AWAY", "GRACE", "RETRY", "FoundTask", "TaskSearch", "did_not_answer", "find_tasks", "look_for_tasks",
+    "sooner", "too_few_answer",
 ]  # fmt: skip
 
 GRACE = 2.0
@@ -28,6 +28,9 @@ GRACE = 2.0
 
 RETRY = 0.1
 """Seconds between attempts: a process that is starting is found soon after it listens."""
+
+AWAY = (UnavailableError, DeadlineExceededError)
+"""Errors of a task that is not there, or not there any more."""
 
 # Seconds of a client's limit that are reserved for sending it the reason for a failure.
 _TELL_MARGIN = 1.0

@@ -1,6 +1,6 @@
 """The data types of session membership: a task of a session, the master's environment, and cluster changes.
 
-Plain values, and the parsing of a cluster that a client brings along. ``session_members`` works with them;
+Plain values, and the parsing of a cluster that a client brings along. ``membership`` works with them;
 servers make a ``MasterEnv`` for their master. Imports refs, specs and the device finder.
 """
 

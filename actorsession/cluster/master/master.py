@@ -23,6 +23,7 @@ from actorsession.cluster.master.device_discovery import sooner
 from actorsession.cluster.master.env import MasterEnv
 from actorsession.cluster.master.master_program import Program
 from actorsession.cluster.master.master_session import MasterSession
+from actorsession.cluster.master.session_cluster import SessionCluster
 from actorsession.cluster.server.statistics import OpenSession
 from actorsession.config import MAX_SERVER_STEPS, ConfigProto
 from actorsession.config.remote_settings import refuse_local_settings
@@ -105,7 +106,7 @@ class Master(Actor):
         session = self._sessions.get(handle)
         if session is None:
             raise self._unknown(handle)
-        session.last_used = time.monotonic()
+        session.steps.use()
         return session
 
     def _unknown(self, handle: str) -> OpError:
@@ -140,7 +141,7 @@ class Master(Actor):
         message = VOCABULARY.from_wire(wire)
         if not isinstance(message, PrepareStep):
             raise ProtocolError(f"a plan is a PrepareStep, found {type(message).__name__}")
-        return self._session(message.session_handle).program(message)
+        return self._session(message.session_handle).steps.program(message)
 
     @answers(CreateSession)
     async def on_create_session(self, message: CreateSession, call: CallContext) -> SessionCreated:
@@ -172,19 +173,11 @@ class Master(Actor):
         self._names.check(
             metadata, lambda other: bool(other.client) and other.client == message.client
         )
-        session = MasterSession(
-            handle,
-            config,
-            self._env,
-            message.target,
-            self._admission,
-            planning,
-            message.client,
-            address,
-        )
+        cluster = SessionCluster(handle, config, self._env, message.target)
+        session = MasterSession(cluster, self._admission, planning, message.client, address)
         self._names.add(metadata, session)
         try:
-            version = await session.open(graph, session.limited(limit))
+            version = await session.plans.open(graph, session.limited(limit))
         except BaseException:
             await session.close(CancelledError("the session could not be opened"))
             raise
@@ -294,12 +287,14 @@ class Master(Actor):
 
     def waits(self, most: int) -> list[MasterWaits]:
         """Return what each session waits for, as far as the master can see, with at most ``most`` steps."""
-        return [session.waits(most) for session in self._sessions.values()]
+        return [session.steps.waits(most) for session in self._sessions.values()]
 
     @property
     def waiting(self) -> int:
         """The number of steps that wait for admission."""
-        return sum(session.inflight.waiting for session in self._sessions.values())
+        return sum(
+            session.steps.admission.statistics().waiting for session in self._sessions.values()
+        )
 
     @property
     def sessions(self) -> int:

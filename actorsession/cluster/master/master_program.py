@@ -29,7 +29,7 @@ from actorsession.errors import (
 from actorsession.plan.signature import DebugSignature, RunSignature
 
 if TYPE_CHECKING:
-    from actorsession.cluster.master.master_session import MasterSession
+    from actorsession.cluster.master.session_steps import SessionSteps
 
 __all__ = ["MasterProgram", "Program"]
 
@@ -38,7 +38,7 @@ class Program:
     """A plan of a client, the base of those of runs and of partial runs.
 
     Args:
-        session: the session.
+        session: the steps of the session.
         graphs: the client graphs of plans of its kind.
         signature: its names, in the order in which runs bring and get values.
 
@@ -48,7 +48,7 @@ class Program:
     """
 
     def __init__(
-        self, session: MasterSession, graphs: ClientGraphs, signature: RunSignature
+        self, session: SessionSteps, graphs: ClientGraphs, signature: RunSignature
     ) -> None:
         self.session = session
         self.signature = signature

@@ -1,6 +1,6 @@
 """One step of a session at its master: it answers one run of a client.
 
-Owned by a ``MasterSession``; imports the parts of a step.
+Owned by a ``SessionSteps``; imports the parts of a step.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ class MasterStep(StepParts):
         graph.nbytes = out.nbytes + self._pushed
         run.done(out, extra, settle)
         if program.session.observer.is_active:
-            program.session.review(graph)
+            program.session.plans.review(graph)
 
     def _settle(self, received: bool) -> None:
         self.settle(None if received else _GIVEN_UP, ran=True)

@@ -3,7 +3,7 @@
 The setup of a partial run is a run of its plan: it begins the parts, and its answer is the handle. A call is
 a frame of feeds, and the fetches that are ready come back as they are. The client graphs are kept apart from
 those of ordinary runs, because their feeds and fetches are transferred differently. Owned by a
-``MasterSession``, the actor that holds the runs.
+``SessionSteps``, which holds the runs.
 
 Invariant: A run holds its client graph until it is over.
 """
@@ -38,7 +38,7 @@ from actorsession.runtime.partial.manager import PartialRunMgr
 from actorsession.runtime.partial.run_state import Call
 
 if TYPE_CHECKING:
-    from actorsession.cluster.master.master_session import MasterSession
+    from actorsession.cluster.master.session_steps import SessionSteps
 
 __all__ = ["PartialProgram"]
 
@@ -47,7 +47,7 @@ class PartialProgram(Program):
     """The plan of partial runs; a run of it sets one up.
 
     Args:
-        session: the session.
+        session: the steps of the session.
         graphs: the client graphs of partial runs.
         signature: its names.
         runs: the open partial runs of the session.
@@ -57,7 +57,7 @@ class PartialProgram(Program):
     """
 
     def __init__(
-        self, session: MasterSession, graphs: ClientGraphs, signature: RunSignature,
+        self, session: SessionSteps, graphs: ClientGraphs, signature: RunSignature,
         runs: PartialRunMgr[MasterRun],
     ) -> None:  # fmt: skip
         check_signature(signature)
@@ -92,7 +92,7 @@ class PartialProgram(Program):
         self._graphs.hold(graph)
         try:
             step = MasterPartialStep(
-                session, graph, self.parts, session.devices, self._graphs.release,
+                session, graph, self.parts, session.plans.members.devices, self._graphs.release,
                 None if debug_run is None else GraphRequest(False, debug_run),
             )  # fmt: skip
         except BaseException:
@@ -114,7 +114,7 @@ class _OpenRun:
     """A partial run that is open, to whose client it is what a program is: each run of it is a call.
 
     Args:
-        session: the session.
+        session: the steps of the session.
         runs: the open partial runs of the session.
 
     Attributes:
@@ -126,7 +126,7 @@ class _OpenRun:
     driver: MasterRun
     close: Callable[[], object]
 
-    def __init__(self, session: MasterSession, runs: PartialRunMgr[MasterRun]) -> None:
+    def __init__(self, session: SessionSteps, runs: PartialRunMgr[MasterRun]) -> None:
         self._session = session
         self._runs = runs
 

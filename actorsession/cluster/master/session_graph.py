@@ -1,6 +1,6 @@
 """The graph of one client's session, at its master: taken in node by node, placed, and cut into parts.
 
-Owned by a MasterSession, which has what the clients ask and the steps; plain code that sends nothing.
+Owned by a ``SessionPlans``, which asks the tasks; plain code that sends nothing.
 
 Invariants: nodes are taken in all or none, each under a new version; a node that was placed stays where it
 is, even if its device is gone, and then no part can be cut that needs it.
@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from actorsession.cluster.master.client_graph import ClientGraph, split_by_task
-from actorsession.cluster.master.session_members import SessionMembers
-from actorsession.config import ConfigProto
+from actorsession.cluster.master.membership import Membership
 from actorsession.config.limits import check_graph_size
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.device import DeviceSpec, device_task
@@ -25,6 +24,7 @@ from actorsession.plan.execution_state import GraphExecutionState
 from actorsession.plan.place import Placed
 from actorsession.plan.signature import DebugSignature, RunSignature
 from actorsession.runtime.debug.task_debugger import survey
+from actorsession.runtime.planning import Planning
 
 __all__ = ["SessionGraph"]
 
@@ -33,33 +33,24 @@ class SessionGraph:
     """The graph of a session and the placement of its nodes on the session's devices.
 
     Args:
-        config: the session's settings.
-        members: the session's tasks, whose devices may change.
-        check: called between two passes; what it raises ends the planning.
-        handle: name of the session, for graph passes.
-        target: the address that the client connected to, for graph passes.
+        membership: the session's tasks, whose devices may change.
+        planning: ends the passes of a session that is closed.
         tally: the counters of the session.
 
     Attributes:
         version: how many times the graph was extended.
     """
 
-    def __init__(
-        self,
-        config: ConfigProto,
-        members: SessionMembers,
-        check: Callable[[], None],
-        handle: str,
-        target: str,
-        tally: SessionTally,
-    ) -> None:
+    def __init__(self, membership: Membership, planning: Planning, tally: SessionTally) -> None:
         self._tally = tally
-        self._members = members
+        self._membership = membership
+        cluster = membership.cluster
         # A snapshot of the devices: planning in a worker thread must not see them change.
         self._state = GraphExecutionState(
-            config, members.devices, check, handle=handle, target=target
-        )
-        self._absent = frozenset(members.missing)
+            cluster.config, membership.members.devices, planning.check,
+            handle=cluster.handle, target=cluster.target,
+        )  # fmt: skip
+        self._absent = frozenset(membership.missing)
         self.version = 0
 
     def extend(self, graph: GraphDef) -> int:
@@ -75,13 +66,13 @@ class SessionGraph:
         try:
             self._state.extend(graph.nodes)
         except InvalidArgumentError as error:
-            raise self._members.explained(error) from error
+            raise self._membership.explained(error) from error
         self.version += 1
         return self.version
 
     def device_update(self) -> Callable[[], None]:
         """Return a function that makes later planning use the devices that the members have now."""
-        devices, absent = self._members.devices, frozenset(self._members.missing)
+        devices, absent = self._membership.members.devices, frozenset(self._membership.missing)
 
         def follow() -> None:
             self._absent = absent
@@ -118,7 +109,7 @@ class SessionGraph:
 
     def unknown(self, graph: GraphDef) -> set[str]:
         """Return the absent tasks from which new nodes request a device that is not known yet."""
-        missing, devices = self._members.missing, self._members.devices
+        missing, devices = self._membership.missing, self._membership.members.devices
         if not missing:
             return set()
         found = set()
@@ -170,7 +161,7 @@ class SessionGraph:
         optimised = not isinstance(signature, DebugSignature)
         with self._tally.planning():
             _, parts = self._state.partitions(signature, optimised=optimised)
-            return self._marked(split_by_task(signature, parts, self._members.task))
+            return self._marked(split_by_task(signature, parts, self._membership.cluster.task))
 
     def build_partial(self, signature: RunSignature) -> ClientGraph:
         """Return the client graph of a signature of partial runs.
@@ -181,7 +172,7 @@ class SessionGraph:
         """
         with self._tally.planning():
             made = self._state.partial_partitions(signature)
-            graph = split_by_task(signature, made.parts, self._members.task)
+            graph = split_by_task(signature, made.parts, self._membership.cluster.task)
             graph.partial = made
             return self._marked(graph)
 

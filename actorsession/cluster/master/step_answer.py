@@ -1,6 +1,6 @@
 """The metadata of a step that has run: what its tasks have measured, and its graphs.
 
-Plain functions; called by a ``MasterSession``.
+Plain functions; called by a ``SessionSteps``.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A master answers such a step like any other, and remembers how to settle it. Either the client confirms that
 its caller has the values, and what was taken is gone for good; or it reports that the caller was cancelled
 while the answer was on its way, and the workers put back what was taken. A session that ends before the
-confirmation assumes the second. Plain bookkeeping; owned by a ``MasterSession``.
+confirmation assumes the second. Plain bookkeeping; owned by a ``SessionSteps``.
 """
 
 from __future__ import annotations
