@@ -61,7 +61,7 @@ STAGES = (
         "all tasks, by `CleanupGraph`; the client, by `fail`",
     ),
     Stage(
-        "worker", ("WorkerSession.begin_part", "StepGate.hold"),
+        "worker", ("PartSteps.begin", "StepGate.hold"),
         "begins its partitions, or holds the step while a link that it sends over is backlogged",
         "the graph was released, the session has ended, the number of feeds is another",
         "the master, by `fail`",

@@ -22,8 +22,9 @@ from actorsession.cluster import Server
 from actorsession.cluster.master import debug_runs as master_debug_runs
 from actorsession.cluster.master.client_graph import ClientGraph, TaskPart
 from actorsession.cluster.worker import debug_runs as worker_debug_runs
+from actorsession.cluster.worker.part_steps import PartSteps
 from actorsession.cluster.worker.worker import Worker
-from actorsession.cluster.worker.worker_session import BindPart, WorkerSession
+from actorsession.cluster.worker.worker_session import BindPart
 from actorsession.config import CallableOptions, DebugOptions
 from actorsession.errors import (
     DeadlineExceededError,
@@ -622,13 +623,13 @@ async def test_a_plain_step_costs_nothing_more(
 ) -> None:
     """No message, no field and no graph of a plain run has anything of the debugger, also beside one."""
     begun: list[tuple[str, Any, Any]] = []
-    begin = WorkerSession.begin_part
+    begin = PartSteps.begin
 
-    def note(self: WorkerSession, registered: Any, *args: Any) -> Any:
+    def note(self: PartSteps, registered: Any, *args: Any) -> Any:
         begun.append((registered.handle, registered.debug, args[4]))
         return begin(self, registered, *args)
 
-    monkeypatch.setattr(WorkerSession, "begin_part", note)
+    monkeypatch.setattr(PartSteps, "begin", note)
     async with AsyncSession(cluster.target(), graph=hop.x.graph) as session:
         feeds = {hop.x: [0.0]}
         await session.run(hop.z, feeds)

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from actorsession.cluster.worker.collective_groups import TaskGroups
+from actorsession.cluster.worker.env import WorkerEnv
 from actorsession.cluster.worker.session_mgr import SessionMgr
 from actorsession.cluster.worker.worker_rendezvous import RendezvousTable
-from actorsession.cluster.worker.worker_session import WorkerEnv
 from actorsession.errors import AbortedError, CancelledError, InvalidArgumentError
 from actorsession.graph.dtypes import float32
 from actorsession.graph.node import TensorSpec
