@@ -67,7 +67,7 @@ STAGES = (
         "the master, by `fail`",
     ),
     Stage(
-        "worker", ("Step.drain", "WorkerRendezvous.flush", "StepCalls.push"),
+        "worker", ("Step.drain", "WorkerRendezvous.flush", "Pushes.push"),
         "runs what is ready, then pushes values to the tasks that wait for them",
         "a kernel fails; a value cannot be sent or its link is lost",
         "the master, by `fail`, with node, device, task and line; the receiver, by `CleanupGraph`",

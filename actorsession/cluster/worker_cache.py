@@ -44,7 +44,8 @@ from actorsession.rpc.dial import dial
 from actorsession.rpc.link import Link, LinkStatistics
 from actorsession.rpc.liveness.lease import BEAT_SECONDS, LEASE_SECONDS
 from actorsession.rpc.liveness.peer_monitor import probe_factory
-from actorsession.rpc.step_calls import Pushed, StepCalls
+from actorsession.rpc.pushes import Pushed
+from actorsession.rpc.step_calls import StepCalls
 from transports import (
     AuthenticationError,
     Connection,
@@ -396,7 +397,7 @@ class WorkerCache:
             self.tell_after_pushes(task, message)
             return
         try:
-            link.steps.push(message)
+            link.steps.pushes.push(message)
         except Exception as exc:
             self._not_pushed(link, task, message, from_exception(exc))
 
@@ -463,7 +464,7 @@ class WorkerCache:
     def _tell(self, link: Link, task: str, message: _Told) -> None:
         try:
             if isinstance(message, Pushed):
-                link.steps.push(message)
+                link.steps.pushes.push(message)
             else:
                 link.tell(WORKER, message, ordered=True)
         except Exception as exc:

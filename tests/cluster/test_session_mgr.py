@@ -16,7 +16,7 @@ from actorsession.graph.dtypes import float32
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.shape import TensorShape
 from actorsession.messages.worker import CreateWorkerSession
-from actorsession.rpc.step_calls import Pushed
+from actorsession.rpc.pushes import Pushed
 from actorsession.runtime.devices import make_devices
 from actorsession.runtime.engine.executor import Executor
 from tests.cluster.fakes import FakeWorkerCache

@@ -20,7 +20,7 @@ from actorsession.errors import (
     WorkerRestartedError,
 )
 from actorsession.messages import WORKER, CleanupGraph, GetStatus, WorkerStatus
-from actorsession.rpc.step_calls import Pushed
+from actorsession.rpc.pushes import Pushed
 from tests.cluster.kit import PS0, W0, W1, W2, eventually, silent_address, soon
 from transports import Hello, Listener, connect, listen
 

@@ -30,7 +30,7 @@ from actorsession.errors import (
 from actorsession.messages.step_frames import GraphRequest, WireValues, extra_to_wire
 from actorsession.metrics import SessionTally
 from actorsession.records import dataclass
-from actorsession.rpc.step_calls import ServedRun, encode_apart
+from actorsession.rpc.served_runs import ServedRun, encode_apart
 from actorsession.runtime.collective.groups import GroupResolver
 from actorsession.runtime.debug.task_debugger import TaskDebugPlan
 from actorsession.runtime.engine.inline_run import Gate
@@ -77,7 +77,7 @@ class Registered:
 
 
 class PartProgram:
-    """The step program of registered partitions, for a master at another task; see ``rpc.step_calls``."""
+    """The step program of registered partitions, for a master at another task; see ``rpc.served_runs``."""
 
     __slots__ = ("_registered", "_steps")
 

@@ -54,7 +54,7 @@ from actorsession.messages.worker import (
     WorkerStatus,
     WorkerWhy,
 )  # fmt: skip
-from actorsession.rpc.step_calls import Pushed
+from actorsession.rpc.pushes import Pushed
 from actorsession.runtime.devices import Device
 from actorsession.runtime.engine.executor import Executor
 from actorsession.runtime.engine.executor_statistics import ExecutorStatistics, statistics_by_device
