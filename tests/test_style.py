@@ -321,7 +321,7 @@ LARGE = frozenset(
     {
         "BaseSession", "DirectSession", "Distribution", "Estimator", "FrameDecoder", "Layer",
         "ManagedCluster", "MasterSession", "Message", "OperatorMixin", "RemoteSession",
-        "SessionMembers", "Step", "Variable", "Worker", "WorkerCache",
+        "SessionMembers", "Step", "Variable", "Worker",
     }
 )  # fmt: skip
 
