@@ -100,7 +100,9 @@ def kept_at_workers(cluster: InProcess) -> int:
     count = 0
     for server in cluster.servers:
         count += sum(len(session.debug_runs) for session in server.actors.master._sessions.values())
-        count += sum(len(session._debug_runs) for session in worker_of(server)._sessions.sessions)
+        count += sum(
+            len(session.steps.debug_runs) for session in worker_of(server)._sessions.sessions
+        )
     return count
 
 
@@ -700,7 +702,7 @@ async def test_a_worker_refuses_a_debugged_graph_whose_step_names_no_run(
         await session.run(hop.z, {hop.x: [0.0]}, watch("z"))
         sessions = worker_of(cluster.server(W1))._sessions.sessions
         (work,) = [s for s in sessions if s.graphs]
-        (handle,) = work._graphs
+        (handle,) = work.graphs._graphs
         bind = BindPart(work.handle, handle)
         begin = worker_of(cluster.server(W1)).submit(bind, CallContext(NEVER))
         with pytest.raises(InvalidArgumentError, match="its steps need a debug_run"):
