@@ -77,20 +77,24 @@ def table_of(package: str) -> Mapping[str, str]:
 def stub_of(package: str) -> str:
     """The stub of a package with lazy names: its imports, as type checkers read them."""
     module = importlib.import_module(package)
-    lines = [f'"""{module.__doc__}"""', ""]
     older = "older_names" in _source_of(package).read_text()
+    untyped, imports = [], defaultdict(list)
     for ours, (where, theirs) in sorted(read_table(package, table_of(package)), key=lambda p: p[1]):
         if older and theirs in ROWS and ".compat." not in where:
-            lines.append(f"{ours}: Any")  # with the arguments of its row
-        elif theirs:
-            lines.append(f"from {where} import {theirs} as {ours}")
-        else:
-            above, _, name = where.rpartition(".")
-            lines.append(f"from {above} import {name} as {ours}")
+            untyped.append(f"{ours}: Any")  # with the arguments of its row
+            continue
+        above, _, name = where.rpartition(".")
+        imports[where if theirs else above].append(f"{theirs or name} as {ours}")
+    if untyped:
+        imports["typing"].append("Any")
+    lines = [f'"""{module.__doc__}"""', ""]
+    for where, names in sorted(imports.items()):
+        line = f"from {where} import {', '.join(names)}"
+        if len(line) > _WIDTH and len(names) > 1:
+            line = f"from {where} import (\n{textwrap.fill(', '.join(names), _WIDTH)}\n)"
+        lines.append(line)
     names = textwrap.fill(", ".join(f'"{name}"' for name in module.__all__), _WIDTH)
-    lines += ["", "__all__ = [", names, "]"]
-    if ": Any" in "\n".join(lines):
-        lines.insert(2, "from typing import Any\n")
+    lines += ["", *untyped, "", "__all__ = [", names, "]"]
     return "\n".join(["# Written by scripts/generated.py.", *lines, ""])
 
 

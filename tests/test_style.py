@@ -320,8 +320,8 @@ MOST_METHODS, MOST_LINES = 30, 400
 LARGE = frozenset(
     {
         "BaseSession", "DirectSession", "Distribution", "Estimator", "FrameDecoder", "Layer",
-        "ManagedCluster", "MasterSession", "Message", "OperatorMixin", "RemoteSession",
-        "SessionMembers", "Step", "Variable", "Worker",
+        "ManagedCluster", "MasterSession", "Message", "RemoteSession", "SessionMembers", "Step", "Variable",
+        "Worker",
     }
 )  # fmt: skip
 

@@ -6,29 +6,31 @@ open here) and a worker (which runs partitions on this task's devices). Tensors 
 directly, pushed by their producer.
 """
 
-from actorsession.cluster.admin.admin_client import read_cluster as read_cluster
-from actorsession.cluster.admin.admin_client import read_statistics as read_statistics
-from actorsession.cluster.admin.admin_client import read_why as read_why
-from actorsession.cluster.admin.admin_client import stop_server as stop_server
-from actorsession.cluster.admin.admin_client import update_cluster as update_cluster
+from actorsession.cluster.admin.admin_client import (
+read_cluster as read_cluster, read_statistics as read_statistics, read_why as read_why, stop_server
+as stop_server, update_cluster as update_cluster
+)
 from actorsession.cluster.kubernetes_resolver import KubernetesClusterResolver as KubernetesClusterResolver
-from actorsession.cluster.launch.cluster_interface import Cluster as Cluster
-from actorsession.cluster.launch.cluster_interface import TaskStatus as TaskStatus
+from actorsession.cluster.launch.cluster_interface import (
+Cluster as Cluster, TaskStatus as TaskStatus
+)
 from actorsession.cluster.launch.local_cluster import LocalCluster as LocalCluster
 from actorsession.cluster.launch.task_restarts import TaskEnd as TaskEnd
-from actorsession.cluster.resolvers import ClusterResolver as ClusterResolver
-from actorsession.cluster.resolvers import FileClusterResolver as FileClusterResolver
-from actorsession.cluster.resolvers import SimpleClusterResolver as SimpleClusterResolver
-from actorsession.cluster.resolvers import TFConfigClusterResolver as TFConfigClusterResolver
+from actorsession.cluster.resolvers import (
+ClusterResolver as ClusterResolver, FileClusterResolver as FileClusterResolver,
+SimpleClusterResolver as SimpleClusterResolver, TFConfigClusterResolver as TFConfigClusterResolver
+)
 from actorsession.cluster.server.server import Server as Server
 from actorsession.cluster.server.settings import ServerSettings as ServerSettings
-from actorsession.cluster.server.statistics import OpenSession as OpenSession
-from actorsession.cluster.server.statistics import ServerStatistics as ServerStatistics
+from actorsession.cluster.server.statistics import (
+OpenSession as OpenSession, ServerStatistics as ServerStatistics
+)
 from actorsession.cluster.slurm_resolver import SlurmClusterResolver as SlurmClusterResolver
-from actorsession.cluster.spec import ClusterDef as ClusterDef
-from actorsession.cluster.spec import ClusterSpec as ClusterSpec
-from actorsession.cluster.spec import JobDef as JobDef
+from actorsession.cluster.spec import (
+ClusterDef as ClusterDef, ClusterSpec as ClusterSpec, JobDef as JobDef
+)
 from transports import SecurityConfig as SecurityConfig
+
 
 __all__ = [
 "Cluster", "ClusterDef", "ClusterResolver", "ClusterSpec", "FileClusterResolver", "JobDef",

@@ -33,23 +33,23 @@ _SAME = "compat.v1"  # where TensorFlow has the same names once more
 # They stand before protobuf's, which do not know our messages.
 _FORMATS = ("google.protobuf.json_format", "google.protobuf.text_format")
 # What stands for libraries that TensorFlow 1 brought along, if they are not installed.
-_COMPANIONS = {
-    "google": "actorsession.compat.companions",
-    "google.protobuf": "actorsession.compat.companions",
+_LIBRARIES = {
+    "google": "actorsession.compat.libraries",
+    "google.protobuf": "actorsession.compat.libraries",
     "google.protobuf.message": "actorsession.interop.message",
-    **{name: f"actorsession.compat.companions.{name.rpartition('.')[2]}" for name in _FORMATS},
-    "absl": "actorsession.compat.companions",
+    **{name: f"actorsession.compat.libraries.{name.rpartition('.')[2]}" for name in _FORMATS},
+    "absl": "actorsession.compat.libraries",
     "absl.app": "actorsession.compat.v1.app",
     "absl.flags": "actorsession.compat.v1.flags",
     "absl.logging": "actorsession.compat.v1.logging",
-    "absl.testing": "actorsession.compat.companions",
+    "absl.testing": "actorsession.compat.libraries",
     "absl.testing.absltest": "actorsession.compat.v1.test",
-    "absl.testing.parameterized": "actorsession.compat.companions.parameterized",
-    "six": "actorsession.compat.companions.six",
-    "pkg_resources": "actorsession.compat.companions.pkg_resources",
-    "distutils": "actorsession.compat.companions",
+    "absl.testing.parameterized": "actorsession.compat.libraries.parameterized",
+    "six": "actorsession.compat.libraries.six",
+    "pkg_resources": "actorsession.compat.libraries.pkg_resources",
+    "distutils": "actorsession.compat.libraries",
     **{
-        f"distutils.{name}": "actorsession.compat.companions.distutils"
+        f"distutils.{name}": "actorsession.compat.libraries.distutils"
         for name in ("spawn", "util", "version")
     },
 }
@@ -73,12 +73,12 @@ def install_alias() -> None:
             "import of it"
         )
     sys.meta_path.insert(0, _Finder())
-    sys.meta_path.append(_COMPANION)
+    sys.meta_path.append(_LIBRARY_FINDER)
 
 
 def remove_alias() -> None:
     """Undo ``install_alias``: the modules that it made are forgotten, as far as nobody holds them."""
-    ours = (_Finder, _Companions)
+    ours = (_Finder, _LibraryFinder)
     sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, ours)]
     for name, found in list(sys.modules.items()):
         if isinstance(found, _Module) or name.startswith(f"{_ROOT}.keras."):
@@ -251,7 +251,7 @@ class _Finder(MetaPathFinder, Loader):
         """
         root, _, name = fullname.partition(".")
         if fullname in _FORMATS:
-            return _COMPANION.find_spec(fullname, path)
+            return _LIBRARY_FINDER.find_spec(fullname, path)
         if root != _ROOT:
             return None
         try:
@@ -277,7 +277,7 @@ class _Finder(MetaPathFinder, Loader):
             module.__spec__ = module.__spec__.loader_state
 
 
-class _Companions(MetaPathFinder, Loader):
+class _LibraryFinder(MetaPathFinder, Loader):
     """Finds what stands for a library that is not installed."""
 
     def find_spec(
@@ -287,15 +287,15 @@ class _Companions(MetaPathFinder, Loader):
         # The real six finds its moved modules itself, after this finder: it appends its own when imported.
         ours = isinstance(sys.modules.get("six"), _Module)
         moved = ours and (fullname == "six.moves" or fullname.startswith("six.moves."))
-        if fullname in _COMPANIONS or moved:
+        if fullname in _LIBRARIES or moved:
             return ModuleSpec(fullname, self, is_package=True)
         return None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         """Return the module of that name."""
-        if spec.name in _COMPANIONS:
-            return _module(spec.name, importlib.import_module(_COMPANIONS[spec.name]))
-        found: Any = importlib.import_module(_COMPANIONS["six"])
+        if spec.name in _LIBRARIES:
+            return _module(spec.name, importlib.import_module(_LIBRARIES[spec.name]))
+        found: Any = importlib.import_module(_LIBRARIES["six"])
         for part in spec.name.split(".")[1:]:
             found = getattr(found, part)
         return found  # type: ignore[no-any-return]
@@ -304,4 +304,4 @@ class _Companions(MetaPathFinder, Loader):
         """Do nothing: its names are found when they are used."""
 
 
-_COMPANION = _Companions()
+_LIBRARY_FINDER = _LibraryFinder()

@@ -215,7 +215,7 @@ def _filters(image: Any) -> str:
 
 
 def _version_2(h5py: Any) -> str:
-    from actorsession.compat.companions.hdf5 import restore_version_2
+    from actorsession.compat.libraries.hdf5 import restore_version_2
 
     return restore_version_2(h5py)
 
@@ -253,7 +253,7 @@ def _images(misc: Any) -> str:
     """Give ``scipy.misc`` its functions of images, and those that live elsewhere now."""
     import scipy.special
 
-    from actorsession.compat.companions import scipy_images
+    from actorsession.compat.libraries import scipy_images
 
     elsewhere = ("comb", "factorial", "factorial2", "factorialk", "logsumexp")
     given = {name: getattr(scipy_images, name) for name in scipy_images.__all__}

@@ -9,12 +9,12 @@ are imported when a cluster is started.
 
 from actorsession.engines.dask_cluster import DaskCluster as DaskCluster
 from actorsession.engines.engine_cluster import EngineCluster as EngineCluster
-from actorsession.engines.launcher import Launcher as Launcher
-from actorsession.engines.launcher import Placement as Placement
-from actorsession.engines.launcher import TaskFate as TaskFate
-from actorsession.engines.launcher import TaskOrder as TaskOrder
+from actorsession.engines.launcher import (
+Launcher as Launcher, Placement as Placement, TaskFate as TaskFate, TaskOrder as TaskOrder
+)
 from actorsession.engines.ray_cluster import RayCluster as RayCluster
 from actorsession.engines.slurm_cluster import SlurmCluster as SlurmCluster
+
 
 __all__ = [
 "DaskCluster", "EngineCluster", "Launcher", "Placement", "RayCluster", "SlurmCluster", "TaskFate",

@@ -198,7 +198,8 @@ class Graph(ProcessBound):
         op_def = registry.lookup(op_type)
         source = user_line()
         for tensor in inputs:
-            check_input(self, tensor, op_type)
+            if not isinstance(tensor, Tensor) or tensor.op.graph is not self:
+                check_input(self, tensor, op_type)  # raises
         nodes = self.nodes
         inputs = [t if type(t) is not ValueTensor else t.op.outputs[t.value_index] for t in inputs]
         if nodes.bodies:

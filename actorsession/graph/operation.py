@@ -40,6 +40,20 @@ one is a tensor or variable.
 """
 
 
+def _method(name: str) -> Callable[[Any, Any], Tensor]:
+    """Return the method of an operator of two operands, or of an index."""
+    return lambda self, other: _overload(name, self, other)
+
+
+def _reflected(name: str) -> Callable[[Any, Any], Tensor]:
+    """Return the method of an operator whose right operand is the tensor."""
+    return lambda self, other: _overload(name, other, self)
+
+
+def _unary(name: str) -> Callable[[Any], Tensor]:
+    return lambda self: _overload(name, self)
+
+
 class OperatorMixin:
     """Python operators for anything that denotes a tensor (tensors and variables).
 
@@ -52,98 +66,27 @@ class OperatorMixin:
     # numpy arrays on the left of an operator defer to it instead of looping over elements.
     __array_priority__ = 100
 
-    def __add__(self, other: Any) -> Tensor:
-        return _overload("add", self, other)
-
-    def __radd__(self, other: Any) -> Tensor:
-        return _overload("add", other, self)
-
-    def __sub__(self, other: Any) -> Tensor:
-        return _overload("sub", self, other)
-
-    def __rsub__(self, other: Any) -> Tensor:
-        return _overload("sub", other, self)
+    __add__, __radd__ = _method("add"), _reflected("add")
+    __sub__, __rsub__ = _method("sub"), _reflected("sub")
+    __rmul__ = _reflected("mul")
+    __truediv__, __rtruediv__ = _method("truediv"), _reflected("truediv")
+    __floordiv__, __rfloordiv__ = _method("floordiv"), _reflected("floordiv")
+    __mod__, __rmod__ = _method("mod"), _reflected("mod")
+    __pow__, __rpow__ = _method("pow"), _reflected("pow")
+    __matmul__, __rmatmul__ = _method("matmul"), _reflected("matmul")
+    __and__, __rand__ = _method("and"), _reflected("and")
+    __or__, __ror__ = _method("or"), _reflected("or")
+    __xor__, __rxor__ = _method("xor"), _reflected("xor")
+    __lt__, __le__ = _method("lt"), _method("le")
+    __gt__, __ge__ = _method("gt"), _method("ge")
+    __getitem__ = _method("getitem")
+    __neg__, __invert__, __abs__ = _unary("neg"), _unary("invert"), _unary("abs")
 
     def __mul__(self, other: Any) -> Tensor:
         # A sparse tensor implements the multiplication with its left operand.
         if hasattr(other, "_multiplies_tensors"):
             return NotImplemented
         return _overload("mul", self, other)
-
-    def __rmul__(self, other: Any) -> Tensor:
-        return _overload("mul", other, self)
-
-    def __truediv__(self, other: Any) -> Tensor:
-        return _overload("truediv", self, other)
-
-    def __rtruediv__(self, other: Any) -> Tensor:
-        return _overload("truediv", other, self)
-
-    def __floordiv__(self, other: Any) -> Tensor:
-        return _overload("floordiv", self, other)
-
-    def __rfloordiv__(self, other: Any) -> Tensor:
-        return _overload("floordiv", other, self)
-
-    def __mod__(self, other: Any) -> Tensor:
-        return _overload("mod", self, other)
-
-    def __rmod__(self, other: Any) -> Tensor:
-        return _overload("mod", other, self)
-
-    def __pow__(self, other: Any) -> Tensor:
-        return _overload("pow", self, other)
-
-    def __rpow__(self, other: Any) -> Tensor:
-        return _overload("pow", other, self)
-
-    def __matmul__(self, other: Any) -> Tensor:
-        return _overload("matmul", self, other)
-
-    def __rmatmul__(self, other: Any) -> Tensor:
-        return _overload("matmul", other, self)
-
-    def __lt__(self, other: Any) -> Tensor:
-        return _overload("lt", self, other)
-
-    def __le__(self, other: Any) -> Tensor:
-        return _overload("le", self, other)
-
-    def __gt__(self, other: Any) -> Tensor:
-        return _overload("gt", self, other)
-
-    def __ge__(self, other: Any) -> Tensor:
-        return _overload("ge", self, other)
-
-    def __and__(self, other: Any) -> Tensor:
-        return _overload("and", self, other)
-
-    def __rand__(self, other: Any) -> Tensor:
-        return _overload("and", other, self)
-
-    def __or__(self, other: Any) -> Tensor:
-        return _overload("or", self, other)
-
-    def __ror__(self, other: Any) -> Tensor:
-        return _overload("or", other, self)
-
-    def __xor__(self, other: Any) -> Tensor:
-        return _overload("xor", self, other)
-
-    def __rxor__(self, other: Any) -> Tensor:
-        return _overload("xor", other, self)
-
-    def __neg__(self) -> Tensor:
-        return _overload("neg", self)
-
-    def __invert__(self) -> Tensor:
-        return _overload("invert", self)
-
-    def __abs__(self) -> Tensor:
-        return _overload("abs", self)
-
-    def __getitem__(self, index: Any) -> Tensor:
-        return _overload("getitem", self, index)
 
     def __bool__(self) -> bool:
         raise OperatorNotAllowedInGraphError(

@@ -1,75 +1,65 @@
 # Written by scripts/generated.py.
 """Images: files, sizes, colours, boxes and crops."""
 
-from actorsession.opsets.images.augmentation import random_brightness as random_brightness
-from actorsession.opsets.images.augmentation import random_contrast as random_contrast
-from actorsession.opsets.images.augmentation import random_crop as random_crop
-from actorsession.opsets.images.augmentation import random_flip_left_right as random_flip_left_right
-from actorsession.opsets.images.augmentation import random_flip_up_down as random_flip_up_down
-from actorsession.opsets.images.augmentation import random_hue as random_hue
-from actorsession.opsets.images.augmentation import random_saturation as random_saturation
+from actorsession.opsets.images.augmentation import (
+random_brightness as random_brightness, random_contrast as random_contrast, random_crop as
+random_crop, random_flip_left_right as random_flip_left_right, random_flip_up_down as
+random_flip_up_down, random_hue as random_hue, random_saturation as random_saturation
+)
 from actorsession.opsets.images.boxes import sample_distorted_bounding_box as sample_distorted_bounding_box
-from actorsession.opsets.images.colours import adjust_brightness as adjust_brightness
-from actorsession.opsets.images.colours import adjust_contrast as adjust_contrast
-from actorsession.opsets.images.colours import adjust_gamma as adjust_gamma
-from actorsession.opsets.images.colours import adjust_hue as adjust_hue
-from actorsession.opsets.images.colours import adjust_saturation as adjust_saturation
-from actorsession.opsets.images.colours import convert_image_dtype as convert_image_dtype
-from actorsession.opsets.images.colours import grayscale_to_rgb as grayscale_to_rgb
-from actorsession.opsets.images.colours import hsv_to_rgb as hsv_to_rgb
-from actorsession.opsets.images.colours import per_image_standardization as per_image_standardization
-from actorsession.opsets.images.colours import rgb_to_grayscale as rgb_to_grayscale
-from actorsession.opsets.images.colours import rgb_to_hsv as rgb_to_hsv
-from actorsession.opsets.images.colours import rgb_to_yiq as rgb_to_yiq
-from actorsession.opsets.images.colours import rgb_to_yuv as rgb_to_yuv
-from actorsession.opsets.images.colours import yiq_to_rgb as yiq_to_rgb
-from actorsession.opsets.images.colours import yuv_to_rgb as yuv_to_rgb
+from actorsession.opsets.images.colours import (
+adjust_brightness as adjust_brightness, adjust_contrast as adjust_contrast, adjust_gamma as
+adjust_gamma, adjust_hue as adjust_hue, adjust_saturation as adjust_saturation, convert_image_dtype
+as convert_image_dtype, grayscale_to_rgb as grayscale_to_rgb, hsv_to_rgb as hsv_to_rgb,
+per_image_standardization as per_image_standardization, rgb_to_grayscale as rgb_to_grayscale,
+rgb_to_hsv as rgb_to_hsv, rgb_to_yiq as rgb_to_yiq, rgb_to_yuv as rgb_to_yuv, yiq_to_rgb as
+yiq_to_rgb, yuv_to_rgb as yuv_to_rgb
+)
 from actorsession.opsets.images.crops import crop_and_resize as crop_and_resize
 from actorsession.opsets.images.drawing import draw_bounding_boxes as draw_bounding_boxes
-from actorsession.opsets.images.edges import image_gradients as image_gradients
-from actorsession.opsets.images.edges import sobel_edges as sobel_edges
-from actorsession.opsets.images.files import decode_jpeg as decode_jpeg
-from actorsession.opsets.images.files import decode_png as decode_png
-from actorsession.opsets.images.files import encode_jpeg as encode_jpeg
-from actorsession.opsets.images.files import encode_png as encode_png
-from actorsession.opsets.images.formats import decode_and_crop_jpeg as decode_and_crop_jpeg
-from actorsession.opsets.images.formats import decode_bmp as decode_bmp
-from actorsession.opsets.images.formats import decode_gif as decode_gif
-from actorsession.opsets.images.formats import decode_image as decode_image
-from actorsession.opsets.images.formats import extract_jpeg_shape as extract_jpeg_shape
-from actorsession.opsets.images.formats import is_jpeg as is_jpeg
-from actorsession.opsets.images.geometry import central_crop as central_crop
-from actorsession.opsets.images.geometry import crop_to_bounding_box as crop_to_bounding_box
-from actorsession.opsets.images.geometry import flip_left_right as flip_left_right
-from actorsession.opsets.images.geometry import flip_up_down as flip_up_down
-from actorsession.opsets.images.geometry import pad_to_bounding_box as pad_to_bounding_box
-from actorsession.opsets.images.geometry import resize_image_with_crop_or_pad as resize_image_with_crop_or_pad
-from actorsession.opsets.images.geometry import resize_image_with_crop_or_pad as resize_with_crop_or_pad
-from actorsession.opsets.images.geometry import rot90 as rot90
-from actorsession.opsets.images.geometry import transpose_image as transpose_image
-from actorsession.opsets.images.geometry import transpose_image as transpose
+from actorsession.opsets.images.edges import (
+image_gradients as image_gradients, sobel_edges as sobel_edges
+)
+from actorsession.opsets.images.files import (
+decode_jpeg as decode_jpeg, decode_png as decode_png, encode_jpeg as encode_jpeg, encode_png as
+encode_png
+)
+from actorsession.opsets.images.formats import (
+decode_and_crop_jpeg as decode_and_crop_jpeg, decode_bmp as decode_bmp, decode_gif as decode_gif,
+decode_image as decode_image, extract_jpeg_shape as extract_jpeg_shape, is_jpeg as is_jpeg
+)
+from actorsession.opsets.images.geometry import (
+central_crop as central_crop, crop_to_bounding_box as crop_to_bounding_box, flip_left_right as
+flip_left_right, flip_up_down as flip_up_down, pad_to_bounding_box as pad_to_bounding_box,
+resize_image_with_crop_or_pad as resize_image_with_crop_or_pad, resize_image_with_crop_or_pad as
+resize_with_crop_or_pad, rot90 as rot90, transpose_image as transpose_image, transpose_image as
+transpose
+)
 from actorsession.opsets.images.glimpses import extract_glimpse as extract_glimpse
-from actorsession.opsets.images.jpeg_quality import adjust_jpeg_quality as adjust_jpeg_quality
-from actorsession.opsets.images.jpeg_quality import random_jpeg_quality as random_jpeg_quality
-from actorsession.opsets.images.patches import extract_patches as extract_patches
-from actorsession.opsets.images.patches import extract_volume_patches as extract_volume_patches
-from actorsession.opsets.images.resizing import resize_area as resize_area
-from actorsession.opsets.images.resizing import resize_bicubic as resize_bicubic
-from actorsession.opsets.images.resizing import resize_bilinear as resize_bilinear
-from actorsession.opsets.images.resizing import resize_nearest_neighbor as resize_nearest_neighbor
-from actorsession.opsets.images.similarity import psnr as psnr
-from actorsession.opsets.images.similarity import ssim as ssim
-from actorsession.opsets.images.similarity import ssim_multiscale as ssim_multiscale
-from actorsession.opsets.images.similarity import total_variation as total_variation
-from actorsession.opsets.images.sizes import ResizeMethod as ResizeMethod
-from actorsession.opsets.images.sizes import resize_image_with_pad as resize_image_with_pad
-from actorsession.opsets.images.sizes import resize_images as resize_images
-from actorsession.opsets.images.sizes import resize_images as resize
-from actorsession.opsets.images.suppression import combined_non_max_suppression as combined_non_max_suppression
-from actorsession.opsets.images.suppression import non_max_suppression as non_max_suppression
-from actorsession.opsets.images.suppression import non_max_suppression_overlaps as non_max_suppression_overlaps
-from actorsession.opsets.images.suppression import non_max_suppression_padded as non_max_suppression_padded
-from actorsession.opsets.images.suppression import non_max_suppression_with_scores as non_max_suppression_with_scores
+from actorsession.opsets.images.jpeg_quality import (
+adjust_jpeg_quality as adjust_jpeg_quality, random_jpeg_quality as random_jpeg_quality
+)
+from actorsession.opsets.images.patches import (
+extract_patches as extract_patches, extract_volume_patches as extract_volume_patches
+)
+from actorsession.opsets.images.resizing import (
+resize_area as resize_area, resize_bicubic as resize_bicubic, resize_bilinear as resize_bilinear,
+resize_nearest_neighbor as resize_nearest_neighbor
+)
+from actorsession.opsets.images.similarity import (
+psnr as psnr, ssim as ssim, ssim_multiscale as ssim_multiscale, total_variation as total_variation
+)
+from actorsession.opsets.images.sizes import (
+ResizeMethod as ResizeMethod, resize_image_with_pad as resize_image_with_pad, resize_images as
+resize_images, resize_images as resize
+)
+from actorsession.opsets.images.suppression import (
+combined_non_max_suppression as combined_non_max_suppression, non_max_suppression as
+non_max_suppression, non_max_suppression_overlaps as non_max_suppression_overlaps,
+non_max_suppression_padded as non_max_suppression_padded, non_max_suppression_with_scores as
+non_max_suppression_with_scores
+)
+
 
 __all__ = [
 "ResizeMethod", "adjust_brightness", "adjust_contrast", "adjust_gamma", "adjust_hue",

@@ -2,42 +2,38 @@
 """Sparse tensors and their functions."""
 
 from actorsession.ops.arrays.masks import sparse_mask as mask
-from actorsession.ops.indexed_slices import IndexedSlices as IndexedSlices
-from actorsession.ops.indexed_slices import IndexedSlicesValue as IndexedSlicesValue
+from actorsession.ops.indexed_slices import (
+IndexedSlices as IndexedSlices, IndexedSlicesValue as IndexedSlicesValue
+)
 from actorsession.opsets.accumulators.accumulators import SparseConditionalAccumulator as SparseConditionalAccumulator
-from actorsession.opsets.sparse.basics import SparseTensor as SparseTensor
-from actorsession.opsets.sparse.basics import SparseTensorValue as SparseTensorValue
-from actorsession.opsets.sparse.basics import sparse_add as add
-from actorsession.opsets.sparse.basics import sparse_placeholder as placeholder
-from actorsession.opsets.sparse.basics import sparse_reorder as reorder
-from actorsession.opsets.sparse.basics import sparse_tensor_dense_matmul as matmul
-from actorsession.opsets.sparse.basics import sparse_tensor_dense_matmul as sparse_dense_matmul
-from actorsession.opsets.sparse.basics import sparse_tensor_to_dense as to_dense
-from actorsession.opsets.sparse.crosses import sparse_cross as cross
-from actorsession.opsets.sparse.crosses import sparse_cross_hashed as cross_hashed
+from actorsession.opsets.sparse.basics import (
+SparseTensor as SparseTensor, SparseTensorValue as SparseTensorValue, sparse_add as add,
+sparse_placeholder as placeholder, sparse_reorder as reorder, sparse_tensor_dense_matmul as matmul,
+sparse_tensor_dense_matmul as sparse_dense_matmul, sparse_tensor_to_dense as to_dense
+)
+from actorsession.opsets.sparse.crosses import (
+sparse_cross as cross, sparse_cross_hashed as cross_hashed
+)
 from actorsession.opsets.sparse.edit_distance import edit_distance as edit_distance
-from actorsession.opsets.sparse.functions import sparse_concat as concat
-from actorsession.opsets.sparse.functions import sparse_fill_empty_rows as fill_empty_rows
-from actorsession.opsets.sparse.functions import sparse_reduce_max as reduce_max
-from actorsession.opsets.sparse.functions import sparse_reduce_sum as reduce_sum
-from actorsession.opsets.sparse.functions import sparse_reset_shape as reset_shape
-from actorsession.opsets.sparse.functions import sparse_reshape as reshape
-from actorsession.opsets.sparse.functions import sparse_retain as retain
-from actorsession.opsets.sparse.functions import sparse_slice as slice
-from actorsession.opsets.sparse.functions import sparse_softmax as softmax
-from actorsession.opsets.sparse.functions import sparse_transpose as transpose
-from actorsession.opsets.sparse.makers import sparse_eye as eye
-from actorsession.opsets.sparse.makers import sparse_from_dense as from_dense
-from actorsession.opsets.sparse.makers import sparse_merge as merge
-from actorsession.opsets.sparse.makers import sparse_to_indicator as to_indicator
-from actorsession.opsets.sparse.pieces import sparse_maximum as maximum
-from actorsession.opsets.sparse.pieces import sparse_minimum as minimum
-from actorsession.opsets.sparse.pieces import sparse_reduce_max_sparse as reduce_max_sparse
-from actorsession.opsets.sparse.pieces import sparse_reduce_sum_sparse as reduce_sum_sparse
-from actorsession.opsets.sparse.pieces import sparse_split as split
-from actorsession.opsets.sparse.segments import sparse_segment_mean as segment_mean
-from actorsession.opsets.sparse.segments import sparse_segment_sqrt_n as segment_sqrt_n
-from actorsession.opsets.sparse.segments import sparse_segment_sum as segment_sum
+from actorsession.opsets.sparse.functions import (
+sparse_concat as concat, sparse_fill_empty_rows as fill_empty_rows, sparse_reduce_max as reduce_max,
+sparse_reduce_sum as reduce_sum, sparse_reset_shape as reset_shape, sparse_reshape as reshape,
+sparse_retain as retain, sparse_slice as slice, sparse_softmax as softmax, sparse_transpose as
+transpose
+)
+from actorsession.opsets.sparse.makers import (
+sparse_eye as eye, sparse_from_dense as from_dense, sparse_merge as merge, sparse_to_indicator as
+to_indicator
+)
+from actorsession.opsets.sparse.pieces import (
+sparse_maximum as maximum, sparse_minimum as minimum, sparse_reduce_max_sparse as reduce_max_sparse,
+sparse_reduce_sum_sparse as reduce_sum_sparse, sparse_split as split
+)
+from actorsession.opsets.sparse.segments import (
+sparse_segment_mean as segment_mean, sparse_segment_sqrt_n as segment_sqrt_n, sparse_segment_sum as
+segment_sum
+)
+
 
 __all__ = [
 "IndexedSlices", "IndexedSlicesValue", "SparseConditionalAccumulator", "SparseTensor",

@@ -5,26 +5,27 @@ They are compared with ``equal`` and ``not_equal``. Functions that return ragged
 missing.
 """
 
-from actorsession.opsets.text.characters import string_length as length
-from actorsession.opsets.text.characters import string_lower as lower
-from actorsession.opsets.text.characters import string_strip as strip
-from actorsession.opsets.text.characters import string_upper as upper
-from actorsession.opsets.text.characters import substr as substr
-from actorsession.opsets.text.characters import unicode_transcode as unicode_transcode
+from actorsession.opsets.text.characters import (
+string_length as length, string_lower as lower, string_strip as strip, string_upper as upper, substr
+as substr, unicode_transcode as unicode_transcode
+)
 from actorsession.opsets.text.fingerprints import fingerprint as fingerprint
-from actorsession.opsets.text.hash_buckets import string_to_hash_bucket as to_hash_bucket
-from actorsession.opsets.text.hash_buckets import string_to_hash_bucket_fast as to_hash_bucket_fast
-from actorsession.opsets.text.hash_buckets import string_to_hash_bucket_strong as to_hash_bucket_strong
-from actorsession.opsets.text.joining import reduce_join as reduce_join
-from actorsession.opsets.text.joining import string_format as format
-from actorsession.opsets.text.joining import string_join as join
-from actorsession.opsets.text.joining import unsorted_segment_join as unsorted_segment_join
-from actorsession.opsets.text.numbers import as_string as as_string
-from actorsession.opsets.text.numbers import string_to_number as to_number
-from actorsession.opsets.text.regex import regex_full_match as regex_full_match
-from actorsession.opsets.text.regex import regex_replace as regex_replace
-from actorsession.opsets.text.splitting import string_split as string_split
-from actorsession.opsets.text.splitting import string_split_v2 as split
+from actorsession.opsets.text.hash_buckets import (
+string_to_hash_bucket as to_hash_bucket, string_to_hash_bucket_fast as to_hash_bucket_fast,
+string_to_hash_bucket_strong as to_hash_bucket_strong
+)
+from actorsession.opsets.text.joining import (
+reduce_join as reduce_join, string_format as format, string_join as join, unsorted_segment_join as
+unsorted_segment_join
+)
+from actorsession.opsets.text.numbers import as_string as as_string, string_to_number as to_number
+from actorsession.opsets.text.regex import (
+regex_full_match as regex_full_match, regex_replace as regex_replace
+)
+from actorsession.opsets.text.splitting import (
+string_split as string_split, string_split_v2 as split
+)
+
 
 __all__ = [
 "as_string", "fingerprint", "format", "join", "length", "lower", "reduce_join", "regex_full_match",

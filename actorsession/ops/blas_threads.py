@@ -35,7 +35,7 @@ import numpy as np
 from actorsession.records import dataclass
 
 __all__ = [
-    "BlasLibrary", "BlasThreads", "blas_threads", "core_type", "hold_blas_threads",
+    "BlasThreads", "blas_threads", "core_type", "hold_blas_threads",
     "loaded_libraries", "share_blas_threads", "single_threaded", "thread_count", "usual_threads",
 ]  # fmt: skip
 

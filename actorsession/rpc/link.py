@@ -94,6 +94,8 @@ __all__ = ["Link", "LinkStatistics"]
 _READ_APART = 2**18
 
 _BEAT = Beat()
+# Seconds between looks at whether the peer has answered one of too many runs.
+_PAUSE = 0.005
 # Seconds between looks at a process that closes its connections as it ends, which takes milliseconds.
 _PAUSES = (0.001, 0.002, 0.005, 0.01, 0.03)
 # Characters of a peer's reason for the end that are kept.
@@ -538,15 +540,20 @@ class Link:
         )
 
     async def wait_to_run(self, deadline: Deadline) -> None:
-        """Wait until a run need not wait before it is sent, or the link has ended.
+        """Wait until it is the turn of a run to be sent, if it has to wait, or the link has ended.
+
+        The run must be sent before anything is awaited.
 
         Raises:
             DeadlineExceededError: that took too long.
         """
-        what = f"{self.peer_name} at {self.address} to read on, before the next ask"
-        while self._end.error is None and self.must_wait:
+        if self._end.error is None and self.must_wait:
+            what = f"{self.peer_name} at {self.address} to read on, before the next ask"
             with suppress(ConnectionClosed):
                 await deadline.wait(self._backpressure.wait(), what=what)
+        # Only clients that allow themselves more steps than the peer takes come here.
+        while self._end.error is None and self.steps.pending >= MAX_PENDING:
+            await deadline.wait(asyncio.sleep(_PAUSE), what=f"an answer of {self.peer_name}")
 
     @property
     def threads_may_write(self) -> bool:

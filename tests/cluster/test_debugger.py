@@ -689,7 +689,7 @@ async def test_steps_whose_options_and_debugged_run_do_not_agree_are_refused(
         for options, debug_run in ((watch("z").to_wire(), None), ({}, [0, 0, {}, False])):
             plan, outcome = plan_of(remote.handle, ["z:0"], ["x:0"], options=options), Outcome()
             asked = StepRequest(plan=plan, debug_run=debug_run)
-            number = next(remote.calls)
+            number = next(remote.steps.calls)
             calls.run_step(number, number, None, LocalValues([feed]), outcome, asked)
             with pytest.raises(InvalidArgumentError, match="debug_options and a debug_run"):
                 await outcome

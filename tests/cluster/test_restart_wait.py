@@ -94,7 +94,7 @@ async def test_a_client_waits_for_its_master_and_keeps_the_state_of_other_tasks(
             assert await soon(session.run(y)) == 10.0
         await eventually(lambda: session._session.lost_master)
         running = [asyncio.create_task(session.run(y)) for _ in range(3)]
-        await eventually(lambda: session._session._restart._resuming.locked())
+        await eventually(lambda: session._session.restart._resuming.locked())
         async with new_server(0) as again:
             assert await soon(asyncio.gather(*running)) == [10.0] * 3
             assert again.statistics().sessions == 1

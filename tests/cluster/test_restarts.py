@@ -533,7 +533,7 @@ async def test_a_session_that_is_closed_while_it_waits_for_its_master_ends_its_r
         await eventually(lambda: session._session.lost_master)
         await cancelled_while_it_hangs_up(session, session.run(y, {x: 1.0}), monkeypatch)
         waiting = [asyncio.create_task(session.run(y, {x: 1.0})) for _ in range(3)]
-        await eventually(lambda: session._session._restart._resuming.locked())
+        await eventually(lambda: session._session.restart._resuming.locked())
         waiting[0].cancel()
         with pytest.raises(asyncio.CancelledError):
             await soon(waiting[0])

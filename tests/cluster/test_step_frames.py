@@ -571,7 +571,7 @@ async def nothing_is_left(cluster: InProcess, session: AsyncSession) -> None:
     else:
         assert seen.link is not None
         assert seen.link.pending == 0
-    assert session._session._inflight.statistics().in_flight == 0  # type: ignore[attr-defined]
+    assert session._session.steps._inflight.statistics().in_flight == 0  # type: ignore[attr-defined]
     for server in cluster.statistics().values():
         assert server.waiting == 0
         assert all((s.steps, s.waiting) == (0, 0) for s in server.open_sessions)
@@ -641,7 +641,7 @@ async def test_a_thread_gives_up_a_master_that_does_not_answer_in_time(
     cluster: InProcess, graph: Graph, requests: Requests, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     held = Held("frames silent master of a thread")
-    monkeypatch.setattr("actorsession.session.remote.remote_session._ANSWER_MARGIN", 0.0)
+    monkeypatch.setattr("actorsession.session.remote.remote_steps.ANSWER_MARGIN", 0.0)
     session = Session(cluster.target(), graph)
     run = partial(held.run_in_thread, session)
     while not requests.of_threads:
@@ -667,7 +667,7 @@ async def test_a_client_gives_up_a_master_that_does_not_answer_in_time(
     held = Held("frames silent master")
     async with AsyncSession(cluster.target(), graph) as session:
         await held.warm(session)
-        monkeypatch.setattr("actorsession.session.remote.remote_session._ANSWER_MARGIN", 0.0)
+        monkeypatch.setattr("actorsession.session.remote.remote_steps.ANSWER_MARGIN", 0.0)
         (master,) = cluster.server(W0).actors.master._sessions.values()
         monkeypatch.setattr(type(master), "seconds_of", lambda self, run: PATIENCE)
         words = f"{W0} at .* did not answer a step within 0.2 s"

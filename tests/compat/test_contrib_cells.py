@@ -227,7 +227,7 @@ def test_gates_are_convolutions() -> None:
 
 
 def test_a_linear_map_is_shared_with_its_scope() -> None:
-    from actorsession.train.layers.recurrent.cells.contrib import _linear
+    from actorsession.train.layers.recurrent.cells.linear import _linear
 
     a, b = tf.constant(INPUTS[0]), tf.constant(INPUTS[1])
     with tf.variable_scope("s"):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from actorsession.compat import older_names
-from actorsession.compat.companions import scipy_images
+from actorsession.compat.libraries import scipy_images
 from actorsession.compat.older_names import (
     _as_before,
     _as_list,

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import actorsession.compat.v1 as tf
-from actorsession.compat.companions import parameterized
+from actorsession.compat.libraries import parameterized
 from actorsession.compat.v1.internals import test_util
 from tests.rows import for_each
 

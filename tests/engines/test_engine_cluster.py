@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -181,9 +182,20 @@ OUT_OF_REACH = pytest.mark.parametrize(
 )
 
 
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Return a function that has engines give up after a tenth of a second, and sets what else is named."""
+
+    def set_patience(**others: Any) -> None:
+        for name, value in {"_REPORT": 0.1, **others}.items():
+            monkeypatch.setattr(engine_process, name, value)
+
+    return set_patience
+
+
 @OUT_OF_REACH
 async def test_a_task_that_is_out_of_reach_for_a_while_has_not_ended(
-    graph: Graph, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture,
+    graph: Graph, impatient: Callable[..., None], caplog: pytest.LogCaptureFixture,
     how: TaskFate | None, said: str,
 ) -> None:  # fmt: skip
     """As one that is too busy to answer in time: its variables are not lost for that."""
@@ -198,8 +210,7 @@ async def test_a_task_that_is_out_of_reach_for_a_while_has_not_ended(
         await keep_server(address, *rest, task=task, **more)
 
     caplog.set_level(logging.INFO)
-    monkeypatch.setattr(engine_process, "keep_server", keep)
-    monkeypatch.setattr(engine_process, "_REPORT", 0.1)
+    impatient(keep_server=keep)
     cluster = DeskCluster({"ps": 1, "worker": 1}, restart=3, on_end=ends.append)
     cluster.desk.how = how
     async with cluster:
@@ -215,14 +226,12 @@ async def test_a_task_that_is_out_of_reach_for_a_while_has_not_ended(
 
 @OUT_OF_REACH
 async def test_a_task_that_stays_out_of_reach_has_ended(
-    monkeypatch: pytest.MonkeyPatch, how: TaskFate | None, said: str
+    impatient: Callable[..., None], how: TaskFate | None, said: str
 ) -> None:
     async def never(address: str, *_: Any, **__: Any) -> None:
         raise UnavailableError("it takes too long")
 
-    monkeypatch.setattr(engine_process, "keep_server", never)
-    monkeypatch.setattr(engine_process, "_OUT_OF_REACH", 0.2)
-    monkeypatch.setattr(engine_process, "_REPORT", 0.1)
+    impatient(keep_server=never, _OUT_OF_REACH=0.2)
     ends: list[TaskEnd] = []
     cluster = DeskCluster({"worker": 1}, on_end=ends.append)
     cluster.desk.how = how

@@ -36,7 +36,7 @@ from actorsession.actors.loops import run
 from actorsession.cluster import KubernetesClusterResolver
 from actorsession.cluster.node_lists import expand_counts, expand_node_list
 from actorsession.cluster.server.snapshots import Saved, Snapshot, SnapshotStore, stored_cluster_id
-from actorsession.compat.companions import json_format, text_format
+from actorsession.compat.libraries import json_format, text_format
 from actorsession.compat.v1.debug.sessions import DumpingDebugWrapperSession
 from actorsession.compat.v1.internals import mnist_data
 from actorsession.errors import PicklableError, ProtocolError

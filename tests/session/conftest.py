@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import inspect
 import zlib
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Mapping
 from types import CodeType
 from typing import Any
 
 import pytest
 
-from actorsession import ops
-from actorsession.config import ConfigProto
-from actorsession.graph.graph import Graph
+from actorsession import ConfigProto, Graph, ops
 from tests.conftest import LOOP_FACTORIES, LoopFactory
 from tests.session.faces import AsyncFace, LocalFace, SyncFace
 from tests.session.partial_kit import Dear, Stages
@@ -61,13 +59,6 @@ def _repeats_threads(item: pytest.Item) -> bool:
     if callspec is None or callspec.params.get("make_session") is not SyncFace:
         return False
     return "uvloop" in callspec.id.split("-")
-
-
-@pytest.fixture
-def graph() -> Iterator[Graph]:
-    made = Graph()
-    with made.as_default():
-        yield made
 
 
 class Sessions:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from actorsession.config import DebugOptions, DebugTensorWatch, RunOptions
+from actorsession import RunOptions
+from actorsession.config import DebugOptions, DebugTensorWatch
 
 __all__ = ["BREAK", "seen", "watch", "watch_all"]
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from actorsession.config import ConfigProto
-from actorsession.graph.graph import Graph
-from actorsession.session import AsyncSession, Session
+from actorsession import AsyncSession, ConfigProto, Graph, Session
 
 
 class Made:

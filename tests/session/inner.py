@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from actorsession.rpc.link import LinkStatistics
+from actorsession.rpc import LinkStatistics
 from actorsession.session.base import BaseSession
 from actorsession.session.direct.direct_session import DirectSession
 from actorsession.session.remote.remote_session import RemoteSession

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from actorsession import ops
-from actorsession.graph.dtypes import float32
+from actorsession import Tensor, float32, ops
+from actorsession.extend import PassGroup
+from actorsession.extend import register_graph_pass as register_pass
+from actorsession.extend import unregister_graph_pass as unregister_pass
 from actorsession.graph.function import size_of
-from actorsession.graph.operation import Tensor
-from actorsession.plan.passes.registry import PassGroup, register_pass, unregister_pass
 from actorsession.runtime.planning import LARGE
 from tests.cluster.kit import PATIENCE
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from actorsession import ops
-from actorsession.session import AsyncSession
+from actorsession import AsyncSession, ops
 
 __all__ = ["LARGE", "Clock", "Dear", "Stages", "collect", "offloaded", "run_of", "set_clock"]
 

@@ -7,8 +7,10 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from actorsession.graph.operation import Tensor
-from actorsession.graph.registry import NOT_DIFFERENTIABLE, OpDef, is_registered, register
+from actorsession import Tensor
+from actorsession.extend import NOT_DIFFERENTIABLE, OpDef
+from actorsession.extend import register_op as register
+from actorsession.graph.registry import is_registered
 from actorsession.ops.build import make_one
 
 __all__ = ["Probe"]

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
+from actorsession import Graph, ops
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.graph import Graph
 from tests.session.partial_kit import collect, run_of, set_clock
 
 

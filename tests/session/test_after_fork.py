@@ -8,11 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from actorsession import ops
-from actorsession.graph.graph import Graph
+from actorsession import Graph, Session, ops
 from actorsession.observe.event_files import EventFileWriter
 from actorsession.process_bound import finalize_here
-from actorsession.session import Session
 from tests.forks import in_a_child
 
 pytestmark = [

@@ -8,19 +8,23 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
-from actorsession.config import (
-    CallableOptions,
+from actorsession import (
+    AsyncSession,
     ConfigProto,
-    DebugOptions,
-    DebugTensorWatch,
+    Graph,
     GraphOptions,
     OptimizerOptions,
-    OptLevel,
     RunMetadata,
     RunOptions,
-    TensorConnection,
     TraceLevel,
+    ops,
+)
+from actorsession.config import (
+    CallableOptions,
+    DebugOptions,
+    DebugTensorWatch,
+    OptLevel,
+    TensorConnection,
 )
 from actorsession.errors import (
     CancelledError,
@@ -28,8 +32,6 @@ from actorsession.errors import (
     InvalidArgumentError,
     NotFoundError,
 )
-from actorsession.graph.graph import Graph
-from actorsession.session import AsyncSession
 from tests.ops.raw_control import raw_while
 from tests.rows import for_each
 from tests.session.faces import Made

@@ -12,11 +12,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops, opsets
-from actorsession.config import RunMetadata, RunOptions, TraceLevel
+from actorsession import (
+    AsyncSession,
+    Graph,
+    RunMetadata,
+    RunOptions,
+    Session,
+    TraceLevel,
+    ops,
+    opsets,
+)
 from actorsession.errors import CancelledError, InvalidArgumentError
-from actorsession.graph.graph import Graph
-from actorsession.session import AsyncSession, Session
 
 
 def sum_of_two() -> tuple[Any, Any, Any]:

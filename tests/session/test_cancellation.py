@@ -13,21 +13,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
-from actorsession.cluster import Server
-from actorsession.config import ConfigProto, DebugOptions, DebugTensorWatch, RunOptions
+from actorsession import AsyncSession, ConfigProto, Graph, RunOptions, Server, Session, Tensor, ops
+from actorsession.config import DebugOptions, DebugTensorWatch
 from actorsession.errors import (
     CancelledError,
     DeadlineExceededError,
     InvalidArgumentError,
     RequestError,
 )
-from actorsession.graph.graph import Graph
-from actorsession.graph.operation import Tensor
 from actorsession.runtime.debug.state import DebuggerState, DebuggerStateRegistry
 from actorsession.runtime.engine import step as step_module
 from actorsession.runtime.engine.inline_run import Gate
-from actorsession.session import AsyncSession, Session
 from tests.session.inner import direct_session
 
 SIDE = 16  # a power of two: every value here is exact

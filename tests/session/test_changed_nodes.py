@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from actorsession import ops
+from actorsession import Graph, Session, ops
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.graph import Graph
-from actorsession.session import GraphMutationWarning, Session
+from actorsession.session import GraphMutationWarning
 
 LINE = r"test_changed_nodes.py:\d+"
 

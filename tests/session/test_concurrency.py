@@ -16,13 +16,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
-from actorsession.config import ConfigProto, RunOptions
+from actorsession import AsyncSession, ConfigProto, Graph, RunOptions, Session, Tensor, ops
 from actorsession.errors import CancelledError, DeadlineExceededError
-from actorsession.graph.graph import Graph
-from actorsession.graph.operation import Tensor
 from actorsession.plan.signature import RunSignature
-from actorsession.session import AsyncSession, Session
 from actorsession.session.request import Request
 from tests.cluster.kit import PATIENCE
 

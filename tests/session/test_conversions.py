@@ -7,11 +7,8 @@ from typing import Any
 
 import pytest
 
-from actorsession import ops, opsets
+from actorsession import IndexedSlices, SparseTensor, Tensor, ops, opsets
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.operation import Tensor
-from actorsession.ops.indexed_slices import IndexedSlices
-from actorsession.opsets.sparse.basics import SparseTensor
 from actorsession.session import conversions
 from actorsession.session.conversions import register_session_run_conversion_functions
 from actorsession.session.feeds import flatten_feed_keys

@@ -10,19 +10,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from actorsession import ops
-from actorsession.config import (
+from actorsession import (
+    AsyncSession,
     ConfigProto,
+    Graph,
     GraphOptions,
-    NodeStats,
     RunMetadata,
     RunOptions,
-    StepStats,
+    Session,
+    Tensor,
     TraceLevel,
+    ops,
 )
-from actorsession.graph.graph import Graph
-from actorsession.graph.operation import Tensor
-from actorsession.session import AsyncSession, Session
+from actorsession.config import NodeStats, StepStats
 from tests.rows import for_each
 from tests.session.inner import direct_session
 

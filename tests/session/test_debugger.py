@@ -12,21 +12,20 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from actorsession import ops
-from actorsession.config import (
+from actorsession import (
     ConfigProto,
-    DebugOptions,
-    DebugTensorWatch,
+    Graph,
     GraphOptions,
     RunMetadata,
     RunOptions,
+    Session,
     TraceLevel,
+    ops,
 )
+from actorsession.config import DebugOptions, DebugTensorWatch
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.graph import Graph
 from actorsession.runtime.debug.dump import DebugDump
 from actorsession.runtime.debug.sinks import register_debug_sink, unregister_debug_sink
-from actorsession.session import Session
 from tests.property.recipes import Recipe, recipes
 from tests.session.debugger_kit import seen, watch, watch_all
 

@@ -10,13 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
-from actorsession.config import ConfigProto, DebugOptions, RunOptions
+from actorsession import AsyncSession, ConfigProto, Graph, RunOptions, nn, ops
+from actorsession.config import DebugOptions
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.graph import Graph
-from actorsession.namespaces import nn
 from actorsession.runtime.debug.sinks import register_debug_sink, unregister_debug_sink
-from actorsession.session import AsyncSession
 from tests.session.debugger_kit import BREAK, seen, watch
 
 CPU = "/job:localhost/replica:0/task:0/device:CPU:{}".format

@@ -7,10 +7,8 @@ from typing import Any
 
 import pytest
 
-from actorsession import ops
-from actorsession.config import RunOptions, TraceLevel
+from actorsession import Graph, RunOptions, TraceLevel, ops
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.graph import Graph
 from actorsession.observe.debug import DebugDumpDir
 from tests.session.debugger_kit import BREAK, seen, watch, watch_all
 from tests.session.partial_kit import Stages

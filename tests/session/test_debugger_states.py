@@ -8,16 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
-from actorsession.config import ConfigProto, DebugOptions, DebugTensorWatch, RunOptions
+from actorsession import ConfigProto, Graph, GraphDef, RunOptions, Session, ops
+from actorsession.config import DebugOptions, DebugTensorWatch
 from actorsession.errors import DeadlineExceededError, InvalidArgumentError, OpError
-from actorsession.graph.graph import Graph
-from actorsession.graph.node import GraphDef
 from actorsession.plan.signature import RunSignature
 from actorsession.runtime.debug.debugger import LocalDebugRun
 from actorsession.runtime.debug.dump import DebugDump
 from actorsession.runtime.debug.state import DebuggerState, DebuggerStateRegistry
-from actorsession.session import Session
 from tests.session.debugger_kit import watch
 
 CPU = "/job:localhost/replica:0/task:0/device:CPU:{}".format

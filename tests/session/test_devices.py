@@ -12,20 +12,26 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
-from actorsession.config import ConfigProto, RunOptions, TraceLevel
-from actorsession.config import RunMetadata as Metadata
+from actorsession import (
+    AsyncSession,
+    ConfigProto,
+    Graph,
+    RunOptions,
+    Session,
+    TraceLevel,
+    get_default_graph,
+    ops,
+)
+from actorsession import RunMetadata as Metadata
 from actorsession.errors import (
     CancelledError,
     FailedPreconditionError,
     InvalidArgumentError,
     NotFoundError,
 )
-from actorsession.graph.device import DeviceAttributes
-from actorsession.graph.graph import Graph, get_default_graph
+from actorsession.extend import DeviceAttributes, register_device_factory
 from actorsession.runtime import devices as registry
-from actorsession.runtime.devices import CPU_PRIORITY, register_device_factory
-from actorsession.session import AsyncSession, Session
+from actorsession.runtime.devices import CPU_PRIORITY
 from tests.runtime.toy import PLUGIN, Toys, write_distribution
 
 ROOT = Path(__file__).resolve().parents[2]

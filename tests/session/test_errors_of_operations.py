@@ -9,7 +9,9 @@ import pytest
 
 from actorsession import ops
 from actorsession.errors import InvalidArgumentError, OpError, UnknownError
-from actorsession.graph.registry import NOT_DIFFERENTIABLE, OpDef, is_registered, register
+from actorsession.extend import NOT_DIFFERENTIABLE, OpDef
+from actorsession.extend import register_op as register
+from actorsession.graph.registry import is_registered
 from actorsession.ops.build import make_one
 
 

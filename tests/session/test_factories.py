@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
-from actorsession.config import ConfigProto, Experimental, SessionMetadata
-from actorsession.entry_points import PluginWarning
+from actorsession import AsyncSession, ConfigProto, Graph, Session, ops
+from actorsession.config import Experimental, SessionMetadata
 from actorsession.errors import (
     CancelledError,
     InternalError,
@@ -23,20 +22,19 @@ from actorsession.errors import (
     NotFoundError,
     UnimplementedError,
 )
-from actorsession.graph.device import DeviceAttributes
-from actorsession.graph.graph import Graph
-from actorsession.plan.signature import RunSignature
-from actorsession.session import AsyncSession, Session, factory
-from actorsession.session.direct.direct_session import DirectSession
-from actorsession.session.factory import (
-    ENTRY_POINTS,
+from actorsession.extend import (
+    DeviceAttributes,
+    OnEvict,
+    PluginWarning,
     SessionFactory,
+    SessionInterface,
     SessionOptions,
-    get_factory,
-    register_factory,
-    registered_factories,
 )
-from actorsession.session.session_interface import OnEvict, SessionInterface
+from actorsession.extend import register_session_factory as register_factory
+from actorsession.plan.signature import RunSignature
+from actorsession.session import factory
+from actorsession.session.direct.direct_session import DirectSession
+from actorsession.session.factory import ENTRY_POINTS, get_factory, registered_factories
 from actorsession.session.statistics import SessionStatistics
 from tests.rows import for_each
 from tests.session.faces import AsyncFace, SyncFace

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
+from actorsession import Graph, ops
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.graph import Graph
 from tests.session.test_cost_model import HEAVY, X, placing, teach, two_chains
 
 

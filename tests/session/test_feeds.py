@@ -16,14 +16,11 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from actorsession import ops
+from actorsession import AsyncSession, Graph, Session, Tensor, get_static_value, ops
 from actorsession.errors import InvalidArgumentError, RequestError, ResourceExhaustedError
-from actorsession.graph.constant_value import get_static_value
-from actorsession.graph.graph import Graph
-from actorsession.graph.operation import Tensor
-from actorsession.graph.registry import NOT_DIFFERENTIABLE, OpDef, register
+from actorsession.extend import NOT_DIFFERENTIABLE, OpDef
+from actorsession.extend import register_op as register
 from actorsession.ops.build import make_one
-from actorsession.session import AsyncSession, Session
 from actorsession.session.feeds import converter
 from tests.rows import for_each
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
-from actorsession.config import ConfigProto
-from actorsession.graph.graph import Graph, get_default_graph
-from actorsession.graph.registry import NOT_DIFFERENTIABLE, OpDef, is_registered, register
+from actorsession import ConfigProto, Graph, get_default_graph, ops
+from actorsession.extend import NOT_DIFFERENTIABLE, OpDef
+from actorsession.extend import register_op as register
+from actorsession.graph.registry import is_registered
 from actorsession.ops.build import make_one
 
 # What ``TestReference`` was given, by reference.

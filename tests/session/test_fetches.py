@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
+from actorsession import Graph, ops
 from actorsession.errors import InaccessibleTensorError, InvalidArgumentError
-from actorsession.graph.graph import Graph
 from actorsession.session.fetches import fetch_key, map_fetches
 from tests.rows import for_each
 

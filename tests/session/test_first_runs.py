@@ -10,14 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
-from actorsession.config import ConfigProto
+from actorsession import AsyncSession, ConfigProto, Graph, Tensor, ops
 from actorsession.errors import CancelledError
-from actorsession.graph.graph import Graph
-from actorsession.graph.operation import Tensor
 from actorsession.runtime import kept_feeds as feeds_module
 from actorsession.runtime.kept_feeds import LARGE
-from actorsession.session import AsyncSession
 from tests.cluster.kit import Gate, eventually, soon
 from tests.rows import for_each
 from tests.session.probe import Probe

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 import actorsession as acts
-from actorsession import ops
-from actorsession.config import ConfigProto
+from actorsession import ConfigProto, ops
 
 LIMIT = 20.0
 

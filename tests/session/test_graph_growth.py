@@ -11,13 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
-from actorsession.config import ConfigProto
+from actorsession import ConfigProto, Graph, Session, ops
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.graph import Graph
 from actorsession.plan.prune import GraphView, prune
 from actorsession.plan.signature import RunSignature
-from actorsession.session import GraphGrowthWarning, GraphMutationWarning, Session
+from actorsession.session import GraphGrowthWarning, GraphMutationWarning
 from tests.session.test_concurrency import in_threads
 
 # -- growth ----------------------------------------------------------------------------------------

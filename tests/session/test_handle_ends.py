@@ -12,10 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
-from actorsession.config import ConfigProto
+from actorsession import ConfigProto, get_default_graph, ops
 from actorsession.errors import InternalError, InvalidArgumentError
-from actorsession.graph.graph import get_default_graph
 from tests.rows import for_each
 from tests.session.handle_kit import stored
 

@@ -8,11 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
-from actorsession.config import ConfigProto
+from actorsession import ConfigProto, Graph, Session, get_default_graph, ops
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.graph import Graph, get_default_graph
-from actorsession.session import Session
 from tests.session.handle_kit import stored
 from tests.session.test_concurrency import in_threads
 

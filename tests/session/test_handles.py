@@ -12,13 +12,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
-from actorsession.cluster import Server
-from actorsession.config import ConfigProto
+from actorsession import (
+    AsyncSession,
+    ConfigProto,
+    Graph,
+    Server,
+    Session,
+    TensorHandle,
+    get_default_graph,
+    ops,
+)
 from actorsession.errors import FailedPreconditionError, InvalidArgumentError
-from actorsession.graph.graph import Graph, get_default_graph
-from actorsession.session import AsyncSession, Session
-from actorsession.session.handles import TensorHandle
 from tests.rows import for_each
 from tests.session.handle_kit import stored
 

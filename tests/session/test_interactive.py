@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import get_default_graph, ops
-from actorsession.graph.graph import Graph
-from actorsession.session import (
+from actorsession import (
     AsyncInteractiveSession,
     AsyncSession,
+    Graph,
     InteractiveSession,
     Session,
+    get_default_graph,
     get_default_session,
+    ops,
 )
 
 # -- eval and run ----------------------------------------------------------------------------------

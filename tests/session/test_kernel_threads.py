@@ -15,12 +15,10 @@ from typing import Any
 
 import pytest
 
-from actorsession import ops
-from actorsession.config import ConfigProto, RunOptions, ThreadPoolOptionProto
+from actorsession import AsyncSession, ConfigProto, Graph, RunOptions, Session, ops
+from actorsession.config import ThreadPoolOptionProto
 from actorsession.errors import InvalidArgumentError, ResourceExhaustedError
-from actorsession.graph.graph import Graph
 from actorsession.ops.blas_threads import blas_threads
-from actorsession.session import AsyncSession, Session
 from tests.cluster.kit import eventually
 from tests.rows import for_each
 from tests.session.probe import Probe

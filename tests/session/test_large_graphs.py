@@ -12,15 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
-from actorsession.config import ConfigProto, DebugOptions, DebugTensorWatch, RunOptions
+from actorsession import AsyncSession, ConfigProto, Graph, RunOptions, Session, Tensor, ops
+from actorsession.config import DebugOptions, DebugTensorWatch
 from actorsession.errors import CancelledError, InvalidArgumentError
-from actorsession.graph.graph import Graph
-from actorsession.graph.operation import Tensor
-from actorsession.plan.passes.registry import PassGroup
+from actorsession.extend import PassGroup
 from actorsession.plan.signature import RunSignature
 from actorsession.runtime.planning import LARGE
-from actorsession.session import AsyncSession, Session
 from actorsession.session.direct.planner import DirectPlan, Planner
 from tests.cluster.kit import PATIENCE, eventually, soon
 from tests.session.inner import direct_session

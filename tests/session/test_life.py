@@ -10,11 +10,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
-from actorsession.config import ConfigProto, RunMetadata, RunOptions, TraceLevel
+from actorsession import (
+    AsyncSession,
+    ConfigProto,
+    Graph,
+    RunMetadata,
+    RunOptions,
+    Session,
+    TraceLevel,
+    get_default_graph,
+    get_default_session,
+    ops,
+)
 from actorsession.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError
-from actorsession.graph.graph import Graph, get_default_graph
-from actorsession.session import AsyncSession, Session, get_default_session
 from actorsession.session.direct.planner import DirectPlan
 from tests.rows import for_each
 

@@ -8,15 +8,14 @@ from functools import partial
 from typing import Any
 
 import actorsession as acts
-from actorsession.config import GraphOptions, OptimizerOptions, OptLevel
+from actorsession import Graph, GraphOptions, OptimizerOptions, Tensor
+from actorsession.config import OptLevel
 from actorsession.errors import InvalidArgumentError, OpError
+from actorsession.extend import DeviceAttributes, DeviceSet
 from actorsession.graph.control_flow_ops import PRIMITIVES
-from actorsession.graph.device import LOCAL_TASK, DeviceAttributes
-from actorsession.graph.graph import Graph
-from actorsession.graph.operation import Tensor
+from actorsession.graph.device import LOCAL_TASK
 from actorsession.ops.build import make
 from actorsession.plan.control_flow.functionalize import functionalize
-from actorsession.plan.device_set import DeviceSet
 from actorsession.plan.place import Placer
 from actorsession.plan.prune import GraphView, prune
 from actorsession.plan.signature import RunSignature

@@ -11,12 +11,9 @@ from typing import Any
 
 import pytest
 
-from actorsession import ops
-from actorsession.config import ConfigProto, RunOptions
+from actorsession import AsyncSession, ConfigProto, Graph, RunOptions, ops
 from actorsession.errors import DeadlineExceededError, InvalidArgumentError
-from actorsession.graph.graph import Graph
 from actorsession.runtime.engine import step as step_module
-from actorsession.session import AsyncSession
 from tests.session.probe import Probe
 
 KERNEL = "actorsession-kernel"

@@ -15,11 +15,18 @@ from typing import Any
 
 import pytest
 
-from actorsession import ops
-from actorsession.config import ConfigProto, GraphOptions, OptimizerOptions, OptLevel, RunOptions
+from actorsession import (
+    AsyncSession,
+    ConfigProto,
+    Graph,
+    GraphOptions,
+    OptimizerOptions,
+    RunOptions,
+    Session,
+    ops,
+)
+from actorsession.config import OptLevel
 from actorsession.errors import CancelledError, DeadlineExceededError, InvalidArgumentError
-from actorsession.graph.graph import Graph
-from actorsession.session import AsyncSession, Session
 
 Make = Callable[..., Any]
 FOR_EVER = -1

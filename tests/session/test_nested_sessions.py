@@ -10,11 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
-from actorsession.config import ConfigProto
+from actorsession import AsyncSession, ConfigProto, Graph, Session, ops
 from actorsession.errors import InvalidArgumentError, UnknownError
-from actorsession.graph.graph import Graph
-from actorsession.session import AsyncSession, Session
 from tests.rows import for_each
 
 DEPTH = 8

@@ -15,9 +15,8 @@ from typing import Any
 
 import pytest
 
-from actorsession import ops
-from actorsession.graph.graph import Graph
-from actorsession.session import AsyncSession, CellWarning, InteractiveSession, Session, notebooks
+from actorsession import AsyncSession, Graph, InteractiveSession, Session, ops
+from actorsession.session import CellWarning, notebooks
 from actorsession.session.notebooks import CellCalls, is_cell
 from tests.session.notebook_kit import Notebook, open_notebook
 

@@ -12,13 +12,20 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from actorsession import ops, strings
-from actorsession.config import ConfigProto, GraphOptions, OptimizerOptions, OptLevel
+from actorsession import (
+    ConfigProto,
+    Graph,
+    GraphOptions,
+    Operation,
+    OptimizerOptions,
+    Session,
+    Tensor,
+    bitwise,
+    ops,
+    strings,
+)
+from actorsession.config import OptLevel
 from actorsession.errors import InvalidArgumentError, OpError
-from actorsession.graph.graph import Graph
-from actorsession.graph.operation import Operation, Tensor
-from actorsession.ops.elements import bitwise
-from actorsession.session import Session
 from tests.rows import for_each
 
 LEVELS = {

@@ -9,21 +9,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
-from actorsession.config import (
+from actorsession import (
+    AsyncSession,
     ConfigProto,
-    Experimental,
+    Graph,
     GraphOptions,
     OptimizerOptions,
-    OptLevel,
     RunMetadata,
     RunOptions,
-    SessionMetadata,
+    Session,
+    ops,
 )
+from actorsession.config import Experimental, OptLevel, SessionMetadata
 from actorsession.errors import FailedPreconditionError, InvalidArgumentError
-from actorsession.graph.graph import Graph
-from actorsession.plan.passes.optimise import OptimiserSettings, optimiser_settings
-from actorsession.session import AsyncSession, Session
+from actorsession.extend import OptimiserSettings
+from actorsession.plan.passes.optimise import optimiser_settings
 from tests.rows import for_each
 
 Make = Callable[..., Any]

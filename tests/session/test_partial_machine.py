@@ -10,11 +10,8 @@ import pytest
 from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from actorsession import ops
-from actorsession.config import ConfigProto
+from actorsession import ConfigProto, Graph, Session, ops
 from actorsession.errors import CancelledError, InvalidArgumentError
-from actorsession.graph.graph import Graph
-from actorsession.session import Session
 
 FEEDS = ("a", "b", "c")
 # Each fetch with the feeds behind it and its value.

@@ -10,10 +10,8 @@ from typing import Any
 
 import pytest
 
-from actorsession.config import ConfigProto
+from actorsession import AsyncSession, ConfigProto, Graph, Session
 from actorsession.errors import CancelledError, InvalidArgumentError
-from actorsession.graph.graph import Graph
-from actorsession.session import AsyncSession, Session
 from tests.session.inner import direct_session
 from tests.session.partial_kit import (
     LARGE,

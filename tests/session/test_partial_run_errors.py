@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
+from actorsession import get_default_graph, ops
 from actorsession.errors import FailedPreconditionError, InvalidArgumentError
-from actorsession.graph.graph import get_default_graph
 from actorsession.ops.flow import dataflow
 from tests.rows import for_each
 from tests.session.partial_kit import Stages

@@ -12,11 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
-from actorsession.config import ConfigProto
+from actorsession import AsyncSession, ConfigProto, Graph, Session, ops
 from actorsession.errors import DeadlineExceededError, InvalidArgumentError
-from actorsession.graph.graph import Graph
-from actorsession.session import AsyncSession, Session
 from tests.rows import for_each
 from tests.session.partial_kit import LARGE, Dear, Stages, offloaded, run_of
 

@@ -7,11 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
+from actorsession import Graph, Session, Tensor, ops
 from actorsession.errors import InvalidArgumentError, UnimplementedError
-from actorsession.graph.graph import Graph
-from actorsession.graph.operation import Tensor
-from actorsession.session import Session
 from actorsession.session.conversions import _CONVERSIONS, register_session_run_conversion_functions
 from tests.session.partial_kit import Stages
 

@@ -8,11 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
-from actorsession.config import ConfigProto
+from actorsession import AsyncSession, ConfigProto, Graph, Session, get_default_graph, ops
 from actorsession.errors import InvalidArgumentError, UnknownError
-from actorsession.graph.graph import Graph, get_default_graph
-from actorsession.session import AsyncSession, Session
 from tests.session.partial_kit import Stages
 from tests.session.test_concurrency import in_threads
 

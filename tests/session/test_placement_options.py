@@ -8,11 +8,8 @@ from typing import Any
 
 import pytest
 
-from actorsession import ops
-from actorsession.config import ConfigProto, GraphOptions
+from actorsession import AsyncSession, ConfigProto, Graph, GraphOptions, Session, ops
 from actorsession.errors import InvalidArgumentError, NotFoundError
-from actorsession.graph.graph import Graph
-from actorsession.session import AsyncSession, Session
 from tests.rows import for_each
 
 DEVICE = "/job:localhost/replica:0/task:0/device:CPU:{}"

@@ -11,22 +11,17 @@ import numpy as np
 import pytest
 
 import actorsession as acts
-from actorsession.config import GraphOptions, OptimizerOptions, OptLevel
+from actorsession import Graph, GraphOptions, OptimizerOptions, Tensor
+from actorsession.config import OptLevel
 from actorsession.errors import CancelledError, DeadlineExceededError, InvalidArgumentError
-from actorsession.graph.graph import Graph
-from actorsession.graph.operation import Tensor
 from actorsession.ops.build import make
 from actorsession.ops.flow import dataflow
 from tests.ops.raw_control import raw_cond, raw_while
 from tests.rows import for_each
 
+pytestmark = pytest.mark.usefixtures("graph")
+
 Values = Sequence[Tensor]
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as made:
-        yield made
 
 
 @pytest.fixture(params=[1, 2], ids=["one device", "two devices"])

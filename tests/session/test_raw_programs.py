@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 import actorsession as acts
-from actorsession.graph.operation import Operation, Tensor
+from actorsession import Operation, Tensor
 from tests.ops.raw_control import raw_cond, raw_while
 from tests.rows import for_each
 

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from actorsession import ops
+from actorsession import Graph, ops
 from actorsession.errors import FailedPreconditionError
-from actorsession.graph.graph import Graph
 from actorsession.session.restore_after_loss import call_restore, parts_to_run
 from actorsession.train import Saver
 from tests.rows import for_each

@@ -8,21 +8,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops, timeline
-from actorsession.config import (
+from actorsession import (
+    AsyncSession,
     ConfigProto,
-    DeviceStepStats,
-    Experimental,
+    Graph,
     GraphOptions,
-    NodeExecStats,
     RunMetadata,
     RunOptions,
-    SessionMetadata,
+    Session,
     TraceLevel,
+    ops,
+    timeline,
 )
+from actorsession.config import DeviceStepStats, Experimental, NodeExecStats, SessionMetadata
 from actorsession.errors import FailedPreconditionError, InvalidArgumentError
-from actorsession.graph.graph import Graph
-from actorsession.session import AsyncSession, Session
 from tests.rows import for_each
 
 DEVICE = "/job:localhost/replica:0/task:0/device:CPU:"

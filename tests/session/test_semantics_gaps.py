@@ -13,8 +13,17 @@ import numpy as np
 import pytest
 
 import actorsession.compat.v1 as tf
-from actorsession import ops
-from actorsession.config import ConfigProto, DebugOptions, DebugTensorWatch, RunMetadata, RunOptions
+from actorsession import (
+    AsyncSession,
+    ConfigProto,
+    Graph,
+    RunMetadata,
+    RunOptions,
+    Session,
+    get_default_graph,
+    ops,
+)
+from actorsession.config import DebugOptions, DebugTensorWatch
 from actorsession.errors import (
     CancelledError,
     InaccessibleTensorError,
@@ -25,11 +34,9 @@ from actorsession.errors import (
     UnimplementedError,
     UnknownError,
 )
-from actorsession.graph.graph import Graph, get_default_graph
 from actorsession.plan.rendezvous_key import build_key
 from actorsession.runtime.engine import step as step_module
 from actorsession.runtime.rendezvous import Arrival, Rendezvous
-from actorsession.session import AsyncSession, Session
 from tests.rows import for_each
 from tests.session.probe import Probe
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops, opsets
+from actorsession import IndexedSlices, SparseTensor, ops, opsets
 from actorsession.errors import InvalidArgumentError
-from actorsession.ops import IndexedSlices, IndexedSlicesValue
-from actorsession.opsets import SparseTensor, SparseTensorValue
+from actorsession.ops import IndexedSlicesValue
+from actorsession.opsets import SparseTensorValue
 from tests.rows import for_each
 
 FED = ([[1, 1]], [2.0], [2, 3])

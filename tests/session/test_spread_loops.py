@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 import actorsession as acts
-from actorsession import ops
-from actorsession.config import ConfigProto, RunMetadata, RunOptions
+from actorsession import ConfigProto, RunMetadata, RunOptions, ops
 
 TWO = ConfigProto(device_count={"CPU": 2})
-
-
-@pytest.fixture
-def graph() -> Iterator[acts.Graph]:
-    with acts.Graph().as_default() as made:
-        yield made
 
 
 @pytest.fixture(params=[True, False], ids=["handles", "references"])

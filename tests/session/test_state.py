@@ -10,18 +10,22 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
-from actorsession.config import ConfigProto
+from actorsession import (
+    AsyncSession,
+    ConfigProto,
+    Graph,
+    Operation,
+    Session,
+    get_default_graph,
+    ops,
+)
 from actorsession.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
     NotFoundError,
     OutOfRangeError,
 )
-from actorsession.graph.graph import Graph, get_default_graph
 from actorsession.graph.node import spec
-from actorsession.graph.operation import Operation
-from actorsession.session import AsyncSession, Session
 from tests.rows import for_each
 
 

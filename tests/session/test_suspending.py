@@ -4,25 +4,36 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterator
 from concurrent.futures import Future
 from typing import Any
 
 import numpy as np
 import pytest
 
-from actorsession import ops
-from actorsession.config import ConfigProto, RunMetadata, RunOptions, TraceLevel
+from actorsession import (
+    AsyncSession,
+    ConfigProto,
+    Graph,
+    Operation,
+    RunMetadata,
+    RunOptions,
+    Session,
+    Tensor,
+    TraceLevel,
+    convert_to_tensor,
+    float32,
+    ops,
+)
 from actorsession.errors import CancelledError, DeadlineExceededError, InvalidArgumentError
-from actorsession.graph.dtypes import float32
-from actorsession.graph.graph import Graph
+from actorsession.extend import NOT_DIFFERENTIABLE, OpDef
+from actorsession.extend import register_op as register
 from actorsession.graph.node import spec
-from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import NOT_DIFFERENTIABLE, OpDef, is_registered, register
-from actorsession.ops.build import convert_to_tensor, make
-from actorsession.session import AsyncSession, Session
+from actorsession.graph.registry import is_registered
+from actorsession.ops.build import make
 from tests.cluster.kit import eventually, in_process, soon
 from tests.rows import for_each
+
+pytestmark = pytest.mark.usefixtures("graph")
 
 PATIENCE = 60.0
 
@@ -89,12 +100,6 @@ if not is_registered("TestLater"):
             keeps=frozenset([0]),
         )
     )
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as graph:
-        yield graph
 
 
 ONE_THREAD = ConfigProto(inter_op_parallelism_threads=1)

@@ -9,7 +9,14 @@ from typing import Any
 import pytest
 
 import actorsession.compat.v1 as tf
-from actorsession import ops
+from actorsession import (
+    AsyncInteractiveSession,
+    AsyncSession,
+    Graph,
+    InteractiveSession,
+    Session,
+    ops,
+)
 from actorsession.errors import (
     CancelledError,
     DeadlineExceededError,
@@ -17,8 +24,6 @@ from actorsession.errors import (
     NotFoundError,
     UnavailableError,
 )
-from actorsession.graph.graph import Graph
-from actorsession.session import AsyncInteractiveSession, AsyncSession, InteractiveSession, Session
 from actorsession.session.targets import is_local, master_addresses, names_master
 from tests.rows import for_each
 

@@ -9,11 +9,8 @@ from typing import Any
 
 import pytest
 
-from actorsession import ops
-from actorsession.config import ConfigProto
+from actorsession import ConfigProto, Graph, Session, ops
 from actorsession.errors import CancelledError, DeadlineExceededError, InvalidArgumentError
-from actorsession.graph.graph import Graph
-from actorsession.session import Session
 from tests.session.partial_kit import collect, set_clock
 
 LIMITED = ConfigProto(operation_timeout_in_ms=50)

@@ -8,10 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
+from actorsession import AsyncSession, Graph, Session, ops
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.graph import Graph
-from actorsession.session import AsyncSession, Session
 from tests.cluster.kit import eventually, soon
 from tests.rows import for_each
 from tests.session.large_kit import held_pass, large

@@ -11,10 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
-from actorsession.config import ConfigProto
+from actorsession import AsyncSession, ConfigProto, Graph, Session, ops
 from actorsession.errors import ProtocolError
-from actorsession.graph.graph import Graph
 from actorsession.plan.rendezvous_key import build_key
 from actorsession.runtime.hang_report import CIRCLE, awaited_keys, explain
 from actorsession.runtime.wait_graph import (
@@ -34,7 +32,6 @@ from actorsession.runtime.wait_graph import (
     TaskWaits,
     Waiter,
 )
-from actorsession.session import AsyncSession, Session
 from tests.cluster.kit import W0, W1, W2, Gate, eventually
 from tests.rows import for_each
 

@@ -27,6 +27,7 @@ from actorsession.cluster.worker_cache_interface import WorkerCacheInterface
 from actorsession.errors import (
     AbortedError,
     CancelledError,
+    DeadlineExceededError,
     InvalidArgumentError,
     OpError,
     ProtocolError,
@@ -230,7 +231,8 @@ class _Exchanges:
         keeps = isinstance(error, InvalidArgumentError | UnavailableError)
         kind = type(error) if keeps else AbortedError
         why = f"failed: {error.message}"
-        if isinstance(error, CancelledError):
+        is_late = isinstance(error, DeadlineExceededError) and error.node is None
+        if isinstance(error, CancelledError) or is_late:
             why = "left, because its step was cancelled or exceeded its limit"
         self._end(self, kind(f"{where} has {why}", task=error.task))
 

@@ -42,7 +42,7 @@ def _step(method: Callable[Concatenate[Dataset, P], Dataset]) -> Callable[P, Ste
         _ = signature.bind(*args, **kwargs)  # refuses others here, and not when the step is applied
         return lambda dataset: method(dataset, *args, **kwargs)
 
-    make.__name__ = make.__qualname__ = method.__name__.rstrip("_")
+    make.__name__ = make.__qualname__ = method.__name__
     make.__doc__ = f"Return the step ``Dataset.{make.__name__}``; see there."
     make.__signature__ = signature  # type: ignore[attr-defined]
     return make

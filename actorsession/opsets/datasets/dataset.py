@@ -9,6 +9,7 @@ of modules by kind, ``creation``, ``mapping``, ``batching`` and ``ordering``, an
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import FunctionType
 from typing import Any
 
 from actorsession.graph.graph import Graph
@@ -278,6 +279,13 @@ class Dataset(GraphBound):
             shared_name: name under which sessions of its device share it.
         """
         return make_initializable(self, shared_name)
+
+
+# Errors of calls name the methods, and not the functions that they are.
+for _name, _method in vars(Dataset).items():
+    _function = getattr(_method, "__func__", _method)
+    if isinstance(_function, FunctionType) and "." not in _function.__qualname__:
+        _function.__name__, _function.__qualname__ = _name, f"Dataset.{_name}"
 
 
 def _class_of(leaf: Any) -> Any:

@@ -132,10 +132,10 @@ class RemotePartialRuns(PartialRuns[RemotePartialPlan]):
     ) -> str:  # fmt: skip
         session, signature = self._session, plan.signature
         session.tally.begin_partial_run()
-        program = session.program(plan.programs, signature, options, partial=True)
+        program = session.steps.program(plan.programs, signature, options, partial=True)
         asked = None if debug_run is None else StepRequest(debug_run=debug_run)
-        run = Setup(session, program, program.sent(()), None, 0, asked)
-        await session.request(run, None)
+        run = Setup(session.steps, program, program.sent(()), None, 0, asked)
+        await session.steps.request(run, None)
         handle: str = run.extra[0]
         self._open[handle] = _OpenRun(
             program, run.call, set(signature.feeds), set(signature.fetches), time.monotonic()
@@ -222,12 +222,12 @@ class RemotePartialRuns(PartialRuns[RemotePartialPlan]):
             raise no_such_run(handle)
         with self._continuing(handle, feeds, fetches):
             try:
-                kept, asked = await session.sent_feeds(values), CallRequest(feeds, fetches)
+                kept, asked = await session.steps.sent_feeds(values), CallRequest(feeds, fetches)
                 program = run.program
                 called = PartialCall(
-                    session, program, program.sent(kept), limit, run.setup, asked, handle
+                    session.steps, program, program.sent(kept), limit, run.setup, asked, handle
                 )
-                return await session.request(called, delivery)
+                return await session.steps.request(called, delivery)
             except (DeadlineExceededError, ResourceExhaustedError) as error:
                 # The master may not know of the call, or not of its end: there was no memory for it.
                 self._drop_soon(handle, error)

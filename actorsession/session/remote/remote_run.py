@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -31,7 +32,7 @@ from actorsession.runtime.partial.run_state import no_such_run
 from actorsession.session.remote.values import RunValues, SessionProgram, own_values
 
 if TYPE_CHECKING:
-    from actorsession.session.remote.remote_session import RemoteSession
+    from actorsession.session.remote.remote_steps import RemoteSteps
 
 __all__ = ["AsyncRun", "MustWait", "PartialCall", "RemoteRun", "ThreadRun"]
 
@@ -50,7 +51,7 @@ class RemoteRun:
     Everything but the constructor and ``result`` belongs to the session's loop, unless it says otherwise.
 
     Args:
-        session: the session.
+        steps: the steps of the session.
         program: the program.
         values: the feeds; arrays are borrowed until the run has ended.
         limit: seconds; ``None`` for the default.
@@ -69,15 +70,15 @@ class RemoteRun:
 
     counts: ClassVar[bool] = True
     __slots__ = (
-        "_asked", "_error", "_fetches", "_found", "_limit", "_session", "admitted", "call", "extra",
+        "_asked", "_error", "_fetches", "_found", "_limit", "_steps", "admitted", "call", "extra",
         "nbytes", "program", "values",
     )  # fmt: skip
 
     def __init__(
-        self, session: RemoteSession, program: SessionProgram, values: RunValues,
+        self, steps: RemoteSteps, program: SessionProgram, values: RunValues,
         limit: float | None, fetches: int, asked: StepRequest | None = None,
     ) -> None:  # fmt: skip
-        self._session = session
+        self._steps = steps
         self._asked = asked if program.known else replace(asked or _PLAIN, plan=program.plan)
         self.program = program
         self.values = values
@@ -92,13 +93,13 @@ class RemoteRun:
 
     def begin(self) -> None:
         """Request the run, if it need not wait."""
-        session, program = self._session, self.program
+        steps, program = self._steps, self.program
         try:
-            if not (self.admitted or session.admit(self, program, self.values.nbytes)):
+            if not (self.admitted or steps.admit(self, program, self.values.nbytes)):
                 self._end(MustWait())
                 return
             # Before the request, because a master in this process may answer at once.
-            call = self.call = next(session.calls)
+            call = self.call = next(steps.calls)
             self._begun()
             try:
                 self._request(call)
@@ -109,7 +110,7 @@ class RemoteRun:
                 self._leave()
                 raise
         except Exception as exc:  # on the session's loop, where nobody would see it
-            session.explain(from_exception(exc), self._end)
+            steps.explain(from_exception(exc), self._end)
 
     def _request(self, call: int) -> None:
         program = self.program
@@ -164,7 +165,7 @@ class RemoteRun:
     def failed(self, error: OpError) -> None:
         """See ``RunWaiter.failed``."""
         self._leave()
-        self._session.explain(error, self._end)
+        self._steps.explain(error, self._end)
 
     def gone(self) -> None:
         """See ``RunWaiter.gone``: request the run again, and bring the plan along."""
@@ -181,7 +182,7 @@ class RemoteRun:
     def _expired(self) -> None:
         if not self.admitted:  # it has ended
             return
-        program, seconds = self.program, self._session.patience(self._limit)
+        program, seconds = self.program, self._steps.patience(self._limit)
         program.calls.cancel(self.call)
         where = f"{program.channel.peer_name} at {program.channel.address}"
         self.failed(DeadlineExceededError(f"{where} did not answer a step within {seconds:.3g} s"))
@@ -192,7 +193,7 @@ class RemoteRun:
         """Get ready for the end of a run that has a number and is about to be requested."""
 
     def _leave(self) -> None:
-        self._session.leave(self)
+        self._steps.leave(self)
 
     def _end(self, error: BaseException) -> None:
         self._error = error
@@ -212,13 +213,13 @@ class AsyncRun(RemoteRun):
     _alarm: Alarm | None
 
     def _begun(self) -> None:
-        session = self._session
-        self._alarm = session.wheel.add(session.patience(self._limit), self._expired)
+        steps = self._steps
+        self._alarm = steps.wheel.add(steps.patience(self._limit), self._expired)
 
     def _leave(self) -> None:
         if self._alarm is not None:
-            self._session.wheel.discard(self._alarm)
-        self._session.leave(self)
+            self._steps.wheel.discard(self._alarm)
+        self._steps.leave(self)
 
     def _wake(self) -> None:
         if not self.ended.done():
@@ -262,10 +263,10 @@ class PartialCall(AsyncRun):
     __slots__ = ("_handle", "_names", "_setup")
 
     def __init__(
-        self, session: RemoteSession, program: SessionProgram, values: RunValues,
+        self, steps: RemoteSteps, program: SessionProgram, values: RunValues,
         limit: float | None, setup: int, asked: CallRequest, handle: str,
     ) -> None:  # fmt: skip
-        super().__init__(session, program, values, limit, len(asked.fetches))
+        super().__init__(steps, program, values, limit, len(asked.fetches))
         self._setup = setup
         self._names = asked
         self._handle = handle
@@ -285,10 +286,10 @@ class ThreadRun(RemoteRun):
     __slots__ = ("_ended",)
 
     def __init__(
-        self, session: RemoteSession, program: SessionProgram, values: RunValues,
+        self, steps: RemoteSteps, program: SessionProgram, values: RunValues,
         limit: float | None, fetches: int, asked: StepRequest | None = None,
     ) -> None:  # fmt: skip
-        super().__init__(session, program, values, limit, fetches, asked)
+        super().__init__(steps, program, values, limit, fetches, asked)
         self._ended = threading.Lock()
         self._ended.acquire()
 
@@ -305,23 +306,23 @@ class ThreadRun(RemoteRun):
         Args:
             call: calls a function on the session's loop.
         """
-        patience = self._session.patience(self._limit)
+        patience = self._steps.patience(self._limit)
         try:
             if not self._begin_here():
                 call(self._begin_on_loop)
-            ended = acquire(self._ended, patience, lambda: call(self.cancel))
+            ended = acquire(self._ended, patience, partial(_call, call, self.cancel))
             if not ended:
                 call(self._expired)
                 ended = acquire(self._ended, _LOOP_MARGIN)
             if ended:
                 values = self.result()
                 if self.extra is not None and self.unconfirmed:
-                    call(partial(self.confirm, received=True))
+                    _call(call, partial(self.confirm, received=True))
                 return values
-        except OpError:
+        except (OpError, MustWait):
             raise
         except BaseException:
-            call(self.cancel)
+            _call(call, self.cancel)
             raise
         raise DeadlineExceededError(
             f"the event loop of the session has not ended a run within {patience + _LOOP_MARGIN:.3g} s"
@@ -329,12 +330,18 @@ class ThreadRun(RemoteRun):
 
     def _begin_here(self) -> bool:
         """Begin the run in the calling thread; return False if the loop has to do it."""
-        session, program, values = self._session, self.program, self.values
-        if not (program.threads_may_write and session.admit(self, program, values.nbytes)):
+        steps, program, values = self._steps, self.program, self.values
+        if not (program.threads_may_write and steps.admit(self, program, values.nbytes)):
             return False
-        call = self.call = next(session.calls)
+        call = self.call = next(steps.calls)
         return program.run_from_thread(call, self._limit, values, self, self._asked)
 
     def _begin_on_loop(self) -> None:
         self.program.open_to_threads()
         self.begin()
+
+
+def _call(call: Callable[[Callable[[], object]], None], callback: Callable[[], object]) -> None:
+    """Call a function on the session's loop, unless the session is closed, which has ended its runs."""
+    with suppress(CancelledError):
+        call(callback)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 from actorsession.ops.arrays.scatter import one_hot
+from actorsession.ops.build import constant
 from actorsession.ops.derivatives.gradients import gradients
 from tests.ops.cases import expect, i32
 from tests.ops.interpreter import source
@@ -37,3 +39,8 @@ def test_one_hot_takes_other_values_and_their_type() -> None:
 def test_nothing_flows_back_through_one_hot() -> None:
     on = source("float32", [])
     assert gradients(one_hot([0], 2, on), [on]) == [None]
+
+
+def test_values_of_one_hot_have_one_type() -> None:
+    with pytest.raises(TypeError):
+        one_hot([0], 2, constant(1), constant(1.0))

@@ -5,8 +5,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pytest
 
-from actorsession.graph.dtypes import float32
+from actorsession.graph.dtypes import float32, int32
 from actorsession.ops.build import constant
 from actorsession.ops.elements import comparison
 from tests.ops.interpreter import evaluate, source
@@ -46,3 +47,10 @@ def test_equality_of_tensors_is_identity() -> None:
     x, y = constant(1), constant(1)
     assert x != y
     assert operator.eq(x, x) is True
+
+
+@for_each("op", [*LOGIC, comparison.logical_not], ids=lambda op: op.__name__)
+def test_logic_takes_bools_only(op: Op) -> None:
+    operands = 1 if op is comparison.logical_not else 2
+    with pytest.raises(TypeError, match="int32"):
+        op(*[source(int32, ())] * operands)

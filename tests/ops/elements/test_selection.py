@@ -76,3 +76,8 @@ def test_branches_of_two_dtypes_are_a_type_error() -> None:
 def test_one_branch_alone_is_an_error() -> None:
     with pytest.raises(ValueError, match="both x and y"):
         where(True, constant(1.0))
+
+
+def test_one_of_two_single_strings_is_selected() -> None:
+    chosen = [where(constant(which), constant(b"one"), constant(b"two")) for which in (True, False)]
+    assert [np.asarray(found).item() for found in evaluate(chosen)] == [b"one", b"two"]

@@ -192,3 +192,10 @@ def test_the_sigmoid_loss_of_different_shapes_is_refused() -> None:
 
 def test_the_gradient_of_the_sigmoid_loss_holds_at_zero_too() -> None:
     check_gradient(_sigmoid, f32([0, 1, 0.3, 0.3]), f32([0, 0, -2, 3]))
+
+
+@for_each("dims", [(3, 4), (100, 10), (2, 300), (4,), (2, 3, 4), (1, 1)])
+def test_the_loss_is_the_mean_surprise(dims: Any) -> None:
+    x, y = _logits(*dims), _labels(*dims)
+    expect(_dense, f32(_loss(x, y)), y, x, exact=False)
+    expect(softmax_cross_entropy_with_logits_v2, f32(_loss(x, y)), y, x, exact=False)

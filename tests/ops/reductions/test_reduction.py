@@ -132,4 +132,8 @@ def test_equal_extrema_share_the_gradient() -> None:
     np.testing.assert_array_equal(evaluate([back], {x: [3, 1, 3, 2]})[0], [0.5, 0, 0.5, 0])
 
 
-# -- static types --------------------------------------------------------------------------------
+def test_all_axes_may_be_kept() -> None:
+    assert reduction.reduce_sum(constant(np.ones((2, 3), np.float32)), keepdims=True).shape == [
+        1,
+        1,
+    ]

@@ -210,6 +210,7 @@ SHAPED = [
         ],
         faults=[
             Fault((X, ints(2, 3, 5)), "does not broadcast", early=""),
+            Fault((X, ints(400, 400, 7)), "does not broadcast", early=""),
             Fault((X, ints(3, 4)), "does not broadcast", static="does not broadcast"),
             Fault((ONE, ints([2])), "a vector of integers", static="rank 1"),
         ],

@@ -141,6 +141,7 @@ CHOICES = [
             (np.array([True, False]), COMPLEX[:2], COMPLEX[1:]),
             (np.array([True, False]), BRAIN, -BRAIN),
             (CHOICE, WORDS, WORDS[::-1].copy()),
+            (np.bool_(True), np.array(b"one", object), np.array(b"two", object)),
         ],
         smooth=[(np.array([True, False]), SMOOTH, -SMOOTH), (SMOOTH > 1, SMOOTH, -SMOOTH)],
         faults=[

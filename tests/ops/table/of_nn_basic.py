@@ -231,6 +231,15 @@ ENTROPIES = [
     ),
     Row(
         op=DENSE,
+        build=lambda *inputs: _two(DENSE)(*inputs)[1],
+        numpy=lambda *inputs: _entropy(*inputs)[1],
+        inputs=[(LOGITS, CHANCES)],
+        smooth=[(SMOOTH, CHANCES.astype(np.float64))],
+        label="slope",
+        exact=False,
+    ),
+    Row(
+        op=DENSE,
         build=_two(DENSE),
         numpy=_entropy,
         inputs=[

@@ -290,6 +290,7 @@ TOP = [
             (X.astype(np.float16), np.int32(2)),
             (np.array([np.inf, -np.inf, 1.0]), np.int32(2)),
             (np.array([np.nan, 1, np.inf, -np.inf], np.float32), np.int32(3)),
+            (np.array([np.nan, 1, -np.inf], np.float32), np.int32(1)),
             (np.array([[0, -(2**31), 2**31 - 1]], np.int32), np.int32(3)),
             (np.array([0, 255, 3], np.uint8), np.int32(2)),
         ],

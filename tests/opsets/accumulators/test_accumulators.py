@@ -8,12 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops, opsets
+from actorsession import AsyncSession, IndexedSlices, float32, ops, opsets
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import float32
-from actorsession.ops.indexed_slices import IndexedSlices
 from actorsession.opsets.accumulators.state import AccumulatorState, DenseSum
-from actorsession.session import AsyncSession
 from tests.cluster.kit import eventually, soon
 from tests.rows import for_each
 

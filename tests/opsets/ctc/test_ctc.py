@@ -8,12 +8,8 @@ import numpy as np
 import pytest
 
 import actorsession as acts
+from actorsession import SparseTensor, constant, gradients, int64, nn, sparse
 from actorsession.errors import FailedPreconditionError, InvalidArgumentError
-from actorsession.graph.dtypes import int64
-from actorsession.namespaces import nn, sparse
-from actorsession.ops.build import constant
-from actorsession.ops.derivatives.gradients import gradients
-from actorsession.opsets.sparse.basics import SparseTensor
 from tests.ops.interpreter import evaluate, source
 from tests.rows import for_each
 

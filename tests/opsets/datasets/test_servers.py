@@ -7,13 +7,8 @@ from collections.abc import AsyncIterator
 import numpy as np
 import pytest
 
-from actorsession import data, ops, sparse
-from actorsession.cluster import Server
-from actorsession.config import ConfigProto
+from actorsession import AsyncSession, ConfigProto, Graph, Server, data, int64, ops, sparse, string
 from actorsession.errors import DeadlineExceededError, FailedPreconditionError, OutOfRangeError
-from actorsession.graph.dtypes import int64, string
-from actorsession.graph.graph import Graph
-from actorsession.session import AsyncSession
 from tests.cluster.kit import soon
 
 PS, WORKER = "/job:ps/task:0", "/job:worker/task:0"

@@ -379,6 +379,14 @@ def test_what_cannot_be_is_refused_while_the_graph_is_built(name: str) -> None:
         make()
 
 
+@pytest.mark.parametrize(
+    "name", ["map", "filter", "zip", "enumerate", "batch", "scan", "list_files"]
+)
+def test_methods_have_the_names_by_which_they_are_called(name: str) -> None:
+    with pytest.raises(TypeError, match=rf"^Dataset\.{name}\(\) got an unexpected keyword"):
+        getattr(Dataset.from_tensors(0), name)(of=1)
+
+
 def test_results_over_all_elements() -> None:
     numbers = Dataset.range(5)
     total, count = numbers.reduce(

@@ -9,12 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import image
+from actorsession import Graph, Session, image, uint16
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import uint16
-from actorsession.graph.graph import Graph
 from actorsession.opsets.images.deep_png import read_deep, with_channels, write_deep
-from actorsession.session import Session
 from tests.rows import for_each
 
 # As TensorFlow writes it; its rows have the filters 1, 1 and 4.

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 import actorsession as acts
+from actorsession import as_dtype, convert_to_tensor, float32, image, int64, uint8
 from actorsession.errors import InvalidArgumentError, OutOfRangeError
-from actorsession.graph.dtypes import as_dtype, float32, int64, uint8
-from actorsession.namespaces import image
-from actorsession.ops.build import convert_to_tensor, make_one
+from actorsession.ops.build import make_one
 from tests.ops.interpreter import evaluate, source
 
 PICTURES = np.random.default_rng(1).uniform(size=(2, 12, 13, 3)).astype(np.float32)

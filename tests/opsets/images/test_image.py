@@ -9,10 +9,8 @@ import numpy as np
 import pytest
 
 import actorsession as acts
-from actorsession import extras
+from actorsession import Graph, extras, image
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.graph import Graph
-from actorsession.namespaces import image
 from tests.ops.interpreter import evaluate, source
 from tests.rows import for_each
 

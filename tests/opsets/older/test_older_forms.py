@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import actorsession.compat.v1 as tf
-from actorsession.graph.operation import Tensor
+from actorsession import Tensor
 from actorsession.graph.registry import lookup
 from actorsession.ops import raw as typed
 from tests.ops.interpreter import check_gradient

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import actorsession as acts
-from actorsession import errors
-from actorsession.graph.dtypes import float32, int64, string
+from actorsession import errors, float32, int64, string
 from actorsession.opsets import (
     FixedLenFeature,
     FixedLenSequenceFeature,

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import actorsession as acts
-from actorsession import errors, ops
-from actorsession.graph.dtypes import float32, int32, int64, string
+from actorsession import errors, float32, int32, int64, ops, string
 from actorsession.interop.example_protos import (
     BytesList,
     Example,

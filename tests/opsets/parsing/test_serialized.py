@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 import actorsession as acts
 from actorsession import errors, ops, opsets
-from actorsession.interop.protos import TensorProto
-from actorsession.interop.tensors import make_ndarray
+from actorsession.interop import TensorProto, make_ndarray
 from tests.rows import for_each
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from actorsession import Graph
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph import Graph
 from actorsession.ops import raw
 from tests.ops.interpreter import check_gradient, evaluate
 from tests.rows import for_each

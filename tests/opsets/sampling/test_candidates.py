@@ -9,12 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from actorsession import constant, float32, int64, nn, set_random_seed
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import float32, int64
-from actorsession.graph.registry import NOT_DIFFERENTIABLE, lookup
-from actorsession.namespaces import nn
-from actorsession.namespaces.random import set_random_seed
-from actorsession.ops.build import constant
+from actorsession.extend import NOT_DIFFERENTIABLE
+from actorsession.graph.registry import lookup
 from tests.ops.interpreter import Variables, evaluate, source
 from tests.rows import for_each
 

@@ -6,11 +6,8 @@ import numpy as np
 import pytest
 
 import actorsession as acts
+from actorsession import constant, int64, nn, placeholder
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import int64
-from actorsession.namespaces import nn
-from actorsession.ops import placeholder
-from actorsession.ops.build import constant
 
 
 def test_each_true_class_weighs_one_more_in_the_steps_after() -> None:

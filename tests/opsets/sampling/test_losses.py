@@ -7,14 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession.graph.dtypes import float64
-from actorsession.namespaces import nn
-from actorsession.namespaces.random import set_random_seed
-from actorsession.ops.build import constant
-from actorsession.ops.derivatives.gradients import gradients
-from actorsession.ops.indexed_slices import IndexedSlices
-from actorsession.ops.variables.lists import global_variables_initializer
-from actorsession.ops.variables.variable import Variable
+from actorsession import (
+    IndexedSlices,
+    Variable,
+    constant,
+    float64,
+    global_variables_initializer,
+    gradients,
+    nn,
+    set_random_seed,
+)
 from actorsession.train import AdagradOptimizer
 from tests.ops.interpreter import Variables, check_gradient, evaluate
 from tests.rows import for_each

@@ -7,11 +7,17 @@ from typing import Any
 import numpy as np
 import pytest
 
+from actorsession import (
+    as_dtype,
+    constant,
+    convert_to_tensor,
+    float32,
+    float64,
+    gradients,
+    int32,
+    signal,
+)
 from actorsession.compat.v1 import spectral
-from actorsession.graph.dtypes import as_dtype, float32, float64, int32
-from actorsession.namespaces import signal
-from actorsession.ops.build import constant, convert_to_tensor
-from actorsession.ops.derivatives.gradients import gradients
 from tests.ops.interpreter import check_gradient, evaluate, source
 from tests.rows import for_each
 

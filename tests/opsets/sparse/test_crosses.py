@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from actorsession import SparseTensor, sparse
 from actorsession.errors import InvalidArgumentError
-from actorsession.namespaces import sparse
-from actorsession.opsets.sparse.basics import SparseTensor
 from tests.ops.interpreter import evaluate
 
 WORDS = np.array([[b"a", b"bb"], [b"c", b""]], object)

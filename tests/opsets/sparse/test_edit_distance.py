@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from actorsession.opsets.sparse.basics import SparseTensor, SparseTensorValue
+from actorsession import Graph, SparseTensor
+from actorsession.errors import InvalidArgumentError
+from actorsession.opsets.sparse.basics import SparseTensorValue
 from actorsession.opsets.sparse.edit_distance import edit_distance
 from tests.ops.cases import i64
 from tests.ops.interpreter import evaluate, source
@@ -39,3 +41,10 @@ def test_sparse_tensors_of_one_rank_and_dtype_are_taken() -> None:
 def test_a_sequence_may_be_longer_than_the_shape_says() -> None:
     word = SparseTensor(i64([[0, 0], [0, 1], [0, 2]]), ["a", "b", "c"], i64([1, 1]))
     assert evaluate([edit_distance(word, _word("abd"), normalize=False)])[0].tolist() == [1.0]
+
+
+def test_sequences_outside_the_shape_are_refused() -> None:
+    with Graph().as_default():
+        bad = SparseTensor(i64([[4, 0]]), [1], i64([1, 2]))
+        with pytest.raises(InvalidArgumentError, match=r"truth: \[4, 0\] does not index"):
+            evaluate([edit_distance(SparseTensor(i64([[0, 0]]), [1], i64([1, 2])), bad)])

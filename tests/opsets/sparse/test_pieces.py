@@ -8,12 +8,9 @@ import numpy as np
 import pytest
 
 import actorsession as acts
-from actorsession.graph.dtypes import int32
-from actorsession.namespaces import nn, sets
-from actorsession.ops.build import constant
-from actorsession.ops.derivatives.gradients import gradients
+from actorsession import SparseTensor, constant, gradients, int32, nn, sets
 from actorsession.ops.indexed_slices import to_dense
-from actorsession.opsets.sparse.basics import SparseTensor, SparseTensorValue
+from actorsession.opsets.sparse.basics import SparseTensorValue
 from tests.ops.interpreter import evaluate
 
 TABLE = np.arange(12, dtype=np.float32).reshape(4, 3)

@@ -7,16 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from actorsession import Graph, Session, SparseTensor, as_dtype, constant, gradients, placeholder
+from actorsession import shape as shape_of
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import as_dtype
-from actorsession.graph.graph import Graph
-from actorsession.ops.arrays.placeholder import placeholder
-from actorsession.ops.arrays.shape import shape as shape_of
-from actorsession.ops.build import constant
-from actorsession.ops.derivatives.gradients import gradients
 from actorsession.opsets.sparse import kernels
 from actorsession.opsets.sparse.basics import (
-    SparseTensor,
     SparseTensorValue,
     sparse_add,
     sparse_placeholder,
@@ -25,7 +20,6 @@ from actorsession.opsets.sparse.basics import (
     sparse_tensor_to_dense,
     sparse_to_dense,
 )
-from actorsession.session import Session
 from tests.ops.cases import computed, expect, f32, i32, i64
 from tests.ops.interpreter import check_gradient, evaluate, source
 from tests.rows import for_each

@@ -10,10 +10,8 @@ import numpy as np
 import pytest
 
 import actorsession as acts
-from actorsession import sparse
+from actorsession import Graph, gradients, sparse
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.graph import Graph
-from actorsession.ops.derivatives.gradients import gradients
 from tests.rows import for_each
 
 

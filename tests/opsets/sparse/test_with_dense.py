@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
+from actorsession import SparseTensor, constant, ops
 from actorsession.errors import InvalidArgumentError
-from actorsession.ops.build import constant, make_one
-from actorsession.opsets.sparse.basics import SparseTensor
+from actorsession.ops.build import make_one
 from tests.ops.interpreter import evaluate
 from tests.rows import for_each
 

@@ -8,11 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops, opsets
+from actorsession import AsyncSession, Graph, Session, float32, int32, ops, opsets, string
 from actorsession.errors import CancelledError, InvalidArgumentError, OutOfRangeError
-from actorsession.graph.dtypes import float32, int32, string
-from actorsession.graph.graph import Graph
-from actorsession.session import AsyncSession, Session
 from tests.cluster.kit import soon
 from tests.ops.queues.kit import started, waiting
 from tests.rows import for_each

@@ -8,16 +8,14 @@ from typing import Any
 
 import pytest
 
-from actorsession import ops, opsets
+from actorsession import AsyncSession, Graph, control_dependencies, ops, opsets
 from actorsession.errors import CancelledError, InvalidArgumentError
-from actorsession.graph.graph import Graph, control_dependencies
 from actorsession.ops import raw
 from actorsession.opsets.staging.mutexes import (
     CRITICAL_SECTION_EXECUTIONS,
     CRITICAL_SECTIONS,
     MutexState,
 )
-from actorsession.session import AsyncSession
 
 
 @pytest.fixture

@@ -8,12 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops, opsets
+from actorsession import AsyncSession, Graph, float32, int32, ops, opsets, string
 from actorsession.errors import InvalidArgumentError, ResourceExhaustedError
-from actorsession.graph.dtypes import float32, int32, string
-from actorsession.graph.graph import Graph
 from actorsession.opsets.staging.state import Limits, MapState, StageState
-from actorsession.session import AsyncSession
 from tests.cluster.kit import soon
 from tests.ops.queues.kit import started, waiting
 

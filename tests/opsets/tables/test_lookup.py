@@ -11,10 +11,8 @@ import numpy as np
 import pytest
 
 import actorsession as acts
-from actorsession import opsets
+from actorsession import Graph, lookup, opsets
 from actorsession.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError
-from actorsession.graph.graph import Graph
-from actorsession.namespaces import lookup
 from actorsession.ops import raw
 from actorsession.ops.build import make
 from tests.rows import for_each

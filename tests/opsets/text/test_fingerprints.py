@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession.graph.dtypes import uint8
-from actorsession.graph.graph import Graph
+from actorsession import Graph, uint8
 from actorsession.opsets.text.fingerprints import farmhash64, fingerprint
 from tests.ops.interpreter import evaluate, source
 from tests.rows import for_each

@@ -8,10 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from actorsession import Graph, TensorShape, strings
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.graph import Graph
-from actorsession.graph.shape import TensorShape
-from actorsession.namespaces import strings
 from actorsession.opsets.text import regex_programs
 from actorsession.opsets.text.regex_programs import Expression, compiled
 from tests.ops.interpreter import evaluate, source

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 import actorsession as acts
-from actorsession import ops, opsets
+from actorsession import ops, opsets, strings
 from actorsession.errors import InvalidArgumentError, ResourceExhaustedError
-from actorsession.namespaces import strings
 from actorsession.opsets.parsing import serialized
 from actorsession.opsets.text import kernels
 from tests.ops.interpreter import evaluate, source

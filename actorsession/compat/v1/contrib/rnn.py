@@ -17,18 +17,22 @@ _NAMES = {
         "GRUBlockCell GRUBlockCellV2 LSTMBlockCell LSTMBlockFusedCell"
     ),
     "actorsession.train.layers.recurrent.cells.cell": "LayerRNNCell",
-    "actorsession.train.layers.recurrent.cells.contrib": (
-        "AttentionCellWrapper CompiledWrapper Conv1DLSTMCell Conv2DLSTMCell Conv3DLSTMCell "
-        "ConvLSTMCell EmbeddingWrapper HighwayWrapper InputProjectionWrapper "
-        "LayerNormBasicLSTMCell OutputProjectionWrapper TimeReversedFusedRNN UGRNNCell"
+    "actorsession.train.layers.recurrent.cells.convolutional": (
+        "Conv1DLSTMCell Conv2DLSTMCell Conv3DLSTMCell ConvLSTMCell"
     ),
     "actorsession.train.layers.recurrent.cells.fused": (
-        "FusedRNNCell FusedRNNCellAdaptor best_effort_input_batch_size"
+        "CompiledWrapper FusedRNNCell FusedRNNCellAdaptor TimeReversedFusedRNN "
+        "best_effort_input_batch_size"
     ),
+    "actorsession.train.layers.recurrent.cells.gated": "LayerNormBasicLSTMCell UGRNNCell",
     "actorsession.train.layers.recurrent.cells.grid": (
         "BidirectionalGridLSTMCell GridLSTMCell TimeFreqLSTMCell"
     ),
-    "actorsession.train.layers.recurrent.cells.rarer": (
+    "actorsession.train.layers.recurrent.cells.projections": (
+        "AttentionCellWrapper EmbeddingWrapper HighwayWrapper InputProjectionWrapper "
+        "OutputProjectionWrapper"
+    ),
+    "actorsession.train.layers.recurrent.cells.variants": (
         "CoupledInputForgetGateLSTMCell GLSTMCell IndRNNCell IndyGRUCell IndyLSTMCell "
         "IntersectionRNNCell NASCell PhasedLSTMCell SRUCell WeightNormLSTMCell"
     ),
@@ -39,6 +43,5 @@ _NAMES = {
 }
 
 __all__, __getattr__, __dir__ = older_names(__name__, _NAMES)
-
 
 add_modules(__name__)

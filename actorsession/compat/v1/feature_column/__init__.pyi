@@ -6,25 +6,31 @@ numbers, ``categorical`` those that are ids, ``sequences`` both for sequences, a
 columns: ``input_layer``, ``linear_model`` and ``make_parse_example_spec``.
 """
 
-from actorsession.compat.v1.feature_column.categorical import categorical_column_with_hash_bucket as categorical_column_with_hash_bucket
-from actorsession.compat.v1.feature_column.categorical import categorical_column_with_identity as categorical_column_with_identity
-from actorsession.compat.v1.feature_column.categorical import categorical_column_with_vocabulary_file as categorical_column_with_vocabulary_file
-from actorsession.compat.v1.feature_column.categorical import categorical_column_with_vocabulary_list as categorical_column_with_vocabulary_list
-from actorsession.compat.v1.feature_column.categorical import crossed_column as crossed_column
-from actorsession.compat.v1.feature_column.categorical import weighted_categorical_column as weighted_categorical_column
-from actorsession.compat.v1.feature_column.dense import bucketized_column as bucketized_column
-from actorsession.compat.v1.feature_column.dense import embedding_column as embedding_column
-from actorsession.compat.v1.feature_column.dense import indicator_column as indicator_column
-from actorsession.compat.v1.feature_column.dense import numeric_column as numeric_column
-from actorsession.compat.v1.feature_column.dense import shared_embedding_columns as shared_embedding_columns
-from actorsession.compat.v1.feature_column.models import input_layer as input_layer
-from actorsession.compat.v1.feature_column.models import linear_model as linear_model
-from actorsession.compat.v1.feature_column.models import make_parse_example_spec as make_parse_example_spec
-from actorsession.compat.v1.feature_column.sequences import sequence_categorical_column_with_hash_bucket as sequence_categorical_column_with_hash_bucket
-from actorsession.compat.v1.feature_column.sequences import sequence_categorical_column_with_identity as sequence_categorical_column_with_identity
-from actorsession.compat.v1.feature_column.sequences import sequence_categorical_column_with_vocabulary_file as sequence_categorical_column_with_vocabulary_file
-from actorsession.compat.v1.feature_column.sequences import sequence_categorical_column_with_vocabulary_list as sequence_categorical_column_with_vocabulary_list
-from actorsession.compat.v1.feature_column.sequences import sequence_numeric_column as sequence_numeric_column
+from actorsession.compat.v1.feature_column.categorical import (
+categorical_column_with_hash_bucket as categorical_column_with_hash_bucket,
+categorical_column_with_identity as categorical_column_with_identity,
+categorical_column_with_vocabulary_file as categorical_column_with_vocabulary_file,
+categorical_column_with_vocabulary_list as categorical_column_with_vocabulary_list, crossed_column
+as crossed_column, weighted_categorical_column as weighted_categorical_column
+)
+from actorsession.compat.v1.feature_column.dense import (
+bucketized_column as bucketized_column, embedding_column as embedding_column, indicator_column as
+indicator_column, numeric_column as numeric_column, shared_embedding_columns as
+shared_embedding_columns
+)
+from actorsession.compat.v1.feature_column.models import (
+input_layer as input_layer, linear_model as linear_model, make_parse_example_spec as
+make_parse_example_spec
+)
+from actorsession.compat.v1.feature_column.sequences import (
+sequence_categorical_column_with_hash_bucket as sequence_categorical_column_with_hash_bucket,
+sequence_categorical_column_with_identity as sequence_categorical_column_with_identity,
+sequence_categorical_column_with_vocabulary_file as
+sequence_categorical_column_with_vocabulary_file, sequence_categorical_column_with_vocabulary_list
+as sequence_categorical_column_with_vocabulary_list, sequence_numeric_column as
+sequence_numeric_column
+)
+
 
 __all__ = [
 "bucketized_column", "categorical_column_with_hash_bucket", "categorical_column_with_identity",

@@ -9,7 +9,7 @@ from actorsession.lazy_names import lazy_names
 
 _NAMES = {
     "actorsession.compat.v1": "gradients=gradients_v2 py_function=eager_py_func",
-    "actorsession.train.layers.recurrent.cells.contrib": "_linear _Linear",
+    "actorsession.train.layers.recurrent.cells.linear": "_linear _Linear",
     "actorsession.train.layers.recurrent.cells.fused": (
         "best_effort_input_batch_size=_best_effort_input_batch_size"
     ),

@@ -15,10 +15,10 @@ from actorsession.compat.v1.contrib.legacy_seq2seq.sequences import (
 from actorsession.graph.graph import name_scope
 from actorsession.namespaces import nn
 from actorsession.train.layers import nests
-from actorsession.train.layers.recurrent.cells.contrib import (
+from actorsession.train.layers.recurrent.cells.linear import _linear
+from actorsession.train.layers.recurrent.cells.projections import (
     EmbeddingWrapper,
     OutputProjectionWrapper,
-    _linear,
 )
 from actorsession.train.layers.recurrent.static import static_rnn
 

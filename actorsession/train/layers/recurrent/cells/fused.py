@@ -11,7 +11,10 @@ from actorsession.train.layers import nests
 from actorsession.train.layers.recurrent.dynamic import dynamic_rnn
 from actorsession.train.layers.recurrent.static import static_rnn
 
-__all__ = ["FusedRNNCell", "FusedRNNCellAdaptor", "best_effort_input_batch_size"]
+__all__ = [
+    "CompiledWrapper", "FusedRNNCell", "FusedRNNCellAdaptor", "TimeReversedFusedRNN",
+    "best_effort_input_batch_size",
+]  # fmt: skip
 
 
 def best_effort_input_batch_size(flat_input: Any) -> Any:
@@ -80,3 +83,42 @@ class FusedRNNCellAdaptor(FusedRNNCell):
         leaves = [nests.flatten(each) for each in outputs]
         stacked = [ops.stack(list(steps)) for steps in zip(*leaves, strict=True)]
         return nests.pack(outputs[0], stacked), state
+
+
+class TimeReversedFusedRNN(FusedRNNCell):
+    """A fused cell that reads sequences from their ends.
+
+    Args:
+        cell: the fused cell.
+    """
+
+    def __init__(self, cell: Any) -> None:
+        self._cell = cell
+
+    def __call__(
+        self,
+        inputs: Any,
+        initial_state: Any = None,
+        dtype: Any = None,
+        sequence_length: Any = None,
+        scope: Any = None,
+    ) -> tuple[Any, Any]:
+        """Return the outputs of all steps and the last state; see ``LSTMBlockFusedCell``."""
+
+        def turned(value: Any) -> Any:
+            if isinstance(value, list):
+                return value[::-1]
+            if sequence_length is None:
+                return ops.reverse(value, [0])
+            return ops.reverse_sequence(value, sequence_length, seq_axis=0, batch_axis=1)
+
+        given = inputs if isinstance(inputs, list) else ops.convert_to_tensor(inputs)
+        outputs, state = self._cell(turned(given), initial_state, dtype, sequence_length, scope)
+        if isinstance(outputs, list):
+            return turned(outputs), state
+        return nests.mapped(turned, outputs), state
+
+
+def CompiledWrapper(cell: Any, compile_stateful: bool = False) -> Any:
+    """Return the cell itself: there is no compiler that would take it."""
+    return cell

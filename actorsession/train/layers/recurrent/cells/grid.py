@@ -9,7 +9,7 @@ from typing import Any
 from actorsession import ops
 from actorsession.ops.neural.biases import bias_add
 from actorsession.train.layers.recurrent.cells.cell import RNNCell
-from actorsession.train.layers.recurrent.cells.rarer import _clipped, _columns, sharded
+from actorsession.train.layers.recurrent.cells.variants import _clipped, _columns, sharded
 
 __all__ = ["BidirectionalGridLSTMCell", "GridLSTMCell", "TimeFreqLSTMCell"]
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from actorsession.compat.companions.distutils import LooseVersion
+from actorsession.compat.libraries.distutils import LooseVersion
 
 __all__ = [
     "DistributionNotFound", "get_distribution", "iter_entry_points", "parse_version", "resource_exists",

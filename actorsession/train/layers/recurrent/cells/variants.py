@@ -18,7 +18,7 @@ from actorsession.ops.reductions.spread import l2_normalize
 from actorsession.train.layers.names import initializer_of
 from actorsession.train.layers.recurrent.cells.basic import UnitsCell
 from actorsession.train.layers.recurrent.cells.cell import LayerRNNCell, RNNCell
-from actorsession.train.layers.recurrent.cells.contrib import _linear
+from actorsession.train.layers.recurrent.cells.linear import _linear
 from actorsession.train.layers.recurrent.cells.lstm import LSTMStateTuple
 
 __all__ = [

@@ -8,7 +8,7 @@ import pytest
 from tensorboard.compat.proto import versions_pb2
 
 import actorsession.compat.v1 as tf
-from actorsession.compat.companions import json_format
+from actorsession.compat.libraries import json_format
 from actorsession.interop import VersionDef
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from actorsession.compat.companions import distutils, pkg_resources
-from actorsession.compat.companions.distutils import LooseVersion, StrictVersion
+from actorsession.compat.libraries import distutils, pkg_resources
+from actorsession.compat.libraries.distutils import LooseVersion, StrictVersion
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_files_of_a_package_are_found_beside_its_module() -> None:
     assert pkg_resources.resource_filename(package, "alias.py").endswith("compat/alias.py")
     assert pkg_resources.resource_exists(package, "alias.py")
     assert not pkg_resources.resource_exists(package, "spam.py")
-    assert pkg_resources.resource_isdir(package, "companions")
+    assert pkg_resources.resource_isdir(package, "libraries")
     assert "alias.py" in pkg_resources.resource_listdir(package, "")
     assert b"install_alias" in pkg_resources.resource_string(package, "alias.py")
     with pkg_resources.resource_stream(package, "alias.py") as file:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from actorsession.compat.companions.protobufs import protobuf_module, serving
+from actorsession.compat.libraries.protobufs import protobuf_module, serving
 from actorsession.errors import InvalidArgumentError
 from actorsession.interop import text_format as ours
 

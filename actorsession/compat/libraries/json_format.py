@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from actorsession.compat.companions.protobufs import protobuf_module, serving
+from actorsession.compat.libraries.protobufs import protobuf_module, serving
 from actorsession.interop import json_format as ours
 from actorsession.interop.json_format import ParseError
 

@@ -1,0 +1,343 @@
+"""The steps of a remote session at its client: what is admitted, under way, and waits for the connection.
+
+Owned by a ``RemoteSession``; imports its runs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from actorsession.actors.deadline import Deadline
+from actorsession.actors.timer_wheel import TimerWheel
+from actorsession.config import (
+    DEFAULT_STEP_TIMEOUT,
+    ConfigProto,
+    RunMetadata,
+    RunOptions,
+    StepStats,
+)
+from actorsession.errors import (
+    AbortedError,
+    CancelledError,
+    DeadlineExceededError,
+    OpError,
+    UnavailableError,
+)
+from actorsession.graph.codec import INLINE_LIMIT, bytes_held
+from actorsession.messages.registry import VOCABULARY
+from actorsession.messages.step_frames import StepRequest
+from actorsession.metrics import SessionTally
+from actorsession.plan.signature import RunSignature
+from actorsession.rpc.link import Link
+from actorsession.runtime.admission import Admission
+from actorsession.runtime.kept_feeds import aside, large_arrays
+from actorsession.runtime.kernel_pool import KernelPool
+from actorsession.session.remote.master_connection import MasterConnection
+from actorsession.session.remote.remote_run import AsyncRun, MustWait, RemoteRun, ThreadRun
+from actorsession.session.remote.values import (
+    RemotePlan,
+    SessionProgram,
+    copies_much,
+    fill_metadata,
+    plan_to_wire,
+    sent_feeds,
+    timeline_of,
+)
+from actorsession.session.session_interface import SESSION_CLOSED, TIMELINES
+from actorsession.session.value_delivery import ValueDelivery
+
+if TYPE_CHECKING:
+    from actorsession.session.remote.remote_session import RemoteSession
+
+__all__ = ["ANSWER_MARGIN", "GONE", "LEAST", "RemoteSteps"]
+
+ANSWER_MARGIN = 0.25
+"""Seconds that the client waits beyond the limit of a run, for the master's report on what was late."""
+LEAST = 1e-3
+"""Seconds that are left of a limit at least, so that the answer is an error of the step."""
+GONE = (UnavailableError, DeadlineExceededError, AbortedError, CancelledError)
+"""The errors of a request that a closed session, or a lost master, makes."""
+
+T = TypeVar("T")
+R = TypeVar("R", bound=RemoteRun)
+
+
+class RemoteSteps:
+    """The steps of one remote session.
+
+    Args:
+        session: the session.
+        master: its connection to the master.
+        config: its settings.
+        tally: its counters for the process metrics.
+
+    Attributes:
+        calls: the numbers of runs and of plans.
+        step_limit: seconds that a step may take by default.
+        wheel: the deadlines of the runs.
+    """
+
+    def __init__(
+        self, session: RemoteSession, master: MasterConnection, config: ConfigProto,
+        tally: SessionTally,
+    ) -> None:  # fmt: skip
+        self._session = session
+        self._master = master
+        self._tally = tally
+        self._runs = itertools.count(1)
+        self._running: set[RemoteRun] = set()
+        self._inflight = Admission(config.max_inflight_steps).share(
+            config.max_inflight_steps, config.max_inflight_bytes
+        )
+        self._timelines: deque[StepStats] | None = None
+        self._pool: KernelPool | None = None  # for work on large values; most sessions need none
+        self._operation_timeout = config.operation_timeout
+        self.calls = itertools.count()
+        self.step_limit = config.operation_timeout or DEFAULT_STEP_TIMEOUT
+        self.wheel = TimerWheel()
+
+    @property
+    def under_way(self) -> int:
+        """The number of runs that were requested and have not ended."""
+        return len(self._running)
+
+    @property
+    def waiting(self) -> int:
+        """The number of runs that wait for their turn."""
+        return self._inflight.statistics().waiting
+
+    def timelines(self) -> list[StepStats]:
+        """Return the last few steps that the master traced for ``timeline_step``, oldest first."""
+        return list(self._timelines or ())
+
+    def close(self) -> None:
+        """Fail the runs that wait for their turn, and let no other begin."""
+        if self._pool is not None:
+            self._pool.shutdown(wait=False)
+        self._inflight.close(CancelledError(SESSION_CLOSED))
+        self.wheel.close()
+
+    async def run(
+        self, plan: RemotePlan, feeds: Sequence[Any], limit: float | None,
+        options: RunOptions | None, metadata: RunMetadata | None, delivery: ValueDelivery | None,
+        key: str = "", debug_run: list[Any] | None = None,
+    ) -> Sequence[Any]:  # fmt: skip
+        """Run a step; see ``RemoteSession.run``, and ``StepRequest`` for the last two."""
+        if limit == self._operation_timeout and not (options and options.timeout_in_ms):
+            limit = None  # the session's own, which the master knows by that name
+        asked = None
+        if options is not None or metadata is not None:
+            wire = {} if options is None else options.to_wire()
+            asked = StepRequest(options=wire, key=key, debug_run=debug_run)
+        run = self._new_run(AsyncRun, plan, feeds, limit, asked, options)
+        if run is None or not self.admit(run, run.program, run.values.nbytes):
+            run = await self._wait_to_run(plan, feeds, limit, asked, options)
+        values = await self.finish(run, delivery)
+        if metadata is not None or run.extra is not None:
+            self._report(run, metadata)
+        return values
+
+    def _report(self, run: RemoteRun, metadata: RunMetadata | None) -> None:
+        """Fill metadata with the master's report on a run, and keep its timeline; callable in any thread."""
+        wire = None if run.extra is None else run.extra[0]
+        if metadata is None and not wire:
+            return
+        metadata = RunMetadata() if metadata is None else metadata
+        fill_metadata(metadata, wire)
+        timeline = timeline_of(metadata, wire)
+        if timeline is not None:
+            if self._timelines is None:
+                self._timelines = deque(maxlen=TIMELINES)
+            self._timelines.append(timeline)
+
+    async def finish(self, run: AsyncRun, delivery: ValueDelivery | None) -> Sequence[Any]:
+        """Request a run that was admitted, and return its values.
+
+        Nothing may be awaited between the end of this call and the caller of the run.
+
+        Args:
+            run: the run.
+            delivery: see ``run``.
+        """
+        try:
+            await run.start()
+        except asyncio.CancelledError:
+            run.cancel()
+            raise
+        values = run.result()
+        if run.extra is not None and run.unconfirmed:
+            if delivery is None:
+                run.confirm(received=True)
+            else:
+                delivery.hold(run.confirm)
+        return values
+
+    def _new_run(
+        self, kind: type[R], plan: RemotePlan, feeds: Sequence[Any], limit: float | None,
+        asked: StepRequest | None = None, options: RunOptions | None = None,
+    ) -> R | None:  # fmt: skip
+        """Return a run of a plan; ``None`` if it has to wait for a connection, or for copies of its feeds."""
+        channel = self._master.channel
+        if channel is None or (self._session.restart.wait and self._session.restart.is_due):
+            return None
+        if large_arrays(feeds) and copies_much(feeds, over_link=self._session.over_link):
+            return None
+        program = self.program(plan.programs, plan.signature, options, partial=False)
+        return kind(self, program, program.sent(feeds), limit, len(plan.signature.fetches), asked)
+
+    async def _wait_to_run(
+        self, plan: RemotePlan, feeds: Sequence[Any], limit: float | None,
+        asked: StepRequest | None, options: RunOptions | None,
+    ) -> AsyncRun:  # fmt: skip
+        """Return a run that was admitted, once it need not wait any more."""
+        self._session.check_there()
+        seconds = limit or self.step_limit
+        late = Deadline.after(seconds)
+        nbytes = 0 if self._session.sent.may_wait else bytes_held(feeds)
+        if not self._inflight.enter_nowait(nbytes):
+            await self._inflight.enter(late, nbytes)
+        try:
+            self._session.check_open()
+            if self._session.restart.is_due:
+                await self._session.be_connected(late)
+            kept = await self.sent_feeds(feeds)
+            program = self.program(plan.programs, plan.signature, options, partial=False)
+            values = program.sent(kept)
+            if isinstance(program.channel, Link):
+                await program.channel.wait_to_run(late)
+            waited = seconds - max(late.time_left or 0.0, LEAST)
+            asked = replace(asked or StepRequest(), waited=max(waited, 0.0))
+            run = AsyncRun(self, program, values, limit, len(plan.signature.fetches), asked)
+        except BaseException:
+            self._inflight.leave(nbytes)
+            raise
+        run.nbytes, run.admitted = nbytes, True
+        self._running.add(run)
+        self._tally.runs = next(self._runs)
+        return run
+
+    def program(
+        self, programs: dict[Any, SessionProgram], signature: RunSignature,
+        options: RunOptions | None, *, partial: bool,
+    ) -> SessionProgram:  # fmt: skip
+        """Return the plan of a signature as it is run over the present connection.
+
+        Args:
+            programs: where those of the signature are kept.
+            signature: the signature.
+            options: of the run.
+            partial: whether it is the plan of partial runs.
+
+        Raises:
+            UnavailableError: if there is no connection.
+        """
+        channel = self._master.channel
+        if channel is None:
+            raise UnavailableError(
+                f"there is no connection to the master at {self._master.address}"
+            )
+        key = made = None
+        if options is not None:
+            debug, group = options.debug_options, options.experimental.collective_graph_key
+            if debug.active or group:
+                made = RunOptions(debug_options=debug.of_plan, experimental=options.experimental)
+                key = made.debug_options, group
+        program = programs.get(key)
+        if program is None or program.channel is not channel:
+            plan = plan_to_wire(self._session.handle, signature, made, partial=partial)
+            program = SessionProgram.over(channel, next(self.calls), VOCABULARY.to_wire(plan))
+            programs[key] = program
+        return program
+
+    def run_in_thread(
+        self, plan: RemotePlan, feeds: Sequence[Any], limit: float | None,
+        call: Callable[[Callable[[], object]], None],
+    ) -> Sequence[Any] | None:  # fmt: skip
+        """Run a step for a thread that waits; see ``SessionInterface.run_in_thread``."""
+        run = self._new_run(ThreadRun, plan, feeds, limit)
+        if run is None:
+            return None
+        try:
+            values = run.run(call)
+        except MustWait:
+            return None
+        if run.extra is not None:
+            self._report(run, None)
+        return values
+
+    def admit(self, run: RemoteRun, program: SessionProgram, nbytes: int) -> bool:
+        """Admit a run of a program, unless it has to wait; callable in any thread.
+
+        Raises:
+            CancelledError: if the session is closed.
+        """
+        if self._session.closed:
+            raise CancelledError(SESSION_CLOSED)
+        channel = program.channel
+        if (
+            channel is not self._master.channel
+            or channel.must_wait
+            or (self._session.restart.wait and self._session.restart.is_due)
+        ):
+            return False
+        run.nbytes = 0 if self._session.sent.may_wait or nbytes <= INLINE_LIMIT else nbytes
+        if not self._inflight.enter_run(run):
+            return False
+        self._running.add(run)
+        self._tally.runs = next(self._runs)
+        return True
+
+    def leave(self, run: RemoteRun) -> None:
+        """Record that a run has ended, if it was admitted."""
+        self._running.discard(run)
+        if run.counts:
+            self._inflight.leave_run(run)
+        else:
+            run.admitted = False
+
+    async def request(self, run: AsyncRun, delivery: ValueDelivery | None) -> Sequence[Any]:
+        """Request the setup or a call of a partial run, which no admission counts; see ``finish``."""
+        self._session.check_there()
+        channel = run.program.channel
+        if isinstance(channel, Link) and channel.must_wait:
+            await channel.wait_to_run(Deadline.after(self.step_limit))
+        run.admitted = True
+        self._running.add(run)
+        return await self.finish(run, delivery)
+
+    def patience(self, limit: float | None) -> float:
+        """Return the seconds within which the answer of a run with a limit must come."""
+        return (limit or self.step_limit) + ANSWER_MARGIN
+
+    def explain(self, error: OpError, then: Callable[[OpError], None]) -> None:
+        """Pass on the error of a run, with the exit status of a lost task."""
+        if self._session.closed:
+            then(CancelledError(SESSION_CLOSED) if isinstance(error, GONE) else error)
+            return
+        if isinstance(error, UnavailableError):
+            asking = self._master.add_fate(error)
+            child = self._session.start(asking, "exit status of a lost task")
+            if child is not None:
+                # Not in the child, which runs no code if it is cancelled before it begins.
+                child.add_done_callback(lambda _: then(error))
+                return
+        then(error)
+
+    async def sent_feeds(self, feeds: Sequence[Any]) -> Sequence[Any]:
+        """Return feeds that cannot change while the step is under way; copy large ones in a thread."""
+        over_link = self._session.over_link
+        if not copies_much(feeds, over_link=over_link):
+            return sent_feeds(feeds, over_link=over_link)
+        return await self.offload(lambda: sent_feeds(feeds, over_link=over_link))
+
+    async def offload(self, work: Callable[[], T]) -> T:
+        """Do work on large values in a thread of the session."""
+        self._session.check_open()
+        if self._pool is None:
+            self._pool = KernelPool(1)
+        return await aside(self._pool, work)
