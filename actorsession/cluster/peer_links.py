@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Awaitable, Coroutine, Mapping
+from dataclasses import field
 from typing import Any
 
 from actorsession.actors.context import CallContext
@@ -30,7 +31,7 @@ from actorsession.records import dataclass
 from actorsession.rpc.dial import dial
 from actorsession.rpc.link import Link
 from actorsession.rpc.liveness.lease import BEAT_SECONDS, LEASE_SECONDS
-from actorsession.rpc.liveness.peer_monitor import probe_factory
+from actorsession.rpc.liveness.peer_monitor import ProbeFactory, probe_factory
 from transports import (
     AuthenticationError,
     Connection,
@@ -66,41 +67,33 @@ class LinkOptions:
     beat: float = BEAT_SECONDS
     lease: float = LEASE_SECONDS
 
+    @property
+    def probes(self) -> ProbeFactory:
+        """Makes the probes of silent peers."""
+        return probe_factory(self.token)
 
+
+@dataclass(slots=True, eq=False)
 class PeerLinks:
     """The links of one task to the others.
 
-    Args:
-        hello: how the task introduces itself.
-        serves: the actors that peers may address.
-        addresses: where the other tasks are.
-        options: how links are made.
-        children: own the links that are dialled here.
-        links: all links of the server, including those of clients and of sessions.
-        named: whether a task that is dialled introduces itself by the name that it has here.
-
     Attributes:
-        hello: see above.
+        hello: how the task introduces itself.
         in_use: the link in use for each task.
         ended: whether no task is dialled any more.
     """
 
-    def __init__(
-        self, hello: Hello, serves: Mapping[str, Ref], addresses: TaskAddresses, options: LinkOptions,
-        children: Children, links: set[Link], *, named: bool,
-    ) -> None:  # fmt: skip
-        self.hello = hello
-        self._serves = serves
-        self._addresses = addresses
-        self._options = options
-        self._probes = probe_factory(options.token)
-        self._children = children
-        self._open = links
-        self._named = named
-        self.in_use: dict[str, Link] = {}
-        self.ended = False
-        self._dialling: dict[str, asyncio.Task[Link]] = {}
-        self._faults: dict[str, str] = {}  # latest errors of dials in progress
+    hello: Hello
+    _serves: Mapping[str, Ref]  # the actors that peers may address
+    _addresses: TaskAddresses
+    _options: LinkOptions
+    _children: Children  # own the links that are dialled here
+    _open: set[Link]  # all links of the server, including those of clients and of sessions
+    _named: bool  # whether a task that is dialled introduces itself by the name that it has here
+    in_use: dict[str, Link] = field(default_factory=dict, init=False)
+    ended: bool = field(default=False, init=False)
+    _dialling: dict[str, asyncio.Task[Link]] = field(default_factory=dict, init=False)
+    _faults: dict[str, str] = field(default_factory=dict, init=False)  # of dials in progress
 
     def serve(self, connection: Connection) -> Awaitable[None]:
         """Serve a connection that a peer or client opened; return what waits until it is closed."""
@@ -114,12 +107,12 @@ class PeerLinks:
         return link.run()
 
     def _make_link(self, connection: Connection, name: str, *, in_cluster: bool = True) -> Link:
-        beat, lease = self._options.beat, self._options.lease
-        if not in_cluster and self._probes(connection, beat, lease) is None:
+        options, lease = self._options, self._options.lease
+        if not in_cluster and options.probes(connection, options.beat, lease) is None:
             lease *= _CLIENT_LEASES
         return Link(
-            connection, serves=self._serves, peer_name=name, beat=beat, lease=lease,
-            watch=self._probes,
+            connection, serves=self._serves, peer_name=name, beat=options.beat, lease=lease,
+            watch=options.probes,
         )  # fmt: skip
 
     def _register(self, link: Link) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
+from dataclasses import field
 from typing import TypeAlias
 
 from actorsession.actors.deadline import Deadline
@@ -19,6 +20,7 @@ from actorsession.graph.codec import bytes_held
 from actorsession.messages.step_frames import fault_of
 from actorsession.messages.worker import WORKER, CleanupGraph, EndGroup, ValuesLost
 from actorsession.plan.rendezvous_key import parse_key
+from actorsession.records import dataclass
 from actorsession.rpc.link import Link
 from actorsession.rpc.pushes import Pushed
 
@@ -28,25 +30,18 @@ Told: TypeAlias = "Pushed | ValuesLost | EndGroup"
 """What goes to other workers without an answer."""
 
 
+@dataclass(slots=True, eq=False)
 class WaitingPushes:
     """The messages that wait for a link.
-
-    Args:
-        links: the links.
-        on_lost: called with the step id of tensors that could not be delivered, and the error.
-        children: own the waiting.
 
     Attributes:
         messages: what waits for the link to each task, in order.
     """
 
-    def __init__(
-        self, links: PeerLinks, on_lost: Callable[[int, OpError], None], children: Children
-    ) -> None:
-        self._links = links
-        self._on_lost = on_lost
-        self._children = children
-        self.messages: dict[str, list[Told]] = {}
+    _links: PeerLinks
+    _on_lost: Callable[[int, OpError], None]  # told the step id of a message that is lost, and why
+    _children: Children  # own the waiting
+    messages: dict[str, list[Told]] = field(default_factory=dict, init=False)
 
     def add(self, task: str, message: Told) -> None:
         """Deliver a message once there is a link."""

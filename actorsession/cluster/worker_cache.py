@@ -75,7 +75,7 @@ class WorkerCache:
         self._children = Children(f"links of {hello.task}")
         self.addresses = TaskAddresses(task, resolve)
         self.links = PeerLinks(
-            hello, serves, self.addresses, options, self._children, self._open, named=server is None
+            hello, serves, self.addresses, options, self._children, self._open, server is None
         )
         self._waiting = WaitingPushes(self.links, on_lost_push, self._children)
         self.pushes = 0
