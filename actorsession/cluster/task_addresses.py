@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import field
 
 from actorsession.actors.deadline import Deadline
 from actorsession.config import CONNECT_TIMEOUT
 from actorsession.errors import OpError
+from actorsession.records import dataclass
 
 __all__ = ["ASK", "TaskAddresses"]
 
@@ -23,23 +25,19 @@ ASK = CONNECT_TIMEOUT / 3
 """Seconds to learn addresses; a third of the limit of a dial, so that the dial still has time."""
 
 
+@dataclass(slots=True, eq=False)
 class TaskAddresses:
     """The addresses of tasks.
 
-    Args:
-        task: the task that knows them.
-        resolve: updates them from the resolver.
-
     Attributes:
-        task: see above.
+        task: the task that knows them.
         known: the address of each task in our own cluster.
     """
 
-    def __init__(self, task: str, resolve: Callable[[Deadline], Awaitable[None]] | None) -> None:
-        self.task = task
-        self._resolve = resolve
-        self.known: dict[str, str] = {}
-        self._reported: dict[str, str] = {}  # addresses given by masters of sessions
+    task: str
+    _resolve: Callable[[Deadline], Awaitable[None]] | None  # updates them from the resolver
+    known: dict[str, str] = field(default_factory=dict, init=False)
+    _reported: dict[str, str] = field(default_factory=dict, init=False)  # by masters of sessions
 
     def __contains__(self, task: str) -> bool:
         return task in self.known or task in self._reported

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Awaitable, Iterable, Mapping
+from dataclasses import field
 from functools import partial
 from typing import Any
 
@@ -25,6 +26,7 @@ from actorsession.metrics import SessionTally
 from actorsession.plan.cost_model import CostModel, prime
 from actorsession.plan.partition import RECV, SEND, Partition
 from actorsession.plan.rendezvous_key import parse_key
+from actorsession.records import dataclass
 from actorsession.runtime.collective.groups import GroupResolver, GroupTable
 from actorsession.runtime.debug.task_debugger import TaskDebugPlan, TaskWatches
 from actorsession.runtime.engine.loaded_graph import LoadedGraph, tell_states
@@ -33,33 +35,24 @@ from actorsession.runtime.planning import Planning
 __all__ = ["RegisteredGraphs"]
 
 
+@dataclass(slots=True, eq=False)
 class RegisteredGraphs:
     """The registered graphs of one session at one worker.
-
-    Args:
-        handle: the master's handle for the session.
-        env: the environment of the session.
-        steps: run the graphs.
-        tally: the counters of the session.
-        children: own what waits for the members of groups.
 
     Attributes:
         cluster_devices: the devices of all tasks by name, if the session shares them with its workers; else
             none.
     """
 
-    def __init__(
-        self, handle: str, env: WorkerEnv, steps: PartSteps, tally: SessionTally, children: Children
-    ) -> None:
-        self._handle = handle
-        self._env = env
-        self._steps = steps
-        self._tally = tally
-        self._children = children
-        self.cluster_devices: Mapping[str, DeviceAttributes] = {}
-        self._states: dict[str, dict[str, Any]] = {}
-        self._graphs: dict[str, Registered] = {}
-        self._planning = Planning()
+    _handle: str  # the master's handle for the session
+    _env: WorkerEnv
+    _steps: PartSteps  # run the graphs
+    _tally: SessionTally
+    _children: Children  # own what waits for the members of groups
+    cluster_devices: Mapping[str, DeviceAttributes] = field(default_factory=dict, init=False)
+    _states: dict[str, dict[str, Any]] = field(default_factory=dict, init=False)
+    _graphs: dict[str, Registered] = field(default_factory=dict, init=False)
+    _planning: Planning = field(default_factory=Planning, init=False)
 
     def __len__(self) -> int:
         """Return the number of registered graphs."""
