@@ -320,7 +320,7 @@ MOST_METHODS, MOST_LINES = 30, 400
 LARGE = frozenset(
     {
         "Distribution", "Estimator", "FrameDecoder", "Layer", "ManagedCluster", "Message", "RemoteSession",
-        "StepCalls", "Variable", "Worker", "WorkerCache", "WorkerSession",
+        "Variable", "Worker",
     }
 )  # fmt: skip
 

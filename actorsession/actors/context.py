@@ -20,7 +20,7 @@ LOCAL = "local"
 
 
 class ProgramTable(Protocol):
-    """The step programs that the peer of a link may run; see ``rpc.step_calls``."""
+    """The step programs that the peer of a link may run; see ``rpc.served_runs``."""
 
     def register(self, program: Any) -> int:
         """Let the peer run a program, and return its number."""

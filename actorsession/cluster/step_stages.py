@@ -61,13 +61,13 @@ STAGES = (
         "all tasks, by `CleanupGraph`; the client, by `fail`",
     ),
     Stage(
-        "worker", ("WorkerSession.begin_part", "StepGate.hold"),
+        "worker", ("PartSteps.begin", "StepGate.hold"),
         "begins its partitions, or holds the step while a link that it sends over is backlogged",
         "the graph was released, the session has ended, the number of feeds is another",
         "the master, by `fail`",
     ),
     Stage(
-        "worker", ("Step.drain", "WorkerRendezvous.flush", "StepCalls.push"),
+        "worker", ("Step.drain", "WorkerRendezvous.flush", "Pushes.push"),
         "runs what is ready, then pushes values to the tasks that wait for them",
         "a kernel fails; a value cannot be sent or its link is lost",
         "the master, by `fail`, with node, device, task and line; the receiver, by `CleanupGraph`",

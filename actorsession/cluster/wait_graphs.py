@@ -86,7 +86,7 @@ def own_wait_graph(
         keys = zip(message.steps[:_MOST_KEYS], message.keys[:_MOST_KEYS], strict=False)
         return TaskWaits(task=task, keys=tuple(_sent_keys(list(keys), wanted, table, stacks)))
     steps = [s for session in wanted for s in _steps(session, table, stacks, most)]
-    under_way = sum(s.running + s.held for s in wanted)
+    under_way = sum(len(s.steps.running) + len(s.steps.held) for s in wanted)
     if not message.session_handle:
         unbegun = _unbegun(table, {s.step_id for s in steps}, task)
         steps += unbegun
@@ -104,10 +104,12 @@ def _steps(
     session: WorkerSession, table: RendezvousTable, stacks: Stacks, most: int
 ) -> Iterable[StepWaits]:
     """Yield the steps of one session, the oldest first, because those are the ones that hang."""
-    for step in session.steps[:most]:
+    for step in list(session.steps.running.values())[:most]:
         yield step_waits(step, stacks, most, session=session.handle, task=session.task)
     now = time.monotonic()
-    for step_id, held in sorted(session.held_steps.items(), key=lambda item: item[1].since)[:most]:
+    for step_id, held in sorted(session.steps.held.steps.items(), key=lambda item: item[1].since)[
+        :most
+    ]:
         yield StepWaits(
             step_id=step_id, session=session.handle, task=session.task, state=HELD,
             link=(link := _task_of_link(held)), unsent=_unsent(session, link),
@@ -149,11 +151,11 @@ def _sent_keys(
         by_step[step_id].append(key)
     for step_id, keys in by_step.items():
         for session in sessions:
-            step = session.step(step_id)
+            step = session.steps.running.get(step_id)
             if step is not None:
                 yield from _sent(what_became_of(step, keys, stacks), session)
                 break
-            held = session.held_steps.get(step_id)
+            held = session.steps.held.steps.get(step_id)
             if held is not None:
                 link = _task_of_link(held)
                 unsent = _unsent(session, link)
@@ -174,7 +176,7 @@ def _sent(found: Iterable[SentKey], session: WorkerSession) -> Iterable[SentKey]
     for sent in found:
         state = SENT if sent.state == NOBODY else sent.state
         link = parse_key(sent.key).dst_task
-        if state == SENT and session.is_backlogged(link):
+        if state == SENT and session.workers.is_backlogged(link):
             yield replace(sent, state=HELD, link=link, unsent=_unsent(session, link))
         else:
             yield replace(sent, state=state)

@@ -13,7 +13,8 @@ from typing import Protocol
 from actorsession.actors.deadline import Deadline
 from actorsession.actors.ref import Ref
 from actorsession.messages.worker import EndGroup, ValuesLost
-from actorsession.rpc.step_calls import Pushed, StepCalls
+from actorsession.rpc.pushes import Pushed
+from actorsession.rpc.step_calls import StepCalls
 
 __all__ = ["WorkerCacheInterface"]
 

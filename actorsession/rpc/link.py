@@ -71,8 +71,9 @@ from actorsession.rpc.liveness.heartbeat_memory import HeartbeatLocation
 from actorsession.rpc.liveness.lease import BEAT_SECONDS, LEASE_SECONDS, Lease
 from actorsession.rpc.liveness.peer_monitor import PeerMonitor, ProbeFactory, probe_for
 from actorsession.rpc.pending_calls import MAX_PENDING, PendingCalls
+from actorsession.rpc.pushes import LONG_HEADER
 from actorsession.rpc.service import Service
-from actorsession.rpc.step_calls import LONG_HEADER, StepCalls
+from actorsession.rpc.step_calls import StepCalls
 from actorsession.terminal_text import visible
 from transports import (
     Buffer,
@@ -218,6 +219,11 @@ class LinkWriter:
             raise self._end.for_caller()
         header, segments = encode(envelope)
         self.write(header, segments, type(envelope).__name__, bulk=bulk)
+
+    @property
+    def write_from_thread(self) -> Callable[[bytes], bool]:
+        """See ``FrameWriter.write_from_thread``."""
+        return self._connection.write_from_thread
 
     def write(
         self,
@@ -491,14 +497,7 @@ class Link:
         )  # fmt: skip
         self._pending = PendingCalls(self.peer_name, self.address, send)
         self._backpressure = Backpressure(connection, self._pending)
-        self.steps = StepCalls(
-            self.peer_name,
-            send=self._writer.write,
-            send_from_thread=connection.write_from_thread,
-            congested=self._backpressure.is_backlogged,
-            drain=self.drain,
-            children=self._children,
-        )
+        self.steps = StepCalls(self.peer_name, self._writer, self._backpressure, self._children)
         self._service = Service(
             serves,
             peer=self.peer_name,
@@ -507,11 +506,11 @@ class Link:
             watch=self._end.watch,
             children=self._children,
             clock=clock,
-            programs=self.steps,
+            programs=self.steps.served,
         )
-        self.steps.on_plan = self._service.plan
-        self.steps.on_push = self._service.pushed
-        self.steps.on_push_lost = self._service.push_lost
+        self.steps.served.on_plan = self._service.plan
+        self.steps.pushes.on_push = self._service.pushed
+        self.steps.pushes.on_lost = self._service.push_lost
         self._reader = LinkReader(
             connection, self._end, self._liveness, self.steps, self._pending, self._service
         )
@@ -713,17 +712,17 @@ class Link:
             peer=self.peer_name,
             address=self.address,
             calls_sent=self._pending.sent + self.steps.sent,
-            calls_received=self._service.calls + self.steps.received,
-            tells_sent=self._tells_sent + self.steps.pushes,
+            calls_received=self._service.calls + self.steps.served.received,
+            tells_sent=self._tells_sent + self.steps.pushes.sent,
             tells_received=self._service.tells,
             frames_sent=seen.frames_sent,
             frames_received=seen.frames_received,
             bytes_sent=seen.bytes_sent,
             bytes_received=seen.bytes_received,
             pending=len(self._pending) + self.steps.pending,
-            serving=len(self._service) + self.steps.serving,
+            serving=len(self._service) + len(self.steps.served),
             over=None if self._end.error is None else self._end.error.message,
-            held=self.steps.held,
+            held=self.steps.served.held,
             waiting=self._backpressure.waiting,
             send_buffer=seen.send_buffer,
         )

@@ -20,7 +20,7 @@ from actorsession.actors.ref import LocalRef
 from actorsession.errors import AbortedError, CancelledError, OpError, from_exception
 from actorsession.graph.codec import bytes_held
 from actorsession.messages.step_frames import CallRequest, StepRequest, WireValues, write_value
-from actorsession.rpc.step_calls import MAX_PLANS, ServedSetup, Settle
+from actorsession.rpc.served_runs import MAX_PLANS, ServedSetup, Settle
 
 __all__ = ["LocalCalls", "LocalRun", "LocalValues"]
 

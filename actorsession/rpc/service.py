@@ -52,7 +52,7 @@ from actorsession.messages import (
     Tell,
     UnreadableMessage,
 )
-from actorsession.rpc.step_calls import encode_apart
+from actorsession.rpc.served_runs import encode_apart
 
 __all__ = ["MAX_SERVING", "Service"]
 

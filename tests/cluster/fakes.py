@@ -14,7 +14,8 @@ from actorsession.errors import OpError
 from actorsession.messages import Done, GraphRegistered, RegisterGraph
 from actorsession.messages.step_frames import WireValues
 from actorsession.messages.worker import EndGroup, ValuesLost
-from actorsession.rpc.step_calls import Pushed, StepCalls
+from actorsession.rpc.pushes import Pushed
+from actorsession.rpc.step_calls import StepCalls
 from tests.cluster.kit import eventually
 
 
@@ -166,15 +167,25 @@ def joined_steps(task: str, client: str) -> tuple[StepCalls, StepCalls]:
             copies = [bytearray(segment) for segment in segments]
             loop.call_soon(other[peer].receive, header, copies)
 
-        return StepCalls(
-            peer, send=send, send_from_thread=lambda header: False, congested=lambda: False,
-            drain=_never, children=Children("steps"),
-        )  # fmt: skip
+        line = StepLine(send)
+        return StepCalls(peer, line, line, Children("steps"))
 
     here, there = end(task), end(client)
     other = {task: there, client: here}
     return here, there
 
 
-async def _never() -> None:
-    raise AssertionError("nothing is congested")
+class StepLine:
+    """What step frames are sent over: never from a thread, and never congested."""
+
+    def __init__(self, write: Callable[[bytes, Sequence[Any]], None]) -> None:
+        self.write = write
+
+    def write_from_thread(self, header: bytes) -> bool:
+        return False
+
+    def is_backlogged(self) -> bool:
+        return False
+
+    async def drain(self) -> bool:
+        raise AssertionError("nothing is congested")

@@ -22,8 +22,9 @@ from actorsession.cluster import Server
 from actorsession.cluster.master import debug_runs as master_debug_runs
 from actorsession.cluster.master.client_graph import ClientGraph, TaskPart
 from actorsession.cluster.worker import debug_runs as worker_debug_runs
+from actorsession.cluster.worker.part_steps import PartSteps
 from actorsession.cluster.worker.worker import Worker
-from actorsession.cluster.worker.worker_session import BindPart, WorkerSession
+from actorsession.cluster.worker.worker_session import BindPart
 from actorsession.config import CallableOptions, DebugOptions
 from actorsession.errors import (
     DeadlineExceededError,
@@ -98,10 +99,9 @@ def kept_at_workers(cluster: InProcess) -> int:
     """How many debugged steps workers and masters keep."""
     count = 0
     for server in cluster.servers:
-        count += sum(
-            len(session.steps.debug_runs) for session in server.actors.master._sessions.values()
-        )
-        count += sum(len(session._debug_runs) for session in worker_of(server)._sessions.sessions)
+        masters, workers = server.actors.master._sessions.values(), worker_of(server)._sessions
+        count += sum(len(session.steps.debug_runs) for session in masters)
+        count += sum(len(session.steps.debug_runs) for session in workers.sessions)
     return count
 
 
@@ -624,13 +624,13 @@ async def test_a_plain_step_costs_nothing_more(
 ) -> None:
     """No message, no field and no graph of a plain run has anything of the debugger, also beside one."""
     begun: list[tuple[str, Any, Any]] = []
-    begin = WorkerSession.begin_part
+    begin = PartSteps.begin
 
-    def note(self: WorkerSession, registered: Any, *args: Any) -> Any:
+    def note(self: PartSteps, registered: Any, *args: Any) -> Any:
         begun.append((registered.handle, registered.debug, args[4]))
         return begin(self, registered, *args)
 
-    monkeypatch.setattr(WorkerSession, "begin_part", note)
+    monkeypatch.setattr(PartSteps, "begin", note)
     async with AsyncSession(cluster.target(), graph=hop.x.graph) as session:
         feeds = {hop.x: [0.0]}
         await session.run(hop.z, feeds)
@@ -701,7 +701,7 @@ async def test_a_worker_refuses_a_debugged_graph_whose_step_names_no_run(
         await session.run(hop.z, {hop.x: [0.0]}, watch("z"))
         sessions = worker_of(cluster.server(W1))._sessions.sessions
         (work,) = [s for s in sessions if s.graphs]
-        (handle,) = work._graphs
+        (handle,) = work.graphs._graphs
         bind = BindPart(work.handle, handle)
         begin = worker_of(cluster.server(W1)).submit(bind, CallContext(NEVER))
         with pytest.raises(InvalidArgumentError, match="its steps need a debug_run"):

@@ -34,8 +34,8 @@ async def proxied(target: str) -> AsyncIterator[Proxy]:
 async def cut(proxy: Proxy, cluster: InProcess) -> None:
     """Resets all connections to worker 1, and waits until the master knows of it."""
     proxy.cut()
-    links = cluster.server(W0)._cache
-    await eventually(lambda: links.current_link(W1) is None)
+    links = cluster.server(W0)._cache.links
+    await eventually(lambda: links.in_use.get(W1) is None)
 
 
 async def past(proxy: Proxy, work: Awaitable[Any]) -> Any:

@@ -260,7 +260,7 @@ async def test_a_session_cannot_tell_of_tasks_without_end(cluster: InProcess) ->
     many = {f"/job:x/replica:0/task:{i}": "tcp://127.0.0.1:1" for i in range(20_000)}
     async with linked(cluster.target()) as link:
         await link.ask(WORKER, worker_session("h", many))
-    assert len(cluster.server(W0)._cache._reported) < 5000
+    assert len(cluster.server(W0)._cache.addresses._reported) < 5000
 
 
 async def test_a_client_that_is_gone_while_its_session_closes_leaves_nothing(

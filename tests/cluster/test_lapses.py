@@ -23,8 +23,8 @@ from tests.cluster.kit import PS0, W0, W1, W2, Gate, InProcess, in_process, on, 
 
 async def lose_link(cluster: InProcess, one: str = W0, other: str = W1) -> None:
     """Drops the connection between two workers, as a network does that was cut."""
-    here = cluster.server(one)._cache.current_link(other)
-    there = cluster.server(other)._cache.current_link(one)
+    here = cluster.server(one)._cache.links.in_use.get(other)
+    there = cluster.server(other)._cache.links.in_use.get(one)
     assert here is not None
     assert there is not None
     here._connection.abort()
@@ -103,7 +103,7 @@ async def test_sessions_that_have_ended_leave_nothing_at_links_that_live_on(grap
             async with AsyncSession(cluster.target(), graph=graph) as session:
                 with pytest.raises(OpError):
                     await soon(session.run(end))
-            links = [cluster.server(a)._cache.current_link(b) for a, b in [(W0, W1), (W1, W0)]]
+            links = [cluster.server(a)._cache.links.in_use.get(b) for a, b in [(W0, W1), (W1, W0)]]
             seen.append([len(link._end._watchers) for link in links if link is not None])
         assert seen[1:] == [seen[0]] * 3
 

@@ -18,7 +18,7 @@ import pytest
 
 from actorsession import ops
 from actorsession.cluster import LocalCluster
-from actorsession.cluster.worker.worker_session import WorkerSession
+from actorsession.cluster.worker.part_steps import PartSteps
 from actorsession.config import ConfigProto, RPCOptions
 from actorsession.errors import (
     AbortedError,
@@ -199,13 +199,13 @@ async def test_parts_are_begun_at_setup_with_nothing_fed_and_no_limit_in_time(
     cluster: InProcess, pipe: Pipe, plain_graph: Graph, monkeypatch: Any
 ) -> None:
     begun: dict[str, list[Any]] = {}
-    begin = WorkerSession.begin_part
+    begin = PartSteps.begin
 
-    def watch(session: WorkerSession, *args: Any) -> Any:
-        begun[session.task] = args[3]
-        return begin(session, *args)
+    def watch(steps: PartSteps, *args: Any) -> Any:
+        begun[steps._env.task] = args[3]
+        return begin(steps, *args)
 
-    monkeypatch.setattr(WorkerSession, "begin_part", watch)
+    monkeypatch.setattr(PartSteps, "begin", watch)
     async with AsyncSession(cluster.target(), graph=plain_graph, config=wire_config()) as session:
         handle = await session.partial_run_setup(pipe.fetches, pipe.feeds)
         await eventually(lambda: len(begun) == 2)

@@ -317,7 +317,9 @@ async def test_a_session_that_waits_for_a_task_finds_it_at_its_new_address(
     write(path, [f"127.0.0.1:{ports[0]}", f"127.0.0.1:{ports[1]}"])
     async with Server(FileClusterResolver(path, "worker", 0)) as first:
         running = asyncio.create_task(run(first.target, graph, end, {a: 1.0}))
-        await eventually(lambda: first.statistics().links != () or first._cache._dialling != {})
+        await eventually(
+            lambda: first.statistics().links != () or first._cache.links._dialling != {}
+        )
         write(path, [f"127.0.0.1:{ports[0]}", f"127.0.0.1:{ports[2]}"])
         spec = {"worker": ["127.0.0.1:1", f"127.0.0.1:{ports[2]}"]}  # it knows nothing of the first
         async with Server(spec, "worker", 1):
@@ -388,11 +390,11 @@ async def test_what_a_server_is_told_holds_until_its_resolver_says_something_new
     resolver = Asked({"worker": addresses[:1]})
     async with Server(resolver) as server, Server({"worker": addresses}, "worker", 1):
         server.learn_peers({"worker": addresses[:2]})
-        await server._cache.link(W1, Deadline.after(20))
+        await server._cache.links.link(W1, Deadline.after(20))
         assert list((await read_cluster(server.target)).tasks) == [W0, W1]
         resolver.spec = {"worker": addresses}
         with pytest.raises(UnavailableError, match=f"cannot reach {W2}"):
-            await server._cache.link(W2, Deadline.after(20))
+            await server._cache.links.link(W2, Deadline.after(20))
         assert list((await read_cluster(server.target)).tasks) == [W0, W1, W2]
 
 
@@ -427,7 +429,7 @@ async def test_a_task_that_cannot_be_reached_is_told_with_the_resolver_s_trouble
     async with Server(resolver) as server:
         resolver.spec = {"worker": {1: "127.0.0.1:1"}}  # this task is not in it
         with pytest.raises(UnavailableError) as info:
-            await server._cache.link(W1, Deadline.after(20))
+            await server._cache.links.link(W1, Deadline.after(20))
         assert f"cannot reach {W1} at tcp://127.0.0.1:" in info.value.message
         assert "that address may be old: the resolver of this test" in info.value.message
         assert f"{W0} is not a task of the new cluster" in info.value.message
@@ -439,7 +441,7 @@ async def test_a_task_that_a_resolver_drops_is_dialled_no_more(hold_ports: HoldP
     async with Server(resolver) as server:
         resolver.spec = {"worker": [f"127.0.0.1:{ports[0]}"]}
         with pytest.raises(OpError, match=f"no address is known for {W1}"):
-            await server._cache.link(W1, Deadline.after(20))
+            await server._cache.links.link(W1, Deadline.after(20))
         assert list((await read_cluster(server.target)).tasks) == [W0]
 
 

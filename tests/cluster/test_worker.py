@@ -108,7 +108,9 @@ class Bench:
     ) -> str:  # fmt: skip
         parts = self.part(graph, fetches, feeds, targets)
         message = RegisterGraph(session_handle=session, partitions=[p.to_wire() for p in parts])
-        found = self.ref.submit(message, CallContext(None, W1, "tcp://h:1", None, self.steps))
+        found = self.ref.submit(
+            message, CallContext(None, W1, "tcp://h:1", None, self.steps.served)
+        )
         registered = await soon(found) if isinstance(found, asyncio.Future) else found
         self.programs[registered.graph_handle] = registered.program
         return str(registered.graph_handle)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from actorsession.actors import Actor, CallContext, Deadline, handles
+from actorsession.cluster.peer_links import LinkOptions
 from actorsession.cluster.worker_cache import WorkerCache
 from actorsession.errors import (
     DeadlineExceededError,
@@ -20,7 +21,7 @@ from actorsession.errors import (
     WorkerRestartedError,
 )
 from actorsession.messages import WORKER, CleanupGraph, GetStatus, WorkerStatus
-from actorsession.rpc.step_calls import Pushed
+from actorsession.rpc.pushes import Pushed
 from tests.cluster.kit import PS0, W0, W1, W2, eventually, silent_address, soon
 from transports import Hello, Listener, connect, listen
 
@@ -53,11 +54,12 @@ class Task:
             Hello(cluster_id=cluster_id, task=name, incarnation=incarnation, pid=1),
             {WORKER: self.post.ref},
             lambda step_id, error: self.lost.append((step_id, error)),
+            LinkOptions(),
         )
         self.listener: Listener | None = None
 
     async def start(self, address: str = "tcp://127.0.0.1:0") -> None:
-        self.listener = await listen(address, self.cache._hello, self.cache.serve)
+        self.listener = await listen(address, self.cache.links.hello, self.cache.links.serve)
 
     @property
     def address(self) -> str:
@@ -95,7 +97,7 @@ def push(step_id: int, value: Any = 1.0) -> Pushed:
 async def test_one_link_serves_both_directions() -> None:
     async with tasks(Task(W0), Task(W1)) as (a, b):
         assert (await soon(a.cache.worker(W1).ask(GetStatus()))).task == W1
-        await eventually(lambda: b.cache.current_link(W0) is not None)
+        await eventually(lambda: b.cache.links.in_use.get(W0) is not None)
         assert (await soon(b.cache.worker(W0).ask(GetStatus()))).task == W0
         assert a.peers() == [W1]
         assert b.peers() == [W0]
@@ -123,10 +125,10 @@ async def test_a_link_that_was_lost_is_dialled_again() -> None:
     async with tasks(Task(W0), Task(W1)) as (a, _):
         ref = a.cache.worker(W1)
         await soon(ref.ask(GetStatus()))
-        link = a.cache.current_link(W1)
+        link = a.cache.links.in_use.get(W1)
         assert link is not None
         await link.aclose(1.0)
-        assert a.cache.current_link(W1) is None
+        assert a.cache.links.in_use.get(W1) is None
         assert (await soon(ref.ask(GetStatus()))).task == W1
 
 
@@ -183,12 +185,12 @@ async def test_nothing_is_submitted_to_another_life_over_the_link_to_it() -> Non
 async def test_the_link_of_a_task_that_came_back_takes_the_place_of_the_old_one() -> None:
     async with tasks(Task(W0), Task(W1, incarnation=1)) as (a, b):
         await soon(b.cache.worker(W0).ask(GetStatus()))
-        await eventually(lambda: a.cache.current_link(W1) is not None)
+        await eventually(lambda: a.cache.links.in_use.get(W1) is not None)
         again = Task(W1, incarnation=2)
         again.cache.learn({W0: a.address})
         await soon(again.cache.worker(W0).ask(GetStatus()))
         await eventually(lambda: a.peers() == [W1])
-        link = a.cache.current_link(W1)
+        link = a.cache.links.in_use.get(W1)
         assert link is not None
         assert link.peer.incarnation == 2
         await again.stop()
@@ -199,7 +201,7 @@ async def test_only_tasks_of_the_cluster_are_taken_for_peers() -> None:
         hello = Hello(cluster_id="", task=W1, incarnation=9, pid=1)
         stranger = await connect(a.address, hello)
         await eventually(lambda: a.peers() == [W1])
-        assert a.cache.current_link(W1) is None
+        assert a.cache.links.in_use.get(W1) is None
         stranger.abort()
 
 
@@ -210,7 +212,7 @@ async def test_pushes_before_and_after_the_link_stands_arrive_in_order() -> None
     async with tasks(Task(W0), Task(W1)) as (a, b):
         for step_id in range(5):
             a.cache.push(W1, push(step_id))
-        assert a.cache.current_link(W1) is None
+        assert a.cache.links.in_use.get(W1) is None
         await eventually(lambda: len(b.post.pushed) == 5)
         for step_id in range(5, 10):
             a.cache.push(W1, push(step_id))
@@ -229,7 +231,7 @@ async def test_pushes_of_two_tasks_that_dial_each_other_at_once_arrive_in_order(
             b.cache.push(W0, push(step_id, large))
         for one, other in ((a, W1), (b, W0)):
             # The first turn in which they have a link; nothing announces it.
-            while one.cache.current_link(other) is None or other in one.cache._unsent:  # noqa: ASYNC110
+            while one.cache.links.in_use.get(other) is None or other in one.cache._waiting.messages:  # noqa: ASYNC110
                 await asyncio.sleep(0)
             one.cache.push(other, push(3, large))
         await eventually(lambda: len(a.post.pushed) == len(b.post.pushed) == 4)
@@ -272,8 +274,8 @@ async def test_a_session_has_links_of_its_own_which_peers_use_for_nothing_else()
         assert own.worker(PS0) is a.post.ref
         await eventually(lambda: b.peers() == [f"{W0} for session 's'"])
         assert a.peers() == [W2]
-        assert a.cache.current_link(W1) is None
-        assert b.cache.current_link(W0) is None
+        assert a.cache.links.in_use.get(W1) is None
+        assert b.cache.links.in_use.get(W0) is None
         own.push(W2, push(1))
         await eventually(lambda: [m.step_id for m in b.post.pushed] == [1])
         assert a.cache.pushes == 1

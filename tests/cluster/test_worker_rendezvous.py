@@ -13,7 +13,7 @@ from actorsession.cluster.worker import worker_rendezvous
 from actorsession.cluster.worker.worker_rendezvous import RendezvousTable
 from actorsession.errors import CancelledError, InvalidArgumentError, OpError, UnavailableError
 from actorsession.plan.rendezvous_key import build_key
-from actorsession.rpc.step_calls import Pushed
+from actorsession.rpc.pushes import Pushed
 from actorsession.runtime.rendezvous import Arrival
 from tests.cluster.kit import PS0, W0, W1
 

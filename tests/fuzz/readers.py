@@ -45,9 +45,11 @@ from actorsession.messages import VOCABULARY, decode
 from actorsession.messages.step_frames import is_step_frame
 from actorsession.observe.debug import DebugDumpDir
 from actorsession.rpc.security import check_files, shared_token
-from actorsession.rpc.step_calls import ServedRun, StepCalls
+from actorsession.rpc.served_runs import ServedRun
+from actorsession.rpc.step_calls import StepCalls
 from actorsession.session.targets import master_addresses
 from tests.cli.kit import called
+from tests.cluster.fakes import StepLine
 from tests.cluster.kubernetes_api import pod
 from tests.fuzz.mutations import wire
 from tests.fuzz.recording import record
@@ -401,17 +403,11 @@ def read_frames(folder: Path) -> None:
 
 def step_calls() -> StepCalls:
     """The step frames of a link whose answers are dropped; the runs of its plans return their feeds."""
-
-    async def never() -> None:
-        raise AssertionError("nothing is congested")
-
-    calls = StepCalls(
-        "peer", send=lambda header, segments: None, send_from_thread=lambda header: False,
-        congested=lambda: False, drain=never, children=Children("fuzz"),
-    )  # fmt: skip
-    calls.on_plan = _Echo
-    calls.on_push = lambda step_id, keys, values, dead: None
-    calls.on_push_lost = lambda step_id, error: None
+    line = StepLine(lambda header, segments: None)
+    calls = StepCalls("peer", line, line, Children("fuzz"))
+    calls.served.on_plan = _Echo
+    calls.pushes.on_push = lambda step_id, keys, values, dead: None
+    calls.pushes.on_lost = lambda step_id, error: None
     return calls
 
 

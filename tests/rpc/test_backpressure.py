@@ -23,7 +23,7 @@ from actorsession.rpc import Link
 from actorsession.rpc import backpressure as room_module
 from actorsession.rpc import pending_calls as pending_module
 from actorsession.rpc import service as service_module
-from actorsession.rpc.step_calls import ServedRun
+from actorsession.rpc.served_runs import ServedRun
 from tests.actors.kit import (
     Desk,
     Hold,
@@ -46,7 +46,7 @@ class Fetch:
     """The program of a step that fetches an array of a MiB, for a peer of a link."""
 
     def __init__(self, link: Link) -> None:
-        self.number = link.steps.register(self)
+        self.number = link.steps.served.register(self)
         self.begun: list[int] = []
 
     def begin(self, run: ServedRun) -> None:

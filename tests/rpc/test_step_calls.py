@@ -37,8 +37,10 @@ from actorsession.messages.step_frames import (
     read_header,
     write_header,
 )
-from actorsession.rpc import step_calls
-from actorsession.rpc.step_calls import Pushed, ServedRun, Settle, StepCalls, StepProgram
+from actorsession.rpc import pushes, served_runs
+from actorsession.rpc.pushes import Pushed
+from actorsession.rpc.served_runs import ServedRun, Settle, StepProgram
+from actorsession.rpc.step_calls import StepCalls
 from tests.rows import for_each
 
 LARGE = np.zeros(5000)
@@ -56,16 +58,13 @@ class End:
         self.error: OpError | None = None
         self.read_on = asyncio.Event()
         self.children = Children("test")
-        self.calls = StepCalls(
-            peer, send=self._send, send_from_thread=self._send_from_thread,
-            congested=lambda: self.busy, drain=self._drain, children=self.children,
-        )  # fmt: skip
+        self.calls = StepCalls(peer, self, self, self.children)
         self.lost: list[tuple[int, OpError]] = []
-        self.calls.on_plan = self._plan
+        self.calls.served.on_plan = self._plan
         self.planned: list[Any] = []  # the plans that were brought
         self.program: StepProgram = Program()  # what becomes of each
-        self.calls.on_push = self._pushed
-        self.calls.on_push_lost = lambda step_id, error: self.lost.append((step_id, error))
+        self.calls.pushes.on_push = self._pushed
+        self.calls.pushes.on_lost = lambda step_id, error: self.lost.append((step_id, error))
 
     def _pushed(self, step_id: int, keys: Any, values: Any, dead: Any) -> None:
         self.pushed.append(Pushed(step_id=step_id, keys=keys, values=values, dead=dead))
@@ -74,19 +73,22 @@ class End:
         self.planned.append(plan)
         return self.program
 
-    def _send(self, header: bytes, segments: Sequence[Buffer]) -> None:
+    def write(self, header: bytes, segments: Sequence[Buffer]) -> None:
         if self.error is not None:
             raise self.error
         self.sent.append((read_header(header), tuple(segments)))
 
-    def _send_from_thread(self, header: bytes) -> bool:
+    def write_from_thread(self, header: bytes) -> bool:
         self.meanwhile()
         if not self.busy:
-            self._send(header, ())
+            self.write(header, ())
         return not self.busy
 
-    async def _drain(self) -> None:
-        await self.read_on.wait()
+    def is_backlogged(self) -> bool:
+        return self.busy
+
+    async def drain(self) -> bool:
+        return await self.read_on.wait()
 
     def receive(self, *wire: Any, segments: Sequence[Buffer] = ()) -> None:
         self.calls.receive(write_header(list(wire)), segments)
@@ -140,7 +142,7 @@ def double(run: ServedRun) -> None:
 async def test_a_run_goes_there_and_its_values_come_back() -> None:
     here, there = End("there"), End("here")
     program, waiter = Program(double), Waiter()
-    number = there.calls.register(program)
+    number = there.calls.served.register(program)
     here.calls.run_graph(5, number, WireValues.of([np.float32(3.0)]), waiter)
     assert (here.calls.pending, waiter.told) == (1, [])
     carry(here, there)
@@ -148,18 +150,18 @@ async def test_a_run_goes_there_and_its_values_come_back() -> None:
     assert (run.call, run.seconds, run.peer, run.asked) == (5, None, "here", None)
     carry(there, here)
     assert waiter.told == [([6.0], 7)]
-    assert (here.calls.pending, there.calls.serving) == (0, 0)
-    assert (here.calls.sent, there.calls.received) == (1, 1)
+    assert (here.calls.pending, len(there.calls.served)) == (0, 0)
+    assert (here.calls.sent, there.calls.served.received) == (1, 1)
 
 
 async def test_a_run_may_be_answered_later_and_out_of_order() -> None:
     here, there = End(), End()
     program, waiters = Program(), [Waiter() for _ in range(3)]
-    number = there.calls.register(program)
+    number = there.calls.served.register(program)
     for call, waiter in enumerate(waiters):
         here.calls.run_graph(call, number, WireValues.of([np.float32(call)]), waiter)
     carry(here, there)
-    assert there.calls.serving == 3
+    assert len(there.calls.served) == 3
     for run in reversed(program.runs):
         assert run.waits
         run.done(run.values)
@@ -174,7 +176,7 @@ async def test_an_error_keeps_its_class_and_gets_the_task_of_the_peer() -> None:
 
     here, there = End("/job:w/task:1"), End()
     waiter = Waiter()
-    here.calls.run_graph(1, there.calls.register(Program(refuse)), WireValues([]), waiter)
+    here.calls.run_graph(1, there.calls.served.register(Program(refuse)), WireValues([]), waiter)
     carry(here, there)
     carry(there, here)
     (error,) = waiter.told
@@ -188,7 +190,7 @@ async def test_an_exception_that_is_no_error_of_ours_is_answered_as_one() -> Non
 
     here, there = End(), End()
     waiter = Waiter()
-    here.calls.run_graph(1, there.calls.register(Program(fail)), WireValues([]), waiter)
+    here.calls.run_graph(1, there.calls.served.register(Program(fail)), WireValues([]), waiter)
     carry(here, there)
     carry(there, here)
     assert isinstance(waiter.told[0], OpError)
@@ -197,9 +199,9 @@ async def test_an_exception_that_is_no_error_of_ours_is_answered_as_one() -> Non
 
 async def test_a_program_that_is_not_known_is_gone() -> None:
     here, there = End(), End()
-    number = there.calls.register(Program(double))
-    there.calls.drop(number)
-    there.calls.drop(number)
+    number = there.calls.served.register(Program(double))
+    there.calls.served.drop(number)
+    there.calls.served.drop(number)
     waiter = Waiter()
     here.calls.run_graph(1, number, WireValues([]), waiter)
     carry(here, there)
@@ -209,7 +211,7 @@ async def test_a_program_that_is_not_known_is_gone() -> None:
 
 async def test_no_number_of_a_program_is_used_twice() -> None:
     """A program of a former link is not found at the next one of the same process."""
-    numbers = [End().calls.register(Program()) for _ in range(100)]
+    numbers = [End().calls.served.register(Program()) for _ in range(100)]
     assert len(set(numbers)) == 100
     assert min(numbers) > 0
 
@@ -217,7 +219,7 @@ async def test_no_number_of_a_program_is_used_twice() -> None:
 async def test_a_cancelled_run_is_not_answered() -> None:
     here, there = End(), End()
     program, waiter = Program(), Waiter()
-    here.calls.run_graph(1, there.calls.register(program), WireValues([]), waiter)
+    here.calls.run_graph(1, there.calls.served.register(program), WireValues([]), waiter)
     carry(here, there)
     here.calls.cancel(1)
     here.calls.cancel(1)
@@ -236,7 +238,7 @@ async def test_a_cancelled_run_is_not_answered() -> None:
 async def test_a_cancellation_of_an_answered_run_is_too_late() -> None:
     there = End()
     program = Program(double)
-    there.receive(RUN_GRAPH, 1, there.calls.register(program), None, None)
+    there.receive(RUN_GRAPH, 1, there.calls.served.register(program), None, None)
     there.receive(CANCEL, 1)
     assert program.cancelled == []
 
@@ -245,14 +247,14 @@ async def test_a_run_whose_cancellation_has_overtaken_it_does_not_begin() -> Non
     """Arrays take longer than the frame that cancels the run which they are for."""
     here, there = End(), End()
     program, waiters = Program(double), [Waiter(), Waiter()]
-    number = there.calls.register(program)
+    number = there.calls.served.register(program)
     for call, waiter in enumerate(waiters):
         here.calls.run_graph(call, number, WireValues.of([np.float32(call)]), waiter)
     here.calls.cancel(0)
     here.sent.insert(0, here.sent.pop())
     carry(here, there)
     assert [run.call for run in program.runs] == [1]
-    assert (there.calls.serving, there.calls.received) == (0, 2)
+    assert (len(there.calls.served), there.calls.served.received) == (0, 2)
     carry(there, here)
     assert [waiter.told for waiter in waiters] == [[], [([2.0], 7)]]
 
@@ -260,9 +262,9 @@ async def test_a_run_whose_cancellation_has_overtaken_it_does_not_begin() -> Non
 async def test_cancellations_without_a_run_are_remembered_up_to_a_limit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(step_calls, "_EARLY", 2)
+    monkeypatch.setattr(served_runs, "_EARLY", 2)
     end, program = End(), Program()
-    number = end.calls.register(program)
+    number = end.calls.served.register(program)
     for call in range(3):
         end.receive(CANCEL, call)
     for call in range(3):
@@ -273,13 +275,13 @@ async def test_cancellations_without_a_run_are_remembered_up_to_a_limit(
 async def test_the_end_of_the_link_fails_what_waits_here_and_cancels_what_runs_here() -> None:
     end = End()
     program, waiter = Program(), Waiter()
-    number = end.calls.register(program)
+    number = end.calls.served.register(program)
     end.receive(RUN_GRAPH, 3, number, None, None)
     end.calls.run_graph(1, 2, WireValues([]), waiter)
     end.calls.end(lambda: UnavailableError("lost"))
     assert [str(told) for told in waiter.told] == ["lost"]
     assert program.cancelled == [3]
-    assert (end.calls.pending, end.calls.serving) == (0, 0)
+    assert (end.calls.pending, len(end.calls.served)) == (0, 0)
     end.receive(RUN_GRAPH, 4, number, None, None)
     assert end.take()[-1] == [GONE, 4]
 
@@ -306,7 +308,7 @@ async def test_a_thread_requests_a_run_if_its_frame_can_be_sent_at_once() -> Non
     carry(here, there)
     carry(there, here)
     assert waiter.told == [([6.0], 7)]
-    assert (here.calls.sent, there.calls.received) == (1, 1)
+    assert (here.calls.sent, there.calls.served.received) == (1, 1)
     here.busy = True
     assert not here.calls.run_from_thread(6, 7, None, values, waiter)
     assert (here.calls.pending, here.calls.sent, len(waiter.told)) == (0, 1, 1)
@@ -364,7 +366,11 @@ async def test_what_a_run_asks_for_arrives_with_it() -> None:
     run_plan(here, 1, 7, StepRequest(["a plan"], {"trace_level": 3}, ["debugged"], "key", 0.5))
     run_plan(here, 2, 7)
     here.calls.run_graph(
-        3, there.calls.register(program), WireValues([]), Waiter(), GraphRequest(True, ["debugged"])
+        3,
+        there.calls.served.register(program),
+        WireValues([]),
+        Waiter(),
+        GraphRequest(True, ["debugged"]),
     )
     carry(here, there)
     of_step, of_none, of_graph = [run.asked for run in program.runs]
@@ -387,7 +393,7 @@ async def test_a_number_without_a_plan_is_gone_until_the_plan_is_brought(
 
 async def test_the_numbers_of_plans_and_of_graphs_are_not_mixed_up() -> None:
     here, there = End(), End()
-    number = there.calls.register(Program(double))
+    number = there.calls.served.register(Program(double))
     of_plan, of_graph = run_plan(here, 1, number), Waiter()
     run_plan(here, 2, number + 1, PLAN)
     here.calls.run_graph(3, number + 1, WireValues([]), of_graph)
@@ -401,7 +407,7 @@ async def test_a_plan_that_is_refused_fails_the_run_that_brought_it_and_is_not_k
     error: Exception,
 ) -> None:
     here, there = End(), End()
-    there.calls.on_plan = mock.Mock(side_effect=error)
+    there.calls.served.on_plan = mock.Mock(side_effect=error)
     waiters = [run_plan(here, call, 7, asked) for call, asked in enumerate([PLAN, None])]
     carry(here, there)
     carry(there, here)
@@ -411,7 +417,7 @@ async def test_a_plan_that_is_refused_fails_the_run_that_brought_it_and_is_not_k
 
 
 async def test_of_too_many_plans_the_oldest_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(step_calls, "MAX_PLANS", 2)
+    monkeypatch.setattr(served_runs, "MAX_PLANS", 2)
     here, there = End(), End()
     there.program = Program(double)
     for number in range(3):
@@ -447,11 +453,11 @@ async def test_what_a_run_has_taken_is_settled_once_by_what_comes_first(
 ) -> None:
     settled: list[bool] = []
     end = End()
-    end.receive(RUN_GRAPH, 1, end.calls.register(taker(settled)), None, None)
-    assert (settled, end.calls.serving, end.calls.unsettled) == ([], 0, 1)
+    end.receive(RUN_GRAPH, 1, end.calls.served.register(taker(settled)), None, None)
+    assert (settled, len(end.calls.served), end.calls.served.unsettled) == ([], 0, 1)
     for name in (first, second):
         SETTLING[name][0](end)
-    assert (settled, end.calls.unsettled) == ([SETTLING[first][1]], 0)
+    assert (settled, end.calls.served.unsettled) == ([SETTLING[first][1]], 0)
 
 
 @for_each("received, frame", [(True, [RECEIVED, 1]), (False, [CANCEL, 1])])
@@ -468,23 +474,23 @@ async def test_a_client_says_whether_it_has_received_values(
 async def test_what_a_run_has_taken_is_put_back_if_its_peer_has_cancelled_it_or_is_gone() -> None:
     settled: list[bool] = []
     end, program = End(), Program()
-    number = end.calls.register(program)
+    number = end.calls.served.register(program)
     for call in (1, 2):
         end.receive(RUN_GRAPH, call, number, None, None)
     end.receive(CANCEL, 1)
     end.calls.end(lambda: UnavailableError("lost"))
     for run in program.runs:
         run.done(run.values, None, settled.append)
-    assert (settled, end.calls.unsettled, end.sent) == ([False, False], 0, [])
+    assert (settled, end.calls.served.unsettled, end.sent) == ([False, False], 0, [])
 
 
 async def test_what_a_run_has_taken_is_put_back_if_its_answer_cannot_be_encoded() -> None:
     settled: list[bool] = []
     end = End()
     program = Program(lambda run: run.done(WireValues([2**64, None]), None, settled.append))
-    end.receive(RUN_GRAPH, 1, end.calls.register(program), None, None)
+    end.receive(RUN_GRAPH, 1, end.calls.served.register(program), None, None)
     ((wire, _),) = end.sent
-    assert (wire[:2], settled, end.calls.unsettled) == ([FAIL, 1], [False], 0)
+    assert (wire[:2], settled, end.calls.served.unsettled) == ([FAIL, 1], [False], 0)
 
 
 @for_each("loses", [True, False], ids=["no memory", "an error"])
@@ -495,7 +501,7 @@ async def test_what_a_run_has_taken_is_put_back_if_its_answer_is_lost_at_its_cli
     here, there = End(), End()
     waiter = Waiter()
     waiter.done = mock.Mock(side_effect=RuntimeError("a mistake"))  # type: ignore[method-assign]
-    here.calls.run_graph(1, there.calls.register(taker(settled)), WireValues([]), waiter)
+    here.calls.run_graph(1, there.calls.served.register(taker(settled)), WireValues([]), waiter)
     carry(here, there)
     if loses:
         here.calls.lost(write_header(there.take()[0]), NO_MEMORY)
@@ -509,7 +515,7 @@ async def test_what_a_run_has_taken_is_put_back_if_its_answer_is_lost_at_its_cli
 async def test_of_too_many_unconfirmed_answers_the_oldest_counts_as_received(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(step_calls, "_MAX_UNSETTLED", 2)
+    monkeypatch.setattr(served_runs, "_MAX_UNSETTLED", 2)
     settled: list[tuple[int, bool]] = []
 
     def take(run: ServedRun) -> None:
@@ -519,10 +525,10 @@ async def test_of_too_many_unconfirmed_answers_the_oldest_counts_as_received(
         run.done(run.values, None, settle)
 
     end = End()
-    number = end.calls.register(Program(take))
+    number = end.calls.served.register(Program(take))
     for call in range(3):
         end.receive(RUN_GRAPH, call, number, None, None)
-    assert (settled, end.calls.unsettled) == ([(0, True)], 2)
+    assert (settled, end.calls.served.unsettled) == ([(0, True)], 2)
 
 
 async def test_one_that_cannot_be_settled_does_not_concern_the_link(
@@ -532,7 +538,7 @@ async def test_one_that_cannot_be_settled_does_not_concern_the_link(
         raise RuntimeError("a mistake")
 
     end, program = End(), Program()
-    number = end.calls.register(program)
+    number = end.calls.served.register(program)
     settled: list[bool] = []
     settles: list[Settle] = [fail, fail, settled.append]
     for call, settle in enumerate(settles):
@@ -621,7 +627,7 @@ async def test_a_setup_that_its_client_gives_up_is_abandoned_whether_it_was_answ
     carry(here, there)
     assert (setup.abandoned, len(setup.cancelled)) == (1, int(not answered))
     there.receive(CANCEL, 1)
-    assert (setup.abandoned, there.calls.setups) == (1, {})
+    assert (setup.abandoned, there.calls.served.setups) == (1, {})
 
 
 async def test_the_end_of_the_link_cancels_calls_and_abandons_what_is_open() -> None:
@@ -630,7 +636,7 @@ async def test_the_end_of_the_link_cancels_calls_and_abandons_what_is_open() -> 
     call_partial(here, 2)
     carry(here, there)
     there.calls.end(lambda: UnavailableError("lost"))
-    assert (setup.cancelled, setup.abandoned, there.calls.setups) == ([2], 1, {})
+    assert (setup.cancelled, setup.abandoned, there.calls.served.setups) == ([2], 1, {})
 
 
 async def test_a_call_of_a_partial_run_may_be_cancelled_and_what_it_has_taken_is_settled() -> None:
@@ -654,7 +660,7 @@ async def test_a_call_of_a_partial_run_may_be_cancelled_and_what_it_has_taken_is
 async def test_a_run_without_memory_for_its_feeds_fails_alone() -> None:
     here, there = End("there"), End()
     program, waiters = Program(), [Waiter(), Waiter()]
-    number = there.calls.register(program)
+    number = there.calls.served.register(program)
     for call, waiter in enumerate(waiters):
         here.calls.run_graph(call, number, WireValues.of([LARGE]), waiter)
     there.calls.lost(write_header(here.take()[0]), NO_MEMORY)
@@ -662,7 +668,7 @@ async def test_a_run_without_memory_for_its_feeds_fails_alone() -> None:
     (error,) = waiters[0].told
     assert isinstance(error, ResourceExhaustedError)
     assert (error.message, error.task) == ("no memory", "there")
-    assert (waiters[1].told, here.calls.pending, there.calls.serving) == ([], 1, 0)
+    assert (waiters[1].told, here.calls.pending, len(there.calls.served)) == ([], 1, 0)
 
 
 @for_each("answer", [DONE, FAIL])
@@ -678,11 +684,11 @@ async def test_a_run_without_memory_for_its_answer_fails_alone(answer: int) -> N
 
 async def test_a_push_without_memory_fails_its_step_and_its_keys_are_known() -> None:
     here, there = End(), End()
-    here.calls.push(push(("key", np.float32(1))))
-    with mock.patch.object(step_calls, "read_value", side_effect=MemoryError):
+    here.calls.pushes.push(push(("key", np.float32(1))))
+    with mock.patch.object(pushes, "read_value", side_effect=MemoryError):
         carry(here, there)
     assert [step_id for step_id, _ in there.lost] == [9]
-    here.calls.push(push(("key", np.float32(2))))
+    here.calls.pushes.push(push(("key", np.float32(2))))
     carry(here, there)
     assert [message.values for message in there.pushed] == [[2.0]]
 
@@ -692,7 +698,7 @@ async def test_a_run_without_memory_that_was_cancelled_is_not_answered() -> None
     there.calls.lost(write_header([CANCEL, 3]), NO_MEMORY)
     there.calls.lost(write_header([RUN_GRAPH, 3, 1, None, None]), NO_MEMORY)
     assert there.take() == []
-    assert not there.calls._early
+    assert not there.calls.served._early
 
 
 async def test_a_frame_whose_beginning_means_nothing_is_a_protocol_error() -> None:
@@ -703,18 +709,18 @@ async def test_a_frame_whose_beginning_means_nothing_is_a_protocol_error() -> No
 async def test_an_answer_after_the_end_of_the_link_is_dropped() -> None:
     end = End()
     program = Program()
-    end.receive(RUN_GRAPH, 1, end.calls.register(program), None, None)
+    end.receive(RUN_GRAPH, 1, end.calls.served.register(program), None, None)
     end.error = UnavailableError("over")
     program.runs[0].done(WireValues([]))
-    assert end.calls.serving == 0
+    assert len(end.calls.served) == 0
 
 
 async def test_an_answer_that_cannot_be_sent_is_answered_by_the_reason() -> None:
     end = End()
     program = Program()
-    end.receive(RUN_GRAPH, 1, end.calls.register(program), None, None)
+    end.receive(RUN_GRAPH, 1, end.calls.served.register(program), None, None)
     refused = iter([InvalidArgumentError("a step is too large")])
-    send = end._send
+    send = end.write
 
     def refuse_once(header: bytes, segments: Sequence[Buffer]) -> None:
         error = next(refused, None)
@@ -722,7 +728,7 @@ async def test_an_answer_that_cannot_be_sent_is_answered_by_the_reason() -> None
             raise error
         send(header, segments)
 
-    end.calls._send = refuse_once
+    end.calls.served._send = refuse_once
     program.runs[0].done(WireValues([]))
     ((wire, _),) = end.sent
     assert wire[:2] == [FAIL, 1]
@@ -732,19 +738,19 @@ async def test_an_answer_that_cannot_be_sent_is_answered_by_the_reason() -> None
 async def test_runs_of_a_peer_that_does_not_read_are_held_in_order() -> None:
     end = End()
     program = Program(double)
-    number = end.calls.register(program)
+    number = end.calls.served.register(program)
     end.busy = True
     for call in range(3):
         end.receive(RUN_GRAPH, call, number, None, None, *WireValues.of([np.float32(call)]).items)
-    assert (program.runs, end.calls.held, end.calls.serving) == ([], 3, 3)
+    assert (program.runs, end.calls.served.held, len(end.calls.served)) == ([], 3, 3)
     end.receive(CANCEL, 1)
-    assert (end.calls.held, end.calls.serving) == (2, 2)
+    assert (end.calls.served.held, len(end.calls.served)) == (2, 2)
     end.busy = False
     end.receive(RUN_GRAPH, 3, number, None, None)  # not before those that are held
     assert program.runs == []
     end.read_on.set()
     async with asyncio.timeout(60):
-        while end.calls.held:  # noqa: ASYNC110
+        while end.calls.served.held:  # noqa: ASYNC110
             await asyncio.sleep(0)
     assert [run.call for run in program.runs] == [0, 2, 3]
     assert program.cancelled == []
@@ -752,15 +758,15 @@ async def test_runs_of_a_peer_that_does_not_read_are_held_in_order() -> None:
 
 
 async def test_the_runs_of_a_peer_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(step_calls, "MAX_RUNS", 2)
+    monkeypatch.setattr(served_runs, "MAX_RUNS", 2)
     end = End()
-    number = end.calls.register(Program())
+    number = end.calls.served.register(Program())
     for call in range(3):
         end.receive(RUN_GRAPH, call, number, None, None)
     ((wire, _),) = end.sent
     assert wire[:2] == [FAIL, 2]
     assert "3 runs in progress here, which is the limit" in str(wire)
-    assert end.calls.serving == 2
+    assert len(end.calls.served) == 2
 
 
 # -- pushes ----------------------------------------------------------------------------------------
@@ -794,7 +800,7 @@ async def test_pushed_values_arrive_with_their_keys() -> None:
         push(),
     ]
     for message in messages:
-        here.calls.push(message)
+        here.calls.pushes.push(message)
     carry(here, there)
     assert told(there.pushed) == told(messages)
 
@@ -802,7 +808,7 @@ async def test_pushed_values_arrive_with_their_keys() -> None:
 async def test_a_key_travels_as_text_once_and_then_as_its_number() -> None:
     here, there = End(), End()
     for _ in range(2):
-        here.calls.push(push(("key one", np.float32(1)), ("key two", np.float32(2))))
+        here.calls.pushes.push(push(("key one", np.float32(1)), ("key two", np.float32(2))))
     sent = [wire[2::3] for wire, _ in here.sent]
     assert sent == [["key one", "key two"], [0, 1]]
     carry(here, there)
@@ -812,7 +818,9 @@ async def test_a_key_travels_as_text_once_and_then_as_its_number() -> None:
 async def test_a_key_twice_in_one_push_has_one_number() -> None:
     here, there = End(), End()
     for _ in range(2):
-        here.calls.push(push(("a", np.float32(1)), ("a", np.float32(2)), ("b", np.float32(3))))
+        here.calls.pushes.push(
+            push(("a", np.float32(1)), ("a", np.float32(2)), ("b", np.float32(3)))
+        )
     carry(here, there)
     assert [message.keys for message in there.pushed] == [["a", "a", "b"]] * 2
 
@@ -820,12 +828,12 @@ async def test_a_key_twice_in_one_push_has_one_number() -> None:
 async def test_the_key_of_a_large_value_gets_no_number() -> None:
     """Small frames overtake large ones, so a number that a large one defines might be used too early."""
     here, there = End(), End()
-    here.calls.push(push(("a", LARGE)))
-    here.calls.push(push(("b", np.float32(1))))
-    here.calls.push(push(("a", np.float32(2))))
+    here.calls.pushes.push(push(("a", LARGE)))
+    here.calls.pushes.push(push(("b", np.float32(1))))
+    here.calls.pushes.push(push(("a", np.float32(2))))
     assert [wire[2] for wire, _ in here.sent] == ["a", "b", "a"]
     here.sent.append(here.sent.pop(0))  # overtaken by both
-    here.calls.push(push(("a", np.float32(3)), ("b", LARGE)))
+    here.calls.pushes.push(push(("a", np.float32(3)), ("b", LARGE)))
     carry(here, there)
     assert [message.keys for message in there.pushed] == [["b"], ["a"], ["a"], ["a", "b"]]
 
@@ -836,20 +844,20 @@ async def test_the_key_of_a_long_header_gets_no_number() -> None:
     here, there = End(), End()
     messages = [push(("a", long)), push(("b", np.float32(1))), push(("b", np.float32(2)))]
     for message in messages:
-        here.calls.push(message)
+        here.calls.pushes.push(message)
     here.sent.append(here.sent.pop(0))
     carry(here, there)
     assert [message.keys for message in there.pushed] == [["b"], ["b"], ["a"]]
-    here.calls.push(push(("a", np.float32(3))))
+    here.calls.pushes.push(push(("a", np.float32(3))))
     carry(here, there)
     assert there.pushed[-1].keys == ["a"]
 
 
 async def test_keys_beyond_the_limit_travel_as_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(step_calls, "_MAX_KEYS", 2)
+    monkeypatch.setattr(pushes, "_MAX_KEYS", 2)
     here, there = End(), End()
     for _ in range(2):
-        here.calls.push(push(*[(key, np.float32(1)) for key in "abc"]))
+        here.calls.pushes.push(push(*[(key, np.float32(1)) for key in "abc"]))
     assert [wire[2::3] for wire, _ in here.sent] == [["a", "b", "c"], [0, 1, "c"]]
     carry(here, there)
     assert [message.keys for message in there.pushed] == [["a", "b", "c"]] * 2
@@ -892,7 +900,7 @@ async def test_a_malformed_frame_is_a_protocol_error(wire: list[Any], words: str
     with pytest.raises(ProtocolError) as info:
         end.receive(*wire)
     assert words in str(info.value)
-    assert (end.sent, end.pushed, end.calls.serving) == ([], [], 0)
+    assert (end.sent, end.pushed, len(end.calls.served)) == ([], [], 0)
 
 
 @for_each("named", [True, 1.0, 2, -1, None])
@@ -909,7 +917,7 @@ async def test_only_a_number_that_was_given_names_a_key(named: Any) -> None:
 
 async def test_a_call_must_not_be_used_twice_at_the_same_time() -> None:
     end = End()
-    number = end.calls.register(Program())
+    number = end.calls.served.register(Program())
     end.receive(RUN_GRAPH, 1, number, None, None)
     with pytest.raises(ProtocolError, match="run 1 is requested twice"):
         end.receive(RUN_GRAPH, 1, number, None, None)

@@ -120,7 +120,7 @@ class ClusterView:
     def tasks(self) -> Mapping[str, str]:
         """Return the tasks of the cluster with their last known addresses."""
         assert self._cache is not None
-        known = self._cache.addresses
+        known = self._cache.addresses.known
         return {task: known[task] for task in self._spec.tasks()}
 
     def learn(self, cluster: ClusterSpec | Mapping[str, Any]) -> None:
@@ -174,7 +174,7 @@ class ClusterView:
     def _store_addresses(self, tasks: Mapping[str, str]) -> None:
         """Store the addresses of the cluster's tasks in the cache, except those that carry no information."""
         assert self._cache is not None
-        known = self._cache.addresses
+        known = self._cache.addresses.known
         # Port 0 means that the task or its launcher reports the port later, which adds nothing to a known
         # address.
         news = {t: a for t, a in tasks.items() if t not in known or not is_port_0(a)}

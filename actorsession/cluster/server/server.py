@@ -26,6 +26,7 @@ from actorsession.actors import registry
 from actorsession.actors.life_cycle import LifeCycle, State
 from actorsession.actors.ref import Ref
 from actorsession.actors.supervision import Children
+from actorsession.cluster.peer_links import LinkOptions
 from actorsession.cluster.resolvers import ClusterResolver
 from actorsession.cluster.server.address_checks import checked_scheme, refuse_plain
 from actorsession.cluster.server.cluster_view import ClusterView
@@ -123,9 +124,9 @@ class Server(ProcessBound):
         self._vitals = Vitals(settings.beat, always=settings.sidecar)
         self._serves: dict[str, Ref] = {}
         self._cache = WorkerCache(
-            self.task, self._hello, self._serves, self._lost_push, self._token,
-            self._cluster_view.resolve if self._cluster_view.changes else None, security,
-            beat=settings.beat, lease=settings.lease,
+            self.task, self._hello, self._serves, self._lost_push,
+            LinkOptions(self._token, security, settings.beat, settings.lease),
+            self._cluster_view.resolve if self._cluster_view.changes else None,
         )  # fmt: skip
         self._store: SnapshotStore | None = None
         self._listener: Listener | None = None
@@ -167,9 +168,9 @@ class Server(ProcessBound):
         try:
             pulse = await self._vitals.start(self._bind_to, self._token)
             self._hello = replace(self._hello, pulse=pulse)
-            self._cache.introduce_as(self._hello)
+            self._cache.links.hello = self._hello
             self._listener = await listen(
-                self._bind_to, self._hello, self._cache.serve,
+                self._bind_to, self._hello, self._cache.links.serve,
                 token=self._token, sock=self._settings.listening_socket, security=self._security,
             )  # fmt: skip
         except Exception as exc:

@@ -2,5 +2,5 @@
 
 ``Worker`` finds the ``WorkerSession`` of a message through ``SessionMgr``. Steps run on the devices of the
 task, and each has a ``WorkerRendezvous`` that pushes tensors to other workers. Servers import ``worker``;
-``WorkerEnv`` is the environment that the sessions of a worker share.
+``env`` holds the environment that the sessions of a worker share.
 """

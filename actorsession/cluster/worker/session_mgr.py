@@ -17,8 +17,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import field, replace
 
+from actorsession.cluster.worker.env import WorkerEnv
 from actorsession.cluster.worker.worker_rendezvous import Push, SessionPeers
-from actorsession.cluster.worker.worker_session import WorkerEnv, WorkerSession
+from actorsession.cluster.worker.worker_session import WorkerSession
 from actorsession.cluster.worker_cache_interface import WorkerCacheInterface
 from actorsession.errors import AbortedError, InvalidArgumentError
 from actorsession.messages.worker import CreateWorkerSession

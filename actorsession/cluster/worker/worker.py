@@ -16,15 +16,11 @@ from actorsession.actors.actor import Actor, answers, handles, routes
 from actorsession.actors.context import CallContext
 from actorsession.cluster.wait_graphs import own_wait_graph
 from actorsession.cluster.worker.collective_groups import TaskGroups, complete_group
+from actorsession.cluster.worker.env import WorkerEnv
 from actorsession.cluster.worker.session_mgr import SessionMgr
 from actorsession.cluster.worker.stalled_sends import MissingTensorProbe
 from actorsession.cluster.worker.worker_rendezvous import Push, RendezvousTable
-from actorsession.cluster.worker.worker_session import (
-    BindPart,
-    OpenStepRendezvous,
-    WorkerEnv,
-    WorkerSession,
-)  # fmt: skip
+from actorsession.cluster.worker.worker_session import BindPart, OpenStepRendezvous, WorkerSession
 from actorsession.cluster.worker_cache_interface import WorkerCacheInterface
 from actorsession.errors import (
     AbortedError,
@@ -58,7 +54,7 @@ from actorsession.messages.worker import (
     WorkerStatus,
     WorkerWhy,
 )  # fmt: skip
-from actorsession.rpc.step_calls import Pushed
+from actorsession.rpc.pushes import Pushed
 from actorsession.runtime.devices import Device
 from actorsession.runtime.engine.executor import Executor
 from actorsession.runtime.engine.executor_statistics import ExecutorStatistics, statistics_by_device
@@ -222,7 +218,8 @@ class Worker(Actor):
     @answers(UpdateWorkerSession)
     def on_update_session(self, message: UpdateWorkerSession, call: CallContext) -> Done:
         """Apply a change of a session's tasks or devices, some of which have joined, moved or left."""
-        self._sessions.find(message.session_handle).learn_devices(message.cluster_device_attributes)
+        graphs = self._sessions.find(message.session_handle).graphs
+        graphs.learn_devices(message.cluster_device_attributes)
         if not self._sessions.update(message.session_handle, message.peers, message.removed):
             self._workers.learn_from_session(message.peers)
         return Done()
@@ -311,7 +308,7 @@ class Worker(Actor):
         taken = message.handed_out
         for session in self._sessions.sessions if message.settles else ():
             try:
-                session.settle(message.step_id, error, ran=message.ran, handed_out=taken)
+                session.steps.settle(message.step_id, error, ran=message.ran, handed_out=taken)
             except Exception:  # it would end the worker, which other sessions and steps use
                 _log.exception("step %d: what it has taken is not put back", message.step_id)
         over = error or CancelledError("the step is over", derived=True)
@@ -320,7 +317,7 @@ class Worker(Actor):
 
     def _give_up(self, step_id: int, error: OpError, handed_out: Collection[int] = ()) -> None:
         for session in self._sessions.sessions:
-            session.give_up(step_id, error, handed_out)
+            session.steps.give_up(step_id, error, handed_out)
         self._env.rendezvous.end(step_id, error)
 
     @answers(CleanupAll)
@@ -360,22 +357,22 @@ class Worker(Actor):
     @property
     def graphs(self) -> int:
         """The number of registered graphs."""
-        return sum(s.graphs for s in self._sessions.sessions)
+        return sum(len(s.graphs) for s in self._sessions.sessions)
 
     @property
     def running(self) -> int:
         """The number of steps that run here."""
-        return sum(s.running for s in self._sessions.sessions)
+        return sum(len(s.steps.running) for s in self._sessions.sessions)
 
     @property
     def held(self) -> int:
         """The number of steps that are held back by backpressure of a task that they send to."""
-        return sum(s.held for s in self._sessions.sessions)
+        return sum(len(s.steps.held) for s in self._sessions.sessions)
 
     @property
     def unsettled(self) -> int:
         """The number of steps that have run here and whose takes are not settled yet."""
-        return sum(s.unsettled for s in self._sessions.sessions)
+        return sum(len(s.steps.unsettled) for s in self._sessions.sessions)
 
     @property
     def device_statistics(self) -> tuple[ExecutorStatistics, ...]:

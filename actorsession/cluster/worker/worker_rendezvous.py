@@ -26,7 +26,7 @@ from actorsession.errors import (
 from actorsession.graph.codec import INLINE_LIMIT, bytes_held
 from actorsession.plan.rendezvous_key import parse_key
 from actorsession.records import dataclass
-from actorsession.rpc.step_calls import Pushed
+from actorsession.rpc.pushes import Pushed
 from actorsession.runtime.rendezvous import Rendezvous
 
 __all__ = ["RendezvousTable", "SessionPeers", "WorkerRendezvous"]

@@ -1,0 +1,58 @@
+"""What the sessions of one worker share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import field
+
+from actorsession.cluster.worker.collective_groups import TaskGroups
+from actorsession.cluster.worker.rpc_log import RpcLog
+from actorsession.cluster.worker.worker_rendezvous import RendezvousTable, SessionPeers
+from actorsession.cluster.worker_cache_interface import WorkerCacheInterface
+from actorsession.records import dataclass
+from actorsession.runtime.devices import Device
+from actorsession.runtime.engine.executor import Executor
+from actorsession.runtime.kernel_pool import KernelPool
+
+__all__ = ["WorkerCounters", "WorkerEnv"]
+
+
+@dataclass(slots=True)
+class WorkerCounters:
+    """The counters of a worker over all its sessions.
+
+    Attributes:
+        runs: steps started so far.
+    """
+
+    runs: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerEnv:
+    """The environment that the sessions of one worker share.
+
+    Attributes:
+        task: the worker's task, by its name in the session.
+        devices: the devices of the session.
+        executors: one per device, by full name.
+        rendezvous: the rendezvous of all steps.
+        workers: the other tasks of the session; steps that send over a backlogged link to one of them are
+            held.
+        pool: threads for kernels.
+        counters: the counters of all sessions together.
+        log: the log of the messages of steps.
+        groups: the groups of collectives at the task.
+        peers: the tasks of the session; ``None`` if they are the tasks of the worker's cluster.
+    """
+
+    task: str
+    devices: tuple[Device, ...]
+    executors: Mapping[str, Executor]
+    rendezvous: RendezvousTable
+    workers: WorkerCacheInterface
+    pool: KernelPool | None
+    groups: TaskGroups
+    counters: WorkerCounters = field(default_factory=WorkerCounters)
+    log: RpcLog = field(default_factory=RpcLog)
+    peers: SessionPeers | None = None

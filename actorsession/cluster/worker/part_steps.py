@@ -1,0 +1,318 @@
+"""The steps of one session at one worker: those that run, are held, or have run and are not settled.
+
+A step that has to wait is not a child of the actor: whoever waits for it is called when it ends. A hop of a
+step takes a few tens of microseconds, a child alone takes ten.
+
+``PartSteps`` is owned by a worker session, and runs graphs that are registered there. Invariant: each step
+that was begun ends once, by its values or an error, and what it has taken is settled once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
+from typing import Any, Protocol, TypeAlias
+
+from actorsession.actors.supervision import Children
+from actorsession.cluster.unsent import unsent_fetch
+from actorsession.cluster.worker.backpressure import StepGate
+from actorsession.cluster.worker.debug_runs import TaskDebugRuns
+from actorsession.cluster.worker.env import WorkerEnv
+from actorsession.cluster.worker.worker_rendezvous import WorkerRendezvous
+from actorsession.errors import (
+    AbortedError,
+    CancelledError,
+    InvalidArgumentError,
+    OpError,
+    from_exception,
+)  # fmt: skip
+from actorsession.messages.step_frames import GraphRequest, WireValues, extra_to_wire
+from actorsession.metrics import SessionTally
+from actorsession.records import dataclass
+from actorsession.rpc.served_runs import ServedRun, encode_apart
+from actorsession.runtime.collective.groups import GroupResolver
+from actorsession.runtime.debug.task_debugger import TaskDebugPlan
+from actorsession.runtime.engine.inline_run import Gate
+from actorsession.runtime.engine.loaded_graph import LoadedGraph
+from actorsession.runtime.engine.step import Step
+from actorsession.runtime.engine.takes import ended_from_outside
+
+__all__ = ["PartProgram", "PartSteps", "PartValues", "PartWaiter", "Registered", "unknown_graph"]
+
+_NO_VALUES = WireValues([])
+
+
+class PartWaiter(Protocol):
+    """Receives the outcome of the partitions of a step at this worker, in the same process."""
+
+    def part_done(self, values: Sequence[Any], pushed: int, stats: list[Any] | None) -> None:
+        """They have run, returned these values and pushed so many bytes; with statistics if asked for."""
+
+    def part_failed(self, error: OpError) -> None:
+        """They have failed."""
+
+
+PartValues: TypeAlias = tuple[Sequence[Any], int, "list[Any] | None"]
+"""What partitions have returned, how many bytes they have pushed, and their statistics in wire form."""
+
+
+@dataclass(slots=True)
+class Registered:
+    """A graph with the number of feeds of its steps, its groups, what it sends to, and what is watched."""
+
+    graph: LoadedGraph
+    feeds: int
+    group_scope: str
+    groups: GroupResolver
+    sends_to: tuple[str, ...] = ()
+    debug: TaskDebugPlan | None = None
+    drop_program: Callable[[], None] | None = None
+    handle: str = ""
+    released: bool = False
+
+    def unsent(self, values: Sequence[Any], error: OpError) -> OpError:
+        """Return the error of fetched values that cannot be sent, with the node of the first of them."""
+        return unsent_fetch(self.graph.partitions, self.graph.fetches, values, error)
+
+
+class PartProgram:
+    """The step program of registered partitions, for a master at another task; see ``rpc.served_runs``."""
+
+    __slots__ = ("_registered", "_steps")
+
+    def __init__(self, steps: PartSteps, registered: Registered) -> None:
+        self._steps = steps
+        self._registered = registered
+
+    def begin(self, run: ServedRun) -> None:
+        """Run the partitions for the step whose id is the number of the run."""
+        steps, registered = self._steps, self._registered
+        if registered.released:
+            run.gone()
+            return
+        waiter = _RemoteWaiter(run, registered)
+        feeds = run.values.read_all()
+        answer = steps.begin(registered, run.peer, run.call, feeds, waiter, run.asked)
+        if answer is None:
+            run.on_cancel = partial(steps.cancel, run.call)
+        else:
+            waiter.part_done(*answer)
+
+
+class _RemoteWaiter:
+    """The master of a step, at another task."""
+
+    __slots__ = ("_registered", "_run")
+
+    def __init__(self, run: ServedRun, registered: Registered) -> None:
+        self._run = run
+        self._registered = registered
+
+    def part_done(self, values: Sequence[Any], pushed: int, stats: list[Any] | None) -> None:
+        """See ``PartWaiter.part_done``."""
+        if values and encode_apart(values, partial(self._write, pushed, stats)):
+            return
+        self._write(pushed, stats, values)
+
+    def _write(self, pushed: int, stats: list[Any] | None, values: Sequence[Any]) -> None:
+        try:
+            wire = WireValues.of(values) if values else _NO_VALUES
+            extra = (pushed or None) if stats is None else extra_to_wire(pushed, stats)
+        except Exception as exc:
+            self._run.fail(self._registered.unsent(values, from_exception(exc)))
+        else:
+            self._run.done(wire, extra)
+
+    def part_failed(self, error: OpError) -> None:
+        """See ``PartWaiter.part_failed``."""
+        self._run.fail(error)
+
+
+class PartSteps:
+    """The steps of one session at one worker.
+
+    Args:
+        env: the environment of the session.
+        tally: the counters of the session.
+        children: own the waiting of held steps.
+
+    Attributes:
+        running: the steps that run here by their ids, in the order in which they started.
+        held: the steps that backpressure of a task holds back.
+        unsettled: steps that have run and taken something, until the master settles them.
+        debug_runs: the debugged steps whose values were not taken yet.
+        over: why the session has ended; ``None`` before.
+    """
+
+    def __init__(self, env: WorkerEnv, tally: SessionTally, children: Children) -> None:
+        self._env = env
+        self._tally = tally
+        self.running: dict[int, Step] = {}
+        self.held = StepGate(env.workers, children)
+        self.unsettled: dict[int, Step] = {}
+        self.debug_runs = TaskDebugRuns()
+        self.over: OpError | None = None
+        # A share of the session's own, so that sessions take turns in the pool.
+        self._pool = None if env.pool is None else env.pool.share()
+        self._gate = Gate()  # never closed: inline steps run on the loop that would close it
+
+    def begin(
+        self, registered: Registered, peer: str, step_id: int, feeds: Sequence[Any],
+        waiter: PartWaiter, asked: GraphRequest | None = None,
+    ) -> PartValues | None:  # fmt: skip
+        """Run partitions for one step of a peer; return their values or call the waiter with them later.
+
+        Whatever can run without waiting has run when this returns. While a link that the step sends over is
+        backlogged, the step is held.
+        """
+        if self._env.log.enabled:
+            self._env.log.note(step_id, "RunGraph", peer, feeds)
+        if self.over is not None or registered.released or len(feeds) != registered.feeds:
+            raise self._refusal(registered, feeds)
+        if registered.sends_to:
+            link = self.held.blocked(registered.sends_to)
+            if link is not None:
+                begin = partial(self._begin_held, registered, peer, step_id, feeds, waiter, asked)
+                self.held.hold(link, step_id, begin, waiter.part_failed)
+                return None
+        started = self._start(registered, step_id, feeds, asked)
+        if isinstance(started, list):
+            return started, 0, None
+        if started.done:
+            return self._finish(started)
+        started.on_done(partial(self._report, started, waiter))
+        return None
+
+    def _begin_held(
+        self, registered: Registered, peer: str, step_id: int, feeds: Sequence[Any],
+        waiter: PartWaiter, asked: GraphRequest | None,
+    ) -> None:  # fmt: skip
+        answer = self.begin(registered, peer, step_id, feeds, waiter, asked)
+        if answer is not None:
+            waiter.part_done(*answer)
+
+    def _report(self, step: Step, waiter: PartWaiter) -> None:
+        try:
+            answer = self._finish(step)
+        except Exception as exc:
+            waiter.part_failed(from_exception(exc))
+        else:
+            waiter.part_done(*answer)
+
+    def cancel(self, step_id: int) -> None:
+        """Cancel partitions that ``begin`` has begun; their waiter is called as they end."""
+        error = CancelledError(f"step {step_id} was cancelled", derived=True)
+        self.held.give_up(step_id, error)
+        step = self.running.get(step_id)
+        if step is not None:
+            step.fail(error)
+
+    def _start(
+        self,
+        registered: Registered,
+        step_id: int,
+        feeds: Sequence[Any],
+        asked: GraphRequest | None,
+    ) -> list[Any] | Step:
+        """Begin partitions; return the step, or the values of a plan that is a single call."""
+        graph, pool, env = registered.graph, self._pool, self._env
+        trace, debug = asked is not None and asked.trace, None
+        if registered.debug is not None:
+            debug_run = None if asked is None else asked.debug_run
+            debug = self.debug_runs.begin(registered.debug, step_id, debug_run)
+        env.counters.runs += 1
+        self._tally.runs += 1
+        inline = None if trace or debug is not None else graph.inline
+        if inline is not None and (pool is None or not inline.is_expensive(feeds)):
+            return list(inline.run(feeds, self._gate))
+        step = Step(
+            step_id, env.rendezvous.begin(step_id, env.peers), len(graph.fetches),
+            partitions=len(graph.parts), pool=pool, loop=asyncio.get_running_loop(),
+            trace=trace, debug=debug, groups=registered.groups,
+        )  # fmt: skip
+        self.running[step_id] = step
+        graph.begin(step, feeds)
+        return step
+
+    def _refusal(self, registered: Registered, feeds: Sequence[Any]) -> OpError:
+        """Return why partitions cannot be run with these feeds."""
+        if self.over is not None:
+            return self.over
+        if registered.released:
+            return unknown_graph(registered.handle, self._env.task)
+        return InvalidArgumentError(
+            f"graph {registered.handle!r} is fed {registered.feeds} values, got {len(feeds)}"
+        )
+
+    def _finish(self, step: Step) -> PartValues:
+        """Return what a step that is done answers.
+
+        Raises:
+            OpError: the step's first error.
+        """
+        self._end(step)
+        values = step.result()
+        if step.takes:
+            self.unsettled[step.step_id] = step
+        rendezvous = step.rendezvous
+        assert isinstance(rendezvous, WorkerRendezvous)  # begin() has made it
+        stats = None if step.collector is None else step.stats
+        return values, rendezvous.pushed, None if stats is None else stats.to_wire()
+
+    def _end(self, step: Step) -> None:
+        self.running.pop(step.step_id, None)
+        if step.debug is not None:
+            step.debug.end(step.error)
+        self._env.rendezvous.end(step.step_id, step.error)
+
+    def give_up(self, step_id: int, error: OpError, handed_out: Collection[int] = ()) -> None:
+        """End a step that runs here with an error.
+
+        Args:
+            step_id: the step; an unknown one is not an error.
+            error: the error.
+            handed_out: positions of the fetches of a partial run whose values the caller has.
+        """
+        self.held.give_up(step_id, error)
+        step = self.running.get(step_id)
+        if step is not None:
+            step.handed_out.update(handed_out)
+            step.fail(error)
+
+    def settle(
+        self, step_id: int, error: OpError | None, *, ran: bool, handed_out: Collection[int]
+    ) -> None:
+        """Settle what a step has taken whose partitions here have run.
+
+        Args:
+            step_id: the step; it is not an error if it has taken nothing.
+            error: the error with which the step has ended; ``None`` if its caller has the values.
+            ran: whether the partitions of all tasks had run.
+            handed_out: see ``give_up``.
+        """
+        step = self.unsettled.pop(step_id, None)
+        if step is not None and error is not None and ended_from_outside(error):
+            step.roll_back(ran=ran, handed_out=handed_out)
+
+    def close(self, error: OpError) -> None:
+        """End every step with an error; none begins any more."""
+        self.over = error
+        self.held.close(error)
+        for step in list(self.running.values()):
+            step.fail(error)
+        for step_id in list(self.unsettled):
+            self.settle(step_id, error, ran=True, handed_out=())
+
+    def release_pool(self) -> None:
+        """Give the share of the pool back, when nothing runs any more."""
+        if self._pool is not None:
+            self._pool.shutdown(wait=False)
+
+
+def unknown_graph(graph_handle: str, task: str) -> OpError:
+    """Return the error for a graph that is not registered at a task."""
+    return AbortedError(
+        f"graph handle {graph_handle!r} is not registered: the worker has probably restarted",
+        task=task,
+    )

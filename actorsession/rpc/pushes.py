@@ -1,0 +1,191 @@
+"""The values that steps push over one link, in both directions.
+
+Invariant: both ends number the keys alike. A key travels as text once; its sender numbers it as it is sent,
+and its receiver as it arrives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import repeat
+from typing import Any, Protocol
+
+from actorsession.errors import OpError, ProtocolError
+from actorsession.graph.codec import Buffer, not_encoded
+from actorsession.messages.step_frames import PUSH, read_value, write_header, write_value
+from actorsession.records import dataclass
+
+__all__ = ["LONG_HEADER", "FrameWriter", "Pushed", "Pushes", "is_bulky"]
+
+# Keys that a link numbers, a few hundred bytes each. Those of further programs travel as text.
+_MAX_KEYS = 65_536
+
+_NUMBERS_ALONE = {int}
+
+LONG_HEADER = 64 * 2**10
+"""Bytes of a header above which its frame goes by the bulk lane."""
+
+
+def is_bulky(header: Buffer, segments: Sequence[Buffer]) -> bool:
+    """Return whether a frame goes by the bulk lane of a connection, where others overtake it.
+
+    All frames with segments do, and long headers, which graphs have; no urgent message is that long.
+    """
+    return bool(segments) or len(header) > LONG_HEADER
+
+
+class FrameWriter(Protocol):
+    """Sends step frames over a link."""
+
+    def write(self, header: bytes, segments: Sequence[Buffer]) -> None:
+        """Send the header of a frame with its segments.
+
+        Raises:
+            UnavailableError: the link has ended; ``CancelledError`` if this end has closed it.
+        """
+
+    @property
+    def write_from_thread(self) -> Callable[[bytes], bool]:
+        """Sends a header at once, in any thread; returns whether it did."""
+
+
+@dataclass(slots=True)
+class Pushed:
+    """Values on their way to the rendezvous of one step at another task; one entry of each list per value.
+
+    Attributes:
+        step_id: the step; it may not have begun at the receiver yet.
+        keys: rendezvous keys in text form.
+        values: the values, borrowed; ``None`` for a dead tensor.
+        dead: whether the value is a dead tensor (on the branch not taken).
+    """
+
+    step_id: int
+    keys: list[str]
+    values: list[Any]
+    dead: list[bool]
+
+
+class Pushes:
+    """The pushed values of one link.
+
+    Args:
+        writer: sends the frames.
+
+    Attributes:
+        sent: how many times values were pushed to the peer.
+        on_push: takes the step id, keys, values and marks of dead tensors that the peer has pushed; set
+            before the link runs, as the next.
+        on_lost: takes the step id and the error of a push for which there was no memory.
+    """
+
+    def __init__(self, writer: FrameWriter) -> None:
+        self._send = writer.write
+        self._keys_sent: dict[str, int] = {}
+        self._keys_received: dict[int, str] = {}
+        self._texts_received: dict[str, None] = {}
+        self.on_push: Callable[[int, Sequence[str], Sequence[Any], Sequence[bool]], None]
+        self.on_lost: Callable[[int, OpError], None]
+        self.sent = 0
+
+    def push(self, message: Pushed) -> None:
+        """Send values to the rendezvous of a step at the peer.
+
+        Raises:
+            OpError: the link has ended, or the values cannot be sent.
+        """
+        items: list[Any] = [PUSH, message.step_id]
+        segments: list[Buffer] = []
+        keys = message.keys
+        try:
+            number = self._keys_sent.get(keys[0]) if len(keys) == 1 else None
+            if number is not None and not message.dead[0]:
+                # Most pushes: one value, under a key that the peer knows.
+                items.append(number)
+                write_value(message.values[0], items, segments)
+                self._send(write_header(items), segments)
+                self.sent += 1
+            else:
+                self._push(message, items, segments)
+        except OpError:
+            raise
+        except Exception as exc:
+            raise not_encoded(exc) from exc
+
+    def _push(self, message: Pushed, items: list[Any], segments: list[Buffer]) -> None:
+        number_of, new = self._keys_sent.get, False
+        for key, value, dead in zip(message.keys, message.values, message.dead, strict=True):
+            numbered: int | str | None = number_of(key)
+            if numbered is None:
+                numbered, new = key, True
+            items.append(numbered)
+            if dead:
+                items += (None, None)
+            else:
+                write_value(value, items, segments)
+        header = write_header(items)
+        self._send(header, segments)
+        self.sent += 1
+        # Other frames arrive in the order in which they are sent: a number that a bulky one has defined might
+        # be used before it arrives.
+        if new and not is_bulky(header, segments):
+            self._number(message.keys)
+
+    def receive(self, wire: list[Any], header: Buffer, segments: Sequence[Buffer]) -> None:
+        """Pass on what the peer has pushed."""
+        if len(wire) == 5 and type(wire[2]) is int:  # most pushes: one value, under a numbered key
+            text = self._keys_received.get(wire[2])
+            if text is None:
+                raise self._unknown_key(wire[2:3])
+            content = wire[4]
+            value = read_value(wire[3], content, segments)
+            self.on_push(wire[1], [text], [value], [content is None])
+            return
+        if len(wire) % 3 != 2:
+            raise ProtocolError(f"a push has three items for each value, found {len(wire) - 2}")
+        named, contents = wire[2::3], wire[4::3]
+        # Pushes but the first have numbers alone. ``True`` and 1.0 are none, but would be found as 1.
+        if is_new := {*map(type, named)} != _NUMBERS_ALONE:
+            keys = [self._key(key) for key in named]
+        else:
+            try:
+                keys = list(map(self._keys_received.__getitem__, named))
+            except KeyError:
+                raise self._unknown_key(named) from None
+        if is_new and not is_bulky(header, segments):
+            self._learn(
+                keys
+            )  # first: the sender numbers them whether there is memory for the values or not
+        values = list(map(read_value, wire[3::3], contents, repeat(segments)))
+        dead = (
+            [content is None for content in contents] if None in contents else [False] * len(keys)
+        )
+        self.on_push(wire[1], keys, values, dead)
+
+    def _key(self, key: Any) -> str:
+        """Return the text of a key that was received as text or as its number."""
+        if type(key) is str:
+            return key
+        text = self._keys_received.get(key) if type(key) is int else None
+        if text is None:
+            raise self._unknown_key([key])
+        return text
+
+    def _unknown_key(self, named: Sequence[Any]) -> ProtocolError:
+        wrong = [key for key in named if type(key) is not int or key not in self._keys_received]
+        return ProtocolError(
+            f"a key is text or one of {len(self._keys_received)} numbers, found {wrong[0]!r:.100}"
+        )
+
+    def _number(self, keys: Iterable[str]) -> None:
+        """Number the keys that were sent as text, as the receiver does."""
+        for key in keys:
+            if len(self._keys_sent) < _MAX_KEYS:
+                self._keys_sent.setdefault(key, len(self._keys_sent))
+
+    def _learn(self, keys: Iterable[str]) -> None:
+        """Number the keys that were received as text, as their sender does."""
+        for key in keys:
+            if len(self._keys_received) < _MAX_KEYS and key not in self._texts_received:
+                self._texts_received[key] = None
+                self._keys_received[len(self._keys_received)] = key
