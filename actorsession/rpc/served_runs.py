@@ -16,7 +16,7 @@ import logging
 import secrets
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, Protocol, TypeAlias
@@ -67,6 +67,7 @@ _MAX_UNSETTLED = 10_000
 
 _NUMBERS = itertools.count(1 + secrets.randbits(48))
 
+_PROGRAMS = {RUN_STEP: "_plans", PARTIAL_RUN: "setups", RUN_GRAPH: "_graphs"}
 _REQUESTS: dict[int, Any] = {
     RUN_STEP: StepRequest, PARTIAL_RUN: CallRequest, RUN_GRAPH: GraphRequest
 }  # fmt: skip
@@ -202,9 +203,6 @@ class ServedRuns:
         self._graphs: dict[int, StepProgram] = {}
         self._plans: dict[int, StepProgram] = {}
         self.setups: dict[int, ServedSetup] = {}
-        self._programs: dict[int, Mapping[int, StepProgram]] = {
-            RUN_STEP: self._plans, PARTIAL_RUN: self.setups, RUN_GRAPH: self._graphs
-        }  # fmt: skip
         self._unsettled: dict[int, Settle] = {}
         self._serving: dict[int, ServedRun] = {}
         self._held = _NONE_HELD
@@ -256,7 +254,7 @@ class ServedRuns:
             return
         self._serving[call] = run
         try:
-            program = self._programs[kind].get(number)
+            program = getattr(self, _PROGRAMS[kind]).get(number)
             if program is None:
                 self._begin_new(kind, number, run)
             elif len(self._serving) > MAX_RUNS or self._held or self._backpressure.is_backlogged():

@@ -102,17 +102,6 @@ class StepCalls:
         self.sent = 0
         self._counter = itertools.count(1)
         self._is_over = False
-        self._receivers: dict[int, Callable[[list[Any], Buffer, Sequence[Buffer]], None]] = {
-            RUN_STEP: self.served.receive,
-            PARTIAL_RUN: self.served.receive,
-            RUN_GRAPH: self.served.receive,
-            CANCEL: self.served.receive_cancel,
-            RECEIVED: self.served.receive_received,
-            PUSH: self.pushes.receive,
-            DONE: self._receive_done,
-            FAIL: self._receive_fail,
-            GONE: self._receive_gone,
-        }
 
     @property
     def pending(self) -> int:
@@ -225,10 +214,10 @@ class StepCalls:
             if type(wire) is not list or len(wire) < 2 or type(wire[1]) is not int or wire[1] < 0:
                 wire = read_header(header)
             try:
-                receive = self._receivers[wire[0]]
+                part, receive = _RECEIVERS[wire[0]]
             except (KeyError, TypeError):
                 raise ProtocolError(f"unknown kind of step frame: {wire[0]!r:.100}") from None
-            receive(wire, header, segments)
+            receive(getattr(self, part) if part else self, wire, header, segments)
         except MemoryError:
             self.lost(header, ResourceExhaustedError("no memory to read a message"))
 
@@ -304,3 +293,18 @@ def _header(numbers: list[Any], values: WireValues) -> bytes:
         return write_header([*numbers, *values.items])
     except Exception as exc:
         raise not_encoded(exc) from exc
+
+
+# The part that takes frames of each kind, "" for the calls themselves. One table for all links, of which a
+# server has many.
+_RECEIVERS: dict[int, tuple[str, Callable[[Any, list[Any], Buffer, Sequence[Buffer]], None]]] = {
+    RUN_STEP: ("served", ServedRuns.receive),
+    PARTIAL_RUN: ("served", ServedRuns.receive),
+    RUN_GRAPH: ("served", ServedRuns.receive),
+    CANCEL: ("served", ServedRuns.receive_cancel),
+    RECEIVED: ("served", ServedRuns.receive_received),
+    PUSH: ("pushes", Pushes.receive),
+    DONE: ("", StepCalls._receive_done),
+    FAIL: ("", StepCalls._receive_fail),
+    GONE: ("", StepCalls._receive_gone),
+}

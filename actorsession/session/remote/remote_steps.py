@@ -82,6 +82,11 @@ class RemoteSteps:
         wheel: the deadlines of the runs.
     """
 
+    __slots__ = (
+        "_inflight", "_master", "_operation_timeout", "_pool", "_running", "_runs", "_session", "_tally",
+        "_timelines", "calls", "step_limit", "wheel",
+    )  # fmt: skip
+
     def __init__(
         self, session: RemoteSession, master: MasterConnection, config: ConfigProto,
         tally: SessionTally,

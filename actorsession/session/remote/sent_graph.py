@@ -56,6 +56,11 @@ class SentGraph:
         may_wait: whether the graph has ops that may wait for other steps.
     """
 
+    __slots__ = (
+        "_extending", "_extensions", "_graph", "_limit", "_planning", "_sent", "_session", "_size",
+        "_unbuilt", "_version", "may_wait",
+    )  # fmt: skip
+
     def __init__(self, session: RemoteSession, graph: Graph, config: ConfigProto) -> None:
         self._session = session
         self._graph = graph
