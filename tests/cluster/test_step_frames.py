@@ -13,7 +13,8 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from types import FrameType
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 import pytest
@@ -775,10 +776,21 @@ async def test_a_cancel_scope_ends_the_run_of_its_thread(cluster: InProcess, gra
 
 @pytest.mark.process
 @pytest.mark.usefixtures("no_garbage")
+def abort_by_signal(signum: int, frame: FrameType | None) -> NoReturn:
+    raise AbortedError("by the handler of a signal")
+
+
+@pytest.mark.parametrize(
+    ("handler", "raised"),
+    [(signal.default_int_handler, KeyboardInterrupt), (abort_by_signal, AbortedError)],
+)
 def test_ctrl_c_ends_a_blocked_run_at_once_and_the_next_run_is_as_any(
-    processes: LocalCluster, graph: Graph
+    processes: LocalCluster,
+    graph: Graph,
+    handler: Callable[[int, FrameType | None], NoReturn],
+    raised: type[BaseException],
 ) -> None:
-    """The queue stays full, so nothing but Ctrl-C can end the run."""
+    """The queue stays full, so nothing but what the signal's handler raises can end the run."""
     address = processes.target("worker", 1)
     with on(W1):
         queue = ops.FIFOQueue(2, "float32", [[]])
@@ -789,8 +801,12 @@ def test_ctrl_c_ends_a_blocked_run_at_once_and_the_next_run_is_as_any(
         os.kill(os.getpid(), signal.SIGINT)
 
     def interrupted() -> None:
-        thread.start()
-        session.run(put)
+        before = signal.signal(signal.SIGINT, handler)
+        try:
+            thread.start()
+            session.run(put)
+        finally:
+            signal.signal(signal.SIGINT, before)
 
     thread = threading.Thread(target=press)
     with Session(processes.target("worker"), graph) as session:
@@ -799,7 +815,7 @@ def test_ctrl_c_ends_a_blocked_run_at_once_and_the_next_run_is_as_any(
             session.run(element)
         session.run(put)
         session.run(put)
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises(raised):
             interrupted()
         thread.join()
         run_to_end(until_all([address], is_idle))

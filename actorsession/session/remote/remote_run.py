@@ -319,10 +319,9 @@ class ThreadRun(RemoteRun):
                 if self.extra is not None and self.unconfirmed:
                     _call(call, partial(self.confirm, received=True))
                 return values
-        except (OpError, MustWait):
-            raise
-        except BaseException:
-            _call(call, self.cancel)
+        except BaseException:  # also an error of ours, which a signal handler may raise
+            if self.admitted or self._found is not None:
+                _call(call, self.cancel)
             raise
         raise DeadlineExceededError(
             f"the event loop of the session has not ended a run within {patience + _LOOP_MARGIN:.3g} s"
