@@ -32,10 +32,7 @@ _NAMES = {
         "ServerSettings "
         "SimpleClusterResolver TFConfigClusterResolver"
     ),
-    ".config": (
-        "*=config ConfigProto GraphOptions OptimizerOptions RPCOptions RunMetadata RunOptions "
-        "TraceLevel"
-    ),
+    ".config": ("*=config ConfigProto GraphOptions OptimizerOptions RPCOptions RunMetadata RunOptions TraceLevel"),
     ".errors": "*=errors",
     ".graph.constant_value": "get_static_value",
     ".graph.device": "DeviceSpec",
@@ -93,8 +90,7 @@ _NAMES = {
     ".ops.elements.cast": "cast",
     ".ops.elements.clip": "clip_by_global_norm clip_by_norm clip_by_value",
     ".ops.elements.comparison": (
-        "equal greater greater_equal less less_equal logical_and logical_not logical_or not_equal "
-        "where"
+        "equal greater greater_equal less less_equal logical_and logical_not logical_or not_equal where"
     ),
     ".ops.elements.elementwise": "abs cos exp floor log negative sign sin sqrt square",
     ".ops.flow.control": "group no_op tuple_=tuple",
@@ -112,9 +108,7 @@ _NAMES = {
     ".ops.queues.queues": "FIFOQueue RandomShuffleQueue",
     ".ops.randomness.numbers": "random_normal random_uniform set_random_seed truncated_normal",
     ".ops.reductions.argmax": "argmax argmin",
-    ".ops.reductions.reduction": (
-        "reduce_all reduce_any reduce_max reduce_mean reduce_min reduce_prod reduce_sum"
-    ),
+    ".ops.reductions.reduction": ("reduce_all reduce_any reduce_max reduce_mean reduce_min reduce_prod reduce_sum"),
     ".ops.variables.assignment": "assign assign_add assign_sub",
     ".ops.variables.get_variable": "get_variable",
     ".ops.variables.initializers": "*=initializers",
@@ -127,9 +121,7 @@ _NAMES = {
     ".ops.variables.variable": "Variable",
     ".opsets.sparse.basics": "SparseTensor",
     ".opsets.tables.tables": "tables_initializer",
-    ".session": (
-        "AsyncInteractiveSession AsyncSession InteractiveSession Session get_default_session"
-    ),
+    ".session": ("AsyncInteractiveSession AsyncSession InteractiveSession Session get_default_session"),
     ".session.handles": "TensorHandle",
     ".train": "*=train",
     ".version": "__version__",
@@ -142,9 +134,7 @@ if INCOMPLETE:
     def __getattr__(name: str) -> object:
         if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
-        raise ImportError(f"{__name__}.{name} cannot be imported: {INCOMPLETE[0]}") from INCOMPLETE[
-            0
-        ]
+        raise ImportError(f"{__name__}.{name} cannot be imported: {INCOMPLETE[0]}") from INCOMPLETE[0]
 
 
 # What ``interop`` adds to packages below it, which is imported when it is asked for.
@@ -154,10 +144,7 @@ for _module, _keys in {
     "training_protos": "QueueRunner.to_proto",
 }.items():
     if not INCOMPLETE:
-        extension.defer(
-            extension.PROTO_VIEWS.name,
-            dict.fromkeys(_keys.split(), f"{__name__}.interop.{_module}"),
-        )
+        extension.defer(extension.PROTO_VIEWS.name, dict.fromkeys(_keys.split(), f"{__name__}.interop.{_module}"))
 
 # A library is silent unless the program asks for its log; ACTORSESSION_LOG does on the command line.
 for _name in ("actorsession", "transports"):

@@ -48,9 +48,7 @@ def pause_collector() -> Iterator[None]:
     try:
         yield
     finally:
-        if (
-            pauses is _pauses
-        ):  # not in a child that was forked meanwhile, whose collector works again
+        if pauses is _pauses:  # not in a child that was forked meanwhile, whose collector works again
             _end(pauses)
 
 

@@ -14,17 +14,19 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple, TypeGuard
 
-from actorsession.errors import (
-    InvalidArgumentError,
-    RequestError,
-    RequestTypeError,
-    RequestValueError,
-)
+from actorsession.errors import InvalidArgumentError, RequestError, RequestTypeError, RequestValueError
 
 __all__ = [
-    "MOST_MILLISECONDS", "MOST_SECONDS", "RULES", "Rule", "checked_milliseconds", "checked_seconds",
-    "in_seconds", "is_seconds", "refuse_moment",
-]  # fmt: skip
+    "MOST_MILLISECONDS",
+    "MOST_SECONDS",
+    "RULES",
+    "Rule",
+    "checked_milliseconds",
+    "checked_seconds",
+    "in_seconds",
+    "is_seconds",
+    "refuse_moment",
+]
 
 MOST_SECONDS = 1e9
 """The longest duration, some 31 years: below what every timer accepts, above what anybody waits for."""
@@ -54,30 +56,40 @@ def _or_more(name: str, **more: bool) -> Rule:
     return Rule(f"{name} is 0 seconds or more", True, error=ValueError, **more)
 
 
-RULES: Mapping[str, Rule] = MappingProxyType({
-    "beat": Rule("a beat is more than 0 seconds"),
-    "grace": Rule("grace is 0 seconds or more", zero=True),
-    "group_timeout": Rule("the timeout of a group is 0 seconds or more", zero=True),
-    "keep": Rule("a server is kept for more than 0 seconds"),
-    "lease": Rule("a lease is more than 0 seconds"),
-    "restart_wait": Rule("restart_wait is 0 seconds or more", zero=True),
-    "session_gc_seconds": Rule("session_gc_seconds is 0 or more", zero=True),
-    "snapshot_every": Rule("snapshot_every is more than 0 seconds"),
-    "start_timeout": Rule("start_timeout is more than 0 seconds"),
-    "timeout": Rule("timeout is a positive number of seconds", error=RequestValueError),
-    "timeout_seconds": Rule("timeout_seconds is at least 0", zero=True, error=ValueError),
-    **{
-        name: _or_more(name)
-        for name in (
-            "experimental_max_worker_delay_secs", "min_interval_secs", "recovery_wait_secs",
-            "save_model_secs", "save_summaries_secs", "seconds_to_sleep", "start_delay_secs",
-            "stop_grace_period_secs", "stop_grace_secs", "throttle_secs", "timer_interval_secs",
-        )
-    },
-    "every_secs": _or_more("every_secs", forever=True),
-    "max_wait_secs": _or_more("max_wait_secs", forever=True),
-    "wait": _or_more("timeout", forever=True),
-})  # fmt: skip
+RULES: Mapping[str, Rule] = MappingProxyType(
+    {
+        "beat": Rule("a beat is more than 0 seconds"),
+        "grace": Rule("grace is 0 seconds or more", zero=True),
+        "group_timeout": Rule("the timeout of a group is 0 seconds or more", zero=True),
+        "keep": Rule("a server is kept for more than 0 seconds"),
+        "lease": Rule("a lease is more than 0 seconds"),
+        "restart_wait": Rule("restart_wait is 0 seconds or more", zero=True),
+        "session_gc_seconds": Rule("session_gc_seconds is 0 or more", zero=True),
+        "snapshot_every": Rule("snapshot_every is more than 0 seconds"),
+        "start_timeout": Rule("start_timeout is more than 0 seconds"),
+        "timeout": Rule("timeout is a positive number of seconds", error=RequestValueError),
+        "timeout_seconds": Rule("timeout_seconds is at least 0", zero=True, error=ValueError),
+        **{
+            name: _or_more(name)
+            for name in (
+                "experimental_max_worker_delay_secs",
+                "min_interval_secs",
+                "recovery_wait_secs",
+                "save_model_secs",
+                "save_summaries_secs",
+                "seconds_to_sleep",
+                "start_delay_secs",
+                "stop_grace_period_secs",
+                "stop_grace_secs",
+                "throttle_secs",
+                "timer_interval_secs",
+            )
+        },
+        "every_secs": _or_more("every_secs", forever=True),
+        "max_wait_secs": _or_more("max_wait_secs", forever=True),
+        "wait": _or_more("timeout", forever=True),
+    }
+)
 
 
 def is_seconds(value: object) -> bool:
@@ -102,9 +114,7 @@ def checked_seconds(name: str, value: object, *, of: str = "") -> float:
     if not _is_number(value):
         kind = RequestTypeError if issubclass(rule.error, RequestError) else TypeError
         raise kind(f"{of}{rule.words}, got {_shown(value)}, which is no number")
-    if (value >= 0 if rule.zero else value > 0) and (
-        value <= MOST_SECONDS or (rule.forever and value == math.inf)
-    ):
+    if (value >= 0 if rule.zero else value > 0) and (value <= MOST_SECONDS or (rule.forever and value == math.inf)):
         return float(value)
     raise rule.error(f"{of}{rule.words}, got {_shown(value)}; the most is {MOST_SECONDS:g} seconds")
 

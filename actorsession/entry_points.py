@@ -78,11 +78,7 @@ def warn_unusable(entry: EntryPoint, reason: object) -> None:
         # A KeyError has its message in quotes.
         text = reason.args[0] if isinstance(reason, KeyError) and reason.args else reason
         reason = f"{type(reason).__name__}: {text}"
-    warnings.warn(
-        f"{origin_of(entry)} (group {entry.group}) cannot be used: {reason}",
-        PluginWarning,
-        stacklevel=3,
-    )
+    warnings.warn(f"{origin_of(entry)} (group {entry.group}) cannot be used: {reason}", PluginWarning, stacklevel=3)
 
 
 class Plugins:

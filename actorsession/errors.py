@@ -163,12 +163,7 @@ class OpError(PicklableError):
         return self._node_def if self.op is None else self.op.node_def
 
     def locate(
-        self,
-        *,
-        node: str | None = None,
-        device: str | None = None,
-        task: str | None = None,
-        source: str | None = None,
+        self, *, node: str | None = None, device: str | None = None, task: str | None = None, source: str | None = None
     ) -> OpError:
         """Fill in the missing parts of the origin, and return the error itself."""
         self.node = self.node or node
@@ -368,10 +363,12 @@ _FOREIGN: tuple[tuple[type[BaseException], type[OpError]], ...] = (
 
 # What a process has too little of, by the error of the system that says so.
 _EXHAUSTED = {
-    errno.ENOMEM: "memory", errno.EMFILE: "file descriptors of this process",
-    errno.ENFILE: "file descriptors of this machine", errno.ENOSPC: "space on the disk",
+    errno.ENOMEM: "memory",
+    errno.EMFILE: "file descriptors of this process",
+    errno.ENFILE: "file descriptors of this machine",
+    errno.ENOSPC: "space on the disk",
     errno.EDQUOT: "space of the disk quota",
-}  # fmt: skip
+}
 
 
 def exhausted(exc: BaseException) -> str | None:
@@ -417,7 +414,7 @@ def error_to_wire(error: OpError) -> list[Any]:
         next(names, "UnknownError"),
         *map(_sendable, (error.message, error.node, error.device, error.task, error.source)),
         error.derived,
-    ]  # fmt: skip
+    ]
 
 
 def _sendable(text: Any) -> str | None:
@@ -434,9 +431,7 @@ def error_from_wire(value: Any) -> OpError:
         ProtocolError: the value has another form.
     """
     if not (isinstance(value, (list, tuple)) and len(value) == 7 and isinstance(value[6], bool)):
-        raise ProtocolError(
-            f"a wire error is a list of 7 values ending in a bool, got {reprlib.repr(value)}"
-        )
+        raise ProtocolError(f"a wire error is a list of 7 values ending in a bool, got {reprlib.repr(value)}")
     name, message, *where = value[:6]
     strings = isinstance(name, str) and isinstance(message, str)
     if not strings or not all(w is None or isinstance(w, str) for w in where):
@@ -446,9 +441,7 @@ def error_from_wire(value: Any) -> OpError:
     return kind(message, node=node, device=device, task=task, source=source, derived=value[6])
 
 
-def _restored(
-    kind: Any, args: Any, state: dict[str, Any], like: BaseException | None = None
-) -> Any:
+def _restored(kind: Any, args: Any, state: dict[str, Any], like: BaseException | None = None) -> Any:
     """Return an error of a class without a call of its constructor, raised from the same as another one."""
     made = kind.__new__(kind, *args)
     made.args = args
@@ -478,12 +471,7 @@ def _packed(error: BaseException) -> list[tuple[Any, ...]]:
         return places[id(other)]
 
     return [
-        (
-            *_pickled_form(one),
-            place(one.__cause__),
-            place(one.__context__),
-            one.__suppress_context__,
-        )
+        (*_pickled_form(one), place(one.__cause__), place(one.__context__), one.__suppress_context__)
         for one in chain  # which grows
     ]
 

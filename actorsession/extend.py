@@ -28,8 +28,7 @@ _NAMES = {
     "actorsession.ops.derivatives.registry": "NotDifferentiable RegisterGradient",
     "actorsession.ops.indexed_slices": "IndexedSlices",
     "actorsession.ops.rows": (
-        "Shapes broadcast broadcasts by_rank check_inputs checked first merged_shape no_outputs op "
-        "same scalar"
+        "Shapes broadcast broadcasts by_rank check_inputs checked first merged_shape no_outputs op same scalar"
     ),
     "actorsession.plan.device_set": "DeviceSet",
     "actorsession.plan.partition": "Partition",
@@ -41,13 +40,10 @@ _NAMES = {
     ),
     "actorsession.plan.prune": "StepGraph",
     "actorsession.runtime.devices": (
-        "CPU_PRIORITY Device DeviceFactory new_incarnation register_device_factory "
-        "registered_device_types"
+        "CPU_PRIORITY Device DeviceFactory new_incarnation register_device_factory registered_device_types"
     ),
     "actorsession.runtime.virtual_devices": "VirtualDevices",
-    "actorsession.session": (
-        "SessionFactory SessionOptions register_factory=register_session_factory"
-    ),
+    "actorsession.session": ("SessionFactory SessionOptions register_factory=register_session_factory"),
     "actorsession.session.session_interface": "OnEvict SessionInterface",
     "transports": (
         "Address AuthenticationError BindError ConnectError Connection ConnectionClosed Frame Hello "

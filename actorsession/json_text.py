@@ -30,9 +30,7 @@ def read_json(text: str | bytes | bytearray) -> Any:
         raise RequestValueError(str(exc)) from None
 
 
-def read_json_object(
-    text: str | bytes | bytearray, where: str, what: str = "an object"
-) -> dict[str, Any]:
+def read_json_object(text: str | bytes | bytearray, where: str, what: str = "an object") -> dict[str, Any]:
     """Return the object that a text has.
 
     Args:

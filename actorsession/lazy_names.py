@@ -89,9 +89,7 @@ class NoAttributeError(AttributeError):
 
     __module__, __qualname__ = "builtins", "AttributeError"
 
-    def __init__(
-        self, package: str, name: str, names: Iterable[str], inner: Mapping[str, str]
-    ) -> None:
+    def __init__(self, package: str, name: str, names: Iterable[str], inner: Mapping[str, str]) -> None:
         super().__init__(f"module {package!r} has no attribute {name!r}", name=name)
         self._names, self._inner = names, inner
 

@@ -23,9 +23,16 @@ from typing import Any, Literal, Protocol, TypeAlias, get_args
 from actorsession.records import dataclass
 
 __all__ = [
-    "LinkMetrics", "ProcessMetrics", "SessionKind", "SessionMetrics", "SessionTally", "add_link", "end_link",
-    "process_metrics", "session_tally",
-]  # fmt: skip
+    "LinkMetrics",
+    "ProcessMetrics",
+    "SessionKind",
+    "SessionMetrics",
+    "SessionTally",
+    "add_link",
+    "end_link",
+    "process_metrics",
+    "session_tally",
+]
 
 SessionKind: TypeAlias = Literal["direct", "remote", "master", "worker"]
 """The kind of a session: in this process; at a client of a master; at the master; at a worker."""
@@ -101,9 +108,7 @@ class SessionTally:
         runs: steps begun; the owner assigns to it, because that is on the path of every step.
     """
 
-    __slots__ = (
-        "_created", "_most_runs", "_partial_runs", "_plan_seconds", "_plans", "kind", "runs",
-    )  # fmt: skip
+    __slots__ = ("_created", "_most_runs", "_partial_runs", "_plan_seconds", "_plans", "kind", "runs")
 
     def __init__(self, kind: SessionKind, *, created: int = 1) -> None:
         self.kind: SessionKind = kind
@@ -142,9 +147,12 @@ class SessionTally:
     def metrics(self) -> SessionMetrics:
         """Return the counters."""
         return SessionMetrics(
-            sessions_created=self._created, runs=self.runs, partial_runs=self._partial_runs,
-            plans=self._plans, plan_seconds=self._plan_seconds,
-        )  # fmt: skip
+            sessions_created=self._created,
+            runs=self.runs,
+            partial_runs=self._partial_runs,
+            plans=self._plans,
+            plan_seconds=self._plan_seconds,
+        )
 
 
 class CountedLink(Protocol):

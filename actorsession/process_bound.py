@@ -64,9 +64,7 @@ class GraphBound(ProcessBound):
         return self
 
 
-def finalize_here(
-    owner: object, call: Callable[..., object], *args: Any
-) -> weakref.finalize[Any, Any]:
+def finalize_here(owner: object, call: Callable[..., object], *args: Any) -> weakref.finalize[Any, Any]:
     """Call a function when an object is dropped or the program ends, but not in a forked child.
 
     A child has copies of all objects, and what they would remove or write at its end is its parent's.

@@ -67,23 +67,17 @@ class MetricFamily:
 
     def __post_init__(self) -> None:
         """Check the names."""
-        if not _NAME.fullmatch(self.name) or self.name.endswith("_total") != (
-            self.kind == "counter"
-        ):
+        if not _NAME.fullmatch(self.name) or self.name.endswith("_total") != (self.kind == "counter"):
             raise ValueError(
                 f"a {self.kind} is called actorsession_..., and ends in _total if it is a counter; got "
                 f"{self.name!r:.100}"
             )
         for label in {label for labels, _ in self.samples for label in labels}:
             if not _LABEL.fullmatch(label):
-                raise ValueError(
-                    f"a label is letters, digits and '_', without '__' in front; got {label!r:.100}"
-                )
+                raise ValueError(f"a label is letters, digits and '_', without '__' in front; got {label!r:.100}")
 
 
-def metric_families(
-    statistics: object, rows: Iterable[Metric], labels: Mapping[str, str]
-) -> list[MetricFamily]:
+def metric_families(statistics: object, rows: Iterable[Metric], labels: Mapping[str, str]) -> list[MetricFamily]:
     """Return the families of one instance, with one sample each.
 
     Args:
@@ -91,10 +85,7 @@ def metric_families(
         rows: the table of its class.
         labels: the labels of all samples.
     """
-    return [
-        MetricFamily(row.name, row.kind, row.help, [(labels, getattr(statistics, row.field))])
-        for row in rows
-    ]
+    return [MetricFamily(row.name, row.kind, row.help, [(labels, getattr(statistics, row.field))]) for row in rows]
 
 
 def exposition(families: Iterable[MetricFamily]) -> str:

@@ -191,9 +191,7 @@ else:
         """Make a class a dataclass; a subset of the options of ``dataclasses.dataclass`` is supported."""
 
         def make(cls: type) -> type:
-            plain = dataclasses.dataclass(
-                init=False, repr=False, eq=False, slots=slots, kw_only=kw_only
-            )
+            plain = dataclasses.dataclass(init=False, repr=False, eq=False, slots=slots, kw_only=kw_only)
             made: Any = plain(cls)
             _share_methods(made, frozen=frozen, eq=eq, repr=repr)
             if "__init__" not in vars(made):

@@ -19,9 +19,7 @@ _STREAMS = ("stdin", "stdout", "stderr")
 
 def open_standard_descriptors() -> None:
     """Open the null device at each of the descriptors 0 to 2 that is closed; child processes inherit it."""
-    with contextlib.suppress(
-        OSError
-    ):  # no null device, or no descriptor is left, so all three are in use
+    with contextlib.suppress(OSError):  # no null device, or no descriptor is left, so all three are in use
         while (lowest := os.open(os.devnull, os.O_RDWR)) < len(_STREAMS):
             os.set_inheritable(lowest, True)
         os.close(lowest)

@@ -21,9 +21,7 @@ __all__ = ["VisibleFormatter", "lead_nowhere", "visible", "write_lines"]
 
 # Characters that show nothing although they count as printable: fillers, selectors of variants, joiners.
 _HIDDEN = frozenset(
-    map(
-        chr, [0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0, *range(0x180B, 0x1810)]
-    )
+    map(chr, [0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0, *range(0x180B, 0x1810)])
 ) | frozenset(map(chr, [*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)]))
 
 
@@ -35,9 +33,7 @@ def visible(text: str) -> str:
     """
     if text.isprintable() and (text.isascii() or _HIDDEN.isdisjoint(text)):
         return text
-    return "".join(
-        sign if sign.isprintable() and sign not in _HIDDEN else _escaped(sign) for sign in text
-    )
+    return "".join(sign if sign.isprintable() and sign not in _HIDDEN else _escaped(sign) for sign in text)
 
 
 def _escaped(sign: str) -> str:

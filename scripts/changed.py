@@ -30,7 +30,7 @@ OTHERS = {
     "examples/": ("tests/test_readme.py", "tests/test_docs.py", "tests/examples/test_serve.py"),
     "README.md": ("tests/test_readme.py",),
     "scripts/": ("tests/test_scripts.py",),
-}  # fmt: skip
+}
 
 
 def changed_files(since: str | None) -> list[str]:
@@ -74,9 +74,7 @@ def _close_tests(path: str, module: str, graph: grimp.ImportGraph) -> Iterator[s
         if importer.rpartition(".")[0] == room:
             yield from _test_files(graph.find_modules_that_directly_import(importer))
     # Folders of tests follow those of the packages; a folder within a room may have none of its own.
-    inner = (
-        Path(path).relative_to("actorsession") if path.startswith("actorsession/") else Path(path)
-    )
+    inner = Path(path).relative_to("actorsession") if path.startswith("actorsession/") else Path(path)
     folder = ROOT / "tests" / inner.parent
     if path.startswith(("actorsession/ops/", "actorsession/opsets/")) and folder.is_dir():
         yield from _below(folder.glob("test_*.py"))

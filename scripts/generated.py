@@ -20,13 +20,7 @@ from typing import Any
 
 from actorsession.compat.v1.ops.arguments import ROWS
 from actorsession.graph.dtypes import DType
-from actorsession.graph.op_signatures import (
-    REQUIRED,
-    Signature,
-    opsets,
-    signature_of,
-    signature_row,
-)
+from actorsession.graph.op_signatures import REQUIRED, Signature, opsets, signature_of, signature_row
 from actorsession.graph.shape import TensorShape
 from actorsession.lazy_names import read_table
 
@@ -130,9 +124,7 @@ def op_modules() -> str:
     registry.register = noting
     extension.ExtensionPoint.fill = noting_fill  # type: ignore[method-assign]
     names = [
-        found.name
-        for room in (ops, opsets)
-        for found in pkgutil.walk_packages(room.__path__, f"{room.__name__}.")
+        found.name for room in (ops, opsets) for found in pkgutil.walk_packages(room.__path__, f"{room.__name__}.")
     ]
     for name in sorted(names, key=lambda name: ".older" in name):  # they look the others up
         importlib.import_module(name)
@@ -161,20 +153,22 @@ def op_modules() -> str:
     for point, modules in sorted(by_point.items()):
         keys = {key: module for module, keys in modules.items() for key in keys}
         ours = {k: m for k, m in sorted(keys.items()) if m.startswith(_ROOMS)}
-        lines += [
-            f'    "{point}": {{',
-            *(f'        "{k}": "{m}",' for k, m in ours.items()),
-            "    },",
-        ]
+        lines += [f'    "{point}": {{', *(f'        "{k}": "{m}",' for k, m in ours.items()), "    },"]
     lines += ["}", '"""Full name of the module by extension point and key."""']
     return "\n".join(["# Written by scripts/generated.py.", *lines, ""])
 
 
 # Annotations of attributes by the names of their types in the table of signatures.
 _KINDS = {
-    "bool": "bool", "int": "int", "float": "float", "string": "str | bytes", "type": "DTypeLike",
-    "shape": "ShapeLike", "tensor": "Value", "func": "Value",
-}  # fmt: skip
+    "bool": "bool",
+    "int": "int",
+    "float": "float",
+    "string": "str | bytes",
+    "type": "DTypeLike",
+    "shape": "ShapeLike",
+    "tensor": "Value",
+    "func": "Value",
+}
 
 
 _RAW_HEADER = '''\
@@ -221,17 +215,14 @@ def raw_ops() -> str:
         signature = signature_of(name)
         assert signature is not None
         functions.append(_raw_function(name, signature))
-    listed = textwrap.indent(
-        textwrap.fill(", ".join(f'"{name}"' for name in names), _WIDTH - 4), "    "
-    )
+    listed = textwrap.indent(textwrap.fill(", ".join(f'"{name}"' for name in names), _WIDTH - 4), "    ")
     return "\n".join([_RAW_HEADER, "__all__ = [", f"{listed},", "]", "", *functions])
 
 
 def _raw_function(name: str, signature: Signature) -> str:
     row = signature_row(name).split(" ", 1)[1].split(" |")[0].strip()
     parameters = [
-        f"{_safe(arg.name)}: {'Operands' if arg.number or arg.is_list else 'Operand'}"
-        for arg in signature.inputs
+        f"{_safe(arg.name)}: {'Operands' if arg.number or arg.is_list else 'Operand'}" for arg in signature.inputs
     ]
     attrs = sorted(signature.stored.items(), key=lambda item: item[1] is not REQUIRED)
     keywords = ["*", *(_attribute(key, value, signature) for key, value in attrs)]

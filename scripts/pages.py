@@ -104,9 +104,7 @@ def front_page() -> str:
 
 def _contents(title: str, names: list[str]) -> str:
     caption = f":caption: {title}\n" if title else ""
-    return (
-        "\n```{toctree}\n:hidden:\n:maxdepth: 1\n" + caption + "\n" + "\n".join(names) + "\n```\n"
-    )
+    return "\n```{toctree}\n:hidden:\n:maxdepth: 1\n" + caption + "\n" + "\n".join(names) + "\n```\n"
 
 
 def examples_page() -> str:

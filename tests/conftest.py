@@ -108,29 +108,20 @@ class CheckedEventLoop(asyncio.SelectorEventLoop):
             sys.set_coroutine_origin_tracking_depth(depth)
 
     def call_soon(
-        self,
-        callback: Callable[[*_Arguments], object],
-        *args: *_Arguments,
-        context: Context | None = None,
+        self, callback: Callable[[*_Arguments], object], *args: *_Arguments, context: Context | None = None
     ) -> asyncio.Handle:
         self._check_caller()
         return super().call_soon(callback, *args, context=context)
 
     def call_at(
-        self,
-        when: float,
-        callback: Callable[[*_Arguments], object],
-        *args: *_Arguments,
-        context: Context | None = None,
+        self, when: float, callback: Callable[[*_Arguments], object], *args: *_Arguments, context: Context | None = None
     ) -> asyncio.TimerHandle:
         self._check_caller()
         return super().call_at(when, callback, *args, context=context)
 
     def _check_caller(self) -> None:
         if self._thread is not None and self._thread != threading.get_ident():
-            raise RuntimeError(
-                "Non-thread-safe operation invoked on an event loop other than the current one"
-            )
+            raise RuntimeError("Non-thread-safe operation invoked on an event loop other than the current one")
 
 
 def _loop_classes() -> Mapping[str, LoopFactory]:
@@ -198,9 +189,7 @@ def _stop_at_timeout(loop: asyncio.AbstractEventLoop, context: LoopContext) -> N
 LOOP_FACTORIES = {name: _ending_at_timeouts(cls) for name, cls in _loop_classes().items()}
 
 
-def pytest_asyncio_loop_factories(
-    config: pytest.Config, item: pytest.Item
-) -> Mapping[str, LoopFactory]:
+def pytest_asyncio_loop_factories(config: pytest.Config, item: pytest.Item) -> Mapping[str, LoopFactory]:
     """Run async tests on both loops where loops are the subject, or everything is asked for; else on one.
 
     In tests of processes the other side of each link has a loop of its own, and starting it takes most of the
@@ -227,9 +216,7 @@ def pytest_collection() -> None:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add ``--all``."""
     parser.addoption(
-        "--all",
-        action="store_true",
-        help="run everything: " + " ".join(WHOLE) + ", and each async test on both loops",
+        "--all", action="store_true", help="run everything: " + " ".join(WHOLE) + ", and each async test on both loops"
     )
 
 

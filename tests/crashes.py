@@ -247,9 +247,7 @@ def storms(scenarios: Mapping[str, int]) -> dict[str, Report]:
 
 def _reports(words: Sequence[str]) -> list[Report]:
     command = [sys.executable, "-m", "tests.crashes", *words]
-    ended = subprocess.run(
-        command, cwd=_ROOT, capture_output=True, text=True, timeout=_LIMIT, check=False
-    )
+    ended = subprocess.run(command, cwd=_ROOT, capture_output=True, text=True, timeout=_LIMIT, check=False)
     assert ended.returncode == 0, ended.stderr
     return [Report(**json.loads(line)) for line in ended.stdout.splitlines()]
 
@@ -427,10 +425,7 @@ def _only(folder: Path, *forms: str) -> list[str]:
     return [f"left behind: {sorted(extra)}"] * bool(extra) + [f"missing: {missing}"] * bool(missing)
 
 
-_SHARDED_FILES = [
-    "m.safetensors.index.json",
-    *[f"m*-{i:05d}-of-{_SHARDS:05d}.safetensors" for i in range(_SHARDS)],
-]
+_SHARDED_FILES = ["m.safetensors.index.json", *[f"m*-{i:05d}-of-{_SHARDS:05d}.safetensors" for i in range(_SHARDS)]]
 
 
 # -- a saver ---------------------------------------------------------------------------------------
@@ -491,9 +486,11 @@ _KEPT = ["checkpoint", "m-3.meta", "m-4.meta"]
 
 def _saver(sharded: bool, *forms: str) -> Scenario:
     return Scenario(
-        _train([1, 2], sharded=sharded), _train([3, 4], sharded=sharded), _latest([2, 3, 4]),
+        _train([1, 2], sharded=sharded),
+        _train([3, 4], sharded=sharded),
+        _latest([2, 3, 4]),
         _ends_with(*_KEPT, *[f.format(step) for step in (3, 4) for f in forms]),
-    )  # fmt: skip
+    )
 
 
 # -- the others ------------------------------------------------------------------------------------
@@ -536,9 +533,7 @@ def _two_snapshots(folder: Path) -> list[str]:
 
 def _bundle(value: float) -> Callable[[Path], None]:
     def work(folder: Path) -> None:
-        checkpoints.save_bundle(
-            str(folder / "m"), _NAMES, [""] * _SHARDS, [_value(value)] * _SHARDS
-        )
+        checkpoints.save_bundle(str(folder / "m"), _NAMES, [""] * _SHARDS, [_value(value)] * _SHARDS)
 
     return work
 
@@ -560,9 +555,7 @@ def _merged_bundle(value: float, basename: str | None = None) -> Callable[[Path]
 
 def _oldest(value: float) -> Callable[[Path], None]:
     def work(folder: Path) -> None:
-        checkpoints.save_slices(
-            str(folder / "m"), _NAMES, [""] * _SHARDS, [_value(value)] * _SHARDS
-        )
+        checkpoints.save_slices(str(folder / "m"), _NAMES, [""] * _SHARDS, [_value(value)] * _SHARDS)
 
     return work
 
@@ -610,10 +603,11 @@ def _latest_of_one_name(*values: float) -> Callable[[Path], list[str]]:
 def _saver_of_one_name(version: int, sharded: bool, *forms: str) -> Scenario:
     new = _latest_of_one_name(NEW)
     return Scenario(
-        _saved_again(version, sharded, OLD), _saved_again(version, sharded, NEW),
+        _saved_again(version, sharded, OLD),
+        _saved_again(version, sharded, NEW),
         _latest_of_one_name(OLD, NEW),
         lambda folder: new(folder) + _only(folder, "checkpoint", "m.meta", *forms),
-    )  # fmt: skip
+    )
 
 
 def _managed(values: Sequence[float]) -> Callable[[Path], None]:
@@ -700,9 +694,7 @@ def _estimate(folder: Path) -> None:
     if not (folder / "run" / "checkpoint").exists():
         estimator.train(lambda: ({"x": tf.constant([1.0], tf.float64)}, None), steps=1)
     if (folder / "words").exists():
-        estimator.export_saved_model(
-            str(folder / "models"), receive, assets_extra={"words": str(folder / "words")}
-        )
+        estimator.export_saved_model(str(folder / "models"), receive, assets_extra={"words": str(folder / "words")})
     else:
         (folder / "words").write_text("word")
 
@@ -782,10 +774,7 @@ def _files(value: float) -> Callable[[Path], None]:
 
     def work(folder: Path) -> None:
         import actorsession.compat.v1 as tf
-        from actorsession.compat.v1.internals.files import (
-            atomic_write_string_to_file,
-            write_string_to_file,
-        )
+        from actorsession.compat.v1.internals.files import atomic_write_string_to_file, write_string_to_file
 
         text = _TEXT[value] * _LONG
         source = folder / f"source-{value:g}"
@@ -816,10 +805,7 @@ def _look_at_files(*values: float) -> Callable[[Path], list[str]]:
     def look(folder: Path) -> list[str]:
         import actorsession.compat.v1 as tf
 
-        found = {
-            name: (folder / name).read_text()
-            for name in ("op", "copy", "link", "newer", "string", "atomic")
-        }
+        found = {name: (folder / name).read_text() for name in ("op", "copy", "link", "newer", "string", "atomic")}
         processor = tf.contrib.learn.preprocessing.VocabularyProcessor.restore(folder / "words")
         found["words"] = processor.vocabulary_.reverse(1)
         state = tf.train.get_checkpoint_state(str(folder))
@@ -827,12 +813,8 @@ def _look_at_files(*values: float) -> Callable[[Path], list[str]]:
         whole = [_TEXT[value] * _LONG for value in values]
         assert (folder / "link").is_symlink()
         return [
-            f"{name} has {len(text)} characters: {text[:9]!r}"
-            for name, text in found.items()
-            if text not in whole
-        ] + [
-            f"left behind: {p}" for p in folder.iterdir() if p.suffix == ".tmp" and len(values) < 2
-        ]
+            f"{name} has {len(text)} characters: {text[:9]!r}" for name, text in found.items() if text not in whole
+        ] + [f"left behind: {p}" for p in folder.iterdir() if p.suffix == ".tmp" and len(values) < 2]
 
     return look
 
@@ -958,10 +940,7 @@ def _trace(value: float) -> Callable[[Path], None]:
 
 def _look_at_trace(*values: float) -> Callable[[Path], list[str]]:
     def look(folder: Path) -> list[str]:
-        names = {
-            event["name"]
-            for event in json.loads((folder / "trace.json").read_text())["traceEvents"]
-        }
+        names = {event["name"] for event in json.loads((folder / "trace.json").read_text())["traceEvents"]}
         found = [value for value in (OLD, NEW) if any(f"v{value:g}" in name for name in names)]
         return [] if found in [[value] for value in values] else [f"the trace has {sorted(names)}"]
 
@@ -979,37 +958,25 @@ SCENARIOS: dict[str, Scenario] = {
     "sharded, shards from elsewhere": Scenario(
         _save_elsewhere(OLD), _save_elsewhere(NEW), _look, _whole(*_SHARDED_FILES)
     ),
-    "sharded over one file": Scenario(
-        _save_alone(OLD), _save_sharded(NEW), _look, _whole(*_SHARDED_FILES)
-    ),
-    "one file over sharded": Scenario(
-        _save_sharded(OLD), _save_alone(NEW), _look, _whole("m.safetensors")
-    ),
+    "sharded over one file": Scenario(_save_alone(OLD), _save_sharded(NEW), _look, _whole(*_SHARDED_FILES)),
+    "one file over sharded": Scenario(_save_sharded(OLD), _save_alone(NEW), _look, _whole("m.safetensors")),
     "one file": Scenario(_save_alone(OLD), _save_alone(NEW), _look, _whole("m.safetensors")),
     "one file over TensorFlow's format": Scenario(
         _bundle(OLD), _save_alone(NEW), _look, _whole("m.safetensors", *_BUNDLE_FILES)
     ),
     "saver": _saver(False, "m-{}.safetensors"),
-    "sharded saver": _saver(
-        True, "m-{}.safetensors.index.json", "m-{}*-00000-of-00001.safetensors"
-    ),
-    "snapshots": Scenario(
-        _snapshot(OLD), _snapshot(NEW), _look_at_snapshots(OLD, NEW), _two_snapshots
-    ),
+    "sharded saver": _saver(True, "m-{}.safetensors.index.json", "m-{}*-00000-of-00001.safetensors"),
+    "snapshots": Scenario(_snapshot(OLD), _snapshot(NEW), _look_at_snapshots(OLD, NEW), _two_snapshots),
     "TensorFlow's format": Scenario(
-        lambda folder: None, _bundle(NEW), _none_or_new,
-        _whole("m.index", "m.data-00000-of-00001"),
+        lambda folder: None, _bundle(NEW), _none_or_new, _whole("m.index", "m.data-00000-of-00001")
     ),
     "TensorFlow's format, again": Scenario(_bundle(OLD), _bundle(NEW), _look, _whole(*_BUNDLE_FILES)),
-    "TensorFlow's format, sharded": Scenario(
-        _merged_bundle(OLD), _merged_bundle(NEW), _look, _whole(*_MERGED_FILES)
-    ),
+    "TensorFlow's format, sharded": Scenario(_merged_bundle(OLD), _merged_bundle(NEW), _look, _whole(*_MERGED_FILES)),
     "TensorFlow's format, shards named plainly": Scenario(
         _merged_bundle(OLD, "m"), _merged_bundle(NEW, "m"), _look, _whole(*_MERGED_FILES)
     ),
     "TensorFlow's format, shards from elsewhere": Scenario(
-        _merged_bundle(OLD, "m_temp/part"), _merged_bundle(NEW, "m_temp/part"), _look,
-        _whole(*_MERGED_FILES),
+        _merged_bundle(OLD, "m_temp/part"), _merged_bundle(NEW, "m_temp/part"), _look, _whole(*_MERGED_FILES)
     ),
     "TensorFlow's format, sharded over one file": Scenario(
         _bundle(OLD), _merged_bundle(NEW), _look, _whole(*_MERGED_FILES)
@@ -1026,34 +993,34 @@ SCENARIOS: dict[str, Scenario] = {
     "first saver of one name": _saver_of_one_name(1, False, "m"),
     "first sharded saver of one name": _saver_of_one_name(1, True, "m-00000-of-00001"),
     "managed checkpoints": Scenario(
-        _managed([1.0, 2.0]), _managed([3.0, 4.0]), _look_at_managed(2.0, 3.0, 4.0),
-        _look_at_managed(4.0),
+        _managed([1.0, 2.0]), _managed([3.0, 4.0]), _look_at_managed(2.0, 3.0, 4.0), _look_at_managed(4.0)
     ),
     "saved model": Scenario(
-        lambda folder: None, _export, _model_or_none,
+        lambda folder: None,
+        _export,
+        _model_or_none,
         lambda folder: _model_or_none(folder) or ["lost"] * (not (folder / "model").exists()),
     ),
     "exports of an estimator": Scenario(
-        _estimate, _estimate, _whole_exports,
-        lambda folder: _whole_exports(folder) or ["lost"] * (not _exports(folder)), synced=False,
+        _estimate,
+        _estimate,
+        _whole_exports,
+        lambda folder: _whole_exports(folder) or ["lost"] * (not _exports(folder)),
+        synced=False,
     ),
     "graphs": Scenario(_graphs(OLD), _graphs(NEW), _look_at_graphs(OLD, NEW), _look_at_graphs(NEW)),
-    "other files": Scenario(
-        _first_files, _files(NEW), _look_at_files(OLD, NEW), _look_at_files(NEW)
-    ),
+    "other files": Scenario(_first_files, _files(NEW), _look_at_files(OLD, NEW), _look_at_files(NEW)),
     "certificates": Scenario(
-        lambda folder: None, _certify, _are_whole,
+        lambda folder: None,
+        _certify,
+        _are_whole,
         lambda folder: _are_whole(folder) + _only(folder, "ca.pem", "ca-key.pem", "cert.pem", "key.pem"),
     ),
     "event files": Scenario(_events, _events, _look_at_events, _look_at_events, synced=False),
-    "records": Scenario(
-        _records(OLD), _records(NEW), _look_at_records, _look_at_records, synced=False
-    ),
-    "dumps": Scenario(
-        _dump(OLD), _dump(NEW), _look_at_dumps(OLD), _look_at_dumps(OLD, NEW), synced=False
-    ),
+    "records": Scenario(_records(OLD), _records(NEW), _look_at_records, _look_at_records, synced=False),
+    "dumps": Scenario(_dump(OLD), _dump(NEW), _look_at_dumps(OLD), _look_at_dumps(OLD, NEW), synced=False),
     "trace": Scenario(_trace(OLD), _trace(NEW), _look_at_trace(OLD, NEW), _look_at_trace(NEW)),
-}  # fmt: skip
+}
 
 
 def _main(words: Sequence[str]) -> int:

@@ -129,10 +129,14 @@ def _read(form: Format, folder: Path, whole: Any) -> str | None:
 # -- formats ---------------------------------------------------------------------------------------
 
 _VALUES: dict[str, Any] = {
-    "floats": np.array([[1.0, 2.0], [3.0, 4.0]], np.float32), "ints": np.arange(3),
-    "complex": np.array(1 + 2j), "half": np.array([1.5], np.float16), "empty": np.zeros((0, 3)),
-    "words": np.array([b"one", b"", b"three"], object), "flags": np.array([True, False]),
-}  # fmt: skip
+    "floats": np.array([[1.0, 2.0], [3.0, 4.0]], np.float32),
+    "ints": np.arange(3),
+    "complex": np.array(1 + 2j),
+    "half": np.array([1.5], np.float16),
+    "empty": np.zeros((0, 3)),
+    "words": np.array([b"one", b"", b"three"], object),
+    "flags": np.array([True, False]),
+}
 _PARTS = [("3 2 0,2:-", np.ones((2, 2))), ("3 2 2,1:-", np.zeros((1, 2)))]
 _NAMES = [*_VALUES, "parts", "parts"]
 _SPECS = [""] * len(_VALUES) + [spec for spec, _ in _PARTS]
@@ -401,18 +405,14 @@ FORMATS: dict[str, Format] = {
     "one file": Format(_save, _checkpoint, flips=1500),
     "sharded": Format(_sharded(checkpoints.save, checkpoints.merge), _checkpoint, flips=900),
     "TensorFlow's format": Format(_save_bundle, _checkpoint),
-    "TensorFlow's format, sharded": Format(
-        _sharded(checkpoints.save_bundle, checkpoints.merge_bundles), _checkpoint
-    ),
+    "TensorFlow's format, sharded": Format(_sharded(checkpoints.save_bundle, checkpoints.merge_bundles), _checkpoint),
     "TensorFlow's first format": Format(_save_oldest, _checkpoint),
     "snapshots": Format(_snapshot, _read_snapshot, "*.snapshot"),
     "records": Format(_records, _read_records, stream=True),
     "event files": Format(_events, _read_events, stream=True),
     "graphs": Format(_write_graph, _read_graph),
     "graphs for TensorFlow": Format(_written_graph(as_text=False), _parsed_graph),
-    "graphs for TensorFlow as text": Format(
-        _written_graph(as_text=True), _parsed_graph_text, flips=60
-    ),
+    "graphs for TensorFlow as text": Format(_written_graph(as_text=True), _parsed_graph_text, flips=60),
     "meta graphs": Format(_meta_graph(as_text=False), _read_meta_graph),
     "meta graphs as text": Format(_meta_graph(as_text=True), _read_meta_graph, flips=60),
     "saved models": Format(_model(as_text=False), _read_model),
@@ -422,7 +422,7 @@ FORMATS: dict[str, Format] = {
     "dumps": Format(_dump, _read_dump),
     "vocabularies": Format(_vocabulary, _read_vocabulary),
     "caches of datasets": Format(_cached, _cached_elements, "cache*", flips=30),
-}  # fmt: skip
+}
 
 
 def main(names: Sequence[str]) -> int:

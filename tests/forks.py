@@ -47,6 +47,4 @@ def outcome(call: Callable[[], Any]) -> str:
 def refusals(found: dict[str, str]) -> Iterable[str]:
     """The names of the calls that were refused because the object is the parent's."""
     said = "it belongs to the parent process"
-    return (
-        name for name, line in found.items() if line.startswith("RuntimeError") and said in line
-    )
+    return (name for name, line in found.items() if line.startswith("RuntimeError") and said in line)

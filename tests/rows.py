@@ -51,11 +51,7 @@ class _Row:
 
 
 def for_each(
-    names: str,
-    rows: Iterable[Any],
-    *,
-    ids: Namer = None,
-    by: Callable[..., str] | None = None,
+    names: str, rows: Iterable[Any], *, ids: Namer = None, by: Callable[..., str] | None = None
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Have a test go through ``rows``, and fail with the names of those it failed for.
 
@@ -83,11 +79,7 @@ def for_each(
         inner: tuple[Callable[..., Any], list[_Row]] | None = getattr(test, _ROWS_OF, None)
         body, within = inner or (test, [_Row("", {}, "")])
         rows = [
-            _Row(
-                "-".join(filter(None, (b.name, a.name))),
-                {**a.values, **b.values},
-                a.group or b.group,
-            )
+            _Row("-".join(filter(None, (b.name, a.name))), {**a.values, **b.values}, a.group or b.group)
             for a, b in itertools.product(table, within)
         ]
         made = _through(body, rows)
@@ -95,9 +87,7 @@ def for_each(
         vars(made).update({"pytestmark": marks, _ROWS_OF: (body, rows)})
         if by is None:
             return made
-        grouped: Callable[..., Any] = pytest.mark.parametrize(
-            _GROUP, sorted({row.group for row in rows})
-        )(made)
+        grouped: Callable[..., Any] = pytest.mark.parametrize(_GROUP, sorted({row.group for row in rows}))(made)
         return grouped
 
     return of_table
@@ -190,9 +180,7 @@ def _emptied(output: pytest.CaptureFixture[str], number: int, stack: _Stack) -> 
     return output
 
 
-def _own(
-    fixtures: Mapping[str, Any], on_no_graph: Set[str], number: int, stack: _Stack
-) -> dict[str, Any]:
+def _own(fixtures: Mapping[str, Any], on_no_graph: Set[str], number: int, stack: _Stack) -> dict[str, Any]:
     """The fixtures as one row sees them."""
     own = {k: _OWN[k](v, number, stack) if k in _OWN else v for k, v in fixtures.items()}
     movable = {k for k, v in own.items() if isinstance(v, OnGraph)}
@@ -207,9 +195,7 @@ def _own(
             own["graph"] = graph
         for name in movable:
             own[name] = own[name].on_graph(graph)
-            assert isinstance(stack, AsyncExitStack), (
-                "what has to be closed on a loop is of async tests"
-            )
+            assert isinstance(stack, AsyncExitStack), "what has to be closed on a loop is of async tests"
             stack.push_async_callback(own[name].close)
     return own
 
@@ -230,8 +216,7 @@ class _Outcomes:
             names = [name for name, _ in self._failed]
             shown = ", ".join(names[:_NAMES_SHOWN]) + (", ..." if names[_NAMES_SHOWN:] else "")
             raise BaseExceptionGroup(
-                f"{len(names)} of {self._count} rows failed: {shown}",
-                [exc for _, exc in self._failed],
+                f"{len(names)} of {self._count} rows failed: {shown}", [exc for _, exc in self._failed]
             )
         if self._skipped:
             reasons = "; ".join(sorted(set(self._skipped)))
@@ -241,9 +226,7 @@ class _Outcomes:
 class _Outcome:
     """Notes what one row raised, and lets pass what must end the test: interrupts and its timeout."""
 
-    def __init__(
-        self, name: str, failed: list[tuple[str, BaseException]], skipped: list[str]
-    ) -> None:
+    def __init__(self, name: str, failed: list[tuple[str, BaseException]], skipped: list[str]) -> None:
         self._name = name
         self._failed = failed
         self._skipped = skipped
@@ -277,9 +260,7 @@ async def _end_children(before: set[asyncio.Task[Any]]) -> None:
 # -- names of rows ---------------------------------------------------------------------------------
 
 
-def _row(
-    arguments: list[str], given: Any, index: int, ids: Namer, by: Callable[..., str] | None
-) -> _Row:
+def _row(arguments: list[str], given: Any, index: int, ids: Namer, by: Callable[..., str] | None) -> _Row:
     name: object = None
     if _is_param(given):
         if given.marks:

@@ -29,13 +29,7 @@ class Shortage:
         failed: how many of them have failed.
     """
 
-    def __init__(
-        self,
-        monkeypatch: pytest.MonkeyPatch,
-        nth: int = 0,
-        above: float = math.inf,
-        least: int = 0,
-    ) -> None:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, nth: int = 0, above: float = math.inf, least: int = 0) -> None:
         self.asked = self.failed = 0
         self._nth, self._above, self._least = nth, above, least
         for name in ALLOCATIONS:

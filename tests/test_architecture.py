@@ -31,9 +31,7 @@ MAY_START_CHILDREN = {
 STARTS_CHILDREN = {"create_task", "ensure_future"}
 
 # They load source that they, or the plan compiler, generated; nothing that was received.
-MAY_EXEC = {
-    "actorsession/plan/codegen/bind.py", "actorsession/messages/registry.py", "actorsession/records.py",
-}  # fmt: skip
+MAY_EXEC = {"actorsession/plan/codegen/bind.py", "actorsession/messages/registry.py", "actorsession/records.py"}
 RUNS_TEXT = {"eval", "exec", "__import__"}
 
 UNPICKLERS = {"pickle", "_pickle", "cPickle", "marshal", "shelve", "dill", "cloudpickle", "joblib"}
@@ -63,11 +61,7 @@ def mentioning(*words: str) -> list[str]:
     The parser folds letters from elsewhere into those of ASCII, so that a name may be written otherwise
     in a file that has any.
     """
-    return [
-        source
-        for source in sources()
-        if not text(source).isascii() or any(word in text(source) for word in words)
-    ]
+    return [source for source in sources() if not text(source).isascii() or any(word in text(source) for word in words)]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -120,10 +114,7 @@ def names_task_group(annotation: ast.AST) -> bool:
 
 def is_task_group(node: ast.AST) -> bool:
     """Whether an expression makes a task group, perhaps inside ``enter_async_context``."""
-    return any(
-        isinstance(part, ast.Call) and terminal_name(part.func) == "TaskGroup"
-        for part in ast.walk(node)
-    )
+    return any(isinstance(part, ast.Call) and terminal_name(part.func) == "TaskGroup" for part in ast.walk(node))
 
 
 def bare_starts(source: str) -> Iterator[str]:
@@ -162,12 +153,7 @@ def test_every_folder_of_modules_is_a_package_that_the_import_rules_can_see() ->
 def test_imports_keep_the_contracts_of_pyproject() -> None:
     command = Path(sys.executable).with_name("lint-imports")
     run = subprocess.run(
-        [command, "--no-logo", "--no-cache"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=50,
-        check=False,
+        [command, "--no-logo", "--no-cache"], cwd=ROOT, capture_output=True, text=True, timeout=50, check=False
     )
     assert run.returncode == 0, run.stdout + run.stderr
 

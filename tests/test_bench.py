@@ -47,9 +47,8 @@ LARGE = {row.name for row in ROWS if row.one_core} | {"ps-sgd-4"}
 def bench(*arguments: str) -> subprocess.CompletedProcess[str]:
     """Runs the driver to its end, from another directory."""
     return subprocess.run(
-        [sys.executable, BENCHMARKS, *arguments],
-        cwd="/", capture_output=True, text=True, timeout=100, check=False,
-    )  # fmt: skip
+        [sys.executable, BENCHMARKS, *arguments], cwd="/", capture_output=True, text=True, timeout=100, check=False
+    )
 
 
 # --- the table
@@ -121,9 +120,7 @@ def test_a_peer_is_not_asked_for_a_row_that_is_ours_alone(monkeypatch: pytest.Mo
         def process(self, row: Row) -> str:
             return self.name
 
-    monkeypatch.setattr(
-        command, "_measure_times", lambda _, having, __: asked.append(",".join(having))
-    )
+    monkeypatch.setattr(command, "_measure_times", lambda _, having, __: asked.append(",".join(having)))
     rows = [Row("row", "growth", "", alone=alone) for alone in (False, True)]
     sides: Any = [Sides(OURS), Sides("tensorflow")]
     list(command._measured(rows, sides, command.Rounds(1, 0.0, 1)))
@@ -169,14 +166,20 @@ def test_a_right_answer_may_be_rounded_as_float32_is() -> None:
             cnn,
             cnn.first_weights(2, 3, 4),
             {
-                "f1": (0, 1, 0, 1), "b1": (1,), "f2": (4, 2, 1, 2), "b2": (0,),
-                "w3": (40, 2), "b3": (3,), "w": (1, 7), "b": (9,),
+                "f1": (0, 1, 0, 1),
+                "b1": (1,),
+                "f2": (4, 2, 1, 2),
+                "b2": (0,),
+                "w3": (40, 2),
+                "b3": (3,),
+                "w": (1, 7),
+                "b": (9,),
             },
         ),
         (cnn, cnn.first_weights(2, 3), {"f2": (4, 2, 1, 2), "w": (40, 7)}),
         (lstm, lstm.first_weights(), {"kernel": (30, 200), "bias": (90,), "w": (1, 7), "b": (9,)}),
     ],
-)  # fmt: skip
+)
 def test_a_network_s_gradient_is_the_slope_of_its_loss(
     network: Any, weights: Any, places: dict[str, tuple[int, ...]]
 ) -> None:
@@ -220,10 +223,7 @@ def test_a_round_ends_at_its_most_steps_however_fast_they_are() -> None:
 
 def test_a_whole_step_is_made_once_and_cleared_away_after_its_time() -> None:
     made: list[str] = []
-    case = SyncCase(
-        step=lambda: made.append("step"), answers=list, whole=True,
-        after=lambda: made.append("after"),
-    )  # fmt: skip
+    case = SyncCase(step=lambda: made.append("step"), answers=list, whole=True, after=lambda: made.append("after"))
     assert len(case.times(Effort(seconds=1.0, least=5))) == 1
     assert made == ["step", "after"]
 
@@ -286,9 +286,7 @@ def test_sizes_are_held_against_a_budget_in_megabytes() -> None:
 def test_the_installed_size_is_that_of_a_distribution_and_all_that_it_requires(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    add_distribution(
-        tmp_path, "bench-top", size=1000, requires=["bench_low>=1; python_version>'3'"]
-    )
+    add_distribution(tmp_path, "bench-top", size=1000, requires=["bench_low>=1; python_version>'3'"])
     add_distribution(tmp_path, "bench-low", size=200, requires=["bench-top", "bench-absent"])
     add_distribution(tmp_path, "bench-other", size=70)
     monkeypatch.syspath_prepend(str(tmp_path))
@@ -313,9 +311,8 @@ def add_distribution(folder: Path, name: str, size: int, requires: list[str] | N
 def test_help_of_the_script_says_how_to_use_it_and_makes_nothing(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "scripts", tmp_path / "scripts")
     run = subprocess.run(
-        [tmp_path / "scripts" / "bench", "--help"],
-        cwd="/", capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
+        [tmp_path / "scripts" / "bench", "--help"], cwd="/", capture_output=True, text=True, timeout=60, check=False
+    )
     assert (run.returncode, run.stderr) == (0, "")
     assert run.stdout.startswith("usage: scripts/bench ")
     assert not (tmp_path / ".venv").exists()
@@ -333,9 +330,7 @@ def test_help_of_the_driver_names_its_options(capsys: pytest.CaptureFixture[str]
 
 @pytest.mark.process
 @pytest.mark.parametrize("group", ["local", "remote"])
-def test_a_quick_run_measures_every_row_of_a_group_and_says_on_what(
-    tmp_path: Path, group: str
-) -> None:
+def test_a_quick_run_measures_every_row_of_a_group_and_says_on_what(tmp_path: Path, group: str) -> None:
     saved = tmp_path / "bench.json"
     names = [row.name for row in ROWS if row.group == group and row.name not in LARGE]
     run = bench("--quick", "--json", str(saved), "--rows", *names)
@@ -404,16 +399,8 @@ SAME = "  1 rows have not changed by more than the noise"
     ("old", "new", "says"),
     [
         (report([1.0, 2.0, 3.0]), report([2.5, 3.0, 4.0]), SAME),
-        (
-            report([2.0, 2.5, 3.0]),
-            report([4.0, 5.0, 6.0]),
-            "  hops: 2.00 times more, 2.5 (2 to 3) -> 5 (4 to 6) s",
-        ),
-        (
-            report([4.0, 5.0, 6.0]),
-            report([2.0, 2.5, 3.0]),
-            "  hops: 2.00 times less, 5 (4 to 6) -> 2.5 (2 to 3) s",
-        ),
+        (report([2.0, 2.5, 3.0]), report([4.0, 5.0, 6.0]), "  hops: 2.00 times more, 2.5 (2 to 3) -> 5 (4 to 6) s"),
+        (report([4.0, 5.0, 6.0]), report([2.0, 2.5, 3.0]), "  hops: 2.00 times less, 5 (4 to 6) -> 2.5 (2 to 3) s"),
         # The machine is half as fast as it was, for both sides.
         (report([1.0] * 3, [10.0] * 3), report([2.0] * 3, [20.0] * 3), SAME),
         (
@@ -423,11 +410,7 @@ SAME = "  1 rows have not changed by more than the noise"
         ),
         # Without the peer in both runs, times are compared.
         (report([1.0] * 3, [10.0] * 3), report([1.0] * 3), SAME),
-        (
-            report([1.0] * 2),
-            report([9.0] * 3),
-            "  not known with fewer than 3 rounds in both runs: hops",
-        ),
+        (report([1.0] * 2), report([9.0] * 3), "  not known with fewer than 3 rounds in both runs: hops"),
     ],
 )
 def test_a_change_is_named_if_it_is_more_than_the_noise_of_both_runs(
@@ -476,8 +459,10 @@ def test_ctrl_c_ends_it_at_once_and_leaves_nothing() -> None:
     """The suite's own look for lost processes sees to the second half."""
     with subprocess.Popen(
         [sys.executable, BENCHMARKS, "--rows", "constant", "--rounds", "10000"],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
-    ) as run:  # fmt: skip
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    ) as run:
         assert run.stdout is not None
         while not run.stdout.readline().startswith(b"row"):
             pass
@@ -490,8 +475,11 @@ def counted(*arguments: str) -> subprocess.CompletedProcess[str]:
     """The script that counts calls, run to its end."""
     return subprocess.run(
         [sys.executable, "scripts/benchmarks/calls.py", *arguments],
-        cwd=ROOT, capture_output=True, text=True, timeout=120,
-    )  # fmt: skip
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
 
 
 def test_the_calls_of_a_step_are_counted_and_listed_by_folder() -> None:
@@ -517,8 +505,11 @@ def test_a_kind_of_step_that_does_not_exist_is_named() -> None:
 def test_the_time_until_a_killed_task_is_named_is_measured() -> None:
     found = subprocess.run(
         [sys.executable, "scripts/benchmarks/loss.py", "--repeats", "1", "--signals", "SIGKILL"],
-        cwd=ROOT, capture_output=True, text=True, timeout=120,
-    )  # fmt: skip
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert (found.returncode, found.stderr) == (0, "")
     figure, error = found.stdout.splitlines()
     assert re.fullmatch(r"SIGKILL: [\d,]+ ms \(median of 1\)", figure)
@@ -529,16 +520,13 @@ def test_the_time_until_a_killed_task_is_named_is_measured() -> None:
 def test_costs_per_worker_are_measured_in_one_process_and_over_processes() -> None:
     counts = ["--in-process", "2", "--processes", "2", "--repeats", "1"]
     found = subprocess.run(
-        [sys.executable, "scripts/benchmarks/scale.py", *counts],
-        cwd=ROOT, capture_output=True, text=True, timeout=120,
-    )  # fmt: skip
+        [sys.executable, "scripts/benchmarks/scale.py", *counts], cwd=ROOT, capture_output=True, text=True, timeout=120
+    )
     assert (found.returncode, found.stderr) == (0, "")
     servers, heading, one, processes, _, other = found.stdout.splitlines()
     assert servers == "servers in one process, over TCP; in brackets, per worker"
     assert processes == "processes; in brackets, per worker"
-    assert [cell.strip() for cell in heading.split("|")] == [
-        "workers", "start s", "step ms", "broadcast ms", "lost ms"
-    ]  # fmt: skip
+    assert [cell.strip() for cell in heading.split("|")] == ["workers", "start s", "step ms", "broadcast ms", "lost ms"]
     for row in (one, other):
         workers, *figures = [float(cell.split()[0]) for cell in row.split("|")]
         assert workers == 2
@@ -550,13 +538,20 @@ def test_the_load_of_a_parameter_server_is_measured_for_each_number_of_workers()
     options = ["--workers", "1", "2", "--seconds", "0.2"]
     found = subprocess.run(
         [sys.executable, "-m", "scripts.benchmarks.ps_load", *options],
-        cwd=ROOT, capture_output=True, text=True, timeout=120,
-    )  # fmt: skip
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert (found.returncode, found.stderr) == (0, "")
     heading, *rows = found.stdout.splitlines()
     assert [cell.strip() for cell in heading.split("|")] == [
-        "optimizer", "workers", "updates/s", "us of the ps each", "of its core"
-    ]  # fmt: skip
+        "optimizer",
+        "workers",
+        "updates/s",
+        "us of the ps each",
+        "of its core",
+    ]
     cells = [[cell.strip(" %") for cell in row.split("|")] for row in rows]
     assert [row[:2] for row in cells] == [[o, n] for o in ("sgd", "adam") for n in ("1", "2")]
     assert all(float(cell.replace(",", "")) > 0.0 for row in cells for cell in row[2:])

@@ -28,13 +28,9 @@ def close(graph: grimp.ImportGraph, *paths: str) -> list[str]:
     return [path for path in find_tests(paths, graph)[0] if path not in ALWAYS]
 
 
-def test_tests_that_import_a_module_or_its_importers_in_the_room_are_close(
-    graph: grimp.ImportGraph,
-) -> None:
+def test_tests_that_import_a_module_or_its_importers_in_the_room_are_close(graph: grimp.ImportGraph) -> None:
     found, others = find_tests(["actorsession/plan/partition.py"], graph)
-    assert found == [
-        *ALWAYS, "tests/plan/test_partition.py", "tests/plan/test_execution_state.py",
-    ]  # fmt: skip
+    assert found == [*ALWAYS, "tests/plan/test_partition.py", "tests/plan/test_execution_state.py"]
     assert others == 1  # the worker's
 
 
@@ -44,9 +40,7 @@ def test_a_changed_test_is_close_and_a_kit_is_followed(graph: grimp.ImportGraph)
     assert close(graph, "tests/runtime/kit.py") == ["tests/runtime/test_executor.py"]
 
 
-def test_tests_with_the_name_or_in_the_folder_of_a_module_are_close(
-    graph: grimp.ImportGraph,
-) -> None:
+def test_tests_with_the_name_or_in_the_folder_of_a_module_are_close(graph: grimp.ImportGraph) -> None:
     assert "tests/cluster/test_worker.py" in close(graph, "actorsession/cluster/worker/worker.py")
     graph.add_module("actorsession.namespaces.sets")
     graph.add_module("actorsession.ops.elements.division")

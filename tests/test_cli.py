@@ -23,9 +23,7 @@ def test_without_a_command_the_commands_are_shown(capsys: pytest.CaptureFixture[
 
 
 @pytest.mark.parametrize("name", ["worker", "master", "cluster", "status", "stop"])
-def test_help_says_what_a_command_does_and_how_it_ends(
-    capsys: pytest.CaptureFixture[str], name: str
-) -> None:
+def test_help_says_what_a_command_does_and_how_it_ends(capsys: pytest.CaptureFixture[str], name: str) -> None:
     with pytest.raises(SystemExit) as info:
         cli.main([name, "--help"])
     out, err = capsys.readouterr()
@@ -38,14 +36,8 @@ def test_help_says_what_a_command_does_and_how_it_ends(
 
 @pytest.mark.process
 def test_the_package_is_a_command() -> None:
-    done = subprocess.run(
-        command("--help"), env=environment(), capture_output=True, text=True, check=True
-    )
-    for line in (
-        "serve one task of a cluster",
-        "stop a server",
-        "exit status: 0 success, 1 failure",
-    ):
+    done = subprocess.run(command("--help"), env=environment(), capture_output=True, text=True, check=True)
+    for line in ("serve one task of a cluster", "stop a server", "exit status: 0 success, 1 failure"):
         assert line in done.stdout
     assert done.stderr == ""
 
@@ -57,7 +49,5 @@ def test_workers_start_without_the_demo() -> None:
         f"cli.main(['worker', '--job', 'chief', '--cluster', '{ONE}']); "
         "print([m for m in sys.modules if m.startswith(('actorsession.demo', 'matplotlib', 'rich'))])"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=environment(), capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", code], env=environment(), capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

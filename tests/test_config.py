@@ -12,15 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actorsession import (
-    ConfigProto,
-    GraphOptions,
-    OptimizerOptions,
-    RPCOptions,
-    RunMetadata,
-    RunOptions,
-    TraceLevel,
-)
+from actorsession import ConfigProto, GraphOptions, OptimizerOptions, RPCOptions, RunMetadata, RunOptions, TraceLevel
 from actorsession.config import (
     DebugOptions,
     DebugTensorWatch,
@@ -79,31 +71,15 @@ def test_the_operation_timeout_is_given_in_seconds() -> None:
         ("device_count", {"CPU": -1}, r"device_count\['CPU'\] must be at least 0, got -1"),
         ("operation_timeout_in_ms", -1, "operation_timeout_in_ms must be at least 0, got -1"),
         ("plan_cache_size", 0, "plan_cache_size must be at least 1, got 0"),
-        (
-            "partial_run_idle_limit_in_ms",
-            0,
-            "partial_run_idle_limit_in_ms must be at least 1, got 0",
-        ),
-        (
-            "intra_op_parallelism_threads",
-            -1,
-            "intra_op_parallelism_threads must be at least 0, got -1",
-        ),
-        (
-            "device_filters",
-            "/job:ps",
-            "device_filters must be a list of device names, got '/job:ps'",
-        ),
+        ("partial_run_idle_limit_in_ms", 0, "partial_run_idle_limit_in_ms must be at least 1, got 0"),
+        ("intra_op_parallelism_threads", -1, "intra_op_parallelism_threads must be at least 0, got -1"),
+        ("device_filters", "/job:ps", "device_filters must be a list of device names, got '/job:ps'"),
         ("device_filters", [1], "device_filters must be a list of device names"),
         ("device_filters", 3, "device_filters must be a list of device names, got 3"),
         ("device_filters", None, "device_filters must be a list of device names, got None"),
         ("placement_period", -1, "placement_period must be at least 0, got -1"),
         ("intra_op_parallelism_threads", 2**31, "must be at most 2147483647, got 2147483648"),
-        (
-            "operation_timeout_in_ms",
-            2**70,
-            "operation_timeout_in_ms must be a number of 64 bits, got one of 71",
-        ),
+        ("operation_timeout_in_ms", 2**70, "operation_timeout_in_ms must be a number of 64 bits, got one of 71"),
     ],
 )
 def test_a_value_that_makes_no_sense_is_refused(field: str, value: Any, said: str) -> None:
@@ -118,20 +94,17 @@ def test_a_value_that_makes_no_sense_is_refused(field: str, value: Any, said: st
         (GraphOptions, "build_cost_model", -1, "build_cost_model must be at least 0, got -1"),
         (GraphOptions, "build_cost_model_after", -2, "build_cost_model_after must be at least 0"),
         (GraphOptions, "timeline_step", -1, "timeline_step must be at least 0"),
-        (
-            OptimizerOptions, "max_folded_constant_in_bytes", -1,
-            "max_folded_constant_in_bytes must be at least 0",
-        ),
+        (OptimizerOptions, "max_folded_constant_in_bytes", -1, "max_folded_constant_in_bytes must be at least 0"),
         (OptimizerOptions, "opt_level", 3, "opt_level must be one of L1=0, L0=-1, got 3"),
         (
-            OptimizerOptions, "global_jit_level", "x",
+            OptimizerOptions,
+            "global_jit_level",
+            "x",
             "global_jit_level must be one of DEFAULT=0, OFF=-1, ON_1=1, ON_2=2, got 'x'",
         ),
     ],
-)  # fmt: skip
-def test_a_nested_value_that_makes_no_sense_is_refused(
-    settings: Any, field: str, value: Any, said: str
-) -> None:
+)
+def test_a_nested_value_that_makes_no_sense_is_refused(settings: Any, field: str, value: Any, said: str) -> None:
     with pytest.raises(InvalidArgumentError, match=said):
         settings(**{field: value})
 
@@ -148,9 +121,7 @@ def test_a_nested_value_that_makes_no_sense_is_refused(
         (Experimental, "use_tfrt", True, "this is the only runtime here"),
     ],
 )
-def test_what_cannot_be_followed_is_refused_with_the_reason(
-    settings: Any, field: str, value: Any, said: str
-) -> None:
+def test_what_cannot_be_followed_is_refused_with_the_reason(settings: Any, field: str, value: Any, said: str) -> None:
     with pytest.raises(InvalidArgumentError, match=f"{field}=.* is refused: .*{said}"):
         settings(**{field: value})
 
@@ -176,48 +147,18 @@ def test_what_asks_for_nothing_is_accepted(settings: Any, field: str, value: Any
     [
         (ConfigProto, "graph_options", {}, "graph_options must contain GraphOptions, got {}"),
         (ConfigProto, "experimental", None, "experimental must contain Experimental, got None"),
-        (
-            ConfigProto,
-            "session_inter_op_thread_pool",
-            [2],
-            "must contain ThreadPoolOptionProto, got 2",
-        ),
+        (ConfigProto, "session_inter_op_thread_pool", [2], "must contain ThreadPoolOptionProto, got 2"),
         (
             ConfigProto,
             "session_inter_op_thread_pool",
             ThreadPoolOptionProto(),
             "session_inter_op_thread_pool must be a list of ThreadPoolOptionProto, got ThreadPool",
         ),
-        (
-            ConfigProto,
-            "device_count",
-            3,
-            "device_count must be a mapping from device type to number, got 3",
-        ),
-        (
-            ConfigProto,
-            "device_count",
-            {1: 2},
-            "the keys of device_count must be device types, such as 'CPU', got 1",
-        ),
-        (
-            ConfigProto,
-            "device_count",
-            {"CPU": "3"},
-            r"device_count\['CPU'\] must be of type int, got '3'",
-        ),
-        (
-            ConfigProto,
-            "device_count",
-            {"CPU": 2.5},
-            r"device_count\['CPU'\] must be of type int, got 2.5",
-        ),
-        (
-            ConfigProto,
-            "device_count",
-            {"CPU": True},
-            r"device_count\['CPU'\] must be of type int, got True",
-        ),
+        (ConfigProto, "device_count", 3, "device_count must be a mapping from device type to number, got 3"),
+        (ConfigProto, "device_count", {1: 2}, "the keys of device_count must be device types, such as 'CPU', got 1"),
+        (ConfigProto, "device_count", {"CPU": "3"}, r"device_count\['CPU'\] must be of type int, got '3'"),
+        (ConfigProto, "device_count", {"CPU": 2.5}, r"device_count\['CPU'\] must be of type int, got 2.5"),
+        (ConfigProto, "device_count", {"CPU": True}, r"device_count\['CPU'\] must be of type int, got True"),
         (ConfigProto, "allow_soft_placement", "yes", "must be of type bool, got 'yes'"),
         (ConfigProto, "use_per_session_threads", 2, "must be of type bool, got 2"),
         (ConfigProto, "inter_op_parallelism_threads", "2", "must be of type int, got '2'"),
@@ -232,9 +173,7 @@ def test_what_asks_for_nothing_is_accepted(settings: Any, field: str, value: Any
         (RunOptions, "debug_options", {}, "must contain DebugOptions"),
     ],
 )
-def test_a_value_of_a_wrong_type_is_a_type_error(
-    settings: Any, field: str, value: Any, said: str
-) -> None:
+def test_a_value_of_a_wrong_type_is_a_type_error(settings: Any, field: str, value: Any, said: str) -> None:
     with pytest.raises(TypeError, match=f"{field}.* {said}" if field not in said else said):
         settings(**{field: value})
 
@@ -252,9 +191,7 @@ def test_numbers_of_numpy_and_lists_become_plain_values() -> None:
     assert config.session_inter_op_thread_pool == (ThreadPoolOptionProto(),)
 
 
-pools = st.builds(
-    ThreadPoolOptionProto, num_threads=st.integers(0, 64), global_name=st.text(max_size=5)
-)
+pools = st.builds(ThreadPoolOptionProto, num_threads=st.integers(0, 64), global_name=st.text(max_size=5))
 optimizer_options = st.builds(
     OptimizerOptions,
     do_common_subexpression_elimination=st.booleans(),
@@ -321,18 +258,14 @@ def test_settings_are_merged_field_by_field_as_protobuf_does() -> None:
         operation_timeout_in_ms=100,
         device_filters=["/job:ps"],
         device_count={"CPU": 1, "TOY": 1},
-        graph_options=GraphOptions(
-            infer_shapes=True, optimizer_options=OptimizerOptions(do_constant_folding=True)
-        ),
+        graph_options=GraphOptions(infer_shapes=True, optimizer_options=OptimizerOptions(do_constant_folding=True)),
         cluster_def={"ps": ["h:1"]},
     )
     given = ConfigProto(
         operation_timeout_in_ms=200,
         device_filters=["/job:worker"],
         device_count={"CPU": 2},
-        graph_options=GraphOptions(
-            timeline_step=3, optimizer_options=OptimizerOptions(opt_level=OptLevel.L0)
-        ),
+        graph_options=GraphOptions(timeline_step=3, optimizer_options=OptimizerOptions(opt_level=OptLevel.L0)),
         experimental=Experimental(session_metadata=SessionMetadata(name="m")),
     )
     assert given.merged_over(defaults) == ConfigProto(
@@ -372,9 +305,7 @@ def test_nested_settings_that_both_sides_have_are_merged() -> None:
         (ConfigProto(experimental=Experimental(share_cluster_devices_in_session=True)), True),
     ],
 )
-def test_cluster_devices_are_shared_by_the_present_name_or_the_earlier_one(
-    config: ConfigProto, shares: bool
-) -> None:
+def test_cluster_devices_are_shared_by_the_present_name_or_the_earlier_one(config: ConfigProto, shares: bool) -> None:
     assert config.shares_cluster_devices is shares
 
 
@@ -459,10 +390,7 @@ def test_a_timeout_is_not_negative() -> None:
         debug_options=st.builds(
             DebugOptions,
             debug_tensor_watch_opts=st.lists(
-                st.builds(
-                    DebugTensorWatch, node_name=st.text(min_size=1), output_slot=st.integers(-1, 9)
-                ),
-                max_size=2,
+                st.builds(DebugTensorWatch, node_name=st.text(min_size=1), output_slot=st.integers(-1, 9)), max_size=2
             ),
             global_step=st.integers(-1, 9),
         ),
@@ -476,10 +404,7 @@ def test_run_options_come_back_as_they_were_sent(options: RunOptions) -> None:
     assert type(back.trace_level) is TraceLevel
 
 
-@for_each(
-    "wire",
-    [{"trace_level": 9}, {"trace_level": "full"}, {"timeout_in_ms": -1}, {"other": 1}, None, [1]],
-)
+@for_each("wire", [{"trace_level": 9}, {"trace_level": "full"}, {"timeout_in_ms": -1}, {"other": 1}, None, [1]])
 def test_bad_run_options_from_a_peer_are_an_invalid_argument(wire: Any) -> None:
     with pytest.raises(InvalidArgumentError):
         RunOptions.from_wire(wire)
@@ -488,9 +413,7 @@ def test_bad_run_options_from_a_peer_are_an_invalid_argument(wire: Any) -> None:
 # -- the environment -------------------------------------------------------------------------------
 
 
-def test_of_several_variables_the_first_that_is_set_counts(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_of_several_variables_the_first_that_is_set_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OURS", "")
     monkeypatch.setenv("THEIRS", " -3 ")
     assert environment_number("UNSET", "OURS", "THEIRS") == -3
@@ -500,12 +423,9 @@ def test_of_several_variables_the_first_that_is_set_counts(
 
 
 @for_each(
-    "word, value",
-    [("true", True), ("1", True), ("TRUE", True), ("false", False), ("0", False), ("False", False)],
+    "word, value", [("true", True), ("1", True), ("TRUE", True), ("false", False), ("0", False), ("False", False)]
 )
-def test_a_switch_is_read_as_tensorflow_reads_it(
-    word: str, value: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_switch_is_read_as_tensorflow_reads_it(word: str, value: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SWITCH", word)
     assert environment_switch("SWITCH", default=not value) is value
 
@@ -518,10 +438,7 @@ def test_another_word_is_logged_as_an_error_and_the_default_kept(
     with caplog.at_level(logging.ERROR, "actorsession.config"):
         assert environment_switch("SWITCH", default=True) is True
         assert environment_switch("SWITCH", default=False) is False
-    assert (
-        f"SWITCH is ignored: {word!r} is none of true, 1, false, 0; the value is true"
-        in caplog.text
-    )
+    assert f"SWITCH is ignored: {word!r} is none of true, 1, false, 0; the value is true" in caplog.text
 
 
 def test_a_number_that_is_none_is_logged_and_the_next_variable_counts(

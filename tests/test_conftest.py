@@ -133,9 +133,7 @@ class TestOffender:
 
     @pytest.mark.parametrize("loop", LOOP_FACTORIES)
     @pytest.mark.parametrize("test", ["test_tidy", "test_child_of_a_fixture"])
-    def test_a_test_that_cleans_up_passes_on_each_loop(
-        self, report: str, test: str, loop: str
-    ) -> None:
+    def test_a_test_that_cleans_up_passes_on_each_loop(self, report: str, test: str, loop: str) -> None:
         assert outcome(report, f"{test}[{loop}]") == {"PASSED"}, report
 
     @pytest.mark.parametrize("loop", LOOP_FACTORIES)
@@ -151,9 +149,7 @@ class TestOffender:
             ("test_process", rf"child process \d+: {re.escape(sys.executable)} -c"),
         ],
     )
-    def test_a_leak_is_an_error_that_says_what_was_left(
-        self, report: str, test: str, said: str
-    ) -> None:
+    def test_a_leak_is_an_error_that_says_what_was_left(self, report: str, test: str, said: str) -> None:
         assert outcome(report, test) == {"PASSED", "ERROR"}, report
         assert re.search(said, report), report
 
@@ -171,9 +167,7 @@ class TestOffender:
 
     @pytest.mark.parametrize("loop", LOOP_FACTORIES)
     @pytest.mark.parametrize("test", ["test_hang", "test_spin"])
-    def test_a_test_that_never_ends_fails_with_its_timeout(
-        self, report: str, test: str, loop: str
-    ) -> None:
+    def test_a_test_that_never_ends_fails_with_its_timeout(self, report: str, test: str, loop: str) -> None:
         assert "FAILED" in outcome(report, f"{test}[{loop}]"), report
         # pytest-timeout 2.3 writes no parentheses and not its own name.
         assert re.search(r"Failed: Timeout \(?>0\.25s\b", report), report
@@ -211,9 +205,7 @@ def test_in_children(of_a_child, name):
 
 
 @pytest.mark.process
-def test_ctrl_c_reaches_tests_and_their_children_where_the_shell_has_them_ignored(
-    tmp_path: Path,
-) -> None:
+def test_ctrl_c_reaches_tests_and_their_children_where_the_shell_has_them_ignored(tmp_path: Path) -> None:
     """As with ``nohup scripts/test &``, which has SIGINT, SIGQUIT and SIGHUP ignored."""
     in_background = "trap '' INT QUIT HUP; exec "
     report = report_of(tmp_path, TAKES_SIGNALS, shell=in_background)
@@ -222,22 +214,17 @@ def test_ctrl_c_reaches_tests_and_their_children_where_the_shell_has_them_ignore
 
 def collected(folder: Path, *words: str) -> list[str]:
     """The tests that pytest finds in a folder that stands for ours."""
-    options = [
-        "-c",
-        str(ROOT / "pyproject.toml"),
-        "--rootdir",
-        str(folder),
-        "-p",
-        "tests.conftest",
-        "-p",
-        "here",
-    ]
+    options = ["-c", str(ROOT / "pyproject.toml"), "--rootdir", str(folder), "-p", "tests.conftest", "-p", "here"]
     quiet = ["--collect-only", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
     run = subprocess.run(
         [sys.executable, "-m", "pytest", *options, *quiet, *words],
-        cwd=folder, env=os.environ | {"PYTHONPATH": f"{ROOT}:{folder}", "PYTEST_ADDOPTS": ""},
-        capture_output=True, text=True, timeout=100, check=False,
-    )  # fmt: skip
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": f"{ROOT}:{folder}", "PYTEST_ADDOPTS": ""},
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
     return sorted(line for line in run.stdout.splitlines() if "::" in line)
 
 
@@ -257,9 +244,7 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_what_is_built_of_the_packages_is_tested_when_everything_is_asked_for(suite: Path) -> None:
     loops = sorted(LOOP_FACTORIES)
     files = ["engines/test_one.py", "graph/test_graph.py", "rpc/test_link.py", "test_wheel.py"]
-    assert collected(suite, "--all", ".") == [
-        f"{file}::test_a[{loop}]" for file in files for loop in loops
-    ]
+    assert collected(suite, "--all", ".") == [f"{file}::test_a[{loop}]" for file in files for loop in loops]
     some = collected(suite, ".")
     assert {test.partition("::")[0] for test in some} == {"graph/test_graph.py", "rpc/test_link.py"}
     assert len(some) == 1 + len(loops)  # loops are the subject of those of rpc

@@ -10,18 +10,24 @@ from tests.crashes import SCENARIOS, Report, storms, unsynced
 
 # A point takes some ten milliseconds; of those that are much like others, some are looked at. The soak
 # looks at all.
-ALL = {
-    "sharded", "one file", "one file over sharded", "snapshots", "TensorFlow's format",
-    "TensorFlow's format, again",
-}  # fmt: skip
+ALL = {"sharded", "one file", "one file over sharded", "snapshots", "TensorFlow's format", "TensorFlow's format, again"}
 SOME = 6
 # Those of whole programs take a hundred milliseconds.
 FEW = 2
 PROGRAMS = {
-    "saver of one name", "sharded saver of one name", "first saver of one name",
-    "first sharded saver of one name", "managed checkpoints", "saved model", "exports of an estimator",
-    "graphs", "event files", "records", "dumps", "trace",
-}  # fmt: skip
+    "saver of one name",
+    "sharded saver of one name",
+    "first saver of one name",
+    "first sharded saver of one name",
+    "managed checkpoints",
+    "saved model",
+    "exports of an estimator",
+    "graphs",
+    "event files",
+    "records",
+    "dumps",
+    "trace",
+}
 
 
 @pytest.fixture(scope="module")
@@ -45,8 +51,6 @@ def test_whatever_call_is_the_last_nothing_is_lost_and_the_next_writer_clears_up
 def test_a_file_that_gets_its_name_before_it_is_synced_is_noticed() -> None:
     synced = [("write", "f/x"), ("fsync", "f/x"), ("replace", "f/x -> f/y"), ("fsync", "f")]
     assert unsynced(synced) == []
-    assert unsynced([call for call in synced if call != ("fsync", "f/x")]) == [
-        "f/x gets its name unsynced"
-    ]
+    assert unsynced([call for call in synced if call != ("fsync", "f/x")]) == ["f/x gets its name unsynced"]
     assert unsynced(synced[:-1])[0].endswith("f is never synced")
     assert "is removed before" in unsynced([*synced[:-1], ("unlink", "f/old"), synced[-1]])[0]

@@ -29,8 +29,12 @@ def differential(*arguments: str) -> subprocess.CompletedProcess[str]:
     """Runs the driver to its end."""
     return subprocess.run(
         [sys.executable, "-m", "scripts.differentials", *arguments],
-        cwd=ROOT, capture_output=True, text=True, timeout=50, check=False,
-    )  # fmt: skip
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=50,
+        check=False,
+    )
 
 
 # --- the programs
@@ -75,18 +79,13 @@ def test_each_reason_names_programs_and_kinds_that_exist() -> None:
 def a_record(**parts: Any) -> dict[str, Any]:
     """A record of a program that fetched one float32 vector."""
     value = {"kind": "array", "dtype": "float32", "shape": [2], "data": [1.0, 2.0]} | parts
-    return {
-        "name": "x/y", "static": [], "facts": None, "random": False, "tolerance": None,
-        "steps": [{"value": value}],
-    }  # fmt: skip
+    return {"name": "x/y", "static": [], "facts": None, "random": False, "tolerance": None, "steps": [{"value": value}]}
 
 
 def refused(*classes: str, running: bool = False) -> dict[str, Any]:
     """A record of a program that failed."""
     error = {"classes": list(classes), "message": ""}
-    return a_record() | (
-        {"steps": [{"error": error}]} if running else {"error": error, "steps": []}
-    )
+    return a_record() | ({"steps": [{"error": error}]} if running else {"error": error, "steps": []})
 
 
 def test_rounding_is_no_difference_and_another_number_is() -> None:
@@ -121,15 +120,11 @@ def test_an_error_at_another_moment_is_a_difference() -> None:
 
 def test_an_error_on_one_side_is_a_difference() -> None:
     assert [d.kind for d in differences(a_record(), refused("ValueError"))] == ["error"]
-    assert [d.kind for d in differences(refused("ValueError", running=True), a_record())] == [
-        "error"
-    ]
+    assert [d.kind for d in differences(refused("ValueError", running=True), a_record())] == ["error"]
 
 
 def test_a_difference_without_reason_is_told_in_full() -> None:
-    outcome = judge(
-        Program("x/y", lambda tf, np: None), a_record(), a_record(shape=[1], data=[1.0])
-    )
+    outcome = judge(Program("x/y", lambda tf, np: None), a_record(), a_record(shape=[1], data=[1.0]))
     assert outcome.verdict == Outcome.DIFFERS
     assert "reason: NONE" in outcome.told()
     assert "x" in table([outcome]).splitlines()[1]
@@ -145,9 +140,7 @@ def test_a_reason_whose_difference_is_gone_is_stale() -> None:
 def test_a_reason_covers_the_kinds_that_it_names_only() -> None:
     reason = next(r for r in REASONS if len(r.kinds) > 1)
     program = next(p for p in PROGRAMS if reason.matches(p.name))
-    meant: list[tuple[Difference, Reason | None]] = [
-        (Difference(kind, "", "", ""), reason) for kind in reason.kinds
-    ]
+    meant: list[tuple[Difference, Reason | None]] = [(Difference(kind, "", "", ""), reason) for kind in reason.kinds]
     assert reason not in stale([Outcome(program, Outcome.MEANT, meant)], [program])
     assert reason in stale([Outcome(program, Outcome.MEANT, meant[:1])], [program])
 
@@ -161,9 +154,7 @@ def test_list_names_the_programs_of_a_family() -> None:
     assert listed == [program.name for program in PROGRAMS if program.family == "schedules"]
 
 
-def test_whole_programs_are_listed_and_each_has_a_docstring(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_whole_programs_are_listed_and_each_has_a_docstring(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--list", "--only", "programs"]) == 0
     assert capsys.readouterr().out.split() == [program.name for program in whole_programs()]
     for program in whole_programs():
@@ -172,9 +163,7 @@ def test_whole_programs_are_listed_and_each_has_a_docstring(
 
 def test_numbers_may_be_rounded_and_all_else_that_is_printed_is_equal() -> None:
     assert output_difference("loss= 0.12345\nv_1:0", "loss=  0.12341 v_1:0") is None
-    assert output_difference("step 10 of 0.5", "step 11 of 0.5") == (
-        "after 'step': expected '10', found '11'"
-    )
+    assert output_difference("step 10 of 0.5", "step 11 of 0.5") == ("after 'step': expected '10', found '11'")
     assert output_difference("a 1.0", "a 1.1") is not None
     assert output_difference("a b c", "a") == "missing: 'b c'"
     assert output_difference("a", "a nan") == "too much: 'nan'"
@@ -198,8 +187,7 @@ def test_a_peer_that_is_no_program_is_told_with_status_2() -> None:
 @pytest.mark.process
 def test_help_says_how_to_use_it() -> None:
     run = subprocess.run(
-        [ROOT / "scripts" / "differential", "--help"],
-        capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
+        [ROOT / "scripts" / "differential", "--help"], capture_output=True, text=True, timeout=60, check=False
+    )
     assert run.returncode == 0
     assert run.stdout.startswith("usage: scripts/differential ")

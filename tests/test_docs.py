@@ -12,15 +12,7 @@ from actorsession import layers
 from tests.warm import Warm, warm_process
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = [
-    "tutorial.md",
-    "layers.md",
-    "questions.md",
-    "sessions.md",
-    "distributed.md",
-    "checkpoints.md",
-    "graphs.md",
-]
+PAGES = ["tutorial.md", "layers.md", "questions.md", "sessions.md", "distributed.md", "checkpoints.md", "graphs.md"]
 
 
 def sections(page: str) -> list[tuple[str, str]]:
@@ -33,9 +25,7 @@ def sections(page: str) -> list[tuple[str, str]]:
     return found
 
 
-CASES = [
-    pytest.param(code, id=f"{page}-{title}") for page in PAGES for title, code in sections(page)
-]
+CASES = [pytest.param(code, id=f"{page}-{title}") for page in PAGES for title, code in sections(page)]
 
 
 @pytest.fixture(scope="module")
@@ -56,18 +46,13 @@ def test_the_examples_of_a_section_run_as_they_stand(code: str, warm: Warm, tmp_
     ("code", "said"),
     [
         ("np.zeros(1)", "NameError: name 'np' is not defined"),
-        (
-            "import warnings; warnings.warn('of old', DeprecationWarning)",
-            "DeprecationWarning: of old",
-        ),
+        ("import warnings; warnings.warn('of old', DeprecationWarning)", "DeprecationWarning: of old"),
         ("import atexit; atexit.register(lambda: 1 / 0)", "ZeroDivisionError"),
         ("import os, signal; os.kill(os.getpid(), signal.SIGTERM)", ""),
     ],
     ids=["a name", "a warning", "at the end", "a signal"],
 )
-def test_an_example_that_fails_would_be_noticed(
-    code: str, said: str, warm: Warm, tmp_path: Path
-) -> None:
+def test_an_example_that_fails_would_be_noticed(code: str, said: str, warm: Warm, tmp_path: Path) -> None:
     done = warm.run(code, tmp_path)
     assert (done.status, done.err) != (0, "")
     assert said in done.err

@@ -25,11 +25,7 @@ def sections(page: Path) -> list[tuple[str, str]]:
     return found
 
 
-CASES = [
-    pytest.param(block, id=f"{page.stem}-{title}")
-    for page in PAGES
-    for title, block in sections(page)
-]
+CASES = [pytest.param(block, id=f"{page.stem}-{title}") for page in PAGES for title, block in sections(page)]
 
 
 def run(block: str, folder: Path) -> tuple[int, str]:
@@ -42,10 +38,15 @@ def run(block: str, folder: Path) -> tuple[int, str]:
     where = folder / "work"
     where.mkdir()
     process = subprocess.Popen(
-        ["bash", "-euo", "pipefail", "-c", block], cwd=where, text=True, start_new_session=True,
+        ["bash", "-euo", "pipefail", "-c", block],
+        cwd=where,
+        text=True,
+        start_new_session=True,
         env=environment(PATH=f"{tools}{os.pathsep}{os.environ['PATH']}"),
-        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-    )  # fmt: skip
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )
     try:
         _, err = process.communicate(timeout=50)
     except subprocess.TimeoutExpired:

@@ -347,16 +347,9 @@ def section(title: str) -> str:
 def trace_lines() -> list[tuple[str, str]]:
     """The lines of the traces: a file, and the calls in it."""
     text = section("Four traces of a step")
-    lines = [
-        line
-        for block in re.findall(r"^```\n(.*?)^```", text, re.M | re.S)
-        for line in block.splitlines()
-    ]
+    lines = [line for block in re.findall(r"^```\n(.*?)^```", text, re.M | re.S) for line in block.splitlines()]
     found = [re.match(r"(\S+\.py) +(\S+(?: -> \S+)*)", line) for line in lines if line]
-    return [
-        (m[1], m[2]) if m else ("no file", line)
-        for m, line in zip(found, filter(None, lines), strict=True)
-    ]
+    return [(m[1], m[2]) if m else ("no file", line) for m, line in zip(found, filter(None, lines), strict=True)]
 
 
 def has_call(file: str, call: str) -> bool:
@@ -400,9 +393,7 @@ def test_the_map_shows_every_package_and_layers_in_the_order_of_the_contract() -
 
 
 def test_the_files_to_read_are_about_as_long_as_the_page_says() -> None:
-    rows = re.findall(
-        r"^\| (\d+) \| `([^`]+)` \| (\d+) \|", section("Ten files to read, in order"), re.M
-    )
+    rows = re.findall(r"^\| (\d+) \| `([^`]+)` \| (\d+) \|", section("Ten files to read, in order"), re.M)
     assert [int(number) for number, _, _ in rows] == list(range(1, 11))
     lengths = {f: (int(n), len((ROOT / f).read_text().splitlines())) for _, f, n in rows}
     assert {f: (told, is_) for f, (told, is_) in lengths.items() if abs(told - is_) > is_ / 5} == {}
@@ -419,9 +410,7 @@ def test_the_classes_of_the_glossary_are_where_it_says() -> None:
 
 def test_the_index_of_decisions_has_each_of_them_once_with_its_title() -> None:
     folder = ROOT / "docs" / "decisions"
-    index = re.findall(
-        r"^- \[(\d{4})\]\((\S+\.md)\): (.*)$", (folder / "README.md").read_text(), re.M
-    )
+    index = re.findall(r"^- \[(\d{4})\]\((\S+\.md)\): (.*)$", (folder / "README.md").read_text(), re.M)
     files = sorted(path.name for path in folder.glob("0*.md"))
     assert sorted(name for _, name, _ in index) == files
     assert [name[:4] for name in files] == [f"{n:04}" for n in range(1, len(files) + 1)]

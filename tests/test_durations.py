@@ -98,11 +98,13 @@ PLACES: Mapping[str, tuple[Callable[[Any], Any], bool, bool]] = {
     "EvalSpec(start_delay_secs)": (lambda s: tf.estimator.EvalSpec(print, start_delay_secs=s), True, False),
     "EvalSpec(throttle_secs)": (lambda s: tf.estimator.EvalSpec(print, throttle_secs=s), True, False),
     "checkpoints_iterator(min_interval_secs)": (
-        lambda s: next(tf.train.checkpoints_iterator("/none", s, timeout=0), None), True, False,
+        lambda s: next(tf.train.checkpoints_iterator("/none", s, timeout=0), None),
+        True,
+        False,
     ),
     "transports.connect": (lambda s: connect("inproc://nobody", HELLO, timeout=s), True, False),
     "transports.listen": (lambda s: listen("nonsense", HELLO, never, handshake_timeout=s), True, False),
-}  # fmt: skip
+}
 
 
 def stopped() -> acts.train.Coordinator:
@@ -150,10 +152,7 @@ async def test_what_is_no_duration_is_refused_where_it_comes_in(place: str) -> N
 def test_milliseconds_have_the_same_range(make: Callable[[int], object]) -> None:
     make(MOST_MILLISECONDS)
     for value in (-1, MOST_MILLISECONDS + 1):
-        with pytest.raises(
-            InvalidArgumentError,
-            match=f"got {value}; the most is {MOST_MILLISECONDS} milli|64 bits",
-        ):
+        with pytest.raises(InvalidArgumentError, match=f"got {value}; the most is {MOST_MILLISECONDS} milli|64 bits"):
             make(value)
 
 

@@ -51,9 +51,7 @@ class Used:
         self.names.append(f"{entry.name} {found}")
 
 
-def test_the_distributions_are_read_once_for_all_groups(
-    site: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_distributions_are_read_once_for_all_groups(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_distribution(site, "toy_one", "thing = 1", ["a = toy_one:thing"], group=GROUP)
     write_distribution(site, "toy_two", "thing = 2", ["b = toy_two:thing"], group=f"{GROUP}.other")
     calls: list[object] = []
@@ -104,9 +102,7 @@ def test_a_distribution_of_another_folder_is_found_when_the_search_path_has_it(
     ],
     ids=["import", "exit", "key", "name"],
 )
-def test_one_that_cannot_be_loaded_is_a_warning_once_and_the_others_go_on(
-    site: Path, source: str, reason: str
-) -> None:
+def test_one_that_cannot_be_loaded_is_a_warning_once_and_the_others_go_on(site: Path, source: str, reason: str) -> None:
     write_distribution(site, "toy_a", source, ["a = toy_a:thing"], version="2.5", group=GROUP)
     write_distribution(site, "toy_b", "thing = 2", ["b = toy_b:thing"], group=GROUP)
     used = Used()
@@ -118,9 +114,7 @@ def test_one_that_cannot_be_loaded_is_a_warning_once_and_the_others_go_on(
     assert used.names == ["b 2"]
     [warning] = told
     assert warning.category is PluginWarning
-    assert str(warning.message) == (
-        f"plug-in a = toy_a:thing of toy_a 2.5 (group {GROUP}) cannot be used: {reason}"
-    )
+    assert str(warning.message) == (f"plug-in a = toy_a:thing of toy_a 2.5 (group {GROUP}) cannot be used: {reason}")
 
 
 def test_one_that_is_refused_is_a_warning(site: Path) -> None:
@@ -183,9 +177,7 @@ def ops(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "_COMPLETE", set(registry._COMPLETE))
 
 
-def test_a_type_of_another_distribution_is_found_when_it_is_looked_up(
-    site: Path, ops: None
-) -> None:
+def test_a_type_of_another_distribution_is_found_when_it_is_looked_up(site: Path, ops: None) -> None:
     write_distribution(site, "toy_ops", OPS, ["toys = toy_ops"], group=registry.ENTRY_POINTS)
     assert is_registered("Add")
     assert not is_registered("_Toy")
@@ -220,9 +212,7 @@ def transports(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transport_registry, "_transports", found)
 
 
-def test_the_transport_of_an_entry_point_is_loaded_for_its_scheme_alone(
-    site: Path, transports: None
-) -> None:
+def test_the_transport_of_an_entry_point_is_loaded_for_its_scheme_alone(site: Path, transports: None) -> None:
     source = "from actorsession.extend import InprocTransport as Toy"
     lines = ["toy = toy_transport:Toy", "other = toy_other:Gone"]
     write_distribution(site, "toy_transport", source, lines, group=schemes.ENTRY_POINTS)
@@ -240,9 +230,7 @@ def test_the_transport_of_an_entry_point_is_loaded_for_its_scheme_alone(
     ],
     ids=["no transport", "no scheme"],
 )
-def test_one_that_is_none_is_a_warning(
-    site: Path, transports: None, scheme: str, value: str, reason: str
-) -> None:
+def test_one_that_is_none_is_a_warning(site: Path, transports: None, scheme: str, value: str, reason: str) -> None:
     source = "from actorsession.extend import InprocTransport as Toy"
     entry = f"{scheme} = {value}"
     write_distribution(site, "toy_transport", source, [entry], group=schemes.ENTRY_POINTS)

@@ -91,9 +91,7 @@ def test_errors_of_building_are_the_python_errors_that_programs_expect() -> None
 def test_all_lists_every_class_of_the_module() -> None:
     public = {name for name in errors.__all__ if isinstance(getattr(errors, name), type)}
     defined = {
-        name
-        for name, value in vars(errors).items()
-        if isinstance(value, type) and value.__module__ == errors.__name__
+        name for name, value in vars(errors).items() if isinstance(value, type) and value.__module__ == errors.__name__
     }
     assert public == defined
 
@@ -106,12 +104,8 @@ def test_a_plain_error_reads_as_its_message() -> None:
 
 
 def test_an_error_tells_where_it_happened() -> None:
-    error = UnavailableError(
-        "gone", node="add", device="/cpu:0", task="/job:ps/task:1", source="train.py:7"
-    )
-    assert str(error) == (
-        "gone [node add, device /cpu:0, task /job:ps/task:1, built at train.py:7]"
-    )
+    error = UnavailableError("gone", node="add", device="/cpu:0", task="/job:ps/task:1", source="train.py:7")
+    assert str(error) == ("gone [node add, device /cpu:0, task /job:ps/task:1, built at train.py:7]")
     assert error.message == "gone"
 
 
@@ -122,9 +116,7 @@ def test_what_is_not_known_is_left_out() -> None:
 def test_locate_fills_in_what_is_missing_and_returns_the_error_itself() -> None:
     error = InvalidArgumentError("bad", node="inner")
     assert error.locate(node="outer", device="/cpu:0", task="t", source="a.py:1") is error
-    assert (error.node, error.device, error.task, error.source) == (
-        "inner", "/cpu:0", "t", "a.py:1",
-    )  # fmt: skip
+    assert (error.node, error.device, error.task, error.source) == ("inner", "/cpu:0", "t", "a.py:1")
 
 
 def test_errors_are_not_derived_unless_said_so() -> None:
@@ -168,9 +160,7 @@ def test_our_own_errors_stay_the_same_objects() -> None:
         (AttributeError("a"), UnknownError),
     ],
 )
-def test_a_foreign_exception_becomes_the_class_of_tensorflows_table(
-    foreign: Exception, kind: type[OpError]
-) -> None:
+def test_a_foreign_exception_becomes_the_class_of_tensorflows_table(foreign: Exception, kind: type[OpError]) -> None:
     error = from_exception(foreign)
     assert type(error) is kind
     assert error.__cause__ is foreign

@@ -80,9 +80,15 @@ def install(folder: Path, name: str, version: str, groups: dict[str, dict[str, s
 def ran(words: list[str], site_environment: dict[str, str], folder: Path) -> tuple[int, str]:
     """Exit status and errors of a program."""
     done = subprocess.run(
-        [sys.executable, *words], env=site_environment, cwd=folder, capture_output=True, text=True,
-        check=False, timeout=2 * PATIENCE, stdin=subprocess.DEVNULL,
-    )  # fmt: skip
+        [sys.executable, *words],
+        env=site_environment,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=2 * PATIENCE,
+        stdin=subprocess.DEVNULL,
+    )
     return done.returncode, done.stderr
 
 
@@ -107,20 +113,15 @@ def test_what_the_names_are_is_typed() -> None:
     package = Path(str(extend.__file__)).parent
     assert (package / "py.typed").exists()
     stub = ast.parse((package / "extend.pyi").read_text(encoding="utf-8"))
-    imported = {
-        alias.asname
-        for node in stub.body
-        if isinstance(node, ast.ImportFrom)
-        for alias in node.names
-    }
+    imported = {alias.asname for node in stub.body if isinstance(node, ast.ImportFrom) for alias in node.names}
     assert imported == set(extend.__all__)
 
 
 def test_the_type_checker_reads_an_extension_that_imports_public_names_alone() -> None:
     text = (ROOT / "tests" / "typed_extension.py").read_text(encoding="utf-8")
-    assert {
-        name for name in imports_of(text) if name.startswith(("actorsession", "transports"))
-    } == {"actorsession.extend"}
+    assert {name for name in imports_of(text) if name.startswith(("actorsession", "transports"))} == {
+        "actorsession.extend"
+    }
 
 
 def imports_of(text: str) -> Iterator[str]:
@@ -190,9 +191,13 @@ def test_a_program_uses_what_is_installed_and_sees_what_is_broken(site: Site) ->
 def test_a_transport_carries_a_session_to_a_worker_that_knows_the_operation(site: Site) -> None:
     cluster = json.dumps({"worker": ["named://worker-0"]})
     with subprocess.Popen(
-        command("worker", "--cluster", cluster, "--json"), env=site.environment, text=True,
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    ) as worker:  # fmt: skip
+        command("worker", "--cluster", cluster, "--json"),
+        env=site.environment,
+        text=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as worker:
         try:
             line = line_of(worker)
             assert line, worker.communicate(timeout=PATIENCE)
@@ -236,7 +241,7 @@ CLUSTER = json.dumps({"worker": ["127.0.0.1:0"]})
     "words",
     [["worker", "--cluster", CLUSTER], ["master", "--cluster", CLUSTER], ["cluster", "--jobs", "w=1"]],
     ids=["worker", "master", "cluster"],
-)  # fmt: skip
+)
 def test_a_module_that_cannot_be_imported_is_a_wrong_call(words: list[str]) -> None:
     status, out, err = called(*words, "--import", "json", "--import", "no_such_module")
     assert (status, out) == (2, "")

@@ -87,17 +87,13 @@ def test_the_drivers_of_rows_exist_and_all_are_used() -> None:
 
 
 def test_the_page_has_all_rows_of_the_table() -> None:
-    page = (Path(running.__file__).parents[2] / "docs" / "tensorflow1.md").read_text(
-        encoding="utf-8"
-    )
+    page = (Path(running.__file__).parents[2] / "docs" / "tensorflow1.md").read_text(encoding="utf-8")
     for row in ROWS:
         assert f"[{row.repository}]({row.url}) | `{row.commit[:8]}` | {row.what} |" in page
 
 
 def test_a_row_of_markdown_has_our_figures_and_those_of_tensorflow() -> None:
-    row = Row(
-        repository="a/b", commit="0" * 40, what="x", programs=(), sign=LOSS, figure="0.8, the paper"
-    )
+    row = Row(repository="a/b", commit="0" * 40, what="x", programs=(), sign=LOSS, figure="0.8, the paper")
     ours, theirs = Outcome(True, "loss 2 → 1", 3.0), Outcome(True, "loss 2 → 0.9", 3.0)
     assert markdown([(row, ours, None)]).splitlines()[-1] == (
         "| [a/b](https://github.com/a/b) | `00000000` | x | loss 2 → 1 | 0.8, the paper |"
@@ -115,20 +111,12 @@ def clone(folder: Path, program: str) -> str:
     git = ["git", "-C", str(folder), "-c", "user.name=n", "-c", "user.email=e@example.org"]
     for command in (["init", "-q"], ["add", "train.py"], ["commit", "-q", "-m", "m"]):
         subprocess.run([*git, *command], check=True)
-    return subprocess.run(
-        [*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True
-    ).stdout.strip()
+    return subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout.strip()
 
 
 def row_of(commit: str, **changed: object) -> Row:
     """A row that runs the one program."""
-    fixed = {
-        "repository": "a/b",
-        "commit": commit,
-        "what": "x",
-        "programs": ("train.py",),
-        "sign": LOSS,
-    }
+    fixed = {"repository": "a/b", "commit": commit, "what": "x", "programs": ("train.py",), "sign": LOSS}
     return Row(**{**fixed, **changed})  # type: ignore[arg-type]
 
 
@@ -192,9 +180,7 @@ def test_an_endless_program_is_stopped_when_it_has_learnt_and_any_other_at_its_l
     assert "not done after 0.1 s" in capsys.readouterr().out
 
 
-def test_a_constant_or_a_commit_that_is_not_there_is_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_constant_or_a_commit_that_is_not_there_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     commit = clone(tmp_path / "a" / "b", TRAINS)
     assert main([str(tmp_path)], [row_of(commit, constants={"train.py": {"EPOCHS": "1"}})]) == 1
     assert "no line sets EPOCHS" in capsys.readouterr().out

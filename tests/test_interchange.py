@@ -32,6 +32,8 @@ def test_differences_are_named_with_their_place() -> None:
     other = {"a": [1.0, 2.5], "b": "y", "d": 1, "n": float("nan")}
     assert list(differences_of(one, one)) == []
     assert list(differences_of(one, other, "it")) == [
-        "it/a[1]: expected 2.0, found 2.5", "it/b: expected 'x', found 'y'", "it/c: not found",
+        "it/a[1]: expected 2.0, found 2.5",
+        "it/b: expected 'x', found 'y'",
+        "it/c: not found",
         "it/d: only found",
-    ]  # fmt: skip
+    ]

@@ -17,9 +17,11 @@ TABLE = {"json": "*=words dumps loads=read", ".part": "thing"}
 
 def test_a_table_says_where_each_name_is() -> None:
     assert dict(read_table("pkg", TABLE)) == {
-        "words": LazyName("json", ""), "dumps": LazyName("json", "dumps"), "read": LazyName("json", "loads"),
+        "words": LazyName("json", ""),
+        "dumps": LazyName("json", "dumps"),
+        "read": LazyName("json", "loads"),
         "thing": LazyName("pkg.part", "thing"),
-    }  # fmt: skip
+    }
 
 
 def test_a_name_is_imported_once_when_it_is_first_used(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -35,11 +37,7 @@ def test_a_name_is_imported_once_when_it_is_first_used(monkeypatch: pytest.Monke
 
 def test_an_unknown_name_is_answered_with_the_nearest_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     _, load, _ = lazy_names("lazy_package", TABLE)
-    for name, hint in {
-        "dunps": "; did you mean dumps\\?",
-        "dump": "; did you mean words.dump\\?",
-        "xyz": "$",
-    }.items():
+    for name, hint in {"dunps": "; did you mean dumps\\?", "dump": "; did you mean words.dump\\?", "xyz": "$"}.items():
         with pytest.raises(AttributeError, match=f"'lazy_package' has no attribute '{name}'{hint}"):
             load(name)
 

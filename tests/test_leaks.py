@@ -38,10 +38,7 @@ def test_a_descriptor_number_used_again_for_something_else_is_held() -> None:
 def test_a_thread_that_keeps_the_interpreter_alive_is_held_and_a_daemon_is_not() -> None:
     before = take_holdings()
     end = threading.Event()
-    threads = [
-        threading.Thread(target=end.wait, name=f"daemon {daemon}", daemon=daemon)
-        for daemon in (False, True)
-    ]
+    threads = [threading.Thread(target=end.wait, name=f"daemon {daemon}", daemon=daemon) for daemon in (False, True)]
     for thread in threads:
         thread.start()
     assert wait_for_release(before, patience=0).describe() == ["thread daemon False"]
@@ -74,9 +71,7 @@ def test_a_child_process_is_held_until_somebody_has_waited_for_it() -> None:
 
         child.stdin.close()
         child.stdout.close()
-        os.waitid(
-            os.P_PID, child.pid, os.WEXITED | os.WNOWAIT
-        )  # it has ended; nobody has reaped it
+        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)  # it has ended; nobody has reaped it
         assert wait_for_release(before, patience=0).describe() == [
             f"child process {child.pid}: ended, but nobody waited for it"
         ]

@@ -15,13 +15,7 @@ import pytest
 
 from actorsession import AsyncSession, ConfigProto, Graph, GraphOptions, Session, metrics, ops
 from actorsession.errors import InvalidArgumentError
-from actorsession.metrics import (
-    LinkMetrics,
-    ProcessMetrics,
-    SessionMetrics,
-    process_metrics,
-    session_tally,
-)
+from actorsession.metrics import LinkMetrics, ProcessMetrics, SessionMetrics, process_metrics, session_tally
 from tests.cluster.kit import W0, W1, in_process, on, reach_over_links, soon
 
 X = np.ones(4, np.float32)
@@ -49,20 +43,11 @@ class Owner:
 
 
 def test_the_names_are_those_that_dashboards_refer_to() -> None:
-    sessions = {
-        "sessions_created": 0,
-        "runs": 0,
-        "partial_runs": 0,
-        "plans": 0,
-        "plan_seconds": 0.0,
-    }
+    sessions = {"sessions_created": 0, "runs": 0, "partial_runs": 0, "plans": 0, "plan_seconds": 0.0}
     assert process_metrics().to_wire() == {
         **dict.fromkeys(("direct", "remote", "master", "worker"), sessions),
-        "links": {
-            "links_opened": 0, "messages_sent": 0, "messages_received": 0, "bytes_sent": 0,
-            "bytes_received": 0,
-        },
-    }  # fmt: skip
+        "links": {"links_opened": 0, "messages_sent": 0, "messages_received": 0, "bytes_sent": 0, "bytes_received": 0},
+    }
 
 
 def test_every_counter_is_described() -> None:
@@ -204,9 +189,7 @@ async def test_client_master_and_workers_count_a_remote_session_each(graph: Grap
             await soon(session.partial_run(handle, end, {x: X}))
             seen = process_metrics()
         kinds = {"remote": seen.remote, "master": seen.master, "worker": seen.worker}
-        found = {
-            kind: (m.sessions_created, m.runs, m.partial_runs, m.plans) for kind, m in kinds.items()
-        }
+        found = {kind: (m.sessions_created, m.runs, m.partial_runs, m.plans) for kind, m in kinds.items()}
         assert found == {"remote": (1, 3, 1, 0), "master": (1, 3, 1, 2), "worker": (2, 8, 0, 4)}
         assert seen.direct == SessionMetrics()
         assert min(seen.master.plan_seconds, seen.worker.plan_seconds) > 0
@@ -236,9 +219,7 @@ async def test_the_bytes_of_links_are_counted_and_stay_when_links_end(
     assert ended.bytes_received >= after.bytes_received
 
 
-async def test_the_metrics_may_be_read_in_any_thread_while_sessions_come_and_go(
-    graph: Graph,
-) -> None:
+async def test_the_metrics_may_be_read_in_any_thread_while_sessions_come_and_go(graph: Graph) -> None:
     y = ops.constant(1.0) + 1.0
     done = threading.Event()
     seen: list[int] = []

@@ -235,7 +235,7 @@ def a_session(ask: Callable[[acts.Session], Any]) -> Any:
         lambda: acts.SecurityConfig(ca_file="a", certificate_file="b", key_file="c"),
         lambda: tf.contrib.training.HParams(a=1, b=[2.0]).values(),
     ],
-)  # fmt: skip
+)
 def test_what_programs_hand_to_other_processes_arrives_there(make: Callable[[], Any]) -> None:
     value = make()
     for way in WAYS:
@@ -328,10 +328,8 @@ def local_error() -> ValueError:
         (local_error(), "HeldError: ('held', <unlocked _thread.lock", {}),
         (transports.ConnectError("refused", address="tcp://h:1", errno=111), "refused", {"attempts": 1}),
     ],
-)  # fmt: skip
-def test_the_causes_of_an_error_travel_with_it(
-    cause: Any, text: str, attributes: dict[str, Any]
-) -> None:
+)
+def test_the_causes_of_an_error_travel_with_it(cause: Any, text: str, attributes: dict[str, Any]) -> None:
     cause.add_note("of the cause")
     cause.__cause__ = RuntimeError("the first")
     error = errors.AbortedError("outer")

@@ -111,8 +111,12 @@ def test_numbers_that_are_not_finite_are_written_as_prometheus_does() -> None:
     numbers = {"a": math.inf, "b": -math.inf, "c": math.nan, "d": 0.1, "e": 2**63}
     text = exposition([gauge("x", *[({"of": of}, number) for of, number in numbers.items()])])
     assert [line.split(" ")[1] for line in text.splitlines()[2:]] == [
-        "+Inf", "-Inf", "NaN", "0.1", "9223372036854775808",
-    ]  # fmt: skip
+        "+Inf",
+        "-Inf",
+        "NaN",
+        "0.1",
+        "9223372036854775808",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -159,18 +163,14 @@ TABLES = [
 
 
 @pytest.mark.parametrize(("kind", "rows"), TABLES, ids=[kind.__name__ for kind, _ in TABLES])
-def test_every_number_of_the_statistics_has_a_name_of_its_own(
-    kind: Any, rows: tuple[Metric, ...]
-) -> None:
+def test_every_number_of_the_statistics_has_a_name_of_its_own(kind: Any, rows: tuple[Metric, ...]) -> None:
     numbers = {f.name for f in fields(kind) if f.type in ("int", "float")}
     assert sorted(row.field for row in rows) == sorted(numbers - {"pid", "phase"})
     for row in rows:
         assert row.help.endswith(".")
         of_seconds = next(f.type for f in fields(kind) if f.name == row.field) == "float"
         assert ("_seconds" in row.name) == of_seconds, row
-        assert ("_bytes" in row.name) == (
-            "bytes" in row.field or "memory" in row.field or row.field == "send_buffer"
-        )
+        assert ("_bytes" in row.name) == ("bytes" in row.field or "memory" in row.field or row.field == "send_buffer")
 
 
 def test_no_name_is_used_twice() -> None:
@@ -179,12 +179,8 @@ def test_no_name_is_used_twice() -> None:
 
 
 def a_link(**more: Any) -> LinkStatistics:
-    numbers: dict[str, Any] = {
-        f.name: number for number, f in enumerate(fields(LinkStatistics), 1) if f.type == "int"
-    }
-    return LinkStatistics(
-        **{"peer": "client", "address": "unix:///s", "over": None, **numbers, **more}
-    )
+    numbers: dict[str, Any] = {f.name: number for number, f in enumerate(fields(LinkStatistics), 1) if f.type == "int"}
+    return LinkStatistics(**{"peer": "client", "address": "unix:///s", "over": None, **numbers, **more})
 
 
 def test_the_statistics_of_a_server_are_read_back_as_they_were() -> None:
@@ -193,10 +189,18 @@ def test_the_statistics_of_a_server_are_read_back_as_they_were() -> None:
     }
     device = ExecutorStatistics(device="/cpu:0", loaded=1, begun=2, running=3, runs=4, seconds=0.5)
     seen = ServerStatistics(
-        task="/job:w/task:0", links=(a_link(),), devices=(device,), uptime=1.5, loop_lag=0.25,
-        worst_loop_lag=0.75, version="1.2", snapshot_every=60.0, snapshot_age=7.5,
-        open_sessions=(OpenSession(session_handle="h"),), **numbers,
-    )  # fmt: skip
+        task="/job:w/task:0",
+        links=(a_link(),),
+        devices=(device,),
+        uptime=1.5,
+        loop_lag=0.25,
+        worst_loop_lag=0.75,
+        version="1.2",
+        snapshot_every=60.0,
+        snapshot_age=7.5,
+        open_sessions=(OpenSession(session_handle="h"),),
+        **numbers,
+    )
     samples, types = read(seen.prometheus())
     for row in (*server_statistics._METRICS, *server_statistics._SNAPSHOT_METRICS):
         assert value(samples, row.name, task=seen.task) == getattr(seen, row.field)
@@ -207,17 +211,22 @@ def test_the_statistics_of_a_server_are_read_back_as_they_were() -> None:
     for row in link_statistics._METRICS:
         found = value(samples, row.name, task=seen.task, peer="client", address="unix:///s")
         assert found == getattr(seen.links[0], row.field)
-    info = value(
-        samples, "actorsession_server_info", task=seen.task, version="1.2", pid=str(seen.pid)
-    )
+    info = value(samples, "actorsession_server_info", task=seen.task, version="1.2", pid=str(seen.pid))
     assert info == 1
 
 
 def test_clients_at_one_unix_socket_are_added_up_and_no_snapshots_have_no_age() -> None:
     seen = ServerStatistics(
-        task="t", sessions=0, worker_sessions=0, graphs=0, steps=0, rendezvous=0, runs=0, pushes=0,
+        task="t",
+        sessions=0,
+        worker_sessions=0,
+        graphs=0,
+        steps=0,
+        rendezvous=0,
+        runs=0,
+        pushes=0,
         links=(a_link(bytes_sent=3), a_link(bytes_sent=4)),
-    )  # fmt: skip
+    )
     samples, _ = read(seen.prometheus())
     sent = "actorsession_link_bytes_sent_total"
     assert value(samples, sent, task="t", peer="client", address="unix:///s") == 7

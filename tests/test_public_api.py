@@ -21,11 +21,16 @@ from tests.rows import for_each
 
 # Older functions of TensorFlow, each of which a public one replaces.
 ONLY_IN_COMPAT = {
-    "assert_variables_initialized", "batch_to_space",
+    "assert_variables_initialized",
+    "batch_to_space",
     "create_partitioned_variables",
-    "div", "floor_div", "realdiv", "sparse_to_dense",
-    "variable_op_scope", "where_v2",
-}  # fmt: skip
+    "div",
+    "floor_div",
+    "realdiv",
+    "sparse_to_dense",
+    "variable_op_scope",
+    "where_v2",
+}
 
 
 def namespaces() -> list[ModuleType]:
@@ -43,31 +48,16 @@ def test_every_public_name_exists_once() -> None:
 def test_the_face_is_small_and_shows_no_inner_room() -> None:
     names = dir(actorsession)
     assert len(names) <= 210
-    rooms = {
-        "actors",
-        "cluster",
-        "graph",
-        "messages",
-        "ops",
-        "opsets",
-        "plan",
-        "rpc",
-        "runtime",
-        "session",
-    }
+    rooms = {"actors", "cluster", "graph", "messages", "ops", "opsets", "plan", "rpc", "runtime", "session"}
     assert rooms & set(names) == set()
 
 
 def test_every_name_of_an_operation_is_on_the_face_in_a_namespace_or_of_tensorflow_1() -> None:
     """Older spellings of TensorFlow are only in ``compat.v1``; the functions behind them are all public."""
-    faces = [
-        vars(module) | {n: getattr(module, n) for n in module.__all__} for module in namespaces()
-    ]
+    faces = [vars(module) | {n: getattr(module, n) for n in module.__all__} for module in namespaces()]
     faces.append({name: getattr(actorsession, name) for name in actorsession.__all__})
     public = {id(found) for face in faces for found in face.values()}
-    hidden = {
-        n for room in (ops, opsets) for n in room.__all__ if id(getattr(room, n)) not in public
-    }
+    hidden = {n for room in (ops, opsets) for n in room.__all__ if id(getattr(room, n)) not in public}
     assert hidden == ONLY_IN_COMPAT
 
 
@@ -89,9 +79,7 @@ def test_every_public_function_and_class_has_a_docstring_that_begins_with_a_sent
         for module, found in public_modules().items()
         for name, value in public_names(found)
         if inspect.isclass(value) or inspect.isroutine(value)
-        if not re.match(
-            r"[A-Z`][^\n]*(\n[^\n]+)*[.:]$", (inspect.getdoc(value) or "").split("\n\n")[0]
-        )
+        if not re.match(r"[A-Z`][^\n]*(\n[^\n]+)*[.:]$", (inspect.getdoc(value) or "").split("\n\n")[0])
     ]
     assert without == []
 
@@ -116,18 +104,12 @@ REPRS: dict[str, Callable[[], object]] = {
     "<AdamOptimizer 'Adam' learning_rate=0.1 beta1=0.9 beta2=0.999 epsilon=1e-08>": (
         lambda: acts.train.AdamOptimizer(0.1)
     ),
-    "<FIFOQueue 'q' dtypes=['float32', 'int32']>": (
-        lambda: acts.FIFOQueue(10, [acts.float32, acts.int32], name="q")
-    ),
+    "<FIFOQueue 'q' dtypes=['float32', 'int32']>": (lambda: acts.FIFOQueue(10, [acts.float32, acts.int32], name="q")),
     "<PaddingFIFOQueue 'p' dtypes=['float32'] shapes=['(2, None)'] names=['x']>": (
         lambda: acts.queue.PaddingFIFOQueue(3, [acts.float32], [[2, None]], names=["x"], name="p")
     ),
-    "<StagingArea 'StagingArea' dtypes=['int64'] shapes=['<unknown>']>": (
-        lambda: acts.queue.StagingArea([acts.int64])
-    ),
-    "<Barrier 'barrier' dtypes=['float32'] shapes=['(3,)']>": (
-        lambda: acts.queue.Barrier([acts.float32], [[3]])
-    ),
+    "<StagingArea 'StagingArea' dtypes=['int64'] shapes=['<unknown>']>": (lambda: acts.queue.StagingArea([acts.int64])),
+    "<Barrier 'barrier' dtypes=['float32'] shapes=['(3,)']>": (lambda: acts.queue.Barrier([acts.float32], [[3]])),
     "<ConditionalAccumulator 'a' dtype=float32 shape=(2,)>": (
         lambda: acts.queue.ConditionalAccumulator(acts.float32, [2], name="a")
     ),
@@ -168,11 +150,7 @@ for module in ("pickle5", "tensorflow", "multiprocessing.spawn", "matplotlib", "
     assert module not in sys.modules, module
 """
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", program],
-        capture_output=True,
-        text=True,
-        timeout=50,
-        check=False,
+        [sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, timeout=50, check=False
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 

@@ -38,9 +38,7 @@ QUERIES = {
     "async function event loop refuses": ["can-i-call-it-in-an-async-function"],
     "thread safe": ["is-it-thread-safe"],
     "stop a run after 3 seconds": ["how-do-i-stop-a-run-after-3-seconds"],
-    "timeout of a run": [
-        "how-do-i-stop-a-run-after-3-seconds", "cancellation-time-limits-cancelling-closing",
-    ],
+    "timeout of a run": ["how-do-i-stop-a-run-after-3-seconds", "cancellation-time-limits-cancelling-closing"],
     "dense layer": ["are-there-layers-and-a-training-loop", "the-layers"],
     "training loop early stopping": ["are-there-layers-and-a-training-loop", "training"],
     "save a model": ["how-do-i-save-a-model-and-load-it-again"],
@@ -58,7 +56,8 @@ QUERIES = {
     "call a database in a graph": ["how-do-i-call-python-code-a-database-or-a-web-service-in-a-graph"],
     # a TensorFlow 1 veteran
     "tensorflow 1 program import": [
-        "what-do-i-change-in-a-tensorflow-1-program", "a-program-for-tensorflow-1",
+        "what-do-i-change-in-a-tensorflow-1-program",
+        "a-program-for-tensorflow-1",
         "programs-for-tensorflow-1",
     ],
     "keras": ["are-keras-layers-tfdata-and-tensorboard-summaries-there"],
@@ -97,7 +96,7 @@ QUERIES = {
     "profile": ["how-do-i-profile-a-step-or-see-which-node-ran-where"],
     "pickle": ["why-is-there-no-pickle-and-how-do-python-objects-travel"],
     "run the tests": ["how-do-i-run-the-tests-or-only-some-of-them"],
-}  # fmt: skip
+}
 
 
 class Section(NamedTuple):
@@ -117,9 +116,7 @@ class Section(NamedTuple):
 def words(text: str) -> list[str]:
     """The words of a text that a search looks for, without the endings of plurals and verbs."""
     found = re.findall(r"[a-z0-9_]+", text.lower())
-    return [
-        re.sub(r"(?<=\w{3})(ing|ed|es|s|e)$", "", word) for word in found if word not in NO_WORDS
-    ]
+    return [re.sub(r"(?<=\w{3})(ing|ed|es|s|e)$", "", word) for word in found if word not in NO_WORDS]
 
 
 @cache

@@ -34,10 +34,14 @@ def point(dataclass: Decorate, **options: Any) -> Any:
 
 
 OPTIONS = [
-    {}, {"frozen": True}, {"slots": True}, {"frozen": True, "slots": True},
-    {"frozen": True, "slots": True, "kw_only": True}, {"frozen": True, "slots": True, "eq": False},
+    {},
+    {"frozen": True},
+    {"slots": True},
+    {"frozen": True, "slots": True},
+    {"frozen": True, "slots": True, "kw_only": True},
+    {"frozen": True, "slots": True, "eq": False},
     {"slots": True, "repr": False},
-]  # fmt: skip
+]
 
 
 @for_each("options", OPTIONS)
@@ -57,9 +61,7 @@ def test_each_does_what_the_standard_one_does(options: dict[str, Any]) -> None:
             "fields": [(f.name, f.init, f.kw_only, f.default) for f in dataclasses.fields(kind)],
             "signature": [(p.name, p.kind) for p in inspect.signature(kind).parameters.values()],
             "required": [
-                p.name
-                for p in inspect.signature(kind).parameters.values()
-                if p.default is inspect.Parameter.empty
+                p.name for p in inspect.signature(kind).parameters.values() if p.default is inspect.Parameter.empty
             ],
             "replaced": dataclasses.replace(other, y=9).y,
             "as dict": dataclasses.asdict(other),
@@ -77,9 +79,7 @@ def test_each_default_of_a_factory_is_a_new_one(dataclass: Decorate) -> None:
 
 @BOTH
 @for_each("slots", [False, True])
-def test_fields_of_a_frozen_one_are_neither_assigned_nor_deleted(
-    dataclass: Decorate, slots: bool
-) -> None:
+def test_fields_of_a_frozen_one_are_neither_assigned_nor_deleted(dataclass: Decorate, slots: bool) -> None:
     made = point(dataclass, frozen=True, slots=slots)(1)
     with pytest.raises(dataclasses.FrozenInstanceError, match="cannot assign to field 'x'"):
         made.x = 2

@@ -120,10 +120,7 @@ def test_the_timeout_and_an_interrupt_end_the_table() -> None:
         if number == 1:
             raise how
 
-    for how in (
-        pytest.fail.Exception("Timeout (>120.0s) from pytest-timeout."),
-        KeyboardInterrupt(),
-    ):
+    for how in (pytest.fail.Exception("Timeout (>120.0s) from pytest-timeout."), KeyboardInterrupt()):
         seen: list[int] = []
         with pytest.raises(type(how)):
             for_each("number", range(5))(check)()
@@ -164,9 +161,7 @@ class TestFixtures:
 
     @pytest.mark.usefixtures("something")
     @for_each("again", [False, True])
-    def test_the_graph_is_shared_where_a_fixture_has_filled_it(
-        self, graph: Graph, again: bool
-    ) -> None:
+    def test_the_graph_is_shared_where_a_fixture_has_filled_it(self, graph: Graph, again: bool) -> None:
         assert graph.get_tensor_by_name("c:0").graph is get_default_graph()
 
     @for_each("index", [0, 1])
@@ -210,12 +205,8 @@ def test_marks_and_parameters_between_tables_stay() -> None:
     assert list(inspect.signature(check).parameters) == ["inner"]
 
 
-@for_each(
-    "word, starts", [("apple", "a"), ("axe", "a"), ("box", "b")], by=lambda word, starts: starts
-)
-def test_groups_are_tests_of_their_own(
-    request: pytest.FixtureRequest, word: str, starts: str
-) -> None:
+@for_each("word, starts", [("apple", "a"), ("axe", "a"), ("box", "b")], by=lambda word, starts: starts)
+def test_groups_are_tests_of_their_own(request: pytest.FixtureRequest, word: str, starts: str) -> None:
     assert request.node.name == f"test_groups_are_tests_of_their_own[{starts}]"
     assert word.startswith(starts)
 
@@ -228,9 +219,7 @@ def test_a_group_goes_through_its_rows_only() -> None:
 
     [mark] = vars(check)["pytestmark"]
     assert mark.args == ("group_of_rows", ["even", "odd"])
-    assert failures(check, group_of_rows="odd").message == (
-        "4 of 4 rows failed: 1-0, 3-0, 1-1, 3-1"
-    )
+    assert failures(check, group_of_rows="odd").message == ("4 of 4 rows failed: 1-0, 3-0, 1-1, 3-1")
 
 
 def test_a_row_that_leaves_children_on_the_loop_fails() -> None:

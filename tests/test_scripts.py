@@ -102,17 +102,7 @@ class Checkout:
         self.add_program("sleep", sleep)
         self.add_program("getconf", "#!/bin/sh\necho 2\n")
         # Not the machine's own PATH: there may be Pythons on it.
-        for tool in (
-            "bash",
-            "cat",
-            "cp",
-            "dirname",
-            "env",
-            "mkdir",
-            "mktemp",
-            "rm",
-            "true",
-        ):
+        for tool in ("bash", "cat", "cp", "dirname", "env", "mkdir", "mktemp", "rm", "true"):
             found = shutil.which(tool)
             assert found is not None, f"{tool} is not on PATH"
             (self.fakes / tool).symlink_to(found)
@@ -141,13 +131,7 @@ class Checkout:
     def run(self, command: list[str], **env: str) -> subprocess.CompletedProcess[str]:
         """Run a command to its end."""
         return subprocess.run(
-            command,
-            env=self.env | env,
-            cwd="/",
-            capture_output=True,
-            text=True,
-            timeout=100,
-            check=False,
+            command, env=self.env | env, cwd="/", capture_output=True, text=True, timeout=100, check=False
         )
 
     def made_calls(self) -> list[str]:
@@ -173,9 +157,10 @@ def install_dev(checkout: Checkout) -> list[str]:
     """What is asked of pip for the tools of development, and for the other numpy that mypy sees."""
     other = f"--no-deps --target {checkout.environment}/numpy-for-3.14 --python-version 3.14"
     return [
-        UPDATE_PIP, f"-m pip install --no-compile --editable . --group dev {BUILT}",
+        UPDATE_PIP,
+        f"-m pip install --no-compile --editable . --group dev {BUILT}",
         f"-m pip install numpy==0.2 {other} --only-binary :all:",
-    ]  # fmt: skip
+    ]
 
 
 # --- the files themselves
@@ -221,9 +206,7 @@ REFUSES = "#!/bin/sh\necho 'pyenv: python3: command not found' >&2\nexit 127\n"
 TOO_OLD = "#!/bin/sh\necho 'is Python 3.9' >&2\nexit 1\n"
 
 
-def test_a_shim_that_refuses_is_passed_over_for_the_same_name_further_down(
-    checkout: Checkout,
-) -> None:
+def test_a_shim_that_refuses_is_passed_over_for_the_same_name_further_down(checkout: Checkout) -> None:
     shims = checkout.add_program("shims/python3", REFUSES).parent
     path = f"{shims}:{checkout.fakes}"
     run = checkout.bash('find_python dev && say "$PYTHON"', PATH=path)
@@ -240,14 +223,14 @@ def test_a_versioned_name_serves_when_python3_is_too_old(checkout: Checkout) -> 
 @pytest.mark.parametrize(
     ("variable", "place"),
     [
-        ("HOME", ".pyenv/versions/3.13.0"), ("PYENV_ROOT", "versions/3.13.0"),
-        ("HOME", ".asdf/installs/python/3.13.0"), ("HOME", ".local/share/uv/python/cpython-3.13"),
+        ("HOME", ".pyenv/versions/3.13.0"),
+        ("PYENV_ROOT", "versions/3.13.0"),
+        ("HOME", ".asdf/installs/python/3.13.0"),
+        ("HOME", ".local/share/uv/python/cpython-3.13"),
         ("HOME", ".local/share/mise/installs/python/3.13"),
     ],
-)  # fmt: skip
-def test_a_version_manager_s_serves_when_none_on_path_does(
-    checkout: Checkout, variable: str, place: str
-) -> None:
+)
+def test_a_version_manager_s_serves_when_none_on_path_does(checkout: Checkout, variable: str, place: str) -> None:
     checkout.add_program("python3", TOO_OLD)
     good = checkout.add_program(f"of a user/{place}/bin/python3.13", FAKE_PYTHON)
     checkout.add_program(f"of a user/{place}/bin/python3", REFUSES)
@@ -270,9 +253,7 @@ def test_the_environment_being_replaced_is_no_candidate(checkout: Checkout) -> N
     assert run.stdout == f"{checkout.fakes}/python3\n", run.stderr
 
 
-def test_without_any_python_the_error_says_what_was_tried_and_what_would_do(
-    checkout: Checkout,
-) -> None:
+def test_without_any_python_the_error_says_what_was_tried_and_what_would_do(checkout: Checkout) -> None:
     checkout.add_program("python3", TOO_OLD)
     checkout.add_program("python", REFUSES)
     run = checkout.bash("prepare_environment dev")
@@ -300,9 +281,7 @@ def test_a_named_python_that_cannot_be_used_is_an_error_not_a_hint(checkout: Che
 # --- making the environment
 
 
-@pytest.mark.parametrize(
-    ("made", "enough_for"), [("dev", ["dev", "demo"]), ("demo", ["demo"])], ids=["dev", "demo"]
-)
+@pytest.mark.parametrize(("made", "enough_for"), [("dev", ["dev", "demo"]), ("demo", ["demo"])], ids=["dev", "demo"])
 def test_the_first_run_makes_the_environment_and_says_so_on_stdout_only_and_a_second_does_nothing(
     checkout: Checkout, made: str, enough_for: list[str]
 ) -> None:
@@ -380,9 +359,7 @@ def test_a_demo_environment_is_not_enough_for_development(checkout: Checkout) ->
     assert checkout.made_calls() == install_dev(checkout)
 
 
-def test_a_change_of_what_is_asked_for_installs_again_into_the_same_environment(
-    checkout: Checkout,
-) -> None:
+def test_a_change_of_what_is_asked_for_installs_again_into_the_same_environment(checkout: Checkout) -> None:
     checkout.bash("prepare_environment dev")
     checkout.made_calls()
     for name in ("pyproject.toml", "scripts/constraints.txt"):
@@ -392,9 +369,7 @@ def test_a_change_of_what_is_asked_for_installs_again_into_the_same_environment(
         assert checkout.made_calls() == install_dev(checkout), name
 
 
-def test_mypy_sees_the_numpy_of_the_oldest_python_too_where_ours_is_that_of_the_newest(
-    checkout: Checkout,
-) -> None:
+def test_mypy_sees_the_numpy_of_the_oldest_python_too_where_ours_is_that_of_the_newest(checkout: Checkout) -> None:
     pins = PINS.replace("0.2", version("numpy"))
     (checkout.root / "scripts" / "constraints.txt").write_text(pins)
     checkout.bash("prepare_environment dev")
@@ -491,17 +466,14 @@ def test_neighbouring_pythons_share_the_line_of_a_pin() -> None:
         (["uvloop >= 0.21; sys_platform != 'win32'"], {"uvloop": "0.21"}),
         (["pillow>=10", "Pillow>=10"], {"pillow": "10"}),
     ],
-)  # fmt: skip
-def test_the_lowest_version_is_what_a_requirement_begins_with(
-    asked: list[str], bounds: dict[str, str]
-) -> None:
+)
+def test_the_lowest_version_is_what_a_requirement_begins_with(asked: list[str], bounds: dict[str, str]) -> None:
     assert requirements.lower_bounds(asked) == bounds
 
 
 @pytest.mark.parametrize(
-    ("asked", "said"),
-    [(["numpy"], "'numpy' has no lower bound"), (["a>=1", "a>=2"], "'a>=2' has another lower bound")],
-)  # fmt: skip
+    ("asked", "said"), [(["numpy"], "'numpy' has no lower bound"), (["a>=1", "a>=2"], "'a>=2' has another lower bound")]
+)
 def test_a_requirement_without_one_lowest_version_is_refused(asked: list[str], said: str) -> None:
     with pytest.raises(ValueError, match=said):
         requirements.lower_bounds(asked)
@@ -546,15 +518,11 @@ def interrupted(checkout: Checkout, request: pytest.FixtureRequest) -> tuple[str
     [
         pytest.param(("group", ': >"$STARTED"; sleep 100'), id="from the terminal"),
         pytest.param(("process", ': >"$STARTED"; sleep 100'), id="to the script alone"),
-        pytest.param(
-            ("group", 'trap "" INT TERM; : >"$STARTED"; sleep 100'), id="with a stubborn pip"
-        ),
+        pytest.param(("group", 'trap "" INT TERM; : >"$STARTED"; sleep 100'), id="with a stubborn pip"),
     ],
     indirect=True,
 )
-def test_ctrl_c_during_the_set_up_ends_at_once_with_one_line_and_nothing_left(
-    interrupted: tuple[str, int],
-) -> None:
+def test_ctrl_c_during_the_set_up_ends_at_once_with_one_line_and_nothing_left(interrupted: tuple[str, int]) -> None:
     output, status = interrupted
     assert status == 0
     *phases, last = output.splitlines()
@@ -574,18 +542,14 @@ def add_cli(checkout: Checkout, code: str) -> dict[str, str]:
     return {"PYTHONPATH": str(package.parent)}
 
 
-def test_the_demo_gets_its_arguments_and_its_exit_status_is_the_script_s(
-    checkout: Checkout,
-) -> None:
+def test_the_demo_gets_its_arguments_and_its_exit_status_is_the_script_s(checkout: Checkout) -> None:
     env = add_cli(checkout, "import sys\ndef main(): print(sys.argv); return 7\n")
     run = checkout.run([str(checkout.root / "scripts" / "demo"), "--steps", "two words"], **env)
     assert (run.returncode, run.stderr) == (7, "")
     assert run.stdout.splitlines()[-1] == "['actorsession', 'demo', '--steps', 'two words']"
 
 
-def test_ctrl_c_while_the_demo_is_being_imported_is_one_line_and_no_traceback(
-    checkout: Checkout,
-) -> None:
+def test_ctrl_c_while_the_demo_is_being_imported_is_one_line_and_no_traceback(checkout: Checkout) -> None:
     checkout.bash("prepare_environment demo")
     started = checkout.root / "started"
     os.mkfifo(started)
@@ -615,9 +579,7 @@ def scripts_test(checkout: Checkout, *words: str, **env: str) -> subprocess.Comp
 
 def test_a_stage_that_fails_hides_none_of_those_after_it(checkout: Checkout) -> None:
     fails = 'fails() { return "$1"; }; '
-    run = checkout.bash(
-        f"{fails}stage good true; stage bad fails 3; stage worse fails 4; stage last true; summarise"
-    )
+    run = checkout.bash(f"{fails}stage good true; stage bad fails 3; stage worse fails 4; stage last true; summarise")
     assert run.returncode == 3
     assert run.stdout.endswith(
         "\n\n  ok      good (0 s)\n  FAILED  bad (0 s, exit status 3)\n"
@@ -632,33 +594,36 @@ def test_the_summary_of_a_good_run_lists_every_stage(checkout: Checkout) -> None
 
 
 STAGES = [
-    "ruff check", "ruff format", "import rules", "bytecode", "pytest", "mypy",
+    "ruff check",
+    "ruff format",
+    "import rules",
+    "bytecode",
+    "pytest",
+    "mypy",
     "mypy with the numpy of Python 3.14",
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("status", "word"), [(0, "ok     "), (1, "FAILED ")])
-def test_all_stages_run_whether_they_pass_or_fail(
-    checkout: Checkout, status: int, word: str
-) -> None:
+def test_all_stages_run_whether_they_pass_or_fail(checkout: Checkout, status: int, word: str) -> None:
     checkout.bash("prepare_environment dev")
     (checkout.environment / "numpy-for-3.14").mkdir()  # as pip would
     checkout.made_calls()
-    run = scripts_test(
-        checkout, "-k", "x", TOOLS_END_WITH=str(status), PYTEST_DOES=f"exit {status}"
-    )
+    run = scripts_test(checkout, "-k", "x", TOOLS_END_WITH=str(status), PYTEST_DOES=f"exit {status}")
     assert run.returncode == status
     summary = run.stdout.rpartition("\n\n")[2].splitlines()
-    assert [line.partition(" (")[0] for line in summary[: len(STAGES)]] == [
-        f"  {word} {stage}" for stage in STAGES
-    ]
+    assert [line.partition(" (")[0] for line in summary[: len(STAGES)]] == [f"  {word} {stage}" for stage in STAGES]
     assert summary[len(STAGES) :] == ([] if status else ["All passed."])
     assert sorted(checkout.made_calls()) == [
-        "compileall", "lint-imports --no-logo --no-cache", "mypy --strict",
+        "compileall",
+        "lint-imports --no-logo --no-cache",
+        "mypy --strict",
         "mypy --strict --python-version 3.14 with numpy-for-3.14",
-        "pytest", "pytest",  # to compile, and to run
-        "ruff check .", "ruff format --check .",
-    ]  # fmt: skip
+        "pytest",
+        "pytest",  # to compile, and to run
+        "ruff check .",
+        "ruff format --check .",
+    ]
 
 
 SITE = [
@@ -678,9 +643,7 @@ def test_the_documentation_is_built_in_an_environment_of_its_own(checkout: Check
     assert not checkout.environment.exists()
     assert (checkout.root / ".venv-docs").exists()
     second = checkout.run([script, "--check"])
-    assert (
-        second.stdout == "Environment: .venv-docs is up to date\nDocumentation: site/index.html\n"
-    )
+    assert second.stdout == "Environment: .venv-docs is up to date\nDocumentation: site/index.html\n"
     assert checkout.made_calls() == [*SITE, SEARCH]
 
 
@@ -715,19 +678,20 @@ def test_only_the_tests_close_to_a_change_run_when_that_is_asked(checkout: Check
     assert run.returncode == 0, run.stderr
     assert "  ok      pytest, of what has changed (" in run.stdout
     calls = checkout.made_calls()
-    assert (
-        "-m pytest -n 4 --dist loadfile --no-loadscope-reorder --max-worker-restart 0 tests/test_one.py -x"
-        in calls
-    )
+    assert "-m pytest -n 4 --dist loadfile --no-loadscope-reorder --max-worker-restart 0 tests/test_one.py -x" in calls
     assert [call for call in calls if call.startswith(("mypy", "ruff"))] == []
 
 
 def test_a_worker_that_dies_ends_the_run_and_its_test_is_named(tmp_path: Path) -> None:
     said = "printf '%s\\n' \"${SPREAD[@]}\""
     spread = subprocess.run(
-        ["bash", "-c", f". scripts/stages.sh; {said}"], cwd=ROOT, capture_output=True, text=True,
-        check=True, timeout=100,
-    ).stdout.split()  # fmt: skip
+        ["bash", "-c", f". scripts/stages.sh; {said}"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=100,
+    ).stdout.split()
     for number in range(6):
         (tmp_path / f"test_{number}.py").write_text(
             "import os, pytest\n"
@@ -736,8 +700,12 @@ def test_a_worker_that_dies_ends_the_run_and_its_test_is_named(tmp_path: Path) -
         )
     run = subprocess.run(
         [sys.executable, "-m", "pytest", "-n", "2", *spread, "-c", os.devnull, "--rootdir", ".", "."],
-        cwd=tmp_path, capture_output=True, text=True, check=False, timeout=100,
-    )  # fmt: skip
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=100,
+    )
     assert run.returncode == 1
     assert "crashed while running 'test_3.py::test_a[2]'" in run.stdout
 
@@ -762,15 +730,17 @@ done
 """
 
 
-def test_a_busy_run_has_a_loop_for_each_core_beside_the_tests_and_nothing_left(
-    checkout: Checkout,
-) -> None:
+def test_a_busy_run_has_a_loop_for_each_core_beside_the_tests_and_nothing_left(checkout: Checkout) -> None:
     held, holding = os.pipe()  # whoever is left running holds it open
     run = subprocess.run(
         [checkout.root / "scripts" / "test", "--busy"],
         env=checkout.env | {"PYTEST_DOES": UNTIL_TWO_LOOPS},
-        capture_output=True, text=True, timeout=60, check=False, pass_fds=[holding],
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        pass_fds=[holding],
+    )
     os.close(holding)
     assert run.returncode == 0, run.stderr
     assert "  ok      pytest, busy (" in run.stdout
@@ -793,9 +763,7 @@ def test_the_lowest_versions_have_an_environment_of_their_own(checkout: Checkout
     assert (environment / "lowest.txt").read_text() == "pip==1.0\nnumpy==0.0.1\n"
     held = f"--constraint {environment}/lowest.txt --build-constraint {environment}/lowest.txt"
     assert f"-m pip install --no-compile --editable . --group dev {held}" in checkout.made_calls()
-    assert [line[10:].partition(" (")[0] for line in run.stdout.splitlines()[-3:-1]] == [
-        "bytecode", "pytest",
-    ]  # fmt: skip
+    assert [line[10:].partition(" (")[0] for line in run.stdout.splitlines()[-3:-1]] == ["bytecode", "pytest"]
 
 
 def test_ctrl_c_ends_the_run_and_not_only_its_stage(checkout: Checkout) -> None:

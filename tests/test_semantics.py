@@ -67,9 +67,7 @@ def named_tests(page: str) -> list[str]:
 def said(node: ast.AST) -> set[str]:
     """All names and attributes in a piece of code."""
     inside = list(ast.walk(node))
-    return {n.attr for n in inside if isinstance(n, ast.Attribute)} | {
-        n.id for n in inside if isinstance(n, ast.Name)
-    }
+    return {n.attr for n in inside if isinstance(n, ast.Attribute)} | {n.id for n in inside if isinstance(n, ast.Name)}
 
 
 def functions_in(module: ast.Module) -> dict[str, bool]:
@@ -189,8 +187,6 @@ class TestNone:
     found = functions_in(ast.parse(code))
     run = {name for name, always in found.items() if always}
     assert run == {"test_plain", "test_parametrised", "test_method"}
-    assert set(found) - run == {
-        "test_marked", "test_leaves", "test_needs", "test_bad", "test_nothing",
-    }  # fmt: skip
+    assert set(found) - run == {"test_marked", "test_leaves", "test_needs", "test_bad", "test_nothing"}
     marked = functions_in(ast.parse(f"pytestmark = pytest.mark.skipif(True, reason='')\n{code}"))
     assert not any(marked.values())

@@ -37,9 +37,13 @@ def started_without(
     """A process that is started without some of the descriptors 0 to 2; the others are the null device."""
     shell = 'exec "$0" "$@"' + "".join([(" <&-", " >&-", " 2>&-")[number] for number in closed])
     process = subprocess.Popen(
-        ["/bin/sh", "-c", shell, *words], env=environment(), cwd=ROOT,
-        stdin=subprocess.DEVNULL, stdout=stdout, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+        ["/bin/sh", "-c", shell, *words],
+        env=environment(),
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        stdout=stdout,
+        stderr=subprocess.DEVNULL,
+    )
     with process:
         try:
             yield process
@@ -58,9 +62,7 @@ def told(folder: Path, closed: tuple[int, ...], program: str) -> object:
 
 
 @pytest.mark.parametrize("closed", [(0,), (0, 1, 2)], ids=str)
-def test_a_local_cluster_works_without_standard_descriptors(
-    tmp_path: Path, closed: tuple[int, ...]
-) -> None:
+def test_a_local_cluster_works_without_standard_descriptors(tmp_path: Path, closed: tuple[int, ...]) -> None:
     program = """
         import actorsession as acts
 
@@ -71,9 +73,7 @@ def test_a_local_cluster_works_without_standard_descriptors(
     assert told(tmp_path, closed, program) == [3.0, ["/dev/null"] * len(closed)]
 
 
-def test_a_server_and_a_session_work_where_the_programs_own_loop_came_first(
-    tmp_path: Path,
-) -> None:
+def test_a_server_and_a_session_work_where_the_programs_own_loop_came_first(tmp_path: Path) -> None:
     """A program's own uvloop takes descriptors that are free; those that get free later are not ours either.
 
     1. The loop is made while all descriptors are open, then the program closes them.
@@ -116,14 +116,10 @@ def test_importing_opens_no_descriptor(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("closed", [(0,), (1,), (2,), (0, 1, 2)], ids=str)
-async def test_a_worker_works_without_standard_descriptors(
-    tmp_path: Path, closed: tuple[int, ...]
-) -> None:
+async def test_a_worker_works_without_standard_descriptors(tmp_path: Path, closed: tuple[int, ...]) -> None:
     address = tmp_path / "address"
     cluster = json.dumps({"worker": ["127.0.0.1:0"]})
-    with started_without(
-        closed, command("worker", "--cluster", cluster, "--port-file", str(address))
-    ) as process:
+    with started_without(closed, command("worker", "--cluster", cluster, "--port-file", str(address))) as process:
         await eventually(address.exists)
         found = await soon(read_statistics(address.read_text().strip()))
         assert found.task == W0
@@ -153,9 +149,14 @@ def test_commands_end_with_their_usual_status_without_standard_descriptors(tmp_p
     """
     unreachable = {f"{name} {nobody} --timeout 1": 1 for name in ("status", "stop", "why")}
     assert told(tmp_path, (0, 1, 2), program) == {
-        "--help": 0, "--version": 0, "doctor": 0, "token": 0, "worker": 2, "worker --nonsense": 2,
+        "--help": 0,
+        "--version": 0,
+        "doctor": 0,
+        "token": 0,
+        "worker": 2,
+        "worker --nonsense": 2,
         **unreachable,
-    }  # fmt: skip
+    }
 
 
 def test_a_cluster_starts_and_ends_in_order_without_standard_input_and_error() -> None:

@@ -26,10 +26,7 @@ from tests.rows import for_each
         ("\x85\u2028\u2029\x0b\x0c\x1c", r"\x85\u2028\u2029\x0b\x0c\x1c"),
         ("\u202a\u202e\u2066\u2069\u200e\u061c", r"\u202a\u202e\u2066\u2069\u200e\u061c"),
         ("a\u200bb\u200d\ufeff\u2060\xad", r"a\u200bb\u200d\ufeff\u2060\xad"),
-        (
-            "\u034f\u115f\u3164\uffa0\u2800\ufe0f\u180e",
-            r"\u034f\u115f\u3164\uffa0\u2800\ufe0f\u180e",
-        ),
+        ("\u034f\u115f\u3164\uffa0\u2800\ufe0f\u180e", r"\u034f\u115f\u3164\uffa0\u2800\ufe0f\u180e"),
         ("\U000e0041\U000e0100", r"\U000e0041\U000e0100"),
         ("\xa0\u3000", r"\xa0\u3000"),
         ("\ud800\udfff", r"\ud800\udfff"),
@@ -53,12 +50,8 @@ def test_a_record_of_a_log_is_one_line_and_those_of_its_traceback() -> None:
     try:
         raise ValueError("a\x1b[2J\nb")
     except ValueError as error:
-        record = logging.LogRecord(
-            "n", 30, "f", 1, "%s failed", ("x\r\n\u202e",), (ValueError, error, None)
-        )
-    assert formatter.format(record).split("\n") == [
-        r"WARNING n x\r\n\u202e failed", r"ValueError: a\x1b[2J", "b"
-    ]  # fmt: skip
+        record = logging.LogRecord("n", 30, "f", 1, "%s failed", ("x\r\n\u202e",), (ValueError, error, None))
+    assert formatter.format(record).split("\n") == [r"WARNING n x\r\n\u202e failed", r"ValueError: a\x1b[2J", "b"]
 
 
 class Stream(io.StringIO):

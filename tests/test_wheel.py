@@ -31,9 +31,17 @@ PLAIN = {"PATH": "/usr/bin:/bin"}
 
 # What `pip install aiohttp` brings.
 WEB = [
-    "aiohttp", "aiohappyeyeballs", "aiosignal", "attrs", "frozenlist", "idna", "multidict", "propcache",
-    "typing_extensions", "yarl",
-]  # fmt: skip
+    "aiohttp",
+    "aiohappyeyeballs",
+    "aiosignal",
+    "attrs",
+    "frozenlist",
+    "idna",
+    "multidict",
+    "propcache",
+    "typing_extensions",
+    "yarl",
+]
 
 TAG = "9.8.7"
 
@@ -65,10 +73,7 @@ def built(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(*command: str, cwd: Path | None = None) -> str:
-    done = subprocess.run(
-        command, cwd=cwd, env=PLAIN, capture_output=True, text=True,
-        timeout=PATIENCE,
-    )  # fmt: skip
+    done = subprocess.run(command, cwd=cwd, env=PLAIN, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -82,9 +87,7 @@ def needed() -> list[str]:
 def parts_of(name: str) -> Iterator[Path]:
     """The files and folders that a distribution has in site-packages."""
     found = metadata.distribution(name)
-    tops = {
-        path.parts[0] for path in found.files or () if path.parts[0] not in ("..", "__pycache__")
-    }
+    tops = {path.parts[0] for path in found.files or () if path.parts[0] not in ("..", "__pycache__")}
     for top in tops:
         yield Path(str(found.locate_file(top)))
 
@@ -147,9 +150,7 @@ def until_health(url: str, condition: Callable[[Any], bool]) -> Any:
     return seen
 
 
-def test_a_service_is_trained_and_killed_and_goes_on_from_what_it_saved(
-    installed: Path, tmp_path: Path
-) -> None:
+def test_a_service_is_trained_and_killed_and_goes_on_from_what_it_saved(installed: Path, tmp_path: Path) -> None:
     program = shutil.copytree(ROOT / "examples" / "serve", tmp_path / "serve") / "with_aiohttp.py"
     saves = tmp_path / "saved"
     python = [str(installed / "bin" / "python"), "-W", "error", str(program)]

@@ -17,9 +17,7 @@ def test_digits_are_a_whole_number(text: str) -> None:
 
 
 # Superscripts and digits of other scripts are digits for Python; a number of 5,000 digits is none.
-@pytest.mark.parametrize(
-    "text", ["", "-1", "+1", "1.0", " 1", "1_0", "²", "٣", "9" * 19, "9" * 5000]
-)
+@pytest.mark.parametrize("text", ["", "-1", "+1", "1.0", " 1", "1_0", "²", "٣", "9" * 19, "9" * 5000])
 def test_everything_else_is_none(text: str) -> None:
     assert not is_index(text)
     with pytest.raises(argparse.ArgumentTypeError):

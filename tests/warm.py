@@ -64,9 +64,12 @@ def warm_process() -> Iterator[Warm]:
     """A process to run programs in, which ends with the block."""
     with subprocess.Popen(
         [sys.executable, "-W", "error", "-m", "tests.warm"],
-        cwd=ROOT, env={"PYTHONPATH": str(ROOT), "PATH": ""}, text=True,
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-    ) as process:  # fmt: skip
+        cwd=ROOT,
+        env={"PYTHONPATH": str(ROOT), "PATH": ""},
+        text=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as process:
         try:
             yield Warm(process)
             assert process.stdin is not None

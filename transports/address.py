@@ -17,12 +17,9 @@ _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*")
 # host:port with the host in brackets if it is an IPv6 address. The port is matched loosely, because
 # _parse_port gives a better error message than "does not match".
 _HOST_PORT = re.compile(r"(?:\[(?P<v6>[^\[\]]*)\]|(?P<host>[^\[\]:/]*)):(?P<port>[^:/]*)")
-_FIXED_SHAPES = {
-    "tcp": "host:port", "tls": "host:port", "unix": "path", "abstract": "name", "inproc": "name"
-}  # fmt: skip
+_FIXED_SHAPES = {"tcp": "host:port", "tls": "host:port", "unix": "path", "abstract": "name", "inproc": "name"}
 _EXAMPLES = (
-    "valid addresses are tcp://host:port, tls://host:port, unix:///absolute/path, "
-    "abstract://name and inproc://name"
+    "valid addresses are tcp://host:port, tls://host:port, unix:///absolute/path, abstract://name and inproc://name"
 )
 _MAX_PORT = 65535
 
@@ -58,9 +55,7 @@ class Address:
         _check_characters(self._rest)
         wanted = _shape(self.scheme, self._rest)
         if self.shape != wanted:
-            raise ValueError(
-                f"{self.scheme}:// takes a {wanted}, got the {self.shape} {self._rest!r}; {_EXAMPLES}"
-            )
+            raise ValueError(f"{self.scheme}:// takes a {wanted}, got the {self.shape} {self._rest!r}; {_EXAMPLES}")
         if self.path and not self.path.startswith("/"):
             raise ValueError(f"the path {self.path!r} is not absolute; {_EXAMPLES}")
 
@@ -117,9 +112,7 @@ def check_scheme(scheme: str) -> None:
         ValueError: The scheme is malformed.
     """
     if not _SCHEME.fullmatch(scheme):
-        raise ValueError(
-            f"{scheme!r} is not an address scheme: lower case letters, digits, '+', '-' and '.' are"
-        )
+        raise ValueError(f"{scheme!r} is not an address scheme: lower case letters, digits, '+', '-' and '.' are")
 
 
 def _parse_rest(scheme: str, rest: str) -> Address:
@@ -134,8 +127,7 @@ def _parse_rest(scheme: str, rest: str) -> Address:
     found = _HOST_PORT.fullmatch(rest)
     if found is None:
         raise ValueError(
-            f"{scheme} takes host:port and nothing after it, with an IPv6 host in "
-            f"brackets: {scheme}://[::1]:7000"
+            f"{scheme} takes host:port and nothing after it, with an IPv6 host in brackets: {scheme}://[::1]:7000"
         )
     host = found["host"] if found["v6"] is None else found["v6"]
     return Address(scheme=scheme, host=host, port=_parse_port(found["port"]))
@@ -162,8 +154,7 @@ def _check_one_shape(address: Address) -> None:
     given = [bool(address.host) or address.port is not None, bool(address.path), bool(address.name)]
     if sum(given) != 1:
         raise ValueError(
-            f"{given.count(True)} of host with port, path and name are given; an address "
-            "has exactly one of them"
+            f"{given.count(True)} of host with port, path and name are given; an address has exactly one of them"
         )
     if address.host and address.port is None:
         raise ValueError(f"the host {address.host!r} has no port; port 0 listens on any free one")

@@ -232,8 +232,7 @@ class Connection(ABC):
         """Return the error that calls raise after the end, a new one each time because of its traceback."""
         how = "closed by us" if by_us else "closed by the peer"
         return ConnectionClosed(
-            f"the connection to {self.peer.task} at {self.peer_address} was {how}"
-            + (f": {detail}" if detail else ""),
+            f"the connection to {self.peer.task} at {self.peer_address} was {how}" + (f": {detail}" if detail else ""),
             address=self.peer_address,
             by_us=by_us,
         )
@@ -243,10 +242,7 @@ class Connection(ABC):
         return self
 
     async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         """Close the connection."""
         await self.aclose()

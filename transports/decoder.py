@@ -121,9 +121,7 @@ class FrameDecoder:
         self._chunk_start = PREFIX.pack(MAGIC, version, CHUNK_FLAG, 0, 0)[:4]
         self._has_chunks = chunks
         self._chunked: FrameDecoder | None = None  # made for the first chunk
-        self._chunk = self._chunk_left = (
-            0  # the length of the current chunk, and how much of it is missing
-        )
+        self._chunk = self._chunk_left = 0  # the length of the current chunk, and how much of it is missing
         self._room = room
         self._direct = False  # whether the last get_buffer() was of the open segment
         # There are five states: a segment is being filled (_target is set), a lost frame is being skipped
@@ -225,9 +223,7 @@ class FrameDecoder:
         return self._take_head(data, at, count, frames)
 
     def _note_state(self) -> None:
-        self._is_inside = self._target is not None or bool(
-            self._skip or self._chunk_left or self._head
-        )
+        self._is_inside = self._target is not None or bool(self._skip or self._chunk_left or self._head)
 
     def finish(self) -> None:
         """Check that the stream may end here, because no more bytes will arrive.
@@ -242,17 +238,14 @@ class FrameDecoder:
                 f"{len(self._lengths)}"
             )
         elif self.error is None and self._skip:
-            self.error = ProtocolError(
-                f"truncated: the stream ended {self._skip} bytes before the end of a frame"
-            )
+            self.error = ProtocolError(f"truncated: the stream ended {self._skip} bytes before the end of a frame")
         elif self.error is None and self._chunk_left:
             self.error = ProtocolError(
                 f"truncated: the stream ended {self._chunk_left} bytes before the end of a chunk"
             )
         elif self.error is None and self._head:
             self.error = ProtocolError(
-                f"truncated: the stream ended after {len(self._head)} of at least {self._need} "
-                "bytes of a frame's head"
+                f"truncated: the stream ended after {len(self._head)} of at least {self._need} bytes of a frame's head"
             )
         elif self.error is None and self._chunked is not None:
             self._chunked.finish()
@@ -317,10 +310,7 @@ class FrameDecoder:
         if not begin:
             self._take_head(head, 0, len(head), frames)
             return stop
-        self._header, self._lengths = (
-            bytes(head[begin:kept]),
-            unpack_from(f"!{count}Q", head, PREFIX.size),
-        )
+        self._header, self._lengths = (bytes(head[begin:kept]), unpack_from(f"!{count}Q", head, PREFIX.size))
         self._make = SharedFrame if head[_FLAGS_AT] == SHARED_FLAG else Frame
         self.has_shared |= self._make is SharedFrame
         self._check_lengths(length, self._lengths)
@@ -336,10 +326,14 @@ class FrameDecoder:
             )
         if self._chunked is None:
             self._chunked = FrameDecoder(
-                version=self._version, max_header=self.max_header, max_segment=self.max_segment,
-                max_segments=self.max_segments, max_frame=self.max_frame, first_room=self._first_room,
+                version=self._version,
+                max_header=self.max_header,
+                max_segment=self.max_segment,
+                max_segments=self.max_segments,
+                max_frame=self.max_frame,
+                first_room=self._first_room,
                 chunks=False,
-            )  # fmt: skip
+            )
         self._chunk = self._chunk_left = length
         self.has_shared = True  # the second stream may have some
 
@@ -356,20 +350,11 @@ class FrameDecoder:
     def _parse_prefix(self, data: Buffer, at: int) -> Prefix:
         """Parse a prefix under the limits of this decoder."""
         return parse_prefix(
-            data,
-            at,
-            version=self._version,
-            max_header=self.max_header,
-            max_segments=self.max_segments,
-            shared=True,
+            data, at, version=self._version, max_header=self.max_header, max_segments=self.max_segments, shared=True
         )
 
     def _begin_segments(
-        self,
-        make: type[Frame],
-        header: memoryview,
-        lengths: tuple[int, ...],
-        frames: list[Frame],
+        self, make: type[Frame], header: memoryview, lengths: tuple[int, ...], frames: list[Frame]
     ) -> None:
         """Check the length table before anything is allocated, and open the first segment."""
         self._check_lengths(len(header), lengths)
@@ -386,14 +371,10 @@ class FrameDecoder:
     def _check_lengths(self, header: int, lengths: tuple[int, ...]) -> None:
         longest = max(lengths, default=0)
         if longest > self.max_segment:
-            raise ProtocolError(
-                f"a segment of {longest} bytes is announced; the limit is {self.max_segment}"
-            )
+            raise ProtocolError(f"a segment of {longest} bytes is announced; the limit is {self.max_segment}")
         total = header + sum(lengths)
         if total > self.max_frame:
-            raise ProtocolError(
-                f"a frame of {total} bytes is announced; the limit is {self.max_frame}"
-            )
+            raise ProtocolError(f"a frame of {total} bytes is announced; the limit is {self.max_frame}")
 
     def _open_segment(self, frames: list[Frame]) -> None:
         """Allocate the next segment that is not empty; without one the frame is complete.
@@ -416,9 +397,7 @@ class FrameDecoder:
         frames.append(self._make(self._header, tuple(self._segments)))
         self._segments = []
 
-    def _fill_segment(
-        self, target: memoryview, data: Buffer, at: int, end: int, frames: list[Frame]
-    ) -> int:
+    def _fill_segment(self, target: memoryview, data: Buffer, at: int, end: int, frames: list[Frame]) -> int:
         """Copy the bytes of the open segment from data."""
         take = min(len(target) - self._filled, end - at)
         target[self._filled : self._filled + take] = memoryview(data)[at : at + take]

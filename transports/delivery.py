@@ -76,9 +76,7 @@ class Delivery:
         self._on_frame: OnFrame  # set with _context
         self._on_end: OnEnd | None = None
         self._context: Context | None = None
-        self._is_scheduled = (
-            False  # _run is to be called, or is running, or the consumer has paused
-        )
+        self._is_scheduled = False  # _run is to be called, or is running, or the consumer has paused
         self._is_paused = False
         self._receiver: asyncio.Future[None] | None = None
         self._burst = 0

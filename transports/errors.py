@@ -50,20 +50,12 @@ class ConnectError(TransportError):
     """
 
     def __init__(
-        self,
-        reason: str,
-        *,
-        address: str,
-        errno: int | None = None,
-        attempts: int = 1,
-        phase: str = "connect",
+        self, reason: str, *, address: str, errno: int | None = None, attempts: int = 1, phase: str = "connect"
     ) -> None:
         """Make the error; its message holds all of the arguments."""
         tries = "1 attempt" if attempts == 1 else f"{attempts} attempts"
         super().__init__(
-            f"cannot connect to {address}: {reason} "
-            f"(phase {phase}, {_errno_words(errno)}, {tries})",
-            address=address,
+            f"cannot connect to {address}: {reason} (phase {phase}, {_errno_words(errno)}, {tries})", address=address
         )
         self.reason = reason
         self.errno = errno
@@ -80,18 +72,9 @@ class BindError(TransportError):
         owner_pid: The process that listens there already, where the operating system reports it.
     """
 
-    def __init__(
-        self,
-        reason: str,
-        *,
-        address: str,
-        errno: int | None = None,
-        owner_pid: int | None = None,
-    ) -> None:
+    def __init__(self, reason: str, *, address: str, errno: int | None = None, owner_pid: int | None = None) -> None:
         """Make the error; its message holds all of the arguments."""
-        super().__init__(
-            f"cannot listen on {address}: {reason} ({_errno_words(errno)})", address=address
-        )
+        super().__init__(f"cannot listen on {address}: {reason} ({_errno_words(errno)})", address=address)
         self.reason = reason
         self.errno = errno
         self.owner_pid = owner_pid

@@ -80,9 +80,7 @@ class Frame(NamedTuple):
     def __repr__(self) -> str:
         """Return sizes, not contents: a frame may hold gigabytes and secrets."""
         sizes = ", ".join(str(memoryview(segment).nbytes) for segment in self.segments)
-        return (
-            f"Frame(header of {memoryview(self.header).nbytes} bytes, segments of [{sizes}] bytes)"
-        )
+        return f"Frame(header of {memoryview(self.header).nbytes} bytes, segments of [{sizes}] bytes)"
 
 
 class SharedFrame(Frame):
@@ -136,9 +134,7 @@ def flat(buffer: Buffer) -> Buffer:
     if not isinstance(buffer, memoryview):
         return buffer
     if not buffer.c_contiguous:
-        raise ValueError(
-            f"a buffer of shape {buffer.shape} is not C-contiguous; send a contiguous copy of it"
-        )
+        raise ValueError(f"a buffer of shape {buffer.shape} is not C-contiguous; send a contiguous copy of it")
     if buffer.ndim == 1 and buffer.format == "B":
         return buffer
     return buffer.cast("B") if buffer.nbytes else b""  # cast refuses shapes with a zero
@@ -230,9 +226,7 @@ def parse_prefix(
             f"agreed on version {version} and flags 0"
         )
     if header_length > max_header:
-        raise ProtocolError(
-            f"a header of {header_length} bytes is announced; the limit is {max_header}"
-        )
+        raise ProtocolError(f"a header of {header_length} bytes is announced; the limit is {max_header}")
     if segment_count > max_segments:
         raise ProtocolError(f"{segment_count} segments are announced; the limit is {max_segments}")
     return Prefix(header_length, segment_count)

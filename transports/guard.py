@@ -28,12 +28,7 @@ MIN_TOKEN = 16
 
 
 async def check_exposure(
-    address: Address,
-    transport: object,
-    token: str | None,
-    sock: socket.socket | None = None,
-    *,
-    bound: bool,
+    address: Address, transport: object, token: str | None, sock: socket.socket | None = None, *, bound: bool
 ) -> bool:
     """Refuse an address where unidentified peers would be served.
 

@@ -34,13 +34,7 @@ from typing import TypeAlias
 
 import msgpack
 
-from transports.errors import (
-    AuthenticationError,
-    ConnectError,
-    ProtocolError,
-    TransportError,
-    WrongPeer,
-)
+from transports.errors import AuthenticationError, ConnectError, ProtocolError, TransportError, WrongPeer
 from transports.hello import Hello, negotiate_version
 
 NONCE_SIZE = 32  # as long as the digest: no two connections ever share one
@@ -163,9 +157,7 @@ class Handshake:
         if self.role is Role.LISTENER:
             return []
         if self.state is not State.NEW:
-            raise RuntimeError(
-                f"a handshake can be started only once; the state of this one is {self.state.value}"
-            )
+            raise RuntimeError(f"a handshake can be started only once; the state of this one is {self.state.value}")
         self.state = State.AWAITING_HELLO
         return [self._own_hello()]
 
@@ -182,9 +174,7 @@ class Handshake:
             RuntimeError: The handshake has ended, or has not started.
         """
         if self.state in (State.NEW, State.ESTABLISHED, State.FAILED):
-            raise RuntimeError(
-                f"no message is expected in a handshake whose state is {self.state.value}"
-            )
+            raise RuntimeError(f"no message is expected in a handshake whose state is {self.state.value}")
         try:
             message = _decode(header)
             if message.get("type") == "refusal":
@@ -230,11 +220,7 @@ class Handshake:
     def _on_confirm(self, message: Message, header: bytes) -> list[Instruction]:
         """Check the dialler's proof, and answer with ours."""
         self._check_proof(message)
-        welcome = {
-            "type": "welcome",
-            "proof": self._proof(self.role),
-            "wire_version": self._wire_version,
-        }
+        welcome = {"type": "welcome", "proof": self._proof(self.role), "wire_version": self._wire_version}
         return [Send(msgpack.packb(welcome)), self._establish()]
 
     def _on_welcome(self, message: Message, header: bytes) -> list[Instruction]:
@@ -264,9 +250,7 @@ class Handshake:
         if not isinstance(theirs, bool):
             raise ProtocolError("the peer's hello does not say whether it authenticates")
         if theirs != (self._token is not None):
-            having, lacking = (
-                (self.role, self.role.other) if self._token else (self.role.other, self.role)
-            )
+            having, lacking = (self.role, self.role.other) if self._token else (self.role.other, self.role)
             raise AuthenticationError(
                 f"{self._side(having)} requires a token and {self._side(lacking)} has none; "
                 "set the same token on both sides"
@@ -349,9 +333,7 @@ class Handshake:
 
 # The legal messages per role and state. Everything else is an error, except a refusal, which may arrive at
 # any time.
-_STEPS: dict[
-    tuple[Role, State, object], Callable[[Handshake, Message, bytes], list[Instruction]]
-] = {
+_STEPS: dict[tuple[Role, State, object], Callable[[Handshake, Message, bytes], list[Instruction]]] = {
     (Role.LISTENER, State.AWAITING_HELLO, "hello"): Handshake._on_hello,
     (Role.DIALLER, State.AWAITING_HELLO, "hello"): Handshake._on_hello,
     (Role.LISTENER, State.AWAITING_CONFIRM, "confirm"): Handshake._on_confirm,

@@ -58,13 +58,9 @@ class Hello:
         _check_range("incarnation", self.incarnation, 0, 2**64 - 1)
         _check_range("pid", self.pid, 0, 2**32 - 1)
         if not isinstance(self.wire_versions, tuple) or not self.wire_versions:
-            raise ValueError(
-                f"wire_versions is {self.wire_versions!r}; it must be a tuple of numbers"
-            )
+            raise ValueError(f"wire_versions is {self.wire_versions!r}; it must be a tuple of numbers")
         if len(self.wire_versions) > MAX_VERSION:
-            raise ValueError(
-                f"{len(self.wire_versions)} wire_versions; there can be at most {MAX_VERSION}"
-            )
+            raise ValueError(f"{len(self.wire_versions)} wire_versions; there can be at most {MAX_VERSION}")
         for version in self.wire_versions:
             _check_range("wire version", version, 1, MAX_VERSION)
 
@@ -105,10 +101,7 @@ def negotiate_version(ours: tuple[int, ...], theirs: tuple[int, ...]) -> int | N
 def _check_name(field: str, value: object) -> None:
     """Check a name that will be displayed."""
     if not isinstance(value, str) or len(value) > MAX_NAME or not (value.isprintable()):
-        raise ValueError(
-            f"{field} is {value!r:.80}; it must be a printable string of up to {MAX_NAME} "
-            "characters"
-        )
+        raise ValueError(f"{field} is {value!r:.80}; it must be a printable string of up to {MAX_NAME} characters")
 
 
 def _check_range(field: str, value: object, low: int, high: int) -> None:

@@ -22,13 +22,7 @@ from collections import deque
 from errno import EADDRINUSE, ECONNREFUSED
 
 from transports.address import Address
-from transports.connection import (
-    CLOSE_GRACE,
-    HIGH_WATER,
-    LOW_WATER,
-    Connection,
-    ConnectionStatistics,
-)
+from transports.connection import CLOSE_GRACE, HIGH_WATER, LOW_WATER, Connection, ConnectionStatistics
 from transports.delivery import Delivery
 from transports.errors import BindError, ConnectError, ConnectionClosed
 from transports.frame import Frame, measure_frame
@@ -185,9 +179,7 @@ class InprocConnection(Connection):
 class InprocListener(Listener):
     """A listener under a name in this process."""
 
-    def __init__(
-        self, address: Address, hello: Hello, on_connection: OnConnection, token: str | None
-    ) -> None:
+    def __init__(self, address: Address, hello: Hello, on_connection: OnConnection, token: str | None) -> None:
         """Register the name.
 
         Raises:
@@ -201,9 +193,7 @@ class InprocListener(Listener):
         holder = _listeners.get(self._name)
         if holder is not None and not holder._loop.is_closed():
             raise BindError(
-                f"{holder._hello.task} already listens under this name",
-                address=self.address,
-                errno=EADDRINUSE,
+                f"{holder._hello.task} already listens under this name", address=self.address, errno=EADDRINUSE
             )
         _listeners[self._name] = self
 
@@ -220,11 +210,7 @@ class InprocListener(Listener):
             AuthenticationError: The tokens differ.
         """
         listener = Handshake(
-            Role.LISTENER,
-            self._hello,
-            nonce=secrets.token_bytes(NONCE_SIZE),
-            token=self._token,
-            address=self.address,
+            Role.LISTENER, self._hello, nonce=secrets.token_bytes(NONCE_SIZE), token=self._token, address=self.address
         )
         outcomes = shake_hands(dialler, listener)
         outcome, ours = outcomes[Role.DIALLER], outcomes[Role.LISTENER]
@@ -262,8 +248,7 @@ class InprocTransport:
             )
         if listener._loop is not asyncio.get_running_loop():
             raise ConnectError(
-                "the listener of this name runs on another event loop; tcp:// and unix:// "
-                "connect across event loops",
+                "the listener of this name runs on another event loop; tcp:// and unix:// connect across event loops",
                 address=str(address),
             )
         dialler = Handshake(
@@ -290,9 +275,7 @@ class InprocTransport:
     ) -> Listener:
         """Listen under a name; see ``transports.listen``."""
         if sock is not None:
-            raise ValueError(
-                f"{address} cannot use a listening socket, because inproc:// has no sockets"
-            )
+            raise ValueError(f"{address} cannot use a listening socket, because inproc:// has no sockets")
         return InprocListener(address, hello, on_connection, token)
 
 

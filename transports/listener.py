@@ -92,9 +92,7 @@ class Listener(ABC):
         for child in late:
             self._abort_child(child)
         for child in await _wait_for(late, grace):
-            logger.error(
-                "%s of %s did not end after being cancelled", child.get_name(), self.address
-            )
+            logger.error("%s of %s did not end after being cancelled", child.get_name(), self.address)
 
     def _abort_child(self, child: asyncio.Task[None]) -> None:
         """Abort the connection of a child and cancel the child."""
@@ -134,9 +132,7 @@ class Listener(ABC):
                 logger.debug("handler of %s ended: %s", connection.peer_address, error)
             else:
                 logger.exception(
-                    "handler of the connection from %s at %s failed",
-                    connection.peer.task,
-                    connection.peer_address,
+                    "handler of the connection from %s at %s failed", connection.peer.task, connection.peer_address
                 )
         finally:
             try:
@@ -152,10 +148,7 @@ class Listener(ABC):
         return self
 
     async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         """Close the listener and its connections."""
         await self.aclose()
@@ -163,9 +156,7 @@ class Listener(ABC):
     def __repr__(self) -> str:
         """Return the address, the state and the number of connections."""
         state = "closed" if self._closed else "open"
-        return (
-            f"<{type(self).__name__} {state} {self.address}, {len(self._connections)} connections>"
-        )
+        return f"<{type(self).__name__} {state} {self.address}, {len(self._connections)} connections>"
 
 
 def _is_connection_error(error: Exception) -> bool:
@@ -175,9 +166,7 @@ def _is_connection_error(error: Exception) -> bool:
     return isinstance(error, ConnectionClosed)
 
 
-async def _wait_for(
-    children: Iterable[asyncio.Task[None]], seconds: float
-) -> set[asyncio.Task[None]]:
+async def _wait_for(children: Iterable[asyncio.Task[None]], seconds: float) -> set[asyncio.Task[None]]:
     """Wait for children to end, and return those that have not."""
     left = {child for child in children if not child.done()}
     if not left:

@@ -79,8 +79,7 @@ def register_transport(scheme: str, transport: Transport, *, replace: bool = Fal
     check_scheme(scheme)
     if scheme in _transports and not replace:
         raise ValueError(
-            f"the scheme {scheme!r} is already registered for {_transports[scheme]!r}; "
-            "pass replace=True to replace it"
+            f"the scheme {scheme!r} is already registered for {_transports[scheme]!r}; pass replace=True to replace it"
         )
     _transports[scheme] = transport
 
@@ -186,13 +185,7 @@ async def listen(
             sock.close()
         raise
     listener = await transport.listen(
-        parsed,
-        hello,
-        on_connection,
-        token=token,
-        handshake_timeout=handshake_timeout,
-        sock=sock,
-        security=security,
+        parsed, hello, on_connection, token=token, handshake_timeout=handshake_timeout, sock=sock, security=security
     )
     try:
         found = parse_address(listener.address)
@@ -214,8 +207,7 @@ def _transport(address: Address) -> Transport:
     except KeyError:
         known = ", ".join(transport_schemes())
         raise ValueError(
-            f"{address}: no transport is registered for {address.scheme!r}; registered "
-            f"schemes are {known}"
+            f"{address}: no transport is registered for {address.scheme!r}; registered schemes are {known}"
         ) from None
 
 

@@ -53,15 +53,11 @@ class SecurityConfig:
         for field in fields(self):
             path = os.fspath(getattr(self, field.name))
             if not path:
-                raise ValueError(
-                    f"{field.name} is empty; TLS needs three files, and each must be named"
-                )
+                raise ValueError(f"{field.name} is empty; TLS needs three files, and each must be named")
             object.__setattr__(self, field.name, path)
 
     @classmethod
-    def from_environment(
-        cls, environment: Mapping[str, str] | None = None
-    ) -> SecurityConfig | None:
+    def from_environment(cls, environment: Mapping[str, str] | None = None) -> SecurityConfig | None:
         """Return the configuration given by environment variables.
 
         Args:
@@ -140,9 +136,7 @@ def _load(context: ssl.SSLContext, security: SecurityConfig) -> None:
     try:
         context.load_verify_locations(security.ca_file)
     except ssl.SSLError as error:
-        raise SecurityFault(
-            f"the ca_file {security.ca_file!r} contains no certificate in PEM form"
-        ) from error
+        raise SecurityFault(f"the ca_file {security.ca_file!r} contains no certificate in PEM form") from error
     certificate, key = security.certificate_file, security.key_file
     try:
         context.load_cert_chain(certificate, key, password=_no_passphrase)
@@ -175,16 +169,13 @@ def _no_passphrase() -> str:
 _REASONS: dict[str, str] = {
     "TLSV13_ALERT_CERTIFICATE_REQUIRED": "the peer requires a certificate and received none",
     "TLSV1_ALERT_UNKNOWN_CA": (
-        "the peer does not know the CA that signed our certificate; both sides need "
-        "the same ca_file"
+        "the peer does not know the CA that signed our certificate; both sides need the same ca_file"
     ),
     "SSLV3_ALERT_CERTIFICATE_EXPIRED": "the peer refuses our certificate: it has expired",
     "SSLV3_ALERT_CERTIFICATE_UNKNOWN": "the peer does not accept our certificate",
     "SSLV3_ALERT_BAD_CERTIFICATE": "the peer does not accept our certificate",
     "SSLV3_ALERT_CERTIFICATE_REVOKED": "the peer refuses our certificate: it was revoked",
-    "SSLV3_ALERT_UNSUPPORTED_CERTIFICATE": (
-        "the peer does not accept our certificate for this end of a connection"
-    ),
+    "SSLV3_ALERT_UNSUPPORTED_CERTIFICATE": ("the peer does not accept our certificate for this end of a connection"),
     "TLSV1_ALERT_DECRYPT_ERROR": "the peer does not accept the proof of our key",
     "TLSV1_ALERT_ACCESS_DENIED": "the peer does not accept our certificate",
     "PEER_DID_NOT_RETURN_A_CERTIFICATE": "the peer presented no certificate",
@@ -227,8 +218,5 @@ def _verdict(error: ssl.SSLCertVerificationError) -> str:
     if "issuer" in verdict or "self-signed" in verdict or "self signed" in verdict:
         return f"it is not signed by our CA ({verdict}); both sides need the same ca_file"
     if "ismatch" in verdict:
-        return (
-            f"{verdict}; connect to a name that the certificate contains, or make a "
-            "certificate with this name"
-        )
+        return f"{verdict}; connect to a name that the certificate contains, or make a certificate with this name"
     return verdict

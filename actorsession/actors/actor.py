@@ -93,10 +93,7 @@ def handles(*message_classes: type[Any], direct: bool = False) -> Callable[[H], 
 
 
 def answers(
-    *message_classes: type[Any],
-    direct: bool = False,
-    once: bool = False,
-    keep_answer: bool = False,
+    *message_classes: type[Any], direct: bool = False, once: bool = False, keep_answer: bool = False
 ) -> Callable[[H], H]:
     """Declare a handler as ``handles`` does, for requests that are only asked.
 
@@ -125,9 +122,7 @@ def routes(*message_classes: type[Any], by: str) -> Callable[[H], H]:
 def _declare(message_classes: tuple[type[Any], ...], **how: Any) -> Callable[[H], H]:
     def mark(method: H) -> H:
         if how.get("direct") and (how.get("once") or inspect.iscoroutinefunction(method)):
-            raise TypeError(
-                f"{method.__name__} is direct: it is no coroutine and not for once=True"
-            )
+            raise TypeError(f"{method.__name__} is direct: it is no coroutine and not for once=True")
         declared: list[tuple[type[Any], _Dispatch]]
         declared = method.__dict__.setdefault("_dispatch", [])
         declared += [(kind, _Dispatch(method, **how)) for kind in message_classes]
@@ -174,15 +169,24 @@ class Actor:
     # With slots here the attributes of the actors of sessions are few enough for CPython to keep them without
     # a dictionary of each.
     __slots__ = (
-        "_asks", "_busy", "_in_flight", "_mailbox", "_on_failure", "_pumping", "_requests", "_stop_kind",
+        "_asks",
+        "_busy",
+        "_in_flight",
+        "_mailbox",
+        "_on_failure",
+        "_pumping",
+        "_requests",
+        "_stop_kind",
         "_stopped",
-        "children", "loop", "name", "ref", "tells",
-    )  # fmt: skip
+        "children",
+        "loop",
+        "name",
+        "ref",
+        "tells",
+    )
     _dispatch: ClassVar[Mapping[type[Any], _Dispatch]] = {}
 
-    def __init__(
-        self, name: str, *, limit: int = MAILBOX_LIMIT, on_failure: OnFailure | None = None
-    ) -> None:
+    def __init__(self, name: str, *, limit: int = MAILBOX_LIMIT, on_failure: OnFailure | None = None) -> None:
         self.name = name
         # The loop on which the actor was made, else the first on which it is called.
         self.loop = _current_loop()
@@ -214,10 +218,7 @@ class Actor:
                     own[message_class] = name, dispatch
             found |= own
         # A subclass may override a handler by its name.
-        cls._dispatch = {
-            kind: replace(dispatch, method=getattr(cls, name))
-            for kind, (name, dispatch) in found.items()
-        }
+        cls._dispatch = {kind: replace(dispatch, method=getattr(cls, name)) for kind, (name, dispatch) in found.items()}
 
     def statistics(self) -> ActorStatistics:
         """Return the current state and counters."""
@@ -277,9 +278,7 @@ class Actor:
                 actor._requests.answered(message.request_id, answer, keep=keep)
         return answer
 
-    def deliver(
-        self, message: Any, context: CallContext = LOCAL_TELL, *, posted: bool = False
-    ) -> None:
+    def deliver(self, message: Any, context: CallContext = LOCAL_TELL, *, posted: bool = False) -> None:
         """Handle a tell; the implementation of ``Ref.tell``.
 
         An exception of the handler fails the actor, not the caller. Where memory or threads have run out only
@@ -500,9 +499,7 @@ class Actor:
 
     def _aborted(self, message: Any) -> OpError:
         name = type(message).__name__
-        return self._stop_kind(
-            f"actor {self.name!r} was stopped ({self._stopped}); {name} has no answer"
-        )
+        return self._stop_kind(f"actor {self.name!r} was stopped ({self._stopped}); {name} has no answer")
 
     def _no_room(self, message: Any) -> ResourceExhaustedError:
         return ResourceExhaustedError(

@@ -44,18 +44,14 @@ class Deadline:
     whose: str = "its limit"
 
     @classmethod
-    def after(
-        cls, seconds: float | None, clock: Clock = SYSTEM_CLOCK, whose: str = "its limit"
-    ) -> Deadline:
+    def after(cls, seconds: float | None, clock: Clock = SYSTEM_CLOCK, whose: str = "its limit") -> Deadline:
         """Return the deadline that many seconds from now; ``None`` for no limit.
 
         Raises:
             TypeError: for what is no number.
             InvalidArgumentError: for a number out of range; see ``durations``.
         """
-        if seconds is not None and not (
-            seconds.__class__ is float and -MOST_SECONDS <= seconds <= MOST_SECONDS
-        ):
+        if seconds is not None and not (seconds.__class__ is float and -MOST_SECONDS <= seconds <= MOST_SECONDS):
             refuse_moment(seconds)
         return cls(None if seconds is None else clock.now() + seconds, clock, whose)
 

@@ -89,9 +89,7 @@ class Delivery:
 
     def _expire(self, seconds: float) -> None:
         state = "waited for space in its mailbox" if self.child is None else "was working on it"
-        self.fail(
-            DeadlineExceededError(f"{self} was not answered within {seconds:.3g} s; it {state}")
-        )
+        self.fail(DeadlineExceededError(f"{self} was not answered within {seconds:.3g} s; it {state}"))
 
     def _answered(self, answer: asyncio.Future[Any]) -> None:
         if self._timer is not None:

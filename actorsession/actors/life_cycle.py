@@ -96,13 +96,7 @@ class LifeCycle:
     """
 
     def __init__(
-        self,
-        kind: str,
-        name: str,
-        cut: Callable[[], None],
-        *,
-        retries: bool = False,
-        goes_on: bool = False,
+        self, kind: str, name: str, cut: Callable[[], None], *, retries: bool = False, goes_on: bool = False
     ) -> None:
         self.owner = Owner(kind)
         self.state = State.NEW
@@ -154,9 +148,7 @@ class LifeCycle:
         try:
             await work()
             if self.state is not State.STARTING:
-                raise FailedPreconditionError(
-                    f"{self._name} was stopped while it was being started"
-                )
+                raise FailedPreconditionError(f"{self._name} was stopped while it was being started")
             self.state = State.RUNNING
         except BaseException:
             if not self.owner.is_forked:
@@ -225,9 +217,7 @@ class LifeCycle:
         self._changing = child
         return child
 
-    async def _attend(
-        self, child: asyncio.Task[None], give_up: Callable[[], object] | None
-    ) -> None:
+    async def _attend(self, child: asyncio.Task[None], give_up: Callable[[], object] | None) -> None:
         """Wait for a change; give it up if the last call that waits for it is cancelled."""
         self._waiting += 1
         try:

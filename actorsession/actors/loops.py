@@ -58,9 +58,7 @@ async def in_thread(work: Callable[..., T], *args: Any) -> T:
         raise from_exception(exc) from exc
 
 
-def call_in(
-    loop: asyncio.AbstractEventLoop | None, callback: Callable[..., object], *args: Any
-) -> None:
+def call_in(loop: asyncio.AbstractEventLoop | None, callback: Callable[..., object], *args: Any) -> None:
     """Call a function in the thread of a loop: at once if this is it, soon otherwise.
 
     Args:

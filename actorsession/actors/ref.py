@@ -17,13 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from actorsession.actors.context import CallContext
 from actorsession.actors.deadline import DEFAULT_SECONDS, Deadline
-from actorsession.errors import (
-    AbortedError,
-    DeadlineExceededError,
-    FailedPreconditionError,
-    OpError,
-    from_exception,
-)
+from actorsession.errors import AbortedError, DeadlineExceededError, FailedPreconditionError, OpError, from_exception
 
 if TYPE_CHECKING:
     from actorsession.actors.actor import Actor
@@ -124,8 +118,7 @@ class LocalRef:
             return await _Crossing(actor, message, deadline).ask(here)
         if deadline is not None and deadline.expired:
             raise DeadlineExceededError(
-                f"{type(message).__name__} was not sent to actor {actor.name!r}: "
-                "its deadline is over"
+                f"{type(message).__name__} was not sent to actor {actor.name!r}: its deadline is over"
             )
         answer = actor.submit(message, CallContext(deadline))
         return await answer if isinstance(answer, asyncio.Future) else answer

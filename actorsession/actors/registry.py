@@ -35,9 +35,7 @@ def publish(address: str, ref: Ref) -> None:
     with _lock:
         known = _find(address)
         if known is not None and known != ref:
-            raise AlreadyExistsError(
-                f"{address} stands for actor {known.name!r}, it cannot for {ref.name!r}"
-            )
+            raise AlreadyExistsError(f"{address} stands for actor {known.name!r}, it cannot for {ref.name!r}")
         _published[address] = (os.getpid(), ref)
 
 

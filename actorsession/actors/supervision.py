@@ -51,9 +51,7 @@ class Children:
         self._running = _NONE
         self._stopped = False
 
-    def start(
-        self, work: Coroutine[Any, Any, T], *, name: str, awaited: bool = False
-    ) -> asyncio.Task[T]:
+    def start(self, work: Coroutine[Any, Any, T], *, name: str, awaited: bool = False) -> asyncio.Task[T]:
         """Start a child on the running event loop.
 
         Args:
@@ -108,8 +106,11 @@ class Children:
             names = ", ".join(sorted(child.get_name() for child in stubborn))
             logger.error(
                 "%s: %d children did not end within %g s of being cancelled: %s",
-                self._owner, len(stubborn), grace, names,
-            )  # fmt: skip
+                self._owner,
+                len(stubborn),
+                grace,
+                names,
+            )
         for child in stubborn:
             # It has been logged here; asyncio need not report it again when its event loop ends.
             child._log_destroy_pending = False  # type: ignore[attr-defined]

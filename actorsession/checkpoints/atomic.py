@@ -218,17 +218,17 @@ def write_whole(
     above, name = os.path.split(os.path.abspath(path_text(path)))
     with file_errors(f"cannot write {path!r}"), files.folder(above, make=FOLDER) as folder:
         _write_whole(
-            folder, name, write, lambda descriptor: _date(descriptor, newer_than, files),
-            mode=PRIVATE if private else FILE, new=new,
-        )  # fmt: skip
+            folder,
+            name,
+            write,
+            lambda descriptor: _date(descriptor, newer_than, files),
+            mode=PRIVATE if private else FILE,
+            new=new,
+        )
 
 
 def overwrite(
-    path: str,
-    write: Callable[[BinaryIO], object],
-    *,
-    make: bool = False,
-    files: FileRoots = ANYWHERE,
+    path: str, write: Callable[[BinaryIO], object], *, make: bool = False, files: FileRoots = ANYWHERE
 ) -> None:
     """Create or replace a file that a program names, as ``open(path, "wb")`` does, but all at once.
 
@@ -434,9 +434,7 @@ def _remove_abandoned(folder: Folder, form: re.Pattern[str]) -> None:
                 _remove_unused(folder, name, lambda: False)
 
 
-def remove_unused(
-    path: str, wanted: Callable[[], bool] = lambda: False, files: FileRoots = ANYWHERE
-) -> None:
+def remove_unused(path: str, wanted: Callable[[], bool] = lambda: False, files: FileRoots = ANYWHERE) -> None:
     """Remove a file unless it is being written or kept; errors are ignored.
 
     Args:

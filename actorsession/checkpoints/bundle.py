@@ -28,20 +28,10 @@ from actorsession.collector import pause_collector
 from actorsession.config.file_roots import ANYWHERE, FileRoots
 from actorsession.errors import DataLossError, NotFoundError, UnimplementedError
 from actorsession.graph.dtypes import ALL_TYPES, DType, as_dtype, string
-from actorsession.protobuf.wire import (
-    as_bytes,
-    as_integer,
-    fields,
-    integers_from,
-    read_varint,
-    signed,
-)
+from actorsession.protobuf.wire import as_bytes, as_integer, fields, integers_from, read_varint, signed
 from actorsession.records import dataclass
 
-__all__ = [
-    "TensorBundle", "data_file", "data_files", "extent_of", "kind_of", "read_index", "read_shape",
-    "read_span",
-]  # fmt: skip
+__all__ = ["TensorBundle", "data_file", "data_files", "extent_of", "kind_of", "read_index", "read_shape", "read_span"]
 
 # The version of the format that is read here; the header may require a later one.
 _READS_VERSION = 1
@@ -54,8 +44,13 @@ _OF_SLICE = b"\0"
 
 _DTYPES = {t.as_datatype_enum: t.name for t in ALL_TYPES if t.kind not in "rv"}
 _OTHER_DTYPES: dict[int, str] = {
-    20: "resource", 21: "variant", 24: "float8_e5m2", 25: "float8_e4m3fn", 29: "int4", 30: "uint4",
-}  # fmt: skip
+    20: "resource",
+    21: "variant",
+    24: "float8_e5m2",
+    25: "float8_e4m3fn",
+    29: "int4",
+    30: "uint4",
+}
 
 
 def data_file(prefix: str, shard: int, shards: int) -> str:
@@ -119,10 +114,7 @@ class _DataFiles:
         )
         end = np.uint64(len(mapped))
         rows = np.flatnonzero(
-            (shards == shard)
-            & (sizes > 0)
-            & (sizes <= np.minimum(end, _SMALL))
-            & (offsets <= end - sizes)
+            (shards == shard) & (sizes > 0) & (sizes <= np.minimum(end, _SMALL)) & (offsets <= end - sizes)
         )
         rows = rows[sizes[rows].cumsum() <= _TOGETHER]
         if rows.size > 1:  # else a call for one is faster
@@ -209,9 +201,7 @@ class TensorBundle:
         """Release the files; may be called twice."""
         self._files.close()
 
-    def _add_all(
-        self, keys: list[bytes], forms: list[_Form], parts: list[Sequence[list[tuple[int, int]]]]
-    ) -> None:
+    def _add_all(self, keys: list[bytes], forms: list[_Form], parts: list[Sequence[list[tuple[int, int]]]]) -> None:
         files = self._files
         rows = {key: row for row, key in enumerate(keys) if key.startswith(_OF_SLICE)}
         for row, (key, form, slices) in enumerate(zip(keys, forms, parts, strict=True)):
@@ -221,9 +211,7 @@ class TensorBundle:
             for spans in slices:
                 of_slice = rows.get(slice_key(name, spans))
                 if of_slice is None:
-                    raise ValueError(
-                        f"the index lists the slice {spans} of {name!r}, but does not contain it"
-                    )
+                    raise ValueError(f"the index lists the slice {spans} of {name!r}, but does not contain it")
                 extent = extent_of(name, spans, form.shape)
                 form.check_size(name, extent, files.sizes[of_slice])
                 piece = _Stored(files, of_slice, name, form.dtype, extent)

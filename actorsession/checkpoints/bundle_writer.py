@@ -50,10 +50,7 @@ from actorsession.protobuf.wire import (
     write_varint,
 )
 
-__all__ = [
-    "merge_bundles", "save_bundle", "shape_field", "slice_message", "spans_of", "write_bundle",
-    "write_table",
-]  # fmt: skip
+__all__ = ["merge_bundles", "save_bundle", "shape_field", "slice_message", "spans_of", "write_bundle", "write_table"]
 
 # A table has a complete key once in so many entries, and a block of entries ends after so many bytes:
 # LevelDB's numbers.
@@ -63,11 +60,7 @@ _SHARD, _CRC, _SLICES = 3, 6, 7
 
 
 def save_bundle(
-    prefix: str,
-    names: Sequence[str],
-    specs: Sequence[str],
-    values: Sequence[Any],
-    files: FileRoots = ANYWHERE,
+    prefix: str, names: Sequence[str], specs: Sequence[str], values: Sequence[Any], files: FileRoots = ANYWHERE
 ) -> None:
     """Write tensors and slices of tensors as a checkpoint, replacing the one of that prefix.
 
@@ -151,9 +144,7 @@ def write_bundle(
     _renumber(prefix, entries, [path], shards, files)
 
 
-def _write_index(
-    prefix: str, entries: Mapping[bytes, bytes], shards: int, files: FileRoots
-) -> None:
+def _write_index(prefix: str, entries: Mapping[bytes, bytes], shards: int, files: FileRoots) -> None:
     """Write the index: the entries, and the header with the number of files and the format's version."""
     # The names of the data files are to survive a crash of the machine if that of the index does.
     sync_folder(os.path.dirname(os.path.abspath(prefix)), files)
@@ -199,9 +190,7 @@ def _replacing(prefix: str, files: FileRoots) -> Iterator[dict[str, BinaryIO]]:
     drop_files(*sorted(old - set(made)), files=files)
 
 
-def _new_files(
-    prefix: str, sources: Sequence[str | None], made: dict[str, BinaryIO], files: FileRoots
-) -> int:
+def _new_files(prefix: str, sources: Sequence[str | None], made: dict[str, BinaryIO], files: FileRoots) -> int:
     """Make data files, and return the count that is in their names, which no other save has.
 
     Args:
@@ -252,13 +241,7 @@ def _linked(source: str, path: str, files: FileRoots) -> BinaryIO:
     return file
 
 
-def _renumber(
-    prefix: str,
-    entries: Mapping[bytes, bytes],
-    parts: Sequence[str],
-    count: int,
-    files: FileRoots,
-) -> None:
+def _renumber(prefix: str, entries: Mapping[bytes, bytes], parts: Sequence[str], count: int, files: FileRoots) -> None:
     """Give the data files of a new checkpoint the names that they have where there was none before.
 
     If that fails, the checkpoint stays as it is, complete.
@@ -296,10 +279,7 @@ def _remove_unnamed(prefix: str, files: FileRoots) -> None:
 
 
 def merge_bundles(
-    prefixes: Sequence[str],
-    destination: str,
-    delete_old_dirs: bool = True,
-    files: FileRoots = ANYWHERE,
+    prefixes: Sequence[str], destination: str, delete_old_dirs: bool = True, files: FileRoots = ANYWHERE
 ) -> None:
     """Make one checkpoint of several by moving their files; no tensor is read.
 
@@ -345,9 +325,7 @@ def merge_bundles(
 
 def _of_shard(entry: bytes, prefix: str, count: int, parts: dict[str, int]) -> bytes:
     """Return an entry with the number that its file has among those of the whole, to which it is added."""
-    shard = max(
-        [as_integer(value) for number, value in fields(entry) if number == _SHARD], default=0
-    )
+    shard = max([as_integer(value) for number, value in fields(entry) if number == _SHARD], default=0)
     moved = parts.setdefault(data_file(prefix, shard, count), len(parts))
     # Of a field that occurs twice, the last one counts.
     return entry + write_tag(_SHARD, VARINT) + write_varint(moved) if moved != shard else entry
@@ -356,9 +334,12 @@ def _of_shard(entry: bytes, prefix: str, count: int, parts: dict[str, int]) -> b
 def _slices_of(entry: bytes) -> bytes:
     """Return the slices that an entry lists."""
     return b"".join(
-        [length_field(_SLICES, value) for number, value in fields(entry)
-         if number == _SLICES and isinstance(value, bytes)]
-    )  # fmt: skip
+        [
+            length_field(_SLICES, value)
+            for number, value in fields(entry)
+            if number == _SLICES and isinstance(value, bytes)
+        ]
+    )
 
 
 def spans_of(shape: Sequence[int], extent: Extent) -> list[tuple[int, int]]:
@@ -391,9 +372,7 @@ def _number_parts(value: Array) -> tuple[list[Any], int]:
 def _string_parts(value: Array) -> tuple[list[Any], int]:
     """Return the lengths, a checksum of them, then the strings; and the checksum of it all."""
     texts: list[bytes] = value.reshape(-1).tolist()
-    fixed = b"".join(
-        [len(each).to_bytes(4 if len(each) < 1 << 32 else 8, "little") for each in texts]
-    )
+    fixed = b"".join([len(each).to_bytes(4 if len(each) < 1 << 32 else 8, "little") for each in texts])
     crc = crc32c(fixed)
     stored = masked(crc).to_bytes(4, "little")
     content = b"".join(texts)
@@ -401,17 +380,17 @@ def _string_parts(value: Array) -> tuple[list[Any], int]:
     return [lengths, stored, content], crc32c(content, crc32c(stored, crc))
 
 
-def _entry(
-    dtype: DType, shape: Sequence[int], offset: int, parts: Sequence[Any], crc: int
-) -> bytes:
+def _entry(dtype: DType, shape: Sequence[int], offset: int, parts: Sequence[Any], crc: int) -> bytes:
     """Return a BundleEntryProto."""
     return b"".join(
         (
-            _kind_and_shape(dtype, shape), integer_field(4, offset),
+            _kind_and_shape(dtype, shape),
+            integer_field(4, offset),
             integer_field(5, sum(len(part) for part in parts)),
-            write_tag(_CRC, FIXED32), int(masked(crc)).to_bytes(4, "little"),
+            write_tag(_CRC, FIXED32),
+            int(masked(crc)).to_bytes(4, "little"),
         )
-    )  # fmt: skip
+    )
 
 
 def _kind_and_shape(dtype: DType, shape: Sequence[int]) -> bytes:

@@ -155,13 +155,7 @@ def _advance(register: int, data: np.ndarray[Any, Any]) -> int:
     sums = np.bitwise_xor.reduce(_sum_table().take(rows + _distances()), axis=1)
     first, second, third, fourth = _appending_lists()
     for each in sums.tolist():
-        found = (
-            first[found & 255]
-            ^ second[found >> 8 & 255]
-            ^ third[found >> 16 & 255]
-            ^ fourth[found >> 24]
-            ^ each
-        )
+        found = first[found & 255] ^ second[found >> 8 & 255] ^ third[found >> 16 & 255] ^ fourth[found >> 24] ^ each
     return found
 
 
@@ -188,10 +182,7 @@ def _of_heads(
 
 
 def _row_sums(
-    data: np.ndarray[Any, Any],
-    starts: np.ndarray[Any, Any],
-    width: int,
-    sizes: np.ndarray[Any, Any] | None = None,
+    data: np.ndarray[Any, Any], starts: np.ndarray[Any, Any], width: int, sizes: np.ndarray[Any, Any] | None = None
 ) -> np.ndarray[Any, Any]:
     """Return the registers that rows of bytes give from register 0.
 

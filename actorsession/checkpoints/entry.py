@@ -68,8 +68,7 @@ class Entry:
         """
         if self.dtype is None:
             raise UnimplementedError(
-                f"{name!r} in {path!r} has the element type {self.stored}, which is not "
-                "supported here"
+                f"{name!r} in {path!r} has the element type {self.stored}, which is not supported here"
             )
         box = wanted or Extent.whole(self.shape)
         if len(self.pieces) == 1:
@@ -120,13 +119,7 @@ def add_piece(entries: dict[str, Entry], name: str, entry: Entry, path: str) -> 
             f"{list(entry.shape)}"
         )
     overlap = next(
-        (
-            p
-            for p in entry.pieces
-            for q in known.pieces
-            if not p.extent.starts or p.extent.intersection(q.extent)
-        ),
-        None,
+        (p for p in entry.pieces for q in known.pieces if not p.extent.starts or p.extent.intersection(q.extent)), None
     )
     if overlap is not None:
         raise DataLossError(f"{path!r} has {name!r}{overlap.extent} twice")

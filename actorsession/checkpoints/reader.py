@@ -18,21 +18,22 @@ from actorsession.checkpoints import slice_table
 from actorsession.checkpoints.atomic import drop_files
 from actorsession.checkpoints.entry import Entry, Source
 from actorsession.checkpoints.safetensors import SUFFIX
-from actorsession.checkpoints.sharded import (
-    BUNDLE_SUFFIX,
-    INDEX_SUFFIX,
-    NativeCheckpoint,
-    remove_files_of,
-)
+from actorsession.checkpoints.sharded import BUNDLE_SUFFIX, INDEX_SUFFIX, NativeCheckpoint, remove_files_of
 from actorsession.checkpoints.slices import Extent
 from actorsession.config.file_roots import ANYWHERE, FileRoots, path_text
 from actorsession.errors import InvalidArgumentError, NotFoundError
 from actorsession.graph.dtypes import DType
 
 __all__ = [
-    "BUNDLE_SUFFIX", "MISSING", "CheckpointReader", "are_bundles", "checkpoint_exists", "main_file",
-    "open_checkpoint", "remove_files",
-]  # fmt: skip
+    "BUNDLE_SUFFIX",
+    "MISSING",
+    "CheckpointReader",
+    "are_bundles",
+    "checkpoint_exists",
+    "main_file",
+    "open_checkpoint",
+    "remove_files",
+]
 
 # The beginning of the error for a prefix without files; a saver distinguishes it from a missing tensor by
 # that.
@@ -42,8 +43,7 @@ MISSING = "there is no checkpoint "
 def _candidates(prefix: str, files: FileRoots = ANYWHERE) -> list[tuple[str, Callable[[], Source]]]:
     """Return the files that a prefix may lead to, with a function to open each."""
     found: list[tuple[str, Callable[[], Source]]] = [
-        (path, functools.partial(NativeCheckpoint, path, files))
-        for path in (prefix + SUFFIX, prefix + INDEX_SUFFIX)
+        (path, functools.partial(NativeCheckpoint, path, files)) for path in (prefix + SUFFIX, prefix + INDEX_SUFFIX)
     ]
     found.append((prefix + BUNDLE_SUFFIX, functools.partial(_open_bundle, prefix, files)))
     oldest = slice_table.files_of(prefix, files)
@@ -100,9 +100,7 @@ def open_checkpoint(prefix: str, files: FileRoots = ANYWHERE) -> Source:
     """
     found = _chosen(prefix, files)
     if found is None:
-        raise NotFoundError(
-            f"{MISSING}{prefix!r}: neither {prefix + SUFFIX!r} nor {prefix + BUNDLE_SUFFIX!r} exists"
-        )
+        raise NotFoundError(f"{MISSING}{prefix!r}: neither {prefix + SUFFIX!r} nor {prefix + BUNDLE_SUFFIX!r} exists")
     return found[1]()
 
 
@@ -143,9 +141,7 @@ class CheckpointReader:
     def __enter__(self) -> CheckpointReader:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None) -> None:
         self.close()
 
     def close(self) -> None:
@@ -183,10 +179,7 @@ class CheckpointReader:
 
     def debug_string(self) -> bytes:
         """Return one line for each tensor: name, element type and shape."""
-        lines = [
-            f"{name} ({entry.stored}) {list(entry.shape)}\n"
-            for name, entry in sorted(self.entries.items())
-        ]
+        lines = [f"{name} ({entry.stored}) {list(entry.shape)}\n" for name, entry in sorted(self.entries.items())]
         return "".join(lines).encode()
 
     def entry(self, name: str) -> Entry:
@@ -201,14 +194,9 @@ class CheckpointReader:
             import difflib
 
             near = difflib.get_close_matches(name, self._source.entries, n=3, cutoff=0.5)
-            hint = (
-                f"the most similar are {', '.join(map(repr, near))}"
-                if near
-                else "no name is similar"
-            )
+            hint = f"the most similar are {', '.join(map(repr, near))}" if near else "no name is similar"
             raise NotFoundError(
-                f"the checkpoint {self._prefix!r} has no tensor {name!r}; of its "
-                f"{len(self._source.entries)} {hint}"
+                f"the checkpoint {self._prefix!r} has no tensor {name!r}; of its {len(self._source.entries)} {hint}"
             )
         return found
 

@@ -43,9 +43,7 @@ from actorsession.graph.dtypes import DType, as_dtype, complex128, string
 from actorsession.json_text import read_json
 from actorsession.records import dataclass
 
-__all__ = [
-    "SUFFIX", "VERSION", "Header", "SafetensorsFile", "Stored", "write_file",
-]  # fmt: skip
+__all__ = ["SUFFIX", "VERSION", "Header", "SafetensorsFile", "Stored", "write_file"]
 
 SUFFIX = ".safetensors"
 
@@ -59,21 +57,34 @@ _BEGIN = b'{"__metadata__":{"own_crc32":"'
 VERSION = 2
 
 _NAMES: dict[str, str] = {
-    "bool": "BOOL", "uint8": "U8", "int8": "I8", "int16": "I16", "uint16": "U16", "float16": "F16",
-    "bfloat16": "BF16", "int32": "I32", "uint32": "U32", "float32": "F32", "float64": "F64",
-    "int64": "I64", "uint64": "U64", "complex64": "C64",
-}  # fmt: skip
+    "bool": "BOOL",
+    "uint8": "U8",
+    "int8": "I8",
+    "int16": "I16",
+    "uint16": "U16",
+    "float16": "F16",
+    "bfloat16": "BF16",
+    "int32": "I32",
+    "uint32": "U32",
+    "float32": "F32",
+    "float64": "F64",
+    "int64": "I64",
+    "uint64": "U64",
+    "complex64": "C64",
+}
 _DTYPES: dict[str, DType] = {stored: as_dtype(name) for name, stored in _NAMES.items()}
 # Element types of the format that the library does not support, with their sizes: such files can still be
 # listed.
 _SIZES: dict[str, int] = {
-    "F8_E5M2": 1, "F8_E4M3": 1, "F8_E8M0": 1, "F8_E4M3FNUZ": 1, "F8_E5M2FNUZ": 1,
+    "F8_E5M2": 1,
+    "F8_E4M3": 1,
+    "F8_E8M0": 1,
+    "F8_E4M3FNUZ": 1,
+    "F8_E5M2FNUZ": 1,
     **{stored: dtype.itemsize for stored, dtype in _DTYPES.items()},
-}  # fmt: skip
+}
 # What the format does not have, by how it is stored.
-_MEANT: dict[tuple[str, str], DType] = {
-    ("U8", string.name): string, ("F64", complex128.name): complex128,
-}  # fmt: skip
+_MEANT: dict[tuple[str, str], DType] = {("U8", string.name): string, ("F64", complex128.name): complex128}
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,9 +196,7 @@ def _header_bytes(ready: Iterable[tuple[str, str, Array]], metadata: dict[str, s
     position = 0
     for name, kind, array in ready:
         end = position + array.nbytes
-        header[name] = {
-            "dtype": kind, "shape": list(array.shape), "data_offsets": [position, end],
-        }  # fmt: skip
+        header[name] = {"dtype": kind, "shape": list(array.shape), "data_offsets": [position, end]}
         position = end
     text = json.dumps(header, separators=(",", ":")).encode()
     return seal(text + b" " * (-len(text) % _ALIGNMENT), _BEGIN)
@@ -296,8 +305,7 @@ def _read_header(file: BinaryIO, size: int, path: str) -> Header:
     end = max((stored.end for stored in tensors.values()), default=0)
     if start + end != size:
         raise DataLossError(
-            f"{path!r} has {size} bytes, but its header describes {start + end}: the file "
-            "is truncated or damaged"
+            f"{path!r} has {size} bytes, but its header describes {start + end}: the file is truncated or damaged"
         )
     return Header(tensors, zlib.crc32(text), start)
 
@@ -334,13 +342,9 @@ def _stored(name: str, entry: dict[str, Any], crc: Any, meant: Any, part: Any) -
         if dtype is None:
             raise ValueError(f"{name!r} is stored as {kind}, and not {meant['dtype']!r:.50}")
         if dtype is not string and math.prod(meant_shape) * dtype.itemsize != end - begin:
-            raise ValueError(
-                f"{name!r} does not have the bytes of {dtype.name} {list(meant_shape)}"
-            )
+            raise ValueError(f"{name!r} does not have the bytes of {dtype.name} {list(meant_shape)}")
     whole = None if part is None else (_text(part[0]), _text(part[1]))
-    return Stored(
-        kind, shape, begin, end, dtype, meant_shape, None if crc is None else int(crc, 16), whole
-    )
+    return Stored(kind, shape, begin, end, dtype, meant_shape, None if crc is None else int(crc, 16), whole)
 
 
 def _text(value: Any) -> str:

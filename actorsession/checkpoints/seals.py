@@ -19,9 +19,16 @@ from actorsession.json_text import read_json_object
 from actorsession.protobuf.wire import FIXED32, write_tag
 
 __all__ = [
-    "check_unsealed", "is_sealed", "open_json", "open_message", "open_text", "seal", "seal_json",
-    "seal_message", "seal_text",
-]  # fmt: skip
+    "check_unsealed",
+    "is_sealed",
+    "open_json",
+    "open_message",
+    "open_text",
+    "seal",
+    "seal_json",
+    "seal_message",
+    "seal_text",
+]
 
 _OURS = "actorsession"
 _LENGTH = struct.Struct("<Q")

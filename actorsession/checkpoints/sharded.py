@@ -38,13 +38,7 @@ from actorsession.checkpoints.atomic import (
     write_whole,
 )
 from actorsession.checkpoints.entry import Entry, PieceOf, add_piece
-from actorsession.checkpoints.safetensors import (
-    SUFFIX,
-    VERSION,
-    SafetensorsFile,
-    Stored,
-    write_file,
-)
+from actorsession.checkpoints.safetensors import SUFFIX, VERSION, SafetensorsFile, Stored, write_file
 from actorsession.checkpoints.seals import check_unsealed, is_sealed, seal
 from actorsession.checkpoints.slices import Extent, parse_spec
 from actorsession.config.file_roots import ANYWHERE, FileRoots
@@ -52,9 +46,19 @@ from actorsession.errors import DataLossError, InvalidArgumentError, NotFoundErr
 from actorsession.json_text import read_json
 
 __all__ = [
-    "BUNDLE_SUFFIX", "INDEX_SUFFIX", "NativeCheckpoint", "check_prefix", "main_files", "merge",
-    "remove_files_of", "remove_remains", "save", "saving", "sharded_name", "stored_name",
-]  # fmt: skip
+    "BUNDLE_SUFFIX",
+    "INDEX_SUFFIX",
+    "NativeCheckpoint",
+    "check_prefix",
+    "main_files",
+    "merge",
+    "remove_files_of",
+    "remove_remains",
+    "save",
+    "saving",
+    "sharded_name",
+    "stored_name",
+]
 
 INDEX_SUFFIX = SUFFIX + ".index.json"
 # The file that a prefix leads to in TensorFlow's format.
@@ -111,11 +115,7 @@ def stored_name(name: str, spec: str) -> str:
 
 
 def save(
-    prefix: str,
-    names: Sequence[str],
-    specs: Sequence[str],
-    values: Sequence[Any],
-    files: FileRoots = ANYWHERE,
+    prefix: str, names: Sequence[str], specs: Sequence[str], values: Sequence[Any], files: FileRoots = ANYWHERE
 ) -> None:
     """Write tensors as the one file of a prefix, replacing the checkpoint that it led to.
 
@@ -166,17 +166,11 @@ def check_prefix(prefix: str, *, nameless: bool = False) -> None:
     """
     if not (prefix if nameless else os.path.basename(prefix)):
         raise InvalidArgumentError(
-            f"{prefix!r} names a folder; the prefix of a checkpoint must end in a name, "
-            "as in 'folder/model'"
+            f"{prefix!r} names a folder; the prefix of a checkpoint must end in a name, as in 'folder/model'"
         )
 
 
-def merge(
-    prefixes: Sequence[str],
-    destination: str,
-    delete_old_dirs: bool = True,
-    files: FileRoots = ANYWHERE,
-) -> None:
+def merge(prefixes: Sequence[str], destination: str, delete_old_dirs: bool = True, files: FileRoots = ANYWHERE) -> None:
     """Make one checkpoint of shards that were saved under prefixes of their own.
 
     Shards that do not have the name of a shard of the destination with a nonce are moved to one; the tensors
@@ -204,11 +198,7 @@ def merge(
                 for prefix in prefixes:
                     held.enter_context(keep_file(prefix + SUFFIX, files))
                 targets = [
-                    _place(
-                        prefix,
-                        sharded_name(f"{destination}.{nonce}", number, len(prefixes)),
-                        destination,
-                    )
+                    _place(prefix, sharded_name(f"{destination}.{nonce}", number, len(prefixes)), destination)
                     for number, prefix in enumerate(prefixes)
                 ]
                 old = set(_shards_named(destination, files)) - set(targets)
@@ -240,9 +230,7 @@ def _without_nonces(text: bytes) -> bytes:
     return _NONCES.sub(b"", text)
 
 
-def _install(
-    prefixes: Sequence[str], targets: Sequence[str], destination: str, files: FileRoots
-) -> None:
+def _install(prefixes: Sequence[str], targets: Sequence[str], destination: str, files: FileRoots) -> None:
     """Move shards to their places and write the index, which makes them the checkpoint."""
     entries: dict[str, Entry] = {}
     weights: dict[str, str] = {}
@@ -287,9 +275,7 @@ def remove_files_of(prefix: str) -> None:
     remove_remains(prefix)
 
 
-def _shards(
-    prefix: str, files: FileRoots = ANYWHERE, suffix: str = re.escape(SUFFIX)
-) -> list[tuple[str, str | None]]:
+def _shards(prefix: str, files: FileRoots = ANYWHERE, suffix: str = re.escape(SUFFIX)) -> list[tuple[str, str | None]]:
     """Return the existing shards of a prefix, of any checkpoint, with their nonces."""
     found = files_beginning(prefix, _SHARD.pattern + suffix, files)
     return [(path, match["nonce"]) for path, match in found]
@@ -314,9 +300,7 @@ def _is_abandoned(nonce: str | None, path: str, files: FileRoots) -> bool:
 
 
 def remove_remains(
-    prefix: str,
-    files: FileRoots = ANYWHERE,
-    abandoned: Callable[[str | None, str, FileRoots], bool] = _is_abandoned,
+    prefix: str, files: FileRoots = ANYWHERE, abandoned: Callable[[str | None, str, FileRoots], bool] = _is_abandoned
 ) -> None:
     """Remove the files of saves of a prefix that ended, or were killed, without a checkpoint.
 
@@ -417,9 +401,7 @@ def _add(entries: dict[str, Entry], name: str, stored: Stored, file: Safetensors
         except InvalidArgumentError as exc:
             raise DataLossError(f"the header of {file.path!r} is damaged: {exc.message}") from exc
         if part is None or part[1].sizes != stored.meant:
-            raise DataLossError(
-                f"{file.path!r} has {name!r} as the slice {spec!r} of shape {list(stored.meant)}"
-            )
+            raise DataLossError(f"{file.path!r} has {name!r} as the slice {spec!r} of shape {list(stored.meant)}")
         shape, extent = part
         name_of_whole = str(name_of_whole)
     else:
@@ -429,9 +411,7 @@ def _add(entries: dict[str, Entry], name: str, stored: Stored, file: Safetensors
     add_piece(entries, name_of_whole, Entry(stored.dtype, kind, shape, [piece]), file.path)
 
 
-def _read_index(
-    path: str, files: FileRoots = ANYWHERE
-) -> tuple[Mapping[str, str], Mapping[str, str]]:
+def _read_index(path: str, files: FileRoots = ANYWHERE) -> tuple[Mapping[str, str], Mapping[str, str]]:
     """Return the maps from tensor to file, and from file to the checksum of its header."""
     with file_errors(f"cannot read {path!r}"), open(path, "rb", opener=regular(files)) as file:
         text = file.read()

@@ -25,22 +25,9 @@ from actorsession.checkpoints.sharded import main_files, remove_remains
 from actorsession.checkpoints.slices import Array, Extent, Shape, parse_spec, slice_key
 from actorsession.checkpoints.sorted_table import MAGIC, read_table
 from actorsession.config.file_roots import ANYWHERE, FileRoots
-from actorsession.errors import (
-    DataLossError,
-    InvalidArgumentError,
-    NotFoundError,
-    UnimplementedError,
-)
+from actorsession.errors import DataLossError, InvalidArgumentError, NotFoundError, UnimplementedError
 from actorsession.graph.dtypes import DType, as_dtype, string
-from actorsession.protobuf.wire import (
-    as_bytes,
-    as_integer,
-    fields,
-    integer_field,
-    length_field,
-    varints,
-    write_varint,
-)
+from actorsession.protobuf.wire import as_bytes, as_integer, fields, integer_field, length_field, varints, write_varint
 
 __all__ = ["SliceTable", "files_of", "filespec", "join_tables", "save_slices"]
 
@@ -49,15 +36,19 @@ __all__ = ["SliceTable", "files_of", "filespec", "join_tables", "save_slices"]
 _FLOATS, _DOUBLES, _INTS, _INT64S, _BOOLS, _HALVES = 5, 6, 7, 10, 11, 13
 _STRINGS = 8
 _FIELDS: dict[str, tuple[int, str]] = {
-    "float32": (_FLOATS, "<f4"), "float64": (_DOUBLES, "<f8"), "complex64": (9, "<f4"),
+    "float32": (_FLOATS, "<f4"),
+    "float64": (_DOUBLES, "<f8"),
+    "complex64": (9, "<f4"),
     "complex128": (12, "<f8"),
-    "int64": (_INT64S, "varint"), "bool": (_BOOLS, "varint"), "float16": (_HALVES, "bits"),
+    "int64": (_INT64S, "varint"),
+    "bool": (_BOOLS, "varint"),
+    "float16": (_HALVES, "bits"),
     "bfloat16": (_HALVES, "bits"),
     **dict.fromkeys(
-        ("int32", "int16", "int8", "uint8", "uint16", "qint8", "quint8", "qint16",
-         "quint16", "qint32"), (_INTS, "varint")
+        ("int32", "int16", "int8", "uint8", "uint16", "qint8", "quint8", "qint16", "quint16", "qint32"),
+        (_INTS, "varint"),
     ),
-}  # fmt: skip
+}
 # The end of a pattern that names all shards; its group is their number.
 _PATTERN = re.compile(r"-\?{5}-of-(\d{5})$")
 
@@ -137,9 +128,7 @@ class SliceTable:
             elif number == 3:
                 kind = as_integer(value)
             elif number == 4:
-                slices.append(
-                    [read_span(as_bytes(v)) for n, v in fields(as_bytes(value)) if n == 1]
-                )
+                slices.append([read_span(as_bytes(v)) for n, v in fields(as_bytes(value)) if n == 1])
         dtype, stored = kind_of(kind)
         for spans in slices:
             extent = extent_of(name, spans, shape)
@@ -147,9 +136,7 @@ class SliceTable:
             if content is None:
                 raise ValueError(f"the slice {extent} of {name!r} is listed, but not there")
             load = _loading(content, dtype, extent.sizes, f"{name!r} in {self.path!r}")
-            add_piece(
-                self.entries, name, Entry(dtype, stored, shape, [PieceOf(extent, load)]), self.path
-            )
+            add_piece(self.entries, name, Entry(dtype, stored, shape, [PieceOf(extent, load)]), self.path)
 
 
 def _whole(prefix: str, files: FileRoots = ANYWHERE) -> list[str]:
@@ -204,9 +191,7 @@ def _values(content: bytes, dtype: DType, shape: Shape) -> Array:
 
 def _field_of(dtype: DType) -> tuple[int, str]:
     if dtype.name not in _FIELDS:
-        raise UnimplementedError(
-            f"checkpoints of version 1 have no values of dtype {dtype.name}; version 2 has"
-        )
+        raise UnimplementedError(f"checkpoints of version 1 have no values of dtype {dtype.name}; version 2 has")
     return _FIELDS[dtype.name]
 
 
@@ -214,11 +199,7 @@ def _field_of(dtype: DType) -> tuple[int, str]:
 
 
 def save_slices(
-    path: str,
-    names: Sequence[str],
-    specs: Sequence[str],
-    values: Sequence[Any],
-    files: FileRoots = ANYWHERE,
+    path: str, names: Sequence[str], specs: Sequence[str], values: Sequence[Any], files: FileRoots = ANYWHERE
 ) -> None:
     """Write tensors and slices of tensors as one file, replacing the one of that path.
 
@@ -294,9 +275,7 @@ def join_tables(pattern: str, prefix: str) -> str:
             raise InvalidArgumentError(f"two shards of {prefix!r} contain {again!r}")
         whole.update(table)
     path = f"{prefix}-00000-of-00001"
-    write_whole(
-        path, lambda file: file.writelines([write_table(whole)]), newer_than=main_files(path)
-    )
+    write_whole(path, lambda file: file.writelines([write_table(whole)]), newer_than=main_files(path))
     drop_files(*shards)
     return filespec(prefix, 1)
 

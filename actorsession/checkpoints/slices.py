@@ -71,18 +71,14 @@ class Extent:
         """Return the intersection; ``None`` if it is empty."""
         starts = tuple(map(max, self.starts, other.starts))
         ends = tuple(
-            min(a + n, b + m)
-            for a, n, b, m in zip(self.starts, self.sizes, other.starts, other.sizes, strict=True)
+            min(a + n, b + m) for a, n, b, m in zip(self.starts, self.sizes, other.starts, other.sizes, strict=True)
         )
         sizes = tuple(e - s for s, e in zip(starts, ends, strict=True))
         return Extent(starts, sizes) if all(n > 0 for n in sizes) else None
 
     def within(self, outer: Extent) -> tuple[slice, ...]:
         """Return its index in an array that holds ``outer``."""
-        return tuple(
-            slice(a - b, a - b + n)
-            for a, b, n in zip(self.starts, outer.starts, self.sizes, strict=True)
-        )
+        return tuple(slice(a - b, a - b + n) for a, b, n in zip(self.starts, outer.starts, self.sizes, strict=True))
 
     def __str__(self) -> str:
         spans = (f"{a}:{a + n}" for a, n in zip(self.starts, self.sizes, strict=True))

@@ -39,8 +39,7 @@ def read_table(data: bytes, path: str) -> dict[bytes, bytes]:
     """
     if not is_table(data):
         raise DataLossError(
-            f"{path!r} is not a table, or is truncated: its last 8 bytes are not the "
-            "magic number of a table"
+            f"{path!r} is not a table, or is truncated: its last 8 bytes are not the magic number of a table"
         )
     try:
         footer = data[-_FOOTER:]
@@ -78,9 +77,7 @@ def _block(data: bytes, offset: int, size: int) -> bytes:
     stored = int.from_bytes(data[end + 1 : end + _TRAILER], "little")
     found = masked(crc32c(data[offset : end + 1]))
     if stored != found:
-        raise ValueError(
-            f"the block at {offset} has the checksum {found:#010x}, but {stored:#010x} is stored"
-        )
+        raise ValueError(f"the block at {offset} has the checksum {found:#010x}, but {stored:#010x} is stored")
     if data[end] == _NONE:
         return data[offset:end]
     if data[end] == _SNAPPY:

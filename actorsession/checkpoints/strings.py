@@ -36,9 +36,7 @@ def pack_strings(value: Array) -> Array:
     for item in value.flat:
         text = item.encode() if isinstance(item, str) else item
         if not isinstance(text, bytes):
-            raise InvalidArgumentError(
-                f"a string tensor must contain bytes to be saved, found {type(item).__name__}"
-            )
+            raise InvalidArgumentError(f"a string tensor must contain bytes to be saved, found {type(item).__name__}")
         parts += [_LENGTH.pack(len(text)), text]
     return np.frombuffer(b"".join(parts), np.uint8)
 

@@ -37,24 +37,22 @@ from actorsession.standard_streams import open_standard_streams
 
 __all__ = ["main"]
 
-_MODULES = (
-    servers,
-    cluster,
-    status,
-    why,
-    stop,
-    token,
-    certs,
-    doctor,
-    inspect,
-    run_model,
-    run_tf1,
-    check_tf1,
-)
+_MODULES = (servers, cluster, status, why, stop, token, certs, doctor, inspect, run_model, run_tf1, check_tf1)
 _NAMES = (
-    "worker", "master", "cluster", "status", "why", "stop", "token", "certs", "doctor", "inspect",
-    "run-model", "run-tf1", "check-tf1",
-)  # fmt: skip
+    "worker",
+    "master",
+    "cluster",
+    "status",
+    "why",
+    "stop",
+    "token",
+    "certs",
+    "doctor",
+    "inspect",
+    "run-model",
+    "run-tf1",
+    "check-tf1",
+)
 # Commands that need no other package, so that they run where one is missing.
 _ALONE = frozenset({"certs", "doctor", "token"})
 _PROGRAM = "actorsession"
@@ -124,9 +122,11 @@ class _ShowVersion(argparse.Action):
 def _parser(*, with_demo: bool) -> tuple[Parser, dict[str, Parser]]:
     """Return the parser of the program, and those of its commands by name."""
     parser = Parser(
-        prog=_PROGRAM, description="A runtime for stateful dataflow graphs.",
-        epilog=_EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter,
-    )  # fmt: skip
+        prog=_PROGRAM,
+        description="A runtime for stateful dataflow graphs.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--version", action=_ShowVersion, help="show the version and exit")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     for module in _MODULES:

@@ -26,23 +26,28 @@ requirement: the package cryptography, pip install 'actorsession[tls]'.
 def add_to(commands: Any) -> None:
     """Add the command to the sub-parsers of the program's parser."""
     parser = commands.add_parser(
-        "certs", help="make certificates for servers and clients",
+        "certs",
+        help="make certificates for servers and clients",
         description="Make a CA and a certificate for the machines of a cluster.",
-        epilog=_EPILOG, formatter_class=raw,
-    )  # fmt: skip
+        epilog=_EPILOG,
+        formatter_class=raw,
+    )
     parser.add_argument("--out", required=True, metavar="DIR", help="the folder for the files")
     parser.add_argument(
-        "--hosts", default="", metavar="HOST,...",
+        "--hosts",
+        default="",
+        metavar="HOST,...",
         help="host names and addresses of the machines, as clients will use them",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--days", type=positive, default=365,
-        help="how many days the certificate is valid (default %(default)s)",
-    )  # fmt: skip
+        "--days", type=positive, default=365, help="how many days the certificate is valid (default %(default)s)"
+    )
     parser.add_argument(
-        "--ca", metavar="DIR", dest="ca_folder",
+        "--ca",
+        metavar="DIR",
+        dest="ca_folder",
         help="the folder of a CA that this command made earlier, for machines that join later",
-    )  # fmt: skip
+    )
     parser.add_argument("--json", action="store_true", help="print the paths as JSON")
     parser.set_defaults(run=_run)
 
@@ -59,12 +64,8 @@ def _run(options: argparse.Namespace) -> int:
         print_json(asdict(made))
         return SUCCESS
     print_line(f"a certificate for {', '.join(made.hosts)}, valid for {options.days} days:")
-    print_line(
-        f"  --tls-ca {made.ca_file} --tls-cert {made.certificate_file} --tls-key {made.key_file}"
-    )
-    print_line(
-        f"keep {made.ca_key_file} in a separate place: its owner can sign certificates for the cluster"
-    )
+    print_line(f"  --tls-ca {made.ca_file} --tls-cert {made.certificate_file} --tls-key {made.key_file}")
+    print_line(f"keep {made.ca_key_file} in a separate place: its owner can sign certificates for the cluster")
     return SUCCESS
 
 

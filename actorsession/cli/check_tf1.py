@@ -23,13 +23,13 @@ exit status: 0 all names are here; 1 some are missing, or a file is no program o
 def add_to(commands: Any) -> None:
     """Add the command to the sub-parsers of the program's parser."""
     parser = commands.add_parser(
-        "check-tf1", help="list the names of TensorFlow 1 that programs use",
+        "check-tf1",
+        help="list the names of TensorFlow 1 that programs use",
         description="List the names of TensorFlow 1 that programs use, and which of them are missing here.",
-        epilog=_EPILOG, formatter_class=raw,
-    )  # fmt: skip
-    parser.add_argument(
-        "paths", metavar="PATH", nargs="+", type=Path, help="a file, or a folder of them"
+        epilog=_EPILOG,
+        formatter_class=raw,
     )
+    parser.add_argument("paths", metavar="PATH", nargs="+", type=Path, help="a file, or a folder of them")
     parser.add_argument("--missing", action="store_true", help="list only names that are missing")
     parser.add_argument("--json", action="store_true", help="print all findings as JSON")
     parser.set_defaults(run=_run)
@@ -42,11 +42,9 @@ def _run(options: argparse.Namespace) -> int:
     found = find_names(files)
     if options.json:
         names = {
-            name: {
-                "uses": [list(use) for use in uses], "missing": found.missing.get(name),
-            }
+            name: {"uses": [list(use) for use in uses], "missing": found.missing.get(name)}
             for name, uses in sorted(found.uses.items())
-        }  # fmt: skip
+        }
         print_json({"files": len(files), "names": names, "unreadable": found.unreadable})
     else:
         for name, uses in sorted(found.uses.items()):
@@ -59,7 +57,5 @@ def _run(options: argparse.Namespace) -> int:
                 print_line(f"tf.{name} {len(uses)}")
         for problem in found.unreadable.values():
             print_line(problem)
-        print_line(
-            f"{len(files)} files use {len(found.uses)} names of TensorFlow; {len(found.missing)} are missing"
-        )
+        print_line(f"{len(files)} files use {len(found.uses)} names of TensorFlow; {len(found.missing)} are missing")
     return FAILURE if found.missing or found.unreadable else SUCCESS

@@ -46,39 +46,46 @@ cluster did not start, or no process is left; 2 invalid arguments.
 def add_to(commands: Any) -> None:
     """Add the command to the sub-parsers of the program's parser."""
     parser = commands.add_parser(
-        "cluster", help="start a cluster of processes on this machine",
+        "cluster",
+        help="start a cluster of processes on this machine",
         description="Start a cluster of processes on this machine and run it until a signal arrives.",
-        epilog=_EPILOG, formatter_class=raw,
-    )  # fmt: skip
-    parser.add_argument(
-        "--jobs", required=True, type=job_counts, metavar="JOB=N,...",
-        help="the number of tasks of each job, such as ps=1,worker=2",
-    )  # fmt: skip
-    parser.add_argument(
-        "--devices",
-        type=positive,
-        default=1,
-        help="number of CPU devices of each task (default %(default)s)",
+        epilog=_EPILOG,
+        formatter_class=raw,
     )
     parser.add_argument(
-        "--protocol", choices=("unix", "tcp", "tls"),
+        "--jobs",
+        required=True,
+        type=job_counts,
+        metavar="JOB=N,...",
+        help="the number of tasks of each job, such as ps=1,worker=2",
+    )
+    parser.add_argument(
+        "--devices", type=positive, default=1, help="number of CPU devices of each task (default %(default)s)"
+    )
+    parser.add_argument(
+        "--protocol",
+        choices=("unix", "tcp", "tls"),
         help="what the processes listen on: sockets in a private folder, or free ports of loopback "
         "(default: tls if the environment names TLS files, else unix)",
-    )  # fmt: skip
+    )
     add_file_roots(parser)
     add_imports(parser)
     add_log_file(parser)
     parser.add_argument(
-        "--restart", type=whole_number, default=0, metavar="N",
+        "--restart",
+        type=whole_number,
+        default=0,
+        metavar="N",
         help="start a task again whose process dies, up to N times within 60 s (default: never)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--timeout", type=seconds, default=30.0, metavar="SECONDS",
-        help="how long the processes may take to start (default %(default)g)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--json", action="store_true", help="print the addresses of the tasks as JSON"
     )
+    parser.add_argument(
+        "--timeout",
+        type=seconds,
+        default=30.0,
+        metavar="SECONDS",
+        help="how long the processes may take to start (default %(default)g)",
+    )
+    parser.add_argument("--json", action="store_true", help="print the addresses of the tasks as JSON")
     parser.set_defaults(run=_run)
 
 
@@ -96,10 +103,16 @@ def _run(options: argparse.Namespace) -> int:
     import_modules(options.imports)  # all processes would say the same
     ends = _Ends()
     cluster = LocalCluster(
-        options.jobs, devices=options.devices, start_timeout=options.timeout,
-        protocol=options.protocol, file_roots=options.file_roots or (), log_file=options.log_file,
-        imports=options.imports, restart=options.restart, on_end=ends.add,
-    )  # fmt: skip
+        options.jobs,
+        devices=options.devices,
+        start_timeout=options.timeout,
+        protocol=options.protocol,
+        file_roots=options.file_roots or (),
+        log_file=options.log_file,
+        imports=options.imports,
+        restart=options.restart,
+        on_end=ends.add,
+    )
     try:
         return run(_run_until_signal(cluster, ends, as_json=options.json))
     except KeyboardInterrupt:  # before our own handler was installed

@@ -51,7 +51,7 @@ __all__ = [
     "run_command",
     "seconds",
     "whole_number",
-]  # fmt: skip
+]
 
 SUCCESS, FAILURE, USAGE_ERROR = 0, 1, 2
 """Exit statuses."""
@@ -149,9 +149,7 @@ def _reason(error: Exception) -> str:
     return str(error)
 
 
-def explain_extra(
-    extra: Sequence[str], program: str, options: Mapping[str, Sequence[str]]
-) -> UsageError:
+def explain_extra(extra: Sequence[str], program: str, options: Mapping[str, Sequence[str]]) -> UsageError:
     """Return the error for words that a command does not take.
 
     Args:
@@ -236,10 +234,7 @@ def check_environment() -> None:
 
 def add_address(parser: argparse.ArgumentParser, what: str) -> None:
     """Add the address of a server to which the command connects."""
-    parser.add_argument(
-        "address", metavar="ADDRESS", type=_address,
-        help=f"address of {what}, such as 127.0.0.1:7000",
-    )  # fmt: skip
+    parser.add_argument("address", metavar="ADDRESS", type=_address, help=f"address of {what}, such as 127.0.0.1:7000")
 
 
 def _address(text: str) -> str:
@@ -258,27 +253,34 @@ def _address(text: str) -> str:
 def add_log_file(parser: argparse.ArgumentParser) -> None:
     """Add the option for the file of the log."""
     parser.add_argument(
-        "--log-file", metavar="FILE",
+        "--log-file",
+        metavar="FILE",
         help="append the log to this file in place of standard error; after a renaming it is made anew",
-    )  # fmt: skip
+    )
 
 
 def add_file_roots(parser: argparse.ArgumentParser) -> None:
     """Add the option for the folders in which operations may open files."""
     parser.add_argument(
-        "--file-root", action="append", dest="file_roots", metavar="DIR",
+        "--file-root",
+        action="append",
+        dest="file_roots",
+        metavar="DIR",
         help="a folder in which operations may open files; may be given several times (default: all files if "
         "only this machine can reach the server, else none)",
-    )  # fmt: skip
+    )
 
 
 def add_imports(parser: argparse.ArgumentParser) -> None:
     """Add the option for modules to import; see ``import_modules``."""
     parser.add_argument(
-        "--import", action="append", dest="imports", default=[], metavar="MODULE",
-        help="a module to import first, such as one that registers operation types; may be given several "
-        "times",
-    )  # fmt: skip
+        "--import",
+        action="append",
+        dest="imports",
+        default=[],
+        metavar="MODULE",
+        help="a module to import first, such as one that registers operation types; may be given several times",
+    )
 
 
 def import_modules(names: Sequence[str]) -> None:

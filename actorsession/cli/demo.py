@@ -32,39 +32,47 @@ def add_to(commands: Any) -> None:
             "the demo at any time."
         ),
     )
+    parser.add_argument("--data", metavar="PATH", help="an .npz file with digits (default: the bundled digits)")
     parser.add_argument(
-        "--data", metavar="PATH", help="an .npz file with digits (default: the bundled digits)"
+        "--steps",
+        type=positive,
+        default=2000,
+        metavar="N",
+        help="number of training steps of each part (default %(default)s)",
     )
     parser.add_argument(
-        "--steps", type=positive, default=2000, metavar="N",
-        help="number of training steps of each part (default %(default)s)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--workers", type=positive, default=2, metavar="N",
+        "--workers",
+        type=positive,
+        default=2,
+        metavar="N",
         help="number of workers of the cluster (default %(default)s)",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--on", choices=PLACES, default=PLACES[0],
+        "--on",
+        choices=PLACES,
+        default=PLACES[0],
         help=(
             "where the cluster runs: processes of this machine (local), or an engine that the environment "
             "names (RAY_ADDRESS, DASK_SCHEDULER_ADDRESS) or that is started here (default %(default)s)"
         ),
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--strategy", choices=["ps", "allreduce"], default="ps",
+        "--strategy",
+        choices=["ps", "allreduce"],
+        default="ps",
         help=(
             "how the workers train together: with their variables on a parameter server (ps), or each with "
             "all variables and the mean of the gradients of all (allreduce; default %(default)s)"
         ),
-    )  # fmt: skip
-    parser.add_argument(
-        "--output", type=Path, default=Path("actorsession-demo"), metavar="FOLDER",
-        help=("the output folder, which is created if it does not exist (default "
-"./%(default)s)"),
-    )  # fmt: skip
-    parser.add_argument(
-        "--local-only", action="store_true", help="train in one process only, without a cluster"
     )
+    parser.add_argument(
+        "--output",
+        type=Path,
+        default=Path("actorsession-demo"),
+        metavar="FOLDER",
+        help=("the output folder, which is created if it does not exist (default ./%(default)s)"),
+    )
+    parser.add_argument("--local-only", action="store_true", help="train in one process only, without a cluster")
     parser.add_argument("--no-progress", action="store_true", help="do not show progress")
     parser.set_defaults(run=run)
 
@@ -110,9 +118,14 @@ def _run(options: argparse.Namespace, interrupts: Interrupts) -> int:
     if not os.access(options.output, os.W_OK):
         raise UsageError(f"--output: cannot write into {options.output}")
     settings = Settings(
-        steps=options.steps, workers=options.workers, place=options.on, strategy=options.strategy,
-        output=options.output, local_only=options.local_only, progress=not options.no_progress,
-    )  # fmt: skip
+        steps=options.steps,
+        workers=options.workers,
+        place=options.on,
+        strategy=options.strategy,
+        output=options.output,
+        local_only=options.local_only,
+        progress=not options.no_progress,
+    )
     failed: list[str] = []
     try:
         failed = show(digits, settings, interrupts)

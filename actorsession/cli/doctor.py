@@ -55,10 +55,12 @@ class Finding(NamedTuple):
 def add_to(commands: Any) -> None:
     """Add the command to the sub-parsers of the program's parser."""
     parser = commands.add_parser(
-        "doctor", help="examine this machine and installation",
+        "doctor",
+        help="examine this machine and installation",
         description="Examine versions, event loop, BLAS, shared memory, limits, clock, ports and secrets.",
-        epilog=_EPILOG, formatter_class=raw,
-    )  # fmt: skip
+        epilog=_EPILOG,
+        formatter_class=raw,
+    )
     parser.add_argument("--json", action="store_true", help="print the findings as JSON")
     parser.set_defaults(run=_run)
 
@@ -84,9 +86,11 @@ def _examined(examine: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
     except Exception as exc:
         subject = examine.__name__.strip("_").replace("_", " ")
         yield Finding(
-            subject, ADVICE, f"could not be examined: {type(exc).__name__}: {exc}",
+            subject,
+            ADVICE,
+            f"could not be examined: {type(exc).__name__}: {exc}",
             "report this, with the versions above",
-        )  # fmt: skip
+        )
 
 
 def _advised(subject: str, found: str, do: str, *, unless: bool) -> Finding:
@@ -103,13 +107,9 @@ def _versions() -> Iterator[Finding]:
 
     from actorsession.version import installed_version
 
-    yield Finding(
-        "actorsession", OK, f"{installed_version()} at {os.path.dirname(os.path.dirname(__file__))}"
-    )
+    yield Finding("actorsession", OK, f"{installed_version()} at {os.path.dirname(os.path.dirname(__file__))}")
     where = f"{platform.system()} {platform.release()} {platform.machine()}"
-    yield Finding(
-        "Python", OK, f"{platform.python_implementation()} {platform.python_version()} on {where}"
-    )
+    yield Finding("Python", OK, f"{platform.python_implementation()} {platform.python_version()} on {where}")
     for package in _PACKAGES:
         try:
             if package == "ml_dtypes":  # which would write a traceback of its own
@@ -129,9 +129,7 @@ def _event_loop() -> Iterator[Finding]:
     if loop_factory().__module__.partition(".")[0] == "uvloop":
         yield Finding("event loop", OK, f"uvloop {metadata.version('uvloop')}")
     else:
-        yield Finding(
-            "event loop", ADVICE, "asyncio's own", "pip install uvloop: distributed steps are faster with it"
-        )  # fmt: skip
+        yield Finding("event loop", ADVICE, "asyncio's own", "pip install uvloop: distributed steps are faster with it")
 
 
 def _blas() -> Iterator[Finding]:
@@ -141,22 +139,28 @@ def _blas() -> Iterator[Finding]:
     libraries = loaded_libraries()
     if not libraries:
         yield Finding(
-            "BLAS", ADVICE, "numpy has no OpenBLAS that was found",
+            "BLAS",
+            ADVICE,
+            "numpy has no OpenBLAS that was found",
             "install numpy from PyPI: processes can share out the threads of OpenBLAS only",
-        )  # fmt: skip
+        )
     better = core_type()
     for library in libraries:
         found = f"OpenBLAS with {library.kernels} kernels, {library.get()} threads"
         if better is not None and better.lower() != library.kernels.lower():
             yield Finding(
-                "BLAS", ADVICE, found,
+                "BLAS",
+                ADVICE,
+                found,
                 f"export OPENBLAS_CORETYPE={better} before Python starts, as worker processes have it",
-            )  # fmt: skip
+            )
         elif library.get() > processors():
             yield Finding(
-                "BLAS", ADVICE, f"{found} for {processors()} cores",
+                "BLAS",
+                ADVICE,
+                f"{found} for {processors()} cores",
                 f"export OPENBLAS_NUM_THREADS={processors()}: threads that share a core wait for each other",
-            )  # fmt: skip
+            )
         else:
             yield Finding("BLAS", OK, found)
 
@@ -165,9 +169,11 @@ def _shared_memory() -> Iterator[Finding]:
     subject, variable = "shared memory", "ACTORSESSION_SHARED_MEMORY"
     if os.environ.get(variable) == "0":
         yield Finding(
-            subject, ADVICE, f"switched off by {variable}=0",
+            subject,
+            ADVICE,
+            f"switched off by {variable}=0",
             f"unset {variable}, unless processes of this machine may not share memory",
-        )  # fmt: skip
+        )
         return
     try:
         descriptor = os.memfd_create("actorsession doctor")
@@ -179,33 +185,36 @@ def _shared_memory() -> Iterator[Finding]:
             os.close(descriptor)
     except (AttributeError, OSError) as exc:
         yield Finding(
-            subject, ADVICE, f"not available: {exc}",
+            subject,
+            ADVICE,
+            f"not available: {exc}",
             "large arrays pass through sockets between processes of this machine; Linux has memfd_create",
-        )  # fmt: skip
+        )
     else:
         yield Finding(subject, OK, "available")
 
 
 def _descriptors() -> Iterator[Finding]:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    limits = [
-        "unlimited" if limit == resource.RLIM_INFINITY else f"{limit:,}" for limit in (soft, hard)
-    ]
+    limits = ["unlimited" if limit == resource.RLIM_INFINITY else f"{limit:,}" for limit in (soft, hard)]
     found = f"{limits[0]} of at most {limits[1]}"
     yield _advised(
-        "open files", found,
+        "open files",
+        found,
         f"ulimit -n {_DESCRIPTORS}, or LimitNOFILE= of the service: each peer and session takes some",
         unless=soft == resource.RLIM_INFINITY or soft >= _DESCRIPTORS,
-    )  # fmt: skip
+    )
 
 
 def _clock() -> Iterator[Finding]:
     clock = time.get_clock_info("monotonic")
     found = f"{clock.implementation}, resolution {clock.resolution:g} s"
     yield _advised(
-        "clock", found, "limits below some milliseconds are not kept; choose another clock source",
+        "clock",
+        found,
+        "limits below some milliseconds are not kept; choose another clock source",
         unless=clock.resolution <= _RESOLUTION and not clock.adjustable,
-    )  # fmt: skip
+    )
 
 
 def _ports() -> Iterator[Finding]:
@@ -220,11 +229,13 @@ def _ports() -> Iterator[Finding]:
         except OSError as exc:
             needed = family == socket.AF_INET
             yield Finding(
-                f"tcp on {host}", FAULT if needed else ADVICE, f"cannot listen and connect: {exc}",
+                f"tcp on {host}",
+                FAULT if needed else ADVICE,
+                f"cannot listen and connect: {exc}",
                 "allow loopback in the firewall or container, or use protocol='unix'"
                 if needed
                 else "use addresses of IPv4, or unix://",
-            )  # fmt: skip
+            )
         else:
             yield Finding(f"tcp on {host}", OK, "listens and connects")
     try:
@@ -234,9 +245,11 @@ def _ports() -> Iterator[Finding]:
         return
     found = f"{last - first + 1:,} ({first} to {last})"
     yield _advised(
-        "ports for connections", found, "sysctl -w net.ipv4.ip_local_port_range='32768 60999'",
+        "ports for connections",
+        found,
+        "sysctl -w net.ipv4.ip_local_port_range='32768 60999'",
         unless=last - first >= _PORTS,
-    )  # fmt: skip
+    )
 
 
 def _sockets() -> Iterator[Finding]:
@@ -246,17 +259,13 @@ def _sockets() -> Iterator[Finding]:
     try:
         folder = SocketFolder()
     except ResourceExhaustedError as exc:
-        yield Finding(
-            "unix sockets", FAULT, exc.message, "set TMPDIR to a folder of yours with a short name"
-        )  # fmt: skip
+        yield Finding("unix sockets", FAULT, exc.message, "set TMPDIR to a folder of yours with a short name")
         return
     try:
         with socket.socket(socket.AF_UNIX) as server:
             server.bind(folder.address("doctor").partition("://")[2])
     except OSError as exc:
-        yield Finding(
-            "unix sockets", FAULT, f"{folder.path}: {exc}", "set TMPDIR to another folder"
-        )
+        yield Finding("unix sockets", FAULT, f"{folder.path}: {exc}", "set TMPDIR to another folder")
     else:
         yield Finding("unix sockets", OK, f"in {os.path.dirname(folder.path)}")
     finally:
@@ -271,9 +280,11 @@ def _secrets() -> Iterator[Finding]:
         yield Finding("token", OK, "none; servers accept their own user, on this machine")
     elif is_guessable(token):
         yield Finding(
-            "token", FAULT, f"{len(token)} characters: too short for servers beyond loopback",
+            "token",
+            FAULT,
+            f"{len(token)} characters: too short for servers beyond loopback",
             "export ACTORSESSION_TOKEN=$(actorsession token)",
-        )  # fmt: skip
+        )
     else:
         yield Finding("token", OK, f"{len(token)} characters")
     try:
@@ -281,15 +292,11 @@ def _secrets() -> Iterator[Finding]:
         if security is not None:
             check_files(security)
     except Exception as exc:
-        yield Finding(
-            "TLS", FAULT, f"{exc}", "actorsession certs makes the files; name all three in the environment"
-        )  # fmt: skip
+        yield Finding("TLS", FAULT, f"{exc}", "actorsession certs makes the files; name all three in the environment")
     else:
         yield Finding("TLS", OK, "no files" if security is None else "its files can be used")
 
 
-EXAMINATIONS = (
-    _versions, _event_loop, _blas, _shared_memory, _descriptors, _clock, _ports, _sockets, _secrets,
-)  # fmt: skip
+EXAMINATIONS = (_versions, _event_loop, _blas, _shared_memory, _descriptors, _clock, _ports, _sockets, _secrets)
 ALONE = (_versions, _shared_memory, _descriptors, _clock, _ports)
 """Those that need no other package, where one is missing."""

@@ -24,17 +24,21 @@ exit status: 0 success; 1 the file cannot be read; 2 invalid arguments.
 def add_to(commands: Any) -> None:
     """Add the command to the sub-parsers of the program's parser."""
     parser = commands.add_parser(
-        "inspect", help="show what is in a graph, saved model, checkpoint, records or events file",
-        description="Show what is in the files of a model.", epilog=_EPILOG, formatter_class=raw,
-    )  # fmt: skip
-    parser.add_argument(
-        "path", metavar="PATH", help="a file, a folder, or the prefix of a checkpoint"
+        "inspect",
+        help="show what is in a graph, saved model, checkpoint, records or events file",
+        description="Show what is in the files of a model.",
+        epilog=_EPILOG,
+        formatter_class=raw,
     )
+    parser.add_argument("path", metavar="PATH", help="a file, a folder, or the prefix of a checkpoint")
     parser.add_argument(
-        "--value", metavar="NAME", action="append", dest="values", default=[],
-        help="show the value of this tensor of the checkpoint, or constant of the graph; may be given "
-        "several times",
-    )  # fmt: skip
+        "--value",
+        metavar="NAME",
+        action="append",
+        dest="values",
+        default=[],
+        help="show the value of this tensor of the checkpoint, or constant of the graph; may be given several times",
+    )
     parser.add_argument("--json", action="store_true", help="print one line of JSON")
     parser.set_defaults(run=_run)
 
@@ -43,9 +47,7 @@ def _run(options: argparse.Namespace) -> int:
     from actorsession.interop.inspection import inspect, read_value
 
     if options.values:
-        print_values(
-            {name: read_value(options.path, name) for name in options.values}, as_json=options.json
-        )
+        print_values({name: read_value(options.path, name) for name in options.values}, as_json=options.json)
         return SUCCESS
     found = inspect(options.path)
     if options.json:
@@ -78,9 +80,7 @@ def _lines(found: Mapping[str, Any], indent: str = "") -> Iterator[str]:
 
 
 def _is_table(rows: list[Any]) -> bool:
-    return not any(
-        isinstance(value, (Mapping)) or _is_rows(value) for row in rows for value in row.values()
-    )
+    return not any(isinstance(value, (Mapping)) or _is_rows(value) for row in rows for value in row.values())
 
 
 def _is_rows(value: Any) -> bool:
@@ -92,9 +92,7 @@ def _table(rows: list[Mapping[str, Any]], indent: str) -> Iterator[str]:
     width = max(map(len, cells))
     widths = [max(len(row[k]) for row in cells if k < len(row)) for k in range(width)]
     for row in cells:
-        yield (
-            indent + "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=False))
-        ).rstrip()
+        yield (indent + "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=False))).rstrip()
 
 
 def _cell(value: Any) -> str:

@@ -59,9 +59,7 @@ def set_up_logging(path: str | None = None) -> None:
     if not level:
         handler.addFilter(lambda record: not hasattr(record, "hint"))
     handler.setFormatter(VisibleFormatter(_FORMAT if path is None else _FILE_FORMAT))
-    logging.basicConfig(
-        level=level.upper() or "WARNING", handlers=[handler], force=path is not None
-    )
+    logging.basicConfig(level=level.upper() or "WARNING", handlers=[handler], force=path is not None)
     warnings.showwarning = _log_warning
 
 
@@ -114,9 +112,7 @@ class OncePerMinute(logging.Filter):
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
         self._clock = clock
-        self._logged: dict[
-            tuple[str, str, str], list[float]
-        ] = {}  # last time, and repetitions since
+        self._logged: dict[tuple[str, str, str], list[float]] = {}  # last time, and repetitions since
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Return whether to log a record; add the number of suppressed ones to its message."""
@@ -134,8 +130,6 @@ class OncePerMinute(logging.Filter):
         if len(self._logged) > _REMEMBERED:
             del self._logged[next(iter(self._logged))]
         if entry is not None and entry[1]:
-            record.msg = (
-                f"{record.getMessage()} (and {entry[1]:.0f} more times since the last such line)"
-            )
+            record.msg = f"{record.getMessage()} (and {entry[1]:.0f} more times since the last such line)"
             record.args = None
         return True

@@ -24,25 +24,29 @@ _SERVING, _DEFAULT = "serve", "serving_default"
 def add_to(commands: Any) -> None:
     """Add the command to the sub-parsers of the program's parser."""
     parser = commands.add_parser(
-        "run-model", help="run a signature of a saved model",
+        "run-model",
+        help="run a signature of a saved model",
         description="Run a signature of a saved model once, and show its outputs.",
-        epilog=_EPILOG, formatter_class=raw,
-    )  # fmt: skip
+        epilog=_EPILOG,
+        formatter_class=raw,
+    )
     parser.add_argument("folder", metavar="FOLDER", help="the folder of the saved model")
     parser.add_argument(
-        "--input", metavar="NAME=VALUE", action="append", dest="inputs", default=[],
+        "--input",
+        metavar="NAME=VALUE",
+        action="append",
+        dest="inputs",
+        default=[],
         help="the value of an input; may be given several times",
-    )  # fmt: skip
-    parser.add_argument(
-        "--signature", metavar="NAME", default=_DEFAULT, help="the signature (default %(default)s)"
     )
+    parser.add_argument("--signature", metavar="NAME", default=_DEFAULT, help="the signature (default %(default)s)")
     parser.add_argument(
-        "--tags", metavar="TAGS", default=_SERVING,
+        "--tags",
+        metavar="TAGS",
+        default=_SERVING,
         help="the tags of the graph, with commas between them (default %(default)s)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--output", metavar="FILE", type=Path, help="write the outputs to this .npz file"
     )
+    parser.add_argument("--output", metavar="FILE", type=Path, help="write the outputs to this .npz file")
     parser.add_argument("--json", action="store_true", help="print the outputs as one line of JSON")
     parser.set_defaults(run=_run)
 
@@ -53,9 +57,7 @@ def _run(options: argparse.Namespace) -> int:
     with given("--input"):
         inputs = dict(map(_input, options.inputs))
     if options.output is not None and options.output.suffix != ".npz":
-        raise UsageError(
-            f"--output: expected the name of an .npz file, got {str(options.output)!r}"
-        )
+        raise UsageError(f"--output: expected the name of an .npz file, got {str(options.output)!r}")
     try:
         model = from_saved_model(options.folder, options.signature, tags=options.tags)
     except RuntimeError as exc:

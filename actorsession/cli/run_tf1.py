@@ -19,9 +19,13 @@ __all__ = ["add_to"]
 
 _COMPAT = Path(__file__).parent.parent / "compat"
 _OURS = (
-    __file__, str(_COMPAT / "alias.py"), str(_COMPAT / "older_conversions.py"), "<frozen runpy>",
-    "<frozen importlib._bootstrap>", "<frozen importlib._bootstrap_external>",
-)  # fmt: skip
+    __file__,
+    str(_COMPAT / "alias.py"),
+    str(_COMPAT / "older_conversions.py"),
+    "<frozen runpy>",
+    "<frozen importlib._bootstrap>",
+    "<frozen importlib._bootstrap_external>",
+)
 
 _EPILOG = """\
 The program's imports of tensorflow find this library, and names that numpy and Python have removed since,
@@ -36,19 +40,20 @@ exit status: that of the program; 1 after an error of it; 2 invalid arguments.
 def add_to(commands: Any) -> None:
     """Add the command to the sub-parsers of the program's parser."""
     parser = commands.add_parser(
-        "run-tf1", help="run a program for TensorFlow 1",
+        "run-tf1",
+        help="run a program for TensorFlow 1",
         description="Run a program that imports tensorflow, which need not be installed.",
-        epilog=_EPILOG, formatter_class=raw,
-    )  # fmt: skip
+        epilog=_EPILOG,
+        formatter_class=raw,
+    )
     parser.add_argument("-m", action="store_true", dest="module", help="SCRIPT is a module's name")
     parser.add_argument(
-        "--soft-placement", action="store_true",
+        "--soft-placement",
+        action="store_true",
         help="place on a processor what asks for a GPU, as if the program set allow_soft_placement",
-    )  # fmt: skip
-    parser.add_argument("script", metavar="SCRIPT", help="the file of the program")
-    parser.add_argument(
-        "arguments", metavar="...", nargs=argparse.REMAINDER, help="the program's own arguments"
     )
+    parser.add_argument("script", metavar="SCRIPT", help="the file of the program")
+    parser.add_argument("arguments", metavar="...", nargs=argparse.REMAINDER, help="the program's own arguments")
     # What the program logs, and how, is its own matter.
     parser.set_defaults(run=_run, own_logging=True)
 

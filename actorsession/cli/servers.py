@@ -75,27 +75,33 @@ _TLS = (
 def add_to(commands: Any) -> None:
     """Add the commands to the sub-parsers of the program's parser."""
     worker = commands.add_parser(
-        "worker", help="serve one task of a cluster",
+        "worker",
+        help="serve one task of a cluster",
         description="Serve one task of a cluster until a signal arrives.",
-        epilog=_EPILOG, formatter_class=raw,
-    )  # fmt: skip
+        epilog=_EPILOG,
+        formatter_class=raw,
+    )
     _add_options(worker)
     worker.add_argument("--announce", action="store_true", help=argparse.SUPPRESS)
     worker.set_defaults(run=_run, role="worker", listen=None)
 
     master = commands.add_parser(
-        "master", help="serve a master at which clients open sessions",
+        "master",
+        help="serve a master at which clients open sessions",
         description=(
             "Serve a task at which clients open sessions. It is the task of job `master` (or --job) if the\n"
             "cluster has it, and otherwise an additional task at --listen that the workers need not list."
         ),
-        epilog=_EPILOG, formatter_class=raw,
-    )  # fmt: skip
+        epilog=_EPILOG,
+        formatter_class=raw,
+    )
     _add_options(master)
     master.add_argument(
-        "--listen", default="127.0.0.1:0", metavar="ADDRESS",
+        "--listen",
+        default="127.0.0.1:0",
+        metavar="ADDRESS",
         help="where to listen if the cluster has no task for it (default %(default)s)",
-    )  # fmt: skip
+    )
     master.set_defaults(run=_run, role="master", announce=False)
 
 
@@ -103,84 +109,104 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--job", help="job of this task, such as ps or worker")
     parser.add_argument("--task", type=whole_number, help="index of this task in its job")
     parser.add_argument(
-        "--cluster", type=_cluster,
-        help='all tasks as JSON: {"ps": ["127.0.0.1:7000"], "worker": ["127.0.0.1:7001"]}',
-    )  # fmt: skip
-    parser.add_argument(
-        "--config", metavar="FILE",
-        help="a file that describes the cluster, and is read again when the cluster changes; see below",
-    )  # fmt: skip
-    parser.add_argument(
-        "--resolver",
-        choices=sorted(_RESOLVERS),
-        help="ask this scheduler for the cluster; see below",
+        "--cluster", type=_cluster, help='all tasks as JSON: {"ps": ["127.0.0.1:7000"], "worker": ["127.0.0.1:7001"]}'
     )
     parser.add_argument(
-        "--jobs", type=job_counts, metavar="JOB=N,...",
+        "--config",
+        metavar="FILE",
+        help="a file that describes the cluster, and is read again when the cluster changes; see below",
+    )
+    parser.add_argument("--resolver", choices=sorted(_RESOLVERS), help="ask this scheduler for the cluster; see below")
+    parser.add_argument(
+        "--jobs",
+        type=job_counts,
+        metavar="JOB=N,...",
         help="for --resolver: the number of tasks of each job, such as ps=1,worker=7 (default for slurm: "
         "all are workers)",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--selector", action="append", dest="selectors", type=_selector, metavar="JOB=SELECTOR",
+        "--selector",
+        action="append",
+        dest="selectors",
+        type=_selector,
+        metavar="JOB=SELECTOR",
         help="for --resolver kubernetes: the label selector of the pods of a job, such as "
         "worker=app=digits,role=worker; may be given several times",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--prefix", metavar="TEXT",
+        "--prefix",
+        metavar="TEXT",
         help="for --resolver kubernetes: what precedes the job in the names of its StatefulSet and service",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--port", type=port,
+        "--port",
+        type=port,
         help="for --resolver: the port of each task, for slurm of the first on each node, whose others have "
         "the next ones (default: 7000, for slurm 8888)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--cluster-id", default="", help="the id of the cluster; peers with another id are refused"
     )
+    parser.add_argument("--cluster-id", default="", help="the id of the cluster; peers with another id are refused")
+    parser.add_argument("--devices", type=positive, default=1, help="number of CPU devices of this task")
     parser.add_argument(
-        "--devices", type=positive, default=1, help="number of CPU devices of this task"
-    )
-    parser.add_argument(
-        "--port-file", metavar="FILE",
+        "--port-file",
+        metavar="FILE",
         help="write the address to this file once it is bound; the server removes it when it ends",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--probe-port", type=port, metavar="PORT",
+        "--probe-port",
+        type=port,
+        metavar="PORT",
         help="answer GET /healthz and /readyz at this port of all addresses, without a token and with a "
         "status alone: 200 or 503",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--snapshot-dir", metavar="DIR",
+        "--snapshot-dir",
+        metavar="DIR",
         help="save the variables of this task in this folder, and start with those of the last snapshot",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--snapshot-every", type=seconds, default=60.0, metavar="SECONDS",
+        "--snapshot-every",
+        type=seconds,
+        default=60.0,
+        metavar="SECONDS",
         help="the time between two snapshots (default %(default)g)",
-    )  # fmt: skip
+    )
     add_file_roots(parser)
     add_imports(parser)
     add_log_file(parser)
     parser.add_argument(
-        "--lease", type=seconds, default=5.0, metavar="SECONDS",
+        "--lease",
+        type=seconds,
+        default=5.0,
+        metavar="SECONDS",
         help="how long an idle peer may be silent before it counts as lost (default %(default)g)",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--beat", type=seconds, default=1.0, metavar="SECONDS",
+        "--beat",
+        type=seconds,
+        default=1.0,
+        metavar="SECONDS",
         help="the time between two heartbeats; at most half a lease (default %(default)g)",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--sidecar", action="store_true",
+        "--sidecar",
+        action="store_true",
         help="use a sidecar process, which answers for a busy server, on loopback and for this host too",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--restart-wait", type=seconds, default=0.0, metavar="SECONDS",
+        "--restart-wait",
+        type=seconds,
+        default=0.0,
+        metavar="SECONDS",
         help="how long a step waits for a lost task that something starts again, such as systemd (default: "
         "it fails at once)",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--grace", type=seconds, default=3.0, metavar="SECONDS",
+        "--grace",
+        type=seconds,
+        default=3.0,
+        metavar="SECONDS",
         help="how long a clean shutdown may take; a second later the process is killed (default %(default)g)",
-    )  # fmt: skip
+    )
     for name, _, what in _TLS:
         parser.add_argument(f"--tls-{name}", metavar="FILE", help=what)
     parser.add_argument("--json", action="store_true", help="print the address as JSON")
@@ -192,9 +218,7 @@ def _cluster(text: str) -> dict[str, Any]:
     except ValueError as exc:
         raise argparse.ArgumentTypeError(f"not JSON: {exc}") from None
     if not isinstance(value, dict):
-        raise argparse.ArgumentTypeError(
-            f"a cluster is a JSON object from job name to addresses, got {value!r:.100}"
-        )
+        raise argparse.ArgumentTypeError(f"a cluster is a JSON object from job name to addresses, got {value!r:.100}")
     from actorsession.cluster.spec import ClusterSpec
 
     try:
@@ -226,9 +250,7 @@ def _kubernetes(options: argparse.Namespace) -> ClusterResolver:
 
     jobs = {**(options.jobs or {}), **dict(options.selectors or ())}
     if not jobs:
-        raise ValueError(
-            "needs --jobs ps=1,worker=2 or --selector worker=app=digits, and has neither"
-        )
+        raise ValueError("needs --jobs ps=1,worker=2 or --selector worker=app=digits, and has neither")
     return KubernetesClusterResolver(jobs, options.port or PORT, prefix=options.prefix or "")
 
 
@@ -249,12 +271,7 @@ _RESOLVERS = {
     "kubernetes": _Scheduler(_kubernetes, frozenset({"jobs", "selectors", "prefix", "port"})),
 }
 # Option, and field of the parsed options.
-_OF_RESOLVERS = {
-    "--jobs": "jobs",
-    "--selector": "selectors",
-    "--prefix": "prefix",
-    "--port": "port",
-}
+_OF_RESOLVERS = {"--jobs": "jobs", "--selector": "selectors", "--prefix": "prefix", "--port": "port"}
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -308,16 +325,29 @@ def _worker_options(options: argparse.Namespace) -> WorkerOptions:
     _check_task(options, resolver.cluster_spec(), job, index, source.label)
     _check_addresses(options, resolver, job, source.label, tls=security is not None)
     settings = ServerSettings(
-        config=ConfigProto(device_count={"CPU": options.devices}), security=security,
-        cluster_id=options.cluster_id or cluster_id, snapshot_dir=options.snapshot_dir,
-        snapshot_every=options.snapshot_every, lease=options.lease, beat=options.beat,
-        sidecar=options.sidecar, restart_wait=options.restart_wait, file_roots=options.file_roots,
-    )  # fmt: skip
+        config=ConfigProto(device_count={"CPU": options.devices}),
+        security=security,
+        cluster_id=options.cluster_id or cluster_id,
+        snapshot_dir=options.snapshot_dir,
+        snapshot_every=options.snapshot_every,
+        lease=options.lease,
+        beat=options.beat,
+        sidecar=options.sidecar,
+        restart_wait=options.restart_wait,
+        file_roots=options.file_roots,
+    )
     return WorkerOptions(
-        job=job, index=options.task, cluster=resolver, settings=settings, announce=options.announce,
-        role=options.role, json=options.json, port_file=options.port_file, grace=options.grace,
+        job=job,
+        index=options.task,
+        cluster=resolver,
+        settings=settings,
+        announce=options.announce,
+        role=options.role,
+        json=options.json,
+        port_file=options.port_file,
+        grace=options.grace,
         probe_port=options.probe_port,
-    )  # fmt: skip
+    )
 
 
 class _Source(NamedTuple):
@@ -358,9 +388,7 @@ def _source(options: argparse.Namespace) -> _Source:
         return _Source(_CONFIG_VARIABLE, FileClusterResolver(path))
     if os.environ.get(TF_CONFIG):
         return _Source(TF_CONFIG, TFConfigClusterResolver())
-    raise UsageError(
-        f"no cluster was described; pass --cluster, --config or --resolver, or set {TF_CONFIG}"
-    )
+    raise UsageError(f"no cluster was described; pass --cluster, --config or --resolver, or set {TF_CONFIG}")
 
 
 def _scheduler(options: argparse.Namespace) -> _Scheduler | None:
@@ -377,9 +405,7 @@ def _scheduler(options: argparse.Namespace) -> _Scheduler | None:
     return scheduler
 
 
-def _check_task(
-    options: argparse.Namespace, spec: ClusterSpec, job: str | None, index: int | None, label: str
-) -> None:
+def _check_task(options: argparse.Namespace, spec: ClusterSpec, job: str | None, index: int | None, label: str) -> None:
     """Check that the cluster has the task, or that there is only one choice."""
     by_job = "--job" if options.job or not job else label
     by_task = "--task" if options.task is not None or index is None else label
@@ -396,9 +422,7 @@ def _check_task(
         raise UsageError(f"{by_task}: no task {index} in job {job!r}; it has {listed(known)}")
 
 
-def _check_addresses(
-    options: argparse.Namespace, resolver: Any, job: str | None, label: str, *, tls: bool
-) -> None:
+def _check_addresses(options: argparse.Namespace, resolver: Any, job: str | None, label: str, *, tls: bool) -> None:
     """Check the addresses of all tasks, and that of this one if it is the command's own."""
     from actorsession.cluster.server.address_checks import checked_addresses, checked_scheme
     from actorsession.cluster.spec import ClusterSpec

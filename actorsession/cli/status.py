@@ -42,9 +42,7 @@ exit status: 0 every requested task has answered, or Ctrl-C ended --watch; 1 a t
 another server answers at its address; 2 invalid arguments.
 environment: ACTORSESSION_TOKEN is the secret that servers and clients share.
 """
-_COLUMNS = (
-    "sessions", "worker_sessions", "graphs", "steps", "runs", "partitions", "kernel_seconds", "pushes",
-)  # fmt: skip
+_COLUMNS = ("sessions", "worker_sessions", "graphs", "steps", "runs", "partitions", "kernel_seconds", "pushes")
 _HEADINGS = ("SESSIONS", "SIDES", "GRAPHS", "STEPS", "RUNS", "PARTITIONS", "KERNELS", "PUSHES")
 _PROCESS_HEADINGS = ("TASK", "ADDRESS", "PID", "VERSION", "UPTIME", "MEMORY", "PEAK", "SNAPSHOT")
 _SESSION_HEADINGS = ("SESSION", "TASK", "CLIENT", "STEPS", "WAITING", "RUNS", "PARTIAL")
@@ -57,36 +55,41 @@ _LATE = 0.5
 def add_to(commands: Any) -> None:
     """Add the command to the sub-parsers of the program's parser."""
     parser = commands.add_parser(
-        "status", help="show what the tasks of a cluster are doing",
+        "status",
+        help="show what the tasks of a cluster are doing",
         description=(
             "Show the process of a task: PID, VERSION, UPTIME, resident MEMORY now and at its PEAK, age of\n"
             "the SNAPSHOT; its counters: SESSIONS opened at it, worker sessions (SIDES) and their GRAPHS,\n"
             "STEPS that run now, RUNS so far, PARTITIONS begun, seconds in KERNELS, PUSHES of tensors to\n"
             "other tasks, and connected PEERS; and each session that was opened at it."
         ),
-        epilog=_EPILOG, formatter_class=raw,
-    )  # fmt: skip
+        epilog=_EPILOG,
+        formatter_class=raw,
+    )
     add_address(parser, "a task")
     parser.add_argument("--all", action="store_true", help="ask all tasks of its cluster")
     parser.add_argument(
-        "--timeout", type=seconds, default=5.0, metavar="SECONDS",
+        "--timeout",
+        type=seconds,
+        default=5.0,
+        metavar="SECONDS",
         help="how long to wait for answers (default %(default)g)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--watch", type=seconds, nargs="?", const=_WATCH, metavar="SECONDS",
-        help=f"ask again and again, SECONDS (default {_WATCH:g}) after each answer, until Ctrl-C",
-    )  # fmt: skip
-    parser.add_argument(
-        "--format", choices=tuple(_FORMATS), default="table",
-        help="what to print: tables, one line of JSON, or counters as Prometheus reads them",
-    )  # fmt: skip
-    parser.add_argument(
-        "--json",
-        action="store_const",
-        const="json",
-        dest="format",
-        help="the same as --format json",
     )
+    parser.add_argument(
+        "--watch",
+        type=seconds,
+        nargs="?",
+        const=_WATCH,
+        metavar="SECONDS",
+        help=f"ask again and again, SECONDS (default {_WATCH:g}) after each answer, until Ctrl-C",
+    )
+    parser.add_argument(
+        "--format",
+        choices=tuple(_FORMATS),
+        default="table",
+        help="what to print: tables, one line of JSON, or counters as Prometheus reads them",
+    )
+    parser.add_argument("--json", action="store_const", const="json", dest="format", help="the same as --format json")
     parser.set_defaults(run=_run)
 
 
@@ -203,9 +206,7 @@ def findings(counters: ServerStatistics, versions: Iterable[str]) -> list[str]:
     if _order(counters.version) < _order(newest):
         found.append(f"it runs version {counters.version or 'unknown'}, and another task {newest}")
     if counters.loop_lag > _LATE:
-        found.append(
-            f"its event loop was {counters.loop_lag:.1f} s late; a kernel or callback holds it"
-        )
+        found.append(f"its event loop was {counters.loop_lag:.1f} s late; a kernel or callback holds it")
     if counters.snapshot_overdue:
         found.append(
             f"its last snapshot is {_duration(counters.snapshot_age)} old, with one every "
@@ -260,9 +261,7 @@ def _prometheus_lines(rows: Sequence[_Row]) -> Iterable[str]:
         up.append(({"task": task, "address": row.address}, int(good)))
         if row.counters is not None and good:
             families += row.counters.metric_families()
-    families.insert(
-        0, MetricFamily("actorsession_server_up", "gauge", "Whether the task has answered.", up)
-    )
+    families.insert(0, MetricFamily("actorsession_server_up", "gauge", "Whether the task has answered.", up))
     return exposition(families).splitlines()
 
 
@@ -281,16 +280,12 @@ def _table_lines(rows: Sequence[_Row]) -> Iterable[str]:
         counters.append((names[row.address], *numbers, str(len(seen.peers))))
         for one in seen.open_sessions:
             client = f"{one.name} at {one.client}" if one.name else one.client
-            numbers = [
-                str(number) for number in (one.steps, one.waiting, one.runs, one.partial_runs)
-            ]
+            numbers = [str(number) for number in (one.steps, one.waiting, one.runs, one.partial_runs)]
             sessions.append((one.session_handle, seen.task, client, *numbers))
     lines = [*_aligned(processes, 2), "", *_aligned(counters, 1)]
     if len(sessions) > 1:
         lines += ["", *_aligned(sessions, 3)]
-    told = [
-        f"{seen.task}: {words}" for row, seen in answered for words in wrongs.get(row.address, ())
-    ]
+    told = [f"{seen.task}: {words}" for row, seen in answered for words in wrongs.get(row.address, ())]
     told += [
         f"{seen.task}: it began with the variables of {seen.restored_from}"
         for _, seen in answered
@@ -313,10 +308,15 @@ def _process_cells(row: _Row, name: str) -> Sequence[str]:
     if seen is None:
         return (name, row.address, *["-"] * (len(_PROCESS_HEADINGS) - 2))
     return (
-        name, row.address, str(seen.pid or "-"), seen.version or "-", _duration(seen.uptime),
-        _size(seen.memory), _size(seen.peak_memory),
+        name,
+        row.address,
+        str(seen.pid or "-"),
+        seen.version or "-",
+        _duration(seen.uptime),
+        _size(seen.memory),
+        _size(seen.peak_memory),
         _duration(seen.snapshot_age) if seen.snapshot_every > 0 else "-",
-    )  # fmt: skip
+    )
 
 
 def _aligned(rows: Sequence[Sequence[str]], names: int) -> list[str]:

@@ -8,16 +8,7 @@ import os
 import platform
 from typing import Any
 
-from actorsession.cli.console import (
-    FAILURE,
-    SUCCESS,
-    add_address,
-    fail,
-    print_json,
-    print_line,
-    raw,
-    seconds,
-)
+from actorsession.cli.console import FAILURE, SUCCESS, add_address, fail, print_json, print_line, raw, seconds
 
 __all__ = ["add_to"]
 
@@ -34,19 +25,22 @@ environment: ACTORSESSION_TOKEN is the secret that servers and clients share.
 def add_to(commands: Any) -> None:
     """Add the command to the sub-parsers of the program's parser."""
     parser = commands.add_parser(
-        "stop", help="stop a server, or all servers of a cluster",
+        "stop",
+        help="stop a server, or all servers of a cluster",
         description="Stop a server, and wait until it has ended.",
-        epilog=_EPILOG, formatter_class=raw,
-    )  # fmt: skip
+        epilog=_EPILOG,
+        formatter_class=raw,
+    )
     add_address(parser, "a task")
     parser.add_argument("--all", action="store_true", help="stop all tasks of its cluster")
     parser.add_argument(
-        "--timeout", type=seconds, default=10.0, metavar="SECONDS",
+        "--timeout",
+        type=seconds,
+        default=10.0,
+        metavar="SECONDS",
         help="how long to wait until they have ended (default %(default)g)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--json", action="store_true", help="print the tasks that have ended as JSON"
     )
+    parser.add_argument("--json", action="store_true", help="print the tasks that have ended as JSON")
     parser.set_defaults(run=_run)
 
 
@@ -66,9 +60,7 @@ def _run(options: argparse.Namespace) -> int:
     return FAILURE if failed else SUCCESS
 
 
-async def _stop(
-    address: str, ended: dict[str, str], failed: dict[str, str], *, all_tasks: bool, limit: float
-) -> None:
+async def _stop(address: str, ended: dict[str, str], failed: dict[str, str], *, all_tasks: bool, limit: float) -> None:
     from actorsession.actors.deadline import Deadline
     from actorsession.cluster import read_cluster, stop_server
     from actorsession.errors import OpError
@@ -78,9 +70,7 @@ async def _stop(
 
     async def stop_one(where: str, task: str | None, cluster_id: str | None) -> None:
         try:
-            task = await stop_server(
-                where, reason=who, task=task, cluster_id=cluster_id, deadline=deadline
-            )
+            task = await stop_server(where, reason=who, task=task, cluster_id=cluster_id, deadline=deadline)
             ended[task] = where
         except OpError as error:
             failed[where] = error.message

@@ -23,10 +23,12 @@ exit status: 0 the token was printed; 2 invalid arguments.
 def add_to(commands: Any) -> None:
     """Add the command to the sub-parsers of the program's parser."""
     parser = commands.add_parser(
-        "token", help="make a token for servers and clients",
+        "token",
+        help="make a token for servers and clients",
         description="Print a random token for ACTORSESSION_TOKEN.",
-        epilog=_EPILOG, formatter_class=raw,
-    )  # fmt: skip
+        epilog=_EPILOG,
+        formatter_class=raw,
+    )
     parser.set_defaults(run=_run)
 
 

@@ -5,15 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from actorsession.cli.console import (
-    FAILURE,
-    SUCCESS,
-    add_address,
-    print_json,
-    print_line,
-    raw,
-    seconds,
-)
+from actorsession.cli.console import FAILURE, SUCCESS, add_address, print_json, print_line, raw, seconds
 
 __all__ = ["add_to"]
 
@@ -30,18 +22,23 @@ environment: ACTORSESSION_TOKEN is the secret that servers and clients share.
 def add_to(commands: Any) -> None:
     """Add the command to the sub-parsers of the program's parser."""
     parser = commands.add_parser(
-        "why", help="show why the steps of a cluster hang",
+        "why",
+        help="show why the steps of a cluster hang",
         description=(
             "Ask all tasks of a cluster what their steps wait for, and follow each value to the task\n"
             "that should send it, down to the root cause."
         ),
-        epilog=_EPILOG, formatter_class=raw,
-    )  # fmt: skip
+        epilog=_EPILOG,
+        formatter_class=raw,
+    )
     add_address(parser, "any task")
     parser.add_argument(
-        "--timeout", type=seconds, default=5.0, metavar="SECONDS",
+        "--timeout",
+        type=seconds,
+        default=5.0,
+        metavar="SECONDS",
         help="how long to wait for answers (default %(default)g)",
-    )  # fmt: skip
+    )
     parser.add_argument("--json", action="store_true", help="print all findings as JSON")
     parser.set_defaults(run=_run)
 

@@ -15,9 +15,7 @@ _NAMES = {
     ".launch.cluster_interface": "Cluster TaskStatus",
     ".launch.local_cluster": "LocalCluster",
     ".launch.task_restarts": "TaskEnd",
-    ".resolvers": (
-        "ClusterResolver FileClusterResolver SimpleClusterResolver TFConfigClusterResolver"
-    ),
+    ".resolvers": ("ClusterResolver FileClusterResolver SimpleClusterResolver TFConfigClusterResolver"),
     ".kubernetes_resolver": "KubernetesClusterResolver",
     ".server.server": "Server",
     ".server.settings": "ServerSettings",

@@ -102,13 +102,9 @@ class KubernetesClusterResolver(DescribedClusterResolver):
             raise RequestValueError("a cluster has at least one job, got none")
         for job, tasks in jobs.items():
             if isinstance(tasks, bool) or not isinstance(tasks, (int, str)):
-                raise RequestTypeError(
-                    f"job {job!r} has a number of tasks or a label selector, got {tasks!r:.100}"
-                )
+                raise RequestTypeError(f"job {job!r} has a number of tasks or a label selector, got {tasks!r:.100}")
             if tasks == "" or (isinstance(tasks, int) and tasks < 0):
-                raise RequestValueError(
-                    f"job {job!r} has 0 tasks or more, or a label selector, got {tasks!r}"
-                )
+                raise RequestValueError(f"job {job!r} has 0 tasks or more, or a label selector, got {tasks!r}")
         if not 0 < port <= 65535:
             raise RequestValueError(f"port is a port from 1 to 65535, got {port}")
         self._jobs = dict(jobs)
@@ -170,9 +166,7 @@ class KubernetesClusterResolver(DescribedClusterResolver):
                     continue
                 index = _index(pod)
             except (AttributeError, LookupError, TypeError) as exc:
-                raise UnavailableError(
-                    f"Kubernetes lists a pod that has another form: {pod!r:.200}"
-                ) from exc
+                raise UnavailableError(f"Kubernetes lists a pod that has another form: {pod!r:.200}") from exc
             if not isinstance(address, str):
                 raise UnavailableError(f"the pod {name} has the address {address!r:.100}")
             if index in found:
@@ -197,9 +191,7 @@ class KubernetesClusterResolver(DescribedClusterResolver):
             page = self._get(f"{path}?{urlencode(query)}")
             items, metadata = page.get("items") or [], page.get("metadata") or {}
             if not isinstance(items, list) or not isinstance(metadata, dict):
-                raise UnavailableError(
-                    f"Kubernetes answers a PodList of another form: {page!r:.200}"
-                )
+                raise UnavailableError(f"Kubernetes answers a PodList of another form: {page!r:.200}")
             yield from items
             rest = metadata.get("continue")
             if not isinstance(rest, str) or not rest:
@@ -213,8 +205,7 @@ class KubernetesClusterResolver(DescribedClusterResolver):
             said = answer.get("message") or reason
             advice = "; a Role with the verb list for pods and its RoleBinding allow it"
             raise _ERRORS.get(status, UnavailableError)(
-                f"{where} answers {status} to GET {path}: {said}"
-                + (advice if status == 403 else "")
+                f"{where} answers {status} to GET {path}: {said}" + (advice if status == 403 else "")
             )
         if answer.get("kind") != "PodList":
             raise UnavailableError(f"{where} answers no PodList to GET {path}: {text[:100]!r}")
@@ -225,16 +216,11 @@ class KubernetesClusterResolver(DescribedClusterResolver):
         host = os.environ.get("KUBERNETES_SERVICE_HOST", "kubernetes.default.svc")
         port = os.environ.get("KUBERNETES_SERVICE_PORT", "443")
         where = f"the Kubernetes API at {host}:{port}"
-        headers = {
-            "Authorization": f"Bearer {self._file('token').strip()}",
-            "Accept": "application/json",
-        }
+        headers = {"Authorization": f"Bearer {self._file('token').strip()}", "Accept": "application/json"}
         ca = self._file("ca.crt")
         try:
             context = ssl.create_default_context(cadata=ca)
-            connection = http.client.HTTPSConnection(
-                host, int(port), timeout=_TIMEOUT, context=context
-            )
+            connection = http.client.HTTPSConnection(host, int(port), timeout=_TIMEOUT, context=context)
             with contextlib.closing(connection):
                 connection.request("GET", path, headers=headers)
                 response = connection.getresponse()

@@ -39,9 +39,7 @@ def expand_node_list(text: str) -> list[str]:
     while at < len(text):
         found = _NAME.match(text, at)
         if found is None or text[found.end() : found.end() + 1] not in ("", ","):
-            raise RequestValueError(
-                f"{text[at:]!r:.100} is no name of nodes, such as n1 or n[1-4,7]"
-            )
+            raise RequestValueError(f"{text[at:]!r:.100} is no name of nodes, such as n1 or n[1-4,7]")
         names += _expand_name(found[0], _MOST - len(names))
         at = found.end() + 1
     if not names or text.endswith(","):
@@ -62,15 +60,11 @@ def _expand_ranges(text: str, name: str, most: int) -> list[str]:
     for part in text.split(","):
         found = _RANGE.fullmatch(part)
         if found is None:
-            raise RequestValueError(
-                f"{part!r:.100} in {name!r:.100} is no number or range, such as 3 or 01-16"
-            )
+            raise RequestValueError(f"{part!r:.100} in {name!r:.100} is no number or range, such as 3 or 01-16")
         low, high = found[1], found[2] or found[1]
         count = int(high) - int(low) + 1
         if count < 1:
-            raise RequestValueError(
-                f"the range {part!r:.100} in {name!r:.100} ends before it begins"
-            )
+            raise RequestValueError(f"the range {part!r:.100} in {name!r:.100} ends before it begins")
         if len(numbers) + count > most:
             raise RequestValueError(f"{name!r:.100} is more than {_MOST} nodes, the limit")
         numbers += [str(n).zfill(len(low)) for n in range(int(low), int(high) + 1)]
@@ -91,8 +85,6 @@ def expand_counts(text: str) -> list[int]:
         found = _COUNT.fullmatch(part)
         times = int(found[2] or 1) if found else 0
         if found is None or not times or len(counts) + times > _MOST:
-            raise RequestValueError(
-                f"{part!r:.100} is no number or repeated number, such as 3 or 4(x2)"
-            )
+            raise RequestValueError(f"{part!r:.100} is no number or repeated number, such as 3 or 4(x2)")
         counts += [int(found[1])] * times
     return counts

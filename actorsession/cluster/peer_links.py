@@ -20,26 +20,14 @@ from actorsession.actors.ref import Ref
 from actorsession.actors.supervision import Children
 from actorsession.cluster.task_addresses import ASK, TaskAddresses
 from actorsession.config import CONNECT_TIMEOUT
-from actorsession.errors import (
-    DeadlineExceededError,
-    OpError,
-    UnavailableError,
-    WorkerRestartedError,
-)  # fmt: skip
+from actorsession.errors import DeadlineExceededError, OpError, UnavailableError, WorkerRestartedError
 from actorsession.messages.worker import WORKER
 from actorsession.records import dataclass
 from actorsession.rpc.dial import dial
 from actorsession.rpc.link import Link
 from actorsession.rpc.liveness.lease import BEAT_SECONDS, LEASE_SECONDS
 from actorsession.rpc.liveness.peer_monitor import ProbeFactory, probe_factory
-from transports import (
-    AuthenticationError,
-    Connection,
-    Hello,
-    SecurityConfig,
-    TransportError,
-    WrongPeer,
-)
+from transports import AuthenticationError, Connection, Hello, SecurityConfig, TransportError, WrongPeer
 
 __all__ = ["LinkOptions", "PeerLinks", "PeerRef"]
 
@@ -111,9 +99,8 @@ class PeerLinks:
         if not in_cluster and options.probes(connection, options.beat, lease) is None:
             lease *= _CLIENT_LEASES
         return Link(
-            connection, serves=self._serves, peer_name=name, beat=options.beat, lease=lease,
-            watch=options.probes,
-        )  # fmt: skip
+            connection, serves=self._serves, peer_name=name, beat=options.beat, lease=lease, watch=options.probes
+        )
 
     def _register(self, link: Link) -> None:
         self._open.add(link)
@@ -122,10 +109,7 @@ class PeerLinks:
 
     def _unregister(self, link: Link, why: OpError) -> None:
         self._open.discard(link)
-        _log.info(
-            "%s has no link to %s at %s any more: %s",
-            self.hello.task, link.peer_name, link.address, why.message,
-        )  # fmt: skip
+        _log.info("%s has no link to %s at %s any more: %s", self.hello.task, link.peer_name, link.address, why.message)
 
     def _use(self, task: str, link: Link) -> None:
         """Use a link for a task, unless one to the same incarnation of the task is in use."""
@@ -195,25 +179,24 @@ class PeerLinks:
             try:
                 # A task of a session's own cluster introduces itself by the name that it was started with.
                 connection = await dial(
-                    address, self.hello, Deadline.after(timeout),
+                    address,
+                    self.hello,
+                    Deadline.after(timeout),
                     expect_task=task if self._named else None,
-                    expect_cluster=self.hello.cluster_id, token=self._options.token,
+                    expect_cluster=self.hello.cluster_id,
+                    token=self._options.token,
                     security=self._options.security,
                     on_fault=lambda fault: self._faults.__setitem__(task, str(fault)),
-                )  # fmt: skip
+                )
                 break
             except TransportError as exc:
                 if isinstance(exc, (WrongPeer, AuthenticationError)):  # it answers, but is unusable
                     who = {"peer": f"{task} {address}"}
-                    _log.warning(
-                        "%s does not use %s: %s", self._addresses.task, address, exc, extra=who
-                    )
+                    _log.warning("%s does not use %s: %s", self._addresses.task, address, exc, extra=who)
                 faults.append(f"at {address}: {exc}")
                 last = exc
         else:
-            raise UnavailableError(
-                f"cannot reach {task} {', nor '.join(faults)}{hint}", task=task
-            ) from last
+            raise UnavailableError(f"cannot reach {task} {', nor '.join(faults)}{hint}", task=task) from last
         link = self._make_link(connection, task)
         self._register(link)
         self._use(task, link)

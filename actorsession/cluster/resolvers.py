@@ -24,19 +24,18 @@ from actorsession.actors.deadline import Deadline
 from actorsession.checkpoints.atomic import file_errors, read_regular
 from actorsession.cluster.spec import ClusterSpec, full_address
 from actorsession.config.file_roots import path_text
-from actorsession.errors import (
-    MissingFileError,
-    NotFoundError,
-    RequestTypeError,
-    RequestValueError,
-    UnavailableError,
-)
+from actorsession.errors import MissingFileError, NotFoundError, RequestTypeError, RequestValueError, UnavailableError
 from actorsession.json_text import read_json_object
 
 __all__ = [
-    "TF_CONFIG", "ClusterResolver", "DescribedClusterResolver", "FileClusterResolver",
-    "SimpleClusterResolver", "TFConfigClusterResolver", "ask_resolver",
-]  # fmt: skip
+    "TF_CONFIG",
+    "ClusterResolver",
+    "DescribedClusterResolver",
+    "FileClusterResolver",
+    "SimpleClusterResolver",
+    "TFConfigClusterResolver",
+    "ask_resolver",
+]
 
 TF_CONFIG = "TF_CONFIG"
 """The environment variable with cluster and task as JSON."""
@@ -98,9 +97,7 @@ class SimpleClusterResolver:
         """Return the fixed cluster."""
         return self._spec
 
-    def master(
-        self, task_type: str | None = None, task_id: int | None = None, rpc_layer: str | None = None
-    ) -> str:
+    def master(self, task_type: str | None = None, task_id: int | None = None, rpc_layer: str | None = None) -> str:
         """Return the target for sessions.
 
         Args:
@@ -165,9 +162,7 @@ class DescribedClusterResolver:
             return str(self._task_type)
         found = self._task().get("type")
         if found is not None and not isinstance(found, str):
-            raise RequestTypeError(
-                f"{self._where}: the task's type is a string, got {found!r:.100}"
-            )
+            raise RequestTypeError(f"{self._where}: the task's type is a string, got {found!r:.100}")
         return found
 
     @task_type.setter
@@ -181,9 +176,7 @@ class DescribedClusterResolver:
         if found is None:
             return None
         if isinstance(found, bool) or not isinstance(found, (int, str)):
-            raise RequestTypeError(
-                f"{self._where}: the task's index is a number, got {found!r:.100}"
-            )
+            raise RequestTypeError(f"{self._where}: the task's index is a number, got {found!r:.100}")
         with contextlib.suppress(ValueError):
             return int(found)
         raise RequestValueError(f"{self._where}: the task's index is a number, got {found!r:.100}")
@@ -209,9 +202,7 @@ class DescribedClusterResolver:
         """The identity of the cluster; "" if none is given."""
         return str(self._read().get("cluster_id") or "")
 
-    def master(
-        self, task_type: str | None = None, task_id: int | None = None, rpc_layer: str | None = None
-    ) -> str:
+    def master(self, task_type: str | None = None, task_id: int | None = None, rpc_layer: str | None = None) -> str:
         """Return the target for sessions; "" for a cluster of at most one task, which needs no other.
 
         Args:
@@ -231,17 +222,13 @@ class DescribedClusterResolver:
         job = task_type if task_type is not None else self.task_type
         index = task_id if task_id is not None else self.task_id
         if job is None or index is None:
-            raise RequestValueError(
-                f"{self._where} does not say which task this is; give task_type and task_id"
-            )
+            raise RequestValueError(f"{self._where} does not say which task this is; give task_type and task_id")
         return _url(spec.task_address(job, index), rpc_layer or self.rpc_layer)
 
     def _task(self) -> Mapping[str, Any]:
         task = self._read().get("task")
         if task is not None and not isinstance(task, Mapping):
-            raise RequestTypeError(
-                f'{self._where}: the task is an object with "type" and "index", got {task!r:.100}'
-            )
+            raise RequestTypeError(f'{self._where}: the task is an object with "type" and "index", got {task!r:.100}')
         return task or {}
 
     def __repr__(self) -> str:
@@ -260,12 +247,7 @@ class TFConfigClusterResolver(DescribedClusterResolver):
         rpc_layer: overrides the described scheme.
     """
 
-    def __init__(
-        self,
-        task_type: str | None = None,
-        task_id: int | None = None,
-        rpc_layer: str | None = None,
-    ) -> None:
+    def __init__(self, task_type: str | None = None, task_id: int | None = None, rpc_layer: str | None = None) -> None:
         super().__init__(task_type, task_id, rpc_layer)
 
     @property
@@ -311,9 +293,7 @@ class FileClusterResolver(DescribedClusterResolver):
         except NotFoundError as exc:
             raise MissingFileError(exc.message) from exc
         except UnicodeDecodeError as exc:
-            raise RequestValueError(
-                f"{self._where} is no UTF-8: {exc.reason} at byte {exc.start}"
-            ) from None
+            raise RequestValueError(f"{self._where} is no UTF-8: {exc.reason} at byte {exc.start}") from None
         if self.path.suffix != ".toml":
             found = _json(text, self._where)
         else:
@@ -325,9 +305,7 @@ class FileClusterResolver(DescribedClusterResolver):
                 raise RequestValueError(f"{self._where} is not TOML: {exc}") from None
         unknown = sorted(found.keys() - _KEYS)
         if unknown:
-            raise RequestValueError(
-                f"{self._where}: {unknown} mean nothing here; {sorted(_KEYS)} do"
-            )
+            raise RequestValueError(f"{self._where}: {unknown} mean nothing here; {sorted(_KEYS)} do")
         return found
 
 

@@ -41,20 +41,13 @@ class _Variable(NamedTuple):
     example: str
 
 
-_NODES = _Variable(
-    ("SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST", "SLURM_NODELIST"), "names such as n[01-04],login"
-)
+_NODES = _Variable(("SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST", "SLURM_NODELIST"), "names such as n[01-04],login")
 _TASKS_PER_NODE = _Variable(
-    ("SLURM_STEP_TASKS_PER_NODE", "SLURM_TASKS_PER_NODE"),
-    "the number of tasks of each node, such as 4(x2),1",
+    ("SLURM_STEP_TASKS_PER_NODE", "SLURM_TASKS_PER_NODE"), "the number of tasks of each node, such as 4(x2),1"
 )
-_NTASKS = _Variable(
-    ("SLURM_STEP_NUM_TASKS", "SLURM_NTASKS", "SLURM_NPROCS"), "the number of tasks, such as 8"
-)
+_NTASKS = _Variable(("SLURM_STEP_NUM_TASKS", "SLURM_NTASKS", "SLURM_NPROCS"), "the number of tasks, such as 8")
 _RANK = _Variable(("SLURM_PROCID",), "the rank of a task, a number from 0")
-_DISTRIBUTION = _Variable(
-    ("SLURM_DISTRIBUTION",), "block, cyclic or plane, by which a rank's node can be computed"
-)
+_DISTRIBUTION = _Variable(("SLURM_DISTRIBUTION",), "block, cyclic or plane, by which a rank's node can be computed")
 _PLANE_SIZE = _Variable(("SLURM_DIST_PLANESIZE",), "the number of ranks in a plane, such as 2")
 
 
@@ -125,8 +118,7 @@ class SlurmClusterResolver(DescribedClusterResolver):
             )
         if self._port_base + max(counts) - 1 > _MAX_PORT:
             raise ValueError(
-                f"port_base is {self._port_base}, and a node has {max(counts)} tasks; their ports end at "
-                f"{_MAX_PORT}"
+                f"port_base is {self._port_base}, and a node has {max(counts)} tasks; their ports end at {_MAX_PORT}"
             )
         used = [self._port_base] * len(nodes)
         addresses = []
@@ -203,9 +195,7 @@ def _read(variable: _Variable, convert: Callable[[str], T], *, lacking: T | None
         if lacking is not None:
             return lacking
         names = " or ".join(variable.names)
-        raise ValueError(
-            f"{names} is not set, as Slurm sets it in its jobs and steps to {variable.example}"
-        )
+        raise ValueError(f"{names} is not set, as Slurm sets it in its jobs and steps to {variable.example}")
     try:
         return convert(value)
     except ValueError as exc:

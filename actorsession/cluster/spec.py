@@ -99,9 +99,7 @@ class ClusterSpec:
         for name, address in tasks.items():
             spec = DeviceSpec.parse(name)
             if spec.job is None or spec.task is None or task_name(spec.job, spec.task) != name:
-                raise RequestValueError(
-                    f"a task is called /job:NAME/replica:0/task:NUMBER, got {name!r:.100}"
-                )
+                raise RequestValueError(f"a task is called /job:NAME/replica:0/task:NUMBER, got {name!r:.100}")
             jobs.setdefault(spec.job, {})[spec.task] = address
         return cls(jobs)
 
@@ -168,9 +166,7 @@ class ClusterSpec:
 
     def as_cluster_def(self) -> ClusterDef:
         """Return the jobs as a ``ClusterDef``, sorted by name."""
-        return ClusterDef(
-            tuple(JobDef(job, dict(sorted(t.items()))) for job, t in sorted(self._jobs.items()))
-        )
+        return ClusterDef(tuple(JobDef(job, dict(sorted(t.items()))) for job, t in sorted(self._jobs.items())))
 
     def _of(self, job: str) -> dict[int, str]:
         if job not in self._jobs:
@@ -195,9 +191,7 @@ def _job(given: Any) -> str:
     if job is None:
         raise RequestTypeError(f"a job name is a string, got {given!r:.100}")
     if not _JOB.fullmatch(job):
-        raise RequestValueError(
-            f"a job name is a letter, then letters, digits and '_'; got {job!r:.100}"
-        )
+        raise RequestValueError(f"a job name is a letter, then letters, digits and '_'; got {job!r:.100}")
     return job
 
 
@@ -205,16 +199,12 @@ def _tasks(job: str, tasks: Any) -> dict[int, str]:
     if isinstance(tasks, (list, tuple)):
         tasks = dict(enumerate(tasks))
     if not isinstance(tasks, Mapping):
-        raise RequestTypeError(
-            f"the tasks of job {job!r} are a list or dict of addresses, got {tasks!r:.100}"
-        )
+        raise RequestTypeError(f"the tasks of job {job!r} are a list or dict of addresses, got {tasks!r:.100}")
     out: dict[int, str] = {}
     for given, where in tasks.items():
         index, address = _index(job, given), _text(where)
         if address is None:
-            raise RequestTypeError(
-                f"job {job!r}: the address of task {index} is a string, got {where!r}"
-            )
+            raise RequestTypeError(f"job {job!r}: the address of task {index} is a string, got {where!r}")
         if index in out:
             raise RequestValueError(f"job {job!r}: task {index} is given twice")
         out[index] = address
@@ -229,9 +219,7 @@ def _index(job: str, given: Any) -> int:
     if isinstance(given, bool) or not isinstance(given, int):
         raise RequestTypeError(f"job {job!r}: tasks have whole numbers, got {given!r:.100}")
     if not 0 <= given <= _MAX_TASK:
-        raise RequestValueError(
-            f"job {job!r}: tasks are numbered from 0 to {_MAX_TASK}, got {given}"
-        )
+        raise RequestValueError(f"job {job!r}: tasks are numbered from 0 to {_MAX_TASK}, got {given}")
     return given
 
 

@@ -41,7 +41,5 @@ def _located(partitions: Iterable[Partition], position: int, fault: OpError) -> 
                 source = next((node.source for node in partition.nodes if node.name == name), None)
                 made = type(fault)(f"the value of {name}:{index} cannot be sent: {fault.message}")
                 made.__cause__ = fault
-                return made.locate(
-                    node=name, device=partition.device, task=partition.task, source=source
-                )
+                return made.locate(node=name, device=partition.device, task=partition.task, source=source)
     return fault

@@ -29,16 +29,7 @@ from actorsession.records import dataclass
 from actorsession.runtime.hang_report import Looks, awaited_keys
 from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.runtime.step_inspector import Stacks, held_pool, step_waits, what_became_of
-from actorsession.runtime.wait_graph import (
-    HELD,
-    NOBODY,
-    SENT,
-    UNBEGUN,
-    MasterWaits,
-    SentKey,
-    StepWaits,
-    TaskWaits,
-)
+from actorsession.runtime.wait_graph import HELD, NOBODY, SENT, UNBEGUN, MasterWaits, SentKey, StepWaits, TaskWaits
 
 __all__ = ["MOST", "WaitGraphs", "collect_wait_graphs", "own_wait_graph"]
 
@@ -93,28 +84,30 @@ def own_wait_graph(
         under_way += len(unbegun)
     steps.sort(key=lambda s: -s.seconds)
     return TaskWaits(
-        task=task, names={s.handle: s.task for s in wanted}, steps=tuple(steps[:most]),
+        task=task,
+        names={s.handle: s.task for s in wanted},
+        steps=tuple(steps[:most]),
         more_steps=max(0, under_way - most),
         masters=tuple([m for m in masters if message.session_handle in ("", m.session)]),
         pools=() if (held := held_pool(pool, task)) is None else (held,),
-    )  # fmt: skip
+    )
 
 
-def _steps(
-    session: WorkerSession, table: RendezvousTable, stacks: Stacks, most: int
-) -> Iterable[StepWaits]:
+def _steps(session: WorkerSession, table: RendezvousTable, stacks: Stacks, most: int) -> Iterable[StepWaits]:
     """Yield the steps of one session, the oldest first, because those are the ones that hang."""
     for step in list(session.steps.running.values())[:most]:
         yield step_waits(step, stacks, most, session=session.handle, task=session.task)
     now = time.monotonic()
-    for step_id, held in sorted(session.steps.held.steps.items(), key=lambda item: item[1].since)[
-        :most
-    ]:
+    for step_id, held in sorted(session.steps.held.steps.items(), key=lambda item: item[1].since)[:most]:
         yield StepWaits(
-            step_id=step_id, session=session.handle, task=session.task, state=HELD,
-            link=(link := _task_of_link(held)), unsent=_unsent(session, link),
+            step_id=step_id,
+            session=session.handle,
+            task=session.task,
+            state=HELD,
+            link=(link := _task_of_link(held)),
+            unsent=_unsent(session, link),
             seconds=now - held.since,
-        )  # fmt: skip
+        )
 
 
 def _unsent(session: WorkerSession, task: str) -> int:
@@ -141,10 +134,7 @@ def _unbegun(table: RendezvousTable, known: set[int], task: str) -> list[StepWai
 
 
 def _sent_keys(
-    wanted: Sequence[tuple[int, str]],
-    sessions: Sequence[WorkerSession],
-    table: RendezvousTable,
-    stacks: Stacks,
+    wanted: Sequence[tuple[int, str]], sessions: Sequence[WorkerSession], table: RendezvousTable, stacks: Stacks
 ) -> Iterable[SentKey]:
     by_step: defaultdict[int, list[str]] = defaultdict(list)
     for step_id, key in wanted:
@@ -160,9 +150,7 @@ def _sent_keys(
                 link = _task_of_link(held)
                 unsent = _unsent(session, link)
                 for key in keys:
-                    yield SentKey(
-                        step_id=step_id, key=key, state=HELD, link=link, unsent=unsent
-                    )  # fmt: skip
+                    yield SentKey(step_id=step_id, key=key, state=HELD, link=link, unsent=unsent)
                 break
         else:
             met = table.find(step_id)  # a partial run is held beyond the end of its partitions
@@ -199,9 +187,7 @@ class WaitGraphs:
     silent: dict[str, str] = field(default_factory=dict)
 
 
-async def collect_wait_graphs(
-    asks: Mapping[str, Ask], session: str, deadline: Deadline
-) -> WaitGraphs:
+async def collect_wait_graphs(asks: Mapping[str, Ask], session: str, deadline: Deadline) -> WaitGraphs:
     """Ask tasks what their steps wait for, trace awaited values to their senders, and see which steps move.
 
     Args:
@@ -258,11 +244,13 @@ class _Collector:
                 wanted[task].append((step_id, key))
         return {
             task: AskWhy(
-                session_handle=self._session, most=MOST, steps=[step for step, _ in values],
+                session_handle=self._session,
+                most=MOST,
+                steps=[step for step, _ in values],
                 keys=[key for _, key in values],
             )
             for task, values in wanted.items()
-        }  # fmt: skip
+        }
 
     def _task_named(self, name: str, session: str) -> str | None:
         """Return the task that has a name in a session, if it can be asked."""
@@ -279,9 +267,7 @@ class _Collector:
         found = await asyncio.gather(*calls)
         return [(task, waits) for task, waits in found if waits is not None]
 
-    async def _ask_one(
-        self, task: str, message: AskWhy, limit: Deadline
-    ) -> tuple[str, TaskWaits | None]:
+    async def _ask_one(self, task: str, message: AskWhy, limit: Deadline) -> tuple[str, TaskWaits | None]:
         try:
             answer = await limit.wait(self._asks[task](message, limit), what=f"an answer of {task}")
             return task, TaskWaits.from_wire(answer.waits)

@@ -74,9 +74,7 @@ class WorkerCache:
         self._holders = 0
         self._children = Children(f"links of {hello.task}")
         self.addresses = TaskAddresses(task, resolve)
-        self.links = PeerLinks(
-            hello, serves, self.addresses, options, self._children, self._open, server is None
-        )
+        self.links = PeerLinks(hello, serves, self.addresses, options, self._children, self._open, server is None)
         self._waiting = WaitingPushes(self.links, on_lost_push, self._children)
         self.pushes = 0
 
@@ -100,9 +98,7 @@ class WorkerCache:
             self.addresses.forget(task)
             link = self.links.in_use.get(task)
             if link is not None:
-                _ = self._children.start(
-                    link.aclose(), name=f"close the link to {task}, which left"
-                )
+                _ = self._children.start(link.aclose(), name=f"close the link to {task}, which left")
 
     # -- sessions with a cluster of their own --------------------------------------------------
 
@@ -130,9 +126,7 @@ class WorkerCache:
         for handle in [h for h, cache in of_sessions.items() if cache is self]:
             del of_sessions[handle]
         closing = self.aclose(STOP_GRACE)
-        _ = self._server._children.start(
-            closing, name=f"close the links of {self.links.hello.task}"
-        )
+        _ = self._server._children.start(closing, name=f"close the links of {self.links.hello.task}")
 
     # -- links ---------------------------------------------------------------------------------
 
@@ -167,9 +161,7 @@ class WorkerCache:
             task: the task; another one is dialled on the first request.
             incarnation: the expected incarnation of the task; any if left out.
         """
-        return (
-            self._serves[WORKER] if task == self._task else PeerRef(self.links, task, incarnation)
-        )
+        return self._serves[WORKER] if task == self._task else PeerRef(self.links, task, incarnation)
 
     # -- pushes --------------------------------------------------------------------------------
 

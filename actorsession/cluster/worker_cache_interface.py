@@ -59,9 +59,7 @@ class WorkerCacheInterface(Protocol):
     def forget(self, tasks: Iterable[str]) -> None:
         """Remove tasks that have left the cluster; links to them are closed."""
 
-    def for_session(
-        self, handle: str, task: str, addresses: Mapping[str, str]
-    ) -> WorkerCacheInterface:
+    def for_session(self, handle: str, task: str, addresses: Mapping[str, str]) -> WorkerCacheInterface:
         """Return the cache of a session whose client brought a cluster along, to be released.
 
         Its links are the session's own: peers use none of them for anything else, and they end with it.

@@ -31,8 +31,7 @@ _REASONS = {
     "lite": "models for phones are converted by TensorFlow Lite",
     "contrib.quantize": "graphs are not rewritten; tf.quantization has the operations",
     "contrib.slim.nets": "its networks are programs over slim, in the repository tensorflow/models",
-    "contrib.slim.python.slim.nets": "its networks are programs over slim, in the repository "
-    "tensorflow/models",
+    "contrib.slim.python.slim.nets": "its networks are programs over slim, in the repository tensorflow/models",
     "contrib.gan": "it became the package tf_gan; its losses and loops are programs over tf",
     "contrib.bayesflow": "it became the package tensorflow_probability",
     "contrib.kfac": "it became the package kfac",
@@ -66,7 +65,7 @@ _REASONS = {
     "python.distribute": "there are no strategies; tf.train.replica_device_setter and "
     "tf.train.SyncReplicasOptimizer spread training over tasks",
     "python.eager": "operations run in graphs and sessions alone; there is no eager execution",
-}  # fmt: skip
+}
 
 
 # What names of TensorFlow before 1.0 became.

@@ -23,10 +23,7 @@ from actorsession.compat import found_keras
 from actorsession.compat.absent import explain
 from actorsession.compat.v1.internals.module_paths import inside_contrib
 
-__all__ = [
-    "MissingAttributeError", "MissingModuleError", "find_name", "install_alias", "remove_alias",
-    "shim_folder",
-]  # fmt: skip
+__all__ = ["MissingAttributeError", "MissingModuleError", "find_name", "install_alias", "remove_alias", "shim_folder"]
 
 _ROOT, _TARGET = "tensorflow", "actorsession.compat.v1"
 _SAME = "compat.v1"  # where TensorFlow has the same names once more
@@ -48,10 +45,7 @@ _LIBRARIES = {
     "six": "actorsession.compat.libraries.six",
     "pkg_resources": "actorsession.compat.libraries.pkg_resources",
     "distutils": "actorsession.compat.libraries",
-    **{
-        f"distutils.{name}": "actorsession.compat.libraries.distutils"
-        for name in ("spawn", "util", "version")
-    },
+    **{f"distutils.{name}": "actorsession.compat.libraries.distutils" for name in ("spawn", "util", "version")},
 }
 
 
@@ -69,8 +63,7 @@ def install_alias() -> None:
     # The package of the same name that child processes find imports itself while it is being imported.
     if found is not None and not str(found.__file__).startswith(str(shim_folder())):
         raise RuntimeError(
-            f"tensorflow is imported already, from {found.__file__}; call install_alias() before the first "
-            "import of it"
+            f"tensorflow is imported already, from {found.__file__}; call install_alias() before the first import of it"
         )
     sys.meta_path.insert(0, _Finder())
     sys.meta_path.append(_LIBRARY_FINDER)
@@ -122,9 +115,7 @@ _NOTHING = object()
 
 def _without_same(name: str) -> list[str]:
     """The parts of a dotted name, without ``compat.v1`` in front."""
-    return [
-        part for part in f"{name}.".removeprefix(f"{_SAME}.").removesuffix(".").split(".") if part
-    ]
+    return [part for part in f"{name}.".removeprefix(f"{_SAME}.").removesuffix(".").split(".") if part]
 
 
 def _find_module(name: str) -> Any:

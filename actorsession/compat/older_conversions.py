@@ -80,9 +80,7 @@ def formatted(form: str, given: Any) -> Any:
     except TypeError:
         if isinstance(given, dict):
             asked = {name for name, _, _, kind in _CONVERSION.findall(form) if kind in _OF_NUMBERS}
-            return form % {
-                key: _number(each) if key in asked else each for key, each in given.items()
-            }
+            return form % {key: _number(each) if key in asked else each for key, each in given.items()}
         several = given if isinstance(given, tuple) else (given,)
         kinds = [
             kind
@@ -93,8 +91,7 @@ def formatted(form: str, given: Any) -> Any:
         if len(kinds) != len(several):
             raise
         return form % tuple(
-            _number(each) if kind in _OF_NUMBERS else each
-            for kind, each in zip(kinds, several, strict=True)
+            _number(each) if kind in _OF_NUMBERS else each for kind, each in zip(kinds, several, strict=True)
         )
 
 
@@ -123,9 +120,7 @@ class _Conversions(ast.NodeTransformer):
                 changed.keywords = node.keywords
                 return changed
             case ast.Call(
-                func=ast.Name(id="int" | "float") | ast.Attribute(value=ast.Name(id="math")),
-                args=[_, *_],
-                keywords=[],
+                func=ast.Name(id="int" | "float") | ast.Attribute(value=ast.Name(id="math")), args=[_, *_], keywords=[]
             ):
                 return self._call("with_numbers", node, [node.func, *node.args])
         return node
@@ -147,9 +142,7 @@ def _imports(tree: ast.Module) -> None:
             case ast.Expr(value=ast.Constant(value=str())) | ast.ImportFrom(module="__future__"):
                 continue
         break
-    names = [
-        ast.alias(name, f"_actorsession_{name}") for name in ("called", "formatted", "with_numbers")
-    ]
+    names = [ast.alias(name, f"_actorsession_{name}") for name in ("called", "formatted", "with_numbers")]
     tree.body.insert(place, ast.ImportFrom(__name__, names, 0))
 
 
@@ -183,10 +176,7 @@ class FindsProgram(MetaPathFinder):
         spec = PathFinder.find_spec(fullname, path)
         if spec is None or type(spec.loader) is not SourceFileLoader or spec.origin is None:
             return None
-        if spec.origin.startswith(_OTHERS) or fullname.partition(".")[0] in (
-            "actorsession",
-            "transports",
-        ):
+        if spec.origin.startswith(_OTHERS) or fullname.partition(".")[0] in ("actorsession", "transports"):
             return None
         spec.loader = LoadsProgram(fullname, spec.origin)
         return spec

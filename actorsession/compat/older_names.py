@@ -52,12 +52,7 @@ class _Cast:
 def _former() -> list[tuple[Any, dict[str, Any]]]:
     """Modules with what they had."""
     trapezoid = getattr(np, "trapezoid", None) or getattr(np, "trapz", None)
-    scalars = {
-        "int": np.signedinteger,
-        "uint": np.unsignedinteger,
-        "float": np.floating,
-        "complex": np.complexfloating,
-    }
+    scalars = {"int": np.signedinteger, "uint": np.unsignedinteger, "float": np.floating, "complex": np.complexfloating}
     return [
         (np, {
             **{name: getattr(np.exceptions, name) for name in np.exceptions.__all__},
@@ -119,9 +114,7 @@ def _as_before(make: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return make(*args, **named)
         except (OverflowError, ValueError) as error:
-            more = {
-                key: value for key, value in named.items() if key not in ("a", "dtype", "object")
-            }
+            more = {key: value for key, value in named.items() if key not in ("a", "dtype", "object")}
             given = args[0] if args else named.get("object", named.get("a"))
             dtype = args[1] if len(args) > 1 else named.get("dtype")
             if isinstance(error, OverflowError) and dtype is not None:
@@ -146,9 +139,7 @@ def _from_bytes(fromstring: Callable[..., Any]) -> Callable[..., Any]:
     """``numpy.fromstring``, which read bytes before numpy 2.3 where no separator is given."""
 
     @functools.wraps(fromstring)
-    def older(
-        string: Any, dtype: Any = float, count: int = -1, sep: str = "", **named: Any
-    ) -> np.ndarray[Any, Any]:
+    def older(string: Any, dtype: Any = float, count: int = -1, sep: str = "", **named: Any) -> np.ndarray[Any, Any]:
         if sep:
             found: np.ndarray[Any, Any] = fromstring(string, dtype, count, sep=sep, **named)
             return found
@@ -182,9 +173,11 @@ def _renamed(function: Callable[..., Any], former: str, name: str) -> Callable[.
 
 # Arguments of functions of numpy that have other names now.
 _RENAMED = {
-    "histogram": ("normed", "density"), "percentile": ("interpolation", "method"),
-    "quantile": ("interpolation", "method"), "reshape": ("newshape", "shape"),
-}  # fmt: skip
+    "histogram": ("normed", "density"),
+    "percentile": ("interpolation", "method"),
+    "quantile": ("interpolation", "method"),
+    "reshape": ("newshape", "shape"),
+}
 
 
 # What gave lists before numpy 2, and gives tuples since.
@@ -229,10 +222,14 @@ def _loader(yaml: Any) -> str:
 
 # Modules of TensorFlow whose names ``keras.backend`` had, as its file for TensorFlow imports them.
 _OF_BACKEND = {
-    "control_flow_ops": "ops.control_flow_ops", "ctc": "ops.ctc_ops", "device_lib": "client.device_lib",
-    "functional_ops": "ops.functional_ops", "moving_averages": "training.moving_averages",
-    "tensor_array_ops": "ops.tensor_array_ops", "tf_ops": "framework.ops",
-}  # fmt: skip
+    "control_flow_ops": "ops.control_flow_ops",
+    "ctc": "ops.ctc_ops",
+    "device_lib": "client.device_lib",
+    "functional_ops": "ops.functional_ops",
+    "moving_averages": "training.moving_averages",
+    "tensor_array_ops": "ops.tensor_array_ops",
+    "tf_ops": "framework.ops",
+}
 
 
 def _whole_backend(backend: Any) -> str:
@@ -272,9 +269,7 @@ def _integrals(integrate: Any) -> str:
 
 
 def _windows(signal: Any) -> str:
-    missing = _add_missing(
-        signal, {name: getattr(signal.windows, name) for name in signal.windows.__all__}
-    )
+    missing = _add_missing(signal, {name: getattr(signal.windows, name) for name in signal.windows.__all__})
     return f"{', '.join(missing)} are those of signal.windows" if missing else ""
 
 

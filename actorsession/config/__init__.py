@@ -9,12 +9,7 @@ servers and the runtime read it.
 from __future__ import annotations
 
 from actorsession.config.callable import CallableOptions, TensorConnection
-from actorsession.config.cost_graph import (
-    CostGraphDef,
-    CostGraphInput,
-    CostGraphNode,
-    CostGraphOutput,
-)
+from actorsession.config.cost_graph import CostGraphDef, CostGraphInput, CostGraphNode, CostGraphOutput
 from actorsession.config.debug import DebugOptions, DebugTensorWatch
 from actorsession.config.exec_stats import (
     AllocatorMemoryUsed,

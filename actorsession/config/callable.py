@@ -57,9 +57,7 @@ class CallableOptions:
     fetch: Sequence[str] = ()
     target: Sequence[str] = ()
     run_options: RunOptions = field(default_factory=RunOptions, metadata=one_of(RunOptions))
-    tensor_connection: Sequence[TensorConnection] = field(
-        default=(), metadata=list_of(TensorConnection)
-    )
+    tensor_connection: Sequence[TensorConnection] = field(default=(), metadata=list_of(TensorConnection))
     feed_devices: Mapping[str, str] = field(default_factory=dict)
     fetch_devices: Mapping[str, str] = field(default_factory=dict)
     fetch_skip_sync: bool = False
@@ -83,11 +81,8 @@ def _names(field_name: str, value: object) -> tuple[str, ...]:
 
 def _devices(field_name: str, value: object) -> dict[str, str]:
     """Return a mapping from tensor to device as a dict of its own."""
-    if not isinstance(value, Mapping) or not all(
-        isinstance(item, str) for pair in value.items() for item in pair
-    ):
+    if not isinstance(value, Mapping) or not all(isinstance(item, str) for pair in value.items() for item in pair):
         raise TypeError(
-            f"{field_name} must be a mapping from the name of a tensor to that of a device, got "
-            f"{value!r:.100}"
+            f"{field_name} must be a mapping from the name of a tensor to that of a device, got {value!r:.100}"
         )
     return dict(value)

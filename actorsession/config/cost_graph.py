@@ -76,12 +76,18 @@ class CostGraphNode:
     def to_wire(self) -> list[Any]:
         """Return the node as plain values."""
         return [
-            self.name, self.device, self.id,
+            self.name,
+            self.device,
+            self.id,
             [[i.preceding_node, i.preceding_port] for i in self.input_info],
             [[o.size, None if o.shape is None else list(o.shape), o.dtype] for o in self.output_info],
-            self.compute_cost, self.compute_time, self.temporary_memory_size,
-            self.persistent_memory_size, self.is_final, list(self.control_input),
-        ]  # fmt: skip
+            self.compute_cost,
+            self.compute_time,
+            self.temporary_memory_size,
+            self.persistent_memory_size,
+            self.is_final,
+            list(self.control_input),
+        ]
 
     @classmethod
     def from_wire(cls, value: Any) -> CostGraphNode:
@@ -91,19 +97,25 @@ class CostGraphNode:
             TypeError: the value has another form.
             ValueError: likewise.
         """
-        name, device, number, inputs, outputs, cost, time, temporary, lasting, final, control = (
-            value
-        )
+        name, device, number, inputs, outputs, cost, time, temporary, lasting, final, control = value
         return cls(
-            name=name, device=device, id=number,
+            name=name,
+            device=device,
+            id=number,
             input_info=tuple([CostGraphInput(*i) for i in inputs]),
             output_info=tuple(
-                [CostGraphOutput(size, None if shape is None else tuple(shape), dtype)
-                 for size, shape, dtype in outputs]
+                [
+                    CostGraphOutput(size, None if shape is None else tuple(shape), dtype)
+                    for size, shape, dtype in outputs
+                ]
             ),
-            compute_cost=cost, compute_time=time, temporary_memory_size=temporary,
-            persistent_memory_size=lasting, is_final=final, control_input=tuple(control),
-        )  # fmt: skip
+            compute_cost=cost,
+            compute_time=time,
+            temporary_memory_size=temporary,
+            persistent_memory_size=lasting,
+            is_final=final,
+            control_input=tuple(control),
+        )
 
 
 @dataclass(frozen=True, slots=True)

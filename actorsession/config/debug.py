@@ -47,9 +47,7 @@ class DebugTensorWatch:
         check_types(self)
         at_least(-1, "output_slot", self.output_slot)
         if not isinstance(self.node_name, str) or not self.node_name:
-            raise InvalidArgumentError(
-                f"node_name must be the name of a node, got {self.node_name!r}"
-            )
+            raise InvalidArgumentError(f"node_name must be the name of a node, got {self.node_name!r}")
         for name in ("debug_ops", "debug_urls"):
             object.__setattr__(self, name, _strings(name, getattr(self, name)))
 
@@ -79,9 +77,7 @@ class DebugOptions:
             is logged and counted.
     """
 
-    debug_tensor_watch_opts: Sequence[DebugTensorWatch] = field(
-        default=(), metadata=list_of(DebugTensorWatch)
-    )
+    debug_tensor_watch_opts: Sequence[DebugTensorWatch] = field(default=(), metadata=list_of(DebugTensorWatch))
     global_step: int = -1
     reset_disk_byte_usage: bool = False
     disk_byte_usage_limit: int = 1024 * _MIB
@@ -95,15 +91,11 @@ class DebugOptions:
 
     def __post_init__(self) -> None:
         check_types(self)
-        object.__setattr__(
-            self, "break_exclude", _strings("break_exclude", self.break_exclude, least=0)
-        )
+        object.__setattr__(self, "break_exclude", _strings("break_exclude", self.break_exclude, least=0))
         for name in ("disk_byte_usage_limit", "memory_byte_usage_limit", "run_byte_usage_limit"):
             at_least(0, name, getattr(self, name))
         if self.break_on not in _BREAKS:
-            raise InvalidArgumentError(
-                f"break_on must be 'nan_or_inf', or empty for no break, got {self.break_on!r}"
-            )
+            raise InvalidArgumentError(f"break_on must be 'nan_or_inf', or empty for no break, got {self.break_on!r}")
 
     @property
     def active(self) -> bool:
@@ -114,9 +106,10 @@ class DebugOptions:
     def of_plan(self) -> DebugOptions:
         """The settings on which the decorated graph depends, the others as by default."""
         return DebugOptions(
-            debug_tensor_watch_opts=self.debug_tensor_watch_opts, break_on=self.break_on,
+            debug_tensor_watch_opts=self.debug_tensor_watch_opts,
+            break_on=self.break_on,
             break_exclude=self.break_exclude,
-        )  # fmt: skip
+        )
 
     @property
     def of_run(self) -> DebugOptions:

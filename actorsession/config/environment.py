@@ -51,6 +51,9 @@ def environment_switch(*names: str, default: bool) -> bool:
             return found
         _log.error(
             "environment variable %s is ignored: %r is none of %s; the value is %s",
-            name, text, ", ".join(_WORDS), str(default).lower(),
-        )  # fmt: skip
+            name,
+            text,
+            ", ".join(_WORDS),
+            str(default).lower(),
+        )
     return default

@@ -13,9 +13,7 @@ from typing import Any
 
 from actorsession.records import dataclass
 
-__all__ = [
-    "AllocatorMemoryUsed", "DeviceStepStats", "NodeExecStats", "NodeOutput", "TensorDescription",
-]  # fmt: skip
+__all__ = ["AllocatorMemoryUsed", "DeviceStepStats", "NodeExecStats", "NodeOutput", "TensorDescription"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,14 +124,19 @@ class NodeExecStats:
             for o in self.output
             for d in (o.tensor_description,)
         ]
-        memory = [
-            [m.allocator_name, m.total_bytes, m.peak_bytes, m.live_bytes] for m in self.memory
-        ]
+        memory = [[m.allocator_name, m.total_bytes, m.peak_bytes, m.live_bytes] for m in self.memory]
         return [
-            self.node_name, self.all_start_nanos, self.op_start_rel_nanos, self.op_end_rel_nanos,
-            self.all_end_rel_nanos, self.scheduled_nanos, self.timeline_label, outputs, memory,
+            self.node_name,
+            self.all_start_nanos,
+            self.op_start_rel_nanos,
+            self.op_end_rel_nanos,
+            self.all_end_rel_nanos,
+            self.scheduled_nanos,
+            self.timeline_label,
+            outputs,
+            memory,
             self.thread_id,
-        ]  # fmt: skip
+        ]
 
     @classmethod
     def from_wire(cls, value: Any) -> NodeExecStats:
@@ -145,15 +148,20 @@ class NodeExecStats:
         """
         name, start, op_start, op_end, end, scheduled, label, outputs, memory, thread = value
         return cls(
-            node_name=name, all_start_nanos=start, op_start_rel_nanos=op_start,
-            op_end_rel_nanos=op_end, all_end_rel_nanos=end, scheduled_nanos=scheduled,
-            timeline_label=label, thread_id=thread,
+            node_name=name,
+            all_start_nanos=start,
+            op_start_rel_nanos=op_start,
+            op_end_rel_nanos=op_end,
+            all_end_rel_nanos=end,
+            scheduled_nanos=scheduled,
+            timeline_label=label,
+            thread_id=thread,
             output=tuple(
                 NodeOutput(slot, TensorDescription(dtype, tuple(shape), nbytes, allocator))
                 for slot, dtype, shape, nbytes, allocator in outputs
             ),
             memory=tuple(AllocatorMemoryUsed(*m) for m in memory),
-        )  # fmt: skip
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,10 +34,7 @@ from actorsession.errors import (
     RequestValueError,
 )
 
-__all__ = [
-    "ANYWHERE", "FILE", "FOLDER", "FileRoots", "Folder", "Opener", "check_regular", "is_bad_name",
-    "path_text",
-]  # fmt: skip
+__all__ = ["ANYWHERE", "FILE", "FOLDER", "FileRoots", "Folder", "Opener", "check_regular", "is_bad_name", "path_text"]
 
 Opener: TypeAlias = Callable[[str, int], int]
 """Opens a file by its path and flags, as the ``opener`` of ``open``."""
@@ -84,9 +81,7 @@ class Folder:
         with self._no_link(name):
             try:
                 # A pipe must not wait for its other end.
-                opened = os.open(
-                    self._of(name), flags | os.O_NOFOLLOW | os.O_NONBLOCK, mode, dir_fd=self._at
-                )
+                opened = os.open(self._of(name), flags | os.O_NOFOLLOW | os.O_NONBLOCK, mode, dir_fd=self._at)
             except OSError as exc:
                 if exc.errno == errno.ENXIO:  # a FIFO without a reader, or a socket
                     check_regular(os.path.join(self._path, name), self.stat(name).st_mode)
@@ -114,10 +109,7 @@ class Folder:
 
     def link(self, name: str, to: Folder, new: str) -> None:
         """Give a file another name, which must not exist."""
-        os.link(
-            self._of(name), to._of(new), src_dir_fd=self._at, dst_dir_fd=to._at,
-            follow_symlinks=False,
-        )  # fmt: skip
+        os.link(self._of(name), to._of(new), src_dir_fd=self._at, dst_dir_fd=to._at, follow_symlinks=False)
 
     def unlink(self, name: str) -> None:
         """Remove a file."""
@@ -154,9 +146,7 @@ class Folder:
     @contextlib.contextmanager
     def _readable(self) -> Iterator[int]:
         rooted = self._at is not None
-        opened = os.open(
-            "." if rooted else self._path, _READ_FOLDER if rooted else os.O_RDONLY, dir_fd=self._at
-        )
+        opened = os.open("." if rooted else self._path, _READ_FOLDER if rooted else os.O_RDONLY, dir_fd=self._at)
         try:
             yield opened
         finally:
@@ -188,9 +178,7 @@ def check_regular(path: str, mode: int) -> None:
         FailedPreconditionError: it belongs to something else.
     """
     if not stat.S_ISREG(mode):
-        kinds = (
-            (stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a FIFO"), (stat.S_ISSOCK, "a socket"),
-        )  # fmt: skip
+        kinds = ((stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a FIFO"), (stat.S_ISSOCK, "a socket"))
         kind = next((name for holds, name in kinds if holds(mode)), "a device")
         raise FailedPreconditionError(f"{path!r} is {kind}, and no regular file")
 
@@ -220,13 +208,9 @@ class FileRoots:
 
     __slots__ = ("_owner", "roots")
 
-    def __init__(
-        self, roots: Iterable[str | os.PathLike[str]] | None, owner: str = "the server"
-    ) -> None:
+    def __init__(self, roots: Iterable[str | os.PathLike[str]] | None, owner: str = "the server") -> None:
         if isinstance(roots, (str, bytes, os.PathLike)):
-            raise TypeError(
-                f"file roots must be a list of folders, got the single name {roots!r:.100}"
-            )
+            raise TypeError(f"file roots must be a list of folders, got the single name {roots!r:.100}")
         self.roots = None if roots is None else tuple(os.path.realpath(root) for root in roots)
         self._owner = owner
 

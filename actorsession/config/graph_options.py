@@ -105,9 +105,7 @@ class GraphOptions:
         rewrite_options: refused: there is no other optimiser than the one of ``optimizer_options``.
     """
 
-    optimizer_options: OptimizerOptions = field(
-        default_factory=OptimizerOptions, metadata=one_of(OptimizerOptions)
-    )
+    optimizer_options: OptimizerOptions = field(default_factory=OptimizerOptions, metadata=one_of(OptimizerOptions))
     build_cost_model: int = 0
     build_cost_model_after: int = 0
     infer_shapes: bool = False
@@ -124,15 +122,17 @@ class GraphOptions:
         for name in ("build_cost_model", "build_cost_model_after", "timeline_step"):
             at_least(0, name, getattr(self, name))
         reject(
-            "enable_recv_scheduling", self.enable_recv_scheduling, (False,),
-            "a tensor is pushed to its consumer as soon as it exists, so there is no receive to "
-            "schedule",
-        )  # fmt: skip
+            "enable_recv_scheduling",
+            self.enable_recv_scheduling,
+            (False,),
+            "a tensor is pushed to its consumer as soon as it exists, so there is no receive to schedule",
+        )
         reject(
-            "rewrite_options", self.rewrite_options, (None,),
-            "there is no Grappler here; optimizer_options chooses how graphs are "
-"rewritten",
-        )  # fmt: skip
+            "rewrite_options",
+            self.rewrite_options,
+            (None,),
+            "there is no Grappler here; optimizer_options chooses how graphs are rewritten",
+        )
 
     def to_wire(self) -> dict[str, Any]:
         """Return the settings as plain values."""

@@ -6,10 +6,18 @@ from actorsession.config.environment import environment_number
 from actorsession.errors import ResourceExhaustedError
 
 __all__ = [
-    "CONNECT_TIMEOUT", "DEFAULT_STEP_TIMEOUT", "MAX_GRAPH_NODES", "MAX_GRAPH_NODES_VARIABLE",
-    "MAX_INFLIGHT_BYTES", "MAX_INFLIGHT_STEPS", "MAX_SERVER_STEPS", "check_graph_size", "check_run_size",
-    "max_graph_nodes", "whose_limit",
-]  # fmt: skip
+    "CONNECT_TIMEOUT",
+    "DEFAULT_STEP_TIMEOUT",
+    "MAX_GRAPH_NODES",
+    "MAX_GRAPH_NODES_VARIABLE",
+    "MAX_INFLIGHT_BYTES",
+    "MAX_INFLIGHT_STEPS",
+    "MAX_SERVER_STEPS",
+    "check_graph_size",
+    "check_run_size",
+    "max_graph_nodes",
+    "whose_limit",
+]
 
 # Seconds to reach a master or create a session when the caller sets no limit: long enough for a cluster
 # whose processes are still being started, short enough for an interactive user to wait.

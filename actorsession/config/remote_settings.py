@@ -16,10 +16,7 @@ _ONE_POOL = (
     "inter_op_parallelism_threads of the server's own config"
 )
 
-_SESSION = {
-    "use_per_session_threads": _ONE_POOL,
-    "session_inter_op_thread_pool": _ONE_POOL,
-}
+_SESSION = {"use_per_session_threads": _ONE_POOL, "session_inter_op_thread_pool": _ONE_POOL}
 
 
 def refuse_local_settings(config: ConfigProto) -> None:
@@ -35,6 +32,4 @@ def refuse_local_settings(config: ConfigProto) -> None:
     asked = {name: why for name, why in _SESSION.items() if getattr(config, name)}
     if asked:
         reasons = dict.fromkeys(asked.values())
-        raise InvalidArgumentError(
-            f"a remote session does not support {' and '.join(asked)}: {'; '.join(reasons)}"
-        )
+        raise InvalidArgumentError(f"a remote session does not support {' and '.join(asked)}: {'; '.join(reasons)}")

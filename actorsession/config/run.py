@@ -79,9 +79,7 @@ class RunOptions:
     inter_op_thread_pool: int = 0
     output_partition_graphs: bool = False
     debug_options: DebugOptions = field(default_factory=DebugOptions, metadata=one_of(DebugOptions))
-    experimental: RunExperimental = field(
-        default_factory=RunExperimental, metadata=one_of(RunExperimental)
-    )
+    experimental: RunExperimental = field(default_factory=RunExperimental, metadata=one_of(RunExperimental))
 
     __repr__ = changed_fields
 
@@ -92,9 +90,7 @@ class RunOptions:
             object.__setattr__(self, "trace_level", TraceLevel(self.trace_level))
         except ValueError as exc:
             levels = ", ".join(f"{level.name}={level.value}" for level in TraceLevel)
-            raise InvalidArgumentError(
-                f"trace_level must be one of {levels}, got {self.trace_level!r}"
-            ) from exc
+            raise InvalidArgumentError(f"trace_level must be one of {levels}, got {self.trace_level!r}") from exc
 
     @property
     def traced(self) -> bool:
@@ -105,9 +101,11 @@ class RunOptions:
     def is_plain(self) -> bool:
         """Whether they request nothing but a limit and a thread pool."""
         return not (
-            self.trace_level or self.output_partition_graphs or self.debug_options.active
+            self.trace_level
+            or self.output_partition_graphs
+            or self.debug_options.active
             or self.experimental.collective_graph_key
-        )  # fmt: skip
+        )
 
     def to_wire(self) -> dict[str, Any]:
         """Return the options as plain values."""

@@ -29,10 +29,7 @@ from actorsession.durations import checked_milliseconds, in_seconds
 from actorsession.errors import InvalidArgumentError
 from actorsession.records import changed_fields, dataclass
 
-__all__ = [
-    "ConfigProto", "Experimental", "RPCOptions", "SessionMetadata", "SessionOptions",
-    "ThreadPoolOptionProto",
-]  # fmt: skip
+__all__ = ["ConfigProto", "Experimental", "RPCOptions", "SessionMetadata", "SessionOptions", "ThreadPoolOptionProto"]
 
 
 # BLAS libraries take the number of threads as a 32-bit int.
@@ -191,16 +188,13 @@ def _as_jobs(cluster: Any) -> dict[str, dict[str, str]] | None:
         return {
             str(job): {
                 str(index): str(address)
-                for index, address in (
-                    tasks.items() if isinstance(tasks, Mapping) else enumerate(tasks)
-                )
+                for index, address in (tasks.items() if isinstance(tasks, Mapping) else enumerate(tasks))
             }
             for job, tasks in cluster.items()
         }
     except (AttributeError, TypeError):
         raise InvalidArgumentError(
-            "cluster_def must be a ClusterSpec, a ClusterDef or a dict from job to "
-            f"addresses, got {cluster!r:.100}"
+            f"cluster_def must be a ClusterSpec, a ClusterDef or a dict from job to addresses, got {cluster!r:.100}"
         ) from None
 
 
@@ -292,23 +286,21 @@ class ConfigProto:
         at_least(1, "plan_cache_size", self.plan_cache_size)
         at_least(1, "max_inflight_steps", self.max_inflight_steps)
         at_least(1, "max_inflight_bytes", self.max_inflight_bytes)
-        _ = checked_milliseconds(
-            "partial_run_idle_limit_in_ms", self.partial_run_idle_limit_in_ms, 1
-        )
+        _ = checked_milliseconds("partial_run_idle_limit_in_ms", self.partial_run_idle_limit_in_ms, 1)
         filters = self.device_filters
         if (
             isinstance(filters, str)
             or not isinstance(filters, Collection)
             or not all(isinstance(text, str) for text in filters)
         ):
-            raise InvalidArgumentError(
-                f"device_filters must be a list of device names, got {filters!r:.100}"
-            )
+            raise InvalidArgumentError(f"device_filters must be a list of device names, got {filters!r:.100}")
         object.__setattr__(self, "device_filters", tuple(filters))
         reject(
-            "gpu_options", self.gpu_options, (None,),
+            "gpu_options",
+            self.gpu_options,
+            (None,),
             "there are no GPU devices here; other device types come from device factories",
-        )  # fmt: skip
+        )
         object.__setattr__(self, "cluster_def", _as_jobs(self.cluster_def))
 
     @property
@@ -357,15 +349,11 @@ class SessionOptions:
 def _counts(device_count: Any) -> dict[str, int]:
     """Return the numbers of devices by type."""
     if not isinstance(device_count, Mapping):
-        raise TypeError(
-            f"device_count must be a mapping from device type to number, got {device_count!r:.100}"
-        )
+        raise TypeError(f"device_count must be a mapping from device type to number, got {device_count!r:.100}")
     counts: dict[str, int] = {}
     for kind, count in device_count.items():
         if not isinstance(kind, str):
-            raise TypeError(
-                f"the keys of device_count must be device types, such as 'CPU', got {kind!r:.100}"
-            )
+            raise TypeError(f"the keys of device_count must be device types, such as 'CPU', got {kind!r:.100}")
         counts[kind] = whole_number(f"device_count[{kind!r}]", count)
         at_least(0, f"device_count[{kind!r}]", counts[kind])
     return counts

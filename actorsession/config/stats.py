@@ -54,17 +54,19 @@ class NodeStats:
         start = round(self.start * 1e9)
         taken = max(0, round(self.end * 1e9) - start)
         return NodeExecStats(
-            node_name=self.node, all_start_nanos=start, op_end_rel_nanos=taken,
-            all_end_rel_nanos=taken, scheduled_nanos=start,
-            timeline_label=f"{self.node} = {self.op}()", thread_id=thread_id,
-        )  # fmt: skip
+            node_name=self.node,
+            all_start_nanos=start,
+            op_end_rel_nanos=taken,
+            all_end_rel_nanos=taken,
+            scheduled_nanos=start,
+            timeline_label=f"{self.node} = {self.op}()",
+            thread_id=thread_id,
+        )
 
     def to_wire(self) -> list[Any]:
         """Return the statistics as plain values."""
         detail = self.detail.to_wire() if self.detail is not None else None
-        return [
-            self.device, self.node, self.op, self.start, self.end, self.thread, self.nbytes, detail,
-        ]  # fmt: skip
+        return [self.device, self.node, self.op, self.start, self.end, self.thread, self.nbytes, detail]
 
     @classmethod
     def from_wire(cls, value: Any) -> NodeStats:
@@ -144,10 +146,7 @@ class StepStats:
         try:
             step_id, nodes, transfers, left_out = value
             return cls(
-                step_id,
-                [NodeStats.from_wire(n) for n in nodes],
-                [TransferStats(*t) for t in transfers],
-                left_out,
+                step_id, [NodeStats.from_wire(n) for n in nodes], [TransferStats(*t) for t in transfers], left_out
             )
         except (TypeError, ValueError) as exc:
             raise InvalidArgumentError(f"invalid step statistics: {value!r:.100}") from exc

@@ -20,9 +20,17 @@ if TYPE_CHECKING:
     S = TypeVar("S", bound=DataclassInstance)
 
 __all__ = [
-    "at_least", "at_most", "check_types", "from_wire", "list_of", "merged", "one_of", "reject",
-    "to_wire", "whole_number",
-]  # fmt: skip
+    "at_least",
+    "at_most",
+    "check_types",
+    "from_wire",
+    "list_of",
+    "merged",
+    "one_of",
+    "reject",
+    "to_wire",
+    "whole_number",
+]
 
 # The range of the wire form, and of TensorFlow's widest fields.
 _LEAST, _MOST = -(2**63), 2**63 - 1
@@ -131,9 +139,7 @@ def whole_number(name: str, value: Any) -> int:
         raise TypeError(f"{name} must be of type int, got {value!r:.100}")
     number = int(value)
     if not _LEAST <= number <= _MOST:
-        raise InvalidArgumentError(
-            f"{name} must be a number of 64 bits, got one of {number.bit_length()}"
-        )
+        raise InvalidArgumentError(f"{name} must be a number of 64 bits, got one of {number.bit_length()}")
     return number
 
 
@@ -160,9 +166,7 @@ def from_wire(cls: type[S], value: Any) -> S:
         InvalidArgumentError: the value has another form, an unknown field or a value that is not allowed.
     """
     if not isinstance(value, Mapping):
-        raise InvalidArgumentError(
-            f"the wire form of {cls.__name__} must be a map, got {value!r:.100}"
-        )
+        raise InvalidArgumentError(f"the wire form of {cls.__name__} must be a map, got {value!r:.100}")
     known = {f.name: f for f in fields(cls)}
     unknown = sorted(str(name) for name in value if name not in known)
     if unknown:

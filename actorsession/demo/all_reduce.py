@@ -19,16 +19,7 @@ from actorsession.demo.digits import Digits
 from actorsession.demo.distributed import Replica, profile_step
 from actorsession.demo.model import LEARNING_RATE, build_model
 from actorsession.demo.places import PLACES, new_cluster
-from actorsession.demo.training import (
-    LOOKS,
-    Checkpoint,
-    Lesson,
-    OnProgress,
-    Plan,
-    check,
-    report_nothing,
-    train,
-)  # fmt: skip
+from actorsession.demo.training import LOOKS, Checkpoint, Lesson, OnProgress, Plan, check, report_nothing, train
 from actorsession.errors import OpError, UnavailableError
 from actorsession.graph.device import DeviceSpec, task_name
 from actorsession.records import dataclass
@@ -62,9 +53,7 @@ def _build_member(cluster: Cluster, index: int, members: int) -> _Member:
     with graph.as_default(), graph.device(f"/job:worker/task:{index}"):
         group = acts.collective.Group(members)
         # The mean of many batches may take larger steps (Goyal et al., 2017).
-        model = build_model(
-            LEARNING_RATE * members, lambda plain: acts.train.AllReduceOptimizer(plain, group)
-        )
+        model = build_model(LEARNING_RATE * members, lambda plain: acts.train.AllReduceOptimizer(plain, group))
         begin = acts.train.broadcast_variables(group, sends=index == 0)
         saver = acts.train.Saver(max_to_keep=2)
     return _Member(Replica(index, cluster.target("worker", index), graph, model), begin, saver)
@@ -87,9 +76,7 @@ async def train_with_all_reduce(
     with TemporaryDirectory() as folder:
         async with cluster:
             members = [_build_member(cluster, index, workers) for index in range(workers)]
-            training = _Training(
-                lesson, cluster, members, digits, updates, Path(folder), on_progress
-            )
+            training = _Training(lesson, cluster, members, digits, updates, Path(folder), on_progress)
             await training.run()
             replicas = [member.replica for member in members]
             await profile_step(lesson, cluster, replicas, digits, _MEETS)
@@ -100,9 +87,15 @@ class _Training:
     """The training of all members, from checkpoint to checkpoint."""
 
     def __init__(
-        self, lesson: Lesson, cluster: Cluster, members: list[_Member], digits: Digits,
-        updates: int, folder: Path, on_progress: OnProgress,
-    ) -> None:  # fmt: skip
+        self,
+        lesson: Lesson,
+        cluster: Cluster,
+        members: list[_Member],
+        digits: Digits,
+        updates: int,
+        folder: Path,
+        on_progress: OnProgress,
+    ) -> None:
         self._lesson = lesson
         self._cluster = cluster
         self._members = members
@@ -183,8 +176,7 @@ class _Training:
             await self._cluster.restart("worker", index)
         names = ", ".join(f"worker {index}" for index in lost)
         self._lesson.events.append(
-            f"{names} lost; all members go on from the checkpoint of step "
-            f"{self._saved_at * len(self._members)}"
+            f"{names} lost; all members go on from the checkpoint of step {self._saved_at * len(self._members)}"
         )
         since = self._saved_at * len(self._members)
         self._lesson.curve[:] = [point for point in self._lesson.curve if point.step < since]

@@ -87,9 +87,7 @@ def _read(file: IO[bytes], name: str) -> tuple[npt.NDArray[np.uint8], npt.NDArra
     except OSError:
         raise
     except Exception as error:  # numpy, zipfile and zlib have a dozen classes for a damaged file
-        raise InvalidArgumentError(
-            f"{name} is not a digits file: {error}; expected {_EXPECTED}"
-        ) from error
+        raise InvalidArgumentError(f"{name} is not a digits file: {error}; expected {_EXPECTED}") from error
     if fault := _fault(images, labels):
         raise InvalidArgumentError(f"{name} is not a digits file: {fault}; expected {_EXPECTED}")
     return images, labels

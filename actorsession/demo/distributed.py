@@ -30,7 +30,7 @@ from actorsession.demo.training import (
     check,
     report_nothing,
     train,
-)  # fmt: skip
+)
 from actorsession.errors import OpError
 from actorsession.observe import Traffic, traffic
 from actorsession.records import dataclass
@@ -108,9 +108,7 @@ class _Training:
     So a worker may be lost or join at any time: the others take the steps. The variables are on the server.
     """
 
-    def __init__(
-        self, lesson: Lesson, cluster: Cluster, digits: Digits, on_progress: OnProgress
-    ) -> None:
+    def __init__(self, lesson: Lesson, cluster: Cluster, digits: Digits, on_progress: OnProgress) -> None:
         self._lesson = lesson
         self._cluster = cluster
         self._digits = digits
@@ -228,13 +226,14 @@ async def profile_step(
             if metadata:
                 traced = replace(traced, trace_level=acts.TraceLevel.FULL_TRACE)
             runs = itertools.zip_longest(sessions, replicas, metadata)
-            await asyncio.gather(*[
-                session.run(
-                    replica.model.train, {replica.model.images: images, replica.model.labels: labels},
-                    traced, found,
-                )
-                for session, replica, found in runs
-            ])  # fmt: skip
+            await asyncio.gather(
+                *[
+                    session.run(
+                        replica.model.train, {replica.model.images: images, replica.model.labels: labels}, traced, found
+                    )
+                    for session, replica, found in runs
+                ]
+            )
 
         # The first run registers the graph with the workers; the following runs are all alike.
         await step()

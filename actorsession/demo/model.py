@@ -67,17 +67,18 @@ def build_model(
     hidden = acts.nn.relu(dense(images, PIXELS, HIDDEN, "hidden"))
     logits = dense(hidden, HIDDEN, CLASSES, "digit")
 
-    loss = acts.reduce_mean(
-        acts.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
-    )
-    accuracy = acts.reduce_mean(
-        acts.cast(acts.equal(acts.argmax(logits, axis=1), labels), np.float32)
-    )
+    loss = acts.reduce_mean(acts.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits))
+    accuracy = acts.reduce_mean(acts.cast(acts.equal(acts.argmax(logits, axis=1), labels), np.float32))
     steps_done = acts.train.create_global_step()
     # The gradients become part of the graph, and so does the update that uses them.
     optimizer = wrap(acts.train.GradientDescentOptimizer(learning_rate))
     train = optimizer.minimize(loss, global_step=steps_done)
     return Model(
-        images=images, labels=labels, loss=loss, accuracy=accuracy, train=train,
-        steps_done=steps_done, initialize=acts.global_variables_initializer(),
-    )  # fmt: skip
+        images=images,
+        labels=labels,
+        loss=loss,
+        accuracy=accuracy,
+        train=train,
+        steps_done=steps_done,
+        initialize=acts.global_variables_initializer(),
+    )

@@ -22,9 +22,7 @@ class Reporter:
     def __enter__(self) -> Reporter:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None) -> None:
         """Leave standard output as it was."""
 
 
@@ -61,9 +59,12 @@ class Bars(Reporter):
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
         self._progress = Progress(
-            TextColumn("  {task.description:<18}"), BarColumn(), MofNCompleteColumn(),
-            TextColumn("{task.fields[note]}"), auto_refresh=False,
-        )  # fmt: skip
+            TextColumn("  {task.description:<18}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[note]}"),
+            auto_refresh=False,
+        )
         self._drawn = 0.0
 
     def begin(self, title: str, steps: int) -> None:
@@ -83,9 +84,7 @@ class Bars(Reporter):
         self._progress.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None) -> None:
         """Leave the bars as they are, and show the cursor again."""
         self._progress.stop()
 

@@ -22,19 +22,20 @@ def table(lessons: Sequence[Lesson]) -> str:
     """Return the lessons as a table of plain text."""
     rows = [_HEADINGS, *(_row(lesson) for lesson in lessons)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = (
-        "  ".join([first.ljust(widths[0]), *map(str.rjust, rest, widths[1:])])
-        for first, *rest in rows
-    )
+    lines = ("  ".join([first.ljust(widths[0]), *map(str.rjust, rest, widths[1:])]) for first, *rest in rows)
     return "\n".join(lines)
 
 
 def _row(lesson: Lesson) -> tuple[str, ...]:
     speed = lesson.steps / lesson.seconds
     return (
-        lesson.where, f"{lesson.steps:,}", f"{speed:,.0f}", f"{lesson.accuracy:.3f}",
-        f"{lesson.step_bytes:,.0f}", f"{lesson.step_messages:.3g}",
-    )  # fmt: skip
+        lesson.where,
+        f"{lesson.steps:,}",
+        f"{speed:,.0f}",
+        f"{lesson.accuracy:.3f}",
+        f"{lesson.step_bytes:,.0f}",
+        f"{lesson.step_messages:.3g}",
+    )
 
 
 def failures(lessons: Sequence[Lesson]) -> Iterator[str]:
@@ -60,10 +61,7 @@ def save_trace(lessons: Sequence[Lesson], folder: Path) -> str:
 def save_curves(lessons: Sequence[Lesson], folder: Path) -> str:
     """Draw the learning curves, if matplotlib is installed, and return a line about it."""
     if importlib.util.find_spec("matplotlib") is None:
-        return (
-            "Learning curves: omitted, because matplotlib is not installed (pip install "
-            "'actorsession[demo]')"
-        )
+        return "Learning curves: omitted, because matplotlib is not installed (pip install 'actorsession[demo]')"
     path = folder / "learning.png"
     drawn = _draw(lessons)
     write_whole(str(path), lambda file: file.write(drawn))
@@ -84,9 +82,11 @@ def _draw(lessons: Sequence[Lesson]) -> bytes:
         axes.plot(steps, accuracies, label=f"{lesson.where} ({lesson.accuracy:.3f})")
     axes.axhline(PASS_MARK, color="gray", linestyle=":", linewidth=1)
     axes.set(
-        title="Handwritten digits", xlabel="training steps, of all workers together",
-        ylabel="accuracy on held-out images", ylim=(0, 1),
-    )  # fmt: skip
+        title="Handwritten digits",
+        xlabel="training steps, of all workers together",
+        ylabel="accuracy on held-out images",
+        ylim=(0, 1),
+    )
     axes.legend(loc="lower right")
     picture = io.BytesIO()
     figure.savefig(picture, format="png")

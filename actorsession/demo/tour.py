@@ -56,10 +56,7 @@ def show(digits: Digits, settings: Settings, interrupts: Interrupts) -> list[str
         OpError: if a step or a process fails.
         OSError: if a file cannot be written.
     """
-    print(
-        f"Learning {len(digits.train_labels)} handwritten digits; "
-        f"{len(digits.test_labels)} more are held out."
-    )
+    print(f"Learning {len(digits.train_labels)} handwritten digits; {len(digits.test_labels)} more are held out.")
     lessons = run(_lessons(digits, settings, interrupts))
     print(f"\n{report.table(lessons)}\n")
     for event in [event for lesson in lessons for event in lesson.events]:
@@ -82,9 +79,7 @@ async def _first(digits: Digits, settings: Settings, shown: Reporter) -> Lesson:
     return await train_locally(digits, settings.steps, shown.advance)
 
 
-async def _second(
-    digits: Digits, settings: Settings, shown: Reporter, interrupts: Interrupts
-) -> Lesson:
+async def _second(digits: Digits, settings: Settings, shown: Reporter, interrupts: Interrupts) -> Lesson:
     workers = f"{settings.workers} worker{'s' * (settings.workers > 1)}"
     if settings.strategy == "allreduce":
         shown.begin(f"{workers}, all-reduce", settings.steps)
@@ -93,6 +88,10 @@ async def _second(
         shown.begin(f"1 ps + {workers}", settings.steps)
         train = train_on_cluster
     return await train(
-        digits, settings.steps, settings.workers, shown.advance,
-        on_start=lambda cluster: interrupts.on_hard_end(cluster.kill_now), place=settings.place,
-    )  # fmt: skip
+        digits,
+        settings.steps,
+        settings.workers,
+        shown.advance,
+        on_start=lambda cluster: interrupts.on_hard_end(cluster.kill_now),
+        place=settings.place,
+    )

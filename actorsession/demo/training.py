@@ -18,9 +18,17 @@ from actorsession.demo.model import Model
 from actorsession.records import dataclass
 
 __all__ = [
-    "LOOKS", "TELL_EVERY", "Checkpoint", "Lesson", "OnProgress", "Plan",
-    "batches", "check", "report_nothing", "train",
-]  # fmt: skip
+    "LOOKS",
+    "TELL_EVERY",
+    "Checkpoint",
+    "Lesson",
+    "OnProgress",
+    "Plan",
+    "batches",
+    "check",
+    "report_nothing",
+    "train",
+]
 
 BATCH = 64
 # Measurements of the accuracy in one lesson: enough for a smooth curve, at a few percent of the time.
@@ -141,8 +149,7 @@ async def train(
 async def check(session: acts.AsyncSession, model: Model, digits: Digits) -> Checkpoint:
     """Measure the accuracy of the model on the held-out images."""
     step, accuracy = await session.run(
-        [model.steps_done, model.accuracy],
-        {model.images: digits.test_images, model.labels: digits.test_labels},
+        [model.steps_done, model.accuracy], {model.images: digits.test_images, model.labels: digits.test_labels}
     )
     return Checkpoint(int(step), float(accuracy))
 

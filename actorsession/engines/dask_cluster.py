@@ -92,9 +92,7 @@ class _DaskLauncher:
             self._client = given
             return
         try:
-            self._client = await deadline.wait(
-                _opened(given), what=f"the Dask scheduler at {given or 'this machine'}"
-            )
+            self._client = await deadline.wait(_opened(given), what=f"the Dask scheduler at {given or 'this machine'}")
         except OSError as error:
             raise UnavailableError(f"there is no Dask scheduler at {given}: {error}") from error
         self._made = True
@@ -114,9 +112,10 @@ class _DaskLauncher:
         """Return what the scheduler knows of its running workers, by address."""
         found = await self.ask(lambda client: client.scheduler.identity())
         return {
-            address: worker for address, worker in found["workers"].items()
+            address: worker
+            for address, worker in found["workers"].items()
             if worker.get("status", "running") == "running"
-        }  # fmt: skip
+        }
 
     async def call(self, worker: str, function: Callable[..., Any], *args: Any) -> Any:
         """Call a function in a worker, and return its answer.
@@ -171,14 +170,10 @@ class _DaskLauncher:
         host = urlsplit(worker).hostname if worker.startswith(("tcp:", "tls:")) else None
         address, fault = await self.call(worker, _start, key, order, host or "127.0.0.1")
         if fault:
-            raise UnavailableError(
-                f"{order.task} did not come up in Dask worker {worker}: {fault}", task=order.task
-            )
+            raise UnavailableError(f"{order.task} did not come up in Dask worker {worker}: {fault}", task=order.task)
 
         async def hold(client: Any) -> Any:
-            held = client.submit(
-                _Holder, key, actor=True, workers=[worker], allow_other_workers=False, key=key
-            )
+            held = client.submit(_Holder, key, actor=True, workers=[worker], allow_other_workers=False, key=key)
             with client.as_current():  # to which the actor's own future belongs
                 await client.gather(held, asynchronous=True)
             return held
@@ -210,10 +205,7 @@ class _DaskLauncher:
         for where, there in self._places.values():
             if where == worker:
                 taken.update(there.resources)
-        return all(
-            offered.get(name, 0) - taken[name] >= amount
-            for name, amount in order.resources.items()
-        )  # fmt: skip
+        return all(offered.get(name, 0) - taken[name] >= amount for name, amount in order.resources.items())
 
     def _shortage(self, order: TaskOrder, workers: Mapping[str, Mapping[str, Any]]) -> str:
         offers = "; ".join(f"{w}: {k.get('resources') or {}}" for w, k in workers.items())
@@ -240,9 +232,7 @@ class _DaskLauncher:
 class _DaskPlacement:
     """One task in a Dask worker."""
 
-    def __init__(
-        self, launcher: _DaskLauncher, task: str, key: str, address: str, worker: str, held: Any
-    ) -> None:
+    def __init__(self, launcher: _DaskLauncher, task: str, key: str, address: str, worker: str, held: Any) -> None:
         self._launcher = launcher
         self._task = task
         self._key = key

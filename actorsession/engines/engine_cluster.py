@@ -72,10 +72,15 @@ class EngineCluster(ManagedCluster[EngineProcess]):
     ) -> None:
         security = security or shared_security()
         super().__init__(
-            jobs, start_timeout=start_timeout, security=security,
-            token=secrets.token_hex(_TOKEN_BYTES), restart=restart, on_end=on_end,
-            cluster_id=cluster_id, snapshot_dir=snapshot_dir,
-        )  # fmt: skip
+            jobs,
+            start_timeout=start_timeout,
+            security=security,
+            token=secrets.token_hex(_TOKEN_BYTES),
+            restart=restart,
+            on_end=on_end,
+            cluster_id=cluster_id,
+            snapshot_dir=snapshot_dir,
+        )
         self._launcher = launcher
         self._resources = {job: dict(wanted) for job, wanted in (resources or {}).items()}
         unknown = sorted(self._resources.keys() - jobs.keys())
@@ -102,9 +107,7 @@ class EngineCluster(ManagedCluster[EngineProcess]):
 
     def _order(self, job: str, index: int) -> TaskOrder:
         wanted = self._resources.get(job, {})
-        return TaskOrder(
-            job=job, index=index, resources=wanted, cluster_id=self.cluster_id, **self._common
-        )
+        return TaskOrder(job=job, index=index, resources=wanted, cluster_id=self.cluster_id, **self._common)
 
     async def _prepare(self, deadline: Deadline) -> None:
         orders = [self._order(process.job, process.index) for process in self.processes.values()]

@@ -96,10 +96,12 @@ class EngineProcess:
         """
         self._owner.check()
         await update_cluster(
-            self.address, ClusterSpec(cluster).tasks(self._order.scheme),
+            self.address,
+            ClusterSpec(cluster).tasks(self._order.scheme),
             deadline=Deadline.after(self._timeout),
-            token=self._order.token, security=self._order.security,
-        )  # fmt: skip
+            token=self._order.token,
+            security=self._order.security,
+        )
 
     async def _watch(self, placed: Placement) -> None:
         """Keep the task serving until its engine says that it has ended, or it stays out of reach."""
@@ -108,9 +110,13 @@ class EngineProcess:
         while True:
             with contextlib.suppress(OpError):
                 await keep_server(
-                    placed.address, order.keep, task=self.task, cluster_id=order.cluster_id,
-                    token=order.token, security=order.security,
-                )  # fmt: skip
+                    placed.address,
+                    order.keep,
+                    task=self.task,
+                    cluster_id=order.cluster_id,
+                    token=order.token,
+                    security=order.security,
+                )
                 limit = None  # it was reached; the connection is lost
                 await asyncio.sleep(_RETRY)
                 continue

@@ -26,7 +26,7 @@ from actorsession.errors import (
     OpError,
     ResourceExhaustedError,
     UnavailableError,
-)  # fmt: skip
+)
 from actorsession.extras import require
 
 __all__ = ["RayCluster"]
@@ -77,8 +77,7 @@ class RayCluster(EngineCluster):
     ) -> None:
         if strategy not in _STRATEGIES:
             raise InvalidArgumentError(
-                f"a strategy of Ray's placement groups is one of {', '.join(_STRATEGIES)}; got "
-                f"{strategy!r:.100}"
+                f"a strategy of Ray's placement groups is one of {', '.join(_STRATEGIES)}; got {strategy!r:.100}"
             )
         launcher = _RayLauncher(strategy, {"address": address, **(init or {})})
         super().__init__(launcher, jobs, resources=resources, **settings)
@@ -123,9 +122,7 @@ class _RayLauncher:
             ray.init(**self._init)
         except Exception as error:  # what Ray raises if its processes do not start in time
             address = self._init["address"]
-            where = (
-                f"there is no Ray cluster at {address}" if address else "Ray does not start here"
-            )
+            where = f"there is no Ray cluster at {address}" if address else "Ray does not start here"
             raise UnavailableError(f"{where}: {error}") from error
         self._connected = True
 
@@ -139,8 +136,7 @@ class _RayLauncher:
                 await _reserved(actor.node.remote(), deadline, asked)
                 reached = True
                 address, node = await deadline.wait(
-                    _answer(actor.start.remote(order)),
-                    what=f"the server of {order.task} in a Ray actor",
+                    _answer(actor.start.remote(order)), what=f"the server of {order.task} in a Ray actor"
                 )
             except BaseException as error:
                 _kill(actor)
@@ -149,8 +145,7 @@ class _RayLauncher:
                 if left and not reached and _is_lost(error):
                     continue
                 raise UnavailableError(
-                    f"the Ray actor of {order.task} did not come up: {_told(error)}",
-                    task=order.task,
+                    f"the Ray actor of {order.task} did not come up: {_told(error)}", task=order.task
                 ) from error
             break
         return _RayPlacement(actor, address, node)
@@ -163,14 +158,11 @@ class _RayLauncher:
         if order.task in self._bundles:  # one that was added later has none
             strategy = PlacementGroupSchedulingStrategy(self._group, self._bundles[order.task])
         wanted = {"num_cpus": 1.0, **order.resources}
-        named = {
-            key: wanted.pop(key) for key in ("num_cpus", "num_gpus", "memory") if key in wanted
-        }
+        named = {key: wanted.pop(key) for key in ("num_cpus", "num_gpus", "memory") if key in wanted}
         remote: Any = ray.remote(_RayTask)
         return remote.options(
-            **named, resources=wanted, scheduling_strategy=strategy,
-            max_restarts=0, max_task_retries=0,
-        ).remote()  # fmt: skip
+            **named, resources=wanted, scheduling_strategy=strategy, max_restarts=0, max_task_retries=0
+        ).remote()
 
     async def close(self) -> None:
         """Give the bundles back, and disconnect if this object has connected."""

@@ -57,9 +57,7 @@ class SlurmCluster(EngineCluster):
     ) -> None:
         where = Path.home() if folder is None else Path(folder).resolve()
         self._slurm = SlurmLauncher(options, where, python, keep, progress or _show)
-        super().__init__(
-            self._slurm, jobs, resources=resources, start_timeout=start_timeout, keep=keep, **more
-        )
+        super().__init__(self._slurm, jobs, resources=resources, start_timeout=start_timeout, keep=keep, **more)
 
     @property
     def slurm_jobs(self) -> Sequence[str]:

@@ -34,9 +34,7 @@ _LIMIT = 30.0
 # The states of a job that is not over.
 _WAITING = frozenset({"PENDING", "CONFIGURING", "REQUEUED", "SUSPENDED", "STOPPED", "RESIZING"})
 # Reasons for which a job waits as long as nobody changes it or the configuration.
-_HOPELESS = frozenset(
-    {"BadConstraints", "PartitionConfig", "PartitionNodeLimit", "PartitionTimeLimit"}
-)
+_HOPELESS = frozenset({"BadConstraints", "PartitionConfig", "PartitionNodeLimit", "PartitionTimeLimit"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +85,7 @@ def environment(token_file: Path) -> dict[str, str]:
     return {**out, "PYTHONPATH": os.pathsep.join(path), TOKEN_FILE_VARIABLE: str(token_file)}
 
 
-async def submit(
-    options: Sequence[str], script: Path, variables: Mapping[str, str], asked: str
-) -> str:
+async def submit(options: Sequence[str], script: Path, variables: Mapping[str, str], asked: str) -> str:
     """Submit a job and return its id.
 
     Args:
@@ -156,9 +152,13 @@ def cancel_now(jobs: Sequence[str], variables: Mapping[str, str]) -> None:
     if jobs:
         # In a session of its own, so that it outlives a program that ends at once.
         _ = subprocess.Popen(
-            ["scancel", "--quiet", *jobs], env=dict(variables), stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
-        )  # fmt: skip
+            ["scancel", "--quiet", *jobs],
+            env=dict(variables),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
 
 
 async def _run(words: Sequence[str], variables: Mapping[str, str]) -> tuple[int, str, str]:
@@ -169,13 +169,15 @@ async def _run(words: Sequence[str], variables: Mapping[str, str]) -> tuple[int,
     """
     try:
         process = await asyncio.create_subprocess_exec(
-            *words, env=dict(variables), stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-        )  # fmt: skip
+            *words,
+            env=dict(variables),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
     except FileNotFoundError:
         raise UnavailableError(
-            f"{words[0]} is not on the PATH; a SlurmCluster is made where Slurm's commands are, such as on "
-            "a login node"
+            f"{words[0]} is not on the PATH; a SlurmCluster is made where Slurm's commands are, such as on a login node"
         ) from None
     try:
         async with asyncio.timeout(_LIMIT):

@@ -30,12 +30,7 @@ from actorsession.cluster.launch.interpreter import command
 from actorsession.engines import slurm_commands as slurm
 from actorsession.engines.launcher import TaskFate, TaskOrder
 from actorsession.engines.slurm_task import ENDED, GRACE, LOST, order_text
-from actorsession.errors import (
-    DeadlineExceededError,
-    OpError,
-    ResourceExhaustedError,
-    UnavailableError,
-)
+from actorsession.errors import DeadlineExceededError, OpError, ResourceExhaustedError, UnavailableError
 from actorsession.rpc.exit_reports import LAST_LINES
 
 __all__ = ["SlurmLauncher"]
@@ -57,9 +52,7 @@ _REPORT = 10.0
 _RESOURCES: Mapping[str, Callable[[Mapping[str, float]], str]] = {
     "cpus": lambda wanted: f"--cpus-per-task={math.ceil(wanted['cpus'])}",
     # MiB for each task; Slurm counts memory by processor.
-    "memory": lambda wanted: (
-        f"--mem-per-cpu={math.ceil(wanted['memory'] / math.ceil(wanted.get('cpus', 1)))}M"
-    ),
+    "memory": lambda wanted: f"--mem-per-cpu={math.ceil(wanted['memory'] / math.ceil(wanted.get('cpus', 1)))}M",
     "gpus": lambda wanted: f"--gpus-per-task={math.ceil(wanted['gpus'])}",
 }
 
@@ -101,12 +94,7 @@ class SlurmLauncher:
     """
 
     def __init__(
-        self,
-        options: Sequence[str],
-        folder: Path,
-        python: str,
-        keep: float,
-        progress: Callable[[str], object],
+        self, options: Sequence[str], folder: Path, python: str, keep: float, progress: Callable[[str], object]
     ) -> None:
         self._options = tuple(options)
         self._parent = folder
@@ -151,9 +139,13 @@ class SlurmLauncher:
         lease = "'" + str(self._folder / "lease").replace("'", "'\\''") + "'"
         script = _SCRIPT.format(lease=lease, looks=_RENEWALS, pause=f"{pause:.3f}")
         own = [
-            "--job-name=actorsession", "--no-requeue", "--no-kill", "--export=PATH", "--output=/dev/null",
+            "--job-name=actorsession",
+            "--no-requeue",
+            "--no-kill",
+            "--export=PATH",
+            "--output=/dev/null",
             f"--chdir={self._folder}",
-        ]  # fmt: skip
+        ]
         words = " ".join(asked)
         path = self._folder / "job.sh"
         _write(path, script)
@@ -241,11 +233,20 @@ class SlurmLauncher:
         _write(path, order_text(order))
         placement = SlurmPlacement(self, job, order.task, self._environment)
         words = [
-            "srun", f"--jobid={job.id}", "--ntasks=1", "--nodes=1", "--exact", "--unbuffered",
-            "--input=none", "--quiet", f"--immediate={_STEP}", f"--job-name={order.job}-{order.index}",
+            "srun",
+            f"--jobid={job.id}",
+            "--ntasks=1",
+            "--nodes=1",
+            "--exact",
+            "--unbuffered",
+            "--input=none",
+            "--quiet",
+            f"--immediate={_STEP}",
+            f"--job-name={order.job}-{order.index}",
             *_wanted(order.resources),
-            "--", *command("actorsession.engines.slurm_task", str(path), python=self._python),
-        ]  # fmt: skip
+            "--",
+            *command("actorsession.engines.slurm_task", str(path), python=self._python),
+        ]
         try:
             await placement.start(words, deadline)
         except BaseException:
@@ -287,9 +288,7 @@ class SlurmLauncher:
 class SlurmPlacement:
     """A task that runs as a step; see ``Placement``."""
 
-    def __init__(
-        self, launcher: SlurmLauncher, job: _Job, task: str, variables: Mapping[str, str]
-    ) -> None:
+    def __init__(self, launcher: SlurmLauncher, job: _Job, task: str, variables: Mapping[str, str]) -> None:
         self._launcher = launcher
         self._job = job
         self._task = task
@@ -314,10 +313,13 @@ class SlurmPlacement:
             ResourceExhaustedError: if it does not begin in time.
         """
         process = self._process = await asyncio.create_subprocess_exec(
-            *words, env=dict(self._environment), stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+            *words,
+            env=dict(self._environment),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
             start_new_session=True,  # Ctrl-C at the terminal is for this process, which ends its steps
-        )  # fmt: skip
+        )
         self._reading.add(self._children.start(self._read(process.stderr), name="its last lines"))
         try:
             self._step, self.node = await self._hear(deadline, "step", "node")
@@ -335,9 +337,7 @@ class SlurmPlacement:
         """Read the next line of the task, which is an object, and return some of its values."""
         assert self._process is not None
         assert self._process.stdout is not None
-        line = await deadline.wait(
-            self._process.stdout.readline(), what=f"the step of {self._task}"
-        )
+        line = await deadline.wait(self._process.stdout.readline(), what=f"the step of {self._task}")
         with contextlib.suppress(ValueError, KeyError, TypeError):
             said = json.loads(line)
             return [str(said[key]) for key in keys]
@@ -346,8 +346,7 @@ class SlurmPlacement:
         if not self._step:
             raise _StepNotBegun(fate.how + (LAST_LINES + lines if lines else ""))
         raise UnavailableError(
-            f"the process did not come up: {fate.how}" + (LAST_LINES + lines if lines else ""),
-            task=self._task,
+            f"the process did not come up: {fate.how}" + (LAST_LINES + lines if lines else ""), task=self._task
         )
 
     async def _read(self, stream: asyncio.StreamReader | None) -> None:

@@ -43,8 +43,7 @@ LOST = b"actorsession: lost: "
 def order_text(order: TaskOrder) -> str:
     """Return an order as JSON, without the token."""
     names = (
-        "job index cluster_id cluster scheme keep devices restart_wait snapshot_dir snapshot_every "
-        "file_roots imports"
+        "job index cluster_id cluster scheme keep devices restart_wait snapshot_dir snapshot_every file_roots imports"
     )
     fields: dict[str, Any] = {name: getattr(order, name) for name in names.split()}
     tls = order.security
@@ -84,15 +83,23 @@ def _serve(order: Mapping[str, Any], host: str, port: int) -> None:
     tasks = {**cluster.tasks(order["scheme"]), **ClusterSpec(own).tasks()}
     tls = order["security"]
     settings = ServerSettings(
-        cluster_id=order["cluster_id"], config=ConfigProto(device_count={"CPU": order["devices"]}),
-        snapshot_dir=order["snapshot_dir"], snapshot_every=order["snapshot_every"],
-        file_roots=order["file_roots"] or None, restart_wait=order["restart_wait"],
+        cluster_id=order["cluster_id"],
+        config=ConfigProto(device_count={"CPU": order["devices"]}),
+        snapshot_dir=order["snapshot_dir"],
+        snapshot_every=order["snapshot_every"],
+        file_roots=order["file_roots"] or None,
+        restart_wait=order["restart_wait"],
         security=None if tls is None else SecurityConfig(**tls),
-    )  # fmt: skip
+    )
     options = WorkerOptions(
-        job=job, index=index, cluster=ClusterSpec.of_tasks(tasks), settings=settings, json=True,
-        grace=GRACE, keep=order["keep"],
-    )  # fmt: skip
+        job=job,
+        index=index,
+        cluster=ClusterSpec.of_tasks(tasks),
+        settings=settings,
+        json=True,
+        grace=GRACE,
+        keep=order["keep"],
+    )
     guard = make_guard(options)
     try:
         run(serve(options, guard))

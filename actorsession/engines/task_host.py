@@ -89,11 +89,15 @@ class TaskHost:
         own = f"{order.scheme}://{self._host}:{port}"
         tasks = {**ClusterSpec(order.cluster).tasks(), order.task: own}
         settings = ServerSettings(
-            config=ConfigProto(device_count={"CPU": order.devices}), cluster_id=order.cluster_id,
-            token=order.token, security=order.security, snapshot_dir=order.snapshot_dir,
-            snapshot_every=order.snapshot_every, file_roots=order.file_roots,
+            config=ConfigProto(device_count={"CPU": order.devices}),
+            cluster_id=order.cluster_id,
+            token=order.token,
+            security=order.security,
+            snapshot_dir=order.snapshot_dir,
+            snapshot_every=order.snapshot_every,
+            file_roots=order.file_roots,
             restart_wait=order.restart_wait,
-        )  # fmt: skip
+        )
         server = Server(ClusterSpec.of_tasks(tasks), order.job, order.index, settings)
         await server.start()
         return server
@@ -137,9 +141,7 @@ class TaskHost:
     async def _end(self) -> None:
         """End the server, also one that is being started, whose start undoes itself."""
         if self._serving is not None:
-            if (
-                not self._serving.cancelling()
-            ):  # a second cancellation would not wait for the undoing
+            if not self._serving.cancelling():  # a second cancellation would not wait for the undoing
                 self._serving.cancel()
             await asyncio.wait({self._serving})
         if self._server is not None:

@@ -43,11 +43,7 @@ class GraphChanges:
         self.extended: list[Operation] = []
 
     def extend(
-        self,
-        op: Operation,
-        inputs: Sequence[Tensor],
-        attrs: Mapping[str, Any],
-        outputs: Sequence[Tensor],
+        self, op: Operation, inputs: Sequence[Tensor], attrs: Mapping[str, Any], outputs: Sequence[Tensor]
     ) -> None:
         """Give an operation more inputs and outputs, and leave everything else unchanged.
 
@@ -88,9 +84,7 @@ class GraphChanges:
                 raise IndexError(f"{op.name!r} has {len(op.inputs)} inputs, got index {index}")
             before = op.inputs[index]
             if tensor.dtype is not before.dtype:
-                raise TypeError(
-                    f"input {index} of {op.name!r} is of {before.dtype.name}, got {tensor!r}"
-                )
+                raise TypeError(f"input {index} of {op.name!r} is of {before.dtype.name}, got {tensor!r}")
             closes = is_back_edge(op.type, tensor.op.type)
             known = op.outputs[0] if closes else before
             if not tensor.shape.is_compatible_with(known.shape):
@@ -158,10 +152,6 @@ def check_input(graph: Graph, tensor: Any, op_type: str) -> None:
         ValueError: if it belongs to another graph.
     """
     if not isinstance(tensor, Tensor):
-        raise TypeError(
-            f"inputs of {op_type} are tensors, got {type(tensor).__name__}: {tensor!r:.100}"
-        )
+        raise TypeError(f"inputs of {op_type} are tensors, got {type(tensor).__name__}: {tensor!r:.100}")
     if tensor.op.graph is not graph:
-        raise ValueError(
-            f"{tensor} must be from the same graph: an input of {op_type} belongs to another graph"
-        )
+        raise ValueError(f"{tensor} must be from the same graph: an input of {op_type} belongs to another graph")

@@ -27,13 +27,7 @@ import msgpack
 import numpy as np
 
 from actorsession.config.limits import MAX_GRAPH_NODES_VARIABLE, max_graph_nodes
-from actorsession.errors import (
-    InvalidArgumentError,
-    OpError,
-    ProtocolError,
-    ResourceExhaustedError,
-    from_exception,
-)
+from actorsession.errors import InvalidArgumentError, OpError, ProtocolError, ResourceExhaustedError, from_exception
 from actorsession.graph.dtypes import DType, as_dtype
 from actorsession.graph.extension import ExtensionPoint
 from actorsession.graph.shape import TensorShape
@@ -100,16 +94,11 @@ class NestedClass(NamedTuple):
     read: Callable[[Any], Any]
 
 
-NESTED_CLASSES: ExtensionPoint[NestedClass] = ExtensionPoint(
-    "classes of nested values", "actorsession.ops"
-)
+NESTED_CLASSES: ExtensionPoint[NestedClass] = ExtensionPoint("classes of nested values", "actorsession.ops")
 """The classes ``functions``, which consist of nodes, and the values of variant tensors: ``variants``, which
 are lists, ``datasets`` and ``ragged`` tensors."""
 
-_NESTED = {
-    _EXT_FUNCTION: "functions", _EXT_VARIANT: "variants", _EXT_DATASET: "datasets",
-    _EXT_RAGGED: "ragged",
-}  # fmt: skip
+_NESTED = {_EXT_FUNCTION: "functions", _EXT_VARIANT: "variants", _EXT_DATASET: "datasets", _EXT_RAGGED: "ragged"}
 
 
 class Packed:
@@ -295,15 +284,12 @@ class _Packer(threading.local):
         if plain is not None:
             return plain
         raise InvalidArgumentError(
-            f"cannot send a {type(obj).__name__}: only plain values, arrays, dtypes and shapes "
-            "are encoded"
+            f"cannot send a {type(obj).__name__}: only plain values, arrays, dtypes and shapes are encoded"
         )
 
     def _packed(self, value: Packed) -> msgpack.ExtType:
         if self._segments is None:
-            raise InvalidArgumentError(
-                "a packed value is encoded as segments, and this encoding has none"
-            )
+            raise InvalidArgumentError("a packed value is encoded as segments, and this encoding has none")
         first = len(self._segments)
         self._segments.extend((value.data, *value.segments))
         return msgpack.ExtType(_EXT_PACKED, self._inner.pack([first, len(value.segments)]))
@@ -344,9 +330,7 @@ def _integer(number: int) -> int | msgpack.ExtType:
         return number  # an int of a subclass
     digits = str(number).encode()
     if len(digits) > _BIGINT_DIGITS:
-        raise InvalidArgumentError(
-            f"an encoded int has at most {_BIGINT_DIGITS} digits, got {len(digits)}"
-        )
+        raise InvalidArgumentError(f"an encoded int has at most {_BIGINT_DIGITS} digits, got {len(digits)}")
     return msgpack.ExtType(_EXT_BIGINT, digits)
 
 
@@ -482,9 +466,14 @@ class _Reader:
     def items(self, data: Buffer, check: Callable[[int], None]) -> Iterator[Any]:
         """Yield the items of a list; see ``opened``."""
         unpacker = msgpack.Unpacker(
-            BytesIO(data), read_size=_READ, max_buffer_size=0, ext_hook=self._extension,
-            strict_map_key=False, timestamp=1, **self._counting(),
-        )  # fmt: skip
+            BytesIO(data),
+            read_size=_READ,
+            max_buffer_size=0,
+            ext_hook=self._extension,
+            strict_map_key=False,
+            timestamp=1,
+            **self._counting(),
+        )
         count = unpacker.read_array_header()
         check(count)
         for _ in range(count):
@@ -537,9 +526,15 @@ class _Reader:
 
 _UNCOUNTED: Mapping[str, Any] = {}
 _BAD_BYTES = (
-    ValueError, TypeError, KeyError, IndexError, OverflowError, RecursionError,
-    EOFError, msgpack.UnpackException,
-)  # fmt: skip
+    ValueError,
+    TypeError,
+    KeyError,
+    IndexError,
+    OverflowError,
+    RecursionError,
+    EOFError,
+    msgpack.UnpackException,
+)
 
 
 def _unpack_tensor(body: bytes, segments: Sequence[Buffer]) -> np.ndarray[Any, Any]:
@@ -550,18 +545,14 @@ def _unpack_tensor(body: bytes, segments: Sequence[Buffer]) -> np.ndarray[Any, A
     is_inside = False
     if isinstance(content, int):
         if not 0 <= content < len(segments):
-            raise ProtocolError(
-                f"a message refers to its segment {content} and has {len(segments)}"
-            )
+            raise ProtocolError(f"a message refers to its segment {content} and has {len(segments)}")
         content = segments[content]
     else:
         # So that the array is writable, as one from a segment is.
         content, is_inside = bytearray(content), True
     needed = dtype.itemsize * _count(shape)
     if len(content) != needed:
-        raise ProtocolError(
-            f"a {name} tensor of shape {shape} takes {needed} bytes, got {len(content)}"
-        )
+        raise ProtocolError(f"a {name} tensor of shape {shape} takes {needed} bytes, got {len(content)}")
     if is_inside:  # half the memory of a view
         return np.ndarray(tuple(shape), dtype.np_dtype, content)
     return np.frombuffer(content, np.uint8).view(dtype.np_dtype).reshape(shape)
@@ -611,18 +602,14 @@ def _unpack_packed(place: Any, segments: Sequence[Buffer]) -> Packed:
     match place:
         case [int(first), int(count)] if first >= 0 and 0 <= count < len(segments) - first:
             return Packed(segments[first], segments[first + 1 : first + 1 + count])
-    raise ProtocolError(
-        f"a packed value has a place among the {len(segments)} segments, got {reprlib.repr(place)}"
-    )
+    raise ProtocolError(f"a packed value has a place among the {len(segments)} segments, got {reprlib.repr(place)}")
 
 
 def _count(shape: Any) -> int:
     """Return the number of elements of a received shape."""
     # The rank is checked first: a product of thousands of large numbers takes seconds.
     if not isinstance(shape, list) or len(shape) > _MAX_RANK:
-        raise ProtocolError(
-            f"a tensor's shape is a list of at most {_MAX_RANK} sizes, got {reprlib.repr(shape)}"
-        )
+        raise ProtocolError(f"a tensor's shape is a list of at most {_MAX_RANK} sizes, got {reprlib.repr(shape)}")
     for size in shape:
         if type(size) is not int or size < 0:
             raise ProtocolError(f"a tensor's shape holds sizes, got {reprlib.repr(shape)}")

@@ -12,9 +12,7 @@ from typing import Any
 from actorsession.graph.registry import Array
 from actorsession.records import dataclass
 
-__all__ = [
-    "ALL_TO_ALL", "BROADCAST", "GATHER", "REDUCE", "REDUCE_SCATTER", "Collective", "CollectiveCall",
-]  # fmt: skip
+__all__ = ["ALL_TO_ALL", "BROADCAST", "GATHER", "REDUCE", "REDUCE_SCATTER", "Collective", "CollectiveCall"]
 
 REDUCE = "reduce"
 """Each member gets the values of all members, merged."""
@@ -65,9 +63,15 @@ class CollectiveCall(Future[Any]):
     """
 
     def __init__(
-        self, collective: Collective, value: Array | None, *, shape: tuple[int, ...] = (),
-        dtype: str = "", seconds: float = 0.0, after: tuple[int, ...] = (),
-    ) -> None:  # fmt: skip
+        self,
+        collective: Collective,
+        value: Array | None,
+        *,
+        shape: tuple[int, ...] = (),
+        dtype: str = "",
+        seconds: float = 0.0,
+        after: tuple[int, ...] = (),
+    ) -> None:
         super().__init__()
         self.collective = collective
         self.value = value

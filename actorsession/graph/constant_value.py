@@ -60,9 +60,7 @@ def _is_settled(tensor: Tensor) -> bool:
     if tensor.op.op_def.static_value is None:
         return True
     answer = tensor._constant
-    return answer is not None and (
-        answer[1] is not None or answer[0] == len(tensor.graph.changes.made)
-    )
+    return answer is not None and (answer[1] is not None or answer[0] == len(tensor.graph.changes.made))
 
 
 def _settle(tensor: Tensor) -> None:

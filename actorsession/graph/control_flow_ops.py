@@ -13,9 +13,17 @@ if TYPE_CHECKING:
     from actorsession.graph.operation import Operation
 
 __all__ = [
-    "ENTERS", "EXITS", "LOOP_COND", "MERGES", "NEXT_ITERATIONS", "PRIMITIVES", "SWITCHES", "TRIGGER",
-    "is_back_edge", "reads",
-]  # fmt: skip
+    "ENTERS",
+    "EXITS",
+    "LOOP_COND",
+    "MERGES",
+    "NEXT_ITERATIONS",
+    "PRIMITIVES",
+    "SWITCHES",
+    "TRIGGER",
+    "is_back_edge",
+    "reads",
+]
 
 SWITCHES = frozenset({"Switch", "RefSwitch", "_SwitchN"})
 MERGES = frozenset({"Merge", "RefMerge"})

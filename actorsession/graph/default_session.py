@@ -40,9 +40,7 @@ def _cannot(call: str) -> str:
     return "Cannot evaluate tensor using" if call == "eval()" else "Cannot execute operation using"
 
 
-def run_in_session(
-    element: Runnable, feed_dict: Mapping[Any, Any] | None, session: Any, call: str
-) -> Any:
+def run_in_session(element: Runnable, feed_dict: Mapping[Any, Any] | None, session: Any, call: str) -> Any:
     """Return the result of ``session.run(element, feed_dict)``, in the default session if none is given.
 
     Args:

@@ -15,15 +15,7 @@ from typing import Any
 from actorsession.errors import ProtocolError
 from actorsession.records import dataclass
 
-__all__ = [
-    "LOCAL_TASK",
-    "DeviceAttributes",
-    "DeviceSpec",
-    "device_in_task",
-    "device_name",
-    "device_task",
-    "task_name",
-]
+__all__ = ["LOCAL_TASK", "DeviceAttributes", "DeviceSpec", "device_in_task", "device_name", "device_task", "task_name"]
 
 # The task that a session without a cluster runs as; TensorFlow's name for it.
 LOCAL_TASK = "/job:localhost/replica:0/task:0"
@@ -96,18 +88,12 @@ class DeviceSpec:
 
     def matches(self, full: DeviceSpec) -> bool:
         """Return whether every part named here is the same in ``full``."""
-        return all(
-            mine is None or mine == getattr(full, f)
-            for f in _PARTS
-            if (mine := getattr(self, f)) is not None
-        )
+        return all(mine is None or mine == getattr(full, f) for f in _PARTS if (mine := getattr(self, f)) is not None)
 
     def compatible(self, other: DeviceSpec) -> bool:
         """Return whether no part is named differently in the two."""
         return all(
-            getattr(self, f) is None
-            or getattr(other, f) is None
-            or getattr(self, f) == getattr(other, f)
+            getattr(self, f) is None or getattr(other, f) is None or getattr(self, f) == getattr(other, f)
             for f in _PARTS
         )
 
@@ -227,6 +213,4 @@ class DeviceAttributes:
         match value:
             case [str(name), str(kind), int(incarnation), int(limit)]:
                 return cls(name=name, device_type=kind, incarnation=incarnation, memory_limit=limit)
-        raise ProtocolError(
-            f"device attributes are [name, type, incarnation, limit], got {reprlib.repr(value)}"
-        )
+        raise ProtocolError(f"device attributes are [name, type, incarnation, limit], got {reprlib.repr(value)}")

@@ -36,9 +36,7 @@ def size_of(value: Any) -> Dim:
             f"'{value!r}' with type '{type(value)!r}'"
         ) from None
     if size < 0:
-        raise ValueError(
-            f"Dimension {size} must be >= 0: a dimension is at least 0 (None if unknown), got {size}"
-        )
+        raise ValueError(f"Dimension {size} must be >= 0: a dimension is at least 0 (None if unknown), got {size}")
     return size
 
 
@@ -153,9 +151,7 @@ class Dimension:
 
     def __index__(self) -> int:
         if self._value is None:
-            raise TypeError(
-                "an unknown dimension cannot be an integer; check whether its value is None"
-            )
+            raise TypeError("an unknown dimension cannot be an integer; check whether its value is None")
         return self._value
 
     __int__ = __index__

@@ -194,9 +194,7 @@ class DType:
             whole = np.iinfo(self.np_dtype)
             return whole.min, whole.max
         if not self.is_floating:
-            raise TypeError(
-                f"{self.name} has no least and greatest number; integers and floats have"
-            )
+            raise TypeError(f"{self.name} has no least and greatest number; integers and floats have")
         finfo: Any = ml_dtypes.finfo  # has no annotations
         real = finfo(self.np_dtype)
         return real.min, real.max
@@ -231,13 +229,7 @@ complex64 = _made("complex64", np.dtype(np.complex64), "c", 8)
 complex128 = _made("complex128", np.dtype(np.complex128), "c", 18)
 qint8, quint8, qint16, quint16, qint32 = (
     _made(name, np.dtype([(name, name.removeprefix("q"))]), "q", number)
-    for name, number in (
-        ("qint8", 11),
-        ("quint8", 12),
-        ("qint16", 15),
-        ("quint16", 16),
-        ("qint32", 13),
-    )
+    for name, number in (("qint8", 11), ("quint8", 12), ("qint16", 15), ("quint16", 16), ("qint32", 13))
 )
 string = _made("string", np.dtype(object), "s", 7)
 resource = _made("resource", np.dtype(object), "r", 20)
@@ -260,13 +252,16 @@ _BY_NUMBER: dict[int, DType] = {t.as_datatype_enum: t for t in _BY_NAME.values()
 _REFERENCE = "_ref"
 _REFERENCES_FROM = 100
 _REFERENCE_TO: dict[DType, DType] = {}
-_BY_NUMPY: dict[np.dtype[Any], DType] = {
-    t.np_dtype: t for t in _BY_NAME.values() if t.kind not in "srv"
-}
+_BY_NUMPY: dict[np.dtype[Any], DType] = {t.np_dtype: t for t in _BY_NAME.values() if t.kind not in "srv"}
 _BY_PYTHON: dict[object, DType] = {
-    float: float32, int: int32, bool: bool_, complex: complex128, str: string, bytes: string,
+    float: float32,
+    int: int32,
+    bool: bool_,
+    complex: complex128,
+    str: string,
+    bytes: string,
     object: string,
-}  # fmt: skip
+}
 
 
 DTypeLike: TypeAlias = "DType | np.dtype[Any] | type | str | int"

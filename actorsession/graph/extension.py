@@ -68,9 +68,7 @@ class ExtensionPoint(Generic[V]):
         """
         found = self.find(key)
         if found is None:
-            raise RuntimeError(
-                f"{self.name}: there is no {key!r} before {self.filled_by} is imported"
-            )
+            raise RuntimeError(f"{self.name}: there is no {key!r} before {self.filled_by} is imported")
         return found
 
     def keys(self) -> list[str]:
@@ -78,9 +76,7 @@ class ExtensionPoint(Generic[V]):
         return list({**self._values, **_deferred.get(self.name, {})})
 
 
-PROTO_VIEWS: ExtensionPoint[Callable[..., Any]] = ExtensionPoint(
-    "TensorFlow's messages", "actorsession.interop"
-)
+PROTO_VIEWS: ExtensionPoint[Callable[..., Any]] = ExtensionPoint("TensorFlow's messages", "actorsession.interop")
 """Functions that convert objects to TensorFlow's protobuf messages and back, which graphs know nothing of.
 
 The keys are the methods that call them, with the same arguments: ``Operation.node_def``,

@@ -57,8 +57,9 @@ CALLS: Mapping[str, int] = {CALL: 0, STATEFUL_CALL: 0, REMOTE_CALL: 1, SYMBOLIC_
 # The attributes of each functional control flow operation that hold functions.
 _FUNCTIONS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(LOOPS, ("cond", "body")),
-    **dict.fromkeys(BRANCHES, ("then_branch", "else_branch")), **dict.fromkeys(CALLS, ("f",)),
-}  # fmt: skip
+    **dict.fromkeys(BRANCHES, ("then_branch", "else_branch")),
+    **dict.fromkeys(CALLS, ("f",)),
+}
 # Makes loops and branches of the primitives in a function, which is compiled to code of Python.
 FUNCTIONALIZE: ExtensionPoint[
     Callable[[Sequence[NodeDef], Sequence[TensorSpec], Sequence[tuple[str, int]]], list[NodeDef]]
@@ -114,9 +115,11 @@ class FunctionDef:
     def to_wire(self) -> list[Any]:
         """Return the function as plain values."""
         return [
-            _specs_to_wire(self.inputs), _specs_to_wire(self.captures),
-            [node.to_wire() for node in self.nodes], [list(ref) for ref in self.outputs],
-        ]  # fmt: skip
+            _specs_to_wire(self.inputs),
+            _specs_to_wire(self.captures),
+            [node.to_wire() for node in self.nodes],
+            [list(ref) for ref in self.outputs],
+        ]
 
     @classmethod
     def from_wire(cls, value: Any) -> FunctionDef:
@@ -128,10 +131,11 @@ class FunctionDef:
         match value:
             case [list(inputs), list(captures), list(nodes), list(outputs)]:
                 return cls(
-                    _specs_from_wire(inputs), _specs_from_wire(captures),
+                    _specs_from_wire(inputs),
+                    _specs_from_wire(captures),
                     tuple([NodeDef.from_wire(n) for n in nodes]),
                     tuple([_ref_from_wire(o) for o in outputs]),
-                )  # fmt: skip
+                )
         raise ProtocolError(f"not the wire form of a function: {reprlib.repr(value)}")
 
 
@@ -277,13 +281,7 @@ def is_same_function(one: FunctionDef, other: FunctionDef) -> bool:
         return [(names[name], index) for name, index in refs]
 
     return moved(one.outputs) == list(other.outputs) and all(
-        (
-            a.op,
-            a.device,
-            moved(a.inputs),
-            [names[name] for name in a.control_inputs],
-            a.attrs.keys(),
-        )
+        (a.op, a.device, moved(a.inputs), [names[name] for name in a.control_inputs], a.attrs.keys())
         == (b.op, b.device, list(b.inputs), list(b.control_inputs), b.attrs.keys())
         and all(_is_same_value(value, b.attrs[key]) for key, value in a.attrs.items())
         for a, b in zip(one.nodes, other.nodes, strict=True)
@@ -305,10 +303,7 @@ def _is_same_value(one: Any, other: Any) -> bool:
 
 
 def function_fault(
-    node: NodeDef,
-    loops: int = 0,
-    depth: int = 0,
-    check: Callable[[NodeDef], str | None] = lambda node: None,
+    node: NodeDef, loops: int = 0, depth: int = 0, check: Callable[[NodeDef], str | None] = lambda node: None
 ) -> str | None:
     """Return a description of the fault in the functions of a node; ``None`` if there is none.
 
@@ -482,9 +477,7 @@ class FunctionBody:
     def tied_to(self, outputs: Sequence[Tensor]) -> set[str]:
         """Return the colocation groups of the results' operations that refer to operations outside."""
         own = {f"loc:@{op.name}" for op in self.operations}
-        return {
-            group for op in self.needed(outputs) for group in op.groups()
-        } - own  # fmt: skip
+        return {group for op in self.needed(outputs) for group in op.groups()} - own
 
     def define(self, outputs: Sequence[Tensor], captures: Sequence[Tensor]) -> FunctionDef:
         """Return the body as plain data.
@@ -512,9 +505,8 @@ class FunctionBody:
             arguments = [t.spec for t in (*self.parameters, *captures)]
             nodes = FUNCTIONALIZE.get("nodes")(nodes, arguments, made)
         return FunctionDef(
-            tuple([t.spec for t in self.parameters]), tuple([t.spec for t in captures]),
-            tuple(nodes), made,
-        )  # fmt: skip
+            tuple([t.spec for t in self.parameters]), tuple([t.spec for t in captures]), tuple(nodes), made
+        )
 
 
 def brought_in(graph: Graph, tensor: Tensor) -> Tensor:
@@ -529,9 +521,7 @@ def brought_in(graph: Graph, tensor: Tensor) -> Tensor:
     return tensor  # ``check_reach`` raises the error
 
 
-def check_reach(
-    homes: Mapping[Operation, FunctionBody], ops: Iterable[Operation], body: FunctionBody | None
-) -> None:
+def check_reach(homes: Mapping[Operation, FunctionBody], ops: Iterable[Operation], body: FunctionBody | None) -> None:
     """Refuse operations that cannot be read in ``body``.
 
     Raises:

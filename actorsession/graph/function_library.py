@@ -59,8 +59,7 @@ class FunctionLibrary:
         known = self._functions.setdefault(function.name, function)
         if known is not function:
             raise ValueError(
-                f"cannot add function {function.name!r}: a different function with the same name "
-                "is in the graph"
+                f"cannot add function {function.name!r}: a different function with the same name is in the graph"
             )
 
     def get(self, name: str) -> LibraryFunction | None:

@@ -34,10 +34,20 @@ from actorsession.graph.source_location import user_line
 from actorsession.process_bound import ProcessBound
 
 __all__ = [
-    "Graph", "add_to_collection", "add_to_collections", "colocate_with", "constant_value",
-    "control_dependencies", "default_graphs", "device", "get_collection", "get_collection_ref",
-    "get_default_graph", "name_scope", "reset_default_graph",
-]  # fmt: skip
+    "Graph",
+    "add_to_collection",
+    "add_to_collections",
+    "colocate_with",
+    "constant_value",
+    "control_dependencies",
+    "default_graphs",
+    "device",
+    "get_collection",
+    "get_collection_ref",
+    "get_default_graph",
+    "name_scope",
+    "reset_default_graph",
+]
 
 
 class Graph(ProcessBound):
@@ -143,18 +153,13 @@ class Graph(ProcessBound):
         """
         if not isinstance(obj, str) and not hasattr(obj, "_as_graph_element"):
             kinds = " or ".join(["Tensor"] * allow_tensor + ["Operation"] * allow_operation)
-            raise TypeError(
-                f"Can not convert a {type(obj).__name__} into a {kinds}. Got {obj!r:.100}"
-            )
+            raise TypeError(f"Can not convert a {type(obj).__name__} into a {kinds}. Got {obj!r:.100}")
         found: Any = obj if isinstance(obj, str) else obj._as_graph_element()
         if isinstance(found, str):  # objects may denote a name, as in TensorFlow
-            return self.nodes.find(
-                found, allow_tensor=allow_tensor, allow_operation=allow_operation
-            )
+            return self.nodes.find(found, allow_tensor=allow_tensor, allow_operation=allow_operation)
         if not isinstance(found, (Tensor, Operation)):
             raise TypeError(
-                f"{type(obj).__name__}._as_graph_element() returns a Tensor, an Operation or a name, "
-                f"got {found!r:.100}"
+                f"{type(obj).__name__}._as_graph_element() returns a Tensor, an Operation or a name, got {found!r:.100}"
             )
         if found.graph is not self:
             raise ValueError(
@@ -164,9 +169,7 @@ class Graph(ProcessBound):
             )
         if not (allow_tensor if isinstance(found, Tensor) else allow_operation):
             kinds = " or ".join(["Tensor"] * allow_tensor + ["Operation"] * allow_operation)
-            raise TypeError(
-                f"Can not convert a {type(found).__name__} into a {kinds}. Got {found!r}"
-            )
+            raise TypeError(f"Can not convert a {type(found).__name__} into a {kinds}. Got {found!r}")
         return found
 
     # -- building ------------------------------------------------------------------------------
@@ -220,9 +223,17 @@ class Graph(ProcessBound):
             number = len(nodes.order) if scope.body is None else len(nodes)
             wanted, full_name = _op_name(self, name or op_type, scope)
             op = Operation(
-                self, full_name, op_def, tuple(inputs), control,
-                scopes.apply_colocation(scope, filled), specs, "", source, number,
-            )  # fmt: skip
+                self,
+                full_name,
+                op_def,
+                tuple(inputs),
+                control,
+                scopes.apply_colocation(scope, filled),
+                specs,
+                "",
+                source,
+                number,
+            )
             op._device = scopes.device_under(scope, op, self.keeps_devices)
             self._names.mark_used(wanted, full_name)
             nodes.add(op, scope.body)
@@ -387,10 +398,12 @@ def _infer(
         # from outside of it, so what the branch has of its own decides.
         bodies = graph.nodes.bodies
         own = PartialValues(inputs, lambda op: bodies.get(op) is body)
-        literals = tuple([
-            value if t.op.type == "Const" and bodies.get(t.op) is body else None
-            for t, value in zip(inputs, constants, strict=True)
-        ])  # fmt: skip
+        literals = tuple(
+            [
+                value if t.op.type == "Const" and bodies.get(t.op) is body else None
+                for t, value in zip(inputs, constants, strict=True)
+            ]
+        )
         return tuple(op_def.infer(registry.InferContext(op_def.name, specs, attrs, literals, own)))
 
 
@@ -404,9 +417,7 @@ def _op_name(graph: Graph, name: str | bytes, scope: Scope) -> tuple[str, str]:
         given = graph._names.unique(wanted)
     check_op_name(wanted)
     if given in graph.nodes:
-        raise ValueError(
-            f"Duplicate node name in graph: {given!r} (an operation named {given!r} exists already)"
-        )
+        raise ValueError(f"Duplicate node name in graph: {given!r} (an operation named {given!r} exists already)")
     return wanted, given
 
 
@@ -429,9 +440,7 @@ def _fill_attrs(op_def: registry.OpDef, given: Mapping[str, Any]) -> dict[str, A
     filled = dict(op_def.attrs)
     for key, value in given.items():
         if key not in filled and not key.startswith("_"):
-            raise ValueError(
-                f"op {op_def.name} has no attribute {key!r}; it has {sorted(op_def.attrs)}"
-            )
+            raise ValueError(f"op {op_def.name} has no attribute {key!r}; it has {sorted(op_def.attrs)}")
         filled[key] = value
     missing = [key for key, value in filled.items() if value is registry.REQUIRED]
     if missing:

@@ -10,14 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Container
 
-__all__ = [
-    "OP_NAME",
-    "NameTable",
-    "check_op_name",
-    "check_scope_name",
-    "free_name",
-    "is_op_name",
-]
+__all__ = ["OP_NAME", "NameTable", "check_op_name", "check_scope_name", "free_name", "is_op_name"]
 
 # TensorFlow's rules (tensorflow/python/framework/ops.py). Within a scope a name may begin with
 # any of its characters, because the scope comes before it.
@@ -41,9 +34,7 @@ def check_op_name(full_name: str) -> None:
         ValueError: with the pattern that it must match.
     """
     if not _FULL.fullmatch(full_name):
-        raise ValueError(
-            f"`{full_name}` is not a valid node name. Accepted names conform to Regex /^{_FULL.pattern}$/"
-        )
+        raise ValueError(f"`{full_name}` is not a valid node name. Accepted names conform to Regex /^{_FULL.pattern}$/")
 
 
 def check_scope_name(name: str, outer: str) -> None:
@@ -56,8 +47,7 @@ def check_scope_name(name: str, outer: str) -> None:
     if not pattern.fullmatch(name):
         kind = "scope name. A" if outer else "root scope name. A root"
         raise ValueError(
-            f"{name!r} is not a valid {kind} scope name has to match the following pattern: "
-            f"^{pattern.pattern}$"
+            f"{name!r} is not a valid {kind} scope name has to match the following pattern: ^{pattern.pattern}$"
         )
 
 

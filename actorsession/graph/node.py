@@ -20,10 +20,7 @@ from actorsession.graph.dtypes import DType, as_dtype
 from actorsession.graph.shape import TensorShape
 from actorsession.records import dataclass
 
-__all__ = [
-    "GRAPH_DEF_VERSION", "GraphDef", "NodeDef", "TensorSpec", "nodes_from_wire", "nodes_to_wire",
-    "tensor_name",
-]  # fmt: skip
+__all__ = ["GRAPH_DEF_VERSION", "GraphDef", "NodeDef", "TensorSpec", "nodes_from_wire", "nodes_to_wire", "tensor_name"]
 
 # Number of incompatible changes of the wire form; a reader refuses versions that it does not support.
 GRAPH_DEF_VERSION = 1
@@ -69,9 +66,15 @@ class NodeDef:
     def to_wire(self) -> list[Any]:
         """Return the node as plain values."""
         return [
-            self.name, self.op, [list(i) for i in self.inputs], list(self.control_inputs),
-            self.device, dict(self.attrs), [[s.dtype, s.shape] for s in self.outputs], self.source,
-        ]  # fmt: skip
+            self.name,
+            self.op,
+            [list(i) for i in self.inputs],
+            list(self.control_inputs),
+            self.device,
+            dict(self.attrs),
+            [[s.dtype, s.shape] for s in self.outputs],
+            self.source,
+        ]
 
     @classmethod
     def from_wire(cls, value: Any) -> NodeDef:
@@ -81,24 +84,20 @@ class NodeDef:
             ProtocolError: for any other form.
         """
         match value:
-            case [
-                str(name),
-                str(op),
-                list(ins),
-                list(ctl),
-                str(dev),
-                dict(attrs),
-                list(outs),
-                str(src),
-            ]:
+            case [str(name), str(op), list(ins), list(ctl), str(dev), dict(attrs), list(outs), str(src)]:
                 inputs = tuple([(_kept(n), i) for n, i in _pairs(ins, str, int)])
                 outputs = tuple(TensorSpec(d, s) for d, s in _pairs(outs, DType, TensorShape))
                 if all(isinstance(c, str) for c in ctl):
                     return cls(
-                        name=_kept(name), op=_kept(op), inputs=inputs,
-                        control_inputs=tuple([_kept(c) for c in ctl]), device=_kept(dev), attrs=attrs,
-                        outputs=outputs, source=_kept(src),
-                    )  # fmt: skip
+                        name=_kept(name),
+                        op=_kept(op),
+                        inputs=inputs,
+                        control_inputs=tuple([_kept(c) for c in ctl]),
+                        device=_kept(dev),
+                        attrs=attrs,
+                        outputs=outputs,
+                        source=_kept(src),
+                    )
         raise ProtocolError(f"not the wire form of a node: {reprlib.repr(value)}")
 
 
@@ -120,9 +119,7 @@ def _pairs(items: list[Any], first: type, second: type) -> Iterator[tuple[Any, A
             case [a, b] if isinstance(a, first) and isinstance(b, second):
                 yield a, b
             case _:
-                raise ProtocolError(
-                    f"expected a ({first.__name__}, {second.__name__}) pair: {reprlib.repr(item)}"
-                )
+                raise ProtocolError(f"expected a ({first.__name__}, {second.__name__}) pair: {reprlib.repr(item)}")
 
 
 def nodes_to_wire(nodes: Sequence[NodeDef], *, pack: bool = False) -> list[Any] | codec.Packed:
@@ -135,9 +132,7 @@ def nodes_to_wire(nodes: Sequence[NodeDef], *, pack: bool = False) -> list[Any] 
     return codec.packed(nodes, NodeDef.to_wire) if pack else [node.to_wire() for node in nodes]
 
 
-def nodes_from_wire(
-    value: Any, check: Callable[[int], None] = check_graph_size
-) -> tuple[NodeDef, ...]:
+def nodes_from_wire(value: Any, check: Callable[[int], None] = check_graph_size) -> tuple[NodeDef, ...]:
     """Read the result of ``nodes_to_wire``.
 
     Args:
@@ -189,9 +184,7 @@ class GraphDef:
         match value:
             case [int(version), (None | int()) as seed, (list() | codec.Packed()) as nodes]:
                 if version != GRAPH_DEF_VERSION:
-                    raise ProtocolError(
-                        f"graph has form version {version}; this library reads {GRAPH_DEF_VERSION}"
-                    )
+                    raise ProtocolError(f"graph has form version {version}; this library reads {GRAPH_DEF_VERSION}")
                 return cls(nodes_from_wire(nodes), version, seed)
         raise ProtocolError(f"not the wire form of a graph: {reprlib.repr(value)}")
 

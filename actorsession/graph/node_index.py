@@ -93,15 +93,11 @@ class NodeIndex:
                     _ = op.plain
             check()
 
-    def find(
-        self, name: Any, *, allow_tensor: bool = True, allow_operation: bool = True
-    ) -> Tensor | Operation:
+    def find(self, name: Any, *, allow_tensor: bool = True, allow_operation: bool = True) -> Tensor | Operation:
         """Return the operation or tensor of a name; see ``Graph.as_graph_element``."""
         if not isinstance(name, str):
             kind = "Tensor" if not allow_operation else "Operation"
-            raise TypeError(
-                f"{kind} names are strings (or similar), not {type(name).__name__}: {name!r:.100}"
-            )
+            raise TypeError(f"{kind} names are strings (or similar), not {type(name).__name__}: {name!r:.100}")
         check_kind(name, ":" in name, allow_tensor, allow_operation)
         op_name, colon, index = name.partition(":")
         if colon and not is_index(index):

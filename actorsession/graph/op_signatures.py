@@ -49,9 +49,16 @@ NOT_IMPLEMENTED = "tensorflow"
 
 
 KIND_WORDS = {
-    "b": "bool", "i": "signed integers", "u": "unsigned integers", "f": "floating types",
-    "c": "complex types", "q": "quantised types", "s": "strings", "r": "resources", "v": "variants",
-}  # fmt: skip
+    "b": "bool",
+    "i": "signed integers",
+    "u": "unsigned integers",
+    "f": "floating types",
+    "c": "complex types",
+    "q": "quantised types",
+    "s": "strings",
+    "r": "resources",
+    "v": "variants",
+}
 """What messages call the kinds of types (see ``DType.kind``)."""
 
 
@@ -98,10 +105,7 @@ class Attr:
 
     def described(self) -> str:
         """Return the accepted element types in words."""
-        words = [
-            [KIND_WORDS[kind] for kind in item] if _are_kinds(item) else [item]
-            for item in self.allowed
-        ]
+        words = [[KIND_WORDS[kind] for kind in item] if _are_kinds(item) else [item] for item in self.allowed]
         return ", ".join([word for each in words for word in each])
 
 
@@ -285,10 +289,7 @@ def _are_kinds(item: str) -> bool:
 
 
 def bind(
-    args: Sequence[Arg],
-    dtypes: Sequence[DType],
-    known: Mapping[str, Any],
-    attrs: Mapping[str, Attr],
+    args: Sequence[Arg], dtypes: Sequence[DType], known: Mapping[str, Any], attrs: Mapping[str, Attr]
 ) -> dict[str, Any] | None:
     """Return the attributes that follow from the types of a node's inputs or outputs.
 
@@ -410,11 +411,7 @@ def input_args(op: str, total: int, attrs: Mapping[str, Any]) -> list[Arg]:
     if counts is None or sum(counts) != total:
         names = ", ".join([arg.name for arg in signature.inputs])
         raise ValueError(f"{op} takes the inputs {names}; got {total}")
-    return [
-        arg
-        for arg, count in zip(signature.inputs, counts, strict=True)
-        for _ in range(count)
-    ]  # fmt: skip
+    return [arg for arg, count in zip(signature.inputs, counts, strict=True) for _ in range(count)]
 
 
 def fixed_type(arg: Arg, attrs: Mapping[str, Attr]) -> DType | None:
@@ -456,15 +453,11 @@ def _type_attrs(op: str) -> Sequence[str]:
     if signature is None:
         return ()
     args = (*signature.inputs, *signature.outputs)
-    return sorted(
-        {name for arg in args for name in (arg.type, arg.number)} & signature.stored.keys()
-    )
+    return sorted({name for arg in args for name in (arg.type, arg.number)} & signature.stored.keys())
 
 
 @functools.lru_cache(4096)  # most nodes of a graph have types that others have as well
-def _output_types(
-    op: str, dtypes: tuple[DType, ...], given: tuple[tuple[str, Any], ...]
-) -> tuple[DType, ...]:
+def _output_types(op: str, dtypes: tuple[DType, ...], given: tuple[tuple[str, Any], ...]) -> tuple[DType, ...]:
     _check_types(op, dtypes, given)
     signature = signature_of(op)
     if signature is None:

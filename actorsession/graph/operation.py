@@ -27,14 +27,9 @@ from actorsession.process_bound import GraphBound
 if TYPE_CHECKING:
     from actorsession.graph.graph import Graph
 
-__all__ = [
-    "OPERATORS", "Listed", "Operation", "OperatorMixin", "Reference", "ReferenceTensor", "Tensor",
-    "ValueTensor",
-]  # fmt: skip
+__all__ = ["OPERATORS", "Listed", "Operation", "OperatorMixin", "Reference", "ReferenceTensor", "Tensor", "ValueTensor"]
 
-OPERATORS: ExtensionPoint[Callable[..., Any]] = ExtensionPoint(
-    "operators of tensors", "actorsession.ops"
-)
+OPERATORS: ExtensionPoint[Callable[..., Any]] = ExtensionPoint("operators of tensors", "actorsession.ops")
 """By name without underscores, such as ``add`` or ``getitem``: a function of the operands, of which at least
 one is a tensor or variable.
 """
@@ -158,9 +153,7 @@ class Tensor(OperatorMixin, GraphBound):
     """One output of an operation: a symbolic value that each step computes anew."""
 
     # With a dict, which is made when a program first hangs an attribute of its own on a tensor.
-    __slots__ = (
-        "__dict__", "__weakref__", "_constant", "_index", "_name", "_op", "_ref", "_spec", "assign",
-    )  # fmt: skip
+    __slots__ = ("__dict__", "__weakref__", "_constant", "_index", "_name", "_op", "_ref", "_spec", "assign")
 
     # Set only on slices of a variable: it assigns a new value to that slice.
     assign: Callable[..., Tensor]
@@ -242,9 +235,7 @@ class Tensor(OperatorMixin, GraphBound):
 
         An operation that takes it twice is there twice.
         """
-        return [
-            op for op in self._op.graph.nodes.consumers(self) for read in op.inputs if read is self
-        ]
+        return [op for op in self._op.graph.nodes.consumers(self) for read in op.inputs if read is self]
 
     def ref(self) -> Reference:
         """Return a key for the tensor, equal to other keys for it alone; ``deref`` gives the tensor."""
@@ -523,9 +514,7 @@ class Operation(GraphBound):
             ValueError: for an attribute of the operation type, on which its outputs depend.
         """
         if name in self.attrs and not name.startswith("_"):
-            raise ValueError(
-                f"attribute {name!r} of {self.name!r} is part of the operation and stays"
-            )
+            raise ValueError(f"attribute {name!r} of {self.name!r} is part of the operation and stays")
         self.attrs = {**self.attrs, name: PROTO_VIEWS.get("Operation.attr")(attr_value)}
         self.forget_node_def()
 

@@ -35,14 +35,7 @@ _MOST_NODES = 100
 # What computing with numbers that do not fit together may raise; then nothing is known.
 _FAILED = (ArithmeticError, IndexError, OpError, TypeError, ValueError)
 # Numbers from here on are not in the type, or not exact in a float64.
-_ENDS = {
-    "int8": 2**7,
-    "uint8": 2**8,
-    "int16": 2**15,
-    "uint16": 2**16,
-    "int32": 2**31,
-    "uint32": 2**32,
-}
+_ENDS = {"int8": 2**7, "uint8": 2**8, "int16": 2**15, "uint16": 2**16, "int32": 2**31, "uint32": 2**32}
 _END = 2**53
 
 
@@ -56,9 +49,7 @@ class PartialValues:
 
     __slots__ = ("_found", "_left", "_seen", "_tensors")
 
-    def __init__(
-        self, tensors: Sequence[Tensor], seen: Callable[[Operation], bool] | None = None
-    ) -> None:
+    def __init__(self, tensors: Sequence[Tensor], seen: Callable[[Operation], bool] | None = None) -> None:
         self._tensors, self._seen = tensors, seen
         self._found: dict[Tensor, Numbers | None] = {}
         self._left = _MOST_NODES
@@ -279,9 +270,7 @@ def _summed_axes(attrs: _Attrs, first: Numbers, second: Numbers) -> Any:
     return [np.flatnonzero(each == 1) for each in shapes]
 
 
-def _densified(
-    attrs: _Attrs, indices: Numbers, shape: Numbers, values: Numbers, default: Numbers
-) -> Any:
+def _densified(attrs: _Attrs, indices: Numbers, shape: Numbers, values: Numbers, default: Numbers) -> Any:
     made = np.full(_ints(shape), float(default))
     made[tuple(indices.reshape(-1, made.ndim).astype(np.int64).T)] = values
     return made if not np.isnan(indices).any() else None
@@ -295,16 +284,7 @@ def _other(attrs: _Attrs, value: Numbers, without: Numbers) -> Any:
 
 # What these give may have as many numbers as the values of their inputs say.
 _OF_ANY_LENGTH = frozenset(
-    {
-        "BroadcastGradientArgs",
-        "ConcatV2",
-        "DynamicStitch",
-        "GatherV2",
-        "Identity",
-        "ListDiff",
-        "Squeeze",
-        "Where",
-    }
+    {"BroadcastGradientArgs", "ConcatV2", "DynamicStitch", "GatherV2", "Identity", "ListDiff", "Squeeze", "Where"}
 )
 
 _RULES: Mapping[str, _Rule] = {

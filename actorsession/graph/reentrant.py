@@ -48,10 +48,7 @@ class Reentrant(AbstractContextManager[T], ContextDecorator):
         return value
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool | None:
         entered = _ENTERED.get()
         last = len(entered) - 1

@@ -409,9 +409,7 @@ def lookup(name: str) -> OpDef:
 
         known = registered_ops()
         near = difflib.get_close_matches(name, known, n=3)
-        hint = (
-            f"; did you mean {', '.join(near)}?" if near else f"; {len(known)} ops are registered"
-        )
+        hint = f"; did you mean {', '.join(near)}?" if near else f"; {len(known)} ops are registered"
         raise ValueError(f"op type {name!r} is not registered{hint}")
     if found.attrs is _IN_TABLE or name not in _COMPLETE:
         _complete(found)
@@ -428,9 +426,7 @@ def is_registered(name: str) -> bool:
 
 def needs_import(name: str) -> bool:
     """Return whether looking up an operation type may import modules, which takes up to a second."""
-    if name in _OPS or name.startswith(
-        "_"
-    ):  # those are the nodes of plans, which have no registration
+    if name in _OPS or name.startswith("_"):  # those are the nodes of plans, which have no registration
         return False
     return _DEFERRED.get(name) not in sys.modules
 

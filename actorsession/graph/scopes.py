@@ -105,10 +105,7 @@ class entered(AbstractContextManager[Scope]):
         return scope
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         assert self._token is not None, "a scope is left that was not entered"
         _SCOPES.reset(self._token)
@@ -168,9 +165,7 @@ def device(graph: Graph, device: str | DeviceSpec | DeviceFunction | None) -> It
     """
     block = DeviceSpec.parse(device) if isinstance(device, str) else device
     if not (block is None or isinstance(block, DeviceSpec) or callable(block)):
-        raise TypeError(
-            f"a device is a name, a DeviceSpec, a function or None, got {device!r:.100}"
-        )
+        raise TypeError(f"a device is a name, a DeviceSpec, a function or None, got {device!r:.100}")
     with entered(graph, devices=(*scope_of(graph).devices, block)):
         yield
 
@@ -193,9 +188,7 @@ def _controlled(graph: Graph, control_inputs: Iterable[Any] | None) -> Iterator[
         return
     ops = []
     for item in control_inputs:
-        if not hasattr(item, "_as_graph_element") and isinstance(
-            getattr(item, "values", None), Tensor
-        ):
+        if not hasattr(item, "_as_graph_element") and isinstance(getattr(item, "values", None), Tensor):
             item = item.values  # of slices, as a gradient of rows is
         element = graph.as_graph_element(item)
         ops.append(element.op if isinstance(element, Tensor) else element)
@@ -239,9 +232,7 @@ def gradient_override_map(graph: Graph, op_type_map: Mapping[str, str]) -> Itera
     """
     given = op_type_map if isinstance(op_type_map, dict) else {None: None}
     if not all(isinstance(text, str) for pair in given.items() for text in pair):
-        raise TypeError(
-            f"op_type_map is a dictionary from strings to strings, got {op_type_map!r:.100}"
-        )
+        raise TypeError(f"op_type_map is a dictionary from strings to strings, got {op_type_map!r:.100}")
     outer = scope_of(graph).gradients or {}
     with entered(graph, gradients={**outer, **op_type_map}):
         yield
@@ -322,6 +313,4 @@ def _answer(device: object) -> DeviceSpec:
         return DeviceSpec.parse(device)
     if isinstance(device, DeviceSpec):
         return device
-    raise TypeError(
-        f"a device function answers with a device name, a DeviceSpec or None, got {device!r:.100}"
-    )
+    raise TypeError(f"a device function answers with a device name, a DeviceSpec or None, got {device!r:.100}")

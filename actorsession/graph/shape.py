@@ -20,10 +20,20 @@ from actorsession.graph.dimension import Dim, Dimension, size_of
 from actorsession.graph.extension import PROTO_VIEWS
 
 __all__ = [
-    "Dim", "ShapeLike", "ShapeOfDimensions", "TensorShape", "as_shape", "broadcast_shapes", "clash",
-    "dimension_at_index", "dimensions_are_used", "merge_all", "shown", "unknown_shape",
+    "Dim",
+    "ShapeLike",
+    "ShapeOfDimensions",
+    "TensorShape",
+    "as_shape",
+    "broadcast_shapes",
+    "clash",
+    "dimension_at_index",
+    "dimensions_are_used",
+    "merge_all",
+    "shown",
+    "unknown_shape",
     "use_dimensions",
-]  # fmt: skip
+]
 
 ShapeLike: TypeAlias = Union["TensorShape", Dimension, Sequence[Any], int, None]
 
@@ -91,9 +101,7 @@ class TensorShape:
             ValueError: if the rank is unknown.
         """
         if self._dims is None:
-            raise ValueError(
-                "as_list() is not defined on an unknown TensorShape: its rank is unknown"
-            )
+            raise ValueError("as_list() is not defined on an unknown TensorShape: its rank is unknown")
         return list(self._dims)
 
     def as_proto(self) -> Any:
@@ -136,9 +144,7 @@ class TensorShape:
             return self._like(other)
         if other._dims is None:
             return self
-        return self._like(
-            [b if a is None else a for a, b in zip(self._dims, other._dims, strict=True)]
-        )
+        return self._like([b if a is None else a for a, b in zip(self._dims, other._dims, strict=True)])
 
     def most_specific_compatible_shape(self, other: ShapeLike) -> TensorShape:
         """Return the common part of two shapes: dimensions in which they differ are unknown."""
@@ -337,10 +343,7 @@ def clash(one: TensorShape, other: TensorShape) -> str:
     axis, sizes = next((i, p) for i, p in pairs if None not in p and p[0] != p[1])
     shown = [str(["?" if s is None else s for s in each.sizes or ()]) for each in (one, other)]
     both = " and ".join(text.replace(" ", "").replace("'", "") for text in shown)
-    return (
-        f"Dimension {axis} in both shapes must be equal, but are {sizes[0]} and {sizes[1]}. "
-        f"Shapes are {both}."
-    )
+    return f"Dimension {axis} in both shapes must be equal, but are {sizes[0]} and {sizes[1]}. Shapes are {both}."
 
 
 def dimension_at_index(shape: TensorShape, index: int) -> Dimension:

@@ -20,13 +20,7 @@ import numpy as np
 
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import DType, as_dtype
-from actorsession.graph.function import (
-    ARGUMENT,
-    CONSTRUCTS,
-    STANDS_FOR,
-    FunctionDef,
-    function_fault,
-)
+from actorsession.graph.function import ARGUMENT, CONSTRUCTS, STANDS_FOR, FunctionDef, function_fault
 from actorsession.graph.names import OP_NAME, is_op_name
 from actorsession.graph.node import NodeDef, TensorSpec
 from actorsession.graph.op_signatures import bind, output_types, signature_of
@@ -58,9 +52,12 @@ _IS_OF: Mapping[str, Callable[[Any], bool]] = {
 }
 # Attributes that any node may have.
 _WELL_KNOWN: Mapping[str, str] = {
-    "_class": "list(text)", "_function": "text", "_gradient_op_type": "text", STANDS_FOR: "list(text)",
+    "_class": "list(text)",
+    "_function": "text",
+    "_gradient_op_type": "text",
+    STANDS_FOR: "list(text)",
     "_output_shapes": "list(shape)",
-}  # fmt: skip
+}
 
 
 def check_received(nodes: Iterable[NodeDef], known: Mapping[str, NodeDef]) -> None:
@@ -82,9 +79,7 @@ def check_received(nodes: Iterable[NodeDef], known: Mapping[str, NodeDef]) -> No
     for node in nodes:
         fault = _fault(node) or types_fault(node, outputs_of) or function_fault(node, check=_fault)
         if fault is not None:
-            raise InvalidArgumentError(
-                f"node {node.name!r:.200} {fault}", node=node.name, source=node.source
-            )
+            raise InvalidArgumentError(f"node {node.name!r:.200} {fault}", node=node.name, source=node.source)
 
 
 def _fault(node: NodeDef) -> str | None:
@@ -114,9 +109,7 @@ def attribute_fault(node: NodeDef) -> str | None:
 def class_fault(attrs: Mapping[str, Any]) -> str | None:
     """Return what is wrong with the colocation groups of a node; ``None`` for nothing, as in most."""
     value = attrs.get("_class", ())
-    return (
-        None if _is_of(value, "list(text)") else _wrong_attribute("", "_class", "list(text)", value)
-    )
+    return None if _is_of(value, "list(text)") else _wrong_attribute("", "_class", "list(text)", value)
 
 
 def _wrong_attribute(op: str, name: str, kind: str, value: Any) -> str:
@@ -180,7 +173,4 @@ def _unstored(node: NodeDef) -> tuple[DType, ...]:
 
 def _fits(node: NodeDef, dtypes: tuple[DType, ...]) -> bool:
     signature = signature_of(node.op)
-    return (
-        signature is not None
-        and bind(signature.outputs, dtypes, node.attrs, signature.attrs) is not None
-    )
+    return signature is not None and bind(signature.outputs, dtypes, node.attrs, signature.attrs) is not None

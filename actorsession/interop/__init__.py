@@ -9,19 +9,10 @@ names, import this package; nothing below does.
 from __future__ import annotations
 
 from actorsession.interop import graph_util, proto_views, protos, text_format
-from actorsession.interop.collections import (
-    register_proto_function,
-    variable_from_proto,
-    variable_to_proto,
-)
+from actorsession.interop.collections import register_proto_function, variable_from_proto, variable_to_proto
 from actorsession.interop.exporter import graph_def_of, write_graph
 from actorsession.interop.importer import import_graph_def
-from actorsession.interop.meta_graph import (
-    ImportedMetaGraph,
-    export_meta_graph,
-    import_meta_graph,
-    read_meta_graph,
-)
+from actorsession.interop.meta_graph import ImportedMetaGraph, export_meta_graph, import_meta_graph, read_meta_graph
 from actorsession.interop.protos import (
     AttrValue,
     GraphDef,
@@ -32,11 +23,7 @@ from actorsession.interop.protos import (
     VersionDef,
 )
 from actorsession.interop.tensors import make_ndarray, make_tensor_proto
-from actorsession.interop.training_protos import (
-    QueueRunnerDef,
-    queue_runner_to_proto,
-    saver_to_proto,
-)
+from actorsession.interop.training_protos import QueueRunnerDef, queue_runner_to_proto, saver_to_proto
 
 __all__ = [
     "AttrValue", "GraphDef", "ImportedMetaGraph", "MetaGraphDef", "NodeDef", "QueueRunnerDef",

@@ -91,15 +91,18 @@ def _kind_of(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         kinds = {_kind_of(item) for item in value} or {"int"}
         if len(kinds) != 1:
-            raise TypeError(
-                f"all values of a list attribute must have the same type, got {value!r:.100}"
-            )
+            raise TypeError(f"all values of a list attribute must have the same type, got {value!r:.100}")
         return f"list({kinds.pop()})"
     kinds_of: tuple[tuple[str, Any], ...] = (
-        ("bool", (bool, np.bool_)), ("int", (int, np.integer)), ("float", (float, np.floating)),
-        ("string", (str, bytes)), ("type", DType), ("shape", TensorShape), ("tensor", np.ndarray),
+        ("bool", (bool, np.bool_)),
+        ("int", (int, np.integer)),
+        ("float", (float, np.floating)),
+        ("string", (str, bytes)),
+        ("type", DType),
+        ("shape", TensorShape),
+        ("tensor", np.ndarray),
         ("func", FunctionDef),
-    )  # fmt: skip
+    )
     for kind, types in kinds_of:
         if isinstance(value, types):
             return kind
@@ -107,9 +110,15 @@ def _kind_of(value: Any) -> str:
 
 
 _KINDS = {
-    "s": "string", "i": "int", "f": "float", "b": "bool", "type": "type", "shape": "shape",
-    "tensor": "tensor", "func": "func",
-}  # fmt: skip
+    "s": "string",
+    "i": "int",
+    "f": "float",
+    "b": "bool",
+    "type": "type",
+    "shape": "shape",
+    "tensor": "tensor",
+    "func": "func",
+}
 
 
 def same(proto: AttrValue) -> AttrValue:

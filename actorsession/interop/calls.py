@@ -134,13 +134,9 @@ def build_call(
     function, first = library[name], CALLS[node.type]
     if len(function.arguments) != len(inputs) - first:
         raise ValueError(
-            f"function {name!r} takes {len(function.arguments)} values, but "
-            f"{len(inputs) - first} are passed"
+            f"function {name!r} takes {len(function.arguments)} values, but {len(inputs) - first} are passed"
         )
-    with (
-        graph.name_scope(f"{full}/") as scope,
-        ConstructBuilder(graph, scope, is_loop=False) as builder,
-    ):
+    with graph.name_scope(f"{full}/") as scope, ConstructBuilder(graph, scope, is_loop=False) as builder:
         body = builder.function()
         with body.building():
             results = call(function, inputs[first:], f"{full}/_{_NOT_IN_NAMES.sub('_', name)}")

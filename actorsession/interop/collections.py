@@ -23,9 +23,14 @@ from actorsession.ops.variables.save_slices import SaveSliceInfo
 from actorsession.records import dataclass
 
 __all__ = [
-    "collection_proto", "is_restored_by_function", "register_proto_function", "restore_collection",
-    "variable_from_proto", "variable_to_proto", "without_scope",
-]  # fmt: skip
+    "collection_proto",
+    "is_restored_by_function",
+    "register_proto_function",
+    "restore_collection",
+    "variable_from_proto",
+    "variable_to_proto",
+    "without_scope",
+]
 
 
 # -- variables -----------------------------------------------------------------------------------
@@ -62,9 +67,7 @@ def variable_to_proto(variable: Variable, export_scope: str | None = None) -> pr
     return made
 
 
-def variable_from_proto(
-    proto: protos.VariableDef, graph: Graph, import_scope: str | None = None
-) -> Variable:
+def variable_from_proto(proto: protos.VariableDef, graph: Graph, import_scope: str | None = None) -> Variable:
     """Return the variable that consists of existing nodes of a graph.
 
     Args:
@@ -102,8 +105,10 @@ def variable_from_proto(
         "_cached": None,
         "_slice_info": SaveSliceInfo(
             slices.full_name, list(slices.full_shape), list(slices.var_offset), list(slices.var_shape)
-        ) if proto.HasField("save_slice_info_def") else None,
-    }  # fmt: skip
+        )
+        if proto.HasField("save_slice_info_def")
+        else None,
+    }
     # The nodes exist already, so nothing is built and variable creators are not called.
     variable = object.__new__(ReferenceVariable if is_reference else Variable)
     for name, value in parts.items():
@@ -112,9 +117,7 @@ def variable_from_proto(
 
 
 def _kinds(proto: protos.VariableDef, is_resource: bool) -> tuple[Any, ...]:
-    return (
-        is_resource, VariableSynchronization(proto.synchronization), VariableAggregation(proto.aggregation)
-    )  # fmt: skip
+    return (is_resource, VariableSynchronization(proto.synchronization), VariableAggregation(proto.aggregation))
 
 
 def _within(name: str, scope: str | None) -> str:
@@ -161,17 +164,19 @@ def register_proto_function(
     """
     for function in (to_proto, from_proto):
         if function is not None and not callable(function):
-            raise TypeError(
-                f"the conversions of {collection_name!r} must be functions, got {function!r:.100}"
-            )
+            raise TypeError(f"the conversions of {collection_name!r} must be functions, got {function!r:.100}")
     _FUNCTIONS[collection_name] = _Functions(proto_type, to_proto, from_proto)
 
 
 _OF_VARIABLES = (
-    GraphKeys.GLOBAL_VARIABLES, GraphKeys.LOCAL_VARIABLES, GraphKeys.METRIC_VARIABLES,
-    GraphKeys.MODEL_VARIABLES, GraphKeys.TRAINABLE_VARIABLES, GraphKeys.MOVING_AVERAGE_VARIABLES,
+    GraphKeys.GLOBAL_VARIABLES,
+    GraphKeys.LOCAL_VARIABLES,
+    GraphKeys.METRIC_VARIABLES,
+    GraphKeys.MODEL_VARIABLES,
+    GraphKeys.TRAINABLE_VARIABLES,
+    GraphKeys.MOVING_AVERAGE_VARIABLES,
     GraphKeys.GLOBAL_STEP,
-)  # fmt: skip
+)
 
 
 def _variable_of(handle: Tensor) -> Variable | None:
@@ -269,9 +274,7 @@ for _key, _name in (("cond_context", "CondContextDef"), ("while_context", "While
     register_proto_function(_key, message_class(_name), _write_context, _read_context)
 
 
-def restore_collection(
-    key: str, written: protos.CollectionDef, graph: Graph, scope: str | None
-) -> None:
+def restore_collection(key: str, written: protos.CollectionDef, graph: Graph, scope: str | None) -> None:
     """Add the elements that a message holds to a collection of a graph; their names are below ``scope``."""
     kind = written.WhichOneof("kind")
     if kind is None:

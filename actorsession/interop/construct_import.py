@@ -70,9 +70,7 @@ def build_construct(
 
 def _function(node: Planned, name: str, library: Mapping[str, PlannedFunction]) -> PlannedFunction:
     if name not in library:
-        key = next(
-            key for key in CONSTRUCTS[node.op] if name in (node.given[key], *node.given[key])
-        )
+        key = next(key for key in CONSTRUCTS[node.op] if name in (node.given[key], *node.given[key]))
         raise ValueError(f"function {name!r}, its attribute {key!r}, is not in the graph's library")
     return library[name]
 
@@ -110,10 +108,7 @@ def _choice(
 ) -> tuple[Operation, list[Tensor]]:
     """Build an ``If`` with the two branches; one without results returns that it has run."""
     bodies, results = [], []
-    with (
-        graph.name_scope(f"{full}/") as scope,
-        ConstructBuilder(graph, scope, is_loop=False) as builder,
-    ):
+    with graph.name_scope(f"{full}/") as scope, ConstructBuilder(graph, scope, is_loop=False) as builder:
         for branch, name in zip(branches, ("_then", "_else"), strict=True):
             body = builder.function()
             bodies.append(body)
@@ -123,15 +118,11 @@ def _choice(
                 if not count:
                     results[-1].append(ran(body.operations, graph))
         _check_dtypes(*results)
-        op = builder.construct(
-            op_type, [predicate], ("then_branch", "else_branch"), bodies, results, attrs
-        )
+        op = builder.construct(op_type, [predicate], ("then_branch", "else_branch"), bodies, results, attrs)
     return op, list(op.outputs[:count])
 
 
-def _case(
-    node: Planned, index: Tensor, branches: Sequence[_Branch], full: str, graph: Graph
-) -> Operation:
+def _case(node: Planned, index: Tensor, branches: Sequence[_Branch], full: str, graph: Graph) -> Operation:
     """Build a binary search among branches; any other number means the last one.
 
     Each ``If`` has how many branches there are, or 0 where it is a part, so that it is a ``Case`` in a file.
@@ -158,9 +149,7 @@ def _case(
 def _check_dtypes(first: Sequence[Tensor], second: Sequence[Tensor]) -> None:
     for one, other in zip(first, second, strict=True):
         if one.dtype is not other.dtype:
-            raise ValueError(
-                f"{one!r} and {other!r} are the same result of two branches, but differ in dtype"
-            )
+            raise ValueError(f"{one!r} and {other!r} are the same result of two branches, but differ in dtype")
 
 
 def _loop(
@@ -176,24 +165,18 @@ def _loop(
     count = len(inputs)
     shapes = node.given.get("output_shapes") or (TensorShape(None),) * count
     if not len(condition.arguments) == len(body.arguments) == len(body.results) == count:
-        raise ValueError(
-            f"a loop over {count} variables, but its functions take or return other "
-            "numbers of values"
-        )
+        raise ValueError(f"a loop over {count} variables, but its functions take or return other numbers of values")
     if len(shapes) != count:
         raise ValueError(f"a loop over {count} variables has {len(shapes)} output_shapes")
     if len(condition.results) != 1:
-        raise ValueError(
-            f"the condition of a loop must return one value, got {len(condition.results)}"
-        )
+        raise ValueError(f"the condition of a loop must return one value, got {len(condition.results)}")
     # A value that every iteration returns unchanged is not a loop variable: it is captured. At the top of a
     # graph it stays one before others that change, so that outputs have their numbers.
     unchanged = [result == (body.arguments[at], 0) for at, result in enumerate(body.results)]
     last = max([0, *[at for at in range(count) if not unchanged[at]]])
     changing = [
-        at for at in range(count)
-        if not unchanged[at] or (numbered and at <= last and inputs[at].dtype is not resource)
-    ]  # fmt: skip
+        at for at in range(count) if not unchanged[at] or (numbered and at <= last and inputs[at].dtype is not resource)
+    ]
 
     def all_of(variables: Sequence[Tensor]) -> list[Tensor]:
         values = list(inputs)
@@ -206,10 +189,7 @@ def _loop(
     if not first:  # a loop only for its effects gets a variable that says that they have happened
         with graph.name_scope(f"{full}/_turn/"):
             first, shapes = [as_value(True, graph)], [scalar_shape]
-    with (
-        graph.name_scope(f"{full}/") as scope,
-        ConstructBuilder(graph, scope, is_loop=True) as builder,
-    ):
+    with graph.name_scope(f"{full}/") as scope, ConstructBuilder(graph, scope, is_loop=True) as builder:
         test, turn = builder.function(), builder.function()
         for function, name in ((test, "_cond"), (turn, "_body")):
             with function.building():
@@ -225,9 +205,7 @@ def _loop(
             values = [results[at] for at in changing] or [ran(turn.operations, graph)]
         _check_dtypes(first, values)
         _check_shapes(turn.parameters, values)
-        op = builder.construct(
-            node.type, first, ("cond", "body"), [test, turn], [[goes_on], values]
-        )
+        op = builder.construct(node.type, first, ("cond", "body"), [test, turn], [[goes_on], values])
     return op, all_of(op.outputs)
 
 

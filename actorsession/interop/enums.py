@@ -33,15 +33,10 @@ ENUMS: dict[str, Mapping[str, int]] = {
     "DataType": DATA_TYPES,
     "SaverDef.CheckpointFormatVersion": {"LEGACY": 0, "V1": 1, "V2": 2},
     "Code": {name: number for number, name in enumerate(_CODES)},
-    "LogMessage.Level": {
-        "UNKNOWN": 0, "DEBUGGING": 10, "INFO": 20, "WARN": 30, "ERROR": 40, "FATAL": 50,
-    },
-    "SessionLog.SessionStatus": {
-        "STATUS_UNSPECIFIED": 0, "START": 1, "STOP": 2, "CHECKPOINT": 3,
-    },
+    "LogMessage.Level": {"UNKNOWN": 0, "DEBUGGING": 10, "INFO": 20, "WARN": 30, "ERROR": 40, "FATAL": 50},
+    "SessionLog.SessionStatus": {"STATUS_UNSPECIFIED": 0, "START": 1, "STOP": 2, "CHECKPOINT": 3},
     "DataClass": {
-        f"DATA_CLASS_{name}": number
-        for number, name in enumerate(("UNKNOWN", "SCALAR", "TENSOR", "BLOB_SEQUENCE"))
+        f"DATA_CLASS_{name}": number for number, name in enumerate(("UNKNOWN", "SCALAR", "TENSOR", "BLOB_SEQUENCE"))
     },
     "VariableSynchronization": {
         f"VARIABLE_SYNCHRONIZATION_{name}": number
@@ -51,7 +46,7 @@ ENUMS: dict[str, Mapping[str, int]] = {
         f"VARIABLE_AGGREGATION_{name}": number
         for number, name in enumerate(("NONE", "SUM", "MEAN", "ONLY_FIRST_REPLICA"))
     },
-}  # fmt: skip
+}
 
 _BY_NUMBER: Mapping[int, DType] = {dtype.as_datatype_enum: dtype for dtype in ALL_TYPES}
 _OURS = ", ".join(dtype.name for dtype in ALL_TYPES)
@@ -138,7 +133,5 @@ def dtype_of(number: int) -> DType:
     found = _BY_NUMBER.get(number - 100 if number > 100 else number)
     if found is None:
         label = label_of("DataType", number) or "an unknown type"
-        raise ValueError(
-            f"element type {number} ({label}) is not supported; supported types are {_OURS}"
-        )
+        raise ValueError(f"element type {number} ({label}) is not supported; supported types are {_OURS}")
     return found

@@ -8,9 +8,16 @@ from actorsession.interop import protos
 from actorsession.interop.message import Message
 
 __all__ = [
-    "Event", "HistogramProto", "LogMessage", "SessionLog", "SourceMetadata", "Summary",
-    "SummaryDescription", "SummaryMetadata", "TaggedRunMetadata",
-]  # fmt: skip
+    "Event",
+    "HistogramProto",
+    "LogMessage",
+    "SessionLog",
+    "SourceMetadata",
+    "Summary",
+    "SummaryDescription",
+    "SummaryMetadata",
+    "TaggedRunMetadata",
+]
 
 _ = protos.TensorProto  # the schemas below name it
 

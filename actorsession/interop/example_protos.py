@@ -10,9 +10,16 @@ from __future__ import annotations
 from actorsession.interop.message import Message
 
 __all__ = [
-    "BytesList", "Example", "Feature", "FeatureList", "FeatureLists", "Features", "FloatList",
-    "Int64List", "SequenceExample",
-]  # fmt: skip
+    "BytesList",
+    "Example",
+    "Feature",
+    "FeatureList",
+    "FeatureLists",
+    "Features",
+    "FloatList",
+    "Int64List",
+    "SequenceExample",
+]
 
 
 class BytesList(Message):

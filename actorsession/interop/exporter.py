@@ -46,9 +46,7 @@ from actorsession.interop.tensors import shape_proto
 __all__ = ["attributes_of", "graph_def_of", "node_of", "write_graph", "write_message"]
 
 
-def graph_def_of(
-    graph: Graph | PlainGraphDef, *, after: int = 0, add_shapes: bool = False
-) -> protos.GraphDef:
+def graph_def_of(graph: Graph | PlainGraphDef, *, after: int = 0, add_shapes: bool = False) -> protos.GraphDef:
     """Return a graph in TensorFlow's form.
 
     Args:
@@ -122,23 +120,17 @@ class _Writer:
                     value = FunctionName(self._function(node, name, value))
                 made.attr.adopt(name, attr_proto(value, kind))
         except (TypeError, ValueError) as exc:
-            raise ValueError(
-                f"node {node.name!r} ({node.op}) cannot be exported to a GraphDef: {exc}"
-            ) from exc
+            raise ValueError(f"node {node.name!r} ({node.op}) cannot be exported to a GraphDef: {exc}") from exc
         outputs = _outputs(node, inputs)
         if self._add_shapes and outputs:
             shapes = made.attr["_output_shapes"].list.shape
             shapes.extend([shape_proto(spec.shape) for spec in outputs])
         return made
 
-    def _construct(
-        self, node: PlainNodeDef, inputs: tuple[TensorSpec, ...]
-    ) -> dict[str, tuple[Any, str | None]]:
+    def _construct(self, node: PlainNodeDef, inputs: tuple[TensorSpec, ...]) -> dict[str, tuple[Any, str | None]]:
         """Return the attributes of a loop or branch, and add its functions to the library."""
         made: dict[str, tuple[Any, str | None]] = {
-            name: (value, None)
-            for name, value in node.attrs.items()
-            if name.startswith("_") and name not in _OURS
+            name: (value, None) for name, value in node.attrs.items() if name.startswith("_") and name not in _OURS
         }
         for key in CONSTRUCTS[node.op]:
             given = node.attrs[key]
@@ -190,9 +182,7 @@ def _outputs(node: PlainNodeDef, inputs: tuple[TensorSpec, ...]) -> tuple[Tensor
     return (*node.outputs, *rest)
 
 
-def attributes_of(
-    node: PlainNodeDef, inputs: tuple[TensorSpec, ...]
-) -> dict[str, tuple[Any, str | None]]:
+def attributes_of(node: PlainNodeDef, inputs: tuple[TensorSpec, ...]) -> dict[str, tuple[Any, str | None]]:
     """Return the attribute values with TensorFlow's names of their types.
 
     Args:
@@ -210,9 +200,7 @@ def attributes_of(
     for name, attr in signature.attrs.items():
         value = bound.get(name, node.attrs.get(name, attr.default))
         if value is REQUIRED:
-            raise ValueError(
-                f"TensorFlow's {node.op} needs the attribute {name!r}, which the node does not have"
-            )
+            raise ValueError(f"TensorFlow's {node.op} needs the attribute {name!r}, which the node does not have")
         if value is not None:
             made[name] = (value, attr.type)
     defaults = registry.lookup(node.op).attrs if registry.is_registered(node.op) else {}
@@ -223,11 +211,7 @@ def attributes_of(
 
 
 def _is_needed(
-    name: str,
-    value: Any,
-    node: PlainNodeDef,
-    inputs: Sequence[TensorSpec],
-    defaults: Mapping[str, Any],
+    name: str, value: Any, node: PlainNodeDef, inputs: Sequence[TensorSpec], defaults: Mapping[str, Any]
 ) -> bool:
     """Return whether an attribute that TensorFlow does not have would otherwise be lost."""
     if name.startswith("_"):
@@ -242,19 +226,13 @@ def _is_same(value: Any, default: Any) -> bool:
     return type(value) is type(default) and bool(value == default)
 
 
-def _bound(
-    node: PlainNodeDef, inputs: tuple[TensorSpec, ...], signature: Signature
-) -> dict[str, Any]:
+def _bound(node: PlainNodeDef, inputs: tuple[TensorSpec, ...], signature: Signature) -> dict[str, Any]:
     bound: dict[str, Any] = {}
-    for args, specs, what in (
-        (signature.inputs, inputs, "inputs"), (signature.outputs, node.outputs, "outputs")
-    ):  # fmt: skip
+    for args, specs, what in ((signature.inputs, inputs, "inputs"), (signature.outputs, node.outputs, "outputs")):
         known = {**node.attrs, **bound}
         found = bind(args, _written_types(args, specs), known, signature.attrs)
         if found is None:
-            raise ValueError(
-                f"it has {len(specs)} {what}, which do not match TensorFlow's {node.op}"
-            )
+            raise ValueError(f"it has {len(specs)} {what}, which do not match TensorFlow's {node.op}")
         bound = {**found, **bound}
     return bound
 
@@ -270,9 +248,7 @@ def _written_types(args: Sequence[Arg], specs: Sequence[TensorSpec]) -> list[DTy
 # -- files ---------------------------------------------------------------------------------------
 
 
-def write_graph(
-    graph_or_graph_def: Any, logdir: str | os.PathLike[str], name: str, as_text: bool = True
-) -> str:
+def write_graph(graph_or_graph_def: Any, logdir: str | os.PathLike[str], name: str, as_text: bool = True) -> str:
     """Write a graph to a file, in TensorFlow's form, with a checksum that TensorFlow ignores.
 
     Args:

@@ -20,9 +20,17 @@ if TYPE_CHECKING:
     from actorsession.interop.message import Message
 
 __all__ = [
-    "MESSAGES", "Field", "MessageMap", "Repeated", "ScalarMap", "empty_value", "filled_map",
-    "given_value", "key_scalar", "parse_schema",
-]  # fmt: skip
+    "MESSAGES",
+    "Field",
+    "MessageMap",
+    "Repeated",
+    "ScalarMap",
+    "empty_value",
+    "filled_map",
+    "given_value",
+    "key_scalar",
+    "parse_schema",
+]
 
 # Every message class by its name in schemas; ``Message`` registers each subclass.
 MESSAGES: dict[str, type[Message]] = {}
@@ -104,9 +112,20 @@ class Field:
 
 
 _TYPE_NUMBERS = {
-    "double": 1, "float": 2, "int64": 3, "uint64": 4, "int32": 5, "fixed64": 6, "fixed32": 7, "bool": 8,
-    "string": 9, "bytes": 12, "uint32": 13, "enum": 14, "sint64": 18,
-}  # fmt: skip
+    "double": 1,
+    "float": 2,
+    "int64": 3,
+    "uint64": 4,
+    "int32": 5,
+    "fixed64": 6,
+    "fixed32": 7,
+    "bool": 8,
+    "string": 9,
+    "bytes": 12,
+    "uint32": 13,
+    "enum": 14,
+    "sint64": 18,
+}
 
 
 def parse_schema(schema: str) -> dict[str, Field]:
@@ -202,9 +221,7 @@ class Repeated(_Container, list[Any]):
 
     __slots__ = ("_field", "_owner")
 
-    def __init__(
-        self, field: Field, values: Iterable[Any] = (), owner: Message | None = None
-    ) -> None:
+    def __init__(self, field: Field, values: Iterable[Any] = (), owner: Message | None = None) -> None:
         self._field = field
         self._owner = owner
         super().__init__([self._checked(v) for v in values])
@@ -218,9 +235,7 @@ class Repeated(_Container, list[Any]):
     def add(self, **values: Any) -> Any:
         """Append a new message and return it."""
         if self._field.scalar is not None:
-            raise AttributeError(
-                f"{self._field.name!r} holds {self._field.kind} values: append one"
-            )
+            raise AttributeError(f"{self._field.name!r} holds {self._field.kind} values: append one")
         made = self._field.message(**values)
         self._touch()
         super().append(made)
@@ -273,9 +288,7 @@ class Repeated(_Container, list[Any]):
                 f"field {self._field.name!r} holds messages, which are not assigned: use add, append or "
                 "CopyFrom of the element"
             )
-        checked = (
-            [self._checked(v) for v in value] if isinstance(index, slice) else self._checked(value)
-        )
+        checked = [self._checked(v) for v in value] if isinstance(index, slice) else self._checked(value)
         self._touch()
         super().__setitem__(index, checked)
 
@@ -287,9 +300,7 @@ class _Map(_Container, dict[Any, Any]):
 
     __slots__ = ("_field", "_owner")
 
-    def __init__(
-        self, field: Field, values: Mapping[Any, Any] | None = None, owner: Message | None = None
-    ) -> None:
+    def __init__(self, field: Field, values: Mapping[Any, Any] | None = None, owner: Message | None = None) -> None:
         self._field = field
         self._owner = owner
         super().__init__()
@@ -297,9 +308,7 @@ class _Map(_Container, dict[Any, Any]):
 
     def _fill(self, values: Any) -> None:
         if not isinstance(values, Mapping):
-            raise TypeError(
-                f"field {self._field.name!r} is a map, got {type(values).__name__}: {values!r:.100}"
-            )
+            raise TypeError(f"field {self._field.name!r} is a map, got {type(values).__name__}: {values!r:.100}")
         for key, value in values.items():
             self._put(key, value)
 
@@ -382,8 +391,7 @@ class MessageMap(_Map):
 
     def __setitem__(self, key: Any, value: Any) -> None:
         raise ValueError(
-            f"field {self._field.name!r} maps to messages, which are not assigned: use CopyFrom of "
-            f"the entry {key!r}"
+            f"field {self._field.name!r} maps to messages, which are not assigned: use CopyFrom of the entry {key!r}"
         )
 
     def copy(self) -> dict[Any, Any]:
@@ -406,9 +414,7 @@ def checked_message(field: Field, value: Any, *, made_of: bool = False) -> Messa
     if made_of and isinstance(value, dict):
         return kind(**value)
     if type(value) is not kind:
-        raise TypeError(
-            f"field {field.name!r} must contain {field.kind}, got {type(value).__name__}: {value!r:.100}"
-        )
+        raise TypeError(f"field {field.name!r} must contain {field.kind}, got {type(value).__name__}: {value!r:.100}")
     made: Message = value
     return made
 

@@ -47,9 +47,7 @@ def with_stand_ins(nodes: Sequence[NodeDef]) -> Sequence[NodeDef]:
             index, _, name = text.partition(":")
             stood_for[name] = node.name, int(index)
     return [
-        replace(node, op="Identity", inputs=(stood_for[node.name],))
-        if node.name in stood_for
-        else node
+        replace(node, op="Identity", inputs=(stood_for[node.name],)) if node.name in stood_for else node
         for node in nodes
     ]
 
@@ -65,18 +63,24 @@ def _first_value(loop: NodeDef, k: int) -> list[NodeDef]:
         return [_number(name, 0, loop.device)]
     parts = [_number(f"{name}/{what}", -1, loop.device) for what in ("element_shape", "most")]
     made = NodeDef(
-        name=name, op="EmptyTensorList", inputs=tuple([(part.name, 0) for part in parts]),
-        device=loop.device, attrs={"element_dtype": _element_dtype(loop, k)},
+        name=name,
+        op="EmptyTensorList",
+        inputs=tuple([(part.name, 0) for part in parts]),
+        device=loop.device,
+        attrs={"element_dtype": _element_dtype(loop, k)},
         outputs=(TensorSpec(variant, scalar_shape),),
-    )  # fmt: skip
+    )
     return [*parts, made]
 
 
 def _number(name: str, value: int, device: str) -> NodeDef:
     return NodeDef(
-        name=name, op="Const", device=device, attrs={"value": np.array(value, np.int32)},
+        name=name,
+        op="Const",
+        device=device,
+        attrs={"value": np.array(value, np.int32)},
         outputs=(TensorSpec(int32, TensorShape(())),),
-    )  # fmt: skip
+    )
 
 
 def _element_dtype(loop: NodeDef, k: int) -> DType:

@@ -31,10 +31,14 @@ __all__ = ["CASE", "CONSTRUCTS", "SEARCH", "PlannedFunction", "function_proto", 
 
 # The attributes that hold functions, by operation type in TensorFlow's form.
 CONSTRUCTS: Mapping[str, tuple[str, ...]] = {
-    "While": ("cond", "body"), "StatelessWhile": ("cond", "body"),
-    "If": ("then_branch", "else_branch"), "StatelessIf": ("then_branch", "else_branch"),
-    "Case": ("branches",), "StatelessCase": ("branches",), **dict.fromkeys(CALLS, ("f",)),
-}  # fmt: skip
+    "While": ("cond", "body"),
+    "StatelessWhile": ("cond", "body"),
+    "If": ("then_branch", "else_branch"),
+    "StatelessIf": ("then_branch", "else_branch"),
+    "Case": ("branches",),
+    "StatelessCase": ("branches",),
+    **dict.fromkeys(CALLS, ("f",)),
+}
 
 # The attribute of an ``If`` that an imported ``Case`` was made into: the number of branches, or 0 for a part.
 CASE = "_case"
@@ -47,9 +51,7 @@ WriteNode = Callable[[NodeDef, tuple[TensorSpec, ...]], protos.NodeDef]
 # -- out -----------------------------------------------------------------------------------------
 
 
-def function_proto(
-    name: str, function: FunctionDef, write: WriteNode, *, carried: bool = False
-) -> protos.FunctionDef:
+def function_proto(name: str, function: FunctionDef, write: WriteNode, *, carried: bool = False) -> protos.FunctionDef:
     """Return a function in TensorFlow's form.
 
     Args:
@@ -83,9 +85,7 @@ def function_proto(
     if carried:
         returned += [(ARGUMENT, at) for at in range(len(function.inputs), len(arguments))]
     for at, (producer, index) in enumerate(returned):
-        made.signature.output_arg.add(
-            name=f"ret_{at}", type=dtype_number(specs[producer][index].dtype)
-        )
+        made.signature.output_arg.add(name=f"ret_{at}", type=dtype_number(specs[producer][index].dtype))
         made.ret[f"ret_{at}"] = refs[producer, index]
     return made
 
@@ -122,14 +122,10 @@ def plan_function(function: protos.FunctionDef) -> PlannedFunction:
     arguments = tuple([arg.name for arg in function.signature.input_arg])
     inside = {node.name: node for node in function.node_def}
     if len(inside) < len(function.node_def) or set(inside) & set(arguments):
-        raise RequestValueError(
-            f"function {name!r}: the names of nodes and arguments must be unique"
-        )
+        raise RequestValueError(f"function {name!r}: the names of nodes and arguments must be unique")
     wrong = [node for node in inside if not is_op_name(f"f/{node}")]
     if wrong:
-        raise RequestValueError(
-            f"function {name!r}: node {wrong[0]!r}: a name must match {OP_NAME}"
-        )
+        raise RequestValueError(f"function {name!r}: node {wrong[0]!r}: a name must match {OP_NAME}")
 
     def flat(text: str) -> tuple[str, int]:
         producer, _, place = text.partition(":")
@@ -138,14 +134,11 @@ def plan_function(function: protos.FunctionDef) -> PlannedFunction:
         index = place.partition(":")[2]
         if producer not in inside or not is_index(index):
             raise RequestValueError(
-                f"function {name!r}: {text!r} is neither an argument nor of the form "
-                "'node:output:index'"
+                f"function {name!r}: {text!r} is neither an argument nor of the form 'node:output:index'"
             )
         return producer, _index(inside[producer], place)
 
-    control = tuple(
-        dict.fromkeys([node for node in function.control_ret.values() if node in inside])
-    )
+    control = tuple(dict.fromkeys([node for node in function.control_ret.values() if node in inside]))
     nodes = []
     for proto in _needed(inside, control, function.ret.values()):
         node = proto.copy()
@@ -158,9 +151,7 @@ def plan_function(function: protos.FunctionDef) -> PlannedFunction:
         nodes.append(plan_node(node))
     missing = [arg.name for arg in function.signature.output_arg if arg.name not in function.ret]
     if missing:
-        raise RequestValueError(
-            f"function {name!r} has no entry in ret for its result {missing[0]!r}"
-        )
+        raise RequestValueError(f"function {name!r} has no entry in ret for its result {missing[0]!r}")
     results = tuple([flat(function.ret[arg.name]) for arg in function.signature.output_arg])
     return PlannedFunction(arguments, _specs(function), tuple(nodes), results, control)
 

@@ -19,9 +19,13 @@ from actorsession.interop.protos import AttrValue, GraphDef, NodeDef
 from actorsession.interop.tensors import make_tensor_proto
 
 __all__ = [
-    "convert_variables_to_constants", "extract_sub_graph", "import_graph_def", "must_run_on_cpu",
-    "remove_training_nodes", "tensor_shape_from_node_def_name",
-]  # fmt: skip
+    "convert_variables_to_constants",
+    "extract_sub_graph",
+    "import_graph_def",
+    "must_run_on_cpu",
+    "remove_training_nodes",
+    "tensor_shape_from_node_def_name",
+]
 
 
 def _message(graph_def: Any) -> GraphDef:
@@ -79,9 +83,7 @@ def extract_sub_graph(graph_def: Any, dest_nodes: Sequence[str]) -> GraphDef:
     return _like(message, [node for node in message.node if node.name in needed])
 
 
-def remove_training_nodes(
-    input_graph: Any, protected_nodes: Iterable[str] | None = None
-) -> GraphDef:
+def remove_training_nodes(input_graph: Any, protected_nodes: Iterable[str] | None = None) -> GraphDef:
     """Return a graph without nodes that only training needs: ``CheckNumerics`` and ``Identity``.
 
     Args:
@@ -170,9 +172,7 @@ class _Frozen:
         never: names of variables to leave as variables.
     """
 
-    def __init__(
-        self, message: GraphDef, only: Iterable[str] | None, never: Iterable[str] | None
-    ) -> None:
+    def __init__(self, message: GraphDef, only: Iterable[str] | None, never: Iterable[str] | None) -> None:
         self._nodes = {node.name: node for node in message.node}
         chosen, spared = None if only is None else set(only), set(never or ())
         # Reference variables, whose readers need no change.
@@ -187,18 +187,17 @@ class _Frozen:
         self._downstream = {
             node.name: node.name
             for node in message.node
-            if node.op == "VarHandleOp"
-            and node.name not in spared
-            and (chosen is None or node.name in chosen)
+            if node.op == "VarHandleOp" and node.name not in spared and (chosen is None or node.name in chosen)
         }
         changed = True
         while changed:
             found = {
                 node.name: self._downstream[_producer(node.input[0])]
                 for node in message.node
-                if node.op == "Identity" and _producer(node.input[0]) in self._downstream
+                if node.op == "Identity"
+                and _producer(node.input[0]) in self._downstream
                 and node.name not in self._downstream
-            }  # fmt: skip
+            }
             changed = bool(found)
             self._downstream.update(found)
 
@@ -254,10 +253,10 @@ class _Frozen:
         made.input.insert(2, axis.name)
         indices = made.attr["Tindices"].copy()
         batch_dims = made.attr["batch_dims"].i if "batch_dims" in made.attr else 0
-        _keep_attrs(made, {
-            "Tparams": dtype, "Tindices": indices, "Taxis": axis.attr["dtype"],
-            "batch_dims": AttrValue(i=batch_dims),
-        })  # fmt: skip
+        _keep_attrs(
+            made,
+            {"Tparams": dtype, "Tindices": indices, "Taxis": axis.attr["dtype"], "batch_dims": AttrValue(i=batch_dims)},
+        )
         return [axis, made]
 
 
@@ -271,11 +270,7 @@ def _constant(name: str, value: Any, like: NodeDef) -> NodeDef:
 
 def _keep_attrs(node: NodeDef, attrs: Mapping[str, AttrValue]) -> None:
     """Replace the attributes of a node; those of its colocation and output shapes are kept."""
-    kept = {
-        key: value
-        for key, value in node.attr.items()
-        if key in ("_class", "_output_shapes") and key not in attrs
-    }
+    kept = {key: value for key, value in node.attr.items() if key in ("_class", "_output_shapes") and key not in attrs}
     node.attr.clear()
     for key, value in {**kept, **attrs}.items():
         node.attr[key].CopyFrom(value)
@@ -283,10 +278,20 @@ def _keep_attrs(node: NodeDef, attrs: Mapping[str, AttrValue]) -> None:
 
 # -- questions about nodes -------------------------------------------------------------------------
 
-_OF_VARIABLES = frozenset({
-    "Assign", "AssignAdd", "AssignSub", "Queue", "ScatterAdd", "ScatterSub", "ScatterUpdate",
-    "TruncatedNormal", "Variable", "VariableV2",
-})  # fmt: skip
+_OF_VARIABLES = frozenset(
+    {
+        "Assign",
+        "AssignAdd",
+        "AssignSub",
+        "Queue",
+        "ScatterAdd",
+        "ScatterSub",
+        "ScatterUpdate",
+        "TruncatedNormal",
+        "Variable",
+        "VariableV2",
+    }
+)
 
 
 def must_run_on_cpu(node: Any, pin_variables_on_cpu: bool = False) -> bool:
@@ -304,9 +309,11 @@ def must_run_on_cpu(node: Any, pin_variables_on_cpu: bool = False) -> bool:
     if pin_variables_on_cpu and described.op in _OF_VARIABLES:
         return True
     decides = {
-        "Const": ("dtype", (int32, string)), "DynamicStitch": ("T", (int32,)),
-        "ParallelDynamicStitch": ("T", (int32,)), "Cast": ("SrcT", (int32,)),
-    }.get(described.op)  # fmt: skip
+        "Const": ("dtype", (int32, string)),
+        "DynamicStitch": ("T", (int32,)),
+        "ParallelDynamicStitch": ("T", (int32,)),
+        "Cast": ("SrcT", (int32,)),
+    }.get(described.op)
     if decides is None:
         return False
     key, kinds = decides

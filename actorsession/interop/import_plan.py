@@ -45,9 +45,12 @@ __all__ = [
 # Operation types of TensorFlow that are imported as another type. The value is used if the key is not
 # registered; ``node_builder`` adapts the inputs where they differ.
 ALIASES: Mapping[str, str] = {
-    "Case": "If", "StatelessCase": "StatelessIf",
-    "_Arg": "Placeholder", "_Retval": "Identity", "EagerPyFunc": "AsyncPyFunc",
-}  # fmt: skip
+    "Case": "If",
+    "StatelessCase": "StatelessIf",
+    "_Arg": "Placeholder",
+    "_Retval": "Identity",
+    "EagerPyFunc": "AsyncPyFunc",
+}
 
 # TensorFlow's names of attributes, by their names here, for types that lack the name used here.
 RENAMED: Mapping[str, str] = {"dtype": "T", "component_types": "Tcomponents"}
@@ -106,18 +109,25 @@ def plan_plain(graph_def: PlainGraphDef) -> list[Planned]:
         if fault is not None:
             raise RequestValueError(f"node {node.name!r} {fault}")
     planned = [
-        Planned(n.name, n.op, n.op, n.inputs, n.control_inputs, n.device, n.attrs, {},
-                tuple([spec.shape for spec in n.outputs]))
+        Planned(
+            n.name,
+            n.op,
+            n.op,
+            n.inputs,
+            n.control_inputs,
+            n.device,
+            n.attrs,
+            {},
+            tuple([spec.shape for spec in n.outputs]),
+        )
         for n in graph_def.nodes
-    ]  # fmt: skip
+    ]
     _check_names(planned)
     return planned
 
 
 def plan_message(
-    graph_def: protos.GraphDef,
-    producer_ops: protos.OpList | None = None,
-    mapped: Container[tuple[str, int]] = (),
+    graph_def: protos.GraphDef, producer_ops: protos.OpList | None = None, mapped: Container[tuple[str, int]] = ()
 ) -> list[Planned]:
     """Return the nodes of a graph in TensorFlow's form; see ``plan_plain``.
 
@@ -141,9 +151,7 @@ def plan_message(
     return planned
 
 
-def functions_used(
-    nodes: Iterable[protos.NodeDef], functions: Mapping[str, protos.FunctionDef]
-) -> list[str]:
+def functions_used(nodes: Iterable[protos.NodeDef], functions: Mapping[str, protos.FunctionDef]) -> list[str]:
     """Return the functions that attributes of nodes name, and the functions that those use in turn."""
     found: dict[str, None] = {}
     waiting = list(nodes)
@@ -180,9 +188,7 @@ def check_versions(versions: protos.VersionDef) -> None:
         ValueError: under the same conditions as TensorFlow's own check.
     """
     if versions.producer < 0:
-        raise RequestValueError(
-            f"the graph was written by version {versions.producer}; versions from 0 on can be read"
-        )
+        raise RequestValueError(f"the graph was written by version {versions.producer}; versions from 0 on can be read")
     if versions.min_consumer > GRAPH_DEF_VERSION:
         raise RequestValueError(
             f"the graph requires a reader of version {versions.min_consumer} or later; "
@@ -190,8 +196,7 @@ def check_versions(versions: protos.VersionDef) -> None:
         )
     if GRAPH_DEF_VERSION in versions.bad_consumers:
         raise RequestValueError(
-            f"the graph forbids readers of version {GRAPH_DEF_VERSION}, which is the "
-            "version of this one"
+            f"the graph forbids readers of version {GRAPH_DEF_VERSION}, which is the version of this one"
         )
 
 
@@ -205,14 +210,11 @@ def _check_size(graph_def: protos.GraphDef) -> None:
     total = sum(repeated_bytes(tensor) for tensor in tensors)
     if total > 2 * MAX_REPEATED_BYTES:
         raise InvalidArgumentError(
-            f"the graph's constants in short form take {total} bytes; the limit is "
-            f"{2 * MAX_REPEATED_BYTES}"
+            f"the graph's constants in short form take {total} bytes; the limit is {2 * MAX_REPEATED_BYTES}"
         )
 
 
-def _check_expanded(
-    nodes: Iterable[protos.NodeDef], functions: Mapping[str, protos.FunctionDef]
-) -> None:
+def _check_expanded(nodes: Iterable[protos.NodeDef], functions: Mapping[str, protos.FunctionDef]) -> None:
     """Refuse a small file of functions that call each other so often that it is a large graph.
 
     Args:
@@ -227,9 +229,7 @@ def _check_expanded(
     stack = list(functions)
     while stack:
         inside = functions[stack[-1]].node_def
-        missing = [
-            name for node in inside for name in _used_by(node, functions) if name not in sizes
-        ]
+        missing = [name for node in inside for name in _used_by(node, functions) if name not in sizes]
         if missing:
             stack += dict.fromkeys(missing)
         else:
@@ -252,9 +252,7 @@ def _check_types(ops: Iterable[str]) -> None:
     unknown = missing_types(ops)
     if not unknown:
         return
-    listed = ", ".join(
-        f"{op!r} ({count} node{'s' * (count > 1)})" for op, count in sorted(unknown.items())
-    )
+    listed = ", ".join(f"{op!r} ({count} node{'s' * (count > 1)})" for op, count in sorted(unknown.items()))
     raise NotFoundError(f"operation types that are not registered here: {listed}")
 
 
@@ -266,9 +264,7 @@ def _check_names(planned: Sequence[Planned], mapped: Container[tuple[str, int]] 
     counted = Counter(node.name for node in planned)
     twice = sorted(name for name, count in counted.items() if count > 1)
     if twice:
-        raise RequestValueError(
-            f"node {twice[0]!r} is not unique: {counted[twice[0]]} nodes have this name"
-        )
+        raise RequestValueError(f"node {twice[0]!r} is not unique: {counted[twice[0]]} nodes have this name")
     for node in planned:
         if not is_op_name(node.name):
             raise RequestValueError(f"node {node.name!r}: a name must match {OP_NAME}")
@@ -283,9 +279,7 @@ def _check_names(planned: Sequence[Planned], mapped: Container[tuple[str, int]] 
             raise RequestValueError(f"node {node.name!r} {fault}")
         for group in node.attrs.get("_class", ()):
             if group.startswith("loc:@") and group[5:] not in counted:
-                raise RequestValueError(
-                    f"node {node.name!r} is colocated with the unknown node {group[5:]!r}"
-                )
+                raise RequestValueError(f"node {node.name!r} is colocated with the unknown node {group[5:]!r}")
 
 
 def split_input(text: str, where: str = "an input") -> tuple[str, int]:
@@ -298,9 +292,7 @@ def split_input(text: str, where: str = "an input") -> tuple[str, int]:
     if name.startswith("^") and not colon:
         return name[1:], -1
     if colon and not is_index(index):
-        raise RequestValueError(
-            f"{where} must be 'node', 'node:index' or '^node', got {text!r:.100}"
-        )
+        raise RequestValueError(f"{where} must be 'node', 'node:index' or '^node', got {text!r:.100}")
     return name, int(index or 0)
 
 
@@ -308,9 +300,7 @@ def split_input(text: str, where: str = "an input") -> tuple[str, int]:
 
 
 def plan_node(
-    node: protos.NodeDef,
-    producer: Mapping[str, Any] | None = None,
-    version: int = GRAPH_DEF_VERSION,
+    node: protos.NodeDef, producer: Mapping[str, Any] | None = None, version: int = GRAPH_DEF_VERSION
 ) -> Planned:
     """Check a single node and return its plan; see ``plan_message``.
 
@@ -325,9 +315,7 @@ def plan_node(
         if index < 0:
             control.append(name)
         elif control:
-            raise RequestValueError(
-                f"node {node.name!r}: control inputs must come after all data inputs"
-            )
+            raise RequestValueError(f"node {node.name!r}: control inputs must come after all data inputs")
         else:
             inputs.append((name, index))
     local_type = _local_type(node.op)
@@ -337,9 +325,16 @@ def plan_node(
             given[name] = meant
     attrs = _local_attrs(node, local_type, given, producer or {})
     return Planned(
-        node.name, node.op, local_type, tuple(inputs), tuple(dict.fromkeys(control)), node.device,
-        attrs, given, tuple(given.get("_output_shapes", ())),
-    )  # fmt: skip
+        node.name,
+        node.op,
+        local_type,
+        tuple(inputs),
+        tuple(dict.fromkeys(control)),
+        node.device,
+        attrs,
+        given,
+        tuple(given.get("_output_shapes", ())),
+    )
 
 
 def _given(node: protos.NodeDef) -> dict[str, Any]:
@@ -348,11 +343,7 @@ def _given(node: protos.NodeDef) -> dict[str, Any]:
     given = {}
     for name, proto in node.attr.items():
         attr = known.attrs.get(name) if known is not None else None
-        if (
-            attr is not None
-            and attr.default is not REQUIRED
-            and same(proto).WhichOneof("value") is None
-        ):
+        if attr is not None and attr.default is not REQUIRED and same(proto).WhichOneof("value") is None:
             continue  # an attribute without a value has its default
         if attr is not None and not is_of_kind(proto, attr.type):
             raise RequestValueError(
@@ -364,26 +355,17 @@ def _given(node: protos.NodeDef) -> dict[str, Any]:
         except ValueError as exc:
             needed = name in wanted or (known is not None and name in known.attrs)
             if needed or name.startswith(PRIVATE):
-                raise RequestValueError(
-                    f"node {node.name!r} ({node.op}), attribute {name!r}: {exc}"
-                ) from exc
+                raise RequestValueError(f"node {node.name!r} ({node.op}), attribute {name!r}: {exc}") from exc
     if known is not None:
-        missing = [
-            attr.name for attr in known.attrs.values()
-            if attr.default is REQUIRED and attr.name not in given
-        ]  # fmt: skip
+        missing = [attr.name for attr in known.attrs.values() if attr.default is REQUIRED and attr.name not in given]
         if missing:
-            raise RequestValueError(
-                f"node {node.name!r} ({node.op}) has no attribute {missing[0]!r}"
-            )
+            raise RequestValueError(f"node {node.name!r} ({node.op}) has no attribute {missing[0]!r}")
     return given
 
 
 # What old writers meant by a value: operation type, attribute, value, the last version, and the meaning. A
 # graph without versions is of version 0.
-_MEANT: Sequence[tuple[str, str, Any, int, Any]] = (
-    ("Placeholder", "shape", scalar_shape, 21, TensorShape(None)),
-)
+_MEANT: Sequence[tuple[str, str, Any, int, Any]] = (("Placeholder", "shape", scalar_shape, 21, TensorShape(None)),)
 
 
 def _local_attrs(
@@ -410,9 +392,7 @@ def _local_attrs(
     return attrs
 
 
-def _check_default(
-    node: protos.NodeDef, name: str, value: Any, attr: Any, producer: Mapping[str, Any]
-) -> None:
+def _check_default(node: protos.NodeDef, name: str, value: Any, attr: Any, producer: Mapping[str, Any]) -> None:
     """Refuse a setting that the operation here does not support, since its result would differ."""
     # Types and counts have no default, or follow from the inputs.
     if attr.default is REQUIRED or attr.type in ("type", "list(type)") or name in _HINTS:
@@ -421,17 +401,12 @@ def _check_default(
         value = float(str(np.float32(value)))  # the number that was written, as the table has it
     if value != attr.default and not (name in producer and producer[name] == value):
         raise RequestValueError(
-            f"node {node.name!r} ({node.op}): attribute {name!r} is {value!r:.60}; only "
-            f"{attr.default!r} is supported"
+            f"node {node.name!r} ({node.op}): attribute {name!r} is {value!r:.60}; only {attr.default!r} is supported"
         )
 
 
 def _defaults_of(ops: protos.OpList | None) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for op in ops.op if ops is not None else ():
-        found[op.name] = {
-            attr.name: attr_of(attr.default_value)
-            for attr in op.attr
-            if attr.HasField("default_value")
-        }
+        found[op.name] = {attr.name: attr_of(attr.default_value) for attr in op.attr if attr.HasField("default_value")}
     return found

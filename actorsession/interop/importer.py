@@ -19,13 +19,7 @@ from actorsession.graph.operation import Tensor
 from actorsession.interop import protos
 from actorsession.interop.calls import expand_calls
 from actorsession.interop.functions import PlannedFunction, plan_function
-from actorsession.interop.import_plan import (
-    Planned,
-    functions_used,
-    plan_message,
-    plan_plain,
-    split_input,
-)
+from actorsession.interop.import_plan import Planned, functions_used, plan_message, plan_plain, split_input
 from actorsession.interop.node_builder import NodeBuilder, handle_of
 from actorsession.interop.ordering import in_order
 from actorsession.ops import convert_to_tensor
@@ -78,9 +72,7 @@ def _imported(
     ordered = in_order(planned, mapped_values)
     graph = get_default_graph()
     if name == "" and not all(isinstance(v, Tensor) for v in mapped_values.values()):
-        raise RequestValueError(
-            "import_graph_def needs a name if input_map contains values other than tensors"
-        )
+        raise RequestValueError("import_graph_def needs a name if input_map contains values other than tensors")
     is_checked = bool(len(graph.nodes) or mapped_values)
     if is_checked:
         _check_elements(places, _dry_run(ordered, mapped_values, library))
@@ -109,9 +101,7 @@ def _planned(
     graph_def = expand_calls(graph_def)
     planned = plan_message(graph_def, producer, mapped)
     functions = {function.signature.name: function for function in graph_def.library.function}
-    return planned, {
-        name: plan_function(functions[name]) for name in functions_used(graph_def.node, functions)
-    }
+    return planned, {name: plan_function(functions[name]) for name in functions_used(graph_def.node, functions)}
 
 
 # -- arguments -----------------------------------------------------------------------------------
@@ -129,9 +119,7 @@ def _checked_map(input_map: Mapping[Any, Any] | None) -> dict[tuple[str, int], A
     if input_map is None:
         return {}
     if not isinstance(input_map, Mapping):
-        raise RequestTypeError(
-            f"input_map must be a mapping from names to tensors, got {input_map!r:.100}"
-        )
+        raise RequestTypeError(f"input_map must be a mapping from names to tensors, got {input_map!r:.100}")
     return {
         split_input(_text(key, "the keys of input_map"), "a key of input_map"): value
         for key, value in input_map.items()
@@ -157,21 +145,20 @@ def _check_mapped_names(mapped: Mapping[tuple[str, int], Any], planned: Sequence
     read |= {(name, -1) for node in planned for name in node.control}
     # The map may also name an unread output that exists; index 0 is assumed to exist.
     read |= {(node.name, index) for node in planned for index in (0, -1)}
-    unused = [name if index == 0 else f"^{name}" if index < 0 else f"{name}:{index}"
-              for name, index in mapped if (name, index) not in read]  # fmt: skip
+    unused = [
+        name if index == 0 else f"^{name}" if index < 0 else f"{name}:{index}"
+        for name, index in mapped
+        if (name, index) not in read
+    ]
     if unused:
-        raise RequestValueError(
-            f"input_map names inputs that are not in graph_def: {', '.join(unused)}"
-        )
+        raise RequestValueError(f"input_map names inputs that are not in graph_def: {', '.join(unused)}")
 
 
 def _check_elements(places: list[tuple[str, int | None]], dry_run: NodeBuilder) -> None:
     for name, index in places:
         op = dry_run.built.get(name)
         if op is None:
-            raise RequestValueError(
-                f"return_elements requests node {name!r}, which is not in graph_def"
-            )
+            raise RequestValueError(f"return_elements requests node {name!r}, which is not in graph_def")
         if index is not None and (name, index) not in dry_run.mapped and index >= len(op.outputs):
             raise RequestValueError(
                 f"return_elements requests output {index} of node {name!r}, whose number of "
@@ -179,9 +166,7 @@ def _check_elements(places: list[tuple[str, int | None]], dry_run: NodeBuilder) 
             )
 
 
-def _converted(
-    values: Mapping[tuple[str, int], Any], graph: Graph
-) -> dict[tuple[str, int], Tensor]:
+def _converted(values: Mapping[tuple[str, int], Any], graph: Graph) -> dict[tuple[str, int], Tensor]:
     for value in values.values():
         if isinstance(value, Tensor) and value.graph is not graph:
             raise RequestValueError(f"{value!r} of input_map belongs to another graph")
@@ -195,9 +180,7 @@ def _converted(
 
 
 def _dry_run(
-    ordered: Sequence[Planned],
-    values: Mapping[tuple[str, int], Any],
-    library: Mapping[str, PlannedFunction],
+    ordered: Sequence[Planned], values: Mapping[tuple[str, int], Any], library: Mapping[str, PlannedFunction]
 ) -> NodeBuilder:
     """Build the nodes in a scratch graph, with placeholders for outside tensors, and return the builder."""
     graph = Graph()

@@ -21,13 +21,7 @@ from actorsession.checkpoints.reader import BUNDLE_SUFFIX, CheckpointReader, che
 from actorsession.checkpoints.safetensors import SUFFIX
 from actorsession.checkpoints.seals import open_message, open_text
 from actorsession.checkpoints.sharded import INDEX_SUFFIX
-from actorsession.errors import (
-    DataLossError,
-    FailedPreconditionError,
-    InvalidArgumentError,
-    NotFoundError,
-    OpError,
-)
+from actorsession.errors import DataLossError, FailedPreconditionError, InvalidArgumentError, NotFoundError, OpError
 from actorsession.graph.node import GraphDef as PlainGraphDef
 from actorsession.interop import protos, text_format
 from actorsession.interop.enums import dtype_of, label_of
@@ -53,10 +47,21 @@ _Model = SavedModel | protos.MetaGraphDef | protos.GraphDef
 _PLACEHOLDERS = ("Placeholder", "PlaceholderV2", "PlaceholderWithDefault")
 _VARIABLES = ("Variable", "VariableV2", "VarHandleOp")
 # What nobody reads although it is no result of the graph.
-_NO_RESULTS = frozenset({
-    "Assert", "Assign", "AssignVariableOp", "Const", "NoOp", "Placeholder", "RestoreV2", "SaveV2",
-    "IsVariableInitialized", "VarHandleOp", "VarIsInitializedOp",
-})  # fmt: skip
+_NO_RESULTS = frozenset(
+    {
+        "Assert",
+        "Assign",
+        "AssignVariableOp",
+        "Const",
+        "NoOp",
+        "Placeholder",
+        "RestoreV2",
+        "SaveV2",
+        "IsVariableInitialized",
+        "VarHandleOp",
+        "VarIsInitializedOp",
+    }
+)
 _DATA = ".data-"
 # The nodes of a saver, whose inputs and outputs are not those of the model.
 _SAVER = re.compile(r"save(_\d+)?/")
@@ -134,15 +139,11 @@ def _folder(name: str) -> dict[str, Any]:
     if prefix is not None:
         return _checkpoint(prefix)
     inside = sorted(os.listdir(name))
-    prefixes = dict.fromkeys(
-        prefix for each in inside if (prefix := _prefix_of(os.path.join(name, each))) is not None
-    )
+    prefixes = dict.fromkeys(prefix for each in inside if (prefix := _prefix_of(os.path.join(name, each))) is not None)
     files = [os.path.join(name, each) for each in inside if ".tfevents." in each]
     found = [*map(_checkpoint, prefixes), *map(inspect, files)]
     if not found:
-        raise InvalidArgumentError(
-            f"there is nothing known in the folder {name!r}; expected {_VALID}"
-        )
+        raise InvalidArgumentError(f"there is nothing known in the folder {name!r}; expected {_VALID}")
     return found[0] if len(found) == 1 else {"path": name, "kind": "folder", "contents": found}
 
 
@@ -166,12 +167,11 @@ def _checkpoint(prefix: str) -> dict[str, Any]:
     with CheckpointReader(prefix) as reader:
         entries = sorted(reader.entries.items())
     return {
-        "path": prefix, "kind": "checkpoint",
+        "path": prefix,
+        "kind": "checkpoint",
         "elements": sum([math.prod(entry.shape) for _, entry in entries]),
-        "tensors": [
-            {"name": name, "dtype": entry.stored, "shape": list(entry.shape)} for name, entry in entries
-        ],
-    }  # fmt: skip
+        "tensors": [{"name": name, "dtype": entry.stored, "shape": list(entry.shape)} for name, entry in entries],
+    }
 
 
 def _compression_of_records(name: str) -> str | None:
@@ -197,10 +197,13 @@ def _records(name: str, compression: str) -> dict[str, Any]:
             size += len(record)
     features = _features(first)
     return {
-        "path": name, "kind": "records", "compression": compression or "none", "records": count,
+        "path": name,
+        "kind": "records",
+        "compression": compression or "none",
+        "records": count,
         "bytes": size,
         **({} if features is None else {"first_record": features}),
-    }  # fmt: skip
+    }
 
 
 def _of(kind: type[M], content: bytes) -> M | None:
@@ -245,15 +248,15 @@ def _events(name: str, records: Iterator[bytes]) -> dict[str, Any]:
             kind = value.WhichOneof("value") or "none"
             tags.setdefault((value.tag, kind), []).append(event.step)
     return {
-        "path": name, "kind": "events", "events": count, "graphs": graphs,
+        "path": name,
+        "kind": "events",
+        "events": count,
+        "graphs": graphs,
         "tags": [
-            {
-                "tag": tag, "type": kind, "values": len(steps), "first_step": min(steps),
-                "last_step": max(steps),
-            }
+            {"tag": tag, "type": kind, "values": len(steps), "first_step": min(steps), "last_step": max(steps)}
             for (tag, kind), steps in sorted(tags.items())
         ],
-    }  # fmt: skip
+    }
 
 
 # -- messages ------------------------------------------------------------------------------------
@@ -302,11 +305,10 @@ def _first(read: Callable[[type[Any]], Any]) -> _Model | None:
 def _saved_model(name: str, model: SavedModel) -> dict[str, Any]:
     folder = Path(name) if os.path.isdir(name) else Path(name).parent
     made: dict[str, Any] = {
-        "path": name, "kind": "saved model",
-        "graphs": [
-            {"tags": list(each.meta_info_def.tags), **_meta_graph(each)} for each in model.meta_graphs
-        ],
-    }  # fmt: skip
+        "path": name,
+        "kind": "saved model",
+        "graphs": [{"tags": list(each.meta_info_def.tags), **_meta_graph(each)} for each in model.meta_graphs],
+    }
     prefix = str(folder / "variables" / "variables")
     if checkpoint_exists(prefix):
         made["values"] = _checkpoint(prefix)
@@ -323,9 +325,7 @@ def _meta_graph(model: protos.MetaGraphDef) -> dict[str, Any]:
         for key, signature in sorted(model.signature_def.items())
         if key != "__saved_model_init_op"
     }
-    collections = [
-        {"name": key, "items": _items(c)} for key, c in sorted(model.collection_def.items())
-    ]
+    collections = [{"name": key, "items": _items(c)} for key, c in sorted(model.collection_def.items())]
     assets = [each.filename for each in model.asset_file_def] or [
         AssetFileDef.FromString(each.value).filename
         for each in (
@@ -351,12 +351,7 @@ def _items(collection: Any) -> int:
 
 def _tensors(infos: Mapping[str, TensorInfo]) -> list[dict[str, Any]]:
     return [
-        {
-            "name": key,
-            "dtype": _dtype(info.dtype),
-            "shape": _shape(info.tensor_shape),
-            "tensor": info.name,
-        }
+        {"name": key, "dtype": _dtype(info.dtype), "shape": _shape(info.tensor_shape), "tensor": info.name}
         for key, info in flat_tensors(infos).items()
     ]
 
@@ -372,7 +367,9 @@ def _graph(graph: protos.GraphDef) -> dict[str, Any]:
     constants = [node.attr["value"].tensor for node in nodes if node.op == "Const"]
     missing = missing_types(types.elements())
     return {
-        "nodes": len(graph.node), "functions": len(functions), "producer": graph.versions.producer,
+        "nodes": len(graph.node),
+        "functions": len(functions),
+        "producer": graph.versions.producer,
         "inputs": [_row(node) for node in model if node.op in _PLACEHOLDERS],
         "outputs": [
             {"name": node.name, "type": node.op}
@@ -383,7 +380,7 @@ def _graph(graph: protos.GraphDef) -> dict[str, Any]:
         "constants": {"number": len(constants), "bytes": sum(len(t.tensor_content) for t in constants)},
         "op_types": dict(types.most_common()),
         "missing_op_types": dict(missing.most_common()),
-    }  # fmt: skip
+    }
 
 
 def _row(node: protos.NodeDef) -> dict[str, Any]:

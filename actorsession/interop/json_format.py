@@ -48,9 +48,7 @@ def MessageToDict(
         use_integers_for_enums: whether enumerations are numbers.
         options: without effect.
     """
-    show_all = always_print_fields_with_no_presence or bool(
-        options.get("including_default_value_fields")
-    )
+    show_all = always_print_fields_with_no_presence or bool(options.get("including_default_value_fields"))
 
     def plain(field: Field, value: Any) -> Any:
         if field.scalar is None:
@@ -92,9 +90,7 @@ def _plain(kind: str, value: Any) -> Any:
     return shortest(value) if kind == "float" else value
 
 
-def MessageToJson(
-    message: Message, *, indent: int | None = 2, sort_keys: bool = False, **options: Any
-) -> str:
+def MessageToJson(message: Message, *, indent: int | None = 2, sort_keys: bool = False, **options: Any) -> str:
     """Return a message as JSON text; see ``MessageToDict``.
 
     Args:
@@ -131,9 +127,7 @@ def Parse(text: str | bytes, message: M, ignore_unknown_fields: bool = False, **
     return ParseDict(found, message, ignore_unknown_fields)
 
 
-def ParseDict(
-    js_dict: Mapping[str, Any], message: M, ignore_unknown_fields: bool = False, **options: Any
-) -> M:
+def ParseDict(js_dict: Mapping[str, Any], message: M, ignore_unknown_fields: bool = False, **options: Any) -> M:
     """Read a dict of plain values into a message; see ``Parse``.
 
     Args:
@@ -165,9 +159,7 @@ def _read(message: Message, field: Field, value: Any, skips: bool) -> None:
     held = getattr(message, field.name)
     if field.key:
         for key, each in value.items():
-            at: Any = (
-                key if field.key == "string" else key == "true" if field.key == "bool" else int(key)
-            )
+            at: Any = key if field.key == "string" else key == "true" if field.key == "bool" else int(key)
             if field.scalar is None:
                 ParseDict(each, held[at], skips)
             else:

@@ -20,14 +20,7 @@ from typing import Any, ClassVar, Self
 from actorsession.checkpoints.seals import open_message
 from actorsession.errors import DataLossError
 from actorsession.interop.enums import ENUMS, EnumType
-from actorsession.interop.fields import (
-    MESSAGES,
-    Field,
-    empty_value,
-    given_value,
-    key_scalar,
-    parse_schema,
-)
+from actorsession.interop.fields import MESSAGES, Field, empty_value, given_value, key_scalar, parse_schema
 from actorsession.protobuf import scalars, wire
 
 __all__ = ["Budget", "DecodeError", "Message", "new_entry"]
@@ -105,9 +98,7 @@ class Descriptor:
         self.fields_by_name = dict(kind.FIELDS)
         self.fields = list(kind.FIELDS.values())
         self.fields_by_number = {field.number: field for field in self.fields}
-        self.oneofs_by_name = {
-            name: list(members.values()) for name, members in kind._ONEOFS.items()
-        }
+        self.oneofs_by_name = {name: list(members.values()) for name, members in kind._ONEOFS.items()}
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Descriptor) and other._kind is self._kind
@@ -331,11 +322,7 @@ class Message:
         values = self._values
         if not values:
             return []
-        return [
-            (field, values[name])
-            for name, field in self.FIELDS.items()
-            if name in values and self._has(field)
-        ]
+        return [(field, values[name]) for name, field in self.FIELDS.items() if name in values and self._has(field)]
 
     # -- as a whole ----------------------------------------------------------------------------
 
@@ -453,9 +440,7 @@ class Message:
             if field.key:
                 out.extend(_map_bytes(field, value))
             elif field.packed:
-                out.append(
-                    wire.length_field(field.number, scalars.write_packed(_scalar(field), value))
-                )
+                out.append(wire.length_field(field.number, scalars.write_packed(_scalar(field), value)))
             else:
                 items = value if field.repeated else (value,)
                 out.extend([_field_bytes(field, item) for item in items])
@@ -531,9 +516,7 @@ class Message:
         if unknown:
             _set_unknown(self, self._unknown + b"".join(unknown))
 
-    def _read_scalar(
-        self, field: Field, data: bytes, pos: int, end: int, wire_type: int
-    ) -> int:  # fmt: skip
+    def _read_scalar(self, field: Field, data: bytes, pos: int, end: int, wire_type: int) -> int:
         kind = _scalar(field)
         if wire_type != field.wire_type:
             start, stop = wire.read_bytes(data, pos, end)
@@ -548,9 +531,7 @@ class Message:
             self._values[field.name] = value
         return pos
 
-    def _read_entry(
-        self, field: Field, data: bytes, pos: int, end: int, depth: int, budget: Budget
-    ) -> None:
+    def _read_entry(self, field: Field, data: bytes, pos: int, end: int, depth: int, budget: Budget) -> None:
         """Read one entry of a map: a message with the key as field 1 and the value as field 2."""
         budget.enter(depth)
         key_kind, kind = key_scalar(field), field.scalar

@@ -84,8 +84,7 @@ def bound_map(
     missing = {name.removeprefix("^").replace(_MARK, "") for name in unbound - found.keys()}
     if missing:
         raise ValueError(
-            f"Graph contains unbound inputs: {', '.join(sorted(missing))}. Must provide these inputs through "
-            "input_map."
+            f"Graph contains unbound inputs: {', '.join(sorted(missing))}. Must provide these inputs through input_map."
         )
     return found
 

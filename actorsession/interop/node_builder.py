@@ -80,9 +80,7 @@ class NodeBuilder:
             try:
                 self.built[node.name] = self._build(node)
             except _FAULTS as exc:
-                raise RequestValueError(
-                    f"node {node.name!r} ({node.op}) cannot be imported: {exc}"
-                ) from exc
+                raise RequestValueError(f"node {node.name!r} ({node.op}) cannot be imported: {exc}") from exc
         self._close_loops()
         self._place(ordered)
 
@@ -104,9 +102,7 @@ class NodeBuilder:
             try:
                 self.built[node.name]._update_input(at, self._tensor(*node.inputs[at]))
             except _FAULTS as exc:
-                raise RequestValueError(
-                    f"node {node.name!r} ({node.op}) cannot be imported: {exc}"
-                ) from exc
+                raise RequestValueError(f"node {node.name!r} ({node.op}) cannot be imported: {exc}") from exc
         self._open.clear()
 
     def element(self, name: str, index: int | None) -> Tensor | Operation:
@@ -145,8 +141,7 @@ class NodeBuilder:
         outputs = self.built[name].outputs
         if index >= len(outputs):
             raise RequestValueError(
-                f"it reads output {index} of node {name!r}, whose number of outputs is "
-                f"{len(outputs)}"
+                f"it reads output {index} of node {name!r}, whose number of outputs is {len(outputs)}"
             )
         return outputs[index]
 
@@ -164,9 +159,7 @@ class NodeBuilder:
             if name in self.built or (name, index) in self.mapped
         }
         if not found:
-            raise RequestValueError(
-                "all its inputs come from previous iterations, so there is no initial value"
-            )
+            raise RequestValueError("all its inputs come from previous iterations, so there is no initial value")
         first = next(iter(found.values()))
         count = len(node.inputs)
         self._open += [(node, at) for at in range(count) if at not in found]
@@ -176,8 +169,7 @@ class NodeBuilder:
         inputs = self._inputs(node)
         _check_types(node, inputs)
         control = [
-            self.mapped[before, -1].op if (before, -1) in self.mapped else self.built[before]
-            for before in node.control
+            self.mapped[before, -1].op if (before, -1) in self.mapped else self.built[before] for before in node.control
         ]
         attrs = self._attrs(node, inputs)
         full = self._names[node.name]
@@ -207,9 +199,7 @@ class NodeBuilder:
         """Return a value of unknown shape, for a node whose fault is known when it runs, if it ever does."""
         if tensor.dtype.kind in "rv":
             return tensor
-        hides = self._graph.create_op(
-            "PlaceholderWithDefault", (tensor,), {"shape": None}, f"{full}/_in"
-        )
+        hides = self._graph.create_op("PlaceholderWithDefault", (tensor,), {"shape": None}, f"{full}/_in")
         return hides.outputs[0]
 
     def _construct(self, node: Planned, inputs: list[Tensor], full: str) -> Operation:
@@ -228,17 +218,11 @@ class NodeBuilder:
         for key, name in attrs.items():
             if isinstance(name, FunctionName) and not key.startswith("_"):
                 if name not in self._library:
-                    raise RequestValueError(
-                        f"function {name!r}, its attribute {key!r}, is not in the graph's library"
-                    )
-                made[key] = build_function(
-                    self._library[name], f"{full}/_{key}", self._graph, self._call
-                )
+                    raise RequestValueError(f"function {name!r}, its attribute {key!r}, is not in the graph's library")
+                made[key] = build_function(self._library[name], f"{full}/_{key}", self._graph, self._call)
         return made
 
-    def _call(
-        self, function: PlannedFunction, arguments: Sequence[Tensor], name: str
-    ) -> list[Tensor]:
+    def _call(self, function: PlannedFunction, arguments: Sequence[Tensor], name: str) -> list[Tensor]:
         """Build the nodes of a function inline and return its results."""
         given = {(a, 0): t for a, t in zip(function.arguments, arguments, strict=True)}
         inner = NodeBuilder(self._graph, f"{name}/", given, self._library, inside=True)
@@ -252,12 +236,8 @@ class NodeBuilder:
         attrs = dict(node.attrs)
         if "_class" in attrs:
             # In a function of TensorFlow 2 it may name a node that was left outside, and says nothing then.
-            groups = [
-                g for g in attrs.pop("_class") if not g.startswith(_LOCATED) or g[5:] in self._names
-            ]
-            named = [
-                f"{_LOCATED}{self._names[g[5:]]}" if g.startswith(_LOCATED) else g for g in groups
-            ]
+            groups = [g for g in attrs.pop("_class") if not g.startswith(_LOCATED) or g[5:] in self._names]
+            named = [f"{_LOCATED}{self._names[g[5:]]}" if g.startswith(_LOCATED) else g for g in groups]
             attrs |= {"_class": tuple(named)} if named else {}
         wanted = lookup(node.type).attrs
         if inputs and inputs[0].dtype is resource:
@@ -302,9 +282,7 @@ def _check_types(node: Planned, inputs: Sequence[Tensor]) -> None:
     found = bind(signature.inputs, dtypes, node.given, signature.attrs)
     if found is None:
         raise RequestValueError(f"it has {len(inputs)} inputs, which do not match {node.op}")
-    expected = [
-        t for arg in signature.inputs for t in _expected(arg, node.given, found, signature.attrs)
-    ]
+    expected = [t for arg in signature.inputs for t in _expected(arg, node.given, found, signature.attrs)]
     for at, (tensor, dtype) in enumerate(zip(inputs, expected, strict=False)):
         if tensor.spec.dtype is resource and dtype is string and _is_reference(_source_of(tensor)):
             continue  # a reference to a handle's name, which is the handle here
@@ -314,9 +292,7 @@ def _check_types(node: Planned, inputs: Sequence[Tensor]) -> None:
             )
 
 
-def _expected(
-    arg: Arg, given: Mapping[str, Any], found: Mapping[str, Any], attrs: Mapping[str, Any]
-) -> list[Any]:
+def _expected(arg: Arg, given: Mapping[str, Any], found: Mapping[str, Any], attrs: Mapping[str, Any]) -> list[Any]:
     """Return the type of each value of an input; ``None`` where any type is accepted."""
     if arg.is_list:
         return list(given.get(arg.type, found[arg.type]))

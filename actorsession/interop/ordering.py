@@ -31,8 +31,7 @@ def in_order(planned: Sequence[Planned], cut: Iterable[tuple[str, int]] = ()) ->
         before = {
             place[name]
             for name, index in node.inputs
-            if (name, index) not in elsewhere
-            and not is_back_edge(node.type, planned[place[name]].type)
+            if (name, index) not in elsewhere and not is_back_edge(node.type, planned[place[name]].type)
         }
         before |= {place[name] for name in node.control if (name, -1) not in elsewhere}
         waits[at] = len(before)

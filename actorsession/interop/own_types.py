@@ -45,9 +45,7 @@ def _written(nodes: Iterable[NodeDef], known: _Specs) -> Iterator[NodeDef]:
     specs = dict(known)
     for node in nodes:
         specs[node.name] = node.outputs
-        functions: dict[str, Any] = {
-            k: _inside(v) for k, v in node.attrs.items() if isinstance(v, FunctionDef)
-        }
+        functions: dict[str, Any] = {k: _inside(v) for k, v in node.attrs.items() if isinstance(v, FunctionDef)}
         if "branches" in node.attrs:
             functions["branches"] = tuple(map(_inside, node.attrs["branches"]))
         node = replace(node, attrs={**node.attrs, **functions}) if functions else node
@@ -67,9 +65,11 @@ def _inside(function: FunctionDef) -> FunctionDef:
 
 # What reads a variable by its handle, and the type that reads its value.
 _READS = {
-    "ReadVariableOp": "Identity", "ResourceGather": "Gather", "ResourceGatherNd": "GatherNd",
+    "ReadVariableOp": "Identity",
+    "ResourceGather": "Gather",
+    "ResourceGatherNd": "GatherNd",
     "VariableShape": "Shape",
-}  # fmt: skip
+}
 _Values = Mapping[tuple[str, int], TensorSpec]
 
 
@@ -123,9 +123,7 @@ def _reading_inside(node: NodeDef, given: Mapping[int, TensorSpec]) -> NodeDef |
             return None
         specs = [values.get((ARGUMENT, k), spec) for k, spec in enumerate(function.arguments)]
         own = len(function.inputs)
-        functions[key] = replace(
-            function, inputs=tuple(specs[:own]), captures=tuple(specs[own:]), nodes=tuple(nodes)
-        )
+        functions[key] = replace(function, inputs=tuple(specs[:own]), captures=tuple(specs[own:]), nodes=tuple(nodes))
     return replace(node, attrs={**node.attrs, **functions})
 
 
@@ -138,9 +136,7 @@ def _with_cases(nodes: Sequence[NodeDef]) -> Sequence[NodeDef]:
     cases = {n.name: made for n in nodes if n.attrs.get(CASE) and (made := _case(n, known))}
     # What computed the searches is of no use any more.
     ended = tuple([f"{name}{SEARCH}" for name in cases])
-    return (
-        [cases.get(n.name) or n for n in nodes if not n.name.startswith(ended)] if cases else nodes
-    )
+    return [cases.get(n.name) or n for n in nodes if not n.name.startswith(ended)] if cases else nodes
 
 
 def _case(node: NodeDef, known: Mapping[str, NodeDef]) -> NodeDef | None:
@@ -157,9 +153,7 @@ def _case(node: NodeDef, known: Mapping[str, NodeDef]) -> NodeDef | None:
     return replace(node, op=node.op.replace("If", "Case"), inputs=inputs, attrs=attrs)
 
 
-def _branches(
-    node: NodeDef, places: Mapping[int, int], captures: tuple[TensorSpec, ...]
-) -> list[FunctionDef] | None:
+def _branches(node: NodeDef, places: Mapping[int, int], captures: tuple[TensorSpec, ...]) -> list[FunctionDef] | None:
     """Return the branches that a search chooses from, as functions of what the whole of it captures.
 
     Args:
@@ -172,10 +166,7 @@ def _branches(
         part = next((each for each in function.nodes if each.attrs.get(CASE) == 0), None)
         if part is None:
             at = {(ARGUMENT, k): (ARGUMENT, place) for k, place in places.items()}
-            nodes = [
-                replace(each, inputs=tuple([at.get(ref, ref) for ref in each.inputs]))
-                for each in function.nodes
-            ]
+            nodes = [replace(each, inputs=tuple([at.get(ref, ref) for ref in each.inputs])) for each in function.nodes]
             outputs = tuple([at.get(ref, ref) for ref in function.outputs])
             made.append(replace(function, captures=captures, nodes=tuple(nodes), outputs=outputs))
             continue
@@ -199,22 +190,22 @@ class _Nodes:
         self.made: list[NodeDef] = []
 
     def add(
-        self,
-        op: str,
-        inputs: Iterable[tuple[str, int]],
-        dtype: DType,
-        shape: TensorShape,
-        **attrs: Any,
+        self, op: str, inputs: Iterable[tuple[str, int]], dtype: DType, shape: TensorShape, **attrs: Any
     ) -> tuple[str, int]:
         """Add a node with one output, and return that."""
         name = f"{self.node.name}/{op}{f'_{len(self.made)}' if self.made else ''}"
         self.made.append(
             NodeDef(
-                name=name, op=op, inputs=tuple(inputs), device=self.node.device, attrs=attrs,
-                outputs=(TensorSpec(dtype, shape),), control_inputs=self.node.control_inputs,
+                name=name,
+                op=op,
+                inputs=tuple(inputs),
+                device=self.node.device,
+                attrs=attrs,
+                outputs=(TensorSpec(dtype, shape),),
+                control_inputs=self.node.control_inputs,
                 source=self.node.source,
             )
-        )  # fmt: skip
+        )
         return name, 0
 
     def number(self, value: Any, dtype: DType = int32) -> tuple[str, int]:
@@ -236,9 +227,7 @@ def _reduced_shape(node: NodeDef, specs: list[TensorSpec]) -> list[NodeDef]:
     every = nodes.add("Range", [nodes.number(0), size, nodes.number(1)], int32, specs[0].shape)
     lengths = nodes.add("Shape", [places], int32, TensorShape([1]), out_type=int32)
     ones = nodes.add("Fill", [lengths, nodes.number(1, dtype)], dtype, _VECTOR)
-    stitched = replace(
-        node, op="DynamicStitch", inputs=(every, places, shape, ones), attrs=_hidden(node)
-    )
+    stitched = replace(node, op="DynamicStitch", inputs=(every, places, shape, ones), attrs=_hidden(node))
     return [*nodes.made, stitched]
 
 
@@ -248,8 +237,6 @@ def _hidden(node: NodeDef) -> dict[str, Any]:
 
 _TYPES: Mapping[str, Callable[[NodeDef, list[TensorSpec]], list[NodeDef]]] = {
     # A function that is awaited, which only the process knows that built the graph, as any of Python.
-    "AsyncPyFunc": lambda node, _: [
-        replace(node, op="EagerPyFunc", attrs={**node.attrs, "is_async": True})
-    ],
+    "AsyncPyFunc": lambda node, _: [replace(node, op="EagerPyFunc", attrs={**node.attrs, "is_async": True})],
     "ReducedShape": _reduced_shape,
 }

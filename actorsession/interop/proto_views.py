@@ -66,9 +66,7 @@ def _definition(name: str, stateful: bool) -> protos.OpDef:
             field.add().CopyFrom(_argument(arg, arg.type in signature.attrs))
     for attr in signature.attrs.values():
         said = made.attr.add(name=attr.name, type=attr.type)
-        if attr.default not in (REQUIRED, None) and not (
-            attr.type == "type" and isinstance(attr.default, str)
-        ):
+        if attr.default not in (REQUIRED, None) and not (attr.type == "type" and isinstance(attr.default, str)):
             said.default_value.CopyFrom(attr_proto(attr.default, attr.type))
     return made
 

@@ -20,9 +20,7 @@ from actorsession.interop.exporter import write_message
 from actorsession.interop.message import Message
 from actorsession.interop.meta_protos import TensorInfo
 
-__all__ = [
-    "FILENAME", "TEXT_FILENAME", "SavedModel", "flat_tensors", "read_saved_model", "write_saved_model",
-]  # fmt: skip
+__all__ = ["FILENAME", "TEXT_FILENAME", "SavedModel", "flat_tensors", "read_saved_model", "write_saved_model"]
 
 FILENAME, TEXT_FILENAME = "saved_model.pb", "saved_model.pbtxt"
 # The tensors of a sparse one, and their types; 0 is the type of its values.
@@ -84,14 +82,10 @@ def read_saved_model(export_dir: str | os.PathLike[str]) -> SavedModel:
             return text_format.Parse(open_text(content, os.fspath(path)), SavedModel())
         except (ValueError, DataLossError) as exc:
             raise UnreadableFileError(f"Cannot parse file {path}: {exc}.") from exc
-    raise MissingFileError(
-        f"SavedModel file does not exist at: {folder}/{{{TEXT_FILENAME}|{FILENAME}}}"
-    )
+    raise MissingFileError(f"SavedModel file does not exist at: {folder}/{{{TEXT_FILENAME}|{FILENAME}}}")
 
 
-def write_saved_model(
-    model: SavedModel, export_dir: str | os.PathLike[str], as_text: bool = False
-) -> str:
+def write_saved_model(model: SavedModel, export_dir: str | os.PathLike[str], as_text: bool = False) -> str:
     """Write the file into a folder atomically and return its path.
 
     Raises:

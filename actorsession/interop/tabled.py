@@ -47,10 +47,7 @@ _FILES = {
 }
 _HOLDING = (protos, cluster_protos, event_protos, example_protos)
 # Modules that are imported when their message is asked for.
-_MODULES = {
-    "QueueRunnerDef": "actorsession.interop.training_protos",
-    "SavedModel": "actorsession.interop.saved_models",
-}
+_MODULES = {"QueueRunnerDef": "actorsession.interop.training_protos", "SavedModel": "actorsession.interop.saved_models"}
 _ENUM = re.compile(r"(\w+)=(-?\d+)")
 
 

@@ -20,14 +20,7 @@ from actorsession.graph.shape import TensorShape
 from actorsession.interop.enums import dtype_number, dtype_of
 from actorsession.interop.protos import TensorProto, TensorShapeProto
 
-__all__ = [
-    "MAX_REPEATED_BYTES",
-    "make_ndarray",
-    "make_tensor_proto",
-    "repeated_bytes",
-    "shape_of",
-    "shape_proto",
-]
+__all__ = ["MAX_REPEATED_BYTES", "make_ndarray", "make_tensor_proto", "repeated_bytes", "shape_of", "shape_proto"]
 
 # protobuf limits messages to 2 GiB, so a tensor written in full never has more.
 MAX_REPEATED_BYTES = 2**31
@@ -35,14 +28,23 @@ _MAX_RANK = 64  # numpy's own
 
 # The field with the elements of each type, and the numpy type as which they are read.
 _LISTS = {
-    "float32": ("float_val", "<f4"), "float64": ("double_val", "<f8"), "int32": ("int_val", "<i8"),
-    "int16": ("int_val", "<i8"), "int8": ("int_val", "<i8"), "uint8": ("int_val", "<i8"),
-    "uint16": ("int_val", "<i8"), "int64": ("int64_val", "<i8"), "uint32": ("uint32_val", "<u8"),
-    "uint64": ("uint64_val", "<u8"), "bool": ("bool_val", "?"),
-    "complex64": ("scomplex_val", "<f4"), "complex128": ("dcomplex_val", "<f8"),
-    "float16": ("half_val", "<i8"), "bfloat16": ("half_val", "<i8"),
+    "float32": ("float_val", "<f4"),
+    "float64": ("double_val", "<f8"),
+    "int32": ("int_val", "<i8"),
+    "int16": ("int_val", "<i8"),
+    "int8": ("int_val", "<i8"),
+    "uint8": ("int_val", "<i8"),
+    "uint16": ("int_val", "<i8"),
+    "int64": ("int64_val", "<i8"),
+    "uint32": ("uint32_val", "<u8"),
+    "uint64": ("uint64_val", "<u8"),
+    "bool": ("bool_val", "?"),
+    "complex64": ("scomplex_val", "<f4"),
+    "complex128": ("dcomplex_val", "<f8"),
+    "float16": ("half_val", "<i8"),
+    "bfloat16": ("half_val", "<i8"),
     **dict.fromkeys(("qint8", "quint8", "qint16", "quint16", "qint32"), ("int_val", "<i8")),
-}  # fmt: skip
+}
 
 
 # -- shapes --------------------------------------------------------------------------------------
@@ -68,18 +70,14 @@ def shape_of(proto: TensorShapeProto) -> TensorShape:
         return TensorShape(None)
     sizes = [dim.size for dim in proto.dim]
     if len(sizes) > _MAX_RANK or any(size < -1 for size in sizes):
-        raise InvalidArgumentError(
-            f"a shape must have at most {_MAX_RANK} sizes, each at least -1, got {sizes!r:.100}"
-        )
+        raise InvalidArgumentError(f"a shape must have at most {_MAX_RANK} sizes, each at least -1, got {sizes!r:.100}")
     return TensorShape([None if size < 0 else size for size in sizes])
 
 
 # -- writing -------------------------------------------------------------------------------------
 
 
-def make_tensor_proto(
-    values: Any, dtype: Any = None, shape: Any = None, verify_shape: bool = False
-) -> TensorProto:
+def make_tensor_proto(values: Any, dtype: Any = None, shape: Any = None, verify_shape: bool = False) -> TensorProto:
     """Return a tensor as a message.
 
     Args:
@@ -103,9 +101,7 @@ def make_tensor_proto(
     if shape is not None:
         array = _shaped(array, tuple(int(d) for d in shape), verify_shape)
     kind = as_dtype(array.dtype)
-    proto = TensorProto(
-        dtype=dtype_number(kind), tensor_shape=shape_proto(TensorShape(array.shape))
-    )
+    proto = TensorProto(dtype=dtype_number(kind), tensor_shape=shape_proto(TensorShape(array.shape)))
     proto.tensor_shape.SetInParent()
     if kind is string:
         proto.string_val.extend([_as_bytes(item) for item in array.flat])
@@ -143,9 +139,7 @@ def _array(values: Any, dtype: DType | None) -> Array:
             array = array.astype(int32.np_dtype)
     wanted = as_dtype(array.dtype) if dtype is None else dtype
     if (wanted is string) != (array.dtype.kind in "OSU"):
-        raise TypeError(
-            f"values of {array.dtype} cannot be converted to {wanted.name}: {values!r:.100}"
-        )
+        raise TypeError(f"values of {array.dtype} cannot be converted to {wanted.name}: {values!r:.100}")
     if wanted is string:
         # Converted from the original values to objects, because numpy's strings lose trailing zero bytes.
         return np.asarray(values if array.dtype == object else array, dtype=object)
@@ -225,9 +219,7 @@ def _from_content(content: bytes, dtype: DType, shape: tuple[int, ...]) -> Array
         raise InvalidArgumentError(f"a tensor of {dtype.name} cannot be stored in tensor_content")
     needed = math.prod(shape) * dtype.itemsize
     if len(content) != needed:
-        raise InvalidArgumentError(
-            f"a {dtype.name} tensor of shape {shape} needs {needed} bytes, got {len(content)}"
-        )
+        raise InvalidArgumentError(f"a {dtype.name} tensor of shape {shape} needs {needed} bytes, got {len(content)}")
     stored = np.frombuffer(content, np.uint8).view(dtype.np_dtype.newbyteorder("<"))
     return stored.astype(dtype.np_dtype)
 
@@ -254,9 +246,7 @@ def _repeated(flat: Array, dtype: DType, shape: tuple[int, ...], count: int) -> 
     if flat.size == count:
         return flat
     if flat.size > count:
-        raise InvalidArgumentError(
-            f"a {dtype.name} tensor of shape {shape} has {count} elements, got {flat.size}"
-        )
+        raise InvalidArgumentError(f"a {dtype.name} tensor of shape {shape} has {count} elements, got {flat.size}")
     if count * dtype.itemsize > MAX_REPEATED_BYTES:
         raise InvalidArgumentError(
             f"a {dtype.name} tensor of shape {shape} would be filled from {flat.size} "

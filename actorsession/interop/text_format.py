@@ -24,15 +24,7 @@ from actorsession.protobuf.wire import MAX_DEPTH
 from actorsession.records import dataclass
 from actorsession.whole_numbers import is_index
 
-__all__ = [
-    "Merge",
-    "MessageToBytes",
-    "MessageToString",
-    "Parse",
-    "ParseError",
-    "ParseLines",
-    "shown",
-]
+__all__ = ["Merge", "MessageToBytes", "MessageToString", "Parse", "ParseError", "ParseLines", "shown"]
 
 M = TypeVar("M", bound=Message)
 
@@ -74,9 +66,13 @@ def MessageToString(
         options: without effect.
     """
     writer = _Writer(
-        as_utf8=as_utf8, short=use_short_repeated_primitives, brackets="<>" if pointy_brackets else "{}",
-        by_number=use_field_number, floats=float_format, doubles=double_format or float_format,
-    )  # fmt: skip
+        as_utf8=as_utf8,
+        short=use_short_repeated_primitives,
+        brackets="<>" if pointy_brackets else "{}",
+        by_number=use_field_number,
+        floats=float_format,
+        doubles=double_format or float_format,
+    )
     if as_one_line:
         return " ".join([line.strip() for line in writer.lines(message, "")])
     return "".join([line + "\n" for line in writer.lines(message, " " * indent)])
@@ -173,8 +169,13 @@ def shortest(value: float) -> float:
 # By byte: what is written for those that are not written as they are.
 _ESCAPES: Mapping[int, str] = {
     **{byte: f"\\{byte:03o}" for byte in range(256) if not 32 <= byte < 127},
-    9: r"\t", 10: r"\n", 13: r"\r", 34: r"\"", 39: r"\'", 92: r"\\",
-}  # fmt: skip
+    9: r"\t",
+    10: r"\n",
+    13: r"\r",
+    34: r"\"",
+    39: r"\'",
+    92: r"\\",
+}
 
 
 def _escaped(content: bytes | str, as_utf8: bool = False) -> str:
@@ -224,12 +225,7 @@ def _read(text: str | bytes, message: M, options: Mapping[str, Any], *, once: bo
             text = content.decode()
         except UnicodeDecodeError as exc:
             raise ParseError(f"the text of a message must be UTF-8: {exc}") from exc
-    reader = _Reader(
-        text,
-        bool(options.get("allow_unknown_field")),
-        bool(options.get("allow_field_number")),
-        once,
-    )
+    reader = _Reader(text, bool(options.get("allow_unknown_field")), bool(options.get("allow_field_number")), once)
     message.SetInParent()
     reader.message(message, "", 0)
     return message
@@ -271,9 +267,7 @@ class _Reader:
         before = self._token
         found = _TOKEN.match(self._text, self._at)
         if found is None:
-            raise self._fault(
-                f"this is not a token of a text message: {self._text[self._at : self._at + 20]!r}"
-            )
+            raise self._fault(f"this is not a token of a text message: {self._text[self._at : self._at + 20]!r}")
         self._kind = found.lastgroup or ""
         self._token = found.group(self._kind)
         self._at = found.end()
@@ -398,9 +392,7 @@ class _Reader:
             assert checked is not None
             value = checked.check(value)
         except (KeyError, ValueError, TypeError) as exc:
-            raise self._fault(
-                f"expected a value of type {kind}, found {word or 'the end'!r:.60}"
-            ) from exc
+            raise self._fault(f"expected a value of type {kind}, found {word or 'the end'!r:.60}") from exc
         self._next()
         return value
 
@@ -422,13 +414,20 @@ def _is_decimal(word: str) -> bool:
     return word[-1] in "fF" and "inf" not in word.lower()
 
 
-_UNESCAPE = re.compile(
-    r"\\(?:([0-7]{1,3})|[xX]([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))"
-)
+_UNESCAPE = re.compile(r"\\(?:([0-7]{1,3})|[xX]([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))")
 _PLAIN = {
-    "n": b"\n", "r": b"\r", "t": b"\t", "a": b"\a", "b": b"\b", "f": b"\f", "v": b"\v", "?": b"?",
-    '"': b'"', "'": b"'", "\\": b"\\",
-}  # fmt: skip
+    "n": b"\n",
+    "r": b"\r",
+    "t": b"\t",
+    "a": b"\a",
+    "b": b"\b",
+    "f": b"\f",
+    "v": b"\v",
+    "?": b"?",
+    '"': b'"',
+    "'": b"'",
+    "\\": b"\\",
+}
 
 
 def _unescaped(text: str) -> bytes:

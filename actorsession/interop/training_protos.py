@@ -30,9 +30,7 @@ class QueueRunnerDef(Message):
     """
 
 
-def queue_runner_to_proto(
-    runner: QueueRunner, export_scope: str | None = None
-) -> QueueRunnerDef | None:
+def queue_runner_to_proto(runner: QueueRunner, export_scope: str | None = None) -> QueueRunnerDef | None:
     """Return a queue runner as the names of its operations; ``None`` if its name is outside the scope.
 
     Args:
@@ -51,9 +49,7 @@ def queue_runner_to_proto(
         close_op_name=named(runner.close_op),
         cancel_op_name=named(runner.cancel_op),
         queue_closed_exception_types=[
-            kind.error_code
-            for kind in runner.queue_closed_exception_types
-            if issubclass(kind, OpError)
+            kind.error_code for kind in runner.queue_closed_exception_types if issubclass(kind, OpError)
         ],
     )
 
@@ -94,8 +90,6 @@ def _saver_from_proto(proto: protos.SaverDef, import_scope: str | None = None) -
     return Saver(saver_def=within_scope(proto, import_scope))
 
 
-register_proto_function(
-    GraphKeys.QUEUE_RUNNERS, QueueRunnerDef, queue_runner_to_proto, QueueRunner.from_proto
-)
+register_proto_function(GraphKeys.QUEUE_RUNNERS, QueueRunnerDef, queue_runner_to_proto, QueueRunner.from_proto)
 PROTO_VIEWS.fill("QueueRunner.to_proto", queue_runner_to_proto)
 register_proto_function(GraphKeys.SAVERS, protos.SaverDef, saver_to_proto, _saver_from_proto)

@@ -10,16 +10,7 @@ from __future__ import annotations
 from actorsession.messages.checks import Tensor
 from actorsession.messages.codec import UnreadableMessage, decode, encode, lost_message
 from actorsession.messages.done import Done
-from actorsession.messages.envelope import (
-    Beat,
-    Call,
-    Cancel,
-    Envelope,
-    Failure,
-    Goodbye,
-    Reply,
-    Tell,
-)
+from actorsession.messages.envelope import Beat, Call, Cancel, Envelope, Failure, Goodbye, Reply, Tell
 from actorsession.messages.registry import VOCABULARY, Registry, Spec, message
 from actorsession.messages.server import SERVER, ClusterView, GetCluster, StopServer
 from actorsession.messages.session import (

@@ -24,16 +24,7 @@ from actorsession.errors import (
     error_to_wire,
 )
 from actorsession.graph.codec import Buffer, not_encoded, pack, unpack, unpack_start
-from actorsession.messages.envelope import (
-    Beat,
-    Call,
-    Cancel,
-    Envelope,
-    Failure,
-    Goodbye,
-    Reply,
-    Tell,
-)
+from actorsession.messages.envelope import Beat, Call, Cancel, Envelope, Failure, Goodbye, Reply, Tell
 from actorsession.messages.registry import VOCABULARY
 
 __all__ = ["UnreadableMessage", "decode", "encode", "lost_message"]
@@ -56,9 +47,7 @@ class UnreadableMessage(ProtocolError):
         kind: the class of the error of the call.
     """
 
-    def __init__(
-        self, message: str, *, call_id: int, answer: bool, kind: type[OpError] = ProtocolError
-    ) -> None:
+    def __init__(self, message: str, *, call_id: int, answer: bool, kind: type[OpError] = ProtocolError) -> None:
         super().__init__(message)
         self.call_id = call_id
         self.answer = answer
@@ -117,9 +106,7 @@ def decode(header: Buffer, segments: tuple[Buffer, ...] = ()) -> Envelope:
     except ProtocolError:
         raise
     except MemoryError:
-        raise lost_message(
-            header, ResourceExhaustedError("no memory to decode a message")
-        ) from None
+        raise lost_message(header, ResourceExhaustedError("no memory to decode a message")) from None
     # The peer chose these bytes, so an error of any library that reads them is the peer's error.
     except Exception as exc:
         raise ProtocolError(f"cannot decode an envelope: {type(exc).__name__}: {exc}") from exc
@@ -235,9 +222,14 @@ def _read_goodbye(wire: list[Any]) -> Goodbye:
 _THE_BEAT = Beat()
 
 _READERS: dict[int, Callable[[list[Any]], Envelope]] = {
-    _BEAT: _read_beat, _CALL: _read_call, _TELL: _read_tell, _REPLY: _read_reply,
-    _FAILURE: _read_failure, _CANCEL: _read_cancel, _GOODBYE: _read_goodbye,
-}  # fmt: skip
+    _BEAT: _read_beat,
+    _CALL: _read_call,
+    _TELL: _read_tell,
+    _REPLY: _read_reply,
+    _FAILURE: _read_failure,
+    _CANCEL: _read_cancel,
+    _GOODBYE: _read_goodbye,
+}
 
 
 def _require(condition: bool, rule: str, wire: list[Any]) -> None:
@@ -247,9 +239,7 @@ def _require(condition: bool, rule: str, wire: list[Any]) -> None:
 
 def _check_call_id(value: Any) -> None:
     if type(value) is not int or not 0 <= value < _CALL_ID_LIMIT:
-        raise ProtocolError(
-            f"a call id must be an int from 0 to 2**63 - 1, found {reprlib.repr(value)}"
-        )
+        raise ProtocolError(f"a call id must be an int from 0 to 2**63 - 1, found {reprlib.repr(value)}")
 
 
 def _check_target(value: Any) -> None:

@@ -117,9 +117,7 @@ class Registry:
         def register(cls: type[T]) -> type[T]:
             if tag in self._by_tag:
                 taken = self._by_tag[tag].cls.__qualname__
-                raise ValueError(
-                    f"message tag {tag!r} of {cls.__qualname__} is already registered by {taken}"
-                )
+                raise ValueError(f"message tag {tag!r} of {cls.__qualname__} is already registered by {taken}")
             _check_class(cls)
             self._by_tag[tag] = self._by_class[cls] = Spec(cls, tag, reply)
             return cls
@@ -149,9 +147,7 @@ class Registry:
             return None
         reply = self._by_tag.get(spec.reply)
         if reply is None:
-            raise InvalidArgumentError(
-                f"message {spec.tag!r} names reply {spec.reply!r}, which is not registered"
-            )
+            raise InvalidArgumentError(f"message {spec.tag!r} names reply {spec.reply!r}, which is not registered")
         return reply.cls
 
     def to_wire(self, value: object) -> list[Any]:
@@ -170,16 +166,12 @@ class Registry:
                 or a field of the wrong type.
         """
         if type(wire) is not list or not wire:
-            raise ProtocolError(
-                f"a message must be a list of a tag and its fields, found {reprlib.repr(wire)}"
-            )
+            raise ProtocolError(f"a message must be a list of a tag and its fields, found {reprlib.repr(wire)}")
         try:
             spec = self._by_tag[wire[0]]
         except (KeyError, TypeError):
             known = ", ".join(sorted(self._by_tag))
-            raise ProtocolError(
-                f"unknown message tag {reprlib.repr(wire[0])}; known tags are {known}"
-            ) from None
+            raise ProtocolError(f"unknown message tag {reprlib.repr(wire[0])}; known tags are {known}") from None
         return spec.read(wire)
 
 
@@ -188,9 +180,7 @@ def _check_class(cls: type[Any]) -> None:
         kind = "@dataclass(frozen=True, slots=True, kw_only=True)"
         raise TypeError(f"message {cls.__qualname__} must be a {kind}")
     if hasattr(cls, "__post_init__"):
-        raise TypeError(
-            f"message {cls.__qualname__} has a __post_init__, which the decoder would skip"
-        )
+        raise TypeError(f"message {cls.__qualname__} has a __post_init__, which the decoder would skip")
 
 
 def _source(tag: str, hints: Mapping[str, Any]) -> str:

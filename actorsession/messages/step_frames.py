@@ -61,9 +61,7 @@ _SHORT, _LONG, _LONGEST = 0x90, 0xDC, 0xDD
 _KIND_AT = {_LONG: 3, _LONGEST: 5}
 
 SHORT_STARTS = frozenset(
-    bytes([_SHORT | length, kind])
-    for length in range(2, 16)
-    for kind in range(RUN_STEP, RECEIVED + 1)
+    bytes([_SHORT | length, kind]) for length in range(2, 16) for kind in range(RUN_STEP, RECEIVED + 1)
 )
 """The first two bytes of most step frames, for those who would rather not call ``is_step_frame``."""
 
@@ -91,9 +89,7 @@ _forms: dict[bytes, _Form] = {}
 _form_of: dict[tuple[np.dtype[Any], tuple[int, ...]], bytes] = {}
 
 # Where the first content of a frame stands, and how far it is to the next.
-_CONTENTS = {
-    RUN_STEP: (6, 2), PARTIAL_RUN: (6, 2), RUN_GRAPH: (6, 2), DONE: (4, 2), PUSH: (4, 3),
-}  # fmt: skip
+_CONTENTS = {RUN_STEP: (6, 2), PARTIAL_RUN: (6, 2), RUN_GRAPH: (6, 2), DONE: (4, 2), PUSH: (4, 3)}
 _BAD_BYTES = (ValueError, TypeError, OverflowError, RecursionError, msgpack.UnpackException)
 
 
@@ -247,9 +243,7 @@ class CallRequest:
             feeds, fetches = names = _unpacked(wire, 2)
             for part in names:
                 if type(part) is not list or not all(type(name) is str for name in part):
-                    raise ProtocolError(
-                        f"a call has two lists of names, found {reprlib.repr(names)}"
-                    )
+                    raise ProtocolError(f"a call has two lists of names, found {reprlib.repr(names)}")
             found = cls(tuple(feeds), tuple(fetches))
             _keep(_calls_read, wire, found)
         return found
@@ -501,9 +495,7 @@ def _read_form(form: bytes) -> _Form:
     dtype = _DTYPES.get(form[0]) if form else None
     sizes = form[1:]
     if dtype is None or len(sizes) % 8 or len(sizes) > 8 * _MAX_RANK:
-        raise ProtocolError(
-            f"a tensor has a dtype and up to {_MAX_RANK} sizes, found {form[:80]!r}"
-        )
+        raise ProtocolError(f"a tensor has a dtype and up to {_MAX_RANK} sizes, found {form[:80]!r}")
     shape = tuple(np.frombuffer(sizes, "<u8").tolist())
     # numpy's own limit, which counts a size of 0 as 1.
     if math.prod([size or 1 for size in shape]) * dtype.itemsize >= _NUMBERS:
@@ -521,12 +513,9 @@ def _check(form: Any, content: Any, segments: Sequence[Buffer]) -> None:
             content = segments[content]
         elif type(content) is not bytes:
             raise ProtocolError(
-                f"a tensor's content is bytes or one of {len(segments)} segments, found "
-                f"{reprlib.repr(content)}"
+                f"a tensor's content is bytes or one of {len(segments)} segments, found {reprlib.repr(content)}"
             )
         if len(content) != needed:
             raise ProtocolError(f"a tensor takes {needed} bytes, got {len(content)}")
     elif form is not None or not (content is None or isinstance(content, bytes)):
-        raise ProtocolError(
-            f"a value has a form and a content, found {reprlib.repr((form, content))}"
-        )
+        raise ProtocolError(f"a value has a form and a content, found {reprlib.repr((form, content))}")

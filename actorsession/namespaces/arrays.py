@@ -5,17 +5,11 @@ from __future__ import annotations
 from actorsession.lazy_names import lazy_names
 
 _NAMES = {
-    "actorsession.ops.arrays.array": (
-        "concat fill pad range_=range split stack tile transpose unstack"
-    ),
-    "actorsession.ops.arrays.batch_blocks": (
-        "batch_to_space_nd required_space_to_batch_paddings space_to_batch_nd"
-    ),
+    "actorsession.ops.arrays.array": ("concat fill pad range_=range split stack tile transpose unstack"),
+    "actorsession.ops.arrays.batch_blocks": ("batch_to_space_nd required_space_to_batch_paddings space_to_batch_nd"),
     "actorsession.ops.arrays.depth_blocks": "depth_to_space space_to_depth",
     "actorsession.ops.arrays.gather": "gather gather_nd one_hot scatter_nd",
-    "actorsession.ops.arrays.grids": (
-        "broadcast_dynamic_shape broadcast_static_shape meshgrid parallel_stack repeat"
-    ),
+    "actorsession.ops.arrays.grids": ("broadcast_dynamic_shape broadcast_static_shape meshgrid parallel_stack repeat"),
     "actorsession.ops.arrays.layout": "invert_permutation",
     "actorsession.ops.arrays.linspace": "linspace",
     "actorsession.ops.arrays.masks": "batch_gather boolean_mask sequence_mask",

@@ -17,8 +17,7 @@ _NAMES = {
     "actorsession.opsets.datasets.iterators": "Iterator",
     "actorsession.opsets.datasets.options": "AUTOTUNE",
     "actorsession.opsets.parsing.readers": (
-        "FixedLengthRecordReader IdentityReader ReaderBase TFRecordReader TextLineReader "
-        "WholeFileReader"
+        "FixedLengthRecordReader IdentityReader ReaderBase TFRecordReader TextLineReader WholeFileReader"
     ),
     "actorsession.train.iterator_saving": "make_saveable_from_iterator",
 }

@@ -30,13 +30,9 @@ _NAMES = {
     "actorsession.opsets.images.glimpses": "extract_glimpse",
     "actorsession.opsets.images.jpeg_quality": "adjust_jpeg_quality random_jpeg_quality",
     "actorsession.opsets.images.patches": ("extract_patches extract_volume_patches"),
-    "actorsession.opsets.images.resizing": (
-        "resize_area resize_bicubic resize_bilinear resize_nearest_neighbor"
-    ),
+    "actorsession.opsets.images.resizing": ("resize_area resize_bicubic resize_bilinear resize_nearest_neighbor"),
     "actorsession.opsets.images.similarity": "psnr ssim ssim_multiscale total_variation",
-    "actorsession.opsets.images.sizes": (
-        "ResizeMethod resize_image_with_pad resize_images resize_images=resize"
-    ),
+    "actorsession.opsets.images.sizes": ("ResizeMethod resize_image_with_pad resize_images resize_images=resize"),
     "actorsession.opsets.images.suppression": (
         "combined_non_max_suppression non_max_suppression non_max_suppression_overlaps "
         "non_max_suppression_padded non_max_suppression_with_scores"

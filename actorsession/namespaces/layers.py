@@ -6,8 +6,7 @@ from actorsession.lazy_names import lazy_names
 
 _NAMES = {
     "actorsession.train.layers.convolutions": (
-        "Conv1D Conv1DTranspose Conv2D Conv2DTranspose Conv3D Conv3DTranspose SeparableConv1D "
-        "SeparableConv2D"
+        "Conv1D Conv1DTranspose Conv2D Conv2DTranspose Conv3D Conv3DTranspose SeparableConv1D SeparableConv2D"
     ),
     "actorsession.train.layers.dense": "Dense",
     "actorsession.train.layers.dropout": "Dropout",

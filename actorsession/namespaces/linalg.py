@@ -8,13 +8,9 @@ _NAMES = {
     "actorsession.ops.elements.clip": "global_norm",
     "actorsession.ops.linear.contractions": "eye matvec norm normalize tensordot trace",
     "actorsession.ops.linear.determinants": "logdet matrix_determinant=det slogdet",
-    "actorsession.ops.linear.diagonals": (
-        "diag=tensor_diag diag_part=tensor_diag_part matrix_band_part=band_part"
-    ),
+    "actorsession.ops.linear.diagonals": ("diag=tensor_diag diag_part=tensor_diag_part matrix_band_part=band_part"),
     "actorsession.ops.linear.einsum": "einsum",
-    "actorsession.ops.linear.factorisations": (
-        "cholesky lu lu_matrix_inverse lu_reconstruct lu_solve qr"
-    ),
+    "actorsession.ops.linear.factorisations": ("cholesky lu lu_matrix_inverse lu_reconstruct lu_solve qr"),
     "actorsession.ops.linear.least_squares": "matrix_solve_ls=lstsq",
     "actorsession.ops.linear.matmul": "matmul",
     "actorsession.ops.linear.matrices": "adjoint",
@@ -34,8 +30,7 @@ _NAMES = {
     "actorsession.ops.linear.products": "cross",
     "actorsession.ops.linear.pseudoinverse": "matrix_rank pinv",
     "actorsession.ops.linear.solving": (
-        "cholesky_solve matrix_inverse=inv matrix_solve=solve "
-        "matrix_triangular_solve=triangular_solve"
+        "cholesky_solve matrix_inverse=inv matrix_solve=solve matrix_triangular_solve=triangular_solve"
     ),
     "actorsession.ops.linear.spectra": "self_adjoint_eig=eigh self_adjoint_eigvals=eigvalsh svd",
     "actorsession.ops.linear.transposition": "matrix_transpose matrix_transpose=transpose",

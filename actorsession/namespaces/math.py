@@ -11,8 +11,7 @@ _NAMES = {
     "actorsession.ops.arrays.layout": "invert_permutation",
     "actorsession.ops.arrays.scatter": "unsorted_segment_sum",
     "actorsession.ops.elements.arithmetic": (
-        "add add_n divide floordiv floormod maximum minimum mod multiply pow squared_difference "
-        "subtract truediv"
+        "add add_n divide floordiv floormod maximum minimum mod multiply pow squared_difference subtract truediv"
     ),
     "actorsession.ops.elements.clip": "clip_by_average_norm",
     "actorsession.ops.elements.comparison": (
@@ -22,8 +21,7 @@ _NAMES = {
     "actorsession.ops.elements.complex_numbers": "angle complex imag real",
     "actorsession.ops.elements.division": "truncatediv truncatemod",
     "actorsession.ops.elements.elementwise": (
-        "abs ceil conj cos exp expm1 floor log log1p negative reciprocal round rsqrt sign sin "
-        "sqrt square tan"
+        "abs ceil conj cos exp expm1 floor log log1p negative reciprocal round rsqrt sign sin sqrt square tan"
     ),
     "actorsession.ops.elements.error_functions": "erf erfc erfcinv erfinv ndtri",
     "actorsession.ops.elements.nearness": "nextafter rint",
@@ -49,8 +47,7 @@ _NAMES = {
         "unsorted_segment_mean unsorted_segment_min unsorted_segment_prod unsorted_segment_sqrt_n"
     ),
     "actorsession.ops.reductions.spread": (
-        "count_nonzero is_non_decreasing is_strictly_increasing l2_normalize reduce_std "
-        "reduce_variance zero_fraction"
+        "count_nonzero is_non_decreasing is_strictly_increasing l2_normalize reduce_std reduce_variance zero_fraction"
     ),
     "actorsession.ops.reductions.topk": "in_top_k top_k",
     "actorsession.opsets.special.bessel": "bessel_i0 bessel_i0e bessel_i1 bessel_i1e",

@@ -8,8 +8,7 @@ _NAMES = {
     "actorsession.ops.arrays.batch_blocks": "space_to_batch",
     "actorsession.ops.arrays.depth_blocks": "depth_to_space space_to_depth",
     "actorsession.ops.convolutions.backprops": (
-        "conv2d_backprop_filter conv2d_backprop_input conv3d_backprop_filter "
-        "conv3d_backprop_filter_v2"
+        "conv2d_backprop_filter conv2d_backprop_input conv3d_backprop_filter conv3d_backprop_filter_v2"
     ),
     "actorsession.ops.convolutions.depthwise": (
         "depthwise_conv2d depthwise_conv2d_backprop_filter depthwise_conv2d_backprop_input "
@@ -42,20 +41,14 @@ _NAMES = {
         "batch_norm_with_global_normalization batch_normalization moments normalize_moments "
         "sufficient_statistics weighted_moments"
     ),
-    "actorsession.ops.neural.pointwise_losses": (
-        "log_poisson_loss weighted_cross_entropy_with_logits"
-    ),
+    "actorsession.ops.neural.pointwise_losses": ("log_poisson_loss weighted_cross_entropy_with_logits"),
     "actorsession.ops.neural.rectifiers": "crelu leaky_relu selu softsign swish swish=silu",
     "actorsession.ops.neural.softmax": "log_softmax softmax",
     "actorsession.ops.reductions.spread": "l2_normalize zero_fraction",
     "actorsession.ops.reductions.topk": "TopKV2 in_top_k top_k",
-    "actorsession.opsets.ctc.decoders": (
-        "ctc_beam_search_decoder ctc_beam_search_decoder_v2 ctc_greedy_decoder"
-    ),
+    "actorsession.opsets.ctc.decoders": ("ctc_beam_search_decoder ctc_beam_search_decoder_v2 ctc_greedy_decoder"),
     "actorsession.opsets.ctc.loss": "collapse_repeated ctc_loss ctc_loss_v2 ctc_unique_labels",
-    "actorsession.opsets.quantisation.neural": (
-        "quantized_avg_pool quantized_conv2d quantized_max_pool"
-    ),
+    "actorsession.opsets.quantisation.neural": ("quantized_avg_pool quantized_conv2d quantized_max_pool"),
     "actorsession.opsets.sampling.accidental_hits": "compute_accidental_hits",
     "actorsession.opsets.sampling.candidates": (
         "all_candidate_sampler fixed_unigram_candidate_sampler learned_unigram_candidate_sampler "

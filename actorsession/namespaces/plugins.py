@@ -16,13 +16,9 @@ _NAMES = {
         "register_pass=register_graph_pass registered_passes=registered_graph_passes "
         "unregister_pass=unregister_graph_pass"
     ),
-    "actorsession.runtime.devices": (
-        "CPU_PRIORITY Device DeviceFactory new_incarnation register_device_factory"
-    ),
+    "actorsession.runtime.devices": ("CPU_PRIORITY Device DeviceFactory new_incarnation register_device_factory"),
     "actorsession.runtime.virtual_devices": "VirtualDevices",
-    "actorsession.session": (
-        "SessionFactory SessionOptions register_factory=register_session_factory"
-    ),
+    "actorsession.session": ("SessionFactory SessionOptions register_factory=register_session_factory"),
     "actorsession.session.conversions": "register_session_run_conversion_functions",
 }
 

@@ -7,9 +7,7 @@ from actorsession.lazy_names import lazy_names
 _NAMES = {
     "actorsession.opsets.quantisation.conversions": "dequantize quantize quantize_v2",
     "actorsession.opsets.quantisation.neural": "quantized_concat",
-    "actorsession.opsets.quantisation.rounding": (
-        "quantize_and_dequantize quantize_and_dequantize_v2"
-    ),
+    "actorsession.opsets.quantisation.rounding": ("quantize_and_dequantize quantize_and_dequantize_v2"),
     "actorsession.opsets.quantisation.fake_quant": (
         "fake_quant_with_min_max_args fake_quant_with_min_max_args_gradient "
         "fake_quant_with_min_max_vars fake_quant_with_min_max_vars_gradient "

@@ -13,9 +13,7 @@ _NAMES = {
         "categorical multinomial random_gamma random_gamma=gamma random_poisson "
         "random_poisson=poisson random_shuffle random_shuffle=shuffle"
     ),
-    "actorsession.ops.randomness.keyed": (
-        "stateless_binomial stateless_parameterized_truncated_normal"
-    ),
+    "actorsession.ops.randomness.keyed": ("stateless_binomial stateless_parameterized_truncated_normal"),
     "actorsession.ops.randomness.stateless": (
         "stateless_categorical stateless_gamma stateless_multinomial stateless_normal "
         "stateless_poisson stateless_truncated_normal stateless_uniform"

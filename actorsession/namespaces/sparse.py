@@ -22,16 +22,14 @@ _NAMES = {
         "sparse_transpose=transpose"
     ),
     "actorsession.opsets.sparse.makers": (
-        "sparse_eye=eye sparse_from_dense=from_dense sparse_merge=merge "
-        "sparse_to_indicator=to_indicator"
+        "sparse_eye=eye sparse_from_dense=from_dense sparse_merge=merge sparse_to_indicator=to_indicator"
     ),
     "actorsession.opsets.sparse.pieces": (
         "sparse_maximum=maximum sparse_minimum=minimum sparse_reduce_max_sparse=reduce_max_sparse "
         "sparse_reduce_sum_sparse=reduce_sum_sparse sparse_split=split"
     ),
     "actorsession.opsets.sparse.segments": (
-        "sparse_segment_mean=segment_mean sparse_segment_sqrt_n=segment_sqrt_n "
-        "sparse_segment_sum=segment_sum"
+        "sparse_segment_mean=segment_mean sparse_segment_sqrt_n=segment_sqrt_n sparse_segment_sum=segment_sum"
     ),
 }
 

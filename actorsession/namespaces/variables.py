@@ -10,9 +10,7 @@ _NAMES = {
         "scatter_max scatter_min scatter_mul scatter_nd_add scatter_nd_sub scatter_nd_update "
         "scatter_sub scatter_update"
     ),
-    "actorsession.ops.variables.creation": (
-        "VariableAggregation VariableSynchronization variable_creator_scope"
-    ),
+    "actorsession.ops.variables.creation": ("VariableAggregation VariableSynchronization variable_creator_scope"),
     "actorsession.ops.variables.get_variable": "get_local_variable get_variable",
     "actorsession.ops.variables.lists": (
         "global_variables global_variables_initializer is_variable_initialized local_variables "
@@ -23,9 +21,7 @@ _NAMES = {
     "actorsession.ops.variables.partitioners": (
         "fixed_size_partitioner min_max_variable_partitioner variable_axis_size_partitioner"
     ),
-    "actorsession.ops.variables.scope": (
-        "AUTO_REUSE VariableScope get_variable_scope no_regularizer variable_scope"
-    ),
+    "actorsession.ops.variables.scope": ("AUTO_REUSE VariableScope get_variable_scope no_regularizer variable_scope"),
     "actorsession.ops.variables.variable": "Variable",
 }
 

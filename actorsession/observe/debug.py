@@ -189,9 +189,7 @@ class DebugDumpDir:
         if not os.path.isdir(self.path):
             raise MissingFileError(f"there is no directory {self.path}")
         found = [_run(p.parent) for p in self.path.glob("run_*/manifest.json")]
-        self.runs: tuple[DumpedRun, ...] = tuple(
-            sorted(found, key=lambda run: (run.begin, run.session_run_index))
-        )
+        self.runs: tuple[DumpedRun, ...] = tuple(sorted(found, key=lambda run: (run.begin, run.session_run_index)))
 
     @property
     def dumped_tensor_data(self) -> tuple[DebugTensorDatum, ...]:
@@ -230,20 +228,14 @@ class DebugDumpDir:
             }
         )
 
-    def watch_key_to_data(
-        self, watch_key: str, device_name: str | None = None
-    ) -> list[DebugTensorDatum]:
+    def watch_key_to_data(self, watch_key: str, device_name: str | None = None) -> list[DebugTensorDatum]:
         """Return the values of a watch, in order; an empty list for an unknown watch.
 
         Args:
             watch_key: the watch, ``node:slot:op``.
             device_name: only of this device.
         """
-        return [
-            d
-            for d in self.dumped_tensor_data
-            if d.watch_key == watch_key and device_name in (None, d.device_name)
-        ]
+        return [d for d in self.dumped_tensor_data if d.watch_key == watch_key and device_name in (None, d.device_name)]
 
     def get_tensors(
         self,
@@ -273,14 +265,10 @@ class DebugDumpDir:
             keys = self.watch_keys(device_name=device_name)
             near = difflib.get_close_matches(key, keys, n=3) or keys[:3]
             where = f" on {device_name}" if device_name else ""
-            raise ValueError(
-                f"{key!r} was not watched{where}; the directory has {len(keys)} watches, such as {near}"
-            )
+            raise ValueError(f"{key!r} was not watched{where}; the directory has {len(keys)} watches, such as {near}")
         runs = {d.session_run_index for d in data}
         if session_run_index is not None and session_run_index not in runs:
-            raise ValueError(
-                f"{key!r} was not watched in run {session_run_index}, but in {sorted(runs)}"
-            )
+            raise ValueError(f"{key!r} was not watched in run {session_run_index}, but in {sorted(runs)}")
         return [d.get_tensor() for d in data if session_run_index in (None, d.session_run_index)]
 
     def find(
@@ -316,30 +304,28 @@ def _run(path: Path) -> DumpedRun:
     try:
         manifest = _object(path / "manifest.json")
         if manifest["form"] not in _FORMS:
-            raise ValueError(
-                f"the manifest has version {manifest['form']!r}; this library reads versions {_FORMS}"
-            )
+            raise ValueError(f"the manifest has version {manifest['form']!r}; this library reads versions {_FORMS}")
         index = int(manifest["session_run_index"])
         graphs = [_object(p) for p in sorted(path.glob("graph_*.json"))]
         data = tuple(_data(path, index))
         if len(data) != manifest.get("values", len(data)):
-            raise ValueError(
-                f"it has {len(data)} values, and said that it has {manifest['values']}"
-            )
+            raise ValueError(f"it has {len(data)} values, and said that it has {manifest['values']}")
         return DumpedRun(
-            path=path, session_run_index=index,
+            path=path,
+            session_run_index=index,
             executor_step_index=int(manifest["executor_step_index"]),
             global_step=int(manifest["global_step"]),
             input_names=tuple(manifest["input_names"]),
             output_names=tuple(manifest["output_names"]),
             target_names=tuple(manifest["target_names"]),
-            begin=float(manifest["begin"]), complete="end" in manifest,
-            error=str(manifest.get("error", "")), left_out=int(manifest.get("left_out", 0)),
-            data=data, graphs={g["device"]: g["nodes"] for g in graphs},
-        )  # fmt: skip
-    except (
-        OSError, OpError, ValueError, KeyError, TypeError, AttributeError, OverflowError,
-    ) as exc:  # fmt: skip
+            begin=float(manifest["begin"]),
+            complete="end" in manifest,
+            error=str(manifest.get("error", "")),
+            left_out=int(manifest.get("left_out", 0)),
+            data=data,
+            graphs={g["device"]: g["nodes"] for g in graphs},
+        )
+    except (OSError, OpError, ValueError, KeyError, TypeError, AttributeError, OverflowError) as exc:
         raise DataLossError(f"{path} is not a run of the debugger: {exc!r}") from exc
 
 
@@ -358,9 +344,15 @@ def _data(path: Path, index: int) -> Iterator[DebugTensorDatum]:
         if not _VALUE_FILE.fullmatch(name):
             raise ValueError(f"{name!r} is not the name of a file with a value")
         yield DebugTensorDatum(
-            node_name=str(entry["node_name"]), output_slot=int(entry["output_slot"]),
-            debug_op=str(entry["debug_op"]), op_type=str(entry["op_type"]),
-            device_name=str(entry["device_name"]), timestamp=float(entry["timestamp"]),
-            dtype=as_dtype(entry["dtype"]).name, shape=tuple(map(int, entry["shape"])),
-            file_path=path / name, session_run_index=index, crc32=entry.get("file_crc32"),
-        )  # fmt: skip
+            node_name=str(entry["node_name"]),
+            output_slot=int(entry["output_slot"]),
+            debug_op=str(entry["debug_op"]),
+            op_type=str(entry["op_type"]),
+            device_name=str(entry["device_name"]),
+            timestamp=float(entry["timestamp"]),
+            dtype=as_dtype(entry["dtype"]).name,
+            shape=tuple(map(int, entry["shape"])),
+            file_path=path / name,
+            session_run_index=index,
+            crc32=entry.get("file_crc32"),
+        )

@@ -52,10 +52,7 @@ class _File:
         """Append the records that wait; in a forked child they are its parent's to write."""
         records, self.waiting = self.waiting, []
         if records and self._owner == os.getpid():
-            with (
-                file_errors(f"cannot write {self.path!r}"),
-                open(self.path, "ab", opener=regular()) as file,
-            ):
+            with file_errors(f"cannot write {self.path!r}"), open(self.path, "ab", opener=regular()) as file:
                 file.writelines(frame(records))
 
 
@@ -170,9 +167,6 @@ class EventFileWriter(ProcessBound):
         return self
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
+        self, kind: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()

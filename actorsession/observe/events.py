@@ -31,8 +31,6 @@ def naming(kind: str, pid: int, name: str, tid: int = 0) -> Event:
     return {"ph": "M", "name": kind, "pid": pid, "tid": tid, "args": {"name": name}}
 
 
-def region(
-    category: str, name: str, pid: int, tid: int, ts: float, dur: float, args: dict[str, Any]
-) -> Event:
+def region(category: str, name: str, pid: int, tid: int, ts: float, dur: float, args: dict[str, Any]) -> Event:
     """Return an event with a duration; a viewer shows ``args`` when the event is clicked."""
     return event("X", category, name, pid, tid, ts) | {"dur": dur, "args": args}

@@ -116,9 +116,7 @@ class Timeline:
         self, show_dataflow: bool = True, show_memory: bool = False, op_time: str = "schedule"
     ) -> str:
         """Return the trace as JSON text; see ``analyze_step_stats`` for the arguments."""
-        return self.analyze_step_stats(
-            show_dataflow, show_memory, op_time
-        ).chrome_trace.format_to_string(pretty=True)
+        return self.analyze_step_stats(show_dataflow, show_memory, op_time).chrome_trace.format_to_string(pretty=True)
 
 
 @dataclass(slots=True)
@@ -204,10 +202,16 @@ class _Drawing:
                 made = output.tensor_description
                 name = f"{stats.node_name}:{output.slot}" if output.slot else stats.node_name
                 self._tensors[name] = _Tensor(
-                    len(self._tensors), node.start, node.end, node.end, (pid, node.tid), pid + 1,
-                    made.allocated_bytes, made.allocator_name,
+                    len(self._tensors),
+                    node.start,
+                    node.end,
+                    node.end,
+                    (pid, node.tid),
+                    pid + 1,
+                    made.allocated_bytes,
+                    made.allocator_name,
                     f"{made.dtype}{list(made.shape)}, {made.allocated_bytes} bytes",
-                )  # fmt: skip
+                )
 
     def _draw_node(self, node: _Node, show_dataflow: bool) -> None:
         args = {"name": node.stats.node_name, "op": node.op}
@@ -221,10 +225,7 @@ class _Drawing:
             tensor.last_used = max(tensor.last_used, node.end)
             # Within one lane an arrow only hides the spans that it crosses.
             if show_dataflow and tensor.at != (node.pid, node.tid):
-                for phase, (pid, tid), ts in (
-                    ("s", tensor.at, tensor.ready),
-                    ("t", (node.pid, node.tid), node.start),
-                ):
+                for phase, (pid, tid), ts in (("s", tensor.at, tensor.ready), ("t", (node.pid, node.tid), node.start)):
                     flow = event(phase, "DataFlow", name, pid, tid, ts)
                     self.events.append(flow | {"id": self._flows})
                 self._flows += 1

@@ -19,14 +19,11 @@ _NAMES = {
         "range_=range split stack stop_gradient tile transpose unstack zeros zeros_like"
     ),
     ".arrays.batch_blocks": (
-        "batch_to_space batch_to_space_nd required_space_to_batch_paddings space_to_batch "
-        "space_to_batch_nd"
+        "batch_to_space batch_to_space_nd required_space_to_batch_paddings space_to_batch space_to_batch_nd"
     ),
     ".arrays.depth_blocks": "depth_to_space space_to_depth",
     ".arrays.gather": "gather gather_nd one_hot scatter_nd unsorted_segment_sum",
-    ".arrays.grids": (
-        "broadcast_dynamic_shape broadcast_static_shape meshgrid parallel_stack repeat"
-    ),
+    ".arrays.grids": ("broadcast_dynamic_shape broadcast_static_shape meshgrid parallel_stack repeat"),
     ".arrays.layout": "invert_permutation",
     ".arrays.linspace": "lin_space linspace",
     ".arrays.masks": "batch_gather boolean_mask sequence_mask sparse_mask",
@@ -49,9 +46,7 @@ _NAMES = {
         "squared_difference subtract truediv"
     ),
     ".elements.cast": ("cast"),
-    ".elements.clip": (
-        "clip_by_average_norm clip_by_global_norm clip_by_norm clip_by_value global_norm"
-    ),
+    ".elements.clip": ("clip_by_average_norm clip_by_global_norm clip_by_norm clip_by_value global_norm"),
     ".elements.comparison": (
         "equal greater greater_equal is_finite is_inf is_nan less less_equal logical_and "
         "logical_not logical_or logical_xor not_equal where where_v2"
@@ -59,17 +54,14 @@ _NAMES = {
     ".elements.complex_numbers": "angle complex imag real",
     ".elements.division": "floor_div truncatediv truncatemod",
     ".elements.elementwise": (
-        "abs ceil conj cos exp expm1 floor log log1p negative reciprocal round rsqrt sign sin "
-        "sqrt square tan"
+        "abs ceil conj cos exp expm1 floor log log1p negative reciprocal round rsqrt sign sin sqrt square tan"
     ),
     ".elements.error_functions": "erf erfc",
     ".elements.nearness": "rint",
     ".elements.quotients": "div_no_nan",
     ".elements.recast": "bitcast saturate_cast",
     ".elements.trigonometry": "acos acosh asin asinh atan atan2 atanh cosh sinh",
-    ".flow.assertions": (
-        "Assert Print add_check_numerics_ops check_numerics verify_tensor_all_finite"
-    ),
+    ".flow.assertions": ("Assert Print add_check_numerics_ops check_numerics verify_tensor_all_finite"),
     ".flow.cases": "case switch_case",
     ".flow.checks": (
         "assert_equal assert_greater assert_greater_equal assert_integer assert_less "
@@ -106,12 +98,9 @@ _NAMES = {
     ".randomness.samples": "multinomial random_gamma random_poisson random_shuffle",
     ".reductions.argmax": "argmax argmin",
     ".reductions.cumulative": "cumprod cumsum",
-    ".reductions.histograms": (
-        "bincount confusion_matrix histogram_fixed_width histogram_fixed_width_bins"
-    ),
+    ".reductions.histograms": ("bincount confusion_matrix histogram_fixed_width histogram_fixed_width_bins"),
     ".reductions.reduction": (
-        "reduce_all reduce_any reduce_logsumexp reduce_max reduce_mean reduce_min reduce_prod "
-        "reduce_sum"
+        "reduce_all reduce_any reduce_logsumexp reduce_max reduce_mean reduce_min reduce_prod reduce_sum"
     ),
     ".reductions.searching": "argsort searchsorted sort",
     ".reductions.segments": (
@@ -143,13 +132,8 @@ _NAMES = {
         "variables_initializer"
     ),
     ".variables.partitioned": "PartitionedVariable",
-    ".variables.partitioners": (
-        "fixed_size_partitioner min_max_variable_partitioner variable_axis_size_partitioner"
-    ),
-    ".variables.scope": (
-        "AUTO_REUSE VariableScope get_variable_scope no_regularizer variable_op_scope "
-        "variable_scope"
-    ),
+    ".variables.partitioners": ("fixed_size_partitioner min_max_variable_partitioner variable_axis_size_partitioner"),
+    ".variables.scope": ("AUTO_REUSE VariableScope get_variable_scope no_regularizer variable_op_scope variable_scope"),
     ".variables.session_ops": "delete_session_tensor get_session_handle get_session_tensor",
     ".variables.variable": "Variable",
 }

@@ -50,9 +50,7 @@ def many(op_type: str, operands: Sequence[Any], attrs: dict[str, Any], name: str
     return groups[0] if len(groups) == 1 else _outputs_class(op_type)(*groups)
 
 
-def node(
-    op_type: str, operands: Sequence[Any], attrs: dict[str, Any], name: str | None
-) -> Operation:
+def node(op_type: str, operands: Sequence[Any], attrs: dict[str, Any], name: str | None) -> Operation:
     """Add a node and return its operation.
 
     Args:
@@ -72,9 +70,7 @@ def node(
         if operand.__class__ is not Tensor:
             for arg, given in zip(_known(op_type).inputs, operands, strict=True):
                 if arg.number and attrs.get(arg.number, 0) is None:
-                    attrs[arg.number] = len(
-                        given
-                    )  # several lists of one type cannot be told apart later
+                    attrs[arg.number] = len(given)  # several lists of one type cannot be told apart later
                 elif arg.is_list and attrs.get(arg.type, 0) is None:
                     attrs[arg.type] = tuple([_dtype_of(each) for each in given])
             inputs, name = _tensors(op_type, operands, name)
@@ -89,9 +85,7 @@ def _dtype_of(value: Any) -> DType:
     return value.dtype if isinstance(value, Tensor) else as_dtype(to_array(value).dtype)
 
 
-def _tensors(
-    op_type: str, operands: Sequence[Any], name: str | None
-) -> tuple[Sequence[Tensor], str | None]:
+def _tensors(op_type: str, operands: Sequence[Any], name: str | None) -> tuple[Sequence[Tensor], str | None]:
     """Return the operands as tensors, and the name for the node: that of its scope if constants were made."""
     signature = _known(op_type)
     flat = [leaf for _, leaf, _ in _leaves(signature.inputs, operands)]
@@ -138,9 +132,8 @@ def _converters(op_type: str) -> Sequence[tuple[str, Callable[[Any], Any]]]:
     signature = _known(op_type)
     kinds = [(key, signature.kinds[key]) for key in signature.stored]
     return [
-        (key, _CONVERTERS.get(kind, tuple)) for key, kind in kinds
-        if kind in _CONVERTERS or kind.startswith("list(")
-    ]  # fmt: skip
+        (key, _CONVERTERS.get(kind, tuple)) for key, kind in kinds if kind in _CONVERTERS or kind.startswith("list(")
+    ]
 
 
 def _known(op_type: str) -> Signature:
@@ -200,9 +193,7 @@ def _default_for(attr: Attr, value: Any) -> DType | None:
     return attr.default
 
 
-def _derive(
-    signature: Signature, inputs: Sequence[Tensor], attrs: dict[str, Any], names: Sequence[str]
-) -> None:
+def _derive(signature: Signature, inputs: Sequence[Tensor], attrs: dict[str, Any], names: Sequence[str]) -> None:
     """Set attributes that follow from the types of the inputs, or from the variable behind a handle."""
     dtypes = [tensor.dtype for tensor in inputs]
     found: Mapping[str, Any] = bind(signature.inputs, dtypes, attrs, signature.attrs) or {}

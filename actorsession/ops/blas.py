@@ -18,9 +18,7 @@ from actorsession.graph.registry import Array
 from actorsession.ops.blas_threads import single_threaded, usual_threads
 from actorsession.ops.shares import in_shares, slices
 
-__all__ = [
-    "BLOCK_BYTES", "batch_product", "dot", "in_blocks", "product", "product_of", "share_products",
-]  # fmt: skip
+__all__ = ["BLOCK_BYTES", "batch_product", "dot", "in_blocks", "product", "product_of", "share_products"]
 
 _T = TypeVar("_T")
 _R = TypeVar("_R")
@@ -45,9 +43,7 @@ Adam over 3.2M elements takes 8 and 13 ms.
 """
 
 
-def in_blocks(
-    work: Callable[[Sequence[slice]], object], rows: int, row_bytes: int, loops: int = 0
-) -> None:
+def in_blocks(work: Callable[[Sequence[slice]], object], rows: int, row_bytes: int, loops: int = 0) -> None:
     """Cut rows into blocks for the cache, and distribute those over as many threads as their size justifies.
 
     Args:
@@ -62,9 +58,7 @@ def in_blocks(
     in_shares(work, slices(rows, max(threads, -(-size // BLOCK_BYTES))), threads)
 
 
-def share_products(
-    work: Callable[[Sequence[_T]], _R], items: Sequence[_T], multiplications: int
-) -> list[_R]:
+def share_products(work: Callable[[Sequence[_T]], _R], items: Sequence[_T], multiplications: int) -> list[_R]:
     """Call ``in_shares`` with as many threads as a number of multiplications justifies.
 
     BLAS uses one thread in each of them.
@@ -95,9 +89,7 @@ def _product_alone(a: Array, b: Array, out: Array | None = None) -> Any:
 
 def _product_in_tiles(a: Array, b: Array, out: Array | None = None) -> Any:
     if np.may_share_memory(a, b):
-        return np.dot(
-            a, b, out
-        )  # a matrix by its own transpose is half the work, but only as a whole
+        return np.dot(a, b, out)  # a matrix by its own transpose is half the work, but only as a whole
     (rows, inner), columns = a.shape, b.shape[1]
     with single_threaded() as usual:
         threads = min(usual, 1 + rows * inner * columns // _FOR_A_THREAD)

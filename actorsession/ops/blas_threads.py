@@ -35,9 +35,16 @@ import numpy as np
 from actorsession.records import dataclass
 
 __all__ = [
-    "BlasThreads", "blas_threads", "core_type", "hold_blas_threads",
-    "loaded_libraries", "share_blas_threads", "single_threaded", "thread_count", "usual_threads",
-]  # fmt: skip
+    "BlasThreads",
+    "blas_threads",
+    "core_type",
+    "hold_blas_threads",
+    "loaded_libraries",
+    "share_blas_threads",
+    "single_threaded",
+    "thread_count",
+    "usual_threads",
+]
 
 _log = logging.getLogger("actorsession.runtime")
 
@@ -292,8 +299,9 @@ def hold_blas_threads(number: int) -> BlasThreads | None:
                 _log.warning(
                     "intra_op_parallelism_threads=%d has no effect: BLAS has one number of threads for "
                     "the process, and a session that asked for %d lives",
-                    number, held.number,
-                )  # fmt: skip
+                    number,
+                    held.number,
+                )
             return held
         made = process.add(number, share=False)
         if made is None:

@@ -13,14 +13,7 @@ import numpy as np
 
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import (
-    NOT_DIFFERENTIABLE,
-    Array,
-    Gradient,
-    InferContext,
-    Kernel,
-    KernelContext,
-)
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, Array, Gradient, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape
 from actorsession.ops import raw
 from actorsession.ops.arrays.dimensions import shape_tensor
@@ -113,9 +106,7 @@ def _dynamic_shape(x: Tensor, trailing: int) -> Tensor:
     return shape[:-trailing] if trailing else shape
 
 
-def summed(
-    partial: Callable[[Tensor, Tensor, Tensor, Tensor], tuple[Tensor | None, Tensor | None]],
-) -> Gradient:
+def summed(partial: Callable[[Tensor, Tensor, Tensor, Tensor], tuple[Tensor | None, Tensor | None]]) -> Gradient:
     """Return the gradient function of an op with two broadcast inputs, summed to their shapes.
 
     Args:

@@ -19,20 +19,19 @@ from actorsession.graph.dtypes import DType, as_dtype, string
 from actorsession.graph.graph import Graph, get_default_graph
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import (
-    NOT_DIFFERENTIABLE,
-    Array,
-    InferContext,
-    Kernel,
-    KernelContext,
-)
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, Array, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import ShapeLike, TensorShape
 from actorsession.ops.rows import op
 
 __all__ = [
-    "constant", "convert_all", "convert_to_tensor", "graph_of", "make", "make_one",
+    "constant",
+    "convert_all",
+    "convert_to_tensor",
+    "graph_of",
+    "make",
+    "make_one",
     "register_tensor_conversion_function",
-]  # fmt: skip
+]
 
 # What makes tensors of objects of other classes: the priority, the class and the function.
 _CONVERSIONS: list[tuple[int, Any, Callable[..., Any]]] = []
@@ -158,9 +157,7 @@ def to_array(value: Any, dtype: DType | None = None) -> Array:
     typed = isinstance(value, (np.ndarray, np.generic))
     found = as_dtype(array.dtype)
     if dtype is not None and "q" in (found.kind, dtype.kind):
-        integers = to_array(
-            array.view(found.integers) if typed else value, as_dtype(dtype.integers)
-        )
+        integers = to_array(array.view(found.integers) if typed else value, as_dtype(dtype.integers))
         return integers.view(dtype.np_dtype)
     if dtype is None:
         dtype = found if typed else _default_dtype(array, found)
@@ -217,18 +214,14 @@ def _large_numbers(array: Array) -> Array:
 
 def _string_array(value: Any, array: Array, dtype: DType | None) -> Array:
     if dtype is not None and dtype.kind != "s":
-        raise TypeError(
-            f"Expected {dtype.name}, but got {value!r:.100} of type '{type(value).__name__}'"
-        )
+        raise TypeError(f"Expected {dtype.name}, but got {value!r:.100} of type '{type(value).__name__}'")
     if not isinstance(value, np.ndarray):
         # As objects: numpy's string arrays drop trailing zero bytes and accept numbers.
         array = np.asarray(value, object)
     try:
         flat = [x.encode() if isinstance(x, str) else x for x in array.astype(object).flat]
     except UnicodeEncodeError as exc:
-        raise RequestValueError(
-            f"{value!r:.100} has half of a surrogate pair, so it is no text"
-        ) from exc
+        raise RequestValueError(f"{value!r:.100} has half of a surrogate pair, so it is no text") from exc
     if not all(isinstance(x, bytes) for x in flat):
         raise TypeError(f"cannot make a tensor of {type(value).__name__}: {value!r:.100}")
     out = np.empty(len(flat), dtype=object)
@@ -265,8 +258,7 @@ def constant(
         array = to_array(value, as_dtype(dtype) if dtype is not None else None)
     except NotImplementedError as exc:  # the tensor's own error message
         raise TypeError(
-            f"constant takes values, got a tensor, or a list with one in it ({exc}); identity and stack "
-            "take tensors"
+            f"constant takes values, got a tensor, or a list with one in it ({exc}); identity and stack take tensors"
         ) from None
     if shape is not None:
         wanted = TensorShape(shape).as_tuple()
@@ -280,9 +272,7 @@ def _filled_up(array: Array, shape: tuple[int, ...]) -> Array:
     """Return an array of a shape, filled up with its last element, or with zeros if it has no element."""
     room = math.prod(shape)
     if array.size > room and array.size != 1:
-        raise ValueError(
-            f"Too many elements provided: shape {list(shape)} takes at most {room}, got {array.size}"
-        )
+        raise ValueError(f"Too many elements provided: shape {list(shape)} takes at most {room}, got {array.size}")
     if array.size >= room:
         return array.reshape(-1)[:room].reshape(shape)
     flat = array.reshape(-1)
@@ -293,12 +283,7 @@ def _filled_up(array: Array, shape: tuple[int, ...]) -> Array:
 
 
 def convert_to_tensor(
-    value: Any,
-    dtype: Any = None,
-    name: str | None = None,
-    dtype_hint: Any = None,
-    *,
-    graph: Graph | None = None,
+    value: Any, dtype: Any = None, name: str | None = None, dtype_hint: Any = None, *, graph: Graph | None = None
 ) -> Tensor:
     """Return a value as a tensor: the tensor itself, a read of a variable, or a new constant.
 
@@ -331,9 +316,7 @@ def convert_to_tensor(
     if isinstance(value, (TensorShape, Dimension)):
         value = _numbers(value)
     if isinstance(value, (list, tuple)) and _holds_tensor(value):
-        parts = [
-            convert_to_tensor(v, dtype, graph=graph or graph_of(*_leaves(value))) for v in value
-        ]
+        parts = [convert_to_tensor(v, dtype, graph=graph or graph_of(*_leaves(value))) for v in value]
         return make_one("Pack", parts, {"axis": 0}, name or "packed")
     if wanted is None and dtype_hint is not None:
         with contextlib.suppress(TypeError, ValueError):
@@ -389,6 +372,11 @@ def _const_kernel(ctx: KernelContext) -> Kernel:
 
 
 op(
-    "Const", infer=_infer_const, kernel=_const_kernel, grad=NOT_DIFFERENTIABLE, aliases=True,
-    once=True, static_value=lambda ctx: ctx.attrs["value"],
-)  # fmt: skip
+    "Const",
+    infer=_infer_const,
+    kernel=_const_kernel,
+    grad=NOT_DIFFERENTIABLE,
+    aliases=True,
+    once=True,
+    static_value=lambda ctx: ctx.attrs["value"],
+)

@@ -18,16 +18,7 @@ import numpy as np
 from actorsession.graph.dtypes import as_dtype
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.op_signatures import check_types, output_types
-from actorsession.graph.registry import (
-    REQUIRED,
-    Array,
-    Gradient,
-    InferContext,
-    Kernel,
-    KernelContext,
-    OpDef,
-    lookup,
-)
+from actorsession.graph.registry import REQUIRED, Array, Gradient, InferContext, Kernel, KernelContext, OpDef, lookup
 from actorsession.graph.shape import TensorShape
 from actorsession.ops.rows import op
 from actorsession.records import dataclass
@@ -71,9 +62,7 @@ def specs_of(
         constants: values of inputs as far as they are known.
     """
     known = tuple(constants or [None] * len(inputs))
-    return lookup(op_type).infer(
-        InferContext(op_type, tuple(inputs), _complete(op_type, attrs), known)
-    )
+    return lookup(op_type).infer(InferContext(op_type, tuple(inputs), _complete(op_type, attrs), known))
 
 
 def kernel_of(
@@ -93,9 +82,7 @@ def kernel_of(
 class _Part:
     """The view that the kernel factory of a part has of its node; see ``KernelContext``."""
 
-    def __init__(
-        self, ctx: KernelContext, op_type: str, inputs: Any, outputs: Any, attrs: Any, known: Any
-    ) -> None:
+    def __init__(self, ctx: KernelContext, op_type: str, inputs: Any, outputs: Any, attrs: Any, known: Any) -> None:
         self._ctx, self._known = ctx, known
         self.op, self.inputs, self.outputs = op_type, inputs, outputs
         self.attrs = _complete(op_type, attrs)
@@ -125,10 +112,7 @@ class Body:
         outputs: Sequence[Any],
     ) -> None:
         self.attrs, self.outputs = attrs, outputs
-        self.values = [
-            Value(at, spec, known)
-            for at, (spec, known) in enumerate(zip(inputs, constants, strict=True))
-        ]
+        self.values = [Value(at, spec, known) for at, (spec, known) in enumerate(zip(inputs, constants, strict=True))]
         self.steps: list[tuple[str, list[Value], dict[str, Any], list[Value]]] = []
 
     def __getattr__(self, op_type: str) -> Callable[..., Any]:
@@ -146,9 +130,7 @@ class Body:
 
     def _call(self, op_type: str, operands: Sequence[Any], attrs: dict[str, Any]) -> Any:
         given = [each if isinstance(each, Value) else self.constant(each) for each in operands]
-        found = specs_of(
-            op_type, [each.spec for each in given], attrs, [each.constant for each in given]
-        )
+        found = specs_of(op_type, [each.spec for each in given], attrs, [each.constant for each in given])
         made = [self._added(spec) for spec in found]
         self.steps.append((op_type, given, attrs, made))
         return made[0] if len(made) == 1 else made
@@ -158,9 +140,7 @@ Composition: TypeAlias = "Callable[..., Value | Sequence[Value]]"
 """The body of a compound: from a ``Body`` and the values of the inputs to those of the outputs."""
 
 
-def compound(
-    name: str, composition: Composition, grad: Gradient | None = None, **more: Any
-) -> OpDef:
+def compound(name: str, composition: Composition, grad: Gradient | None = None, **more: Any) -> OpDef:
     """Register an operation type of the table of signatures that is computed as others are.
 
     Args:
@@ -197,14 +177,12 @@ def _program(ctx: KernelContext, body: Body, inputs: int, results: Sequence[int]
     start: list[Any] = [value.constant for value in body.values[inputs:]]
     steps = [
         (
-            kernel_of(
-                ctx, op_type, [v.spec for v in given], attrs, [v.constant for v in given]
-            ),
+            kernel_of(ctx, op_type, [v.spec for v in given], attrs, [v.constant for v in given]),
             [value.at for value in given],
             [value.at for value in made],
         )
         for op_type, given, attrs, made in body.steps
-    ]  # fmt: skip
+    ]
 
     def run(*values: Any) -> Any:
         held = [*values, *start]

@@ -122,9 +122,7 @@ def to_dense(value: SparseGradient, name: str | None = None) -> Tensor:
     if isinstance(value, Tensor):
         return value
     if value.dense_shape is None:
-        raise ValueError(
-            f"cannot make {value!r} dense: it has no dense_shape that says how many rows"
-        )
+        raise ValueError(f"cannot make {value!r} dense: it has no dense_shape that says how many rows")
     rows = (value.shape.sizes or (None,))[0]
     if rows is not None:
         count = constant(rows, int32, name="num_rows", graph=value.graph)

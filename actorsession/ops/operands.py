@@ -16,10 +16,7 @@ from actorsession.graph.registry import InferContext
 from actorsession.ops.build import convert_to_tensor, graph_of
 from actorsession.ops.rows import broadcast, by_rank, merged_shape, writes
 
-__all__ = [
-    "broadcast", "by_rank", "check_dtype", "converted", "in_scope", "merged_shape", "scalar_like",
-    "writes",
-]  # fmt: skip
+__all__ = ["broadcast", "by_rank", "check_dtype", "converted", "in_scope", "merged_shape", "scalar_like", "writes"]
 
 
 # -- nodes ---------------------------------------------------------------------------------------
@@ -48,9 +45,7 @@ def converted(x: Any, y: Any, name: str) -> Iterator[tuple[Tensor, Tensor, str]]
     graph = graph_of(x, y)
     with graph.name_scope(name) as scope:
         left = convert_to_tensor(x, None if _is_graph_element(x) else wanted, "x", graph=graph)
-        right = convert_to_tensor(
-            y, None if _is_graph_element(y) else wanted or left.dtype, "y", graph=graph
-        )
+        right = convert_to_tensor(y, None if _is_graph_element(y) else wanted or left.dtype, "y", graph=graph)
         yield left, right, scope
 
 

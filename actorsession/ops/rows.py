@@ -28,14 +28,7 @@ from actorsession.graph.op_signatures import (
     remove_signature,
     signature_of,
 )
-from actorsession.graph.registry import (
-    Gradient,
-    InferContext,
-    Kernel,
-    KernelContext,
-    OpDef,
-    register,
-)
+from actorsession.graph.registry import Gradient, InferContext, Kernel, KernelContext, OpDef, register
 from actorsession.graph.shape import TensorShape, broadcast_shapes, clash, merge_all, scalar_shape
 
 __all__ = [

@@ -103,9 +103,7 @@ def constant_ints_of(tensor: Tensor) -> Ints | None:
     return None if value is None else _entries(value)
 
 
-def normal_axis(
-    axis: int, rank: int, op: str, error: Callable[[str], Exception] = ValueError
-) -> int:
+def normal_axis(axis: int, rank: int, op: str, error: Callable[[str], Exception] = ValueError) -> int:
     """Return the axis counted from the front.
 
     Args:

@@ -13,13 +13,7 @@ from typing import Any
 from actorsession.graph.dtypes import DType, as_dtype, resource
 from actorsession.graph.graph import get_default_graph
 from actorsession.graph.operation import Tensor
-from actorsession.graph.registry import (
-    NOT_DIFFERENTIABLE,
-    InferContext,
-    Kernel,
-    KernelContext,
-    lookup,
-)
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, InferContext, Kernel, KernelContext, lookup
 from actorsession.graph.scopes import scope_of
 from actorsession.ops.build import make_one
 from actorsession.ops.rows import Shapes, op, scalar
@@ -33,11 +27,7 @@ _SAID = {"component_types": "component types", "shapes": "component shapes"}
 
 
 def register_state(
-    op_type: str,
-    kind: str,
-    label: str,
-    make: Callable[[str, Mapping[str, Any]], Any],
-    shapes: Shapes = scalar,
+    op_type: str, kind: str, label: str, make: Callable[[str, Mapping[str, Any]], Any], shapes: Shapes = scalar
 ) -> None:
     """Register the operation type of a node that makes some state.
 
@@ -85,14 +75,10 @@ def check_handle_of(ctx: InferContext, what: str) -> None:
     """
     found = ctx.inputs[0].dtype
     if found is not resource:
-        raise TypeError(
-            f"{ctx.op} takes the handle of {what} as input 0, got a {found.name} tensor"
-        )
+        raise TypeError(f"{ctx.op} takes the handle of {what} as input 0, got a {found.name} tensor")
 
 
-def make_handle(
-    op_type: str, name: str, shared_name: str | None, attrs: Mapping[str, Any]
-) -> Tensor:
+def make_handle(op_type: str, name: str, shared_name: str | None, attrs: Mapping[str, Any]) -> Tensor:
     """Add the node that makes some state to the default graph."""
     graph = get_default_graph()
     common = {"container": scope_of(graph).container, "shared_name": shared_name or ""}

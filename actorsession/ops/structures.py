@@ -14,9 +14,7 @@ from typing import Any
 
 from actorsession.ops.indexed_slices import IndexedSlices
 
-__all__ = [
-    "Composite", "about_leaves", "check_same_structure", "flatten", "is_nested", "pack", "varying_shapes",
-]  # fmt: skip
+__all__ = ["Composite", "about_leaves", "check_same_structure", "flatten", "is_nested", "pack", "varying_shapes"]
 
 
 class Composite(abc.ABC):
@@ -116,9 +114,7 @@ def check_same_structure(wanted: Any, given: Any, what: str, *, same_types: bool
         ValueError: for another nesting, other numbers of elements or other keys.
         TypeError: for a sequence of another type.
     """
-    if is_nested(wanted) != is_nested(given) or isinstance(wanted, Mapping) != isinstance(
-        given, Mapping
-    ):
+    if is_nested(wanted) != is_nested(given) or isinstance(wanted, Mapping) != isinstance(given, Mapping):
         raise ValueError(f"{what} have different structures: {wanted!r:.200} and {given!r:.200}")
     if not is_nested(wanted):
         return
@@ -126,9 +122,7 @@ def check_same_structure(wanted: Any, given: Any, what: str, *, same_types: bool
         if set(wanted) != set(given):
             raise ValueError(f"{what} have different keys: {list(wanted)} and {list(given)}")
     elif type(wanted) is not type(given) and (same_types or not _are_sequences(wanted, given)):
-        raise TypeError(
-            f"{what} have different types: {type(wanted).__name__} and {type(given).__name__}"
-        )
+        raise TypeError(f"{what} have different types: {type(wanted).__name__} and {type(given).__name__}")
     parts, others = _parts(wanted), _parts(given)
     if len(parts) != len(others):
         raise ValueError(
@@ -158,9 +152,7 @@ def _keys(structure: Mapping[Any, Any]) -> list[Any]:
     try:
         return sorted(structure)
     except TypeError:
-        raise TypeError(
-            f"the keys of a dict in a structure must be sortable, got {list(structure)!r:.100}"
-        ) from None
+        raise TypeError(f"the keys of a dict in a structure must be sortable, got {list(structure)!r:.100}") from None
 
 
 def _pack(structure: Any, leaves: Iterator[Any]) -> Any:

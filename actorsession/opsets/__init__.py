@@ -11,9 +11,7 @@ from actorsession.lazy_names import lazy_names
 
 # Names of TensorFlow's top level by the module that defines them; see ``lazy_names``.
 _NAMES = {
-    ".accumulators.accumulators": (
-        "ConditionalAccumulator ConditionalAccumulatorBase SparseConditionalAccumulator"
-    ),
+    ".accumulators.accumulators": ("ConditionalAccumulator ConditionalAccumulatorBase SparseConditionalAccumulator"),
     ".images.augmentation": "random_crop",
     ".images.patches": "extract_volume_patches",
     ".parsing.csv": "decode_csv",
@@ -22,8 +20,7 @@ _NAMES = {
     ".parsing.files": "matching_files read_file write_file",
     ".parsing.json_examples": "decode_json_example",
     ".parsing.readers": (
-        "FixedLengthRecordReader IdentityReader ReaderBase TFRecordReader TextLineReader "
-        "WholeFileReader"
+        "FixedLengthRecordReader IdentityReader ReaderBase TFRecordReader TextLineReader WholeFileReader"
     ),
     ".parsing.sequence_examples": "parse_sequence_example parse_single_sequence_example",
     ".parsing.serialized": "decode_compressed parse_tensor serialize_tensor",
@@ -45,10 +42,7 @@ _NAMES = {
         "sparse_transpose"
     ),
     ".sparse.makers": "sparse_merge sparse_to_indicator",
-    ".sparse.pieces": (
-        "sparse_maximum sparse_minimum sparse_reduce_max_sparse sparse_reduce_sum_sparse "
-        "sparse_split"
-    ),
+    ".sparse.pieces": ("sparse_maximum sparse_minimum sparse_reduce_max_sparse sparse_reduce_sum_sparse sparse_split"),
     ".sparse.segments": "sparse_segment_mean sparse_segment_sqrt_n sparse_segment_sum",
     ".sparse.serialising": "deserialize_many_sparse serialize_many_sparse serialize_sparse",
     ".special.gamma": "digamma lbeta lgamma polygamma zeta",
@@ -59,9 +53,7 @@ _NAMES = {
     ".tables.tables": "tables_initializer",
     ".text.characters": "decode_base64 encode_base64 string_strip substr",
     ".text.fingerprints": "fingerprint",
-    ".text.hash_buckets": (
-        "string_to_hash_bucket string_to_hash_bucket_fast string_to_hash_bucket_strong"
-    ),
+    ".text.hash_buckets": ("string_to_hash_bucket string_to_hash_bucket_fast string_to_hash_bucket_strong"),
     ".text.joining": "reduce_join string_join",
     ".text.numbers": "as_string decode_raw string_to_number",
     ".text.regex": "regex_replace",

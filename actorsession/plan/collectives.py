@@ -20,17 +20,22 @@ __all__ = ["COLLECTIVES", "check_collectives", "order_collectives"]
 # Position of the group's size among the inputs, followed by the keys of group and instance; -1 where all
 # three are attributes.
 _KEYS_AT: Mapping[str, int] = {
-    "CollectiveReduce": -1, "CollectiveGather": -1, "CollectiveBcastSend": -1, "CollectiveBcastRecv": -1,
-    "CollectiveReduceV2": 1, "CollectiveGatherV2": 1, "CollectiveReduceScatterV2": 1,
-    "CollectiveAllToAllV2": 1, "CollectiveBcastSendV2": 1, "CollectiveBcastRecvV2": 0,
-}  # fmt: skip
+    "CollectiveReduce": -1,
+    "CollectiveGather": -1,
+    "CollectiveBcastSend": -1,
+    "CollectiveBcastRecv": -1,
+    "CollectiveReduceV2": 1,
+    "CollectiveGatherV2": 1,
+    "CollectiveReduceScatterV2": 1,
+    "CollectiveAllToAllV2": 1,
+    "CollectiveBcastSendV2": 1,
+    "CollectiveBcastRecvV2": 0,
+}
 COLLECTIVES = frozenset(_KEYS_AT)
 """The op types of collectives."""
 
 
-def check_collectives(
-    graph: StepGraph, device_of: Mapping[str, str], *, alone: bool = True
-) -> None:
+def check_collectives(graph: StepGraph, device_of: Mapping[str, str], *, alone: bool = True) -> None:
     """Check the members of each instance whose keys are known.
 
     Args:
@@ -65,9 +70,7 @@ def check_collectives(
             )
 
 
-def order_collectives(
-    graph: StepGraph, device_of: Mapping[str, str]
-) -> tuple[StepGraph, Mapping[str, str]]:
+def order_collectives(graph: StepGraph, device_of: Mapping[str, str]) -> tuple[StepGraph, Mapping[str, str]]:
     """Return a graph in which each device runs its collectives one after the other, in their order.
 
     TensorFlow's ``OrderCollectives``. Members that build the same collectives then never wait for each other

@@ -89,9 +89,7 @@ def _sized(specs: Sequence[TensorSpec]) -> tuple[TensorSpec, ...]:
         [
             spec
             if spec.shape.is_fully_defined()
-            else TensorSpec(
-                spec.dtype, TensorShape([1 if d is None else d for d in spec.shape.sizes or ()])
-            )
+            else TensorSpec(spec.dtype, TensorShape([1 if d is None else d for d in spec.shape.sizes or ()]))
             for spec in specs
         ]
     )

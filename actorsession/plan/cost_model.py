@@ -159,9 +159,13 @@ def _updated(before: NodeCost | None, entries: list[NodeStats]) -> NodeCost:
     if len(sizes) == len(before.output_bytes):
         sizes = tuple(map(_averaged, before.output_bytes, sizes))
     return NodeCost(
-        before.steps + 1, before.runs + len(entries), _averaged(before.seconds, seconds),
-        max(before.most_seconds, seconds), sizes, shapes,
-    )  # fmt: skip
+        before.steps + 1,
+        before.runs + len(entries),
+        _averaged(before.seconds, seconds),
+        max(before.most_seconds, seconds),
+        sizes,
+        shapes,
+    )
 
 
 def _seconds(entry: NodeStats) -> float:

@@ -40,9 +40,7 @@ class DeviceSet:
         self.by_name: Mapping[str, DeviceAttributes] = {d.name: d for d in devices}
         self.client_device = client_device or devices[0].name
         if self.client_device not in self.by_name:
-            raise InvalidArgumentError(
-                f"client device {self.client_device!r} is not one of {', '.join(self.by_name)}"
-            )
+            raise InvalidArgumentError(f"client device {self.client_device!r} is not one of {', '.join(self.by_name)}")
         self.specs: Mapping[str, DeviceSpec] = {d.name: d.spec for d in devices}
         self.preferred = tuple(preferred)
         self.supports = supports

@@ -27,15 +27,7 @@ from actorsession.plan.passes.optimise import optimiser_settings
 from actorsession.plan.passes.registry import PassRunner, PassStatistics
 from actorsession.plan.place import Placed, Placer
 from actorsession.plan.placement_log import log_placement
-from actorsession.plan.prune import (
-    ARG,
-    PINNED,
-    PLACEHOLDERS,
-    GraphView,
-    StepGraph,
-    check_unique,
-    prune,
-)
+from actorsession.plan.prune import ARG, PINNED, PLACEHOLDERS, GraphView, StepGraph, check_unique, prune
 from actorsession.plan.pruned_placement import PrunedPlacement
 from actorsession.plan.reference_order import order_references
 from actorsession.plan.references import read_in_place, with_handles
@@ -65,13 +57,7 @@ class GraphExecutionState:
     """
 
     def __init__(
-        self,
-        config: ConfigProto,
-        devices: DeviceSet,
-        check: Callable[[], None],
-        *,
-        handle: str = "",
-        target: str = "",
+        self, config: ConfigProto, devices: DeviceSet, check: Callable[[], None], *, handle: str = "", target: str = ""
     ) -> None:
         self.view = GraphView()
         self.devices = devices
@@ -82,9 +68,7 @@ class GraphExecutionState:
         kind = PrunedPlacement if self._options.place_pruned_graph else Placer
         self._placer = kind(devices, allow_soft_placement=config.allow_soft_placement)
         self._passes = PassRunner(
-            optimiser_settings(self._options.optimizer_options),
-            handle,
-            SessionOptions(target, config),
+            optimiser_settings(self._options.optimizer_options), handle, SessionOptions(target, config)
         )
         self._moved: dict[str, Placed] = {}
 
@@ -163,9 +147,7 @@ class GraphExecutionState:
         self._moved = {n: p for n, p in self._moved.items() if p.device in devices.by_name}
         self._placer.use(devices)
 
-    def partitions(
-        self, signature: RunSignature, *, optimised: bool = True
-    ) -> tuple[StepGraph, tuple[Partition, ...]]:
+    def partitions(self, signature: RunSignature, *, optimised: bool = True) -> tuple[StepGraph, tuple[Partition, ...]]:
         """Return what a run needs: the pruned graph, and its partitions.
 
         Args:
@@ -195,17 +177,10 @@ class GraphExecutionState:
             self._place([self.view[name] for name in names])
         device_of = self._device_of(graph)
         graph = read_in_place(graph, device_of)
-        graph, device_of = self._passes.placed(
-            graph, device_of, self.view, self.devices, optimised=optimised
-        )
+        graph, device_of = self._passes.placed(graph, device_of, self.view, self.devices, optimised=optimised)
         self._check()
         check_collectives(graph, device_of, alone=not signature.collective_graph_key)
-        parts = partition(
-            graph,
-            device_of,
-            self.devices,
-            bfloat16_transfers=self._options.enable_bfloat16_sendrecv,
-        )
+        parts = partition(graph, device_of, self.devices, bfloat16_transfers=self._options.enable_bfloat16_sendrecv)
         parts = self._passes.partitions(parts, self.view, self.devices)
         self._check()
         return graph, parts

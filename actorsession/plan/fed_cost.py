@@ -96,17 +96,10 @@ class FedCost:
         return total
 
 
-def _inferred(
-    op: OpDef, context: InferContext, static: Sequence[TensorSpec]
-) -> tuple[TensorSpec, ...] | None:
+def _inferred(op: OpDef, context: InferContext, static: Sequence[TensorSpec]) -> tuple[TensorSpec, ...] | None:
     """Return the types of a node's outputs; ``None`` for inputs that its kernel will refuse."""
     try:
         found = op.infer(context)
-        return tuple(
-            [
-                TensorSpec(s.dtype, s.shape.merge_with(f.shape))
-                for s, f in zip(static, found, strict=True)
-            ]
-        )
+        return tuple([TensorSpec(s.dtype, s.shape.merge_with(f.shape)) for s, f in zip(static, found, strict=True)])
     except Exception:
         return None

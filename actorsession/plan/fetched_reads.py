@@ -17,9 +17,9 @@ from actorsession.plan.prune import StepGraph
 
 __all__ = ["VARIABLE_READS", "in_raw_control_flow", "read_variables_last"]
 
-VARIABLE_READS = frozenset({
-    "ReadVariableOp", "ResourceGather", "ResourceGatherNd", "VarIsInitializedOp", "VariableShape",
-})  # fmt: skip
+VARIABLE_READS = frozenset(
+    {"ReadVariableOp", "ResourceGather", "ResourceGatherNd", "VarIsInitializedOp", "VariableShape"}
+)
 """Operation types that take a variable's handle and do not change its value."""
 
 
@@ -37,9 +37,10 @@ def read_variables_last(graph: StepGraph) -> StepGraph:
     """
     nodes = graph.nodes
     reads = {
-        name: nodes[name].inputs[0] for name, _ in graph.fetches
+        name: nodes[name].inputs[0]
+        for name, _ in graph.fetches
         if nodes[name].op == "ReadVariableOp" and not nodes[name].control_inputs
-    }  # fmt: skip
+    }
     if not reads:
         return graph
     for node in nodes.values():
@@ -54,8 +55,9 @@ def read_variables_last(graph: StepGraph) -> StepGraph:
                     writers[handle].append(node.name)
     late = {
         name: replace(nodes[name], control_inputs=tuple(dict.fromkeys(writers[handle])))
-        for name, handle in reads.items() if writers[handle]
-    }  # fmt: skip
+        for name, handle in reads.items()
+        if writers[handle]
+    }
     if not late:
         return graph
     # Nothing reads them, so the last places are after their producers.

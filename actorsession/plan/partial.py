@@ -27,9 +27,7 @@ from actorsession.plan.rendezvous_key import build_key, parse_key
 from actorsession.plan.signature import PLAIN, RunSignature
 from actorsession.records import dataclass
 
-__all__ = [
-    "CallShape", "PartialParts", "check_signature", "fed_name", "make_partial", "validate_partial",
-]  # fmt: skip
+__all__ = ["CallShape", "PartialParts", "check_signature", "fed_name", "make_partial", "validate_partial"]
 
 # Call shapes remembered per plan; a program has as many as it has stages.
 _REMEMBERED = 256
@@ -188,9 +186,12 @@ def make_partial(
             owned[position] = _is_owned(by_name[name]) and not uses[name, index]
             uses[name, index] += 1
             send = NodeDef(
-                name=f"_fetch/{position}", op=SEND, attrs={"key": key},
-                inputs=((name, index),), source=by_name[name].source,
-            )  # fmt: skip
+                name=f"_fetch/{position}",
+                op=SEND,
+                attrs={"key": key},
+                inputs=((name, index),),
+                source=by_name[name].source,
+            )
             sends.setdefault(name, []).append(send)
         nodes: list[NodeDef] = []
         for node in part.nodes:
@@ -290,9 +291,7 @@ def _check_order(node: NodeDef, device: str, done: set[str], later: set[str]) ->
     done.add(node.name)
 
 
-def _check_keys(
-    made: PartialParts, client: str, sent: Counter[str], received: Mapping[str, str]
-) -> None:
+def _check_keys(made: PartialParts, client: str, sent: Counter[str], received: Mapping[str, str]) -> None:
     fed = [key for keys in made.feed_keys for key in keys]
     for key in fed:
         if received.get(key) != parse_key(key).dst_device or parse_key(key).src_device != client:
@@ -304,6 +303,4 @@ def _check_keys(
     within_sent = sorted(set(sent) - set(made.fetch_keys))
     within_received = sorted(set(received) - set(fed))
     if twice or within_sent != within_received or set(fed) & set(sent):
-        raise InternalError(
-            f"sends {within_sent} and receives {within_received} between partitions do not match"
-        )
+        raise InternalError(f"sends {within_sent} and receives {within_received} between partitions do not match")

@@ -31,11 +31,7 @@ from actorsession.graph.node import NodeDef, TensorSpec, nodes_from_wire, nodes_
 from actorsession.graph.registry import is_registered, lookup
 from actorsession.graph.shape import TensorShape
 from actorsession.graph.validation import attribute_fault, types_fault
-from actorsession.plan.control_flow.distributed_loops import (
-    DistributedLoops,
-    has_primitives,
-    with_distributed_loops,
-)
+from actorsession.plan.control_flow.distributed_loops import DistributedLoops, has_primitives, with_distributed_loops
 from actorsession.plan.device_set import DeviceSet
 from actorsession.plan.prune import ARG, PINNED, StepGraph
 from actorsession.plan.rendezvous_key import build_key, parse_key
@@ -72,10 +68,7 @@ class Partition:
     @property
     def has_primitives(self) -> bool:
         """Whether a value of the partition may be dead or belong to an iteration of a loop."""
-        return any(
-            node.op in PRIMITIVES or (node.op == RECV and node.attrs.get("may_be_dead"))
-            for node in self.nodes
-        )
+        return any(node.op in PRIMITIVES or (node.op == RECV and node.attrs.get("may_be_dead")) for node in self.nodes)
 
     @property
     def task(self) -> str:
@@ -102,9 +95,7 @@ class Partition:
                         case [int(position), str(node), int(index)]:
                             parts.append((position, node, index))
                         case _:
-                            raise ProtocolError(
-                                f"this is not the wire form of a fetch: {reprlib.repr(fetch)}"
-                            )
+                            raise ProtocolError(f"this is not the wire form of a fetch: {reprlib.repr(fetch)}")
                 part = cls(device, nodes_from_wire(nodes, _check_size), tuple(parts))
                 try:
                     _check_part(part)
@@ -136,11 +127,7 @@ class _Cutter:
     """The state of one cut: partitions by device, and the transfers made so far."""
 
     def __init__(
-        self,
-        graph: StepGraph,
-        device_of: Mapping[str, str],
-        devices: DeviceSet,
-        bfloat16_transfers: bool,
+        self, graph: StepGraph, device_of: Mapping[str, str], devices: DeviceSet, bfloat16_transfers: bool
     ) -> None:
         self.graph = graph
         self.device_of = device_of
@@ -194,35 +181,28 @@ class _Cutter:
             return known
         src = self.device_of[name]
         if spec.dtype is dtypes.resource:
-            raise InternalError(
-                f"the resource of {name!r} would have to be sent from {src} to {dst}"
-            )
+            raise InternalError(f"the resource of {name!r} would have to be sent from {src} to {dst}")
         tensor = f"{name}:{index}" if index >= 0 else f"^{name}"
         edge = f"edge_{next(self.edges)}_{tensor}"
         key = build_key(src, self.devices.by_name[src].incarnation, dst, edge)
         source = self.graph.nodes[name].source
         send = NodeDef(
-            name=f"_send/{edge}", op=SEND, attrs={"key": key}, source=source,
+            name=f"_send/{edge}",
+            op=SEND,
+            attrs={"key": key},
+            source=source,
             inputs=((name, index),) if index >= 0 else (),
             control_inputs=() if index >= 0 else (name,),
-        )  # fmt: skip
-        recv = NodeDef(
-            name=f"_recv/{edge}", op=RECV, attrs={"key": key}, outputs=(spec,), source=source
         )
+        recv = NodeDef(name=f"_recv/{edge}", op=RECV, attrs={"key": key}, outputs=(spec,), source=source)
         if self.loops is not None:
             trigger = self.loops.triggers.get((self.loops.frames[name], dst))
             recv = replace(
-                recv,
-                attrs={"key": key, "may_be_dead": True},
-                control_inputs=() if trigger is None else (trigger,),
+                recv, attrs={"key": key, "may_be_dead": True}, control_inputs=() if trigger is None else (trigger,)
             )
         leaving: tuple[NodeDef, ...] = (send,)
         arriving: tuple[NodeDef, ...] = (recv,)
-        if (
-            self.bfloat16_transfers
-            and spec.dtype is dtypes.float32
-            and device_task(src) != device_task(dst)
-        ):
+        if self.bfloat16_transfers and spec.dtype is dtypes.float32 and device_task(src) != device_task(dst):
             leaving, arriving = _narrowed(send, recv, edge)
         self.part(src).sends.setdefault(name, []).extend(leaving)
         self.part(dst).nodes.update({node.name: node for node in arriving})
@@ -230,31 +210,33 @@ class _Cutter:
         return arriving[-1].name
 
 
-def _narrowed(
-    send: NodeDef, recv: NodeDef, edge: str
-) -> tuple[tuple[NodeDef, ...], tuple[NodeDef, ...]]:
+def _narrowed(send: NodeDef, recv: NodeDef, edge: str) -> tuple[tuple[NodeDef, ...], tuple[NodeDef, ...]]:
     """Return the nodes at either end of a float32 transfer that needs half the bytes."""
     (spec,) = recv.outputs
     half = TensorSpec(dtypes.bfloat16, spec.shape)
     # Truncated as in TensorFlow, which does not round here; no finite value becomes infinite.
     narrow = NodeDef(
-        name=f"_narrow/{edge}", op="Cast", inputs=send.inputs, outputs=(half,), source=send.source,
+        name=f"_narrow/{edge}",
+        op="Cast",
+        inputs=send.inputs,
+        outputs=(half,),
+        source=send.source,
         attrs={"DstT": dtypes.bfloat16, "Truncate": True},
-    )  # fmt: skip
+    )
     widen = NodeDef(
-        name=f"_widen/{edge}", op="Cast", inputs=((recv.name, 0),), outputs=(spec,),
-        attrs={"DstT": dtypes.float32, "Truncate": False}, source=recv.source,
-    )  # fmt: skip
+        name=f"_widen/{edge}",
+        op="Cast",
+        inputs=((recv.name, 0),),
+        outputs=(spec,),
+        attrs={"DstT": dtypes.float32, "Truncate": False},
+        source=recv.source,
+    )
     leaving = narrow, replace(send, inputs=((narrow.name, 0),))
     return leaving, (replace(recv, outputs=(half,)), widen)
 
 
 def partition(
-    graph: StepGraph,
-    device_of: Mapping[str, str],
-    devices: DeviceSet,
-    *,
-    bfloat16_transfers: bool = False,
+    graph: StepGraph, device_of: Mapping[str, str], devices: DeviceSet, *, bfloat16_transfers: bool = False
 ) -> tuple[Partition, ...]:
     """Cut a step graph.
 
@@ -321,18 +303,14 @@ def validate(graph: StepGraph, parts: tuple[Partition, ...]) -> None:
             elif places.setdefault(node.name, part.device) != part.device and not is_copied(node):
                 raise InternalError(f"{node.name!r} is on {places[node.name]} and on {part.device}")
     if sent.keys() != received.keys():
-        raise InternalError(
-            f"sends and receives do not match: {sorted(sent.keys() ^ received.keys())}"
-        )
+        raise InternalError(f"sends and receives do not match: {sorted(sent.keys() ^ received.keys())}")
     fetched = sorted(position for part in parts for position, _, _ in part.fetches)
     if fetched != list(range(len(graph.fetches))):
         raise InternalError(f"the partitions have the fetches {fetched} of {len(graph.fetches)}")
 
 
 # Attributes of the planner's own nodes; all other types come from the op registry.
-_OWN_ATTRS: Mapping[str, tuple[str, type[Any]]] = {
-    ARG: ("index", int), SEND: ("key", str), RECV: ("key", str),
-}  # fmt: skip
+_OWN_ATTRS: Mapping[str, tuple[str, type[Any]]] = {ARG: ("index", int), SEND: ("key", str), RECV: ("key", str)}
 
 
 def _check_received(part: Partition) -> None:
@@ -342,9 +320,7 @@ def _check_received(part: Partition) -> None:
         if node.op in (SEND, RECV):
             parse_key(node.attrs["key"])
         fault = (
-            attribute_fault(node)
-            or types_fault(node, made.__getitem__)
-            or function_fault(node, check=attribute_fault)
+            attribute_fault(node) or types_fault(node, made.__getitem__) or function_fault(node, check=attribute_fault)
         )
         if fault is not None:
             raise InvalidArgumentError(f"{node.name!r} {fault}", node=node.name)
@@ -360,14 +336,12 @@ def _check_part(part: Partition) -> None:
                 continue
             if not 0 <= index < made.get(name, 0):
                 raise InternalError(
-                    f"{node.name!r} on {part.device} reads '{name}:{index}', which is not "
-                    "computed there before it"
+                    f"{node.name!r} on {part.device} reads '{name}:{index}', which is not computed there before it"
                 )
         for name in node.control_inputs:
             if name not in made:
                 raise InternalError(
-                    f"{node.name!r} on {part.device} runs after {name!r}, which is not computed "
-                    "there before it"
+                    f"{node.name!r} on {part.device} runs after {name!r}, which is not computed there before it"
                 )
         if node.name in made:
             raise InternalError(f"{node.name!r} occurs twice on {part.device}")
@@ -381,18 +355,12 @@ def _check_part(part: Partition) -> None:
             raise InternalError(f"{node.name!r} {fault}")
     for _, name, index in part.fetches:
         if not 0 <= index < made.get(name, 0):
-            raise InternalError(
-                f"'{name}:{index}' is fetched on {part.device} but not computed there"
-            )
+            raise InternalError(f"'{name}:{index}' is fetched on {part.device} but not computed there")
 
 
 def _check_own(node: NodeDef) -> None:
     attr, kind = _OWN_ATTRS[node.op]
     outputs = 0 if node.op == SEND else 1
     inputs = 1 if node.op == SEND and not node.control_inputs else 0
-    if (
-        not isinstance(node.attrs.get(attr), kind)
-        or len(node.outputs) != outputs
-        or len(node.inputs) != inputs
-    ):
+    if not isinstance(node.attrs.get(attr), kind) or len(node.outputs) != outputs or len(node.inputs) != inputs:
         raise InternalError(f"{node.name!r} is not a valid {node.op} of a plan")

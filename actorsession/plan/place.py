@@ -133,12 +133,7 @@ class Placer:
         batch = {node.name: node for node in nodes if node.name not in self._placed}
         if not pinned:
             _check_functions(batch.values())
-        handles = {
-            (n.name, i)
-            for n in batch.values()
-            for i, s in enumerate(n.outputs)
-            if s.dtype is resource
-        }
+        handles = {(n.name, i) for n in batch.values() for i, s in enumerate(n.outputs) if s.dtype is resource}
         known = self._resources | handles if handles else self._resources
         references = {n.name for n in batch.values() if _gives_reference(n)}
         self._references |= references
@@ -211,11 +206,7 @@ class Placer:
     def _follows(self, node: NodeDef, beside: Iterable[str], asked: Mapping[str, set[str]]) -> bool:
         """Return whether a node's request only repeats that of a colocated node that goes where state is."""
         none: set[str] = set()
-        return any(
-            node.device in found.get(name, none)
-            for name in beside
-            for found in (asked, self._requested)
-        )
+        return any(node.device in found.get(name, none) for name in beside for found in (asked, self._requested))
 
     def _colocated(self, node: NodeDef, batch: Mapping[str, NodeDef]) -> list[str]:
         """Return the other nodes that a node's ``loc:@`` groups name."""
@@ -224,8 +215,7 @@ class Placer:
             name = text.removeprefix("loc:@")
             if name not in batch and name not in self._placed:
                 raise InvalidArgumentError(
-                    f"the colocation group {text!r} of {node.name!r} does not name a node of the "
-                    "graph",
+                    f"the colocation group {text!r} of {node.name!r} does not name a node of the graph",
                     node=node.name,
                     source=node.source,
                 )
@@ -235,9 +225,7 @@ class Placer:
 
     def _merge_requests(self, group: _Group, users: Collection[str]) -> None:
         def weight(node: NodeDef) -> int:
-            makes_resource = lookup(node.op).makes_reference or any(
-                s.dtype is resource for s in node.outputs
-            )
+            makes_resource = lookup(node.op).makes_reference or any(s.dtype is resource for s in node.outputs)
             return 0 if makes_resource else 2 if node.name in users else 1
 
         for node in sorted(group.members, key=weight):
@@ -273,8 +261,7 @@ class Placer:
             fits = request.compatible(self._devices.spec_of_placed(there.device, member, placed))
             if not (fits or self._soft or member.name in users):
                 raise InvalidArgumentError(
-                    f"{member.name!r} requests {request} but must be colocated with {placed!r} on "
-                    f"{there.device}",
+                    f"{member.name!r} requests {request} but must be colocated with {placed!r} on {there.device}",
                     node=member.name,
                     source=member.source,
                 )
@@ -389,9 +376,7 @@ class Placer:
     def _able(self, devices: Iterable[str], ops: frozenset[str]) -> list[str]:
         return [device for device in devices if self._devices.lacking(device, ops) is None]
 
-    def _no_kernel(
-        self, node: NodeDef, asks: str, ops: frozenset[str] = _NO_OPS
-    ) -> InvalidArgumentError:
+    def _no_kernel(self, node: NodeDef, asks: str, ops: frozenset[str] = _NO_OPS) -> InvalidArgumentError:
         wanted = ops | _op_types(node)
         able = self._able(self._devices.by_name, wanted)
         return InvalidArgumentError(
@@ -419,9 +404,7 @@ class Placer:
                 (device,) = consumers[node.name]
                 here = result[node.name].device
                 if device != here and not self._devices.lacking(device, (node.op,)):
-                    result[node.name] = Placed(
-                        device, "no device requested: placed with its consumer"
-                    )
+                    result[node.name] = Placed(device, "no device requested: placed with its consumer")
 
 
 def _gives_reference(node: NodeDef) -> bool:
@@ -438,9 +421,7 @@ def _check_functions(nodes: Iterable[NodeDef]) -> None:
     for node in nodes:
         fault = function_fault(node)
         if fault is not None:
-            raise InvalidArgumentError(
-                f"node {node.name!r} {fault}", node=node.name, source=node.source
-            )
+            raise InvalidArgumentError(f"node {node.name!r} {fault}", node=node.name, source=node.source)
 
 
 def _requesting_inside(construct: NodeDef) -> Iterator[NodeDef]:

@@ -23,10 +23,7 @@ _log = logging.getLogger(PLACEMENT_LOG)
 
 def log_devices(devices: Sequence[DeviceAttributes]) -> None:
     """Log the devices of a new session, the client device first."""
-    lines = (
-        f"{d.name} -> device type: {d.device_type}, memory limit: {d.memory_limit} bytes"
-        for d in devices
-    )
+    lines = (f"{d.name} -> device type: {d.device_type}, memory limit: {d.memory_limit} bytes" for d in devices)
     _log.info("Device mapping:\n%s", "\n".join(lines))
 
 

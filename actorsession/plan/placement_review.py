@@ -19,14 +19,7 @@ from actorsession.plan.cost_model import CostModel
 from actorsession.plan.device_set import DeviceSet
 from actorsession.plan.partition import Partition
 from actorsession.plan.place import Placed
-from actorsession.plan.schedule import (
-    Rescheduled,
-    Threads,
-    Work,
-    finish_time,
-    reschedule,
-    work_graph,
-)
+from actorsession.plan.schedule import Rescheduled, Threads, Work, finish_time, reschedule, work_graph
 
 __all__ = ["PlacementReview", "PlannedGraph"]
 
@@ -119,18 +112,11 @@ class PlacementReview:
             self._next = self._last_run + self._gap
 
     def _better(
-        self,
-        known: Mapping[str, NodeDef],
-        devices: DeviceSet,
-        threads: Threads,
-        home: str | None,
+        self, known: Mapping[str, NodeDef], devices: DeviceSet, threads: Threads, home: str | None
     ) -> Mapping[str, Placed]:
         recent, self._recent = self._recent, {}
         candidates = _Candidates(known, devices, threads)
-        steps = [
-            (work_graph(graph.partitions, self._model, candidates), runs)
-            for graph, runs in recent.values()
-        ]
+        steps = [(work_graph(graph.partitions, self._model, candidates), runs) for graph, runs in recent.values()]
         # The plan with the most work is scheduled; the others must not lose more than it gains.
         heaviest, _ = max(steps, key=_weight)
         names = list(candidates.present)
@@ -144,11 +130,7 @@ class PlacementReview:
         return {name: Placed(device, reason) for name, device in found.devices.items()}
 
     def _pays(
-        self,
-        found: Rescheduled,
-        steps: Sequence[tuple[dict[str, Work], int]],
-        threads: Threads,
-        home: str | None,
+        self, found: Rescheduled, steps: Sequence[tuple[dict[str, Work], int]], threads: Threads, home: str | None
     ) -> bool:
         before = after = 0.0
         for work, runs in steps:
@@ -173,15 +155,11 @@ class _Candidates:
         self.present = {
             name: spec
             # The client device first, as ``reschedule`` wants them.
-            for name, spec in sorted(
-                devices.specs.items(), key=lambda item: item[0] != devices.client_device
-            )
+            for name, spec in sorted(devices.specs.items(), key=lambda item: item[0] != devices.client_device)
             if isinstance(threads, int) or str(spec.task_spec) in threads
         }
         self._tied = {
-            text.removeprefix("loc:@")
-            for node in list(known.values())
-            for text in node.attrs.get("_class", ())
+            text.removeprefix("loc:@") for node in list(known.values()) for text in node.attrs.get("_class", ())
         }
 
     def __call__(self, node: NodeDef, device: str) -> list[str]:

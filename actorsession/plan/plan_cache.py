@@ -65,10 +65,7 @@ class PlanCache(Generic[P]):
     """
 
     def __init__(
-        self,
-        limit: int,
-        on_evict: Callable[[P], None] | None = None,
-        last_used: Callable[[P], int] | None = None,
+        self, limit: int, on_evict: Callable[[P], None] | None = None, last_used: Callable[[P], int] | None = None
     ) -> None:
         self._limit = limit
         self._on_evict = on_evict
@@ -157,6 +154,4 @@ class PlanCache(Generic[P]):
     def statistics(self) -> CacheStatistics:
         """Return the counters so far."""
         with self._lock:
-            return CacheStatistics(
-                len(self._entries), self._hits, self._sorted_hits, self._misses, self._evictions
-            )
+            return CacheStatistics(len(self._entries), self._hits, self._sorted_hits, self._misses, self._evictions)

@@ -39,9 +39,17 @@ from actorsession.records import dataclass
 from actorsession.whole_numbers import is_index
 
 __all__ = [
-    "ARG", "PINNED", "PLACEHOLDERS", "GraphView", "StepGraph", "arg_name", "check_unique", "in_order",
-    "prune", "split_name",
-]  # fmt: skip
+    "ARG",
+    "PINNED",
+    "PLACEHOLDERS",
+    "GraphView",
+    "StepGraph",
+    "arg_name",
+    "check_unique",
+    "in_order",
+    "prune",
+    "split_name",
+]
 
 ARG = "_Arg"
 PINNED = "pinned"
@@ -107,14 +115,10 @@ class GraphView(dict[str, NodeDef]):
             for name, index in node.inputs:
                 producer = added.get(name) or self.get(name)
                 if producer is None or not 0 <= index < len(producer.outputs):
-                    raise _bad_node(
-                        node, f"reads '{name}:{index}', which the graph does not contain"
-                    )
+                    raise _bad_node(node, f"reads '{name}:{index}', which the graph does not contain")
             for name in node.control_inputs:
                 if name not in added and name not in self:
-                    raise _bad_node(
-                        node, f"has the control input {name!r}, which the graph does not contain"
-                    )
+                    raise _bad_node(node, f"has the control input {name!r}, which the graph does not contain")
         return added
 
 
@@ -192,9 +196,7 @@ def prune(view: GraphView, signature: RunSignature) -> StepGraph:
     sources = find_sources(view.get, signature.wiring, fed, fetches)
     own = _own_nodes(view, signature, fed, fetches, sources)
     _check_targets(view, signature.targets, sources)
-    ends = tuple(
-        [(_exit_name(f), 0) if _exit_name(f) in own else sources.of.get(f, f) for f in fetches]
-    )
+    ends = tuple([(_exit_name(f), 0) if _exit_name(f) in own else sources.of.get(f, f) for f in fetches])
     roots = [name for name, _ in ends] + list(signature.targets)
     needed = _collect(view, roots, own, sources, {})
     stood_for = _stood_for(view, needed)
@@ -229,11 +231,7 @@ def _check_targets(view: GraphView, targets: Iterable[str], sources: Sources) ->
 
 
 def _own_nodes(
-    view: GraphView,
-    signature: RunSignature,
-    fed: Mapping[Ref, str],
-    fetches: Iterable[Ref],
-    sources: Sources,
+    view: GraphView, signature: RunSignature, fed: Mapping[Ref, str], fetches: Iterable[Ref], sources: Sources
 ) -> dict[str, NodeDef]:
     """Return the nodes that the step has beside those of the graph, by name.
 
@@ -249,9 +247,13 @@ def _own_nodes(
         if fetch in leaves:
             producer, name = view[fetch[0]], _exit_name(fetch)
             own[name] = NodeDef(
-                name=name, op="Identity", inputs=(sources.of.get(fetch, fetch),),
-                outputs=(producer.outputs[fetch[1]],), device=leaves[fetch], source=producer.source,
-            )  # fmt: skip
+                name=name,
+                op="Identity",
+                inputs=(sources.of.get(fetch, fetch),),
+                outputs=(producer.outputs[fetch[1]],),
+                device=leaves[fetch],
+                source=producer.source,
+            )
     return own
 
 
@@ -261,11 +263,7 @@ def _exit_name(fetch: Ref) -> str:
 
 
 def _collect(
-    view: GraphView,
-    roots: Iterable[str],
-    own: Mapping[str, NodeDef],
-    sources: Sources,
-    stood_for: Mapping[str, Ref],
+    view: GraphView, roots: Iterable[str], own: Mapping[str, NodeDef], sources: Sources, stood_for: Mapping[str, Ref]
 ) -> dict[str, NodeDef]:
     """Return every node that the roots need, in the order of traversal."""
     needed: dict[str, NodeDef] = {}
@@ -309,9 +307,7 @@ def _stands_for(text: Any) -> Ref:
     return name, int(index) if is_index(index) else sys.maxsize
 
 
-def _check_once(
-    view: GraphView, needed: Mapping[str, NodeDef], stood_for: Mapping[str, Ref]
-) -> None:
+def _check_once(view: GraphView, needed: Mapping[str, NodeDef], stood_for: Mapping[str, Ref]) -> None:
     """Refuse a step in which a stateful loop would run a second time for its gradient."""
     for name, (loop, _) in stood_for.items():
         if view[name].inputs[0][0] not in needed:
@@ -331,9 +327,13 @@ def _arg_node(view: GraphView, feed: Ref, index: int, device: str | None) -> Nod
     producer = view[feed[0]]
     attrs = {"index": index} if device is None else {"index": index, PINNED: True}
     return NodeDef(
-        name=arg_name(feed), op=ARG, attrs=attrs, outputs=(producer.outputs[feed[1]],),
-        source=producer.source, device=device or producer.device,
-    )  # fmt: skip
+        name=arg_name(feed),
+        op=ARG,
+        attrs=attrs,
+        outputs=(producer.outputs[feed[1]],),
+        source=producer.source,
+        device=device or producer.device,
+    )
 
 
 def _cut(view: GraphView, node: NodeDef, sources: Mapping[Ref, Ref]) -> NodeDef:
@@ -386,9 +386,7 @@ def in_order(nodes: Mapping[str, NodeDef], order: Iterable[str]) -> dict[str, No
             try:
                 order = producers_first(order, lambda name: _before(nodes, nodes[name]))
             except CycleError as cycle:
-                raise InvalidArgumentError(
-                    f"the graph has a cycle through {', '.join(cycle.names)}"
-                ) from None
+                raise InvalidArgumentError(f"the graph has a cycle through {', '.join(cycle.names)}") from None
             break
         done.add(name)
     return {name: nodes[name] for name in order}

@@ -34,13 +34,11 @@ from actorsession.plan.wiring import Ref
 __all__ = ["order_references"]
 
 # What they write does not depend on what was there.
-_ASSIGNS = frozenset({
-    "AssignVariableOp", "ResourceScatterNdUpdate", "ResourceScatterUpdate", "ResourceStridedSliceAssign",
-})  # fmt: skip
-# Their results share memory with their first input.
-_COPIES = frozenset(
-    {"ExpandDims", "Identity", "PreventGradient", "Reshape", "Squeeze", "StopGradient"}
+_ASSIGNS = frozenset(
+    {"AssignVariableOp", "ResourceScatterNdUpdate", "ResourceScatterUpdate", "ResourceStridedSliceAssign"}
 )
+# Their results share memory with their first input.
+_COPIES = frozenset({"ExpandDims", "Identity", "PreventGradient", "Reshape", "Squeeze", "StopGradient"})
 
 
 def order_references(graph: StepGraph) -> StepGraph:
@@ -53,9 +51,7 @@ def order_references(graph: StepGraph) -> StepGraph:
         The graph; the argument itself if nothing in it was open.
     """
     nodes = graph.nodes
-    writers: dict[Ref, list[str]] = {
-        (name, 0): [] for name, node in nodes.items() if node.attrs.get(BY_REFERENCE)
-    }
+    writers: dict[Ref, list[str]] = {(name, 0): [] for name, node in nodes.items() if node.attrs.get(BY_REFERENCE)}
     if not writers:
         return graph
     raw = in_raw_control_flow(nodes)
@@ -66,9 +62,7 @@ def order_references(graph: StepGraph) -> StepGraph:
                 writers[ref].append(name)
     if not any(writers.values()):
         return graph
-    return _Order(
-        graph, {handle: found for handle, found in writers.items() if found}, raw
-    ).ordered()
+    return _Order(graph, {handle: found for handle, found in writers.items() if found}, raw).ordered()
 
 
 def _writes(node: NodeDef) -> bool:
@@ -76,8 +70,7 @@ def _writes(node: NodeDef) -> bool:
     if node.op not in CONSTRUCTS:
         return node.op not in VARIABLE_READS
     return any(
-        takes and inner.op not in CONSTRUCTS and inner.op not in VARIABLE_READS
-        for inner, takes in nodes_inside(node)
+        takes and inner.op not in CONSTRUCTS and inner.op not in VARIABLE_READS for inner, takes in nodes_inside(node)
     )
 
 
@@ -90,16 +83,12 @@ class _Order:
         raw: the nodes that may be dead or run repeatedly.
     """
 
-    def __init__(
-        self, graph: StepGraph, writers: Mapping[Ref, Sequence[str]], raw: Container[str]
-    ) -> None:
+    def __init__(self, graph: StepGraph, writers: Mapping[Ref, Sequence[str]], raw: Container[str]) -> None:
         self._graph, self._raw = graph, raw
         self._made = dict(graph.nodes)
         depth = _depths(graph.nodes)
         self._key = {name: (depth[name], place) for place, name in enumerate(graph.nodes)}
-        self._writers = {
-            handle: sorted(found, key=self._key.__getitem__) for handle, found in writers.items()
-        }
+        self._writers = {handle: sorted(found, key=self._key.__getitem__) for handle, found in writers.items()}
         found = dict.fromkeys(itertools.chain.from_iterable(self._writers.values()))
         self._bits = {name: 1 << index for index, name in enumerate(found)}
         # By node, as masks: the writers on which it depends, and those that depend on it.
@@ -149,9 +138,7 @@ class _Order:
     def _wait(self, first: str, second: str) -> None:
         """Let a node run after another, one of which is a writer, if it does not in any case."""
         bits = self._bits
-        known = self._before[first] & bits.get(second, 0) or self._after[second] & bits.get(
-            first, 0
-        )
+        known = self._before[first] & bits.get(second, 0) or self._after[second] & bits.get(first, 0)
         if not known:
             self._waits.setdefault(second, []).append(first)
 
@@ -163,9 +150,11 @@ class _Order:
         """Return the versions of variables for the nodes that only an assignment of that variable needs."""
         nodes, late = self._graph.nodes, dict[tuple[str, Ref], int]()
         assigned = [
-            (handle, index, writer) for handle, found in self._writers.items()
-            for index, writer in enumerate(found) if index and nodes[writer].op in _ASSIGNS
-        ]  # fmt: skip
+            (handle, index, writer)
+            for handle, found in self._writers.items()
+            for index, writer in enumerate(found)
+            if index and nodes[writer].op in _ASSIGNS
+        ]
         if not assigned:
             return late
         users: dict[str, set[str]] = {name: set() for name in nodes}
@@ -193,9 +182,7 @@ class _Order:
             if ref in self._values:
                 handle = self._values[ref]
                 version = late.get((name, handle))
-                inputs[place] = self._at(
-                    ref, self._version(handle, name) if version is None else version, name
-                )
+                inputs[place] = self._at(ref, self._version(handle, name) if version is None else version, name)
             elif ref in self._writers and name not in self._writers[ref]:
                 self._read_between(name, ref)
         if tuple(inputs) != node.inputs:
@@ -225,9 +212,7 @@ class _Order:
                 control = (*control, writers[version - 1])
             read = node.name if control == node.control_inputs else f"_at/{version}/{node.name}"
             # A read of the graph may come first for another user already.
-            known = self._before.get(node.name if read == node.name else user, 0) | self._bits.get(
-                user, 0
-            )
+            known = self._before.get(node.name if read == node.name else user, 0) | self._bits.get(user, 0)
             if version < len(writers) and not known & self._bits[writers[version]]:
                 self._waits.setdefault(writers[version], []).append(read)
             if read == node.name:

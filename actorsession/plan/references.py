@@ -32,9 +32,7 @@ from actorsession.plan.prune import StepGraph
 from actorsession.plan.wiring import Ref
 from actorsession.records import dataclass
 
-__all__ = [
-    "BY_REFERENCE", "HANDLE_OF", "PASSES", "READ", "needed", "producers", "read_in_place", "with_handles",
-]  # fmt: skip
+__all__ = ["BY_REFERENCE", "HANDLE_OF", "PASSES", "READ", "needed", "producers", "read_in_place", "with_handles"]
 
 HANDLE_OF = "ReferenceHandle"
 """The operation type that gives the handle of a reference, for loop bodies and branches."""
@@ -46,17 +44,7 @@ READ = "_read/"
 """The start of the names of reads that are no nodes of the graph."""
 
 _HANDLE = TensorSpec(resource, scalar_shape)
-PASSES = frozenset(
-    {
-        "RefEnter",
-        "RefExit",
-        "RefIdentity",
-        "RefMerge",
-        "RefNextIteration",
-        "RefSelect",
-        "RefSwitch",
-    }
-)
+PASSES = frozenset({"RefEnter", "RefExit", "RefIdentity", "RefMerge", "RefNextIteration", "RefSelect", "RefSwitch"})
 """Operation types that pass references on, as their counterparts do with values."""
 
 
@@ -168,9 +156,7 @@ class _Rewriter:
 
     def _maker(self, node: NodeDef, stands_for: str) -> NodeDef:
         spec = node.outputs[0]
-        self._references[node.name, 0] = _Reference(
-            (node.name, 0), spec, node.control_inputs, 1 << self._bits, ""
-        )
+        self._references[node.name, 0] = _Reference((node.name, 0), spec, node.control_inputs, 1 << self._bits, "")
         self._bits += 1
         attrs = {**_own(node.attrs, stands_for), "dtype": spec.dtype, "shape": spec.shape}
         if stands_for == "VarHandleOp":
@@ -189,16 +175,16 @@ class _Rewriter:
         attrs = {**_own(node.attrs, stands_for), "dtype": first.spec.dtype, "shape": shape}
         gives = lookup(node.op).gives_reference
         made = replace(
-            node, op=stands_for, attrs=attrs,
+            node,
+            op=stands_for,
+            attrs=attrs,
             inputs=(*[reference.handle for reference in taken], *rest),
             control_inputs=tuple(dict.fromkeys([*node.control_inputs, *after])),
             outputs=() if gives else node.outputs,
-        )  # fmt: skip
+        )
         if gives:
             spec = node.outputs[0]
-            self._references[node.name, 0] = _Reference(
-                first.handle, spec, (node.name,), first.bit, ""
-            )
+            self._references[node.name, 0] = _Reference(first.handle, spec, (node.name,), first.bit, "")
         written = 0
         for reference in taken if stands_for not in VARIABLE_READS else ():
             written |= reference.bit
@@ -218,18 +204,9 @@ class _Rewriter:
     def _same(self, node: NodeDef) -> NodeDef:
         """Return the node that uses of a reference wait for that is passed on as it is."""
         given = self._taken(node, node.inputs[0])
-        self._references[node.name, 0] = _Reference(
-            given.handle, node.outputs[0], (node.name,), given.bit, ""
-        )
+        self._references[node.name, 0] = _Reference(given.handle, node.outputs[0], (node.name,), given.bit, "")
         before = (*node.control_inputs, *given.after)
-        return replace(
-            node,
-            op="NoOp",
-            attrs={},
-            inputs=(),
-            outputs=(),
-            control_inputs=tuple(dict.fromkeys(before)),
-        )
+        return replace(node, op="NoOp", attrs={}, inputs=(), outputs=(), control_inputs=tuple(dict.fromkeys(before)))
 
     def _passing(self, node: NodeDef) -> NodeDef:
         """Return a node of control flow that passes handles on."""
@@ -243,15 +220,8 @@ class _Rewriter:
         outputs = list(node.outputs)
         for index in range(1 if node.op == "RefMerge" else len(outputs)):
             outputs[index] = _HANDLE
-            self._references[node.name, index] = _Reference(
-                (node.name, index), first.spec, (), first.bit, ""
-            )
-        return replace(
-            node,
-            inputs=tuple(inputs),
-            control_inputs=tuple(dict.fromkeys(after)),
-            outputs=tuple(outputs),
-        )
+            self._references[node.name, index] = _Reference((node.name, index), first.spec, (), first.bit, "")
+        return replace(node, inputs=tuple(inputs), control_inputs=tuple(dict.fromkeys(after)), outputs=tuple(outputs))
 
     def _reader(self, node: NodeDef) -> NodeDef | None:
         """Return a node that uses values of references; ``None`` for a copy that stands for its variable."""
@@ -276,9 +246,7 @@ class _Rewriter:
     def _value(self, node: NodeDef, index: int, ref: Ref) -> Ref:
         reference = self._references[ref]
         before = [*[name for name, _ in node.inputs], *node.control_inputs]
-        late = [
-            name for name in dict.fromkeys(before) if self._changed.get(name, 0) & reference.bit
-        ]
+        late = [name for name in dict.fromkeys(before) if self._changed.get(name, 0) & reference.bit]
         if not late or late == [ref[0]]:
             return self._shared(ref, reference)
         name = f"{READ}{node.name}/{index}"
@@ -315,9 +283,13 @@ def _read(node: NodeDef, reference: _Reference, control: tuple[str, ...]) -> Nod
     own = {name: value for name, value in node.attrs.items() if name.startswith("_")}
     attrs = {**own, "dtype": reference.spec.dtype, "shape": reference.spec.shape}
     return replace(
-        node, op="ReadVariableOp", inputs=(reference.handle,), control_inputs=control, attrs=attrs,
+        node,
+        op="ReadVariableOp",
+        inputs=(reference.handle,),
+        control_inputs=control,
+        attrs=attrs,
         outputs=(reference.spec,),
-    )  # fmt: skip
+    )
 
 
 def read_in_place(graph: StepGraph, device_of: dict[str, str]) -> StepGraph:
@@ -337,9 +309,7 @@ def read_in_place(graph: StepGraph, device_of: dict[str, str]) -> StepGraph:
             if there != device_of[name]:
                 source = replace(node, name=f"{READ}{name}", device="")
                 made[source.name], device_of[source.name] = source, there
-                node = replace(
-                    node, op="Identity", inputs=((source.name, 0),), control_inputs=(), attrs={}
-                )
+                node = replace(node, op="Identity", inputs=((source.name, 0),), control_inputs=(), attrs={})
         made[name] = node
     return graph if len(made) == len(graph.nodes) else replace(graph, nodes=made)
 

@@ -62,12 +62,7 @@ class RendezvousKey:
 
 
 def build_key(
-    src_device: str,
-    src_incarnation: int,
-    dst_device: str,
-    edge_name: str,
-    frame_id: int = 0,
-    iter_id: int = 0,
+    src_device: str, src_incarnation: int, dst_device: str, edge_name: str, frame_id: int = 0, iter_id: int = 0
 ) -> str:
     """Return the text of a key; see the module for its form."""
     return f"{src_device};{src_incarnation:016x};{dst_device};{edge_name};{frame_id}:{iter_id}"

@@ -20,9 +20,7 @@ from actorsession.plan.rendezvous_key import build_key
 __all__ = ["cost_graph", "partition_graphs"]
 
 
-def partition_graphs(
-    parts: Sequence[Partition], *, infer_shapes: bool, client: str = ""
-) -> list[GraphDef]:
+def partition_graphs(parts: Sequence[Partition], *, infer_shapes: bool, client: str = "") -> list[GraphDef]:
     """Return the graphs of partitions, in their order; each node has its partition's device.
 
     Args:
@@ -33,10 +31,7 @@ def partition_graphs(
             at once.
     """
     parts = _fed_by(client, parts) if client else parts
-    return [
-        GraphDef(tuple([_on(part.device, node, infer_shapes) for node in part.nodes]))
-        for part in parts
-    ]
+    return [GraphDef(tuple([_on(part.device, node, infer_shapes) for node in part.nodes])) for part in parts]
 
 
 def _fed_by(client: str, parts: Sequence[Partition]) -> list[Partition]:
@@ -55,14 +50,7 @@ def _fed_by(client: str, parts: Sequence[Partition]) -> list[Partition]:
                 edge = f"edge_feed_{len(sends)}_{node.name}:0"
                 key = {"key": build_key(client, 0, part.device, edge)}
                 feeds.setdefault(node.name, node)
-                send = replace(
-                    node,
-                    name=f"_send/{edge}",
-                    op=SEND,
-                    inputs=((node.name, 0),),
-                    attrs=key,
-                    outputs=(),
-                )
+                send = replace(node, name=f"_send/{edge}", op=SEND, inputs=((node.name, 0),), attrs=key, outputs=())
                 sends.append(send)
                 node = replace(node, op=RECV, attrs=key)
             nodes.append(node)
@@ -89,9 +77,7 @@ def cost_graph(parts: Sequence[Partition], model: CostModel) -> CostGraphDef:
         model: measured costs; a node without any has cost 0 and outputs of size -1.
     """
     nodes: list[CostGraphNode] = []
-    sent = {
-        n.attrs["key"]: n.inputs[0] for p in parts for n in p.nodes if n.op == SEND and n.inputs
-    }
+    sent = {n.attrs["key"]: n.inputs[0] for p in parts for n in p.nodes if n.op == SEND and n.inputs}
     for part in parts:
         first = len(nodes)
         number = {node.name: first + i for i, node in enumerate(part.nodes)}
@@ -116,7 +102,9 @@ def _cost_node(
     constant = node.attrs.get("value") if op is not None and op.once else None
     allocates = op is not None and not (op.once or op.aliases)
     return CostGraphNode(
-        name=node.name, device=device, id=number[node.name],
+        name=node.name,
+        device=device,
+        id=number[node.name],
         input_info=tuple([CostGraphInput(number[name], index) for name, index in node.inputs]),
         output_info=tuple(
             [
@@ -130,7 +118,7 @@ def _cost_node(
         persistent_memory_size=int(getattr(constant, "nbytes", 0)),
         is_final=node.op == SEND,
         control_input=tuple([number[name] for name in node.control_inputs]),
-    )  # fmt: skip
+    )
 
 
 def _outputs(

@@ -101,9 +101,7 @@ class Rescheduled:
 
 
 def work_graph(
-    partitions: Sequence[Partition],
-    model: CostModel,
-    candidates: Callable[[NodeDef, str], Sequence[str]],
+    partitions: Sequence[Partition], model: CostModel, candidates: Callable[[NodeDef, str], Sequence[str]]
 ) -> dict[str, Work]:
     """Return the nodes of a plan as pieces of work, producers first.
 
@@ -123,18 +121,19 @@ def work_graph(
         node, device = nodes[name]
         if _is_free(node):
             continue
-        edges = [
-            Edge(p, i, model.output_bytes(p, i) or 0.0) for p, i in _inputs(node, nodes, sender)
-        ]
+        edges = [Edge(p, i, model.output_bytes(p, i) or 0.0) for p, i in _inputs(node, nodes, sender)]
         others = [d for d in candidates(node, device) if d != device]
         seconds, _ = model.node_seconds(node) or (0.0, 0.0)
         feeds = [nodes[e.producer][0] for e in edges if nodes[e.producer][0].op == ARG]
         work[name] = Work(
-            name, device, seconds,
-            tuple(e for e in edges if e.producer in work), (device, *others),
+            name,
+            device,
+            seconds,
+            tuple(e for e in edges if e.producer in work),
+            (device, *others),
             fed=sum(_static_bytes(feed.outputs[0]) for feed in feeds),
             fetched=fetched.get(name, 0.0),
-        )  # fmt: skip
+        )
     return work
 
 
@@ -165,9 +164,7 @@ def _inputs(
     return found
 
 
-def _producers_first(
-    nodes: Mapping[str, tuple[NodeDef, str]], sender: Mapping[str, NodeDef]
-) -> list[str]:
+def _producers_first(nodes: Mapping[str, tuple[NodeDef, str]], sender: Mapping[str, NodeDef]) -> list[str]:
     """Return the names of all nodes of all partitions in one topological order."""
     waits = {}
     readers: dict[str, list[str]] = {}
@@ -213,9 +210,8 @@ class _Segment:
 
 
 def finish_time(
-    work: Mapping[str, Work], device_of: Mapping[str, str], *, threads: Threads, dear: float,
-    home: str | None = None,
-) -> float:  # fmt: skip
+    work: Mapping[str, Work], device_of: Mapping[str, str], *, threads: Threads, dear: float, home: str | None = None
+) -> float:
     """Return the estimated seconds from the start of a step to its end.
 
     Args:
@@ -262,9 +258,7 @@ def _threads_of(threads: Threads, task: str) -> int:
     return threads if isinstance(threads, int) else threads.get(task, 0)
 
 
-def _segments(
-    work: Mapping[str, Work], device_of: Mapping[str, str]
-) -> tuple[list[_Segment], list[dict[int, float]]]:
+def _segments(work: Mapping[str, Work], device_of: Mapping[str, str]) -> tuple[list[_Segment], list[dict[int, float]]]:
     """Return the segments of a step and, for each, the segments that wait for it with the transfer delays."""
     numbers: dict[tuple[str, int], int] = {}  # (device, arrivals) -> segment
     arrivals: dict[tuple[str, int, str], int] = {}  # (producer, output, destination) -> bit
@@ -303,9 +297,8 @@ def _segments(
 
 
 def reschedule(
-    work: Mapping[str, Work], devices: Sequence[str], *, threads: Threads, dear: float,
-    home: str | None = None,
-) -> Rescheduled | None:  # fmt: skip
+    work: Mapping[str, Work], devices: Sequence[str], *, threads: Threads, dear: float, home: str | None = None
+) -> Rescheduled | None:
     """Return a placement that ends a step earlier by a fifth or more, if one is found.
 
     Args:
@@ -334,9 +327,7 @@ def reschedule(
     return best
 
 
-def _assign(
-    work: Mapping[str, Work], devices: frozenset[str], *, reserves: bool, home: str | None
-) -> dict[str, str]:
+def _assign(work: Mapping[str, Work], devices: frozenset[str], *, reserves: bool, home: str | None) -> dict[str, str]:
     """Return the device of each piece by list scheduling over some of the devices.
 
     Args:

@@ -54,9 +54,7 @@ class Wiring:
         try:
             connections, feed_devices, fetch_devices = [_pairs(pairs) for pairs in value]
         except (TypeError, ValueError):
-            raise InvalidArgumentError(
-                f"this is not the wire form of a wiring: {reprlib.repr(value)}"
-            ) from None
+            raise InvalidArgumentError(f"this is not the wire form of a wiring: {reprlib.repr(value)}") from None
         return cls(connections, feed_devices, fetch_devices)
 
 

@@ -118,9 +118,7 @@ class _Values:
         arguments = [*variables, *inputs[given:]]
         (goes_on,) = self._add_function(cond, arguments, mark)
         self._readers[goes_on].append(mark)
-        for variable, value in zip(
-            variables, self._add_function(body, arguments, mark), strict=True
-        ):
+        for variable, value in zip(variables, self._add_function(body, arguments, mark), strict=True):
             self._readers[value].append(variable)
         return [self.new(variable, goes_on) for variable in variables]
 
@@ -171,7 +169,4 @@ def sizing(node: NodeDef) -> Sequence[int]:
 
 def _repeats(function: FunctionDef) -> bool:
     """Return whether a function contains a loop."""
-    return any(
-        node.op in LOOPS or any(_repeats(inner) for inner in functions_of(node))
-        for node in function.nodes
-    )
+    return any(node.op in LOOPS or any(_repeats(inner) for inner in functions_of(node)) for node in function.nodes)

@@ -70,9 +70,7 @@ def check_devices(wiring: Wiring, devices: Collection[str]) -> None:
                 )
 
 
-def find_sources(
-    find: FindNode, wiring: Wiring, fed: Mapping[Ref, str], fetches: Collection[Ref]
-) -> Sources:
+def find_sources(find: FindNode, wiring: Wiring, fed: Mapping[Ref, str], fetches: Collection[Ref]) -> Sources:
     """Return what a step reads instead of fed and connected tensors.
 
     A connected tensor whose own source is fed or connected too passes that value on, in whatever order the
@@ -120,13 +118,10 @@ def _checked(find: FindNode, source: str, replaced: str) -> tuple[Ref, Ref]:
         raise NotFoundError(f"{what}: {replaced!r} is not a tensor of the graph")
     if value.dtype is not wanted.dtype:
         raise InvalidArgumentError(
-            f"{what}: their dtypes are {value.dtype.name} and {wanted.dtype.name}; connect tensors of one "
-            "dtype"
+            f"{what}: their dtypes are {value.dtype.name} and {wanted.dtype.name}; connect tensors of one dtype"
         )
     if not value.shape.is_compatible_with(wanted.shape):
-        raise InvalidArgumentError(
-            f"{what}: no value has both their shapes, {value.shape} and {wanted.shape}"
-        )
+        raise InvalidArgumentError(f"{what}: no value has both their shapes, {value.shape} and {wanted.shape}")
     return origin, tensor
 
 
@@ -135,9 +130,7 @@ def _spec(find: FindNode, ref: Ref) -> TensorSpec | None:
     return node.outputs[ref[1]] if node is not None and ref[1] < len(node.outputs) else None
 
 
-def _check_no_cycle(
-    find: FindNode, tensor: Ref, connected: Mapping[Ref, Ref], args: Mapping[Ref, Ref]
-) -> None:
+def _check_no_cycle(find: FindNode, tensor: Ref, connected: Mapping[Ref, Ref], args: Mapping[Ref, Ref]) -> None:
     """Check that the source of a replaced tensor does not need the operation of that tensor.
 
     The search goes through the graph as all feeds and all other connections leave it.
@@ -172,9 +165,7 @@ def _last(ref: Ref, sources: Mapping[Ref, Ref]) -> Ref:
     return ref
 
 
-def _connected_sources(
-    find: FindNode, connected: Mapping[Ref, Ref], args: Mapping[Ref, Ref]
-) -> Sources:
+def _connected_sources(find: FindNode, connected: Mapping[Ref, Ref], args: Mapping[Ref, Ref]) -> Sources:
     """Return the sources of connections without cycles, with checks of shapes that are not known to fit."""
     sources: dict[Ref, Ref] = dict(args)
     checks: dict[str, NodeDef] = {}
@@ -204,13 +195,14 @@ def _shape_check(find: FindNode, origin: Ref, tensor: Ref, read: Ref) -> NodeDef
     assert value is not None
     assert wanted is not None
     known, sizes = value.shape.sizes, wanted.shape.sizes
-    if sizes is None or (
-        known is not None and all(w is None or w == k for k, w in zip(known, sizes, strict=True))
-    ):
+    if sizes is None or (known is not None and all(w is None or w == k for k, w in zip(known, sizes, strict=True))):
         return None
     consumer = find(tensor[0])
     return NodeDef(
-        name=f"_connected/{tensor[0]}/{tensor[1]}", op="EnsureShape", inputs=(read,),
-        attrs={"shape": wanted.shape}, outputs=(wanted,),
+        name=f"_connected/{tensor[0]}/{tensor[1]}",
+        op="EnsureShape",
+        inputs=(read,),
+        attrs={"shape": wanted.shape},
+        outputs=(wanted,),
         source="" if consumer is None else consumer.source,
-    )  # fmt: skip
+    )

@@ -26,14 +26,7 @@ from actorsession.protobuf.wire import (
 )
 from actorsession.records import dataclass
 
-__all__ = [
-    "Scalar",
-    "read_packed",
-    "read_scalar",
-    "scalar",
-    "write_packed",
-    "write_scalar",
-]
+__all__ = ["Scalar", "read_packed", "read_scalar", "scalar", "write_packed", "write_scalar"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,18 +129,17 @@ _SCALARS: Mapping[str, Scalar] = {
         Scalar("uint64", VARINT, 0, _whole("uint64", 0, 2**64 - 1), _word, lambda w: w),
         Scalar("enum", VARINT, 0, _whole("enum", -(2**31), 2**31 - 1), _word, _signed(32)),
         Scalar("bool", VARINT, False, _check_bool, _word, bool),
-        Scalar("float", FIXED32, 0.0, _check_float("float"), _F32.pack,
-               lambda w: _F32.unpack(_U32.pack(w))[0], "<f4"),
-        Scalar("double", FIXED64, 0.0, _check_float("double"), _F64.pack,
-               lambda w: _F64.unpack(_U64.pack(w))[0], "<f8"),
+        Scalar("float", FIXED32, 0.0, _check_float("float"), _F32.pack, lambda w: _F32.unpack(_U32.pack(w))[0], "<f4"),
+        Scalar(
+            "double", FIXED64, 0.0, _check_float("double"), _F64.pack, lambda w: _F64.unpack(_U64.pack(w))[0], "<f8"
+        ),
         Scalar("fixed32", FIXED32, 0, _whole("uint32", 0, 2**32 - 1), _U32.pack, int, "<u4"),
         Scalar("fixed64", FIXED64, 0, _whole("uint64", 0, 2**64 - 1), _U64.pack, int, "<u8"),
-        Scalar("sint64", VARINT, 0, _whole("int64", -(2**63), 2**63 - 1), _zigzag,
-               lambda w: (w >> 1) ^ -(w & 1)),
+        Scalar("sint64", VARINT, 0, _whole("int64", -(2**63), 2**63 - 1), _zigzag, lambda w: (w >> 1) ^ -(w & 1)),
         Scalar("string", BYTES, "", _check_string, lambda v: counted(v.encode())),
         Scalar("bytes", BYTES, b"", _check_bytes, counted),
     )
-}  # fmt: skip
+}
 
 
 def scalar(name: str) -> Scalar | None:

@@ -113,9 +113,7 @@ def varints(data: bytes | bytearray) -> np.ndarray[Any, Any]:
         starts[0], starts[1:] = start, ends[:-1]
         sizes = ends - starts
         if sizes.max() > _MAX_VARINT:
-            raise WireError(
-                f"an integer at byte {starts[sizes.argmax()]} takes more than ten bytes"
-            )
+            raise WireError(f"an integer at byte {starts[sizes.argmax()]} takes more than ten bytes")
         out[done : done + ends.size] = _integers_at(padded, starts, sizes)
         start, done = int(ends[-1]), done + ends.size
     return out
@@ -148,9 +146,7 @@ def single_integers(
     return _integers_at(data, starts, sizes).view(np.int64)
 
 
-def integers_from(
-    data: bytes, starts: np.ndarray[Any, Any]
-) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+def integers_from(data: bytes, starts: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """Return the integers, uint64, that begin at some bytes, and how many bytes each takes.
 
     One that takes more than eight bytes is 0 in both.
@@ -160,9 +156,7 @@ def integers_from(
         starts: where the integers begin.
     """
     ends = ~_words(data, "<u8")[starts] & _MARKS
-    sizes = (
-        np.frexp((ends & -ends).astype(np.float64))[1] // 8
-    )  # of the lowest bit, that of the first end
+    sizes = np.frexp((ends & -ends).astype(np.float64))[1] // 8  # of the lowest bit, that of the first end
     return _integers_at(data, starts, sizes), sizes
 
 
@@ -171,9 +165,7 @@ def _marked(words: np.ndarray[Any, Any], sizes: np.ndarray[Any, Any]) -> bool:
     return not ((words & _MARKS ^ _MARKS_OF[sizes]) & _MASKS[sizes]).any()
 
 
-def _integers_at(
-    data: bytes, starts: np.ndarray[Any, Any], sizes: np.ndarray[Any, Any]
-) -> np.ndarray[Any, Any]:
+def _integers_at(data: bytes, starts: np.ndarray[Any, Any], sizes: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Return the bits of integers without the marks; sixteen more bytes must follow the last."""
     most = int(sizes.max(initial=0))
     out: np.ndarray[Any, Any]
@@ -244,9 +236,7 @@ def read_bytes(data: bytes, pos: int, end: int) -> tuple[int, int]:
     """Return where the bytes of a field with a length begin and end."""
     length, start = read_varint(data, pos, end)
     if length > end - start:
-        raise WireError(
-            f"a length of {length} at byte {pos} reaches beyond the end: {end - start} bytes are left"
-        )
+        raise WireError(f"a length of {length} at byte {pos} reaches beyond the end: {end - start} bytes are left")
     return start, start + length
 
 

@@ -71,10 +71,14 @@ async def dial(
         timeout = DEFAULT_SECONDS if left is None else max(left, _FIRST_PAUSE)
         try:
             return await connect(
-                address, hello, timeout=timeout,
-                expect_task=expect_task, expect_cluster=expect_cluster, token=token,
+                address,
+                hello,
+                timeout=timeout,
+                expect_task=expect_task,
+                expect_cluster=expect_cluster,
+                token=token,
                 security=security,
-            )  # fmt: skip
+            )
         except ConnectError as error:
             # An attempt that had only the last moments before the deadline says less than one before it.
             cut_short = error.errno == ETIMEDOUT and timeout < _LONGEST_PAUSE
@@ -95,7 +99,4 @@ def _passes(error: ConnectError) -> bool:
 
 def _counted(error: ConnectError, attempts: int) -> ConnectError:
     """Return the same error with the number of all attempts."""
-    return ConnectError(
-        error.reason, address=error.address, errno=error.errno, attempts=attempts,
-        phase=error.phase,
-    )  # fmt: skip
+    return ConnectError(error.reason, address=error.address, errno=error.errno, attempts=attempts, phase=error.phase)

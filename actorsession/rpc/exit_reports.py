@@ -40,9 +40,7 @@ _MOST_RETIRED = 1000
 _registered: dict[str, tuple[ExitReporter, Callable[[], bool]]] = {}
 
 
-def register_exit_reporter(
-    address: str, reporter: ExitReporter, given_up: Callable[[], bool] = bool
-) -> None:
+def register_exit_reporter(address: str, reporter: ExitReporter, given_up: Callable[[], bool] = bool) -> None:
     """Register a reporter of exit statuses for the errors of sessions at an address.
 
     Args:

@@ -75,16 +75,7 @@ from actorsession.rpc.pushes import LONG_HEADER
 from actorsession.rpc.service import Service
 from actorsession.rpc.step_calls import StepCalls
 from actorsession.terminal_text import visible
-from transports import (
-    Buffer,
-    Connection,
-    ConnectionClosed,
-    Frame,
-    LostFrame,
-    Place,
-    TransportError,
-    allocate_shared,
-)
+from transports import Buffer, Connection, ConnectionClosed, Frame, LostFrame, Place, TransportError, allocate_shared
 from transports.event import Event
 
 __all__ = ["Link", "LinkStatistics"]
@@ -225,14 +216,7 @@ class LinkWriter:
         """See ``FrameWriter.write_from_thread``."""
         return self._connection.write_from_thread
 
-    def write(
-        self,
-        header: bytes,
-        segments: Sequence[Buffer],
-        what: str = "step",
-        *,
-        bulk: bool = False,
-    ) -> None:
+    def write(self, header: bytes, segments: Sequence[Buffer], what: str = "step", *, bulk: bool = False) -> None:
         """Send a frame, which ``what`` names in errors; see ``send``."""
         if self._end.error is not None:
             raise self._end.for_caller()
@@ -246,9 +230,7 @@ class LinkWriter:
             raise InvalidArgumentError(f"a {what} is too large: {exc}") from exc
         except Exception as exc:
             if isinstance(exc, MemoryError) and bulk:  # nothing of it was written
-                raise ResourceExhaustedError(
-                    f"no memory to send a {what} to {self._end.peer}"
-                ) from exc
+                raise ResourceExhaustedError(f"no memory to send a {what} to {self._end.peer}") from exc
             # A part of the frame may have been written, or it is small: it may be an answer, and nothing
             # can be said any more.
             logger.exception("writing to %s has failed", self._end.who)
@@ -491,10 +473,14 @@ class Link:
         # A peer with a shorter lease requests more frequent heartbeats.
         often = min(beat, HeartbeatLocation.parse(connection.peer.pulse).beat or beat)
         self._liveness = LinkLiveness(
-            connection, self._end, self._writer, self._children,
+            connection,
+            self._end,
+            self._writer,
+            self._children,
             Lease(beat=often, lease=lease, now=clock.now()),
-            PeerMonitor(watch(connection, often, lease), often, self._end.who), clock,
-        )  # fmt: skip
+            PeerMonitor(watch(connection, often, lease), often, self._end.who),
+            clock,
+        )
         self._pending = PendingCalls(self.peer_name, self.address, send)
         self._backpressure = Backpressure(connection, self._pending)
         self.steps = StepCalls(self.peer_name, self._writer, self._backpressure, self._children)
@@ -511,9 +497,7 @@ class Link:
         self.steps.served.on_plan = self._service.plan
         self.steps.pushes.on_push = self._service.pushed
         self.steps.pushes.on_lost = self._service.push_lost
-        self._reader = LinkReader(
-            connection, self._end, self._liveness, self.steps, self._pending, self._service
-        )
+        self._reader = LinkReader(connection, self._end, self._liveness, self.steps, self._pending, self._service)
         self._running = False
         self._tells_sent = 0
         _ = self._end.watch(self._release)
@@ -628,8 +612,7 @@ class Link:
             raise self._end.for_caller(_describe(target, message))
         if deadline.expired:
             raise DeadlineExceededError(
-                f"{_describe(target, message)} was not sent to {self.peer_name} at {self.address}: "
-                "its deadline is over"
+                f"{_describe(target, message)} was not sent to {self.peer_name} at {self.address}: its deadline is over"
             )
         if not self._backpressure.must_wait(message):
             return self._pending.submit(target, message, deadline)
@@ -731,9 +714,12 @@ class Link:
         """Return the counters of the link for those of the process."""
         seen = self._connection.statistics()
         return LinkMetrics(
-            links_opened=1, messages_sent=seen.frames_sent, messages_received=seen.frames_received,
-            bytes_sent=seen.bytes_sent, bytes_received=seen.bytes_received,
-        )  # fmt: skip
+            links_opened=1,
+            messages_sent=seen.frames_sent,
+            messages_received=seen.frames_received,
+            bytes_sent=seen.bytes_sent,
+            bytes_received=seen.bytes_received,
+        )
 
     def _release(self) -> None:
         self._liveness.stop()

@@ -25,15 +25,19 @@ _METRICS = (
     Metric("pending", "gauge", "actorsession_link_pending_calls", "Asks from this end without an answer."),
     Metric("serving", "gauge", "actorsession_link_serving_calls", "Asks of the peer without an answer."),
     Metric(
-        "held", "gauge", "actorsession_link_held_calls",
+        "held",
+        "gauge",
+        "actorsession_link_held_calls",
         "Asks of the peer that are held because it does not read its answers.",
     ),
     Metric(
-        "waiting", "gauge", "actorsession_link_waiting_calls",
+        "waiting",
+        "gauge",
+        "actorsession_link_waiting_calls",
         "Asks from this end that are not sent yet because the peer reads slowly.",
     ),
     Metric("send_buffer", "gauge", "actorsession_link_send_buffer_bytes", "Unsent bytes."),
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +82,4 @@ class LinkStatistics:
 
     def metric_families(self, labels: Mapping[str, str]) -> list[MetricFamily]:
         """Return the counters for Prometheus, with the peer and its address as labels beside others."""
-        return metric_families(
-            self, _METRICS, {**labels, "peer": self.peer, "address": self.address}
-        )
+        return metric_families(self, _METRICS, {**labels, "peer": self.peer, "address": self.address})

@@ -89,15 +89,17 @@ class LocalRun:
         on_cancel: called on the loop of the master if the client cancels the run before it was answered.
     """
 
-    __slots__ = (
-        "_calls", "_client", "_settle", "asked", "number", "on_cancel", "seconds", "values",
-    )  # fmt: skip
+    __slots__ = ("_calls", "_client", "_settle", "asked", "number", "on_cancel", "seconds", "values")
 
     def __init__(
-        self, calls: LocalCalls, number: int, seconds: float | None, values: LocalValues,
+        self,
+        calls: LocalCalls,
+        number: int,
+        seconds: float | None,
+        values: LocalValues,
         asked: Any,
         client: asyncio.AbstractEventLoop | None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._calls = calls
         self.number = number
         self._client = client
@@ -246,9 +248,14 @@ class LocalCalls:
     # -- of the client, on its loop ------------------------------------------------------------
 
     def run_step(
-        self, call: int, program: int, seconds: float | None, values: LocalValues,
-        waiter: ValueWaiter, asked: StepRequest | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        call: int,
+        program: int,
+        seconds: float | None,
+        values: LocalValues,
+        waiter: ValueWaiter,
+        asked: StepRequest | None = None,
+    ) -> None:
         """Request a run, whose waiter may be called before this returns; see ``StepCalls.run_step``."""
         here = _running_loop()
         if self._loop is here or self._loop is None:
@@ -256,14 +263,11 @@ class LocalCalls:
             self._waiting[call] = waiter, run
             self._begin(program, run)
         else:
-            self._cross(
-                self._begin, program, waiter, LocalRun(self, call, seconds, values, asked, here)
-            )
+            self._cross(self._begin, program, waiter, LocalRun(self, call, seconds, values, asked, here))
 
     def call_partial(
-        self, call: int, setup: int, seconds: float | None, values: LocalValues,
-        waiter: ValueWaiter, asked: CallRequest,
-    ) -> None:  # fmt: skip
+        self, call: int, setup: int, seconds: float | None, values: LocalValues, waiter: ValueWaiter, asked: CallRequest
+    ) -> None:
         """Request a call of a partial run; see ``StepCalls.call_partial``."""
         here = _running_loop()
         if self._loop is here or self._loop is None:
@@ -274,13 +278,7 @@ class LocalCalls:
             run = LocalRun(self, call, seconds, values, asked, here)
             self._cross(self._begin_call, setup, waiter, run)
 
-    def _cross(
-        self,
-        begin: Callable[[int, LocalRun], None],
-        number: int,
-        waiter: ValueWaiter,
-        run: LocalRun,
-    ) -> None:
+    def _cross(self, begin: Callable[[int, LocalRun], None], number: int, waiter: ValueWaiter, run: LocalRun) -> None:
         """Begin a run on the loop of the master, which is another one."""
         self._call_master(begin, number, run)
         self._waiting[run.number] = waiter, run

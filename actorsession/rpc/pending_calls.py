@@ -19,22 +19,8 @@ from functools import partial
 from typing import Any
 
 from actorsession.actors.deadline import Deadline
-from actorsession.errors import (
-    DeadlineExceededError,
-    InvalidArgumentError,
-    OpError,
-    ProtocolError,
-    UnavailableError,
-)
-from actorsession.messages import (
-    VOCABULARY,
-    Call,
-    Cancel,
-    Envelope,
-    Failure,
-    Reply,
-    UnreadableMessage,
-)
+from actorsession.errors import DeadlineExceededError, InvalidArgumentError, OpError, ProtocolError, UnavailableError
+from actorsession.messages import VOCABULARY, Call, Cancel, Envelope, Failure, Reply, UnreadableMessage
 from actorsession.records import dataclass
 from transports.event import Event
 
@@ -126,9 +112,7 @@ class PendingCalls:
         answer.add_done_callback(partial(self._ended, call_id, timer))
         return answer
 
-    def _ended(
-        self, call_id: int, timer: asyncio.TimerHandle | None, answer: asyncio.Future[Any]
-    ) -> None:
+    def _ended(self, call_id: int, timer: asyncio.TimerHandle | None, answer: asyncio.Future[Any]) -> None:
         if timer is not None:
             timer.cancel()
         if self._calls.pop(call_id, None) is not None and answer.cancelled():

@@ -153,13 +153,9 @@ class Pushes:
             except KeyError:
                 raise self._unknown_key(named) from None
         if is_new and not is_bulky(header, segments):
-            self._learn(
-                keys
-            )  # first: the sender numbers them whether there is memory for the values or not
+            self._learn(keys)  # first: the sender numbers them whether there is memory for the values or not
         values = list(map(read_value, wire[3::3], contents, repeat(segments)))
-        dead = (
-            [content is None for content in contents] if None in contents else [False] * len(keys)
-        )
+        dead = [content is None for content in contents] if None in contents else [False] * len(keys)
         self.on_push(wire[1], keys, values, dead)
 
     def _key(self, key: Any) -> str:
@@ -173,9 +169,7 @@ class Pushes:
 
     def _unknown_key(self, named: Sequence[Any]) -> ProtocolError:
         wrong = [key for key in named if type(key) is not int or key not in self._keys_received]
-        return ProtocolError(
-            f"a key is text or one of {len(self._keys_received)} numbers, found {wrong[0]!r:.100}"
-        )
+        return ProtocolError(f"a key is text or one of {len(self._keys_received)} numbers, found {wrong[0]!r:.100}")
 
     def _number(self, keys: Iterable[str]) -> None:
         """Number the keys that were sent as text, as the receiver does."""

@@ -48,10 +48,7 @@ class RemoteRef:
         self.link.tell(self.target, message)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, RemoteRef) and (other.link, other.target) == (
-            self.link,
-            self.target,
-        )
+        return isinstance(other, RemoteRef) and (other.link, other.target) == (self.link, self.target)
 
     def __hash__(self) -> int:
         return hash((self.link, self.target))

@@ -74,9 +74,7 @@ def _read_token(path: str) -> str:
     except (OSError, UnicodeDecodeError) as exc:
         raise InvalidArgumentError(f"{where}, which cannot be read: {exc}") from None
     if not token:
-        raise InvalidArgumentError(
-            f"{where}, which is empty; it holds what `actorsession token` prints"
-        )
+        raise InvalidArgumentError(f"{where}, which is empty; it holds what `actorsession token` prints")
     return token
 
 
@@ -130,11 +128,7 @@ def security_of(options: RPCOptions) -> SecurityConfig | None:
     """
     if not options.ca_file:
         return shared_security()
-    return SecurityConfig(
-        ca_file=options.ca_file,
-        certificate_file=options.certificate_file,
-        key_file=options.key_file,
-    )
+    return SecurityConfig(ca_file=options.ca_file, certificate_file=options.certificate_file, key_file=options.key_file)
 
 
 def are_our_files_at_fault(error: Exception) -> bool:

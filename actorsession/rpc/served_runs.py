@@ -49,9 +49,17 @@ from actorsession.messages.step_frames import (
 from actorsession.rpc.pushes import FrameWriter
 
 __all__ = [
-    "MAX_PLANS", "MAX_RUNS", "Backlog", "ServedRun", "ServedRuns", "ServedSetup", "Settle", "StepProgram",
-    "encode_apart", "notify",
-]  # fmt: skip
+    "MAX_PLANS",
+    "MAX_RUNS",
+    "Backlog",
+    "ServedRun",
+    "ServedRuns",
+    "ServedSetup",
+    "Settle",
+    "StepProgram",
+    "encode_apart",
+    "notify",
+]
 
 MAX_RUNS = 20_000
 """Runs of one peer that may be in progress; as for calls, see ``service``."""
@@ -68,9 +76,7 @@ _MAX_UNSETTLED = 10_000
 _NUMBERS = itertools.count(1 + secrets.randbits(48))
 
 _PROGRAMS = {RUN_STEP: "_plans", PARTIAL_RUN: "setups", RUN_GRAPH: "_graphs"}
-_REQUESTS: dict[int, Any] = {
-    RUN_STEP: StepRequest, PARTIAL_RUN: CallRequest, RUN_GRAPH: GraphRequest
-}  # fmt: skip
+_REQUESTS: dict[int, Any] = {RUN_STEP: StepRequest, PARTIAL_RUN: CallRequest, RUN_GRAPH: GraphRequest}
 
 Settle: TypeAlias = Callable[[bool], None]
 """Settles what a run has taken; the argument is whether its values have reached the caller."""
@@ -120,9 +126,7 @@ class ServedRun:
 
     __slots__ = ("_calls", "asked", "call", "on_cancel", "peer", "seconds", "values")
 
-    def __init__(
-        self, calls: ServedRuns, call: int, seconds: float | None, values: WireValues, asked: Any
-    ) -> None:
+    def __init__(self, calls: ServedRuns, call: int, seconds: float | None, values: WireValues, asked: Any) -> None:
         self._calls = calls
         self.asked = asked
         self.peer = calls.peer
@@ -193,9 +197,7 @@ class ServedRuns:
             runs.
     """
 
-    def __init__(
-        self, peer: str, writer: FrameWriter, backpressure: Backlog, children: Children
-    ) -> None:
+    def __init__(self, peer: str, writer: FrameWriter, backpressure: Backlog, children: Children) -> None:
         self.peer = peer
         self._send = writer.write
         self._backpressure = backpressure
@@ -240,9 +242,7 @@ class ServedRuns:
             raise ProtocolError("a run has a program, a limit and a request")
         kind, call, number, seconds, asked = wire[:5]
         if seconds is not None and not is_seconds(seconds):
-            raise ProtocolError(
-                f"the limit of a run is a number of seconds, found {seconds!r:.100}"
-            )
+            raise ProtocolError(f"the limit of a run is a number of seconds, found {seconds!r:.100}")
         if call in self._serving:
             raise ProtocolError(f"run {call} is requested twice at the same time")
         if asked is not None or kind == PARTIAL_RUN:
@@ -305,9 +305,7 @@ class ServedRuns:
                 except Exception as exc:
                     run.fail(from_exception(exc))
 
-    def receive_cancel(
-        self, wire: list[Any], header: Buffer = b"", segments: Sequence[Buffer] = ()
-    ) -> None:
+    def receive_cancel(self, wire: list[Any], header: Buffer = b"", segments: Sequence[Buffer] = ()) -> None:
         """Cancel a run, or put back what it has taken."""
         call = wire[1]
         run = self._serving.pop(call, None)
@@ -321,9 +319,7 @@ class ServedRuns:
             if len(self._early) > _EARLY:
                 del self._early[next(iter(self._early))]
 
-    def receive_received(
-        self, wire: list[Any], header: Buffer = b"", segments: Sequence[Buffer] = ()
-    ) -> None:
+    def receive_received(self, wire: list[Any], header: Buffer = b"", segments: Sequence[Buffer] = ()) -> None:
         """Settle a run whose values have reached their caller."""
         self._settle(wire[1], received=True)
 

@@ -77,12 +77,7 @@ class PushReceiver(Protocol):
     tells: int
 
     def take_push(
-        self,
-        peer: str,
-        step_id: int,
-        keys: Sequence[str],
-        values: Sequence[Any],
-        dead: Sequence[bool],
+        self, peer: str, step_id: int, keys: Sequence[str], values: Sequence[Any], dead: Sequence[bool]
     ) -> None:
         """Put values into the rendezvous of a step; as many keys, values and marks of dead tensors."""
 
@@ -157,9 +152,7 @@ class Service:
             return
         deadline = Deadline.after(call.time_left, self._clock)
         if len(self._working) >= MAX_SERVING:
-            error = ResourceExhaustedError(
-                f"{self._peer} has {len(self)} calls in progress here, which is the limit"
-            )
+            error = ResourceExhaustedError(f"{self._peer} has {len(self)} calls in progress here, which is the limit")
             self._send_answer(Failure(call.call_id, error))
             return
         try:
@@ -194,9 +187,7 @@ class Service:
         except OpError as exc:
             logger.warning("a tell of %s at %s is lost: %s", self._peer, self._address, exc)
 
-    def pushed(
-        self, step_id: int, keys: Sequence[str], values: Sequence[Any], dead: Sequence[bool]
-    ) -> None:
+    def pushed(self, step_id: int, keys: Sequence[str], values: Sequence[Any], dead: Sequence[bool]) -> None:
         """Deliver values that the peer has pushed; a tell that comes with each hop of a step."""
         worker = self._worker
         if worker is None or self._serves.get(WORKER) is not worker.ref:
@@ -215,9 +206,7 @@ class Service:
             OpError: there is no master here, or it refuses the plan.
         """
         ref = self._target(MASTER)
-        if not (
-            isinstance(ref, LocalRef) and ref.is_here() and isinstance(ref.actor, PlanReceiver)
-        ):
+        if not (isinstance(ref, LocalRef) and ref.is_here() and isinstance(ref.actor, PlanReceiver)):
             raise UnimplementedError(f"{ref.name} runs no steps for {self._peer}")
         return ref.actor.on_plan(wire, CallContext(NEVER, self._peer, self._address, self._watch))
 
@@ -274,9 +263,7 @@ class Service:
 
     def _answered(self, call: Call, answer: asyncio.Future[Any]) -> None:
         if answer.cancelled():
-            error: BaseException | None = CancelledError(
-                f"{type(call.message).__name__} was cancelled"
-            )
+            error: BaseException | None = CancelledError(f"{type(call.message).__name__} was cancelled")
         else:
             error = answer.exception()
         if self._working.get(call.call_id) is not answer:

@@ -50,14 +50,7 @@ from actorsession.messages.step_frames import (
     write_header,
 )
 from actorsession.rpc.pushes import LONG_HEADER, FrameWriter, Pushes
-from actorsession.rpc.served_runs import (
-    Backlog,
-    ServedRun,
-    ServedRuns,
-    Settle,
-    encode_apart,
-    notify,
-)  # fmt: skip
+from actorsession.rpc.served_runs import Backlog, ServedRun, ServedRuns, Settle, encode_apart, notify
 
 __all__ = ["RunWaiter", "ServedRun", "Settle", "StepCalls", "encode_apart"]
 
@@ -90,9 +83,7 @@ class StepCalls:
         sent: how many runs were requested here.
     """
 
-    def __init__(
-        self, peer: str, writer: FrameWriter, backpressure: Backlog, children: Children
-    ) -> None:
+    def __init__(self, peer: str, writer: FrameWriter, backpressure: Backlog, children: Children) -> None:
         self.peer = peer
         self._send = writer.write
         self._send_from_thread = writer.write_from_thread
@@ -111,9 +102,14 @@ class StepCalls:
     # -- runs requested here -------------------------------------------------------------------
 
     def run_step(
-        self, call: int, program: int, seconds: float | None, values: WireValues, waiter: RunWaiter,
+        self,
+        call: int,
+        program: int,
+        seconds: float | None,
+        values: WireValues,
+        waiter: RunWaiter,
         asked: StepRequest | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Request a run of a plan, as its client.
 
         Args:
@@ -131,22 +127,18 @@ class StepCalls:
         self._run(_header([RUN_STEP, call, program, seconds, wire], values), call, values, waiter)
 
     def call_partial(
-        self, call: int, setup: int, seconds: float | None, values: WireValues, waiter: RunWaiter,
-        asked: CallRequest,
-    ) -> None:  # fmt: skip
+        self, call: int, setup: int, seconds: float | None, values: WireValues, waiter: RunWaiter, asked: CallRequest
+    ) -> None:
         """Request a call of the partial run that run ``setup`` has set up; see ``run_step``."""
         header = _header([PARTIAL_RUN, call, setup, seconds, asked.to_wire()], values)
         self._run(header, call, values, waiter)
 
     def run_graph(
-        self, step_id: int, program: int, values: WireValues, waiter: RunWaiter,
-        asked: GraphRequest | None = None,
-    ) -> None:  # fmt: skip
+        self, step_id: int, program: int, values: WireValues, waiter: RunWaiter, asked: GraphRequest | None = None
+    ) -> None:
         """Request a run of registered partitions, as their master; see ``run_step``."""
         wire = None if asked is None else asked.to_wire()
-        self._run(
-            _header([RUN_GRAPH, step_id, program, None, wire], values), step_id, values, waiter
-        )
+        self._run(_header([RUN_GRAPH, step_id, program, None, wire], values), step_id, values, waiter)
 
     def _run(self, header: bytes, call: int, values: WireValues, waiter: RunWaiter) -> None:
         self._send(header, values.segments)
@@ -154,9 +146,14 @@ class StepCalls:
         self._waiting[call] = waiter
 
     def run_from_thread(
-        self, call: int, program: int, seconds: float | None, values: WireValues, waiter: RunWaiter,
+        self,
+        call: int,
+        program: int,
+        seconds: float | None,
+        values: WireValues,
+        waiter: RunWaiter,
         asked: StepRequest | None = None,
-    ) -> bool:  # fmt: skip
+    ) -> bool:
         """Request a run in another thread than that of the loop, if it can be sent at once.
 
         See ``run_step``.

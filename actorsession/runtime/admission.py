@@ -117,7 +117,7 @@ class Share:
         "in_flight",
         "is_queued",
         "nbytes",
-    )  # fmt: skip
+    )
 
     def __init__(self, admission: Admission, limit: int, max_bytes: int) -> None:
         self._admission = admission
@@ -270,8 +270,5 @@ class Share:
     def statistics(self) -> AdmissionStatistics:
         """Return the occupancy of the share."""
         return AdmissionStatistics(
-            in_flight=self.in_flight,
-            nbytes=self.nbytes,
-            waiting=len(self._waiting),
-            waited=self._waited,
+            in_flight=self.in_flight, nbytes=self.nbytes, waiting=len(self._waiting), waited=self._waited
         )

@@ -20,21 +20,24 @@ from dataclasses import field
 
 from actorsession.config import ConfigProto
 from actorsession.entry_points import entry_points, origin_of
-from actorsession.errors import (
-    FailedPreconditionError,
-    InvalidArgumentError,
-    NotFoundError,
-    OpError,
-)  # fmt: skip
+from actorsession.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError, OpError
 from actorsession.graph.device import DeviceAttributes, DeviceSpec, device_name
 from actorsession.plan.device_set import DeviceSet
 from actorsession.records import dataclass
 from actorsession.runtime.resources import ResourceManager
 
 __all__ = [
-    "CPU_PRIORITY", "ENTRY_POINTS", "Device", "DeviceFactory", "device_set", "has_device_type",
-    "make_devices", "new_incarnation", "register_device_factory", "registered_device_types",
-]  # fmt: skip
+    "CPU_PRIORITY",
+    "ENTRY_POINTS",
+    "Device",
+    "DeviceFactory",
+    "device_set",
+    "has_device_type",
+    "make_devices",
+    "new_incarnation",
+    "register_device_factory",
+    "registered_device_types",
+]
 
 ENTRY_POINTS = "actorsession.device_factories"
 """The entry-point group: each entry is a ``DeviceFactory`` class, its name is the device type."""
@@ -87,9 +90,7 @@ class DeviceFactory:
         """Return a name for each physical device, such as ``/physical_device:TOY:0``."""
         raise NotImplementedError
 
-    def create_devices(
-        self, device_type: str, task: str, count: int, config: ConfigProto
-    ) -> Sequence[Device]:
+    def create_devices(self, device_type: str, task: str, count: int, config: ConfigProto) -> Sequence[Device]:
         """Make the devices of a session or server; by default as many as are wanted.
 
         Args:
@@ -101,9 +102,7 @@ class DeviceFactory:
         Raises:
             OpError: if it cannot make them; the session or server then gets no devices.
         """
-        return [
-            self.device(device_name(task, f"{device_type}:{i}"), device_type) for i in range(count)
-        ]
+        return [self.device(device_name(task, f"{device_type}:{i}"), device_type) for i in range(count)]
 
     def device(self, name: str, device_type: str, incarnation: int | None = None) -> Device:
         """Make one device.
@@ -165,9 +164,7 @@ _FACTORIES: dict[str, _Registered] = {}
 _LOCK = threading.Lock()
 
 
-def register_device_factory(
-    device_type: str, factory: DeviceFactory, *, priority: int | None = None
-) -> None:
+def register_device_factory(device_type: str, factory: DeviceFactory, *, priority: int | None = None) -> None:
     """Add a device type for every session and server that is made from now on.
 
     Args:
@@ -184,28 +181,16 @@ def register_device_factory(
     _register(device_type, factory, priority, everywhere=True, origin="the program")
 
 
-def _register(
-    device_type: str,
-    factory: DeviceFactory,
-    priority: int | None,
-    *,
-    everywhere: bool,
-    origin: str,
-) -> None:
+def _register(device_type: str, factory: DeviceFactory, priority: int | None, *, everywhere: bool, origin: str) -> None:
     if not isinstance(factory, DeviceFactory):
-        raise TypeError(
-            f"device type {device_type!r} needs an instance of DeviceFactory, got {factory!r:.100}"
-        )
+        raise TypeError(f"device type {device_type!r} needs an instance of DeviceFactory, got {factory!r:.100}")
     if DeviceSpec.parse(f"/device:{device_type}:0").device_type != device_type:
         raise ValueError(f"device types are written in capitals, got {device_type!r}")
     if priority is None:
         priority = factory.priority
     with _LOCK:
         if device_type in _FACTORIES:
-            raise KeyError(
-                f"device type {device_type!r} is registered already, by "
-                f"{_FACTORIES[device_type].origin}"
-            )
+            raise KeyError(f"device type {device_type!r} is registered already, by {_FACTORIES[device_type].origin}")
         _FACTORIES[device_type] = _Registered(factory, priority, everywhere, origin)
 
 
@@ -218,9 +203,7 @@ def registered_device_types() -> tuple[str, ...]:
 def has_device_type(device_type: str) -> bool:
     """Return whether a type is registered, or another distribution provides it; nothing is loaded."""
     kind = device_type.upper()
-    return kind in registered_device_types() or any(
-        entry.name.upper() == kind for entry in entry_points(ENTRY_POINTS)
-    )
+    return kind in registered_device_types() or any(entry.name.upper() == kind for entry in entry_points(ENTRY_POINTS))
 
 
 def _load(device_type: str) -> None:
@@ -251,8 +234,7 @@ def _load(device_type: str) -> None:
     except Exception as exc:
         # A plug-in may raise anything while it is imported or made; the error must name the plug-in.
         raise FailedPreconditionError(
-            f"device type {device_type!r} cannot be had: {origin} is broken: "
-            f"{type(exc).__name__}: {exc}"
+            f"device type {device_type!r} cannot be had: {origin} is broken: {type(exc).__name__}: {exc}"
         ) from exc
     # Another thread may have registered the same one in the meantime.
     with contextlib.suppress(KeyError):
@@ -262,9 +244,7 @@ def _load(device_type: str) -> None:
 # -- making --------------------------------------------------------------------------------------
 
 
-def make_devices(
-    task: str, counts: Mapping[str, int], config: ConfigProto | None = None
-) -> tuple[Device, ...]:
+def make_devices(task: str, counts: Mapping[str, int], config: ConfigProto | None = None) -> tuple[Device, ...]:
     """Make the devices of a task.
 
     Args:
@@ -283,9 +263,7 @@ def make_devices(
     """
     wanted = {kind.upper(): count for kind, count in counts.items()}
     if wanted.get("CPU", 1) < 1:
-        raise NotFoundError(
-            f"a session needs at least one CPU device: device_count gives CPU {wanted['CPU']}"
-        )
+        raise NotFoundError(f"a session needs at least one CPU device: device_count gives CPU {wanted['CPU']}")
     for kind, count in wanted.items():
         if count < 0:
             raise InvalidArgumentError(f"device_count gives {kind} {count}; it is 0 or more")
@@ -303,15 +281,12 @@ def make_devices(
             raise
         except Exception as exc:
             raise FailedPreconditionError(
-                f"the factory of {kind} devices from {entry.origin} has failed: "
-                f"{type(exc).__name__}: {exc}"
+                f"the factory of {kind} devices from {entry.origin} has failed: {type(exc).__name__}: {exc}"
             ) from exc
     return tuple(devices)
 
 
-def _made(
-    entry: _Registered, kind: str, task: str, count: int | None, config: ConfigProto
-) -> Sequence[Device]:
+def _made(entry: _Registered, kind: str, task: str, count: int | None, config: ConfigProto) -> Sequence[Device]:
     """Return the devices of a type; as many as there are physical ones if no number is given."""
     if count is None:
         count = len(entry.factory.list_physical_devices()) if entry.everywhere else 0
@@ -321,9 +296,7 @@ def _made(
     return _checked(made, kind, task, count, entry.origin)
 
 
-def _checked(
-    made: Sequence[Device], kind: str, task: str, count: int, origin: str
-) -> Sequence[Device]:
+def _checked(made: Sequence[Device], kind: str, task: str, count: int, origin: str) -> Sequence[Device]:
     """Return the devices that a factory made, once they were checked against the request."""
     names = [device_name(task, f"{kind}:{index}") for index in range(count)]
     found = [device.name for device in made]
@@ -335,9 +308,7 @@ def _checked(
         problem = "an incarnation is no 64-bit number above 0 (see new_incarnation)"
     else:
         return made
-    raise FailedPreconditionError(
-        f"the factory of {kind} devices from {origin} is broken: {problem}"
-    )
+    raise FailedPreconditionError(f"the factory of {kind} devices from {origin} is broken: {problem}")
 
 
 def device_set(devices: Sequence[Device]) -> DeviceSet:

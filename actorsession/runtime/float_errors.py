@@ -51,9 +51,7 @@ def find_error_state() -> tuple[ErrorState, Any]:
     with np.errstate(all="ignore"):
         inside = copy_context()
     changed: list[tuple[ContextVar[Any], Any]] = [
-        (variable, value)
-        for variable, value in inside.items()
-        if outside.get(variable) is not value
+        (variable, value) for variable, value in inside.items() if outside.get(variable) is not value
     ]
     return changed[0] if len(changed) == 1 else (_Blocks(), {"all": "ignore"})
 

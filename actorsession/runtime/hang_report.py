@@ -168,10 +168,7 @@ class HangReport:
         out = asdict(self)
         for step, made in zip(self.steps, out["steps"], strict=True):
             for cause, plain in zip(step.causes, made["causes"], strict=True):
-                plain["keys"] = [
-                    {"edge": k.edge_name, "from": k.src_device, "to": k.dst_device}
-                    for k in cause.keys
-                ]
+                plain["keys"] = [{"edge": k.edge_name, "from": k.src_device, "to": k.dst_device} for k in cause.keys]
                 plain["words"] = str(cause)
         return out
 
@@ -201,9 +198,7 @@ def awaited_keys(waits: Iterable[TaskWaits]) -> dict[tuple[int, str], str]:
     return found
 
 
-def explain(
-    waits: Sequence[TaskWaits], silent: Mapping[str, str] | None = None, *, waiting: int = 0
-) -> HangReport:
+def explain(waits: Sequence[TaskWaits], silent: Mapping[str, str] | None = None, *, waiting: int = 0) -> HangReport:
     """Join the reports of tasks into one report.
 
     Args:
@@ -321,25 +316,30 @@ class _Explainer:
             causes = [] if moves else self._causes(step_id, parts, unfinished)
             steps.append(
                 StuckStep(
-                    step_id=step_id, session=next(filter(None, sessions), ""), seconds=seconds,
-                    causes=tuple(causes[:_CAUSES]), more_causes=max(0, len(causes) - _CAUSES),
-                    tasks=parts, unfinished=unfinished, partial=partial, moves=moves,
+                    step_id=step_id,
+                    session=next(filter(None, sessions), ""),
+                    seconds=seconds,
+                    causes=tuple(causes[:_CAUSES]),
+                    more_causes=max(0, len(causes) - _CAUSES),
+                    tasks=parts,
+                    unfinished=unfinished,
+                    partial=partial,
+                    moves=moves,
                 )
-            )  # fmt: skip
+            )
         return HangReport(
             steps=tuple(sorted(steps, key=lambda s: -s.seconds)),
-            more_steps=sum(task.more_steps for task in self.waits)
-            + sum(m.left_out for m in self.masters.values()),
+            more_steps=sum(task.more_steps for task in self.waits) + sum(m.left_out for m in self.masters.values()),
             kernels=tuple([k for task in self.waits for k in task.kernels]),
-            masters=tuple(self.masters.values()), waiting=waiting, silent=dict(self.silent),
+            masters=tuple(self.masters.values()),
+            waiting=waiting,
+            silent=dict(self.silent),
             pools=tuple(self.pools.values()),
-        )  # fmt: skip
+        )
 
     # -- causes of one step ------------------------------------------------------------------------
 
-    def _causes(
-        self, step_id: int, parts: Sequence[StepWaits], unfinished: Sequence[str]
-    ) -> list[Cause]:
+    def _causes(self, step_id: int, parts: Sequence[StepWaits], unfinished: Sequence[str]) -> list[Cause]:
         found: dict[tuple[str, ...], Cause] = {}
         for part in parts:
             for cause in self._causes_at(part):
@@ -377,14 +377,11 @@ class _Explainer:
             other = device.rpartition("/")[0]
             if other in self.silent:
                 return Cause(
-                    kind=SILENT, task=other, reason=f"{self.silent[other]}; {collective}",
-                    collectives=(collective,),
-                )  # fmt: skip
+                    kind=SILENT, task=other, reason=f"{self.silent[other]}; {collective}", collectives=(collective,)
+                )
         circle = _circle(collective, self.collectives)
         kind = CIRCLE if circle else COLLECTIVE
-        return Cause(
-            kind=kind, task=task, device=collective.device, collectives=circle or (collective,)
-        )
+        return Cause(kind=kind, task=task, device=collective.device, collectives=circle or (collective,))
 
     def _with_reason(self, cause: Cause) -> Cause:
         """Return a cause; if its kernel waits for a thread, with what holds all threads."""
@@ -413,9 +410,7 @@ class _Explainer:
                 continue
             yield self._end_of(step_id, way, nodes, sent)
 
-    def _end_of(
-        self, step_id: int, way: tuple[str, ...], nodes: tuple[str, ...], sent: SentKey | None
-    ) -> Cause:
+    def _end_of(self, step_id: int, way: tuple[str, ...], nodes: tuple[str, ...], sent: SentKey | None) -> Cause:
         """Return the cause at the end of a chain."""
         try:
             key = parse_key(way[-1])
@@ -453,9 +448,7 @@ def _identity(cause: Cause) -> tuple[str, ...]:
     return cause.kind, cause.task, cause.node, cause.device
 
 
-def _circle(
-    first: CollectiveWait, by_device: Mapping[str, Sequence[CollectiveWait]]
-) -> tuple[CollectiveWait, ...]:
+def _circle(first: CollectiveWait, by_device: Mapping[str, Sequence[CollectiveWait]]) -> tuple[CollectiveWait, ...]:
     """Return the members of collectives that wait for each other, beginning with one; none if they do not.
 
     A device that has come to the same instance is not waited for: its values are on their way.
@@ -478,13 +471,10 @@ def _circle(
     return ()
 
 
-def _cause(
-    kind: str, task: str, way: tuple[str, ...], nodes: tuple[str, ...], **more: Any
-) -> Cause:
+def _cause(kind: str, task: str, way: tuple[str, ...], nodes: tuple[str, ...], **more: Any) -> Cause:
     return Cause(
-        kind=kind, task=task, chain=_shortened(way),
-        more_chain=max(0, len(way) - _IN_A_ROW), waiters=nodes, **more,
-    )  # fmt: skip
+        kind=kind, task=task, chain=_shortened(way), more_chain=max(0, len(way) - _IN_A_ROW), waiters=nodes, **more
+    )
 
 
 def _shortened(way: tuple[str, ...]) -> tuple[str, ...]:
@@ -492,10 +482,15 @@ def _shortened(way: tuple[str, ...]) -> tuple[str, ...]:
     return way if len(way) <= _IN_A_ROW else (*way[: _IN_A_ROW - 1], way[-1])
 
 
-def _of_kernel(
-    kernel: KernelNow, task: str, way: tuple[str, ...] = (), nodes: tuple[str, ...] = ()
-) -> Cause:
+def _of_kernel(kernel: KernelNow, task: str, way: tuple[str, ...] = (), nodes: tuple[str, ...] = ()) -> Cause:
     return _cause(
-        kernel.state, task, way, nodes, node=kernel.node, op=kernel.op,
-        device=kernel.device, source=kernel.source, seconds=kernel.seconds,
-    )  # fmt: skip
+        kernel.state,
+        task,
+        way,
+        nodes,
+        node=kernel.node,
+        op=kernel.op,
+        device=kernel.device,
+        source=kernel.source,
+        seconds=kernel.seconds,
+    )

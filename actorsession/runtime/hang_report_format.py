@@ -89,9 +89,17 @@ def _moment(cause: Cause) -> str:
 
 
 _VERDICTS = {
-    "runs": _runs, "queued": _queued, "suspended": _suspended, "lost": _lost, "circle": _circle,
-    "collective": _collective, "silent": _silent, "held": _held, "unfed": _unfed, "unbegun": _unbegun,
-}  # fmt: skip
+    "runs": _runs,
+    "queued": _queued,
+    "suspended": _suspended,
+    "lost": _lost,
+    "circle": _circle,
+    "collective": _collective,
+    "silent": _silent,
+    "held": _held,
+    "unfed": _unfed,
+    "unbegun": _unbegun,
+}
 
 
 def tensor(edge: str) -> str:

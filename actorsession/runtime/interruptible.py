@@ -49,9 +49,7 @@ class CancelScope:
         _entered.scope = self
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None) -> None:
         _entered.scope = None
 
     def cancel(self) -> None:
@@ -103,9 +101,7 @@ def cancel_pending(pending: PendingValues) -> None:
         pending.close()
 
 
-def wait_for(
-    pending: PendingValues, check: Callable[[], None], loop: asyncio.AbstractEventLoop | None = None
-) -> Any:
+def wait_for(pending: PendingValues, check: Callable[[], None], loop: asyncio.AbstractEventLoop | None = None) -> Any:
     """Wait for the values of a node that suspends, in code that cannot continue without them.
 
     Args:
@@ -144,9 +140,7 @@ def wait_for(
 async def _checked(work: Coroutine[Any, Any, T], check: Callable[[], None]) -> T:
     """Await a coroutine on a private loop, and call ``check`` from time to time."""
     loop = asyncio.get_running_loop()
-    future = asyncio.run_coroutine_threadsafe(
-        work, loop
-    )  # an asyncio task that ends with this loop
+    future = asyncio.run_coroutine_threadsafe(work, loop)  # an asyncio task that ends with this loop
     waited = asyncio.wrap_future(future)
     try:
         while not waited.done():
@@ -157,9 +151,7 @@ async def _checked(work: Coroutine[Any, Any, T], check: Callable[[], None]) -> T
         waited.cancel()
 
 
-def acquire(
-    lock: threading.Lock, seconds: float | None, cancel: Callable[[], object] | None = None
-) -> bool:
+def acquire(lock: threading.Lock, seconds: float | None, cancel: Callable[[], object] | None = None) -> bool:
     """Acquire a lock that another thread may hold for long.
 
     Args:

@@ -61,9 +61,19 @@ class PoolThreads:
     """
 
     __slots__ = (
-        "__weakref__", "_beside", "_executor", "_firsts", "_is_first_next", "_lines", "_lock", "_resuming",
-        "_running", "_shares", "_turns", "number",
-    )  # fmt: skip
+        "__weakref__",
+        "_beside",
+        "_executor",
+        "_firsts",
+        "_is_first_next",
+        "_lines",
+        "_lock",
+        "_resuming",
+        "_running",
+        "_shares",
+        "_turns",
+        "number",
+    )
 
     def __init__(self, number: int, name: str = _THREAD_NAME) -> None:
         self.number = number
@@ -103,12 +113,7 @@ class PoolThreads:
             executor.shutdown(wait=False)
 
     def submit(
-        self,
-        work: Callable[..., Any],
-        *args: Any,
-        user: object = None,
-        blocks: bool = False,
-        first: object = None,
+        self, work: Callable[..., Any], *args: Any, user: object = None, blocks: bool = False, first: object = None
     ) -> None:
         """Run ``work(*args)`` in one of the threads.
 
@@ -334,9 +339,7 @@ class KernelPool:
         self._user = object()  # not the share itself, which may be dropped while work is queued
         self._lock = threading.Lock()
 
-    def submit(
-        self, work: Callable[..., Any], *args: Any, blocks: bool = False, first: object = None
-    ) -> None:
+    def submit(self, work: Callable[..., Any], *args: Any, blocks: bool = False, first: object = None) -> None:
         """Run ``work(*args)``, which must not raise, in a pool thread.
 
         Args:

@@ -59,9 +59,7 @@ class OffloadPolicy:
 
     # -- segments ------------------------------------------------------------------------------
 
-    def is_expensive(
-        self, bound: BoundSegment, values: Sequence[Any], places: Sequence[int]
-    ) -> bool:
+    def is_expensive(self, bound: BoundSegment, values: Sequence[Any], places: Sequence[int]) -> bool:
         """Return whether a segment belongs in the kernel pool.
 
         Args:
@@ -86,9 +84,7 @@ class OffloadPolicy:
             return False
         return _size(bound, values, places) > max(2 * bound.largest, _SMALL)
 
-    def record(
-        self, bound: BoundSegment, seconds: float, values: Sequence[Any], places: Sequence[int]
-    ) -> None:
+    def record(self, bound: BoundSegment, seconds: float, values: Sequence[Any], places: Sequence[int]) -> None:
         """Record how long a segment took; arguments as for ``is_expensive``."""
         self.runs += 1
         self.seconds += seconds
@@ -105,9 +101,7 @@ class OffloadPolicy:
         elif size <= 2 * bound.largest:
             bound.largest = size // 4  # this size was too large
 
-    def _exceeds_with(
-        self, bound: BoundSegment, values: Sequence[Any], places: Sequence[int]
-    ) -> bool:
+    def _exceeds_with(self, bound: BoundSegment, values: Sequence[Any], places: Sequence[int]) -> bool:
         """Return whether a segment of unknown shapes that was not measured yet is, or may be, expensive with
         these values."""
         if bound.segment.fed_cost is None:

@@ -124,9 +124,7 @@ class _Job:
 
     __slots__ = ("_context", "_loop", "_planning", "_work", "answer")
 
-    def __init__(
-        self, planning: Planning, work: Callable[[], Any], loop: asyncio.AbstractEventLoop
-    ) -> None:
+    def __init__(self, planning: Planning, work: Callable[[], Any], loop: asyncio.AbstractEventLoop) -> None:
         self.answer: asyncio.Future[Any] = loop.create_future()
         self._loop = loop
         self._planning = planning

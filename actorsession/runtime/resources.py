@@ -18,12 +18,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from actorsession.config.file_roots import ANYWHERE, FileRoots
-from actorsession.errors import (
-    FailedPreconditionError,
-    InvalidArgumentError,
-    NotFoundError,
-    OpError,
-)
+from actorsession.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError, OpError
 from actorsession.graph.dtypes import as_dtype, string
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.registry import Array
@@ -31,9 +26,13 @@ from actorsession.graph.shared_arrays import LEAST, empty, shared
 from actorsession.records import dataclass
 
 __all__ = [
-    "DEFAULT_CONTAINER", "Resource", "ResourceManager", "ResourceStatistics",
-    "UninitializedVariableError", "Variable",
-]  # fmt: skip
+    "DEFAULT_CONTAINER",
+    "Resource",
+    "ResourceManager",
+    "ResourceStatistics",
+    "UninitializedVariableError",
+    "Variable",
+]
 
 DEFAULT_CONTAINER = "localhost"  # TensorFlow's name for the default container
 
@@ -209,9 +208,7 @@ class Variable:
             if value is None:
                 raise self._without_value()
             self.changes += 1
-            if isinstance(value, np.ndarray) and (
-                _references(value) > _ALONE or not value.flags.writeable
-            ):
+            if isinstance(value, np.ndarray) and (_references(value) > _ALONE or not value.flags.writeable):
                 old, value = value, self._new_like(value)
                 np.copyto(value, old)
             self._value = function(value)
@@ -236,11 +233,7 @@ class Variable:
             f"variable {self.name!r} is {how} before it has a value: run its initializer "
             "(or global_variables_initializer()) or restore it first"
         )
-        return (
-            f"Attempting to use uninitialized value {self.name}: {said}"
-            if self.by_reference
-            else said
-        )
+        return f"Attempting to use uninitialized value {self.name}: {said}" if self.by_reference else said
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,9 +270,7 @@ class ResourceManager:
         self._entries: dict[tuple[str, str, str], _Entry] = {}  # by (container, kind, name)
         self._cleared: set[tuple[str, str, str]] = set()  # and not asked for since
 
-    def lookup_or_create(
-        self, container: str, name: str, kind: str, make: Callable[[], R], spec: object = None
-    ) -> R:
+    def lookup_or_create(self, container: str, name: str, kind: str, make: Callable[[], R], spec: object = None) -> R:
         """Return the resource under (container, kind, name); make it if absent.
 
         Args:
@@ -316,11 +307,7 @@ class ResourceManager:
         container = container or DEFAULT_CONTAINER
         with self._lock:
             found = self._entries.get((container, kind, name))
-            others = (
-                []
-                if found
-                else sorted(k for c, k, n in self._entries if (c, n) == (container, name))
-            )
+            others = [] if found else sorted(k for c, k, n in self._entries if (c, n) == (container, name))
         if found is None:
             has = f"; that name has a {' and a '.join(others)}" if others else ""
             raise NotFoundError(f"no {kind} {name!r} in container {container!r}{has}")
@@ -333,9 +320,7 @@ class ResourceManager:
             InvalidArgumentError: if a variable of another type with a value exists.
         """
         found = self.lookup_or_create(container, name, _VARIABLE, lambda: Variable(name, spec))
-        if found.spec.dtype is not spec.dtype or not found.spec.shape.is_compatible_with(
-            spec.shape
-        ):
+        if found.spec.dtype is not spec.dtype or not found.spec.shape.is_compatible_with(spec.shape):
             if not found.initialized:
                 found.spec = spec
                 return found
@@ -355,11 +340,7 @@ class ResourceManager:
         """Return container, name and variable of each variable, in the order of creation."""
         with self._lock:
             found = list(self._entries.items())
-        return [
-            (container, name, entry.resource)
-            for (container, kind, name), entry in found
-            if kind == _VARIABLE
-        ]
+        return [(container, name, entry.resource) for (container, kind, name), entry in found if kind == _VARIABLE]
 
     def clear(self, containers: Iterable[str] = ()) -> None:
         """Clear containers; the default container if none is named.

@@ -41,15 +41,9 @@ class SessionNames(Generic[S]):
     """The names and versions of living sessions; the caller provides for one call at a time."""
 
     def __init__(self) -> None:
-        self._sessions: weakref.WeakValueDictionary[tuple[str, int], S] = (
-            weakref.WeakValueDictionary()
-        )
+        self._sessions: weakref.WeakValueDictionary[tuple[str, int], S] = weakref.WeakValueDictionary()
 
-    def check(
-        self,
-        metadata: SessionMetadata | None,
-        replaces: Callable[[S], bool] = lambda session: False,
-    ) -> None:
+    def check(self, metadata: SessionMetadata | None, replaces: Callable[[S], bool] = lambda session: False) -> None:
         """Check that a new session may have a name and version.
 
         Args:

@@ -49,9 +49,7 @@ __all__ = ["Stacks", "held_pool", "inline_kernels", "step_waits", "what_became_o
 # Names of nodes and keys that one entry lists.
 _FEW = 4
 # The functions that call generated code: ``begin`` says when they have, and ``seconds`` that it has ended.
-_CALLERS = frozenset(
-    [SegmentEngine.run.__code__, SegmentEngine.execute.__code__, InlineRun.run.__code__]
-)
+_CALLERS = frozenset([SegmentEngine.run.__code__, SegmentEngine.execute.__code__, InlineRun.run.__code__])
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +77,7 @@ class Stacks:
 
     def of(self, step: Step) -> dict[tuple[int, int], KernelNow]:
         """Return the kernels of a step by engine and segment."""
-        return {
-            (id(f.engine), f.index): f.kernel
-            for f in self.found
-            if f.engine is not None and f.engine.step is step
-        }
+        return {(id(f.engine), f.index): f.kernel for f in self.found if f.engine is not None and f.engine.step is step}
 
 
 def _frames() -> Iterator[FrameType]:
@@ -242,9 +236,7 @@ class _States:
     def kernels(self) -> list[KernelNow]:
         kernels = list(self.running.values())
         kernels += [
-            _offloaded(work)
-            for work in tuple(self.step.pooled)
-            if (id(work.engine), work.index) not in self.running
+            _offloaded(work) for work in tuple(self.step.pooled) if (id(work.engine), work.index) not in self.running
         ]
         kernels += [self.suspended(s) for s in self.step.suspended]
         return sorted(kernels, key=lambda k: (k.queued, k.suspended, -k.seconds))
@@ -281,23 +273,32 @@ def step_waits(step: Step, stacks: Stacks, most: int, **where: Any) -> StepWaits
     kernels = states.kernels()
     collectives = [] if step.collectives is None else step.collectives.waits()
     return StepWaits(
-        step_id=step.step_id, seconds=time.monotonic() - step.since, unfinished=unfinished,
-        waiters=tuple(waiters), more_waiters=more, kernels=tuple(kernels[:most]),
+        step_id=step.step_id,
+        seconds=time.monotonic() - step.since,
+        unfinished=unfinished,
+        waiters=tuple(waiters),
+        more_waiters=more,
+        kernels=tuple(kernels[:most]),
         more_kernels=max(0, len(kernels) - most),
-        collectives=tuple([
-            CollectiveWait(device=device, group=c.group, instance=c.instance, awaits=awaits)
-            for device, c, awaits in collectives[:most]
-        ]),
+        collectives=tuple(
+            [
+                CollectiveWait(device=device, group=c.group, instance=c.instance, awaits=awaits)
+                for device, c, awaits in collectives[:most]
+            ]
+        ),
         **where,
-    )  # fmt: skip
+    )
 
 
 def _waiter(engine: Engine, index: int, keys: list[str]) -> Waiter:
     names, count = _names(engine, index)
     return Waiter(
-        device=engine.bound.device, nodes=tuple(names), more_nodes=count - len(names),
-        keys=tuple(keys[:_FEW]), more_keys=max(0, len(keys) - _FEW),
-    )  # fmt: skip
+        device=engine.bound.device,
+        nodes=tuple(names),
+        more_nodes=count - len(names),
+        keys=tuple(keys[:_FEW]),
+        more_keys=max(0, len(keys) - _FEW),
+    )
 
 
 def _names(engine: Engine, index: int) -> tuple[list[str], int]:
@@ -363,9 +364,13 @@ def _became(states: _States, key: str, places: Mapping[str, tuple[Engine, int, s
     elif state == QUEUED:
         kernel = _kernel(engine.bound, index, None, 0.0, engine, queued=True)
     return SentKey(
-        step_id=step_id, key=key, state=state, node=node, kernel=kernel,
+        step_id=step_id,
+        key=key,
+        state=state,
+        node=node,
+        kernel=kernel,
         keys=tuple(states.keys(engine, index)[:_FEW]) if state == WAITS else (),
-    )  # fmt: skip
+    )
 
 
 def _blocking(states: _States, engine: Engine, index: int) -> KernelNow | None:

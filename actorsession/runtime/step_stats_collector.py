@@ -83,9 +83,7 @@ class StepStatsCollector:
             else:
                 self._left_out += 1
 
-    def add_suspended(
-        self, linked: BoundPartition, number: int, start: int, values: Sequence[Any]
-    ) -> None:
+    def add_suspended(self, linked: BoundPartition, number: int, start: int, values: Sequence[Any]) -> None:
         """Record a node whose values have arrived some time after it was begun.
 
         Args:
@@ -121,17 +119,17 @@ class StepStatsCollector:
         node = record.linked.compiled.nodes[record.number]
         start = self._offset + record.start
         detail = NodeExecStats(
-            node_name=node.name, all_start_nanos=start,
+            node_name=node.name,
+            all_start_nanos=start,
             op_end_rel_nanos=record.op_end - record.start,
             all_end_rel_nanos=record.end - record.start,
             scheduled_nanos=self._offset + record.scheduled,
-            timeline_label=said.label, output=said.output, memory=said.memory,
-        )  # fmt: skip
+            timeline_label=said.label,
+            output=said.output,
+            memory=said.memory,
+        )
         end = (self._offset + record.end) / 1e9
-        return NodeStats(
-            record.linked.device, node.name, node.op, start / 1e9, end, record.thread, said.nbytes,
-            detail,
-        )  # fmt: skip
+        return NodeStats(record.linked.device, node.name, node.op, start / 1e9, end, record.thread, said.nbytes, detail)
 
 
 class _Said(NamedTuple):
@@ -158,14 +156,10 @@ class _Words:
             node = record.linked.compiled.nodes[record.number]
             output = tuple(
                 NodeOutput(i, TensorDescription(spec.dtype.name, shape, nbytes, _ALLOCATOR))
-                for i, (spec, (shape, nbytes)) in enumerate(
-                    zip(node.outputs, record.outputs, strict=True)
-                )
+                for i, (spec, (shape, nbytes)) in enumerate(zip(node.outputs, record.outputs, strict=True))
             )
             total = sum(nbytes for _, nbytes in record.outputs)
-            said = self._said[key] = _Said(
-                self._labels.of(record.linked, node), output, _memory(node, total), total
-            )
+            said = self._said[key] = _Said(self._labels.of(record.linked, node), output, _memory(node, total), total)
         return said
 
 
@@ -221,11 +215,7 @@ class Recorder(SegmentContext):
     __slots__ = ("_collector", "_context", "_linked", "_scheduled", "_thread", "nanos")
 
     def __init__(
-        self,
-        context: SegmentContext,
-        collector: StepStatsCollector,
-        linked: BoundPartition,
-        scheduled: int,
+        self, context: SegmentContext, collector: StepStatsCollector, linked: BoundPartition, scheduled: int
     ) -> None:
         self._context = context
         self._collector = collector
@@ -258,11 +248,8 @@ class Recorder(SegmentContext):
         values = (value,) if count == 1 else value if count else ()
         outputs = tuple([_measure(v) for v in values])
         self._collector.add_node(
-            _Record(
-                self._linked, number, self._thread, self._scheduled, start, op_end,
-                time.perf_counter_ns(), outputs,
-            )
-        )  # fmt: skip
+            _Record(self._linked, number, self._thread, self._scheduled, start, op_end, time.perf_counter_ns(), outputs)
+        )
 
 
 def _measure(value: Any) -> tuple[tuple[int, ...], int]:

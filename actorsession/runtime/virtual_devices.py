@@ -29,9 +29,7 @@ class VirtualDevices(DeviceFactory):
         ValueError: if ``count`` is negative.
     """
 
-    def __init__(
-        self, count: int = 1, *, without: Collection[str] = (), memory_limit: int = 0
-    ) -> None:
+    def __init__(self, count: int = 1, *, without: Collection[str] = (), memory_limit: int = 0) -> None:
         if count < 0:
             raise ValueError(f"the number of virtual devices is 0 or more, got {count}")
         self._count = count

@@ -307,15 +307,18 @@ class TaskWaits:
         try:
             return _read(cls, value)
         except (TypeError, KeyError, ValueError, AttributeError) as exc:
-            raise ProtocolError(
-                f"not what a task says of its steps: {exc}: {value!r:.200}"
-            ) from exc
+            raise ProtocolError(f"not what a task says of its steps: {exc}: {value!r:.200}") from exc
 
 
 _NESTED: Mapping[str, type[Any]] = {
-    "waiters": Waiter, "kernels": KernelNow, "kernel": KernelNow, "partial_runs": PartialWaits,
-    "masters": MasterWaits, "pools": HeldPool, "collectives": CollectiveWait,
-}  # fmt: skip
+    "waiters": Waiter,
+    "kernels": KernelNow,
+    "kernel": KernelNow,
+    "partial_runs": PartialWaits,
+    "masters": MasterWaits,
+    "pools": HeldPool,
+    "collectives": CollectiveWait,
+}
 
 
 def _plain(value: Any) -> Any:
@@ -351,9 +354,7 @@ def _read(cls: type[V], value: Mapping[str, Any]) -> V:
 
 
 def _checked(name: str, hint: str, given: Any) -> Any:
-    kinds: dict[str, tuple[type[Any], ...]] = {
-        "str": (str,), "int": (int,), "float": (int, float), "bool": (bool,),
-    }  # fmt: skip
+    kinds: dict[str, tuple[type[Any], ...]] = {"str": (str,), "int": (int,), "float": (int, float), "bool": (bool,)}
     if hint in kinds:
         if not isinstance(given, kinds[hint]):
             raise TypeError(f"{name} is {hint}, got {type(given).__name__}")

@@ -44,9 +44,7 @@ class _Run(NamedTuple):
 
     begin: float
     end: float
-    linked: weakref.ref[
-        BoundPartition
-    ]  # weak, because entries must not keep variables of a closed session
+    linked: weakref.ref[BoundPartition]  # weak, because entries must not keep variables of a closed session
     segment: Segment
 
 
@@ -63,9 +61,7 @@ class Watchdog:
         if asyncio._get_running_loop() is not None:
             self._name(linked, segment.segment, f"held the event loop for {seconds:.3g} s")
 
-    def ran_in_pool(
-        self, linked: BoundPartition, segment: BoundSegment, begin: float, end: float
-    ) -> None:
+    def ran_in_pool(self, linked: BoundPartition, segment: BoundSegment, begin: float, end: float) -> None:
         """Record a segment that took long in the kernel pool."""
         run = _Run(begin, end, weakref.ref(linked), segment.segment)
         self._runs.append(run)

@@ -9,29 +9,12 @@ from threading import get_ident
 from types import TracebackType
 from typing import Any
 
-from actorsession.config import (
-    CONNECT_TIMEOUT,
-    CallableOptions,
-    ConfigProto,
-    RunMetadata,
-    RunOptions,
-)  # fmt: skip
+from actorsession.config import CONNECT_TIMEOUT, CallableOptions, ConfigProto, RunMetadata, RunOptions
 from actorsession.graph.device import DeviceAttributes
 from actorsession.plan.place import Placed
 from actorsession.runtime.hang_report import HangReport
-from actorsession.session.base import (
-    BaseSession,
-    check_hang_report,
-    check_wait_for,
-    container_names,
-    reset_options,
-)
-from actorsession.session.callables import (
-    AsyncCallable,
-    MakeError,
-    closed_error,
-    closed_error_of_callables,
-)
+from actorsession.session.base import BaseSession, check_hang_report, check_wait_for, container_names, reset_options
+from actorsession.session.callables import AsyncCallable, MakeError, closed_error, closed_error_of_callables
 from actorsession.session.factory import get_factory
 from actorsession.session.feeds import flatten_feeds
 from actorsession.session.partial.api import AsyncPartialRuns
@@ -144,17 +127,11 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
         return plan
 
     def _run_plan(
-        self,
-        plan: SessionPlan,
-        feeds: Sequence[Any],
-        options: RunOptions | None,
-        run_metadata: RunMetadata | None,
+        self, plan: SessionPlan, feeds: Sequence[Any], options: RunOptions | None, run_metadata: RunMetadata | None
     ) -> Coroutine[Any, Any, Sequence[Any]]:
         # A step that does not suspend belongs to no loop, and of two loops in one thread only one runs at a
         # time; the comparison of threads takes a twentieth of the time.
-        if self._thread != get_ident() or (
-            plan.needs_loop and self._owner.loop is not asyncio._get_running_loop()
-        ):
+        if self._thread != get_ident() or (plan.needs_loop and self._owner.loop is not asyncio._get_running_loop()):
             self._check_usable()
         limit = self._limit if options is None else self._timeout(options)
         return self._session.run(plan, feeds, limit, options, run_metadata)
@@ -215,9 +192,7 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
             InvalidArgumentError: if there is nothing to run.
         """
         request, arguments = self._requests.of_callable(fetches, feed_list)
-        made = AsyncCallable(
-            self._begin_run, self._run_request, request, arguments, accept_options=accept_options
-        )
+        made = AsyncCallable(self._begin_run, self._run_request, request, arguments, accept_options=accept_options)
         self._keep(made)
         return made
 
@@ -241,9 +216,7 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
             ValueError: for a tensor that may not be fed, or not be fetched.
         """
         request, arguments = self._prepared_from(options)
-        made = AsyncCallable(
-            self._begin_run, self._run_request, request, arguments, own_options=options.run_options
-        )
+        made = AsyncCallable(self._begin_run, self._run_request, request, arguments, own_options=options.run_options)
         self._keep(made)
         return made
 
@@ -268,9 +241,7 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
         return await self._session.find_placement()
 
     @staticmethod
-    async def reset(
-        target: str, containers: Sequence[str] | None = None, config: ConfigProto | None = None
-    ) -> None:
+    async def reset(target: str, containers: Sequence[str] | None = None, config: ConfigProto | None = None) -> None:
         """Close every session of a target, aborting its steps, and clear containers.
 
         Args:
@@ -324,9 +295,12 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
         return found
 
     async def wait_for(
-        self, tasks: str, count: int | None = None,
-        *, timeout: float = CONNECT_TIMEOUT,  # noqa: ASYNC109 - as everywhere in this interface
-    ) -> list[str]:  # fmt: skip
+        self,
+        tasks: str,
+        count: int | None = None,
+        *,
+        timeout: float = CONNECT_TIMEOUT,  # noqa: ASYNC109 - as everywhere in this interface
+    ) -> list[str]:
         """Wait until tasks of the cluster answer, for programs that begin before their cluster is complete.
 
         No step needs this call: a step that is placed on a task that does not answer waits for it within

@@ -35,9 +35,15 @@ from actorsession.session.session_interface import LocalSession, SessionInterfac
 from actorsession.session.statistics import SessionStatistics
 
 __all__ = [
-    "BaseSession", "check_hang_report", "check_run_arguments", "check_wait_for", "container_names",
-    "get_default_session", "own_limit", "reset_options",
-]  # fmt: skip
+    "BaseSession",
+    "check_hang_report",
+    "check_run_arguments",
+    "check_wait_for",
+    "container_names",
+    "get_default_session",
+    "own_limit",
+    "reset_options",
+]
 
 
 def reset_options(target: str, config: ConfigProto | None) -> SessionOptions:
@@ -62,9 +68,7 @@ def container_names(containers: Sequence[str] | None) -> tuple[str, ...]:
     if containers is None:
         return ()
     if isinstance(containers, (str, bytes)) or not isinstance(containers, Sequence):
-        raise TypeError(
-            f"containers is a list of names, got {type(containers).__name__}: {containers!r:.100}"
-        )
+        raise TypeError(f"containers is a list of names, got {type(containers).__name__}: {containers!r:.100}")
     for name in containers:
         if not isinstance(name, str):
             raise TypeError(f"the name of a container is a string, got {name!r:.100}")
@@ -114,9 +118,7 @@ def own_limit(options: RunOptions | None) -> float | None:
     return None if options is None else in_seconds(options.timeout_in_ms) or None
 
 
-def _new_session(
-    graph: Graph, options: SessionOptions, requests: Requests
-) -> SessionInterface[Any]:
+def _new_session(graph: Graph, options: SessionOptions, requests: Requests) -> SessionInterface[Any]:
     """Return a session of the factory that accepts the options.
 
     Raises:
@@ -125,9 +127,7 @@ def _new_session(
     factory = get_factory(options)
     made = factory.new_session(graph, options, requests.evict)
     if not isinstance(made, SessionInterface):
-        raise TypeError(
-            f"{type(factory).__name__}.new_session returns a SessionInterface, got {made!r:.100}"
-        )
+        raise TypeError(f"{type(factory).__name__}.new_session returns a SessionInterface, got {made!r:.100}")
     return made
 
 
@@ -152,13 +152,9 @@ class BaseSession(ProcessBound, ABC):
     # The session, if a run without options stays in the thread of its caller unless its plan needs a loop.
     _blocking: LocalSession[Any] | None = None
 
-    def __init__(
-        self, target: str = "", graph: Graph | None = None, config: ConfigProto | None = None
-    ) -> None:
+    def __init__(self, target: str = "", graph: Graph | None = None, config: ConfigProto | None = None) -> None:
         if not isinstance(target, str):
-            raise TypeError(
-                f'Argument `target` must be a string, but got "{type(target).__name__}"'
-            )
+            raise TypeError(f'Argument `target` must be a string, but got "{type(target).__name__}"')
         if graph is not None and not isinstance(graph, Graph):
             raise TypeError(f"graph is a Graph, got {type(graph).__name__}")
         if config is not None and not isinstance(config, ConfigProto):
@@ -204,9 +200,7 @@ class BaseSession(ProcessBound, ABC):
     def _enter_defaults(self) -> None:
         self._owner.check_process()
         if self._entered:
-            raise RuntimeError(
-                f"{type(self).__name__} context managers are not re-entrant: use as_default()"
-            )
+            raise RuntimeError(f"{type(self).__name__} context managers are not re-entrant: use as_default()")
         self._entered = True
         DEFAULT_SESSIONS.push(self)
         default_graphs().push(self._graph)
@@ -256,9 +250,7 @@ class BaseSession(ProcessBound, ABC):
             raise
 
     def _local_only(self, lacks: str) -> UnimplementedError:
-        return UnimplementedError(
-            f"a session of {self._target!r} {lacks}: only sessions in this process do"
-        )
+        return UnimplementedError(f"a session of {self._target!r} {lacks}: only sessions in this process do")
 
     # -- debugging -----------------------------------------------------------------------------
 
@@ -310,11 +302,7 @@ class BaseSession(ProcessBound, ABC):
             requests.check_graph()
 
     async def _run_request(
-        self,
-        request: Request,
-        values: Sequence[Any],
-        options: RunOptions | None,
-        run_metadata: RunMetadata | None,
+        self, request: Request, values: Sequence[Any], options: RunOptions | None, run_metadata: RunMetadata | None
     ) -> Any:
         """Run a request and return the caller's structure.
 
@@ -337,9 +325,7 @@ class BaseSession(ProcessBound, ABC):
                     raise
             if not values:
                 feeds: list[Any] = []
-            elif (
-                self._converts_in_thread and large_arrays(values) and request.converts_much(values)
-            ):
+            elif self._converts_in_thread and large_arrays(values) and request.converts_much(values):
                 feeds = await self._session.offload(partial(request.feeds, values))
             else:
                 feeds = request.feeds(values)
@@ -373,11 +359,7 @@ class BaseSession(ProcessBound, ABC):
 
     @abstractmethod
     async def _run_plan(
-        self,
-        plan: SessionPlan,
-        feeds: Sequence[Any],
-        options: RunOptions | None,
-        run_metadata: RunMetadata | None,
+        self, plan: SessionPlan, feeds: Sequence[Any], options: RunOptions | None, run_metadata: RunMetadata | None
     ) -> Sequence[Any]:
         """Run a plan of the session and return the fetched values in its order."""
 
@@ -418,9 +400,7 @@ class BaseSession(ProcessBound, ABC):
         timeout = checked_seconds("timeout", timeout)
         options = options or RunOptions()
         if options.timeout_in_ms:
-            raise ValueError(
-                f"a run has one limit, got timeout={timeout!r} and timeout_in_ms={options.timeout_in_ms}"
-            )
+            raise ValueError(f"a run has one limit, got timeout={timeout!r} and timeout_in_ms={options.timeout_in_ms}")
         return replace(options, timeout_in_ms=math.ceil(timeout * 1000))
 
     def _timeout(self, options: RunOptions | None) -> float | None:

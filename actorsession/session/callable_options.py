@@ -61,9 +61,7 @@ def named_run(graph: Graph, options: CallableOptions) -> NamedRun:
             raise InvalidArgumentError(f"feed names tensor {name!r}, which is fed more than once")
         if tensor in fetches:
             raise InvalidArgumentError(f"tensor {name!r} is both fed and fetched")
-    connections = [
-        _connection(graph, c.from_tensor, c.to_tensor) for c in options.tensor_connection
-    ]
+    connections = [_connection(graph, c.from_tensor, c.to_tensor) for c in options.tensor_connection]
     wiring = Wiring(
         tuple(sorted(connections)),
         _devices("feed_devices", options.feed_devices, options.feed, feeds),
@@ -73,9 +71,7 @@ def named_run(graph: Graph, options: CallableOptions) -> NamedRun:
     return NamedRun(feeds, fetches, targets, wiring)
 
 
-def _tensor(
-    graph: Graph, name: str, field: str, kind: type[OpError] = InvalidArgumentError
-) -> Tensor:
+def _tensor(graph: Graph, name: str, field: str, kind: type[OpError] = InvalidArgumentError) -> Tensor:
     """Return the tensor of a name.
 
     Raises:
@@ -84,9 +80,7 @@ def _tensor(
     try:
         found = graph.as_graph_element(name if ":" in name else f"{name}:0", allow_operation=False)
     except (KeyError, ValueError) as exc:
-        raise kind(
-            f"{field} names {name!r}, which is not a tensor of the graph: {exc.args[0]}"
-        ) from None
+        raise kind(f"{field} names {name!r}, which is not a tensor of the graph: {exc.args[0]}") from None
     assert isinstance(found, Tensor)
     return found
 
@@ -101,9 +95,7 @@ def _target(graph: Graph, name: str) -> Operation:
     try:
         found = graph.as_graph_element(name, allow_tensor=False)
     except (KeyError, ValueError) as exc:
-        raise NotFoundError(
-            f"target names {name!r}, which is not an operation of the graph: {exc.args[0]}"
-        ) from None
+        raise NotFoundError(f"target names {name!r}, which is not an operation of the graph: {exc.args[0]}") from None
     assert isinstance(found, Operation)
     return found
 
@@ -115,9 +107,7 @@ def _connection(graph: Graph, source: str, replaced: str) -> tuple[str, str]:
     return origin.name, feed_tensor(graph, tensor).name
 
 
-def _check_connections(
-    graph: Graph, feeds: Sequence[Tensor], fetches: Sequence[Tensor], wiring: Wiring
-) -> None:
+def _check_connections(graph: Graph, feeds: Sequence[Tensor], fetches: Sequence[Tensor], wiring: Wiring) -> None:
     """Check connections as the planner of the session will."""
     if not wiring.connections:
         return

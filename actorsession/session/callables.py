@@ -21,9 +21,14 @@ from actorsession.session.notebooks import CellCalls
 from actorsession.session.request import Request
 
 __all__ = [
-    "Arguments", "AsyncCallable", "Callable", "MakeError", "checked_feed_list", "closed_error",
+    "Arguments",
+    "AsyncCallable",
+    "Callable",
+    "MakeError",
+    "checked_feed_list",
+    "closed_error",
     "closed_error_of_callables",
-]  # fmt: skip
+]
 
 MakeError: TypeAlias = CallableType[[], RuntimeError | CancelledError]
 RunRequest: TypeAlias = CallableType[
@@ -55,8 +60,7 @@ def checked_feed_list(feed_list: object) -> tuple[Any, ...]:
         return ()
     if not isinstance(feed_list, (list, tuple)):
         raise TypeError(
-            f"`feed_list` must be a list or tuple of tensors, got {type(feed_list).__name__}: "
-            f"{feed_list!r:.100}"
+            f"`feed_list` must be a list or tuple of tensors, got {type(feed_list).__name__}: {feed_list!r:.100}"
         )
     return tuple(feed_list)
 
@@ -94,8 +98,7 @@ class Arguments:
         if self.exact:
             named = f", for {', '.join(self.names)}" if self.names else ""
             raise InvalidArgumentError(
-                f"the callable takes {len(self.keys)} values{named}, got {len(given)}: its options feed no "
-                "others"
+                f"the callable takes {len(self.keys)} values{named}, got {len(given)}: its options feed no others"
             )
         if not self.keys:
             raise RequestTypeError(
@@ -129,9 +132,16 @@ class _Prepared(ProcessBound):
     instead = "make the callable with a session of the other process"
 
     __slots__ = (
-        "__weakref__", "_accepts", "_arguments", "_begin_run", "_cells", "_closed_error",
-        "_own_options", "_request", "_run_request",
-    )  # fmt: skip
+        "__weakref__",
+        "_accepts",
+        "_arguments",
+        "_begin_run",
+        "_cells",
+        "_closed_error",
+        "_own_options",
+        "_request",
+        "_run_request",
+    )
 
     def __init__(
         self,
@@ -161,10 +171,7 @@ class _Prepared(ProcessBound):
         self._request = None
 
     def _start(
-        self,
-        values: Sequence[Any],
-        options: RunOptions | None,
-        run_metadata: RunMetadata | None,
+        self, values: Sequence[Any], options: RunOptions | None, run_metadata: RunMetadata | None
     ) -> Coroutine[Any, Any, Any]:
         """Return the run of one call, which has not begun."""
         request = self._request
@@ -174,15 +181,11 @@ class _Prepared(ProcessBound):
         own = self._own_options
         if own is not None:
             if options is not None:
-                raise TypeError(
-                    "the callable was made from options and takes no others: set their run_options"
-                )
+                raise TypeError("the callable was made from options and takes no others: set their run_options")
             # Runs without options take a shorter way.
             options = None if own == _NO_OPTIONS else own
         elif (options is not None or run_metadata is not None) and not self._accepts:
-            raise TypeError(
-                "the callable takes no options: make it with make_callable(..., accept_options=True)"
-            )
+            raise TypeError("the callable takes no options: make it with make_callable(..., accept_options=True)")
         return self._run_request(request, self._arguments.values(values), options, run_metadata)
 
     def __repr__(self) -> str:
@@ -195,12 +198,7 @@ class Callable(_Prepared):
 
     __slots__ = ()
 
-    def __call__(
-        self,
-        *values: Any,
-        options: RunOptions | None = None,
-        run_metadata: RunMetadata | None = None,
-    ) -> Any:
+    def __call__(self, *values: Any, options: RunOptions | None = None, run_metadata: RunMetadata | None = None) -> Any:
         """Run the step; see ``Session.run``.
 
         Args:
@@ -228,10 +226,7 @@ class AsyncCallable(_Prepared):
     __slots__ = ()
 
     async def __call__(
-        self,
-        *values: Any,
-        options: RunOptions | None = None,
-        run_metadata: RunMetadata | None = None,
+        self, *values: Any, options: RunOptions | None = None, run_metadata: RunMetadata | None = None
     ) -> Any:
         """Run the step; see ``AsyncSession.run`` and ``Callable``."""
         return await self._start(values, options, run_metadata)

@@ -50,8 +50,7 @@ class Conversion:
         """
         if self.feed is None:
             raise RequestTypeError(
-                f"{key!r:.100} cannot be fed: no feed_function was registered for "
-                f"{self.tensor_type.__name__}"
+                f"{key!r:.100} cannot be fed: no feed_function was registered for {self.tensor_type.__name__}"
             )
         return list(self.feed(key, value))
 
@@ -102,12 +101,8 @@ def register_session_run_conversion_functions(
         raise TypeError(f"tensor_type is a class, got {tensor_type!r:.100}")
     for known in (*_BUILT_IN, *(c.tensor_type for c in _CONVERSIONS)):
         if issubclass(known, tensor_type):
-            raise ValueError(
-                f"{tensor_type.__name__} cannot be registered: sessions know {known.__name__} already"
-            )
-    _CONVERSIONS.insert(
-        0, Conversion(tensor_type, fetch_function, feed_function, feed_function_for_partial_run)
-    )
+            raise ValueError(f"{tensor_type.__name__} cannot be registered: sessions know {known.__name__} already")
+    _CONVERSIONS.insert(0, Conversion(tensor_type, fetch_function, feed_function, feed_function_for_partial_run))
 
 
 def conversion_of(value: Any) -> Conversion | None:
@@ -140,8 +135,7 @@ def _pairs(parts: list[Tensor], key: Any, value: Any) -> list[tuple[Any, Any]]:
         given = list(value)
     except TypeError:
         raise RequestTypeError(
-            f"the value fed for {key!r} is a tuple of {len(parts)} arrays, got "
-            f"{type(value).__name__}: {value!r:.80}"
+            f"the value fed for {key!r} is a tuple of {len(parts)} arrays, got {type(value).__name__}: {value!r:.80}"
         ) from None
     # As in TensorFlow: missing components keep the values of the graph, surplus ones are ignored.
     return list(zip(parts, given, strict=False))

@@ -40,9 +40,7 @@ class DirectSessionFactory(SessionFactory):
         """Return whether the target is this process: empty, or ``local``."""
         return is_local(options.target)
 
-    def new_session(
-        self, graph: Graph, options: SessionOptions, on_evict: OnEvict
-    ) -> DirectSession:
+    def new_session(self, graph: Graph, options: SessionOptions, on_evict: OnEvict) -> DirectSession:
         """Make a session in this process.
 
         Raises:
@@ -84,9 +82,7 @@ class RemoteSessionFactory(SessionFactory):
         """Return whether the target names a master: by the scheme of a transport, or as ``host:port``."""
         return names_master(options.target)
 
-    def new_session(
-        self, graph: Graph, options: SessionOptions, on_evict: OnEvict
-    ) -> RemoteSession:
+    def new_session(self, graph: Graph, options: SessionOptions, on_evict: OnEvict) -> RemoteSession:
         """Make a session of the first master at the target that will answer.
 
         Raises:

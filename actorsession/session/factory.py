@@ -20,9 +20,13 @@ from actorsession.session.session_interface import OnEvict, SessionInterface
 from actorsession.session.targets import VALID_TARGETS
 
 __all__ = [
-    "ENTRY_POINTS", "SessionFactory", "SessionOptions", "get_factory", "register_factory",
+    "ENTRY_POINTS",
+    "SessionFactory",
+    "SessionOptions",
+    "get_factory",
+    "register_factory",
     "registered_factories",
-]  # fmt: skip
+]
 
 ENTRY_POINTS = "actorsession.session_factories"
 """The entry-point group: each entry is a ``SessionFactory`` class, its name is the runtime type."""
@@ -37,9 +41,7 @@ class SessionFactory:
         """Return whether this kind of session serves a target; called for every new session."""
         raise NotImplementedError
 
-    def new_session(
-        self, graph: Graph, options: SessionOptions, on_evict: OnEvict
-    ) -> SessionInterface[Any]:
+    def new_session(self, graph: Graph, options: SessionOptions, on_evict: OnEvict) -> SessionInterface[Any]:
         """Make a session without doing any I/O.
 
         Args:
@@ -63,9 +65,7 @@ class SessionFactory:
         Raises:
             UnimplementedError: if this kind of session cannot be reset.
         """
-        raise UnimplementedError(
-            f"sessions of target {options.target!r} ({type(self).__name__}) cannot be reset"
-        )
+        raise UnimplementedError(f"sessions of target {options.target!r} ({type(self).__name__}) cannot be reset")
 
 
 _FACTORIES: dict[str, SessionFactory] = {}
@@ -116,8 +116,7 @@ def get_factory(options: SessionOptions) -> SessionFactory:
     registered = ", ".join(registered_factories())
     if found:
         raise InternalError(
-            f"several session factories accept target {options.target!r}: {', '.join(found)}; "
-            f"registered: {registered}"
+            f"several session factories accept target {options.target!r}: {', '.join(found)}; registered: {registered}"
         )
     told = f" Could not be asked: {'; '.join(dict.fromkeys(problems))}" if problems else ""
     raise NotFoundError(

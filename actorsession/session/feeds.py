@@ -28,9 +28,7 @@ from actorsession.graph.shape import TensorShape
 from actorsession.session.conversions import conversion_of
 from actorsession.session.fetches import reading_of
 
-__all__ = [
-    "Converter", "converter", "feed_tensor", "flatten_feed_keys", "flatten_feeds", "strings_as_fed",
-]  # fmt: skip
+__all__ = ["Converter", "converter", "feed_tensor", "flatten_feed_keys", "flatten_feeds", "strings_as_fed"]
 
 Converter: TypeAlias = Callable[[Any], Any]
 
@@ -40,8 +38,10 @@ Converter: TypeAlias = Callable[[Any], Any]
 
 # What a bad request raises where numpy cannot convert a value.
 _REFUSALS: tuple[tuple[type[Exception], type[RequestError]], ...] = (
-    (TypeError, RequestTypeError), (OverflowError, RequestOverflowError), (ValueError, RequestValueError),
-)  # fmt: skip
+    (TypeError, RequestTypeError),
+    (OverflowError, RequestOverflowError),
+    (ValueError, RequestValueError),
+)
 
 
 def feed_tensor(graph: Graph, key: Any) -> Tensor:
@@ -62,9 +62,7 @@ def feed_tensor(graph: Graph, key: Any) -> Tensor:
     if element.dtype.kind == "r":
         reading = reading_of(element)
         if reading is None:
-            raise RequestTypeError(
-                f"Cannot interpret feed_dict key as Tensor: {element.name!r} is a resource handle"
-            )
+            raise RequestTypeError(f"Cannot interpret feed_dict key as Tensor: {element.name!r} is a resource handle")
         element = reading
     if element.dtype.kind == "v":
         raise RequestTypeError(
@@ -128,9 +126,7 @@ def _pairs(key: Any, value: Any) -> Iterator[tuple[Any, Any]]:
         yield key, value
         return
     if not isinstance(value, (tuple, list)) or len(key) != len(value):
-        raise RequestValueError(
-            f"feed key {key!r:.100} needs a value of {len(key)} parts, got {value!r:.100}"
-        )
+        raise RequestValueError(f"feed key {key!r:.100} needs a value of {len(key)} parts, got {value!r:.100}")
     for inner, part in zip(key, value, strict=True):
         yield from _pairs(inner, part)
 
@@ -195,9 +191,7 @@ def converter(tensor: Tensor, owner: object = None) -> Converter:
 
 def _check_shape(given: tuple[int, ...], shape: TensorShape, name: str) -> None:
     if not shape.is_compatible_with(given):
-        raise RequestValueError(
-            f"Cannot feed value of shape {given} for Tensor {name}, which has shape {shape}"
-        )
+        raise RequestValueError(f"Cannot feed value of shape {given} for Tensor {name}, which has shape {shape}")
 
 
 def _exact_ints(dtype: DType) -> tuple[int, int]:
@@ -309,8 +303,7 @@ def _check_range(array: np.ndarray[Any, Any], dtype: DType) -> None:
     given, kind = array.dtype, array.dtype.kind
     if kind == "c" and dtype.kind not in "cs":
         raise TypeError(
-            f"{given.name} has imaginary parts, which {dtype.name} does not hold; feed value.real, or "
-            "np.abs(value)"
+            f"{given.name} has imaginary parts, which {dtype.name} does not hold; feed value.real, or np.abs(value)"
         )
     if not dtype.is_integer or not array.size or np.can_cast(given, dtype.np_dtype):
         return

@@ -108,9 +108,7 @@ class _Mapper:
         if isinstance(fetches, (Tensor, Operation, str, bytes)):
             return self._leaf(fetches)
         if fetches is None:
-            raise RequestTypeError(
-                'Argument `fetch` = None has invalid type "NoneType". Cannot be None'
-            )
+            raise RequestTypeError('Argument `fetch` = None has invalid type "NoneType". Cannot be None')
         if isinstance(fetches, (list, tuple)):
             return self._sequence(fetches)
         if isinstance(fetches, Mapping):
@@ -132,17 +130,13 @@ class _Mapper:
 
     def _leaf(self, fetch: Any) -> _Builder:
         try:
-            element = self.graph.as_graph_element(
-                fetch.decode() if isinstance(fetch, bytes) else fetch
-            )
+            element = self.graph.as_graph_element(fetch.decode() if isinstance(fetch, bytes) else fetch)
         except KeyError as exc:
             raise RequestValueError(
                 f"Argument `fetch` = {fetch} cannot be interpreted as a Tensor. ({exc.args[0]})"
             ) from None
         except ValueError as exc:
-            raise RequestValueError(
-                f"Argument `fetch` = {fetch} cannot be interpreted as a Tensor. ({exc})"
-            ) from None
+            raise RequestValueError(f"Argument `fetch` = {fetch} cannot be interpreted as a Tensor. ({exc})") from None
         if not self.graph.is_fetchable(element):
             name = element.op.name if isinstance(element, Tensor) else element.name
             construct = self.graph.nodes.construct_of(element)
@@ -207,9 +201,7 @@ class _Mapper:
         if kind is dict:
             return lambda values: {key: build(values) for key, build in builders.items()}
         leading = (fetches.default_factory,) if isinstance(fetches, defaultdict) else ()
-        return lambda values: _remade(
-            kind, *leading, [(key, build(values)) for key, build in builders.items()]
-        )
+        return lambda values: _remade(kind, *leading, [(key, build(values)) for key, build in builders.items()])
 
     def _attrs_object(self, fetches: Any) -> _Builder:
         fields = [f for f in type(fetches).__attrs_attrs__ if getattr(f, "init", True)]
@@ -224,9 +216,7 @@ class _Mapper:
 
     def _object(self, fetches: Any, first: list[str], keywords: Mapping[str, str]) -> _Builder:
         by_position = [self.map(getattr(fetches, name)) for name in first]
-        by_name = {
-            argument: self.map(getattr(fetches, name)) for name, argument in keywords.items()
-        }
+        by_name = {argument: self.map(getattr(fetches, name)) for name, argument in keywords.items()}
         kind = type(fetches)
         return lambda values: _remade(
             kind,

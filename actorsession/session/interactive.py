@@ -37,8 +37,7 @@ class _Interactive(BaseSession):
 
     def _warn_of_others(self, count: int) -> None:
         _log.warning(
-            "another interactive session is open (%d in all): it keeps its variables until it is closed",
-            count,
+            "another interactive session is open (%d in all): it keeps its variables until it is closed", count
         )
 
 
@@ -92,9 +91,7 @@ class InteractiveSession(Session, _Interactive):
         InvalidArgumentError: for a malformed address in the target, and settings that cannot be met.
     """
 
-    def __init__(
-        self, target: str = "", graph: Graph | None = None, config: ConfigProto | None = None
-    ) -> None:
+    def __init__(self, target: str = "", graph: Graph | None = None, config: ConfigProto | None = None) -> None:
         super().__init__(target, graph, config)
         self._named = graph
         _install(self, graph)
@@ -103,9 +100,7 @@ class InteractiveSession(Session, _Interactive):
         self._owner.check_process()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None) -> None:
         self.close()
 
     def close(self) -> None:
@@ -133,9 +128,7 @@ class AsyncInteractiveSession(AsyncSession, _Interactive):
         config: settings.
     """
 
-    def __init__(
-        self, target: str = "", graph: Graph | None = None, config: ConfigProto | None = None
-    ) -> None:
+    def __init__(self, target: str = "", graph: Graph | None = None, config: ConfigProto | None = None) -> None:
         super().__init__(target, graph, config)
         self._named = graph
         _install(self, graph)

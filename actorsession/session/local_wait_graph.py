@@ -11,13 +11,7 @@ from collections.abc import Sequence
 from actorsession.runtime.engine.inline_run import Gate
 from actorsession.runtime.engine.step import Step
 from actorsession.runtime.kernel_pool import KernelPool
-from actorsession.runtime.step_inspector import (
-    Stacks,
-    held_pool,
-    inline_kernels,
-    step_waits,
-    what_became_of,
-)
+from actorsession.runtime.step_inspector import Stacks, held_pool, inline_kernels, step_waits, what_became_of
 from actorsession.runtime.wait_graph import SentKey, StepWaits, TaskWaits
 
 __all__ = ["MOST", "local_wait_graph"]
@@ -28,9 +22,7 @@ MOST = 50
 _FOLLOWED = 2000
 
 
-def local_wait_graph(
-    steps: Sequence[Step], task: str, gate: Gate, pools: Sequence[KernelPool] = ()
-) -> TaskWaits:
+def local_wait_graph(steps: Sequence[Step], task: str, gate: Gate, pools: Sequence[KernelPool] = ()) -> TaskWaits:
     """Return what steps of this process wait for.
 
     Args:
@@ -46,10 +38,13 @@ def local_wait_graph(
     for step, waits in zip(oldest, found, strict=True):
         keys += _follow(step, waits, stacks)
     return TaskWaits(
-        task=task, steps=tuple(found), more_steps=len(steps) - len(oldest), keys=tuple(keys),
+        task=task,
+        steps=tuple(found),
+        more_steps=len(steps) - len(oldest),
+        keys=tuple(keys),
         kernels=inline_kernels(stacks, gate),
         pools=tuple([h for pool in pools if (h := held_pool(pool, task)) is not None]),
-    )  # fmt: skip
+    )
 
 
 def _follow(step: Step, waits: StepWaits, stacks: Stacks) -> list[SentKey]:

@@ -117,9 +117,7 @@ class Request:
             given.update(feeds.as_given)
         fetched = iter(values)
         # A fed tensor comes back as an array even where it is a scalar, as in TensorFlow.
-        return self.build(
-            [next(fetched) if feed is None else np.array(given[feed]) for feed in self.fed]
-        )
+        return self.build([next(fetched) if feed is None else np.array(given[feed]) for feed in self.fed])
 
     @property
     def needs_step(self) -> bool:

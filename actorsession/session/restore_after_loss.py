@@ -41,9 +41,8 @@ def call_restore(restore: Callable[..., Any], session: object, lost: Collection[
     except ValueError:  # a builtin, say
         parameters = []
     positional = [
-        p for p in parameters
-        if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.default is p.empty
-    ]  # fmt: skip
+        p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.default is p.empty
+    ]
     takes_both = len(positional) > 1 or any(p.kind is p.VAR_POSITIONAL for p in parameters)
     return restore(session, lost) if takes_both else restore(session)
 
@@ -91,9 +90,7 @@ def _parts(asked: Operation, lost: frozenset[str]) -> Iterator[Operation]:
             raise _cannot_be_split(op, written & lost, written - lost)
 
 
-def _cannot_be_split(
-    op: Operation, lost: frozenset[str], healthy: frozenset[str]
-) -> FailedPreconditionError:
+def _cannot_be_split(op: Operation, lost: frozenset[str], healthy: frozenset[str]) -> FailedPreconditionError:
     return FailedPreconditionError(
         f"restore: {op.name!r} writes {_named(lost)}, lost, but running it also writes {_named(healthy)}, "
         "which has its value and would lose it. Give the initializers of the lost variables alone, or a "
@@ -142,11 +139,7 @@ def _own_writes(op: Operation) -> frozenset[str]:
 def _handles(op: Operation) -> list[Tensor]:
     """Return the inputs that are handles of variables, or references to them."""
     count = op.op_def.references
-    return [
-        t
-        for i, t in enumerate(op.inputs)
-        if i < count or t.dtype is resource or op.type == HANDLE_OF
-    ]
+    return [t for i, t in enumerate(op.inputs) if i < count or t.dtype is resource or op.type == HANDLE_OF]
 
 
 def _writes(op_type: str) -> bool:

@@ -43,9 +43,7 @@ class RunTally:
 
     def __init__(self) -> None:
         self._successes = itertools.count()
-        self._seconds: list[
-            float
-        ] = []  # the last ones, each in the place of that a thousand before
+        self._seconds: list[float] = []  # the last ones, each in the place of that a thousand before
         self._errors: dict[str, int] = {}
         self._lock = threading.Lock()
         self.cancelled = 0

@@ -31,15 +31,7 @@ if TYPE_CHECKING:
     from actorsession.session.statistics import SessionStatistics
     from actorsession.session.value_delivery import ValueDelivery
 
-__all__ = [
-    "SESSION_CLOSED",
-    "TIMELINES",
-    "TURN",
-    "LocalSession",
-    "OnEvict",
-    "SessionInterface",
-    "SessionPlan",
-]
+__all__ = ["SESSION_CLOSED", "TIMELINES", "TURN", "LocalSession", "OnEvict", "SessionInterface", "SessionPlan"]
 
 SESSION_CLOSED = "Session has been closed."
 
@@ -150,9 +142,8 @@ class SessionInterface(ProcessBound, ABC, Generic[P]):
         """
 
     def run_in_thread(
-        self, plan: P, feeds: Sequence[Any], limit: float | None,
-        call: Callable[[Callable[[], object]], None],
-    ) -> Sequence[Any] | None:  # fmt: skip
+        self, plan: P, feeds: Sequence[Any], limit: float | None, call: Callable[[Callable[[], object]], None]
+    ) -> Sequence[Any] | None:
         """Run a step for a thread that blocks, by a shorter way than ``run``.
 
         Args:
@@ -247,9 +238,7 @@ class LocalSession(SessionInterface[P]):
         """Return the function that plans runs of another graph on the session's devices."""
 
     @abstractmethod
-    def runs_here(
-        self, plan: P, feeds: Sequence[Any], limit: float | None, options: RunOptions | None
-    ) -> bool:
+    def runs_here(self, plan: P, feeds: Sequence[Any], limit: float | None, options: RunOptions | None) -> bool:
         """Return whether a run needs no event loop and may use the thread of its caller; see ``run``."""
 
     @abstractmethod

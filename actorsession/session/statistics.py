@@ -25,8 +25,7 @@ _METRICS = (
     Metric("steps", "gauge", "actorsession_session_steps", "Steps under way."),
     Metric("waiting", "gauge", "actorsession_session_waiting_runs", "Runs that wait for admission."),
     Metric(
-        "pending", "gauge", "actorsession_session_pending_values",
-        "Values and receivers that wait in a rendezvous.",
+        "pending", "gauge", "actorsession_session_pending_values", "Values and receivers that wait in a rendezvous."
     ),
     Metric("partial_runs", "gauge", "actorsession_session_partial_runs", "Partial runs not complete."),
     Metric("callables", "gauge", "actorsession_session_callables", "Callables not released."),
@@ -34,35 +33,35 @@ _METRICS = (
     Metric("variables", "gauge", "actorsession_session_variables", "Variables with a value."),
     Metric("variable_bytes", "gauge", "actorsession_session_variables_bytes", "Bytes of their values."),
     Metric(
-        "offloaded", "counter", "actorsession_session_offloaded_segments_total",
+        "offloaded",
+        "counter",
+        "actorsession_session_offloaded_segments_total",
         "Segments submitted to the kernel pool.",
     ),
     Metric("growths", "counter", "actorsession_session_growths_total", "Runs that found new nodes."),
     Metric("grown_nodes", "counter", "actorsession_session_grown_nodes_total", "Nodes found by them."),
+    Metric("model_steps", "counter", "actorsession_session_model_steps_total", "Steps that fed the cost model."),
     Metric(
-        "model_steps", "counter", "actorsession_session_model_steps_total",
-        "Steps that fed the cost model.",
+        "placements", "counter", "actorsession_session_placements_total", "Changes of the placement by the cost model."
     ),
-    Metric(
-        "placements", "counter", "actorsession_session_placements_total",
-        "Changes of the placement by the cost model.",
-    ),
-)  # fmt: skip
+)
 _CACHE_METRICS = (
     Metric("plans", "gauge", "actorsession_session_cached_plans", "Plans kept."),
     Metric("hits", "counter", "actorsession_session_plan_hits_total", "Look-ups that found a plan."),
     Metric(
-        "sorted_hits", "counter", "actorsession_session_plan_sorted_hits_total",
+        "sorted_hits",
+        "counter",
+        "actorsession_session_plan_sorted_hits_total",
         "Look-ups that found a plan by sorted names only.",
     ),
     Metric("misses", "counter", "actorsession_session_plan_misses_total", "Look-ups that found none."),
     Metric("evictions", "counter", "actorsession_session_plan_evictions_total", "Plans dropped."),
-)  # fmt: skip
+)
 _PASS_METRICS = (
     Metric("runs", "counter", "actorsession_session_pass_runs_total", "Runs of a graph pass."),
     Metric("changes", "counter", "actorsession_session_pass_changes_total", "Runs that changed it."),
     Metric("seconds", "counter", "actorsession_session_pass_seconds_total", "Time of a graph pass."),
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,18 +138,8 @@ class SessionStatistics:
         times = {"0.5": seen.median, "0.9": seen.p90, "0.99": seen.p99, "1": seen.most}
         took = [({**labels, "quantile": name}, seconds) for name, seconds in times.items()]
         return [
-            MetricFamily(
-                "actorsession_session_failed_runs_total",
-                "counter",
-                "Runs that have failed.",
-                failed,
-            ),
-            MetricFamily(
-                "actorsession_session_run_seconds",
-                "gauge",
-                "Times of the last thousand runs.",
-                took,
-            ),
+            MetricFamily("actorsession_session_failed_runs_total", "counter", "Runs that have failed.", failed),
+            MetricFamily("actorsession_session_run_seconds", "gauge", "Times of the last thousand runs.", took),
         ]
 
     def prometheus(self, labels: Mapping[str, str] | None = None) -> str:

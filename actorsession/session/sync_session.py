@@ -15,13 +15,7 @@ from collections.abc import Coroutine, Mapping, Sequence
 from types import TracebackType
 from typing import Any, TypeVar
 
-from actorsession.config import (
-    CONNECT_TIMEOUT,
-    CallableOptions,
-    ConfigProto,
-    RunMetadata,
-    RunOptions,
-)  # fmt: skip
+from actorsession.config import CONNECT_TIMEOUT, CallableOptions, ConfigProto, RunMetadata, RunOptions
 from actorsession.errors import CancelledError
 from actorsession.graph.device import DeviceAttributes
 from actorsession.graph.graph import Graph
@@ -71,9 +65,7 @@ class Session(SyncPartialRuns, BaseSession):
 
     _converts_in_thread = False  # the caller waits in any case
 
-    def __init__(
-        self, target: str = "", graph: Graph | None = None, config: ConfigProto | None = None
-    ) -> None:
+    def __init__(self, target: str = "", graph: Graph | None = None, config: ConfigProto | None = None) -> None:
         super().__init__(target, graph, config)
         # The hot path: local runs without a time limit need no event loop.
         local, has_limits = self._local, self._config.operation_timeout is not None
@@ -87,9 +79,7 @@ class Session(SyncPartialRuns, BaseSession):
         self._enter_defaults()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None) -> None:
         self._leave_defaults()
         self.close()
 
@@ -117,17 +107,10 @@ class Session(SyncPartialRuns, BaseSession):
         values = tuple(feed_dict.values()) if feed_dict else ()
         if timeout is not None:
             options = self._limited(options, timeout)
-        return complete(
-            self._run_request(request, values, options, run_metadata),
-            self._cells,
-        )
+        return complete(self._run_request(request, values, options, run_metadata), self._cells)
 
     async def _run_plan(
-        self,
-        plan: SessionPlan,
-        feeds: Sequence[Any],
-        options: RunOptions | None,
-        run_metadata: RunMetadata | None,
+        self, plan: SessionPlan, feeds: Sequence[Any], options: RunOptions | None, run_metadata: RunMetadata | None
     ) -> Sequence[Any]:
         """Run with options, a time limit, the session's own pools, or a master."""
         limit = self._timeout(options)
@@ -140,18 +123,14 @@ class Session(SyncPartialRuns, BaseSession):
                 return found
         delivery = ValueDelivery(self._settle_run)
         try:
-            found = self._wait(
-                self._session.run(plan, feeds, limit, options, run_metadata, delivery)
-            )
+            found = self._wait(self._session.run(plan, feeds, limit, options, run_metadata, delivery))
         except BaseException:  # also Ctrl-C, which may come when the values have arrived
             delivery.end(received=False)
             raise
         delivery.end(received=True)
         return found
 
-    def _run_at_master(
-        self, plan: SessionPlan, feeds: Sequence[Any], limit: float | None
-    ) -> Sequence[Any] | None:
+    def _run_at_master(self, plan: SessionPlan, feeds: Sequence[Any], limit: float | None) -> Sequence[Any] | None:
         """Run without a coroutine on the session's loop, where that can be done."""
         thread = self._thread
         if thread is None or blocks_loop():  # ``_wait`` says what is wrong
@@ -188,9 +167,8 @@ class Session(SyncPartialRuns, BaseSession):
         """
         request, arguments = self._requests.of_callable(fetches, feed_list)
         made = Callable(
-            self._begin_run, self._run_request, request, arguments,
-            accept_options=accept_options, cells=self._cells,
-        )  # fmt: skip
+            self._begin_run, self._run_request, request, arguments, accept_options=accept_options, cells=self._cells
+        )
         self._keep(made)
         return made
 
@@ -198,9 +176,8 @@ class Session(SyncPartialRuns, BaseSession):
         """Prepare a run that is described by names; see ``AsyncSession.make_callable_from_options``."""
         request, arguments = self._prepared_from(options)
         made = Callable(
-            self._begin_run, self._run_request, request, arguments,
-            own_options=options.run_options, cells=self._cells,
-        )  # fmt: skip
+            self._begin_run, self._run_request, request, arguments, own_options=options.run_options, cells=self._cells
+        )
         self._keep(made)
         return made
 
@@ -259,9 +236,7 @@ class Session(SyncPartialRuns, BaseSession):
         return self._wait(self._session.find_placement())
 
     @staticmethod
-    def reset(
-        target: str, containers: Sequence[str] | None = None, config: ConfigProto | None = None
-    ) -> None:
+    def reset(target: str, containers: Sequence[str] | None = None, config: ConfigProto | None = None) -> None:
         """Close every session of a target, aborting its steps, and clear containers.
 
         Args:
@@ -297,9 +272,7 @@ class Session(SyncPartialRuns, BaseSession):
             self.run(parts_to_run(self._graph, restore, found.lost))
         return found
 
-    def wait_for(
-        self, tasks: str, count: int | None = None, *, timeout: float = CONNECT_TIMEOUT
-    ) -> list[str]:
+    def wait_for(self, tasks: str, count: int | None = None, *, timeout: float = CONNECT_TIMEOUT) -> list[str]:
         """Wait until tasks of the cluster answer; see ``AsyncSession.wait_for``."""
         self._check_usable()
         check_wait_for(tasks, count, timeout)

@@ -100,9 +100,7 @@ def _address(entry: str, target: str) -> str:
     except ValueError as error:
         raise _malformed(target, str(error)) from None
     if parsed.port == 0:
-        raise UnavailableError(
-            f"nobody can be reached at port 0 of {entry!r} in the target {target!r}"
-        )
+        raise UnavailableError(f"nobody can be reached at port 0 of {entry!r} in the target {target!r}")
     return address
 
 

@@ -18,16 +18,11 @@ _NAMES = {
         "get_checkpoint_mtimes get_checkpoint_state latest_checkpoint remove_checkpoint "
         "update_checkpoint_state"
     ),
-    ".checkpoint_utils": (
-        "NewCheckpointReader init_from_checkpoint list_variables load_checkpoint load_variable"
-    ),
+    ".checkpoint_utils": ("NewCheckpointReader init_from_checkpoint list_variables load_checkpoint load_variable"),
     ".coordinator": "Coordinator LooperThread",
     ".device_setter": "replica_device_setter",
     ".ftrl": "FtrlOptimizer",
-    ".global_steps": (
-        "assert_global_step create_global_step get_global_step get_or_create_global_step "
-        "global_step"
-    ),
+    ".global_steps": ("assert_global_step create_global_step get_global_step get_or_create_global_step global_step"),
     ".gradient_descent": "GradientDescentOptimizer",
     ".input": (
         "batch batch_join input_producer limit_epochs match_filenames_once maybe_batch "

@@ -56,9 +56,7 @@ class AdagradOptimizer(Optimizer):
         return self._apply("ResourceApplyAdagrad", var, inputs)
 
     def _apply_sparse(self, grad: IndexedSlices, var: Variable) -> Operation:
-        inputs = [
-            self._slot(var, "accumulator"), self._like(self._rate, var), grad.values, grad.indices,
-        ]  # fmt: skip
+        inputs = [self._slot(var, "accumulator"), self._like(self._rate, var), grad.values, grad.indices]
         return self._apply("ResourceSparseApplyAdagrad", var, inputs)
 
 
@@ -125,9 +123,11 @@ class AdagradDAOptimizer(Optimizer):
         scalars = (self._rate, self._norm1, self._norm2)
         return [
             self._slot(var, "gradient_accumulator"),
-            self._slot(var, "gradient_squared_accumulator"), *grad,
-            *(self._like(scalar, var) for scalar in scalars), self._step,
-        ]  # fmt: skip
+            self._slot(var, "gradient_squared_accumulator"),
+            *grad,
+            *(self._like(scalar, var) for scalar in scalars),
+            self._step,
+        ]
 
 
 def _check_positive(what: str, value: float) -> None:

@@ -60,10 +60,7 @@ class AdamOptimizer(Optimizer):
 
     def _get_beta_accumulators(self) -> tuple[Any, Any]:
         """Return the variables of the powers of the betas in the default graph; ``None`` before training."""
-        return (
-            self._get_non_slot_variable("beta1_power"),
-            self._get_non_slot_variable("beta2_power"),
-        )
+        return (self._get_non_slot_variable("beta1_power"), self._get_non_slot_variable("beta2_power"))
 
     def _prepare(self) -> None:
         self._rate = self._tensor(self._learning_rate, "learning_rate")
@@ -75,10 +72,7 @@ class AdamOptimizer(Optimizer):
 
     def _apply_dense(self, grad: Tensor, var: Variable) -> Operation:
         scalars = (*self._powers, self._rate, self._decay1, self._decay2, self._small)
-        inputs = [
-            self._slot(var, "m"), self._slot(var, "v"), *(self._like(s, var) for s in scalars),
-            grad,
-        ]  # fmt: skip
+        inputs = [self._slot(var, "m"), self._slot(var, "v"), *(self._like(s, var) for s in scalars), grad]
         return self._apply("ResourceApplyAdam", var, inputs)
 
     def _finish(self, update_ops: Sequence[Operation], name_scope: str) -> Operation:

@@ -50,11 +50,7 @@ class AllReduceOptimizer(WrappingOptimizer):
     """
 
     def __init__(
-        self,
-        opt: Optimizer,
-        group: Group,
-        bucket_bytes: int = _BUCKET_BYTES,
-        name: str = "all_reduce",
+        self, opt: Optimizer, group: Group, bucket_bytes: int = _BUCKET_BYTES, name: str = "all_reduce"
     ) -> None:
         super().__init__(opt, name)
         if bucket_bytes < 1:
@@ -82,15 +78,10 @@ class AllReduceOptimizer(WrappingOptimizer):
         flat = concat([reshape(grad, [-1]) for grad in grads.values()], 0)
         sizes = [_elements(grad) for grad in grads.values()]
         parts = split(all_reduce(flat, self._group, "mean"), sizes)
-        return {
-            i: reshape(part, grad.shape.as_list())
-            for (i, grad), part in zip(grads.items(), parts, strict=True)
-        }
+        return {i: reshape(part, grad.shape.as_list()) for (i, grad), part in zip(grads.items(), parts, strict=True)}
 
 
-def broadcast_variables(
-    group: Group, *, sends: bool, variables: Sequence[Variable] | None = None
-) -> Operation:
+def broadcast_variables(group: Group, *, sends: bool, variables: Sequence[Variable] | None = None) -> Operation:
     """Give all members the values of the variables of one of them, such as after initialising or restoring.
 
     Args:

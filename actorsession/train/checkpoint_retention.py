@@ -49,9 +49,7 @@ class CheckpointRetention:
         with self._lock:
             self._latest = [(os.fspath(prefix), float(when)) for prefix, when in checkpoints]
 
-    def add(
-        self, prefix: str, meta_graph_suffix: str, on_change: Callable[[Sequence[str]], None]
-    ) -> None:
+    def add(self, prefix: str, meta_graph_suffix: str, on_change: Callable[[Sequence[str]], None]) -> None:
         """Add a checkpoint as the latest, and remove the oldest one if there are too many.
 
         Args:

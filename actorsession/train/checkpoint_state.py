@@ -24,10 +24,16 @@ from actorsession.errors import OpError
 from actorsession.records import dataclass
 
 __all__ = [
-    "CheckpointState", "checkpoint_exists", "generate_checkpoint_state_proto",
-    "get_checkpoint_mtimes", "get_checkpoint_state", "latest_checkpoint", "meta_graph_filename",
-    "remove_checkpoint", "update_checkpoint_state",
-]  # fmt: skip
+    "CheckpointState",
+    "checkpoint_exists",
+    "generate_checkpoint_state_proto",
+    "get_checkpoint_mtimes",
+    "get_checkpoint_state",
+    "latest_checkpoint",
+    "meta_graph_filename",
+    "remove_checkpoint",
+    "update_checkpoint_state",
+]
 
 _log = logging.getLogger("actorsession.train")
 
@@ -94,26 +100,14 @@ _FIELD = re.compile(
     rf"(?P<value>{_STRING}(?:{_SPACE}{_STRING})*|[-+.\w]+){_SPACE}[,;]?{_SPACE}"
 )
 _ESCAPE = re.compile(rb"\\(?:([0-7]{1,3})|[xX]([0-9a-fA-F]{1,2})|(.))", re.DOTALL)
-_ESCAPES = {
-    b"n": b"\n",
-    b"r": b"\r",
-    b"t": b"\t",
-    b"a": b"\a",
-    b"b": b"\b",
-    b"f": b"\f",
-    b"v": b"\v",
-}
+_ESCAPES = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"a": b"\a", b"b": b"\b", b"f": b"\f", b"v": b"\v"}
 
 
 def _quoted(text: str) -> str:
     """Return a string as protobuf text, with bytes beyond ASCII as octal escapes, as TensorFlow does."""
     simple = {9: "\\t", 10: "\\n", 13: "\\r", 34: '\\"', 39: "\\'", 92: "\\\\"}
     data = os.fsencode(text)
-    return (
-        '"'
-        + "".join(simple.get(b) or (chr(b) if 32 <= b < 127 else f"\\{b:03o}") for b in data)
-        + '"'
-    )
+    return '"' + "".join(simple.get(b) or (chr(b) if 32 <= b < 127 else f"\\{b:03o}") for b in data) + '"'
 
 
 def _text_fields(text: str) -> Iterator[tuple[str, str]]:
@@ -124,9 +118,7 @@ def _text_fields(text: str) -> Iterator[tuple[str, str]]:
             if re.fullmatch(_SPACE, text[position:]):
                 return
             line = text.count("\n", 0, position) + 1
-            raise ValueError(
-                f"line {line} is not a field of a protobuf text: {text[position:]!r:.60}"
-            )
+            raise ValueError(f"line {line} is not a field of a protobuf text: {text[position:]!r:.60}")
         yield match["name"], match["value"]
         position = match.end()
 
@@ -220,9 +212,13 @@ def update_checkpoint_state(
         OpError: if the file system reports an error.
     """
     write_state(
-        save_dir, model_checkpoint_path, all_model_checkpoint_paths, latest_filename,
-        all_model_checkpoint_timestamps, last_preserved_timestamp,
-    )  # fmt: skip
+        save_dir,
+        model_checkpoint_path,
+        all_model_checkpoint_paths,
+        latest_filename,
+        all_model_checkpoint_timestamps,
+        last_preserved_timestamp,
+    )
 
 
 def write_state(
@@ -286,17 +282,16 @@ def _warn_of_another_writer(file: str) -> None:
     if former is not None and now is not None and former != now:
         _log.warning(
             "another process writes the state file %r, too: it lists only the checkpoints of the one that "
-            "wrote last; give each saver a folder of its own", file,
-        )  # fmt: skip
+            "wrote last; give each saver a folder of its own",
+            file,
+        )
 
 
 def _state_file(folder: str, latest_filename: str | None) -> str:
     return os.path.join(path_text(folder), latest_filename or DEFAULT_FILENAME)
 
 
-def get_checkpoint_state(
-    checkpoint_dir: str, latest_filename: str | None = None
-) -> CheckpointState | None:
+def get_checkpoint_state(checkpoint_dir: str, latest_filename: str | None = None) -> CheckpointState | None:
     """Return the state of a folder, with paths that the caller can open.
 
     Args:

@@ -20,10 +20,7 @@ from actorsession.ops.graph_keys import GraphKeys
 from actorsession.ops.variables.checkpointing import restore_v2
 from actorsession.train.checkpoint_state import latest_checkpoint
 
-__all__ = [
-    "NewCheckpointReader", "init_from_checkpoint", "list_variables", "load_checkpoint",
-    "load_variable",
-]  # fmt: skip
+__all__ = ["NewCheckpointReader", "init_from_checkpoint", "list_variables", "load_checkpoint", "load_variable"]
 
 
 def NewCheckpointReader(filepattern: str) -> CheckpointReader:
@@ -59,9 +56,7 @@ def _prefix(given: Any) -> str:
         return path
     found = latest_checkpoint(path)
     if found is None:
-        raise ValueError(
-            f"the folder {path!r} has no checkpoint, or no 'checkpoint' file that lists one"
-        )
+        raise ValueError(f"the folder {path!r} has no checkpoint, or no 'checkpoint' file that lists one")
     return found
 
 
@@ -156,9 +151,7 @@ def _assignments(
         yield from _scope_assignments(source, target, shapes, known)
     elif isinstance(target, str):
         if target not in known:
-            raise ValueError(
-                f"the graph has no variable {target!r}, to which {source!r} is assigned"
-            )
+            raise ValueError(f"the graph has no variable {target!r}, to which {source!r} is assigned")
         yield source, known[target]
     elif hasattr(target, "_get_variable_list"):
         yield source, target._get_variable_list()
@@ -171,21 +164,16 @@ def _scope_assignments(
 ) -> Iterator[tuple[str, list[Any]]]:
     if not (source.endswith("/") and target.endswith("/")):
         raise ValueError(
-            "a scope can only be assigned to a scope, as in {'old/': 'new/'}; got "
-            f"{source!r} to {target!r}"
+            f"a scope can only be assigned to a scope, as in {{'old/': 'new/'}}; got {source!r} to {target!r}"
         )
     below, inside = source.removeprefix("/"), target.removeprefix("/")
     names = [name for name in known if name.startswith(inside)]
     if not names:
-        raise ValueError(
-            f"the graph has no variables in {target!r}, to which {source!r} is assigned"
-        )
+        raise ValueError(f"the graph has no variables in {target!r}, to which {source!r} is assigned")
     for name in names:
         wanted = below + name[len(inside) :]
         if wanted not in shapes:
-            raise ValueError(
-                f"the checkpoint has no tensor {wanted!r} for the variable {name!r} in {target!r}"
-            )
+            raise ValueError(f"the checkpoint has no tensor {wanted!r} for the variable {name!r} in {target!r}")
         yield wanted, known[name]
 
 
@@ -216,9 +204,7 @@ def _start_from(prefix: str, source: str, variable: Any) -> None:
         # The file is read on the variable's device, so that its value is not transferred.
         graph.colocate_with(variable.op),
     ):
-        [value] = restore_v2(
-            prefix, [source], [spec], [variable.dtype], name="checkpoint_initializer"
-        )
+        [value] = restore_v2(prefix, [source], [spec], [variable.dtype], name="checkpoint_initializer")
         value.set_shape(variable.shape)
         _begin_with(variable, value)
 

@@ -38,14 +38,8 @@ class Coordinator(ProcessBound):
             signals the end of a queue, if left out.
     """
 
-    def __init__(
-        self, clean_stop_exception_types: Sequence[type[BaseException]] | None = None
-    ) -> None:
-        self._clean = (
-            (OutOfRangeError,)
-            if clean_stop_exception_types is None
-            else tuple(clean_stop_exception_types)
-        )
+    def __init__(self, clean_stop_exception_types: Sequence[type[BaseException]] | None = None) -> None:
+        self._clean = (OutOfRangeError,) if clean_stop_exception_types is None else tuple(clean_stop_exception_types)
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._failure: BaseException | None = None
@@ -66,9 +60,7 @@ class Coordinator(ProcessBound):
         """
         failure = ex[1] if isinstance(ex, tuple) else ex
         if failure is not None and not isinstance(failure, BaseException):
-            raise TypeError(
-                f"ex must be an exception or sys.exc_info(), got {type(failure).__name__}"
-            )
+            raise TypeError(f"ex must be an exception or sys.exc_info(), got {type(failure).__name__}")
         with self._lock:
             if isinstance(failure, self._clean):
                 failure = None
@@ -160,8 +152,7 @@ class Coordinator(ProcessBound):
             raise failure
         if alive and not ignore_live_threads:
             raise RuntimeError(
-                f"Coordinator stopped with threads still running after {stop_grace_period_secs} s: "
-                f"{' '.join(alive)}"
+                f"Coordinator stopped with threads still running after {stop_grace_period_secs} s: {' '.join(alive)}"
             )
 
     @property
@@ -204,9 +195,7 @@ class LooperThread(threading.Thread, ProcessBound):
         super().__init__(daemon=True)
         self._coord = coord
         self._interval = (
-            None
-            if timer_interval_secs is None
-            else checked_seconds("timer_interval_secs", timer_interval_secs)
+            None if timer_interval_secs is None else checked_seconds("timer_interval_secs", timer_interval_secs)
         )
         self._function = target
         self._arguments = tuple(args or ())

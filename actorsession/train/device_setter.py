@@ -61,15 +61,11 @@ def replica_device_setter(
         spec = ClusterSpec(cluster)
         ps_tasks = spec.num_tasks(servers.job) if servers.job in spec.jobs else 0
     if ps_tasks < 0:
-        raise ValueError(
-            f"ps_tasks must be the number of parameter servers, at least 0; got {ps_tasks}"
-        )
+        raise ValueError(f"ps_tasks must be the number of parameter servers, at least 0; got {ps_tasks}")
     if not ps_tasks:
         return None
     if ps_strategy is not None and not callable(ps_strategy):
-        raise TypeError(
-            f"ps_strategy must be a function from operation to task, got {ps_strategy!r}"
-        )
+        raise TypeError(f"ps_strategy must be a function from operation to task, got {ps_strategy!r}")
     chosen = ps_strategy or _round_robin(ps_tasks)
     state_ops = frozenset(STATE_OPS if ps_ops is None else ps_ops)
     worker = DeviceSpec.parse(worker_device)

@@ -14,10 +14,7 @@ from actorsession.ops.variables.get_variable import get_variable
 from actorsession.ops.variables.initializers import zeros_initializer
 from actorsession.ops.variables.variable import Variable
 
-__all__ = [
-    "assert_global_step", "create_global_step", "get_global_step", "get_or_create_global_step",
-    "global_step",
-]  # fmt: skip
+__all__ = ["assert_global_step", "create_global_step", "get_global_step", "get_or_create_global_step", "global_step"]
 
 
 def get_global_step(graph: Graph | None = None) -> Any:
@@ -39,9 +36,7 @@ def get_global_step(graph: Graph | None = None) -> Any:
     if not found:
         return None
     if len(found) > 1:
-        raise ValueError(
-            f"the graph has {len(found)} global steps, but there can be at most one: {found}"
-        )
+        raise ValueError(f"the graph has {len(found)} global steps, but there can be at most one: {found}")
     assert_global_step(found[0])
     return found[0]
 

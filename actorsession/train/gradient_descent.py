@@ -24,9 +24,7 @@ class GradientDescentOptimizer(Optimizer):
         name: name of the optimiser.
     """
 
-    def __init__(
-        self, learning_rate: Any, use_locking: bool = False, name: str = "GradientDescent"
-    ) -> None:
+    def __init__(self, learning_rate: Any, use_locking: bool = False, name: str = "GradientDescent") -> None:
         super().__init__(use_locking, name)
         self._learning_rate = learning_rate
 

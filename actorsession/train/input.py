@@ -34,10 +34,21 @@ from actorsession.train.input_batches import (
 from actorsession.train.queue_runner import QueueRunner, add_queue_runner
 
 __all__ = [
-    "batch", "batch_join", "input_producer", "limit_epochs", "match_filenames_once", "maybe_batch",
-    "maybe_batch_join", "maybe_shuffle_batch", "maybe_shuffle_batch_join", "range_input_producer",
-    "shuffle_batch", "shuffle_batch_join", "slice_input_producer", "string_input_producer",
-]  # fmt: skip
+    "batch",
+    "batch_join",
+    "input_producer",
+    "limit_epochs",
+    "match_filenames_once",
+    "maybe_batch",
+    "maybe_batch_join",
+    "maybe_shuffle_batch",
+    "maybe_shuffle_batch_join",
+    "range_input_producer",
+    "shuffle_batch",
+    "shuffle_batch_join",
+    "slice_input_producer",
+    "string_input_producer",
+]
 
 
 def match_filenames_once(pattern: Any, name: str | None = None) -> ops.Variable:
@@ -76,9 +87,7 @@ def limit_epochs(tensor: Any, num_epochs: int | None = None, name: str | None = 
     if num_epochs <= 0:
         raise ValueError(f"num_epochs must be > 0 not {num_epochs}.")
     with name_scope(name or "limit_epochs") as scope:
-        epochs = ops.Variable(
-            np.int64(0), trainable=False, name="epochs", collections=[GraphKeys.LOCAL_VARIABLES]
-        )
+        epochs = ops.Variable(np.int64(0), trainable=False, name="epochs", collections=[GraphKeys.LOCAL_VARIABLES])
         with control_dependencies([epochs.count_up_to(num_epochs)]):
             return ops.identity(tensor, name=scope)
 
@@ -122,10 +131,7 @@ def input_producer(
         if shuffle:
             rows = ops.random_shuffle(rows, seed)
         rows = limit_epochs(rows, num_epochs)
-        queue = FIFOQueue(
-            capacity, [rows.dtype], shapes=[shape], shared_name=shared_name,
-            name=name or "FIFOQueueV2",
-        )  # fmt: skip
+        queue = FIFOQueue(capacity, [rows.dtype], shapes=[shape], shared_name=shared_name, name=name or "FIFOQueueV2")
         runner = QueueRunner(queue, [queue.enqueue_many([rows])], cancel_op=cancel_op)
         add_queue_runner(runner)
         if summary_name is not None:
@@ -156,9 +162,17 @@ def string_input_producer(
         with control_dependencies([ops.Assert(ops.greater(ops.size(strings), 0), [needed])]):
             strings = ops.identity(strings)
         return input_producer(
-            strings, [], num_epochs, shuffle, seed, capacity, shared_name,
-            f"fraction_of_{capacity}_full", scope, cancel_op,
-        )  # fmt: skip
+            strings,
+            [],
+            num_epochs,
+            shuffle,
+            seed,
+            capacity,
+            shared_name,
+            f"fraction_of_{capacity}_full",
+            scope,
+            cancel_op,
+        )
 
 
 def range_input_producer(
@@ -174,9 +188,8 @@ def range_input_producer(
     with name_scope(name or "input_producer") as scope:
         numbers = ops.range(limit)
         return input_producer(
-            numbers, [], num_epochs, shuffle, seed, capacity, shared_name,
-            f"fraction_of_{capacity}_full", scope,
-        )  # fmt: skip
+            numbers, [], num_epochs, shuffle, seed, capacity, shared_name, f"fraction_of_{capacity}_full", scope
+        )
 
 
 def slice_input_producer(

@@ -21,9 +21,16 @@ from actorsession.records import dataclass
 from actorsession.train.queue_runner import QueueRunner, add_queue_runner
 
 __all__ = [
-    "batch", "batch_join", "maybe_batch", "maybe_batch_join", "maybe_shuffle_batch",
-    "maybe_shuffle_batch_join", "note_fullness", "shuffle_batch", "shuffle_batch_join",
-]  # fmt: skip
+    "batch",
+    "batch_join",
+    "maybe_batch",
+    "maybe_batch_join",
+    "maybe_shuffle_batch",
+    "maybe_shuffle_batch_join",
+    "note_fullness",
+    "shuffle_batch",
+    "shuffle_batch_join",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,18 +65,15 @@ class _Batching:
         """Return the queue for the elements."""
         if self.mixes is not None:
             return RandomShuffleQueue(
-                self.capacity, self.mixes, types, shapes=shapes, seed=self.seed,
-                shared_name=self.shared_name,
-            )  # fmt: skip
+                self.capacity, self.mixes, types, shapes=shapes, seed=self.seed, shared_name=self.shared_name
+            )
         kind = PaddingFIFOQueue if self.pads else FIFOQueue
         return kind(self.capacity, types, shapes=shapes, shared_name=self.shared_name)
 
     def build(self, given: Sequence[Any], keep_input: Any, name: str) -> Any:
         """Return batches of the values of several lists or dictionaries of tensors."""
         if self.mixes is not None and self.capacity <= self.mixes:
-            raise ValueError(
-                f"capacity {self.capacity} must be bigger than min_after_dequeue {self.mixes}."
-            )
+            raise ValueError(f"capacity {self.capacity} must be bigger than min_after_dequeue {self.mixes}.")
         with name_scope(name) as scope:
             lists, sparse = _tensors_of(given, self.many)
             keep = _checked_keep(keep_input, self.many)
@@ -89,9 +93,7 @@ class _Batching:
         return dict(zip(sorted(given[0]), parts, strict=True))
 
 
-def note_fullness(
-    queue: QueueBase, capacity: int, kept: int | None = None, name: str | None = None
-) -> None:
+def note_fullness(queue: QueueBase, capacity: int, kept: int | None = None, name: str | None = None) -> None:
     """Add a summary of the part of a queue that is full, of what it has beyond the elements that stay in it.
 
     Args:
@@ -160,9 +162,7 @@ def _tensors_of(given: Sequence[Any], many: bool) -> tuple[list[list[Tensor]], d
         raise ValueError("Expected at least one tensor in batch().")
     types = [[tensor.dtype for tensor in each] for each in lists]
     if any(found != types[0] for found in types):
-        raise TypeError(
-            f"Expected types to be consistent: {[[t.name for t in each] for each in types]}"
-        )
+        raise TypeError(f"Expected types to be consistent: {[[t.name for t in each] for each in types]}")
     places = [{at for at, (_, spec) in enumerate(each) if spec is not None} for each in found]
     if any(place != places[0] for place in places):
         raise TypeError("Expected the same components of all lists to be sparse tensors")
@@ -189,18 +189,14 @@ def _shapes(lists: Sequence[Sequence[Tensor]], many: bool) -> list[TensorShape]:
         if tensor.shape.rank is None:
             raise ValueError(f"Cannot infer Tensor's rank: {tensor!r}")
         if many and tensor.shape.rank == 0:
-            raise ValueError(
-                f"with enqueue_many every tensor must have rows, but {tensor!r} is a scalar"
-            )
+            raise ValueError(f"with enqueue_many every tensor must have rows, but {tensor!r} is a scalar")
     found = []
     for tensors in zip(*lists, strict=True):
         shapes = [tensor.shape[1:] if many else tensor.shape for tensor in tensors]
         first = shapes[0].as_list()
         for shape in shapes[1:]:
             if shape.rank != len(first):
-                raise ValueError(
-                    f"shapes {shapes[0]} and {shape} cannot be joined, because their ranks differ"
-                )
+                raise ValueError(f"shapes {shapes[0]} and {shape} cannot be joined, because their ranks differ")
             first = [a if a == b else None for a, b in zip(first, shape.as_list(), strict=True)]
         found.append(TensorShape(first))
     return found
@@ -250,9 +246,18 @@ def batch(
         ValueError: for no tensors, or unknown shapes.
     """
     return maybe_batch(
-        tensors, True, batch_size, num_threads, capacity, enqueue_many, shapes, dynamic_pad,
-        allow_smaller_final_batch, shared_name, name or "batch",
-    )  # fmt: skip
+        tensors,
+        True,
+        batch_size,
+        num_threads,
+        capacity,
+        enqueue_many,
+        shapes,
+        dynamic_pad,
+        allow_smaller_final_batch,
+        shared_name,
+        name or "batch",
+    )
 
 
 def maybe_batch(
@@ -274,9 +279,15 @@ def maybe_batch(
         keep_input: bool, a scalar, or with ``enqueue_many`` one for each row.
     """
     batching = _Batching(
-        size=batch_size, capacity=capacity, threads=num_threads, many=enqueue_many, shapes=shapes,
-        smaller=allow_smaller_final_batch, shared_name=shared_name, pads=dynamic_pad,
-    )  # fmt: skip
+        size=batch_size,
+        capacity=capacity,
+        threads=num_threads,
+        many=enqueue_many,
+        shapes=shapes,
+        smaller=allow_smaller_final_batch,
+        shared_name=shared_name,
+        pads=dynamic_pad,
+    )
     return batching.build([tensors], keep_input, name or "batch")
 
 
@@ -293,9 +304,17 @@ def batch_join(
 ) -> Any:
     """Return batches like ``batch``, of several lists or dictionaries of tensors, each with its own loop."""
     return maybe_batch_join(
-        tensors_list, True, batch_size, capacity, enqueue_many, shapes, dynamic_pad,
-        allow_smaller_final_batch, shared_name, name,
-    )  # fmt: skip
+        tensors_list,
+        True,
+        batch_size,
+        capacity,
+        enqueue_many,
+        shapes,
+        dynamic_pad,
+        allow_smaller_final_batch,
+        shared_name,
+        name,
+    )
 
 
 def maybe_batch_join(
@@ -312,9 +331,14 @@ def maybe_batch_join(
 ) -> Any:
     """Return batches like ``batch_join``, of the elements for which ``keep_input`` is true."""
     batching = _Batching(
-        size=batch_size, capacity=capacity, many=enqueue_many, shapes=shapes,
-        smaller=allow_smaller_final_batch, shared_name=shared_name, pads=dynamic_pad,
-    )  # fmt: skip
+        size=batch_size,
+        capacity=capacity,
+        many=enqueue_many,
+        shapes=shapes,
+        smaller=allow_smaller_final_batch,
+        shared_name=shared_name,
+        pads=dynamic_pad,
+    )
     return batching.build(tensors_list, keep_input, name or "batch_join")
 
 
@@ -339,9 +363,19 @@ def shuffle_batch(
         seed: seed of the order.
     """
     return maybe_shuffle_batch(
-        tensors, batch_size, capacity, min_after_dequeue, True, num_threads, seed, enqueue_many,
-        shapes, allow_smaller_final_batch, shared_name, name,
-    )  # fmt: skip
+        tensors,
+        batch_size,
+        capacity,
+        min_after_dequeue,
+        True,
+        num_threads,
+        seed,
+        enqueue_many,
+        shapes,
+        allow_smaller_final_batch,
+        shared_name,
+        name,
+    )
 
 
 def maybe_shuffle_batch(
@@ -360,10 +394,16 @@ def maybe_shuffle_batch(
 ) -> Any:
     """Return batches like ``shuffle_batch``, of the elements for which ``keep_input`` is true."""
     batching = _Batching(
-        size=batch_size, capacity=capacity, threads=num_threads, many=enqueue_many, shapes=shapes,
-        smaller=allow_smaller_final_batch, shared_name=shared_name, mixes=min_after_dequeue,
+        size=batch_size,
+        capacity=capacity,
+        threads=num_threads,
+        many=enqueue_many,
+        shapes=shapes,
+        smaller=allow_smaller_final_batch,
+        shared_name=shared_name,
+        mixes=min_after_dequeue,
         seed=seed,
-    )  # fmt: skip
+    )
     return batching.build([tensors], keep_input, name or "shuffle_batch")
 
 
@@ -381,9 +421,18 @@ def shuffle_batch_join(
 ) -> Any:
     """Return batches like ``shuffle_batch``, of several lists or dictionaries, each with its own loop."""
     return maybe_shuffle_batch_join(
-        tensors_list, batch_size, capacity, min_after_dequeue, True, seed, enqueue_many, shapes,
-        allow_smaller_final_batch, shared_name, name,
-    )  # fmt: skip
+        tensors_list,
+        batch_size,
+        capacity,
+        min_after_dequeue,
+        True,
+        seed,
+        enqueue_many,
+        shapes,
+        allow_smaller_final_batch,
+        shared_name,
+        name,
+    )
 
 
 def maybe_shuffle_batch_join(
@@ -401,8 +450,13 @@ def maybe_shuffle_batch_join(
 ) -> Any:
     """Return batches like ``shuffle_batch_join``, of the elements for which ``keep_input`` is true."""
     batching = _Batching(
-        size=batch_size, capacity=capacity, many=enqueue_many, shapes=shapes,
-        smaller=allow_smaller_final_batch, shared_name=shared_name, mixes=min_after_dequeue,
+        size=batch_size,
+        capacity=capacity,
+        many=enqueue_many,
+        shapes=shapes,
+        smaller=allow_smaller_final_batch,
+        shared_name=shared_name,
+        mixes=min_after_dequeue,
         seed=seed,
-    )  # fmt: skip
+    )
     return batching.build(tensors_list, keep_input, name or "shuffle_batch_join")

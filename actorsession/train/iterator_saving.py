@@ -22,14 +22,10 @@ class _IteratorSaveable(SaveableObject):
         name = handle.name
         super().__init__(handle, [SaveSpec(state, "", f"{name}_STATE")], name)
 
-    def restore(
-        self, restored_tensors: Sequence[Tensor], restored_shapes: Sequence[Any] | None
-    ) -> Operation:
+    def restore(self, restored_tensors: Sequence[Tensor], restored_shapes: Sequence[Any] | None) -> Operation:
         [state] = restored_tensors
         with self.op.graph.colocate_with(self.op.op):
-            return make(
-                "DeserializeIterator", [self.op, state], {}, "DeserializeIterator", self.op.graph
-            )
+            return make("DeserializeIterator", [self.op, state], {}, "DeserializeIterator", self.op.graph)
 
 
 def make_saveable_from_iterator(iterator: Iterator) -> SaveableObject:

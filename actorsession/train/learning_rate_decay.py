@@ -24,10 +24,17 @@ from actorsession.ops.randomness.numbers import random_normal
 from actorsession.ops.reductions.reduction import reduce_sum
 
 __all__ = [
-    "cosine_decay", "cosine_decay_restarts", "exponential_decay", "inverse_time_decay",
-    "linear_cosine_decay", "natural_exp_decay", "noisy_linear_cosine_decay", "piecewise_constant",
-    "piecewise_constant_decay", "polynomial_decay",
-]  # fmt: skip
+    "cosine_decay",
+    "cosine_decay_restarts",
+    "exponential_decay",
+    "inverse_time_decay",
+    "linear_cosine_decay",
+    "natural_exp_decay",
+    "noisy_linear_cosine_decay",
+    "piecewise_constant",
+    "piecewise_constant_decay",
+    "polynomial_decay",
+]
 
 
 # -- powers and fractions ------------------------------------------------------------------------
@@ -134,11 +141,7 @@ def polynomial_decay(
 
 
 def cosine_decay(
-    learning_rate: Any,
-    global_step: Any,
-    decay_steps: Any,
-    alpha: Any = 0.0,
-    name: str | None = None,
+    learning_rate: Any, global_step: Any, decay_steps: Any, alpha: Any = 0.0, name: str | None = None
 ) -> Tensor:
     """Return a rate that falls to ``alpha`` times its start by half a cosine (Loshchilov and Hutter, 2016).
 
@@ -187,9 +190,7 @@ def cosine_decay_restarts(
         restarts, fraction = _restarted(step / _like(first_decay_steps, rate), longer)
         height = arithmetic.pow(_like(m_mul, rate), restarts)
         lowest = _like(alpha, rate)
-        return arithmetic.multiply(
-            rate, (1.0 - lowest) * (height * _wave(fraction)) + lowest, name=scope
-        )
+        return arithmetic.multiply(rate, (1.0 - lowest) * (height * _wave(fraction)) + lowest, name=scope)
 
 
 def _restarted(fraction: Tensor, longer: Tensor) -> tuple[Tensor, Tensor]:
@@ -199,15 +200,11 @@ def _restarted(fraction: Tensor, longer: Tensor) -> tuple[Tensor, Tensor]:
     selected.
     """
     even = elementwise.floor(fraction)
-    ended = elementwise.floor(
-        elementwise.log(1.0 - fraction * (1.0 - longer)) / elementwise.log(longer)
-    )
+    ended = elementwise.floor(elementwise.log(1.0 - fraction * (1.0 - longer)) / elementwise.log(longer))
     grown = arithmetic.pow(longer, ended)
     passed = (fraction - (1.0 - grown) / (1.0 - longer)) / grown
     same = comparison.equal(longer, 1.0)
-    return comparison.where_v2(same, even, ended), comparison.where_v2(
-        same, fraction - even, passed
-    )
+    return comparison.where_v2(same, even, ended), comparison.where_v2(same, fraction - even, passed)
 
 
 def linear_cosine_decay(
@@ -264,9 +261,7 @@ def noisy_linear_cosine_decay(
         return arithmetic.multiply(rate, decayed, name=scope)
 
 
-def _line_and_wave(
-    rate: Tensor, step: Tensor, decay_steps: Any, num_periods: Any
-) -> tuple[Tensor, Tensor]:
+def _line_and_wave(rate: Tensor, step: Tensor, decay_steps: Any, num_periods: Any) -> tuple[Tensor, Tensor]:
     steps = _like(decay_steps, rate)
     step = arithmetic.minimum(step, steps)
     wave = _wave(2.0 * _like(num_periods, rate) * (step / steps))
@@ -281,9 +276,7 @@ def _wave(fraction: Tensor) -> Tensor:
 # -- steps ---------------------------------------------------------------------------------------
 
 
-def piecewise_constant(
-    x: Any, boundaries: Sequence[Any], values: Sequence[Any], name: str | None = None
-) -> Tensor:
+def piecewise_constant(x: Any, boundaries: Sequence[Any], values: Sequence[Any], name: str | None = None) -> Tensor:
     """Return one value up to the first boundary, the next up to the second, and so on.
 
     Args:
@@ -305,8 +298,7 @@ def piecewise_constant(
             raise ValueError(f"all values must have the same dtype, got {found}")
         if len(parts) != len(ends) + 1:
             raise ValueError(
-                f"there must be one more value than boundaries, got {len(parts)} values and "
-                f"{len(ends)} boundaries"
+                f"there must be one more value than boundaries, got {len(parts)} values and {len(ends)} boundaries"
             )
         passed = cast(comparison.greater(step, stack(ends)), int32)
         return gather(stack(parts), reduce_sum(passed), name=scope)
@@ -321,19 +313,14 @@ def _boundary(value: Any, step: Tensor) -> Tensor:
         return tensor
     if tensor.dtype is int32 and step.dtype is int64:
         return cast(tensor, int64)
-    raise ValueError(
-        f"boundaries must have the dtype of x, {step.dtype.name}; got "
-        f"{tensor.dtype.name}: {value!r}"
-    )
+    raise ValueError(f"boundaries must have the dtype of x, {step.dtype.name}; got {tensor.dtype.name}: {value!r}")
 
 
 # -- helpers -------------------------------------------------------------------------------------
 
 
 @contextmanager
-def _rate(
-    base: str, learning_rate: Any, global_step: Any, name: str | None
-) -> Iterator[tuple[Tensor, Tensor, str]]:
+def _rate(base: str, learning_rate: Any, global_step: Any, name: str | None) -> Iterator[tuple[Tensor, Tensor, str]]:
     """Enter the name scope, and yield the initial rate, the step in its dtype, and the scope."""
     _check_step(global_step)
     graph = graph_of(learning_rate, global_step)

@@ -50,19 +50,15 @@ class MomentumOptimizer(Optimizer):
         self._factor = self._tensor(self._momentum, "momentum")
 
     def _apply_dense(self, grad: Tensor, var: Variable) -> Operation:
-        inputs = [
-            self._slot(var, "momentum"),
-            self._like(self._rate, var),
-            grad,
-            self._like(self._factor, var),
-        ]
+        inputs = [self._slot(var, "momentum"), self._like(self._rate, var), grad, self._like(self._factor, var)]
         return self._apply("ResourceApplyMomentum", var, inputs, use_nesterov=self._use_nesterov)
 
     def _apply_sparse(self, grad: IndexedSlices, var: Variable) -> Operation:
         inputs = [
-            self._slot(var, "momentum"), self._like(self._rate, var), grad.values, grad.indices,
+            self._slot(var, "momentum"),
+            self._like(self._rate, var),
+            grad.values,
+            grad.indices,
             self._like(self._factor, var),
-        ]  # fmt: skip
-        return self._apply(
-            "ResourceSparseApplyMomentum", var, inputs, use_nesterov=self._use_nesterov
-        )
+        ]
+        return self._apply("ResourceSparseApplyMomentum", var, inputs, use_nesterov=self._use_nesterov)

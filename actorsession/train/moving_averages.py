@@ -41,11 +41,7 @@ class ExponentialMovingAverage:
     """
 
     def __init__(
-        self,
-        decay: Any,
-        num_updates: Any = None,
-        zero_debias: bool = False,
-        name: str = "ExponentialMovingAverage",
+        self, decay: Any, num_updates: Any = None, zero_debias: bool = False, name: str = "ExponentialMovingAverage"
     ) -> None:
         self._decay = decay
         self._num_updates = num_updates
@@ -57,11 +53,7 @@ class ExponentialMovingAverage:
 
     def __repr__(self) -> str:
         return description(
-            self,
-            self._name,
-            decay=self._decay,
-            num_updates=self._num_updates,
-            variables=len(self._averages),
+            self, self._name, decay=self._decay, num_updates=self._num_updates, variables=len(self._averages)
         )
 
     @property
@@ -85,9 +77,7 @@ class ExponentialMovingAverage:
         given = list(_trainable() if var_list is None else var_list)
         for value in given:
             if not value.dtype.is_floating:
-                raise TypeError(
-                    f"only values of floating-point types can be averaged, got {value!r}"
-                )
+                raise TypeError(f"only values of floating-point types can be averaged, got {value!r}")
         graph = graph_of(*given)
         with graph.as_default():
             with graph.control_dependencies(None), graph.name_scope(None):
@@ -110,9 +100,7 @@ class ExponentialMovingAverage:
         graph = var.graph
         return graph.unique_name(f"{var.op.name}/{self._name}", mark_as_used=False)
 
-    def variables_to_restore(
-        self, moving_avg_variables: Iterable[Variable] | None = None
-    ) -> dict[str, Variable]:
+    def variables_to_restore(self, moving_avg_variables: Iterable[Variable] | None = None) -> dict[str, Variable]:
         """Return the variables of the default graph by the names of their values in a checkpoint.
 
         Args:
@@ -140,15 +128,12 @@ class ExponentialMovingAverage:
             with graph.colocate_with(variable.op):
                 # A variable that is initialised by then, for example from a checkpoint, is averaged from its
                 # value.
-                first = cond(
-                    variable.is_initialized(), variable.read_value, lambda: variable.initial_value
-                )
+                first = cond(variable.is_initialized(), variable.read_value, lambda: variable.initial_value)
                 first.set_shape(variable.shape)
                 fixed = variable.shape.is_fully_defined()
                 average = Variable(
-                    first, trainable=False, name=name, validate_shape=fixed,
-                    use_resource=variable._is_resource,
-                )  # fmt: skip
+                    first, trainable=False, name=name, validate_shape=fixed, use_resource=variable._is_resource
+                )
             mark_as_part(average, variable)
             graph.add_to_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, variable)
             return average
@@ -193,9 +178,7 @@ def _zeros(like: Tensor, name: str) -> Variable:
     if not like.shape.is_fully_defined():
         raise ValueError(f"the shape of {like!r} must be known to average it")
     zeros = zeros_initializer(like.dtype)
-    return Variable(
-        lambda: zeros(like.shape), trainable=False, name=name, dtype=like.dtype, shape=like.shape
-    )
+    return Variable(lambda: zeros(like.shape), trainable=False, name=name, dtype=like.dtype, shape=like.shape)
 
 
 def _trainable() -> Sequence[Variable]:

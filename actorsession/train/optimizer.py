@@ -54,9 +54,7 @@ class Optimizer(Subclassing):
     GATE_OP: ClassVar[int] = 1
     GATE_GRAPH: ClassVar[int] = 2
 
-    def __init__(
-        self, use_locking: bool, name: str, use_own_namescope_for_non_slot_vars: bool = False
-    ) -> None:
+    def __init__(self, use_locking: bool, name: str, use_own_namescope_for_non_slot_vars: bool = False) -> None:
         if not name:
             raise ValueError("an optimiser needs a name")
         self._use_locking = use_locking
@@ -114,12 +112,7 @@ class Optimizer(Subclassing):
             ValueError: if no variable has a gradient.
         """
         pairs = self.compute_gradients(
-            loss,
-            var_list,
-            gate_gradients,
-            aggregation_method,
-            colocate_gradients_with_ops,
-            grad_loss,
+            loss, var_list, gate_gradients, aggregation_method, colocate_gradients_with_ops, grad_loss
         )
         if all(grad is None for grad, _ in pairs):
             raise ValueError(
@@ -153,14 +146,11 @@ class Optimizer(Subclassing):
         """
         if gate_gradients not in (self.GATE_NONE, self.GATE_OP, self.GATE_GRAPH):
             raise ValueError(
-                "gate_gradients must be Optimizer.GATE_NONE, GATE_OP or GATE_GRAPH, got "
-                f"{gate_gradients!r}"
+                f"gate_gradients must be Optimizer.GATE_NONE, GATE_OP or GATE_GRAPH, got {gate_gradients!r}"
             )
         loss = convert_to_tensor(loss() if callable(loss) else loss)
         if not loss.dtype.is_floating:
-            raise ValueError(
-                f"the loss {loss!r} has dtype {loss.dtype.name}; it must have a floating-point type"
-            )
+            raise ValueError(f"the loss {loss!r} has dtype {loss.dtype.name}; it must have a floating-point type")
         variables = _variables_to_train(loss.graph, var_list)
         # Counters and flags among the variables are passed over: nothing is differentiated by an integer.
         smooth = [variable for variable in variables if variable.dtype.kind not in "biu"]
@@ -241,14 +231,10 @@ class Optimizer(Subclassing):
             if constraint is None:
                 return update
             with graph.control_dependencies([update]):
-                kept: Operation = variable.assign(
-                    constraint(variable.read_value()), read_value=False
-                )
+                kept: Operation = variable.assign(constraint(variable.read_value()), read_value=False)
             return kept
 
-    def _train_op(
-        self, graph: Graph, updates: list[Operation], scope: str, global_step: Variable | None
-    ) -> Operation:
+    def _train_op(self, graph: Graph, updates: list[Operation], scope: str, global_step: Variable | None) -> Operation:
         if global_step is None:
             return self._finish(updates, scope)
         one = convert_to_tensor(1, global_step.dtype, "one", graph=graph)
@@ -306,18 +292,12 @@ class Optimizer(Subclassing):
         """
         return self._filled_slot(var, slot_name, 0, op_name)
 
-    def _filled_slot(
-        self, var: Variable, slot_name: str, value: float, op_name: str | None = None
-    ) -> Variable:
+    def _filled_slot(self, var: Variable, slot_name: str, value: float, op_name: str | None = None) -> Variable:
         """Return the slot of a variable; create it filled with ``value`` if it is missing."""
         slots = self._slots.setdefault(slot_name, {})
         key = slot_key(var)
         if key not in slots:
-            with (
-                var.graph.as_default(),
-                var.graph.name_scope(None),
-                var.graph.colocate_with(var.op),
-            ):
+            with var.graph.as_default(), var.graph.name_scope(None), var.graph.colocate_with(var.op):
                 name = name_beside(var.op.name, op_name or self._name)
                 slots[key] = _filled_beside(var, value, name)
                 mark_as_part(slots[key], var)
@@ -331,9 +311,7 @@ class Optimizer(Subclassing):
         key = (name, beside.graph)
         if key not in self._non_slots:
             with beside.graph.colocate_with(beside.op):
-                self._non_slots[key] = self._new_non_slot_variable(
-                    initial_value, name, beside._is_resource
-                )
+                self._non_slots[key] = self._new_non_slot_variable(initial_value, name, beside._is_resource)
         return self._non_slots[key]
 
     def _new_non_slot_variable(self, initial_value: Any, name: str, is_resource: bool) -> Variable:
@@ -341,9 +319,7 @@ class Optimizer(Subclassing):
             return Variable(initial_value, trainable=False, name=name, use_resource=is_resource)
         value = initial_value() if callable(initial_value) else initial_value
         with name_scope(""), variable_scope(self._own_scope):
-            made: Variable = get_variable(
-                name, initializer=value, trainable=False, use_resource=is_resource
-            )
+            made: Variable = get_variable(name, initializer=value, trainable=False, use_resource=is_resource)
         return made
 
 
@@ -390,15 +366,12 @@ def _filled_beside(var: Variable, value: float, name: str) -> Variable:
         whole = fills.zeros_like(var.initial_value)
         if value:
             whole = whole + convert_to_tensor(value, var.dtype, graph=var.graph)
-        return Variable(
-            whole, trainable=False, validate_shape=False, name=name, use_resource=var._is_resource
-        )
+        return Variable(whole, trainable=False, validate_shape=False, name=name, use_resource=var._is_resource)
     first = constant_initializer(value, var.dtype) if value else zeros_initializer(var.dtype)
     make_first: Callable[[], Tensor] = lambda: first(var.shape)  # noqa: E731
     return Variable(
-        make_first, trainable=False, name=name, dtype=var.dtype, shape=var.shape,
-        use_resource=var._is_resource,
-    )  # fmt: skip
+        make_first, trainable=False, name=name, dtype=var.dtype, shape=var.shape, use_resource=var._is_resource
+    )
 
 
 def _variables_to_train(graph: Graph, given: Any) -> list[Any]:
@@ -408,10 +381,7 @@ def _variables_to_train(graph: Graph, given: Any) -> list[Any]:
     else:
         variables = list(_leaves(given))
     if not variables:
-        raise ValueError(
-            "there are no variables to train: the graph has no trainable variables, or "
-            "var_list is empty"
-        )
+        raise ValueError("there are no variables to train: the graph has no trainable variables, or var_list is empty")
     return variables
 
 
@@ -426,9 +396,7 @@ def _leaves(given: Any) -> Iterator[Variable | Tensor]:
         for item in given:
             yield from _leaves(item)
     else:
-        raise TypeError(
-            f"var_list must contain variables, got {type(given).__name__}: {given!r:.100}"
-        )
+        raise TypeError(f"var_list must contain variables, got {type(given).__name__}: {given!r:.100}")
 
 
 def _with_gradients(pairs: list[tuple[Any, Any]]) -> list[tuple[SparseGradient, Variable]]:
@@ -441,9 +409,7 @@ def _with_gradients(pairs: list[tuple[Any, Any]]) -> list[tuple[SparseGradient, 
         if isinstance(variable, Tensor):
             raise NotImplementedError(f"a tensor cannot be updated: {variable!r}")
         if not isinstance(variable, Variable):
-            raise TypeError(
-                f"expected a variable, got {type(variable).__name__}: {variable!r:.100}"
-            )
+            raise TypeError(f"expected a variable, got {type(variable).__name__}: {variable!r:.100}")
         if not isinstance(grad, IndexedSlices):
             grad = convert_to_tensor(grad, variable.dtype, graph=variable.graph)
         with_gradients.append((grad, variable))

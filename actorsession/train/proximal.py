@@ -86,9 +86,7 @@ class ProximalAdagradOptimizer(Optimizer):
         name: str = "ProximalAdagrad",
     ) -> None:
         if initial_accumulator_value <= 0:
-            raise ValueError(
-                f"initial_accumulator_value must be positive, got {initial_accumulator_value}"
-            )
+            raise ValueError(f"initial_accumulator_value must be positive, got {initial_accumulator_value}")
         super().__init__(use_locking, name)
         self._learning_rate = learning_rate
         self._first = initial_accumulator_value

@@ -78,14 +78,8 @@ class QueueRunner(GraphBound):
             queue, enqueue_ops, close_op, cancel_op, queue_closed_exception_types = named
         if queue is None or not enqueue_ops:
             raise ValueError("Must provide queue and enqueue_ops.")
-        types = (
-            (OutOfRangeError,)
-            if queue_closed_exception_types is None
-            else tuple(queue_closed_exception_types)
-        )
-        if not types or not all(
-            isinstance(t, type) and issubclass(t, BaseException) for t in types
-        ):
+        types = (OutOfRangeError,) if queue_closed_exception_types is None else tuple(queue_closed_exception_types)
+        if not types or not all(isinstance(t, type) and issubclass(t, BaseException) for t in types):
             raise TypeError(
                 "queue_closed_exception_types, when provided, must be a tuple of exceptions, got "
                 f"{queue_closed_exception_types!r}"
@@ -93,9 +87,7 @@ class QueueRunner(GraphBound):
         self._queue = queue
         self._enqueue_ops = list(enqueue_ops)
         self._close_op = close_op if close_op is not None else queue.close()
-        self._cancel_op = (
-            cancel_op if cancel_op is not None else queue.close(cancel_pending_enqueues=True)
-        )
+        self._cancel_op = cancel_op if cancel_op is not None else queue.close(cancel_pending_enqueues=True)
         self._closed_types = types
         self._lock = threading.Lock()
         # Number of running loops of each session.
@@ -161,11 +153,7 @@ class QueueRunner(GraphBound):
     # -- threads -------------------------------------------------------------------------------
 
     def create_threads(
-        self,
-        sess: Session,
-        coord: Coordinator | None = None,
-        daemon: bool = False,
-        start: bool = False,
+        self, sess: Session, coord: Coordinator | None = None, daemon: bool = False, start: bool = False
     ) -> list[threading.Thread]:
         """Create a thread for each enqueue operation, and one that runs ``cancel_op`` at the end.
 
@@ -187,9 +175,7 @@ class QueueRunner(GraphBound):
         loops = {CancelScope(): op for op in self._enqueue_ops}
         made = [
             threading.Thread(
-                target=self._fill,
-                args=(sess, op, coord, scope),
-                name=f"QueueRunnerThread-{self.name}-{op.name}",
+                target=self._fill, args=(sess, op, coord, scope), name=f"QueueRunnerThread-{self.name}-{op.name}"
             )
             for scope, op in loops.items()
         ]
@@ -209,9 +195,7 @@ class QueueRunner(GraphBound):
                 thread.start()
         return made
 
-    def _fill(
-        self, sess: Session, op: Operation, coord: Coordinator | None, scope: CancelScope
-    ) -> None:
+    def _fill(self, sess: Session, op: Operation, coord: Coordinator | None, scope: CancelScope) -> None:
         """Run one loop; the last loop of a session to end closes the queue."""
         left = False
         try:
@@ -253,9 +237,7 @@ class QueueRunner(GraphBound):
             # The queue may have been closed elsewhere.
             _log.debug("close_op of queue %s failed: %r", self.name, exc)
 
-    def _cancel_at_stop(
-        self, sess: Session, coord: Coordinator, loops: Mapping[CancelScope, threading.Thread]
-    ) -> None:
+    def _cancel_at_stop(self, sess: Session, coord: Coordinator, loops: Mapping[CancelScope, threading.Thread]) -> None:
         """End the loops: those that wait for the queue by ``cancel_op``, the others after a grace period."""
         coord.wait_for_stop()
         end = time.monotonic() + self.stop_grace
@@ -375,9 +357,7 @@ def start_queue_runners(
 
 
 @contextlib.asynccontextmanager
-async def running_queues(
-    session: AsyncSession, collection: str = GraphKeys.QUEUE_RUNNERS
-) -> AsyncIterator[None]:
+async def running_queues(session: AsyncSession, collection: str = GraphKeys.QUEUE_RUNNERS) -> AsyncIterator[None]:
     """Fill the queues of a graph concurrently with the body of an ``async with``.
 
     Queues are closed when their runners have ended, so the body gets OutOfRangeError after the last element.

@@ -33,12 +33,7 @@ class SaveSpec:
     """
 
     def __init__(
-        self,
-        tensor: Tensor,
-        slice_spec: str,
-        name: str,
-        dtype: DType | None = None,
-        device: str | None = None,
+        self, tensor: Tensor, slice_spec: str, name: str, dtype: DType | None = None, device: str | None = None
     ) -> None:
         self.tensor = tensor
         self.slice_spec = slice_spec
@@ -75,18 +70,14 @@ class SaveableObject:
         """Return the static shape required of each tensor in a checkpoint; ``None`` where any is allowed."""
         return [None] * len(self.specs)
 
-    def restore(
-        self, restored_tensors: Sequence[Tensor], restored_shapes: Sequence[Any] | None
-    ) -> Operation:
+    def restore(self, restored_tensors: Sequence[Tensor], restored_shapes: Sequence[Any] | None) -> Operation:
         """Return an operation that sets the object's state to the restored one.
 
         Args:
             restored_tensors: one for each of ``specs``.
             restored_shapes: shapes to which the tensors are reshaped first; ``None`` to use them unchanged.
         """
-        raise NotImplementedError(
-            f"{type(self).__name__} has no method restore, which a saver needs"
-        )
+        raise NotImplementedError(f"{type(self).__name__} has no method restore, which a saver needs")
 
 
 class _VariableSaveable(SaveableObject):
@@ -95,17 +86,14 @@ class _VariableSaveable(SaveableObject):
     def __init__(self, variable: Any, name: str) -> None:
         info = _slice_info(variable)
         spec = SaveSpec(
-            variable._as_graph_element(), "" if info is None else info.spec, name,
-            variable.dtype, variable.device,
-        )  # fmt: skip
+            variable._as_graph_element(), "" if info is None else info.spec, name, variable.dtype, variable.device
+        )
         super().__init__(variable, [spec], name)
 
     def wanted_shapes(self) -> list[Any]:
         return [self.op.shape]
 
-    def restore(
-        self, restored_tensors: Sequence[Tensor], restored_shapes: Sequence[Any] | None
-    ) -> Operation:
+    def restore(self, restored_tensors: Sequence[Tensor], restored_shapes: Sequence[Any] | None) -> Operation:
         [value] = restored_tensors
         if restored_shapes is not None and restored_shapes[0] is not None:
             value = reshape(value, list(restored_shapes[0].as_tuple()))
@@ -153,10 +141,7 @@ def _variables_by_name(var_list: Any) -> dict[str, Any]:
     if isinstance(var_list, (str, bytes)) or not isinstance(var_list, Iterable):
         raise TypeError(f"var_list must be a list or a dict of variables, got {var_list!r:.100}")
     if _is_variable(var_list):
-        raise TypeError(
-            "var_list must be a list or a dict of variables, got the single variable "
-            f"{var_list!r:.100}"
-        )
+        raise TypeError(f"var_list must be a list or a dict of variables, got the single variable {var_list!r:.100}")
     found: dict[str, Any] = {}
     for item in var_list:
         info = _slice_info(item)
@@ -201,9 +186,7 @@ def _saveables(name: Any, value: Any) -> list[SaveableObject]:
                 )
         return [_VariableSaveable(part, name) for part in value]
     if not _is_variable(value):
-        raise TypeError(
-            f"the value for {name!r} must be a variable or a saveable object, got {value!r:.100}"
-        )
+        raise TypeError(f"the value for {name!r} must be a variable or a saveable object, got {value!r:.100}")
     return [_VariableSaveable(value, name)]
 
 
@@ -212,8 +195,5 @@ def _check_once(saveables: Sequence[SaveableObject]) -> None:
     for saveable in saveables:
         key = saveable.op if isinstance(saveable.op, str) else id(saveable.op)
         if key in seen:
-            raise ValueError(
-                f"{saveable.op!r} would be restored from two names, {seen[key]!r} and "
-                f"{saveable.name!r}"
-            )
+            raise ValueError(f"{saveable.op!r} would be restored from two names, {seen[key]!r} and {saveable.name!r}")
         seen[key] = saveable.name

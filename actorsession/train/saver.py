@@ -114,10 +114,7 @@ class Saver(GraphBound):
         filename: str | None = None,
     ) -> None:
         if defer_build and var_list:
-            raise ValueError(
-                "var_list must be None with defer_build=True, because build() collects the "
-                "variables"
-            )
+            raise ValueError("var_list must be None with defer_build=True, because build() collects the variables")
         if builder is not None:
             raise ValueError("builder must be None, because a Saver builds its own nodes")
         if write_version == SaverDef.V1:
@@ -151,9 +148,7 @@ class Saver(GraphBound):
             self.build()
 
     def __repr__(self) -> str:
-        return description(
-            self, self._name, max_to_keep=self._retention.count, sharded=self._sharded
-        )
+        return description(self, self._name, max_to_keep=self._retention.count, sharded=self._sharded)
 
     # -- nodes ---------------------------------------------------------------------------------
 
@@ -168,9 +163,7 @@ class Saver(GraphBound):
         saveables = saveables_of(self._var_list)
         if not saveables:
             if not self._allow_empty:
-                raise ValueError(
-                    "No variables to save: create some first, or pass allow_empty=True"
-                )
+                raise ValueError("No variables to save: create some first, or pass allow_empty=True")
             self._is_empty = True
             return
         self._def = replace(
@@ -182,10 +175,16 @@ class Saver(GraphBound):
     def _built(self, saveables: Sequence[SaveableObject]) -> SaverDef:
         graph = saveables[0].graph or get_default_graph()
         return build_saver(
-            graph, saveables, self._name, self._filename, sharded=self._sharded,
-            reshape=self._reshape, restore_sequentially=self._sequentially, bundle=self._bundle,
+            graph,
+            saveables,
+            self._name,
+            self._filename,
+            sharded=self._sharded,
+            reshape=self._reshape,
+            restore_sequentially=self._sequentially,
+            bundle=self._bundle,
             version=self._version,
-        )  # fmt: skip
+        )
 
     @property
     def saver_def(self) -> SaverDef | None:
@@ -292,13 +291,9 @@ class Saver(GraphBound):
         prefix = path_text(save_path, "save_path")
         folder, name = os.path.split(prefix)
         if not name and not self._bundle:
-            raise RequestValueError(
-                f"save_path must end in a name, as in 'folder/model', got {save_path!r}"
-            )
+            raise RequestValueError(f"save_path must end in a name, as in 'folder/model', got {save_path!r}")
         if step is None and name == latest:
-            raise ValueError(
-                f"latest_filename {latest!r} collides with save_path {save_path!r}: choose another name"
-            )
+            raise ValueError(f"latest_filename {latest!r} collides with save_path {save_path!r}: choose another name")
         return _Save(prefix, folder, latest, "", True, True, sess.graph)
 
     def _named(self, plan: _Save, step: Any, suffix: str, meta: bool, state: bool) -> _Save:
@@ -306,19 +301,14 @@ class Saver(GraphBound):
         if step is not None:
             number = step_number(step)
             prefix += f"-{number:08d}" if self._pad_step_number else f"-{number}"
-        return replace(
-            plan, prefix=prefix, meta_graph_suffix=suffix, write_meta_graph=meta, write_state=state
-        )
+        return replace(plan, prefix=prefix, meta_graph_suffix=suffix, write_meta_graph=meta, write_state=state)
 
     def _finish(self, plan: _Save) -> str | None:
         """Complete a save after the tensors were written; accesses files and may block."""
         if plan.write_state and not self._is_empty:
 
             def record(kept: Sequence[str]) -> None:
-                write_state(
-                    plan.folder, plan.prefix, kept, plan.latest_filename, None, None,
-                    relative=self._relative,
-                )  # fmt: skip
+                write_state(plan.folder, plan.prefix, kept, plan.latest_filename, None, None, relative=self._relative)
 
             self._retention.add(plan.prefix, plan.meta_graph_suffix, record)
         if plan.write_meta_graph:
@@ -345,9 +335,7 @@ class Saver(GraphBound):
         """
         self._retention.set([(path, math.inf) for path in last_checkpoints])
 
-    def set_last_checkpoints_with_time(
-        self, last_checkpoints_with_time: Sequence[tuple[str, float]]
-    ) -> None:
+    def set_last_checkpoints_with_time(self, last_checkpoints_with_time: Sequence[tuple[str, float]]) -> None:
         """Set the list of earlier checkpoints, the oldest first.
 
         Args:
@@ -441,9 +429,7 @@ def _restore_errors(save_path: Any) -> Iterator[None]:
         yield
     except NotFoundError as exc:
         if exc.message.startswith(checkpoints.MISSING):
-            raise ValueError(
-                f"The passed save_path is not a valid checkpoint: {exc.message}"
-            ) from exc
+            raise ValueError(f"The passed save_path is not a valid checkpoint: {exc.message}") from exc
         exc.message = _hint(save_path, exc.message, "lacks a variable of the graph")
         raise
     except InvalidArgumentError as exc:

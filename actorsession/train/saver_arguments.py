@@ -41,6 +41,4 @@ def step_number(step: Any) -> int:
     try:
         return operator.index(step.item() if hasattr(step, "item") else step)
     except (TypeError, ValueError):
-        raise TypeError(
-            f"global_step must be an int, or an integer tensor or variable, got {step!r:.100}"
-        ) from None
+        raise TypeError(f"global_step must be an int, or an integer tensor or variable, got {step!r:.100}") from None

@@ -146,9 +146,7 @@ def _save(prefix: Tensor, saveables: Sequence[SaveableObject], bundle: bool) -> 
         return raw.Identity(prefix, name="control_dependency")
 
 
-def _save_oldest(
-    prefix: Tensor, groups: Sequence[tuple[str, list[SaveableObject]]], sharded: bool
-) -> Tensor:
+def _save_oldest(prefix: Tensor, groups: Sequence[tuple[str, list[SaveableObject]]], sharded: bool) -> Tensor:
     """Return the path of a checkpoint in TensorFlow's first format, or the pattern of its shards' paths."""
     graph, written = prefix.graph, []
     count = constant(len(groups), name="num_shards") if sharded else None
@@ -160,10 +158,12 @@ def _save_oldest(
             path = prefix if count is None else sharded_filename(prefix, number, count)
             written.append(
                 save_slices(
-                    path, [spec.name for spec in specs], [spec.slice_spec for spec in specs],
+                    path,
+                    [spec.name for spec in specs],
+                    [spec.slice_spec for spec in specs],
                     [spec.tensor for spec in specs],
                 )
-            )  # fmt: skip
+            )
     with graph.control_dependencies(written):
         if count is not None:
             return sharded_filespec(prefix, count)
@@ -179,9 +179,7 @@ def basename_of(filename: Tensor) -> Tensor | None:
     return found[0].outputs[0] if found else None
 
 
-def _save_shards(
-    prefix: Tensor, groups: Sequence[tuple[str, list[SaveableObject]]], bundle: bool
-) -> Tensor:
+def _save_shards(prefix: Tensor, groups: Sequence[tuple[str, list[SaveableObject]]], bundle: bool) -> Tensor:
     graph = prefix.graph
     basename = placeholder_with_default(prefix, (), name="basename")
     count = constant(len(groups), name="num_shards")
@@ -197,10 +195,7 @@ def _save_shards(
 
 
 def _restore_all(
-    prefix: Tensor,
-    groups: Sequence[tuple[str, list[SaveableObject]]],
-    reshape: bool,
-    sequentially: bool,
+    prefix: Tensor, groups: Sequence[tuple[str, list[SaveableObject]]], reshape: bool, sequentially: bool
 ) -> Operation:
     graph = prefix.graph
     read: list[tuple[SaveableObject, list[Tensor]]] = []
@@ -218,16 +213,11 @@ def _restore_all(
     return group(*assigned, name="restore_all")
 
 
-def _restore(
-    prefix: Tensor, saveables: Sequence[SaveableObject], reshape: bool
-) -> list[list[Tensor]]:
+def _restore(prefix: Tensor, saveables: Sequence[SaveableObject], reshape: bool) -> list[list[Tensor]]:
     """Return for each saveable its tensors as they are read."""
     specs = [spec for saveable in saveables for spec in saveable.specs]
     read = restore_v2(
-        prefix,
-        [spec.name for spec in specs],
-        [spec.slice_spec for spec in specs],
-        [spec.dtype for spec in specs],
+        prefix, [spec.name for spec in specs], [spec.slice_spec for spec in specs], [spec.dtype for spec in specs]
     )
     found, position = [], 0
     for saveable in saveables:

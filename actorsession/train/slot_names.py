@@ -35,7 +35,5 @@ def mark_as_part(slot: Any, primary: Any) -> None:
     info = primary._get_save_slice_info()
     if info is not None:
         rest = slot.op.name[len(primary.op.name) + 1 :]
-        whole = SaveSliceInfo(
-            f"{info.full_name}/{rest}", info.full_shape, info.var_offset, info.var_shape
-        )
+        whole = SaveSliceInfo(f"{info.full_name}/{rest}", info.full_shape, info.var_offset, info.var_shape)
         slot._set_save_slice_info(whole)

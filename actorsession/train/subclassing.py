@@ -58,9 +58,7 @@ class Subclassing:
         first: Callable[[], Tensor] = lambda: initializer(shape, dtype=dtype)  # noqa: E731
         return self._made_slot(var, slot_name, op_name, lambda name: _beside(name, first))
 
-    def _made_slot(
-        self, var: Variable, slot_name: str, op_name: str, make: Callable[[str], Variable]
-    ) -> Variable:
+    def _made_slot(self, var: Variable, slot_name: str, op_name: str, make: Callable[[str], Variable]) -> Variable:
         slots = self._slots.setdefault(slot_name, {})
         key = slot_key(var)
         if key not in slots:
@@ -70,9 +68,7 @@ class Subclassing:
                 mark_as_part(slots[key], var)
         return slots[key]
 
-    def _create_non_slot_variable(
-        self, initial_value: Any, name: str, colocate_with: Variable
-    ) -> Variable:
+    def _create_non_slot_variable(self, initial_value: Any, name: str, colocate_with: Variable) -> Variable:
         """Return a variable that is no slot, one per graph and name, on the device of ``colocate_with``."""
         return self._non_slot_variable(initial_value, name, colocate_with)
 
@@ -118,6 +114,4 @@ def summed_rows(grad: IndexedSlices) -> IndexedSlices:
     """Return the gradient with the rows of equal index summed."""
     indices, positions = unique(grad.indices)
     count = dimensions.shape(indices)[0]
-    return IndexedSlices(
-        unsorted_segment_sum(grad.values, positions, count), indices, grad.dense_shape
-    )
+    return IndexedSlices(unsorted_segment_sum(grad.values, positions, count), indices, grad.dense_shape)

@@ -108,25 +108,24 @@ class SyncReplicasOptimizer(WrappingOptimizer):
         with graph.as_default():
             return self._build(pairs, global_step, name)
 
-    def _build(
-        self, pairs: list[tuple[Any, Variable]], step: Variable, name: str | None
-    ) -> Operation:
+    def _build(self, pairs: list[tuple[Any, Variable]], step: Variable, name: str | None) -> Operation:
         graph = step.graph
         # The step of a replica stays with the replica, also where variables go to parameter servers.
         with graph.colocate_with(control.no_op()):
             local_step = Variable(
-                0, trainable=False, name="sync_rep_local_step", dtype=step.dtype,
+                0,
+                trainable=False,
+                name="sync_rep_local_step",
+                dtype=step.dtype,
                 collections=[GraphKeys.LOCAL_VARIABLES],
-            )  # fmt: skip
+            )
         with graph.device(_cpu_of(step)):
             self.local_step_init_op = local_step.assign(step.value(), read_value=False)
         self.ready_for_local_init_op = report_uninitialized_variables(global_variables())
         chief = [self.local_step_init_op]
         with graph.name_scope(self._name):
             applied, means = self._accumulate(pairs, local_step)
-        update = self._opt.apply_gradients(
-            list(zip(means, [var for _, var in pairs], strict=True)), step
-        )
+        update = self._opt.apply_gradients(list(zip(means, [var for _, var in pairs], strict=True)), step)
         with graph.device(_cpu_of(step)), graph.name_scope(""):
             tokens = self._tokens = FIFOQueue(
                 -1, step.dtype, shapes=[[]], shared_name="sync_token_q", name="sync_token_q"
@@ -148,9 +147,7 @@ class SyncReplicasOptimizer(WrappingOptimizer):
         self.chief_init_op = control.group(*chief)
         return train_op
 
-    def _accumulate(
-        self, pairs: list[tuple[Any, Variable]], local_step: Variable
-    ) -> tuple[list[Operation], list[Any]]:
+    def _accumulate(self, pairs: list[tuple[Any, Variable]], local_step: Variable) -> tuple[list[Operation], list[Any]]:
         """Build accumulators; return the operations that add gradients, and the means taken from them."""
         graph = local_step.graph
         applied, means = [], []
@@ -158,11 +155,7 @@ class SyncReplicasOptimizer(WrappingOptimizer):
             with graph.device(var.device):
                 accumulator: Any
                 shared = f"{var.name}/grad_accum"
-                kind = (
-                    SparseConditionalAccumulator
-                    if isinstance(grad, IndexedSlices)
-                    else ConditionalAccumulator
-                )
+                kind = SparseConditionalAccumulator if isinstance(grad, IndexedSlices) else ConditionalAccumulator
                 accumulator = kind(grad.dtype, shape=var.shape, shared_name=shared)
                 stamp = cast(local_step.value(), int64)
                 count = self._replicas_to_aggregate
@@ -200,9 +193,7 @@ class SyncReplicasOptimizer(WrappingOptimizer):
         if num_tokens == -1:
             num_tokens = self._replicas_to_aggregate
         elif num_tokens < needed:
-            raise ValueError(
-                f"Too few tokens to finish the first step: {num_tokens} (given) vs {needed} (needed)"
-            )
+            raise ValueError(f"Too few tokens to finish the first step: {num_tokens} (given) vs {needed} (needed)")
         graph = self._global_step.graph
         with graph.as_default(), graph.device(_cpu_of(self._global_step)):
             if num_tokens <= 0:

@@ -18,16 +18,7 @@ import sys
 import time
 import warnings
 from asyncio import sleep
-from collections.abc import (
-    AsyncGenerator,
-    AsyncIterable,
-    Awaitable,
-    Callable,
-    Generator,
-    Iterable,
-    Iterator,
-    Mapping,
-)
+from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Generator, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -186,14 +177,24 @@ def fit(
             saver = Saver()
     return Fit(
         _Settings(
-            session=session, train_op=train_op, batches=batches, loss=loss, epochs=epochs,
-            every=every, validation=validation, metric=loss if metric is None else metric,
-            maximize=maximize, saver=saver,
+            session=session,
+            train_op=train_op,
+            batches=batches,
+            loss=loss,
+            epochs=epochs,
+            every=every,
+            validation=validation,
+            metric=loss if metric is None else metric,
+            maximize=maximize,
+            saver=saver,
             checkpoint=None if checkpoint is None else os.fspath(checkpoint),
-            global_step=global_step, patience=patience, restore_best=restore_best,
-            progress=_write_report if progress is None else progress, timeout=timeout,
+            global_step=global_step,
+            patience=patience,
+            restore_best=restore_best,
+            progress=_write_report if progress is None else progress,
+            timeout=timeout,
         )
-    )  # fmt: skip
+    )
 
 
 def _check_arguments(session: Any, loss: Any, validation: Any, metric: Any, maximize: bool) -> None:
@@ -204,9 +205,7 @@ def _check_arguments(session: Any, loss: Any, validation: Any, metric: Any, maxi
         if rank not in (None, 0):
             raise ValueError(f"{name} is a scalar tensor, got shape {scalar.shape}: {scalar!r}")
     if validation is None and (metric is not None or maximize):
-        raise ValueError(
-            "metric and maximize are for validation batches: validation=... is missing"
-        )
+        raise ValueError("metric and maximize are for validation batches: validation=... is missing")
 
 
 def _write_report(report: FitReport) -> None:
@@ -327,11 +326,14 @@ class _Training:
         self._losses = []
         metric = None if of.validation is None else await self._validate(of.validation)
         report = FitReport(
-            epoch=self._epoch, step=self._step, loss=loss, metric=metric,
+            epoch=self._epoch,
+            step=self._step,
+            loss=loss,
+            metric=metric,
             best=self._is_best(loss if metric is None else metric),
             checkpoint=None if of.checkpoint is None else await self._save(of.checkpoint),
             seconds=time.monotonic() - self._began,
-        )  # fmt: skip
+        )
         self._without_better += 1
         if report.best:
             self._best, self._without_better = report, 0
@@ -349,9 +351,7 @@ class _Training:
 
     async def _validate(self, batches: Batches) -> float:
         async with _opened("validation", batches, self._awaited) as each:
-            values = [
-                _number("metric", await self._run(self._of.metric, feeds)) async for feeds in each
-            ]
+            values = [_number("metric", await self._run(self._of.metric, feeds)) async for feeds in each]
         mean = sum(values) / len(values)
         if not math.isfinite(mean):
             raise FloatingPointError(
@@ -399,9 +399,7 @@ def _number(what: str, value: Any) -> float:
 
 
 @contextlib.asynccontextmanager
-async def _opened(
-    what: str, batches: Batches, awaited: bool
-) -> AsyncGenerator[AsyncGenerator[Feeds, None], None]:
+async def _opened(what: str, batches: Batches, awaited: bool) -> AsyncGenerator[AsyncGenerator[Feeds, None], None]:
     """Open batches for one epoch; an iterable that a function made is closed with them."""
     made: Any = batches() if callable(batches) else batches
     if not isinstance(made, (Iterable, AsyncIterable)) or isinstance(made, Mapping):

@@ -51,13 +51,7 @@ def main() -> None:
                     dask_worker = where[part.key][0]
                     index = tasks[dask_worker]
                     trained.append(
-                        client.submit(
-                            train,
-                            part,
-                            index,
-                            cluster.target("worker", index),
-                            workers=[dask_worker],
-                        )
+                        client.submit(train, part, index, cluster.target("worker", index), workers=[dask_worker])
                     )
                 print("processes that were fed:", len(set(client.gather(trained))))
                 print("weights:", session.run(model["w"]).round(2).ravel().tolist())

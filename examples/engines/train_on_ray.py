@@ -34,9 +34,7 @@ async def train(cluster: RayCluster, index: int) -> None:
 
 async def main() -> None:
     small = {"num_cpus": 0.5}
-    async with RayCluster(
-        {"ps": 1, "worker": WORKERS}, resources={"ps": small, "worker": small}, restart=3
-    ) as cluster:
+    async with RayCluster({"ps": 1, "worker": WORKERS}, resources={"ps": small, "worker": small}, restart=3) as cluster:
         graph, model = replica(0)
         async with acts.AsyncSession(cluster.target("worker"), graph=graph) as session:
             await session.run(model["w"].initializer)

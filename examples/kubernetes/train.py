@@ -20,9 +20,7 @@ async def main(targets: list[str]) -> None:
     replicas = []
     for index, target in enumerate(targets):
         graph = acts.Graph()
-        setter = acts.train.replica_device_setter(
-            ps_tasks=1, worker_device=f"/job:worker/task:{index}"
-        )
+        setter = acts.train.replica_device_setter(ps_tasks=1, worker_device=f"/job:worker/task:{index}")
         with graph.as_default(), graph.device(setter):
             replicas.append((acts.AsyncSession(target, graph), build_model()))
     first, model = replicas[0]

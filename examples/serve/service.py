@@ -97,16 +97,22 @@ def build_model() -> Model:
             labels=labels, logits=acts.matmul(points, weights) + bias
         )
         step = acts.train.create_global_step()
-        update = acts.train.GradientDescentOptimizer(0.1).minimize(
-            acts.reduce_mean(losses), global_step=step
-        )
+        update = acts.train.GradientDescentOptimizer(0.1).minimize(acts.reduce_mean(losses), global_step=step)
         with acts.control_dependencies([update]):
             train = step.read_value()
         model = Model(
-            graph=graph, points=points, labels=labels, pause=pause, weights=weights, bias=bias,
-            step=step, probabilities=probabilities, train=train,
-            initialize=acts.global_variables_initializer(), saver=acts.train.Saver(max_to_keep=3),
-        )  # fmt: skip
+            graph=graph,
+            points=points,
+            labels=labels,
+            pause=pause,
+            weights=weights,
+            bias=bias,
+            step=step,
+            probabilities=probabilities,
+            train=train,
+            initialize=acts.global_variables_initializer(),
+            saver=acts.train.Saver(max_to_keep=3),
+        )
     graph.finalize()
     return model
 
@@ -136,9 +142,7 @@ class Service:
         limit: the most requests under way; further ones are refused.
     """
 
-    def __init__(
-        self, folder: Path, *, steps: int, save_every: int, deadline: float, limit: int
-    ) -> None:
+    def __init__(self, folder: Path, *, steps: int, save_every: int, deadline: float, limit: int) -> None:
         self.model = build_model()
         # The deadline holds for every call that has no timeout of its own, such as those of the saver.
         config = acts.ConfigProto(operation_timeout_in_ms=round(deadline * 1000))
@@ -208,9 +212,7 @@ class Service:
         if self._saved != self.step:
             prefix = str(self.folder / "model")
             # The graph is built by this program, so it need not be saved.
-            await self.model.saver.save_async(
-                self.session, prefix, global_step=self.step, write_meta_graph=False
-            )
+            await self.model.saver.save_async(self.session, prefix, global_step=self.step, write_meta_graph=False)
             self._saved = self.step
 
     async def _keep_training(self) -> None:
@@ -286,10 +288,9 @@ class Service:
         if "pause" in body:
             feeds[self.model.pause] = number_in(body, "pause", 0.0)
         self.predictions += 1
+        fetches = [self.model.probabilities, self.model.step]
         try:
-            probabilities, step = await self.session.run(
-                [self.model.probabilities, self.model.step], feeds, timeout=timeout
-            )
+            probabilities, step = await self.session.run(fetches, feeds, timeout=timeout)
         except asyncio.CancelledError:
             self.cancelled += 1
             raise
@@ -319,13 +320,7 @@ class Service:
 
     def health(self) -> dict[str, Any]:
         """Return whether the process lives, whether requests are welcome, and how far the training is."""
-        return {
-            "live": True,
-            "ready": self.ready,
-            "training": self.training,
-            "step": self.step,
-            "saved": self._saved,
-        }
+        return {"live": True, "ready": self.ready, "training": self.training, "step": self.step, "saved": self._saved}
 
     def metrics(self) -> str:
         """Return all counters, and those of the session, in the text format of Prometheus."""
@@ -392,9 +387,12 @@ def read_options() -> argparse.Namespace:
 def service_from(options: argparse.Namespace) -> Service:
     """Make the service that the command line describes."""
     return Service(
-        options.checkpoints, steps=options.steps, save_every=options.save_every,
-        deadline=options.deadline, limit=options.limit,
-    )  # fmt: skip
+        options.checkpoints,
+        steps=options.steps,
+        save_every=options.save_every,
+        deadline=options.deadline,
+        limit=options.limit,
+    )
 
 
 def stop_signal() -> asyncio.Event:

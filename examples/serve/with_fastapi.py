@@ -42,18 +42,13 @@ def make_app(service: Service) -> FastAPI:
 
     @app.get("/metrics")
     async def metrics() -> Response:
-        return PlainTextResponse(
-            service.metrics(), media_type="text/plain; version=0.0.4; charset=utf-8"
-        )
+        return PlainTextResponse(service.metrics(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
     return app
 
 
 async def answer(
-    service: Service,
-    request: Request,
-    work: Callable[[dict[str, Any]], Awaitable[Any]],
-    status: int = 200,
+    service: Service, request: Request, work: Callable[[dict[str, Any]], Awaitable[Any]], status: int = 200
 ) -> Response:
     """Answer a request with what is computed from its body."""
     with service.admit():

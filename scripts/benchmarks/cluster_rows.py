@@ -65,9 +65,7 @@ class ClusterRows:
         if first is not None:
             session.run(first)
         found = None if answers is None else lambda: answers(session)
-        return self._library.remote_case(
-            session, fetches, feeds, answers=found, collective=collective
-        )
+        return self._library.remote_case(session, fetches, feeds, answers=found, collective=collective)
 
     def _remote_step(self, question: Question) -> Case:
         tf = self._tf
@@ -123,9 +121,7 @@ class ClusterRows:
 
     def _ps_sgd(self, question: Question) -> Case:
         tf = self._tf
-        placed = tf.train.replica_device_setter(
-            cluster=self._library.running().spec, worker_device=_WORKERS[0]
-        )
+        placed = tf.train.replica_device_setter(cluster=self._library.running().spec, worker_device=_WORKERS[0])
         with _on(tf, placed) as graph:
             network = build_network(tf, question)
             initialize = tf.global_variables_initializer()

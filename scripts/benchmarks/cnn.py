@@ -28,8 +28,11 @@ def first_weights(first: int, second: int, hidden: int = 0) -> Arrays:
         hidden: units of the hidden layer; 0 for none.
     """
     sizes: dict[str, tuple[int, ...]] = {
-        "f1": (5, 5, 1, first), "b1": (first,), "f2": (5, 5, first, second), "b2": (second,),
-    }  # fmt: skip
+        "f1": (5, 5, 1, first),
+        "b1": (first,),
+        "f2": (5, 5, first, second),
+        "b2": (second,),
+    }
     inputs = 7 * 7 * second
     if hidden:
         sizes |= {"w3": (inputs, hidden), "b3": (hidden,)}
@@ -41,10 +44,7 @@ def first_weights(first: int, second: int, hidden: int = 0) -> Arrays:
 def batch(size: int) -> Arrays:
     """Return a batch: ``x`` float32 (size, 28, 28, 1) and ``labels`` int64 (size,)."""
     random = np.random.default_rng(8)
-    return {
-        "x": random.random((size, 28, 28, 1), np.float32),
-        "labels": random.integers(0, 10, size),
-    }
+    return {"x": random.random((size, 28, 28, 1), np.float32), "labels": random.integers(0, 10, size)}
 
 
 def loss_and_gradients(now: Arrays, data: Arrays) -> tuple[float, Arrays]:

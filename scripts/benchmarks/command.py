@@ -107,29 +107,28 @@ def _groups(asked: list[str] | None) -> Sequence[str]:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="scripts/bench",
-        description="Measures steps of actorsession, beside those of peers whose Python is named.",
+        prog="scripts/bench", description="Measures steps of actorsession, beside those of peers whose Python is named."
     )
     for name, (option, needs) in _PEERS.items():
-        parser.add_argument(
-            option, dest=name, metavar="PYTHON", help=f"an interpreter with {needs}"
-        )
+        parser.add_argument(option, dest=name, metavar="PYTHON", help=f"an interpreter with {needs}")
     parser.add_argument(
-        "--group", action="append", choices=[*GROUPS, "all"], metavar="GROUP",
-        help=f"rows of a group: {', '.join(GROUPS)} or all; may be repeated "
-        f"(default: all but {' and '.join(OPT_IN)})",
-    )  # fmt: skip
+        "--group",
+        action="append",
+        choices=[*GROUPS, "all"],
+        metavar="GROUP",
+        help=f"rows of a group: {', '.join(GROUPS)} or all; may be repeated (default: all but {' and '.join(OPT_IN)})",
+    )
     parser.add_argument("--rows", nargs="+", default=[], metavar="NAME", help="these rows only")
     parser.add_argument("--list", action="store_true", help="list the rows and end")
-    parser.add_argument(
-        "--rounds", type=_positive, metavar="N", help="rounds of each side (default 5; 1 if quick)"
-    )
+    parser.add_argument("--rounds", type=_positive, metavar="N", help="rounds of each side (default 5; 1 if quick)")
     parser.add_argument("--quick", action="store_true", help="short rounds: to see that all runs")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write everything there, too")
     parser.add_argument(
-        "--compare", type=Path, metavar="OLD.json",
+        "--compare",
+        type=Path,
+        metavar="OLD.json",
         help="say what has changed since that file was written, by more than the noise of both runs",
-    )  # fmt: skip
+    )
     return parser
 
 
@@ -141,10 +140,7 @@ def _positive(text: str) -> int:
 
 
 def _run(
-    options: argparse.Namespace,
-    rows: Sequence[Row],
-    arguments: Sequence[str],
-    before: compare.Report | None,
+    options: argparse.Namespace, rows: Sequence[Row], arguments: Sequence[str], before: compare.Report | None
 ) -> list[Result]:
     """Measure rows and print each as soon as it is done."""
     rounds = Rounds(options.rounds or 5, 0.25, 5)
@@ -246,9 +242,8 @@ def _sides(interpreters: Mapping[str, str]) -> Iterator[list[Sides]]:
 
 def _our_environment() -> dict[str, str]:
     """Return our environment, with the BLAS kernels that worker processes use."""
-    from actorsession.ops.blas_threads import (
-        core_type,  # imported late, because it is slow and --help does not need it
-    )
+    # Imported late: it is slow, and --help does not need it.
+    from actorsession.ops.blas_threads import core_type
 
     out = dict(os.environ)
     kernels = core_type()

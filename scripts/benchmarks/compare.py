@@ -88,9 +88,7 @@ def lines(old: Report, new: Report) -> list[str]:
     out = ["", f"since {old['date']}:", *changed]
     out.append(f"  {same} rows have not changed by more than the noise")
     if unknown:
-        out.append(
-            f"  not known with fewer than {_LEAST_ROUNDS} rounds in both runs: {', '.join(unknown)}"
-        )
+        out.append(f"  not known with fewer than {_LEAST_ROUNDS} rounds in both runs: {', '.join(unknown)}")
     return out
 
 

@@ -74,9 +74,7 @@ class ConcurrentRows:
     def _replica(self, question: Question, workers: int, index: int) -> tuple[Any, Any, Any]:
         """Return a worker's session, its network, and what initializes the variables."""
         tf, cluster = self._tf, self._library.running(workers)
-        placed = tf.train.replica_device_setter(
-            cluster=cluster.spec, worker_device=f"/job:worker/task:{index}"
-        )
+        placed = tf.train.replica_device_setter(cluster=cluster.spec, worker_device=f"/job:worker/task:{index}")
         with tf.Graph().as_default() as graph, graph.device(placed):
             network = build_network(tf, question)
             initialize = tf.global_variables_initializer()

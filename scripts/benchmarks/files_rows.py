@@ -79,9 +79,7 @@ class FilesRows:
 
     # -- records and examples ------------------------------------------------------------------
 
-    def _read(
-        self, records: Sequence[bytes], spread: Callable[[Any], Any], size: Callable[[Any], float]
-    ) -> Case:
+    def _read(self, records: Sequence[bytes], spread: Callable[[Any], Any], size: Callable[[Any], float]) -> Case:
         """Return the case that goes once through a file of records.
 
         Args:
@@ -125,9 +123,7 @@ class FilesRows:
     def _serialized(self, question: Question) -> list[bytes]:
         train, given = self._tf.train, question.given
         records = []
-        for x, label, name, ids in zip(
-            given["x"], given["label"], given["name"], given["ids"], strict=True
-        ):
+        for x, label, name, ids in zip(given["x"], given["label"], given["name"], given["ids"], strict=True):
             features = {
                 "x": train.Feature(float_list=train.FloatList(value=x.tolist())),
                 "label": train.Feature(int64_list=train.Int64List(value=[label])),
@@ -151,9 +147,7 @@ class FilesRows:
         tf, features = self._tf, self._features(question)
         return self._read(
             self._serialized(question),
-            lambda dataset: dataset.batch(_BATCH).map(
-                lambda some: tf.parse_example(some, features)
-            ),
+            lambda dataset: dataset.batch(_BATCH).map(lambda some: tf.parse_example(some, features)),
             _sum_of_batch,
         )
 
@@ -165,11 +159,7 @@ class FilesRows:
             found["ids"] = tf.reduce_sum(found["ids"].values)
             return found
 
-        return self._read(
-            self._serialized(question),
-            lambda dataset: dataset.map(parsed).batch(_BATCH),
-            _sum_of_batch,
-        )
+        return self._read(self._serialized(question), lambda dataset: dataset.map(parsed).batch(_BATCH), _sum_of_batch)
 
     # -- events, graphs, checkpoints -----------------------------------------------------------
 
@@ -177,9 +167,7 @@ class FilesRows:
         tf, folder = self._tf, Path(tempfile.mkdtemp())
         with tf.Graph().as_default() as graph:
             values = [tf.Variable(value) for value in question.given["values"]]
-            merged = tf.summary.merge(
-                [tf.summary.histogram(f"h{i}", value) for i, value in enumerate(values)]
-            )
+            merged = tf.summary.merge([tf.summary.histogram(f"h{i}", value) for i, value in enumerate(values)])
             start = tf.global_variables_initializer()
         session = tf.Session(graph=graph)
         session.run(start)

@@ -95,23 +95,17 @@ class GrowthRows:
         with ExitStack() as stack:
             target = stack.enter_context(self._library.servers(len(factors)))
             session = stack.enter_context(closing(self._library.remote_session(target, graph)))
-            return self._library.remote_case(
-                session, total, {x: question.given["x"]}, closes=stack.pop_all().close
-            )
+            return self._library.remote_case(session, total, {x: question.given["x"]}, closes=stack.pop_all().close)
 
     def _build(self, question: Question) -> Case:
         def answer() -> Sequence[Any]:
             # Some nodes; the answers of first runs are those of all nodes.
             layers = build_layers(self._tf, question)
             with self._tf.Session(graph=layers.graph) as session:
-                found: Sequence[Any] = session.run(
-                    list(layers.first[:3]), {layers.x: question.given["x"]}
-                )
+                found: Sequence[Any] = session.run(list(layers.first[:3]), {layers.x: question.given["x"]})
                 return found
 
-        return SyncCase(
-            lambda: build_layers(self._tf, question), answer, whole=True, after=gc.collect
-        )
+        return SyncCase(lambda: build_layers(self._tf, question), answer, whole=True, after=gc.collect)
 
     def _first_run(self, question: Question) -> Case:
         layers = build_layers(self._tf, question)
@@ -152,9 +146,7 @@ class GrowthRows:
     def _memory_server(self, question: Question) -> Case:
         cluster = self._library.running(1, ps=0)
         target = cluster.target()
-        return self._open(
-            question, cluster.pid(0), lambda graph: self._library.remote_session(target, graph)
-        )
+        return self._open(question, cluster.pid(0), lambda graph: self._library.remote_session(target, graph))
 
     def _open(self, question: Question, pid: int, opened: Callable[[Any], Any]) -> Case:
         """Return the case of sessions that are opened one after the other, and stay open."""
@@ -175,11 +167,7 @@ class GrowthRows:
             for session in sessions:
                 session.close()
 
-        return FigureCase(
-            lambda _: grown_bytes(pid, open_all) / question.given["count"],
-            lambda: [open_one()],
-            close,
-        )
+        return FigureCase(lambda _: grown_bytes(pid, open_all) / question.given["count"], lambda: [open_one()], close)
 
     def _memory_plan(self, question: Question) -> Case:
         layers, count = build_layers(self._tf, question), question.given["count"]

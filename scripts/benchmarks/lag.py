@@ -99,17 +99,13 @@ async def main(nodes: int) -> None:
         await report(f"{nodes:,} nodes in this process", "", first_run)
     async with acts.LocalCluster({"ps": 1, "worker": 1}) as cluster:
         target = cluster.target("ps")
-        made = session(
-            target
-        )  # opened by its first run, so that the master receives the graph during the measurement
+        made = session(target)  # opened by its first run, so that the master receives the graph during the measurement
         await report(f"{nodes:,} nodes on a cluster", target, first_run)
         await made.close()
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(
-        description="How long small steps wait beside something large."
-    )
+    parser = argparse.ArgumentParser(description="How long small steps wait beside something large.")
     parser.add_argument("--nodes", type=int, default=60_000, help="of the large graph")
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
         runner.run(main(parser.parse_args().nodes))

@@ -124,9 +124,7 @@ class Library:
             found = session.run(fetches, feeds)
             return found if isinstance(fetches, list) else [found]
 
-        return AsyncCase(
-            self._loop, lambda: run(fetches, feeds), answers or answer, closes or session.close
-        )
+        return AsyncCase(self._loop, lambda: run(fetches, feeds), answers or answer, closes or session.close)
 
     def together_case(
         self, calls: Sequence[Call], times: int, answers: Callable[[], Sequence[Any]] | None = None
@@ -146,10 +144,7 @@ class Library:
             for session in sessions:
                 session.close()
 
-        return AsyncCase(
-            self._loop, step, answers or (lambda: self._loop.run(step())), close,
-            per=len(calls) * times,
-        )  # fmt: skip
+        return AsyncCase(self._loop, step, answers or (lambda: self._loop.run(step())), close, per=len(calls) * times)
 
     def all_reduce(self, tasks: int, key: int) -> Callable[[Any], Any]:
         """Return what makes the sum over all tasks of one's value, in a graph of its own."""

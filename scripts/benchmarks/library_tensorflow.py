@@ -44,8 +44,9 @@ class Cluster:
         entry = str(Path(__file__).parent)
         return subprocess.Popen(
             [sys.executable, entry, "serve", "tensorflow", json.dumps(self.spec), job, str(index)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        )  # fmt: skip
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
 
     def target(self, worker: int = 0) -> str:
         """Return the target of sessions that have a worker as their master."""

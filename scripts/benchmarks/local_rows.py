@@ -75,9 +75,7 @@ class LocalRows:
         session = self._tf.Session(graph=graph)
         add = session.make_callable(total, [a, b])
         given = question.given["a"], question.given["b"]
-        return SyncCase(
-            step=lambda: add(*given), answers=lambda: [add(*given)], closes=session.close
-        )
+        return SyncCase(step=lambda: add(*given), answers=lambda: [add(*given)], closes=session.close)
 
     def _constant(self, question: Question) -> Case:
         with self._tf.Graph().as_default() as graph:
@@ -96,10 +94,7 @@ class LocalRows:
 
     def _chain(self, question: Question) -> Case:
         with self._tf.Graph().as_default() as graph:
-            y, factor, term = (
-                self._tf.Variable(question.given[name]).value()
-                for name in ("first", "factor", "term")
-            )
+            y, factor, term = (self._tf.Variable(question.given[name]).value() for name in ("first", "factor", "term"))
             for _ in range(500):
                 y = y * factor + term
             initialize = self._tf.global_variables_initializer()
@@ -108,8 +103,7 @@ class LocalRows:
     def _products(self, question: Question) -> Case:
         with self._tf.Graph().as_default() as graph:
             left, right = (
-                [self._tf.Variable(value).value() for value in question.given[name]]
-                for name in ("left", "right")
+                [self._tf.Variable(value).value() for value in question.given[name]] for name in ("left", "right")
             )
             total = self._tf.add_n([self._tf.matmul(a, b) for a in left for b in right])
             initialize = self._tf.global_variables_initializer()
@@ -130,9 +124,7 @@ class LocalRows:
             initialize = self._tf.global_variables_initializer()
         return self._case(graph, product, first=[initialize])
 
-    def _train(
-        self, question: Question, build: Callable[[Any, Question], Network] = build_network
-    ) -> Case:
+    def _train(self, question: Question, build: Callable[[Any, Question], Network] = build_network) -> Case:
         with self._tf.Graph().as_default() as graph:
             network = build(self._tf, question)
             initialize = self._tf.global_variables_initializer()
@@ -148,9 +140,7 @@ class LocalRows:
             x = self._tf.placeholder(self._tf.float32, [])
             factor, term = (question.given[name] for name in ("factor", "term"))
             _, result = self._tf.while_loop(
-                lambda i, _: i < ITERATIONS,
-                lambda i, value: (i + 1, value * factor + term),
-                [self._tf.constant(0), x],
+                lambda i, _: i < ITERATIONS, lambda i, value: (i + 1, value * factor + term), [self._tf.constant(0), x]
             )
         return self._case(graph, result, {x: question.given["x"]})
 
@@ -182,10 +172,4 @@ class LocalRows:
             while sessions:
                 sessions.pop().close()
 
-        return SyncCase(
-            step=build_and_run,
-            answers=lambda: [build_and_run()],
-            closes=close,
-            whole=True,
-            after=close,
-        )
+        return SyncCase(step=build_and_run, answers=lambda: [build_and_run()], closes=close, whole=True, after=close)

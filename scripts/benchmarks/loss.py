@@ -18,9 +18,7 @@ import time
 import actorsession as acts
 
 
-async def failure(
-    session: acts.AsyncSession, fetch: acts.Tensor
-) -> tuple[float, acts.errors.OpError]:
+async def failure(session: acts.AsyncSession, fetch: acts.Tensor) -> tuple[float, acts.errors.OpError]:
     """Return when a step has failed, and its error."""
     try:
         await session.run(fetch)
@@ -62,9 +60,7 @@ async def main(repeats: int, signals: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeats", type=int, default=5, help="how often each signal is sent")
     names = ("SIGKILL", "SIGSTOP")
     parser.add_argument("--signals", choices=names, nargs="+", default=names, help="which are sent")

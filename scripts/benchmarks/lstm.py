@@ -16,9 +16,7 @@ __all__ = ["STEPS", "UNITS", "WEIGHTS", "batch", "first_weights", "loss_and_grad
 
 STEPS, INPUTS, UNITS = 28, 28, 128
 WEIGHTS = ("kernel", "bias", "w", "b")
-_SIZES = {
-    "kernel": (INPUTS + UNITS, 4 * UNITS), "bias": (4 * UNITS,), "w": (UNITS, 10), "b": (10,),
-}  # fmt: skip
+_SIZES = {"kernel": (INPUTS + UNITS, 4 * UNITS), "bias": (4 * UNITS,), "w": (UNITS, 10), "b": (10,)}
 
 
 def first_weights() -> Arrays:
@@ -30,10 +28,7 @@ def first_weights() -> Arrays:
 def batch(size: int) -> Arrays:
     """Return a batch: ``x`` float32 (28, size, 28), the step first, and ``labels`` int64 (size,)."""
     random = np.random.default_rng(10)
-    return {
-        "x": random.random((STEPS, size, INPUTS), np.float32),
-        "labels": random.integers(0, 10, size),
-    }
+    return {"x": random.random((STEPS, size, INPUTS), np.float32), "labels": random.integers(0, 10, size)}
 
 
 def loss_and_gradients(now: Arrays, data: Arrays) -> tuple[float, Arrays]:

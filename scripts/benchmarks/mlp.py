@@ -30,7 +30,5 @@ def loss_and_gradients(now: Arrays, data: Arrays) -> tuple[float, Arrays]:
     hidden = np.maximum(x @ now["w1"] + now["b1"], 0.0)
     loss, share = cross_entropy(hidden @ now["w2"] + now["b2"], data["labels"])
     back = (share @ now["w2"].T) * (hidden > 0)
-    grads = {
-        "w1": x.T @ back, "b1": back.sum(axis=0), "w2": hidden.T @ share, "b2": share.sum(axis=0),
-    }  # fmt: skip
+    grads = {"w1": x.T @ back, "b1": back.sum(axis=0), "w2": hidden.T @ share, "b2": share.sum(axis=0)}
     return loss, grads

@@ -23,8 +23,7 @@ import numpy as np
 # Bytes of an array and repetitions, by the name in the rows.
 _SIZES = {"4kb": (4 * 2**10, 2000), "1mb": (2**20, 300), "64mb": (64 * 2**20, 11)}
 # Processes that wait give the core to others: there may be more of them than cores.
-_SETTINGS = {"OMPI_MCA_mpi_yield_when_idle": "1", "OMPI_ALLOW_RUN_AS_ROOT": "1",
-             "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}  # fmt: skip
+_SETTINGS = {"OMPI_MCA_mpi_yield_when_idle": "1", "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
 
 def _measure() -> dict[str, float]:
@@ -56,12 +55,14 @@ def _main() -> None:
         return
     for tasks in (2, 4):
         command = [
-            str(Path(sys.executable).parent / "mpiexec"), "-n", str(tasks), "--oversubscribe",
-            sys.executable, __file__,
-        ]  # fmt: skip
-        run = subprocess.run(
-            command, env=os.environ | _SETTINGS, stdout=subprocess.PIPE, text=True, check=True
-        )
+            str(Path(sys.executable).parent / "mpiexec"),
+            "-n",
+            str(tasks),
+            "--oversubscribe",
+            sys.executable,
+            __file__,
+        ]
+        run = subprocess.run(command, env=os.environ | _SETTINGS, stdout=subprocess.PIPE, text=True, check=True)
         for name, seconds in json.loads(run.stdout.splitlines()[-1]).items():
             print(f"reduce-{name}-{tasks}  {1e3 * seconds:9.3f} ms")
 

@@ -74,14 +74,10 @@ def _inputs(tf: Any, question: Question) -> tuple[dict[str, Any], Any, Any]:
     return weights, x, tf.placeholder(tf.int64, given["labels"].shape)
 
 
-def _network(
-    tf: Any, question: Question, weights: dict[str, Any], x: Any, labels: Any, logits: Any
-) -> Network:
+def _network(tf: Any, question: Question, weights: dict[str, Any], x: Any, labels: Any, logits: Any) -> Network:
     """Return the network that minimizes the cross entropy of some logits."""
     given = question.given
-    loss = tf.reduce_mean(
-        tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
-    )
+    loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits))
     kind = tf.train.AdamOptimizer if given["adam"] else tf.train.GradientDescentOptimizer
     train = kind(given["rate"]).minimize(loss)
     return Network([train, loss], {x: given["x"], labels: given["labels"]}, weights)

@@ -104,32 +104,21 @@ def main(counts: Sequence[int], optimizers: Sequence[str], seconds: float) -> in
     """Measure, print a table, and return the exit code."""
     cores = os.sched_getaffinity(0)
     if len(cores) < 2:
-        print(
-            "the parameter server needs a core of its own, and there is one alone", file=sys.stderr
-        )
+        print("the parameter server needs a core of its own, and there is one alone", file=sys.stderr)
         return 2
     print("optimizer | workers | updates/s | us of the ps each | of its core")
     for optimizer in optimizers:
         for workers in counts:
             rate, each, share = asyncio.run(measure(optimizer, workers, seconds))
             _bind([os.getpid()], cores)
-            print(
-                f"{optimizer:9} | {workers:7} | {rate:9,.0f} | {each * 1e6:17,.0f} | {share:11.0%}",
-                flush=True,
-            )
+            print(f"{optimizer:9} | {workers:7} | {rate:9,.0f} | {each * 1e6:17,.0f} | {share:11.0%}", flush=True)
     return 0
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "--workers", type=int, nargs="+", default=[1, 2, 4], help="numbers of workers"
-    )
-    parser.add_argument(
-        "--optimizers", nargs="+", choices=list(OPTIMIZERS), default=list(OPTIMIZERS)
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--workers", type=int, nargs="+", default=[1, 2, 4], help="numbers of workers")
+    parser.add_argument("--optimizers", nargs="+", choices=list(OPTIMIZERS), default=list(OPTIMIZERS))
     parser.add_argument("--seconds", type=float, default=3.0, help="of each measurement")
     options = parser.parse_args()
     sys.exit(main(options.workers, options.optimizers, options.seconds))

@@ -11,10 +11,21 @@ import numpy as np
 from . import cnn, lstm, mlp, training
 
 __all__ = [
-    "CALLS", "HOPS", "ITERATIONS", "QUESTIONS", "STEPS_BEFORE_IDLE", "TRAINED_STEPS",
-    "TRAINING_CALLS", "WIDTH", "Question", "WrongAnswerError", "in_process", "layered",
-    "open_sessions", "plans",
-]  # fmt: skip
+    "CALLS",
+    "HOPS",
+    "ITERATIONS",
+    "QUESTIONS",
+    "STEPS_BEFORE_IDLE",
+    "TRAINED_STEPS",
+    "TRAINING_CALLS",
+    "WIDTH",
+    "Question",
+    "WrongAnswerError",
+    "in_process",
+    "layered",
+    "open_sessions",
+    "plans",
+]
 
 # 20,000 nodes in a shape that is typical of programs: neither one long chain nor all independent.
 WIDTH, LAYERS = 100, 198
@@ -88,11 +99,7 @@ def _assign_add() -> Question:
 def _chain(shape: tuple[int, ...]) -> Question:
     """Return the question of 500 times ``y * factor + term``, which converges without overflow."""
     first = np.random.default_rng(3).random(shape, np.float32)
-    given = {
-        "first": first,
-        "factor": np.full(shape, 0.999, "f4"),
-        "term": np.full(shape, 1e-3, "f4"),
-    }
+    given = {"first": first, "factor": np.full(shape, 0.999, "f4"), "term": np.full(shape, 1e-3, "f4")}
     y = first.astype("f8")
     for _ in range(500):
         y = y * given["factor"] + given["term"]
@@ -138,9 +145,8 @@ def _matmul() -> Question:
 
 
 def _train(
-    network: Any, weights: Any, size: int, rate: float, *, adam: bool = False, workers: int = 1,
-    **tolerances: float,
-) -> Question:  # fmt: skip
+    network: Any, weights: Any, size: int, rate: float, *, adam: bool = False, workers: int = 1, **tolerances: float
+) -> Question:
     """Return the question of some training steps, which several workers make one after the other.
 
     Args:
@@ -248,11 +254,12 @@ def _sparse_matmul() -> Question:
     flat = np.sort(random.choice(shape[0] * shape[1], count, replace=False))
     rows, columns = np.divmod(flat, shape[1])
     given = {
-        "indices": np.stack([rows, columns], 1).astype("i8"), "shape": np.array(shape, "i8"),
+        "indices": np.stack([rows, columns], 1).astype("i8"),
+        "shape": np.array(shape, "i8"),
         "values": random.normal(size=count).astype("f4"),
         "dense": random.normal(size=(shape[1], width)).astype("f4"),
         "weight": random.normal(size=(shape[0], width)).astype("f4"),
-    }  # fmt: skip
+    }
     values, dense, weight = (given[name].astype("f8") for name in ("values", "dense", "weight"))
     by_value = (dense[columns] * weight[rows]).sum(axis=1)
     order = np.argsort(columns, kind="stable")
@@ -325,9 +332,7 @@ QUESTIONS: dict[str, Callable[[], Question]] = {
     "mlp-sgd": lambda: _train(mlp, mlp.first_weights(), 128, 0.1),
     "mlp-adam": lambda: _train(mlp, mlp.first_weights(), 128, 0.001, adam=True),
     "cnn-sgd": lambda: _train(cnn, cnn.first_weights(8, 16), 32, 0.1, rtol=1e-3, atol=1e-4),
-    "mnist-cnn": lambda: _train(
-        cnn, cnn.first_weights(32, 64, 1024), 50, 0.001, adam=True, rtol=1e-3
-    ),
+    "mnist-cnn": lambda: _train(cnn, cnn.first_weights(32, 64, 1024), 50, 0.001, adam=True, rtol=1e-3),
     "lstm-128": lambda: _train(lstm, lstm.first_weights(), 64, 0.1),
     "while-loop": _loop,
     "raw-loop": _loop,

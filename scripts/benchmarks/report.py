@@ -21,9 +21,7 @@ def machine() -> dict[str, Any]:
     """Return a description of the machine of the measurements."""
     return {
         "processor": _processor(),
-        "cores": len(os.sched_getaffinity(0))
-        if hasattr(os, "sched_getaffinity")
-        else os.cpu_count(),
+        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
         "system": f"{platform.system()} {platform.release()} {platform.machine()}",
         "load": round(os.getloadavg()[0], 2),
     }
@@ -51,8 +49,7 @@ def head(whole: Mapping[str, Any]) -> str:
         kernels += f" (OPENBLAS_CORETYPE={ours['coretype']}, as in worker processes)"
     lines = [
         f"machine       {on['processor']}, {on['cores']} cores, {on['system']}, load {on['load']}",
-        f"actorsession  {ours['version']}, Python {ours['python']}, numpy {ours['numpy']}, "
-        f"{kernels}, {ours['loop']}",
+        f"actorsession  {ours['version']}, Python {ours['python']}, numpy {ours['numpy']}, {kernels}, {ours['loop']}",
     ]
     for name in peers:
         peer = about[name]
@@ -60,8 +57,7 @@ def head(whole: Mapping[str, Any]) -> str:
         lines.append(f"{_TITLES[name]:12}  {versions}")
     columns = [f"  {_TITLES[name]:>12} {'p99':>9}  {'ratio':>6}" for name in peers]
     lines += [
-        f"rounds        {rounds['count']} of about {rounds['seconds']:g} s, the sides by turns; "
-        "default threads",
+        f"rounds        {rounds['count']} of about {rounds['seconds']:g} s, the sides by turns; default threads",
         "",
         f"{'row':{_NAME}}  {OURS:>12} {'p99':>9}{''.join(columns)}  budget",
     ]
@@ -83,9 +79,7 @@ def line(result: Result, peers: Sequence[str]) -> str:
         text += f"  {show(median):>12} {show(p99):>9}"
         if name != OURS:
             text += f"  {_ratio(result.ratio(name)):>6}"
-    budgets = ", ".join(
-        f"{_budget(budget)} {result.verdict(budget)}".rstrip() for budget in result.row.budgets
-    )
+    budgets = ", ".join(f"{_budget(budget)} {result.verdict(budget)}".rstrip() for budget in result.row.budgets)
     failed = "".join(f"\n    FAILED: {error}" for error in result.errors)
     return f"{text}  {budgets}".rstrip() + failed
 
@@ -126,11 +120,7 @@ def _seconds(value: float | None) -> str:
         return "-"
     for limit, scale, unit in ((1e-3, 1e6, "us"), (1.0, 1e3, "ms")):
         if value < limit:
-            return (
-                f"{value * scale:.3g} {unit}"
-                if value * scale < 100
-                else f"{value * scale:.0f} {unit}"
-            )
+            return f"{value * scale:.3g} {unit}" if value * scale < 100 else f"{value * scale:.0f} {unit}"
     return f"{value:.2f} s"
 
 

@@ -143,11 +143,7 @@ def growth(results: Sequence[Result]) -> list[Growth]:
     out = []
     for slope in SLOPES:
         small, large = by_name.get(slope.small, {}), by_name.get(slope.large, {})
-        sides = {
-            name: large[name].median / small[name].median / slope.times
-            for name in small
-            if name in large
-        }
+        sides = {name: large[name].median / small[name].median / slope.times for name in small if name in large}
         if sides:
             out.append(Growth(slope, sides))
     return out

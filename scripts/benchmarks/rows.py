@@ -100,12 +100,7 @@ def _with_one_core(*rows: Row) -> list[Row]:
     return [
         each
         for row in rows
-        for each in (
-            row,
-            replace(
-                row, name=f"{row.name}-one-core", title=f"{row.title}; on one core", one_core=True
-            ),
-        )
+        for each in (row, replace(row, name=f"{row.name}-one-core", title=f"{row.title}; on one core", one_core=True))
     ]
 
 
@@ -127,23 +122,33 @@ ROWS = (
     Row("while-loop", "local", "while_loop of 1,000 iterations", Budget(0.2)),
     Row("raw-loop", "local", "the same of Switch, Merge, Enter and Exit", Budget(0.2)),
     Row("partial-run", "local", "partial run in two stages", Budget(0.2)),
-    Row("graph-20000", "graph", "build a graph of 20,000 nodes, first run", Budget(0.15),
-        whole=True),
+    Row("graph-20000", "graph", "build a graph of 20,000 nodes, first run", Budget(0.15), whole=True),
     *_with_one_core(
-        Row("remote-step", "remote", "feed two scalars, add, fetch, on one worker", Budget(0.15),
-            others=(Budget(0.7, "pyzmq"),)),
-        Row("two-workers", "remote", "a step over two workers", Budget(0.12),
-            others=(Budget(1.0, "ray"), Budget(0.8, "pyzmq"))),
-        Row("hops", "remote", "20 hops between two workers", Budget(0.15),
-            others=(Budget(0.6, "ray"), Budget(0.6, "pyzmq"))),
-        Row("threads-8", "remote", "a step over two workers, by 8 threads of a session",
-            Budget(0.12)),
-        Row("in-flight-8", "remote", "a step over two workers, 8 at a time", None,
-            others=(Budget(1.0, "pyzmq"),)),
-        Row("push-64mb-host", "remote", "64 MB of a variable worker to worker, shared memory",
-            Budget(0.01)),
-        Row("push-64mb-result", "remote", "64 MB computed by a worker to the other, shared memory",
-            Budget(0.05)),
+        Row(
+            "remote-step",
+            "remote",
+            "feed two scalars, add, fetch, on one worker",
+            Budget(0.15),
+            others=(Budget(0.7, "pyzmq"),),
+        ),
+        Row(
+            "two-workers",
+            "remote",
+            "a step over two workers",
+            Budget(0.12),
+            others=(Budget(1.0, "ray"), Budget(0.8, "pyzmq")),
+        ),
+        Row(
+            "hops",
+            "remote",
+            "20 hops between two workers",
+            Budget(0.15),
+            others=(Budget(0.6, "ray"), Budget(0.6, "pyzmq")),
+        ),
+        Row("threads-8", "remote", "a step over two workers, by 8 threads of a session", Budget(0.12)),
+        Row("in-flight-8", "remote", "a step over two workers, 8 at a time", None, others=(Budget(1.0, "pyzmq"),)),
+        Row("push-64mb-host", "remote", "64 MB of a variable worker to worker, shared memory", Budget(0.01)),
+        Row("push-64mb-result", "remote", "64 MB computed by a worker to the other, shared memory", Budget(0.05)),
         Row("push-64mb", "remote", "64 MB worker to worker over tcp", Budget(0.8)),
         Row("feed-1mb", "remote", "1 MB fed by a client"),
         Row("fetch-1mb", "remote", "1 MB fetched by a client"),
@@ -153,59 +158,54 @@ ROWS = (
         Row("ps-sgd-2", "remote", "1 ps + 2 workers at once, per step", Budget(0.35)),
         Row("ps-sgd-4", "remote", "1 ps + 4 workers at once, per step", Budget(0.35)),
     ),
-    Row("idle", "remote", "two workers and a client that do nothing", Budget(1.0, "%"), unit="%",
-        fresh=True),
+    Row("idle", "remote", "two workers and a client that do nothing", Budget(1.0, "%"), unit="%", fresh=True),
     Row("reduce-4kb-2", "collective", "all-reduce of 4 KB, 2 tasks", Budget(0.15)),
     Row("reduce-1mb-2", "collective", "all-reduce of 1 MB, 2 tasks", Budget(0.3)),
     Row("reduce-64mb-2", "collective", "all-reduce of 64 MB, 2 tasks", Budget(0.25)),
     Row("reduce-4kb-4", "collective", "all-reduce of 4 KB, 4 tasks", Budget(0.15)),
     Row("reduce-1mb-4", "collective", "all-reduce of 1 MB, 4 tasks", Budget(0.3)),
     Row("reduce-64mb-4", "collective", "all-reduce of 64 MB, 4 tasks", Budget(0.25)),
-    Row("sparse-matmul", "files", "sparse 20,000x5,000 by dense 5,000x64, with gradients",
-        Budget(2.0)),
-    Row("depthwise", "files", "depthwise convolution 3x3 of 32 images 56x56x64, with gradients",
-        Budget(2.0)),
+    Row("sparse-matmul", "files", "sparse 20,000x5,000 by dense 5,000x64, with gradients", Budget(2.0)),
+    Row("depthwise", "files", "depthwise convolution 3x3 of 32 images 56x56x64, with gradients", Budget(2.0)),
     Row("records-read", "files", "a TFRecord file of 10,000 records, in batches", Budget(2.0)),
     Row("examples-batch", "files", "5,000 examples, parsed in batches of 500", Budget(2.0)),
-    Row("examples-single", "files", "5,000 examples, parsed one by one, batches of 500",
-        Budget(2.0)),
-    Row("histogram-events", "files", "10 histograms of 50,000 numbers to an events file",
-        Budget(2.0)),
+    Row("examples-single", "files", "5,000 examples, parsed one by one, batches of 500", Budget(2.0)),
+    Row("histogram-events", "files", "10 histograms of 50,000 numbers to an events file", Budget(2.0)),
     Row("meta-graph-20000", "files", "load a meta graph of 20,000 nodes", Budget(2.0), whole=True),
     Row("checkpoint-read", "files", "read 1,000 small variables of a checkpoint", Budget(2.0)),
-    Row("checkpoint-read-v1", "files", "the same of a checkpoint of the first format",
-        Budget(2.0)),
+    Row("checkpoint-read-v1", "files", "the same of a checkpoint of the first format", Budget(2.0)),
     Row("checkpoint-restore", "files", "restore 1,000 small variables by a saver", Budget(2.0)),
-    Row("cluster-start", "start", "1 ps + 2 workers: from nothing to the first step",
-        Budget(1.5, "s"), whole=True),
+    Row("cluster-start", "start", "1 ps + 2 workers: from nothing to the first step", Budget(1.5, "s"), whole=True),
     Row("build-2000", "growth", "build a graph of 2,000 nodes", whole=True),
     Row("build-20000", "growth", "build a graph of 20,000 nodes", whole=True),
     Row("build-200000", "growth", "build a graph of 200,000 nodes", whole=True, alone=True),
     Row("first-run-2000", "growth", "first run of a graph of 2,000 nodes", whole=True),
     Row("first-run-20000", "growth", "first run of a graph of 20,000 nodes", whole=True),
-    Row("first-run-200000", "growth", "first run of a graph of 200,000 nodes",
-        whole=True, alone=True),
+    Row("first-run-200000", "growth", "first run of a graph of 200,000 nodes", whole=True, alone=True),
     Row("step-2000", "growth", "a step of 2,000 nodes"),
     Row("step-20000", "growth", "a step of 20,000 nodes"),
     Row("step-200000", "growth", "a step of 200,000 nodes", alone=True),
     Row("new-plan-2000", "growth", "a first run of three nodes, in a graph of 2,000"),
     Row("new-plan-20000", "growth", "a first run of three nodes, in a graph of 20,000"),
-    Row("new-plan-200000", "growth", "a first run of three nodes, in a graph of 200,000",
-        alone=True),
+    Row("new-plan-200000", "growth", "a first run of three nodes, in a graph of 200,000", alone=True),
     Row("in-process-10", "growth", "a step over 10 workers in one process", fresh=True),
     Row("in-process-50", "growth", "a step over 50 workers in one process", fresh=True),
     Row("memory-session", "growth", "memory of an open session, of 1,000", unit="B", fresh=True),
     Row("memory-plan", "growth", "memory of a plan, of 1,000 of a session", unit="B", fresh=True),
-    Row("memory-server", "growth", "memory of a session at a server, of 1,000", unit="B",
-        fresh=True),
-    Row("installed-size", "install", "files of the library and all that it requires",
-        Budget(100, "MB"), unit="B"),
-)  # fmt: skip
+    Row("memory-server", "growth", "memory of a session at a server, of 1,000", unit="B", fresh=True),
+    Row("installed-size", "install", "files of the library and all that it requires", Budget(100, "MB"), unit="B"),
+)
 
 SLOPES = (
     *[
-        Slope(f"{name}-{size}", f"{title} {size:,} to of 2,000", f"{name}-2000", f"{name}-{size}",
-            size // 2000 if limit else 1, limit)
+        Slope(
+            f"{name}-{size}",
+            f"{title} {size:,} to of 2,000",
+            f"{name}-2000",
+            f"{name}-{size}",
+            size // 2000 if limit else 1,
+            limit,
+        )
         for name, title, limit in (
             ("build", "a node that is built, of", 1.2),
             ("first-run", "a node of a first run, of", 1.2),
@@ -215,7 +215,7 @@ SLOPES = (
         for size in (20_000, 200_000)
     ],
     Slope("in-process", "a worker of a step, of 50 to of 10", "in-process-10", "in-process-50", 5),
-)  # fmt: skip
+)
 
 
 def find(groups: Sequence[str], names: Sequence[str]) -> list[Row]:

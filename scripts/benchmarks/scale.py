@@ -198,9 +198,7 @@ async def main(in_process: Sequence[int], processes: Sequence[int], repeats: int
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name, counts in (("--in-process", [2, 10, 50]), ("--processes", [2, 4, 8, 16])):
         parser.add_argument(name, type=int, nargs="*", default=counts, help="numbers of workers")
     parser.add_argument("--repeats", type=int, default=20, help="steps of a median")

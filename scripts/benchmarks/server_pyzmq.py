@@ -23,9 +23,7 @@ __all__ = ["CLIENT", "Node", "Route", "main"]
 msgpack: Any = import_module("msgpack")
 zmq: Any = import_module("zmq")
 
-Route: TypeAlias = Sequence[
-    tuple[str, str, Any]
-]  # worker, operation and operand, one after the other
+Route: TypeAlias = Sequence[tuple[str, str, Any]]  # worker, operation and operand, one after the other
 CLIENT = "client"
 # Bytes from which sending without a copy is worth its bookkeeping.
 _LARGE = 64 * 2**10

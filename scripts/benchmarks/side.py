@@ -34,9 +34,12 @@ def builders(library: Library, tf: Any = None) -> dict[str, Callable[[Question],
         tf: the module with all names of TensorFlow 1, where it is another than the library's.
     """
     rows = (
-        LocalRows(library.tf), ClusterRows(library), ConcurrentRows(library), GrowthRows(library),
+        LocalRows(library.tf),
+        ClusterRows(library),
+        ConcurrentRows(library),
+        GrowthRows(library),
         FilesRows(tf or library.tf),
-    )  # fmt: skip
+    )
     return {name: build for kind in rows for name, build in kind.builders.items()}
 
 

@@ -36,11 +36,7 @@ def main(out: int) -> None:
     """
     library = Library()
     packages = ["actorsession", "transports"]
-    serve(
-        Side(("actorsession", packages), _describe, builders(library), library.close),
-        sys.stdin,
-        out,
-    )
+    serve(Side(("actorsession", packages), _describe, builders(library), library.close), sys.stdin, out)
 
 
 def builders(library: Library) -> dict[str, Callable[[Question], Case]]:

@@ -35,9 +35,7 @@ class SideProcess:
         core: the core to which the process and all that it starts are bound; ``None`` for all cores.
     """
 
-    def __init__(
-        self, name: str, python: str, environment: Mapping[str, str], core: int | None = None
-    ) -> None:
+    def __init__(self, name: str, python: str, environment: Mapping[str, str], core: int | None = None) -> None:
         self.name = name
         self._command = [python, str(Path(__file__).resolve().parent), "side", name]
         if core is not None:
@@ -107,11 +105,14 @@ class SideProcess:
             self._read = b""
             try:
                 self._process = subprocess.Popen(
-                    self._command, env=self._environment, stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE, stderr=self._stderr,
+                    self._command,
+                    env=self._environment,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=self._stderr,
                     # Ctrl-C at the terminal is handled by the driver, which ends its children.
                     start_new_session=True,
-                )  # fmt: skip
+                )
             except OSError as error:
                 raise SideError(f"cannot run {self._command[0]}: {error}") from None
         return self._process
@@ -133,9 +134,7 @@ class SideProcess:
     def _died(self, how: str) -> SideError:
         self.kill()
         said = self._last_words()
-        return SideError(
-            f"the process of {self.name} {how}" + (f"; it said:\n{said}" if said else "")
-        )
+        return SideError(f"the process of {self.name} {how}" + (f"; it said:\n{said}" if said else ""))
 
     def _last_words(self) -> str:
         size = self._stderr.seek(0, os.SEEK_END)

@@ -37,12 +37,7 @@ def main(out: int) -> None:
 
 
 def _describe() -> dict[str, str]:
-    return {
-        "name": "pyzmq",
-        "version": zmq.__version__,
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-    }
+    return {"name": "pyzmq", "version": zmq.__version__, "python": platform.python_version(), "numpy": np.__version__}
 
 
 class Rows:
@@ -194,5 +189,6 @@ def _start(name: str, addresses: Mapping[str, str]) -> subprocess.Popen[bytes]:
     entry = str(Path(__file__).parent)
     return subprocess.Popen(
         [sys.executable, entry, "serve", "pyzmq", name, json.dumps(addresses)],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-    )  # fmt: skip
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )

@@ -75,20 +75,18 @@ def main(out: int) -> None:
 
 
 def _describe() -> dict[str, str]:
-    return {
-        "name": "Ray",
-        "version": ray.__version__,
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-    }
+    return {"name": "Ray", "version": ray.__version__, "python": platform.python_version(), "numpy": np.__version__}
 
 
 def _workers() -> tuple[Any, Any]:
     """Start Ray and return two actors; ``ray.shutdown`` ends them."""
     ray.init(
-        num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR",
+        num_cpus=2,
+        include_dashboard=False,
+        log_to_driver=False,
+        logging_level="ERROR",
         object_store_memory=_STORE_BYTES,
-    )  # fmt: skip
+    )
     actor = ray.remote(num_cpus=0)(Worker)
     return actor.remote(), actor.remote()
 

@@ -58,9 +58,7 @@ def first_answer(times: int) -> float:
     found = []
     for _ in range(times):
         start = time.perf_counter()
-        with subprocess.Popen(
-            [sys.executable, "-c", FIRST_ANSWER], stdout=subprocess.PIPE, text=True
-        ) as process:
+        with subprocess.Popen([sys.executable, "-c", FIRST_ANSWER], stdout=subprocess.PIPE, text=True) as process:
             assert process.stdout is not None
             assert process.stdout.readline() == "answered\n"
             found.append(time.perf_counter() - start)
@@ -69,11 +67,7 @@ def first_answer(times: int) -> float:
 
 def main(times: int) -> None:
     """Print all figures."""
-    for what in (
-        "actorsession",
-        "actorsession.session.sync_session",
-        "actorsession.cluster.launch.child",
-    ):
+    for what in ("actorsession", "actorsession.session.sync_session", "actorsession.cluster.launch.child"):
         numpy, ours = imports(what, times)
         print(f"import {what:40} {ours:6.3f} s beside {numpy:.3f} s of numpy")
     print(f"{'first answer of two local workers':47} {first_answer(times):6.3f} s")

@@ -17,8 +17,13 @@ Arrays = dict[str, Any]
 
 def trained(
     loss_and_gradients: Callable[[Arrays, Arrays], tuple[float, Arrays]],
-    weights: Arrays, data: Arrays, rate: float, steps: int, *, adam: bool,
-) -> list[Any]:  # fmt: skip
+    weights: Arrays,
+    data: Arrays,
+    rate: float,
+    steps: int,
+    *,
+    adam: bool,
+) -> list[Any]:
     """Return the loss before each of some steps of gradient descent or Adam, and the weights after them."""
     now = {name: value.astype("f8") for name, value in weights.items()}
     m, v = ({name: np.zeros_like(value) for name, value in now.items()} for _ in range(2))

@@ -147,20 +147,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--peer", metavar="PYTHON", help="an interpreter with tensorflow 2.21")
     parser.add_argument(
-        "--peer-1",
-        metavar="PYTHON",
-        help="one with tensorflow 1.15, for the whole programs that need it",
+        "--peer-1", metavar="PYTHON", help="one with tensorflow 1.15, for the whole programs that need it"
     )
     parser.add_argument("--only", metavar="PATTERN", default="*", help="programs, such as 'math/*'")
     parser.add_argument("--list", action="store_true", help="list the programs and end")
-    parser.add_argument(
-        "--record",
-        action="store_true",
-        help="write down what programs give and print with TensorFlow",
-    )
-    parser.add_argument(
-        "--seed", type=int, default=0, metavar="N", help="other numbers in the programs (default 0)"
-    )
+    parser.add_argument("--record", action="store_true", help="write down what programs give and print with TensorFlow")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="other numbers in the programs (default 0)")
     return parser
 
 
@@ -215,9 +207,7 @@ def _side(library: str, python: str, chosen: Sequence[Program], seed: int) -> di
     return found
 
 
-def _run(
-    library: str, python: str, names: Sequence[str], seed: int
-) -> tuple[list[dict[str, Any]], str]:
+def _run(library: str, python: str, names: Sequence[str], seed: int) -> tuple[list[dict[str, Any]], str]:
     """Start a side once, and return the lines that it wrote and how it ended."""
     with tempfile.TemporaryDirectory(prefix="actorsession-differential.") as folder:
         out, said = Path(folder, "records.jsonl"), Path(folder, "said")
@@ -225,9 +215,14 @@ def _run(
             try:
                 ended = subprocess.run(
                     [python, "-m", "scripts.differentials", "side", library, str(seed), out],
-                    cwd=_ROOT, env=os.environ, input="\n".join(names).encode(), stdout=log, stderr=log,
-                    timeout=_PATIENCE, check=False,
-                )  # fmt: skip
+                    cwd=_ROOT,
+                    env=os.environ,
+                    input="\n".join(names).encode(),
+                    stdout=log,
+                    stderr=log,
+                    timeout=_PATIENCE,
+                    check=False,
+                )
                 how = f"exit status {ended.returncode}"
             except OSError as error:
                 return [], str(error)

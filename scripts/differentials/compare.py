@@ -19,9 +19,13 @@ KINDS = ("value", "dtype", "shape", "type", "static", "name", "facts", "error", 
 
 # Relative and absolute. The order of sums may differ, and functions such as exp differ in the last digits.
 _TOLERANCES = {
-    "float16": 4e-3, "bfloat16": 2e-2, "float32": 2e-5, "float64": 1e-10,
-    "complex64": 2e-5, "complex128": 1e-10,
-}  # fmt: skip
+    "float16": 4e-3,
+    "bfloat16": 2e-2,
+    "float32": 2e-5,
+    "float64": 1e-10,
+    "complex64": 2e-5,
+    "complex128": 1e-10,
+}
 
 
 @dataclass(frozen=True)
@@ -115,9 +119,7 @@ def _static(where: str, mine: dict[str, Any], other: dict[str, Any]) -> Iterator
         yield _of("name", where, mine.get("node"), other.get("node"))
 
 
-def _step(
-    where: str, mine: dict[str, Any], other: dict[str, Any], record: dict[str, Any]
-) -> Iterator[Difference]:
+def _step(where: str, mine: dict[str, Any], other: dict[str, Any], record: dict[str, Any]) -> Iterator[Difference]:
     if "error" not in mine and "error" not in other:
         yield from _value(where, mine["value"], other["value"], record)
         return
@@ -126,9 +128,7 @@ def _step(
         yield _of("error", where, _shown(errors[0]), _shown(errors[1]))
 
 
-def _value(
-    where: str, mine: dict[str, Any], other: dict[str, Any], record: dict[str, Any]
-) -> Iterator[Difference]:
+def _value(where: str, mine: dict[str, Any], other: dict[str, Any], record: dict[str, Any]) -> Iterator[Difference]:
     if mine["kind"] != other["kind"]:
         yield _of("type", where, mine["kind"], other["kind"])
         if ("dtype" in mine) != ("dtype" in other) or ("items" in mine) != ("items" in other):
@@ -145,9 +145,7 @@ def _value(
         yield _of("value", where, mine["data"], other["data"])
 
 
-def _array(
-    where: str, mine: dict[str, Any], other: dict[str, Any], record: dict[str, Any]
-) -> Iterator[Difference]:
+def _array(where: str, mine: dict[str, Any], other: dict[str, Any], record: dict[str, Any]) -> Iterator[Difference]:
     if mine["dtype"] != other["dtype"]:
         yield _of("dtype", where, mine["dtype"], other["dtype"])
     if mine["shape"] != other["shape"]:

@@ -58,9 +58,7 @@ def compare_interchange(peer: str) -> int:
             count += len(names)
             for name in names:
                 ours, theirs = (found[side].get(name, "nothing") for side in (OURS, THEIRS))
-                problems += [
-                    f"{name}, written by {writer}: {each}" for each in differences_of(theirs, ours)
-                ]
+                problems += [f"{name}, written by {writer}: {each}" for each in differences_of(theirs, ours)]
     for problem in problems:
         print(problem)
     print(f"{count} exchanges in two directions: {len(problems)} differ\n")
@@ -74,9 +72,13 @@ def _messages() -> list[str]:
 def _run(python: str, library: str, what: str, folder: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [python, "-m", _SIDE, library, what, folder],
-        cwd=_ROOT, env=os.environ | {"PYTHONPATH": str(_ROOT)}, capture_output=True, text=True,
-        timeout=_PATIENCE, check=False,
-    )  # fmt: skip
+        cwd=_ROOT,
+        env=os.environ | {"PYTHONPATH": str(_ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=_PATIENCE,
+        check=False,
+    )
 
 
 def _ended(said: subprocess.CompletedProcess[str], library: str) -> list[str]:

@@ -70,9 +70,7 @@ def pipelines(tf: Any, files: dict[str, str]) -> dict[str, Callable[[], Any]]:
         "map": lambda: numbers(4).map(lambda x: (x * 2, tf.as_string(x))),
         "map with a capture": lambda: numbers(3).map(lambda x: x + offset),
         "parallel map": lambda: numbers(5).map(lambda x: x * x, num_parallel_calls=2),
-        "branch and loop": lambda: numbers(4).map(
-            lambda x: tf.cond(x > 1, lambda: _doubled(tf, x), lambda: -x)
-        ),
+        "branch and loop": lambda: numbers(4).map(lambda x: tf.cond(x > 1, lambda: _doubled(tf, x), lambda: -x)),
         "batch": lambda: numbers(5).batch(2),
         "batch whole": lambda: numbers(5).batch(2, drop_remainder=True),
         "parallel batch": lambda: numbers(5).batch(2, num_parallel_calls=2),
@@ -96,55 +94,53 @@ def pipelines(tf: Any, files: dict[str, str]) -> dict[str, Callable[[], Any]]:
         "window": lambda: numbers(7).window(3, 1, 2, True).flat_map(lambda w: w.batch(3)),
         "map and batch": lambda: numbers(5).apply(more.map_and_batch(lambda x: x * x, 2)),
         "scan": lambda: numbers(4).apply(more.scan(np.int64(1), lambda s, x: (s + x, s * 10 + x))),
-        "take while, unique": lambda: numbers(9)
-        .map(lambda x: x // 2)
-        .apply(more.unique())
-        .apply(more.take_while(lambda x: x < 3)),
+        "take while, unique": lambda: (
+            numbers(9).map(lambda x: x // 2).apply(more.unique()).apply(more.take_while(lambda x: x < 3))
+        ),
         "unbatch": lambda: data.from_tensor_slices([[1, 2], [3, 4]]).apply(more.unbatch()),
-        "ignore errors": lambda: data.from_tensor_slices([1.0, 0.0, 2.0])
-        .map(lambda x: tf.check_numerics(1.0 / x, "bad"))
-        .apply(more.ignore_errors()),
+        "ignore errors": lambda: (
+            data.from_tensor_slices([1.0, 0.0, 2.0])
+            .map(lambda x: tf.check_numerics(1.0 / x, "bad"))
+            .apply(more.ignore_errors())
+        ),
         "group by window": lambda: numbers(7).apply(
             more.group_by_window(lambda x: x % 2, lambda k, w: w.map(lambda x: x + 100 * k).batch(2), 2)
         ),
         "group by reducer": lambda: numbers(6).apply(
             more.group_by_reducer(
-                lambda x: x % 2,
-                more.Reducer(lambda k: np.int64(0), lambda s, x: s + x, lambda s: s * 10),
+                lambda x: x % 2, more.Reducer(lambda k: np.int64(0), lambda s, x: s + x, lambda s: s * 10)
             )
         ),
-        "buckets": lambda: _upto(tf, 5).apply(
-            more.bucket_by_sequence_length(lambda x: tf.size(x), [3, 5], [2, 2, 2])
-        ),
+        "buckets": lambda: _upto(tf, 5).apply(more.bucket_by_sequence_length(lambda x: tf.size(x), [3, 5], [2, 2, 2])),
         "dense to sparse": lambda: _upto(tf, 3).apply(more.dense_to_sparse_batch(2, [4])),
         "choose": lambda: more.choose_from_datasets(
-            [numbers(3), numbers(10, 12)],
-            data.from_tensor_slices(np.array([0, 1, 1, 0, 0], np.int64)),
+            [numbers(3), numbers(10, 12)], data.from_tensor_slices(np.array([0, 1, 1, 0, 0], np.int64))
         ),
         "counter": lambda: more.Counter(3, 2).take(3),
         "enumerate": lambda: data.from_tensor_slices(["a", "b"]).apply(more.enumerate_dataset(5)),
         "lines": lambda: tf.data.TextLineDataset(files["lines"]).skip(1),
-        "lines side by side": lambda: tf.data.TextLineDataset(
-            [files["lines"]] * 2, num_parallel_reads=2
-        ),
+        "lines side by side": lambda: tf.data.TextLineDataset([files["lines"]] * 2, num_parallel_reads=2),
         "blocks": lambda: tf.data.FixedLengthRecordDataset(files["blocks"], 2, 4, 3),
         "records": lambda: tf.data.TFRecordDataset([files["records"]], "GZIP"),
         "files": lambda: data.list_files(files["lines"]).flat_map(tf.data.TextLineDataset),
         "csv": lambda: more.CsvDataset(files["lines"], [tf.int32, tf.constant(["x"], tf.string)]),
         "on a device": lambda: numbers(3).apply(more.copy_to_device("/cpu:0")),
         "ahead on a device": lambda: numbers(3).apply(more.prefetch_to_device("/cpu:0")),
-        "examples": lambda: data.from_tensor_slices(_examples(tf))
-        .batch(2)
-        .apply(
-            more.parse_example_dataset(
-                {
-                    "n": tf.FixedLenFeature([2], tf.int64), "v": tf.VarLenFeature(tf.float32),
-                    "a": tf.FixedLenFeature([], tf.string, "none"),
-                }
+        "examples": lambda: (
+            data.from_tensor_slices(_examples(tf))
+            .batch(2)
+            .apply(
+                more.parse_example_dataset(
+                    {
+                        "n": tf.FixedLenFeature([2], tf.int64),
+                        "v": tf.VarLenFeature(tf.float32),
+                        "a": tf.FixedLenFeature([], tf.string, "none"),
+                    }
+                )
             )
         ),
         "cardinality": lambda: numbers(3).apply(more.assert_cardinality(3)),
-    }  # fmt: skip
+    }
 
 
 def _flat(value: Any) -> list[Any]:

@@ -92,12 +92,17 @@ def variables(tf: Any, use_resource: bool | None) -> None:
 
     with tf.variable_scope("net", use_resource=use_resource):
         for name, value in {
-            "f": np.linspace(0, 1, 6, dtype=np.float32).reshape(2, 3), "d": np.float64(1 / 3),
-            "n": np.int64(7), "i": np.array([1, -2], np.int32), "u": np.array([0, 255], np.uint8),
+            "f": np.linspace(0, 1, 6, dtype=np.float32).reshape(2, 3),
+            "d": np.float64(1 / 3),
+            "n": np.int64(7),
+            "i": np.array([1, -2], np.int32),
+            "u": np.array([0, 255], np.uint8),
             "h": np.float16(3.5),
-            "b": np.array([True, False]), "c": np.complex64(1 + 2j), "e": np.zeros((0, 3), np.float32),
+            "b": np.array([True, False]),
+            "c": np.complex64(1 + 2j),
+            "e": np.zeros((0, 3), np.float32),
             "s": np.array([b"x", b"long" * 99], object),
-        }.items():  # fmt: skip
+        }.items():
             tf.get_variable(name, initializer=tf.constant(value))
         tf.get_variable("rows", [5, 4], initializer=part, partitioner=tf.fixed_size_partitioner(3))
 
@@ -126,11 +131,13 @@ class Checkpoint:
             tf.train.Saver(sharded=self.sharded).restore(session, latest)
             values = {v.op.name: session.run(v) for v in tf.global_variables()}
         return {
-            "tensors": tensors, "values": values, "shapes": dict(tf.train.list_variables(latest)),
+            "tensors": tensors,
+            "values": values,
+            "shapes": dict(tf.train.list_variables(latest)),
             "kept": [os.path.basename(path) for path in state.all_model_checkpoint_paths],
             "latest": os.path.basename(latest),
             "files": sorted(name for name in os.listdir(folder)),
-        }  # fmt: skip
+        }
 
 
 class ShardedCheckpoint(Checkpoint):
@@ -160,14 +167,7 @@ class MetaGraph:
         total = tf.while_loop(lambda i, t: i < 3, lambda i, t: (i + 1, t + i), [0, 10])[1]
         loss = tf.reduce_mean(tf.square(y - 1.0), name="loss")
         train = tf.train.AdamOptimizer(0.1).minimize(loss, global_step=step, name="train")
-        for key, value in {
-            "y": y,
-            "z": z,
-            "total": total,
-            "train": train,
-            "rate": 0.5,
-            "name": "net",
-        }.items():
+        for key, value in {"y": y, "z": z, "total": total, "train": train, "rate": 0.5, "name": "net"}.items():
             tf.add_to_collection(key, value)
         queue = tf.FIFOQueue(4, tf.float32, shapes=[()], name="queue")
         tf.train.add_queue_runner(tf.train.QueueRunner(queue, [queue.enqueue(3.0)]))
@@ -192,14 +192,18 @@ class MetaGraph:
                 coord = tf.train.Coordinator()
                 threads = tf.train.start_queue_runners(session, coord)
                 found[file] = {
-                    "y": session.run(get["y"], feeds), "z": session.run(get["z"], feeds),
-                    "total": session.run(get["total"]), "item": session.run(get["item"]),
-                    "rate": get["rate"], "name": get["name"], "threads": len(threads),
+                    "y": session.run(get["y"], feeds),
+                    "z": session.run(get["z"], feeds),
+                    "total": session.run(get["total"]),
+                    "item": session.run(get["item"]),
+                    "rate": get["rate"],
+                    "name": get["name"],
+                    "threads": len(threads),
                     "step": session.run(tf.train.get_global_step()),
                     "variables": sorted(v.name for v in tf.global_variables()),
                     "trainable": sorted(v.name for v in tf.trainable_variables()),
                     "kept": saver.as_saver_def().max_to_keep,
-                }  # fmt: skip
+                }
                 coord.request_stop()
                 session.run(f"{scope}/queue_Close_1" if scope else "queue_Close_1")
                 coord.join(threads, stop_grace_period_secs=10)
@@ -217,12 +221,8 @@ class FrozenGraph:
 
     def write(self, tf: Any, folder: str) -> None:
         x = tf.placeholder(tf.float32, [None, 4, 4, 1], name="x")
-        kernel = tf.get_variable(
-            "kernel", initializer=np.arange(18, dtype=np.float32).reshape(3, 3, 1, 2)
-        )
-        y = tf.nn.max_pool(
-            tf.nn.conv2d(x, kernel, [1, 1, 1, 1], "SAME"), [1, 2, 2, 1], [1, 2, 2, 1], "SAME"
-        )
+        kernel = tf.get_variable("kernel", initializer=np.arange(18, dtype=np.float32).reshape(3, 3, 1, 2))
+        y = tf.nn.max_pool(tf.nn.conv2d(x, kernel, [1, 1, 1, 1], "SAME"), [1, 2, 2, 1], [1, 2, 2, 1], "SAME")
         tf.nn.softmax(tf.reshape(y, [-1, 8]) / 100.0, name="out")
         with tf.Session() as session:
             session.run(tf.global_variables_initializer())
@@ -243,10 +243,11 @@ class FrozenGraph:
             value = session.run(out, {"x:0": np.arange(16.0).reshape(1, 4, 4, 1)})
         part = tf.graph_util.extract_sub_graph(graph_def, ["kernel"])
         return {
-            "value": value, "variables": [op for op in ops if "Variable" in op or op == "VarHandleOp"],
+            "value": value,
+            "variables": [op for op in ops if "Variable" in op or op == "VarHandleOp"],
             "part": [node.name for node in part.node],
             "text": _text_of(tf, graph_def, folder),
-        }  # fmt: skip
+        }
 
 
 def _text_of(tf: Any, graph_def: Any, folder: str) -> bool:
@@ -266,9 +267,7 @@ class Records:
 
     def write(self, tf: Any, folder: str) -> None:
         for name, how in (("plain", ""), ("small", "GZIP"), ("other", "ZLIB")):
-            options = tf.python_io.TFRecordOptions(
-                getattr(tf.python_io.TFRecordCompressionType, how or "NONE")
-            )
+            options = tf.python_io.TFRecordOptions(getattr(tf.python_io.TFRecordCompressionType, how or "NONE"))
             with tf.python_io.TFRecordWriter(os.path.join(folder, name), options) as writer:
                 for number in range(3):
                     example = tf.train.Example()
@@ -281,22 +280,19 @@ class Records:
     def read(self, tf: Any, folder: str) -> Any:
         found = {}
         for name, how in (("plain", "NONE"), ("small", "GZIP"), ("other", "ZLIB")):
-            options = tf.python_io.TFRecordOptions(
-                getattr(tf.python_io.TFRecordCompressionType, how)
-            )
+            options = tf.python_io.TFRecordOptions(getattr(tf.python_io.TFRecordCompressionType, how))
             records = list(tf.python_io.tf_record_iterator(os.path.join(folder, name), options))
             parsed = tf.parse_example(
                 records,
                 {
-                    "n": tf.FixedLenFeature([2], tf.int64), "f": tf.FixedLenFeature([], tf.float32),
+                    "n": tf.FixedLenFeature([2], tf.int64),
+                    "f": tf.FixedLenFeature([], tf.float32),
                     "s": tf.FixedLenFeature([], tf.string),
                 },
-            )  # fmt: skip
+            )
             with tf.Session() as session:
                 found[name] = session.run(parsed)
-            found[f"{name} as text"] = [
-                lines(tf.train.Example.FromString(each)) for each in records
-            ]
+            found[f"{name} as text"] = [lines(tf.train.Example.FromString(each)) for each in records]
         return found
 
 
@@ -357,18 +353,20 @@ class SavedModel:
         utils = tf.saved_model.signature_def_utils
         info = tf.saved_model.utils.build_tensor_info
         signature = utils.build_signature_def(
-            {"x": info(x)}, {"y": info(y), "content": info(content)},
+            {"x": info(x)},
+            {"y": info(y), "content": info(content)},
             tf.saved_model.signature_constants.PREDICT_METHOD_NAME,
-        )  # fmt: skip
+        )
         builder = tf.saved_model.builder.SavedModelBuilder(os.path.join(folder, "model"))
         with tf.Session() as session:
             session.run(tf.global_variables_initializer())
             builder.add_meta_graph_and_variables(
-                session, [tf.saved_model.tag_constants.SERVING],
+                session,
+                [tf.saved_model.tag_constants.SERVING],
                 signature_def_map={"serving_default": signature},
                 assets_collection=tf.get_collection(tf.GraphKeys.ASSET_FILEPATHS),
                 main_op=first,
-            )  # fmt: skip
+            )
             builder.save()
             tf.saved_model.simple_save(session, os.path.join(folder, "simple"), {"x": x}, {"y": y})
 
@@ -382,13 +380,16 @@ class SavedModel:
                 fetches = {key: info.name for key, info in signature.outputs.items()}
                 values = session.run(fetches, {signature.inputs["x"].name: [[1.0, 1.0]]})
                 found[name] = {
-                    "values": values, "method": signature.method_name, "signature": lines(signature),
+                    "values": values,
+                    "method": signature.method_name,
+                    "signature": lines(signature),
                     "started": [session.run(v) for v in tf.global_variables() if "started" in v.name],
                     "there": tf.saved_model.loader.maybe_saved_model_directory(path),
                     "tags": list(model.meta_info_def.tags),
-                    "files": sorted(os.listdir(path)), "values of": sorted(os.listdir(f"{path}/variables")),
+                    "files": sorted(os.listdir(path)),
+                    "values of": sorted(os.listdir(f"{path}/variables")),
                     "assets": [asset.filename for asset in model.asset_file_def],
-                }  # fmt: skip
+                }
         return found
 
 
@@ -410,22 +411,22 @@ class RunMetadata:
         config.experimental.session_metadata.version = 3
         x = tf.placeholder(tf.float32, [2, 2])
         with tf.Session(config=config) as session:
-            options = tf.RunOptions(
-                trace_level=tf.RunOptions.FULL_TRACE, output_partition_graphs=True
-            )
+            options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE, output_partition_graphs=True)
             session.run(tf.matmul(x, x), {x: np.eye(2)}, options, metadata)
-        cluster = tf.train.ClusterSpec(
-            {"worker": ["a:1", "b:2"], "ps": {3: "c:3"}}
-        ).as_cluster_def()
+        cluster = tf.train.ClusterSpec({"worker": ["a:1", "b:2"], "ps": {3: "c:3"}}).as_cluster_def()
         server = tf.train.ServerDef(cluster=cluster, job_name="worker", protocol="grpc")
         server.default_session_config.CopyFrom(config)
         histogram = tf.HistogramProto(min=-1, max=2.5, num=2, bucket_limit=[0, 3], bucket=[1, 1])
         sequence = tf.train.SequenceExample()
         sequence.feature_lists.feature_list["f"].feature.add().float_list.value.append(0.1)
         for name, message in {
-            "RunMetadata": metadata, "ConfigProto": config, "RunOptions": options, "ServerDef": server,
-            "HistogramProto": histogram, "SequenceExample": sequence,
-        }.items():  # fmt: skip
+            "RunMetadata": metadata,
+            "ConfigProto": config,
+            "RunOptions": options,
+            "ServerDef": server,
+            "HistogramProto": histogram,
+            "SequenceExample": sequence,
+        }.items():
             with open(os.path.join(folder, name), "wb") as out:
                 out.write(message.SerializeToString())
 
@@ -475,18 +476,30 @@ def _their_fields(name: str) -> Any:
     found = pool.FindMessageTypeByName(f"{package}.{name}")
     return {
         field.name: [
-            field.number, field.type, field.is_repeated,
+            field.number,
+            field.type,
+            field.is_repeated,
             field.containing_oneof.name if field.containing_oneof else "",
         ]
         for field in found.fields
-    }  # fmt: skip
+    }
 
 
 EXCHANGES: list[Any] = [
-    Checkpoint(), ShardedCheckpoint(), CheckpointOfReferences(), MetaGraph(), MetaGraphOfReferences(),
-    FrozenGraph(), Records(), Events(), SavedModel(), SavedModelOfReferences(), RunMetadata(), Fields(),
+    Checkpoint(),
+    ShardedCheckpoint(),
+    CheckpointOfReferences(),
+    MetaGraph(),
+    MetaGraphOfReferences(),
+    FrozenGraph(),
+    Records(),
+    Events(),
+    SavedModel(),
+    SavedModelOfReferences(),
+    RunMetadata(),
+    Fields(),
     Pipelines(),
-]  # fmt: skip
+]
 
 
 if __name__ == "__main__":

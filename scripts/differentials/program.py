@@ -135,9 +135,7 @@ class Family:
 
 
 def _labelled(values: Any) -> list[tuple[Any, Any]]:
-    return (
-        list(values.items()) if isinstance(values, Mapping) else [(each, each) for each in values]
-    )
+    return list(values.items()) if isinstance(values, Mapping) else [(each, each) for each in values]
 
 
 def words(text: str) -> list[str]:

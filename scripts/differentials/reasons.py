@@ -65,8 +65,7 @@ REASONS: tuple[Reason, ...] = (
         "sparse-pieces/reduce-*-2-*",
     ),
     *_all(
-        "TensorFlow says of where the regions of a fractional pool begin that it is a number shorter "
-        "than it is.",
+        "TensorFlow says of where the regions of a fractional pool begin that it is a number shorter than it is.",
         "static",
         "assorted/fractional-max-*",
         "assorted/fractional-avg-*",
@@ -78,8 +77,7 @@ REASONS: tuple[Reason, ...] = (
         "signals/frames-axis5",
     ),
     *_all(
-        "A shape is int32 or int64; TensorFlow gives static shapes in any dtype, and others "
-        "fail in the step.",
+        "A shape is int32 or int64; TensorFlow gives static shapes in any dtype, and others fail in the step.",
         "error",
         "arrays/shape-size-rank-float32",
     ),
@@ -91,8 +89,7 @@ REASONS: tuple[Reason, ...] = (
         "segments/partition-and-stitch",
     ),
     *_all(
-        "A list is no index here: TensorFlow takes it for a corner of a slice, which is hardly "
-        "meant.",
+        "A list is no index here: TensorFlow takes it for a corner of a slice, which is hardly meant.",
         "error",
         "slicing/list-*",
     ),
@@ -149,14 +146,12 @@ REASONS: tuple[Reason, ...] = (
         "feeds/array-of-complex128",
     ),
     *_all(
-        "What stands for an operation among results is a bool whose value means nothing; here "
-        "it is always true.",
+        "What stands for an operation among results is a bool whose value means nothing; here it is always true.",
         "value",
         "control-flow/cond-operation",
     ),
     *_all(
-        "exclusive=True is checked in every step; TensorFlow's check is pruned away when a "
-        "default is missing.",
+        "exclusive=True is checked in every step; TensorFlow's check is pruned away when a default is missing.",
         "error",
         "control-flow/case-True-False",
     ),
@@ -172,14 +167,9 @@ REASONS: tuple[Reason, ...] = (
         "error moment",
         "control-flow/while-other-dtype",
     ),
+    *_all("What an object looks like when it is printed says which library it is of.", "facts", "graphs/texts"),
     *_all(
-        "What an object looks like when it is printed says which library it is of.",
-        "facts",
-        "graphs/texts",
-    ),
-    *_all(
-        "Python's types stand for the dtypes that constants of them have; TensorFlow knows few "
-        "of them.",
+        "Python's types stand for the dtypes that constants of them have; TensorFlow knows few of them.",
         "error",
         "graphs/dtype-of-python-*",
         "graphs/dtype-of-bytes",

@@ -48,9 +48,7 @@ def record(program: Program, face: Any) -> dict[str, Any]:
             out["error"] = _error(error)
             return out
     out["random"], out["tolerance"] = plan.random, plan.tolerance
-    with face.Session(
-        graph=graph, config=face.ConfigProto(operation_timeout_in_ms=_LIMIT)
-    ) as session:
+    with face.Session(graph=graph, config=face.ConfigProto(operation_timeout_in_ms=_LIMIT)) as session:
         if prepared:
             session.run(prepared)
         out["steps"] = [_step(run) for run in _runs(plan, session)]

@@ -26,12 +26,7 @@ def load(family: str, folder: Path = RESULTS) -> dict[str, dict[str, Any]]:
     return {record["name"]: record for record in map(json.loads, lines)}
 
 
-def save(
-    family: str,
-    names: Iterable[str],
-    records: Mapping[str, dict[str, Any]],
-    folder: Path = RESULTS,
-) -> None:
+def save(family: str, names: Iterable[str], records: Mapping[str, dict[str, Any]], folder: Path = RESULTS) -> None:
     """Write down records of a family.
 
     Args:
@@ -42,9 +37,7 @@ def save(
     """
     known = load(family, folder) | records
     lines = [
-        json.dumps(_short(known[name]), separators=(",", ":"), ensure_ascii=False)
-        for name in names
-        if name in known
+        json.dumps(_short(known[name]), separators=(",", ":"), ensure_ascii=False) for name in names if name in known
     ]
     (folder / f"{family}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
 

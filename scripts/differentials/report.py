@@ -71,10 +71,7 @@ def stale(outcomes: Sequence[Outcome], known: Sequence[Program]) -> list[Reason]
     """
     ran = {outcome.program.name for outcome in outcomes}
     used = Counter(
-        (reason, difference.kind)
-        for outcome in outcomes
-        for difference, reason in outcome.found
-        if reason is not None
+        (reason, difference.kind) for outcome in outcomes for difference, reason in outcome.found if reason is not None
     )
     out = []
     for reason in REASONS:

@@ -19,14 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = [
-    "Printed",
-    "WholeProgram",
-    "WholeSide",
-    "output_difference",
-    "whole_programs",
-    "whole_side",
-]
+__all__ = ["Printed", "WholeProgram", "WholeSide", "output_difference", "whole_programs", "whole_side"]
 
 _ROOT = Path(__file__).resolve().parents[2]
 _FOLDER = Path(__file__).resolve().parent / "tf1_programs"
@@ -106,9 +99,12 @@ def whole_side(library: str, python: str, options: Iterable[str] = ()) -> Iterat
     """
     with subprocess.Popen(
         [python, *options, "-m", _SIDE, library],
-        cwd=_ROOT, env=os.environ | {"PYTHONPATH": str(_ROOT)}, text=True,
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-    ) as process:  # fmt: skip
+        cwd=_ROOT,
+        env=os.environ | {"PYTHONPATH": str(_ROOT)},
+        text=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as process:
         try:
             yield WholeSide(process)
         finally:

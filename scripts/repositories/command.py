@@ -32,9 +32,7 @@ def main(arguments: Sequence[str], rows: Sequence[Row] = ROWS) -> int:
         The exit code: 0 if all that were run have learnt, 1 if one has not, 2 if none was run.
     """
     options = _parser().parse_args(arguments)
-    chosen = [
-        row for row in rows if any(fnmatchcase(_name(row), f"*{each}*") for each in options.only)
-    ]
+    chosen = [row for row in rows if any(fnmatchcase(_name(row), f"*{each}*") for each in options.only)]
     if options.list:
         print("\n".join(f"{row.repository} {row.commit[:8]}: {row.what}" for row in chosen))
         return _LEARNT
@@ -62,16 +60,9 @@ def main(arguments: Sequence[str], rows: Sequence[Row] = ROWS) -> int:
 
 def markdown(outcomes: Iterable[tuple[Row, Outcome, Outcome | None]]) -> str:
     """Return the table for a page: each row with our outcome and that of TensorFlow."""
-    lines = [
-        "| repository | commit | what is run | here | TensorFlow or author |",
-        "|---|---|---|---|---|",
-    ]
+    lines = ["| repository | commit | what is run | here | TensorFlow or author |", "|---|---|---|---|---|"]
     for row, ours, theirs in outcomes:
-        beside = (
-            row.figure
-            if theirs is None or not theirs.learnt
-            else f"{theirs.words}, TensorFlow 2.21"
-        )
+        beside = row.figure if theirs is None or not theirs.learnt else f"{theirs.words}, TensorFlow 2.21"
         name = f"[{row.repository}]({row.url})"
         words = ours.words if ours.learnt else f"**{ours.words}**"
         lines.append(f"| {name} | `{row.commit[:8]}` | {row.what} | {words} | {beside or '-'} |")
@@ -91,24 +82,18 @@ def _outcomes(row: Row, options: argparse.Namespace) -> tuple[Outcome, Outcome |
 
 
 def _outcome(row: Row, options: argparse.Namespace, command: Sequence[str], side: str) -> Outcome:
-    with tempfile.TemporaryDirectory(
-        prefix="actorsession-famous.", ignore_cleanup_errors=True
-    ) as made:
+    with tempfile.TemporaryDirectory(prefix="actorsession-famous.", ignore_cleanup_errors=True) as made:
         folder = Path(made)
         if options.keep is not None:
             options.keep.mkdir(parents=True, exist_ok=True)
-            folder = Path(
-                tempfile.mkdtemp(prefix=f"{row.repository.replace('/', '.')}.", dir=options.keep)
-            )
+            folder = Path(tempfile.mkdtemp(prefix=f"{row.repository.replace('/', '.')}.", dir=options.keep))
         try:
             check_out(options.folder / row.repository, row.commit, folder)
             outcome = run(row, folder, command)
         except LookupError as error:
             outcome = Outcome(False, str(error), 0.0)
     verdict = "learnt" if outcome.learnt else "NOT LEARNT"
-    print(
-        f"{row.repository}{side}: {verdict}, {outcome.words} ({outcome.seconds:.0f} s)", flush=True
-    )
+    print(f"{row.repository}{side}: {verdict}, {outcome.words} ({outcome.seconds:.0f} s)", flush=True)
     if outcome.end:
         print("  | " + outcome.end.replace("\n", "\n  | "), flush=True)
     return outcome
@@ -124,9 +109,7 @@ def _install(requirements: Iterable[str]) -> None:
 def _pip(*arguments: str) -> None:
     print(f"Environment: installing {' '.join(arguments)}", flush=True)
     subprocess.run(
-        [sys.executable, "-m", "pip", "install", "--quiet", *arguments],
-        check=True,
-        stdin=subprocess.DEVNULL,
+        [sys.executable, "-m", "pip", "install", "--quiet", *arguments], check=True, stdin=subprocess.DEVNULL
     )
 
 
@@ -143,17 +126,11 @@ def _parser() -> argparse.ArgumentParser:
         prog="scripts/famous", description="Trains models of public repositories for TensorFlow 1."
     )
     parser.add_argument("folder", metavar="FOLDER", type=_placed, help="holds clones as OWNER/NAME")
-    parser.add_argument(
-        "--only", metavar="PATTERN", nargs="+", default=["*"], help="rows with this in their name"
-    )
+    parser.add_argument("--only", metavar="PATTERN", nargs="+", default=["*"], help="rows with this in their name")
     parser.add_argument("--beside", metavar="PYTHON", help="an interpreter with tensorflow 2.21")
-    parser.add_argument(
-        "--markdown", action="store_true", help="print the table as Markdown in the end"
-    )
+    parser.add_argument("--markdown", action="store_true", help="print the table as Markdown in the end")
     parser.add_argument("--list", action="store_true", help="list the rows and end")
-    parser.add_argument(
-        "--keep", metavar="FOLDER", type=_placed, help="keep the working copies here"
-    )
+    parser.add_argument("--keep", metavar="FOLDER", type=_placed, help="keep the working copies here")
     return parser
 
 

@@ -11,9 +11,20 @@ from typing import Any
 import numpy as np
 
 __all__ = [
-    "bert", "communities", "digits", "discs", "names_of_places", "nmt", "pieces", "speech",
-    "thumbnails", "translations", "vgg", "waves", "words",
-]  # fmt: skip
+    "bert",
+    "communities",
+    "digits",
+    "discs",
+    "names_of_places",
+    "nmt",
+    "pieces",
+    "speech",
+    "thumbnails",
+    "translations",
+    "vgg",
+    "waves",
+    "words",
+]
 
 
 def bert(folder: Path) -> None:
@@ -26,11 +37,18 @@ def bert(folder: Path) -> None:
     vocabulary = dict.fromkeys([*special, *letters, *("##" + each for each in letters), *known])
     (folder / "vocab.txt").write_text("\n".join(vocabulary), "utf-8")
     config = {
-        "attention_probs_dropout_prob": 0.0, "hidden_act": "gelu", "hidden_dropout_prob": 0.0,
-        "hidden_size": 64, "initializer_range": 0.05, "intermediate_size": 128,
-        "max_position_embeddings": 64, "num_attention_heads": 2, "num_hidden_layers": 2,
-        "type_vocab_size": 2, "vocab_size": len(vocabulary),
-    }  # fmt: skip
+        "attention_probs_dropout_prob": 0.0,
+        "hidden_act": "gelu",
+        "hidden_dropout_prob": 0.0,
+        "hidden_size": 64,
+        "initializer_range": 0.05,
+        "intermediate_size": 128,
+        "max_position_embeddings": 64,
+        "num_attention_heads": 2,
+        "num_hidden_layers": 2,
+        "type_vocab_size": 2,
+        "vocab_size": len(vocabulary),
+    }
     (folder / "bert_config.json").write_text(json.dumps(config))
     chance = random.Random(0)
     (folder / "cola").mkdir()
@@ -62,12 +80,8 @@ def nmt(folder: Path) -> None:
 def translations(folder: Path) -> None:
     """The language of ``nmt``, in the pieces of words that a Transformer reads."""
     chance = random.Random(0)
-    pieces = [f"▁{letter}" for letter in "abcdefgh"] + [
-        f"▁{letter}{letter}" for letter in "abcdefgh"
-    ]
-    (folder / "bpe.vocab").write_text(
-        "\n".join(["<pad>", "<unk>", "<s>", "</s>", *pieces]), "utf-8"
-    )
+    pieces = [f"▁{letter}" for letter in "abcdefgh"] + [f"▁{letter}{letter}" for letter in "abcdefgh"]
+    (folder / "bpe.vocab").write_text("\n".join(["<pad>", "<unk>", "<s>", "</s>", *pieces]), "utf-8")
     for name, count in (("train", 2000), ("eval", 64)):
         sentences = [chance.choices("abcdefgh", k=chance.randrange(2, 6)) for _ in range(count)]
         turned = [[letter * 2 for letter in reversed(each)] for each in sentences]
@@ -100,10 +114,14 @@ def pieces(folder: Path) -> None:
     documents = ["\n".join(lines[k : k + 20]) for k in range(0, len(lines), 20)]
     (folder / "documents.txt").write_text("\n\n".join(documents) + "\n")
     sentencepiece.SentencePieceTrainer.train(
-        input=str(folder / "train.txt"), model_prefix=str(folder / "pieces"), vocab_size=60,
-        control_symbols="<cls>,<sep>,<pad>,<mask>,<eod>", user_defined_symbols="<eop>,.",
-        hard_vocab_limit=False, minloglevel=2,
-    )  # fmt: skip
+        input=str(folder / "train.txt"),
+        model_prefix=str(folder / "pieces"),
+        vocab_size=60,
+        control_symbols="<cls>,<sep>,<pad>,<mask>,<eod>",
+        user_defined_symbols="<eop>,.",
+        hard_vocab_limit=False,
+        minloglevel=2,
+    )
 
 
 def thumbnails(folder: Path) -> None:
@@ -137,9 +155,7 @@ def vgg(path: Path) -> None:
     cells = np.empty((1, len(layers)), object)
     for number, layer in enumerate(layers):
         cells[0, number] = layer
-    savemat(
-        path, {"layers": cells, "normalization": {"averageImage": np.full((224, 224, 3), 128.0)}}
-    )
+    savemat(path, {"layers": cells, "normalization": {"averageImage": np.full((224, 224, 3), 128.0)}})
 
 
 def digits(folder: Path, count: int = 60000, zipped: bool = True) -> None:
@@ -168,12 +184,7 @@ def digits(folder: Path, count: int = 60000, zipped: bool = True) -> None:
 
 
 def discs(
-    folder: Path,
-    count: int,
-    size: int,
-    colour: int | None = None,
-    pairs: bool = False,
-    boxes: Path | None = None,
+    folder: Path, count: int, size: int, colour: int | None = None, pairs: bool = False, boxes: Path | None = None
 ) -> None:
     """Photographs of a disc before a dark ground, of one of three colours or of all.
 
@@ -227,20 +238,13 @@ def boxes(folder: Path, count: int = 16, size: int = 128) -> None:
         found = []
         for kind, colour in enumerate([(220, 30, 30), (30, 30, 220)]):
             x, y = chance.integers(5, size // 2, 2)
-            right, low = (
-                x + chance.integers(size // 5, size // 3),
-                y + chance.integers(size // 5, size // 3),
-            )
+            right, low = (x + chance.integers(size // 5, size // 3), y + chance.integers(size // 5, size // 3))
             paint[y:low, x:right] = colour
             found.append(f"{x},{y},{right},{low},{kind}")
             rows.append(f"{number:03}.png,{x},{y},{right},{low},{('red', 'blue')[kind]}")
         Image.fromarray(paint).save(folder / f"{number:03}.png")
         lines.append(f"{folder.name}/{number:03}.png {' '.join(found)}")
-    for name, content in (
-        ("train.txt", lines),
-        ("boxes.csv", rows),
-        ("classes.csv", ["red,0", "blue,1"]),
-    ):
+    for name, content in (("train.txt", lines), ("boxes.csv", rows), ("classes.csv", ["red,0", "blue,1"])):
         (folder / name).write_text("\n".join(content) + "\n")
 
 
@@ -266,44 +270,30 @@ def communities(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     chance = random.Random(0)
     classes = [chance.randrange(3) for _ in range(600)]
-    nodes = [
-        {"id": each, "val": each % 5 == 0, "test": each % 5 == 1, "label": classes[each]}
-        for each in range(600)
-    ]
+    nodes = [{"id": each, "val": each % 5 == 0, "test": each % 5 == 1, "label": classes[each]} for each in range(600)]
     links = []
     for each, own in enumerate(classes):
         near = [other for other in chance.sample(range(600), 60) if classes[other] == own]
-        links += [
-            {"source": each, "target": other} for other in chance.sample(near, 4) if other != each
-        ]
+        links += [{"source": each, "target": other} for other in chance.sample(near, 4) if other != each]
     graph = {"directed": False, "multigraph": False, "graph": {}, "nodes": nodes, "links": links}
     (folder / "made-G.json").write_text(json.dumps(graph))
     for name, values in (("id_map", list(range(600))), ("class_map", classes)):
-        (folder / f"made-{name}.json").write_text(
-            json.dumps({str(k): v for k, v in enumerate(values)})
-        )
+        (folder / f"made-{name}.json").write_text(json.dumps({str(k): v for k, v in enumerate(values)}))
     noise = np.random.default_rng(0).normal(0, 2, (600, 8))
     noise[np.arange(600), classes] += 2
     np.save(folder / "made-feats.npy", noise)
-    (folder / "made-walks.txt").write_text(
-        "".join(f"{x['source']}\t{x['target']}\n" for x in links)
-    )
+    (folder / "made-walks.txt").write_text("".join(f"{x['source']}\t{x['target']}\n" for x in links))
 
 
 def names_of_places(folder: Path) -> None:
     """Sentences whose words have tags that their letters show, and vectors of words, for a tagger."""
     chance = random.Random(0)
-    kinds = {
-        "O": ["walked", "saw", "in", "and", "with", "near"],
-        "PER": ["Anna", "Bert", "Carl", "Dora", "Emil"],
-    }
+    kinds = {"O": ["walked", "saw", "in", "and", "with", "near"], "PER": ["Anna", "Bert", "Carl", "Dora", "Emil"]}
     kinds["LOC"] = ["Aburg", "Bburg", "Cburg", "Dburg", "Eburg"]
     sentences = []
     for _ in range(200):
         tags = ["PER", "O", "O", "LOC", "O", chance.choice(["PER", "LOC"])]
-        lines = [
-            f"{chance.choice(kinds[tag])} {tag if tag == 'O' else 'B-' + tag}\n" for tag in tags
-        ]
+        lines = [f"{chance.choice(kinds[tag])} {tag if tag == 'O' else 'B-' + tag}\n" for tag in tags]
         sentences.append("".join(lines))
     (folder / "data" / "test.txt").write_text("-DOCSTART- O\n\n" + "\n".join(sentences) + "\n")
     (folder / "data" / "glove.6B").mkdir()
@@ -328,6 +318,4 @@ def waves(folder: Path) -> None:
             file.setframerate(16000)
             file.writeframes((tone * 20000).astype("<i2").tobytes())
     settings = json.loads((folder.parent / "wavenet_params.json").read_text())
-    (folder / "params.json").write_text(
-        json.dumps(settings | {"dilations": [2**k for k in range(8)] * 2})
-    )
+    (folder / "params.json").write_text(json.dumps(settings | {"dilations": [2**k for k in range(8)] * 2}))

@@ -63,9 +63,7 @@ def check_out(clone: Path, commit: str, folder: Path) -> None:
     files = [line.split(b"\t") for line in listed.stdout.split(b"\0") if line]
     names = [os.fsdecode(name) for _, name in files]
     asked = b"".join(entry.split()[2] + b"\n" for entry, _ in files)
-    with subprocess.Popen(
-        [*git, "cat-file", "--batch"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as read:
+    with subprocess.Popen([*git, "cat-file", "--batch"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as read:
         assert read.stdin is not None
         assert read.stdout is not None
         threading.Thread(target=_feed, args=(read.stdin, asked), daemon=True).start()
@@ -123,34 +121,37 @@ def _set_constants(file: Path, constants: Mapping[str, str]) -> None:
         text, count = re.subn(
             rf"^(\s*){re.escape(name)}(\s*)=.*$",
             lambda found, name=name, value=value: f"{found[1]}{name}{found[2]}= {value}",
-            text, flags=re.MULTILINE,
-        )  # fmt: skip
+            text,
+            flags=re.MULTILINE,
+        )
         if not count:
             raise LookupError(f"{file}: no line sets {name}")
     file.write_text(text, encoding="utf-8")
 
 
 def _run(
-    row: Row,
-    program: str,
-    folder: Path,
-    command: Sequence[str],
-    said: Path,
-    began: float,
-    endless: bool,
+    row: Row, program: str, folder: Path, command: Sequence[str], said: Path, began: float, endless: bool
 ) -> int | None:
     """Return the exit status of a program, 0 if it was stopped as it has learnt, None at the deadline."""
     words = [word.replace("DRIVERS", str(_FOLDER / "drivers")) for word in shlex.split(program)]
     environment = {
-        **os.environ, "MPLBACKEND": "Agg", "PYTHONUNBUFFERED": "1", "TF_CPP_MIN_LOG_LEVEL": "2",
+        **os.environ,
+        "MPLBACKEND": "Agg",
+        "PYTHONUNBUFFERED": "1",
+        "TF_CPP_MIN_LOG_LEVEL": "2",
         "PYTHONPATH": os.pathsep.join([*(str(apart(each)) for each in row.apart), *row.path]),
         **row.environment,
-    }  # fmt: skip
+    }
     with open(said, "ab") as out:
         process = subprocess.Popen(
-            [*command, *words], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
-            stdout=out, stderr=out, start_new_session=True,
-        )  # fmt: skip
+            [*command, *words],
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=out,
+            start_new_session=True,
+        )
     try:
         while True:
             left = began + row.seconds - time.monotonic()

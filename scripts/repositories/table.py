@@ -84,9 +84,7 @@ ROWS: tuple[Row, ...] = (
         folder="gcn",
         path=("..",),
         requires=("scipy", "networkx"),
-        sign=Reaches(
-            "accuracy on the test set", rf"Test set results: .*accuracy= {_NUMBER}", least=0.79
-        ),
+        sign=Reaches("accuracy on the test set", rf"Test set results: .*accuracy= {_NUMBER}", least=0.79),
         figure="0.815, the paper",
     ),
     Row(
@@ -122,9 +120,7 @@ ROWS: tuple[Row, ...] = (
         ),
         data=lambda folder: data.digits(folder / "data" / "mnist", zipped=False),
         requires=("scipy", "pillow", "opencv-python-headless"),
-        sign=Reaches(
-            "likeness of samples with their digits", rf"likeness {_NUMBER}", least=0.6, count=3
-        ),
+        sign=Reaches("likeness of samples with their digits", rf"likeness {_NUMBER}", least=0.6, count=3),
         figure="0.785, TensorFlow 2.21 with layers that stand for `contrib`",
     ),
     Row(
@@ -222,9 +218,7 @@ ROWS: tuple[Row, ...] = (
         path=(".",),
         requires=("cloudpickle", "opencv-python-headless", "joblib", "tqdm", "scipy"),
         apart=("gym==0.15.7",),
-        sign=Reaches(
-            "reward of 100 episodes", rf"mean 100 episode reward\s*\| {_NUMBER}", least=100
-        ),
+        sign=Reaches("reward of 100 episodes", rf"mean 100 episode reward\s*\| {_NUMBER}", least=100),
         figure="199 is the aim, after up to 100,000 steps",
         endless=True,
     ),
@@ -262,10 +256,7 @@ ROWS: tuple[Row, ...] = (
             " --Y_output_file=made/y.tfrecords",
             "train.py --X=made/x.tfrecords --Y=made/y.tfrecords --image_size=32 --ngf=8",
         ),
-        data=lambda folder: [
-            data.discs(folder / "x", 30, 32, colour=0),
-            data.discs(folder / "y", 30, 32, colour=2),
-        ],
+        data=lambda folder: [data.discs(folder / "x", 30, 32, colour=0), data.discs(folder / "y", 30, 32, colour=2)],
         requires=("pillow",),
         sign=Falls("loss of the generator", rf"G_loss   : {_NUMBER}", to=0.5),
         endless=True,
@@ -478,10 +469,7 @@ ROWS: tuple[Row, ...] = (
             "--soft-placement train.py -i made -o out -d imagenet -q 1 -n 8 -m 2 -b 16 -u 16 -g 1 -p 0"
             " -l 0.01 -t 1000 -x 30",
         ),
-        data=lambda folder: [
-            data.thumbnails(folder / "made" / "small_imagenet"),
-            (folder / "out").mkdir(),
-        ],
+        data=lambda folder: [data.thumbnails(folder / "made" / "small_imagenet"), (folder / "out").mkdir()],
         requires=("imageio", "matplotlib", "pillow"),
         sign=Falls("bits per pixel", rf"train bits_per_dim = {_NUMBER}", to=0.7),
         endless=True,
@@ -514,8 +502,7 @@ ROWS: tuple[Row, ...] = (
             " --models_base_dir out --learning_rate 0.005 --optimizer ADAM --random_flip",
         ),
         data=lambda folder: [
-            data.discs(folder / "made" / f"face{colour}", 20, 64, colour=colour)
-            for colour in range(3)
+            data.discs(folder / "made" / f"face{colour}", 20, 64, colour=colour) for colour in range(3)
         ],
         requires=("scipy", "scikit-learn", "h5py", "pillow"),
         sign=Falls("loss", rf"Epoch: .*\tLoss {_NUMBER}", to=0.6),

@@ -154,12 +154,8 @@ async def test_the_context_of_a_local_call_is_local_and_has_a_finite_deadline() 
 
 
 @pytest.mark.parametrize("late", [False, True], ids=["at once", "in a child"])
-@pytest.mark.parametrize(
-    ("kind", "error"), [("ours", FailedPreconditionError), ("foreign", InvalidArgumentError)]
-)
-async def test_a_failing_ask_fails_only_its_caller(
-    kind: str, error: type[OpError], late: bool
-) -> None:
+@pytest.mark.parametrize(("kind", "error"), [("ours", FailedPreconditionError), ("foreign", InvalidArgumentError)])
+async def test_a_failing_ask_fails_only_its_caller(kind: str, error: type[OpError], late: bool) -> None:
     desk = Desk()
     with pytest.raises(error, match="broken") as caught:
         await desk.ref.ask(Break(kind=kind, late=late))
@@ -186,9 +182,7 @@ async def test_a_failing_tell_fails_the_actor_and_its_supervisor_hears_of_it(lat
 
 
 @pytest.mark.parametrize("late", [False, True], ids=["at once", "in a child"])
-async def test_a_tell_that_fails_for_lack_of_memory_fails_alone(
-    late: bool, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_tell_that_fails_for_lack_of_memory_fails_alone(late: bool, caplog: pytest.LogCaptureFixture) -> None:
     heard: list[OpError] = []
     desk = Desk(on_failure=lambda _, error: heard.append(error))
     asker = asyncio.create_task(desk.ref.ask(Hold(name="a")))
@@ -202,9 +196,7 @@ async def test_a_tell_that_fails_for_lack_of_memory_fails_alone(
     await desk.stop()
 
 
-async def test_without_a_supervisor_a_failing_tell_is_logged(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+async def test_without_a_supervisor_a_failing_tell_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     desk = Desk()
     desk.ref.tell(Break(kind="foreign", late=False))
     assert "actor 'desk' has failed: Break to actor 'desk' failed" in caplog.text

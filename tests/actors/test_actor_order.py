@@ -35,9 +35,7 @@ async def test_a_message_of_its_own_child_is_handled_at_the_childs_next_await() 
     actor = Loopback()
     await soon(actor.ref.ask(Hold(name="")))
     await turns()
-    assert actor.seen == [
-        "child begins", "child goes on", "from child begins", "from child ends",
-    ]  # fmt: skip
+    assert actor.seen == ["child begins", "child goes on", "from child begins", "from child ends"]
 
 
 async def test_an_actor_that_tells_itself_for_ever_lets_others_in() -> None:

@@ -10,19 +10,7 @@ import pytest
 
 from actorsession.actors import CallContext, handles
 from actorsession.errors import AbortedError
-from tests.actors.kit import (
-    Desk,
-    Hold,
-    Loopback,
-    Mule,
-    Note,
-    Said,
-    Say,
-    Stranger,
-    full_desk,
-    soon,
-    turns,
-)
+from tests.actors.kit import Desk, Hold, Loopback, Mule, Note, Said, Say, Stranger, full_desk, soon, turns
 
 
 async def test_stop_answers_everyone_who_waits_with_aborted_and_cancels_the_handlers() -> None:

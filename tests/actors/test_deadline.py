@@ -32,11 +32,7 @@ def test_no_limit_never_expires_and_leaves_no_time(never: Deadline) -> None:
 def test_the_earliest_of_two_is_the_one_that_comes_first_in_either_order() -> None:
     clock = HandClock()
     soon_, late, never = Deadline.after(1, clock), Deadline.after(2, clock), Deadline.never()
-    for first, second, earliest in [
-        (soon_, late, soon_),
-        (late, never, late),
-        (never, never, never),
-    ]:
+    for first, second, earliest in [(soon_, late, soon_), (late, never, late), (never, never, never)]:
         assert first.earliest(second) is earliest
         assert second.earliest(first) is earliest
 
@@ -100,9 +96,7 @@ async def test_an_error_of_what_is_awaited_passes(seconds: float | None) -> None
 
 async def test_the_error_says_what_was_awaited_and_for_how_long() -> None:
     started = time.monotonic()
-    with pytest.raises(
-        DeadlineExceededError, match=r"waited 0\.0\d* s for the moon; it did not come"
-    ):
+    with pytest.raises(DeadlineExceededError, match=r"waited 0\.0\d* s for the moon; it did not come"):
         await Deadline.after(0.02).wait(asyncio.Event().wait(), what="the moon")
     assert 0.015 < time.monotonic() - started < 5
 

@@ -75,6 +75,4 @@ async def test_nobody_is_answered_for_a_tell() -> None:
     delivery = Delivery(Note(number=1), CallContext(Deadline.never()), "desk")
     delivery.succeed("x")
     delivery.fail(AbortedError("y"))
-    assert (delivery.answer, delivery.abandoned, str(delivery)) == (
-        None, False, "Note to actor 'desk'",
-    )  # fmt: skip
+    assert (delivery.answer, delivery.abandoned, str(delivery)) == (None, False, "Note to actor 'desk'")

@@ -85,9 +85,7 @@ async def in_state(state: State) -> tuple[Thing, list[asyncio.Task[None]]]:
     [(call, state, effect) for call, row in EFFECTS.items() for state, effect in row.items()],
     ids=lambda value: value.name.lower(),
 )
-async def test_each_call_has_the_effect_of_the_table_in_each_state(
-    call: Call, state: State, effect: Effect
-) -> None:
+async def test_each_call_has_the_effect_of_the_table_in_each_state(call: Call, state: State, effect: Effect) -> None:
     thing, under_way = await in_state(state)
     assert thing.life.state is state
     before = list(thing.done)
@@ -95,9 +93,9 @@ async def test_each_call_has_the_effect_of_the_table_in_each_state(
     async def use() -> None:
         thing.life.check(Call.USE)
 
-    asked: Callable[[], Coroutine[Any, Any, None]] = {
-        Call.START: thing.start, Call.USE: use, Call.STOP: thing.stop,
-    }[call]  # fmt: skip
+    asked: Callable[[], Coroutine[Any, Any, None]] = {Call.START: thing.start, Call.USE: use, Call.STOP: thing.stop}[
+        call
+    ]
     if effect is Effect.REFUSE:
         with pytest.raises(FailedPreconditionError, match=f"^the thing {state.value}"):
             await within(asked())
@@ -120,11 +118,7 @@ async def test_each_call_has_the_effect_of_the_table_in_each_state(
     else:
         thing.go_on.set()
         await within(asked())
-        done = {
-            Call.START: ["begin start", "start"],
-            Call.USE: [],
-            Call.STOP: ["begin stop", "stop"],
-        }
+        done = {Call.START: ["begin start", "start"], Call.USE: [], Call.STOP: ["begin stop", "stop"]}
         assert thing.done[len(before) :] == done[call]
     thing.go_on.set()
     for child in under_way:
@@ -147,9 +141,7 @@ async def check_after_failed_start(thing: Thing, *, retries: bool) -> None:
 
 
 @RETRIES
-async def test_a_start_that_is_cancelled_is_undone_before_its_cancellation_goes_on(
-    retries: bool,
-) -> None:
+async def test_a_start_that_is_cancelled_is_undone_before_its_cancellation_goes_on(retries: bool) -> None:
     thing = Thing(retries=retries)
     child = await thing.begin(thing.start())
     child.cancel()
@@ -248,9 +240,7 @@ async def test_a_stop_that_fails_is_cut_or_continued_by_the_next(goes_on: bool) 
     thing.fault = None
     await within(thing.stop())
     assert thing.life.state is State.STOPPED
-    assert thing.done[2:] == (
-        ["begin stop", "begin stop", "stop"] if goes_on else ["begin stop", "cut"]
-    )
+    assert thing.done[2:] == (["begin stop", "begin stop", "stop"] if goes_on else ["begin stop", "cut"])
 
 
 async def test_what_was_cut_is_used_no_more_and_can_be_stopped() -> None:

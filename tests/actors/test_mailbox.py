@@ -15,9 +15,16 @@ def filled(limit: int, in_flight: int) -> Mailbox[str]:
 
 @pytest.mark.parametrize(
     ("in_flight", "queued", "posted", "full"),
-    [(0, 0, 0, False), (2, 0, 0, False), (3, 0, 0, True), (1, 2, 0, True), (1, 1, 1, True),
-     (0, 0, 3, True), (1, 1, 0, False)],
-)  # fmt: skip
+    [
+        (0, 0, 0, False),
+        (2, 0, 0, False),
+        (3, 0, 0, True),
+        (1, 2, 0, True),
+        (1, 1, 1, True),
+        (0, 0, 3, True),
+        (1, 1, 0, False),
+    ],
+)
 def test_in_flight_queued_and_posted_messages_share_the_room(
     in_flight: int, queued: int, posted: int, full: bool
 ) -> None:
@@ -69,10 +76,7 @@ def test_a_reservation_is_refused_when_full_and_given_back_on_arrival() -> None:
 def test_reservations_of_many_threads_never_exceed_the_limit() -> None:
     mailbox = filled(50, 0)
     granted: list[bool] = []
-    threads = [
-        threading.Thread(target=lambda: granted.extend(mailbox.reserve() for _ in range(20)))
-        for _ in range(8)
-    ]
+    threads = [threading.Thread(target=lambda: granted.extend(mailbox.reserve() for _ in range(20))) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -71,9 +71,7 @@ def test_an_object_whose_loop_has_ended_is_refused_or_moves_to_the_next(moves: b
     asyncio.run(ask())
     assert owner.loop_has_ended
     if not moves:
-        with pytest.raises(
-            RuntimeError, match=r"which has ended: only closing the desk is possible"
-        ):
+        with pytest.raises(RuntimeError, match=r"which has ended: only closing the desk is possible"):
             asyncio.run(ask())
         return
     asyncio.run(ask())
@@ -85,9 +83,7 @@ def test_a_forked_child_is_told_whose_the_object_is() -> None:
     owner = Owner("desk")
     found = in_a_child({"check": owner.check, "forked": lambda: owner.is_forked})
     assert found["forked"] == "returned True"
-    assert found["check"].startswith(
-        f"RuntimeError: this desk was made in process {os.getpid()} and"
-    )
+    assert found["check"].startswith(f"RuntimeError: this desk was made in process {os.getpid()} and")
     assert "it belongs to the parent process" in found["check"]
     assert not owner.is_forked
 

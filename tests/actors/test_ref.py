@@ -60,9 +60,7 @@ def elsewhere() -> Iterator[Elsewhere]:
     there.close()
 
 
-async def test_an_ask_from_another_loop_is_answered_on_the_askers_loop(
-    elsewhere: Elsewhere,
-) -> None:
+async def test_an_ask_from_another_loop_is_answered_on_the_askers_loop(elsewhere: Elsewhere) -> None:
     assert await soon(elsewhere.desk.ref.ask(Say(text="across"))) == Said(text="across")
 
 
@@ -81,9 +79,7 @@ async def test_an_error_crosses_over(elsewhere: Elsewhere, late: bool) -> None:
         await soon(elsewhere.desk.ref.ask(Stranger()))
 
 
-async def test_cancelling_the_asker_cancels_the_handler_on_the_other_loop(
-    elsewhere: Elsewhere,
-) -> None:
+async def test_cancelling_the_asker_cancels_the_handler_on_the_other_loop(elsewhere: Elsewhere) -> None:
     asker = asyncio.create_task(elsewhere.desk.ref.ask(Hold(name="a")))
     await elsewhere.until("a began")
     asker.cancel()
@@ -121,9 +117,7 @@ async def test_a_tell_from_another_loop_or_thread_arrives_in_order(elsewhere: El
     assert [n for n in elsewhere.desk.seen if isinstance(n, int)] == [0, 1, 2, 3, 4, 5]
 
 
-async def test_a_tell_that_cannot_be_delivered_is_refused_in_the_callers_thread(
-    elsewhere: Elsewhere,
-) -> None:
+async def test_a_tell_that_cannot_be_delivered_is_refused_in_the_callers_thread(elsewhere: Elsewhere) -> None:
     with pytest.raises(UnimplementedError):
         elsewhere.desk.ref.tell(Stranger())
     elsewhere.run(elsewhere.desk.stop("done"))
@@ -215,13 +209,9 @@ async def test_many_threads_may_ask_at_once(elsewhere: Elsewhere) -> None:
 
     def ask_many(name: int) -> None:
         async def main() -> None:
-            answers.extend(
-                [await elsewhere.desk.ref.ask(Say(text=f"{name}.{i}")) for i in range(20)]
-            )
+            answers.extend([await elsewhere.desk.ref.ask(Say(text=f"{name}.{i}")) for i in range(20)])
 
         asyncio.run(main())
 
     await soon(asyncio.gather(*(asyncio.to_thread(ask_many, n) for n in range(4))))
-    assert sorted(a.text for a in answers) == sorted(
-        f"{n}.{i}" for n in range(4) for i in range(20)
-    )
+    assert sorted(a.text for a in answers) == sorted(f"{n}.{i}" for n in range(4) for i in range(20))

@@ -51,9 +51,7 @@ async def test_an_address_stands_for_one_actor() -> None:
     desk, other = Desk("first"), Desk("second")
     publish(ADDRESS, desk.ref)
     publish(ADDRESS, desk.ref)
-    with pytest.raises(
-        AlreadyExistsError, match=r"stands for actor 'first', it cannot for 'second'"
-    ):
+    with pytest.raises(AlreadyExistsError, match=r"stands for actor 'first', it cannot for 'second'"):
         publish(ADDRESS, other.ref)
 
 

@@ -48,9 +48,7 @@ async def test_the_error_of_a_child_that_is_awaited_goes_to_the_one_who_awaits()
     assert heard == []
 
 
-async def test_without_a_callback_an_error_is_logged_with_owner_and_child(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+async def test_without_a_callback_an_error_is_logged_with_owner_and_child(caplog: pytest.LogCaptureFixture) -> None:
     _ = Children("owner").start(_fail(), name="child")
     await turns()
     assert [record.getMessage() for record in caplog.records] == ["owner: child child failed"]
@@ -125,9 +123,7 @@ async def test_a_child_may_stop_its_siblings_and_goes_on_itself() -> None:
     assert sibling.cancelled()
 
 
-async def test_stop_ends_after_the_grace_and_names_the_stubborn(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+async def test_stop_ends_after_the_grace_and_names_the_stubborn(caplog: pytest.LogCaptureFixture) -> None:
     released = asyncio.Event()
 
     async def stubborn() -> None:
@@ -145,16 +141,12 @@ async def test_stop_ends_after_the_grace_and_names_the_stubborn(
     await children.stop(grace=0.02)
     assert time.monotonic() - started < 5
     (record,) = [r for r in caplog.records if r.levelno == logging.ERROR]
-    assert record.getMessage() == (
-        "owner: 1 children did not end within 0.02 s of being cancelled: mule"
-    )
+    assert record.getMessage() == ("owner: 1 children did not end within 0.02 s of being cancelled: mule")
     released.set()
     await soon(child)
 
 
-def test_a_stubborn_child_whose_loop_goes_away_is_not_reported_by_asyncio(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_a_stubborn_child_whose_loop_goes_away_is_not_reported_by_asyncio(caplog: pytest.LogCaptureFixture) -> None:
     async def stubborn() -> None:
         while True:
             try:

@@ -34,9 +34,7 @@ def block(entries: Sequence[tuple[bytes, bytes]]) -> bytes:
         shared = 0
         while shared < min(len(last), len(key)) and last[shared] == key[shared]:
             shared += 1
-        out += (
-            varint(shared) + varint(len(key) - shared) + varint(len(value)) + key[shared:] + value
-        )
+        out += varint(shared) + varint(len(key) - shared) + varint(len(value)) + key[shared:] + value
         last = key
     return out + (0).to_bytes(4, "little") + (1).to_bytes(4, "little")
 
@@ -55,8 +53,7 @@ def table(entries: Mapping[bytes, bytes], per_block: int = 2, snappy: bool = Fal
 
     items = sorted(entries.items())
     index = [
-        (items[i : i + per_block][-1][0], add(block(items[i : i + per_block])))
-        for i in range(0, len(items), per_block)
+        (items[i : i + per_block][-1][0], add(block(items[i : i + per_block]))) for i in range(0, len(items), per_block)
     ]
     handles = add(block([])) + add(block(index))
     return out + handles.ljust(40, b"\0") + MAGIC

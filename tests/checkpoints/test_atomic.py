@@ -17,13 +17,7 @@ import pytest
 from actorsession import float64
 from actorsession.checkpoints import CheckpointReader, file_errors, write_whole
 from actorsession.checkpoints import nonce as nonces
-from actorsession.checkpoints.atomic import (
-    LockedFile,
-    keep_file,
-    make_private_folder,
-    open_regular,
-    remove_unused,
-)
+from actorsession.checkpoints.atomic import LockedFile, keep_file, make_private_folder, open_regular, remove_unused
 from actorsession.checkpoints.bundle_writer import write_bundle
 from actorsession.checkpoints.nonce import has_ended, nonce_held
 from actorsession.errors import (
@@ -50,9 +44,7 @@ def names(folder: Path) -> list[str]:
 # -- who writes ------------------------------------------------------------------------------------
 
 
-def test_what_a_dead_writer_left_is_removed_by_the_next_of_that_file_and_no_other(
-    tmp_path: Path,
-) -> None:
+def test_what_a_dead_writer_left_is_removed_by_the_next_of_that_file_and_no_other(tmp_path: Path) -> None:
     for name in (LEFT, ".m.0123.tmp", ".n.0123456789ab.tmp", "m.0123456789ab.tmp"):
         (tmp_path / name).touch()
     put(tmp_path / "m")
@@ -199,9 +191,7 @@ def test_a_failing_file_system_is_an_error_of_its_kind_with_the_name_of_the_file
     assert (tmp_path / "m").read_bytes() == b"old"
 
 
-def test_a_limit_on_the_size_of_files_is_resource_exhausted_and_leaves_what_was(
-    tmp_path: Path,
-) -> None:
+def test_a_limit_on_the_size_of_files_is_resource_exhausted_and_leaves_what_was(tmp_path: Path) -> None:
     put(tmp_path / "m", b"old")
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, limits[1]))
@@ -225,9 +215,7 @@ def test_other_errors_of_a_file_system_are_unknown_errors_with_their_words() -> 
 
 
 @pytest.mark.parametrize("what", OBSTACLES)
-def test_what_is_no_regular_file_is_refused_without_waiting_and_stays(
-    what: str, tmp_path: Path
-) -> None:
+def test_what_is_no_regular_file_is_refused_without_waiting_and_stays(what: str, tmp_path: Path) -> None:
     path = tmp_path / "m"
     OBSTACLES[what](path)
     for flags in (os.O_RDONLY, os.O_RDWR, os.O_WRONLY | os.O_CREAT):
@@ -241,9 +229,7 @@ def test_what_is_no_regular_file_is_refused_without_waiting_and_stays(
 
 @pytest.mark.parametrize("name", ["m.index", "m.safetensors", "m.safetensors.index.json", "m"])
 @pytest.mark.parametrize("what", ["a FIFO", "a folder"])
-def test_a_checkpoint_that_is_no_file_is_an_error_and_not_waited_for(
-    what: str, name: str, tmp_path: Path
-) -> None:
+def test_a_checkpoint_that_is_no_file_is_an_error_and_not_waited_for(what: str, name: str, tmp_path: Path) -> None:
     OBSTACLES[what](tmp_path / name)
     with pytest.raises((FailedPreconditionError, NotFoundError)):
         CheckpointReader(str(tmp_path / "m"))
@@ -269,9 +255,7 @@ def test_a_private_file_and_its_folders_are_so_from_the_beginning_whatever_the_u
     assert {stat.S_IMODE(p.stat().st_mode) for p in (path.parent, path.parent.parent)} == {0o700}
 
 
-def test_a_folder_that_is_there_keeps_its_mode_and_a_file_in_its_place_is_an_error(
-    tmp_path: Path,
-) -> None:
+def test_a_folder_that_is_there_keeps_its_mode_and_a_file_in_its_place_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "open").mkdir(0o755)
     make_private_folder(str(tmp_path / "open"))
     assert stat.S_IMODE((tmp_path / "open").stat().st_mode) == 0o755

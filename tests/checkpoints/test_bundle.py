@@ -187,9 +187,7 @@ def test_an_element_type_that_no_tensor_has_is_listed_and_refused_when_read(tmp_
     ],
     ids=["big-endian", "later version", "empty", "wrong kind", "no message"],
 )
-def test_a_header_of_another_kind_is_refused(
-    tmp_path: Path, header: bytes, kind: type[OpError], match: str
-) -> None:
+def test_a_header_of_another_kind_is_refused(tmp_path: Path, header: bytes, kind: type[OpError], match: str) -> None:
     with pytest.raises(kind, match=match):
         opened(tmp_path, {b"": header})
 
@@ -197,19 +195,14 @@ def test_a_header_of_another_kind_is_refused(
 @pytest.mark.parametrize(
     ("entry", "match"),
     [
-        (
-            field(1, 1) + field(2, field(2, field(1, 3))) + field(5, 8),
-            "has 8 bytes, but its shape needs 12",
-        ),
+        (field(1, 1) + field(2, field(2, field(1, 3))) + field(5, 8), "has 8 bytes, but its shape needs 12"),
         (field(1, 1) + field(2, field(2, field(1, -1))), "has the shape"),
         (field(1, 1) + field(7, field(1, b"")), "does not contain it"),
         (field(1, 1)[:-1], "runs over the end"),
     ],
     ids=["size", "negative", "slice", "cut off"],
 )
-def test_an_entry_that_contradicts_itself_is_refused(
-    tmp_path: Path, entry: bytes, match: str
-) -> None:
+def test_an_entry_that_contradicts_itself_is_refused(tmp_path: Path, entry: bytes, match: str) -> None:
     with pytest.raises(DataLossError, match=match):
         opened(tmp_path, {b"": HEADER, b"v": entry})
 

@@ -36,9 +36,7 @@ def test_what_is_written_is_what_tensorflow_writes(tmp_path: Path, name: str) ->
     write_bundle(str(tmp_path / name), tensors(str(FIXTURES / name)))
     data = f"{name}.data-00000-of-00001"
     assert (tmp_path / data).read_bytes() == (FIXTURES / data).read_bytes()
-    ours, theirs = (
-        read_table((folder / f"{name}.index").read_bytes(), name) for folder in (tmp_path, FIXTURES)
-    )
+    ours, theirs = (read_table((folder / f"{name}.index").read_bytes(), name) for folder in (tmp_path, FIXTURES))
     assert ours == theirs
 
 
@@ -180,9 +178,7 @@ def test_a_checkpoint_may_be_merged_with_others_into_itself(tmp_path: Path) -> N
     saved(tmp_path / "m", 1.0)
     write_bundle(str(tmp_path / "n"), [("w", float64, np.full(9, 2.0))])
     merge_bundles([str(tmp_path / "n"), str(tmp_path / "m")], str(tmp_path / "m"))
-    assert {name: float(value[0]) for name, _, value in tensors(str(tmp_path / "m"))} == {
-        "v": 1.0, "w": 2.0,
-    }  # fmt: skip
+    assert {name: float(value[0]) for name, _, value in tensors(str(tmp_path / "m"))} == {"v": 1.0, "w": 2.0}
     assert names(tmp_path) == ["m.data-00000-of-00002", "m.data-00001-of-00002", "m.index"]
 
 

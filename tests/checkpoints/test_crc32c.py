@@ -55,9 +55,7 @@ def test_what_is_folded_is_a_multiple_of_the_polynomial() -> None:
     assert sums == 0
 
 
-@pytest.mark.parametrize(
-    "size", [6777, 9000, 9001, 13554, 54217, 216_864, 1_048_575, 1_048_600, 2_500_001]
-)
+@pytest.mark.parametrize("size", [6777, 9000, 9001, 13554, 54217, 216_864, 1_048_575, 1_048_600, 2_500_001])
 def test_inputs_that_are_folded_are_what_their_short_pieces_give(size: int) -> None:
     data, crc = np.random.default_rng(size).bytes(size), 0x12345678
     wanted = crc

@@ -18,13 +18,7 @@ from safetensors import safe_open
 
 from actorsession.checkpoints import CheckpointReader, save
 from actorsession.checkpoints.safetensors import SafetensorsFile, write_file
-from actorsession.errors import (
-    DataLossError,
-    InvalidArgumentError,
-    NotFoundError,
-    OpError,
-    UnimplementedError,
-)
+from actorsession.errors import DataLossError, InvalidArgumentError, NotFoundError, OpError, UnimplementedError
 
 PLAIN: dict[str, Any] = {
     "bool": np.array([True, False, True]),
@@ -91,13 +85,7 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "value",
-    [
-        STRINGS,
-        np.array([], object),
-        np.array(b"alone", object),
-        np.array([1 - 2j, 3.0]),
-        np.complex128(1j),
-    ],
+    [STRINGS, np.array([], object), np.array(b"alone", object), np.array([1 - 2j, 3.0]), np.complex128(1j)],
     ids=["strings", "no strings", "a string", "complex128", "a complex128"],
 )
 def test_element_types_that_the_format_lacks_come_back(tmp_path: Path, value: Any) -> None:
@@ -115,10 +103,7 @@ def test_such_tensors_are_plain_numbers_to_other_readers(tmp_path: Path) -> None
 def test_arrays_that_are_not_in_order_are_saved_as_they_read(tmp_path: Path) -> None:
     base = np.arange(12, dtype=np.int32).reshape(3, 4)
     tensors = {"t": base.T, "r": base[::-1, ::2], "b": base.astype(">i4")}
-    same(
-        content(written(tmp_path, tensors)),
-        {k: np.asarray(v, np.int32) for k, v in tensors.items()},
-    )
+    same(content(written(tmp_path, tensors)), {k: np.asarray(v, np.int32) for k, v in tensors.items()})
 
 
 def test_each_tensor_begins_at_a_multiple_of_its_element_size(tmp_path: Path) -> None:
@@ -315,9 +300,7 @@ def test_a_slice_of_a_tensor_of_a_tebibyte_takes_no_memory(tmp_path: Path) -> No
     (tmp_path / "m.safetensors").write_bytes(struct.pack("<Q", len(header)) + header + b"abcd")
     with CheckpointReader(str(tmp_path / "m")) as reader:
         assert reader.get_variable_to_shape_map() == {"x": [1 << 40]}
-        with pytest.raises(
-            DataLossError, match="lacks 1099511627772 of the 1099511627776 elements"
-        ):
+        with pytest.raises(DataLossError, match="lacks 1099511627772 of the 1099511627776 elements"):
             reader.get_tensor("x")
 
 
@@ -346,9 +329,7 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(
     same(content(tmp_path / "m"), SMALL)
 
 
-def test_the_bytes_are_on_the_disk_before_the_name_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_bytes_are_on_the_disk_before_the_name_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[str] = []
     sync, replace = os.fsync, os.replace
 

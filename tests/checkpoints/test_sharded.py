@@ -23,13 +23,7 @@ from actorsession.checkpoints import (
     sharded_name,
 )
 from actorsession.checkpoints import sharded as sharded_module
-from actorsession.errors import (
-    DataLossError,
-    InvalidArgumentError,
-    NotFoundError,
-    OpError,
-    ResourceExhaustedError,
-)
+from actorsession.errors import DataLossError, InvalidArgumentError, NotFoundError, OpError, ResourceExhaustedError
 
 FIXTURES = Path(__file__).parent / "fixtures"
 WHOLE = np.arange(12, dtype=np.float32).reshape(4, 3)
@@ -71,16 +65,16 @@ def test_shards_are_read_as_one_checkpoint(tmp_path: Path) -> None:
     np.testing.assert_array_equal(found["a"], [1, 1])
     np.testing.assert_array_equal(found["b"], [0, 0, 0])
     assert files(tmp_path) == [
-        "m-00000-of-00002.safetensors", "m-00001-of-00002.safetensors", "m.safetensors.index.json",
-    ]  # fmt: skip
+        "m-00000-of-00002.safetensors",
+        "m-00001-of-00002.safetensors",
+        "m.safetensors.index.json",
+    ]
 
 
 def test_the_index_is_the_one_that_other_programs_know(tmp_path: Path) -> None:
     sharded(tmp_path / "m", {"a": np.ones(2)}, {"b": np.zeros(3, np.int32)})
     index = json.loads((tmp_path / "m.safetensors.index.json").read_text())
-    assert index["weight_map"] == {
-        "a": shard(tmp_path / "m", 0, 2).name, "b": shard(tmp_path / "m", 1, 2).name,
-    }  # fmt: skip
+    assert index["weight_map"] == {"a": shard(tmp_path / "m", 0, 2).name, "b": shard(tmp_path / "m", 1, 2).name}
     assert index["metadata"]["total_size"] == 28
 
 
@@ -151,14 +145,21 @@ def test_shards_without_an_index_are_no_checkpoint(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "index",
-    ["", "{", "[]", "{}", '{"weight_map": 3}', '{"weight_map": {"a": 3}}',
-     '{"weight_map": {"a": "../../secret.safetensors"}}', '{"weight_map": {"a": "/etc/passwd"}}',
-     '{"weight_map": {"a": ".."}}', '{"weight_map": {}, "metadata": {"actorsession": "{"}}'],
+    [
+        "",
+        "{",
+        "[]",
+        "{}",
+        '{"weight_map": 3}',
+        '{"weight_map": {"a": 3}}',
+        '{"weight_map": {"a": "../../secret.safetensors"}}',
+        '{"weight_map": {"a": "/etc/passwd"}}',
+        '{"weight_map": {"a": ".."}}',
+        '{"weight_map": {}, "metadata": {"actorsession": "{"}}',
+    ],
     ids=range(10),
-)  # fmt: skip
-def test_an_index_that_makes_no_sense_or_leads_elsewhere_is_refused(
-    tmp_path: Path, index: str
-) -> None:
+)
+def test_an_index_that_makes_no_sense_or_leads_elsewhere_is_refused(tmp_path: Path, index: str) -> None:
     (tmp_path / "m.safetensors.index.json").write_text(index)
     with pytest.raises(DataLossError, match=r"index .* is damaged"):
         CheckpointReader(str(tmp_path / "m"))
@@ -245,9 +246,7 @@ def test_a_save_to_one_file_that_fails_leaves_the_shards_that_are_there(
     with pytest.raises(ResourceExhaustedError, match="no space left"):
         put(tmp_path / "m", a=np.ones(2))
     monkeypatch.undo()
-    assert {name: list(value) for name, value in content(tmp_path / "m").items()} == {
-        "a": [0, 0], "b": [0, 0],
-    }  # fmt: skip
+    assert {name: list(value) for name, value in content(tmp_path / "m").items()} == {"a": [0, 0], "b": [0, 0]}
     put(tmp_path / "m", a=np.ones(2))
     assert files(tmp_path) == ["m.safetensors"]
 
@@ -273,8 +272,9 @@ def test_shards_of_a_save_that_may_be_under_way_stay_and_old_ones_go(tmp_path: P
     os.utime(tmp_path / f"m.{elsewhere}-00000-of-00001.safetensors", (1, 1))
     put(tmp_path / "m", a=np.ones(2))
     assert sorted(p.name for p in tmp_path.iterdir()) == [
-        f"m.{elsewhere[:-1]}1-00000-of-00001.safetensors", "m.safetensors",
-    ]  # fmt: skip
+        f"m.{elsewhere[:-1]}1-00000-of-00001.safetensors",
+        "m.safetensors",
+    ]
 
 
 # -- slices ----------------------------------------------------------------------------------------
@@ -318,9 +318,7 @@ def test_a_slice_of_the_whole_is_the_whole(tmp_path: Path) -> None:
 
 
 def test_a_tensor_that_does_not_fit_its_slice_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(
-        InvalidArgumentError, match=r"shape \[2, 3\], but the tensor has shape \[4, 3\]"
-    ):
+    with pytest.raises(InvalidArgumentError, match=r"shape \[2, 3\], but the tensor has shape \[4, 3\]"):
         save(str(tmp_path / "m"), ["w"], ["4 3 0,2:-"], [WHOLE])
 
 
@@ -370,15 +368,12 @@ def test_a_checkpoint_is_removed_with_all_its_files_and_no_other(tmp_path: Path)
 
 def test_what_a_killed_writer_left_is_removed_with_the_checkpoint(tmp_path: Path) -> None:
     put(tmp_path / "m-1", a=np.ones(1))
-    stay = [
-        "m-1.safetensors.txt",
-        ".m-12.safetensors.0123456789ab.tmp",
-        ".m-1.safetensors.mine.tmp",
-    ]
+    stay = ["m-1.safetensors.txt", ".m-12.safetensors.0123456789ab.tmp", ".m-1.safetensors.mine.tmp"]
     go = [
-        ".m-1.safetensors.0123456789ab.tmp", ".m-1.safetensors.index.json.0123456789ab.tmp",
+        ".m-1.safetensors.0123456789ab.tmp",
+        ".m-1.safetensors.index.json.0123456789ab.tmp",
         ".m-1-00000-of-00002.safetensors.0123456789ab.tmp",
-    ]  # fmt: skip
+    ]
     for name in (*stay, *go):
         (tmp_path / name).touch()
     remove_files(str(tmp_path / "m-1"))
@@ -393,9 +388,7 @@ def test_a_name_that_is_not_there_names_its_neighbours(tmp_path: Path) -> None:
     with CheckpointReader(str(tmp_path / "m")) as reader:
         assert reader.has_tensor("layer1/bias")
         assert not reader.has_tensor("layer1/kernels")
-        with pytest.raises(
-            NotFoundError, match=r"'layer1/kernels'.* the most similar are 'layer1/kernel'"
-        ):
+        with pytest.raises(NotFoundError, match=r"'layer1/kernels'.* the most similar are 'layer1/kernel'"):
             reader.get_tensor("layer1/kernels")
         with pytest.raises(NotFoundError, match="of its 2 no name is similar"):
             reader.get_tensor("zzz")

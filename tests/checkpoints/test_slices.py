@@ -35,18 +35,14 @@ def test_what_is_written_is_read() -> None:
     assert parse_spec(write_spec((5, 4), (2, 0), (2, 4))) == ((5, 4), Extent((2, 0), (2, 4)))
 
 
-@pytest.mark.parametrize(
-    "spec", ["5", "5 4 2,2", "5 2,2:-", "a 0,1", "5 1", "5 0,x", "5 2,4", "5 -1,2", "5  0,1"]
-)
+@pytest.mark.parametrize("spec", ["5", "5 4 2,2", "5 2,2:-", "a 0,1", "5 1", "5 0,x", "5 2,4", "5 -1,2", "5  0,1"])
 def test_other_texts_are_refused(spec: str) -> None:
     with pytest.raises(InvalidArgumentError, match=r"shape_and_slice|exceeds the shape"):
         parse_spec(spec)
 
 
 @given(st.lists(st.integers(0, 12), min_size=1, max_size=4), st.data())
-def test_a_box_of_a_whole_comes_together_from_its_rows(
-    cuts: list[int], data: st.DataObject
-) -> None:
+def test_a_box_of_a_whole_comes_together_from_its_rows(cuts: list[int], data: st.DataObject) -> None:
     """Whatever the rows were cut into, and whichever box is asked for."""
     bounds = sorted({0, 12, *cuts})
     whole = np.arange(36.0).reshape(12, 3)
@@ -71,10 +67,8 @@ def test_elements_that_no_piece_has_are_counted() -> None:
         ("x", [(100, 20000)], b"\0x\0\x01\x01\x01\xc0\x64\xe0\x4e\x20"),
     ],
     ids=["rows", "escaped", "large"],
-)  # fmt: skip
-def test_keys_are_those_of_tensorflow(
-    name: str, spans: list[tuple[int, int]], wanted: bytes
-) -> None:
+)
+def test_keys_are_those_of_tensorflow(name: str, spans: list[tuple[int, int]], wanted: bytes) -> None:
     assert slice_key(name, spans) == wanted
 
 

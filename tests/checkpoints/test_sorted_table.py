@@ -93,7 +93,7 @@ def test_a_copy_repeats_what_was_there(copy: bytes, wanted: bytes) -> None:
         varint(1 << 40),
         varint(9) + bytes([61 << 2, 1]),
     ],
-)  # fmt: skip
+)
 def test_bytes_that_are_not_snappys_are_refused(data: bytes) -> None:
     with pytest.raises(ValueError, match=r"block|integer|copy|number"):
         decompress(data)

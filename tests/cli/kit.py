@@ -44,18 +44,21 @@ def serving(*words: str, **more: str) -> Iterator[tuple[subprocess.Popen[str], A
 def ran(*words: str, **more: str) -> tuple[int, str, str]:
     """Exit status, output and errors of a command that comes to an end, in a process of its own."""
     done = subprocess.run(
-        command(*words), env=environment(**more), capture_output=True, text=True, check=False,
-        timeout=2 * PATIENCE, stdin=subprocess.DEVNULL,
-    )  # fmt: skip
+        command(*words),
+        env=environment(**more),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=2 * PATIENCE,
+        stdin=subprocess.DEVNULL,
+    )
     return done.returncode, done.stdout, done.stderr
 
 
 def called(*words: str, **more: str) -> tuple[int, str, str]:
     """The same of a command that is called in this process, which starts none for it."""
     out, err = io.StringIO(), io.StringIO()
-    with (
-        pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err),
-    ):  # fmt: skip
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
         for name in [name for name in os.environ if name.startswith("ACTORSESSION_")]:
             patch.delenv(name)
         for name, value in more.items():

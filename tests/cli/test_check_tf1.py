@@ -21,16 +21,19 @@ def test_all_names_are_listed_and_missing_ones_explained(tmp_path: Path) -> None
     assert (code, err) == (1, "")
     missing, place = [line for line in out.splitlines() if "relu" in line or ":3" in line]
     assert out.splitlines() == [
-        "tf.float32 1", missing, place, "tf.placeholder 1",
+        "tf.float32 1",
+        missing,
+        place,
+        "tf.placeholder 1",
         "1 files use 3 names of TensorFlow; 1 are missing",
-    ]  # fmt: skip
-    assert missing.startswith(
-        "tf.nn.reluu 1 missing: tensorflow has no nn.reluu here; did you mean"
-    )
+    ]
+    assert missing.startswith("tf.nn.reluu 1 missing: tensorflow has no nn.reluu here; did you mean")
     assert place == f"    {file}:3"
     assert called("check-tf1", "--missing", str(tmp_path))[1].splitlines() == [
-        missing, place, "1 files use 3 names of TensorFlow; 1 are missing",
-    ]  # fmt: skip
+        missing,
+        place,
+        "1 files use 3 names of TensorFlow; 1 are missing",
+    ]
 
 
 def test_nothing_missing_is_success(tmp_path: Path) -> None:

@@ -140,9 +140,7 @@ def mortality(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Mortality:
     return Mortality(tmp_path)
 
 
-def test_a_task_that_dies_at_every_start_is_given_up_and_the_command_fails_with_the_last(
-    mortality: Mortality,
-) -> None:
+def test_a_task_that_dies_at_every_start_is_given_up_and_the_command_fails_with_the_last(mortality: Mortality) -> None:
     words = ["cluster", "--jobs", "worker=1", "--restart", "1", "--import", mortality.name]
     with serving(*words) as (process, said):
         mortality.begin()
@@ -157,9 +155,7 @@ def test_a_task_that_dies_at_every_start_is_given_up_and_the_command_fails_with_
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_a_signal_in_the_middle_of_a_restart_leaves_no_process(
-    mortality: Mortality, number: int
-) -> None:
+def test_a_signal_in_the_middle_of_a_restart_leaves_no_process(mortality: Mortality, number: int) -> None:
     """The third attempt comes after a pause of 1.6 s; at SIGKILL it has just begun."""
     words = ["cluster", "--jobs", "worker=2", "--restart", "9", "--import", mortality.name]
     with serving(*words) as (process, said):

@@ -16,9 +16,12 @@ from actorsession.cli import doctor
 from actorsession.ops import blas_threads
 
 VARIABLES = (
-    "ACTORSESSION_TOKEN", "ACTORSESSION_TLS_CA", "ACTORSESSION_TLS_CERT", "ACTORSESSION_TLS_KEY",
+    "ACTORSESSION_TOKEN",
+    "ACTORSESSION_TLS_CA",
+    "ACTORSESSION_TLS_CERT",
+    "ACTORSESSION_TLS_KEY",
     "ACTORSESSION_SHARED_MEMORY",
-)  # fmt: skip
+)
 
 
 @pytest.fixture(autouse=True)
@@ -38,9 +41,7 @@ def findings(capsys: pytest.CaptureFixture[str], status: int) -> dict[str, dict[
 def test_a_machine_on_which_the_tests_run_has_no_faults(capsys: pytest.CaptureFixture[str]) -> None:
     found = findings(capsys, 0)
     assert found["actorsession"]["found"].startswith(__version__)
-    assert {"Python", "numpy", "event loop", "BLAS", "shared memory", "open files", "clock"} <= set(
-        found
-    )
+    assert {"Python", "numpy", "event loop", "BLAS", "shared memory", "open files", "clock"} <= set(found)
     assert {"tcp on 127.0.0.1", "unix sockets", "token", "TLS"} <= set(found)
     for finding in found.values():
         assert bool(finding["do"]) == (finding["state"] != "ok"), finding
@@ -53,14 +54,10 @@ def test_each_finding_is_a_line_with_what_to_do_below_it(
     assert cli.main(["doctor"]) == 1
     lines = capsys.readouterr().out.splitlines()
     (place,) = [i for i, line in enumerate(lines) if line.split()[:2] == ["fault", "token"]]
-    assert lines[place + 1].split() == [
-        "->", "export", "ACTORSESSION_TOKEN=$(actorsession", "token)",
-    ]  # fmt: skip
+    assert lines[place + 1].split() == ["->", "export", "ACTORSESSION_TOKEN=$(actorsession", "token)"]
 
 
-def test_half_of_the_tls_files_is_a_fault(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_half_of_the_tls_files_is_a_fault(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ACTORSESSION_TLS_CA", "/nowhere/ca.pem")
     found = findings(capsys, 1)["TLS"]
     assert found["state"] == "fault"
@@ -93,10 +90,7 @@ def test_without_memory_files_or_sockets_it_says_so(
     monkeypatch.setattr(os, "memfd_create", refuse, raising=False)
     monkeypatch.setattr(socket.socket, "bind", refuse)
     found = findings(capsys, 1)
-    states = {
-        "shared memory": "advice", "tcp on 127.0.0.1": "fault", "tcp on ::1": "advice",
-        "unix sockets": "fault",
-    }  # fmt: skip
+    states = {"shared memory": "advice", "tcp on 127.0.0.1": "fault", "tcp on ::1": "advice", "unix sockets": "fault"}
     for subject, state in states.items():
         assert found[subject]["state"] == state
         assert "not permitted here" in found[subject]["found"]

@@ -119,9 +119,7 @@ def test_why_shows_no_line_that_a_name_has_made(answers: Callable[..., None]) ->
 def test_status_shows_no_line_that_a_name_has_made(answers: Callable[..., None], form: str) -> None:
     lines = set()
     for text in (PLAIN, HOSTILE):
-        counters = replace(
-            filled(ServerStatistics, text), loop_lag=9.0, overdue=1, snapshot_age=9e9
-        )
+        counters = replace(filled(ServerStatistics, text), loop_lag=9.0, overdue=1, snapshot_age=9e9)
 
         async def ask(*_: Any, text: str = text, counters: Any = counters, **__: Any) -> list[Any]:
             return [
@@ -141,9 +139,7 @@ def test_status_shows_no_line_that_a_name_has_made(answers: Callable[..., None],
 
 
 @for_each("form", [[], ["--json"]])
-def test_stop_shows_no_line_that_a_name_has_made(
-    answers: Callable[..., None], form: list[str]
-) -> None:
+def test_stop_shows_no_line_that_a_name_has_made(answers: Callable[..., None], form: list[str]) -> None:
     class View:
         task = cluster_id = HOSTILE
         tasks = {HOSTILE: "tcp://h:1", HOSTILE + "2": "tcp://h:2"}
@@ -175,7 +171,7 @@ def test_stop_shows_no_line_that_a_name_has_made(
         lambda text: console.Parser(prog=text, description=text).print_help(),
         lambda text: cli.cluster._Ends().add(TaskEnd(task=text, message=text, clean=False, restarts=False)),
     ],
-)  # fmt: skip
+)
 def test_whatever_a_command_says_is_visible(
     capsys: pytest.CaptureFixture[str], say: Callable[[str], Any], text: str
 ) -> None:
@@ -260,12 +256,22 @@ def unread_pipe() -> Iterator[int]:
 @for_each(
     "words, status_of_it",
     [
-        (["--help"], 0), (["--version"], 0), (["status", "--help"], 0), (["token"], 0), (["why", "h:1"], 1),
-        (["why", "h:1", "--json"], 1), (["status", "h:1"], 1), (["status", "h:1", "--json"], 1),
-        (["status", "h:1", "--watch"], 1), (["stop", "h:1"], 0), (["stop", "h:1", "--json"], 0),
-        (["doctor"], None), (["doctor", "--json"], None), ([], 2),
+        (["--help"], 0),
+        (["--version"], 0),
+        (["status", "--help"], 0),
+        (["token"], 0),
+        (["why", "h:1"], 1),
+        (["why", "h:1", "--json"], 1),
+        (["status", "h:1"], 1),
+        (["status", "h:1", "--json"], 1),
+        (["status", "h:1", "--watch"], 1),
+        (["stop", "h:1"], 0),
+        (["stop", "h:1", "--json"], 0),
+        (["doctor"], None),
+        (["doctor", "--json"], None),
+        ([], 2),
     ],
-)  # fmt: skip
+)
 def test_a_command_whose_reader_has_seen_enough_ends_with_its_own_status_and_says_nothing(
     answers: Callable[..., None], words: list[str], status_of_it: int | None
 ) -> None:
@@ -297,8 +303,12 @@ def test_a_process_whose_reader_is_gone_ends_in_silence() -> None:
         with unread_pipe() as writing:
             ended = subprocess.run(
                 [sys.executable, "-m", "actorsession", *words],
-                stdout=writing, stderr=subprocess.PIPE, text=True, timeout=120, check=False,
-            )  # fmt: skip
+                stdout=writing,
+                stderr=subprocess.PIPE,
+                text=True,
+                timeout=120,
+                check=False,
+            )
         assert (ended.returncode, ended.stderr) == (0, "")
 
 
@@ -320,15 +330,7 @@ for words in {!r}:
 @pytest.mark.process
 @pytest.mark.parametrize("package", ["numpy", "msgpack"])
 def test_without_a_package_help_and_doctor_work_and_all_else_is_one_line(package: str) -> None:
-    commands = [
-        ["--help"],
-        ["worker", "--help"],
-        ["--version"],
-        ["token"],
-        ["doctor"],
-        ["status", "h:1"],
-        [],
-    ]
+    commands = [["--help"], ["worker", "--help"], ["--version"], ["token"], ["doctor"], ["status", "h:1"], []]
     command = [sys.executable, "-c", WITHOUT.format(commands), package]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert ended.returncode == 0

@@ -165,9 +165,7 @@ def test_a_server_says_that_an_address_of_its_description_is_somebody_else_s() -
 
 
 @pytest.mark.process
-def test_a_plug_in_that_cannot_be_loaded_is_said_by_the_command_that_meets_it(
-    tmp_path: Path,
-) -> None:
+def test_a_plug_in_that_cannot_be_loaded_is_said_by_the_command_that_meets_it(tmp_path: Path) -> None:
     made = tmp_path / "broken-1.0.dist-info"
     made.mkdir()
     (made / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1.0\n")
@@ -175,9 +173,13 @@ def test_a_plug_in_that_cannot_be_loaded_is_said_by_the_command_that_meets_it(
     path = os.pathsep.join([str(tmp_path), environment()["PYTHONPATH"]])
     words = command("worker", "--cluster", ONE, "--json")
     with subprocess.Popen(
-        words, env=environment(PYTHONPATH=path), text=True,
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    ) as process:  # fmt: skip
+        words,
+        env=environment(PYTHONPATH=path),
+        text=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
         try:
             target = json.loads(line_of(process))["address"]
             graph = Graph()
@@ -201,10 +203,7 @@ def test_a_log_file_takes_the_lines_and_is_made_anew_after_it_was_renamed(tmp_pa
     """Whoever renames logs sends SIGHUP, which ends nothing; the next line is in a new file."""
     path, renamed = tmp_path / "log", tmp_path / "log.1"
     path.write_text("an earlier line\n")
-    with serving("worker", "--cluster", ONE, "--log-file", str(path), **{LOG: "info"}) as (
-        process,
-        said,
-    ):
+    with serving("worker", "--cluster", ONE, "--log-file", str(path), **{LOG: "info"}) as (process, said):
         started = f"{W0} serves at {said['address']}"
         lines = lines_until(path, started)
         assert lines[0] == "an earlier line"
@@ -285,8 +284,7 @@ def test_a_level_that_is_none_is_one_line_and_status_2(
     assert cli.main(["status", "127.0.0.1:1"]) == 2
     assert capsys.readouterr() == (
         "",
-        "actorsession status: ACTORSESSION_LOG must be one of debug, info, warning, error and critical, "
-        "got 'loud'\n",
+        "actorsession status: ACTORSESSION_LOG must be one of debug, info, warning, error and critical, got 'loud'\n",
     )
 
 
@@ -351,9 +349,7 @@ def test_what_is_remembered_of_peers_is_bounded() -> None:
     assert len(kept._logged) <= 4096
 
 
-def test_how_long_a_kernel_took_is_no_warning_unless_a_level_is_asked_for(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_how_long_a_kernel_took_is_no_warning_unless_a_level_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     for level, shown in (("", False), ("warning", True)):
         monkeypatch.setenv(LOG, level)
         begun: dict[str, Any] = {}

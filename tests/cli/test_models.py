@@ -92,13 +92,8 @@ def test_a_saved_model_has_signatures_and_values(files: Path) -> None:
     assert inspected(files / "model" / "saved_model.pb")["graphs"] == found["graphs"]
 
 
-@for_each(
-    "name",
-    ["run", "run/model.ckpt-3", "run/model.ckpt-3.index", "run/model.ckpt-3.data-00000-of-00001"],
-)
-def test_a_checkpoint_is_found_by_its_folder_its_prefix_and_its_files(
-    name: str, files: Path
-) -> None:
+@for_each("name", ["run", "run/model.ckpt-3", "run/model.ckpt-3.index", "run/model.ckpt-3.data-00000-of-00001"])
+def test_a_checkpoint_is_found_by_its_folder_its_prefix_and_its_files(name: str, files: Path) -> None:
     found = inspected(files / name)
     assert found["path"] == str(files / "run" / "model.ckpt-3")
     assert (found["kind"], found["elements"], found["tensors"]) == ("checkpoint", 2, [W])
@@ -108,30 +103,20 @@ def test_records_are_counted_and_the_first_one_is_shown(files: Path) -> None:
     wanted = [{"name": "a", "type": "int64_list", "values": 2}]
     for name, compression in (("records", "none"), ("records.gz", "GZIP")):
         found = inspected(files / name)
-        assert (found["kind"], found["records"], found["compression"]) == (
-            "records",
-            3,
-            compression,
-        )
+        assert (found["kind"], found["records"], found["compression"]) == ("records", 3, compression)
         assert found["first_record"] == wanted
 
 
 def test_events_are_shown_by_tag(files: Path) -> None:
     found = inspected(files / "events")
     assert (found["kind"], found["graphs"]) == ("events", 2)
-    assert found["tags"] == [
-        {"tag": "loss", "type": "simple_value", "values": 2, "first_step": 5, "last_step": 7}
-    ]
+    assert found["tags"] == [{"tag": "loss", "type": "simple_value", "values": 2, "first_step": 5, "last_step": 7}]
 
 
 @for_each(
     "name, value, wanted",
-    [
-        ("run", "w", [[1.0], [2.0]]),
-        ("model", "w", [[1.0], [2.0]]),
-        ("graph.pb", "loss/tags", "loss"),
-    ],
-)  # fmt: skip
+    [("run", "w", [[1.0], [2.0]]), ("model", "w", [[1.0], [2.0]]), ("graph.pb", "loss/tags", "loss")],
+)
 def test_values_are_shown_by_name(name: str, value: str, wanted: Any, files: Path) -> None:
     assert inspected(files / name, "--value", value) == {value: wanted}
 
@@ -146,10 +131,8 @@ def test_values_are_shown_by_name(name: str, value: str, wanted: Any, files: Pat
         ("run", ["--value", "v"], "has no tensor 'v'"),
         ("graph.pb", ["--value", "v"], "has no constant 'v'"),
     ],
-)  # fmt: skip
-def test_what_cannot_be_shown_is_one_line(
-    name: str, words: list[str], said: str, files: Path
-) -> None:
+)
+def test_what_cannot_be_shown_is_one_line(name: str, words: list[str], said: str, files: Path) -> None:
     code, out, err = called("inspect", str(files / name), *words)
     assert (code, out) == (1, "")
     assert said in err
@@ -164,9 +147,7 @@ def test_a_model_answers_for_json_and_for_arrays_in_files(files: Path, tmp_path:
     np.save(tmp_path / "x.npy", array)
     np.savez(tmp_path / "all.npz", x=array)
     for value in ("[[1, 2], [3, 4]]", f"@{tmp_path / 'x.npy'}", f"@{tmp_path / 'all.npz'}:x"):
-        code, out, err = called(
-            "run-model", str(files / "model"), "--input", f"x={value}", "--json"
-        )
+        code, out, err = called("run-model", str(files / "model"), "--input", f"x={value}", "--json")
         assert (code, json.loads(out), err) == (0, {"y": [[5.0], [11.0]]}, "")
 
 
@@ -178,8 +159,10 @@ def test_sparse_tensors_are_given_and_answered_by_their_parts(tmp_path: Path) ->
     (graph,) = inspected(tmp_path / "model")["graphs"]
     inputs = graph["signatures"]["serving_default"]["inputs"]
     assert [(row["name"], row["dtype"]) for row in inputs] == [
-        ("x/indices", "int64"), ("x/values", "float32"), ("x/dense_shape", "int64"),
-    ]  # fmt: skip
+        ("x/indices", "int64"),
+        ("x/values", "float32"),
+        ("x/dense_shape", "int64"),
+    ]
     values = {"x/indices": [[0, 1]], "x/values": [3.0], "x/dense_shape": [2, 2]}
     words = [word for key, value in values.items() for word in ("--input", f"{key}={value}")]
     code, out, err = called("run-model", str(tmp_path / "model"), *words, "--json")
@@ -209,10 +192,8 @@ def test_the_answer_is_printed_and_written(files: Path, tmp_path: Path) -> None:
         (["--tags", "gpu"], 2, "with available tags [['serve']]"),
         (["--output", "y.npy"], 2, "--output: expected the name of an .npz file"),
     ],
-)  # fmt: skip
-def test_what_cannot_be_run_is_one_line(
-    words: list[str], code: int, said: str, files: Path
-) -> None:
+)
+def test_what_cannot_be_run_is_one_line(words: list[str], code: int, said: str, files: Path) -> None:
     found, out, err = called("run-model", str(files / "model"), *words)
     assert (found, out) == (code, "")
     assert said in err

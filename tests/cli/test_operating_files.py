@@ -40,9 +40,8 @@ def test_the_services_are_the_tasks_of_their_cluster() -> None:
     (described,) = re.findall(r"TF_CONFIG: '(.+)'", text)
     cluster = ClusterSpec(json.loads(described)["cluster"])
     expected = [
-        (cluster.task_address(job, task), job, task)
-        for job in cluster.jobs for task in cluster.task_indices(job)
-    ]  # fmt: skip
+        (cluster.task_address(job, task), job, task) for job in cluster.jobs for task in cluster.task_indices(job)
+    ]
     tasks = tasks_of([command for _, command in services])
     found = [(f"{name}:7000", *task) for (name, _), task in zip(services, tasks, strict=True)]
     assert found == expected

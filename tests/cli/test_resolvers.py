@@ -42,16 +42,12 @@ def test_srun_starts_one_command_for_all_tasks(monkeypatch: Any) -> None:
 def test_a_pod_finds_its_task_by_its_name(monkeypatch: Any) -> None:
     monkeypatch.setenv("POD_NAMESPACE", "ns")
     monkeypatch.setenv("POD_NAME", "digits-ps-0")
-    found = options_of(
-        *("--resolver", "kubernetes", "--jobs", "ps=1,worker=2", "--prefix", "digits-")
-    )
+    found = options_of(*("--resolver", "kubernetes", "--jobs", "ps=1,worker=2", "--prefix", "digits-"))
     assert task_of(found) == ("ps", 0, "digits-ps-0.digits-ps.ns.svc.cluster.local:7000")
 
 
 def test_a_description_that_is_given_goes_before_a_resolver() -> None:
-    found = options_of(
-        *("--resolver", "slurm", "--cluster", '{"worker": ["127.0.0.1:7000"]}', "--task", "0")
-    )
+    found = options_of(*("--resolver", "slurm", "--cluster", '{"worker": ["127.0.0.1:7000"]}', "--task", "0"))
     assert found.cluster.cluster_spec().as_dict() == {"worker": ["127.0.0.1:7000"]}
 
 
@@ -71,9 +67,7 @@ def test_a_description_that_is_given_goes_before_a_resolver() -> None:
         ("--probe-port -1", "--probe-port: expected a whole number from 0, got '-1'"),
     ],
 )
-def test_a_resolver_that_cannot_answer_is_a_wrong_call(
-    words: str, complaint: str, monkeypatch: Any
-) -> None:
+def test_a_resolver_that_cannot_answer_is_a_wrong_call(words: str, complaint: str, monkeypatch: Any) -> None:
     monkeypatch.delenv("POD_NAMESPACE", raising=False)
     for name in STEP:
         monkeypatch.delenv(name, raising=False)

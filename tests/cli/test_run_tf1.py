@@ -45,8 +45,12 @@ if __name__ == "__main__":
 def run(folder: Path, *words: str) -> tuple[int, str, str]:
     done = subprocess.run(
         [sys.executable, "-m", "actorsession", "run-tf1", *words],
-        capture_output=True, text=True, timeout=50, check=False, cwd=folder,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=50,
+        check=False,
+        cwd=folder,
+    )
     return done.returncode, done.stdout, done.stderr
 
 

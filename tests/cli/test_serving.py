@@ -25,14 +25,10 @@ ONE = json.dumps({"worker": ["127.0.0.1:0"]})
 MASTER = "/job:master/replica:0/task:0"
 
 
-def test_a_worker_says_who_it_is_and_where_as_json_and_in_a_file_and_holds_its_port(
-    tmp_path: Path,
-) -> None:
+def test_a_worker_says_who_it_is_and_where_as_json_and_in_a_file_and_holds_its_port(tmp_path: Path) -> None:
     path = tmp_path / "address"
     with serving("worker", "--cluster", ONE, "--port-file", str(path)) as (process, said):
-        assert said == {
-            "task": W0, "role": "worker", "address": said["address"], "pid": process.pid,
-        }  # fmt: skip
+        assert said == {"task": W0, "role": "worker", "address": said["address"], "pid": process.pid}
         assert said["address"].startswith("tcp://127.0.0.1:")
         assert path.read_text() == said["address"] + "\n"
         assert asked("status", path.read_text().strip())["tasks"][W0]["sessions"] == 0
@@ -76,9 +72,7 @@ def test_tf_config_says_cluster_and_task(hold_ports: HoldPorts) -> None:
         ends_in_silence(process)
 
 
-def test_a_file_that_a_variable_names_says_the_cluster_and_options_say_the_task(
-    tmp_path: Path,
-) -> None:
+def test_a_file_that_a_variable_names_says_the_cluster_and_options_say_the_task(tmp_path: Path) -> None:
     path = tmp_path / "cluster.toml"
     path.write_text('cluster_id = "ours"\n[cluster]\nps = ["127.0.0.1:0"]\nworker = ["h:1"]\n')
     with serving("worker", "--job", "ps", ACTORSESSION_CONFIG=str(path)) as (process, said):
@@ -86,9 +80,7 @@ def test_a_file_that_a_variable_names_says_the_cluster_and_options_say_the_task(
         ends_in_silence(process)
 
 
-def test_a_worker_follows_a_file_that_changes(
-    tmp_path: Path, graph: Graph, hold_ports: HoldPorts
-) -> None:
+def test_a_worker_follows_a_file_that_changes(tmp_path: Path, graph: Graph, hold_ports: HoldPorts) -> None:
     """The second worker ends, comes back at another port, and the file says so."""
     ports = hold_ports(3)
     path = tmp_path / "cluster.json"
@@ -122,9 +114,7 @@ async def test_a_worker_that_is_asked_to_stop_ends_like_one_that_got_a_signal() 
 # -- master ----------------------------------------------------------------------------------------
 
 
-def test_a_master_beside_a_cluster_runs_steps_that_cross_it(
-    graph: Graph, hold_ports: HoldPorts
-) -> None:
+def test_a_master_beside_a_cluster_runs_steps_that_cross_it(graph: Graph, hold_ports: HoldPorts) -> None:
     """The workers have never heard of the master's task, and push tensors to it nevertheless."""
     cluster = {"worker": [f"127.0.0.1:{port}" for port in hold_ports(2)]}
     words = ["--cluster", json.dumps(cluster)]

@@ -41,10 +41,7 @@ def cluster() -> Iterator[dict[str, Any]]:
 
 def tables(out: str) -> list[list[list[str]]]:
     """The tables that are printed, by row and cell; the first row of each has the headings."""
-    return [
-        [re.split(r" {2,}", line.strip()) for line in block.splitlines()]
-        for block in out.split("\n\n")
-    ]
+    return [[re.split(r" {2,}", line.strip()) for line in block.splitlines()] for block in out.split("\n\n")]
 
 
 def test_status_shows_the_process_of_one_task_and_its_counters(cluster: dict[str, Any]) -> None:
@@ -52,23 +49,27 @@ def test_status_shows_the_process_of_one_task_and_its_counters(cluster: dict[str
     code, out, err = ran("status", address.removeprefix("tcp://"))
     assert (code, err) == (0, "")
     (process_headings, process), (headings, counters) = tables(out)
-    assert process_headings == [
-        "TASK", "ADDRESS", "PID", "VERSION", "UPTIME", "MEMORY", "PEAK", "SNAPSHOT",
-    ]  # fmt: skip
+    assert process_headings == ["TASK", "ADDRESS", "PID", "VERSION", "UPTIME", "MEMORY", "PEAK", "SNAPSHOT"]
     assert process[:4] == [W1, address, str(cluster[W1]["pid"]), __version__]
     assert re.fullmatch(r"[\d.]+s|\d+m\d\ds", process[4])
     assert all(re.fullmatch(r"\d+MiB", memory) for memory in process[5:7])
     assert process[7] == "-"
     assert headings == [
-        "TASK", "SESSIONS", "SIDES", "GRAPHS", "STEPS", "RUNS", "PARTITIONS", "KERNELS", "PUSHES",
+        "TASK",
+        "SESSIONS",
+        "SIDES",
+        "GRAPHS",
+        "STEPS",
+        "RUNS",
+        "PARTITIONS",
+        "KERNELS",
+        "PUSHES",
         "PEERS",
-    ]  # fmt: skip
+    ]
     assert counters[:5] == [W1, "0", "0", "0", "0"]
 
 
-def test_status_shows_the_sessions_with_their_names_or_the_addresses_of_their_clients(
-    cluster: dict[str, Any],
-) -> None:
+def test_status_shows_the_sessions_with_their_names_or_the_addresses_of_their_clients(cluster: dict[str, Any]) -> None:
     metadata = SessionMetadata(name="a\x1b[2Jb", version=1)
     named = ConfigProto(experimental=Experimental(session_metadata=metadata))
 
@@ -90,9 +91,7 @@ def test_status_shows_the_sessions_with_their_names_or_the_addresses_of_their_cl
     assert [row[3:] for row in rows] == [["0"] * 4] * 2
 
 
-def test_as_prometheus_reads_it_each_task_is_up_and_has_its_counters(
-    cluster: dict[str, Any],
-) -> None:
+def test_as_prometheus_reads_it_each_task_is_up_and_has_its_counters(cluster: dict[str, Any]) -> None:
     code, out, err = called("status", "--all", cluster[W0]["address"], "--format", "prometheus")
     assert (code, err) == (0, "")
     samples, types = read(out)
@@ -106,16 +105,11 @@ def test_as_prometheus_reads_it_each_task_is_up_and_has_its_counters(
     assert types["actorsession_server_runs_total"] == "counter"
 
 
-def test_watching_shows_the_tables_again_and_again_until_ctrl_c_which_is_success(
-    cluster: dict[str, Any],
-) -> None:
+def test_watching_shows_the_tables_again_and_again_until_ctrl_c_which_is_success(cluster: dict[str, Any]) -> None:
     address = cluster[W0]["address"]
     lines: list[str] = []
     with running(command("status", address, "--watch", "0.01")) as process:
-        while (
-            len(rounds := [at for at, line in enumerate(lines) if line.endswith(f" {address}\n")])
-            < 3
-        ):
+        while len(rounds := [at for at, line in enumerate(lines) if line.endswith(f" {address}\n")]) < 3:
             lines.append(line_of(process))
             assert lines[-1], process.communicate(timeout=PATIENCE)
         process.send_signal(signal.SIGINT)
@@ -130,9 +124,7 @@ def test_watching_shows_the_tables_again_and_again_until_ctrl_c_which_is_success
 def test_status_of_all_goes_through_any_task(cluster: dict[str, Any]) -> None:
     for task in (PS0, W1):
         seen = asked("status", "--all", cluster[task]["address"])
-        assert {t: s["address"] for t, s in seen["tasks"].items()} == {
-            t: s["address"] for t, s in cluster.items()
-        }
+        assert {t: s["address"] for t, s in seen["tasks"].items()} == {t: s["address"] for t, s in cluster.items()}
         assert seen["silent"] == {}
 
 
@@ -167,9 +159,7 @@ def test_those_who_do_not_answer_are_named_with_the_reason(cluster: dict[str, An
         assert processes[-1][1:3] == [stopped["address"], "-"]
         assert [row[0] for row in counters] == ["TASK", PS0, W0]
         (line,) = err.splitlines()
-        assert line.startswith(
-            f"actorsession status: {W1} at {stopped['address']} does not answer:"
-        )
+        assert line.startswith(f"actorsession status: {W1} at {stopped['address']} does not answer:")
         assert "no answer within" in line
         code, out, _ = called(*words, "--json")
         assert code == 1
@@ -186,9 +176,7 @@ def test_those_who_do_not_answer_are_named_with_the_reason(cluster: dict[str, An
 
 
 @pytest.mark.parametrize("more", [[], ["--all"]])
-def test_nobody_at_the_address_is_one_line_and_status_1(
-    more: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_nobody_at_the_address_is_one_line_and_status_1(more: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("status", "stop"):
         assert cli.main([name, "127.0.0.1:1", *more]) == 1
         out, err = capsys.readouterr()
@@ -241,11 +229,7 @@ SOUND = ServerStatistics(
         ({}, {"0.9.2", "0.9.1", "0.9", "0.9.2rc1", ""}, []),
         ({}, {"0.9.2", "0.9.10"}, ["it runs version 0.9.2, and another task 0.9.10"]),
         ({"version": ""}, {"", "1.0"}, ["it runs version unknown, and another task 1.0"]),
-        (
-            {"version": "1.0rc1"},
-            {"1.0rc1", "1.0"},
-            ["it runs version 1.0rc1, and another task 1.0"],
-        ),
+        ({"version": "1.0rc1"}, {"1.0rc1", "1.0"}, ["it runs version 1.0rc1, and another task 1.0"]),
         ({"loop_lag": 0.7}, (), ["its event loop was 0.7 s late; a kernel or callback holds it"]),
         ({"overdue": 1, "overdue_kernels": "one thread"}, (), ["one thread"]),
         (
@@ -261,9 +245,7 @@ SOUND = ServerStatistics(
         ({"snapshot_every": 0.0, "snapshot_age": 7300.0}, (), []),
     ],
 )
-def test_what_is_wrong_with_a_task_is_found(
-    change: dict[str, Any], versions: Any, found: list[str]
-) -> None:
+def test_what_is_wrong_with_a_task_is_found(change: dict[str, Any], versions: Any, found: list[str]) -> None:
     assert status.findings(replace(SOUND, **change), versions) == found
 
 
@@ -290,8 +272,7 @@ def test_what_is_wrong_is_marked_in_its_row_and_explained(monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize(
-    ("seconds", "text"),
-    [(0.25, "0.25s"), (59.0, "59s"), (61.0, "1m01s"), (3_720.0, "1h02m"), (90_000.0, "1d01h")],
+    ("seconds", "text"), [(0.25, "0.25s"), (59.0, "59s"), (61.0, "1m01s"), (3_720.0, "1h02m"), (90_000.0, "1d01h")]
 )
 def test_times_are_shown_in_the_two_largest_units(seconds: float, text: str) -> None:
     assert status._duration(seconds) == text

@@ -27,14 +27,8 @@ CALLS: list[tuple[list[str], str]] = [
     (["nonsense"], ": COMMAND: invalid choice: 'nonsense' (choose from "),
     (["--nonsense"], ": there is no option --nonsense; see actorsession --help"),
     ([*WORKER, "--nope"], " worker: there is no option --nope; see actorsession worker --help"),
-    (
-        [*WORKER, "--listen", "h:1"],
-        " worker: --listen is an option of master, and not of this command",
-    ),
-    (
-        ["status", TARGET, "--lease=3"],
-        " status: --lease is an option of worker and master, and not",
-    ),
+    ([*WORKER, "--listen", "h:1"], " worker: --listen is an option of master, and not of this command"),
+    (["status", TARGET, "--lease=3"], " status: --lease is an option of worker and master, and not"),
     (["status", TARGET, "extra"], " status: unexpected argument 'extra'; see"),
     (["token", "extra"], " token: unexpected argument 'extra'; see"),
     (["doctor", "extra"], " doctor: unexpected argument 'extra'; see"),
@@ -48,18 +42,12 @@ CALLS: list[tuple[list[str], str]] = [
         " cluster: --restart: expected a whole number from 0, got '-1'",
     ),
     ([*WORKER, "--restart-wait", "0"], f" worker: --restart-wait: {SECONDS}'0'"),
-    (
-        ["worker"],
-        " worker: no cluster was described; pass --cluster, --config or --resolver, or set TF_CONFIG",
-    ),
+    (["worker"], " worker: no cluster was described; pass --cluster, --config or --resolver, or set TF_CONFIG"),
     (["master"], " master: no cluster was described"),
     # the cluster and the task
     (["worker", "--cluster", "{"], " worker: --cluster: not JSON: "),
     (["worker", "--cluster", ""], " worker: --cluster: not JSON: "),
-    (
-        ["worker", "--cluster", "5"],
-        " worker: --cluster: a cluster is a JSON object from job name to addresses, got 5",
-    ),
+    (["worker", "--cluster", "5"], " worker: --cluster: a cluster is a JSON object from job name to addresses, got 5"),
     (["worker", "--cluster", "{}"], " worker: --cluster: the cluster has no task"),
     (
         ["worker", "--cluster", '{"worker": 5}'],
@@ -93,10 +81,7 @@ CALLS: list[tuple[list[str], str]] = [
     ([*WORKER, "--task", "4"], " worker: --task: no task 4 in job 'worker'; it has 0"),
     ([*WORKER, "--task", "-1"], " worker: --task: expected a whole number from 0, got '-1'"),
     ([*WORKER, "--task", "x"], " worker: --task: expected a whole number from 0, got 'x'"),
-    (
-        ["worker", "--cluster", TWO],
-        " worker: --job: which job is this? the cluster has ps and worker",
-    ),
+    (["worker", "--cluster", TWO], " worker: --job: which job is this? the cluster has ps and worker"),
     (
         ["worker", "--cluster", TWO, "--job", "worker"],
         " worker: --task: which task of job 'worker' is this? it has 0 and 1",
@@ -110,27 +95,15 @@ CALLS: list[tuple[list[str], str]] = [
         " master: --task: no task 3 in job 'worker'; it has 0",
     ),
     # numbers, files and folders of servers
-    (
-        [*WORKER, "--lease", "1"],
-        " worker: --lease: a lease lasts at least two heartbeats, 2 s with --beat 1; got 1 s",
-    ),
+    ([*WORKER, "--lease", "1"], " worker: --lease: a lease lasts at least two heartbeats, 2 s with --beat 1; got 1 s"),
     ([*WORKER, "--beat", "-3"], f" worker: --beat: {SECONDS}'-3'"),
     ([*WORKER, "--snapshot-every", "0"], f" worker: --snapshot-every: {SECONDS}'0'"),
     ([*WORKER, "--devices", "0"], " worker: --devices: expected a positive integer, got '0'"),
     ([*WORKER, "--port-file", "/no/such/file"], " worker: --port-file: '/no/such' is not a folder"),
     ([*WORKER, "--port-file", "/proc"], " worker: --port-file: '/proc' is a folder"),
-    (
-        [*WORKER, "--snapshot-dir", "/proc/none"],
-        " worker: --snapshot-dir: /proc/none: No such file",
-    ),
-    (
-        [*WORKER, "--log-file", "/no/such/file"],
-        " worker: --log-file: /no/such/file: No such file or directory",
-    ),
-    (
-        [*WORKER, "--tls-ca", "ca.pem"],
-        " worker: TLS needs three files; --tls-cert and --tls-key are missing",
-    ),
+    ([*WORKER, "--snapshot-dir", "/proc/none"], " worker: --snapshot-dir: /proc/none: No such file"),
+    ([*WORKER, "--log-file", "/no/such/file"], " worker: --log-file: /no/such/file: No such file or directory"),
+    ([*WORKER, "--tls-ca", "ca.pem"], " worker: TLS needs three files; --tls-cert and --tls-key are missing"),
     (
         [*WORKER, "--tls-ca", "/no", "--tls-cert", "/no", "--tls-key", "/no"],
         " worker: --tls-ca, --tls-cert and --tls-key: the ca_file '/no' cannot be read",
@@ -140,59 +113,29 @@ CALLS: list[tuple[list[str], str]] = [
         (["cluster", "--jobs", jobs], f" cluster: --jobs: {JOBS}")
         for jobs in ("", "worker", "worker=", "worker=x", "=2", "a=1,a=2", "a=-1")
     ],
-    (
-        ["cluster", "--jobs", "worker=0"],
-        " cluster: --jobs: a cluster has at least one task, got 'worker=0'",
-    ),
+    (["cluster", "--jobs", "worker=0"], " cluster: --jobs: a cluster has at least one task, got 'worker=0'"),
     (["cluster", "--jobs", "no job=1"], " cluster: --jobs: a job name is a letter"),
-    (
-        ["cluster", "--jobs", "worker=1", "--protocol", "udp"],
-        " cluster: --protocol: invalid choice: 'udp'",
-    ),
+    (["cluster", "--jobs", "worker=1", "--protocol", "udp"], " cluster: --protocol: invalid choice: 'udp'"),
     (
         ["cluster", "--jobs", "worker=1", "--protocol", "tls"],
         " cluster: --protocol tls needs a CA, a certificate and its key",
     ),
-    (
-        ["cluster", "--jobs", "worker=1", "--log-file", "/no/such/file"],
-        " cluster: --log-file: /no/such/file: No such",
-    ),
+    (["cluster", "--jobs", "worker=1", "--log-file", "/no/such/file"], " cluster: --log-file: /no/such/file: No such"),
     # addresses of servers, and limits
-    *[
-        ([command, "nonsense"], f" {command}: ADDRESS: {NO_ADDRESS}")
-        for command in ("status", "stop", "why")
-    ],
+    *[([command, "nonsense"], f" {command}: ADDRESS: {NO_ADDRESS}") for command in ("status", "stop", "why")],
     (["status", "nonsense", "--all"], f" status: ADDRESS: {NO_ADDRESS}"),
     (["status", "x://y"], " status: ADDRESS: nothing here speaks the protocol 'x'; there are "),
-    (
-        ["status", "127.0.0.1:99999"],
-        " status: ADDRESS: 'tcp://127.0.0.1:99999' is not an address: the port 99999",
-    ),
-    (
-        ["status", "127.0.0.1:0"],
-        " status: ADDRESS: no server is at port 0 of '127.0.0.1:0'; give its real port",
-    ),
-    (
-        ["status", "tls://127.0.0.1:1"],
-        " status: ADDRESS: 'tls://127.0.0.1:1' needs a CA, a certificate and its key",
-    ),
+    (["status", "127.0.0.1:99999"], " status: ADDRESS: 'tcp://127.0.0.1:99999' is not an address: the port 99999"),
+    (["status", "127.0.0.1:0"], " status: ADDRESS: no server is at port 0 of '127.0.0.1:0'; give its real port"),
+    (["status", "tls://127.0.0.1:1"], " status: ADDRESS: 'tls://127.0.0.1:1' needs a CA, a certificate and its key"),
     *[
         (["status", TARGET, f"--timeout={text}"], f" status: --timeout: {SECONDS}{text!r}")
         for text in ("0", "-1", "x", "inf", "nan")
     ],
     # certificates and the demo
-    (
-        ["certs", "--out", "/proc/none"],
-        " certs: --out: cannot make the folder '/proc/none': No such file or directory",
-    ),
-    (
-        ["certs", "--out", "/proc/none", "--days", "0"],
-        " certs: --days: expected a positive integer, got '0'",
-    ),
-    (
-        ["certs", "--out", "/proc/none", "--ca", "/no"],
-        " certs: --ca: /no/ca.pem is not there; a CA's folder has",
-    ),
+    (["certs", "--out", "/proc/none"], " certs: --out: cannot make the folder '/proc/none': No such file or directory"),
+    (["certs", "--out", "/proc/none", "--days", "0"], " certs: --days: expected a positive integer, got '0'"),
+    (["certs", "--out", "/proc/none", "--ca", "/no"], " certs: --ca: /no/ca.pem is not there; a CA's folder has"),
     (
         ["certs", "--out", "/proc/none", "--hosts", "a b"],
         " certs: --hosts: 'a b' is neither a host name nor an address",
@@ -266,10 +209,7 @@ def test_a_description_that_cannot_be_used_is_status_2_and_names_what_named_the_
             f"TF_CONFIG: /job:worker/replica:0/task:0: {NO_ADDRESS}",
         ),
         ({"ACTORSESSION_LOG": "loud"}, "ACTORSESSION_LOG must be one of debug, info, "),
-        (
-            {"ACTORSESSION_TLS_CA": "ca.pem"},
-            "TLS needs three files, and ACTORSESSION_TLS_CERT and ",
-        ),
+        ({"ACTORSESSION_TLS_CA": "ca.pem"}, "TLS needs three files, and ACTORSESSION_TLS_CERT and "),
     ],
 )
 def test_an_environment_that_cannot_be_used_is_status_2_and_names_the_variable(
@@ -293,9 +233,7 @@ def test_a_server_that_does_not_answer_is_a_failure(command: str) -> None:
 
 @pytest.mark.process
 def test_as_processes_a_wrong_call_is_status_2_and_a_port_in_use_is_status_1() -> None:
-    assert ran(*WORKER, "--task", "4") == (
-        2, "", "actorsession worker: --task: no task 4 in job 'worker'; it has 0\n",
-    )  # fmt: skip
+    assert ran(*WORKER, "--task", "4") == (2, "", "actorsession worker: --task: no task 4 in job 'worker'; it has 0\n")
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
         code, out, err = ran("worker", "--cluster", json.dumps({"worker": [address]}))

@@ -109,10 +109,7 @@ def _is_on_other_loop(item: pytest.Item) -> bool:
         return False
     values = [v[0] if isinstance(v, tuple) and v else v for v in callspec.params.values()]
     loop, _, example = callspec.id.partition("-")
-    if (
-        not any(isinstance(v, str) and v == "processes" for v in values)
-        or loop not in LOOP_FACTORIES
-    ):
+    if not any(isinstance(v, str) and v == "processes" for v in values) or loop not in LOOP_FACTORIES:
         return False
     words = f"{item.path.name}::{item.name.partition('[')[0]}[{example}]"
     return loop != sorted(LOOP_FACTORIES)[zlib.crc32(words.encode()) % len(LOOP_FACTORIES)]

@@ -13,13 +13,7 @@ from typing import Any
 from actorsession import ops
 from actorsession.actors import registry
 from actorsession.actors.deadline import Deadline
-from actorsession.cluster import (
-    ClusterSpec,
-    LocalCluster,
-    Server,
-    ServerStatistics,
-    read_statistics,
-)
+from actorsession.cluster import ClusterSpec, LocalCluster, Server, ServerStatistics, read_statistics
 from actorsession.cluster.server.settings import ServerSettings
 from actorsession.config import ConfigProto
 from actorsession.errors import NotFoundError, OpError
@@ -38,8 +32,7 @@ _NUMBERS = itertools.count()
 PATIENCE = 60.0
 
 PS0, W0, W1, W2 = (
-    f"/job:{job}/replica:0/task:{index}"
-    for job, index in [("ps", 0), ("worker", 0), ("worker", 1), ("worker", 2)]
+    f"/job:{job}/replica:0/task:{index}" for job, index in [("ps", 0), ("worker", 0), ("worker", 1), ("worker", 2)]
 )
 
 
@@ -115,9 +108,7 @@ class InProcess:
 
 
 @asynccontextmanager
-async def in_process(
-    jobs: dict[str, int] | None = None, **options: Any
-) -> AsyncIterator[InProcess]:
+async def in_process(jobs: dict[str, int] | None = None, **options: Any) -> AsyncIterator[InProcess]:
     cluster = InProcess(jobs or {"worker": 2}, **options)
     await cluster.start()
     try:
@@ -130,9 +121,7 @@ class Outcome:
     """Waits for the outcome of a run that a test requests by frames; see ``RunWaiter``."""
 
     def __init__(self) -> None:
-        self._ended: asyncio.Future[tuple[list[Any], Any]] = (
-            asyncio.get_running_loop().create_future()
-        )
+        self._ended: asyncio.Future[tuple[list[Any], Any]] = asyncio.get_running_loop().create_future()
 
     def done(self, values: Any, extra: Any) -> None:
         self._ended.set_result((list(values.read_all()), extra))
@@ -148,21 +137,27 @@ class Outcome:
 
 
 def plan_of(
-    handle: str, fetches: Sequence[str], feeds: Sequence[str] = (), targets: Sequence[str] = (),
-    **more: Any,
-) -> list[Any]:  # fmt: skip
+    handle: str, fetches: Sequence[str], feeds: Sequence[str] = (), targets: Sequence[str] = (), **more: Any
+) -> list[Any]:
     """A plan in wire form, as the first run of it brings it along."""
     message = PrepareStep(
-        session_handle=handle, feeds=list(feeds), fetches=list(fetches), targets=list(targets),
+        session_handle=handle,
+        feeds=list(feeds),
+        fetches=list(fetches),
+        targets=list(targets),
         **{"partial": False, **more},
-    )  # fmt: skip
+    )
     return VOCABULARY.to_wire(message)
 
 
 async def run_by_frame(
-    calls: StepCalls | LocalCalls, handle: str, fetches: Sequence[str],
-    targets: Sequence[str] = (), options: dict[str, Any] | None = None, **feeds: Any,
-) -> list[Any]:  # fmt: skip
+    calls: StepCalls | LocalCalls,
+    handle: str,
+    fetches: Sequence[str],
+    targets: Sequence[str] = (),
+    options: dict[str, Any] | None = None,
+    **feeds: Any,
+) -> list[Any]:
     """Requests a run as a client does that has not run its plan before; the names of feeds are of nodes."""
     plan = plan_of(handle, fetches, [f"{name}:0" for name in feeds], targets)
     outcome, values = Outcome(), feeds.values()
@@ -179,9 +174,7 @@ def reach_over_links(monkeypatch: Any) -> None:
     monkeypatch.setattr(registry, "lookup", lambda address: None)
 
 
-async def until_all(
-    addresses: Iterable[str], condition: Callable[[ServerStatistics], bool]
-) -> None:
+async def until_all(addresses: Iterable[str], condition: Callable[[ServerStatistics], bool]) -> None:
     """Waits until the servers at these addresses, whichever process they are in, meet a condition."""
     async with asyncio.timeout(PATIENCE):
         for address in addresses:

@@ -18,29 +18,41 @@ NAMESPACE = "training"
 
 
 def pod(
-    name: str, ip: str, *, labels: dict[str, str] | None = None, ready: bool = True,
-    phase: str = "Running", owner: str = "StatefulSet", **metadata: Any,
-) -> dict[str, Any]:  # fmt: skip
+    name: str,
+    ip: str,
+    *,
+    labels: dict[str, str] | None = None,
+    ready: bool = True,
+    phase: str = "Running",
+    owner: str = "StatefulSet",
+    **metadata: Any,
+) -> dict[str, Any]:
     """A pod as the API describes it, of the fields that kubectl prints of one of a StatefulSet."""
     status: dict[str, Any] = {
-        "phase": phase, "hostIP": "192.168.1.2", "podIP": ip, "podIPs": [{"ip": ip}],
+        "phase": phase,
+        "hostIP": "192.168.1.2",
+        "podIP": ip,
+        "podIPs": [{"ip": ip}],
         "qosClass": "BestEffort",
         "conditions": [
             {"type": kind, "status": "True" if ready or kind == "Initialized" else "False"}
             for kind in ("Initialized", "Ready", "ContainersReady", "PodScheduled")
         ],
-    }  # fmt: skip
+    }
     if phase == "Pending":
         del status["podIP"], status["podIPs"], status["conditions"]
     owners = [{"apiVersion": "apps/v1", "kind": owner, "name": "any", "controller": True}]
     return {
         "metadata": {
-            "name": name, "namespace": NAMESPACE, "labels": labels or {},
-            "ownerReferences": owners if owner else [], **metadata,
+            "name": name,
+            "namespace": NAMESPACE,
+            "labels": labels or {},
+            "ownerReferences": owners if owner else [],
+            **metadata,
         },
         "spec": {"containers": [{"name": "server", "image": "actorsession"}]},
         "status": status,
-    }  # fmt: skip
+    }
 
 
 class Api:
@@ -77,9 +89,14 @@ class Api:
 def refusal(code: int, reason: str, message: str) -> bytes:
     """An error as the API words it."""
     status = {
-        "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
-        "message": message, "reason": reason, "code": code,
-    }  # fmt: skip
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Failure",
+        "message": message,
+        "reason": reason,
+        "code": code,
+    }
     return json.dumps(status).encode()
 
 

@@ -190,9 +190,7 @@ class Proxy:
                 return True
         return False
 
-    async def _pump(
-        self, pair: _Pair, way: Way, source: socket.socket, sink: socket.socket
-    ) -> None:
+    async def _pump(self, pair: _Pair, way: Way, source: socket.socket, sink: socket.socket) -> None:
         """Carries the bytes of one direction, and its end."""
         loop = asyncio.get_running_loop()
         while True:

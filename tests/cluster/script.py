@@ -31,9 +31,8 @@ def running(words: list[str], **options: Any) -> Iterator[subprocess.Popen[str]]
     """A process that is killed at the end if it has not ended by then."""
     options = {"env": environment(), **options}
     process = subprocess.Popen(
-        words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        **options,
-    )  # fmt: skip
+        words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options
+    )
     with process:
         try:
             yield process

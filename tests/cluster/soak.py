@@ -31,13 +31,7 @@ import numpy as np
 from actorsession import ops
 from actorsession.actors.loops import run as run_to_end
 from actorsession.cluster import LocalCluster, ServerStatistics, read_statistics
-from actorsession.errors import (
-    AbortedError,
-    DeadlineExceededError,
-    FailedPreconditionError,
-    OpError,
-    UnavailableError,
-)
+from actorsession.errors import AbortedError, DeadlineExceededError, FailedPreconditionError, OpError, UnavailableError
 from actorsession.graph.graph import Graph
 from actorsession.session import AsyncSession
 from tests.cluster.storms import STORMS
@@ -281,9 +275,7 @@ class Soak:
             clients = [Client(self, number) for number in range(CLIENTS)]
             async with asyncio.TaskGroup() as group:
                 watch = group.create_task(self._watch_memory())
-                _ = group.create_task(
-                    self._adversary()
-                )  # ends by itself, when its last fault is over
+                _ = group.create_task(self._adversary())  # ends by itself, when its last fault is over
                 async with asyncio.TaskGroup() as inner:
                     for client in clients:
                         inner.create_task(client.run())
@@ -357,9 +349,7 @@ class Soak:
             middle = max(size for _, size in samples[third : 2 * third])
             end = sorted(size for _, size in samples[2 * third :])[third // 2]
             if end > middle + GROWTH:
-                self.tally.wrong.append(
-                    f"the memory of {name} grew from {middle >> 20} to {end >> 20} MiB"
-                )
+                self.tally.wrong.append(f"the memory of {name} grew from {middle >> 20} to {end >> 20} MiB")
 
 
 def _is_empty(seen: ServerStatistics) -> bool:
@@ -378,9 +368,7 @@ def report(soak: Soak, took: float) -> list[str]:
     for name, samples in tally.memory.items():
         if len(samples) >= 10:
             sizes = [size >> 20 for _, size in samples]
-            lines.append(
-                f"memory of {name}: first {sizes[0]}, most {max(sizes)}, last {sizes[-1]} MiB"
-            )
+            lines.append(f"memory of {name}: first {sizes[0]}, most {max(sizes)}, last {sizes[-1]} MiB")
     lines += [f"WRONG: {words}" for words in tally.wrong]
     return lines
 
@@ -395,13 +383,9 @@ def main() -> int:
     """The command line."""
     parser = argparse.ArgumentParser(prog="soak", description=__doc__.partition("\n\n")[0])
     parser.add_argument("--seconds", type=float, default=60.0, help="default %(default)g")
-    parser.add_argument(
-        "--storms", type=float, default=30.0, help="seconds for each storm (default %(default)g)"
-    )
+    parser.add_argument("--storms", type=float, default=30.0, help="seconds for each storm (default %(default)g)")
     parser.add_argument("--steps", type=int, default=5000, help="at least (default %(default)s)")
-    parser.add_argument(
-        "--seed", type=int, help="of an earlier soak; by default another one each time"
-    )
+    parser.add_argument("--seed", type=int, help="of an earlier soak; by default another one each time")
     options = parser.parse_args()
     seed = options.seed if options.seed is not None else secrets.randbits(32)
     say(f"soak: seed {seed}, {options.seconds:g} s, at least {options.steps} runs")

@@ -291,9 +291,7 @@ async def spoilt_files(seconds: float, seed: int) -> Storm:
         seen.wrong += await asyncio.to_thread(spoil_arguments, turn)
         for name in READERS:
             with tempfile.TemporaryDirectory() as folder:
-                wrong = await asyncio.to_thread(
-                    spoil_files, name, Path(folder), turn, _SPOILT_AT_ONCE, until
-                )
+                wrong = await asyncio.to_thread(spoil_files, name, Path(folder), turn, _SPOILT_AT_ONCE, until)
             seen.wrong += wrong
             seen.count("rounds of spoilt files")
             if time.monotonic() > until:

@@ -34,12 +34,7 @@ from actorsession.errors import (
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Tensor
 from actorsession.messages.done import Done
-from actorsession.messages.worker import (
-    CreateWorkerSession,
-    DeleteWorkerSession,
-    GetStatus,
-    UpdateWorkerSession,
-)
+from actorsession.messages.worker import CreateWorkerSession, DeleteWorkerSession, GetStatus, UpdateWorkerSession
 from actorsession.runtime import planning
 from actorsession.session import AsyncSession, Session
 from tests.cluster.fakes import FakeWorker, FakeWorkerCache
@@ -118,9 +113,7 @@ def test_a_new_session_works_beside_a_task_that_is_stopped_and_uses_it_when_it_g
     try:
         session = three.session("async", three.target("worker"), graph=graph)
         assert session.run(others, {x: 1.0}) == 4.0
-        with pytest.raises(
-            DeadlineExceededError, match=f"1 of 3 tasks .*{W1} at {stopped.address}"
-        ):
+        with pytest.raises(DeadlineExceededError, match=f"1 of 3 tasks .*{W1} at {stopped.address}"):
             session.run(there, {x: 1.0}, SHORT)
     finally:
         stopped.send_signal(signal.SIGCONT)
@@ -130,9 +123,7 @@ def test_a_new_session_works_beside_a_task_that_is_stopped_and_uses_it_when_it_g
 
 
 @pytest.mark.process
-def test_a_task_that_was_restarted_is_used_again_where_the_session_lost_nothing(
-    three: Hands, graph: Graph
-) -> None:
+def test_a_task_that_was_restarted_is_used_again_where_the_session_lost_nothing(three: Hands, graph: Graph) -> None:
     """Twice, and with plans that it had registered there. What others have on that task is lost all the same,
     which their sessions are told."""
     x = ops.placeholder("float32", [])
@@ -160,9 +151,7 @@ def test_a_task_that_was_restarted_is_used_again_where_the_session_lost_nothing(
 
 
 @pytest.mark.process
-def test_reattach_waits_for_the_tasks_that_the_graph_uses_and_for_no_other(
-    three: Hands, graph: Graph
-) -> None:
+def test_reattach_waits_for_the_tasks_that_the_graph_uses_and_for_no_other(three: Hands, graph: Graph) -> None:
     with on(PS0):
         v = ops.Variable(1.0, name="v")
     session = three.session("async", three.target("worker"), graph=graph)
@@ -183,9 +172,7 @@ def test_reattach_waits_for_the_tasks_that_the_graph_uses_and_for_no_other(
 
 
 @asynccontextmanager
-async def beside_nobody(
-    graph: Graph, **config: Any
-) -> AsyncIterator[tuple[AsyncSession, ClusterSpec]]:
+async def beside_nobody(graph: Graph, **config: Any) -> AsyncIterator[tuple[AsyncSession, ClusterSpec]]:
     """A session of worker 0, at whose side nobody is yet; and its cluster of three."""
     with held_ports(3) as ports:
         spec = ClusterSpec({"worker": [f"127.0.0.1:{port}" for port in ports]})
@@ -210,20 +197,14 @@ async def test_devices_of_absent_tasks_are_listed_as_far_as_they_are_known(graph
         listed = {d.name: d.incarnation for d in await soon(session.list_devices())}
         assert list(listed) == [f"{task}/device:CPU:0" for task in (W0, W1, W2)]
         assert [incarnation != 0 for incarnation in listed.values()] == [True, False, False]
-        async with Server(
-            spec, "worker", 1, settings=ServerSettings(config=ConfigProto(device_count={"CPU": 2}))
-        ):
+        async with Server(spec, "worker", 1, settings=ServerSettings(config=ConfigProto(device_count={"CPU": 2}))):
             listed = {d.name: d.incarnation for d in await soon(session.list_devices())}
-        assert [name for name in listed if name.startswith(W1)] == [
-            f"{W1}/device:CPU:0", f"{W1}/device:CPU:1",
-        ]  # fmt: skip
+        assert [name for name in listed if name.startswith(W1)] == [f"{W1}/device:CPU:0", f"{W1}/device:CPU:1"]
         assert 0 not in {listed[f"{W1}/device:CPU:{number}"] for number in range(2)}
 
 
 @pytest.mark.parametrize("begun", [False, True], ids=["the first graph", "a graph that grew"])
-async def test_a_device_that_only_its_task_knows_of_is_waited_for(
-    graph: Graph, begun: bool
-) -> None:
+async def test_a_device_that_only_its_task_knows_of_is_waited_for(graph: Graph, begun: bool) -> None:
     x = ops.placeholder("float32", [])
     async with beside_nobody(graph) as (session, spec):
         if begun:
@@ -231,15 +212,11 @@ async def test_a_device_that_only_its_task_knows_of_is_waited_for(
         with on(f"{W1}/device:CPU:1"):
             y = x + 1.0
         running = asyncio.create_task(session.run(y, {x: 1.0}))
-        async with Server(
-            spec, "worker", 1, settings=ServerSettings(config=ConfigProto(device_count={"CPU": 2}))
-        ):
+        async with Server(spec, "worker", 1, settings=ServerSettings(config=ConfigProto(device_count={"CPU": 2}))):
             assert await soon(running) == 2.0
 
 
-async def test_a_device_that_its_task_does_not_tell_of_is_an_error_that_says_who_is_missing(
-    graph: Graph,
-) -> None:
+async def test_a_device_that_its_task_does_not_tell_of_is_an_error_that_says_who_is_missing(graph: Graph) -> None:
     x = ops.placeholder("float32", [])
     async with beside_nobody(graph, operation_timeout_in_ms=1000) as (session, _):
         with on(f"{W1}/device:CPU:1"):
@@ -301,9 +278,7 @@ async def test_large_graphs_are_planned_anew_for_the_devices_that_tasks_turn_out
             await soon(session.run(there, {x: 1.0}, options))
         waiting = [asyncio.create_task(session.run(there, {x: float(k)})) for k in range(3)]
         setting_up = asyncio.create_task(session.partial_run_setup([there], [x]))
-        async with Server(
-            spec, "worker", 1, settings=ServerSettings(config=ConfigProto(device_count={"CPU": 2}))
-        ):
+        async with Server(spec, "worker", 1, settings=ServerSettings(config=ConfigProto(device_count={"CPU": 2}))):
             assert await soon(asyncio.gather(*waiting)) == [k + ones for k in range(3)]
             assert await soon(session.partial_run(await setting_up, there, {x: 1.0})) == 1.0 + ones
             with on(f"{W1}/device:CPU:1"):
@@ -387,9 +362,7 @@ async def test_a_restart_is_not_told_where_nothing_was_lost(graph: Graph, isolat
                 assert await soon(session.run(step, {x: 2.0})) == expected
 
 
-async def test_what_a_step_did_elsewhere_is_not_done_twice_when_its_task_has_restarted(
-    graph: Graph,
-) -> None:
+async def test_what_a_step_did_elsewhere_is_not_done_twice_when_its_task_has_restarted(graph: Graph) -> None:
     """The part that the restarted task has is registered before any part is run."""
     x = ops.placeholder("float32", [])
     with on(W0):
@@ -419,9 +392,7 @@ class Fakes:
         self.given_up: frozenset[str] = frozenset()
         cache = FakeWorkerCache(self.workers)
         self.lapses = cache.watchers
-        cluster = SessionCluster(
-            "s", ConfigProto(**config), MasterEnv(W0, 1, self, cache), self.address
-        )
+        cluster = SessionCluster("s", ConfigProto(**config), MasterEnv(W0, 1, self, cache), self.address)
         self.members = SessionMembers(cluster, self)
         self.membership = Membership(cluster, self.members)
 
@@ -478,9 +449,7 @@ async def test_a_session_does_not_begin_where_a_worker_refuses_it() -> None:
 async def test_a_session_that_is_to_wait_for_all_tasks_does() -> None:
     fakes = Fakes(wait_for_all_tasks=True)
     fakes.workers[W1].answers[GetStatus] = UnavailableError("refused")
-    with pytest.raises(
-        DeadlineExceededError, match=r"1 of 3 tasks did not answer in time: .*refused"
-    ):
+    with pytest.raises(DeadlineExceededError, match=r"1 of 3 tasks did not answer in time: .*refused"):
         await soon(fakes.membership.join(Deadline.after(0.3)))
     assert not any(worker.of(CreateWorkerSession) for worker in fakes.workers.values())
     await soon(fakes.membership.leave())
@@ -601,9 +570,7 @@ async def test_all_who_wait_for_a_task_share_one_search() -> None:
 
 async def test_a_search_ends_when_nobody_waits_any_more() -> None:
     sought = Sought()
-    with pytest.raises(
-        DeadlineExceededError, match=r"1 of 1 tasks .*tcp://h:1 \(\d+ attempts?, last: ref"
-    ):
+    with pytest.raises(DeadlineExceededError, match=r"1 of 1 tasks .*tcp://h:1 \(\d+ attempts?, last: ref"):
         await soon(sought.wait(0.3))
     await eventually(lambda: not len(sought.absent._children))
     assert "last: refused" in sought.absent.reasons[W1]
@@ -655,10 +622,7 @@ def test_a_program_waits_for_a_task_that_was_killed_until_it_answers_again(
     with pytest.raises(DeadlineExceededError) as info:
         session.wait_for("/job:worker", timeout=0.3)
     said = info.value.message
-    assert (
-        f"1 of 2 tasks of /job:worker answer in time: {W0}. Without an answer: {W1} at {where} ("
-        in said
-    )
+    assert f"1 of 2 tasks of /job:worker answer in time: {W0}. Without an answer: {W1} at {where} (" in said
     assert info.value.task == W1
     starting = three.begin(three.cluster.restart("worker", 1))
     assert session.wait_for("/job:worker", 2, timeout=PATIENCE) == [W0, W1]
@@ -667,27 +631,17 @@ def test_a_program_waits_for_a_task_that_was_killed_until_it_answers_again(
     three.until_empty()
 
 
-async def test_a_wait_for_tasks_ends_with_an_error_that_says_what_there_is(
-    way: str, graph: Graph
-) -> None:
+async def test_a_wait_for_tasks_ends_with_an_error_that_says_what_there_is(way: str, graph: Graph) -> None:
     ops.constant(1.0)
     async with beside_nobody(graph) as (session, spec):
         with pytest.raises(DeadlineExceededError) as info:
             await soon(session.wait_for("/job:worker/task:2", timeout=0.05))
         said = info.value.message
-        assert said.startswith(
-            "0 of 1 tasks of /job:worker/task:2 answer in time: none. Without an answer: "
-        )
-        assert (
-            f"{W2} at tcp://{spec.task_address('worker', 2)} (1 attempt, last: cannot reach" in said
-        )
-        with pytest.raises(
-            DeadlineExceededError, match=r"1 of 2 tasks.*: the cluster has no others"
-        ):
+        assert said.startswith("0 of 1 tasks of /job:worker/task:2 answer in time: none. Without an answer: ")
+        assert f"{W2} at tcp://{spec.task_address('worker', 2)} (1 attempt, last: cannot reach" in said
+        with pytest.raises(DeadlineExceededError, match=r"1 of 2 tasks.*: the cluster has no others"):
             await soon(session.wait_for("/job:worker/task:0", 2, timeout=0.05))
-        with pytest.raises(
-            InvalidArgumentError, match="the session uses no task '/job:ps'; give a"
-        ):
+        with pytest.raises(InvalidArgumentError, match="the session uses no task '/job:ps'; give a"):
             await soon(session.wait_for("/job:ps"))
         with pytest.raises(InvalidArgumentError, match="invalid device filter"):
             await soon(session.wait_for("worker 7"))

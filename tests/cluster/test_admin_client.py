@@ -13,12 +13,7 @@ from actorsession.actors.context import CallContext
 from actorsession.actors.deadline import Deadline
 from actorsession.cluster import Server, read_cluster, read_statistics, stop_server
 from actorsession.cluster.server.control import Control, is_near
-from actorsession.errors import (
-    DeadlineExceededError,
-    PermissionDeniedError,
-    UnavailableError,
-    UnimplementedError,
-)
+from actorsession.errors import DeadlineExceededError, PermissionDeniedError, UnavailableError, UnimplementedError
 from actorsession.graph.graph import Graph
 from actorsession.messages.done import Done
 from actorsession.messages.server import GetCluster, KeepServer, StopServer
@@ -110,12 +105,19 @@ async def test_a_token_is_asked_for_before_a_server_ends(monkeypatch: Any) -> No
 @pytest.mark.parametrize(
     ("address", "near"),
     [
-        ("local", True), ("tcp://127.0.0.1:7", True), ("tcp://127.8.9.1:7", True),
-        ("tcp://[::1]:7", True), ("tcp://[::ffff:127.0.0.1]:7", True), ("unix:///run/w", True),
-        ("inproc://w", True), ("tls://10.0.0.1:7", True), ("tcp://10.0.0.1:7", False),
-        ("tcp://[fe80::1%eth0]:7", False), ("tcp://localhost.evil.example:7", False),
+        ("local", True),
+        ("tcp://127.0.0.1:7", True),
+        ("tcp://127.8.9.1:7", True),
+        ("tcp://[::1]:7", True),
+        ("tcp://[::ffff:127.0.0.1]:7", True),
+        ("unix:///run/w", True),
+        ("inproc://w", True),
+        ("tls://10.0.0.1:7", True),
+        ("tcp://10.0.0.1:7", False),
+        ("tcp://[fe80::1%eth0]:7", False),
+        ("tcp://localhost.evil.example:7", False),
     ],
-)  # fmt: skip
+)
 def test_near_is_this_machine_or_a_certificate(address: str, near: bool) -> None:
     assert is_near(address) is near
 
@@ -126,9 +128,7 @@ class Controlled:
     def __init__(self, *, trusted: bool) -> None:
         self.stopped = 0
         self.kept: list[float] = []
-        self.control = Control(
-            W0, "ours", lambda: {W0: "tcp://h:1"}, self.stop, self.kept.append, trusted=trusted
-        )
+        self.control = Control(W0, "ours", lambda: {W0: "tcp://h:1"}, self.stop, self.kept.append, trusted=trusted)
 
     def stop(self, why: str) -> None:
         self.stopped += 1
@@ -140,17 +140,13 @@ class Controlled:
 def test_a_stranger_without_token_or_certificate_ends_nothing() -> None:
     server = Controlled(trusted=False)
     for request in (StopServer(reason=""), KeepServer(seconds=1.0)):
-        with pytest.raises(
-            PermissionDeniedError, match=r"a caller at tcp://10\.0\.0\.1:7 must not stop"
-        ) as info:
+        with pytest.raises(PermissionDeniedError, match=r"a caller at tcp://10\.0\.0\.1:7 must not stop") as info:
             server.ask(request, "tcp://10.0.0.1:7")
         assert (server.stopped, server.kept, info.value.task) == (0, [], W0)
     assert server.ask(GetCluster(), "tcp://10.0.0.1:7").cluster_id == "ours"
 
 
-@pytest.mark.parametrize(
-    ("trusted", "address"), [(True, "tcp://10.0.0.1:7"), (False, "tcp://127.0.0.1:7")]
-)
+@pytest.mark.parametrize(("trusted", "address"), [(True, "tcp://10.0.0.1:7"), (False, "tcp://127.0.0.1:7")])
 def test_those_who_may_run_graphs_may_end_a_server(trusted: bool, address: str) -> None:
     server = Controlled(trusted=trusted)
     assert server.ask(KeepServer(seconds=2.5), address) == Done()

@@ -38,10 +38,7 @@ from tests.cluster.script import is_running, running
 from tests.cluster.test_child import ONE, line_of, worker
 from tests.ports import held_ports
 
-pytestmark = [
-    pytest.mark.process,
-    pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc"),
-]
+pytestmark = [pytest.mark.process, pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")]
 
 # How another task's process is seen: in /proc, or by asking its sidecar as other hosts do.
 WAYS = {"local": (), "sidecar": ("--sidecar",)}
@@ -73,11 +70,7 @@ def pair(lease: float, *more: str) -> Iterator[Pair]:
         spec = json.dumps({"worker": [f"127.0.0.1:{port}" for port in ports]})
         return [*start, "--task", str(index), "--cluster", spec, *words]
 
-    with (
-        held_ports(2) as ports,
-        running(command(0, ports)) as first,
-        running(command(1, ports)) as second,
-    ):
+    with held_ports(2) as ports, running(command(0, ports)) as first, running(command(1, ports)) as second:
         addresses = [line_of(process).split()[3].rstrip(";") for process in (first, second)]
         yield Pair([first, second], addresses, lease)
 
@@ -158,9 +151,7 @@ def test_a_worker_that_is_stopped_in_the_middle_of_a_kernel_is_lost_within_two_l
     run_to_end(main())
 
 
-def test_a_worker_that_is_killed_in_the_middle_of_a_kernel_is_lost_at_once(
-    graph: Graph, tmp_path: Path
-) -> None:
+def test_a_worker_that_is_killed_in_the_middle_of_a_kernel_is_lost_at_once(graph: Graph, tmp_path: Path) -> None:
     async def main() -> None:
         with pair(LONG_LEASE) as workers:
             model = Model(tmp_path, 60.0)
@@ -174,9 +165,7 @@ def test_a_worker_that_is_killed_in_the_middle_of_a_kernel_is_lost_at_once(
     run_to_end(main())
 
 
-def test_a_worker_that_sleeps_with_the_interpreter_lock_is_lost_after_some_leases(
-    graph: Graph, tmp_path: Path
-) -> None:
+def test_a_worker_that_sleeps_with_the_interpreter_lock_is_lost_after_some_leases(graph: Graph, tmp_path: Path) -> None:
     """A call that returns after two leases is waited for; one that does not return is a deadlock."""
 
     async def main() -> None:
@@ -213,9 +202,7 @@ CLIENT = """
 """
 
 
-def test_a_client_that_is_busy_for_many_leases_keeps_its_session(
-    tmp_path: Path, workers: Pair
-) -> None:
+def test_a_client_that_is_busy_for_many_leases_keeps_its_session(tmp_path: Path, workers: Pair) -> None:
     path = tmp_path / "client.py"
     path.write_text(textwrap.dedent(CLIENT), encoding="utf-8")
     words = [sys.executable, str(path), workers.target, str(4 * workers.lease)]
@@ -264,9 +251,7 @@ def is_sidecar(pid: int) -> bool:
 
 async def test_a_server_that_other_hosts_can_reach_has_a_sidecar() -> None:
     before = children_of(os.getpid())
-    async with Server(
-        {"worker": ["0.0.0.0:0"]}, "worker", settings=ServerSettings(token="sixteen or more.")
-    ) as server:
+    async with Server({"worker": ["0.0.0.0:0"]}, "worker", settings=ServerSettings(token="sixteen or more.")) as server:
         (sidecar,) = set(children_of(os.getpid())) - set(before)
         # In the middle of exec nothing is to be seen.
         await eventually(lambda: is_sidecar(sidecar))
@@ -281,9 +266,7 @@ async def test_a_server_that_other_hosts_can_reach_has_a_sidecar() -> None:
 def test_a_lease_of_less_than_two_beats_is_refused(beat: float, lease: float) -> None:
     told = "at least two beats" if beat else "a beat is more than 0 seconds, got 0.0"
     with pytest.raises(InvalidArgumentError, match=told):
-        Server(
-            {"worker": ["127.0.0.1:0"]}, "worker", settings=ServerSettings(beat=beat, lease=lease)
-        )
+        Server({"worker": ["127.0.0.1:0"]}, "worker", settings=ServerSettings(beat=beat, lease=lease))
 
 
 def test_the_command_line_has_the_defaults_of_servers() -> None:
@@ -292,9 +275,7 @@ def test_the_command_line_has_the_defaults_of_servers() -> None:
     assert (options.beat, options.lease, options.sidecar) == (BEAT_SECONDS, LEASE_SECONDS, False)
 
 
-def test_a_client_gives_signs_of_life_as_often_as_the_server_asks(
-    graph: Graph, workers: Pair
-) -> None:
+def test_a_client_gives_signs_of_life_as_often_as_the_server_asks(graph: Graph, workers: Pair) -> None:
     """The client's own beat is 1 s, longer than the server's whole lease."""
 
     async def main() -> None:

@@ -63,9 +63,7 @@ async def test_without_await_too(way: Way) -> None:
     await soon(asyncio.to_thread(use))
 
 
-async def test_a_tensor_of_one_task_is_used_in_the_place_of_one_of_another(
-    way: Way, graph: Graph
-) -> None:
+async def test_a_tensor_of_one_task_is_used_in_the_place_of_one_of_another(way: Way, graph: Graph) -> None:
     with on(PS0):
         ops.constant([1.0, 2.0], name="a")
     with on(W0):
@@ -76,9 +74,7 @@ async def test_a_tensor_of_one_task_is_used_in_the_place_of_one_of_another(
         ops.add(y, free, name="z")
     async with AsyncSession(way.target, graph=graph, config=way.config()) as session:
         run = session.make_callable_from_options(
-            CallableOptions(
-                fetch=["z:0"], tensor_connection=connect(("a:0", "x:0"), ("y:0", "free:0"))
-            )
+            CallableOptions(fetch=["z:0"], tensor_connection=connect(("a:0", "x:0"), ("y:0", "free:0")))
         )
         for _ in range(2):
             assert [list(z) for z in await soon(run())] == [[4.0, 8.0]]
@@ -90,9 +86,7 @@ async def test_a_tensor_of_one_task_is_used_in_the_place_of_one_of_another(
             await soon(checked([1, 2, 3]))
 
 
-async def test_feeds_enter_and_fetches_leave_at_the_tasks_named_for_them(
-    way: Way, graph: Graph
-) -> None:
+async def test_feeds_enter_and_fetches_leave_at_the_tasks_named_for_them(way: Way, graph: Graph) -> None:
     with on(W0):
         x = ops.placeholder("float32", [], name="x")
         ops.multiply(x, 2.0, name="y")
@@ -100,10 +94,13 @@ async def test_feeds_enter_and_fetches_leave_at_the_tasks_named_for_them(
     async with AsyncSession(way.target, graph=graph, config=way.config()) as session:
         run = session.make_callable_from_options(
             CallableOptions(
-                feed=["x:0"], fetch=["y:0"], run_options=traced,
-                feed_devices={"x:0": cpu(W1)}, fetch_devices={"y:0": cpu(PS0)},
+                feed=["x:0"],
+                fetch=["y:0"],
+                run_options=traced,
+                feed_devices={"x:0": cpu(W1)},
+                fetch_devices={"y:0": cpu(PS0)},
             )
-        )  # fmt: skip
+        )
         metadata = RunMetadata()
         assert await soon(run(4.0, run_metadata=metadata)) == [8.0]
         sent = [
@@ -128,9 +125,7 @@ async def test_what_the_client_cannot_know_is_checked_by_the_master(way: Way, gr
         assert await soon(session.run("y:0", {"x:0": 1.0})) == 2.0
 
 
-async def test_mistakes_in_names_are_told_where_the_callable_is_made(
-    way: Way, graph: Graph
-) -> None:
+async def test_mistakes_in_names_are_told_where_the_callable_is_made(way: Way, graph: Graph) -> None:
     x = ops.placeholder("float32", [], name="x")
     ops.multiply(x, 2.0, name="y")
     async with AsyncSession(way.target, graph=graph, config=way.config()) as session:
@@ -156,14 +151,17 @@ async def test_a_master_refuses_a_wiring_that_is_none(way: Way, graph: Graph) ->
         ]
         for wiring, said in wrong:
             message = PrepareStep(
-                session_handle=remote.handle, feeds=[], fetches=["y:0"], targets=[], partial=False,
-                wiring=wiring,
-            )  # fmt: skip
+                session_handle=remote.handle, feeds=[], fetches=["y:0"], targets=[], partial=False, wiring=wiring
+            )
             with pytest.raises(InvalidArgumentError, match=said):
                 await soon(remote.ask_step(message, None, Done))
         partial = PrepareStep(
-            session_handle=remote.handle, feeds=["x:0"], fetches=["y:0"], targets=[], partial=True,
+            session_handle=remote.handle,
+            feeds=["x:0"],
+            fetches=["y:0"],
+            targets=[],
+            partial=True,
             wiring=[[], [["x:0", "anywhere"]], []],
-        )  # fmt: skip
+        )
         with pytest.raises(InvalidArgumentError, match="a partial run connects no tensors"):
             await soon(remote.ask_step(partial, None, Done))

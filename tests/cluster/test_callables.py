@@ -11,12 +11,7 @@ import pytest
 
 from actorsession import ops
 from actorsession.config import RunMetadata, RunOptions, TraceLevel
-from actorsession.errors import (
-    CancelledError,
-    DeadlineExceededError,
-    InvalidArgumentError,
-    UnavailableError,
-)
+from actorsession.errors import CancelledError, DeadlineExceededError, InvalidArgumentError, UnavailableError
 from actorsession.graph.graph import Graph
 from actorsession.runtime.planning import LARGE
 from actorsession.session import AsyncSession, Session
@@ -124,9 +119,7 @@ async def test_a_limit_of_one_call_ends_that_call(cluster: InProcess, graph: Gra
     await cluster.until_idle()
 
 
-async def test_a_callable_sees_a_graph_that_grew_and_a_plan_that_fell_out(
-    way: Way, graph: Graph
-) -> None:
+async def test_a_callable_sees_a_graph_that_grew_and_a_plan_that_fell_out(way: Way, graph: Graph) -> None:
     a = ops.placeholder("float32", [], name="a")
     with on(W1):
         doubled = a * 2.0
@@ -142,9 +135,7 @@ async def test_a_callable_sees_a_graph_that_grew_and_a_plan_that_fell_out(
             assert await first(value) == 2 * value
 
 
-async def test_an_error_names_the_task_and_leaves_the_callable_usable(
-    way: Way, graph: Graph
-) -> None:
+async def test_an_error_names_the_task_and_leaves_the_callable_usable(way: Way, graph: Graph) -> None:
     divisor = ops.placeholder("int32", [], name="divisor")
     with on(W1):
         quotient = ops.floordiv(ops.constant(6), divisor, name="quotient")
@@ -169,9 +160,7 @@ async def test_after_close_a_callable_says_that_the_session_is_closed(way: Way) 
 
 
 @pytest.mark.process
-async def test_after_the_loss_of_the_master_a_call_is_unavailable_and_names_it(
-    mortal: Hands,
-) -> None:
+async def test_after_the_loss_of_the_master_a_call_is_unavailable_and_names_it(mortal: Hands) -> None:
     road = roads()
     session = AsyncSession(mortal.target("worker"), graph=road.graph)
     await session.run(road.init)
@@ -187,24 +176,19 @@ async def test_after_the_loss_of_the_master_a_call_is_unavailable_and_names_it(
 # -- what else a session asks its master for -------------------------------------------------------
 
 
-async def test_devices_are_listed_by_all_ways_the_client_device_first(
-    way: Way, graph: Graph
-) -> None:
+async def test_devices_are_listed_by_all_ways_the_client_device_first(way: Way, graph: Graph) -> None:
     async with AsyncSession(way.target, graph=graph, config=way.config()) as session:
         names = [device.name for device in await session.list_devices()]
         assert names[0] == f"{W0}/device:CPU:0"
         assert sorted(names) == sorted(
-            f"/job:{job}/replica:0/task:{i}/device:CPU:0"
-            for job, i in [("ps", 0), ("worker", 0), ("worker", 1)]
+            f"/job:{job}/replica:0/task:{i}/device:CPU:0" for job, i in [("ps", 0), ("worker", 0), ("worker", 1)]
         )
         assert all(d.incarnation for d in await session.list_devices())
     with pytest.raises(CancelledError, match="has been closed"):
         await session.list_devices()
 
 
-async def test_a_master_of_this_process_is_called_directly_unless_the_wire_is_forced(
-    way: Way, graph: Graph
-) -> None:
+async def test_a_master_of_this_process_is_called_directly_unless_the_wire_is_forced(way: Way, graph: Graph) -> None:
     one = ops.constant(1.0)
     async with AsyncSession(way.target, graph=graph, config=way.config()) as session:
         assert await session.run(one) == 1

@@ -99,9 +99,7 @@ def test_a_machine_that_joins_later_gets_a_certificate_of_the_same_ca(tmp_path: 
     assert {path.name for path in (tmp_path / "later").iterdir()} == {"cert.pem", "key.pem"}
     assert later.ca_file == first.ca_file
     ca = x509.load_pem_x509_certificate(Path(first.ca_file).read_bytes())
-    x509.load_pem_x509_certificate(
-        Path(later.certificate_file).read_bytes()
-    ).verify_directly_issued_by(ca)
+    x509.load_pem_x509_certificate(Path(later.certificate_file).read_bytes()).verify_directly_issued_by(ca)
 
 
 def test_a_ca_that_is_not_there_or_not_whole_is_refused(tmp_path: Path) -> None:
@@ -121,9 +119,7 @@ def test_without_cryptography_it_says_what_to_install(
 
     monkeypatch.delattr(actorsession.cluster.admin, "signing", raising=False)
     monkeypatch.setitem(sys.modules, "actorsession.cluster.admin.signing", None)
-    with pytest.raises(
-        FailedPreconditionError, match=r"pip install 'actorsession\[tls\]'.*openssl"
-    ):
+    with pytest.raises(FailedPreconditionError, match=r"pip install 'actorsession\[tls\]'.*openssl"):
         make_certificates(tmp_path, [])
     assert main(["certs", "--out", str(tmp_path / "c")]) == 1
     out, told = capsys.readouterr()
@@ -131,9 +127,7 @@ def test_without_cryptography_it_says_what_to_install(
     assert "pip install 'actorsession[tls]'" in told
 
 
-def test_the_command_says_what_to_pass_on(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_says_what_to_pass_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "certs"
     assert main(["certs", "--out", str(folder), "--hosts", "a.example, 10.0.0.7"]) == 0
     out = capsys.readouterr().out
@@ -152,29 +146,25 @@ def test_the_command_says_what_to_pass_on(
 
 async def _reaches(files: SecurityConfig, target: str, graph: Graph) -> bool:
     options = RPCOptions(
-        use_rpc_for_inprocess_master=True, ca_file=files.ca_file,
-        certificate_file=files.certificate_file, key_file=files.key_file,
-    )  # fmt: skip
+        use_rpc_for_inprocess_master=True,
+        ca_file=files.ca_file,
+        certificate_file=files.certificate_file,
+        key_file=files.key_file,
+    )
     async with AsyncSession(target, graph, ConfigProto(rpc_options=options)) as session:
         return bool(await session.run("three:0") == 3.0)
 
 
 def _config(made: certs.Certificates) -> SecurityConfig:
-    return SecurityConfig(
-        ca_file=made.ca_file, certificate_file=made.certificate_file, key_file=made.key_file
-    )
+    return SecurityConfig(ca_file=made.ca_file, certificate_file=made.certificate_file, key_file=made.key_file)
 
 
-async def test_servers_and_clients_of_one_ca_reach_each_other_and_no_others(
-    tmp_path: Path, graph: Graph
-) -> None:
+async def test_servers_and_clients_of_one_ca_reach_each_other_and_no_others(tmp_path: Path, graph: Graph) -> None:
     ops.constant(3.0, name="three")
     ours = make_certificates(tmp_path / "ours", ["localhost"])
     later = make_certificates(tmp_path / "later", ["other"], ca_folder=tmp_path / "ours")
     strangers = make_certificates(tmp_path / "strangers", ["localhost"])
-    async with Server(
-        {"worker": ["127.0.0.1:0"]}, "worker", settings=ServerSettings(security=_config(ours))
-    ) as server:
+    async with Server({"worker": ["127.0.0.1:0"]}, "worker", settings=ServerSettings(security=_config(ours))) as server:
         assert await _reaches(_config(ours), server.target, graph)
         assert await _reaches(_config(later), server.target, graph)
         with pytest.raises(UnauthenticatedError):
@@ -196,21 +186,17 @@ openssl x509 -req -in request.pem -CA ca.pem -CAkey ca-key.pem -CAcreateserial -
 
 @pytest.mark.process
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="needs the openssl command")
-async def test_what_openssl_makes_by_the_documented_lines_does_as_well(
-    tmp_path: Path, graph: Graph
-) -> None:
+async def test_what_openssl_makes_by_the_documented_lines_does_as_well(tmp_path: Path, graph: Graph) -> None:
     process = await asyncio.create_subprocess_exec(
-        "sh", "-ec", OPENSSL, cwd=tmp_path,
-        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
-    )  # fmt: skip
+        "sh", "-ec", OPENSSL, cwd=tmp_path, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
+    )
     told, _ = await process.communicate()
     assert process.returncode == 0, told.decode()
     files = SecurityConfig(
-        ca_file=str(tmp_path / "ca.pem"), certificate_file=str(tmp_path / "cert.pem"),
+        ca_file=str(tmp_path / "ca.pem"),
+        certificate_file=str(tmp_path / "cert.pem"),
         key_file=str(tmp_path / "key.pem"),
-    )  # fmt: skip
+    )
     ops.constant(3.0, name="three")
-    async with Server(
-        {"worker": ["127.0.0.1:0"]}, "worker", settings=ServerSettings(security=files)
-    ) as server:
+    async with Server({"worker": ["127.0.0.1:0"]}, "worker", settings=ServerSettings(security=files)) as server:
         assert await _reaches(files, server.target, graph)

@@ -62,9 +62,7 @@ def test_a_signal_ends_a_worker_with_code_0_and_nothing_on_stderr(number: int) -
         ends_in_silence(process, number)
 
 
-def test_two_workers_started_by_hand_run_a_step_and_end_in_silence(
-    graph: Graph, hold_ports: HoldPorts
-) -> None:
+def test_two_workers_started_by_hand_run_a_step_and_end_in_silence(graph: Graph, hold_ports: HoldPorts) -> None:
     addresses = [f"127.0.0.1:{port}" for port in hold_ports(2)]
     cluster = json.dumps({"worker": addresses})
     a = ops.placeholder("float32", [3])
@@ -85,9 +83,7 @@ def test_a_sparse_job_comes_with_numbers_as_strings(graph: Graph, hold_ports: Ho
     cluster = json.dumps({"worker": {"1": f"127.0.0.1:{hold_ports(1)[0]}"}})
     with worker(1, cluster, "--devices", "2") as (_, target):
         with Session(target, graph=graph) as session:
-            assert [d.name for d in session.list_devices()] == [
-                f"{W1}/device:CPU:{i}" for i in range(2)
-            ]
+            assert [d.name for d in session.list_devices()] == [f"{W1}/device:CPU:{i}" for i in range(2)]
 
 
 def test_a_worker_of_a_cluster_with_an_id_serves_clients_that_have_none(graph: Graph) -> None:
@@ -114,9 +110,7 @@ def test_a_worker_takes_its_token_from_the_environment(graph: Graph, monkeypatch
 
 @contextmanager
 def child(cluster: str = ONE) -> Iterator[Any]:
-    with running(
-        command("worker", "--job", "worker", "--cluster", cluster, "--announce")
-    ) as process:
+    with running(command("worker", "--job", "worker", "--cluster", cluster, "--announce")) as process:
         yield process
 
 
@@ -139,9 +133,7 @@ def test_a_child_whose_parent_says_nothing_ends_too() -> None:
 
 
 @pytest.mark.parametrize("dismissed", [False, True])
-def test_a_child_removes_the_folder_of_its_socket_if_its_parent_has_died(
-    dismissed: bool, tmp_path: Path
-) -> None:
+def test_a_child_removes_the_folder_of_its_socket_if_its_parent_has_died(dismissed: bool, tmp_path: Path) -> None:
     """A parent that has closed the pipe without a word has died, though we may not be orphans yet."""
     folder = tmp_path / "sockets"
     folder.mkdir(0o700)
@@ -193,14 +185,11 @@ with guard.watching([signal.SIGTERM]):
 """
 
 
-@pytest.mark.parametrize(
-    ("words", "code"), [([], 0), (["own"], -signal.SIGKILL)], ids=["child", "own"]
-)
+@pytest.mark.parametrize(("words", "code"), [([], 0), (["own"], -signal.SIGKILL)], ids=["child", "own"])
 def test_a_guard_kills_for_signals_of_its_process_and_not_for_those_of_a_forked_child(
     words: list[str], code: int
 ) -> None:
     ran = subprocess.run(
-        [sys.executable, "-c", GUARDED, *words], capture_output=True, timeout=60, check=False,
-        env=environment(),
-    )  # fmt: skip
+        [sys.executable, "-c", GUARDED, *words], capture_output=True, timeout=60, check=False, env=environment()
+    )
     assert (ran.returncode, ran.stdout) == (code, b"" if code else b"alive\n"), ran.stderr

@@ -16,12 +16,7 @@ from actorsession.cluster.master.client_graph import ClientGraph, TaskPart
 from actorsession.cluster.master.client_graphs import ClientGraphs
 from actorsession.cluster.master.step_observer import StepObserver
 from actorsession.config import ConfigProto
-from actorsession.errors import (
-    DeadlineExceededError,
-    InvalidArgumentError,
-    ResourceExhaustedError,
-    UnavailableError,
-)
+from actorsession.errors import DeadlineExceededError, InvalidArgumentError, ResourceExhaustedError, UnavailableError
 from actorsession.messages import DeregisterGraph, GraphRegistered, RegisterGraph
 from actorsession.plan.signature import RunSignature
 from actorsession.runtime import planning
@@ -99,9 +94,7 @@ async def test_the_order_of_names_makes_no_other_graph() -> None:
 async def test_concurrent_first_runs_share_one_registration() -> None:
     async with session() as s:
         answer = s.workers[W1].hold(RegisterGraph)
-        runs = [
-            asyncio.create_task(s.graphs.acquire(signature("x"), in_a_minute())) for _ in range(20)
-        ]
+        runs = [asyncio.create_task(s.graphs.acquire(signature("x"), in_a_minute())) for _ in range(20)]
         await s.workers[W1].until_asked(RegisterGraph)
         assert s.graphs.ready(signature("x")) is None
         answer.set_result(GraphRegistered(graph_handle="h"))
@@ -111,14 +104,10 @@ async def test_concurrent_first_runs_share_one_registration() -> None:
         assert s.registered() == 2
 
 
-async def test_a_registration_that_fails_fails_everyone_who_waits_and_the_next_run_tries_anew() -> (
-    None
-):
+async def test_a_registration_that_fails_fails_everyone_who_waits_and_the_next_run_tries_anew() -> None:
     async with session() as s:
         answer = s.workers[W1].hold(RegisterGraph)
-        runs = [
-            asyncio.create_task(s.graphs.acquire(signature("x"), in_a_minute())) for _ in range(3)
-        ]
+        runs = [asyncio.create_task(s.graphs.acquire(signature("x"), in_a_minute())) for _ in range(3)]
         await s.workers[W1].until_asked(RegisterGraph)
         answer.set_result(UnavailableError("gone"))
         for run in runs:
@@ -217,9 +206,7 @@ async def test_a_worker_that_does_not_answer_a_release_is_left_to_itself() -> No
         await eventually(lambda: len(s.children) == 0)
 
 
-async def test_a_run_that_comes_as_the_planning_of_a_large_graph_ends_gets_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_a_run_that_comes_as_the_planning_of_a_large_graph_ends_gets_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """1. A large graph was planned, and its future has the result.
     2. Before those who wait hear of it, and the graph is kept, another run asks for it.
     3. It waits for nothing, and must let the loop go on for the graph to be kept."""

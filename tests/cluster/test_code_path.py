@@ -117,15 +117,9 @@ def _use(target: str) -> None:
 
 
 @pytest.mark.process
-def test_a_server_loads_its_own_code_the_standard_library_and_four_packages(
-    report: dict[str, Any],
-) -> None:
+def test_a_server_loads_its_own_code_the_standard_library_and_four_packages(report: dict[str, Any]) -> None:
     roots = {name.partition(".")[0] for name, file in report["modules"].items() if file}
-    foreign = {
-        root
-        for root in roots - sys.stdlib_module_names
-        if not root.startswith(("_distutils", "__"))
-    }
+    foreign = {root for root in roots - sys.stdlib_module_names if not root.startswith(("_distutils", "__"))}
     assert foreign <= {"actorsession", "transports", "numpy", "msgpack", "ml_dtypes", "uvloop"} | (
         _of_the_environment()
     )
@@ -134,9 +128,7 @@ def test_a_server_loads_its_own_code_the_standard_library_and_four_packages(
 def _of_the_environment() -> set[str]:
     """What an interpreter of this environment loads before any code of ours."""
     asked = "import json, sys; print(json.dumps([n.partition('.')[0] for n in sys.modules]))"
-    done = subprocess.run(
-        [sys.executable, "-c", asked], env=environment(), capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", asked], env=environment(), capture_output=True, text=True, check=True)
     return set(json.loads(done.stdout))
 
 
@@ -202,9 +194,18 @@ def runners_of_text(module: ast.Module) -> Iterator[tuple[Any, str]]:
 
 
 IMPORTERS = {
-    "import_module", "spec_from_file_location", "module_from_spec", "find_spec", "run_module",
-    "run_path", "FunctionType", "CodeType", "LambdaType", "interactive", "InteractiveInterpreter",
-}  # fmt: skip
+    "import_module",
+    "spec_from_file_location",
+    "module_from_spec",
+    "find_spec",
+    "run_module",
+    "run_path",
+    "FunctionType",
+    "CodeType",
+    "LambdaType",
+    "interactive",
+    "InteractiveInterpreter",
+}
 
 
 def importers(module: ast.Module) -> Iterator[tuple[Any, str]]:
@@ -243,21 +244,22 @@ def test_text_is_run_only_where_it_was_generated(report: dict[str, Any]) -> None
 def test_nothing_is_imported_by_a_name_that_is_not_in_the_source(report: dict[str, Any]) -> None:
     # Tables in the source say which module a name of the package or an operation type is in.
     tables = {
-        "actorsession/lazy_names.py", "actorsession/graph/registry.py", "actorsession/graph/extension.py",
+        "actorsession/lazy_names.py",
+        "actorsession/graph/registry.py",
+        "actorsession/graph/extension.py",
         "actorsession/extras.py",  # looks whether a package of its table is installed
-    }  # fmt: skip
+    }
     assert found_in(report, importers, tables) == []
 
 
 @pytest.mark.process
-def test_programs_are_started_by_local_clusters_and_for_sidecars_alone(
-    report: dict[str, Any],
-) -> None:
+def test_programs_are_started_by_local_clusters_and_for_sidecars_alone(report: dict[str, Any]) -> None:
     """And OpenBLAS is asked for its threads, by the path that this process has mapped it from."""
     allowed = {
-        "actorsession/cluster/launch/worker_process.py", "actorsession/cluster/server/sidecar.py",
+        "actorsession/cluster/launch/worker_process.py",
+        "actorsession/cluster/server/sidecar.py",
         "actorsession/ops/blas_threads.py",
-    }  # fmt: skip
+    }
     assert found_in(report, starters, allowed) == []
 
 
@@ -304,13 +306,17 @@ def is_annotation(ran: str) -> bool:
 
 
 @pytest.mark.process
-def test_while_it_serves_a_server_unpickles_starts_and_makes_nothing(
-    report: dict[str, Any],
-) -> None:
+def test_while_it_serves_a_server_unpickles_starts_and_makes_nothing(report: dict[str, Any]) -> None:
     never = {
-        "pickle.find_class", "os.system", "os.exec", "os.posix_spawn", "os.fork",
-        "subprocess.Popen", "ctypes.dlopen", "function.__new__",
-    }  # fmt: skip
+        "pickle.find_class",
+        "os.system",
+        "os.exec",
+        "os.posix_spawn",
+        "os.fork",
+        "subprocess.Popen",
+        "ctypes.dlopen",
+        "function.__new__",
+    }
     assert [entry for entry in report["seen"] if entry[0] in never] == []
 
 
@@ -324,10 +330,20 @@ def test_names_of_a_graph_are_imported_by_nobody(report: dict[str, Any]) -> None
 # -- plans -----------------------------------------------------------------------------------------------
 
 INJECTIONS = [
-    "x\nimport antigravity\n", "x\r__import__('antigravity')", "x\x0cimport antigravity",
-    "x\u2028import antigravity", "x\x85import antigravity", "x\\\nimport antigravity",
-    "'''\nimport antigravity\n'''", '"""', "#", "x\0y", "%s {0} {x}", "\ud800", "a;import antigravity",
-]  # fmt: skip
+    "x\nimport antigravity\n",
+    "x\r__import__('antigravity')",
+    "x\x0cimport antigravity",
+    "x\u2028import antigravity",
+    "x\x85import antigravity",
+    "x\\\nimport antigravity",
+    "'''\nimport antigravity\n'''",
+    '"""',
+    "#",
+    "x\0y",
+    "%s {0} {x}",
+    "\ud800",
+    "a;import antigravity",
+]
 
 
 @pytest.mark.parametrize("hostile", INJECTIONS, ids=range(len(INJECTIONS)))

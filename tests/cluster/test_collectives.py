@@ -74,9 +74,7 @@ async def test_members_on_three_tasks_get_what_numpy_gets(elements: int) -> None
     tasks = [W0, W1, W2]
     sums = on_each(tasks, lambda i: acts.collective.all_reduce(x * float(i + 1), group))
     joined = on_each(tasks, lambda i: acts.collective.all_gather(x[:2] * float(i + 1), group))
-    parts = on_each(
-        tasks, lambda i: acts.collective.reduce_scatter(acts.tile(x, [3]), group, "mean")
-    )
+    parts = on_each(tasks, lambda i: acts.collective.reduce_scatter(acts.tile(x, [3]), group, "mean"))
     told = on_each(tasks, lambda i: acts.collective.broadcast(x * float(i), group, sends=i == 2))
     value = np.random.default_rng(2).normal(size=elements).astype(np.float32)
     async with patient({"worker": 3}) as cluster, session(cluster) as made:
@@ -94,9 +92,7 @@ async def test_members_on_three_tasks_get_what_numpy_gets(elements: int) -> None
 async def test_members_are_several_devices_of_several_tasks() -> None:
     devices = [f"{task}/cpu:{i}" for task in (W0, W1) for i in range(2)]
     group = acts.collective.Group(4)
-    found = on_each(
-        devices, lambda i: acts.collective.all_gather(acts.random.uniform([1]) * 0.0 + i, group)
-    )
+    found = on_each(devices, lambda i: acts.collective.all_gather(acts.random.uniform([1]) * 0.0 + i, group))
     async with (
         patient({"worker": 2}, config=acts.ConfigProto(device_count={"CPU": 2})) as cluster,
         session(cluster) as made,
@@ -113,9 +109,7 @@ async def test_a_loop_on_each_task_meets_once_an_iteration() -> None:
 
         def body(n: Any, total: Any) -> Any:
             size, key, instance = keys
-            met = raw.CollectiveReduceV2(
-                total + float(i), size, key, instance, [], merge_op="Add", final_op="Id"
-            )
+            met = raw.CollectiveReduceV2(total + float(i), size, key, instance, [], merge_op="Add", final_op="Id")
             return n + 1, met
 
         return acts.while_loop(lambda n, total: n < 5, body, [0, acts.constant(0.0)])[1]
@@ -138,9 +132,7 @@ async def test_steps_at_once_do_not_meet() -> None:
 
 async def test_members_that_do_not_agree_fail_the_step_and_the_session_lives() -> None:
     group = acts.collective.Group(2)
-    wrong = on_each(
-        [W0, W1], lambda i: acts.collective.all_reduce(acts.random.uniform([2 + i]), group)
-    )
+    wrong = on_each([W0, W1], lambda i: acts.collective.all_reduce(acts.random.uniform([2 + i]), group))
     right = on_each([W0, W1], lambda i: acts.collective.all_reduce(1.0, group))
     async with patient() as cluster, session(cluster) as made:
         with pytest.raises(InvalidArgumentError) as info:
@@ -229,14 +221,9 @@ async def test_why_says_what_the_member_that_has_not_come_waits_for() -> None:
 
 
 @pytest.mark.process
-async def test_a_member_that_is_killed_fails_the_step_and_meets_again_when_it_is_back(
-    mortal: Hands,
-) -> None:
+async def test_a_member_that_is_killed_fails_the_step_and_meets_again_when_it_is_back(mortal: Hands) -> None:
     group, x = acts.collective.Group(2), acts.placeholder("float32", [None, None])
-    totals = on_each(
-        [W0, W1],
-        lambda i: acts.collective.all_reduce(long_product(x, 1000) if i else x * 1.0, group),
-    )
+    totals = on_each([W0, W1], lambda i: acts.collective.all_reduce(long_product(x, 1000) if i else x * 1.0, group))
     short = on_each([W0, W1], lambda i: acts.collective.all_reduce(x + float(i), group))
     addresses = [mortal.target("worker", i) for i in range(2)]
     async with AsyncSession(addresses[0], graph=acts.get_default_graph()) as made:
@@ -256,9 +243,7 @@ async def test_a_member_that_is_killed_fails_the_step_and_meets_again_when_it_is
 
 
 @pytest.mark.process
-async def test_large_values_pass_from_worker_to_worker_and_not_by_the_master(
-    processes: acts.LocalCluster,
-) -> None:
+async def test_large_values_pass_from_worker_to_worker_and_not_by_the_master(processes: acts.LocalCluster) -> None:
     group, n = acts.collective.Group(2), acts.placeholder("int32", [])
 
     def build(i: int) -> Any:
@@ -277,10 +262,7 @@ async def test_large_values_pass_from_worker_to_worker_and_not_by_the_master(
 def filled(n: acts.Tensor, group: acts.collective.Group) -> list[Any]:
     """On each of two workers the sum of n times 1 and n times 2, as a target that nobody fetches."""
     return on_each(
-        [W0, W1],
-        lambda i: (
-            acts.collective.all_reduce(acts.fill(acts.reshape(n, [1]), float(i + 1)), group).op
-        ),
+        [W0, W1], lambda i: acts.collective.all_reduce(acts.fill(acts.reshape(n, [1]), float(i + 1)), group).op
     )
 
 
@@ -307,9 +289,7 @@ async def test_a_ring_takes_the_memory_of_its_result_and_of_some_chunks() -> Non
             assert 2 * 128 * 2**20 <= more <= 2 * 128 * 2**20 + 12 * CHUNK_BYTES
 
 
-async def test_chunks_are_merged_where_they_lie_in_shared_memory(
-    over_links: None, monkeypatch: Any
-) -> None:
+async def test_chunks_are_merged_where_they_lie_in_shared_memory(over_links: None, monkeypatch: Any) -> None:
     found: list[str] = []
     add = algorithms._MERGES["Add"]
 

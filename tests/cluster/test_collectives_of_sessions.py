@@ -14,12 +14,7 @@ import pytest
 import actorsession as acts
 from actorsession.actors import Actor, CallContext, Children, LocalRef, handles
 from actorsession.cluster import LocalCluster
-from actorsession.cluster.worker.collective_groups import (
-    LedGroups,
-    TaskGroups,
-    complete_group,
-    shared_scope,
-)
+from actorsession.cluster.worker.collective_groups import LedGroups, TaskGroups, complete_group, shared_scope
 from actorsession.cluster.worker.worker_rendezvous import RendezvousTable
 from actorsession.errors import (
     AbortedError,
@@ -58,9 +53,7 @@ Build = Callable[[acts.Tensor, acts.collective.Group, int], Any]
 class Replica:
     """A session on one task with a graph of its own, in which it is one member of a group."""
 
-    def __init__(
-        self, target: str, device: str, number: int, size: int, build: Build, **config: Any
-    ) -> None:
+    def __init__(self, target: str, device: str, number: int, size: int, build: Build, **config: Any) -> None:
         self.graph = acts.Graph()
         with self.graph.as_default(), acts.device(device):
             self.x = acts.placeholder("float32", None, name="x")
@@ -184,14 +177,10 @@ async def test_sessions_that_see_only_their_own_task_meet_through_a_leader_elsew
 
 async def test_a_leader_that_is_no_task_of_the_cluster_is_refused_by_name() -> None:
     async with patient() as cluster:
-        async with replicas(
-            [cluster.target()], [W0], total, collective_group_leader="/job:chief/task:0"
-        ) as (member,):
+        async with replicas([cluster.target()], [W0], total, collective_group_leader="/job:chief/task:0") as (member,):
             with pytest.raises(InvalidArgumentError, match=r"/job:chief/task:0.*worker.*task:1"):
                 await soon(member.run(1.0))
-        async with replicas(
-            [cluster.target()], [W0], total, collective_group_leader="the first"
-        ) as (member,):
+        async with replicas([cluster.target()], [W0], total, collective_group_leader="the first") as (member,):
             with pytest.raises(InvalidArgumentError, match="collective_group_leader: malformed"):
                 await soon(member.run(1.0))
 
@@ -231,9 +220,7 @@ def checked(x: acts.Tensor, group: acts.collective.Group, number: int) -> Any:
     return acts.collective.all_reduce(y, group)
 
 
-async def test_a_step_that_fails_between_two_collectives_fails_those_it_meets_and_all_go_on() -> (
-    None
-):
+async def test_a_step_that_fails_between_two_collectives_fails_those_it_meets_and_all_go_on() -> None:
     async with patient() as cluster:
         targets = [cluster.target(task) for task in (W0, W1)]
         async with replicas(targets, [W0, W1], checked) as (one, other):
@@ -348,17 +335,13 @@ async def test_a_group_of_the_same_key_may_have_other_members_in_later_sessions(
 def slow(x: acts.Tensor, group: acts.collective.Group, number: int) -> Any:
     """The second member comes late with a value above 1."""
     if number == 1:
-        factors = acts.fill(
-            acts.cast(acts.fill([2], acts.where(x > 1.0, 500.0, 2.0)), "int32"), 0.01
-        )
+        factors = acts.fill(acts.cast(acts.fill([2], acts.where(x > 1.0, 500.0, 2.0)), "int32"), 0.01)
         x = x + 0.0 * acts.reduce_sum(long_product(factors, 3000))
     return acts.collective.all_reduce(x, group)
 
 
 @pytest.mark.process
-async def test_a_member_that_is_killed_is_named_to_the_others_and_meets_them_when_it_is_back() -> (
-    None
-):
+async def test_a_member_that_is_killed_is_named_to_the_others_and_meets_them_when_it_is_back() -> None:
     async with patient_cluster({"worker": 2}) as cluster:
         targets = [cluster.target("worker", i) for i in range(2)]
         async with replicas(targets, [W0, W1], slow) as (one, other):
@@ -449,12 +432,11 @@ class Here:
         self.workers = FakeWorkerCache()
         self.members = [Member(f"{task}/device:CPU:0", 1) for task in (W0, W1)]
         self.workers.worker(W1).answers[CompleteGroup] = GroupCompleted(
-            devices=[m.device for m in self.members], number=self.number,
+            devices=[m.device for m in self.members],
+            number=self.number,
             incarnations=[m.incarnation for m in self.members],
-        )  # fmt: skip
-        self._resolver = self.groups.resolver(
-            shared_scope(7), W1, "session", self.workers, None, self.requests
         )
+        self._resolver = self.groups.resolver(shared_scope(7), W1, "session", self.workers, None, self.requests)
 
     async def join(self) -> Any:
         """Returns what the members of the group share."""
@@ -464,9 +446,7 @@ class Here:
 
     def end(self, words: str, left: list[Any]) -> None:
         error = error_to_wire(AbortedError(words))
-        self.groups.end(
-            EndGroup(scope=shared_scope(7), group=1, step_id=self.number, error=error, left=left)
-        )
+        self.groups.end(EndGroup(scope=shared_scope(7), group=1, step_id=self.number, error=error, left=left))
 
     async def stop(self) -> None:
         await self.requests.stop()
@@ -565,9 +545,8 @@ async def test_a_leader_is_asked_once_for_the_group_after_one_that_has_ended() -
     members = [Member(f"{W0}/device:CPU:{i}", 1) for i in range(2)]
     leader, requests, ended = Leader(held=""), Children("requests"), set[int]()
     groups = LedGroups(
-        "graph", lambda: LocalRef(leader), requests,
-        lambda group: None if group.number in ended else group,
-    )  # fmt: skip
+        "graph", lambda: LocalRef(leader), requests, lambda group: None if group.number in ended else group
+    )
 
     async def formed() -> int:
         answers = [asyncio.Future[Any]() for _ in members]

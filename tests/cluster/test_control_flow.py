@@ -14,9 +14,7 @@ from actorsession.session import AsyncSession
 from tests.cluster.kit import W0, W1, InProcess, on, soon
 
 
-async def test_loops_run_where_they_ask_and_read_what_is_elsewhere(
-    cluster: InProcess, way: str, graph: Graph
-) -> None:
+async def test_loops_run_where_they_ask_and_read_what_is_elsewhere(cluster: InProcess, way: str, graph: Graph) -> None:
     n = ops.placeholder("int32", [])
     with on(W1):
         total = ops.Variable(0, name="total")
@@ -38,9 +36,7 @@ async def test_loops_run_where_they_ask_and_read_what_is_elsewhere(
     await cluster.until_idle()
 
 
-async def test_an_error_in_a_body_names_node_and_device(
-    cluster: InProcess, way: str, graph: Graph
-) -> None:
+async def test_an_error_in_a_body_names_node_and_device(cluster: InProcess, way: str, graph: Graph) -> None:
     n = ops.placeholder("int32", [])
     with on(W1):
         loop = ops.while_loop(lambda i: i < 5, lambda i: i + 10 // (n - i), [0])
@@ -52,9 +48,7 @@ async def test_an_error_in_a_body_names_node_and_device(
     assert "test_control_flow.py:" in str(info.value.source)
 
 
-async def test_an_endless_loop_on_a_worker_ends_at_its_deadline(
-    cluster: InProcess, graph: Graph
-) -> None:
+async def test_an_endless_loop_on_a_worker_ends_at_its_deadline(cluster: InProcess, graph: Graph) -> None:
     with on(W1):
         endless = ops.while_loop(lambda i: True, lambda i: i + 1, [0])
     async with AsyncSession(cluster.target(), graph=graph) as session:

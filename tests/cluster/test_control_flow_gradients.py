@@ -14,15 +14,11 @@ from tests.cluster.kit import W0, W1, InProcess, on, soon
 
 def looped(x: Any, w: Any) -> Any:
     return ops.while_loop(
-        lambda i, a: i < 3,
-        lambda i, a: (i + 1, ops.cond(a > 0.1, lambda: ops.sin(a) * w, lambda: a * a)),
-        [0, x],
+        lambda i, a: i < 3, lambda i, a: (i + 1, ops.cond(a > 0.1, lambda: ops.sin(a) * w, lambda: a * a)), [0, x]
     )[1]
 
 
-async def test_lists_of_a_loop_on_one_worker_are_read_on_another(
-    cluster: InProcess, way: str, graph: Graph
-) -> None:
+async def test_lists_of_a_loop_on_one_worker_are_read_on_another(cluster: InProcess, way: str, graph: Graph) -> None:
     x = ops.placeholder("float64", [])
     w = ops.placeholder("float64", [])
     with on(W0):
@@ -53,9 +49,7 @@ async def test_gradients_that_are_built_after_a_run_go_through_what_the_master_k
     await cluster.until_idle()
 
 
-async def test_slices_that_a_loop_gathers_are_summed_elsewhere(
-    cluster: InProcess, way: str, graph: Graph
-) -> None:
+async def test_slices_that_a_loop_gathers_are_summed_elsewhere(cluster: InProcess, way: str, graph: Graph) -> None:
     """The lists that they are gathered in are empty at first, and are no constants of a plan."""
     rows = ops.placeholder("float64", [4, 2])
     with on(W0):

@@ -7,14 +7,7 @@ from typing import Any
 import pytest
 
 from actorsession import ops
-from actorsession.config import (
-    ConfigProto,
-    CostGraphDef,
-    GraphOptions,
-    RunMetadata,
-    RunOptions,
-    TraceLevel,
-)
+from actorsession.config import ConfigProto, CostGraphDef, GraphOptions, RunMetadata, RunOptions, TraceLevel
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.graph import Graph
 from actorsession.plan.partition import RECV
@@ -23,9 +16,7 @@ from tests.cluster.kit import W0, W1, in_process, on
 
 
 def measuring(every: int = 1, after: int = 0) -> ConfigProto:
-    return ConfigProto(
-        graph_options=GraphOptions(build_cost_model=every, build_cost_model_after=after)
-    )
+    return ConfigProto(graph_options=GraphOptions(build_cost_model=every, build_cost_model_after=after))
 
 
 def two_tasks() -> tuple[Any, Any]:
@@ -40,16 +31,10 @@ def two_tasks() -> tuple[Any, Any]:
 async def test_a_measured_run_reports_the_costs_of_the_nodes_of_all_tasks(graph: Graph) -> None:
     x, end = two_tasks()
     metadata = RunMetadata()
-    async with (
-        in_process() as cluster,
-        AsyncSession(cluster.target(), graph, config=measuring()) as session,
-    ):
+    async with in_process() as cluster, AsyncSession(cluster.target(), graph, config=measuring()) as session:
         assert list(await session.run(end, {x: [1, 2, 3]}, run_metadata=metadata)) == [3, 5, 7]
     nodes = {node.name: node for node in metadata.cost_graph.node}
-    assert (nodes["there"].device, nodes["end"].device) == (
-        f"{W1}/device:CPU:0",
-        f"{W0}/device:CPU:0",
-    )
+    assert (nodes["there"].device, nodes["end"].device) == (f"{W1}/device:CPU:0", f"{W0}/device:CPU:0")
     assert nodes["there"].output_info[0].size == nodes["end"].output_info[0].size == 12
     assert nodes["end"].output_info[0].shape == (3,)
     assert any(RECV in name or "recv" in name.lower() for name in nodes)
@@ -57,16 +42,11 @@ async def test_a_measured_run_reports_the_costs_of_the_nodes_of_all_tasks(graph:
     assert {n.node for n in metadata.step_stats.nodes} >= {"there", "end"}
 
 
-async def test_every_so_many_th_run_of_a_plan_is_measured_after_those_that_are_left_out(
-    graph: Graph,
-) -> None:
+async def test_every_so_many_th_run_of_a_plan_is_measured_after_those_that_are_left_out(graph: Graph) -> None:
     x, end = two_tasks()
     other = ops.identity(x, name="other")
     measured: list[bool] = []
-    async with (
-        in_process() as cluster,
-        AsyncSession(cluster.target(), graph, config=measuring(2, after=1)) as session,
-    ):
+    async with in_process() as cluster, AsyncSession(cluster.target(), graph, config=measuring(2, after=1)) as session:
         for _ in range(7):
             metadata = RunMetadata()
             await session.run(end, {x: [1, 2, 3]}, run_metadata=metadata)

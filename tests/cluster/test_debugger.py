@@ -42,10 +42,7 @@ from actorsession.observe.debug import DebugDumpDir
 from actorsession.plan.signature import RunSignature
 from actorsession.rpc.local_calls import LocalCalls, LocalValues
 from actorsession.runtime.debug.dump import ENTRY_BYTES, DebugDump, DebugNodeKey
-from actorsession.runtime.debug.graph import (
-    DebugGraphDecoratorInterface,
-    DebugGraphDecoratorRegistry,
-)
+from actorsession.runtime.debug.graph import DebugGraphDecoratorInterface, DebugGraphDecoratorRegistry
 from actorsession.runtime.debug.sinks import register_debug_sink, unregister_debug_sink
 from actorsession.runtime.debug.state import DebuggerState, DebuggerStateRegistry
 from actorsession.runtime.debug.task_debugger import PlanSurvey, TaskWatches, dump_from_wire
@@ -53,19 +50,7 @@ from actorsession.runtime.debug.watched_step import DebugRunDef
 from actorsession.session import AsyncSession, Session
 from actorsession.session.remote.remote_debugger import RemoteDebugger
 from tests.cluster.hands import Hands
-from tests.cluster.kit import (
-    W0,
-    W1,
-    Gate,
-    InProcess,
-    Outcome,
-    eventually,
-    in_process,
-    on,
-    plan_of,
-    soon,
-    until_all,
-)
+from tests.cluster.kit import W0, W1, Gate, InProcess, Outcome, eventually, in_process, on, plan_of, soon, until_all
 from tests.session.debugger_kit import BREAK, watch, watch_all
 
 CPU0, CPU1 = (f"{task}/device:CPU:0" for task in (W0, W1))
@@ -120,15 +105,11 @@ async def test_watch_keys_carry_the_device(cluster: InProcess, hop: Hop, way: st
     assert y.key == DebugNodeKey(CPU0, "y", 0, "DebugIdentity")
     assert z.key == DebugNodeKey(CPU1, "z", 0, "DebugIdentity")
     assert str(z.key) == f"{CPU1};z:0:DebugIdentity"
-    assert (y.watch_key, y.op_type, y.global_step, y.session_run_index) == (
-        "y:0:DebugIdentity", "AddV2", 7, 0,
-    )  # fmt: skip
+    assert (y.watch_key, y.op_type, y.global_step, y.session_run_index) == ("y:0:DebugIdentity", "AddV2", 7, 0)
     assert not y.value.flags.writeable
 
 
-async def test_each_call_of_a_callable_shows_what_its_options_watch(
-    cluster: InProcess, hop: Hop
-) -> None:
+async def test_each_call_of_a_callable_shows_what_its_options_watch(cluster: InProcess, hop: Hop) -> None:
     options = CallableOptions(feed=[hop.x.name], fetch=[hop.z.name], run_options=watch("y", "z"))
     async with AsyncSession(cluster.target(), graph=hop.x.graph) as session:
         call = session.make_callable_from_options(options)
@@ -154,9 +135,7 @@ async def test_what_tasks_read_together_is_dumped_once(cluster: InProcess, graph
         assert (report.seen, report.kept, report.lost) == (4, 4, ())
 
 
-async def test_named_watches_reach_the_tasks_that_have_their_nodes(
-    cluster: InProcess, hop: Hop
-) -> None:
+async def test_named_watches_reach_the_tasks_that_have_their_nodes(cluster: InProcess, hop: Hop) -> None:
     async with AsyncSession(cluster.target(), graph=hop.x.graph) as session:
         await session.run(hop.z, {hop.x: [0.0]}, watch("z", "x", slot=-1))
         assert devices_of(session) == {"x": CPU0, "z": CPU1}
@@ -210,9 +189,7 @@ async def test_files_are_written_by_the_worker_of_each_device(
         assert [(r.seen, r.kept) for r in session.debug_reports()] == [(2, 2), (2, 2)]
     found = DebugDumpDir(tmp_path)
     assert found.devices() == [CPU0, CPU1]
-    assert found.keys() == [
-        DebugNodeKey(CPU0, "y", 0, "DebugIdentity"), DebugNodeKey(CPU1, "z", 0, "DebugIdentity"),
-    ]  # fmt: skip
+    assert found.keys() == [DebugNodeKey(CPU0, "y", 0, "DebugIdentity"), DebugNodeKey(CPU1, "z", 0, "DebugIdentity")]
     assert found.watch_keys(device_name=CPU1) == ["z:0:DebugIdentity"]
     assert [v.tolist() for v in found.get_tensors("y", device_name=CPU0)] == [[1.0], [1.0]]
     with pytest.raises(ValueError, match=f"'y:0:DebugIdentity' was not watched on {CPU1}"):
@@ -230,14 +207,10 @@ async def test_files_stay_below_the_file_roots_of_their_server(hop: Hop, tmp_pat
     async with in_process(file_roots=[root]) as cluster:
         async with AsyncSession(cluster.target(), graph=hop.x.graph) as session:
             with pytest.raises(PermissionDeniedError, match="is outside the file roots") as refused:
-                await session.run(
-                    hop.z, {hop.x: [0.0]}, watch("z", debug_urls=[f"file://{outside}"])
-                )
+                await session.run(hop.z, {hop.x: [0.0]}, watch("z", debug_urls=[f"file://{outside}"]))
             assert refused.value.task == W1
             assert session.debug_reports() == []  # no step has run
-            await session.run(
-                hop.z, {hop.x: [0.0]}, watch("z", debug_urls=[f"file://{root}/new/dumps"])
-            )
+            await session.run(hop.z, {hop.x: [0.0]}, watch("z", debug_urls=[f"file://{root}/new/dumps"]))
             assert session.debug_reports()[0].kept == 1
     assert not outside.exists()
     assert DebugDumpDir(root / "new" / "dumps").get_tensors("z")[0].tolist() == [0.0]
@@ -275,9 +248,7 @@ async def test_functions_are_called_in_the_process_of_the_client(
         await session.run(hop.z, {hop.x: [0.0]}, watch("y", "z", debug_urls=["sink://cluster"]))
         # They were called before the run returned.
         assert taken == ["y", "z"]
-        with pytest.raises(
-            InvalidArgumentError, match="no debug sink is registered for 'sink://no'"
-        ):
+        with pytest.raises(InvalidArgumentError, match="no debug sink is registered for 'sink://no'"):
             await session.run(hop.z, {hop.x: [0.0]}, watch("y", debug_urls=["sink://no"]))
 
 
@@ -343,13 +314,17 @@ async def test_a_state_of_the_client_hears_of_runs_graphs_values_and_ends(
                 await session.run(hop.z, {hop.x: [0.0]}, watch("y", "z", debug_urls=[url]))
     finally:
         DebuggerStateRegistry.register_factory(before)
-    values = [
-        ("tensor", "y:0:DebugIdentity", CPU0, url), ("tensor", "z:0:DebugIdentity", CPU1, url),
-    ]  # fmt: skip
+    values = [("tensor", "y:0:DebugIdentity", CPU0, url), ("tensor", "z:0:DebugIdentity", CPU1, url)]
     assert heard == [
-        ("run", 0, 0), ("graph", CPU0, ["__dbg_y:0"]), ("graph", CPU1, ["__dbg_z:0"]), *values,
-        ("end", None), ("run", 1, 1), *values, ("end", None),
-    ]  # fmt: skip
+        ("run", 0, 0),
+        ("graph", CPU0, ["__dbg_y:0"]),
+        ("graph", CPU1, ["__dbg_z:0"]),
+        *values,
+        ("end", None),
+        ("run", 1, 1),
+        *values,
+        ("end", None),
+    ]
     assert list(tmp_path.iterdir()) == []
 
 
@@ -366,9 +341,12 @@ class Numbers(DebugGraphDecoratorInterface):
         nodes = list(self._default.decorate_graph(graph_def, device).nodes)
         for node in [node for node in nodes if node.op == "Log"]:
             check = NodeDef(
-                name=f"numbers/{node.name}", op="CheckNumerics", inputs=((node.name, 0),),
-                attrs={"T": node.outputs[0].dtype, "message": "checked"}, outputs=node.outputs,
-            )  # fmt: skip
+                name=f"numbers/{node.name}",
+                op="CheckNumerics",
+                inputs=((node.name, 0),),
+                attrs={"T": node.outputs[0].dtype, "message": "checked"},
+                outputs=node.outputs,
+            )
             nodes.insert(nodes.index(node) + 1, check)
         return GraphDef(tuple(nodes))
 
@@ -376,13 +354,9 @@ class Numbers(DebugGraphDecoratorInterface):
         self.published.append((device, len(graph_def.nodes)))
 
 
-async def test_a_registered_decorator_decorates_the_partitions_of_each_worker(
-    cluster: InProcess, hop: Hop
-) -> None:
+async def test_a_registered_decorator_decorates_the_partitions_of_each_worker(cluster: InProcess, hop: Hop) -> None:
     published: list[Any] = []
-    before = DebugGraphDecoratorRegistry.register_factory(
-        lambda options, default: Numbers(default, published)
-    )
+    before = DebugGraphDecoratorRegistry.register_factory(lambda options, default: Numbers(default, published))
     try:
         async with AsyncSession(cluster.target(), graph=hop.x.graph) as session:
             with pytest.raises(InvalidArgumentError, match="checked") as error:
@@ -396,9 +370,7 @@ async def test_a_registered_decorator_decorates_the_partitions_of_each_worker(
         assert DebugGraphDecoratorRegistry.register_factory(before) is not None
 
 
-async def test_what_a_decorator_breaks_is_refused_with_the_reason(
-    cluster: InProcess, hop: Hop
-) -> None:
+async def test_what_a_decorator_breaks_is_refused_with_the_reason(cluster: InProcess, hop: Hop) -> None:
     class Wrong(DebugGraphDecoratorInterface):
         def decorate_graph(self, graph_def: GraphDef, device: str) -> GraphDef:
             return GraphDef(tuple(n for n in graph_def.nodes if n.op not in ("_Send", "_Recv")))
@@ -430,9 +402,7 @@ async def test_a_break_names_node_device_and_task_and_shows_what_was_seen(
         assert (await session.run(hop.z, {hop.x: [0.0]}, options)).tolist() == [0.0]
 
 
-async def test_a_break_inside_a_loop_of_a_worker_names_the_node_of_the_body(
-    cluster: InProcess, graph: Graph
-) -> None:
+async def test_a_break_inside_a_loop_of_a_worker_names_the_node_of_the_body(cluster: InProcess, graph: Graph) -> None:
     x = ops.placeholder("float32", [], name="x")
     with on(W1):
         end = ops.while_loop(lambda i: i > -2.0, lambda i: ops.log(i, name="inner") - 1.0, [x])
@@ -466,9 +436,7 @@ async def test_a_partial_run_over_tasks_shows_values_as_their_feeds_come(
         assert kept_at_workers(cluster) == 0
 
 
-async def test_a_partial_run_that_is_left_leaves_nothing_at_the_workers(
-    cluster: InProcess, hop: Hop
-) -> None:
+async def test_a_partial_run_that_is_left_leaves_nothing_at_the_workers(cluster: InProcess, hop: Hop) -> None:
     async with AsyncSession(cluster.target(), graph=hop.x.graph) as session:
         async with session.partial([hop.y, hop.z], [hop.x], watch_all()):
             pass
@@ -476,9 +444,7 @@ async def test_a_partial_run_that_is_left_leaves_nothing_at_the_workers(
         await eventually(lambda: kept_at_workers(cluster) == 0)
 
 
-async def test_closing_the_session_ends_its_debugged_partial_runs(
-    cluster: InProcess, hop: Hop
-) -> None:
+async def test_closing_the_session_ends_its_debugged_partial_runs(cluster: InProcess, hop: Hop) -> None:
     session = AsyncSession(cluster.target(), graph=hop.x.graph)
     await session.partial_run_setup([hop.z], [hop.x], watch_all())
     await session.close()
@@ -489,9 +455,7 @@ async def test_closing_the_session_ends_its_debugged_partial_runs(
 
 
 @pytest.mark.usefixtures("patient_clients")
-async def test_a_step_that_is_too_late_shows_what_it_has_seen(
-    cluster: InProcess, graph: Graph
-) -> None:
+async def test_a_step_that_is_too_late_shows_what_it_has_seen(cluster: InProcess, graph: Graph) -> None:
     gate = Gate("late")
     x = ops.placeholder("float32", [], name="x")
     with on(W1):
@@ -619,9 +583,7 @@ async def _take_nothing(*_: Any, **__: Any) -> bool:
 # -- what it costs ---------------------------------------------------------------------------------
 
 
-async def test_a_plain_step_costs_nothing_more(
-    cluster: InProcess, hop: Hop, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_plain_step_costs_nothing_more(cluster: InProcess, hop: Hop, monkeypatch: pytest.MonkeyPatch) -> None:
     """No message, no field and no graph of a plain run has anything of the debugger, also beside one."""
     begun: list[tuple[str, Any, Any]] = []
     begin = PartSteps.begin
@@ -677,9 +639,7 @@ def test_malformed_wire_forms_are_protocol_errors(read: Any, wire: Any) -> None:
         read(wire)
 
 
-async def test_steps_whose_options_and_debugged_run_do_not_agree_are_refused(
-    cluster: InProcess, hop: Hop
-) -> None:
+async def test_steps_whose_options_and_debugged_run_do_not_agree_are_refused(cluster: InProcess, hop: Hop) -> None:
     async with AsyncSession(cluster.target(), graph=hop.x.graph) as session:
         await session.run(hop.z, {hop.x: [0.0]})
         remote: Any = session._session
@@ -694,9 +654,7 @@ async def test_steps_whose_options_and_debugged_run_do_not_agree_are_refused(
                 await outcome
 
 
-async def test_a_worker_refuses_a_debugged_graph_whose_step_names_no_run(
-    cluster: InProcess, hop: Hop
-) -> None:
+async def test_a_worker_refuses_a_debugged_graph_whose_step_names_no_run(cluster: InProcess, hop: Hop) -> None:
     async with AsyncSession(cluster.target(), graph=hop.x.graph) as session:
         await session.run(hop.z, {hop.x: [0.0]}, watch("z"))
         sessions = worker_of(cluster.server(W1))._sessions.sessions

@@ -119,9 +119,7 @@ async def way_and_face(request: Any) -> AsyncIterator[tuple[Way, Any]]:
 
 
 @pytest.fixture
-async def make_session(
-    way_and_face: tuple[Way, Any], graph: Graph
-) -> AsyncIterator[Callable[..., Any]]:
+async def make_session(way_and_face: tuple[Way, Any], graph: Graph) -> AsyncIterator[Callable[..., Any]]:
     """Makes sessions on the test's graph; they are closed at its end."""
     made: list[Any] = []
 

@@ -75,9 +75,7 @@ async def test_isolate_session_state(graph: Graph) -> None:
 
 
 @pytest.mark.parametrize(
-    ("of_session", "seen"),
-    [([], [W0, W1]), (["/job:ps"], [W0, PS0, W1])],
-    ids=["of the server alone", "of both"],
+    ("of_session", "seen"), [([], [W0, W1]), (["/job:ps"], [W0, PS0, W1])], ids=["of the server alone", "of both"]
 )
 async def test_device_filters_of_the_server_come_before_those_of_the_session(
     of_session: list[str], seen: list[str], graph: Graph
@@ -91,9 +89,7 @@ async def test_device_filters_of_the_server_come_before_those_of_the_session(
 
 
 @pytest.mark.usefixtures("patient_clients")
-async def test_operation_timeout_in_ms_limits_the_runs_of_a_session_without_one(
-    graph: Graph,
-) -> None:
+async def test_operation_timeout_in_ms_limits_the_runs_of_a_session_without_one(graph: Graph) -> None:
     element, _ = waiting_step()
     async with in_process(config=ConfigProto(operation_timeout_in_ms=LIMIT)) as cluster:
         async with AsyncSession(cluster.target(), graph=graph) as session:
@@ -192,9 +188,7 @@ async def test_cluster_def(graph: Graph, hold_ports: HoldPorts) -> None:
     (port,) = hold_ports(1)
     address = f"127.0.0.1:{port}"
     config = ConfigProto(cluster_def={"trainer": [address]})
-    async with Server(
-        {"worker": [address]}, "worker", settings=ServerSettings(config=config)
-    ) as server:
+    async with Server({"worker": [address]}, "worker", settings=ServerSettings(config=config)) as server:
         async with AsyncSession(server.target, graph=graph) as session:
             (device,) = await session.list_devices()
     assert device.name == "/job:trainer/replica:0/task:0/device:CPU:0"
@@ -236,9 +230,7 @@ async def test_the_masters_settings_count_and_not_those_of_the_other_tasks(graph
     bind = {"worker": ["127.0.0.1:0"] * 2}
     async with (
         Server(bind, "worker", 0) as strict,
-        Server(
-            {"worker": {1: "127.0.0.1:0"}}, "worker", 1, settings=ServerSettings(config=soft)
-        ) as lenient,
+        Server({"worker": {1: "127.0.0.1:0"}}, "worker", 1, settings=ServerSettings(config=soft)) as lenient,
     ):
         spec = {"worker": [strict.target, lenient.target]}
         for server in (strict, lenient):
@@ -258,10 +250,7 @@ async def test_the_masters_settings_count_and_not_those_of_the_other_tasks(graph
     ("config", "said"),
     [
         (ConfigProto(device_filters=["nonsense::"]), r"invalid device filter: .*'nonsense::'"),
-        (
-            ConfigProto(graph_options=GraphOptions(build_cost_model_after=1)),
-            "build_cost_model",
-        ),
+        (ConfigProto(graph_options=GraphOptions(build_cost_model_after=1)), "build_cost_model"),
         (
             ConfigProto(rpc_options=RPCOptions(use_rpc_for_inprocess_master=True)),
             "a server's config has no rpc_options, got RPCOptions.use_rpc_for_inprocess_master=True",

@@ -19,9 +19,7 @@ ADDRESSES = {PS0: "tcp://h:1", W0: "tcp://h:2", W1: "tcp://h:3"}
 
 def status(task: str) -> WorkerStatus:
     device = DeviceAttributes(name=f"{task}/device:CPU:0", device_type="CPU", incarnation=9)
-    return WorkerStatus(
-        task=task, incarnation=7, devices=[device.to_wire()], statistics={}, restored=None
-    )
+    return WorkerStatus(task=task, incarnation=7, devices=[device.to_wire()], statistics={}, restored=None)
 
 
 def workers() -> dict[str, FakeWorker]:
@@ -36,9 +34,7 @@ async def test_every_task_is_asked_once_if_all_answer() -> None:
     found = await find_tasks(ADDRESSES, there.__getitem__, Deadline.after(60))
     assert [task.task for task in found] == list(ADDRESSES)
     assert [task.incarnation for task in found] == [7, 7, 7]
-    assert [d.name for task in found for d in task.devices] == [
-        f"{t}/device:CPU:0" for t in ADDRESSES
-    ]
+    assert [d.name for task in found for d in task.devices] == [f"{t}/device:CPU:0" for t in ADDRESSES]
     assert all(len(worker.asked) == 1 for worker in there.values())
 
 

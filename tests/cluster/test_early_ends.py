@@ -39,11 +39,7 @@ class Shared:
             with self.graph.device("/job:ps/task:0"):
                 queue = ops.FIFOQueue(capacity, int32, shapes=[], shared_name=name)
                 self.x = ops.placeholder(int32, [])
-                self.put, self.take, self.size = (
-                    queue.enqueue(self.x),
-                    queue.dequeue(),
-                    queue.size(),
-                )
+                self.put, self.take, self.size = (queue.enqueue(self.x), queue.dequeue(), queue.size())
             with self.graph.device("/job:worker/task:1"):
                 self.far = self.take + 0  # the value goes by another worker
 
@@ -104,9 +100,7 @@ async def test_at_every_turn_of_the_loop_an_element_is_handed_out_or_is_there(
 
 
 @pytest.mark.parametrize("fetch", ["take", "far"])
-async def test_consumers_with_short_limits_lose_nothing(
-    way: Way, shared: Shared, fetch: str
-) -> None:
+async def test_consumers_with_short_limits_lose_nothing(way: Way, shared: Shared, fetch: str) -> None:
     """Whoever decides the limit of a step, what it has taken is the caller's or is there."""
     out: list[int] = []
     take = getattr(shared, fetch)

@@ -29,9 +29,7 @@ def three(mortal: Hands) -> Hands:
     return mortal
 
 
-@pytest.mark.parametrize(
-    ("job", "index", "grace"), [("worker", 1, WORKER_STOPPED), ("worker", 0, MASTER_STOPPED)]
-)
+@pytest.mark.parametrize(("job", "index", "grace"), [("worker", 1, WORKER_STOPPED), ("worker", 0, MASTER_STOPPED)])
 def test_close_ends_within_its_grace_beside_a_stopped_process(
     job: str, index: int, grace: float, three: Hands, graph: Graph
 ) -> None:
@@ -62,9 +60,7 @@ def test_a_cluster_with_a_stopped_process_stops_within_its_grace() -> None:
         start = time.monotonic()
         held.do(held.cluster.stop(grace=0.5))
         assert time.monotonic() - start < 0.5 + 5.0
-        assert held.cluster.process("worker", 1).fate.startswith(
-            "killed by SIGKILL, by the program "
-        )
+        assert held.cluster.process("worker", 1).fate.startswith("killed by SIGKILL, by the program ")
 
 
 CLIENT = """
@@ -94,9 +90,7 @@ CLIENT = """
 """
 
 
-def test_what_a_killed_client_had_for_itself_is_freed_on_workers(
-    three: Hands, tmp_path: Path
-) -> None:
+def test_what_a_killed_client_had_for_itself_is_freed_on_workers(three: Hands, tmp_path: Path) -> None:
     """Its session is isolated, holds a large variable on a worker, and is in the middle of a step."""
     pid = three.cluster.process("worker", 1).pid
     before, runs = resident(pid), three.do(three.cluster.statistics())[W1].runs
@@ -104,9 +98,7 @@ def test_what_a_killed_client_had_for_itself_is_freed_on_workers(
         assert client.stdin is not None
         client.stdin.write(three.target("worker") + "\n")
         client.stdin.flush()
-        three.do(
-            until_all([three.target("worker", 1)], lambda s: s.steps == 1 and s.runs >= runs + 2)
-        )
+        three.do(until_all([three.target("worker", 1)], lambda s: s.steps == 1 and s.runs >= runs + 2))
         assert resident(pid) > before + STATE - LEFT
         client.kill()
         client.wait(PATIENCE)

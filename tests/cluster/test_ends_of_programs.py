@@ -163,9 +163,7 @@ def test_processes_left_to_themselves_have_ended_when_their_loop_has(tmp_path: P
         assert outcome(process) == (0, "[]\n", "")
 
 
-async def test_a_worker_that_fails_on_import_is_reported_with_its_last_lines(
-    tmp_path: Path, monkeypatch: Any
-) -> None:
+async def test_a_worker_that_fails_on_import_is_reported_with_its_last_lines(tmp_path: Path, monkeypatch: Any) -> None:
     (tmp_path / "msgpack.py").write_text("raise ImportError('this msgpack is broken')\n")
     path = os.environ.get("PYTHONPATH", "")
     monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{path}")

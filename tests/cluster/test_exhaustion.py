@@ -44,9 +44,7 @@ class Steps:
         config: of the session.
     """
 
-    def __init__(
-        self, session: AsyncSession, target: str, config: ConfigProto | None = None
-    ) -> None:
+    def __init__(self, session: AsyncSession, target: str, config: ConfigProto | None = None) -> None:
         self._session = session
         self._target = target
         self._config = config
@@ -99,18 +97,21 @@ class Steps:
         return max(await self._session.run(self._totals, {self._count: nbytes // 4}))
 
     async def partial_run(self, nbytes: int) -> float:
-        handle = await self._session.partial_run_setup(
-            [self._pushed, self._sum], [self._count, self._fed]
-        )
+        handle = await self._session.partial_run_setup([self._pushed, self._sum], [self._count, self._fed])
         assert await self._session.partial_run(handle, self._pushed, {self._count: 5}) == 1.0
         feeds = {self._fed: self._ones(nbytes)}
         return float(await self._session.partial_run(handle, self._sum, feeds))
 
 
 WAYS: Mapping[str, Callable[[Steps, int], Coroutine[Any, Any, float]]] = {
-    "pushed": Steps.pushed, "fed": Steps.fed, "passed on": Steps.passed_on, "text": Steps.text,
-    "constant": Steps.constant, "partial run": Steps.partial_run, "reduced": Steps.reduced,
-}  # fmt: skip
+    "pushed": Steps.pushed,
+    "fed": Steps.fed,
+    "passed on": Steps.passed_on,
+    "text": Steps.text,
+    "constant": Steps.constant,
+    "partial run": Steps.partial_run,
+    "reduced": Steps.reduced,
+}
 
 
 class Others:
@@ -151,10 +152,7 @@ async def test_whichever_allocation_for_a_peer_fails_one_step_fails_at_most(
     monkeypatch.setenv(SHARED_VARIABLE, "0")
     config = with_files(files) if tls else None
     options: dict[str, Any] = {"security": files} if tls else {}
-    async with (
-        in_process(**options) as cluster,
-        AsyncSession(cluster.target(W1), graph, config) as session,
-    ):
+    async with in_process(**options) as cluster, AsyncSession(cluster.target(W1), graph, config) as session:
         steps, others = Steps(session, cluster.target(W1), config), Others(session)
         await others.begin()
         for name, way in WAYS.items():
@@ -190,9 +188,7 @@ async def test_a_cluster_for_which_there_are_too_few_processes_says_so_and_leave
         return begun[-1]
 
     monkeypatch.setattr(asyncio, "create_subprocess_exec", limited)
-    with pytest.raises(
-        ResourceExhaustedError, match=f"cannot start the process of .*{allowed}: Res"
-    ):
+    with pytest.raises(ResourceExhaustedError, match=f"cannot start the process of .*{allowed}: Res"):
         async with acts.LocalCluster({"worker": 2}):
             raise AssertionError("it has started")
     assert not any(tmp_path.iterdir())
@@ -200,9 +196,7 @@ async def test_a_cluster_for_which_there_are_too_few_processes_says_so_and_leave
 
 
 @pytest.mark.process
-async def test_a_cluster_whose_folder_is_full_says_so_and_leaves_nothing(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_a_cluster_whose_folder_is_full_says_so_and_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """There is room for the folder of the sockets, and for no socket."""
     with tempfile.TemporaryDirectory() as full:
         words = ["mount", "-t", "tmpfs", "-o", "size=4k,nr_inodes=2", "none", full]
@@ -234,10 +228,7 @@ async def test_steps_for_whose_values_a_process_has_no_memory_fail_alone(
     no memory, in every way, while small ones go on. 3. The step that waited ends as if nothing had been.
     """
     monkeypatch.setenv(SHARED_VARIABLE, "0")  # what is read where it lies needs no memory here
-    async with (
-        patient_cluster({"worker": 2}) as cluster,
-        AsyncSession(cluster.target("worker", 1), graph) as session,
-    ):
+    async with patient_cluster({"worker": 2}) as cluster, AsyncSession(cluster.target("worker", 1), graph) as session:
         steps, others = Steps(session, cluster.target("worker", 1)), Others(session)
         for way in WAYS.values():  # links, plans, code and threads are there
             assert await soon(way(steps, SMALL)) == 1.0

@@ -29,18 +29,7 @@ from actorsession.graph.graph import Graph
 from actorsession.rpc.liveness.lease import BEAT_SECONDS, LEASE_SECONDS
 from actorsession.session import AsyncSession, Session
 from tests.cluster.hands import Hands
-from tests.cluster.kit import (
-    PATIENCE,
-    PS0,
-    W0,
-    W1,
-    is_empty,
-    is_idle,
-    long_product,
-    on,
-    soon,
-    until_all,
-)
+from tests.cluster.kit import PATIENCE, PS0, W0, W1, is_empty, is_idle, long_product, on, soon, until_all
 from tests.cluster.script import script
 from tests.cluster.test_child import worker
 from tests.ports import HoldPorts
@@ -74,10 +63,7 @@ async def at_work(cluster: LocalCluster, job: str, index: int) -> None:
     await until_all([cluster.target(job, index)], lambda seen: seen.steps == 1)
 
 
-async def test_a_worker_killed_in_a_step_fails_that_step_at_once_and_others_run_on(
-    mortal: Hands,
-    graph: Graph,
-) -> None:
+async def test_a_worker_killed_in_a_step_fails_that_step_at_once_and_others_run_on(mortal: Hands, graph: Graph) -> None:
     model = Model()
     cluster = mortal.cluster
     living = [cluster.target("ps"), cluster.target("worker", 0)]
@@ -113,8 +99,7 @@ async def test_a_worker_killed_in_a_step_fails_that_step_at_once_and_others_run_
 
 
 async def test_a_master_that_is_killed_is_named_and_the_other_tasks_drop_its_sessions(
-    mortal: Hands,
-    graph: Graph,
+    mortal: Hands, graph: Graph
 ) -> None:
     model = Model()
     cluster = mortal.cluster
@@ -133,9 +118,7 @@ async def test_a_master_that_is_killed_is_named_and_the_other_tasks_drop_its_ses
 
 
 @pytest.mark.usefixtures("patient_clients")
-def test_a_worker_that_is_stopped_delays_nobody_beyond_the_limits_in_time(
-    mortal: Hands, graph: Graph
-) -> None:
+def test_a_worker_that_is_stopped_delays_nobody_beyond_the_limits_in_time(mortal: Hands, graph: Graph) -> None:
     """A stopped host answers nothing and hangs nothing up; it goes on later as if nothing were."""
     model = Model()
     cluster = mortal.cluster
@@ -212,9 +195,7 @@ CLIENT = """
 """
 
 
-def test_the_sessions_of_a_client_that_is_killed_are_collected(
-    processes: LocalCluster, tmp_path: Path
-) -> None:
+def test_the_sessions_of_a_client_that_is_killed_are_collected(processes: LocalCluster, tmp_path: Path) -> None:
     targets = list(processes.spec.tasks().values())
     with script(tmp_path, CLIENT) as client:
         assert client.stdin is not None
@@ -261,9 +242,7 @@ def test_a_worker_that_came_back_is_another_one(graph: Graph, hold_ports: HoldPo
                 assert new.run(end) == 2.0
 
 
-def test_a_master_that_came_back_drops_what_its_earlier_life_left(
-    graph: Graph, hold_ports: HoldPorts
-) -> None:
+def test_a_master_that_came_back_drops_what_its_earlier_life_left(graph: Graph, hold_ports: HoldPorts) -> None:
     spec = json.dumps({"worker": [f"127.0.0.1:{port}" for port in hold_ports(2)]})
     with on(W1):
         v = ops.Variable(5.0, name="v")

@@ -71,29 +71,20 @@ OPENERS: dict[str, Callable[[str], Any]] = {
         {"output_types": (string,), "output_shapes": (TensorShape(()),)},
         "next",
     ),
-    "IteratorGetNextAsOptional": lambda path: (
-        _lines(path).make_one_shot_iterator().get_next_as_optional().get_value()
-    ),
+    "IteratorGetNextAsOptional": lambda path: _lines(path).make_one_shot_iterator().get_next_as_optional().get_value(),
     # Of which none stays open in the middle.
     "ReaderReadV2": lambda path: opsets.WholeFileReader().read(_queue(path))[1],
     "ReaderReadUpToV2": lambda path: opsets.TextLineReader().read_up_to(_queue(path), 2)[1],
     # Their forms with references.
     "InitializeTableFromTextFile": lambda path: raw.InitializeTableFromTextFile(
-        raw.HashTable(key_dtype=string, value_dtype=int64),
-        path + ".txt",
-        key_index=-2,
-        value_index=-1,
+        raw.HashTable(key_dtype=string, value_dtype=int64), path + ".txt", key_index=-2, value_index=-1
     ),
     "ReaderRead": lambda path: raw.ReaderRead(raw.WholeFileReader(), _older_queue(path))[1],
     "GenerateVocabRemapping": lambda path: raw.GenerateVocabRemapping(
         path + ".txt", path + ".txt", new_vocab_offset=0, num_new_vocab=1
     )[0],
-    "LoadAndRemapMatrix": lambda path: raw.LoadAndRemapMatrix(
-        path, "m", [0], [], [], num_rows=1, num_cols=1
-    ),
-    "ReaderReadUpTo": lambda path: raw.ReaderReadUpTo(raw.TextLineReader(), _older_queue(path), 2)[
-        1
-    ],
+    "LoadAndRemapMatrix": lambda path: raw.LoadAndRemapMatrix(path, "m", [0], [], [], num_rows=1, num_cols=1),
+    "ReaderReadUpTo": lambda path: raw.ReaderReadUpTo(raw.TextLineReader(), _older_queue(path), 2)[1],
 }
 
 
@@ -131,23 +122,15 @@ def graph() -> Iterator[Graph]:
 # More ways to files, which other operation types begin.
 MORE: dict[str, Callable[[str], Any]] = {
     "SaveV2 of a bundle": lambda path: save_v2(path, ["v"], [""], [ops.constant(1.0)], bundle=True),
-    "SaveV2 in a new folder": lambda path: save_v2(
-        f"{path}/new/y", ["v"], [""], [ops.constant(1.0)]
-    ),
+    "SaveV2 in a new folder": lambda path: save_v2(f"{path}/new/y", ["v"], [""], [ops.constant(1.0)]),
     "WriteFile in a new folder": lambda path: opsets.write_file(f"{path}/new/y", b"new"),
     "MergeV2Checkpoints of bundles": lambda path: merge_v2_checkpoints([f"{path}-b"], f"{path}/y"),
-    "MergeV2Checkpoints to another folder": lambda path: merge_v2_checkpoints(
-        [path], f"{path}/new/y"
-    ),
+    "MergeV2Checkpoints to another folder": lambda path: merge_v2_checkpoints([path], f"{path}/new/y"),
     "RestoreV2 of a bundle": lambda path: restore_v2(f"{path}-b", ["v"], [""], ["float32"]),
     "RestoreV2 of a table": lambda path: restore_v2(f"{path}-t", ["v"], [""], ["float32"]),
-    "RestoreV2 of tables": lambda path: restore_v2(
-        f"{path}-?????-of-00001", ["v"], [""], ["float32"]
-    ),
+    "RestoreV2 of tables": lambda path: restore_v2(f"{path}-?????-of-00001", ["v"], [""], ["float32"]),
     "MatchingFiles in folders": lambda path: opsets.matching_files(f"{path[:-3]}*/x*"),
-    "CacheDataset": lambda path: (
-        _lines(path).cache(path + "-cache").reduce(0, lambda count, line: count + 1)
-    ),
+    "CacheDataset": lambda path: _lines(path).cache(path + "-cache").reduce(0, lambda count, line: count + 1),
 }
 SECRET = (b"secret", 7.0)
 
@@ -187,10 +170,7 @@ async def server(root: Path) -> AsyncIterator[Server]:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    return {
-        str(path.relative_to(folder)): path.read_bytes() if path.is_file() else b""
-        for path in folder.rglob("*")
-    }
+    return {str(path.relative_to(folder)): path.read_bytes() if path.is_file() else b"" for path in folder.rglob("*")}
 
 
 async def refusal(server: Server, graph: Graph, fetch: Any, **settings: Any) -> str:
@@ -265,9 +245,7 @@ async def test_an_index_names_no_file_that_is_a_link_out(
 
 
 @pytest.mark.parametrize("op", OPENERS)
-async def test_inside_of_the_roots_all_goes_on(
-    op: str, server: Server, root: Path, graph: Graph
-) -> None:
+async def test_inside_of_the_roots_all_goes_on(op: str, server: Server, root: Path, graph: Graph) -> None:
     (root / "inner").symlink_to(root)  # a link that stays inside
     async with AsyncSession(server.target, graph) as session:
         await soon(session.run(OPENERS[op](f"{root}/inner/../root/inner/x")))
@@ -283,12 +261,7 @@ async def test_what_is_no_file_is_refused_and_holds_no_step(
     for path in (root / "x.txt", root / "x.safetensors"):
         path.unlink()
         OBSTACLES[what](path)
-    written = {
-        "MatchingFiles",
-        "Save",
-        "SaveSlices",
-        "SaveV2",
-    }  # they open none, or rename a new one
+    written = {"MatchingFiles", "Save", "SaveSlices", "SaveV2"}  # they open none, or rename a new one
     fetches = {name: OPENERS[name](f"{root}/x") for name in sorted(OPENERS.keys() - written)}
     async with AsyncSession(server.target, graph) as session:
         for name, fetch in fetches.items():
@@ -341,9 +314,7 @@ async def test_beyond_loopback_those_that_are_named_count(
     root: Path, graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ACTORSESSION_TOKEN", "a token for the tests")
-    async with Server(
-        {"worker": ["0.0.0.0:0"]}, settings=ServerSettings(file_roots=[root])
-    ) as server:
+    async with Server({"worker": ["0.0.0.0:0"]}, settings=ServerSettings(file_roots=[root])) as server:
         async with AsyncSession(server.target, graph) as session:
             assert await session.run(opsets.read_file(f"{root}/x.txt")) == b"old"
 
@@ -444,16 +415,23 @@ def run(session: Session, fetch: Any) -> None:
     ("op", "file"),
     [
         *((op, "") for op in OPENERS | MORE),  # the folder
-        *((op, "x.txt") for op in ("ReadFile", "WriteFile", "CacheDataset", "ReaderReadV2",
-                                   "InitializeTableFromTextFileV2", "DatasetToSingleElement")),
+        *(
+            (op, "x.txt")
+            for op in (
+                "ReadFile",
+                "WriteFile",
+                "CacheDataset",
+                "ReaderReadV2",
+                "InitializeTableFromTextFileV2",
+                "DatasetToSingleElement",
+            )
+        ),
         *((op, "x.safetensors") for op in ("SaveV2", "RestoreV2", "MergeV2Checkpoints")),
         *(("RestoreV2 of a bundle", f"x-b.{name}") for name in ("index", "data-00000-of-00001")),
         ("RestoreV2 of a table", "x-t"),
     ],
-)  # fmt: skip
-@pytest.mark.filterwarnings(
-    "ignore::actorsession.session.graph_mutation_warnings.GraphGrowthWarning"
 )
+@pytest.mark.filterwarnings("ignore::actorsession.session.graph_mutation_warnings.GraphGrowthWarning")
 def test_what_becomes_a_link_out_at_any_moment_leads_nowhere(
     op: str, file: str, session: Session, root: Path, outside: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -506,10 +484,17 @@ def test_dumps_of_the_debugger_stay_in_the_folder_that_was_judged(
     before = contents(outside)
     swapping = Swap(monkeypatch)
     dump = DebugDump(
-        node_name="n", output_slot=0, device_name="/cpu:0", debug_op="DebugIdentity",
-        op_type="Const", value=np.ones(1, np.float32), timestamp=0.0, global_step=-1,
-        session_run_index=0, executor_step_index=0,
-    )  # fmt: skip
+        node_name="n",
+        output_slot=0,
+        device_name="/cpu:0",
+        debug_op="DebugIdentity",
+        op_type="Const",
+        value=np.ones(1, np.float32),
+        timestamp=0.0,
+        global_step=-1,
+        session_run_index=0,
+        executor_step_index=0,
+    )
     for moment in MOMENTS:
         deep = afresh(root / "deep")
         swapping.at(moment, deep, outside)
@@ -587,19 +572,13 @@ def test_links_of_the_kernel_lead_nowhere(root: Path, outside: Path) -> None:
     files = FileRoots([root, "/proc"])
     with open(outside / "x.txt") as held:
         (root / "magic").symlink_to(f"/proc/self/fd/{held.fileno()}")
-        for path in (
-            f"/proc/self/fd/{held.fileno()}",
-            f"{root}/magic",
-            f"/proc/self/root{outside}/x.txt",
-        ):
+        for path in (f"/proc/self/fd/{held.fileno()}", f"{root}/magic", f"/proc/self/root{outside}/x.txt"):
             with pytest.raises(PermissionDeniedError):
                 files.opener(path, os.O_RDONLY)
 
 
 @pytest.mark.parametrize("op", ["ReadFile", "WriteFile", "RestoreV2", "ReaderReadV2"])
-async def test_a_pipe_in_a_root_keeps_no_operation_waiting(
-    op: str, server: Server, root: Path, graph: Graph
-) -> None:
+async def test_a_pipe_in_a_root_keeps_no_operation_waiting(op: str, server: Server, root: Path, graph: Graph) -> None:
     for name in ("p.txt", "p.safetensors"):
         os.mkfifo(root / name)
     async with AsyncSession(server.target, graph) as session:
@@ -681,19 +660,13 @@ OPENING = {"open", "Path", "glob", "listdir", "scandir", "mkdir", "makedirs", "u
 def test_no_other_module_of_operations_opens_files() -> None:
     package = Path(actorsession.__file__).parent
     found = set()
-    for path in (
-        path for room in ("ops", "opsets", "runtime") for path in (package / room).rglob("*.py")
-    ):
+    for path in (path for room in ("ops", "opsets", "runtime") for path in (package / room).rglob("*.py")):
         text = path.read_text(encoding="utf-8")
         if not re.search(rf"\b({'|'.join(OPENING)})\b", text):
             continue  # parsing takes long
         tree = ast.parse(text)
         names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-        calls = {
-            n.func.attr
-            for n in ast.walk(tree)
-            if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute)
-        }
+        calls = {n.func.attr for n in ast.walk(tree) if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute)}
         if (names | calls) & OPENING:
             found.add(str(path.relative_to(package)))
     assert found == set(KNOWN)

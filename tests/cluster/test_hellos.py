@@ -90,9 +90,7 @@ async def test_whoever_asks_a_server_for_its_counters_reaches_it() -> None:
         assert (await past(proxy, read_statistics(proxy.address))).task == W0
 
 
-async def test_the_limit_of_a_step_holds_and_its_error_says_what_the_attempts_ended_with(
-    graph: Graph,
-) -> None:
+async def test_the_limit_of_a_step_holds_and_its_error_says_what_the_attempts_ended_with(graph: Graph) -> None:
     with on(W1):
         v = ops.Variable(3.0)
     async with in_process() as cluster, proxied(cluster.target(W1)) as proxy:
@@ -112,9 +110,7 @@ async def test_who_gives_up_waiting_for_a_link_is_told_what_the_attempts_ended_w
     async with tasks(Task(W0), Task(W1)) as (a, b), proxied(b.address) as proxy:
         a.cache.learn({W1: proxy.address})
         proxy.cut()
-        with pytest.raises(
-            DeadlineExceededError, match=r"phase hello, errno \d+ ECONNRESET"
-        ) as info:
+        with pytest.raises(DeadlineExceededError, match=r"phase hello, errno \d+ ECONNRESET") as info:
             await soon(a.cache.worker(W1).ask(GetStatus(), Deadline.after(0.5)))
         assert info.value.task == W1
         assert proxy.address in info.value.message

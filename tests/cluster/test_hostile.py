@@ -27,20 +27,8 @@ from actorsession.graph.graph import Graph
 from actorsession.graph.node import GraphDef, NodeDef, TensorSpec
 from actorsession.graph.shape import TensorShape
 from actorsession.messages.done import Done
-from actorsession.messages.session import (
-    MASTER,
-    CloseSession,
-    CreateSession,
-    ExtendSession,
-    PrepareStep,
-)
-from actorsession.messages.worker import (
-    WORKER,
-    CreateWorkerSession,
-    GetStatus,
-    RegisterGraph,
-    WorkerStatus,
-)  # fmt: skip
+from actorsession.messages.session import MASTER, CloseSession, CreateSession, ExtendSession, PrepareStep
+from actorsession.messages.worker import WORKER, CreateWorkerSession, GetStatus, RegisterGraph, WorkerStatus
 from actorsession.plan.partition import RECV
 from actorsession.rpc.link import Link
 from actorsession.session import AsyncSession
@@ -77,9 +65,7 @@ async def runs(target: str) -> None:
 
 def create(graph: Graph) -> CreateSession:
     nodes = graph.as_graph_def()
-    return CreateSession(
-        graph=nodes.to_wire(), config=ConfigProto().to_wire(), target="", request_id=""
-    )
+    return CreateSession(graph=nodes.to_wire(), config=ConfigProto().to_wire(), target="", request_id="")
 
 
 def register(handle: str, *nodes: NodeDef, device: str = f"{W0}/device:CPU:0") -> RegisterGraph:
@@ -89,9 +75,13 @@ def register(handle: str, *nodes: NodeDef, device: str = f"{W0}/device:CPU:0") -
 
 def worker_session(handle: str, peers: dict[str, str]) -> CreateWorkerSession:
     return CreateWorkerSession(
-        session_handle=handle, master_task="/job:x/replica:0/task:0", master_incarnation=1,
-        isolate_session_state=False, peers=peers, task="",
-    )  # fmt: skip
+        session_handle=handle,
+        master_task="/job:x/replica:0/task:0",
+        master_incarnation=1,
+        isolate_session_state=False,
+        peers=peers,
+        task="",
+    )
 
 
 # -- what a graph may not do -------------------------------------------------------------------------
@@ -148,18 +138,22 @@ NO_GRAPHS: dict[str, tuple[Callable[[Any], None], str]] = {
     "text for a shape": (lambda n: _with(n, 1, shape="[2]"), "of type shape"),
     "a function that is none": (lambda n: _with(n, 3, else_branch=[]), "else_branch"),
     "two nodes of one name in a branch": (
-        lambda n: _inside(n, lambda inner: inner.append(inner[0])), "is taken or reserved",
+        lambda n: _inside(n, lambda inner: inner.append(inner[0])),
+        "is taken or reserved",
     ),
     "a constant in a branch that is text": (
-        lambda n: _inside(n, lambda inner: inner[0][5].update(value="text")), "got str",
+        lambda n: _inside(n, lambda inner: inner[0][5].update(value="text")),
+        "got str",
     ),
     "a name in a branch with a space": (
-        lambda n: _inside(n, lambda inner: inner[0].__setitem__(0, "a b")), "does not match",
+        lambda n: _inside(n, lambda inner: inner[0].__setitem__(0, "a b")),
+        "does not match",
     ),
     "groups of bytes in a branch": (
-        lambda n: _inside(n, lambda inner: inner[0][5].update(_class=[b"loc:@a"])), "_class",
+        lambda n: _inside(n, lambda inner: inner[0][5].update(_class=[b"loc:@a"])),
+        "_class",
     ),
-}  # fmt: skip
+}
 
 
 def _small_graph() -> Any:
@@ -173,18 +167,18 @@ def _small_graph() -> Any:
     return GraphDef(tuple(by_type[op] for op in types)).to_wire()
 
 
-async def test_a_graph_that_is_none_is_refused_by_the_master_with_the_node(
-    cluster: InProcess,
-) -> None:
+async def test_a_graph_that_is_none_is_refused_by_the_master_with_the_node(cluster: InProcess) -> None:
     async with linked(cluster.target()) as link:
         created = await link.ask(MASTER, create(Graph()))
         for name, (change, told) in NO_GRAPHS.items():
             wrong = _small_graph()
             change(wrong[2])
             extend = ExtendSession(
-                session_handle=created.session_handle, graph=wrong, request_id=name,
+                session_handle=created.session_handle,
+                graph=wrong,
+                request_id=name,
                 current_graph_version=created.graph_version,
-            )  # fmt: skip
+            )
             for message in (replace(create(Graph()), graph=wrong), extend):
                 with pytest.raises(InvalidArgumentError, match=told):
                     await link.ask(MASTER, message)
@@ -208,21 +202,13 @@ async def test_a_partition_that_is_none_is_refused_by_the_worker(cluster: InProc
                 await link.ask(WORKER, message)
 
 
-async def test_a_run_of_too_many_names_is_refused_and_told_how_to_raise_that(
-    cluster: InProcess, graph: Graph
-) -> None:
+async def test_a_run_of_too_many_names_is_refused_and_told_how_to_raise_that(cluster: InProcess, graph: Graph) -> None:
     ops.constant(1.0, name="c")
     names = ["c:0"] * (MAX_RUN_NAMES + 1)
     told = r"the run has 65537 feeds, .* limit is 65536: .* ACTORSESSION_MAX_RUN_NAMES raises it"
     async with linked(cluster.target()) as link:
         created = await link.ask(MASTER, create(graph))
-        step = PrepareStep(
-            session_handle=created.session_handle,
-            feeds=[],
-            fetches=names,
-            targets=[],
-            partial=False,
-        )
+        step = PrepareStep(session_handle=created.session_handle, feeds=[], fetches=names, targets=[], partial=False)
         with pytest.raises(ResourceExhaustedError, match=told):
             await link.ask(MASTER, step)
 
@@ -246,11 +232,7 @@ async def test_values_nested_as_deep_as_the_wire_allows_are_refused_or_carried(
 
 
 async def test_a_session_that_tells_wrong_addresses_cuts_no_task_off(cluster: InProcess) -> None:
-    wrong = {
-        W0: "tcp://127.0.0.1:1",
-        W1: "tcp://127.0.0.1:1",
-        "/job:x/replica:0/task:9": "tcp://h:1",
-    }
+    wrong = {W0: "tcp://127.0.0.1:1", W1: "tcp://127.0.0.1:1", "/job:x/replica:0/task:9": "tcp://h:1"}
     async with linked(cluster.target()) as link:
         await link.ask(WORKER, worker_session("h", wrong))
     await runs(cluster.target())
@@ -322,9 +304,7 @@ async def test_a_worker_with_impossible_devices_fails_the_creation_and_nothing_i
     await runs(cluster.target())
 
 
-async def test_graphs_without_a_session_go_with_whoever_registered_them(
-    cluster: InProcess,
-) -> None:
+async def test_graphs_without_a_session_go_with_whoever_registered_them(cluster: InProcess) -> None:
     """The legacy session, which has the empty handle, never ends."""
     async with linked(cluster.target()) as link:
         for _ in range(3):
@@ -353,9 +333,7 @@ async def test_an_announced_array_takes_memory_only_as_it_comes(cluster: InProce
     await runs(cluster.target())
 
 
-async def test_a_graph_that_cannot_be_is_refused_with_an_error_of_the_caller(
-    cluster: InProcess,
-) -> None:
+async def test_a_graph_that_cannot_be_is_refused_with_an_error_of_the_caller(cluster: InProcess) -> None:
     async with linked(cluster.target()) as link:
         graphs: list[list[Any]] = [[], [1, None, [[1]]], [7, None, []], ["x"], [1, None, [None]]]
         for graph in graphs:

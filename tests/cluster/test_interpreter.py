@@ -46,26 +46,12 @@ def with_shadows(folder: Path) -> Path:
     "flags",
     [
         ["-I"],
-        [
-            "-P",
-            "-s",
-            "-B",
-            "-OO",
-            "-b",
-            "-X",
-            "utf8",
-            "-X",
-            "no_debug_ranges",
-            "-W",
-            "error::UserWarning",
-        ],
+        ["-P", "-s", "-B", "-OO", "-b", "-X", "utf8", "-X", "no_debug_ranges", "-W", "error::UserWarning"],
         ["-E", "-X", "dev", "-O"],
     ],
     ids=" ".join,
 )
-def test_a_child_has_the_flags_and_the_import_path_of_its_parent(
-    tmp_path: Path, flags: list[str]
-) -> None:
+def test_a_child_has_the_flags_and_the_import_path_of_its_parent(tmp_path: Path, flags: list[str]) -> None:
     modules = tmp_path / "modules"
     modules.mkdir()
     (modules / "show.py").write_text(SHOW)
@@ -73,9 +59,13 @@ def test_a_child_has_the_flags_and_the_import_path_of_its_parent(
     program.write_text(PARENT)
     ran = subprocess.run(
         [sys.executable, *flags, str(program), str(modules), "an ärgument"],
-        capture_output=True, encoding="utf-8", timeout=60, check=False, env=environment(),
+        capture_output=True,
+        encoding="utf-8",
+        timeout=60,
+        check=False,
+        env=environment(),
         cwd=with_shadows(tmp_path / "started in"),
-    )  # fmt: skip
+    )
     assert ran.returncode == 0, ran.stderr
     parent, child = map(json.loads, ran.stdout.splitlines())
     assert child[0] == {**parent[0], "safe_path": True}
@@ -84,18 +74,14 @@ def test_a_child_has_the_flags_and_the_import_path_of_its_parent(
     assert child[3:] == parent[3:]
 
 
-def test_the_package_is_found_last_by_a_child_whose_parent_found_it_otherwise(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_package_is_found_last_by_a_child_whose_parent_found_it_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
     own = [folder for folder in sys.path if folder != str(ROOT)]
     monkeypatch.setattr(sys, "path", own)
     monkeypatch.delenv("PYTHONPATH", raising=False)
     assert interpreter.import_path()[-1] == str(ROOT)
 
 
-def test_what_a_program_adds_to_pythonpath_is_for_its_children(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_what_a_program_adds_to_pythonpath_is_for_its_children(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     assert interpreter.import_path()[0] == str(tmp_path)
 
@@ -107,9 +93,7 @@ def test_another_interpreter_has_a_path_of_its_own() -> None:
 
 
 @pytest.mark.parametrize("flags", [[], ["-I"]], ids=["plain", "isolated"])
-def test_workers_start_in_a_folder_with_modules_of_other_names(
-    tmp_path: Path, flags: list[str]
-) -> None:
+def test_workers_start_in_a_folder_with_modules_of_other_names(tmp_path: Path, flags: list[str]) -> None:
     program = tmp_path / "program.py"
     program.write_text(
         f"import sys; sys.path.append({str(ROOT)!r})\n"
@@ -119,7 +103,12 @@ def test_workers_start_in_a_folder_with_modules_of_other_names(
     )
     plain = {k: v for k, v in environment().items() if k != "PYTHONPATH"}
     ran = subprocess.run(
-        [sys.executable, *flags, str(program)], capture_output=True, text=True, timeout=120,
-        check=False, env=plain, cwd=with_shadows(tmp_path / "started in"),
-    )  # fmt: skip
+        [sys.executable, *flags, str(program)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env=plain,
+        cwd=with_shadows(tmp_path / "started in"),
+    )
     assert (ran.returncode, ran.stdout) == (0, "2.0\n"), ran.stderr

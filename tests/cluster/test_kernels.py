@@ -60,18 +60,13 @@ async def test_threads_that_are_held_by_kernels_whose_steps_are_over_are_told_of
     other.open()
     late = other(ops.constant(5.0))
     config = ConfigProto(inter_op_parallelism_threads=2)
-    async with (
-        in_process({"worker": 1}, config=config) as cluster,
-        AsyncSession(cluster.target(), graph) as session,
-    ):
+    async with in_process({"worker": 1}, config=config) as cluster, AsyncSession(cluster.target(), graph) as session:
         server = cluster.server(W0)
         try:
             assert server.statistics().overdue == 0
             for k, node in enumerate(stuck):
                 limit = 50
-                while (
-                    gate.entered <= k
-                ):  # on a busy machine a step may end before its kernel begins
+                while gate.entered <= k:  # on a busy machine a step may end before its kernel begins
                     with pytest.raises(DeadlineExceededError):
                         await soon(session.run(node, options=RunOptions(timeout_in_ms=limit)))
                     limit *= 2
@@ -110,16 +105,7 @@ async def _queued(session: AsyncSession) -> Cause:
 @contextmanager
 def holding_worker(*more: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """A worker that knows the op ``hold``, and where it listens."""
-    words = [
-        sys.executable,
-        "-m",
-        "tests.cluster.holding",
-        "worker",
-        "--job",
-        "worker",
-        "--task",
-        "0",
-    ]
+    words = [sys.executable, "-m", "tests.cluster.holding", "worker", "--job", "worker", "--task", "0"]
     with running([*words, "--cluster", ONE, "--grace", str(GRACE), *more]) as process:
         line = line_of(process)
         yield process, json.loads(line)["address"] if more else line.split()[3].rstrip(";")
@@ -128,9 +114,7 @@ def holding_worker(*more: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
 @pytest.mark.process
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
 @pytest.mark.parametrize("ending", ["SIGTERM", "SIGINT", "its parent"])
-def test_a_process_ends_within_its_grace_whatever_its_kernels_do(
-    graph: Graph, tmp_path: Path, ending: str
-) -> None:
+def test_a_process_ends_within_its_grace_whatever_its_kernels_do(graph: Graph, tmp_path: Path, ending: str) -> None:
     """A kernel in C keeps the interpreter lock for hours; no handler of Python runs meanwhile."""
     begun = tmp_path / "begun"
     held = hold(ops.constant(1.0), HOURS, marker=begun, asleep=True)
@@ -164,9 +148,7 @@ def test_patterns_and_widths_of_any_kind_hold_no_worker(graph: Graph) -> None:
     text = ops.placeholder("string", [], name="text")
     times = ops.placeholder("int32", [], name="times")
     matched = strings.regex_full_match(text, "a*a*a*a*a*a*a*a*b")
-    _, doubled = ops.while_loop(
-        lambda i, y: i < times, lambda i, y: (i + 1, opsets.string_join([y, y])), [0, text]
-    )
+    _, doubled = ops.while_loop(lambda i, y: i < times, lambda i, y: (i + 1, opsets.string_join([y, y])), [0, text])
     length = strings.length(doubled)
     short = ops.constant(1.0) + 1.0
     with holding_worker() as (_, target), Session(target, graph=graph) as session:

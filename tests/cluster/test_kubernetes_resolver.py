@@ -10,12 +10,7 @@ import pytest
 import trustme
 
 from actorsession.cluster import ClusterResolver, ClusterSpec, KubernetesClusterResolver
-from actorsession.errors import (
-    OpError,
-    PermissionDeniedError,
-    UnauthenticatedError,
-    UnavailableError,
-)
+from actorsession.errors import OpError, PermissionDeniedError, UnauthenticatedError, UnavailableError
 from tests.cluster.kubernetes_api import NAMESPACE, Api, pod, refusal, served
 
 WORKERS = "app=digits,role=worker"
@@ -57,9 +52,7 @@ def test_the_pods_of_a_stateful_set_have_fixed_names(account: Path) -> None:
 
 
 def test_prefix_domain_and_port_are_those_of_the_manifests(account: Path) -> None:
-    found = resolver(
-        {"Big_PS": 1}, account, "digits-big-ps-0", namespace="ns", prefix="digits-", domain="svc", port=80
-    )  # fmt: skip
+    found = resolver({"Big_PS": 1}, account, "digits-big-ps-0", namespace="ns", prefix="digits-", domain="svc", port=80)
     assert found.cluster_spec().as_dict() == {"Big_PS": ["digits-big-ps-0.digits-big-ps.ns.svc:80"]}
     assert (found.task_type, found.task_id) == ("Big_PS", 0)
 
@@ -70,9 +63,7 @@ def test_a_pod_beside_the_cluster_is_none_of_its_tasks(account: Path) -> None:
     assert found.master("worker", 1, "tcp") == "tcp://worker-1.worker.ns.svc.cluster.local:7000"
 
 
-def test_namespace_and_pod_are_of_variables_or_of_the_service_account(
-    account: Path, monkeypatch: Any
-) -> None:
+def test_namespace_and_pod_are_of_variables_or_of_the_service_account(account: Path, monkeypatch: Any) -> None:
     (account / "namespace").write_text("of-the-account\n")
     found = KubernetesClusterResolver({"worker": 1}, service_account=account)
     assert found.cluster_spec().task_address("worker", 0).split(".")[2] == "of-the-account"
@@ -137,9 +128,7 @@ def test_a_pod_finds_itself_before_it_is_ready(api: Api, account: Path) -> None:
     assert (found.task_type, found.task_id) == ("worker", 0)
 
 
-def test_the_api_is_asked_again_each_time_with_the_token_of_that_moment(
-    api: Api, account: Path
-) -> None:
+def test_the_api_is_asked_again_each_time_with_the_token_of_that_moment(api: Api, account: Path) -> None:
     found = resolver({"worker": WORKERS}, account)
     for address in ("10.1.0.2", "10.1.0.9"):
         api.token = f"the token when the pod had {address}"
@@ -164,17 +153,12 @@ INDEX = "batch.kubernetes.io/job-completion-index"
         (pod("a-x", "10.1.0.2", labels={"apps.kubernetes.io/pod-index": "3"}), 3),
         (pod("a-x", "10.1.0.2", owner="Job", labels={INDEX: "4"}), 4),
         (pod("a-x", "10.1.0.2", owner="Job", annotations={INDEX: "5"}), 5),
-        (
-            pod("a-x", "10.1.0.2", owner="TFJob", labels={"training.kubeflow.org/replica-index": "6"}),
-            6,
-        ),
+        (pod("a-x", "10.1.0.2", owner="TFJob", labels={"training.kubeflow.org/replica-index": "6"}), 6),
         (pod("worker-7", "10.1.0.2"), 7),
         (pod("worker-8", "10.1.0.2", owner=""), 8),
     ],
-)  # fmt: skip
-def test_the_index_of_a_pod_is_that_of_its_controller(
-    api: Api, account: Path, found: Any, index: int
-) -> None:
+)
+def test_the_index_of_a_pod_is_that_of_its_controller(api: Api, account: Path, found: Any, index: int) -> None:
     api.pods[WORKERS] = [found]
     assert resolver({"worker": WORKERS}, account).cluster_spec().task_indices("worker") == [index]
 
@@ -194,25 +178,23 @@ def test_two_pods_of_one_index_are_named(api: Api, account: Path) -> None:
 
 # -- errors of the API -----------------------------------------------------------------------------
 
-FORBIDDEN = (
-    'pods is forbidden: User "system:serviceaccount:training:default" cannot list resource "pods"'
-)
+FORBIDDEN = 'pods is forbidden: User "system:serviceaccount:training:default" cannot list resource "pods"'
 
 
 @pytest.mark.parametrize(
     ("answer", "error", "complaint"),
     [
         (
-            (403, refusal(403, "Forbidden", FORBIDDEN)), PermissionDeniedError,
-            "answers 403 to GET /api/v1/namespaces/training/pods.*pods is forbidden.*; a Role with the verb "
-            "list",
+            (403, refusal(403, "Forbidden", FORBIDDEN)),
+            PermissionDeniedError,
+            "answers 403 to GET /api/v1/namespaces/training/pods.*pods is forbidden.*; a Role with the verb list",
         ),
         ((410, refusal(410, "Expired", "too old")), UnavailableError, "answers 410 .*: too old"),
         ((500, b"no json"), UnavailableError, "answers 500 .*: Internal Server Error"),
         ((200, b"{}"), UnavailableError, "answers no PodList to GET .*: b'{}'"),
         ((200, b"[]"), UnavailableError, "answers no PodList"),
     ],
-)  # fmt: skip
+)
 def test_an_error_of_the_api_is_named(
     api: Api, account: Path, answer: Any, error: type[OpError], complaint: str
 ) -> None:
@@ -235,9 +217,7 @@ def test_an_api_of_another_ca_is_not_asked(api: Api, account: Path) -> None:
     assert not api.asked
 
 
-def test_an_api_that_is_gone_is_unavailable(
-    account: Path, monkeypatch: Any, hold_ports: Any
-) -> None:
+def test_an_api_that_is_gone_is_unavailable(account: Path, monkeypatch: Any, hold_ports: Any) -> None:
     with served(account):
         pass
     (port,) = hold_ports(1)

@@ -39,9 +39,7 @@ def variable_on_w1() -> tuple[Any, Any]:
         return v, v + 1.0
 
 
-async def test_a_session_is_opened_again_at_a_worker_whose_link_was_lost(
-    way: str, graph: Graph
-) -> None:
+async def test_a_session_is_opened_again_at_a_worker_whose_link_was_lost(way: str, graph: Graph) -> None:
     v, end = variable_on_w1()
     async with in_process({"worker": 2}) as cluster:
         async with AsyncSession(cluster.target(), graph=graph) as session:
@@ -76,9 +74,7 @@ async def test_reattach_opens_it_again_too_and_nothing_was_lost(graph: Graph) ->
             assert await soon(session.run(end)) == 6.0
 
 
-async def test_what_a_session_had_for_itself_is_lost_with_the_link_and_said_so(
-    graph: Graph,
-) -> None:
+async def test_what_a_session_had_for_itself_is_lost_with_the_link_and_said_so(graph: Graph) -> None:
     v, end = variable_on_w1()
     config = ConfigProto(isolate_session_state=True)
     async with in_process({"worker": 2}) as cluster:
@@ -169,9 +165,7 @@ class Owing:
         self.peers = FakeWorkerCache()
         self.table = RendezvousTable(W0, lambda task, message: None)
         self.given_up: list[tuple[int, OpError]] = []
-        self.owed = MissingTensorProbe(
-            self.table, [INCARNATION], self.peers, lambda *step: self.given_up.append(step)
-        )
+        self.owed = MissingTensorProbe(self.table, [INCARNATION], self.peers, lambda *step: self.given_up.append(step))
 
     def wait(self) -> None:
         self.table.begin(STEP).recv_async(key(), lambda outcome: None)

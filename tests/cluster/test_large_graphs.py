@@ -17,12 +17,7 @@ import pytest
 
 from actorsession import ops
 from actorsession.config import RunOptions
-from actorsession.errors import (
-    CancelledError,
-    DeadlineExceededError,
-    InvalidArgumentError,
-    ResourceExhaustedError,
-)
+from actorsession.errors import CancelledError, DeadlineExceededError, InvalidArgumentError, ResourceExhaustedError
 from actorsession.graph.graph import Graph
 from actorsession.graph.node import GraphDef
 from actorsession.graph.operation import Tensor
@@ -88,9 +83,7 @@ async def another_session(cluster: InProcess) -> AsyncIterator[Any]:
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.usefixtures("way")
-async def test_a_step_ends_while_the_master_takes_in_a_large_graph(
-    cluster: InProcess, x: Tensor, form: str
-) -> None:
+async def test_a_step_ends_while_the_master_takes_in_a_large_graph(cluster: InProcess, x: Tensor, form: str) -> None:
     with held_pass(PassGroup.PRE_PLACEMENT) as held:
         async with another_session(cluster) as step:
             y = FORMS[form](x)
@@ -112,9 +105,7 @@ async def test_a_step_ends_while_the_master_takes_in_a_large_graph(
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.usefixtures("way")
-async def test_a_step_ends_while_the_master_plans_a_large_one(
-    cluster: InProcess, x: Tensor, form: str
-) -> None:
+async def test_a_step_ends_while_the_master_plans_a_large_one(cluster: InProcess, x: Tensor, form: str) -> None:
     with held_pass() as held:
         async with another_session(cluster) as step:
             with x.graph.device(W1):
@@ -178,9 +169,7 @@ async def test_a_limit_that_is_over_while_a_step_is_planned_leaves_the_plan_to_t
             assert held.entered == 1
 
 
-async def test_closing_a_session_ends_what_waits_for_its_master_to_plan(
-    cluster: InProcess, x: Tensor
-) -> None:
+async def test_closing_a_session_ends_what_waits_for_its_master_to_plan(cluster: InProcess, x: Tensor) -> None:
     y = large(x)
     with held_pass() as held:
         session = AsyncSession(cluster.target(), graph=x.graph)
@@ -208,9 +197,7 @@ async def test_constants_and_loops_of_a_large_graph_arrive_as_they_are(cluster: 
 
 
 @pytest.mark.usefixtures("way")
-async def test_what_is_wrong_with_a_large_graph_is_said_as_with_any(
-    cluster: InProcess, x: Tensor
-) -> None:
+async def test_what_is_wrong_with_a_large_graph_is_said_as_with_any(cluster: InProcess, x: Tensor) -> None:
     y = large(x)
     async with AsyncSession(cluster.target(), graph=x.graph) as session:
         with pytest.raises(InvalidArgumentError, match="feed a value for placeholder"):
@@ -223,9 +210,7 @@ async def test_what_is_wrong_with_a_large_graph_is_said_as_with_any(
 
 
 @pytest.mark.usefixtures("way")
-async def test_a_partial_run_of_a_large_graph_lets_others_go_on(
-    cluster: InProcess, x: Tensor
-) -> None:
+async def test_a_partial_run_of_a_large_graph_lets_others_go_on(cluster: InProcess, x: Tensor) -> None:
     y = large(x)
     with held_pass() as held:
         async with another_session(cluster) as step:

@@ -53,15 +53,11 @@ async def test_every_task_is_a_process_with_an_address_of_its_own(processes: Loc
     assert repr(processes) == "<LocalCluster {'ps': 1, 'worker': 2}, 3 of 3 processes alive>"
 
 
-async def test_a_cluster_says_of_each_task_where_it_is_and_what_it_wrote(
-    processes: LocalCluster,
-) -> None:
+async def test_a_cluster_says_of_each_task_where_it_is_and_what_it_wrote(processes: LocalCluster) -> None:
     status = processes.status()
     assert sorted(status) == [PS0, W0, W1]
     assert status[W1].address == processes.target("worker", 1)
-    assert {(s.node, s.alive, s.restarts, s.fate) for s in status.values()} == {
-        (platform.node(), True, 0, "it runs")
-    }
+    assert {(s.node, s.alive, s.restarts, s.fate) for s in status.values()} == {(platform.node(), True, 0, "it runs")}
     assert list(await processes.logs("ps")) == list(processes.process("ps")._lines())
 
 
@@ -90,9 +86,7 @@ async def test_a_step_runs_over_all_processes(processes: LocalCluster, graph: Gr
     await until_all(processes.spec.tasks().values(), is_idle)
 
 
-async def test_two_hundred_runs_at_once_over_processes(
-    processes: LocalCluster, graph: Graph
-) -> None:
+async def test_two_hundred_runs_at_once_over_processes(processes: LocalCluster, graph: Graph) -> None:
     a = ops.placeholder("float32", [])
     ends = [chain(a, hops, (W0, W1, PS0)) for hops in (1, 2, 3, 6)]
     async with AsyncSession(processes.target("worker", 1), graph=graph) as session:
@@ -102,9 +96,7 @@ async def test_two_hundred_runs_at_once_over_processes(
     await until_all(processes.spec.tasks().values(), is_idle)
 
 
-async def test_runs_given_up_at_any_moment_leave_nothing_at_any_process(
-    processes: LocalCluster, graph: Graph
-) -> None:
+async def test_runs_given_up_at_any_moment_leave_nothing_at_any_process(processes: LocalCluster, graph: Graph) -> None:
     a = ops.placeholder("float32", [])
     end = chain(a, 9, (W0, W1, PS0))
     async with AsyncSession(processes.target("worker", 0), graph=graph) as session:
@@ -114,9 +106,7 @@ async def test_runs_given_up_at_any_moment_leave_nothing_at_any_process(
             start = time.perf_counter()
             await session.run(end, {a: 0.0})
             times.append(time.perf_counter() - start)
-        least = min(
-            times
-        )  # of others, such as the first by a program, most runs would need a small part
+        least = min(times)  # of others, such as the first by a program, most runs would need a small part
         given_up = 0
         for number in range(500):  # on either loop, and so a thousand
             try:
@@ -129,9 +119,7 @@ async def test_runs_given_up_at_any_moment_leave_nothing_at_any_process(
         await until_all(processes.spec.tasks().values(), is_idle)
 
 
-async def test_the_statistics_of_all_tasks_can_be_asked_for(
-    processes: LocalCluster, graph: Graph
-) -> None:
+async def test_the_statistics_of_all_tasks_can_be_asked_for(processes: LocalCluster, graph: Graph) -> None:
     a = ops.placeholder("float32", [])
     end = chain(a, 2)
     async with AsyncSession(processes.target("worker", 0), graph=graph) as session:
@@ -146,8 +134,7 @@ async def test_the_statistics_of_all_tasks_can_be_asked_for(
 
     def sent(task: str, peer: str) -> int:
         now, then = (
-            sum(k.tells_sent + k.calls_sent for k in seen[task].peers if k.peer == peer)
-            for seen in (after, before)
+            sum(k.tells_sent + k.calls_sent for k in seen[task].peers if k.peer == peer) for seen in (after, before)
         )
         return now - then
 
@@ -155,9 +142,7 @@ async def test_the_statistics_of_all_tasks_can_be_asked_for(
     assert (sent(W0, W1), sent(W0, PS0)) == (20, 0)
 
 
-async def test_synchronous_sessions_in_threads_share_a_cluster(
-    processes: LocalCluster, graph: Graph
-) -> None:
+async def test_synchronous_sessions_in_threads_share_a_cluster(processes: LocalCluster, graph: Graph) -> None:
     a = ops.placeholder("float32", [])
     end = chain(a, 3)
 
@@ -204,10 +189,7 @@ async def test_processes_meet_in_a_folder_that_nobody_else_can_enter() -> None:
         assert [path.name for path in paths] == ["worker-0", "worker-1"]
         if os.geteuid() == 0:  # who alone can be another user as well
             told = subprocess.run(
-                [sys.executable, "-c", DIAL, str(paths[0])],
-                capture_output=True,
-                text=True,
-                check=True,
+                [sys.executable, "-c", DIAL, str(paths[0])], capture_output=True, text=True, check=True
             )
             assert "Permission denied" in told.stdout
         cluster.process("worker", 1).send_signal(signal.SIGKILL)  # which leaves its socket there
@@ -217,9 +199,7 @@ async def test_processes_meet_in_a_folder_that_nobody_else_can_enter() -> None:
     assert not folder.exists()
 
 
-def test_a_place_for_sockets_is_found_where_names_are_long(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_place_for_sockets_is_found_where_names_are_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     long = tmp_path / ("x" * 100)
     long.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(long))
@@ -248,9 +228,7 @@ def test_sockets_are_in_no_folder_whose_name_an_address_cannot_have(
     made.remove()
 
 
-def test_the_target_of_a_cluster_in_a_folder_with_a_comma_is_a_target(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_target_of_a_cluster_in_a_folder_with_a_comma_is_a_target(monkeypatch: pytest.MonkeyPatch) -> None:
     with tempfile.TemporaryDirectory(prefix="a, b-", dir="/tmp") as folder:
         monkeypatch.setattr(tempfile, "tempdir", folder)
         made = SocketFolder()
@@ -260,9 +238,7 @@ def test_the_target_of_a_cluster_in_a_folder_with_a_comma_is_a_target(
         made.remove()
 
 
-def test_without_a_temporary_folder_a_cluster_has_no_place_for_its_sockets(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_without_a_temporary_folder_a_cluster_has_no_place_for_its_sockets(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> str:
         raise FileNotFoundError(2, "No usable temporary directory found in ['/tmp']")
 
@@ -274,9 +250,7 @@ def test_without_a_temporary_folder_a_cluster_has_no_place_for_its_sockets(
 
 def test_a_process_that_was_forked_leaves_the_folder_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     made = SocketFolder()
-    monkeypatch.setattr(
-        os, "getpid", lambda: -1
-    )  # as in a fork, whose finalizers run at its end too
+    monkeypatch.setattr(os, "getpid", lambda: -1)  # as in a fork, whose finalizers run at its end too
     made.remove()
     os.rmdir(made.path)  # FileNotFoundError if it was removed
 
@@ -328,9 +302,7 @@ async def test_a_start_that_is_cancelled_leaves_no_process() -> None:
 
 
 @pytest.mark.parametrize("turns", [1, 2, 3, 4, 6])
-async def test_a_start_that_is_cancelled_in_the_middle_of_a_spawn_leaves_no_process(
-    turns: int,
-) -> None:
+async def test_a_start_that_is_cancelled_in_the_middle_of_a_spawn_leaves_no_process(turns: int) -> None:
     before = take_holdings()
     cluster = LocalCluster({"worker": 1})
     starting = asyncio.create_task(cluster.start())
@@ -351,9 +323,7 @@ async def test_a_process_that_does_not_end_by_itself_is_killed() -> None:
         assert process.fate.startswith("killed by SIGKILL, by the program ")
 
 
-async def test_the_error_of_a_step_says_how_the_process_that_it_lost_has_ended(
-    mortal: Hands, graph: Graph
-) -> None:
+async def test_the_error_of_a_step_says_how_the_process_that_it_lost_has_ended(mortal: Hands, graph: Graph) -> None:
     """In both faces, of a worker and of the master, and when nobody is there any more."""
     a = ops.placeholder("float32", [])
     end = chain(a, 3)
@@ -406,9 +376,7 @@ def test_a_plain_with_starts_and_ends_the_processes_for_a_program_that_blocks() 
         cluster.do(cluster.statistics())
 
 
-def test_after_the_stop_of_its_cluster_a_session_says_at_once_what_happened_and_goes_on_saying_it() -> (
-    None
-):
+def test_after_the_stop_of_its_cluster_a_session_says_at_once_what_happened_and_goes_on_saying_it() -> None:
     with Graph().as_default() as graph:
         v = ops.Variable(1.0)
     with LocalCluster({"worker": 2}) as cluster:
@@ -416,15 +384,15 @@ def test_after_the_stop_of_its_cluster_a_session_says_at_once_what_happened_and_
         session.run(v.initializer)
         other.run(v.initializer)
         cluster.do(cluster.remove("worker", 1))
-        with pytest.raises(
-            UnavailableError, match="task:1 was removed from its cluster by process"
-        ):
+        with pytest.raises(UnavailableError, match="task:1 was removed from its cluster by process"):
             other.reattach()
     stopped = "its cluster was stopped in order by process"
     for call, words in (
-        (lambda: session.run(v), "was stopped in order"), (session.reattach, stopped),
-        (lambda: session.run(v), stopped), (session.reattach, stopped),
-    ):  # fmt: skip
+        (lambda: session.run(v), "was stopped in order"),
+        (session.reattach, stopped),
+        (lambda: session.run(v), stopped),
+        (session.reattach, stopped),
+    ):
         with pytest.raises(UnavailableError, match=words) as info:
             call()
         assert "attempt" not in info.value.message or "after 1 attempt;" in info.value.message
@@ -612,9 +580,7 @@ def test_a_forked_child_has_no_effect_on_the_cluster_of_its_parent(tmp_path: Pat
 
 
 @pytest.mark.parametrize("run", ["acts.train", "asyncio"], ids=["ours", "stock"])
-def test_a_forked_child_leaves_coroutines_without_effect_on_its_parent(
-    tmp_path: Path, run: str
-) -> None:
+def test_a_forked_child_leaves_coroutines_without_effect_on_its_parent(tmp_path: Path, run: str) -> None:
     """The child unwinds the parent's coroutines and runs its loop once more, to cancel what is left."""
     if run != "asyncio":
         run = "__import__('actorsession.actors.loops').actors.loops"
@@ -642,9 +608,7 @@ async def test_a_cluster_is_started_once_and_its_processes_stay_its_own() -> Non
     await asyncio.gather(cluster.stop(), cluster.stop())
     assert not is_running(pid)
     for call in (cluster.start(), cluster.__aenter__(), cluster.scale("worker", 2)):
-        with pytest.raises(
-            FailedPreconditionError, match=r"the cluster was stopped.*make another one"
-        ):
+        with pytest.raises(FailedPreconditionError, match=r"the cluster was stopped.*make another one"):
             await call
     await cluster.stop()
 

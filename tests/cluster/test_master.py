@@ -22,30 +22,11 @@ from actorsession.errors import (
 )
 from actorsession.graph.graph import Graph
 from actorsession.graph.node import GraphDef
-from actorsession.messages import (
-    MASTER,
-    CloseSession,
-    CreateSession,
-    Done,
-    ExtendSession,
-    ListDevices,
-    ResetContainers,
-)
+from actorsession.messages import MASTER, CloseSession, CreateSession, Done, ExtendSession, ListDevices, ResetContainers
 from actorsession.rpc import Link
 from actorsession.rpc.local_calls import LocalCalls
 from actorsession.session import AsyncSession
-from tests.cluster.kit import (
-    PATIENCE,
-    W0,
-    W1,
-    Gate,
-    InProcess,
-    eventually,
-    in_process,
-    on,
-    run_by_frame,
-    soon,
-)
+from tests.cluster.kit import PATIENCE, W0, W1, Gate, InProcess, eventually, in_process, on, run_by_frame, soon
 from transports import Hello, connect
 
 
@@ -71,18 +52,17 @@ class Client:
         return await self.ask(
             CreateSession(
                 graph=GraphDef(tuple(op.plain for op in nodes)).to_wire(),
-                config=ConfigProto(**config).to_wire(), target="", request_id=request,
+                config=ConfigProto(**config).to_wire(),
+                target="",
+                request_id=request,
             )
-        )  # fmt: skip
+        )
 
-    def extension(
-        self, graph: Graph, handle: str, version: int, request: str = ""
-    ) -> ExtendSession:
+    def extension(self, graph: Graph, handle: str, version: int, request: str = "") -> ExtendSession:
         new = tuple(op.plain for op in graph.get_operations()[self.sent :])
         return ExtendSession(
-            session_handle=handle, graph=GraphDef(new).to_wire(), current_graph_version=version,
-            request_id=request,
-        )  # fmt: skip
+            session_handle=handle, graph=GraphDef(new).to_wire(), current_graph_version=version, request_id=request
+        )
 
 
 @pytest.fixture
@@ -93,9 +73,7 @@ def client(cluster: InProcess) -> Client:
 # -- handles ---------------------------------------------------------------------------------------
 
 
-async def test_an_unknown_session_is_aborted_for_every_call_and_fine_to_close(
-    client: Client,
-) -> None:
+async def test_an_unknown_session_is_aborted_for_every_call_and_fine_to_close(client: Client) -> None:
     extension = ExtendSession(session_handle="h", graph=[], current_graph_version=0, request_id="")
     unknown = f"'h' is not known to the master {W0}"
     for message in (extension, ListDevices(session_handle="h")):
@@ -113,9 +91,7 @@ async def test_every_session_has_a_handle_of_its_own(client: Client, graph: Grap
         await client.ask(CloseSession(session_handle=handle))
 
 
-async def test_a_closed_session_is_unknown(
-    client: Client, graph: Graph, cluster: InProcess
-) -> None:
+async def test_a_closed_session_is_unknown(client: Client, graph: Graph, cluster: InProcess) -> None:
     handle = (await client.create(graph)).session_handle
     assert cluster.server(W0).statistics().sessions == 1
     assert await client.ask(CloseSession(session_handle=handle)) == Done()
@@ -128,9 +104,7 @@ async def test_a_closed_session_is_unknown(
 # -- graphs ----------------------------------------------------------------------------------------
 
 
-async def test_a_graph_that_cannot_be_right_makes_no_session(
-    client: Client, graph: Graph, cluster: InProcess
-) -> None:
+async def test_a_graph_that_cannot_be_right_makes_no_session(client: Client, graph: Graph, cluster: InProcess) -> None:
     with graph.device("/job:worker/task:9"):
         ops.constant(1.0)
     with pytest.raises(InvalidArgumentError, match="task:9"):
@@ -145,9 +119,7 @@ async def test_a_graph_in_another_form_is_a_protocol_error(client: Client, wire:
 
 
 async def test_a_setting_that_does_not_exist_is_an_invalid_argument(client: Client) -> None:
-    message = CreateSession(
-        graph=GraphDef(()).to_wire(), config={"colour": 1}, target="", request_id=""
-    )
+    message = CreateSession(graph=GraphDef(()).to_wire(), config={"colour": 1}, target="", request_id="")
     with pytest.raises(InvalidArgumentError, match="colour"):
         await client.ask(message)
 
@@ -197,9 +169,7 @@ async def test_an_extension_that_comes_twice_is_made_once(client: Client, graph:
     assert await client.run(handle, ["two:0"]) == [2.0]
 
 
-async def test_names_that_are_not_in_the_graph_are_invalid_arguments(
-    client: Client, graph: Graph
-) -> None:
+async def test_names_that_are_not_in_the_graph_are_invalid_arguments(client: Client, graph: Graph) -> None:
     ops.placeholder("float32", [], name="a")
     handle = (await client.create(graph)).session_handle
     for fetch, feeds in (("b:0", {}), ("a:1", {}), ("a:0", {"b": np.float32(1.0)})):
@@ -211,9 +181,7 @@ async def test_names_that_are_not_in_the_graph_are_invalid_arguments(
         await client.run(handle, [])
 
 
-async def test_an_option_that_does_not_exist_is_an_invalid_argument(
-    client: Client, graph: Graph
-) -> None:
+async def test_an_option_that_does_not_exist_is_an_invalid_argument(client: Client, graph: Graph) -> None:
     a = ops.constant(1.0)
     handle = (await client.create(graph)).session_handle
     with pytest.raises(InvalidArgumentError, match="colour"):
@@ -231,9 +199,7 @@ async def test_nothing_can_be_told_to_a_master(client: Client, graph: Graph) -> 
 # -- ends ------------------------------------------------------------------------------------------
 
 
-async def test_a_session_ends_with_the_connection_of_its_client(
-    cluster: InProcess, graph: Graph
-) -> None:
+async def test_a_session_ends_with_the_connection_of_its_client(cluster: InProcess, graph: Graph) -> None:
     gate = Gate("of a client that goes")
     a = ops.placeholder("float32", [], name="a")
     with on(W1):
@@ -245,10 +211,7 @@ async def test_a_session_ends_with_the_connection_of_its_client(
     link, children = Link(connection, serves={}), Children("a client")
     _ = children.start(link.run(), name="link")
     message = CreateSession(
-        graph=graph.as_graph_def().to_wire(),
-        config=ConfigProto().to_wire(),
-        target="",
-        request_id="",
+        graph=graph.as_graph_def().to_wire(), config=ConfigProto().to_wire(), target="", request_id=""
     )
     handle = (await soon(link.ask(MASTER, message))).session_handle
     step = run_by_frame(link.steps, handle, [end.name], a=np.float32(1))
@@ -283,24 +246,18 @@ async def test_a_reset_closes_all_sessions_and_clears_variables_everywhere(
                 await session.run(variable)
 
 
-async def test_a_reset_names_a_task_that_is_not_there_and_does_not_wait_for_it(
-    graph: Graph,
-) -> None:
+async def test_a_reset_names_a_task_that_is_not_there_and_does_not_wait_for_it(graph: Graph) -> None:
     async with in_process() as cluster:
         client = Client(cluster)
         assert await client.ask(ResetContainers(containers=[])) == Done()
         await cluster.server(W1).stop()
-        with pytest.raises(
-            UnavailableError, match=f"containers were not cleared on {W1}: "
-        ) as told:
+        with pytest.raises(UnavailableError, match=f"containers were not cleared on {W1}: ") as told:
             await client.ask(ResetContainers(containers=[]))
         assert f"the sessions of {W0} are closed" in told.value.message
         assert f"{W0}: " not in told.value.message
 
 
-async def test_a_creation_that_is_given_up_leaves_no_session(
-    cluster: InProcess, client: Client, graph: Graph
-) -> None:
+async def test_a_creation_that_is_given_up_leaves_no_session(cluster: InProcess, client: Client, graph: Graph) -> None:
     for turns in range(12):
         creating = asyncio.create_task(client.create(graph))
         for _ in range(turns):
@@ -309,8 +266,6 @@ async def test_a_creation_that_is_given_up_leaves_no_session(
         await asyncio.wait([creating])
         if not creating.cancelled():
             await client.ask(CloseSession(session_handle=creating.result().session_handle))
-        await eventually(
-            lambda: all(s.sessions == s.worker_sessions == 0 for s in cluster.statistics().values())
-        )
+        await eventually(lambda: all(s.sessions == s.worker_sessions == 0 for s in cluster.statistics().values()))
     assert len((await client.create(graph)).session_handle) == 16
     assert W1 in cluster.statistics()

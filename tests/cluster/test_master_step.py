@@ -43,9 +43,7 @@ class FakeCalls:
         self.cancelled: list[int] = []
         self.waiter: Any = None
 
-    def run_graph(
-        self, step_id: int, program: int, values: WireValues, waiter: Any, asked: Any = None
-    ) -> None:
+    def run_graph(self, step_id: int, program: int, values: WireValues, waiter: Any, asked: Any = None) -> None:
         self.runs.append((step_id, program, values.read_all()))
         self.waiter = waiter
         asyncio.get_running_loop().call_soon(self._answer, waiter)
@@ -86,16 +84,19 @@ class Steps:
         self.graph = ClientGraph(RunSignature(tuple("abc"[: len(tasks)])), parts)
         self.running: list[MasterStep] = []
         session = SimpleNamespace(
-            handle="s", workers=self.workers, wheel=TimerWheel(),
+            handle="s",
+            workers=self.workers,
+            wheel=TimerWheel(),
             observer=SimpleNamespace(is_active=False),
             began=lambda step, graph: self.running.append(step),
             ended=lambda step, graph, nbytes: self.running.remove(step),
             whose_limit=lambda seconds: "the limit of the run",
-        )  # fmt: skip
+        )
         self.program: Any = SimpleNamespace(
-            session=session, fetches=[(i, 0) for i in range(len(tasks))],
+            session=session,
+            fetches=[(i, 0) for i in range(len(tasks))],
             parts=[BoundPart(p, p.feeds, self.calls[p.task], None) for p in parts],  # type: ignore[arg-type]
-        )  # fmt: skip
+        )
 
     def begin(self, seconds: float = 60.0) -> tuple[MasterStep, Run]:
         run: Any = Run([f"feed {number}" for number in range(len(self.calls))])
@@ -209,9 +210,7 @@ async def test_a_client_that_cancels_its_run_gives_the_step_up_everywhere() -> N
 
 
 @pytest.mark.parametrize("at_work", [(W0, W1), (PS0,)])
-async def test_a_step_over_its_limit_names_all_tasks_that_are_at_work_and_no_other(
-    at_work: Sequence[str],
-) -> None:
+async def test_a_step_over_its_limit_names_all_tasks_that_are_at_work_and_no_other(at_work: Sequence[str]) -> None:
     steps = Steps()
     for task in at_work:
         steps.calls[task].answer = None
@@ -233,10 +232,8 @@ async def test_a_step_over_its_limit_names_all_tasks_that_are_at_work_and_no_oth
         ([1], extra_to_wire(0, "stats")),
     ],
     ids=repr,
-)  # fmt: skip
-async def test_a_worker_that_answers_nonsense_breaks_the_protocol(
-    values: list[Any], extra: Any
-) -> None:
+)
+async def test_a_worker_that_answers_nonsense_breaks_the_protocol(values: list[Any], extra: Any) -> None:
     """Its link, which calls the waiter, reports the error to it and ends."""
     steps = Steps()
     steps.calls[W1].answer = None

@@ -49,9 +49,7 @@ async def devices(session: AsyncSession) -> list[str]:
     return [d.name.partition("/device")[0] for d in await session.list_devices()]
 
 
-async def test_devices_of_a_task_that_joins_can_be_used_by_the_next_plan(
-    way: str, graph: Graph
-) -> None:
+async def test_devices_of_a_task_that_joins_can_be_used_by_the_next_plan(way: str, graph: Graph) -> None:
     """1. A session over one task. 2. Another joins. 3. The same session runs nodes on both, and a plan
     that it had before runs on."""
     x = ops.placeholder("float32", [])
@@ -79,9 +77,7 @@ async def test_a_program_waits_for_a_task_that_joins(way: str, graph: Graph) -> 
                 assert await soon(waiting) == [W0, W1]
 
 
-async def test_a_task_that_leaves_fails_what_needs_it_and_nothing_else(
-    way: str, graph: Graph
-) -> None:
+async def test_a_task_that_leaves_fails_what_needs_it_and_nothing_else(way: str, graph: Graph) -> None:
     """The error names the node, the device and what there is; bringing the task back heals it."""
     x = ops.placeholder("float32", [])
     stays = doubled_on(W0, x)
@@ -95,10 +91,7 @@ async def test_a_task_that_leaves_fails_what_needs_it_and_nothing_else(
                     await soon(session.run(leaves, {x: 1.0}))
                 assert (info.value.node or "").startswith(leaves.op.name)
                 assert f"{W1}/device:CPU:0" in info.value.message
-                assert (
-                    f"the devices are: {W0}/device:CPU:0. Start the task again"
-                    in info.value.message
-                )
+                assert f"the devices are: {W0}/device:CPU:0. Start the task again" in info.value.message
             assert await soon(session.run(stays, {x: 2.0})) == 4.0
             assert await devices(session) == [W0]
             async with joined(cluster, 1):
@@ -205,9 +198,7 @@ async def test_a_server_can_be_told_over_the_wire(graph: Graph) -> None:
 
 
 @pytest.mark.parametrize("tasks", [{W1: "tcp://h:1"}, {"worker0": "tcp://h:1"}, {}])
-async def test_a_cluster_without_the_server_itself_is_refused_and_changes_nothing(
-    tasks: dict[str, str],
-) -> None:
+async def test_a_cluster_without_the_server_itself_is_refused_and_changes_nothing(tasks: dict[str, str]) -> None:
     async with in_process(TWO) as cluster:
         server = cluster.servers[0]
         before = dict(server._cluster_view.tasks())

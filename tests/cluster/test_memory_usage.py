@@ -93,9 +93,7 @@ async def test_a_process_that_somebody_kills_tells_signal_and_memory(tmp_path: P
         assert await soon(process.wait_ended()) == process.exit_code == -signal.SIGKILL
         assert process.killed_for_memory
         how = process.fate.splitlines()[0]
-        assert how.startswith(
-            "killed by SIGKILL, by the kernel for lack of memory (OOM kill); it held "
-        )
+        assert how.startswith("killed by SIGKILL, by the kernel for lack of memory (OOM kill); it held ")
         assert how.endswith("MiB at most")
         kernel.kills(3)
         assert process.fate.startswith("killed by SIGKILL; it held ")

@@ -23,12 +23,7 @@ from actorsession.actors.deadline import Deadline
 from actorsession.actors.loops import run as run_to_end
 from actorsession.cluster import LocalCluster, update_cluster
 from actorsession.config import CONNECT_TIMEOUT, ConfigProto
-from actorsession.errors import (
-    DeadlineExceededError,
-    OpError,
-    UnavailableError,
-    WorkerRestartedError,
-)
+from actorsession.errors import DeadlineExceededError, OpError, UnavailableError, WorkerRestartedError
 from actorsession.graph.device import task_name
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Operation, Tensor
@@ -146,9 +141,8 @@ def waiting(name: str) -> tuple[Tensor, Operation]:
 
 
 async def run_into(
-    scene: Scene, session: AsyncSession, end: Tensor, at_work: str,
-    fault: Callable[[], Awaitable[None]],
-) -> Outcome:  # fmt: skip
+    scene: Scene, session: AsyncSession, end: Tensor, at_work: str, fault: Callable[[], Awaitable[None]]
+) -> Outcome:
     """Runs a step that a fault befalls when a task is at work on it."""
     outcome = Outcome()
     run = asyncio.create_task(session.run(end))
@@ -312,8 +306,10 @@ async def play_faults() -> dict[str, Outcome | BaseException]:
             await update_cluster(address, told, deadline=Deadline.after(PATIENCE))
         calls: list[Coroutine[Any, Any, Outcome]] = [
             *[befalls_a_worker(scene, f, task_of(i)) for i, f in enumerate(FAULTS.values(), 1)],
-            never_pushed(scene), lost_on_its_way(scene), goes_slowly(scene),
-        ]  # fmt: skip
+            never_pushed(scene),
+            lost_on_its_way(scene),
+            goes_slowly(scene),
+        ]
         names = [*FAULTS, NEVER_PUSHED, LOST_ON_ITS_WAY, SLOW]
         ended = await asyncio.gather(*calls, return_exceptions=True)
         await until_all(cluster.spec.tasks().values(), is_empty)
@@ -328,9 +324,7 @@ def outcomes() -> Outcomes:
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_fault_that_says_nothing_is_noticed_within_two_leases(
-    fault: str, outcomes: Outcomes
-) -> None:
+def test_a_fault_that_says_nothing_is_noticed_within_two_leases(fault: str, outcomes: Outcomes) -> None:
     found = outcomes[fault]
     task = task_of(1 + list(FAULTS).index(fault))
     assert isinstance(found.error, UnavailableError)
@@ -356,9 +350,7 @@ def test_a_host_that_comes_back_from_a_loss_is_another_one(outcomes: Outcomes) -
     assert "Variables lost: v" in error.message
 
 
-def test_a_cut_between_two_workers_fails_the_step_that_crosses_it(
-    outcomes: Outcomes,
-) -> None:
+def test_a_cut_between_two_workers_fails_the_step_that_crosses_it(outcomes: Outcomes) -> None:
     """The master hears both of them, so only they can know."""
     found = outcomes[NEVER_PUSHED]
     giver, _ = FIRST_PAIR
@@ -384,9 +376,7 @@ def test_a_slow_link_only_takes_longer(outcomes: Outcomes) -> None:
     assert found.seconds > LEASE_SECONDS
 
 
-def test_a_session_whose_cluster_does_not_come_together_says_which_tasks_are_missing(
-    outcomes: Outcomes,
-) -> None:
+def test_a_session_whose_cluster_does_not_come_together_says_which_tasks_are_missing(outcomes: Outcomes) -> None:
     """Within 30 s by default: each with its address, the number of attempts and the last error."""
     found = outcomes[MISSING]
     assert isinstance(found.error, DeadlineExceededError)

@@ -64,8 +64,7 @@ def test_a_node_list_in_another_form_says_which_part(text: str, complaint: str) 
 
 
 @pytest.mark.parametrize(
-    ("text", "counts"),
-    [("1", [1]), ("4(x2),1", [4, 4, 1]), ("2,3(x1),2(x3)", [2, 3, 2, 2, 2]), ("0,1", [0, 1])],
+    ("text", "counts"), [("1", [1]), ("4(x2),1", [4, 4, 1]), ("2,3(x1),2(x3)", [2, 3, 2, 2, 2]), ("0,1", [0, 1])]
 )
 def test_repeated_numbers_are_one_for_each_node(text: str, counts: list[int]) -> None:
     assert expand_counts(text) == counts

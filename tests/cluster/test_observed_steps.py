@@ -69,10 +69,7 @@ async def test_every_nth_step_of_a_session_is_traced_on_all_tasks(way: str, grap
     x, end = two_tasks()
     other = ops.identity(x, name="other")
     metadata = RunMetadata()
-    async with (
-        in_process() as cluster,
-        AsyncSession(cluster.target(), graph, config=timed(3)) as session,
-    ):
+    async with in_process() as cluster, AsyncSession(cluster.target(), graph, config=timed(3)) as session:
         assert session.timelines() == []
         for number in range(1, 10):
             fetch = other if number == 6 else end
@@ -86,15 +83,10 @@ async def test_every_nth_step_of_a_session_is_traced_on_all_tasks(way: str, grap
     timeline.Timeline(kept[0]).generate_chrome_trace_format()
 
 
-async def test_the_last_eight_timelines_are_kept_and_the_caller_gets_the_same_statistics(
-    graph: Graph,
-) -> None:
+async def test_the_last_eight_timelines_are_kept_and_the_caller_gets_the_same_statistics(graph: Graph) -> None:
     x, end = two_tasks()
     seen = []
-    async with (
-        in_process() as cluster,
-        AsyncSession(cluster.target(), graph, config=timed(1)) as session,
-    ):
+    async with in_process() as cluster, AsyncSession(cluster.target(), graph, config=timed(1)) as session:
         for _ in range(10):
             metadata = RunMetadata()
             await soon(session.run(end, {x: X}, options=FULL, run_metadata=metadata))
@@ -107,10 +99,7 @@ async def test_a_failed_step_leaves_no_timeline_and_a_callable_leaves_one(graph:
     x, end = two_tasks()
     with on(W1):
         empty = ops.Variable(X, name="v").read_value()
-    async with (
-        in_process() as cluster,
-        AsyncSession(cluster.target(), graph, config=timed(1)) as session,
-    ):
+    async with in_process() as cluster, AsyncSession(cluster.target(), graph, config=timed(1)) as session:
         with pytest.raises(FailedPreconditionError):
             await soon(session.run(empty))
         assert session.timelines() == []
@@ -155,9 +144,7 @@ async def test_a_synchronous_session_over_processes_has_timelines_and_a_placemen
 # -- placement -------------------------------------------------------------------------------------
 
 
-async def test_the_master_says_where_it_has_placed_the_nodes_and_why(
-    way: str, graph: Graph
-) -> None:
+async def test_the_master_says_where_it_has_placed_the_nodes_and_why(way: str, graph: Graph) -> None:
     two_tasks()
     async with in_process() as cluster, AsyncSession(cluster.target(), graph) as session:
         placed = await soon(session.placement())
@@ -178,9 +165,7 @@ async def test_with_place_pruned_graph_only_what_was_run_has_a_place(graph: Grap
     async with (
         in_process() as cluster,
         AsyncSession(
-            cluster.target(),
-            graph,
-            config=ConfigProto(graph_options=GraphOptions(place_pruned_graph=True)),
+            cluster.target(), graph, config=ConfigProto(graph_options=GraphOptions(place_pruned_graph=True))
         ) as session,
     ):
         assert await soon(session.placement()) == {}
@@ -190,9 +175,7 @@ async def test_with_place_pruned_graph_only_what_was_run_has_a_place(graph: Grap
     assert "astray" not in placed
 
 
-async def test_a_node_that_cannot_be_placed_is_an_error_of_the_placement_as_of_a_run(
-    graph: Graph,
-) -> None:
+async def test_a_node_that_cannot_be_placed_is_an_error_of_the_placement_as_of_a_run(graph: Graph) -> None:
     two_tasks()
     async with in_process() as cluster, AsyncSession(cluster.target(), graph) as session:
         await soon(session.placement())
@@ -207,8 +190,7 @@ async def test_a_node_that_cannot_be_placed_is_an_error_of_the_placement_as_of_a
 
 def placing(period: int, **options: Any) -> ConfigProto:
     return ConfigProto(
-        placement_period=period,
-        graph_options=GraphOptions(build_cost_model=1, build_cost_model_after=NEVER, **options),
+        placement_period=period, graph_options=GraphOptions(build_cost_model=1, build_cost_model_after=NEVER, **options)
     )
 
 
@@ -249,9 +231,7 @@ async def test_two_heavy_chains_land_on_two_tasks(pruned: bool, way: str, graph:
     options = RunOptions(trace_level=TraceLevel.FULL_TRACE, output_partition_graphs=True)
     async with (
         in_process() as cluster,
-        AsyncSession(
-            cluster.target(), graph, config=placing(2, place_pruned_graph=pruned)
-        ) as session,
+        AsyncSession(cluster.target(), graph, config=placing(2, place_pruned_graph=pruned)) as session,
     ):
         before = await soon(session.run(end, {"x:0": X}))
         placed = await soon(session.placement())
@@ -274,10 +254,7 @@ async def test_a_large_graph_is_reviewed_in_a_thread_while_steps_go_on(graph: Gr
     end = two_chains()
     for number in range(LARGE + 1):
         ops.no_op(name=f"bystander{number}")
-    async with (
-        in_process() as cluster,
-        AsyncSession(cluster.target(), graph, config=placing(1)) as session,
-    ):
+    async with in_process() as cluster, AsyncSession(cluster.target(), graph, config=placing(1)) as session:
         before = await soon(session.run(end, {"x:0": X}))
         teach(cluster, **HEAVY)
         async with asyncio.timeout(PATIENCE):
@@ -286,15 +263,10 @@ async def test_a_large_graph_is_reviewed_in_a_thread_while_steps_go_on(graph: Gr
         np.testing.assert_array_equal(await soon(session.run(end, {"x:0": X})), before)
 
 
-async def test_chains_that_take_less_than_a_message_stay_on_the_task_of_the_master(
-    graph: Graph,
-) -> None:
+async def test_chains_that_take_less_than_a_message_stay_on_the_task_of_the_master(graph: Graph) -> None:
     """Two devices of one task would share these chains; between tasks every value takes too long."""
     end = two_chains()
-    async with (
-        in_process() as cluster,
-        AsyncSession(cluster.target(), graph, config=placing(1)) as session,
-    ):
+    async with in_process() as cluster, AsyncSession(cluster.target(), graph, config=placing(1)) as session:
         await soon(session.run(end, {"x:0": X}))
         teach(cluster, **dict.fromkeys(HEAVY, 100e-6))
         for _ in range(4):
@@ -305,10 +277,7 @@ async def test_chains_that_take_less_than_a_message_stay_on_the_task_of_the_mast
 
 async def test_nodes_whose_new_task_has_left_return_to_their_first_device(graph: Graph) -> None:
     end = two_chains()
-    async with (
-        in_process() as cluster,
-        AsyncSession(cluster.target(), graph, config=placing(1)) as session,
-    ):
+    async with in_process() as cluster, AsyncSession(cluster.target(), graph, config=placing(1)) as session:
         before = await soon(session.run(end, {"x:0": X}))
         teach(cluster, **HEAVY)
         await soon(session.run(end, {"x:0": X}))
@@ -321,10 +290,7 @@ async def test_nodes_whose_new_task_has_left_return_to_their_first_device(graph:
 
 async def test_nodes_return_from_a_task_that_is_lost_and_go_there_no_more(graph: Graph) -> None:
     end = two_chains()
-    async with (
-        in_process() as cluster,
-        AsyncSession(cluster.target(), graph, config=placing(1)) as session,
-    ):
+    async with in_process() as cluster, AsyncSession(cluster.target(), graph, config=placing(1)) as session:
 
         async def places() -> set[str]:
             return {(await session.placement())[name].device for name in HEAVY}
@@ -342,19 +308,14 @@ async def test_nodes_return_from_a_task_that_is_lost_and_go_there_no_more(graph:
         assert await places() == {device(W0)}
 
 
-async def test_a_plan_made_later_starts_from_measured_times_on_every_task(
-    way: str, graph: Graph
-) -> None:
+async def test_a_plan_made_later_starts_from_measured_times_on_every_task(way: str, graph: Graph) -> None:
     """Small tensors would run on the loop; nodes that were measured to be dear do not."""
     x = ops.placeholder("float32", [4], name="x")
     with on(W1):
         there = ops.tanh(ops.exp(x, name="a0"), name="a1")
     with on(W0):
         end = ops.tanh(ops.exp(there, name="b0"), name="b1")
-    async with (
-        in_process() as cluster,
-        AsyncSession(cluster.target(), graph, config=placing(0)) as session,
-    ):
+    async with in_process() as cluster, AsyncSession(cluster.target(), graph, config=placing(0)) as session:
 
         def offloaded() -> list[int]:
             return [sum(d.offloaded for d in s.devices) for s in cluster.statistics().values()]
@@ -369,10 +330,7 @@ async def test_a_plan_made_later_starts_from_measured_times_on_every_task(
 async def test_the_cost_model_has_the_nodes_of_all_tasks(graph: Graph) -> None:
     x, end = two_tasks()
     config = ConfigProto(graph_options=GraphOptions(build_cost_model=1))
-    async with (
-        in_process() as cluster,
-        AsyncSession(cluster.target(), graph, config=config) as session,
-    ):
+    async with in_process() as cluster, AsyncSession(cluster.target(), graph, config=config) as session:
         for _ in range(3):
             await soon(session.run(end, {x: X}))
         model = cost_model(cluster)
@@ -423,9 +381,7 @@ def recorder() -> type[Recorder]:
     return Fresh
 
 
-async def test_a_publisher_is_made_per_plan_and_gets_its_graphs_once(
-    recorder: type[Recorder], graph: Graph
-) -> None:
+async def test_a_publisher_is_made_per_plan_and_gets_its_graphs_once(recorder: type[Recorder], graph: Graph) -> None:
     x, end = two_tasks()
     config = timed(0)
     async with in_process(stats_publisher_factory=recorder) as cluster:
@@ -465,9 +421,7 @@ async def test_a_publisher_has_steps_traced_of_which_the_client_hears_nothing(
     assert [nodes_of(stats) for stats in publisher.stats] == [{"there", "end"}] * 2
 
 
-async def test_a_publisher_gets_every_step_that_is_traced_for_others(
-    recorder: type[Recorder], graph: Graph
-) -> None:
+async def test_a_publisher_gets_every_step_that_is_traced_for_others(recorder: type[Recorder], graph: Graph) -> None:
     x, end = two_tasks()
     async with (
         in_process(stats_publisher_factory=recorder) as cluster,
@@ -478,9 +432,7 @@ async def test_a_publisher_gets_every_step_that_is_traced_for_others(
     assert len(recorder.made[0].stats) == 4
 
 
-async def test_a_publisher_of_an_evicted_plan_is_closed(
-    recorder: type[Recorder], graph: Graph
-) -> None:
+async def test_a_publisher_of_an_evicted_plan_is_closed(recorder: type[Recorder], graph: Graph) -> None:
     x, end = two_tasks()
     async with (
         in_process(stats_publisher_factory=recorder) as cluster,

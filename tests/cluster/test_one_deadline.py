@@ -50,9 +50,7 @@ def ends_at_its_limit(*kinds: type[OpError]) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("index", [0, 1], ids=["connecting", "creating"])
-def test_the_limit_holds_while_a_session_begins(
-    index: int, processes: LocalCluster, graph: Graph
-) -> None:
+def test_the_limit_holds_while_a_session_begins(index: int, processes: LocalCluster, graph: Graph) -> None:
     """The master is stopped, so nobody answers the client; or a worker, so the cluster is not complete."""
     config = ConfigProto(operation_timeout_in_ms=int(1000 * LIMIT))
 

@@ -14,12 +14,7 @@ from actorsession import ops
 from actorsession.cluster import ClusterSpec, LocalCluster, Server, read_statistics
 from actorsession.cluster.server.settings import ServerSettings
 from actorsession.config import ConfigProto, Experimental
-from actorsession.errors import (
-    DeadlineExceededError,
-    InvalidArgumentError,
-    NotFoundError,
-    WorkerRestartedError,
-)
+from actorsession.errors import DeadlineExceededError, InvalidArgumentError, NotFoundError, WorkerRestartedError
 from actorsession.graph.graph import Graph
 from actorsession.session import AsyncSession, Session
 from tests.cluster.kit import PS0, W0, W1, InProcess, eventually, on, soon, until_all
@@ -48,9 +43,7 @@ async def test_devices_have_the_names_of_the_cluster_that_the_session_brings(
     assert names == [f"{TRAINER}/device:CPU:0", f"{PS0}/device:CPU:0"]
 
 
-async def test_values_go_between_its_tasks_in_both_directions(
-    cluster: InProcess, way: str, graph: Graph
-) -> None:
+async def test_values_go_between_its_tasks_in_both_directions(cluster: InProcess, way: str, graph: Graph) -> None:
     x = ops.placeholder("float32", [3])
     with on(PS0):
         a = x * 2.0
@@ -75,9 +68,7 @@ async def test_its_state_is_its_own_and_ends_with_it(cluster: InProcess, graph: 
     async with AsyncSession(cluster.target(), graph=plain) as other:
         await soon(other.run(plain_initializer))
         for _ in range(2):
-            async with AsyncSession(
-                cluster.target(), graph=graph, config=swapped(cluster)
-            ) as session:
+            async with AsyncSession(cluster.target(), graph=graph, config=swapped(cluster)) as session:
                 await soon(session.run(initializer))
                 assert await soon(session.run(add)) == 1.0
                 assert await soon(session.run(add)) == 2.0
@@ -85,22 +76,16 @@ async def test_its_state_is_its_own_and_ends_with_it(cluster: InProcess, graph: 
     assert all(not s.worker_sessions for s in cluster.statistics().values())
 
 
-async def test_names_of_the_servers_own_cluster_are_unknown_in_it(
-    cluster: InProcess, graph: Graph
-) -> None:
+async def test_names_of_the_servers_own_cluster_are_unknown_in_it(cluster: InProcess, graph: Graph) -> None:
     with on(W1):
         y = ops.constant(1.0) + 1.0
     session = AsyncSession(cluster.target(), graph=graph, config=swapped(cluster))
-    with pytest.raises(
-        InvalidArgumentError, match=f"the devices are: {PS0}/device:CPU:0, {TRAINER}"
-    ):
+    with pytest.raises(InvalidArgumentError, match=f"the devices are: {PS0}/device:CPU:0, {TRAINER}"):
         await soon(session.run(y))
     await session.close()
 
 
-async def test_two_sessions_may_use_one_name_for_different_tasks(
-    cluster: InProcess, graph: Graph
-) -> None:
+async def test_two_sessions_may_use_one_name_for_different_tasks(cluster: InProcess, graph: Graph) -> None:
     first = ConfigProto(cluster_def={"trainer": [cluster.target(W0), cluster.target(W1)]})
     second = ConfigProto(cluster_def={"trainer": [cluster.target(W1), cluster.target(W0)]})
     x = ops.placeholder("float32", [])
@@ -119,14 +104,10 @@ async def test_two_sessions_may_use_one_name_for_different_tasks(
     assert [names[0].partition("/device")[0] for names in tasks] == [TRAINER, TRAINER[:-1] + "1"]
 
 
-async def test_a_server_does_not_have_the_name_that_it_was_started_with(
-    cluster: InProcess, graph: Graph
-) -> None:
+async def test_a_server_does_not_have_the_name_that_it_was_started_with(cluster: InProcess, graph: Graph) -> None:
     both = [cluster.target(W0), cluster.target(W1)]
     end = ops.constant(1.0) + 1.0
-    refused = AsyncSession(
-        cluster.target(W0), graph=graph, config=ConfigProto(cluster_def={"worker": both})
-    )
+    refused = AsyncSession(cluster.target(W0), graph=graph, config=ConfigProto(cluster_def={"worker": both}))
     with pytest.raises(InvalidArgumentError, match=f"when the server booted: {W0}"):
         await soon(refused.run(end))
     await refused.close()
@@ -145,26 +126,18 @@ async def test_servers_that_know_of_no_cluster_can_be_joined_to_one(graph: Graph
         y = v.read_value() + 1.0
     async with Server(alone, "worker") as one, Server(alone, "worker") as other:
         spec = ClusterSpec({"trainer": [one.target], "ps": [other.target]})
-        async with AsyncSession(
-            one.target, graph=graph, config=ConfigProto(cluster_def=spec)
-        ) as session:
+        async with AsyncSession(one.target, graph=graph, config=ConfigProto(cluster_def=spec)) as session:
             await soon(session.run(v.initializer))
             np.testing.assert_array_equal(await soon(session.run(y)), [2.0, 3.0])
 
 
 @pytest.mark.process
-async def test_processes_can_be_driven_by_a_master_in_the_clients_own(
-    processes: LocalCluster, graph: Graph
-) -> None:
+async def test_processes_can_be_driven_by_a_master_in_the_clients_own(processes: LocalCluster, graph: Graph) -> None:
     """The client starts a server of its own as the master; no worker was ever told of it."""
     with on(PS0):
         v = ops.Variable(1.0)
         add = v.assign_add(1.0)
-    master = Server(
-        {"chief": ["127.0.0.1:0"]},
-        "chief",
-        settings=ServerSettings(cluster_id=processes.cluster_id),
-    )
+    master = Server({"chief": ["127.0.0.1:0"]}, "chief", settings=ServerSettings(cluster_id=processes.cluster_id))
     async with master:
         tasks = {**processes.spec.tasks(), "/job:driver/replica:0/task:0": master.target}
         config = ConfigProto(cluster_def=ClusterSpec.of_tasks(tasks))
@@ -316,9 +289,7 @@ async def test_the_end_of_such_a_session_leaves_the_links_of_other_sessions_alon
         assert await soon(private.run(v.read_value())) == 5.0
 
 
-async def test_a_session_that_cannot_be_opened_leaves_no_link(
-    cluster: InProcess, graph: Graph
-) -> None:
+async def test_a_session_that_cannot_be_opened_leaves_no_link(cluster: InProcess, graph: Graph) -> None:
     links_before = links(cluster)
     jobs = {"trainer": [cluster.target()], "ps": [cluster.target(W1), "tcp://127.0.0.1:1"]}
     config = ConfigProto(cluster_def=jobs, wait_for_all_tasks=True, operation_timeout_in_ms=500)
@@ -348,9 +319,7 @@ def of_worker(ps: Server, workers: list[Server], **more: Any) -> ConfigProto:
     return ConfigProto(cluster_def=jobs, **more)
 
 
-async def test_several_masters_that_bring_a_cluster_along_may_share_the_state_of_its_tasks(
-    graph: Graph,
-) -> None:
+async def test_several_masters_that_bring_a_cluster_along_may_share_the_state_of_its_tasks(graph: Graph) -> None:
     """Between-graph replication: each worker's session updates the variables of one parameter server, which
     outlive both."""
     initializer, add = counter(PS0)
@@ -369,9 +338,7 @@ async def test_several_masters_that_bring_a_cluster_along_may_share_the_state_of
                 await soon(private.run(add))
 
 
-async def test_tasks_may_have_another_name_for_each_session_that_shares_their_state(
-    graph: Graph,
-) -> None:
+async def test_tasks_may_have_another_name_for_each_session_that_shares_their_state(graph: Graph) -> None:
     """One of them may be a session of the server's own cluster."""
     initializer, add = counter(PS0)
     own = Graph()
@@ -392,9 +359,7 @@ async def test_two_clients_may_have_one_name_for_their_masters(graph: Graph) -> 
     """Neither is taken for another life of the other."""
     initializer, add = counter(PS0)
     async with three_alone() as (ps, *workers):
-        configs = [
-            ConfigProto(cluster_def={"trainer": [w.target], "ps": [ps.target]}) for w in workers
-        ]
+        configs = [ConfigProto(cluster_def={"trainer": [w.target], "ps": [ps.target]}) for w in workers]
         async with (
             AsyncSession(workers[0].target, graph=graph, config=configs[0]) as one,
             AsyncSession(workers[1].target, graph=graph, config=configs[1]) as other,
@@ -432,9 +397,7 @@ async def test_shared_state_is_there_after_the_link_was_lost(graph: Graph) -> No
 
 
 @pytest.mark.process
-async def test_processes_with_a_master_each_share_a_parameter_server(
-    processes: LocalCluster, graph: Graph
-) -> None:
+async def test_processes_with_a_master_each_share_a_parameter_server(processes: LocalCluster, graph: Graph) -> None:
     initializer, add = counter(PS0)
     targets = [processes.target("worker", index) for index in range(2)]
     jobs = {"ps": [processes.target("ps", 0)], "trainer": targets}

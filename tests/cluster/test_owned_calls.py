@@ -29,22 +29,23 @@ from tests.cluster.kit import PATIENCE, reach_over_links
 from tests.engines.kit import DeskCluster
 from tests.forks import in_a_child
 
-pytestmark = [
-    pytest.mark.process,
-    pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning"),
-]
+pytestmark = [pytest.mark.process, pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")]
 
 # The classes whose objects are made here; a process stands for those of its cluster.
 SUBJECTS = (
-    AsyncSession, AsyncInteractiveSession, AsyncCallable, AsyncPartialRun, Server, LocalCluster, DeskCluster,
-    WorkerProcess, EngineProcess,
-)  # fmt: skip
+    AsyncSession,
+    AsyncInteractiveSession,
+    AsyncCallable,
+    AsyncPartialRun,
+    Server,
+    LocalCluster,
+    DeskCluster,
+    WorkerProcess,
+    EngineProcess,
+)
 # Public classes with coroutines of which no object is made, with the reason.
 ELSEWHERE = {
-    **dict.fromkeys(
-        (cluster.Cluster, engines.Launcher, engines.Placement, session.SessionFactory),
-        "an interface",
-    ),
+    **dict.fromkeys((cluster.Cluster, engines.Launcher, engines.Placement, session.SessionFactory), "an interface"),
     train.Saver: "works through the session that it is given, see below",
     train.QueueRunner: "works through the session that it is given, see below",
 }
@@ -52,9 +53,13 @@ ELSEWHERE = {
 ENDS = {"__aexit__", "close", "stop"}
 # What opens connections of its own, or only reads what is there.
 ANYWHERE = {
-    ("LocalCluster", "logs"), ("LocalCluster", "statistics"), ("DeskCluster", "statistics"),
-    ("WorkerProcess", "log"), ("WorkerProcess", "last_words"), ("EngineProcess", "last_words"),
-}  # fmt: skip
+    ("LocalCluster", "logs"),
+    ("LocalCluster", "statistics"),
+    ("DeskCluster", "statistics"),
+    ("WorkerProcess", "log"),
+    ("WorkerProcess", "last_words"),
+    ("EngineProcess", "last_words"),
+}
 
 
 def coroutines(kind: type) -> list[str]:
@@ -181,9 +186,7 @@ def test_every_public_class_with_coroutines_is_tried() -> None:
         for name in package.__all__
         if inspect.isclass(member := getattr(package, name)) and coroutines(member)
     }
-    assert {kind for kind in public if not issubclass(kind, (*SUBJECTS, EngineCluster))} == set(
-        ELSEWHERE
-    )
+    assert {kind for kind in public if not issubclass(kind, (*SUBJECTS, EngineCluster))} == set(ELSEWHERE)
 
 
 def drive(call: Callable[[], Any]) -> Any:
@@ -224,9 +227,7 @@ def test_where_no_loop_runs_a_call_is_refused(things: Things, kind: str, name: s
 
 def test_in_a_forked_child_a_call_does_nothing_or_says_whose_the_object_is(things: Things) -> None:
     in_order = sorted(CALLS, key=lambda call: call[1] in ENDS)
-    found = in_a_child(
-        {f"{kind}.{name}": partial(things.call, kind, name) for kind, name in in_order}
-    )
+    found = in_a_child({f"{kind}.{name}": partial(things.call, kind, name) for kind, name in in_order})
     assert len(found) == len(CALLS)
     for (kind, name), said in zip(in_order, found.values(), strict=True):
         if name in ENDS:
@@ -252,9 +253,7 @@ def check_on_a_second_loop_of_the_thread(things: Things, own: asyncio.AbstractEv
 
 # A loop that is closed tells of what was left open.
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
-@pytest.mark.parametrize(
-    "make_loop", [new_event_loop, asyncio.new_event_loop], ids=["ours", "stock"]
-)
+@pytest.mark.parametrize("make_loop", [new_event_loop, asyncio.new_event_loop], ids=["ours", "stock"])
 def test_after_the_end_of_the_loop_only_ends_are_possible(
     make_loop: Callable[[], asyncio.AbstractEventLoop], monkeypatch: Any
 ) -> None:

@@ -47,12 +47,7 @@ from tests.session.inner import link_statistics, remote_session
 from tests.session.partial_kit import Clock, Stages
 
 # Both faces by both kinds of way, and no more: each is a hundred and fifty tests.
-KINDS = [
-    ("inproc", "AsyncSession"),
-    ("wire", "Session"),
-    ("processes", "AsyncSession"),
-    ("processes", "Session"),
-]
+KINDS = [("inproc", "AsyncSession"), ("wire", "Session"), ("processes", "AsyncSession"), ("processes", "Session")]
 
 
 @pytest.fixture
@@ -76,9 +71,7 @@ async def way_and_face(request: Any, processes: LocalCluster) -> AsyncIterator[t
 
 
 @pytest.fixture
-async def make_session(
-    way_and_face: tuple[Way, Any], graph: Graph
-) -> AsyncIterator[Callable[..., Any]]:
+async def make_session(way_and_face: tuple[Way, Any], graph: Graph) -> AsyncIterator[Callable[..., Any]]:
     """Makes sessions on the test's graph; they are closed at its end."""
     made: list[Any] = []
 
@@ -117,11 +110,11 @@ LOCAL = {
         "test_tensor_handles_are_fetched_and_fed_as_in_a_run",
     ],
     "is told at once what another task finds out later": [
-        "test_an_error_of_an_operation_that_nobody_fetches_is_told_too",
+        "test_an_error_of_an_operation_that_nobody_fetches_is_told_too"
     ],
     "closes local sessions": ["test_reset_gives_partial_runs_up"],
     "has a limit in time that ends before a cluster has answered": [
-        "test_a_limit_in_time_ends_the_run_with_deadline_exceeded_and_the_session_lives",
+        "test_a_limit_in_time_ends_the_run_with_deadline_exceeded_and_the_session_lives"
     ],
 }
 
@@ -234,9 +227,7 @@ async def test_a_run_that_needs_no_feed_ends_or_fails_at_setup_and_its_first_cal
         await cluster.until_idle()
 
 
-async def test_the_feeds_of_a_call_go_to_a_task_in_one_message(
-    cluster: InProcess, plain_graph: Graph
-) -> None:
+async def test_the_feeds_of_a_call_go_to_a_task_in_one_message(cluster: InProcess, plain_graph: Graph) -> None:
     fed = [ops.placeholder("float32", [], name=name) for name in "abc"]
     with on(W1):
         total = ops.add_n([f * 1.0 for f in fed])
@@ -272,9 +263,7 @@ async def test_an_error_of_an_operation_that_nobody_fetches_is_told_by_a_later_c
     divisor = ops.placeholder("int32", [], name="divisor")
     with graph.device(W1):
         quotient = ops.floordiv(ops.constant(6), divisor, name="quotient")
-    handle = await session.partial_run_setup(
-        [quotient.op, *stages.fetches], [divisor, *stages.feeds]
-    )
+    handle = await session.partial_run_setup([quotient.op, *stages.fetches], [divisor, *stages.feeds])
     assert await session.partial_run(handle, [], {divisor: 0}) == []
     with pytest.raises(InvalidArgumentError, match="division by zero") as caught:
         # At the latest by the one that completes the run, which waits for all of its parts.
@@ -284,9 +273,7 @@ async def test_an_error_of_an_operation_that_nobody_fetches_is_told_by_a_later_c
         await session.partial_run(handle, stages.second, {stages.c: 1})
 
 
-async def test_loops_and_branches_run_as_their_feeds_come(
-    session: Any, graph: Graph, stages: Stages
-) -> None:
+async def test_loops_and_branches_run_as_their_feeds_come(session: Any, graph: Graph, stages: Stages) -> None:
     turns = ops.placeholder("int32", [])
     with graph.device(W1):
         _, looped = ops.while_loop(
@@ -454,9 +441,7 @@ async def test_a_limit_in_time_ends_the_run_and_names_the_tasks_that_have_not_en
     await cluster.until_idle()
 
 
-async def test_a_dropped_run_does_not_wait_for_its_kernels(
-    cluster: InProcess, held: Held, plain_graph: Graph
-) -> None:
+async def test_a_dropped_run_does_not_wait_for_its_kernels(cluster: InProcess, held: Held, plain_graph: Graph) -> None:
     async with AsyncSession(cluster.target(), graph=plain_graph) as session:
         async with session.partial(held.fetches, held.feeds) as p:
             call = asyncio.create_task(p.run(held.held, {held.a: 1}))
@@ -529,9 +514,7 @@ async def test_a_client_counts_its_open_runs_as_the_master_does_whatever_ends_th
             (seen,) = cluster.server(W0).statistics().open_sessions
             return session.statistics().partial_runs, len(master_runs(cluster)), seen.partial_runs
 
-        complete, refused, unknown = [
-            await session.partial_run_setup(pipe.fetches, pipe.feeds) for _ in range(3)
-        ]
+        complete, refused, unknown = [await session.partial_run_setup(pipe.fetches, pipe.feeds) for _ in range(3)]
         assert counts() == (3, 3, 3)
         assert await session.partial_run(complete, pipe.there, {pipe.a: 1}) == 2.0
         assert await session.partial_run(complete, pipe.back, {pipe.b: 1}) == 3.0
@@ -580,9 +563,7 @@ async def test_a_report_on_hangs_counts_the_calls_of_a_partial_run(
     assert "calls: 2, waiting: 1" in str(why)
 
 
-async def test_the_loss_of_the_client_ends_its_runs(
-    cluster: InProcess, pipe: Pipe, plain_graph: Graph
-) -> None:
+async def test_the_loss_of_the_client_ends_its_runs(cluster: InProcess, pipe: Pipe, plain_graph: Graph) -> None:
     session = AsyncSession(cluster.target(), graph=plain_graph, config=wire_config())
     handle = await session.partial_run_setup(pipe.fetches, pipe.feeds)
     await session.partial_run(handle, [], {pipe.a: 1})
@@ -595,9 +576,7 @@ async def test_the_loss_of_the_client_ends_its_runs(
     await session.close()
 
 
-async def test_a_reset_of_the_master_ends_runs_with_aborted(
-    cluster: InProcess, held: Held, plain_graph: Graph
-) -> None:
+async def test_a_reset_of_the_master_ends_runs_with_aborted(cluster: InProcess, held: Held, plain_graph: Graph) -> None:
     async with AsyncSession(cluster.target(), graph=plain_graph) as session:
         handle = await session.partial_run_setup(held.fetches, held.feeds)
         call = asyncio.create_task(session.partial_run(handle, held.held, {held.a: 1}))

@@ -28,17 +28,7 @@ from actorsession.rpc import backpressure as room_module
 from actorsession.session import AsyncSession
 from tests.actors.kit import HandClock
 from tests.cluster.fakes import FakeWorkerCache
-from tests.cluster.kit import (
-    W0,
-    W1,
-    Gate,
-    InProcess,
-    eventually,
-    in_process,
-    on,
-    reach_over_links,
-    soon,
-)
+from tests.cluster.kit import W0, W1, Gate, InProcess, eventually, in_process, on, reach_over_links, soon
 from tests.cluster.proxy import Proxy, Way
 from transports.shm.lane import SHARED_VARIABLE
 
@@ -173,9 +163,7 @@ async def test_runs_over_the_limit_wait_for_their_turn(kind: str, graph: Graph) 
 
 
 @each_kind
-async def test_a_run_that_waits_leaves_the_queue_when_it_is_cancelled(
-    kind: str, graph: Graph
-) -> None:
+async def test_a_run_that_waits_leaves_the_queue_when_it_is_cancelled(kind: str, graph: Graph) -> None:
     async with narrow(kind, graph) as scene:
         first = scene.begin(0.0)
         await scene.gate.wait_entered()
@@ -220,9 +208,7 @@ async def test_closing_releases_all_who_wait(kind: str, graph: Graph) -> None:
         assert scene.gate.entered == 1
 
 
-@pytest.mark.parametrize(
-    "options", [{"max_inflight_steps": 0}, {"max_inflight_bytes": 0}, {"max_inflight_steps": -1}]
-)
+@pytest.mark.parametrize("options", [{"max_inflight_steps": 0}, {"max_inflight_bytes": 0}, {"max_inflight_steps": -1}])
 def test_a_limit_of_nothing_is_refused(options: dict[str, Any]) -> None:
     with pytest.raises(InvalidArgumentError, match=next(iter(options))):
         ConfigProto(**options)
@@ -257,10 +243,7 @@ async def test_a_slow_kernel_of_a_consumer_holds_its_producer_back_and_not_the_b
         array = ops.fill([MIB // 4], x)  # 1 MiB, and small when it is fed
     with on(W1):
         y = ops.reduce_max(gate(array))
-    limits: dict[str, dict[str, Any]] = {
-        "steps": {"max_inflight_steps": 4},
-        "bytes": {"max_inflight_bytes": 4 * MIB},
-    }
+    limits: dict[str, dict[str, Any]] = {"steps": {"max_inflight_steps": 4}, "bytes": {"max_inflight_bytes": 4 * MIB}}
     config = ConfigProto(**limits[how])
     async with (
         in_process(beat=0.1, lease=0.6) as cluster,
@@ -278,11 +261,7 @@ async def test_a_slow_kernel_of_a_consumer_holds_its_producer_back_and_not_the_b
         await eventually(lambda: cluster.server(W1).statistics().steps == 4)
         beats = sum(link.frames_sent for link in cluster.server(W1).statistics().links)
         # Those of two leases and more go out while nothing else does.
-        await eventually(
-            lambda: (
-                sum(link.frames_sent for link in cluster.server(W1).statistics().links) > beats + 15
-            )
-        )
+        await eventually(lambda: sum(link.frames_sent for link in cluster.server(W1).statistics().links) > beats + 15)
         assert cluster.server(W0).statistics().runs == before + 4
         client = session._session.statistics().waiting
         assert client + cluster.server(W0).statistics().waiting == 26
@@ -467,9 +446,7 @@ async def test_a_client_that_floods_a_server_takes_turns_with_another(
         server = cluster.servers[0]
         flood = [asyncio.create_task(flooding.run(floods, {x: 1.0})) for _ in range(100)]
         await flood_gate.wait_entered()
-        before: list[
-            int
-        ] = []  # it may have a thread of its own, so that the flood goes on beside it
+        before: list[int] = []  # it may have a thread of its own, so that the flood goes on beside it
         other_gate.on_entered = lambda: before.append(flood_gate.entered)
         asking = asyncio.create_task(other.run(asked, {x: 1.0}))
         await eventually(lambda: (s := server.statistics()).waiting + s.steps == 101)

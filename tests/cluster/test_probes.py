@@ -31,11 +31,7 @@ def answer(port: int, path: str, method: str = "GET", host: str = "127.0.0.1") -
         connection.request(method, path)
         response = connection.getresponse()
         assert response.getheader("Connection") == "close"
-        assert {name for name, _ in response.getheaders()} <= {
-            "Content-Length",
-            "Connection",
-            "Allow",
-        }
+        assert {name for name, _ in response.getheaders()} <= {"Content-Length", "Connection", "Allow"}
         return response.status, response.read()
     finally:
         connection.close()
@@ -141,9 +137,7 @@ def test_nothing_else_is_answered(method: str, path: str, status: int) -> None:
         assert answer(port, path, method) == (status, b"")
 
 
-@pytest.mark.parametrize(
-    "request_bytes", [b"hello\r\n\r\n", b"GET /healthz\r\n\r\n", b"\r\n\r\n", b"x" * 8193]
-)
+@pytest.mark.parametrize("request_bytes", [b"hello\r\n\r\n", b"GET /healthz\r\n\r\n", b"\r\n\r\n", b"x" * 8193])
 def test_what_is_no_request_of_http_is_refused(request_bytes: bytes) -> None:
     with probed() as (_, port), socket.create_connection(("127.0.0.1", port), PATIENCE) as sock:
         sock.sendall(request_bytes)
@@ -193,9 +187,7 @@ async def test_a_server_is_serving_from_its_start_to_its_stop() -> None:
 
 
 @pytest.mark.process
-async def test_sigterm_ends_a_worker_that_is_probed_and_saves_its_variables(
-    tmp_path: Path,
-) -> None:
+async def test_sigterm_ends_a_worker_that_is_probed_and_saves_its_variables(tmp_path: Path) -> None:
     """1. the worker is alive and ready, and a session sets a variable; 2. SIGTERM, in the middle of a step
     that never ends; 3. within its grace the worker writes a last snapshot, answers no probes any more, and
     exits with 0; 4. the next server of the task begins with the variable."""
@@ -203,9 +195,17 @@ async def test_sigterm_ends_a_worker_that_is_probed_and_saves_its_variables(
     v = acts.Variable(1.0, name="v")
     blocked = acts.FIFOQueue(1, ["float32"], shapes=[()]).dequeue()
     words = command(
-        "worker", "--cluster", json.dumps({"worker": [f"unix://{tmp_path}/w"]}), "--json",
-        "--snapshot-dir", str(snapshots), "--snapshot-every", "3600", "--probe-port", "0",
-    )  # fmt: skip
+        "worker",
+        "--cluster",
+        json.dumps({"worker": [f"unix://{tmp_path}/w"]}),
+        "--json",
+        "--snapshot-dir",
+        str(snapshots),
+        "--snapshot-every",
+        "3600",
+        "--probe-port",
+        "0",
+    )
     with running(words) as process:
         said = json.loads(line_of(process))
         port = said["probe_port"]
@@ -225,8 +225,6 @@ async def test_sigterm_ends_a_worker_that_is_probed_and_saves_its_variables(
     with pytest.raises(OSError):  # noqa: PT011
         answer(port, "/healthz")
     address = f"unix://{tmp_path}/again"
-    async with acts.Server(
-        {"worker": [address]}, "worker", settings=acts.ServerSettings(snapshot_dir=snapshots)
-    ):
+    async with acts.Server({"worker": [address]}, "worker", settings=acts.ServerSettings(snapshot_dir=snapshots)):
         async with acts.AsyncSession(address) as session:
             assert await session.run(v.assign_add(1.0)) == 42.0

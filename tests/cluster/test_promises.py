@@ -17,12 +17,7 @@ import pytest
 import actorsession as acts
 from actorsession.actors.loops import run as run_to_end
 from actorsession.config import CONNECT_TIMEOUT
-from actorsession.errors import (
-    DeadlineExceededError,
-    InvalidArgumentError,
-    OpError,
-    UnavailableError,
-)
+from actorsession.errors import DeadlineExceededError, InvalidArgumentError, OpError, UnavailableError
 from tests.cluster.hands import Hands
 from tests.cluster.kit import is_idle, soon, until_all
 from tests.cluster.roads import LARGE, LONG, WORKER_1, begin_long, eventually, roads
@@ -41,9 +36,7 @@ async def nothing_pending(cluster: acts.LocalCluster) -> bool:
     return all(s.steps == 0 and s.rendezvous == 0 for s in counted.values())
 
 
-async def test_a_task_killed_in_mid_step_fails_the_step_at_once_by_name(
-    cluster: acts.LocalCluster,
-) -> None:
+async def test_a_task_killed_in_mid_step_fails_the_step_at_once_by_name(cluster: acts.LocalCluster) -> None:
     road = roads(LONG)
     async with acts.AsyncSession(cluster.target("worker", 0), graph=road.graph) as session:
         await session.run(road.init)
@@ -65,9 +58,7 @@ async def test_a_step_that_needs_a_task_that_is_missing_names_it_and_no_other_st
     cluster.process("worker", 1).send_signal(signal.SIGKILL)
     road = roads()
     config = acts.ConfigProto(operation_timeout_in_ms=4000)
-    async with acts.AsyncSession(
-        cluster.target("worker", 0), graph=road.graph, config=config
-    ) as session:
+    async with acts.AsyncSession(cluster.target("worker", 0), graph=road.graph, config=config) as session:
         await session.run(road.init)
         assert await session.run(road.here, {road.x: 4}) == 8
         began = time.monotonic()
@@ -86,9 +77,7 @@ async def test_a_master_that_does_not_exist_is_named_with_attempts_and_reason() 
         silent.bind(("127.0.0.1", 0))  # ours, so nobody else listens there, and neither do we
         target = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
         session = acts.AsyncSession(target, graph=roads().graph, config=config)
-        with pytest.raises(
-            UnavailableError, match=rf"{target} after \d+ attempts?\b.*ECONNREFUSED"
-        ):
+        with pytest.raises(UnavailableError, match=rf"{target} after \d+ attempts?\b.*ECONNREFUSED"):
             await session.run("here:0", {"x:0": 1})
         await session.close()
 
@@ -118,9 +107,7 @@ async def test_a_run_given_up_leaves_the_session_usable_and_nothing_pending(
         await eventually(lambda: nothing_pending(processes), "no step and no rendezvous anywhere")
 
 
-async def test_the_error_of_a_remote_kernel_names_node_device_task_and_line(
-    processes: acts.LocalCluster,
-) -> None:
+async def test_the_error_of_a_remote_kernel_names_node_device_task_and_line(processes: acts.LocalCluster) -> None:
     graph = acts.Graph()
     with graph.as_default(), acts.device("/job:worker/task:1"):
         divisor = acts.placeholder(acts.int32, [], name="divisor")
@@ -137,9 +124,7 @@ async def test_the_error_of_a_remote_kernel_names_node_device_task_and_line(
         assert await session.run(after, {divisor: 2}) == 4
 
 
-async def test_variables_belong_to_the_task_and_outlive_sessions(
-    processes: acts.LocalCluster,
-) -> None:
+async def test_variables_belong_to_the_task_and_outlive_sessions(processes: acts.LocalCluster) -> None:
     road = roads()
     async with acts.AsyncSession(processes.target("worker", 0), graph=road.graph) as first:
         await first.run(road.init)
@@ -147,16 +132,12 @@ async def test_variables_belong_to_the_task_and_outlive_sessions(
     async with acts.AsyncSession(processes.target("worker", 1), graph=road.graph) as second:
         assert await second.run(road.marker) == 7
     isolated = acts.ConfigProto(isolate_session_state=True)
-    async with acts.AsyncSession(
-        processes.target("worker", 0), graph=road.graph, config=isolated
-    ) as private:
+    async with acts.AsyncSession(processes.target("worker", 0), graph=road.graph, config=isolated) as private:
         with pytest.raises(OpError, match="marker"):
             await private.run(road.marker)
 
 
-async def test_sessions_of_two_masters_train_the_same_variable_at_once(
-    processes: acts.LocalCluster,
-) -> None:
+async def test_sessions_of_two_masters_train_the_same_variable_at_once(processes: acts.LocalCluster) -> None:
     async def replica(index: int, steps: int) -> None:
         graph = acts.Graph()
         with graph.as_default():
@@ -186,9 +167,7 @@ async def test_sessions_of_two_masters_train_the_same_variable_at_once(
         np.testing.assert_array_equal(await session.run(total), [100, 200, 300])
 
 
-async def test_closing_with_a_dead_task_is_bounded_and_may_be_repeated(
-    cluster: acts.LocalCluster,
-) -> None:
+async def test_closing_with_a_dead_task_is_bounded_and_may_be_repeated(cluster: acts.LocalCluster) -> None:
     road = roads()
     session = acts.AsyncSession(cluster.target("worker", 0), graph=road.graph)
     await session.run(road.init)
@@ -197,26 +176,20 @@ async def test_closing_with_a_dead_task_is_bounded_and_may_be_repeated(
     await soon(session.close())
 
 
-async def test_a_synchronous_session_runs_on_a_cluster_from_many_threads(
-    processes: acts.LocalCluster,
-) -> None:
+async def test_a_synchronous_session_runs_on_a_cluster_from_many_threads(processes: acts.LocalCluster) -> None:
     road = roads()
 
     def program() -> list[float]:
         with acts.Session(processes.target("worker", 0), graph=road.graph) as session:
             session.run(road.init)
             with concurrent.futures.ThreadPoolExecutor(4) as threads:
-                return list(
-                    threads.map(lambda i: float(session.run(road.across, {road.x: i})), range(20))
-                )
+                return list(threads.map(lambda i: float(session.run(road.across, {road.x: i})), range(20)))
 
     assert await asyncio.to_thread(program) == [3.0 * (10 + 2 * i) for i in range(20)]
 
 
 @pytest.mark.usefixtures("no_garbage")
-def test_ctrl_c_ends_a_blocked_run_at_once_and_the_next_run_works(
-    processes: acts.LocalCluster,
-) -> None:
+def test_ctrl_c_ends_a_blocked_run_at_once_and_the_next_run_works(processes: acts.LocalCluster) -> None:
     """What the run waits for never comes, so nothing but Ctrl-C can end it."""
     address = processes.target("worker", 1)
 

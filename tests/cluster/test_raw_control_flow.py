@@ -51,9 +51,7 @@ async def test_a_loop_on_one_task_has_result_and_gradient_in_one_step(
     x, w = ops.placeholder("float32", []), ops.placeholder("float32", [])
     with on(W1):
         start = [acts.constant(0), x]
-        _, y = raw_while(
-            lambda v, _: v[0] < 3, lambda v, c: [v[0] + 1, v[1] * c[0]], start, [w]
-        )  # fmt: skip
+        _, y = raw_while(lambda v, _: v[0] < 3, lambda v, c: [v[0] + 1, v[1] * c[0]], start, [w])
         slopes = ops.gradients(y, [x, w])
     async with AsyncSession(cluster.target(), graph=graph) as session:
         assert await soon(session.run([y, *slopes], {x: 3.0, w: 2.0})) == [24.0, 8.0, 36.0]
@@ -61,9 +59,7 @@ async def test_a_loop_on_one_task_has_result_and_gradient_in_one_step(
 
 
 @pytest.mark.parametrize("seed", [3, 11, 17])
-async def test_a_random_program_gives_what_python_gives(
-    cluster: InProcess, graph: Graph, seed: int
-) -> None:
+async def test_a_random_program_gives_what_python_gives(cluster: InProcess, graph: Graph, seed: int) -> None:
     draw = random.Random(seed)
     block = random_block(draw, 3)
     with acts.device(lambda op: f"{draw.choice([W0, W1])}/cpu:0"):
@@ -116,9 +112,7 @@ async def test_fetching_what_is_dead_in_a_partial_run_is_an_invalid_argument(
     await cluster.until_idle()
 
 
-async def test_an_error_in_a_loop_names_the_node_and_ends_the_step_everywhere(
-    cluster: InProcess, graph: Graph
-) -> None:
+async def test_an_error_in_a_loop_names_the_node_and_ends_the_step_everywhere(cluster: InProcess, graph: Graph) -> None:
     n = ops.placeholder("int32", [])
 
     def body(values: Values, given: Values) -> list[Tensor]:
@@ -136,9 +130,7 @@ async def test_an_error_in_a_loop_names_the_node_and_ends_the_step_everywhere(
     await cluster.until_idle()
 
 
-async def test_an_endless_loop_over_two_tasks_ends_at_its_deadline(
-    cluster: InProcess, graph: Graph
-) -> None:
+async def test_an_endless_loop_over_two_tasks_ends_at_its_deadline(cluster: InProcess, graph: Graph) -> None:
     def body(values: Values, _: Values) -> list[Tensor]:
         with on(W1):
             return [values[0] * 1]

@@ -20,7 +20,7 @@ from actorsession.errors import (
     InvalidArgumentError,
     UnavailableError,
     WorkerRestartedError,
-)  # fmt: skip
+)
 from actorsession.graph.graph import Graph
 from actorsession.train import GradientDescentOptimizer
 from tests.cluster.hands import FACES, Hands, hands
@@ -63,9 +63,7 @@ class Regression:
         return float(w)
 
 
-def test_training_goes_on_with_the_right_values_after_a_restart_of_the_ps(
-    three: Hands, graph: Graph
-) -> None:
+def test_training_goes_on_with_the_right_values_after_a_restart_of_the_ps(three: Hands, graph: Graph) -> None:
     """1. Ten steps. 2. The ps is killed and started again. 3. The error lists what is lost. 4. The weight is
     restored from what the program had saved. 5. Ten more steps, and the weight is that of twenty."""
     model = Regression()
@@ -171,9 +169,7 @@ def saved_at(store: SnapshotStore, steps: int) -> Snapshot:
     return found
 
 
-def test_variables_of_a_killed_process_come_back_from_its_last_snapshot(
-    tmp_path: Path, graph: Graph
-) -> None:
+def test_variables_of_a_killed_process_come_back_from_its_last_snapshot(tmp_path: Path, graph: Graph) -> None:
     with on(W1):
         v = ops.Variable(0.0, name="v")
         add = v.assign_add(1.0).op
@@ -201,9 +197,7 @@ def test_variables_of_a_killed_process_come_back_from_its_last_snapshot(
         session.close()
 
 
-def test_a_new_session_runs_beside_a_dead_worker_if_it_does_not_use_it(
-    three: Hands, graph: Graph
-) -> None:
+def test_a_new_session_runs_beside_a_dead_worker_if_it_does_not_use_it(three: Hands, graph: Graph) -> None:
     """With device filters it does not even see the worker. One that is to wait for every task, as in
     TensorFlow, or a step that needs the worker, says who is missing."""
     with on(W0):
@@ -218,10 +212,7 @@ def test_a_new_session_runs_beside_a_dead_worker_if_it_does_not_use_it(
         process.send_signal(signal.SIGKILL)
         three.do(process.wait_ended())
         assert old.run(alone) == 6.0
-        for config in (
-            ConfigProto(device_filters=["/job:ps", "/job:worker/task:0"]),
-            ConfigProto(),
-        ):
+        for config in (ConfigProto(device_filters=["/job:ps", "/job:worker/task:0"]), ConfigProto()):
             new = three.session(face, three.target("worker"), graph=graph, config=config)
             assert new.run(alone) == 6.0
             new.close()

@@ -15,26 +15,10 @@ import pytest
 from actorsession import ops
 from actorsession.cluster import Server
 from actorsession.config import ConfigProto
-from actorsession.errors import (
-    CancelledError,
-    DeadlineExceededError,
-    InvalidArgumentError,
-    UnavailableError,
-)
+from actorsession.errors import CancelledError, DeadlineExceededError, InvalidArgumentError, UnavailableError
 from actorsession.graph.graph import Graph
 from actorsession.session import AsyncSession, Session
-from tests.cluster.kit import (
-    W0,
-    W1,
-    Gate,
-    InProcess,
-    chain,
-    eventually,
-    in_process,
-    on,
-    silent_address,
-    soon,
-)
+from tests.cluster.kit import W0, W1, Gate, InProcess, chain, eventually, in_process, on, silent_address, soon
 from tests.session.inner import link_statistics
 from transports import Connection, Hello, listen
 
@@ -158,9 +142,7 @@ async def test_the_first_runs_of_a_session_may_come_at_the_same_time(
     await session.close()
 
 
-async def test_large_feeds_and_fetches_go_both_ways(
-    over_links: Any, cluster: InProcess, graph: Graph
-) -> None:
+async def test_large_feeds_and_fetches_go_both_ways(over_links: Any, cluster: InProcess, graph: Graph) -> None:
     a = ops.placeholder("float32", [None])
     with on(W1):
         end = a + 1.0
@@ -194,9 +176,7 @@ async def test_the_statistics_of_a_session_count_its_steps_and_its_link(
 # -- closing ---------------------------------------------------------------------------------------
 
 
-async def test_closing_does_not_wait_for_a_master_that_is_gone(
-    over_links: Any, graph: Graph
-) -> None:
+async def test_closing_does_not_wait_for_a_master_that_is_gone(over_links: Any, graph: Graph) -> None:
     async with in_process() as cluster:
         session = AsyncSession(cluster.target(), graph=graph)
         await session.list_devices()
@@ -213,9 +193,7 @@ async def test_a_session_that_was_never_used_closes_without_connecting(graph: Gr
         await session.list_devices()
 
 
-async def test_a_session_that_is_closed_while_it_connects_does_not_stay_open(
-    over_links: Any, graph: Graph
-) -> None:
+async def test_a_session_that_is_closed_while_it_connects_does_not_stay_open(over_links: Any, graph: Graph) -> None:
     spec = {"worker": ["127.0.0.1:0", "127.0.0.1:1"]}
     async with Server(spec, "worker", 0) as server:
         session = AsyncSession(server.target, graph=graph, config=quick(60_000))
@@ -249,9 +227,7 @@ def in_threads(work: Callable[[int], Any], count: int) -> list[Any]:
         return list(pool.map(work, range(count)))
 
 
-async def test_one_session_may_be_used_from_many_threads(
-    over_links: Any, cluster: InProcess, graph: Graph
-) -> None:
+async def test_one_session_may_be_used_from_many_threads(over_links: Any, cluster: InProcess, graph: Graph) -> None:
     a = ops.placeholder("float32", [])
     ends = [chain(a, hops) for hops in (1, 2, 3)]
     bad = ops.matmul(ops.placeholder("float32", [None, None], name="m"), ops.ones([2, 2]))
@@ -272,9 +248,7 @@ async def test_one_session_may_be_used_from_many_threads(
 
 
 @pytest.mark.usefixtures("way")
-async def test_a_session_in_another_thread_than_its_server_works_too(
-    cluster: InProcess, graph: Graph
-) -> None:
+async def test_a_session_in_another_thread_than_its_server_works_too(cluster: InProcess, graph: Graph) -> None:
     with on(W1):
         v = ops.Variable(ops.zeros([5]), name="v")
     a = ops.placeholder("float32", [5])

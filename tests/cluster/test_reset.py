@@ -38,9 +38,7 @@ class Variables:
         self.init = ops.group(*[v.initializer for v in self.all])
 
 
-async def test_reset_clears_variables_on_all_tasks_and_ends_the_sessions(
-    way: Way, graph: Graph
-) -> None:
+async def test_reset_clears_variables_on_all_tasks_and_ends_the_sessions(way: Way, graph: Graph) -> None:
     variables = Variables()
     sessions = [AsyncSession(way.target, graph=graph, config=way.config()) for _ in range(2)]
     for session in sessions:
@@ -87,9 +85,7 @@ async def test_a_run_in_flight_ends_with_aborted(cluster: InProcess, graph: Grap
     await cluster.until_idle()
 
 
-async def test_only_the_containers_that_are_named_are_cleared(
-    cluster: InProcess, graph: Graph
-) -> None:
+async def test_only_the_containers_that_are_named_are_cleared(cluster: InProcess, graph: Graph) -> None:
     with on(W1), graph.container("kept"):
         kept = ops.Variable(1.0, name="kept")
     with on(W1), graph.container("other"):
@@ -103,9 +99,7 @@ async def test_only_the_containers_that_are_named_are_cleared(
             await session.run(other)
 
 
-async def test_sessions_of_other_masters_live_on_without_their_variables(
-    cluster: InProcess, graph: Graph
-) -> None:
+async def test_sessions_of_other_masters_live_on_without_their_variables(cluster: InProcess, graph: Graph) -> None:
     variables = Variables((W0, W1))
     async with AsyncSession(cluster.target(W1), graph=graph) as session:
         await session.run(variables.init)
@@ -125,9 +119,7 @@ async def test_a_target_at_which_nobody_is_or_that_nobody_serves_is_an_error() -
 
 
 @pytest.mark.parametrize("scheme", ["unix", "inproc"])
-async def test_masters_at_other_kinds_of_addresses_are_reset_too(
-    scheme: str, graph: Graph, tmp_path: Any
-) -> None:
+async def test_masters_at_other_kinds_of_addresses_are_reset_too(scheme: str, graph: Graph, tmp_path: Any) -> None:
     address = f"unix://{tmp_path}/s" if scheme == "unix" else "inproc://a-master-to-reset"
     v = ops.Variable(1.0, name="v")
     async with Server({"worker": [address]}, "worker") as server:
@@ -155,9 +147,7 @@ async def test_a_stopped_worker_is_named_within_the_limit_and_the_others_are_cle
     mortal.cluster.process("worker", 1).send_signal(signal.SIGSTOP)
     with pytest.raises(UnavailableError) as caught:
         await soon(AsyncSession.reset(target, config=config))
-    assert f"the sessions of {W0} are closed, but containers were not cleared on {W1}: " in (
-        caught.value.message
-    )
+    assert f"the sessions of {W0} are closed, but containers were not cleared on {W1}: " in (caught.value.message)
     assert "/task:0:" not in caught.value.message
     assert "killed" not in caught.value.message
     with pytest.raises(AbortedError):

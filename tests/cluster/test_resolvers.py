@@ -143,13 +143,8 @@ def test_a_cluster_in_another_form_names_the_variable(
         of_variable(monkeypatch, value).cluster_spec()
 
 
-@pytest.mark.parametrize(
-    ("task", "error"),
-    [(5, TypeError), ({"index": "x"}, ValueError), ({"index": 1.5}, TypeError)],
-)
-def test_a_task_in_another_form_names_the_variable(
-    monkeypatch: Any, task: Any, error: type[Exception]
-) -> None:
+@pytest.mark.parametrize(("task", "error"), [(5, TypeError), ({"index": "x"}, ValueError), ({"index": 1.5}, TypeError)])
+def test_a_task_in_another_form_names_the_variable(monkeypatch: Any, task: Any, error: type[Exception]) -> None:
     with pytest.raises(error, match="TF_CONFIG: the task"):
         _ = of_variable(monkeypatch, {"task": task}).task_id
 
@@ -201,9 +196,7 @@ def test_a_file_is_read_again_at_each_question(tmp_path: Path) -> None:
         ("c.json", '{"clutser": {}}', r"c.json: \['clutser'\] mean nothing here; .*'cluster'"),
     ],
 )
-def test_a_file_in_another_form_is_named(
-    tmp_path: Path, name: str, text: str, complaint: str
-) -> None:
+def test_a_file_in_another_form_is_named(tmp_path: Path, name: str, text: str, complaint: str) -> None:
     (tmp_path / name).write_text(text)
     with pytest.raises(ValueError, match=complaint):
         FileClusterResolver(tmp_path / name).cluster_spec()
@@ -317,9 +310,7 @@ async def test_a_session_that_waits_for_a_task_finds_it_at_its_new_address(
     write(path, [f"127.0.0.1:{ports[0]}", f"127.0.0.1:{ports[1]}"])
     async with Server(FileClusterResolver(path, "worker", 0)) as first:
         running = asyncio.create_task(run(first.target, graph, end, {a: 1.0}))
-        await eventually(
-            lambda: first.statistics().links != () or first._cache.links._dialling != {}
-        )
+        await eventually(lambda: first.statistics().links != () or first._cache.links._dialling != {})
         write(path, [f"127.0.0.1:{ports[0]}", f"127.0.0.1:{ports[2]}"])
         spec = {"worker": ["127.0.0.1:1", f"127.0.0.1:{ports[2]}"]}  # it knows nothing of the first
         async with Server(spec, "worker", 1):
@@ -365,9 +356,7 @@ async def test_a_resolver_is_asked_for_each_session_and_dial_and_not_for_each_st
         assert resolver.questions == made + 5
 
 
-async def test_what_a_resolver_says_goes_before_what_a_master_has_told(
-    graph: Graph, hold_ports: HoldPorts
-) -> None:
+async def test_what_a_resolver_says_goes_before_what_a_master_has_told(graph: Graph, hold_ports: HoldPorts) -> None:
     """A master without a resolver tells its workers where it believes that everybody is."""
     ports = hold_ports(3)
     spec = {"worker": [f"127.0.0.1:{port}" for port in ports[:2]]}
@@ -382,9 +371,7 @@ async def test_what_a_resolver_says_goes_before_what_a_master_has_told(
             assert await run(first.target, graph, end, {a: 1.0}) == 4.0
 
 
-async def test_what_a_server_is_told_holds_until_its_resolver_says_something_new(
-    hold_ports: HoldPorts,
-) -> None:
+async def test_what_a_server_is_told_holds_until_its_resolver_says_something_new(hold_ports: HoldPorts) -> None:
     ports = hold_ports(3)
     addresses = [f"127.0.0.1:{port}" for port in ports]
     resolver = Asked({"worker": addresses[:1]})
@@ -398,9 +385,7 @@ async def test_what_a_server_is_told_holds_until_its_resolver_says_something_new
         assert list((await read_cluster(server.target)).tasks) == [W0, W1, W2]
 
 
-async def test_a_resolver_that_cannot_change_is_not_asked_again(
-    graph: Graph, hold_ports: HoldPorts
-) -> None:
+async def test_a_resolver_that_cannot_change_is_not_asked_again(graph: Graph, hold_ports: HoldPorts) -> None:
     spec = ClusterSpec({"worker": [f"127.0.0.1:{port}" for port in hold_ports(2)]})
     a = ops.placeholder("float32", [])
     async with Server(SimpleClusterResolver(spec, task_type="worker", task_id=0)) as first:
@@ -421,9 +406,7 @@ async def test_a_resolver_in_trouble_leaves_the_last_known_addresses_to_be_tried
         assert await run(first.target, graph, end, {a: 1.0}) == 3.0
 
 
-async def test_a_task_that_cannot_be_reached_is_told_with_the_resolver_s_trouble(
-    hold_ports: HoldPorts,
-) -> None:
+async def test_a_task_that_cannot_be_reached_is_told_with_the_resolver_s_trouble(hold_ports: HoldPorts) -> None:
     spec = {"worker": [f"127.0.0.1:{port}" for port in hold_ports(2)]}
     resolver = Asked(spec)
     async with Server(resolver) as server:
@@ -445,9 +428,7 @@ async def test_a_task_that_a_resolver_drops_is_dialled_no_more(hold_ports: HoldP
         assert list((await read_cluster(server.target)).tasks) == [W0]
 
 
-async def test_a_host_name_is_looked_up_at_each_dial(
-    graph: Graph, monkeypatch: Any, hold_ports: HoldPorts
-) -> None:
+async def test_a_host_name_is_looked_up_at_each_dial(graph: Graph, monkeypatch: Any, hold_ports: HoldPorts) -> None:
     """The name of a worker means another address after its restart, as with a scheduler's DNS."""
     (port,) = hold_ports(1)
     where = {"worker1.test": "127.0.0.1"}

@@ -54,8 +54,7 @@ def test_without_restarts_there_is_no_attempt() -> None:
 
 
 @pytest.mark.parametrize(
-    ("restart", "kind"),
-    [(True, TypeError), (1.0, TypeError), ("3", TypeError), (-1, ValueError), (10**18, ValueError)],
+    ("restart", "kind"), [(True, TypeError), (1.0, TypeError), ("3", TypeError), (-1, ValueError), (10**18, ValueError)]
 )
 def test_a_number_of_restarts_is_an_integer_from_0(restart: Any, kind: type[Exception]) -> None:
     with pytest.raises(kind, match=r"started again within 60 s, 0 or more; got "):

@@ -24,9 +24,7 @@ NewServer = Callable[[int], Server]
 def new_server(hold_ports: HoldPorts) -> NewServer:
     """Makes servers of the two tasks of a cluster, each at the address of its task."""
     cluster = {"worker": [f"127.0.0.1:{port}" for port in hold_ports(2)]}
-    return lambda index: Server(
-        cluster, "worker", index, settings=ServerSettings(restart_wait=PATIENCE)
-    )
+    return lambda index: Server(cluster, "worker", index, settings=ServerSettings(restart_wait=PATIENCE))
 
 
 def searches(master: Server) -> bool:
@@ -35,9 +33,7 @@ def searches(master: Server) -> bool:
     return bool(session.plans.membership._absent._pursuits)
 
 
-async def test_a_step_waits_until_the_task_is_there_again(
-    graph: Graph, new_server: NewServer
-) -> None:
+async def test_a_step_waits_until_the_task_is_there_again(graph: Graph, new_server: NewServer) -> None:
     x = ops.placeholder("float32", [])
     with on(W1):
         y = x + 1.0
@@ -52,9 +48,7 @@ async def test_a_step_waits_until_the_task_is_there_again(
             await session.close()
 
 
-async def test_a_step_does_not_wait_any_longer_for_a_task_that_is_given_up(
-    graph: Graph, new_server: NewServer
-) -> None:
+async def test_a_step_does_not_wait_any_longer_for_a_task_that_is_given_up(graph: Graph, new_server: NewServer) -> None:
     """Nor does a later one, until the task is not given up any more."""
     x = ops.placeholder("float32", [])
     with on(W1):

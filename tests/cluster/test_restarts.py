@@ -88,9 +88,7 @@ def held(request: pytest.FixtureRequest, own_processes: Hands) -> Iterator[Hands
 # -- workers ---------------------------------------------------------------------------------------
 
 
-def test_a_session_uses_a_worker_that_died_between_two_steps_without_an_error(
-    held: Hands, graph: Graph
-) -> None:
+def test_a_session_uses_a_worker_that_died_between_two_steps_without_an_error(held: Hands, graph: Graph) -> None:
     """The step waits for the new process, at the same address, and has begun nothing before."""
     x = ops.placeholder("float32", [3])
     with on(W0):
@@ -111,9 +109,7 @@ def test_a_session_uses_a_worker_that_died_between_two_steps_without_an_error(
         session.close()
 
 
-def test_a_step_during_which_a_worker_dies_says_how_and_the_next_one_runs(
-    held: Hands, graph: Graph
-) -> None:
+def test_a_step_during_which_a_worker_dies_says_how_and_the_next_one_runs(held: Hands, graph: Graph) -> None:
     x = ops.placeholder("float32", [None, None])
     with on(W1):
         product = long_product(x)
@@ -136,9 +132,7 @@ def test_a_step_during_which_a_worker_dies_says_how_and_the_next_one_runs(
         session.close()
 
 
-def test_what_a_ps_without_snapshots_has_lost_is_an_error_until_it_is_restored(
-    held: Hands, graph: Graph
-) -> None:
+def test_what_a_ps_without_snapshots_has_lost_is_an_error_until_it_is_restored(held: Hands, graph: Graph) -> None:
     with on(PS0):
         w = ops.Variable([1.0, 2.0], name="w")
     with on(W1):
@@ -195,9 +189,7 @@ def test_a_step_waits_no_longer_than_its_limit(held: Hands, graph: Graph) -> Non
 # -- masters ---------------------------------------------------------------------------------------
 
 
-def test_a_session_goes_on_with_its_master_if_it_has_lost_nothing(
-    held: Hands, graph: Graph
-) -> None:
+def test_a_session_goes_on_with_its_master_if_it_has_lost_nothing(held: Hands, graph: Graph) -> None:
     """The variable of the ps is still there; callables and plans stay valid; new nodes too."""
     with on(PS0):
         kept = ops.Variable(5.0, name="kept")
@@ -216,9 +208,7 @@ def test_a_session_goes_on_with_its_master_if_it_has_lost_nothing(
         session.close()
 
 
-def test_a_session_whose_master_kept_its_state_goes_on_after_reattach(
-    held: Hands, graph: Graph
-) -> None:
+def test_a_session_whose_master_kept_its_state_goes_on_after_reattach(held: Hands, graph: Graph) -> None:
     with on(PS0):
         kept = ops.Variable(5.0, name="kept")
     with on(W0):
@@ -240,9 +230,7 @@ def test_a_session_whose_master_kept_its_state_goes_on_after_reattach(
         session.close()
 
 
-def test_a_ps_that_died_together_with_the_master_is_not_used_as_if_it_had_not(
-    held: Hands, graph: Graph
-) -> None:
+def test_a_ps_that_died_together_with_the_master_is_not_used_as_if_it_had_not(held: Hands, graph: Graph) -> None:
     with on(PS0):
         v = ops.Variable(5.0, name="v")
     session = held.session("sync", held.target("worker"), graph=graph)
@@ -280,9 +268,7 @@ def mortality(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Mortality:
     return Mortality(tmp_path)
 
 
-def test_a_task_that_dies_at_every_start_is_given_up_and_errors_say_so(
-    mortality: Mortality, graph: Graph
-) -> None:
+def test_a_task_that_dies_at_every_start_is_given_up_and_errors_say_so(mortality: Mortality, graph: Graph) -> None:
     """1. The limit is reached. 2. Steps fail at once and say so. 3. ``restart`` brings it back."""
     x = ops.placeholder("float32", [])
     with on(W1):
@@ -297,8 +283,10 @@ def test_a_task_that_dies_at_every_start_is_given_up_and_errors_say_so(
         former = kill(held, "worker", 1)
         wait_until(lambda: ends and not ends[-1].restarts)
         assert [(end.task, end.restarts, end.clean) for end in ends] == [
-            (W1, True, False), (W1, True, False), (W1, False, False),
-        ]  # fmt: skip
+            (W1, True, False),
+            (W1, True, False),
+            (W1, False, False),
+        ]
         killed, second, last = [end.message for end in ends]
         again = "it is started again ({} of 2 times in 60 s)"
         assert killed.startswith(f"{W1} has ended: killed by SIGKILL; {again.format(1)}; it held ")
@@ -355,9 +343,7 @@ async def test_without_restarts_the_ends_are_reported_all_the_same() -> None:
     assert ends.empty()  # what the cluster ends itself is not reported
 
 
-async def test_a_callback_that_fails_does_not_keep_a_task_from_coming_back(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+async def test_a_callback_that_fails_does_not_keep_a_task_from_coming_back(caplog: pytest.LogCaptureFixture) -> None:
     def on_end(end: TaskEnd) -> None:
         raise RuntimeError(f"no more of {end.task}")
 
@@ -410,9 +396,7 @@ def moment(request: Any, monkeypatch: pytest.MonkeyPatch) -> str:
     return str(request.param)
 
 
-async def test_a_cluster_that_is_stopped_in_the_middle_of_a_restart_leaves_nothing(
-    moment: str,
-) -> None:
+async def test_a_cluster_that_is_stopped_in_the_middle_of_a_restart_leaves_nothing(moment: str) -> None:
     cluster = LocalCluster({"worker": 2}, restart=3)
     async with cluster:
         await in_the_middle_of_a_restart(cluster, moment)
@@ -421,9 +405,7 @@ async def test_a_cluster_that_is_stopped_in_the_middle_of_a_restart_leaves_nothi
     assert running(cluster) == []
 
 
-async def test_a_task_that_is_removed_in_the_middle_of_its_restart_does_not_come_back(
-    moment: str,
-) -> None:
+async def test_a_task_that_is_removed_in_the_middle_of_its_restart_does_not_come_back(moment: str) -> None:
     async with LocalCluster({"worker": 2}, restart=3) as cluster:
         await in_the_middle_of_a_restart(cluster, moment)
         await soon(cluster.remove("worker", 1))
@@ -445,9 +427,7 @@ async def test_a_restart_by_hand_takes_the_place_of_one_that_is_under_way(moment
         assert process.address == address
 
 
-async def test_a_cluster_that_is_killed_in_the_middle_of_a_restart_starts_nothing(
-    moment: str,
-) -> None:
+async def test_a_cluster_that_is_killed_in_the_middle_of_a_restart_starts_nothing(moment: str) -> None:
     async with LocalCluster({"worker": 2}, restart=3) as cluster:
         await in_the_middle_of_a_restart(cluster, moment)
         cluster.kill_now()
@@ -457,9 +437,7 @@ async def test_a_cluster_that_is_killed_in_the_middle_of_a_restart_starts_nothin
     assert running(cluster) == []
 
 
-async def test_a_cluster_that_is_stopped_in_the_middle_of_a_restart_by_hand_leaves_nothing() -> (
-    None
-):
+async def test_a_cluster_that_is_stopped_in_the_middle_of_a_restart_by_hand_leaves_nothing() -> None:
     async with LocalCluster({"worker": 2}, restart=3) as cluster:
         restarting = asyncio.create_task(cluster.restart("worker", 1))
         await eventually(lambda: any(p.alive for p in cluster._starting))
@@ -474,9 +452,7 @@ async def test_a_process_that_dies_while_its_task_is_changed_is_not_started_twic
     """Restarts by hand, two at once, and a removal, each at the moment of a death."""
     async with LocalCluster({"worker": 3}, restart=OFTEN) as cluster:
         cluster.process("worker", 1).send_signal(signal.SIGKILL)
-        both = await soon(
-            asyncio.gather(cluster.restart("worker", 1), cluster.restart("worker", 1))
-        )
+        both = await soon(asyncio.gather(cluster.restart("worker", 1), cluster.restart("worker", 1)))
         assert running(cluster) == [cluster.process("worker", 1).pid] == [both[1].pid]
         cluster.process("worker", 1).send_signal(signal.SIGKILL)
         await soon(cluster.remove("worker", 1))

@@ -12,12 +12,7 @@ import pytest
 from actorsession import ops
 from actorsession.cluster import ClusterSpec, Server
 from actorsession.cluster.server.settings import ServerSettings
-from actorsession.errors import (
-    FailedPreconditionError,
-    InvalidArgumentError,
-    OpError,
-    WorkerRestartedError,
-)
+from actorsession.errors import FailedPreconditionError, InvalidArgumentError, OpError, WorkerRestartedError
 from actorsession.graph.graph import Graph
 from actorsession.session import AsyncSession
 from tests.cluster.hands import FACES, hands
@@ -50,9 +45,7 @@ class Cluster:
         address = self.servers[task].target
         await self.servers[task].stop()
         spec = {t: s.target if t != task else address for t, s in self.servers.items()}
-        self.servers[task] = Server(
-            ClusterSpec.of_tasks(spec), job, index, settings=ServerSettings(**self._options)
-        )
+        self.servers[task] = Server(ClusterSpec.of_tasks(spec), job, index, settings=ServerSettings(**self._options))
         await self.servers[task].start()
 
 
@@ -83,9 +76,7 @@ class Model:
         self.initialize = ops.global_variables_initializer()
 
 
-async def test_after_the_restart_of_a_worker_that_held_nothing_nothing_is_restored(
-    graph: Graph,
-) -> None:
+async def test_after_the_restart_of_a_worker_that_held_nothing_nothing_is_restored(graph: Graph) -> None:
     """As README and docs have taught it."""
     with on(PS0):
         v = ops.Variable(0.0, name="v")
@@ -105,9 +96,7 @@ async def test_after_the_restart_of_a_worker_that_held_nothing_nothing_is_restor
     assert not called
 
 
-async def test_what_came_back_from_a_snapshot_is_not_initialized_over(
-    tmp_path: Path, graph: Graph
-) -> None:
+async def test_what_came_back_from_a_snapshot_is_not_initialized_over(tmp_path: Path, graph: Graph) -> None:
     model = Model()
     async with clustered(snapshot_dir=tmp_path) as cluster:
         async with AsyncSession(cluster.servers[W0].target, graph=graph) as session:
@@ -150,9 +139,7 @@ async def test_a_function_gets_the_names_of_what_is_lost(graph: Graph) -> None:
             assert await soon(session.run(model.all)) == [0.0, 0.0, 3000.0]
 
 
-async def test_what_would_overwrite_healthy_state_is_refused_and_another_way_can_be_tried(
-    graph: Graph,
-) -> None:
+async def test_what_would_overwrite_healthy_state_is_refused_and_another_way_can_be_tried(graph: Graph) -> None:
     """What failed to be restored is lost still, and told again."""
     model = Model()
     with graph.control_dependencies([model.v.initializer]):

@@ -87,9 +87,8 @@ async def client(proxy: LossyProxy) -> AsyncIterator[Client]:
 def create(graph: Graph, request_id: str = "create") -> CreateSession:
     nodes = tuple(op.plain for op in graph.get_operations())
     return CreateSession(
-        graph=GraphDef(nodes).to_wire(), config=ConfigProto().to_wire(), target="",
-        request_id=request_id,
-    )  # fmt: skip
+        graph=GraphDef(nodes).to_wire(), config=ConfigProto().to_wire(), target="", request_id=request_id
+    )
 
 
 # -- sessions --------------------------------------------------------------------------------------
@@ -105,9 +104,7 @@ async def test_a_session_that_is_asked_for_again_is_the_same_one(
     assert isinstance(created, SessionCreated)
     assert cluster.server(W0).statistics().sessions == 1
     proxy.cut_other_half()
-    await eventually(
-        lambda: len(cluster.server(W0).statistics().links) == 2
-    )  # worker 1, and the new one
+    await eventually(lambda: len(cluster.server(W0).statistics().links) == 2)  # worker 1, and the new one
     assert await client.run(created.session_handle, "one:0") == [1.0]
     await client.ask(CloseSession(session_handle=created.session_handle))
 
@@ -123,9 +120,7 @@ async def test_a_repeat_waits_for_a_session_that_is_being_made(
     await client.ask(CloseSession(session_handle=first.session_handle))
 
 
-async def test_a_repeat_after_the_end_of_a_session_makes_a_new_one(
-    client: Client, graph: Graph
-) -> None:
+async def test_a_repeat_after_the_end_of_a_session_makes_a_new_one(client: Client, graph: Graph) -> None:
     ops.constant(1.0)
     first = await client.ask(create(graph))
     await client.ask(CloseSession(session_handle=first.session_handle))
@@ -149,9 +144,7 @@ async def test_a_client_asks_again_by_itself_for_a_session_whose_answer_was_lost
     await session.close()
 
 
-async def test_a_client_does_not_ask_for_a_session_for_ever(
-    proxy: LossyProxy, graph: Graph
-) -> None:
+async def test_a_client_does_not_ask_for_a_session_for_ever(proxy: LossyProxy, graph: Graph) -> None:
     a = ops.placeholder("float32", [], name="a")
     session = AsyncSession(proxy.target, graph=graph)
     value = asyncio.create_task(session.run(a + 1.0, {a: 1.0}))
@@ -166,23 +159,25 @@ async def test_a_client_does_not_ask_for_a_session_for_ever(
     await session.close()
 
 
-async def test_an_extension_that_is_sent_again_is_made_once(
-    proxy: LossyProxy, client: Client, graph: Graph
-) -> None:
+async def test_an_extension_that_is_sent_again_is_made_once(proxy: LossyProxy, client: Client, graph: Graph) -> None:
     ops.constant(1.0, name="one")
     created = await client.ask(create(graph))
     new = ops.constant(2.0, name="two").op.plain
     message = ExtendSession(
-        session_handle=created.session_handle, graph=GraphDef((new,)).to_wire(),
-        current_graph_version=created.graph_version, request_id="extend",
-    )  # fmt: skip
+        session_handle=created.session_handle,
+        graph=GraphDef((new,)).to_wire(),
+        current_graph_version=created.graph_version,
+        request_id="extend",
+    )
     first = await client.ask(message)
     assert await client.ask(message) == first
     assert await client.run(created.session_handle, "two:0") == [2.0]
     stale = ExtendSession(
-        session_handle=created.session_handle, graph=[],
-        current_graph_version=created.graph_version, request_id="another",
-    )  # fmt: skip
+        session_handle=created.session_handle,
+        graph=[],
+        current_graph_version=created.graph_version,
+        request_id="another",
+    )
     with pytest.raises(AbortedError, match="the extension was made for"):
         await client.ask(stale)
     await client.ask(CloseSession(session_handle=created.session_handle))

@@ -19,9 +19,7 @@ from tests.cluster.kit import W0, W1, InProcess, on, soon
 
 async def logging(cluster: InProcess, task: str, **asked: Any) -> LoggingReply:
     """What a worker answers to a request about its log."""
-    request = LoggingRequest(
-        **{"enable": None, "clear": False, "fetch": True, "steps": [], **asked}
-    )
+    request = LoggingRequest(**{"enable": None, "clear": False, "fetch": True, "steps": [], **asked})
     worker = cluster.server(task)._serves[WORKER]
     answer: LoggingReply = await worker.ask(request, Deadline.after(10))
     return answer
@@ -53,12 +51,8 @@ async def test_a_worker_logs_what_comes_and_goes_for_each_step_while_it_is_switc
         only = events(await logging(cluster, W0, steps=one_step, clear=True))
         cleared = await logging(cluster, W0)
         after = await logging(cluster, W0, enable=False)
-    assert [(e.what, e.outgoing) for e in sent] == [
-        ("RunGraph", False), ("PushTensors", True),
-    ] * 2  # fmt: skip
-    assert {(e.what, e.outgoing) for e in received} == {
-        ("RunGraph", False), ("PushTensors", False),
-    }  # fmt: skip
+    assert [(e.what, e.outgoing) for e in sent] == [("RunGraph", False), ("PushTensors", True)] * 2
+    assert {(e.what, e.outgoing) for e in received} == {("RunGraph", False), ("PushTensors", False)}
     pushed = [e for e in sent if e.outgoing]
     assert [(e.peer, e.tensors, e.nbytes) for e in pushed] == [(W1, 1, 12)] * 2
     assert [e.peer for e in received if e.what == "PushTensors"] == [W0, W0]

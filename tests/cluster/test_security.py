@@ -20,12 +20,7 @@ from actorsession import cli, ops
 from actorsession.cluster import LocalCluster, SecurityConfig, Server, read_statistics
 from actorsession.cluster.server.settings import ServerSettings
 from actorsession.config import ConfigProto, RPCOptions
-from actorsession.errors import (
-    InvalidArgumentError,
-    UnauthenticatedError,
-    UnavailableError,
-    UnknownError,
-)
+from actorsession.errors import InvalidArgumentError, UnauthenticatedError, UnavailableError, UnknownError
 from actorsession.graph.graph import Graph
 from actorsession.session import AsyncSession
 from tests.cluster.kit import W0, W1, on, soon
@@ -67,9 +62,7 @@ def with_files(files: SecurityConfig, **options: Any) -> ConfigProto:
 # -- who gives the files -------------------------------------------------------------------------------
 
 
-async def test_a_server_with_files_serves_by_tls_and_sessions_reach_it(
-    files: SecurityConfig, graph: Graph
-) -> None:
+async def test_a_server_with_files_serves_by_tls_and_sessions_reach_it(files: SecurityConfig, graph: Graph) -> None:
     total = ops.constant(1.0) + ops.constant(2.0)
     async with Server(ONE, "worker", settings=ServerSettings(security=files)) as server:
         assert server.target.startswith("tls://127.0.0.1:")
@@ -79,9 +72,7 @@ async def test_a_server_with_files_serves_by_tls_and_sessions_reach_it(
 
 
 @pytest.mark.usefixtures("files_in_environment")
-async def test_the_environment_gives_the_files_to_servers_sessions_and_inquiries(
-    graph: Graph,
-) -> None:
+async def test_the_environment_gives_the_files_to_servers_sessions_and_inquiries(graph: Graph) -> None:
     total = ops.constant(1.0) + ops.constant(2.0)
     options = ConfigProto(rpc_options=RPCOptions(use_rpc_for_inprocess_master=True))
     async with Server(ONE, "worker") as server:
@@ -92,9 +83,7 @@ async def test_the_environment_gives_the_files_to_servers_sessions_and_inquiries
 
 
 @pytest.mark.usefixtures("files_in_environment")
-async def test_an_address_that_says_tcp_is_taken_at_its_word_with_files_in_the_environment() -> (
-    None
-):
+async def test_an_address_that_says_tcp_is_taken_at_its_word_with_files_in_the_environment() -> None:
     async with Server({"worker": ["tcp://127.0.0.1:0"]}, "worker") as server:
         assert server.target.startswith("tcp://127.0.0.1:")
 
@@ -104,9 +93,7 @@ def test_files_that_would_not_be_used_are_refused(files: SecurityConfig) -> None
         Server({"worker": ["tcp://127.0.0.1:0"]}, "worker", settings=ServerSettings(security=files))
 
 
-def test_an_environment_with_some_of_the_files_is_refused(
-    monkeypatch: pytest.MonkeyPatch, graph: Graph
-) -> None:
+def test_an_environment_with_some_of_the_files_is_refused(monkeypatch: pytest.MonkeyPatch, graph: Graph) -> None:
     monkeypatch.setenv(VARIABLES[0], "/certs/ca.pem")
     complaint = rf"{VARIABLES[1]} and {VARIABLES[2]} of the environment name none"
     with pytest.raises(InvalidArgumentError, match=complaint):
@@ -121,9 +108,7 @@ async def test_a_server_says_which_file_is_missing(files: SecurityConfig) -> Non
         await Server(ONE, "worker", settings=ServerSettings(security=broken)).start()
 
 
-async def test_a_session_says_at_once_which_file_is_missing(
-    files: SecurityConfig, graph: Graph
-) -> None:
+async def test_a_session_says_at_once_which_file_is_missing(files: SecurityConfig, graph: Graph) -> None:
     broken = replace(files, ca_file="/no/such/ca.pem")
     session = AsyncSession("tls://127.0.0.1:1", graph, with_files(broken))
     with pytest.raises(InvalidArgumentError, match=r"the ca_file '/no/such/ca.pem' cannot be read"):
@@ -160,36 +145,24 @@ async def test_a_session_with_the_certificate_of_another_ca_is_unauthenticated(
             await soon(session.__aenter__())
 
 
-async def test_a_plain_session_at_a_tls_master_is_told_what_to_write(
-    files: SecurityConfig, graph: Graph
-) -> None:
+async def test_a_plain_session_at_a_tls_master_is_told_what_to_write(files: SecurityConfig, graph: Graph) -> None:
     async with Server(ONE, "worker", settings=ServerSettings(security=files)) as server:
         session = AsyncSession(server.target.replace("tls:", "tcp:"), graph)
-        with pytest.raises(
-            UnavailableError, match=r"this port speaks TLS.*connect to it with tls://"
-        ):
+        with pytest.raises(UnavailableError, match=r"this port speaks TLS.*connect to it with tls://"):
             await soon(session.__aenter__())
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "[::]"])
-async def test_other_machines_are_served_with_a_token_or_tls_and_not_without(
-    host: str, files: SecurityConfig
-) -> None:
+async def test_other_machines_are_served_with_a_token_or_tls_and_not_without(host: str, files: SecurityConfig) -> None:
     with pytest.raises(UnknownError, match=r"ACTORSESSION_TOKEN.*tls://.*listen on 127.0.0.1"):
         await Server({"worker": [f"{host}:0"]}, "worker").start()
-    async with Server(
-        {"worker": [f"{host}:0"]}, "worker", settings=ServerSettings(token="sixteen or more.")
-    ) as server:
+    async with Server({"worker": [f"{host}:0"]}, "worker", settings=ServerSettings(token="sixteen or more.")) as server:
         assert server.target.startswith(f"tcp://{host}:")
-    async with Server(
-        {"worker": [f"{host}:0"]}, "worker", settings=ServerSettings(security=files)
-    ) as server:
+    async with Server({"worker": [f"{host}:0"]}, "worker", settings=ServerSettings(security=files)) as server:
         assert server.target.startswith(f"tls://{host}:")
 
 
-async def test_a_host_name_of_more_than_loopback_needs_a_token_too(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_a_host_name_of_more_than_loopback_needs_a_token_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """Which address a name stands for decides, not how it looks."""
     loop = asyncio.get_running_loop()
 
@@ -208,9 +181,7 @@ async def test_a_host_name_of_more_than_loopback_needs_a_token_too(
 
 
 @pytest.mark.process
-async def test_a_local_cluster_with_files_runs_steps_over_tls_only(
-    files: SecurityConfig, graph: Graph
-) -> None:
+async def test_a_local_cluster_with_files_runs_steps_over_tls_only(files: SecurityConfig, graph: Graph) -> None:
     with on(W0):
         v = ops.Variable(np.arange(6.0, dtype=np.float32).reshape(2, 3), name="v")
         large = ops.fill([512, 512], 2.0)
@@ -231,9 +202,7 @@ async def test_a_local_cluster_with_files_runs_steps_over_tls_only(
 
 
 @pytest.mark.process
-async def test_workers_take_their_files_from_the_command_line(
-    files: SecurityConfig, graph: Graph
-) -> None:
+async def test_workers_take_their_files_from_the_command_line(files: SecurityConfig, graph: Graph) -> None:
     flags = ("--tls-ca", files.ca_file, "--tls-cert", files.certificate_file)
     async with worker(*flags, "--tls-key", files.key_file) as said:
         assert said["address"].startswith("tls://127.0.0.1:")
@@ -243,13 +212,16 @@ async def test_workers_take_their_files_from_the_command_line(
 
 
 @pytest.mark.process
-async def test_a_worker_with_two_of_three_files_says_which_is_missing(
-    files: SecurityConfig,
-) -> None:
+async def test_a_worker_with_two_of_three_files_says_which_is_missing(files: SecurityConfig) -> None:
     process = await asyncio.create_subprocess_exec(
-        *COMMAND, "--tls-ca", files.ca_file, "--tls-cert", files.certificate_file,
-        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-    )  # fmt: skip
+        *COMMAND,
+        "--tls-ca",
+        files.ca_file,
+        "--tls-cert",
+        files.certificate_file,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
     out, told = await process.communicate()
     assert (out, process.returncode) == (b"", 2)
     assert b"--tls-key is missing" in told
@@ -290,9 +262,7 @@ def test_an_operators_commands_make_certificates_serve_look_and_stop(
         assert process.wait(timeout=60) == 0
 
 
-COMMAND = (
-    sys.executable, "-m", "actorsession", "worker", "--cluster", json.dumps(ONE), "--json",
-)  # fmt: skip
+COMMAND = (sys.executable, "-m", "actorsession", "worker", "--cluster", json.dumps(ONE), "--json")
 
 
 @asynccontextmanager

@@ -130,9 +130,7 @@ async def test_more_than_loopback_needs_a_token() -> None:
 
 async def test_an_unknown_kind_of_device_is_not_found() -> None:
     with pytest.raises(NotFoundError, match="TPU"):
-        await Server(
-            ONE, "worker", settings=ServerSettings(config=ConfigProto(device_count={"TPU": 1}))
-        ).start()
+        await Server(ONE, "worker", settings=ServerSettings(config=ConfigProto(device_count={"TPU": 1}))).start()
 
 
 async def test_stopping_twice_and_at_the_same_time_is_fine() -> None:
@@ -219,9 +217,7 @@ async def test_what_was_stopped_is_collected(over_links: Any, graph: Graph) -> N
     assert [server() for server in stopped] == [None] * 6
 
 
-async def test_stopping_a_server_fails_the_runs_of_its_clients(
-    over_links: Any, graph: Graph
-) -> None:
+async def test_stopping_a_server_fails_the_runs_of_its_clients(over_links: Any, graph: Graph) -> None:
     a = ops.placeholder("float32", [])
     end = chain(a, 2)
     async with in_process() as cluster:
@@ -249,9 +245,7 @@ TWO = {"ps": ["127.0.0.1:0"], "worker": ["127.0.0.1:0", "127.0.0.1:0"]}
         (ClusterSpec(ONE).as_cluster_def(), {}, W0),
     ],
 )
-async def test_what_can_be_one_job_or_task_only_need_not_be_said(
-    cluster: Any, given: Any, task: str
-) -> None:
+async def test_what_can_be_one_job_or_task_only_need_not_be_said(cluster: Any, given: Any, task: str) -> None:
     assert Server(cluster, **given).task == task
 
 
@@ -289,22 +283,23 @@ async def test_a_task_that_is_not_in_the_cluster_is_an_internal_error(
 @pytest.mark.parametrize(
     ("cluster", "given"),
     [
-        (5, {}), (None, {}), ({"worker": 5}, {}), (ONE, {"job_name": 5}),
-        (ONE, {"task_index": "0"}), (ONE, {"task_index": 0.0}), (ONE, {"task_index": True}),
+        (5, {}),
+        (None, {}),
+        ({"worker": 5}, {}),
+        (ONE, {"job_name": 5}),
+        (ONE, {"task_index": "0"}),
+        (ONE, {"task_index": 0.0}),
+        (ONE, {"task_index": True}),
     ],
-)  # fmt: skip
+)
 async def test_other_forms_are_type_errors(cluster: Any, given: Any) -> None:
     with pytest.raises(TypeError):
         Server(cluster, **given)
 
 
-@pytest.mark.parametrize(
-    "address", ["localhost", "", "localhost:abc", "localhost:99999", "tcp://h"]
-)
+@pytest.mark.parametrize("address", ["localhost", "", "localhost:abc", "localhost:99999", "tcp://h"])
 @pytest.mark.parametrize("whose", [0, 1])
-async def test_an_address_without_a_port_is_an_invalid_argument_that_names_its_task(
-    address: str, whose: int
-) -> None:
+async def test_an_address_without_a_port_is_an_invalid_argument_that_names_its_task(address: str, whose: int) -> None:
     addresses = ["127.0.0.1:0", "127.0.0.1:0"]
     addresses[whose] = address
     with pytest.raises(InvalidArgumentError, match="is not an address") as info:
@@ -315,16 +310,12 @@ async def test_an_address_without_a_port_is_an_invalid_argument_that_names_its_t
 async def test_a_protocol_that_nothing_speaks_is_not_found() -> None:
     with pytest.raises(NotFoundError, match="'carrier-pigeon'; there are abstract, inproc, tcp"):
         Server(ONE, settings=ServerSettings(protocol="carrier-pigeon"))
-    with pytest.raises(
-        NotFoundError, match="'pigeon' of 'pigeon://roof'; there are abstract, inproc, tcp"
-    ):
+    with pytest.raises(NotFoundError, match="'pigeon' of 'pigeon://roof'; there are abstract, inproc, tcp"):
         Server({"worker": ["pigeon://roof"]})
 
 
 async def test_a_protocol_is_the_scheme_of_addresses_that_have_none(tmp_path: Any) -> None:
-    async with Server(
-        {"worker": [f"{tmp_path}/socket"]}, settings=ServerSettings(protocol="unix")
-    ) as server:
+    async with Server({"worker": [f"{tmp_path}/socket"]}, settings=ServerSettings(protocol="unix")) as server:
         assert server.target == f"unix://{tmp_path}/socket"
 
 
@@ -345,9 +336,7 @@ async def test_a_server_serves_at_a_socket_that_it_is_given(graph: Graph, listen
     assert sock.fileno() == -1
 
 
-async def test_clients_that_came_before_the_server_are_served(
-    over_links: Any, graph: Graph
-) -> None:
+async def test_clients_that_came_before_the_server_are_served(over_links: Any, graph: Graph) -> None:
     """A service manager opens the socket first, and nobody is refused while the server starts."""
     with socket.create_server(("127.0.0.1", 0)) as sock:
         target = f"tcp://127.0.0.1:{sock.getsockname()[1]}"
@@ -383,9 +372,7 @@ async def test_a_socket_stays_the_caller_s_until_the_server_is_started() -> None
 # -- finding each other ----------------------------------------------------------------------------
 
 
-async def test_servers_find_each_other_at_fixed_addresses_in_any_order(
-    graph: Graph, hold_ports: HoldPorts
-) -> None:
+async def test_servers_find_each_other_at_fixed_addresses_in_any_order(graph: Graph, hold_ports: HoldPorts) -> None:
     spec = ClusterSpec({"worker": [f"127.0.0.1:{port}" for port in hold_ports(2)]})
     a = ops.placeholder("float32", [])
     end = chain(a, 4)
@@ -411,9 +398,7 @@ async def test_a_session_that_waits_for_a_cluster_that_is_not_complete_names_the
         session = AsyncSession(server.target, graph=graph, config=WAITS_FOR_ALL)
         with pytest.raises(DeadlineExceededError) as info:
             await soon(session.list_devices())
-        assert f"1 of 2 tasks did not answer in time: {W1} at tcp://{spec['worker'][1]}" in str(
-            info.value
-        )
+        assert f"1 of 2 tasks did not answer in time: {W1} at tcp://{spec['worker'][1]}" in str(info.value)
         assert "attempts, last: cannot reach" in info.value.message
         assert "ECONNREFUSED" in info.value.message
         assert info.value.task == W1
@@ -447,9 +432,7 @@ def hello(task: str, cluster_id: str = "") -> Hello:
 
 
 @pytest.mark.usefixtures("hasty_masters")
-async def test_a_server_of_another_task_at_an_address_is_refused_with_both_names(
-    graph: Graph,
-) -> None:
+async def test_a_server_of_another_task_at_an_address_is_refused_with_both_names(graph: Graph) -> None:
     async with in_process() as cluster:
         first = cluster.server(W0)
         first.learn_peers({"worker": [first.target, first.target]})
@@ -484,9 +467,7 @@ async def test_a_client_that_gives_itself_the_name_of_a_task_gets_no_tensors(gra
         stranger.abort()
 
 
-async def test_a_token_is_asked_for_of_peers_and_clients(
-    over_links: Any, graph: Graph, monkeypatch: Any
-) -> None:
+async def test_a_token_is_asked_for_of_peers_and_clients(over_links: Any, graph: Graph, monkeypatch: Any) -> None:
     a = ops.placeholder("float32", [])
     end = chain(a, 3)
     async with in_process(token="secret") as cluster:

@@ -66,9 +66,11 @@ class Life:
 
 
 def options(files: SecurityConfig | None = None, *, wire: bool = False) -> ConfigProto:
-    named = {} if files is None else {
-        "ca_file": files.ca_file, "certificate_file": files.certificate_file, "key_file": files.key_file,
-    }  # fmt: skip
+    named = (
+        {}
+        if files is None
+        else {"ca_file": files.ca_file, "certificate_file": files.certificate_file, "key_file": files.key_file}
+    )
     return ConfigProto(rpc_options=RPCOptions(use_rpc_for_inprocess_master=wire, **named))
 
 
@@ -101,9 +103,7 @@ def workers(addresses: list[str], scheme: str, files: SecurityConfig) -> Iterato
 
 @pytest.mark.process
 @pytest.mark.parametrize("scheme", ["tcp", "tls", "unix"])
-def test_a_session_lives_the_same_life_over_every_wire(
-    scheme: str, workers: list[str], files: SecurityConfig
-) -> None:
+def test_a_session_lives_the_same_life_over_every_wire(scheme: str, workers: list[str], files: SecurityConfig) -> None:
     run_to_end(Life().lead(workers[0], options(files if scheme == "tls" else None)))
 
 
@@ -129,9 +129,7 @@ async def test_a_killed_server_of_the_command_line_is_named_with_its_process_and
                 pass
         os.kill(pids[1], signal.SIGKILL)
         error = await raised(waiting)
-        assert error.message.startswith(
-            f"{W1} (pid {pids[1]}) was killed by SIGKILL: the connection to"
-        )
+        assert error.message.startswith(f"{W1} (pid {pids[1]}) was killed by SIGKILL: the connection to")
         os.kill(pids[0], signal.SIGKILL)
         for _ in range(2):
             error = await raised(session.list_devices())
@@ -235,7 +233,7 @@ ENDINGS: dict[str, tuple[Callable[[Server], Awaitable[Any]], type[OpError], str]
     "the master is reset": (reset, AbortedError, "the master was reset by"),
     "it is idle": (let_it_idle, AbortedError, "was idle for 7 s"),
     "another client closes it": (close_by_another, AbortedError, "was closed by"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("wire", [False, True], ids=["direct", "link"])
@@ -293,10 +291,7 @@ async def test_every_call_after_the_end_of_a_process_says_who_has_ended_it() -> 
         ends: list[tuple[Callable[[], Awaitable[Any]], str]] = [
             (lambda: signalled(0, signal.SIGTERM), "in order by SIGTERM"),
             (lambda: signalled(1, signal.SIGINT), "in order by SIGINT"),
-            (
-                lambda: cluster.restart("worker", 2),
-                f"SIGKILL, by the program that had|in order by {owner}",
-            ),
+            (lambda: cluster.restart("worker", 2), f"SIGKILL, by the program that had|in order by {owner}"),
             (cluster.stop, f"in order by {owner}"),
         ]
         made = [Calls(cluster.target("worker", index), wire=True) for index in range(len(ends))]

@@ -61,9 +61,7 @@ async def test_a_session_in_this_process_takes_little() -> None:
     assert await bytes_of_session("") < 64 * 1024
 
 
-async def test_a_session_over_a_connection_takes_little_at_client_and_server_together(
-    cluster: InProcess,
-) -> None:
+async def test_a_session_over_a_connection_takes_little_at_client_and_server_together(cluster: InProcess) -> None:
     """With a buffer of its own for small frames, each of the two ends had 256 KiB more."""
     target = cluster.servers[0].target
     assert await bytes_of_session(target, runs=False) < 64 * 1024

@@ -35,9 +35,7 @@ class Fixture:
     def create(self, handle: str, master: str = W1, life: int = 1, **more: Any) -> list[str]:
         settings = {"isolate_session_state": False, "peers": {}, "task": "", **more}
         return self.mgr.create(
-            CreateWorkerSession(
-                session_handle=handle, master_task=master, master_incarnation=life, **settings
-            )
+            CreateWorkerSession(session_handle=handle, master_task=master, master_incarnation=life, **settings)
         )
 
     def parts_of(self, handle: str) -> WorkerEnv:
@@ -84,9 +82,7 @@ def test_sessions_without_isolation_borrow_the_workers_devices(at: Fixture) -> N
     assert at.parts_of("a").devices is at.parts_of("b").devices is at.parts.devices
 
 
-def test_an_isolated_session_has_devices_of_the_same_names_with_state_of_its_own(
-    at: Fixture,
-) -> None:
+def test_an_isolated_session_has_devices_of_the_same_names_with_state_of_its_own(at: Fixture) -> None:
     at.create("a", isolate_session_state=True)
     ours, shared = at.parts_of("a").devices, at.parts.devices
     assert [d.attributes for d in ours] == [d.attributes for d in shared]
@@ -94,18 +90,14 @@ def test_an_isolated_session_has_devices_of_the_same_names_with_state_of_its_own
     assert [e.device for e in at.parts_of("a").executors.values()] == list(ours)
 
 
-def test_a_session_with_a_cluster_of_its_own_sees_the_worker_under_another_name(
-    at: Fixture,
-) -> None:
+def test_a_session_with_a_cluster_of_its_own_sees_the_worker_under_another_name(at: Fixture) -> None:
     at.create("a", task=PS0, isolate_session_state=True)
     parts = at.parts_of("a")
     assert parts.task == PS0
     assert [d.name for d in parts.devices] == [f"{PS0}/device:CPU:0", f"{PS0}/device:CPU:1"]
     known = [d.attributes.incarnation for d in at.parts.devices]
     assert [d.attributes.incarnation for d in parts.devices] == known
-    assert not {id(d.resources) for d in parts.devices} & {
-        id(d.resources) for d in at.parts.devices
-    }
+    assert not {id(d.resources) for d in parts.devices} & {id(d.resources) for d in at.parts.devices}
 
 
 def test_such_a_session_may_share_the_state_of_the_workers_devices(at: Fixture) -> None:
@@ -130,9 +122,7 @@ async def test_state_that_such_a_session_shares_stays_when_it_ends_and_its_own_d
     assert state.has_value("localhost", "v") is not isolated
 
 
-def test_such_a_session_has_links_of_its_own_under_the_names_that_it_brought_along(
-    at: Fixture,
-) -> None:
+def test_such_a_session_has_links_of_its_own_under_the_names_that_it_brought_along(at: Fixture) -> None:
     hosts = {"a": {PS0: "tcp://h:1", W1: "tcp://h:2"}, "b": {PS0: "tcp://h:1", W1: "tcp://g:2"}}
     for handle, peers in hosts.items():
         at.create(handle, task=PS0, peers=peers)

@@ -9,14 +9,7 @@ import pytest
 
 from actorsession import ops
 from actorsession.actors import Deadline, registry
-from actorsession.config import (
-    ConfigProto,
-    Experimental,
-    RunMetadata,
-    RunOptions,
-    SessionMetadata,
-    TraceLevel,
-)
+from actorsession.config import ConfigProto, Experimental, RunMetadata, RunOptions, SessionMetadata, TraceLevel
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.graph import Graph
 from actorsession.graph.node import GraphDef
@@ -35,9 +28,7 @@ def named(name: str = "model", version: int = 1) -> Experimental:
 
 async def test_a_living_session_has_its_name_and_version_alone(way: Way, graph: Graph) -> None:
     def session(name: str = "model", version: int = 1) -> AsyncSession:
-        return AsyncSession(
-            way.target, graph=graph, config=way.config(experimental=named(name, version))
-        )
+        return AsyncSession(way.target, graph=graph, config=way.config(experimental=named(name, version)))
 
     y = ops.constant(1.0) + 1.0
     second = session()
@@ -57,9 +48,7 @@ async def test_every_run_tells_the_name_and_version_of_its_session(way: Way, gra
     with on(W1):
         y = ops.constant(1.0) + 1.0
     metadata = RunMetadata()
-    async with AsyncSession(
-        way.target, graph=graph, config=way.config(experimental=named("digits", 3))
-    ) as session:
+    async with AsyncSession(way.target, graph=graph, config=way.config(experimental=named("digits", 3))) as session:
         for options in (None, RunOptions(trace_level=TraceLevel.FULL_TRACE)):
             assert await soon(session.run(y, options=options, run_metadata=metadata)) == 2.0
             assert metadata.session_metadata == SessionMetadata(name="digits", version=3)
@@ -75,14 +64,10 @@ def test_a_negative_version_is_refused_where_the_session_is_made(kind: Any, grap
         kind("tcp://127.0.0.1:1", graph=graph, config=ConfigProto(experimental=named(version=-5)))
 
 
-async def test_of_two_sessions_that_are_created_at_once_one_gets_the_name(
-    cluster: InProcess, graph: Graph
-) -> None:
+async def test_of_two_sessions_that_are_created_at_once_one_gets_the_name(cluster: InProcess, graph: Graph) -> None:
     config = ConfigProto(experimental=named())
     sessions = [AsyncSession(cluster.target(), graph=graph, config=config) for _ in range(2)]
-    found = await soon(
-        asyncio.gather(*[s.list_devices() for s in sessions], return_exceptions=True)
-    )
+    found = await soon(asyncio.gather(*[s.list_devices() for s in sessions], return_exceptions=True))
     (error,) = [f for f in found if isinstance(f, BaseException)]
     assert isinstance(error, InvalidArgumentError)
     for session in sessions:
@@ -99,9 +84,7 @@ async def test_each_master_has_names_of_its_own(cluster: InProcess, graph: Graph
         await soon(other.list_devices())
 
 
-async def test_a_session_that_cannot_be_created_takes_no_name(
-    cluster: InProcess, graph: Graph
-) -> None:
+async def test_a_session_that_cannot_be_created_takes_no_name(cluster: InProcess, graph: Graph) -> None:
     config = ConfigProto(experimental=named())
     bad = Graph()
     with bad.as_default(), bad.device("/job:nowhere"):
@@ -125,9 +108,7 @@ async def test_a_reset_frees_the_names(cluster: InProcess, graph: Graph) -> None
 
 
 @pytest.mark.usefixtures("over_links")
-async def test_a_session_keeps_its_name_when_it_connects_again(
-    cluster: InProcess, graph: Graph
-) -> None:
+async def test_a_session_keeps_its_name_when_it_connects_again(cluster: InProcess, graph: Graph) -> None:
     """Whether the master has noticed by then that the first link is gone, or not."""
     config = ConfigProto(experimental=named())
     y = ops.constant(1.0) + 1.0

@@ -25,12 +25,7 @@ from actorsession.config import (
     RunOptions,
     ThreadPoolOptionProto,
 )
-from actorsession.errors import (
-    AbortedError,
-    DeadlineExceededError,
-    FailedPreconditionError,
-    InvalidArgumentError,
-)
+from actorsession.errors import AbortedError, DeadlineExceededError, FailedPreconditionError, InvalidArgumentError
 from actorsession.graph.graph import Graph
 from actorsession.graph.node import GraphDef
 from actorsession.messages.session import CreateSession
@@ -52,17 +47,13 @@ def device(task: str, index: int = 0) -> str:
 
 LOCAL = {
     "use_per_session_threads": ConfigProto(use_per_session_threads=True),
-    "session_inter_op_thread_pool": ConfigProto(
-        session_inter_op_thread_pool=[ThreadPoolOptionProto(num_threads=1)]
-    ),
+    "session_inter_op_thread_pool": ConfigProto(session_inter_op_thread_pool=[ThreadPoolOptionProto(num_threads=1)]),
 }
 
 
 @pytest.mark.parametrize("name", LOCAL)
 @pytest.mark.parametrize("kind", [AsyncSession, Session])
-def test_a_remote_session_refuses_what_only_local_ones_have(
-    name: str, kind: Any, graph: Graph
-) -> None:
+def test_a_remote_session_refuses_what_only_local_ones_have(name: str, kind: Any, graph: Graph) -> None:
     with pytest.raises(InvalidArgumentError, match=f"a remote session does not support {name}: "):
         kind("tcp://127.0.0.1:1", graph=graph, config=LOCAL[name])
 
@@ -96,18 +87,18 @@ async def test_a_server_of_one_thread_runs_one_kernel_at_a_time_for_all_sessions
 async def test_a_server_holds_the_number_of_blas_threads_that_it_was_given_until_it_stops() -> None:
     before = blas_threads()
     config = ConfigProto(intra_op_parallelism_threads=1)
-    async with Server(
-        {"worker": ["127.0.0.1:0"]}, "worker", settings=ServerSettings(config=config)
-    ):
+    async with Server({"worker": ["127.0.0.1:0"]}, "worker", settings=ServerSettings(config=config)):
         assert blas_threads() == 1
     assert blas_threads() == before
 
 
 TASKS = {
-    "none": (["127.0.0.1:0"], 1), "unknown": (["127.0.0.1:0", "127.0.0.1:0"], 1),
-    "elsewhere": (["127.0.0.1:0", "192.0.2.1:7000"], 1), "one": (["127.0.0.1:0", "localhost:7000"], 2),
+    "none": (["127.0.0.1:0"], 1),
+    "unknown": (["127.0.0.1:0", "127.0.0.1:0"], 1),
+    "elsewhere": (["127.0.0.1:0", "192.0.2.1:7000"], 1),
+    "one": (["127.0.0.1:0", "localhost:7000"], 2),
     "three": (["127.0.0.1:0", *[f"127.0.0.1:{port}" for port in (7000, 7001, 7002)]], 4),
-}  # fmt: skip
+}
 
 
 @pytest.mark.skipif(blas_threads() is None, reason="numpy's BLAS is no OpenBLAS here")
@@ -127,9 +118,7 @@ async def test_a_server_takes_a_share_of_the_cores_beside_other_tasks_of_its_hos
 
 @pytest.mark.skipif(blas_threads() is None, reason="numpy's BLAS is no OpenBLAS here")
 @pytest.mark.parametrize("how", ["environment", "config"])
-async def test_a_choice_of_the_user_is_left_as_it_is(
-    how: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_choice_of_the_user_is_left_as_it_is(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "OMP_NUM_THREADS"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(task_actors, "processors", lambda: 8)
@@ -139,10 +128,7 @@ async def test_a_choice_of_the_user_is_left_as_it_is(
     else:
         config = ConfigProto(intra_op_parallelism_threads=3)
     async with Server(
-        {"worker": ["127.0.0.1:0", "localhost:7000"]},
-        "worker",
-        0,
-        settings=ServerSettings(config=config),
+        {"worker": ["127.0.0.1:0", "localhost:7000"]}, "worker", 0, settings=ServerSettings(config=config)
     ):
         assert blas_threads() == (before if how == "environment" else 3)
     assert blas_threads() == before
@@ -163,17 +149,13 @@ async def test_a_master_refuses_them_whoever_asks(name: str, cluster: InProcess)
     config, said = REFUSED[name]
     master = registry.lookup(cluster.target())
     assert master is not None
-    message = CreateSession(
-        graph=GraphDef(()).to_wire(), config=config.to_wire(), target="", request_id="r"
-    )
+    message = CreateSession(graph=GraphDef(()).to_wire(), config=config.to_wire(), target="", request_id="r")
     with pytest.raises(InvalidArgumentError, match=said):
         await master.ask(message, Deadline.after(10))
     assert all(not s.sessions for s in cluster.statistics().values())
 
 
-async def test_the_pool_index_of_a_run_is_ignored(
-    cluster: InProcess, way: str, graph: Graph
-) -> None:
+async def test_the_pool_index_of_a_run_is_ignored(cluster: InProcess, way: str, graph: Graph) -> None:
     y = ops.constant(1.0) + 1.0
     async with AsyncSession(cluster.target(), graph=graph) as session:
         for index in (-7, -1, 7):
@@ -181,9 +163,7 @@ async def test_the_pool_index_of_a_run_is_ignored(
             assert await soon(session.run(y, options=options)) == 2.0
 
 
-async def test_device_count_of_a_remote_session_is_ignored(
-    cluster: InProcess, graph: Graph
-) -> None:
+async def test_device_count_of_a_remote_session_is_ignored(cluster: InProcess, graph: Graph) -> None:
     config = ConfigProto(device_count={"CPU": 5})
     async with AsyncSession(cluster.target(), graph=graph, config=config) as session:
         assert [d.name for d in await session.list_devices()] == [device(W0), device(W1)]
@@ -235,9 +215,7 @@ async def test_a_session_sees_the_masters_own_devices_and_those_that_its_filters
 
 
 @pytest.mark.usefixtures("hasty_masters")
-async def test_a_session_waits_only_for_the_tasks_that_its_filters_allow(
-    graph: Graph, hold_ports: HoldPorts
-) -> None:
+async def test_a_session_waits_only_for_the_tasks_that_its_filters_allow(graph: Graph, hold_ports: HoldPorts) -> None:
     """1. Of two tasks one is never started. 2. A session that waits for all tasks, and may see both, does so
     in vain. 3. One whose filters leave the missing task out runs."""
     (port,) = hold_ports(1)
@@ -255,9 +233,7 @@ async def test_a_session_waits_only_for_the_tasks_that_its_filters_allow(
             assert await soon(session.run(y)) == 2.0
 
 
-async def test_a_node_on_a_task_that_is_filtered_out_cannot_be_placed(
-    cluster: InProcess, graph: Graph
-) -> None:
+async def test_a_node_on_a_task_that_is_filtered_out_cannot_be_placed(cluster: InProcess, graph: Graph) -> None:
     with on(W1):
         y = ops.constant(1.0) + 1.0
     config = ConfigProto(device_filters=[W0])
@@ -374,9 +350,7 @@ async def test_a_static_graph_is_sent_by_the_first_run_and_does_not_grow_after_i
             y = x * 2.0
         assert await soon(session.run(y, {x: 1.0})) == 2.0
         late = ops.add(y, 1.0, name="late")
-        with pytest.raises(
-            FailedPreconditionError, match=r"'late'.*optimize_for_static_graph=True"
-        ):
+        with pytest.raises(FailedPreconditionError, match=r"'late'.*optimize_for_static_graph=True"):
             await soon(session.run(late, {x: 1.0}))
         with pytest.raises(FailedPreconditionError, match="'late'"):
             await soon(session.warm_up(late, [x]))
@@ -396,9 +370,7 @@ async def test_a_static_graph_is_sent_again_when_its_master_was_lost(graph: Grap
             assert await soon(session.run(add)) == 2.0
 
 
-async def test_a_master_refuses_the_growth_of_a_graph_that_its_own_settings_call_static(
-    graph: Graph,
-) -> None:
+async def test_a_master_refuses_the_growth_of_a_graph_that_its_own_settings_call_static(graph: Graph) -> None:
     x = ops.placeholder("float32", [])
     y = x + 1.0
     async with in_process(config=STATIC) as cluster:
@@ -413,9 +385,7 @@ async def test_a_master_refuses_the_growth_of_a_graph_that_its_own_settings_call
 
 SHARED_DEVICES = {
     "share_cluster_devices_in_session": ConfigProto(share_cluster_devices_in_session=True),
-    "its earlier name": ConfigProto(
-        experimental=Experimental(share_cluster_devices_in_session=True)
-    ),
+    "its earlier name": ConfigProto(experimental=Experimental(share_cluster_devices_in_session=True)),
 }
 
 
@@ -425,23 +395,17 @@ def known_at(server: Server, session: AsyncSession) -> list[str]:
 
 
 @pytest.mark.parametrize("name", SHARED_DEVICES)
-async def test_the_workers_of_a_session_that_shares_them_know_the_devices_of_all_tasks(
-    name: str, graph: Graph
-) -> None:
+async def test_the_workers_of_a_session_that_shares_them_know_the_devices_of_all_tasks(name: str, graph: Graph) -> None:
     y = chain(ops.placeholder("float32", [], name="x"), 4)
     async with in_process(config=ConfigProto(device_count={"CPU": 2})) as cluster:
         config = SHARED_DEVICES[name]
         async with AsyncSession(cluster.target(), graph=graph, config=config) as session:
             for server in cluster.servers:
-                assert known_at(server, session) == [
-                    device(W0), device(W0, 1), device(W1), device(W1, 1),
-                ]  # fmt: skip
+                assert known_at(server, session) == [device(W0), device(W0, 1), device(W1), device(W1, 1)]
             assert await soon(session.run(y, {"x:0": 1.0})) == 5.0
 
 
-async def test_workers_know_no_devices_but_their_own_unless_they_are_shared(
-    cluster: InProcess, graph: Graph
-) -> None:
+async def test_workers_know_no_devices_but_their_own_unless_they_are_shared(cluster: InProcess, graph: Graph) -> None:
     async with AsyncSession(cluster.target(), graph=graph) as session:
         assert [known_at(server, session) for server in cluster.servers] == [[], []]
 

@@ -11,12 +11,7 @@ import pytest
 
 from actorsession import ops
 from actorsession.config import ConfigProto, RunMetadata, RunOptions, TraceLevel
-from actorsession.errors import (
-    CancelledError,
-    DeadlineExceededError,
-    FailedPreconditionError,
-    InvalidArgumentError,
-)
+from actorsession.errors import CancelledError, DeadlineExceededError, FailedPreconditionError, InvalidArgumentError
 from actorsession.graph.graph import Graph
 from actorsession.session import AsyncSession
 from tests.cluster.kit import W0, W1, Gate, InProcess, chain, eventually, in_process, on, soon
@@ -42,9 +37,7 @@ async def test_a_value_goes_from_worker_to_worker(cluster: InProcess, graph: Gra
 
 
 @pytest.mark.parametrize("hops", [1, 2, 20])
-async def test_a_value_may_go_to_and_fro_many_times(
-    cluster: InProcess, graph: Graph, hops: int
-) -> None:
+async def test_a_value_may_go_to_and_fro_many_times(cluster: InProcess, graph: Graph, hops: int) -> None:
     a = ops.placeholder("float32", [])
     end = chain(a, hops)
     async with AsyncSession(cluster.target(W1), graph=graph) as session:
@@ -53,9 +46,7 @@ async def test_a_value_may_go_to_and_fro_many_times(
     await cluster.until_idle()
 
 
-async def test_several_values_between_the_same_workers_share_messages(
-    cluster: InProcess, graph: Graph
-) -> None:
+async def test_several_values_between_the_same_workers_share_messages(cluster: InProcess, graph: Graph) -> None:
     a = ops.placeholder("float32", [])
     with on(W0):
         parts = [a + float(i) for i in range(10)]
@@ -68,9 +59,7 @@ async def test_several_values_between_the_same_workers_share_messages(
         assert cluster.server(W0).statistics().pushes == before + 1
 
 
-async def test_a_run_asked_in_another_order_finds_the_same_plan(
-    cluster: InProcess, graph: Graph
-) -> None:
+async def test_a_run_asked_in_another_order_finds_the_same_plan(cluster: InProcess, graph: Graph) -> None:
     a, b = ops.placeholder("float32", []), ops.placeholder("float32", [])
     with on(W0):
         x = a - b
@@ -99,10 +88,14 @@ async def test_scalars_strings_and_empty_arrays_come_back_as_they_do_in_one_proc
     cluster: InProcess, graph: Graph
 ) -> None:
     values: dict[str, Any] = {
-        "float32": np.full([1, 1], 1.5, np.float32), "int64": np.int64(7), "bool": np.array([True, False]),
-        "string": np.array([b"a", b"\xff\x00"], object), "complex64": np.array([1 + 2j], np.complex64),
-        "bfloat16": np.ones(3, ml_dtypes.bfloat16), "float64": np.zeros([0, 3]),
-    }  # fmt: skip
+        "float32": np.full([1, 1], 1.5, np.float32),
+        "int64": np.int64(7),
+        "bool": np.array([True, False]),
+        "string": np.array([b"a", b"\xff\x00"], object),
+        "complex64": np.array([1 + 2j], np.complex64),
+        "bfloat16": np.ones(3, ml_dtypes.bfloat16),
+        "float64": np.zeros([0, 3]),
+    }
     fetches, feeds = {}, {}
     with on(W1):
         for dtype, value in values.items():
@@ -133,9 +126,7 @@ async def test_fetched_arrays_are_the_callers_own(cluster: InProcess, graph: Gra
                 value += 1.0
 
 
-async def test_fed_arrays_are_taken_as_they_are_when_the_run_begins(
-    cluster: InProcess, graph: Graph
-) -> None:
+async def test_fed_arrays_are_taken_as_they_are_when_the_run_begins(cluster: InProcess, graph: Graph) -> None:
     with on(W0):
         v = ops.Variable(ops.zeros([4]), name="v")
     fed = ops.placeholder("float32", [4])
@@ -147,9 +138,7 @@ async def test_fed_arrays_are_taken_as_they_are_when_the_run_begins(
         np.testing.assert_array_equal(await session.run(v), np.ones(4))
 
 
-async def test_a_variable_that_is_pushed_while_it_changes_arrives_as_it_was(
-    cluster: InProcess, graph: Graph
-) -> None:
+async def test_a_variable_that_is_pushed_while_it_changes_arrives_as_it_was(cluster: InProcess, graph: Graph) -> None:
     """Steps that read a large variable run beside steps that change it in place."""
     size = 300_000
     with on(W0):
@@ -204,9 +193,7 @@ async def test_the_devices_of_all_tasks_are_listed_the_client_device_first(graph
 # -- state -----------------------------------------------------------------------------------------
 
 
-async def test_variables_are_shared_by_all_sessions_and_outlive_them(
-    cluster: InProcess, graph: Graph
-) -> None:
+async def test_variables_are_shared_by_all_sessions_and_outlive_them(cluster: InProcess, graph: Graph) -> None:
     with on(W1):
         v = ops.Variable(1.0, name="v")
     add = v.assign_add(2.0)
@@ -221,9 +208,7 @@ async def test_variables_are_shared_by_all_sessions_and_outlive_them(
         assert await later.run(v) == 5.0
 
 
-async def test_an_isolated_session_has_variables_of_its_own_until_it_closes(
-    cluster: InProcess, graph: Graph
-) -> None:
+async def test_an_isolated_session_has_variables_of_its_own_until_it_closes(cluster: InProcess, graph: Graph) -> None:
     with on(W1):
         v = ops.Variable(1.0, name="v")
     isolated = ConfigProto(isolate_session_state=True)
@@ -256,9 +241,7 @@ async def test_a_graph_may_grow_between_runs(cluster: InProcess, graph: Graph) -
         assert await session.run(v) == 1.0
 
 
-async def test_runs_that_need_a_grown_graph_at_the_same_time_extend_it_once(
-    cluster: InProcess, graph: Graph
-) -> None:
+async def test_runs_that_need_a_grown_graph_at_the_same_time_extend_it_once(cluster: InProcess, graph: Graph) -> None:
     a = ops.placeholder("float32", [])
     async with AsyncSession(cluster.target(), graph=graph) as session:
         with on(W1):
@@ -283,9 +266,7 @@ async def test_cancelling_the_run_that_extends_the_graph_leaves_the_session_usab
             assert await session.run(more, {a: 2.0}) == 2.0 + turns
 
 
-async def test_a_node_for_a_device_that_is_not_there_fails_the_run(
-    cluster: InProcess, graph: Graph
-) -> None:
+async def test_a_node_for_a_device_that_is_not_there_fails_the_run(cluster: InProcess, graph: Graph) -> None:
     a = ops.placeholder("float32", [])
     with on(W0):
         x = a + 1.0
@@ -364,9 +345,7 @@ async def test_an_error_of_a_kernel_comes_with_node_device_task_and_source_line(
         assert (await session.run(end, {a: np.eye(2)})).shape == (2, 2)
 
 
-async def test_an_error_ends_the_step_on_the_tasks_that_wait_for_its_values(
-    cluster: InProcess, graph: Graph
-) -> None:
+async def test_an_error_ends_the_step_on_the_tasks_that_wait_for_its_values(cluster: InProcess, graph: Graph) -> None:
     gate = Gate("an error elsewhere")
     a = ops.placeholder("float32", [None, None])
     with on(W1):
@@ -386,9 +365,7 @@ async def test_an_error_ends_the_step_on_the_tasks_that_wait_for_its_values(
 # -- cancellation ----------------------------------------------------------------------------------
 
 
-async def test_cancelling_a_run_ends_it_at_once_and_leaves_nothing_pending(
-    cluster: InProcess, graph: Graph
-) -> None:
+async def test_cancelling_a_run_ends_it_at_once_and_leaves_nothing_pending(cluster: InProcess, graph: Graph) -> None:
     gate = Gate("a cancelled run")
     a = ops.placeholder("float32", [])
     with on(W1):
@@ -442,9 +419,7 @@ async def test_a_limit_in_time_ends_the_step_and_names_who_was_at_work(
         assert await session.run(end, {a: 1.0}, options) == 1.0
 
 
-async def test_runs_cancelled_at_any_moment_leave_nothing_behind(
-    cluster: InProcess, graph: Graph
-) -> None:
+async def test_runs_cancelled_at_any_moment_leave_nothing_behind(cluster: InProcess, graph: Graph) -> None:
     a = ops.placeholder("float32", [])
     end = chain(a, 6)
     async with AsyncSession(cluster.target(), graph=graph) as session:
@@ -460,9 +435,7 @@ async def test_runs_cancelled_at_any_moment_leave_nothing_behind(
         await cluster.until_idle()
 
 
-async def test_closing_a_session_ends_its_runs_with_cancelled_error(
-    cluster: InProcess, graph: Graph
-) -> None:
+async def test_closing_a_session_ends_its_runs_with_cancelled_error(cluster: InProcess, graph: Graph) -> None:
     gate = Gate("a closed session")
     a = ops.placeholder("float32", [])
     with on(W1):

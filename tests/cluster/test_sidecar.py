@@ -23,19 +23,14 @@ from actorsession.rpc.liveness.sidecar import ASKED, ask, derive_key, read_answe
 from tests.cluster.kit import eventually
 from tests.cluster.script import is_running
 
-pytestmark = [
-    pytest.mark.process,
-    pytest.mark.skipif(not this_host(), reason="needs /proc"),
-]
+pytestmark = [pytest.mark.process, pytest.mark.skipif(not this_host(), reason="needs /proc")]
 
 NONCE = b"n" * 16
 LOOPBACK = "tcp://127.0.0.1:0"
 
 
 @asynccontextmanager
-async def vitals(
-    address: str = LOOPBACK, *, always: bool = True
-) -> AsyncIterator[HeartbeatLocation]:
+async def vitals(address: str = LOOPBACK, *, always: bool = True) -> AsyncIterator[HeartbeatLocation]:
     made = Vitals(1.0, always=always)
     try:
         yield HeartbeatLocation.parse(await made.start(address, "secret"))

@@ -48,10 +48,7 @@ def test_without_jobs_all_ranks_are_workers(monkeypatch: Any) -> None:
 
 
 def test_the_batch_script_sees_the_cluster_of_its_job(monkeypatch: Any) -> None:
-    within(
-        monkeypatch,
-        {"SLURM_JOB_NODELIST": "n[1-2]", "SLURM_TASKS_PER_NODE": "2(x2)", "SLURM_NTASKS": "4"},
-    )
+    within(monkeypatch, {"SLURM_JOB_NODELIST": "n[1-2]", "SLURM_TASKS_PER_NODE": "2(x2)", "SLURM_NTASKS": "4"})
     resolver = SlurmClusterResolver({"ps": 2, "worker": 2})
     assert resolver.cluster_spec().task_address("worker", 1) == "n2:8889"
     assert (resolver.task_type, resolver.task_id) == (None, None)
@@ -76,10 +73,12 @@ def test_ranks_are_on_the_nodes_of_their_distribution(
     within(
         monkeypatch,
         {
-            "SLURM_STEP_NODELIST": "n[0-1]", "SLURM_STEP_TASKS_PER_NODE": counts,
-            "SLURM_DISTRIBUTION": kind, "SLURM_DIST_PLANESIZE": plane,
+            "SLURM_STEP_NODELIST": "n[0-1]",
+            "SLURM_STEP_TASKS_PER_NODE": counts,
+            "SLURM_DISTRIBUTION": kind,
+            "SLURM_DIST_PLANESIZE": plane,
         },
-    )  # fmt: skip
+    )
     addresses = SlurmClusterResolver().cluster_spec().job_tasks("worker")
     assert "".join(str(address)[1] for address in addresses) == nodes
     assert len(set(addresses)) == 5
@@ -92,10 +91,7 @@ def test_ranks_are_on_the_nodes_of_their_distribution(
             {"SLURM_STEP_NODELIST": None},
             "SLURM_STEP_NODELIST or SLURM_JOB_NODELIST or SLURM_NODELIST is not set, .* names such as n",
         ),
-        (
-            {"SLURM_STEP_NODELIST": "n[2-1]"},
-            r"SLURM_STEP_NODELIST is 'n\[2-1\]': the range .*; valid is names",
-        ),
+        ({"SLURM_STEP_NODELIST": "n[2-1]"}, r"SLURM_STEP_NODELIST is 'n\[2-1\]': the range .*; valid is names"),
         ({"SLURM_STEP_TASKS_PER_NODE": None}, "SLURM_TASKS_PER_NODE is not set"),
         ({"SLURM_STEP_TASKS_PER_NODE": "two"}, "SLURM_STEP_TASKS_PER_NODE is 'two': .* valid is"),
         (
@@ -124,9 +120,7 @@ def test_a_variable_that_is_wrong_is_named_with_its_value(
 
 def test_jobs_of_another_size_say_what_to_ask_slurm_for(monkeypatch: Any) -> None:
     within(monkeypatch, STEP)
-    with pytest.raises(
-        ValueError, match="have 8 tasks, and Slurm has started 4; ask for --ntasks 8"
-    ):
+    with pytest.raises(ValueError, match="have 8 tasks, and Slurm has started 4; ask for --ntasks 8"):
         SlurmClusterResolver({"ps": 1, "worker": 7}).cluster_spec()
 
 

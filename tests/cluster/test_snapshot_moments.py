@@ -69,9 +69,7 @@ def taker(server: Server) -> snapshots.Snapshots:
 # -- what counts -----------------------------------------------------------------------------------
 
 
-async def test_a_snapshot_in_the_middle_of_a_step_does_not_hide_its_effects(
-    tmp_path: Path, graph: Graph
-) -> None:
+async def test_a_snapshot_in_the_middle_of_a_step_does_not_hide_its_effects(tmp_path: Path, graph: Graph) -> None:
     """1. A step is held before it changes a variable. 2. A snapshot is taken. 3. The step is acknowledged.
     4. No other step begins, and the server stops."""
     gate = Gate("before the effects of a long step")
@@ -107,9 +105,7 @@ async def test_the_number_of_steps_is_of_those_that_had_ended(tmp_path: Path, gr
         await soon(run)
 
 
-async def test_the_steps_of_servers_that_were_restored_are_counted_on(
-    tmp_path: Path, graph: Graph
-) -> None:
+async def test_the_steps_of_servers_that_were_restored_are_counted_on(tmp_path: Path, graph: Graph) -> None:
     with on(W0):
         v = ops.Variable(0.0, name="v")
         add = v.assign_add(1.0)
@@ -159,9 +155,12 @@ async def test_foreign_files_are_no_snapshots_and_stay(
 ) -> None:
     prefix = "job-worker-replica-0-task-0"
     foreign = [
-        f"{prefix}.before-the-upgrade.snapshot", f"{prefix}.snapshot", f"{prefix}0.000000000009.snapshot",
-        f"x{prefix}.000000000009.snapshot", f"{prefix}.000000000009.snapshot.bak",
-    ]  # fmt: skip
+        f"{prefix}.before-the-upgrade.snapshot",
+        f"{prefix}.snapshot",
+        f"{prefix}0.000000000009.snapshot",
+        f"x{prefix}.000000000009.snapshot",
+        f"{prefix}.000000000009.snapshot.bak",
+    ]
     for name in foreign:
         (tmp_path / name).write_text("mine")
     (tmp_path / f"{prefix}.000000000008.snapshot").mkdir()
@@ -181,11 +180,10 @@ async def test_foreign_files_are_no_snapshots_and_stay(
 
 @pytest.mark.parametrize(
     "fault", [ValueError("odd"), MemoryError(), OSError(errno.EIO, "Input/output error"), KeyError("x")]
-)  # fmt: skip
+)
 async def test_whatever_goes_wrong_costs_a_warning_and_the_next_snapshot_is_taken(
-    fault: Exception, tmp_path: Path, graph: Graph, monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-) -> None:  # fmt: skip
+    fault: Exception, tmp_path: Path, graph: Graph, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     with on(W0):
         v = ops.Variable(1.0, name="v")
         add = v.assign_add(1.0)
@@ -338,9 +336,7 @@ def test_two_writers_of_one_task_never_share_a_file(tmp_path: Path) -> None:
     assert not [p for p in tmp_path.iterdir() if p.suffix != ".snapshot"]
 
 
-def test_the_later_file_counts_even_if_the_clock_was_put_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_later_file_counts_even_if_the_clock_was_put_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = SnapshotStore(tmp_path, W0)
     store.write(one(1.0))
     monkeypatch.setattr(time, "time_ns", lambda: 1_000_000)
@@ -402,18 +398,25 @@ def test_a_directory_that_is_full_is_refused_and_nothing_is_left_in_one_that_is_
 
 
 @pytest.mark.process
-def test_a_process_that_is_told_to_stop_writes_what_it_acknowledged(
-    tmp_path: Path, graph: Graph
-) -> None:
+def test_a_process_that_is_told_to_stop_writes_what_it_acknowledged(tmp_path: Path, graph: Graph) -> None:
     """With files of others in its folder, and more than once: by SIGTERM, and by the command."""
     with on(W0):
         v = ops.Variable(0.0, name="v")
         add = v.assign_add(1.0)
     (tmp_path / "job-worker-replica-0-task-0.mine.snapshot").touch()
     command = [
-        sys.executable, "-m", "actorsession", "worker", "--cluster", '{"worker": ["127.0.0.1:0"]}',
-        "--json", "--snapshot-dir", str(tmp_path), "--snapshot-every", "1000",
-    ]  # fmt: skip
+        sys.executable,
+        "-m",
+        "actorsession",
+        "worker",
+        "--cluster",
+        '{"worker": ["127.0.0.1:0"]}',
+        "--json",
+        "--snapshot-dir",
+        str(tmp_path),
+        "--snapshot-every",
+        "1000",
+    ]
     for life, by_command in enumerate((False, True)):
         with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as process:
             assert process.stdout is not None
@@ -445,21 +448,26 @@ def test_a_process_that_cannot_write_its_last_snapshot_fails_and_says_what_is_lo
         v = ops.Variable(0.0, name="v")
         add = v.assign_add(1.0)
     command = [
-        sys.executable, "-m", "actorsession", "worker", "--cluster", '{"worker": ["127.0.0.1:0"]}',
-        "--json", "--snapshot-dir", str(tmp_path), "--snapshot-every", "1000",
-    ]  # fmt: skip
-    with subprocess.Popen(
-        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
+        sys.executable,
+        "-m",
+        "actorsession",
+        "worker",
+        "--cluster",
+        '{"worker": ["127.0.0.1:0"]}',
+        "--json",
+        "--snapshot-dir",
+        str(tmp_path),
+        "--snapshot-every",
+        "1000",
+    ]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         target = json.loads(process.stdout.readline())["address"]
         with Session(target, graph=graph) as session:
             session.run(v.initializer)
             session.run(add)
         fill_disk(process.pid)
-        lost = (
-            "Lost is what changed since its start, and no snapshot was ever written: v (2 changes)"
-        )
+        lost = "Lost is what changed since its start, and no snapshot was ever written: v (2 changes)"
         if by_command:
             stop = [sys.executable, "-m", "actorsession", "stop", target]
             told = subprocess.run(stop, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE)
@@ -506,9 +514,7 @@ async def test_a_cluster_that_cannot_write_its_last_snapshots_says_what_is_lost(
     assert not any(process.alive for process in cluster.processes.values())
 
 
-def test_a_writer_that_is_killed_leaves_nothing_that_the_next_does_not_remove(
-    tmp_path: Path,
-) -> None:
+def test_a_writer_that_is_killed_leaves_nothing_that_the_next_does_not_remove(tmp_path: Path) -> None:
     """Where it is killed is for the crash points; here it is what others leave that are still alive."""
     store = SnapshotStore(tmp_path, W0)
     name = "job-worker-replica-0-task-0.0000000000000001-01234567.snapshot"

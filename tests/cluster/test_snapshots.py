@@ -24,13 +24,7 @@ from actorsession.cluster.launch.managed_cluster import _stored_id
 from actorsession.cluster.master.restart_losses import restart_losses
 from actorsession.cluster.server import snapshots
 from actorsession.cluster.server.settings import ServerSettings
-from actorsession.cluster.server.snapshots import (
-    Owner,
-    Saved,
-    Snapshot,
-    SnapshotStore,
-    stored_cluster_id,
-)
+from actorsession.cluster.server.snapshots import Owner, Saved, Snapshot, SnapshotStore, stored_cluster_id
 from actorsession.config import ConfigProto
 from actorsession.errors import (
     FailedPreconditionError,
@@ -165,19 +159,12 @@ def test_a_directory_that_cannot_be_written_to_is_refused(tmp_path: Path) -> Non
 def test_a_period_that_is_none_is_refused(every: float, tmp_path: Path) -> None:
     with pytest.raises(InvalidArgumentError, match="snapshot_every is more than 0"):
         Server(
-            {"worker": ["127.0.0.1:0"]},
-            "worker",
-            settings=ServerSettings(snapshot_dir=tmp_path, snapshot_every=every),
+            {"worker": ["127.0.0.1:0"]}, "worker", settings=ServerSettings(snapshot_dir=tmp_path, snapshot_every=every)
         )
 
 
 def server(ports: list[int], index: int, **more: Any) -> Server:
-    return Server(
-        {"worker": [f"127.0.0.1:{port}" for port in ports]},
-        "worker",
-        index,
-        settings=ServerSettings(**more),
-    )
+    return Server({"worker": [f"127.0.0.1:{port}" for port in ports]}, "worker", index, settings=ServerSettings(**more))
 
 
 def two_variables() -> tuple[Any, Any]:
@@ -215,9 +202,7 @@ async def test_variables_come_back_with_the_server_and_the_error_says_of_which_s
                 assert again.statistics().steps == 0
 
 
-async def test_what_the_snapshot_does_not_have_is_lost(
-    tmp_path: Path, graph: Graph, hold_ports: HoldPorts
-) -> None:
+async def test_what_the_snapshot_does_not_have_is_lost(tmp_path: Path, graph: Graph, hold_ports: HoldPorts) -> None:
     a, b = two_variables()
     ports = hold_ports(2)
     async with server(ports, 0):
@@ -254,9 +239,7 @@ async def test_snapshots_are_taken_from_time_to_time_and_only_after_steps(
     np.testing.assert_array_equal(found.variables[0].value, [2.0, 3.0])
 
 
-async def test_a_snapshot_never_holds_half_an_update(
-    tmp_path: Path, graph: Graph, hold_ports: HoldPorts
-) -> None:
+async def test_a_snapshot_never_holds_half_an_update(tmp_path: Path, graph: Graph, hold_ports: HoldPorts) -> None:
     """Values are changed in place all the time; what was written is always one whole state."""
     with on(W0):
         v = ops.Variable(np.zeros(200_000, np.float32), name="v")
@@ -280,9 +263,7 @@ async def test_a_snapshot_never_holds_half_an_update(
                         seen.add(float(values[0]))
 
 
-async def test_state_of_isolated_sessions_is_not_kept(
-    tmp_path: Path, graph: Graph, hold_ports: HoldPorts
-) -> None:
+async def test_state_of_isolated_sessions_is_not_kept(tmp_path: Path, graph: Graph, hold_ports: HoldPorts) -> None:
     with on(W0):
         v = ops.Variable(1.0)
     (port,) = hold_ports(1)
@@ -341,9 +322,7 @@ async def test_the_state_of_another_cluster_is_neither_restored_nor_removed(
     store = SnapshotStore(tmp_path, task, cluster)
     with pytest.raises(FailedPreconditionError) as info:
         await store.take()
-    assert (
-        f"holds the variables of {W0} of cluster 'A' ({paths[0].name}), and " in info.value.message
-    )
+    assert f"holds the variables of {W0} of cluster 'A' ({paths[0].name}), and " in info.value.message
     assert str(Owner(cluster, task)) in info.value.message
     # Nor by a store on a file system without locks, which may have begun at the same moment.
     assert store.latest() is None
@@ -373,32 +352,22 @@ async def test_snapshots_of_earlier_versions_are_taken_over_by_the_first_cluster
     without_owner(path)
     for cluster in ("A", "A", "B"):
         server = Server(
-            {"worker": ["127.0.0.1:0"]},
-            "worker",
-            settings=ServerSettings(snapshot_dir=tmp_path, cluster_id=cluster),
+            {"worker": ["127.0.0.1:0"]}, "worker", settings=ServerSettings(snapshot_dir=tmp_path, cluster_id=cluster)
         )
         if cluster == "B":
-            with pytest.raises(
-                FailedPreconditionError, match=f"holds the variables of {W0} of cluster 'A'"
-            ):
+            with pytest.raises(FailedPreconditionError, match=f"holds the variables of {W0} of cluster 'A'"):
                 await server.start()
             break
         async with server:
             (device,) = server.actors.devices
             assert device.resources.variables()[0][2].value == 5
-    assert (
-        f"the snapshot {path} is of an earlier version and does not name its cluster" in caplog.text
-    )
+    assert f"the snapshot {path} is of an earlier version and does not name its cluster" in caplog.text
     assert path.exists()
     assert len(list(tmp_path.iterdir())) == 2
 
 
 async def test_a_lock_that_a_killed_process_left_keeps_nobody_out(tmp_path: Path) -> None:
-    for name in (
-        ".snapshots.lock",
-        ".job-worker-replica-0-task-0.lock",
-        ".job-ps-replica-0-task-0.lock",
-    ):
+    for name in (".snapshots.lock", ".job-worker-replica-0-task-0.lock", ".job-ps-replica-0-task-0.lock"):
         (tmp_path / name).write_text(Owner("A", W0, "process 1 on here").to_text())
     store = SnapshotStore(tmp_path, W0, "B")
     await store.take()
@@ -435,9 +404,7 @@ async def test_without_locks_files_are_told_apart_by_their_owners(
     assert stored_cluster_id(tmp_path) == "A"
 
 
-async def test_a_cluster_without_an_id_goes_on_with_variables_of_a_generated_id_alone(
-    tmp_path: Path,
-) -> None:
+async def test_a_cluster_without_an_id_goes_on_with_variables_of_a_generated_id_alone(tmp_path: Path) -> None:
     """Ids that were chosen have to be given again."""
     generated = LocalCluster({"ps": 1}).cluster_id
     assert await _stored_id(tmp_path / "none") is None
@@ -451,9 +418,7 @@ async def test_a_cluster_without_an_id_goes_on_with_variables_of_a_generated_id_
         LocalCluster({"ps": 1}, cluster_id=7)  # type: ignore[arg-type]
 
 
-async def test_a_cluster_without_an_id_waits_for_processes_of_its_former_life(
-    tmp_path: Path,
-) -> None:
+async def test_a_cluster_without_an_id_waits_for_processes_of_its_former_life(tmp_path: Path) -> None:
     """Which have lost their program a moment ago, and write their last snapshots."""
     generated = LocalCluster({"ps": 1}).cluster_id
     former = SnapshotStore(tmp_path, W0, generated)
@@ -465,9 +430,7 @@ async def test_a_cluster_without_an_id_waits_for_processes_of_its_former_life(
     assert await soon(finding) == generated
 
 
-async def test_the_id_of_a_cluster_that_lives_is_not_taken(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_id_of_a_cluster_that_lives_is_not_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(managed_cluster, "_ENDING", 0.0)
     store = SnapshotStore(tmp_path, W0, LocalCluster({"ps": 1}).cluster_id)
     await store.take()
@@ -503,8 +466,9 @@ async def test_on_a_full_disk_a_server_starts_with_its_variables(
 # -- names that others have taken ------------------------------------------------------------------
 
 LINKS: Mapping[str, Callable[[Path], object]] = {
-    **OBSTACLES, "a link to nothing": lambda path: path.symlink_to("/nowhere"),
-}  # fmt: skip
+    **OBSTACLES,
+    "a link to nothing": lambda path: path.symlink_to("/nowhere"),
+}
 
 
 @pytest.mark.parametrize("what", LINKS)
@@ -514,15 +478,15 @@ async def test_what_is_no_file_is_no_snapshot_and_keeps_no_server_from_starting(
     prefix = "job-worker-replica-0-task-0"
     SnapshotStore(tmp_path, W0, "A").write(a_snapshot(np.float32(5)))
     taken = [
-        f"{prefix}.9999999999999999-00000000.snapshot", f"{prefix}.000000000009.partial",
-        "job-ps-replica-0-task-0.9999999999999999-00000000.snapshot", ".job-ps-replica-0-task-0.lock",
-    ]  # fmt: skip
+        f"{prefix}.9999999999999999-00000000.snapshot",
+        f"{prefix}.000000000009.partial",
+        "job-ps-replica-0-task-0.9999999999999999-00000000.snapshot",
+        ".job-ps-replica-0-task-0.lock",
+    ]
     for name in taken:
         LINKS[what](tmp_path / name)
     server = Server(
-        {"worker": ["127.0.0.1:0"]},
-        "worker",
-        settings=ServerSettings(snapshot_dir=tmp_path, cluster_id="A"),
+        {"worker": ["127.0.0.1:0"]}, "worker", settings=ServerSettings(snapshot_dir=tmp_path, cluster_id="A")
     )
     await soon(server.start())
     (device,) = server.actors.devices
@@ -540,17 +504,13 @@ async def test_what_is_no_file_is_no_snapshot_and_keeps_no_server_from_starting(
 
 @pytest.mark.parametrize("what", LINKS)
 @pytest.mark.parametrize("name", [".snapshots.lock", ".job-worker-replica-0-task-0.lock"])
-async def test_a_lock_whose_name_is_taken_is_refused_at_once(
-    name: str, what: str, tmp_path: Path
-) -> None:
+async def test_a_lock_whose_name_is_taken_is_refused_at_once(name: str, what: str, tmp_path: Path) -> None:
     LINKS[what](tmp_path / name)
     with pytest.raises((InvalidArgumentError, FailedPreconditionError), match=re.escape(name)):
         await soon(SnapshotStore(tmp_path, W0, "A").take())
 
 
-async def test_snapshots_and_their_folders_are_their_owners_alone_whatever_the_umask(
-    tmp_path: Path,
-) -> None:
+async def test_snapshots_and_their_folders_are_their_owners_alone_whatever_the_umask(tmp_path: Path) -> None:
     before = os.umask(0)
     try:
         store = SnapshotStore(tmp_path / "a" / "b", W0, "A")
@@ -568,9 +528,7 @@ async def test_snapshots_and_their_folders_are_their_owners_alone_whatever_the_u
 
 
 @pytest.mark.process
-async def test_two_clusters_never_exchange_their_variables_by_a_folder(
-    tmp_path: Path, graph: Graph
-) -> None:
+async def test_two_clusters_never_exchange_their_variables_by_a_folder(tmp_path: Path, graph: Graph) -> None:
     """1. A trains. 2. B is refused while A lives, and A has its own value after a restart. 3. A has
     ended, and another cluster without an id goes on with its value."""
     with on("/job:ps/replica:0/task:0"):
@@ -583,9 +541,7 @@ async def test_two_clusters_never_exchange_their_variables_by_a_folder(
                 async with LocalCluster({"ps": 1}, snapshot_dir=tmp_path, cluster_id="B"):
                     pass
             for cluster in (a.cluster_id, "B"):
-                assert f"/job:ps/replica:0/task:0 of cluster '{cluster}' (process " in str(
-                    info.value
-                )
+                assert f"/job:ps/replica:0/task:0 of cluster '{cluster}' (process " in str(info.value)
             await a.restart("ps")
             assert (await soon(session.reattach())).restored == ("v",)
             assert await soon(session.run(v.read_value())) == 1.0

@@ -55,10 +55,7 @@ def test_a_job_without_tasks_is_empty(tasks: Any) -> None:
 
 def test_tasks_are_named_in_full_with_full_addresses_sorted() -> None:
     spec = ClusterSpec({"worker": {1: "unix:///run/w"}, "ps": ["h:1"]})
-    expected = {
-        "/job:ps/replica:0/task:0": "tcp://h:1",
-        "/job:worker/replica:0/task:1": "unix:///run/w",
-    }
+    expected = {"/job:ps/replica:0/task:0": "tcp://h:1", "/job:worker/replica:0/task:1": "unix:///run/w"}
     assert list(spec.tasks().items()) == list(expected.items())
     assert spec.tasks("tls")["/job:ps/replica:0/task:0"] == "tls://h:1"
 
@@ -93,15 +90,10 @@ def test_a_cluster_def_has_jobs_and_tasks_sorted() -> None:
 
 
 ADDRESSES = st.text("abc.:019", min_size=1, max_size=8)
-JOBS = st.builds(
-    str.__add__, st.sampled_from(ascii_letters), st.text(ascii_letters + digits + "_", max_size=8)
-)
+JOBS = st.builds(str.__add__, st.sampled_from(ascii_letters), st.text(ascii_letters + digits + "_", max_size=8))
 CLUSTERS = st.dictionaries(
     JOBS,
-    st.one_of(
-        st.lists(ADDRESSES, max_size=4),
-        st.dictionaries(st.integers(0, 2**31 - 1), ADDRESSES, max_size=4),
-    ),
+    st.one_of(st.lists(ADDRESSES, max_size=4), st.dictionaries(st.integers(0, 2**31 - 1), ADDRESSES, max_size=4)),
     max_size=4,
 )
 
@@ -133,9 +125,7 @@ def test_changing_what_a_spec_was_made_of_does_not_change_it() -> None:
 
 @pytest.mark.parametrize("ask", ["num_tasks", "task_indices", "job_tasks"])
 def test_an_unknown_job_is_named_with_those_that_exist(ask: str) -> None:
-    with pytest.raises(
-        ValueError, match=r"no job 'chief' in the cluster; it has \['ps', 'worker'\]"
-    ):
+    with pytest.raises(ValueError, match=r"no job 'chief' in the cluster; it has \['ps', 'worker'\]"):
         getattr(ClusterSpec(DENSE), ask)("chief")
 
 
@@ -148,11 +138,19 @@ def test_an_unknown_task_is_named_with_those_that_exist(index: Any) -> None:
 @pytest.mark.parametrize(
     "malformed",
     [
-        None, "worker", ["a:1"], {1: ["a:1"]}, {"worker": "a:1"}, {"worker": 5}, {"worker": [5]},
-        {"worker": [None]}, {"worker": {True: "a:1"}}, {"worker": {0: None}},
+        None,
+        "worker",
+        ["a:1"],
+        {1: ["a:1"]},
+        {"worker": "a:1"},
+        {"worker": 5},
+        {"worker": [5]},
+        {"worker": [None]},
+        {"worker": {True: "a:1"}},
+        {"worker": {0: None}},
         {"worker": {1.5: "a:1"}},
     ],
-)  # fmt: skip
+)
 def test_other_forms_are_type_errors(malformed: Any) -> None:
     with pytest.raises(TypeError):
         ClusterSpec(malformed)
@@ -161,11 +159,16 @@ def test_other_forms_are_type_errors(malformed: Any) -> None:
 @pytest.mark.parametrize(
     "malformed",
     [
-        {"w/x": []}, {"": []}, {"1": []}, {"wörker": []}, {"worker": {-1: "a:1"}},
-        {"worker": {2**31: "a:1"}}, {"worker": {"first": "a:1"}},
+        {"w/x": []},
+        {"": []},
+        {"1": []},
+        {"wörker": []},
+        {"worker": {-1: "a:1"}},
+        {"worker": {2**31: "a:1"}},
+        {"worker": {"first": "a:1"}},
         {"worker": {0: "a:1", "0": "b:1"}},
     ],
-)  # fmt: skip
+)
 def test_names_and_numbers_that_no_device_could_have_are_value_errors(malformed: Any) -> None:
     with pytest.raises(ValueError, match="job"):
         ClusterSpec(malformed)

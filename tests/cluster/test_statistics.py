@@ -46,9 +46,7 @@ async def test_a_server_names_its_sessions_their_clients_and_their_steps(
     x = ops.placeholder("float32", [])
     with on(W0):
         end = gate(x)
-    named = ConfigProto(
-        experimental=Experimental(session_metadata=SessionMetadata(name="training", version=1))
-    )
+    named = ConfigProto(experimental=Experimental(session_metadata=SessionMetadata(name="training", version=1)))
     async with (
         AsyncSession(cluster.target(), graph=graph, config=named) as session,
         AsyncSession(cluster.target(), graph=Graph()) as other,
@@ -67,12 +65,8 @@ async def test_a_server_names_its_sessions_their_clients_and_their_steps(
     await eventually(lambda: not cluster.server(W0).statistics().open_sessions)
 
 
-async def test_the_age_of_a_snapshot_begins_anew_when_nothing_had_to_be_written(
-    tmp_path: Path,
-) -> None:
-    async with Server(
-        ONE, settings=ServerSettings(snapshot_dir=tmp_path, snapshot_every=0.05)
-    ) as server:
+async def test_the_age_of_a_snapshot_begins_anew_when_nothing_had_to_be_written(tmp_path: Path) -> None:
+    async with Server(ONE, settings=ServerSettings(snapshot_dir=tmp_path, snapshot_every=0.05)) as server:
         ages = [0.0]
 
         def fell() -> bool:
@@ -86,12 +80,9 @@ async def test_the_age_of_a_snapshot_begins_anew_when_nothing_had_to_be_written(
 
 
 @pytest.mark.parametrize(
-    ("every", "age", "overdue"),
-    [(60.0, 61.0, False), (60.0, 129.0, False), (60.0, 131.0, True), (0.0, 1000.0, False)],
+    ("every", "age", "overdue"), [(60.0, 61.0, False), (60.0, 129.0, False), (60.0, 131.0, True), (0.0, 1000.0, False)]
 )
-def test_a_snapshot_is_overdue_after_two_intervals_and_some_seconds(
-    every: float, age: float, overdue: bool
-) -> None:
+def test_a_snapshot_is_overdue_after_two_intervals_and_some_seconds(every: float, age: float, overdue: bool) -> None:
     assert replace(SEEN, snapshot_every=every, snapshot_age=age).snapshot_overdue is overdue
 
 
@@ -153,9 +144,7 @@ def test_what_is_no_statistics_at_all_is_refused(value: Any) -> None:
         ("", ProcessMemory()),
     ],
 )
-def test_memory_that_the_system_does_not_tell_is_0(
-    text: str, found: ProcessMemory, tmp_path: Path
-) -> None:
+def test_memory_that_the_system_does_not_tell_is_0(text: str, found: ProcessMemory, tmp_path: Path) -> None:
     path = tmp_path / "status"
     path.write_text(text)
     assert process_memory(path) == found

@@ -217,9 +217,7 @@ def two_tasks() -> tuple[Tensor, Tensor]:
 
 
 @both_ways
-async def test_runs_of_a_plan_give_their_own_values_from_the_first_on(
-    cluster: InProcess, graph: Graph
-) -> None:
+async def test_runs_of_a_plan_give_their_own_values_from_the_first_on(cluster: InProcess, graph: Graph) -> None:
     x, end = two_tasks()
     async with AsyncSession(cluster.target(), graph) as session:
         for number in range(5):
@@ -259,9 +257,7 @@ def values_of(dtype: DType) -> list[Any]:
     return [made[0, 1], made[:0, :3], made[:2, 1:2], made, made[::2, ::-3], made.T]
 
 
-async def test_values_of_every_dtype_size_and_order_arrive_as_they_are(
-    cluster: InProcess, graph: Graph
-) -> None:
+async def test_values_of_every_dtype_size_and_order_arrive_as_they_are(cluster: InProcess, graph: Graph) -> None:
     feeds: dict[Tensor, Any] = {}
     fetches = []
     for dtype in FED:
@@ -285,9 +281,7 @@ async def test_values_of_every_dtype_size_and_order_arrive_as_they_are(
 
 @both_ways
 @pytest.mark.parametrize("size", [3, INLINE_LIMIT, 2**20])
-async def test_fetched_arrays_are_the_callers_own(
-    size: int, cluster: InProcess, graph: Graph, way: str
-) -> None:
+async def test_fetched_arrays_are_the_callers_own(size: int, cluster: InProcess, graph: Graph, way: str) -> None:
     with on(W0):
         here = ops.Variable(np.zeros(size, np.float32))
     with on(W1):
@@ -308,9 +302,7 @@ async def test_fetched_arrays_are_the_callers_own(
 
 
 @both_ways
-async def test_one_callable_and_fifty_runs_at_once_get_their_own_answers(
-    cluster: InProcess, graph: Graph
-) -> None:
+async def test_one_callable_and_fifty_runs_at_once_get_their_own_answers(cluster: InProcess, graph: Graph) -> None:
     x, end = two_tasks()
     async with AsyncSession(cluster.target(), graph) as session:
         called = session.make_callable(end, [x])
@@ -326,34 +318,27 @@ async def test_one_callable_and_fifty_runs_at_once_get_their_own_answers(
 CALLABLES: dict[str, Callable[[Any, Tensor, Tensor], Any]] = {
     "fetches": lambda s, x, end: s.make_callable({"end": end}, [x]),
     "options of a call": lambda s, x, end: partial(
-        s.make_callable({"end": end}, [x], accept_options=True),
-        options=RunOptions(timeout_in_ms=1000 * int(PATIENCE)),
+        s.make_callable({"end": end}, [x], accept_options=True), options=RunOptions(timeout_in_ms=1000 * int(PATIENCE))
     ),
-    "names": lambda s, x, end: s.make_callable_from_options(
-        CallableOptions(feed=[x.name], fetch=[end.name])
-    ),
+    "names": lambda s, x, end: s.make_callable_from_options(CallableOptions(feed=[x.name], fetch=[end.name])),
     "own limit": lambda s, x, end: s.make_callable_from_options(
-        CallableOptions(
-            feed=[x.name], fetch=[end.name],
-            run_options=RunOptions(timeout_in_ms=1000 * int(PATIENCE)),
-        )
+        CallableOptions(feed=[x.name], fetch=[end.name], run_options=RunOptions(timeout_in_ms=1000 * int(PATIENCE)))
     ),
     "wiring": lambda s, x, end: s.make_callable_from_options(
         CallableOptions(
-            feed=["y"], fetch=[end.name],
+            feed=["y"],
+            fetch=[end.name],
             tensor_connection=[TensorConnection(from_tensor="y:0", to_tensor=x.name)],
             feed_devices={"y:0": f"{W1}/device:CPU:0"},
             fetch_devices={end.name: f"{W0}/device:CPU:0"},
         )
     ),
-}  # fmt: skip
+}
 
 
 @both_ways
 @pytest.mark.parametrize("kind", CALLABLES)
-async def test_a_callable_of_any_kind_gives_the_values_of_its_runs(
-    kind: str, cluster: InProcess, graph: Graph
-) -> None:
+async def test_a_callable_of_any_kind_gives_the_values_of_its_runs(kind: str, cluster: InProcess, graph: Graph) -> None:
     x, end = two_tasks()
     ops.placeholder("float32", [], name="y")
 
@@ -425,9 +410,7 @@ async def test_eight_threads_of_one_session_get_their_own_answers(
     await cluster.until_idle()
 
 
-async def test_a_thread_writes_its_run_itself(
-    cluster: InProcess, graph: Graph, requests: Requests
-) -> None:
+async def test_a_thread_writes_its_run_itself(cluster: InProcess, graph: Graph, requests: Requests) -> None:
     """The step runs while the loop of the session does something else."""
     began, go_on = threading.Event(), threading.Event()
     before: queue.SimpleQueue[int] = queue.SimpleQueue()
@@ -469,9 +452,7 @@ async def test_over_tls_the_loop_writes_the_runs_of_threads(
 ) -> None:
     files: SecurityConfig = Authority(tmp_path_factory.mktemp("authority") / "ca").files()
     x, end = two_tasks()
-    rpc = RPCOptions(
-        ca_file=files.ca_file, certificate_file=files.certificate_file, key_file=files.key_file
-    )
+    rpc = RPCOptions(ca_file=files.ca_file, certificate_file=files.certificate_file, key_file=files.key_file)
 
     def program(target: str) -> None:
         with Session(target, graph, ConfigProto(rpc_options=rpc)) as session:
@@ -499,9 +480,7 @@ async def test_steps_run_over_tls(graph: Graph, tmp_path_factory: pytest.TempPat
     files: SecurityConfig = Authority(tmp_path_factory.mktemp("authority") / "ca").files()
     x, end = two_tasks()
     config = ConfigProto(
-        rpc_options=RPCOptions(
-            ca_file=files.ca_file, certificate_file=files.certificate_file, key_file=files.key_file
-        )
+        rpc_options=RPCOptions(ca_file=files.ca_file, certificate_file=files.certificate_file, key_file=files.key_file)
     )
     async with in_process(security=files) as cluster:
         async with AsyncSession(cluster.target(), graph, config) as session:
@@ -510,9 +489,7 @@ async def test_steps_run_over_tls(graph: Graph, tmp_path_factory: pytest.TempPat
 
 @pytest.mark.process
 @pytest.mark.usefixtures("processes")
-async def test_large_values_between_processes_arrive_as_they_are(
-    processes: LocalCluster, graph: Graph
-) -> None:
+async def test_large_values_between_processes_arrive_as_they_are(processes: LocalCluster, graph: Graph) -> None:
     """They go through shared memory, which is used again for those of the next run."""
     x = ops.placeholder("float64", [None])
     with on(W1):
@@ -580,9 +557,7 @@ async def nothing_is_left(cluster: InProcess, session: AsyncSession) -> None:
 
 
 @both_ways
-async def test_a_limit_ends_the_step_on_all_tasks_and_names_those_at_work(
-    cluster: InProcess, graph: Graph
-) -> None:
+async def test_a_limit_ends_the_step_on_all_tasks_and_names_those_at_work(cluster: InProcess, graph: Graph) -> None:
     held = Held("frames limit")
     async with AsyncSession(cluster.target(), graph) as session:
         await held.warm(session)
@@ -596,17 +571,13 @@ async def test_a_limit_ends_the_step_on_all_tasks_and_names_those_at_work(
 
 @both_ways
 @pytest.mark.parametrize("of", ["client", "server"])
-async def test_a_limit_of_the_session_ends_the_step_and_is_named_by_its_option(
-    of: str, graph: Graph
-) -> None:
+async def test_a_limit_of_the_session_ends_the_step_and_is_named_by_its_option(of: str, graph: Graph) -> None:
     """Whichever side has set it."""
     held = Held(f"program limit of the {of}")
     limited = ConfigProto(operation_timeout_in_ms=1000 * int(PATIENCE))
     options: dict[str, Any] = {"config": limited} if of == "server" else {}
     async with in_process(**options) as cluster:
-        async with AsyncSession(
-            cluster.target(), graph, limited if of == "client" else None
-        ) as session:
+        async with AsyncSession(cluster.target(), graph, limited if of == "client" else None) as session:
             await warm(session, held.end, {held.x: 1.0})
             held.gate.close()
             for master in cluster.server(W0).actors.master._sessions.values():
@@ -731,17 +702,12 @@ async def test_closing_a_session_ends_its_runs(cluster: InProcess, graph: Graph)
 
 
 @both_ways
-async def test_closing_a_session_in_one_thread_ends_the_runs_of_others(
-    cluster: InProcess, graph: Graph
-) -> None:
+async def test_closing_a_session_in_one_thread_ends_the_runs_of_others(cluster: InProcess, graph: Graph) -> None:
     held = Held("frames closed in a thread")
     session = Session(cluster.target(), graph)
     await soon(asyncio.to_thread(session.run, held.end, {held.x: 1.0}))
     held.gate.close()
-    runs = [
-        asyncio.ensure_future(asyncio.to_thread(session.run, held.end, {held.x: 1.0}))
-        for _ in range(3)
-    ]
+    runs = [asyncio.ensure_future(asyncio.to_thread(session.run, held.end, {held.x: 1.0})) for _ in range(3)]
     await held.gate.wait_entered(3)
     await soon(asyncio.to_thread(session.close))
     for run in runs:
@@ -781,8 +747,7 @@ def abort_by_signal(signum: int, frame: FrameType | None) -> NoReturn:
 
 
 @pytest.mark.parametrize(
-    ("handler", "raised"),
-    [(signal.default_int_handler, KeyboardInterrupt), (abort_by_signal, AbortedError)],
+    ("handler", "raised"), [(signal.default_int_handler, KeyboardInterrupt), (abort_by_signal, AbortedError)]
 )
 def test_ctrl_c_ends_a_blocked_run_at_once_and_the_next_run_is_as_any(
     processes: LocalCluster,
@@ -873,9 +838,7 @@ async def test_a_server_that_stops_ends_the_runs_of_sessions_in_its_process(grap
 
 
 @both_ways
-async def test_a_run_that_waited_at_its_client_is_told_its_whole_limit(
-    cluster: InProcess, graph: Graph
-) -> None:
+async def test_a_run_that_waited_at_its_client_is_told_its_whole_limit(cluster: InProcess, graph: Graph) -> None:
     """The time that it has waited counts, and the error names the limit that was set."""
     held = Held("frames waited")
     config = ConfigProto(max_inflight_steps=1)
@@ -885,9 +848,7 @@ async def test_a_run_that_waited_at_its_client_is_told_its_whole_limit(
         second = asyncio.create_task(session.run(held.end, {held.x: 1.0}, timeout=0.5))
         await eventually(lambda: session._session.statistics().waiting == 1)
         first.cancel()
-        with pytest.raises(
-            DeadlineExceededError, match=r"exceeded the run's limit of 0\.5 s; still"
-        ):
+        with pytest.raises(DeadlineExceededError, match=r"exceeded the run's limit of 0\.5 s; still"):
             await soon(second)
         held.gate.open()
         await nothing_is_left(cluster, session)
@@ -895,9 +856,7 @@ async def test_a_run_that_waited_at_its_client_is_told_its_whole_limit(
 
 @both_ways
 @pytest.mark.parametrize("task", [W0, W1])
-async def test_a_kernels_own_deadline_is_its_own_error(
-    task: str, cluster: InProcess, graph: Graph
-) -> None:
+async def test_a_kernels_own_deadline_is_its_own_error(task: str, cluster: InProcess, graph: Graph) -> None:
     """Only the limit of the step is told as that of the step."""
     wait = Wait("frames own deadline")
     x = ops.placeholder("float32", [], name="x")
@@ -949,12 +908,8 @@ async def test_an_error_of_a_kernel_names_node_device_task_and_line(
         await nothing_is_left(cluster, session)
 
 
-@pytest.mark.parametrize(
-    ("task", "way"), [(W0, "link"), (W1, "link"), (W1, "direct")], indirect=["way"]
-)
-async def test_a_value_that_cannot_be_encoded_fails_its_step(
-    task: str, cluster: InProcess, graph: Graph
-) -> None:
+@pytest.mark.parametrize(("task", "way"), [(W0, "link"), (W1, "link"), (W1, "direct")], indirect=["way"])
+async def test_a_value_that_cannot_be_encoded_fails_its_step(task: str, cluster: InProcess, graph: Graph) -> None:
     wait = Wait("frames not encodable")
     x = ops.placeholder("float32", [], name="x")
     with on(task):
@@ -983,9 +938,7 @@ LARGE, SMALL = np.full([800, 800], 0.01, np.float32), np.zeros([2, 2], np.float3
 
 @pytest.mark.process
 @pytest.mark.parametrize("killed", [0, 1], ids=["master", "worker"])
-async def test_a_process_that_is_killed_ends_the_steps_that_it_runs(
-    killed: int, mortal: Hands, graph: Graph
-) -> None:
+async def test_a_process_that_is_killed_ends_the_steps_that_it_runs(killed: int, mortal: Hands, graph: Graph) -> None:
     x, end = slow_on_w1()
     cluster = mortal.cluster
     async with AsyncSession(cluster.target("worker"), graph) as session:
@@ -1107,9 +1060,7 @@ async def test_threads_beyond_the_limit_lose_no_run(cluster: InProcess, graph: G
     await cluster.until_idle()
 
 
-async def test_nothing_is_decoded_before_it_is_admitted(
-    graph: Graph, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_nothing_is_decoded_before_it_is_admitted(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     held = Held("frames decoded")
     read: list[WireValues] = []
     read_all = WireValues.read_all
@@ -1159,9 +1110,7 @@ async def test_many_strings_are_read_and_written_in_threads_while_another_sessio
     with on(task):
         texts, count = ops.placeholder("string", [None]), ops.placeholder("int32", [])
         end = ops.size(texts) if name == "_unpack_strings" else ops.fill([count], "text")
-    feeds: dict[Any, Any] = (
-        {texts: LONG_TEXTS} if name == "_unpack_strings" else {count: len(LONG_TEXTS)}
-    )
+    feeds: dict[Any, Any] = {texts: LONG_TEXTS} if name == "_unpack_strings" else {count: len(LONG_TEXTS)}
     with Graph().as_default() as beside:
         x, y = two_tasks()
     async with (
@@ -1183,9 +1132,7 @@ async def test_many_strings_are_read_and_written_in_threads_while_another_sessio
         await cluster.until_idle()
 
 
-async def test_a_value_among_many_strings_that_cannot_be_sent_fails_its_step(
-    graph: Graph, cluster: InProcess
-) -> None:
+async def test_a_value_among_many_strings_that_cannot_be_sent_fails_its_step(graph: Graph, cluster: InProcess) -> None:
     wait = Wait("object")
     x = ops.placeholder("float32", [])
     end = wait(x)
@@ -1231,9 +1178,7 @@ async def test_a_plan_that_was_evicted_is_made_again(cluster: InProcess, graph: 
 
 
 @both_ways
-async def test_what_runs_take_is_settled_when_their_values_have_arrived(
-    cluster: InProcess, graph: Graph
-) -> None:
+async def test_what_runs_take_is_settled_when_their_values_have_arrived(cluster: InProcess, graph: Graph) -> None:
     with on(W1):
         queue = ops.FIFOQueue(9, "float32", [[]])
         put, element = queue.enqueue_many([np.arange(5, dtype=np.float32)]), queue.dequeue()
@@ -1287,9 +1232,7 @@ async def test_tasks_join_leave_and_come_back_between_runs(graph: Graph) -> None
 
 
 @both_ways
-async def test_a_task_that_has_restarted_is_told_of_with_what_was_lost(
-    graph: Graph, hold_ports: HoldPorts
-) -> None:
+async def test_a_task_that_has_restarted_is_told_of_with_what_was_lost(graph: Graph, hold_ports: HoldPorts) -> None:
     x = ops.placeholder("float32", [], name="x")
     with on(W1):
         v = ops.Variable(2.0, name="v")
@@ -1326,9 +1269,7 @@ async def serving(cluster: InProcess, index: int, port: int) -> AsyncIterator[Se
 
 
 @both_ways
-async def test_a_session_that_was_reset_ends_its_runs_and_refuses_others(
-    cluster: InProcess, graph: Graph
-) -> None:
+async def test_a_session_that_was_reset_ends_its_runs_and_refuses_others(cluster: InProcess, graph: Graph) -> None:
     held = Held("frames reset")
     async with AsyncSession(cluster.target(), graph) as session:
         await held.warm(session)
@@ -1360,9 +1301,7 @@ async def test_a_run_that_waits_its_turn_ends_with_its_session(graph: Graph) -> 
             await cluster.until_idle()
 
 
-async def test_runs_that_wait_at_their_client_run_when_there_is_room(
-    cluster: InProcess, graph: Graph
-) -> None:
+async def test_runs_that_wait_at_their_client_run_when_there_is_room(cluster: InProcess, graph: Graph) -> None:
     held = Held("frames saturated")
     async with AsyncSession(cluster.target(), graph, ConfigProto(max_inflight_steps=1)) as session:
         await held.warm(session)
@@ -1378,9 +1317,7 @@ async def test_runs_that_wait_at_their_client_run_when_there_is_room(
 
 
 @both_ways
-async def test_why_names_the_step_and_the_tasks_that_it_waits_for(
-    cluster: InProcess, graph: Graph
-) -> None:
+async def test_why_names_the_step_and_the_tasks_that_it_waits_for(cluster: InProcess, graph: Graph) -> None:
     held = Held("frames why")
     async with AsyncSession(cluster.target(), graph) as session:
         await held.warm(session)
@@ -1397,9 +1334,7 @@ async def test_why_names_the_step_and_the_tasks_that_it_waits_for(
         assert str(await soon(session.why())) == "No step is under way."
 
 
-async def test_runs_are_counted_at_the_session_and_at_all_servers(
-    cluster: InProcess, graph: Graph
-) -> None:
+async def test_runs_are_counted_at_the_session_and_at_all_servers(cluster: InProcess, graph: Graph) -> None:
     held = Held("frames counted")
     async with AsyncSession(cluster.target(), graph) as session:
         await held.warm(session)
@@ -1454,9 +1389,7 @@ async def test_a_run_with_no_other_option_than_a_limit_is_a_plain_run(
 
 @both_ways
 @pytest.mark.parametrize("how", ["options", "metadata", "debugger"])
-async def test_a_run_that_asks_for_more_is_followed_by_plain_ones(
-    how: str, cluster: InProcess, graph: Graph
-) -> None:
+async def test_a_run_that_asks_for_more_is_followed_by_plain_ones(how: str, cluster: InProcess, graph: Graph) -> None:
     x, end = two_tasks()
     metadata = RunMetadata()
     watched = DebugTensorWatch(
@@ -1464,13 +1397,9 @@ async def test_a_run_that_asks_for_more_is_followed_by_plain_ones(
     )
     more: dict[str, dict[str, Any]] = {
         "options": {"options": RunOptions(trace_level=TraceLevel.FULL_TRACE)},
-        "metadata": {
-            "options": RunOptions(trace_level=TraceLevel.FULL_TRACE), "run_metadata": metadata,
-        },
-        "debugger": {
-            "options": RunOptions(debug_options=DebugOptions(debug_tensor_watch_opts=[watched]))
-        },
-    }  # fmt: skip
+        "metadata": {"options": RunOptions(trace_level=TraceLevel.FULL_TRACE), "run_metadata": metadata},
+        "debugger": {"options": RunOptions(debug_options=DebugOptions(debug_tensor_watch_opts=[watched]))},
+    }
     async with AsyncSession(cluster.target(), graph) as session:
         assert await warm(session, end, {x: 1.0}) == 4.0
         for _ in range(2):
@@ -1484,9 +1413,7 @@ async def test_a_run_that_asks_for_more_is_followed_by_plain_ones(
 
 
 @both_ways
-async def test_every_nth_step_of_a_plan_that_runs_often_is_traced(
-    cluster: InProcess, graph: Graph
-) -> None:
+async def test_every_nth_step_of_a_plan_that_runs_often_is_traced(cluster: InProcess, graph: Graph) -> None:
     x, end = two_tasks()
     config = ConfigProto(graph_options=GraphOptions(timeline_step=3))
     async with AsyncSession(cluster.target(), graph, config) as session:
@@ -1515,10 +1442,9 @@ class Hostile:
         created = await self.link.ask(
             MASTER,
             CreateSession(
-                graph=graph.as_graph_def().to_wire(), config=ConfigProto().to_wire(), target="",
-                request_id="",
+                graph=graph.as_graph_def().to_wire(), config=ConfigProto().to_wire(), target="", request_id=""
             ),
-        )  # fmt: skip
+        )
         handle = created.session_handle
         plan = plan_of(handle, [fetch], [feed])
         outcome = Outcome()
@@ -1633,17 +1559,13 @@ async def test_a_value_that_does_not_fit_fails_its_run_or_is_computed_and_holds_
     ],
     ids=repr,
 )
-async def test_a_frame_that_is_malformed_ends_the_link_and_nothing_else(
-    wire: Any, hostile: Hostile
-) -> None:
+async def test_a_frame_that_is_malformed_ends_the_link_and_nothing_else(wire: Any, hostile: Hostile) -> None:
     hostile.send(*wire)
     await soon(hostile.link.wait_closed())
     assert hostile.answers.empty()
 
 
-async def test_a_run_that_is_requested_twice_at_once_ends_the_link(
-    cluster: InProcess, graph: Graph
-) -> None:
+async def test_a_run_that_is_requested_twice_at_once_ends_the_link(cluster: InProcess, graph: Graph) -> None:
     held = Held("frames twice")
     async with linked(cluster.target()) as link:
         hostile = Hostile(link)
@@ -1659,9 +1581,7 @@ async def test_a_run_that_is_requested_twice_at_once_ends_the_link(
     assert held.gate.entered == 1
 
 
-async def test_answers_to_runs_that_the_server_has_not_requested_are_dropped(
-    hostile: Hostile,
-) -> None:
+async def test_answers_to_runs_that_the_server_has_not_requested_are_dropped(hostile: Hostile) -> None:
     hostile.send(DONE, 5, None)
     hostile.send(GONE, 5)
     hostile.send(CANCEL, 5)

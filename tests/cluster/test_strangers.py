@@ -49,9 +49,7 @@ def refusal(target: str, graph: Graph) -> str:
     return info.value.message
 
 
-def test_a_server_of_another_cluster_at_our_port_is_refused_with_both_ids(
-    graph: Graph, hold_ports: HoldPorts
-) -> None:
+def test_a_server_of_another_cluster_at_our_port_is_refused_with_both_ids(graph: Graph, hold_ports: HoldPorts) -> None:
     ours, port = hold_ports(2)
     spec = cluster({0: ours, 1: port})
     with worker(0, spec, "--cluster-id", "ours") as (_, target):
@@ -63,9 +61,7 @@ def test_a_server_of_another_cluster_at_our_port_is_refused_with_both_ids(
     assert f"{W0} belongs to cluster 'ours'" in said
 
 
-def test_another_task_at_our_port_is_refused_with_both_names(
-    graph: Graph, hold_ports: HoldPorts
-) -> None:
+def test_another_task_at_our_port_is_refused_with_both_names(graph: Graph, hold_ports: HoldPorts) -> None:
     ours, port = hold_ports(2)
     with worker(0, cluster({0: ours, 1: port}), "--cluster-id", "one") as (_, target):
         with worker(2, cluster({0: ours, 2: port}), "--cluster-id", "one"):
@@ -122,10 +118,7 @@ def come_and_save(target: str, prefix: Path) -> None:
 
 def test_strangers_who_say_nothing_leave_descriptors_for_files_and_clients(tmp_path: Path) -> None:
     snapshots = ("--snapshot-dir", str(tmp_path / "snapshots"), "--snapshot-every", "3600")
-    with (
-        ExitStack() as held,
-        worker(0, ONE, *snapshots, preexec_fn=few_descriptors) as (process, target),
-    ):
+    with ExitStack() as held, worker(0, ONE, *snapshots, preexec_fn=few_descriptors) as (process, target):
         address = parse_address(target)
         for number in range(600):
             held.enter_context(socket.create_connection((address.host, address.port)))
@@ -137,9 +130,7 @@ def test_strangers_who_say_nothing_leave_descriptors_for_files_and_clients(tmp_p
     assert list((tmp_path / "snapshots").glob("*.snapshot"))
 
 
-async def test_clients_leave_descriptors_for_files_and_come_in_again_when_others_go(
-    tmp_path: Path,
-) -> None:
+async def test_clients_leave_descriptors_for_files_and_come_in_again_when_others_go(tmp_path: Path) -> None:
     hello = Hello(cluster_id="", task="client", incarnation=1, pid=1)
     clients: list[Connection] = []
 

@@ -11,12 +11,7 @@ from actorsession import ops
 from actorsession.cluster import LocalCluster, Server
 from actorsession.cluster.server.settings import ServerSettings
 from actorsession.config import ConfigProto
-from actorsession.errors import (
-    AbortedError,
-    DeadlineExceededError,
-    UnauthenticatedError,
-    UnavailableError,
-)
+from actorsession.errors import AbortedError, DeadlineExceededError, UnauthenticatedError, UnavailableError
 from actorsession.graph.graph import Graph
 from actorsession.session import AsyncSession, Session
 from tests.cluster.kit import W0, W1, InProcess, eventually, in_process, silent_address, soon
@@ -25,9 +20,7 @@ DEAD = "tcp://127.0.0.1:1"  # nobody listens there
 QUICK = ConfigProto(operation_timeout_in_ms=300)
 
 
-async def test_the_master_that_answers_is_taken_wherever_it_stands(
-    way: str, cluster: InProcess, graph: Graph
-) -> None:
+async def test_the_master_that_answers_is_taken_wherever_it_stands(way: str, cluster: InProcess, graph: Graph) -> None:
     total = ops.constant(1.0) + 1.0
     alive = cluster.target(W1)
     with silent_address() as silent:
@@ -41,9 +34,7 @@ async def test_the_master_that_answers_is_taken_wherever_it_stands(
     assert cluster.server(W0).statistics().sessions == 0
 
 
-async def test_addresses_without_a_scheme_are_tcp(
-    over_links: Any, cluster: InProcess, graph: Graph
-) -> None:
+async def test_addresses_without_a_scheme_are_tcp(over_links: Any, cluster: InProcess, graph: Graph) -> None:
     bare = cluster.target(W1).removeprefix("tcp://")
     for target in (bare, f"127.0.0.1:1,{bare}", f"grpc://127.0.0.1:1,grpc://{bare}"):
         async with AsyncSession(target, graph=graph) as session:
@@ -77,9 +68,7 @@ async def test_where_nobody_answers_each_address_is_named_with_its_reason(graph:
 async def test_a_master_that_refuses_us_is_named_beside_one_that_is_not_there(
     over_links: Any, monkeypatch: pytest.MonkeyPatch, graph: Graph
 ) -> None:
-    async with Server(
-        {"worker": ["127.0.0.1:0"]}, "worker", settings=ServerSettings(token="x" * 40)
-    ) as server:
+    async with Server({"worker": ["127.0.0.1:0"]}, "worker", settings=ServerSettings(token="x" * 40)) as server:
         refused = AsyncSession(f"{server.target},{DEAD}", graph=graph, config=QUICK)
         with pytest.raises(UnavailableError) as raised:
             await soon(refused.list_devices())
@@ -92,9 +81,7 @@ async def test_a_master_that_refuses_us_is_named_beside_one_that_is_not_there(
         await alone.close()
 
 
-async def test_a_session_goes_on_at_another_master_once_its_own_is_gone(
-    over_links: Any, graph: Graph
-) -> None:
+async def test_a_session_goes_on_at_another_master_once_its_own_is_gone(over_links: Any, graph: Graph) -> None:
     total = ops.constant(1.0) + 1.0
     async with in_process({"worker": 1}) as first, in_process({"worker": 1}) as second:
         async with AsyncSession(f"{first.target()},{DEAD}", graph=graph) as session:
@@ -125,15 +112,11 @@ async def test_a_session_that_brings_its_cluster_is_the_task_at_the_address_that
 ) -> None:
     async with in_process({"worker": 1}) as cluster:
         config = ConfigProto(cluster_def={"chief": [cluster.target()]})
-        async with AsyncSession(
-            f"{DEAD},{cluster.target()}", graph=graph, config=config
-        ) as session:
+        async with AsyncSession(f"{DEAD},{cluster.target()}", graph=graph, config=config) as session:
             assert (await soon(session.list_devices()))[0].name.startswith("/job:chief/")
 
 
-async def test_without_await_the_first_master_that_answers_is_taken_too(
-    processes: LocalCluster, graph: Graph
-) -> None:
+async def test_without_await_the_first_master_that_answers_is_taken_too(processes: LocalCluster, graph: Graph) -> None:
     total = ops.constant(1.0) + 1.0
     target = f"{DEAD},{processes.target('worker')}"
 

@@ -65,10 +65,8 @@ UNSENDABLE: dict[str, tuple[Callable[[], Any], type[OpError], str]] = {
     "nested": (nested, InvalidArgumentError, "recursion limit"),
     "object": (Strange, InvalidArgumentError, "cannot send a Strange"),
     # 32 TiB, of which a broadcast takes four bytes.
-    "huge": (
-        lambda: np.broadcast_to(np.float32(0), 2**43), ResourceExhaustedError, "no memory",
-    ),
-}  # fmt: skip
+    "huge": (lambda: np.broadcast_to(np.float32(0), 2**43), ResourceExhaustedError, "no memory"),
+}
 
 
 class Odd:
@@ -98,11 +96,14 @@ for name, call in (("TestOdd", Odd.value), ("TestOddLater", Odd.value_later)):
     if not is_registered(name):
         register(
             OpDef(
-                name=name, infer=lambda context: context.inputs,
-                kernel=partial(_kernel, call), gradient=NOT_DIFFERENTIABLE,
-                suspends=name.endswith("Later"), stateful=True,
+                name=name,
+                infer=lambda context: context.inputs,
+                kernel=partial(_kernel, call),
+                gradient=NOT_DIFFERENTIABLE,
+                suspends=name.endswith("Later"),
+                stateful=True,
             )
-        )  # fmt: skip
+        )
 
 
 @pytest.fixture(autouse=True)
@@ -120,10 +121,7 @@ async def pair(scheme: str, folder: Path) -> AsyncIterator[str]:
         "tcp": ["127.0.0.1:0"] * 2,
         "unix": [f"unix://{folder}/{index}" for index in range(2)],
     }[scheme]
-    async with (
-        Server({"worker": bind}, "worker", 0) as one,
-        Server({"worker": bind}, "worker", 1) as other,
-    ):
+    async with Server({"worker": bind}, "worker", 0) as one, Server({"worker": bind}, "worker", 1) as other:
         spec = ClusterSpec({"worker": [one.target, other.target]})
         for server in (one, other):
             server.learn_peers(spec)
@@ -147,12 +145,8 @@ async def refused(run: Callable[[], Any], kind: str, task: str, node: str | None
     await soon(run())
 
 
-@pytest.mark.parametrize(
-    ("scheme", "later"), [("inproc", False), ("tcp", False), ("unix", True)], ids=SCHEMES
-)
-async def test_a_value_on_its_way_to_another_task_or_to_the_client(
-    scheme: str, later: bool, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize(("scheme", "later"), [("inproc", False), ("tcp", False), ("unix", True)], ids=SCHEMES)
+async def test_a_value_on_its_way_to_another_task_or_to_the_client(scheme: str, later: bool, tmp_path: Path) -> None:
     async with pair(scheme, tmp_path) as target:
         for source, other in ((W0, W1), (W1, W0)):
             with Graph().as_default() as graph:

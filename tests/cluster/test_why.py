@@ -31,14 +31,7 @@ from actorsession.messages import VOCABULARY
 from actorsession.messages.worker import AskWhy, WorkerWhy
 from actorsession.plan.rendezvous_key import build_key
 from actorsession.runtime.hang_report import HangReport, Looks, explain
-from actorsession.runtime.wait_graph import (
-    KernelNow,
-    MasterWaits,
-    SentKey,
-    StepWaits,
-    TaskWaits,
-    Waiter,
-)
+from actorsession.runtime.wait_graph import KernelNow, MasterWaits, SentKey, StepWaits, TaskWaits, Waiter
 from actorsession.session import AsyncSession, Session
 from tests.cli.kit import called, line_of
 from tests.cluster.hands import Hands
@@ -84,10 +77,7 @@ async def test_a_slow_kernel_of_another_task_is_the_root(graph: Graph, over_wire
     with on(W0):
         end = ops.multiply(between, 2.0, name="end")
     config = ConfigProto(rpc_options=RPCOptions(use_rpc_for_inprocess_master=over_wire))
-    async with (
-        in_process({"worker": 3}) as cluster,
-        AsyncSession(cluster.target(), graph, config) as session,
-    ):
+    async with in_process({"worker": 3}) as cluster, AsyncSession(cluster.target(), graph, config) as session:
         running = asyncio.ensure_future(session.run(end, {x: 1.0}))
         try:
             await soon(gate.wait_entered())
@@ -106,9 +96,7 @@ async def test_a_slow_kernel_of_another_task_is_the_root(graph: Graph, over_wire
         assert str(await soon(session.why())) == "No step is under way."
 
 
-async def test_a_lost_value_is_named_although_its_sender_waits_too(
-    graph: Graph, monkeypatch: Any
-) -> None:
+async def test_a_lost_value_is_named_although_its_sender_waits_too(graph: Graph, monkeypatch: Any) -> None:
     """Both wait for each other's later values; that is no circle, because the first one was sent."""
     x = ops.placeholder("float32", [], name="x")
     end = chain(x, 5)
@@ -124,9 +112,7 @@ async def test_a_lost_value_is_named_although_its_sender_waits_too(
         root = why.root
         assert root is not None
         key = root.keys[-1]
-        assert (root.task, key.src_device, key.dst_device) == (
-            (W1, f"{W1}/device:CPU:0", f"{W0}/device:CPU:0")
-        )
+        assert (root.task, key.src_device, key.dst_device) == ((W1, f"{W1}/device:CPU:0", f"{W0}/device:CPU:0"))
         assert key.edge_name.endswith("add_1:0")
         await cluster.until_idle()
 
@@ -150,9 +136,7 @@ async def test_a_partial_run_on_other_tasks_says_what_it_was_not_fed(graph: Grap
         assert session.statistics().partial_runs == 0
 
 
-async def test_a_step_that_is_held_back_names_the_task_that_does_not_read(
-    graph: Graph, monkeypatch: Any
-) -> None:
+async def test_a_step_that_is_held_back_names_the_task_that_does_not_read(graph: Graph, monkeypatch: Any) -> None:
     free = asyncio.Event()
 
     async def wait_for_capacity(task: str) -> None:
@@ -255,9 +239,7 @@ async def test_a_session_that_never_connected_has_no_step(graph: Graph) -> None:
     await session.close()
 
 
-def test_a_stuck_step_of_15_000_nodes_is_explained_in_little_room(
-    graph: Graph, monkeypatch: Any
-) -> None:
+def test_a_stuck_step_of_15_000_nodes_is_explained_in_little_room(graph: Graph, monkeypatch: Any) -> None:
     """Half of the nodes are on each task, and every thirtieth waits for the other one."""
     x = ops.placeholder("float32", [], name="x")
     ends = []
@@ -279,10 +261,7 @@ def test_a_stuck_step_of_15_000_nodes_is_explained_in_little_room(
 
 
 async def _explain_the_stuck(graph: Graph, x: Any, total: Any, monkeypatch: Any) -> None:
-    async with (
-        in_process() as cluster,
-        AsyncSession(cluster.target(), graph, _unoptimised()) as session,
-    ):
+    async with in_process() as cluster, AsyncSession(cluster.target(), graph, _unoptimised()) as session:
         async with asyncio.timeout(3 * PATIENCE):
             await session.run(total, {x: 0.0})
         lose_pushes(cluster, W1, monkeypatch)
@@ -306,9 +285,7 @@ async def _explain_the_stuck(graph: Graph, x: Any, total: Any, monkeypatch: Any)
 
 
 def _unoptimised() -> ConfigProto:
-    return ConfigProto(
-        graph_options=GraphOptions(optimizer_options=OptimizerOptions(opt_level=OptLevel.L0))
-    )
+    return ConfigProto(graph_options=GraphOptions(optimizer_options=OptimizerOptions(opt_level=OptLevel.L0)))
 
 
 async def test_a_task_answers_nonsense_about_values_without_harm() -> None:
@@ -316,9 +293,7 @@ async def test_a_task_answers_nonsense_about_values_without_harm() -> None:
         worker = cluster.server(W0).actors.worker
         assert worker is not None
         message = AskWhy(session_handle="nobody", most=-3, steps=[1, 2], keys=["no key"])
-        said = [
-            (k["key"], k["state"]) for k in worker.submit(message, CallContext(NEVER)).waits["keys"]
-        ]
+        said = [(k["key"], k["state"]) for k in worker.submit(message, CallContext(NEVER)).waits["keys"]]
         assert said == [("no key", "unbegun")]
         assert VOCABULARY.reply_of(AskWhy) is WorkerWhy
 
@@ -349,10 +324,7 @@ async def said_beside_running_steps(
         while not stop.is_set():
             await work(session, x, end)
 
-    async with (
-        AsyncSession(target, graph, config) as one,
-        AsyncSession(target, graph, config) as two,
-    ):
+    async with AsyncSession(target, graph, config) as one, AsyncSession(target, graph, config) as two:
         for session in (one, two):
             await soon(work(session, x, end))
         async with asyncio.TaskGroup() as group:
@@ -373,21 +345,15 @@ def say_nothing_but_that_they_run(found: list[HangReport]) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("tls", "work"),
-    [(False, one_run), (True, one_run), (False, one_partial_run)],
-    ids=["runs", "tls", "partial runs"],
+    ("tls", "work"), [(False, one_run), (True, one_run), (False, one_partial_run)], ids=["runs", "tls", "partial runs"]
 )
-async def test_of_steps_that_run_nothing_is_said_but_that_they_move(
-    tls: bool, work: Any, tmp_path: Path
-) -> None:
+async def test_of_steps_that_run_nothing_is_said_but_that_they_move(tls: bool, work: Any, tmp_path: Path) -> None:
     """200 questions on both loops: each look shows values on their way, and parts that have not begun yet."""
     access: dict[str, Any] = {"security": Authority(tmp_path / "ca").files()} if tls else {}
     files = asdict(access["security"]) if tls else {}
     config = ConfigProto(rpc_options=RPCOptions(use_rpc_for_inprocess_master=True, **files))
     async with in_process(**access) as cluster:
-        found = await said_beside_running_steps(
-            work, cluster.target(), cluster.target(W1), config, 13, **access
-        )  # fmt: skip
+        found = await said_beside_running_steps(work, cluster.target(), cluster.target(W1), config, 13, **access)
     assert say_nothing_but_that_they_run(found)
 
 
@@ -415,27 +381,13 @@ def test_looks_diagnose_what_stands_still_and_end_once_all_else_has_moved() -> N
     def waits(steps: dict[int, str]) -> list[TaskWaits]:
         key = partial(build_key, f"{W1}/device:CPU:0", 1, f"{W0}/device:CPU:0")
         waiters = {
-            step: Waiter(
-                device=f"{W0}/device:CPU:0",
-                nodes=("n",),
-                more_nodes=0,
-                keys=(key(edge),),
-                more_keys=0,
-            )
+            step: Waiter(device=f"{W0}/device:CPU:0", nodes=("n",), more_nodes=0, keys=(key(edge),), more_keys=0)
             for step, edge in steps.items()
         }
         return [
+            TaskWaits(task=W0, steps=tuple([StepWaits(step_id=s, task=W0, waiters=(w,)) for s, w in waiters.items()])),
             TaskWaits(
-                task=W0,
-                steps=tuple(
-                    [StepWaits(step_id=s, task=W0, waiters=(w,)) for s, w in waiters.items()]
-                ),
-            ),
-            TaskWaits(
-                task="",
-                keys=tuple(
-                    [SentKey(step_id=s, key=w.keys[0], state="sent") for s, w in waiters.items()]
-                ),
+                task="", keys=tuple([SentKey(step_id=s, key=w.keys[0], state="sent") for s, w in waiters.items()])
             ),
         ]
 
@@ -451,9 +403,7 @@ def test_looks_diagnose_what_stands_still_and_end_once_all_else_has_moved() -> N
 
 
 def test_a_step_that_only_waits_for_a_kernel_that_runs_needs_two_looks() -> None:
-    kernel = KernelNow(
-        node="n", op="Op", device=f"{W0}/device:CPU:0", source="", seconds=1.0, step_id=1
-    )
+    kernel = KernelNow(node="n", op="Op", device=f"{W0}/device:CPU:0", source="", seconds=1.0, step_id=1)
     looks = Looks(5.0)
     for now, seconds in ((10.0, 1.0), (10.01, 1.01)):
         running = StepWaits(step_id=1, task=W0, kernels=(replace(kernel, seconds=seconds),))
@@ -553,9 +503,7 @@ def test_a_task_that_is_stopped_is_named_and_busy_ones_answer(mortal: Hands, gra
             stopped.send_signal(signal.SIGSTOP)
             try:
                 why = await session.why(2.0)
-                said = await asyncio.to_thread(
-                    called, "why", mortal.target("worker"), "--timeout", "2"
-                )
+                said = await asyncio.to_thread(called, "why", mortal.target("worker"), "--timeout", "2")
             finally:
                 stopped.send_signal(signal.SIGCONT)
             stuck.cancel()

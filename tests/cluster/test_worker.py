@@ -61,9 +61,15 @@ class Bench:
         self.workers = FakeWorkerCache()
         self.pushed = self.workers.pushed
         self.worker = Worker(
-            W0, 77, self.devices, self.workers, self.pool, statistics=lambda: {"counted": 1},
-            update_cluster=lambda tasks, given_up: None, master_waits=lambda most: [],
-        )  # fmt: skip
+            W0,
+            77,
+            self.devices,
+            self.workers,
+            self.pool,
+            statistics=lambda: {"counted": 1},
+            update_cluster=lambda tasks, given_up: None,
+            master_waits=lambda most: [],
+        )
         self.ref: LocalRef = self.worker.ref
         # The step frames of the link to the master, at its end and at that of the worker.
         self.master, self.steps = joined_steps(W0, W1)
@@ -75,15 +81,16 @@ class Bench:
     async def create(self, handle: str = "s", master: str = W1, life: int = 1, **more: Any) -> Any:
         return await self.ask(
             CreateWorkerSession(
-                session_handle=handle, master_task=master, master_incarnation=life,
+                session_handle=handle,
+                master_task=master,
+                master_incarnation=life,
                 **{"isolate_session_state": False, "peers": {}, "task": "", **more},
             )
-        )  # fmt: skip
+        )
 
     def part(
-        self, graph: Graph, fetches: Sequence[Tensor], feeds: Sequence[Tensor],
-        targets: Sequence[Operation],
-    ) -> list[Partition]:  # fmt: skip
+        self, graph: Graph, fetches: Sequence[Tensor], feeds: Sequence[Tensor], targets: Sequence[Operation]
+    ) -> list[Partition]:
         """This worker's partitions of a plan over W0 and W1."""
         devices = DeviceSet([d.attributes for d in (*self.devices, *self.others)])
         nodes = [op.plain for op in graph.get_operations()]
@@ -91,11 +98,7 @@ class Bench:
         placer.place(nodes)
         wanted = prune(
             GraphView(nodes),
-            RunSignature(
-                tuple(t.name for t in feeds),
-                tuple(t.name for t in fetches),
-                tuple(o.name for o in targets),
-            ),
+            RunSignature(tuple(t.name for t in feeds), tuple(t.name for t in fetches), tuple(o.name for o in targets)),
         )
         placed = placer.placed
         device_of = {n: placed[n].device if n in placed else HERE for n in wanted.nodes}
@@ -103,14 +106,17 @@ class Bench:
         return [p for p in parts if p.task == W0]
 
     async def register(
-        self, graph: Graph, fetches: Sequence[Tensor], feeds: Sequence[Tensor] = (), *,
-        targets: Sequence[Operation] = (), session: str = "s",
-    ) -> str:  # fmt: skip
+        self,
+        graph: Graph,
+        fetches: Sequence[Tensor],
+        feeds: Sequence[Tensor] = (),
+        *,
+        targets: Sequence[Operation] = (),
+        session: str = "s",
+    ) -> str:
         parts = self.part(graph, fetches, feeds, targets)
         message = RegisterGraph(session_handle=session, partitions=[p.to_wire() for p in parts])
-        found = self.ref.submit(
-            message, CallContext(None, W1, "tcp://h:1", None, self.steps.served)
-        )
+        found = self.ref.submit(message, CallContext(None, W1, "tcp://h:1", None, self.steps.served))
         registered = await soon(found) if isinstance(found, asyncio.Future) else found
         self.programs[registered.graph_handle] = registered.program
         return str(registered.graph_handle)
@@ -165,9 +171,7 @@ async def test_the_addresses_of_peers_are_learnt_from_the_master(bench: Bench) -
     assert bench.workers.addresses == {W1: "tcp://h:1"}
 
 
-async def test_an_unknown_session_is_aborted_for_graphs_and_steps_and_fine_for_releases(
-    bench: Bench,
-) -> None:
+async def test_an_unknown_session_is_aborted_for_graphs_and_steps_and_fine_for_releases(bench: Bench) -> None:
     for message in (BindPart("s", "g"), RegisterGraph(session_handle="s", partitions=[])):
         with pytest.raises(AbortedError, match=f"'s' is not found on {W0}") as info:
             await bench.ask(message)
@@ -189,9 +193,7 @@ async def test_a_master_that_restarted_finds_its_earlier_sessions_gone(bench: Be
     assert bench.worker.sessions == 3
 
 
-async def test_a_session_whose_master_is_gone_is_dropped_with_its_steps(
-    bench: Bench, graph: Graph
-) -> None:
+async def test_a_session_whose_master_is_gone_is_dropped_with_its_steps(bench: Bench, graph: Graph) -> None:
     gone: list[Any] = []
 
     def watch(callback: Any) -> Any:
@@ -199,9 +201,8 @@ async def test_a_session_whose_master_is_gone_is_dropped_with_its_steps(
         return lambda: None
 
     message = CreateWorkerSession(
-        session_handle="s", master_task=W1, master_incarnation=1, isolate_session_state=False,
-        peers={}, task="",
-    )  # fmt: skip
+        session_handle="s", master_task=W1, master_incarnation=1, isolate_session_state=False, peers={}, task=""
+    )
     await bench.ref.submit(message, CallContext(None, W1, "tcp://h:1", watch))
     a = ops.placeholder("float32", [])
     with on(W1):
@@ -236,9 +237,7 @@ async def test_a_registered_graph_runs_until_it_is_deregistered(bench: Bench, gr
     assert bench.worker.runs == 2
 
 
-async def test_a_step_with_another_number_of_feeds_is_refused_and_harms_nobody(
-    bench: Bench, graph: Graph
-) -> None:
+async def test_a_step_with_another_number_of_feeds_is_refused_and_harms_nobody(bench: Bench, graph: Graph) -> None:
     await bench.create()
     a, b = ops.placeholder("float32", []), ops.placeholder("float32", [])
     with on(W0):
@@ -264,9 +263,7 @@ async def test_what_another_task_needs_is_pushed_there(bench: Bench, graph: Grap
 
 
 @pytest.mark.parametrize("push_first", [True, False])
-async def test_a_value_may_come_before_the_step_or_after_it(
-    bench: Bench, graph: Graph, push_first: bool
-) -> None:
+async def test_a_value_may_come_before_the_step_or_after_it(bench: Bench, graph: Graph, push_first: bool) -> None:
     await bench.create()
     a = ops.placeholder("float32", [])
     with on(W1):
@@ -318,9 +315,7 @@ async def test_a_clean_up_ends_a_step_with_its_error(bench: Bench, graph: Graph)
     assert bench.pending() == (0, 0)
 
 
-async def test_a_clean_up_that_comes_before_the_step_keeps_it_from_beginning(
-    bench: Bench, graph: Graph
-) -> None:
+async def test_a_clean_up_that_comes_before_the_step_keeps_it_from_beginning(bench: Bench, graph: Graph) -> None:
     await bench.create()
     a = ops.placeholder("float32", [])
     with on(W1):
@@ -333,9 +328,7 @@ async def test_a_clean_up_that_comes_before_the_step_keeps_it_from_beginning(
     assert bench.pending() == (0, 0)
 
 
-async def test_closing_a_session_cancels_its_steps_and_no_others(
-    bench: Bench, graph: Graph
-) -> None:
+async def test_closing_a_session_cancels_its_steps_and_no_others(bench: Bench, graph: Graph) -> None:
     a = ops.placeholder("float32", [])
     with on(W1):
         b = ops.identity(a, name="b")
@@ -355,9 +348,7 @@ async def test_closing_a_session_cancels_its_steps_and_no_others(
     assert bench.worker.graphs == 1
 
 
-async def test_a_step_in_the_kernel_pool_counts_until_its_kernel_is_back(
-    bench: Bench, graph: Graph
-) -> None:
+async def test_a_step_in_the_kernel_pool_counts_until_its_kernel_is_back(bench: Bench, graph: Graph) -> None:
     await bench.create()
     gate = Gate("in the pool of a worker")
     a = ops.placeholder("float32", [])
@@ -372,9 +363,7 @@ async def test_a_step_in_the_kernel_pool_counts_until_its_kernel_is_back(
     await eventually(lambda: bench.pending() == (0, 0))
 
 
-async def test_a_plan_made_for_an_earlier_life_of_the_worker_is_refused(
-    bench: Bench, graph: Graph
-) -> None:
+async def test_a_plan_made_for_an_earlier_life_of_the_worker_is_refused(bench: Bench, graph: Graph) -> None:
     await bench.create()
     a = ops.placeholder("float32", [])
     with on(W0):
@@ -415,23 +404,17 @@ async def test_a_worker_that_knows_the_devices_of_its_session_refuses_exchange_w
 
 
 def devices_are(devices: list[Any]) -> UpdateWorkerSession:
-    return UpdateWorkerSession(
-        session_handle="s", peers={}, removed=[], cluster_device_attributes=devices
-    )
+    return UpdateWorkerSession(session_handle="s", peers={}, removed=[], cluster_device_attributes=devices)
 
 
-async def test_values_owed_to_a_session_that_is_gone_are_answered_with_an_error(
-    bench: Bench,
-) -> None:
+async def test_values_owed_to_a_session_that_is_gone_are_answered_with_an_error(bench: Bench) -> None:
     """Its links, over which the answer would go, have ended."""
     key = build_key(HERE, bench.devices[0].attributes.incarnation, THERE, "e")
     with pytest.raises(AbortedError, match="'gone' is not found"):
         await bench.ask(AskOwed(steps=[1], keys=[key], reply_to=W1, session_handle="gone"))
 
 
-async def test_clearing_containers_leaves_variables_uninitialised(
-    bench: Bench, graph: Graph
-) -> None:
+async def test_clearing_containers_leaves_variables_uninitialised(bench: Bench, graph: Graph) -> None:
     await bench.create()
     with on(W0):
         v = ops.Variable(1.0, name="v")
@@ -448,9 +431,7 @@ async def test_clearing_containers_leaves_variables_uninitialised(
 # -- what peers may not do to it -------------------------------------------------------------------
 
 
-async def test_a_push_that_makes_no_sense_fails_its_step_and_not_the_worker(
-    bench: Bench, graph: Graph
-) -> None:
+async def test_a_push_that_makes_no_sense_fails_its_step_and_not_the_worker(bench: Bench, graph: Graph) -> None:
     await bench.create()
     a = ops.placeholder("float32", [])
     with on(W1):
@@ -465,9 +446,7 @@ async def test_a_push_that_makes_no_sense_fails_its_step_and_not_the_worker(
     assert (await bench.ask(GetStatus())).task == W0
 
 
-async def test_a_clean_up_with_an_error_that_makes_no_sense_is_a_clean_up_still(
-    bench: Bench, graph: Graph
-) -> None:
+async def test_a_clean_up_with_an_error_that_makes_no_sense_is_a_clean_up_still(bench: Bench, graph: Graph) -> None:
     await bench.create()
     a = ops.placeholder("float32", [])
     with on(W1):

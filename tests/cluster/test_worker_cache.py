@@ -114,9 +114,7 @@ async def test_both_dialling_at_the_same_time_is_fine() -> None:
     async with tasks(Task(W0), Task(W1)) as (a, b):
         for _ in range(3):
             answers = await soon(
-                asyncio.gather(
-                    a.cache.worker(W1).ask(GetStatus()), b.cache.worker(W0).ask(GetStatus())
-                )
+                asyncio.gather(a.cache.worker(W1).ask(GetStatus()), b.cache.worker(W0).ask(GetStatus()))
             )
             assert [answer.task for answer in answers] == [W1, W0]
 
@@ -147,9 +145,7 @@ async def test_a_task_that_is_not_there_is_named_with_its_address() -> None:
         with pytest.raises(UnavailableError, match=f"no address is known for {W1}") as info:
             await soon(a.cache.worker(W1).ask(GetStatus()))
         a.cache.learn({W1: "tcp://127.0.0.1:1"})
-        with pytest.raises(
-            UnavailableError, match=f"cannot reach {W1} at tcp://127.0.0.1:1"
-        ) as info:
+        with pytest.raises(UnavailableError, match=f"cannot reach {W1} at tcp://127.0.0.1:1") as info:
             await soon(a.cache.worker(W1).ask(GetStatus()))
         assert info.value.task == W1
         with pytest.raises(UnavailableError, match=f"no link to {W1}"):

@@ -63,10 +63,7 @@ def test_values_for_another_task_go_in_one_message_when_the_step_comes_to_rest()
     assert sent.pushes == []
     rendezvous.flush()
     assert sent.pushes == [
-        (
-            W1,
-            Pushed(step_id=1, keys=[key("x"), key("z")], values=[5, None], dead=[False, True]),
-        ),
+        (W1, Pushed(step_id=1, keys=[key("x"), key("z")], values=[5, None], dead=[False, True])),
         (PS0, Pushed(step_id=1, keys=[key("y", to=PS0)], values=[6], dead=[False])),
     ]
     rendezvous.flush()
@@ -159,9 +156,7 @@ def test_only_so_many_steps_are_remembered(monkeypatch: pytest.MonkeyPatch) -> N
     assert len(table) == 1
 
 
-def test_what_is_pushed_for_a_step_that_never_begins_goes_after_a_while(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_what_is_pushed_for_a_step_that_never_begins_goes_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 100.0
     monkeypatch.setattr("actorsession.cluster.worker.worker_rendezvous.time.monotonic", lambda: now)
     table = Sent().table

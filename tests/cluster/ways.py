@@ -41,17 +41,13 @@ class Way:
         return self.cluster.target("worker")
 
     def config(self, **settings: Any) -> ConfigProto:
-        return ConfigProto(
-            rpc_options=RPCOptions(use_rpc_for_inprocess_master=self.over_wire), **settings
-        )
+        return ConfigProto(rpc_options=RPCOptions(use_rpc_for_inprocess_master=self.over_wire), **settings)
 
     def open_partial_runs(self) -> int:
         """How many partial runs are open: each has its meeting place at the master's task."""
         if isinstance(self.cluster, InProcess):
             return self.cluster.server(W0).statistics().rendezvous
-        with ThreadPoolExecutor(
-            1
-        ) as other:  # not on this loop, which is asked in the middle of a test
+        with ThreadPoolExecutor(1) as other:  # not on this loop, which is asked in the middle of a test
             return other.submit(asyncio.run, read_statistics(self.target)).result().rendezvous
 
     async def until_empty(self) -> None:

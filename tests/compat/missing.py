@@ -4,9 +4,13 @@ from __future__ import annotations
 
 MISSING: tuple[str, ...] = (
     # Programs import these by themselves; they stand in ``saved_model`` and its modules.
-    "DEFAULT_SERVING_SIGNATURE_DEF_KEY", "PREDICT_METHOD_NAME", "SERVING", "SavedModelBuilder",
-    "build_signature_def", "build_tensor_info",
-)  # fmt: skip
+    "DEFAULT_SERVING_SIGNATURE_DEF_KEY",
+    "PREDICT_METHOD_NAME",
+    "SERVING",
+    "SavedModelBuilder",
+    "build_signature_def",
+    "build_tensor_info",
+)
 
 _MESSAGE = "A message is made of named fields; TensorFlow's takes anything and looks at it later."
 _ERROR = (

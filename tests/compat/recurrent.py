@@ -82,9 +82,7 @@ def unrolled(step: Step, x: Any, state: Any, lengths: Any = None) -> tuple[Any, 
             over = (time >= np.asarray(lengths))[:, None]
             output = np.where(over, 0, output)
             if isinstance(state, tuple):
-                after = tuple(
-                    np.where(over, old, new) for old, new in zip(state, after, strict=True)
-                )
+                after = tuple(np.where(over, old, new) for old, new in zip(state, after, strict=True))
             else:
                 after = np.where(over, state, after)
         outputs.append(output)

@@ -64,9 +64,10 @@ def test_the_dictionary_of_a_module_has_all_names() -> None:
     """Programs look through it for classes, while they use the module."""
     tf = module("tensorflow")
     cells = [
-        found.__name__ for found in tf.contrib.rnn.__dict__.values()
+        found.__name__
+        for found in tf.contrib.rnn.__dict__.values()
         if isinstance(found, type) and issubclass(found, tf.contrib.rnn.RNNCell)
-    ]  # fmt: skip
+    ]
     assert {"LSTMCell", "GRUCell", "NASCell"} <= set(cells)
     assert "Session" in vars(tf)
     assert "rnn" in dir(tf.contrib)
@@ -109,9 +110,7 @@ def test_a_missing_import_says_so_too(tmp_path: Path, monkeypatch: pytest.Monkey
     with pytest.raises(ImportError) as found:
         module("imports_keras")
     said = str(found.value)
-    assert said.endswith(
-        "imports_keras.py:2: tensorflow has no python.keras.models here: " + REASON
-    )
+    assert said.endswith("imports_keras.py:2: tensorflow has no python.keras.models here: " + REASON)
     with pytest.raises(ModuleNotFoundError, match=r"tensorflow has no nn.layers here"):
         module("tensorflow.nn.layers")
     with pytest.raises(ModuleNotFoundError, match=r"tensorflow.Session is not a module"):
@@ -128,7 +127,7 @@ def test_a_missing_import_says_so_too(tmp_path: Path, monkeypatch: pytest.Monkey
         ("Session.runn", "tensorflow has no Session.runn here; did you mean tf.Session.run?"),
         ("entirely_unlike_anything", "tensorflow has no entirely_unlike_anything here"),
     ],
-)  # fmt: skip
+)
 def test_the_reason_or_the_nearest_name_is_said(name: str, said: str) -> None:
     with pytest.raises(LookupError) as found:
         find_name(name)
@@ -155,9 +154,7 @@ def test_the_folders_of_contrib_have_the_names_of_their_part() -> None:
     layers = module("tensorflow.contrib.layers")
     assert module("tensorflow.contrib.layers.python.layers.layers").conv2d is layers.conv2d
     assert find_name("contrib.metrics.python.ops.accuracy") is ours.contrib.metrics.accuracy
-    with pytest.raises(
-        ModuleNotFoundError, match=r"tensorflow has no contrib.layers.python.nothing"
-    ):
+    with pytest.raises(ModuleNotFoundError, match=r"tensorflow has no contrib.layers.python.nothing"):
         module("tensorflow.contrib.layers.python.nothing")
 
 
@@ -176,7 +173,7 @@ def test_the_names_of_operators_are_those_of_tensors() -> None:
         ("contrib.lite", "has no attribute 'lite': models for phones are converted by TensorFlow Lite"),
         ("global_variable", "has no attribute 'global_variable'; did you mean global_variables"),
     ],
-)  # fmt: skip
+)
 def test_the_face_without_the_alias_gives_reasons_too(name: str, said: str) -> None:
     holder, _, last = name.rpartition(".")
     with pytest.raises(AttributeError) as error:

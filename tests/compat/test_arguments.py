@@ -105,11 +105,7 @@ def test_a_saver_says_as_a_message_where_its_nodes_are() -> None:
     saver = tf.train.Saver()
     said: Any = saver.as_saver_def()
     assert isinstance(said, tf.train.SaverDef)
-    assert (
-        saver.to_proto()
-        == saver.saver_def
-        == tf.train.SaverDef.FromString(said.SerializeToString())
-    )
+    assert saver.to_proto() == saver.saver_def == tf.train.SaverDef.FromString(said.SerializeToString())
     assert tf.train.Saver.from_proto(said).saver_def == said
     assert (tf.train.SaverDef.V1, tf.train.SaverDef.V2) == (1, 2)
 

@@ -22,11 +22,7 @@ def adjusted(shape: Any) -> tuple[Any, Any]:
 # Arguments, then the first row of the outputs and of the gradient in the third step, and the averages.
 CASES: dict[str, Any] = {
     "renormalised": (
-        {
-            "renorm": True,
-            "renorm_momentum": 0.8,
-            "renorm_clipping": {"rmin": 0.5, "rmax": 1.2, "dmax": 0.3},
-        },
+        {"renorm": True, "renorm_momentum": 0.8, "renorm_clipping": {"rmin": 0.5, "rmax": 1.2, "dmax": 0.3}},
         [0.2812, 0.53628, -0.13453],
         [-3.81266, -3.6376, -2.83774],
         {
@@ -41,10 +37,7 @@ CASES: dict[str, Any] = {
         {"virtual_batch_size": 2},
         [0.99949, -0.99926, 0.99877],
         [0.0, 0.0, 0.0],
-        {
-            "moving_mean": [0.16191, 0.40418, 0.28581],
-            "moving_variance": [0.82915, 0.82711, 0.87232],
-        },
+        {"moving_mean": [0.16191, 0.40418, 0.28581], "moving_variance": [0.82915, 0.82711, 0.87232]},
     ),
     "renormalised in parts": (
         {"virtual_batch_size": 4, "renorm": True},
@@ -62,12 +55,9 @@ CASES: dict[str, Any] = {
         {"adjustment": adjusted},
         [0.28277, 0.51659, -0.11065],
         [-2.93672, -2.80186, -2.395],
-        {
-            "moving_mean": [0.16191, 0.40418, 0.28581],
-            "moving_variance": [1.04607, 1.04619, 1.3216],
-        },
+        {"moving_mean": [0.16191, 0.40418, 0.28581], "moving_variance": [1.04607, 1.04619, 1.3216]},
     ),
-}  # fmt: skip
+}
 
 
 def averages(session: Any) -> dict[str, Any]:
@@ -131,9 +121,7 @@ def test_several_axes_have_a_scale_for_each_of_their_places() -> None:
         ({"axis": (1,)}, TypeError, "axis must be int or list"),
     ],
 )
-def test_contradicting_arguments_are_refused(
-    settings: dict[str, Any], error: type[Exception], match: str
-) -> None:
+def test_contradicting_arguments_are_refused(settings: dict[str, Any], error: type[Exception], match: str) -> None:
     with pytest.raises(error, match=match):
         tf.layers.batch_normalization(tf.ones([8, 3]), **settings)
 
@@ -184,8 +172,10 @@ def test_contrib_renormalises_where_updates_are_in_their_usual_collection() -> N
     batch_norm = tf.contrib.layers.batch_norm
     batch_norm(tf.ones([8, 3]), renorm=True, variables_collections=["mine"])
     assert [v.op.name for v in tf.model_variables()[-3:]] == [
-        "BatchNorm/moving_stddev", "BatchNorm/renorm_mean", "BatchNorm/renorm_stddev",
-    ]  # fmt: skip
+        "BatchNorm/moving_stddev",
+        "BatchNorm/renorm_mean",
+        "BatchNorm/renorm_stddev",
+    ]
     assert len(tf.get_collection("mine")) == 3
     with pytest.raises(ValueError, match="renorm is not supported with"):
         batch_norm(tf.ones([8, 3]), renorm=True, updates_collections=None)

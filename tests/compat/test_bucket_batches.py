@@ -45,9 +45,7 @@ def test_examples_of_like_length_come_together() -> None:
     for lengths, batch in got:
         assert batch["n"].tolist() == lengths.tolist()
         assert batch["x"].shape == (len(lengths), max(lengths))
-        assert [row[:n].tolist() for row, n in zip(batch["x"], lengths, strict=True)] == [
-            [n] * n for n in lengths
-        ]
+        assert [row[:n].tolist() for row, n in zip(batch["x"], lengths, strict=True)] == [[n] * n for n in lengths]
 
 
 def test_a_bucket_of_its_own_size_and_no_more_than_whole_batches() -> None:

@@ -33,9 +33,7 @@ class Model(tf.train.Checkpoint):
 
 def state(session: Any, model: Model) -> list[Any]:
     slot = model.opt.get_slot(model.layer.kernel, "momentum")
-    return [
-        np.asarray(each).tolist() for each in session.run([model.layer.kernel, slot, model.more[0]])
-    ]
+    return [np.asarray(each).tolist() for each in session.run([model.layer.kernel, slot, model.more[0]])]
 
 
 TRAINED: list[Any] = [[[-0.45, 0.55], [1.55, 2.55]], [[1.9, 1.9], [1.9, 1.9]], 2]
@@ -159,9 +157,7 @@ def test_no_checkpoint_only_initialises() -> None:
         assert state(session, model)[2] == 0
 
 
-def test_two_names_for_what_is_one_object_there_are_warned_of(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_two_names_for_what_is_one_object_there_are_warned_of(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     shared = tf.Variable(1.0)
     one = tf.train.Checkpoint(a=shared, b=shared)
     with tf.Session() as session:
@@ -183,8 +179,10 @@ def test_containers_of_contrib(tmp_path: Path) -> None:
         session.run(tf.global_variables_initializer())
         path = root.write(str(tmp_path / "all"))
     assert [name for name, _ in tf.train.list_variables(path)][1:] == [
-        f"held/it/x/{VALUE}", f"some/0/{VALUE}", f"some/1/{VALUE}",
-    ]  # fmt: skip
+        f"held/it/x/{VALUE}",
+        f"some/0/{VALUE}",
+        f"some/1/{VALUE}",
+    ]
 
 
 def test_a_manager_keeps_the_latest(tmp_path: Path) -> None:
@@ -210,9 +208,7 @@ def test_a_manager_keeps_the_latest(tmp_path: Path) -> None:
 
 def test_a_manager_keeps_one_for_ever_now_and_then(tmp_path: Path) -> None:
     model = Model()
-    manager = tf.train.CheckpointManager(
-        model, str(tmp_path), max_to_keep=1, keep_checkpoint_every_n_hours=1e-12
-    )
+    manager = tf.train.CheckpointManager(model, str(tmp_path), max_to_keep=1, keep_checkpoint_every_n_hours=1e-12)
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         paths = [str(manager.save()) for _ in range(2)]
@@ -223,9 +219,8 @@ def test_a_manager_keeps_one_for_ever_now_and_then(tmp_path: Path) -> None:
 def test_a_manager_saves_once_in_some_steps_and_restores(tmp_path: Path) -> None:
     model, asked = Model(), []
     manager = tf.train.CheckpointManager(
-        model, str(tmp_path), 3, step_counter=model.more[0], checkpoint_interval=2,
-        init_fn=lambda: asked.append("new"),
-    )  # fmt: skip
+        model, str(tmp_path), 3, step_counter=model.more[0], checkpoint_interval=2, init_fn=lambda: asked.append("new")
+    )
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         assert manager.restore_or_initialize() is None

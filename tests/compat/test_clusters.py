@@ -45,9 +45,7 @@ def test_a_cluster_is_filled_in_job_by_job() -> None:
 
 
 def test_a_server_is_described_as_in_tensorflow() -> None:
-    said = tf.train.ServerDef(
-        cluster=cluster().as_cluster_def(), job_name="worker", task_index=1, protocol="grpc"
-    )
+    said = tf.train.ServerDef(cluster=cluster().as_cluster_def(), job_name="worker", task_index=1, protocol="grpc")
     assert tf.train.ServerDef.FromString(WRITTEN) == said
     said.default_session_config.intra_op_parallelism_threads = 1
     server = tf.train.Server(said, start=False)
@@ -123,9 +121,7 @@ def test_what_filters_hide_is_hidden_from_the_placement_and_from_nothing_else() 
         config = tf.ConfigProto(device_filters=["/job:worker/task:0"])
         with tf.Session(target, config=config) as session:
             assert [device.name for device in session.list_devices()] == [W0]
-            with pytest.raises(
-                tf.errors.InvalidArgumentError, match="Cannot assign a device for op"
-            ):
+            with pytest.raises(tf.errors.InvalidArgumentError, match="Cannot assign a device for op"):
                 session.run(z)
         other = tf.ConfigProto(device_filters=["/job:worker/task:1"])
         with tf.Session(target, config=other) as session:

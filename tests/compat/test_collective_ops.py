@@ -29,31 +29,22 @@ SEND: dict[str, Any] = {"group_size": 2, "group_key": 1, "instance_key": 1}
 JOINED = np.concatenate(X)
 CASES: dict[str, tuple[Any, Any]] = {
     "all_reduce": (lambda x, i: ops.all_reduce(x, 2, 1, 1), [X[0] + X[1]] * 2),
-    "all_reduce of means": (
-        lambda x, i: ops.all_reduce(x, 2, 1, 1, "Add", "Div"), [(X[0] + X[1]) / 2] * 2
-    ),
-    "all_reduce_v2": (
-        lambda x, i: ops.all_reduce_v2(x, 2, 1, 1, "Max", communication_hint="RING"), [X[1]] * 2
-    ),
+    "all_reduce of means": (lambda x, i: ops.all_reduce(x, 2, 1, 1, "Add", "Div"), [(X[0] + X[1]) / 2] * 2),
+    "all_reduce_v2": (lambda x, i: ops.all_reduce_v2(x, 2, 1, 1, "Max", communication_hint="RING"), [X[1]] * 2),
     "all_gather": (lambda x, i: ops.all_gather(x, 2, 1, 1), [JOINED] * 2),
     "all_gather_v2": (lambda x, i: ops.all_gather_v2(x, 2, 1, 1), [JOINED] * 2),
-    "all_to_all_v2": (
-        lambda x, i: ops.all_to_all_v2(x, 2, 1, 1), [np.stack([X[0][i], X[1][i]]) for i in range(2)]
-    ),
+    "all_to_all_v2": (lambda x, i: ops.all_to_all_v2(x, 2, 1, 1), [np.stack([X[0][i], X[1][i]]) for i in range(2)]),
     "broadcast": (
         lambda x, i: (
-            ops.broadcast_recv([2, 2], tf.float32, **SEND) if i
-            else ops.broadcast_send(x, [2, 2], tf.float32, **SEND)
+            ops.broadcast_recv([2, 2], tf.float32, **SEND) if i else ops.broadcast_send(x, [2, 2], tf.float32, **SEND)
         ),
         [X[0]] * 2,
     ),
     "broadcast_v2": (
-        lambda x, i: (
-            ops.broadcast_send_v2(x, 2, 1, 1) if i else ops.broadcast_recv_v2([2, 2], tf.float32, 2, 1, 1)
-        ),
+        lambda x, i: ops.broadcast_send_v2(x, 2, 1, 1) if i else ops.broadcast_recv_v2([2, 2], tf.float32, 2, 1, 1),
         [X[1]] * 2,
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -38,8 +38,7 @@ def sigmoid(x: Any) -> Any:
 def step(cell: Any, inputs: Any = INPUTS[0]) -> tuple[Any, Any, dict[str, Any]]:
     """The output and state of one step from a random state, and the variables by name."""
     state = tf.contrib.framework.nest.map_structure(
-        lambda zeros: tf.constant(RANDOM.normal(size=zeros.shape.as_list()), tf.float32),
-        cell.zero_state(2, tf.float32),
+        lambda zeros: tf.constant(RANDOM.normal(size=zeros.shape.as_list()), tf.float32), cell.zero_state(2, tf.float32)
     )
     outputs, after = cell(tf.constant(inputs), state)
     names = {v.op.name: v for v in tf.global_variables()}
@@ -49,10 +48,7 @@ def step(cell: Any, inputs: Any = INPUTS[0]) -> tuple[Any, Any, dict[str, Any]]:
 
 CELLS: dict[str, Any] = {
     "LSTMBlockCell": (lambda: rnn.LSTMBlockCell(4), "lstm_cell/bias lstm_cell/kernel"),
-    "GRUBlockCell": (
-        lambda: rnn.GRUBlockCell(4),
-        "gru_cell/b_c gru_cell/b_ru gru_cell/w_c gru_cell/w_ru",
-    ),
+    "GRUBlockCell": (lambda: rnn.GRUBlockCell(4), "gru_cell/b_c gru_cell/b_ru gru_cell/w_c gru_cell/w_ru"),
     "CudnnCompatibleLSTMCell": (
         lambda: tf.contrib.cudnn_rnn.CudnnCompatibleLSTMCell(4),
         "cudnn_compatible_lstm_cell/bias cudnn_compatible_lstm_cell/kernel",
@@ -89,11 +85,7 @@ def test_a_cell_makes_variables_of_tensorflows_names(name: str) -> None:
     outputs, _ = tf.nn.dynamic_rnn(cell, INPUTS, dtype=tf.float32, time_major=True)
     assert run(outputs).shape == (5, 2, int(cell.output_size))
     made = sorted(v.op.name for v in tf.global_variables())
-    above = (
-        "rnn/"
-        if name.endswith(("Cell", "V2")) or name == "HighwayWrapper"
-        else f"rnn/{snake_case(name)}/"
-    )
+    above = "rnn/" if name.endswith(("Cell", "V2")) or name == "HighwayWrapper" else f"rnn/{snake_case(name)}/"
     assert made == [f"{above}{each}" for each in wanted.split()]
 
 
@@ -147,9 +139,7 @@ def test_a_fused_cell_reads_whole_sequences_in_both_directions() -> None:
     lengths = [5, 3]
     outputs, state = cell(INPUTS, dtype=tf.float32, sequence_length=lengths)
     back, _ = rnn.TimeReversedFusedRNN(cell)(INPUTS, dtype=tf.float32, sequence_length=lengths)
-    assert sorted(v.op.name for v in tf.global_variables()) == [
-        "lstm_fused_cell/bias", "lstm_fused_cell/kernel",
-    ]  # fmt: skip
+    assert sorted(v.op.name for v in tf.global_variables()) == ["lstm_fused_cell/bias", "lstm_fused_cell/kernel"]
     turned = INPUTS.copy()
     turned[:, 0], turned[:3, 1] = INPUTS[::-1, 0], INPUTS[2::-1, 1]
     again, _ = cell(turned, dtype=tf.float32, sequence_length=lengths)

@@ -54,12 +54,7 @@ def test_numbers_of_tensorflow(case: str) -> None:
     fetches = {name: getattr(made, name)(value) for name in of_value}
     fetches |= {name: getattr(made, name)() for name in statistics}
     drawn = made.sample([4, 500], seed=3)
-    assert drawn.shape.as_list() == [
-        4,
-        500,
-        *made.batch_shape.as_list(),
-        *made.event_shape.as_list(),
-    ]
+    assert drawn.shape.as_list() == [4, 500, *made.batch_shape.as_list(), *made.event_shape.as_list()]
     with tf.Session() as session:
         found, samples = session.run([fetches, drawn])
     for name, wanted in {**of_value, **statistics}.items():
@@ -96,7 +91,7 @@ def test_divergences_of_normal_vectors() -> None:
     with tf.Session() as session:
         found = session.run(
             [D.kl_divergence(triangle, diagonal), D.kl_divergence(diagonal, triangle), triangle.kl_divergence(full)]
-        )  # fmt: skip
+        )
     np.testing.assert_allclose(found[0], by_hand(of_triangle, of_diagonal), rtol=1e-4)
     np.testing.assert_allclose(found[1], by_hand(of_diagonal, of_triangle), rtol=1e-4)
     wanted = [by_hand(of_triangle, (mean, matrix)) for mean in ([0.0, 1.0], [2.0, 0.0])]
@@ -136,14 +131,22 @@ def test_a_vector_that_an_affine_function_makes_is_a_normal_one() -> None:
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: B.Exp(), lambda: B.Sigmoid(), lambda: B.Softplus(), lambda: B.Softplus(2.0), lambda: B.Identity(),
-        lambda: B.AffineScalar(1.0, -2.0), lambda: B.Invert(B.Exp()), lambda: B.Chain([B.Exp(), B.Softplus()]),
+        lambda: B.Exp(),
+        lambda: B.Sigmoid(),
+        lambda: B.Softplus(),
+        lambda: B.Softplus(2.0),
+        lambda: B.Identity(),
+        lambda: B.AffineScalar(1.0, -2.0),
+        lambda: B.Invert(B.Exp()),
+        lambda: B.Chain([B.Exp(), B.Softplus()]),
         lambda: B.Inline(
-            forward_fn=tf.tan, inverse_fn=tf.atan, forward_min_event_ndims=0,
+            forward_fn=tf.tan,
+            inverse_fn=tf.atan,
+            forward_min_event_ndims=0,
             inverse_log_det_jacobian_fn=lambda y: -tf.log1p(tf.square(y)),
         ),
     ],
-)  # fmt: skip
+)
 def test_the_inverse_and_the_derivative_of_a_bijector(make: Any) -> None:
     bijector, x = make(), tf.constant([[0.3, 0.7]])
     y = bijector.forward(x)

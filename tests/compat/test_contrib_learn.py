@@ -26,9 +26,7 @@ def writers_are_forgotten() -> Iterator[None]:
 def test_a_classifier_is_fitted_to_arrays(tmp_path: Path) -> None:
     """The numbers are those of TensorFlow 1.15."""
     columns = learn.infer_real_valued_columns_from_input(X)
-    model = learn.LinearClassifier(
-        columns, str(tmp_path), optimizer=tf.train.GradientDescentOptimizer(0.1)
-    )
+    model = learn.LinearClassifier(columns, str(tmp_path), optimizer=tf.train.GradientDescentOptimizer(0.1))
     assert model.fit(x=X, y=Y, steps=20, batch_size=30) is model
     found = model.evaluate(x=X, y=Y, steps=1)
     assert found["accuracy"] == pytest.approx(0.8)
@@ -45,9 +43,7 @@ def test_an_experiment_trains_and_evaluates(tmp_path: Path) -> None:
         model = learn.LinearRegressor([column], config=config, optimizer="SGD")
         inputs = tf.estimator.inputs.numpy_input_fn(X, X.sum(1), shuffle=False, num_epochs=None)
         metrics = {"mae": learn.MetricSpec(tf.metrics.mean_absolute_error)}
-        return learn.Experiment(
-            model, inputs, inputs, metrics, train_steps=hparams["steps"], eval_steps=2
-        )
+        return learn.Experiment(model, inputs, inputs, metrics, train_steps=hparams["steps"], eval_steps=2)
 
     config = learn.RunConfig(model_dir=str(tmp_path))
     found, exports = learn.learn_runner.run(make, run_config=config, hparams={"steps": 4})
@@ -122,9 +118,7 @@ def test_metrics_are_given_what_their_arguments_are_called() -> None:
         return prediction, target
 
     inputs, labels, predictions = {"w": 3}, {"a": 1, "b": 2}, {"p": 4}
-    assert learn.MetricSpec(older, label_key="b").create_metric_ops(inputs, labels, predictions) == (
-        4, 2, None,
-    )  # fmt: skip
+    assert learn.MetricSpec(older, label_key="b").create_metric_ops(inputs, labels, predictions) == (4, 2, None)
     weighted = learn.MetricSpec(older, "p", "a", "w")
     assert weighted.create_metric_ops(inputs, labels, predictions) == (4, 1, 3)
     assert learn.MetricSpec(younger).create_metric_ops(inputs, 2, 4) == (4, 2)
@@ -134,9 +128,12 @@ def test_metrics_are_given_what_their_arguments_are_called() -> None:
 def test_both_parts_together_predict_classes(tmp_path: Path) -> None:
     columns = learn.infer_real_valued_columns_from_input(X)
     model = learn.DNNLinearCombinedClassifier(
-        str(tmp_path), linear_feature_columns=columns, dnn_feature_columns=columns,
-        dnn_hidden_units=[4], config=learn.RunConfig(tf_random_seed=1, num_cores=1),
-    )  # fmt: skip
+        str(tmp_path),
+        linear_feature_columns=columns,
+        dnn_feature_columns=columns,
+        dnn_hidden_units=[4],
+        config=learn.RunConfig(tf_random_seed=1, num_cores=1),
+    )
     model.fit(X, Y, steps=40)
     precise = learn.MetricSpec(tf.contrib.metrics.streaming_precision, learn.PredictionKey.CLASSES)
     found = model.evaluate(X, Y, metrics={"precise": precise})
@@ -203,8 +200,10 @@ def test_models_from_before_estimators_make_their_variables() -> None:
         chances, loss = learn.models.logistic_regression_zero_init(x, y)
     rows = learn.ops.categorical_variable([[0, 2]], 3, 4, "words")
     assert [v.op.name for v in tf.trainable_variables()] == [
-        "a/logistic_regression/weights", "a/logistic_regression/bias", "words/words_embeddings",
-    ]  # fmt: skip
+        "a/logistic_regression/weights",
+        "a/logistic_regression/bias",
+        "words/words_embeddings",
+    ]
     assert rows.shape.as_list() == [1, 2, 4]
     with tf.Session() as sess:
         sess.run(tf.global_variables_initializer())

@@ -28,22 +28,16 @@ def model_fn(features: Any, labels: Any, mode: str) -> Any:
     predictions = {"y": tf.matmul(features["x"], w)}
     if mode == Modes.PREDICT:
         output = tf.estimator.export.PredictOutput(predictions)
-        return tf.estimator.EstimatorSpec(
-            mode, predictions, export_outputs={"serving_default": output}
-        )
+        return tf.estimator.EstimatorSpec(mode, predictions, export_outputs={"serving_default": output})
     loss = tf.losses.mean_squared_error(labels, predictions["y"])
-    optimizer = contrib.estimator.clip_gradients_by_norm(
-        tf.train.GradientDescentOptimizer(1.0), 0.5
-    )
+    optimizer = contrib.estimator.clip_gradients_by_norm(tf.train.GradientDescentOptimizer(1.0), 0.5)
     step = optimizer.minimize(loss, tf.train.get_global_step())
     return tf.estimator.EstimatorSpec(mode, predictions, loss, step)
 
 
 def inputs(number: int | None = 1) -> Any:
     features = {"x": X, "key": np.arange(4)}
-    return tf.estimator.inputs.numpy_input_fn(
-        features, np.zeros([4, 1], np.float32), 4, number, shuffle=False
-    )
+    return tf.estimator.inputs.numpy_input_fn(features, np.zeros([4, 1], np.float32), 4, number, shuffle=False)
 
 
 def receiver() -> Any:

@@ -47,9 +47,16 @@ def test_steps_write_their_summaries(tmp_path: Path) -> None:
     assert [event.WhichOneof("what") for event in found[:2]] == ["file_version", "graph_def"]
     values = {(event.step, value.tag): value for event in found for value in event.summary.value}
     assert set(values) == {
-        (0, "loss"), (1, "loss"), (7, "f/f/h"), (0, "i/image"), (1, "i/image"), (0, "a/audio"),
-        (1, "a/audio"), (0, "t"), (1, "t"),
-    }  # fmt: skip
+        (0, "loss"),
+        (1, "loss"),
+        (7, "f/f/h"),
+        (0, "i/image"),
+        (1, "i/image"),
+        (0, "a/audio"),
+        (1, "a/audio"),
+        (0, "t"),
+        (1, "t"),
+    }
     assert values[1, "loss"].simple_value == 2.0
     assert tf.make_ndarray(values[0, "t"].tensor).tolist() == [1, 2]
 

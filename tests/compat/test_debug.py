@@ -71,17 +71,15 @@ def test_a_function_chooses_what_is_watched_in_a_run(step: Any, tmp_path: Path) 
     debug.DumpingDebugWrapperSession(sess, str(tmp_path / "a"), watched).run([y], feeds)
     assert seen == [([y], feeds)]
     assert dumped(tmp_path / "a").nodes() == ["mul", "y"]
-    debug.DumpingDebugWrapperSession(
-        sess, str(tmp_path / "b"), lambda *_: ("DebugNanCount", "y")
-    ).run(y, {x: [-1.0, 1.0]})
+    debug.DumpingDebugWrapperSession(sess, str(tmp_path / "b"), lambda *_: ("DebugNanCount", "y")).run(
+        y, {x: [-1.0, 1.0]}
+    )
     dump = dumped(tmp_path / "b")
     assert dump.get_tensors("y", 0, "DebugNanCount") == [1]
 
 
 @for_each("passes_through", [False, True])
-def test_the_error_of_a_run_is_returned_or_raised(
-    step: Any, tmp_path: Path, passes_through: bool
-) -> None:
+def test_the_error_of_a_run_is_returned_or_raised(step: Any, tmp_path: Path, passes_through: bool) -> None:
     sess, x, y = step
     checked = tf.check_numerics(y, "bad")
     wrapped = debug.DumpingDebugWrapperSession(
@@ -99,9 +97,7 @@ def test_the_error_of_a_run_is_returned_or_raised(
 
 def test_threads_with_other_names_are_not_watched(step: Any, tmp_path: Path) -> None:
     sess, x, y = step
-    wrapped = debug.DumpingDebugWrapperSession(
-        sess, str(tmp_path / "dumps"), thread_name_filter="Main"
-    )
+    wrapped = debug.DumpingDebugWrapperSession(sess, str(tmp_path / "dumps"), thread_name_filter="Main")
     other = threading.Thread(target=wrapped.run, args=(y, {x: [1.0, 1.0]}), name="other")
     other.start()
     other.join(60)
@@ -178,9 +174,7 @@ def test_a_watch_may_be_added_by_name(step: Any) -> None:
     debug.add_debug_tensor_watch(options, "y", debug_ops=["DebugNanCount"], global_step=7)
     assert options.debug_options.global_step == 7
     sess.run(y, {x: [-1.0, 1.0]}, options)
-    assert [(d.watch_key, d.value.tolist()) for d in sess.debug_dumps()] == [
-        ("y:0:DebugNanCount", [1])
-    ]
+    assert [(d.watch_key, d.value.tolist()) for d in sess.debug_dumps()] == [("y:0:DebugNanCount", [1])]
 
 
 # -- the prompt ------------------------------------------------------------------------------------
@@ -191,9 +185,7 @@ def test_the_prompt_shows_values_and_nodes(
 ) -> None:
     sess, x, y = step
     wrapped = debug.LocalCLIDebugWrapperSession(sess, ui_type="readline")
-    types(
-        "lt\nri\npf x:0\nrun\nlt -n y\nlt -f has_inf_or_nan\npt y:0\npt mul[1:]\nni y\npt q\noops\nrun -n\n"
-    )
+    types("lt\nri\npf x:0\nrun\nlt -n y\nlt -f has_inf_or_nan\npt y:0\npt mul[1:]\nni y\npt q\noops\nrun -n\n")
     np.testing.assert_allclose(wrapped.run(y, {x: [1.0, 3.0]}), np.log([1.0, 6.0]), 1e-6)
     said = capsys.readouterr().out.replace("tfdbg> ", "").splitlines()
     assert said[0] == "run 1 is about to begin; its fetches: y:0"
@@ -226,9 +218,7 @@ def test_runs_go_on_until_a_value_passes_a_filter(
     assert said[:2] == ["run 5 has ended; 4 values", "a value passes the filter large: x:0"]
 
 
-def test_a_hook_asks_at_the_prompt(
-    types: Callable[[str], None], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_hook_asks_at_the_prompt(types: Callable[[str], None], capsys: pytest.CaptureFixture[str]) -> None:
     with tf.Graph().as_default():
         one = tf.constant(1.0, name="one")
         hook = debug.LocalCLIDebugHook()
@@ -250,12 +240,7 @@ def test_programs_import_it_as_tensorflow_has_it() -> None:
 
 
 def test_the_filter_looks_at_the_value_alone() -> None:
-    values = [
-        np.array([1.0, np.inf]),
-        np.array([np.nan], np.float16),
-        np.array([1, 2]),
-        np.array([b"a"], object),
-    ]
+    values = [np.array([1.0, np.inf]), np.array([np.nan], np.float16), np.array([1, 2]), np.array([b"a"], object)]
     assert [debug.has_inf_or_nan(None, value) for value in values] == [True, True, False, False]
 
 

@@ -36,13 +36,14 @@ def value(tensor: Any, feeds: Any = None) -> Any:
         (lambda: ds.Categorical([1.0], validate_args=True), ValueError, "at least 2 events"),
         (lambda: ds.Categorical(1.0, validate_args=True), ValueError, "at least 1 dimension"),
         (lambda: ds.Categorical([1.0, 2.0]).log_prob("a"), TypeError, "should have integer"),
-        (lambda: ds.Normal(tf.float16.as_numpy_dtype(0), np.float16(1)).cdf(np.float16(0)),
-         TypeError, "float32 or float64"),
+        (
+            lambda: ds.Normal(tf.float16.as_numpy_dtype(0), np.float16(1)).cdf(np.float16(0)),
+            TypeError,
+            "float32 or float64",
+        ),
     ],
-)  # fmt: skip
-def test_what_makes_no_sense_is_refused_where_it_is_written(
-    make: Any, kind: Any, said: str
-) -> None:
+)
+def test_what_makes_no_sense_is_refused_where_it_is_written(make: Any, kind: Any, said: str) -> None:
     with pytest.raises(kind, match=said):
         make()
 
@@ -55,13 +56,9 @@ CHECKS: dict[str, tuple[Callable[[Any], Any], list[float], str]] = {
     "probs": (lambda p: ds.Bernoulli(probs=p, validate_args=True).mean(), [1.5], "greater than 1"),
     "outcome": (lambda p: ds.Bernoulli(0.0, validate_args=True).prob(p), [0.5], "bool-equivalent"),
     "two": (lambda p: ds.Bernoulli(0.0, validate_args=True).prob(p), [2.0], "cannot exceed 1"),
-    "sum": (
-        lambda p: ds.Categorical(probs=p, validate_args=True).mode(), [0.5, 0.4], "not sum to 1",
-    ),
+    "sum": (lambda p: ds.Categorical(probs=p, validate_args=True).mode(), [0.5, 0.4], "not sum to 1"),
     "classes": (lambda p: ds.Categorical(p, validate_args=True).mode(), [1.0], "at least 2 events"),
-    "class": (
-        lambda p: ds.Categorical([0.0, 0.0], validate_args=True).prob(p), [0.5], "int32-equivalent",
-    ),
+    "class": (lambda p: ds.Categorical([0.0, 0.0], validate_args=True).prob(p), [0.5], "int32-equivalent"),
     "gamma": (lambda p: ds.Gamma(1.0, 1.0, True).prob(p), [-1.0], "x > 0"),
     "gamma mode": (lambda p: ds.Gamma(p, 1.0, False, False).mode(), [0.5], "mode not defined"),
     "beta": (lambda p: ds.Beta(1.0, 1.0, True).prob(p), [1.5], "must be less than"),
@@ -72,20 +69,15 @@ CHECKS: dict[str, tuple[Callable[[Any], Any], list[float], str]] = {
     "dirichlet parameter": (lambda p: ds.Dirichlet(p, True).mean(), [1.0], "event_size >= 2"),
     "dirichlet mode": (lambda p: ds.Dirichlet(p, False, False).mode(), [0.5, 2.0], "Mode undefined"),
     "counts": (lambda p: ds.Multinomial(3.0, [0.0, 0.0], None, True).prob(p), [1.0, 1.0], "must sum"),
-    "whole": (
-        lambda p: ds.Multinomial(3.0, [0.0, 0.0], None, True).prob(p), [1.5, 1.5], "fractional",
-    ),
-    "mixed counts": (
-        lambda p: ds.DirichletMultinomial(3.0, [1.0, 1.0], True).prob(p), [1.0, 1.0], "must sum to",
-    ),
-    "mixed parameter": (
-        lambda p: ds.DirichletMultinomial(3.0, p, True).mean(), [0.0, 1.0], "must be positive",
-    ),
+    "whole": (lambda p: ds.Multinomial(3.0, [0.0, 0.0], None, True).prob(p), [1.5, 1.5], "fractional"),
+    "mixed counts": (lambda p: ds.DirichletMultinomial(3.0, [1.0, 1.0], True).prob(p), [1.0, 1.0], "must sum to"),
+    "mixed parameter": (lambda p: ds.DirichletMultinomial(3.0, p, True).mean(), [0.0, 1.0], "must be positive"),
     "nan": (
-        lambda p: ds.Normal(p, 1.0, False, False).kl_divergence(ds.Normal(0.0, 1.0)), [np.nan],
+        lambda p: ds.Normal(p, 1.0, False, False).kl_divergence(ds.Normal(0.0, 1.0)),
+        [np.nan],
         "returned NaN values",
     ),
-}  # fmt: skip
+}
 
 
 @for_each("name", CHECKS)
@@ -118,8 +110,12 @@ def test_a_copy_has_the_parameters_but_for_those_that_are_given() -> None:
     other = first.copy(scale=5.0)
     assert value([other.mean(), other.stddev(), first.stddev()]) == [1.0, 5.0, 2.0]
     assert first.parameters == {
-        "loc": 1.0, "scale": 2.0, "validate_args": False, "allow_nan_stats": True, "name": "first",
-    }  # fmt: skip
+        "loc": 1.0,
+        "scale": 2.0,
+        "validate_args": False,
+        "allow_nan_stats": True,
+        "name": "first",
+    }
     made = ds.Exponential(3.0).copy(name="again")
     assert (value(made.mean()), made.name) == (np.float32(1 / 3), "again/")
 
@@ -134,9 +130,7 @@ def test_nodes_are_in_the_scope_of_their_distribution() -> None:
 
 
 def test_shapes_of_parameters_are_known_beforehand() -> None:
-    assert ds.Normal.param_static_shapes([2]) == {
-        "loc": tf.TensorShape([2]), "scale": tf.TensorShape([2]),
-    }  # fmt: skip
+    assert ds.Normal.param_static_shapes([2]) == {"loc": tf.TensorShape([2]), "scale": tf.TensorShape([2])}
     assert list(ds.Exponential.param_shapes([2])) == ["rate"]
     assert list(ds.Bernoulli.param_static_shapes(tf.TensorShape([2, 3]))) == ["logits"]
     for unknown in (tf.TensorShape([None]), tf.placeholder(tf.int32, [1])):
@@ -163,14 +157,16 @@ def test_a_distribution_of_ones_own_says_what_it_can() -> None:
 
     coin = Coin()
     asked = [
-        coin.prob(1.0), coin.log_prob(1.0), coin.survival_function(1.0), coin.log_cdf(1.0),
-        coin.log_survival_function(1.0), coin.variance(),
-    ]  # fmt: skip
+        coin.prob(1.0),
+        coin.log_prob(1.0),
+        coin.survival_function(1.0),
+        coin.log_cdf(1.0),
+        coin.log_survival_function(1.0),
+        coin.variance(),
+    ]
     wanted = [0.5, np.log(0.5), 0.75, np.log(0.25), np.log(0.75), 9.0]
     np.testing.assert_allclose(value(asked), wanted, rtol=1e-6)
-    assert (coin.name, coin.batch_shape.rank, coin.reparameterization_type) == (
-        "Coin/", None, ds.NOT_REPARAMETERIZED,
-    )  # fmt: skip
+    assert (coin.name, coin.batch_shape.rank, coin.reparameterization_type) == ("Coin/", None, ds.NOT_REPARAMETERIZED)
     for missing in (coin.mean, coin.entropy, coin.sample, coin.batch_shape_tensor):
         with pytest.raises(NotImplementedError, match="is not implemented: Coin"):
             missing()

@@ -92,10 +92,13 @@ def test_probabilities_are_those_of_scipy(name: str, dtype: Any) -> None:
     ours, theirs, at = both(name, dtype)
     log_density = theirs.logpmf(at) if name in DISCRETE else theirs.logpdf(at)
     asked = {
-        "log_prob": log_density, "prob": np.exp(log_density), "cdf": theirs.cdf(at),
-        "log_cdf": theirs.logcdf(at), "survival_function": theirs.sf(at),
+        "log_prob": log_density,
+        "prob": np.exp(log_density),
+        "cdf": theirs.cdf(at),
+        "log_cdf": theirs.logcdf(at),
+        "survival_function": theirs.sf(at),
         "log_survival_function": theirs.logsf(at),
-    }  # fmt: skip
+    }
     if name in WITHOUT_CDF:
         asked = {key: asked[key] for key in ("log_prob", "prob")}
     found = value({key: getattr(ours, key)(at) for key in asked})
@@ -110,15 +113,10 @@ def test_probabilities_are_those_of_scipy(name: str, dtype: Any) -> None:
 @for_each("name", CASES)
 def test_what_is_known_of_them_is_that_of_scipy(name: str) -> None:
     ours, theirs, _ = both(name)
-    asked = {
-        "mean": theirs.mean(), "variance": theirs.var(), "stddev": theirs.std(),
-        "entropy": theirs.entropy(),
-    }  # fmt: skip
+    asked = {"mean": theirs.mean(), "variance": theirs.var(), "stddev": theirs.std(), "entropy": theirs.entropy()}
     found = value({key: getattr(ours, key)() for key in asked})
     for key, wanted in asked.items():
-        np.testing.assert_allclose(
-            np.broadcast_to(found[key], wanted.shape), wanted, 1e-9, 1e-12, err_msg=key
-        )
+        np.testing.assert_allclose(np.broadcast_to(found[key], wanted.shape), wanted, 1e-9, 1e-12, err_msg=key)
 
 
 @for_each("name", CASES)
@@ -157,10 +155,7 @@ def test_shapes_may_be_known_when_it_runs() -> None:
     for asked, wanted in ((3, (3, 2)), ([3, 4], (3, 4, 2)), ([], (2,))):
         assert value(drawn, {shape: asked, loc: [0.0, 1.0]}).shape == wanted
     feeds = {classes.logits: np.zeros([4, 5], np.float32), shape: 3, loc: [0.0]}
-    found = value(
-        [classes.sample(shape), classes.batch_shape_tensor(), classes.event_size, classes.prob(2)],
-        feeds,
-    )
+    found = value([classes.sample(shape), classes.batch_shape_tensor(), classes.event_size, classes.prob(2)], feeds)
     assert (found[0].shape, found[1].tolist(), found[2]) == ((3, 4), [4], 5)
     np.testing.assert_allclose(found[3], np.full(4, 0.2), rtol=1e-6)
     with pytest.raises(ValueError, match="neither scalar nor vector"):
@@ -173,12 +168,13 @@ def test_samples_follow_the_seeds_of_graph_and_call() -> None:
             if graph_seed is not None:
                 tf.set_random_seed(graph_seed)
             makers = [
-                ds.Normal(0.0, 1.0), ds.Beta(1.5, 2.0), ds.StudentT(3.0, 0.0, 1.0),
-                ds.Categorical(logits=[0.0, 0.0]), ds.Multinomial(9.0, logits=[0.0, 0.0]),
-            ]  # fmt: skip
-            return np.concatenate(
-                [v.ravel() for v in value([d.sample(8, seed=seed) for d in makers])]
-            )
+                ds.Normal(0.0, 1.0),
+                ds.Beta(1.5, 2.0),
+                ds.StudentT(3.0, 0.0, 1.0),
+                ds.Categorical(logits=[0.0, 0.0]),
+                ds.Multinomial(9.0, logits=[0.0, 0.0]),
+            ]
+            return np.concatenate([v.ravel() for v in value([d.sample(8, seed=seed) for d in makers])])
 
     np.testing.assert_array_equal(drawn(1, 2), drawn(1, 2))
     np.testing.assert_array_equal(drawn(None, 2), drawn(None, 2))
@@ -206,17 +202,13 @@ def test_logarithms_stay_exact_where_probabilities_vanish() -> None:
     exact = np.exp(scipy.stats.norm.logpdf(at) - scipy.stats.norm.logcdf(at))
     np.testing.assert_allclose(slopes, exact, rtol=1e-4)
     single = value(ds.Normal(0.0, 1.0).log_cdf([-30.0, -10.5, -9.0, 6.0]))
-    np.testing.assert_allclose(
-        single, scipy.stats.norm.logcdf([-30.0, -10.5, -9.0, 6.0]), rtol=1e-4
-    )
+    np.testing.assert_allclose(single, scipy.stats.norm.logcdf([-30.0, -10.5, -9.0, 6.0]), rtol=1e-4)
 
 
 def test_a_quantile_takes_a_probability_back() -> None:
     p = np.array([1e-9, 0.1, 0.5, 0.99])
     np.testing.assert_allclose(
-        value(ds.Normal(np.float64(1.0), np.float64(3.0)).quantile(p)),
-        scipy.stats.norm(1, 3).ppf(p),
-        rtol=1e-9,
+        value(ds.Normal(np.float64(1.0), np.float64(3.0)).quantile(p)), scipy.stats.norm(1, 3).ppf(p), rtol=1e-9
     )
     with pytest.raises(NotImplementedError, match="quantile is not implemented: Gamma"):
         ds.Gamma(1.0, 1.0).quantile(0.5)
@@ -224,9 +216,13 @@ def test_a_quantile_takes_a_probability_back() -> None:
 
 def test_modes_are_the_likeliest_values_or_nan() -> None:
     makers = [
-        ds.Normal(2.0, 1.0), ds.Laplace(2.0, 1.0), ds.Gamma([3.0, 0.5], 2.0), ds.Beta([3.0, 1.0], 2.0),
-        ds.StudentT(1.0, 2.0, 1.0), ds.Exponential(2.0),
-    ]  # fmt: skip
+        ds.Normal(2.0, 1.0),
+        ds.Laplace(2.0, 1.0),
+        ds.Gamma([3.0, 0.5], 2.0),
+        ds.Beta([3.0, 1.0], 2.0),
+        ds.StudentT(1.0, 2.0, 1.0),
+        ds.Exponential(2.0),
+    ]
     wanted: list[Any] = [2.0, 2.0, [1.0, np.nan], [2 / 3, np.nan], 2.0, np.nan]
     for made, mode in zip(makers, wanted, strict=True):
         np.testing.assert_allclose(value(made.mode()), mode, rtol=1e-6)

@@ -25,10 +25,15 @@ def test_classes_have_their_probabilities() -> None:
     for made in (ds.Categorical(probs=probs), ds.Categorical(logits=np.log(probs) + 3.0)):
         found = value(
             [
-                made.prob([2, 0]), made.log_prob([1.0, 1.0]), made.cdf([1, 2]), made.mode(),
-                made.entropy(), made.probs, made.prob([[0], [1]]),
+                made.prob([2, 0]),
+                made.log_prob([1.0, 1.0]),
+                made.cdf([1, 2]),
+                made.mode(),
+                made.entropy(),
+                made.probs,
+                made.prob([[0], [1]]),
             ]
-        )  # fmt: skip
+        )
         np.testing.assert_allclose(found[0], [0.7, 0.5], rtol=1e-12)
         np.testing.assert_allclose(found[1], np.log([0.2, 0.25]), rtol=1e-12)
         np.testing.assert_allclose(found[2], [0.1, 0.75], rtol=1e-12)
@@ -48,12 +53,8 @@ def test_counts_have_their_probabilities() -> None:
     made = ds.Multinomial(counts, probs=probs)
     asked = np.array([[1.0, 1.0, 2.0], [0.0, 2.0, 0.0]])
     rows = [scipy.stats.multinomial(n, p) for n, p in zip(counts.astype(int), probs, strict=True)]
-    found = value(
-        [made.log_prob(asked), made.mean(), made.covariance(), made.variance(), made.sample(3000)]
-    )
-    np.testing.assert_allclose(
-        found[0], [r.logpmf(x) for r, x in zip(rows, asked, strict=True)], rtol=1e-9
-    )
+    found = value([made.log_prob(asked), made.mean(), made.covariance(), made.variance(), made.sample(3000)])
+    np.testing.assert_allclose(found[0], [r.logpmf(x) for r, x in zip(rows, asked, strict=True)], rtol=1e-9)
     np.testing.assert_allclose(found[1], counts[:, None] * probs, rtol=1e-12)
     np.testing.assert_allclose(found[2], [r.cov() for r in rows], rtol=1e-9)
     np.testing.assert_allclose(found[3], [np.diag(r.cov()) for r in rows], rtol=1e-9)
@@ -66,21 +67,16 @@ def test_counts_of_drawn_probabilities_vary_more() -> None:
     concentration, counts = np.array([[1.5, 2.0, 3.0], [0.5, 4.0, 1.0]]), np.array([4.0, 3.0])
     made = ds.DirichletMultinomial(counts, concentration)
     asked = np.array([[1.0, 1.0, 2.0], [0.0, 2.0, 1.0]])
-    rows = [
-        scipy.stats.dirichlet_multinomial(a, n) for a, n in zip(concentration, [4, 3], strict=True)
-    ]
-    found = value(
-        [
-            made.log_prob(asked), made.mean(), made.variance(), made.covariance(),
-            made.sample(3000, seed=2),
-        ]
-    )  # fmt: skip
+    rows = [scipy.stats.dirichlet_multinomial(a, n) for a, n in zip(concentration, [4, 3], strict=True)]
+    found = value([made.log_prob(asked), made.mean(), made.variance(), made.covariance(), made.sample(3000, seed=2)])
     for index, wanted in enumerate(
         (
             [r.logpmf(x) for r, x in zip(rows, asked.astype(int), strict=True)],
-            [r.mean() for r in rows], [r.var() for r in rows], [r.cov() for r in rows],
+            [r.mean() for r in rows],
+            [r.var() for r in rows],
+            [r.cov() for r in rows],
         )
-    ):  # fmt: skip
+    ):
         np.testing.assert_allclose(found[index], wanted, rtol=1e-9)
     assert (made.batch_shape, made.event_shape) == (tf.TensorShape([2]), tf.TensorShape([3]))
     assert made.sample([5, 4]).shape == [5, 4, 2, 3]
@@ -100,19 +96,21 @@ def test_probabilities_of_classes_are_drawn() -> None:
     rows = [scipy.stats.dirichlet(row) for row in concentration]
     found = value(
         [
-            made.log_prob(asked), made.mean(), made.variance(), made.entropy(), made.covariance(),
-            made.mode(), made.sample(3000, seed=1),
+            made.log_prob(asked),
+            made.mean(),
+            made.variance(),
+            made.entropy(),
+            made.covariance(),
+            made.mode(),
+            made.sample(3000, seed=1),
         ]
-    )  # fmt: skip
-    np.testing.assert_allclose(
-        found[0], [r.logpdf(x) for r, x in zip(rows, asked, strict=True)], rtol=1e-9
     )
+    np.testing.assert_allclose(found[0], [r.logpdf(x) for r, x in zip(rows, asked, strict=True)], rtol=1e-9)
     for found_of, wanted in zip(
         found[1:5],
-        ([r.mean() for r in rows], [r.var() for r in rows], [r.entropy() for r in rows],
-         [r.cov() for r in rows]),
+        ([r.mean() for r in rows], [r.var() for r in rows], [r.entropy() for r in rows], [r.cov() for r in rows]),
         strict=True,
-    ):  # fmt: skip
+    ):
         np.testing.assert_allclose(found_of, wanted, rtol=1e-9)
     np.testing.assert_allclose(found[5], [[0.5 / 3.5, 1.0 / 3.5, 2.0 / 3.5], [np.nan] * 3])
     np.testing.assert_allclose(found[6].sum(-1), 1.0, rtol=1e-9)

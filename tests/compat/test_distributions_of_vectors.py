@@ -35,9 +35,7 @@ def test_independent_components_have_a_density_of_vectors() -> None:
     normal = ds.MultivariateNormalDiag([1.0, 2.0], [[0.5, 1.0], [2.0, 3.0]])
     assert (normal.batch_shape, normal.event_shape) == ([2], [2])
     assert normal.sample([2, 3]).shape == [2, 3, 2, 2]
-    log_prob, entropy, covariance = run(
-        normal.log_prob(VALUES), normal.entropy(), normal.covariance()
-    )
+    log_prob, entropy, covariance = run(normal.log_prob(VALUES), normal.entropy(), normal.covariance())
     densities = [
         -np.log(2 * np.pi) - np.log(0.5) - (0.7 / 0.5) ** 2 / 2 - 1.6**2 / 2,
         -np.log(2 * np.pi) - np.log(6.0) - 0.5,
@@ -60,9 +58,7 @@ def test_triangular_and_full_covariances_describe_the_same_distribution() -> Non
     root = np.array([[1.0, 0.0], [0.5, 2.0]], np.float32)
     a = ds.MultivariateNormalTriL([0.0, 1.0], root)
     b = ds.MultivariateNormalFullCovariance([0.0, 1.0], root @ root.T)
-    first, second, apart, variance = run(
-        a.log_prob(VALUES), b.log_prob(VALUES), ds.kl_divergence(a, b), a.variance()
-    )
+    first, second, apart, variance = run(a.log_prob(VALUES), b.log_prob(VALUES), ds.kl_divergence(a, b), a.variance())
     close(first, second)
     close(apart, 0.0)
     close(variance, [1.0, 4.25])
@@ -92,12 +88,7 @@ def test_classes_are_vectors_with_a_single_one() -> None:
     even = ds.OneHotCategorical(probs=[0.2, 0.3, 0.5], dtype=tf.float32)
     drawn = classes.sample(4)
     assert drawn.shape == [4, 2, 3]
-    found = run(
-        classes.log_prob([0.0, 1.0, 0.0]),
-        classes.entropy(),
-        classes.mode(),
-        ds.kl_divergence(classes, even),
-    )
+    found = run(classes.log_prob([0.0, 1.0, 0.0]), classes.entropy(), classes.mode(), ds.kl_divergence(classes, even))
     close(found[0], [-1.40761, -1.55144])
     close(found[1], [0.8324, 0.97533])
     close(found[2], [[0, 0, 1], [0, 0, 1]])
@@ -121,9 +112,7 @@ def test_relaxed_classes_are_points_whose_components_add_up_to_one() -> None:
 def test_poisson_has_probabilities_between_whole_numbers_unless_told_not_to() -> None:
     poisson = ds.Poisson([3.0, 0.5])
     whole = ds.Poisson([3.0, 0.5], interpolate_nondiscrete=False)
-    found = run(
-        poisson.log_prob([2.0, 3.0]), whole.log_prob([2.5, 3.0]), poisson.mode(), poisson.variance()
-    )
+    found = run(poisson.log_prob([2.0, 3.0]), whole.log_prob([2.5, 3.0]), poisson.mode(), poisson.variance())
     close(found[0], [-1.49592, -4.3712])
     assert found[1][0] == -np.inf
     close(found[1][1], -4.3712)

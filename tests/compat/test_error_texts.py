@@ -123,9 +123,7 @@ def _read() -> tuple[Any, Any]:
         (_read, "Dequeue"),
     ],
 )
-def test_closing_a_session_names_the_operation_that_waited(
-    build: Callable[[], tuple[Any, Any]], words: str
-) -> None:
+def test_closing_a_session_names_the_operation_that_waited(build: Callable[[], tuple[Any, Any]], words: str) -> None:
     found: list[Any] = []
     with tf.Graph().as_default():
         waiting, before = build()
@@ -233,9 +231,7 @@ def placement_is_not_shown_afterwards() -> Iterator[None]:
 
 @pytest.mark.parametrize("remote", [False, True])
 @pytest.mark.usefixtures("quiet")
-def test_the_devices_of_nodes_are_written_to_standard_error(
-    remote: bool, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_the_devices_of_nodes_are_written_to_standard_error(remote: bool, capfd: pytest.CaptureFixture[str]) -> None:
     config = tf.ConfigProto(log_device_placement=True)
     server = tf.train.Server.create_local_server(config=config) if remote else None
     with tf.Graph().as_default():
@@ -260,9 +256,7 @@ def test_the_devices_of_nodes_are_written_to_standard_error(
         (tf.int32, None, "with dtype int32"),
     ],
 )
-def test_a_placeholder_that_is_not_fed_is_described_as_by_a_kernel(
-    dtype: Any, shape: Any, words: str
-) -> None:
+def test_a_placeholder_that_is_not_fed_is_described_as_by_a_kernel(dtype: Any, shape: Any, words: str) -> None:
     with tf.Graph().as_default(), tf.Session() as sess:
         x = tf.placeholder(dtype, shape, name="x")
         for fetch in (x, tf.identity(x)):

@@ -60,9 +60,7 @@ def made(folder: Path, **settings: Any) -> Any:
 
 
 def rows(epochs: int | None = 1, labels: bool = True, size: int = 30) -> Any:
-    return numpy_input_fn(
-        {"x": X}, Y if labels else None, batch_size=size, num_epochs=epochs, shuffle=False
-    )
+    return numpy_input_fn({"x": X}, Y if labels else None, batch_size=size, num_epochs=epochs, shuffle=False)
 
 
 def test_a_model_is_trained_evaluated_and_asked(tmp_path: Path) -> None:
@@ -75,9 +73,7 @@ def test_a_model_is_trained_evaluated_and_asked(tmp_path: Path) -> None:
     found = model.evaluate(rows())
     assert set(found) == {"loss", "mae", "global_step"}
     assert found["global_step"] == 5
-    assert np.allclose(
-        [found["loss"], found["mae"]], [np.mean(error**2), np.abs(error).mean()], 1e-4
-    )
+    assert np.allclose([found["loss"], found["mae"]], [np.mean(error**2), np.abs(error).mean()], 1e-4)
     predicted = list(model.predict(rows(labels=False, size=7)))
     assert len(predicted) == 30
     assert np.allclose([p["y"] for p in predicted], X @ w + b, atol=1e-5)
@@ -111,10 +107,7 @@ def test_the_loss_and_the_metrics_are_written_as_summaries(tmp_path: Path) -> No
             for value in event.summary.value
         ]
 
-    assert [(step, tag) for step, tag in tags(tmp_path) if tag == "loss"] == [
-        (1, "loss"),
-        (3, "loss"),
-    ]
+    assert [(step, tag) for step, tag in tags(tmp_path) if tag == "loss"] == [(1, "loss"), (3, "loss")]
     assert tags(Path(model.eval_dir("test"))) == [(4, "loss"), (4, "mae")]
     assert result["global_step"] == 4
 
@@ -154,8 +147,9 @@ def test_a_model_is_evaluated_while_it_is_trained(tmp_path: Path) -> None:
     class Exporter(estimator.Exporter):  # type: ignore[misc]
         name = "mine"
 
-        def export(self, estimator: Any, export_path: str, checkpoint_path: str,
-                   eval_result: Any, is_the_final_export: bool) -> str:  # fmt: skip
+        def export(
+            self, estimator: Any, export_path: str, checkpoint_path: str, eval_result: Any, is_the_final_export: bool
+        ) -> str:
             evaluated.append((os.path.basename(checkpoint_path), is_the_final_export))
             return export_path
 
@@ -173,9 +167,7 @@ def test_a_model_is_evaluated_while_it_is_trained(tmp_path: Path) -> None:
 def test_variables_begin_with_another_model(tmp_path: Path) -> None:
     made(tmp_path / "a").train(rows(None), steps=3)
     settings = estimator.WarmStartSettings(str(tmp_path / "a"), vars_to_warm_start="w")
-    model = estimator.Estimator(
-        linear, str(tmp_path / "b"), params={"rate": 0.0}, warm_start_from=settings
-    )
+    model = estimator.Estimator(linear, str(tmp_path / "b"), params={"rate": 0.0}, warm_start_from=settings)
     model.train(rows(None), steps=1)
     assert np.allclose(model.get_variable_value("w"), by_hand(3, 0.1)[0], atol=1e-5)
     assert model.get_variable_value("b") == [0.0]
@@ -190,9 +182,8 @@ def test_a_vocabulary_may_be_another_one(tmp_path: Path) -> None:
         sess.run(table.initializer)
         tf.train.Saver().save(sess, str(tmp_path / "model"))
     info = tf.train.VocabInfo(
-        str(tmp_path / "new"), 3, 1, str(tmp_path / "old"),
-        backup_initializer=tf.constant_initializer(9.0),
-    )  # fmt: skip
+        str(tmp_path / "new"), 3, 1, str(tmp_path / "old"), backup_initializer=tf.constant_initializer(9.0)
+    )
     now = tf.get_variable("now", [4, 2])
     tf.train.warm_start(str(tmp_path / "model"), "now", {"now": info}, {"now": "e"})
     with tf.Session() as sess:
@@ -212,13 +203,24 @@ IDS = (Y[:, 0] > 0).astype(np.int64)
     "make, labels",
     [
         (lambda d: estimator.DNNClassifier([8], COLUMNS, d, optimizer="Adam", config=seeded()), IDS),
-        (lambda d: estimator.LinearClassifier(COLUMNS, d, label_vocabulary=["no", "yes"]),
-         np.array([[b"no", b"yes"][i] for i in IDS], object)),
-        (lambda d: estimator.DNNLinearCombinedClassifier(
-            d, linear_feature_columns=COLUMNS, linear_optimizer=tf.train.FtrlOptimizer(0.5),
-            dnn_feature_columns=COLUMNS, dnn_hidden_units=[4], n_classes=3, config=seeded()), IDS * 2),
+        (
+            lambda d: estimator.LinearClassifier(COLUMNS, d, label_vocabulary=["no", "yes"]),
+            np.array([[b"no", b"yes"][i] for i in IDS], object),
+        ),
+        (
+            lambda d: estimator.DNNLinearCombinedClassifier(
+                d,
+                linear_feature_columns=COLUMNS,
+                linear_optimizer=tf.train.FtrlOptimizer(0.5),
+                dnn_feature_columns=COLUMNS,
+                dnn_hidden_units=[4],
+                n_classes=3,
+                config=seeded(),
+            ),
+            IDS * 2,
+        ),
     ],
-)  # fmt: skip
+)
 def test_classifiers_learn(tmp_path: Path, make: Any, labels: Any) -> None:
     model = make(str(tmp_path / str(len(os.listdir(tmp_path)))))
     data = numpy_input_fn({"x": X}, labels, batch_size=30, num_epochs=None, shuffle=False)
@@ -243,15 +245,13 @@ def seeded() -> Any:
 @for_each(
     "make",
     [
-        lambda d: estimator.LinearRegressor(
-            COLUMNS, d, optimizer=lambda: tf.train.GradientDescentOptimizer(0.003)
-        ),
+        lambda d: estimator.LinearRegressor(COLUMNS, d, optimizer=lambda: tf.train.GradientDescentOptimizer(0.003)),
         lambda d: estimator.DNNRegressor([8], COLUMNS, d, optimizer="Adam", config=seeded()),
         lambda d: estimator.DNNLinearCombinedRegressor(
-            d, linear_feature_columns=COLUMNS, linear_optimizer=tf.train.FtrlOptimizer(0.5),
+            d, linear_feature_columns=COLUMNS, linear_optimizer=tf.train.FtrlOptimizer(0.5)
         ),
     ],
-)  # fmt: skip
+)
 def test_regressors_learn(tmp_path: Path, make: Any) -> None:
     model = make(str(tmp_path / str(len(os.listdir(tmp_path)))))
     data = numpy_input_fn({"x": X}, Y, batch_size=30, num_epochs=None, shuffle=False)
@@ -284,8 +284,10 @@ def test_a_classifier_is_served_with_examples(tmp_path: Path) -> None:
     with tf.Graph().as_default(), tf.Session() as sess:
         meta = tf.saved_model.loader.load(sess, ["serve"], folder.decode())
         assert {key: sig.method_name.rsplit("/")[-1] for key, sig in meta.signature_def.items()} == {
-            "serving_default": "classify", "classification": "classify", "predict": "predict",
-        }  # fmt: skip
+            "serving_default": "classify",
+            "classification": "classify",
+            "predict": "predict",
+        }
         signature = meta.signature_def["serving_default"]
         scores, classes = sess.run(
             [signature.outputs["scores"].name, signature.outputs["classes"].name],
@@ -314,9 +316,7 @@ def test_batches_go_on_over_the_end_of_an_epoch() -> None:
     assert all((2 * one == two).all() for one, two in pairs)
 
 
-def test_the_place_in_a_cluster_is_read_from_the_environment(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_place_in_a_cluster_is_read_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     alone = estimator.RunConfig()
     assert (alone.task_type, alone.task_id, alone.is_chief, alone.master) == ("worker", 0, True, "")
     assert (alone.save_checkpoints_secs, alone.save_checkpoints_steps) == (600, None)
@@ -326,11 +326,7 @@ def test_the_place_in_a_cluster_is_read_from_the_environment(
     found = estimator.RunConfig(save_checkpoints_steps=3)
     assert (found.task_type, found.task_id, found.is_chief) == ("worker", 1, False)
     assert (found.master, found.model_dir) == ("grpc://h2:1", "d")
-    assert (found.num_worker_replicas, found.num_ps_replicas, found.global_id_in_cluster) == (
-        3,
-        1,
-        2,
-    )
+    assert (found.num_worker_replicas, found.num_ps_replicas, found.global_id_in_cluster) == (3, 1, 2)
     assert (found.save_checkpoints_secs, found.save_checkpoints_steps) == (None, 3)
     other = found.replace(save_checkpoints_secs=9)
     assert (other.save_checkpoints_secs, other.save_checkpoints_steps) == (9, None)
@@ -477,22 +473,16 @@ def test_a_hook_evaluates_while_the_model_is_trained(tmp_path: Path) -> None:
         ),
     ],
 )  # fmt: skip
-def test_checkpoints_of_ready_models_have_the_names_of_tensorflow(
-    tmp_path: Path, make: Any, found: list[str]
-) -> None:
+def test_checkpoints_of_ready_models_have_the_names_of_tensorflow(tmp_path: Path, make: Any, found: list[str]) -> None:
     make(str(tmp_path)).train(rows(), steps=1)
     names = [name for name, _ in tf.train.list_variables(str(tmp_path))]
     assert names == sorted([*found, "global_step"])
 
 
 def test_a_baseline_learns_the_mean(tmp_path: Path) -> None:
-    model = estimator.BaselineRegressor(
-        str(tmp_path), optimizer=tf.train.GradientDescentOptimizer(0.01)
-    )
+    model = estimator.BaselineRegressor(str(tmp_path), optimizer=tf.train.GradientDescentOptimizer(0.01))
     model.train(rows(epochs=60), steps=60)
-    assert float(model.get_variable_value("baseline/bias")[0]) == pytest.approx(
-        float(Y.mean()), abs=1e-3
-    )
+    assert float(model.get_variable_value("baseline/bias")[0]) == pytest.approx(float(Y.mean()), abs=1e-3)
 
 
 def test_hyperparameters_come_as_they_were_given(tmp_path: Path) -> None:

@@ -36,11 +36,7 @@ def in_order(means: Any) -> Any:
         {"initial_clusters": POINTS[:3]},
         {"initial_clusters": "kmeans_plus_plus"},
         {"initial_clusters": lambda inputs, number: inputs[0][:number], "use_mini_batch": True},
-        {
-            "initial_clusters": POINTS[:3],
-            "use_mini_batch": True,
-            "mini_batch_steps_per_iteration": 2,
-        },
+        {"initial_clusters": POINTS[:3], "use_mini_batch": True, "mini_batch_steps_per_iteration": 2},
     ],
 )
 def test_means_move_to_the_middle_of_their_points(options: dict[str, Any]) -> None:
@@ -78,9 +74,7 @@ def test_an_estimator_of_clusters_is_trained_with_one_epoch_at_a_time(tmp_path: 
     def points() -> Any:
         return tf.train.limit_epochs(tf.constant(POINTS), num_epochs=1)
 
-    model = factorization.KMeansClustering(
-        3, str(tmp_path), POINTS[:3], use_mini_batch=False, relative_tolerance=1e-4
-    )
+    model = factorization.KMeansClustering(3, str(tmp_path), POINTS[:3], use_mini_batch=False, relative_tolerance=1e-4)
     for _ in range(3):
         model.train(points)
     means = model.cluster_centers()

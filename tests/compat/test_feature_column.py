@@ -27,10 +27,7 @@ FEATURES = {"age": np.array([20.0, 60.0]), "city": np.array([["rome"], ["bern"]]
 
 def test_columns_stand_side_by_side_in_the_order_of_their_names() -> None:
     age = fc.numeric_column("age")
-    net = fc.input_layer(
-        FEATURES,
-        [fc.indicator_column(CITIES), age, fc.bucketized_column(age, [30, 50])],
-    )
+    net = fc.input_layer(FEATURES, [fc.indicator_column(CITIES), age, fc.bucketized_column(age, [30, 50])])
     assert net.shape.as_list() == [2, 6]
     assert run(net).tolist() == [[20, 1, 0, 0, 0, 1], [60, 0, 0, 1, 0, 0]]
 
@@ -52,9 +49,7 @@ def test_shared_embeddings_are_one_variable() -> None:
     work = fc.categorical_column_with_identity("work", 3)
     both = fc.shared_embedding_columns([home, work], 2, initializer=tf.ones_initializer())
     net = fc.input_layer({"home": [[0], [1]], "work": [[2], [2]]}, both)
-    assert [v.name for v in tf.global_variables()] == [
-        "input_layer/home_work_shared_embedding/embedding_weights:0"
-    ]
+    assert [v.name for v in tf.global_variables()] == ["input_layer/home_work_shared_embedding/embedding_weights:0"]
     assert run(net).tolist() == [[1.0] * 4] * 2
 
 
@@ -81,10 +76,7 @@ def test_parsed_examples_become_numbers() -> None:
 def test_sequences_have_a_row_for_each_step_and_a_length() -> None:
     words = fc.sequence_categorical_column_with_identity("word", 4)
     table = tf.constant_initializer(np.arange(8.0).reshape(4, 2))
-    columns = [
-        fc.embedding_column(words, 2, initializer=table),
-        fc.sequence_numeric_column("speed"),
-    ]
+    columns = [fc.embedding_column(words, 2, initializer=table), fc.sequence_numeric_column("speed")]
     steps = [[0, 0], [1, 0], [1, 1]]
     features = {
         "word": tf.SparseTensor(steps, np.array([3, 1, 2], np.int64), [2, 2]),

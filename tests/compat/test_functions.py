@@ -21,9 +21,7 @@ def test_a_program_that_calls_functions_runs() -> None:
 
         a = tf.constant(3.0)
         found = axpy(a, 1.0)
-        (remote,) = functional_ops.remote_call(
-            args=[a, 2.0], Tout=[tf.float32], f=axpy, target="/cpu:0"
-        )
+        (remote,) = functional_ops.remote_call(args=[a, 2.0], Tout=[tf.float32], f=axpy, target="/cpu:0")
         (grad,) = tf.gradients(found, a)
         assert session.run([found, remote, grad]) == [7.0, 8.0, 2.0]
         total = tf.map_fn(lambda v: axpy(v, a), tf.constant([1.0, 2.0]))

@@ -88,9 +88,7 @@ def test_walks_go_both_ways() -> None:
     assert ge.get_forward_walk_ops(a) == [a, b, c, d]
     assert ge.get_forward_walk_ops([made["b"]]) == [c, d]
     assert ge.get_backward_walk_ops(c, inclusive=False, within_ops=[a, b, c]) == [b, a]
-    assert ge.get_backward_walk_ops(d, stop_at_ts=[made["b"]]) == [
-        d, c, d.inputs[1].op, c.inputs[1].op,
-    ]  # fmt: skip
+    assert ge.get_backward_walk_ops(d, stop_at_ts=[made["b"]]) == [d, c, d.inputs[1].op, c.inputs[1].op]
     assert ge.get_walks_intersection_ops([b], [c]) == [b, c]
     assert set(ge.get_within_boundary_ops([a, b, c, d], b, [d], inclusive=False)) == {a, b, c}
 

@@ -103,9 +103,7 @@ def test_raw_operations_take_their_inputs_by_name() -> None:
 def test_updates_without_a_value_are_a_failed_precondition() -> None:
     v, r = tf.Variable(1.0), tf.Variable(1.0, use_resource=True)
     with tf.Session() as sess:
-        with pytest.raises(
-            tf.errors.FailedPreconditionError, match="uninitialized value"
-        ) as caught:
+        with pytest.raises(tf.errors.FailedPreconditionError, match="uninitialized value") as caught:
             sess.run(v.assign_add(1.0))
         assert caught.value.error_code == tf.errors.FAILED_PRECONDITION
         with pytest.raises(tf.errors.NotFoundError):

@@ -55,9 +55,7 @@ def uses(path: Path) -> Iterator[tuple[str, str]]:
     modules: dict[str, str] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            modules |= {
-                each.asname: each.name for each in node.names if each.asname and below(each.name)
-            }
+            modules |= {each.asname: each.name for each in node.names if each.asname and below(each.name)}
         if isinstance(node, ast.ImportFrom) and below(node.module):
             assert node.module is not None
             for each in node.names:
@@ -124,6 +122,4 @@ def test_compat_uses_promised_names_and_those_of_a_list_that_has_no_others() -> 
 
 
 if __name__ == "__main__":  # writes the list
-    LIST.write_text(
-        "".join(f"{m}: {' '.join(sorted(names))}\n" for m, names in sorted(inner_names().items()))
-    )
+    LIST.write_text("".join(f"{m}: {' '.join(sorted(names))}\n" for m, names in sorted(inner_names().items())))

@@ -21,9 +21,7 @@ def example(label: int, image: np.ndarray[Any, Any]) -> Any:
         features=tf.train.Features(
             feature={
                 "label": tf.train.Feature(int64_list=tf.train.Int64List(value=[label])),
-                "image_raw": tf.train.Feature(
-                    bytes_list=tf.train.BytesList(value=[image.tobytes()])
-                ),
+                "image_raw": tf.train.Feature(bytes_list=tf.train.BytesList(value=[image.tobytes()])),
             }
         )
     )
@@ -41,10 +39,7 @@ def test_examples_are_written_into_a_file_and_parsed_from_it(tmp_path: Path) -> 
     writer.close()
     records = list(tf.python_io.tf_record_iterator(path))
     assert tf.train.Example.FromString(records[3]).features.feature["label"].int64_list.value == [3]
-    features = {
-        "image_raw": tf.FixedLenFeature([], tf.string),
-        "label": tf.FixedLenFeature([], tf.int64),
-    }
+    features = {"image_raw": tf.FixedLenFeature([], tf.string), "label": tf.FixedLenFeature([], tf.int64)}
     serialized = tf.placeholder(tf.string, [None])
     parsed = tf.parse_example(serialized, features)
     pixels = tf.reshape(tf.decode_raw(parsed["image_raw"], tf.uint8), [-1, 2, 3])
@@ -79,9 +74,7 @@ def test_records_are_compressed_as_the_options_say(tmp_path: Path, options: Any)
 
 def test_options_say_which_compression_they_are() -> None:
     said = tf.python_io.TFRecordOptions.get_compression_type_string
-    assert [said(x) for x in (None, "", "GZIP", KIND.ZLIB, KIND.NONE)] == [
-        "", "", "GZIP", "ZLIB", "",
-    ]  # fmt: skip
+    assert [said(x) for x in (None, "", "GZIP", KIND.ZLIB, KIND.NONE)] == ["", "", "GZIP", "ZLIB", ""]
     assert said(tf.python_io.TFRecordOptions(KIND.GZIP)) == "GZIP"
     for wrong in ("LZ4", 7):
         with pytest.raises(ValueError, match="Not a valid compression_type"):

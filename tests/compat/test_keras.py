@@ -20,8 +20,7 @@ APART = Path(sys.prefix) / "keras"
 pytestmark = [
     pytest.mark.process,
     pytest.mark.skipif(
-        not APART.is_dir() and importlib.util.find_spec("keras") is None,
-        reason="Keras is not installed",
+        not APART.is_dir() and importlib.util.find_spec("keras") is None, reason="Keras is not installed"
     ),
 ]
 
@@ -96,9 +95,7 @@ def test_a_model_learns_is_saved_and_computes_what_numpy_does(front: str, tmp_pa
     assert found["again"] == found["answer"]
 
 
-def test_tf_keras_takes_datasets_rates_by_name_checkpoints_and_plain_tensors(
-    tmp_path: Path,
-) -> None:
+def test_tf_keras_takes_datasets_rates_by_name_checkpoints_and_plain_tensors(tmp_path: Path) -> None:
     found = printed(tmp_path, FRONTS["tf.keras"] + BEGIN + BRIDGED)
     assert found["losses"][-1] < found["losses"][0]
     assert found["same"]

@@ -49,9 +49,7 @@ def stepped(mask: Any, backwards: bool, zero: bool) -> tuple[Any, Any, Any]:
 @pytest.mark.parametrize("unroll", [False, True])
 @pytest.mark.parametrize("masked", [False, True])
 @pytest.mark.parametrize("backwards", [False, True])
-def test_steps_of_time_give_what_they_give_one_by_one(
-    unroll: bool, masked: bool, backwards: bool
-) -> None:
+def test_steps_of_time_give_what_they_give_one_by_one(unroll: bool, masked: bool, backwards: bool) -> None:
     def step(now: Any, states: Any) -> Any:
         state, w, u = states
         fresh = tf.tanh(tf.matmul(now, w) + tf.matmul(state, u))
@@ -60,9 +58,15 @@ def test_steps_of_time_give_what_they_give_one_by_one(
     mask = MASK if masked else None
     for zero in {False, masked}:
         last, outputs, states = backend.rnn(
-            step, tf.constant(X), [tf.zeros([3, 4])], backwards, None if mask is None else tf.constant(mask),
-            constants=[tf.constant(W), tf.constant(U)], unroll=unroll, zero_output_for_mask=zero,
-        )  # fmt: skip
+            step,
+            tf.constant(X),
+            [tf.zeros([3, 4])],
+            backwards,
+            None if mask is None else tf.constant(mask),
+            constants=[tf.constant(W), tf.constant(U)],
+            unroll=unroll,
+            zero_output_for_mask=zero,
+        )
         right = stepped(mask, backwards, zero)
         assert outputs.shape.as_list() == [3, 5, 4]
         for found, expected in zip(value([last, outputs, states[0]]), right, strict=True):
@@ -73,8 +77,9 @@ def test_a_loop_over_unknown_sizes_has_a_gradient() -> None:
     given, w = tf.placeholder(tf.float32, [None, None, 2]), tf.Variable(W)
     last, outputs, _ = backend.rnn(
         lambda now, states: (states[0] + tf.matmul(now, w), [states[0] + tf.matmul(now, w)]),
-        given, [tf.zeros([tf.shape(given)[0], 4])],
-    )  # fmt: skip
+        given,
+        [tf.zeros([tf.shape(given)[0], 4])],
+    )
     assert outputs.shape.as_list() == [None, None, 4]
     gradient = value(tf.gradients(last, w)[0], {given: X})
     np.testing.assert_allclose(gradient, np.repeat(X.sum((0, 1))[:, None], 4, 1), rtol=1e-5)
@@ -85,13 +90,7 @@ def test_what_cannot_be_unrolled_or_masked_is_refused() -> None:
     with pytest.raises(ValueError, match="fixed number of timesteps"):
         backend.rnn(lambda now, states: (now, states), given, [], unroll=True)
     with pytest.raises(ValueError, match="A mask needs states"):
-        backend.rnn(
-            lambda now, states: (now, states),
-            tf.constant(X),
-            [],
-            mask=tf.constant(MASK),
-            unroll=True,
-        )
+        backend.rnn(lambda now, states: (now, states), tf.constant(X), [], mask=tf.constant(MASK), unroll=True)
 
 
 # -- losses --------------------------------------------------------------------------------------
@@ -117,10 +116,12 @@ def test_cross_entropy_of_classes(axis: int, form: str) -> None:
     if form == "probabilities":
         output = tf.identity(output)
     args: dict[str, Any] = {"from_logits": form == "logits", "axis": axis}
-    found = value([
-        backend.categorical_crossentropy(hot, output, **args),
-        backend.sparse_categorical_crossentropy(numbers, output, **args),
-    ])  # fmt: skip
+    found = value(
+        [
+            backend.categorical_crossentropy(hot, output, **args),
+            backend.sparse_categorical_crossentropy(numbers, output, **args),
+        ]
+    )
     np.testing.assert_allclose(found[0], right, rtol=1e-4)
     np.testing.assert_allclose(found[1], right, rtol=1e-4)
 
@@ -195,11 +196,7 @@ def test_the_learning_phase_is_fed_or_set() -> None:
 
 
 def test_names_are_counted_by_graph() -> None:
-    assert [backend.get_uid("dense"), backend.get_uid("dense"), backend.get_uid("lstm")] == [
-        1,
-        2,
-        1,
-    ]
+    assert [backend.get_uid("dense"), backend.get_uid("dense"), backend.get_uid("lstm")] == [1, 2, 1]
     with tf.Graph().as_default():
         assert backend.get_uid("dense") == 1
     backend.reset_uids()
@@ -215,10 +212,14 @@ def test_settings_are_checked() -> None:
 
 
 def test_random_tensors_have_their_distributions() -> None:
-    found = value([
-        backend.random_binomial((4000,), 0.3), backend.random_uniform((4000,), 2.0, 3.0),
-        backend.truncated_normal((4000,), stddev=0.5), backend.random_normal((4000,), mean=1.0),
-    ])  # fmt: skip
+    found = value(
+        [
+            backend.random_binomial((4000,), 0.3),
+            backend.random_uniform((4000,), 2.0, 3.0),
+            backend.truncated_normal((4000,), stddev=0.5),
+            backend.random_normal((4000,), mean=1.0),
+        ]
+    )
     assert set(found[0]) == {0.0, 1.0}
     np.testing.assert_allclose([each.mean() for each in found], [0.3, 2.5, 0, 1], atol=0.06)
     assert abs(found[2]).max() <= 1.0

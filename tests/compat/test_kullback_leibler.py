@@ -39,10 +39,13 @@ def test_the_divergence_is_the_mean_of_the_difference_of_the_logarithms(make: An
     x = (low + (high - low) * (points + 1) / 2)[:, None]
     p, q, found, crossed, entropy = value(
         [
-            a.log_prob(x.astype(np.float32)), b.log_prob(x.astype(np.float32)),
-            ds.kl_divergence(a, b), a.cross_entropy(b), a.entropy(),
+            a.log_prob(x.astype(np.float32)),
+            b.log_prob(x.astype(np.float32)),
+            ds.kl_divergence(a, b),
+            a.cross_entropy(b),
+            a.entropy(),
         ]
-    )  # fmt: skip
+    )
     p, q = p.astype(np.float64), q.astype(np.float64)
     wanted = (weights[:, None] * np.exp(p) * (p - q)).sum(0) * (high - low) / 2
     np.testing.assert_allclose(found, wanted, rtol=2e-3, atol=1e-4)
@@ -52,10 +55,7 @@ def test_the_divergence_is_the_mean_of_the_difference_of_the_logarithms(make: An
 def test_the_divergence_of_classes_is_a_sum() -> None:
     p, q = np.array([0.2, 0.8]), np.array([0.6, 0.4])
     wanted = (p * np.log(p / q)).sum()
-    pairs = [
-        (ds.Categorical(probs=p), ds.Categorical(probs=q)),
-        (ds.Bernoulli(probs=p[0]), ds.Bernoulli(probs=q[0])),
-    ]
+    pairs = [(ds.Categorical(probs=p), ds.Categorical(probs=q)), (ds.Bernoulli(probs=p[0]), ds.Bernoulli(probs=q[0]))]
     for a, b in pairs:
         np.testing.assert_allclose(value(a.kl_divergence(b)), wanted, rtol=1e-9)
     a, b = ds.Dirichlet([1.0, 1.0]), ds.Dirichlet([2.0, 1.0])

@@ -30,21 +30,9 @@ ONES = tf.ones_initializer()
 # By name: a call, the shape of its outputs, the names of its variables.
 CALLS: dict[str, Any] = {
     "dense": (lambda: tf.layers.dense(tf.ones([2, 3]), 4), [2, 4], "kernel bias"),
-    "conv1d": (
-        lambda: tf.layers.conv1d(tf.ones([2, 9, 3]), 4, 3, 2),
-        [2, 4, 4],
-        "kernel bias",
-    ),
-    "conv2d": (
-        lambda: tf.layers.conv2d(tf.ones([2, 8, 8, 3]), 4, 3, (2, 2), "same"),
-        [2, 4, 4, 4],
-        "kernel bias",
-    ),
-    "conv3d": (
-        lambda: tf.layers.conv3d(tf.ones([2, 4, 4, 4, 3]), 4, 2, use_bias=False),
-        [2, 3, 3, 3, 4],
-        "kernel",
-    ),
+    "conv1d": (lambda: tf.layers.conv1d(tf.ones([2, 9, 3]), 4, 3, 2), [2, 4, 4], "kernel bias"),
+    "conv2d": (lambda: tf.layers.conv2d(tf.ones([2, 8, 8, 3]), 4, 3, (2, 2), "same"), [2, 4, 4, 4], "kernel bias"),
+    "conv3d": (lambda: tf.layers.conv3d(tf.ones([2, 4, 4, 4, 3]), 4, 2, use_bias=False), [2, 3, 3, 3, 4], "kernel"),
     "conv2d_transpose": (
         lambda: tf.layers.conv2d_transpose(tf.ones([2, 4, 4, 3]), 5, 3, 2, "same"),
         [2, 8, 8, 5],
@@ -98,9 +86,13 @@ def test_arguments_are_taken_by_place_as_in_tensorflow() -> None:
     assert names() == ["dense/kernel:0"]
     found = list(inspect.signature(tf.layers.separable_conv2d).parameters)
     assert found[7:13] == [
-        "depth_multiplier", "activation", "use_bias", "depthwise_initializer", "pointwise_initializer",
+        "depth_multiplier",
+        "activation",
+        "use_bias",
+        "depthwise_initializer",
+        "pointwise_initializer",
         "bias_initializer",
-    ]  # fmt: skip
+    ]
     found = list(inspect.signature(tf.layers.batch_normalization).parameters)
     assert found[14:18] == ["training", "trainable", "name", "reuse"]
 
@@ -139,16 +131,11 @@ def test_a_scope_gives_its_initialiser_and_regulariser() -> None:
 def test_what_is_not_trainable_is_in_no_trainable_collection() -> None:
     tf.layers.dense(tf.ones([2, 3]), 1, trainable=False)
     tf.layers.batch_normalization(tf.ones([2, 3]))
-    assert [v.name for v in tf.trainable_variables()] == [
-        "batch_normalization/gamma:0",
-        "batch_normalization/beta:0",
-    ]
+    assert [v.name for v in tf.trainable_variables()] == ["batch_normalization/gamma:0", "batch_normalization/beta:0"]
 
 
 def test_a_constraint_is_applied_to_the_updated_kernel() -> None:
-    out = tf.layers.dense(
-        tf.ones([1, 1]), 1, kernel_initializer=ONES, kernel_constraint=lambda w: tf.minimum(w, 0.5)
-    )
+    out = tf.layers.dense(tf.ones([1, 1]), 1, kernel_initializer=ONES, kernel_constraint=lambda w: tf.minimum(w, 0.5))
     train = tf.train.GradientDescentOptimizer(0.1).minimize(tf.reduce_sum(out))
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
@@ -179,9 +166,7 @@ def test_batch_normalisation_follows_a_placeholder(shape: tuple[int, ...], fused
         np.testing.assert_allclose(kept[0], 0.1 * mean, rtol=1e-4)
         np.testing.assert_allclose(kept[1], 0.9 + 0.1 * variance_kept, rtol=1e-4)
         found = session.run(y, {x: values, training: False})
-        np.testing.assert_allclose(
-            found, (values - kept[0]) / np.sqrt(kept[1] + 1e-3), rtol=1e-3, atol=1e-3
-        )
+        np.testing.assert_allclose(found, (values - kept[0]) / np.sqrt(kept[1] + 1e-3), rtol=1e-3, atol=1e-3)
 
 
 # -- classes --------------------------------------------------------------------------------------
@@ -237,9 +222,7 @@ class Affine(tf.layers.Layer):
         self.input_spec = tf.layers.InputSpec(min_ndim=2, axes={-1: 3})
 
     def build(self, input_shape: Any) -> None:
-        self.kernel = self.add_variable(
-            "kernel", shape=[int(input_shape[-1]), self.units], initializer=ONES
-        )
+        self.kernel = self.add_variable("kernel", shape=[int(input_shape[-1]), self.units], initializer=ONES)
         self.add_loss(tf.reduce_sum(self.kernel))
         super().build(input_shape)
 
@@ -281,25 +264,18 @@ REFUSED: list[tuple[Any, type[Exception], str]] = [
     (lambda: tf.layers.Conv2D(3, 3, padding="foo"), ValueError, "`padding` argument must be"),
     (lambda: tf.layers.Conv1D(3, 3, strides=(1, 2)), ValueError, "`strides` argument must be a tuple"),
     (lambda: tf.layers.Conv1D(3, 3, data_format="N"), ValueError, "`data_format` argument must be"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("call", "error", "match"), REFUSED)
-def test_what_does_not_fit_is_refused_in_the_words_of_tensorflow(
-    call: Any, error: type[Exception], match: str
-) -> None:
+def test_what_does_not_fit_is_refused_in_the_words_of_tensorflow(call: Any, error: type[Exception], match: str) -> None:
     with pytest.raises(error, match=match):
         call()
 
 
 def test_a_layer_knows_what_its_weights_were_built_for() -> None:
     layer = tf.layers.Conv2D(4, 3, strides=2, padding="SAME", data_format="channels_first")
-    assert (layer.kernel_size, layer.strides, layer.padding, layer.rank) == (
-        (3, 3),
-        (2, 2),
-        "same",
-        2,
-    )
+    assert (layer.kernel_size, layer.strides, layer.padding, layer.rank) == ((3, 3), (2, 2), "same", 2)
     assert (layer.input_spec.ndim, layer.input_spec.axes) == (4, {})
     first = layer(tf.ones([2, 3, 8, 8]))
     second = layer(tf.ones([1, 3, 6, 6]))
@@ -335,10 +311,7 @@ def test_losses_and_updates_may_be_functions_and_tensors() -> None:
     layer = Counting(activity_regularizer=tf.reduce_sum)
     layer(tf.ones([2, 3]))
     assert all(isinstance(update, tf.Operation) for update in layer.updates)
-    assert [update.type for update in tf.get_collection(tf.GraphKeys.UPDATE_OPS)] == [
-        "AssignAdd",
-        "Assign",
-    ]
+    assert [update.type for update in tf.get_collection(tf.GraphKeys.UPDATE_OPS)] == ["AssignAdd", "Assign"]
     assert layer.losses[1].op.name == "counting/ActivityRegularizer/truediv"
     assert run(layer.losses) == [6.0, 3.0]
 
@@ -388,8 +361,6 @@ def test_without_keras_the_refusal_says_what_to_type(monkeypatch: pytest.MonkeyP
         raise importlib.metadata.PackageNotFoundError(name)
 
     monkeypatch.setattr(importlib.metadata, "version", absent)
-    with pytest.raises(
-        AttributeError, match=r"no attribute 'keras': Keras .*: pip install 'actorsession\[keras\]'"
-    ):
+    with pytest.raises(AttributeError, match=r"no attribute 'keras': Keras .*: pip install 'actorsession\[keras\]'"):
         getattr(tf, "keras")  # noqa: B009 - a type checker knows that it is absent
     assert not hasattr(tf, "keras")

@@ -15,10 +15,7 @@ import actorsession.compat.v1 as tf
 
 pytestmark = pytest.mark.usefixtures("graph")
 
-FORMER = [
-    line.split()[0]
-    for line in (Path(__file__).parent / "former_names.txt").read_text().splitlines()
-]
+FORMER = [line.split()[0] for line in (Path(__file__).parent / "former_names.txt").read_text().splitlines()]
 
 
 def find(name: str) -> Any:
@@ -34,10 +31,17 @@ def value(fetch: Any) -> Any:
 
 
 ELSEWHERE = (
-    "contrib.learn", "contrib.tensorboard", "estimator", "g3doc", "histogram_summary", "image_summary",
-    "merge_all_summaries", "scalar_summary", "train.SummaryWriter",
+    "contrib.learn",
+    "contrib.tensorboard",
+    "estimator",
+    "g3doc",
+    "histogram_summary",
+    "image_summary",
+    "merge_all_summaries",
+    "scalar_summary",
+    "train.SummaryWriter",
     "contrib.layers.real_valued_column",
-)  # fmt: skip
+)
 
 
 def test_what_is_another_name_of_something_is_there() -> None:
@@ -79,16 +83,24 @@ def test_initialisers_spread_by_the_inputs_of_a_unit() -> None:
     layers = tf.contrib.layers
     xavier = layers.xavier_initializer()
     assert xavier.get_config() == {
-        "scale": 1.0, "mode": "fan_avg", "distribution": "uniform", "seed": None, "dtype": "float32",
-    }  # fmt: skip
+        "scale": 1.0,
+        "mode": "fan_avg",
+        "distribution": "uniform",
+        "seed": None,
+        "dtype": "float32",
+    }
     bound = np.sqrt(6.0 / 50)
     drawn = value(xavier([20, 30]))
     assert 0.9 * bound < np.abs(drawn).max() <= bound
     assert layers.xavier_initializer_conv2d(uniform=False).distribution == "truncated_normal"
     scaling = layers.variance_scaling_initializer(factor=3.0, mode="FAN_OUT", uniform=True, seed=5)
     assert scaling.get_config() == {
-        "scale": 3.0, "mode": "fan_out", "distribution": "uniform", "seed": 5, "dtype": "float32",
-    }  # fmt: skip
+        "scale": 3.0,
+        "mode": "fan_out",
+        "distribution": "uniform",
+        "seed": 5,
+        "dtype": "float32",
+    }
     with pytest.raises(TypeError, match="int32"):
         layers.xavier_initializer(dtype=tf.int32)
     with pytest.raises(ValueError, match="fan_most"):

@@ -38,13 +38,7 @@ def test_a_strict_version_without_a_last_number_is_that_with_0() -> None:
 
 
 def test_words_for_yes_and_no() -> None:
-    assert [distutils.strtobool(word) for word in ("Yes", "on", "1", "n", "False")] == [
-        1,
-        1,
-        1,
-        0,
-        0,
-    ]
+    assert [distutils.strtobool(word) for word in ("Yes", "on", "1", "n", "False")] == [1, 1, 1, 0, 0]
     with pytest.raises(ValueError, match="invalid truth value 'perhaps'"):
         distutils.strtobool("perhaps")
 

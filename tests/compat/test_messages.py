@@ -41,15 +41,7 @@ def test_messages_spring_into_being_when_a_field_of_theirs_is_set() -> None:
         lambda m: m.ParseFromString(b""),
         lambda m: m.experimental.virtual_devices.extend([]),
     ],
-    ids=[
-        "Clear",
-        "ClearField",
-        "SetInParent",
-        "MergeFrom",
-        "CopyFrom",
-        "ParseFromString",
-        "extend",
-    ],
+    ids=["Clear", "ClearField", "SetInParent", "MergeFrom", "CopyFrom", "ParseFromString", "extend"],
 )
 def test_a_message_is_set_by_what_is_done_to_it(touch: Any) -> None:
     config = tf.ConfigProto()
@@ -82,9 +74,12 @@ def test_one_member_of_a_oneof_is_set_and_a_held_one_comes_back() -> None:
 
 
 NEW: dict[str, Any] = {
-    "config": tf.ConfigProto, "options": tf.RunOptions, "feature": tf.train.Feature,
-    "cluster": tf.train.ClusterDef, "graph": tf.GraphDef,
-}  # fmt: skip
+    "config": tf.ConfigProto,
+    "options": tf.RunOptions,
+    "feature": tf.train.Feature,
+    "cluster": tf.train.ClusterDef,
+    "graph": tf.GraphDef,
+}
 
 
 LINES = (Path(__file__).parent / "data" / "messages.txt").read_text().splitlines()[1:]
@@ -107,9 +102,11 @@ def test_a_line_does_what_it_does_with_protobuf(line: str) -> None:
 
 def test_arguments_may_be_dicts_of_fields_and_none() -> None:
     made = tf.ConfigProto(
-        gpu_options={"allow_growth": True}, graph_options=None, device_count={"CPU": 2},
+        gpu_options={"allow_growth": True},
+        graph_options=None,
+        device_count={"CPU": 2},
         session_inter_op_thread_pool=[{"num_threads": 3}],
-    )  # fmt: skip
+    )
     assert made.gpu_options.allow_growth
     assert made.session_inter_op_thread_pool[0].num_threads == 3
     features = tf.train.Features(feature={"a": {"int64_list": {"value": [3]}}})
@@ -156,9 +153,7 @@ def test_messages_are_copied_pickled_and_described() -> None:
         made.gpu_options.allow_growth = False
         assert made != config
     assert config.IsInitialized()
-    assert [(field.name, field.number) for field, _ in config.ListFields()] == [
-        ("device_count", 1), ("gpu_options", 6),
-    ]  # fmt: skip
+    assert [(field.name, field.number) for field, _ in config.ListFields()] == [("device_count", 1), ("gpu_options", 6)]
     said = tf.ConfigProto.DESCRIPTOR
     assert (said.full_name, len(said.fields)) == ("tensorflow.ConfigProto", 18)
     assert said.fields_by_name["gpu_options"].message_type.full_name == "tensorflow.GPUOptions"
@@ -203,11 +198,7 @@ def test_settings_that_change_no_result_are_taken() -> None:
         {"device_count": {"GPU": 1, "TPU": 8}},
         {"intra_op_parallelism_threads": -1, "operation_timeout_in_ms": -1, "placement_period": -1},
         {"graph_options": {"build_cost_model": -1, "timeline_step": -1}},
-        {
-            "graph_options": {
-                "optimizer_options": {"opt_level": 7, "max_folded_constant_in_bytes": -1}
-            }
-        },
+        {"graph_options": {"optimizer_options": {"opt_level": 7, "max_folded_constant_in_bytes": -1}}},
     ],
 )
 def test_numbers_that_tensorflow_takes_are_taken(config: dict[str, Any]) -> None:

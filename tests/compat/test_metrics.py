@@ -56,37 +56,16 @@ ERRORS = LABELS - SCORES.astype(np.float64)
         (lambda y, p, w: tf.metrics.mean(p), SCORES.mean()),
         (lambda y, p, w: tf.metrics.mean(p, w), average(SCORES)),
         (lambda y, p, w: tf.metrics.mean(p, 2.0), SCORES.mean()),
-        (
-            lambda y, p, w: tf.metrics.accuracy(y, tf.cast(p > 0.5, tf.int32), w),
-            average(SURE == LABELS),
-        ),
-        (
-            lambda y, p, w: tf.metrics.mean_absolute_error(tf.cast(y, tf.float32), p, w),
-            average(abs(ERRORS)),
-        ),
-        (
-            lambda y, p, w: tf.metrics.mean_squared_error(tf.cast(y, tf.float32), p, w),
-            average(ERRORS**2),
-        ),
-        (
-            lambda y, p, w: tf.metrics.root_mean_squared_error(tf.cast(y, tf.float32), p),
-            np.sqrt((ERRORS**2).mean()),
-        ),
-        (
-            lambda y, p, w: tf.metrics.mean_relative_error(p, w, p),
-            (abs(SCORES - WEIGHTS) / SCORES).mean(),
-        ),
+        (lambda y, p, w: tf.metrics.accuracy(y, tf.cast(p > 0.5, tf.int32), w), average(SURE == LABELS)),
+        (lambda y, p, w: tf.metrics.mean_absolute_error(tf.cast(y, tf.float32), p, w), average(abs(ERRORS))),
+        (lambda y, p, w: tf.metrics.mean_squared_error(tf.cast(y, tf.float32), p, w), average(ERRORS**2)),
+        (lambda y, p, w: tf.metrics.root_mean_squared_error(tf.cast(y, tf.float32), p), np.sqrt((ERRORS**2).mean())),
+        (lambda y, p, w: tf.metrics.mean_relative_error(p, w, p), (abs(SCORES - WEIGHTS) / SCORES).mean()),
         (lambda y, p, w: tf.metrics.percentage_below(p, 0.4, w), average(SCORES < 0.4)),
-        (
-            lambda y, p, w: tf.metrics.mean_tensor(p, w),
-            (SCORES * WEIGHTS).sum(0) / WEIGHTS.sum(0),
-        ),
+        (lambda y, p, w: tf.metrics.mean_tensor(p, w), (SCORES * WEIGHTS).sum(0) / WEIGHTS.sum(0)),
     ],
-    ids=[
-        "mean", "weighted", "scalar-weight", "accuracy", "absolute", "squared", "root", "relative",
-        "below", "tensor",
-    ],
-)  # fmt: skip
+    ids=["mean", "weighted", "scalar-weight", "accuracy", "absolute", "squared", "root", "relative", "below", "tensor"],
+)
 def test_a_mean_is_that_of_all_batches(build: Callable[..., Any], wanted: Any) -> None:
     check(build, wanted)
 
@@ -101,10 +80,14 @@ TP, FP, TN, FN = hits(1, 1), hits(0, 1), hits(0, 0), hits(1, 0)
 @for_each(
     "name, wanted",
     [
-        ("true_positives", TP), ("false_positives", FP), ("true_negatives", TN),
-        ("false_negatives", FN), ("precision", TP / (TP + FP)), ("recall", TP / (TP + FN)),
+        ("true_positives", TP),
+        ("false_positives", FP),
+        ("true_negatives", TN),
+        ("false_negatives", FN),
+        ("precision", TP / (TP + FP)),
+        ("recall", TP / (TP + FN)),
     ],
-)  # fmt: skip
+)
 def test_counts_are_those_of_all_batches(name: str, wanted: float) -> None:
     metric = getattr(tf.metrics, name)
     check(lambda y, p, w: metric(y, p > 0.5, w), wanted)
@@ -138,9 +121,7 @@ def test_the_rules_of_an_area_bound_each_other(curve: str) -> None:
     for method in ("minoring", "trapezoidal", "majoring"):
         with tf.Graph().as_default():
             areas[method] = after_all(
-                lambda y, p, w, m=method: tf.metrics.auc(
-                    y, p, w, curve=curve, num_thresholds=9, summation_method=m
-                )
+                lambda y, p, w, m=method: tf.metrics.auc(y, p, w, curve=curve, num_thresholds=9, summation_method=m)
             )[2]
     assert 0 < areas["minoring"] < areas["trapezoidal"] < areas["majoring"] < 1
     assert areas["trapezoidal"] * 2 == pytest.approx(areas["minoring"] + areas["majoring"])
@@ -150,9 +131,7 @@ def test_careful_interpolation_of_a_constant_precision_is_that_precision() -> No
     labels = np.array([[1, 0, 1, 0]])
     scores = np.array([[0.9, 0.9, 0.3, 0.3]], np.float32)
     x, y = tf.constant(labels[0]), tf.constant(scores[0])
-    value, update = tf.metrics.auc(
-        x, y, curve="PR", summation_method="careful_interpolation", thresholds=[0.5]
-    )
+    value, update = tf.metrics.auc(x, y, curve="PR", summation_method="careful_interpolation", thresholds=[0.5])
     with tf.Session() as sess:
         sess.run(tf.local_variables_initializer())
         assert sess.run(update) == pytest.approx(0.5)
@@ -180,13 +159,12 @@ def test_cosine_distances_are_those_of_unit_vectors() -> None:
 
 
 def test_variables_are_local_and_names_are_tensorflows(graph: Any) -> None:
-    value, update = tf.metrics.accuracy(
-        [1, 0], [1, 1], metrics_collections=["values"], updates_collections=["updates"]
-    )
+    value, update = tf.metrics.accuracy([1, 0], [1, 1], metrics_collections=["values"], updates_collections=["updates"])
     assert [v.name for v in tf.local_variables()] == ["accuracy/total:0", "accuracy/count:0"]
     assert [v.name for v in graph.get_collection(tf.GraphKeys.METRIC_VARIABLES)] == [
-        "accuracy/total:0", "accuracy/count:0",
-    ]  # fmt: skip
+        "accuracy/total:0",
+        "accuracy/count:0",
+    ]
     assert not tf.global_variables()
     assert (value.name, update.name) == ("accuracy/value:0", "accuracy/update_op:0")
     assert graph.get_collection("values") == [value]
@@ -210,9 +188,7 @@ def test_scores_lie_between_0_and_1() -> None:
     _, update = tf.metrics.auc([0, 1], scores)
     with tf.Session() as sess:
         sess.run(tf.local_variables_initializer())
-        with pytest.raises(
-            tf.errors.InvalidArgumentError, match=r"predictions must be in \[0, 1\]"
-        ):
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"predictions must be in \[0, 1\]"):
             sess.run(update, {scores: [0.5, 1.5]})
 
 

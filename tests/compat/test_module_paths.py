@@ -52,8 +52,7 @@ SAME = {
     "python.framework.dtypes:as_dtype": "as_dtype",
     "python.framework.errors:OutOfRangeError": "errors.OutOfRangeError",
     "python.framework.errors_impl:NotFoundError": "errors.NotFoundError",
-    "python.framework.graph_util:convert_variables_to_constants":
-        "graph_util.convert_variables_to_constants",
+    "python.framework.graph_util:convert_variables_to_constants": "graph_util.convert_variables_to_constants",
     "python.framework.importer:import_graph_def": "import_graph_def",
     "python.framework.ops:Graph": "Graph",
     "python.framework.ops:RegisterGradient": "RegisterGradient",
@@ -94,7 +93,7 @@ SAME = {
     "python.util.compat:as_bytes": "compat.as_bytes",
     "core.framework.graph_pb2:GraphDef": "GraphDef",
     "core.protobuf.config_pb2:ConfigProto": "ConfigProto",
-}  # fmt: skip
+}
 
 
 @for_each("ours, theirs", sorted(SAME.items()))
@@ -122,11 +121,16 @@ def test_operations_have_functions_under_their_names_in_small_letters() -> None:
 @for_each(
     "op_type, name",
     [
-        ("MatMul", "mat_mul"), ("Conv2DBackpropInput", "conv2d_backprop_input"), ("LRN", "lrn"),
-        ("CTCLoss", "ctc_loss"), ("FIFOQueueV2", "fifo_queue_v2"), ("Add", "add"),
-        ("DecodeJSONExample", "decode_json_example"), ("IFFT2D", "ifft2d"),
+        ("MatMul", "mat_mul"),
+        ("Conv2DBackpropInput", "conv2d_backprop_input"),
+        ("LRN", "lrn"),
+        ("CTCLoss", "ctc_loss"),
+        ("FIFOQueueV2", "fifo_queue_v2"),
+        ("Add", "add"),
+        ("DecodeJSONExample", "decode_json_example"),
+        ("IFFT2D", "ifft2d"),
     ],
-)  # fmt: skip
+)
 def test_names_in_small_letters(op_type: str, name: str) -> None:
     assert module("internals.generated").snake_case(op_type) == name
 
@@ -191,19 +195,20 @@ def test_moving_averages_are_assigned() -> None:
         np.testing.assert_allclose(session.run(fair), (0.4 * 0.9 + 0.8) / (1 - 0.9**2), rtol=1e-5)
         assert [session.run(mean, {value: v}) for v in (4.0, 1.0)] == [4.0, 2.0]
         assert [v.name for v in tf.global_variables()] == [
-            "plain:0", "fair:0", "fair/biased:0", "fair/local_step:0",
-            "WeightedMovingAvg/value_x_weight:0", "WeightedMovingAvg/weight:0",
-        ]  # fmt: skip
+            "plain:0",
+            "fair:0",
+            "fair/biased:0",
+            "fair/local_step:0",
+            "WeightedMovingAvg/value_x_weight:0",
+            "WeightedMovingAvg/weight:0",
+        ]
 
 
 def test_slots_begin_like_their_variables() -> None:
     slots = module("python.training.slot_creator")
     with tf.Graph().as_default(), tf.Session() as session:
         v = tf.get_variable("scope/v", initializer=[1.0, 2.0])
-        made = [
-            slots.create_zeros_slot(v, "zeros"),
-            slots.create_slot(v, v.initialized_value(), "copy"),
-        ]
+        made = [slots.create_zeros_slot(v, "zeros"), slots.create_slot(v, v.initialized_value(), "copy")]
         session.run(tf.global_variables_initializer())
         assert [slot.op.name for slot in made] == ["scope/v/zeros", "scope/v/copy"]
         assert [x.tolist() for x in session.run(made)] == [[0.0, 0.0], [1.0, 2.0]]
@@ -268,9 +273,7 @@ def test_functions_are_looked_into() -> None:
         """The text."""
         return a + b
 
-    outer = decorators.make_decorator(
-        inner, lambda *args, **kwargs: 2 * inner(*args, **kwargs), "twice"
-    )
+    outer = decorators.make_decorator(inner, lambda *args, **kwargs: 2 * inner(*args, **kwargs), "twice")
     assert tools.getargspec(inner) == (["a", "b"], "rest", "more", (2,))
     assert (outer(1), outer.__name__, outer.__doc__) == (6, "inner", "The text.")
     (found,), target = decorators.unwrap(outer)
@@ -411,6 +414,4 @@ def test_the_classes_of_both_kinds_of_variables_tell_them_apart() -> None:
     for variable in (made, by_default):
         assert isinstance(variable, tf.Variable)
         assert isinstance(variable, kinds.ResourceVariable) == (variable is made)
-        assert isinstance(variable, module("python.ops.variables").RefVariable) != (
-            variable is made
-        )
+        assert isinstance(variable, module("python.ops.variables").RefVariable) != (variable is made)

@@ -114,9 +114,7 @@ def test_a_lost_session_is_made_anew_and_the_step_run_again(tmp_path: Path) -> N
                 raise losses.pop()
 
     hook = Loses()
-    with tf.train.MonitoredTrainingSession(
-        checkpoint_dir=str(tmp_path), hooks=[hook], save_checkpoint_steps=2
-    ) as sess:
+    with tf.train.MonitoredTrainingSession(checkpoint_dir=str(tmp_path), hooks=[hook], save_checkpoint_steps=2) as sess:
         for _ in range(4):
             sess.run(train_op)
         # Steps 1 to 3, the loss, and from the checkpoint of the second step on again.
@@ -141,9 +139,7 @@ def test_a_scaffold_has_what_the_program_wants_otherwise() -> None:
     local = tf.Variable(1.0, collections=[tf.GraphKeys.LOCAL_VARIABLES])
     found: list[Any] = []
     first = tf.train.Scaffold(init_op=v.initializer, init_feed_dict={x: 3.0})
-    scaffold = tf.train.Scaffold(
-        copy_from_scaffold=first, init_fn=lambda _, sess: found.append(sess.run(v))
-    )
+    scaffold = tf.train.Scaffold(copy_from_scaffold=first, init_fn=lambda _, sess: found.append(sess.run(v)))
     with tf.train.MonitoredTrainingSession(scaffold=scaffold) as sess:
         assert sess.run([v, local]) == [3.0, 1.0]
     assert found == [3.0]
@@ -189,9 +185,7 @@ def test_values_are_logged_every_so_often(caplog: pytest.LogCaptureFixture) -> N
     assert said == ["x = 0.0", "<0.0>", "x = 2.0 (N sec)", "<3.0>"]
 
 
-def test_values_are_logged_at_the_end_in_the_order_of_what_they_are_called(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_values_are_logged_at_the_end_in_the_order_of_what_they_are_called(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "tensorflow")
     values = {"b": tf.constant(1), "a": tf.constant([1e-9, 1.0])}
     with tf.train.MonitoredSession(hooks=[tf.train.LoggingTensorHook(values, at_end=True)]) as sess:
@@ -231,15 +225,11 @@ def test_listeners_hear_of_checkpoints_and_can_stop(tmp_path: Path) -> None:
             heard.append(("end", step))
 
     train_op = training()
-    hook = tf.train.CheckpointSaverHook(
-        str(tmp_path), save_steps=2, saver=tf.train.Saver(), listeners=[Listener()]
-    )
+    hook = tf.train.CheckpointSaverHook(str(tmp_path), save_steps=2, saver=tf.train.Saver(), listeners=[Listener()])
     with tf.train.SingularMonitoredSession(hooks=[hook]) as sess:
         while not sess.should_stop():
             sess.run(train_op)
-    assert heard == [
-        "begin", ("before", 0), ("after", 0), ("before", 2), ("after", 2), ("end", 2),
-    ]  # fmt: skip
+    assert heard == ["begin", ("before", 0), ("after", 0), ("before", 2), ("after", 2), ("end", 2)]
 
 
 @for_each(
@@ -455,16 +445,11 @@ def test_hooks_see_the_options_of_all_of_them_as_a_message() -> None:
             seen.append((run_values.options, run_values.run_metadata))
 
     one = tf.constant(1)
-    hooks = [
-        Asking(trace_level=2, timeout_in_ms=30000),
-        Asking(timeout_in_ms=60000, output_partition_graphs=True),
-    ]
+    hooks = [Asking(trace_level=2, timeout_in_ms=30000), Asking(timeout_in_ms=60000, output_partition_graphs=True)]
     with tf.train.MonitoredSession(hooks=hooks) as sess:
         assert sess.run(one, options=tf.RunOptions(trace_level=3)) == 1
     for options, metadata in seen:
-        assert options == tf.RunOptions(
-            trace_level=3, timeout_in_ms=60000, output_partition_graphs=True
-        )
+        assert options == tf.RunOptions(trace_level=3, timeout_in_ms=60000, output_partition_graphs=True)
         assert len(metadata.partition_graphs) == 1
     assert len(seen) == 2
 

@@ -58,32 +58,35 @@ CASES: dict[str, Any] = {
     ),
     "Bahdanau": (
         lambda **settings: seq2seq.BahdanauMonotonicAttention(5, normalize=True, **settings),
-        ["bahdanau_monotonic_attention/query_layer/kernel", "bahdanau_monotonic_attention/attention_v",
-         "bahdanau_monotonic_attention/attention_g", "bahdanau_monotonic_attention/attention_b",
-         "bahdanau_monotonic_attention/attention_score_bias"],
+        [
+            "bahdanau_monotonic_attention/query_layer/kernel",
+            "bahdanau_monotonic_attention/attention_v",
+            "bahdanau_monotonic_attention/attention_g",
+            "bahdanau_monotonic_attention/attention_b",
+            "bahdanau_monotonic_attention/attention_score_bias",
+        ],
         [0.33623, 0.18108],
         [[0.1445, 0.08009, 0.19994, 0.09866], [0.10095, 0.10075, 0.0, 0.0]],
     ),
     "hard": (
         lambda **settings: seq2seq.BahdanauMonotonicAttention(5, mode="hard", **settings),
-        ["bahdanau_monotonic_attention/query_layer/kernel", "bahdanau_monotonic_attention/attention_v",
-         "bahdanau_monotonic_attention/attention_score_bias"],
+        [
+            "bahdanau_monotonic_attention/query_layer/kernel",
+            "bahdanau_monotonic_attention/attention_v",
+            "bahdanau_monotonic_attention/attention_score_bias",
+        ],
         [0.82789, 0.53692],
         [[1.0, 0.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0]],
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_cell_with_monotonic_attention(case: str) -> None:
     make, weights, outputs, alignments = CASES[case]
     with tf.variable_scope("root", initializer=tf.constant_initializer(0.3)):
-        attention = make(
-            memory=tf.constant(MEMORY), memory_sequence_length=[4, 2], score_bias_init=-0.5
-        )
-        cell = seq2seq.AttentionWrapper(
-            tf.nn.rnn_cell.GRUCell(5), attention, attention_layer_size=4
-        )
+        attention = make(memory=tf.constant(MEMORY), memory_sequence_length=[4, 2], score_bias_init=-0.5)
+        cell = seq2seq.AttentionWrapper(tf.nn.rnn_cell.GRUCell(5), attention, attention_layer_size=4)
         made, state = tf.nn.dynamic_rnn(cell, tf.constant(MEMORY[:, :3]), dtype=tf.float32)
     within = "root/rnn/attention_wrapper/"
     names = [v.op.name.removeprefix(within) for v in tf.trainable_variables()]

@@ -37,9 +37,7 @@ def find(name: str) -> Any:
 
 def test_the_names_that_programs_use_are_there_but_for_those_that_are_listed() -> None:
     """In order of rank; a name that comes or goes has to be noted in ``missing.py``."""
-    assert [name for name, _ in RANKED if find(name) is None] == [
-        name for name, _ in RANKED if name in MISSING
-    ]
+    assert [name for name, _ in RANKED if find(name) is None] == [name for name, _ in RANKED if name in MISSING]
 
 
 def test_nothing_is_listed_as_missing_that_nobody_uses() -> None:
@@ -103,25 +101,25 @@ assert asyncio._get_running_loop() is None
 assert asyncio.get_event_loop_policy().__class__.__module__ == "asyncio.unix_events"
 """
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", program],
-        capture_output=True, text=True, timeout=50, check=False,
-    )  # fmt: skip
+        [sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, timeout=50, check=False
+    )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 def test_signatures_are_texts_of_python() -> None:
     assert inspect.isfunction(parameters)
     assert SIGNATURES["FIFOQueue"] == [
-        ["capacity"], ["dtypes"], ["shapes", "None"], ["names", "None"], ["shared_name", "None"],
+        ["capacity"],
+        ["dtypes"],
+        ["shapes", "None"],
+        ["names", "None"],
+        ["shared_name", "None"],
         ["name", "'fifo_queue'"],
-    ]  # fmt: skip
+    ]
 
 
 def test_importing_a_name_that_is_refused_says_why_and_asking_for_it_only_finds_none() -> None:
-    for name, why in (
-        ("keras", r"pip install 'actorsession\[keras\]'"),
-        ("lite", "TensorFlow Lite"),
-    ):
+    for name, why in (("keras", r"pip install 'actorsession\[keras\]'"), ("lite", "TensorFlow Lite")):
         with pytest.raises(ImportError, match=why) as said:
             __import__(tf.__name__, fromlist=[name])
         assert said.value.name == name

@@ -17,11 +17,15 @@ Point = collections.namedtuple("Point", "y x")
 @for_each(
     "structure, flat",
     [
-        (3, [3]), ([1, (2, [3])], [1, 2, 3]), ({"b": 1, "a": [2]}, [2, 1]), (Point(y=1, x=2), [1, 2]),
-        ("text", ["text"]), ([], []),
+        (3, [3]),
+        ([1, (2, [3])], [1, 2, 3]),
+        ({"b": 1, "a": [2]}, [2, 1]),
+        (Point(y=1, x=2), [1, 2]),
+        ("text", ["text"]),
+        ([], []),
         (collections.OrderedDict([("z", 1), ("a", {"k": 2})]), [2, 1]),
     ],
-)  # fmt: skip
+)
 def test_structures_are_taken_apart_and_put_together(structure: Any, flat: list[Any]) -> None:
     assert nest.flatten(structure) == flat
     again = nest.pack_sequence_as(structure, flat)
@@ -32,9 +36,7 @@ def test_structures_are_taken_apart_and_put_together(structure: Any, flat: list[
 def test_what_is_put_together_has_to_fit() -> None:
     with pytest.raises(ValueError, match=r"Structure had 2 elements, but flat_sequence had 1"):
         nest.pack_sequence_as([1, 2], [3])
-    with pytest.raises(
-        ValueError, match=r"Structure is a scalar but len\(flat_sequence\) == 2 > 1"
-    ):
+    with pytest.raises(ValueError, match=r"Structure is a scalar but len\(flat_sequence\) == 2 > 1"):
         nest.pack_sequence_as(1, [3, 4])
     with pytest.raises(TypeError, match="flat_sequence"):
         nest.pack_sequence_as([1], 3)
@@ -46,8 +48,9 @@ def test_functions_are_mapped_over_structures() -> None:
     one, other = {"a": [1, 2], "b": Point(3, 4)}, {"a": [10, 20], "b": Point(30, 40)}
     assert nest.map_structure(lambda x, y: x + y, one, other) == {"a": [11, 22], "b": Point(33, 44)}
     assert nest.map_structure_with_paths(lambda path, x: f"{path}={x}", one) == {
-        "a": ["a/0=1", "a/1=2"], "b": Point("b/y=3", "b/x=4"),
-    }  # fmt: skip
+        "a": ["a/0=1", "a/1=2"],
+        "b": Point("b/y=3", "b/x=4"),
+    }
     with pytest.raises(TypeError, match=r"same sequence type|different types"):
         nest.map_structure(lambda x, y: x, [1], (1,))
     assert nest.map_structure(lambda x, y: x + y, [1], (1,), check_types=False) == [2]
@@ -60,10 +63,14 @@ def test_functions_are_mapped_over_structures() -> None:
 @for_each(
     "one, other, error",
     [
-        ([1], [1, 2], ValueError), ({"a": 1}, {"b": 1}, ValueError), (1, [1], ValueError),
-        ([1], (1,), TypeError), (Point(1, 2), (1, 2), TypeError), ({"a": 1}, [1], TypeError),
+        ([1], [1, 2], ValueError),
+        ({"a": 1}, {"b": 1}, ValueError),
+        (1, [1], ValueError),
+        ([1], (1,), TypeError),
+        (Point(1, 2), (1, 2), TypeError),
+        ({"a": 1}, [1], TypeError),
     ],
-)  # fmt: skip
+)
 def test_structures_of_other_forms_are_told_apart(one: Any, other: Any, error: Any) -> None:
     with pytest.raises(error, match="The two structures don't have the same nested structure"):
         nest.assert_same_structure(one, other)

@@ -65,9 +65,7 @@ SAME: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
     ),
     "crop": (
         lambda: tf.image.crop_and_resize(IMAGE, [[0.0, 0.0, 1.0, 1.0]], [0], [2, 2]),
-        lambda: tf.image.crop_and_resize(
-            IMAGE, [[0.0, 0.0, 1.0, 1.0]], crop_size=[2, 2], box_indices=[0]
-        ),
+        lambda: tf.image.crop_and_resize(IMAGE, [[0.0, 0.0, 1.0, 1.0]], crop_size=[2, 2], box_indices=[0]),
     ),
     "entropy": (
         lambda: tf.nn.softmax_cross_entropy_with_logits_v2(M, M, dim=0),
@@ -86,25 +84,17 @@ SAME: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
         lambda: tf.nn.max_pool(IMAGE, TWOS, TWOS, "VALID"),
         lambda: tf.nn.max_pool(None, TWOS, TWOS, "VALID", input=IMAGE),
     ),
-    "moments": (
-        lambda: tf.nn.moments(M, [0], None, "m", True)[1],
-        lambda: tf.nn.moments(M, [0], keepdims=True)[1],
-    ),
+    "moments": (lambda: tf.nn.moments(M, [0], None, "m", True)[1], lambda: tf.nn.moments(M, [0], keepdims=True)[1]),
     "norm": (lambda: tf.norm(M, axis=0, keep_dims=True), lambda: tf.norm(M, axis=0, keepdims=True)),
     "patches": (
         lambda: image.extract_image_patches(IMAGE, TWOS, TWOS, ONES, "VALID"),
-        lambda: tf.extract_image_patches(
-            IMAGE, sizes=TWOS, strides=TWOS, rates=ONES, padding="VALID"
-        ),
+        lambda: tf.extract_image_patches(IMAGE, sizes=TWOS, strides=TWOS, rates=ONES, padding="VALID"),
     ),
     "reduce_join": (
         lambda: tf.reduce_join([["a", "b"]], 1, True),
         lambda: tf.reduce_join([["a", "b"]], reduction_indices=1, keepdims=True),
     ),
-    "reduce_sum": (
-        lambda: math.reduce_sum(M, reduction_indices=1, keep_dims=True),
-        lambda: tf.reduce_sum(M, 1, True),
-    ),
+    "reduce_sum": (lambda: math.reduce_sum(M, reduction_indices=1, keep_dims=True), lambda: tf.reduce_sum(M, 1, True)),
     "reverse": (
         lambda: tf.reverse_sequence(M, [2, 1], seq_dim=1, batch_dim=0),
         lambda: tf.reverse_sequence(M, [2, 1], 1, 0),
@@ -114,19 +104,13 @@ SAME: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
         lambda: tf.sparse_reduce_sum(sparse(), reduction_axes=0, keep_dims=True),
         lambda: tf.sparse.reduce_sum(sparse(), 0, True),
     ),
-    "split": (
-        lambda: tf.string_split(["a,b"], delimiter=",").values,
-        lambda: tf.string_split(["a,b"], ",").values,
-    ),
+    "split": (lambda: tf.string_split(["a,b"], delimiter=",").values, lambda: tf.string_split(["a,b"], ",").values),
     "squeeze": (lambda: tf.squeeze(M[None], squeeze_dims=[0]), lambda: tf.squeeze(M[None], 0)),
     "targets": (
         lambda: tf.nn.weighted_cross_entropy_with_logits(targets=M, logits=M, pos_weight=2.0),
         lambda: tf.nn.weighted_cross_entropy_with_logits(M, M, 2.0),
     ),
-    "to_number": (
-        lambda: tf.string_to_number(["1"]),
-        lambda: tf.strings.to_number(input=["1"]),
-    ),
+    "to_number": (lambda: tf.string_to_number(["1"]), lambda: tf.strings.to_number(input=["1"])),
 }
 
 
@@ -139,32 +123,37 @@ def test_an_older_name_does_what_the_newer_one_does(name: str) -> None:
 
 # As in TensorFlow: an argument was given under both its names, or is missing.
 REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
-    (lambda: tf.reduce_sum(M, 0, reduction_indices=1), ValueError,
-     "Cannot specify both 'reduction_indices' and 'axis'"),
-    (lambda: tf.norm(M, keepdims=True, keep_dims=True), ValueError,
-     "Cannot specify both 'keep_dims' and 'keepdims'"),
+    (
+        lambda: tf.reduce_sum(M, 0, reduction_indices=1),
+        ValueError,
+        "Cannot specify both 'reduction_indices' and 'axis'",
+    ),
+    (lambda: tf.norm(M, keepdims=True, keep_dims=True), ValueError, "Cannot specify both 'keep_dims' and 'keepdims'"),
     (lambda: tf.expand_dims(M, axis=0, dim=0), ValueError, "both 'dim' and 'axis'"),
-    (lambda: tf.nn.conv2d(IMAGE, FILTER, ONES, "SAME", filters=FILTER), ValueError,
-     "both 'filter' and 'filters'"),
+    (lambda: tf.nn.conv2d(IMAGE, FILTER, ONES, "SAME", filters=FILTER), ValueError, "both 'filter' and 'filters'"),
     (lambda: tf.nn.dropout(M, 0.5, rate=0.5), ValueError, "both 'keep_prob' and 'rate'"),
     (lambda: losses.cosine_distance(M, M, 0, dim=0), ValueError, "both 'dim' and 'axis'"),
     (lambda: losses.cosine_distance(M, M), ValueError, "You must specify 'axis'"),
-    (lambda: tf.cond(tf.constant(True), lambda: 1, lambda: 2, fn1=lambda: 3), TypeError,
-     r"cond\(\): 'true_fn' and 'fn1' may not be set simultaneously"),
+    (
+        lambda: tf.cond(tf.constant(True), lambda: 1, lambda: 2, fn1=lambda: 3),
+        TypeError,
+        r"cond\(\): 'true_fn' and 'fn1' may not be set simultaneously",
+    ),
     (lambda: tf.cond(tf.constant(True), lambda: 1), TypeError, "'false_fn' must be callable"),
-    (lambda: tf.while_loop(lambda i: i < 3, lambda i: i + 1, [0], parallel_iterations=0), TypeError,
-     "'parallel_iterations' must be a positive integer"),
+    (
+        lambda: tf.while_loop(lambda i: i < 3, lambda i: i + 1, [0], parallel_iterations=0),
+        TypeError,
+        "'parallel_iterations' must be a positive integer",
+    ),
     (lambda: tf.extract_image_patches(IMAGE, TWOS, sizes=TWOS), ValueError, "both 'ksizes' and"),
     (lambda: tf.extract_image_patches(IMAGE, TWOS), TypeError, "needs ksizes, strides"),
     (lambda: tf.reverse_sequence(M, [1, 2]), TypeError, "NoneType"),
     (lambda: tf.reduce_sum(M, no_such=1), TypeError, "unexpected keyword argument 'no_such'"),
-]  # fmt: skip
+]
 
 
 @for_each("build, error, words", REFUSED)
-def test_what_contradicts_itself_is_refused(
-    build: Callable[[], Any], error: type[Exception], words: str
-) -> None:
+def test_what_contradicts_itself_is_refused(build: Callable[[], Any], error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         build()
 

@@ -13,12 +13,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from actorsession.compat.older_conversions import (
-    FindsProgram,
-    LoadsProgram,
-    formatted,
-    with_numbers,
-)
+from actorsession.compat.older_conversions import FindsProgram, LoadsProgram, formatted, with_numbers
 
 ONE = np.array([2.7])
 

@@ -10,15 +10,7 @@ import pytest
 
 from actorsession.compat import older_names
 from actorsession.compat.libraries import scipy_images
-from actorsession.compat.older_names import (
-    _as_before,
-    _as_list,
-    _former,
-    _from_bytes,
-    _note_ragged,
-    _renamed,
-    _summed,
-)
+from actorsession.compat.older_names import _as_before, _as_list, _former, _from_bytes, _note_ragged, _renamed, _summed
 from actorsession.extras import is_installed
 from tests.rows import for_each
 
@@ -125,12 +117,17 @@ def test_numbers_are_spread_over_bytes(more: Any, wanted: Any) -> None:
 @for_each(
     "shape, mode, wanted, back",
     [
-        ((4, 5), None, "L", (4, 5)), ((4, 5), "P", "P", (4, 5, 3)), ((4, 5), "F", "F", (4, 5)),
-        ((4, 5), "1", "1", (4, 5)), ((4, 5), "I", "I", (4, 5)), ((4, 5, 3), None, "RGB", (4, 5, 3)),
-        ((3, 4, 5), None, "RGB", (4, 5, 3)), ((4, 5, 4), None, "RGBA", (5, 4, 4)),
+        ((4, 5), None, "L", (4, 5)),
+        ((4, 5), "P", "P", (4, 5, 3)),
+        ((4, 5), "F", "F", (4, 5)),
+        ((4, 5), "1", "1", (4, 5)),
+        ((4, 5), "I", "I", (4, 5)),
+        ((4, 5, 3), None, "RGB", (4, 5, 3)),
+        ((3, 4, 5), None, "RGB", (4, 5, 3)),
+        ((4, 5, 4), None, "RGBA", (5, 4, 4)),
         ((5, 6, 3), "YCbCr", "YCbCr", (5, 6, 3)),
     ],
-)  # fmt: skip
+)
 def test_an_array_is_an_image_of_its_shape(shape: Any, mode: Any, wanted: str, back: Any) -> None:
     """The channels are on the first axis of that length, as they were."""
     image = scipy_images.toimage(np.random.default_rng(0).random(shape), mode=mode)
@@ -159,9 +156,7 @@ def test_images_are_written_read_resized_and_turned(tmp_path: Any) -> None:
     assert scipy_images.imread(path, mode="RGBA").shape == (8, 6, 4)
     for size, shape in (((4, 3), (4, 3, 3)), (50, (4, 3, 3)), (2.0, (16, 12, 3))):
         assert scipy_images.imresize(given, size).shape == shape
-    np.testing.assert_array_equal(
-        scipy_images.imresize(given, 2.0, "nearest"), given.repeat(2, 0).repeat(2, 1)
-    )
+    np.testing.assert_array_equal(scipy_images.imresize(given, 2.0, "nearest"), given.repeat(2, 0).repeat(2, 1))
     np.testing.assert_array_equal(scipy_images.imrotate(given, 180, "nearest"), given[::-1, ::-1])
     assert scipy_images.imfilter(given, "blur").shape == given.shape
     with pytest.raises(ValueError, match="Unknown filter"):

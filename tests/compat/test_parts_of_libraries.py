@@ -12,12 +12,7 @@ import pytest
 import actorsession.compat.v1 as tf
 from actorsession.compat.v1.contrib import cluster_resolver, predictor
 from actorsession.compat.v1.python.framework import smart_cond
-from actorsession.compat.v1.python.ops import (
-    confusion_matrix,
-    metrics_impl,
-    rnn_cell_impl,
-    variable_scope,
-)
+from actorsession.compat.v1.python.ops import confusion_matrix, metrics_impl, rnn_cell_impl, variable_scope
 from actorsession.compat.v1.python.training import optimizer as optimizers
 
 
@@ -86,9 +81,7 @@ def test_a_saved_model_is_a_function_of_arrays(tmp_path: Path) -> None:
     np.testing.assert_array_equal(model({"x": [1.0, 2.0]})["y"], [3.0, 6.0])
     with pytest.raises(ValueError, match=r"unexpected keys in input_dict: \['z'\]"):
         model({"z": 1})
-    by_names = predictor.from_saved_model(
-        folder, input_names={"in": "x:0"}, output_names={"out": "y:0"}
-    )
+    by_names = predictor.from_saved_model(folder, input_names={"in": "x:0"}, output_names={"out": "y:0"})
     np.testing.assert_array_equal(by_names({"in": [2.0]})["out"], [6.0])
     with pytest.raises(ValueError, match="Available signatures are"):
         predictor.from_saved_model(folder, "other")
@@ -116,9 +109,7 @@ def test_an_estimator_is_a_function_of_arrays(tmp_path: Path) -> None:
 
 def test_resolvers_know_clusters(monkeypatch: pytest.MonkeyPatch) -> None:
     jobs = {"ps": ["a:1"], "worker": ["b:1", "c:1"]}
-    simple = cluster_resolver.SimpleClusterResolver(
-        tf.train.ClusterSpec(jobs), "b:1", rpc_layer="grpc"
-    )
+    simple = cluster_resolver.SimpleClusterResolver(tf.train.ClusterSpec(jobs), "b:1", rpc_layer="grpc")
     assert (simple.master(), simple.master("worker", 1)) == ("grpc://b:1", "grpc://c:1")
     task = {"type": "worker", "index": 1}
     monkeypatch.setenv("TF_CONFIG", json.dumps({"cluster": jobs, "task": task}))

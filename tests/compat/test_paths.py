@@ -44,9 +44,7 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "native Saver.restore": lambda path: acts.train.Saver().restore(tf.get_default_session(), path),
     "Checkpoint.save": lambda path: tf.train.Checkpoint().save(path),
     "Checkpoint.restore": lambda path: tf.train.Checkpoint().restore(path),
-    "CheckpointManager": lambda path: tf.train.CheckpointManager(
-        tf.train.Checkpoint(), path, 1
-    ).save(),
+    "CheckpointManager": lambda path: tf.train.CheckpointManager(tf.train.Checkpoint(), path, 1).save(),
     "load_checkpoint": tf.train.load_checkpoint,
     "list_variables": tf.train.list_variables,
     "NewCheckpointReader": tf.train.NewCheckpointReader,
@@ -71,15 +69,18 @@ CALLS: dict[str, Callable[[Any], Any]] = {
 # What is a name after all, or says what it finds: nothing.
 TAKEN = {
     "nothing": {
-        "Checkpoint.restore", "Checkpoint.save", "CheckpointManager", "FileWriter", "export_meta_graph",
-        "saved_model.Builder", "write_graph",
-    },
-}  # fmt: skip
+        "Checkpoint.restore",
+        "Checkpoint.save",
+        "CheckpointManager",
+        "FileWriter",
+        "export_meta_graph",
+        "saved_model.Builder",
+        "write_graph",
+    }
+}
 
 
-@pytest.mark.filterwarnings(
-    "ignore::actorsession.session.graph_mutation_warnings.GraphGrowthWarning"
-)
+@pytest.mark.filterwarnings("ignore::actorsession.session.graph_mutation_warnings.GraphGrowthWarning")
 @for_each("path", NO_NAMES)
 @for_each("call", CALLS)
 def test_what_is_no_path_is_refused_in_our_words(call: str, path: str) -> None:

@@ -48,11 +48,7 @@ def test_the_parameters_of_trainable_variables_are_counted_by_scope(capsys: Any)
     network()
     root = tf.profiler.profile(tf.get_default_graph(), cmd="scope")
     assert isinstance(root, tf.profiler.GraphNodeProto)
-    assert (root.name, root.total_parameters, root.total_definition_count) == (
-        "_TFProfRoot",
-        1552,
-        5,
-    )
+    assert (root.name, root.total_parameters, root.total_definition_count) == ("_TFProfRoot", 1552, 5)
     found = rows(root)
     assert list(found) == ["net", "net/b", "net/w", "net/w2"]
     assert [found[name].parameters for name in ("net/b", "net/w", "net/w2")] == [4, 108, 1440]
@@ -74,8 +70,10 @@ def test_float_operations_are_counted_by_scope_and_by_type() -> None:
     by_scope = tf.profiler.profile(options=silent(BUILDER.float_operation()))
     found = rows(by_scope)
     assert {name: found[name].float_ops for name in ("net/Conv2D", "net/MatMul", "net/BiasAdd")} == {
-        "net/Conv2D": 62208, "net/MatMul": 23040, "net/BiasAdd": 1152,
-    }  # fmt: skip
+        "net/Conv2D": 62208,
+        "net/MatMul": 23040,
+        "net/BiasAdd": 1152,
+    }
     assert found["gradients/net/BiasAdd_grad/BiasAddGrad"].float_ops == 1148
     assert found["gradients/net/Conv2D_grad/Conv2DBackpropFilter"].float_ops == 62208
     by_type = tf.profiler.profile(cmd="op", options=silent(BUILDER.float_operation()))
@@ -104,11 +102,12 @@ COUNTS: dict[str, tuple[Any, int | None]] = {
     "AddN": (lambda: tf.add_n([value(2, 3)] * 3), 12),
     "MatMul": (lambda: tf.matmul(value(3, 2), value(3, 4), transpose_a=True), 48),
     "DepthwiseConv2dNative": (
-        lambda: tf.nn.depthwise_conv2d(value(1, 4, 4, 2), value(3, 3, 2, 1), [1, 1, 1, 1], "SAME"), 576,
+        lambda: tf.nn.depthwise_conv2d(value(1, 4, 4, 2), value(3, 3, 2, 1), [1, 1, 1, 1], "SAME"),
+        576,
     ),
     "MaxPool": (lambda: tf.nn.max_pool(value(1, 4, 4, 2), [1, 2, 2, 1], [1, 2, 2, 1], "SAME"), 32),
     "Relu": (lambda: tf.nn.relu(value(2, 3)), None),
-}  # fmt: skip
+}
 
 
 @for_each("op_type, build, count", [(key, *row) for key, row in COUNTS.items()])
@@ -143,24 +142,18 @@ def test_programs_say_how_other_types_are_counted() -> None:
 
 def test_rows_are_chosen_by_name_and_type() -> None:
     network()
-    hidden = BUILDER(BUILDER.trainable_variables_parameter()).with_node_names(
-        hide_name_regexes=["net/w.*"]
-    )
+    hidden = BUILDER(BUILDER.trainable_variables_parameter()).with_node_names(hide_name_regexes=["net/w.*"])
     root = tf.profiler.profile(options=hidden.with_empty_output().build())
     assert (list(rows(root)), root.total_parameters) == (["net", "net/b"], 4)
     all_of_it = hidden.account_displayed_op_only(False).build()
     assert tf.profiler.profile(options=all_of_it).total_parameters == 1552
-    started = BUILDER(BUILDER.trainable_variables_parameter()).with_node_names(
-        start_name_regexes=["net/w"]
-    )
+    started = BUILDER(BUILDER.trainable_variables_parameter()).with_node_names(start_name_regexes=["net/w"])
     assert list(rows(tf.profiler.profile(options=started.with_empty_output().build()))) == ["net/w"]
     log = tf.profiler.OpLogProto()
     entry = log.log_entries.add()
     entry.name = "other"
     entry.types.append("mine")
-    mine = silent(
-        {**BUILDER.float_operation(), "account_type_regexes": ["mine"], "min_float_ops": 0}
-    )
+    mine = silent({**BUILDER.float_operation(), "account_type_regexes": ["mine"], "min_float_ops": 0})
     assert list(rows(tf.profiler.profile(op_log=log, options=mine))) == ["other"]
 
 
@@ -186,9 +179,7 @@ def test_time_and_memory_are_those_of_a_step(tmp_path: Path) -> None:
     assert "Conv2D" in rows(by_type)
     assert rows(profiler.profile_python(silent(BUILDER.time_and_memory(min_bytes=0)))) != {}
     assert rows(profiler.profile_graph(options)) != {}
-    traced = (
-        BUILDER(BUILDER.time_and_memory()).with_step(1).with_timeline_output(str(tmp_path / "t"))
-    )
+    traced = BUILDER(BUILDER.time_and_memory()).with_step(1).with_timeline_output(str(tmp_path / "t"))
     profiler.profile_name_scope(traced.build())
     assert json.loads((tmp_path / "t_1").read_text())["traceEvents"]
 

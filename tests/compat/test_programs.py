@@ -204,9 +204,13 @@ def test_a_program_reads_its_flags(tmp_path: Path, words: list[str], said: str) 
     script.write_text(PROGRAM)
     root = Path(actorsession.__file__).parents[1]
     done = subprocess.run(
-        [sys.executable, script, *words], capture_output=True, text=True, timeout=50, check=False,
+        [sys.executable, script, *words],
+        capture_output=True,
+        text=True,
+        timeout=50,
+        check=False,
         env={"PYTHONPATH": str(root), "PATH": "/usr/bin:/bin"},
-    )  # fmt: skip
+    )
     assert (done.returncode, done.stdout, done.stderr) == (3, said, "")
 
 
@@ -224,14 +228,11 @@ def flags() -> Any:
     "words, rest, steps, word, log",
     [
         ([], [], 3, ["a"], True),
-        (
-            ["--steps", "4", "x", "--steps=5", "--word=q", "--word", "r", "--nolog"],
-            ["x"], 5, ["q", "r"], False,
-        ),
+        (["--steps", "4", "x", "--steps=5", "--word=q", "--word", "r", "--nolog"], ["x"], 5, ["q", "r"], False),
         (["-steps=7", "--log", "false"], ["false"], 7, ["a"], True),
         (["--", "--steps=9"], ["--steps=9"], 3, ["a"], True),
     ],
-)  # fmt: skip
+)
 def test_a_command_line_is_read(
     flags: Any, words: list[str], rest: list[str], steps: int, word: list[str], log: bool
 ) -> None:
@@ -251,7 +252,7 @@ def test_a_command_line_is_read(
         (["--step=1"], tf.flags.UnrecognizedFlagError, "'step'. Did you mean: steps"),
         (["--nosteps"], tf.flags.UnrecognizedFlagError, "Unknown command line flag 'nosteps'"),
     ],
-)  # fmt: skip
+)
 def test_a_command_line_that_cannot_be_read_is_an_error(
     flags: Any, words: list[str], error: type[Exception], said: str
 ) -> None:
@@ -289,9 +290,13 @@ def test_a_line_logs_every_few_times(caplog: pytest.LogCaptureFixture) -> None:
     finally:
         tf.logging.set_verbosity(before)
     assert [(r.levelname, r.getMessage()) for r in caplog.records] == [
-        ("INFO", "step 0"), ("WARNING", "first 0"), ("WARNING", "first 1"), ("ERROR", "odd 1"),
-        ("INFO", "step 3"), ("ERROR", "odd 3"),
-    ]  # fmt: skip
+        ("INFO", "step 0"),
+        ("WARNING", "first 0"),
+        ("WARNING", "first 1"),
+        ("ERROR", "odd 1"),
+        ("INFO", "step 3"),
+        ("ERROR", "odd 3"),
+    ]
     assert {r.name for r in caplog.records} == {tf.get_logger().name} == {"tensorflow"}
 
 
@@ -304,9 +309,7 @@ tf.logging.warn("loud %d", 1)
 tf.logging.set_verbosity(tf.logging.INFO)
 tf.logging.info("seen")
 """
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=50, check=False
-    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=50, check=False)
     assert done.stderr == "WARNING:tensorflow:loud 1\nINFO:tensorflow:seen\n"
 
 
@@ -359,13 +362,14 @@ def test_the_log_has_tensorflows_levels(caplog: pytest.LogCaptureFixture) -> Non
     assert [r.getMessage() for r in caplog.records] == ["loud"]
 
 
-def test_flags_are_read_and_listed_as_programs_before_1_5_did(
-    flags: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_flags_are_read_and_listed_as_programs_before_1_5_did(flags: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.argv", ["program.py", "--steps=5"])
     flags._parse_flags()
     assert {name: flag.value for name, flag in getattr(flags, "__flags").items()} == {
-        "steps": 5, "word": ["a"], "log": True, "names": ["a", "b"],
-    }  # fmt: skip
+        "steps": 5,
+        "word": ["a"],
+        "log": True,
+        "names": ["a", "b"],
+    }
     flags._parse_flags(["--steps=4"])
     assert flags.steps == 4

@@ -51,12 +51,7 @@ def test_strings_come_as_bytes_and_may_be_returned_as_text() -> None:
 
 
 @pytest.mark.parametrize(
-    ("func", "Tout"),
-    [
-        (lambda: 1.5, tf.int32),
-        (lambda: None, tf.float32),
-        (lambda: tf.constant(1), tf.float32),
-    ],
+    ("func", "Tout"), [(lambda: 1.5, tf.int32), (lambda: None, tf.float32), (lambda: tf.constant(1), tf.float32)]
 )
 def test_a_result_of_another_type_is_an_invalid_argument(func: Any, Tout: Any) -> None:
     with pytest.raises(tf.errors.InvalidArgumentError):

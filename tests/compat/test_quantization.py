@@ -42,9 +42,7 @@ def test_a_quantised_network_gives_what_the_real_one_does() -> None:
     narrow = tf.raw_ops.QuantizeDownAndShrinkRange(
         input=product[0], input_min=product[1], input_max=product[2], out_type=tf.quint8
     )
-    pooled = tf.nn.quantized_max_pool(
-        narrow[0], narrow[1], narrow[2], [1, 2, 2, 1], [1, 2, 2, 1], "VALID"
-    )
+    pooled = tf.nn.quantized_max_pool(narrow[0], narrow[1], narrow[2], [1, 2, 2, 1], [1, 2, 2, 1], "VALID")
     both = tf.quantized_concat(3, [pooled[0]] * 2, [pooled[1]] * 2, [pooled[2]] * 2)
     found = tf.dequantize(*both, "MIN_FIRST")
     real = tf.nn.max_pool(tf.nn.conv2d(images, kernel, 1, "SAME"), 2, 2, "VALID")

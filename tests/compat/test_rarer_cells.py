@@ -69,10 +69,7 @@ def test_numbers_of_tensorflow(case: str) -> None:
     with tf.variable_scope("root", initializer=first):
         cell = make()
         outputs, state = unrolled(cell, [tf.constant(step) for step in INPUTS])
-    names = [
-        variable.op.name.removeprefix("root/rnn/").split("/", 1)[1]
-        for variable in tf.trainable_variables()
-    ]
+    names = [variable.op.name.removeprefix("root/rnn/").split("/", 1)[1] for variable in tf.trainable_variables()]
     assert names == weights
     assert outputs[-1].shape.as_list() == [2, cell.output_size]
     slope = tf.gradients(tf.reduce_sum(tf.add_n(outputs) ** 2), tf.trainable_variables())
@@ -116,9 +113,7 @@ def test_a_cell_as_a_function_of_sequences(loops: bool, listed: bool) -> None:
         outputs, state = fused(inputs, dtype=tf.float32)
     assert isinstance(outputs, list) is listed
     with tf.variable_scope("a", reuse=tf.AUTO_REUSE):
-        plain, last = tf.nn.dynamic_rnn(
-            cell, tf.constant(INPUTS), dtype=tf.float32, time_major=True
-        )
+        plain, last = tf.nn.dynamic_rnn(cell, tf.constant(INPUTS), dtype=tf.float32, time_major=True)
         turned, _ = R.TimeReversedFusedRNN(fused)(inputs, dtype=tf.float32)
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())

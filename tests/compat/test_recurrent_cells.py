@@ -76,9 +76,7 @@ def test_a_copy_of_a_cell_that_was_not_called_has_its_own_variables() -> None:
     assert names()[::2] == ["basic_rnn_cell/kernel", "basic_rnn_cell_1/kernel"]
 
 
-def test_one_cell_in_two_layers_shares_its_weights_and_says_so(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_one_cell_in_two_layers_shares_its_weights_and_says_so(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         cell = cells.MultiRNNCell([cells.GRUCell(3)] * 2)
     assert "share weights" in caplog.text
@@ -194,8 +192,7 @@ def test_a_cell_that_cannot_be_is_refused(make: Any, kind: Any, words: str) -> N
 
 
 @pytest.mark.parametrize(
-    ("shape", "words"),
-    [([2], "expected ndim=2, found ndim=1"), ([2, None], r"inputs.shape\[-1\] to be known")],
+    ("shape", "words"), [([2], "expected ndim=2, found ndim=1"), ([2, None], r"inputs.shape\[-1\] to be known")]
 )
 def test_inputs_that_fit_no_cell_are_refused(shape: Any, words: str) -> None:
     with pytest.raises(ValueError, match=words):

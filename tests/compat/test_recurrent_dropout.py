@@ -116,9 +116,8 @@ def test_each_step_and_run_and_member_is_dropped_from_anew() -> None:
 
 def test_variational_dropout_is_drawn_once_in_a_run() -> None:
     first, second = steps_of(
-        input_keep_prob=0.8, output_keep_prob=0.5, variational_recurrent=True, input_size=WIDE,
-        dtype=tf.float32, seed=3,
-    )  # fmt: skip
+        input_keep_prob=0.8, output_keep_prob=0.5, variational_recurrent=True, input_size=WIDE, dtype=tf.float32, seed=3
+    )
     assert (first == first[:1, :1]).all()
     assert (first != second).any()
     assert abs((first[0, 0] != 0).mean() - 0.4) < 0.1

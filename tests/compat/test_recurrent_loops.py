@@ -12,18 +12,7 @@ import numpy as np
 import pytest
 
 import actorsession.compat.v1 as tf
-from tests.compat.recurrent import (
-    Step,
-    basic,
-    gru,
-    lstm,
-    names,
-    reals,
-    unrolled,
-    value,
-    wave,
-    waves,
-)
+from tests.compat.recurrent import Step, basic, gru, lstm, names, reals, unrolled, value, wave, waves
 from tests.rows import for_each
 
 pytestmark = pytest.mark.usefixtures("graph")
@@ -65,9 +54,7 @@ def test_outputs_and_states_are_those_of_the_steps(lengths: Any, known: bool) ->
 def test_time_can_come_first() -> None:
     x = tf.placeholder(tf.float32, [None, None, 2])
     with waving():
-        outputs, state = tf.nn.dynamic_rnn(
-            cells.GRUCell(3), x, [2, 5, 0], dtype=tf.float32, time_major=True
-        )
+        outputs, state = tf.nn.dynamic_rnn(cells.GRUCell(3), x, [2, 5, 0], dtype=tf.float32, time_major=True)
     wanted, last = unrolled(GRU, X, ZERO, [2, 5, 0])
     found = value([outputs, state], {x: X.swapaxes(0, 1)})
     close(found[0], wanted.swapaxes(0, 1))
@@ -105,9 +92,7 @@ def test_inputs_states_and_outputs_can_be_structures() -> None:
 
     a, b = reals(2, 4, 2), reals(2, 4, 3, seed=1)
     outputs, state = value(
-        tf.nn.dynamic_rnn(
-            Pair(), {"b": tf.constant(b), "a": tf.constant(a)}, [4, 2], dtype=tf.float32
-        )
+        tf.nn.dynamic_rnn(Pair(), {"b": tf.constant(b), "a": tf.constant(a)}, [4, 2], dtype=tf.float32)
     )
     sums = np.cumsum(b, 1)
     close(outputs[0][0], sums[0])
@@ -161,15 +146,14 @@ def test_variables_are_below_the_scope_that_was_asked_for() -> None:
     cell = cells.MultiRNNCell([cells.BasicRNNCell(3)])
     tf.nn.dynamic_rnn(cell, x, dtype=tf.float32, scope=outer)
     assert names()[::2] == [
-        "rnn/basic_rnn_cell/kernel", "mine/basic_rnn_cell/kernel",
+        "rnn/basic_rnn_cell/kernel",
+        "mine/basic_rnn_cell/kernel",
         "outer/multi_rnn_cell/cell_0/basic_rnn_cell/kernel",
-    ]  # fmt: skip
+    ]
 
 
 def test_operations_are_called_as_in_tensorflow() -> None:
-    outputs, state = tf.nn.dynamic_rnn(
-        cells.GRUCell(3), tf.constant(X), [1, 2, 3], dtype=tf.float32
-    )
+    outputs, state = tf.nn.dynamic_rnn(cells.GRUCell(3), tf.constant(X), [1, 2, 3], dtype=tf.float32)
     assert (outputs.op.name, state.op.name) == ("rnn/transpose_1", "rnn/while/Exit_3")
     graph = tf.get_default_graph()
     for name in ("rnn/sequence_length", "rnn/CheckSeqLen", "rnn/GRUCellZeroState/zeros"):
@@ -189,10 +173,7 @@ def test_inside_of_another_loop_they_are_read_where_they_are_used() -> None:
     def body(count: Any, state: Any) -> Any:
         _, state = tf.nn.dynamic_rnn(cell, x, initial_state=state)
         bias = cell.trainable_variables[1]
-        with (
-            tf.control_dependencies([state]),
-            tf.control_dependencies([bias.assign_add([1.0] * 3)]),
-        ):
+        with tf.control_dependencies([state]), tf.control_dependencies([bias.assign_add([1.0] * 3)]):
             return count + 1, tf.identity(state)
 
     _, state = tf.while_loop(lambda count, _: count < 2, body, (0, tf.constant(ZERO, tf.float32)))
@@ -207,9 +188,7 @@ def test_inside_of_another_loop_they_are_read_where_they_are_used() -> None:
 def test_a_pair_may_stand_for_memory_and_output() -> None:
     start = (tf.zeros([3, 3]), tf.zeros([3, 3]))
     for number, lengths in enumerate(LENGTHS):
-        _, state = tf.nn.dynamic_rnn(
-            cells.BasicLSTMCell(3), tf.constant(X), lengths, start, scope=f"s{number}"
-        )
+        _, state = tf.nn.dynamic_rnn(cells.BasicLSTMCell(3), tf.constant(X), lengths, start, scope=f"s{number}")
         assert len(state) == 2
     with pytest.raises(TypeError, match="a pair of memory and output"):
         tf.nn.dynamic_rnn(cells.LSTMCell(3), tf.constant(X), initial_state=tf.zeros([3, 3]))
@@ -272,9 +251,7 @@ def test_symbols_may_be_looked_up_by_the_cell() -> None:
             return state, state
 
     with waving():
-        _, state = tf.nn.static_rnn(
-            Embedding(), [tf.constant([0, 1]), tf.constant([3, 3])], dtype=tf.float32
-        )
+        _, state = tf.nn.static_rnn(Embedding(), [tf.constant([0, 1]), tf.constant([3, 3])], dtype=tf.float32)
     table = wave(4, 2)
     close(value(state), [table[0] + table[3], table[1] + table[3]])
 
@@ -292,9 +269,7 @@ def test_states_are_kept_by_whoever_saves_them() -> None:
 
     x = tf.placeholder(tf.float32, [3, 1, 2])
     with waving():
-        outputs, _ = tf.nn.static_state_saving_rnn(
-            cells.BasicLSTMCell(3), [x[:, 0]], Saver(), ("c", "h")
-        )
+        outputs, _ = tf.nn.static_state_saving_rnn(cells.BasicLSTMCell(3), [x[:, 0]], Saver(), ("c", "h"))
     wanted, _ = unrolled(LSTM, X, (ZERO, ZERO))
     with tf.Session() as sess:
         sess.run(tf.global_variables_initializer())
@@ -322,17 +297,13 @@ def test_states_are_kept_by_whoever_saves_them() -> None:
     ],
     ids=["dtype", "matrix", "vector", "rank", "depth", "scalar", "lengths"],
 )
-def test_what_cannot_run_is_refused_where_it_is_built(
-    inputs: Any, settings: Any, words: str
-) -> None:
+def test_what_cannot_run_is_refused_where_it_is_built(inputs: Any, settings: Any, words: str) -> None:
     x = tf.placeholder(tf.float32, inputs)
     with pytest.raises(ValueError, match=words):
         tf.nn.dynamic_rnn(cells.GRUCell(3), x, **{"dtype": tf.float32, **settings})
 
 
-@pytest.mark.parametrize(
-    ("other", "words"), [([3, 4, 2], "Time steps is not"), ([2, 5, 2], "Batch_size is not")]
-)
+@pytest.mark.parametrize(("other", "words"), [([3, 4, 2], "Time steps is not"), ([2, 5, 2], "Batch_size is not")])
 def test_inputs_that_disagree_are_refused(other: Any, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         tf.nn.dynamic_rnn(cells.GRUCell(3), (tf.constant(X), tf.zeros(other)), dtype=tf.float32)

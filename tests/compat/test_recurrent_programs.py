@@ -46,10 +46,9 @@ class LanguageModel:
         logits = tf.reshape(tf.nn.xw_plus_b(output, softmax_w, softmax_b), [batch, steps, words])
         self.cost = tf.reduce_sum(
             tf.contrib.seq2seq.sequence_loss(
-                logits, self.target, tf.ones([batch, steps]), average_across_timesteps=False,
-                average_across_batch=True,
+                logits, self.target, tf.ones([batch, steps]), average_across_timesteps=False, average_across_batch=True
             )
-        )  # fmt: skip
+        )
         self.final_state = state
         if training:
             self.lr = tf.Variable(0.0, trainable=False)
@@ -57,17 +56,14 @@ class LanguageModel:
             grads, _ = tf.clip_by_global_norm(tf.gradients(self.cost, tvars), 5)
             optimizer = tf.train.AdamOptimizer(self.lr)
             self.train_op = optimizer.apply_gradients(
-                zip(grads, tvars, strict=True),
-                global_step=tf.train.get_or_create_global_step(),
+                zip(grads, tvars, strict=True), global_step=tf.train.get_or_create_global_step()
             )
 
     def epoch(self, sess: Any, text: Any, train: bool) -> float:
         """The perplexity of a text, going on with the state from piece to piece."""
         costs, state = 0.0, sess.run(self.initial_state)
         for start in range(0, text.shape[1] - 5, 5):
-            feed: dict[Any, Any] = {
-                self.input: text[:, start : start + 5], self.target: text[:, start + 1 : start + 6]
-            }  # fmt: skip
+            feed: dict[Any, Any] = {self.input: text[:, start : start + 5], self.target: text[:, start + 1 : start + 6]}
             for number, (c, h) in enumerate(self.initial_state):
                 feed[c], feed[h] = state[number].c, state[number].h
             fetched = {"cost": self.cost, "state": self.final_state}
@@ -80,9 +76,7 @@ class LanguageModel:
 
 def test_a_language_model_learns_what_follows_what() -> None:
     tf.set_random_seed(2)
-    text = np.stack(
-        [np.roll(np.tile([0, 1, 2, 3, 4, 5, 4, 3, 2, 1], 4), shift) for shift in range(4)]
-    )
+    text = np.stack([np.roll(np.tile([0, 1, 2, 3, 4, 5, 4, 3, 2, 1], 4), shift) for shift in range(4)])
     init = tf.random_uniform_initializer(-0.2, 0.2)
     with tf.variable_scope("Model", reuse=None, initializer=init):
         m = LanguageModel(training=True)
@@ -155,21 +149,15 @@ def test_characters_are_written_one_after_the_other() -> None:
     keep = tf.placeholder_with_default(1.0, [])
     cell = tf.nn.rnn_cell.MultiRNNCell(
         [
-            tf.nn.rnn_cell.DropoutWrapper(
-                tf.nn.rnn_cell.GRUCell(10), input_keep_prob=keep, output_keep_prob=keep
-            )
+            tf.nn.rnn_cell.DropoutWrapper(tf.nn.rnn_cell.GRUCell(10), input_keep_prob=keep, output_keep_prob=keep)
             for _ in range(2)
         ]
     )
     start = cell.zero_state(tf.shape(seq)[0], tf.float32)
-    outputs, state = tf.nn.dynamic_rnn(
-        cell, tf.one_hot(seq, 3), sequence_length=ends, initial_state=start
-    )
+    outputs, state = tf.nn.dynamic_rnn(cell, tf.one_hot(seq, 3), sequence_length=ends, initial_state=start)
     logits = tf.reshape(outputs, [-1, 10]) @ tf.get_variable("w", [10, 3])
     mask = tf.reshape(tf.sequence_mask(ends, tf.shape(seq)[1], tf.float32), [-1])
-    each = tf.nn.sparse_softmax_cross_entropy_with_logits(
-        labels=tf.reshape(nxt, [-1]), logits=logits
-    )
+    each = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=tf.reshape(nxt, [-1]), logits=logits)
     loss = tf.reduce_sum(each * mask) / tf.reduce_sum(mask)
     train = tf.train.AdamOptimizer(0.02).minimize(loss)
     with tf.Session() as sess:
@@ -200,9 +188,7 @@ def test_sequences_are_labelled_from_both_sides() -> None:
     )
     both = tf.reshape(tf.concat([fw, bw], 2), [-1, 16])
     scores = tf.reshape(both @ tf.get_variable("w", [16, 1]), [-1, 6])
-    loss = tf.reduce_mean(
-        tf.nn.sigmoid_cross_entropy_with_logits(logits=scores, labels=tf.to_float(labels))
-    )
+    loss = tf.reduce_mean(tf.nn.sigmoid_cross_entropy_with_logits(logits=scores, labels=tf.to_float(labels)))
     train = tf.train.AdamOptimizer(0.05).minimize(loss)
     right = tf.reduce_mean(tf.to_float(tf.equal(scores > 0, labels)))
     with tf.Session() as sess:

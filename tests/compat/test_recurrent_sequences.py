@@ -51,9 +51,7 @@ def test_another_loss_can_stand_for_the_cross_entropy() -> None:
         assert (labels.shape.as_list(), logits.shape.rank) == ([12], 2)
         return tf.ones([12])
 
-    loss = tf.contrib.seq2seq.sequence_loss(
-        LOGITS, TARGETS, WEIGHTS, softmax_loss_function=ones, name="mine"
-    )
+    loss = tf.contrib.seq2seq.sequence_loss(LOGITS, TARGETS, WEIGHTS, softmax_loss_function=ones, name="mine")
     assert loss.op.name.startswith("mine/")
     assert value(loss) == pytest.approx(1.0)
 
@@ -160,9 +158,8 @@ def test_bidirectional_layers_read_both_ways_of_the_layer_below() -> None:
         )
         made = names()
         each, static_fw, static_bw = cells.stack_bidirectional_rnn(
-            layers(), layers(), tf.unstack(x, axis=1), dtype=tf.float32,
-            sequence_length=lengths, scope="listed",
-        )  # fmt: skip
+            layers(), layers(), tf.unstack(x, axis=1), dtype=tf.float32, sequence_length=lengths, scope="listed"
+        )
     assert made[0] == "stack_bidirectional_rnn/cell_0/bidirectional_rnn/fw/gru_cell/gates/kernel"
     assert names()[16] == "listed/cell_0/fw/gru_cell/gates/kernel"
     assert whole.shape.as_list() == [2, 3, 4]
@@ -194,9 +191,7 @@ def test_older_names_are_the_newer_things() -> None:
     now = tf.nn.rnn_cell
     for name in now.__all__:
         assert getattr(cells, name) is getattr(now, name)
-    assert (tf.nn.rnn, tf.nn.bidirectional_rnn) == (
-        tf.nn.static_rnn, tf.nn.static_bidirectional_rnn,
-    )  # fmt: skip
+    assert (tf.nn.rnn, tf.nn.bidirectional_rnn) == (tf.nn.static_rnn, tf.nn.static_bidirectional_rnn)
     assert tf.nn.seq2seq is legacy
     assert cells.static_rnn is tf.nn.static_rnn
     assert rnn.dynamic_rnn is tf.nn.dynamic_rnn

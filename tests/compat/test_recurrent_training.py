@@ -24,9 +24,7 @@ CELLS: dict[str, Any] = {
     "gru": lambda: cells.GRUCell(2),
     "lstm": lambda: cells.BasicLSTMCell(2),
     "lstm-all": lambda: cells.LSTMCell(3, use_peepholes=True, num_proj=2),
-    "stack": lambda: cells.MultiRNNCell(
-        [cells.GRUCell(3), cells.ResidualWrapper(cells.GRUCell(3))]
-    ),
+    "stack": lambda: cells.MultiRNNCell([cells.GRUCell(3), cells.ResidualWrapper(cells.GRUCell(3))]),
 }
 
 
@@ -90,12 +88,8 @@ class Network:
             squashed = np.tanh(c)
             dc = dc + dh * o * (1 - squashed**2)
             dgates = np.concatenate(
-                [
-                    dc * j * i * (1 - i), dc * i * (1 - j**2), dc * before * f * (1 - f),
-                    dh * squashed * o * (1 - o),
-                ],
-                1,
-            )  # fmt: skip
+                [dc * j * i * (1 - i), dc * i * (1 - j**2), dc * before * f * (1 - f), dh * squashed * o * (1 - o)], 1
+            )
             dkernel += seen.T @ dgates
             dbias += dgates.sum(0)
             dh, dc = (dgates @ self.kernel.T)[:, -self.units :], dc * f

@@ -52,9 +52,7 @@ def test_a_graph_is_found_by_all_of_its_tags() -> None:
         found = tf.saved_model.load(sess, {"gpu", "serve"}, THEIRS)
         assert dict(found.signature_def) == {}
         for tags in (["gpu"], ["serve", "gpu", "more"], "serve"):
-            with pytest.raises(
-                RuntimeError, match=r"tags .* could not be found .*\['gpu', 'serve'\]"
-            ):
+            with pytest.raises(RuntimeError, match=r"tags .* could not be found .*\['gpu', 'serve'\]"):
                 tf.saved_model.load(sess, tags, THEIRS)
 
 
@@ -62,9 +60,7 @@ def test_a_folder_without_a_model_is_refused(tmp_path: Path) -> None:
     assert tf.saved_model.contains_saved_model(THEIRS)
     assert not tf.saved_model.loader.maybe_saved_model_directory(str(tmp_path))
     with tf.Session() as sess:
-        with pytest.raises(
-            OSError, match=r"SavedModel file does not exist at: .*saved_model.pbtxt"
-        ):
+        with pytest.raises(OSError, match=r"SavedModel file does not exist at: .*saved_model.pbtxt"):
             tf.saved_model.load(sess, SERVE, tmp_path)
         (tmp_path / "saved_model.pb").write_bytes(b"\x0a\x05")
         with pytest.raises(OSError, match="Cannot parse file"):
@@ -84,9 +80,14 @@ def test_more_than_one_first_operation_is_refused(tmp_path: Path) -> None:
 # -- models of TensorFlow 2 ------------------------------------------------------------------------
 
 SIGNATURES = [
-    ("module", "product"), ("module", "counted"), ("module", "flow"), ("module", "spoken"),
-    ("module", "wrapped"), ("module", "slope"), ("network", "serving_default"),
-]  # fmt: skip
+    ("module", "product"),
+    ("module", "counted"),
+    ("module", "flow"),
+    ("module", "spoken"),
+    ("module", "wrapped"),
+    ("module", "slope"),
+    ("network", "serving_default"),
+]
 
 
 @pytest.fixture(scope="module")
@@ -134,9 +135,7 @@ def check(got: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
 
 @pytest.mark.parametrize(("model", "name"), SIGNATURES)
 @pytest.mark.parametrize("scope", [None, "in/side"])
-def test_signatures_of_tensorflow_2_give_its_values(
-    served: Path, model: str, name: str, scope: str | None
-) -> None:
+def test_signatures_of_tensorflow_2_give_its_values(served: Path, model: str, name: str, scope: str | None) -> None:
     with tf.Session() as sess:
         found = tf.saved_model.load(sess, SERVE, served / model, import_scope=scope)
         signature = found.signature_def[name]
@@ -166,18 +165,18 @@ def test_parts_of_ragged_tensors_have_numbers(served: Path) -> None:
     with spoken.session:
         found = spoken({"text": [b"two a", b"b"]})
     assert {key: value.tolist() for key, value in found.items()} == {
-        "numbers": [1, -1, -1], "parts/0": [b"two", b"a", b"b"], "parts/1": [0, 2, 3],
+        "numbers": [1, -1, -1],
+        "parts/0": [b"two", b"a", b"b"],
+        "parts/1": [0, 2, 3],
         "prices": [0, 2.5],
-    }  # fmt: skip
+    }
     with tf.Session() as sess:
         signature = tf.saved_model.load(sess, SERVE, served / "module").signature_def["spoken"]
         with pytest.raises(ValueError, match=r"several tensors .*Call.*:1', '.*:2'"):
             utils.get_tensor_from_tensor_info(signature.outputs["parts"])
 
 
-def test_a_model_of_tensorflow_2_whose_graph_is_written_again_gives_the_same(
-    served: Path, tmp_path: Path
-) -> None:
+def test_a_model_of_tensorflow_2_whose_graph_is_written_again_gives_the_same(served: Path, tmp_path: Path) -> None:
     again = shutil.copytree(served / "module", tmp_path / "again")
     model = read_saved_model(again)
     with tf.Session() as sess:
@@ -189,10 +188,7 @@ def test_a_model_of_tensorflow_2_whose_graph_is_written_again_gives_the_same(
         found = tf.saved_model.load(sess, SERVE, again)
         for _, name in SIGNATURES[:-1]:
             given = stored(served, "module", name, "in")
-            check(
-                run_signature(sess, found.signature_def[name], given),
-                stored(served, "module", name, "out"),
-            )
+            check(run_signature(sess, found.signature_def[name], given), stored(served, "module", name, "out"))
 
 
 # -- writing ---------------------------------------------------------------------------------------
@@ -217,9 +213,7 @@ def test_what_is_written_is_loaded(tmp_path: Path, as_text: bool) -> None:
         sess.run(tf.global_variables_initializer())
         with pytest.raises(AssertionError, match="has not been saved yet"):
             builder.add_meta_graph(SERVE)
-        builder.add_meta_graph_and_variables(
-            sess, SERVE, {"serving_default": signature}, [path], main_op=first
-        )
+        builder.add_meta_graph_and_variables(sess, SERVE, {"serving_default": signature}, [path], main_op=first)
         with pytest.raises(AssertionError, match="has already been saved"):
             builder.add_meta_graph_and_variables(sess, SERVE)
         builder.add_meta_graph(["train", "serve"])
@@ -238,9 +232,7 @@ def test_what_is_written_is_loaded(tmp_path: Path, as_text: bool) -> None:
 def test_a_model_may_have_no_variables(tmp_path: Path) -> None:
     x = tf.placeholder(tf.float32, name="x")
     with tf.Session() as sess:
-        tf.saved_model.simple_save(
-            sess, tmp_path / "model", {"x": x}, {"y": tf.square(x, name="y")}
-        )
+        tf.saved_model.simple_save(sess, tmp_path / "model", {"x": x}, {"y": tf.square(x, name="y")})
     with tf.Session(graph=tf.Graph()) as sess:
         tf.saved_model.load(sess, SERVE, tmp_path / "model")
         assert sess.run("y:0", {"x:0": 3}) == 9
@@ -276,13 +268,18 @@ def test_what_initializes_all_is_an_operation() -> None:
 def test_constants_are_those_of_who_serves() -> None:
     keys = tf.saved_model.signature_constants
     assert {name: getattr(keys, name) for name in keys.__all__} == {
-        "CLASSIFY_INPUTS": "inputs", "CLASSIFY_METHOD_NAME": "tensorflow/serving/classify",
-        "CLASSIFY_OUTPUT_CLASSES": "classes", "CLASSIFY_OUTPUT_SCORES": "scores",
-        "DEFAULT_SERVING_SIGNATURE_DEF_KEY": "serving_default", "PREDICT_INPUTS": "inputs",
-        "PREDICT_METHOD_NAME": "tensorflow/serving/predict", "PREDICT_OUTPUTS": "outputs",
-        "REGRESS_INPUTS": "inputs", "REGRESS_METHOD_NAME": "tensorflow/serving/regress",
+        "CLASSIFY_INPUTS": "inputs",
+        "CLASSIFY_METHOD_NAME": "tensorflow/serving/classify",
+        "CLASSIFY_OUTPUT_CLASSES": "classes",
+        "CLASSIFY_OUTPUT_SCORES": "scores",
+        "DEFAULT_SERVING_SIGNATURE_DEF_KEY": "serving_default",
+        "PREDICT_INPUTS": "inputs",
+        "PREDICT_METHOD_NAME": "tensorflow/serving/predict",
+        "PREDICT_OUTPUTS": "outputs",
+        "REGRESS_INPUTS": "inputs",
+        "REGRESS_METHOD_NAME": "tensorflow/serving/regress",
         "REGRESS_OUTPUTS": "outputs",
-    }  # fmt: skip
+    }
     assert (tag_constants.TRAINING, tag_constants.GPU, tag_constants.TPU) == ("train", "gpu", "tpu")
     assert tf.saved_model.constants.MAIN_OP_KEY == "saved_model_main_op"
     assert [name for name in tf.saved_model.__all__ if not hasattr(tf.saved_model, name)] == []
@@ -374,9 +371,7 @@ def test_the_files_of_tables_go_with_the_model(tmp_path: Path) -> None:
     tables = [
         tf.contrib.lookup.index_table_from_file(str(sources[0])),
         tf.contrib.lookup.index_table_from_file(str(sources[1])),
-        tf.lookup.StaticVocabularyTable(
-            tf.lookup.TextFileInitializer(str(sources[1]), tf.string, 0, tf.int64, -1), 1
-        ),
+        tf.lookup.StaticVocabularyTable(tf.lookup.TextFileInitializer(str(sources[1]), tf.string, 0, tf.int64, -1), 1),
     ]
     y = tf.stack([table.lookup(x) for table in tables], name="y")
     assert len(tf.get_collection(tf.GraphKeys.ASSET_FILEPATHS)) == 3
@@ -387,10 +382,7 @@ def test_the_files_of_tables_go_with_the_model(tmp_path: Path) -> None:
     for source in sources:
         source.unlink()
     moved = (tmp_path / "model").rename(tmp_path / "moved")
-    assert sorted(file.name for file in (moved / "assets").iterdir()) == [
-        "words.txt",
-        "words.txt_1",
-    ]
+    assert sorted(file.name for file in (moved / "assets").iterdir()) == ["words.txt", "words.txt_1"]
     with tf.Graph().as_default(), tf.Session() as sess:
         tf.saved_model.load(sess, ["serve"], moved)
         found = sess.run("y:0", {"x:0": ["one0", "one1"]})

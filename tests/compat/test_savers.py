@@ -26,15 +26,16 @@ def part_of_rows(shape: Any, dtype: Any = None, partition_info: Any = None) -> A
 def build() -> dict[str, Any]:
     """Variables of several types, one of them in parts; and their values by the names in checkpoints."""
     values: dict[str, Any] = {
-        "a": np.arange(6, dtype=np.float32).reshape(2, 3), "n": np.int64(7),
-        "half": np.float16(3.5), "flags": np.array([True, False]), "none": np.zeros((0, 3), np.float32),
+        "a": np.arange(6, dtype=np.float32).reshape(2, 3),
+        "n": np.int64(7),
+        "half": np.float16(3.5),
+        "flags": np.array([True, False]),
+        "none": np.zeros((0, 3), np.float32),
         "words": np.array([b"x", b"long" * 99], object),
-    }  # fmt: skip
+    }
     for name, value in values.items():
         tf.get_variable(name, initializer=tf.constant(value))
-    tf.get_variable(
-        "rows", [5, 4], initializer=part_of_rows, partitioner=tf.fixed_size_partitioner(3)
-    )
+    tf.get_variable("rows", [5, 4], initializer=part_of_rows, partitioner=tf.fixed_size_partitioner(3))
     return {**values, "rows": ROWS}
 
 
@@ -65,9 +66,7 @@ def test_the_entry_of_a_tensor_in_parts_lists_its_slices(tmp_path: Path) -> None
     with tf.Graph().as_default(), tf.Session() as session:
         build()
         session.run(tf.global_variables_initializer())
-        prefix: Any = tf.train.Saver().save(
-            session, str(tmp_path / "model"), write_meta_graph=False
-        )
+        prefix: Any = tf.train.Saver().save(session, str(tmp_path / "model"), write_meta_graph=False)
     entries, files = read_index(prefix)
     found: Any = message_class("BundleEntryProto").FromString(entries[b"rows"])
     assert files == 1
@@ -99,8 +98,9 @@ def test_shards_are_merged_by_moving_their_files(tmp_path: Path) -> None:
         checkpoints.save_bundle(shard, names, specs, [rows, np.int32(number)])
     checkpoints.merge_bundles(shards, str(tmp_path / "whole"))
     assert sorted(path.name for path in tmp_path.iterdir()) == [
-        *[f"whole.data-0000{number}-of-00003" for number in range(3)], "whole.index",
-    ]  # fmt: skip
+        *[f"whole.data-0000{number}-of-00003" for number in range(3)],
+        "whole.index",
+    ]
     with checkpoints.CheckpointReader(str(tmp_path / "whole")) as reader:
         np.testing.assert_array_equal(reader.get_tensor("rows"), ROWS)
         assert [reader.get_tensor(f"own{number}") for number in range(3)] == [0, 1, 2]
@@ -185,17 +185,12 @@ def test_a_graph_is_exported_without_defaults_and_savers() -> None:
     assert bare.meta_info_def.stripped_default_attrs
     assert "savers" in whole.collection_def
     assert "savers" not in bare.collection_def
-    attrs = [
-        sorted({node.name: node for node in meta.graph_def.node}["product"].attr)
-        for meta in (whole, bare)
-    ]
+    attrs = [sorted({node.name: node for node in meta.graph_def.node}["product"].attr) for meta in (whole, bare)]
     assert {"T", "transpose_a", "transpose_b"} < set(attrs[0])
     assert attrs[1] == ["T", "_output_shapes", "transpose_a"]
     with tf.Graph().as_default():
         tf.train.import_meta_graph(bare)
-        assert (
-            tf.get_default_graph().get_operation_by_name("product").get_attr("transpose_b") is False
-        )
+        assert tf.get_default_graph().get_operation_by_name("product").get_attr("transpose_b") is False
 
 
 def test_the_methods_of_a_saved_model_are_renamed(tmp_path: Path) -> None:
@@ -244,9 +239,7 @@ def test_errors_of_savers_are_tensorflows(tmp_path: Path) -> None:
             with pytest.raises(ValueError, match="save_path"):
                 saver.restore(session, prefix)
         saver.save(session, str(tmp_path / "m"))
-    for name, shape, error in (
-        ("v", [3], tf.errors.InvalidArgumentError), ("w", [2], tf.errors.NotFoundError)
-    ):  # fmt: skip
+    for name, shape, error in (("v", [3], tf.errors.InvalidArgumentError), ("w", [2], tf.errors.NotFoundError)):
         with tf.Graph().as_default(), tf.Session() as session:
             tf.get_variable(name, shape)
             with pytest.raises(error):
@@ -290,9 +283,7 @@ def test_a_checkpoint_of_the_first_format(tmp_path: Path, sharded: bool) -> None
         assert prefix == str(tmp_path / pattern)
         assert saver.last_checkpoints == [prefix]
         assert tf.train.latest_checkpoint(str(tmp_path)) == prefix
-        assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
-            ["checkpoint", file, "model-3.meta"]
-        )
+        assert sorted(path.name for path in tmp_path.iterdir()) == sorted(["checkpoint", file, "model-3.meta"])
         reader = tf.train.NewCheckpointReader(prefix)
         for name, value in values.items():
             np.testing.assert_array_equal(reader.get_tensor(name), value, err_msg=name)
@@ -308,9 +299,7 @@ def test_the_oldest_operations_save_and_restore_one_tensor(tmp_path: Path) -> No
     with tf.Graph().as_default(), tf.Session() as session:
         session.run(tf.raw_ops.Save(filename=path, tensor_names=["a", "b"], data=[ROWS, [1]]))
         whole = tf.raw_ops.Restore(file_pattern=path, tensor_name="a", dt=tf.float32)
-        part = tf.raw_ops.RestoreSlice(
-            file_pattern=path, tensor_name="a", shape_and_slice="5 4 1,2:-", dt=tf.float32
-        )
+        part = tf.raw_ops.RestoreSlice(file_pattern=path, tensor_name="a", shape_and_slice="5 4 1,2:-", dt=tf.float32)
         found = session.run([whole, part])
     np.testing.assert_array_equal(found[0], ROWS)
     np.testing.assert_array_equal(found[1], ROWS[1:3])
@@ -352,8 +341,10 @@ def test_slots_of_parts_are_parts_of_one_slot(tmp_path: Path) -> None:
         session.run(tf.global_variables_initializer())
         prefix = str(tf.train.Saver().save(session, str(tmp_path / "model")))
         assert tf.train.list_variables(prefix) == [
-            ("v", [4, 2]), ("v/ExponentialMovingAverage", [4, 2]), ("v/Momentum", [4, 2]),
-        ]  # fmt: skip
+            ("v", [4, 2]),
+            ("v/ExponentialMovingAverage", [4, 2]),
+            ("v/Momentum", [4, 2]),
+        ]
 
 
 def test_a_checkpoint_may_be_in_a_folder_without_a_name(tmp_path: Path) -> None:
@@ -363,8 +354,11 @@ def test_a_checkpoint_may_be_in_a_folder_without_a_name(tmp_path: Path) -> None:
         session.run(variable.initializer)
         assert saver.save(session, f"{tmp_path}/") == f"{tmp_path}/"
         assert sorted(path.name for path in tmp_path.iterdir()) == [
-            ".data-00000-of-00001", ".index", ".meta", "checkpoint",
-        ]  # fmt: skip
+            ".data-00000-of-00001",
+            ".index",
+            ".meta",
+            "checkpoint",
+        ]
         assert tf.train.latest_checkpoint(str(tmp_path)) == f"{tmp_path}/"
         session.run(variable.assign(0.0))
         saver.restore(session, f"{tmp_path}/")

@@ -55,9 +55,12 @@ def test_an_import_says_which_inputs_a_scope_lacks(tmp_path: Path) -> None:
 
 # What is exported of a collection with a scope: an element without a name, or with one below the scope.
 KEPT = {
-    "below": ("hidden/text", "in/hidden/text"), "outside": ("other", None),
-    "bytes": (b"data", "in/data"), "number": (3, 3), "real": (1.5, 1.5),
-}  # fmt: skip
+    "below": ("hidden/text", "in/hidden/text"),
+    "outside": ("other", None),
+    "bytes": (b"data", "in/data"),
+    "number": (3, 3),
+    "real": (1.5, 1.5),
+}
 
 
 def test_a_scope_takes_the_collections_along_that_tensorflow_takes() -> None:
@@ -76,9 +79,8 @@ def test_a_scope_takes_the_collections_along_that_tensorflow_takes() -> None:
             with tf.Graph().as_default() as again:
                 x = tf.placeholder(tf.float32, [None, 2])
                 found = meta_graph.import_scoped_meta_graph(
-                    written, import_scope="in", input_map={name: x},
-                    unbound_inputs_col_name="missing",
-                )  # fmt: skip
+                    written, import_scope="in", input_map={name: x}, unbound_inputs_col_name="missing"
+                )
             assert {key: value.name for key, value in found.items()} == {"w:0": "in/w:0"}
             for key, (_, value) in KEPT.items():
                 assert again.get_collection(key) == ([] if value is None else [value])
@@ -113,16 +115,16 @@ def test_a_scope_around_and_a_scope_that_is_there_count() -> None:
     with tf.Graph().as_default():
         names = ["x:0", "hidden/w"]
         found, elements = meta_graph.import_scoped_meta_graph_with_return_elements(
-            written, import_scope="in", return_elements=names,
+            written,
+            import_scope="in",
+            return_elements=names,
             restore_collections_predicate=lambda key: key == "variables",
-        )  # fmt: skip
+        )
         assert [element.name for element in elements] == ["in/x:0", "in/hidden/w"]
         assert tf.trainable_variables() == []
         assert list(found) == ["hidden/w:0"]
         with tf.name_scope("around"):
-            for scope, wanted in (
-                ("in", "around/in"), ("in", "around/in_1"), (None, "around"),
-            ):  # fmt: skip
+            for scope, wanted in (("in", "around/in"), ("in", "around/in_1"), (None, "around")):
                 made = meta_graph.import_scoped_meta_graph(written, import_scope=scope)
                 assert made["hidden/w:0"].name == f"{wanted}/hidden/w:0"
 

@@ -73,12 +73,7 @@ class Table(tf.nn.rnn_cell.RNNCell):
 
 ONE_HOT = np.eye(WORDS, dtype=np.float32)
 ROWS = np.array(
-    [
-        [0.05, 0.40, 0.45, 0.10],
-        [0.10, 0.15, 0.05, 0.70],
-        [0.30, 0.30, 0.25, 0.15],
-        [0.25, 0.25, 0.25, 0.25],
-    ]
+    [[0.05, 0.40, 0.45, 0.10], [0.10, 0.15, 0.05, 0.70], [0.30, 0.30, 0.25, 0.15], [0.25, 0.25, 0.25, 0.25]]
 )
 
 
@@ -100,8 +95,10 @@ def test_a_layer_is_applied_to_outputs() -> None:
     made, _, _ = seq2seq.dynamic_decode(decoder, maximum_iterations=3, output_time_major=True)
     assert made.rnn_output.shape.as_list() == [None, 1, WORDS]
     assert [v.op.name for v in tf.global_variables()] == [
-        "decoder/lstm_cell/kernel", "decoder/lstm_cell/bias", "decoder/dense/kernel",
-    ]  # fmt: skip
+        "decoder/lstm_cell/kernel",
+        "decoder/lstm_cell/bias",
+        "decoder/dense/kernel",
+    ]
     assert run(made.rnn_output).shape[1:] == (1, WORDS)
 
 
@@ -123,11 +120,7 @@ def test_drawn_and_scheduled_symbols_are_read() -> None:
     ]
     ids, *scheduled = run([made.sample_id, *(each.rnn_output for each in found)])
     assert ids.tolist() == [[1, 2, 3]]
-    assert [each.argmax(-1).tolist() for each in scheduled] == [
-        [[1, 2, 3]],
-        [[1, 1, 1]],
-        [[1, 2, 3]],
-    ]
+    assert [each.argmax(-1).tolist() for each in scheduled] == [[[1, 2, 3]], [[1, 1, 1]], [[1, 2, 3]]]
 
 
 # -- attention ------------------------------------------------------------------------------------
@@ -142,10 +135,12 @@ def test_attention_is_a_mean_of_the_memory_by_products() -> None:
     output, after = wrapper(INPUTS[:, 0], state)
     names = {v.op.name: v for v in tf.global_variables()}
     assert sorted(names) == [
-        "attention/attention_layer/kernel", "attention/basic_rnn_cell/bias",
-        "attention/basic_rnn_cell/kernel", "attention/luong_attention/attention_g",
+        "attention/attention_layer/kernel",
+        "attention/basic_rnn_cell/bias",
+        "attention/basic_rnn_cell/kernel",
+        "attention/luong_attention/attention_g",
         "memory_layer/kernel",
-    ]  # fmt: skip
+    ]
     out, alignments, time, values = run([output, after.alignments, after.time, names])
     joined = np.concatenate([INPUTS[:, 0], np.zeros((2, 6))], 1)
     query = np.tanh(joined @ values["attention/basic_rnn_cell/kernel"][:9])
@@ -156,9 +151,7 @@ def test_attention_is_a_mean_of_the_memory_by_products() -> None:
     np.testing.assert_allclose(alignments, wanted, rtol=1e-4)
     context = np.einsum("bt,btd->bd", wanted, seen)
     layer = values["attention/attention_layer/kernel"]
-    np.testing.assert_allclose(
-        out, np.concatenate([query, context], 1) @ layer, rtol=1e-3, atol=1e-5
-    )
+    np.testing.assert_allclose(out, np.concatenate([query, context], 1) @ layer, rtol=1e-3, atol=1e-5)
     assert time == 1
 
 
@@ -172,9 +165,7 @@ def test_a_small_network_scores_the_memory_and_history_is_kept() -> None:
     decoder = seq2seq.BasicDecoder(wrapper, helper, wrapper.zero_state(2, tf.float32))
     made, state, _ = seq2seq.dynamic_decode(decoder)
     names = {v.op.name: v for v in tf.global_variables()}
-    history, last, outputs, values = run(
-        [state.alignment_history.stack(), state.alignments, made.rnn_output, names]
-    )
+    history, last, outputs, values = run([state.alignment_history.stack(), state.alignments, made.rnn_output, names])
     where = "decoder/attention_wrapper/bahdanau_attention"
     vector, bias = values[f"{where}/attention_v"], values[f"{where}/attention_b"]
     scale = values[f"{where}/attention_g"] / np.linalg.norm(vector)
@@ -188,10 +179,7 @@ def test_a_small_network_scores_the_memory_and_history_is_kept() -> None:
 
 def test_several_mechanisms_are_looked_at_side_by_side() -> None:
     memories = [tf.constant(RANDOM.normal(size=(2, n, 4)), tf.float32) for n in (3, 5)]
-    mechanisms = [
-        seq2seq.LuongAttention(5, memories[0]),
-        seq2seq.BahdanauAttention(6, memories[1]),
-    ]
+    mechanisms = [seq2seq.LuongAttention(5, memories[0]), seq2seq.BahdanauAttention(6, memories[1])]
     wrapper = seq2seq.AttentionWrapper(cell_of(), mechanisms, [2, 3])
     output, state = wrapper(tf.constant(INPUTS[:, 0]), wrapper.zero_state(2, tf.float32))
     assert output.shape.as_list() == [2, 5]
@@ -202,9 +190,7 @@ def test_several_mechanisms_are_looked_at_side_by_side() -> None:
 
 def test_a_memory_of_another_batch_is_refused() -> None:
     wrapper = seq2seq.AttentionWrapper(cell_of(), seq2seq.LuongAttention(5, INPUTS))
-    with pytest.raises(
-        (tf.errors.InvalidArgumentError, ValueError), match="Non-matching batch sizes"
-    ):
+    with pytest.raises((tf.errors.InvalidArgumentError, ValueError), match="Non-matching batch sizes"):
         run(wrapper.zero_state(tf.constant(3), tf.float32).cell_state)
 
 
@@ -230,9 +216,7 @@ def best_sequences(start: int, steps: int, count: int) -> list[tuple[float, list
 def test_beams_find_the_most_likely_sequences() -> None:
     beams, steps = 16, 3
     state = seq2seq.tile_batch(tf.zeros([2, 1]), beams)
-    decoder = seq2seq.BeamSearchDecoder(
-        Table(ROWS), tf.constant(ONE_HOT), [0, 2], END, state, beams
-    )
+    decoder = seq2seq.BeamSearchDecoder(Table(ROWS), tf.constant(ONE_HOT), [0, 2], END, state, beams)
     made, last, lengths = seq2seq.dynamic_decode(decoder, maximum_iterations=steps)
     ids, chances, sizes = run([made.predicted_ids, last.log_probs, last.lengths])
     assert made.predicted_ids.shape.as_list() == [2, None, beams]
@@ -264,9 +248,14 @@ def test_beams_read_attention_of_a_tiled_memory() -> None:
         cell_of(), seq2seq.LuongAttention(5, memory, seq2seq.tile_batch(LENGTHS, beams)), 4
     )
     decoder = seq2seq.BeamSearchDecoder(
-        wrapper, tf.constant(TABLE), [0, 0], END, wrapper.zero_state(2 * beams, tf.float32), beams,
+        wrapper,
+        tf.constant(TABLE),
+        [0, 0],
+        END,
+        wrapper.zero_state(2 * beams, tf.float32),
+        beams,
         output_layer=tf.layers.Dense(WORDS),
-    )  # fmt: skip
+    )
     made, _, _ = seq2seq.dynamic_decode(decoder, maximum_iterations=4)
     found = run(made.predicted_ids)
     assert found.shape[0::2] == (2, beams)

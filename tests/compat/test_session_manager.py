@@ -15,9 +15,7 @@ pytestmark = pytest.mark.usefixtures("graph")
 
 def manager(**parts: Any) -> Any:
     """One that looks often, and tests whether variables have values."""
-    return tf.train.SessionManager(
-        ready_op=tf.report_uninitialized_variables(), recovery_wait_secs=0.01, **parts
-    )
+    return tf.train.SessionManager(ready_op=tf.report_uninitialized_variables(), recovery_wait_secs=0.01, **parts)
 
 
 def saved(folder: Path, value: float) -> str:
@@ -34,10 +32,7 @@ def test_a_model_is_initialised_and_then_handed_to_a_function() -> None:
     x = tf.placeholder(tf.float32, [])
     v, w = tf.Variable(x, name="v"), tf.Variable(1.0, name="w")
     with manager().prepare_session(
-        "",
-        init_op=v.initializer,
-        init_feed_dict={x: 3.0},
-        init_fn=lambda sess: sess.run(w.initializer),
+        "", init_op=v.initializer, init_feed_dict={x: 3.0}, init_fn=lambda sess: sess.run(w.initializer)
     ) as sess:
         assert sess.run([v, w]) == [3.0, 1.0]
 
@@ -63,9 +58,7 @@ def test_a_checkpoint_may_be_waited_for(tmp_path: Path) -> None:
     prepared: list[Any] = []
 
     def prepare() -> None:
-        with made.prepare_session(
-            "", v.initializer, saver, str(tmp_path), wait_for_checkpoint=True
-        ) as sess:
+        with made.prepare_session("", v.initializer, saver, str(tmp_path), wait_for_checkpoint=True) as sess:
             prepared.append(sess.run(v))
 
     made = manager()
@@ -75,9 +68,7 @@ def test_a_checkpoint_may_be_waited_for(tmp_path: Path) -> None:
     waiting.join(30)
     assert prepared == [7.0]
     nothing = str(tmp_path / "nothing")
-    with made.prepare_session(
-        "", v.initializer, saver, nothing, wait_for_checkpoint=True, max_wait_secs=0
-    ) as sess:
+    with made.prepare_session("", v.initializer, saver, nothing, wait_for_checkpoint=True, max_wait_secs=0) as sess:
         assert sess.run(v) == 1.0
 
 
@@ -87,13 +78,10 @@ def test_a_model_that_is_not_ready_is_refused_with_what_it_lacks() -> None:
     with pytest.raises(RuntimeError, match="no init_op or init_fn or local_init_op was given"):
         manager().prepare_session("")
     with pytest.raises(
-        RuntimeError,
-        match=r"Init op: nothing, init fn: None, .*error: Variables not initialized: v, w",
+        RuntimeError, match=r"Init op: nothing, init fn: None, .*error: Variables not initialized: v, w"
     ):
         manager().prepare_session("", tf.no_op(name="nothing"))
-    before_local = manager(
-        local_init_op=tf.no_op(), ready_for_local_init_op=tf.report_uninitialized_variables()
-    )
+    before_local = manager(local_init_op=tf.no_op(), ready_for_local_init_op=tf.report_uninitialized_variables())
     with pytest.raises(RuntimeError, match=r"ready for local_init\. .*not initialized: v, w"):
         before_local.prepare_session("", tf.no_op())
 
@@ -130,9 +118,7 @@ def test_a_test_for_local_initialisation_needs_something_to_test_for() -> None:
 
 def test_a_wait_for_nobody_ends_with_what_the_model_lacks() -> None:
     tf.Variable(1.0, name="v")
-    with pytest.raises(
-        tf.errors.DeadlineExceededError, match=r"after waiting 0\.05 secs\. .*initialized: v"
-    ):
+    with pytest.raises(tf.errors.DeadlineExceededError, match=r"after waiting 0\.05 secs\. .*initialized: v"):
         manager().wait_for_session("", max_wait_secs=0.05)
 
 
@@ -159,8 +145,7 @@ def test_a_session_is_there_when_another_task_has_made_the_model_ready() -> None
     v = tf.Variable(2.0, name="v")
     doubled = tf.Variable(v.initialized_value() * 2, name="d", collections=["local_variables"])
     made = manager(
-        local_init_op=tf.local_variables_initializer(),
-        ready_for_local_init_op=tf.report_uninitialized_variables([v]),
+        local_init_op=tf.local_variables_initializer(), ready_for_local_init_op=tf.report_uninitialized_variables([v])
     )
     found: list[Any] = []
 

@@ -85,9 +85,7 @@ def test_options_of_a_run_may_watch_nodes() -> None:
     with tf.Graph().as_default():
         total = tf.add(tf.constant(1), tf.constant(2), name="total")
         options = tf.RunOptions()
-        options.debug_options.debug_tensor_watch_opts.add(
-            node_name=total.op.name, debug_ops=["DebugIdentity"]
-        )
+        options.debug_options.debug_tensor_watch_opts.add(node_name=total.op.name, debug_ops=["DebugIdentity"])
         with tf.Session() as sess:
             assert sess.run(total, options=options) == 3
             dumps: Any = sess
@@ -95,9 +93,7 @@ def test_options_of_a_run_may_watch_nodes() -> None:
 
 
 @pytest.mark.parametrize("kind", [tf.Session, tf.InteractiveSession])
-def test_an_executor_that_tensorflow_does_not_have_is_refused_when_something_runs(
-    kind: Any,
-) -> None:
+def test_an_executor_that_tensorflow_does_not_have_is_refused_when_something_runs(kind: Any) -> None:
     with tf.Graph().as_default():
         x = tf.placeholder(tf.float32, [])
         for name in ("", "DEFAULT", "SINGLE_THREADED_EXECUTOR"):

@@ -64,17 +64,10 @@ CALLS: dict[str, Any] = {
     ),
     "stack": (
         lambda: slim.stack(POINTS, slim.fully_connected, [5, 2], biases_initializer=None),
-        {
-            "Stack/fully_connected_1/weights": [3, 5],
-            "Stack/fully_connected_2/weights": [5, 2],
-        },
+        {"Stack/fully_connected_1/weights": [3, 5], "Stack/fully_connected_2/weights": [5, 2]},
         [20, 2],
     ),
-    "layer_norm": (
-        lambda: layers.layer_norm(POINTS),
-        {"LayerNorm/beta": [3], "LayerNorm/gamma": [3]},
-        [20, 3],
-    ),
+    "layer_norm": (lambda: layers.layer_norm(POINTS), {"LayerNorm/beta": [3], "LayerNorm/gamma": [3]}, [20, 3]),
     "embed_sequence": (
         lambda: layers.embed_sequence([[1, 2, 0]], 4, 5),
         {"EmbedSequence/embeddings": [4, 5]},
@@ -124,9 +117,7 @@ def test_batch_norm_updates_in_place_or_in_a_collection() -> None:
     first = slim.batch_norm(POINTS, decay=0.5, updates_collections=None, scope="now")
     slim.batch_norm(POINTS, scope="later", scale=True)
     assert len(tf.get_collection(tf.GraphKeys.UPDATE_OPS)) == 2
-    assert sorted(shapes())[:4] == [
-        "later/beta", "later/gamma", "later/moving_mean", "later/moving_variance",
-    ]  # fmt: skip
+    assert sorted(shapes())[:4] == ["later/beta", "later/gamma", "later/moving_mean", "later/moving_variance"]
     moving = slim.get_variables_by_name("moving_mean", "now")[0]
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
@@ -146,11 +137,7 @@ def test_layer_norm_is_over_all_axes_but_the_first() -> None:
 
 def test_regularisers_and_their_sums() -> None:
     w = tf.constant([[1.0, -2.0]])
-    losses = [
-        layers.l1_regularizer(0.5),
-        layers.l2_regularizer(0.1),
-        layers.l1_l2_regularizer(0.5, 0.1),
-    ]
+    losses = [layers.l1_regularizer(0.5), layers.l2_regularizer(0.1), layers.l1_l2_regularizer(0.5, 0.1)]
     assert run([each(w) for each in losses]) == pytest.approx([1.5, 0.25, 1.75])
     total = layers.apply_regularization(losses[0], [w, w])
     assert tf.get_collection(tf.GraphKeys.REGULARIZATION_LOSSES) == [total]
@@ -163,9 +150,7 @@ def test_variables_are_found_by_scope_name_and_pattern() -> None:
     with tf.variable_scope("net"):
         slim.fully_connected(POINTS, 2, scope="a")
         slim.fully_connected(POINTS, 2, scope="b")
-    assert [v.op.name for v in slim.get_variables_to_restore(exclude=["net/b"])] == [
-        "net/a/weights", "net/a/biases",
-    ]  # fmt: skip
+    assert [v.op.name for v in slim.get_variables_to_restore(exclude=["net/b"])] == ["net/a/weights", "net/a/biases"]
     assert len(slim.get_variables_by_name("weights")) == 2
     assert slim.get_unique_variable("net/b/biases").op.name == "net/b/biases"
     assert len(slim.filter_variables(tf.global_variables(), ["weights"], ["^net/a"])) == 1
@@ -174,9 +159,8 @@ def test_variables_are_found_by_scope_name_and_pattern() -> None:
 
 def model(scope: str = "fc") -> Any:
     return slim.fully_connected(
-        tf.constant(POINTS), 1, activation_fn=None, scope=scope,
-        weights_initializer=tf.zeros_initializer(),
-    )  # fmt: skip
+        tf.constant(POINTS), 1, activation_fn=None, scope=scope, weights_initializer=tf.zeros_initializer()
+    )
 
 
 def test_training_ends_at_its_step_and_leaves_a_checkpoint(tmp_path: Path) -> None:
@@ -224,9 +208,13 @@ def test_a_loss_is_optimised_by_the_name_of_an_optimiser() -> None:
     w = tf.get_variable("w", [], initializer=ONES)
     step = tf.train.get_or_create_global_step()
     loss = layers.optimize_loss(
-        tf.square(w), step, 0.1, "SGD", clip_gradients=1.0,
+        tf.square(w),
+        step,
+        0.1,
+        "SGD",
+        clip_gradients=1.0,
         learning_rate_decay_fn=lambda rate, at: tf.train.exponential_decay(rate, at, 1, 0.5),
-    )  # fmt: skip
+    )
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         found = [session.run([loss, w, step]) for _ in range(2)]
@@ -240,9 +228,7 @@ ONES = tf.ones_initializer()
 
 def test_a_hook_ends_the_training_of_sessions(tmp_path: Path) -> None:
     w = tf.get_variable("w", [], initializer=ONES)
-    train = tf.contrib.training.create_train_op(
-        tf.square(w), tf.train.GradientDescentOptimizer(0.1)
-    )
+    train = tf.contrib.training.create_train_op(tf.square(w), tf.train.GradientDescentOptimizer(0.1))
     hook = tf.train.StopAtStepHook(num_steps=3)
     last = tf.contrib.training.train(train, str(tmp_path), hooks=[hook], save_summaries_steps=None)
     assert last == pytest.approx(0.8**4)
@@ -251,8 +237,11 @@ def test_a_hook_ends_the_training_of_sessions(tmp_path: Path) -> None:
 def test_settings_are_read_from_text() -> None:
     settings = tf.contrib.training.HParams(rate=0.1, layers=[1, 2], name="a", flag=True)
     assert settings.parse("rate=1,layers=[3,4,5],flag=false").values() == {
-        "rate": 1.0, "layers": [3, 4, 5], "name": "a", "flag": False,
-    }  # fmt: skip
+        "rate": 1.0,
+        "layers": [3, 4, 5],
+        "name": "a",
+        "flag": False,
+    }
     assert settings.parse("layers[1]=9").get("layers") == [3, 9, 5]
     assert settings.override_from_dict({"rate": 2}).get("rate") == 2.0
     assert settings.to_json(sort_keys=True).startswith('{"flag": false, "layers"')
@@ -306,9 +295,7 @@ def test_conditions_that_the_graph_knows_make_no_branch() -> None:
     assert framework.smart_cond(tf.constant(True), lambda: "one", lambda: "other") == "one"
     fed = tf.placeholder(tf.bool, [])
     assert framework.smart_constant_value(fed) is None
-    made = framework.smart_case(
-        [(False, lambda: 1), (fed, lambda: tf.constant(2))], lambda: tf.constant(3)
-    )
+    made = framework.smart_case([(False, lambda: 1), (fed, lambda: tf.constant(2))], lambda: tf.constant(3))
     with tf.Session() as session:
         assert [session.run(made, {fed: value}) for value in (True, False)] == [2, 3]
     with pytest.raises(TypeError, match="must be callable"):

@@ -39,17 +39,17 @@ def test_records_of_several_files_come_as_items(tmp_path: Path) -> None:
         "image/format": tf.FixedLenFeature((), tf.string, "raw"),
         "label": tf.FixedLenFeature([1], tf.int64),
     }
-    items = {
-        "image": decoder.Image(shape=[2, 2, 3]), "label": decoder.Tensor("label", shape=[]),
-    }  # fmt: skip
+    items = {"image": decoder.Image(shape=[2, 2, 3]), "label": decoder.Tensor("label", shape=[])}
     data = slim.dataset.Dataset(
-        str(tmp_path / "a-*"), tf.TFRecordReader, decoder.TFExampleDecoder(features, items), 4,
-        {"image": "a picture"}, num_classes=4,
-    )  # fmt: skip
-    assert data.num_classes == 4
-    provider = slim.dataset_data_provider.DatasetDataProvider(
-        data, num_readers=2, shuffle=False, num_epochs=1
+        str(tmp_path / "a-*"),
+        tf.TFRecordReader,
+        decoder.TFExampleDecoder(features, items),
+        4,
+        {"image": "a picture"},
+        num_classes=4,
     )
+    assert data.num_classes == 4
+    provider = slim.dataset_data_provider.DatasetDataProvider(data, num_readers=2, shuffle=False, num_epochs=1)
     assert sorted(provider.list_items()) == ["image", "label", "record_key"]
     assert provider.num_samples() == 4
     image, label = provider.get(["image", "label"])
@@ -77,14 +77,19 @@ def test_handlers_make_boxes_sparse_tensors_and_replacements() -> None:
     sides = {"b/ymin": [0.1, 0.5], "b/xmin": [0.2, 0.6], "b/ymax": [0.3, 0.7], "b/xmax": [0.4, 0.8]}
     features: dict[str, Any] = {key: tf.VarLenFeature(tf.float32) for key in sides}
     features |= {
-        "indices": tf.VarLenFeature(tf.int64), "values": tf.VarLenFeature(tf.float32),
-        "rows": tf.VarLenFeature(tf.int64), "none": tf.VarLenFeature(tf.int64),
+        "indices": tf.VarLenFeature(tf.int64),
+        "values": tf.VarLenFeature(tf.float32),
+        "rows": tf.VarLenFeature(tf.int64),
+        "none": tf.VarLenFeature(tf.int64),
         "size": tf.FixedLenFeature([2], tf.int64),
-    }  # fmt: skip
+    }
     record = example(
         **{key.replace("/", "_"): value for key, value in sides.items()},
-        indices=[1, 3], values=[5.0, 7.0], rows=[1, 2, 3, 4], size=[2, 2],
-    )  # fmt: skip
+        indices=[1, 3],
+        values=[5.0, 7.0],
+        rows=[1, 2, 3, 4],
+        size=[2, 2],
+    )
     table = tf.contrib.lookup.index_to_string_table_from_tensor(["a", "b", "c", "d", "e"])
     items = {
         "boxes": decoder.BoundingBox(prefix="b/"),
@@ -114,8 +119,6 @@ def test_what_cannot_be_is_said() -> None:
     with pytest.raises(ValueError, match="Backup handler"):
         decoder.BackupHandler(decoder.Tensor("a"), "b")
     with pytest.raises(TypeError, match=r"common_queue\.dtypes"):
-        slim.parallel_reader.ParallelReader(
-            tf.TFRecordReader, tf.FIFOQueue(2, [tf.string, tf.int64])
-        )
+        slim.parallel_reader.ParallelReader(tf.TFRecordReader, tf.FIFOQueue(2, [tf.string, tf.int64]))
     with pytest.raises(ValueError, match="No data files"):
         slim.parallel_reader.get_data_files([])

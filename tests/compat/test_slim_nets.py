@@ -43,15 +43,9 @@ def test_residual_networks_have_the_variables_of_their_checkpoints() -> None:
 
 @pytest.mark.parametrize(
     ("version", "side", "count", "out"),
-    [
-        (1, 224, 5607184, [7, 7, 1024]),
-        (2, 224, 10173112, [7, 7, 1024]),
-        (3, 299, 21802784, [8, 8, 2048]),
-    ],
+    [(1, 224, 5607184, [7, 7, 1024]), (2, 224, 10173112, [7, 7, 1024]), (3, 299, 21802784, [8, 8, 2048])],
 )
-def test_inception_has_the_parameters_of_its_checkpoints(
-    version: int, side: int, count: int, out: list[int]
-) -> None:
+def test_inception_has_the_parameters_of_its_checkpoints(version: int, side: int, count: int, out: list[int]) -> None:
     scope = getattr(nets.inception, f"inception_v{version}_arg_scope")
     with slim.arg_scope(scope()):
         base = getattr(nets.inception, f"inception_v{version}_base")
@@ -60,9 +54,7 @@ def test_inception_has_the_parameters_of_its_checkpoints(
     assert net.shape.as_list() == [2, *out]
     assert net.name.startswith(f"InceptionV{version}/Mixed_")
     assert net is list(points.values())[-1]
-    assert len(tf.get_collection("moving_vars")) == 2 * len(
-        tf.get_collection("regularization_losses")
-    )
+    assert len(tf.get_collection("moving_vars")) == 2 * len(tf.get_collection("regularization_losses"))
 
 
 def test_the_logits_of_inception_have_their_scopes() -> None:
@@ -103,9 +95,14 @@ def test_rates_take_the_place_of_strides() -> None:
     for stride in (None, 8):
         with slim.arg_scope(nets.resnet_utils.resnet_arg_scope()):
             net, _ = nets.resnet_v2.resnet_v2(
-                tf.constant(images), blocks, is_training=False, global_pool=False,
-                output_stride=stride, reuse=bool(found) or None, scope="net",
-            )  # fmt: skip
+                tf.constant(images),
+                blocks,
+                is_training=False,
+                global_pool=False,
+                output_stride=stride,
+                reuse=bool(found) or None,
+                scope="net",
+            )
         found[stride] = net
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())

@@ -92,10 +92,7 @@ def test_arrays_of_tensors_have_tensorflows_names() -> None:
     array = tf.TensorArray(tf.float32, 2).unstack([1.0, 2.0])
     assert array.read(0).name == "TensorArrayReadV3:0"
     assert array.stack().name == "TensorArrayStack/TensorArrayGatherV3:0"
-    assert (
-        tf.map_fn(lambda x: x, tf.constant([1.0])).name
-        == "map/TensorArrayStack/TensorArrayGatherV3:0"
-    )
+    assert tf.map_fn(lambda x: x, tf.constant([1.0])).name == "map/TensorArrayStack/TensorArrayGatherV3:0"
     counted = tf.while_loop(lambda i: i < 9, lambda i: i + 1, [0], maximum_iterations=2)
     assert counted.name == "while/Exit_1:0"
     assert tf.convert_to_tensor([tf.constant(1), 2]).name == "packed:0"
@@ -119,15 +116,11 @@ def test_messages_begin_as_tensorflows() -> None:
     c, p = tf.constant([1, 2, 3]), tf.placeholder(tf.float32, [2, 3])
     refused: dict[str, Any] = {
         "Dimensions must be equal, but are 3 and 2": lambda: tf.add(c, [1, 2]),
-        r"Cannot reshape a tensor with 3 elements to shape \[2,2\] \(4 elements\)": (
-            lambda: tf.reshape(c, [2, 2])
-        ),
+        r"Cannot reshape a tensor with 3 elements to shape \[2,2\] \(4 elements\)": (lambda: tf.reshape(c, [2, 2])),
         "slice index 5 of dimension 0 out of bounds": lambda: c[5],
         "Only integers, slices": lambda: c["x"],
         "Duplicate node name in graph: 'q'": lambda: [tf.constant(1, name="q/") for _ in range(2)],
-        "Dimension 0 in both shapes must be equal, but are 2 and 4. Shapes are": (
-            lambda: p.set_shape([4, 3])
-        ),
+        "Dimension 0 in both shapes must be equal, but are 2 and 4. Shapes are": (lambda: p.set_shape([4, 3])),
         "Shapes must be equal rank, but are 2 and 1": lambda: p.set_shape([4]),
         "Expected int32, but got 1.5 of type 'float'": lambda: tf.constant(1.5, tf.int32),
         "Tensor conversion requested dtype float32 for Tensor with dtype int32": (
@@ -135,9 +128,7 @@ def test_messages_begin_as_tensorflows() -> None:
         ),
         "Shape must be at least rank 2 but is rank 1": lambda: tf.matmul(c, c),
         "DataType string not in list of allowed values": lambda: -tf.constant("a"),
-        r"Shapes \(1, 2\) and \(2, 2\) are not compatible": (
-            lambda: tf.TensorShape([1, 2]).merge_with([2, 2])
-        ),
+        r"Shapes \(1, 2\) and \(2, 2\) are not compatible": (lambda: tf.TensorShape([1, 2]).merge_with([2, 2])),
     }
     for message, build in refused.items():
         with pytest.raises((TypeError, ValueError), match=message):
@@ -181,9 +172,7 @@ def test_results_of_several_operations_have_tensorflows_names() -> None:
         "eye_1/set_diag:0": tf.eye(2, 3),
         "triangular_solve/MatrixTriangularSolve:0": tf.matrix_triangular_solve(a, a),
         "cholesky_solve/MatrixTriangularSolve_1:0": tf.cholesky_solve(a, a),
-        "softmax_cross_entropy_with_logits/Reshape_2:0": (
-            tf.nn.softmax_cross_entropy_with_logits_v2(a, a)
-        ),
+        "softmax_cross_entropy_with_logits/Reshape_2:0": (tf.nn.softmax_cross_entropy_with_logits_v2(a, a)),
         "softmax_cross_entropy_with_logits_sg/Reshape_2:0": (
             tf.nn.softmax_cross_entropy_with_logits(labels=a, logits=a)
         ),
@@ -220,9 +209,7 @@ def test_variables_of_layers_are_in_each_collection_once() -> None:
     slim = tf.contrib.slim
     keys = [tf.GraphKeys.TRAINABLE_VARIABLES, tf.GraphKeys.GLOBAL_VARIABLES, "mine"]
     slim.batch_norm(tf.zeros([2, 3]), scale=True, variables_collections=keys[:1], scope="norm")
-    slim.fully_connected(
-        tf.zeros([2, 3]), 3, variables_collections={"weights": keys}, scope="dense"
-    )
+    slim.fully_connected(tf.zeros([2, 3]), 3, variables_collections={"weights": keys}, scope="dense")
     for key in keys[:2]:
         members = tf.get_collection(key)
         assert len(members) == len(set(members))
@@ -236,10 +223,7 @@ def test_variables_of_layers_are_in_each_collection_once() -> None:
 def test_parts_of_a_variable_are_made_as_a_list() -> None:
     whole = np.arange(8, dtype=np.float32).reshape(4, 2)
     parts = tf.create_partitioned_variables([4, 2], [2, 1], tf.constant(whole), name="p")
-    assert [(v.op.name, v.shape.as_list()) for v in parts] == [
-        ("p/part_0", [2, 2]),
-        ("p/part_1", [2, 2]),
-    ]
+    assert [(v.op.name, v.shape.as_list()) for v in parts] == [("p/part_0", [2, 2]), ("p/part_1", [2, 2])]
     assert tf.create_partitioned_variables([4, 2], [2, 1], None, name="p", reuse=True) == parts
     unnamed = tf.create_partitioned_variables([4], [4], tf.zeros_initializer(), trainable=False)
     assert unnamed[3].op.name == "PartitionedVariable/part_3"
@@ -336,9 +320,7 @@ def test_a_coordinator_knows_the_threads_that_were_registered() -> None:
     assert coord._registered_threads == {thread}
 
 
-def test_runners_are_not_started_a_second_time_with_a_monitored_session(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_runners_are_not_started_a_second_time_with_a_monitored_session(caplog: pytest.LogCaptureFixture) -> None:
     queue = tf.FIFOQueue(4, tf.int32, shapes=())
     tf.train.add_queue_runner(tf.train.QueueRunner(queue, [queue.enqueue(1)]))
     taken = queue.dequeue()
@@ -398,9 +380,7 @@ def test_a_benchmark_tells_times_of_an_operation(monkeypatch: pytest.MonkeyPatch
     assert found["iters"] == 3
     assert found["throughput"] == 6 / found["wall_time"]
     assert found["extras"]["n"] == 1
-    assert (
-        found["extras"]["wall_time_min"] <= found["wall_time"] <= found["extras"]["wall_time_max"]
-    )
+    assert found["extras"]["wall_time_min"] <= found["wall_time"] <= found["extras"]["wall_time_max"]
     with pytest.raises(TypeError, match="extras must be a dict"):
         Sums().report_benchmark(extras=[])  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="Unable to determine calling Benchmark class"):
@@ -419,9 +399,7 @@ def test_a_writer_that_keeps_summaries_stands_for_those_of_hooks() -> None:
     fake = tf.contrib.testing.FakeSummaryWriter
     train = tf.assign_add(tf.train.get_or_create_global_step(), 1)
     tf.summary.scalar("loss", 2.0)
-    hook = tf.train.SummarySaverHook(
-        save_steps=1, output_dir="kept_in_memory", summary_op=tf.summary.merge_all()
-    )
+    hook = tf.train.SummarySaverHook(save_steps=1, output_dir="kept_in_memory", summary_op=tf.summary.merge_all())
     fake.install()
     try:
         with pytest.raises(ValueError, match="already installed"):

@@ -31,9 +31,7 @@ def test_steps_per_second_are_logged_every_so_often(caplog: pytest.LogCaptureFix
     assert all(float(line.partition(": ")[2]) > 0 for line in lines)
 
 
-def test_training_sessions_with_a_folder_log_steps_per_second(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_training_sessions_with_a_folder_log_steps_per_second(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "tensorflow")
     step = counting()
     for every, lines in ((3, 1), (0, 0)):
@@ -63,9 +61,7 @@ def test_a_task_begins_when_others_are_far_enough(monkeypatch: pytest.MonkeyPatc
     assert looks == [0.5, 0.5, 0.5]
 
 
-def test_a_wait_for_others_ends_with_its_limit_or_when_all_are_to_stop(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_wait_for_others_ends_with_its_limit_or_when_all_are_to_stop(monkeypatch: pytest.MonkeyPatch) -> None:
     step = counting()
     with tf.train.MonitoredSession(hooks=[tf.train.GlobalStepWaiterHook(9, 0)]) as sess:
         with pytest.raises(tf.errors.DeadlineExceededError, match="step is 0 instead of 9"):
@@ -105,18 +101,16 @@ def test_some_steps_are_drawn_but_not_the_first(tmp_path: Path) -> None:
     [
         (lambda: tf.train.StepCounterHook(None), ValueError, "exactly one of every_n_steps and"),
         (lambda: tf.train.StepCounterHook(1, 1), ValueError, "exactly one of every_n_steps and"),
-        (
-            lambda: tf.train.SummarySaverHook(save_steps=1),
-            ValueError, "Exactly one of scaffold or summary_op",
-        ),
+        (lambda: tf.train.SummarySaverHook(save_steps=1), ValueError, "Exactly one of scaffold or summary_op"),
         (
             lambda: tf.train.SummarySaverHook(save_steps=1, save_secs=1, summary_op="s"),
-            ValueError, "Can not provide both every_secs",
+            ValueError,
+            "Can not provide both every_secs",
         ),
         (lambda: tf.train.ProfilerHook(), ValueError, "Either every_secs or every_steps"),
         (lambda: tf.train.ProfilerHook(1, 1), ValueError, "Can not provide both every_secs"),
     ],
-)  # fmt: skip
+)
 def test_hooks_that_make_no_sense_are_refused(make: Any, kind: Any, said: str) -> None:
     with pytest.raises(kind, match=said):
         make()
@@ -125,10 +119,12 @@ def test_hooks_that_make_no_sense_are_refused(make: Any, kind: Any, said: str) -
 @for_each(
     "hook",
     [
-        lambda: tf.train.StepCounterHook(), lambda: tf.train.GlobalStepWaiterHook(1),
-        lambda: tf.train.ProfilerHook(1), lambda: tf.train.CheckpointSaverHook("d", save_steps=1),
+        lambda: tf.train.StepCounterHook(),
+        lambda: tf.train.GlobalStepWaiterHook(1),
+        lambda: tf.train.ProfilerHook(1),
+        lambda: tf.train.CheckpointSaverHook("d", save_steps=1),
     ],
-)  # fmt: skip
+)
 def test_hooks_that_look_at_steps_need_a_global_step(hook: Any) -> None:
     with pytest.raises(RuntimeError, match="Global step should be created to use"):
         tf.train.MonitoredSession(hooks=[hook()])
@@ -149,9 +145,7 @@ def test_a_timer_says_what_passed_since_it_was_time_and_begins_anew() -> None:
 
 def test_a_hook_saves_with_the_only_saver_that_the_graph_has(tmp_path: Path) -> None:
     step = counting()
-    hook = tf.train.CheckpointSaverHook(
-        str(tmp_path), save_steps=1, listeners=[tf.train.CheckpointSaverListener()]
-    )
+    hook = tf.train.CheckpointSaverHook(str(tmp_path), save_steps=1, listeners=[tf.train.CheckpointSaverListener()])
     with tf.train.MonitoredSession(hooks=[hook]) as sess:
         sess.run(step)
     assert tf.train.latest_checkpoint(str(tmp_path)) == str(tmp_path / "model.ckpt-1")
@@ -195,22 +189,22 @@ def test_a_training_session_writes_summaries_its_speed_and_its_checkpoints(tmp_p
     step = counting()
     tf.summary.scalar("x", tf.constant(3.0))
     with tf.train.MonitoredTrainingSession(
-        checkpoint_dir=str(tmp_path), save_summaries_steps=2, log_step_count_steps=2,
-        save_checkpoint_steps=4,
-    ) as sess:  # fmt: skip
+        checkpoint_dir=str(tmp_path), save_summaries_steps=2, log_step_count_steps=2, save_checkpoint_steps=4
+    ) as sess:
         for _ in range(4):
             sess.run(step)
     tf.summary.FileWriterCache.clear()
     found = events_of(tmp_path)
-    said = [
-        (event.step, [value.tag for value in event.summary.value] or event.session_log.status)
-        for event in found
-    ]
+    said = [(event.step, [value.tag for value in event.summary.value] or event.session_log.status) for event in found]
     log = tf.SessionLog
     assert said == [
-        (0, log.CHECKPOINT), (1, log.START), (1, ["x"]), (3, ["global_step/sec"]), (3, ["x"]),
+        (0, log.CHECKPOINT),
+        (1, log.START),
+        (1, ["x"]),
+        (3, ["global_step/sec"]),
+        (3, ["x"]),
         (4, log.CHECKPOINT),
-    ]  # fmt: skip
+    ]
     assert found[2].summary.value[0].simple_value == 3.0
     assert found[0].session_log.checkpoint_path == str(tmp_path / "model.ckpt")
 
@@ -234,13 +228,8 @@ def test_a_session_opens_the_graph_again_that_it_finalized() -> None:
     assert graph.finalized
 
 
-@for_each(
-    "per_run, every, wanted",
-    [(5, 10, [15, 25]), (5, 5, [10, 15, 20, 25]), (10, 5, [20, 30, 40, 50])],
-)
-def test_steps_are_counted_where_a_run_makes_several(
-    per_run: int, every: int, wanted: list[int]
-) -> None:
+@for_each("per_run, every, wanted", [(5, 10, [15, 25]), (5, 5, [10, 15, 20, 25]), (10, 5, [20, 30, 40, 50])])
+def test_steps_are_counted_where_a_run_makes_several(per_run: int, every: int, wanted: list[int]) -> None:
     said: list[int] = []
 
     class Writer:

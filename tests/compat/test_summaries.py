@@ -74,9 +74,7 @@ def value_of(summary: Any) -> bytes:
             "0a190a017442120803120412020802220801000000020000004a00",
         ),
         (
-            lambda: tf.summary.tensor_summary(
-                "t", tf.constant(["a", "bc"]), "d", family="fa", display_name="D"
-            ),
+            lambda: tf.summary.tensor_summary("t", tf.constant(["a", "bc"]), "d", family="fa", display_name="D"),
             "0a220a0766612f66612f74420f0807120412020802420161420262634a061201441a0164",
         ),
         (
@@ -84,7 +82,7 @@ def value_of(summary: Any) -> bytes:
             "0a080a0178150000803f0a080a01791500000040",
         ),
     ],
-)  # fmt: skip
+)
 def test_summaries_are_the_bytes_of_tensorflow(make: Any, bytes_there: str) -> None:
     assert value_of(make()).hex() == bytes_there
 
@@ -205,9 +203,7 @@ def test_a_file_has_what_was_added(tmp_path: Path) -> None:
     summary = value_of(one)
     with tf.summary.FileWriter(tmp_path, graph, filename_suffix=".end") as writer:
         writer.add_summary(summary, 3)
-        writer.add_summary(
-            tf.Summary(value=[tf.Summary.Value(tag="k", simple_value=2.0)]), np.int64(4)
-        )
+        writer.add_summary(tf.Summary(value=[tf.Summary.Value(tag="k", simple_value=2.0)]), np.int64(4))
         writer.add_session_log(tf.SessionLog(status=tf.SessionLog.START), 1)
         writer.add_event(tf.Event(step=9, wall_time=3.0))
         writer.add_meta_graph(tf.train.export_meta_graph(), 8)
@@ -216,22 +212,22 @@ def test_a_file_has_what_was_added(tmp_path: Path) -> None:
     assert file.match("events.out.tfevents.*.end")
     found = events_of(tmp_path)
     assert [(e.WhichOneof("what"), e.step) for e in found] == [
-        ("file_version", 0), ("graph_def", 0), ("meta_graph_def", 0), ("summary", 3), ("summary", 4),
-        ("session_log", 1), (None, 9), ("meta_graph_def", 8),
-    ]  # fmt: skip
-    assert found[0].file_version == "brain.Event:2"
-    assert [n.name for n in tf.GraphDef.FromString(found[1].graph_def).node] == [
-        "x/tags",
-        "x/values",
-        "x",
+        ("file_version", 0),
+        ("graph_def", 0),
+        ("meta_graph_def", 0),
+        ("summary", 3),
+        ("summary", 4),
+        ("session_log", 1),
+        (None, 9),
+        ("meta_graph_def", 8),
     ]
+    assert found[0].file_version == "brain.Event:2"
+    assert [n.name for n in tf.GraphDef.FromString(found[1].graph_def).node] == ["x/tags", "x/values", "x"]
     assert found[3].summary.value[0].tag == "x"
     assert found[6].wall_time == 3.0
 
 
-def test_two_writers_within_a_second_never_have_the_same_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_two_writers_within_a_second_never_have_the_same_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not even if another process makes its file between the look and the making of one's own."""
     monkeypatch.setattr(time, "time", lambda: 1.0)
     monkeypatch.setattr(os.path, "exists", lambda path: False)
@@ -292,10 +288,11 @@ def test_a_folder_has_one_writer_in_the_cache(tmp_path: Path) -> None:
 def test_what_is_no_event_is_refused(tmp_path: Path) -> None:
     writer: Any = tf.summary.FileWriter(tmp_path)
     cases: Any = (
-        (lambda: writer.add_event("x"), TypeError), (lambda: writer.add_graph(None), TypeError),
+        (lambda: writer.add_event("x"), TypeError),
+        (lambda: writer.add_graph(None), TypeError),
         (lambda: writer.add_meta_graph("x"), TypeError),
         (lambda: writer.add_summary(b"\xff\xff"), Exception),
-    )  # fmt: skip
+    )
     for add, kind in cases:
         with pytest.raises(kind):
             add()
@@ -327,9 +324,13 @@ def test_a_file_of_tensorflow_is_read() -> None:
     """``data/events.tensorflow`` was written by TensorFlow 2.21."""
     found = list(tf.train.summary_iterator(DATA / "events.tensorflow"))
     assert [(e.WhichOneof("what"), e.step) for e in found] == [
-        ("file_version", 0), ("graph_def", 0), ("meta_graph_def", 0), ("summary", 1),
-        ("session_log", 1), ("tagged_run_metadata", 2),
-    ]  # fmt: skip
+        ("file_version", 0),
+        ("graph_def", 0),
+        ("meta_graph_def", 0),
+        ("summary", 1),
+        ("session_log", 1),
+        ("tagged_run_metadata", 2),
+    ]
     assert [value.tag for value in found[3].summary.value] == ["loss", "h", "i/image", "t"]
     assert found[5].tagged_run_metadata.tag == "step"
     # Written again, the events are the same bytes.
@@ -360,9 +361,7 @@ def test_a_board_reads_the_files(tmp_path: Path) -> None:
     assert {node.name for node in board.Graph().node} >= {"x", "average", "values", "shown"}
 
 
-def test_writers_of_a_folder_that_was_removed_are_forgotten(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_writers_of_a_folder_that_was_removed_are_forgotten(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     cache = tf.summary.FileWriterCache
     with tf.Graph().as_default():
         for name in ("gone", "kept"):

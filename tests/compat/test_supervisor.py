@@ -67,9 +67,14 @@ def test_what_a_program_needs_is_found_in_its_graph_or_made() -> None:
 
 def test_nothing_is_made_in_place_of_what_there_is_not_to_be() -> None:
     sv = tf.train.Supervisor(
-        ready_op=None, init_op=None, local_init_op=None, saver=None, global_step=None,
-        summary_op=None, init_fn=lambda sess: found.append(sess.run("c:0")),
-    )  # fmt: skip
+        ready_op=None,
+        init_op=None,
+        local_init_op=None,
+        saver=None,
+        global_step=None,
+        summary_op=None,
+        init_fn=lambda sess: found.append(sess.run("c:0")),
+    )
     assert (sv.ready_op, sv.init_op, sv.local_init_op, sv.saver, sv.global_step) == (None,) * 5
     assert tf.get_default_graph().get_operations() == []
     with tf.Graph().as_default() as other:
@@ -96,13 +101,16 @@ def test_the_chief_writes_summaries_and_what_happened(tmp_path: Path) -> None:
         sv.summary_computed(sess, sess.run(sv.summary_op), 7)
     found = events_of(tmp_path)
     assert [event.WhichOneof("what") for event in found] == [
-        "file_version", "graph_def", "meta_graph_def", "session_log", "summary", "summary",
+        "file_version",
+        "graph_def",
+        "meta_graph_def",
         "session_log",
-    ]  # fmt: skip
+        "summary",
+        "summary",
+        "session_log",
+    ]
     assert [event.step for event in found] == [0, 0, 0, 0, 1, 7, 0]
-    assert [found[3].session_log.status, found[6].session_log.status] == [
-        tf.SessionLog.START, tf.SessionLog.STOP,
-    ]  # fmt: skip
+    assert [found[3].session_log.status, found[6].session_log.status] == [tf.SessionLog.START, tf.SessionLog.STOP]
     assert found[4].summary.value[0].simple_value == 2.0
 
 
@@ -135,8 +143,12 @@ def test_each_session_has_its_own_file_if_the_writer_is_closed(tmp_path: Path) -
     assert len(files) == 2
     for file in files:
         assert [e.WhichOneof("what") for e in tf.train.summary_iterator(file)] == [
-            "file_version", "graph_def", "meta_graph_def", "summary", "session_log",
-        ]  # fmt: skip
+            "file_version",
+            "graph_def",
+            "meta_graph_def",
+            "summary",
+            "session_log",
+        ]
 
 
 def test_one_writer_may_serve_several_sessions(tmp_path: Path) -> None:
@@ -147,8 +159,12 @@ def test_one_writer_may_serve_several_sessions(tmp_path: Path) -> None:
             sv.summary_computed(sess, sess.run(sv.summary_op))
     sv.summary_writer.close()
     assert [event.WhichOneof("what") for event in events_of(tmp_path)] == [
-        "file_version", "graph_def", "meta_graph_def", "summary", "summary",
-    ]  # fmt: skip
+        "file_version",
+        "graph_def",
+        "meta_graph_def",
+        "summary",
+        "summary",
+    ]
 
 
 def test_without_a_writer_no_summary_is_written() -> None:
@@ -179,17 +195,13 @@ def test_checkpoints_are_saved_beside_the_program(tmp_path: Path) -> None:
         def __getattr__(self, name: str) -> Any:
             return getattr(saver, name)
 
-    sv = tf.train.Supervisor(
-        logdir=str(tmp_path), saver=Saver(), save_model_secs=600, checkpoint_basename="m"
-    )
+    sv = tf.train.Supervisor(logdir=str(tmp_path), saver=Saver(), save_model_secs=600, checkpoint_basename="m")
     with sv.managed_session():
         assert saved.wait(30)
     assert tf.train.latest_checkpoint(str(tmp_path)) == str(tmp_path / "m-0")
 
 
-def test_services_are_the_chiefs_and_need_a_folder(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_services_are_the_chiefs_and_need_a_folder(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with tf.device("/cpu:0"):
         training()
     with tf.Session() as sess:
@@ -201,9 +213,7 @@ def test_services_are_the_chiefs_and_need_a_folder(
         sess.run(tf.train.Supervisor().init_op)
         quiet = tf.train.Supervisor(logdir=str(tmp_path), save_model_secs=0, save_summaries_secs=0)
         assert quiet.start_standard_services(sess) == []
-    assert [r.getMessage() for r in caplog.records] == [
-        "standard services need a logdir; no checkpoint is saved"
-    ]
+    assert [r.getMessage() for r in caplog.records] == ["standard services need a logdir; no checkpoint is saved"]
 
 
 def test_the_variables_of_replicas_are_placed() -> None:
@@ -321,9 +331,11 @@ def test_synchronous_training_begins_as_programs_write_it() -> None:
     train_op = opt.minimize(w * w, global_step=step)
     runner, tokens = opt.get_chief_queue_runner(), opt.get_init_tokens_op()
     sv = tf.train.Supervisor(
-        init_op=tf.global_variables_initializer(), local_init_op=opt.chief_init_op,
-        ready_for_local_init_op=opt.ready_for_local_init_op, global_step=step,
-    )  # fmt: skip
+        init_op=tf.global_variables_initializer(),
+        local_init_op=opt.chief_init_op,
+        ready_for_local_init_op=opt.ready_for_local_init_op,
+        global_step=step,
+    )
     with sv.prepare_or_wait_for_session("") as sess:
         sess.run(tokens)
         threads = sv.start_queue_runners(sess, [runner])
@@ -370,9 +382,7 @@ server.stop()
 
 
 @pytest.mark.process
-def test_workers_wait_for_their_chief_and_share_its_model(
-    tmp_path: Path, hold_ports: HoldPorts
-) -> None:
+def test_workers_wait_for_their_chief_and_share_its_model(tmp_path: Path, hold_ports: HoldPorts) -> None:
     """Three processes: a parameter server, a chief, and a worker that is there before the chief.
 
     1. The worker begins, and waits: nobody has given the variables their values.
@@ -384,8 +394,10 @@ def test_workers_wait_for_their_chief_and_share_its_model(
     def start(job: str, index: int) -> Any:
         return subprocess.Popen(
             [sys.executable, "-W", "error", "-c", PROGRAM, job, str(index), *addresses, str(tmp_path)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-        )  # fmt: skip
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
 
     def makes_step(process: Any) -> int:
         process.stdin.write("\n")

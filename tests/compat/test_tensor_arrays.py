@@ -23,11 +23,9 @@ def run(fetches: Any, feeds: Any = None) -> Any:
 
 
 def looped() -> Any:
-    return tf.while_loop(
-        lambda i, _: i < 3,
-        lambda i, a: (i + 1, a.write(i, 1.0)),
-        [0, tf.TensorArray(tf.float32, 3)],
-    )[1]
+    return tf.while_loop(lambda i, _: i < 3, lambda i, a: (i + 1, a.write(i, 1.0)), [0, tf.TensorArray(tf.float32, 3)])[
+        1
+    ]
 
 
 @for_each(
@@ -67,9 +65,11 @@ MAKERS: list[Callable[..., Any]] = [
     lambda **more: tf.TensorArray(tf.float32, 2, **more).split([3.0, 4.0], [1, 1]),
 ]
 READS: list[Callable[[Any], Any]] = [
-    lambda array: array.read(0), lambda array: array.stack(), lambda array: array.gather([0]),
+    lambda array: array.read(0),
+    lambda array: array.stack(),
+    lambda array: array.gather([0]),
     lambda array: tf.reshape(array.stack(), [-1]),
-]  # fmt: skip
+]
 
 
 @for_each("make", MAKERS)
@@ -100,9 +100,7 @@ def test_each_step_and_each_array_has_reads_of_its_own() -> None:
 def test_a_loop_reads_each_element_once_and_so_does_its_gradient() -> None:
     x = tf.constant([1.0, 2.0, 3.0])
     array = tf.TensorArray(tf.float32, 3).unstack(x)
-    total = tf.while_loop(
-        lambda i, _: i < 3, lambda i, a: (i + 1, a + array.read(i) ** 2.0), [0, 0.0]
-    )[1]
+    total = tf.while_loop(lambda i, _: i < 3, lambda i, a: (i + 1, a + array.read(i) ** 2.0), [0, 0.0])[1]
     (slope,) = tf.gradients(total, x)
     (second,) = tf.gradients(slope, x)
     assert [value.tolist() for value in run([total, slope, second])] == [14, [2, 4, 6], [2, 2, 2]]

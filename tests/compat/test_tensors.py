@@ -17,10 +17,15 @@ pytestmark = pytest.mark.usefixtures("graph")
 def kinds() -> dict[str, Any]:
     values = tf.constant([1.0])
     return {
-        "tensor": values, "variable": tf.Variable([1.0], name="v"), "text": tf.constant("a"),
-        "truth": tf.constant(True), "sparse": tf.SparseTensor([[0]], values, [2]),
-        "rows": tf.IndexedSlices(values, tf.constant([0])), "array": np.ones(1), "number": 1.0,
-    }  # fmt: skip
+        "tensor": values,
+        "variable": tf.Variable([1.0], name="v"),
+        "text": tf.constant("a"),
+        "truth": tf.constant(True),
+        "sparse": tf.SparseTensor([[0]], values, [2]),
+        "rows": tf.IndexedSlices(values, tf.constant([0])),
+        "array": np.ones(1),
+        "number": 1.0,
+    }
 
 
 @pytest.mark.parametrize(

@@ -162,10 +162,13 @@ def case() -> Any:
         ("assertDictEqual", ({"a": np.ones(2)}, {"a": [1.0, 1.0]}), ({"a": 1}, {"a": 2})),
         ("assertEquals", (1, 1), (1, 2)),
         ("assertAllEqual", ([[1], 2], [[1], 2]), ([[1], 2], [[1], 3])),
-        ("assertProtoEqualsVersion",
-         ("", tf.Graph().as_graph_def()), ("node { name: 'a' }", tf.Graph().as_graph_def())),
+        (
+            "assertProtoEqualsVersion",
+            ("", tf.Graph().as_graph_def()),
+            ("node { name: 'a' }", tf.Graph().as_graph_def()),
+        ),
     ],
-)  # fmt: skip
+)
 def test_assertions_hold_and_fail(case: Any, name: str, right: Any, wrong: Any) -> None:
     getattr(case, name)(*right)
     with pytest.raises(AssertionError):

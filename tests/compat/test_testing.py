@@ -101,7 +101,7 @@ def case() -> Any:
         lambda t: t.assertDTypeEqual(np.ones(2), np.float32),
         lambda t: t.assertStartsWith("abc", "b"),
     ],
-)  # fmt: skip
+)
 def test_a_claim_that_is_not_so_fails(claim: Callable[[Any], None]) -> None:
     with tf.Graph().as_default(), pytest.raises(AssertionError):
         claim(case())
@@ -120,7 +120,7 @@ def test_a_claim_that_is_not_so_fails(claim: Callable[[Any], None]) -> None:
         lambda t: t.assertNotAllClose([1.0], [1.1]),
         lambda t: t.assertAllEqual(tf.constant([1, 2]), [1, 2]),
     ],
-)  # fmt: skip
+)
 def test_a_claim_that_is_so_passes(claim: Callable[[Any], None]) -> None:
     with tf.Graph().as_default():
         made = case()
@@ -172,8 +172,12 @@ if __name__ == "__main__":
 """)
     root = Path(actorsession.__file__).parents[1]
     done = subprocess.run(
-        [sys.executable, script], capture_output=True, text=True, timeout=50, check=False,
+        [sys.executable, script],
+        capture_output=True,
+        text=True,
+        timeout=50,
+        check=False,
         env={"PYTHONPATH": str(root), "PATH": "/usr/bin:/bin"},
-    )  # fmt: skip
+    )
     assert done.returncode == 0, done.stderr
     assert "Ran 1 test" in done.stderr

@@ -8,13 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from scripts.differentials.side import OURS
-from scripts.differentials.whole import (
-    WholeProgram,
-    WholeSide,
-    output_difference,
-    whole_programs,
-    whole_side,
-)
+from scripts.differentials.whole import WholeProgram, WholeSide, output_difference, whole_programs, whole_side
 
 PROGRAMS = whole_programs()
 

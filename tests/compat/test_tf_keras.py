@@ -81,10 +81,7 @@ CASES: dict[str, tuple[str, Any]] = {
     "sgd": ("return fitted(O.SGD(learning_rate=.1))", _SGD),
     "its rate is lr as well": ("return fitted(O.SGD(lr=.1))", _SGD),
     "an optimiser of tf.train": ("return fitted(tf.train.GradientDescentOptimizer(.1))", _SGD),
-    "adagrad begins at 0.1": (
-        "return fitted(O.Adagrad(.1))",
-        [0.77153, 0.52899, 0.43318, 0.37039, 0.3236],
-    ),
+    "adagrad begins at 0.1": ("return fitted(O.Adagrad(.1))", [0.77153, 0.52899, 0.43318, 0.37039, 0.3236]),
     "adagrad begins where it is told": (
         "return fitted(O.Adagrad(.1, initial_accumulator_value=.5))",
         [0.77153, 0.60711, 0.51335, 0.44997, 0.40243],
@@ -132,10 +129,7 @@ CASES: dict[str, tuple[str, Any]] = {
         """,
         RECURRENT,
     ),
-    "momentum": (
-        "return fitted(O.SGD(.1, momentum=.9, nesterov=True))",
-        [0.77153, 0.53652, 0.37731, 0.28722, 0.23972],
-    ),
+    "momentum": ("return fitted(O.SGD(.1, momentum=.9, nesterov=True))", [0.77153, 0.53652, 0.37731, 0.28722, 0.23972]),
     "each gradient is clipped by its own norm": (
         "return fitted(O.SGD(learning_rate=.1, clipnorm=.5))",
         [0.77153, 0.69732, 0.63744, 0.58728, 0.54379],
@@ -191,10 +185,7 @@ CASES: dict[str, tuple[str, Any]] = {
         [4.0],
     ),
     # -- layers and models on tensors
-    "an array": (
-        "return value(L.Dense(2, kernel_initializer='ones')(np.ones([1, 4], 'f')))",
-        [4.0, 4.0],
-    ),
+    "an array": ("return value(L.Dense(2, kernel_initializer='ones')(np.ones([1, 4], 'f')))", [4.0, 4.0]),
     "a model in either phase": (
         """
         model = tf.keras.Sequential([L.Dropout(.5, input_shape=(4,)), L.BatchNormalization()])
@@ -220,12 +211,7 @@ CASES: dict[str, tuple[str, Any]] = {
         O.Adam().iterations
         return [v.name for v in tf.trainable_variables()]
         """,
-        [
-            "dense_1/kernel:0",
-            "dense_1/bias:0",
-            "batch_normalization_1/gamma:0",
-            "batch_normalization_1/beta:0",
-        ],
+        ["dense_1/kernel:0", "dense_1/bias:0", "batch_normalization_1/gamma:0", "batch_normalization_1/beta:0"],
     ),
     "beside tf.layers and an optimiser": (
         """
@@ -254,10 +240,7 @@ CASES: dict[str, tuple[str, Any]] = {
         """,
         [True, True, True],
     ),
-    "an input of a size": (
-        "return tf.keras.Input(shape=(4,), batch_size=8, dtype=tf.int32).shape.as_list()",
-        [8, 4],
-    ),
+    "an input of a size": ("return tf.keras.Input(shape=(4,), batch_size=8, dtype=tf.int32).shape.as_list()", [8, 4]),
     # -- classes of a program
     "a model that is a class": (
         """
@@ -470,10 +453,7 @@ CASES: dict[str, tuple[str, Any]] = {
                 for weight in ("bias", "kernel")
                 for kind in ("", ".OPTIMIZER_SLOT/optimizer/rms/")
             )
-            + [
-                f"optimizer/{name}/.ATTRIBUTES/VARIABLE_VALUE"
-                for name in ("decay", "iter", "learning_rate", "rho")
-            ],
+            + [f"optimizer/{name}/.ATTRIBUTES/VARIABLE_VALUE" for name in ("decay", "iter", "learning_rate", "rho")],
         ],
     ),
     "a whole model goes on with each optimiser": (
@@ -604,13 +584,7 @@ CASES: dict[str, tuple[str, Any]] = {
         kinds = [type(layer).__name__ for layer in model.layers if layer.weights]
         return [bool(near), bool(measured), bool(equal), kinds, type(model.optimizer).__name__]
         """,
-        [
-            True,
-            True,
-            True,
-            ["Dense", "BatchNormalization", "LSTM", "Bidirectional", "Conv1D", "Dense"],
-            "RMSprop",
-        ],
+        [True, True, True, ["Dense", "BatchNormalization", "LSTM", "Bidirectional", "Conv1D", "Dense"], "RMSprop"],
     ),
     # -- estimators
     "an estimator of a model": (
@@ -772,10 +746,7 @@ NEWER: dict[str, tuple[str, Any]] = {
         "return fitted(O.SGD(learning_rate=O.schedules.PiecewiseConstantDecay([2], [.1, .01])))",
         [0.77153, 0.63481, 0.54196, 0.47424, 0.46875],
     ),
-    "adam": (
-        "return fitted(O.Adam(learning_rate=.05))",
-        [0.77153, 0.59441, 0.47675, 0.39207, 0.32743],
-    ),
+    "adam": ("return fitted(O.Adam(learning_rate=.05))", [0.77153, 0.59441, 0.47675, 0.39207, 0.32743]),
     "losses are reduced": (
         """
         right = tf.constant([[0., 1.], [1., 0.], [.5, .5]])
@@ -822,16 +793,12 @@ NEWER: dict[str, tuple[str, Any]] = {
 def _version() -> str:
     """The version of the Keras of the tests, "" without one."""
     path = [str(APART), *sys.path]
-    return next(
-        (found.version for found in importlib.metadata.distributions(name="keras", path=path)), ""
-    )
+    return next((found.version for found in importlib.metadata.distributions(name="keras", path=path)), "")
 
 
 def _alike(found: Any, expected: Any) -> bool:
     if isinstance(expected, float):
-        return isinstance(found, float) and math.isclose(
-            found, expected, rel_tol=1e-3, abs_tol=2e-4
-        )
+        return isinstance(found, float) and math.isclose(found, expected, rel_tol=1e-3, abs_tol=2e-4)
     if isinstance(expected, list) and isinstance(found, list):
         return len(found) == len(expected) and all(map(_alike, found, expected))
     if isinstance(expected, dict) and isinstance(found, dict):

@@ -28,16 +28,7 @@ def test_a_graph_is_frozen_from_files(tmp_path: Path) -> None:
         saved = tf.train.Saver().save(session, str(tmp_path / "model"))
         tf.train.write_graph(graph.as_graph_def(), str(tmp_path), "graph.pbtxt")
     made = module("python.tools.freeze_graph").freeze_graph(
-        str(tmp_path / "graph.pbtxt"),
-        "",
-        False,
-        saved,
-        "y",
-        "",
-        "",
-        str(tmp_path / "frozen.pb"),
-        True,
-        "",
+        str(tmp_path / "graph.pbtxt"), "", False, saved, "y", "", "", str(tmp_path / "frozen.pb"), True, ""
     )
     assert {node.op for node in made.node} <= {"Placeholder", "Const", "Identity", "Mul"}
     read = tf.GraphDef.FromString((tmp_path / "frozen.pb").read_bytes())
@@ -46,9 +37,7 @@ def test_a_graph_is_frozen_from_files(tmp_path: Path) -> None:
         assert session.run("y:0", {"x:0": [1.0, 1.0]}).tolist() == [2.0, 3.0]
 
 
-def test_what_is_in_a_checkpoint_is_printed(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_in_a_checkpoint_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with tf.Graph().as_default(), tf.Session() as session:
         tf.get_variable("w", initializer=[2.0, 3.0])
         session.run(tf.global_variables_initializer())
@@ -99,19 +88,13 @@ def test_digits_are_read_and_taken_in_batches(tmp_path: Path) -> None:
     assert (plain.train.images.shape, plain.train.images.dtype) == ((10, 28, 28, 1), np.uint8)
     with pytest.raises(ValueError, match="Validation size should be between 0 and 10"):
         read(str(tmp_path), validation_size=11)
-    ones, labels = read(str(tmp_path), fake_data=True, one_hot=True).train.next_batch(
-        2, fake_data=True
-    )
+    ones, labels = read(str(tmp_path), fake_data=True, one_hot=True).train.next_batch(2, fake_data=True)
     assert (ones[0], labels[1]) == ([1] * 784, [1] + [0] * 9)
 
 
-def test_digits_that_are_not_there_say_what_to_do(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_digits_that_are_not_there_say_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = module("examples.tutorials.mnist.input_data")
-    with pytest.raises(
-        tf.errors.NotFoundError, match=r"nothing is downloaded: put the files train-images"
-    ):
+    with pytest.raises(tf.errors.NotFoundError, match=r"nothing is downloaded: put the files train-images"):
         data.read_data_sets(str(tmp_path))
     monkeypatch.setenv(data.SYNTHETIC, "1")
     made = data.read_data_sets(str(tmp_path))

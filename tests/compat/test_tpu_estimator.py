@@ -39,9 +39,8 @@ def model(features: Any, labels: Any, mode: str, params: Any) -> Any:
 
 def made(folder: Path, **given: Any) -> Any:
     config = tpu.RunConfig(
-        model_dir=str(folder), save_checkpoints_steps=10,
-        tpu_config=tpu.TPUConfig(iterations_per_loop=5),
-    )  # fmt: skip
+        model_dir=str(folder), save_checkpoints_steps=10, tpu_config=tpu.TPUConfig(iterations_per_loop=5)
+    )
     sizes = {"train_batch_size": 4, "eval_batch_size": 2, "predict_batch_size": 8}
     settings = {"use_tpu": False, "params": {"rate": 0.01}, **sizes, **given}
     return tpu.TPUEstimator(model_fn=model, config=config, **settings)

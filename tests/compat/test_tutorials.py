@@ -65,8 +65,11 @@ def test_layers_have_scopes_and_dropout_only_trains() -> None:
     rate = tf.train.exponential_decay(0.05, global_step, 20, 0.9, staircase=True)
     train_op = tf.train.AdamOptimizer(rate).minimize(loss, global_step=global_step)
     assert [v.name for v in tf.trainable_variables()] == [
-        "hidden/weights:0", "hidden/biases:0", "output/weights:0", "output/biases:0",
-    ]  # fmt: skip
+        "hidden/weights:0",
+        "hidden/biases:0",
+        "output/weights:0",
+        "output/biases:0",
+    ]
     right = tf.nn.in_top_k(logits, tf.argmax(y, 1), 1)
     with tf.Session() as sess:
         sess.run(tf.global_variables_initializer())
@@ -125,14 +128,7 @@ def test_words_that_stand_together_get_similar_vectors(loss_of: Any) -> None:
         weights = tf.Variable(tf.truncated_normal([8, 6], stddev=0.4))
         biases = tf.Variable(tf.zeros([8]))
     loss = tf.reduce_mean(
-        loss_of(
-            weights=weights,
-            biases=biases,
-            labels=labels,
-            inputs=embed,
-            num_sampled=4,
-            num_classes=8,
-        )
+        loss_of(weights=weights, biases=biases, labels=labels, inputs=embed, num_sampled=4, num_classes=8)
     )
     optimizer = tf.train.GradientDescentOptimizer(1.0).minimize(loss)
     norm = tf.sqrt(tf.reduce_sum(tf.square(embeddings), 1, keep_dims=True))
@@ -152,11 +148,7 @@ def test_batches_come_from_files_names_and_queues(tmp_path: Path) -> None:
     filenames = tf.train.string_input_producer(names, num_epochs=2, shuffle=True, seed=4)
     name = filenames.dequeue()
     pair = tf.train.shuffle_batch(
-        [name, tf.constant([1.0, 2.0])],
-        batch_size=2,
-        capacity=8,
-        min_after_dequeue=3,
-        num_threads=2,
+        [name, tf.constant([1.0, 2.0])], batch_size=2, capacity=8, min_after_dequeue=3, num_threads=2
     )
     seen: list[bytes] = []
     with tf.Session() as sess:
@@ -232,9 +224,7 @@ def test_a_trained_graph_is_frozen_and_loaded_elsewhere(tmp_path: Path) -> None:
     tf.nn.relu(tf.matmul(x, w) - 3.0, name="output")
     with tf.Session() as sess:
         sess.run(tf.global_variables_initializer())
-        frozen = tf.graph_util.convert_variables_to_constants(
-            sess, sess.graph.as_graph_def(), ["output"]
-        )
+        frozen = tf.graph_util.convert_variables_to_constants(sess, sess.graph.as_graph_def(), ["output"])
         assert tf.get_default_graph().as_graph_def() == sess.graph.as_graph_def()
     assert "VarHandleOp" not in {node.op for node in frozen.node}
     with tf.gfile.GFile(str(tmp_path / "frozen.pb"), "wb") as f:
@@ -277,9 +267,7 @@ def test_a_choice_is_made_while_the_graph_runs() -> None:
             return tf.constant(1.0)
 
     choice = tf.cond(is_training, train, lambda: tf.constant(0.0))
-    several = tf.case(
-        [(tf.less(choice, 0.5), lambda: tf.constant("low"))], default=lambda: tf.constant("high")
-    )
+    several = tf.case([(tf.less(choice, 0.5), lambda: tf.constant("low"))], default=lambda: tf.constant("high"))
     with tf.Session() as sess:
         sess.run(tf.global_variables_initializer())
         assert sess.run([choice, several], {is_training: True}) == [1.0, b"high"]
@@ -347,13 +335,15 @@ def test_a_custom_getter_stands_between_name_and_variable() -> None:
 @for_each(
     "make",
     [
-        lambda: tf.train.GradientDescentOptimizer(0.1), lambda: tf.train.AdagradOptimizer(0.5),
+        lambda: tf.train.GradientDescentOptimizer(0.1),
+        lambda: tf.train.AdagradOptimizer(0.5),
         lambda: tf.train.MomentumOptimizer(0.05, 0.9, use_nesterov=True),
-        lambda: tf.train.RMSPropOptimizer(0.05), lambda: tf.train.FtrlOptimizer(0.5),
+        lambda: tf.train.RMSPropOptimizer(0.05),
+        lambda: tf.train.FtrlOptimizer(0.5),
         lambda: tf.train.AdamOptimizer(0.1, use_own_namescope_for_non_slot_vars=True),
     ],
     ids=["sgd", "adagrad", "momentum", "rmsprop", "ftrl", "adam"],
-)  # fmt: skip
+)
 def test_optimizers_find_the_bottom_of_a_bowl(make: Any) -> None:
     v = tf.Variable([2.0, -2.0], name="v")
     target = tf.constant([0.5, 0.25])

@@ -54,14 +54,10 @@ def test_equal_descriptions_have_equal_parts() -> None:
 def test_what_two_descriptions_have_in_common() -> None:
     one, other = tf.TensorSpec([2, 3]), tf.TensorSpec([2, 4])
     assert one.most_specific_compatible_type(other) == tf.TensorSpec([2, None])
-    assert tf.SparseTensorSpec([2]).most_specific_compatible_type(
-        tf.SparseTensorSpec([3])
-    ) == tf.SparseTensorSpec([None])
-    for wrong in (
-        tf.TensorSpec([2, 3], tf.int32),
-        tf.TensorSpec([2, 3], name="a"),
-        tf.SparseTensorSpec(),
-    ):
+    assert tf.SparseTensorSpec([2]).most_specific_compatible_type(tf.SparseTensorSpec([3])) == tf.SparseTensorSpec(
+        [None]
+    )
+    for wrong in (tf.TensorSpec([2, 3], tf.int32), tf.TensorSpec([2, 3], name="a"), tf.SparseTensorSpec()):
         with pytest.raises(ValueError, match="No TypeSpec is compatible with both"):
             one.most_specific_compatible_type(wrong)
 

@@ -29,19 +29,23 @@ def names_of(folder: Path, text: str) -> dict[str, list[int]]:
         ("from tensorflow import compat\ncompat.v1.Session", {"compat": [1], "Session": [2]}),
         ("import actorsession.compat.v1 as tf\ntf.Session", {"Session": [2]}),
         ("from actorsession.compat import v1 as tf\ntf.Session", {"Session": [2]}),
-        ("import tensorflow.contrib.rnn as r\nr.LSTMCell",
-         {"contrib.rnn": [1], "contrib.rnn.LSTMCell": [2]}),
-        ("import tensorflow.contrib.rnn\ntensorflow.contrib.rnn.LSTMCell",
-         {"contrib.rnn": [1], "contrib.rnn.LSTMCell": [2]}),
-        ("from tensorflow.python.ops import math_ops as m, array_ops\nm.add",
-         {"python.ops.math_ops": [1], "python.ops.array_ops": [1], "python.ops.math_ops.add": [2]}),
+        ("import tensorflow.contrib.rnn as r\nr.LSTMCell", {"contrib.rnn": [1], "contrib.rnn.LSTMCell": [2]}),
+        (
+            "import tensorflow.contrib.rnn\ntensorflow.contrib.rnn.LSTMCell",
+            {"contrib.rnn": [1], "contrib.rnn.LSTMCell": [2]},
+        ),
+        (
+            "from tensorflow.python.ops import math_ops as m, array_ops\nm.add",
+            {"python.ops.math_ops": [1], "python.ops.array_ops": [1], "python.ops.math_ops.add": [2]},
+        ),
         ("from tensorflow.nn import *", {"nn": [1]}),
         ("import tensorflow as tf\nn = tf.nn\nn.relu", {"nn": [2], "nn.relu": [3]}),
         # Attributes of values are not TensorFlow's names, and those of classes are.
-        ("import tensorflow as tf\ntf.float32.name\ntf.flags.FLAGS.steps\ntf.GraphKeys.LOSSES",
-         {"float32": [2], "flags.FLAGS": [3], "GraphKeys.LOSSES": [4]}),
-        ("import tensorflow as tf\ntf.train.Saver().save(tf.Session())",
-         {"train.Saver": [2], "Session": [2]}),
+        (
+            "import tensorflow as tf\ntf.float32.name\ntf.flags.FLAGS.steps\ntf.GraphKeys.LOSSES",
+            {"float32": [2], "flags.FLAGS": [3], "GraphKeys.LOSSES": [4]},
+        ),
+        ("import tensorflow as tf\ntf.train.Saver().save(tf.Session())", {"train.Saver": [2], "Session": [2]}),
         # Parameters and other values hide names.
         ("import tensorflow as tf\ndef f(tf, x=tf.add):\n    tf.nothing", {"add": [2]}),
         ("import tensorflow as tf\ng = lambda tf: tf.nothing\ntf = 3\ntf.real", {}),
@@ -50,7 +54,7 @@ def names_of(folder: Path, text: str) -> dict[str, list[int]]:
         ("import numpy as tf\ntf.zeros", {}),
         ("from .tensorflow import x\nx.y", {}),
     ],
-)  # fmt: skip
+)
 def test_names_follow_imports(tmp_path: Path, text: str, names: dict[str, list[int]]) -> None:
     assert names_of(tmp_path, text) == names
 

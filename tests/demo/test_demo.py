@@ -33,9 +33,7 @@ PATIENCE_SECONDS = 100.0
 # Enough to learn the digits, with something to spare.
 STEPS = "300"
 
-needs_proc = pytest.mark.skipif(
-    not Path("/proc/self/environ").exists(), reason="looks at processes through /proc"
-)
+needs_proc = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="looks at processes through /proc")
 
 
 def command(*options: str | Path) -> list[str]:
@@ -90,15 +88,11 @@ def table_row(run: subprocess.CompletedProcess[str], where: str) -> dict[str, fl
     return dict(zip(heading.split(), map(float, numbers), strict=True))
 
 
-def test_a_run_ends_well_and_writes_nothing_on_stderr(
-    whole_run: subprocess.CompletedProcess[str],
-) -> None:
+def test_a_run_ends_well_and_writes_nothing_on_stderr(whole_run: subprocess.CompletedProcess[str]) -> None:
     assert (whole_run.returncode, whole_run.stderr) == (0, "")
 
 
-def test_both_models_recognise_the_digits_that_were_held_out(
-    whole_run: subprocess.CompletedProcess[str],
-) -> None:
+def test_both_models_recognise_the_digits_that_were_held_out(whole_run: subprocess.CompletedProcess[str]) -> None:
     for where in ("one process", "1 ps + 2 workers"):
         row = table_row(whole_run, where)
         assert row["accuracy"] >= 0.95
@@ -119,9 +113,7 @@ def test_the_table_says_what_a_step_moved(whole_run: subprocess.CompletedProcess
     assert 4 + 2 <= row["messages/step"] <= 4 + 3
 
 
-def test_progress_is_told_in_a_few_lines_when_nobody_watches(
-    whole_run: subprocess.CompletedProcess[str],
-) -> None:
+def test_progress_is_told_in_a_few_lines_when_nobody_watches(whole_run: subprocess.CompletedProcess[str]) -> None:
     told = [line for line in whole_run.stdout.splitlines() if f" of {STEPS}" in line]
     assert told[0] == f"  one process: step 0 of {STEPS}"
     assert told[5] == f"  1 ps + 2 workers: step 0 of {STEPS}"
@@ -130,9 +122,7 @@ def test_progress_is_told_in_a_few_lines_when_nobody_watches(
     assert len(told) == 10
 
 
-def test_every_send_of_the_traced_step_meets_its_receive_in_another_process(
-    trace: list[dict[str, Any]],
-) -> None:
+def test_every_send_of_the_traced_step_meets_its_receive_in_another_process(trace: list[dict[str, Any]]) -> None:
     sent = {e["id"]: e for e in trace if e["ph"] == "s"}
     received = {e["id"]: e for e in trace if e["ph"] == "f"}
     assert Counter(e["ph"] for e in trace if e["ph"] in "sf") == {"s": len(sent), "f": len(sent)}
@@ -149,9 +139,7 @@ def test_the_traced_step_went_over_the_server_and_a_worker(trace: list[dict[str,
     assert named == {"/job:ps/replica:0/task:0", "/job:worker/replica:0/task:0"}
 
 
-def test_spans_of_the_traced_step_do_not_overlap_on_their_track(
-    trace: list[dict[str, Any]],
-) -> None:
+def test_spans_of_the_traced_step_do_not_overlap_on_their_track(trace: list[dict[str, Any]]) -> None:
     tracks = defaultdict(list)
     for event in trace:
         if event["ph"] == "X":
@@ -160,18 +148,14 @@ def test_spans_of_the_traced_step_do_not_overlap_on_their_track(
     assert all(a[1] <= b[0] for track in tracks.values() for a, b in pairwise(sorted(track)))
 
 
-def test_variables_are_on_the_server_and_gradients_are_made_by_the_worker(
-    trace: list[dict[str, Any]],
-) -> None:
+def test_variables_are_on_the_server_and_gradients_are_made_by_the_worker(trace: list[dict[str, Any]]) -> None:
     pids = {e["args"]["name"]: e["pid"] for e in trace if e["name"] == "process_name"}
     where = {e["cat"]: e["pid"] for e in trace if e["ph"] == "X"}
     assert where["ResourceApplyGradientDescent"] == pids["/job:ps/replica:0/task:0"]
     assert where["ReluGrad"] == pids["/job:worker/replica:0/task:0"]
 
 
-def test_the_learning_curves_are_a_png(
-    whole_run: subprocess.CompletedProcess[str], output: Path
-) -> None:
+def test_the_learning_curves_are_a_png(whole_run: subprocess.CompletedProcess[str], output: Path) -> None:
     picture = (output / "learning.png").read_bytes()
     assert picture.startswith(b"\x89PNG\r\n\x1a\n")
     assert picture.endswith(b"IEND\xaeB`\x82")
@@ -192,9 +176,7 @@ def test_local_only_starts_no_cluster_and_has_no_trace(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["learning.png"]
 
 
-def test_a_terminal_sees_a_bar_and_gets_its_cursor_back_though_the_model_is_not_good_enough(
-    tmp_path: Path,
-) -> None:
+def test_a_terminal_sees_a_bar_and_gets_its_cursor_back_though_the_model_is_not_good_enough(tmp_path: Path) -> None:
     pytest.importorskip("rich")
     ours, theirs = pty.openpty()
     with open(ours, "rb", buffering=0) as screen:
@@ -414,11 +396,7 @@ def test_ctrl_c_twice_is_no_worse_than_once(demo: Started) -> None:
 @needs_proc
 def test_a_worker_that_dies_is_named_and_the_others_are_ended(long_demo: Started) -> None:
     long_demo.wait_for_line("workers: step 2")
-    server = next(
-        pid
-        for pid in long_demo.processes()
-        if b"--job\0ps\0" in Path(f"/proc/{pid}/cmdline").read_bytes()
-    )
+    server = next(pid for pid in long_demo.processes() if b"--job\0ps\0" in Path(f"/proc/{pid}/cmdline").read_bytes())
     os.kill(server, signal.SIGKILL)
     _, complaints = long_demo.wait_for_end()
     assert long_demo.process.returncode == 1

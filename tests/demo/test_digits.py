@@ -108,19 +108,14 @@ def test_a_path_may_be_a_string(tmp_path: Path) -> None:
         ({"labels": np.zeros(19, dtype=np.uint8)}, r"shape \(19,\) beside 20 images"),
         ({"images": np.full((20, 64), 17, dtype=np.uint8)}, "'images' has the value 17"),
         ({"labels": np.full(20, 10, dtype=np.uint8)}, "'labels' has the value 10"),
-        (
-            {"images": np.zeros((4, 64), dtype=np.uint8), "labels": np.zeros(4, dtype=np.uint8)},
-            "it contains 4 images",
-        ),
+        ({"images": np.zeros((4, 64), dtype=np.uint8), "labels": np.zeros(4, dtype=np.uint8)}, "it contains 4 images"),
     ],
 )
 def test_a_file_of_another_form_says_what_it_holds_and_what_is_expected(
     tmp_path: Path, changes: dict[str, Any], said: str
 ) -> None:
     path = write_digits(tmp_path / "other.npz", **changes)
-    with pytest.raises(
-        InvalidArgumentError, match=f"other.npz is not a digits file: .*{said}"
-    ) as e:
+    with pytest.raises(InvalidArgumentError, match=f"other.npz is not a digits file: .*{said}") as e:
         load_digits(path)
     assert "expected an .npz file with 'images' (uint8, shape (N, 64)" in str(e.value)
 

@@ -33,13 +33,10 @@ async def test_training_goes_on_while_one_of_three_workers_is_killed_and_another
     assert 1500 <= lesson.curve[-1].step <= 1510
     lost, started, joined, done = lesson.events
     assert re.fullmatch(
-        r"step 2\d0: /job:worker/replica:0/task:0 \(pid \d+\) was killed by SIGKILL; workers 1, 2 go on",
-        lost,
+        r"step 2\d0: /job:worker/replica:0/task:0 \(pid \d+\) was killed by SIGKILL; workers 1, 2 go on", lost
     )
     assert re.fullmatch(r"step 2\d0: another worker is started", started)
-    assert re.fullmatch(
-        r"step \d+: /job:worker/replica:0/task:3 has joined; workers 1, 2, 3 train", joined
-    )
+    assert re.fullmatch(r"step \d+: /job:worker/replica:0/task:3 has joined; workers 1, 2, 3 train", joined)
     assert done == "step 1500: done; the variables were on the server all the time"
 
 

@@ -13,9 +13,7 @@ def watched_by_a_person(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
 
 
-def test_a_line_is_printed_at_the_beginning_and_at_every_quarter(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_line_is_printed_at_the_beginning_and_at_every_quarter(capsys: pytest.CaptureFixture[str]) -> None:
     with Lines() as lines:
         lines.begin("one process", 100)
         for step in range(10, 110, 10):
@@ -48,10 +46,7 @@ def test_the_next_lesson_begins_anew(capsys: pytest.CaptureFixture[str]) -> None
     lines.advance(1, 0.9)
     lines.begin("second", 2)
     lines.advance(1, None)
-    assert capsys.readouterr().out.splitlines()[2:] == [
-        "  second: step 0 of 2",
-        "  second: step 1 of 2",
-    ]
+    assert capsys.readouterr().out.splitlines()[2:] == ["  second: step 0 of 2", "  second: step 1 of 2"]
 
 
 def test_lines_are_for_logs() -> None:

@@ -31,9 +31,7 @@ def test_the_table_has_a_line_for_each_lesson() -> None:
 
 def test_a_lesson_below_the_mark_is_a_failure_and_one_at_it_is_not() -> None:
     found = list(failures([lesson("good", 0.95), lesson("bad", 0.9499)]))
-    assert found == [
-        "bad: accuracy 0.950 on the held-out images after 2000 steps; at least 0.95 was expected"
-    ]
+    assert found == ["bad: accuracy 0.950 on the held-out images after 2000 steps; at least 0.95 was expected"]
 
 
 def test_without_a_distributed_step_there_is_no_trace(tmp_path: Path) -> None:

@@ -75,9 +75,7 @@ async def test_progress_adds_up_to_all_steps(digits: Digits) -> None:
     told: list[tuple[int, float | None]] = []
     async with acts.AsyncSession(graph=graph) as session:
         await session.run(model.initialize)
-        await train(
-            session, model, digits, Plan(steps=25, look_every=0), lambda *news: told.append(news)
-        )
+        await train(session, model, digits, Plan(steps=25, look_every=0), lambda *news: told.append(news))
     assert told == [(10, None), (10, None), (5, None)]
 
 

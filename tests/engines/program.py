@@ -38,9 +38,7 @@ async def tour(make: Make, too_much: dict[str, dict[str, float]]) -> dict[str, A
     seen: dict[str, Any] = {"ends": ends}
     graph = Graph()
     v, fed, out = model(graph)
-    async with make(
-        {"ps": 1, "worker": 1}, restart=3, on_end=lambda e: ends.append(e.message)
-    ) as cluster:
+    async with make({"ps": 1, "worker": 1}, restart=3, on_end=lambda e: ends.append(e.message)) as cluster:
         seen["tasks"] = cluster.spec.tasks()
         seen["nodes"] = sorted(status.node for status in cluster.status().values())
         async with AsyncSession(cluster.target("worker"), graph=graph) as session:
@@ -87,9 +85,8 @@ async def on_another_node(
     v, fed, out = model(graph)
     ends: list[str] = []
     async with make(
-        {"ps": 1, "worker": 1}, resources={"ps": wanted}, restart=1,
-        on_end=lambda end: ends.append(end.message),
-    ) as cluster:  # fmt: skip
+        {"ps": 1, "worker": 1}, resources={"ps": wanted}, restart=1, on_end=lambda end: ends.append(end.message)
+    ) as cluster:
         async with AsyncSession(cluster.target("worker"), graph=graph) as session:
             await session.run(v.initializer)
             seen: dict[str, Any] = {"node": cluster.status()[PS0].node}
@@ -126,9 +123,8 @@ def killed(*words: str) -> list[str]:
 
     async def kill() -> list[str]:
         driver = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", __spec__.name, *words,
-            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
-        )  # fmt: skip
+            sys.executable, "-m", __spec__.name, *words, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
+        )
         assert driver.stdout is not None
         line = b""
         while not line.startswith(b"{"):  # engines write lines of their own
@@ -160,10 +156,11 @@ def on_ray() -> dict[str, Any]:
         return list(ray.util.placement_group_table().values())
 
     head = {
-        "num_cpus": 4, "include_dashboard": False,
+        "num_cpus": 4,
+        "include_dashboard": False,
         # Any port: another Ray on this machine, such as that of a page, takes no jobs without its own.
         "dashboard_agent_listen_port": 0,
-    }  # fmt: skip
+    }
     nodes = Nodes(initialize_head=True, head_node_args=head)
     ray.init(nodes.address, log_to_driver=False)
     try:
@@ -193,23 +190,17 @@ def on_dask() -> dict[str, Any]:
 
     offers = {"SLOT": 2}
     with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=None, resources=offers
-        ) as there,
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, resources=offers) as there,
         distributed.Client(there) as client,
     ):
 
         async def asynchronously() -> dict[str, Any]:
-            async with distributed.Client(
-                there.scheduler_address, asynchronous=True, set_as_default=False
-            ) as ours:
+            async with distributed.Client(there.scheduler_address, asynchronous=True, set_as_default=False) as ours:
 
                 def make(jobs: dict[str, int], **settings: Any) -> EngineCluster:
                     return DaskCluster(jobs, ours, **settings)
 
-                with_disk = partial(
-                    distributed.Nanny, there.scheduler_address, nthreads=1, resources={"DISK": 1}
-                )
+                with_disk = partial(distributed.Nanny, there.scheduler_address, nthreads=1, resources={"DISK": 1})
                 seen = await tour(make, {"worker": {"SLOT": 3}})
                 async with with_disk() as one, with_disk() as other:
                     disks = {one.worker_address: one, other.worker_address: other}

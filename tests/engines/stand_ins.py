@@ -62,11 +62,7 @@ def apply(flag: str, path: str) -> None:
     for one in yaml.safe_load_all(Path(path).read_text(encoding="utf-8")):
         kind, name = one["kind"], one["metadata"]["name"]
         pod = one["spec"].get("template", {}).get("spec", {})
-        secrets = [
-            volume["secret"]["secretName"]
-            for volume in pod.get("volumes", ())
-            if "secret" in volume
-        ]
+        secrets = [volume["secret"]["secretName"] for volume in pod.get("volumes", ()) if "secret" in volume]
         assert all(secret == Path("secret").read_text() for secret in secrets), secrets
         images = [container["image"] for container in pod.get("containers", ())]
         assert all(image == Path("image").read_text() for image in images), images
@@ -103,9 +99,7 @@ def submit(*words: str) -> None:
     command = [sys.executable, "-m", "ray.scripts.scripts", *words]
     limit = time.monotonic() + _PATIENCE
     while True:
-        done = subprocess.run(
-            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
-        )
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
         if RAY_TAKES_NO_JOB not in done.stdout or time.monotonic() > limit:
             sys.stdout.write(done.stdout)
             sys.exit(done.returncode)

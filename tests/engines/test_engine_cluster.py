@@ -12,16 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import (
-    AsyncSession,
-    ClusterSpec,
-    ConfigProto,
-    Graph,
-    RPCOptions,
-    Server,
-    Session,
-    opsets,
-)
+from actorsession import AsyncSession, ClusterSpec, ConfigProto, Graph, RPCOptions, Server, Session, opsets
 from actorsession.cluster import TaskEnd, read_statistics, stop_server
 from actorsession.cluster.admin.admin_client import keep_server
 from actorsession.engines import EngineCluster, TaskFate, engine_process
@@ -32,7 +23,7 @@ from actorsession.errors import (
     PermissionDeniedError,
     ResourceExhaustedError,
     UnavailableError,
-)  # fmt: skip
+)
 from tests.cluster.kit import PATIENCE, PS0, W0, W1, eventually, soon
 from tests.engines.kit import Desk, DeskCluster, model, reattached
 from tests.transports.authority import Authority
@@ -62,19 +53,13 @@ async def test_a_step_runs_over_tasks_that_an_engine_has_placed(graph: Graph) ->
 async def test_each_task_is_ordered_with_the_resources_of_its_job() -> None:
     wanted = {"worker": {"num_cpus": 2.0}}
     async with DeskCluster({"ps": 1, "worker": 1}, resources=wanted) as cluster:
-        assert {o.task: dict(o.resources) for o in cluster.desk.orders} == {
-            PS0: {}, W0: {"num_cpus": 2.0},
-        }  # fmt: skip
+        assert {o.task: dict(o.resources) for o in cluster.desk.orders} == {PS0: {}, W0: {"num_cpus": 2.0}}
 
 
 @pytest.mark.parametrize(
     ("settings", "kind", "message"),
     [
-        (
-            {"resources": {"wrker": {}}},
-            ValueError,
-            r"given for \['wrker'\]; the jobs are \['worker'\]",
-        ),
+        ({"resources": {"wrker": {}}}, ValueError, r"given for \['wrker'\]; the jobs are \['worker'\]"),
         ({"keep": 0.0}, InvalidArgumentError, "kept for more than 0 seconds, got 0"),
         ({"imports": "one"}, TypeError, "a sequence of names of modules, got 'one'"),
         ({"restart": -1}, ValueError, "0 or more; got -1"),
@@ -171,9 +156,7 @@ async def test_a_lost_task_comes_back_where_it_was_and_the_session_goes_on(graph
         assert cluster.target("ps") == address
         assert (cluster.restarts[PS0], cluster.status()[PS0].restarts) == (1, 1)
     assert [end.task for end in ends] == [PS0]
-    assert ends[0].message.startswith(
-        f"{PS0} has ended: its leg broke; it is started again (1 of 3"
-    )
+    assert ends[0].message.startswith(f"{PS0} has ended: its leg broke; it is started again (1 of 3")
 
 
 SERVES = TaskFate(clean=False, how="it reads a book", ended=False)
@@ -195,9 +178,8 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
 @OUT_OF_REACH
 async def test_a_task_that_is_out_of_reach_for_a_while_has_not_ended(
-    graph: Graph, impatient: Callable[..., None], caplog: pytest.LogCaptureFixture,
-    how: TaskFate | None, said: str,
-) -> None:  # fmt: skip
+    graph: Graph, impatient: Callable[..., None], caplog: pytest.LogCaptureFixture, how: TaskFate | None, said: str
+) -> None:
     """As one that is too busy to answer in time: its variables are not lost for that."""
     v, _, _ = model(graph)
     ends: list[TaskEnd] = []
@@ -261,9 +243,7 @@ async def test_an_error_of_a_session_says_what_the_engine_says_of_a_lost_task(gr
             await soon(session.run(v.initializer))
             cluster.desk.places[PS0].host.release()
             await eventually(lambda: not cluster.status()[PS0].alive)
-            with pytest.raises(
-                UnavailableError, match=r"\(on desk\) has ended: its leg broke"
-            ) as info:
+            with pytest.raises(UnavailableError, match=r"\(on desk\) has ended: its leg broke") as info:
                 await soon(session.run(v))
         assert info.value.task == PS0
         assert cluster.status()[PS0].fate.startswith("its leg broke")
@@ -312,9 +292,7 @@ async def test_tasks_end_when_their_cluster_is_gone_without_a_word() -> None:
 # -- settings of all engines -----------------------------------------------------------------------
 
 
-async def test_a_lost_task_that_keeps_snapshots_has_its_variables_again(
-    graph: Graph, tmp_path: Path
-) -> None:
+async def test_a_lost_task_that_keeps_snapshots_has_its_variables_again(graph: Graph, tmp_path: Path) -> None:
     v, fed, out = model(graph)
     settings: dict[str, Any] = {"snapshot_dir": tmp_path, "snapshot_every": 0.05, "restart": 3}
     async with DeskCluster({"ps": 1, "worker": 1}, **settings) as cluster:
@@ -367,9 +345,7 @@ async def test_operations_open_files_in_the_roots_alone(graph: Graph, tmp_path: 
                 await soon(session.run(reads[1]))
 
 
-async def test_each_task_imports_what_it_is_told_to(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_each_task_imports_what_it_is_told_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "ops_of_a_user.py").write_text("")
     monkeypatch.syspath_prepend(tmp_path)
     async with DeskCluster({"worker": 1}, imports=["ops_of_a_user"]):
@@ -382,9 +358,7 @@ async def test_with_files_of_tls_all_links_are_encrypted(graph: Graph, tmp_path:
     files = Authority(tmp_path / "ca").files()
     v, fed, out = model(graph)
     config = ConfigProto(
-        rpc_options=RPCOptions(
-            ca_file=files.ca_file, certificate_file=files.certificate_file, key_file=files.key_file
-        )
+        rpc_options=RPCOptions(ca_file=files.ca_file, certificate_file=files.certificate_file, key_file=files.key_file)
     )
     async with DeskCluster({"ps": 1, "worker": 1}, security=files) as cluster:
         assert all(address.startswith("tls://") for address in cluster.spec.tasks().values())
@@ -421,15 +395,11 @@ async def test_a_task_that_finds_no_place_leaves_the_cluster_as_it_was() -> None
         assert sorted(cluster.status()) == [W0]
 
 
-async def test_logs_are_the_last_lines_also_after_the_end(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+async def test_logs_are_the_last_lines_also_after_the_end(caplog: pytest.LogCaptureFixture) -> None:
     """The library's logger has no level of its own, as in a new process, and none afterwards."""
     caplog.set_level(logging.NOTSET, "actorsession")
     async with DeskCluster({"worker": 1}) as cluster:
-        assert f"{W0} serves at {cluster.target('worker')}" in "\n".join(
-            await cluster.logs("worker")
-        )
+        assert f"{W0} serves at {cluster.target('worker')}" in "\n".join(await cluster.logs("worker"))
         cluster.desk.places[W0].host.release()
         await eventually(lambda: not cluster.status()[W0].alive)
         assert f"{W0} serves at" in "\n".join(await cluster.logs("worker"))

@@ -27,13 +27,7 @@ from actorsession.engines import DaskCluster, RayCluster
 from actorsession.errors import InvalidArgumentError
 from tests.cluster.kit import PS0, W0
 from tests.cluster.script import ROOT, environment
-from tests.engines.processes import (
-    QUIET_ENGINES,
-    RAY_DID_NOT_START,
-    RAY_STARTS,
-    engine_folder,
-    kill_processes_of,
-)
+from tests.engines.processes import QUIET_ENGINES, RAY_DID_NOT_START, RAY_STARTS, engine_folder, kill_processes_of
 from tests.engines.program import FED
 
 # Ray starts in seconds on a quiet machine, and in a minute on a busy one.
@@ -62,14 +56,22 @@ def _run_once(limit: float, *words: str) -> tuple[subprocess.CompletedProcess[st
     with engine_folder() as home:
         # Ray writes a secret into the home folder, and sockets into the temporary one.
         more = {
-            **QUIET_ENGINES, "HOME": home, "RAY_TMPDIR": home, "RAY_AUTH_MODE": "disabled",
+            **QUIET_ENGINES,
+            "HOME": home,
+            "RAY_TMPDIR": home,
+            "RAY_AUTH_MODE": "disabled",
             # A node that is gone is noticed after five of these, and not after five times 3 s.
             "RAY_health_check_period_ms": "500",
-        }  # fmt: skip
+        }
         run = subprocess.run(
-            [sys.executable, *words], cwd=ROOT, capture_output=True, text=True, timeout=limit,
-            env=environment(**more), check=False,
-        )  # fmt: skip
+            [sys.executable, *words],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            timeout=limit,
+            env=environment(**more),
+            check=False,
+        )
         if RAY_DID_NOT_START in run.stderr:
             kill_processes_of(home)
         logs = []
@@ -104,9 +106,7 @@ def test_a_step_runs_over_tasks_that_the_engine_has_placed(seen: dict[str, Any])
         assert any(str(urlsplit(address).hostname) in node for node in seen["nodes"]), seen
 
 
-def test_a_task_whose_process_is_killed_comes_back_and_the_session_goes_on(
-    engine: str, seen: dict[str, Any]
-) -> None:
+def test_a_task_whose_process_is_killed_comes_back_and_the_session_goes_on(engine: str, seen: dict[str, Any]) -> None:
     assert (seen["again"], seen["last"]) == (SUM, SUM)
     assert (seen["other_process"], seen["restarts"]) == (True, 1)
     said = f"{PS0} has ended: {engine.capitalize()} says: "
@@ -117,9 +117,7 @@ def test_jobs_grow_and_shrink_and_tasks_restart_by_hand(seen: dict[str, Any]) ->
     assert (seen["grown"], seen["by_hand"], seen["shrunk"]) == ([0, 1], True, [0])
 
 
-def test_a_task_moves_to_a_node_that_has_what_it_needs_when_its_own_is_lost(
-    engine: str, seen: dict[str, Any]
-) -> None:
+def test_a_task_moves_to_a_node_that_has_what_it_needs_when_its_own_is_lost(engine: str, seen: dict[str, Any]) -> None:
     """Ray's first actor in place of the lost one dies with the node: that is no restart of its own."""
     moved = seen["moved"]
     assert (moved["again"], moved["out"], moved["restarts"]) == (SUM, EXPECTED, 1)
@@ -129,9 +127,7 @@ def test_a_task_moves_to_a_node_that_has_what_it_needs_when_its_own_is_lost(
 
 
 @pytest.mark.parametrize("engine", ["ray"], indirect=True)
-def test_ray_reserves_what_each_job_needs_in_one_group_and_gets_it_back(
-    seen: dict[str, Any],
-) -> None:
+def test_ray_reserves_what_each_job_needs_in_one_group_and_gets_it_back(seen: dict[str, Any]) -> None:
     (group,) = seen["groups"]
     assert group["strategy"] == "SPREAD"
     assert sorted(group["bundles"].values(), key=len) == [{"CPU": 1.0}, {"CPU": 0.5, "disk": 1.0}]
@@ -151,9 +147,7 @@ def test_ray_writes_logs_in_which_a_token_would_be_found(seen: dict[str, Any]) -
     assert b"_RayTask" in seen["engines_logs"]
 
 
-def test_nothing_is_left_of_a_cluster_that_has_ended_and_the_engine_stays(
-    seen: dict[str, Any],
-) -> None:
+def test_nothing_is_left_of_a_cluster_that_has_ended_and_the_engine_stays(seen: dict[str, Any]) -> None:
     assert (seen["answering"], seen["still_connected"]) == ([], True)
 
 
@@ -161,9 +155,7 @@ def test_nothing_is_left_of_a_cluster_whose_driver_was_killed(seen: dict[str, An
     assert seen["left"] == []
 
 
-def test_resources_that_cannot_be_had_are_named_with_those_that_there_are(
-    engine: str, seen: dict[str, Any]
-) -> None:
+def test_resources_that_cannot_be_had_are_named_with_those_that_there_are(engine: str, seen: dict[str, Any]) -> None:
     asked, there = {
         "ray": (f"{W0}: {{'CPU': 1.0, 'GPU': 3}}; strategy PACK", "The cluster has CPU 4"),
         "dask": (f"{W0}, which needs {{'SLOT': 3}}", "{'SLOT': 2}"),
@@ -178,9 +170,7 @@ def test_partitions_of_a_dask_dataframe_are_fed_where_they_lie() -> None:
         if importlib.util.find_spec(package) is None:
             pytest.skip(f"{package} is not installed")
     run, _ = _run_once(_LIMIT, "-m", "tests.engines.frames")
-    assert (run.returncode, run.stdout) == (0, "{'DataFrame'} [1.0, 2.0, 3.0]\n"), run.stderr[
-        -5000:
-    ]
+    assert (run.returncode, run.stdout) == (0, "{'DataFrame'} [1.0, 2.0, 3.0]\n"), run.stderr[-5000:]
 
 
 # -- without an engine -----------------------------------------------------------------------------
@@ -208,9 +198,8 @@ def test_engines_are_no_part_of_the_core() -> None:
         print(sorted({"ray", "dask", "distributed"} & sys.modules.keys()))
     """
     done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, env=environment(),
-        check=True,
-    )  # fmt: skip
+        [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, env=environment(), check=True
+    )
     assert done.stdout == "[]\n"
 
 

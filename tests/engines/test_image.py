@@ -68,9 +68,7 @@ asyncio.run(main(sys.argv[1]))
 
 def docker(*words: str, limit: float = PATIENCE, given: str | None = None) -> str:
     """What a command of Docker prints."""
-    done = subprocess.run(
-        ["docker", *words], input=given, capture_output=True, text=True, timeout=limit, check=False
-    )
+    done = subprocess.run(["docker", *words], input=given, capture_output=True, text=True, timeout=limit, check=False)
     assert done.returncode == 0, f"docker {' '.join(words)}: {done.stdout}{done.stderr}"
     return done.stdout.strip()
 
@@ -115,27 +113,36 @@ class Pods:
         self.name = f"actorsession-{secrets.token_hex(4)}"
         self.token = secrets.token_hex(32)
         self.names = [
-            (job, index)
-            for job in JOBS
-            for index in range(manifests()["StatefulSet", job]["spec"]["replicas"])
+            (job, index) for job in JOBS for index in range(manifests()["StatefulSet", job]["spec"]["replicas"])
         ]
         docker("network", "create", self.name)
         mounts = [f"--volume={self.name}-{name}:/{name}" for name in ("token", "snapshots")]
         docker(
-            "run", "--rm", "--interactive", "--user=0", "--network=none", *mounts,
-            "--entrypoint=sh", image, "-c", MOUNTED, given=self.token,
-        )  # fmt: skip
+            "run",
+            "--rm",
+            "--interactive",
+            "--user=0",
+            "--network=none",
+            *mounts,
+            "--entrypoint=sh",
+            image,
+            "-c",
+            MOUNTED,
+            given=self.token,
+        )
 
     def settings(self, pod: Any, one: Any, fields: dict[str, str]) -> list[str]:
         """Docker's options for what a manifest says of a pod and its container."""
         user, allowed = pod["securityContext"], one["securityContext"]
         assert allowed["allowPrivilegeEscalation"] is False
         words = [
-            f"--network={self.name}", f"--user={user['runAsUser']}", f"--group-add={user['fsGroup']}",
+            f"--network={self.name}",
+            f"--user={user['runAsUser']}",
+            f"--group-add={user['fsGroup']}",
             "--security-opt=no-new-privileges",
             *[f"--cap-drop={name}" for name in allowed["capabilities"]["drop"]],
             f"--memory={one['resources']['limits']['memory'].removesuffix('i').lower()}",
-        ]  # fmt: skip
+        ]
         for variable in one["env"]:
             path = variable.get("valueFrom", {}).get("fieldRef", {}).get("fieldPath")
             value = fields[path] if path else variable["value"]
@@ -155,17 +162,21 @@ class Pods:
         fields = {"metadata.name": f"{job}-{index}", "metadata.namespace": "ns"}
         short = f"{job}-{index}.{job}"
         docker(
-            "run", "--detach", f"--name={self.container(job, index)}", f"--hostname={job}-{index}",
-            f"--network-alias={short}", f"--network-alias={short}.ns.svc.cluster.local",
-            *self.settings(pod, container(job), fields), self.image, *container(job)["args"],
-        )  # fmt: skip
+            "run",
+            "--detach",
+            f"--name={self.container(job, index)}",
+            f"--hostname={job}-{index}",
+            f"--network-alias={short}",
+            f"--network-alias={short}.ns.svc.cluster.local",
+            *self.settings(pod, container(job), fields),
+            self.image,
+            *container(job)["args"],
+        )
 
     def probe(self, job: str, index: int, path: str) -> tuple[int, bytes]:
         """What a pod answers to a probe; 0 before it listens."""
         form = "{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}} {{.State.Status}}"
-        address, _, state = docker(
-            "inspect", "--format", form, self.container(job, index)
-        ).rpartition(" ")
+        address, _, state = docker("inspect", "--format", form, self.container(job, index)).rpartition(" ")
         assert state == "running", docker("logs", self.container(job, index))
         try:
             return answer(_PROBED, path, host=address)
@@ -186,9 +197,16 @@ class Pods:
         (one,) = pod["containers"]
         first, *rest = one["command"] if program is None else ("python", "-c", program)
         return docker(
-            "run", "--rm", f"--name={self.name}-train", f"--entrypoint={first}",
-            *self.settings(pod, one, {}), self.image, *rest, *one["args"], limit=4 * PATIENCE,
-        )  # fmt: skip
+            "run",
+            "--rm",
+            f"--name={self.name}-train",
+            f"--entrypoint={first}",
+            *self.settings(pod, one, {}),
+            self.image,
+            *rest,
+            *one["args"],
+            limit=4 * PATIENCE,
+        )
 
     def end(self, job: str, index: int, *how: str) -> int:
         """End a pod; return its exit status."""

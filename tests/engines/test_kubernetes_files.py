@@ -119,9 +119,7 @@ def test_every_field_is_one_of_the_api() -> None:
 
 
 def test_the_published_schema_agrees() -> None:
-    validator = pytest.importorskip(
-        "kubernetes_validate", reason="kubernetes-validate is not installed"
-    )
+    validator = pytest.importorskip("kubernetes_validate", reason="kubernetes-validate is not installed")
     for one in manifests().values():
         validator.validate(one, validator.latest_version(), strict=True)
 
@@ -142,9 +140,7 @@ def test_names_labels_and_ports_of_a_job_agree(job: str, monkeypatch: Any) -> No
         spec = resolver.cluster_spec()
         assert (resolver.task_type, resolver.task_id) == (job, index)
         assert spec.task_address(job, index).startswith(f"{job}-{index}.{job}.ns.svc.")
-        assert {address.rpartition(":")[2] for address in spec.tasks().values()} == {
-            str(ports["sessions"])
-        }
+        assert {address.rpartition(":")[2] for address in spec.tasks().values()} == {str(ports["sessions"])}
         assert options.probe_port == ports["probes"]
         assert spec.num_tasks(job) == pods["replicas"]
 
@@ -180,9 +176,7 @@ def test_the_token_is_a_file_that_only_the_pods_user_may_read() -> None:
 
 def test_what_a_pod_mounts_is_where_its_snapshots_go() -> None:
     mounts = {mount["mountPath"] for mount in container("ps")["volumeMounts"]}
-    (folder,) = [
-        w.partition("=")[2] for w in container("ps")["args"] if w.startswith("--snapshot-dir")
-    ]
+    (folder,) = [w.partition("=")[2] for w in container("ps")["args"] if w.startswith("--snapshot-dir")]
     assert folder in mounts
 
 
@@ -202,9 +196,15 @@ async def test_the_program_trains_on_the_cluster_that_it_is_given() -> None:
     async with in_process({"ps": 1, "worker": 2}) as cluster:
         targets = [cluster.target(f"/job:worker/replica:0/task:{index}") for index in range(2)]
         process = await asyncio.create_subprocess_exec(
-            sys.executable, "-W", "error", str(FOLDER / "train.py"), *targets, env=environment(),
-            stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-        )  # fmt: skip
+            sys.executable,
+            "-W",
+            "error",
+            str(FOLDER / "train.py"),
+            *targets,
+            env=environment(),
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
         out, err = await process.communicate()
     found = re.fullmatch(rb"1000 steps on 2 workers: accuracy (0\.\d+)\n", out)
     assert found is not None, err
@@ -220,9 +220,7 @@ NAMED += ['mount --bind "$0" /etc/hosts && exec "$@"']
 
 def can_name_addresses() -> bool:
     words = [*NAMED, "/etc/hosts", "true"]
-    return (
-        bool(shutil.which("unshare")) and not subprocess.run(words, capture_output=True).returncode
-    )
+    return bool(shutil.which("unshare")) and not subprocess.run(words, capture_output=True).returncode
 
 
 class Pods:
@@ -238,11 +236,7 @@ class Pods:
         token.write_text(secrets.token_hex(32))
         token.chmod(0o400)
         net = f"127.{os.getpid() >> 8 & 255}.{os.getpid() & 255}"
-        names = [
-            (job, i)
-            for job in JOBS
-            for i in range(manifests()["StatefulSet", job]["spec"]["replicas"])
-        ]
+        names = [(job, i) for job in JOBS for i in range(manifests()["StatefulSet", job]["spec"]["replicas"])]
         self.hosts = folder / "hosts"
         self.hosts.write_text(
             "127.0.0.1 localhost\n"
@@ -261,15 +255,14 @@ class Pods:
 
     def start(self, job: str, index: int) -> None:
         """Start a pod, with a port for probes that no other has, and wait until it is ready."""
-        own = {
-            "--probe-port=7080": "--probe-port=0",
-            "--snapshot-dir=/snapshots": f"--snapshot-dir={self.folder}",
-        }
+        own = {"--probe-port=7080": "--probe-port=0", "--snapshot-dir=/snapshots": f"--snapshot-dir={self.folder}"}
         words = [own.get(word, word) for word in container(job)["args"]]
         process = subprocess.Popen(
-            [*NAMED, str(self.hosts), *command(*words, "--json")], text=True, stdout=subprocess.PIPE,
+            [*NAMED, str(self.hosts), *command(*words, "--json")],
+            text=True,
+            stdout=subprocess.PIPE,
             env=self.environment(POD_NAME=f"{job}-{index}", POD_NAMESPACE="ns"),
-        )  # fmt: skip
+        )
         self.processes[job, index] = process
         self.probes[job, index] = json.loads(line_of(process))["probe_port"]
 
@@ -282,12 +275,7 @@ class Pods:
         (one,) = manifests()["Job", "train"]["spec"]["template"]["spec"]["containers"]
         words = [*NAMED, str(self.hosts), sys.executable, str(FOLDER / "train.py"), *one["args"]]
         done = subprocess.run(
-            words,
-            env=self.environment(),
-            capture_output=True,
-            text=True,
-            timeout=2 * PATIENCE,
-            check=False,
+            words, env=self.environment(), capture_output=True, text=True, timeout=2 * PATIENCE, check=False
         )
         assert done.returncode == 0, done.stderr
         return done.stdout

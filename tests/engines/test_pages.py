@@ -26,13 +26,7 @@ from typing import IO
 import pytest
 
 from tests.cluster.script import ROOT, environment
-from tests.engines.processes import (
-    QUIET_ENGINES,
-    RAY_DID_NOT_START,
-    RAY_STARTS,
-    engine_folder,
-    kill_processes_of,
-)
+from tests.engines.processes import QUIET_ENGINES, RAY_DID_NOT_START, RAY_STARTS, engine_folder, kill_processes_of
 from tests.engines.test_slurm import MISSING, SEARCHED
 
 # Ray starts in seconds on a quiet machine, and in a minute on a busy one.
@@ -111,19 +105,26 @@ def run(block: str, place: Path, **more: str) -> str:
 
 def run_once(block: str, place: Path, limit: float, **more: str) -> tuple[int, str]:
     """Run a block; return its status and what it says."""
-    commands = "\n".join(
-        line.removeprefix("$ ") for line in block.splitlines() if line.startswith("$ ")
-    )
+    commands = "\n".join(line.removeprefix("$ ") for line in block.splitlines() if line.startswith("$ "))
     path = os.pathsep.join([str(place / "tools"), str(Path(sys.executable).parent), SEARCHED])
     settings = {
-        **QUIET_ENGINES, "PATH": path, "HOME": str(place), "RAY_TMPDIR": str(place),
-        "MPLCONFIGDIR": os.environ.get("MPLCONFIGDIR", str(place)), **more,
-    }  # fmt: skip
+        **QUIET_ENGINES,
+        "PATH": path,
+        "HOME": str(place),
+        "RAY_TMPDIR": str(place),
+        "MPLCONFIGDIR": os.environ.get("MPLCONFIGDIR", str(place)),
+        **more,
+    }
     process = subprocess.Popen(
-        ["bash", "-euo", "pipefail", "-c", commands], cwd=place, text=True, start_new_session=True,
-        env=environment(**settings), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        ["bash", "-euo", "pipefail", "-c", commands],
+        cwd=place,
+        text=True,
+        start_new_session=True,
+        env=environment(**settings),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-    )  # fmt: skip
+    )
     try:
         said, _ = process.communicate(timeout=limit)
     except BaseException:
@@ -165,8 +166,7 @@ def slurm() -> Iterator[str]:
 
 @pytest.mark.timeout(_LIMIT + 2 * _OTHERS)
 @pytest.mark.parametrize(
-    ("page", "package"),
-    [("engines.md", ""), ("ray.md", "ray"), ("dask.md", "distributed"), ("slurm.md", "slurm")],
+    ("page", "package"), [("engines.md", ""), ("ray.md", "ray"), ("dask.md", "distributed"), ("slurm.md", "slurm")]
 )
 def test_the_demo_shows_the_same_on_each_engine(
     page: str, package: str, place: Path, request: pytest.FixtureRequest
@@ -254,10 +254,7 @@ def test_the_commands_for_kubernetes_name_what_there_is(place: Path) -> None:
 
 
 def test_no_block_of_these_pages_is_left_out() -> None:
-    pages = {
-        name: len(blocks(f"{name}.md"))
-        for name in ("engines", "ray", "dask", "slurm", "kubernetes")
-    }
+    pages = {name: len(blocks(f"{name}.md")) for name in ("engines", "ray", "dask", "slurm", "kubernetes")}
     assert pages == {"engines": 1, "ray": 2, "dask": 2, "slurm": 3, "kubernetes": 1}
 
 

@@ -46,9 +46,7 @@ def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A Slurm of two nodes on this machine, to which commands and clusters of these tests go."""
     folder = tmp_path_factory.mktemp("s")
     tool = str(ROOT / "scripts" / "slurm")
-    subprocess.run(
-        [tool, "start", str(folder)], check=True, timeout=PATIENCE + 30, stdin=subprocess.DEVNULL
-    )
+    subprocess.run([tool, "start", str(folder)], check=True, timeout=PATIENCE + 30, stdin=subprocess.DEVNULL)
     with pytest.MonkeyPatch.context() as patch:
         for name in [name for name in os.environ if name.startswith("SLURM_")]:
             patch.delenv(name)
@@ -93,9 +91,7 @@ def test_node_lists_are_those_that_scontrol_prints(slurm: Path) -> None:
 @with_slurm
 @pytest.mark.process
 @pytest.mark.parametrize("kind", ["block", "cyclic"])
-def test_all_ranks_of_a_step_see_the_same_cluster_and_each_its_own_task(
-    slurm: Path, kind: str
-) -> None:
+def test_all_ranks_of_a_step_see_the_same_cluster_and_each_its_own_task(slurm: Path, kind: str) -> None:
     program = (
         "import json, os; from actorsession.cluster import SlurmClusterResolver as R;"
         "r = R({'ps': 1, 'worker': 2});"
@@ -103,9 +99,7 @@ def test_all_ranks_of_a_step_see_the_same_cluster_and_each_its_own_task(
         "print(json.dumps([r.task_type, r.task_id, node, r.cluster_spec().as_dict()]))"
     )
     words = ["srun", "-N2", "-n3", f"--distribution={kind}", sys.executable, "-c", program]
-    done = subprocess.run(
-        words, env=environment(), capture_output=True, text=True, timeout=PATIENCE, check=True
-    )
+    done = subprocess.run(words, env=environment(), capture_output=True, text=True, timeout=PATIENCE, check=True)
     ranks = [json.loads(line) for line in done.stdout.splitlines()]
     cluster = ranks[0][3]
     hosts = {
@@ -158,10 +152,16 @@ async def test_a_cluster_on_slurm_survives_the_loss_of_a_node(slurm: Path, tmp_p
     ends: list[TaskEnd] = []
     x = np.arange(4, dtype=np.float32)
     async with SlurmCluster(
-        {"ps": 1, "worker": 2}, folder=private, progress=lines.append, start_timeout=PATIENCE,
-        snapshot_dir=snapshots, snapshot_every=3600.0,
-        options=["--nodes=2", "--ntasks-per-node=2"], restart=5, on_end=ends.append,
-    ) as cluster:  # fmt: skip
+        {"ps": 1, "worker": 2},
+        folder=private,
+        progress=lines.append,
+        start_timeout=PATIENCE,
+        snapshot_dir=snapshots,
+        snapshot_every=3600.0,
+        options=["--nodes=2", "--ntasks-per-node=2"],
+        restart=5,
+        on_end=ends.append,
+    ) as cluster:
         (job,) = cluster.slurm_jobs
         assert lines[-1] == f"Slurm job {job} is running"
         check_folder(private, cluster.token)
@@ -179,9 +179,7 @@ async def test_a_cluster_on_slurm_survives_the_loss_of_a_node(slurm: Path, tmp_p
             try:
                 with contextlib.suppress(ProcessLookupError):  # the node may have ended it by now
                     os.kill(pid, signal.SIGKILL)
-                await until(
-                    lambda: bool(cluster.restarts[lost.task]) and cluster.status()[lost.task].alive
-                )
+                await until(lambda: bool(cluster.restarts[lost.task]) and cluster.status()[lost.task].alive)
                 assert await session.run(y, {feed: x}) == pytest.approx(2 * np.sum(x * x))
             finally:
                 said("scontrol", "update", "nodename=127.0.0.2", "state=resume")
@@ -199,11 +197,7 @@ def check_folder(parent: Path, token: str) -> None:
     """Nobody else may enter the folder of a cluster, or read its files."""
     (folder,) = parent.iterdir()
     assert folder.stat().st_mode & 0o777 == 0o700
-    modes = {
-        path.name: path.stat().st_mode & 0o777
-        for path in folder.iterdir()
-        if "new" not in path.name
-    }
+    modes = {path.name: path.stat().st_mode & 0o777 for path in folder.iterdir() if "new" not in path.name}
     assert modes == {"token": 0o600, "lease": 0o600, "job.sh": 0o600}
     assert (folder / "token").read_text() == token
 
@@ -226,20 +220,18 @@ def test_a_cluster_on_slurm_does_what_one_on_ray_or_dask_does(slurm: Path, tmp_p
     a task restarts by hand; 3. a program without a loop has one; 4. nothing is left of a driver that was
     killed."""
     done = subprocess.run(
-        [sys.executable, "-m", "tests.engines.program", "slurm", "tour"], cwd=ROOT, text=True,
-        env=environment(HOME=str(tmp_path)), capture_output=True, timeout=9 * PATIENCE, check=True,
-    )  # fmt: skip
+        [sys.executable, "-m", "tests.engines.program", "slurm", "tour"],
+        cwd=ROOT,
+        text=True,
+        env=environment(HOME=str(tmp_path)),
+        capture_output=True,
+        timeout=9 * PATIENCE,
+        check=True,
+    )
     seen = json.loads(done.stdout.splitlines()[-1])
     assert (seen["first"], seen["synchronous"]) == (20.0, 20.0)
-    assert (seen["again"], seen["last"], seen["other_process"], seen["restarts"]) == (
-        6.0,
-        6.0,
-        True,
-        1,
-    )
-    assert [end.partition(";")[0] for end in seen["ends"]] == [
-        f"{PS0} has ended: killed by SIGKILL"
-    ]
+    assert (seen["again"], seen["last"], seen["other_process"], seen["restarts"]) == (6.0, 6.0, True, 1)
+    assert [end.partition(";")[0] for end in seen["ends"]] == [f"{PS0} has ended: killed by SIGKILL"]
     assert (seen["grown"], seen["by_hand"], seen["shrunk"]) == ([0, 1], True, [0])
     assert "asks for --ntasks=1 --cpus-per-task=1000, and there are " in seen["refused"]
     assert (seen["answering"], seen["left"], seen["token_shown"]) == ([], [], False)
@@ -279,16 +271,19 @@ JOBQUEUE = """
 @with_slurm
 @pytest.mark.process
 @pytest.mark.slow
-def test_a_cluster_on_the_workers_of_dask_jobqueue_needs_no_code_of_ours(
-    slurm: Path, tmp_path: Path
-) -> None:
+def test_a_cluster_on_the_workers_of_dask_jobqueue_needs_no_code_of_ours(slurm: Path, tmp_path: Path) -> None:
     if importlib.util.find_spec("dask_jobqueue") is None:
         pytest.skip("dask-jobqueue is not installed")
     (tmp_path / "program.py").write_text(textwrap.dedent(JOBQUEUE))
     done = subprocess.run(
-        [sys.executable, "program.py"], cwd=tmp_path, env=environment(**QUIET_ENGINES), text=True,
-        capture_output=True, timeout=9 * PATIENCE, check=False,
-    )  # fmt: skip
+        [sys.executable, "program.py"],
+        cwd=tmp_path,
+        env=environment(**QUIET_ENGINES),
+        text=True,
+        capture_output=True,
+        timeout=9 * PATIENCE,
+        check=False,
+    )
     assert (done.returncode, done.stdout.splitlines()[-1:]) == (0, ["6.0 2"]), done.stderr[-5000:]
 
 
@@ -305,9 +300,7 @@ KILLED = """
 
 @with_slurm
 @pytest.mark.process
-async def test_the_jobs_of_a_program_that_is_killed_end_by_themselves(
-    slurm: Path, tmp_path: Path
-) -> None:
+async def test_the_jobs_of_a_program_that_is_killed_end_by_themselves(slurm: Path, tmp_path: Path) -> None:
     with script(tmp_path, KILLED) as program:
         assert line_of(program) == "6.0\n"
         assert not no_job_is_left()
@@ -338,15 +331,11 @@ async def test_what_cannot_be_had_is_said_with_what_there_is(
 
 
 @with_slurm
-async def test_a_job_that_waits_too_long_is_cancelled_with_its_reason(
-    slurm: Path, tmp_path: Path
-) -> None:
+async def test_a_job_that_waits_too_long_is_cancelled_with_its_reason(slurm: Path, tmp_path: Path) -> None:
     await until(all_nodes_are_idle)
     complaint = r"job \d+ is pending \(BeginTime\) .*--ntasks=2 --begin=now\+1hour, and there are "
     for limit in (0.3, 3.0, 30.0):  # on a busy machine sbatch itself takes that long
-        cluster = SlurmCluster(
-            {"worker": 2}, options=["--begin=now+1hour"], folder=tmp_path, start_timeout=limit
-        )
+        cluster = SlurmCluster({"worker": 2}, options=["--begin=now+1hour"], folder=tmp_path, start_timeout=limit)
         with contextlib.suppress(DeadlineExceededError):
             with pytest.raises(ResourceExhaustedError, match=complaint + THERE):
                 await cluster.start()
@@ -362,9 +351,7 @@ async def test_a_resource_without_a_word_of_slurm_is_refused(tmp_path: Path) -> 
         await cluster.start()
 
 
-async def test_a_machine_without_slurm_is_said_to_have_none(
-    tmp_path: Path, monkeypatch: Any
-) -> None:
+async def test_a_machine_without_slurm_is_said_to_have_none(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(UnavailableError, match="sbatch is not on the PATH; a SlurmCluster is made"):
         await SlurmCluster({"worker": 1}, folder=tmp_path).start()

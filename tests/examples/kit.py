@@ -32,14 +32,11 @@ class Serving:
 
 
 @contextmanager
-def served(
-    command: Sequence[str], folder: Path, environment: Mapping[str, str]
-) -> Iterator[Serving]:
+def served(command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> Iterator[Serving]:
     """A service that has printed its address, and that is killed at the end if it has not ended by then."""
     process = subprocess.Popen(
-        command, env=environment, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )  # fmt: skip
+        command, env=environment, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
     with process:
         try:
             yield Serving(process, folder)

@@ -102,9 +102,7 @@ async def client_of(server: Serving) -> AsyncIterator[Client]:
 class HalfSent:
     """A request of which the service has the head and half of the body."""
 
-    def __init__(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, rest: bytes
-    ) -> None:
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, rest: bytes) -> None:
         self._reader, self._writer, self._rest = reader, writer, rest
 
     @staticmethod
@@ -170,9 +168,7 @@ async def test_two_hundred_clients_get_the_answers_of_the_model(server: Serving)
         await client.post("/train", {"steps": 0})
         await client.until_health(lambda seen: not seen["training"])
         _, parameters = await client.get("/model")
-        answers = await asyncio.gather(
-            *(client.post("/predict", {"points": own.tolist()}) for own in points)
-        )
+        answers = await asyncio.gather(*(client.post("/predict", {"points": own.tolist()}) for own in points))
     for (status, answer), own in zip(answers, points, strict=True):
         assert (status, answer["step"]) == (200, parameters["step"])
         wanted = probabilities(parameters, own)
@@ -255,9 +251,7 @@ async def together(children: list[asyncio.Task[Any]]) -> list[Any]:
         ("/train", {}, "got None"),
     ],
 )
-async def test_a_bad_request_is_answered_with_the_reason(
-    path: str, body: object, said: str, server: Serving
-) -> None:
+async def test_a_bad_request_is_answered_with_the_reason(path: str, body: object, said: str, server: Serving) -> None:
     name = 'serve_errors_total{class="BadRequest"}'
     async with client_of(server) as client:
         before = await client.metrics()
@@ -272,9 +266,7 @@ async def test_a_step_that_takes_longer_than_its_deadline_is_a_504(server: Servi
     name = 'serve_errors_total{class="DeadlineExceededError"}'
     async with client_of(server) as client:
         before = await client.metrics()
-        status, answer = await client.post(
-            "/predict", {"points": [[0, 2]], "pause": 3600, "timeout": 0.05}
-        )
+        status, answer = await client.post("/predict", {"points": [[0, 2]], "pause": 3600, "timeout": 0.05})
         after = await client.metrics()
     assert status == 504
     assert "exceeded the run's limit of 0.05 s" in answer["error"]
@@ -309,11 +301,9 @@ async def test_the_metrics_are_in_the_format_of_prometheus(server: Serving) -> N
     assert len(set(families)) == len(families)
     names = [line.rpartition(" ")[0] for line in text.splitlines() if not line.startswith("#")]
     assert len(set(names)) == len(names)
-    assert {
-        "serve_requests_total",
-        "actorsession_session_runs_total",
-        'serve_request_seconds{quantile="0.99"}',
-    } <= {*names}
+    assert {"serve_requests_total", "actorsession_session_runs_total", 'serve_request_seconds{quantile="0.99"}'} <= {
+        *names
+    }
 
 
 # -- services that end -------------------------------------------------------------------------------
@@ -342,9 +332,7 @@ async def test_a_killed_service_goes_on_from_its_last_checkpoint(form: str, tmp_
 
 
 @pytest.mark.parametrize("form", FORMS)
-async def test_sigterm_ends_a_service_when_those_under_way_are_answered(
-    form: str, tmp_path: Path
-) -> None:
+async def test_sigterm_ends_a_service_when_those_under_way_are_answered(form: str, tmp_path: Path) -> None:
     """1. Four requests are under way, as many as the service takes, so a fifth is refused. 2. One of them
     gets as far as its step. 3. SIGTERM. 4. A new request is refused. 5. The other three send the rest of
     their bodies. 6. All four are answered, and the process ends with a checkpoint of what answered them."""
@@ -360,9 +348,7 @@ async def test_sigterm_ends_a_service_when_those_under_way_are_answered(
             await client.until("serve_predictions_total", lambda count: count == 1)
 
             server.process.send_signal(signal.SIGTERM)
-            told = await client.until_health(
-                lambda seen: not seen["ready"] and not seen["training"]
-            )
+            told = await client.until_health(lambda seen: not seen["ready"] and not seen["training"])
             assert told["live"]
             status, answer = await client.post("/predict", body)
             assert (status, answer["error"]) == (503, "the service is about to end")
@@ -386,7 +372,10 @@ def test_a_service_that_cannot_save_ends_with_the_error(form: str, tmp_path: Pat
     no_folder.touch()
     done = subprocess.run(
         words(form, no_folder, steps=10, save_every=10),
-        env=environment(), text=True, capture_output=True, timeout=PATIENCE,
-    )  # fmt: skip
+        env=environment(),
+        text=True,
+        capture_output=True,
+        timeout=PATIENCE,
+    )
     assert done.returncode == 1
     assert "actorsession.errors.FailedPreconditionError: cannot read" in done.stderr

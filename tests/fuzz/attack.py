@@ -29,14 +29,7 @@ from actorsession.actors.loops import run
 from actorsession.cluster import read_statistics
 from actorsession.cluster.server.process_memory import process_memory
 from actorsession.messages import decode
-from actorsession.messages.step_frames import (
-    PARTIAL_RUN,
-    PUSH,
-    RUN_GRAPH,
-    RUN_STEP,
-    is_step_frame,
-    read_header,
-)
+from actorsession.messages.step_frames import PARTIAL_RUN, PUSH, RUN_GRAPH, RUN_STEP, is_step_frame, read_header
 from tests.cluster.script import command, environment
 from tests.fuzz.mutations import OF_BYTES, OF_MESSAGES, change_values, wire
 from tests.fuzz.recording import W0, W1, Conversation, Recording, record
@@ -97,12 +90,8 @@ class Attacker:
         seed: of all chance.
     """
 
-    def __init__(
-        self, targets: list[str], recording: Recording, incarnations: dict[str, int], seed: int
-    ) -> None:
-        self._addresses = {
-            task: parse_address(t) for task, t in zip((W0, W1), targets, strict=True)
-        }
+    def __init__(self, targets: list[str], recording: Recording, incarnations: dict[str, int], seed: int) -> None:
+        self._addresses = {task: parse_address(t) for task, t in zip((W0, W1), targets, strict=True)}
         self._conversations = recording.conversations
         self._seed = seed
         self.corpus = [frame for c in recording.conversations for frame in c.frames]
@@ -112,8 +101,7 @@ class Attacker:
         self.programs = [found for found in programs if found is not None]
         # Keys of tensors name the life of a device.
         self.lives = {
-            b"%016x" % recorded: b"%016x" % incarnations[device]
-            for device, recorded in recording.incarnations.items()
+            b"%016x" % recorded: b"%016x" % incarnations[device] for device, recorded in recording.incarnations.items()
         }
         self.tally = Tally()
 
@@ -134,9 +122,11 @@ class Attacker:
         conversation = chance.choice(self._conversations)
         self.tally.connections += 1
         hello = Hello(
-            cluster_id="", task=chance.choice(["client", W1, "/job:x/replica:0/task:0"]),
-            incarnation=chance.getrandbits(63), pid=1,
-        )  # fmt: skip
+            cluster_id="",
+            task=chance.choice(["client", W1, "/job:x/replica:0/task:0"]),
+            incarnation=chance.getrandbits(63),
+            pid=1,
+        )
         async with asyncio.timeout(PATIENCE):
             # What was written to a client is sent to a task, which is not used to it.
             address = self._addresses.get(conversation.reader, self._addresses[W0])
@@ -156,11 +146,7 @@ class Attacker:
                     await writer.wait_closed()
 
     async def _spoil_hello(
-        self,
-        chance: random.Random,
-        reader: asyncio.StreamReader,
-        writer: asyncio.StreamWriter,
-        hello: Hello,
+        self, chance: random.Random, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, hello: Hello
     ) -> None:
         """Sends a hello that is none, as a stranger does."""
         (said,) = Handshake(Role.DIALLER, hello, nonce=secrets.token_bytes(NONCE_SIZE)).start()
@@ -381,17 +367,14 @@ async def victims() -> AsyncIterator[Victims]:
             for index in range(2):
                 words = command("worker", "--cluster", cluster, "--job", "worker", "--json")
                 process = await asyncio.create_subprocess_exec(
-                    *words, "--task", str(index),
-                    stdout=asyncio.subprocess.PIPE, stderr=errors, env=environment(),
-                )  # fmt: skip
+                    *words, "--task", str(index), stdout=asyncio.subprocess.PIPE, stderr=errors, env=environment()
+                )
                 processes.append(process)
                 assert process.stdout is not None
                 async with asyncio.timeout(PATIENCE):
                     assert await process.stdout.readline(), Path(errors.name).read_text()
             yield Victims(
-                [f"tcp://127.0.0.1:{port}" for port in ports],
-                [process.pid for process in processes],
-                Path(errors.name),
+                [f"tcp://127.0.0.1:{port}" for port in ports], [process.pid for process in processes], Path(errors.name)
             )
         finally:
             for process in processes:
@@ -482,9 +465,7 @@ def _say(line: str) -> None:
 def main() -> int:
     """Runs the attack that the command line asks for."""
     parser = argparse.ArgumentParser(prog="fuzz", description="Sends spoilt frames to a server.")
-    parser.add_argument(
-        "--frames", type=int, default=100_000, help="how many (default %(default)s)"
-    )
+    parser.add_argument("--frames", type=int, default=100_000, help="how many (default %(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="of all chance (default %(default)s)")
     options = parser.parse_args()
     began = time.monotonic()

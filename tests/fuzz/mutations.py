@@ -181,13 +181,17 @@ def _changed(chance: random.Random, value: Any) -> Any:
     return chance.choice(HOSTILE)
 
 
-OF_BYTES: tuple[Mutation, ...] = (
-    flip_bits, truncate, splice, change_lengths, chunk_badly, drop_segments, noise,
-)  # fmt: skip
+OF_BYTES: tuple[Mutation, ...] = (flip_bits, truncate, splice, change_lengths, chunk_badly, drop_segments, noise)
 """They leave frames that are none, nearly always: the connection ends at the first."""
 
 OF_MESSAGES: tuple[Mutation, ...] = (
-    change_values, change_values, change_values, change_values, flip_header, splice_messages, repeat,
+    change_values,
+    change_values,
+    change_values,
+    change_values,
+    flip_header,
+    splice_messages,
+    repeat,
     another,
-)  # fmt: skip
+)
 """They leave frames that are whole, and often messages that are: many are answered."""

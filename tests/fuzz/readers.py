@@ -124,9 +124,7 @@ def parsed(kind: Any, data: bytes) -> Any:
 def of_message(message: Any) -> Reader:
     """A message, by its bytes."""
     kind = type(message)
-    return Reader(
-        content(message.SerializeToString()), lambda d: parsed(kind, (d / "x").read_bytes())
-    )
+    return Reader(content(message.SerializeToString()), lambda d: parsed(kind, (d / "x").read_bytes()))
 
 
 def save(make_saver: Callable[[Any], Any], folder: Path) -> None:
@@ -189,9 +187,7 @@ EXAMPLE = tf.train.Example(
 
 def write_records(kind: str, folder: Path) -> None:
     """Write a file of records."""
-    options = tf.python_io.TFRecordOptions(
-        getattr(tf.python_io.TFRecordCompressionType, kind or "NONE")
-    )
+    options = tf.python_io.TFRecordOptions(getattr(tf.python_io.TFRecordCompressionType, kind or "NONE"))
     with tf.python_io.TFRecordWriter(str(folder / "x"), options=options) as writer:
         for _ in range(3):
             writer.write(EXAMPLE)
@@ -200,9 +196,7 @@ def write_records(kind: str, folder: Path) -> None:
 def read_records(kind: str, folder: Path) -> None:
     """Read a file of records in both ways."""
     path = str(folder / "x")
-    options = tf.python_io.TFRecordOptions(
-        getattr(tf.python_io.TFRecordCompressionType, kind or "NONE")
-    )
+    options = tf.python_io.TFRecordOptions(getattr(tf.python_io.TFRecordCompressionType, kind or "NONE"))
     for each in tf.python_io.tf_record_iterator(path, options=options):
         parsed(tf.train.Example, each)
     features = {"a": tf.FixedLenFeature([], tf.int64)}
@@ -268,9 +262,7 @@ def save_vocabulary(folder: Path) -> None:
 def write_digits(folder: Path) -> None:
     """Write a file of digits."""
     np.savez_compressed(
-        folder / "digits.npz",
-        images=np.zeros((20, 64), np.uint8),
-        labels=np.arange(20, dtype=np.uint8) % 10,
+        folder / "digits.npz", images=np.zeros((20, 64), np.uint8), labels=np.arange(20, dtype=np.uint8) % 10
     )
 
 
@@ -296,15 +288,14 @@ TENSOR = tf.make_tensor_proto([1.0]).SerializeToString()
 SOUND = np.zeros((5, 1), np.float32)
 PIXELS = np.full((5, 4, 3), 7, np.uint8)
 BITMAP = (
-    b"BM" + struct.pack("<IHHI", 102, 0, 0, 54)
-    + struct.pack("<IiiHHIIiiII", 40, 3, 4, 1, 24, 0, 0, 0, 0, 0, 0) + bytes(48)
-)  # fmt: skip
+    b"BM"
+    + struct.pack("<IHHI", 102, 0, 0, 54)
+    + struct.pack("<IiiHHIIiiII", 40, 3, 4, 1, 24, 0, 0, 0, 0, 0, 0)
+    + bytes(48)
+)
 PARSED = {"a": tf.VarLenFeature(tf.int64), "b": tf.FixedLenFeature([], tf.string)}
 CLUSTER = json.dumps(
-    {
-        "cluster": {"ps": ["h:1"], "worker": {"0": "a:1", "3": "b:2"}},
-        "task": {"type": "worker", "index": 0},
-    }
+    {"cluster": {"ps": ["h:1"], "worker": {"0": "a:1", "3": "b:2"}}, "task": {"type": "worker", "index": 0}}
 )
 
 
@@ -430,23 +421,21 @@ def read_pods(folder: Path) -> None:
     """Take an answer of Kubernetes' API for the pods of a job."""
     body = (folder / "x").read_bytes()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            KubernetesClusterResolver,
-            "_ask",
-            lambda self, path: ("Kubernetes", 200, "OK", body),
-        )
+        patch.setattr(KubernetesClusterResolver, "_ask", lambda self, path: ("Kubernetes", 200, "OK", body))
         resolve(KubernetesClusterResolver({"worker": "app=x"}, namespace="n", pod="worker-0"))
 
 
 PODS = json.dumps(
     {
-        "kind": "PodList", "metadata": {"resourceVersion": "1"},
+        "kind": "PodList",
+        "metadata": {"resourceVersion": "1"},
         "items": [
-            pod("worker-0", "10.0.0.1"), pod("worker-1", "fd00::1", owner="Job"),
+            pod("worker-0", "10.0.0.1"),
+            pod("worker-1", "fd00::1", owner="Job"),
             pod("x", "10.0.0.3", labels={"apps.kubernetes.io/pod-index": "2"}),
         ],
     }
-).replace('"Job"', '"StatefulSet"')  # fmt: skip
+).replace('"Job"', '"StatefulSet"')
 
 
 def file(folder: Path) -> str:
@@ -458,13 +447,10 @@ READERS: dict[str, Reader] = {
     "checkpoint": of_checkpoint(lambda v: acts.train.Saver([v])),
     "sharded checkpoint": of_checkpoint(lambda v: acts.train.Saver([v], sharded=True)),
     "checkpoint of TensorFlow": of_checkpoint(lambda v: tf.train.Saver([v]), meta=True),
-    "first format": of_checkpoint(
-        lambda v: tf.train.Saver([v], write_version=tf.train.SaverDef.V1), meta=True
-    ),
+    "first format": of_checkpoint(lambda v: tf.train.Saver([v], write_version=tf.train.SaverDef.V1), meta=True),
     "saved model": Reader(save_model, load_model),
     "graph": Reader(
-        lambda d: content(a_graph_def().SerializeToString())(d),
-        partial(import_graph, partial(parsed, tf.GraphDef)),
+        lambda d: content(a_graph_def().SerializeToString())(d), partial(import_graph, partial(parsed, tf.GraphDef))
     ),
     "graph as text": Reader(
         lambda d: content(text_format.MessageToString(a_graph_def()))(d),
@@ -487,18 +473,15 @@ READERS: dict[str, Reader] = {
     "event": of_message(tf.Event(step=3, wall_time=2.0)),
     "server": of_message(tf.train.ServerDef(job_name="a", task_index=1)),
     "TF_CONFIG": Reader(
-        content(CLUSTER),
-        partial(in_environment, "TF_CONFIG", lambda: resolve(acts.TFConfigClusterResolver())),
+        content(CLUSTER), partial(in_environment, "TF_CONFIG", lambda: resolve(acts.TFConfigClusterResolver()))
     ),
     "run config": Reader(
-        content(CLUSTER.replace("ps", "chief")),
-        partial(in_environment, "TF_CONFIG", tf.estimator.RunConfig),
+        content(CLUSTER.replace("ps", "chief")), partial(in_environment, "TF_CONFIG", tf.estimator.RunConfig)
     ),
     "resolver of contrib": Reader(
         content(CLUSTER),
         partial(
-            in_environment, "TF_CONFIG",
-            lambda: tf.contrib.cluster_resolver.TFConfigClusterResolver().cluster_spec(),
+            in_environment, "TF_CONFIG", lambda: tf.contrib.cluster_resolver.TFConfigClusterResolver().cluster_spec()
         ),
     ),
     "file of a cluster": Reader(content(CLUSTER), lambda d: resolve(acts.FileClusterResolver(d / "x"))),
@@ -506,8 +489,7 @@ READERS: dict[str, Reader] = {
     "list of counts": Reader(content("2(x3),1"), lambda d: expand_counts(words(d))),
     "target": Reader(content("tcp://h:1,unix:///a,b/c"), lambda d: master_addresses(words(d))),
     "device": Reader(
-        content("/job:w/replica:0/task:1/device:CPU:0"), lambda d: acts.DeviceSpec.from_string(words(d)),
-        (ValueError,),
+        content("/job:w/replica:0/task:1/device:CPU:0"), lambda d: acts.DeviceSpec.from_string(words(d)), (ValueError,)
     ),
     "settings": Reader(
         content('{"a": 3, "b": [1.0]}'),
@@ -515,7 +497,8 @@ READERS: dict[str, Reader] = {
         (KeyError, TypeError, ValueError),
     ),
     "settings in words": Reader(
-        content("a=3,b=[1.0,2]"), lambda d: tf.contrib.training.HParams(a=1, b=[2.0]).parse(words(d)),
+        content("a=3,b=[1.0,2]"),
+        lambda d: tf.contrib.training.HParams(a=1, b=[2.0]).parse(words(d)),
         (KeyError, TypeError, ValueError),
     ),
     "certificates": Reader(lambda d: called("certs", "--out", str(d)), read_certificates),
@@ -537,13 +520,9 @@ READERS: dict[str, Reader] = {
     "raw numbers": of_kernel(lambda p: tf.decode_raw(p, tf.int32), b"12345678"),
     "number": of_kernel(tf.string_to_number, b"1.5"),
     "base 64": of_kernel(tf.decode_base64, b"aGVsbG8"),
-    "zipped bytes": of_kernel(
-        lambda p: tf.io.decode_compressed(p, compression_type="GZIP"), gzip.compress(b"hello")
-    ),
+    "zipped bytes": of_kernel(lambda p: tf.io.decode_compressed(p, compression_type="GZIP"), gzip.compress(b"hello")),
     "worker --config": Reader(content(CLUSTER), call("worker", "--job", "none", "--config", file)),
-    "worker --cluster": Reader(
-        content('{"ps": ["h:1"]}'), call("worker", "--job", "none", "--cluster", words)
-    ),
+    "worker --cluster": Reader(content('{"ps": ["h:1"]}'), call("worker", "--job", "none", "--cluster", words)),
     "cluster --jobs": Reader(content("ps=0,worker=x"), call("cluster", "--restart=x", "--jobs", words)),
     "check-tf1": Reader(content("import tensorflow as tf\ntf.constant(3)\n"), call("check-tf1", file)),
     "inspect a graph": Reader(
@@ -560,46 +539,21 @@ READERS: dict[str, Reader] = {
     ),
     "inspect a saved model": Reader(save_model, call("inspect", lambda d: f"{d}/model")),
     "inspect records": Reader(partial(write_records, ""), call("inspect", file)),
-    "inspect events": Reader(
-        write_events, lambda d: call("inspect", *map(str, sorted(d.iterdir())))(d)
-    ),
+    "inspect events": Reader(write_events, lambda d: call("inspect", *map(str, sorted(d.iterdir())))(d)),
     "run-model": Reader(save_model, call("run-model", "--input=x=[1, 2]", lambda d: f"{d}/model")),
     "input of run-model": Reader(
-        write_model_and_input,
-        call("run-model", lambda d: f"--input=x=@{d}/x.npy", lambda d: f"{d}/model"),
+        write_model_and_input, call("run-model", lambda d: f"--input=x=@{d}/x.npy", lambda d: f"{d}/model")
     ),
     "demo --data": Reader(
         write_digits, call("demo", "--steps=0", "--output=/dev/null", "--data", lambda d: f"{d}/digits.npz")
     ),
-}  # fmt: skip
+}
 
 
 # -- how it is spoilt ------------------------------------------------------------------------------
 
-NUMBERS = [
-    b"9" * 30,
-    b"9" * 5000,
-    b"-1",
-    b"0",
-    b"1.5",
-    b"1e999",
-    b"NaN",
-    b"4294967296",
-    b"null",
-    b'"x"',
-    b"[]",
-]
-TEXTS = [
-    b"5",
-    b"null",
-    b"[]",
-    b"{}",
-    b"true",
-    b'""',
-    b'"\\ud800"',
-    b'"\\u0000"',
-    b'"' + b"x" * 5000 + b'"',
-]
+NUMBERS = [b"9" * 30, b"9" * 5000, b"-1", b"0", b"1.5", b"1e999", b"NaN", b"4294967296", b"null", b'"x"', b"[]"]
+TEXTS = [b"5", b"null", b"[]", b"{}", b"true", b'""', b'"\\ud800"', b'"\\u0000"', b'"' + b"x" * 5000 + b'"']
 
 
 def spoil(rng: random.Random, data: bytes) -> bytes:
@@ -614,9 +568,7 @@ def spoil(rng: random.Random, data: bytes) -> bytes:
         return data[:begin] + rng.choice(by) + data[stop:]
 
     ways: list[Callable[[], bytes]] = [
-        lambda: (
-            front + bytes(byte ^ 1 << rng.randrange(8) for byte in middle[:1]) + middle[1:] + back
-        ),
+        lambda: front + bytes(byte ^ 1 << rng.randrange(8) for byte in middle[:1]) + middle[1:] + back,
         lambda: front + bytes([rng.choice(b'\x00\xff\x7f\x80\n"-9[{')]) + middle[1:] + back,
         lambda: front,
         lambda: front + back,
@@ -642,9 +594,7 @@ def is_ours(error: BaseException, documented: tuple[type[Exception], ...] = ()) 
     return "/actorsession/" in raised_at and " " in str(error) and "4300" not in str(error)
 
 
-def spoil_files(
-    name: str, folder: Path, seed: int, times: int, until: float = float("inf")
-) -> list[str]:
+def spoil_files(name: str, folder: Path, seed: int, times: int, until: float = float("inf")) -> list[str]:
     """Read spoilt files of a reader again and again.
 
     Args:
@@ -705,18 +655,11 @@ def spoil_arguments(seed: int) -> list[str]:
     for name, parser in commands.items():
         for option in parser._option_string_actions:
             # The last word is refused by all, so that no command does what it was told.
-            line = [
-                name,
-                f"{option}={rng.choice(ODD)}",
-                *rng.sample(ODD, rng.randrange(2)),
-                "--no-such-option",
-            ]
+            line = [name, f"{option}={rng.choice(ODD)}", *rng.sample(ODD, rng.randrange(2)), "--no-such-option"]
             code, out, err = called(*line)
             shown = (out + err).split("\n")
             helps = code == 0 and out.startswith("usage: ")
             refuses = code in (1, 2) and len(shown) == 2 and err.startswith("actorsession")
             if not (helps or refuses) or not all(text.isprintable() for text in shown):
-                wrong.append(
-                    f"{line!a:.300} ends with {code!r} and says {out[:200]!a} {err[-300:]!a}"
-                )
+                wrong.append(f"{line!a:.300} ends with {code!r} and says {out[:200]!a} {err[-300:]!a}")
     return wrong

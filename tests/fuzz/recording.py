@@ -14,17 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from actorsession import (
-    AsyncSession,
-    ConfigProto,
-    Graph,
-    RPCOptions,
-    RunMetadata,
-    RunOptions,
-    Server,
-    TraceLevel,
-    ops,
-)
+from actorsession import AsyncSession, ConfigProto, Graph, RPCOptions, RunMetadata, RunOptions, Server, TraceLevel, ops
 from actorsession.config import DebugOptions, DebugTensorWatch
 from actorsession.errors import OpError
 from transports import Frame

@@ -78,14 +78,9 @@ def _kind(frame: Frame) -> str | int:
 
 
 @given(SEEDS)
-def test_spoilt_bytes_are_frames_or_an_error_however_they_are_chopped(
-    corpus: list[Frame], seed: int
-) -> None:
+def test_spoilt_bytes_are_frames_or_an_error_however_they_are_chopped(corpus: list[Frame], seed: int) -> None:
     chance = random.Random(seed)
-    data = b"".join(
-        chance.choice([*OF_BYTES, *OF_MESSAGES])(chance, chance.choice(corpus), corpus)
-        for _ in range(3)
-    )
+    data = b"".join(chance.choice([*OF_BYTES, *OF_MESSAGES])(chance, chance.choice(corpus), corpus) for _ in range(3))
     cut = chance.randrange(len(data) + 1)
     outcomes = []
     for pieces in ([data], [data[:cut], data[cut:]]):
@@ -152,7 +147,7 @@ json = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.floats() | st.text() | st.binary(),
     lambda inner: st.lists(inner, max_size=5) | st.dictionaries(st.text(), inner, max_size=5),
     max_leaves=20,
-)  # fmt: skip
+)
 
 
 @given(json)
@@ -185,7 +180,6 @@ def test_a_server_bears_a_few_thousand_spoilt_frames() -> None:
 @pytest.mark.process
 def test_the_script_says_how_it_is_called() -> None:
     done = subprocess.run(
-        [ROOT / "scripts" / "fuzz", "--help"],
-        capture_output=True, text=True, check=True, env=environment(),
-    )  # fmt: skip
+        [ROOT / "scripts" / "fuzz", "--help"], capture_output=True, text=True, check=True, env=environment()
+    )
     assert done.stdout.startswith("usage: scripts/fuzz [--frames N] [--seed N]")

@@ -18,9 +18,7 @@ def write_and_read(name: str, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("name", READERS)
-def test_spoilt_files_are_read_as_something_or_refused_in_our_words(
-    name: str, tmp_path: Path
-) -> None:
+def test_spoilt_files_are_read_as_something_or_refused_in_our_words(name: str, tmp_path: Path) -> None:
     assert spoil_files(name, tmp_path, SEED, TIMES) == []
 
 

@@ -52,11 +52,7 @@ register(
 )
 register(OpDef(name="KitJoin", infer=_infer_join, kernel=_no_kernel))
 register(OpDef(name="KitNothing", infer=lambda ctx: (), kernel=_no_kernel))
-register(
-    OpDef(
-        name="KitPair", infer=lambda ctx: [spec(float32, ()), spec(float32, [2])], kernel=_no_kernel
-    )
-)
+register(OpDef(name="KitPair", infer=lambda ctx: [spec(float32, ()), spec(float32, [2])], kernel=_no_kernel))
 register(
     OpDef(
         name="KitValue",
@@ -68,15 +64,10 @@ register(
 )
 register(
     OpDef(
-        name="KitCopy",
-        infer=lambda ctx: [ctx.inputs[0]],
-        kernel=_no_kernel,
-        static_value=lambda ctx: ctx.constants[0],
+        name="KitCopy", infer=lambda ctx: [ctx.inputs[0]], kernel=_no_kernel, static_value=lambda ctx: ctx.constants[0]
     )
 )
-register(
-    OpDef(name="KitSum", infer=lambda ctx: [ctx.inputs[0]], kernel=_no_kernel, static_value=_sum)
-)
+register(OpDef(name="KitSum", infer=lambda ctx: [ctx.inputs[0]], kernel=_no_kernel, static_value=_sum))
 # Its value is the extent of its input's first dimension, once that is known.
 register(
     OpDef(
@@ -94,9 +85,7 @@ register(
 register(OpDef(name="KitSized", infer=_infer_sized, kernel=_no_kernel))
 
 
-def leaf(
-    graph: Graph, name: str | None = None, *, dtype: Any = "float32", shape: ShapeLike = ()
-) -> Tensor:
+def leaf(graph: Graph, name: str | None = None, *, dtype: Any = "float32", shape: ShapeLike = ()) -> Tensor:
     """A tensor that comes from nowhere."""
     attrs = {"dtype": as_dtype(dtype), "shape": shape}
     return graph.create_op("KitLeaf", (), attrs, name).outputs[0]

@@ -22,25 +22,17 @@ from hypothesis.extra import numpy as hnp
 from actorsession import DType, TensorShape, as_dtype
 from actorsession.errors import InvalidArgumentError, ProtocolError, ResourceExhaustedError
 from actorsession.graph import dtypes
-from actorsession.graph.codec import (
-    INLINE_LIMIT,
-    Buffer,
-    Packed,
-    opened,
-    pack,
-    packed,
-    tensor_bytes,
-    unpack,
-)
+from actorsession.graph.codec import INLINE_LIMIT, Buffer, Packed, opened, pack, packed, tensor_bytes, unpack
 from tests.rows import for_each
 
 TENSOR, DTYPE, SHAPE, STRINGS, BIGINT = 1, 2, 3, 4, 5  # the extension types on the wire
 PACKED = 8
 
 NUMBERS = [
-    found for name in dtypes.__all__ if isinstance(found := getattr(dtypes, name), DType)
-    and found.kind not in "srv" and name != "bool_"
-] + [dtypes.bool_]  # fmt: skip
+    found
+    for name in dtypes.__all__
+    if isinstance(found := getattr(dtypes, name), DType) and found.kind not in "srv" and name != "bool_"
+] + [dtypes.bool_]
 
 shapes = hnp.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=4)
 
@@ -58,9 +50,13 @@ def arrays(draw: st.DrawFn) -> Any:
 
 
 plain = (
-    st.none() | st.booleans() | st.integers(-(10**62), 10**62) | st.floats(allow_nan=False)
-    | st.text(max_size=9) | st.binary(max_size=9)
-)  # fmt: skip
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**62), 10**62)
+    | st.floats(allow_nan=False)
+    | st.text(max_size=9)
+    | st.binary(max_size=9)
+)
 special = st.sampled_from([*NUMBERS, dtypes.string, dtypes.resource]) | st.builds(
     TensorShape, st.none() | st.lists(st.none() | st.integers(0, 2**62), max_size=4)
 )
@@ -76,9 +72,11 @@ def same(a: Any, b: Any) -> bool:
     """Whether two values are equal in every bit and type."""
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
         return (
-            type(a) is type(b) and a.dtype == b.dtype and a.shape == b.shape
+            type(a) is type(b)
+            and a.dtype == b.dtype
+            and a.shape == b.shape
             and (a.tolist() == b.tolist() if a.dtype == object else a.tobytes() == b.tobytes())
-        )  # fmt: skip
+        )
     if isinstance(a, (list, tuple)):
         return type(b) is list and len(a) == len(b) and all(map(same, a, b))
     if isinstance(a, dict):
@@ -111,11 +109,7 @@ def test_arrays_come_back_the_same_whether_in_band_or_beside(items: list[Any], l
     assert same(items, unpack(data, [bytearray(s) for s in segments]))
 
 
-@given(
-    hnp.arrays(
-        object, shapes, elements=st.binary(max_size=5) | st.text(max_size=5), fill=st.nothing()
-    )
-)
+@given(hnp.arrays(object, shapes, elements=st.binary(max_size=5) | st.text(max_size=5), fill=st.nothing()))
 def test_string_tensors_come_back_as_bytes(array: Any) -> None:
     back = unpack(pack(array))
     assert back.dtype == object
@@ -317,9 +311,7 @@ def test_a_damaged_message_is_a_value_or_a_protocol_error(value: Any, data: st.D
 
 
 @given(values, st.data())
-def test_a_message_cut_short_or_with_a_tail_is_a_protocol_error(
-    value: Any, data: st.DataObject
-) -> None:
+def test_a_message_cut_short_or_with_a_tail_is_a_protocol_error(value: Any, data: st.DataObject) -> None:
     message = pack(value)
     with pytest.raises(ProtocolError):
         unpack(message[: data.draw(st.integers(0, len(message) - 1))])
@@ -328,19 +320,25 @@ def test_a_message_cut_short_or_with_a_tail_is_a_protocol_error(
 
 
 junk = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.floats() | st.text(max_size=8)
-    | st.binary(max_size=16) | st.sampled_from([d.name for d in NUMBERS]),
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**64 - 1)
+    | st.floats()
+    | st.text(max_size=8)
+    | st.binary(max_size=16)
+    | st.sampled_from([d.name for d in NUMBERS]),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(keys, inner, max_size=2),
     max_leaves=6,
-)  # fmt: skip
+)
 
 
 @given(st.integers(-128, 127), st.lists(junk, max_size=4) | junk)
 def test_made_up_extensions_are_a_value_or_a_protocol_error(code: int, body: Any) -> None:
-    data = msgpack.packb([msgpack.ExtType(code, msgpack.packb(body))]) if code >= 0 else (
-        b"\x91" + b"\xc7" + bytes([min(len(msgpack.packb(body)), 255), code & 0xFF])
-        + msgpack.packb(body)[:255]
-    )  # fmt: skip
+    data = (
+        msgpack.packb([msgpack.ExtType(code, msgpack.packb(body))])
+        if code >= 0
+        else (b"\x91" + b"\xc7" + bytes([min(len(msgpack.packb(body)), 255), code & 0xFF]) + msgpack.packb(body)[:255])
+    )
     unpacks_or_refuses(data, [b"12345678"])
 
 
@@ -349,9 +347,7 @@ def test_made_up_extensions_are_a_value_or_a_protocol_error(code: int, body: Any
     st.lists(st.integers(0, 3) | junk, max_size=4) | junk,
     st.binary(max_size=16) | st.integers(-2, 3) | junk,
 )
-def test_made_up_tensors_are_an_array_of_their_shape_or_a_protocol_error(
-    name: Any, shape: Any, content: Any
-) -> None:
+def test_made_up_tensors_are_an_array_of_their_shape_or_a_protocol_error(name: Any, shape: Any, content: Any) -> None:
     try:
         array = unpack(extension(TENSOR, name, shape, content), [b"1234", b""])
     except ProtocolError:
@@ -387,9 +383,18 @@ def test_a_tensor_that_is_none_is_refused_with_the_reason(parts: Any, said: str)
 
 @for_each(
     "parts",
-    [([2], [b"a"]), ([-1], [b"a"]), ([1], ["text"]), ([1], [5]), ([1], [[b"a"]]), ([1], {0: b"a"}),
-     ([1], b"a"), ([0], None), (1, [b"a"])],
-)  # fmt: skip
+    [
+        ([2], [b"a"]),
+        ([-1], [b"a"]),
+        ([1], ["text"]),
+        ([1], [5]),
+        ([1], [[b"a"]]),
+        ([1], {0: b"a"}),
+        ([1], b"a"),
+        ([0], None),
+        (1, [b"a"]),
+    ],
+)
 def test_a_string_tensor_holds_bytes_and_as_many_as_its_shape_says(parts: Any) -> None:
     """Text or numbers in it could reach the code that plans generate."""
     with pytest.raises(ProtocolError):
@@ -458,9 +463,7 @@ def test_a_packed_value_is_encoded_only_within_a_message() -> None:
         pack(packed([1], int))
 
 
-@for_each(
-    "place", [[-1, 0], [0, 1], [1, 0], [0, -1], [0], 0, ["0", 0], [0, 0, 0], None, [2**40, 0]]
-)
+@for_each("place", [[-1, 0], [0, 1], [1, 0], [0, -1], [0], 0, ["0", 0], [0, 0, 0], None, [2**40, 0]])
 def test_a_packed_value_has_a_place_among_the_segments(place: Any) -> None:
     with pytest.raises(ProtocolError, match="a place among the 1 segments"):
         unpack(extension(PACKED, place), [b"\x01"])
@@ -480,13 +483,7 @@ _LONG = b"x" * 2**18  # a value beside it is counted
 
 @for_each(
     "value",
-    [
-        [[]] * 200,
-        {"a": {}, "b": [[]] * 200},
-        [dtypes.int32] * 200,
-        [0] * 2000,
-        [list(range(100))] * 20,
-    ],
+    [[[]] * 200, {"a": {}, "b": [[]] * 200}, [dtypes.int32] * 200, [0] * 2000, [list(range(100))] * 20],
     ids=["lists", "maps", "extension types", "a long list", "lists of items"],
 )
 def test_a_long_message_holds_a_limited_number_of_things(value: Any) -> None:

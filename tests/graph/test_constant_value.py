@@ -116,9 +116,7 @@ def kept(graph: Graph) -> int:
 
 
 @pytest.mark.parametrize("double", ["concat", "stack", "strings"])
-def test_values_that_double_are_computed_while_they_are_small(
-    double: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_values_that_double_are_computed_while_they_are_small(double: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Thirty-two times four bytes and more would be 32 GiB."""
     seen: list[int] = []
     for name in ("ConcatV2", "Pack", "StridedSlice"):
@@ -130,9 +128,7 @@ def test_values_that_double_are_computed_while_they_are_small(
             seen.append(0 if found is None else found.size)
             return found
 
-        monkeypatch.setitem(
-            registry._OPS, name, dataclasses.replace(lookup(name), static_value=counting)
-        )
+        monkeypatch.setitem(registry._OPS, name, dataclasses.replace(lookup(name), static_value=counting))
     with Graph().as_default() as graph:
         x = constant([b"text", b"more"]) if double == "strings" else constant([1.0, 2.0])
         for _ in range(32):

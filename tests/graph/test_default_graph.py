@@ -18,11 +18,7 @@ def test_scopes_are_those_of_the_default_graph(graph: Graph) -> None:
     other = Graph()
     with graph.as_default():
         first = op(graph, "first")
-        with (
-            defaults.name_scope("s") as scope,
-            defaults.device("/cpu:1"),
-            defaults.control_dependencies([first]),
-        ):
+        with defaults.name_scope("s") as scope, defaults.device("/cpu:1"), defaults.control_dependencies([first]):
             assert scope == "s/"
             node, elsewhere = op(graph, "n"), op(other, "n")
         with defaults.colocate_with(node):

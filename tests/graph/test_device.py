@@ -30,10 +30,7 @@ specs = st.builds(
 # -- reading ---------------------------------------------------------------------------------------
 
 
-@for_each(
-    "text",
-    ["/cpu:0", "cpu:0", "/CPU:0", "/Cpu:0", "/device:CPU:0", "/device:cpu:0", "/device:CPU:00"],
-)
+@for_each("text", ["/cpu:0", "cpu:0", "/CPU:0", "/Cpu:0", "/device:CPU:0", "/device:cpu:0", "/device:CPU:00"])
 def test_all_spellings_of_a_processor_mean_the_same(text: str) -> None:
     assert str(DeviceSpec.parse(text)) == "/device:CPU:0"
 
@@ -113,9 +110,7 @@ def test_inner_parts_win_and_the_rest_stays(outer: str, inner: str, merged: str)
 
 
 @given(specs, specs, specs)
-def test_merging_is_associative_and_empty_names_change_nothing(
-    a: DeviceSpec, b: DeviceSpec, c: DeviceSpec
-) -> None:
+def test_merging_is_associative_and_empty_names_change_nothing(a: DeviceSpec, b: DeviceSpec, c: DeviceSpec) -> None:
     assert a.merge(b).merge(c) == a.merge(b.merge(c))
     assert a.merge(DeviceSpec()) == DeviceSpec().merge(a) == a.merge(a) == a
 
@@ -127,9 +122,7 @@ def test_compatible_specs_merge_to_the_same_in_either_order(a: DeviceSpec, b: De
 
 
 @given(specs, specs)
-def test_a_merged_name_asks_for_all_that_the_inner_one_asks_for(
-    a: DeviceSpec, b: DeviceSpec
-) -> None:
+def test_a_merged_name_asks_for_all_that_the_inner_one_asks_for(a: DeviceSpec, b: DeviceSpec) -> None:
     assert b.matches(a.merge(b))
 
 

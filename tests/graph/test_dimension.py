@@ -18,15 +18,7 @@ UNKNOWN = Dimension(None)
 
 @for_each(
     "given, value",
-    [
-        (3, 3),
-        (None, None),
-        (np.int64(4), 4),
-        (Dimension(5), 5),
-        (UNKNOWN, None),
-        (0, 0),
-        (6 / 2, 3),
-    ],
+    [(3, 3), (None, None), (np.int64(4), 4), (Dimension(5), 5), (UNKNOWN, None), (0, 0), (6 / 2, 3)],
     ids=str,
 )
 def test_a_dimension_is_a_number_or_not_known(given: Any, value: Any) -> None:
@@ -86,9 +78,7 @@ def test_a_difference_below_zero_and_a_fraction_are_no_dimensions() -> None:
 
 def test_a_comparison_with_what_is_not_known_is_none() -> None:
     two = Dimension(2)
-    assert [two == 2, two != 2, two < 3, two <= 2, two > 2, two >= 3] == [
-        True, False, True, True, False, False
-    ]  # fmt: skip
+    assert [two == 2, two != 2, two < 3, two <= 2, two > 2, two >= 3] == [True, False, True, True, False, False]
     compared = [UNKNOWN == 2, two == UNKNOWN, UNKNOWN != UNKNOWN, UNKNOWN < 2, two >= UNKNOWN]
     assert compared == [None] * 5
     assert [two == "a", two != "a"] == [False, True]
@@ -98,9 +88,7 @@ def test_a_comparison_with_what_is_not_known_is_none() -> None:
 
 def test_a_known_dimension_is_used_as_the_integer_it_is() -> None:
     three = Dimension(3)
-    assert (int(three), list(range(three)), [7, 8, 9, 10][three], bool(three)) == (
-        3, [0, 1, 2], 10, True
-    )  # fmt: skip
+    assert (int(three), list(range(three)), [7, 8, 9, 10][three], bool(three)) == (3, [0, 1, 2], 10, True)
     assert np.zeros(three).shape == (3,)
     assert not UNKNOWN
     with pytest.raises(TypeError, match="an unknown dimension"):

@@ -35,9 +35,7 @@ NAMES = [*NUMBERS, "string", "resource", "variant"]
 
 
 @for_each("name, scalar", NUMBERS.items())
-def test_a_number_type_is_found_by_name_scalar_type_and_numpy_dtype(
-    name: str, scalar: type[Any]
-) -> None:
+def test_a_number_type_is_found_by_name_scalar_type_and_numpy_dtype(name: str, scalar: type[Any]) -> None:
     found = as_dtype(name)
     assert found.name == name
     assert as_dtype(scalar) is found
@@ -56,16 +54,22 @@ def test_module_variables_hold_the_one_instance_of_each_type(name: str) -> None:
 
 @for_each(
     "kind, name",
-    [(float, "float32"), (int, "int32"), (bool, "bool"), (complex, "complex128"),
-     (str, "string"), (bytes, "string"), (object, "string"), (np.str_, "string")],
-)  # fmt: skip
+    [
+        (float, "float32"),
+        (int, "int32"),
+        (bool, "bool"),
+        (complex, "complex128"),
+        (str, "string"),
+        (bytes, "string"),
+        (object, "string"),
+        (np.str_, "string"),
+    ],
+)
 def test_a_python_type_means_what_constants_of_it_become(kind: type[Any], name: str) -> None:
     assert as_dtype(kind).name == name
 
 
-@pytest.mark.parametrize(
-    ("alias", "name"), [("half", "float16"), ("float", "float32"), ("double", "float64")]
-)
+@pytest.mark.parametrize(("alias", "name"), [("half", "float16"), ("float", "float32"), ("double", "float64")])
 def test_tensorflows_other_spellings_are_taken(alias: str, name: str) -> None:
     assert as_dtype(alias).name == name
 
@@ -170,10 +174,6 @@ def test_a_type_equals_whatever_stands_for_it() -> None:
 
 
 def test_types_say_whether_arrays_hold_them_and_which_are_quantised() -> None:
-    assert [t.name for t in dtypes.ALL_TYPES if not t.is_numpy_compatible] == [
-        "resource", "variant"
-    ]  # fmt: skip
-    assert [t.name for t in dtypes.ALL_TYPES if t.is_quantized] == [
-        "qint8", "quint8", "qint16", "quint16", "qint32"
-    ]  # fmt: skip
+    assert [t.name for t in dtypes.ALL_TYPES if not t.is_numpy_compatible] == ["resource", "variant"]
+    assert [t.name for t in dtypes.ALL_TYPES if t.is_quantized] == ["qint8", "quint8", "qint16", "quint16", "qint32"]
     assert dtypes.string.as_numpy_dtype is object

@@ -26,9 +26,7 @@ def test_a_key_has_the_value_that_it_was_given(point: ExtensionPoint[int]) -> No
     assert (point.find("one"), point.get("one"), point.keys()) == (1, 1, ["one"])
 
 
-def test_an_empty_key_is_answered_with_the_package_that_fills_it(
-    point: ExtensionPoint[int],
-) -> None:
+def test_an_empty_key_is_answered_with_the_package_that_fills_it(point: ExtensionPoint[int]) -> None:
     with pytest.raises(RuntimeError, match=r"there is no 'one' before tests\.graph is imported"):
         point.get("one")
 
@@ -37,8 +35,7 @@ def test_a_module_that_fills_a_key_is_imported_when_the_key_is_asked_for(
     point: ExtensionPoint[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "filling.py").write_text(
-        "from actorsession.graph.extension import EXTENSION_POINTS\n"
-        "EXTENSION_POINTS['of a test'].fill('late', 7)\n"
+        "from actorsession.graph.extension import EXTENSION_POINTS\nEXTENSION_POINTS['of a test'].fill('late', 7)\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
     defer("of a test", {"late": "filling"})
@@ -71,11 +68,13 @@ print(*sorted(extension.EXTENSION_POINTS), sep="\\n")
 @pytest.mark.process
 def test_whatever_is_left_open_is_filled_when_it_is_asked_for() -> None:
     """In a process that has imported nothing else; these are all points, and who fills them is true."""
-    done = subprocess.run(
-        [sys.executable, "-c", ASKED], capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([sys.executable, "-c", ASKED], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.split("\n")[:-1] == [
-        "TensorFlow's messages", "classes of nested values", "gradients of functional control flow",
-        "names in generated code", "operators of tensors", "primitive control flow in functions",
-    ]  # fmt: skip
+        "TensorFlow's messages",
+        "classes of nested values",
+        "gradients of functional control flow",
+        "names in generated code",
+        "operators of tensors",
+        "primitive control flow in functions",
+    ]

@@ -41,9 +41,7 @@ def node(name: str, op: str = "Identity", *inputs: tuple[str, int], **fields: An
     return NodeDef(name=name, op=op, inputs=inputs, **{"outputs": (SCALAR,), **fields})
 
 
-def function(
-    *nodes: NodeDef, inputs: int = 1, captures: int = 0, outputs: Any = (("", 0),)
-) -> FunctionDef:
+def function(*nodes: NodeDef, inputs: int = 1, captures: int = 0, outputs: Any = (("", 0),)) -> FunctionDef:
     return FunctionDef((SCALAR,) * inputs, (SCALAR,) * captures, nodes, tuple(outputs))
 
 
@@ -57,9 +55,7 @@ def loop(cond: Any = TEST, body: Any = TURN, **fields: Any) -> NodeDef:
 
 
 def branch(then: Any, other: Any, *captured: tuple[str, int]) -> NodeDef:
-    return node(
-        "cond", "If", ("p", 0), *captured, attrs={"then_branch": then, "else_branch": other}
-    )
+    return node("cond", "If", ("p", 0), *captured, attrs={"then_branch": then, "else_branch": other})
 
 
 def graph_def() -> GraphDef:
@@ -122,11 +118,20 @@ def wired(value: Any) -> bytes:
 @for_each(
     "value",
     [
-        None, [], [[], [], []], [[], [], [], [], []], [[1], [], [], []], [[], [[1, 2]], [], []],
-        [[], [], [1], []], [[], [], [["n", "Neg"]], []], [[], [], [], [["a", "b"]]], [[], [], [], [1]],
-        {"nodes": []}, [{}, {}, {}, {}],
+        None,
+        [],
+        [[], [], []],
+        [[], [], [], [], []],
+        [[1], [], [], []],
+        [[], [[1, 2]], [], []],
+        [[], [], [1], []],
+        [[], [], [["n", "Neg"]], []],
+        [[], [], [], [["a", "b"]]],
+        [[], [], [], [1]],
+        {"nodes": []},
+        [{}, {}, {}, {}],
     ],
-)  # fmt: skip
+)
 def test_anything_else_in_a_functions_place_is_a_protocol_error(value: Any) -> None:
     with pytest.raises(ProtocolError):
         codec.unpack(wired(value))
@@ -168,9 +173,7 @@ BAD: dict[str, NodeDef] = {
     "reads 'nobody:0'": loop(body=function(node("n", "Neg", ("nobody", 0)))),
     "reads ':1'": loop(body=function(node("n", "Neg", ("", 1)))),
     "reads ':-1'": loop(body=function(node("n", "Neg", ("", -1)))),
-    "reads 'b:0', not made before": loop(
-        body=function(node("a", "Neg", ("b", 0)), node("b", "Neg", ("", 0)))
-    ),
+    "reads 'b:0', not made before": loop(body=function(node("a", "Neg", ("b", 0)), node("b", "Neg", ("", 0)))),
     "runs after 'later'": loop(body=function(node("a", "NoOp", control_inputs=("later",)))),
     "runs after ''": loop(body=function(node("a", "NoOp", control_inputs=("",)))),
     "'n' of a node is taken": loop(body=function(node("n", "NoOp"), node("n", "NoOp"))),
@@ -185,9 +188,7 @@ BAD: dict[str, NodeDef] = {
     "dtypes differ": loop(outputs=(TRUTH,)),
     "condition that is no bool": loop(cond=TURN),
     "has 1 inputs": loop(cond=replace(TEST, captures=(SCALAR,)), body=TURN),
-    "has 2 inputs": branch(
-        function(inputs=0, captures=2), function(inputs=0, captures=2), ("x", 0)
-    ),
+    "has 2 inputs": branch(function(inputs=0, captures=2), function(inputs=0, captures=2), ("x", 0)),
     "branches with inputs of their own": branch(TURN, TURN),
     "'inner' has no function": loop(body=function(node("inner", "If", ("", 0)))),
 }
@@ -264,9 +265,7 @@ def test_functions_that_call_each_other_twice_are_refused_before_they_are_writte
     body = TURN
     while body.size <= MAX_GRAPH_NODES // 4:
         body = calls(body)
-    with pytest.raises(
-        ResourceExhaustedError, match=r"a function has .* ACTORSESSION_MAX_GRAPH_NODES"
-    ):
+    with pytest.raises(ResourceExhaustedError, match=r"a function has .* ACTORSESSION_MAX_GRAPH_NODES"):
         calls(calls(body))
 
 

@@ -122,9 +122,7 @@ def test_threads_build_side_by_side(graph: Graph) -> None:
     operations = graph.get_operations()
     assert [o.number for o in operations] == list(range(1600))
     assert len({o.name for o in operations}) == 1600
-    assert {o.name for o in operations if o.type == "KitJoin"} == {
-        "y", *(f"y_{i}" for i in range(1, 800)),
-    }  # fmt: skip
+    assert {o.name for o in operations if o.type == "KitJoin"} == {"y", *(f"y_{i}" for i in range(1, 800))}
 
 
 # -- look-up ---------------------------------------------------------------------------------------
@@ -273,9 +271,7 @@ def test_what_was_handed_out_is_a_copy(graph: Graph) -> None:
 # -- the end of building ---------------------------------------------------------------------------
 
 
-def test_a_finalized_graph_names_the_line_that_asks_and_the_line_that_closed_it(
-    graph: Graph,
-) -> None:
+def test_a_finalized_graph_names_the_line_that_asks_and_the_line_that_closed_it(graph: Graph) -> None:
     a = op(graph)
     graph.finalize()
     closed = sys._getframe().f_lineno - 1

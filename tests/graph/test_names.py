@@ -30,9 +30,7 @@ def test_case_makes_no_other_name_but_is_kept() -> None:
 
 
 def test_names_that_look_like_numbered_ones_are_numbered_again() -> None:
-    assert names("x", "x", "X", "x_1", "x", "x_1", "X_2") == [
-        "x", "x_1", "X_2", "x_1_1", "x_3", "x_1_2", "X_2_1",
-    ]  # fmt: skip
+    assert names("x", "x", "X", "x_1", "x", "x_1", "X_2") == ["x", "x_1", "X_2", "x_1_1", "x_3", "x_1_2", "X_2_1"]
 
 
 def test_numbers_taken_by_hand_are_left_out() -> None:

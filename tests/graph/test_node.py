@@ -26,10 +26,15 @@ specs = st.builds(
 )
 attrs = st.dictionaries(
     text,
-    st.integers() | text | st.booleans() | st.none() | st.sampled_from([float32, int32])
-    | st.lists(st.integers(), max_size=3) | st.builds(TensorShape, st.none() | st.integers(0, 5)),
+    st.integers()
+    | text
+    | st.booleans()
+    | st.none()
+    | st.sampled_from([float32, int32])
+    | st.lists(st.integers(), max_size=3)
+    | st.builds(TensorShape, st.none() | st.integers(0, 5)),
     max_size=3,
-)  # fmt: skip
+)
 nodes = st.builds(
     NodeDef,
     name=text,

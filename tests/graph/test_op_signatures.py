@@ -6,13 +6,7 @@ import pytest
 
 import actorsession as acts
 from actorsession.extend import REQUIRED
-from actorsession.graph.op_signatures import (
-    check_types,
-    opsets,
-    output_types,
-    signature_of,
-    tensorflow_signature,
-)
+from actorsession.graph.op_signatures import check_types, opsets, output_types, signature_of, tensorflow_signature
 from actorsession.graph.registry import lookup
 from actorsession.ops.op_modules import OP_MODULES
 from tests.rows import for_each
@@ -67,10 +61,8 @@ def test_an_operation_type_has_the_attributes_and_state_of_its_row(name: str) ->
         ("AddV2", [FLOAT, DOUBLE], "AddV2 takes inputs of one dtype; got float32, float64: cast one of them"),
         ("AddV2", [acts.string, FLOAT], "AddV2 takes .* as x; got string"),
     ],
-)  # fmt: skip
-def test_element_types_that_a_row_does_not_name_are_refused(
-    op: str, dtypes: list[acts.DType], said: str
-) -> None:
+)
+def test_element_types_that_a_row_does_not_name_are_refused(op: str, dtypes: list[acts.DType], said: str) -> None:
     with pytest.raises(TypeError, match=said):
         check_types(op, tuple(dtypes), {})
 
@@ -97,7 +89,7 @@ def test_element_types_that_a_row_names_are_accepted() -> None:
         ("IdentityN", [FLOAT, INT], {}, [FLOAT, INT]),
         ("NoOp", [], {}, []),
     ],
-)  # fmt: skip
+)
 def test_the_element_types_of_outputs_follow(
     op: str, dtypes: list[acts.DType], attrs: dict[str, object], wanted: list[acts.DType]
 ) -> None:

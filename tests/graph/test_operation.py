@@ -193,9 +193,7 @@ BOTH_SIDES: list[tuple[str, Callable[[Any, Any], Any]]] = [
 
 
 @for_each("op_type, function", BOTH_SIDES)
-def test_arithmetic_works_from_both_sides(
-    graph: Graph, op_type: str, function: Callable[[Any, Any], Any]
-) -> None:
+def test_arithmetic_works_from_both_sides(graph: Graph, op_type: str, function: Callable[[Any, Any], Any]) -> None:
     t = leaf(graph, shape=[2])
     assert function(t, t).op.type == op_type
     right, left = function(t, 2.0), function(2.0, t)
@@ -215,13 +213,8 @@ def test_numpy_on_the_left_gives_way_to_the_tensor(
     assert result.op.inputs[1] is t
 
 
-@pytest.mark.parametrize(
-    ("op_type", "function"),
-    [("LogicalAnd", operator.and_), ("LogicalOr", operator.or_)],
-)
-def test_logic_works_from_both_sides(
-    graph: Graph, op_type: str, function: Callable[[Any, Any], Any]
-) -> None:
+@pytest.mark.parametrize(("op_type", "function"), [("LogicalAnd", operator.and_), ("LogicalOr", operator.or_)])
+def test_logic_works_from_both_sides(graph: Graph, op_type: str, function: Callable[[Any, Any], Any]) -> None:
     t = leaf(graph, dtype="bool")
     assert function(t, True).op.type == op_type
     assert function(True, t).op.type == op_type
@@ -230,13 +223,17 @@ def test_logic_works_from_both_sides(
 
 @for_each(
     "op_type, function",
-    [("Neg", operator.neg), ("Abs", abs), ("StridedSlice", lambda t: t[0]),
-     ("Less", lambda t: t < 1), ("LessEqual", lambda t: t <= 1), ("Greater", lambda t: t > 1),
-     ("GreaterEqual", lambda t: t >= 1)],
-)  # fmt: skip
-def test_other_operators_build_their_op(
-    graph: Graph, op_type: str, function: Callable[[Any], Any]
-) -> None:
+    [
+        ("Neg", operator.neg),
+        ("Abs", abs),
+        ("StridedSlice", lambda t: t[0]),
+        ("Less", lambda t: t < 1),
+        ("LessEqual", lambda t: t <= 1),
+        ("Greater", lambda t: t > 1),
+        ("GreaterEqual", lambda t: t >= 1),
+    ],
+)
+def test_other_operators_build_their_op(graph: Graph, op_type: str, function: Callable[[Any], Any]) -> None:
     assert function(leaf(graph, shape=[2])).op.type == op_type
 
 
@@ -270,9 +267,7 @@ def test_each_operator_calls_the_function_of_its_name_with_operands_in_order(
     assert call(stand) == ("called", *expected)
 
 
-@pytest.mark.parametrize(
-    ("name", "call"), [("neg", operator.neg), ("invert", operator.invert), ("abs", abs)]
-)
+@pytest.mark.parametrize(("name", "call"), [("neg", operator.neg), ("invert", operator.invert), ("abs", abs)])
 def test_each_sign_calls_the_function_of_its_name(
     monkeypatch: pytest.MonkeyPatch, name: str, call: Callable[[Any], Any]
 ) -> None:
@@ -281,9 +276,7 @@ def test_each_sign_calls_the_function_of_its_name(
     assert call(stand) == ("called", stand)
 
 
-def test_an_operator_that_nobody_defined_says_what_to_import(
-    graph: Graph, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_operator_that_nobody_defined_says_what_to_import(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(operation.OPERATORS._values, "add")
     with pytest.raises(TypeError, match=r"'add' is not defined: import actorsession\.ops"):
         leaf(graph) + 1
@@ -292,14 +285,8 @@ def test_an_operator_that_nobody_defined_says_what_to_import(
 # -- a tensor is no value --------------------------------------------------------------------------
 
 
-@for_each(
-    "use",
-    [bool, operator.not_, lambda t: t and 1, lambda t: 1 if t else 2, list, tuple, iter,
-     lambda t: [*t]],
-)  # fmt: skip
-def test_a_tensor_has_no_truth_value_and_cannot_be_iterated(
-    graph: Graph, use: Callable[[Tensor], Any]
-) -> None:
+@for_each("use", [bool, operator.not_, lambda t: t and 1, lambda t: 1 if t else 2, list, tuple, iter, lambda t: [*t]])
+def test_a_tensor_has_no_truth_value_and_cannot_be_iterated(graph: Graph, use: Callable[[Tensor], Any]) -> None:
     with pytest.raises(OperatorNotAllowedInGraphError, match=r"'x:0'.*while the graph is built"):
         use(leaf(graph, "x", shape=[3]))
 

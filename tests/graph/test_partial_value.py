@@ -27,9 +27,7 @@ SHAPES: dict[str, tuple[Case, list[int | None]]] = {
     "smaller": (lambda _, s: tf.zeros([s[0], tf.minimum(s[1], 2)]), [None, 2]),
     "negative": (lambda _, s: tf.zeros([s[0], -(3 - s[1] * 2) - 1]), [None, 4]),
     "unstacked": (lambda _, s: tf.zeros(tf.stack([tf.unstack(s)[2] * 2])), [6]),
-    "by-floats": (
-        lambda _, s: tf.zeros([s[0], tf.cast(tf.cast(s[1], "float32") * 1.5, "int32")]), [None, 6],
-    ),
+    "by-floats": (lambda _, s: tf.zeros([s[0], tf.cast(tf.cast(s[1], "float32") * 1.5, "int32")]), [None, 6]),
     "of-long": (lambda _, s: tf.zeros(tf.stack([tf.cast(s[1], "int64") * 2])), [8]),
     "over-zero": (lambda _, s: tf.zeros([s[1] // (s[2] - 3), 2]), [None, 2]),
     "unknown-times": (lambda _, s: tf.zeros([s[0] * s[1], 2]), [None, 2]),
@@ -38,11 +36,8 @@ SHAPES: dict[str, tuple[Case, list[int | None]]] = {
     "pad": (lambda x, s: tf.pad(x, [[0, s[0]], [1, 1], [0, 2]]), [None, 6, 5]),
     "mirror": (lambda x, s: tf.pad(x, [[0, 0], [s[0], 0], [1, 1]], "REFLECT"), [None, None, 5]),
     "scatter": (lambda _, s: tf.scatter_nd([[0]], np.zeros([1, 3]), [s[0], 3]), [None, 3]),
-    "resize": (
-        lambda x, s: tf.image.resize_images(tf.reshape(x, [-1, 2, 2, 3]), [2 * s[1], s[0]]),
-        [None, 8, None, 3],
-    ),
-}  # fmt: skip
+    "resize": (lambda x, s: tf.image.resize_images(tf.reshape(x, [-1, 2, 2, 3]), [2 * s[1], s[0]]), [None, 8, None, 3]),
+}
 
 
 # Sizes computed of constants, of which TensorFlow's shape functions know as much, and of numbers of the step.
@@ -50,9 +45,7 @@ COMPUTED: dict[str, tuple[Callable[[], Any], list[int | None]]] = {
     "sum of constants": (lambda: tf.reshape(images(24), tf.stack([two() + 2, 6])), [4, 6]),
     "placeholder": (lambda: tf.reshape(images(None, 6), [number() * 2, 3, 10]), [None, 3, 10]),
     "only unknown": (lambda: tf.reshape(images(12), [number(), 3]), [4, 3]),
-    "product of a shape": (
-        lambda: tf.reshape(images(24), [-1, tf.reduce_prod(tf.shape(images(3, 4))[1:])]), [6, 4],
-    ),
+    "product of a shape": (lambda: tf.reshape(images(24), [-1, tf.reduce_prod(tf.shape(images(3, 4))[1:])]), [6, 4]),
     "largest": (lambda: tf.zeros([tf.reduce_max([3, two(), 5]), number()]), [5, None]),
     "mean": (lambda: tf.zeros(tf.cast(tf.reduce_mean([[2.0, 4.0]], 0), tf.int32)), [2, 4]),
     "gather": (lambda: tf.zeros(tf.gather([4, 5, two()], [2, 0])), [2, 4]),
@@ -72,24 +65,16 @@ COMPUTED: dict[str, tuple[Callable[[], Any], list[int | None]]] = {
     "tile": (lambda: tf.tile(images(2, 3), [two() * 2, number()]), [8, None]),
     "slice": (lambda: tf.slice(images(10, 4), [two(), 0], [-1, two() * 1]), [8, 2]),
     "strided": (lambda: images(10, 4)[two() : two() * 4, : number()], [6, None]),
-    "order of axes": (
-        lambda: tf.transpose(images(3, None, 5), tf.invert_permutation([2, 0, 1])), [None, 5, 3],
-    ),
+    "order of axes": (lambda: tf.transpose(images(3, None, 5), tf.invert_permutation([2, 0, 1])), [None, 5, 3]),
     "other axes": (
-        lambda: tf.transpose(
-            images(3, None, 5), tf.concat([[1], tf.setdiff1d(tf.range(3), [1])[0]], 0)
-        ), [None, 3, 5],
+        lambda: tf.transpose(images(3, None, 5), tf.concat([[1], tf.setdiff1d(tf.range(3), [1])[0]], 0)),
+        [None, 3, 5],
     ),
-    "no axes": (
-        lambda: tf.reduce_sum(images(3, None), tf.setdiff1d(tf.range(two()), [0, 1])[0]), [3, None],
-    ),
-    "stitched": (
-        lambda: tf.zeros(tf.dynamic_stitch([tf.range(two()), [1]], [[3, 7], [two()]])), [3, 2],
-    ),
+    "no axes": (lambda: tf.reduce_sum(images(3, None), tf.setdiff1d(tf.range(two()), [0, 1])[0]), [3, None]),
+    "stitched": (lambda: tf.zeros(tf.dynamic_stitch([tf.range(two()), [1]], [[3, 7], [two()]])), [3, 2]),
     "axes of a broadcast": (
-        lambda: tf.reduce_sum(
-            images(3, 4, 5), tf.raw_ops.BroadcastGradientArgs(s0=[4, 1], s1=[3, 4, two()])[0]
-        ), [4],
+        lambda: tf.reduce_sum(images(3, 4, 5), tf.raw_ops.BroadcastGradientArgs(s0=[4, 1], s1=[3, 4, two()])[0]),
+        [4],
     ),
     "broadcast": (lambda: tf.broadcast_to(images(3, 1), [number(), number(), 4]), [None, 3, 4]),
     "random": (lambda: tf.random_normal([two() + 3, number()]), [5, None]),
@@ -106,11 +91,8 @@ COMPUTED: dict[str, tuple[Callable[[], Any], list[int | None]]] = {
     "axis": (lambda: tf.reduce_sum(images(2, 3, 4), axis=two() - 1), [2, 4]),
     "order": (lambda: tf.transpose(images(2, 3, 4), tf.range(3)[::-1]), [4, 3, 2]),
     "pieces": (lambda: tf.split(images(2, 6), [two(), 4], 1)[0], [2, 2]),
-    "blocks": (
-        lambda: tf.space_to_batch_nd(images(1, 4, 6, 1), [two(), 3], tf.zeros([2, 2], tf.int32)),
-        [6, 2, 2, 1],
-    ),
-}  # fmt: skip
+    "blocks": (lambda: tf.space_to_batch_nd(images(1, 4, 6, 1), [two(), 3], tf.zeros([2, 2], tf.int32)), [6, 2, 2, 1]),
+}
 
 
 def images(*dims: int | None) -> Any:
@@ -192,18 +174,12 @@ def test_plain_margins_may_still_be_fed() -> None:
         (lambda x, size, more: tf.pad(x, [[0, 0], [0, size - more], [0, 0]]), (2, None, 3), None),
         (lambda x, size, more: tf.reshape(x, [more, size]), (None, None), None),
         (lambda x, size, more: tf.slice(x, [0, 0, 0], [2, size + more, 3]), (2, None, 3), None),
-        (
-            lambda x, size, more: tf.pad(x, [[0, 0], [0, more - size], [0, 0]]),
-            (2, 6, 3),
-            (2, 6, 3),
-        ),
+        (lambda x, size, more: tf.pad(x, [[0, 0], [0, more - size], [0, 0]]), (2, 6, 3), (2, 6, 3)),
         (lambda x, size, more: x[:, :size], (2, 4, 3), (2, 4, 3)),
     ],
     ids=["pad", "reshape", "slice", "pad that fits", "slice that fits"],
 )
-def test_a_branch_that_does_not_run_may_compute_sizes_that_do_not_fit(
-    branch: Any, static: Any, result: Any
-) -> None:
+def test_a_branch_that_does_not_run_may_compute_sizes_that_do_not_fit(branch: Any, static: Any, result: Any) -> None:
     with tf.Graph().as_default(), tf.Session() as session:
         x, size = tf.ones([2, 5, 3]), tf.constant(4)
         more, chosen = tf.shape(x)[1], tf.placeholder("bool", [])

@@ -28,9 +28,7 @@ SCOPES: dict[str, tuple[Callable[[], AbstractContextManager[Any]], Callable[[act
     "device": (lambda: acts.device(GPU), lambda op: op.device),
     "name_scope": (lambda: acts.name_scope("a"), lambda op: op.name.rpartition("/")[0]),
     "variable_scope": (lambda: tf.variable_scope("v"), lambda op: tf.get_variable_scope().name),
-    "variable_op_scope": (
-        lambda: tf.variable_op_scope([], "v"), lambda op: tf.get_variable_scope().name
-    ),
+    "variable_op_scope": (lambda: tf.variable_op_scope([], "v"), lambda op: tf.get_variable_scope().name),
     "control_dependencies": (
         lambda: acts.control_dependencies(iter([acts.constant(1.0, name="before")])),
         lambda op: len(op.control_inputs),
@@ -43,15 +41,13 @@ SCOPES: dict[str, tuple[Callable[[], AbstractContextManager[Any]], Callable[[act
         lambda: tf.get_default_graph().gradient_override_map({"Const": "Other"}),
         lambda op: "_gradient_op_type" in op.node_def.attr,
     ),
-    "container": (
-        lambda: tf.container("c"), lambda op: acts.Variable(1.0, name="held").op.get_attr("container")
-    ),
+    "container": (lambda: tf.container("c"), lambda op: acts.Variable(1.0, name="held").op.get_attr("container")),
     "as_default": (in_other_graph, lambda op: id(op.graph)),
     "default session": (
         lambda: acts.Session(graph=acts.Graph()).as_default(),
         lambda op: acts.get_default_session() is not None,
     ),
-}  # fmt: skip
+}
 
 
 def built() -> acts.Operation:
@@ -59,9 +55,7 @@ def built() -> acts.Operation:
 
 
 @for_each("scope", SCOPES)
-def test_a_scope_is_entered_again_and_again_and_inside_itself(
-    graph: acts.Graph, scope: str
-) -> None:
+def test_a_scope_is_entered_again_and_again_and_inside_itself(graph: acts.Graph, scope: str) -> None:
     make, told = SCOPES[scope]
     on = make()
     outside = told(built())
@@ -135,9 +129,7 @@ def test_threads_enter_one_scope_at_once(graph: acts.Graph) -> None:
     assert sorted(found) == ["", "", GPU, GPU]
 
 
-async def test_asyncio_children_enter_one_scope_and_leave_it_in_any_order(
-    graph: acts.Graph,
-) -> None:
+async def test_asyncio_children_enter_one_scope_and_leave_it_in_any_order(graph: acts.Graph) -> None:
     on = acts.device(GPU)
     entered, left = asyncio.Event(), asyncio.Event()
 

@@ -40,9 +40,7 @@ def test_a_scope_used_again_gets_a_number(graph: Graph) -> None:
     for name in ("s", "s", "S", "s_1", "s"):
         with graph.name_scope(name) as scope:
             seen += [scope, op(graph, "c").name]
-    assert seen == [
-        "s/", "s/c", "s_1/", "s_1/c", "S_2/", "S_2/c", "s_1_1/", "s_1_1/c", "s_3/", "s_3/c",
-    ]  # fmt: skip
+    assert seen == ["s/", "s/c", "s_1/", "s_1/c", "S_2/", "S_2/c", "s_1_1/", "s_1_1/c", "s_3/", "s_3/c"]
 
 
 def test_a_scope_is_entered_again_by_its_name_with_a_slash(graph: Graph) -> None:
@@ -92,9 +90,7 @@ def test_a_scope_ends_with_its_block_even_on_an_error(graph: Graph) -> None:
         ((DeviceSpec(job="w", device_type="CPU"),), "/job:w/device:CPU:*"),
     ],
 )
-def test_inner_blocks_win_part_by_part_and_none_clears(
-    graph: Graph, blocks: Any, device: str
-) -> None:
+def test_inner_blocks_win_part_by_part_and_none_clears(graph: Graph, blocks: Any, device: str) -> None:
     assert device_in(graph, *blocks) == device
 
 
@@ -149,9 +145,7 @@ def test_something_else_than_a_device_is_a_type_error(graph: Graph) -> None:
 @pytest.mark.parametrize(
     ("answer", "kind"), [("junk junk", ValueError), (3, TypeError), (RuntimeError(), RuntimeError)]
 )
-def test_a_function_that_fails_leaves_the_graph_as_it_was(
-    graph: Graph, answer: Any, kind: type[Exception]
-) -> None:
+def test_a_function_that_fails_leaves_the_graph_as_it_was(graph: Graph, answer: Any, kind: type[Exception]) -> None:
     def choose(node: Operation) -> Any:
         if isinstance(answer, Exception):
             raise answer
@@ -233,10 +227,7 @@ def test_something_else_than_graph_elements_is_a_type_error(graph: Graph, bad: A
 
 def test_an_operation_of_another_graph_is_a_value_error(graph: Graph) -> None:
     other = op(Graph())
-    with (
-        pytest.raises(ValueError, match="not an element of this graph"),
-        graph.control_dependencies([other]),
-    ):
+    with pytest.raises(ValueError, match="not an element of this graph"), graph.control_dependencies([other]):
         pytest.fail("the block was entered")
 
 

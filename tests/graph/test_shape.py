@@ -97,9 +97,7 @@ def test_numpy_dimensions_become_plain_ints() -> None:
         ([0, None], 2, False, None, "(0, None)"),
     ],
 )
-def test_a_shape_tells_what_it_knows(
-    shape: Any, rank: int | None, full: bool, elements: int | None, text: str
-) -> None:
+def test_a_shape_tells_what_it_knows(shape: Any, rank: int | None, full: bool, elements: int | None, text: str) -> None:
     made = TensorShape(shape)
     assert (made.rank, made.ndims) == (rank, rank)
     assert made.is_fully_defined() is full
@@ -161,9 +159,7 @@ def test_a_shape_equals_lists_tuples_and_nothing() -> None:
 
 
 @given(tensor_shapes, tensor_shapes)
-def test_two_shapes_are_compatible_when_they_merge_in_either_order(
-    a: TensorShape, b: TensorShape
-) -> None:
+def test_two_shapes_are_compatible_when_they_merge_in_either_order(a: TensorShape, b: TensorShape) -> None:
     assert a.is_compatible_with(b) is b.is_compatible_with(a)
     if a.is_compatible_with(b):
         assert a.merge_with(b) == b.merge_with(a)
@@ -195,9 +191,7 @@ def test_merging_with_nothing_or_itself_changes_nothing(shape: TensorShape) -> N
 
 
 @given(tensor_shapes, tensor_shapes, tensor_shapes)
-def test_the_order_of_merging_makes_no_difference(
-    a: TensorShape, b: TensorShape, c: TensorShape
-) -> None:
+def test_the_order_of_merging_makes_no_difference(a: TensorShape, b: TensorShape, c: TensorShape) -> None:
     def merged(*order: TensorShape) -> TensorShape | None:
         try:
             return merge_all(order)
@@ -250,9 +244,7 @@ def test_partly_known_shapes_broadcast_to_something_that_fits_the_full_result(
 
 
 @given(tensor_shapes, tensor_shapes)
-def test_a_refusal_to_broadcast_means_that_no_full_shapes_could(
-    a: TensorShape, b: TensorShape
-) -> None:
+def test_a_refusal_to_broadcast_means_that_no_full_shapes_could(a: TensorShape, b: TensorShape) -> None:
     try:
         broadcast_shapes(a, b)
     except ValueError:
@@ -312,9 +304,7 @@ def test_what_two_shapes_have_in_common_fits_both(a: TensorShape, b: TensorShape
     assert common.is_compatible_with(b)
     assert common == b.most_specific_compatible_shape(a)
     if a.sizes is not None and b.sizes is not None and len(a) == len(b):
-        assert [d is None for d in common] == [
-            x is None or x != y for x, y in zip(a, b, strict=True)
-        ]
+        assert [d is None for d in common] == [x is None or x != y for x, y in zip(a, b, strict=True)]
     else:
         assert common == unknown_shape
 
@@ -328,12 +318,16 @@ def test_shapes_are_joined_by_plus() -> None:
 @for_each(
     "part, dims",
     [
-        (slice(2), [None, None]), (slice(1, 3), [None, None]), (slice(3, 1), []),
-        (slice(1, None), None), (slice(None, -1), None), (slice(-2, None), None),
+        (slice(2), [None, None]),
+        (slice(1, 3), [None, None]),
+        (slice(3, 1), []),
+        (slice(1, None), None),
+        (slice(None, -1), None),
+        (slice(-2, None), None),
         (slice(0, 4, 2), None),
     ],
     ids=str,
-)  # fmt: skip
+)
 def test_a_slice_of_an_unknown_rank_has_the_dimensions_that_it_says(part: slice, dims: Any) -> None:
     assert unknown_shape[part] == TensorShape(dims)
 

@@ -27,9 +27,7 @@ def identity(name: str, *inputs: str) -> str:
     return f"node {{ name: '{name}' op: 'Identity' {listed} {FLOAT} }}"
 
 
-def run_imported(
-    message: GraphDef, fetches: list[str], feeds: dict[str, Any] | None = None
-) -> list[Any]:
+def run_imported(message: GraphDef, fetches: list[str], feeds: dict[str, Any] | None = None) -> list[Any]:
     """Imports a graph into a new one and runs it there."""
     with acts.Graph().as_default() as graph:
         import_graph_def(message, name="")

@@ -49,8 +49,10 @@ def test_a_function_stands_once_in_the_library_under_its_name(message: GraphDef)
     called = [n.attr["f"].func.name for n in message.node if n.op == "PartitionedCall"]
     assert called == ["Outer", "Outer"]
     assert {n.op for n in message.node if "Call" in n.op} == {
-        "PartitionedCall", "StatefulPartitionedCall", "RemoteCall"
-    }  # fmt: skip
+        "PartitionedCall",
+        "StatefulPartitionedCall",
+        "RemoteCall",
+    }
 
 
 def by_name(message: GraphDef) -> GraphDef:
@@ -64,8 +66,7 @@ def by_name(message: GraphDef) -> GraphDef:
             output = called.signature.output_arg[0].name
             for other in function.node_def:
                 other.input[:] = [
-                    text.replace(f"{node.name}:output:0", f"{node.name}:{output}:0")
-                    for text in other.input
+                    text.replace(f"{node.name}:output:0", f"{node.name}:{output}:0") for text in other.input
                 ]
     for node in [*message.node, *[n for f in functions.values() for n in f.node_def]]:
         if node.op in ("PartitionedCall", "StatefulPartitionedCall"):
@@ -122,9 +123,7 @@ def _recursive(message: GraphDef) -> None:
     ],
     ids=["library", "few", "recursive"],
 )
-def test_calls_of_what_is_no_function_are_refused(
-    message: GraphDef, spoil: Any, words: str
-) -> None:
+def test_calls_of_what_is_no_function_are_refused(message: GraphDef, spoil: Any, words: str) -> None:
     spoil(message)
     with acts.Graph().as_default() as graph:
         with pytest.raises(ValueError, match=words):
@@ -141,19 +140,14 @@ def test_a_small_file_of_functions_that_call_each_other_is_refused_before_it_is_
         function.signature.input_arg.add(name="x", type=1)
         function.signature.output_arg.add(name="y", type=1)
         for name, read in (("first", "x"), ("second", "first:output:0" if k else "first:y:0")):
-            node = function.node_def.add(
-                name=name, op=f"f{k - 1}" if k else "Identity", input=[read]
-            )
+            node = function.node_def.add(name=name, op=f"f{k - 1}" if k else "Identity", input=[read])
             if not k:
                 node.attr["T"].type = 1
                 node.input[:] = ["x"]
         function.ret["y"] = "second:y:0" if k else "second:output:0"
     file.node.add(name="a", op="Placeholder").attr["dtype"].type = 1
     file.node.add(name="call", op="f59", input=["a"])
-    with (
-        acts.Graph().as_default(),
-        pytest.raises(ResourceExhaustedError, match=r"function 'f\d+' has"),
-    ):
+    with acts.Graph().as_default(), pytest.raises(ResourceExhaustedError, match=r"function 'f\d+' has"):
         import_graph_def(file)
 
 

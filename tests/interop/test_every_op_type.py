@@ -18,14 +18,7 @@ from actorsession import DType, NodeDef, TensorShape, as_dtype, import_graph_def
 from actorsession.extend import REQUIRED, TensorSpec
 from actorsession.graph.dtypes import resource
 from actorsession.graph.function import ARGUMENT, CONSTRUCTS, FunctionDef
-from actorsession.graph.op_signatures import (
-    Arg,
-    Attr,
-    Signature,
-    opsets,
-    signature_of,
-    tensorflow_signature,
-)
+from actorsession.graph.op_signatures import Arg, Attr, Signature, opsets, signature_of, tensorflow_signature
 from actorsession.interop import GraphDef, graph_def_of
 from actorsession.interop.exporter import node_of
 from actorsession.interop.functions import function_proto, plan_function
@@ -36,28 +29,19 @@ from tests.rows import for_each
 
 ONE_OF_EACH = list({row.op: row for row in reversed(ROWS) if row.inputs}.values())
 # Without those that the debugger puts into partitions, which are in no file.
-TYPES = sorted(
-    {name for names in opsets().values() for name in names if not name.startswith("_Debug")}
-    - CONSTRUCTS
-)
+TYPES = sorted({name for names in opsets().values() for name in names if not name.startswith("_Debug")} - CONSTRUCTS)
 DTYPES = [
-    as_dtype(n)
-    for n in (
-        "float32",
-        "int32",
-        "string",
-        "bool",
-        "uint8",
-        "resource",
-        "complex64",
-        "quint8",
-        "qint32",
-    )
+    as_dtype(n) for n in ("float32", "int32", "string", "bool", "uint8", "resource", "complex64", "quint8", "qint32")
 ]
 VALUES: dict[str, Any] = {
-    "bool": True, "float": 1.0, "func": FunctionDef((), (), (), ()), "int": 1, "shape": TensorShape(None),
-    "string": "a", "tensor": np.float32(1),
-}  # fmt: skip
+    "bool": True,
+    "float": 1.0,
+    "func": FunctionDef((), (), (), ()),
+    "int": 1,
+    "shape": TensorShape(None),
+    "string": "a",
+    "tensor": np.float32(1),
+}
 
 
 def _value(kind: str, length: int | None, allows: Callable[[DType], bool]) -> Any:
@@ -89,16 +73,13 @@ def _specs(args: Iterable[Arg], attrs: Mapping[str, Any]) -> tuple[TensorSpec, .
         dtypes = attrs[arg.type] if arg.is_list else [attrs.get(arg.type, arg.type)]
         count = attrs[arg.number] if arg.number else 1
         found += [
-            TensorSpec(resource if arg.is_ref else as_dtype(each), TensorShape(None))
-            for each in [*dtypes] * count
+            TensorSpec(resource if arg.is_ref else as_dtype(each), TensorShape(None)) for each in [*dtypes] * count
         ]
     return tuple(found)
 
 
 @for_each("op", TYPES)
-def test_outputs_of_a_node_in_a_function_are_counted_whichever_of_its_lists_are_empty(
-    op: str,
-) -> None:
+def test_outputs_of_a_node_in_a_function_are_counted_whichever_of_its_lists_are_empty(op: str) -> None:
     signature = signature_of(op)
     assert signature is not None
     args = (*signature.inputs, *signature.outputs)
@@ -129,9 +110,7 @@ def strange(message: GraphDef) -> list[tuple[str, str]]:
         if signature is None:
             found.append((node.op, ""))
         known = {"_output_shapes", "_class", *(signature.attrs if signature else ())}
-        found += [
-            (node.op, key) for key in node.attr if key not in known and (signature or key[0] == "_")
-        ]
+        found += [(node.op, key) for key in node.attr if key not in known and (signature or key[0] == "_")]
     return found
 
 
@@ -140,9 +119,7 @@ def test_an_op_gives_the_same_at_the_top_and_in_functions_after_it_was_read_agai
     skip_without(row)
     arrays = [np.asarray(array) for array in row.inputs[0]]
     with acts.Graph().as_default() as graph, np.errstate(all="ignore"):
-        fed = [
-            acts.placeholder(as_dtype(a.dtype), a.shape, f"fed_{k}") for k, a in enumerate(arrays)
-        ]
+        fed = [acts.placeholder(as_dtype(a.dtype), a.shape, f"fed_{k}") for k, a in enumerate(arrays)]
 
         @Defun(*[tensor.dtype for tensor in fed])
         def called(*tensors: Any) -> Any:
@@ -151,8 +128,7 @@ def test_an_op_gives_the_same_at_the_top_and_in_functions_after_it_was_read_agai
             return row.build(*tensors)
 
         plain, inside = (
-            made if isinstance(made, (list, tuple)) else [made]
-            for made in (row.build(*fed), called(*fed))
+            made if isinstance(made, (list, tuple)) else [made] for made in (row.build(*fed), called(*fed))
         )
         feeds = {tensor.name: array for tensor, array in zip(fed, arrays, strict=True)}
         fetches = [tensor.name for tensor in plain]

@@ -25,9 +25,7 @@ WHOLE = bytes.fromhex(
     "0a4a0a110a0161120c120a0a080000c03f000000400a160a016212111a0f0a0d01feffffffffffffffff01ac020a0d0a0163"
     "12080a060a0278ff0a000a050a016412000a070a016512021a00"
 )
-STEPS = bytes.fromhex(
-    "0a0c0a0a0a016b12051a030a0107121d0a140a016c120f0a051a030a01010a061a040a0202030a050a016d1200"
-)
+STEPS = bytes.fromhex("0a0c0a0a0a016b12051a030a0107121d0a140a016c120f0a051a030a01010a061a040a0202030a050a016d1200")
 FILLED = bytes.fromhex("0a0e0a0c0a017112071a050a03050607")
 
 
@@ -51,10 +49,7 @@ def steps() -> SequenceExample:
         feature_lists=FeatureLists(
             feature_list={
                 "l": FeatureList(
-                    feature=[
-                        Feature(int64_list=Int64List(value=[1])),
-                        Feature(int64_list=Int64List(value=[2, 3])),
-                    ]
+                    feature=[Feature(int64_list=Int64List(value=[1])), Feature(int64_list=Int64List(value=[2, 3]))]
                 ),
                 "m": FeatureList(),
             }
@@ -101,8 +96,14 @@ def test_arrays_are_taken_as_values() -> None:
 
 def test_a_message_is_shown_as_text() -> None:
     assert repr(Feature(int64_list=Int64List(value=[1, 2]))).split() == [
-        "int64_list", "{", "value:", "1", "value:", "2", "}",
-    ]  # fmt: skip
+        "int64_list",
+        "{",
+        "value:",
+        "1",
+        "value:",
+        "2",
+        "}",
+    ]
     assert 'key: "c"' in str(whole())
 
 

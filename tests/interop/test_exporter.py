@@ -13,14 +13,7 @@ import actorsession as acts
 from actorsession.graph.dtypes import as_dtype
 from actorsession.graph.op_signatures import opsets, tensorflow_signature
 from actorsession.graph.registry import REQUIRED, lookup, registered_ops
-from actorsession.interop import (
-    GraphDef,
-    graph_def_of,
-    import_graph_def,
-    make_ndarray,
-    text_format,
-    write_graph,
-)
+from actorsession.interop import GraphDef, graph_def_of, import_graph_def, make_ndarray, text_format, write_graph
 from actorsession.interop.enums import DATA_TYPES
 from actorsession.interop.import_plan import RENAMED
 from actorsession.interop.own_types import _TYPES
@@ -38,9 +31,7 @@ def test_types_and_numbers_of_inputs_become_attributes(graph: acts.Graph) -> Non
     acts.concat([x, x, x], 0, name="c")
     node = exported(graph, "c")
     assert (node.op, list(node.input)) == ("ConcatV2", ["x", "x", "x", "c/axis"])
-    assert {key: node.attr[key].WhichOneof("value") for key in node.attr} == {
-        "N": "i", "T": "type", "Tidx": "type",
-    }  # fmt: skip
+    assert {key: node.attr[key].WhichOneof("value") for key in node.attr} == {"N": "i", "T": "type", "Tidx": "type"}
     assert node.attr["N"].i == 3
     assert (node.attr["T"].type, node.attr["Tidx"].type) == (2, 3)
 
@@ -98,9 +89,7 @@ def test_a_training_graph_comes_back_the_same(graph: acts.Graph) -> None:
     with acts.Graph().as_default() as other:
         import_graph_def(read, name="")
     assert graph_def_of(other, add_shapes=True) == written
-    assert [op.plain.outputs for op in other.get_operations()] == [
-        op.plain.outputs for op in graph.get_operations()
-    ]
+    assert [op.plain.outputs for op in other.get_operations()] == [op.plain.outputs for op in graph.get_operations()]
     feeds = {"x:0": np.ones((2, 3), np.float32)}
     values = []
     for built in (graph, other):
@@ -157,10 +146,7 @@ def test_a_signature_reads_as_tensorflow_registers_it(name: str) -> None:
     found = tensorflow_signature(name)
     assert found is not None
     if name == "Sum":
-        assert [(a.name, a.type) for a in found.inputs] == [
-            ("input", "T"),
-            ("reduction_indices", "Tidx"),
-        ]
+        assert [(a.name, a.type) for a in found.inputs] == [("input", "T"), ("reduction_indices", "Tidx")]
         assert found.attrs["keep_dims"].default is False
         assert found.attrs["Tidx"].default is acts.int32
     if name == "ConcatV2":
@@ -220,10 +206,7 @@ def test_a_reference_that_loops_and_branches_read_is_written_as_its_value() -> N
         v = acts.Variable([[1.0, 2.0], [3.0, 4.0]], use_resource=False, name="v")
         total = acts.while_loop(
             lambda i, _: i < 3,
-            lambda i, a: (
-                i + 1,
-                a + acts.cond(a > 1.0, lambda: acts.reduce_sum(v) * v[0, 1], lambda: v[1, 0] + a),
-            ),
+            lambda i, a: (i + 1, a + acts.cond(a > 1.0, lambda: acts.reduce_sum(v) * v[0, 1], lambda: v[1, 0] + a)),
             [0, 0.0],
         )[1]
         row = acts.cond(total > 1.0, lambda: acts.gather(v, [1]), lambda: v[:1])
@@ -299,13 +282,7 @@ def _case_message(op: str) -> GraphDef:
     two = node.format(name="two", op="Sub", inputs=inputs("b", "a"))
     number = """node_def { name: "n" op: "Cast" input: "a"
         attr { key: "SrcT" value { type: DT_FLOAT } } attr { key: "DstT" value { type: DT_INT32 } } }"""
-    inner = case.format(
-        key="node_def",
-        name="in",
-        op=op,
-        inputs=inputs("n:y:0", "b", "a"),
-        branches=called(names[:2]),
-    )
+    inner = case.format(key="node_def", name="in", op=op, inputs=inputs("n:y:0", "b", "a"), branches=called(names[:2]))
     text = [
         "library {",
         function.format(name="twice", nodes=one, r="one:z:0", s="b"),
@@ -316,9 +293,7 @@ def _case_message(op: str) -> GraphDef:
             f'node {{ name: "{name}" op: "Placeholder" attr {{ key: "dtype" value {{ type: {kind} }} }} }}'
             for name, kind in (("k", "DT_INT32"), ("x", "DT_FLOAT"), ("y", "DT_FLOAT"))
         ],
-        case.format(
-            key="node", name="c", op=op, inputs=inputs("k", "x", "y"), branches=called(names)
-        ),
+        case.format(key="node", name="c", op=op, inputs=inputs("k", "x", "y"), branches=called(names)),
     ]
     return text_format.Parse("\n".join(text), GraphDef())
 

@@ -20,9 +20,7 @@ def nested(x: Any) -> Any:
     return ops.while_loop(lambda i, a: i < 3, body, [0, x])[1]
 
 
-def test_gradients_of_loops_are_written_out_with_first_values_for_every_variable(
-    graph: Graph,
-) -> None:
+def test_gradients_of_loops_are_written_out_with_first_values_for_every_variable(graph: Graph) -> None:
     x = ops.placeholder("float32", [], name="x")
     grad = ops.identity(ops.gradients(nested(x), x)[0], name="grad")
     with Session() as session:

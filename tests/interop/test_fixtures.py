@@ -9,26 +9,10 @@ import pytest
 
 import actorsession as acts
 from actorsession import import_graph_def
-from actorsession.interop import (
-    GraphDef,
-    MetaGraphDef,
-    graph_def_of,
-    import_meta_graph,
-    read_meta_graph,
-    text_format,
-)
+from actorsession.interop import GraphDef, MetaGraphDef, graph_def_of, import_meta_graph, read_meta_graph, text_format
 from tests.interop.kit import DATA, run_imported, stored
 
-FROZEN = [
-    "raw_control_flow",
-    "recurrent",
-    "mlp",
-    "reductions",
-    "slicing",
-    "elementwise",
-    "parsing",
-    "control_flow",
-]
+FROZEN = ["raw_control_flow", "recurrent", "mlp", "reductions", "slicing", "elementwise", "parsing", "control_flow"]
 
 
 def check(found: Any, expected: Any) -> None:
@@ -45,9 +29,7 @@ def check(found: Any, expected: Any) -> None:
 @pytest.mark.parametrize("name", FROZEN)
 def test_a_frozen_graph_computes_what_tensorflow_computed(name: str) -> None:
     message, feeds, fetched = stored(name)
-    for found, expected in zip(
-        run_imported(message, list(fetched), feeds), fetched.values(), strict=True
-    ):
+    for found, expected in zip(run_imported(message, list(fetched), feeds), fetched.values(), strict=True):
         check(found, expected)
 
 
@@ -73,9 +55,7 @@ def test_a_frozen_graph_written_again_is_read_again(name: str) -> None:
         import_graph_def(message, name="")
         written = graph_def_of(graph)
     read = GraphDef.FromString(written.SerializeToString())
-    for found, expected in zip(
-        run_imported(read, list(fetched), feeds), fetched.values(), strict=True
-    ):
+    for found, expected in zip(run_imported(read, list(fetched), feeds), fetched.values(), strict=True):
         check(found, expected)
 
 
@@ -125,9 +105,7 @@ def test_a_gradient_of_a_loop_of_theirs_is_written_in_their_terms() -> None:
         (slope,) = acts.gradients([graph.get_tensor_by_name("x:0")], [v])
         wanted = acts.Session(graph=graph).run(slope.name, feeds)
         written = GraphDef.FromString(graph_def_of(graph, add_shapes=True).SerializeToString())
-    assert {key for node in written.node for key in node.attr if key.startswith("_")} <= {
-        "_output_shapes", "_class",
-    }  # fmt: skip
+    assert {key for node in written.node for key in node.attr if key.startswith("_")} <= {"_output_shapes", "_class"}
     nodes = {node.name: node for node in written.node}
     before = nodes[nodes["x"].input[0]]
     assert (before.op, nodes[before.input[0].partition(":")[0]].op) == ("Identity", "While")

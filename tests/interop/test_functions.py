@@ -46,13 +46,9 @@ def test_functions_stand_in_the_library_under_names_of_their_own(message: GraphD
     assert len(set(names)) == len(names) == 6
     (loop,) = [node for node in message.node if node.op == "While"]
     assert {loop.attr["cond"].func.name, loop.attr["body"].func.name} <= set(names)
-    body = next(
-        f for f in message.library.function if f.signature.name == loop.attr["body"].func.name
-    )
+    body = next(f for f in message.library.function if f.signature.name == loop.attr["body"].func.name)
     takes, gives = body.signature.input_arg, body.signature.output_arg
-    assert (
-        [arg.type for arg in takes] == [arg.type for arg in gives] == list(loop.attr["T"].list.type)
-    )
+    assert [arg.type for arg in takes] == [arg.type for arg in gives] == list(loop.attr["T"].list.type)
 
 
 def test_what_never_changes_in_a_loop_is_read_from_outside(message: GraphDef) -> None:
@@ -143,9 +139,7 @@ def _with_wrong_output(message: GraphDef) -> None:
     ],
     ids=["library", "result", "nonsense", "few", "output"],
 )
-def test_functions_that_are_none_are_refused_and_leave_nothing(
-    message: GraphDef, spoil: Any, words: str
-) -> None:
+def test_functions_that_are_none_are_refused_and_leave_nothing(message: GraphDef, spoil: Any, words: str) -> None:
     spoil(message)
     with acts.Graph().as_default() as graph:
         with pytest.raises(ValueError, match=words):

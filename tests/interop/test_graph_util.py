@@ -19,9 +19,7 @@ def names(message: GraphDef) -> list[str]:
 
 
 def test_a_part_is_what_its_nodes_need_in_their_order() -> None:
-    message = graph_def(
-        CHAIN + "node { name: 'n' op: 'NoOp' input: '^b' } versions { producer: 7 }"
-    )
+    message = graph_def(CHAIN + "node { name: 'n' op: 'NoOp' input: '^b' } versions { producer: 7 }")
     part = graph_util.extract_sub_graph(message, ["n"])
     assert (names(part), part.versions.producer) == (["a", "b", "n"], 7)
     part.node[0].name = "changed"
@@ -65,14 +63,7 @@ def test_variables_become_constants_with_their_values() -> None:
         rest = graph_util.convert_variables_to_constants(
             session, graph.as_graph_def(), ["y"], variable_names_blacklist=["w"]
         )
-    assert {n.op for n in frozen.node} <= {
-        "Const",
-        "Identity",
-        "MatMul",
-        "Placeholder",
-        "Add",
-        "AddV2",
-    }
+    assert {n.op for n in frozen.node} <= {"Const", "Identity", "MatMul", "Placeholder", "Add", "AddV2"}
     kinds = {n.name: n.op for n in half.node}
     assert (kinds["w"], kinds["b"]) == ("Const", "VarHandleOp")
     kinds = {n.name: n.op for n in rest.node}
@@ -87,9 +78,7 @@ def test_a_variable_that_is_changed_cannot_become_a_constant() -> None:
         v = acts.Variable(1.0, name="v")
         acts.identity(v.assign_add(1.0), name="y")
         session.run(acts.global_variables_initializer())
-        with pytest.raises(
-            ValueError, match=r"variable 'v' cannot become a constant: node .* does more"
-        ):
+        with pytest.raises(ValueError, match=r"variable 'v' cannot become a constant: node .* does more"):
             graph_util.convert_variables_to_constants(session, graph, ["y"])
 
 

@@ -32,9 +32,7 @@ def spoiled(data: bytes, choose: random.Random) -> bytes:
 @pytest.mark.parametrize("name", NAMES)
 @settings(max_examples=40, deadline=None)
 @given(choose=st.randoms())
-def test_a_spoiled_graph_is_imported_or_refused_as_a_whole(
-    name: str, choose: random.Random
-) -> None:
+def test_a_spoiled_graph_is_imported_or_refused_as_a_whole(name: str, choose: random.Random) -> None:
     data = spoiled((DATA / f"{name}.pb").read_bytes(), choose)
     with acts.Graph().as_default() as graph:
         try:

@@ -49,9 +49,7 @@ def whole(name: str, dims: str) -> str:
         (["", ""], ["a", "b", "a_1", "b_1"]),
     ],
 )
-def test_what_is_built_stands_in_a_scope(
-    graph: acts.Graph, scopes: list[str | None], expected: list[str]
-) -> None:
+def test_what_is_built_stands_in_a_scope(graph: acts.Graph, scopes: list[str | None], expected: list[str]) -> None:
     for scope in scopes:
         import_graph_def(graph_def(PAIR), name=scope)
     assert names(graph) == expected
@@ -73,9 +71,7 @@ def test_names_that_differ_in_case_are_two(graph: acts.Graph) -> None:
 
 def test_groups_of_colocation_follow_the_new_names(graph: acts.Graph) -> None:
     group = "attr { key: '_class' value { list { s: 'loc:@a' } } }"
-    import_graph_def(
-        graph_def(f"node {{ name: 'b' op: 'NoOp' {group} }} node {{ name: 'a' op: 'NoOp' }}")
-    )
+    import_graph_def(graph_def(f"node {{ name: 'b' op: 'NoOp' {group} }} node {{ name: 'a' op: 'NoOp' }}"))
     assert graph.get_operation_by_name("import/b").groups() == ("loc:@import/a",)
 
 
@@ -92,16 +88,22 @@ def test_colocated_nodes_have_the_device_of_the_first_that_has_one(graph: acts.G
         return f"node {{ name: '{name}' op: 'NoOp' device: '{device}' {attr} }}"
 
     message = graph_def(
-        node("own", "/cpu:0", "own") + node("bare", "", "bare") + node("late", "/cpu:3", "bare", "own")
-        + node("lost", "/cpu:3", "bare") + node("next", "/cpu:3", "late")
-    )  # fmt: skip
+        node("own", "/cpu:0", "own")
+        + node("bare", "", "bare")
+        + node("late", "/cpu:3", "bare", "own")
+        + node("lost", "/cpu:3", "bare")
+        + node("next", "/cpu:3", "late")
+    )
     with graph.device("/cpu:5"):
         import_graph_def(message, name="")
     found = {op.name: op.device for op in graph.get_operations()}
     assert found == {
-        "own": "/device:CPU:0", "bare": "/device:CPU:5", "late": "/device:CPU:5",
-        "lost": "/device:CPU:5", "next": "/device:CPU:5",
-    }  # fmt: skip
+        "own": "/device:CPU:0",
+        "bare": "/device:CPU:5",
+        "late": "/device:CPU:5",
+        "lost": "/device:CPU:5",
+        "next": "/device:CPU:5",
+    }
     with acts.Graph().as_default() as again:
         import_graph_def(graph.as_graph_def(), name="")
         assert {op.name: op.device for op in again.get_operations()} == found
@@ -153,9 +155,7 @@ def test_an_input_from_outside_cuts_a_cycle(graph: acts.Graph) -> None:
     assert names(graph) == ["Const", "import/a", "import/b"]
 
 
-def test_a_mapping_that_nobody_reads_is_fine_and_one_that_names_nothing_is_not(
-    graph: acts.Graph,
-) -> None:
+def test_a_mapping_that_nobody_reads_is_fine_and_one_that_names_nothing_is_not(graph: acts.Graph) -> None:
     value = acts.constant(1.0)
     import_graph_def(graph_def(PAIR), {"b": value})
     with pytest.raises(ValueError, match=r"not in graph_def: zz, a:3, \^yy"):
@@ -166,11 +166,7 @@ def test_a_mapping_that_nobody_reads_is_fine_and_one_that_names_nothing_is_not(
     ("arguments", "error", "words"),
     [
         ({"return_elements": ["zz"]}, ValueError, "node 'zz', which is not in graph_def"),
-        (
-            {"return_elements": ["b:3"]},
-            ValueError,
-            "output 3 of node 'b', whose number of outputs is 1",
-        ),
+        ({"return_elements": ["b:3"]}, ValueError, "output 3 of node 'b', whose number of outputs is 1"),
         ({"return_elements": [3]}, TypeError, "return_elements must be strings, got 3"),
         ({"return_elements": "b"}, TypeError, "must be a list of names"),
         ({"return_elements": ["b:x"]}, ValueError, "must be 'node', 'node:index'"),
@@ -213,43 +209,42 @@ def test_nothing_is_returned_unless_asked_for(graph: acts.Graph) -> None:
         ("node { name: 'a b' op: 'NoOp' }", "a name must match"),
         ("node { name: '_a' op: 'NoOp' }", "a name must match"),
         ("node { name: '' op: 'NoOp' }", "a name must match"),
-        ("node { name: 'b' op: 'NoOp' attr { key: '_class' value { list { s: 'loc:@z' } } } }",
-         "colocated with the unknown node 'z'"),
+        (
+            "node { name: 'b' op: 'NoOp' attr { key: '_class' value { list { s: 'loc:@z' } } } }",
+            "colocated with the unknown node 'z'",
+        ),
         ("versions { min_consumer: 99999 }", "requires a reader of version 99999"),
         ("versions { bad_consumers: 2474 }", "forbids readers of version 2474"),
         ("versions { producer: -1 }", "was written by version -1"),
         (PLACEHOLDER.replace("DT_FLOAT", "DT_INT4"), "attribute 'dtype': element type 29"),
-        (PLACEHOLDER + "node { name: 'm' op: 'Sum' input: 'a' input: 'a' " + FLOAT + "}",
-         "expected int32"),
-        ("node { name: 'c' op: 'Const' attr { key: 'dtype' value { type: DT_FLOAT } } attr { key: "
-         "'value' value { tensor { dtype: DT_FLOAT tensor_content: 'abc' } } } }",
-         "node 'c' .Const., attribute 'value': a float32 tensor of shape"),
+        (PLACEHOLDER + "node { name: 'm' op: 'Sum' input: 'a' input: 'a' " + FLOAT + "}", "expected int32"),
+        (
+            "node { name: 'c' op: 'Const' attr { key: 'dtype' value { type: DT_FLOAT } } attr { key: "
+            "'value' value { tensor { dtype: DT_FLOAT tensor_content: 'abc' } } } }",
+            "node 'c' .Const., attribute 'value': a float32 tensor of shape",
+        ),
         ("node { name: 'a' op: 'NoOp' device: '/nonsense' }", "cannot be imported"),
         (PLACEHOLDER.replace("type: DT_FLOAT", "i: 1"), "attribute 'dtype' must be of type type, got i"),
-        ("node { name: 'c' op: 'Const' attr { key: 'dtype' value { type: DT_FLOAT } } "
-         "attr { key: 'value' value { s: 'x' } } }", "attribute 'value' must be of type tensor, got s"),
+        (
+            "node { name: 'c' op: 'Const' attr { key: 'dtype' value { type: DT_FLOAT } } "
+            "attr { key: 'value' value { s: 'x' } } }",
+            "attribute 'value' must be of type tensor, got s",
+        ),
     ],
     ids=lambda value: "",
-)  # fmt: skip
-def test_what_is_no_graph_is_refused_and_leaves_nothing(
-    graph: acts.Graph, text: str, words: str
-) -> None:
+)
+def test_what_is_no_graph_is_refused_and_leaves_nothing(graph: acts.Graph, text: str, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         import_graph_def(graph_def(text))
     assert names(graph) == []
 
 
 def test_all_unknown_types_are_named_once_with_their_number(graph: acts.Graph) -> None:
-    text = "".join(
-        f"node {{ name: 'n{k}' op: '{op}' }}"
-        for k, op in enumerate(["Spam", "NoOp", "Egg", "Spam", "F"])
-    )
+    text = "".join(f"node {{ name: 'n{k}' op: '{op}' }}" for k, op in enumerate(["Spam", "NoOp", "Egg", "Spam", "F"]))
     function = "library { function { signature { name: 'F' } } }"
     with pytest.raises(NotFoundError) as caught:
         import_graph_def(graph_def(text + function))
-    assert caught.value.message == (
-        "operation types that are not registered here: 'Egg' (1 node), 'Spam' (2 nodes)"
-    )
+    assert caught.value.message == ("operation types that are not registered here: 'Egg' (1 node), 'Spam' (2 nodes)")
 
 
 def test_shapes_that_cannot_work_leave_nothing_behind(graph: acts.Graph) -> None:
@@ -281,16 +276,13 @@ def test_an_empty_graph_is_empty_again_after_an_import_that_failed(graph: acts.G
         np.testing.assert_array_equal(session.run("import/last:0"), [[11.0]])
 
 
-def test_a_setting_that_is_unknown_here_is_refused_unless_it_is_the_default(
-    graph: acts.Graph,
-) -> None:
+def test_a_setting_that_is_unknown_here_is_refused_unless_it_is_the_default(graph: acts.Graph) -> None:
     text = f"node {{ name: 'm' op: 'MatMul' input: 'a' input: 'a' {FLOAT} %s }}"
     import_graph_def(graph_def(PLACEHOLDER + text % attr("grad_a", "b", ": true")))  # a hint
     policy = attr("bad_indices_policy", "s", ": '%s'")
     types = attr("T", "type", ": DT_FLOAT") + attr("Tindices", "type", ": DT_INT32")
     scatter = (
-        PLACEHOLDER
-        + f"node {{ {whole('i', 'dim { size: 1 }')} }} node {{ {whole('s', 'dim { size: 1 }')} }}"
+        PLACEHOLDER + f"node {{ {whole('i', 'dim { size: 1 }')} }} node {{ {whole('s', 'dim { size: 1 }')} }}"
         f"node {{ name: 'g' op: 'ScatterNd' input: 'i' input: 'a' input: 's' {types} {policy} }}"
     )
     import_graph_def(graph_def(scatter % ""))

@@ -34,9 +34,7 @@ def a_graph() -> Any:
     return graph
 
 
-@pytest.mark.parametrize(
-    ("ours", "theirs"), [(a_config(), config_pb2.ConfigProto), (a_graph(), graph_pb2.GraphDef)]
-)
+@pytest.mark.parametrize(("ours", "theirs"), [(a_config(), config_pb2.ConfigProto), (a_graph(), graph_pb2.GraphDef)])
 def test_json_is_protobufs_own_and_is_read_back(ours: Any, theirs: Any) -> None:
     same = theirs.FromString(ours.SerializeToString())
     assert json_format.MessageToDict(ours) == their_json.MessageToDict(same)
@@ -48,27 +46,25 @@ def test_json_is_protobufs_own_and_is_read_back(ours: Any, theirs: Any) -> None:
 
 
 def test_fields_without_a_value_are_shown_if_they_are_asked_for() -> None:
-    shown = json_format.MessageToDict(
-        protos.VersionDef(), always_print_fields_with_no_presence=True
-    )
+    shown = json_format.MessageToDict(protos.VersionDef(), always_print_fields_with_no_presence=True)
     assert shown == {"producer": 0, "minConsumer": 0, "badConsumers": []}
 
 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("{", "not JSON"), ("[]", "is an object"), ('{"spam": 1}', "no field 'spam'"),
+        ("{", "not JSON"),
+        ("[]", "is an object"),
+        ('{"spam": 1}', "no field 'spam'"),
         ('{"deviceCount": {"CPU": "x"}}', "field 'deviceCount'"),
         ('{"allowSoftPlacement": "x"}', "field 'allowSoftPlacement'"),
         ('{"operationTimeoutInMs": 1.5}', "is no integer"),
     ],
-)  # fmt: skip
+)
 def test_json_that_is_no_message_is_refused(text: str, words: str) -> None:
     with pytest.raises(json_format.ParseError, match=words):
         json_format.Parse(text, ConfigProto())
-    assert (
-        json_format.Parse('{"spam": 1}', ConfigProto(), ignore_unknown_fields=True) == ConfigProto()
-    )
+    assert json_format.Parse('{"spam": 1}', ConfigProto(), ignore_unknown_fields=True) == ConfigProto()
 
 
 def test_a_text_says_a_field_once_unless_it_is_merged() -> None:

@@ -5,14 +5,7 @@ from __future__ import annotations
 import pytest
 
 from actorsession.graph.dtypes import float32
-from actorsession.interop import (
-    AttrValue,
-    GraphDef,
-    MetaGraphDef,
-    NodeDef,
-    TensorShapeProto,
-    protos,
-)
+from actorsession.interop import AttrValue, GraphDef, MetaGraphDef, NodeDef, TensorShapeProto, protos
 from actorsession.interop.attributes import attr_of
 from actorsession.interop.protos import CollectionDef, FunctionDef
 
@@ -103,18 +96,14 @@ def test_merging_appends_lists_and_merges_messages() -> None:
     assert (graph.versions.producer, graph.versions.min_consumer) == (1, 2)
 
 
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [("name", 3), ("device", None), ("name", 1.5)],
-)
+@pytest.mark.parametrize(("field", "value"), [("name", 3), ("device", None), ("name", 1.5)])
 def test_values_of_another_type_are_refused(field: str, value: object) -> None:
     with pytest.raises(TypeError):
         setattr(NodeDef(), field, value)
 
 
 @pytest.mark.parametrize(
-    ("field", "value"),
-    [("input", [3]), ("input", 3), ("attr", {"T": 3}), ("attr", {3: AttrValue()}), ("attr", [3])],
+    ("field", "value"), [("input", [3]), ("input", 3), ("attr", {"T": 3}), ("attr", {3: AttrValue()}), ("attr", [3])]
 )
 def test_arguments_of_another_type_are_refused(field: str, value: object) -> None:
     with pytest.raises(TypeError):
@@ -186,9 +175,7 @@ def test_a_meta_graph_keeps_each_kind_of_collection() -> None:
 def test_values_of_maps_with_equal_bytes_are_messages_of_their_own() -> None:
     kind = protos.AttrValue(type=1)
     data = b"".join(
-        protos.GraphDef(
-            node=[protos.NodeDef(name=name, attr={"T": kind, "U": kind})]
-        ).SerializeToString()
+        protos.GraphDef(node=[protos.NodeDef(name=name, attr={"T": kind, "U": kind})]).SerializeToString()
         for name in "ab"
     )
     graph = protos.GraphDef.FromString(data)

@@ -77,9 +77,7 @@ def test_any_bytes_are_a_graph_or_data_loss(data: bytes) -> None:
     assert GraphDef.FromString(read.SerializeToString()) == read
 
 
-@pytest.mark.parametrize(
-    "data", [b"\x08\x01", b"\x2d\x01\x02\x03\x04", b"\xfa\x07\x02ab", b"\x0d\x01\x02\x03\x04"]
-)
+@pytest.mark.parametrize("data", [b"\x08\x01", b"\x2d\x01\x02\x03\x04", b"\xfa\x07\x02ab", b"\x0d\x01\x02\x03\x04"])
 def test_a_field_of_another_wire_type_is_kept_as_an_unknown_field(data: bytes) -> None:
     """As protobuf keeps it, in messages around it as well."""
     read = NodeDef.FromString(data)

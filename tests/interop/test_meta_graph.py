@@ -28,8 +28,14 @@ def a_graph() -> acts.Graph:
     with acts.Graph().as_default() as graph:
         v = acts.Variable([1.0, 2.0], name="v")
         acts.Variable(3, trainable=False, name="steps")
-        for key, value in {"nodes": v * 2.0, "mine": v, "ops": v.initializer, "words": "spam",
-                           "numbers": 3, "floats": 0.5}.items():  # fmt: skip
+        for key, value in {
+            "nodes": v * 2.0,
+            "mine": v,
+            "ops": v.initializer,
+            "words": "spam",
+            "numbers": 3,
+            "floats": 0.5,
+        }.items():
             acts.add_to_collection(key, value)
     return graph
 
@@ -65,11 +71,7 @@ def test_variables_come_back_as_variables() -> None:
 def test_a_meta_graph_in_a_file_is_read_again(tmp_path: Path, as_text: bool) -> None:
     saver = protos.SaverDef(filename_tensor_name="save/Const:0", max_to_keep=5, version=2)
     made = export_meta_graph(
-        tmp_path / "g.meta",
-        graph=a_graph(),
-        as_text=as_text,
-        saver_def=saver,
-        collection_list=["words"],
+        tmp_path / "g.meta", graph=a_graph(), as_text=as_text, saver_def=saver, collection_list=["words"]
     )
     assert read_meta_graph(tmp_path / "g.meta") == made
     assert list(made.collection_def) == ["words"]
@@ -135,15 +137,9 @@ def test_a_variable_is_the_names_of_its_nodes() -> None:
     with acts.Graph().as_default() as graph, acts.name_scope("in"):
         v = acts.Variable(1.0, name="v")
     proto = variable_to_proto(v, export_scope="in")
-    assert (proto.variable_name, proto.initializer_name, proto.is_resource) == (
-        "v:0",
-        "v/Assign",
-        True,
-    )
+    assert (proto.variable_name, proto.initializer_name, proto.is_resource) == ("v:0", "v/Assign", True)
     again = variable_from_proto(proto, graph, import_scope="in")
-    assert (again.handle, again.initializer, again.initial_value) == (
-        v.handle, v.initializer, v.initial_value
-    )  # fmt: skip
+    assert (again.handle, again.initializer, again.initial_value) == (v.handle, v.initializer, v.initial_value)
     proto.variable_name = proto.initial_value_name
     with pytest.raises(ValueError, match="a variable is a VarHandleOp or a VariableV2"):
         variable_from_proto(proto, graph, import_scope="in")
@@ -172,11 +168,10 @@ LATER = b"\x98\x06\x07"  # field 99 with the number 7
 def contexts(within: str) -> dict[str, bytes]:
     """The contexts with their names within another scope than ``part``."""
     return {
-        key: text_format.Parse(
-            text.replace('"part/', f'"{within}'), message_class(_CLASSES[key])()
-        ).SerializeToString() + LATER
+        key: text_format.Parse(text.replace('"part/', f'"{within}'), message_class(_CLASSES[key])()).SerializeToString()
+        + LATER
         for key, text in CONTEXTS.items()
-    }  # fmt: skip
+    }
 
 
 def written(graph: acts.Graph, **options: Any) -> dict[str, bytes]:

@@ -18,24 +18,29 @@ E = tf.data.experimental
 # A pipeline, the operation types that TensorFlow 2.21 makes of it, and its elements.
 PIPELINES: dict[str, tuple[Callable[[], Any], str, list[Any]]] = {
     "map and batch": (
-        lambda: Dataset.range(5).map(lambda x: x * 2).batch(2), "RangeDataset MapDataset BatchDatasetV2",
+        lambda: Dataset.range(5).map(lambda x: x * 2).batch(2),
+        "RangeDataset MapDataset BatchDatasetV2",
         [[0, 2], [4, 6], [8]],
     ),
     "in parallel": (
         lambda: Dataset.range(3).map(lambda x: x + 1, 2).batch(3, num_parallel_calls=2).prefetch(1),
-        "RangeDataset ParallelMapDatasetV2 ParallelBatchDataset PrefetchDataset", [[1, 2, 3]],
+        "RangeDataset ParallelMapDatasetV2 ParallelBatchDataset PrefetchDataset",
+        [[1, 2, 3]],
     ),
     "padded": (
         lambda: Dataset.from_tensor_slices([1, 2]).map(tf.range).padded_batch(2, [None]),
-        "TensorSliceDataset MapDataset PaddedBatchDatasetV2", [[[0, 0], [0, 1]]],
+        "TensorSliceDataset MapDataset PaddedBatchDatasetV2",
+        [[[0, 0], [0, 1]]],
     ),
     "datasets of datasets": (
         lambda: Dataset.range(1, 3).flat_map(lambda x: Dataset.range(x).map(lambda y: y + 10 * x)),
-        "RangeDataset FlatMapDataset", [10, 20, 21],
+        "RangeDataset FlatMapDataset",
+        [10, 20, 21],
     ),
     "in turns": (
         lambda: Dataset.range(2).interleave(lambda x: Dataset.from_tensors(x).repeat(2), 2),
-        "RangeDataset InterleaveDataset", [0, 1, 0, 1],
+        "RangeDataset InterleaveDataset",
+        [0, 1, 0, 1],
     ),
     "in an order of its own": (
         lambda: Dataset.range(6).shuffle(3, seed=7).repeat(2).skip(1).take(9),
@@ -45,32 +50,37 @@ PIPELINES: dict[str, tuple[Callable[[], Any], str, list[Any]]] = {
     ),
     "both at once": (
         lambda: Dataset.range(4).apply(E.map_and_batch(lambda x: x * x, 2)),
-        "RangeDataset MapAndBatchDataset", [[0, 1], [4, 9]],
+        "RangeDataset MapAndBatchDataset",
+        [[0, 1], [4, 9]],
     ),
     "of keys": (
         lambda: Dataset.range(4).apply(
             E.group_by_window(lambda x: x % 2, lambda k, w: w.batch(2).map(lambda b: b + k * 10), 2)
         ),
-        "RangeDataset GroupByWindowDataset", [[0, 2], [11, 13]],
+        "RangeDataset GroupByWindowDataset",
+        [[0, 2], [11, 13]],
     ),
     "with a state": (
         lambda: Dataset.range(3).apply(E.scan(np.int64(1), lambda s, x: (s + x, s * 10))),
-        "RangeDataset ScanDataset", [10, 10, 20],
+        "RangeDataset ScanDataset",
+        [10, 10, 20],
     ),
     "windows": (
         lambda: Dataset.range(4).window(2).flat_map(lambda w: w.batch(2)),
-        "RangeDataset WindowDataset FlatMapDataset", [[0, 1], [2, 3]],
+        "RangeDataset WindowDataset FlatMapDataset",
+        [[0, 1], [2, 3]],
     ),
     "sparse": (
         lambda: Dataset.from_tensor_slices(tf.SparseTensor([[0, 1], [1, 0]], [5, 6], [2, 2])).batch(2),
-        "TensorSliceDataset BatchDatasetV2", [([[0, 1], [1, 0]], [5, 6], [2, 2])],
+        "TensorSliceDataset BatchDatasetV2",
+        [([[0, 1], [1, 0]], [5, 6], [2, 2])],
     ),
     "several": (
         lambda: Dataset.zip((Dataset.range(2).concatenate(Dataset.range(1)), Dataset.range(9).shard(2, 1))),
         "RangeDataset RangeDataset ConcatenateDataset RangeDataset ShardDataset ZipDataset",
         [(0, 1), (1, 3), (0, 5)],
     ),
-}  # fmt: skip
+}
 
 
 def shown(graph: Any) -> Any:
@@ -137,9 +147,7 @@ def test_an_iterator_stands_beside_its_dataset() -> None:
         following = iterator.get_next()
         assert following.op.colocation_groups() == [b"loc:@RangeDataset"]
         names = [op.name for op in graph.get_operations() if op.type != "Const"]
-    assert names == [
-        "RangeDataset", "IteratorV2", "MakeIterator", "IteratorToStringHandle", "IteratorGetNext",
-    ]  # fmt: skip
+    assert names == ["RangeDataset", "IteratorV2", "MakeIterator", "IteratorToStringHandle", "IteratorGetNext"]
 
 
 # As TensorFlow 1.15 writes it, with an optimised pipeline.
@@ -187,8 +195,5 @@ def test_a_graph_of_tensorflow_1_gives_its_elements() -> None:
 def test_a_function_that_the_library_lacks_is_named() -> None:
     message = text_format.Parse(OLDER, tf.GraphDef())
     message.library.function[0].signature.name = "cube"
-    with (
-        tf.Graph().as_default(),
-        pytest.raises(ValueError, match=r"node 'map' .*'square', its attribute 'f'"),
-    ):
+    with tf.Graph().as_default(), pytest.raises(ValueError, match=r"node 'map' .*'square', its attribute 'f'"):
         tf.import_graph_def(message, name="")

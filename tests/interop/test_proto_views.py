@@ -7,18 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import (
-    Graph,
-    Session,
-    TensorShape,
-    float32,
-    import_graph_def,
-    int32,
-    name_scope,
-    ops,
-    string,
-    train,
-)
+from actorsession import Graph, Session, TensorShape, float32, import_graph_def, int32, name_scope, ops, string, train
 from actorsession.extend import registered_ops
 from actorsession.graph import extension
 from actorsession.graph.registry import lookup
@@ -54,14 +43,18 @@ def test_a_list_of_strings_is_one_of_bytes() -> None:
 @pytest.mark.parametrize(
     ("value", "given"),
     [
-        ("text", b"text"), ((1, 2), [1, 2]), (("a", b"b"), [b"a", b"b"]), (np.int64(3), 3),
-        (True, True), (0.5, 0.5), (float32, float32), ((), []),
+        ("text", b"text"),
+        ((1, 2), [1, 2]),
+        (("a", b"b"), [b"a", b"b"]),
+        (np.int64(3), 3),
+        (True, True),
+        (0.5, 0.5),
+        (float32, float32),
+        ((), []),
     ],
     ids=str,
-)  # fmt: skip
-def test_attributes_that_only_this_library_has_are_given_likewise(
-    value: Any, given: Any, graph: Graph
-) -> None:
+)
+def test_attributes_that_only_this_library_has_are_given_likewise(value: Any, given: Any, graph: Graph) -> None:
     found = graph.create_op("NoOp", attrs={"_own": value}).get_attr("_own")
     assert (found, type(found)) == (given, type(given))
 
@@ -95,8 +88,9 @@ def test_a_type_says_its_inputs_outputs_and_attributes() -> None:
     queue = ops.FIFOQueue(3, [float32]).enqueue([1.0]).op_def
     assert (queue.name, queue.is_stateful) == ("QueueEnqueueV2", True)
     assert [(a.name, a.type, a.type_list_attr) for a in queue.input_arg] == [
-        ("handle", 20, ""), ("components", 0, "Tcomponents"),
-    ]  # fmt: skip
+        ("handle", 20, ""),
+        ("components", 0, "Tcomponents"),
+    ]
 
 
 def test_every_type_can_be_asked_for_what_it_takes() -> None:
@@ -113,11 +107,7 @@ def test_a_variable_is_found_again_by_the_names_in_its_message() -> None:
     with name_scope("outer"):
         v = ops.Variable(3.0, name="v", trainable=False)
     message = v.to_proto()
-    assert (message.variable_name, message.is_resource, message.trainable) == (
-        "outer/v:0",
-        True,
-        False,
-    )
+    assert (message.variable_name, message.is_resource, message.trainable) == ("outer/v:0", True, False)
     assert ops.Variable.from_proto(message) is v
     with pytest.raises(KeyError):
         with Graph().as_default():

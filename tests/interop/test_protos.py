@@ -27,9 +27,7 @@ _FILES = """
     rpc_options saved_object_graph saver step_stats struct summary tensor tensor_description tensor_shape
     trackable_object_graph types variable verifier_config versions
 """
-_MODULES = [
-    importlib.import_module(f"tensorboard.compat.proto.{name}_pb2") for name in _FILES.split()
-]
+_MODULES = [importlib.import_module(f"tensorboard.compat.proto.{name}_pb2") for name in _FILES.split()]
 
 # Younger or older than TensorBoard's copy of the messages.
 _YOUNGER: set[str] = {"SignatureDef.defaults"}
@@ -46,9 +44,10 @@ def their_class(name: str) -> Any:
 
 # TensorBoard has no copy of the others; all are compared with TensorFlow's own by ``scripts/differential``.
 OURS = [
-    name for name in names_of_messages()
+    name
+    for name in names_of_messages()
     if any(hasattr(module, name.partition(".")[0]) for module in _MODULES) and "map<" not in name
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("name", OURS)
@@ -65,9 +64,19 @@ def test_every_field_has_the_number_and_type_of_tensorflows(name: str) -> None:
 
 
 _SCALARS = {
-    1: "double", 2: "float", 3: "int64", 4: "uint64", 5: "int32", 8: "bool", 9: "string",
-    6: "fixed64", 7: "fixed32", 12: "bytes", 13: "uint32", 18: "sint64",
-}  # fmt: skip
+    1: "double",
+    2: "float",
+    3: "int64",
+    4: "uint64",
+    5: "int32",
+    8: "bool",
+    9: "string",
+    6: "fixed64",
+    7: "fixed32",
+    12: "bytes",
+    13: "uint32",
+    18: "sint64",
+}
 
 
 def _kind_of(descriptor: Any) -> tuple[str, str]:
@@ -106,12 +115,19 @@ def test_element_types_have_tensorflows_numbers() -> None:
 
 # What each scalar may be: the ends of its range, and what lies between.
 _VALUES: Mapping[str, Sequence[Any]] = {
-    "double": (0.0, -0.0, 1e-300, 1 / 3, float("inf")), "float": (0.0, -0.0, 0.1, 3e38, -float("inf")),
-    "int64": (0, -1, -(2**63), 2**63 - 1), "uint64": (0, 127, 128, 2**64 - 1),
-    "int32": (0, -1, -(2**31), 2**31 - 1), "uint32": (0, 300, 2**32 - 1), "bool": (False, True),
-    "fixed64": (0, 2**64 - 1), "fixed32": (0, 7), "sint64": (0, -1, -(2**63), 2**63 - 1),
-    "bytes": (b"", b"\x00\xff\"\n", b"plain"), "string": ("", "spam", "\u00e9\U0001f40d'"),
-}  # fmt: skip
+    "double": (0.0, -0.0, 1e-300, 1 / 3, float("inf")),
+    "float": (0.0, -0.0, 0.1, 3e38, -float("inf")),
+    "int64": (0, -1, -(2**63), 2**63 - 1),
+    "uint64": (0, 127, 128, 2**64 - 1),
+    "int32": (0, -1, -(2**31), 2**31 - 1),
+    "uint32": (0, 300, 2**32 - 1),
+    "bool": (False, True),
+    "fixed64": (0, 2**64 - 1),
+    "fixed32": (0, 7),
+    "sint64": (0, -1, -(2**63), 2**63 - 1),
+    "bytes": (b"", b'\x00\xff"\n', b"plain"),
+    "string": ("", "spam", "\u00e9\U0001f40d'"),
+}
 
 
 def a_message(kind: type[Message], choose: random.Random, depth: int) -> Any:
@@ -156,9 +172,7 @@ ROOTS = [protos.GraphDef, protos.MetaGraphDef, protos.TensorProto, protos.Variab
 @pytest.mark.parametrize("root", ROOTS, ids=lambda root: root.__name__)
 @settings(max_examples=30, deadline=None)
 @given(choose=st.randoms())
-def test_what_we_write_protobuf_reads_and_writes_alike(
-    root: type[Message], choose: random.Random
-) -> None:
+def test_what_we_write_protobuf_reads_and_writes_alike(root: type[Message], choose: random.Random) -> None:
     ours = a_message(root, choose, 4)
     assert root.FromString(ours.SerializeToString()) == ours
     theirs = theirs_of(ours)
@@ -170,9 +184,7 @@ def test_what_we_write_protobuf_reads_and_writes_alike(
 @pytest.mark.parametrize("root", ROOTS, ids=lambda root: root.__name__)
 @settings(max_examples=15, deadline=None)
 @given(choose=st.randoms())
-def test_the_text_is_protobufs_own_and_is_read_back(
-    root: type[Message], choose: random.Random
-) -> None:
+def test_the_text_is_protobufs_own_and_is_read_back(root: type[Message], choose: random.Random) -> None:
     theirs = theirs_of(a_message(root, choose, 3))
     kept = root.FromString(theirs.SerializeToString())
     text = text_format.MessageToString(kept, as_utf8=False)

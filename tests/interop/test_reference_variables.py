@@ -12,9 +12,7 @@ from tests.interop.kit import graph_def
 
 FLOAT = "attr { key: 'T' value { type: DT_FLOAT } }"
 DTYPE = "attr { key: 'dtype' value { type: DT_FLOAT } }"
-VARIABLE = (
-    f"node {{ name: 'v' op: 'VariableV2' {DTYPE} attr {{ key: 'shape' value {{ shape {{ }} }} }} }}"
-)
+VARIABLE = f"node {{ name: 'v' op: 'VariableV2' {DTYPE} attr {{ key: 'shape' value {{ shape {{ }} }} }} }}"
 
 
 def const(name: str, value: float) -> str:
@@ -83,11 +81,7 @@ def test_whether_it_has_a_value_can_be_asked(session: acts.Session) -> None:
 
 
 def test_optimisers_steps_take_the_reference(session: acts.Session) -> None:
-    text = (
-        BASE
-        + node("step", "ApplyGradientDescent", "v", "one", "ten")
-        + node("r", "Identity", "v", "^step")
-    )
+    text = BASE + node("step", "ApplyGradientDescent", "v", "one", "ten") + node("r", "Identity", "v", "^step")
     import_graph_def(graph_def(text), name="")
     session.run("init")
     assert session.run("r:0") == -9

@@ -65,21 +65,15 @@ def test_strings_come_back_as_bytes() -> None:
         (tensor("DT_FLOAT_REF", [1], float_val=[2.0]), np.array([2.0], np.float32)),
     ],
     ids=lambda value: "",
-)  # fmt: skip
-def test_lists_of_elements_are_read_and_the_last_one_repeats(
-    proto: TensorProto, expected: Any
-) -> None:
+)
+def test_lists_of_elements_are_read_and_the_last_one_repeats(proto: TensorProto, expected: Any) -> None:
     found = make_ndarray(proto)
     assert found.dtype == expected.dtype
     np.testing.assert_array_equal(found, expected)
 
 
 def test_strings_repeat_too_and_none_are_empty() -> None:
-    assert make_ndarray(tensor("DT_STRING", [3], string_val=[b"a", b"b"])).tolist() == [
-        b"a",
-        b"b",
-        b"b",
-    ]
+    assert make_ndarray(tensor("DT_STRING", [3], string_val=[b"a", b"b"])).tolist() == [b"a", b"b", b"b"]
     assert make_ndarray(tensor("DT_STRING", [1])).tolist() == [b""]
 
 
@@ -91,15 +85,9 @@ def test_strings_repeat_too_and_none_are_empty() -> None:
         (tensor("DT_FLOAT", [-1], float_val=[1]), "must be fully known"),
         (tensor("DT_FLOAT", [-2], float_val=[1]), "each at least -1"),
         (tensor("DT_FLOAT", [1] * 65, float_val=[1]), "at most 64 sizes"),
-        (
-            tensor("DT_FLOAT", [2**40], float_val=[1]),
-            "the limit for such tensors is 2147483648 bytes",
-        ),
+        (tensor("DT_FLOAT", [2**40], float_val=[1]), "the limit for such tensors is 2147483648 bytes"),
         (tensor("DT_FLOAT", [2**62, 2**62]), "the limit for such tensors is 2147483648 bytes"),
-        (
-            tensor("DT_STRING", [1], tensor_content=b"abcdefgh"),
-            "cannot be stored in tensor_content",
-        ),
+        (tensor("DT_STRING", [1], tensor_content=b"abcdefgh"), "cannot be stored in tensor_content"),
         (tensor("DT_COMPLEX64", [1], scomplex_val=[1]), "needs pairs of values"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",

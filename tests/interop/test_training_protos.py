@@ -22,10 +22,14 @@ def test_a_queue_runner_is_the_names_of_its_operations() -> None:
     with Graph().as_default():
         message: Any = interop.queue_runner_to_proto(filled())
         assert str(message).splitlines() == [
-            'queue_name: "q"', 'enqueue_op_name: "q_enqueue"', 'enqueue_op_name: "q_enqueue"',
-            'close_op_name: "q_Close"', 'cancel_op_name: "q_Close_1"',
-            "queue_closed_exception_types: OUT_OF_RANGE", "queue_closed_exception_types: CANCELLED",
-        ]  # fmt: skip
+            'queue_name: "q"',
+            'enqueue_op_name: "q_enqueue"',
+            'enqueue_op_name: "q_enqueue"',
+            'close_op_name: "q_Close"',
+            'cancel_op_name: "q_Close_1"',
+            "queue_closed_exception_types: OUT_OF_RANGE",
+            "queue_closed_exception_types: CANCELLED",
+        ]
         # What TensorFlow's own message of the same content is on the wire.
         assert message.SerializeToString() == (
             b'\n\x01q\x12\tq_enqueue\x12\tq_enqueue\x1a\x07q_Close"\tq_Close_1*\x02\x0b\x01'

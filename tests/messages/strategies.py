@@ -16,18 +16,7 @@ from hypothesis import strategies as st
 
 from actorsession.errors import OpError
 from actorsession.graph.codec import INLINE_LIMIT
-from actorsession.messages import (
-    VOCABULARY,
-    Beat,
-    Call,
-    Cancel,
-    Envelope,
-    Failure,
-    Goodbye,
-    Reply,
-    Spec,
-    Tell,
-)
+from actorsession.messages import VOCABULARY, Beat, Call, Cancel, Envelope, Failure, Goodbye, Reply, Spec, Tell
 
 DTYPES = ("float32", "float64", "int8", "int64", "bool", "complex64", ml_dtypes.bfloat16, object)
 
@@ -53,9 +42,7 @@ def arrays(draw: st.DrawFn) -> np.ndarray:
 tensors = arrays() | st.integers(-5, 5).map(np.int32)
 plain = st.none() | st.booleans() | integers | floats | texts | st.binary(max_size=8) | tensors
 anything = st.recursive(
-    plain,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
-    max_leaves=6,
+    plain, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3), max_leaves=6
 )
 
 
@@ -102,9 +89,13 @@ def errors(draw: st.DrawFn) -> OpError:
     codes = [cls for cls in OpError.__subclasses__() if cls.__module__ == OpError.__module__]
     kind = draw(st.sampled_from(codes))
     return kind(
-        draw(texts), node=draw(wheres), device=draw(wheres), task=draw(wheres),
-        source=draw(wheres), derived=draw(st.booleans()),
-    )  # fmt: skip
+        draw(texts),
+        node=draw(wheres),
+        device=draw(wheres),
+        task=draw(wheres),
+        source=draw(wheres),
+        derived=draw(st.booleans()),
+    )
 
 
 envelopes: st.SearchStrategy[Envelope] = st.one_of(
@@ -132,9 +123,7 @@ def same(sent: Any, got: Any) -> bool:
         return type(sent) is type(got) and vars(sent) == vars(got)
     if hasattr(type(sent), "__dataclass_fields__"):
         names = type(sent).__dataclass_fields__
-        return type(sent) is type(got) and all(
-            same(getattr(sent, name), getattr(got, name)) for name in names
-        )
+        return type(sent) is type(got) and all(same(getattr(sent, name), getattr(got, name)) for name in names)
     if isinstance(sent, (list, tuple)):
         return (
             type(sent) is type(got)

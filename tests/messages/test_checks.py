@@ -76,9 +76,7 @@ def test_a_value_that_fits_its_annotation_is_read_as_it_was(hint: Any, data: st.
 
 
 @for_each("hint, value, words", MISFITS, ids=[f"{describe(h)}-{v!r}" for h, v, _ in MISFITS])
-def test_a_value_that_does_not_fit_is_a_protocol_error_that_says_both(
-    hint: Any, value: Any, words: str
-) -> None:
+def test_a_value_that_does_not_fit_is_a_protocol_error_that_says_both(hint: Any, value: Any, words: str) -> None:
     registry, _ = registry_with_field(hint)
     with pytest.raises(ProtocolError) as caught:
         registry.from_wire(["m", value])

@@ -8,12 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from actorsession.errors import (
-    InvalidArgumentError,
-    ProtocolError,
-    WorkerRestartedError,
-    error_to_wire,
-)
+from actorsession.errors import InvalidArgumentError, ProtocolError, WorkerRestartedError, error_to_wire
 from actorsession.graph.codec import INLINE_LIMIT, pack
 from actorsession.messages import (
     VOCABULARY,
@@ -203,9 +198,7 @@ def test_missing_and_short_segments_are_protocol_errors() -> None:
 
 
 @given(st.sampled_from(EXAMPLES), st.data())
-def test_flipped_bytes_yield_an_envelope_or_a_protocol_error(
-    envelope: Envelope, data: st.DataObject
-) -> None:
+def test_flipped_bytes_yield_an_envelope_or_a_protocol_error(envelope: Envelope, data: st.DataObject) -> None:
     header, segments = encode(envelope)
     damaged = bytearray(header)
     for _ in range(data.draw(st.integers(1, 3))):
@@ -219,16 +212,12 @@ def test_any_bytes_yield_an_envelope_or_a_protocol_error(data: bytes) -> None:
 
 
 @given(st.lists(anything, max_size=6), st.integers(0, 5))
-def test_any_values_in_an_envelope_yield_an_envelope_or_a_protocol_error(
-    values: list[Any], kind: int
-) -> None:
+def test_any_values_in_an_envelope_yield_an_envelope_or_a_protocol_error(values: list[Any], kind: int) -> None:
     assert_bounded(pack([kind, *values]), ())
 
 
 @given(st.sampled_from(SPECS), st.lists(anything, max_size=6))
-def test_any_values_in_a_message_yield_an_envelope_or_a_protocol_error(
-    spec: Spec, values: list[Any]
-) -> None:
+def test_any_values_in_a_message_yield_an_envelope_or_a_protocol_error(spec: Spec, values: list[Any]) -> None:
     assert_bounded(pack([1, 1, "t", None, [spec.tag, *values]]), ())
 
 

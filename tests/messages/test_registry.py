@@ -65,9 +65,7 @@ def test_a_class_that_is_no_message_cannot_be_written() -> None:
 
 
 @for_each(
-    "wire",
-    [None, 3, "pair", b"pair", [], {}, {0: "pair"}, ["pair", 1, []].__iter__],
-    ids=lambda v: type(v).__name__,
+    "wire", [None, 3, "pair", b"pair", [], {}, {0: "pair"}, ["pair", 1, []].__iter__], ids=lambda v: type(v).__name__
 )
 def test_what_is_no_list_is_no_message(wire: Any) -> None:
     with pytest.raises(ProtocolError, match="a message must be a list of a tag and its fields"):
@@ -76,9 +74,7 @@ def test_what_is_no_list_is_no_message(wire: Any) -> None:
 
 @for_each("tag", ["par", "Pair", "", None, 0, b"pair", [], {}, 1.5], ids=repr)
 def test_an_unknown_tag_is_a_protocol_error_that_lists_the_known_ones(tag: Any) -> None:
-    with pytest.raises(
-        ProtocolError, match=r"unknown message tag .*; known tags are nothing, pair"
-    ):
+    with pytest.raises(ProtocolError, match=r"unknown message tag .*; known tags are nothing, pair"):
         registry_of_pair().from_wire([tag, 1, []])
 
 

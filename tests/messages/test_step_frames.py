@@ -89,9 +89,7 @@ def test_the_bits_of_a_scalar_stay() -> None:
     assert got.tobytes() == sent.tobytes()
 
 
-@for_each(
-    "array", [np.arange(3.0), np.zeros(INLINE_LIMIT, np.int8), np.zeros(INLINE_LIMIT + 1, np.int8)]
-)
+@for_each("array", [np.arange(3.0), np.zeros(INLINE_LIMIT, np.int8), np.zeros(INLINE_LIMIT + 1, np.int8)])
 def test_what_arrives_is_writable_and_the_receivers_own(array: np.ndarray) -> None:
     values = arrived(WireValues.of([array]))
     (got,) = values.read_all()
@@ -170,7 +168,7 @@ def test_a_value_that_cannot_be_sent_is_refused() -> None:
         (["x", b""], [], "a form and a content"),
         ([1.5, b""], [], "a form and a content"),
     ],
-)  # fmt: skip
+)
 def test_malformed_values_are_refused_before_anything_refers_to_them(
     items: list[Any], segments: Sequence[bytearray], words: str
 ) -> None:
@@ -187,11 +185,19 @@ def test_a_value_that_the_codec_cannot_read_is_a_protocol_error() -> None:
 
 @for_each(
     "header",
-    [b"", b"\xc1", msgpack.packb({}), msgpack.packb([RUN_STEP]), msgpack.packb([RUN_STEP, "1"]),
-     msgpack.packb([RUN_STEP, -1]), msgpack.packb([RUN_STEP, True]),
-     msgpack.packb([RUN_STEP, 1])[:-1], b"\xdd\xff\xff\xff\xff\x06"],
+    [
+        b"",
+        b"\xc1",
+        msgpack.packb({}),
+        msgpack.packb([RUN_STEP]),
+        msgpack.packb([RUN_STEP, "1"]),
+        msgpack.packb([RUN_STEP, -1]),
+        msgpack.packb([RUN_STEP, True]),
+        msgpack.packb([RUN_STEP, 1])[:-1],
+        b"\xdd\xff\xff\xff\xff\x06",
+    ],
     ids=repr,
-)  # fmt: skip
+)
 def test_a_header_is_a_list_with_a_number(header: bytes) -> None:
     with pytest.raises(ProtocolError):
         read_header(header)
@@ -209,9 +215,7 @@ def test_any_bytes_are_values_or_a_protocol_error(data: bytes) -> None:
 
 def test_many_lists_in_a_large_header_are_refused_without_being_made() -> None:
     with pytest.raises(ProtocolError, match=r"lists and maps|max_array_len"):
-        read_header(
-            b"\xdd" + (2**23).to_bytes(4, "big") + bytes([RUN_STEP]) + b"\x90" * (2**23 - 1)
-        )
+        read_header(b"\xdd" + (2**23).to_bytes(4, "big") + bytes([RUN_STEP]) + b"\x90" * (2**23 - 1))
 
 
 @for_each("wire", [[FAIL, 1], [FAIL, 1, None], [FAIL, 1, [], 2], [FAIL, 1, ["nope"]]], ids=repr)
@@ -268,7 +272,7 @@ def test_a_request_arrives_as_it_was_made(request: Any) -> None:
         *[(kind, found) for kind in (StepRequest, CallRequest, GraphRequest) for found in (0, None)],
     ],
     ids=repr,
-)  # fmt: skip
+)
 def test_a_malformed_request_is_a_protocol_error(kind: Any, found: Any) -> None:
     with pytest.raises(ProtocolError):
         kind.from_wire(pack(found))
@@ -333,21 +337,23 @@ def test_reading_ahead_decodes_the_values_without_a_form_and_nothing_else(
     assert [type(item) for item in ahead[: len(start)]] == [type(item) for item in start]
     pairs = [item for at, item in enumerate(ahead[len(start) :]) if not key or at % 3]
     text, one, word, again, dead, numbers = WireValues.received(pairs, ()).read_all()
-    assert (text.tolist(), again.tolist(), one, word) == (
-        [b"one", b"two"],
-        text.tolist(),
-        1,
-        "text",
-    )
+    assert (text.tolist(), again.tolist(), one, word) == ([b"one", b"two"], text.tolist(), 1, "text")
     assert (dead, numbers.tolist()) == (None, [0, 1, 2])
 
 
 @for_each(
     "wire",
-    [[FAIL, 1, [None, b"x"]], [CANCEL, 1], [RECEIVED, 1], [RUN_STEP, 1], [99, 1, None, b"\xc0"],
-     ["run", 1, None, b"\xc0"], [None, 1, None, b"\xc0"]],
+    [
+        [FAIL, 1, [None, b"x"]],
+        [CANCEL, 1],
+        [RECEIVED, 1],
+        [RUN_STEP, 1],
+        [99, 1, None, b"\xc0"],
+        ["run", 1, None, b"\xc0"],
+        [None, 1, None, b"\xc0"],
+    ],
     ids=repr,
-)  # fmt: skip
+)
 def test_of_frames_without_values_nothing_is_decoded_ahead(wire: list[Any]) -> None:
     ahead = read_ahead(write_header(wire))
     assert ahead == wire

@@ -19,19 +19,13 @@ PROTOCOL = {
         "graph: list[Any], config: dict[str, Any], target: str, request_id: str, client: str",
         "session_created",
     ),
-    "session_created": (
-        "session_handle: str, graph_version: int, restart_wait: float",
-        None,
-    ),
+    "session_created": ("session_handle: str, graph_version: int, restart_wait: float", None),
     "extend_session": (
         "session_handle: str, graph: list[Any], current_graph_version: int, request_id: str",
         "session_extended",
     ),
     "session_extended": ("graph_version: int", None),
-    "wait_for_tasks": (
-        "session_handle: str, tasks: str, count: int, timeout_in_ms: int",
-        "tasks_present",
-    ),
+    "wait_for_tasks": ("session_handle: str, tasks: str, count: int, timeout_in_ms: int", "tasks_present"),
     "tasks_present": ("tasks: list[str]", None),
     "list_devices": ("session_handle: str", "device_list"),
     "device_list": ("devices: list[Any]", None),
@@ -42,10 +36,7 @@ PROTOCOL = {
         "partial: bool, wiring: list[Any], options: dict[str, Any]",
         "done",
     ),
-    "partial_run_drop": (
-        "session_handle: str, partial_run_handle: str, error: list[Any]",
-        "done",
-    ),
+    "partial_run_drop": ("session_handle: str, partial_run_handle: str, error: list[Any]", "done"),
     "close_session": ("session_handle: str", "done"),
     "reset_containers": ("containers: list[str]", "done"),
     "done": ("", None),
@@ -55,8 +46,7 @@ PROTOCOL = {
     "stop_server": ("reason: str", "done"),
     "get_status": ("", "worker_status"),
     "worker_status": (
-        "task: str, incarnation: int, devices: list[Any], statistics: dict[str, Any], "
-        "restored: dict[str, Any] | None",
+        "task: str, incarnation: int, devices: list[Any], statistics: dict[str, Any], restored: dict[str, Any] | None",
         None,
     ),
     "create_worker_session": (
@@ -65,20 +55,15 @@ PROTOCOL = {
         "done",
     ),
     "update_worker_session": (
-        "session_handle: str, peers: dict[str, str], removed: list[str], "
-        "cluster_device_attributes: list[Any]",
+        "session_handle: str, peers: dict[str, str], removed: list[str], cluster_device_attributes: list[Any]",
         "done",
     ),
     "update_cluster": ("cluster: dict[str, str], given_up: list[str]", "done"),
-    "logging_request": (
-        "enable: bool | None, clear: bool, fetch: bool, steps: list[int]",
-        "logging_reply",
-    ),
+    "logging_request": ("enable: bool | None, clear: bool, fetch: bool, steps: list[int]", "logging_reply"),
     "logging_reply": ("enabled: bool, events: list[Any]", None),
     "reattach_session": ("session_handle: str, anew: bool, request_id: str", "session_reattached"),
     "session_reattached": (
-        "added: list[str], removed: list[str], restarted: list[str], lost: list[str], "
-        "restored: list[str]",
+        "added: list[str], removed: list[str], restarted: list[str], lost: list[str], restored: list[str]",
         None,
     ),
     "delete_worker_session": ("session_handle: str", "done"),
@@ -97,33 +82,20 @@ PROTOCOL = {
     "end_group": ("scope: str, group: int, step_id: int, error: list[Any], left: list[Any]", None),
     "graph_registered": ("graph_handle: str, program: int", None),
     "deregister_graph": ("session_handle: str, graph_handle: str", "done"),
-    "take_watched_values": (
-        "session_handle: str, step_id: int, most: int, last: bool",
-        "watched_values",
-    ),
-    "watched_values": (
-        "graphs: list[Any], values: list[Any], counts: list[int], last_failure: str, more: bool",
-        None,
-    ),
+    "take_watched_values": ("session_handle: str, step_id: int, most: int, last: bool", "watched_values"),
+    "watched_values": ("graphs: list[Any], values: list[Any], counts: list[int], last_failure: str, more: bool", None),
     "take_step_values": ("session_handle: str, run: str, last: bool", "step_values"),
     "step_values": (
-        "tasks: dict[str, list[Any]], lost: dict[str, str], not_run: list[str], "
-        "refused: list[str], over: bool",
+        "tasks: dict[str, list[Any]], lost: dict[str, str], not_run: list[str], refused: list[str], over: bool",
         None,
     ),
     "ask_why": ("session_handle: str, most: int, steps: list[int], keys: list[str]", "worker_why"),
     "worker_why": ("waits: dict[str, Any]", None),
     "ask_session_why": ("session_handle: str, timeout_in_ms: int", "session_why"),
     "session_why": ("waits: list[Any], silent: dict[str, str]", None),
-    "ask_owed": (
-        "steps: list[int], keys: list[str], reply_to: str, session_handle: str",
-        "done",
-    ),
+    "ask_owed": ("steps: list[int], keys: list[str], reply_to: str, session_handle: str", "done"),
     "values_lost": ("step_id: int, task: str", None),
-    "cleanup_graph": (
-        "step_id: int, error: list[Any] | None, settles: bool, ran: bool, handed_out: list[int]",
-        "done",
-    ),
+    "cleanup_graph": ("step_id: int, error: list[Any] | None, settles: bool, ran: bool, handed_out: list[int]", "done"),
     "cleanup_all": ("containers: list[str]", "done"),
 }
 

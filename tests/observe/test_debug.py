@@ -25,9 +25,7 @@ OPS = ("DebugIdentity", "DebugNumericSummary")
 
 
 def options(directory: Path, node: str = "*", **more: Any) -> RunOptions:
-    watch = DebugTensorWatch(
-        node_name=node, output_slot=-1, debug_ops=OPS, debug_urls=[f"file://{directory}"]
-    )
+    watch = DebugTensorWatch(node_name=node, output_slot=-1, debug_ops=OPS, debug_urls=[f"file://{directory}"])
     return RunOptions(debug_options=DebugOptions(debug_tensor_watch_opts=[watch], **more))
 
 
@@ -53,9 +51,7 @@ def test_runs_are_read_back_with_what_was_fed_and_fetched(session: Session, tmp_
     assert first.complete
     assert not first.error
     (nodes,) = first.graphs.values()
-    assert {"name": "y", "op": "AddV2"}.items() <= next(
-        n for n in nodes if n["name"] == "y"
-    ).items()
+    assert {"name": "y", "op": "AddV2"}.items() <= next(n for n in nodes if n["name"] == "y").items()
     assert second.graphs == {}
 
 
@@ -77,10 +73,7 @@ def test_values_are_read_back_by_watch(session: Session, tmp_path: Path) -> None
 def test_what_was_not_watched_is_answered_with_what_was(session: Session, tmp_path: Path) -> None:
     session.run("z:0", {"x:0": [0.0]}, options(tmp_path, "y"))
     dumps = DebugDumpDir(tmp_path)
-    with pytest.raises(
-        ValueError,
-        match=r"'z:0:DebugIdentity' was not watched; the directory has 2 watches, .*'y:0:",
-    ):
+    with pytest.raises(ValueError, match=r"'z:0:DebugIdentity' was not watched; the directory has 2 watches, .*'y:0:"):
         dumps.get_tensors("z")
     with pytest.raises(ValueError, match=r"not watched in run 3, but in \[0\]"):
         dumps.get_tensors("y", session_run_index=3)
@@ -106,15 +99,11 @@ def test_a_run_that_broke_is_there_with_its_error(session: Session, tmp_path: Pa
     assert run.data[-2].tensor_name == "z:0"
 
 
-DTYPES = st.sampled_from(
-    ["float16", "bfloat16", "float32", "float64", "int8", "uint64", "bool", "complex64", "string"]
-)
+DTYPES = st.sampled_from(["float16", "bfloat16", "float32", "float64", "int8", "uint64", "bool", "complex64", "string"])
 
 
 @given(data=st.data(), shape=arrays.array_shapes(min_dims=0, min_side=0, max_side=3))
-def test_every_type_comes_back_as_it_was(
-    data: Any, shape: tuple[int, ...], tmp_path_factory: Any
-) -> None:
+def test_every_type_comes_back_as_it_was(data: Any, shape: tuple[int, ...], tmp_path_factory: Any) -> None:
     dtype = as_dtype(data.draw(DTYPES))
     if dtype.kind == "s":
         value = np.empty(shape, object)
@@ -129,13 +118,27 @@ def test_every_type_comes_back_as_it_was(
     directory = tmp_path_factory.mktemp("dumps")
     sink = sink_for(f"file://{directory}", DumpStore(), DebugOptions())
     sink.begin(
-        {"session_run_index": 0, "executor_step_index": 0, "global_step": -1, "input_names": [],
-         "output_names": [], "target_names": []}
-    )  # fmt: skip
+        {
+            "session_run_index": 0,
+            "executor_step_index": 0,
+            "global_step": -1,
+            "input_names": [],
+            "output_names": [],
+            "target_names": [],
+        }
+    )
     kept = DebugDump(
-        node_name="\u2028 odd/name", output_slot=0, device_name="d", debug_op="DebugIdentity", op_type="Add",
-        value=value, timestamp=0.0, global_step=-1, session_run_index=0, executor_step_index=0,
-    )  # fmt: skip
+        node_name="\u2028 odd/name",
+        output_slot=0,
+        device_name="d",
+        debug_op="DebugIdentity",
+        op_type="Add",
+        value=value,
+        timestamp=0.0,
+        global_step=-1,
+        session_run_index=0,
+        executor_step_index=0,
+    )
     assert sink.take(kept)
     (found,) = DebugDumpDir(directory).get_tensors("\u2028 odd/name")
     assert (found.dtype, found.shape) == (value.dtype, value.shape)
@@ -222,9 +225,7 @@ def test_a_run_of_an_earlier_version_is_read_without_checksums(written: Path) ->
         plain = [open_json(line, "it") for line in path.read_bytes().splitlines()]
         for each in plain:
             each.pop("file_crc32", None)
-        path.write_text(
-            "".join(json.dumps(each) + "\n" for each in plain).replace('"form": 2', '"form": 1')
-        )
+        path.write_text("".join(json.dumps(each) + "\n" for each in plain).replace('"form": 2', '"form": 1'))
     assert len(DebugDumpDir(written.parent).get_tensors("y")) == 1
 
 

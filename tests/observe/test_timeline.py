@@ -21,19 +21,19 @@ CPU = [f"/job:localhost/replica:0/task:0/device:CPU:{i}" for i in range(2)]
 EPOCH = 10**15
 
 
-def ran(
-    device: str, label: str, start: int, end: int, *sizes: int, allocator: str = "cpu"
-) -> NodeStats:
+def ran(device: str, label: str, start: int, end: int, *sizes: int, allocator: str = "cpu") -> NodeStats:
     """A node that ran from ``start`` to ``end`` (microseconds) and made outputs of so many bytes."""
     name, _, rest = label.partition(" = ")
     detail = NodeExecStats(
-        node_name=name, all_start_nanos=(EPOCH + start) * 1000, timeline_label=label,
-        op_end_rel_nanos=(end - start) * 1000, all_end_rel_nanos=(end - start) * 1000,
+        node_name=name,
+        all_start_nanos=(EPOCH + start) * 1000,
+        timeline_label=label,
+        op_end_rel_nanos=(end - start) * 1000,
+        all_end_rel_nanos=(end - start) * 1000,
         output=tuple(
-            NodeOutput(i, TensorDescription("float32", (size // 4,), size, allocator))
-            for i, size in enumerate(sizes)
+            NodeOutput(i, TensorDescription("float32", (size // 4,), size, allocator)) for i, size in enumerate(sizes)
         ),
-    )  # fmt: skip
+    )
     return NodeStats(device, name, rest.partition("(")[0], 0, 0, "main", sum(sizes), detail)
 
 
@@ -65,9 +65,12 @@ def of_phase(events: list[dict[str, Any]], *phases: str) -> list[dict[str, Any]]
 def test_processes_are_named_by_device() -> None:
     names = {e["pid"]: e["args"]["name"] for e in of_phase(drawn(step()), "M")}
     assert names == {
-        0: "Allocators", 1: f"{CPU[0]} Compute", 2: f"{CPU[0]} Tensors",
-        3: f"{CPU[1]} Compute", 4: f"{CPU[1]} Tensors",
-    }  # fmt: skip
+        0: "Allocators",
+        1: f"{CPU[0]} Compute",
+        2: f"{CPU[0]} Tensors",
+        3: f"{CPU[1]} Compute",
+        4: f"{CPU[1]} Tensors",
+    }
     assert all(e["name"] == "process_name" for e in of_phase(drawn(step()), "M"))
 
 
@@ -90,10 +93,7 @@ def test_an_arrow_leads_from_a_producer_to_each_reader_on_another_lane() -> None
     for e in of_phase(drawn(step()), "s", "t"):
         assert e["cat"] == "DataFlow"
         flows[e["id"]][e["ph"]] = e
-    ends = {
-        (f["s"]["name"], f["s"]["ts"] - EPOCH, f["t"]["ts"] - EPOCH, f["t"]["pid"])
-        for f in flows.values()
-    }
+    ends = {(f["s"]["name"], f["s"]["ts"] - EPOCH, f["t"]["ts"] - EPOCH, f["t"]["pid"]) for f in flows.values()}
     assert ends == {("a", 10, 30, 1), ("a", 10, 50, 3), ("b:1", 40, 50, 3)}
 
 
@@ -141,15 +141,10 @@ def test_drawing_leaves_the_statistics_as_they_were() -> None:
     assert stats == before
 
 
-@given(
-    st.lists(st.tuples(st.sampled_from(CPU), st.integers(0, 50), st.integers(0, 20)), max_size=25)
-)
+@given(st.lists(st.tuples(st.sampled_from(CPU), st.integers(0, 50), st.integers(0, 20)), max_size=25))
 @example([(CPU[0], 0, 1), (CPU[0], 0, 0)])  # one that takes no time, told after another
 def test_nothing_overlaps_on_a_lane(times: list[tuple[str, int, int]]) -> None:
-    nodes = [
-        ran(device, f"n{i} = Op()", start, start + took)
-        for i, (device, start, took) in enumerate(times)
-    ]
+    nodes = [ran(device, f"n{i} = Op()", start, start + took) for i, (device, start, took) in enumerate(times)]
     spans = of_phase(drawn(StepStats(1, nodes)), "X")
     assert len(spans) == len(times)
     lanes = defaultdict(list)
@@ -206,10 +201,15 @@ def test_it_draws_what_a_traced_run_gives() -> None:
 # What the format wants of an event of each phase, as TensorFlow writes it too.
 PLACED = {"ph", "cat", "name", "pid", "tid", "ts"}
 FORM = {
-    "M": {"ph", "name", "pid", "tid", "args"}, "X": PLACED | {"dur", "args"}, "s": PLACED | {"id"},
-    "t": PLACED | {"id"}, "N": PLACED | {"id"}, "O": PLACED | {"id", "args"}, "D": PLACED | {"id"},
+    "M": {"ph", "name", "pid", "tid", "args"},
+    "X": PLACED | {"dur", "args"},
+    "s": PLACED | {"id"},
+    "t": PLACED | {"id"},
+    "N": PLACED | {"id"},
+    "O": PLACED | {"id", "args"},
+    "D": PLACED | {"id"},
     "C": PLACED | {"args"},
-}  # fmt: skip
+}
 
 
 def test_every_event_has_the_form_of_its_phase() -> None:
@@ -246,8 +246,9 @@ async def test_the_step_of_a_cluster_has_the_devices_of_all_tasks() -> None:
     stats = metadata.step_stats
     assert stats is not None
     assert {d.device: [n.timeline_label for n in d.node_stats] for d in stats.dev_stats} == {
-        f"{W0}/device:CPU:0": ["a = Tanh(_arg/x/0)"], f"{W1}/device:CPU:0": ["b = Exp(a)"],
-    }  # fmt: skip
+        f"{W0}/device:CPU:0": ["a = Tanh(_arg/x/0)"],
+        f"{W1}/device:CPU:0": ["b = Exp(a)"],
+    }
     described = stats.dev_stats[1].node_stats[0].output[0].tensor_description
     assert (described.dtype, described.shape, described.allocated_bytes) == ("float32", (3,), 12)
     assert {t.kind for t in stats.transfers} == {"send", "recv"}

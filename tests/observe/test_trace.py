@@ -171,10 +171,7 @@ def test_a_send_by_a_kernel_thread_starts_its_arrow_within_the_node() -> None:
     stats = StepStats(
         1,
         [node(PS, "_send/edge_0_x:0", 0, 5, "_Send"), node(PS, "after", 5, 50)],
-        [
-            transfer("send", PS, WORKER, "edge_0_x:0", 55),
-            transfer("recv", PS, WORKER, "edge_0_x:0", 70),
-        ],
+        [transfer("send", PS, WORKER, "edge_0_x:0", 55), transfer("recv", PS, WORKER, "edge_0_x:0", 70)],
     )
     (sent,) = events(stats, "s")
     assert span_around(stats, sent)["name"] == "_send/edge_0_x:0"
@@ -239,6 +236,4 @@ def test_no_lane_has_overlapping_spans_and_every_transfer_one_arrow(
         stats.transfers.append(transfer("send", src, dst, f"e{number}", min(a, b)))
         stats.transfers.append(transfer("recv", src, dst, f"e{number}", max(a, b)))
     assert [found for lane in spans_by_lane(stats).values() if (found := overlaps(lane))] == []
-    assert Counter(e["id"] for e in events(stats, "s", "f")) == dict.fromkeys(
-        range(1, len(edges) + 1), 2
-    )
+    assert Counter(e["id"] for e in events(stats, "s", "f")) == dict.fromkeys(range(1, len(edges) + 1), 2)

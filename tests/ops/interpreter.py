@@ -20,14 +20,7 @@ from actorsession.graph.dtypes import as_dtype
 from actorsession.graph.graph import Graph, constant_value
 from actorsession.graph.node import TensorSpec, spec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import (
-    NOT_DIFFERENTIABLE,
-    REQUIRED,
-    Array,
-    OpDef,
-    VariableHolder,
-    register,
-)
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, REQUIRED, Array, OpDef, VariableHolder, register
 from actorsession.graph.shape import ShapeLike, TensorShape
 from actorsession.ops.build import make_one
 from actorsession.ops.derivatives.gradients import gradients
@@ -132,9 +125,7 @@ class Program:
         variables: state to run on; fresh if left out.
     """
 
-    def __init__(
-        self, fetches: Sequence[Any], fed: Sequence[Any] = (), variables: Variables | None = None
-    ) -> None:
+    def __init__(self, fetches: Sequence[Any], fed: Sequence[Any] = (), variables: Variables | None = None) -> None:
         self.fetches = [f._as_graph_element() for f in fetches]
         self.fed = frozenset(f._as_graph_element() for f in fed)
         resources = variables if variables is not None else Variables()
@@ -187,9 +178,7 @@ class Program:
 
 
 def evaluate(
-    fetches: Sequence[Any],
-    feeds: Mapping[Any, Any] | None = None,
-    variables: Variables | None = None,
+    fetches: Sequence[Any], feeds: Mapping[Any, Any] | None = None, variables: Variables | None = None
 ) -> list[Any]:
     """Runs what ``fetches`` need and returns their values.
 
@@ -280,9 +269,7 @@ def _into(op: Operation, context: Any) -> Callable[..., Any] | None:
     return None if op.op_def.into is None else op.op_def.into(context)
 
 
-def _check_into(
-    op: Operation, function: Callable[..., Any], inputs: Sequence[Any], expected: Any
-) -> None:
+def _check_into(op: Operation, function: Callable[..., Any], inputs: Sequence[Any], expected: Any) -> None:
     """What an op writes into an array, over an input if it may, is what its kernel gives."""
     if not isinstance(expected, np.ndarray) or not expected.ndim:
         return
@@ -300,9 +287,7 @@ def _check_into(
         np.testing.assert_array_equal(out, expected, err_msg=f"{op!r} into an array")
 
 
-def _check_joins(
-    op: Operation, function: Callable[..., Any], inputs: Sequence[Any], expected: Any
-) -> None:
+def _check_joins(op: Operation, function: Callable[..., Any], inputs: Sequence[Any], expected: Any) -> None:
     if len(inputs) > 1 and expected.ndim:
         total = function(*inputs[:2])
         for value in inputs[2:]:
@@ -361,17 +346,11 @@ def check_gradient(
         for value, other in zip(found, first, strict=True):
             np.testing.assert_array_equal(value, other, err_msg=f"static shapes {shown}")
         for i, slope in zip(chosen, _derivatives(ys, xs, values, chosen, weights), strict=True):
-            np.testing.assert_allclose(
-                slope, expected[i], rtol, atol, err_msg=f"argument {i}, static shapes {shown}"
-            )
+            np.testing.assert_allclose(slope, expected[i], rtol, atol, err_msg=f"argument {i}, static shapes {shown}")
 
 
 def _derivatives(
-    ys: Sequence[Tensor],
-    xs: Sequence[Tensor],
-    values: Sequence[Array],
-    chosen: Sequence[int],
-    weights: Sequence[Array],
+    ys: Sequence[Tensor], xs: Sequence[Tensor], values: Sequence[Array], chosen: Sequence[int], weights: Sequence[Array]
 ) -> list[Array]:
     """The gradients that the graph gives, zeros where nothing flows."""
     grad_ys = [source(y.dtype, y.shape, y.graph) for y in ys]
@@ -394,12 +373,7 @@ def _double(value: Any) -> Array:
 
 
 def _differences(
-    program: Program,
-    xs: Sequence[Tensor],
-    values: Sequence[Array],
-    index: int,
-    weights: Sequence[Array],
-    step: float,
+    program: Program, xs: Sequence[Tensor], values: Sequence[Array], index: int, weights: Sequence[Array], step: float
 ) -> Array:
     def total(argument: Array) -> float:
         given = [argument if i == index else v for i, v in enumerate(values)]

@@ -27,12 +27,9 @@ def raw_while(
     """A loop; both functions get its variables and what is the same in all iterations."""
     with acts.control_dependencies(None), acts.name_scope(name):
         frame = f"{name}_{next(_FRAMES)}"
-        entered = [
-            dataflow.enter(v, frame, parallel_iterations=parallel_iterations) for v in loop_vars
-        ]
+        entered = [dataflow.enter(v, frame, parallel_iterations=parallel_iterations) for v in loop_vars]
         constants = [
-            dataflow.enter(v, frame, is_constant=True, parallel_iterations=parallel_iterations)
-            for v in captured
+            dataflow.enter(v, frame, is_constant=True, parallel_iterations=parallel_iterations) for v in captured
         ]
         merged = [dataflow.merge([e, e]).output for e in entered]
         with acts.control_dependencies([merged[0].op]):

@@ -11,21 +11,12 @@ import numpy as np
 import pytest
 
 from actorsession.ops import blas
-from actorsession.ops.blas import (
-    BLOCK_BYTES,
-    batch_product,
-    dot,
-    in_blocks,
-    product,
-    share_products,
-)
+from actorsession.ops.blas import BLOCK_BYTES, batch_product, dot, in_blocks, product, share_products
 from actorsession.ops.blas_threads import loaded_libraries, single_threaded
 from actorsession.ops.shares import in_shares
 from tests.rows import for_each
 
-needs_openblas = pytest.mark.skipif(
-    not loaded_libraries(), reason="numpy's BLAS is no OpenBLAS here"
-)
+needs_openblas = pytest.mark.skipif(not loaded_libraries(), reason="numpy's BLAS is no OpenBLAS here")
 
 
 @pytest.fixture
@@ -41,9 +32,7 @@ def four_threads() -> Iterator[None]:
 
 
 @needs_openblas
-def test_products_keep_to_one_thread_within_a_block_and_to_the_old_number_after_it(
-    four_threads: None,
-) -> None:
+def test_products_keep_to_one_thread_within_a_block_and_to_the_old_number_after_it(four_threads: None) -> None:
     (library, *_) = loaded_libraries()
     with single_threaded() as usual, single_threaded() as inner:
         assert (usual, inner, library.asked()) == (4, 4, 1)
@@ -71,9 +60,7 @@ def test_a_number_that_is_set_meanwhile_counts_afterwards(four_threads: None) ->
 
 
 @needs_openblas
-def test_the_number_comes_back_when_the_last_of_several_threads_is_through(
-    four_threads: None,
-) -> None:
+def test_the_number_comes_back_when_the_last_of_several_threads_is_through(four_threads: None) -> None:
     (library, *_) = loaded_libraries()
     inside, leave = threading.Event(), threading.Event()
 
@@ -228,12 +215,7 @@ def test_products_with_a_vector_are_numpy_s(rows: int) -> None:
     ],
 )
 def test_blocks_fit_the_cache_and_large_work_has_several_threads(
-    four_threads: None,
-    shared: list[int],
-    rows: int,
-    row_bytes: int,
-    blocks: list[int],
-    threads: int,
+    four_threads: None, shared: list[int], rows: int, row_bytes: int, blocks: list[int], threads: int
 ) -> None:
     shared.clear()
     seen: list[slice] = []

@@ -123,9 +123,7 @@ def nothing_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-@pytest.mark.parametrize(
-    ("processes", "cores", "each"), [(2, 8, 4), (3, 8, 2), (3, 2, 1), (16, 4, 1), (1, 8, None)]
-)
+@pytest.mark.parametrize(("processes", "cores", "each"), [(2, 8, 4), (3, 8, 2), (3, 2, 1), (16, 4, 1), (1, 8, None)])
 def test_processes_share_the_cores_out_and_have_at_least_one_each(
     nothing_chosen: None, processes: int, cores: int, each: int | None
 ) -> None:
@@ -133,9 +131,7 @@ def test_processes_share_the_cores_out_and_have_at_least_one_each(
 
 
 @pytest.mark.parametrize("name", CHOICES)
-def test_a_choice_of_the_environment_is_kept(
-    nothing_chosen: None, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_a_choice_of_the_environment_is_kept(nothing_chosen: None, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setenv(name, "7")
     assert thread_count(2, 8) is None
 

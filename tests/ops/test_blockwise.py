@@ -13,14 +13,7 @@ import actorsession.ops  # noqa: F401 - registers the ops
 from actorsession.graph.dtypes import DType, as_dtype
 from actorsession.graph.node import NodeDef, TensorSpec
 from actorsession.graph.op_signatures import check_types
-from actorsession.graph.registry import (
-    REQUIRED,
-    InferContext,
-    Kernel,
-    KernelContext,
-    lookup,
-    registered_ops,
-)
+from actorsession.graph.registry import REQUIRED, InferContext, Kernel, KernelContext, lookup, registered_ops
 from actorsession.graph.shape import TensorShape
 from actorsession.ops import blockwise
 from actorsession.ops.blockwise import Blockwise
@@ -175,10 +168,7 @@ def contexts(name: str) -> list[NodeContext]:
     if any(default is REQUIRED for default in op.attrs.values()):
         wanted = [{"DstT": dtype} for dtype in (*DTYPES, BOOL)]  # Cast is the only one
     found = []
-    for dtypes in [
-        *[(d,) * n for d in (*DTYPES, BOOL) for n in (1, 2)],
-        *[(BOOL, d, d) for d in (*DTYPES, BOOL)],
-    ]:
+    for dtypes in [*[(d,) * n for d in (*DTYPES, BOOL) for n in (1, 2)], *[(BOOL, d, d) for d in (*DTYPES, BOOL)]]:
         for attrs in wanted:
             specs = tuple(TensorSpec(d, SHAPE) for d in dtypes)
             made = context(name, specs, {**op.attrs, **attrs})
@@ -232,9 +222,7 @@ def values(dtype: DType, seed: int) -> np.ndarray[Any, Any]:
 
 
 @for_each("name", WRITERS)
-def test_an_op_gives_the_same_bits_in_blocks_and_over_its_inputs(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_op_gives_the_same_bits_in_blocks_and_over_its_inputs(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(blockwise, "_BUFFERS", 1)  # blocks as short as they may be
     tried = 0
     for ctx in contexts(name):

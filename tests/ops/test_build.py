@@ -35,9 +35,7 @@ from tests.rows import for_each
     ],
     ids=str,
 )
-def test_numbers_of_python_take_the_narrow_type_unless_they_need_the_wide_one(
-    value: Any, dtype: Any
-) -> None:
+def test_numbers_of_python_take_the_narrow_type_unless_they_need_the_wide_one(value: Any, dtype: Any) -> None:
     made = constant(value)
     assert made.dtype is dtype
     [found] = evaluate([made])
@@ -115,9 +113,7 @@ def test_an_integer_of_any_size_fits_a_float() -> None:
     ],
     ids=str,
 )
-def test_the_last_element_fills_what_is_left_of_a_shape(
-    value: Any, shape: Any, result: Any
-) -> None:
+def test_the_last_element_fills_what_is_left_of_a_shape(value: Any, shape: Any, result: Any) -> None:
     made = constant(value, shape=shape)
     assert made.shape == shape
     assert evaluate([made])[0].tolist() == result
@@ -165,14 +161,12 @@ def test_a_constant_is_made_of_values_and_not_of_tensors(listed: bool) -> None:
         (lambda x: ops.square([1.0]), ["Square/x", "Square"]),
         (lambda x: nn.relu([1.0]), ["Relu/features", "Relu"]),
         (lambda x: ops.gather_nd(x, [[0, 0]]), ["GatherNd/indices", "GatherNd"]),
-        (lambda x: ops.one_hot(x, 3, 1.0), [
-            "one_hot/on_value", "one_hot/off_value", "one_hot/depth", "one_hot"
-        ]),
+        (lambda x: ops.one_hot(x, 3, 1.0), ["one_hot/on_value", "one_hot/off_value", "one_hot/depth", "one_hot"]),
         (lambda x: ops.segment_sum(x, [0, 1]), ["SegmentSum/segment_ids", "SegmentSum"]),
         (lambda x: ops.floor_div(1, 2), ["FloorDiv/x", "FloorDiv/y", "FloorDiv"]),
         (lambda x: math.xdivy(1.0, 2.0), ["xdivy/Xdivy/x", "xdivy/Xdivy/y", "xdivy/Xdivy"]),
     ],
-)  # fmt: skip
+)
 def test_a_constant_is_named_after_the_operand_that_it_is(
     build: Callable[[Any], Any], names: list[str], graph: Graph
 ) -> None:

@@ -41,9 +41,7 @@ def files_with() -> Counter[str]:
 @pytest.mark.process
 def test_the_stubs_and_the_table_of_op_files_are_current() -> None:
     command = [sys.executable, "-m", "scripts.generated", "--check"]
-    done = subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=PATIENCE
-    )
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=PATIENCE)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 

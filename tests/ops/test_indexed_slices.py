@@ -13,9 +13,7 @@ from actorsession.ops.indexed_slices import IndexedSlices, add_slices, to_dense
 from tests.ops.interpreter import evaluate, source
 
 
-def slices(
-    values: object, indices: object, dense_shape: object = None, dtype: object = int32
-) -> IndexedSlices:
+def slices(values: object, indices: object, dense_shape: object = None, dtype: object = int32) -> IndexedSlices:
     whole = None if dense_shape is None else constant(dense_shape)
     return IndexedSlices(constant(values), constant(indices, dtype), whole)
 

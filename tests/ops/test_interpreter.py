@@ -30,10 +30,7 @@ def faulty(name: str, function: Any, **fields: Any) -> str:
         (faulty("TestGrows", lambda x: np.append(x, x)), "got shape"),
         (faulty("TestAliases", lambda x: x[:]), "aliases=True"),
         (faulty("TestUnboxed", lambda x: 1.0, infer=lambda ctx: [spec("float32", ())]), "float"),
-        (
-            faulty("TestInline", lambda x: x + 1, emit=lambda ctx, args: f"{args[0]} + {args[0]}"),
-            "inline",
-        ),
+        (faulty("TestInline", lambda x: x + 1, emit=lambda ctx, args: f"{args[0]} + {args[0]}"), "inline"),
     ],
 )
 def test_a_kernel_that_breaks_its_word_is_noticed(op: str, message: str) -> None:

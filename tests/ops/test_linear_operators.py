@@ -26,10 +26,7 @@ def full(matrix: Any) -> Any:
 MAKERS: dict[str, tuple[Any, Any]] = {
     "adjoint": (lambda: linalg.LinearOperatorAdjoint(full(M)), M.T),
     "inverse": (lambda: linalg.LinearOperatorInversion(full(M)), np.linalg.inv(M)),
-    "product": (
-        lambda: linalg.LinearOperatorComposition([full(M), linalg.LinearOperatorDiag(D)]),
-        M @ np.diag(D),
-    ),
+    "product": (lambda: linalg.LinearOperatorComposition([full(M), linalg.LinearOperatorDiag(D)]), M @ np.diag(D)),
     "batch of products": (
         lambda: linalg.LinearOperatorComposition([full(np.stack([M, CIRCLE])), full(M)]),
         np.stack([M @ M, CIRCLE @ M]),
@@ -38,9 +35,7 @@ MAKERS: dict[str, tuple[Any, Any]] = {
         lambda: linalg.LinearOperatorBlockDiag([full(L), linalg.LinearOperatorDiag(D[:1])]),
         np.block([[L, np.zeros((2, 1), np.float32)], [np.zeros((1, 2), np.float32), D[:1, None]]]),
     ),
-    "kronecker": (
-        lambda: linalg.LinearOperatorKronecker([full(D[:1, None]), full(M)]), np.kron(D[:1, None], M),
-    ),
+    "kronecker": (lambda: linalg.LinearOperatorKronecker([full(D[:1, None]), full(M)]), np.kron(D[:1, None], M)),
     "update": (
         lambda: linalg.LinearOperatorLowRankUpdate(linalg.LinearOperatorDiag(D), U, [2.0], V[:, None]),
         np.diag(D) + 2 * U @ V[None],
@@ -56,10 +51,8 @@ MAKERS: dict[str, tuple[Any, Any]] = {
     "diagonal": (lambda: linalg.LinearOperatorDiag(D), np.diag(D)),
     "identity": (lambda: linalg.LinearOperatorIdentity(3), np.eye(3, dtype=np.float32)),
     "scaled": (lambda: linalg.LinearOperatorScaledIdentity(3, -2.0), -2 * np.eye(3)),
-    "batch": (
-        lambda: linalg.LinearOperatorIdentity(3, batch_shape=[2]), np.stack([np.eye(3)] * 2),
-    ),
-}  # fmt: skip
+    "batch": (lambda: linalg.LinearOperatorIdentity(3, batch_shape=[2]), np.stack([np.eye(3)] * 2)),
+}
 
 
 @pytest.mark.parametrize("kind", MAKERS)
@@ -104,9 +97,7 @@ def test_a_kronecker_product_has_a_block_for_each_element_and_zeros_are_zeros() 
     with Session() as session:
         product = linalg.LinearOperatorKronecker([full(L), full(M)])
         nothing = linalg.LinearOperatorZeros(3, 2)
-        found = session.run(
-            [product.to_dense(), nothing.matmul(X[:2]), nothing.matvec(V, adjoint=True)]
-        )
+        found = session.run([product.to_dense(), nothing.matmul(X[:2]), nothing.matvec(V, adjoint=True)])
     np.testing.assert_allclose(found[0], np.kron(L, M))
     assert (found[1].tolist(), found[2].tolist()) == ([[0, 0]] * 3, [0, 0])
 

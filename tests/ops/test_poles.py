@@ -33,9 +33,7 @@ def same(found: Any, wanted: Any) -> None:
         ((True, True), [[4.006409, 3.3132617, 3, -INF], [3.006409, 2.3132617, 2, -INF]]),
     ],
 )
-def test_a_logarithm_of_sums_counts_itself_twice_where_an_element_is_nan(
-    form: Any, wanted: Any
-) -> None:
+def test_a_logarithm_of_sums_counts_itself_twice_where_an_element_is_nan(form: Any, wanted: Any) -> None:
     exclusive, reverse = form
     x = np.array([[1, NAN, 2, 3], [NAN, NAN, 1, 2]], np.float32)
     with tf.Graph().as_default(), tf.Session() as session:
@@ -67,15 +65,11 @@ def test_incomplete_functions_have_values_at_infinite_parameters(session: tf.Ses
     same(session.run(values), [[0, 0, 1], [1, 0, 0]])
     (slope,) = tf.gradients(tf.math.igamma(a[:1], x[:1]), a)
     same(session.run(slope), [0, 0, 0])
-    a, b, x = (
-        tf.constant(v) for v in ([INF, 2, NAN, NAN, 2], [2.0, INF, 2, 2, 2], [0.5, 0.5, 0, 1, NAN])
-    )
+    a, b, x = (tf.constant(v) for v in ([INF, 2, NAN, NAN, 2], [2.0, INF, 2, 2, 2], [0.5, 0.5, 0, 1, NAN]))
     same(session.run(tf.math.betainc(a, b, x)), [NAN, NAN, 0, 1, NAN])
 
 
-def test_triangular_systems_with_a_zero_on_the_diagonal_are_divided_by_it(
-    session: tf.Session,
-) -> None:
+def test_triangular_systems_with_a_zero_on_the_diagonal_are_divided_by_it(session: tf.Session) -> None:
     rhs = tf.constant([[1.0], [2.0]])
     of_zeros = tf.linalg.triangular_solve(tf.zeros([2, 2]), rhs)
     matrix = tf.constant([[1.0, 0.0], [2.0, 0.0]])
@@ -86,9 +80,7 @@ def test_triangular_systems_with_a_zero_on_the_diagonal_are_divided_by_it(
     same(session.run(by_matrix), [[INF, 0], [-INF, NAN]])
 
 
-def test_least_squares_without_full_rank_are_nan_and_a_pseudoinverse_of_zeros_is_zero(
-    session: tf.Session,
-) -> None:
+def test_least_squares_without_full_rank_are_nan_and_a_pseudoinverse_of_zeros_is_zero(session: tf.Session) -> None:
     singular, rhs = tf.constant([[1.0, 2.0], [2.0, 4.0]]), tf.constant([[1.0], [2.0]])
     same(session.run(tf.linalg.lstsq(singular, rhs, fast=True)), [[NAN], [NAN]])
     same(session.run(tf.linalg.pinv(tf.zeros([2, 3]))), np.zeros((3, 2)))
@@ -151,9 +143,7 @@ def test_the_reciprocal_of_a_complex_zero_is_infinite(kind: str) -> None:
 @for_each("kind", ["float32", "float64"])
 def test_the_maximum_of_a_window_is_that_of_its_numbers(kind: str) -> None:
     """NaN is passed over, and a window without numbers has the lowest one."""
-    image = np.array(
-        [[1, NAN, 3, 2], [NAN, NAN, 0, -INF], [NAN, NAN, NAN, 1], [NAN, NAN, -INF, -INF]], kind
-    )
+    image = np.array([[1, NAN, 3, 2], [NAN, NAN, 0, -INF], [NAN, NAN, NAN, 1], [NAN, NAN, -INF, -INF]], kind)
     lowest = np.finfo(kind).min
     with tf.Graph().as_default(), tf.Session() as session:
         x = tf.constant(image.reshape(1, 4, 4, 1))

@@ -42,9 +42,7 @@ def test_a_function_takes_the_inputs_and_attributes_of_its_row(name: str) -> Non
     assert signature is not None
     function = inspect.signature(getattr(raw, name))
     wanted = [*(arg.name for arg in signature.inputs), *signature.stored]
-    found = [
-        parameter.removesuffix("_") for parameter in function.parameters if parameter != "name"
-    ]
+    found = [parameter.removesuffix("_") for parameter in function.parameters if parameter != "name"]
     assert sorted(found) == sorted(wanted)
     for parameter in function.parameters.values():
         is_input = parameter.name.removesuffix("_") in [arg.name for arg in signature.inputs]
@@ -109,10 +107,8 @@ def test_element_types_and_shapes_may_be_given_in_every_form(graph: Graph) -> No
         (lambda: UNTYPED.Cast(1.0), TypeError, "missing 1 required keyword-only argument: 'DstT'"),
         (lambda: raw.Cast(1.0, DstT="float33"), TypeError, "float33"),
     ],
-)  # fmt: skip
-def test_what_a_row_does_not_allow_is_refused(
-    graph: Graph, build: object, error: type[Exception], said: str
-) -> None:
+)
+def test_what_a_row_does_not_allow_is_refused(graph: Graph, build: object, error: type[Exception], said: str) -> None:
     assert callable(build)
     with pytest.raises(error, match=said):
         build()

@@ -70,9 +70,7 @@ def registrations(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     op_signatures._forget()
 
 
-def test_a_type_with_a_signature_of_its_own_is_checked_as_those_of_the_table(
-    registrations: None,
-) -> None:
+def test_a_type_with_a_signature_of_its_own_is_checked_as_those_of_the_table(registrations: None) -> None:
     assert signature_of("Scaled") is None
     op("Scaled x:T -> y:T | by:float=2.0 T:type{f}", same, kernel=lambda ctx: abs)
     node = one("Scaled", [source(float32, (3,))], {"by": 3.0}, None)
@@ -108,12 +106,8 @@ def _many(ctx: Any) -> Any:
         ("a.b x:int32 -> y:int32", ValueError),
     ],
 )
-def test_a_row_that_is_none_registers_nothing(
-    row: str, error: type[Exception], registrations: None
-) -> None:
-    with pytest.raises(
-        error, match="has a signature already: Neg x" if error is KeyError else "is no"
-    ):
+def test_a_row_that_is_none_registers_nothing(row: str, error: type[Exception], registrations: None) -> None:
+    with pytest.raises(error, match="has a signature already: Neg x" if error is KeyError else "is no"):
         op(row, same, abs)
     assert signature_of("Gone") is None
     assert not registry.is_registered("Gone")

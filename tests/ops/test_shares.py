@@ -37,9 +37,7 @@ def test_the_caller_does_what_no_helper_has_time_for(monkeypatch: pytest.MonkeyP
             pass
 
     monkeypatch.setattr(shares, "_helpers", Busy())
-    assert set(in_shares(lambda share: threading.get_ident(), [1, 2, 3], 3)) == {
-        threading.get_ident()
-    }
+    assert set(in_shares(lambda share: threading.get_ident(), [1, 2, 3], 3)) == {threading.get_ident()}
 
 
 def test_a_helper_that_comes_too_late_finds_nothing_to_do() -> None:
@@ -55,9 +53,7 @@ def test_nothing_to_share_is_one_share_of_nothing() -> None:
     assert in_shares(len, [], 4) == [0]
 
 
-@for_each(
-    "length, count, cuts", [(7, 2, [0, 3, 7]), (3, 9, [0, 1, 2, 3]), (0, 4, [0, 0]), (5, 0, [0, 5])]
-)
+@for_each("length, count, cuts", [(7, 2, [0, 3, 7]), (3, 9, [0, 1, 2, 3]), (0, 4, [0, 0]), (5, 0, [0, 5])])
 def test_slices_are_about_equally_long(length: int, count: int, cuts: list[int]) -> None:
     found = slices(length, count)
     assert [found[0].start, *(part.stop for part in found)] == cuts
@@ -73,9 +69,7 @@ def test_slices_are_about_equally_long(length: int, count: int, cuts: list[int])
         (100, 1, 0.25, [0, 100]),
     ],
 )
-def test_the_first_slice_may_be_longer(
-    length: int, count: int, lead: float, cuts: list[int]
-) -> None:
+def test_the_first_slice_may_be_longer(length: int, count: int, lead: float, cuts: list[int]) -> None:
     found = slices(length, count, lead)
     assert [found[0].start, *(part.stop for part in found)] == cuts
 

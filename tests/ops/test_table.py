@@ -40,9 +40,7 @@ from tests.ops.table.row import Row
 from tests.rows import for_each
 
 ROOT = Path(actorsession.__file__).parents[1]
-FAMILIES = sorted(
-    module.name for module in pkgutil.iter_modules(table.__path__) if module.name.startswith("of_")
-)
+FAMILIES = sorted(module.name for module in pkgutil.iter_modules(table.__path__) if module.name.startswith("of_"))
 ROWS_OF: dict[str, list[Row]] = {
     family: importlib.import_module(f"tests.ops.table.{family}").ROWS for family in FAMILIES
 }
@@ -180,9 +178,7 @@ def test_a_second_gradient_is_that_of_finite_differences(row: Row) -> None:
 def _slopes(row: Row, *xs: Tensor) -> list[Tensor]:
     made = row.build(*xs)
     ys = [y for y in (made if isinstance(made, (list, tuple)) else [made]) if y.dtype.is_floating]
-    chosen = [
-        x for i, x in enumerate(xs) if (x.dtype.is_floating if row.wrt is None else i in row.wrt)
-    ]
+    chosen = [x for i, x in enumerate(xs) if (x.dtype.is_floating if row.wrt is None else i in row.wrt)]
     return [to_dense(slope) for slope in gradients(ys, chosen, ys) if slope is not None]
 
 
@@ -238,14 +234,11 @@ def _sizing_inputs(row: Row, inputs: tuple[Any, ...]) -> list[int]:
     return [
         k
         for k in range(len(values))
-        if k not in op.op_def.sized_by
-        and any(big and size is None for big, size in zip(larger, sizes(k), strict=True))
+        if k not in op.op_def.sized_by and any(big and size is None for big, size in zip(larger, sizes(k), strict=True))
     ]
 
 
-def _node(
-    row: Row, inputs: tuple[Any, ...]
-) -> tuple[Operation, list[TensorSpec], list[Any]] | None:
+def _node(row: Row, inputs: tuple[Any, ...]) -> tuple[Operation, list[TensorSpec], list[Any]] | None:
     """The node that a case is about, with the types and values of its inputs; ``None`` if one is a handle."""
     arrays = [np.asarray(a) for a in inputs]
     with Graph().as_default() as graph, np.errstate(all="ignore"):
@@ -256,11 +249,7 @@ def _node(
             return None
         found = evaluate(op.inputs, dict(zip(tensors, arrays, strict=True)))
     values = [np.asarray(v) for v in found]
-    return (
-        op,
-        [TensorSpec(t.dtype, TensorShape(v.shape)) for t, v in zip(op.inputs, values, strict=True)],
-        values,
-    )
+    return (op, [TensorSpec(t.dtype, TensorShape(v.shape)) for t, v in zip(op.inputs, values, strict=True)], values)
 
 
 def _inferred(
@@ -336,17 +325,13 @@ def _check_static_shapes(row: Row, inputs: tuple[Any, ...]) -> None:
 
         dims = spec.shape.as_list()
         assert row.op in RANK_IS_A_VALUE.split() or all(s.rank is not None for s in shapes(dims))
-        for exceptions, unknown, possible in _unknown_parts(
-            dims, [s.shape.as_list() for s in specs]
-        ):
+        for exceptions, unknown, possible in _unknown_parts(dims, [s.shape.as_list() for s in specs]):
             have, want = shapes(unknown), _common(shapes, possible)
             assert all(a.is_compatible_with(b) for a, b in zip(have, full, strict=True))
             assert row.op in exceptions.split() or [shape.sizes for shape in have] == want
 
 
-def _unknown_parts(
-    dims: list[Any], others: list[list[Any]]
-) -> Iterator[tuple[str, Any, list[Any]]]:
+def _unknown_parts(dims: list[Any], others: list[list[Any]]) -> Iterator[tuple[str, Any, list[Any]]]:
     """The exceptions, the shape with something unknown, and shapes that it may stand for."""
     yield LESS_IS_KNOWN_OF_THE_RANK, None, [[None] * n for n in range(max(map(len, others)) + 3)]
     for axis, size in enumerate(dims):
@@ -377,11 +362,7 @@ def _equal_sizes(one: Any, other: Any) -> Any:
 def test_values_that_do_not_fit_are_refused_by_the_kernel(row: Row) -> None:
     skip_without(row)
     for fault in row.faults:
-        with (
-            noted(*fault.inputs),
-            np.errstate(all="ignore"),
-            pytest.raises(InvalidArgumentError, match=fault.match),
-        ):
+        with noted(*fault.inputs), np.errstate(all="ignore"), pytest.raises(InvalidArgumentError, match=fault.match):
             _computed(row, fault.inputs, HIDDEN)
 
 
@@ -423,10 +404,7 @@ TAKES_MORE = """
     SparseSparseMinimum SparseTensorDenseMatMul SparseToSparseSetOperation Split SplitV TensorListReserve
     TensorListScatterAdd TensorListScatterV2 TensorListSplit
 """
-OTHERS = [
-    as_dtype(name)
-    for name in ["bool", "int32", "int64", "float32", "complex64", "string", "resource"]
-]
+OTHERS = [as_dtype(name) for name in ["bool", "int32", "int64", "float32", "complex64", "string", "resource"]]
 
 
 @each_row(list({row.op: row for row in ROWS if row.inputs}.values()))
@@ -467,9 +445,7 @@ def _with_constants(build: Callable[..., Any], inputs: Sequence[Any]) -> Callabl
 
     def of_others(*others: Any) -> Any:
         given = iter(others)
-        return build(
-            *(constant(np.asarray(a)) if i in whole else next(given) for i, a in enumerate(inputs))
-        )
+        return build(*(constant(np.asarray(a)) if i in whole else next(given) for i, a in enumerate(inputs)))
 
     return of_others
 

@@ -12,15 +12,7 @@ from typing import Any
 
 import actorsession.ops  # noqa: F401 - registers the ops that plans are made of
 from actorsession import Graph, NodeDef, Operation, Tensor
-from actorsession.extend import (
-    REQUIRED,
-    DeviceAttributes,
-    DeviceSet,
-    OpDef,
-    Partition,
-    StepGraph,
-    TensorSpec,
-)
+from actorsession.extend import REQUIRED, DeviceAttributes, DeviceSet, OpDef, Partition, StepGraph, TensorSpec
 from actorsession.extend import register_op as register
 from actorsession.graph.device import LOCAL_TASK
 from actorsession.graph.node import spec
@@ -45,10 +37,7 @@ scalar: TensorSpec = spec("float32", ())
 def device_set(count: int = 1) -> DeviceSet:
     """Devices ``CPU[:count]``; the incarnation of the first is 1."""
     return DeviceSet(
-        [
-            DeviceAttributes(name=name, device_type="CPU", incarnation=i + 1)
-            for i, name in enumerate(CPU[:count])
-        ]
+        [DeviceAttributes(name=name, device_type="CPU", incarnation=i + 1) for i, name in enumerate(CPU[:count])]
     )
 
 
@@ -76,14 +65,10 @@ def node(
 
 
 def signature(
-    feeds: Iterable[Tensor] = (),
-    fetches: Iterable[Tensor] = (),
-    targets: Iterable[Operation] = (),
+    feeds: Iterable[Tensor] = (), fetches: Iterable[Tensor] = (), targets: Iterable[Operation] = ()
 ) -> RunSignature:
     """What a run of these asks for."""
-    return RunSignature(
-        tuple(t.name for t in feeds), tuple(t.name for t in fetches), tuple(o.name for o in targets)
-    )
+    return RunSignature(tuple(t.name for t in feeds), tuple(t.name for t in fetches), tuple(o.name for o in targets))
 
 
 def _register_call(name: str, **flags: Any) -> None:
@@ -157,8 +142,7 @@ class Made:
         self.step_graph: StepGraph = prune(GraphView(nodes), self.signature)
         client = self.device_set.client_device
         self.device_of = {
-            name: placer.placed[name].device if name in placer.placed else client
-            for name in self.step_graph.nodes
+            name: placer.placed[name].device if name in placer.placed else client for name in self.step_graph.nodes
         }
         self.parts = partition(self.step_graph, self.device_of, self.device_set)
         self.variables = variables if variables is not None else {}
@@ -194,9 +178,7 @@ class Step:
         """Runs segments until none is left; the last partition goes first wherever it can."""
         while any(part.left for part in self.parts):
             part = next((p for p in reversed(self.parts) if p.ready()), None)
-            assert part is not None, (
-                f"segments wait for each other; sent so far: {self.sent.keys()}"
-            )
+            assert part is not None, f"segments wait for each other; sent so far: {self.sent.keys()}"
             part.run_one()
         outputs = [None] * len(self.made.signature.fetches)
         for part in self.parts:
@@ -221,9 +203,7 @@ class _Part(NoStep):
     def __init__(self, step: Step, linked: BoundPartition) -> None:
         self.step = step
         self.linked = linked
-        self.slots: dict[int, Any] = {
-            slot: step.feeds[position] for slot, position in linked.compiled.feeds
-        }
+        self.slots: dict[int, Any] = {slot: step.feeds[position] for slot, position in linked.compiled.feeds}
         self.left = list(range(len(linked.segments)))
         self.notes: list[tuple[str, Any]] = []
         self.checks = 0
@@ -242,8 +222,7 @@ class _Part(NoStep):
         linked: BoundSegment = self.linked.segments[index]
         recvs: Mapping[int, str] = dict(self.linked.compiled.recvs)
         values = [
-            self.step.sent[recvs[slot]] if slot in recvs else self.slots[slot]
-            for slot in linked.segment.arguments
+            self.step.sent[recvs[slot]] if slot in recvs else self.slots[slot] for slot in linked.segment.arguments
         ]
         function = self.linked.traced(index) if self.step.traced else linked.function
         results = function(self, *values)

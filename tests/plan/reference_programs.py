@@ -33,25 +33,14 @@ class Program:
         place: from the number of a variable or statement to the device scope in which it is built.
     """
 
-    def __init__(
-        self, values: Rows, statements: Sequence[str], place: Place = lambda index: nullcontext()
-    ) -> None:
+    def __init__(self, values: Rows, statements: Sequence[str], place: Place = lambda index: nullcontext()) -> None:
         self.graph = acts.Graph()
         with self.graph.as_default():
             self.x = acts.placeholder("float32", [2], name="x")
             self.variables = list(self._variables(values, place))
-            names = {
-                "a": self.variables[0],
-                "b": self.variables[-1],
-                "x": self.x,
-                "train": self._train,
-            }
+            names = {"a": self.variables[0], "b": self.variables[-1], "x": self.x, "train": self._train}
             names |= {"tanh": ops.tanh, "sin": ops.sin, "square": ops.square, "add": ops.add}
-            names |= {
-                "mul": ops.multiply,
-                "maximum": ops.maximum,
-                "c": lambda v: acts.constant([v, v]),
-            }
+            names |= {"mul": ops.multiply, "maximum": ops.maximum, "c": lambda v: acts.constant([v, v])}
             self.fetches = []
             for index, text in enumerate(statements):
                 with place(index):
@@ -76,13 +65,11 @@ class Program:
 def same(found: Sequence[Any], wanted: Sequence[Any]) -> bool:
     """Returns whether results are equal but for rounding."""
     return all(
-        f is w is None
-        or (w is not None and np.allclose(f, w, rtol=1e-3, atol=2e-4, equal_nan=True))
+        f is w is None or (w is not None and np.allclose(f, w, rtol=1e-3, atol=2e-4, equal_nan=True))
         for f, w in zip(found, wanted, strict=True)
     )
 
 
 RECORDED: list[tuple[Rows, list[str], list[Any], Rows]] = [
-    tuple(json.loads(line))
-    for line in Path(__file__).with_suffix(".jsonl").read_text().splitlines()
+    tuple(json.loads(line)) for line in Path(__file__).with_suffix(".jsonl").read_text().splitlines()
 ]

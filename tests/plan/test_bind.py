@@ -34,9 +34,7 @@ def vector(*values: float) -> Any:
 # -- binding ---------------------------------------------------------------------------------------
 
 
-def test_kernels_are_made_once_per_plan_and_constants_computed_once(
-    graph: Graph, x: Tensor
-) -> None:
+def test_kernels_are_made_once_per_plan_and_constants_computed_once(graph: Graph, x: Tensor) -> None:
     calls: list[str] = []
 
     def once() -> Any:
@@ -88,9 +86,7 @@ def test_segments_know_what_they_wait_for_and_who_waits_for_them(graph: Graph, x
 # -- the caller's own ------------------------------------------------------------------------------
 
 
-def test_fetched_arrays_can_be_written_and_share_memory_with_nothing(
-    graph: Graph, x: Tensor
-) -> None:
+def test_fetched_arrays_can_be_written_and_share_memory_with_nothing(graph: Graph, x: Tensor) -> None:
     v = ops.Variable(vector(4, 5, 6), name="v")
     k = ops.constant(vector(7, 8, 9))
     read = v.value()
@@ -266,9 +262,7 @@ def failing(graph: Graph, x: Tensor) -> tuple[Made, Operation]:
 
 
 @pytest.mark.parametrize("traced", [False, True])
-def test_a_traceback_shows_the_node_and_the_users_line(
-    graph: Graph, x: Tensor, traced: bool
-) -> None:
+def test_a_traceback_shows_the_node_and_the_users_line(graph: Graph, x: Tensor, traced: bool) -> None:
     made, bad = failing(graph, x)
     with pytest.raises(InvalidArgumentError) as caught:
         Step(made, [vector(1, 2, 3)], traced=traced).run()

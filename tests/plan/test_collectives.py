@@ -44,9 +44,7 @@ def test_a_value_is_copied_for_a_collective_only_if_the_caller_may_write_to_it()
     with acts.Graph().as_default() as graph:
         x = acts.placeholder("float32", [3])
         made, fetched = x * 2.0, x * 3.0
-        sums = [
-            raw.CollectiveReduceV2(v, 1, 1, i, [], **SUM) for i, v in enumerate([x, made, fetched])
-        ]
+        sums = [raw.CollectiveReduceV2(v, 1, 1, i, [], **SUM) for i, v in enumerate([x, made, fetched])]
         read_again = made + 1.0
         code = Made(graph, [*sums, fetched, read_again], [x]).linked[0].compiled.segments[0].lines
     assert ["own(" in line for line in code if "C.begin" in line] == [True, False, True]

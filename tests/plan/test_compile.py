@@ -44,10 +44,7 @@ def neg(name: str, *inputs: str, after: tuple[str, ...] = ()) -> NodeDef:
 def members(made: CompiledPartition) -> list[list[str]]:
     """The names of the nodes of each segment, in order."""
     nodes = made.partition.nodes
-    return [
-        [nodes[line.node].name for line in s.code if line.node is not None and line.value]
-        for s in made.segments
-    ]
+    return [[nodes[line.node].name for line in s.code if line.node is not None and line.value] for s in made.segments]
 
 
 # -- segments --------------------------------------------------------------------------------------
@@ -62,7 +59,9 @@ def test_without_arrivals_there_is_one_segment() -> None:
 
 def test_nodes_that_wait_for_the_same_arrivals_share_a_segment() -> None:
     made = compiled(
-        feed("x"), recv("r"), recv("q"),
+        feed("x"),
+        recv("r"),
+        recv("q"),
         neg("before", "x"),
         neg("after_r", "r", "x"),
         neg("after_q", "q"),
@@ -70,10 +69,8 @@ def test_nodes_that_wait_for_the_same_arrivals_share_a_segment() -> None:
         neg("again_r", "after_r"),
         neg("too", "before", "again_r"),
         fetches="too after_both",
-    )  # fmt: skip
-    assert members(made) == [
-        ["before"], ["after_r", "again_r", "too"], ["after_q"], ["after_both"],
-    ]  # fmt: skip
+    )
+    assert members(made) == [["before"], ["after_r", "again_r", "too"], ["after_q"], ["after_both"]]
     slot = {key: slot for slot, key in made.recvs}
     r, q = slot["key of r"], slot["key of q"]
     assert [s.waits for s in made.segments] == [(), (r,), (q,), (r, q)]
@@ -141,9 +138,14 @@ def test_feeds_and_arrivals_have_slots_with_what_they_are_known_by() -> None:
 
 def test_only_values_that_cross_segments_have_slots() -> None:
     made = compiled(
-        feed("x"), recv("r"), neg("local", "x"), neg("crosses", "local"),
-        neg("reads", "crosses", "r"), neg("too", "crosses", "reads"), fetches="too",
-    )  # fmt: skip
+        feed("x"),
+        recv("r"),
+        neg("local", "x"),
+        neg("crosses", "local"),
+        neg("reads", "crosses", "r"),
+        neg("too", "crosses", "reads"),
+        fetches="too",
+    )
     first, second = made.segments
     (crossing,) = first.results
     assert crossing in second.arguments
@@ -152,9 +154,15 @@ def test_only_values_that_cross_segments_have_slots() -> None:
 
 def test_each_slot_is_written_once_and_its_readers_are_counted() -> None:
     made = compiled(
-        feed("x"), recv("r"), recv("q"), neg("a", "x"), neg("b", "a", "r"), neg("c", "a", "q"),
-        neg("d", "c", "b"), fetches="d a a",
-    )  # fmt: skip
+        feed("x"),
+        recv("r"),
+        recv("q"),
+        neg("a", "x"),
+        neg("b", "a", "r"),
+        neg("c", "a", "q"),
+        neg("d", "c", "b"),
+        fetches="d a a",
+    )
     written = [slot for s in made.segments for slot in s.results]
     written += [slot for slot, _ in (*made.feeds, *made.recvs)]
     assert sorted(written) == list(range(made.slots))
@@ -171,9 +179,14 @@ def test_an_argument_is_passed_once_however_often_it_is_read() -> None:
 
 def test_sends_are_numbered_in_the_order_of_the_code() -> None:
     made = compiled(
-        feed("x"), recv("r"), neg("b", "r"), send("late", "b"), neg("a", "x"), send("early", "a"),
+        feed("x"),
+        recv("r"),
+        neg("b", "r"),
+        send("late", "b"),
+        neg("a", "x"),
+        send("early", "a"),
         send("token", after=("a",)),
-    )  # fmt: skip
+    )
     assert made.sends == ("key of early", "key of token", "key of late")
     lines = [line.partition("  #")[0].strip() for s in made.segments for line in s.lines]
     calls = [line for line in lines if line.startswith("C.send")]
@@ -190,9 +203,8 @@ def test_the_cost_of_a_segment_is_that_of_its_nodes() -> None:
     x = node("x", op=ARG, index=0, outputs=(big,))
     once = compiled(x, node("a", "x", op="Neg", outputs=(big,)), fetches="a").segments[0]
     twice = compiled(
-        x, node("a", "x", op="Neg", outputs=(big,)), node("b", "a", op="Neg", outputs=(big,)),
-        fetches="b",
-    ).segments[0]  # fmt: skip
+        x, node("a", "x", op="Neg", outputs=(big,)), node("b", "a", op="Neg", outputs=(big,)), fetches="b"
+    ).segments[0]
     assert twice.cost == pytest.approx(2 * once.cost)
     assert once.cost_known
     assert not once.is_light

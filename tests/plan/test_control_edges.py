@@ -108,9 +108,7 @@ def orders(draw: st.DrawFn) -> list[tuple[int, list[int]]]:
 
 
 @given(orders())
-def test_every_node_runs_after_all_it_ran_after_and_no_more_is_sent(
-    drawn: list[tuple[int, list[int]]],
-) -> None:
+def test_every_node_runs_after_all_it_ran_after_and_no_more_is_sent(drawn: list[tuple[int, list[int]]]) -> None:
     graph, ran = Graph(), list[int]()
 
     def note(i: int) -> Any:
@@ -118,10 +116,7 @@ def test_every_node_runs_after_all_it_ran_after_and_no_more_is_sent(
 
     made: list[Operation] = []
     for i, (device, earlier) in enumerate(drawn):
-        with (
-            graph.device(f"/cpu:{device}"),
-            graph.control_dependencies([made[j] for j in earlier]),
-        ):
+        with graph.device(f"/cpu:{device}"), graph.control_dependencies([made[j] for j in earlier]):
             made.append(call(graph, note(i), name=f"n{i}"))
     plain = Made(graph, targets=made, devices=3)
     grouped = Grouped(graph, targets=made, devices=3)
@@ -154,15 +149,10 @@ async def test_fifty_updates_on_another_task_are_awaited_with_one_message() -> N
             step_count = acts.Variable(0.0).assign_add(1.0)
         initializer = acts.global_variables_initializer()
     metadata = acts.RunMetadata()
-    async with (
-        in_process() as cluster,
-        acts.AsyncSession(cluster.target(), graph=graph) as session,
-    ):
+    async with in_process() as cluster, acts.AsyncSession(cluster.target(), graph=graph) as session:
         await soon(session.run(initializer))
         options = acts.RunOptions(output_partition_graphs=True)
-        assert await soon(
-            session.run([done, step_count], options=options, run_metadata=metadata)
-        ) == [7.0, 1.0]
+        assert await soon(session.run([done, step_count], options=options, run_metadata=metadata)) == [7.0, 1.0]
         assert await soon(session.run(variables)) == [1.0] * 50
     counted = Counter(n.op for made in metadata.partition_graphs for n in made.nodes)
     assert counted[SEND] == 1

@@ -93,9 +93,7 @@ def test_lines_of_bodies_name_their_nodes_and_sources(graph: Graph) -> None:
     number = segment.line_nodes[segment.lines.index(line)]
     assert number is not None
     assert made.compiled.nodes[number].name == "while/add"
-    assert (
-        made.compiled.nodes[: len(made.compiled.partition.nodes)] == made.compiled.partition.nodes
-    )
+    assert made.compiled.nodes[: len(made.compiled.partition.nodes)] == made.compiled.partition.nodes
 
 
 def test_constants_from_outside_are_constants_inside(graph: Graph, x: Tensor) -> None:
@@ -127,15 +125,17 @@ def test_variables_that_nobody_reads_and_nothing_needs_are_left_out(graph: Graph
 
 def evil(text: str) -> Partition:
     p = NodeDef(name="p", op=ARG, attrs={"index": 0}, outputs=(spec("bool", ()),))
-    inner = NodeDef(
-        name=text, op="Neg", inputs=(("", 0),), outputs=(spec("float32", ()),), source=text
-    )
+    inner = NodeDef(name=text, op="Neg", inputs=(("", 0),), outputs=(spec("float32", ()),), source=text)
     y = NodeDef(name="y", op=ARG, attrs={"index": 1}, outputs=inner.outputs)
     some = FunctionDef((), inner.outputs, (inner,), ((text, 0),))
     branch = NodeDef(
-        name=f"{text}!", op="If", inputs=(("p", 0), ("y", 0)), outputs=inner.outputs, source=text,
+        name=f"{text}!",
+        op="If",
+        inputs=(("p", 0), ("y", 0)),
+        outputs=inner.outputs,
+        source=text,
         attrs={"then_branch": some, "else_branch": some},
-    )  # fmt: skip
+    )
     return Partition(CPU[0], (p, y, branch), ((0, f"{text}!", 0),))
 
 
@@ -182,9 +182,7 @@ def test_a_loop_never_changes_what_somebody_holds(graph: Graph, x: Tensor) -> No
     assert again.tolist() == stored.tolist()
 
 
-def test_what_a_body_stores_of_captures_and_loop_variables_is_copied(
-    graph: Graph, x: Tensor
-) -> None:
+def test_what_a_body_stores_of_captures_and_loop_variables_is_copied(graph: Graph, x: Tensor) -> None:
     v, w = ops.Variable(vector(0, 0, 0)), ops.Variable(vector(0, 0, 0))
     p = ops.placeholder("bool", [])
 

@@ -15,15 +15,11 @@ from tests.plan.kit import CPU, Made, call
 
 def ran(name: str, seconds: float, *sizes: int) -> NodeStats:
     """A node that ran for so long and made outputs of so many bytes."""
-    output = tuple(
-        NodeOutput(i, TensorDescription("float32", (size // 4,), size))
-        for i, size in enumerate(sizes)
-    )
+    output = tuple(NodeOutput(i, TensorDescription("float32", (size // 4,), size)) for i, size in enumerate(sizes))
     nanos = round(seconds * 1e9)
     detail = NodeExecStats(
-        node_name=name, all_start_nanos=10**9, op_end_rel_nanos=nanos,
-        all_end_rel_nanos=nanos + 5000, output=output,
-    )  # fmt: skip
+        node_name=name, all_start_nanos=10**9, op_end_rel_nanos=nanos, all_end_rel_nanos=nanos + 5000, output=output
+    )
     return NodeStats(CPU[0], name, "Op", 1.0, 1.0 + seconds, "main", sum(sizes), detail)
 
 
@@ -98,9 +94,7 @@ def test_a_loop_counts_with_what_is_inside() -> None:
     with graph.as_default():
         start = ops.constant(0.0, name="start")
         end = ops.while_loop(
-            lambda v: ops.less(v, 3.0, name="test"),
-            lambda v: (ops.add(v, 1.0, name="turn"),),
-            [start],
+            lambda v: ops.less(v, 3.0, name="test"), lambda v: (ops.add(v, 1.0, name="turn"),), [start]
         )
     (loop,) = [op.plain for op in graph.get_operations() if op.type == "While"]
     inside = [inner.name for inner, _ in nodes_inside(loop)]

@@ -26,9 +26,7 @@ from tests.ops.raw_control import raw_while
 pytestmark = pytest.mark.usefixtures("graph")
 
 CPUS = [f"{LOCAL_TASK}/device:CPU:{k}" for k in range(3)]
-DEVICES = DeviceSet(
-    [DeviceAttributes(name=name, device_type="CPU", incarnation=7) for name in CPUS]
-)
+DEVICES = DeviceSet([DeviceAttributes(name=name, device_type="CPU", incarnation=7) for name in CPUS])
 
 
 def planned(graph: Graph, *fetches: Tensor) -> tuple[StepGraph, dict[str, str]]:
@@ -80,10 +78,7 @@ def test_what_is_received_in_a_loop_is_set_off_by_the_loop_of_its_device(graph: 
 def test_every_value_that_is_sent_is_received(graph: Graph) -> None:
     step, device_of = planned(graph, loop("/cpu:1"))
     parts = partition(step, device_of, DEVICES)
-    keys = {
-        op: sorted(n.attrs["key"] for part in parts for n in part.nodes if n.op == op)
-        for op in (SEND, RECV)
-    }
+    keys = {op: sorted(n.attrs["key"] for part in parts for n in part.nodes if n.op == op) for op in (SEND, RECV)}
     assert keys[SEND] == keys[RECV] != []
     assert {parse_key(key).frame_id for key in keys[SEND]} == {0}
 

@@ -57,9 +57,7 @@ def test_with_pruned_placement_a_node_is_placed_when_a_run_needs_it() -> None:
 
 
 @BOTH
-def test_nodes_keep_their_devices_when_others_join_and_fail_when_theirs_are_gone(
-    config: ConfigProto,
-) -> None:
+def test_nodes_keep_their_devices_when_others_join_and_fail_when_theirs_are_gone(config: ConfigProto) -> None:
     made = state(config)
     made.extend([node("v", op="VarHandleOp", device="/cpu:1")])
     run = RunSignature(fetches=(), targets=("v",))
@@ -68,9 +66,7 @@ def test_nodes_keep_their_devices_when_others_join_and_fail_when_theirs_are_gone
     _, parts = made.partitions(run)
     assert [part.device for part in parts] == [CPU[1]]
     made.use_devices(device_set(1))
-    with pytest.raises(
-        InvalidArgumentError, match=r"'v' is on .*CPU:1, which has left the cluster"
-    ):
+    with pytest.raises(InvalidArgumentError, match=r"'v' is on .*CPU:1, which has left the cluster"):
         made.partitions(run)
 
 
@@ -133,9 +129,7 @@ def test_a_static_graph_is_taken_in_once_and_does_not_grow() -> None:
         made.extend([node("y", "missing")])
     made.extend(CHAIN)
     grown = [node(name) for name in "cdef"]
-    with pytest.raises(
-        FailedPreconditionError, match=r"'c', 'd', 'e' and 1 more, .*static_graph=True"
-    ):
+    with pytest.raises(FailedPreconditionError, match=r"'c', 'd', 'e' and 1 more, .*static_graph=True"):
         made.extend(grown)
     made.extend([])
     assert len(made) == 3

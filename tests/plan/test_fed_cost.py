@@ -46,10 +46,7 @@ def test_a_product_of_fed_matrices_costs_what_its_shapes_say(graph: Graph) -> No
     x.set_shape([None, None])
     y.set_shape([None, None])
     segment = segment_of(graph, layers(ops.matmul(x, y)), x, y)
-    small, large = (
-        micros(segment, ones(2, 3), ones(3, 2)),
-        micros(segment, ones(2000, 3000), ones(3000, 2000)),
-    )
+    small, large = (micros(segment, ones(2, 3), ones(3, 2)), micros(segment, ones(2000, 3000), ones(3000, 2000)))
     assert small is not None
     assert large is not None
     assert small < 1000 < large

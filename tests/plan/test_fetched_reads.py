@@ -20,9 +20,7 @@ def session(graph: acts.Graph) -> Iterator[acts.Session]:
         yield made
 
 
-def test_the_global_step_that_is_fetched_beside_a_training_step_counts_it(
-    session: acts.Session,
-) -> None:
+def test_the_global_step_that_is_fetched_beside_a_training_step_counts_it(session: acts.Session) -> None:
     step, weight = acts.train.get_or_create_global_step(), acts.Variable(5.0)
     train = acts.train.GradientDescentOptimizer(0.1).minimize(weight * weight, step)
     session.run(acts.global_variables_initializer())
@@ -54,9 +52,7 @@ def test_updates_in_loops_and_branches_come_before(session: acts.Session) -> Non
     assert session.run([v, branch], {p: False})[0] == 105.0
 
 
-def test_a_read_that_the_step_computes_with_is_the_one_that_it_has_used(
-    session: acts.Session,
-) -> None:
+def test_a_read_that_the_step_computes_with_is_the_one_that_it_has_used(session: acts.Session) -> None:
     v = acts.Variable(3.0)
     read = v.read_value()
     update = v.assign(read * 2.0)
@@ -90,10 +86,7 @@ async def test_over_tasks_too(graph: acts.Graph) -> None:
     with acts.device(W0):
         loss = weight * weight
     train = acts.train.GradientDescentOptimizer(0.1).minimize(loss, step)
-    async with (
-        in_process({"ps": 1, "worker": 1}) as cluster,
-        AsyncSession(cluster.target(), graph=graph) as session,
-    ):
+    async with in_process({"ps": 1, "worker": 1}) as cluster, AsyncSession(cluster.target(), graph=graph) as session:
         await soon(session.run(acts.global_variables_initializer()))
         for count in range(1, 4):
             _, found = await soon(session.run([train, step]))

@@ -26,9 +26,7 @@ from tests.ops.raw_control import raw_cond, raw_while
 pytestmark = pytest.mark.usefixtures("graph")
 
 CPUS = [f"{LOCAL_TASK}/device:CPU:{k}" for k in range(2)]
-DEVICES = DeviceSet(
-    [DeviceAttributes(name=name, device_type="CPU", incarnation=7) for name in CPUS]
-)
+DEVICES = DeviceSet([DeviceAttributes(name=name, device_type="CPU", incarnation=7) for name in CPUS])
 Values = Sequence[Tensor]
 
 
@@ -61,9 +59,7 @@ def is_left(*fetches: Tensor, **asked: Any) -> bool:
 
 
 def counted(n: Tensor, **options: Any) -> Tensor:
-    loop = raw_while(
-        lambda v, c: v[0] < c[0], lambda v, _: [v[0] + 1], [acts.constant(0)], [n], **options
-    )
+    loop = raw_while(lambda v, c: v[0] < c[0], lambda v, _: [v[0] + 1], [acts.constant(0)], [n], **options)
     return loop[0]
 
 
@@ -119,9 +115,7 @@ def test_loops_and_conditionals_within_each_other_are_lifted_whole() -> None:
     n = acts.placeholder("int32", [])
 
     def body(values: Values, _: Values) -> list[Tensor]:
-        (inner,) = raw_cond(
-            values[0] < 2, lambda v: [counted(v[0])], lambda v: [v[0] * 10], [values[0]]
-        )
+        (inner,) = raw_cond(values[0] < 2, lambda v: [counted(v[0])], lambda v: [v[0] * 10], [values[0]])
         return [values[0] + 1, values[1] + inner]
 
     start = [acts.constant(0), acts.constant(0)]
@@ -155,9 +149,7 @@ def test_variables_have_the_shapes_that_follow_from_what_enters() -> None:
     x = acts.placeholder("float32", [3, 4])
     start = [acts.constant(0), x, acts.constant([1.0]), acts.placeholder("float32")]
     results = raw_while(
-        lambda v, _: v[0] < 2,
-        lambda v, _: [v[0] + 1, acts.tanh(v[1]), acts.concat([v[2], v[2]], 0), v[3]],
-        start,
+        lambda v, _: v[0] < 2, lambda v, _: [v[0] + 1, acts.tanh(v[1]), acts.concat([v[2], v[2]], 0), v[3]], start
     )
     nodes = lifted(*results, feeds=[x, start[3]])
     shapes = [spec.shape.sizes for spec in nodes["raw_while/Switch"].outputs]
@@ -177,9 +169,7 @@ def test_what_is_known_goes_from_one_loop_to_the_next() -> None:
 def test_shapes_that_do_not_fit_leave_the_graph_alone_and_fail_when_it_runs() -> None:
     x = acts.placeholder("float32", [2, 3])
     start = [acts.constant(0), x]
-    results = raw_while(
-        lambda v, _: v[0] < 1, lambda v, _: [v[0] + 1, acts.matmul(v[1], v[1])], start
-    )
+    results = raw_while(lambda v, _: v[0] < 1, lambda v, _: [v[0] + 1, acts.matmul(v[1], v[1])], start)
     assert is_left(*results, feeds=[x])
     with acts.Session() as session, pytest.raises(InvalidArgumentError) as info:
         session.run(results, {x: [[1, 2, 3], [4, 5, 6]]})
@@ -263,18 +253,14 @@ def test_what_runs_once_more_than_the_body_is_left_unless_the_condition_needs_it
 def test_state_that_condition_and_body_read_together_is_left() -> None:
     """Read twice in an iteration it could be two values."""
     n, variable = acts.placeholder("int32", []), acts.Variable(0)
-    read = next(
-        op for op in n.graph.get_operations() if op.type == "ReadVariableOp"
-    ).attrs  # fmt: skip
+    read = next(op for op in n.graph.get_operations() if op.type == "ReadVariableOp").attrs
     shared: list[Tensor] = []
 
     def condition(values: Values, given: Values) -> Tensor:
         shared.append(make("ReadVariableOp", [given[1]], read).outputs[0])
         return values[0] + shared[0] < given[0]
 
-    (result,) = raw_while(
-        condition, lambda v, _: [v[0] + shared[0] + 1], [acts.constant(0)], [n, variable.handle]
-    )
+    (result,) = raw_while(condition, lambda v, _: [v[0] + shared[0] + 1], [acts.constant(0)], [n, variable.handle])
     assert is_left(result, feeds=[n])
 
 
@@ -300,9 +286,7 @@ def test_a_loop_that_lives_in_part_is_left_and_gives_that_part() -> None:
     taken = acts.placeholder("bool", [])
     sometimes = dataflow.switch(acts.constant(5), taken).output_true
     start = [acts.constant(0), sometimes]
-    count, other = raw_while(
-        lambda v, _: v[0] < 3, lambda v, _: [v[0] + 1, v[1] * 2], start
-    )  # fmt: skip
+    count, other = raw_while(lambda v, _: v[0] < 3, lambda v, _: [v[0] + 1, v[1] * 2], start)
     assert is_left(count, other, feeds=[taken])
     with acts.Session() as session:
         assert session.run([count, other], {taken: True}) == [3, 40]

@@ -66,9 +66,7 @@ def test_scalars_are_no_run(graph: Graph) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["complex64", "bfloat16"])
-def test_dtypes_whose_bits_depend_on_their_place_or_their_maker_are_no_run(
-    graph: Graph, dtype: str
-) -> None:
+def test_dtypes_whose_bits_depend_on_their_place_or_their_maker_are_no_run(graph: Graph, dtype: str) -> None:
     x = fed(graph, dtype=dtype)
     with graph.as_default():
         y = ops.tanh(x * x + x)
@@ -149,14 +147,22 @@ def test_both_ways_are_written_and_the_arrays_decide(graph: Graph) -> None:
         y = ops.tanh(x * 2.0 + 1.0)
     made = Made(graph, [y], [x])
     assert made.source() == [
-        "def b5_part(p0, p1, p2, r0, s0):", "o2(p0, p1, s0)", "o4(s0, p2, s0)", "o5(s0, r0)",
+        "def b5_part(p0, p1, p2, r0, s0):",
+        "o2(p0, p1, s0)",
+        "o4(s0, p2, s0)",
+        "o5(s0, r0)",
         "b5 = Blockwise(b5_part, 1, ['float32'], ['float32'], 3)",
         "def segment_0(C, v0):",
         f"if v0.size <= {LEAST} or not b5.takes(v0):",
-        "v2 = (v0 * c1)", "del v0", "o4(v2, c3, v2)", "o5(v2, v2)",
-        "else:", "v2 = b5(C.check, v0, c1, c3)", "del v0",
+        "v2 = (v0 * c1)",
+        "del v0",
+        "o4(v2, c3, v2)",
+        "o5(v2, v2)",
+        "else:",
+        "v2 = b5(C.check, v0, c1, c3)",
+        "del v0",
         "return (v2, )",
-    ]  # fmt: skip
+    ]
     for size in (0, 1, 3, LARGE):
         given = numbers(size)
         expected = np.tanh(given * np.float32(2) + np.float32(1))
@@ -254,14 +260,10 @@ def test_a_sum_takes_the_results_of_a_run_when_it_has_ended(graph: Graph) -> Non
     given = numbers()
     a_ = given * np.float32(2)
     b_ = np.tanh(a_)
-    np.testing.assert_array_equal(
-        Made(graph, [total], [x]).run(given)[0], (a_ + b_) + (b_ - np.float32(1))
-    )
+    np.testing.assert_array_equal(Made(graph, [total], [x]).run(given)[0], (a_ + b_) + (b_ - np.float32(1)))
 
 
-def test_runs_are_found_in_loops_and_branches(
-    graph: Graph, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_runs_are_found_in_loops_and_branches(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     worked_through: list[int] = []
     work = blockwise.Blockwise.__call__
 
@@ -274,11 +276,7 @@ def test_runs_are_found_in_loops_and_branches(
     monkeypatch.setattr(blockwise.Blockwise, "__call__", noted)
     x = fed(graph, [None])
     with graph.as_default():
-        _, y = ops.while_loop(
-            lambda i, v: i < 3,
-            lambda i, v: (i + 1, ops.tanh(v * 2.0 + 1.0)),
-            [ops.constant(0), x],
-        )
+        _, y = ops.while_loop(lambda i, v: i < 3, lambda i, v: (i + 1, ops.tanh(v * 2.0 + 1.0)), [ops.constant(0), x])
         z = ops.cond(ops.reduce_sum(y) > 0, lambda: ops.exp(y * 2.0 - 1.0), lambda: y)
     made = Made(graph, [z], [x])
     assert runs(made) == [3, 3]

@@ -76,10 +76,7 @@ def test_the_librarys_own_optimiser_is_a_pass() -> None:
 def test_a_pass_changes_what_runs_and_is_counted(add: Registered, caplog: Any) -> None:
     x, total = doubled()
     add("POST_PLACEMENT", lambda graph, context: changed(graph, "sum", op="Mul"))
-    with (
-        caplog.at_level(logging.DEBUG, "actorsession.plan.passes.registry"),
-        acts.Session() as session,
-    ):
+    with caplog.at_level(logging.DEBUG, "actorsession.plan.passes.registry"), acts.Session() as session:
         assert session.run(total, {x: 5.0}) == 25.0
         session.run(total, {x: 6.0})  # the same plan
         counted = {made.name: made for made in session.statistics().graph_passes}
@@ -99,10 +96,13 @@ def test_groups_run_in_order_and_phases_within_them(add: Registered) -> None:
         return note
 
     for group, phase, name in (
-        ("POST_PARTITIONING", 1, "last"), ("POST_REWRITE_FOR_EXEC", -1, "before optimise"),
-        ("PRE_PLACEMENT", 20, "at 20"), ("POST_PLACEMENT", 1, "b"), ("POST_PLACEMENT", 1, "a"),
+        ("POST_PARTITIONING", 1, "last"),
+        ("POST_REWRITE_FOR_EXEC", -1, "before optimise"),
+        ("PRE_PLACEMENT", 20, "at 20"),
+        ("POST_PLACEMENT", 1, "b"),
+        ("POST_PLACEMENT", 1, "a"),
         ("PRE_PLACEMENT", 3, "at 3"),
-    ):  # fmt: skip
+    ):
         add(group, noting(name), phase, name)
     x, total = doubled()
     run(total, {x: 1.0})
@@ -123,9 +123,8 @@ def test_a_pass_before_placement_moves_and_adds_nodes(add: Registered) -> None:
             return nodes
         made = replace(nodes["sum"], op="Mul", name="product", device="")
         moved = NodeDef(
-            name="sum", op="Identity", inputs=(("product", 0),), outputs=made.outputs,
-            device="/device:CPU:1",
-        )  # fmt: skip
+            name="sum", op="Identity", inputs=(("product", 0),), outputs=made.outputs, device="/device:CPU:1"
+        )
         return {**nodes, "product": made, "sum": moved}
 
     add("PRE_PLACEMENT", instead)
@@ -168,10 +167,7 @@ def test_a_session_that_debugs_runs_no_rewrites_for_execution(add: Registered) -
 async def test_masters_run_passes_too(add: Registered) -> None:
     add("POST_PLACEMENT", lambda graph, context: changed(graph, "sum", op="Mul"))
     x, total = doubled()
-    async with (
-        in_process() as cluster,
-        AsyncSession(cluster.target(), graph=acts.get_default_graph()) as session,
-    ):
+    async with in_process() as cluster, AsyncSession(cluster.target(), graph=acts.get_default_graph()) as session:
         assert await soon(session.run(total, {x: 5.0})) == 25.0
 
 
@@ -218,9 +214,7 @@ async def test_at_a_master_they_see_what_the_client_asked_for(add: Registered) -
     merged = replace(config, inter_op_parallelism_threads=8)  # as the server has it
     x, total = doubled()
     async with in_process() as cluster:
-        async with AsyncSession(
-            cluster.target(), graph=acts.get_default_graph(), config=config
-        ) as session:
+        async with AsyncSession(cluster.target(), graph=acts.get_default_graph(), config=config) as session:
             assert await soon(session.run(total, {x: 1.0})) == 2.0
         assert set(seen) == {group.value for group in PassGroup}
         for context in seen.values():
@@ -296,9 +290,7 @@ bad = 3
 """
 
 
-def test_other_distributions_bring_passes_along(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_other_distributions_bring_passes_along(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     entries = [f"{name} = toy_passes:{name}" for name in ("good", "again", "bad")]
     write_distribution(tmp_path, "toy_passes", BROUGHT, entries, group=passes.ENTRY_POINTS)
     monkeypatch.syspath_prepend(str(tmp_path))
@@ -311,10 +303,7 @@ def test_other_distributions_bring_passes_along(
             f"plug-in {entry} of toy_passes 1.0 (group actorsession.graph_passes) cannot be used: {why}"
             for entry, why in [
                 (entries[1], "KeyError: a graph pass named 'optimise' is already registered"),
-                (
-                    entries[2],
-                    "TypeError: an entry point of actorsession.graph_passes is a GraphPass, got 3",
-                ),
+                (entries[2], "TypeError: an entry point of actorsession.graph_passes is a GraphPass, got 3"),
             ]
         ]
     finally:
@@ -370,23 +359,15 @@ def test_a_pass_that_breaks_the_graph_is_refused_with_its_name(kind: str, add: R
     [
         (lambda nodes: {k: n for k, n in nodes.items() if k != "sum"}, "'sum' was removed"),
         (lambda nodes: {**nodes, "other": nodes["sum"]}, "for the name 'other'"),
-        (
-            lambda nodes: {**nodes, "sum": replace(nodes["sum"], outputs=())},
-            "no longer of dtype float32",
-        ),
+        (lambda nodes: {**nodes, "sum": replace(nodes["sum"], outputs=())}, "no longer of dtype float32"),
         (lambda nodes: list(nodes), "must return nodes by name"),
     ],
     ids=["gone", "name", "outputs", "list"],
 )
-def test_a_pass_before_placement_must_keep_what_others_rely_on(
-    spoil: Any, words: str, add: Registered
-) -> None:
+def test_a_pass_before_placement_must_keep_what_others_rely_on(spoil: Any, words: str, add: Registered) -> None:
     add("PRE_PLACEMENT", lambda nodes, context: spoil(nodes))
     x, total = doubled()
-    with (
-        acts.Session() as session,
-        pytest.raises(InvalidArgumentError, match=f"graph pass 'mine' .*{words}"),
-    ):
+    with acts.Session() as session, pytest.raises(InvalidArgumentError, match=f"graph pass 'mine' .*{words}"):
         session.run(total, {x: 1.0})
 
 
@@ -397,22 +378,14 @@ def test_a_pass_before_placement_must_keep_what_others_rely_on(
         (lambda parts: None, "must return partitions"),
         (lambda parts: [replace(parts[0], fetches=())], "the fetches on"),
         (lambda parts: [replace(parts[0], nodes=parts[0].nodes[:1])], "was removed"),
-        (
-            lambda parts: [replace(parts[0], nodes=parts[0].nodes[1:])],
-            "the feeds, sends or receives of",
-        ),
+        (lambda parts: [replace(parts[0], nodes=parts[0].nodes[1:])], "the feeds, sends or receives of"),
     ],
     ids=["none", "nothing", "fetches", "node", "feed"],
 )
-def test_a_pass_after_partitioning_must_keep_what_comes_and_goes(
-    spoil: Any, words: str, add: Registered
-) -> None:
+def test_a_pass_after_partitioning_must_keep_what_comes_and_goes(spoil: Any, words: str, add: Registered) -> None:
     add("POST_PARTITIONING", lambda parts, context: spoil(parts))
     x, total = doubled()
-    with (
-        acts.Session() as session,
-        pytest.raises(InvalidArgumentError, match=f"graph pass 'mine' .*{words}"),
-    ):
+    with acts.Session() as session, pytest.raises(InvalidArgumentError, match=f"graph pass 'mine' .*{words}"):
         session.run(total, {x: 1.0})
 
 

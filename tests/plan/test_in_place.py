@@ -49,8 +49,13 @@ def test_a_chain_works_in_the_one_array_that_its_first_op_makes(graph: Graph, x:
         y = ops.tanh((x * 2.0 + x) / x)
     made = check(graph, y, x, np.tanh(np.float32(3)), over=3)
     assert made.source()[1:] == [
-        "v2 = (v0 * c1)", "o3(v2, v0, v2)", "o4(v2, v0, v2)", "del v0", "o5(v2, v2)", "return (v2, )",
-    ]  # fmt: skip
+        "v2 = (v0 * c1)",
+        "o3(v2, v0, v2)",
+        "o4(v2, v0, v2)",
+        "del v0",
+        "o5(v2, v2)",
+        "return (v2, )",
+    ]
 
 
 def test_the_right_operand_can_be_written_over_as_well(graph: Graph, x: Tensor) -> None:
@@ -71,9 +76,7 @@ def test_the_right_operand_can_be_written_over_as_well(graph: Graph, x: Tensor) 
         pytest.param(lambda x: ops.maximum(x * 2.0, x), id="an-op-that-wants-an-array-of-its-own"),
     ],
 )
-def test_nothing_else_is_written_over(
-    graph: Graph, x: Tensor, build: Callable[[Tensor], Tensor]
-) -> None:
+def test_nothing_else_is_written_over(graph: Graph, x: Tensor, build: Callable[[Tensor], Tensor]) -> None:
     with graph.as_default():
         y = build(x)
     made = Made(graph, [y], [x])
@@ -124,9 +127,7 @@ def test_what_another_device_gets_stays_as_it_is(graph: Graph, x: Tensor) -> Non
     assert [v.tolist() for v in made.run(THREE)] == [[3, 5, 7], [-2, -4, -6]]
 
 
-def test_without_known_shapes_only_scalars_beside_it_let_an_array_be_written_over(
-    graph: Graph,
-) -> None:
+def test_without_known_shapes_only_scalars_beside_it_let_an_array_be_written_over(graph: Graph) -> None:
     with graph.as_default():
         x = ops.placeholder("float32", [None])
         first = x * 2.0 + 1.0
@@ -140,9 +141,7 @@ def test_without_known_shapes_only_scalars_beside_it_let_an_array_be_written_ove
 
 def test_a_loop_changes_none_of_its_variables(graph: Graph, x: Tensor) -> None:
     with graph.as_default():
-        _, y = ops.while_loop(
-            lambda i, v: i < 3, lambda i, v: (i + 1, v * 2.0 + 1.0), [ops.constant(0), x]
-        )
+        _, y = ops.while_loop(lambda i, v: i < 3, lambda i, v: (i + 1, v * 2.0 + 1.0), [ops.constant(0), x])
         z = y + x
     made, fed = Made(graph, [z], [x]), THREE.copy()
     for _ in range(2):
@@ -174,17 +173,22 @@ def test_each_term_of_a_sum_is_added_when_it_is_made(graph: Graph, x: Tensor) ->
     made = made_sum(graph, terms_of(graph, x), x)
     assert made.source()[1:] == [
         "v1 = k1(v0)",
-        "v2 = k2(v0)", "j5(v1, v2, v1)", "del v2",
-        "v3 = k3(v0)", "j5(v1, v3, v1)", "del v3",
-        "v4 = k4(v0)", "del v0", "j5(v1, v4, v1)", "del v4",
+        "v2 = k2(v0)",
+        "j5(v1, v2, v1)",
+        "del v2",
+        "v3 = k3(v0)",
+        "j5(v1, v3, v1)",
+        "del v3",
+        "v4 = k4(v0)",
+        "del v0",
+        "j5(v1, v4, v1)",
+        "del v4",
         "return (v1, )",
-    ]  # fmt: skip
+    ]
     assert made.run(THREE)[0].tolist() == [10, 20, 30]
 
 
-def test_terms_are_added_in_the_order_of_the_sum_whenever_they_are_made(
-    graph: Graph, x: Tensor
-) -> None:
+def test_terms_are_added_in_the_order_of_the_sum_whenever_they_are_made(graph: Graph, x: Tensor) -> None:
     terms = [call(graph, lambda v, k=k: v * np.float32(k), x).outputs[0] for k in (1e8, 1, -1e8)]
     made = made_sum(graph, [terms[0], terms[2], terms[1]], x)
     assert made.run(THREE)[0].tolist() == [1, 2, 3]  # 1e8 + 1 is 1e8
@@ -196,10 +200,7 @@ def test_terms_that_others_read_are_added_and_not_added_to(graph: Graph, x: Tens
     terms = terms_of(graph, x)
     made = made_sum(graph, terms, x, more=terms)
     found = made.run(THREE)
-    assert [v.tolist() for v in found] == [
-        [10, 20, 30],
-        *[(THREE * k).tolist() for k in (1, 2, 3, 4)],
-    ]
+    assert [v.tolist() for v in found] == [[10, 20, 30], *[(THREE * k).tolist() for k in (1, 2, 3, 4)]]
 
 
 def test_a_term_may_stand_in_a_sum_twice_and_come_from_outside(graph: Graph, x: Tensor) -> None:

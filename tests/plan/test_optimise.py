@@ -26,9 +26,7 @@ from tests.rows import for_each
 BOTH = OptimiserSettings()
 FOLDING = OptimiserSettings(do_common_subexpression_elimination=False)
 MERGING = OptimiserSettings(do_constant_folding=False)
-NEITHER = OptimiserSettings(
-    do_common_subexpression_elimination=False, do_constant_folding=False
-)  # fmt: skip
+NEITHER = OptimiserSettings(do_common_subexpression_elimination=False, do_constant_folding=False)
 
 
 class Optimised(Made):
@@ -328,7 +326,7 @@ def test_equal_nodes_become_one(graph: Graph) -> None:
         (node("b", "x", op="Neg"), node("elsewhere", "x", op="Neg")),
     ],
     ids=["op", "order", "attribute", "control", "shape", "sign", "type", "unhashable", "random", "device"],
-)  # fmt: skip
+)
 def test_nodes_that_differ_in_anything_stay_two(one: NodeDef, other: NodeDef) -> None:
     nodes = [X, node("k", op="VarHandleOp"), node("s", op="VarHandleOp"), one, other]
     nodes.append(node("y", one.name, other.name, op="AddV2"))
@@ -350,11 +348,14 @@ def test_small_constants_are_equal_by_value_and_large_ones_by_identity() -> None
     big = np.zeros(1000, np.float32)
     kinds = [spec("float32", [1000])]
     nodes = [
-        node("a", op="Const", value=np.float32(1)), node("b", op="Const", value=np.float32(1)),
-        node("c", op="Const", value=big, outputs=kinds), node("d", op="Const", value=big, outputs=kinds),
-        node("e", op="Const", value=big.copy(), outputs=kinds), X,
+        node("a", op="Const", value=np.float32(1)),
+        node("b", op="Const", value=np.float32(1)),
+        node("c", op="Const", value=big, outputs=kinds),
+        node("d", op="Const", value=big, outputs=kinds),
+        node("e", op="Const", value=big.copy(), outputs=kinds),
+        X,
         node("y", "x", "a", "b", "c", "d", "e", op="AddN"),
-    ]  # fmt: skip
+    ]
     found = optimised(nodes, "y:0", feeds="x:0")
     assert [name for name, _ in found.nodes["y"].inputs[1:]] == ["a", "a", "c", "c", "e"]
 
@@ -378,9 +379,12 @@ def test_readers_of_a_fetched_duplicate_read_the_first() -> None:
 
 def test_what_runs_after_a_duplicate_runs_after_the_first() -> None:
     nodes = [
-        X, node("a", "x", op="Neg"), node("b", "x", op="Neg"),
-        node("y", "x", op="Abs", after=["b", "a"]), node("z", "a", "y", op="AddV2"),
-    ]  # fmt: skip
+        X,
+        node("a", "x", op="Neg"),
+        node("b", "x", op="Neg"),
+        node("y", "x", op="Abs", after=["b", "a"]),
+        node("z", "a", "y", op="AddV2"),
+    ]
     assert optimised(nodes, "z:0", feeds="x:0").nodes["y"].control_inputs == ("a",)
 
 
@@ -392,9 +396,7 @@ def test_reads_of_a_variable_are_never_one(graph: Graph) -> None:
     with graph.control_dependencies([update]):
         after = state.read_value()
     made = Optimised(graph, [before, after], targets=[state.initializer])
-    assert made.ops().count("ReadVariableOp") == [n.op for n in made.before.nodes.values()].count(
-        "ReadVariableOp"
-    )
+    assert made.ops().count("ReadVariableOp") == [n.op for n in made.before.nodes.values()].count("ReadVariableOp")
 
 
 def test_equal_nodes_of_several_outputs_become_one(graph: Graph) -> None:
@@ -518,9 +520,7 @@ def test_random_graphs_give_the_same_values_as_without_the_pass(
     options: OptimiserSettings, drawn: tuple[Recipe, int]
 ) -> None:
     recipe, devices = drawn
-    made = Optimised(
-        recipe.graph, recipe.tensors, *feeds_and_targets(recipe), devices=devices, options=options
-    )
+    made = Optimised(recipe.graph, recipe.tensors, *feeds_and_targets(recipe), devices=devices, options=options)
     plain = Made(recipe.graph, recipe.tensors, *feeds_and_targets(recipe), devices=devices)
     assert len(made.step_graph.nodes) <= len(plain.step_graph.nodes)
     for _ in range(2):
@@ -536,9 +536,7 @@ def test_random_graphs_give_the_same_values_as_without_the_pass(
 
 @settings(suppress_health_check=[HealthCheck.too_slow])
 @given(recipes())
-def test_random_graphs_of_which_only_the_end_is_fetched_give_the_same(
-    drawn: tuple[Recipe, int],
-) -> None:
+def test_random_graphs_of_which_only_the_end_is_fetched_give_the_same(drawn: tuple[Recipe, int]) -> None:
     """Here nearly every node may go."""
     recipe, devices = drawn
     last = recipe.tensors[-1]

@@ -34,9 +34,7 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
 def lengths(lines: tuple[str, ...]) -> list[int]:
     """The lines of each function of a text."""
     found = ast.parse("\n".join(lines)).body
-    return [
-        f.end_lineno - f.lineno for f in found if isinstance(f, ast.FunctionDef) and f.end_lineno
-    ]
+    return [f.end_lineno - f.lineno for f in found if isinstance(f, ast.FunctionDef) and f.end_lineno]
 
 
 def mixed(x: Tensor, count: int) -> list[Tensor]:
@@ -56,9 +54,7 @@ def mixed_values(x: Any, count: int) -> list[Any]:
 
 @for_each("shape", [[], [3]], ids=["scalars", "arrays"])
 @for_each("traced", [False, True], ids=["plain", "traced"])
-def test_a_long_function_is_split_and_computes_the_same(
-    graph: Graph, shape: list[int], traced: bool
-) -> None:
+def test_a_long_function_is_split_and_computes_the_same(graph: Graph, shape: list[int], traced: bool) -> None:
     x = ops.placeholder("float32", shape)
     nodes = mixed(x, MANY)
     wanted = [0, 1, MANY // 2, MANY - 1, MANY]
@@ -81,9 +77,7 @@ def test_a_function_that_is_not_long_is_left_whole(graph: Graph) -> None:
     assert len(lengths(made.linked[0].segments[0].segment.lines)) == 1
 
 
-def test_no_function_is_compiled_together_with_another_long_one(
-    graph: Graph, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_function_is_compiled_together_with_another_long_one(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever compiles holds the interpreter lock until it is through."""
     monkeypatch.undo()  # with the real limit
     longest = outline.LONGEST
@@ -140,9 +134,7 @@ def places(made: Made) -> int:
     return int(shared.rpartition("*")[2])
 
 
-def test_the_shared_values_are_as_many_as_the_graph_is_wide_and_not_as_it_is_long(
-    graph: Graph,
-) -> None:
+def test_the_shared_values_are_as_many_as_the_graph_is_wide_and_not_as_it_is_long(graph: Graph) -> None:
     x = ops.placeholder("float32", [])
     short, long = (Made(graph, [layers(x, count)], [x]) for count in (MANY, 4 * MANY))
     assert places(long) <= places(short) + 1
@@ -153,9 +145,7 @@ def test_the_shared_values_are_as_many_as_the_graph_is_wide_and_not_as_it_is_lon
     np.testing.assert_allclose(got, now.sum(), rtol=1e-5)
 
 
-def test_a_value_that_each_iteration_reads_first_keeps_its_place_until_the_loop_has_ended(
-    graph: Graph,
-) -> None:
+def test_a_value_that_each_iteration_reads_first_keeps_its_place_until_the_loop_has_ended(graph: Graph) -> None:
     """In the order of the lines it is read for the last time before the others of the loop are made."""
     x = ops.placeholder("float32", [])
     factor = x * 3.0

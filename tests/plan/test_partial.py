@@ -228,24 +228,18 @@ def test_shapes_are_remembered_within_a_bound() -> None:
     ],
     ids=["nothing", "nothing at all", "fed and fetched", "fed twice"],
 )
-def test_a_signature_that_is_none_of_a_partial_run_is_refused(
-    asked: RunSignature, said: str
-) -> None:
+def test_a_signature_that_is_none_of_a_partial_run_is_refused(asked: RunSignature, said: str) -> None:
     with pytest.raises(InvalidArgumentError, match=said):
         check_signature(asked)
 
 
 # -- the validator ---------------------------------------------------------------------------------
 
-GOOD = made(
-    [A, B, node("y", "a"), node("z", "y", "b", op="AddV2")], "z:0", "a:0 b:0", where={"z": 1}
-)
+GOOD = made([A, B, node("y", "a"), node("z", "y", "b", op="AddV2")], "z:0", "a:0 b:0", where={"z": 1})
 
 
 def changed(number: int, nodes: Sequence[NodeDef]) -> PartialParts:
-    parts = tuple(
-        replace(p, nodes=tuple(nodes)) if p.device == CPU[number] else p for p in GOOD.parts
-    )
+    parts = tuple(replace(p, nodes=tuple(nodes)) if p.device == CPU[number] else p for p in GOOD.parts)
     return replace(GOOD, parts=parts)
 
 
@@ -265,9 +259,7 @@ def broken(rule: str) -> PartialParts:
         case "a feed received twice":
             return changed(1, [*second.nodes, replace(second.nodes[0], name="again")])
         case "a feed on another device":
-            return replace(
-                GOOD, parts=(replace(first, device=CPU[1]), replace(second, device=CPU[0]))
-            )
+            return replace(GOOD, parts=(replace(first, device=CPU[1]), replace(second, device=CPU[0])))
         case "a fetch not sent":
             return changed(1, second.nodes[:-1])
         case "a fetch sent twice":

@@ -22,21 +22,12 @@ from tests.plan.kit import CPU, Made, device_set, node, scalar
 from tests.rows import for_each
 
 
-def step_graph(
-    nodes: Sequence[NodeDef], fetches: str = "", feeds: str = "", targets: str = ""
-) -> StepGraph:
-    return prune(
-        GraphView(nodes),
-        RunSignature(tuple(feeds.split()), tuple(fetches.split()), tuple(targets.split())),
-    )
+def step_graph(nodes: Sequence[NodeDef], fetches: str = "", feeds: str = "", targets: str = "") -> StepGraph:
+    return prune(GraphView(nodes), RunSignature(tuple(feeds.split()), tuple(fetches.split()), tuple(targets.split())))
 
 
 def cut(
-    nodes: Sequence[NodeDef],
-    where: Mapping[str, int],
-    fetches: str = "",
-    feeds: str = "",
-    targets: str = "",
+    nodes: Sequence[NodeDef], where: Mapping[str, int], fetches: str = "", feeds: str = "", targets: str = ""
 ) -> dict[int, Partition]:
     """The parts by processor number; nodes that ``where`` leaves out are on the first."""
     graph = step_graph(nodes, fetches, feeds, targets)
@@ -135,9 +126,7 @@ def test_every_key_is_used_once() -> None:
     keys = [n.attrs["key"] for part in parts.values() for n in part.nodes if n.op == SEND]
     crossing = {(a, where[f"b{i}"]) for i in range(5) for a in (i, (i + 1) % 5)}
     assert len(keys) == len(set(keys)) == len(crossing)
-    assert sorted(keys) == sorted(
-        n.attrs["key"] for part in parts.values() for n in part.nodes if n.op == RECV
-    )
+    assert sorted(keys) == sorted(n.attrs["key"] for part in parts.values() for n in part.nodes if n.op == RECV)
 
 
 def test_a_value_leaves_right_behind_its_producer() -> None:
@@ -170,9 +159,7 @@ def cut_over_tasks(
 ) -> dict[int, Partition]:
     """The parts by number in ``TASKS``: two devices of one task, then two of another."""
     graph = step_graph(nodes, fetches)
-    devices = DeviceSet(
-        [DeviceAttributes(name=n, device_type="CPU", incarnation=i) for i, n in enumerate(TASKS)]
-    )
+    devices = DeviceSet([DeviceAttributes(name=n, device_type="CPU", incarnation=i) for i, n in enumerate(TASKS)])
     device_of = {name: TASKS[where.get(name, 0)] for name in graph.nodes}
     parts = partition(graph, device_of, devices, bfloat16_transfers=halved)
     return {TASKS.index(part.device): part for part in parts}
@@ -234,9 +221,7 @@ def test_a_halved_value_is_the_bfloat16_next_to_it_towards_zero(shape: tuple[int
             there = here * 1.0
     made = Made(graph, [here, there], [x], devices=2)
     device_of = {n: TASKS[0 if d == CPU[0] else 2] for n, d in made.device_of.items()}
-    devices = DeviceSet(
-        [DeviceAttributes(name=n, device_type="CPU", incarnation=i) for i, n in enumerate(TASKS)]
-    )
+    devices = DeviceSet([DeviceAttributes(name=n, device_type="CPU", incarnation=i) for i, n in enumerate(TASKS)])
     made.parts = partition(made.step_graph, device_of, devices, bfloat16_transfers=True)
     made.linked = [made._link(part, True) for part in made.parts]
     for fed in [given] if shape else list(given):
@@ -280,10 +265,7 @@ def test_a_data_edge_and_a_control_edge_from_one_node_are_two_transfers() -> Non
 
 
 def test_feeds_and_plain_constants_are_copied_to_every_part_that_reads_them() -> None:
-    nodes = [
-        node("ph", op="Placeholder"), K, node("a", "ph", "k", op="AddV2"),
-        node("b", "ph", "k", op="AddV2"),
-    ]  # fmt: skip
+    nodes = [node("ph", op="Placeholder"), K, node("a", "ph", "k", op="AddV2"), node("b", "ph", "k", op="AddV2")]
     parts = cut(nodes, {"a": 1, "b": 2}, "a:0 b:0", feeds="ph:0")
     assert sorted(parts) == [1, 2], "the client device has nothing to do"
     for number in (1, 2):
@@ -388,10 +370,7 @@ def broken(rule: str) -> tuple[Partition, ...]:
 @for_each(
     "rule, said",
     [
-        (
-            "input in another part",
-            r"'b' on .*CPU:1 reads 'a:0', which is not computed there before it",
-        ),
+        ("input in another part", r"'b' on .*CPU:1 reads 'a:0', which is not computed there before it"),
         ("input made later", r"'c' on .*CPU:1 reads 'b:0', which is not computed there before it"),
         ("output that is not there", r"'c' on .* reads 'b:1', which is not computed there"),
         ("control input in another part", r"'c' on .* runs after 'a', which is not computed there"),
@@ -428,11 +407,7 @@ def _complete(node: NodeDef) -> NodeDef:
     return replace(node, op="Placeholder", attrs={"dtype": float32, "shape": TensorShape([])})
 
 
-@for_each(
-    "wire",
-    [None, [], {}, [CPU[0], [], [[0]]], [CPU[0], [], [["0", "a", 0]]], [CPU[0], [[]], []],
-     [3, [], []]],
-)  # fmt: skip
+@for_each("wire", [None, [], {}, [CPU[0], [], [[0]]], [CPU[0], [], [["0", "a", 0]]], [CPU[0], [[]], []], [3, [], []]])
 def test_another_form_is_a_protocol_error(wire: Any) -> None:
     with pytest.raises(ProtocolError):
         Partition.from_wire(wire)

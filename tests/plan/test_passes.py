@@ -86,9 +86,7 @@ def grow(draw: Callable[..., Any], recipe: Recipe) -> None:
         recipe.add(ops.constant(value), value)
     elif kind == 1:
         i = draw(pick)
-        for part, piece in zip(
-            ops.split(recipe.tensors[i], 2), np.split(recipe.values[i], 2), strict=True
-        ):
+        for part, piece in zip(ops.split(recipe.tensors[i], 2), np.split(recipe.values[i], 2), strict=True):
             recipe.add(ops.concat([part, part], 0), np.tile(piece, 2))
     elif kind == 2:
         change_a_variable(draw, recipe, draw(pick), draw(pick))
@@ -100,10 +98,7 @@ def grow(draw: Callable[..., Any], recipe: Recipe) -> None:
     else:
         count, build, compute = draw(st.sampled_from(WORDS))
         chosen = [draw(pick) for _ in range(count)]
-        recipe.add(
-            build(*(recipe.tensors[i] for i in chosen)),
-            compute(*(recipe.values[i] for i in chosen)),
-        )
+        recipe.add(build(*(recipe.tensors[i] for i in chosen)), compute(*(recipe.values[i] for i in chosen)))
 
 
 def change_a_variable(draw: Callable[..., Any], recipe: Recipe, first: int, change: int) -> None:
@@ -160,15 +155,10 @@ def stored(made: Made) -> list[Any]:
 
 @settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.data(), recipes())
-def test_a_plan_gives_what_numpy_gives_and_gives_it_away(
-    data: st.DataObject, drawn: tuple[Recipe, int]
-) -> None:
+def test_a_plan_gives_what_numpy_gives_and_gives_it_away(data: st.DataObject, drawn: tuple[Recipe, int]) -> None:
     recipe, devices = drawn
     chosen = data.draw(st.lists(st.integers(0, len(recipe.tensors) - 1), min_size=1, max_size=6))
-    made = Made(
-        recipe.graph, [recipe.tensors[i] for i in chosen], recipe.feeds, recipe.targets,
-        devices=devices,
-    )  # fmt: skip
+    made = Made(recipe.graph, [recipe.tensors[i] for i in chosen], recipe.feeds, recipe.targets, devices=devices)
     for traced in (False, True):
         given_ = [value.copy() for value in recipe.fed]
         values = Step(made, given_, traced=traced).run()
@@ -181,14 +171,9 @@ def test_a_plan_gives_what_numpy_gives_and_gives_it_away(
 
 @settings(suppress_health_check=[HealthCheck.too_slow])
 @given(recipes())
-def test_what_a_server_lends_is_right_at_the_moment_it_is_lent(
-    drawn: tuple[Recipe, int],
-) -> None:
+def test_what_a_server_lends_is_right_at_the_moment_it_is_lent(drawn: tuple[Recipe, int]) -> None:
     recipe, devices = drawn
-    made = Made(
-        recipe.graph, recipe.tensors, recipe.feeds, recipe.targets, devices=devices,
-        own_fetches=False,
-    )  # fmt: skip
+    made = Made(recipe.graph, recipe.tensors, recipe.feeds, recipe.targets, devices=devices, own_fetches=False)
     values = made.run(*recipe.fed)
     for tensor, value, expected in zip(recipe.tensors, values, recipe.values, strict=True):
         np.testing.assert_array_equal(value, expected, str(tensor))
@@ -202,13 +187,8 @@ def test_partitions_that_travelled_do_the_same(drawn: tuple[Recipe, int]) -> Non
 
     recipe, devices = drawn
     made = Made(recipe.graph, recipe.tensors, recipe.feeds, recipe.targets, devices=devices)
-    made.parts = tuple(
-        Partition.from_wire(codec.unpack(codec.pack(p.to_wire()))) for p in made.parts
-    )
-    made.linked = [
-        BoundPartition(compile_partition(part), made.variables[part.device], {})
-        for part in made.parts
-    ]
+    made.parts = tuple(Partition.from_wire(codec.unpack(codec.pack(p.to_wire()))) for p in made.parts)
+    made.linked = [BoundPartition(compile_partition(part), made.variables[part.device], {}) for part in made.parts]
     for value, expected in zip(made.run(*recipe.fed), recipe.values, strict=True):
         np.testing.assert_array_equal(value, expected)
 

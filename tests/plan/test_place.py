@@ -84,9 +84,7 @@ def test_an_open_request_elsewhere_takes_the_first_device_there() -> None:
 
 @for_each("request_", ["/cpu:7", "/gpu:0", "/job:ps", "/task:3"])
 def test_a_device_that_does_not_exist_is_named_with_those_that_do(request_: str) -> None:
-    with pytest.raises(
-        InvalidArgumentError, match="which does not exist here; the devices are"
-    ) as e:
+    with pytest.raises(InvalidArgumentError, match="which does not exist here; the devices are") as e:
         places([node("a", device=request_)])
     assert str(DeviceSpec.parse(request_)) in e.value.message
     assert all(name in e.value.message for name in CPU[:3])
@@ -205,8 +203,7 @@ def test_its_own_name_ties_a_node_to_nobody() -> None:
 def test_members_that_contradict_each_other_are_both_named_with_their_lines() -> None:
     nodes = [K, node("a", "k", device="/cpu:1"), tied("b", "a", device="/cpu:2")]
     with pytest.raises(
-        InvalidArgumentError,
-        match=r"'a' \(built at a.py:1\) for /device:CPU:1, 'b' for /device:CPU:2",
+        InvalidArgumentError, match=r"'a' \(built at a.py:1\) for /device:CPU:1, 'b' for /device:CPU:2"
     ) as caught:
         places(nodes)
     assert (caught.value.node, caught.value.source) == ("b", "b.py:1")
@@ -220,9 +217,7 @@ def test_with_soft_placement_the_later_request_is_dropped() -> None:
 
 
 def test_a_group_that_names_no_node_is_an_invalid_argument() -> None:
-    with pytest.raises(
-        InvalidArgumentError, match="'loc:@nope' of 'a' does not name a node"
-    ) as caught:
+    with pytest.raises(InvalidArgumentError, match="'loc:@nope' of 'a' does not name a node") as caught:
         places([K, tied("a", "nope")])
     assert caught.value.node == "a"
 
@@ -246,10 +241,7 @@ def test_what_uses_a_resource_goes_where_it_is() -> None:
 def test_every_type_that_takes_a_handle_or_reference_goes_where_that_is(op_type: str) -> None:
     reads = lookup(op_type).references or op_type in {*PASSES, HANDLE_OF}
     v = node("v", op="VariableV2", device="/cpu:1") if reads else handle("v", "/cpu:1")
-    arguments = [
-        "v" if arg.is_ref or arg.type == "resource" else "k"
-        for arg in the_signature(op_type).inputs
-    ]
+    arguments = ["v" if arg.is_ref or arg.type == "resource" else "k" for arg in the_signature(op_type).inputs]
     for request in ("", "/cpu:2"):
         assert places([v, K, node("a", *arguments, op=op_type, device=request)])["a"] == 1
 
@@ -259,8 +251,14 @@ def test_a_read_of_a_reference_goes_to_its_variable_if_it_asks_for_nothing() -> 
     change = node("change", "v", "k", op="Assign")
     reads = [node("read", "v"), node("again", "change"), node("asks", "v", device="/cpu:2")]
     assert places([v, K, change, *reads, node("uses", "read", op="Neg")]) == {
-        "v": 1, "k": 1, "change": 1, "read": 1, "again": 1, "asks": 2, "uses": 0,
-    }  # fmt: skip
+        "v": 1,
+        "k": 1,
+        "change": 1,
+        "read": 1,
+        "again": 1,
+        "asks": 2,
+        "uses": 0,
+    }
     placed = placer().place([v, *reads[:1]])
     assert placed["read"].reason == "reads the variable of 'v': placed with it"
 
@@ -365,9 +363,7 @@ def test_a_new_user_of_an_old_resource_goes_there_whatever_it_asks_for() -> None
 def test_a_new_node_that_contradicts_an_old_one_is_refused() -> None:
     made = placer()
     made.place([K, node("a", "k", device="/cpu:1")])
-    with pytest.raises(
-        InvalidArgumentError, match=r"'b' requests /device:CPU:2 but must be colocated with"
-    ):
+    with pytest.raises(InvalidArgumentError, match=r"'b' requests /device:CPU:2 but must be colocated with"):
         made.place([tied("b", "a", device="/cpu:2")])
     assert "b" not in made.placed
     made = placer(soft=True)
@@ -379,9 +375,7 @@ def test_a_new_node_that_contradicts_an_old_one_is_refused() -> None:
 def test_a_new_node_cannot_be_in_two_places(soft: bool) -> None:
     made = placer(soft=soft)
     made.place([K, node("a", "k", device="/cpu:1"), node("b", "k", device="/cpu:2")])
-    with pytest.raises(
-        InvalidArgumentError, match=r"'c' must be colocated with '.' .*, and also be on"
-    ):
+    with pytest.raises(InvalidArgumentError, match=r"'c' must be colocated with '.' .*, and also be on"):
         made.place([tied("c", "a", "b")])
 
 
@@ -412,8 +406,7 @@ def test_the_client_device_is_one_of_the_set() -> None:
 
 
 @for_each(
-    "request_, found",
-    [("", [0, 1, 2]), ("/cpu:1", [1]), ("/device:CPU:*", [0, 1, 2]), ("/gpu:0", []), (CPU[2], [2])],
+    "request_, found", [("", [0, 1, 2]), ("/cpu:1", [1]), ("/device:CPU:*", [0, 1, 2]), ("/gpu:0", []), (CPU[2], [2])]
 )
 def test_a_request_allows_devices_in_order(request_: str, found: Any) -> None:
     assert device_set(3).matching(DeviceSpec.parse(request_)) == [CPU[i] for i in found]

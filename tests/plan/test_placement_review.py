@@ -30,10 +30,7 @@ class Planned:
 
     def __init__(self, *tasks: str, home: str = T0) -> None:
         self.devices = DeviceSet(
-            [
-                DeviceAttributes(name=cpu(t), device_type="CPU", incarnation=i + 1)
-                for i, t in enumerate(tasks)
-            ],
+            [DeviceAttributes(name=cpu(t), device_type="CPU", incarnation=i + 1) for i, t in enumerate(tasks)],
             cpu(home),
         )
         graph = Graph()
@@ -58,9 +55,7 @@ def taught(**seconds: float) -> CostModel:
     return model
 
 
-def moved_by(
-    planned: Planned, model: CostModel, threads: Mapping[str, int], home: str = T0
-) -> dict[str, str]:
+def moved_by(planned: Planned, model: CostModel, threads: Mapping[str, int], home: str = T0) -> dict[str, str]:
     moved: dict[str, Placed] = {}
     review = PlacementReview(1, model, DEAR)
     assert review.is_due(planned, 1)
@@ -110,12 +105,7 @@ def test_no_check_is_due_while_one_is_under_way_or_nothing_was_measured() -> Non
     review = PlacementReview(2, model, DEAR)
     assert not any(review.is_due(planned, number) for number in range(1, 6))
     model.record(StepStats(1, [ran("a", 0.1, 16)]))
-    assert [review.is_due(planned, number) for number in range(6, 10)] == [
-        True,
-        False,
-        False,
-        False,
-    ]
+    assert [review.is_due(planned, number) for number in range(6, 10)] == [True, False, False, False]
 
 
 def test_a_check_that_fails_is_followed_by_another() -> None:

@@ -21,9 +21,7 @@ def test_a_plan_is_found_under_the_order_it_was_stored() -> None:
     assert cache.get(asks("a", "b")) is None
     assert cache.put(asks("a", "b"), "plan") == "plan"
     assert cache.get(asks("a", "b")) == "plan"
-    assert cache.statistics() == CacheStatistics(
-        plans=1, hits=1, sorted_hits=0, misses=1, evictions=0
-    )
+    assert cache.statistics() == CacheStatistics(plans=1, hits=1, sorted_hits=0, misses=1, evictions=0)
 
 
 def test_another_order_of_the_same_names_finds_it_by_sorting_once() -> None:
@@ -31,9 +29,7 @@ def test_another_order_of_the_same_names_finds_it_by_sorting_once() -> None:
     cache.put(asks("b", "a"), "plan")
     for _ in range(3):
         assert cache.get(asks("a", "b")) == "plan"
-    assert cache.statistics() == CacheStatistics(
-        plans=1, hits=2, sorted_hits=1, misses=0, evictions=0
-    )
+    assert cache.statistics() == CacheStatistics(plans=1, hits=2, sorted_hits=1, misses=0, evictions=0)
 
 
 def test_orders_of_feeds_fetches_and_targets_are_all_forgotten() -> None:
@@ -110,9 +106,7 @@ def test_a_plan_orders_for_in_ever_new_orders_does_not_fill_the_memory() -> None
 
 
 @given(st.lists(st.tuples(st.sampled_from(["get", "put", "discard"]), st.integers(0, 5))))
-def test_it_behaves_like_a_list_of_the_most_recently_used(
-    calls: list[tuple[str, int]],
-) -> None:
+def test_it_behaves_like_a_list_of_the_most_recently_used(calls: list[tuple[str, int]]) -> None:
     cache: PlanCache[int] = PlanCache(3)
     model: list[int] = []
     for call, number in calls:

@@ -18,17 +18,9 @@ from tests.plan.kit import node, scalar
 from tests.rows import for_each
 
 
-def pruned(
-    nodes: list[NodeDef],
-    fetches: str = "",
-    feeds: str = "",
-    targets: str = "",
-) -> StepGraph:
+def pruned(nodes: list[NodeDef], fetches: str = "", feeds: str = "", targets: str = "") -> StepGraph:
     """What is left for a run; names are given as words."""
-    return prune(
-        GraphView(nodes),
-        RunSignature(tuple(feeds.split()), tuple(fetches.split()), tuple(targets.split())),
-    )
+    return prune(GraphView(nodes), RunSignature(tuple(feeds.split()), tuple(fetches.split()), tuple(targets.split())))
 
 
 def const(name: str, **more: Any) -> NodeDef:
@@ -133,11 +125,7 @@ def test_a_fetch_of_a_fed_tensor_gives_the_feed() -> None:
 
 
 def test_one_output_can_be_fed_while_another_is_computed() -> None:
-    nodes = [
-        const("k"),
-        node("s", "k", op="Unpack", outputs=(scalar, scalar)),
-        node("y", "s:0", "s:1", op="AddV2"),
-    ]
+    nodes = [const("k"), node("s", "k", op="Unpack", outputs=(scalar, scalar)), node("y", "s:0", "s:1", op="AddV2")]
     step = pruned(nodes, "y:0", feeds="s:1")
     assert list(step.nodes) == [arg_name(("s", 1)), "k", "s", "y"]
     assert step.nodes["y"].inputs == (("s", 0), (arg_name(("s", 1)), 0))
@@ -205,9 +193,7 @@ def test_a_tensor_is_fed_once(feeds: str) -> None:
         ({"fetches": arg_name(("a", 0))}, "fetch '_arg/a/0' is not a tensor"),
     ],
 )
-def test_a_name_that_is_not_in_the_graph_is_an_invalid_argument(
-    asked: dict[str, str], said: str
-) -> None:
+def test_a_name_that_is_not_in_the_graph_is_an_invalid_argument(asked: dict[str, str], said: str) -> None:
     with pytest.raises(InvalidArgumentError, match=said):
         pruned(CHAIN, **asked)
 
@@ -228,9 +214,7 @@ def test_imported_nodes_may_stand_before_what_they_read() -> None:
 
 
 def test_a_cycle_is_named_without_what_only_leads_to_it() -> None:
-    nodes = [
-        node("end", "y"), node("x", "w"), node("y", "x"), node("z", "y"), node("w", after=["z"]),
-    ]  # fmt: skip
+    nodes = [node("end", "y"), node("x", "w"), node("y", "x"), node("z", "y"), node("w", after=["z"])]
     with pytest.raises(InvalidArgumentError, match="a cycle through ") as caught:
         pruned(nodes, "end:0")
     through = caught.value.message.removeprefix("the graph has a cycle through ").split(", ")
@@ -250,10 +234,7 @@ def test_a_cycle_that_is_cut_by_a_feed_or_not_needed_is_no_error() -> None:
 
 @given(st.randoms(use_true_random=False), st.integers(2, 12))
 def test_any_cycle_that_is_named_is_one(rng: random.Random, size: int) -> None:
-    nodes = [
-        node(f"n{i}", *{f"n{rng.randrange(size)}" for _ in range(2)}, op="AddN")
-        for i in range(size)
-    ]
+    nodes = [node(f"n{i}", *{f"n{rng.randrange(size)}" for _ in range(2)}, op="AddN") for i in range(size)]
     view = GraphView(nodes)
     with pytest.raises(InvalidArgumentError, match="a cycle through ") as caught:
         prune(view, RunSignature((), ("n0:0",), ()))
@@ -282,15 +263,10 @@ def test_a_view_grows_and_keeps_the_order() -> None:
         (node("n", "nope"), "'n' reads 'nope:0', which the graph does not contain"),
         (node("n", "a:1"), "'n' reads 'a:1', which the graph does not contain"),
         (NodeDef(name="n", op="Identity", inputs=(("a", -1),)), "'n' reads 'a:-1'"),
-        (
-            node("n", after=["nope"]),
-            "'n' has the control input 'nope', which the graph does not contain",
-        ),
+        (node("n", after=["nope"]), "'n' has the control input 'nope', which the graph does not contain"),
     ],
 )
-def test_a_node_that_cannot_be_in_the_graph_is_named_and_nothing_is_added(
-    bad: NodeDef, said: str
-) -> None:
+def test_a_node_that_cannot_be_in_the_graph_is_named_and_nothing_is_added(bad: NodeDef, said: str) -> None:
     view = GraphView([const("a")])
     with pytest.raises(InvalidArgumentError, match=said) as caught:
         view.extend([const("good"), bad])

@@ -27,33 +27,31 @@ def placement() -> PrunedPlacement:
 
 def op(name: str, device: str = "", with_: str = "", reads: str = "") -> NodeDef:
     return NodeDef(
-        name=name, op="Identity" if reads else "NoOp", device=device, outputs=VALUE if reads else (),
-        inputs=((reads, 0),) if reads else (), attrs={"_class": [f"loc:@{with_}"]} if with_ else {},
-    )  # fmt: skip
+        name=name,
+        op="Identity" if reads else "NoOp",
+        device=device,
+        outputs=VALUE if reads else (),
+        inputs=((reads, 0),) if reads else (),
+        attrs={"_class": [f"loc:@{with_}"]} if with_ else {},
+    )
 
 
 def variable(name: str = "v", device: str = "") -> NodeDef:
     return NodeDef(name=name, op="VarHandleOp", device=device, outputs=HANDLE)
 
 
-def test_a_tie_to_a_node_that_the_run_does_not_need_asks_for_nothing(
-    placement: PrunedPlacement,
-) -> None:
+def test_a_tie_to_a_node_that_the_run_does_not_need_asks_for_nothing(placement: PrunedPlacement) -> None:
     placed = placement.place([op("a", with_="not needed")])
     assert placed["a"].device == CPU0
     assert list(placement.placed) == ["a"]
 
 
-def test_those_who_are_tied_to_the_same_absent_node_still_share_a_device(
-    placement: PrunedPlacement,
-) -> None:
+def test_those_who_are_tied_to_the_same_absent_node_still_share_a_device(placement: PrunedPlacement) -> None:
     placed = placement.place([op("a", with_="absent"), op("b", "/cpu:1", with_="absent")])
     assert {p.device for p in placed.values()} == {CPU1}
 
 
-def test_an_absent_node_is_placed_by_its_own_request_once_it_is_needed(
-    placement: PrunedPlacement,
-) -> None:
+def test_an_absent_node_is_placed_by_its_own_request_once_it_is_needed(placement: PrunedPlacement) -> None:
     placement.place([op("a", with_="b")])
     placed = placement.place([op("b", "/cpu:1"), op("a", with_="b")])
     assert {p.device for p in placed.values()} == {CPU1}
@@ -66,16 +64,12 @@ def test_what_has_state_stays_where_it_was(placement: PrunedPlacement) -> None:
     assert again["r"].device == CPU0
 
 
-def test_what_is_tied_to_state_goes_there_even_in_a_run_without_it(
-    placement: PrunedPlacement,
-) -> None:
+def test_what_is_tied_to_state_goes_there_even_in_a_run_without_it(placement: PrunedPlacement) -> None:
     placement.place([variable(device="/cpu:1")])
     assert placement.place([op("a", with_="v")])["a"].device == CPU1
 
 
-def test_a_tie_between_state_in_two_places_is_an_invalid_argument(
-    placement: PrunedPlacement,
-) -> None:
+def test_a_tie_between_state_in_two_places_is_an_invalid_argument(placement: PrunedPlacement) -> None:
     placement.place([variable("v", "/cpu:0")])
     placement.place([variable("w", "/cpu:1")])
     both = replace(op("a"), attrs={"_class": ["loc:@v", "loc:@w"]})

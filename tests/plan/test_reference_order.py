@@ -50,7 +50,7 @@ def wasserstein(w: Any, x: acts.Tensor) -> acts.Tensor:
 
 @pytest.mark.parametrize(
     ("values", "statements", "wanted", "ends"), RECORDED, ids=[" ; ".join(row[1]) for row in RECORDED]
-)  # fmt: skip
+)
 def test_a_program_gives_what_tensorflow_gives_every_time(
     values: Rows, statements: list[str], wanted: list[Any], ends: Rows
 ) -> None:
@@ -64,9 +64,7 @@ def test_a_program_gives_what_tensorflow_gives_every_time(
 
 
 @pytest.mark.parametrize(("value", "wanted"), [(0.5, 0.5412), (1.5, 0.9059)])
-def test_a_training_step_and_a_clip_do_both(
-    session: acts.Session, x: acts.Tensor, value: float, wanted: float
-) -> None:
+def test_a_training_step_and_a_clip_do_both(session: acts.Session, x: acts.Tensor, value: float, wanted: float) -> None:
     w = variable(value)
     step = acts.train.GradientDescentOptimizer(0.1).minimize(wasserstein(w, x))
     clip = w.assign(ops.clip_by_value(w, -0.9, 0.9))
@@ -79,9 +77,7 @@ def test_the_shallow_writer_comes_before_the_deep(session: acts.Session, x: acts
     assert run(session, [deep.op, w.assign_add([1.0, 1.0]).op], w) == [None, None, 1.25]
 
 
-def test_an_assignment_reads_its_own_variable_when_it_writes(
-    session: acts.Session, x: acts.Tensor
-) -> None:
+def test_an_assignment_reads_its_own_variable_when_it_writes(session: acts.Session, x: acts.Tensor) -> None:
     w = variable(1.5)
     assert run(session, [w.assign(w * 0.5).op, w.assign(w * 3.0).op], w) == [None, None, 2.25]
 
@@ -99,24 +95,18 @@ def test_what_others_need_as_well_is_read_once(session: acts.Session, x: acts.Te
     assert run(session, [w.assign(t * 2.0).op, w.assign_add(t).op], w) == [None, None, 1.8103]
 
 
-def test_variables_that_exchange_their_values_read_what_was_there(
-    session: acts.Session, x: acts.Tensor
-) -> None:
+def test_variables_that_exchange_their_values_read_what_was_there(session: acts.Session, x: acts.Tensor) -> None:
     a, b = variable(1.0, "a"), variable(2.0, "b")
     swap = [a.assign(b * 1.5).op, b.assign(a * 1.5).op]
     assert run(session, swap, a, b) == [None, None, 3.0, 1.5]
 
 
-def test_variables_that_are_assigned_to_each_other_are_equal(
-    session: acts.Session, x: acts.Tensor
-) -> None:
+def test_variables_that_are_assigned_to_each_other_are_equal(session: acts.Session, x: acts.Tensor) -> None:
     a, b = variable(1.0, "a"), variable(2.0, "b")
     assert run(session, [a.assign(b).op, b.assign(a).op], a, b) == [None, None, 2.0, 2.0]
 
 
-def test_an_average_takes_what_was_there_before_a_deeper_step(
-    session: acts.Session, x: acts.Tensor
-) -> None:
+def test_an_average_takes_what_was_there_before_a_deeper_step(session: acts.Session, x: acts.Tensor) -> None:
     w, m = variable(0.5), variable(0.0, "m")
     step = acts.train.GradientDescentOptimizer(0.1).minimize(wasserstein(w, x), var_list=[w])
     assert run(session, [step, m.assign(m * 0.9 + w * 0.1).op], w, m) == [None, None, 0.5412, 0.05]
@@ -128,9 +118,7 @@ def test_a_decay_and_a_step_do_both(session: acts.Session, x: acts.Tensor) -> No
     assert run(session, [step, w.assign(w * 0.99).op], w) == [None, None, 1.4909]
 
 
-def test_what_is_computed_beside_an_update_goes_by_its_depth(
-    session: acts.Session, x: acts.Tensor
-) -> None:
+def test_what_is_computed_beside_an_update_goes_by_its_depth(session: acts.Session, x: acts.Tensor) -> None:
     w = variable(0.5)
     add = w.assign_add(ops.sin(ops.sin(x)))
     deep = w * ops.tanh(ops.tanh(ops.tanh(ops.tanh(x))))
@@ -142,16 +130,19 @@ def test_what_shares_memory_with_a_variable_is_read_last_when_it_is_fetched(
 ) -> None:
     w = variable(1.5)
     views = [
-        w.value(), ops.identity(w), ops.reshape(w, [-1]), ops.expand_dims(w, 0), ops.stop_gradient(w),
-        ops.identity(ops.reshape(w, [1, 2])), w.read_value(),
-    ]  # fmt: skip
+        w.value(),
+        ops.identity(w),
+        ops.reshape(w, [-1]),
+        ops.expand_dims(w, 0),
+        ops.stop_gradient(w),
+        ops.identity(ops.reshape(w, [1, 2])),
+        w.read_value(),
+    ]
     add = w.assign_add(ops.sin(x))
     assert run(session, [*views, add, add.op], w) == [*[2.1442] * 8, None, 2.1442]
 
 
-def test_a_copy_is_no_snapshot_also_after_control_inputs(
-    session: acts.Session, x: acts.Tensor
-) -> None:
+def test_a_copy_is_no_snapshot_also_after_control_inputs(session: acts.Session, x: acts.Tensor) -> None:
     w = variable(1.5)
     with session.graph.control_dependencies([w.assign_add(x)]):
         copy, snapshot = ops.identity(w), w + 0.0
@@ -165,10 +156,7 @@ def test_a_copy_is_no_snapshot_also_after_control_inputs(
 def test_whether_there_is_a_value_goes_by_depth_as_well(session: acts.Session) -> None:
     w = variable(1.5)
     value = acts.constant([3.0, 3.0])
-    asked, started = (
-        ops.is_variable_initialized(w),
-        w.assign(ops.py_func(np.sin, [value], "float32")),
-    )
+    asked, started = (ops.is_variable_initialized(w), w.assign(ops.py_func(np.sin, [value], "float32")))
     assert session.run([started.op, asked])[1] == np.False_
 
 
@@ -220,10 +208,7 @@ async def test_the_order_is_the_same_over_tasks() -> None:
             clipped = ops.clip_by_value(w, -0.9, 0.9)
         clip = w.assign(clipped)
         start = ops.global_variables_initializer()
-    async with (
-        in_process({"ps": 1, "worker": 1}) as cluster,
-        AsyncSession(cluster.target(), graph=graph) as session,
-    ):
+    async with in_process({"ps": 1, "worker": 1}) as cluster, AsyncSession(cluster.target(), graph=graph) as session:
         for fetches in ([step, clip.op, w], [w, clip.op, step]):
             await soon(session.run(start))
             found = dict(zip(fetches, await soon(session.run(fetches, {x: X})), strict=True))

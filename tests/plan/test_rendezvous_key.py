@@ -32,10 +32,7 @@ def test_a_key_knows_the_tasks_at_its_ends() -> None:
 
 def test_older_spellings_of_devices_are_full_names_too() -> None:
     """The example of TensorFlow's own documentation, less a blank in its edge's name."""
-    text = (
-        "/job:mnist/replica:1/task:2/CPU:0;0000000000001ed2;"
-        "/job:mnist/replica:1/task:2/GPU:0;var0;26:0"
-    )
+    text = "/job:mnist/replica:1/task:2/CPU:0;0000000000001ed2;/job:mnist/replica:1/task:2/GPU:0;var0;26:0"
     key = parse_key(text)
     assert (key.text, key.frame_id, key.edge_name) == (text, 26, "var0")
     assert key.src_task == key.dst_task == "/job:mnist/replica:1/task:2"
@@ -47,9 +44,7 @@ def test_older_spellings_of_devices_are_full_names_too() -> None:
     frame=st.integers(0, 2**62),
     iteration=st.integers(0, 2**62),
 )
-def test_what_was_built_is_parsed_back(
-    incarnation: int, edge: str, frame: int, iteration: int
-) -> None:
+def test_what_was_built_is_parsed_back(incarnation: int, edge: str, frame: int, iteration: int) -> None:
     key = parse_key(build_key(SRC, incarnation, DST, edge, frame, iteration))
     assert (key.src_device, key.src_incarnation, key.dst_device) == (SRC, incarnation, DST)
     assert (key.edge_name, key.frame_id, key.iter_id) == (edge, frame, iteration)
@@ -80,9 +75,7 @@ def test_what_was_built_is_parsed_back(
     ],
 )
 def test_anything_else_is_an_invalid_argument(text: str) -> None:
-    with pytest.raises(
-        InvalidArgumentError, match=r"invalid rendezvous key .* the form is 'src_device;"
-    ):
+    with pytest.raises(InvalidArgumentError, match=r"invalid rendezvous key .* the form is 'src_device;"):
         parse_key(text)
 
 

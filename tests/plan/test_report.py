@@ -29,9 +29,7 @@ def made() -> Made:
 def test_each_node_names_the_device_that_it_is_on(made: Made) -> None:
     graphs = partition_graphs(made.parts, infer_shapes=False)
     assert [{n.device for n in g.nodes} for g in graphs] == [{CPU[0]}, {CPU[1]}]
-    assert [[n.name for n in g.nodes] for g in graphs] == [
-        [n.name for n in part.nodes] for part in made.parts
-    ]
+    assert [[n.name for n in g.nodes] for g in graphs] == [[n.name for n in part.nodes] for part in made.parts]
     assert made.parts[0].nodes[-1].device != CPU[0], "the plan itself stays as it is"
 
 

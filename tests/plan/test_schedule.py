@@ -22,22 +22,9 @@ HANDOVER = 60e-6
 ALL = tuple(CPU[:3])
 
 
-def piece(
-    name: str,
-    seconds: float,
-    *inputs: str,
-    device: str = CPU[0],
-    free: bool = True,
-    nbytes: int = 0,
-) -> Work:
+def piece(name: str, seconds: float, *inputs: str, device: str = CPU[0], free: bool = True, nbytes: int = 0) -> Work:
     others = [d for d in ALL if d != device] if free else []
-    return Work(
-        name,
-        device,
-        seconds,
-        tuple(Edge(producer, 0, nbytes) for producer in inputs),
-        (device, *others),
-    )
+    return Work(name, device, seconds, tuple(Edge(producer, 0, nbytes) for producer in inputs), (device, *others))
 
 
 def step(*pieces: Work) -> dict[str, Work]:
@@ -54,10 +41,12 @@ def time_of(work: Mapping[str, Work], threads: int = 2, **moved: Any) -> float:
 
 def two_chains(seconds: float) -> dict[str, Work]:
     return step(
-        piece("a0", seconds), piece("a1", seconds, "a0"),
-        piece("b0", seconds), piece("b1", seconds, "b0"),
+        piece("a0", seconds),
+        piece("a1", seconds, "a0"),
+        piece("b0", seconds),
+        piece("b1", seconds, "b0"),
         piece("end", 0.0, "a1", "b1", free=False),
-    )  # fmt: skip
+    )
 
 
 # -- the time of a step ----------------------------------------------------------------------------
@@ -86,17 +75,14 @@ def test_without_a_pool_devices_win_nothing() -> None:
 
 def test_bytes_that_travel_take_time() -> None:
     small, large = [
-        step(piece("a", 0.01, nbytes=n), piece("b", 0.01, "a", device=CPU[1], nbytes=n))
-        for n in (0, 100_000_000)
+        step(piece("a", 0.01, nbytes=n), piece("b", 0.01, "a", device=CPU[1], nbytes=n)) for n in (0, 100_000_000)
     ]
     assert time_of(large) - time_of(small) == pytest.approx(0.01)
 
 
 def test_a_value_leaves_a_dear_segment_when_that_has_ended() -> None:
     """``first`` is done long before ``second``, but both are one segment of the first device."""
-    work = step(
-        piece("first", 0.002), piece("second", 0.05), piece("far", 0.01, "first", device=CPU[1])
-    )
+    work = step(piece("first", 0.002), piece("second", 0.05), piece("far", 0.01, "first", device=CPU[1]))
     assert time_of(work) == pytest.approx(0.062 + 3 * HANDOVER)
 
 
@@ -132,9 +118,11 @@ def test_work_sees_through_sends_and_receives(graph_of_two: tuple[Graph, Made]) 
     work = work_graph(made.parts, model, lambda node, device: [device])
     assert list(work) == ["a", "b", "c", "end"]
     assert {n: w.inputs for n, w in work.items()} == {
-        "a": (), "b": (Edge("a", 0, 8.0),), "c": (Edge("a", 0, 8.0), Edge("b", -1, 0.0)),
+        "a": (),
+        "b": (Edge("a", 0, 8.0),),
+        "c": (Edge("a", 0, 8.0), Edge("b", -1, 0.0)),
         "end": (Edge("b", 0, 800.0), Edge("c", 0, 0.0)),
-    }  # fmt: skip
+    }
     assert [work[n].seconds for n in work] == pytest.approx([0.25, 0.5, 0.0, 0.0])
     assert work["b"].device == CPU[1]
 
@@ -198,9 +186,8 @@ def test_what_must_stay_stays() -> None:
 def test_transfers_that_cost_more_than_they_win_are_not_made() -> None:
     """Two halves of 2 ms read 100 MB each: they are better off one after the other."""
     work = step(
-        piece("big", 0.01), piece("left", 0.002, "big", nbytes=10**8),
-        piece("right", 0.002, "big", nbytes=10**8),
-    )  # fmt: skip
+        piece("big", 0.01), piece("left", 0.002, "big", nbytes=10**8), piece("right", 0.002, "big", nbytes=10**8)
+    )
     assert reschedule(work, ALL, threads=2, dear=DEAR) is None
 
 
@@ -208,21 +195,20 @@ def test_transfers_that_cost_more_than_they_win_are_not_made() -> None:
 def steps(draw: st.DrawFn) -> dict[str, Work]:
     made: dict[str, Work] = {}
     for i in range(draw(st.integers(1, 12))):
-        producers = (
-            draw(st.lists(st.sampled_from(list(made)), max_size=3, unique=True)) if i else []
-        )
+        producers = draw(st.lists(st.sampled_from(list(made)), max_size=3, unique=True)) if i else []
         made[f"n{i}"] = piece(
-            f"n{i}", draw(st.sampled_from([0.0, 1e-5, 0.002, 0.03])), *producers,
-            device=draw(st.sampled_from(ALL)), free=draw(st.booleans()),
+            f"n{i}",
+            draw(st.sampled_from([0.0, 1e-5, 0.002, 0.03])),
+            *producers,
+            device=draw(st.sampled_from(ALL)),
+            free=draw(st.booleans()),
             nbytes=draw(st.sampled_from([4, 10**6])),
-        )  # fmt: skip
+        )
     return made
 
 
 @given(steps(), st.integers(0, 4))
-def test_what_is_found_is_better_and_moves_only_what_may_go_there(
-    work: dict[str, Work], threads: int
-) -> None:
+def test_what_is_found_is_better_and_moves_only_what_may_go_there(work: dict[str, Work], threads: int) -> None:
     found = reschedule(work, ALL, threads=threads, dear=DEAR)
     if found is None:
         return
@@ -256,9 +242,10 @@ HOP = 300e-6
 def chains_of_two_tasks(seconds: float, **bytes_of: float) -> dict[str, Work]:
     both = (HERE, THERE)
     return step(
-        Work("a", HERE, seconds, (), both), Work("b", HERE, seconds, (), both, **bytes_of),
+        Work("a", HERE, seconds, (), both),
+        Work("b", HERE, seconds, (), both, **bytes_of),
         Work("end", HERE, 0.0, (Edge("a", 0, 0.0), Edge("b", 0, 0.0)), (HERE,)),
-    )  # fmt: skip
+    )
 
 
 def spread(work: Mapping[str, Work], threads: Any = 1) -> float:

@@ -131,8 +131,12 @@ def test_an_array_is_dropped_after_its_last_use(graph: Graph, x: Tensor) -> None
     b = call(graph, np.add, a, x).outputs[0]
     c = call(graph, np.add, b, b).outputs[0]
     assert body(Made(graph, [c], [x])) == [
-        "b = b_kernel(a)", "c = c_kernel(b, a)", "del b, a", "d = d_kernel(c, c)", "del c",
-    ]  # fmt: skip
+        "b = b_kernel(a)",
+        "c = c_kernel(b, a)",
+        "del b, a",
+        "d = d_kernel(c, c)",
+        "del c",
+    ]
 
 
 def test_an_array_that_nobody_reads_is_dropped_at_once(graph: Graph, x: Tensor) -> None:

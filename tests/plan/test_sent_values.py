@@ -46,9 +46,7 @@ BUILDS: dict[str, Callable[[Tensor], Tensor]] = {
     "chain": lambda x: ops.tanh(x * 2.0) - x,
     "other-function": lambda x: ops.maximum(x, 0.5),
     "product": lambda x: ops.matmul(ops.reshape(x, [-1, 1]), ops.reshape(x, [1, -1])[:, :64]),
-    "transposed-product": lambda x: ops.matmul(
-        ops.reshape(x, [64, -1]), ops.reshape(x, [64, -1]), transpose_a=True
-    ),
+    "transposed-product": lambda x: ops.matmul(ops.reshape(x, [64, -1]), ops.reshape(x, [64, -1]), transpose_a=True),
 }
 
 

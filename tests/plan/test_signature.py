@@ -23,11 +23,7 @@ def test_sorting_keeps_the_names_and_forgets_their_order(
 
 
 def test_the_three_kinds_of_names_are_not_mixed_up() -> None:
-    different = {
-        RunSignature(("a",), (), ()),
-        RunSignature((), ("a",), ()),
-        RunSignature((), (), ("a",)),
-    }
+    different = {RunSignature(("a",), (), ()), RunSignature((), ("a",), ()), RunSignature((), (), ("a",))}
     assert len(different) == 3
 
 
@@ -38,16 +34,13 @@ def test_a_debugged_run_has_a_signature_of_its_own() -> None:
     ten = DebugOptions(debug_tensor_watch_opts=[watch], global_step=10)
     other = DebugOptions(debug_tensor_watch_opts=[watch], run_byte_usage_limit=5)
     first, second = (
-        DebugSignature(plain.feeds, plain.fetches, (), debug_options=options.of_plan)
-        for options in (ten, other)
+        DebugSignature(plain.feeds, plain.fetches, (), debug_options=options.of_plan) for options in (ten, other)
     )
     assert first == second
     assert plain not in (first, first.sorted())
     assert first.sorted().feeds == ("a", "b")
     assert first.sorted() == second.sorted() == second.sorted().sorted()
-    assert first != DebugSignature(
-        plain.feeds, plain.fetches, (), debug_options=DebugOptions(break_on="nan_or_inf")
-    )
+    assert first != DebugSignature(plain.feeds, plain.fetches, (), debug_options=DebugOptions(break_on="nan_or_inf"))
 
 
 def test_a_signature_is_shown_as_tensorflow_writes_it() -> None:

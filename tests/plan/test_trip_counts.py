@@ -47,9 +47,7 @@ def carried(p: Parts, first: Any) -> Any:
 
 def triangle(limit: Any) -> Any:
     """The number of inner iterations follows the outer loop's count."""
-    return ops.while_loop(
-        lambda i, t: i < limit, lambda i, t: (i + 1, t + count_to(i)), [0, 0]
-    )  # fmt: skip
+    return ops.while_loop(lambda i, t: i < limit, lambda i, t: (i + 1, t + count_to(i)), [0, 0])
 
 
 STEADY: dict[str, Build] = {
@@ -60,13 +58,9 @@ STEADY: dict[str, Build] = {
     "an inner loop counts to the outer count": lambda p: triangle(4),
     "no loop but a branch": lambda p: ops.cond(p.n > 1, lambda: p.x * 2.0, lambda: p.x),
     "a branch in a loop decides nothing of it": lambda p: ops.while_loop(
-        lambda i, y: i < 4,
-        lambda i, y: (i + 1, ops.cond(p.n > 1, lambda: y + 1.0, lambda: y)),
-        [0, p.x],
+        lambda i, y: i < 4, lambda i, y: (i + 1, ops.cond(p.n > 1, lambda: y + 1.0, lambda: y)), [0, p.x]
     ),
-    "a branch by a constant": lambda p: ops.cond(
-        ops.constant(1) > 2, lambda: count_to(3), lambda: 1
-    ),
+    "a branch by a constant": lambda p: ops.cond(ops.constant(1) > 2, lambda: count_to(3), lambda: 1),
     "up to a maximum that is constant": lambda p: ops.while_loop(
         lambda i: True, lambda i: i + 1, [0], maximum_iterations=7
     ),
@@ -79,12 +73,8 @@ VARYING: dict[str, Build] = {
     "a feed that comes in by way of two variables": doubling,
     "counts to a variable": lambda p: count_to(p.v),
     "counts to what Python says": lambda p: count_to(p.python()),
-    "counts by what Python says": lambda p: ops.while_loop(
-        lambda i: i < 9, lambda i: i + p.python(), [0]
-    ),
-    "ends by chance": lambda p: ops.while_loop(
-        lambda i: ops.random_uniform([]) < 0.5, lambda i: i + 1, [0]
-    ),
+    "counts by what Python says": lambda p: ops.while_loop(lambda i: i < 9, lambda i: i + p.python(), [0]),
+    "ends by chance": lambda p: ops.while_loop(lambda i: ops.random_uniform([]) < 0.5, lambda i: i + 1, [0]),
     "an inner loop counts to a feed": lambda p: ops.while_loop(
         lambda i, t: i < 4, lambda i, t: (i + 1, t + count_to(p.n)), [0, 0]
     ),
@@ -107,25 +97,23 @@ VARYING: dict[str, Build] = {
 def grown(p: Parts, times: Any, by: Callable[[Any], Any]) -> Any:
     """A loop whose variable grows; its shape is not known."""
     return ops.while_loop(
-        lambda i, y: i < times, lambda i, y: (i + 1, by(y)), [0, ops.identity(p.text)],
+        lambda i, y: i < times,
+        lambda i, y: (i + 1, by(y)),
+        [0, ops.identity(p.text)],
         shape_invariants=[TensorShape([]), TensorShape(None)],
-    )  # fmt: skip
+    )
 
 
 SIZED_ALIKE: dict[str, Build] = {
     "a fill of constant size": lambda p: ops.fill([3, 4], p.x[0]),
-    "a fill of a size that is computed of constants": lambda p: ops.fill(
-        ops.unique(ops.constant([2, 2]))[0], 1.0
-    ),
+    "a fill of a size that is computed of constants": lambda p: ops.fill(ops.unique(ops.constant([2, 2]))[0], 1.0),
     "a fill as large as what is fed": lambda p: ops.zeros(ops.shape(p.y)),
     "as many numbers as there are elements": lambda p: ops.range(ops.size(p.y) * 2),
     "a range in a loop that counts to a constant": lambda p: ops.while_loop(
         lambda i, t: i < 4, lambda i, t: (i + 1, t + ops.reduce_sum(ops.range(i))), [0, 0]
     ),
     "rows of a one-hot matrix": lambda p: ops.one_hot(p.n, 5),
-    "strings that double as often each time": lambda p: grown(
-        p, 5, lambda y: opsets.string_join([y, y])
-    ),
+    "strings that double as often each time": lambda p: grown(p, 5, lambda y: opsets.string_join([y, y])),
 }
 
 SIZED: dict[str, Build] = {
@@ -143,9 +131,7 @@ SIZED: dict[str, Build] = {
     "random numbers": lambda p: ops.random_uniform(ops.stack([p.n])),
     "segments by their numbers": lambda p: ops.segment_sum(p.x, ops.stack([0, 1, p.n])),
     "a pattern on a text": lambda p: opsets.regex_replace(p.text, "a", "b"),
-    "margins by the elements of a shape and a feed": lambda p: ops.pad(
-        p.x, [[0, ops.size(p.y) * p.n]]
-    ),
+    "margins by the elements of a shape and a feed": lambda p: ops.pad(p.x, [[0, ops.size(p.y) * p.n]]),
 }
 
 
@@ -173,16 +159,12 @@ def test_a_loop_that_something_else_ends_may_run_longer_next_time(parts: Parts, 
 
 
 @for_each("case", SIZED_ALIKE)
-def test_a_result_as_large_as_constants_or_inputs_costs_as_much_every_time(
-    parts: Parts, case: str
-) -> None:
+def test_a_result_as_large_as_constants_or_inputs_costs_as_much_every_time(parts: Parts, case: str) -> None:
     assert is_steady(parts, SIZED_ALIKE[case](parts))
 
 
 @for_each("case", SIZED)
-def test_a_result_as_large_as_a_value_says_may_be_any_size_next_time(
-    parts: Parts, case: str
-) -> None:
+def test_a_result_as_large_as_a_value_says_may_be_any_size_next_time(parts: Parts, case: str) -> None:
     assert not is_steady(parts, SIZED[case](parts))
 
 
@@ -208,9 +190,7 @@ def test_loops_inside_one_another_are_looked_at_once(parts: Parts) -> None:
     def nested(depth: int, values: tuple[Any, ...]) -> tuple[Any, ...]:
         if not depth:
             return (*values[1:], values[0] + 1)
-        found: tuple[Any, ...] = ops.while_loop(
-            lambda *v: v[0] < 1, lambda *v: nested(depth - 1, v), values
-        )
+        found: tuple[Any, ...] = ops.while_loop(lambda *v: v[0] < 1, lambda *v: nested(depth - 1, v), values)
         return found
 
     loop = nested(14, tuple([0] * 8))

@@ -82,18 +82,14 @@ def test_a_planner_refuses_connections_from_clients_of_any_kind(
 
 
 def state(graph: Graph) -> GraphExecutionState:
-    devices = [
-        DeviceAttributes(name=CPU.format(i), device_type="CPU", incarnation=i + 1) for i in range(3)
-    ]
+    devices = [DeviceAttributes(name=CPU.format(i), device_type="CPU", incarnation=i + 1) for i in range(3)]
     supports = lambda device, op: device != CPU.format(2) or op != "Identity"  # noqa: E731
     made = GraphExecutionState(ConfigProto(), DeviceSet(devices, supports=supports), lambda: None)
     made.extend([op.plain for op in graph.get_operations()])
     return made
 
 
-def test_a_pinned_feed_is_in_one_partition_and_any_other_in_those_that_read_it(
-    graph: Graph,
-) -> None:
+def test_a_pinned_feed_is_in_one_partition_and_any_other_in_those_that_read_it(graph: Graph) -> None:
     pinned = Wiring(feed_devices=(("x:0", CPU.format(1)),))
     for wiring, where in ((PLAIN, CPU.format(0)), (pinned, CPU.format(1))):
         step, parts = state(graph).partitions(RunSignature(("x:0",), ("y:0",), (), wiring))
@@ -104,10 +100,7 @@ def test_a_pinned_feed_is_in_one_partition_and_any_other_in_those_that_read_it(
 def test_a_fetch_leaves_at_its_device(graph: Graph) -> None:
     placed = Wiring(fetch_devices=(("y:0", CPU.format(1)),))
     _, parts = state(graph).partitions(RunSignature(("x:0",), ("y:0",), (), placed))
-    assert {part.device: part.fetches for part in parts} == {
-        CPU.format(0): (),
-        CPU.format(1): ((0, "_fetch/y/0", 0),),
-    }
+    assert {part.device: part.fetches for part in parts} == {CPU.format(0): (), CPU.format(1): ((0, "_fetch/y/0", 0),)}
 
 
 def test_a_device_must_exist_and_be_able_to_hand_out_what_is_fetched(graph: Graph) -> None:

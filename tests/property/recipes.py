@@ -55,12 +55,8 @@ WORDS: tuple[Word, ...] = (
     *_everywhere("sigmoid", 1, ops.sigmoid, lambda x: 1 / (1 + np.exp(-x))),
     *_everywhere("relu", 1, nn.relu, lambda x: np.maximum(x, np.float32(0))),
     *_everywhere("sign", 1, ops.sign, np.sign),
-    *_everywhere(
-        "choose", 3, lambda a, b, c: ops.where(ops.less(a, b), b, c), lambda a, b, c: np.where(a < b, b, c)
-    ),
-    *_everywhere(
-        "round_trip", 1, lambda x: ops.cast(ops.cast(x, "float64"), "float32"), lambda x: x
-    ),
+    *_everywhere("choose", 3, lambda a, b, c: ops.where(ops.less(a, b), b, c), lambda a, b, c: np.where(a < b, b, c)),
+    *_everywhere("round_trip", 1, lambda x: ops.cast(ops.cast(x, "float64"), "float32"), lambda x: x),
     Word("matmul", (MATRIX, MATRIX), MATRIX, ops.matmul, np.matmul),
     Word("transpose", (MATRIX,), MATRIX, ops.transpose, np.transpose),
     Word("rows", (MATRIX, VECTOR), MATRIX, ops.add, np.add),  # broadcasting
@@ -74,23 +70,29 @@ WORDS: tuple[Word, ...] = (
     Word("element", (VECTOR,), SCALAR, lambda x: x[-1], lambda x: x[-1]),
     Word("stack", (VECTOR, VECTOR, VECTOR), MATRIX, lambda *x: ops.stack(x), lambda *x: np.stack(x)),
     Word(
-        "join", (VECTOR, VECTOR), VECTOR,
-        lambda a, b: ops.slice(ops.concat([a, b], 0), [2], [3]), lambda a, b: np.concatenate([a, b])[2:5],
+        "join",
+        (VECTOR, VECTOR),
+        VECTOR,
+        lambda a, b: ops.slice(ops.concat([a, b], 0), [2], [3]),
+        lambda a, b: np.concatenate([a, b])[2:5],
     ),
     Word("fill", (SCALAR,), VECTOR, lambda x: ops.stack([x, x, x]), lambda x: np.stack([x, x, x])),
+    Word("picked", (MATRIX,), VECTOR, lambda x: ops.gather(x[0], [2, 0, 1]), lambda x: x[0][[2, 0, 1]]),
     Word(
-        "picked", (MATRIX,), VECTOR, lambda x: ops.gather(x[0], [2, 0, 1]), lambda x: x[0][[2, 0, 1]]
-    ),
-    Word(
-        "hot", (MATRIX,), MATRIX, lambda x: ops.one_hot(ops.argmax(x, 1), 3),
+        "hot",
+        (MATRIX,),
+        MATRIX,
+        lambda x: ops.one_hot(ops.argmax(x, 1), 3),
         lambda x: np.eye(3, dtype=np.float32)[x.argmax(1)],
     ),
     Word(
-        "reshaped", (MATRIX,), VECTOR,
+        "reshaped",
+        (MATRIX,),
+        VECTOR,
         lambda x: ops.reduce_sum(ops.reshape(x, [3, 1, 3]), axis=[0, 1]),
         lambda x: x.reshape(3, 1, 3).sum((0, 1)),
     ),
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True)
@@ -127,10 +129,7 @@ class Recipe:
     def build(self, graph: Graph, place: Place) -> tuple[list[Tensor], list[Tensor]]:
         """The placeholders and the values as tensors of a graph."""
         with graph.as_default():
-            placeholders = [
-                ops.placeholder("float32", [None, 3]),
-                ops.placeholder("float32", MATRIX),
-            ]
+            placeholders = [ops.placeholder("float32", [None, 3]), ops.placeholder("float32", MATRIX)]
             tensors: list[Tensor] = [ops.identity(placeholders[0]), placeholders[1]]
             tensors[0].set_shape(MATRIX)
             for step in self.steps:
@@ -147,10 +146,7 @@ def recipes(draw: Any, most: int = 25) -> Recipe:
     for _ in range(draw(st.integers(1, most))):
         possible = [w for w in WORDS if all(s in shapes for s in w.takes)]
         word = draw(st.sampled_from(possible))
-        reads = tuple(
-            draw(st.sampled_from([i for i, s in enumerate(shapes) if s == wanted]))
-            for wanted in word.takes
-        )
+        reads = tuple(draw(st.sampled_from([i for i, s in enumerate(shapes) if s == wanted])) for wanted in word.takes)
         steps.append(Step(word, reads, draw(st.integers(0, 2))))
         shapes.append(word.gives)
     return Recipe(tuple(steps), draw(st.integers(0, 2**16)))

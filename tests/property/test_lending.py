@@ -30,9 +30,7 @@ class Model:
             with on(PS0):
                 self.v = ops.Variable(np.zeros(SIZE, np.float32), name="v")
                 self.double = self.v.assign(self.v.value() * 2.0, read_value=False)
-            self.assigns, self.adds, self.reads, self.views, self.puts, self.gets = (
-                [] for _ in range(6)
-            )
+            self.assigns, self.adds, self.reads, self.views, self.puts, self.gets = ([] for _ in range(6))
             for worker in WORKERS:
                 with on(worker):
                     wide = ops.fill([SIZE], self.x)
@@ -58,10 +56,7 @@ async def three_tasks() -> AsyncIterator[InProcess]:
 
 
 KINDS = ["read", "view", "add", "assign", "double", "put", "get", "both"]
-actions = st.lists(
-    st.tuples(st.sampled_from(KINDS), st.integers(0, 1), st.integers(0, 9)),
-    min_size=10, max_size=40,
-)  # fmt: skip
+actions = st.lists(st.tuples(st.sampled_from(KINDS), st.integers(0, 1), st.integers(0, 9)), min_size=10, max_size=40)
 
 
 class Run:

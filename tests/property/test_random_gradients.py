@@ -89,9 +89,7 @@ class Builder:
     def on_if(self, s: State, which: int, then: Program, other: Program) -> State:
         self.depth += 1
         found: State = ops.cond(
-            ops.equal(ops.floormod(self.count, 3), which),
-            lambda: self.run(then, s),
-            lambda: self.run(other, s),
+            ops.equal(ops.floormod(self.count, 3), which), lambda: self.run(then, s), lambda: self.run(other, s)
         )
         self.depth -= 1
         return found
@@ -157,8 +155,7 @@ class Question:
         """What finite differences say of the gradients."""
         fed = self.fed()
         return [
-            _differences(lambda v, f=feed: session.run(self.total, {**fed, f: v}), fed[feed])
-            for feed in self.feeds
+            _differences(lambda v, f=feed: session.run(self.total, {**fed, f: v}), fed[feed]) for feed in self.feeds
         ]
 
 
@@ -186,9 +183,7 @@ def _differences(function: Any, at: Any) -> Any:
 
 @settings(max_examples=40, deadline=None)
 @given(programs(3))
-def test_gradients_of_programs_equal_finite_differences_on_one_device_and_three(
-    program: Program,
-) -> None:
+def test_gradients_of_programs_equal_finite_differences_on_one_device_and_three(program: Program) -> None:
     question = Question(program, ["/cpu:0"])
     with Session(graph=question.graph) as session:
         answer = question.answer(session)
@@ -207,14 +202,10 @@ def processes() -> Iterator[Processes]:
 
 @pytest.mark.process
 @settings(
-    max_examples=25,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 @given(programs(2))
-def test_gradients_of_programs_are_the_same_on_two_processes(
-    processes: Processes, program: Program
-) -> None:
+def test_gradients_of_programs_are_the_same_on_two_processes(processes: Processes, program: Program) -> None:
     question = Question(program, TASKS)
     with Session(processes.cluster.target("worker", 0), graph=question.graph) as session:
         answer = question.answer(session)

@@ -124,9 +124,7 @@ class InGraph(InPython):
         return replaced(s, to, read % MODULUS)
 
     def branch(self, s: list[Any], a: int, b: int, then: Program, other: Program) -> list[Any]:
-        found: list[Any] = ops.cond(
-            s[a] < s[b], lambda: self.run(then, s), lambda: self.run(other, s)
-        )
+        found: list[Any] = ops.cond(s[a] < s[b], lambda: self.run(then, s), lambda: self.run(other, s))
         return found
 
     def loop(self, s: list[Any], times: int, body: Program) -> list[Any]:
@@ -142,9 +140,7 @@ def replaced(state: list[Any], index: int, value: Any) -> list[Any]:
     return [*state[:index], value, *state[index + 1 :]]
 
 
-def check(
-    program: Program, first: tuple[int, ...], places: Sequence[str], session: Session
-) -> None:
+def check(program: Program, first: tuple[int, ...], places: Sequence[str], session: Session) -> None:
     """The whole state and the variable, with statements in several places."""
     python = InPython()
     start: list[Any] = [*first, np.arange(3, dtype=np.int32)]
@@ -176,9 +172,7 @@ def processes() -> Iterator[Processes]:
 
 @pytest.mark.process
 @settings(
-    max_examples=25,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 @given(programs(2), st.tuples(SCALARS, SCALARS, SCALARS))
 def test_programs_give_the_same_on_two_processes(
@@ -210,14 +204,10 @@ def test_programs_give_the_same_as_graphs(
             session.run(graph.total.initializer)
             fed = dict(zip(feeds, start, strict=True))
             values = session.run(result, fed)
-            assert [np.asarray(v).tolist() for v in values] == [
-                np.asarray(v).tolist() for v in wanted
-            ]
+            assert [np.asarray(v).tolist() for v in values] == [np.asarray(v).tolist() for v in wanted]
             assert session.run(graph.total) == python.counted
             session.run(graph.total.initializer)
-            for k, value in zip(
-                fetched, session.run([result[k] for k in fetched], fed), strict=True
-            ):
+            for k, value in zip(fetched, session.run([result[k] for k in fetched], fed), strict=True):
                 if 0 in fetched:  # it runs after all that counts
                     assert np.asarray(value).tolist() == np.asarray(wanted[k]).tolist()
     assert list(start[3]) == [0, 1, 2]

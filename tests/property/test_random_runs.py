@@ -56,11 +56,17 @@ _UNARY: dict[str, Callable[[Any], Any]] = {
     "softmax": nn.softmax, "none": ops.identity,
 }  # fmt: skip
 _BINARY: dict[str, Callable[[Any, Any], Any]] = {
-    "add": ops.add, "sub": ops.subtract, "mul": ops.multiply, "div": ops.truediv,
-    "max": ops.maximum, "min": ops.minimum, "squared": ops.squared_difference, "atan2": ops.atan2,
+    "add": ops.add,
+    "sub": ops.subtract,
+    "mul": ops.multiply,
+    "div": ops.truediv,
+    "max": ops.maximum,
+    "min": ops.minimum,
+    "squared": ops.squared_difference,
+    "atan2": ops.atan2,
     "choice": lambda x, y: ops.where(ops.logical_and(x < y, ops.logical_not(ops.is_nan(x))), x, y),
     "sum": lambda x, y: ops.add_n([x, y, x * y]),
-}  # fmt: skip
+}
 
 
 def build(graph: Graph, words: Sequence[tuple[str, int, int]], shape: Any) -> list[Tensor]:
@@ -94,9 +100,8 @@ def same(found: Sequence[Any], expected: Sequence[Any]) -> None:
 
 
 _WORDS = st.lists(
-    st.tuples(st.sampled_from([*_UNARY, *_BINARY]), st.integers(0, 99), st.integers(0, 99)),
-    min_size=1, max_size=12,
-)  # fmt: skip
+    st.tuples(st.sampled_from([*_UNARY, *_BINARY]), st.integers(0, 99), st.integers(0, 99)), min_size=1, max_size=12
+)
 
 
 @PERMITTED
@@ -175,9 +180,7 @@ def test_what_was_fetched_is_the_callers_own(ran: list[int]) -> None:
     assert ran == [3, 3]
 
 
-def test_a_session_that_is_closed_meanwhile_ends_a_run_before_its_next_block(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_session_that_is_closed_meanwhile_ends_a_run_before_its_next_block(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = Graph()
     values = build(graph, [("mul", 0, 1), ("tanh", 2, 0), ("sub", 3, 1)], [None, COLUMNS])
     run = blockwise.Blockwise.__call__

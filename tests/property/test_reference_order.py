@@ -23,18 +23,11 @@ UNARY = st.sampled_from(["tanh", "sin", "square"])
 BINARY = st.sampled_from(["add", "mul", "maximum"])
 VALUES = st.recursive(
     LEAVES,
-    lambda inner: (
-        st.builds("{}({})".format, UNARY, inner)
-        | st.builds("{}({}, {})".format, BINARY, inner, inner)
-    ),
+    lambda inner: st.builds("{}({})".format, UNARY, inner) | st.builds("{}({}, {})".format, BINARY, inner, inner),
     max_leaves=6,
 )
-WRITERS = st.builds(
-    "{}.assign{}({})".format, st.sampled_from("ab"), st.sampled_from(["", "_add", "_sub"]), VALUES
-)
-STATEMENTS = st.lists(
-    WRITERS | WRITERS | VALUES | st.builds("train({})".format, VALUES), min_size=2, max_size=5
-)
+WRITERS = st.builds("{}.assign{}({})".format, st.sampled_from("ab"), st.sampled_from(["", "_add", "_sub"]), VALUES)
+STATEMENTS = st.lists(WRITERS | WRITERS | VALUES | st.builds("train({})".format, VALUES), min_size=2, max_size=5)
 DEVICES = ("/cpu:0", "/cpu:1")
 TASKS = (PS0, W0)
 
@@ -56,11 +49,7 @@ async def results(
 
 
 @settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
-@given(
-    statements=STATEMENTS,
-    places=st.lists(st.integers(0, 1), min_size=2, max_size=7),
-    data=st.data(),
-)
+@given(statements=STATEMENTS, places=st.lists(st.integers(0, 1), min_size=2, max_size=7), data=st.data())
 def test_a_program_gives_the_same_on_one_device_on_two_and_over_tasks(
     statements: list[str], places: list[int], data: st.DataObject
 ) -> None:

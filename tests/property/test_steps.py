@@ -45,12 +45,11 @@ _NUMBERS, _PLACES = st.integers(0, 99), st.integers(0, 2)
 checks = st.builds(
     Checks,
     # One node at most in each run: which of several is told of is a matter of time.
-    st.lists(
-        st.tuples(_NUMBERS, _PLACES, st.integers(0, RUNS - 1)),
-        max_size=2, unique_by=lambda node: node[2],
-    ).map(tuple),
+    st.lists(st.tuples(_NUMBERS, _PLACES, st.integers(0, RUNS - 1)), max_size=2, unique_by=lambda node: node[2]).map(
+        tuple
+    ),
     st.lists(st.tuples(_NUMBERS, _PLACES), max_size=2).map(tuple),
-)  # fmt: skip
+)
 
 
 class Model:
@@ -63,9 +62,7 @@ class Model:
         self.placeholders, self.values = recipe.build(self.graph, self.place)
         with self.graph.as_default():
             self.divisors = [ops.placeholder("int32", [], name="d") for _ in checks.failing]
-            self.checked = [
-                self._failing(*node) for node in zip(self.divisors, checks.failing, strict=True)
-            ]
+            self.checked = [self._failing(*node) for node in zip(self.divisors, checks.failing, strict=True)]
             self.variables = [self._counted(n, *node) for n, node in enumerate(checks.counted)]
             self.reset = ops.group(*[variable.initializer for variable, _ in self.variables])
         self.fetches = [*self.values, *self.checked, *[added for _, added in self.variables]]
@@ -132,9 +129,7 @@ async def outcomes(model: Model, recipe: Recipe, target: str, kind: Kind) -> lis
     return found
 
 
-async def one_run(
-    session: AsyncSession, fetches: list[Tensor], feeds: dict[Tensor, Any], kind: Kind
-) -> Any:
+async def one_run(session: AsyncSession, fetches: list[Tensor], feeds: dict[Tensor, Any], kind: Kind) -> Any:
     # A tensor is fetched once in a partial run, and not what is fed.
     asked = [f for f in dict.fromkeys(fetches) if f not in feeds]
     if not kind.partial or len(asked) < len(fetches):
@@ -167,14 +162,9 @@ def processes() -> Iterator[Processes]:
 
 
 @pytest.mark.process
-@settings(
-    max_examples=20,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(recipe=recipes(12), checks=checks)
-def test_a_step_gives_the_same_in_every_kind_of_session(
-    processes: Processes, recipe: Recipe, checks: Checks
-) -> None:
+def test_a_step_gives_the_same_in_every_kind_of_session(processes: Processes, recipe: Recipe, checks: Checks) -> None:
     async def of(name: str) -> list[Any]:
         kind = KINDS[name]
         model = Model(recipe, checks, kind.places)

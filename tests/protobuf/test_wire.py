@@ -123,9 +123,7 @@ def test_fields_come_in_their_order_and_groups_are_left_out() -> None:
 
 
 @given(st.integers(1, 2**29 - 1), WORDS)
-def test_an_integer_field_is_read_as_it_was_written_and_zero_is_left_out(
-    number: int, value: int
-) -> None:
+def test_an_integer_field_is_read_as_it_was_written_and_zero_is_left_out(number: int, value: int) -> None:
     assert list(fields(integer_field(number, value))) == ([(number, value)] if value else [])
 
 

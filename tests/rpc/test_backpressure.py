@@ -11,32 +11,13 @@ import pytest
 from actorsession.actors import Children
 from actorsession.errors import ResourceExhaustedError
 from actorsession.messages import Call, Failure, Reply, decode, encode
-from actorsession.messages.step_frames import (
-    CANCEL,
-    RUN_GRAPH,
-    WireValues,
-    is_step_frame,
-    read_header,
-    write_header,
-)
+from actorsession.messages.step_frames import CANCEL, RUN_GRAPH, WireValues, is_step_frame, read_header, write_header
 from actorsession.rpc import Link
 from actorsession.rpc import backpressure as room_module
 from actorsession.rpc import pending_calls as pending_module
 from actorsession.rpc import service as service_module
 from actorsession.rpc.served_runs import ServedRun
-from tests.actors.kit import (
-    Desk,
-    Hold,
-    Note,
-    Said,
-    Say,
-    Take,
-    connected,
-    eventually,
-    linked,
-    soon,
-    turns,
-)
+from tests.actors.kit import Desk, Hold, Note, Said, Say, Take, connected, eventually, linked, soon, turns
 from transports import ConnectionClosed, Frame
 
 MIB = 2**20
@@ -72,9 +53,7 @@ def small_backlog(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["inproc", "tcp"])
-async def test_a_peer_that_does_not_read_its_answers_gets_no_more_work_done(
-    scheme: str, small_backlog: None
-) -> None:
+async def test_a_peer_that_does_not_read_its_answers_gets_no_more_work_done(scheme: str, small_backlog: None) -> None:
     """
     1. The peer asks for fifty arrays and reads nothing; after some answers its runs are held.
     2. Calls are answered all the same, and beats are sent.
@@ -183,9 +162,7 @@ async def test_a_cancel_passes_the_arrays_of_other_calls_and_of_its_own() -> Non
 async def test_a_tell_may_be_sent_behind_the_arrays_before_it() -> None:
     store = Desk()
     async with linked("tcp", serves={"desk": store.ref}) as (here, _):
-        asking = asyncio.create_task(
-            here.ask("desk", Take(name="array", array=np.zeros(16 * MIB, np.uint8)))
-        )
+        asking = asyncio.create_task(here.ask("desk", Take(name="array", array=np.zeros(16 * MIB, np.uint8))))
         await turns()
         here.tell("desk", Note(number=1), ordered=True)
         here.tell("desk", Note(number=2))
@@ -201,10 +178,7 @@ async def test_asks_that_wait_for_a_slow_peer_are_written_one_after_the_other() 
         here = Link(dialled, serves={})
         await start(here, owner)
         array = np.zeros(8 * MIB, np.uint8)
-        asks = [
-            asyncio.create_task(here.ask("desk", Take(name=str(number), array=array)))
-            for number in range(20)
-        ]
+        asks = [asyncio.create_task(here.ask("desk", Take(name=str(number), array=array))) for number in range(20)]
         await turns()
         assert here.statistics().waiting == 19
         most = [0]
@@ -225,9 +199,7 @@ async def test_asks_that_wait_for_a_slow_peer_are_written_one_after_the_other() 
         await owner.stop()
 
 
-async def test_asks_over_the_limit_of_a_link_wait_for_an_answer(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_asks_over_the_limit_of_a_link_wait_for_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pending_module, "MAX_PENDING", 2)
     store = Desk()
     async with linked("inproc", serves={"desk": store.ref}) as (here, _):
@@ -244,9 +216,7 @@ async def test_asks_over_the_limit_of_a_link_wait_for_an_answer(
         assert [getattr(answer, "text", None) for answer in answers] == ["a", "b", None, "d"]
 
 
-async def test_calls_over_the_limit_of_a_peer_are_refused_and_the_link_stays(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_calls_over_the_limit_of_a_peer_are_refused_and_the_link_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(service_module, "MAX_SERVING", 2)
     store, owner = Desk(), Children("test")
     async with connected("tcp") as (dialled, accepted):

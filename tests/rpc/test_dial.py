@@ -124,7 +124,5 @@ async def test_another_peer_than_the_one_that_is_meant_is_not_tried_again() -> N
     faults: list[ConnectError] = []
     async with fickle.listening():
         with pytest.raises(WrongPeer, match="other"):
-            await dial(
-                fickle.address, WE, Deadline.after(30), expect_task="other", on_fault=faults.append
-            )
+            await dial(fickle.address, WE, Deadline.after(30), expect_task="other", on_fault=faults.append)
     assert faults == []

@@ -7,12 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from actorsession.errors import UnavailableError
-from actorsession.rpc.exit_reports import (
-    LAST_LINES,
-    add_exit_status,
-    register_exit_reporter,
-    unregister_exit_reporter,
-)
+from actorsession.rpc.exit_reports import LAST_LINES, add_exit_status, register_exit_reporter, unregister_exit_reporter
 
 TASK, TARGET = "/job:worker/replica:0/task:1", "tcp://here:1"
 HOW = f"{TASK} (pid 7) was killed by SIGKILL; it held 50 MiB at most"
@@ -33,9 +28,7 @@ async def test_it_comes_first_and_the_last_lines_come_last() -> None:
     error = UnavailableError(f"the connection to {TASK} was closed by the peer", task=TASK)
     for _ in range(2):  # several callers may share the error
         assert await add_exit_status(error, TARGET) is error
-        assert error.message == (
-            f"{HOW}: the connection to it was closed by the peer; its last lines:\none\ntwo"
-        )
+        assert error.message == (f"{HOW}: the connection to it was closed by the peer; its last lines:\none\ntwo")
         assert str(error) == error.message
 
 

@@ -30,16 +30,7 @@ def test_a_note_survives_the_hello(note: HeartbeatLocation) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "nonsense",
-        "1 a 2 3 4 zz",
-        "1 a b 3 4 -",
-        "x a 1 1 1 -",
-        "1 - 1 1 1 - more",
-        "- - - - - -",
-    ],
+    "text", ["", "nonsense", "1 a 2 3 4 zz", "1 a b 3 4 -", "x a 1 1 1 -", "1 - 1 1 1 - more", "- - - - - -"]
 )
 def test_a_note_that_makes_no_sense_says_nothing(text: str) -> None:
     assert HeartbeatLocation.parse(text) == HeartbeatLocation()
@@ -56,9 +47,7 @@ async def test_a_pulse_says_which_process_it_is_of() -> None:
     with HeartbeatMemory() as pulse:
         assert (pulse.note.host, pulse.note.beat) == (this_host(), 1.0)
         assert sight(os.getpid(), pulse.note.started) is not None
-        assert (
-            sight(os.getpid(), pulse.note.started + 1) is None
-        )  # an earlier process of that number
+        assert sight(os.getpid(), pulse.note.started + 1) is None  # an earlier process of that number
 
 
 @needs_proc

@@ -107,9 +107,7 @@ async def test_the_context_names_the_peer_and_its_address() -> None:
         assert there.address.startswith("tcp://127.0.0.1:")
 
 
-async def test_of_the_reasons_that_a_peer_gives_for_the_end_the_last_one_counts_and_is_kept() -> (
-    None
-):
+async def test_of_the_reasons_that_a_peer_gives_for_the_end_the_last_one_counts_and_is_kept() -> None:
     async with linked("tcp", serves={"desk": Desk().ref}) as (here, there):
         for number in range(1000):
             there.say_goodbye(f"reason {number}")
@@ -218,9 +216,7 @@ async def test_statistics_count_both_directions(scheme: str) -> None:
         desk.let_go("a")
         await soon(held)
         await here.aclose()
-        assert here.statistics().over == (
-            f"the connection to {SERVER} at {here.address} was closed here"
-        )
+        assert here.statistics().over == (f"the connection to {SERVER} at {here.address} was closed here")
         assert repr(here) == f"<Link over to {SERVER} at {here.address}, 0 pending>"
 
 
@@ -234,9 +230,7 @@ async def test_a_lease_that_is_too_short_is_refused() -> None:
 
 
 @pytest.mark.parametrize("scheme", ["tcp", "unix"])
-async def test_a_message_without_memory_fails_its_call_and_the_link_goes_on(
-    scheme: str,
-) -> None:
+async def test_a_message_without_memory_fails_its_call_and_the_link_goes_on(scheme: str) -> None:
     """Whichever allocation fails, at either end; each of these calls needs some there and some here."""
 
     class Mirror(Desk):
@@ -274,9 +268,7 @@ async def test_what_cannot_be_encoded_for_lack_of_memory_is_not_sent_and_the_lin
 ) -> None:
     async with linked("tcp", serves={"desk": Desk().ref}) as (here, _):
         with monkeypatch.context() as patched:
-            patched.setattr(
-                "transports.stream.connection.encode_frame", mock.Mock(side_effect=MemoryError)
-            )
+            patched.setattr("transports.stream.connection.encode_frame", mock.Mock(side_effect=MemoryError))
             with pytest.raises(ResourceExhaustedError, match="no memory to send a Call"):
                 await soon(here.ask("desk", Say(text="x" * 2**17)))
         assert await soon(here.ask("desk", Say(text="hi"))) == Said(text="hi")
@@ -285,9 +277,7 @@ async def test_what_cannot_be_encoded_for_lack_of_memory_is_not_sent_and_the_lin
 # -- long headers ----------------------------------------------------------------------------------
 
 
-async def test_a_long_header_is_decoded_in_a_thread_while_other_links_go_on(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_a_long_header_is_decoded_in_a_thread_while_other_links_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
     """1. A long message arrives. 2. A short one arrives behind it. 3. Another link asks and is answered while
     the first is still decoded. 4. The two are answered in their order."""
     go, threads = threading.Event(), list[int]()
@@ -301,10 +291,7 @@ async def test_a_long_header_is_decoded_in_a_thread_while_other_links_go_on(
     monkeypatch.setattr("actorsession.rpc.link.decode", held)
     desk = Desk()
     serves, long = {"desk": desk.ref}, "x" * 2**18
-    async with (
-        linked("tcp", serves=serves) as (here, _),
-        linked("tcp", serves=serves) as (other, _),
-    ):
+    async with linked("tcp", serves=serves) as (here, _), linked("tcp", serves=serves) as (other, _):
         first = asyncio.ensure_future(here.ask("desk", Say(text=long)))
         await eventually(lambda: len(threads) == 1)
         second = asyncio.ensure_future(here.ask("desk", Say(text="behind it")))

@@ -52,9 +52,7 @@ async def send_raw(header: bytes, scheme: str = "inproc") -> tuple[list[Any], Op
     ],
     ids=repr,
 )
-async def test_a_bad_call_is_answered_with_a_protocol_error_and_the_link_stays(
-    wire: Any, words: str
-) -> None:
+async def test_a_bad_call_is_answered_with_a_protocol_error_and_the_link_stays(wire: Any, words: str) -> None:
     (failure, good), over = await send_raw(pack(wire))
     assert over is None
     assert (failure.call_id, type(failure.error)) == (5, ProtocolError)

@@ -12,19 +12,7 @@ import pytest
 from actorsession.actors import Children
 from actorsession.errors import CancelledError, OpError, UnavailableError
 from actorsession.rpc import Link
-from tests.actors.kit import (
-    SERVER,
-    Desk,
-    Hold,
-    Note,
-    Said,
-    Say,
-    connected,
-    each_transport,
-    linked,
-    soon,
-    turns,
-)
+from tests.actors.kit import SERVER, Desk, Hold, Note, Said, Say, connected, each_transport, linked, soon, turns
 from tests.rpc.link_kit import start
 
 # -- the end of the link ---------------------------------------------------------------------------
@@ -40,9 +28,7 @@ async def cut_hard(here: Link, there: Link) -> None:
 
 @each_transport
 @pytest.mark.parametrize("cut", [cut_by_peer, cut_hard])
-async def test_a_lost_link_fails_every_pending_ask_at_once(
-    scheme: str, cut: Callable[[Link, Link], Any]
-) -> None:
+async def test_a_lost_link_fails_every_pending_ask_at_once(scheme: str, cut: Callable[[Link, Link], Any]) -> None:
     desk = Desk()
     async with linked(scheme, serves={"desk": desk.ref}) as (here, there):
         askers = [asyncio.create_task(here.ask("desk", Hold(name=f"{i}"))) for i in range(3)]
@@ -145,9 +131,7 @@ async def test_the_receive_loop_runs_once() -> None:
 
 
 @each_transport
-async def test_callbacks_are_called_once_with_the_reason_after_pending_asks_have_failed(
-    scheme: str,
-) -> None:
+async def test_callbacks_are_called_once_with_the_reason_after_pending_asks_have_failed(scheme: str) -> None:
     desk = Desk()
     async with linked(scheme, serves={"desk": desk.ref}) as (here, there):
         heard: list[tuple[type[OpError], int]] = []
@@ -168,9 +152,7 @@ async def test_callbacks_are_called_once_with_the_reason_after_pending_asks_have
         await soon(asyncio.gather(asker, return_exceptions=True))
 
 
-async def test_a_callback_that_fails_does_not_hold_up_the_others(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+async def test_a_callback_that_fails_does_not_hold_up_the_others(caplog: pytest.LogCaptureFixture) -> None:
     async with linked("inproc") as (here, there):
         heard: list[OpError] = []
 
@@ -228,9 +210,11 @@ async def test_an_ask_over_a_link_ends_once_whatever_comes_first(first: str, sec
             ENDINGS[name](desk, here, there, asker)
         (outcome,) = await soon(asyncio.gather(asker, return_exceptions=True))
         expected: dict[str, Any] = {
-            "answer": Said, "cancel": asyncio.CancelledError, "peer goes": UnavailableError,
+            "answer": Said,
+            "cancel": asyncio.CancelledError,
+            "peer goes": UnavailableError,
             "we go": CancelledError,
-        }  # fmt: skip
+        }
         assert type(outcome) in {expected[first], expected[second]}
         if "cancel" in (first, second):
             assert type(outcome) is asyncio.CancelledError

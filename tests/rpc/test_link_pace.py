@@ -113,9 +113,7 @@ async def test_the_lease_is_measured_by_the_clock_that_was_given() -> None:
 
 
 @each_transport
-async def test_an_ask_waits_for_a_peer_that_reads_slowly_beats_and_cancels_do_not(
-    scheme: str,
-) -> None:
+async def test_an_ask_waits_for_a_peer_that_reads_slowly_beats_and_cancels_do_not(scheme: str) -> None:
     """
     1. The peer reads nothing; what we tell it fills the buffers beyond the high-water mark.
     2. An ask that brings an array waits for room, and its deadline names the peer.

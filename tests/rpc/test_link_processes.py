@@ -38,9 +38,7 @@ def server_process(scheme: str) -> Iterator[Server]:
     """A server that ends with the block, whatever was done to it."""
     with address_of(scheme) as address:
         command = [sys.executable, "-m", "tests.rpc.link_server", address]
-        server = subprocess.Popen(
-            command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
+        server = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         assert server.stdin is not None
         assert server.stdout is not None
         try:
@@ -135,9 +133,7 @@ async def test_a_peer_that_is_killed_fails_pending_asks_at_once(scheme: str) -> 
             assert time.monotonic() - killed < 5
 
 
-async def test_the_process_we_are_in_may_stand_still_itself(
-    servers: Mapping[str, Server],
-) -> None:
+async def test_the_process_we_are_in_may_stand_still_itself(servers: Mapping[str, Server]) -> None:
     """
     1. Our own loop is held for longer than the lease.
     2. The peer has sent its beats meanwhile; they lie unread when the lease is looked at.

@@ -109,9 +109,14 @@ class Master:
         return await soon(asyncio.wrap_future(self.thread.submit(done())))
 
     def run(
-        self, call: int, values: Sequence[Any] = (), *, waiter: Waiter | None = None,
-        asked: StepRequest | None = PLAN, number: int = 7,
-    ) -> Waiter:  # fmt: skip
+        self,
+        call: int,
+        values: Sequence[Any] = (),
+        *,
+        waiter: Waiter | None = None,
+        asked: StepRequest | None = PLAN,
+        number: int = 7,
+    ) -> Waiter:
         """Requests a run as the session does."""
         waiter = waiter or Waiter()
         self.calls.run_step(call, number, 1.5, LocalValues(values), waiter, asked)
@@ -144,13 +149,9 @@ async def test_a_run_gets_its_values_once(master: Master) -> None:
     assert master.calls.pending == 0
 
 
-async def test_the_first_run_of_a_plan_brings_it_along_and_others_need_its_number_alone(
-    master: Master,
-) -> None:
+async def test_the_first_run_of_a_plan_brings_it_along_and_others_need_its_number_alone(master: Master) -> None:
     master.plans.program = Program(double)
-    waiters = [
-        master.run(call, [call], asked=asked) for call, asked in enumerate([PLAN, PLAN, None])
-    ]
+    waiters = [master.run(call, [call], asked=asked) for call, asked in enumerate([PLAN, PLAN, None])]
     assert [await waiter.wait() for waiter in waiters] == [[[0]], [[2]], [[4]]]
     assert master.plans.planned == [["a plan"]]
 
@@ -160,9 +161,7 @@ async def test_a_number_without_a_plan_is_gone_until_the_plan_is_brought(
     asked: StepRequest | None, master: Master
 ) -> None:
     master.plans.program = program = Program(double)
-    waiters = [
-        master.run(call, [call], asked=each) for call, each in enumerate([asked, PLAN, asked])
-    ]
+    waiters = [master.run(call, [call], asked=each) for call, each in enumerate([asked, PLAN, asked])]
     assert [await waiter.wait() for waiter in waiters] == [["gone"], [[2]], [[4]]]
     assert [run.asked for run in program.runs] == [PLAN, asked]
 
@@ -179,9 +178,7 @@ async def test_a_plan_that_is_refused_fails_the_run_that_brought_it_and_is_not_k
 
 
 @pytest.mark.parametrize("error", [InvalidArgumentError("wrong"), ZeroDivisionError("wrong")])
-async def test_what_a_program_raises_is_the_error_of_its_run(
-    error: Exception, master: Master
-) -> None:
+async def test_what_a_program_raises_is_the_error_of_its_run(error: Exception, master: Master) -> None:
     def fail(run: LocalRun) -> None:
         raise error
 
@@ -284,9 +281,7 @@ async def test_what_a_run_has_taken_is_settled_once_by_what_comes_first(
     assert await master.do(lambda: list(queue.settled)) == [SETTLING[first][1]]
 
 
-async def test_what_a_run_has_taken_is_put_back_if_its_client_has_cancelled_it(
-    master: Master,
-) -> None:
+async def test_what_a_run_has_taken_is_put_back_if_its_client_has_cancelled_it(master: Master) -> None:
     queue = Queue(master)
     master.plans.program = program = Program()
     waiter = master.run(1)
@@ -296,9 +291,7 @@ async def test_what_a_run_has_taken_is_put_back_if_its_client_has_cancelled_it(
     assert waiter.told == []
 
 
-async def test_what_a_run_has_taken_is_put_back_if_its_client_cannot_take_the_values(
-    master: Master,
-) -> None:
+async def test_what_a_run_has_taken_is_put_back_if_its_client_cannot_take_the_values(master: Master) -> None:
     queue, waiter = Queue(master), Waiter()
     waiter.done = mock.Mock(side_effect=RuntimeError("a mistake"))  # type: ignore[method-assign]
     (error,) = await master.run(1, waiter=waiter).wait()
@@ -322,9 +315,7 @@ async def set_up(master: Master, opened: Program) -> Callable[[], object]:
     return closes[0]
 
 
-async def test_the_calls_of_a_partial_run_go_to_what_its_setup_has_opened_until_that_is_closed(
-    master: Master,
-) -> None:
+async def test_the_calls_of_a_partial_run_go_to_what_its_setup_has_opened_until_that_is_closed(master: Master) -> None:
     opened = Program(double)
     close = await set_up(master, opened)
     assert await master.call_partial(2, 1, [3]).wait() == [[6]]
@@ -336,9 +327,7 @@ async def test_the_calls_of_a_partial_run_go_to_what_its_setup_has_opened_until_
     assert opened.abandoned == 0
 
 
-async def test_a_setup_that_its_client_gives_up_before_its_answer_is_abandoned(
-    master: Master,
-) -> None:
+async def test_a_setup_that_its_client_gives_up_before_its_answer_is_abandoned(master: Master) -> None:
     opened, setups = Program(), Program()
     cancelled: list[int] = []
 

@@ -16,15 +16,7 @@ import pytest
 from actorsession.rpc.liveness.heartbeat_memory import HeartbeatLocation, HeartbeatMemory, this_host
 from actorsession.rpc.liveness.lease import Look
 from actorsession.rpc.liveness.peer_monitor import LocalProbe, PeerMonitor, RemoteProbe
-from actorsession.rpc.liveness.sidecar import (
-    ASKED,
-    Sighting,
-    answer,
-    ask,
-    derive_key,
-    read_answer,
-    sight,
-)
+from actorsession.rpc.liveness.sidecar import ASKED, Sighting, answer, ask, derive_key, read_answer, sight
 from tests.actors.kit import eventually
 
 pytestmark = pytest.mark.skipif(not this_host(), reason="needs /proc")
@@ -110,11 +102,7 @@ def test_an_answer_is_no_longer_than_its_question() -> None:
 
 def test_who_does_not_have_the_token_is_not_answered() -> None:
     seen = Sighting("R", 1.0, 1)
-    for key in (
-        derive_key("other", b"s" * 16),
-        derive_key(None, b"s" * 16),
-        derive_key("secret", b""),
-    ):
+    for key in (derive_key("other", b"s" * 16), derive_key(None, b"s" * 16), derive_key("secret", b"")):
         assert answer(KEY, ask(key, NONCE), seen) is None
 
 
@@ -167,9 +155,7 @@ def _started() -> int:
 
 @asynccontextmanager
 async def sidecar() -> AsyncIterator[tuple[_Sidecar, int]]:
-    transport, made = await asyncio.get_running_loop().create_datagram_endpoint(
-        _Sidecar, local_addr=("127.0.0.1", 0)
-    )
+    transport, made = await asyncio.get_running_loop().create_datagram_endpoint(_Sidecar, local_addr=("127.0.0.1", 0))
     try:
         yield made, transport.get_extra_info("sockname")[1]
     finally:
@@ -297,6 +283,5 @@ def test_it_is_logged_once_that_a_peer_is_waited_for(caplog: pytest.LogCaptureFi
     for silence in (4.0, 5.0, 6.0, 7.0, 0.0, 5.0):
         judged(vigil, silence)
     assert [r.getMessage() for r in caplog.records] == [
-        "/job:ps/replica:0/task:0 at tcp://h:1 is waited for: nothing came from it for 5 s, but it "
-        "does not look dead"
+        "/job:ps/replica:0/task:0 at tcp://h:1 is waited for: nothing came from it for 5 s, but it does not look dead"
     ] * 2

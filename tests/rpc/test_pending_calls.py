@@ -179,10 +179,7 @@ Event = Callable[[Wire, "asyncio.Task[Any]"], Any]
 # What can end a call, and what its caller then sees.
 ENDINGS: dict[str, tuple[Event, Any]] = {
     "reply": (lambda wire, _: wire.calls.replied(Reply(0, Said(text="hi"))), Said),
-    "failure": (
-        lambda wire, _: wire.calls.failed(Failure(0, FailedPreconditionError("no"))),
-        FailedPreconditionError,
-    ),
+    "failure": (lambda wire, _: wire.calls.failed(Failure(0, FailedPreconditionError("no"))), FailedPreconditionError),
     "deadline": (lambda wire, _: wire.calls.expired(0, 1.0), DeadlineExceededError),
     "loss": (lambda wire, _: wire.calls.fail_all(UnavailableError), UnavailableError),
     "close": (lambda wire, _: wire.calls.fail_all(CancelledError), CancelledError),

@@ -36,18 +36,14 @@ def test_the_group_of_a_pod_may_read_the_file(file: Path) -> None:
     assert shared_token() == SECRET
 
 
-def test_a_token_of_the_environment_itself_goes_before_the_file(
-    file: Path, monkeypatch: Any
-) -> None:
+def test_a_token_of_the_environment_itself_goes_before_the_file(file: Path, monkeypatch: Any) -> None:
     file.unlink()
     monkeypatch.setenv(TOKEN_VARIABLE, "of the environment")
     assert shared_token() == "of the environment"
 
 
 @pytest.mark.parametrize("mode", [0o604, 0o602])
-def test_a_file_that_everybody_may_read_or_write_is_refused_and_not_repeated(
-    file: Path, mode: int
-) -> None:
+def test_a_file_that_everybody_may_read_or_write_is_refused_and_not_repeated(file: Path, mode: int) -> None:
     file.chmod(mode)
     with pytest.raises(InvalidArgumentError, match=r"every user .* can read or write") as caught:
         shared_token()

@@ -21,16 +21,7 @@ from actorsession.errors import (
     UnavailableError,
     UnimplementedError,
 )
-from actorsession.messages import (
-    Call,
-    Cancel,
-    Done,
-    Envelope,
-    Failure,
-    Reply,
-    Tell,
-    UnreadableMessage,
-)
+from actorsession.messages import Call, Cancel, Done, Envelope, Failure, Reply, Tell, UnreadableMessage
 from actorsession.rpc.service import Service
 from tests.actors.kit import Break, Desk, Hold, Note, Said, Say, Stranger, turns
 
@@ -46,9 +37,14 @@ class Wire:
         self.watched: list[Callable[[], None]] = []
         self.children = Children("test")
         self.service = Service(
-            serves, peer=PEER, address=ADDRESS, send=self._send, watch=self._watch,
-            children=self.children, clock=SYSTEM_CLOCK,
-        )  # fmt: skip
+            serves,
+            peer=PEER,
+            address=ADDRESS,
+            send=self._send,
+            watch=self._watch,
+            children=self.children,
+            clock=SYSTEM_CLOCK,
+        )
 
     def _send(self, envelope: Envelope) -> None:
         error = self.refuse(envelope)
@@ -133,9 +129,7 @@ async def test_the_time_left_becomes_the_handlers_deadline() -> None:
 
 
 @pytest.mark.parametrize("late", [False, True])
-@pytest.mark.parametrize(
-    ("kind", "error"), [("ours", FailedPreconditionError), ("foreign", InvalidArgumentError)]
-)
+@pytest.mark.parametrize(("kind", "error"), [("ours", FailedPreconditionError), ("foreign", InvalidArgumentError)])
 async def test_an_error_becomes_a_failure(kind: str, error: type[OpError], late: bool) -> None:
     _, wire = desk_and_wire()
     wire.call(Break(kind=kind, late=late))
@@ -240,9 +234,7 @@ async def test_a_tell_that_nobody_takes_is_logged(
     assert words in caplog.text
 
 
-async def test_a_tell_to_a_stopped_actor_is_no_ones_fault(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+async def test_a_tell_to_a_stopped_actor_is_no_ones_fault(caplog: pytest.LogCaptureFixture) -> None:
     desk, wire = desk_and_wire()
     await desk.stop()
     wire.service.tell(Tell("desk", Note(number=1)))

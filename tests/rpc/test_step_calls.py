@@ -259,9 +259,7 @@ async def test_a_run_whose_cancellation_has_overtaken_it_does_not_begin() -> Non
     assert [waiter.told for waiter in waiters] == [[], [([2.0], 7)]]
 
 
-async def test_cancellations_without_a_run_are_remembered_up_to_a_limit(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_cancellations_without_a_run_are_remembered_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(served_runs, "_EARLY", 2)
     end, program = End(), Program()
     number = end.calls.served.register(program)
@@ -353,9 +351,7 @@ async def test_the_first_run_of_a_plan_brings_it_along_and_others_need_its_numbe
     waiters = [run_plan(here, call, 7, asked) for call, asked in enumerate([PLAN, PLAN, None])]
     carry(here, there)
     assert there.planned == [["a plan"]]
-    assert [(run.call, run.seconds, run.peer) for run in program.runs] == [
-        (call, 2.5, "here") for call in range(3)
-    ]
+    assert [(run.call, run.seconds, run.peer) for run in program.runs] == [(call, 2.5, "here") for call in range(3)]
     carry(there, here)
     assert [waiter.told for waiter in waiters] == [[([2.0 * n], 7)] for n in range(3)]
 
@@ -366,11 +362,7 @@ async def test_what_a_run_asks_for_arrives_with_it() -> None:
     run_plan(here, 1, 7, StepRequest(["a plan"], {"trace_level": 3}, ["debugged"], "key", 0.5))
     run_plan(here, 2, 7)
     here.calls.run_graph(
-        3,
-        there.calls.served.register(program),
-        WireValues([]),
-        Waiter(),
-        GraphRequest(True, ["debugged"]),
+        3, there.calls.served.register(program), WireValues([]), Waiter(), GraphRequest(True, ["debugged"])
     )
     carry(here, there)
     of_step, of_none, of_graph = [run.asked for run in program.runs]
@@ -380,9 +372,7 @@ async def test_what_a_run_asks_for_arrives_with_it() -> None:
 
 
 @for_each("asked", [None, StepRequest(key="run")], ids=["nothing", "no plan"])
-async def test_a_number_without_a_plan_is_gone_until_the_plan_is_brought(
-    asked: StepRequest | None,
-) -> None:
+async def test_a_number_without_a_plan_is_gone_until_the_plan_is_brought(asked: StepRequest | None) -> None:
     here, there = End(), End()
     there.program = Program(double)
     waiters = [run_plan(here, call, 7, each) for call, each in enumerate([asked, PLAN, asked])]
@@ -403,9 +393,7 @@ async def test_the_numbers_of_plans_and_of_graphs_are_not_mixed_up() -> None:
 
 
 @for_each("error", [InvalidArgumentError("no such name"), RuntimeError("no such name")], ids=repr)
-async def test_a_plan_that_is_refused_fails_the_run_that_brought_it_and_is_not_kept(
-    error: Exception,
-) -> None:
+async def test_a_plan_that_is_refused_fails_the_run_that_brought_it_and_is_not_kept(error: Exception) -> None:
     here, there = End(), End()
     there.calls.served.on_plan = mock.Mock(side_effect=error)
     waiters = [run_plan(here, call, 7, asked) for call, asked in enumerate([PLAN, None])]
@@ -438,19 +426,15 @@ def taker(settled: list[bool]) -> Program:
 
 SETTLING: dict[str, tuple[Callable[[End], object], bool]] = {
     "received": (lambda end: end.receive(RECEIVED, 1), True),
-    "received, without memory": (
-        lambda end: end.calls.lost(write_header([RECEIVED, 1]), NO_MEMORY), True,
-    ),
+    "received, without memory": (lambda end: end.calls.lost(write_header([RECEIVED, 1]), NO_MEMORY), True),
     "given up": (lambda end: end.receive(CANCEL, 1), False),
     "the end": (lambda end: end.calls.end(lambda: UnavailableError("lost")), False),
-}  # fmt: skip
+}
 
 
 @for_each("second", SETTLING)
 @for_each("first", SETTLING)
-async def test_what_a_run_has_taken_is_settled_once_by_what_comes_first(
-    first: str, second: str
-) -> None:
+async def test_what_a_run_has_taken_is_settled_once_by_what_comes_first(first: str, second: str) -> None:
     settled: list[bool] = []
     end = End()
     end.receive(RUN_GRAPH, 1, end.calls.served.register(taker(settled)), None, None)
@@ -461,9 +445,7 @@ async def test_what_a_run_has_taken_is_settled_once_by_what_comes_first(
 
 
 @for_each("received, frame", [(True, [RECEIVED, 1]), (False, [CANCEL, 1])])
-async def test_a_client_says_whether_it_has_received_values(
-    received: bool, frame: list[Any]
-) -> None:
+async def test_a_client_says_whether_it_has_received_values(received: bool, frame: list[Any]) -> None:
     end = End()
     end.calls.confirm(1, received=received)
     assert end.take() == [frame]
@@ -494,9 +476,7 @@ async def test_what_a_run_has_taken_is_put_back_if_its_answer_cannot_be_encoded(
 
 
 @for_each("loses", [True, False], ids=["no memory", "an error"])
-async def test_what_a_run_has_taken_is_put_back_if_its_answer_is_lost_at_its_client(
-    loses: bool,
-) -> None:
+async def test_what_a_run_has_taken_is_put_back_if_its_answer_is_lost_at_its_client(loses: bool) -> None:
     settled: list[bool] = []
     here, there = End(), End()
     waiter = Waiter()
@@ -512,9 +492,7 @@ async def test_what_a_run_has_taken_is_put_back_if_its_answer_is_lost_at_its_cli
     assert settled == [False]
 
 
-async def test_of_too_many_unconfirmed_answers_the_oldest_counts_as_received(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_of_too_many_unconfirmed_answers_the_oldest_counts_as_received(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(served_runs, "_MAX_UNSETTLED", 2)
     settled: list[tuple[int, bool]] = []
 
@@ -531,9 +509,7 @@ async def test_of_too_many_unconfirmed_answers_the_oldest_counts_as_received(
     assert (settled, end.calls.served.unsettled) == ([(0, True)], 2)
 
 
-async def test_one_that_cannot_be_settled_does_not_concern_the_link(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+async def test_one_that_cannot_be_settled_does_not_concern_the_link(caplog: pytest.LogCaptureFixture) -> None:
     def fail(received: bool) -> None:
         raise RuntimeError("a mistake")
 
@@ -592,9 +568,7 @@ def call_partial(here: End, call: int, setup: int = 1) -> Waiter:
     return waiter
 
 
-async def test_the_calls_of_a_partial_run_go_to_what_its_setup_has_opened_until_that_is_closed() -> (
-    None
-):
+async def test_the_calls_of_a_partial_run_go_to_what_its_setup_has_opened_until_that_is_closed() -> None:
     here, there, setup, waiter = set_up()
     setup.setups[0].done(WireValues([]), "handle")
     carry(there, here)
@@ -616,9 +590,7 @@ async def test_the_calls_of_a_partial_run_go_to_what_its_setup_has_opened_until_
 
 
 @for_each("answered", [True, False])
-async def test_a_setup_that_its_client_gives_up_is_abandoned_whether_it_was_answered_or_not(
-    answered: bool,
-) -> None:
+async def test_a_setup_that_its_client_gives_up_is_abandoned_whether_it_was_answered_or_not(answered: bool) -> None:
     """The cancellation may meet the answer with the handle, which nobody receives then."""
     here, there, setup, _ = set_up()
     if answered:
@@ -774,9 +746,11 @@ async def test_the_runs_of_a_peer_are_limited(monkeypatch: pytest.MonkeyPatch) -
 
 def push(*pairs: tuple[str, Any], step: int = 9) -> Pushed:
     return Pushed(
-        step_id=step, keys=[key for key, _ in pairs], values=[value for _, value in pairs],
+        step_id=step,
+        keys=[key for key, _ in pairs],
+        values=[value for _, value in pairs],
         dead=[value is None for _, value in pairs],
-    )  # fmt: skip
+    )
 
 
 def told(messages: Sequence[Pushed]) -> list[tuple[int, list[tuple[str, Any, bool]]]]:
@@ -794,11 +768,7 @@ def told(messages: Sequence[Pushed]) -> list[tuple[int, list[tuple[str, Any, boo
 
 async def test_pushed_values_arrive_with_their_keys() -> None:
     here, there = End(), End()
-    messages = [
-        push(("a", np.float32(1)), ("b", None)),
-        push(("b", np.float32(2)), step=10),
-        push(),
-    ]
+    messages = [push(("a", np.float32(1)), ("b", None)), push(("b", np.float32(2)), step=10), push()]
     for message in messages:
         here.calls.pushes.push(message)
     carry(here, there)
@@ -818,9 +788,7 @@ async def test_a_key_travels_as_text_once_and_then_as_its_number() -> None:
 async def test_a_key_twice_in_one_push_has_one_number() -> None:
     here, there = End(), End()
     for _ in range(2):
-        here.calls.pushes.push(
-            push(("a", np.float32(1)), ("a", np.float32(2)), ("b", np.float32(3)))
-        )
+        here.calls.pushes.push(push(("a", np.float32(1)), ("a", np.float32(2)), ("b", np.float32(3))))
     carry(here, there)
     assert [message.keys for message in there.pushed] == [["a", "a", "b"]] * 2
 
@@ -894,7 +862,7 @@ async def test_keys_beyond_the_limit_travel_as_text(monkeypatch: pytest.MonkeyPa
         ([5, 1], "unknown kind of step frame: 5"),
         (["run", 1], "unknown kind of step frame: 'run'"),
     ],
-)  # fmt: skip
+)
 async def test_a_malformed_frame_is_a_protocol_error(wire: list[Any], words: str) -> None:
     end = End()
     with pytest.raises(ProtocolError) as info:

@@ -10,9 +10,7 @@ from actorsession.rpc.liveness.verdict import PATIENCE, LivenessVerdict
 LEASE = 5.0
 
 
-def told(
-    silence: LivenessVerdict, now: float, state: str, cpu: float, turns: int | None
-) -> str | None:
+def told(silence: LivenessVerdict, now: float, state: str, cpu: float, turns: int | None) -> str | None:
     """What is found of a peer that was last heard at 0."""
     silence.note(now, Sighting(state, cpu, turns))
     return silence.finding(now, now)
@@ -42,9 +40,7 @@ def test_a_stopped_process_is_lost_whatever_it_did_before(state: str) -> None:
 
 
 @pytest.mark.parametrize("state", ["Z", "X"])
-def test_a_process_that_has_ended_is_gone_though_somebody_must_still_wait_for_it(
-    state: str,
-) -> None:
+def test_a_process_that_has_ended_is_gone_though_somebody_must_still_wait_for_it(state: str) -> None:
     assert over([(state, 1.0, 40)]) == "process 7 is gone"
 
 

@@ -37,9 +37,7 @@ class Loaded:
         placer = Placer(self.device_set)
         placer.place(nodes)
         signature = RunSignature(
-            tuple(t.name for t in feeds),
-            tuple(t.name for t in fetches),
-            tuple(op.name for op in targets),
+            tuple(t.name for t in feeds), tuple(t.name for t in fetches), tuple(op.name for op in targets)
         )
         step_graph = prune(GraphView(nodes), signature)
         placed = placer.placed

@@ -48,16 +48,10 @@ def as_any(value: Any) -> Any:
     "make, said",
     [
         (lambda: DebugTensorWatch(node_name=""), "node_name must be the name of a node, got ''"),
-        (
-            lambda: DebugTensorWatch(node_name="x", output_slot=-2),
-            "output_slot must be at least -1",
-        ),
+        (lambda: DebugTensorWatch(node_name="x", output_slot=-2), "output_slot must be at least -1"),
         (lambda: DebugTensorWatch(node_name="x", debug_ops="DebugIdentity"), "list of strings"),
         (lambda: DebugTensorWatch(node_name="x", debug_ops=[]), "debug_ops must name at least one"),
-        (
-            lambda: DebugTensorWatch(node_name="x", debug_urls=()),
-            "debug_urls must name at least one",
-        ),
+        (lambda: DebugTensorWatch(node_name="x", debug_urls=()), "debug_urls must name at least one"),
         (lambda: DebugOptions(break_on="nan"), "break_on must be 'nan_or_inf'"),
         (lambda: DebugOptions(break_exclude="log"), "break_exclude must be a list of strings"),
         (lambda: DebugOptions(run_byte_usage_limit=-1), "run_byte_usage_limit must be at least 0"),
@@ -87,9 +81,11 @@ def test_debug_options_travel_and_come_back() -> None:
     options = RunOptions(
         debug_options=DebugOptions(
             debug_tensor_watch_opts=[DebugTensorWatch(node_name="x", debug_ops=["DebugNanCount"])],
-            break_on="nan_or_inf", break_exclude=["log*"], global_step=3,
+            break_on="nan_or_inf",
+            break_exclude=["log*"],
+            global_step=3,
         )
-    )  # fmt: skip
+    )
     assert RunOptions.from_wire(options.to_wire()) == options
 
 
@@ -141,7 +137,7 @@ def test_nans_are_counted(value: Any, count: int) -> None:
         (np.ones(1, ml_dtypes.bfloat16), [1, 1, 0, 0, 0, 0, 1, 0, 1, 1, 1, 0, 14, 1, 1]),
     ],
     ids=["unhealthy", "healthy", "int32", "bool", "empty", "nan", "inf", "scalar", "half", "bfloat16"],
-)  # fmt: skip
+)
 def test_a_numeric_summary_has_counts_moments_type_and_shape(value: Any, summary: Any) -> None:
     array = np.asarray(value, np.float32 if isinstance(value, (list, float)) else None)
     np.testing.assert_allclose(kept("DebugNumericSummary", array), summary, rtol=1e-6)
@@ -190,9 +186,7 @@ def chain() -> tuple[Graph, Tensor, Tensor]:
     return graph, x, z
 
 
-def decorated(
-    graph: Graph, x: Tensor, z: Tensor, options: DebugOptions
-) -> tuple[DebugGraphDecorator, list[list[str]]]:
+def decorated(graph: Graph, x: Tensor, z: Tensor, options: DebugOptions) -> tuple[DebugGraphDecorator, list[list[str]]]:
     loaded = Loaded(graph, [z], [x], devices=2)
     known = {op.name: op.plain for op in graph.get_operations()}
     decorator = DebugGraphDecorator(options, RunSignature((x.name,), (z.name,)), known)
@@ -225,9 +219,7 @@ def test_two_watches_of_a_tensor_are_joined() -> None:
     decorator, _ = decorated(*chain(), DebugOptions(debug_tensor_watch_opts=watches))
     point = next(p for p in decorator.points if getattr(p, "tensor_name", "") == "z:0")
     wants = [(op.name, urls) for op, urls in point.wants]  # type: ignore[union-attr]
-    assert wants == [
-        ("DebugIdentity", ("memory://", "sink://a")), ("DebugNanCount", ("memory://",)),
-    ]  # fmt: skip
+    assert wants == [("DebugIdentity", ("memory://", "sink://a")), ("DebugNanCount", ("memory://",))]
 
 
 def test_the_parts_that_are_decorated_stay_as_they_were() -> None:
@@ -283,10 +275,17 @@ def test_a_name_is_registered_once_and_forgotten_once() -> None:
 
 def dump(value: Any) -> DebugDump:
     return DebugDump(
-        node_name="n", output_slot=0, device_name="d", debug_op="DebugIdentity", op_type="Add",
-        value=np.asarray(value), timestamp=0.0, global_step=-1, session_run_index=0,
+        node_name="n",
+        output_slot=0,
+        device_name="d",
+        debug_op="DebugIdentity",
+        op_type="Add",
+        value=np.asarray(value),
+        timestamp=0.0,
+        global_step=-1,
+        session_run_index=0,
         executor_step_index=0,
-    )  # fmt: skip
+    )
 
 
 def test_the_store_takes_what_fits_and_a_scalar_is_not_for_nothing() -> None:
@@ -368,9 +367,7 @@ def test_the_registered_factory_makes_the_decorators_and_gets_the_default() -> N
 
     given: list[Any] = []
 
-    def factory(
-        options: DebugOptions, default: DebugGraphDecoratorInterface
-    ) -> DebugGraphDecoratorInterface:
+    def factory(options: DebugOptions, default: DebugGraphDecoratorInterface) -> DebugGraphDecoratorInterface:
         given.append((options, default))
         return Mine()
 
@@ -410,17 +407,18 @@ def test_a_decorator_factory_that_makes_something_else_is_told_so(made: Any, sai
 def test_the_watches_of_a_task_travel_and_come_back() -> None:
     watches = TaskWatches(
         options=DebugOptions(debug_tensor_watch_opts=[DebugTensorWatch(node_name="x")]),
-        feeds=("x:0",), fed_types={"x:0": "Placeholder", "y:0": "AddV2"}, elsewhere=("c:0",),
+        feeds=("x:0",),
+        fed_types={"x:0": "Placeholder", "y:0": "AddV2"},
+        elsewhere=("c:0",),
         signature=RunSignature(("x:0", "y:0"), ("z:0",), ("t",)),
-    )  # fmt: skip
+    )
     assert TaskWatches.from_wire(watches.to_wire()) == watches
 
 
 def test_a_debugged_run_travels_without_what_belongs_to_its_plan() -> None:
     options = DebugOptions(
-        debug_tensor_watch_opts=[DebugTensorWatch(node_name="x")], global_step=3,
-        raise_sink_errors=True,
-    )  # fmt: skip
+        debug_tensor_watch_opts=[DebugTensorWatch(node_name="x")], global_step=3, raise_sink_errors=True
+    )
     run = DebugRunDef(session_run_index=1, executor_step_index=2, options=options, all_values=True)
     there = DebugRunDef.from_wire(run.to_wire())
     assert there.options == DebugOptions(global_step=3, raise_sink_errors=True)

@@ -11,12 +11,7 @@ import pytest
 
 from actorsession import ConfigProto
 from actorsession.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError
-from actorsession.extend import (
-    DeviceFactory,
-    new_incarnation,
-    register_device_factory,
-    registered_device_types,
-)
+from actorsession.extend import DeviceFactory, new_incarnation, register_device_factory, registered_device_types
 from actorsession.graph.device import LOCAL_TASK
 from actorsession.runtime import devices as registry
 from actorsession.runtime.devices import CPU_PRIORITY, device_set, make_devices
@@ -131,9 +126,7 @@ def test_a_type_is_a_name_in_capitals(wrong: str) -> None:
     assert registered_device_types() == ("CPU",)
 
 
-@pytest.mark.parametrize(
-    "wrong", [Toys, object(), lambda *args: []], ids=["class", "object", "function"]
-)
+@pytest.mark.parametrize("wrong", [Toys, object(), lambda *args: []], ids=["class", "object", "function"])
 def test_only_instances_of_device_factory_can_be_registered(wrong: Any) -> None:
     with pytest.raises(TypeError, match="instance of DeviceFactory"):
         register_device_factory("TOY", wrong)
@@ -142,8 +135,7 @@ def test_only_instances_of_device_factory_can_be_registered(wrong: Any) -> None:
 def test_a_factory_that_leaves_something_out_is_named() -> None:
     register_device_factory("TOY", DeviceFactory())
     with pytest.raises(
-        FailedPreconditionError,
-        match="factory of TOY devices from the program has failed: NotImplementedError",
+        FailedPreconditionError, match="factory of TOY devices from the program has failed: NotImplementedError"
     ):
         make_devices(LOCAL_TASK, {})
     assert names(TOY=0) == ["CPU:0"]
@@ -235,11 +227,7 @@ def test_an_unknown_type_lists_those_that_plug_ins_have(site: Path) -> None:
         ("import no_such_module", "toy_broken:Toys", "ModuleNotFoundError: .*no_such_module"),
         ("", "toy_broken:Toys", "AttributeError: .*Toys"),
         ("Toys = dict", "toy_broken:Toys", "TypeError: it makes a dict, which is no DeviceFactory"),
-        (
-            "class Toys:\n    def __init__(self): raise KeyError('x')",
-            "toy_broken:Toys",
-            "KeyError: 'x'",
-        ),
+        ("class Toys:\n    def __init__(self): raise KeyError('x')", "toy_broken:Toys", "KeyError: 'x'"),
         ("Toys = 3", "toy_broken:Toys", "TypeError: 'int' object is not callable"),
     ],
     ids=["import", "dependency", "name", "type", "init", "not callable"],
@@ -281,9 +269,7 @@ def test_devices_that_run_everything_need_no_look_at_operations() -> None:
     assert found.client_device == f"{LOCAL_TASK}/device:CPU:0"
 
 
-@pytest.mark.parametrize(
-    ("priority", "preferred"), [(None, 0), (CPU_PRIORITY, 0), (CPU_PRIORITY + 1, 2)]
-)
+@pytest.mark.parametrize(("priority", "preferred"), [(None, 0), (CPU_PRIORITY, 0), (CPU_PRIORITY + 1, 2)])
 def test_types_above_the_cpu_are_preferred_and_the_client_device_stays_a_cpu(
     priority: int | None, preferred: int
 ) -> None:
@@ -297,10 +283,7 @@ def test_the_highest_priority_comes_first() -> None:
     register_device_factory("ABACUS", Toys(physical=1), priority=CPU_PRIORITY + 1)
     register_device_factory("TOY", Toys(physical=1), priority=CPU_PRIORITY + 2)
     found = device_set(make_devices(LOCAL_TASK, {}))
-    assert [name.rpartition("/")[2] for name in found.preferred] == [
-        "device:TOY:0",
-        "device:ABACUS:0",
-    ]
+    assert [name.rpartition("/")[2] for name in found.preferred] == ["device:TOY:0", "device:ABACUS:0"]
 
 
 def test_a_type_says_which_operations_it_runs() -> None:
@@ -321,8 +304,7 @@ def test_a_factory_that_cannot_say_what_its_devices_run_is_named() -> None:
     supports = device_set(make_devices(LOCAL_TASK, {})).supports
     assert supports is not None
     with pytest.raises(
-        FailedPreconditionError,
-        match=r"TOY:0, from the program, cannot say whether it runs MatMul: OSError: no driver",
+        FailedPreconditionError, match=r"TOY:0, from the program, cannot say whether it runs MatMul: OSError: no driver"
     ):
         supports(f"{LOCAL_TASK}/device:TOY:0", "MatMul")
     assert supports(f"{LOCAL_TASK}/device:CPU:0", "MatMul")

@@ -19,9 +19,7 @@ def not_found(monkeypatch: pytest.MonkeyPatch) -> tuple[ErrorState, object]:
 
 
 @for_each("found", [True, False])
-def test_errors_are_ignored_until_the_state_is_reset(
-    found: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_errors_are_ignored_until_the_state_is_reset(found: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     state, ignored = (FLOAT_ERRORS, IGNORED) if found else not_found(monkeypatch)
     with np.errstate(all="raise"):
         outside = np.geterr()

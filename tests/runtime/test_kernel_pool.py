@@ -178,9 +178,7 @@ def full() -> Iterator[tuple[KernelPool, Busy]]:
     pool.shutdown()
 
 
-def test_what_runs_for_the_first_time_does_not_stand_behind_what_is_dear(
-    full: tuple[KernelPool, Busy],
-) -> None:
+def test_what_runs_for_the_first_time_does_not_stand_behind_what_is_dear(full: tuple[KernelPool, Busy]) -> None:
     """A hundred pieces of work wait before it; it is the next or the one after that."""
     pool, busy = full
     first = Busy(pool, first="a segment")
@@ -266,11 +264,7 @@ def test_work_that_waits_lends_its_turn_and_goes_on_when_it_has_one_again() -> N
 
 def test_a_wait_that_fails_needs_no_turn_to_end() -> None:
     """As that of a step that was cancelled, while another kernel has the only turn for long."""
-    pool, event, ended = (
-        KernelPool(PoolThreads(1, "failed-kernel")),
-        threading.Event(),
-        threading.Event(),
-    )
+    pool, event, ended = (KernelPool(PoolThreads(1, "failed-kernel")), threading.Event(), threading.Event())
 
     def waits() -> None:
         with contextlib.suppress(ValueError), lend_turn():
@@ -327,9 +321,7 @@ def test_work_for_which_there_is_no_further_thread_is_done_by_those_that_there_a
     busy = Busy(pool)
     busy.wait_begun()
     with monkeypatch.context() as patched:
-        patched.setattr(
-            threading.Thread, "start", mock.Mock(side_effect=RuntimeError("can't start new thread"))
-        )
+        patched.setattr(threading.Thread, "start", mock.Mock(side_effect=RuntimeError("can't start new thread")))
         for k in range(3):
             pool.submit(ran.append, k)
     busy.go.set()
@@ -337,9 +329,7 @@ def test_work_for_which_there_is_no_further_thread_is_done_by_those_that_there_a
     assert ran == [0, 1, 2]
 
 
-def test_work_beside_the_kernels_is_not_counted_and_waits_for_none(
-    full: tuple[KernelPool, Busy],
-) -> None:
+def test_work_beside_the_kernels_is_not_counted_and_waits_for_none(full: tuple[KernelPool, Busy]) -> None:
     pool, _ = full
     before, done = pool.submitted, threading.Event()
     pool.beside(done.set)

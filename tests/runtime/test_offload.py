@@ -35,9 +35,7 @@ def strings(*lengths: int) -> Any:
     return np.array([b"x" * n for n in lengths], dtype=object)
 
 
-def test_a_measured_time_stands_for_inputs_of_about_the_size_it_was_measured_with(
-    graph: Graph,
-) -> None:
+def test_a_measured_time_stands_for_inputs_of_about_the_size_it_was_measured_with(graph: Graph) -> None:
     text = ops.placeholder("string", [])
     run = inline(graph, opsets.string_join([text, text]), text)
     assert run.is_expensive([b"x"]), "nobody knows how long a string is"
@@ -60,9 +58,7 @@ def test_a_size_that_took_long_is_not_taken_for_cheap_again(graph: Graph) -> Non
     assert not run.is_expensive([b"x" * 50_000])
 
 
-def test_one_slow_run_among_short_ones_is_an_interruption_and_two_in_a_row_are_not(
-    graph: Graph,
-) -> None:
+def test_one_slow_run_among_short_ones_is_an_interruption_and_two_in_a_row_are_not(graph: Graph) -> None:
     x = ops.placeholder("float32", [8])
     run, value = inline(graph, ops.negative(x), x), np.zeros(8, np.float32)
     measured(run, SHORT, value)
@@ -105,9 +101,7 @@ def test_arrays_whose_shape_is_known_are_never_measured_anew(graph: Graph, known
     assert not run.is_expensive([np.zeros(1000, np.float32)])
 
 
-def test_before_it_was_measured_a_long_segment_counts_with_the_shapes_of_what_it_is_given(
-    graph: Graph,
-) -> None:
+def test_before_it_was_measured_a_long_segment_counts_with_the_shapes_of_what_it_is_given(graph: Graph) -> None:
     x = ops.placeholder("float32", [None])
     y = x
     for _ in range(12):

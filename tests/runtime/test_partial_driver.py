@@ -76,16 +76,12 @@ class Loaded:
         placer = Placer(device_set)
         placer.place(nodes)
         signature = RunSignature(
-            tuple(t.name for t in feeds),
-            tuple(t.name for t in fetches),
-            tuple(op.name for op in targets),
+            tuple(t.name for t in feeds), tuple(t.name for t in fetches), tuple(op.name for op in targets)
         )
         pruned = prune(GraphView(nodes), signature)
         client = device_set.client_device
         where = {n: placer.placed[n].device if n in placer.placed else client for n in pruned.nodes}
-        self.plan = make_partial(
-            pruned, partition(pruned, where, device_set), signature, device_set
-        )
+        self.plan = make_partial(pruned, partition(pruned, where, device_set), signature, device_set)
         self.graph = LoadedGraph(self.plan.parts, {d.name: Executor(d) for d in made}, {})
         if failure is not None:
             self.plan = PartialParts(signature, failure=failure)
@@ -93,9 +89,7 @@ class Loaded:
         self.closed: list[Step] = []
         self.deleted: list[Any] = []
         loop = asyncio.get_running_loop() if pool is not None else None
-        self.step = Step(
-            1, Rendezvous(), len(fetches), partitions=len(self.graph.parts), pool=pool, loop=loop
-        )
+        self.step = Step(1, Rendezvous(), len(fetches), partitions=len(self.graph.parts), pool=pool, loop=loop)
         local = LocalPartialStep(self.step, self.begin_parts, self.closed.append)
         driver: Any = PartialRunDriver if on_loop or pool is not None else ThreadRunDriver
         state = RunState(handle, self.plan, 0.0)
@@ -111,12 +105,8 @@ class Loaded:
     def begin(self) -> None:
         self.run.begin()
 
-    def call(
-        self, feeds: dict[str, Any], fetches: Sequence[str] = (), deadline: Deadline = NEVER
-    ) -> Call:
-        called: Call = self.run.call(
-            tuple(feeds), list(feeds.values()), tuple(fetches), 0.0, deadline
-        )
+    def call(self, feeds: dict[str, Any], fetches: Sequence[str] = (), deadline: Deadline = NEVER) -> Call:
+        called: Call = self.run.call(tuple(feeds), list(feeds.values()), tuple(fetches), 0.0, deadline)
         return called
 
 
@@ -176,9 +166,7 @@ def test_nothing_runs_before_all_feeds_of_a_call_are_there(on_loop: bool) -> Non
     assert loaded.deleted == [loaded.run]
 
 
-def test_a_value_that_nobody_takes_waits_in_the_rendezvous_until_the_run_is_given_up(
-    two_stages: Loaded,
-) -> None:
+def test_a_value_that_nobody_takes_waits_in_the_rendezvous_until_the_run_is_given_up(two_stages: Loaded) -> None:
     two_stages.begin()
     two_stages.call({"a:0": ONES, "b:0": ONES})
     assert two_stages.done()
@@ -222,9 +210,7 @@ def test_a_call_that_nobody_would_ever_answer_is_an_internal_error(threaded: Loa
         call.result()
 
 
-async def test_giving_up_while_a_kernel_runs_answers_at_once_and_the_step_ends_with_the_kernel() -> (
-    None
-):
+async def test_giving_up_while_a_kernel_runs_answers_at_once_and_the_step_ends_with_the_kernel() -> None:
     """1. The pool's only thread is busy, so a dear segment waits behind it. 2. The run is given up: its call
     is answered, its handle gone. 3. The thread comes back. 4. The step is done."""
     graph = Graph()
@@ -250,9 +236,7 @@ async def test_giving_up_while_a_kernel_runs_answers_at_once_and_the_step_ends_w
 
 
 @pytest.mark.parametrize("kind", ["broadcast", "view"])
-def test_a_fed_view_that_is_read_only_is_kept_as_it_was_when_it_was_fed(
-    two_stages: Loaded, kind: str
-) -> None:
+def test_a_fed_view_that_is_read_only_is_kept_as_it_was_when_it_was_fed(two_stages: Loaded, kind: str) -> None:
     base = np.zeros([2], np.float32)
     fed = np.broadcast_to(base[:1], [2]) if kind == "broadcast" else base[:]
     fed.flags.writeable = False
@@ -379,9 +363,7 @@ class Clock:
 
 def managed(runs: Any, handle: str, **options: Any) -> Loaded:
     """A run that a manager holds, begun."""
-    loaded = in_two_stages(
-        on_loop=not isinstance(runs, ThreadPartialRunMgr), handle=handle, **options
-    )
+    loaded = in_two_stages(on_loop=not isinstance(runs, ThreadPartialRunMgr), handle=handle, **options)
     loaded.run._on_delete = runs.delete
     runs.begin(loaded.run)
     return loaded

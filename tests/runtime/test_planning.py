@@ -55,9 +55,7 @@ async def test_the_loop_goes_on_while_work_is_done(planning: Planning) -> None:
     assert not planning.busy
 
 
-async def test_small_work_is_done_at_once_unless_other_work_is_under_way(
-    planning: Planning,
-) -> None:
+async def test_small_work_is_done_at_once_unless_other_work_is_under_way(planning: Planning) -> None:
     assert not planning.must_wait(LARGE)
     assert planning.must_wait(LARGE + 1)
     held = Held()

@@ -318,7 +318,4 @@ async def test_a_value_that_is_given_back_comes_before_what_was_sent_after_it() 
     rendezvous.send(key(), "later")
     with pytest.raises(asyncio.CancelledError):
         await first
-    assert [await rendezvous.recv(key()) for _ in range(2)] == [
-        Arrival("earlier"),
-        Arrival("later"),
-    ]
+    assert [await rendezvous.recv(key()) for _ in range(2)] == [Arrival("earlier"), Arrival("later")]

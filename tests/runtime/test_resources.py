@@ -14,7 +14,7 @@ from actorsession.errors import (
     NotFoundError,
     error_from_wire,
     error_to_wire,
-)  # fmt: skip
+)
 from actorsession.graph import shared_arrays
 from actorsession.graph.node import spec
 from actorsession.runtime import resources
@@ -42,13 +42,9 @@ def test_reading_an_uninitialised_variable_names_it_and_says_what_to_do() -> Non
     assert not isinstance(caught.value, NotFoundError)
 
 
-@for_each(
-    "change", [lambda v: v.update(np.add, vector(1, 1, 1)), lambda v: v.access(lambda value: value)]
-)
+@for_each("change", [lambda v: v.update(np.add, vector(1, 1, 1)), lambda v: v.access(lambda value: value)])
 @for_each("kind", [NotFoundError, FailedPreconditionError])
-def test_changing_an_uninitialised_variable_fails_as_both_kinds_of_tensorflow_do(
-    change: Any, kind: Any
-) -> None:
+def test_changing_an_uninitialised_variable_fails_as_both_kinds_of_tensorflow_do(change: Any, kind: Any) -> None:
     variable = Variable("weights", VECTOR)
     with pytest.raises(kind, match=r"'weights'.*changed.*initializer") as caught:
         change(variable)
@@ -132,9 +128,7 @@ def test_a_scalar_variable_is_updated_by_value() -> None:
     assert variable.read().dtype == np.int64
 
 
-@pytest.mark.parametrize(
-    "value", [np.zeros(4, np.float32), np.zeros(3, np.float64), np.zeros((3, 1), np.float32)]
-)
+@pytest.mark.parametrize("value", [np.zeros(4, np.float32), np.zeros(3, np.float64), np.zeros((3, 1), np.float32)])
 def test_a_value_of_another_type_is_refused_and_the_old_one_stays(value: np.ndarray) -> None:
     variable = made()
     with pytest.raises(InvalidArgumentError, match=r"holds float32 of shape \(3,\)"):
@@ -235,9 +229,7 @@ def test_things_of_different_kinds_may_share_a_name() -> None:
 def test_asking_for_another_spec_says_what_is_there_and_changes_nothing() -> None:
     manager = ResourceManager()
     box = manager.lookup_or_create("c", "x", "box", Box, spec=("FIFO", 3))
-    with pytest.raises(
-        InvalidArgumentError, match=r"box 'x' exists in container 'c' as \('FIFO', 3\).*'FIFO', 4"
-    ):
+    with pytest.raises(InvalidArgumentError, match=r"box 'x' exists in container 'c' as \('FIFO', 3\).*'FIFO', 4"):
         manager.lookup_or_create("c", "x", "box", Box, spec=("FIFO", 4))
     assert manager.lookup_or_create("c", "x", "box", Box, spec=("FIFO", 3)) is box
     assert box.items == [1]
@@ -399,9 +391,7 @@ def test_an_update_of_a_value_that_was_returned_is_in_place(memory: list[int]) -
     assert len(memory) == 1
 
 
-def test_small_values_and_those_without_elements_of_a_fixed_size_stay_where_they_are(
-    memory: list[int],
-) -> None:
+def test_small_values_and_those_without_elements_of_a_fixed_size_stay_where_they_are(memory: list[int]) -> None:
     small = large(SIZE - 1)
     assert small.lend() is small.read()
     strings = Variable("s", spec("string", [SIZE]))

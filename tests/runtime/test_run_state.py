@@ -63,10 +63,7 @@ def test_a_call_is_answered_when_its_feeds_are_sent_and_its_fetches_there() -> N
     for arrives_first in (True, False):
         core = Core()
         call, _ = core.call("ab", "xy"[:1])
-        events = [
-            lambda c=core, k=call: c.state.arrived(k, 0, 7),
-            lambda c=core, k=call: c.state.sent(k),
-        ]
+        events = [lambda c=core, k=call: c.state.arrived(k, 0, 7), lambda c=core, k=call: c.state.sent(k)]
         first, second = events if arrives_first else reversed(events)
         assert first() == []
         assert second() == [Answer(call)]
@@ -145,9 +142,7 @@ ORDERS = list(itertools.permutations("abxy"))
 
 
 @for_each("order", ORDERS, ids="".join)
-def test_every_order_of_feeds_and_fetches_goes_as_far_as_the_feeds_allow(
-    order: Sequence[str],
-) -> None:
+def test_every_order_of_feeds_and_fetches_goes_as_far_as_the_feeds_allow(order: Sequence[str]) -> None:
     """Each is a call of its own. A fetch that comes too early is refused, and comes again at the end."""
     core, fed, early = Core(), set[str](), []
     for name in order:
@@ -161,9 +156,7 @@ def test_every_order_of_feeds_and_fetches_goes_as_far_as_the_feeds_allow(
             core.state.arrived(call, 0, 1)
         else:
             missing = ", ".join(sorted(NEEDS[name] - fed))
-            with pytest.raises(
-                InvalidArgumentError, match=f"Fetch {name} can't .* needs {missing}$"
-            ):
+            with pytest.raises(InvalidArgumentError, match=f"Fetch {name} can't .* needs {missing}$"):
                 core.call((), name)
             early.append(name)
     assert core.state.pending_outputs == tuple(sorted(early))
@@ -200,11 +193,7 @@ def test_every_split_into_two_calls_ends_in_the_same_state(cut: int) -> None:
 @for_each(
     "feeds, fetches, said",
     [
-        (
-            ["a", "z"],
-            ["z", "x", "y"],
-            "Feeds of 'h' are a, b; the feed z was not specified .*setup\\.$",
-        ),
+        (["a", "z"], ["z", "x", "y"], "Feeds of 'h' are a, b; the feed z was not specified .*setup\\.$"),
         (["a"], ["z", "x", "y"], "Still to be fed in 'h': b; the feed a has already been fed\\.$"),
         ([], ["x", "z", "y"], "Fetches of 'h' are x, y; the fetch z was not specified .*setup\\.$"),
         ([], ["y", "x"], "Still to be fetched in 'h': y; the fetch x has already been fetched\\.$"),
@@ -212,9 +201,7 @@ def test_every_split_into_two_calls_ends_in_the_same_state(cut: int) -> None:
     ],
     ids=["unknown feed", "fed twice", "unknown fetch", "fetched twice", "too early"],
 )
-def test_checks_come_in_order_and_mark_nothing(
-    feeds: list[str], fetches: list[str], said: str
-) -> None:
+def test_checks_come_in_order_and_mark_nothing(feeds: list[str], fetches: list[str], said: str) -> None:
     core = Core()
     core.call("a", "x", now=1.0)
     with pytest.raises(InvalidArgumentError, match=said):

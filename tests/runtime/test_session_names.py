@@ -49,9 +49,7 @@ def test_it_is_free_once_its_session_is_gone(names: SessionNames[Living]) -> Non
     names.check(named())
 
 
-def test_a_session_may_have_the_name_of_the_one_that_it_replaces(
-    names: SessionNames[Living],
-) -> None:
+def test_a_session_may_have_the_name_of_the_one_that_it_replaces(names: SessionNames[Living]) -> None:
     holder, newer = Living(), Living()
     names.add(named(), holder)
     names.check(named(), lambda other: other is holder)

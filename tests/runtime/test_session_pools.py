@@ -169,9 +169,7 @@ def test_a_listed_pool_without_a_number_is_sized_like_the_pool_of_the_process() 
 @pytest.mark.parametrize("index", [2, 7, -2])
 def test_a_number_that_no_pool_has_is_an_invalid_argument(index: int) -> None:
     made = listed(ThreadPoolOptionProto(num_threads=1), ThreadPoolOptionProto(num_threads=1))
-    with pytest.raises(
-        InvalidArgumentError, match=f"Invalid inter_op_thread_pool: {index}; .* pools 0 to 1"
-    ):
+    with pytest.raises(InvalidArgumentError, match=f"Invalid inter_op_thread_pool: {index}; .* pools 0 to 1"):
         made.choose(number(index))
 
 
@@ -225,8 +223,7 @@ def test_a_session_that_could_not_be_made_holds_no_pool() -> None:
 
 
 @for_each(
-    "asked, environment, threads",
-    [(3, "5", 3), (0, "5", 5), (0, "", processors()), (-1, "5", None), (0, "-1", None)],
+    "asked, environment, threads", [(3, "5", 3), (0, "5", 5), (0, "", processors()), (-1, "5", None), (0, "-1", None)]
 )
 def test_a_server_has_one_pool_of_the_size_that_its_settings_or_the_environment_say(
     asked: int, environment: str, threads: int | None, monkeypatch: pytest.MonkeyPatch

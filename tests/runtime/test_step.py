@@ -28,9 +28,7 @@ from tests.runtime.kit import Loaded
 def new_step(loaded: Loaded, *, trace: bool = False, pool: KernelPool | None = None) -> Step:
     loop = asyncio.get_running_loop() if pool is not None else None
     parts = len(loaded.graph.parts)
-    return Step(
-        1, Rendezvous(), loaded.fetches, partitions=parts, trace=trace, pool=pool, loop=loop
-    )
+    return Step(1, Rendezvous(), loaded.fetches, partitions=parts, trace=trace, pool=pool, loop=loop)
 
 
 def ping_pong(hops: int) -> tuple[Graph, Tensor, Tensor]:
@@ -186,9 +184,8 @@ def test_a_step_that_is_over_keeps_its_values_past_its_limit_but_not_if_it_was_c
     graph, x, y = ping_pong(2)
     loaded, clock = Loaded(graph, [y], [x], devices=2), HandClock()
     step = Step(
-        1, Rendezvous(), loaded.fetches, partitions=len(loaded.graph.parts),
-        deadline=Deadline.after(1.0, clock),
-    )  # fmt: skip
+        1, Rendezvous(), loaded.fetches, partitions=len(loaded.graph.parts), deadline=Deadline.after(1.0, clock)
+    )
     loaded.graph.begin(step, [np.float32(0)])
     looks = [step.abort_error]
     clock.time += 2.0

@@ -124,9 +124,7 @@ def traced_node(name: str = "y") -> NodeStats:
         y = ops.tanh(x, name=name)
     linked = Loaded(graph, [y], [x]).graph.parts[0].bound
     collector = StepStatsCollector(1)
-    recorder(collector, linked).note(
-        position(linked, name), time.perf_counter_ns(), np.zeros(2, np.float32)
-    )
+    recorder(collector, linked).note(position(linked, name), time.perf_counter_ns(), np.zeros(2, np.float32))
     return collector.finalise().nodes[0]
 
 
@@ -143,15 +141,7 @@ def test_what_two_processes_left_out_is_added_up() -> None:
     assert (stats.left_out, len(stats.nodes)) == (5, 1)
 
 
-@for_each(
-    "wire",
-    [
-        [1, [[1, 2]], [], 0],
-        [1, [["d", "n", "o", 0, 0, "t", 0, [1]]], [], 0],
-        [1, [], [["s"]], 0],
-        [1],
-    ],
-)
+@for_each("wire", [[1, [[1, 2]], [], 0], [1, [["d", "n", "o", 0, 0, "t", 0, [1]]], [], 0], [1, [], [["s"]], 0], [1]])
 def test_bad_statistics_from_a_peer_are_refused(wire: Any) -> None:
     with pytest.raises(InvalidArgumentError, match="invalid step statistics"):
         StepStats.from_wire(wire)
@@ -161,9 +151,7 @@ def test_devices_and_nodes_come_in_order_whatever_the_order_of_recording() -> No
     node = traced_node()
     detail = node.detail
     assert isinstance(detail, NodeExecStats)
-    early = replace(
-        node, node="early", detail=replace(detail, node_name="early", all_start_nanos=5)
-    )
+    early = replace(node, node="early", detail=replace(detail, node_name="early", all_start_nanos=5))
     other = replace(node, device="/a", thread="second")
     stats = StepStats(1, [node, other, early])
     assert [d.device for d in stats.dev_stats] == ["/a", node.device]

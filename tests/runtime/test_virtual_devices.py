@@ -75,9 +75,7 @@ def test_sessions_have_as_many_as_registered_unless_counted() -> None:
 
 
 @pytest.mark.parametrize(("priority", "device"), [(None, "CPU:0"), (CPU_PRIORITY + 1, "GPU:0")])
-def test_what_has_no_device_goes_to_the_type_of_the_higher_priority(
-    priority: int | None, device: str
-) -> None:
+def test_what_has_no_device_goes_to_the_type_of_the_higher_priority(priority: int | None, device: str) -> None:
     register_device_factory("GPU", VirtualDevices(), priority=priority)
     with acts.Session() as session:
         total = acts.random.uniform([]) + 1.0

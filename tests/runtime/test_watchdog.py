@@ -50,9 +50,7 @@ if not is_registered("TestLinger"):
 
 
 @pytest.fixture
-def named(
-    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> Callable[[], list[str]]:
+def named(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[str]]:
     """What a watchdog of the test's own has logged."""
     dog = Watchdog()
     for module in ("inline_run", "segment_engine"):
@@ -78,9 +76,7 @@ async def test_a_kernel_that_holds_the_loop_it_runs_on_is_named_once(
     assert HOLD_LIMIT < float(seconds[1]) < PATIENCE
 
 
-def test_a_kernel_holds_nobody_where_there_is_no_loop(
-    graph: Graph, named: Callable[[], list[str]]
-) -> None:
+def test_a_kernel_holds_nobody_where_there_is_no_loop(graph: Graph, named: Callable[[], list[str]]) -> None:
     with Session(graph=graph) as session:
         assert session.run(linger(ops.constant(1.0), "slow")) == 1.0
     assert named() == []
@@ -91,9 +87,7 @@ async def test_a_kernel_of_the_pool_that_keeps_the_interpreter_lock_is_named_onc
 ) -> None:
     """The server sees that its loop was late, the pool that a kernel ran meanwhile."""
     y = hold(ops.constant(2.0), 0.3, marker=tmp_path / "begun")
-    async with Server(
-        {"worker": ["127.0.0.1:0"]}, "worker", settings=ServerSettings(beat=0.1)
-    ) as server:
+    async with Server({"worker": ["127.0.0.1:0"]}, "worker", settings=ServerSettings(beat=0.1)) as server:
         async with AsyncSession(server.target, graph=graph) as session:
             assert await session.run(y) == 2.0
             await eventually(lambda: bool(named()))

@@ -41,12 +41,7 @@ class Toys(DeviceFactory):
 
 
 def write_distribution(
-    folder: Path,
-    module: str,
-    source: str,
-    entries: Sequence[str],
-    version: str = "1.0",
-    group: str = ENTRY_POINTS,
+    folder: Path, module: str, source: str, entries: Sequence[str], version: str = "1.0", group: str = ENTRY_POINTS
 ) -> None:
     """Puts an installed distribution into a folder: a module, and what an installer writes about it.
 
@@ -61,9 +56,7 @@ def write_distribution(
     info = folder / f"{module}-{version}.dist-info"
     info.mkdir(parents=True)
     (folder / f"{module}.py").write_text(source, encoding="utf-8")
-    (info / "METADATA").write_text(
-        f"Metadata-Version: 2.1\nName: {module}\nVersion: {version}\n", encoding="utf-8"
-    )
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {module}\nVersion: {version}\n", encoding="utf-8")
     lines = [f"[{group}]", *entries]
     (info / "entry_points.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
@@ -75,8 +68,6 @@ class Toys(VirtualDevices):
         super().__init__(physical, without=without)
         self.configs: list[ConfigProto] = []
 
-    def create_devices(
-        self, device_type: str, task: str, count: int, config: ConfigProto
-    ) -> Sequence[Device]:
+    def create_devices(self, device_type: str, task: str, count: int, config: ConfigProto) -> Sequence[Device]:
         self.configs.append(config)
         return super().create_devices(device_type, task, count, config)

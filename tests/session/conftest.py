@@ -27,9 +27,7 @@ _OF_VALUES = {
 }  # fmt: skip
 
 
-def pytest_asyncio_loop_factories(
-    config: pytest.Config, item: pytest.Item
-) -> Mapping[str, LoopFactory] | None:
+def pytest_asyncio_loop_factories(config: pytest.Config, item: pytest.Item) -> Mapping[str, LoopFactory] | None:
     """Run a test that only awaits one call after another on one of the loops, half of them on either.
 
     Those that use ``asyncio`` themselves have something happen at once, and run on both like all others.

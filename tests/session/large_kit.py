@@ -40,9 +40,7 @@ FORMS: Mapping[str, Callable[[Tensor], Tensor]] = {
     "as it is": large,
     "in a function": lambda x: ops.Defun(float32)(lambda v: large(v))(x),
     "in functions of functions, each of them small": _tenths,
-    "in a loop": lambda x: ops.while_loop(
-        lambda i, _: i < 1, lambda i, v: (i + 1, large(v)), (0, x)
-    )[1],
+    "in a loop": lambda x: ops.while_loop(lambda i, _: i < 1, lambda i, v: (i + 1, large(v)), (0, x))[1],
     "in a branch": lambda x: ops.cond(x >= 0.0, lambda: large(x), lambda: x),
 }
 """Graphs of the same nodes, which are counted wherever they are."""

@@ -59,9 +59,12 @@ def open_notebook() -> Iterator[Notebook]:
         own = dict.fromkeys(names, folder)
         with subprocess.Popen(
             [sys.executable, "-m", "tests.session.notebook_kit"],
-            cwd=ROOT, env={**os.environ, **own, "PYTHONPATH": str(ROOT)}, text=True,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        ) as process:  # fmt: skip
+            cwd=ROOT,
+            env={**os.environ, **own, "PYTHONPATH": str(ROOT)},
+            text=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        ) as process:
             try:
                 yield Notebook(process)
                 assert process.stdin is not None

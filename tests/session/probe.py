@@ -33,9 +33,7 @@ class Probe:
 
     _probes: dict[str, Probe] = {}
 
-    def __init__(
-        self, name: str, work: Callable[[], Any] | None = None, *, dear: bool = True
-    ) -> None:
+    def __init__(self, name: str, work: Callable[[], Any] | None = None, *, dear: bool = True) -> None:
         self.threads: list[str] = []
         self._name = name
         self._work = work

@@ -13,10 +13,7 @@ from actorsession.observe.event_files import EventFileWriter
 from actorsession.process_bound import finalize_here
 from tests.forks import in_a_child
 
-pytestmark = [
-    pytest.mark.process,
-    pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning"),
-]
+pytestmark = [pytest.mark.process, pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")]
 
 
 def test_each_call_of_a_forked_child_is_refused_with_the_reason(graph: Graph) -> None:
@@ -52,9 +49,7 @@ def test_a_forked_child_may_ask_for_counts_and_close(graph: Graph) -> None:
     y = ops.constant(1.0) + 1.0
     with Session(graph=graph) as session:
         session.run(y)
-        found = in_a_child(
-            {"plans": lambda: session.statistics().cache.plans, "close": session.close}
-        )
+        found = in_a_child({"plans": lambda: session.statistics().cache.plans, "close": session.close})
         assert found == {"plans": "returned 1", "close": "returned None"}
         assert session.run(y) == 2
 

@@ -19,19 +19,8 @@ from actorsession import (
     TraceLevel,
     ops,
 )
-from actorsession.config import (
-    CallableOptions,
-    DebugOptions,
-    DebugTensorWatch,
-    OptLevel,
-    TensorConnection,
-)
-from actorsession.errors import (
-    CancelledError,
-    DeadlineExceededError,
-    InvalidArgumentError,
-    NotFoundError,
-)
+from actorsession.config import CallableOptions, DebugOptions, DebugTensorWatch, OptLevel, TensorConnection
+from actorsession.errors import CancelledError, DeadlineExceededError, InvalidArgumentError, NotFoundError
 from tests.ops.raw_control import raw_while
 from tests.rows import for_each
 from tests.session.faces import Made
@@ -62,9 +51,7 @@ def chain(graph: Graph) -> Any:
 # -- feeds, fetches, targets -----------------------------------------------------------------------
 
 
-async def test_values_are_fed_and_returned_in_the_order_of_the_names(
-    session: Any, chain: Any
-) -> None:
+async def test_values_are_fed_and_returned_in_the_order_of_the_names(session: Any, chain: Any) -> None:
     ops.add(chain[0], chain[1], name="sum")
     run = make(session, feed=["a:0", "x"], fetch=["z:0", "sum:0", "z"], target=["w"])
     found = await run([5, 6], [1, 2])
@@ -86,9 +73,7 @@ async def test_targets_run_without_a_value(session: Any, graph: Graph) -> None:
 async def test_there_is_one_value_for_each_feed(session: Any, chain: Any) -> None:
     run = make(session, feed=["x:0"], fetch=["z:0"])
     for values in ((), ([1, 2], [3, 4])):
-        with pytest.raises(
-            InvalidArgumentError, match=rf"takes 1 values, for x:0, got {len(values)}"
-        ):
+        with pytest.raises(InvalidArgumentError, match=rf"takes 1 values, for x:0, got {len(values)}"):
             await run(*values)
     with pytest.raises(InvalidArgumentError, match="takes 0 values, got 1"):
         await make(session, fetch=["a:0"])(1.0)
@@ -105,11 +90,7 @@ async def test_there_is_one_value_for_each_feed(session: Any, chain: Any) -> Non
         ({"target": ["q"]}, NotFoundError, "target names 'q'"),
         ({"target": ["y:0"]}, NotFoundError, "target names 'y:0'"),
         ({"feed": ["x:0", "x"], "fetch": ["y:0"]}, InvalidArgumentError, "fed more than once"),
-        (
-            {"feed": ["x:0"], "fetch": ["x:0"]},
-            InvalidArgumentError,
-            "'x:0' is both fed and fetched",
-        ),
+        ({"feed": ["x:0"], "fetch": ["x:0"]}, InvalidArgumentError, "'x:0' is both fed and fetched"),
         ({}, InvalidArgumentError, "at least one target"),
         ({"feed": ["x:0"]}, InvalidArgumentError, "at least one target"),
     ],
@@ -123,9 +104,15 @@ async def test_a_name_that_cannot_be_used_is_refused_where_the_callable_is_made(
 
 def test_options_of_other_types_are_refused() -> None:
     for field, value in {
-        "feed": "x:0", "fetch": [1], "target": {"a"}, "tensor_connection": [("a", "b")],
-        "run_options": 3, "feed_devices": ["x:0"], "fetch_devices": {"x:0": 3}, "fetch_skip_sync": "no",
-    }.items():  # fmt: skip
+        "feed": "x:0",
+        "fetch": [1],
+        "target": {"a"},
+        "tensor_connection": [("a", "b")],
+        "run_options": 3,
+        "feed_devices": ["x:0"],
+        "fetch_devices": {"x:0": 3},
+        "fetch_skip_sync": "no",
+    }.items():
         wrong: Any = {field: value}
         with pytest.raises(TypeError, match=field):
             CallableOptions(**wrong)
@@ -138,9 +125,7 @@ async def test_what_are_no_options_is_refused(session: Any, chain: Any) -> None:
         session.session.make_callable_from_options("y:0")
 
 
-async def test_a_callable_of_a_closed_session_says_so_when_it_is_called(
-    session: Any, chain: Any
-) -> None:
+async def test_a_callable_of_a_closed_session_says_so_when_it_is_called(session: Any, chain: Any) -> None:
     run = make(session, feed=["x:0"], fetch=["z:0"])
     await session.close()
     with pytest.raises(CancelledError, match="closed"):
@@ -184,9 +169,7 @@ async def test_the_pool_of_the_run_options_is_checked(session: Any, chain: Any) 
 async def test_watched_tensors_are_dumped_in_each_call(session: Any, chain: Any) -> None:
     watch = DebugTensorWatch(node_name="y", output_slot=0, debug_urls=["memory://"])
     options = RunOptions(debug_options=DebugOptions(debug_tensor_watch_opts=[watch]))
-    run = make(
-        session, fetch=["z:0"], run_options=options, tensor_connection=connect(("a:0", "x:0"))
-    )
+    run = make(session, fetch=["z:0"], run_options=options, tensor_connection=connect(("a:0", "x:0")))
     np.testing.assert_array_equal((await run())[0], [3, 5])
     (dump,) = session.session.debug_dumps()
     np.testing.assert_array_equal(dump.value, [2, 4])
@@ -211,9 +194,7 @@ async def test_one_tensor_is_used_in_the_place_of_several(session: Any, graph: G
     assert await make(session, fetch=["d:0"], tensor_connection=connected)() == [27.0]
 
 
-async def test_a_value_that_is_fed_passes_on_through_connections_in_any_order(
-    session: Any, graph: Graph
-) -> None:
+async def test_a_value_that_is_fed_passes_on_through_connections_in_any_order(session: Any, graph: Graph) -> None:
     """TensorFlow lets the order of the connections decide; see docs/semantics.md."""
     p, q, r = (ops.placeholder("float32", [], name=name) for name in "pqr")
     ops.add(p * 100.0 + q * 10.0, r, name="sum")
@@ -236,15 +217,11 @@ async def test_what_runs_after_a_connected_placeholder_runs_after_what_took_its_
     assert await run() == [5.0]
 
 
-async def test_a_connected_value_has_the_shape_that_its_readers_were_built_for(
-    session: Any, chain: Any
-) -> None:
+async def test_a_connected_value_has_the_shape_that_its_readers_were_built_for(session: Any, chain: Any) -> None:
     ops.placeholder("float32", None, name="any")
     ops.placeholder("float32", [None], name="row")
     for source in ("any:0", "row:0"):
-        run = make(
-            session, feed=[source], fetch=["z:0"], tensor_connection=connect((source, "x:0"))
-        )
+        run = make(session, feed=[source], fetch=["z:0"], tensor_connection=connect((source, "x:0")))
         np.testing.assert_array_equal(await run([1, 2]), [[3, 5]])
         with pytest.raises(InvalidArgumentError, match=r"shape \(2,\) is wanted, got \[3\]"):
             await run([1, 2, 3])
@@ -286,9 +263,7 @@ async def test_a_connection_that_cannot_be_made_is_refused_where_the_callable_is
         make(session, tensor_connection=connect(*pairs), **{"fetch": ["z:0"], **options})
 
 
-async def test_connections_that_only_together_are_a_cycle_are_refused(
-    session: Any, graph: Graph
-) -> None:
+async def test_connections_that_only_together_are_a_cycle_are_refused(session: Any, graph: Graph) -> None:
     p, q = (ops.placeholder("float32", [], name=name) for name in "pq")
     ops.add(p, 1.0, name="above_p")
     ops.add(q, 1.0, name="above_q")
@@ -330,9 +305,7 @@ def transfers(metadata: RunMetadata) -> list[tuple[str, str]]:
     return sorted((key[0][-1], key[2][-1]) for key in keys)
 
 
-async def test_feeds_enter_and_fetches_leave_at_the_devices_named_for_them(
-    make_session: Any, graph: Graph
-) -> None:
+async def test_feeds_enter_and_fetches_leave_at_the_devices_named_for_them(make_session: Any, graph: Graph) -> None:
     session = make_session(ConfigProto(device_count={"CPU": 4}))
     x = ops.placeholder("float32", [], name="x")
     with graph.device("/device:CPU:1"):
@@ -358,19 +331,19 @@ async def test_older_spellings_of_a_device_are_taken_and_permission_to_return_ea
 ) -> None:
     session = make_session(ConfigProto(device_count={"CPU": 2}))
     run = make(
-        session, feed=["x:0"], fetch=["z:0"], fetch_skip_sync=True,
+        session,
+        feed=["x:0"],
+        fetch=["z:0"],
+        fetch_skip_sync=True,
         fetch_devices={"z:0": "/job:localhost/replica:0/task:0/cpu:1"},
-    )  # fmt: skip
+    )
     np.testing.assert_array_equal(await run([1, 2]), [[3, 5]])
 
 
 @for_each(
     "devices, said",
     [
-        (
-            {"feed_devices": {"x:0": CPU.format(1)}},
-            f"{CPU.format(1)!r} for tensor 'x:0', which does",
-        ),
+        ({"feed_devices": {"x:0": CPU.format(1)}}, f"{CPU.format(1)!r} for tensor 'x:0', which does"),
         (
             {"fetch_devices": {"z:0": "/job:ps/replica:0/task:0/device:CPU:0"}},
             f"does not exist; the devices of the session are {CPU.format(0)}$",
@@ -379,10 +352,7 @@ async def test_older_spellings_of_a_device_are_taken_and_permission_to_return_ea
         ({"feed_devices": {"x:0": "GPU 0"}}, "malformed device name 'GPU 0'"),
         ({"feed_devices": {"a:0": CPU.format(0)}}, "which feed does not list; it lists x:0"),
         ({"fetch_devices": {"y:0": CPU.format(0)}}, "which fetch does not list; it lists z:0"),
-        (
-            {"fetch_devices": {"z:0": CPU.format(0), "z": CPU.format(1)}},
-            "names two devices for tensor 'z'",
-        ),
+        ({"fetch_devices": {"z:0": CPU.format(0), "z": CPU.format(1)}}, "names two devices for tensor 'z'"),
     ],
 )
 async def test_a_device_that_cannot_be_used_is_refused_where_the_callable_is_made(
@@ -397,24 +367,23 @@ async def test_a_device_that_cannot_be_used_is_refused_where_the_callable_is_mad
 async def test_loops_of_single_operations_are_fed_fetched_and_connected_at_any_device(
     make_session: Any, graph: Graph, level: OptLevel, pruned: bool
 ) -> None:
-    options = GraphOptions(
-        place_pruned_graph=pruned, optimizer_options=OptimizerOptions(opt_level=level)
-    )
+    options = GraphOptions(place_pruned_graph=pruned, optimizer_options=OptimizerOptions(opt_level=level))
     session = make_session(ConfigProto(device_count={"CPU": 4}, graph_options=options))
     n, _ = (ops.placeholder("int32", [], name=name) for name in "nm")
     with graph.device("/device:CPU:1"):
-        (counted,) = raw_while(
-            lambda v, c: v[0] < c[0], lambda v, _: [v[0] + 1], [ops.constant(0)], [n]
-        )
+        (counted,) = raw_while(lambda v, c: v[0] < c[0], lambda v, _: [v[0] + 1], [ops.constant(0)], [n])
     ops.identity(counted, name="counted")
     far = {"fetch": ["counted:0"], "fetch_devices": {"counted:0": CPU.format(3)}}
     for number in (1, 2):
         fed = make(session, feed=["n:0"], feed_devices={"n:0": CPU.format(number)}, **far)
         assert await fed(5) == [5]
         connected = make(
-            session, feed=["m:0"], feed_devices={"m:0": CPU.format(number)},
-            tensor_connection=connect(("m:0", "n:0")), **far,
-        )  # fmt: skip
+            session,
+            feed=["m:0"],
+            feed_devices={"m:0": CPU.format(number)},
+            tensor_connection=connect(("m:0", "n:0")),
+            **far,
+        )
         assert await connected(7) == [7]
 
 

@@ -12,16 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import (
-    AsyncSession,
-    Graph,
-    RunMetadata,
-    RunOptions,
-    Session,
-    TraceLevel,
-    ops,
-    opsets,
-)
+from actorsession import AsyncSession, Graph, RunMetadata, RunOptions, Session, TraceLevel, ops, opsets
 from actorsession.errors import CancelledError, InvalidArgumentError
 
 

@@ -15,12 +15,7 @@ import pytest
 
 from actorsession import AsyncSession, ConfigProto, Graph, RunOptions, Server, Session, Tensor, ops
 from actorsession.config import DebugOptions, DebugTensorWatch
-from actorsession.errors import (
-    CancelledError,
-    DeadlineExceededError,
-    InvalidArgumentError,
-    RequestError,
-)
+from actorsession.errors import CancelledError, DeadlineExceededError, InvalidArgumentError, RequestError
 from actorsession.runtime.debug.state import DebuggerState, DebuggerStateRegistry
 from actorsession.runtime.engine import step as step_module
 from actorsession.runtime.engine.inline_run import Gate
@@ -99,10 +94,7 @@ async def test_hundreds_of_cancelled_steps_leave_nothing_behind(graph: Graph) ->
 async def test_cancelling_some_of_many_steps_leaves_the_others_alone(graph: Graph) -> None:
     model = Model()
     async with AsyncSession(graph=graph, config=THREE) as session:
-        runs = [
-            asyncio.create_task(session.run(model.total, {model.x: VALUE * np.float32(i)}))
-            for i in range(40)
-        ]
+        runs = [asyncio.create_task(session.run(model.total, {model.x: VALUE * np.float32(i)})) for i in range(40)]
         await asyncio.sleep(0)
         for run in runs[::2]:
             run.cancel()
@@ -146,9 +138,7 @@ async def test_a_run_has_a_limit_in_seconds_as_well_as_in_milliseconds(make_sess
     }
     for kind, wrong in refused.items():
         for seconds in wrong:
-            with pytest.raises(
-                RequestError, match="timeout is a positive number of seconds"
-            ) as caught:
+            with pytest.raises(RequestError, match="timeout is a positive number of seconds") as caught:
                 await session.run(fetched, timeout=seconds)
             assert isinstance(caught.value, kind)
     assert await session.run(fetched, timeout=np.float32(20)) == 2.0
@@ -231,9 +221,7 @@ async def test_an_error_is_not_hidden_by_the_cancellations_that_it_causes(graph:
     async with AsyncSession(graph=graph, config=THREE) as session:
         for _ in range(20):
             with pytest.raises(InvalidArgumentError) as info:
-                await session.run(
-                    [model.total, bad], {model.x: VALUE, rows: np.ones((2, 3), np.float32)}
-                )
+                await session.run([model.total, bad], {model.x: VALUE, rows: np.ones((2, 3), np.float32)})
             assert not info.value.derived
             assert "CPU:2" in str(info.value)
             assert session.statistics().steps == 0

@@ -14,9 +14,7 @@ from actorsession.session import GraphMutationWarning
 LINE = r"test_changed_nodes.py:\d+"
 
 
-async def test_another_input_of_a_node_that_ran_is_reported_once_and_has_no_effect(
-    session: Any,
-) -> None:
+async def test_another_input_of_a_node_that_ran_is_reported_once_and_has_no_effect(session: Any) -> None:
     a, c = ops.placeholder("float32", [], name="a"), ops.placeholder("float32", [], name="c")
     b = ops.identity(a, name="b")
     doubled = b * 2.0

@@ -44,9 +44,7 @@ async def started(session: AsyncSession) -> None:
         await asyncio.sleep(0.001)
 
 
-async def test_cancelling_a_run_ends_the_step_and_leaves_the_session_usable(
-    long_graph: Any,
-) -> None:
+async def test_cancelling_a_run_ends_the_step_and_leaves_the_session_usable(long_graph: Any) -> None:
     graph, x, y, short = long_graph
     async with AsyncSession(graph=graph) as session:
         run = asyncio.create_task(session.run(y, {x: LARGE}))
@@ -341,9 +339,7 @@ with acts.Session(config=acts.ConfigProto(device_count={"CPU": 2})) as session:
 def test_ctrl_c_ends_the_steps_of_a_program_wherever_its_kernels_are(where: str) -> None:
     """1. A program is in a step that has no end, on two devices. 2. It gets SIGINT.
     3. The step ends with KeyboardInterrupt. 4. The session lives, and the program ends by itself."""
-    with subprocess.Popen(
-        [sys.executable, "-c", INTERRUPTED, where], stdout=subprocess.PIPE, text=True
-    ) as program:
+    with subprocess.Popen([sys.executable, "-c", INTERRUPTED, where], stdout=subprocess.PIPE, text=True) as program:
         assert program.stdout is not None
         try:
             assert program.stdout.readline() == "started\n"

@@ -40,14 +40,10 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> None:
         lambda squared, value: [(squared.square, value)],
         lambda squared: [squared.square],
     )
-    register_session_run_conversion_functions(
-        OnlyFetched, lambda group: (group.parts, lambda values: tuple(values))
-    )
+    register_session_run_conversion_functions(OnlyFetched, lambda group: (group.parts, lambda values: tuple(values)))
 
 
-async def test_an_object_of_a_registered_class_is_fetched_as_its_functions_say(
-    session: Any,
-) -> None:
+async def test_an_object_of_a_registered_class_is_fetched_as_its_functions_say(session: Any) -> None:
     squared = Squared(ops.constant(3.0))
     assert await session.run(squared) == ("squared", 9)
     assert await session.run({"a": [squared, squared.square]}) == {"a": [("squared", 9), 9]}
@@ -105,11 +101,19 @@ def test_keys_of_a_partial_run_are_the_tensors_that_will_be_fed(graph: Any) -> N
     whole = IndexedSlices(y, ops.constant([0]), ops.constant([3]))
     keys = flatten_feed_keys([x, squared, (y, "name:0"), sparse, slices, whole])
     assert keys == [
-        x, squared.square, y, "name:0",
-        sparse.indices, sparse.values, sparse.dense_shape,
-        y, slices.indices,
-        y, whole.indices, whole.dense_shape,
-    ]  # fmt: skip
+        x,
+        squared.square,
+        y,
+        "name:0",
+        sparse.indices,
+        sparse.values,
+        sparse.dense_shape,
+        y,
+        slices.indices,
+        y,
+        whole.indices,
+        whole.dense_shape,
+    ]
 
 
 @for_each("known", [Squared, SparseTensor, IndexedSlices, Tensor, str, object])
@@ -124,17 +128,13 @@ def test_registering_what_is_no_class_is_refused() -> None:
 
 
 async def test_a_subclass_may_have_a_conversion_of_its_own(session: Any) -> None:
-    register_session_run_conversion_functions(
-        CubedToo, lambda c: ([c.square], lambda values: ("cubed", values[0]))
-    )
+    register_session_run_conversion_functions(CubedToo, lambda c: ([c.square], lambda values: ("cubed", values[0])))
     x = ops.constant(2.0)
     assert await session.run([CubedToo(x), Squared(x)]) == [("cubed", 4), ("squared", 4)]
 
 
 async def test_registering_the_base_of_a_known_class_is_refused(session: Any) -> None:
-    register_session_run_conversion_functions(
-        CubedToo, lambda c: ([c.square], lambda values: values[0])
-    )
+    register_session_run_conversion_functions(CubedToo, lambda c: ([c.square], lambda values: values[0]))
 
     class Base:
         pass

@@ -101,9 +101,7 @@ async def test_every_nth_run_of_a_plan_is_recorded_after_those_left_out(
     assert face.session.statistics().model_steps == 2 * len(recorded)
 
 
-async def test_the_cost_graph_has_each_node_with_what_it_took(
-    make_session: Any, graph: Graph
-) -> None:
+async def test_the_cost_graph_has_each_node_with_what_it_took(make_session: Any, graph: Graph) -> None:
     face = make_session(measuring())
     metadata = RunMetadata()
     await face.run(two_chains(), {"x:0": X}, run_metadata=metadata)
@@ -119,9 +117,7 @@ async def test_the_cost_graph_has_each_node_with_what_it_took(
     assert end.compute_cost == round(measured.most_seconds * 1e6)
 
 
-async def test_tracing_alone_feeds_no_model_and_gives_no_cost_graph(
-    make_session: Any, graph: Graph
-) -> None:
+async def test_tracing_alone_feeds_no_model_and_gives_no_cost_graph(make_session: Any, graph: Graph) -> None:
     face = make_session(measuring(after=NEVER))
     metadata = RunMetadata()
     traced = RunOptions(trace_level=TraceLevel.FULL_TRACE)
@@ -135,9 +131,7 @@ async def test_a_debugged_run_is_not_measured(make_session: Any, graph: Graph) -
     from actorsession.config import DebugOptions, DebugTensorWatch
 
     face = make_session(measuring())
-    watch = DebugTensorWatch(
-        node_name="a0", debug_ops=("DebugIdentity",), debug_urls=("memory://",)
-    )
+    watch = DebugTensorWatch(node_name="a0", debug_ops=("DebugIdentity",), debug_urls=("memory://",))
     options = RunOptions(debug_options=DebugOptions(debug_tensor_watch_opts=(watch,)))
     await face.run(two_chains(), {"x:0": X}, options=options)
     assert face.session.statistics().model_steps == 0
@@ -194,9 +188,7 @@ async def test_two_heavy_chains_land_on_two_devices(make_session: Any, graph: Gr
     np.testing.assert_array_equal(await face.run(end, {"x:0": X}), before)
 
 
-async def test_a_new_placement_drops_the_plans_and_the_next_run_plans_anew(
-    make_session: Any, graph: Graph
-) -> None:
+async def test_a_new_placement_drops_the_plans_and_the_next_run_plans_anew(make_session: Any, graph: Graph) -> None:
     face = make_session(placing(period=3))
     end = two_chains()
     teach(face.session, **HEAVY)
@@ -247,9 +239,7 @@ async def test_looks_that_change_nothing_become_rare(
     assert looks == [2, 6, 14, 30]
 
 
-async def test_nothing_moves_without_a_period_or_without_measurements(
-    make_session: Any, graph: Graph
-) -> None:
+async def test_nothing_moves_without_a_period_or_without_measurements(make_session: Any, graph: Graph) -> None:
     end = two_chains()
     unmeasured, without = make_session(placing(period=1)), make_session(measuring(after=NEVER))
     teach(without.session, **HEAVY)
@@ -267,9 +257,7 @@ async def test_cheap_nodes_stay_together(make_session: Any, graph: Graph) -> Non
     assert face.session.statistics().placements == 0
 
 
-async def test_what_somebody_asked_for_or_what_has_state_stays(
-    make_session: Any, graph: Graph
-) -> None:
+async def test_what_somebody_asked_for_or_what_has_state_stays(make_session: Any, graph: Graph) -> None:
     x = ops.placeholder("float32", [4], name="x")
     with graph.device("/cpu:0"):
         asked = ops.tanh(x, name="asked")
@@ -313,11 +301,7 @@ async def test_a_node_that_new_nodes_are_tied_to_goes_back(make_session: Any, gr
     end = two_chains()
     teach(face.session, **HEAVY)
     await face.run(end, {"x:0": X})
-    moved = [
-        n
-        for n, p in direct_session(face.session).placement().items()
-        if p.reason.startswith("cost model")
-    ]
+    moved = [n for n, p in direct_session(face.session).placement().items() if p.reason.startswith("cost model")]
     with graph.colocate_with(graph.get_operation_by_name(moved[0])):
         tied = ops.exp(end, name="tied")
     await face.run(tied, {"x:0": X})
@@ -337,9 +321,7 @@ async def test_a_pruned_placement_is_placed_anew_too(make_session: Any, graph: G
     assert len(metadata.partition_graphs) == 2
 
 
-async def test_a_new_placement_is_logged(
-    make_session: Any, graph: Graph, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_new_placement_is_logged(make_session: Any, graph: Graph, caplog: pytest.LogCaptureFixture) -> None:
     face = make_session(placing(period=1))
     teach(face.session, **HEAVY)
     with caplog.at_level(logging.INFO, "actorsession.session"):
@@ -383,18 +365,14 @@ def graphs(draw: st.DrawFn) -> tuple[Graph, list[Tensor], dict[str, float]]:
                     made = ops.add(v.read_value(), left, name=f"n{i}")
             tensors.append(made)
     costs = {
-        op.name: draw(st.sampled_from([1e-6, 0.004, 0.05]))
-        for op in graph.get_operations()
-        if op.name.startswith("n")
+        op.name: draw(st.sampled_from([1e-6, 0.004, 0.05])) for op in graph.get_operations() if op.name.startswith("n")
     }
     return graph, tensors[1:], costs
 
 
 @settings(max_examples=40, deadline=None)
 @given(graphs())
-def test_values_are_the_same_before_and_after(
-    drawn: tuple[Graph, list[Tensor], dict[str, float]],
-) -> None:
+def test_values_are_the_same_before_and_after(drawn: tuple[Graph, list[Tensor], dict[str, float]]) -> None:
     graph, tensors, costs = drawn
     with Session(graph=graph, config=placing(period=2)) as session:
         session.run(graph.get_operation_by_name("v/Assign"))

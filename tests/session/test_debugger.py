@@ -12,16 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from actorsession import (
-    ConfigProto,
-    Graph,
-    GraphOptions,
-    RunMetadata,
-    RunOptions,
-    Session,
-    TraceLevel,
-    ops,
-)
+from actorsession import ConfigProto, Graph, GraphOptions, RunMetadata, RunOptions, Session, TraceLevel, ops
 from actorsession.config import DebugOptions, DebugTensorWatch
 from actorsession.errors import InvalidArgumentError
 from actorsession.runtime.debug.dump import DebugDump
@@ -36,9 +27,7 @@ MakeSession = Callable[..., Any]
 # -- what is watched -------------------------------------------------------------------------------
 
 
-async def test_a_watched_tensor_is_dumped_with_all_that_is_known_of_it(
-    session: Any, log_of: Any
-) -> None:
+async def test_a_watched_tensor_is_dumped_with_all_that_is_known_of_it(session: Any, log_of: Any) -> None:
     x, z = log_of
     options = watch("y", global_step=7)
     assert (await session.run(z, {x: [0.0]}, options)).tolist() == [0.0]
@@ -52,9 +41,7 @@ async def test_a_watched_tensor_is_dumped_with_all_that_is_known_of_it(
     assert dump.timestamp > 1.5e9
 
 
-async def test_all_nodes_are_watched_feeds_and_constants_included(
-    session: Any, log_of: Any
-) -> None:
+async def test_all_nodes_are_watched_feeds_and_constants_included(session: Any, log_of: Any) -> None:
     x, z = log_of
     await session.run(z, {x: [0.0, 1.0]}, watch_all())
     assert list(seen(session)) == [f"{t}:0:DebugIdentity" for t in ("x", "y/y", "y", "z")]
@@ -77,14 +64,10 @@ async def test_several_debug_ops_look_at_one_tensor(session: Any, log_of: Any) -
     counts, numbers = (d.value for d in session.session.debug_dumps())
     assert counts.tolist() == [1]
     assert numbers[1:8].tolist() == [3, 1, 1, 0, 0, 1, 0]
-    assert [d.debug_op for d in session.session.debug_dumps()] == [
-        "DebugNanCount", "DebugNumericSummary",
-    ]  # fmt: skip
+    assert [d.debug_op for d in session.session.debug_dumps()] == ["DebugNanCount", "DebugNumericSummary"]
 
 
-async def test_what_constant_folding_would_take_away_is_watched(
-    make_session: MakeSession, graph: Graph
-) -> None:
+async def test_what_constant_folding_would_take_away_is_watched(make_session: MakeSession, graph: Graph) -> None:
     session = make_session(ConfigProto(graph_options=GraphOptions()))
     x = ops.placeholder("float32", [], name="x")
     two = ops.add(ops.constant(1.0), 1.0, name="two")
@@ -101,9 +84,7 @@ async def test_a_fed_tensor_is_seen_as_it_was_fed(session: Any, log_of: Any) -> 
     assert session.session.debug_reports()[0].not_run == ("x:0",)
 
 
-async def test_an_output_that_is_fed_hides_the_one_that_its_node_makes(
-    session: Any, graph: Graph
-) -> None:
+async def test_an_output_that_is_fed_hides_the_one_that_its_node_makes(session: Any, graph: Graph) -> None:
     parts = ops.split(ops.constant([1.0, 2.0]), 2, name="parts")
     options = watch("parts", slot=-1)
     found = await session.run(parts[0] + parts[1], {parts[0]: [5.0]}, options)
@@ -112,9 +93,7 @@ async def test_an_output_that_is_fed_hides_the_one_that_its_node_makes(
     assert sorted(dumps) == [("parts:0", [5.0]), ("parts:1", [2.0])]
 
 
-async def test_what_several_devices_read_is_dumped_once(
-    make_session: MakeSession, graph: Graph
-) -> None:
+async def test_what_several_devices_read_is_dumped_once(make_session: MakeSession, graph: Graph) -> None:
     session = make_session(ConfigProto(device_count={"CPU": 2}))
     x = ops.placeholder("float32", [], name="x")
     two = ops.constant(2.0, name="two")
@@ -123,12 +102,7 @@ async def test_what_several_devices_read_is_dumped_once(
         with graph.device(f"/cpu:{number}"):
             ends.append(ops.multiply(x, two, name=f"end{number}"))
     assert await session.run(ends, {x: 3.0}, watch_all()) == [6.0, 6.0]
-    assert sorted(d.node_name for d in session.session.debug_dumps()) == [
-        "end0",
-        "end1",
-        "two",
-        "x",
-    ]
+    assert sorted(d.node_name for d in session.session.debug_dumps()) == ["end0", "end1", "two", "x"]
 
 
 async def test_strings_and_odd_types_are_kept_as_they_are(session: Any, graph: Graph) -> None:
@@ -138,8 +112,12 @@ async def test_strings_and_odd_types_are_kept_as_they_are(session: Any, graph: G
     await session.run(["s:0", "c:0", "i:0", "b:0", half], None, watch("s", "c", "i", "b", "h"))
     values = {d.node_name: d.value for d in session.session.debug_dumps()}
     assert {n: v.tolist() for n, v in values.items()} == {
-        "s": [b"a\x00", b""], "c": [1j], "i": [2**40], "b": [True], "h": [0.5],
-    }  # fmt: skip
+        "s": [b"a\x00", b""],
+        "c": [1j],
+        "i": [2**40],
+        "b": [True],
+        "h": [0.5],
+    }
     assert values["h"].dtype.name == "bfloat16"
 
 
@@ -168,7 +146,7 @@ async def test_each_device_shows_its_own_nodes(make_session: MakeSession, graph:
         (watch("c", debug_ops=["DebugNumericSummary"]), "does not go with 'c:0' of type complex64"),
     ],
     ids=["node", "tensor", "slot", "resource", "no outputs", "op", "url", "type"],
-)  # fmt: skip
+)
 async def test_what_cannot_be_watched_is_refused_before_the_step_runs(
     session: Any, graph: Graph, log_of: Any, options: RunOptions, said: str
 ) -> None:
@@ -189,9 +167,8 @@ async def test_an_op_that_cannot_be_made_is_left_out_where_that_is_tolerated(
 ) -> None:
     c = ops.identity(ops.constant([1j], "complex64"), name="c")
     options = watch(
-        "c", debug_ops=["DebugNumericSummary", "DebugFoo", "DebugNanCount"],
-        tolerate_debug_op_creation_failures=True,
-    )  # fmt: skip
+        "c", debug_ops=["DebugNumericSummary", "DebugFoo", "DebugNanCount"], tolerate_debug_op_creation_failures=True
+    )
     with caplog.at_level(logging.WARNING, "actorsession.debugger"):
         await session.run(c, None, options)
     assert "leaves out 2 watches" in caplog.text
@@ -204,9 +181,7 @@ async def test_an_op_that_cannot_be_made_is_left_out_where_that_is_tolerated(
 # -- watching changes nothing ----------------------------------------------------------------------
 
 
-async def test_a_later_update_in_place_does_not_reach_what_was_dumped(
-    session: Any, graph: Graph
-) -> None:
+async def test_a_later_update_in_place_does_not_reach_what_was_dumped(session: Any, graph: Graph) -> None:
     v = ops.Variable(np.zeros(1000, np.float32), name="v")
     read = v.value()
     grown = v.assign_add(np.ones(1000, np.float32))
@@ -225,9 +200,7 @@ async def test_fetched_arrays_stay_the_callers_own(session: Any, log_of: Any) ->
     first = await session.run(z, {x: [0.0, 0.0]}, watch_all())
     first[:] = 9
     assert (await session.run(z, {x: [0.0, 0.0]}, watch_all())).tolist() == [0, 0]
-    assert [d.value.tolist() for d in session.session.debug_dumps() if d.node_name == "z"] == [
-        [0, 0], [0, 0],
-    ]  # fmt: skip
+    assert [d.value.tolist() for d in session.session.debug_dumps() if d.node_name == "z"] == [[0, 0], [0, 0]]
 
 
 async def test_random_ops_draw_the_same_whether_watched_or_not(graph: Graph) -> None:
@@ -257,23 +230,20 @@ def test_random_graphs_give_the_same_bits_when_everything_is_watched(recipe: Rec
 # -- beside other things ---------------------------------------------------------------------------
 
 
-async def test_a_debugged_run_may_be_traced_and_reports_its_graphs(
-    session: Any, log_of: Any
-) -> None:
+async def test_a_debugged_run_may_be_traced_and_reports_its_graphs(session: Any, log_of: Any) -> None:
     x, z = log_of
     options = RunOptions(
-        trace_level=TraceLevel.FULL_TRACE, output_partition_graphs=True,
+        trace_level=TraceLevel.FULL_TRACE,
+        output_partition_graphs=True,
         debug_options=DebugOptions(debug_tensor_watch_opts=[DebugTensorWatch(node_name="z")]),
-    )  # fmt: skip
+    )
     metadata = RunMetadata()
     assert (await session.run(z, {x: [0.0]}, options, metadata)).tolist() == [0.0]
     assert metadata.step_stats is not None
     assert seen(session) == {"z:0:DebugIdentity": [0.0]}
 
 
-async def test_what_runs_left_can_be_read_after_the_session_was_closed(
-    session: Any, log_of: Any
-) -> None:
+async def test_what_runs_left_can_be_read_after_the_session_was_closed(session: Any, log_of: Any) -> None:
     x, z = log_of
     await session.run(z, {x: [0.0]}, watch("z"))
     await session.close()

@@ -50,9 +50,7 @@ async def test_what_only_passes_on_is_not_blamed(session: Any, log_of: Any) -> N
     x, z = log_of
     passed = ops.identity(z, name="passed")
     made = ops.subtract(passed, z, name="made")  # inf - inf
-    excused = RunOptions(
-        debug_options=DebugOptions(break_on="nan_or_inf", break_exclude=["z", "q*"])
-    )
+    excused = RunOptions(debug_options=DebugOptions(break_on="nan_or_inf", break_exclude=["z", "q*"]))
     assert (await session.run(passed, {x: [-1.0]}, excused)).tolist() == [-np.inf]
     with pytest.raises(InvalidArgumentError, match=r"'made' \(Sub\) made a NaN"):
         await session.run(made, {x: [-1.0]}, excused)
@@ -106,9 +104,7 @@ async def test_a_break_on_another_device_names_it_and_the_tensor_that_came_there
 async def test_inside_a_loop_the_node_of_the_body_is_named(session: Any, graph: Graph) -> None:
     """The logarithm of the logarithm of 1: the second iteration makes the infinity."""
     x = ops.placeholder("float32", [], name="x")
-    _, last = ops.while_loop(
-        lambda i, v: i < 3, lambda i, v: (i + 1, ops.log(v, name="log")), [ops.constant(0), x]
-    )
+    _, last = ops.while_loop(lambda i, v: i < 3, lambda i, v: (i + 1, ops.log(v, name="log")), [ops.constant(0), x])
     with pytest.raises(InvalidArgumentError, match=r"'while/log' \(Log\) made.* min 0.0") as raised:
         await session.run(last + 1.0, {x: 1.0}, BREAK)
     assert raised.value.node == "while/log"
@@ -116,29 +112,19 @@ async def test_inside_a_loop_the_node_of_the_body_is_named(session: Any, graph: 
     assert await session.run(last, {x: 1.0}) != 0  # without the break it runs to its end
 
 
-async def test_a_watch_inside_a_loop_is_refused_with_what_can_be_watched(
-    session: Any, graph: Graph
-) -> None:
-    y = ops.while_loop(
-        lambda v: v < 9.0, lambda v: ops.add(v, 1.0, name="add"), [ops.constant(0.0)]
-    )
-    with pytest.raises(
-        InvalidArgumentError, match=r"'while/add' is inside 'while' \(While\).*itself"
-    ):
+async def test_a_watch_inside_a_loop_is_refused_with_what_can_be_watched(session: Any, graph: Graph) -> None:
+    y = ops.while_loop(lambda v: v < 9.0, lambda v: ops.add(v, 1.0, name="add"), [ops.constant(0.0)])
+    with pytest.raises(InvalidArgumentError, match=r"'while/add' is inside 'while' \(While\).*itself"):
         await session.run(y, None, watch("while/add"))
     await session.run(y, None, watch("while"))
     assert seen(session) == {"while:0:DebugIdentity": 9.0}
 
 
-async def test_inside_branches_and_nested_loops_the_innermost_node_is_named(
-    session: Any, graph: Graph
-) -> None:
+async def test_inside_branches_and_nested_loops_the_innermost_node_is_named(session: Any, graph: Graph) -> None:
     x = ops.placeholder("float32", [2], name="x")
 
     def body(i: Any, v: Any) -> Any:
-        deep = ops.cond(
-            i > 1, lambda: ops.sqrt(v - 5.0, name="root"), lambda: ops.identity(v) + 1.0, name="if"
-        )
+        deep = ops.cond(i > 1, lambda: ops.sqrt(v - 5.0, name="root"), lambda: ops.identity(v) + 1.0, name="if")
         return i + 1, deep
 
     _, last = ops.while_loop(lambda i, v: i < 4, body, [ops.constant(0), x], name="outer")
@@ -155,9 +141,7 @@ async def test_checks_inside_a_loop_change_no_value(session: Any, graph: Graph) 
     """A variable that nothing reads is dropped from the loop as without checks."""
     x = ops.placeholder("float32", [3], name="x")
     start = [ops.constant(0), x, x]
-    i, v, _ = ops.while_loop(
-        lambda i, v, unread: i < 5, lambda i, v, unread: (i + 1, v * 1.5 + x, unread / 0.0), start
-    )
+    i, v, _ = ops.while_loop(lambda i, v, unread: i < 5, lambda i, v, unread: (i + 1, v * 1.5 + x, unread / 0.0), start)
     fed = {x: [1.0, 2.0, 3.0]}
     plain = await session.run([i, v], fed)
     checked = await session.run([i, v], fed, BREAK)
@@ -182,9 +166,7 @@ async def test_what_was_assigned_before_the_break_stays_and_nothing_after_it_run
     assert await session.run([before, after]) == [1.0, 0.0]
 
 
-async def test_a_variable_that_went_wrong_earlier_is_found_where_it_is_read(
-    session: Any, graph: Graph
-) -> None:
+async def test_a_variable_that_went_wrong_earlier_is_found_where_it_is_read(session: Any, graph: Graph) -> None:
     v = ops.Variable(np.float32(0), name="v")
     await session.run(v.initializer)
     await session.run(v.assign(np.float32(np.nan)))
@@ -193,9 +175,7 @@ async def test_a_variable_that_went_wrong_earlier_is_found_where_it_is_read(
         await session.run(read + 1.0, None, BREAK)
 
 
-async def test_many_runs_at_once_break_each_by_itself(
-    make_session: MakeSession, graph: Graph
-) -> None:
+async def test_many_runs_at_once_break_each_by_itself(make_session: MakeSession, graph: Graph) -> None:
     session = make_session(ConfigProto(inter_op_parallelism_threads=2))
     x = ops.placeholder("float32", [None], name="x")
     z = ops.log(x, name="z")

@@ -15,9 +15,7 @@ from tests.session.partial_kit import Stages
 
 
 async def test_values_are_watched_as_their_feeds_come(session: Any, stages: Stages) -> None:
-    run = await session.partial_run_setup(
-        [stages.first, stages.second], stages.feeds, watch_all(global_step=3)
-    )
+    run = await session.partial_run_setup([stages.first, stages.second], stages.feeds, watch_all(global_step=3))
     assert session.session.debug_dumps() == []
     assert await session.partial_run(run, stages.first, {stages.a: 1, stages.b: 2}) == 3
     names = {d.tensor_name for d in session.session.debug_dumps()}
@@ -26,9 +24,12 @@ async def test_values_are_watched_as_their_feeds_come(session: Any, stages: Stag
     assert await session.partial_run(run, stages.second, {stages.c: 10}) == 30
     values = {d.tensor_name: d.value.tolist() for d in session.session.debug_dumps()}
     assert values == {
-        stages.a.name: 1, stages.b.name: 2, stages.c.name: 10, stages.first.name: 3,
+        stages.a.name: 1,
+        stages.b.name: 2,
+        stages.c.name: 10,
+        stages.first.name: 3,
         stages.second.name: 30,
-    }  # fmt: skip
+    }
     (report,) = session.session.debug_reports()
     assert (report.seen, report.kept, report.global_step, report.error) == (5, 5, 3, "")
 
@@ -40,9 +41,7 @@ async def test_a_fed_tensor_has_the_op_type_of_its_node(session: Any, stages: St
         assert (dump.tensor_name, dump.op_type) == (stages.a.name, "Placeholder")
 
 
-async def test_a_run_that_is_left_has_a_report_of_what_was_seen(
-    session: Any, stages: Stages
-) -> None:
+async def test_a_run_that_is_left_has_a_report_of_what_was_seen(session: Any, stages: Stages) -> None:
     async with session.partial([stages.first, stages.second], stages.feeds, watch_all()) as run:
         await run.run(stages.first, {stages.a: 1, stages.b: 2})
     (report,) = session.session.debug_reports()
@@ -50,9 +49,7 @@ async def test_a_run_that_is_left_has_a_report_of_what_was_seen(
     assert "was left" in report.error
 
 
-async def test_a_break_ends_the_partial_run_at_the_node_that_made_a_nan(
-    session: Any, graph: Graph
-) -> None:
+async def test_a_break_ends_the_partial_run_at_the_node_that_made_a_nan(session: Any, graph: Graph) -> None:
     x, y = (ops.placeholder("float32", [], name=name) for name in "xy")
     log = ops.log(x, name="log")
     total = ops.add(log, y, name="total")
@@ -67,9 +64,7 @@ async def test_a_break_ends_the_partial_run_at_the_node_that_made_a_nan(
     assert await session.run(total, {x: 1.0, y: 1.0}) == 1.0
 
 
-async def test_a_nan_that_is_fed_to_a_partial_run_is_told_as_such(
-    session: Any, graph: Graph
-) -> None:
+async def test_a_nan_that_is_fed_to_a_partial_run_is_told_as_such(session: Any, graph: Graph) -> None:
     x = ops.placeholder("float32", [], name="x")
     double = ops.multiply(x, 2.0, name="double")
     run = await session.partial_run_setup([double], [x], BREAK)
@@ -77,9 +72,7 @@ async def test_a_nan_that_is_fed_to_a_partial_run_is_told_as_such(
         await session.partial_run(run, double, {x: float("nan")})
 
 
-async def test_plain_and_debugged_partial_runs_of_one_signature_are_told_apart(
-    session: Any, stages: Stages
-) -> None:
+async def test_plain_and_debugged_partial_runs_of_one_signature_are_told_apart(session: Any, stages: Stages) -> None:
     feeds = {stages.a: 1, stages.b: 2}
     for options in (None, watch(stages.first.op.name), None):
         async with session.partial(stages.first, stages.feeds, options) as run:
@@ -89,9 +82,7 @@ async def test_plain_and_debugged_partial_runs_of_one_signature_are_told_apart(
     assert len(session.session.debug_reports()) == 1
 
 
-async def test_files_of_a_partial_run_are_read_back(
-    session: Any, stages: Stages, tmp_path: Path
-) -> None:
+async def test_files_of_a_partial_run_are_read_back(session: Any, stages: Stages, tmp_path: Path) -> None:
     options = watch_all(debug_urls=[f"file://{tmp_path}"])
     async with session.partial([stages.first, stages.second], stages.feeds, options) as run:
         await run.run(stages.first, {stages.a: 1, stages.b: 2})

@@ -57,14 +57,10 @@ async def test_a_sink_that_fails_is_logged_and_counted_and_the_step_goes_on(
     assert len(caplog.records) == 1  # not one for each value
 
 
-async def test_a_sink_that_fails_ends_the_step_where_that_is_asked_for(
-    session: Any, log_of: Any, broken: str
-) -> None:
+async def test_a_sink_that_fails_ends_the_step_where_that_is_asked_for(session: Any, log_of: Any, broken: str) -> None:
     x, z = log_of
     options = watch("y", debug_urls=[broken], raise_sink_errors=True)
-    with pytest.raises(
-        InvalidArgumentError, match="sink://broken failed: ValueError: full up"
-    ) as e:
+    with pytest.raises(InvalidArgumentError, match="sink://broken failed: ValueError: full up") as e:
         await session.run(z, {x: [0.0]}, options)
     assert e.value.node == "y"
 
@@ -81,9 +77,7 @@ async def test_a_directory_that_cannot_be_made_is_a_failure_of_its_sink_alone(
     assert session.session.debug_reports()[0].failures == 4
 
 
-async def test_dumps_are_their_owners_alone_whatever_the_umask(
-    session: Any, log_of: Any, tmp_path: Path
-) -> None:
+async def test_dumps_are_their_owners_alone_whatever_the_umask(session: Any, log_of: Any, tmp_path: Path) -> None:
     x, z = log_of
     before = os.umask(0)
     try:
@@ -123,14 +117,9 @@ async def test_the_limit_of_the_memory_counts_over_runs(session: Any, log_of: An
     assert [d.session_run_index for d in session.session.debug_dumps()] == [3]
 
 
-async def test_the_limit_of_the_disk_counts_until_it_is_reset(
-    session: Any, log_of: Any, tmp_path: Path
-) -> None:
+async def test_the_limit_of_the_disk_counts_until_it_is_reset(session: Any, log_of: Any, tmp_path: Path) -> None:
     x, z = log_of
-    limit: dict[str, Any] = {
-        "disk_byte_usage_limit": ENTRY_BYTES + 4,
-        "debug_urls": [f"file://{tmp_path}"],
-    }
+    limit: dict[str, Any] = {"disk_byte_usage_limit": ENTRY_BYTES + 4, "debug_urls": [f"file://{tmp_path}"]}
     for reset in (False, False, True):
         await session.run(z, {x: [0.0]}, watch("z", reset_disk_byte_usage=reset, **limit))
     # The graph of the first run goes beyond what is left after nothing at all.

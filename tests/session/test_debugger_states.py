@@ -58,9 +58,7 @@ def heard() -> Iterator[list[Any]]:
     DebuggerStateRegistry.register_factory(before)
 
 
-async def test_a_state_hears_of_run_graphs_values_and_end(
-    session: Any, log_of: Any, heard: list[Any]
-) -> None:
+async def test_a_state_hears_of_run_graphs_values_and_end(session: Any, log_of: Any, heard: list[Any]) -> None:
     x, z = log_of
     await session.run(z, {x: [0.0]}, watch("z", global_step=5))
     assert heard == [
@@ -82,9 +80,7 @@ async def test_runs_of_the_session_and_of_the_plan_are_counted_and_graphs_told_o
     assert len([h for h in heard if h[0] == "graph"]) == 2
 
 
-async def test_the_graph_of_each_device_is_told(
-    make_session: MakeSession, graph: Graph, heard: list[Any]
-) -> None:
+async def test_the_graph_of_each_device_is_told(make_session: MakeSession, graph: Graph, heard: list[Any]) -> None:
     session = make_session(ConfigProto(device_count={"CPU": 2}))
     with graph.device("/cpu:0"):
         y = ops.identity(ops.constant(1.0), name="y")
@@ -94,9 +90,7 @@ async def test_the_graph_of_each_device_is_told(
     assert {h[1] for h in heard if h[0] == "graph"} == {CPU(0), CPU(1)}
 
 
-async def test_the_end_comes_with_the_error_of_the_step(
-    session: Any, graph: Graph, heard: list[Any]
-) -> None:
+async def test_the_end_comes_with_the_error_of_the_step(session: Any, graph: Graph, heard: list[Any]) -> None:
     zero = ops.placeholder("int32", [], name="zero")
     y = ops.identity(ops.constant(1) // zero)
     with pytest.raises(InvalidArgumentError):
@@ -105,9 +99,7 @@ async def test_the_end_comes_with_the_error_of_the_step(
     assert "zero" in heard[-1][1]
 
 
-async def test_a_state_that_fails_does_not_break_the_step_unless_it_is_asked_to(
-    session: Any, log_of: Any
-) -> None:
+async def test_a_state_that_fails_does_not_break_the_step_unless_it_is_asked_to(session: Any, log_of: Any) -> None:
     class Broken(DebuggerState):
         def publish_tensor(self, dump: DebugDump, debug_urls: Sequence[str]) -> None:
             raise RuntimeError("lost")
@@ -149,8 +141,7 @@ async def test_a_run_that_was_asked_for_too_long_is_told_as_ended_too(
         for _ in range(200):
             y = ops.matmul(y, y)
     options = RunOptions(
-        timeout_in_ms=1,
-        debug_options=DebugOptions(debug_tensor_watch_opts=[DebugTensorWatch(node_name="x")]),
+        timeout_in_ms=1, debug_options=DebugOptions(debug_tensor_watch_opts=[DebugTensorWatch(node_name="x")])
     )
     with pytest.raises(DeadlineExceededError):
         await session.run(y, {x: np.zeros((700, 700), np.float32)}, options)

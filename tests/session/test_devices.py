@@ -12,23 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import (
-    AsyncSession,
-    ConfigProto,
-    Graph,
-    RunOptions,
-    Session,
-    TraceLevel,
-    get_default_graph,
-    ops,
-)
+from actorsession import AsyncSession, ConfigProto, Graph, RunOptions, Session, TraceLevel, get_default_graph, ops
 from actorsession import RunMetadata as Metadata
-from actorsession.errors import (
-    CancelledError,
-    FailedPreconditionError,
-    InvalidArgumentError,
-    NotFoundError,
-)
+from actorsession.errors import CancelledError, FailedPreconditionError, InvalidArgumentError, NotFoundError
 from actorsession.extend import DeviceAttributes, register_device_factory
 from actorsession.runtime import devices as registry
 from actorsession.runtime.devices import CPU_PRIORITY
@@ -70,10 +56,7 @@ async def nodes_by_device(face: Any, fetches: Any, feeds: Any = None) -> dict[st
     graphs: Any = metadata.partition_graphs
     if not isinstance(graphs, dict):
         graphs = dict(zip([g.nodes[0].device for g in graphs], graphs, strict=True))
-    return {
-        device.removeprefix(LOCAL): {node.name for node in part.nodes}
-        for device, part in graphs.items()
-    }
+    return {device.removeprefix(LOCAL): {node.name for node in part.nodes} for device, part in graphs.items()}
 
 
 # -- A3.7 ----------------------------------------------------------------------------------------
@@ -81,9 +64,7 @@ async def nodes_by_device(face: Any, fetches: Any, feeds: Any = None) -> dict[st
 
 async def test_device_count_gives_that_many_cpu_devices(make_session: Any) -> None:
     assert await names_of(make_session()) == ["CPU:0"]
-    assert await names_of(make_session(ConfigProto(device_count={"CPU": 3}))) == [
-        "CPU:0", "CPU:1", "CPU:2",
-    ]  # fmt: skip
+    assert await names_of(make_session(ConfigProto(device_count={"CPU": 3}))) == ["CPU:0", "CPU:1", "CPU:2"]
 
 
 @pytest.mark.parametrize("kind", [AsyncSession, Session])
@@ -160,9 +141,7 @@ async def test_a_plug_in_that_nobody_asked_for_is_not_loaded(make_session: Any) 
 
 
 @pytest.mark.usefixtures("plugin")
-async def test_soft_placement_goes_from_a_missing_device_of_a_plug_in_to_what_there_is(
-    make_session: Any,
-) -> None:
+async def test_soft_placement_goes_from_a_missing_device_of_a_plug_in_to_what_there_is(make_session: Any) -> None:
     face = make_session(ConfigProto(device_count={"TOY": 1}, allow_soft_placement=True))
     graph = get_default_graph()
     with graph.device("/device:TOY:7"):
@@ -203,25 +182,19 @@ async def test_a_group_goes_where_all_of_it_can_run(make_session: Any) -> None:
     assert "third" in found["TOY:0"]
 
 
-async def test_what_must_share_a_device_with_state_that_cannot_run_it_is_named(
-    make_session: Any,
-) -> None:
+async def test_what_must_share_a_device_with_state_that_cannot_run_it_is_named(make_session: Any) -> None:
     register_device_factory("TOY", Toys(physical=1, without=["AssignAddVariableOp"]))
     face = make_session()
     with get_default_graph().device("/device:TOY:0"):
         v = ops.Variable(1.0, name="v")
     await face.run(v.initializer)
-    update = v.assign_add(
-        1.0, name="update", read_value=False
-    )  # built after the variable was placed
+    update = v.assign_add(1.0, name="update", read_value=False)  # built after the variable was placed
     with pytest.raises(InvalidArgumentError, match="no kernel for AssignAddVariableOp") as caught:
         await face.run(update)
     assert caught.value.node == update.name
 
 
-async def test_what_asks_for_no_device_goes_to_a_preferred_type_and_feeds_enter_by_a_cpu(
-    make_session: Any,
-) -> None:
+async def test_what_asks_for_no_device_goes_to_a_preferred_type_and_feeds_enter_by_a_cpu(make_session: Any) -> None:
     register_device_factory("TOY", Toys(physical=2), priority=CPU_PRIORITY + 1)
     face = make_session()
     assert (await names_of(face))[0] == "CPU:0"
@@ -236,12 +209,9 @@ async def test_what_asks_for_no_device_goes_to_a_preferred_type_and_feeds_enter_
     assert await face.run(total, fed) == 6
 
 
-async def test_what_asks_for_no_device_stays_on_the_cpu_beside_a_type_of_low_priority(
-    make_session: Any,
-) -> None:
+async def test_what_asks_for_no_device_stays_on_the_cpu_beside_a_type_of_low_priority(make_session: Any) -> None:
     register_device_factory("TOY", Toys(physical=2))
-    found = await nodes_by_device(make_session(), ops.tanh(ops.placeholder("float32", [], name="x")),
-                                  {"x:0": 1})  # fmt: skip
+    found = await nodes_by_device(make_session(), ops.tanh(ops.placeholder("float32", [], name="x")), {"x:0": 1})
     assert list(found) == ["CPU:0"]
 
 
@@ -257,9 +227,7 @@ def test_a_broken_plug_in_is_named_by_who_asks_for_it_and_harms_nobody_else(
 ) -> None:
     write_distribution(tmp_path, "toy_broken", "raise OSError('no driver')", ["TOY = toy_broken:T"])
     monkeypatch.syspath_prepend(str(tmp_path))
-    with pytest.raises(
-        FailedPreconditionError, match=r"toy_broken 1\.0 is broken: OSError: no driver"
-    ):
+    with pytest.raises(FailedPreconditionError, match=r"toy_broken 1\.0 is broken: OSError: no driver"):
         kind(graph=Graph(), config=ConfigProto(device_count={"TOY": 1}))
     graph = Graph()
     with graph.as_default():

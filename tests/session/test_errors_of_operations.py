@@ -44,10 +44,13 @@ class Give:
 if not is_registered("TestRaises"):
     register(
         OpDef(
-            name="TestRaises", infer=lambda context: context.inputs, gradient=NOT_DIFFERENTIABLE,
-            kernel=lambda context: Give.raised, stateful=True,
+            name="TestRaises",
+            infer=lambda context: context.inputs,
+            gradient=NOT_DIFFERENTIABLE,
+            kernel=lambda context: Give.raised,
+            stateful=True,
         )
-    )  # fmt: skip
+    )
 
 
 class Mute(Exception):

@@ -15,13 +15,7 @@ import pytest
 
 from actorsession import AsyncSession, ConfigProto, Graph, Session, ops
 from actorsession.config import Experimental, SessionMetadata
-from actorsession.errors import (
-    CancelledError,
-    InternalError,
-    InvalidArgumentError,
-    NotFoundError,
-    UnimplementedError,
-)
+from actorsession.errors import CancelledError, InternalError, InvalidArgumentError, NotFoundError, UnimplementedError
 from actorsession.extend import (
     DeviceAttributes,
     OnEvict,
@@ -58,9 +52,7 @@ class Toy(SessionFactory):
     def accepts(self, options: SessionOptions) -> bool:
         return options.target.startswith("toy://")
 
-    def new_session(
-        self, graph: Graph, options: SessionOptions, on_evict: OnEvict
-    ) -> SessionInterface[Any]:
+    def new_session(self, graph: Graph, options: SessionOptions, on_evict: OnEvict) -> SessionInterface[Any]:
         self.made.append(DirectSession(graph, options.config, on_evict=on_evict))
         return self.made[-1]
 
@@ -120,9 +112,7 @@ def test_a_factory_that_fails_when_it_is_asked_harms_no_other_and_is_named(graph
     register_factory("FAILING", Failing())
     with Session(graph=graph) as session:
         assert session.run(ops.constant(1)) == 1
-    with pytest.raises(
-        NotFoundError, match=r"Could not be asked: 'FAILING' \(OSError: no licence\)$"
-    ):
+    with pytest.raises(NotFoundError, match=r"Could not be asked: 'FAILING' \(OSError: no licence\)$"):
         Session("toy://x", graph=graph)
 
 
@@ -171,9 +161,7 @@ class Wrapped(SessionInterface[Any]):
 class Wrapping(Toy):
     """Serves ``toy://`` with sessions of the least kind."""
 
-    def new_session(
-        self, graph: Graph, options: SessionOptions, on_evict: OnEvict
-    ) -> SessionInterface[Any]:
+    def new_session(self, graph: Graph, options: SessionOptions, on_evict: OnEvict) -> SessionInterface[Any]:
         return Wrapped(super().new_session(graph, options, on_evict))
 
 
@@ -193,12 +181,7 @@ async def test_a_session_of_another_kind_needs_the_abstract_methods_alone(graph:
             sync.debug_dumps()
         with pytest.raises(UnimplementedError, match="Wrapped keeps no timelines"):
             sync.timelines()
-        for waiting in (
-            sync.why,
-            sync.reattach,
-            sync.placement,
-            lambda: sync.partial_run_setup(y, [x]),
-        ):
+        for waiting in (sync.why, sync.reattach, sync.placement, lambda: sync.partial_run_setup(y, [x])):
             with pytest.raises(UnimplementedError, match=r"Wrapped|toy://a"):
                 await asyncio.to_thread(waiting)
         await face.close()
@@ -208,14 +191,10 @@ async def test_a_session_of_another_kind_needs_the_abstract_methods_alone(graph:
         assert len(await session.list_devices()) == 1
 
 
-async def test_a_session_of_another_kind_reports_evicted_plans_and_their_runs_are_planned_again(
-    graph: Graph,
-) -> None:
+async def test_a_session_of_another_kind_reports_evicted_plans_and_their_runs_are_planned_again(graph: Graph) -> None:
     register_factory("TOY", Wrapping())
     values = [ops.constant(i) + 1 for i in range(3)]
-    async with AsyncSession(
-        "toy://a", graph=graph, config=ConfigProto(plan_cache_size=1)
-    ) as session:
+    async with AsyncSession("toy://a", graph=graph, config=ConfigProto(plan_cache_size=1)) as session:
         for _ in range(2):
             for i, value in enumerate(values):
                 assert await session.run(value) == i + 1
@@ -229,9 +208,7 @@ def test_a_factory_that_makes_no_session_is_named(graph: Graph) -> None:
             return "a session"
 
     register_factory("TOY", Wrong())
-    with pytest.raises(
-        TypeError, match=r"Wrong.new_session returns a SessionInterface, got 'a ses"
-    ):
+    with pytest.raises(TypeError, match=r"Wrong.new_session returns a SessionInterface, got 'a ses"):
         Session("toy://a", graph=graph)
 
 
@@ -393,9 +370,7 @@ async def test_reset_goes_to_the_factory_with_the_containers(graph: Graph) -> No
     ids=["string", "bytes", "number", "set", "member"],
 )
 @for_each("kind", [AsyncFace, SyncFace])
-async def test_reset_takes_a_list_of_names(
-    graph: Graph, kind: Any, containers: Any, said: str
-) -> None:
+async def test_reset_takes_a_list_of_names(graph: Graph, kind: Any, containers: Any, said: str) -> None:
     face = kind(graph)
     with pytest.raises(TypeError, match=said):
         await face.reset("", containers)
@@ -405,9 +380,7 @@ async def test_reset_takes_a_list_of_names(
     await face.close()
 
 
-async def test_reset_of_an_unknown_target_is_not_found_and_of_a_kind_without_it_unimplemented(
-    graph: Graph,
-) -> None:
+async def test_reset_of_an_unknown_target_is_not_found_and_of_a_kind_without_it_unimplemented(graph: Graph) -> None:
     class Plain(Toy):
         reset = SessionFactory.reset
 
@@ -424,9 +397,7 @@ async def test_reset_of_an_unknown_target_is_not_found_and_of_a_kind_without_it_
 
 
 def named(name: str, version: int) -> ConfigProto:
-    return ConfigProto(
-        experimental=Experimental(session_metadata=SessionMetadata(name=name, version=version))
-    )
+    return ConfigProto(experimental=Experimental(session_metadata=SessionMetadata(name=name, version=version)))
 
 
 async def test_a_living_session_has_its_name_and_version_alone(make_session: Any) -> None:

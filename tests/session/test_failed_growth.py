@@ -20,9 +20,7 @@ def summary(face: Any) -> Any:
     return (seen.nodes, cache.plans, cache.evictions, seen.steps, seen.pending, seen.partial_runs)
 
 
-async def test_each_call_that_meets_new_nodes_is_refused_and_changes_nothing(
-    session: Any, graph: Graph
-) -> None:
+async def test_each_call_that_meets_new_nodes_is_refused_and_changes_nothing(session: Any, graph: Graph) -> None:
     x = ops.placeholder("float32", [], name="x")
     v = ops.Variable(1.0)
     y, read = x + 1.0, v + 0.0
@@ -47,9 +45,7 @@ async def test_each_call_that_meets_new_nodes_is_refused_and_changes_nothing(
     assert await session.run([y, read], {x: 2}) == [3, 1]
 
 
-async def test_nodes_that_were_placed_anew_stay_where_they_are(
-    make_session: Any, graph: Graph
-) -> None:
+async def test_nodes_that_were_placed_anew_stay_where_they_are(make_session: Any, graph: Graph) -> None:
     """1. Measured costs move nodes. 2. One new node would bring one of them back. 3. Another one cannot be
     placed. 4. Both are refused, and the moved node stays."""
     face = make_session(placing(period=1))

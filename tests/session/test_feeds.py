@@ -103,10 +103,7 @@ async def test_of_two_keys_for_one_tensor_the_later_wins(session: Any) -> None:
     assert await session.run(a, {(a,): (1,), "a:0": 2}) == 2
 
 
-@for_each(
-    "bad",
-    ["nowhere:0", "nowhere", "a", "a:7", "a:", 7, 1.5, None, b"a", b"\xff", frozenset(), Pair],
-)
+@for_each("bad", ["nowhere:0", "nowhere", "a", "a:7", "a:", 7, 1.5, None, b"a", b"\xff", frozenset(), Pair])
 async def test_every_bad_key_is_a_type_error(session: Any, bad: Any) -> None:
     a = ops.placeholder("float32", [], name="a")
     with pytest.raises(TypeError, match="Cannot interpret feed_dict key as Tensor"):
@@ -182,9 +179,7 @@ async def test_an_empty_feed_dict_feeds_nothing(session: Any) -> None:
         ("uint8", [255], np.array([255], np.uint8)),
     ],
 )
-async def test_values_are_converted_as_numpy_does(
-    session: Any, dtype: str, value: Any, expected: Any
-) -> None:
+async def test_values_are_converted_as_numpy_does(session: Any, dtype: str, value: Any, expected: Any) -> None:
     x = ops.placeholder(dtype)
     fetched = await session.run(ops.identity(x), {x: value})
     assert fetched.dtype == expected.dtype
@@ -216,9 +211,7 @@ async def test_none_fed_to_a_float_becomes_nan(session: Any) -> None:
         ("complex64", 7, np.complex64(7)),
     ],
 )
-async def test_scalars_of_known_shape_are_converted_alike(
-    session: Any, dtype: str, value: Any, expected: Any
-) -> None:
+async def test_scalars_of_known_shape_are_converted_alike(session: Any, dtype: str, value: Any, expected: Any) -> None:
     x = ops.placeholder(dtype, [])
     fetched = await session.run(ops.identity(x), {x: value})
     assert fetched.dtype == expected.dtype
@@ -259,20 +252,26 @@ class OddBytes(bytes):
 async def test_classes_below_text_and_bytes_are_fed_as_what_they_hold(session: Any) -> None:
     x = ops.placeholder("string")
     fed = [OddText("ü"), OddBytes(b"\xff"), "plain"]
-    assert (await session.run(ops.identity(x), {x: fed})).tolist() == [
-        "ü".encode(),
-        b"\xff",
-        b"plain",
-    ]
+    assert (await session.run(ops.identity(x), {x: fed})).tolist() == ["ü".encode(), b"\xff", b"plain"]
 
 
 @for_each(
     "value",
     [
-        5.5, None, [["a"], ["b", "c"]], [1, "a"], [None, "a"], np.array([1, 2]), bytearray(b"a"),
-        [bytearray(b"a")], memoryview(b"a"), {"a"}, np.array(["2020"], "M8[D]"), np.zeros(2, "f4,f4"),
+        5.5,
+        None,
+        [["a"], ["b", "c"]],
+        [1, "a"],
+        [None, "a"],
+        np.array([1, 2]),
+        bytearray(b"a"),
+        [bytearray(b"a")],
+        memoryview(b"a"),
+        {"a"},
+        np.array(["2020"], "M8[D]"),
+        np.zeros(2, "f4,f4"),
     ],
-)  # fmt: skip
+)
 async def test_a_string_tensor_takes_nothing_else(session: Any, value: Any) -> None:
     x = ops.placeholder("string", name="x")
     with pytest.raises(RequestError, match="'x:0' holds an object of type") as caught:
@@ -302,9 +301,7 @@ async def test_the_shape_of_strings_is_checked_before_what_they_are(session: Any
 
 
 @for_each("value", [1 + 2j, np.complex64(1j), np.array(1j), [1j], [[1, 1j]]])
-async def test_complex_numbers_are_refused_where_their_imaginary_part_would_be_lost(
-    session: Any, value: Any
-) -> None:
+async def test_complex_numbers_are_refused_where_their_imaginary_part_would_be_lost(session: Any, value: Any) -> None:
     for dtype in ("float32", "int32"):
         x = ops.placeholder(dtype, name="x")
         with pytest.raises(TypeError, match=f"cannot feed .* for 'x.*:0' of {dtype}: "):
@@ -368,9 +365,7 @@ async def test_complex_numbers_are_refused_where_their_imaginary_part_would_be_l
         ("float32", "abc", ValueError),
     ],
 )
-async def test_values_that_do_not_fit_are_refused(
-    session: Any, dtype: str, value: Any, kind: type[Exception]
-) -> None:
+async def test_values_that_do_not_fit_are_refused(session: Any, dtype: str, value: Any, kind: type[Exception]) -> None:
     x = ops.placeholder(dtype, name="x")
     with pytest.raises(kind, match="'x:0'") as caught:
         await session.run(ops.identity(x), {x: value})
@@ -427,10 +422,8 @@ READ_ONLY.flags.writeable = False
         (np.array([3], "m8[s]"), [3]),
         ([np.array([1]), (2,)], [[1], [2]]),
     ],
-)  # fmt: skip
-async def test_whatever_numpy_reads_is_fed_as_what_it_holds(
-    session: Any, value: Any, expected: Any
-) -> None:
+)
+async def test_whatever_numpy_reads_is_fed_as_what_it_holds(session: Any, value: Any, expected: Any) -> None:
     x = ops.placeholder("float32")
     found = await session.run(x + 0.0, {x: value})
     assert found.dtype == np.float32
@@ -491,9 +484,7 @@ async def test_a_value_may_say_what_is_fed_in_its_place(session: Any) -> None:
 
 
 @for_each("value", [np.zeros(2), np.zeros((3, 1)), 1.0])
-async def test_a_shape_that_does_not_fit_is_refused_before_any_step(
-    session: Any, value: Any
-) -> None:
+async def test_a_shape_that_does_not_fit_is_refused_before_any_step(session: Any, value: Any) -> None:
     x = ops.placeholder("float32", [None, 2], name="x")
     v = ops.Variable(0.0)
     await session.run(v.initializer)
@@ -554,9 +545,7 @@ async def test_an_unfeedable_tensor_is_refused(session: Any) -> None:
     assert await session.run(y, {y: 5}) == 5
 
 
-async def test_a_tensor_whose_static_value_was_asked_for_can_no_longer_be_fed(
-    session: Any,
-) -> None:
+async def test_a_tensor_whose_static_value_was_asked_for_can_no_longer_be_fed(session: Any) -> None:
     x = ops.constant([2, 2])
     y = x + 1
     np.testing.assert_array_equal(await session.run(y, {x: [5, 5]}), [6, 6])
@@ -659,9 +648,16 @@ async def test_values_that_look_like_a_feed_are_the_callers_own(session: Any) ->
     x = ops.placeholder("float32", [2, 2])
     fed = np.arange(4, dtype=np.float32).reshape(2, 2)
     views = [
-        x, ops.identity(x), ops.stop_gradient(x), ops.reshape(x, [4]), ops.transpose(x), x[0],
-        ops.expand_dims(x, 0), *ops.unstack(x), ops.placeholder_with_default(x, [2, 2]),
-    ]  # fmt: skip
+        x,
+        ops.identity(x),
+        ops.stop_gradient(x),
+        ops.reshape(x, [4]),
+        ops.transpose(x),
+        x[0],
+        ops.expand_dims(x, 0),
+        *ops.unstack(x),
+        ops.placeholder_with_default(x, [2, 2]),
+    ]
     expected = [np.array(v) for v in await session.run(views, {x: fed})]
     values = await session.run(views, {x: fed})
     for value in values:
@@ -674,14 +670,15 @@ async def test_values_that_look_like_a_feed_are_the_callers_own(session: Any) ->
 
 
 @for_each("way", ["itself", "identity", "reshape", "transpose", "slice"])
-async def test_a_variable_that_was_assigned_a_feed_does_not_see_later_changes(
-    session: Any, way: str
-) -> None:
+async def test_a_variable_that_was_assigned_a_feed_does_not_see_later_changes(session: Any, way: str) -> None:
     x = ops.placeholder("float32", [2, 2])
     through = {
-        "itself": x, "identity": ops.identity(x), "reshape": ops.reshape(x, [2, 2]),
-        "transpose": ops.transpose(ops.transpose(x)), "slice": x[:],
-    }[way]  # fmt: skip
+        "itself": x,
+        "identity": ops.identity(x),
+        "reshape": ops.reshape(x, [2, 2]),
+        "transpose": ops.transpose(ops.transpose(x)),
+        "slice": x[:],
+    }[way]
     v = ops.Variable(np.zeros((2, 2), np.float32))
     store = v.assign(through)
     await session.run(v.initializer)

@@ -43,9 +43,7 @@ def seen() -> Iterator[list[Any]]:
 
 
 @pytest.mark.parametrize("way", ["run", "callable"])
-async def test_a_kernel_gets_the_memory_that_was_fed(
-    session: Any, seen: list[Any], way: str
-) -> None:
+async def test_a_kernel_gets_the_memory_that_was_fed(session: Any, seen: list[Any], way: str) -> None:
     x = ops.placeholder("float32", [3])
     fetch = make_one("TestReference", [x])
     fed = np.arange(3, dtype=np.float32)
@@ -55,18 +53,14 @@ async def test_a_kernel_gets_the_memory_that_was_fed(
     assert np.shares_memory(seen[0], fed)
 
 
-async def test_an_inner_tensor_that_is_fed_is_passed_by_reference_too(
-    session: Any, seen: list[Any]
-) -> None:
+async def test_an_inner_tensor_that_is_fed_is_passed_by_reference_too(session: Any, seen: list[Any]) -> None:
     inner = ops.placeholder("float32", [3]) * 2.0
     fed = np.arange(3, dtype=np.float32)
     await session.run(make_one("TestReference", [inner]), {inner: fed})
     assert np.shares_memory(seen[0], fed)
 
 
-async def test_what_has_another_type_is_converted_once_and_not_the_callers_array(
-    session: Any, seen: list[Any]
-) -> None:
+async def test_what_has_another_type_is_converted_once_and_not_the_callers_array(session: Any, seen: list[Any]) -> None:
     x = ops.placeholder("float32", [3])
     fed = np.arange(3)
     await session.run(make_one("TestReference", [x]), {x: fed})

@@ -78,9 +78,7 @@ class AttrsLike:
 
 
 class AttrsWithKeywords:
-    __attrs_attrs__ = (
-        Field("left"), Field("_right", kw_only=True, alias="right"), Field("made", init=False),
-    )  # fmt: skip
+    __attrs_attrs__ = (Field("left"), Field("_right", kw_only=True, alias="right"), Field("made", init=False))
 
     def __init__(self, left: Any, *, right: Any) -> None:
         self.left = left
@@ -218,9 +216,7 @@ async def test_an_object_that_stands_for_something_else_by_now_is_asked_again(se
 
 
 @for_each("nothing", [3, None, b"x:0", [1], StandIn("x:0")], ids=lambda value: type(value).__name__)
-async def test_an_object_that_stands_for_nothing_is_a_type_error(
-    session: Any, nothing: Any
-) -> None:
+async def test_an_object_that_stands_for_nothing_is_a_type_error(session: Any, nothing: Any) -> None:
     x = ops.constant(1, name="x")
     with pytest.raises(TypeError, match=r"StandIn\._as_graph_element\(\) returns a Tensor"):
         await session.run([StandIn(nothing)])
@@ -253,18 +249,12 @@ async def test_a_container_that_cannot_be_made_again_is_named(session: Any) -> N
     lonely = Lonely()
     lonely["x"] = x
     for fetches in (lonely, Twin(x), Longer(x, 1), {"deep": [Twin(x)]}):
-        with pytest.raises(
-            TypeError, match=r"no (Lonely|Twin|Longer) can be made of what it fetched"
-        ):
+        with pytest.raises(TypeError, match=r"no (Lonely|Twin|Longer) can be made of what it fetched"):
             await session.run(fetches)
 
 
-@for_each(
-    "empty", [[], (), {}, [[]], {"a": []}, Pair([], ()), OrderedDict(), DictOfMine()], ids=repr
-)
-async def test_empty_containers_give_empty_containers_without_a_step(
-    session: Any, empty: Any
-) -> None:
+@for_each("empty", [[], (), {}, [[]], {"a": []}, Pair([], ()), OrderedDict(), DictOfMine()], ids=repr)
+async def test_empty_containers_give_empty_containers_without_a_step(session: Any, empty: Any) -> None:
     ops.constant(1)
     fetched = await session.run(empty)
     assert fetched == empty
@@ -382,9 +372,7 @@ async def test_an_empty_list_needs_no_step(session: Any) -> None:
         ([1.5], TypeError),
     ],
 )
-async def test_bad_fetches_are_refused_with_tensorflows_classes(
-    session: Any, bad: Any, kind: type[Exception]
-) -> None:
+async def test_bad_fetches_are_refused_with_tensorflows_classes(session: Any, bad: Any, kind: type[Exception]) -> None:
     ops.constant(1, name="x")
     with pytest.raises(kind, match="Argument `fetch`"):
         await session.run(bad)
@@ -420,9 +408,7 @@ async def test_an_empty_graph_says_so(session: Any) -> None:
         stranger = ops.constant(1)
     cases: list[Any] = [([], None), (stranger, None), ("x:0", {"x:0": 1})]
     for fetches, feeds in cases:
-        with pytest.raises(
-            RuntimeError, match=r"graph is empty.*Each thread.*Session\(graph=graph\)"
-        ):
+        with pytest.raises(RuntimeError, match=r"graph is empty.*Each thread.*Session\(graph=graph\)"):
             await session.run(fetches, feeds)
 
 

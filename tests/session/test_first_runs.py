@@ -43,9 +43,7 @@ async def fill_pool(session: AsyncSession, gate: Gate, fetch: Tensor, runs: int)
     return made
 
 
-async def test_the_first_run_of_another_plan_goes_before_the_runs_that_wait(
-    graph: Graph, gate: Gate
-) -> None:
+async def test_the_first_run_of_another_plan_goes_before_the_runs_that_wait(graph: Graph, gate: Gate) -> None:
     before: list[int] = []
     dear = Probe("first dear", work=lambda: before.append(gate.entered))
     slow, first = gate(ops.constant(1.0)), dear(ops.constant(2.0))
@@ -59,9 +57,7 @@ async def test_the_first_run_of_another_plan_goes_before_the_runs_that_wait(
         assert await soon(asyncio.gather(*waiting)) == [1.0] * 50
 
 
-async def test_a_plan_of_unknown_shapes_runs_on_the_loop_at_once_if_its_feeds_are_small(
-    graph: Graph,
-) -> None:
+async def test_a_plan_of_unknown_shapes_runs_on_the_loop_at_once_if_its_feeds_are_small(graph: Graph) -> None:
     x = ops.placeholder("float32", [None])
     y = layers(x)
     async with AsyncSession(graph=graph, config=ONE_THREAD) as session:

@@ -32,9 +32,7 @@ def test_a_function_may_wait_for_another_of_its_step(threads: int, depends: bool
         before: list[Any] = [ops.py_func(lambda: np.int64(0), [], acts.int64)] if depends else []
         first: Any = ops.py_func(waits, before, acts.int64)
         second = ops.py_func(signals, [], acts.int64)
-        with acts.Session(
-            graph=graph, config=ConfigProto(inter_op_parallelism_threads=threads)
-        ) as session:
+        with acts.Session(graph=graph, config=ConfigProto(inter_op_parallelism_threads=threads)) as session:
             assert session.run([first, second, first + second]) == [1, 2, 3]
     assert seen == [True]
 

@@ -76,9 +76,7 @@ async def test_a_failed_extend_changes_nothing(make_session: Any) -> None:
     assert await session.run("add:0") == 2.0
 
 
-async def test_with_place_pruned_graph_a_bad_device_elsewhere_is_no_error(
-    make_session: Any,
-) -> None:
+async def test_with_place_pruned_graph_a_bad_device_elsewhere_is_no_error(make_session: Any) -> None:
     config = ConfigProto()
     config = replace(config, graph_options=replace(config.graph_options, place_pruned_graph=True))
     session = make_session(config)
@@ -109,9 +107,7 @@ def test_a_cycle_is_refused_and_names_its_nodes() -> None:
 async def test_a_finalised_graph_says_which_line_finalised_it_and_still_runs(session: Any) -> None:
     x = ops.constant(1.0)
     x.graph.finalize()
-    with pytest.raises(
-        RuntimeError, match=r"finalize\(\) was called at .*test_graph_growth.py:\d+"
-    ):
+    with pytest.raises(RuntimeError, match=r"finalize\(\) was called at .*test_graph_growth.py:\d+"):
         ops.identity(x)
     assert await session.run(x) == 1.0
 
@@ -119,9 +115,7 @@ async def test_a_finalised_graph_says_which_line_finalised_it_and_still_runs(ses
 # -- growth that is a mistake ----------------------------------------------------------------------
 
 
-async def test_nodes_added_on_every_step_are_counted_and_warned_of_once_with_their_line(
-    session: Any,
-) -> None:
+async def test_nodes_added_on_every_step_are_counted_and_warned_of_once_with_their_line(session: Any) -> None:
     x = ops.placeholder("float32", [])
     y = x + 1.0
     await session.run(y, {x: 0})

@@ -75,9 +75,7 @@ async def test_a_handle_of_another_session_is_refused(make_session: Any) -> None
 
 
 @for_each("device", [0, 1])
-async def test_reading_with_another_dtype_is_an_internal_error(
-    make_session: Any, device: int
-) -> None:
+async def test_reading_with_another_dtype_is_an_internal_error(make_session: Any, device: int) -> None:
     face, graph = make_session(TWO_CPUS), get_default_graph()
     with graph.device(f"/cpu:{device}"):
         handle = ops.get_session_handle(ops.constant([1.0, 2.0]) + 0.0)
@@ -116,9 +114,7 @@ async def test_handles_whose_objects_died_are_deleted_in_batches_of_ten(session:
     np.testing.assert_array_equal(living.eval(), [2])
 
 
-async def test_deletions_of_dead_handles_work_on_a_finalised_graph_and_add_no_nodes(
-    session: Any,
-) -> None:
+async def test_deletions_of_dead_handles_work_on_a_finalised_graph_and_add_no_nodes(session: Any) -> None:
     """TensorFlow adds nodes to delete, and complains from a finaliser when the graph is final."""
     graph = get_default_graph()
     other = ops.constant(0)
@@ -189,9 +185,7 @@ async def test_a_closed_session_refuses_its_handles(session: Any) -> None:
 # -- many of them ----------------------------------------------------------------------------------
 
 
-async def test_gets_and_deletions_in_any_order_find_what_is_there_and_nothing_else(
-    make_session: Any,
-) -> None:
+async def test_gets_and_deletions_in_any_order_find_what_is_there_and_nothing_else(make_session: Any) -> None:
     face, graph = make_session(TWO_CPUS), get_default_graph()
     x = ops.placeholder("float32", [3])
     makers, readers, deleters = [], [], []
@@ -231,9 +225,7 @@ async def test_gets_and_deletions_in_any_order_find_what_is_there_and_nothing_el
         assert stored(face) == len(living)
 
 
-async def test_a_training_loop_that_carries_its_state_by_handle_keeps_a_handful_of_values(
-    session: Any,
-) -> None:
+async def test_a_training_loop_that_carries_its_state_by_handle_keeps_a_handful_of_values(session: Any) -> None:
     x = ops.placeholder("float32", [64, 64])
     handle = ops.get_session_handle(x + 1.0)
     state = await session.run(handle, {x: np.zeros((64, 64))})
@@ -246,9 +238,7 @@ async def test_a_training_loop_that_carries_its_state_by_handle_keeps_a_handful_
     assert session.session.statistics().cache.plans == 1
 
 
-async def test_a_loop_through_a_placeholder_for_handles_adds_nothing_to_the_graph(
-    make_session: Any,
-) -> None:
+async def test_a_loop_through_a_placeholder_for_handles_adds_nothing_to_the_graph(make_session: Any) -> None:
     face, graph = make_session(TWO_CPUS), get_default_graph()
     with graph.device("/cpu:1"):
         first = ops.get_session_handle(ops.constant([0.0]) + 0.0)

@@ -42,9 +42,7 @@ async def test_a_handle_of_another_device_is_moved_there_first(make_session: Any
     assert stored(face) == 2
 
 
-async def test_a_move_is_a_transfer_from_device_to_device_and_is_made_once(
-    make_session: Any,
-) -> None:
+async def test_a_move_is_a_transfer_from_device_to_device_and_is_made_once(make_session: Any) -> None:
     face, graph = make_session(TWO_CPUS), get_default_graph()
     with graph.device("/cpu:1"):
         handle = ops.get_session_handle(ops.placeholder("float32", [2], name="x") + 0.0)
@@ -77,9 +75,7 @@ def test_threads_that_move_at_once_share_one_mover_and_its_plan(graph: Graph) ->
             kept = [session.run(handle, {"x:0": [i, i]}) for i in range(8)]
             begun = threading.Barrier(8)
 
-            def work(
-                index: int, session: Any = session, kept: Any = kept, begun: Any = begun
-            ) -> None:
+            def work(index: int, session: Any = session, kept: Any = kept, begun: Any = begun) -> None:
                 begun.wait(20)
                 found = session.run(tensor, {placeholder: kept[index].handle})
                 np.testing.assert_array_equal(found, [index, index])

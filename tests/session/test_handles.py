@@ -12,16 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import (
-    AsyncSession,
-    ConfigProto,
-    Graph,
-    Server,
-    Session,
-    TensorHandle,
-    get_default_graph,
-    ops,
-)
+from actorsession import AsyncSession, ConfigProto, Graph, Server, Session, TensorHandle, get_default_graph, ops
 from actorsession.errors import FailedPreconditionError, InvalidArgumentError
 from tests.rows import for_each
 from tests.session.handle_kit import stored
@@ -38,9 +29,7 @@ def in_store(face: Any, handle: str) -> Any:
 # -- fetching a handle -----------------------------------------------------------------------------
 
 
-async def test_fetching_a_session_handle_keeps_the_value_and_gives_a_tensor_handle(
-    session: Any,
-) -> None:
+async def test_fetching_a_session_handle_keeps_the_value_and_gives_a_tensor_handle(session: Any) -> None:
     x = ops.placeholder("float32", [2])
     kept = await session.run(ops.get_session_handle(x * 2.0), {x: [1, 2]})
     assert isinstance(kept, TensorHandle)
@@ -49,9 +38,7 @@ async def test_fetching_a_session_handle_keeps_the_value_and_gives_a_tensor_hand
     np.testing.assert_array_equal(kept.eval(), [2, 4])
 
 
-async def test_a_handle_is_the_name_of_its_node_a_counter_and_the_name_of_its_device(
-    make_session: Any,
-) -> None:
+async def test_a_handle_is_the_name_of_its_node_a_counter_and_the_name_of_its_device(make_session: Any) -> None:
     face, graph = make_session(TWO_CPUS), get_default_graph()
     with graph.device("/cpu:1"), graph.name_scope("scope"):
         data = ops.add(ops.placeholder("float32", [], name="x"), 1.0)
@@ -75,10 +62,16 @@ async def test_a_handle_fetched_twice_in_one_run_is_one_handle(session: Any) -> 
 
 @pytest.mark.parametrize(
     "value",
-    [np.float64(1.5), np.int32(3), np.bool_(True), b"text", np.array([[1, 2]], np.int64),
-     np.array([b"a", b"bc"], object)],
+    [
+        np.float64(1.5),
+        np.int32(3),
+        np.bool_(True),
+        b"text",
+        np.array([[1, 2]], np.int64),
+        np.array([b"a", b"bc"], object),
+    ],
     ids=lambda v: type(v).__name__ + str(getattr(v, "dtype", "")),
-)  # fmt: skip
+)
 async def test_a_kept_value_comes_back_as_a_fetch_gives_it(session: Any, value: Any) -> None:
     data = ops.identity(ops.constant(value))
     plain, handle = await session.run([data, ops.get_session_handle(data)])
@@ -117,9 +110,7 @@ async def test_callables_keep_and_take_values_by_handle(session: Any) -> None:
     kept = await keep([1, 2])
     assert isinstance(kept, TensorHandle)
     placeholder, tensor = ops.get_session_tensor(kept.handle, "float32")
-    np.testing.assert_array_equal(
-        await session.callable(tensor, [placeholder])(kept.handle), [2, 3]
-    )
+    np.testing.assert_array_equal(await session.callable(tensor, [placeholder])(kept.handle), [2, 3])
     np.testing.assert_array_equal(await session.callable(x * 2.0, [x])(kept), [4, 6])
 
 
@@ -159,9 +150,7 @@ async def test_a_failed_step_keeps_nothing(session: Any) -> None:
 # -- who owns the memory ---------------------------------------------------------------------------
 
 
-async def test_what_is_kept_is_the_computed_array_itself_and_nobody_can_write_to_it(
-    session: Any,
-) -> None:
+async def test_what_is_kept_is_the_computed_array_itself_and_nobody_can_write_to_it(session: Any) -> None:
     x = ops.placeholder("float32", [3])
     kept = await session.run(ops.get_session_handle(x + 1.0), {x: [1, 2, 3]})
     array = in_store(session, kept.handle)
@@ -205,9 +194,7 @@ async def test_changing_what_was_fed_or_fetched_does_not_change_what_is_kept(ses
     np.testing.assert_array_equal(handles[2].eval(), [2, 4])
 
 
-async def test_what_is_read_by_a_handle_can_be_assigned_without_changing_what_is_kept(
-    session: Any,
-) -> None:
+async def test_what_is_read_by_a_handle_can_be_assigned_without_changing_what_is_kept(session: Any) -> None:
     x = ops.placeholder("float32", [2])
     kept = await session.run(ops.get_session_handle(x + 0.0), {x: [1, 2]})
     placeholder, tensor = ops.get_session_tensor(kept.handle, "float32")
@@ -232,13 +219,15 @@ async def test_a_handle_of_a_variable_keeps_the_value_that_the_variable_had(sess
 
 @for_each(
     "form",
-    [lambda h: h.handle, lambda h: h.handle.encode(), lambda h: np.array(h.handle, object),
-     lambda h: h.to_numpy_array()],
+    [
+        lambda h: h.handle,
+        lambda h: h.handle.encode(),
+        lambda h: np.array(h.handle, object),
+        lambda h: h.to_numpy_array(),
+    ],
     ids=["str", "bytes", "array", "to_numpy_array"],
-)  # fmt: skip
-async def test_the_string_fed_to_the_placeholder_of_get_session_tensor_gives_the_value(
-    session: Any, form: Any
-) -> None:
+)
+async def test_the_string_fed_to_the_placeholder_of_get_session_tensor_gives_the_value(session: Any, form: Any) -> None:
     kept = await session.run(ops.get_session_handle(ops.constant([1.0, 2.0]) * 2.0))
     placeholder, tensor = ops.get_session_tensor(kept.handle, "float32")
     assert (placeholder.dtype.name, tensor.dtype.name) == ("string", "float32")
@@ -295,17 +284,13 @@ async def server_target() -> AsyncIterator[str]:
         yield server.target
 
 
-async def test_on_a_server_session_tensor_handles_are_a_failed_precondition(
-    server_target: str, graph: Graph
-) -> None:
+async def test_on_a_server_session_tensor_handles_are_a_failed_precondition(server_target: str, graph: Graph) -> None:
     handle = ops.get_session_handle(ops.constant([1.0]) + 1.0)
     name = "x;0;/job:worker/replica:0/task:0/device:CPU:0"
     placeholder, tensor = ops.get_session_tensor(name, "float32")
     holder, deletion = ops.delete_session_tensor(name)
     other = ops.constant(1.0) + 1.0
-    runs: list[tuple[Any, Any]] = [
-        (handle, None), (tensor, {placeholder: name}), (deletion, {holder: name})
-    ]  # fmt: skip
+    runs: list[tuple[Any, Any]] = [(handle, None), (tensor, {placeholder: name}), (deletion, {holder: name})]
     async with AsyncSession(server_target, graph=graph) as session:
         for fetch, feeds in runs:
             with pytest.raises(FailedPreconditionError, match=r"tensor handles .* a server"):

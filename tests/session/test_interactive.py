@@ -55,9 +55,7 @@ def test_without_a_session_eval_is_refused(graph: Graph) -> None:
     x = ops.constant(5.0, name="x")
     with pytest.raises(ValueError, match=r"Cannot evaluate tensor using `eval\(\)`: No default"):
         x.eval()
-    with pytest.raises(
-        ValueError, match=r"using `run\(\)`: No default session.*run\(session=sess\)"
-    ):
+    with pytest.raises(ValueError, match=r"using `run\(\)`: No default session.*run\(session=sess\)"):
         x.op.run()
 
 
@@ -110,10 +108,7 @@ def test_as_default_changes_no_graph_and_closes_nothing() -> None:
 
 def test_with_is_not_re_entrant_but_a_closed_session_may_be_entered_again(graph: Graph) -> None:
     x = ops.constant(1.0)
-    with (
-        Session(graph=graph) as session,
-        pytest.raises(RuntimeError, match=r"not re-entrant: use as_default\(\)"),
-    ):
+    with Session(graph=graph) as session, pytest.raises(RuntimeError, match=r"not re-entrant: use as_default\(\)"):
         session.__enter__()
     with session, pytest.raises(RuntimeError, match="closed Session"):
         session.run(x)
@@ -201,9 +196,7 @@ def test_its_graph_becomes_the_default_if_it_was_named() -> None:
     assert get_default_graph() is not graph
 
 
-def test_interactive_sessions_may_be_closed_in_any_order(
-    graph: Graph, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_interactive_sessions_may_be_closed_in_any_order(graph: Graph, caplog: pytest.LogCaptureFixture) -> None:
     first = InteractiveSession(graph=graph)
     assert caplog.messages == []
     second = InteractiveSession(graph=graph)

@@ -120,9 +120,7 @@ async def test_a_run_chooses_one_of_the_sessions_pools(make_session: Make, graph
     [two_pools(), ConfigProto(use_per_session_threads=True), ConfigProto()],
     ids=["listed pools", "own threads", "shared threads"],
 )
-async def test_pool_minus_one_is_the_callers_thread(
-    config: ConfigProto, make_session: Make, graph: Graph
-) -> None:
+async def test_pool_minus_one_is_the_callers_thread(config: ConfigProto, make_session: Make, graph: Graph) -> None:
     probe = Probe("caller")
     y = probe(ops.constant(1.0))
     session = make_session(config)
@@ -190,19 +188,13 @@ async def test_sessions_share_a_pool_by_its_name(make_session: Make, graph: Grap
 # -- as many at once as the pool has threads ---------------------------------------------------------
 
 ONE_THREAD = {
-    "a numbered pool": lambda: ConfigProto(
-        session_inter_op_thread_pool=[ThreadPoolOptionProto(num_threads=1)]
-    ),
+    "a numbered pool": lambda: ConfigProto(session_inter_op_thread_pool=[ThreadPoolOptionProto(num_threads=1)]),
     "a named pool": lambda: one_thread("at once"),
-    "own threads": lambda: ConfigProto(
-        inter_op_parallelism_threads=1, use_per_session_threads=True
-    ),
+    "own threads": lambda: ConfigProto(inter_op_parallelism_threads=1, use_per_session_threads=True),
 }
 BUILDS: dict[str, Callable[[Probe, Any], Any]] = {
     "a segment": lambda probe, x: probe(x),
-    "a loop": lambda probe, x: ops.while_loop(
-        lambda i, y: i < 3, lambda i, y: (i + 1, probe(y)), [0, x]
-    )[1],
+    "a loop": lambda probe, x: ops.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, probe(y)), [0, x])[1],
     "a branch": lambda probe, x: ops.cond(x < 100.0, lambda: probe(x), lambda: x),
 }
 
@@ -250,9 +242,7 @@ async def test_a_dequeue_inside_a_first_run_keeps_no_thread_of_the_pool(
     queue = ops.FIFOQueue(10, "float32", [[]])
     probe, source = Probe("behind a dequeue"), Probe("before a dequeue")
     _, end = ops.while_loop(
-        lambda i, y: i < 2,
-        lambda i, y: (i + 1, probe(y + queue.dequeue())),
-        [0, probe(ops.constant(0.0))],
+        lambda i, y: i < 2, lambda i, y: (i + 1, probe(y + queue.dequeue())), [0, probe(ops.constant(0.0))]
     )
     fill = queue.enqueue(source(ops.constant(2.0)))
     session = make_session(config())
@@ -316,9 +306,7 @@ class Held:
         return x
 
 
-async def test_functions_that_block_take_no_thread_of_their_pool(
-    make_session: Make, graph: Graph
-) -> None:
+async def test_functions_that_block_take_no_thread_of_their_pool(make_session: Make, graph: Graph) -> None:
     """1. Three functions wait beside a pool of one thread, at once. 2. Its thread is free for a kernel."""
     held = Held()
     y = ops.py_func(held, [ops.constant(1.0)], "float32")
@@ -332,9 +320,7 @@ async def test_functions_that_block_take_no_thread_of_their_pool(
     assert {re.sub(r"_\d+$", "", name) for name in held.threads} == {f"{KERNEL}-functions-blocked"}
 
 
-async def test_max_inflight_steps_bounds_functions_that_block(
-    make_session: Make, graph: Graph
-) -> None:
+async def test_max_inflight_steps_bounds_functions_that_block(make_session: Make, graph: Graph) -> None:
     held = Held()
     y = ops.py_func(held, [ops.constant(1.0)], "float32")
     session = make_session(one_thread("bounded", max_inflight_steps=2))
@@ -364,9 +350,7 @@ async def test_a_function_may_run_a_step_in_the_very_pool_that_it_was_called_fro
     assert pools(probe.threads) == [f"{KERNEL}-its own"]
 
 
-async def test_a_synchronous_session_made_on_an_event_loop_does_not_run_there(
-    graph: Graph,
-) -> None:
+async def test_a_synchronous_session_made_on_an_event_loop_does_not_run_there(graph: Graph) -> None:
     """1. A session is made on this loop. 2. A thread runs a step in the session's pool, for which the
     session has a loop of its own. 3. This loop stands still meanwhile: the step ends all the same."""
     with graph.device("/cpu:1"):
@@ -425,9 +409,7 @@ asyncio.run(session.run(y, feed))
 sync.run(y, feed)
 print(session.statistics().offloaded, sync.statistics().offloaded)
 """
-    ran = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=50, check=False
-    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=50, check=False)
     assert (ran.returncode, ran.stdout) == (0, "1 1\n"), ran.stderr
 
 

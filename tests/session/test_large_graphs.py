@@ -79,9 +79,7 @@ async def test_first_runs_at_once_share_one_planning(x: Tensor, held: HeldPass) 
         assert session.statistics().cache.plans == 1
 
 
-async def test_a_run_that_is_cancelled_leaves_its_planning_to_the_next(
-    x: Tensor, held: HeldPass
-) -> None:
+async def test_a_run_that_is_cancelled_leaves_its_planning_to_the_next(x: Tensor, held: HeldPass) -> None:
     y = large(x)
     async with AsyncSession(graph=x.graph) as session:
         first = asyncio.ensure_future(session.run(y, {x: 1.0}))
@@ -95,9 +93,7 @@ async def test_a_run_that_is_cancelled_leaves_its_planning_to_the_next(
         assert held.entered == 1
 
 
-async def test_closing_the_session_ends_runs_that_wait_for_their_plan_at_once(
-    x: Tensor, held: HeldPass
-) -> None:
+async def test_closing_the_session_ends_runs_that_wait_for_their_plan_at_once(x: Tensor, held: HeldPass) -> None:
     y = large(x)
     session = AsyncSession(graph=x.graph)
     first = asyncio.ensure_future(session.run(y, {x: 1.0}))
@@ -111,9 +107,7 @@ async def test_closing_the_session_ends_runs_that_wait_for_their_plan_at_once(
     assert session.statistics().cache.plans == 0
 
 
-async def test_a_graph_that_grows_while_it_is_planned_is_taken_in_afterwards(
-    x: Tensor, held: HeldPass
-) -> None:
+async def test_a_graph_that_grows_while_it_is_planned_is_taken_in_afterwards(x: Tensor, held: HeldPass) -> None:
     y = large(x)
     async with AsyncSession(graph=x.graph) as session:
         first = asyncio.ensure_future(session.run(y, {x: 1.0}))
@@ -139,9 +133,7 @@ async def test_a_run_that_has_its_plan_waits_for_no_planning(x: Tensor, held: He
         await soon(first)
 
 
-@pytest.mark.parametrize(
-    "what", ["a placement", "a partial run", "a debugged run", "a debugged partial run"]
-)
+@pytest.mark.parametrize("what", ["a placement", "a partial run", "a debugged run", "a debugged partial run"])
 async def test_all_that_plans_lets_the_loop_go_on(x: Tensor, what: str) -> None:
     y = large(x)
     watch = DebugTensorWatch(node_name=y.op.name, debug_urls=("memory://",))
@@ -215,9 +207,7 @@ async def test_nodes_are_placed_anew_while_the_loop_goes_on(x: Tensor) -> None:
     """A look at the placement of a large graph is no part of the run that it is due after."""
     from actorsession.config import GraphOptions
 
-    config = ConfigProto(
-        device_count={"CPU": 2}, placement_period=1, graph_options=GraphOptions(build_cost_model=1)
-    )
+    config = ConfigProto(device_count={"CPU": 2}, placement_period=1, graph_options=GraphOptions(build_cost_model=1))
     y = large(x)
     async with AsyncSession(graph=x.graph, config=config) as session:
         direct: Any = direct_session(session)

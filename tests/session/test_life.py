@@ -200,9 +200,7 @@ async def test_a_variable_on_another_device_is_read_and_written_there(make_sessi
     np.testing.assert_array_equal(await face.run(v), [3, 4])
 
 
-async def test_metadata_has_step_statistics_when_asked_and_partition_graphs_when_asked(
-    make_session: Any,
-) -> None:
+async def test_metadata_has_step_statistics_when_asked_and_partition_graphs_when_asked(make_session: Any) -> None:
     face = make_session(ConfigProto(device_count={"CPU": 2}))
     graph = get_default_graph()
     with graph.device("/cpu:1"):
@@ -311,9 +309,11 @@ STATES: dict[str, dict[str, str | None]] = {  # the error of each call in each s
 @for_each("call", STATES)
 async def test_each_call_of_a_session_has_a_defined_effect_in_each_state(call: str) -> None:
     given: dict[str, tuple[Any, ...]] = {
-        "__aexit__": (None, None, None), "run": ("x:0",), "warm_up": ("x:0",),
+        "__aexit__": (None, None, None),
+        "run": ("x:0",),
+        "warm_up": ("x:0",),
         "partial_run_setup": (["x:0"],),
-    }  # fmt: skip
+    }
     for state, error in STATES[call].items():
         session = await in_state(state)
         asked = getattr(session, call)(*given.get(call, ()))
@@ -336,9 +336,7 @@ async def test_a_partial_run_is_entered_once_and_ends_with_its_block() -> None:
     async with run:
         with pytest.raises(RuntimeError, match="entered once"):
             await run.__aenter__()
-    with pytest.raises(
-        InvalidArgumentError, match="Must run 'setup' before performing partial runs"
-    ):
+    with pytest.raises(InvalidArgumentError, match="Must run 'setup' before performing partial runs"):
         await run.run("x:0")
     async with session.partial(["x:0"]) as other:
         await session.__aexit__(None, None, None)  # which ends the run

@@ -97,17 +97,13 @@ def built(block: Block, given: Sequence[Tensor]) -> list[Tensor]:
                 values[to] = values[one] // (values[other] % 5)
             case "count", to, one, _:
                 attrs = {"dtype": acts.int32}
-                with acts.control_dependencies(
-                    [make("AssignAddVariableOp", [handle, values[one]], attrs)]
-                ):
+                with acts.control_dependencies([make("AssignAddVariableOp", [handle, values[one]], attrs)]):
                     values[to] = acts.identity(values[to])
             case "set", to, number:
                 values[to] = acts.constant(number)
             case "if", one, number, yes, no:
                 taken = values[one] < number
-                values[:VARIABLES] = raw_cond(
-                    taken, partial(_branch, yes), partial(_branch, no), values
-                )
+                values[:VARIABLES] = raw_cond(taken, partial(_branch, yes), partial(_branch, no), values)
             case "while", one, most, inner:
                 values[:VARIABLES] = _loop(values, one, most, inner)
     return values
@@ -124,9 +120,8 @@ def _loop(values: list[Tensor], one: int, most: int, inner: Block) -> list[Tenso
 
     start = [values[one] * 0, *values[:VARIABLES]]
     return raw_while(
-        lambda given, constants: given[0] < constants[0], body, start,
-        [values[one] % most, values[VARIABLES]],
-    )[1:]  # fmt: skip
+        lambda given, constants: given[0] < constants[0], body, start, [values[one] % most, values[VARIABLES]]
+    )[1:]
 
 
 def node_by_node() -> acts.ConfigProto:
@@ -150,9 +145,7 @@ def left(graph: Graph, fetches: Sequence[Tensor], feeds: Sequence[Tensor]) -> se
     placed = Placer(devices).place(nodes)
     names = tuple(t.name for t in feeds), tuple(t.name for t in fetches)
     step = prune(GraphView(nodes), RunSignature(*names, ()))
-    lifted, device_of = functionalize(
-        step, {n: placed[n].device if n in placed else CPU for n in step.nodes}
-    )
+    lifted, device_of = functionalize(step, {n: placed[n].device if n in placed else CPU for n in step.nodes})
     assert lifted.nodes.keys() == device_of.keys()
     return {node.op for node in lifted.nodes.values()}
 

@@ -37,13 +37,9 @@ def slow_then_more(graph: Graph, far: bool) -> tuple[Any, Probe, threading.Event
 LIMITS = {
     "the session's": (ConfigProto(operation_timeout_in_ms=20), None),
     "the run's": (ConfigProto(), RunOptions(timeout_in_ms=20)),
-    "the run's before the session's": (
-        ConfigProto(operation_timeout_in_ms=60_000), RunOptions(timeout_in_ms=20),
-    ),
-    "in the caller's thread": (
-        ConfigProto(inter_op_parallelism_threads=-1), RunOptions(timeout_in_ms=20),
-    ),
-}  # fmt: skip
+    "the run's before the session's": (ConfigProto(operation_timeout_in_ms=60_000), RunOptions(timeout_in_ms=20)),
+    "in the caller's thread": (ConfigProto(inter_op_parallelism_threads=-1), RunOptions(timeout_in_ms=20)),
+}
 
 
 @pytest.mark.parametrize("limit", LIMITS)
@@ -53,18 +49,13 @@ async def test_a_run_that_is_too_long_ends_between_two_nodes_with_deadline_excee
 ) -> None:
     config, options = LIMITS[limit]
     config = ConfigProto(
-        **{
-            n: getattr(config, n)
-            for n in ("operation_timeout_in_ms", "inter_op_parallelism_threads")
-        },
+        **{n: getattr(config, n) for n in ("operation_timeout_in_ms", "inter_op_parallelism_threads")},
         device_count={"CPU": 2},
     )
     y, after, fast = slow_then_more(graph, far)
     session = make_session(config)
     whose = "run's" if options else "session's"
-    with pytest.raises(
-        DeadlineExceededError, match=rf"step .*exceeded the {whose} limit of 0\.02 s"
-    ):
+    with pytest.raises(DeadlineExceededError, match=rf"step .*exceeded the {whose} limit of 0\.02 s"):
         await session.run(y, options=options)
     assert after.threads == []
     assert session.session.statistics().steps == 0
@@ -73,18 +64,14 @@ async def test_a_run_that_is_too_long_ends_between_two_nodes_with_deadline_excee
     assert len(after.threads) == 1
 
 
-async def test_a_step_that_has_done_everything_wins_over_its_limit(
-    make_session: Make, graph: Graph
-) -> None:
+async def test_a_step_that_has_done_everything_wins_over_its_limit(make_session: Make, graph: Graph) -> None:
     """Nothing could end its last node, which holds the thread; to raise would hide what the step did."""
     y = Probe("last", lambda: time.sleep(0.05), dear=False)(ops.constant(1.0))
     session = make_session()
     assert await session.run(y, options=RunOptions(timeout_in_ms=20)) == 1.0
 
 
-async def test_a_limit_ends_a_step_in_a_pool_of_the_session(
-    make_session: Make, graph: Graph
-) -> None:
+async def test_a_limit_ends_a_step_in_a_pool_of_the_session(make_session: Make, graph: Graph) -> None:
     slow = Probe("pooled slow", lambda: time.sleep(0.5))
     after = Probe("pooled after")
     held = slow(ops.constant(1.0))

@@ -15,16 +15,7 @@ from typing import Any
 
 import pytest
 
-from actorsession import (
-    AsyncSession,
-    ConfigProto,
-    Graph,
-    GraphOptions,
-    OptimizerOptions,
-    RunOptions,
-    Session,
-    ops,
-)
+from actorsession import AsyncSession, ConfigProto, Graph, GraphOptions, OptimizerOptions, RunOptions, Session, ops
 from actorsession.config import OptLevel
 from actorsession.errors import CancelledError, DeadlineExceededError, InvalidArgumentError
 
@@ -60,9 +51,7 @@ MEASURED = pytest.mark.parametrize("measured", [False, True], ids=["new", "measu
 
 
 @MEASURED
-async def test_a_limit_of_a_run_ends_an_endless_loop(
-    loop: Counting, make_session: Make, measured: bool
-) -> None:
+async def test_a_limit_of_a_run_ends_an_endless_loop(loop: Counting, make_session: Make, measured: bool) -> None:
     face = make_session()
     if measured:
         await loop.measure(face)
@@ -73,9 +62,7 @@ async def test_a_limit_of_a_run_ends_an_endless_loop(
 
 
 @MEASURED
-async def test_a_limit_of_the_session_ends_an_endless_loop(
-    loop: Counting, make_session: Make, measured: bool
-) -> None:
+async def test_a_limit_of_the_session_ends_an_endless_loop(loop: Counting, make_session: Make, measured: bool) -> None:
     face = make_session(ConfigProto(operation_timeout_in_ms=200))
     if measured:
         await loop.measure(face)
@@ -98,9 +85,7 @@ async def test_a_timeout_around_a_run_ends_an_endless_loop(loop: Counting, measu
 
 
 @MEASURED
-async def test_a_child_that_is_cancelled_leaves_no_endless_loop_behind(
-    loop: Counting, measured: bool
-) -> None:
+async def test_a_child_that_is_cancelled_leaves_no_endless_loop_behind(loop: Counting, measured: bool) -> None:
     async with AsyncSession() as session:
         if measured:
             await loop.measure(session)
@@ -128,9 +113,7 @@ async def test_closing_from_elsewhere_ends_an_endless_loop(loop: Counting, measu
 @MEASURED
 @pytest.mark.parametrize("limit", [None, 60_000], ids=["without limit", "with a limit"])
 @pytest.mark.usefixtures("no_garbage")
-def test_ctrl_c_ends_an_endless_loop_of_the_synchronous_face(
-    loop: Counting, measured: bool, limit: int | None
-) -> None:
+def test_ctrl_c_ends_an_endless_loop_of_the_synchronous_face(loop: Counting, measured: bool, limit: int | None) -> None:
     """1. A loop without end runs in the main thread, or with a limit on the session's own loop.
     2. SIGINT comes. 3. The run ends with KeyboardInterrupt soon. 4. The next run is right."""
     options = None if limit is None else RunOptions(timeout_in_ms=limit)
@@ -167,9 +150,7 @@ async def test_the_event_loop_turns_while_a_loop_that_was_short_runs_long(loop: 
             await run
 
 
-async def test_a_short_loop_of_constants_is_run_on_the_event_loop_once_measured(
-    graph: Graph,
-) -> None:
+async def test_a_short_loop_of_constants_is_run_on_the_event_loop_once_measured(graph: Graph) -> None:
     short = ops.while_loop(lambda i: i < 3, lambda i: i + 1, [0])
     async with AsyncSession() as session:
         for _ in range(5):
@@ -180,9 +161,7 @@ async def test_a_short_loop_of_constants_is_run_on_the_event_loop_once_measured(
 # -- loops in all the ways of running --------------------------------------------------------------
 
 
-async def test_a_callable_runs_a_loop_and_can_be_given_up_in_it(
-    loop: Counting, make_session: Make
-) -> None:
+async def test_a_callable_runs_a_loop_and_can_be_given_up_in_it(loop: Counting, make_session: Make) -> None:
     face = make_session()
     call = face.callable(loop.end, [loop.n], accept_options=True)
     for _ in range(5):
@@ -192,9 +171,7 @@ async def test_a_callable_runs_a_loop_and_can_be_given_up_in_it(
     assert await call(7) == 7
 
 
-async def test_a_partial_run_goes_through_loops_call_by_call(
-    graph: Graph, make_session: Make
-) -> None:
+async def test_a_partial_run_goes_through_loops_call_by_call(graph: Graph, make_session: Make) -> None:
     face = make_session()
     a, b = ops.placeholder("int32", []), ops.placeholder("int32", [])
     first = ops.while_loop(lambda i: i < a, lambda i: i + 1, [0])
@@ -206,9 +183,7 @@ async def test_a_partial_run_goes_through_loops_call_by_call(
     assert await face.partial_run(handle, second, {b: 4}) == 20
 
 
-async def test_python_code_in_a_body_may_run_a_session_with_one_thread(
-    graph: Graph, make_session: Make
-) -> None:
+async def test_python_code_in_a_body_may_run_a_session_with_one_thread(graph: Graph, make_session: Make) -> None:
     x = ops.placeholder("float32", [])
     doubled = ops.while_loop(lambda i, t: i < 3, lambda i, t: (i + 1, t * 2.0), [0, x])[1]
 
@@ -248,9 +223,7 @@ async def test_equal_loops_and_branches_with_effects_each_have_theirs(
 
 
 @pytest.mark.parametrize("level", [OptLevel.L0, OptLevel.L1])
-async def test_what_is_folded_outside_is_the_same_inside(
-    graph: Graph, make_session: Make, level: OptLevel
-) -> None:
+async def test_what_is_folded_outside_is_the_same_inside(graph: Graph, make_session: Make, level: OptLevel) -> None:
     two = ops.constant(1) + ops.constant(1)
     three = ops.identity(two + 1)
     with graph.control_dependencies([three]):

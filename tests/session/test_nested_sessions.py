@@ -47,9 +47,7 @@ def test_sessions_run_in_functions_eight_deep(config: ConfigProto, graph: Graph)
 
 
 @for_each("config", [ONE_THREAD, LIMITED], ids=["unlimited", "limited"])
-async def test_a_function_in_an_async_session_runs_sessions_eight_deep(
-    config: ConfigProto, graph: Graph
-) -> None:
+async def test_a_function_in_an_async_session_runs_sessions_eight_deep(config: ConfigProto, graph: Graph) -> None:
     y = nested(DEPTH, config)
     async with AsyncSession(graph=graph, config=config) as session:
         for _ in range(3):  # measured by now, and cheap; still no code of the user's on the loop
@@ -143,9 +141,7 @@ async def test_the_error_of_the_innermost_session_is_told_by_all(graph: Graph) -
     assert isinstance(caught.value.__cause__.__cause__, IndexError)
 
 
-async def test_where_kernels_run_on_the_loop_a_function_is_told_that_it_must_not_block(
-    graph: Graph,
-) -> None:
+async def test_where_kernels_run_on_the_loop_a_function_is_told_that_it_must_not_block(graph: Graph) -> None:
     y = nested(1, ONE_THREAD)
     config = ConfigProto(inter_op_parallelism_threads=-1)
     async with AsyncSession(graph=graph, config=config) as session:

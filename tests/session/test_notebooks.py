@@ -76,9 +76,7 @@ def test_a_session_runs_in_a_cell_with_and_without_a_block(notebook: Notebook) -
 
 
 @pytest.mark.process
-def test_an_interactive_session_serves_eval_in_later_cells_until_it_is_closed(
-    notebook: Notebook,
-) -> None:
+def test_an_interactive_session_serves_eval_in_later_cells_until_it_is_closed(notebook: Notebook) -> None:
     """Also one of a cell with an ``await``, which the kernel runs in an asyncio child."""
     evaluate = "same((v * 2.0).eval(), 6.0)"
     notebook.run(
@@ -166,7 +164,7 @@ def test_a_step_that_waits_for_another_thread_ends_in_a_cell(notebook: Notebook)
         thread.join()
         same(session.run(queue.size()), 0)
         session.close()
-        """,
+        """
     )
 
 
@@ -203,9 +201,7 @@ def test_ctrl_c_in_a_step_of_a_cell_leaves_kernel_and_session_usable(notebook: N
 
 
 @pytest.mark.process
-def test_a_coroutine_of_the_user_is_refused_in_a_notebook_and_the_advice_works(
-    notebook: Notebook,
-) -> None:
+def test_a_coroutine_of_the_user_is_refused_in_a_notebook_and_the_advice_works(notebook: Notebook) -> None:
     notebook.run(
         """
         x = acts.placeholder("float32", [])
@@ -371,9 +367,7 @@ async def test_in_an_application_a_session_is_refused_and_either_advice_works(gr
         assert await advised.run(y, {x: 3.0}) == 6.0
 
 
-async def test_a_cell_sees_no_loop_while_a_step_runs_and_has_it_back_also_on_an_error(
-    graph: Graph,
-) -> None:
+async def test_a_cell_sees_no_loop_while_a_step_runs_and_has_it_back_also_on_an_error(graph: Graph) -> None:
     seen = []
     failing = [False]
 
@@ -406,9 +400,7 @@ def held(calls: CellCalls, seconds: float, monkeypatch: pytest.MonkeyPatch) -> l
     return [str(w.message) for w in caught]
 
 
-def test_the_first_step_that_takes_above_50_ms_is_warned_of(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_first_step_that_takes_above_50_ms_is_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
     calls, others = CellCalls(), CellCalls()
     assert held(calls, 0.049, monkeypatch) == []
     (told,) = held(calls, 0.12, monkeypatch)
@@ -417,9 +409,7 @@ def test_the_first_step_that_takes_above_50_ms_is_warned_of(
     assert len(held(others, 0.12, monkeypatch)) == 1, "once for each session"
 
 
-def test_a_step_that_is_planned_first_is_not_warned_of(
-    graph: Graph, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_step_that_is_planned_first_is_not_warned_of(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     x = ops.constant(1.0) + 1.0
     times = iter(range(10))
     monkeypatch.setattr(notebooks, "time", types.SimpleNamespace(perf_counter=times.__next__))
@@ -433,9 +423,7 @@ def test_a_step_that_is_planned_first_is_not_warned_of(
     asyncio.run(main())
 
 
-async def test_an_interactive_session_of_a_cell_is_the_default_of_all_children(
-    graph: Graph,
-) -> None:
+async def test_an_interactive_session_of_a_cell_is_the_default_of_all_children(graph: Graph) -> None:
     x = ops.constant(2.0)
     session = in_run_code(InteractiveSession)
 

@@ -62,9 +62,7 @@ FAILING: dict[str, Callable[[Tensor], Tensor]] = {
 
 @for_each("level", list(LEVELS))
 @for_each("failing", list(FAILING))
-def test_an_error_that_folding_could_foresee_comes_when_its_node_runs(
-    failing: str, level: str, graph: Graph
-) -> None:
+def test_an_error_that_folding_could_foresee_comes_when_its_node_runs(failing: str, level: str, graph: Graph) -> None:
     """Not before: what runs earlier has had its effects, and the error names node and line."""
     x = ops.placeholder("float32", [2], name="x")
     v = ops.Variable(0.0, name="v")
@@ -103,9 +101,7 @@ ODD: dict[str, Callable[[], Tensor]] = {
 
 @for_each("level", list(LEVELS))
 @for_each("odd", list(ODD))
-def test_what_folding_finds_out_is_checked_like_what_building_knew(
-    odd: str, level: str, graph: Graph
-) -> None:
+def test_what_folding_finds_out_is_checked_like_what_building_knew(odd: str, level: str, graph: Graph) -> None:
     """Kernels that are made for known operands trust that somebody looked at them."""
     bad = ODD[odd]()
     said = []
@@ -138,13 +134,7 @@ def test_fetched_constants_are_the_callers_own_and_writable(level: str, graph: G
     values = np.arange(4, dtype=np.float32)
     constant = ops.constant(values)
     folded = constant * 2.0
-    fetches = [
-        constant,
-        folded,
-        ops.identity(constant),
-        constant * 2.0,
-        ops.reshape(folded, [2, 2]),
-    ]
+    fetches = [constant, folded, ops.identity(constant), constant * 2.0, ops.reshape(folded, [2, 2])]
     with Session(graph=graph, config=config_of(level)) as session:
         for _ in range(2):
             found = session.run(fetches)
@@ -167,15 +157,19 @@ ONE_FLOAT: list[Callable[[Any], Any]] = [
     lambda t: ops.cast(ops.cast(t, "int32"), "float32"), lambda t: ops.reshape(t, [2, 1]),
 ]  # fmt: skip
 TWO_FLOATS: list[Callable[[Any, Any], Any]] = [
-    ops.add, ops.subtract, ops.multiply, ops.divide, ops.maximum, ops.minimum, ops.pow,
+    ops.add,
+    ops.subtract,
+    ops.multiply,
+    ops.divide,
+    ops.maximum,
+    ops.minimum,
+    ops.pow,
     lambda a, b: ops.concat([ops.reshape(a, [-1]), ops.reshape(b, [-1])], 0),
     lambda a, b: ops.gather(ops.reshape(a, [-1]), ops.cast(ops.reduce_sum(b), "int32")),
-    lambda a, b: ops.cast(
-        ops.cast(ops.reduce_sum(a), "int32") // ops.cast(ops.reduce_sum(b), "int32"), "float32"
-    ),
+    lambda a, b: ops.cast(ops.cast(ops.reduce_sum(a), "int32") // ops.cast(ops.reduce_sum(b), "int32"), "float32"),
     lambda a, b: ops.reduce_sum(ops.reshape(a, [-1]), ops.cast(ops.reduce_sum(b), "int32")),
     lambda a, b: ops.cond(ops.reduce_sum(a) < 1.0, lambda: b + 1.0, lambda: a),
-]  # fmt: skip
+]
 
 
 @dataclass
@@ -230,18 +224,11 @@ def outcome(work: Callable[[], Any]) -> Any:
 
 @settings(suppress_health_check=[HealthCheck.too_slow])
 @given(programs(), st.data())
-def test_any_graph_has_the_same_values_errors_and_effects_at_every_level(
-    program: Program, data: Any
-) -> None:
+def test_any_graph_has_the_same_values_errors_and_effects_at_every_level(program: Program, data: Any) -> None:
     some = st.lists(st.sampled_from(program.tensors), min_size=1, max_size=6, unique=True)
     fetches = data.draw(some)
-    targets = (
-        data.draw(st.lists(st.sampled_from(program.targets), max_size=2)) if program.targets else []
-    )
-    feeds: dict[Any, Any] = {
-        program.tensors[0]: 0.5,
-        program.tensors[1]: np.array([3, 4], np.float32),
-    }
+    targets = data.draw(st.lists(st.sampled_from(program.targets), max_size=2)) if program.targets else []
+    feeds: dict[Any, Any] = {program.tensors[0]: 0.5, program.tensors[1]: np.array([3, 4], np.float32)}
     for tensor in data.draw(st.lists(st.sampled_from(program.tensors), max_size=2)):
         if tensor.shape.rank == 0:
             feeds[tensor] = 2.0

@@ -33,9 +33,7 @@ Make = Callable[..., Any]
 
 
 @for_each("isolated", [False, True])
-async def test_a_direct_session_always_has_state_of_its_own(
-    isolated: bool, make_session: Make, graph: Graph
-) -> None:
+async def test_a_direct_session_always_has_state_of_its_own(isolated: bool, make_session: Make, graph: Graph) -> None:
     v = ops.Variable(1.0)
     add = v.assign_add(1.0)
     one, other = (make_session(ConfigProto(isolate_session_state=isolated)) for _ in range(2))
@@ -76,9 +74,7 @@ def test_the_name_of_a_session_that_is_gone_is_free(kind: Any, graph: Graph) -> 
 
 def test_a_session_that_could_not_be_made_takes_no_name(graph: Graph) -> None:
     metadata = SessionMetadata(name="failed", version=1)
-    bad = ConfigProto(
-        experimental=Experimental(session_metadata=metadata), device_filters=["nonsense::"]
-    )
+    bad = ConfigProto(experimental=Experimental(session_metadata=metadata), device_filters=["nonsense::"])
     with pytest.raises(InvalidArgumentError, match="filter"):
         Session(graph=graph, config=bad)
     with Session(graph=graph, config=serving("failed", 1)):
@@ -103,9 +99,7 @@ def test_a_session_that_could_not_be_made_takes_no_name(graph: Graph) -> None:
     ],
     ids=["placement", "after", "placement with timelines"],
 )
-def test_what_needs_a_cost_model_is_refused_where_none_is_built(
-    config: ConfigProto, said: str, graph: Graph
-) -> None:
+def test_what_needs_a_cost_model_is_refused_where_none_is_built(config: ConfigProto, said: str, graph: Graph) -> None:
     for face in (Session, AsyncSession):
         with pytest.raises(InvalidArgumentError, match=said):
             face(graph=graph, config=config)
@@ -137,9 +131,7 @@ async def test_options_and_metadata_of_a_wrong_type_are_refused_before_anything_
 
 
 @for_each("limit", [2**31, 2**62, 2**63 - 1])
-async def test_a_limit_of_any_length_is_a_limit(
-    limit: int, make_session: Make, graph: Graph
-) -> None:
+async def test_a_limit_of_any_length_is_a_limit(limit: int, make_session: Make, graph: Graph) -> None:
     x = ops.placeholder("float32", [])
     y = ops.py_func(lambda value: value, [x], "float32")  # which leaves the event loop
     session = make_session(ConfigProto(operation_timeout_in_ms=limit))
@@ -156,14 +148,8 @@ async def test_a_limit_of_any_length_is_a_limit(
         (OptimizerOptions(), (True, True, 0)),
         (OptimizerOptions(max_folded_constant_in_bytes=9), (True, True, 9)),
         (OptimizerOptions(opt_level=OptLevel.L0), (False, False, 0)),
-        (
-            OptimizerOptions(opt_level=OptLevel.L0, do_constant_folding=True),
-            (False, True, 0),
-        ),
-        (
-            OptimizerOptions(opt_level=OptLevel.L0, do_common_subexpression_elimination=True),
-            (True, False, 0),
-        ),
+        (OptimizerOptions(opt_level=OptLevel.L0, do_constant_folding=True), (False, True, 0)),
+        (OptimizerOptions(opt_level=OptLevel.L0, do_common_subexpression_elimination=True), (True, False, 0)),
     ],
     ids=["L1", "L1 with a limit", "L0", "L0 and folding", "L0 and merging"],
 )
@@ -186,11 +172,7 @@ def test_level_1_stands_for_all_optimisations_and_level_0_for_those_that_are_nam
         (OptimizerOptions(), True, True),
         (OptimizerOptions(opt_level=OptLevel.L0), False, False),
         (OptimizerOptions(opt_level=OptLevel.L0, do_constant_folding=True), True, False),
-        (
-            OptimizerOptions(opt_level=OptLevel.L0, do_common_subexpression_elimination=True),
-            False,
-            True,
-        ),
+        (OptimizerOptions(opt_level=OptLevel.L0, do_common_subexpression_elimination=True), False, True),
         (OptimizerOptions(max_folded_constant_in_bytes=3), False, True),
     ],
     ids=["L1", "L0", "L0 and folding", "L0 and merging", "L1 with a limit"],
@@ -211,9 +193,7 @@ async def test_optimizer_options_change_what_a_run_computes_and_not_its_values(
     assert ("other" in types) != merges
 
 
-async def test_between_devices_of_one_process_nothing_is_narrowed(
-    make_session: Make, graph: Graph
-) -> None:
+async def test_between_devices_of_one_process_nothing_is_narrowed(make_session: Make, graph: Graph) -> None:
     """As in TensorFlow: bfloat16 is for what travels from task to task."""
     x = ops.placeholder("float32", [3])
     with graph.device("/cpu:0"):
@@ -221,9 +201,7 @@ async def test_between_devices_of_one_process_nothing_is_narrowed(
     with graph.device("/cpu:1"):
         y = a + 0.0
     session = make_session(
-        ConfigProto(
-            device_count={"CPU": 2}, graph_options=GraphOptions(enable_bfloat16_sendrecv=True)
-        )
+        ConfigProto(device_count={"CPU": 2}, graph_options=GraphOptions(enable_bfloat16_sendrecv=True))
     )
     exact = np.array([1.0001, 3.14159, 7e-3], np.float32)
     np.testing.assert_array_equal(await session.run(y, {x: exact}), exact)
@@ -234,9 +212,7 @@ async def test_between_devices_of_one_process_nothing_is_narrowed(
 STATIC = ConfigProto(experimental=Experimental(optimize_for_static_graph=True))
 
 
-async def test_a_static_graph_is_complete_at_the_first_run(
-    make_session: Make, graph: Graph
-) -> None:
+async def test_a_static_graph_is_complete_at_the_first_run(make_session: Make, graph: Graph) -> None:
     """1. Nodes may be added until the first run. 2. What needs a new plan then fails while there are nodes
     that were added later. 3. What was planned before goes on."""
     session = make_session(STATIC)
@@ -246,9 +222,7 @@ async def test_a_static_graph_is_complete_at_the_first_run(
     assert await session.run(z, {x: 1.0}) == 3.0
     late = ops.add(y, 1.0, name="late")
     for fetches in (late, [y, z]):
-        with pytest.raises(
-            FailedPreconditionError, match=r"grown since .*'late'.*optimize_for_static"
-        ):
+        with pytest.raises(FailedPreconditionError, match=r"grown since .*'late'.*optimize_for_static"):
             await session.run(fetches, {x: 1.0})
     assert await session.run(y, {x: 2.0}) == 4.0
 

@@ -106,9 +106,7 @@ class PartialRunMachine(RuleBasedStateMachine):
         self.open[handle] = Modelled(feeds, fetches)
 
     @precondition(lambda self: self.open)
-    @rule(
-        data=st.data(), feeds=names_of_feeds, fetches=names_of_fetches, value=st.integers(-100, 100)
-    )
+    @rule(data=st.data(), feeds=names_of_feeds, fetches=names_of_fetches, value=st.integers(-100, 100))
     def call(self, data: Any, feeds: set[str], fetches: set[str], value: int) -> None:
         handle = data.draw(st.sampled_from(sorted(self.open)))
         self.check_call(handle, feeds, fetches, value)

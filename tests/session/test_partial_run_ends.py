@@ -13,16 +13,7 @@ import pytest
 from actorsession import AsyncSession, ConfigProto, Graph, Session
 from actorsession.errors import CancelledError, InvalidArgumentError
 from tests.session.inner import direct_session
-from tests.session.partial_kit import (
-    LARGE,
-    Clock,
-    Dear,
-    Stages,
-    collect,
-    offloaded,
-    run_of,
-    set_clock,
-)
+from tests.session.partial_kit import LARGE, Clock, Dear, Stages, collect, offloaded, run_of, set_clock
 from tests.session.test_concurrency import in_threads
 
 
@@ -80,9 +71,7 @@ def test_closing_from_another_thread_ends_a_synchronous_call(graph: Graph, dear:
         session.partial_run(handle, [], {})
 
 
-async def test_a_session_that_closes_while_calls_begin_says_that_it_is_closed(
-    graph: Graph, stages: Stages
-) -> None:
+async def test_a_session_that_closes_while_calls_begin_says_that_it_is_closed(graph: Graph, stages: Stages) -> None:
     """1. A call lets others have the loop before it goes on. 2. The session closes. 3. The call goes on."""
     session = AsyncSession(graph=graph)
     handle = await session.partial_run_setup(stages.fetches, stages.feeds)
@@ -96,9 +85,7 @@ async def test_a_session_that_closes_while_calls_begin_says_that_it_is_closed(
         await call
 
 
-def test_a_thread_whose_turn_comes_after_the_end_says_that_the_session_is_closed(
-    graph: Graph, stages: Stages
-) -> None:
+def test_a_thread_whose_turn_comes_after_the_end_says_that_the_session_is_closed(graph: Graph, stages: Stages) -> None:
     """1. A call has found its run, which another thread is in. 2. The session closes. 3. It is its turn."""
     session = Session(graph=graph)
     handle = session.partial_run_setup(stages.fetches, stages.feeds)
@@ -146,9 +133,7 @@ def test_nothing_is_left_when_a_session_ends_while_threads_run_it(how: str) -> N
         session.close()
 
 
-def test_a_reset_ends_the_runs_of_a_session_whose_loop_is_gone(
-    graph: Graph, stages: Stages
-) -> None:
+def test_a_reset_ends_the_runs_of_a_session_whose_loop_is_gone(graph: Graph, stages: Stages) -> None:
     async def leave_open() -> AsyncSession:
         session = AsyncSession(graph=graph)
         for _ in range(3):
@@ -163,9 +148,7 @@ def test_a_reset_ends_the_runs_of_a_session_whose_loop_is_gone(
     asyncio.run(session.close())
 
 
-async def test_a_reset_from_another_thread_ends_however_many_runs(
-    graph: Graph, stages: Stages
-) -> None:
+async def test_a_reset_from_another_thread_ends_however_many_runs(graph: Graph, stages: Stages) -> None:
     session = AsyncSession(graph=graph)
     for _ in range(11_000):  # more than a mailbox takes
         await session.partial_run_setup(stages.first, stages.feeds)
@@ -197,9 +180,7 @@ async def test_a_block_gives_an_incomplete_run_up(session: Any, stages: Stages) 
         await session.partial_run(handle, stages.second, {stages.c: 1})
 
 
-async def test_a_block_may_complete_its_run_or_end_with_an_error(
-    session: Any, stages: Stages
-) -> None:
+async def test_a_block_may_complete_its_run_or_end_with_an_error(session: Any, stages: Stages) -> None:
     async with session.partial(stages.first, stages.feeds[:2]) as p:
         assert await p.run(stages.first, {stages.a: 1, stages.b: 2}) == 3
     with pytest.raises(ZeroDivisionError):
@@ -208,9 +189,7 @@ async def test_a_block_may_complete_its_run_or_end_with_an_error(
     assert session.counts() == (0, 0, 0)
 
 
-async def test_leaving_a_block_ends_the_calls_in_it_and_waits_for_their_kernels(
-    graph: Graph, dear: Dear
-) -> None:
+async def test_leaving_a_block_ends_the_calls_in_it_and_waits_for_their_kernels(graph: Graph, dear: Dear) -> None:
     async with AsyncSession(graph=graph) as session:
         async with session.partial([dear.product, dear.short], [dear.x, dear.s]) as p:
             step = run_of(session, p.handle).step.step
@@ -245,9 +224,7 @@ async def test_a_dropped_object_gives_its_run_up(session: Any, stages: Stages) -
     assert session.counts() == (0, 0, 0)
 
 
-async def test_a_run_that_nobody_continues_is_collected_after_its_idle_limit(
-    make_session: Any, stages: Stages
-) -> None:
+async def test_a_run_that_nobody_continues_is_collected_after_its_idle_limit(make_session: Any, stages: Stages) -> None:
     face = make_session(ConfigProto(partial_run_idle_limit_in_ms=5000))
     clock = Clock()
     set_clock(face.session, clock)
@@ -305,9 +282,7 @@ def test_a_run_that_a_thread_is_in_is_not_collected(graph: Graph, stages: Stages
         assert session.statistics().partial_runs == 1
 
 
-async def test_on_a_loop_a_timer_collects_and_exists_while_runs_are_open(
-    graph: Graph, stages: Stages
-) -> None:
+async def test_on_a_loop_a_timer_collects_and_exists_while_runs_are_open(graph: Graph, stages: Stages) -> None:
     async with AsyncSession(graph=graph) as session:
         runs, clock = direct_session(session).partial_runs.actor.runs, Clock()
         runs.clock = clock
@@ -324,9 +299,7 @@ async def test_on_a_loop_a_timer_collects_and_exists_while_runs_are_open(
         assert timer_of(runs) is None
 
 
-def test_without_a_loop_one_thread_collects_and_ends_once_no_run_is_open(
-    graph: Graph, stages: Stages
-) -> None:
+def test_without_a_loop_one_thread_collects_and_ends_once_no_run_is_open(graph: Graph, stages: Stages) -> None:
     """1. Two runs begin: one thread looks after them. 2. They are complete. 3. At its next look it ends.
     4. The next run has one again. 5. Closing ends it."""
     with Session(graph=graph) as session:
@@ -346,9 +319,7 @@ def test_without_a_loop_one_thread_collects_and_ends_once_no_run_is_open(
     assert not second._thread.is_alive()
 
 
-async def test_closing_the_session_collects_its_runs_with_their_rendezvous(
-    session: Any, stages: Stages
-) -> None:
+async def test_closing_the_session_collects_its_runs_with_their_rendezvous(session: Any, stages: Stages) -> None:
     handle = await stages.setup(session)
     await session.partial_run(handle, [], {stages.a: 1, stages.b: 1})
     assert session.counts() == (1, 1, 2)  # a receiver for c, and the first stage, which nobody took

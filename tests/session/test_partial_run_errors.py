@@ -17,9 +17,7 @@ from tests.session.partial_kit import Stages
 
 
 async def test_setup_without_fetches_and_targets_is_refused(session: Any, stages: Stages) -> None:
-    with pytest.raises(
-        InvalidArgumentError, match=r"at least one target.*feeds a:0 and no fetches"
-    ):
+    with pytest.raises(InvalidArgumentError, match=r"at least one target.*feeds a:0 and no fetches"):
         await session.partial_run_setup([], [stages.a])
 
 
@@ -51,9 +49,7 @@ async def test_an_empty_graph_is_refused(session: Any) -> None:
         await session.partial_run_setup([])
 
 
-async def test_a_device_that_does_not_exist_is_refused_at_setup(
-    session: Any, stages: Stages
-) -> None:
+async def test_a_device_that_does_not_exist_is_refused_at_setup(session: Any, stages: Stages) -> None:
     with get_default_graph().device("/job:nope"):
         far = stages.a * 2.0
     with pytest.raises(InvalidArgumentError, match="nope"):
@@ -66,18 +62,25 @@ async def test_a_device_that_does_not_exist_is_refused_at_setup(
 
 # What is done before, the wrong call (fetches, feeds), and what the error says.
 WRONG: dict[str, Any] = {
-    "a feed not named at setup": ([], (["first"], ["a", "b", "first"]),
-        "Feeds of .* are a:0, b:0, c:0; the feed first:0 was not specified"),
-    "a fetch not named at setup": ([], (["b"], ["a"]),
-        "are first:0, second:0; the fetch b:0 was not specified"),
-    "a feed fed twice": ([([], ["a"])], ([], ["b", "a"]),
-        "Still to be fed in .*: b:0, c:0; the feed a:0 has already been fed"),
-    "a fetch fetched twice": ([(["first"], ["a", "b"])], (["first"], ["c"]),
-        "Still .* second:0; the fetch first:0 has already been fetched"),
-    "a fetch that needs a feed": ([], (["first"], ["a"]),
-        "Fetch first:0 can't be computed .* also needs b:0"),
+    "a feed not named at setup": (
+        [],
+        (["first"], ["a", "b", "first"]),
+        "Feeds of .* are a:0, b:0, c:0; the feed first:0 was not specified",
+    ),
+    "a fetch not named at setup": ([], (["b"], ["a"]), "are first:0, second:0; the fetch b:0 was not specified"),
+    "a feed fed twice": (
+        [([], ["a"])],
+        ([], ["b", "a"]),
+        "Still to be fed in .*: b:0, c:0; the feed a:0 has already been fed",
+    ),
+    "a fetch fetched twice": (
+        [(["first"], ["a", "b"])],
+        (["first"], ["c"]),
+        "Still .* second:0; the fetch first:0 has already been fetched",
+    ),
+    "a fetch that needs a feed": ([], (["first"], ["a"]), "Fetch first:0 can't be computed .* also needs b:0"),
     "a fetch that needs feeds": ([([], ["a"])], (["second"], []), "Fetch second:0 .* also needs b:0, c:0"),
-}  # fmt: skip
+}
 
 
 def by_name(stages: Stages, call: tuple[list[str], list[str]]) -> tuple[Any, Any]:
@@ -106,9 +109,7 @@ async def test_a_wrong_call_changes_nothing_and_the_handle_still_works(
     assert session.counts() == (0, 0, 0)
 
 
-async def test_feeds_are_checked_before_fetches_and_those_before_what_they_need(
-    session: Any, stages: Stages
-) -> None:
+async def test_feeds_are_checked_before_fetches_and_those_before_what_they_need(session: Any, stages: Stages) -> None:
     handle = await stages.setup(session)
     await session.partial_run(handle, stages.first, {stages.a: 1, stages.b: 1})
     for fetches, feeds, said in [
@@ -123,9 +124,7 @@ async def test_feeds_are_checked_before_fetches_and_those_before_what_they_need(
 
 
 async def test_an_unknown_handle_is_refused(session: Any, stages: Stages) -> None:
-    with pytest.raises(
-        InvalidArgumentError, match="No partial run of this session has the handle 'nope'"
-    ):
+    with pytest.raises(InvalidArgumentError, match="No partial run of this session has the handle 'nope'"):
         await session.partial_run("nope", stages.first)
     with pytest.raises(TypeError, match="string that partial_run_setup returned, got int"):
         await session.partial_run(3, stages.first)
@@ -149,14 +148,10 @@ async def test_a_complete_handle_is_deleted_and_refused(session: Any, stages: St
         await session.partial_run(handle, stages.first)
 
 
-async def test_fetching_an_operation_is_a_runtime_error_and_changes_nothing(
-    session: Any, stages: Stages
-) -> None:
+async def test_fetching_an_operation_is_a_runtime_error_and_changes_nothing(session: Any, stages: Stages) -> None:
     handle = await session.partial_run_setup([stages.first, stages.first.op], stages.feeds)
     for fetches in (stages.first.op, [stages.first, "first"]):
-        with pytest.raises(
-            RuntimeError, match=r"takes no operations .* got first: name them in partial_run_setup"
-        ):
+        with pytest.raises(RuntimeError, match=r"takes no operations .* got first: name them in partial_run_setup"):
             await session.partial_run(handle, fetches, {stages.a: 1})
     assert await session.partial_run(handle, stages.first, {stages.a: 1, stages.b: 1}) == 2
 
@@ -167,9 +162,7 @@ async def test_a_placeholder_that_was_never_a_feed_fails_the_first_call_that_is_
     handle = await session.partial_run_setup(stages.fetches, [stages.a, stages.b])
     with pytest.raises(InvalidArgumentError, match="feed c:0 was not specified"):
         await session.partial_run(handle, [], {stages.c: 1})
-    with pytest.raises(
-        InvalidArgumentError, match="feed a value for placeholder tensor 'c'"
-    ) as caught:
+    with pytest.raises(InvalidArgumentError, match="feed a value for placeholder tensor 'c'") as caught:
         await session.partial_run(handle, stages.first, {stages.a: 1, stages.b: 2})
     assert caught.value.node == "c"
     with pytest.raises(InvalidArgumentError, match="No partial run"):
@@ -177,9 +170,7 @@ async def test_a_placeholder_that_was_never_a_feed_fails_the_first_call_that_is_
     assert session.counts() == (0, 0, 0)
 
 
-async def test_every_run_that_cannot_succeed_has_an_error_of_its_own(
-    session: Any, stages: Stages
-) -> None:
+async def test_every_run_that_cannot_succeed_has_an_error_of_its_own(session: Any, stages: Stages) -> None:
     """One error for all would grow with each raise, and hold on to what the callers had."""
     errors = []
     for _ in range(2):
@@ -192,9 +183,7 @@ async def test_every_run_that_cannot_succeed_has_an_error_of_its_own(
     assert (first.message, first.node, first.source) == (second.message, "c", second.source)
 
 
-async def test_bad_keys_and_values_are_refused_as_in_a_run_and_change_nothing(
-    session: Any, stages: Stages
-) -> None:
+async def test_bad_keys_and_values_are_refused_as_in_a_run_and_change_nothing(session: Any, stages: Stages) -> None:
     handle = await stages.setup(session)
     with pytest.raises(TypeError, match="nowhere"):
         await session.partial_run(handle, [], {"nowhere:0": 1})
@@ -213,9 +202,7 @@ async def test_after_an_error_inside_the_step_the_handle_is_gone_and_the_session
 ) -> None:
     divisor = ops.placeholder("int32", [], name="divisor")
     quotient = ops.floordiv(ops.constant(6), divisor, name="quotient")
-    handle = await session.partial_run_setup(
-        [quotient, stages.first], [divisor, stages.a, stages.b]
-    )
+    handle = await session.partial_run_setup([quotient, stages.first], [divisor, stages.a, stages.b])
     with pytest.raises(InvalidArgumentError, match="division by zero") as caught:
         await session.partial_run(handle, quotient, {divisor: 0})
     assert caught.value.node == "quotient"
@@ -237,14 +224,10 @@ async def test_an_error_at_setup_is_told_by_the_first_call(session: Any, stages:
         await session.partial_run(handle, stages.first, {stages.a: 1, stages.b: 1})
 
 
-async def test_an_error_of_an_operation_that_nobody_fetches_is_told_too(
-    session: Any, stages: Stages
-) -> None:
+async def test_an_error_of_an_operation_that_nobody_fetches_is_told_too(session: Any, stages: Stages) -> None:
     divisor = ops.placeholder("int32", [], name="divisor")
     quotient = ops.constant(6) // divisor
-    handle = await session.partial_run_setup(
-        [quotient.op, stages.first], [divisor, stages.a, stages.b]
-    )
+    handle = await session.partial_run_setup([quotient.op, stages.first], [divisor, stages.a, stages.b])
     with pytest.raises(InvalidArgumentError, match="division by zero"):
         await session.partial_run(handle, [], {divisor: 0})
     assert session.counts() == (0, 0, 0)

@@ -18,9 +18,7 @@ from tests.rows import for_each
 from tests.session.partial_kit import LARGE, Dear, Stages, offloaded, run_of
 
 
-async def test_dear_kernels_go_to_the_pool_and_several_calls_of_a_run_wait_at_once(
-    graph: Graph, dear: Dear
-) -> None:
+async def test_dear_kernels_go_to_the_pool_and_several_calls_of_a_run_wait_at_once(graph: Graph, dear: Dear) -> None:
     async with AsyncSession(graph=graph) as session:
         handle = await session.partial_run_setup([dear.medium, dear.short], [dear.x, dear.s])
         waiting = asyncio.create_task(session.partial_run(handle, dear.medium, {dear.x: LARGE}))
@@ -63,9 +61,7 @@ async def test_a_limit_in_time_ends_the_run_with_deadline_exceeded_and_the_sessi
     assert await face.partial_run(again, dear.short, {dear.s: 1}) == 2
 
 
-async def test_the_limit_counts_for_each_call_and_not_for_the_time_between(
-    make_session: Any, stages: Stages
-) -> None:
+async def test_the_limit_counts_for_each_call_and_not_for_the_time_between(make_session: Any, stages: Stages) -> None:
     face = make_session(ConfigProto(operation_timeout_in_ms=60_000))
     handle = await stages.setup(face)
     run = run_of(face.session, handle)
@@ -90,12 +86,8 @@ def test_ctrl_c_gives_the_run_up_and_the_session_lives(graph: Graph, dear: Dear)
         assert session.run(dear.short, {dear.s: 1}) == 2
 
 
-async def test_without_a_kernel_pool_everything_runs_in_the_loops_own_thread(
-    make_session: Any, dear: Dear
-) -> None:
-    face = make_session(
-        ConfigProto(inter_op_parallelism_threads=-1, operation_timeout_in_ms=10_000)
-    )
+async def test_without_a_kernel_pool_everything_runs_in_the_loops_own_thread(make_session: Any, dear: Dear) -> None:
+    face = make_session(ConfigProto(inter_op_parallelism_threads=-1, operation_timeout_in_ms=10_000))
     handle = await face.partial_run_setup([dear.medium, dear.short], [dear.x, dear.s])
     product = await face.partial_run(handle, dear.medium, {dear.x: LARGE})
     np.testing.assert_allclose(product, LARGE @ LARGE, rtol=1e-4)
@@ -112,9 +104,7 @@ class Mixed:
         self.x = ops.placeholder("float32", [200, 200], name="x")
         with graph.device("/cpu:1"):
             _, self.looped = ops.while_loop(
-                lambda i, v: i < self.turns,
-                lambda i, v: (i + 1, v + 1.0),
-                [ops.constant(0), self.a],
+                lambda i, v: i < self.turns, lambda i, v: (i + 1, v + 1.0), [ops.constant(0), self.a]
             )
         with graph.device("/cpu:2"):
             self.called = ops.py_func(lambda v: v * np.float32(2), [self.b], "float32")
@@ -138,9 +128,7 @@ class Mixed:
 
 
 @for_each("seed", range(2))
-async def test_runs_that_are_cancelled_at_random_leave_nothing_and_disturb_no_others(
-    graph: Graph, seed: int
-) -> None:
+async def test_runs_that_are_cancelled_at_random_leave_nothing_and_disturb_no_others(graph: Graph, seed: int) -> None:
     mixed, rng, done = Mixed(graph), random.Random(seed), list[float]()
     async with AsyncSession(graph=graph, config=ConfigProto(device_count={"CPU": 3})) as session:
 

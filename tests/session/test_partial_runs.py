@@ -31,13 +31,9 @@ async def test_a_handle_is_a_string_and_new_each_time(session: Any, stages: Stag
 
 
 async def test_all_forms_of_fetches_and_keys_are_taken(session: Any, stages: Stages) -> None:
-    handle = await session.partial_run_setup(
-        {"x": ["first:0"], "y": (stages.second,)}, ["a:0", "b:0", "c:0"]
-    )
+    handle = await session.partial_run_setup({"x": ["first:0"], "y": (stages.second,)}, ["a:0", "b:0", "c:0"])
     given = {"a:0": 1, stages.b: 2}
-    assert await session.partial_run(handle, {"x": ["first:0", stages.first]}, given) == {
-        "x": [3, 3]
-    }
+    assert await session.partial_run(handle, {"x": ["first:0", stages.first]}, given) == {"x": [3, 3]}
     assert await session.partial_run(handle, (stages.second,), {"c:0": 2}) == (6,)
 
 
@@ -48,9 +44,7 @@ async def test_one_feed_need_not_stand_in_a_list(session: Any, stages: Stages) -
         assert await session.partial_run(handle, doubled, {stages.a: 4}) == 8
 
 
-async def test_values_are_computed_once_per_handle_and_random_ones_agree(
-    session: Any, stages: Stages
-) -> None:
+async def test_values_are_computed_once_per_handle_and_random_ones_agree(session: Any, stages: Stages) -> None:
     drawn = ops.random_uniform([])
     first, second = drawn + stages.a, drawn + stages.b
     seen = set()
@@ -63,9 +57,7 @@ async def test_values_are_computed_once_per_handle_and_random_ones_agree(
     assert len(seen) == 2
 
 
-async def test_a_side_effect_happens_once_however_many_calls_there_are(
-    session: Any, stages: Stages
-) -> None:
+async def test_a_side_effect_happens_once_however_many_calls_there_are(session: Any, stages: Stages) -> None:
     v = ops.Variable(np.float32(0))
     await session.run(v.initializer)
     update = v.assign_add(stages.a)
@@ -93,9 +85,7 @@ async def test_feeding_alone_and_fetching_alone(session: Any, stages: Stages) ->
     assert await session.partial_run(handle, [stages.second]) == [6]
 
 
-async def test_a_feed_that_nothing_needs_is_fed_like_the_others(
-    session: Any, stages: Stages
-) -> None:
+async def test_a_feed_that_nothing_needs_is_fed_like_the_others(session: Any, stages: Stages) -> None:
     handle = await session.partial_run_setup(stages.first, stages.feeds)
     assert await session.partial_run(handle, stages.first, {stages.a: 1, stages.b: 2}) == 3
     assert session.counts()[0] == 1
@@ -108,13 +98,9 @@ async def test_any_tensor_may_be_fed(session: Any, stages: Stages) -> None:
     assert await session.partial_run(handle, stages.second, {stages.first: 10, stages.c: 2}) == 20
 
 
-async def test_a_fetch_that_is_fed_in_the_same_call_gives_the_value_as_an_array(
-    session: Any, stages: Stages
-) -> None:
+async def test_a_fetch_that_is_fed_in_the_same_call_gives_the_value_as_an_array(session: Any, stages: Stages) -> None:
     handle = await stages.setup(session)
-    fed, first = await session.partial_run(
-        handle, [stages.a, stages.first], {stages.a: 1, stages.b: 2}
-    )
+    fed, first = await session.partial_run(handle, [stages.a, stages.first], {stages.a: 1, stages.b: 2})
     assert isinstance(fed, np.ndarray)
     assert [float(fed), first] == [1, 3]
     with pytest.raises(InvalidArgumentError, match="fetch a:0 was not specified"):
@@ -169,9 +155,7 @@ async def test_fetched_arrays_are_the_callers_own(session: Any, graph: Graph) ->
     np.testing.assert_array_equal(await session.run(v), [1, 1, 1])
 
 
-async def test_fed_arrays_that_the_caller_changes_between_calls_change_nothing(
-    session: Any, graph: Graph
-) -> None:
+async def test_fed_arrays_that_the_caller_changes_between_calls_change_nothing(session: Any, graph: Graph) -> None:
     p, q = ops.placeholder("float32", [3]), ops.placeholder("float32", [3])
     passed, total = ops.identity(p), p + q
     handle = await session.partial_run_setup([passed, total], [p, q])
@@ -179,19 +163,14 @@ async def test_fed_arrays_that_the_caller_changes_between_calls_change_nothing(
     await session.partial_run(handle, [], {p: fed})
     fed[:] = 99
     np.testing.assert_array_equal(await session.partial_run(handle, passed), [1, 1, 1])
-    np.testing.assert_array_equal(
-        await session.partial_run(handle, total, {q: [1, 1, 1]}), [2, 2, 2]
-    )
+    np.testing.assert_array_equal(await session.partial_run(handle, total, {q: [1, 1, 1]}), [2, 2, 2])
 
 
 async def test_strings_and_sparse_tensors_are_fed_as_in_a_run(session: Any, graph: Graph) -> None:
     text, scalar = ops.placeholder("string", []), ops.placeholder("float32", [2])
     fetches = [ops.identity(text), ops.reduce_sum(scalar)]
     handle = await session.partial_run_setup(fetches, [text, scalar])
-    assert await session.partial_run(handle, fetches, {text: "é", scalar: [1, 2]}) == [
-        "é".encode(),
-        3,
-    ]
+    assert await session.partial_run(handle, fetches, {text: "é", scalar: [1, 2]}) == ["é".encode(), 3]
 
 
 class Pair:
@@ -201,9 +180,7 @@ class Pair:
         self.parts = [left, right]
 
 
-async def test_objects_with_a_conversion_stand_for_their_tensors(
-    session: Any, stages: Stages
-) -> None:
+async def test_objects_with_a_conversion_stand_for_their_tensors(session: Any, stages: Stages) -> None:
     register_session_run_conversion_functions(
         Pair,
         lambda pair: (pair.parts, tuple),
@@ -239,19 +216,14 @@ class NoPartialRuns:
 async def test_a_kind_of_session_without_partial_runs_says_so(session: Any, stages: Stages) -> None:
     session.session._session, local = NoPartialRuns(), session.session._session
     try:
-        for call in (
-            session.partial_run_setup(stages.first, stages.feeds),
-            session.partial_run("h", stages.first),
-        ):
+        for call in (session.partial_run_setup(stages.first, stages.feeds), session.partial_run("h", stages.first)):
             with pytest.raises(UnimplementedError, match="makes no partial runs: only sessions in"):
                 await call
     finally:
         session.session._session = local
 
 
-async def test_the_synchronous_face_inside_a_loop_says_which_class_to_use(
-    graph: Graph, stages: Stages
-) -> None:
+async def test_the_synchronous_face_inside_a_loop_says_which_class_to_use(graph: Graph, stages: Stages) -> None:
     session = Session(graph=graph)
     with pytest.raises(RuntimeError, match="use AsyncSession"):
         session.partial_run_setup(stages.first, stages.feeds)

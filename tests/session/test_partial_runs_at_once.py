@@ -33,9 +33,7 @@ async def test_an_incomplete_handle_may_be_dropped(session: Any, stages: Stages)
     assert await session.run(stages.first, {stages.a: 1, stages.b: 1}) == 2
 
 
-async def test_the_graph_may_grow_and_ordinary_runs_be_made_between_the_calls(
-    session: Any, stages: Stages
-) -> None:
+async def test_the_graph_may_grow_and_ordinary_runs_be_made_between_the_calls(session: Any, stages: Stages) -> None:
     handle = await stages.setup(session)
     grown = stages.first + 100.0
     assert await session.run(grown, {stages.a: 1, stages.b: 1}) == 102
@@ -50,19 +48,14 @@ async def test_ordinary_and_partial_plans_are_kept_apart(session: Any, stages: S
     given = {stages.a: 1, stages.b: 2, stages.c: 3}
     for _ in range(2):
         assert await session.run(stages.fetches, given) == [3, 9]
-        for fetches, feeds in [
-            (stages.fetches, stages.feeds),
-            (stages.fetches[::-1], stages.feeds[::-1]),
-        ]:
+        for fetches, feeds in [(stages.fetches, stages.feeds), (stages.fetches[::-1], stages.feeds[::-1])]:
             handle = await session.partial_run_setup(fetches, feeds)
             assert await session.partial_run(handle, stages.fetches[::-1], given) == [9, 3]
     cache = session.session.statistics().cache
     assert (cache.plans, cache.misses) == (1, 1)
 
 
-async def test_plans_beyond_the_limit_of_the_cache_are_made_again(
-    make_session: Any, stages: Stages
-) -> None:
+async def test_plans_beyond_the_limit_of_the_cache_are_made_again(make_session: Any, stages: Stages) -> None:
     face = make_session(ConfigProto(plan_cache_size=1))
     handle = await stages.setup(face)
     for _ in range(2):
@@ -72,9 +65,7 @@ async def test_plans_beyond_the_limit_of_the_cache_are_made_again(
     assert await face.partial_run(handle, stages.fetches, {"a:0": 1, "b:0": 1, "c:0": 2}) == [2, 4]
 
 
-async def test_several_devices_each_get_the_feeds_they_read(
-    make_session: Any, stages: Stages
-) -> None:
+async def test_several_devices_each_get_the_feeds_they_read(make_session: Any, stages: Stages) -> None:
     face = make_session(ConfigProto(device_count={"CPU": 3}))
     graph = get_default_graph()
     y, z = stages.a, stages.b
@@ -103,9 +94,7 @@ async def test_many_children_have_runs_open_at_once() -> None:
             await asyncio.sleep(0)
             first = await session.partial_run(handle, stages.first, {stages.a: i, stages.b: 1})
             await asyncio.sleep(0)
-            assert (
-                await session.partial_run(handle, stages.second, {stages.c: first}) == (i + 1) ** 2
-            )
+            assert await session.partial_run(handle, stages.second, {stages.c: first}) == (i + 1) ** 2
 
         async with asyncio.TaskGroup() as group:
             for i in range(300):
@@ -122,10 +111,7 @@ def test_thirty_two_threads_share_a_session() -> None:
         def work(index: int) -> None:
             for i in range(20):
                 handle = session.partial_run_setup(stages.fetches, stages.feeds)
-                assert (
-                    session.partial_run(handle, stages.first, {stages.a: i, stages.b: index})
-                    == i + index
-                )
+                assert session.partial_run(handle, stages.first, {stages.a: i, stages.b: index}) == i + index
                 if index == 0 and i % 4 == 0:
                     with graph.as_default():
                         grown = stages.first + float(i)
@@ -169,16 +155,12 @@ def test_a_function_that_continues_its_own_run_is_refused_and_does_not_wait_for_
     with Session(graph=graph) as session:
         handle = session.partial_run_setup([called, stages.first], [x, stages.a, stages.b])
         # What a function raises is told as what a function raised, of whatever class it is.
-        with pytest.raises(
-            UnknownError, match=r"FailedPreconditionError.* continues that very run"
-        ):
+        with pytest.raises(UnknownError, match=r"FailedPreconditionError.* continues that very run"):
             session.partial_run(handle, called, {x: 1})
         assert session.statistics().partial_runs == 0
 
 
-def test_a_function_may_make_and_continue_other_runs_of_its_session(
-    graph: Graph, stages: Stages
-) -> None:
+def test_a_function_may_make_and_continue_other_runs_of_its_session(graph: Graph, stages: Stages) -> None:
     def inside(value: Any) -> Any:
         with session.partial(stages.first, stages.feeds[:2]) as p:
             return p.run(stages.first, {stages.a: value, stages.b: 1})
@@ -192,9 +174,7 @@ def test_a_function_may_make_and_continue_other_runs_of_its_session(
         assert session.partial_run(handle, total, {y: 1}) == 6
 
 
-async def test_in_an_async_session_a_function_may_continue_its_own_run(
-    graph: Graph, stages: Stages
-) -> None:
+async def test_in_an_async_session_a_function_may_continue_its_own_run(graph: Graph, stages: Stages) -> None:
     loop = asyncio.get_running_loop()
     async with AsyncSession(graph=graph) as session:
 
@@ -222,9 +202,7 @@ async def test_loops_and_functions_on_several_devices_run_as_their_feeds_come(
     with graph.device("/cpu:2"):
         called = ops.py_func(lambda v: v + np.float32(1), [looped], "float32")
     chosen = ops.cond(called > stages.c, lambda: called, lambda: stages.c)
-    handle = await face.partial_run_setup(
-        [stages.first, looped, called, chosen], [*stages.feeds, turns]
-    )
+    handle = await face.partial_run_setup([stages.first, looped, called, chosen], [*stages.feeds, turns])
     assert await face.partial_run(handle, stages.first, {stages.a: 1, stages.b: 2}) == 3
     with pytest.raises(InvalidArgumentError, match="can't be computed"):
         await face.partial_run(handle, called)

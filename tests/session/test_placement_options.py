@@ -41,9 +41,7 @@ async def test_a_session_sees_the_devices_that_its_filters_allow_and_its_client_
     assert devices_of(session) == [DEVICE.format(i) for i in seen]
 
 
-async def test_an_op_cannot_be_placed_on_a_device_that_is_filtered_out(
-    make_session: Make, graph: Graph
-) -> None:
+async def test_an_op_cannot_be_placed_on_a_device_that_is_filtered_out(make_session: Make, graph: Graph) -> None:
     with graph.device("/cpu:1"):
         y = ops.constant(1.0) + 1.0
     session = make_session(ConfigProto(device_count={"CPU": 2}, device_filters=["/cpu:0"]))
@@ -91,9 +89,7 @@ async def test_log_device_placement_logs_the_devices_and_a_line_for_each_node(
     with caplog.at_level(logging.INFO, "actorsession.session"):
         session = make_session(ConfigProto(device_count={"CPU": 2}, log_device_placement=True))
         await session.run("b:0")
-    mapping, *lines = [
-        r.message for r in caplog.records if r.name == "actorsession.session.placement"
-    ]
+    mapping, *lines = [r.message for r in caplog.records if r.name == "actorsession.session.placement"]
     first, *devices = mapping.splitlines()
     assert first == "Device mapping:"
     assert [d.partition(" -> ")[0] for d in devices] == [DEVICE.format(0), DEVICE.format(1)]
@@ -114,9 +110,7 @@ async def test_without_log_device_placement_nothing_is_logged(
 
 
 def pruned(**settings: Any) -> ConfigProto:
-    return ConfigProto(
-        device_count={"CPU": 2}, graph_options=GraphOptions(place_pruned_graph=True), **settings
-    )
+    return ConfigProto(device_count={"CPU": 2}, graph_options=GraphOptions(place_pruned_graph=True), **settings)
 
 
 async def test_place_pruned_graph_forgives_a_bad_device_on_a_node_that_is_not_needed(
@@ -134,9 +128,7 @@ async def test_place_pruned_graph_forgives_a_bad_device_on_a_node_that_is_not_ne
         await make_session().run(y)
 
 
-async def test_under_place_pruned_graph_state_stays_where_it_was_placed_first(
-    make_session: Make, graph: Graph
-) -> None:
+async def test_under_place_pruned_graph_state_stays_where_it_was_placed_first(make_session: Make, graph: Graph) -> None:
     """1. The first run needs the variable and no reader: it goes to the client device.
     2. A later run reads it under another device: the reader goes where the state is.
     3. The graph grows by a node that must be with the variable: it goes there as well."""

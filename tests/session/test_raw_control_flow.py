@@ -97,9 +97,7 @@ def test_fetching_what_is_dead_is_an_error_and_targeting_it_is_fine(session: act
     assert session.run(dead, {taken: True}) == 6
 
 
-def test_what_runs_after_a_dead_operation_is_dead_unless_a_trigger_is_between(
-    session: acts.Session,
-) -> None:
+def test_what_runs_after_a_dead_operation_is_dead_unless_a_trigger_is_between(session: acts.Session) -> None:
     taken = acts.placeholder("bool", [])
     way = acts.identity(dataflow.switch(acts.constant(5), taken).output_true)
     with acts.control_dependencies([way]):
@@ -120,9 +118,7 @@ def test_an_index_out_of_range_takes_the_last_of_several_ways(session: acts.Sess
     assert [int(session.run(found, {index: i})) for i in (0, 1, 2, 9, -1)] == [7, 8, 9, 9, 9]
 
 
-def test_a_predicate_that_turns_out_to_be_no_scalar_is_an_error_at_the_switch(
-    session: acts.Session,
-) -> None:
+def test_a_predicate_that_turns_out_to_be_no_scalar_is_an_error_at_the_switch(session: acts.Session) -> None:
     taken = acts.placeholder("bool")
     merged = dataflow.merge(dataflow.switch(acts.constant(1), taken)).output
     with pytest.raises(InvalidArgumentError, match=r"scalar, but it has shape \[1\]") as info:
@@ -135,9 +131,7 @@ def test_a_predicate_that_turns_out_to_be_no_scalar_is_an_error_at_the_switch(
 
 
 @pytest.mark.parametrize("parallel", [1, 2, 10])
-def test_a_loop_counts_whatever_may_be_under_way_at_once(
-    session: acts.Session, parallel: int
-) -> None:
+def test_a_loop_counts_whatever_may_be_under_way_at_once(session: acts.Session, parallel: int) -> None:
     n = acts.placeholder("int32", [])
     count = counted(n, parallel_iterations=parallel)
     assert [int(session.run(count, {n: k})) for k in (0, 1, 2, 50)] == [0, 1, 2, 50]
@@ -147,9 +141,8 @@ def test_variables_of_a_loop_may_change_their_shape(session: acts.Session) -> No
     n = acts.placeholder("int32", [])
     start = [acts.constant(0), acts.constant([1.0])]
     _, grown = raw_while(
-        lambda v, c: v[0] < c[0], lambda v, _: [v[0] + 1, acts.concat([v[1], v[1] + 1.0], 0)],
-        start, [n],
-    )  # fmt: skip
+        lambda v, c: v[0] < c[0], lambda v, _: [v[0] + 1, acts.concat([v[1], v[1] + 1.0], 0)], start, [n]
+    )
     assert session.run(grown, {n: 2}).tolist() == [1, 2, 2, 3]
 
 
@@ -176,9 +169,7 @@ def test_what_runs_after_a_loop_on_a_way_not_taken_is_dead(level: OptLevel) -> N
 def test_loops_within_loops_begin_anew_each_time(session: acts.Session) -> None:
     n = acts.placeholder("int32", [])
     start = [acts.constant(0), acts.constant(0)]
-    _, total = raw_while(
-        lambda v, c: v[0] < c[0], lambda v, _: [v[0] + 1, v[1] + counted(v[0])], start, [n]
-    )
+    _, total = raw_while(lambda v, c: v[0] < c[0], lambda v, _: [v[0] + 1, v[1] + counted(v[0])], start, [n])
     assert session.run(total, {n: 6}) == math.comb(6, 2)
 
 
@@ -221,19 +212,14 @@ def test_state_is_changed_in_each_iteration(session: acts.Session) -> None:
         with acts.control_dependencies([added]):
             return [values[0] + 1]
 
-    results = raw_while(
-        lambda v, c: v[0] < c[0], body, [acts.constant(0)], [n, variable.handle],
-        parallel_iterations=1,
-    )  # fmt: skip
+    results = raw_while(lambda v, c: v[0] < c[0], body, [acts.constant(0)], [n, variable.handle], parallel_iterations=1)
     session.run(variable.initializer)
     assert session.run(results, {n: 4}) == [4]
     assert session.run(variable) == 8
 
 
 @pytest.mark.parametrize("most", [1, 10])
-def test_a_loop_within_a_loop_may_be_run_for_its_effects_alone(
-    session: acts.Session, most: int
-) -> None:
+def test_a_loop_within_a_loop_may_be_run_for_its_effects_alone(session: acts.Session, most: int) -> None:
     """Nobody waits for its result, yet an iteration around it ends only when it has ended."""
     n, variable = acts.placeholder("int32", []), acts.Variable(0)
     attrs = {"dtype": variable.dtype}
@@ -250,9 +236,8 @@ def test_a_loop_within_a_loop_may_be_run_for_its_effects_alone(
         return [values[0] + 1]
 
     results = raw_while(
-        lambda v, c: v[0] < c[0], body, [acts.constant(0)], [n, variable.handle],
-        parallel_iterations=most,
-    )  # fmt: skip
+        lambda v, c: v[0] < c[0], body, [acts.constant(0)], [n, variable.handle], parallel_iterations=most
+    )
     session.run(variable.initializer)
     assert session.run([*results, *[t.op for t in effects]], {n: 4}) == [4, None]
     assert session.run(variable) == 8
@@ -279,9 +264,7 @@ def test_a_partial_run_waits_for_what_a_loop_needs(session: acts.Session) -> Non
     assert session.partial_run(handle, total, {later: 4}) == 7
 
 
-def test_a_loop_may_be_closed_after_the_session_has_run_something_else(
-    session: acts.Session,
-) -> None:
+def test_a_loop_may_be_closed_after_the_session_has_run_something_else(session: acts.Session) -> None:
     entered = dataflow.enter(acts.constant(1), "frame")
     merged = dataflow.merge([entered, entered]).output
     assert session.run(acts.constant(5)) == 5
@@ -327,9 +310,7 @@ def test_an_endless_loop_ends_at_its_deadline(session: acts.Session) -> None:
     assert session.run(acts.constant(1)) == 1
 
 
-async def test_an_endless_loop_leaves_the_event_loop_to_others_and_can_be_cancelled(
-    graph: Graph,
-) -> None:
+async def test_an_endless_loop_leaves_the_event_loop_to_others_and_can_be_cancelled(graph: Graph) -> None:
     loop, one = endless(), acts.constant(1)
     async with acts.AsyncSession(graph=graph) as session:
         task = asyncio.create_task(session.run(loop))
@@ -342,9 +323,7 @@ async def test_an_endless_loop_leaves_the_event_loop_to_others_and_can_be_cancel
         assert await session.run(one) == 1
 
 
-async def test_an_endless_loop_that_is_compiled_within_others_leaves_the_event_loop_too(
-    graph: Graph,
-) -> None:
+async def test_an_endless_loop_that_is_compiled_within_others_leaves_the_event_loop_too(graph: Graph) -> None:
     """It stands on a way that nobody merges, so the engine runs what is around it."""
     start = dataflow.switch(acts.constant(0), acts.placeholder("bool", [], name="p")).output_true
     (loop,) = raw_while(lambda v, _: v[0] < 1, lambda v, _: [v[0] * 1], [start])
@@ -389,9 +368,7 @@ async def test_an_operation_that_waits_in_a_loop_lets_others_go_on(graph: Graph)
 
 
 @for_each("most", [1, 3])
-async def test_no_more_iterations_are_under_way_than_were_asked_for(
-    graph: Graph, most: int
-) -> None:
+async def test_no_more_iterations_are_under_way_than_were_asked_for(graph: Graph, most: int) -> None:
     """Each notes that it began and waits; what counts the iterations waits for nothing."""
     begun, gate = acts.FIFOQueue(10, "int32", [[]]), acts.FIFOQueue(10, "int32", [[]])
     put, size, attrs = gate.enqueue(1), begun.size(), gate.dequeue().op.attrs
@@ -440,13 +417,16 @@ async def test_what_hangs_in_a_loop_is_named(graph: Graph) -> None:
     taking = raw_while(
         lambda v, _: v[0] < 1,
         lambda v, c: [v[0] + 1, v[1] + make("QueueDequeueV2", [c[0]], attrs).outputs[0]],
-        start, [queue.queue_ref], name="taking",
-    )  # fmt: skip
+        start,
+        [queue.queue_ref],
+        name="taking",
+    )
     calling = raw_while(
         lambda v, _: v[0] < 1,
         lambda v, _: [v[0] + 1, acts.reshape(acts.py_func(wait, [v[0]], "int32"), [])],
-        start, name="calling",
-    )  # fmt: skip
+        start,
+        name="calling",
+    )
     put = queue.enqueue([5])
     async with acts.AsyncSession(graph=graph) as session:
         tasks = [asyncio.create_task(session.run(r)) for r in (taking, calling)]

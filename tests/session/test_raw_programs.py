@@ -25,9 +25,8 @@ def random_block(draw: random.Random, depth: int) -> Block:
         to, one, other = (draw.randrange(VARIABLES) for _ in range(3))
         if kind == "if":
             block.append(
-                (kind, one, draw.randrange(MODULUS),
-                 random_block(draw, depth - 1), random_block(draw, depth - 1))
-            )  # fmt: skip
+                (kind, one, draw.randrange(MODULUS), random_block(draw, depth - 1), random_block(draw, depth - 1))
+            )
         elif kind == "while":
             block.append((kind, one, draw.randint(1, 4), random_block(draw, depth - 1)))
         elif kind == "set":
@@ -70,9 +69,7 @@ def built(block: Block, values: Sequence[Tensor]) -> list[Tensor]:
             case "set", to, number:
                 values[to] = acts.constant(number)
             case "if", one, number, yes, no:
-                values = raw_cond(
-                    values[one] < number, partial(built, yes), partial(built, no), values
-                )
+                values = raw_cond(values[one] < number, partial(built, yes), partial(built, no), values)
             case "while", one, most, inner:
                 values = _loop(values, one, most, inner)
     return values
@@ -85,9 +82,8 @@ def _loop(values: list[Tensor], one: int, most: int, inner: Block) -> list[Tenso
     start = [values[one] * 0, *values]
     parallel = 1 + one * 4
     return raw_while(
-        lambda given, limit: given[0] < limit[0], body, start, [values[one] % most],
-        parallel_iterations=parallel,
-    )[1:]  # fmt: skip
+        lambda given, limit: given[0] < limit[0], body, start, [values[one] % most], parallel_iterations=parallel
+    )[1:]
 
 
 @for_each("devices", [1, 3])

@@ -35,9 +35,7 @@ def of_primitives(value: acts.Tensor) -> acts.Tensor:
 
 
 @pytest.mark.parametrize("build", [plain, of_primitives])
-async def test_a_step_that_has_waited_for_an_element_keeps_none_of_its_values(
-    no_collection: None, build: Any
-) -> None:
+async def test_a_step_that_has_waited_for_an_element_keeps_none_of_its_values(no_collection: None, build: Any) -> None:
     with acts.Graph().as_default() as graph:
         queue = acts.FIFOQueue(1, ["float32"], [[1000]])
         end = build(queue.dequeue())

@@ -30,9 +30,7 @@ def test_an_initializer_runs_if_its_variable_is_lost(graph: Graph, three: Any) -
     assert written(graph, a.initializer, "a") == [a.initializer.name]
     assert written(graph, a.initializer, "b") == []
     assert written(graph, a.initializer) == []
-    assert written(graph, [a.initializer, {"x": b.initializer.name}], "b", "c") == [
-        b.initializer.name
-    ]
+    assert written(graph, [a.initializer, {"x": b.initializer.name}], "b", "c") == [b.initializer.name]
 
 
 def test_a_group_is_taken_apart(graph: Graph, three: Any) -> None:
@@ -45,9 +43,7 @@ def test_a_group_is_taken_apart(graph: Graph, three: Any) -> None:
         assert written(graph, ops.group(init), "a", "b", "c") != []
     assert written(graph, everything, "a", "b", "c") == [everything.name]
     (inner,) = [op for op in nested.control_inputs if op.control_inputs == (a.initializer,)]
-    assert written(graph, nested, "a", "c") == sorted(
-        [a.initializer.name, c.initializer.name, inner.name]
-    )
+    assert written(graph, nested, "a", "c") == sorted([a.initializer.name, c.initializer.name, inner.name])
 
 
 def test_so_is_what_restores_a_checkpoint(graph: Graph, three: Any) -> None:
@@ -72,17 +68,13 @@ def test_reading_a_healthy_variable_is_no_writing(graph: Graph, three: Any) -> N
     assert written(graph, twice.initializer, "twice") == [twice.initializer.name]
 
 
-def test_what_would_overwrite_a_healthy_variable_and_cannot_be_split_is_refused(
-    graph: Graph, three: Any
-) -> None:
+def test_what_would_overwrite_a_healthy_variable_and_cannot_be_split_is_refused(graph: Graph, three: Any) -> None:
     a, b, _ = three
     with graph.control_dependencies([a.initializer]):
         after = b.assign(7.0).op
     chosen = ops.cond(ops.constant(True), lambda: a.assign(1.0), lambda: b.assign(2.0))
     for restore in (after, ops.group(after), chosen):
-        with pytest.raises(
-            FailedPreconditionError, match=r"writes b, lost, .* also writes a, which has"
-        ):
+        with pytest.raises(FailedPreconditionError, match=r"writes b, lost, .* also writes a, which has"):
             parts_to_run(graph, restore, ["b"])
         assert written(graph, restore, "c") == []
         assert written(graph, restore, "a", "b") != []

@@ -68,9 +68,7 @@ async def test_each_device_lists_the_nodes_that_ran_on_it(make_session: Any, gra
 
 
 @for_each("level", list(TraceLevel)[1:], ids=lambda level: level.name)
-async def test_every_level_above_no_trace_records(
-    make_session: Any, graph: Graph, level: TraceLevel
-) -> None:
+async def test_every_level_above_no_trace_records(make_session: Any, graph: Graph, level: TraceLevel) -> None:
     face = make_session(TWO)
     options = RunOptions(trace_level=level)
     metadata = await traced(face, two_devices(graph), {"x:0": X}, options)
@@ -108,16 +106,11 @@ async def test_micros_are_the_nanos_cut_off(make_session: Any, graph: Graph) -> 
             assert getattr(n, f"{twin}_micros") == getattr(n, f"{twin}_nanos") // 1000
 
 
-async def test_a_label_names_the_inputs_also_those_from_another_device(
-    make_session: Any, graph: Graph
-) -> None:
+async def test_a_label_names_the_inputs_also_those_from_another_device(make_session: Any, graph: Graph) -> None:
     face = make_session(TWO)
     metadata = await traced(face, two_devices(graph), {"x:0": X})
     labels = {n.timeline_label for n in by_name(metadata.step_stats.dev_stats).values()}
-    assert labels == {
-        "a = Tanh(_arg/x/0)", "b = AddV2(a, b/y)", "sp = Split(sp/split_dim, b)",
-        "c = Mul(sp, sp:1, ^b)",
-    }  # fmt: skip
+    assert labels == {"a = Tanh(_arg/x/0)", "b = AddV2(a, b/y)", "sp = Split(sp/split_dim, b)", "c = Mul(sp, sp:1, ^b)"}
 
 
 async def test_every_output_of_a_node_is_described(make_session: Any, graph: Graph) -> None:
@@ -127,8 +120,10 @@ async def test_every_output_of_a_node_is_described(make_session: Any, graph: Gra
     assert [o.slot for o in nodes["sp"].output] == [0, 1]
     described = [o.tensor_description for o in (*nodes["a"].output, *nodes["sp"].output)]
     assert [(d.dtype, d.shape, d.allocated_bytes) for d in described] == [
-        ("float32", (3, 2), 24), ("float32", (3, 1), 12), ("float32", (3, 1), 12),
-    ]  # fmt: skip
+        ("float32", (3, 2), 24),
+        ("float32", (3, 1), 12),
+        ("float32", (3, 1), 12),
+    ]
 
 
 async def test_memory_is_told_where_a_node_takes_it(make_session: Any, graph: Graph) -> None:
@@ -136,9 +131,7 @@ async def test_memory_is_told_where_a_node_takes_it(make_session: Any, graph: Gr
     metadata = await traced(face, two_devices(graph), {"x:0": X})
     nodes = by_name(metadata.step_stats.dev_stats)
     (used,) = nodes["a"].memory
-    assert (used.allocator_name, used.total_bytes, used.peak_bytes, used.live_bytes) == (
-        "cpu", 24, 24, 24,
-    )  # fmt: skip
+    assert (used.allocator_name, used.total_bytes, used.peak_bytes, used.live_bytes) == ("cpu", 24, 24, 24)
     assert nodes["sp"].memory == (), "its outputs are views"
 
 
@@ -150,9 +143,7 @@ async def test_each_node_names_its_thread(make_session: Any, graph: Graph) -> No
         assert all(device.thread_names.values())
 
 
-async def test_nodes_with_state_and_without_outputs_are_reported(
-    make_session: Any, graph: Graph
-) -> None:
+async def test_nodes_with_state_and_without_outputs_are_reported(make_session: Any, graph: Graph) -> None:
     face = make_session()
     v = ops.Variable(np.zeros(3, np.float32), name="v")
     await face.run(v.initializer)
@@ -165,16 +156,10 @@ async def test_nodes_with_state_and_without_outputs_are_reported(
     assert all(o.tensor_description.shape == (3,) for n in reads for o in n.output)
 
 
-async def test_a_node_of_a_loop_body_appears_once_per_iteration(
-    make_session: Any, graph: Graph
-) -> None:
+async def test_a_node_of_a_loop_body_appears_once_per_iteration(make_session: Any, graph: Graph) -> None:
     face = make_session()
     x = ops.placeholder("float32", [], name="x")
-    end = ops.while_loop(
-        lambda i, v: i < 3,
-        lambda i, v: (i + 1, ops.tanh(v, name="turn")),
-        [ops.constant(0), x],
-    )[1]
+    end = ops.while_loop(lambda i, v: i < 3, lambda i, v: (i + 1, ops.tanh(v, name="turn")), [ops.constant(0), x])[1]
     metadata = await traced(face, end, {"x:0": 1.0})
     (device,) = metadata.step_stats.dev_stats
     turns = [n for n in device.node_stats if n.node_name.endswith("turn")]
@@ -184,9 +169,7 @@ async def test_a_node_of_a_loop_body_appears_once_per_iteration(
     assert all(n.output[0].tensor_description.shape == () for n in turns)
 
 
-async def test_runs_at_the_same_time_report_each_their_own_nodes(
-    make_session: Any, graph: Graph
-) -> None:
+async def test_runs_at_the_same_time_report_each_their_own_nodes(make_session: Any, graph: Graph) -> None:
     face = make_session(TWO)
     x = ops.placeholder("float32", [4], name="x")
     wanted = []
@@ -203,9 +186,7 @@ async def test_runs_at_the_same_time_report_each_their_own_nodes(
     await asyncio.gather(*[run(i % 8) for i in range(80)])
 
 
-async def test_statistics_of_a_failed_run_leave_the_metadata_as_they_were(
-    make_session: Any, graph: Graph
-) -> None:
+async def test_statistics_of_a_failed_run_leave_the_metadata_as_they_were(make_session: Any, graph: Graph) -> None:
     face = make_session()
     metadata = await traced(face, ops.constant([1.0], name="k") * 2.0)
     before = metadata.step_stats
@@ -215,9 +196,7 @@ async def test_statistics_of_a_failed_run_leave_the_metadata_as_they_were(
     assert metadata.step_stats is before
 
 
-async def test_what_runs_as_one_call_gives_the_same_value_when_it_is_traced(
-    make_session: Any, graph: Graph
-) -> None:
+async def test_what_runs_as_one_call_gives_the_same_value_when_it_is_traced(make_session: Any, graph: Graph) -> None:
     face = make_session()
     end = ops.placeholder("float32", [], name="x") * 2.0 + 1.0
     assert await face.run(end, {"x:0": 3.0}) == 7.0
@@ -228,15 +207,11 @@ async def test_what_runs_as_one_call_gives_the_same_value_when_it_is_traced(
 # -- partition graphs ------------------------------------------------------------------------------
 
 
-async def test_partition_graphs_are_one_per_device_with_sends_and_receives(
-    make_session: Any, graph: Graph
-) -> None:
+async def test_partition_graphs_are_one_per_device_with_sends_and_receives(make_session: Any, graph: Graph) -> None:
     face = make_session(TWO)
     metadata = await traced(face, two_devices(graph), {"x:0": X}, GRAPHS)
     first, second = metadata.partition_graphs
-    assert [{n.device for n in g.nodes} for g in (first, second)] == [
-        {f"{DEVICE}0"}, {f"{DEVICE}1"},
-    ]  # fmt: skip
+    assert [{n.device for n in g.nodes} for g in (first, second)] == [{f"{DEVICE}0"}, {f"{DEVICE}1"}]
     for part in (first, second):
         assert {"_Send", "_Recv"} <= {n.op for n in part.nodes}
     assert {"b", "sp"} <= {n.name for n in second.nodes}
@@ -266,9 +241,7 @@ async def test_each_run_overwrites_the_metadata(make_session: Any, graph: Graph)
     assert metadata.step_stats is not stats
 
 
-async def test_a_run_of_which_everything_is_fed_overwrites_the_metadata(
-    make_session: Any, graph: Graph
-) -> None:
+async def test_a_run_of_which_everything_is_fed_overwrites_the_metadata(make_session: Any, graph: Graph) -> None:
     face = make_session(TWO)
     metadata = await traced(face, two_devices(graph), {"x:0": X})
     await face.run("x:0", {"x:0": X}, options=FULL, run_metadata=metadata)
@@ -341,8 +314,7 @@ async def test_a_session_with_a_name_tells_it_with_each_run(
     """Asked for or not, as in TensorFlow."""
     named = SessionMetadata(name="digits", version=3)
     config = ConfigProto(
-        experimental=Experimental(session_metadata=named),
-        graph_options=GraphOptions(timeline_step=timeline_step),
+        experimental=Experimental(session_metadata=named), graph_options=GraphOptions(timeline_step=timeline_step)
     )
     y = ops.constant(1.0) + 1.0
     metadata = RunMetadata()

@@ -13,16 +13,7 @@ import numpy as np
 import pytest
 
 import actorsession.compat.v1 as tf
-from actorsession import (
-    AsyncSession,
-    ConfigProto,
-    Graph,
-    RunMetadata,
-    RunOptions,
-    Session,
-    get_default_graph,
-    ops,
-)
+from actorsession import AsyncSession, ConfigProto, Graph, RunMetadata, RunOptions, Session, get_default_graph, ops
 from actorsession.config import DebugOptions, DebugTensorWatch
 from actorsession.errors import (
     CancelledError,
@@ -55,9 +46,7 @@ def device_of(face: Any, name: str) -> str:
 
 
 @for_each("as_name", [False, True], ids=["tensor", "name"])
-async def test_what_was_built_in_a_branch_cannot_be_fetched_or_fed(
-    session: Any, as_name: bool
-) -> None:
+async def test_what_was_built_in_a_branch_cannot_be_fetched_or_fed(session: Any, as_name: bool) -> None:
     inside: list[Any] = []
 
     def branch() -> Any:
@@ -94,9 +83,7 @@ async def test_what_is_fetched_twice_runs_once(session: Any) -> None:
 
 
 @for_each("as_name", [False, True], ids=["tensor", "name"])
-async def test_what_was_built_in_a_loop_cannot_be_fetched_or_fed(
-    session: Any, as_name: bool
-) -> None:
+async def test_what_was_built_in_a_loop_cannot_be_fetched_or_fed(session: Any, as_name: bool) -> None:
     inside: list[Any] = []
 
     def turn(i: Any) -> Any:
@@ -247,11 +234,15 @@ async def test_only_the_branch_taken_and_the_iterations_made_have_effects(sessio
 
 @pytest.mark.parametrize(
     ("raised", "kind"),
-    [(ValueError("v"), InvalidArgumentError), (StopIteration(), OutOfRangeError),
-     (MemoryError(), ResourceExhaustedError), (NotImplementedError(), UnimplementedError),
-     (KeyError("k"), UnknownError)],
+    [
+        (ValueError("v"), InvalidArgumentError),
+        (StopIteration(), OutOfRangeError),
+        (MemoryError(), ResourceExhaustedError),
+        (NotImplementedError(), UnimplementedError),
+        (KeyError("k"), UnknownError),
+    ],
     ids=lambda v: v.__name__ if isinstance(v, type) else type(v).__name__,
-)  # fmt: skip
+)
 async def test_an_error_of_a_python_function_ends_the_run_and_not_the_session(
     session: Any, raised: Exception, kind: type[OpError]
 ) -> None:
@@ -281,9 +272,7 @@ async def test_a_debugger_sees_a_loop_as_one_node(session: Any) -> None:
     assert not [name for name in values if name.startswith("while/turn")]
 
 
-async def test_parallel_iterations_change_neither_values_nor_the_order_of_effects(
-    session: Any,
-) -> None:
+async def test_parallel_iterations_change_neither_values_nor_the_order_of_effects(session: Any) -> None:
     results = []
     for wanted in (1, 2, 10, 1000):
         v = ops.Variable(1.0)
@@ -372,8 +361,7 @@ async def test_reset_clears_the_containers_that_are_named(make_session: Make) ->
                 variables[container] = ops.Variable(1.0)
         await face.run([v.initializer for v in variables.values()])
         [device] = face.session._session._devices
-        holders = {c: device.resources.variable(c, v.op.name, v.value().spec)
-                   for c, v in variables.items()}  # fmt: skip
+        holders = {c: device.resources.variable(c, v.op.name, v.value().spec) for c, v in variables.items()}
         await face.reset("", containers)
         assert {c for c, holder in holders.items() if holder.initialized} == left
 

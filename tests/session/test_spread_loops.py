@@ -33,9 +33,7 @@ def test_a_loop_changes_variables_of_two_devices(graph: acts.Graph, variables: A
     with acts.Session(graph=graph, config=TWO) as session:
         session.run(ops.global_variables_initializer())
         metadata = RunMetadata()
-        found = session.run(
-            loop, options=RunOptions(output_partition_graphs=True), run_metadata=metadata
-        )
+        found = session.run(loop, options=RunOptions(output_partition_graphs=True), run_metadata=metadata)
         assert found == [3, 26.0]
         assert session.run([a, b]) == [4.0, 16.0]
         assert len(metadata.partition_graphs) == 2

@@ -10,21 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import (
-    AsyncSession,
-    ConfigProto,
-    Graph,
-    Operation,
-    Session,
-    get_default_graph,
-    ops,
-)
-from actorsession.errors import (
-    FailedPreconditionError,
-    InvalidArgumentError,
-    NotFoundError,
-    OutOfRangeError,
-)
+from actorsession import AsyncSession, ConfigProto, Graph, Operation, Session, get_default_graph, ops
+from actorsession.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError, OutOfRangeError
 from actorsession.graph.node import spec
 from tests.rows import for_each
 
@@ -60,10 +47,14 @@ async def test_reading_an_uninitialised_variable_is_a_failed_precondition(sessio
 
 @for_each(
     "change",
-    [lambda v: v.assign_add([1.0]), lambda v: v.assign_sub([1.0]),
-     lambda v: ops.scatter_add(v, [0], [1.0]), lambda v: ops.scatter_update(v, [0], [1.0])],
+    [
+        lambda v: v.assign_add([1.0]),
+        lambda v: v.assign_sub([1.0]),
+        lambda v: ops.scatter_add(v, [0], [1.0]),
+        lambda v: ops.scatter_update(v, [0], [1.0]),
+    ],
     ids=["assign_add", "assign_sub", "scatter_add", "scatter_update"],
-)  # fmt: skip
+)
 async def test_changing_an_uninitialised_variable_is_not_found(session: Any, change: Any) -> None:
     v = ops.Variable([1.0], name="weights")
     with pytest.raises(NotFoundError, match="'weights'"):
@@ -106,9 +97,7 @@ async def test_a_static_shape_mismatch_is_a_value_error(session: Any) -> None:
             change([1.0, 2.0, 3.0])
 
 
-async def test_a_shape_mismatch_at_run_time_is_an_invalid_argument_and_changes_nothing(
-    session: Any,
-) -> None:
+async def test_a_shape_mismatch_at_run_time_is_an_invalid_argument_and_changes_nothing(session: Any) -> None:
     v = ops.Variable([1.0, 2.0])
     await session.run(v.initializer)
     p = ops.placeholder("float32")
@@ -135,9 +124,7 @@ async def test_a_variable_of_fixed_shape_says_how_it_would_take_another(session:
 
 
 @for_each("dtype", ["int32", "int64"])
-async def test_count_up_to_gives_the_value_before_and_is_out_of_range_at_the_limit(
-    session: Any, dtype: str
-) -> None:
+async def test_count_up_to_gives_the_value_before_and_is_out_of_range_at_the_limit(session: Any, dtype: str) -> None:
     v = ops.Variable(ops.constant(0, dtype))
     up = v.count_up_to(3)
     await session.run(v.initializer)
@@ -299,9 +286,7 @@ async def test_a_session_that_nobody_holds_lets_go_of_its_state(kind: Any, graph
 # -- containers ----------------------------------------------------------------------------------
 
 
-async def test_clearing_containers_leaves_their_variables_uninitialised_and_plans_valid(
-    make_session: Any,
-) -> None:
+async def test_clearing_containers_leaves_their_variables_uninitialised_and_plans_valid(make_session: Any) -> None:
     face, graph = make_session(ConfigProto(device_count={"CPU": 2})), get_default_graph()
     variables = {}
     for container in ("", "left", "right"):

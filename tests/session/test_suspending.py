@@ -51,11 +51,7 @@ class Later:
         self._all[name] = self
 
     def node(self, *inputs: Any) -> Operation:
-        return make(
-            "TestLater",
-            [convert_to_tensor(x) for x in inputs],
-            {"later": self.name, "outputs": self.outputs},
-        )
+        return make("TestLater", [convert_to_tensor(x) for x in inputs], {"later": self.name, "outputs": self.outputs})
 
     def __call__(self, *inputs: Any) -> Tensor:
         return self.node(*inputs).outputs[0]
@@ -241,9 +237,11 @@ async def test_a_step_that_ends_early_cancels_what_it_waits_for(how: str) -> Non
         await session.close()
     fail.set()
     wanted = {
-        "cancel": asyncio.CancelledError, "limit": DeadlineExceededError, "close": CancelledError,
+        "cancel": asyncio.CancelledError,
+        "limit": DeadlineExceededError,
+        "close": CancelledError,
         "other error": InvalidArgumentError,
-    }[how]  # fmt: skip
+    }[how]
     with pytest.raises(wanted):
         await soon(run)
     assert later.begun[0][0].cancelled()

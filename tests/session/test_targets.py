@@ -9,14 +9,7 @@ from typing import Any
 import pytest
 
 import actorsession.compat.v1 as tf
-from actorsession import (
-    AsyncInteractiveSession,
-    AsyncSession,
-    Graph,
-    InteractiveSession,
-    Session,
-    ops,
-)
+from actorsession import AsyncInteractiveSession, AsyncSession, Graph, InteractiveSession, Session, ops
 from actorsession.errors import (
     CancelledError,
     DeadlineExceededError,

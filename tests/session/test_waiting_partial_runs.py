@@ -48,9 +48,7 @@ async def test_a_value_that_is_put_after_the_setup_is_taken(session: Any, taking
         await session.partial_run(handle, taking.product)
 
 
-async def test_a_call_waits_until_another_run_puts_something_in(
-    session: Any, taking: Taking
-) -> None:
+async def test_a_call_waits_until_another_run_puts_something_in(session: Any, taking: Taking) -> None:
     handle = await session.partial_run_setup([taking.product], taking.x)
     call = asyncio.ensure_future(session.partial_run(handle, taking.product, {taking.x: 5}))
     done, _ = await asyncio.wait({call}, timeout=0.02)

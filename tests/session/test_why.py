@@ -48,12 +48,8 @@ B = key(W2, W1, "b")
 
 def waiting(task: str, *keys: str, **more: Any) -> StepWaits:
     """A step at a task, where one node waits for some values."""
-    waiter = Waiter(
-        device=f"{task}/device:CPU:0", nodes=("reader",), more_nodes=0, keys=keys, more_keys=0
-    )
-    return StepWaits(
-        step_id=STEP, session="s", task=task, seconds=3.0, unfinished=1, waiters=(waiter,), **more
-    )
+    waiter = Waiter(device=f"{task}/device:CPU:0", nodes=("reader",), more_nodes=0, keys=keys, more_keys=0)
+    return StepWaits(step_id=STEP, session="s", task=task, seconds=3.0, unfinished=1, waiters=(waiter,), **more)
 
 
 def says(*steps: StepWaits, keys: tuple[SentKey, ...] = (), **more: Any) -> TaskWaits:
@@ -65,10 +61,7 @@ def sent(key: str, state: str, **more: Any) -> SentKey:
     return SentKey(step_id=STEP, key=key, state=state, **more)
 
 
-SLOW = KernelNow(
-    node="slow", op="MatMul", device=f"{W2}/device:CPU:0", source="model.py:12", seconds=9.0,
-    step_id=STEP,
-)  # fmt: skip
+SLOW = KernelNow(node="slow", op="MatMul", device=f"{W2}/device:CPU:0", source="model.py:12", seconds=9.0, step_id=STEP)
 
 
 # -- causes ----------------------------------------------------------------------------------------
@@ -96,9 +89,7 @@ def test_a_kernel_at_the_end_of_a_chain_is_the_root() -> None:
     root = why.root
     assert root is not None
     assert (root.kind, root.node, root.task, root.seconds) == (RUNS, "slow", W2, 9.0)
-    assert [cause.kind for cause in why.steps[0].causes] == [
-        RUNS
-    ]  # one cause, however one gets there
+    assert [cause.kind for cause in why.steps[0].causes] == [RUNS]  # one cause, however one gets there
     assert str(why).splitlines()[0].startswith("'slow' (MatMul) [model.py:12] has been running on")
 
 
@@ -150,9 +141,7 @@ def test_a_kernel_that_waits_for_a_thread_is_not_said_to_run() -> None:
 def test_a_kernel_that_gets_no_thread_is_told_with_what_holds_them_all() -> None:
     queued = KernelNow(**{**_fields(SLOW), "queued": True})
     full = HeldPool(task=W0, threads=2, held=2, kernels=(SLOW,))
-    held = (
-        f"2 of 2 threads of the kernel pool are held by kernels whose steps are over: {SLOW.node!r}"
-    )
+    held = f"2 of 2 threads of the kernel pool are held by kernels whose steps are over: {SLOW.node!r}"
     why = explain([says(waiting(W0, A, kernels=(queued,)), pools=(full,))])
     (cause,) = [cause for cause in why.steps[0].causes if cause.kind == QUEUED]
     assert held in str(cause)
@@ -170,9 +159,7 @@ def _fields(kernel: KernelNow) -> dict[str, Any]:
 def test_a_partial_run_waits_for_its_feed_or_has_lost_it(pending: tuple[str, ...]) -> None:
     device = f"{W0}/device:CPU:0"
     feed = build_key(device, 1, f"{W1}/device:CPU:0", "feed_0_x:0")
-    run = PartialWaits(
-        handle="h", step_id=STEP, session="s", seconds=5.0, feeds=pending, fetches=("y:0",), calls=0
-    )
+    run = PartialWaits(handle="h", step_id=STEP, session="s", seconds=5.0, feeds=pending, fetches=("y:0",), calls=0)
     master = MasterWaits(session="s", task=W0, partial_runs=(run,))
     why = explain([says(waiting(W1, feed), masters=(master,), keys=(sent(feed, NOBODY),))])
     assert why.root is not None
@@ -212,19 +199,24 @@ def test_a_long_chain_and_many_causes_are_cut_and_counted() -> None:
 
 
 def test_what_a_task_says_travels() -> None:
-    run = PartialWaits(
-        handle="h", step_id=3, session="s", seconds=1.0, feeds=("x:0",), fetches=(), calls=1
-    )
+    run = PartialWaits(handle="h", step_id=3, session="s", seconds=1.0, feeds=("x:0",), fetches=(), calls=1)
     master = MasterWaits(
-        session="s", task=W0, steps=((STEP, 1.5, (W0, W1)),), registering=((W0,),), in_flight=1,
-        waiting=2, partial_runs=(run,), left_out=4,
-    )  # fmt: skip
+        session="s",
+        task=W0,
+        steps=((STEP, 1.5, (W0, W1)),),
+        registering=((W0,),),
+        in_flight=1,
+        waiting=2,
+        partial_runs=(run,),
+        left_out=4,
+    )
     waits = says(
         waiting(W0, A, kernels=(SLOW,), more_waiters=3),
         keys=(sent(A, RUNS, kernel=SLOW, keys=(B,)), sent(B, SENT)),
-        masters=(master,), kernels=(SLOW,),
+        masters=(master,),
+        kernels=(SLOW,),
         pools=(HeldPool(task=W0, threads=2, held=1, kernels=(SLOW,)),),
-    )  # fmt: skip
+    )
     assert TaskWaits.from_wire(json.loads(json.dumps(waits.to_wire()))) == waits
 
 
@@ -255,9 +247,7 @@ def test_the_keys_to_ask_for_are_those_that_somebody_waits_for() -> None:
 def test_json_has_each_key_in_its_parts() -> None:
     made = explain([says(waiting(W0, A)), says(keys=(sent(A, SENT),))]).to_json()
     cause = json.loads(json.dumps(made))["steps"][0]["causes"][0]
-    assert cause["keys"] == [
-        {"edge": "edge_0_a:0", "from": f"{W1}/device:CPU:0", "to": f"{W0}/device:CPU:0"}
-    ]
+    assert cause["keys"] == [{"edge": "edge_0_a:0", "from": f"{W1}/device:CPU:0", "to": f"{W0}/device:CPU:0"}]
     assert cause["words"].startswith("a value was lost: a:0")
 
 
@@ -291,9 +281,7 @@ async def test_a_session_names_the_kernel_that_its_step_waits_for(graph: Graph) 
 
 
 @for_each("queued", [False, True], ids=["that runs", "that is queued"])
-async def test_a_value_whose_own_inputs_are_there_waits_for_a_kernel_before_it(
-    graph: Graph, queued: bool
-) -> None:
+async def test_a_value_whose_own_inputs_are_there_waits_for_a_kernel_before_it(graph: Graph, queued: bool) -> None:
     """The nodes that make it have all that comes from elsewhere, and need what a kernel beside them makes."""
     gate, other = Gate(f"why before {queued}"), Gate(f"why other {queued}")
     with graph.device("/cpu:1"):
@@ -303,9 +291,7 @@ async def test_a_value_whose_own_inputs_are_there_waits_for_a_kernel_before_it(
     with graph.device("/cpu:1"):
         end = ops.multiply(value, 2.0, name="end")
         holding = other(ops.constant(0.0))  # the only thread
-    config = ConfigProto(
-        device_count={"CPU": 2}, inter_op_parallelism_threads=1, use_per_session_threads=True
-    )
+    config = ConfigProto(device_count={"CPU": 2}, inter_op_parallelism_threads=1, use_per_session_threads=True)
     async with AsyncSession(graph=graph, config=config) as session:
         runs = []
         try:
@@ -370,10 +356,7 @@ def test_a_thread_asks_what_another_thread_runs(graph: Graph, devices: int) -> N
 async def test_a_partial_run_says_what_it_was_not_fed(graph: Graph) -> None:
     x, y = ops.placeholder("float32", [], name="x"), ops.placeholder("float32", [], name="y")
     total = x + y
-    async with (
-        AsyncSession(graph=graph) as session,
-        session.partial([total], [x, y]) as run,
-    ):
+    async with AsyncSession(graph=graph) as session, session.partial([total], [x, y]) as run:
         await run.run([], {x: np.float32(1.0)})
         why = await session.why()
         assert why.root is not None

@@ -33,9 +33,7 @@ def parts_of(whole: Any, cuts: list[int], name: str = "w") -> PartitionedVariabl
     for i, (start, end) in enumerate(itertools.pairwise(cuts)):
         part = ops.Variable(whole[start:end], name=f"{name}/part_{i}")
         offset = [start] + [0] * (whole.ndim - 1)
-        part._set_save_slice_info(
-            SaveSliceInfo(name, whole.shape, offset, (end - start, *whole.shape[1:]))
-        )
+        part._set_save_slice_info(SaveSliceInfo(name, whole.shape, offset, (end - start, *whole.shape[1:])))
         found.append(part)
     cut = [len(found)] + [1] * (whole.ndim - 1)
     return PartitionedVariable(name, whole.shape, found[0].dtype, found, cut)

@@ -82,10 +82,7 @@ def test_all_updates_of_a_step_use_the_same_powers() -> None:
         optimizer.apply_gradients([([1.0], a), ([1.0], b)])
         updates = [op for op in graph.get_operations() if op.type == "ResourceApplyAdam"]
         assert updates[0].inputs[3:5] == updates[1].inputs[3:5]
-        last = [
-            op for op in graph.get_operations()
-            if op.type == "AssignVariableOp" and op.name.startswith("Adam/")
-        ]  # fmt: skip
+        last = [op for op in graph.get_operations() if op.type == "AssignVariableOp" and op.name.startswith("Adam/")]
         assert len(last) == 2
         for op in last:
             assert set(updates) <= set(op.control_inputs)

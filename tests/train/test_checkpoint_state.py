@@ -56,16 +56,22 @@ def test_every_path_comes_back(path: str) -> None:
         ),
         ("all_model_checkpoint_timestamps: 1.5f", CheckpointState(all_model_checkpoint_timestamps=[1.5])),
     ],
-)  # fmt: skip
+)
 def test_other_ways_to_write_the_same_are_read(text: str, wanted: CheckpointState) -> None:
     assert CheckpointState.from_text(text) == wanted
 
 
 @pytest.mark.parametrize(
     "text",
-    ["garbage {", 'other: "x"', "model_checkpoint_path: 3", 'last_preserved_timestamp: "x"',
-     'model_checkpoint_path: "a', "last_preserved_timestamp: soon"],
-)  # fmt: skip
+    [
+        "garbage {",
+        'other: "x"',
+        "model_checkpoint_path: 3",
+        'last_preserved_timestamp: "x"',
+        'model_checkpoint_path: "a',
+        "last_preserved_timestamp: soon",
+    ],
+)
 def test_text_of_another_form_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"field|string|number"):
         CheckpointState.from_text(text)
@@ -85,9 +91,7 @@ def test_the_latest_is_added_to_the_others(tmp_path: Path) -> None:
     assert found.all_model_checkpoint_paths == ["m-1", "m-2"]
 
 
-def test_paths_in_a_relative_folder_become_relative_to_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_paths_in_a_relative_folder_become_relative_to_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     train.update_checkpoint_state("run", "run/m-2", ["run/m-1", "/far/m-0"], latest_filename="last")
     assert Path("run/last").read_text() == (
@@ -103,15 +107,9 @@ def test_paths_in_a_relative_folder_become_relative_to_it(
 
 def test_there_is_a_timestamp_for_each_path_or_none(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="2 timestamps for 1 checkpoints"):
-        train.update_checkpoint_state(
-            str(tmp_path), "a", ["a"], all_model_checkpoint_timestamps=[1.0, 2.0]
-        )
+        train.update_checkpoint_state(str(tmp_path), "a", ["a"], all_model_checkpoint_timestamps=[1.0, 2.0])
     train.update_checkpoint_state(
-        str(tmp_path),
-        "a",
-        ["a"],
-        all_model_checkpoint_timestamps=[1.0],
-        last_preserved_timestamp=2.0,
+        str(tmp_path), "a", ["a"], all_model_checkpoint_timestamps=[1.0], last_preserved_timestamp=2.0
     )
     found = train.get_checkpoint_state(str(tmp_path))
     assert found is not None
@@ -123,9 +121,7 @@ def test_a_checkpoint_with_the_name_of_the_state_file_is_refused(tmp_path: Path)
         train.update_checkpoint_state(str(tmp_path), str(tmp_path / "checkpoint"))
 
 
-def test_no_state_file_and_an_unreadable_one_give_nothing(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_no_state_file_and_an_unreadable_one_give_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     assert train.get_checkpoint_state(str(tmp_path)) is None
     assert train.get_checkpoint_state(str(tmp_path / "no" / "folder")) is None
     (tmp_path / "checkpoint").write_text("garbage {")

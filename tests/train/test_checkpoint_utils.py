@@ -21,12 +21,7 @@ WEIGHTS = np.arange(8, dtype=np.float32).reshape(4, 2)
 def prefix(tmp_path: Path) -> str:
     """A checkpoint with ``old/w``, ``old/b`` and ``step``."""
     made = str(tmp_path / "m-1")
-    save(
-        made,
-        ["old/w", "old/b", "step"],
-        [""] * 3,
-        [WEIGHTS, np.array([5], np.float32), np.int64(9)],
-    )
+    save(made, ["old/w", "old/b", "step"], [""] * 3, [WEIGHTS, np.array([5], np.float32), np.int64(9)])
     train.update_checkpoint_state(str(tmp_path), made)
     return made
 
@@ -108,9 +103,7 @@ def test_names_may_be_the_same_throughout(graph: Graph, prefix: str) -> None:
 
 
 @pytest.mark.parametrize("by_name", [True, False])
-def test_the_parts_of_a_variable_start_from_slices(
-    graph: Graph, prefix: str, by_name: bool
-) -> None:
+def test_the_parts_of_a_variable_start_from_slices(graph: Graph, prefix: str, by_name: bool) -> None:
     whole = parts_of(np.zeros_like(WEIGHTS), [0, 1, 4], "new")
     train.init_from_checkpoint(prefix, {"old/w": "new" if by_name else whole})
     np.testing.assert_array_equal(np.concatenate(initial(*whole)), WEIGHTS)
@@ -135,9 +128,7 @@ def test_a_variable_may_start_from_tensorflow(graph: Graph) -> None:
     ],
     ids=range(7),
 )
-def test_assignments_that_make_no_sense_are_refused(
-    graph: Graph, prefix: str, mapping: Any, match: str
-) -> None:
+def test_assignments_that_make_no_sense_are_refused(graph: Graph, prefix: str, mapping: Any, match: str) -> None:
     ops.Variable([0.0], name="b")
     with pytest.raises(ValueError, match=match):
         train.init_from_checkpoint(prefix, mapping)

@@ -123,9 +123,7 @@ def test_a_looper_calls_its_function_until_the_stop() -> None:
     assert not looper.is_alive()
 
 
-def test_a_looper_with_an_interval_waits_for_the_next_time_or_the_stop(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_looper_with_an_interval_waits_for_the_next_time_or_the_stop(monkeypatch: pytest.MonkeyPatch) -> None:
     coord, calls, waits = Coordinator(), list[int](), list[float]()
     monkeypatch.setattr(coord, "wait_for_stop", waits.append)
 

@@ -26,8 +26,12 @@ def devices_of_variables(count: int, **options: Any) -> list[str]:
 
 def test_variables_go_to_the_servers_one_after_the_other() -> None:
     assert devices_of_variables(5, ps_tasks=2) == [
-        "/job:ps/task:0", "/job:ps/task:1", "/job:ps/task:0", "/job:ps/task:1", "/job:ps/task:0",
-    ]  # fmt: skip
+        "/job:ps/task:0",
+        "/job:ps/task:1",
+        "/job:ps/task:0",
+        "/job:ps/task:1",
+        "/job:ps/task:0",
+    ]
 
 
 def test_everything_else_goes_to_the_worker() -> None:
@@ -56,9 +60,7 @@ def test_the_number_of_servers_comes_from_the_cluster(cluster: Any) -> None:
 
 
 def test_the_server_job_may_have_another_name() -> None:
-    found = devices_of_variables(
-        2, cluster={"store": ["h:1"], "worker": ["h:2"]}, ps_device="/job:store/device:CPU:0"
-    )
+    found = devices_of_variables(2, cluster={"store": ["h:1"], "worker": ["h:2"]}, ps_device="/job:store/device:CPU:0")
     assert found == ["/job:store/task:0/device:CPU:0"] * 2
 
 
@@ -101,11 +103,7 @@ def test_without_merging_an_inner_block_is_taken_as_it_is() -> None:
 
 def test_an_outer_block_does_not_change_the_answer() -> None:
     graph = Graph()
-    with (
-        graph.as_default(),
-        graph.device("/job:elsewhere/task:5"),
-        graph.device(replica_device_setter(ps_tasks=1)),
-    ):
+    with graph.as_default(), graph.device("/job:elsewhere/task:5"), graph.device(replica_device_setter(ps_tasks=1)):
         assert variable("v").op.device == "/job:ps/task:0"
 
 

@@ -7,15 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import (
-    Graph,
-    IndexedSlices,
-    Variable,
-    constant,
-    float32,
-    float64,
-    global_variables_initializer,
-)
+from actorsession import Graph, IndexedSlices, Variable, constant, float32, float64, global_variables_initializer
 from actorsession.train import GradientDescentOptimizer
 from tests.ops.interpreter import Variables, evaluate
 

@@ -61,12 +61,15 @@ def test_a_rate_has_the_type_of_the_first_one(name: str, dtype: str) -> None:
 @pytest.mark.parametrize(
     ("name", "wanted"),
     [
-        ("exponential", "ExponentialDecay"), ("natural_exp", "ExponentialDecay"),
-        ("inverse_time", "InverseTimeDecay"), ("polynomial", "PolynomialDecay"),
-        ("cosine_restarts", "SGDRDecay"), ("linear_cosine", "LinearCosineDecay"),
+        ("exponential", "ExponentialDecay"),
+        ("natural_exp", "ExponentialDecay"),
+        ("inverse_time", "InverseTimeDecay"),
+        ("polynomial", "PolynomialDecay"),
+        ("cosine_restarts", "SGDRDecay"),
+        ("linear_cosine", "LinearCosineDecay"),
         ("noisy", "NoisyLinearCosineDecay"),
     ],
-)  # fmt: skip
+)
 def test_rates_are_named_as_in_tensorflow(name: str, wanted: str) -> None:
     assert RATES[name](train, 1).op.name == wanted
 
@@ -85,9 +88,7 @@ def test_the_noise_of_a_rate_grows_smaller() -> None:
     step = source(int64, [])
     rate = train.noisy_linear_cosine_decay(1.0, step, 1000, num_periods=0.0, beta=0.0)
     state = Variables()
-    spread = [
-        np.std([evaluate([rate], {step: at}, state)[0] for _ in range(150)]) for at in (0, 100)
-    ]
+    spread = [np.std([evaluate([rate], {step: at}, state)[0] for _ in range(150)]) for at in (0, 100)]
     np.testing.assert_allclose(spread, [1.0, 101**-0.275], rtol=0.15)
 
 

@@ -5,14 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from actorsession import (
-    Graph,
-    IndexedSlices,
-    Variable,
-    constant,
-    float64,
-    global_variables_initializer,
-)
+from actorsession import Graph, IndexedSlices, Variable, constant, float64, global_variables_initializer
 from actorsession.train import MomentumOptimizer
 from tests.ops.interpreter import Variables, evaluate, source
 

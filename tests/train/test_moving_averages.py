@@ -31,9 +31,7 @@ def averages(session: Session, kind: str) -> list[Any]:
     """Of a variable that goes up and down by one, and of a tensor, over three updates."""
     w, x, n = Variable([1.0, 2.0], name="w"), placeholder(float32, [2]), placeholder(int64, [])
     y = x * 2.0
-    kinds: dict[str, dict[str, Any]] = {
-        "plain": {}, "counted": {"num_updates": n}, "debiased": {"zero_debias": True},
-    }  # fmt: skip
+    kinds: dict[str, dict[str, Any]] = {"plain": {}, "counted": {"num_updates": n}, "debiased": {"zero_debias": True}}
     ema = ExponentialMovingAverage(0.9, **kinds[kind])
     update, move = ema.apply([w, y]), w.assign_add([1.0, -1.0])
     session.run(global_variables_initializer())
@@ -48,30 +46,19 @@ def averages(session: Session, kind: str) -> list[Any]:
 @pytest.mark.parametrize(
     ("kind", "wanted"),
     [
-        (
-            "plain",
-            [
-                [[1.1, 1.9], [0.2, -0.2]], [[1.29, 1.71], [0.58, -0.18]],
-                [[1.561, 1.439], [1.122, 0.038]],
-            ],
-        ),
-        (
-            "counted",
-            [
-                [[1.9, 1.1], [1.8, -1.8]], [[2.8, 0.2], [3.6, -0.32727279]],
-                [[3.7, -0.7], [5.4, 1.4181818]],
-            ],
-        ),
+        ("plain", [[[1.1, 1.9], [0.2, -0.2]], [[1.29, 1.71], [0.58, -0.18]], [[1.561, 1.439], [1.122, 0.038]]]),
+        ("counted", [[[1.9, 1.1], [1.8, -1.8]], [[2.8, 0.2], [3.6, -0.32727279]], [[3.7, -0.7], [5.4, 1.4181818]]]),
         (
             "debiased",
             [
-                [[1.1, 1.9], [2.0, -2.0]], [[1.29, 1.71], [3.0526316, -0.94736832]],
+                [[1.1, 1.9], [2.0, -2.0]],
+                [[1.29, 1.71], [3.0526316, -0.94736832]],
                 [[1.561, 1.439], [4.1402206, 0.14022142]],
             ],
         ),
     ],
     ids=["plain", "counted", "debiased"],
-)  # fmt: skip
+)
 def test_averages_are_those_of_tensorflow(session: Session, kind: str, wanted: Any) -> None:
     np.testing.assert_allclose(np.array(averages(session, kind)), wanted, rtol=1e-5, atol=1e-6)
 
@@ -101,10 +88,12 @@ def test_averages_stand_below_the_scope_in_which_they_are_built() -> None:
     with variable_scope("train"):
         ExponentialMovingAverage(0.9, zero_debias=True).apply([w, mean])
     assert [v.op.name for v in global_variables()] == [
-        "net/w", "train/net/w/ExponentialMovingAverage", "train/net/mean/ExponentialMovingAverage",
+        "net/w",
+        "train/net/w/ExponentialMovingAverage",
+        "train/net/mean/ExponentialMovingAverage",
         "train/train/net/mean/ExponentialMovingAverage/local_step",
         "train/train/net/mean/ExponentialMovingAverage/biased",
-    ]  # fmt: skip
+    ]
 
 
 def test_averages_are_made_once_and_updated_by_every_call(session: Session) -> None:
@@ -159,9 +148,7 @@ def test_variables_are_restored_from_their_averages() -> None:
     ema.apply([w])
     average = ema.average(w)
     assert ema.variables_to_restore() == {"w/ExponentialMovingAverage": w, "plain": plain}
-    assert ema.variables_to_restore([]) == {
-        "w": w, "plain": plain, "w/ExponentialMovingAverage": average,
-    }  # fmt: skip
+    assert ema.variables_to_restore([]) == {"w": w, "plain": plain, "w/ExponentialMovingAverage": average}
     fresh = ExponentialMovingAverage(0.9, name="mean")
     assert fresh.variables_to_restore([w])["w/mean"] is w
 

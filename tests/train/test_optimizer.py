@@ -178,9 +178,7 @@ def test_gates_do_not_change_gradients(gate: int) -> None:
 def test_the_gate_of_the_whole_graph_makes_all_gradients_wait_for_all() -> None:
     a, b = Variable([3.0]), Variable([5.0])
     loss = squares(a) + squares(b)
-    gated = GradientDescentOptimizer(0.1).compute_gradients(
-        loss, gate_gradients=Optimizer.GATE_GRAPH
-    )
+    gated = GradientDescentOptimizer(0.1).compute_gradients(loss, gate_gradients=Optimizer.GATE_GRAPH)
     gates = {op for g, _ in gated if g is not None for op in g.op.control_inputs}
     assert len(gates) == 1
 
@@ -234,9 +232,7 @@ def test_slots_are_variables_named_after_their_variable_and_not_trainable(graph:
 def test_the_variables_of_an_optimizer_are_listed_by_name() -> None:
     optimizer = AdamOptimizer()
     optimizer.minimize(squares(Variable([1.0], name="w")))
-    assert [v.name for v in optimizer.variables()] == [
-        "beta1_power:0", "beta2_power:0", "w/Adam:0", "w/Adam_1:0",
-    ]  # fmt: skip
+    assert [v.name for v in optimizer.variables()] == ["beta1_power:0", "beta2_power:0", "w/Adam:0", "w/Adam_1:0"]
     with Graph().as_default():
         assert optimizer.variables() == []
 
@@ -308,9 +304,8 @@ def test_slots_and_updates_are_placed_beside_their_variable(make: Any, graph: Gr
             assert slot.device == slot.initial_value.device == device
             assert slot.op.groups() == group
         updates = [
-            op for op in graph.get_operations()
-            if "ResourceApply" in op.type and op.inputs[0] is variable.handle
-        ]  # fmt: skip
+            op for op in graph.get_operations() if "ResourceApply" in op.type and op.inputs[0] is variable.handle
+        ]
         assert [(op.device, op.groups()) for op in updates] == [(device, group)]
 
 
@@ -352,9 +347,7 @@ def test_the_first_step_on_rows_agrees_with_that_on_the_whole(make: Any) -> None
         with Graph().as_default():
             w = Variable(np.arange(8.0).reshape(4, 2))
             slices = IndexedSlices(
-                constant([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], float64),
-                constant([2, 0, 2]),
-                constant([4, 2]),
+                constant([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], float64), constant([2, 0, 2]), constant([4, 2])
             )
             whole = constant([[3.0, 4.0], [0.0, 0.0], [6.0, 8.0], [0.0, 0.0]], float64)
             train = make().apply_gradients([(whole if dense else slices, w)])
@@ -429,9 +422,7 @@ def test_gradients_of_tensors_can_be_had_beside_those_of_variables() -> None:
     w = Variable([3.0])
     doubled = w.value() * 2.0
     loss = reduce_sum(doubled * doubled)
-    (slope, _), (none, _) = GradientDescentOptimizer(0.1).compute_gradients(
-        loss, [doubled, w * 2.0]
-    )
+    (slope, _), (none, _) = GradientDescentOptimizer(0.1).compute_gradients(loss, [doubled, w * 2.0])
     assert none is None
     assert evaluate([slope], None, started())[0].tolist() == [12.0]
 

@@ -13,13 +13,7 @@ import pytest
 
 from actorsession import AsyncSession, Graph, Session, int32, ops, opsets
 from actorsession.errors import InvalidArgumentError, OutOfRangeError
-from actorsession.train import (
-    Coordinator,
-    QueueRunner,
-    add_queue_runner,
-    running_queues,
-    start_queue_runners,
-)
+from actorsession.train import Coordinator, QueueRunner, add_queue_runner, running_queues, start_queue_runners
 from tests.cluster.kit import PATIENCE, soon
 
 
@@ -161,9 +155,7 @@ def ended(threads: list[threading.Thread]) -> bool:
     return not any(thread.is_alive() for thread in threads)
 
 
-def test_a_stop_ends_threads_that_wait_for_what_never_comes(
-    graph: Graph, tracebacks: list[Any]
-) -> None:
+def test_a_stop_ends_threads_that_wait_for_what_never_comes(graph: Graph, tracebacks: list[Any]) -> None:
     """Closing the queue does not end them: they wait for something else. The grace is TensorFlow's."""
     starved = Starved()
     with Session(graph=graph) as session:
@@ -220,9 +212,7 @@ def test_threads_that_join_did_not_wait_for_end_in_silence_with_their_session(
     assert tracebacks == []
 
 
-def test_threads_without_a_coordinator_end_in_silence_with_their_session(
-    graph: Graph, tracebacks: list[Any]
-) -> None:
+def test_threads_without_a_coordinator_end_in_silence_with_their_session(graph: Graph, tracebacks: list[Any]) -> None:
     starved = Starved()
     with Session(graph=graph) as session:
         threads = starved.runner.create_threads(session, start=True)

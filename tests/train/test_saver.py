@@ -22,22 +22,21 @@ FIXTURES = Path(__file__).parents[1] / "checkpoints" / "fixtures"
 
 def test_variables_get_back_the_values_that_they_had(session: Session, tmp_path: Path) -> None:
     values: list[Any] = [
-        np.array([[1, 2], [3, 4]], np.float32), np.int64(7), np.array([b"a", b""], object), np.array([True]),
-        np.array([1.5], ml_dtypes.bfloat16), np.array([1j]), np.zeros((0, 2), np.float32),
-    ]  # fmt: skip
+        np.array([[1, 2], [3, 4]], np.float32),
+        np.int64(7),
+        np.array([b"a", b""], object),
+        np.array([True]),
+        np.array([1.5], ml_dtypes.bfloat16),
+        np.array([1j]),
+        np.zeros((0, 2), np.float32),
+    ]
     variables = [ops.Variable(value, name=f"v{i}") for i, value in enumerate(values)]
     text = ops.Variable("one string", name="text")
     saver = Saver()
     started(session)
     path = saver.save(session, str(tmp_path / "m"))
     assert path == str(tmp_path / "m")
-    session.run(
-        [
-            v.assign(np.zeros_like(x))
-            for v, x in zip(variables, values, strict=True)
-            if x.dtype != object
-        ]
-    )
+    session.run([v.assign(np.zeros_like(x)) for v, x in zip(variables, values, strict=True) if x.dtype != object])
     session.run([variables[2].assign([b"z", b"z"]), text.assign("other")])
     saver.restore(session, path)
     for found, wanted in zip(session.run(variables), values, strict=True):
@@ -86,9 +85,7 @@ def test_checkpoints_of_tensorflow_are_restored(session: Session) -> None:
     assert session.run(words).tolist() == [[b"one", b""], [b"three", b"\xff\x00"]]
 
 
-def test_a_saver_of_some_variables_leaves_the_others_alone(
-    session: Session, tmp_path: Path
-) -> None:
+def test_a_saver_of_some_variables_leaves_the_others_alone(session: Session, tmp_path: Path) -> None:
     a, b = ops.Variable(1.0, name="a"), ops.Variable(2.0, name="b")
     saver = Saver([a])
     path = saver.save(started(session), str(tmp_path / "m"))
@@ -108,9 +105,7 @@ def test_a_dict_says_what_variables_are_called(session: Session, tmp_path: Path)
 
 
 @pytest.mark.parametrize("sequentially", [False, True])
-def test_everything_is_restored_in_one_step_or_one_by_one(
-    session: Session, tmp_path: Path, sequentially: bool
-) -> None:
+def test_everything_is_restored_in_one_step_or_one_by_one(session: Session, tmp_path: Path, sequentially: bool) -> None:
     variables = [ops.Variable(float(i), name=f"v{i}") for i in range(4)]
     saver = Saver(restore_sequentially=sequentially)
     path = saver.save(started(session), str(tmp_path / "m"))
@@ -119,9 +114,7 @@ def test_everything_is_restored_in_one_step_or_one_by_one(
     assert session.run(variables) == [0, 1, 2, 3]
 
 
-def test_reshape_brings_a_tensor_into_the_shape_of_the_variable(
-    session: Session, tmp_path: Path
-) -> None:
+def test_reshape_brings_a_tensor_into_the_shape_of_the_variable(session: Session, tmp_path: Path) -> None:
     flat = ops.Variable([1.0, 2.0, 3.0, 4.0], name="flat")
     square = ops.Variable(np.zeros((2, 2), np.float32), name="square")
     path = Saver({"w": flat}).save(started(session), str(tmp_path / "m"))
@@ -129,9 +122,7 @@ def test_reshape_brings_a_tensor_into_the_shape_of_the_variable(
     np.testing.assert_array_equal(session.run(square), [[1, 2], [3, 4]])
 
 
-def test_a_variable_without_a_fixed_shape_takes_what_is_there(
-    session: Session, tmp_path: Path
-) -> None:
+def test_a_variable_without_a_fixed_shape_takes_what_is_there(session: Session, tmp_path: Path) -> None:
     v = ops.Variable([1.0], validate_shape=False, name="v")
     saver = Saver()
     path = saver.save(started(session), str(tmp_path / "long"))

@@ -38,9 +38,7 @@ async def test_saves_of_one_saver_may_overlap(graph: Graph, tmp_path: Path) -> N
     saver = Saver(max_to_keep=3)
     async with AsyncSession(graph=graph) as session:
         await session.run(ops.global_variables_initializer())
-        await asyncio.gather(
-            *(saver.save_async(session, str(tmp_path / "m"), step) for step in range(6))
-        )
+        await asyncio.gather(*(saver.save_async(session, str(tmp_path / "m"), step) for step in range(6)))
     assert len(saver.last_checkpoints) == 3
     kept = [train.load_variable(path, "v") for path in saver.last_checkpoints]
     np.testing.assert_array_equal(kept, [[1, 2]] * 3)

@@ -34,9 +34,7 @@ def test_the_step_stands_behind_the_name(session: Session, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("step", [1.5, "12", [1], np.float32(2)])
-def test_a_step_that_is_no_whole_number_is_refused(
-    session: Session, tmp_path: Path, step: Any
-) -> None:
+def test_a_step_that_is_no_whole_number_is_refused(session: Session, tmp_path: Path, step: Any) -> None:
     ops.Variable(1.0)
     saver = Saver()
     with pytest.raises(TypeError, match="global_step must be an int"):
@@ -55,9 +53,7 @@ def test_the_state_file_names_the_latest(session: Session, tmp_path: Path) -> No
     assert state.all_model_checkpoint_paths == paths == saver.last_checkpoints
 
 
-def test_the_state_file_may_have_another_name_and_relative_paths(
-    session: Session, tmp_path: Path
-) -> None:
+def test_the_state_file_may_have_another_name_and_relative_paths(session: Session, tmp_path: Path) -> None:
     ops.Variable(1.0)
     saver = Saver(save_relative_paths=True)
     path = saver.save(started(session), str(tmp_path / "m"), 1, latest_filename="last")
@@ -123,9 +119,7 @@ def test_the_latest_few_are_kept(session: Session, tmp_path: Path) -> None:
     started(session)
     for step in range(4):
         saver.save(session, str(tmp_path / "m"), step)
-    assert names(tmp_path) == [
-        "checkpoint", "m-2.meta", "m-2.safetensors", "m-3.meta", "m-3.safetensors",
-    ]  # fmt: skip
+    assert names(tmp_path) == ["checkpoint", "m-2.meta", "m-2.safetensors", "m-3.meta", "m-3.safetensors"]
     assert saver.last_checkpoints == [str(tmp_path / f"m-{step}") for step in (2, 3)]
 
 
@@ -170,9 +164,7 @@ def test_the_same_name_again_counts_once(session: Session, tmp_path: Path) -> No
     assert names(tmp_path) == ["checkpoint", "m-1.safetensors", "m-2.safetensors"]
 
 
-def test_one_in_some_hours_is_kept_for_good(
-    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_in_some_hours_is_kept_for_good(session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     now = 1_000_000.0
     monkeypatch.setattr(time, "time", lambda: now)
     ops.Variable(1.0)
@@ -190,9 +182,7 @@ def test_checkpoints_of_an_earlier_program_are_counted(session: Session, tmp_pat
     ops.Variable(1.0)
     started(session)
     first = Saver()
-    paths = [
-        first.save(session, str(tmp_path / "m"), step, write_meta_graph=False) for step in range(3)
-    ]
+    paths = [first.save(session, str(tmp_path / "m"), step, write_meta_graph=False) for step in range(3)]
     second = Saver(max_to_keep=2)
     second.recover_last_checkpoints([str(tmp_path / "gone"), *map(str, paths[1:])])
     assert second.last_checkpoints == paths[1:]
@@ -249,11 +239,7 @@ def test_each_task_and_not_each_device_writes_a_file(graph: Graph, tmp_path: Pat
         session.run([a.assign(0.0), b.assign(0.0)])
         saver.restore(session, str(path))
         assert session.run([a, b]) == [1, 2]
-    assert without_nonces(tmp_path) == [
-        "checkpoint",
-        "m-00000-of-00001.safetensors",
-        "m.safetensors.index.json",
-    ]
+    assert without_nonces(tmp_path) == ["checkpoint", "m-00000-of-00001.safetensors", "m.safetensors.index.json"]
 
 
 def test_old_checkpoints_in_shards_are_removed_whole(session: Session, tmp_path: Path) -> None:
@@ -262,25 +248,18 @@ def test_old_checkpoints_in_shards_are_removed_whole(session: Session, tmp_path:
     started(session)
     for step in range(3):
         saver.save(session, str(tmp_path / "m"), step, write_meta_graph=False)
-    assert without_nonces(tmp_path) == [
-        "checkpoint", "m-2-00000-of-00001.safetensors", "m-2.safetensors.index.json",
-    ]  # fmt: skip
+    assert without_nonces(tmp_path) == ["checkpoint", "m-2-00000-of-00001.safetensors", "m-2.safetensors.index.json"]
 
 
 @pytest.mark.parametrize("sharded", [False, True])
-async def test_tasks_write_and_read_what_a_remote_session_saves(
-    graph: Graph, tmp_path: Path, sharded: bool
-) -> None:
+async def test_tasks_write_and_read_what_a_remote_session_saves(graph: Graph, tmp_path: Path, sharded: bool) -> None:
     with on(W0):
         a = ops.Variable([1.0, 2.0], name="a")
     with on(W1):
         b = ops.Variable(3, name="b")
     saver = Saver(sharded=sharded)
     clear = [a.assign([0.0, 0.0]), b.assign(0)]
-    async with (
-        in_process() as cluster,
-        AsyncSession(cluster.servers[0].target, graph=graph) as session,
-    ):
+    async with in_process() as cluster, AsyncSession(cluster.servers[0].target, graph=graph) as session:
         await session.run(ops.global_variables_initializer())
         path = await saver.save_async(session, str(tmp_path / "m"), 5)
         await session.run(clear)
@@ -294,6 +273,4 @@ async def test_tasks_write_and_read_what_a_remote_session_saves(
     with CheckpointReader(str(path)) as reader:
         assert reader.get_variable_to_shape_map() == {"a": [2], "b": []}
     shards = [n for n in without_nonces(tmp_path) if "-of-" in n]
-    assert shards == (
-        ["m-5-00000-of-00002.safetensors", "m-5-00001-of-00002.safetensors"] if sharded else []
-    )
+    assert shards == (["m-5-00000-of-00002.safetensors", "m-5-00001-of-00002.safetensors"] if sharded else [])

@@ -20,9 +20,7 @@ from actorsession.train import Saver, SaverDef
 from tests.train.kit import names, started
 
 
-def test_saving_before_variables_have_values_writes_nothing(
-    session: Session, tmp_path: Path
-) -> None:
+def test_saving_before_variables_have_values_writes_nothing(session: Session, tmp_path: Path) -> None:
     ops.Variable(1.0, name="v")
     with pytest.raises(FailedPreconditionError, match="'v' is read before it has a value"):
         Saver().save(session, str(tmp_path / "m"))
@@ -49,14 +47,10 @@ def test_a_path_without_a_checkpoint_is_refused(session: Session, tmp_path: Path
         saver.restore(session, None)
 
 
-def test_a_variable_that_the_checkpoint_lacks_is_named_with_its_neighbours(
-    session: Session, tmp_path: Path
-) -> None:
+def test_a_variable_that_the_checkpoint_lacks_is_named_with_its_neighbours(session: Session, tmp_path: Path) -> None:
     path = Saver({"layer1/kernel": ops.Variable(1.0)}).save(started(session), str(tmp_path / "m"))
     other = Saver({"layer1/kernels": ops.Variable(1.0)})
-    with pytest.raises(
-        NotFoundError, match=r"lacks a variable .*'layer1/kernels'.* 'layer1/kernel'"
-    ):
+    with pytest.raises(NotFoundError, match=r"lacks a variable .*'layer1/kernels'.* 'layer1/kernel'"):
         other.restore(session, str(path))
 
 
@@ -132,9 +126,7 @@ def test_a_sharded_save_that_fails_at_its_index_leaves_the_last_checkpoint_and_n
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "replace", full)
-        with pytest.raises(
-            ResourceExhaustedError, match=r"m\.safetensors\.index\.json.* too large"
-        ):
+        with pytest.raises(ResourceExhaustedError, match=r"m\.safetensors\.index\.json.* too large"):
             saver.save(session, str(tmp_path / "m"))
     assert names(tmp_path) == before
     saver.restore(session, str(tmp_path / "m"))
@@ -156,17 +148,11 @@ def test_a_sharded_save_that_fails_at_its_index_leaves_the_last_checkpoint_and_n
         (lambda v: Saver([v], write_version=3), ValueError, "write_version must be 2"),
         (lambda v: Saver(saver_def=v), ValueError, "saver_def must be a SaverDef"),
         (lambda v: Saver(saver_def=SaverDef()), ValueError, "must specify the save_tensor_name"),
-        (
-            lambda v: Saver(saver_def=SaverDef("", "a:0")),
-            ValueError,
-            "specify the restore_op_name",
-        ),
+        (lambda v: Saver(saver_def=SaverDef("", "a:0")), ValueError, "specify the restore_op_name"),
     ],
     ids=range(13),
 )
-def test_what_cannot_be_saved_is_refused(
-    graph: Graph, make: Any, kind: type[Exception], match: str
-) -> None:
+def test_what_cannot_be_saved_is_refused(graph: Graph, make: Any, kind: type[Exception], match: str) -> None:
     v = ops.Variable(1.0, name="v")
     with pytest.raises(kind, match=match):
         make(v)

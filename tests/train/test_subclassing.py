@@ -26,9 +26,7 @@ class Counting(Optimizer):
         for var in var_list:
             self._get_or_make_slot(var, ops.fill([2], 7.0), "last", self._name)
             zeros = ops.zeros_initializer()
-            self._get_or_make_slot_with_initializer(
-                var, zeros, var.shape, var.dtype, "sum", "Counting/sum"
-            )
+            self._get_or_make_slot_with_initializer(var, zeros, var.shape, var.dtype, "sum", "Counting/sum")
 
     def _resource_apply_dense(self, grad: Any, handle: Any) -> Any:
         last = self.get_slot(handle, "last")
@@ -41,17 +39,13 @@ class Counting(Optimizer):
         return ops.group(*update_ops, ops.assign_add(steps, 1.0), name=name_scope)
 
 
-def test_slots_and_loose_variables_are_made_by_tensorflows_names(
-    graph: Graph, session: Session
-) -> None:
+def test_slots_and_loose_variables_are_made_by_tensorflows_names(graph: Graph, session: Session) -> None:
     v = ops.Variable([1.0, 2.0], name="v")
     optimizer = Counting(lambda: 0.5)
     step = optimizer.minimize(ops.reduce_sum(v * v))
     last: Any = optimizer.get_slot(v, "last")
     (steps,) = optimizer._non_slot_variables()
-    assert [x.name for x in optimizer.variables()] == [
-        "steps:0", "v/Counting/sum:0", "v/Counting:0",
-    ]  # fmt: skip
+    assert [x.name for x in optimizer.variables()] == ["steps:0", "v/Counting/sum:0", "v/Counting:0"]
     session.run(ops.global_variables_initializer())
     assert session.run(last).tolist() == [7.0, 7.0]
     session.run(step)

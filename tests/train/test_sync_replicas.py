@@ -30,9 +30,7 @@ class Replicated:
         self.w = ops.Variable(0.0, name="w")
         self.x = ops.placeholder("float32", [])
         self.step = get_or_create_global_step()
-        self.opt = SyncReplicasOptimizer(
-            opt or GradientDescentOptimizer(1.0), needed or replicas, replicas
-        )
+        self.opt = SyncReplicasOptimizer(opt or GradientDescentOptimizer(1.0), needed or replicas, replicas)
         self.train = self.opt.minimize(self.w * self.x, global_step=self.step)
         self.init = ops.global_variables_initializer()
         self.tokens = self.opt.get_init_tokens_op(0)  # nobody runs ahead of the first update
@@ -53,9 +51,7 @@ async def test_an_update_is_the_mean_of_all_replicas() -> None:
     async with AsyncSession() as session:
         chief = await begin(model, session)
         for number in range(3):
-            await soon(
-                asyncio.gather(*[session.run(model.train, {model.x: x}) for x in (1.0, 3.0)])
-            )
+            await soon(asyncio.gather(*[session.run(model.train, {model.x: x}) for x in (1.0, 3.0)]))
             assert await session.run([model.w, model.step]) == [-2.0 * (number + 1), number + 1]
         chief.cancel()
         await asyncio.wait([chief])
@@ -143,14 +139,9 @@ async def test_replicas_on_other_tasks_train_together(graph: Graph, by_reference
 
 
 @pytest.mark.process
-async def test_worker_processes_train_one_model_from_graphs_of_their_own(
-    by_reference: bool,
-) -> None:
+async def test_worker_processes_train_one_model_from_graphs_of_their_own(by_reference: bool) -> None:
     """Each replica has a graph, a master and a device of its own; they meet in the variables of a server."""
-    async with (
-        LocalCluster({"ps": 1, "worker": 2}) as cluster,
-        contextlib.AsyncExitStack() as stack,
-    ):
+    async with LocalCluster({"ps": 1, "worker": 2}) as cluster, contextlib.AsyncExitStack() as stack:
         replicas = []
         for k in range(2):
             graph = Graph()

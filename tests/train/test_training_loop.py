@@ -60,9 +60,7 @@ async def still_usable(session: AsyncSession, model: Counter, steps: int) -> Non
 
 async def test_each_epoch_has_a_report(model: Counter) -> None:
     async with opened(model) as session:
-        result = await acts.train.fit(
-            session, model.train, model.batches(4, 2), loss=model.loss, epochs=3
-        )
+        result = await acts.train.fit(session, model.train, model.batches(4, 2), loss=model.loss, epochs=3)
     assert [(r.epoch, r.step, r.loss) for r in result.reports] == [(1, 2, 3), (2, 4, 3), (3, 6, 3)]
     assert [r.best for r in result.reports] == [True, False, False]
     assert (result.steps, result.best, result.stopped_early) == (6, result.reports[0], False)
@@ -72,9 +70,7 @@ async def test_each_epoch_has_a_report(model: Counter) -> None:
 
 async def test_reports_follow_some_steps_and_the_last_one(model: Counter) -> None:
     async with opened(model) as session:
-        fitting = acts.train.fit(
-            session, model.train, model.batches(1, 2, 3), loss=model.loss, epochs=2, every=4
-        )
+        fitting = acts.train.fit(session, model.train, model.batches(1, 2, 3), loss=model.loss, epochs=2, every=4)
         reports = [report async for report in fitting]
     assert [(r.epoch, r.step, r.loss) for r in reports] == [(2, 4, 7 / 4), (2, 6, 2.5)]
 
@@ -147,9 +143,8 @@ def test_a_terminal_shows_a_line_for_each_report(stream: type[io.StringIO]) -> N
         session.run(model.init)
         with contextlib.redirect_stderr(stream()) as shown:
             acts.train.fit(
-                session, model.train, model.batches(4, 2), loss=model.loss,
-                validation=model.batches(7), epochs=2,
-            ).run()  # fmt: skip
+                session, model.train, model.batches(4, 2), loss=model.loss, validation=model.batches(7), epochs=2
+            ).run()
     lines = shown.getvalue().splitlines()
     if stream is Terminal:
         assert [line.rsplit(",", 1)[0] for line in lines] == [
@@ -175,9 +170,14 @@ async def test_progress_is_called_with_each_report(model: Counter) -> None:
 async def test_the_metric_is_the_mean_over_the_validation_batches(model: Counter) -> None:
     async with opened(model) as session:
         result = await acts.train.fit(
-            session, model.train, model.batches(9, 9), loss=model.loss,
-            validation=lambda: iter(model.batches(1, 2, 6)), metric=model.loss * 10.0, epochs=2,
-        )  # fmt: skip
+            session,
+            model.train,
+            model.batches(9, 9),
+            loss=model.loss,
+            validation=lambda: iter(model.batches(1, 2, 6)),
+            metric=model.loss * 10.0,
+            epochs=2,
+        )
         assert [r.metric for r in result.reports] == [30, 30]
         assert await session.run(model.count) == 4
 
@@ -202,10 +202,17 @@ async def test_training_stops_when_nothing_is_better(kind: str, maximize: bool) 
         metric = acts.gather(acts.constant([0.0, *script]), acts.cast(model.count, acts.int32))
     async with opened(model) as session:
         result = await acts.train.fit(
-            session, model.train, model.batches(1), loss=model.loss, epochs=len(losses),
-            validation=[None], metric=metric, maximize=maximize, patience=patience,
+            session,
+            model.train,
+            model.batches(1),
+            loss=model.loss,
+            epochs=len(losses),
+            validation=[None],
+            metric=metric,
+            maximize=maximize,
+            patience=patience,
             restore_best=True,
-        )  # fmt: skip
+        )
         assert (len(result.reports), result.best.epoch) == (stops, best)
         assert result.stopped_early == (kind != "always better")
         assert await session.run(model.count) == best
@@ -235,15 +242,18 @@ async def test_variables_with_one_initial_value_get_their_own_best_values(graph:
 # -- checkpoints -----------------------------------------------------------------------------------
 
 
-async def test_checkpoints_are_numbered_by_the_steps_and_restore(
-    model: Counter, tmp_path: Path
-) -> None:
+async def test_checkpoints_are_numbered_by_the_steps_and_restore(model: Counter, tmp_path: Path) -> None:
     saver = acts.train.Saver(max_to_keep=2)
     async with opened(model) as session:
         result = await acts.train.fit(
-            session, model.train, model.batches(1, 1, 1), loss=model.loss, every=1, saver=saver,
+            session,
+            model.train,
+            model.batches(1, 1, 1),
+            loss=model.loss,
+            every=1,
+            saver=saver,
             checkpoint=tmp_path / "m",
-        )  # fmt: skip
+        )
         assert [r.checkpoint for r in result.reports] == [f"{tmp_path}/m-{n}" for n in (1, 2, 3)]
         assert saver.last_checkpoints == [f"{tmp_path}/m-2", f"{tmp_path}/m-3"]
         await saver.restore_async(session, f"{tmp_path}/m-2")
@@ -257,9 +267,8 @@ def test_a_session_without_await_has_checkpoints_numbered_by_a_global_step(
     train = acts.group(model.train, step.assign_add(10))
     session.run(acts.global_variables_initializer())
     result = acts.train.fit(
-        session, train, model.batches(1), loss=model.loss, epochs=2,
-        checkpoint=str(tmp_path / "m"), global_step=step,
-    ).run()  # fmt: skip
+        session, train, model.batches(1), loss=model.loss, epochs=2, checkpoint=str(tmp_path / "m"), global_step=step
+    ).run()
     last = acts.train.latest_checkpoint(str(tmp_path))
     assert [r.checkpoint for r in result.reports] == [f"{tmp_path}/m-10", last]
     assert acts.train.load_variable(str(last), "count") == 2
@@ -293,9 +302,7 @@ async def test_a_training_is_left_by_an_exception_of_the_program(model: Counter)
 
     async with opened(model) as session:
         with pytest.raises(LookupError, match="enough after 2"):
-            await acts.train.fit(
-                session, model.train, model.batches(1, 1), loss=model.loss, progress=refuse
-            )
+            await acts.train.fit(session, model.train, model.batches(1, 1), loss=model.loss, progress=refuse)
         await still_usable(session, model, 2)
 
 
@@ -326,9 +333,7 @@ async def test_a_training_is_cancelled_within_a_step(graph: Graph) -> None:
     async with opened(model) as session:
 
         async def train() -> None:
-            await acts.train.fit(
-                session, model.train, batches(), loss=waits, progress=lambda _: None
-            )
+            await acts.train.fit(session, model.train, batches(), loss=waits, progress=lambda _: None)
 
         async def batches() -> AsyncIterator[dict[Any, Any]]:
             stepped.set()
@@ -353,9 +358,8 @@ async def test_a_checkpoint_of_a_cancelled_training_is_whole_or_absent(
 
         async def train() -> None:
             await acts.train.fit(
-                session, model.train, model.batches(1, 1), loss=model.loss, saver=saver,
-                checkpoint=tmp_path / "m",
-            )  # fmt: skip
+                session, model.train, model.batches(1, 1), loss=model.loss, saver=saver, checkpoint=tmp_path / "m"
+            )
 
         with monkeypatch.context() as patch:
             patch.setattr(os, "fsync", slow.sync)
@@ -384,13 +388,10 @@ async def test_a_loss_that_is_no_number_is_an_error_with_its_step(loss: float) -
     with Graph().as_default():
         model = Counter()
     async with opened(model) as session:
-        with pytest.raises(
-            FloatingPointError, match=rf"the loss is {loss} in step 4 \(epoch 2\): the variables"
-        ):
+        with pytest.raises(FloatingPointError, match=rf"the loss is {loss} in step 4 \(epoch 2\): the variables"):
             await acts.train.fit(
-                session, model.train,
-                iterated(model.batches(1, 1), model.batches(1, loss)), loss=model.loss, epochs=3,
-            )  # fmt: skip
+                session, model.train, iterated(model.batches(1, 1), model.batches(1, loss)), loss=model.loss, epochs=3
+            )
         await still_usable(session, model, 4)
 
 
@@ -398,9 +399,8 @@ async def test_a_metric_that_is_no_number_is_an_error_with_its_step(model: Count
     async with opened(model) as session:
         with pytest.raises(FloatingPointError, match=r"the metric is nan after step 2 \(epoch 1\)"):
             await acts.train.fit(
-                session, model.train, model.batches(1, 1), loss=model.loss,
-                validation=model.batches(1, math.nan),
-            )  # fmt: skip
+                session, model.train, model.batches(1, 1), loss=model.loss, validation=model.batches(1, math.nan)
+            )
         await still_usable(session, model, 2)
 
 
@@ -416,14 +416,10 @@ def iterated(*epochs: list[Any]) -> Callable[[], Any]:
 async def test_batches_without_feeds_are_an_error(model: Counter) -> None:
     once = iter(model.batches(1))
     async with opened(model) as session:
-        with pytest.raises(
-            ValueError, match=r"batches has no feeds\. An iterator is used up after one"
-        ):
+        with pytest.raises(ValueError, match=r"batches has no feeds\. An iterator is used up after one"):
             await acts.train.fit(session, model.train, once, loss=model.loss, epochs=2)
         with pytest.raises(ValueError, match="validation has no feeds"):
-            await acts.train.fit(
-                session, model.train, model.batches(1), loss=model.loss, validation=[]
-            )
+            await acts.train.fit(session, model.train, model.batches(1), loss=model.loss, validation=[])
         await still_usable(session, model, 2)
 
 
@@ -444,9 +440,7 @@ async def test_each_session_has_its_way_of_training(graph: Graph) -> None:
     model = Counter()
     async with opened(model) as session:
         fitting = acts.train.fit(session, model.train, model.batches(1), loss=model.loss)
-        with pytest.raises(
-            TypeError, match=r"AsyncSession is run by await fit\(...\) or 'async for"
-        ):
+        with pytest.raises(TypeError, match=r"AsyncSession is run by await fit\(...\) or 'async for"):
             fitting.run()
     with Session(graph=graph) as blocking:
         fitting = acts.train.fit(blocking, model.train, model.batches(1), loss=model.loss)
@@ -454,9 +448,7 @@ async def test_each_session_has_its_way_of_training(graph: Graph) -> None:
             await fitting
 
 
-def test_asynchronous_batches_need_an_asynchronous_session(
-    model: Counter, session: Session
-) -> None:
+def test_asynchronous_batches_need_an_asynchronous_session(model: Counter, session: Session) -> None:
     async def stream() -> AsyncIterator[dict[Any, Any]]:
         yield {model.said: 1.0}
 
@@ -472,11 +464,7 @@ REFUSED: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "a metric alone": ({"maximize": True}, ValueError, "validation=... is missing"),
     "a number alone": ({"global_step": 3}, ValueError, "checkpoint=... is missing"),
     "no session": ({"session": 3}, TypeError, "fit takes a session, got int: 3"),
-    "a loss that is no scalar": (
-        {"loss": "vector"},
-        ValueError,
-        r"loss is a scalar tensor, got shape \(2,\)",
-    ),
+    "a loss that is no scalar": ({"loss": "vector"}, ValueError, r"loss is a scalar tensor, got shape \(2,\)"),
 }
 
 
@@ -539,9 +527,14 @@ class Moons:
         points, labels = self.held_out
         held_out = [{self.points: points, self.labels: labels}]
         return {
-            "loss": self.loss, "epochs": 60, "validation": held_out, "metric": self.accuracy,
-            "maximize": True, "patience": 15, "restore_best": True,
-        }  # fmt: skip
+            "loss": self.loss,
+            "epochs": 60,
+            "validation": held_out,
+            "metric": self.accuracy,
+            "maximize": True,
+            "patience": 15,
+            "restore_best": True,
+        }
 
 
 async def test_it_tells_two_moons_apart(graph: Graph) -> None:
@@ -555,9 +548,7 @@ async def test_it_tells_two_moons_apart(graph: Graph) -> None:
         assert await session.run(model.accuracy, feeds) == pytest.approx(result.best.metric)
 
 
-def test_it_tells_two_moons_apart_in_a_session_without_await(
-    graph: Graph, session: Session
-) -> None:
+def test_it_tells_two_moons_apart_in_a_session_without_await(graph: Graph, session: Session) -> None:
     model = Moons()
     session.run(model.init)
     result = acts.train.fit(session, model.train, model.batches, **model.arguments()).run()
@@ -570,19 +561,15 @@ async def test_a_worker_process_trains(graph: Graph, tmp_path: Path) -> None:
     """With validation, checkpoints and the best weights; the session is left by ``break`` once."""
     model = Moons()
     saver = acts.train.Saver()
-    async with (
-        acts.LocalCluster({"worker": 1}) as cluster,
-        AsyncSession(cluster.target("worker", 0), graph) as session,
-    ):
+    async with acts.LocalCluster({"worker": 1}) as cluster, AsyncSession(cluster.target("worker", 0), graph) as session:
         await session.run(model.init)
         arguments = {**model.arguments(), "epochs": 40}
         async for report in acts.train.fit(session, model.train, model.batches, **arguments):
             if report.epoch == 2:
                 break
         result = await acts.train.fit(
-            session, model.train, model.batches, **arguments, saver=saver,
-            checkpoint=tmp_path / "m", every=100,
-        )  # fmt: skip
+            session, model.train, model.batches, **arguments, saver=saver, checkpoint=tmp_path / "m", every=100
+        )
         assert result.best.metric is not None
         assert result.best.metric >= 0.97
         (feeds,) = arguments["validation"]

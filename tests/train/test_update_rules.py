@@ -22,31 +22,19 @@ from actorsession import (
     placeholder,
     train,
 )
-from scripts.differentials.families.optimisers import (
-    DENSE_START,
-    INDICES,
-    OPTIMISERS,
-    SLOPES,
-    SPARSE_START,
-    rows_of,
-)  # fmt: skip
+from scripts.differentials.families.optimisers import DENSE_START, INDICES, OPTIMISERS, SLOPES, SPARSE_START, rows_of
 from tests.ops.interpreter import Variables, evaluate, source
 
 SLOTS = {
     "adadelta": {"accum": "w/Adadelta:0", "accum_update": "w/Adadelta_1:0"},
     "adagrad": {"accumulator": "w/Adagrad:0"},
-    "adagrad_da": {
-        "gradient_accumulator": "w/AdagradDA:0",
-        "gradient_squared_accumulator": "w/AdagradDA_1:0",
-    },
+    "adagrad_da": {"gradient_accumulator": "w/AdagradDA:0", "gradient_squared_accumulator": "w/AdagradDA_1:0"},
     "ftrl": {"accum": "w/Ftrl:0", "linear": "w/Ftrl_1:0"},
     "proximal_adagrad": {"accumulator": "w/ProximalAdagrad:0"},
     "proximal_sgd": {},
     "rmsprop": {"momentum": "w/RMSProp_1:0", "rms": "w/RMSProp:0"},
-    "rmsprop_centered": {
-        "mg": "w/RMSProp_1:0", "momentum": "w/RMSProp_2:0", "rms": "w/RMSProp:0",
-    },
-}  # fmt: skip
+    "rmsprop_centered": {"mg": "w/RMSProp_1:0", "momentum": "w/RMSProp_2:0", "rms": "w/RMSProp:0"},
+}
 EVERY = pytest.mark.parametrize("name", OPTIMISERS)
 
 
@@ -179,10 +167,7 @@ def test_the_ops_are_those_of_tensorflow(graph: Graph) -> None:
     [
         (lambda: train.AdagradOptimizer(0.1, 0.0), "initial_accumulator_value must be positive"),
         (lambda: train.ProximalAdagradOptimizer(0.1, -1.0), "initial_accumulator_value must be positive"),
-        (
-            lambda: train.AdagradDAOptimizer(0.1, 0, 0.0),
-            "initial_gradient_squared_accumulator_value must be positive",
-        ),
+        (lambda: train.AdagradDAOptimizer(0.1, 0, 0.0), "initial_gradient_squared_accumulator_value must be positive"),
         (lambda: train.FtrlOptimizer(0.1, 0.5), "learning_rate_power must be at most 0, got 0.5"),
         (lambda: train.FtrlOptimizer(0.1, initial_accumulator_value=-1.0), "at least 0"),
         (
@@ -198,7 +183,7 @@ def test_the_ops_are_those_of_tensorflow(graph: Graph) -> None:
             "l2_shrinkage_regularization_strength must be at least 0",
         ),
     ],
-)  # fmt: skip
+)
 def test_numbers_out_of_range_are_refused(make: Any, match: str) -> None:
     with pytest.raises(ValueError, match=match):
         make()

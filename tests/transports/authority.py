@@ -23,9 +23,7 @@ class Authority:
         self.ca_file = folder / "ca.pem"
         self._ca.cert_pem.write_to_path(self.ca_file)
 
-    def files(
-        self, name: str = "peer", *, hosts: tuple[str, ...] = HOSTS, ended: bool = False
-    ) -> SecurityConfig:
+    def files(self, name: str = "peer", *, hosts: tuple[str, ...] = HOSTS, ended: bool = False) -> SecurityConfig:
         """Issue a certificate for some hosts, of the past if it has ended, and write its files."""
         leaf = self._ca.issue_cert(
             *hosts,
@@ -35,9 +33,7 @@ class Authority:
         certificate, key = self._folder / f"{name}.pem", self._folder / f"{name}-key.pem"
         leaf.cert_chain_pems[0].write_to_path(certificate)
         leaf.private_key_pem.write_to_path(key)
-        return SecurityConfig(
-            ca_file=str(self.ca_file), certificate_file=str(certificate), key_file=str(key)
-        )
+        return SecurityConfig(ca_file=str(self.ca_file), certificate_file=str(certificate), key_file=str(key))
 
 
 def trusting(files: SecurityConfig, other: Authority) -> SecurityConfig:

@@ -58,11 +58,9 @@ def socket_name() -> str:
 @pytest.fixture(params=["tcp", "unix", "abstract"])
 def socket_address(request: pytest.FixtureRequest, socket_path: Path, socket_name: str) -> str:
     """Return where to listen over a stream, on each kind of socket."""
-    return {
-        "tcp": "tcp://127.0.0.1:0",
-        "unix": f"unix://{socket_path}",
-        "abstract": f"abstract://{socket_name}",
-    }[request.param]
+    return {"tcp": "tcp://127.0.0.1:0", "unix": f"unix://{socket_path}", "abstract": f"abstract://{socket_name}"}[
+        request.param
+    ]
 
 
 @pytest.fixture(params=["tcp", "tls", "unix", "abstract", "inproc"])

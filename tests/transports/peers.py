@@ -110,9 +110,7 @@ async def raw_peer(
     async with await listen(address, PS, hand_over) as listener:
         with patch.dict(os.environ, {SHARED_VARIABLE: str(int(shares))}):
             reader, writer = await open_raw(listener)
-            core = Handshake(
-                Role.DIALLER, replace(WORKER, pid=os.getpid()), nonce=bytes(NONCE_SIZE)
-            )
+            core = Handshake(Role.DIALLER, replace(WORKER, pid=os.getpid()), nonce=bytes(NONCE_SIZE))
             await shake_hands(reader, writer, core)
             connection = await accepted
         try:

@@ -71,17 +71,12 @@ async def test_another_user_is_refused_although_no_file_keeps_him_out(address: s
 async def test_a_name_has_at_most_107_bytes() -> None:
     async with await listen(f"abstract://{os.getpid():0107}", PS, echo) as listener:
         await (await connect(listener.address, WORKER, timeout=60)).aclose()
-    for end in (
-        listen(f"abstract://{'x' * 108}", PS, echo),
-        connect(f"abstract://{'x' * 108}", WORKER, timeout=60),
-    ):
+    for end in (listen(f"abstract://{'x' * 108}", PS, echo), connect(f"abstract://{'x' * 108}", WORKER, timeout=60)):
         with pytest.raises((BindError, ConnectError), match="path too long"):
             await end
 
 
-async def test_a_socket_with_a_file_or_without_a_name_does_not_fit(
-    address: str, socket_path: Path
-) -> None:
+async def test_a_socket_with_a_file_or_without_a_name_does_not_fit(address: str, socket_path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as filed, socket.socket(socket.AF_UNIX) as unbound:
         filed.bind(str(socket_path))
         for sock in (filed, unbound):
@@ -89,9 +84,7 @@ async def test_a_socket_with_a_file_or_without_a_name_does_not_fit(
                 await listen(address, PS, echo, sock=sock)
 
 
-async def test_where_there_are_no_such_sockets_the_error_says_so(
-    address: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_where_there_are_no_such_sockets_the_error_says_so(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "darwin")
     with pytest.raises(BindError, match="only Linux has abstract sockets; use unix://"):
         await listen(address, PS, echo)

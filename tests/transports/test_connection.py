@@ -190,9 +190,7 @@ async def test_a_close_that_is_cancelled_aborts(address: str) -> None:
         accepted.abort()
 
 
-async def test_drain_waits_for_a_peer_that_does_not_read_and_ends_when_it_does(
-    address: str,
-) -> None:
+async def test_drain_waits_for_a_peer_that_does_not_read_and_ends_when_it_does(address: str) -> None:
     frame = Frame(b"", (bytes(2**20),))
     async with linked(address) as (dialled, accepted):
         await dialled.drain()
@@ -276,9 +274,7 @@ async def test_statistics_count_frames_and_bytes(address: str) -> None:
         assert ours.send_buffer == 0
 
 
-async def test_a_frame_that_no_receiver_takes_is_refused_and_the_connection_lives(
-    address: str,
-) -> None:
+async def test_a_frame_that_no_receiver_takes_is_refused_and_the_connection_lives(address: str) -> None:
     async with linked(address) as (dialled, accepted):
         with pytest.raises(ValueError, match="not C-contiguous"):
             dialled.write(Frame(b"", (memoryview(b"abcdef")[::2],)))
@@ -287,9 +283,7 @@ async def test_a_frame_that_no_receiver_takes_is_refused_and_the_connection_live
         assert dialled.statistics().frames_sent == 1
 
 
-async def test_bulk_frames_arrive_whole_and_in_their_order_and_so_do_those_that_pass(
-    address: str,
-) -> None:
+async def test_bulk_frames_arrive_whole_and_in_their_order_and_so_do_those_that_pass(address: str) -> None:
     large = [Frame(b"%d" % number, (os.urandom(3_000_000), b"x")) for number in range(6)]
     async with linked(address) as (dialled, accepted):
         for number, frame in enumerate(large):
@@ -307,9 +301,7 @@ async def test_bulk_frames_arrive_whole_and_in_their_order_and_so_do_those_that_
         assert seen.send_buffer == 0
 
 
-async def test_an_urgent_frame_waits_for_no_more_than_the_high_water_mark(
-    socket_address: str,
-) -> None:
+async def test_an_urgent_frame_waits_for_no_more_than_the_high_water_mark(socket_address: str) -> None:
     """Fifty megabytes are on their way when it is written; it comes before most of them."""
     large = Frame(b"large", (bytes(17_000_000),))
     async with linked(socket_address) as (dialled, accepted):

@@ -27,12 +27,7 @@ from transports.frame import (
 )
 
 frames = st.lists(
-    st.builds(
-        Frame,
-        st.binary(max_size=40),
-        st.lists(st.binary(max_size=60), max_size=4).map(tuple),
-    ),
-    max_size=5,
+    st.builds(Frame, st.binary(max_size=40), st.lists(st.binary(max_size=60), max_size=4).map(tuple)), max_size=5
 )
 
 
@@ -40,9 +35,7 @@ def wire(*several: Frame) -> bytes:
     return b"".join(bytes(piece) for frame in several for piece in encode_frame(frame))
 
 
-def feed_chopped(
-    decoder: FrameDecoder, data: bytes, cuts: list[int], found: list[Frame] | None = None
-) -> list[Frame]:
+def feed_chopped(decoder: FrameDecoder, data: bytes, cuts: list[int], found: list[Frame] | None = None) -> list[Frame]:
     """Feed data in pieces that end at the cuts, and return all frames."""
     found = [] if found is None else found
     edges = [0, *sorted(min(cut, len(data)) for cut in cuts), len(data)]
@@ -117,15 +110,11 @@ def read_into(decoder: FrameDecoder, data: bytes, most: int = READ_SIZE) -> list
     size=st.sampled_from([0, 100, DIRECT_FROM - 1, DIRECT_FROM, 2 * DIRECT_FROM]),
     most=st.sampled_from([7, 1000, DIRECT_FROM, READ_SIZE]),
 )
-def test_it_makes_no_difference_whether_bytes_are_written_or_passed(
-    lengths: list[int], size: int, most: int
-) -> None:
+def test_it_makes_no_difference_whether_bytes_are_written_or_passed(lengths: list[int], size: int, most: int) -> None:
     """Segments around the size from which they are read directly, in chunks of all sizes and without."""
     sent = Frame(b"head", tuple(random.Random(n).randbytes(n) for n in lengths))
     small = Frame(b"small")
-    stream = b"".join(
-        piece + wire(small) for piece in (chunked(wire(sent), size) if size else [wire(sent)])
-    )
+    stream = b"".join(piece + wire(small) for piece in (chunked(wire(sent), size) if size else [wire(sent)]))
     passed, written = FrameDecoder(), FrameDecoder()
     expected = feed_chopped(passed, stream, [])
     assert read_into(written, stream, most) == expected
@@ -337,15 +326,11 @@ def test_an_announced_length_that_memory_does_not_hold_is_skipped() -> None:
     decoder = FrameDecoder(max_segment=2**64, max_frame=2**64, first_room=2**62)
     decoder.feed(PREFIX.pack(MAGIC, WIRE_VERSION, 0, 0, 1) + (2**62).to_bytes(8))
     assert decoder.feed(bytes(READ_SIZE)) == []
-    with pytest.raises(
-        ProtocolError, match=rf"{2**62 - READ_SIZE} bytes before the end of a frame"
-    ):
+    with pytest.raises(ProtocolError, match=rf"{2**62 - READ_SIZE} bytes before the end of a frame"):
         decoder.finish()
 
 
-def test_what_had_arrived_of_a_frame_without_memory_is_not_held(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_what_had_arrived_of_a_frame_without_memory_is_not_held(monkeypatch: pytest.MonkeyPatch) -> None:
     decoder, data = FrameDecoder(first_room=2**16), wire(Frame(b"about", (_BYTES, _BYTES)))
     shortage = Shortage(monkeypatch, above=2**17)
     assert read_into(decoder, data[:-1]) == []
@@ -358,9 +343,7 @@ def test_what_had_arrived_of_a_frame_without_memory_is_not_held(
 
 
 @given(sent=frames.filter(bool), data=st.data())
-def test_a_stream_that_ends_inside_a_frame_is_truncated(
-    sent: list[Frame], data: st.DataObject
-) -> None:
+def test_a_stream_that_ends_inside_a_frame_is_truncated(sent: list[Frame], data: st.DataObject) -> None:
     whole = wire(*sent)
     last = len(wire(sent[-1]))
     cut = data.draw(st.integers(len(whole) - last + 1, len(whole) - 1))
@@ -372,9 +355,7 @@ def test_a_stream_that_ends_inside_a_frame_is_truncated(
 
 
 @given(st.lists(st.binary(max_size=50), max_size=10))
-def test_arbitrary_bytes_give_frames_or_a_protocol_error_and_nothing_else(
-    chunks: list[bytes],
-) -> None:
+def test_arbitrary_bytes_give_frames_or_a_protocol_error_and_nothing_else(chunks: list[bytes]) -> None:
     decoder = limited()
     data = b"".join(chunks)
     try:
@@ -393,12 +374,7 @@ def chunked(data: bytes, size: int) -> list[bytes]:
     return [encode_chunk_prefix(len(piece)) + piece for piece in pieces]
 
 
-@given(
-    large=frames,
-    small=frames,
-    size=st.integers(1, 90),
-    cuts=st.lists(st.integers(0, 900), max_size=12),
-)
+@given(large=frames, small=frames, size=st.integers(1, 90), cuts=st.lists(st.integers(0, 900), max_size=12))
 def test_frames_in_chunks_decode_to_themselves_and_others_pass_them(
     large: list[Frame], small: list[Frame], size: int, cuts: list[int]
 ) -> None:

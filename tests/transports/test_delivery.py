@@ -10,14 +10,7 @@ import pytest
 
 from tests.conftest import LOOP_FACTORIES, LoopFactory
 from tests.transports.peers import linked, numbered, raw_peer, start, until
-from transports import (
-    Connection,
-    ConnectionClosed,
-    Frame,
-    FrameDecoder,
-    ProtocolError,
-    encode_frame,
-)
+from transports import Connection, ConnectionClosed, Frame, FrameDecoder, ProtocolError, encode_frame
 from transports.decoder import READ_SIZE
 from transports.delivery import FRAMES_PER_TURN
 from transports.frame import PREFIX
@@ -65,9 +58,7 @@ async def test_frames_are_delivered_in_order_without_a_task(address: str) -> Non
         assert tasks == {None}
 
 
-async def test_frames_that_came_before_are_delivered_first_and_not_within_the_call(
-    address: str,
-) -> None:
+async def test_frames_that_came_before_are_delivered_first_and_not_within_the_call(address: str) -> None:
     async with linked(address) as (dialled, accepted):
         for number in range(3):
             dialled.write(numbered(number))
@@ -187,9 +178,7 @@ async def test_there_is_one_consumer(address: str) -> None:
 mode: ContextVar[str] = ContextVar("mode", default="default")
 
 
-async def test_all_callbacks_run_in_one_context_that_was_copied_at_the_beginning(
-    address: str,
-) -> None:
+async def test_all_callbacks_run_in_one_context_that_was_copied_at_the_beginning(address: str) -> None:
     """
     1. A variable is set before the callbacks are registered, and again after that: they see the first value.
     2. What the callback for one frame sets is seen by the next, and by that for the end.
@@ -244,9 +233,7 @@ async def test_a_flood_lets_the_loop_turn(address: str) -> None:
         assert max(steps) <= 2 * FRAMES_PER_TURN
 
 
-async def test_a_peer_that_sends_faster_than_frames_are_handled_is_not_read_ahead(
-    socket_address: str,
-) -> None:
+async def test_a_peer_that_sends_faster_than_frames_are_handled_is_not_read_ahead(socket_address: str) -> None:
     """What waits is bounded by two reads, however much has been sent."""
     frame = b"".join(encode_frame(Frame(b"")))
     count = 16 * READ_SIZE // len(frame)
@@ -294,9 +281,7 @@ async def test_a_peer_that_has_ended_its_direction_is_answered_until_its_frames_
 
 @pytest.mark.parametrize("new_loop", LOOP_FACTORIES.values(), ids=LOOP_FACTORIES.keys())
 @pytest.mark.parametrize("scheme", ["tcp://127.0.0.1:0", "inproc://interrupted"])
-def test_an_interrupt_in_a_callback_reaches_whoever_runs_the_loop(
-    new_loop: LoopFactory, scheme: str
-) -> None:
+def test_an_interrupt_in_a_callback_reaches_whoever_runs_the_loop(new_loop: LoopFactory, scheme: str) -> None:
     """As one in a task does; the frames behind it are delivered when the loop runs on."""
     seen: list[Frame] = []
 
@@ -324,9 +309,7 @@ def test_an_interrupt_in_a_callback_reaches_whoever_runs_the_loop(
         loop.close()
 
 
-async def test_a_consumer_that_pauses_gets_the_next_frames_and_the_end_when_it_resumes(
-    address: str,
-) -> None:
+async def test_a_consumer_that_pauses_gets_the_next_frames_and_the_end_when_it_resumes(address: str) -> None:
     count = 3 * FRAMES_PER_TURN
     async with linked(address) as (dialled, accepted):
 

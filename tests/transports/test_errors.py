@@ -10,33 +10,17 @@ from transports import BindError, ConnectError, ConnectionClosed, TransportError
 
 
 @pytest.mark.parametrize(
-    "name",
-    [
-        "AuthenticationError",
-        "BindError",
-        "ConnectError",
-        "ConnectionClosed",
-        "ProtocolError",
-        "WrongPeer",
-    ],
+    "name", ["AuthenticationError", "BindError", "ConnectError", "ConnectionClosed", "ProtocolError", "WrongPeer"]
 )
 def test_every_error_is_a_transport_error(name: str) -> None:
     assert issubclass(getattr(errors, name), TransportError)
 
 
 def test_a_connect_error_tells_address_phase_number_and_attempts() -> None:
-    error = ConnectError(
-        "refused", address="tcp://h:1", errno=errno.ECONNREFUSED, attempts=3, phase="hello"
-    )
-    assert (error.address, error.errno, error.attempts, error.phase) == (
-        "tcp://h:1",
-        errno.ECONNREFUSED,
-        3,
-        "hello",
-    )
+    error = ConnectError("refused", address="tcp://h:1", errno=errno.ECONNREFUSED, attempts=3, phase="hello")
+    assert (error.address, error.errno, error.attempts, error.phase) == ("tcp://h:1", errno.ECONNREFUSED, 3, "hello")
     assert str(error) == (
-        f"cannot connect to tcp://h:1: refused (phase hello, errno {errno.ECONNREFUSED} "
-        "ECONNREFUSED, 3 attempts)"
+        f"cannot connect to tcp://h:1: refused (phase hello, errno {errno.ECONNREFUSED} ECONNREFUSED, 3 attempts)"
     )
 
 

@@ -25,19 +25,12 @@ from transports.frame import (
 def test_the_layout_is_prefix_lengths_header_segments() -> None:
     (piece,) = encode_frame(Frame(b"head", (b"one", b"", b"three")))
     assert piece == (
-        b"\xabF\x01\x00"
-        + struct.pack("!II", 4, 3)
-        + struct.pack("!3Q", 3, 0, 5)
-        + b"head"
-        + b"one"
-        + b"three"
+        b"\xabF\x01\x00" + struct.pack("!II", 4, 3) + struct.pack("!3Q", 3, 0, 5) + b"head" + b"one" + b"three"
     )
 
 
 def test_a_small_frame_is_one_piece_and_none_is_empty() -> None:
-    assert [bytes(piece) for piece in encode_frame(Frame(b""))] == [
-        PREFIX.pack(MAGIC, WIRE_VERSION, 0, 0, 0)
-    ]
+    assert [bytes(piece) for piece in encode_frame(Frame(b""))] == [PREFIX.pack(MAGIC, WIRE_VERSION, 0, 0, 0)]
     assert len(encode_frame(Frame(b"x" * 100, (b"y" * 100,) * 10))) == 1
     assert all(encode_frame(Frame(b"x" * JOIN_BELOW, (b"", b""))))
 
@@ -97,9 +90,7 @@ def test_a_frame_that_every_receiver_would_refuse_is_refused_by_the_sender() -> 
 
 
 def test_a_frame_shows_sizes_and_not_contents() -> None:
-    assert repr(Frame(b"secret", (b"tok", bytes(10)))) == (
-        "Frame(header of 6 bytes, segments of [3, 10] bytes)"
-    )
+    assert repr(Frame(b"secret", (b"tok", bytes(10)))) == ("Frame(header of 6 bytes, segments of [3, 10] bytes)")
 
 
 def test_frames_are_equal_when_their_bytes_are() -> None:
@@ -113,16 +104,10 @@ def test_frames_are_equal_when_their_bytes_are() -> None:
     ("prefix", "complaint"),
     [
         (b"GET / HTTP/1.1\r\n", "received b'GET / HTTP/1' where a frame must begin with"),
-        (
-            PREFIX.pack(MAGIC, 9, 0, 0, 0),
-            "wire version 9 with flags 0; the peers agreed on version 1",
-        ),
+        (PREFIX.pack(MAGIC, 9, 0, 0, 0), "wire version 9 with flags 0; the peers agreed on version 1"),
         (PREFIX.pack(MAGIC, HANDSHAKE_VERSION, 0, 0, 0), "wire version 0"),
         (PREFIX.pack(MAGIC, WIRE_VERSION, 4, 0, 0), "with flags 4"),
-        (
-            PREFIX.pack(MAGIC, WIRE_VERSION, 0, 11, 0),
-            "header of 11 bytes is announced; the limit is 10",
-        ),
+        (PREFIX.pack(MAGIC, WIRE_VERSION, 0, 11, 0), "header of 11 bytes is announced; the limit is 10"),
         (PREFIX.pack(MAGIC, WIRE_VERSION, 0, 0, 3), "3 segments are announced; the limit is 2"),
     ],
 )

@@ -54,9 +54,7 @@ class Whole:
         plain = Address(scheme="tcp", host=address.host, port=address.port)
         return await TcpTransport().connect(plain, hello, **more)  # type: ignore[arg-type]
 
-    async def listen(
-        self, address: Address, hello: Hello, on_connection: OnConnection, **more: object
-    ) -> Listener:
+    async def listen(self, address: Address, hello: Hello, on_connection: OnConnection, **more: object) -> Listener:
         plain = Address(scheme="tcp", host=self._host or address.host, port=address.port)
         return await TcpTransport().listen(
             plain,
@@ -82,20 +80,14 @@ REACHABLE = ["tcp://0.0.0.0:0", "tcp://[::]:0", "hooked://0.0.0.0:0", "whole://0
 
 @pytest.mark.parametrize("address", [*REACHABLE, "elsewhere://127.0.0.1:0"])
 async def test_without_a_token_nobody_listens_beyond_loopback(address: str) -> None:
-    with pytest.raises(
-        BindError, match=r"no token.* set a token .*, or use tls://, or listen on 127"
-    ) as caught:
+    with pytest.raises(BindError, match=r"no token.* set a token .*, or use tls://, or listen on 127") as caught:
         await listen(address, PS, refuse_to_serve)
     assert caught.value.errno is None
 
 
 @pytest.mark.parametrize("address", [*REACHABLE, "elsewhere://127.0.0.1:0", "tls://0.0.0.0:0"])
-async def test_a_token_that_can_be_guessed_does_not_do_there(
-    address: str, files: SecurityConfig
-) -> None:
-    with pytest.raises(
-        BindError, match=r"the token has 15 characters.* 16 characters or more"
-    ) as caught:
+async def test_a_token_that_can_be_guessed_does_not_do_there(address: str, files: SecurityConfig) -> None:
+    with pytest.raises(BindError, match=r"the token has 15 characters.* 16 characters or more") as caught:
         await listen(address, PS, refuse_to_serve, token=SHORT, security=files)
     assert SHORT not in str(caught.value)
 
@@ -112,9 +104,7 @@ async def test_one_that_cannot_be_guessed_does(address: str) -> None:
             assert await connection.recv() == numbered(1)
 
 
-async def test_of_several_hosts_that_a_name_has_each_counts(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_of_several_hosts_that_a_name_has_each_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     async def found(address: Address) -> list[str]:
         return ["127.0.0.1", "::1", "192.0.2.7"]
 
@@ -142,9 +132,7 @@ async def test_a_transport_that_does_not_look_who_dials_takes_a_token_on_loopbac
         assert listener.near
 
 
-async def test_where_the_system_does_not_tell_who_dials_loopback_takes_a_token(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_where_the_system_does_not_tell_who_dials_loopback_takes_a_token(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("transports.stream.peer_user.can_identify_users", lambda: False)
     with pytest.raises(BindError, match=r"tcp cannot determine here which user .* unix://"):
         await listen("tcp://127.0.0.1:0", PS, refuse_to_serve)

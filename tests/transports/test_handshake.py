@@ -13,17 +13,7 @@ from hypothesis import strategies as st
 
 from tests.transports.peers import PS, WORKER
 from transports import AuthenticationError, ProtocolError, TransportError, WrongPeer
-from transports.handshake import (
-    NONCE_SIZE,
-    Establish,
-    Fail,
-    Handshake,
-    Instruction,
-    Role,
-    Send,
-    State,
-    check_token,
-)
+from transports.handshake import NONCE_SIZE, Establish, Fail, Handshake, Instruction, Role, Send, State, check_token
 
 Link = Callable[[Role, bytes], bytes]
 
@@ -71,9 +61,7 @@ def errors_of(one: Handshake, other: Handshake) -> dict[Role, TransportError]:
 
 @pytest.mark.parametrize("token", [None, "secret"])
 def test_two_that_agree_learn_who_the_other_is(token: str | None) -> None:
-    ends, sent = join(
-        dialler(token=token, expect_task=PS.task, expect_cluster="green"), listener(token=token)
-    )
+    ends, sent = join(dialler(token=token, expect_task=PS.task, expect_cluster="green"), listener(token=token))
     assert ends == {Role.DIALLER: Establish(PS, 1), Role.LISTENER: Establish(WORKER, 1)}
     kinds = [(role, msgpack.unpackb(message)["type"]) for role, message in sent]
     assert kinds == [
@@ -93,8 +81,7 @@ def test_a_client_that_knows_no_cluster_is_welcome() -> None:
 
 def test_the_highest_common_wire_version_is_agreed() -> None:
     ends, _ = join(
-        dialler(hello=replace(WORKER, wire_versions=(1, 2, 4))),
-        listener(hello=replace(PS, wire_versions=(3, 2, 1))),
+        dialler(hello=replace(WORKER, wire_versions=(1, 2, 4))), listener(hello=replace(PS, wire_versions=(3, 2, 1)))
     )
     assert {end.wire_version for end in ends.values() if isinstance(end, Establish)} == {2}
 
@@ -104,11 +91,7 @@ def test_the_highest_common_wire_version_is_agreed() -> None:
     [
         ({"hello": replace(WORKER, cluster_id="red")}, {}, ["wrong cluster", "'red'", "'green'"]),
         ({"expect_cluster": "red"}, {}, ["wrong cluster", "'red'", "'green'"]),
-        (
-            {"expect_task": "/job:ps/replica:0/task:1"},
-            {},
-            ["wrong task", "'/job:ps/replica:0/task:1'", PS.task],
-        ),
+        ({"expect_task": "/job:ps/replica:0/task:1"}, {}, ["wrong task", "'/job:ps/replica:0/task:1'", PS.task]),
         (
             {"hello": replace(WORKER, wire_versions=(2, 3))},
             {"hello": replace(PS, wire_versions=(5, 4))},
@@ -133,9 +116,7 @@ def test_a_wrong_peer_is_one_at_both_ends_with_what_was_expected_and_found(
         (None, "secret", ["requires a token", f"dialler {WORKER.task} has none"]),
     ],
 )
-def test_a_token_that_one_side_lacks_fails_both(
-    ours: str | None, theirs: str | None, words: list[str]
-) -> None:
+def test_a_token_that_one_side_lacks_fails_both(ours: str | None, theirs: str | None, words: list[str]) -> None:
     for error in errors_of(dialler(token=ours), listener(token=theirs)).values():
         assert type(error) is AuthenticationError
         assert [word for word in words if word not in str(error)] == []
@@ -179,9 +160,7 @@ def test_a_proof_cannot_be_sent_back_as_the_other_sides() -> None:
 
 
 @given(message=st.integers(0, 3), place=st.floats(0, 1, exclude_max=True), flip=st.integers(1, 255))
-def test_a_bit_changed_on_the_way_is_noticed_where_there_is_a_token(
-    message: int, place: float, flip: int
-) -> None:
+def test_a_bit_changed_on_the_way_is_noticed_where_there_is_a_token(message: int, place: float, flip: int) -> None:
     count = 0
 
     def tamper(sender: Role, header: bytes) -> bytes:
@@ -255,9 +234,7 @@ def test_a_listener_that_takes_another_version_is_refused() -> None:
 def test_a_refusal_is_shown_without_what_a_terminal_would_obey() -> None:
     side = dialler()
     side.start()
-    (end,) = side.receive(
-        msgpack.packb({"type": "refusal", "code": "no such", "reason": "\x1b[2Jgo\naway" * 1000})
-    )
+    (end,) = side.receive(msgpack.packb({"type": "refusal", "code": "no such", "reason": "\x1b[2Jgo\naway" * 1000}))
     assert isinstance(end, Fail)
     assert type(end.error) is ProtocolError
     assert str(end.error).isprintable()

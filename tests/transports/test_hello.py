@@ -55,9 +55,7 @@ WRONG_FIELDS = [
 
 
 @pytest.mark.parametrize(("field", "value"), WRONG_FIELDS)
-def test_a_wrong_field_is_our_error_here_and_the_peers_when_it_came(
-    field: str, value: object
-) -> None:
+def test_a_wrong_field_is_our_error_here_and_the_peers_when_it_came(field: str, value: object) -> None:
     with pytest.raises(ValueError, match=r"must be|empty|at most"):
         replace(PS, **{field: value})  # type: ignore[arg-type]
     with pytest.raises(ProtocolError, match=r"the peer's hello is malformed"):
@@ -76,13 +74,7 @@ def test_fields_of_a_newer_peer_are_ignored() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ours", "theirs", "agreed"),
-    [
-        ((1,), (1,), 1),
-        ((1, 2, 3), (2, 1), 2),
-        ((3, 1), (1, 3, 2), 3),
-        ((1,), (2,), None),
-    ],
+    ("ours", "theirs", "agreed"), [((1,), (1,), 1), ((1, 2, 3), (2, 1), 2), ((3, 1), (1, 3, 2), 3), ((1,), (2,), None)]
 )
 def test_the_highest_common_version_is_taken(
     ours: tuple[int, ...], theirs: tuple[int, ...], agreed: int | None

@@ -8,15 +8,7 @@ import socket
 
 import pytest
 
-from tests.transports.peers import (
-    PS,
-    WORKER,
-    echo,
-    linked,
-    numbered,
-    recv_until_the_loop_turns,
-    start,
-)
+from tests.transports.peers import PS, WORKER, echo, linked, numbered, recv_until_the_loop_turns, start
 from transports import BindError, ConnectError, Frame, connect, listen
 from transports.connection import HIGH_WATER
 from transports.delivery import FRAMES_PER_TURN
@@ -82,9 +74,7 @@ def test_a_listener_of_another_loop_is_out_of_reach() -> None:
         asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as other,
     ):
         listener = one.run(listen("inproc://elsewhere", PS, echo))
-        with pytest.raises(
-            ConnectError, match="another event loop; tcp:// and unix:// connect across event loops"
-        ):
+        with pytest.raises(ConnectError, match="another event loop; tcp:// and unix:// connect across event loops"):
             other.run(dial())
         one.run(listener.aclose())
 

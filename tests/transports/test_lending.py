@@ -105,9 +105,7 @@ async def test_a_place_is_taken_while_any_of_several_readers_has_it() -> None:
         assert places() == 0
 
 
-async def test_what_a_reader_keeps_beyond_its_share_is_copied(
-    limit: Callable[..., None],
-) -> None:
+async def test_what_a_reader_keeps_beyond_its_share_is_copied(limit: Callable[..., None]) -> None:
     limit(ARENA_SIZE=8 * SHARE_FROM)  # a quarter is two
     async with neighbours() as (dialled, accepted):
         array = shared_array(4)
@@ -188,13 +186,13 @@ async def test_a_forked_child_leaves_the_memory_of_its_parent_alone() -> None:
 
 actions = st.lists(
     st.tuples(
-        st.sampled_from(
-            ["make", "make", "lend", "lend", "forget", "forget", "release", "write in place", "end"]
-        ),
-        st.integers(0, 99), st.integers(0, 2),
+        st.sampled_from(["make", "make", "lend", "lend", "forget", "forget", "release", "write in place", "end"]),
+        st.integers(0, 99),
+        st.integers(0, 2),
     ),
-    min_size=20, max_size=40,
-)  # fmt: skip
+    min_size=20,
+    max_size=40,
+)
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -224,9 +222,7 @@ async def _in_order(actions: list[tuple[str, int, int]]) -> None:
                 del views[number % len(views)]
             elif action == "write in place" and arrays:
                 at = number % len(arrays)
-                if (
-                    sys.getrefcount(arrays[at]) == 2
-                ):  # the list's, and that of the call: it is alone
+                if sys.getrefcount(arrays[at]) == 2:  # the list's, and that of the call: it is alone
                     arrays[at][:] = number
             elif action == "end":
                 writer.abort()
@@ -268,9 +264,7 @@ def no_patience(limit: Callable[..., None]) -> None:
 
 @pytest.mark.process
 @pytest.mark.usefixtures("no_patience")
-async def test_what_was_lent_to_a_process_returns_when_it_is_killed_and_not_when_it_is_only_lost() -> (
-    None
-):
+async def test_what_was_lent_to_a_process_returns_when_it_is_killed_and_not_when_it_is_only_lost() -> None:
     lent: asyncio.Future[Connection] = asyncio.get_running_loop().create_future()
     done = asyncio.Event()
 

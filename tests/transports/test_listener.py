@@ -9,15 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.transports.peers import (
-    PS,
-    WORKER,
-    echo,
-    log_of_transports,
-    numbered,
-    refuse_to_serve,
-    start,
-)
+from tests.transports.peers import PS, WORKER, echo, log_of_transports, numbered, refuse_to_serve, start
 from transports import (
     AuthenticationError,
     BindError,
@@ -34,9 +26,7 @@ from transports import (
 
 async def test_every_dialler_is_served(address: str) -> None:
     async with await listen(address, PS, echo) as listener:
-        connections = [
-            await connect(listener.address, replace(WORKER, pid=number)) for number in range(5)
-        ]
+        connections = [await connect(listener.address, replace(WORKER, pid=number)) for number in range(5)]
         for number, connection in enumerate(connections):
             connection.write(numbered(number))
         for number, connection in enumerate(connections):
@@ -88,10 +78,7 @@ async def test_a_listener_without_a_token_is_refused_by_a_dialler_with_one(addre
 
 async def test_a_client_that_knows_no_cluster_is_served(address: str) -> None:
     client = replace(WORKER, cluster_id="", task="client")
-    async with (
-        await listen(address, PS, echo) as listener,
-        await connect(listener.address, client) as connection,
-    ):
+    async with await listen(address, PS, echo) as listener, await connect(listener.address, client) as connection:
         assert connection.peer.cluster_id == "green"
 
 
@@ -130,10 +117,7 @@ async def test_a_connection_is_closed_when_its_handler_returns(address: str) -> 
     async def greet(connection: Connection) -> None:
         connection.write(numbered(1))
 
-    async with (
-        await listen(address, PS, greet) as listener,
-        await connect(listener.address, WORKER) as connection,
-    ):
+    async with await listen(address, PS, greet) as listener, await connect(listener.address, WORKER) as connection:
         assert await connection.recv() == numbered(1)
         with pytest.raises(ConnectionClosed) as caught:
             await connection.recv()
@@ -185,10 +169,7 @@ async def test_a_handler_that_lost_another_connection_has_failed(
     async def lose(connection: Connection) -> None:
         raise ConnectionClosed("elsewhere", address="tcp://elsewhere:1", by_us=False)
 
-    async with (
-        await listen(address, PS, lose) as listener,
-        await connect(listener.address, WORKER) as connection,
-    ):
+    async with await listen(address, PS, lose) as listener, await connect(listener.address, WORKER) as connection:
         with pytest.raises(ConnectionClosed):
             await connection.recv()
     assert [r.levelno for r in caplog.records if r.name == "transports"] == [logging.ERROR]
@@ -284,9 +265,7 @@ async def test_a_close_that_is_cancelled_cuts_everything_off(address: str) -> No
     await listener.aclose()
 
 
-async def test_a_listener_closed_before_its_handler_began_closes_the_connection(
-    address: str,
-) -> None:
+async def test_a_listener_closed_before_its_handler_began_closes_the_connection(address: str) -> None:
     """Nothing may hang on a child that was cancelled before its first step."""
     listener = await listen(address, PS, echo)
     connection = await connect(listener.address, WORKER)

@@ -187,9 +187,7 @@ def written_by_the_system() -> int:
 
 
 @pytest.mark.parametrize("answers", [1, 5])
-async def test_what_callbacks_write_leaves_each_connection_in_one_write(
-    socket_address: str, answers: int
-) -> None:
+async def test_what_callbacks_write_leaves_each_connection_in_one_write(socket_address: str, answers: int) -> None:
     """
     1. Three requests arrive in one read.
     2. Each is answered, several times, and told on over a second connection.
@@ -221,9 +219,7 @@ async def test_what_callbacks_write_leaves_each_connection_in_one_write(
             assert written_by_the_system() - system[0] == 2
 
 
-async def test_writes_outside_a_turn_leave_at_once_and_those_of_a_block_together(
-    socket_address: str,
-) -> None:
+async def test_writes_outside_a_turn_leave_at_once_and_those_of_a_block_together(socket_address: str) -> None:
     async with linked(socket_address) as (dialled, accepted):
         calls = count_writes(dialled)
         for number in range(3):
@@ -247,9 +243,7 @@ async def test_a_turn_is_that_of_all_connections_of_its_loop(address: str) -> No
         assert await dialled.recv() == numbered(1)
 
 
-async def test_bulk_frames_do_not_overtake_what_was_written_before_them(
-    socket_address: str,
-) -> None:
+async def test_bulk_frames_do_not_overtake_what_was_written_before_them(socket_address: str) -> None:
     large = Frame(b"large", (bytes(2 * CHUNK_SIZE),))
     async with linked(socket_address) as (dialled, accepted):
         with dialled.hold_writes():
@@ -261,9 +255,7 @@ async def test_bulk_frames_do_not_overtake_what_was_written_before_them(
         assert large in found
 
 
-async def test_what_was_written_before_an_abort_in_the_same_turn_leaves(
-    socket_address: str,
-) -> None:
+async def test_what_was_written_before_an_abort_in_the_same_turn_leaves(socket_address: str) -> None:
     """It may say why."""
     async with raw_peer(socket_address) as (connection, reader, writer):
         with connection.hold_writes():

@@ -83,10 +83,7 @@ def test_the_built_in_schemes_are_registered() -> None:
 async def test_a_transport_from_outside_carries_its_scheme() -> None:
     register_transport("lane", Lane())
     assert "lane" in transport_schemes()
-    async with (
-        await listen("lane://fast", PS, echo),
-        await connect("lane://fast", WORKER, timeout=60) as connection,
-    ):
+    async with await listen("lane://fast", PS, echo), await connect("lane://fast", WORKER, timeout=60) as connection:
         connection.write(numbered(1))
         assert await connection.recv() == numbered(1)
 
@@ -105,13 +102,9 @@ def test_a_malformed_scheme_is_refused() -> None:
 
 
 async def test_an_unknown_scheme_lists_those_that_are_known() -> None:
-    with pytest.raises(
-        ValueError, match=r"'grpc'; registered schemes are abstract, inproc, tcp, tls, unix"
-    ):
+    with pytest.raises(ValueError, match=r"'grpc'; registered schemes are abstract, inproc, tcp, tls, unix"):
         await connect("grpc://host:1", WORKER)
-    with pytest.raises(
-        ValueError, match=r"'grpc'; registered schemes are abstract, inproc, tcp, tls, unix"
-    ):
+    with pytest.raises(ValueError, match=r"'grpc'; registered schemes are abstract, inproc, tcp, tls, unix"):
         await listen("grpc://host:1", PS, echo)
 
 

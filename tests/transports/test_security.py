@@ -54,9 +54,7 @@ def test_paths_of_any_kind_are_taken_and_an_empty_one_is_not() -> None:
 
 
 @pytest.mark.parametrize("server_side", [False, True])
-def test_a_context_demands_a_certificate_and_speaks_no_old_version(
-    files: SecurityConfig, server_side: bool
-) -> None:
+def test_a_context_demands_a_certificate_and_speaks_no_old_version(files: SecurityConfig, server_side: bool) -> None:
     context = make_context(files, server_side=server_side)
     assert context.verify_mode is ssl.CERT_REQUIRED
     assert context.minimum_version is ssl.TLSVersion.TLSv1_2
@@ -83,9 +81,7 @@ def test_a_file_that_is_missing_is_named(files: SecurityConfig, which: str) -> N
         ("key_file", r"the key_file '.*nonsense.pem' do not contain"),
     ],
 )
-def test_a_file_that_is_no_pem_is_named(
-    files: SecurityConfig, tmp_path: Path, which: str, complaint: str
-) -> None:
+def test_a_file_that_is_no_pem_is_named(files: SecurityConfig, tmp_path: Path, which: str, complaint: str) -> None:
     nonsense = tmp_path / "nonsense.pem"
     nonsense.write_text("hello\n")
     with pytest.raises(SecurityFault, match=complaint):

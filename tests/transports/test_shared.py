@@ -94,9 +94,7 @@ async def given_back(writer: Connection, reader: Connection) -> None:
             await writer.recv()
 
 
-async def test_a_large_array_comes_through_shared_memory_which_its_reader_cannot_write_to(
-    socket_address: str,
-) -> None:
+async def test_a_large_array_comes_through_shared_memory_which_its_reader_cannot_write_to(socket_address: str) -> None:
     async with neighbours(socket_address) as (dialled, accepted):
         for writer, reader in ((dialled, accepted), (accepted, dialled)):
             (segment,) = (await carry(writer, reader, large(7))).segments
@@ -260,9 +258,7 @@ async def test_one_end_that_shares_nothing_is_enough_for_everything_to_be_sent(
 ) -> None:
     asked = iter([who == "dialler", who == "listener"])  # the listener's end is made first
     opened = shared.open_lane
-    monkeypatch.setattr(
-        stream, "open_lane", lambda pid, send: opened(pid, send) if next(asked) else None
-    )
+    monkeypatch.setattr(stream, "open_lane", lambda pid, send: opened(pid, send) if next(asked) else None)
     async with neighbours() as (dialled, accepted):
         for writer, reader in ((dialled, accepted), (accepted, dialled)):
             came = await carry(writer, reader, large(1))
@@ -273,9 +269,7 @@ async def test_one_end_that_shares_nothing_is_enough_for_everything_to_be_sent(
 async def test_an_end_that_shares_nothing_is_told_of_nothing_but_offers() -> None:
     async with raw_peer(LOOPBACK, shares=False) as (connection, _, writer):
         writer.write(word(b"r"))
-        with pytest.raises(
-            ProtocolError, match=r"about shared memory, although no memory is shared"
-        ):
+        with pytest.raises(ProtocolError, match=r"about shared memory, although no memory is shared"):
             await connection.recv()
 
 
@@ -347,9 +341,7 @@ async def test_without_descriptors_for_the_lane_arrays_are_sent(place: str) -> N
                 await carry(accepted, dialled, Frame(b"read on"))
 
 
-async def test_parts_that_were_given_back_make_room_for_a_larger_one(
-    limit: Callable[..., None],
-) -> None:
+async def test_parts_that_were_given_back_make_room_for_a_larger_one(limit: Callable[..., None]) -> None:
     limit(ARENA_SIZE=4 * SHARE_FROM, KEPT_SHARE=1)
     async with neighbours() as (dialled, accepted):
         held = [await carry(dialled, accepted, large(fill)) for fill in range(4)]
@@ -360,9 +352,7 @@ async def test_parts_that_were_given_back_make_room_for_a_larger_one(
         assert came == large(2, 4 * SHARE_FROM)
 
 
-async def test_memory_that_is_not_used_goes_back_to_the_machine(
-    limit: Callable[..., None],
-) -> None:
+async def test_memory_that_is_not_used_goes_back_to_the_machine(limit: Callable[..., None]) -> None:
     limit(RELEASE_AFTER=0.0)
     async with neighbours() as (dialled, accepted):
         kept = await carry(dialled, accepted, large(3))
@@ -430,9 +420,7 @@ def offer(descriptor: int, token: bytes, number: int = 0) -> bytes:
 def data(*places: tuple[int, int, int, int], count: int | None = None) -> bytes:
     """Make a frame whose segments are at (position, number, offset in the arena, length)."""
     count = len(places) if count is None else count
-    return word(
-        b"d" + struct.pack("!I", count) + b"".join(struct.pack("!IIQQ", *p) for p in places)
-    )
+    return word(b"d" + struct.pack("!I", count) + b"".join(struct.pack("!IIQQ", *p) for p in places))
 
 
 TOKEN = bytes(range(arena.TOKEN_SIZE))
@@ -487,9 +475,7 @@ async def test_an_offer_is_answered_by_whether_it_can_be_reached(theirs: int) ->
         "not offered", "segments",         "not out", "not read", "half a number", "a second offer",
     ],
 )  # fmt: skip
-async def test_what_makes_no_sense_ends_the_connection(
-    theirs: int, agreed: bool, spoilt: bytes
-) -> None:
+async def test_what_makes_no_sense_ends_the_connection(theirs: int, agreed: bool, spoilt: bytes) -> None:
     async with raw_peer(LOOPBACK, shares=True) as (connection, _, writer):
         if agreed:
             writer.write(offer(theirs, TOKEN))
@@ -525,9 +511,7 @@ async def test_a_file_that_could_shrink_under_its_reader_is_not_mapped() -> None
 # --- no memory
 
 
-async def test_a_frame_without_memory_gives_its_parts_back_and_the_next_one_arrives(
-    socket_address: str,
-) -> None:
+async def test_a_frame_without_memory_gives_its_parts_back_and_the_next_one_arrives(socket_address: str) -> None:
     """Whichever allocation fails; a segment is shared, one is sent, and the header is long."""
     frame = Frame(b"about " + bytes(2**18), (b"\1" * SHARE_FROM, b"\2" * 100, b"\3" * SHARE_FROM))
     async with neighbours(socket_address) as (dialled, accepted):
@@ -551,8 +535,7 @@ async def test_a_frame_without_memory_gives_its_parts_back_and_the_next_one_arri
 
 
 async def test_a_reader_that_keeps_much_and_has_no_memory_for_a_copy_loses_that_frame(
-    monkeypatch: pytest.MonkeyPatch,
-    limit: Callable[..., None],
+    monkeypatch: pytest.MonkeyPatch, limit: Callable[..., None]
 ) -> None:
     limit(KEPT_SHARE=2**62)
     async with neighbours() as (dialled, accepted):
@@ -563,9 +546,7 @@ async def test_a_reader_that_keeps_much_and_has_no_memory_for_a_copy_loses_that_
         await given_back(dialled, accepted)
 
 
-@pytest.mark.parametrize(
-    "error", [OSError(12, "no memory"), MemoryError(), ValueError("too large")]
-)
+@pytest.mark.parametrize("error", [OSError(12, "no memory"), MemoryError(), ValueError("too large")])
 async def test_an_arena_for_which_there_is_no_address_space_is_refused(error: Exception) -> None:
     ps, worker = replace(PS, pid=US), replace(WORKER, pid=US)
     with patch("transports.shm.lane.mmap.mmap", side_effect=error):
@@ -604,8 +585,7 @@ asyncio.run(main())
 def is_whole(frame: Frame) -> bool:
     """Whether a frame of the sender above has come as it was written."""
     return all(
-        was_shared(segment) and set(memoryview(segment)) == {int(bytes(frame.header))}
-        for segment in frame.segments
+        was_shared(segment) and set(memoryview(segment)) == {int(bytes(frame.header))} for segment in frame.segments
     )
 
 

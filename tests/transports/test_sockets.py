@@ -31,12 +31,7 @@ def tcp_socket(host: str, family: int = socket.AF_INET) -> socket.socket:
 
 
 @pytest.mark.parametrize(
-    ("host", "family"),
-    [
-        ("127.0.0.1", socket.AF_INET),
-        ("127.9.9.9", socket.AF_INET),
-        ("::1", socket.AF_INET6),
-    ],
+    ("host", "family"), [("127.0.0.1", socket.AF_INET), ("127.9.9.9", socket.AF_INET), ("::1", socket.AF_INET6)]
 )
 def test_only_this_machine_reaches_loopback_addresses(host: str, family: int) -> None:
     with tcp_socket(host, family) as sock:
@@ -118,8 +113,7 @@ def test_a_file_that_is_no_socket_is_left_alone(socket_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "complaint"),
-    [("/no/such/folder/s", "No such file"), ("/tmp/" + "x" * 200, "too long")],
+    ("path", "complaint"), [("/no/such/folder/s", "No such file"), ("/tmp/" + "x" * 200, "too long")]
 )
 def test_a_path_that_cannot_be_had_says_why(path: str, complaint: str) -> None:
     with pytest.raises(BindError, match=complaint):

@@ -7,15 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.transports.peers import (
-    PS,
-    WORKER,
-    linked,
-    numbered,
-    raw_peer,
-    recv_until_the_loop_turns,
-    start,
-)
+from tests.transports.peers import PS, WORKER, linked, numbered, raw_peer, recv_until_the_loop_turns, start
 from transports import Buffer, ConnectionClosed, Frame, ProtocolError, encode_frame
 from transports.delivery import FRAMES_PER_TURN
 from transports.frame import JOIN_BELOW, MAGIC, PREFIX, WIRE_VERSION
@@ -33,9 +25,7 @@ async def test_bytes_that_are_no_frame_end_the_connection(socket_address: str) -
         assert caught.value.address == connection.peer_address
         assert WORKER.task in str(caught.value)
         assert connection.closed
-        with pytest.raises(
-            ConnectionClosed, match=r"by us: it sent data that is not a frame"
-        ) as end:
+        with pytest.raises(ConnectionClosed, match=r"by us: it sent data that is not a frame") as end:
             await connection.recv()
         assert end.value.by_us
         assert await reader.read() == b""
@@ -51,9 +41,7 @@ async def test_bytes_that_are_no_frame_do_not_wait_for_more(socket_address: str)
 
 
 @pytest.mark.parametrize("cut", [1, PREFIX.size, PREFIX.size + 10, -1])
-async def test_a_peer_that_ends_inside_a_frame_has_closed_and_it_is_said_where(
-    socket_address: str, cut: int
-) -> None:
+async def test_a_peer_that_ends_inside_a_frame_has_closed_and_it_is_said_where(socket_address: str, cut: int) -> None:
     whole = b"".join(bytes(piece) for piece in encode_frame(Frame(b"head", (bytes(100),))))
     async with raw_peer(socket_address) as (connection, _, writer):
         writer.write(whole)
@@ -115,9 +103,7 @@ async def test_a_peer_that_vanishes_has_closed(socket_address: str) -> None:
 async def test_a_frame_over_the_limit_is_refused_before_it_comes(socket_address: str) -> None:
     async with raw_peer(socket_address) as (connection, _, writer):
         writer.write(PREFIX.pack(MAGIC, WIRE_VERSION, 0, 2**32 - 1, 0))
-        with pytest.raises(
-            ProtocolError, match=r"header of 4294967295 bytes is announced; the limit is"
-        ):
+        with pytest.raises(ProtocolError, match=r"header of 4294967295 bytes is announced; the limit is"):
             await connection.recv()
 
 
@@ -139,14 +125,10 @@ async def test_a_flood_lets_the_loop_turn(socket_address: str) -> None:
         burst = (bytes(p) for n in range(3 * FRAMES_PER_TURN) for p in encode_frame(numbered(n)))
         writer.write(b"".join(burst))
         assert await connection.recv() == numbered(0)
-        assert (
-            FRAMES_PER_TURN / 2 < await recv_until_the_loop_turns(connection) <= FRAMES_PER_TURN + 1
-        )
+        assert FRAMES_PER_TURN / 2 < await recv_until_the_loop_turns(connection) <= FRAMES_PER_TURN + 1
 
 
-async def test_cancelling_recv_while_it_lets_the_loop_turn_loses_no_frame(
-    socket_address: str,
-) -> None:
+async def test_cancelling_recv_while_it_lets_the_loop_turn_loses_no_frame(socket_address: str) -> None:
     found: list[Frame] = []
     sent = [numbered(number) for number in range(3 * FRAMES_PER_TURN)]
     async with raw_peer(socket_address) as (connection, _, writer):

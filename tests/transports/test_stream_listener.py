@@ -10,17 +10,7 @@ from errno import EMFILE
 
 import pytest
 
-from tests.transports.peers import (
-    PS,
-    WORKER,
-    echo,
-    log_of_transports,
-    numbered,
-    open_raw,
-    place,
-    start,
-    until,
-)
+from tests.transports.peers import PS, WORKER, echo, log_of_transports, numbered, open_raw, place, start, until
 from transports import ConnectError, Frame, Listener, connect, encode_frame, listen, parse_address
 from transports.decoder import READ_SIZE
 from transports.frame import HANDSHAKE_VERSION, PREFIX
@@ -53,9 +43,7 @@ async def wait_for_handshakes(listener: Listener, count: int) -> None:
 
 
 @pytest.mark.usefixtures("room_for_three")
-async def test_one_stranger_too_many_pushes_out_the_one_that_has_waited_longest(
-    socket_address: str,
-) -> None:
+async def test_one_stranger_too_many_pushes_out_the_one_that_has_waited_longest(socket_address: str) -> None:
     with log_of_transports() as records:
         async with await listen(socket_address, PS, echo) as listener:
             streams = []
@@ -124,9 +112,7 @@ async def test_where_hardly_a_descriptor_is_left_a_stranger_is_not_even_asked_wh
         await assert_serves(listener)
 
 
-@pytest.mark.parametrize(
-    ("limit", "strangers", "kept"), [(256, 64, 192), (1024, 256, 768), (10**6, 250_000, 998_976)]
-)
+@pytest.mark.parametrize(("limit", "strangers", "kept"), [(256, 64, 192), (1024, 256, 768), (10**6, 250_000, 998_976)])
 def test_a_quarter_of_a_low_limit_is_the_processs_own_and_a_quarter_is_for_strangers(
     limit: int, strangers: int, kept: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -138,9 +124,7 @@ async def test_a_stranger_that_floods_is_not_read_ahead(socket_address: str) -> 
     """What the kernel holds is its own affair; this process takes a few buffers and no more."""
     reading: asyncio.Future[asyncio.StreamReader] = asyncio.get_running_loop().create_future()
 
-    async def never(
-        reader: asyncio.StreamReader, writer: asyncio.StreamWriter, peer: str
-    ) -> ByteStreams:
+    async def never(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, peer: str) -> ByteStreams:
         reading.set_result(reader)
         await asyncio.Event().wait()
         raise AssertionError("an event that nobody sets was set")
@@ -162,8 +146,7 @@ async def test_a_stranger_that_floods_is_not_read_ahead(socket_address: str) -> 
 
 
 async def _listen_by(
-    address: str,
-    secure: Callable[[asyncio.StreamReader, asyncio.StreamWriter, str], Awaitable[ByteStreams]],
+    address: str, secure: Callable[[asyncio.StreamReader, asyncio.StreamWriter, str], Awaitable[ByteStreams]]
 ) -> Listener:
     family, name = place(address)
     sock = socket.socket(family)

@@ -74,9 +74,7 @@ async def test_a_stranger_that_sends_garbage_is_closed_and_the_listener_serves_o
             await assert_serves(listener)
 
 
-async def test_a_silent_stranger_is_dropped_after_the_handshake_timeout(
-    socket_address: str,
-) -> None:
+async def test_a_silent_stranger_is_dropped_after_the_handshake_timeout(socket_address: str) -> None:
     with log_of_transports() as records:
         async with await listen(socket_address, PS, echo, handshake_timeout=0.6) as listener:
             reader, writer = await open_raw(listener)
@@ -131,18 +129,12 @@ async def test_who_connects_while_a_listener_closes_is_hung_up_on(socket_address
 @pytest.mark.parametrize(
     ("answer", "kind", "complaint"),
     [
-        (
-            b"SSH-2.0-OpenSSH_9.7\r\n",
-            ProtocolError,
-            "does not speak this protocol: received b'SSH-2.0",
-        ),
+        (b"SSH-2.0-OpenSSH_9.7\r\n", ProtocolError, "does not speak this protocol: received b'SSH-2.0"),
         (b"", ConnectError, "closed the connection during the hello"),
     ],
     ids=["ssh", "nothing"],
 )
-async def test_a_server_of_another_kind_is_not_talked_to(
-    answer: bytes, kind: type[Exception], complaint: str
-) -> None:
+async def test_a_server_of_another_kind_is_not_talked_to(answer: bytes, kind: type[Exception], complaint: str) -> None:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readexactly(PREFIX.size)
         writer.write(answer)
@@ -326,9 +318,7 @@ asyncio.run(main())
 
 @pytest.mark.process
 async def test_a_peer_process_that_is_killed_has_closed() -> None:
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", SERVER, stdout=asyncio.subprocess.PIPE
-    )
+    process = await asyncio.create_subprocess_exec(sys.executable, "-c", SERVER, stdout=asyncio.subprocess.PIPE)
     assert process.stdout is not None
     try:
         address = (await process.stdout.readline()).decode().strip()
@@ -384,9 +374,14 @@ async def test_a_program_that_ends_without_closing_prints_nothing(
     """It has a listener and a connection on each kind of socket, the last of which it still reads."""
     addresses = ["tcp://127.0.0.1:0", f"unix://{socket_path}", f"abstract://{socket_name}"]
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", LEFT_RUNNING, loop, *addresses,
-        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-    )  # fmt: skip
+        sys.executable,
+        "-c",
+        LEFT_RUNNING,
+        loop,
+        *addresses,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
     printed = await process.communicate()
     assert printed == (b"", b"")
     assert process.returncode == 0

@@ -40,9 +40,7 @@ async def in_thread(connection: Connection, header: bytes) -> bool:
     return await asyncio.to_thread(connection.write_from_thread, header)
 
 
-async def test_a_thread_writes_where_there_is_a_plain_socket(
-    address: str, request: pytest.FixtureRequest
-) -> None:
+async def test_a_thread_writes_where_there_is_a_plain_socket(address: str, request: pytest.FixtureRequest) -> None:
     """Bytes for TLS are encrypted on the loop, and within a process there is no socket."""
     plain = request.node.callspec.params["address"] in STREAMS
     async with linked(address) as (dialled, accepted):
@@ -144,9 +142,7 @@ class Sparing(socket.socket):
 
 
 @for_each("interrupted", [False, True])
-async def test_the_rest_of_a_frame_is_written_before_all_else(
-    interrupted: bool, socket_address: str
-) -> None:
+async def test_the_rest_of_a_frame_is_written_before_all_else(interrupted: bool, socket_address: str) -> None:
     """Also if a signal interrupts the thread when the kernel has taken a part."""
     header = os.urandom(JOIN_BELOW - 1)
 
@@ -261,9 +257,7 @@ class Alarms:
 
 
 @for_each("make_loop", [asyncio.new_event_loop, uvloop.new_event_loop])
-def test_interrupts_at_any_time_leave_the_stream_whole(
-    make_loop: Callable[[], asyncio.AbstractEventLoop],
-) -> None:
+def test_interrupts_at_any_time_leave_the_stream_whole(make_loop: Callable[[], asyncio.AbstractEventLoop]) -> None:
     """The peer reads by fits, so that frames are refused, too; each arrives as a whole, or not at all."""
     random, reading = Random(1), asyncio.Event()
     begun: SimpleQueue[tuple[Connection, Connection, asyncio.AbstractEventLoop]] = SimpleQueue()

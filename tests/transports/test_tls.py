@@ -12,15 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.transports.authority import Authority, trusting
-from tests.transports.peers import (
-    PS,
-    WORKER,
-    echo,
-    log_of_transports,
-    numbered,
-    open_raw,
-    refuse_to_serve,
-)
+from tests.transports.peers import PS, WORKER, echo, log_of_transports, numbered, open_raw, refuse_to_serve
 from transports import (
     AuthenticationError,
     BindError,
@@ -124,15 +116,11 @@ async def test_a_token_is_asked_for_inside_tls_where_there_is_one(files: Securit
     async with await listen(LOOPBACK, PS, echo, token="secret", security=files) as listener:
         with pytest.raises(AuthenticationError, match=r"token"):
             await connect(listener.address, WORKER, security=files)
-        async with await connect(
-            listener.address, WORKER, token="secret", security=files
-        ) as connection:
+        async with await connect(listener.address, WORKER, token="secret", security=files) as connection:
             assert connection.peer == PS
 
 
-async def test_the_host_name_that_was_given_is_the_one_that_others_dial(
-    files: SecurityConfig,
-) -> None:
+async def test_the_host_name_that_was_given_is_the_one_that_others_dial(files: SecurityConfig) -> None:
     async with listening(files, "tls://localhost:0") as (listener, _):
         address = parse_address(listener.address)
         assert address.host == "localhost"
@@ -152,9 +140,7 @@ async def test_renewed_files_count_for_the_next_connection(authority: Authority)
 # -- strangers ---------------------------------------------------------------------------------------
 
 
-async def test_a_certificate_of_another_ca_is_refused_on_both_sides(
-    tmp_path: Path, files: SecurityConfig
-) -> None:
+async def test_a_certificate_of_another_ca_is_refused_on_both_sides(tmp_path: Path, files: SecurityConfig) -> None:
     stranger = Authority(tmp_path / "other").files()
     async with listening(files) as (listener, said):
         with pytest.raises(AuthenticationError, match=r"it is not signed by our CA") as caught:
@@ -170,9 +156,7 @@ async def test_a_dialler_whose_certificate_is_a_strangers_hears_it_from_the_list
     """It trusts the listener, so TLS stands on its side when the verdict comes."""
     stranger = trusting(Authority(tmp_path / "other").files(), authority)
     async with listening(files) as (listener, said):
-        with pytest.raises(
-            AuthenticationError, match=r"does not know the CA that signed our certificate"
-        ):
+        with pytest.raises(AuthenticationError, match=r"does not know the CA that signed our certificate"):
             await connect(listener.address, WORKER, security=stranger, timeout=60)
         assert "it is not signed by our CA" in await said.get()
         await assert_serves(listener, files)
@@ -185,14 +169,10 @@ async def test_an_expired_certificate_of_the_listener_is_refused(authority: Auth
         assert "expired" in await said.get()
 
 
-async def test_an_expired_certificate_of_the_dialler_is_refused(
-    authority: Authority, files: SecurityConfig
-) -> None:
+async def test_an_expired_certificate_of_the_dialler_is_refused(authority: Authority, files: SecurityConfig) -> None:
     async with listening(files) as (listener, said):
         with pytest.raises(AuthenticationError, match=r"our certificate: it has expired"):
-            await connect(
-                listener.address, WORKER, security=authority.files("old", ended=True), timeout=60
-            )
+            await connect(listener.address, WORKER, security=authority.files("old", ended=True), timeout=60)
         assert "certificate has expired" in await said.get()
         await assert_serves(listener, files)
 
@@ -202,22 +182,16 @@ async def test_a_listener_whose_certificate_names_another_host_is_refused(
 ) -> None:
     elsewhere = authority.files("elsewhere", hosts=("ps0.example",))
     async with listening(elsewhere) as (listener, _):
-        with pytest.raises(
-            AuthenticationError, match=r"ismatch.*127.0.0.1.*; connect to a name that"
-        ):
+        with pytest.raises(AuthenticationError, match=r"ismatch.*127.0.0.1.*; connect to a name that"):
             await connect(listener.address, WORKER, security=files, timeout=60)
 
 
-async def test_a_diallers_certificate_may_name_any_host(
-    authority: Authority, files: SecurityConfig
-) -> None:
+async def test_a_diallers_certificate_may_name_any_host(authority: Authority, files: SecurityConfig) -> None:
     async with listening(files) as (listener, _):
         await assert_serves(listener, authority.files("elsewhere", hosts=("ps0.example",)))
 
 
-async def test_a_dialler_without_a_certificate_is_refused_and_told(
-    files: SecurityConfig, authority: Authority
-) -> None:
+async def test_a_dialler_without_a_certificate_is_refused_and_told(files: SecurityConfig, authority: Authority) -> None:
     context = ssl.create_default_context(cafile=str(authority.ca_file))
     async with listening(files) as (listener, said):
         port = parse_address(listener.address).port
@@ -229,9 +203,7 @@ async def test_a_dialler_without_a_certificate_is_refused_and_told(
         await assert_serves(listener, files)
 
 
-async def test_old_versions_of_tls_are_not_spoken(
-    files: SecurityConfig, authority: Authority
-) -> None:
+async def test_old_versions_of_tls_are_not_spoken(files: SecurityConfig, authority: Authority) -> None:
     context = ssl.create_default_context(cafile=str(authority.ca_file))
     context.load_cert_chain(files.certificate_file, files.key_file)
     context.set_ciphers("DEFAULT:@SECLEVEL=0")
@@ -260,13 +232,9 @@ async def test_a_tls_dialler_at_a_plain_port_is_told_so(files: SecurityConfig) -
     with log_of_transports() as records:
         async with await listen("tcp://127.0.0.1:0", PS, echo) as listener:
             secret = listener.address.replace("tcp:", "tls:")
-            with pytest.raises(
-                ProtocolError, match=r"does not speak TLS; connect to it with tcp://"
-            ):
+            with pytest.raises(ProtocolError, match=r"does not speak TLS; connect to it with tcp://"):
                 await connect(secret, WORKER, security=files, timeout=60)
-            assert (
-                "the client speaks TLS and this port does not" in (await records.get()).getMessage()
-            )
+            assert "the client speaks TLS and this port does not" in (await records.get()).getMessage()
 
 
 async def test_a_plain_dialler_at_a_tls_port_of_somebody_else_is_told_so() -> None:
@@ -301,9 +269,7 @@ async def test_a_tls_dialler_at_another_kind_of_server_is_told_so(files: Securit
     await asyncio.sleep(0)
 
 
-async def test_a_port_that_hangs_up_or_is_silent_says_in_which_phase(
-    files: SecurityConfig,
-) -> None:
+async def test_a_port_that_hangs_up_or_is_silent_says_in_which_phase(files: SecurityConfig) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         address = f"tls://127.0.0.1:{server.getsockname()[1]}"
         with pytest.raises(ConnectError, match=r"no answer within 0.05 s \(phase tls") as caught:
@@ -335,12 +301,8 @@ async def test_dialling_without_files_is_refused_before_anything_is_sent() -> No
     assert caught.value.phase == "security"
 
 
-async def test_files_that_do_not_do_are_named_and_a_given_socket_is_closed(
-    authority: Authority,
-) -> None:
-    broken = SecurityConfig(
-        ca_file=str(authority.ca_file), certificate_file="/no/cert.pem", key_file="/no/key.pem"
-    )
+async def test_files_that_do_not_do_are_named_and_a_given_socket_is_closed(authority: Authority) -> None:
+    broken = SecurityConfig(ca_file=str(authority.ca_file), certificate_file="/no/cert.pem", key_file="/no/key.pem")
     sock = socket.socket()
     sock.bind(("127.0.0.1", 0))
     with pytest.raises(BindError, match=r"the certificate_file '/no/cert.pem' cannot be read"):
@@ -364,9 +326,7 @@ async def test_a_stream_cut_off_below_tls_is_no_orderly_end(files: SecurityConfi
     async with await listen(LOOPBACK, PS, hand_over, security=files) as listener:
         async with await connect(listener.address, WORKER, security=files) as dialled:
             (await accepted)._transport._plain_transport.abort()  # type: ignore[attr-defined]
-            with pytest.raises(
-                ConnectionClosed, match=r"ended before TLS was shut down|reset"
-            ) as caught:
+            with pytest.raises(ConnectionClosed, match=r"ended before TLS was shut down|reset") as caught:
                 await dialled.recv()
             assert not caught.value.by_us
 

@@ -46,9 +46,8 @@ def nobody(program: str, *words: str) -> Iterator[subprocess.Popen[str]]:
     """A process that is another user's by the time it does anything."""
     text = BECOME_NOBODY + textwrap.dedent(program)
     with subprocess.Popen(
-        [sys.executable, "-c", text, *words], cwd=ROOT, text=True,
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-    ) as process:  # fmt: skip
+        [sys.executable, "-c", text, *words], cwd=ROOT, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
         try:
             yield process
         finally:
@@ -169,9 +168,7 @@ async def test_a_listener_of_another_user_is_not_trusted_either() -> None:
     """It may have taken the port of a task that is not up yet, and would be served over the link."""
     with nobody(LISTEN) as process:
         address = await said(process)
-        with pytest.raises(
-            AuthenticationError, match=f"the listener at .* belongs to user {NOBODY}"
-        ) as caught:
+        with pytest.raises(AuthenticationError, match=f"the listener at .* belongs to user {NOBODY}") as caught:
             await connect(address, WORKER, timeout=10)
         assert caught.value.address == address
 
@@ -194,9 +191,7 @@ HOSTS = [("127.0.0.1", ""), ("::1", ""), ("127.0.0.1", "::ffff:127.0.0.1"), ("12
 
 
 @pytest.mark.parametrize(("host", "dialled"), HOSTS)
-def test_both_ways_of_asking_find_both_ends(
-    host: str, dialled: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_both_ways_of_asking_find_both_ends(host: str, dialled: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with pair(host, dialled) as ends:
         for end in ends:
             assert users.peer_user(end) == os.geteuid()
@@ -221,9 +216,7 @@ def test_where_nothing_tells_nobody_is_trusted(monkeypatch: pytest.MonkeyPatch) 
             users.check_user(here, "tcp://there:1", "the dialler")
 
 
-def test_a_user_without_a_number_here_is_not_taken_for_nobody(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_user_without_a_number_here_is_not_taken_for_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "self").mkdir()
     (tmp_path / "self" / "uid_map").write_text("0 100000 65536\n")
     (tmp_path / "sys" / "kernel").mkdir(parents=True)

@@ -102,9 +102,7 @@ def decline(frame: Frame, send: Callable[[bytes], None]) -> None:
         ProtocolError: The frame is not an offer.
     """
     if bytes(frame.header[:1]) != _OFFER or frame.segments:
-        raise ProtocolError(
-            "received a frame about shared memory, although no memory is shared on this connection"
-        )
+        raise ProtocolError("received a frame about shared memory, although no memory is shared on this connection")
     send(_REFUSED)
 
 
@@ -116,11 +114,7 @@ def allocate_shared(length: int) -> Place | None:
         this process's arena, for so few bytes that they would not be shared, or if there is no space.
     """
     arena = current_arena()
-    return (
-        None
-        if arena is None or not arena.readers or length < SHARE_FROM
-        else arena.allocate(length)
-    )
+    return None if arena is None or not arena.readers or length < SHARE_FROM else arena.allocate(length)
 
 
 def _find_place(arena: Arena, segment: Buffer) -> tuple[int, Buffer | Place] | None:
@@ -267,8 +261,7 @@ class SharedLane:
         for number in numbers:
             if number not in self._unread:
                 raise ProtocolError(
-                    f"the peer reports that it has read part {number}, which is not in use or was "
-                    "reported before"
+                    f"the peer reports that it has read part {number}, which is not in use or was reported before"
                 )
             self.unread -= self._unread.pop(number)
         self._read.set()  # waiters check their condition themselves
@@ -322,9 +315,7 @@ class SharedLane:
             numbers = unpack(f"!{len(body) // _COUNT.size}I", body)
             (self._on_read if kind == _TAKEN else self._on_returned)(numbers)
         else:
-            raise ProtocolError(
-                f"a frame of {len(frame.header)} bytes about shared memory is malformed"
-            )
+            raise ProtocolError(f"a frame of {len(frame.header)} bytes about shared memory is malformed")
         return None
 
     def _set_ready(self) -> None:
@@ -393,9 +384,7 @@ class SharedLane:
         whole = self._mapped
         assert whole is not None  # data are only accepted then
         if not 0 < length <= len(whole) - offset:
-            raise ProtocolError(
-                f"{length} bytes are announced at offset {offset} of an arena of {len(whole)} bytes"
-            )
+            raise ProtocolError(f"{length} bytes are announced at offset {offset} of an arena of {len(whole)} bytes")
         part = whole[offset : offset + length]
         lane = weakref.ref(self)
 
@@ -426,9 +415,7 @@ class SharedLane:
             OSError: There is no address space for it, or no descriptor.
         """
         try:
-            self._mapped = np.frombuffer(
-                mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ), np.uint8
-            )
+            self._mapped = np.frombuffer(mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ), np.uint8)
         finally:
             os.close(descriptor)
 
@@ -508,10 +495,7 @@ def _read_places(body: memoryview) -> tuple[list[_PlaceOf], memoryview]:
     """
     try:
         (count,) = _COUNT.unpack_from(body)
-        places = [
-            _PLACE.unpack_from(body, _COUNT.size + _PLACE.size * n)
-            for n in range(min(count, MAX_SEGMENTS + 1))
-        ]
+        places = [_PLACE.unpack_from(body, _COUNT.size + _PLACE.size * n) for n in range(min(count, MAX_SEGMENTS + 1))]
     except StructError:
         raise ProtocolError("the positions of shared segments are truncated") from None
     return places, body[_COUNT.size + _PLACE.size * count :]

@@ -28,9 +28,7 @@ class AbstractTransport(StreamTransport):
         """Return the name; an abstract socket's begins with a zero byte."""
         name = sock.getsockname()
         if not (isinstance(name, bytes) and name[:1] == b"\0" and name[1:]):
-            raise ValueError(
-                f"{address} needs a socket that is bound to an abstract name, got one bound to {name!r}"
-            )
+            raise ValueError(f"{address} needs a socket that is bound to an abstract name, got one bound to {name!r}")
         return Address(scheme=address.scheme, name=name[1:].decode())
 
     async def open_streams(self, address: Address) -> Streams:

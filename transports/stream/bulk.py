@@ -42,16 +42,10 @@ class BulkLane:
         overhead: The number of bytes of chunk prefixes written so far.
     """
 
-    __slots__ = (
-        "_child", "_drain", "_drained", "_outbox", "_pieces", "_transport", "_version", "nbytes", "overhead",
-    )  # fmt: skip
+    __slots__ = ("_child", "_drain", "_drained", "_outbox", "_pieces", "_transport", "_version", "nbytes", "overhead")
 
     def __init__(
-        self,
-        outbox: Outbox,
-        transport: ByteTransport,
-        drain: Callable[[], Awaitable[None]],
-        version: int,
+        self, outbox: Outbox, transport: ByteTransport, drain: Callable[[], Awaitable[None]], version: int
     ) -> None:
         """Make an empty lane.
 
@@ -89,9 +83,7 @@ class BulkLane:
         if self._child is None:
             self._write_some()
             if self.nbytes:
-                self._child = asyncio.get_running_loop().create_task(
-                    self._write_all(), name="write large frames"
-                )
+                self._child = asyncio.get_running_loop().create_task(self._write_all(), name="write large frames")
 
     async def wait_until_below(self, above: int) -> None:
         """Wait while more than ``above`` bytes are unsent and some of them are queued here."""

@@ -30,13 +30,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from transports.connection import (
-    CLOSE_GRACE,
-    HIGH_WATER,
-    LOW_WATER,
-    Connection,
-    ConnectionStatistics,
-)
+from transports.connection import CLOSE_GRACE, HIGH_WATER, LOW_WATER, Connection, ConnectionStatistics
 from transports.decoder import READ_SIZE, FrameDecoder
 from transports.delivery import Delivery
 from transports.errors import ConnectionClosed, ProtocolError
@@ -133,11 +127,7 @@ class StreamConnection(Connection):
         self._decoder = FrameDecoder(version=wire_version, room=_shared_room())
         self.get_buffer = self._decoder.get_buffer
         self._protocol = StreamProtocol(self._transport, self)
-        self._delivery = Delivery(
-            hold=self._protocol.pause,
-            abort=self.abort,
-            closed_error=self._closed_error,
-        )
+        self._delivery = Delivery(hold=self._protocol.pause, abort=self.abort, closed_error=self._closed_error)
         self._outbox = Outbox(self._transport, self._delivery.turn)
         self._bulk = BulkLane(self._outbox, self._transport, self._protocol.drain, wire_version)
         self._ended: ConnectionClosed | None = None
@@ -155,9 +145,7 @@ class StreamConnection(Connection):
     @property
     def closed(self) -> bool:
         """Whether the connection has ended; False while frames that the peer wrote before are unread."""
-        return not self._delivery.waiting and (
-            self._ended is not None or self._transport.is_closing()
-        )
+        return not self._delivery.waiting and (self._ended is not None or self._transport.is_closing())
 
     def write(self, frame: Frame, *, bulk: bool = False) -> None:
         """Pass a frame to the transport, to the bulk lane or to the shared-memory lane."""
@@ -277,9 +265,7 @@ class StreamConnection(Connection):
                 await self._protocol.drain()
             if self.unsent <= above:
                 break
-            await asyncio.sleep(
-                _LOOK_AGAIN
-            )  # each of the three is below the mark, but not their sum
+            await asyncio.sleep(_LOOK_AGAIN)  # each of the three is below the mark, but not their sum
         if self._ended is not None or self._transport.is_closing():
             raise self._closed_error()
 
@@ -420,9 +406,7 @@ class StreamConnection(Connection):
         """
         if self._ended is None:
             return self._end(by_us=False, detail=detail)
-        return ConnectionClosed(
-            str(self._ended), address=self.peer_address, by_us=self._ended.by_us
-        )
+        return ConnectionClosed(str(self._ended), address=self.peer_address, by_us=self._ended.by_us)
 
     def _lost(self, detail: str = "", cause: Exception | None = None) -> ConnectionClosed:
         """Record that the peer is gone, and drop what can no longer be sent."""

@@ -24,10 +24,7 @@ TLS_HANDSHAKE, TLS_ALERT = b"\x16\x03", b"\x15\x03"
 
 
 async def shake_hands(
-    reader: ByteReader,
-    writer: ByteWriter,
-    core: Handshake,
-    check: Callable[[], None] | None = None,
+    reader: ByteReader, writer: ByteWriter, core: Handshake, check: Callable[[], None] | None = None
 ) -> Establish:
     """Run one side of the handshake over a stream.
 
@@ -95,9 +92,7 @@ def _check_plain(start: bytes, writer: ByteWriter, role: Role) -> None:
     if role is Role.DIALLER and start.startswith(TLS_ALERT):
         raise ProtocolError("it speaks TLS; connect to it with tls://")
     if role is Role.LISTENER and start.startswith(TLS_HANDSHAKE):
-        error = ProtocolError(
-            "the client speaks TLS and this port does not; connect to it with tcp://"
-        )
+        error = ProtocolError("the client speaks TLS and this port does not; connect to it with tcp://")
         refuse(writer, error)
         raise error
 

@@ -53,9 +53,7 @@ _FEW = 8
 STRANGER_LIMIT = 2**14
 
 # A function that encrypts an accepted stream; its text argument is the peer's address.
-Secure: TypeAlias = Callable[
-    [asyncio.StreamReader, asyncio.StreamWriter, str], Awaitable[ByteStreams]
-]
+Secure: TypeAlias = Callable[[asyncio.StreamReader, asyncio.StreamWriter, str], Awaitable[ByteStreams]]
 
 
 class StreamListener(Listener):
@@ -108,8 +106,7 @@ class StreamListener(Listener):
 
         create = loop.create_unix_server if sock.family == socket.AF_UNIX else loop.create_server
         making = loop.create_task(
-            create(make_protocol, sock=sock, backlog=_ACCEPTED_AT_ONCE),
-            name=f"listen at {self.address}",
+            create(make_protocol, sock=sock, backlog=_ACCEPTED_AT_ONCE), name=f"listen at {self.address}"
         )
         try:
             self._server = await asyncio.shield(making)
@@ -178,9 +175,7 @@ class StreamListener(Listener):
             self._refused(peer, _full(taken))
             writer.transport.abort()
             return
-        child = self._own_child(
-            self._serve_stream(reader, writer, peer), name, writer.transport.abort
-        )
+        child = self._own_child(self._serve_stream(reader, writer, peer), name, writer.transport.abort)
         self._in_handshake[child] = peer
 
     def _child_ended(self, abandon: Callable[[], None], child: asyncio.Task[None]) -> None:
@@ -195,13 +190,13 @@ class StreamListener(Listener):
             child.cancel()
             logger.info(
                 "%s closed a connection from %s: %d connections are in the handshake, and "
-"this one has been in it longest",
-                self.address, peer, room - 1,
-            )  # fmt: skip
+                "this one has been in it longest",
+                self.address,
+                peer,
+                room - 1,
+            )
 
-    async def _serve_stream(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, peer: str
-    ) -> None:
+    async def _serve_stream(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, peer: str) -> None:
         """Shake hands with a dialler, and serve the connection if the handshake succeeds."""
         child = asyncio.current_task()
         assert child is not None  # _own_child made it
@@ -217,11 +212,7 @@ class StreamListener(Listener):
         """Shake hands with a dialler; return None if the handshake fails."""
         do_not_delay(writer)
         core = Handshake(
-            Role.LISTENER,
-            self._hello,
-            nonce=secrets.token_bytes(NONCE_SIZE),
-            token=self._token,
-            address=peer,
+            Role.LISTENER, self._hello, nonce=secrets.token_bytes(NONCE_SIZE), token=self._token, address=peer
         )
         try:
             async with asyncio.timeout(self._handshake_timeout):
@@ -249,9 +240,7 @@ class StreamListener(Listener):
 
     def _refused(self, peer: str, why: object) -> None:
         known_as = {"peer": parse_address(peer).host or peer}  # ports differ by attempt
-        logger.warning(
-            "%s refused a connection from %s: %s", self.address, peer, why, extra=known_as
-        )
+        logger.warning("%s refused a connection from %s: %s", self.address, peer, why, extra=known_as)
 
     def _peer_address(self, writer: asyncio.StreamWriter) -> str:
         """Return the address of a dialler; on a unix socket diallers have no address but the listener's."""
@@ -372,13 +361,10 @@ def explain(error: OSError | EOFError, timeout: float, phase: str) -> tuple[str,
         phase: As in ``ConnectError``.
     """
     if isinstance(error, EOFError) and phase == "tls":
-        return (
-            "it closed the connection during the TLS handshake; perhaps it does not speak TLS"
-        ), None
+        return ("it closed the connection during the TLS handshake; perhaps it does not speak TLS"), None
     if isinstance(error, EOFError):
         return (
-            "it closed the connection during the hello; it is not a peer of this "
-            "protocol, or it is shutting down"
+            "it closed the connection during the hello; it is not a peer of this protocol, or it is shutting down"
         ), None
     if isinstance(error, socket.gaierror):  # its numbers are not errno's
         return f"the host name does not resolve: {error.strerror}", None

@@ -134,10 +134,7 @@ def _by_netlink(local: _Name, remote: _Name) -> _Socket | None:
     request += b"".join(address.ljust(16, b"\0") for address in packed) + _ANY
     try:
         with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _NETLINK_SOCK_DIAG) as diag:
-            diag.send(
-                _HEAD.pack(_HEAD.size + len(request), _SOCK_DIAG_BY_FAMILY, _REQUEST, 1, 0)
-                + request
-            )
+            diag.send(_HEAD.pack(_HEAD.size + len(request), _SOCK_DIAG_BY_FAMILY, _REQUEST, 1, 0) + request)
             answer, sender = diag.recvfrom(4096, socket.MSG_DONTWAIT)
     except (OSError, AttributeError):  # no such sockets here, or a sandbox forbids them
         return None

@@ -101,9 +101,7 @@ def is_loopback(host: str) -> bool:
     return (getattr(found, "ipv4_mapped", None) or found).is_loopback
 
 
-def check_family(
-    address: Address, sock: socket.socket, families: Sequence[socket.AddressFamily]
-) -> None:
+def check_family(address: Address, sock: socket.socket, families: Sequence[socket.AddressFamily]) -> None:
     """Check that a socket which was passed in is of a kind that the address's transport serves.
 
     Args:
@@ -117,8 +115,7 @@ def check_family(
     if sock.family not in families or sock.type != socket.SOCK_STREAM:
         names = " or ".join(family.name for family in families)
         raise ValueError(
-            f"{address} needs a stream socket of {names}, got one of family "
-            f"{sock.family!r} and type {sock.type!r}"
+            f"{address} needs a stream socket of {names}, got one of family {sock.family!r} and type {sock.type!r}"
         )
 
 
@@ -136,9 +133,7 @@ def unix_address(requested: Address, sock: socket.socket) -> Address:
     """
     name = sock.getsockname()
     if not (isinstance(name, str) and name.startswith("/")):
-        raise ValueError(
-            f"{requested} needs a socket that is bound to an absolute path, got one bound to {name!r}"
-        )
+        raise ValueError(f"{requested} needs a socket that is bound to an absolute path, got one bound to {name!r}")
     return Address(scheme=requested.scheme, path=name)
 
 
@@ -174,6 +169,4 @@ def bind_error(address: Address, error: OSError) -> BindError:
         owner = port_owner(address.port)
     if owner is not None:
         reason += f", by process {owner[0]} ({owner[1]})"
-    return BindError(
-        reason, address=str(address), errno=error.errno, owner_pid=owner[0] if owner else None
-    )
+    return BindError(reason, address=str(address), errno=error.errno, owner_pid=owner[0] if owner else None)

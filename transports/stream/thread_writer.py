@@ -33,9 +33,7 @@ class ThreadWriter:
         nbytes: Their size in bytes.
     """
 
-    __slots__ = (
-        "_begun", "_has_ended", "_lock", "_loop", "_socket", "_transport", "frames", "is_clear", "nbytes",
-    )  # fmt: skip
+    __slots__ = ("_begun", "_has_ended", "_lock", "_loop", "_socket", "_transport", "frames", "is_clear", "nbytes")
 
     def __init__(self, transport: ByteTransport, descriptor: int) -> None:
         """Make a writer, on the event loop of the transport.

@@ -63,9 +63,7 @@ class TlsStream:
         self._writer = writer
         self._plain_transport = cast(asyncio.Transport, writer.transport)
         self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
-        self._tls = context.wrap_bio(
-            self._incoming, self._outgoing, server_side=server_side, server_hostname=host
-        )
+        self._tls = context.wrap_bio(self._incoming, self._outgoing, server_side=server_side, server_hostname=host)
         self._decrypted = b""  # decrypted and not read yet
         self._pending_error: ssl.SSLError | None = None  # raised after what was decrypted before it
         self._close_received = self._close_sent = False
@@ -161,9 +159,7 @@ class TlsStream:
         try:
             while filled < len(buffer):
                 # With a buffer, the result is a number, and any writable buffer will do.
-                count = cast(
-                    int, self._tls.read(len(buffer) - filled, cast(bytearray, buffer[filled:]))
-                )
+                count = cast(int, self._tls.read(len(buffer) - filled, cast(bytearray, buffer[filled:])))
                 if not count:
                     self._close_received = True
                     break
@@ -315,7 +311,5 @@ class TlsReceiver(asyncio.BufferedProtocol):
 
 
 def _cut_off() -> ConnectionAbortedError:
-    words = (
-        "the stream ended before TLS was shut down: the peer has died, or the connection was cut"
-    )
+    words = "the stream ended before TLS was shut down: the peer has died, or the connection was cut"
     return ConnectionAbortedError(ECONNABORTED, words)

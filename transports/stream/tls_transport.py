@@ -37,9 +37,7 @@ class TlsTransport(TcpTransport):
         except SecurityFault as fault:
             raise ConnectError(str(fault), address=str(address), phase="security") from fault
 
-        async def secure(
-            reader: asyncio.StreamReader, writer: asyncio.StreamWriter, peer: str
-        ) -> ByteStreams:
+        async def secure(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, peer: str) -> ByteStreams:
             stream = TlsStream(reader, writer, context, server_side=False, host=address.host)
             return await _shake_hands(stream, reader, writer, peer)
 
@@ -52,9 +50,7 @@ class TlsTransport(TcpTransport):
         except SecurityFault as fault:
             raise BindError(str(fault), address=str(address)) from fault
 
-        async def secure(
-            reader: asyncio.StreamReader, writer: asyncio.StreamWriter, peer: str
-        ) -> ByteStreams:
+        async def secure(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, peer: str) -> ByteStreams:
             begin = await _first_bytes(reader, writer, peer)
             stream = TlsStream(reader, writer, context, server_side=True)
             return await _shake_hands(stream, reader, writer, peer, begin)
@@ -71,11 +67,7 @@ class TlsTransport(TcpTransport):
 
 
 async def _shake_hands(
-    stream: TlsStream,
-    reader: asyncio.StreamReader,
-    writer: asyncio.StreamWriter,
-    peer: str,
-    begin: bytes = b"",
+    stream: TlsStream, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, peer: str, begin: bytes = b""
 ) -> ByteStreams:
     """Run the TLS handshake, or close the stream."""
     try:
@@ -92,9 +84,7 @@ async def _shake_hands(
     return stream, stream
 
 
-async def _first_bytes(
-    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, peer: str
-) -> bytes:
+async def _first_bytes(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, peer: str) -> bytes:
     """Return the first bytes of a dialler.
 
     Raises:
@@ -106,9 +96,7 @@ async def _first_bytes(
         writer.transport.abort()
         raise
     if begin == MAGIC:
-        error = ProtocolError(
-            "this port speaks TLS and the client does not; connect to it with tls://"
-        )
+        error = ProtocolError("this port speaks TLS and the client does not; connect to it with tls://")
         refuse(writer, error)
         await hang_up(reader, writer)
         error.address = peer

@@ -29,14 +29,7 @@ from transports.security import SecurityConfig
 from transports.stream import sockets
 from transports.stream.bytestream import ByteStreams
 from transports.stream.connection import STREAM_LIMIT
-from transports.stream.listener import (
-    Secure,
-    StreamListener,
-    become_connection,
-    do_not_delay,
-    explain,
-    user_check,
-)
+from transports.stream.listener import Secure, StreamListener, become_connection, do_not_delay, explain, user_check
 
 Streams: TypeAlias = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
@@ -86,9 +79,7 @@ class StreamTransport(ABC):
                     streams = await secure(*opened, str(address))
                 phase = "hello"
                 check = self._listener_check(opened[1], address) if token is None else None
-                return await become_connection(
-                    *streams, core, str(address), shares=secure is None, check=check
-                )
+                return await become_connection(*streams, core, str(address), shares=secure is None, check=check)
         except (OSError, EOFError) as error:
             reason, errno = explain(error, connect_timeout, phase)
             raise ConnectError(reason, address=str(address), errno=errno, phase=phase) from error
@@ -128,9 +119,7 @@ class StreamTransport(ABC):
             raise
         return listener
 
-    def _listener_check(
-        self, writer: asyncio.StreamWriter, address: Address
-    ) -> Callable[[], None] | None:
+    def _listener_check(self, writer: asyncio.StreamWriter, address: Address) -> Callable[[], None] | None:
         """Return a check that refuses a listener of another user, or None where none is needed.
 
         There is none for a listener on another host, whose user cannot be determined.
@@ -194,9 +183,7 @@ class TcpTransport(StreamTransport):
         refused = OSError("the host name does not resolve to any address")
         for family, host in await _resolve(address):
             try:
-                streams = await asyncio.open_connection(
-                    host, address.port, family=family, limit=STREAM_LIMIT
-                )
+                streams = await asyncio.open_connection(host, address.port, family=family, limit=STREAM_LIMIT)
             except OSError as error:
                 refused = error
             else:

@@ -23,21 +23,8 @@ from actorsession.cluster.server.statistics import CLIENT, ServerStatistics
 from actorsession.cluster.spec import DEFAULT_SCHEME, full_address
 from actorsession.cluster.wait_graphs import collect_wait_graphs
 from actorsession.errors import DataLossError, DeadlineExceededError, UnavailableError
-from actorsession.messages.server import (
-    SERVER,
-    ClusterView,
-    GetCluster,
-    KeepServer,
-    StopServer,
-)  # fmt: skip
-from actorsession.messages.worker import (
-    WORKER,
-    AskWhy,
-    GetStatus,
-    UpdateCluster,
-    WorkerStatus,
-    WorkerWhy,
-)
+from actorsession.messages.server import SERVER, ClusterView, GetCluster, KeepServer, StopServer
+from actorsession.messages.worker import WORKER, AskWhy, GetStatus, UpdateCluster, WorkerStatus, WorkerWhy
 from actorsession.rpc.dial import dial
 from actorsession.rpc.link import Link
 from actorsession.rpc.liveness.peer_monitor import probe_factory
@@ -45,9 +32,7 @@ from actorsession.rpc.security import shared_security, shared_token
 from actorsession.runtime.hang_report import HangReport, explain
 from transports import Hello, SecurityConfig, TransportError
 
-__all__ = [
-    "PATIENCE", "keep_server", "read_cluster", "read_statistics", "read_why", "stop_server", "update_cluster",
-]  # fmt: skip
+__all__ = ["PATIENCE", "keep_server", "read_cluster", "read_statistics", "read_why", "stop_server", "update_cluster"]
 
 # Seconds to answer a request that needs no work; a task that takes longer is blocked.
 PATIENCE = 10.0
@@ -55,11 +40,7 @@ _CLOSE = 1.0
 
 
 async def read_statistics(
-    address: str,
-    *,
-    token: str | None = None,
-    deadline: Deadline | None = None,
-    security: SecurityConfig | None = None,
+    address: str, *, token: str | None = None, deadline: Deadline | None = None, security: SecurityConfig | None = None
 ) -> ServerStatistics:
     """Return the counters of the server at an address.
 
@@ -80,11 +61,7 @@ async def read_statistics(
 
 
 async def read_cluster(
-    address: str,
-    *,
-    token: str | None = None,
-    deadline: Deadline | None = None,
-    security: SecurityConfig | None = None,
+    address: str, *, token: str | None = None, deadline: Deadline | None = None, security: SecurityConfig | None = None
 ) -> ClusterView:
     """Return the cluster that the server at an address is part of.
 
@@ -217,11 +194,7 @@ async def update_cluster(
 
 
 async def read_why(
-    address: str,
-    *,
-    token: str | None = None,
-    deadline: Deadline | None = None,
-    security: SecurityConfig | None = None,
+    address: str, *, token: str | None = None, deadline: Deadline | None = None, security: SecurityConfig | None = None
 ) -> HangReport:
     """Ask all tasks of a cluster why its steps hang, and return the report.
 
@@ -277,9 +250,8 @@ async def _link(
     hello = Hello(cluster_id="", task=CLIENT, incarnation=secrets.randbits(63), pid=os.getpid())
     try:
         connection = await dial(
-            address, hello, deadline, token=token, security=security,
-            expect_task=meant[0], expect_cluster=meant[1],
-        )  # fmt: skip
+            address, hello, deadline, token=token, security=security, expect_task=meant[0], expect_cluster=meant[1]
+        )
     except TransportError as exc:
         raise UnavailableError(f"no {what} of {address}: {exc}") from exc
     link = Link(connection, serves={}, watch=probe_factory(token))

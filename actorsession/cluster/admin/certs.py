@@ -19,12 +19,7 @@ from typing import BinaryIO
 
 from actorsession.checkpoints.atomic import file_errors, read_regular, write_whole
 from actorsession.config.file_roots import path_text
-from actorsession.errors import (
-    AlreadyExistsError,
-    FailedPreconditionError,
-    InvalidArgumentError,
-    NotFoundError,
-)  # fmt: skip
+from actorsession.errors import AlreadyExistsError, FailedPreconditionError, InvalidArgumentError, NotFoundError
 from actorsession.records import dataclass
 
 __all__ = ["LOOPBACK_HOSTS", "Certificates", "checked_host", "make_certificates"]
@@ -91,9 +86,12 @@ def make_certificates(
     at = Path(path_text(folder))
     source = at if ca_folder is None else Path(path_text(ca_folder))
     made = Certificates(
-        ca_file=str(source / "ca.pem"), ca_key_file=str(source / "ca-key.pem"),
-        certificate_file=str(at / "cert.pem"), key_file=str(at / "key.pem"), hosts=names,
-    )  # fmt: skip
+        ca_file=str(source / "ca.pem"),
+        ca_key_file=str(source / "ca-key.pem"),
+        certificate_file=str(at / "cert.pem"),
+        key_file=str(at / "key.pem"),
+        hosts=names,
+    )
     files: dict[str, tuple[bytes, bool]] = {}
     if ca_folder is None:
         ca = signing.new_authority()
@@ -118,10 +116,7 @@ def checked_host(host: str) -> str:
     """
     host = host.strip()
     labels = host.split(".")
-    fine = all(
-        part and len(part) < 64 and part.isascii() and part.replace("-", "").isalnum()
-        for part in labels
-    )
+    fine = all(part and len(part) < 64 and part.isascii() and part.replace("-", "").isalnum() for part in labels)
     if not fine:
         try:
             ipaddress.ip_address(host)
@@ -137,9 +132,7 @@ def _content(path: str) -> bytes:
         with file_errors(f"cannot read {path!r}"):
             return read_regular(path)
     except NotFoundError:
-        raise NotFoundError(
-            f"{path} is not there; a CA's folder has ca.pem and ca-key.pem"
-        ) from None
+        raise NotFoundError(f"{path} is not there; a CA's folder has ca.pem and ca-key.pem") from None
 
 
 def _fill(content: bytes, file: BinaryIO) -> None:

@@ -13,12 +13,7 @@ from datetime import UTC, datetime, timedelta
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.serialization import (
-    Encoding,
-    NoEncryption,
-    PrivateFormat,
-    load_pem_private_key,
-)
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from actorsession.errors import InvalidArgumentError
@@ -121,9 +116,16 @@ def _name(text: str) -> x509.Name:
 
 def _usage(**granted: bool) -> x509.KeyUsage:
     every = (
-        "digital_signature", "content_commitment", "key_encipherment", "data_encipherment",
-        "key_agreement", "key_cert_sign", "crl_sign", "encipher_only", "decipher_only",
-    )  # fmt: skip
+        "digital_signature",
+        "content_commitment",
+        "key_encipherment",
+        "data_encipherment",
+        "key_agreement",
+        "key_cert_sign",
+        "crl_sign",
+        "encipher_only",
+        "decipher_only",
+    )
     return x509.KeyUsage(**{use: granted.get(use, False) for use in every})
 
 

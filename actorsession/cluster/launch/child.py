@@ -106,10 +106,7 @@ async def serve(options: WorkerOptions, guard: ProcessGuard) -> None:
         ended.set()
 
     parent = _Parent(loop, server, end, options.grace)
-    with (
-        _ended_by_signals(loop, end), guard.watching(_ENDING),
-        _probes(options, loop, server) as probe_port,
-    ):  # fmt: skip
+    with _ended_by_signals(loop, end), guard.watching(_ENDING), _probes(options, loop, server) as probe_port:
         async with server:
             server_address = server.target
             if options.keep:
@@ -137,9 +134,7 @@ async def serve(options: WorkerOptions, guard: ProcessGuard) -> None:
 
 
 @contextlib.contextmanager
-def _ended_by_signals(
-    loop: asyncio.AbstractEventLoop, end: Callable[[str], None]
-) -> Iterator[None]:
+def _ended_by_signals(loop: asyncio.AbstractEventLoop, end: Callable[[str], None]) -> Iterator[None]:
     """Call a function on SIGTERM and Ctrl-C; restore the handler of Ctrl-C afterwards."""
     on_interrupt = signal.getsignal(signal.SIGINT)
     for number in _ENDING:
@@ -186,9 +181,7 @@ def _port_file(path: str | None, address: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _probes(
-    options: WorkerOptions, loop: asyncio.AbstractEventLoop, server: Server
-) -> Iterator[int | None]:
+def _probes(options: WorkerOptions, loop: asyncio.AbstractEventLoop, server: Server) -> Iterator[int | None]:
     """Answer probes from before the server starts until it has stopped.
 
     Returns:
@@ -210,10 +203,14 @@ def _introduce(server: Server, options: WorkerOptions, probe_port: int | None) -
         restored = {"restored_from": path} if path else {}
         _say_json(
             {
-                "task": server.task, "role": options.role, "address": server.target,
-                "pid": os.getpid(), **probed, **restored,
+                "task": server.task,
+                "role": options.role,
+                "address": server.target,
+                "pid": os.getpid(),
+                **probed,
+                **restored,
             }
-        )  # fmt: skip
+        )
         return
     what = "serves" if options.role == "worker" else "is a master"
     _say(f"{server.task} {what} at {server.target}; Ctrl-C ends it")
@@ -244,11 +241,7 @@ class _Parent:
     """
 
     def __init__(
-        self,
-        loop: asyncio.AbstractEventLoop,
-        server: Server,
-        ended: Callable[[str], None],
-        grace: float,
+        self, loop: asyncio.AbstractEventLoop, server: Server, ended: Callable[[str], None], grace: float
     ) -> None:
         self._loop = loop
         self._server = server

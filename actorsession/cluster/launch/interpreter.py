@@ -15,17 +15,21 @@ __all__ = ["command", "flags", "import_path"]
 
 # Attributes of ``sys.flags`` with their letters. Those of the console (-i, -q, -v) are for the parent alone.
 _LETTERS = {
-    "bytes_warning": "b", "dont_write_bytecode": "B", "ignore_environment": "E", "isolated": "I",
-    "no_site": "S", "no_user_site": "s", "optimize": "O", "safe_path": "P",
-}  # fmt: skip
+    "bytes_warning": "b",
+    "dont_write_bytecode": "B",
+    "ignore_environment": "E",
+    "isolated": "I",
+    "no_site": "S",
+    "no_user_site": "s",
+    "optimize": "O",
+    "safe_path": "P",
+}
 
 
 def flags() -> list[str]:
     """Return the options of an interpreter that treats code, modules and warnings as this one does."""
     letters = [f"-{letter * getattr(sys.flags, name)}" for name, letter in _LETTERS.items()]
-    options = [
-        name if value is True else f"{name}={value}" for name, value in sys._xoptions.items()
-    ]
+    options = [name if value is True else f"{name}={value}" for name, value in sys._xoptions.items()]
     return [
         *(given for given in letters if given != "-"),
         *(word for option in options for word in ("-X", option)),
@@ -40,9 +44,7 @@ def import_path() -> list[str]:
     """
     package = sys.modules[__name__.partition(".")[0]]
     root = str(Path(str(package.__file__)).resolve().parents[1])
-    own = [
-        os.path.abspath(folder) for folder in sys.path if isinstance(folder, str)
-    ]  # "" is the current
+    own = [os.path.abspath(folder) for folder in sys.path if isinstance(folder, str)]  # "" is the current
     given = "" if sys.flags.ignore_environment else os.environ.get("PYTHONPATH", "")
     added = [os.path.abspath(folder) for folder in given.split(os.pathsep) if folder]
     return list(dict.fromkeys([*(folder for folder in added if folder not in own), *own, root]))

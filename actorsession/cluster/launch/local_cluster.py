@@ -86,14 +86,18 @@ class LocalCluster(ManagedCluster[WorkerProcess]):
         cluster_id: str | None = None,
     ) -> None:
         super().__init__(
-            jobs, start_timeout=start_timeout, security=security, token=None, restart=restart,
-            on_end=on_end, cluster_id=cluster_id, snapshot_dir=snapshot_dir,
-        )  # fmt: skip
+            jobs,
+            start_timeout=start_timeout,
+            security=security,
+            token=None,
+            restart=restart,
+            on_end=on_end,
+            cluster_id=cluster_id,
+            snapshot_dir=snapshot_dir,
+        )
         self._devices = devices
         if protocol not in (None, "unix", "tcp", "tls"):
-            raise ValueError(
-                f"a local cluster's protocol is unix, tcp or tls, got {protocol!r:.100}"
-            )
+            raise ValueError(f"a local cluster's protocol is unix, tcp or tls, got {protocol!r:.100}")
         self._protocol = protocol
         self._folder: SocketFolder | None = None
         self._more: tuple[str, ...] = ()

@@ -103,9 +103,7 @@ class ManagedCluster(ProcessBound, Generic[P]):
         self._start_timeout = checked_seconds("start_timeout", start_timeout)
         self._security = security
         self._token = token
-        self._restarts = TaskRestarts(
-            checked_restart(restart), self._start_again, on_end, self._tell_given_up
-        )
+        self._restarts = TaskRestarts(checked_restart(restart), self._start_again, on_end, self._tell_given_up)
         self._changing: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._starting: set[P] = set()  # those that no task has yet
         if not isinstance(cluster_id, (str, NoneType)):
@@ -172,9 +170,7 @@ class ManagedCluster(ProcessBound, Generic[P]):
 
     async def _bring_up(self) -> None:
         placeholder = {
-            job: [self._new_address(job, index) for index in range(count)]
-            for job, count in self._jobs.items()
-            if count
+            job: [self._new_address(job, index) for index in range(count)] for job, count in self._jobs.items() if count
         }
         processes = list(self.processes.values())
         for process in processes:
@@ -380,21 +376,14 @@ class ManagedCluster(ProcessBound, Generic[P]):
         telling = process.tell_cluster(ClusterSpec.of_tasks(tasks).as_dict())
         await deadline.wait(telling, what=f"the process of {process.task}")
         while (tasks := {**self.spec.tasks(), process.task: process.address}) != told:
-            await update_cluster(
-                process.address,
-                tasks,
-                deadline=deadline,
-                token=self._token,
-                security=self._security,
-            )
+            await update_cluster(process.address, tasks, deadline=deadline, token=self._token, security=self._security)
             told = tasks
 
     def _report_end_of(self, process: P) -> None:
         task, restarts = process.task, self._restarts
         exit_reports.register_exit_reporter(
-            process.address, functools.partial(self._fate_of, task),
-            lambda: task in restarts.given_up,
-        )  # fmt: skip
+            process.address, functools.partial(self._fate_of, task), lambda: task in restarts.given_up
+        )
 
     async def _fate_of(self, own: str, task: str | None) -> str:
         """Return how the process of a task ended, for errors of sessions opened at another task."""
@@ -411,12 +400,7 @@ class ManagedCluster(ProcessBound, Generic[P]):
         tasks, given_up = self.spec.tasks(), self._restarts.given_up
         telling = [
             update_cluster(
-                p.address,
-                tasks,
-                given_up=given_up,
-                token=self._token,
-                security=self._security,
-                deadline=deadline,
+                p.address, tasks, given_up=given_up, token=self._token, security=self._security, deadline=deadline
             )
             for p in alive
         ]
@@ -442,11 +426,15 @@ class ManagedCluster(ProcessBound, Generic[P]):
         counts = self._restarts.counts
         return {
             task: TaskStatus(
-                task=task, address=process.address, node=process.node, alive=process.alive,
-                restarts=counts[task], fate=process.fate,
+                task=task,
+                address=process.address,
+                node=process.node,
+                alive=process.alive,
+                restarts=counts[task],
+                fate=process.fate,
             )
             for task, process in self.processes.items()
-        }  # fmt: skip
+        }
 
     async def logs(self, job: str, index: int = 0) -> Sequence[str]:
         """Return the last lines that the process of a task wrote, at most 40, also after its end.
@@ -466,9 +454,7 @@ class ManagedCluster(ProcessBound, Generic[P]):
         """
         self._life.owner.check_process()
         alive = [p for p in self.processes.values() if p.alive]
-        asking = [
-            read_statistics(p.address, token=self._token, security=self._security) for p in alive
-        ]
+        asking = [read_statistics(p.address, token=self._token, security=self._security) for p in alive]
         found = await asyncio.gather(*asking)
         return {process.task: counters for process, counters in zip(alive, found, strict=True)}
 
@@ -501,9 +487,7 @@ class ManagedCluster(ProcessBound, Generic[P]):
             for process in self._starting:  # those of ``restart`` and ``add``, which fail then
                 group.create_task(process.stop(0.0), name=f"stop {process.task}")
         for process in self.processes.values():
-            exit_reports.retire(
-                process.address, f"its cluster was stopped in order by process {os.getpid()}"
-            )
+            exit_reports.retire(process.address, f"its cluster was stopped in order by process {os.getpid()}")
         await self._release()
 
     def kill_now(self) -> None:
@@ -534,8 +518,7 @@ class ManagedCluster(ProcessBound, Generic[P]):
             self._life.owner.check_process()
             if thread is None:
                 raise FailedPreconditionError(
-                    "do() is for a cluster that was entered by a plain `with`; in a coroutine await the call "
-                    "itself"
+                    "do() is for a cluster that was entered by a plain `with`; in a coroutine await the call itself"
                 )
         except BaseException:
             work.close()
@@ -562,9 +545,7 @@ class ManagedCluster(ProcessBound, Generic[P]):
             raise
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None) -> None:
         with _after(exc):
             self.close()
 

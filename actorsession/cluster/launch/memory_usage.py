@@ -30,9 +30,7 @@ class MemoryUsage:
         peak: the most bytes that the process was seen to hold; 0 if unknown.
     """
 
-    def __init__(
-        self, pid: int, proc: Path = Path("/proc"), cgroups: Path = Path("/sys/fs/cgroup")
-    ) -> None:
+    def __init__(self, pid: int, proc: Path = Path("/proc"), cgroups: Path = Path("/sys/fs/cgroup")) -> None:
         self._status = proc / str(pid) / "status"
         self._counter = next(_counters(proc / str(pid) / "cgroup", cgroups), None)
         self._before = self._kills()

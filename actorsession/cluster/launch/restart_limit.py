@@ -71,8 +71,6 @@ def checked_restart(restart: object) -> int:
     if number is None or isinstance(restart, bool):
         raise TypeError(f"{wanted}; got {restart!r:.100}")
     if not 0 <= number <= _MOST:
-        shown = (
-            number if abs(number) < 2**64 else "a larger integer"
-        )  # which may be too long to show
+        shown = number if abs(number) < 2**64 else "a larger integer"  # which may be too long to show
         raise ValueError(f"{wanted}; got {shown}, and the most is {_MOST}")
     return number

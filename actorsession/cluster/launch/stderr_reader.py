@@ -29,9 +29,7 @@ class StderrReader:
         self._stopped, self._stop = os.pipe()
         self._lines: deque[str] = deque(maxlen=_KEPT_LINES)
         self._ended = threading.Event()
-        self._thread = threading.Thread(
-            target=self._run, name=f"actorsession-drain-{name}", daemon=True
-        )
+        self._thread = threading.Thread(target=self._run, name=f"actorsession-drain-{name}", daemon=True)
 
     def start(self) -> None:
         """Start to read, and close the writing end here."""

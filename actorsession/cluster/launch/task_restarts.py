@@ -96,9 +96,7 @@ class TaskRestarts(Generic[P]):
             return
         for process in processes:
             self._given_up.discard(process.task)
-            self._watches[process.task] = self._children.start(
-                self._watch(process), name=f"restarts of {process.task}"
-            )
+            self._watches[process.task] = self._children.start(self._watch(process), name=f"restarts of {process.task}")
 
     async def release(self, task: str) -> None:
         """Stop watching a task, and end the process that is being started for it, if there is one."""

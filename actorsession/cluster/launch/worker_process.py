@@ -26,13 +26,7 @@ from actorsession.actors.supervision import Children
 from actorsession.cluster.launch.interpreter import command
 from actorsession.cluster.launch.memory_usage import MemoryUsage
 from actorsession.cluster.launch.stderr_reader import StderrReader
-from actorsession.errors import (
-    FailedPreconditionError,
-    OpError,
-    ResourceExhaustedError,
-    UnavailableError,
-    exhausted,
-)
+from actorsession.errors import FailedPreconditionError, OpError, ResourceExhaustedError, UnavailableError, exhausted
 from actorsession.graph.device import task_name
 from actorsession.ops.blas_threads import core_type, thread_count
 from actorsession.rpc.exit_reports import LAST_LINES
@@ -70,13 +64,7 @@ class WorkerProcess:
         lost: what was lost with it although it was ended in order, in its own words; "" for nothing.
     """
 
-    def __init__(
-        self,
-        job: str,
-        index: int,
-        security: SecurityConfig | None = None,
-        processes: int = 1,
-    ) -> None:
+    def __init__(self, job: str, index: int, security: SecurityConfig | None = None, processes: int = 1) -> None:
         self.job = job
         self.index = index
         self._security = security
@@ -93,22 +81,28 @@ class WorkerProcess:
         self._killed = False  # by this object
         self._stopped = False  # likewise
 
-    async def start(
-        self, cluster: Mapping[str, Any], cluster_id: str, devices: int, more: Sequence[str] = ()
-    ) -> None:
+    async def start(self, cluster: Mapping[str, Any], cluster_id: str, devices: int, more: Sequence[str] = ()) -> None:
         """Spawn the process with additional arguments ``more``; ``announced`` waits for its address."""
         self._owner.check()
         words = command(
-            "actorsession", "worker", "--job", self.job,
-            "--task", str(self.index), "--cluster", json.dumps(cluster),
-            "--cluster-id", cluster_id, "--devices", str(devices), "--announce",
+            "actorsession",
+            "worker",
+            "--job",
+            self.job,
+            "--task",
+            str(self.index),
+            "--cluster",
+            json.dumps(cluster),
+            "--cluster-id",
+            cluster_id,
+            "--devices",
+            str(devices),
+            "--announce",
             *more,
-        )  # fmt: skip
+        )
         # Shielded: if it were cancelled half-way, it would leave a process without an owner. ``stop`` waits
         # for it.
-        self._spawning = self._children.start(
-            self._spawn(words), name=f"spawn of {self.task}", awaited=True
-        )
+        self._spawning = self._children.start(self._spawn(words), name=f"spawn of {self.task}", awaited=True)
         await asyncio.shield(self._spawning)
 
     async def _spawn(self, words: Sequence[str]) -> None:
@@ -171,9 +165,7 @@ class WorkerProcess:
         except (ValueError, KeyError, TypeError):
             await process.wait()
             await self._hear_last_lines(1.0)
-            raise UnavailableError(
-                f"the process did not come up: {self.fate}", task=self.task
-            ) from None
+            raise UnavailableError(f"the process did not come up: {self.fate}", task=self.task) from None
         return said
 
     async def stop(self, grace: float) -> None:

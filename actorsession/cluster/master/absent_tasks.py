@@ -14,22 +14,10 @@ from collections.abc import Awaitable, Callable, Collection
 
 from actorsession.actors.deadline import Deadline
 from actorsession.actors.supervision import Children
-from actorsession.cluster.master.device_discovery import (
-    RETRY,
-    FoundTask,
-    TaskSearch,
-    did_not_answer,
-    sooner,
-)
+from actorsession.cluster.master.device_discovery import RETRY, FoundTask, TaskSearch, did_not_answer, sooner
 from actorsession.cluster.master.session_cluster import SessionCluster
 from actorsession.config import CONNECT_TIMEOUT
-from actorsession.errors import (
-    NotFoundError,
-    OpError,
-    UnavailableError,
-    first_error,
-    from_exception,
-)
+from actorsession.errors import NotFoundError, OpError, UnavailableError, first_error, from_exception
 from actorsession.records import dataclass
 
 __all__ = ["AbsentTasks"]
@@ -55,9 +43,7 @@ class AbsentTasks:
         reasons: for each absent task a text that describes the attempts to reach it.
     """
 
-    def __init__(
-        self, cluster: SessionCluster, take: Callable[[FoundTask], Awaitable[None]]
-    ) -> None:
+    def __init__(self, cluster: SessionCluster, take: Callable[[FoundTask], Awaitable[None]]) -> None:
         self._cluster = cluster
         self._take = take
         self._children = Children(f"searches of session {cluster.handle}")
@@ -81,16 +67,12 @@ class AbsentTasks:
             pursuit.waiting += 1
         children = {pursuit.child: task for task, pursuit in pursuits.items()}
         try:
-            await asyncio.wait(
-                children, timeout=limit.time_left, return_when=asyncio.FIRST_EXCEPTION
-            )
+            await asyncio.wait(children, timeout=limit.time_left, return_when=asyncio.FIRST_EXCEPTION)
             errors = [self._error(child) for child in children if child.done()]
             error = first_error([error for error in errors if error is not None])
             if error is not None:
                 raise error
-            late = {
-                task: self._failed(task) for child, task in children.items() if not child.done()
-            }
+            late = {task: self._failed(task) for child, task in children.items() if not child.done()}
             if late:
                 raise did_not_answer(late, len(self._cluster.wanted()))
         finally:

@@ -101,9 +101,7 @@ class ClientGraph:
     programs: list[Program] = field(default_factory=list, repr=False)
 
 
-def split_by_task(
-    signature: RunSignature, partitions: Sequence[Partition], master: str
-) -> ClientGraph:
+def split_by_task(signature: RunSignature, partitions: Sequence[Partition], master: str) -> ClientGraph:
     """Group partitions by task and renumber their feeds and fetches.
 
     Args:
@@ -116,14 +114,10 @@ def split_by_task(
         by_task.setdefault(partition.task, []).append(partition)
     parts = [_part(task, members) for task, members in by_task.items()]
     here = next((i for i, part in enumerate(parts) if part.task == master), None)
-    may_wait = any(
-        is_registered(node.op) and lookup(node.op).blocks for p in partitions for node in p.nodes
-    )
+    may_wait = any(is_registered(node.op) and lookup(node.op).blocks for p in partitions for node in p.nodes)
     takes = any(part.takes for part in parts)
     meets = any(node.op in COLLECTIVES for p in partitions for node in p.nodes)
-    return ClientGraph(
-        signature, parts, here, partitions, may_wait=may_wait, takes=takes, meets=meets
-    )
+    return ClientGraph(signature, parts, here, partitions, may_wait=may_wait, takes=takes, meets=meets)
 
 
 def _part(task: str, members: Sequence[Partition]) -> TaskPart:

@@ -59,9 +59,13 @@ class ClientGraphs:
     """
 
     def __init__(
-        self, graph: SessionGraph, membership: Membership, planning: Planning, children: Children,
+        self,
+        graph: SessionGraph,
+        membership: Membership,
+        planning: Planning,
+        children: Children,
         observer: StepObserver | None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._graph = graph
         self._build = graph.build_partial if observer is None else graph.build
         self._membership = membership
@@ -199,9 +203,7 @@ class ClientGraphs:
     async def _register(self, graph: ClientGraph) -> None:
         watches = () if graph.survey is None else graph.survey.tasks
         parts = itertools.zip_longest(graph.parts, watches)
-        outcomes = await asyncio.gather(
-            *[self._register_part(*part, graph) for part in parts], return_exceptions=True
-        )
+        outcomes = await asyncio.gather(*[self._register_part(*part, graph) for part in parts], return_exceptions=True)
         error = first_error([from_exception(o) for o in outcomes if isinstance(o, Exception)])
         if error is None:
             graph.registered = True
@@ -213,19 +215,19 @@ class ClientGraphs:
         await self._deregister(graph)
         raise error
 
-    async def _register_part(
-        self, part: TaskPart, watches: TaskWatches | None, graph: ClientGraph
-    ) -> None:
+    async def _register_part(self, part: TaskPart, watches: TaskWatches | None, graph: ClientGraph) -> None:
         deadline = Deadline.after(CONNECT_TIMEOUT)
         try:
             partitions = await self._encoded(part)
             message = RegisterGraph(
-                session_handle=self._handle, partitions=partitions,
+                session_handle=self._handle,
+                partitions=partitions,
                 costs={} if self._observer is None else self._observer.costs(part),
-                group_scope=graph.group_scope, group_leader=self._group_leader(graph),
+                group_scope=graph.group_scope,
+                group_leader=self._group_leader(graph),
                 collective_graph_key=graph.signature.collective_graph_key,
                 debug_options=[] if watches is None else watches.to_wire(),
-            )  # fmt: skip
+            )
             await self._membership.members.renew(part.task, deadline)
             answer = await self._workers[part.task].ask(message, deadline)
         except OpError as error:
@@ -245,9 +247,7 @@ class ClientGraphs:
         if sum(sizes) <= LARGE:
             return [p.to_wire() for p in part.partitions]
         sized = list(zip(part.partitions, sizes, strict=True))
-        return await self._planning.run(
-            lambda: [p.to_wire(pack=pack and size > LARGE) for p, size in sized]
-        )
+        return await self._planning.run(lambda: [p.to_wire(pack=pack and size > LARGE) for p, size in sized])
 
     def _evicted(self, graph: ClientGraph) -> None:
         graph.dropped = True
@@ -271,12 +271,8 @@ class ClientGraphs:
         async with asyncio.TaskGroup() as group:
             for part in graph.parts:
                 if part.graph_handle:
-                    message = DeregisterGraph(
-                        session_handle=self._handle, graph_handle=part.graph_handle
-                    )
-                    group.create_task(
-                        ask_to_drop(self._workers[part.task], message), name=f"drop {part.task}"
-                    )
+                    message = DeregisterGraph(session_handle=self._handle, graph_handle=part.graph_handle)
+                    group.create_task(ask_to_drop(self._workers[part.task], message), name=f"drop {part.task}")
 
 
 async def ask_to_drop(worker: Ref, message: object) -> None:

@@ -33,9 +33,7 @@ class Creations:
         self._kept = kept
         self._made: dict[str, asyncio.Future[Any]] = {}
 
-    async def once(
-        self, request_id: str, create: Callable[[], Awaitable[Any]], deadline: Deadline
-    ) -> Any:
+    async def once(self, request_id: str, create: Callable[[], Awaitable[Any]], deadline: Deadline) -> Any:
         """Return what ``create`` makes for a request, or has made for it before.
 
         Args:

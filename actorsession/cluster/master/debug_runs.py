@@ -80,21 +80,19 @@ class DebugRuns:
         last = message.last or over
         tasks = [part.task for part in entry.graph.parts]
         asked = TakeWatchedValues(
-            session_handle=self._handle, step_id=entry.step_id, last=last,
-            most=max(_LEAST, _MOST // max(1, len(tasks))),
-        )  # fmt: skip
+            session_handle=self._handle, step_id=entry.step_id, last=last, most=max(_LEAST, _MOST // max(1, len(tasks)))
+        )
         found = await asyncio.gather(*[self._ask(task, asked) for task in tasks])
         taken = {t: f for t, f in zip(tasks, found, strict=True) if isinstance(f, WatchedValues)}
         if last and not any(values.more for values in taken.values()):
             self._entries.pop(message.run, None)
         return StepValues(
-            tasks={
-                task: [v.graphs, v.values, v.counts, v.last_failure, v.more]
-                for task, v in taken.items()
-            },
+            tasks={task: [v.graphs, v.values, v.counts, v.last_failure, v.more] for task, v in taken.items()},
             lost={t: f for t, f in zip(tasks, found, strict=True) if isinstance(f, str)},
-            not_run=list(survey.not_run), refused=list(survey.refused), over=over,
-        )  # fmt: skip
+            not_run=list(survey.not_run),
+            refused=list(survey.refused),
+            over=over,
+        )
 
     async def _ask(self, task: str, message: TakeWatchedValues) -> WatchedValues | str:
         """Return the answer of a task, or why there is none."""

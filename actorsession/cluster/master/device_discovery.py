@@ -18,9 +18,17 @@ from actorsession.graph.device import DeviceAttributes
 from actorsession.messages.worker import GetStatus, WorkerStatus
 
 __all__ = [
-    "AWAY", "GRACE", "RETRY", "FoundTask", "TaskSearch", "did_not_answer", "find_tasks", "look_for_tasks",
-    "sooner", "too_few_answer",
-]  # fmt: skip
+    "AWAY",
+    "GRACE",
+    "RETRY",
+    "FoundTask",
+    "TaskSearch",
+    "did_not_answer",
+    "find_tasks",
+    "look_for_tasks",
+    "sooner",
+    "too_few_answer",
+]
 
 GRACE = 2.0
 """Seconds that a task may take to answer if it is not needed yet: a busy one takes some tenths of a second.
@@ -166,9 +174,8 @@ async def find_tasks(
 
 
 async def look_for_tasks(
-    addresses: Mapping[str, str], worker: Callable[[str], Ref], deadline: Deadline,
-    needed: Collection[str],
-) -> tuple[Sequence[FoundTask], Mapping[str, str]]:  # fmt: skip
+    addresses: Mapping[str, str], worker: Callable[[str], Ref], deadline: Deadline, needed: Collection[str]
+) -> tuple[Sequence[FoundTask], Mapping[str, str]]:
     """Ask all tasks for their status; only some of them are needed.
 
     Args:
@@ -187,10 +194,7 @@ async def look_for_tasks(
     searches = [TaskSearch(task, worker(task)) for task in addresses]
     async with asyncio.TaskGroup() as group:
         asking = [
-            group.create_task(
-                s.run(deadline) if s.task in needed else s.run(soon, again=False),
-                name=f"find {s.task}",
-            )
+            group.create_task(s.run(deadline) if s.task in needed else s.run(soon, again=False), name=f"find {s.task}")
             for s in searches
         ]
     outcomes = [asked.result() for asked in asking]

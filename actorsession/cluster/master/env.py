@@ -21,9 +21,15 @@ from actorsession.graph.device import DeviceAttributes, device_name
 from actorsession.records import dataclass
 
 __all__ = [
-    "Changes", "ClusterMembership", "MasterEnv", "Member", "OwnCluster", "brought_along",
-    "described_devices", "unwatch",
-]  # fmt: skip
+    "Changes",
+    "ClusterMembership",
+    "MasterEnv",
+    "Member",
+    "OwnCluster",
+    "brought_along",
+    "described_devices",
+    "unwatch",
+]
 
 
 class ClusterMembership(Protocol):

@@ -27,13 +27,7 @@ from actorsession.cluster.master.session_cluster import SessionCluster
 from actorsession.cluster.server.statistics import OpenSession
 from actorsession.config import MAX_SERVER_STEPS, ConfigProto
 from actorsession.config.remote_settings import refuse_local_settings
-from actorsession.errors import (
-    AbortedError,
-    CancelledError,
-    OpError,
-    ProtocolError,
-    UnavailableError,
-)
+from actorsession.errors import AbortedError, CancelledError, OpError, ProtocolError, UnavailableError
 from actorsession.graph.function import nodes_in
 from actorsession.graph.node import GraphDef
 from actorsession.messages.done import Done
@@ -52,7 +46,7 @@ from actorsession.messages.session import (
     SessionCreated,
     TakeStepValues,
     WaitForTasks,
-)  # fmt: skip
+)
 from actorsession.messages.worker import CleanupAll
 from actorsession.plan.cost_model import check_cost_model_settings
 from actorsession.runtime.admission import Admission
@@ -78,9 +72,7 @@ class Master(Actor):
             requested, the sessions take turns.
     """
 
-    def __init__(
-        self, env: MasterEnv, idle_limit: float = 0.0, max_inflight_steps: int = MAX_SERVER_STEPS
-    ) -> None:
+    def __init__(self, env: MasterEnv, idle_limit: float = 0.0, max_inflight_steps: int = MAX_SERVER_STEPS) -> None:
         super().__init__(f"master {env.task}")
         self._env = env
         self._idle_limit = idle_limit
@@ -90,18 +82,23 @@ class Master(Actor):
         self._names: SessionNames[MasterSession] = SessionNames()
         self._creations = Creations(lambda made: made.session_handle in self._sessions)
         self._clients: Counter[str] = Counter()  # links over which each session was created
-        self._ended: OrderedDict[str, OpError] = (
-            OrderedDict()
-        )  # why each of the last sessions ended
+        self._ended: OrderedDict[str, OpError] = OrderedDict()  # why each of the last sessions ended
         self._closing: OpError | None = None
 
     # -- messages ------------------------------------------------------------------------------
 
     @routes(
-        PrepareStep, ExtendSession, ListDevices, FindPlacement, ReattachSession, AskSessionWhy,
-        PartialRunDrop, TakeStepValues, WaitForTasks,
+        PrepareStep,
+        ExtendSession,
+        ListDevices,
+        FindPlacement,
+        ReattachSession,
+        AskSessionWhy,
+        PartialRunDrop,
+        TakeStepValues,
+        WaitForTasks,
         by="session_handle",
-    )  # fmt: skip
+    )
     def _session(self, handle: str) -> MasterSession:
         session = self._sessions.get(handle)
         if session is None:
@@ -151,18 +148,14 @@ class Master(Actor):
         session, which is then kept open until the links of both requests are lost.
         """
         created: SessionCreated = await self._creations.once(
-            message.request_id,
-            lambda: self._create(message, call.deadline, call.address),
-            call.deadline,
+            message.request_id, lambda: self._create(message, call.deadline, call.address), call.deadline
         )
         handle = created.session_handle
         self._clients[handle] += 1
         call.on_gone(lambda: self._collect(handle))
         return created
 
-    async def _create(
-        self, message: CreateSession, limit: Deadline, address: str
-    ) -> SessionCreated:
+    async def _create(self, message: CreateSession, limit: Deadline, address: str) -> SessionCreated:
         planning = Planning()
         graph = await _read(message.graph, planning)
         config = ConfigProto.from_wire(message.config).merged_over(self._env.default_session_config)
@@ -170,9 +163,7 @@ class Master(Actor):
         check_cost_model_settings(config)
         handle, metadata = secrets.token_hex(8), config.experimental.session_metadata
         # A client that lost its link creates its session anew, perhaps before the loss is noticed here.
-        self._names.check(
-            metadata, lambda other: bool(other.client) and other.client == message.client
-        )
+        self._names.check(metadata, lambda other: bool(other.client) and other.client == message.client)
         cluster = SessionCluster(handle, config, self._env, message.target)
         session = MasterSession(cluster, self._admission, planning, message.client, address)
         self._names.add(metadata, session)
@@ -184,9 +175,7 @@ class Master(Actor):
         self._sessions[handle] = session
         _log.info("%s has opened session %s", self._env.task, handle)
         self._watch_idle()
-        return SessionCreated(
-            session_handle=handle, graph_version=version, restart_wait=self._env.restart_wait
-        )
+        return SessionCreated(session_handle=handle, graph_version=version, restart_wait=self._env.restart_wait)
 
     def _collect(self, handle: str) -> None:
         """Close a session whose client is gone, unless another link to the client still holds it."""
@@ -211,9 +200,7 @@ class Master(Actor):
         now = time.monotonic()
         for handle, session in list(self._sessions.items()):
             if session.idle_for(now) > self._idle_limit:
-                why = AbortedError(
-                    f"it was idle for {self._idle_limit:g} s, the limit of the server"
-                )
+                why = AbortedError(f"it was idle for {self._idle_limit:g} s, the limit of the server")
                 self._end(handle, why)
                 _log.info("closing session %s: %s", handle, why.message)
                 _ = self.children.start(session.close(why), name=f"collect {handle}")
@@ -253,8 +240,7 @@ class Master(Actor):
         told = "; ".join(f"{task}: {fault}" for task, fault in faults if fault is not None)
         if told:
             raise UnavailableError(
-                f"the sessions of {self._env.task} are closed, but containers were not cleared on "
-                f"{told}"
+                f"the sessions of {self._env.task} are closed, but containers were not cleared on {told}"
             )
         return Done()
 
@@ -277,9 +263,7 @@ class Master(Actor):
         await self._close_all(why)
 
     async def _close_all(self, why: OpError) -> None:
-        sessions = [
-            session for handle in list(self._sessions) if (session := self._end(handle, why))
-        ]
+        sessions = [session for handle in list(self._sessions) if (session := self._end(handle, why))]
         self._clients.clear()
         async with asyncio.TaskGroup() as group:
             for session in sessions:
@@ -292,9 +276,7 @@ class Master(Actor):
     @property
     def waiting(self) -> int:
         """The number of steps that wait for admission."""
-        return sum(
-            session.steps.admission.statistics().waiting for session in self._sessions.values()
-        )
+        return sum(session.steps.admission.statistics().waiting for session in self._sessions.values())
 
     @property
     def sessions(self) -> int:

@@ -20,12 +20,7 @@ from actorsession.cluster.master.client_graphs import ClientGraphs
 from actorsession.cluster.master.client_run import ClientRun
 from actorsession.cluster.master.master_step import MasterStep
 from actorsession.cluster.master.step_parts import BoundPart, bind_parts
-from actorsession.errors import (
-    AbortedError,
-    DeadlineExceededError,
-    InvalidArgumentError,
-    from_exception,
-)
+from actorsession.errors import AbortedError, DeadlineExceededError, InvalidArgumentError, from_exception
 from actorsession.plan.signature import DebugSignature, RunSignature
 
 if TYPE_CHECKING:
@@ -47,9 +42,7 @@ class Program:
         parts: the parts of that.
     """
 
-    def __init__(
-        self, session: SessionSteps, graphs: ClientGraphs, signature: RunSignature
-    ) -> None:
+    def __init__(self, session: SessionSteps, graphs: ClientGraphs, signature: RunSignature) -> None:
         self.session = session
         self.signature = signature
         self.graph: ClientGraph | None = None
@@ -94,9 +87,7 @@ class Program:
                 nothing, or the reverse.
         """
         if len(run.values) != count:
-            raise InvalidArgumentError(
-                f"a run of {self.signature} brings {count} values, got {len(run.values)}"
-            )
+            raise InvalidArgumentError(f"a run of {self.signature} brings {count} values, got {len(run.values)}")
         asked = run.asked
         debug_run = None if asked is None else asked.debug_run
         if (debug_run is not None) != self._is_debugged:
@@ -141,9 +132,7 @@ class Program:
             finally:
                 self._graphs.release(graph)
             if deadline.expired:
-                raise DeadlineExceededError(
-                    f"{self.signature} could not begin within {deadline.whose}"
-                )
+                raise DeadlineExceededError(f"{self.signature} could not begin within {deadline.whose}")
             await asyncio.sleep(0)
 
     async def _begin_with(self, graph: ClientGraph, run: ClientRun, deadline: Deadline) -> bool:

@@ -39,7 +39,7 @@ from actorsession.messages.session import (
     TakeStepValues,
     TasksPresent,
     WaitForTasks,
-)  # fmt: skip
+)
 from actorsession.metrics import session_tally
 from actorsession.runtime.admission import Admission
 from actorsession.runtime.device_filters import DeviceFilters
@@ -69,9 +69,8 @@ class MasterSession(Actor):
     """
 
     def __init__(
-        self, cluster: SessionCluster, admission: Admission, planning: Planning, client: str = "",
-        address: str = "",
-    ) -> None:  # fmt: skip
+        self, cluster: SessionCluster, admission: Admission, planning: Planning, client: str = "", address: str = ""
+    ) -> None:
         self.handle, self.client, self._address = cluster.handle, client, address
         super().__init__(f"master session {self.handle}")
         self._cluster, self._planning = cluster, planning
@@ -103,24 +102,24 @@ class MasterSession(Actor):
         metadata = self._cluster.config.experimental.session_metadata
         inflight = self.steps.admission.statistics()
         return OpenSession(
-            session_handle=self.handle, name="" if metadata is None else metadata.name,
-            client=self._address, steps=inflight.in_flight, waiting=inflight.waiting,
-            runs=self._tally.runs, partial_runs=len(self.steps.partials),
-        )  # fmt: skip
+            session_handle=self.handle,
+            name="" if metadata is None else metadata.name,
+            client=self._address,
+            steps=inflight.in_flight,
+            waiting=inflight.waiting,
+            runs=self._tally.runs,
+            partial_runs=len(self.steps.partials),
+        )
 
     # -- graph and devices ---------------------------------------------------------------------
 
     @answers(ExtendSession, once=True, keep_answer=True)
-    def on_extend(
-        self, message: ExtendSession, call: CallContext
-    ) -> SessionExtended | Awaitable[SessionExtended]:
+    def on_extend(self, message: ExtendSession, call: CallContext) -> SessionExtended | Awaitable[SessionExtended]:
         """Extend the graph with nodes that the client added; see ``SessionPlans.extend``."""
         return self.plans.extend(message, self.limited(call.deadline))
 
     @answers(ListDevices)
-    def on_list_devices(
-        self, message: ListDevices, call: CallContext
-    ) -> DeviceList | Awaitable[DeviceList]:
+    def on_list_devices(self, message: ListDevices, call: CallContext) -> DeviceList | Awaitable[DeviceList]:
         """Ask new and absent tasks, then return the session's devices, the client device first."""
         membership = self.plans.membership
         later = membership.missing or membership.changed
@@ -200,9 +199,7 @@ class MasterSession(Actor):
 
     async def _why(self, message: AskSessionWhy) -> SessionWhy:
         asks = {task: worker.ask for task, worker in self.steps.workers.items()}
-        found = await collect_wait_graphs(
-            asks, self.handle, Deadline.after(in_seconds(_checked(message)))
-        )
+        found = await collect_wait_graphs(asks, self.handle, Deadline.after(in_seconds(_checked(message))))
         return SessionWhy(waits=[w.to_wire() for w in found.waits], silent=found.silent)
 
     async def close(self, why: OpError) -> None:

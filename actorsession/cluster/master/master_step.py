@@ -52,20 +52,11 @@ class MasterStep(StepParts):
         since: when it began, by the monotonic clock.
     """
 
-    __slots__ = (
-        "_alarm", "_nbytes", "_observed", "_options", "_over", "_program", "_run", "_seconds", "since",
-    )  # fmt: skip
+    __slots__ = ("_alarm", "_nbytes", "_observed", "_options", "_over", "_program", "_run", "_seconds", "since")
     _asked: GraphRequest | None
     _observed: Observation | None
 
-    def __init__(
-        self,
-        program: MasterProgram,
-        graph: ClientGraph,
-        run: ClientRun,
-        nbytes: int,
-        seconds: float,
-    ) -> None:
+    def __init__(self, program: MasterProgram, graph: ClientGraph, run: ClientRun, nbytes: int, seconds: float) -> None:
         # What the base class does, without a call.
         parts = program.parts
         self._asked = self._observed = None
@@ -119,9 +110,7 @@ class MasterStep(StepParts):
         if trace or debug_run is not None:
             self._asked = GraphRequest(trace, debug_run)
         if graph.survey is not None and asked is not None:
-            session.debug_runs.add(
-                asked.key, self.step_id, graph, partial(session.is_over, self.step_id)
-            )
+            session.debug_runs.add(asked.key, self.step_id, graph, partial(session.is_over, self.step_id))
 
     def _succeed(self) -> None:
         if self._over:
@@ -136,9 +125,7 @@ class MasterStep(StepParts):
         try:
             out = answer_of(run, self._answers, program.fetches)
             if run.asked is not None or graph.takes or self._observed is not None:
-                metadata = program.session.metadata(
-                    graph, self.step_id, self._stats, self._options, self._observed
-                )
+                metadata = program.session.metadata(graph, self.step_id, self._stats, self._options, self._observed)
                 settle = program.session.deliveries.add(self._settle) if graph.takes else None
                 extra = extra_of(run, metadata, graph.takes)
         except Exception as exc:  # a value that cannot be encoded

@@ -19,14 +19,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from actorsession.actors.deadline import Deadline
 from actorsession.cluster.master.absent_tasks import AbsentTasks
-from actorsession.cluster.master.device_discovery import (
-    AWAY,
-    GRACE,
-    RETRY,
-    FoundTask,
-    look_for_tasks,
-    sooner,
-)
+from actorsession.cluster.master.device_discovery import AWAY, GRACE, RETRY, FoundTask, look_for_tasks, sooner
 from actorsession.cluster.master.env import Changes, Member
 from actorsession.cluster.master.session_cluster import SessionCluster
 from actorsession.cluster.master.session_members import SessionMembers
@@ -78,9 +71,8 @@ class Membership:
             return error
         missing = "; ".join(self.missing.values())
         return InvalidArgumentError(
-            f"{error.message}. In the cluster, but without an answer: {missing}",
-            node=error.node, source=error.source,
-        )  # fmt: skip
+            f"{error.message}. In the cluster, but without an answer: {missing}", node=error.node, source=error.source
+        )
 
     async def join(self, deadline: Deadline) -> None:
         """Open the session at the tasks that answer, or at all tasks if the session waits for all.
@@ -139,9 +131,7 @@ class Membership:
             found, reasons = await look_for_tasks(wanted, self.cluster.links.worker, limit, needed)
             return await self._change(found, reasons, wanted, needed, version, deadline)
 
-    async def present(
-        self, chosen: DeviceFilters, deadline: Deadline
-    ) -> tuple[list[str], Mapping[str, str]]:
+    async def present(self, chosen: DeviceFilters, deadline: Deadline) -> tuple[list[str], Mapping[str, str]]:
         """Ask some tasks, also those that answered before, and admit those that had not.
 
         Returns:
@@ -163,9 +153,7 @@ class Membership:
             deadline: the deadline of the call.
             needed: the tasks that are waited for; the others are asked once.
         """
-        asked = {
-            t: a for t, a in self.cluster.wanted().items() if t in self.missing and t not in needed
-        }
+        asked = {t: a for t, a in self.cluster.wanted().items() if t in self.missing and t not in needed}
 
         async def ask_once() -> None:
             found, reasons = await look_for_tasks(asked, self.cluster.links.worker, deadline, ())
@@ -240,9 +228,7 @@ class Membership:
             old = self.members.by_task.get(task)
             if old is None:
                 return
-            found = FoundTask(
-                task, await self.cluster.links.worker(task).ask(GetStatus(), deadline)
-            )
+            found = FoundTask(task, await self.cluster.links.worker(task).ask(GetStatus(), deadline))
             if found.incarnation == old.found.incarnation and not old.lapsed:
                 return
             if self._add(await self.members.open_again(found, old.address, deadline)):
@@ -262,9 +248,14 @@ class Membership:
         return True
 
     async def _change(
-        self, found: Sequence[FoundTask], reasons: Mapping[str, str], wanted: Mapping[str, str],
-        needed: Collection[str], version: int, deadline: Deadline,
-    ) -> Changes:  # fmt: skip
+        self,
+        found: Sequence[FoundTask],
+        reasons: Mapping[str, str],
+        wanted: Mapping[str, str],
+        needed: Collection[str],
+        version: int,
+        deadline: Deadline,
+    ) -> Changes:
         wanted = self._with_current_addresses(wanted)
         fresh: dict[str, Member] = {}
         for task in found:
@@ -282,9 +273,8 @@ class Membership:
         return changes
 
     def _commit(
-        self, wanted: Mapping[str, str], fresh: Mapping[str, Member], reasons: Mapping[str, str],
-        version: int,
-    ) -> tuple[Changes, dict[str, str]]:  # fmt: skip
+        self, wanted: Mapping[str, str], fresh: Mapping[str, Member], reasons: Mapping[str, str], version: int
+    ) -> tuple[Changes, dict[str, str]]:
         """Apply a change: new members, and tasks that have moved or left.
 
         Returns:
@@ -302,9 +292,7 @@ class Membership:
         changes = Changes(
             added=tuple(t for t in fresh if t not in before),
             removed=tuple(t for t in before if t not in members),
-            restarted=tuple(
-                t for t, m in fresh.items() if t in before and self.members.lost_state(m)
-            ),
+            restarted=tuple(t for t, m in fresh.items() if t in before and self.members.lost_state(m)),
             left=tuple(m for t, m in before.items() if t not in members),
         )
         moved = {task: a for task, a in wanted.items() if self._tasks.get(task) != a}

@@ -22,13 +22,7 @@ from actorsession.cluster.master.client_run import ClientRun, answer_of, extra_o
 from actorsession.cluster.master.master_program import Program
 from actorsession.cluster.master.partial_step import MasterPartialStep, MasterRun, confirm
 from actorsession.cluster.unsent import unsent_fetch
-from actorsession.errors import (
-    CancelledError,
-    DeadlineExceededError,
-    InvalidArgumentError,
-    OpError,
-    from_exception,
-)
+from actorsession.errors import CancelledError, DeadlineExceededError, InvalidArgumentError, OpError, from_exception
 from actorsession.messages.step_frames import GraphRequest
 from actorsession.plan.partial import check_signature
 from actorsession.plan.signature import RunSignature
@@ -57,9 +51,8 @@ class PartialProgram(Program):
     """
 
     def __init__(
-        self, session: SessionSteps, graphs: ClientGraphs, signature: RunSignature,
-        runs: PartialRunMgr[MasterRun],
-    ) -> None:  # fmt: skip
+        self, session: SessionSteps, graphs: ClientGraphs, signature: RunSignature, runs: PartialRunMgr[MasterRun]
+    ) -> None:
         check_signature(signature)
         super().__init__(session, graphs, signature)
         self._runs = runs
@@ -92,9 +85,13 @@ class PartialProgram(Program):
         self._graphs.hold(graph)
         try:
             step = MasterPartialStep(
-                session, graph, self.parts, session.plans.members.devices, self._graphs.release,
+                session,
+                graph,
+                self.parts,
+                session.plans.members.devices,
+                self._graphs.release,
                 None if debug_run is None else GraphRequest(False, debug_run),
-            )  # fmt: skip
+            )
         except BaseException:
             self._graphs.release(graph)
             raise
@@ -198,9 +195,7 @@ class _OpenRun:
             run.done(out)
             return
         driver.step.unconfirmed += 1
-        settle = self._session.deliveries.add(
-            lambda received: confirm(driver, call, received=received)
-        )
+        settle = self._session.deliveries.add(lambda received: confirm(driver, call, received=received))
         run.done(out, extra_of(run, None, True), settle)
 
 

@@ -62,10 +62,14 @@ class MasterPartialStep(StepParts):
     shares_memory = False
 
     def __init__(
-        self, session: PartsOwner, graph: ClientGraph, parts: Sequence[BoundPart],
-        devices: DeviceSet, release: Callable[[ClientGraph], None],
+        self,
+        session: PartsOwner,
+        graph: ClientGraph,
+        parts: Sequence[BoundPart],
+        devices: DeviceSet,
+        release: Callable[[ClientGraph], None],
         asked: GraphRequest | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(session, graph, parts, asked)
         self.graph = graph
         self.unconfirmed = 0
@@ -140,9 +144,8 @@ class MasterPartialStep(StepParts):
         else:
             self.abort_parts(error)
         message = CleanupGraph(
-            step_id=self.step_id, error=error_to_wire(error), settles=False,
-            handed_out=sorted(self.handed_out),
-        )  # fmt: skip
+            step_id=self.step_id, error=error_to_wire(error), settles=False, handed_out=sorted(self.handed_out)
+        )
         # Only a worker that is being stopped refuses; it ends its steps itself.
         with suppress(OpError):
             self._own.tell(message)

@@ -24,9 +24,7 @@ from actorsession.runtime.resources import DEFAULT_CONTAINER
 __all__ = ["RestartLosses", "restart_losses"]
 
 
-def restart_losses(
-    variables: Iterable[NodeDef], restored: Mapping[str, Any] | None
-) -> tuple[list[str], list[str]]:
+def restart_losses(variables: Iterable[NodeDef], restored: Mapping[str, Any] | None) -> tuple[list[str], list[str]]:
     """Separate variables that were restored from those that are lost.
 
     Args:
@@ -63,9 +61,7 @@ class RestartLosses:
         self._members, self._cluster = membership.members, membership.cluster
         self._lost: dict[str, None] = {}  # those that have had no value since
 
-    async def reattached(
-        self, changes: Changes, anew: bool, deadline: Deadline
-    ) -> SessionReattached:
+    async def reattached(self, changes: Changes, anew: bool, deadline: Deadline) -> SessionReattached:
         """Return the answer to a client that has continued with the current tasks.
 
         Args:
@@ -78,9 +74,7 @@ class RestartLosses:
         restored = [
             name
             for task in dict.fromkeys([*changes.restarted, *here])
-            for name in restart_losses(
-                self._graph.variables_of(task), self._members.restored(task)
-            )[0]
+            for name in restart_losses(self._graph.variables_of(task), self._members.restored(task))[0]
         ]
         touched = [
             (node, device)
@@ -91,14 +85,14 @@ class RestartLosses:
         self._lost = {node.name: None for node, _ in touched}
         self._lost = dict.fromkeys(await self._without_value(touched, deadline))
         return SessionReattached(
-            added=list(changes.added), removed=list(changes.removed),
-            restarted=list(changes.restarted), lost=list(self._lost),
+            added=list(changes.added),
+            removed=list(changes.removed),
+            restarted=list(changes.restarted),
+            lost=list(self._lost),
             restored=[name for name in restored if name not in self._lost],
-        )  # fmt: skip
+        )
 
-    async def _without_value(
-        self, variables: Sequence[tuple[NodeDef, str]], deadline: Deadline
-    ) -> list[str]:
+    async def _without_value(self, variables: Sequence[tuple[NodeDef, str]], deadline: Deadline) -> list[str]:
         """Return the names of the variables that have no value at their tasks."""
         by_task: dict[str, list[tuple[NodeDef, str]]] = {}
         for node, device in variables:
@@ -107,8 +101,7 @@ class RestartLosses:
         asks = [
             self._members.workers[task].ask(
                 AskVariables(
-                    session_handle=self._cluster.handle,
-                    variables=[[device, *_place_of(node)] for node, device in held],
+                    session_handle=self._cluster.handle, variables=[[device, *_place_of(node)] for node, device in held]
                 ),
                 deadline,
             )

@@ -113,10 +113,7 @@ class SessionCluster:
         Raises:
             InvalidArgumentError: if two of them have one name.
         """
-        known = {
-            task: members[task].found.devices if task in members else described_devices(task)
-            for task in tasks
-        }
+        known = {task: members[task].found.devices if task in members else described_devices(task) for task in tasks}
         allowed = [
             device
             for task, devices in known.items()

@@ -47,9 +47,8 @@ class SessionGraph:
         cluster = membership.cluster
         # A snapshot of the devices: planning in a worker thread must not see them change.
         self._state = GraphExecutionState(
-            cluster.config, membership.members.devices, planning.check,
-            handle=cluster.handle, target=cluster.target,
-        )  # fmt: skip
+            cluster.config, membership.members.devices, planning.check, handle=cluster.handle, target=cluster.target
+        )
         self._absent = frozenset(membership.missing)
         self.version = 0
 
@@ -101,9 +100,7 @@ class SessionGraph:
     def keeps_state(self, task: str) -> bool:
         """Return whether the graph has a node on a task that keeps state there between steps."""
         return any(
-            where.device.startswith(f"{task}/")
-            and name in self._state.view
-            and holds_state(self._state.view[name])
+            where.device.startswith(f"{task}/") and name in self._state.view and holds_state(self._state.view[name])
             for name, where in list(self._state.placed.items())
         )
 

@@ -24,12 +24,7 @@ from actorsession.cluster.master.env import Changes, Member, unwatch
 from actorsession.cluster.master.session_cluster import SessionCluster
 from actorsession.config import CONNECT_TIMEOUT
 from actorsession.errors import OpError, WorkerRestartedError, first_error, from_exception
-from actorsession.messages.worker import (
-    CreateWorkerSession,
-    DeleteWorkerSession,
-    GetStatus,
-    UpdateWorkerSession,
-)  # fmt: skip
+from actorsession.messages.worker import CreateWorkerSession, DeleteWorkerSession, GetStatus, UpdateWorkerSession
 from actorsession.rpc.step_calls import StepCalls
 
 __all__ = ["MembersOwner", "SessionMembers"]
@@ -110,9 +105,7 @@ class SessionMembers:
 
     def member(self, found: FoundTask, address: str, *, lapsed: bool = False) -> Member:
         """Return a task that has answered as a member."""
-        return Member(
-            found, address, self._cluster.links.worker(found.task, found.incarnation), lapsed
-        )
+        return Member(found, address, self._cluster.links.worker(found.task, found.incarnation), lapsed)
 
     def replace(self, tasks: Iterable[str], members: dict[str, Member]) -> None:
         """Replace the members, and the devices by those of all tasks of the session."""
@@ -130,9 +123,8 @@ class SessionMembers:
         self._owner.use_devices()
 
     async def begin(
-        self, members: dict[str, Member], peers: Mapping[str, str], needed: Collection[str],
-        deadline: Deadline,
-    ) -> dict[str, str]:  # fmt: skip
+        self, members: dict[str, Member], peers: Mapping[str, str], needed: Collection[str], deadline: Deadline
+    ) -> dict[str, str]:
         """Open the session at workers and remove from ``members`` those that are not needed and unreachable.
 
         Returns:
@@ -144,8 +136,7 @@ class SessionMembers:
         soon = Deadline.after(GRACE).earliest(deadline)
         begun: list[Member] = []
         asks = [
-            self._enter(member, peers, deadline if task in needed else soon, begun)
-            for task, member in members.items()
+            self._enter(member, peers, deadline if task in needed else soon, begun) for task, member in members.items()
         ]
         try:
             outcomes = await asyncio.gather(*asks, return_exceptions=True)
@@ -165,9 +156,7 @@ class SessionMembers:
         members.update({o.found.task: o for o in outcomes if isinstance(o, Member)})
         return {task: f"{task} at {peers[task]} ({e.message})" for task, e in away.items()}
 
-    async def _enter(
-        self, member: Member, peers: Mapping[str, str], deadline: Deadline, begun: list[Member]
-    ) -> Member:
+    async def _enter(self, member: Member, peers: Mapping[str, str], deadline: Deadline, begun: list[Member]) -> Member:
         """Open the session at a worker, unless a step has done so meanwhile, and return the current member.
 
         Args:
@@ -215,9 +204,7 @@ class SessionMembers:
             await self._open(task, member, self._cluster.wanted(), deadline)
             await self.send_updates()
 
-    async def _open(
-        self, task: str, member: Member, peers: Mapping[str, str], deadline: Deadline
-    ) -> None:
+    async def _open(self, task: str, member: Member, peers: Mapping[str, str], deadline: Deadline) -> None:
         """Open the session at one worker."""
         if member.lapsed:
             # The worker may not have noticed yet that the former link is lost.
@@ -248,9 +235,7 @@ class SessionMembers:
 
             member.unwatch = self._cluster.links.watch(task, lapse)
 
-    async def send_updates(
-        self, moved: Mapping[str, str] | None = None, changes: Changes = _NO_CHANGES
-    ) -> None:
+    async def send_updates(self, moved: Mapping[str, str] | None = None, changes: Changes = _NO_CHANGES) -> None:
         """Send the workers that stay the new addresses of tasks, and which tasks have left.
 
         Where the session shares its devices, all its workers get those as well.
@@ -264,15 +249,14 @@ class SessionMembers:
         if not stay or not (moved or changes.removed or shared):
             return
         message = UpdateWorkerSession(
-            session_handle=self._handle, peers=dict(moved or {}), removed=list(changes.removed),
+            session_handle=self._handle,
+            peers=dict(moved or {}),
+            removed=list(changes.removed),
             cluster_device_attributes=[device.to_wire() for device in shared],
-        )  # fmt: skip
+        )
         # The link to a worker delivers this before any step that is planned with it. A silent worker is not
         # waited for beyond ``GRACE``.
-        updates = [
-            self._children.start(self._send_update(m, message), name="send changes of the tasks")
-            for m in stay
-        ]
+        updates = [self._children.start(self._send_update(m, message), name="send changes of the tasks") for m in stay]
         await asyncio.wait(updates, timeout=GRACE)
 
     async def _send_update(self, member: Member, message: UpdateWorkerSession) -> None:

@@ -21,12 +21,7 @@ from actorsession.cluster.master.session_cluster import SessionCluster
 from actorsession.cluster.master.session_graph import SessionGraph
 from actorsession.cluster.master.session_members import SessionMembers
 from actorsession.cluster.master.step_observer import StepObserver
-from actorsession.errors import (
-    AbortedError,
-    InvalidArgumentError,
-    UnavailableError,
-    WorkerRestartedError,
-)
+from actorsession.errors import AbortedError, InvalidArgumentError, UnavailableError, WorkerRestartedError
 from actorsession.graph.function import nodes_in, size_of
 from actorsession.graph.node import GraphDef
 from actorsession.messages.session import (
@@ -65,9 +60,13 @@ class SessionPlans:
     """
 
     def __init__(
-        self, cluster: SessionCluster, planning: Planning, observer: StepObserver,
-        children: Children, tally: SessionTally,
-    ) -> None:  # fmt: skip
+        self,
+        cluster: SessionCluster,
+        planning: Planning,
+        observer: StepObserver,
+        children: Children,
+        tally: SessionTally,
+    ) -> None:
         self.cluster = cluster
         self._planning = planning
         self._observer = observer
@@ -111,9 +110,7 @@ class SessionPlans:
         """Do work on the graph, in a worker thread if it is large or other work is queued there."""
         return await self._planning.run(work) if self._planning.must_wait(nodes) else work()
 
-    def extend(
-        self, message: ExtendSession, deadline: Deadline
-    ) -> SessionExtended | Awaitable[SessionExtended]:
+    def extend(self, message: ExtendSession, deadline: Deadline) -> SessionExtended | Awaitable[SessionExtended]:
         """Extend the graph with nodes that the client added, if the client has the current version.
 
         Raises:
@@ -166,9 +163,7 @@ class SessionPlans:
 
     # -- client graphs -------------------------------------------------------------------------
 
-    async def acquire(
-        self, graphs: ClientGraphs, signature: RunSignature, deadline: Deadline
-    ) -> ClientGraph:
+    async def acquire(self, graphs: ClientGraphs, signature: RunSignature, deadline: Deadline) -> ClientGraph:
         """Return the registered client graph of a plan; the caller must release it.
 
         Raises:
@@ -180,9 +175,7 @@ class SessionPlans:
         except WorkerRestartedError as error:
             raise await self._losses.explained(error) from error
 
-    async def _acquire(
-        self, graphs: ClientGraphs, signature: RunSignature, deadline: Deadline
-    ) -> ClientGraph:
+    async def _acquire(self, graphs: ClientGraphs, signature: RunSignature, deadline: Deadline) -> ClientGraph:
         """Register a graph; retry if a task has restarted and the session has lost no state with it.
 
         Where lost tasks are started again, this waits for them. Nothing of the step has begun yet.

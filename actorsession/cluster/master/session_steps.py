@@ -72,9 +72,8 @@ class SessionSteps:
     """
 
     def __init__(
-        self, plans: SessionPlans, admission: Admission, observer: StepObserver, children: Children,
-        tally: SessionTally,
-    ) -> None:  # fmt: skip
+        self, plans: SessionPlans, admission: Admission, observer: StepObserver, children: Children, tally: SessionTally
+    ) -> None:
         config = plans.cluster.config
         self.handle = plans.cluster.handle
         self.plans = plans
@@ -91,9 +90,7 @@ class SessionSteps:
         self.wheel = TimerWheel()
         self.deliveries = UnconfirmedValues()
         self.debug_runs = DebugRuns(self.handle, self.workers)
-        self.partials: PartialRunMgr[MasterRun] = PartialRunMgr(
-            config.partial_run_idle_limit_in_ms / 1000, self.handle
-        )
+        self.partials: PartialRunMgr[MasterRun] = PartialRunMgr(config.partial_run_idle_limit_in_ms / 1000, self.handle)
         self.admission = admission.share(config.max_inflight_steps, config.max_inflight_bytes)
         self.last_used = time.monotonic()
         self.preparing = 0
@@ -118,9 +115,7 @@ class SessionSteps:
         """Whether a step has to wait for a change of the session's tasks; always once it is closed."""
         return self.over is not None or self.plans.membership.changed
 
-    async def acquire(
-        self, graphs: ClientGraphs, signature: RunSignature, deadline: Deadline
-    ) -> ClientGraph:
+    async def acquire(self, graphs: ClientGraphs, signature: RunSignature, deadline: Deadline) -> ClientGraph:
         """Return the registered client graph of a plan; the caller must release it.
 
         Raises:
@@ -206,19 +201,28 @@ class SessionSteps:
         self._tally.begin_partial_run()
         graph, handle = opened.step.graph, opened.state.handle
         if graph.survey is not None:
-            self.debug_runs.add(
-                handle, opened.step.step_id, graph, lambda: handle not in self.partials
-            )
+            self.debug_runs.add(handle, opened.step.step_id, graph, lambda: handle not in self.partials)
 
     def metadata(
-        self, graph: ClientGraph, step_id: int, stats: Sequence[list[Any]], options: RunOptions,
+        self,
+        graph: ClientGraph,
+        step_id: int,
+        stats: Sequence[list[Any]],
+        options: RunOptions,
         observed: Observation | None,
-    ) -> dict[str, Any] | None:  # fmt: skip
+    ) -> dict[str, Any] | None:
         """Return the metadata of a step that has run; see ``step_metadata``."""
         return step_metadata(
-            graph, step_id, stats, options, observed, self.observer, self._infer_shapes,
-            self._metadata, self.plans.members.devices.client_device,
-        )  # fmt: skip
+            graph,
+            step_id,
+            stats,
+            options,
+            observed,
+            self.observer,
+            self._infer_shapes,
+            self._metadata,
+            self.plans.members.devices.client_device,
+        )
 
     @property
     def busy(self) -> bool:
@@ -243,9 +247,7 @@ class SessionSteps:
 
     def fail(self, why: OpError) -> None:
         """End all steps with an error; none begins any more."""
-        what = (
-            f"session {self.handle!r} is not known to the master {self.plans.cluster.task} any more"
-        )
+        what = f"session {self.handle!r} is not known to the master {self.plans.cluster.task} any more"
         self.over = type(why)(f"{what}: {why.message}")
         for step in list(self._running.values()):
             step.fail(type(why)(f"session {self.handle!r} was closed: {why.message}"))
@@ -268,14 +270,16 @@ def _signature(message: PrepareStep) -> RunSignature:
     """
     options = RunOptions.from_wire(message.options) if message.options else _NO_OPTIONS
     plain = RunSignature(
-        tuple(message.feeds), tuple(message.fetches), tuple(message.targets),
-        Wiring.from_wire(message.wiring), options.experimental.collective_graph_key,
-    )  # fmt: skip
+        tuple(message.feeds),
+        tuple(message.fetches),
+        tuple(message.targets),
+        Wiring.from_wire(message.wiring),
+        options.experimental.collective_graph_key,
+    )
     check_run_size(plain.size)
     debug = options.debug_options
     if not debug.active:
         return plain
     return DebugSignature(
-        plain.feeds, plain.fetches, plain.targets, plain.wiring, plain.collective_graph_key,
-        debug_options=debug.of_plan,
-    )  # fmt: skip
+        plain.feeds, plain.fetches, plain.targets, plain.wiring, plain.collective_graph_key, debug_options=debug.of_plan
+    )

@@ -55,7 +55,5 @@ class StatsPublisherInterface(ABC):
         """Release what the publisher holds: the client graph was dropped, or the session is closed."""
 
 
-StatsPublisherFactory: TypeAlias = Callable[
-    [str, RunSignature, ConfigProto], StatsPublisherInterface
-]
+StatsPublisherFactory: TypeAlias = Callable[[str, RunSignature, ConfigProto], StatsPublisherInterface]
 """Makes the publisher of a client graph from the session's handle, the run signature and the settings."""

@@ -62,11 +62,7 @@ def step_metadata(
 
 
 def _metadata(
-    graph: ClientGraph,
-    stats: StepStats | None,
-    options: RunOptions,
-    infer_shapes: bool,
-    client: str,
+    graph: ClientGraph, stats: StepStats | None, options: RunOptions, infer_shapes: bool, client: str
 ) -> dict[str, Any]:
     out: dict[str, Any] = {}
     if stats is not None:

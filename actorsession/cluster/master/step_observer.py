@@ -14,10 +14,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from actorsession.cluster.master.client_graph import ClientGraph, TaskPart
-from actorsession.cluster.master.stats_publisher import (
-    StatsPublisherFactory,
-    StatsPublisherInterface,
-)
+from actorsession.cluster.master.stats_publisher import StatsPublisherFactory, StatsPublisherInterface
 from actorsession.config import ConfigProto, RunOptions, StepStats
 from actorsession.plan.cost_model import CostModel, CostModelSampling
 from actorsession.plan.placement_review import PlacementReview
@@ -60,9 +57,7 @@ class StepObserver:
         is_active: whether any step may be traced although its options do not request it.
     """
 
-    def __init__(
-        self, handle: str, config: ConfigProto, factory: StatsPublisherFactory | None
-    ) -> None:
+    def __init__(self, handle: str, config: ConfigProto, factory: StatsPublisherFactory | None) -> None:
         self._handle = handle
         self._config = config
         self._factory = factory
@@ -89,9 +84,7 @@ class StepObserver:
             return None
         timeline = bool(self._timeline_every) and not number % self._timeline_every
         model = self._sampling.measures(runs)
-        published = publisher is not None and bool(
-            _guarded(lambda: publisher.wants_step(runs, options))
-        )
+        published = publisher is not None and bool(_guarded(lambda: publisher.wants_step(runs, options)))
         return Observation(timeline, model, published) if timeline or model or published else None
 
     def record(self, graph: ClientGraph, observed: Observation | None, stats: StepStats) -> None:
@@ -132,14 +125,10 @@ class StepObserver:
         if factory is None:
             return None
         if graph not in self._publishers:
-            made = self._publishers[graph] = _guarded(
-                lambda: factory(self._handle, graph.signature, self._config)
-            )
+            made = self._publishers[graph] = _guarded(lambda: factory(self._handle, graph.signature, self._config))
             if made is not None:
                 graphs = partition_graphs(graph.partitions, infer_shapes=False)
-                by_device = {
-                    part.device: g for part, g in zip(graph.partitions, graphs, strict=True)
-                }
+                by_device = {part.device: g for part, g in zip(graph.partitions, graphs, strict=True)}
                 _guarded(lambda: made.publish_graphs(by_device))
         return self._publishers[graph]
 

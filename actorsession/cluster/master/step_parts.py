@@ -83,9 +83,7 @@ class BoundPart:
     begin: BeginPart | None
 
 
-def bind_parts(
-    session: PartsOwner, graph: ClientGraph, feeds: Sequence[int]
-) -> tuple[BoundPart, ...] | None:
+def bind_parts(session: PartsOwner, graph: ClientGraph, feeds: Sequence[int]) -> tuple[BoundPart, ...] | None:
     """Bind the parts of a registered client graph; ``None`` if a task of it is not linked any more.
 
     Args:
@@ -124,14 +122,22 @@ class StepParts:
     """
 
     __slots__ = (
-        "_answers", "_asked", "_errors", "_graph", "_left", "_parts", "_pushed", "_session", "_stats",
-        "handed_out", "step_id",
-    )  # fmt: skip
+        "_answers",
+        "_asked",
+        "_errors",
+        "_graph",
+        "_left",
+        "_parts",
+        "_pushed",
+        "_session",
+        "_stats",
+        "handed_out",
+        "step_id",
+    )
 
     def __init__(
-        self, session: PartsOwner, graph: ClientGraph, parts: Sequence[BoundPart],
-        asked: GraphRequest | None = None,
-    ) -> None:  # fmt: skip
+        self, session: PartsOwner, graph: ClientGraph, parts: Sequence[BoundPart], asked: GraphRequest | None = None
+    ) -> None:
         self.step_id = next(STEP_IDS)
         self._asked = asked
         self._stats: list[list[Any]] = []
@@ -164,9 +170,7 @@ class StepParts:
         bound = self._parts[here]
         assert bound.begin is not None  # it is the part of this task
         try:
-            answer = bound.begin(
-                self.step_id, list(map(values.read, bound.feeds)), self, self._asked
-            )
+            answer = bound.begin(self.step_id, list(map(values.read, bound.feeds)), self, self._asked)
         except Exception as exc:
             self.part_failed(from_exception(exc))
             return
@@ -199,9 +203,7 @@ class StepParts:
         assert self._graph.here is not None
         self.failed(self._graph.here, error)
 
-    def done(
-        self, number: int, values: WireValues | Sequence[Any], pushed: int, stats: list[Any] | None
-    ) -> None:
+    def done(self, number: int, values: WireValues | Sequence[Any], pushed: int, stats: list[Any] | None) -> None:
         """Take what a part has returned; with the last one the step has ended."""
         self._answers[number] = values
         if stats is not None:
@@ -211,9 +213,7 @@ class StepParts:
         if not self._left and not self._errors:
             try:
                 self._succeed()
-            except (
-                Exception
-            ) as exc:  # whoever has returned the last part cannot do anything about it
+            except Exception as exc:  # whoever has returned the last part cannot do anything about it
                 self.fail(from_exception(exc))
 
     def failed(self, number: int, error: OpError) -> None:
@@ -250,9 +250,11 @@ class StepParts:
 
     def _tell(self, parts: Iterable[TaskPart], error: OpError | None, *, ran: bool) -> None:
         message = CleanupGraph(
-            step_id=self.step_id, error=None if error is None else error_to_wire(error), ran=ran,
+            step_id=self.step_id,
+            error=None if error is None else error_to_wire(error),
+            ran=ran,
             handed_out=sorted(self.handed_out),
-        )  # fmt: skip
+        )
         for part in parts:
             try:
                 self._session.workers[part.task].tell(message)
@@ -280,9 +282,7 @@ class _RemotePart:
 
     def done(self, values: WireValues, extra: Any) -> None:
         """See ``RunWaiter.done``."""
-        pushed, stats = (
-            (extra or 0, None) if type(extra) is not bytes else extra_from_wire(extra, 2)
-        )
+        pushed, stats = (extra or 0, None) if type(extra) is not bytes else extra_from_wire(extra, 2)
         if (
             len(values.items) != 2 * self._fetches
             or type(pushed) is not int
@@ -290,8 +290,7 @@ class _RemotePart:
             or not (stats is None or type(stats) is list)
         ):
             raise ProtocolError(
-                f"a part with {self._fetches} fetches was answered by {len(values)} values and "
-                f"{extra!r:.100}"
+                f"a part with {self._fetches} fetches was answered by {len(values)} values and {extra!r:.100}"
             )
         self._step.done(self._number, values, pushed, stats)
 
@@ -320,9 +319,7 @@ def _lost(part: TaskPart, step_id: int) -> str:
     return f"step {step_id} was to compute{node} there{source}"
 
 
-def step_too_late(
-    step_id: int, whose: str, tasks: Iterable[str], more: str = ""
-) -> DeadlineExceededError:
+def step_too_late(step_id: int, whose: str, tasks: Iterable[str], more: str = "") -> DeadlineExceededError:
     """Return the error of a step that has exceeded a limit.
 
     Args:

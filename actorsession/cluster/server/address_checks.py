@@ -15,9 +15,14 @@ from transports import parse_address, transport_schemes
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 __all__ = [
-    "check_target", "checked_addresses", "checked_scheme", "find_task", "is_port_0", "is_same_host",
+    "check_target",
+    "checked_addresses",
+    "checked_scheme",
+    "find_task",
+    "is_port_0",
+    "is_same_host",
     "refuse_plain",
-]  # fmt: skip
+]
 
 
 def checked_scheme(protocol: str | None, *, tls: bool = False) -> str:
@@ -56,9 +61,7 @@ def find_task(spec: ClusterSpec, job: str | None, index: int | None) -> str:
     if index is None:
         indices = spec.task_indices(job) if job in spec.jobs else [0]
         if len(indices) != 1:
-            raise ValueError(
-                f"which task of job {job!r} is this? give task_index, one of {indices}"
-            )
+            raise ValueError(f"which task of job {job!r} is this? give task_index, one of {indices}")
         (index,) = indices
     if isinstance(index, bool) or not isinstance(index, int):
         raise TypeError(f"task_index is a whole number, got {index!r:.100}")
@@ -84,8 +87,7 @@ def checked_addresses(spec: ClusterSpec, scheme: str) -> dict[str, str]:
             raise InvalidArgumentError(f"{task}: {exc}", task=task) from None
         if not supports(found):
             raise NotFoundError(
-                f"{task}: nothing here speaks {found!r} of {address!r}; there are "
-                f"{', '.join(transport_schemes())}",
+                f"{task}: nothing here speaks {found!r} of {address!r}; there are {', '.join(transport_schemes())}",
                 task=task,
             )
     return tasks

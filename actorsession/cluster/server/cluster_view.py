@@ -17,12 +17,7 @@ from typing import TYPE_CHECKING, Any
 from actorsession.actors import registry
 from actorsession.actors.deadline import Deadline
 from actorsession.cluster.resolvers import ClusterResolver, SimpleClusterResolver, ask_resolver
-from actorsession.cluster.server.address_checks import (
-    checked_addresses,
-    find_task,
-    is_port_0,
-    is_same_host,
-)
+from actorsession.cluster.server.address_checks import checked_addresses, find_task, is_port_0, is_same_host
 from actorsession.cluster.spec import ClusterDef, ClusterSpec
 from actorsession.errors import InvalidArgumentError, NotFoundError, UnavailableError
 
@@ -66,8 +61,7 @@ class ClusterView:
         if not isinstance(cluster, (ClusterSpec, ClusterDef, Mapping)):
             if not isinstance(cluster, ClusterResolver):
                 raise TypeError(
-                    "a server is given a ClusterSpec, what one can be made of, or a resolver; got "
-                    f"{cluster!r:.100}"
+                    f"a server is given a ClusterSpec, what one can be made of, or a resolver; got {cluster!r:.100}"
                 )
             if not isinstance(cluster, SimpleClusterResolver):  # whose answer never changes
                 self._resolver = cluster
@@ -94,9 +88,7 @@ class ClusterView:
         """Whether there is a resolver that can be asked again."""
         return self._resolver is not None
 
-    def begin(
-        self, cache: WorkerCache, bound: str, on_change: Callable[[], None] = lambda: None
-    ) -> None:
+    def begin(self, cache: WorkerCache, bound: str, on_change: Callable[[], None] = lambda: None) -> None:
         """Start to store the addresses of all tasks in a worker cache.
 
         Args:
@@ -111,9 +103,7 @@ class ClusterView:
         """Return how many other tasks are in other processes of this host, as far as addresses show."""
         others = [address for task, address in self.tasks().items() if task != self.task]
         return sum(
-            not is_port_0(address)
-            and is_same_host(address, self._bound)
-            and registry.lookup(address) is None
+            not is_port_0(address) and is_same_host(address, self._bound) and registry.lookup(address) is None
             for address in others
         )
 
@@ -167,9 +157,7 @@ class ClusterView:
             else:  # a master may have sent our worker older addresses
                 self._store_addresses(self._spec.tasks(self._scheme))
         except (ValueError, InvalidArgumentError, NotFoundError) as exc:
-            raise UnavailableError(
-                f"{self._resolver!r} has returned an invalid cluster: {exc}"
-            ) from exc
+            raise UnavailableError(f"{self._resolver!r} has returned an invalid cluster: {exc}") from exc
 
     def _store_addresses(self, tasks: Mapping[str, str]) -> None:
         """Store the addresses of the cluster's tasks in the cache, except those that carry no information."""

@@ -32,10 +32,7 @@ _PATIENCE = 5.0
 _CONNECTIONS = 32
 _REQUEST = 8192
 
-_REASONS = {
-    200: "OK", 400: "Bad Request", 404: "Not Found", 405: "Method Not Allowed",
-    503: "Service Unavailable",
-}  # fmt: skip
+_REASONS = {200: "OK", 400: "Bad Request", 404: "Not Found", 405: "Method Not Allowed", 503: "Service Unavailable"}
 
 
 class Probes:
@@ -52,12 +49,7 @@ class Probes:
     """
 
     def __init__(
-        self,
-        port: int,
-        loop: asyncio.AbstractEventLoop,
-        is_ready: Callable[[], bool],
-        *,
-        limit: float = _LIMIT,
+        self, port: int, loop: asyncio.AbstractEventLoop, is_ready: Callable[[], bool], *, limit: float = _LIMIT
     ) -> None:
         self._sock = _bind(port)
         self.port: int = self._sock.getsockname()[1]
@@ -80,9 +72,7 @@ class Probes:
             raise
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None) -> None:
         self._close()
 
     def _close(self) -> None:
@@ -95,9 +85,7 @@ class Probes:
     async def _listen(self) -> None:
         loop = asyncio.get_running_loop()
         # The event loop accepts as many before the oldest can make room.
-        self._server = await loop.create_server(
-            lambda: _Exchange(self), sock=self._sock, backlog=_CONNECTIONS
-        )
+        self._server = await loop.create_server(lambda: _Exchange(self), sock=self._sock, backlog=_CONNECTIONS)
 
     async def _end(self) -> None:
         if self._server is not None:
@@ -200,9 +188,7 @@ class _Exchange(asyncio.Protocol):
     def _wait(self, status: Callable[[bool], int]) -> None:
         """Answer when the server's loop has, or the limit has passed."""
         self._answer = answer = self._probes.ask()
-        answer.add_done_callback(
-            lambda done: self._end(503 if done.cancelled() else status(done.result()))
-        )
+        answer.add_done_callback(lambda done: self._end(503 if done.cancelled() else status(done.result())))
         assert self._timer is not None
         self._timer.cancel()
         self._timer = self._loop.call_later(self._probes.limit, answer.cancel)

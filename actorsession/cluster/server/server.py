@@ -48,7 +48,7 @@ from actorsession.errors import (
     UnavailableError,
     UnknownError,
     error_to_wire,
-)  # fmt: skip
+)
 from actorsession.messages.server import SERVER
 from actorsession.messages.session import MASTER
 from actorsession.messages.worker import WORKER, CleanupGraph
@@ -118,24 +118,24 @@ class Server(ProcessBound):
         self._token = shared_token() if settings.token is None else settings.token
         self.incarnation = new_incarnation()
         self._hello = Hello(
-            cluster_id=settings.cluster_id, task=self.task, incarnation=self.incarnation,
-            pid=os.getpid(),
-        )  # fmt: skip
+            cluster_id=settings.cluster_id, task=self.task, incarnation=self.incarnation, pid=os.getpid()
+        )
         self._vitals = Vitals(settings.beat, always=settings.sidecar)
         self._serves: dict[str, Ref] = {}
         self._cache = WorkerCache(
-            self.task, self._hello, self._serves, self._lost_push,
+            self.task,
+            self._hello,
+            self._serves,
+            self._lost_push,
             LinkOptions(self._token, security, settings.beat, settings.lease),
             self._cluster_view.resolve if self._cluster_view.changes else None,
-        )  # fmt: skip
+        )
         self._store: SnapshotStore | None = None
         self._listener: Listener | None = None
         self._actors: TaskActors | None = None
         self._control: Control | None = None
         self._children = Children(f"server of {self.task}")
-        self._life = LifeCycle(
-            "server", f"the server of {self.task}", self._drop, retries=True, goes_on=True
-        )
+        self._life = LifeCycle("server", f"the server of {self.task}", self._drop, retries=True, goes_on=True)
         self._stopping = asyncio.Event()
         self._kept: asyncio.TimerHandle | None = None
         self._started = time.monotonic()
@@ -170,9 +170,13 @@ class Server(ProcessBound):
             self._hello = replace(self._hello, pulse=pulse)
             self._cache.links.hello = self._hello
             self._listener = await listen(
-                self._bind_to, self._hello, self._cache.links.serve,
-                token=self._token, sock=self._settings.listening_socket, security=self._security,
-            )  # fmt: skip
+                self._bind_to,
+                self._hello,
+                self._cache.links.serve,
+                token=self._token,
+                sock=self._settings.listening_socket,
+                security=self._security,
+            )
         except Exception as exc:
             where = f"{self.task} cannot listen at {self._bind_to}: {exc}"
             if isinstance(exc, TransportError):
@@ -208,12 +212,12 @@ class Server(ProcessBound):
 
     def _make_actors(self, store: SnapshotStore | None) -> TaskActors:
         actors = self._actors = TaskActors(
-            self._hello, self._settings, self._files, self._cluster_view, self._cache, store,
-            lambda: self.statistics().to_wire(),
+            self._hello, self._settings, self._files, self._cluster_view,
+            self._cache, store, lambda: self.statistics().to_wire(),
         )  # fmt: skip
         self._control = Control(
-            self.task, self._hello.cluster_id, self._cluster_view.tasks, self._begin_stop, self.keep,
-            trusted=self._token is not None,
+            self.task, self._hello.cluster_id, self._cluster_view.tasks,
+            self._begin_stop, self.keep, trusted=self._token is not None,
         )  # fmt: skip
         self._control.keeps_snapshots = store is not None
         self._serves[WORKER] = actors.worker.ref
@@ -257,9 +261,7 @@ class Server(ProcessBound):
             FailedPreconditionError: before the server was started.
         """
         if self._listener is None:
-            raise FailedPreconditionError(
-                f"the server of {self.task} is not started: no address yet"
-            )
+            raise FailedPreconditionError(f"the server of {self.task} is not started: no address yet")
         return self._listener.address
 
     @property

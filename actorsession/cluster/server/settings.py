@@ -88,9 +88,7 @@ class ServerSettings:
         for name in ("session_gc_seconds", "restart_wait", "snapshot_every"):
             object.__setattr__(self, name, checked_seconds(name, getattr(self, name)))
         if self.max_inflight_steps < 1:
-            raise InvalidArgumentError(
-                f"max_inflight_steps is 1 or more, got {self.max_inflight_steps}"
-            )
+            raise InvalidArgumentError(f"max_inflight_steps is 1 or more, got {self.max_inflight_steps}")
         check_lease(self.beat, self.lease)
 
 

@@ -123,9 +123,7 @@ class Sidecar:
             transport.close()
 
 
-async def start_sidecar(
-    address: Address, pulse: HeartbeatMemory, token: str | None, *, always: bool
-) -> Sidecar | None:
+async def start_sidecar(address: Address, pulse: HeartbeatMemory, token: str | None, *, always: bool) -> Sidecar | None:
     """Start the sidecar of this process, if its server needs one.
 
     The sidecar is not waited for: the socket at which it answers is bound here.
@@ -180,10 +178,15 @@ async def _spawn(sock: socket.socket, pulse: HeartbeatMemory) -> asyncio.subproc
     numbers = (os.getpid(), pulse.note.started, sock.fileno(), memory)
     return await asyncio.create_subprocess_exec(
         # Isolated and without site: it starts in 30 ms, and no installed code is loaded.
-        sys.executable, "-I", "-S", *flags(), program.__file__, *map(str, numbers),
+        sys.executable,
+        "-I",
+        "-S",
+        *flags(),
+        program.__file__,
+        *map(str, numbers),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.DEVNULL,
         pass_fds=[sock.fileno(), *([memory] if memory >= 0 else [])],
         start_new_session=True,  # signals of our terminal must not reach it
-    )  # fmt: skip
+    )

@@ -68,9 +68,7 @@ from actorsession.records import dataclass
 from actorsession.runtime.devices import Device
 from actorsession.runtime.resources import Variable
 
-__all__ = [
-    "Owner", "Snapshot", "SnapshotStore", "Snapshots", "StepCounts", "restore_latest", "stored_cluster_id",
-]  # fmt: skip
+__all__ = ["Owner", "Snapshot", "SnapshotStore", "Snapshots", "StepCounts", "restore_latest", "stored_cluster_id"]
 
 _log = logging.getLogger("actorsession.cluster")
 
@@ -168,13 +166,7 @@ class Snapshot:
     def to_wire(self) -> dict[str, Any]:
         """Return a description for other tasks: the time and the names of the variables, without values."""
         names = [[v.container, v.name] for v in self.variables]
-        return {
-            "steps": self.steps,
-            "micros": self.micros,
-            "quiet": self.quiet,
-            "variables": names,
-            "path": self.path,
-        }
+        return {"steps": self.steps, "micros": self.micros, "quiet": self.quiet, "variables": names, "path": self.path}
 
 
 class SnapshotStore:
@@ -190,9 +182,7 @@ class SnapshotStore:
         InvalidArgumentError: if the directory is not writable.
     """
 
-    def __init__(
-        self, directory: str | os.PathLike[str], task: str, cluster_id: str | None = None
-    ) -> None:
+    def __init__(self, directory: str | os.PathLike[str], task: str, cluster_id: str | None = None) -> None:
         # Absolute, also for when the process has gone elsewhere.
         self._directory = Path(os.path.abspath(path_text(directory, "snapshot_dir")))
         self._cluster_id = cluster_id
@@ -202,9 +192,7 @@ class SnapshotStore:
         # Earlier versions had no nonce, and replaced an underscore like any other sign.
         former = re.escape(self._prefix.replace("_", "-"))
         prefix = re.escape(self._prefix)
-        self._form = re.compile(
-            rf"(?:{former}\.(\d{{12}})|{prefix}\.(\d+)-[0-9a-f]{{8}})\.snapshot"
-        )
+        self._form = re.compile(rf"(?:{former}\.(\d{{12}})|{prefix}\.(\d+)-[0-9a-f]{{8}})\.snapshot")
         self._unfinished = re.compile(
             rf"{former}\.\d{{12}}\.partial|\.{prefix}\.\d+-[0-9a-f]{{8}}\.snapshot{UNFINISHED}"
         )
@@ -245,9 +233,7 @@ class SnapshotStore:
             FailedPreconditionError: if the directory is another cluster's.
         """
         folder = os.fspath(self._directory)
-        own = Owner(
-            self._cluster_id or "", self._task, f"process {os.getpid()} on {platform.node()}"
-        )
+        own = Owner(self._cluster_id or "", self._task, f"process {os.getpid()} on {platform.node()}")
         taking = _locked(os.path.join(folder, _TAKING), own)
         if taking is None:
             raise UnavailableError(f"{self._directory} is being taken by another process")
@@ -257,8 +243,10 @@ class SnapshotStore:
             else:
                 _log.warning(
                     "%s is on a file system without locks: nothing keeps a second process of %s from writing "
-                    "there, too", self._directory, own,
-                )  # fmt: skip
+                    "there, too",
+                    self._directory,
+                    own,
+                )
             self._refuse_stored(own)
             lock = _locked(os.path.join(folder, f".{self._prefix}.lock"), own)
             if lock is None:
@@ -277,17 +265,13 @@ class SnapshotStore:
                 raise _not_ours(folder, own, f"is used by {holder}")
             if name == f".{self._prefix}.lock":
                 who = holder or "another process"
-                raise UnavailableError(
-                    f"the snapshot_dir {folder!r} is used by {who}, and {own} needs it"
-                )
+                raise UnavailableError(f"the snapshot_dir {folder!r} is used by {who}, and {own} needs it")
 
     def _refuse_stored(self, own: Owner) -> None:
         """Refuse a directory that holds the state of another cluster."""
         for path, owner in _owners(self._directory):
             if owner is not None and owner.cluster_id != own.cluster_id:
-                raise _not_ours(
-                    os.fspath(self._directory), own, f"holds the variables of {owner} ({path.name})"
-                )
+                raise _not_ours(os.fspath(self._directory), own, f"holds the variables of {owner} ({path.name})")
 
     def release(self) -> None:
         """Let others have the directory; may be called twice."""
@@ -313,23 +297,15 @@ class SnapshotStore:
         Raises:
             OpError: if that fails; the existing snapshots stay.
         """
-        saved = [
-            [v.device, v.container, v.name, v.spec.dtype, v.spec.shape, v.value]
-            for v in snapshot.variables
-        ]
+        saved = [[v.device, v.container, v.name, v.spec.dtype, v.spec.shape, v.value] for v in snapshot.variables]
         owner: list[Buffer] = [pack([self._cluster_id or "", self._task], [])]
         segments: list[Buffer] = []
-        parts = [
-            pack([snapshot.steps, snapshot.micros, snapshot.quiet, saved], segments),
-            *segments,
-        ]
+        parts = [pack([snapshot.steps, snapshot.micros, snapshot.quiet, saved], segments), *segments]
         remove_abandoned(os.fspath(self._directory), self._unfinished)
         # The clock separates the files of two processes of one task, should their lifetimes overlap.
         number = max([time.time_ns() // 1000, *[1 + n for n, _ in self._files()[:1]]])
         path = self._directory / f"{self._prefix}.{number:016d}-{secrets.token_hex(4)}.snapshot"
-        write_whole(
-            os.fspath(path), lambda file: _write_parts(file, [*owner, *parts]), private=True
-        )
+        write_whole(os.fspath(path), lambda file: _write_parts(file, [*owner, *parts]), private=True)
         self._remove_old()
         _log.info("%d variables are in the snapshot %s", len(saved), path)
         return path
@@ -395,9 +371,7 @@ def _locked(path: str, own: Owner) -> LockedFile | None:
 def _locks(folder: str) -> list[str]:
     """Return the names of the locks of tasks; what is no file was not made by one."""
     with os.scandir(folder) as entries:
-        found = [
-            e.name for e in entries if _LOCKS.fullmatch(e.name) and e.is_file(follow_symlinks=False)
-        ]
+        found = [e.name for e in entries if _LOCKS.fullmatch(e.name) and e.is_file(follow_symlinks=False)]
     return sorted(found)
 
 
@@ -520,14 +494,7 @@ def _read(parts: Sequence[bytearray]) -> Snapshot:
 
 def _saved(entry: Any) -> Saved:
     match entry:
-        case [
-            str(device),
-            str(container),
-            str(name),
-            DType() as dtype,
-            TensorShape() as shape,
-            value,
-        ]:
+        case [str(device), str(container), str(name), DType() as dtype, TensorShape() as shape, value]:
             return Saved(device, container, name, TensorSpec(dtype, shape), value)
     raise ValueError(f"it has a variable of another form: {entry!r:.100}")
 
@@ -546,13 +513,15 @@ def restore_latest(store: SnapshotStore, devices: Sequence[Device]) -> Snapshot 
         device.resources.variable(saved.container, saved.name, saved.spec).assign(saved.value)
     if found.owner is None:
         _log.warning(
-            "the snapshot %s is of an earlier version and does not name its cluster; it is taken over",
-            found.path,
+            "the snapshot %s is of an earlier version and does not name its cluster; it is taken over", found.path
         )
     _log.info(
         "%d variables are back from the snapshot after %d steps, %s of %s",
-        len(found.variables), found.steps, found.path, found.owner or "an earlier version",
-    )  # fmt: skip
+        len(found.variables),
+        found.steps,
+        found.path,
+        found.owner or "an earlier version",
+    )
     return found
 
 
@@ -682,9 +651,7 @@ class Snapshots:
             if self._has_more(changes) and not self._closed:
                 path = self._store.write(snapshot)
                 self._written, self._adopts = changes, False
-                self._last = replace(
-                    snapshot, path=os.fspath(path), variables=()
-                )  # they may be large
+                self._last = replace(snapshot, path=os.fspath(path), variables=())  # they may be large
                 self._fault = ""
                 self.taken += 1
 
@@ -703,11 +670,7 @@ class Snapshots:
     def _has_more(self, changes: Mapping[_Place, int]) -> bool:
         """Return whether there are changes that the last file does not have."""
         written = self._written
-        return (
-            self._adopts
-            or written is None
-            or any(n > written[place] for place, n in changes.items())
-        )
+        return self._adopts or written is None or any(n > written[place] for place, n in changes.items())
 
     def _variables(self) -> Iterator[tuple[_Place, Variable]]:
         for device in self._devices:

@@ -30,13 +30,15 @@ CLIENT = "client"
 # Seconds beyond two intervals that a snapshot may be late: for a moment without steps, and for a slow disk.
 _SNAPSHOT_SLACK = 10.0
 _SCALARS: Mapping[Any, tuple[type, ...]] = {
-    "int": (int,), "float": (int, float), "str": (str,), "str | None": (str, type(None)),
-}  # fmt: skip
+    "int": (int,),
+    "float": (int, float),
+    "str": (str,),
+    "str | None": (str, type(None)),
+}
 _METRICS = (
     Metric("sessions", "gauge", "actorsession_server_sessions", "Sessions whose master is here."),
     Metric(
-        "worker_sessions", "gauge", "actorsession_server_worker_sessions",
-        "Sessions that have a side at this worker.",
+        "worker_sessions", "gauge", "actorsession_server_worker_sessions", "Sessions that have a side at this worker."
     ),
     Metric("graphs", "gauge", "actorsession_server_graphs", "Registered graphs of those."),
     Metric("steps", "gauge", "actorsession_server_steps", "Steps that run here."),
@@ -44,43 +46,42 @@ _METRICS = (
     Metric("runs", "counter", "actorsession_server_runs_total", "Steps started here."),
     Metric("pushes", "counter", "actorsession_server_pushes_total", "Messages with tensors to other tasks."),
     Metric("waiting", "gauge", "actorsession_server_waiting_steps", "Steps that wait for admission."),
+    Metric("held", "gauge", "actorsession_server_held_partitions", "Partitions that backpressure holds back."),
     Metric(
-        "held", "gauge", "actorsession_server_held_partitions", "Partitions that backpressure holds back."
-    ),
-    Metric(
-        "unsettled", "gauge", "actorsession_server_unsettled_partitions",
+        "unsettled",
+        "gauge",
+        "actorsession_server_unsettled_partitions",
         "Partitions that have taken something and wait for a confirmation.",
     ),
     Metric(
-        "loop_lag", "gauge", "actorsession_server_loop_lag_seconds",
-        "Lateness of the event loop at its last check.",
+        "loop_lag", "gauge", "actorsession_server_loop_lag_seconds", "Lateness of the event loop at its last check."
     ),
     Metric(
-        "worst_loop_lag", "gauge", "actorsession_server_worst_loop_lag_seconds",
+        "worst_loop_lag",
+        "gauge",
+        "actorsession_server_worst_loop_lag_seconds",
         "Largest lateness of the event loop since the start.",
     ),
     Metric("pool_threads", "gauge", "actorsession_server_pool_threads", "Threads for kernels."),
     Metric(
-        "overdue", "gauge", "actorsession_server_overdue_kernels",
+        "overdue",
+        "gauge",
+        "actorsession_server_overdue_kernels",
         "Threads that are occupied by kernels whose steps are over.",
     ),
     Metric("uptime", "gauge", "actorsession_server_uptime_seconds", "Time since the server was started."),
     Metric("memory", "gauge", "actorsession_server_memory_bytes", "Resident memory of the process."),
-    Metric(
-        "peak_memory", "gauge", "actorsession_server_peak_memory_bytes",
-        "Largest resident memory of the process.",
-    ),
-)  # fmt: skip
+    Metric("peak_memory", "gauge", "actorsession_server_peak_memory_bytes", "Largest resident memory of the process."),
+)
 _SNAPSHOT_METRICS = (
     Metric(
-        "snapshot_age", "gauge", "actorsession_server_snapshot_age_seconds",
+        "snapshot_age",
+        "gauge",
+        "actorsession_server_snapshot_age_seconds",
         "Time since the variables were on disk as they were.",
     ),
-    Metric(
-        "snapshot_every", "gauge", "actorsession_server_snapshot_interval_seconds",
-        "Time between two snapshots.",
-    ),
-)  # fmt: skip
+    Metric("snapshot_every", "gauge", "actorsession_server_snapshot_interval_seconds", "Time between two snapshots."),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -232,12 +233,7 @@ class ServerStatistics:
         if self.snapshot_every > 0:
             found += metric_families(self, _SNAPSHOT_METRICS, labels)
         found.append(
-            MetricFamily(
-                "actorsession_server_info",
-                "gauge",
-                "Version and process of the server.",
-                [(about, 1)],
-            )
+            MetricFamily("actorsession_server_info", "gauge", "Version and process of the server.", [(about, 1)])
         )
         for device in self.devices:
             found += device.metric_families(labels)
@@ -254,9 +250,7 @@ class ServerStatistics:
 
 
 # The fields that are tuples, and the class of their items.
-_ITEMS: Mapping[str, type[Any]] = {
-    "links": LinkStatistics, "devices": ExecutorStatistics, "open_sessions": OpenSession,
-}  # fmt: skip
+_ITEMS: Mapping[str, type[Any]] = {"links": LinkStatistics, "devices": ExecutorStatistics, "open_sessions": OpenSession}
 
 
 def _parsed(kind: type[T], value: Any) -> T:

@@ -17,12 +17,7 @@ from actorsession.cluster.worker.worker import Worker
 from actorsession.cluster.worker_cache import WorkerCache
 from actorsession.config.file_roots import FileRoots
 from actorsession.errors import OpError
-from actorsession.ops.blas_threads import (
-    BlasThreads,
-    hold_blas_threads,
-    share_blas_threads,
-    thread_count,
-)
+from actorsession.ops.blas_threads import BlasThreads, hold_blas_threads, share_blas_threads, thread_count
 from actorsession.runtime.devices import make_devices
 from actorsession.runtime.kernel_pool import processors
 from actorsession.runtime.session_pools import server_pool
@@ -77,16 +72,26 @@ class TaskActors:
             self.open_files(near=False)  # until the listener shows who can reach the server
             restored = None if store is None else restore_latest(store, self.devices)
             env = MasterEnv(
-                self._task, hello.incarnation, view, cache, config,
-                settings.stats_publisher_factory, settings.restart_wait,
-            )  # fmt: skip
+                self._task,
+                hello.incarnation,
+                view,
+                cache,
+                config,
+                settings.stats_publisher_factory,
+                settings.restart_wait,
+            )
             self.master = Master(env, settings.session_gc_seconds, settings.max_inflight_steps)
             self.worker = Worker(
-                self._task, hello.incarnation, self.devices, cache, self.pool,
-                statistics=statistics, update_cluster=view.learn_tasks,
+                self._task,
+                hello.incarnation,
+                self.devices,
+                cache,
+                self.pool,
+                statistics=statistics,
+                update_cluster=view.learn_tasks,
                 master_waits=self.master.waits,
                 restored=None if restored is None else restored.to_wire(),
-            )  # fmt: skip
+            )
             self.snapshots: Snapshots | None = None
             if store is not None:
                 every = settings.snapshot_every

@@ -73,9 +73,7 @@ class StepGate:
                 return task
         return None
 
-    def hold(
-        self, name: str, step_id: int, begin: Callable[[], None], fail: Callable[[OpError], None]
-    ) -> None:
+    def hold(self, name: str, step_id: int, begin: Callable[[], None], fail: Callable[[OpError], None]) -> None:
         """Hold a step until its link is no longer backlogged.
 
         Args:
@@ -87,9 +85,7 @@ class StepGate:
         steps = self._held.get(name)
         if steps is None:
             steps = self._held[name] = OrderedDict()
-            _ = self._children.start(
-                self._begin_later(name), name=f"hold steps that send to {name}"
-            )
+            _ = self._children.start(self._begin_later(name), name=f"hold steps that send to {name}")
         since = time.monotonic() if self._since is None else self._since
         steps[step_id] = HeldStep(begin, fail, name, since)
 

@@ -18,11 +18,7 @@ from typing import Any
 from actorsession.actors.deadline import NEVER
 from actorsession.actors.ref import Ref
 from actorsession.actors.supervision import Children
-from actorsession.cluster.worker.worker_rendezvous import (
-    RendezvousTable,
-    SessionPeers,
-    WorkerRendezvous,
-)
+from actorsession.cluster.worker.worker_rendezvous import RendezvousTable, SessionPeers, WorkerRendezvous
 from actorsession.cluster.worker_cache_interface import WorkerCacheInterface
 from actorsession.errors import (
     AbortedError,
@@ -100,9 +96,12 @@ class LedGroups:
     """
 
     def __init__(
-        self, scope: str, leader: Callable[[], Ref], children: Children,
+        self,
+        scope: str,
+        leader: Callable[[], Ref],
+        children: Children,
         share: Callable[[Group], Group | None] = lambda group: group,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.buffers = BufferPool()
         self._scope = scope
         self._leader = leader
@@ -114,9 +113,8 @@ class LedGroups:
     def join(self, key: int, size: int, member: Member, joined: Joined) -> None:
         """See ``GroupResolver.join``."""
         message = CompleteGroup(
-            scope=self._scope, group=key, size=size, device=member.device,
-            incarnation=member.incarnation, retired=0,
-        )  # fmt: skip
+            scope=self._scope, group=key, size=size, device=member.device, incarnation=member.incarnation, retired=0
+        )
         known = self._known.get(key)
         if known is not None and _is_answered_by(message, known):
             group = self._share(known)
@@ -168,9 +166,8 @@ class _Exchanges:
     """What the steps of several sessions share that meet in a group, at one task; a ``SharedExchanges``."""
 
     def __init__(
-        self, scope: str, group: Group, rendezvous: WorkerRendezvous,
-        end: Callable[[_Exchanges, OpError], None],
-    ) -> None:  # fmt: skip
+        self, scope: str, group: Group, rendezvous: WorkerRendezvous, end: Callable[[_Exchanges, OpError], None]
+    ) -> None:
         self.scope = scope
         self.group = group
         self.rendezvous = rendezvous
@@ -268,9 +265,14 @@ class TaskGroups:
     # -- groups in which steps of several sessions meet ----------------------------------------
 
     def resolver(
-        self, scope: str, leader: str, session_handle: str, workers: WorkerCacheInterface,
-        peers: SessionPeers | None, children: Children,
-    ) -> LedGroups:  # fmt: skip
+        self,
+        scope: str,
+        leader: str,
+        session_handle: str,
+        workers: WorkerCacheInterface,
+        peers: SessionPeers | None,
+        children: Children,
+    ) -> LedGroups:
         """Return the groups of a graph of a session.
 
         Args:
@@ -307,9 +309,8 @@ class TaskGroups:
         """End exchanges here, and tell the other members and the leader; ``left`` is as in ``EndGroup``."""
         group = exchanges.group
         message = EndGroup(
-            scope=exchanges.scope, group=group.key, step_id=group.number, error=error_to_wire(error),
-            left=list(left),
-        )  # fmt: skip
+            scope=exchanges.scope, group=group.key, step_id=group.number, error=error_to_wire(error), left=list(left)
+        )
         self.end(message)
         for leader, workers in exchanges.leaders.items():
             tasks = {leader, *[member.task for member in group.members]}
@@ -324,9 +325,7 @@ class TaskGroups:
         """
         error = error_from_wire(message.error)
         if not all(map(_is_execution, message.left)):
-            raise ProtocolError(
-                f"an execution is an instance, a device and a number: {message.left!r:.200}"
-            )
+            raise ProtocolError(f"an execution is an instance, a device and a number: {message.left!r:.200}")
         led = self._led.get(message.scope)
         if led is not None:
             led.retire(message.group, message.step_id)

@@ -44,9 +44,7 @@ class TaskDebugRuns:
             OpError: the error of a file, if the run has ``raise_sink_errors``.
         """
         if debug_run is None:
-            raise InvalidArgumentError(
-                "the graph was registered with debug options: its steps need a debug_run"
-            )
+            raise InvalidArgumentError("the graph was registered with debug options: its steps need a debug_run")
         run = TaskDebugRun(plan, DebugRunDef.from_wire(debug_run), self.store)
         self._runs[step_id] = run
         self._drop_oldest()
@@ -68,6 +66,9 @@ class TaskDebugRuns:
         if message.last and not found.more:
             del self._runs[message.step_id]
         return WatchedValues(
-            graphs=found.graphs, values=found.values, counts=found.counts,
-            last_failure=found.last_failure, more=found.more,
-        )  # fmt: skip
+            graphs=found.graphs,
+            values=found.values,
+            counts=found.counts,
+            last_failure=found.last_failure,
+            more=found.more,
+        )

@@ -20,13 +20,7 @@ from actorsession.cluster.worker.backpressure import StepGate
 from actorsession.cluster.worker.debug_runs import TaskDebugRuns
 from actorsession.cluster.worker.env import WorkerEnv
 from actorsession.cluster.worker.worker_rendezvous import WorkerRendezvous
-from actorsession.errors import (
-    AbortedError,
-    CancelledError,
-    InvalidArgumentError,
-    OpError,
-    from_exception,
-)  # fmt: skip
+from actorsession.errors import AbortedError, CancelledError, InvalidArgumentError, OpError, from_exception
 from actorsession.messages.step_frames import GraphRequest, WireValues, extra_to_wire
 from actorsession.metrics import SessionTally
 from actorsession.records import dataclass
@@ -158,9 +152,14 @@ class PartSteps:
         self._gate = Gate()  # never closed: inline steps run on the loop that would close it
 
     def begin(
-        self, registered: Registered, peer: str, step_id: int, feeds: Sequence[Any],
-        waiter: PartWaiter, asked: GraphRequest | None = None,
-    ) -> PartValues | None:  # fmt: skip
+        self,
+        registered: Registered,
+        peer: str,
+        step_id: int,
+        feeds: Sequence[Any],
+        waiter: PartWaiter,
+        asked: GraphRequest | None = None,
+    ) -> PartValues | None:
         """Run partitions for one step of a peer; return their values or call the waiter with them later.
 
         Whatever can run without waiting has run when this returns. While a link that the step sends over is
@@ -185,9 +184,14 @@ class PartSteps:
         return None
 
     def _begin_held(
-        self, registered: Registered, peer: str, step_id: int, feeds: Sequence[Any],
-        waiter: PartWaiter, asked: GraphRequest | None,
-    ) -> None:  # fmt: skip
+        self,
+        registered: Registered,
+        peer: str,
+        step_id: int,
+        feeds: Sequence[Any],
+        waiter: PartWaiter,
+        asked: GraphRequest | None,
+    ) -> None:
         answer = self.begin(registered, peer, step_id, feeds, waiter, asked)
         if answer is not None:
             waiter.part_done(*answer)
@@ -209,11 +213,7 @@ class PartSteps:
             step.fail(error)
 
     def _start(
-        self,
-        registered: Registered,
-        step_id: int,
-        feeds: Sequence[Any],
-        asked: GraphRequest | None,
+        self, registered: Registered, step_id: int, feeds: Sequence[Any], asked: GraphRequest | None
     ) -> list[Any] | Step:
         """Begin partitions; return the step, or the values of a plan that is a single call."""
         graph, pool, env = registered.graph, self._pool, self._env
@@ -227,10 +227,16 @@ class PartSteps:
         if inline is not None and (pool is None or not inline.is_expensive(feeds)):
             return list(inline.run(feeds, self._gate))
         step = Step(
-            step_id, env.rendezvous.begin(step_id, env.peers), len(graph.fetches),
-            partitions=len(graph.parts), pool=pool, loop=asyncio.get_running_loop(),
-            trace=trace, debug=debug, groups=registered.groups,
-        )  # fmt: skip
+            step_id,
+            env.rendezvous.begin(step_id, env.peers),
+            len(graph.fetches),
+            partitions=len(graph.parts),
+            pool=pool,
+            loop=asyncio.get_running_loop(),
+            trace=trace,
+            debug=debug,
+            groups=registered.groups,
+        )
         self.running[step_id] = step
         graph.begin(step, feeds)
         return step
@@ -241,9 +247,7 @@ class PartSteps:
             return self.over
         if registered.released:
             return unknown_graph(registered.handle, self._env.task)
-        return InvalidArgumentError(
-            f"graph {registered.handle!r} is fed {registered.feeds} values, got {len(feeds)}"
-        )
+        return InvalidArgumentError(f"graph {registered.handle!r} is fed {registered.feeds} values, got {len(feeds)}")
 
     def _finish(self, step: Step) -> PartValues:
         """Return what a step that is done answers.
@@ -280,9 +284,7 @@ class PartSteps:
             step.handed_out.update(handed_out)
             step.fail(error)
 
-    def settle(
-        self, step_id: int, error: OpError | None, *, ran: bool, handed_out: Collection[int]
-    ) -> None:
+    def settle(self, step_id: int, error: OpError | None, *, ran: bool, handed_out: Collection[int]) -> None:
         """Settle what a step has taken whose partitions here have run.
 
         Args:
@@ -313,6 +315,5 @@ class PartSteps:
 def unknown_graph(graph_handle: str, task: str) -> OpError:
     """Return the error for a graph that is not registered at a task."""
     return AbortedError(
-        f"graph handle {graph_handle!r} is not registered: the worker has probably restarted",
-        task=task,
+        f"graph handle {graph_handle!r} is not registered: the worker has probably restarted", task=task
     )

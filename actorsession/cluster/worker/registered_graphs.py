@@ -68,13 +68,9 @@ class RegisteredGraphs:
         if found:
             self.cluster_devices = {device.name: device for device in found}
 
-    def register(
-        self, message: RegisterGraph, call: CallContext
-    ) -> GraphRegistered | Awaitable[GraphRegistered]:
+    def register(self, message: RegisterGraph, call: CallContext) -> GraphRegistered | Awaitable[GraphRegistered]:
         """Check and compile partitions for this worker's devices; large ones in a worker thread."""
-        nodes = sum(
-            nodes_in(p[1]) for p in message.partitions if isinstance(p, list) and len(p) > 1
-        )
+        nodes = sum(nodes_in(p[1]) for p in message.partitions if isinstance(p, list) and len(p) > 1)
         if self._planning.must_wait(nodes):
             return self._register_apart(message, call)
         return self._keep(self._load(message), call)
@@ -110,9 +106,7 @@ class RegisteredGraphs:
         leader, env = message.group_leader, self._env
         if message.collective_graph_key:
             scope = shared_scope(message.collective_graph_key)
-            return env.groups.resolver(
-                scope, leader, self._handle, env.workers, env.peers, self._children
-            )
+            return env.groups.resolver(scope, leader, self._handle, env.workers, env.peers, self._children)
         if leader in ("", env.task):
             return GroupTable()
         return LedGroups(message.group_scope, lambda: env.workers.worker(leader), self._children)
@@ -171,8 +165,9 @@ class RegisteredGraphs:
                 raise InvalidArgumentError(
                     f"{node.name!r} exchanges values with {other}, which is none of the session's devices: "
                     f"{', '.join(sorted(self.cluster_devices))}",
-                    node=node.name, task=self._env.task,
-                )  # fmt: skip
+                    node=node.name,
+                    task=self._env.task,
+                )
 
     def _consumers(self, partitions: list[Partition]) -> tuple[str, ...]:
         """Return the other tasks that partitions send to."""

@@ -45,9 +45,7 @@ class RpcEvent:
 
     def to_wire(self) -> list[Any]:
         """Return the event as plain values."""
-        return [
-            self.micros, self.step_id, self.what, self.outgoing, self.peer, self.tensors, self.nbytes,
-        ]  # fmt: skip
+        return [self.micros, self.step_id, self.what, self.outgoing, self.peer, self.tensors, self.nbytes]
 
     @classmethod
     def from_wire(cls, value: Any) -> RpcEvent:
@@ -57,17 +55,17 @@ class RpcEvent:
             ProtocolError: for any other form.
         """
         match value:
-            case [
-                int(micros), int(step_id), str(what), bool(outgoing), str(peer), int(tensors),
-                int(nbytes),
-            ]:  # fmt: skip
+            case [int(micros), int(step_id), str(what), bool(outgoing), str(peer), int(tensors), int(nbytes)]:
                 return cls(
-                    micros=micros, step_id=step_id, what=what, outgoing=outgoing, peer=peer,
-                    tensors=tensors, nbytes=nbytes,
-                )  # fmt: skip
-        raise ProtocolError(
-            f"an RPC event is [micros, step, what, outgoing, peer, tensors, bytes], got {value!r:.200}"
-        )
+                    micros=micros,
+                    step_id=step_id,
+                    what=what,
+                    outgoing=outgoing,
+                    peer=peer,
+                    tensors=tensors,
+                    nbytes=nbytes,
+                )
+        raise ProtocolError(f"an RPC event is [micros, step, what, outgoing, peer, tensors, bytes], got {value!r:.200}")
 
 
 class RpcLog:
@@ -84,9 +82,7 @@ class RpcLog:
         self._events: deque[RpcEvent] = deque(maxlen=kept)
         self.enabled = False
 
-    def note(
-        self, step_id: int, what: str, peer: str, values: Sequence[Any], *, outgoing: bool = False
-    ) -> None:
+    def note(self, step_id: int, what: str, peer: str, values: Sequence[Any], *, outgoing: bool = False) -> None:
         """Log a message; only called while the log is enabled."""
         nbytes = sum(getattr(value, "nbytes", 0) for value in values)
         self._events.append(

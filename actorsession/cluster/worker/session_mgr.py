@@ -51,9 +51,7 @@ def _device_of_session(device: Device, task: str, *, isolated: bool) -> Device:
         isolated: whether the device has a state of its own, with the same file roots.
     """
     attributes = device.attributes.renamed(task) if task else device.attributes
-    return Device(
-        attributes, ResourceManager(device.resources.files) if isolated else device.resources
-    )
+    return Device(attributes, ResourceManager(device.resources.files) if isolated else device.resources)
 
 
 class SessionMgr:
@@ -102,9 +100,7 @@ class SessionMgr:
             return replace(env, devices=devices, executors=executors)
         workers = env.workers.for_session(message.session_handle, task, message.peers)
         peers = SessionPeers(message.session_handle, task, workers, self._push_over(workers))
-        return replace(
-            env, task=task, devices=devices, executors=executors, workers=workers, peers=peers
-        )
+        return replace(env, task=task, devices=devices, executors=executors, workers=workers, peers=peers)
 
     def _note(self, handle: str, task: str, incarnation: int) -> list[str]:
         """Record a session as one of its master, and return those of the master's earlier incarnation."""

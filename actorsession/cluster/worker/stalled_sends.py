@@ -110,9 +110,7 @@ class MissingTensorProbe:
         finally:
             self._asking.discard(sender)
 
-    async def _ask_sender(
-        self, sender: _Sender, steps: Mapping[int, str], limit: float
-    ) -> OpError | None:
+    async def _ask_sender(self, sender: _Sender, steps: Mapping[int, str], limit: float) -> OpError | None:
         """Ask a task; return the error if it cannot be reached."""
         waiting = [r for step_id in steps if (r := self._table.find(step_id)) is not None]
         if not waiting:
@@ -120,9 +118,11 @@ class MissingTensorProbe:
         task, peers = sender
         workers = self._workers if peers is None else peers.workers
         message = AskOwed(
-            steps=list(steps), keys=list(steps.values()), reply_to=waiting[0].task,
+            steps=list(steps),
+            keys=list(steps.values()),
+            reply_to=waiting[0].task,
             session_handle="" if peers is None else peers.session_handle,
-        )  # fmt: skip
+        )
         try:
             await workers.worker(task).ask(message, Deadline.after(limit))
         except DeadlineExceededError as error:

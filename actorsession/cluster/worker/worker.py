@@ -22,14 +22,7 @@ from actorsession.cluster.worker.stalled_sends import MissingTensorProbe
 from actorsession.cluster.worker.worker_rendezvous import Push, RendezvousTable
 from actorsession.cluster.worker.worker_session import BindPart, OpenStepRendezvous, WorkerSession
 from actorsession.cluster.worker_cache_interface import WorkerCacheInterface
-from actorsession.errors import (
-    AbortedError,
-    CancelledError,
-    OpError,
-    ProtocolError,
-    error_from_wire,
-    from_exception,
-)  # fmt: skip
+from actorsession.errors import AbortedError, CancelledError, OpError, ProtocolError, error_from_wire, from_exception
 from actorsession.messages.done import Done
 from actorsession.messages.worker import (
     AskOwed,
@@ -53,7 +46,7 @@ from actorsession.messages.worker import (
     ValuesLost,
     WorkerStatus,
     WorkerWhy,
-)  # fmt: skip
+)
 from actorsession.rpc.pushes import Pushed
 from actorsession.runtime.devices import Device
 from actorsession.runtime.engine.executor import Executor
@@ -118,10 +111,7 @@ class Worker(Actor):
 
     # -- messages ------------------------------------------------------------------------------
 
-    @routes(
-        BindPart, RegisterGraph, OpenStepRendezvous, AskVariables, TakeWatchedValues,
-        by="session_handle",
-    )  # fmt: skip
+    @routes(BindPart, RegisterGraph, OpenStepRendezvous, AskVariables, TakeWatchedValues, by="session_handle")
     def _session(self, handle: str) -> WorkerSession:
         return self._sessions.find(handle)
 
@@ -171,9 +161,7 @@ class Worker(Actor):
     # -- groups of collectives -----------------------------------------------------------------
 
     @answers(CompleteGroup, direct=True)
-    def on_complete_group(
-        self, message: CompleteGroup, call: CallContext
-    ) -> asyncio.Future[GroupCompleted]:
+    def on_complete_group(self, message: CompleteGroup, call: CallContext) -> asyncio.Future[GroupCompleted]:
         """Answer a member of a group that this task leads when all have joined."""
         table = self._env.groups.led(message.scope)
         if table is None:
@@ -271,12 +259,7 @@ class Worker(Actor):
         return push
 
     def take_push(
-        self,
-        peer: str,
-        step_id: int,
-        keys: Sequence[str],
-        values: Sequence[Any],
-        dead: Sequence[bool],
+        self, peer: str, step_id: int, keys: Sequence[str], values: Sequence[Any], dead: Sequence[bool]
     ) -> None:
         """See ``PushReceiver.take_push``."""
         if self._closing:

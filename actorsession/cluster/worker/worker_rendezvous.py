@@ -16,13 +16,7 @@ from itertools import islice
 from typing import Any, TypeAlias
 
 from actorsession.cluster.worker_cache_interface import WorkerCacheInterface
-from actorsession.errors import (
-    CancelledError,
-    InvalidArgumentError,
-    OpError,
-    error_from_wire,
-    error_to_wire,
-)
+from actorsession.errors import CancelledError, InvalidArgumentError, OpError, error_from_wire, error_to_wire
 from actorsession.graph.codec import INLINE_LIMIT, bytes_held
 from actorsession.plan.rendezvous_key import parse_key
 from actorsession.records import dataclass
@@ -80,9 +74,7 @@ class WorkerRendezvous(Rendezvous):
 
     gathers = True
 
-    __slots__ = (
-        "_gathered", "_push", "_what", "begun", "created", "holder", "peers", "pushed", "step_id", "task",
-    )  # fmt: skip
+    __slots__ = ("_gathered", "_push", "_what", "begun", "created", "holder", "peers", "pushed", "step_id", "task")
 
     def __init__(self, step_id: int, task: str, push: Push) -> None:
         # What the base class does, without a call.
@@ -129,9 +121,7 @@ class WorkerRendezvous(Rendezvous):
             raise self.aborted or CancelledError("the step is over", derived=True)
         message = self._gathered.get(task)
         if message is None:
-            self._gathered[task] = Pushed(
-                step_id=self.step_id, keys=[key], values=[value], dead=[dead]
-            )
+            self._gathered[task] = Pushed(step_id=self.step_id, keys=[key], values=[value], dead=[dead])
         else:
             message.keys.append(key)
             message.values.append(value)
@@ -201,9 +191,7 @@ class RendezvousTable:
         rendezvous.holder = self
         return rendezvous
 
-    def push(
-        self, step_id: int, keys: Sequence[str], values: Sequence[Any], dead: Sequence[bool]
-    ) -> None:
+    def push(self, step_id: int, keys: Sequence[str], values: Sequence[Any], dead: Sequence[bool]) -> None:
         """Store values from another task; those of a step that is over are dropped.
 
         Args:

@@ -30,7 +30,7 @@ from actorsession.messages.worker import (
     TakeWatchedValues,
     VariablesFound,
     WatchedValues,
-)  # fmt: skip
+)
 from actorsession.metrics import session_tally
 from actorsession.records import dataclass
 from actorsession.runtime.engine.executor import Executor
@@ -53,9 +53,7 @@ class OpenStepRendezvous:
     step_id: int
 
 
-BeginPart: TypeAlias = Callable[
-    [int, Sequence[Any], PartWaiter, GraphRequest | None], "PartValues | None"
-]
+BeginPart: TypeAlias = Callable[[int, Sequence[Any], PartWaiter, GraphRequest | None], "PartValues | None"]
 """Begins partitions for a step, with their feeds; returns what they do, or ``None`` if the waiter gets it."""
 
 
@@ -126,9 +124,7 @@ class WorkerSession(Actor):
         return partial(self.steps.begin, self.graphs.find(message.graph_handle), LOCAL)
 
     @answers(OpenStepRendezvous, direct=True)
-    def on_open_rendezvous(
-        self, message: OpenStepRendezvous, call: CallContext
-    ) -> WorkerRendezvous:
+    def on_open_rendezvous(self, message: OpenStepRendezvous, call: CallContext) -> WorkerRendezvous:
         """Return the rendezvous of a partial run, which is used in the same process."""
         if self.steps.over is not None:
             raise self.steps.over
@@ -136,9 +132,7 @@ class WorkerSession(Actor):
         return env.rendezvous.hold(message.step_id, env.peers)
 
     @answers(TakeWatchedValues)
-    def on_take_watched_values(
-        self, message: TakeWatchedValues, call: CallContext
-    ) -> WatchedValues:
+    def on_take_watched_values(self, message: TakeWatchedValues, call: CallContext) -> WatchedValues:
         """Return what was watched in a step and not taken yet."""
         return self.steps.debug_runs.take(message)
 

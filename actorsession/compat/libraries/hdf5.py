@@ -110,9 +110,7 @@ def _as_texts(h5py: Any, getitem: Any) -> Any:
     def read(self: Any, *args: Any, **named: Any) -> Any:
         found = getitem(self, *args, **named)
         kind = h5py.check_string_dtype(self.dtype)
-        texts = isinstance(found, bytes) or (
-            isinstance(found, np.ndarray) and found.dtype == object
-        )
+        texts = isinstance(found, bytes) or (isinstance(found, np.ndarray) and found.dtype == object)
         if kind is None or kind.length is not None or kind.encoding != "utf-8" or not texts:
             return found
         return _each(found, lambda x: x.decode("utf-8", "surrogateescape"))

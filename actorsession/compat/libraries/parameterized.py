@@ -10,9 +10,7 @@ from typing import Any
 
 from actorsession.compat.v1.test import TestCase as _TestCase
 
-__all__ = [
-    "CoopTestCase", "TestCase", "TestGeneratorMetaclass", "named_parameters", "parameters", "product",
-]  # fmt: skip
+__all__ = ["CoopTestCase", "TestCase", "TestGeneratorMetaclass", "named_parameters", "parameters", "product"]
 
 
 class _Rows:
@@ -97,9 +95,7 @@ def product(*kwargs_seqs: Any, **testgrid: Any) -> Callable[[Any], Any]:
     """
     grids = [list(seq) for seq in kwargs_seqs]
     grids += [[{name: value} for value in values] for name, values in testgrid.items()]
-    rows = [
-        {k: v for one in chosen for k, v in one.items()} for chosen in itertools.product(*grids)
-    ]
+    rows = [{k: v for one in chosen for k, v in one.items()} for chosen in itertools.product(*grids)]
     return _decorator((rows,), named=False)
 
 

@@ -11,9 +11,17 @@ from typing import Any, BinaryIO
 from actorsession.compat.libraries.distutils import LooseVersion
 
 __all__ = [
-    "DistributionNotFound", "get_distribution", "iter_entry_points", "parse_version", "resource_exists",
-    "resource_filename", "resource_isdir", "resource_listdir", "resource_stream", "resource_string",
-]  # fmt: skip
+    "DistributionNotFound",
+    "get_distribution",
+    "iter_entry_points",
+    "parse_version",
+    "resource_exists",
+    "resource_filename",
+    "resource_isdir",
+    "resource_listdir",
+    "resource_stream",
+    "resource_string",
+]
 
 DistributionNotFound = importlib.metadata.PackageNotFoundError
 

@@ -12,9 +12,7 @@ import numpy as np
 
 from actorsession.extras import require
 
-__all__ = [
-    "bytescale", "fromimage", "imfilter", "imread", "imresize", "imrotate", "imsave", "imshow", "toimage",
-]  # fmt: skip
+__all__ = ["bytescale", "fromimage", "imfilter", "imread", "imresize", "imrotate", "imsave", "imshow", "toimage"]
 
 # Pillow's numbers of filters, which are the same in all its versions.
 _RESAMPLING = {"nearest": 0, "lanczos": 1, "bilinear": 2, "bicubic": 3, "cubic": 3}
@@ -22,10 +20,18 @@ _OF_CHANNELS = {"RGB": 3, "RGBA": 4, "YCbCr": 3, "CMYK": 4}
 _FILTERS = {
     name: name.upper()
     for name in (
-        "blur", "contour", "detail", "edge_enhance", "edge_enhance_more", "emboss", "find_edges",
-        "sharpen", "smooth", "smooth_more",
+        "blur",
+        "contour",
+        "detail",
+        "edge_enhance",
+        "edge_enhance_more",
+        "emboss",
+        "find_edges",
+        "sharpen",
+        "smooth",
+        "smooth_more",
     )
-}  # fmt: skip
+}
 
 
 def _pillow() -> Any:
@@ -35,9 +41,7 @@ def _pillow() -> Any:
     return Image
 
 
-def bytescale(
-    data: Any, cmin: Any = None, cmax: Any = None, high: int = 255, low: int = 0
-) -> np.ndarray[Any, Any]:
+def bytescale(data: Any, cmin: Any = None, cmax: Any = None, high: int = 255, low: int = 0) -> np.ndarray[Any, Any]:
     """Return numbers as bytes, with a range of them spread over a range of bytes.
 
     Args:
@@ -112,9 +116,7 @@ def toimage(
     return image.frombytes(mode, content.shape[1::-1], content.tobytes())
 
 
-def _of_matrix(
-    image: Any, data: np.ndarray[Any, Any], scale: tuple[Any, ...], pal: Any, mode: str | None
-) -> Any:
+def _of_matrix(image: Any, data: np.ndarray[Any, Any], scale: tuple[Any, ...], pal: Any, mode: str | None) -> Any:
     size = data.shape[::-1]
     cmin, cmax, high, low = scale
     if mode in (None, "L", "P"):
@@ -171,9 +173,7 @@ def imsave(name: Any, arr: Any, format: str | None = None) -> None:
     toimage(arr, channel_axis=2).save(name, format)
 
 
-def imresize(
-    arr: Any, size: Any, interp: str = "bilinear", mode: str | None = None
-) -> np.ndarray[Any, Any]:
+def imresize(arr: Any, size: Any, interp: str = "bilinear", mode: str | None = None) -> np.ndarray[Any, Any]:
     """Return an image of another size.
 
     Args:

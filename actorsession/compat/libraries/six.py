@@ -59,7 +59,7 @@ __all__ = [
     "viewvalues",
     "with_metaclass",
     "wraps",
-]  # fmt: skip
+]
 
 PY2, PY3, PY34 = False, True, True
 MAXSIZE = sys.maxsize
@@ -70,15 +70,9 @@ text_type, binary_type = str, bytes
 unichr, wraps, callable, next = chr, functools.wraps, callable, next
 advance_iterator, print_ = next, print
 byte2int, indexbytes, iterbytes = operator.itemgetter(0), operator.getitem, iter
-get_function_closure, get_function_code = (
-    operator.attrgetter("__closure__"), operator.attrgetter("__code__"),
-)  # fmt: skip
-get_function_defaults, get_function_globals = (
-    operator.attrgetter("__defaults__"), operator.attrgetter("__globals__"),
-)  # fmt: skip
-get_method_function, get_method_self = (
-    operator.attrgetter("__func__"), operator.attrgetter("__self__"),
-)  # fmt: skip
+get_function_closure, get_function_code = (operator.attrgetter("__closure__"), operator.attrgetter("__code__"))
+get_function_defaults, get_function_globals = (operator.attrgetter("__defaults__"), operator.attrgetter("__globals__"))
+get_method_function, get_method_self = (operator.attrgetter("__func__"), operator.attrgetter("__self__"))
 
 
 def iteritems(d: Mapping[Any, Any], **kwargs: Any) -> Iterator[Any]:
@@ -102,8 +96,10 @@ def iterlists(d: Any, **kwargs: Any) -> Iterator[Any]:
 
 
 viewitems, viewkeys, viewvalues = (
-    operator.methodcaller("items"), operator.methodcaller("keys"), operator.methodcaller("values"),
-)  # fmt: skip
+    operator.methodcaller("items"),
+    operator.methodcaller("keys"),
+    operator.methodcaller("values"),
+)
 
 
 def int2byte(i: int) -> bytes:

@@ -13,9 +13,15 @@ from actorsession.errors import InvalidArgumentError
 from actorsession.interop import text_format as ours
 
 __all__ = [
-    "Merge", "MergeLines", "MessageToBytes", "MessageToString", "Parse", "ParseError", "ParseLines",
+    "Merge",
+    "MergeLines",
+    "MessageToBytes",
+    "MessageToString",
+    "Parse",
+    "ParseError",
+    "ParseLines",
     "PrintMessage",
-]  # fmt: skip
+]
 
 
 _of = serving("text_format", ours)

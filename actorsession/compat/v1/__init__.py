@@ -30,17 +30,12 @@ _NAMES = {
         "resource string uint16 uint32 uint64 uint8 variant"
     ),
     "actorsession.graph.graph": (
-        "add_to_collection add_to_collections control_dependencies get_collection "
-        "get_collection_ref"
+        "add_to_collection add_to_collections control_dependencies get_collection get_collection_ref"
     ),
     "actorsession.graph.operation": "Operation Tensor",
     "actorsession.graph.shape": "dimension_at_index",
-    "actorsession.interop": (
-        "AttrValue GraphDef MetaGraphDef NodeDef import_graph_def make_ndarray make_tensor_proto"
-    ),
-    "actorsession.interop.event_protos": (
-        "Event HistogramProto LogMessage SessionLog Summary SummaryMetadata"
-    ),
+    "actorsession.interop": ("AttrValue GraphDef MetaGraphDef NodeDef import_graph_def make_ndarray make_tensor_proto"),
+    "actorsession.interop.event_protos": ("Event HistogramProto LogMessage SessionLog Summary SummaryMetadata"),
     "actorsession.interop.graph_util": "*=graph_util",
     "actorsession.interop.meta_protos": "TensorInfo",
     "actorsession.namespaces.audio": "*=audio",
@@ -100,9 +95,7 @@ _NAMES = {
     ".layers": "*=layers",
     ".logging": "*=logging get_logger",
     ".manip": "*=manip",
-    ".sessions.messages": (
-        "ConfigProto GPUOptions GraphOptions NameAttrList OptimizerOptions RunMetadata RunOptions"
-    ),
+    ".sessions.messages": ("ConfigProto GPUOptions GraphOptions NameAttrList OptimizerOptions RunMetadata RunOptions"),
     ".metrics": "*=metrics",
     ".ops.module": "Module",
     ".nn": "*=nn",
@@ -136,10 +129,7 @@ _load = _saying_why(_load)
 def _is_imported() -> bool:
     """Whether a statement asks for a name: ``from tf import name`` would drop an ``AttributeError``."""
     asking = sys._getframe(2).f_code
-    return (asking.co_name, asking.co_filename) == (
-        "_handle_fromlist",
-        "<frozen importlib._bootstrap>",
-    )
+    return (asking.co_name, asking.co_filename) == ("_handle_fromlist", "<frozen importlib._bootstrap>")
 
 
 def _keras() -> Any:

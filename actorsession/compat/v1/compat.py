@@ -13,10 +13,19 @@ from actorsession.graph.dimension import dimension_value
 from actorsession.graph.shape import dimension_at_index
 
 __all__ = [
-    "as_bytes", "as_str", "as_str_any", "as_text", "bytes_or_text_types", "complex_types",
-    "dimension_at_index", "dimension_value", "integral_types", "path_to_bytes", "path_to_str",
+    "as_bytes",
+    "as_str",
+    "as_str_any",
+    "as_text",
+    "bytes_or_text_types",
+    "complex_types",
+    "dimension_at_index",
+    "dimension_value",
+    "integral_types",
+    "path_to_bytes",
+    "path_to_str",
     "real_types",
-]  # fmt: skip
+]
 
 
 def as_bytes(bytes_or_text: str | bytes | bytearray, encoding: str = "utf-8") -> bytes:

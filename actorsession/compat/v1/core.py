@@ -45,9 +45,7 @@ class _Made(ModuleType):
 
 def _folder(folder: str) -> ModuleType:
     """A module with a module for each file of a folder."""
-    found = _Made(
-        folder, f"Modules that programs import from ``tensorflow.core.{folder}``.", dict[str, Any]
-    )
+    found = _Made(folder, f"Modules that programs import from ``tensorflow.core.{folder}``.", dict[str, Any])
     front = f"{folder}."
     for file in file_list():
         if file.startswith(front):

@@ -5,9 +5,7 @@ from __future__ import annotations
 from actorsession.compat.v1.ops.arguments import older_names
 
 _NAMES = {
-    "actorsession.compat.v1.graphs.tensors": (
-        "assert_proper_iterable assert_same_float_dtype is_numeric_tensor"
-    ),
+    "actorsession.compat.v1.graphs.tensors": ("assert_proper_iterable assert_same_float_dtype is_numeric_tensor"),
     "actorsession.ops": (
         "Assert assert_equal assert_greater assert_greater_equal assert_integer assert_less "
         "assert_less_equal assert_near assert_negative assert_non_negative assert_non_positive "

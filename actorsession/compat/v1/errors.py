@@ -32,9 +32,7 @@ DATA_LOSS = errors.DataLossError.error_code
 UNAUTHENTICATED = errors.UnauthenticatedError.error_code
 
 # Each direct subclass in this library has its own code; their subclasses, and those of users, share one.
-_BY_CODE = {
-    kind.error_code: kind for kind in OpError.__subclasses__() if kind.__module__ == errors.__name__
-}
+_BY_CODE = {kind.error_code: kind for kind in OpError.__subclasses__() if kind.__module__ == errors.__name__}
 
 
 def error_code_from_exception_type(cls: type[OpError]) -> int:

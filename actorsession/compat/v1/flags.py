@@ -53,7 +53,7 @@ __all__ = [
     "register_validator",
     "set_default",
     "validator",
-]  # fmt: skip
+]
 
 _TRUE, _FALSE = ("true", "t", "1", "yes", "y"), ("false", "f", "0", "no", "n")
 
@@ -79,15 +79,10 @@ class UnrecognizedFlagError(Error):
         suggestions: names that are spelt like it.
     """
 
-    def __init__(
-        self, flagname: str, flagvalue: str = "", suggestions: Iterable[str] | None = None
-    ) -> None:
+    def __init__(self, flagname: str, flagvalue: str = "", suggestions: Iterable[str] | None = None) -> None:
         self.flagname, self.flagvalue = flagname, flagvalue
         meant = ", ".join(suggestions or ())
-        super().__init__(
-            f"Unknown command line flag '{flagname}'"
-            + (f". Did you mean: {meant} ?" if meant else "")
-        )
+        super().__init__(f"Unknown command line flag '{flagname}'" + (f". Did you mean: {meant} ?" if meant else ""))
 
 
 class UnparsedFlagAccessError(Error):
@@ -357,9 +352,7 @@ class FlagValues(_OfProgram):
     def flags_into_string(self) -> str:
         """Return the values as lines of a command line."""
         return "".join(
-            f"--{name}={flag.value}\n"
-            for name, flag in self.__dict__["_flags"].items()
-            if flag.value is not None
+            f"--{name}={flag.value}\n" for name, flag in self.__dict__["_flags"].items() if flag.value is not None
         )
 
     def main_module_help(self) -> str:
@@ -458,9 +451,8 @@ def _definer(parse: Callable[[Any], Any], *, boolean: bool = False, multi: bool 
             return value
 
         flag = Flag(
-            name=name, default=default, help=help, parse=bounded, boolean=boolean, multi=multi,
-            module=_calling_module(),
-        )  # fmt: skip
+            name=name, default=default, help=help, parse=bounded, boolean=boolean, multi=multi, module=_calling_module()
+        )
         return _added(flag, flag_values, required)
 
     return define
@@ -521,10 +513,13 @@ def DEFINE_enum(
 ) -> FlagHolder:
     """Add a flag with one of the given values; the other arguments are those of ``DEFINE_string``."""
     flag = Flag(
-        name=name, default=default, help=f"<{'|'.join(enum_values)}>: {help}",
-        parse=_choice(list(enum_values), case_sensitive), module=_calling_module(),
+        name=name,
+        default=default,
+        help=f"<{'|'.join(enum_values)}>: {help}",
+        parse=_choice(list(enum_values), case_sensitive),
+        module=_calling_module(),
         multi=bool(args.get("multi")),
-    )  # fmt: skip
+    )
     return _added(flag, flag_values, required)
 
 
@@ -538,16 +533,7 @@ def DEFINE_multi_enum(
     **args: Any,
 ) -> FlagHolder:
     """Add a flag with several of the given values; the other arguments are those of ``DEFINE_enum``."""
-    return DEFINE_enum(
-        name,
-        default,
-        enum_values,
-        help,
-        flag_values,
-        case_sensitive=case_sensitive,
-        multi=True,
-        **args,
-    )
+    return DEFINE_enum(name, default, enum_values, help, flag_values, case_sensitive=case_sensitive, multi=True, **args)
 
 
 def DEFINE_enum_class(
@@ -593,9 +579,7 @@ def register_validator(
         message: what the error says.
         flag_values: the flags of the program.
     """
-    register_multi_flags_validator(
-        [flag_name], lambda values: checker(values[flag_name]), message, flag_values
-    )
+    register_multi_flags_validator([flag_name], lambda values: checker(values[flag_name]), message, flag_values)
 
 
 def register_multi_flags_validator(
@@ -643,9 +627,7 @@ def validator(
 
 
 def multi_flags_validator(
-    flag_names: Sequence[str],
-    message: str = "Flag validation failed",
-    flag_values: FlagValues = FLAGS,
+    flag_names: Sequence[str], message: str = "Flag validation failed", flag_values: FlagValues = FLAGS
 ) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
     """Return a decorator for functions that check several flags; see ``register_multi_flags_validator``."""
 
@@ -660,9 +642,8 @@ def mark_flag_as_required(flag_name: str, flag_values: FlagValues = FLAGS) -> No
     """Make it an error if a flag has no value after the command line is parsed."""
     name = getattr(flag_name, "name", flag_name)
     register_validator(
-        name, lambda value: value is not None,
-        f"Flag --{name} must have a value other than None.", flag_values,
-    )  # fmt: skip
+        name, lambda value: value is not None, f"Flag --{name} must have a value other than None.", flag_values
+    )
 
 
 def mark_flags_as_required(flag_names: Iterable[str], flag_values: FlagValues = FLAGS) -> None:
@@ -675,13 +656,7 @@ def mark_flags_as_mutual_exclusive(
     flag_names: Sequence[str], required: bool = False, flag_values: FlagValues = FLAGS
 ) -> None:
     """Make it an error if more than one of some flags has a value, or none if one is required."""
-    _at_most_one(
-        flag_names,
-        required,
-        flag_values,
-        lambda value: value is not None,
-        "have a value other than None",
-    )
+    _at_most_one(flag_names, required, flag_values, lambda value: value is not None, "have a value other than None")
 
 
 def mark_bool_flags_as_mutual_exclusive(

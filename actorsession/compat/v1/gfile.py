@@ -35,13 +35,19 @@ __all__ = [
 Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 
 _ERRORS: dict[int, type[OpError]] = {
-    errno.ENOENT: NotFoundError, errno.EEXIST: AlreadyExistsError, errno.EACCES: PermissionDeniedError,
-    errno.EPERM: PermissionDeniedError, errno.EROFS: PermissionDeniedError,
-    errno.EISDIR: FailedPreconditionError, errno.ENOTDIR: FailedPreconditionError,
-    errno.ENOTEMPTY: FailedPreconditionError, errno.EINVAL: InvalidArgumentError,
-    errno.ENAMETOOLONG: InvalidArgumentError, errno.ENOSPC: ResourceExhaustedError,
+    errno.ENOENT: NotFoundError,
+    errno.EEXIST: AlreadyExistsError,
+    errno.EACCES: PermissionDeniedError,
+    errno.EPERM: PermissionDeniedError,
+    errno.EROFS: PermissionDeniedError,
+    errno.EISDIR: FailedPreconditionError,
+    errno.ENOTDIR: FailedPreconditionError,
+    errno.ENOTEMPTY: FailedPreconditionError,
+    errno.EINVAL: InvalidArgumentError,
+    errno.ENAMETOOLONG: InvalidArgumentError,
+    errno.ENOSPC: ResourceExhaustedError,
     errno.EMFILE: ResourceExhaustedError,
-}  # fmt: skip
+}
 
 
 @contextlib.contextmanager
@@ -72,9 +78,7 @@ class GFile(ProcessBound):
         self._binary = "b" in mode
         plain = mode.replace("b", "")
         if plain not in ("r", "w", "a", "r+", "w+", "a+"):
-            raise InvalidArgumentError(
-                f"mode is not 'r' or 'w' or 'a' or 'r+' or 'w+' or 'a+': {mode!r:.100}"
-            )
+            raise InvalidArgumentError(f"mode is not 'r' or 'w' or 'a' or 'r+' or 'w+' or 'a+': {mode!r:.100}")
         self._reads = plain not in ("w", "a")
         self._writes = plain != "r"
         self._how = {"r+": "r+b"}.get(plain, f"{plain[0]}b")
@@ -186,9 +190,7 @@ class GFile(ProcessBound):
         if offset is None:
             raise TypeError("seek(): offset argument required")
         if whence not in (0, 1, 2):
-            raise InvalidArgumentError(
-                f"Invalid whence argument: {whence}. Valid values are 0, 1, or 2."
-            )
+            raise InvalidArgumentError(f"Invalid whence argument: {whence}. Valid values are 0, 1, or 2.")
         with _known_errors(self._path):
             file.seek(offset, whence)
 

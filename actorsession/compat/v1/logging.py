@@ -34,11 +34,9 @@ __all__ = [
     "vlog",
     "warn",
     "warning",
-]  # fmt: skip
+]
 
-DEBUG, INFO, WARN, ERROR, FATAL = (
-    _logging.DEBUG, _logging.INFO, _logging.WARNING, _logging.ERROR, _logging.CRITICAL,
-)  # fmt: skip
+DEBUG, INFO, WARN, ERROR, FATAL = (_logging.DEBUG, _logging.INFO, _logging.WARNING, _logging.ERROR, _logging.CRITICAL)
 
 
 class _StandardError(_logging.StreamHandler[_Any]):

@@ -8,7 +8,4 @@ from actorsession.ops.arrays.layout import tile
 from actorsession.ops.arrays.reversal import reverse, roll
 from actorsession.ops.arrays.shape import reshape
 
-__all__ = [
-    "batch_to_space_nd", "gather_nd", "reshape", "reverse", "roll", "scatter_nd", "space_to_batch_nd",
-    "tile",
-]  # fmt: skip
+__all__ = ["batch_to_space_nd", "gather_nd", "reshape", "reverse", "roll", "scatter_nd", "space_to_batch_nd", "tile"]

@@ -91,9 +91,11 @@ class TFRecordOptions:
     def _settings(self) -> dict[str, int]:
         """Return the further settings for the record writer."""
         chosen = {
-            "level": self.compression_level, "mem_level": self.mem_level,
-            "strategy": self.compression_strategy, "window": self.window_bits,
-        }  # fmt: skip
+            "level": self.compression_level,
+            "mem_level": self.mem_level,
+            "strategy": self.compression_strategy,
+            "window": self.window_bits,
+        }
         return {key: abs(value) for key, value in chosen.items() if value is not None}
 
 
@@ -140,10 +142,7 @@ class TFRecordWriter(ProcessBound):
         return self
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
+        self, kind: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()
 

@@ -2,14 +2,6 @@
 
 from __future__ import annotations
 
-from actorsession.ops import (
-    FIFOQueue,
-    PaddingFIFOQueue,
-    PriorityQueue,
-    QueueBase,
-    RandomShuffleQueue,
-)
+from actorsession.ops import FIFOQueue, PaddingFIFOQueue, PriorityQueue, QueueBase, RandomShuffleQueue
 
-__all__ = [
-    "FIFOQueue", "PaddingFIFOQueue", "PriorityQueue", "QueueBase", "RandomShuffleQueue",
-]  # fmt: skip
+__all__ = ["FIFOQueue", "PaddingFIFOQueue", "PriorityQueue", "QueueBase", "RandomShuffleQueue"]

@@ -12,6 +12,10 @@ from actorsession.compat.v1.graphs.behavior import (
 )
 
 __all__ = [
-    "COMPILER_VERSION", "GIT_VERSION", "GRAPH_DEF_VERSION", "GRAPH_DEF_VERSION_MIN_CONSUMER",
-    "GRAPH_DEF_VERSION_MIN_PRODUCER", "VERSION",
-]  # fmt: skip
+    "COMPILER_VERSION",
+    "GIT_VERSION",
+    "GRAPH_DEF_VERSION",
+    "GRAPH_DEF_VERSION_MIN_CONSUMER",
+    "GRAPH_DEF_VERSION_MIN_PRODUCER",
+    "VERSION",
+]

@@ -35,9 +35,7 @@ def stop_gradient(input: Any, name: str | None = None) -> Tensor:
     return raw.StopGradient(input, name=name)
 
 
-_UNCHANGED: dict[str, Any] = {
-    "emit": "{0}", "static_value": lambda ctx: ctx.constants[0], "aliases": True,
-}  # fmt: skip
+_UNCHANGED: dict[str, Any] = {"emit": "{0}", "static_value": lambda ctx: ctx.constants[0], "aliases": True}
 
 op("Identity", same, lambda x: x, lambda op, grad: [grad], **_UNCHANGED)
 op("StopGradient", same, lambda x: x, NOT_DIFFERENTIABLE, **_UNCHANGED)

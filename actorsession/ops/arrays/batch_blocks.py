@@ -23,19 +23,15 @@ from actorsession.ops import raw
 from actorsession.ops.arrays.joining import stack
 from actorsession.ops.build import constant, convert_to_tensor, graph_of, make_one
 from actorsession.ops.rows import op
-from actorsession.ops.shape_operands import (
-    Ints,
-    constant_ints,
-    ints,
-    require_rank,
-    shape_operand,
-    vector_length,
-)
+from actorsession.ops.shape_operands import Ints, constant_ints, ints, require_rank, shape_operand, vector_length
 
 __all__ = [
-    "batch_to_space", "batch_to_space_nd", "required_space_to_batch_paddings", "space_to_batch",
+    "batch_to_space",
+    "batch_to_space_nd",
+    "required_space_to_batch_paddings",
+    "space_to_batch",
     "space_to_batch_nd",
-]  # fmt: skip
+]
 
 _ErrorClass = Callable[[str], Exception]
 
@@ -43,9 +39,7 @@ _ErrorClass = Callable[[str], Exception]
 # -- SpaceToBatchND, BatchToSpaceND ----------------------------------------------------------------
 
 
-def space_to_batch_nd(
-    input: Any, block_shape: Any, paddings: Any, name: str | None = None
-) -> Tensor:
+def space_to_batch_nd(input: Any, block_shape: Any, paddings: Any, name: str | None = None) -> Tensor:
     """Split a tensor into blocks; each position within a block becomes a separate batch.
 
     Args:
@@ -87,11 +81,7 @@ def _moved(op: str, input: Any, block: Any, margins: Any, what: str, name: str |
 
 
 def space_to_batch(
-    input: Any,
-    paddings: Any,
-    block_size: int | None = None,
-    name: str | None = None,
-    block_shape: int | None = None,
+    input: Any, paddings: Any, block_size: int | None = None, name: str | None = None, block_shape: int | None = None
 ) -> Tensor:
     """Apply ``space_to_batch_nd`` to images and square blocks; arguments as there."""
     out = space_to_batch_nd(input, _square(block_size, block_shape), paddings, name)
@@ -99,11 +89,7 @@ def space_to_batch(
 
 
 def batch_to_space(
-    input: Any,
-    crops: Any,
-    block_size: int | None,
-    name: str | None = None,
-    block_shape: int | None = None,
+    input: Any, crops: Any, block_size: int | None, name: str | None = None, block_shape: int | None = None
 ) -> Tensor:
     """Apply ``batch_to_space_nd`` to images and square blocks; arguments as there."""
     out = batch_to_space_nd(input, _square(block_size, block_shape), crops, name)
@@ -127,18 +113,14 @@ def _pairs(margins: Any) -> list[tuple[int, int]]:
     return [(before, after) for before, after in margins.tolist()]
 
 
-def _check_blocks(
-    op: str, rank: int, block: Ints, margins: list[tuple[int, int]], error: _ErrorClass
-) -> None:
+def _check_blocks(op: str, rank: int, block: Ints, margins: list[tuple[int, int]], error: _ErrorClass) -> None:
     if len(margins) != len(block) or rank < len(block) + 1:
         raise error(
             f"{op}: a block of {list(block)} needs as many pairs of margins and as many axes behind "
             f"the batch, got {margins} and rank {rank}"
         )
     if min(block, default=1) < 1 or any(min(pair) < 0 for pair in margins):
-        raise error(
-            f"{op}: blocks are at least 1 and margins at least 0, got {list(block)} and {margins}"
-        )
+        raise error(f"{op}: blocks are at least 1 and margins at least 0, got {list(block)} and {margins}")
 
 
 def _blocks_shape(
@@ -158,9 +140,7 @@ def _blocks_shape(
         if spatial:
             whole = dim + before + after
             if whole % side:
-                raise error(
-                    f"{op}: axis {axis} of {whole} with its margin is not divisible by {side}"
-                )
+                raise error(f"{op}: axis {axis} of {whole} with its margin is not divisible by {side}")
             out[axis] = whole // side
         else:
             kept = dim * side - before - after

@@ -21,9 +21,7 @@ from actorsession.ops.rows import op
 __all__ = ["depth_to_space", "space_to_depth"]
 
 
-def space_to_depth(
-    input: Any, block_size: int, name: str | None = None, data_format: str = "NHWC"
-) -> Tensor:
+def space_to_depth(input: Any, block_size: int, name: str | None = None, data_format: str = "NHWC") -> Tensor:
     """Move squares of pixels into the depth of an image.
 
     Args:
@@ -34,9 +32,7 @@ def space_to_depth(
     return raw.SpaceToDepth(input, block_size=int(block_size), data_format=data_format, name=name)
 
 
-def depth_to_space(
-    input: Any, block_size: int, name: str | None = None, data_format: str = "NHWC"
-) -> Tensor:
+def depth_to_space(input: Any, block_size: int, name: str | None = None, data_format: str = "NHWC") -> Tensor:
     """Move the depth of an image into squares of pixels: the inverse of ``space_to_depth``.
 
     Args:
@@ -47,9 +43,7 @@ def depth_to_space(
     return raw.DepthToSpace(input, block_size=int(block_size), data_format=data_format, name=name)
 
 
-def _depth_shape(
-    op: str, shape: list[Dim], block: int, layout: str, error: Callable[[str], Exception]
-) -> list[Dim]:
+def _depth_shape(op: str, shape: list[Dim], block: int, layout: str, error: Callable[[str], Exception]) -> list[Dim]:
     """Return the shape of the result of either op."""
     height, width, depth = (1, 2, 3) if layout == "NHWC" else (2, 3, 1)
     out = list(shape)

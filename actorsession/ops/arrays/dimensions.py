@@ -13,13 +13,7 @@ import numpy as np
 
 from actorsession.graph.dtypes import as_dtype, int32
 from actorsession.graph.operation import Tensor
-from actorsession.graph.registry import (
-    NOT_DIFFERENTIABLE,
-    Array,
-    InferContext,
-    Kernel,
-    KernelContext,
-)
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, Array, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape
 from actorsession.ops import raw
 from actorsession.ops.build import constant, convert_to_tensor
@@ -55,9 +49,7 @@ def shape_tensor(value: Tensor, out_type: Any = int32) -> Tensor:
     return shape(value, out_type=dtype)
 
 
-def _about(
-    known: Callable[[TensorShape], Any], measured: Callable[[Any], Any]
-) -> Mapping[str, Any]:
+def _about(known: Callable[[TensorShape], Any], measured: Callable[[Any], Any]) -> Mapping[str, Any]:
     """Return the fields of an op whose result depends on its input's shape only.
 
     Args:

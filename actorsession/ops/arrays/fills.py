@@ -15,13 +15,7 @@ from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dimension import Dimension
 from actorsession.graph.dtypes import DType, as_dtype, float32, float64, int32, int64, variant
 from actorsession.graph.operation import Tensor
-from actorsession.graph.registry import (
-    NOT_DIFFERENTIABLE,
-    Array,
-    InferContext,
-    Kernel,
-    KernelContext,
-)
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, Array, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape
 from actorsession.ops import raw
 from actorsession.ops.arrays.dimensions import rank, shape
@@ -56,9 +50,7 @@ def zeros_like(tensor: Any, dtype: Any = None, name: str | None = None) -> Tenso
     return _like(0, "ZerosLike", tensor, dtype, name or "zeros_like")
 
 
-def ones_like(
-    tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
-) -> Tensor:
+def ones_like(tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True) -> Tensor:
     """Return a tensor of ones with the shape of another; see ``zeros_like``."""
     return _like(1, "OnesLike", tensor, dtype, name or "ones_like")
 
@@ -143,9 +135,7 @@ def _zero_of_variant(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return np.frompyfunc(_zero_of_variant, 1, 1)(value)
     if not hasattr(value, "zeros_like"):
-        raise InvalidArgumentError(
-            f"ZerosLike of {value!r:.100}, which has no zero: a list of tensors has"
-        )
+        raise InvalidArgumentError(f"ZerosLike of {value!r:.100}, which has no zero: a list of tensors has")
     return value.zeros_like()
 
 
@@ -175,9 +165,7 @@ def _infer_fill(ctx: InferContext) -> list[TensorShape]:
     require_rank(ctx, 0, rank=1)
     require_rank(ctx, 1, rank=0)
     dims = constant_ints(ctx, 0)
-    if (
-        dims is not None and min(dims, default=0) < 0
-    ):  # a shape may have unknown sizes, a fill may not
+    if dims is not None and min(dims, default=0) < 0:  # a shape may have unknown sizes, a fill may not
         raise ValueError(f"Fill: dimensions are at least 0, got {list(dims)}")
     return [described_shape(ctx, 0)]
 
@@ -190,9 +178,7 @@ def _fill_kernel(ctx: KernelContext) -> Kernel:
         if min(wanted, default=0) < 0:
             raise InvalidArgumentError(f"Fill: dimensions are at least 0, got {list(wanted)}")
         if np.ndim(value):
-            raise InvalidArgumentError(
-                f"Fill: value must be a scalar, got shape {list(value.shape)}"
-            )
+            raise InvalidArgumentError(f"Fill: value must be a scalar, got shape {list(value.shape)}")
         out = np.empty(wanted, dtype)
         out[...] = value
         return out
@@ -209,18 +195,19 @@ def _fill_static(ctx: InferContext) -> Array | None:
 
 
 op(
-    "Fill", _infer_fill, kernel=_fill_kernel,
-    grad=lambda op, grad: [None, raw.Sum(grad, range_(rank(grad)))], static_value=_fill_static,
+    "Fill",
+    _infer_fill,
+    kernel=_fill_kernel,
+    grad=lambda op, grad: [None, raw.Sum(grad, range_(rank(grad)))],
+    static_value=_fill_static,
     sized_by=(0,),
-)  # fmt: skip
+)
 
 
 # -- Range -----------------------------------------------------------------------------------------
 
 
-def range_(
-    start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str = "range"
-) -> Tensor:
+def range_(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str = "range") -> Tensor:
     """Return numbers from ``start`` up to, but not including, ``limit`` (exported as ``range``).
 
     Args:
@@ -246,10 +233,7 @@ def _widest(values: Sequence[Any]) -> DType:
     """Return the dtype that holds all operands, in TensorFlow's order."""
     order = (int32, int64, float32, float64)
     found = [
-        v._as_graph_element().dtype
-        if hasattr(v, "_as_graph_element")
-        else as_dtype(to_array(v).dtype)
-        for v in values
+        v._as_graph_element().dtype if hasattr(v, "_as_graph_element") else as_dtype(to_array(v).dtype) for v in values
     ]
     others = [d for d in found if d not in order]
     return others[0] if others else max(found, key=order.index)
@@ -268,8 +252,7 @@ def _range_length(start: Any, limit: Any, delta: Any, error: type[Exception]) ->
     # Written so that NaN, for which neither holds, is refused as well.
     if not (start <= limit if delta > 0 else start >= limit):
         raise error(
-            f"Range: start {start} lies behind limit {limit} on the way of delta {delta}: "
-            "the limit must lie ahead"
+            f"Range: start {start} lies behind limit {limit} on the way of delta {delta}: the limit must lie ahead"
         )
     if isinstance(start, np.integer):
         return -((int(start) - int(limit)) // int(delta))
@@ -325,7 +308,4 @@ def _range_static(ctx: InferContext) -> Array | None:
     return values
 
 
-op(
-    "Range", _infer_range, kernel=_range_kernel, grad=NOT_DIFFERENTIABLE,
-    static_value=_range_static, sized_by=(0, 1, 2),
-)  # fmt: skip
+op("Range", _infer_range, kernel=_range_kernel, grad=NOT_DIFFERENTIABLE, static_value=_range_static, sized_by=(0, 1, 2))

@@ -28,12 +28,7 @@ from actorsession.ops.arrays.shape import broadcast_to, reshape
 from actorsession.ops.build import constant, convert_to_tensor
 from actorsession.ops.indexed_slices import IndexedSlices
 from actorsession.ops.rows import op
-from actorsession.ops.shape_operands import (
-    constant_ints,
-    constant_ints_of,
-    normal_axis,
-    shape_of_rank,
-)
+from actorsession.ops.shape_operands import constant_ints, constant_ints_of, normal_axis, shape_of_rank
 
 __all__ = ["gather", "gather_nd", "one_hot", "scatter_nd", "unsorted_segment_sum"]
 
@@ -41,9 +36,7 @@ __all__ = ["gather", "gather_nd", "one_hot", "scatter_nd", "unsorted_segment_sum
 # -- GatherV2 --------------------------------------------------------------------------------------
 
 
-def gather(
-    params: Any, indices: Any, name: str | None = None, axis: Any = None, batch_dims: int = 0
-) -> Tensor:
+def gather(params: Any, indices: Any, name: str | None = None, axis: Any = None, batch_dims: int = 0) -> Tensor:
     """Return slices of ``params`` along an axis, by index.
 
     Args:
@@ -71,9 +64,7 @@ def _infer_gather(ctx: InferContext) -> list[TensorShape]:
     where = normal_axis(axis[0], params.rank, "GatherV2")
     batch = _leading(batch, indices.rank)
     if not 0 <= batch <= min(where, indices.rank):
-        raise ValueError(
-            f"GatherV2: batch_dims {batch} is at most axis {where} and the rank of {indices}"
-        )
+        raise ValueError(f"GatherV2: batch_dims {batch} is at most axis {where} and the rank of {indices}")
     common = TensorShape(params[:batch]).merge_with(indices[:batch])
     between, after = params[batch:where], params[where + 1 :]
     out = common.concatenate(between).concatenate(indices[batch:]).concatenate(after)
@@ -93,9 +84,7 @@ def _out_of_range(indices: Any, limit: int) -> InvalidArgumentError:
     found = np.asarray(indices)
     bad = np.argwhere((found < 0) | (found >= limit))
     where = ", ".join(map(str, bad[0]))
-    return InvalidArgumentError(
-        f"GatherV2: indices[{where}] = {found[tuple(bad[0])]} is not in [0, {limit})"
-    )
+    return InvalidArgumentError(f"GatherV2: indices[{where}] = {found[tuple(bad[0])]} is not in [0, {limit})")
 
 
 def _gathered(params: Any, indices: Any, axis: int) -> Any:
@@ -233,9 +222,7 @@ def gather_nd(params: Any, indices: Any, name: str | None = None, batch_dims: in
             f"indices is known; got shapes {index.shape} and {value.shape}"
         )
     if not value.shape[:batch_dims].is_compatible_with(index.shape[:batch_dims]):
-        raise ValueError(
-            f"gather_nd: the first {batch_dims} dimensions of {value.shape} and {index.shape} differ"
-        )
+        raise ValueError(f"gather_nd: the first {batch_dims} dimensions of {value.shape} and {index.shape} differ")
     with value.graph.name_scope(name or "GatherNd") as scope:
         full = concat([*_batch_coordinates(value, index, batch_dims), index], -1)
         return raw.GatherNd(value, full, name=scope)

@@ -37,9 +37,7 @@ from actorsession.ops.shape_operands import (
     vector_length,
 )
 
-__all__ = [
-    "broadcast_dynamic_shape", "broadcast_static_shape", "meshgrid", "parallel_stack", "repeat",
-]  # fmt: skip
+__all__ = ["broadcast_dynamic_shape", "broadcast_static_shape", "meshgrid", "parallel_stack", "repeat"]
 
 
 # -- meshgrid, repeat ------------------------------------------------------------------------------
@@ -100,9 +98,7 @@ def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None =
         if times.shape.rank == 0 or times.shape.as_list() == [1]:
             return _repeated_alike(value, reshape(times, []), where)
         if not times.shape.is_compatible_with([value.spec.shape[where]]):
-            raise ValueError(
-                f"repeat: {times.spec.shape[0]} repeats for axis {where} of the shape {value.shape}"
-            )
+            raise ValueError(f"repeat: {times.spec.shape[0]} repeats for axis {where} of the shape {value.shape}")
         return _repeated(value, times, where)
 
 

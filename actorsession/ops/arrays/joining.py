@@ -13,26 +13,14 @@ import numpy as np
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import int32
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import (
-    NOT_DIFFERENTIABLE,
-    Array,
-    InferContext,
-    Kernel,
-    KernelContext,
-)
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, Array, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape, merge_all, unknown_shape
 from actorsession.ops import raw
 from actorsession.ops.arrays.dimensions import rank, shape
 from actorsession.ops.arrays.fills import zeros_like
 from actorsession.ops.build import constant, convert_all, convert_to_tensor
 from actorsession.ops.rows import op
-from actorsession.ops.shape_operands import (
-    boxed,
-    constant_ints,
-    constant_ints_of,
-    normal_axis,
-    shape_of_rank,
-)
+from actorsession.ops.shape_operands import boxed, constant_ints, constant_ints_of, normal_axis, shape_of_rank
 
 __all__ = ["concat", "stack", "unstack", "without_gaps"]
 
@@ -144,10 +132,7 @@ def _concat_static(ctx: InferContext) -> Array | None:
     return np.concatenate(parts, int(axis))
 
 
-op(
-    "ConcatV2", _infer_concat, kernel=_concat_kernel, grad=_concat_gradient,
-    static_value=_concat_static,
-)  # fmt: skip
+op("ConcatV2", _infer_concat, kernel=_concat_kernel, grad=_concat_gradient, static_value=_concat_static)
 
 
 # -- ConcatOffset ----------------------------------------------------------------------------------
@@ -251,15 +236,15 @@ def _pack_static(ctx: InferContext) -> Array | None:
 
 
 op(
-    "Pack", _infer_pack, kernel=_pack_kernel,
+    "Pack",
+    _infer_pack,
+    kernel=_pack_kernel,
     grad=lambda op, grad: [*unstack(grad, len(op.inputs), op.attrs["axis"])],
     static_value=_pack_static,
-)  # fmt: skip
+)
 
 
-def unstack(
-    value: Any, num: int | None = None, axis: int = 0, name: str = "unstack"
-) -> list[Tensor]:
+def unstack(value: Any, num: int | None = None, axis: int = 0, name: str = "unstack") -> list[Tensor]:
     """Return the slices of a tensor along an axis, without that axis.
 
     Args:
@@ -300,9 +285,7 @@ def _unpack_kernel(ctx: KernelContext) -> Kernel:
     def parts(x: Any) -> Any:
         where = normal_axis(axis, x.ndim, "Unpack", InvalidArgumentError)
         if x.shape[where] != num:
-            raise InvalidArgumentError(
-                f"axis {axis} of a tensor of shape {list(x.shape)} has not {num} positions"
-            )
+            raise InvalidArgumentError(f"axis {axis} of a tensor of shape {list(x.shape)} has not {num} positions")
         moved = np.moveaxis(x, where, 0) if where else x
         return tuple(moved) if num != 1 else moved[0]
 
@@ -316,6 +299,9 @@ def without_gaps(op: Operation, grads: Sequence[Tensor | None]) -> list[Tensor]:
 
 
 op(
-    "Unpack", _infer_unpack, kernel=_unpack_kernel,
-    grad=lambda op, *grads: [stack(without_gaps(op, grads), axis=op.attrs["axis"])], aliases=True,
-)  # fmt: skip
+    "Unpack",
+    _infer_unpack,
+    kernel=_unpack_kernel,
+    grad=lambda op, *grads: [stack(without_gaps(op, grads), axis=op.attrs["axis"])],
+    aliases=True,
+)

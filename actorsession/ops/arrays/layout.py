@@ -126,9 +126,13 @@ def _transpose_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
 
 
 op(
-    "Transpose", _infer_transpose, kernel=_transpose_kernel, grad=_transpose_gradient,
-    emit=_emit_transpose, aliases=True,
-)  # fmt: skip
+    "Transpose",
+    _infer_transpose,
+    kernel=_transpose_kernel,
+    grad=_transpose_gradient,
+    emit=_emit_transpose,
+    aliases=True,
+)
 
 
 def invert_permutation(x: Any, name: str | None = None) -> Tensor:
@@ -187,8 +191,7 @@ def _infer_tile(ctx: InferContext) -> list[TensorShape]:
 def _tiled(x: Any, times: Ints) -> Any:
     if len(times) != x.ndim or min(times, default=0) < 0:
         raise InvalidArgumentError(
-            f"a tensor of shape {list(x.shape)} needs {x.ndim} multiples of at least 0, "
-            f"got {list(times)}"
+            f"a tensor of shape {list(x.shape)} needs {x.ndim} multiples of at least 0, got {list(times)}"
         )
     if x.ndim == 1:
         return np.concatenate((x,) * times[0]) if times[0] else x[:0].copy()
@@ -229,11 +232,7 @@ op("Tile", _infer_tile, kernel=_tile_kernel, grad=_tile_gradient, sized_by=(1,))
 
 
 def pad(
-    tensor: Any,
-    paddings: Any,
-    mode: str = "CONSTANT",
-    name: str | None = None,
-    constant_values: Any = 0,
+    tensor: Any, paddings: Any, mode: str = "CONSTANT", name: str | None = None, constant_values: Any = 0
 ) -> Tensor:
     """Return the tensor with a margin.
 
@@ -269,9 +268,7 @@ def margins_of(value: Any) -> list[tuple[int, int]]:
         InvalidArgumentError: if it does not have two columns.
     """
     if value.ndim != 2 or value.shape[1] != 2:
-        raise InvalidArgumentError(
-            f"paddings have shape [rank, 2], got a tensor of shape {list(value.shape)}"
-        )
+        raise InvalidArgumentError(f"paddings have shape [rank, 2], got a tensor of shape {list(value.shape)}")
     return [(before, after) for before, after in value.tolist()]
 
 
@@ -287,10 +284,7 @@ def padded_rank(ctx: InferContext) -> int | None:
         return size
     length = margins[0]
     if margins[1] not in (None, 2) or (size is not None and length not in (None, size)):
-        raise ValueError(
-            f"{ctx.op}: paddings have shape [rank, 2], got {margins} for the shape "
-            f"{ctx.inputs[0].shape}"
-        )
+        raise ValueError(f"{ctx.op}: paddings have shape [rank, 2], got {margins} for the shape {ctx.inputs[0].shape}")
     return length if size is None else size
 
 
@@ -299,9 +293,7 @@ def infer_pad(ctx: InferContext) -> list[TensorShape]:
     shape, length = ctx.inputs[0].shape, padded_rank(ctx)
     known = ctx.numbers(1)
     if known is not None and (known < 0).any():
-        raise ValueError(
-            f"{ctx.op}: paddings are at least 0, got {known.astype(np.int64).tolist()}"
-        )
+        raise ValueError(f"{ctx.op}: paddings are at least 0, got {known.astype(np.int64).tolist()}")
     if shape.rank is None or known is None:
         return [shape_of_rank(length)]
     wide = entries(margins_widths(known))
@@ -323,8 +315,7 @@ def check_margins(x: Any, margins: list[tuple[int, int]]) -> None:
     """
     if len(margins) != x.ndim or any(min(pair) < 0 for pair in margins):
         raise InvalidArgumentError(
-            f"a tensor of shape {list(x.shape)} needs {x.ndim} pairs of paddings of at least 0, "
-            f"got {margins}"
+            f"a tensor of shape {list(x.shape)} needs {x.ndim} pairs of paddings of at least 0, got {margins}"
         )
 
 
@@ -359,4 +350,4 @@ def _pad_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
 
 
 for _name in ("Pad", "PadV2"):
-    op(_name, infer_pad, kernel=_pad_kernel, grad=_pad_gradient, sized_by=(1,))  # fmt: skip
+    op(_name, infer_pad, kernel=_pad_kernel, grad=_pad_gradient, sized_by=(1,))

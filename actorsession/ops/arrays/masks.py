@@ -28,9 +28,7 @@ from actorsession.ops.shape_operands import constant_ints_of
 __all__ = ["batch_gather", "boolean_mask", "sequence_mask", "sparse_mask"]
 
 
-def boolean_mask(
-    tensor: Any, mask: Any, name: str = "boolean_mask", axis: int | None = None
-) -> Tensor:
+def boolean_mask(tensor: Any, mask: Any, name: str = "boolean_mask", axis: int | None = None) -> Tensor:
     """Return the parts of a tensor for which a mask is true, concatenated.
 
     Args:
@@ -81,9 +79,7 @@ def _chosen_parts(value: Tensor, chosen: Tensor, first: int, rank: int) -> Tenso
     merged = reshape(value, concat([dims[:first], reshape(count, [1]), dims[first + rank :]], 0))
     front = value.shape[:first]
     merged.set_shape(
-        front.concatenate([value.shape[first : first + rank].num_elements()]).concatenate(
-            value.shape[first + rank :]
-        )
+        front.concatenate([value.shape[first : first + rank].num_elements()]).concatenate(value.shape[first + rank :])
     )
     places = squeeze(where(reshape(chosen, [-1])), axis=[1])
     return gather(merged, places, axis=first)
@@ -100,16 +96,12 @@ def batch_gather(params: Any, indices: Any, name: str | None = None) -> Tensor:
     with value.graph.name_scope(name or "BatchGather"):
         places = convert_to_tensor(indices, name="indices", graph=value.graph)
         if not places.shape.rank:
-            raise ValueError(
-                f"batch_gather takes indices of known rank, at least 1; got shape {places.shape}"
-            )
+            raise ValueError(f"batch_gather takes indices of known rank, at least 1; got shape {places.shape}")
         batch = places.shape.rank - 1
         return gather(value, places, axis=batch, batch_dims=batch)
 
 
-def sequence_mask(
-    lengths: Any, maxlen: Any = None, dtype: Any = bool_, name: str | None = None
-) -> Tensor:
+def sequence_mask(lengths: Any, maxlen: Any = None, dtype: Any = bool_, name: str | None = None) -> Tensor:
     """Return for each length as many true entries, followed by false ones.
 
     Args:

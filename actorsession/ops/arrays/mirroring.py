@@ -79,9 +79,7 @@ def _infer_back(ctx: InferContext) -> list[TensorShape]:
     dims = []
     for dim, (before, after) in zip(shape, margins_of(known), strict=True):
         if dim is not None and dim < before + after:
-            raise ValueError(
-                f"MirrorPadGrad: paddings {known.tolist()} are wider than the shape {shape}"
-            )
+            raise ValueError(f"MirrorPadGrad: paddings {known.tolist()} are wider than the shape {shape}")
         dims.append(None if dim is None else dim - before - after)
     return [TensorShape(dims)]
 

@@ -33,9 +33,7 @@ __all__ = ["dynamic_partition", "dynamic_stitch", "parallel_dynamic_stitch"]
 # -- DynamicPartition ------------------------------------------------------------------------------
 
 
-def dynamic_partition(
-    data: Any, partitions: Any, num_partitions: int, name: str | None = None
-) -> list[Tensor]:
+def dynamic_partition(data: Any, partitions: Any, num_partitions: int, name: str | None = None) -> list[Tensor]:
     """Return the rows of a tensor, distributed to several tensors.
 
     Args:
@@ -62,9 +60,7 @@ def _infer_partition(ctx: InferContext) -> list[TensorShape]:
     if data.shape.rank is not None and parts.shape.rank is not None:
         front = data.shape[: parts.shape.rank]
         if not front.is_compatible_with(parts.shape):
-            raise ValueError(
-                f"{ctx.op}: the shape of partitions {parts.shape} begins that of data {data.shape}"
-            )
+            raise ValueError(f"{ctx.op}: the shape of partitions {parts.shape} begins that of data {data.shape}")
         out = TensorShape([None]).concatenate(data.shape[parts.shape.rank :])
     return [out] * count
 
@@ -76,16 +72,13 @@ def _partition_kernel(ctx: KernelContext) -> Kernel:
         data = boxed(data)
         if data.shape[: partitions.ndim] != partitions.shape:
             raise InvalidArgumentError(
-                f"the shape of partitions {list(partitions.shape)} begins that of data, got "
-                f"{list(data.shape)}"
+                f"the shape of partitions {list(partitions.shape)} begins that of data, got {list(data.shape)}"
             )
         parts = partitions.reshape(-1)
         bad = (parts < 0) | (parts >= count)
         if bad.any():
             place = np.argwhere(bad.reshape(partitions.shape))[0].tolist()
-            raise InvalidArgumentError(
-                f"partitions{place} = {parts[bad.argmax()]} is not in [0, {count})"
-            )
+            raise InvalidArgumentError(f"partitions{place} = {parts[bad.argmax()]} is not in [0, {count})")
         rows = data.reshape(parts.size, *data.shape[partitions.ndim :])
         found = tuple([rows[parts == part] for part in range(count)])
         return found if count > 1 else found[0]
@@ -122,9 +115,7 @@ def dynamic_stitch(indices: Sequence[Any], data: Sequence[Any], name: str | None
     return _stitched("DynamicStitch", indices, data, name)
 
 
-def parallel_dynamic_stitch(
-    indices: Sequence[Any], data: Sequence[Any], name: str | None = None
-) -> Tensor:
+def parallel_dynamic_stitch(indices: Sequence[Any], data: Sequence[Any], name: str | None = None) -> Tensor:
     """Merge rows like ``dynamic_stitch``, for numbers that occur once each; arguments as there."""
     return _stitched("ParallelDynamicStitch", indices, data, name)
 
@@ -132,8 +123,7 @@ def parallel_dynamic_stitch(
 def _stitched(op: str, indices: Sequence[Any], data: Sequence[Any], name: str | None) -> Tensor:
     if not len(indices) or len(indices) != len(data):
         raise ValueError(
-            f"{op}: as many tensors of indices as of data, at least one; got {len(indices)} and "
-            f"{len(data)}"
+            f"{op}: as many tensors of indices as of data, at least one; got {len(indices)} and {len(data)}"
         )
     graph = graph_of(*indices, *data)
     with graph.as_default(), graph.name_scope(name or op) as scope:
@@ -151,9 +141,7 @@ def _infer_stitch(ctx: InferContext) -> list[TensorShape]:
         if numbers.shape.rank is None or rows.shape.rank is None:
             continue
         if not rows.shape[: numbers.shape.rank].is_compatible_with(numbers.shape):
-            raise ValueError(
-                f"{ctx.op}: the shape of indices {numbers.shape} begins that of data {rows.shape}"
-            )
+            raise ValueError(f"{ctx.op}: the shape of indices {numbers.shape} begins that of data {rows.shape}")
         rests.append(rows.shape[numbers.shape.rank :])
     try:
         rest = merge_all(rests)

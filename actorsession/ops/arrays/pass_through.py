@@ -51,9 +51,7 @@ def _ensure_kernel(ctx: KernelContext) -> Kernel:
 
     def checked(x: Any) -> Any:
         found = np.shape(x)
-        if len(found) != len(dims) or any(
-            d not in (None, n) for d, n in zip(dims, found, strict=True)
-        ):
+        if len(found) != len(dims) or any(d not in (None, n) for d, n in zip(dims, found, strict=True)):
             raise InvalidArgumentError(f"shape {wanted} is wanted, got {list(found)}")
         return x
 
@@ -61,9 +59,13 @@ def _ensure_kernel(ctx: KernelContext) -> Kernel:
 
 
 op(
-    "EnsureShape", _infer_ensure, kernel=_ensure_kernel, grad=lambda op, grad: [grad],
-    static_value=lambda ctx: ctx.constants[0], aliases=True,
-)  # fmt: skip
+    "EnsureShape",
+    _infer_ensure,
+    kernel=_ensure_kernel,
+    grad=lambda op, grad: [grad],
+    static_value=lambda ctx: ctx.constants[0],
+    aliases=True,
+)
 
 
 # -- IdentityN, GuaranteeConst ---------------------------------------------------------------------
@@ -94,9 +96,12 @@ def _identity_n_kernel(ctx: KernelContext) -> Kernel:
 
 
 op(
-    "IdentityN", lambda ctx: [spec.shape for spec in ctx.inputs], kernel=_identity_n_kernel,
-    grad=lambda op, *grads: list(grads), aliases=True,
-)  # fmt: skip
+    "IdentityN",
+    lambda ctx: [spec.shape for spec in ctx.inputs],
+    kernel=_identity_n_kernel,
+    grad=lambda op, *grads: list(grads),
+    aliases=True,
+)
 op("GuaranteeConst", same, lambda x: x, static_value=lambda ctx: ctx.constants[0], aliases=True)
 
 

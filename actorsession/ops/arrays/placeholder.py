@@ -29,8 +29,7 @@ def placeholder(dtype: Any, shape: ShapeLike = None, name: str | None = None) ->
 def _placeholder_kernel(ctx: KernelContext) -> Kernel:
     spec = ctx.outputs[0]
     message = (
-        f"You must feed a value for placeholder tensor {ctx.name!r} with dtype {spec.dtype.name} "
-        f"and shape {spec.shape}"
+        f"You must feed a value for placeholder tensor {ctx.name!r} with dtype {spec.dtype.name} and shape {spec.shape}"
     )
 
     def unfed() -> Any:
@@ -39,10 +38,7 @@ def _placeholder_kernel(ctx: KernelContext) -> Kernel:
     return unfed
 
 
-op(
-    "Placeholder", lambda ctx: [as_shape(ctx.attrs["shape"])], kernel=_placeholder_kernel,
-    grad=NOT_DIFFERENTIABLE,
-)  # fmt: skip
+op("Placeholder", lambda ctx: [as_shape(ctx.attrs["shape"])], kernel=_placeholder_kernel, grad=NOT_DIFFERENTIABLE)
 
 
 def placeholder_with_default(input: Any, shape: ShapeLike, name: str | None = None) -> Tensor:
@@ -63,7 +59,4 @@ def _infer_default(ctx: InferContext) -> list[TensorShape]:
     return [shape]
 
 
-op(
-    "PlaceholderWithDefault", _infer_default, lambda x: x, lambda op, grad: [grad], emit="{0}",
-    aliases=True,
-)  # fmt: skip
+op("PlaceholderWithDefault", _infer_default, lambda x: x, lambda op, grad: [grad], emit="{0}", aliases=True)

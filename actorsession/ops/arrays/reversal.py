@@ -89,20 +89,19 @@ def _reverse_kernel(ctx: KernelContext) -> Kernel:
 
 
 op(
-    "ReverseV2", _infer_reverse, kernel=_reverse_kernel,
-    grad=lambda op, grad: [reverse(grad, op.inputs[1]), None], aliases=True,
-)  # fmt: skip
+    "ReverseV2",
+    _infer_reverse,
+    kernel=_reverse_kernel,
+    grad=lambda op, grad: [reverse(grad, op.inputs[1]), None],
+    aliases=True,
+)
 
 
 # -- ReverseSequence -------------------------------------------------------------------------------
 
 
 def reverse_sequence(
-    input: Any,
-    seq_lengths: Any,
-    seq_axis: int,
-    batch_axis: int | None = None,
-    name: str | None = None,
+    input: Any, seq_lengths: Any, seq_axis: int, batch_axis: int | None = None, name: str | None = None
 ) -> Tensor:
     """Return the tensor with the beginning of each sequence reversed, and the rest unchanged.
 
@@ -116,9 +115,7 @@ def reverse_sequence(
     value = convert_to_tensor(input)
     with value.graph.name_scope(name or "ReverseSequence") as scope:
         lengths = _integers(seq_lengths, value, "seq_lengths")
-        return raw.ReverseSequence(
-            value, lengths, seq_dim=int(seq_axis), batch_dim=int(batch_axis or 0), name=scope
-        )
+        return raw.ReverseSequence(value, lengths, seq_dim=int(seq_axis), batch_dim=int(batch_axis or 0), name=scope)
 
 
 def _infer_reverse_sequence(ctx: InferContext) -> list[TensorShape]:
@@ -150,9 +147,7 @@ def _reverse_sequence_kernel(ctx: KernelContext) -> Kernel:
             )
         extent = x.shape[along]
         if lengths.size and not (lengths.min() >= 0 and lengths.max() <= extent):
-            raise InvalidArgumentError(
-                f"ReverseSequence: lengths are in [0, {extent}], got {lengths.tolist()}"
-            )
+            raise InvalidArgumentError(f"ReverseSequence: lengths are in [0, {extent}], got {lengths.tolist()}")
         places = np.arange(extent)
         ends = lengths.astype(np.intp)[:, None]
         places = np.where(places < ends, ends - 1 - places, places)
@@ -168,10 +163,7 @@ def _reverse_sequence_gradient(op: Operation, grad: Tensor) -> list[Tensor | Non
     return [reverse_sequence(grad, op.inputs[1], seq_axis=along, batch_axis=batch), None]
 
 
-op(
-    "ReverseSequence", _infer_reverse_sequence, kernel=_reverse_sequence_kernel,
-    grad=_reverse_sequence_gradient,
-)  # fmt: skip
+op("ReverseSequence", _infer_reverse_sequence, kernel=_reverse_sequence_kernel, grad=_reverse_sequence_gradient)
 
 
 # -- Roll ------------------------------------------------------------------------------------------
@@ -196,10 +188,7 @@ def _infer_roll(ctx: InferContext) -> list[TensorShape]:
     if shape.rank == 0:
         raise ValueError("Roll: the tensor has rank at least 1, got a scalar")
     if max(shift.rank or 0, axis.rank or 0) > 1 or not shift.is_compatible_with(axis):
-        raise ValueError(
-            f"Roll: shift and axis are scalars or vectors of one length, got shapes {shift} "
-            f"and {axis}"
-        )
+        raise ValueError(f"Roll: shift and axis are scalars or vectors of one length, got shapes {shift} and {axis}")
     for entry in constant_ints(ctx, 2) or ():
         if shape.rank is not None:
             normal_axis(entry, shape.rank, "Roll")

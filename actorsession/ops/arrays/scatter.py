@@ -14,13 +14,7 @@ import numpy as np
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import accumulation_dtype, as_dtype, float32
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import (
-    NOT_DIFFERENTIABLE,
-    Array,
-    InferContext,
-    Kernel,
-    KernelContext,
-)
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, Array, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape, unknown_shape
 from actorsession.ops import raw
 from actorsession.ops.arrays.dimensions import rank, shape
@@ -119,12 +113,8 @@ def one_hot(
             wanted = as_dtype((value if hasattr(value, "dtype") else to_array(value)).dtype)
     wanted = wanted or float32
     with graph.name_scope(name or "one_hot") as scope:
-        on = convert_to_tensor(
-            np.array(1, wanted.np_dtype) if on is None else on, wanted, "on_value", graph=graph
-        )
-        off = convert_to_tensor(
-            np.array(0, wanted.np_dtype) if off is None else off, wanted, "off_value", graph=graph
-        )
+        on = convert_to_tensor(np.array(1, wanted.np_dtype) if on is None else on, wanted, "on_value", graph=graph)
+        off = convert_to_tensor(np.array(0, wanted.np_dtype) if off is None else off, wanted, "off_value", graph=graph)
         size = convert_to_tensor(depth, name="depth", graph=graph)
         place = -1 if axis is None else int(axis)
         return raw.OneHot(index, size, on, off, axis=place, name=scope)
@@ -167,9 +157,7 @@ def _table_kernel(depth: int, on: Array, off: Array) -> Kernel:
 def _check_scalars(*operands: Any) -> None:
     for what, value in zip(("depth", "on_value", "off_value"), operands, strict=True):
         if np.ndim(value):
-            raise InvalidArgumentError(
-                f"OneHot: {what} is a scalar, got shape {list(np.shape(value))}"
-            )
+            raise InvalidArgumentError(f"OneHot: {what} is a scalar, got shape {list(np.shape(value))}")
 
 
 def _written(indices: Any, depth: Any, on: Any, off: Any) -> Any:
@@ -228,9 +216,7 @@ def _infer_scatter_nd(ctx: InferContext) -> list[TensorShape]:
     require_rank(ctx, 2, rank=1)
     indices, updates = ctx.inputs[0].shape, ctx.inputs[1].shape
     if 0 in (indices.rank, updates.rank):
-        raise ValueError(
-            f"ScatterNd: indices and updates have rank at least 1, got {indices} and {updates}"
-        )
+        raise ValueError(f"ScatterNd: indices and updates have rank at least 1, got {indices} and {updates}")
     out = described_shape(ctx, 2)
     if out.rank is not None and indices.rank is not None and indices[-1] is not None:
         expected = indices[:-1].concatenate(out[indices[-1] :])
@@ -269,17 +255,18 @@ def _scattered(indices: Any, updates: Any, shape: Any) -> Any:
 
 
 op(
-    "ScatterNd", _infer_scatter_nd, _scattered,
-    lambda op, grad: [None, raw.GatherNd(grad, op.inputs[0]), None], sized_by=(2,),
-)  # fmt: skip
+    "ScatterNd",
+    _infer_scatter_nd,
+    _scattered,
+    lambda op, grad: [None, raw.GatherNd(grad, op.inputs[0]), None],
+    sized_by=(2,),
+)
 
 
 # -- UnsortedSegmentSum ----------------------------------------------------------------------------
 
 
-def unsorted_segment_sum(
-    data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
-) -> Tensor:
+def unsorted_segment_sum(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Tensor:
     """Return the sums of the rows of ``data`` with equal ids.
 
     Args:
@@ -322,9 +309,7 @@ def _segment_sums(data: Any, ids: Any, num_segments: Any) -> Any:
     if not places.size:
         return np.zeros((count, *row), data.dtype)
     if places.max() >= count:
-        raise InvalidArgumentError(
-            f"UnsortedSegmentSum: segment id {places.max()} is not below {count}"
-        )
+        raise InvalidArgumentError(f"UnsortedSegmentSum: segment id {places.max()} is not below {count}")
     if places.min() < 0:
         kept = places >= 0
         places, rows = places[kept], rows[kept]

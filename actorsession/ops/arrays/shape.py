@@ -33,9 +33,7 @@ from actorsession.ops.shape_operands import (
     with_boxed,
 )
 
-__all__ = [
-    "broadcast_to", "expand_dims", "rank", "reshape", "shape", "shape_tensor", "size", "squeeze",
-]  # fmt: skip
+__all__ = ["broadcast_to", "expand_dims", "rank", "reshape", "shape", "shape_tensor", "size", "squeeze"]
 
 # Up to this many elements a broadcast is copied: setting up numpy's view takes longer (about 4 us) than
 # writing them, and the readers get contiguous memory.
@@ -159,9 +157,14 @@ def _reshape_static(ctx: InferContext) -> Array | None:
 
 
 op(
-    "Reshape", _infer_reshape, kernel=_reshape_kernel, grad=_reshape_back, emit=_emit_reshape,
-    static_value=_reshape_static, aliases=True,
-)  # fmt: skip
+    "Reshape",
+    _infer_reshape,
+    kernel=_reshape_kernel,
+    grad=_reshape_back,
+    emit=_emit_reshape,
+    static_value=_reshape_static,
+    aliases=True,
+)
 
 
 # -- ExpandDims, Squeeze ---------------------------------------------------------------------------
@@ -180,9 +183,7 @@ def expand_dims(input: Any, axis: Any, name: str | None = None) -> Tensor:
 def _single(where: Any, error: Callable[[str], Exception]) -> int:
     """Return the axis, which as in TensorFlow may be a tensor of any rank with one element."""
     if np.size(where) != 1:
-        raise error(
-            f"ExpandDims: the axis is a single number, got one of shape {list(np.shape(where))}"
-        )
+        raise error(f"ExpandDims: the axis is a single number, got one of shape {list(np.shape(where))}")
     return int(np.reshape(where, ()))
 
 
@@ -206,9 +207,7 @@ def _expanded(x: Any, axis: int) -> Any:
 def _expand_dims_kernel(ctx: KernelContext) -> Kernel:
     where, known = ctx.constant(1), ctx.inputs[0].shape.rank
     if where is None:
-        return with_boxed(
-            lambda x, axis: _expanded(x, _single(axis, InvalidArgumentError)), *ctx.inputs
-        )
+        return with_boxed(lambda x, axis: _expanded(x, _single(axis, InvalidArgumentError)), *ctx.inputs)
     fixed = _single(where, InvalidArgumentError)
     if known is None:
         return with_boxed(lambda x, _axis: _expanded(x, fixed), *ctx.inputs)
@@ -221,9 +220,13 @@ def _emit_expand_dims(ctx: KernelContext, args: Sequence[str]) -> str | None:
 
 
 op(
-    "ExpandDims", _infer_expand_dims, kernel=_expand_dims_kernel, grad=_reshape_back,
-    emit=_emit_expand_dims, aliases=True,
-)  # fmt: skip
+    "ExpandDims",
+    _infer_expand_dims,
+    kernel=_expand_dims_kernel,
+    grad=_reshape_back,
+    emit=_emit_expand_dims,
+    aliases=True,
+)
 
 
 def squeeze(input: Any, axis: Any = None, name: str | None = None) -> Tensor:
@@ -269,9 +272,13 @@ def _squeeze_kernel(ctx: KernelContext) -> Kernel:
 
 
 op(
-    "Squeeze", _infer_squeeze, kernel=_squeeze_kernel, grad=_reshape_back,
-    emit=lambda ctx, args: _reshape_text(ctx, args[0]), aliases=True,
-)  # fmt: skip
+    "Squeeze",
+    _infer_squeeze,
+    kernel=_squeeze_kernel,
+    grad=_reshape_back,
+    emit=lambda ctx, args: _reshape_text(ctx, args[0]),
+    aliases=True,
+)
 
 
 # -- BroadcastTo -----------------------------------------------------------------------------------
@@ -341,6 +348,10 @@ def summed_to(grad: Tensor, value: Tensor) -> Tensor:
 
 
 op(
-    "BroadcastTo", _infer_broadcast_to, kernel=_broadcast_to_kernel,
-    grad=lambda op, grad: [summed_to(grad, op.inputs[0]), None], aliases=True, sized_by=(1,),
-)  # fmt: skip
+    "BroadcastTo",
+    _infer_broadcast_to,
+    kernel=_broadcast_to_kernel,
+    grad=lambda op, grad: [summed_to(grad, op.inputs[0]), None],
+    aliases=True,
+    sized_by=(1,),
+)

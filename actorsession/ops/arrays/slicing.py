@@ -57,9 +57,7 @@ def slice_(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tenso
         starts, sizes = shape_operand(begin, graph, "begin"), shape_operand(size, graph, "size")
         if starts.dtype is not sizes.dtype:
             # A plain list with an int64 tensor.
-            starts, sizes = (
-                raw.Cast(t, DstT=int64) if t.dtype is int32 else t for t in (starts, sizes)
-            )
+            starts, sizes = (raw.Cast(t, DstT=int64) if t.dtype is int32 else t for t in (starts, sizes))
         return raw.Slice(tensor, starts, sizes, name=scope)
 
 
@@ -71,9 +69,7 @@ def _infer_slice(ctx: InferContext) -> list[TensorShape]:
     for spec in (begin, size):
         known = vector_length(spec)
         if length is not None and known not in (None, length):
-            raise ValueError(
-                f"Slice: begin and size have one entry per axis of {value.shape}, got {known}"
-            )
+            raise ValueError(f"Slice: begin and size have one entry per axis of {value.shape}, got {known}")
         length = known if length is None else length
     if length is None:
         return [unknown_shape]
@@ -149,10 +145,7 @@ def _slice_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
     return [pad(grad, stack([begin, behind], axis=1)), None, None]
 
 
-op(
-    "Slice", _infer_slice, kernel=_slice_kernel, grad=_slice_gradient, emit=_emit_slice,
-    aliases=True,
-)  # fmt: skip
+op("Slice", _infer_slice, kernel=_slice_kernel, grad=_slice_gradient, emit=_emit_slice, aliases=True)
 
 
 # -- square brackets -------------------------------------------------------------------------------

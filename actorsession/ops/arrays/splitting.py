@@ -78,9 +78,7 @@ def _infer_split_v(ctx: InferContext) -> list[TensorShape]:
     return _pieces(ctx.inputs[0].shape, constant_ints(ctx, 2), known, equal=False)
 
 
-def _pieces(
-    shape: TensorShape, axis: Ints | None, sizes: Sequence[Dim], *, equal: bool
-) -> list[TensorShape]:
+def _pieces(shape: TensorShape, axis: Ints | None, sizes: Sequence[Dim], *, equal: bool) -> list[TensorShape]:
     """Return the shapes of the pieces, given the lengths that are known."""
     if shape.rank is None or axis is None:
         return [shape_of_rank(shape.rank)] * len(sizes)
@@ -107,9 +105,7 @@ def _cut(x: Any, axis: int, sizes: Ints) -> Any:
         rest = total - sum(sizes) - 1
         sizes = tuple(rest if s == -1 else s for s in sizes)
     if min(sizes, default=0) < 0 or sum(sizes) != total:
-        raise InvalidArgumentError(
-            f"lengths {list(sizes)} do not make up axis {where} of shape {list(x.shape)}"
-        )
+        raise InvalidArgumentError(f"lengths {list(sizes)} do not make up axis {where} of shape {list(x.shape)}")
     return _at(x, _cuts(where, sizes))
 
 
@@ -145,9 +141,7 @@ def _split_kernel(ctx: KernelContext) -> Kernel:
     def pieces(axis: Any, x: Any) -> Any:
         where = normal_axis(int(axis), x.ndim, "Split", InvalidArgumentError)
         if x.shape[where] % num:
-            raise InvalidArgumentError(
-                f"axis {where} of shape {list(x.shape)} does not make {num} equal pieces"
-            )
+            raise InvalidArgumentError(f"axis {where} of shape {list(x.shape)} does not make {num} equal pieces")
         return _cut(x, where, (x.shape[where] // num,) * num)
 
     return pieces
@@ -161,11 +155,16 @@ def _split_v_kernel(ctx: KernelContext) -> Kernel:
 
 
 op(
-    "Split", _infer_split, kernel=_split_kernel,
-    grad=lambda op, *grads: [None, concat(without_gaps(op, grads), op.inputs[0])], aliases=True,
-)  # fmt: skip
+    "Split",
+    _infer_split,
+    kernel=_split_kernel,
+    grad=lambda op, *grads: [None, concat(without_gaps(op, grads), op.inputs[0])],
+    aliases=True,
+)
 op(
-    "SplitV", _infer_split_v, kernel=_split_v_kernel,
+    "SplitV",
+    _infer_split_v,
+    kernel=_split_v_kernel,
     grad=lambda op, *grads: [concat(without_gaps(op, grads), op.inputs[2]), None, None],
     aliases=True,
-)  # fmt: skip
+)

@@ -33,9 +33,7 @@ __all__ = ["MASKS", "index_text", "numpy_index", "strided_shape", "strided_slice
 
 Entries: TypeAlias = "Sequence[int | None] | None"
 
-MASKS = {
-    "begin_mask": 0, "end_mask": 0, "ellipsis_mask": 0, "new_axis_mask": 0, "shrink_axis_mask": 0,
-}  # fmt: skip
+MASKS = {"begin_mask": 0, "end_mask": 0, "ellipsis_mask": 0, "new_axis_mask": 0, "shrink_axis_mask": 0}
 
 
 def strided_slice(
@@ -74,10 +72,17 @@ def strided_slice(
         else:
             starts, ends, steps = convert_all([begin, end, strides])
     return raw.StridedSlice(
-        tensor, starts, ends, steps, begin_mask=begin_mask, end_mask=end_mask,
-        ellipsis_mask=ellipsis_mask, new_axis_mask=new_axis_mask,
-        shrink_axis_mask=shrink_axis_mask, name=name,
-    )  # fmt: skip
+        tensor,
+        starts,
+        ends,
+        steps,
+        begin_mask=begin_mask,
+        end_mask=end_mask,
+        ellipsis_mask=ellipsis_mask,
+        new_axis_mask=new_axis_mask,
+        shrink_axis_mask=shrink_axis_mask,
+        name=name,
+    )
 
 
 def numpy_index(begin: Ints, end: Ints, strides: Ints, masks: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -102,9 +107,7 @@ def numpy_index(begin: Ints, end: Ints, strides: Ints, masks: Mapping[str, Any])
             out.append(None)
         elif masks["shrink_axis_mask"] & bit:
             if step < 0:
-                raise InvalidArgumentError(
-                    f"an entry that drops its axis has a positive stride, got {list(strides)}"
-                )
+                raise InvalidArgumentError(f"an entry that drops its axis has a positive stride, got {list(strides)}")
             out.append(first)
         else:
             lower = None if masks["begin_mask"] & bit else first
@@ -131,9 +134,7 @@ def _infer_strided(ctx: InferContext) -> list[TensorShape]:
     return [strided_shape(value.shape, lengths.pop(), known, ctx.attrs)]
 
 
-def strided_shape(
-    shape: TensorShape, length: int, known: Sequence[Entries], masks: Mapping[str, Any]
-) -> TensorShape:
+def strided_shape(shape: TensorShape, length: int, known: Sequence[Entries], masks: Mapping[str, Any]) -> TensorShape:
     """Return the static shape of a strided slice.
 
     Args:
@@ -181,9 +182,7 @@ def _check_position(position: int | None, dim: Dim, axis: int) -> None:
         )
 
 
-def _range_dim(
-    dim: Dim, lower: tuple[int | None] | None, upper: tuple[int | None] | None, step: int | None
-) -> Dim:
+def _range_dim(dim: Dim, lower: tuple[int | None] | None, upper: tuple[int | None] | None, step: int | None) -> Dim:
     """Return the static extent of one range; a bound is ``None`` if open, ``(None,)`` if unknown."""
     if step == 0:
         raise ValueError("StridedSlice: strides must not be 0")
@@ -212,9 +211,7 @@ def _strided_kernel(ctx: KernelContext) -> Kernel:
     index = _fixed_index(ctx)
     masks = ctx.attrs
     if index is None:
-        return lambda x, begin, end, strides: _taken(
-            x, numpy_index(ints(begin), ints(end), ints(strides), masks)
-        )
+        return lambda x, begin, end, strides: _taken(x, numpy_index(ints(begin), ints(end), ints(strides), masks))
     if ctx.inputs[0].shape.is_fully_defined():
         return lambda x, _begin, _end, _strides: x[index]
     return lambda x, _begin, _end, _strides: _taken(x, index)
@@ -254,9 +251,14 @@ def _strided_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
 
 
 op(
-    "StridedSlice", _infer_strided, kernel=_strided_kernel, grad=_strided_gradient,
-    emit=_emit_strided, static_value=_strided_static, aliases=True,
-)  # fmt: skip
+    "StridedSlice",
+    _infer_strided,
+    kernel=_strided_kernel,
+    grad=_strided_gradient,
+    emit=_emit_strided,
+    static_value=_strided_static,
+    aliases=True,
+)
 
 
 def _infer_strided_grad(ctx: InferContext) -> list[TensorShape]:
@@ -274,9 +276,7 @@ def _strided_grad_kernel(ctx: KernelContext) -> Kernel:
             index = numpy_index(ints(begin), ints(end), ints(strides), masks)
         view = _taken(out, index)
         if view.shape != grad.shape:
-            raise InvalidArgumentError(
-                f"a gradient of shape {list(view.shape)} is needed, got {list(grad.shape)}"
-            )
+            raise InvalidArgumentError(f"a gradient of shape {list(view.shape)} is needed, got {list(grad.shape)}")
         out[index] = grad
         return out
 
@@ -284,7 +284,9 @@ def _strided_grad_kernel(ctx: KernelContext) -> Kernel:
 
 
 op(
-    "StridedSliceGrad", _infer_strided_grad, kernel=_strided_grad_kernel,
+    "StridedSliceGrad",
+    _infer_strided_grad,
+    kernel=_strided_grad_kernel,
     grad=lambda op, grad: [None] * 4 + [raw.StridedSlice(grad, *op.inputs[1:4], **_masks(op))],
     sized_by=(0,),
-)  # fmt: skip
+)

@@ -27,16 +27,20 @@ from actorsession.ops.elements.comparison import equal
 from actorsession.ops.rows import op
 
 __all__ = [
-    "tensor_scatter_add", "tensor_scatter_nd_add", "tensor_scatter_nd_max", "tensor_scatter_nd_min",
-    "tensor_scatter_nd_sub", "tensor_scatter_nd_update", "tensor_scatter_sub", "tensor_scatter_update",
-]  # fmt: skip
+    "tensor_scatter_add",
+    "tensor_scatter_nd_add",
+    "tensor_scatter_nd_max",
+    "tensor_scatter_nd_min",
+    "tensor_scatter_nd_sub",
+    "tensor_scatter_nd_update",
+    "tensor_scatter_sub",
+    "tensor_scatter_update",
+]
 
 _POLICIES = ("", "DEFAULT", "ERROR", "IGNORE")
 
 
-def tensor_scatter_nd_update(
-    tensor: Any, indices: Any, updates: Any, name: str | None = None
-) -> Tensor:
+def tensor_scatter_nd_update(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> Tensor:
     """Return the tensor with ``updates`` written at ``indices``.
 
     Args:
@@ -87,9 +91,7 @@ tensor_scatter_add = tensor_scatter_nd_add
 tensor_scatter_sub = tensor_scatter_nd_sub
 
 
-def _scattered(
-    what: str, tensor: Any, indices: Any, updates: Any, policy: str, name: str | None
-) -> Tensor:
+def _scattered(what: str, tensor: Any, indices: Any, updates: Any, policy: str, name: str | None) -> Tensor:
     value = convert_to_tensor(tensor)
     op_type = f"TensorScatter{what}"
     with value.graph.name_scope(name or op_type) as scope:
@@ -105,16 +107,13 @@ def _infer_scatter(ctx: InferContext) -> list[TensorShape]:
         raise ValueError(f"{ctx.op}: bad_indices_policy is one of {_POLICIES}, got {found!r}")
     value, indices, updates = (spec.shape for spec in ctx.inputs)
     if value.rank == 0 or indices.rank == 0:
-        raise ValueError(
-            f"{ctx.op}: tensor and indices have rank at least 1, got {value}, {indices}"
-        )
+        raise ValueError(f"{ctx.op}: tensor and indices have rank at least 1, got {value}, {indices}")
     if None not in (value.rank, indices.rank) and indices[-1] is not None:
         depth = indices[-1]
         wanted = indices[:-1].concatenate(value[depth:])
         if depth > len(value) or not wanted.is_compatible_with(updates):
             raise ValueError(
-                f"{ctx.op}: indices of shape {indices} into {value} need updates of shape {wanted}, "
-                f"got {updates}"
+                f"{ctx.op}: indices of shape {indices} into {value} need updates of shape {wanted}, got {updates}"
             )
     return [value]
 
@@ -191,12 +190,16 @@ def _extreme_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
 
 op("TensorScatterUpdate", _infer_scatter, kernel=_by(_set_rows), grad=_update_gradient)
 op(
-    "TensorScatterAdd", _infer_scatter, kernel=_by(add_rows),
+    "TensorScatterAdd",
+    _infer_scatter,
+    kernel=_by(add_rows),
     grad=lambda op, grad: [grad, None, gather_nd(grad, op.inputs[1])],
-)  # fmt: skip
+)
 op(
-    "TensorScatterSub", _infer_scatter, kernel=_by(_subtract_rows),
+    "TensorScatterSub",
+    _infer_scatter,
+    kernel=_by(_subtract_rows),
     grad=lambda op, grad: [grad, None, -gather_nd(grad, op.inputs[1])],
-)  # fmt: skip
+)
 op("TensorScatterMin", _infer_scatter, kernel=_by(np.minimum.at), grad=_extreme_gradient)
 op("TensorScatterMax", _infer_scatter, kernel=_by(np.maximum.at), grad=_extreme_gradient)

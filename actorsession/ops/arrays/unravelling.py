@@ -53,8 +53,7 @@ def _coordinates(places: Any, dims: Any) -> Any:
     size = int(np.prod(dims, dtype=np.float64))
     if ((places < 0) | (places >= size)).any():
         raise InvalidArgumentError(
-            f"UnravelIndex: index is out of bound as with dims: places are in [0, {size}), got "
-            f"{places.tolist()}"
+            f"UnravelIndex: index is out of bound as with dims: places are in [0, {size}), got {places.tolist()}"
         )
     if not len(dims):
         return np.zeros((0, *places.shape), places.dtype)

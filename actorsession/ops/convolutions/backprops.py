@@ -12,10 +12,7 @@ from actorsession.ops.build import convert_to_tensor, make_one
 from actorsession.ops.convolutions.operations import spatial_attrs, volume_attrs
 from actorsession.ops.shape_operands import shape_operand
 
-__all__ = [
-    "conv2d_backprop_filter", "conv2d_backprop_input", "conv3d_backprop_filter",
-    "conv3d_backprop_filter_v2",
-]  # fmt: skip
+__all__ = ["conv2d_backprop_filter", "conv2d_backprop_input", "conv3d_backprop_filter", "conv3d_backprop_filter_v2"]
 
 
 def conv2d_backprop_input(
@@ -82,9 +79,7 @@ def conv3d_backprop_filter(
 conv3d_backprop_filter_v2 = conv3d_backprop_filter
 
 
-def _by_filter(
-    op: str, input: Any, sizes: Any, back: Any, attrs: dict[str, Any], name: str | None
-) -> Tensor:
+def _by_filter(op: str, input: Any, sizes: Any, back: Any, attrs: dict[str, Any], name: str | None) -> Tensor:
     images = convert_to_tensor(input)
     wanted = shape_operand(sizes, images.graph, "filter_sizes")
     grad = convert_to_tensor(back, images.dtype, "out_backprop", graph=images.graph)

@@ -14,10 +14,14 @@ from actorsession.ops.convolutions.operations import spatial_attrs
 from actorsession.ops.shape_operands import shape_operand
 
 __all__ = [
-    "depthwise_conv2d", "depthwise_conv2d_backprop_filter", "depthwise_conv2d_backprop_input",
-    "depthwise_conv2d_native", "depthwise_conv2d_native_backprop_filter",
-    "depthwise_conv2d_native_backprop_input", "separable_conv2d",
-]  # fmt: skip
+    "depthwise_conv2d",
+    "depthwise_conv2d_backprop_filter",
+    "depthwise_conv2d_backprop_input",
+    "depthwise_conv2d_native",
+    "depthwise_conv2d_native_backprop_filter",
+    "depthwise_conv2d_native_backprop_input",
+    "separable_conv2d",
+]
 
 
 def depthwise_conv2d(
@@ -45,9 +49,7 @@ def depthwise_conv2d(
     """
     images = convert_to_tensor(input)
     with images.graph.name_scope(name or "depthwise") as scope:
-        return depthwise_conv2d_native(
-            images, filter, strides, padding, data_format or "NHWC", dilations, scope
-        )
+        return depthwise_conv2d_native(images, filter, strides, padding, data_format or "NHWC", dilations, scope)
 
 
 def depthwise_conv2d_native(
@@ -134,13 +136,9 @@ def separable_conv2d(
     images = convert_to_tensor(input)
     layout = data_format or "NHWC"
     with images.graph.name_scope(name or "separable_conv2d") as scope:
-        mixer = convert_to_tensor(
-            pointwise_filter, images.dtype, "pointwise_filter", graph=images.graph
-        )
+        mixer = convert_to_tensor(pointwise_filter, images.dtype, "pointwise_filter", graph=images.graph)
         if not mixer.shape.is_compatible_with([1, 1, None, None]):
             raise ValueError(f"a pointwise filter has shape (1, 1, None, None), got {mixer.shape}")
-        each = depthwise_conv2d_native(
-            images, depthwise_filter, strides, padding, layout, dilations, "depthwise"
-        )
+        each = depthwise_conv2d_native(images, depthwise_filter, strides, padding, layout, dilations, "depthwise")
         attrs = spatial_attrs(None, "VALID", layout, None)
         return make_one("Conv2D", [each, mixer], attrs, scope)

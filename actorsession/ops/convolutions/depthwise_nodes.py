@@ -35,13 +35,7 @@ from actorsession.ops.convolutions.nodes import (
     sliding,
     windows_of_node,
 )
-from actorsession.ops.convolutions.windows import (
-    Pads,
-    Windows,
-    channel_axis,
-    channels_last,
-    restored,
-)
+from actorsession.ops.convolutions.windows import Pads, Windows, channel_axis, channels_last, restored
 from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import Ints, elements
 from actorsession.records import dataclass
@@ -128,9 +122,7 @@ def _phases(s: Sliding, axis: int) -> list[_Phase]:
     return found
 
 
-def _each_image(
-    work: Callable[[Sequence[int]], _R], images: Array, s: Sliding, size: int
-) -> list[_R]:
+def _each_image(work: Callable[[Sequence[int]], _R], images: Array, s: Sliding, size: int) -> list[_R]:
     products = size * math.prod(s.window) * _IN_BLAS
     return share_products(work, range(len(images)), products)
 
@@ -140,9 +132,7 @@ def _frame(sizes: Sequence[int], pads: Pads, depth: int, dtype: Any) -> tuple[Ar
 
     Fresh memory for each image would take a third of the time of a convolution.
     """
-    whole = np.zeros(
-        (*[a + size + b for size, (a, b) in zip(sizes, pads, strict=True)], depth), dtype
-    )
+    whole = np.zeros((*[a + size + b for size, (a, b) in zip(sizes, pads, strict=True)], depth), dtype)
     return whole, whole[tuple(slice(a, a + size) for size, (a, _) in zip(sizes, pads, strict=True))]
 
 
@@ -207,22 +197,20 @@ def _by_input(f: Array, g: Array, s: Sliding, sizes: Ints) -> Array:
     before = [a for a, _ in s.pads]
     phases = list(product(_phases(s, 0), _phases(s, 1)))
     # With stride 1 the margins need not be computed, as nobody reads them.
-    direct = s.strides == (1, 1) and all(
-        p.last >= a for p, a in zip(phases[0], before, strict=True)
-    )
+    direct = s.strides == (1, 1) and all(p.last >= a for p, a in zip(phases[0], before, strict=True))
     left_out = before if direct else [0, 0]
     extents = list(sizes)
     if not direct:
         extents = [size + a + b for size, (a, b) in zip(sizes, s.pads, strict=True)]
     parts = []
     for pair in phases:
-        counts = [
-            len(range(p.place, n, t)) for p, n, t in zip(pair, extents, s.strides, strict=True)
-        ]
-        around = tuple([
-            (p.last - out, max(0, n + out - have))
-            for p, n, have, out in zip(pair, counts, s.counts, left_out, strict=True)
-        ])  # fmt: skip
+        counts = [len(range(p.place, n, t)) for p, n, t in zip(pair, extents, s.strides, strict=True)]
+        around = tuple(
+            [
+                (p.last - out, max(0, n + out - have))
+                for p, n, have, out in zip(pair, counts, s.counts, left_out, strict=True)
+            ]
+        )
         turned = filters[:, pair[0].at, pair[1].at][:, ::-1, ::-1]
         parts.append((pair, counts, around, np.tile(turned, counts[1])))
     within = tuple(slice(a, a + size) for a, size in zip(before, sizes, strict=True))
@@ -232,15 +220,10 @@ def _by_input(f: Array, g: Array, s: Sliding, sizes: Ints) -> Array:
         # Places that no window reaches stay zero.
         wide = None if direct else np.zeros((*extents, channels), g.dtype)
         # One filter of each channel after the other, so that rows are contiguous.
-        frames = [
-            _frame((times, *s.counts), ((0, 0), *around), channels, g.dtype)
-            for _, _, around, _ in parts
-        ]
+        frames = [_frame((times, *s.counts), ((0, 0), *around), channels, g.dtype) for _, _, around, _ in parts]
         for image in share:
             back = np.moveaxis(g[image].reshape(*s.counts, channels, times), 3, 0)
-            for ((down, across), counts, _, factors), (whole, inner) in zip(
-                parts, frames, strict=True
-            ):
+            for ((down, across), counts, _, factors), (whole, inner) in zip(parts, frames, strict=True):
                 inner[...] = back
                 each, line, pixel, item = whole.strides
                 rows = as_strided(
@@ -331,15 +314,20 @@ def _cost(inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]) -> float:
     return _CALL + min(window, 49) * largest / _SPEED
 
 
+op("DepthwiseConv2dNative", _convolved, kernel=_forward_kernel, grad=convolution_gradient, cost=_cost)
 op(
-    "DepthwiseConv2dNative", _convolved, kernel=_forward_kernel, grad=convolution_gradient,
+    "DepthwiseConv2dNativeBackpropInput",
+    _like_images,
+    kernel=_by_input_kernel,
+    grad=by_input_gradient,
     cost=_cost,
-)  # fmt: skip
+    sized_by=(0,),
+)
 op(
-    "DepthwiseConv2dNativeBackpropInput", _like_images, kernel=_by_input_kernel,
-    grad=by_input_gradient, cost=_cost, sized_by=(0,),
-)  # fmt: skip
-op(
-    "DepthwiseConv2dNativeBackpropFilter", _like_filter, kernel=_by_filter_kernel,
-    grad=by_filter_gradient, cost=_cost, sized_by=(1,),
-)  # fmt: skip
+    "DepthwiseConv2dNativeBackpropFilter",
+    _like_filter,
+    kernel=_by_filter_kernel,
+    grad=by_filter_gradient,
+    cost=_cost,
+    sized_by=(1,),
+)

@@ -28,9 +28,7 @@ from actorsession.ops.shape_operands import Ints
 __all__ = ["dilation2d", "erosion2d"]
 
 
-def dilation2d(
-    input: Any, filters: Any, strides: Any, dilations: Any, padding: Any, name: str | None = None
-) -> Tensor:
+def dilation2d(input: Any, filters: Any, strides: Any, dilations: Any, padding: Any, name: str | None = None) -> Tensor:
     """Return the largest sum of a window of images and a filter, for each channel.
 
     Args:
@@ -50,9 +48,7 @@ def dilation2d(
     return make_one("Dilation2D", [images, f], attrs, name)
 
 
-def erosion2d(
-    value: Any, kernel: Any, strides: Any, rates: Any, padding: Any, name: str | None = None
-) -> Tensor:
+def erosion2d(value: Any, kernel: Any, strides: Any, rates: Any, padding: Any, name: str | None = None) -> Tensor:
     """Return the smallest difference of a window of images and a filter, for each channel.
 
     Arguments as for ``dilation2d``.
@@ -97,9 +93,7 @@ def _shapes(ctx: InferContext) -> Sequence[TensorShape]:
 
 def _sliding(w: Windows, x: Array, f: Array, op: str) -> tuple[Sliding, Ints]:
     if x.ndim != 4 or f.ndim != 3:
-        raise InvalidArgumentError(
-            f"images of rank 4 and a filter of rank 3, got {list(x.shape)} and {list(f.shape)}"
-        )
+        raise InvalidArgumentError(f"images of rank 4 and a filter of rank 3, got {list(x.shape)} and {list(f.shape)}")
     dims = _result_dims(x.shape, f.shape, w, op, InvalidArgumentError)
     made = tuple(int(n or 0) for n in dims)
     sizes, window = x.shape[1:3], f.shape[:2]
@@ -118,11 +112,7 @@ def _dilated(x: Array, f: Array, s: Sliding) -> tuple[Array, Array]:
     which = np.zeros(best.shape, np.int32)
     for number, (position, view) in enumerate(zip(s.positions, _views(wide, s), strict=True)):
         # Nothing is added beyond the edge: with integers, the lowest value would wrap around.
-        total = (
-            view + f[position]
-            if x.dtype.kind == "f"
-            else np.where(view == low, low, view + f[position])
-        )
+        total = view + f[position] if x.dtype.kind == "f" else np.where(view == low, low, view + f[position])
         better = total > best
         np.copyto(best, total, where=better)
         np.copyto(which, number, where=better)
@@ -148,9 +138,7 @@ def _back_kernel(ctx: KernelContext) -> Kernel:
     def kernel(x: Any, f: Any, grad: Any) -> Any:
         slides, made = _sliding(w, x, f, op)
         if grad.shape != made:
-            raise InvalidArgumentError(
-                f"the gradient has shape {list(made)}, got {list(grad.shape)}"
-            )
+            raise InvalidArgumentError(f"the gradient has shape {list(made)}, got {list(grad.shape)}")
         if 0 in made:
             return np.zeros((x if by_images else f).shape, x.dtype)
         which = _dilated(x, f, slides)[1]

@@ -84,14 +84,24 @@ def fractional_avg_pool(
 
 
 def _pool(
-    op_type: str, value: Any, ratio: Sequence[float], pseudo_random: bool, overlapping: bool,
-    deterministic: bool, seed: int, seed2: int, name: str | None,
-) -> FractionalPool:  # fmt: skip
+    op_type: str,
+    value: Any,
+    ratio: Sequence[float],
+    pseudo_random: bool,
+    overlapping: bool,
+    deterministic: bool,
+    seed: int,
+    seed2: int,
+    name: str | None,
+) -> FractionalPool:
     attrs = {
-        "pooling_ratio": tuple(map(float, ratio)), "pseudo_random": bool(pseudo_random),
-        "overlapping": bool(overlapping), "deterministic": bool(deterministic),
-        "seed": int(seed), "seed2": int(seed2),
-    }  # fmt: skip
+        "pooling_ratio": tuple(map(float, ratio)),
+        "pseudo_random": bool(pseudo_random),
+        "overlapping": bool(overlapping),
+        "deterministic": bool(deterministic),
+        "seed": int(seed),
+        "seed2": int(seed2),
+    }
     made = make(op_type, [convert_to_tensor(value, name="value")], attrs, name)
     return FractionalPool(*made.outputs)
 
@@ -104,9 +114,7 @@ def _pooled(ctx: InferContext) -> Sequence[TensorShape]:
     if spec.shape.rank not in (None, 4):
         raise ValueError(f"{ctx.op}: images have rank 4, got shape {spec.shape}")
     if len(ratio) != 4 or ratio[0] != 1 or ratio[3] != 1 or min(ratio) < 1:
-        raise ValueError(
-            f"{ctx.op}: pooling_ratio is [1, rows, columns, 1], none smaller than 1, got {list(ratio)}"
-        )
+        raise ValueError(f"{ctx.op}: pooling_ratio is [1, rows, columns, 1], none smaller than 1, got {list(ratio)}")
     if (ctx.attrs["seed"] or ctx.attrs["seed2"]) and not ctx.attrs["deterministic"]:
         raise ValueError(f"{ctx.op}: both seed and seed2 should be 0 if deterministic is false")
     batch, height, width, channels = spec.shape.with_rank(4).as_list()
@@ -192,9 +200,7 @@ def _pool_kernel(ctx: KernelContext) -> Kernel:
                 f"shape {list(x.shape)}"
             )
         random = np.random.default_rng(start) if attrs["deterministic"] else moving
-        rows, columns = (
-            _sequence(random, x.shape[i], int(x.shape[i] / ratio[i]), even) for i in (1, 2)
-        )
+        rows, columns = (_sequence(random, x.shape[i], int(x.shape[i] / ratio[i]), even) for i in (1, 2))
         found = _reduced(_reduced(x, rows, 1, overlapping, most), columns, 2, overlapping, most)
         if not most:
             high, wide = _lengths(rows, overlapping), _lengths(columns, overlapping)

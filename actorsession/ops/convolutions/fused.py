@@ -55,7 +55,7 @@ def epilogue(body: Body, made: Value, args: Sequence[Value], fused: Sequence[str
         elif name == "FusedBatchNorm":
             made = body.FusedBatchNormV3(
                 made, *left[:4], epsilon=body.attrs["epsilon"], data_format=data_format, is_training=False
-            )[0]  # fmt: skip
+            )[0]
             del left[:4]
         elif name in _ACTIVATIONS:
             made = getattr(body, name)(made, alpha=body.attrs["leakyrelu_alpha"])

@@ -210,9 +210,7 @@ def _add_positions(wide: Array, f: Array, g: Array, s: Sliding) -> None:
     _share_images(add, s.blocks(g.shape[0], depth, g.itemsize), g.size * depth)
 
 
-def _share_images(
-    add: Callable[[slice, slice], None], blocks: Sequence[Block], products: int
-) -> None:
+def _share_images(add: Callable[[slice, slice], None], blocks: Sequence[Block], products: int) -> None:
     """Distribute blocks over threads by image: additions for neighbouring rows of one image overlap."""
 
     def add_all(share: Sequence[Sequence[Block]]) -> None:
@@ -262,9 +260,7 @@ def _added_rows(f: Array, g: Array, s: Sliding, sizes: Ints) -> Array:
     def add_all(share: Sequence[Sequence[Block]]) -> None:
         for group in share:
             images = group[0][0]
-            total = np.zeros(
-                (channels, images.stop - images.start, *extents[:-1], sizes[-1]), g.dtype
-            )
+            total = np.zeros((channels, images.stop - images.start, *extents[:-1], sizes[-1]), g.dtype)
             for _, rows in group:
                 add(total, images, rows)
             out[images] = np.moveaxis(total[(slice(None), slice(None), *inner)], 0, -1)

@@ -22,28 +22,24 @@ from actorsession.graph.registry import Array, InferContext, Kernel, KernelConte
 from actorsession.graph.shape import Dim, TensorShape
 from actorsession.ops.arrays.dimensions import shape_tensor
 from actorsession.ops.build import make_one
-from actorsession.ops.convolutions.kernels import (
-    Sliding,
-    convolved,
-    filter_gradient,
-    input_gradient,
-)
-from actorsession.ops.convolutions.windows import (
-    Failure,
-    Windows,
-    channel_axis,
-    channels_last,
-    restored,
-    windows_of,
-)
+from actorsession.ops.convolutions.kernels import Sliding, convolved, filter_gradient, input_gradient
+from actorsession.ops.convolutions.windows import Failure, Windows, channel_axis, channels_last, restored, windows_of
 from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import Ints, ints, partial_ints, require_index, vector_length
 
 __all__ = [
-    "by_filter_gradient", "by_input_gradient", "check_back",
-    "convolution_gradient", "halves_widened", "known_dims", "known_sizes", "merged", "shape_value",
-    "sliding", "windows_of_node",
-]  # fmt: skip
+    "by_filter_gradient",
+    "by_input_gradient",
+    "check_back",
+    "convolution_gradient",
+    "halves_widened",
+    "known_dims",
+    "known_sizes",
+    "merged",
+    "shape_value",
+    "sliding",
+    "windows_of_node",
+]
 
 Dims: TypeAlias = "list[Dim]"
 
@@ -99,14 +95,9 @@ def _output_dims(
     channel = channel_axis(w.data_format, len(images))
     have, taken, deep = images[channel], kernel[-2], kernel[-1]
     if taken == 0 or (have is not None and taken is not None and have % taken):
-        raise error(
-            f"{op}: the channels of the images are a multiple of those of the filter, got "
-            f"{have} and {taken}"
-        )
+        raise error(f"{op}: the channels of the images are a multiple of those of the filter, got {have} and {taken}")
     if have and taken and deep is not None and deep % (have // taken):
-        raise error(
-            f"{op}: {deep} channels of the output cannot be made in {have // taken} equal groups"
-        )
+        raise error(f"{op}: {deep} channels of the output cannot be made in {have // taken} equal groups")
     dims: Dims = [images[0]] * len(images)
     dims[channel] = deep
     counts = w.output_dims([images[a] for a in w.axes], kernel[:-2], error)
@@ -124,9 +115,7 @@ def merged(ctx: InferContext, index: int, wanted: Dims) -> Dims:
     found = known_dims(ctx, index, len(wanted))
     shape = TensorShape(found)
     if not shape.is_compatible_with(wanted):
-        raise ValueError(
-            f"{ctx.op}: the gradient of the output has shape {TensorShape(wanted)}, got {shape}"
-        )
+        raise ValueError(f"{ctx.op}: the gradient of the output has shape {TensorShape(wanted)}, got {shape}")
     return shape.merge_with(wanted).as_list()
 
 
@@ -178,9 +167,7 @@ def halves_widened(function: Kernel, dtype: DType) -> Kernel:
     return widened
 
 
-def sliding(
-    w: Windows, images: Ints, kernel: Ints, op: str, dims: Callable[..., Dims]
-) -> tuple[Sliding, Ints]:
+def sliding(w: Windows, images: Ints, kernel: Ints, op: str, dims: Callable[..., Dims]) -> tuple[Sliding, Ints]:
     """Check the shapes of one call, and return its windows and the shape of its result.
 
     Args:
@@ -195,9 +182,7 @@ def sliding(
     """
     rank = len(w.axes) + 2
     if len(images) != rank or len(kernel) != rank:
-        raise InvalidArgumentError(
-            f"images and filter have rank {rank}, got {list(images)} and {list(kernel)}"
-        )
+        raise InvalidArgumentError(f"images and filter have rank {rank}, got {list(images)} and {list(kernel)}")
     result = dims(images, kernel, w, op, InvalidArgumentError)
     sizes = tuple(images[a] for a in w.axes)
     window = tuple(kernel[:-2])
@@ -213,18 +198,14 @@ def check_back(g: Array, wanted: Ints) -> None:
         InvalidArgumentError: for another shape.
     """
     if g.shape != wanted:
-        raise InvalidArgumentError(
-            f"the gradient of the output has shape {list(wanted)}, got {list(g.shape)}"
-        )
+        raise InvalidArgumentError(f"the gradient of the output has shape {list(wanted)}, got {list(g.shape)}")
 
 
 def _groups(channels: int, taken: int, deep: int) -> list[tuple[slice, slice]]:
     """Return the pairs of image channels and output channels that form a group."""
     count = channels // taken
     wide = deep // max(1, count)
-    return [
-        (slice(i * taken, (i + 1) * taken), slice(i * wide, (i + 1) * wide)) for i in range(count)
-    ]
+    return [(slice(i * taken, (i + 1) * taken), slice(i * wide, (i + 1) * wide)) for i in range(count)]
 
 
 def _convolution_kernel(ctx: KernelContext) -> Kernel:
@@ -335,11 +316,8 @@ def convolution_cost(kernel: TensorSpec, result: TensorSpec) -> float:
 _FAMILIES = (
     ("Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter"),
     ("Conv3D", "Conv3DBackpropInputV2", "Conv3DBackpropFilterV2"),
-    (
-        "DepthwiseConv2dNative", "DepthwiseConv2dNativeBackpropInput",
-        "DepthwiseConv2dNativeBackpropFilter",
-    ),
-)  # fmt: skip
+    ("DepthwiseConv2dNative", "DepthwiseConv2dNativeBackpropInput", "DepthwiseConv2dNativeBackpropFilter"),
+)
 
 
 def _family(op: Operation) -> tuple[str, str, str]:
@@ -380,14 +358,25 @@ def by_filter_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
 
 for _forward, _by_input, _by_filter in _FAMILIES[:2]:
     op(
-        _forward, _convolved, kernel=_convolution_kernel, grad=convolution_gradient,
+        _forward,
+        _convolved,
+        kernel=_convolution_kernel,
+        grad=convolution_gradient,
         cost=lambda inputs, outputs: convolution_cost(inputs[1], outputs[0]),
-    )  # fmt: skip
+    )
     op(
-        _by_input, _like_images, kernel=_input_gradient_kernel, grad=by_input_gradient,
-        cost=lambda inputs, outputs: convolution_cost(inputs[1], inputs[2]), sized_by=(0,),
-    )  # fmt: skip
+        _by_input,
+        _like_images,
+        kernel=_input_gradient_kernel,
+        grad=by_input_gradient,
+        cost=lambda inputs, outputs: convolution_cost(inputs[1], inputs[2]),
+        sized_by=(0,),
+    )
     op(
-        _by_filter, _like_filter, kernel=_filter_gradient_kernel, grad=by_filter_gradient,
-        cost=lambda inputs, outputs: convolution_cost(outputs[0], inputs[2]), sized_by=(1,),
-    )  # fmt: skip
+        _by_filter,
+        _like_filter,
+        kernel=_filter_gradient_kernel,
+        grad=by_filter_gradient,
+        cost=lambda inputs, outputs: convolution_cost(outputs[0], inputs[2]),
+        sized_by=(1,),
+    )

@@ -53,9 +53,8 @@ def conv2d(
 
 
 def _conv2d(
-    images: Tensor, kernel: Any, strides: Any, padding: Any, layout: str, dilations: Any,
-    name: str | None,
-) -> Tensor:  # fmt: skip
+    images: Tensor, kernel: Any, strides: Any, padding: Any, layout: str, dilations: Any, name: str | None
+) -> Tensor:
     f = convert_to_tensor(kernel, images.dtype, "filter", graph=images.graph)
     attrs = spatial_attrs(strides, padding, layout, dilations)
     return make_one("Conv2D", [images, f], attrs, name)
@@ -80,9 +79,8 @@ def _known_layout(layout: str) -> str:
 
 
 def _with_batches(
-    images: Tensor, kernel: Any, strides: Any, padding: Any, layout: str, dilations: Any,
-    name: str | None,
-) -> Tensor:  # fmt: skip
+    images: Tensor, kernel: Any, strides: Any, padding: Any, layout: str, dilations: Any, name: str | None
+) -> Tensor:
     """Merge several batch axes of images into one, convolve, and split the batch of the result again."""
     with images.graph.name_scope(name or "squeeze_batch_dims") as scope:
         inner = images.shape[-3:]
@@ -180,9 +178,8 @@ def conv3d(
 
 
 def _conv3d(
-    volumes: Tensor, kernel: Any, strides: Any, padding: Any, layout: str, dilations: Any,
-    name: str | None,
-) -> Tensor:  # fmt: skip
+    volumes: Tensor, kernel: Any, strides: Any, padding: Any, layout: str, dilations: Any, name: str | None
+) -> Tensor:
     f = convert_to_tensor(kernel, volumes.dtype, "filter", graph=volumes.graph)
     return make_one("Conv3D", [volumes, f], volume_attrs(strides, padding, layout, dilations), name)
 
@@ -231,9 +228,8 @@ def convolution(
 
 
 def _of_axes(
-    count: int, values: Tensor, f: Tensor, strides: Any, padding: Any, front: bool, rate: Any,
-    scope: str,
-) -> Tensor:  # fmt: skip
+    count: int, values: Tensor, f: Tensor, strides: Any, padding: Any, front: bool, rate: Any, scope: str
+) -> Tensor:
     if count == 1:
         layout = "NCW" if front else "NWC"
         return conv1d(values, f, strides, padding, layout, scope, rate)
@@ -272,14 +268,10 @@ def check_steps(strides: Any, rates: Any) -> None:
         if min(listed(steps)) < 1:
             raise ValueError(f"{what} are at least 1, got {steps!r}")
     if max(listed(strides)) > 1 and max(listed(rates)) > 1:
-        raise ValueError(
-            f"strides > 1 not supported in conjunction with dilation_rate > 1, got {strides} and {rates}"
-        )
+        raise ValueError(f"strides > 1 not supported in conjunction with dilation_rate > 1, got {strides} and {rates}")
 
 
-def atrous_conv2d(
-    value: Any, filters: Any, rate: int, padding: Any, name: str | None = None
-) -> Tensor:
+def atrous_conv2d(value: Any, filters: Any, rate: int, padding: Any, name: str | None = None) -> Tensor:
     """Return the correlation of images with filters whose elements are ``rate`` pixels apart.
 
     Raises:

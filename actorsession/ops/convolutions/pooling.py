@@ -9,11 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from actorsession.graph.operation import Tensor
-from actorsession.ops.arrays.batch_blocks import (
-    batch_to_space_nd,
-    required_space_to_batch_paddings,
-    space_to_batch_nd,
-)
+from actorsession.ops.arrays.batch_blocks import batch_to_space_nd, required_space_to_batch_paddings, space_to_batch_nd
 from actorsession.ops.arrays.dimensions import shape
 from actorsession.ops.arrays.shape import expand_dims, squeeze
 from actorsession.ops.build import convert_to_tensor, make_one
@@ -22,14 +18,21 @@ from actorsession.ops.convolutions.operations import check_steps, row_layout
 from actorsession.ops.convolutions.windows import explicit_padding, per_axis
 
 __all__ = [
-    "avg_pool", "avg_pool1d", "avg_pool2d", "avg_pool3d", "avg_pool_v2", "max_pool", "max_pool1d",
-    "max_pool2d", "max_pool3d", "max_pool_v2", "pool",
-]  # fmt: skip
+    "avg_pool",
+    "avg_pool1d",
+    "avg_pool2d",
+    "avg_pool3d",
+    "avg_pool_v2",
+    "max_pool",
+    "max_pool1d",
+    "max_pool2d",
+    "max_pool3d",
+    "max_pool_v2",
+    "pool",
+]
 
 
-def _node(
-    op: str, images: Tensor, ksize: Any, strides: Any, padding: Any, layout: str, name: str | None
-) -> Tensor:
+def _node(op: str, images: Tensor, ksize: Any, strides: Any, padding: Any, layout: str, name: str | None) -> Tensor:
     attrs = {
         "ksize": per_axis(ksize, layout, "ksize"),
         "strides": per_axis(strides, layout, "strides"),
@@ -53,12 +56,7 @@ _IMAGES, _VOLUMES = ("NHWC", "NCHW"), ("NDHWC", "NCDHW")
 
 
 def max_pool(
-    input: Any,
-    ksize: Any,
-    strides: Any,
-    padding: Any,
-    data_format: str | None = "NHWC",
-    name: str | None = None,
+    input: Any, ksize: Any, strides: Any, padding: Any, data_format: str | None = "NHWC", name: str | None = None
 ) -> Tensor:
     """Return the largest number of each window of images.
 
@@ -79,12 +77,7 @@ def max_pool(
 
 
 def avg_pool(
-    input: Any,
-    ksize: Any,
-    strides: Any,
-    padding: Any,
-    data_format: str | None = "NHWC",
-    name: str | None = None,
+    input: Any, ksize: Any, strides: Any, padding: Any, data_format: str | None = "NHWC", name: str | None = None
 ) -> Tensor:
     """Return the mean of each window of images; elements beyond the edge are not counted.
 
@@ -96,12 +89,7 @@ def avg_pool(
 
 
 def max_pool2d(
-    input: Any,
-    ksize: Any,
-    strides: Any,
-    padding: Any,
-    data_format: str | None = "NHWC",
-    name: str | None = None,
+    input: Any, ksize: Any, strides: Any, padding: Any, data_format: str | None = "NHWC", name: str | None = None
 ) -> Tensor:
     """Return ``max_pool`` of images, with the same arguments."""
     return max_pool(input, ksize, strides, padding, data_format, name or "MaxPool2d")
@@ -111,9 +99,8 @@ avg_pool2d = avg_pool
 
 
 def _pool1d(
-    op: str, values: Tensor, ksize: Any, strides: Any, padding: Any, data_format: str | None,
-    name: str,
-) -> Tensor:  # fmt: skip
+    op: str, values: Tensor, ksize: Any, strides: Any, padding: Any, data_format: str | None, name: str
+) -> Tensor:
     with values.graph.name_scope(name) as scope:
         layout, row = row_layout(data_format)
         flat = "NWC" if layout == "NHWC" else "NCW"
@@ -126,12 +113,7 @@ def _pool1d(
 
 
 def max_pool1d(
-    input: Any,
-    ksize: Any,
-    strides: Any,
-    padding: Any,
-    data_format: str | None = "NWC",
-    name: str | None = None,
+    input: Any, ksize: Any, strides: Any, padding: Any, data_format: str | None = "NWC", name: str | None = None
 ) -> Tensor:
     """Return the largest number of each window of sequences ``[batch, width, channels]``.
 
@@ -144,12 +126,7 @@ def max_pool1d(
 
 
 def avg_pool1d(
-    input: Any,
-    ksize: Any,
-    strides: Any,
-    padding: Any,
-    data_format: str | None = "NWC",
-    name: str | None = None,
+    input: Any, ksize: Any, strides: Any, padding: Any, data_format: str | None = "NWC", name: str | None = None
 ) -> Tensor:
     """Return the mean of each window of sequences; arguments as for ``max_pool1d``."""
     values = convert_to_tensor(input)
@@ -157,12 +134,7 @@ def avg_pool1d(
 
 
 def max_pool3d(
-    input: Any,
-    ksize: Any,
-    strides: Any,
-    padding: Any,
-    data_format: str | None = "NDHWC",
-    name: str | None = None,
+    input: Any, ksize: Any, strides: Any, padding: Any, data_format: str | None = "NDHWC", name: str | None = None
 ) -> Tensor:
     """Return the largest number of each window of volumes ``[batch, depth, height, width, channels]``.
 
@@ -173,12 +145,7 @@ def max_pool3d(
 
 
 def avg_pool3d(
-    input: Any,
-    ksize: Any,
-    strides: Any,
-    padding: Any,
-    data_format: str | None = "NDHWC",
-    name: str | None = None,
+    input: Any, ksize: Any, strides: Any, padding: Any, data_format: str | None = "NDHWC", name: str | None = None
 ) -> Tensor:
     """Return the mean of each window of volumes; arguments as for ``max_pool3d``."""
     layout = _layout(data_format, _VOLUMES)
@@ -186,9 +153,8 @@ def avg_pool3d(
 
 
 def _by_rank(
-    kind: str, input: Any, ksize: Any, strides: Any, padding: Any, data_format: str | None,
-    name: str | None,
-) -> Tensor:  # fmt: skip
+    kind: str, input: Any, ksize: Any, strides: Any, padding: Any, data_format: str | None, name: str | None
+) -> Tensor:
     values = convert_to_tensor(input)
     rank = len(data_format) if data_format is not None else values.shape.rank
     if rank not in (3, 4, 5):
@@ -203,24 +169,14 @@ def _functions(kind: str) -> tuple[Callable[..., Tensor], ...]:
 
 
 def max_pool_v2(
-    input: Any,
-    ksize: Any,
-    strides: Any,
-    padding: Any,
-    data_format: str | None = None,
-    name: str | None = None,
+    input: Any, ksize: Any, strides: Any, padding: Any, data_format: str | None = None, name: str | None = None
 ) -> Tensor:
     """Return ``max_pool1d``, ``max_pool2d`` or ``max_pool3d``, depending on the rank of ``input``."""
     return _by_rank("MAX", input, ksize, strides, padding, data_format, name)
 
 
 def avg_pool_v2(
-    input: Any,
-    ksize: Any,
-    strides: Any,
-    padding: Any,
-    data_format: str | None = None,
-    name: str | None = None,
+    input: Any, ksize: Any, strides: Any, padding: Any, data_format: str | None = None, name: str | None = None
 ) -> Tensor:
     """Return ``avg_pool1d``, ``avg_pool2d`` or ``avg_pool3d``, depending on the rank of ``input``."""
     return _by_rank("AVG", input, ksize, strides, padding, data_format, name)
@@ -270,9 +226,7 @@ def pool(
         return batch_to_space_nd(pooled, block, crops)
 
 
-def _check_pool(
-    values: Tensor, window: Any, kind: str, strides: Any, rate: Any, padding: Any
-) -> list[int] | None:
+def _check_pool(values: Tensor, window: Any, kind: str, strides: Any, rate: Any, padding: Any) -> list[int] | None:
     """Return the steps between the elements of a window if any of them exceeds 1, else ``None``."""
     count = len(window)
     if kind not in ("MAX", "AVG") or not 1 <= count <= 3:

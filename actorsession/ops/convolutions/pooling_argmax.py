@@ -91,9 +91,7 @@ def _places(x: Array, y: Array, s: Sliding, whole: bool) -> Array:
     """Return the positions of the maxima as indices into the flattened image, or batch if ``whole``."""
     batch, height, width, channels = x.shape
     found = window_argmax(x, y, s)
-    positions = np.array(
-        [*s.positions, s.positions[0]], np.int64
-    )  # NaN counts as the first position
+    positions = np.array([*s.positions, s.positions[0]], np.int64)  # NaN counts as the first position
     starts = [np.arange(s.counts[i]) * s.strides[i] - s.pads[i][0] for i in range(2)]
     rows = positions[:, 0][found] + starts[0][:, None, None]
     columns = positions[:, 1][found] + starts[1][:, None]
@@ -142,8 +140,7 @@ def _back_kernel(ctx: KernelContext) -> Kernel:
         made = tuple(pool.output_dims(x.shape, InvalidArgumentError))
         if grad.shape != made or places.shape != made:
             raise InvalidArgumentError(
-                f"gradient and places have shape {list(made)}, got {list(grad.shape)} and "
-                f"{list(places.shape)}"
+                f"gradient and places have shape {list(made)}, got {list(grad.shape)} and {list(places.shape)}"
             )
         each = math.prod(x.shape[1:])
         flat = places.astype(np.int64)

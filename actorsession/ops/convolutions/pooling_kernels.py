@@ -19,9 +19,7 @@ from actorsession.ops.convolutions.kernels import Sliding
 from actorsession.ops.convolutions.windows import padded
 from actorsession.ops.shape_operands import Ints
 
-__all__ = [
-    "averaged", "averaged_back", "chosen", "largest", "lowest", "spread", "spread_to_all", "window_argmax",
-]  # fmt: skip
+__all__ = ["averaged", "averaged_back", "chosen", "largest", "lowest", "spread", "spread_to_all", "window_argmax"]
 
 
 # Channels from which numpy's loop over those of a pixel is long enough. With pixels that are copied, the
@@ -124,9 +122,7 @@ def spread_to_all(x: Array, y: Array, g: Array, s: Sliding) -> Array:
 def _tiled(s: Sliding, sizes: Ints) -> bool:
     """Return whether the windows tile the images, as with pools that halve them."""
     plain = s.strides == s.window and not any(a or b for a, b in s.pads)
-    return plain and all(
-        n * w == size for n, w, size in zip(s.counts, s.window, sizes, strict=True)
-    )
+    return plain and all(n * w == size for n, w, size in zip(s.counts, s.window, sizes, strict=True))
 
 
 def _spread_over_tiles(x: Array, y: Array, g: Array, s: Sliding) -> Array:

@@ -33,14 +33,7 @@ from actorsession.ops.convolutions.pooling_kernels import (
 )
 from actorsession.ops.convolutions.windows import Windows, channels_last, restored, windows_of
 from actorsession.ops.rows import op
-from actorsession.ops.shape_operands import (
-    Ints,
-    constant_ints,
-    elements,
-    ints,
-    require_index,
-    same_dtype,
-)
+from actorsession.ops.shape_operands import Ints, constant_ints, elements, ints, require_index, same_dtype
 
 __all__ = ["Pool", "pool_of"]
 
@@ -129,9 +122,7 @@ def pool_of(attrs: Mapping[str, Any], rank: int, op: str) -> Pool:
             f"nothing else: ksize {list(ksize)}, strides {list(strides)}"
         )
     if any(max(pad) >= wide for pad, wide in zip(windows.explicit, window, strict=False)):
-        raise ValueError(
-            f"paddings of {op} are smaller than the window {list(window)}, got {windows.explicit}"
-        )
+        raise ValueError(f"paddings of {op} are smaller than the window {list(window)}, got {windows.explicit}")
     return Pool(windows, window, rank, depth, op)
 
 
@@ -284,12 +275,13 @@ def _average_back_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
 for _axes in ("", "3D"):
     op(f"MaxPool{_axes}", _pooled, kernel=_pool_kernel, grad=_max_gradient, cost=_cost)
     for _suffix in ("Grad", "GradGrad"):
-        op(
-            f"MaxPool{_axes}{_suffix}", _maxima_back, kernel=_max_back_kernel,
-            grad=_max_back_gradient, cost=_cost,
-        )  # fmt: skip
+        op(f"MaxPool{_axes}{_suffix}", _maxima_back, kernel=_max_back_kernel, grad=_max_back_gradient, cost=_cost)
     op(f"AvgPool{_axes}", _pooled, kernel=_pool_kernel, grad=_average_gradient, cost=_cost)
     op(
-        f"AvgPool{_axes}Grad", _means_back, kernel=_average_back_kernel,
-        grad=_average_back_gradient, cost=_cost, sized_by=(0,),
-    )  # fmt: skip
+        f"AvgPool{_axes}Grad",
+        _means_back,
+        kernel=_average_back_kernel,
+        grad=_average_back_gradient,
+        cost=_cost,
+        sized_by=(0,),
+    )

@@ -11,19 +11,10 @@ from actorsession.graph.operation import Tensor
 from actorsession.ops.arrays.joining import concat
 from actorsession.ops.arrays.shape import expand_dims, squeeze
 from actorsession.ops.build import convert_to_tensor, make_one
-from actorsession.ops.convolutions.operations import (
-    row_attrs,
-    row_layout,
-    spatial_attrs,
-    spatial_axes,
-    volume_attrs,
-)
+from actorsession.ops.convolutions.operations import row_attrs, row_layout, spatial_attrs, spatial_axes, volume_attrs
 from actorsession.ops.shape_operands import shape_operand
 
-__all__ = [
-    "atrous_conv2d_transpose", "conv1d_transpose", "conv2d_transpose", "conv3d_transpose",
-    "conv_transpose",
-]  # fmt: skip
+__all__ = ["atrous_conv2d_transpose", "conv1d_transpose", "conv2d_transpose", "conv3d_transpose", "conv_transpose"]
 
 
 def conv2d_transpose(
@@ -55,9 +46,7 @@ def conv2d_transpose(
         return _transposed("Conv2DBackpropInput", images, filters, output_shape, attrs, scope)
 
 
-def _transposed(
-    op: str, images: Tensor, kernel: Any, output_shape: Any, attrs: dict[str, Any], scope: str
-) -> Tensor:
+def _transposed(op: str, images: Tensor, kernel: Any, output_shape: Any, attrs: dict[str, Any], scope: str) -> Tensor:
     f = convert_to_tensor(kernel, images.dtype, "filter", graph=images.graph)
     sizes = shape_operand(output_shape, images.graph, "input_sizes")
     return make_one(op, [sizes, f, images], attrs, scope)
@@ -131,9 +120,7 @@ def conv_transpose(
     with values.graph.name_scope(name or "conv_transpose") as scope:
         if count == 1:
             flat = "NCW" if front else "NWC"
-            return conv1d_transpose(
-                values, f, output_shape, strides, padding, flat, dilations, scope
-            )
+            return conv1d_transpose(values, f, output_shape, strides, padding, flat, dilations, scope)
         if count == 2:
             attrs = spatial_attrs(strides, padding, "NCHW" if front else "NHWC", dilations)
             return _transposed("Conv2DBackpropInput", values, f, output_shape, attrs, scope)
@@ -142,12 +129,7 @@ def conv_transpose(
 
 
 def atrous_conv2d_transpose(
-    value: Any,
-    filters: Any,
-    output_shape: Any,
-    rate: int,
-    padding: Any,
-    name: str | None = None,
+    value: Any, filters: Any, output_shape: Any, rate: int, padding: Any, name: str | None = None
 ) -> Tensor:
     """Return the transpose of ``atrous_conv2d``.
 

@@ -20,9 +20,19 @@ from actorsession.ops.shape_operands import Ints
 from actorsession.records import dataclass
 
 __all__ = [
-    "Pads", "Windows", "blocks", "channel_axis", "channels_last", "explicit_padding", "padded",
-    "patches", "per_axis", "position_slices", "restored", "windows_of",
-]  # fmt: skip
+    "Pads",
+    "Windows",
+    "blocks",
+    "channel_axis",
+    "channels_last",
+    "explicit_padding",
+    "padded",
+    "patches",
+    "per_axis",
+    "position_slices",
+    "restored",
+    "windows_of",
+]
 
 Pads: TypeAlias = "tuple[tuple[int, int], ...]"
 Failure: TypeAlias = Callable[[str], Exception]
@@ -97,14 +107,9 @@ class Windows:
             )
         return (size - covered) // stride + 1
 
-    def output_dims(
-        self, sizes: Sequence[Dim], window: Sequence[Dim], error: Failure = ValueError
-    ) -> list[Dim]:
+    def output_dims(self, sizes: Sequence[Dim], window: Sequence[Dim], error: Failure = ValueError) -> list[Dim]:
         """Return the number of windows on each spatial axis."""
-        return [
-            self.output_dim(i, size, wide, error)
-            for i, (size, wide) in enumerate(zip(sizes, window, strict=True))
-        ]
+        return [self.output_dim(i, size, wide, error) for i, (size, wide) in enumerate(zip(sizes, window, strict=True))]
 
     def pads(self, sizes: Ints, window: Ints) -> Pads:
         """Return the padding before and after the images on each spatial axis."""
@@ -141,9 +146,7 @@ def per_axis(value: Any, data_format: str, what: str) -> Ints:
     if len(listed) == 1:
         listed = listed * (rank - 2)
     if len(listed) != rank - 2:
-        raise ValueError(
-            f"{what} has length 1, {rank - 2} or {rank} for {data_format}, got {value!r}"
-        )
+        raise ValueError(f"{what} has length 1, {rank - 2} or {rank} for {data_format}, got {value!r}")
     spatial = tuple(int(v) for v in listed)
     return (1, *spatial, 1) if data_format.endswith("C") else (1, 1, *spatial)
 
@@ -161,9 +164,7 @@ def explicit_padding(padding: Any, rank: int = 4) -> tuple[Any, Ints]:
     if isinstance(padding, str) or not isinstance(padding, (list, tuple, np.ndarray)):
         return padding, ()
     if len(padding) != rank or any(np.shape(pair) != (2,) for pair in padding):
-        raise ValueError(
-            f"a list of paddings is {rank} pairs (before, behind), got {padding!r:.100}"
-        )
+        raise ValueError(f"a list of paddings is {rank} pairs (before, behind), got {padding!r:.100}")
     return "EXPLICIT", tuple(int(n) for pair in padding for n in pair)
 
 
@@ -217,9 +218,7 @@ def _explicit_pads(flat: Sequence[int], padding: str, axes: Ints, rank: int, op:
             raise ValueError(f"explicit_paddings of {op} are for padding EXPLICIT, not {padding}")
         return ()
     if len(flat) != 2 * rank or min(flat) < 0:
-        raise ValueError(
-            f"explicit_paddings of {op} are {2 * rank} numbers of at least 0, got {list(flat)}"
-        )
+        raise ValueError(f"explicit_paddings of {op} are {2 * rank} numbers of at least 0, got {list(flat)}")
     pairs = [(flat[2 * i], flat[2 * i + 1]) for i in range(rank)]
     if any(pairs[i] != (0, 0) for i in range(rank) if i not in axes):
         raise ValueError(f"{op} does not pad batches or channels, got {pairs}")
@@ -257,9 +256,7 @@ def patches(x: Array, counts: Ints, window: Ints, strides: Ints, dilations: Ints
     )
 
 
-def position_slices(
-    position: Ints, counts: Ints, strides: Ints, dilations: Ints
-) -> tuple[slice, ...]:
+def position_slices(position: Ints, counts: Ints, strides: Ints, dilations: Ints) -> tuple[slice, ...]:
     """Return the slices of padded images, by spatial axis, that hold element ``position`` of every window."""
     return tuple(
         slice(at * apart, at * apart + (count - 1) * stride + 1, stride)

@@ -29,9 +29,17 @@ from actorsession.ops.indexed_slices import IndexedSlices, SparseGradient, add_s
 from actorsession.ops.lists.sums import add_lists
 
 __all__ = [
-    "Backward", "beside", "carries_gradient", "connect", "extending", "gradient_source",
-    "gradients_within", "is_wanted", "note_change", "sum_gradients",
-]  # fmt: skip
+    "Backward",
+    "beside",
+    "carries_gradient",
+    "connect",
+    "extending",
+    "gradient_source",
+    "gradients_within",
+    "is_wanted",
+    "note_change",
+    "sum_gradients",
+]
 
 # Ops whose gradient only forwards its input, so that slices need not be made dense for them.
 _PASSES_SLICES = frozenset({"ReadVariableOp", "Identity"})
@@ -54,10 +62,7 @@ def carries_gradient(dtype: DType) -> bool:
 
 
 def connect(
-    ys: Sequence[Tensor],
-    xs: Iterable[Tensor],
-    stops: frozenset[Tensor],
-    within: Collection[Operation] | None = None,
+    ys: Sequence[Tensor], xs: Iterable[Tensor], stops: frozenset[Tensor], within: Collection[Operation] | None = None
 ) -> tuple[set[Tensor], list[Operation]]:
     """Return the tensors and operations between ``xs`` and ``ys``.
 
@@ -120,12 +125,7 @@ class Backward:
     """The state of one traversal: contributions per tensor until its operation is passed."""
 
     def __init__(
-        self,
-        graph: Graph,
-        connected: set[Tensor],
-        stops: frozenset[Tensor],
-        colocate: bool,
-        gate: bool,
+        self, graph: Graph, connected: set[Tensor], stops: frozenset[Tensor], colocate: bool, gate: bool
     ) -> None:
         self._graph = graph
         self.connected = connected
@@ -135,11 +135,7 @@ class Backward:
         self._parts: dict[Tensor, list[SparseGradient]] = {}
 
     def run(
-        self,
-        ys: Sequence[Tensor],
-        starts: Sequence[SparseGradient],
-        path: Sequence[Operation],
-        xs: Sequence[Tensor],
+        self, ys: Sequence[Tensor], starts: Sequence[SparseGradient], path: Sequence[Operation], xs: Sequence[Tensor]
     ) -> list[SparseGradient | None]:
         """Traverse from ``ys`` backwards, and return the gradient of each ``x``."""
         for y, start in zip(ys, starts, strict=True):
@@ -229,20 +225,14 @@ def sum_gradients(parts: Sequence[SparseGradient]) -> SparseGradient:
 
 def _check_answer(op: Operation, back: Sequence[SparseGradient | None]) -> None:
     if len(back) != len(op.inputs):
-        raise ValueError(
-            f"the gradient of {op.type} gave {len(back)} values for {len(op.inputs)} inputs"
-        )
+        raise ValueError(f"the gradient of {op.type} gave {len(back)} values for {len(op.inputs)} inputs")
     for index, (tensor, grad) in enumerate(zip(op.inputs, back, strict=True)):
         if grad is None or tensor.dtype.kind == "r":
             continue
         if grad.dtype is not as_dtype(tensor.dtype):
-            raise TypeError(
-                f"the gradient of {op.type} gave {grad.dtype.name} for input {index}, {tensor!r}"
-            )
+            raise TypeError(f"the gradient of {op.type} gave {grad.dtype.name} for input {index}, {tensor!r}")
         if not grad.shape.is_compatible_with(tensor.shape):
-            raise ValueError(
-                f"the gradient of {op.type} gave shape {grad.shape} for input {index}, {tensor!r}"
-            )
+            raise ValueError(f"the gradient of {op.type} gave shape {grad.shape} for input {index}, {tensor!r}")
         if isinstance(grad, Tensor) and grad.shape.sizes != tensor.shape.sizes:
             grad.set_shape(tensor.shape)
 

@@ -102,15 +102,9 @@ def _takes_variables(grad_fn: Callable[..., Any]) -> bool:
     return "variables" in kinds or any(p.kind is p.VAR_KEYWORD for p in kinds.values())
 
 
-def _variables_read(
-    graph: Graph, outputs: Sequence[Tensor], inputs: Sequence[Tensor]
-) -> list[Variable]:
+def _variables_read(graph: Graph, outputs: Sequence[Tensor], inputs: Sequence[Tensor]) -> list[Variable]:
     """Return the trainable variables that results depend on, without a search beyond the arguments."""
-    by_handle = {
-        v.handle: v
-        for v in graph.get_collection(GraphKeys.TRAINABLE_VARIABLES)
-        if isinstance(v, Variable)
-    }
+    by_handle = {v.handle: v for v in graph.get_collection(GraphKeys.TRAINABLE_VARIABLES) if isinstance(v, Variable)}
     found: dict[Variable, None] = {}
     seen = {t.op for t in inputs}
     waiting = [t.op for t in outputs]
@@ -138,16 +132,12 @@ def _gradient(
             answer, of_variables = grad_fn(*given, variables=list(variables))
             of_variables = flatten(of_variables)
             if len(of_variables) != len(variables):
-                raise ValueError(
-                    f"a custom gradient gave {len(of_variables)} gradients of {len(variables)} variables"
-                )
+                raise ValueError(f"a custom gradient gave {len(of_variables)} gradients of {len(variables)} variables")
         else:
             answer, of_variables = grad_fn(*given), []
         back = list(answer) if isinstance(answer, (list, tuple)) else [answer]
         if len(back) != arguments:
-            raise ValueError(
-                f"a custom gradient gave {len(back)} gradients of {arguments} arguments"
-            )
+            raise ValueError(f"a custom gradient gave {len(back)} gradients of {arguments} arguments")
         found = [
             g if g is None or hasattr(g, "_operand") else convert_to_tensor(g, graph=op.graph)
             for g in (*back, *of_variables)

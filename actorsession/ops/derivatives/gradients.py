@@ -18,13 +18,7 @@ from actorsession.graph.scopes import scope_of
 from actorsession.ops.arrays import dimensions, fills
 from actorsession.ops.arrays.shape import broadcast_to, reshape
 from actorsession.ops.build import convert_to_tensor
-from actorsession.ops.derivatives.backward import (
-    Backward,
-    beside,
-    connect,
-    extending,
-    sum_gradients,
-)
+from actorsession.ops.derivatives.backward import Backward, beside, connect, extending, sum_gradients
 from actorsession.ops.indexed_slices import IndexedSlices, SparseGradient
 from actorsession.ops.variables.variable import Variable
 
@@ -87,9 +81,7 @@ def gradients(
     """
     if ys is None:
         raise TypeError("gradients are of tensors, got None")
-    unconnected = UnconnectedGradients(
-        getattr(unconnected_gradients, "value", unconnected_gradients)
-    )
+    unconnected = UnconnectedGradients(getattr(unconnected_gradients, "value", unconnected_gradients))
     if aggregation_method not in (None, *AggregationMethod.METHODS):
         raise ValueError(
             f"aggregation_method is one of {list(AggregationMethod.METHODS)}, got {aggregation_method!r:.100}"
@@ -101,9 +93,7 @@ def gradients(
     stops = frozenset(_point(t) for t in _as_list(stop_gradients))
     graph = _one_graph([*targets, *points, *stops])
     with graph.as_default(), graph.name_scope("gradients" if name is None else name) as scope:
-        starts = _start_gradients(
-            graph, targets, _as_list(grad_ys), grad_ys is None, colocate_gradients_with_ops
-        )
+        starts = _start_gradients(graph, targets, _as_list(grad_ys), grad_ys is None, colocate_gradients_with_ops)
         _check_loop_starts(graph, targets, points, stops)
         ends = [*points, *itertools.chain.from_iterable(handles)]
         connected, path = connect(targets, ends, stops)
@@ -111,10 +101,7 @@ def gradients(
         with extending(graph, scope.rstrip("/")):
             by_end = backward.run(targets, starts, path, ends)
             rest = iter(by_end[len(points) :])
-            found = [
-                _sum([by_end[index], *itertools.islice(rest, len(more))])
-                for index, more in enumerate(handles)
-            ]
+            found = [_sum([by_end[index], *itertools.islice(rest, len(more))]) for index, more in enumerate(handles)]
         if unconnected is UnconnectedGradients.ZERO:
             return [_zeros(x) if g is None else g for x, g in zip(sources, found, strict=True)]
         return list(found)
@@ -151,16 +138,12 @@ def _sum(parts: Sequence[SparseGradient | None]) -> SparseGradient | None:
     return sum_gradients(given) if len(given) > 1 else given[0] if given else None
 
 
-def _check_loop_starts(
-    graph: Graph, ys: Sequence[Tensor], xs: Sequence[Tensor], stops: frozenset[Tensor]
-) -> None:
+def _check_loop_starts(graph: Graph, ys: Sequence[Tensor], xs: Sequence[Tensor], stops: frozenset[Tensor]) -> None:
     """Check that no gradient that is built in a loop body has to leave it through a loop variable."""
     body = scope_of(graph).body
     while body is not None:
         for parameter, start in zip(body.parameters, body.starts, strict=False):
-            if start in connect([start], xs, stops)[0] and not connect(ys, [parameter], stops)[
-                0
-            ].isdisjoint(ys):
+            if start in connect([start], xs, stops)[0] and not connect(ys, [parameter], stops)[0].isdisjoint(ys):
                 raise ValueError(
                     f"a gradient inside the body of {body.construct!r} is asked for by what loop variable "
                     f"{parameter.name} started from ({start.name}): it would have to go through the "

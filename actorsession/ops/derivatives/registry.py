@@ -15,13 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from actorsession.graph.operation import Operation
-from actorsession.graph.registry import (
-    NOT_DIFFERENTIABLE,
-    Gradient,
-    is_registered,
-    lookup,
-    registered_ops,
-)
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, Gradient, is_registered, lookup, registered_ops
 from actorsession.graph.scopes import GRADIENT_NAME
 from actorsession.graph.source_location import user_line
 from actorsession.ops.arrays.fills import zeros_like
@@ -29,9 +23,14 @@ from actorsession.ops.build import convert_to_tensor
 from actorsession.ops.indexed_slices import IndexedSlices
 
 __all__ = [
-    "NoGradient", "NotDifferentiable", "RegisterGradient", "gradient_of", "named_gradient",
-    "named_gradients", "takes_slices",
-]  # fmt: skip
+    "NoGradient",
+    "NotDifferentiable",
+    "RegisterGradient",
+    "gradient_of",
+    "named_gradient",
+    "named_gradients",
+    "takes_slices",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -120,14 +119,10 @@ def _as_gradient(function: Callable[..., Any]) -> Gradient:
     @functools.wraps(function)
     def gradient(op: Operation, *grads: Any) -> Sequence[Any]:
         given = [
-            zeros_like(t) if g is None and t.dtype.kind in "fc" else g
-            for t, g in zip(op.outputs, grads, strict=True)
+            zeros_like(t) if g is None and t.dtype.kind in "fc" else g for t, g in zip(op.outputs, grads, strict=True)
         ]
         answer = function(op, *given)
         back = list(answer) if isinstance(answer, (list, tuple)) else [answer]
-        return [
-            g if g is None or isinstance(g, IndexedSlices) else convert_to_tensor(g, graph=op.graph)
-            for g in back
-        ]
+        return [g if g is None or isinstance(g, IndexedSlices) else convert_to_tensor(g, graph=op.graph) for g in back]
 
     return gradient

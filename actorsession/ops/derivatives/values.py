@@ -21,9 +21,15 @@ from actorsession.ops.flow.extensions import Construct, rebuilt
 from actorsession.ops.indexed_slices import SparseGradient
 
 __all__ = [
-    "as_known", "gradient_shape", "gradient_spec", "made_again", "once_each", "parts_of", "refuse_handle",
+    "as_known",
+    "gradient_shape",
+    "gradient_spec",
+    "made_again",
+    "once_each",
+    "parts_of",
+    "refuse_handle",
     "zeros_for",
-]  # fmt: skip
+]
 
 
 def parts_of(op: Operation) -> Construct:
@@ -97,8 +103,6 @@ def as_known(tensor: Tensor, known: TensorShape) -> Tensor:
     return named
 
 
-def once_each(
-    inputs: Sequence[Tensor], back: dict[Tensor, SparseGradient | None]
-) -> list[SparseGradient | None]:
+def once_each(inputs: Sequence[Tensor], back: dict[Tensor, SparseGradient | None]) -> list[SparseGradient | None]:
     """Return the gradient of each input; only the first occurrence of a repeated input gets one."""
     return [back.pop(t, None) for t in inputs]

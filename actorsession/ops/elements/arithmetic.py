@@ -23,22 +23,8 @@ from actorsession.ops import raw
 from actorsession.ops.broadcasting import summed
 from actorsession.ops.build import convert_all, convert_to_tensor, graph_of, make_one
 from actorsession.ops.elements.cast import cast
-from actorsession.ops.elements.comparison import (
-    greater,
-    greater_equal,
-    less_equal,
-    not_equal,
-    of_numbers,
-)
-from actorsession.ops.elements.division import (
-    div,
-    divide,
-    floordiv,
-    floormod,
-    mod,
-    realdiv,
-    truediv,
-)
+from actorsession.ops.elements.comparison import greater, greater_equal, less_equal, not_equal, of_numbers
+from actorsession.ops.elements.division import div, divide, floordiv, floormod, mod, realdiv, truediv
 from actorsession.ops.elements.elementwise import conj, log
 from actorsession.ops.elements.selection import where_v2
 from actorsession.ops.operands import converted, scalar_like
@@ -109,15 +95,22 @@ _sub_back = summed(lambda x, y, z, grad: (grad, -grad))
 _mul_back = summed(lambda x, y, z, grad: (multiply(grad, conj(y)), multiply(grad, conj(x))))
 op("AddV2", broadcasts, operator.add, _add_back, emit="({0} + {1})", into=np.add)
 op(
-    "Add", broadcasts, grad=_add_back, kernel=lambda ctx: with_boxed(operator.add, *ctx.inputs),
-    emit=of_numbers("({0} + {1})"), into=np.add,
-)  # fmt: skip
+    "Add",
+    broadcasts,
+    grad=_add_back,
+    kernel=lambda ctx: with_boxed(operator.add, *ctx.inputs),
+    emit=of_numbers("({0} + {1})"),
+    into=np.add,
+)
 op("Sub", broadcasts, operator.sub, _sub_back, emit="({0} - {1})", into=np.subtract)
 op("Mul", broadcasts, operator.mul, _mul_back, emit="({0} * {1})", into=np.multiply)
 op(
-    "SquaredDifference", broadcasts, grad=summed(_difference_back),
-    kernel=_squared_difference_kernel, into=_squared_difference_into,
-)  # fmt: skip
+    "SquaredDifference",
+    broadcasts,
+    grad=summed(_difference_back),
+    kernel=_squared_difference_kernel,
+    into=_squared_difference_into,
+)
 
 
 # -- powers --------------------------------------------------------------------------------------
@@ -213,15 +206,19 @@ def _extremum_gradient(wins: Callable[[Tensor, Tensor], Tensor]) -> Gradient:
 
 
 op(
-    "Maximum", broadcasts, grad=_extremum_gradient(greater_equal),
+    "Maximum",
+    broadcasts,
+    grad=_extremum_gradient(greater_equal),
     kernel=_extremum_kernel(np.maximum, operator.ge),
     into=lambda x, y, out: np.maximum(x, y, out=out),  # numpy needs the keyword for this one
-)  # fmt: skip
+)
 op(
-    "Minimum", broadcasts, grad=_extremum_gradient(less_equal),
+    "Minimum",
+    broadcasts,
+    grad=_extremum_gradient(less_equal),
     kernel=_extremum_kernel(np.minimum, operator.le),
     into=lambda x, y, out: np.minimum(x, y, out=out),
-)  # fmt: skip
+)
 
 
 # -- sums of many tensors ------------------------------------------------------------------------
@@ -281,9 +278,13 @@ def _emit_add_n(ctx: KernelContext, args: Sequence[str]) -> str | None:
 
 
 op(
-    "AddN", _some_of_one_shape, grad=lambda op, grad: [grad] * len(op.inputs),
-    kernel=_add_n_kernel, emit=_emit_add_n, joins=np.add,
-)  # fmt: skip
+    "AddN",
+    _some_of_one_shape,
+    grad=lambda op, grad: [grad] * len(op.inputs),
+    kernel=_add_n_kernel,
+    emit=_emit_add_n,
+    joins=np.add,
+)
 
 
 # -- operators -----------------------------------------------------------------------------------

@@ -20,10 +20,7 @@ from actorsession.ops import raw
 from actorsession.ops.elements.comparison import logical_and, logical_not, logical_or, logical_xor
 from actorsession.ops.rows import broadcasts, op, same
 
-__all__ = [
-    "bitwise_and", "bitwise_or", "bitwise_xor", "invert", "left_shift", "population_count",
-    "right_shift",
-]  # fmt: skip
+__all__ = ["bitwise_and", "bitwise_or", "bitwise_xor", "invert", "left_shift", "population_count", "right_shift"]
 
 
 def bitwise_and(x: Any, y: Any, name: str | None = None) -> Tensor:
@@ -89,9 +86,7 @@ op("PopulationCount", same, grad=_none, kernel=_count_kernel)
 # -- operators -----------------------------------------------------------------------------------
 
 
-def _of_either(
-    symbol: str, logical: Callable[..., Tensor], bits: Callable[..., Tensor], *operands: Any
-) -> Tensor:
+def _of_either(symbol: str, logical: Callable[..., Tensor], bits: Callable[..., Tensor], *operands: Any) -> Tensor:
     """Apply a Python operator that bools and integers share."""
     tensor = next(v._as_graph_element() for v in operands if hasattr(v, "_as_graph_element"))
     if symbol == "invert":

@@ -120,11 +120,4 @@ def _static_value(ctx: InferContext) -> Array | None:
         return value.astype(target.np_dtype)
 
 
-op(
-    "Cast",
-    _to_numbers,
-    grad=_gradient,
-    kernel=_kernel,
-    into_kernel=_into,
-    static_value=_static_value,
-)
+op("Cast", _to_numbers, grad=_gradient, kernel=_kernel, into_kernel=_into, static_value=_static_value)

@@ -32,9 +32,7 @@ from actorsession.ops.operands import scalar_like
 from actorsession.ops.reductions.reduction import reduce_sum
 from actorsession.ops.rows import op
 
-__all__ = [
-    "clip_by_average_norm", "clip_by_global_norm", "clip_by_norm", "clip_by_value", "global_norm",
-]  # fmt: skip
+__all__ = ["clip_by_average_norm", "clip_by_global_norm", "clip_by_norm", "clip_by_value", "global_norm"]
 
 
 def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Any:
@@ -54,10 +52,7 @@ def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | 
         below = minimum(values, clip_value_max)
         clipped = maximum(below, clip_value_min, name=scope)
     if not values.shape.is_compatible_with(clipped.shape):
-        raise ValueError(
-            f"clip_by_value keeps the shape {values.shape}; with those limits it would be "
-            f"{clipped.shape}"
-        )
+        raise ValueError(f"clip_by_value keeps the shape {values.shape}; with those limits it would be {clipped.shape}")
     return _like(t, clipped)
 
 
@@ -179,9 +174,7 @@ def _of_values(ctx: InferContext) -> Sequence[TensorShape]:
     shape = ctx.inputs[0].shape
     for limit in ctx.inputs[1:]:
         if limit.shape.rank != 0 and not limit.shape.is_compatible_with(shape):
-            raise ValueError(
-                f"ClipByValue: limits are scalars or have the shape {shape}; got {limit.shape}"
-            )
+            raise ValueError(f"ClipByValue: limits are scalars or have the shape {shape}; got {limit.shape}")
     return [shape]
 
 
@@ -189,8 +182,7 @@ def _clip(t: Any, low: Any, high: Any) -> Any:
     for limit in (low, high):
         if limit.ndim and limit.shape != t.shape:
             raise InvalidArgumentError(
-                f"ClipByValue: limits are scalars or have the shape {list(t.shape)}; got "
-                f"{list(limit.shape)}"
+                f"ClipByValue: limits are scalars or have the shape {list(t.shape)}; got {list(limit.shape)}"
             )
     return np.maximum(np.minimum(t, high), low)
 

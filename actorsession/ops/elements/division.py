@@ -26,9 +26,17 @@ from actorsession.ops.operands import converted
 from actorsession.ops.rows import broadcasts, op
 
 __all__ = [
-    "div", "divide", "floor_div", "floordiv", "floormod", "mod", "realdiv", "truediv",
-    "truncatediv", "truncatemod",
-]  # fmt: skip
+    "div",
+    "divide",
+    "floor_div",
+    "floordiv",
+    "floormod",
+    "mod",
+    "realdiv",
+    "truediv",
+    "truncatediv",
+    "truncatemod",
+]
 
 
 def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
@@ -157,10 +165,13 @@ _floor = _division(operator.floordiv, _quotient_down)
 _div = _division(_quotient_to_zero, _divided)
 _truncate = _division(_quotient_to_zero, lambda x, y: np.trunc(x / y))
 op(
-    "RealDiv", broadcasts, grad=_real_back, into=np.true_divide,
+    "RealDiv",
+    broadcasts,
+    grad=_real_back,
+    into=np.true_divide,
     kernel=lambda ctx: _divided if ctx.inputs[0].dtype.kind == "c" else operator.truediv,
     emit=lambda ctx, args: None if ctx.inputs[0].dtype.kind == "c" else f"({args[0]} / {args[1]})",
-)  # fmt: skip
+)
 op("Div", broadcasts, grad=_real_back, kernel=_div)
 op("FloorDiv", broadcasts, grad=NOT_DIFFERENTIABLE, kernel=_floor)
 op("FloorMod", broadcasts, grad=_mod_back, kernel=_mod_kernel, emit=_emit_mod)

@@ -142,14 +142,21 @@ def _reciprocal_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]
 op("Square", same, np.square, chain_rule(lambda x, y: x + x), scalar=lambda x: x * x)
 op("Sqrt", same, np.sqrt, lambda op, grad: [raw.SqrtGrad(op.outputs[0], grad)])
 op(
-    "Rsqrt", same, _rsqrt_array, lambda op, grad: [raw.RsqrtGrad(op.outputs[0], grad)],
-    scalar=lambda x: reciprocal_of(np.sqrt(x)), into=_rsqrt_array,
-)  # fmt: skip
+    "Rsqrt",
+    same,
+    _rsqrt_array,
+    lambda op, grad: [raw.RsqrtGrad(op.outputs[0], grad)],
+    scalar=lambda x: reciprocal_of(np.sqrt(x)),
+    into=_rsqrt_array,
+)
 for _name in ("Reciprocal", "Inv"):  # TensorFlow's older name
     op(
-        _name, same, grad=_reciprocal_gradient, into=np.reciprocal,
+        _name,
+        same,
+        grad=_reciprocal_gradient,
+        into=np.reciprocal,
         kernel=lambda ctx: reciprocal_of if ctx.inputs[0].dtype.kind == "c" else np.reciprocal,
-    )  # fmt: skip
+    )
 
 
 # As in TensorFlow, these get the result itself and conjugate it if it is complex.

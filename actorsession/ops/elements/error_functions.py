@@ -91,17 +91,5 @@ _erfinv_gradient = _bell(math.sqrt(math.pi) / 2, 1.0, by_result=True)
 _ndtri_gradient = _bell(math.sqrt(2 * math.pi), 0.5, by_result=True)
 op("Erf", same, kernel=scipy_kernel("erf", _by_math(math.erf)), grad=_erf_gradient, cost=_COST)
 op("Erfc", same, kernel=scipy_kernel("erfc", _by_math(math.erfc)), grad=_erfc_gradient, cost=_COST)
-op(
-    "Erfinv",
-    same,
-    kernel=scipy_kernel("erfinv", erfinv_of),
-    grad=_erfinv_gradient,
-    cost=_COST,
-)
-op(
-    "Ndtri",
-    same,
-    kernel=scipy_kernel("ndtri", ndtri_of),
-    grad=_ndtri_gradient,
-    cost=_COST,
-)
+op("Erfinv", same, kernel=scipy_kernel("erfinv", erfinv_of), grad=_erfinv_gradient, cost=_COST)
+op("Ndtri", same, kernel=scipy_kernel("ndtri", ndtri_of), grad=_ndtri_gradient, cost=_COST)

@@ -14,13 +14,7 @@ from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import bool_
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import (
-    NOT_DIFFERENTIABLE,
-    Array,
-    InferContext,
-    Kernel,
-    KernelContext,
-)
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, Array, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape, merge_all
 from actorsession.ops import raw
 from actorsession.ops.broadcasting import sum_to_operands
@@ -182,21 +176,11 @@ def _select_v2_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
     result, zero = op.outputs[0], scalar_like(0, grad)
     by_x, by_y = where_v2(condition, grad, zero), where_v2(condition, zero, grad)
     # Three shapes were broadcast, so the sums start from the result, whatever the other two shapes are.
-    return [
-        None,
-        sum_to_operands(x, result, by_x, None)[0],
-        sum_to_operands(y, result, by_y, None)[0],
-    ]
+    return [None, sum_to_operands(x, result, by_x, None)[0], sum_to_operands(y, result, by_y, None)[0]]
 
 
-op(
-    "SelectV2", _all_broadcast, grad=_select_v2_gradient, kernel=_select_kernel,
-    emit=_emit_select, into=_select_into,
-)  # fmt: skip
-op(
-    "Select", _of_branches, grad=_select_gradient, kernel=_rows_kernel,
-    emit=_emit_select, into=_select_into,
-)  # fmt: skip
+op("SelectV2", _all_broadcast, grad=_select_v2_gradient, kernel=_select_kernel, emit=_emit_select, into=_select_into)
+op("Select", _of_branches, grad=_select_gradient, kernel=_rows_kernel, emit=_emit_select, into=_select_into)
 
 
 # -- Where ---------------------------------------------------------------------------------------

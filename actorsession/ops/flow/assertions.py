@@ -23,9 +23,7 @@ from actorsession.ops.flow.control import group
 from actorsession.ops.flow.streams import write_line
 from actorsession.ops.rows import checked, first, no_outputs, op, same
 
-__all__ = [
-    "Assert", "Print", "add_check_numerics_ops", "check_numerics", "verify_tensor_all_finite",
-]  # fmt: skip
+__all__ = ["Assert", "Print", "add_check_numerics_ops", "check_numerics", "verify_tensor_all_finite"]
 
 # How many elements are written by default, as in TensorFlow.
 _FEW = 3
@@ -36,9 +34,7 @@ _CONTROL = frozenset({
 })  # fmt: skip
 
 
-def Assert(
-    condition: Any, data: Sequence[Any], summarize: int | None = None, name: str | None = None
-) -> Operation:
+def Assert(condition: Any, data: Sequence[Any], summarize: int | None = None, name: str | None = None) -> Operation:
     """Fail the step with InvalidArgumentError unless a condition is true.
 
     The operation has to be run, as a target or by a control dependency.
@@ -88,10 +84,13 @@ def Print(
     """
     shown = [convert_to_tensor(item) for item in data]
     return raw.Print(
-        convert_to_tensor(input_), shown, message=message or "", name=name,
+        convert_to_tensor(input_),
+        shown,
+        message=message or "",
+        name=name,
         first_n=-1 if first_n is None else first_n,
         summarize=_FEW if summarize is None else summarize,
-    )  # fmt: skip
+    )
 
 
 def check_numerics(tensor: Any, message: str, name: str | None = None) -> Tensor:
@@ -153,9 +152,7 @@ def summary(value: Any, few: int) -> str:
     limit = array.size if few < 0 else few
     if not array.ndim:
         return f"[{_element(value)}]"
-    return (
-        f"[{''.join(_dimension(array, itertools.count(), limit, 0))}{'...' * (array.size > limit)}]"
-    )
+    return f"[{''.join(_dimension(array, itertools.count(), limit, 0))}{'...' * (array.size > limit)}]"
 
 
 def _dimension(array: Any, taken: Iterator[int], limit: int, depth: int) -> Iterator[str]:
@@ -224,9 +221,7 @@ def _numerics_kernel(ctx: KernelContext) -> Kernel:
 
     def check(value: Any) -> Any:
         if not np.isfinite(value).all():
-            found = [
-                word for word, test in (("Inf", np.isinf), ("NaN", np.isnan)) if test(value).any()
-            ]
+            found = [word for word, test in (("Inf", np.isinf), ("NaN", np.isnan)) if test(value).any()]
             raise InvalidArgumentError(f"{message} : Tensor had {' and '.join(found)} values")
         return value
 
@@ -234,10 +229,7 @@ def _numerics_kernel(ctx: KernelContext) -> Kernel:
 
 
 op("Assert", checked(no_outputs), kernel=_assert_kernel, grad=NOT_DIFFERENTIABLE)
-op(
-    "Print", first, kernel=_print_kernel, aliases=True,
-    grad=lambda op, grad: [grad, *[None] * (len(op.inputs) - 1)],
-)  # fmt: skip
+op("Print", first, kernel=_print_kernel, aliases=True, grad=lambda op, grad: [grad, *[None] * (len(op.inputs) - 1)])
 
 
 def _kinds_kernel(ctx: KernelContext) -> Kernel:
@@ -261,8 +253,9 @@ def _numerics_v2_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None
 
 op("CheckNumericsV2", same, kernel=_kinds_kernel, aliases=True, grad=_numerics_v2_gradient)
 op(
-    "CheckNumerics", same, kernel=_numerics_kernel, aliases=True,
-    grad=lambda op, grad: [
-        check_numerics(grad, "Not a number (NaN) or infinity (Inf) values detected in gradient.")
-    ],
-)  # fmt: skip
+    "CheckNumerics",
+    same,
+    kernel=_numerics_kernel,
+    aliases=True,
+    grad=lambda op, grad: [check_numerics(grad, "Not a number (NaN) or infinity (Inf) values detected in gradient.")],
+)

@@ -19,12 +19,7 @@ from actorsession.graph.operation import Operation, Tensor
 from actorsession.ops.arrays import fills
 from actorsession.ops.arrays.joining import concat
 from actorsession.ops.build import constant
-from actorsession.ops.derivatives.backward import (
-    carries_gradient,
-    gradients_within,
-    is_wanted,
-    note_change,
-)
+from actorsession.ops.derivatives.backward import carries_gradient, gradients_within, is_wanted, note_change
 from actorsession.ops.derivatives.values import (
     as_known,
     gradient_shape,
@@ -48,9 +43,7 @@ def if_gradient(op: Operation, *grads: Tensor | None) -> Grads:
     """Return the gradient of an ``If``."""
     parts, graph = parts_of(op), op.graph
     given = [(k, g) for k, g in enumerate(grads) if g is not None]
-    captures = [
-        t for t in dict.fromkeys(op.inputs[1:]) if carries_gradient(t.dtype) and is_wanted(t)
-    ]
+    captures = [t for t in dict.fromkeys(op.inputs[1:]) if carries_gradient(t.dtype) and is_wanted(t)]
     with (
         graph.name_scope(op.name.rpartition("/")[2]) as scope,
         ConstructBuilder(graph, scope, is_loop=False) as builder,
@@ -64,10 +57,7 @@ def if_gradient(op: Operation, *grads: Tensor | None) -> Grads:
                 found.append(gradients_within(forward, ys, captures, [g for _, g in given]))
             bodies.append(body)
         results: list[list[Tensor]] = [[], []]
-        places = [
-            _both(bodies, results, tensor, [column[j] for column in found])
-            for j, tensor in enumerate(captures)
-        ]
+        places = [_both(bodies, results, tensor, [column[j] for column in found]) for j, tensor in enumerate(captures)]
         if not results[0]:
             return [None] * len(op.inputs)
         keys = ("then_branch", "else_branch")

@@ -90,10 +90,7 @@ _Known = dict[tuple[int, tuple[TensorSpec, ...]], FunctionDef]
 
 
 def specialised(
-    function: FunctionDef,
-    inputs: Sequence[TensorSpec],
-    name: str = "the function",
-    known: _Known | None = None,
+    function: FunctionDef, inputs: Sequence[TensorSpec], name: str = "the function", known: _Known | None = None
 ) -> FunctionDef:
     """Return a function specialised to the static types of its arguments.
 
@@ -126,9 +123,7 @@ def _merged(known: TensorSpec, more: TensorSpec) -> TensorSpec:
     return TensorSpec(known.dtype, known.shape.merge_with(more.shape))
 
 
-def _inferred(
-    nodes: Iterable[NodeDef], arguments: Sequence[TensorSpec], known: _Known
-) -> Iterator[NodeDef]:
+def _inferred(nodes: Iterable[NodeDef], arguments: Sequence[TensorSpec], known: _Known) -> Iterator[NodeDef]:
     """Yield the nodes with output types that are inferred again from the arguments' types."""
     specs = {(ARGUMENT, k): spec for k, spec in enumerate(arguments)}
     constants: dict[tuple[str, int], Array] = {}
@@ -171,9 +166,7 @@ def instantiate(function: FunctionDef, arguments: Sequence[Tensor], graph: Graph
     return [made[ref] for ref in function.outputs]
 
 
-def _built(
-    node: NodeDef, inputs: Sequence[Tensor], ops: Mapping[str, Operation], graph: Graph
-) -> Operation:
+def _built(node: NodeDef, inputs: Sequence[Tensor], ops: Mapping[str, Operation], graph: Graph) -> Operation:
     name = node.name.rsplit("/", 1)[-1]
     before = [ops[producer] for producer in node.control_inputs]
     where = graph.device(node.device) if node.device else contextlib.nullcontext()
@@ -220,11 +213,7 @@ def gradient_call(
     Returns:
         The gradient of each input; ``None`` where no result depends on it.
     """
-    with (
-        graph.as_default(),
-        graph.name_scope(name) as scope,
-        ConstructBuilder(graph, scope, is_loop=False) as builder,
-    ):
+    with graph.as_default(), graph.name_scope(name) as scope, ConstructBuilder(graph, scope, is_loop=False) as builder:
         body = builder.function()
         with body.building():
             found = _gradients_inside(function, inputs, grads, graph)
@@ -238,10 +227,7 @@ def gradient_call(
 
 
 def _gradients_inside(
-    function: FunctionDef,
-    inputs: Sequence[Tensor],
-    grads: Sequence[Tensor | None],
-    graph: Graph,
+    function: FunctionDef, inputs: Sequence[Tensor], grads: Sequence[Tensor | None], graph: Graph
 ) -> list[Tensor | None]:
     # A value that is passed twice has a separate gradient for each argument. A handle cannot be copied: the
     # first argument that passes it gets the whole gradient.

@@ -71,9 +71,7 @@ def case(
 
 def _checked_pairs(pairs: Any) -> list[tuple[Tensor, _Action]]:
     if not isinstance(pairs, (list, tuple, Mapping)):
-        raise TypeError(
-            f"case: pred_fn_pairs must be a list, tuple or dict, got {type(pairs).__name__}"
-        )
+        raise TypeError(f"case: pred_fn_pairs must be a list, tuple or dict, got {type(pairs).__name__}")
     found = []
     for pair in pairs.items() if isinstance(pairs, Mapping) else pairs:
         if not isinstance(pair, tuple) or len(pair) != 2:
@@ -104,10 +102,7 @@ def _if_any(predicates: Sequence[Tensor], last: Tensor, action: _Action) -> _Act
     """Return the last function with an assertion that its predicate holds."""
 
     def run() -> Any:
-        words = (
-            "None of the conditions is true: "
-            f"{', '.join([p.name for p in predicates])}, and there is no default"
-        )
+        words = f"None of the conditions is true: {', '.join([p.name for p in predicates])}, and there is no default"
         found = Assert(last, [words, *predicates], summarize=len(predicates) + 1)
         with last.graph.control_dependencies([found]):
             returned = action()
@@ -129,10 +124,7 @@ def _at_most_one(predicates: Sequence[Tensor]) -> Operation:
 
 
 def switch_case(
-    branch_index: Tensor,
-    branch_fns: Any,
-    default: _Action | None = None,
-    name: str = "switch_case",
+    branch_index: Tensor, branch_fns: Any, default: _Action | None = None, name: str = "switch_case"
 ) -> Any:
     """Return the results of the function that a number chooses.
 
@@ -152,9 +144,7 @@ def switch_case(
     if not isinstance(branch_index, Tensor):
         raise TypeError(f"switch_case: branch_index must be a Tensor, got {branch_index!r:.100}")
     if not branch_index.dtype.is_integer:
-        raise TypeError(
-            f"switch_case: branch_index must be an integer Tensor, got {branch_index.dtype.name}"
-        )
+        raise TypeError(f"switch_case: branch_index must be an integer Tensor, got {branch_index.dtype.name}")
     actions = _numbered(branch_fns)
     if default is not None:
         if not callable(default):
@@ -179,9 +169,7 @@ def _among(index: Tensor, actions: Sequence[_Action], first: int) -> _Action:
 
 def _numbered(functions: Any) -> list[_Action]:
     if not isinstance(functions, (list, tuple, Mapping)):
-        raise TypeError(
-            f"switch_case: branch_fns must be a list, tuple or dict, got {type(functions).__name__}"
-        )
+        raise TypeError(f"switch_case: branch_fns must be a list, tuple or dict, got {type(functions).__name__}")
     if not functions:
         raise ValueError("switch_case: at least one function is needed")
     pairs = list(functions.items() if isinstance(functions, Mapping) else functions)
@@ -196,7 +184,5 @@ def _numbered(functions: Any) -> list[_Action]:
             raise TypeError(f"switch_case: the function for {pair[0]} must be callable")
     keys = sorted(key for key, _ in pairs)
     if keys != list(range(len(keys))):
-        raise ValueError(
-            f"switch_case: the keys must be all numbers from 0 to {len(keys) - 1}, got {keys}"
-        )
+        raise ValueError(f"switch_case: the keys must be all numbers from 0 to {len(keys) - 1}, got {keys}")
     return [function for _, function in sorted(pairs, key=lambda pair: int(pair[0]))]

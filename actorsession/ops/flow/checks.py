@@ -20,14 +20,7 @@ from actorsession.ops.arrays.dimensions import shape as shape_of
 from actorsession.ops.arrays.joining import stack
 from actorsession.ops.build import convert_to_tensor, graph_of
 from actorsession.ops.elements.arithmetic import maximum, subtract
-from actorsession.ops.elements.comparison import (
-    equal,
-    greater,
-    greater_equal,
-    less,
-    less_equal,
-    not_equal,
-)
+from actorsession.ops.elements.comparison import equal, greater, greater_equal, less, less_equal, not_equal
 from actorsession.ops.elements.elementwise import abs as absolute
 from actorsession.ops.flow.assertions import Assert
 from actorsession.ops.flow.control import no_op
@@ -105,9 +98,7 @@ assert_greater = _binary(">", "assert_greater", greater, np.greater)
 assert_greater_equal = _binary(">=", "assert_greater_equal", greater_equal, np.greater_equal)
 
 
-def _sign(
-    opname: str, sign: str, build: Callable[[Tensor, Tensor], Tensor]
-) -> Callable[..., Operation]:
+def _sign(opname: str, sign: str, build: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., Operation]:
     """Return the public function that asserts the sign of all elements."""
 
     def check(
@@ -122,20 +113,14 @@ def _sign(
         with graph.as_default(), graph.name_scope(name or opname):
             tensor = convert_to_tensor(x, name="x")
             head = f"Condition x {sign} 0 did not hold element-wise:"
-            shown = (
-                [message or "", head, f"x ({tensor.name}) = ", tensor]
-                if data is None
-                else list(data)
-            )
+            shown = [message or "", head, f"x ({tensor.name}) = ", tensor] if data is None else list(data)
             zero = scalar_like(0, tensor)
             holds = build(zero, tensor)
             value = get_static_value(tensor)
             if value is not None:
                 flags = {"> 0": value > 0, "< 0": value < 0, ">= 0": value >= 0, "<= 0": value <= 0}
                 if not np.all(flags[f"{sign} 0"]):
-                    raise InvalidArgumentError(
-                        "\n".join([message or "", head, f"x ({tensor.name}) = ", str(value)])
-                    )
+                    raise InvalidArgumentError("\n".join([message or "", head, f"x ({tensor.name}) = ", str(value)]))
             with graph.name_scope("assert_less_equal" if "=" in sign else "assert_less"):
                 return Assert(reduce_all(holds), shown, summarize)
 
@@ -182,9 +167,13 @@ def assert_near(
         allowed = total + relative * absolute(right)
         holds = reduce_all(less_equal(absolute(subtract(left, right)), maximum(allowed, 0)))
         shown = [
-            message or "", f"x and y not equal to tolerance rtol = {relative.name}, atol = {total.name}",
-            f"x ({left.name}) = ", left, f"y ({right.name}) = ", right,
-        ]  # fmt: skip
+            message or "",
+            f"x and y not equal to tolerance rtol = {relative.name}, atol = {total.name}",
+            f"x ({left.name}) = ",
+            left,
+            f"y ({right.name}) = ",
+            right,
+        ]
         return Assert(holds, shown if data is None else list(data), summarize)
 
 
@@ -202,15 +191,12 @@ def assert_integer(x: Any, message: str | None = None, name: str | None = None) 
         tensor = convert_to_tensor(x, name="x")
         if not tensor.dtype.is_integer:
             raise TypeError(
-                f'{message or ""}Expected "x" to be integer type.  Found: {tensor.name} of dtype '
-                f"{tensor.dtype.name}"
+                f'{message or ""}Expected "x" to be integer type.  Found: {tensor.name} of dtype {tensor.dtype.name}'
             )
         return no_op(name="statically_determined_was_integer")
 
 
-def assert_type(
-    tensor: Any, tf_type: Any, message: str | None = None, name: str | None = None
-) -> Operation:
+def assert_type(tensor: Any, tf_type: Any, message: str | None = None, name: str | None = None) -> Operation:
     """Assert that a tensor has a dtype.
 
     Raises:
@@ -221,9 +207,7 @@ def assert_type(
     with found.graph.as_default(), found.graph.name_scope(name or "assert_type"):
         if found.dtype is not wanted:
             head = f"{message}  " if message else ""
-            raise TypeError(
-                f"{head}{found.name} must be of type {wanted.name}; got {found.dtype.name}"
-            )
+            raise TypeError(f"{head}{found.name} must be of type {wanted.name}; got {found.dtype.name}")
         return no_op(name="statically_determined_correct_type")
 
 
@@ -262,9 +246,7 @@ def assert_rank_at_least(
 ) -> Operation:
     """Assert that a tensor has at least a rank; arguments and errors as ``assert_rank``."""
     words = "must have rank at least"
-    return _check_rank(
-        "assert_rank_at_least", words, x, [rank], greater_equal, data, summarize, message, name
-    )
+    return _check_rank("assert_rank_at_least", words, x, [rank], greater_equal, data, summarize, message, name)
 
 
 def assert_rank_in(
@@ -277,9 +259,7 @@ def assert_rank_in(
 ) -> Operation:
     """Assert that a tensor has one of some ranks; arguments and errors as ``assert_rank``."""
     words = "must have rank in"
-    return _check_rank(
-        "assert_rank_in", words, x, list(ranks), equal, data, summarize, message, name
-    )
+    return _check_rank("assert_rank_in", words, x, list(ranks), equal, data, summarize, message, name)
 
 
 def _check_rank(
@@ -309,15 +289,10 @@ def _check_rank(
                 return no_op(name="static_checks_determined_all_ok")
             said = numbers if opname == "assert_rank_in" else numbers[0]
             head = f"{message}.  " if message else ""
-            raise ValueError(
-                f"{head}Tensor {tensor.name} {words} {said}.  Received rank {found}, shape "
-                f"{tensor.shape}"
-            )
+            raise ValueError(f"{head}Tensor {tensor.name} {words} {said}.  Received rank {found}, shape {tensor.shape}")
         holds = [build(rank_of(tensor), r) for r in wanted]
         condition = holds[0] if len(holds) == 1 else reduce_any(stack(holds))
-        shown = [
-            message or "", f"Tensor {tensor.name} {words}", *wanted, "Received shape: ", shape_of(tensor),
-        ]  # fmt: skip
+        shown = [message or "", f"Tensor {tensor.name} {words}", *wanted, "Received shape: ", shape_of(tensor)]
         return Assert(condition, shown if data is None else list(data), summarize)
 
 

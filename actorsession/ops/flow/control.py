@@ -67,9 +67,7 @@ def group(*inputs: Any, name: str | None = None) -> Operation:
         return _gather(graph, scope, next(iter(by_device), None), ops)
 
 
-def _gather(
-    graph: Graph, name: str | None, device: str | None, ops: Sequence[Operation]
-) -> Operation:
+def _gather(graph: Graph, name: str | None, device: str | None, ops: Sequence[Operation]) -> Operation:
     with graph.control_dependencies(ops):
         if not device:
             return make("NoOp", (), name=name, graph=graph)
@@ -106,9 +104,7 @@ def with_dependencies(dependencies: Sequence[Any], tensor: Any, name: str | None
         return raw.Identity(value, name=name or "control_dependency")
 
 
-def tuple_(
-    tensors: Sequence[Any], name: str | None = None, control_inputs: Sequence[Any] | None = None
-) -> list[Any]:
+def tuple_(tensors: Sequence[Any], name: str | None = None, control_inputs: Sequence[Any] | None = None) -> list[Any]:
     """Return the same tensors, none of them available before all are (exported as ``tuple``).
 
     Args:

@@ -25,22 +25,9 @@ from actorsession.ops.build import constant, convert_to_tensor, graph_of, make_o
 from actorsession.ops.elements.arithmetic import add
 from actorsession.ops.elements.comparison import less, logical_and
 from actorsession.ops.flow.branch_gradients import if_gradient
-from actorsession.ops.flow.constructs import (
-    GRADIENTS,
-    ConstructBuilder,
-    as_predicate,
-    as_value,
-    check_no_resource,
-)
+from actorsession.ops.flow.constructs import GRADIENTS, ConstructBuilder, as_predicate, as_value, check_no_resource
 from actorsession.ops.flow.loop_gradients import while_gradient
-from actorsession.ops.structures import (
-    about_leaves,
-    check_same_structure,
-    flatten,
-    is_nested,
-    pack,
-    varying_shapes,
-)
+from actorsession.ops.structures import about_leaves, check_same_structure, flatten, is_nested, pack, varying_shapes
 
 __all__ = ["cond", "while_loop"]
 
@@ -53,11 +40,7 @@ for _types, _gradient in ((BRANCHES, if_gradient), (LOOPS, while_gradient)):
 
 
 def cond(
-    pred: Any,
-    true_fn: Callable[[], Any],
-    false_fn: Callable[[], Any],
-    strict: bool = False,
-    name: str | None = None,
+    pred: Any, true_fn: Callable[[], Any], false_fn: Callable[[], Any], strict: bool = False, name: str | None = None
 ) -> Any:
     """Return the results of ``true_fn`` if ``pred`` is true, else those of ``false_fn``.
 
@@ -164,9 +147,7 @@ def while_loop(
         if not callable(function):
             raise TypeError(f"'{argument}' must be callable. while_loop: got {function!r:.100}")
     if not isinstance(loop_vars, (list, tuple)):
-        raise TypeError(
-            f"while_loop: loop_vars is a list, tuple or named tuple, got {type(loop_vars).__name__}"
-        )
+        raise TypeError(f"while_loop: loop_vars is a list, tuple or named tuple, got {type(loop_vars).__name__}")
     if not flatten(loop_vars):
         raise ValueError("'loop_vars' must be provided. while_loop: a loop without any never ends")
     graph = graph_of(*flatten(loop_vars), maximum_iterations)
@@ -190,9 +171,7 @@ class _Loop:
         maximum: the largest number of iterations, if there is one.
     """
 
-    def __init__(
-        self, graph: Graph, scope: str, loop_vars: Any, invariants: Any, maximum: Any
-    ) -> None:
+    def __init__(self, graph: Graph, scope: str, loop_vars: Any, invariants: Any, maximum: Any) -> None:
         self.graph = graph
         self.loop_vars = loop_vars
         self.builder = ConstructBuilder(graph, scope, is_loop=True)
@@ -208,10 +187,7 @@ class _Loop:
 
     def _invariants(self, given: Any) -> list[TensorShape]:
         varying = varying_shapes(self.loop_vars)
-        entering = [
-            t.shape if shape is None else shape
-            for t, shape in zip(self.first, varying, strict=True)
-        ]
+        entering = [t.shape if shape is None else shape for t, shape in zip(self.first, varying, strict=True)]
         if given is None:
             return entering
         said = about_leaves(self.loop_vars, given, "loop_vars and shape_invariants")
@@ -245,9 +221,7 @@ class _Loop:
             goes_on = self._condition(cond, self._enter(test))
         with turn.building():
             values = self._next_values(body, self._enter(turn))
-        op = self.builder.construct(
-            WHILE, self.first, ("cond", "body"), [test, turn], [[goes_on], values]
-        )
+        op = self.builder.construct(WHILE, self.first, ("cond", "body"), [test, turn], [[goes_on], values])
         # As in TensorFlow, the count of iterations is a loop variable of its own, and the first.
         names = [f"Exit_{i}" if i else "Exit" for i in range(len(op.outputs))]
         ended = list(zip(op.outputs, names, strict=True))[counted:]
@@ -274,9 +248,7 @@ class _Loop:
         returned = body(*pack(self.loop_vars, variables))
         if len(self.loop_vars) == 1 and not is_nested(returned):
             returned = [returned]
-        check_same_structure(
-            self.loop_vars, returned, "loop_vars and the result of body", same_types=False
-        )
+        check_same_structure(self.loop_vars, returned, "loop_vars and the result of body", same_types=False)
         values = [as_value(leaf, self.graph) for leaf in flatten(returned)]
         if counter is not None:
             values.insert(0, add(counter, 1))
@@ -311,11 +283,7 @@ def _allows(declared: TensorShape, shape: TensorShape) -> bool:
 def _maximum(value: Any, graph: Graph) -> Tensor:
     found = convert_to_tensor(value, name="maximum_iterations", graph=graph)
     if not found.dtype.is_integer:
-        raise TypeError(
-            f"while_loop: maximum_iterations is an integer scalar, got {found.dtype.name}"
-        )
+        raise TypeError(f"while_loop: maximum_iterations is an integer scalar, got {found.dtype.name}")
     if found.shape.rank not in (None, 0):
-        raise ValueError(
-            f"while_loop: maximum_iterations is a scalar, got one of shape {found.shape}"
-        )
+        raise ValueError(f"while_loop: maximum_iterations is a scalar, got one of shape {found.shape}")
     return found

@@ -24,9 +24,16 @@ from actorsession.ops.flow.switch_gradients import exit_gradient, merge_gradient
 from actorsession.ops.rows import checked, first, no_outputs, op, scalar
 
 __all__ = [
-    "close_loop", "control_trigger", "enter", "exit_", "loop_cond", "merge",
-    "next_iteration", "switch", "switch_n",
-]  # fmt: skip
+    "close_loop",
+    "control_trigger",
+    "enter",
+    "exit_",
+    "loop_cond",
+    "merge",
+    "next_iteration",
+    "switch",
+    "switch_n",
+]
 
 
 class Switched(NamedTuple):
@@ -89,10 +96,7 @@ def _kernel(context: KernelContext) -> Kernel:
 
 
 for _ref in ("", "Ref"):
-    op(
-        f"{_ref}Switch", checked(_switched, None, 0), kernel=_kernel, grad=switch_gradient,
-        aliases=True,
-    )  # fmt: skip
+    op(f"{_ref}Switch", checked(_switched, None, 0), kernel=_kernel, grad=switch_gradient, aliases=True)
     op(f"{_ref}Merge", _merged, kernel=_kernel, grad=merge_gradient, aliases=True)
     op(f"{_ref}Enter", checked(_entered), kernel=_kernel, aliases=True)
     op(f"{_ref}Exit", checked(first), kernel=_kernel, grad=exit_gradient, aliases=True)
@@ -166,11 +170,7 @@ def merge(inputs: Sequence[Any], name: str | None = None) -> Merged:
 
 
 def enter(
-    data: Any,
-    frame_name: str,
-    is_constant: bool = False,
-    parallel_iterations: int = 10,
-    name: str | None = None,
+    data: Any, frame_name: str, is_constant: bool = False, parallel_iterations: int = 10, name: str | None = None
 ) -> Tensor:
     """Pass a value into a loop.
 
@@ -185,9 +185,12 @@ def enter(
         ValueError: for an empty name, or fewer than one iteration.
     """
     return raw.Enter(
-        convert_to_tensor(data), frame_name=frame_name, is_constant=is_constant,
-        parallel_iterations=parallel_iterations, name=name,
-    )  # fmt: skip
+        convert_to_tensor(data),
+        frame_name=frame_name,
+        is_constant=is_constant,
+        parallel_iterations=parallel_iterations,
+        name=name,
+    )
 
 
 def exit_(tensor: Any, name: str | None = None) -> Tensor:
@@ -227,7 +230,5 @@ def close_loop(merged: Tensor, value: Tensor) -> None:
         TypeError: if its dtype is not that of the merge.
     """
     if value.op.type not in NEXT_ITERATIONS:
-        raise ValueError(
-            f"a loop is closed by an output of next_iteration; got {value.name} ({value.op.type})"
-        )
+        raise ValueError(f"a loop is closed by an output of next_iteration; got {value.name} ({value.op.type})")
     merged.op._update_input(len(merged.op.inputs) - 1, value)

@@ -24,9 +24,7 @@ def common_shape(first: TensorShape, second: TensorShape) -> TensorShape:
     """Return the static shape of a value that has one of two shapes."""
     if first.sizes is None or second.sizes is None or len(first.sizes) != len(second.sizes):
         return TensorShape(None)
-    return TensorShape(
-        [a if a == b else None for a, b in zip(first.sizes, second.sizes, strict=True)]
-    )
+    return TensorShape([a if a == b else None for a, b in zip(first.sizes, second.sizes, strict=True)])
 
 
 class Construct:
@@ -76,13 +74,7 @@ class Construct:
 
     def inside(self, body: FunctionBody) -> contextlib.AbstractContextManager[object]:
         """Return a context that builds operations into a function of the construct after it was built."""
-        changes = {
-            "body": body,
-            "devices": (),
-            "control": (),
-            "colocation": (),
-            "name": self.op.name,
-        }
+        changes = {"body": body, "devices": (), "control": (), "colocation": (), "name": self.op.name}
         return entered(self.op.graph, **changes)
 
     def _output(self, spec: TensorSpec) -> Tensor:
@@ -90,9 +82,7 @@ class Construct:
         self._added.append(made)
         return made
 
-    def save_from_branch(
-        self, tensor: Tensor, branch: int, nothing: Callable[[], Tensor]
-    ) -> Tensor:
+    def save_from_branch(self, tensor: Tensor, branch: int, nothing: Callable[[], Tensor]) -> Tensor:
         """Return the output with a value from a branch; it is added if missing.
 
         Args:

@@ -51,21 +51,15 @@ def remote_call(
     asked = convert_to_tensor(target, string, name="target", graph=graph)
     device = get_static_value(asked)
     if device is None:
-        raise ValueError(
-            f"remote_call: the target must be known while the graph is built, got {asked!r}"
-        )
+        raise ValueError(f"remote_call: the target must be known while the graph is built, got {asked!r}")
     function, inputs = _with_arguments(f, args, graph)
     with graph.as_default(), graph.device(device.item().decode()):
-        op = call(
-            REMOTE_CALL, function.in_graph(graph), [asked], inputs, graph, name or REMOTE_CALL
-        )
+        op = call(REMOTE_CALL, function.in_graph(graph), [asked], inputs, graph, name or REMOTE_CALL)
     _check_dtypes(op.outputs, Tout, "remote_call")
     return list(op.outputs)
 
 
-def symbolic_gradient(
-    input: Sequence[Any], Tout: Sequence[Any], f: Function, name: str | None = None
-) -> list[Tensor]:
+def symbolic_gradient(input: Sequence[Any], Tout: Sequence[Any], f: Function, name: str | None = None) -> list[Tensor]:
     """Return the gradient of a function.
 
     Args:
@@ -85,20 +79,13 @@ def symbolic_gradient(
     function, inputs = _with_arguments(f, input[:count], graph)
     known = function.in_graph(graph)
     if known.captures:
-        raise ValueError(
-            f"symbolic_gradient: {known.name!r} captures {known.captures[0]!r}: pass it as an argument"
-        )
+        raise ValueError(f"symbolic_gradient: {known.name!r} captures {known.captures[0]!r}: pass it as an argument")
     _check_dtypes(inputs, Tout, "symbolic_gradient")
     results = known.definition.output_specs()
     given = input[count:]
     if len(given) != len(results):
-        raise ValueError(
-            f"symbolic_gradient: {known.name!r} has {len(results)} results, got {len(given)} gradients"
-        )
-    grads = [
-        convert_to_tensor(g, spec.dtype, graph=graph)
-        for g, spec in zip(given, results, strict=True)
-    ]
+        raise ValueError(f"symbolic_gradient: {known.name!r} has {len(results)} results, got {len(given)} gradients")
+    grads = [convert_to_tensor(g, spec.dtype, graph=graph) for g, spec in zip(given, results, strict=True)]
     body = specialised(known.definition, [t.spec for t in inputs], known.name)
     found = gradient_call(body, inputs, grads, graph, name or "SymbolicGradient")
     return [zeros_like(t) if g is None else g for t, g in zip(inputs, found, strict=True)]
@@ -115,11 +102,7 @@ def Gradient(inputs: Sequence[Any], f: Function, name: str | None = None) -> lis
 
 
 def If(
-    cond: Any,
-    inputs: Sequence[Any],
-    then_branch: Function,
-    else_branch: Function,
-    name: str | None = None,
+    cond: Any, inputs: Sequence[Any], then_branch: Function, else_branch: Function, name: str | None = None
 ) -> list[Tensor]:
     """Return the results of one of two functions.
 
@@ -155,9 +138,7 @@ def _holds(value: Tensor) -> Tensor:
     return value if value.dtype.is_bool else not_equal(value, constant(0, value.dtype))
 
 
-def While(
-    input_: Sequence[Any], cond: Function, body: Function, name: str | None = None
-) -> list[Tensor]:
+def While(input_: Sequence[Any], cond: Function, body: Function, name: str | None = None) -> list[Tensor]:
     """Repeat a function while another one returns true.
 
     Args:
@@ -189,12 +170,7 @@ def While(
 
 
 def For(
-    start: Any,
-    limit: Any,
-    delta: Any,
-    inputs: Sequence[Any],
-    body: Function,
-    name: str | None = None,
+    start: Any, limit: Any, delta: Any, inputs: Sequence[Any], body: Function, name: str | None = None
 ) -> list[Tensor]:
     """Repeat a function for each number of a range.
 
@@ -211,9 +187,7 @@ def For(
         ValueError: if the function takes or returns a wrong number of values.
     """
     graph = graph_of(start, limit, delta, *inputs)
-    begin, end, step = [
-        convert_to_tensor(value, int32, graph=graph) for value in (start, limit, delta)
-    ]
+    begin, end, step = [convert_to_tensor(value, int32, graph=graph) for value in (start, limit, delta)]
     tensors = [convert_to_tensor(value, graph=graph) for value in inputs]
     function, _ = _with_arguments(body, [begin, *tensors], graph)
 
@@ -227,18 +201,14 @@ def For(
 
     variables = [begin, *tensors]
     invariants = [begin.shape, *_invariants(function, variables, graph, first=1)]
-    found = while_loop(
-        goes_on, next_values, variables, shape_invariants=invariants, name=name or "For"
-    )
+    found = while_loop(goes_on, next_values, variables, shape_invariants=invariants, name=name or "For")
     return list(found[1:])
 
 
 # -- helpers -------------------------------------------------------------------------------------
 
 
-def _with_arguments(
-    f: Function, args: Sequence[Any], graph: Graph
-) -> tuple[DefinedFunction, list[Tensor]]:
+def _with_arguments(f: Function, args: Sequence[Any], graph: Graph) -> tuple[DefinedFunction, list[Tensor]]:
     """Return the defined function for arguments, and the arguments as tensors."""
     if isinstance(f, OverloadedFunction):
         tensors = [convert_to_tensor(arg, graph=graph) for arg in args]
@@ -252,9 +222,7 @@ def _check_dtypes(tensors: Sequence[Tensor], wanted: Sequence[Any], what: str) -
     found = [t.dtype for t in tensors]
     asked: list[DType] = [as_dtype(dtype) for dtype in wanted]
     if found != asked:
-        raise ValueError(
-            f"{what}: dtypes are {[d.name for d in found]}, Tout says {[d.name for d in asked]}"
-        )
+        raise ValueError(f"{what}: dtypes are {[d.name for d in found]}, Tout says {[d.name for d in asked]}")
 
 
 def _as_list(results: Any) -> list[Any]:
@@ -281,9 +249,7 @@ def _invariants(
             break  # the loop raises the error
         changed = [
             k
-            for k, (spec, result) in enumerate(
-                zip(specs[first : first + count], results, strict=True)
-            )
+            for k, (spec, result) in enumerate(zip(specs[first : first + count], results, strict=True))
             if spec.shape.sizes is not None and spec.shape != result.shape
         ]
         if not changed:

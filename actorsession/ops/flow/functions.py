@@ -15,15 +15,7 @@ from contextvars import ContextVar
 from typing import Any, TypeAlias
 
 from actorsession.graph.dtypes import DType, as_dtype
-from actorsession.graph.function import (
-    CALL,
-    CALLS,
-    CONSTRUCTS,
-    STATEFUL_CALL,
-    FunctionBody,
-    FunctionDef,
-    nodes_inside,
-)
+from actorsession.graph.function import CALL, CALLS, CONSTRUCTS, STATEFUL_CALL, FunctionBody, FunctionDef, nodes_inside
 from actorsession.graph.function_library import LibraryFunction
 from actorsession.graph.graph import Graph, get_default_graph
 from actorsession.graph.operation import Operation, Tensor
@@ -39,10 +31,17 @@ from actorsession.process_bound import ProcessBound
 __all__ = ["DefinedFunction", "Defun", "OverloadedFunction", "is_stateful", "with_effects"]
 
 # These ops only read state: they need not run if their results are not used.
-_LOOKS = frozenset({
-    "ReadVariableOp", "VarHandleOp", "VarIsInitializedOp", "RandomStandardNormal", "RandomUniform",
-    "RandomUniformInt", "TruncatedNormal",
-})  # fmt: skip
+_LOOKS = frozenset(
+    {
+        "ReadVariableOp",
+        "VarHandleOp",
+        "VarIsInitializedOp",
+        "RandomStandardNormal",
+        "RandomUniform",
+        "RandomUniformInt",
+        "TruncatedNormal",
+    }
+)
 
 # The functions under construction, outermost first.
 _BUILDING: ContextVar[tuple[DefinedFunction, ...]] = ContextVar("actorsession_defuns", default=())
@@ -75,9 +74,11 @@ class Defun(ProcessBound):
     ) -> None:
         self._input_types = [as_dtype(dtype) for dtype in input_types]
         self._options: dict[str, Any] = {
-            "func_name": func_name, "grad_func": grad_func, "python_grad_func": python_grad_func,
+            "func_name": func_name,
+            "grad_func": grad_func,
+            "python_grad_func": python_grad_func,
             "shape_func": shape_func,
-        }  # fmt: skip
+        }
 
     def __call__(self, func: Callable[..., Any]) -> Any:
         """Return the function that is called in place of ``func``.
@@ -93,18 +94,14 @@ class Defun(ProcessBound):
         if not self._input_types and most != 0:
             return OverloadedFunction(func, least, most, self._options)
         if count < least or (most is not None and count > most):
-            raise ValueError(
-                f"{_name_of(func)!r} takes {_range(least, most)} arguments; {count} dtypes are given"
-            )
+            raise ValueError(f"{_name_of(func)!r} takes {_range(least, most)} arguments; {count} dtypes are given")
         return DefinedFunction(func, self._input_types, **self._options)
 
 
 def _argument_counts(func: Callable[..., Any]) -> tuple[int, int | None]:
     spec = inspect.getfullargspec(func)
     if spec.varkw or spec.defaults or spec.kwonlyargs:
-        raise ValueError(
-            f"functions with defaults or keyword arguments are not supported: {func!r:.100}"
-        )
+        raise ValueError(f"functions with defaults or keyword arguments are not supported: {func!r:.100}")
     count = len(spec.args) - inspect.ismethod(func)
     return count, None if spec.varargs else count
 
@@ -145,9 +142,7 @@ class DefinedFunction:
         self._grad_func = grad_func
         self._python_grad_func = python_grad_func
         self._shape_func = shape_func
-        self._known: weakref.WeakKeyDictionary[Graph, list[_Definition]] = (
-            weakref.WeakKeyDictionary()
-        )
+        self._known: weakref.WeakKeyDictionary[Graph, list[_Definition]] = weakref.WeakKeyDictionary()
 
     # -- properties ----------------------------------------------------------------------------
 
@@ -235,9 +230,7 @@ class DefinedFunction:
         """Return arguments as tensors of the declared dtypes."""
         wanted = self._input_types
         if len(args) != len(wanted):
-            raise ValueError(
-                f"{self._wanted_name!r}: expected {len(wanted)} arguments, got {len(args)}"
-            )
+            raise ValueError(f"{self._wanted_name!r}: expected {len(wanted)} arguments, got {len(args)}")
         return [
             _argument(arg, dtype, f"argument {k} of {self._wanted_name!r}", graph)
             for k, (arg, dtype) in enumerate(zip(args, wanted, strict=True))
@@ -347,9 +340,7 @@ class OverloadedFunction:
         options: see ``Defun``.
     """
 
-    def __init__(
-        self, func: Callable[..., Any], least: int, most: int | None, options: dict[str, Any]
-    ) -> None:
+    def __init__(self, func: Callable[..., Any], least: int, most: int | None, options: dict[str, Any]) -> None:
         self._func = func
         self._least = least
         self._most = most
@@ -365,8 +356,7 @@ class OverloadedFunction:
         key = tuple([as_dtype(dtype) for dtype in input_types])
         if len(key) < self._least or (self._most is not None and len(key) > self._most):
             raise ValueError(
-                f"{_name_of(self._func)!r}: expected {_range(self._least, self._most)} arguments, got "
-                f"{len(key)}"
+                f"{_name_of(self._func)!r}: expected {_range(self._least, self._most)} arguments, got {len(key)}"
             )
         if key not in self._overloads:
             options = dict(self._options)

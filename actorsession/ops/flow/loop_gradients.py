@@ -44,11 +44,7 @@ from actorsession.ops.elements.arithmetic import add, subtract
 from actorsession.ops.elements.comparison import greater
 from actorsession.ops.flow.constructs import ConstructBuilder
 from actorsession.ops.indexed_slices import IndexedSlices, SparseGradient, to_dense
-from actorsession.ops.lists.nodes import (
-    empty_tensor_list,
-    tensor_list_pop_back,
-    tensor_list_push_back,
-)
+from actorsession.ops.lists.nodes import empty_tensor_list, tensor_list_pop_back, tensor_list_push_back
 from actorsession.ops.lists.parts import tensor_list_concat
 
 __all__ = ["while_gradient"]
@@ -86,11 +82,7 @@ class _Loop:
         self.grads = grads
         self.known: dict[Tensor, Tensor] = {}
         # Variables that keep their initial value in every iteration.
-        self.unchanging = {
-            t: op.inputs[k]
-            for k, t in enumerate(self.parameters[: self.given])
-            if self.values[k] is t
-        }
+        self.unchanging = {t: op.inputs[k] for k, t in enumerate(self.parameters[: self.given]) if self.values[k] is t}
         self.first: list[Tensor] = []
         self.results: list[Tensor] = []
 
@@ -186,9 +178,7 @@ class _Loop:
             found = gradients_within(self.forward, ys, xs, starts)
             for at, k in enumerate(self.active):
                 each = found[at]
-                self.results[1 + at] = (
-                    zeros_for(self.parameters[k]) if each is None else to_dense(each)
-                )
+                self.results[1 + at] = zeros_for(self.parameters[k]) if each is None else to_dense(each)
         places: dict[Tensor, tuple[int, ...]] = {}
         finish: dict[Tensor, _Finish] = {}
         for tensor, each in zip(self.captures, found[len(self.active) :], strict=True):

@@ -67,9 +67,7 @@ def map_fn(
             leaves = flatten(values)
             return i + 1, [a.write(i, v) for a, v in zip(found, leaves, strict=True)]
 
-        _, arrays = while_loop(
-            lambda i, _: i < items.count, turn, (constant(0), arrays), back_prop=back_prop
-        )
+        _, arrays = while_loop(lambda i, _: i < items.count, turn, (constant(0), arrays), back_prop=back_prop)
         return pack(wanted, _stacked(arrays, items))
 
 
@@ -109,11 +107,10 @@ def scan(
         start, done, made = items.start(initializer, last if reverse else 0)
         arrays = [
             TensorArray(
-                t.dtype, size=items.count, infer_shape=infer_shape,
-                element_shape=t.shape if infer_shape else None,
+                t.dtype, size=items.count, infer_shape=infer_shape, element_shape=t.shape if infer_shape else None
             )
             for t in made
-        ]  # fmt: skip
+        ]
 
         def place(i: Any) -> Any:
             return last - i if reverse else i
@@ -160,14 +157,7 @@ def foldr(
     return _fold(fn, elems, initializer, back_prop, name or "foldr", backwards=True)
 
 
-def _fold(
-    fn: Callable[..., Any],
-    elems: Any,
-    initializer: Any,
-    back_prop: bool,
-    name: str,
-    backwards: bool,
-) -> Any:
+def _fold(fn: Callable[..., Any], elems: Any, initializer: Any, back_prop: bool, name: str, backwards: bool) -> Any:
     what = "foldr" if backwards else "foldl"
     _check_function(fn, what)
     graph = graph_of(*flatten(elems), *flatten(initializer))
@@ -181,9 +171,7 @@ def _fold(
             check_same_structure(start, values, "the initializer and the result of fn")
             return i + 1, _like(flatten(values), before)
 
-        _, found = while_loop(
-            lambda i, _: i < items.count, turn, (constant(done), made), back_prop=back_prop
-        )
+        _, found = while_loop(lambda i, _: i < items.count, turn, (constant(done), made), back_prop=back_prop)
         return pack(start, found)
 
 
@@ -211,16 +199,12 @@ class _Items:
             raise ValueError(f"{what}: elems must hold a tensor at least, got {elems!r:.100}")
         for tensor in self.all:
             if tensor.shape.rank == 0:
-                raise ValueError(
-                    f"{what}: elems must be tensors of rank 1 at least, got the scalar {tensor!r}"
-                )
+                raise ValueError(f"{what}: elems must be tensors of rank 1 at least, got the scalar {tensor!r}")
         self.static = _common_count(self.all, what)
         self.count: Any = self.static
         if self.static is None:
             self.count = raw.Shape(self.all[0])[0]
-        self._arrays = [
-            TensorArray(t.dtype, size=self.count, infer_shape=True).unstack(t) for t in self.all
-        ]
+        self._arrays = [TensorArray(t.dtype, size=self.count, infer_shape=True).unstack(t) for t in self.all]
 
     def at(self, index: Any) -> Any:
         """Return the items at an index, in the structure."""
@@ -237,9 +221,7 @@ class _Items:
 def _refuse_composites(structure: Any, what: str) -> None:
     """Raise TypeError for a composite, whose component tensors do not hold its items."""
     if isinstance(structure, Composite):
-        raise TypeError(
-            f"{what}: elems must be tensors, got {structure!r:.100}: make it dense, or go over its parts"
-        )
+        raise TypeError(f"{what}: elems must be tensors, got {structure!r:.100}: make it dense, or go over its parts")
     if isinstance(structure, Mapping):
         structure = list(structure.values())
     if isinstance(structure, (list, tuple)):
@@ -250,9 +232,7 @@ def _refuse_composites(structure: Any, what: str) -> None:
 def _common_count(tensors: Sequence[Tensor], what: str) -> int | None:
     known = {t.shape.sizes[0] for t in tensors if t.shape.sizes} - {None}
     if len(known) > 1:
-        raise ValueError(
-            f"{what}: elems have different numbers of items: {sorted(map(str, known))}"
-        )
+        raise ValueError(f"{what}: elems have different numbers of items: {sorted(map(str, known))}")
     return next(iter(known), None)
 
 
@@ -267,9 +247,7 @@ def _stacked(arrays: Sequence[TensorArray], items: _Items) -> list[Tensor]:
 
 def _like(values: Sequence[Any], before: Sequence[Tensor]) -> list[Tensor]:
     """Return values as tensors of the dtypes of the previous ones."""
-    return [
-        convert_to_tensor(v, t.dtype, graph=t.graph) for v, t in zip(values, before, strict=True)
-    ]
+    return [convert_to_tensor(v, t.dtype, graph=t.graph) for v, t in zip(values, before, strict=True)]
 
 
 def _check_function(fn: Any, what: str) -> None:

@@ -40,13 +40,7 @@ from actorsession.errors import (
 from actorsession.graph.dtypes import DType, as_dtype
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import (
-    NOT_DIFFERENTIABLE,
-    Array,
-    InferContext,
-    Kernel,
-    KernelContext,
-)
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, Array, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape, unknown_shape
 from actorsession.ops.build import convert_to_tensor, graph_of, make
 from actorsession.ops.rows import op
@@ -55,11 +49,7 @@ __all__ = ["async_py_func", "numpy_function", "py_func"]
 
 
 def py_func(
-    func: Callable[..., Any],
-    inp: Sequence[Any],
-    Tout: Any,
-    stateful: bool = True,
-    name: str | None = None,
+    func: Callable[..., Any], inp: Sequence[Any], Tout: Any, stateful: bool = True, name: str | None = None
 ) -> Tensor | list[Tensor] | Operation:
     """Call a Python function in each step that needs its results.
 
@@ -84,15 +74,11 @@ def py_func(
         ValueError: if ``func`` cannot be called.
         TypeError: if ``inp`` is not a list, or an entry of ``Tout`` is not a dtype.
     """
-    made: Tensor | list[Tensor] | Operation = _build(
-        "PyFunc" if stateful else "PyFuncStateless", func, inp, Tout, name
-    )
+    made: Tensor | list[Tensor] | Operation = _build("PyFunc" if stateful else "PyFuncStateless", func, inp, Tout, name)
     return made
 
 
-def async_py_func(
-    func: Callable[..., Awaitable[Any]], inp: Sequence[Any], Tout: Any, name: str | None = None
-) -> Any:
+def async_py_func(func: Callable[..., Awaitable[Any]], inp: Sequence[Any], Tout: Any, name: str | None = None) -> Any:
     """Await a Python function in each step that needs its results, without blocking a thread.
 
     It runs on the event loop of the step (an ``AsyncSession``'s; a ``Session`` has a separate loop for it),
@@ -148,23 +134,15 @@ def numpy_function(
     return decorated
 
 
-def _build(
-    op_type: str, func: Callable[..., Any], inp: Sequence[Any], Tout: Any, name: str | None
-) -> Any:
+def _build(op_type: str, func: Callable[..., Any], inp: Sequence[Any], Tout: Any, name: str | None) -> Any:
     if not callable(func):
-        raise ValueError(
-            f"py_func takes something that can be called; got {func!r:.100} of type "
-            f"{type(func).__name__}"
-        )
+        raise ValueError(f"py_func takes something that can be called; got {func!r:.100} of type {type(func).__name__}")
     several = isinstance(Tout, (list, tuple))
     dtypes = [as_dtype(t) for t in (Tout if several else [Tout])]
     values = list(inp)
     graph = graph_of(*values)
     with graph.name_scope(name or op_type) as scope:
-        tensors = [
-            convert_to_tensor(value, name=f"input_{i}", graph=graph)
-            for i, value in enumerate(values)
-        ]
+        tensors = [convert_to_tensor(value, name=f"input_{i}", graph=graph) for i, value in enumerate(values)]
         attrs = {"token": _Token(func), "Tin": [t.dtype for t in tensors], "Tout": dtypes}
         op = make(op_type, tensors, attrs, scope, graph)
     if not dtypes:
@@ -317,9 +295,7 @@ def _taken(result: Any, specs: Sequence[TensorSpec], label: str) -> Any:
     del result
     if len(values) != len(specs):
         raise _Refused(
-            InvalidArgumentError(
-                f"{label} returns {len(values)} values, but expects to see {len(specs)} values."
-            )
+            InvalidArgumentError(f"{label} returns {len(values)} values, but expects to see {len(specs)} values.")
         )
     for i, spec in enumerate(specs):
         _take(values, i, spec, label)
@@ -336,8 +312,7 @@ def _take(values: list[Any], i: int, spec: TensorSpec, label: str) -> None:
         # The user promised the shape with set_shape, and other kernels rely on it.
         raise _Refused(
             InvalidArgumentError(
-                f"{i}-th value returned by {label} has shape {TensorShape(array.shape)}, but "
-                f"{spec.shape} was promised"
+                f"{i}-th value returned by {label} has shape {TensorShape(array.shape)}, but {spec.shape} was promised"
             )
         )
     values[i] = array if array.ndim else array[()]
@@ -354,9 +329,7 @@ def _converted(value: Any, i: int, wanted: DType, label: str) -> Array:
     found = _dtype_of(array)
     if found is not wanted:
         raise _Refused(
-            InvalidArgumentError(
-                f"{i}-th value returned by {label} is {found.name}, but expects {wanted.name}"
-            )
+            InvalidArgumentError(f"{i}-th value returned by {label} is {found.name}, but expects {wanted.name}")
         )
     if wanted.kind != "s":
         return np.array(array, wanted.np_dtype, order="C")
@@ -407,7 +380,4 @@ def _unknown(ctx: InferContext) -> Sequence[TensorShape]:
 
 for _name in ("PyFunc", "PyFuncStateless"):
     op(_name, _unknown, kernel=_kernel, grad=NOT_DIFFERENTIABLE, blocks=True, calls_python=True)
-op(
-    "AsyncPyFunc", _unknown, kernel=_async_kernel, grad=NOT_DIFFERENTIABLE, suspends=True,
-    calls_python=True,
-)  # fmt: skip
+op("AsyncPyFunc", _unknown, kernel=_async_kernel, grad=NOT_DIFFERENTIABLE, suspends=True, calls_python=True)

@@ -82,9 +82,7 @@ def _add(graph: Graph, wanted: Sequence[Operation]) -> bool:
     asked = _devices_asked(nodes, frames)
     refused = {frame for frame, devices in asked.items() if len(devices) > 1}
     for _ in range(_ATTEMPTS):
-        draft = GraphRewriter(
-            nodes, dict.fromkeys(nodes, ""), frames, [(op.name, 0) for op in outermost]
-        )
+        draft = GraphRewriter(nodes, dict.fromkeys(nodes, ""), frames, [(op.name, 0) for op in outermost])
         try:
             lifted = _lifted(draft, refused)
             break
@@ -120,9 +118,7 @@ def _with_siblings(wanted: Sequence[Operation]) -> set[Operation]:
     return found
 
 
-def _devices_asked(
-    nodes: Mapping[str, NodeDef], frames: Mapping[str, Frame]
-) -> dict[Frame, set[str]]:
+def _devices_asked(nodes: Mapping[str, NodeDef], frames: Mapping[str, Frame]) -> dict[Frame, set[str]]:
     """Return the devices that the nodes of each loop request."""
     asked: dict[Frame, set[str]] = {}
     for node in nodes.values():
@@ -151,9 +147,7 @@ def _lifted(draft: GraphRewriter, refused: set[Frame]) -> dict[str, NodeDef]:
     return {name: nodes[name] for name in order if name in made and not function_fault(nodes[name])}
 
 
-def _stand_in(
-    graph: Graph, node: NodeDef, exits: Sequence[tuple[int, Operation]], device: str | None
-) -> None:
+def _stand_in(graph: Graph, node: NodeDef, exits: Sequence[tuple[int, Operation]], device: str | None) -> None:
     """Build a loop, and register its outputs as the stand-ins of Exits."""
     of = graph.get_operation_by_name
     attrs = {**node.attrs, STANDS_FOR: tuple([f"{k}:{op.name}" for k, op in exits])}

@@ -18,11 +18,17 @@ from actorsession.ops.linear.matrices import adjoint as adjoint_of
 from actorsession.ops.linear.operators import LinearOperator
 
 __all__ = [
-    "LinearOperatorAdjoint", "LinearOperatorBlockDiag", "LinearOperatorCirculant",
-    "LinearOperatorComposition", "LinearOperatorHouseholder", "LinearOperatorInversion",
-    "LinearOperatorKronecker", "LinearOperatorLowRankUpdate", "LinearOperatorToeplitz",
+    "LinearOperatorAdjoint",
+    "LinearOperatorBlockDiag",
+    "LinearOperatorCirculant",
+    "LinearOperatorComposition",
+    "LinearOperatorHouseholder",
+    "LinearOperatorInversion",
+    "LinearOperatorKronecker",
+    "LinearOperatorLowRankUpdate",
+    "LinearOperatorToeplitz",
     "LinearOperatorZeros",
-]  # fmt: skip
+]
 
 
 def _all_of(operators: Sequence[Any], hint: str) -> bool | None:
@@ -43,10 +49,14 @@ class LinearOperatorAdjoint(LinearOperator):
     """
 
     def __init__(
-        self, operator: LinearOperator, is_non_singular: bool | None = None,
-        is_self_adjoint: bool | None = None, is_positive_definite: bool | None = None,
-        is_square: bool | None = None, name: str | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        operator: LinearOperator,
+        is_non_singular: bool | None = None,
+        is_self_adjoint: bool | None = None,
+        is_positive_definite: bool | None = None,
+        is_square: bool | None = None,
+        name: str | None = None,
+    ) -> None:
         self.operator = operator
         known = (
             operator.is_non_singular if is_non_singular is None else is_non_singular,
@@ -75,10 +85,14 @@ class LinearOperatorInversion(LinearOperator):
     """The inverse of an operator; arguments as for ``LinearOperatorAdjoint``."""
 
     def __init__(
-        self, operator: LinearOperator, is_non_singular: bool | None = None,
-        is_self_adjoint: bool | None = None, is_positive_definite: bool | None = None,
-        is_square: bool | None = None, name: str | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        operator: LinearOperator,
+        is_non_singular: bool | None = None,
+        is_self_adjoint: bool | None = None,
+        is_positive_definite: bool | None = None,
+        is_square: bool | None = None,
+        name: str | None = None,
+    ) -> None:
         self.operator = operator
         known = (
             True if is_non_singular is None else is_non_singular,
@@ -117,9 +131,7 @@ class _OfSeveral(LinearOperator):
         ValueError: for no operators.
     """
 
-    def __init__(
-        self, operators: Sequence[LinearOperator], matrix: Tensor, known: Sequence[Any], name: str
-    ) -> None:
+    def __init__(self, operators: Sequence[LinearOperator], matrix: Tensor, known: Sequence[Any], name: str) -> None:
         self.operators = list(operators)
         super().__init__(matrix, tuple(known), name)
 
@@ -146,10 +158,14 @@ class LinearOperatorComposition(_OfSeveral):
     """
 
     def __init__(
-        self, operators: Sequence[LinearOperator], is_non_singular: bool | None = None,
-        is_self_adjoint: bool | None = None, is_positive_definite: bool | None = None,
-        is_square: bool | None = None, name: str | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        operators: Sequence[LinearOperator],
+        is_non_singular: bool | None = None,
+        is_self_adjoint: bool | None = None,
+        is_positive_definite: bool | None = None,
+        is_square: bool | None = None,
+        name: str | None = None,
+    ) -> None:
         found = _several(operators)
         matrix = functools.reduce(ops.matmul, [each.to_dense() for each in found])
         if is_non_singular is None:
@@ -182,15 +198,20 @@ class LinearOperatorBlockDiag(_OfSeveral):
     """Operators along the diagonal, with zeros beside them; see ``LinearOperatorComposition``."""
 
     def __init__(
-        self, operators: Sequence[LinearOperator], is_non_singular: bool | None = None,
-        is_self_adjoint: bool | None = None, is_positive_definite: bool | None = None,
-        is_square: bool | None = True, name: str | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        operators: Sequence[LinearOperator],
+        is_non_singular: bool | None = None,
+        is_self_adjoint: bool | None = None,
+        is_positive_definite: bool | None = None,
+        is_square: bool | None = True,
+        name: str | None = None,
+    ) -> None:
         found = _several(operators)
         hints = {
-            "is_non_singular": is_non_singular, "is_self_adjoint": is_self_adjoint,
+            "is_non_singular": is_non_singular,
+            "is_self_adjoint": is_self_adjoint,
             "is_positive_definite": is_positive_definite,
-        }  # fmt: skip
+        }
         known = [_all_of(found, key) if hint is None else hint for key, hint in hints.items()]
         blocks = [each.to_dense() for each in found]
         rows = []
@@ -206,9 +227,7 @@ class LinearOperatorBlockDiag(_OfSeveral):
         sizes = [[each.shape[axis] for each in found] for axis in (-1, -2)]
         wide, tall = (None if None in each else sum(each) for each in sizes)
         matrix.set_shape(found[0].batch_shape.concatenate([tall, wide]))
-        super().__init__(
-            found, matrix, (*known, is_square), name or "_ds_".join(e.name for e in found)
-        )
+        super().__init__(found, matrix, (*known, is_square), name or "_ds_".join(e.name for e in found))
 
     def _parts(self, x: Tensor, adjoint: bool) -> list[Tensor]:
         axis = -2 if adjoint else -1
@@ -239,20 +258,23 @@ class LinearOperatorKronecker(_OfSeveral):
     """The Kronecker product of operators; arguments as for ``LinearOperatorComposition``."""
 
     def __init__(
-        self, operators: Sequence[LinearOperator], is_non_singular: bool | None = None,
-        is_self_adjoint: bool | None = None, is_positive_definite: bool | None = None,
-        is_square: bool | None = None, name: str | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        operators: Sequence[LinearOperator],
+        is_non_singular: bool | None = None,
+        is_self_adjoint: bool | None = None,
+        is_positive_definite: bool | None = None,
+        is_square: bool | None = None,
+        name: str | None = None,
+    ) -> None:
         found = _several(operators)
         matrix = functools.reduce(_kronecker, [each.to_dense() for each in found])
         hints = {
-            "is_non_singular": is_non_singular, "is_self_adjoint": is_self_adjoint,
+            "is_non_singular": is_non_singular,
+            "is_self_adjoint": is_self_adjoint,
             "is_positive_definite": is_positive_definite,
-        }  # fmt: skip
+        }
         known = [_all_of(found, key) if hint is None else hint for key, hint in hints.items()]
-        super().__init__(
-            found, matrix, (*known, is_square), name or "_x_".join(e.name for e in found)
-        )
+        super().__init__(found, matrix, (*known, is_square), name or "_x_".join(e.name for e in found))
 
 
 def _kronecker(a: Tensor, b: Tensor) -> Tensor:
@@ -280,23 +302,26 @@ class LinearOperatorLowRankUpdate(LinearOperator):
     """
 
     def __init__(
-        self, base_operator: LinearOperator, u: Any, diag_update: Any = None, v: Any = None,
-        is_diag_update_positive: bool | None = None, is_non_singular: bool | None = None,
-        is_self_adjoint: bool | None = None, is_positive_definite: bool | None = None,
-        is_square: bool | None = None, name: str = "LinearOperatorLowRankUpdate",
-    ) -> None:  # fmt: skip
+        self,
+        base_operator: LinearOperator,
+        u: Any,
+        diag_update: Any = None,
+        v: Any = None,
+        is_diag_update_positive: bool | None = None,
+        is_non_singular: bool | None = None,
+        is_self_adjoint: bool | None = None,
+        is_positive_definite: bool | None = None,
+        is_square: bool | None = None,
+        name: str = "LinearOperatorLowRankUpdate",
+    ) -> None:
         self.base_operator, self.is_diag_update_positive = base_operator, is_diag_update_positive
         self.u = ops.convert_to_tensor(u, base_operator.dtype)
         self.v = self.u if v is None else ops.convert_to_tensor(v, base_operator.dtype)
-        self.diag_update = (
-            None if diag_update is None else ops.convert_to_tensor(diag_update, base_operator.dtype)
-        )
+        self.diag_update = None if diag_update is None else ops.convert_to_tensor(diag_update, base_operator.dtype)
         left = self.u if self.diag_update is None else self.u * self.diag_update[..., None, :]
         self._left = left
         matrix = base_operator.to_dense() + ops.matmul(left, self.v, adjoint_b=True)
-        super().__init__(
-            matrix, (is_non_singular, is_self_adjoint, is_positive_definite, is_square), name
-        )
+        super().__init__(matrix, (is_non_singular, is_self_adjoint, is_positive_definite, is_square), name)
 
     def _product(self, x: Tensor, adjoint: bool, name: str) -> Tensor:
         first, second = (self._left, self.v) if adjoint else (self.v, self._left)
@@ -317,22 +342,21 @@ class LinearOperatorHouseholder(LinearOperator):
     """
 
     def __init__(
-        self, reflection_axis: Any, is_non_singular: bool | None = None,
-        is_self_adjoint: bool | None = None, is_positive_definite: bool | None = None,
-        is_square: bool | None = None, name: str = "LinearOperatorHouseholder",
-    ) -> None:  # fmt: skip
+        self,
+        reflection_axis: Any,
+        is_non_singular: bool | None = None,
+        is_self_adjoint: bool | None = None,
+        is_positive_definite: bool | None = None,
+        is_square: bool | None = None,
+        name: str = "LinearOperatorHouseholder",
+    ) -> None:
         axis = ops.convert_to_tensor(reflection_axis)
         self.reflection_axis = axis
         size = ops.sqrt(ops.reduce_sum(axis * ops.conj(axis), -1, keepdims=True))
         unit = (axis / size)[..., None]
         eye = ops.eye(ops.shape(axis)[-1], dtype=axis.dtype)
         matrix = eye - 2 * ops.matmul(unit, unit, adjoint_b=True)
-        known = (
-            is_non_singular,
-            True,
-            False if is_positive_definite is None else is_positive_definite,
-            True,
-        )
+        known = (is_non_singular, True, False if is_positive_definite is None else is_positive_definite, True)
         super().__init__(matrix, known, name)
 
     def _solution(self, rhs: Tensor, adjoint: bool, name: str) -> Tensor:
@@ -364,11 +388,18 @@ class LinearOperatorZeros(LinearOperator):
     """
 
     def __init__(
-        self, num_rows: Any, num_columns: Any = None, batch_shape: Any = None, dtype: Any = None,
-        is_non_singular: bool = False, is_self_adjoint: bool = True,
-        is_positive_definite: bool = False, is_square: bool = True,
-        assert_proper_shapes: bool = False, name: str = "LinearOperatorZeros",
-    ) -> None:  # fmt: skip
+        self,
+        num_rows: Any,
+        num_columns: Any = None,
+        batch_shape: Any = None,
+        dtype: Any = None,
+        is_non_singular: bool = False,
+        is_self_adjoint: bool = True,
+        is_positive_definite: bool = False,
+        is_square: bool = True,
+        assert_proper_shapes: bool = False,
+        name: str = "LinearOperatorZeros",
+    ) -> None:
         columns = num_rows if num_columns is None else num_columns
         sizes = [*([] if batch_shape is None else batch_shape), num_rows, columns]
         matrix = ops.zeros(sizes, as_dtype(dtype or float32))
@@ -394,10 +425,15 @@ class LinearOperatorToeplitz(LinearOperator):
     """
 
     def __init__(
-        self, col: Any, row: Any, is_non_singular: bool | None = None,
-        is_self_adjoint: bool | None = None, is_positive_definite: bool | None = None,
-        is_square: bool | None = None, name: str = "LinearOperatorToeplitz",
-    ) -> None:  # fmt: skip
+        self,
+        col: Any,
+        row: Any,
+        is_non_singular: bool | None = None,
+        is_self_adjoint: bool | None = None,
+        is_positive_definite: bool | None = None,
+        is_square: bool | None = None,
+        name: str = "LinearOperatorToeplitz",
+    ) -> None:
         self.col, self.row = ops.convert_to_tensor(col), ops.convert_to_tensor(row)
         count = ops.shape(self.col)[-1]
         places = ops.range(count)
@@ -422,10 +458,15 @@ class LinearOperatorCirculant(LinearOperator):
     """
 
     def __init__(
-        self, spectrum: Any, input_output_dtype: Any = complex64, is_non_singular: bool | None = None,
-        is_self_adjoint: bool | None = None, is_positive_definite: bool | None = None,
-        is_square: bool | None = True, name: str = "LinearOperatorCirculant",
-    ) -> None:  # fmt: skip
+        self,
+        spectrum: Any,
+        input_output_dtype: Any = complex64,
+        is_non_singular: bool | None = None,
+        is_self_adjoint: bool | None = None,
+        is_positive_definite: bool | None = None,
+        is_square: bool | None = True,
+        name: str = "LinearOperatorCirculant",
+    ) -> None:
         given = ops.convert_to_tensor(spectrum)
         wide = given.dtype if given.dtype.is_complex else complex64
         self.spectrum = ops.cast(given, wide)

@@ -38,11 +38,7 @@ __all__ = ["eye", "matvec", "norm", "normalize", "tensordot", "trace"]
 
 
 def eye(
-    num_rows: Any,
-    num_columns: Any = None,
-    batch_shape: Any = None,
-    dtype: Any = float32,
-    name: str | None = None,
+    num_rows: Any, num_columns: Any = None, batch_shape: Any = None, dtype: Any = float32, name: str | None = None
 ) -> Tensor:
     """Return matrices with ones on the diagonal and zeros elsewhere.
 
@@ -88,9 +84,7 @@ def trace(x: Any, name: str | None = None) -> Tensor:
         return reduce_sum(matrix_diag_part(value), [-1], name=scope)
 
 
-def matvec(
-    a: Any, b: Any, transpose_a: bool = False, adjoint_a: bool = False, name: str | None = None
-) -> Tensor:
+def matvec(a: Any, b: Any, transpose_a: bool = False, adjoint_a: bool = False, name: str | None = None) -> Tensor:
     """Return the product of matrices and vectors.
 
     Args:
@@ -183,13 +177,7 @@ def _as_matrix(x: Tensor, axes: list[int], *, first: bool) -> tuple[Tensor, Any]
 
 
 def _flattened(
-    x: Tensor,
-    turned: Tensor,
-    outer: list[Any],
-    inner: list[Any],
-    others: list[int],
-    summed: list[int],
-    first: bool,
+    x: Tensor, turned: Tensor, outer: list[Any], inner: list[Any], others: list[int], summed: list[int], first: bool
 ) -> Tensor:
     lengths = None if None not in (*outer, *inner) else shape_tensor(x)
 
@@ -220,11 +208,7 @@ _MATRIX_NORMS = ("euclidean", "fro", 1, 2, np.inf)
 
 
 def norm(
-    tensor: Any,
-    ord: Any = "euclidean",
-    axis: Any = None,
-    keepdims: bool | None = None,
-    name: str | None = None,
+    tensor: Any, ord: Any = "euclidean", axis: Any = None, keepdims: bool | None = None, name: str | None = None
 ) -> Tensor:
     """Return the norms of vectors or matrices.
 
@@ -294,9 +278,7 @@ def _greatest_singular(value: Tensor, axes: list[int]) -> Tensor:
     return transpose(found, list(np.argsort(perm)))
 
 
-def normalize(
-    tensor: Any, ord: Any = "euclidean", axis: Any = None, name: str | None = None
-) -> tuple[Tensor, Tensor]:
+def normalize(tensor: Any, ord: Any = "euclidean", axis: Any = None, name: str | None = None) -> tuple[Tensor, Tensor]:
     """Return a tensor divided by its norm, and the norm, whose axes have length 1.
 
     Arguments as for ``norm``.

@@ -74,9 +74,7 @@ def _determinant_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None
     return [_inverse_adjoint_times(op.inputs[0], grad * conj(op.outputs[0]))]
 
 
-def _logarithm_gradient(
-    op: Operation, _: Tensor | None, grad: Tensor | None
-) -> Sequence[Tensor | None]:
+def _logarithm_gradient(op: Operation, _: Tensor | None, grad: Tensor | None) -> Sequence[Tensor | None]:
     # The sign is constant wherever it is differentiable.
     return [None if grad is None else _inverse_adjoint_times(op.inputs[0], grad)]
 

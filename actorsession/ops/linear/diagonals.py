@@ -80,9 +80,7 @@ def _diag_part_shape(ctx: InferContext) -> list[TensorShape]:
 def _taken(x: Any) -> Any:
     half = x.ndim // 2
     if not half or x.shape[:half] != x.shape[half:]:
-        raise InvalidArgumentError(
-            f"DiagPart: a shape is taken whose halves are equal, got {list(x.shape)}"
-        )
+        raise InvalidArgumentError(f"DiagPart: a shape is taken whose halves are equal, got {list(x.shape)}")
     count = prod(x.shape[:half])
     return x.reshape(-1)[:: count + 1].reshape(x.shape[:half]).copy()
 

@@ -85,9 +85,7 @@ def einsum(equation: str, *inputs: Any, name: str | None = None) -> Tensor:
     """
     labels, output = _parsed(equation)
     if len(labels) != len(inputs):
-        raise ValueError(
-            f"einsum: {equation!r} is for {len(labels)} operands, and {len(inputs)} were given"
-        )
+        raise ValueError(f"einsum: {equation!r} is for {len(labels)} operands, and {len(inputs)} were given")
     if any(count > 1 for count in Counter(output).values()):
         raise ValueError(f"einsum: a label occurs twice in the result of {equation!r}")
     operands = convert_all(inputs)
@@ -133,18 +131,14 @@ def _shape(ctx: InferContext) -> list[TensorShape]:
                 )
             sizes[label] = size if known is None else known
     if _DOT not in output and dots.rank not in (None, 0):
-        raise ValueError(
-            f"Einsum {ctx.attrs['equation']!r}: the operands have axes for '...', so the result needs it"
-        )
+        raise ValueError(f"Einsum {ctx.attrs['equation']!r}: the operands have axes for '...', so the result needs it")
     result = TensorShape([])
     for label in output:
         result = result.concatenate(dots if label == _DOT else TensorShape([sizes[label]]))
     return [result]
 
 
-def _static_sizes(
-    part: str, shape: TensorShape, equation: str
-) -> tuple[TensorShape, list[tuple[str, Dim]]]:
+def _static_sizes(part: str, shape: TensorShape, equation: str) -> tuple[TensorShape, list[tuple[str, Dim]]]:
     """Return the shape of the axes of an ellipsis, and the size of each label."""
     named = len(part.replace(_DOT, ""))
     if shape.sizes is None:
@@ -153,17 +147,14 @@ def _static_sizes(
     rank = len(shape.sizes)
     if rank < named or (rank > named and _DOT not in part):
         raise ValueError(
-            f"Einsum {equation!r}: {named} labels {'or more axes ' if _DOT in part else ''}do not fit "
-            f"shape {shape}"
+            f"Einsum {equation!r}: {named} labels {'or more axes ' if _DOT in part else ''}do not fit shape {shape}"
         )
     start = part.find(_DOT)
     if start < 0:
         return TensorShape([]), list(zip(part, shape.sizes, strict=True))
     end = start + rank - named
     plain = shape.sizes[:start] + shape.sizes[end:]
-    return TensorShape(shape.sizes[start:end]), list(
-        zip(part.replace(_DOT, ""), plain, strict=True)
-    )
+    return TensorShape(shape.sizes[start:end]), list(zip(part.replace(_DOT, ""), plain, strict=True))
 
 
 # -- kernel --------------------------------------------------------------------------------------
@@ -177,9 +168,7 @@ def _spread(part: str, x: Array, equation: str) -> _Labels:
     named = len(part.replace(_DOT, ""))
     extra = x.ndim - named
     if extra < 0 or (extra and _DOT not in part):
-        raise InvalidArgumentError(
-            f"Einsum {equation!r}: {named} labels do not fit shape {list(x.shape)}"
-        )
+        raise InvalidArgumentError(f"Einsum {equation!r}: {named} labels do not fit shape {list(x.shape)}")
     start = part.find(_DOT)
     if start < 0:
         return tuple(part)
@@ -207,8 +196,7 @@ def _diagonal(labels: _Labels, x: Array) -> tuple[_Labels, Array]:
     if len(different) == len(labels):
         return labels, x
     strides = [
-        sum(stride for mine, stride in zip(labels, x.strides, strict=True) if mine == label)
-        for label in different
+        sum(stride for mine, stride in zip(labels, x.strides, strict=True) if mine == label) for label in different
     ]
     shape = [x.shape[labels.index(label)] for label in different]
     return different, np.lib.stride_tricks.as_strided(x, shape, strides, writeable=False)
@@ -243,10 +231,7 @@ def _product(
     inner = [c for c in mine if c in theirs and c not in out]
     rows = [c for c in output if c in mine and c not in batch]
     columns = [c for c in output if c in theirs and c not in batch and c not in rows]
-    a, b = (
-        _arranged(mine, x, [*batch, *rows, *inner]),
-        _arranged(theirs, y, [*batch, *inner, *columns]),
-    )
+    a, b = (_arranged(mine, x, [*batch, *rows, *inner]), _arranged(theirs, y, [*batch, *inner, *columns]))
 
     def count(group: Sequence[str | int]) -> int:
         return math.prod(sizes[c] for c in group)
@@ -267,10 +252,7 @@ def _doubled(labels: _Labels, x: Array, output: Sequence[str | int]) -> Array:
         return x
     sizes = dict(zip(different, x.shape, strict=True))
     out = np.zeros([sizes[c] for c in output], x.dtype)
-    strides = [
-        sum(stride for label, stride in zip(output, out.strides, strict=True) if label == c)
-        for c in different
-    ]
+    strides = [sum(stride for label, stride in zip(output, out.strides, strict=True) if label == c) for c in different]
     np.lib.stride_tricks.as_strided(out, x.shape, strides)[...] = x
     return out
 
@@ -283,15 +265,11 @@ def _kernel(ctx: KernelContext) -> Kernel:
 
     def einsum(*operands: Any) -> Any:
         arrays = [np.asarray(x, np.float32) if narrow else np.asarray(x) for x in operands]
-        parts = [
-            (_spread(part, x, equation), x) for part, x in zip(subscripts, arrays, strict=True)
-        ]
+        parts = [(_spread(part, x, equation), x) for part, x in zip(subscripts, arrays, strict=True)]
         sizes = _sizes(parts, equation)
         dots = sorted(c for c in sizes if isinstance(c, int))
         if dots and _DOT not in output:
-            raise InvalidArgumentError(
-                f"Einsum {equation!r}: the operands have axes for '...', so the result needs it"
-            )
+            raise InvalidArgumentError(f"Einsum {equation!r}: the operands have axes for '...', so the result needs it")
         wanted = [c for part in output for c in (dots if part == _DOT else [part])]
         parts = [_diagonal(labels, x) for labels, x in parts]
         others = [set(wanted) | set(labels) for labels, _ in reversed(parts)]
@@ -329,12 +307,7 @@ def _gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
 
 
 def _by_operand(
-    part: str,
-    operand: Tensor,
-    output: str,
-    grad: Tensor,
-    other_labels: list[str],
-    others: list[Tensor],
+    part: str, operand: Tensor, output: str, grad: Tensor, other_labels: list[str], others: list[Tensor]
 ) -> Tensor:
     """Return the gradient by an operand, still with the ellipsis of the result."""
     dots = _DOT if _DOT in output else ""

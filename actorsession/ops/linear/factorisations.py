@@ -43,9 +43,7 @@ from actorsession.ops.linear.solving import matrix_triangular_solve, solve_trian
 from actorsession.ops.reductions.searching import argsort
 from actorsession.ops.rows import op
 
-__all__ = [
-    "Lu", "Qr", "cholesky", "lu", "lu_matrix_inverse", "lu_reconstruct", "lu_solve", "qr",
-]  # fmt: skip
+__all__ = ["Lu", "Qr", "cholesky", "lu", "lu_matrix_inverse", "lu_reconstruct", "lu_solve", "qr"]
 
 
 class Qr(NamedTuple):
@@ -187,9 +185,7 @@ def _qr_kernel(ctx: KernelContext) -> Kernel:
     return matrix_kernel(factors, "of finite numbers", square=False)(ctx)
 
 
-def _qr_gradient(
-    op: Operation, by_q: Tensor | None, by_r: Tensor | None
-) -> Sequence[Tensor | None]:
+def _qr_gradient(op: Operation, by_q: Tensor | None, by_r: Tensor | None) -> Sequence[Tensor | None]:
     q, r = op.outputs
     by_q = zeros_like(q) if by_q is None else by_q
     by_r = zeros_like(r) if by_r is None else by_r
@@ -206,9 +202,7 @@ def _qr_gradient(
     # The first columns of a wide matrix determine q; the others follow as q @ the rest of r.
     count = shape_tensor(q)[-1]
     rest, by_rest = op.inputs[0][..., count:], by_r[..., count:]
-    by_first = _deep_qr_gradient(
-        q, r[..., :count], by_q + matmul(rest, by_rest, adjoint_b=True), by_r[..., :count]
-    )
+    by_first = _deep_qr_gradient(q, r[..., :count], by_q + matmul(rest, by_rest, adjoint_b=True), by_r[..., :count])
     return [concat([by_first, matmul(q, by_rest)], -1)]
 
 
@@ -323,9 +317,7 @@ def lu_solve(lower_upper: Any, perm: Any, rhs: Any, name: str | None = None) -> 
         return matrix_triangular_solve(both, half, lower=False, name=scope)
 
 
-def lu_matrix_inverse(
-    lower_upper: Any, perm: Any, validate_args: bool = False, name: str | None = None
-) -> Tensor:
+def lu_matrix_inverse(lower_upper: Any, perm: Any, validate_args: bool = False, name: str | None = None) -> Tensor:
     """Return the inverse of a matrix from its factors; arguments as for ``lu_solve``."""
     both = convert_to_tensor(lower_upper)
     with both.graph.name_scope(name or "lu_matrix_inverse"):
@@ -333,9 +325,7 @@ def lu_matrix_inverse(
         return lu_solve(both, perm, unit)
 
 
-def lu_reconstruct(
-    lower_upper: Any, perm: Any, validate_args: bool = False, name: str | None = None
-) -> Tensor:
+def lu_reconstruct(lower_upper: Any, perm: Any, validate_args: bool = False, name: str | None = None) -> Tensor:
     """Return the matrix with the given factors; arguments as for ``lu_solve``."""
     both = convert_to_tensor(lower_upper)
     with both.graph.name_scope(name or "lu_reconstruct"):

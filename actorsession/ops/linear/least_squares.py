@@ -59,9 +59,7 @@ def matrix_solve_ls(
 
 def _shape(ctx: InferContext) -> list[TensorShape]:
     if ctx.inputs[2].dtype is not float64 or ctx.inputs[2].shape.rank not in (None, 0):
-        raise TypeError(
-            f"MatrixSolveLs takes a float64 scalar as l2_regularizer, got {ctx.inputs[2]}"
-        )
+        raise TypeError(f"MatrixSolveLs takes a float64 scalar as l2_regularizer, got {ctx.inputs[2]}")
     batch, rows, columns = split_shape(ctx)
     theirs, count = require_pairing(ctx, rows)
     try:
@@ -79,9 +77,7 @@ def _normal_solution(a: Array, b: Array, weight: float) -> Array:
     deep, turned = a.shape[-2] >= a.shape[-1], adjoint_array(a)
     gramian = turned @ a if deep else a @ turned
     gramian = gramian + (weight * np.eye(gramian.shape[-1])).astype(gramian.dtype)
-    np.linalg.cholesky(
-        gramian
-    )  # rejects matrices without full rank, which elimination may not detect
+    np.linalg.cholesky(gramian)  # rejects matrices without full rank, which elimination may not detect
     if deep:
         return np.asarray(np.linalg.solve(gramian, turned @ b))
     return np.asarray(turned @ np.linalg.solve(gramian, b))
@@ -140,11 +136,7 @@ def _gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
     dims = op.inputs[0].shape.sizes
     if dims is None or dims[-1] is None or dims[-2] is None:
         rows, columns = (shape_tensor(op.inputs[0])[axis] for axis in (-2, -1))
-        found = cond(
-            greater_equal(rows, columns),
-            lambda: _deep_gradient(op, grad),
-            lambda: _wide_gradient(op, grad),
-        )
+        found = cond(greater_equal(rows, columns), lambda: _deep_gradient(op, grad), lambda: _wide_gradient(op, grad))
         return [*found, None]
     chosen = _deep_gradient if dims[-2] >= dims[-1] else _wide_gradient
     return [*chosen(op, grad), None]

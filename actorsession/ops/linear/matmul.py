@@ -68,15 +68,11 @@ def matmul(
     return _batch_product(left, right, transpose_a or adjoint_a, transpose_b or adjoint_b, name)
 
 
-def _product(
-    a: Tensor, b: Tensor, transpose_a: bool, transpose_b: bool, name: str | None = None
-) -> Tensor:
+def _product(a: Tensor, b: Tensor, transpose_a: bool, transpose_b: bool, name: str | None = None) -> Tensor:
     return raw.MatMul(a, b, transpose_a=transpose_a, transpose_b=transpose_b, name=name)
 
 
-def _batch_product(
-    x: Tensor, y: Tensor, adj_x: bool, adj_y: bool, name: str | None = None
-) -> Tensor:
+def _batch_product(x: Tensor, y: Tensor, adj_x: bool, adj_y: bool, name: str | None = None) -> Tensor:
     # TensorFlow's function gives nodes of both types the same default name.
     return raw.BatchMatMulV2(x, y, adj_x=adj_x, adj_y=adj_y, name=name or "MatMul")
 
@@ -89,8 +85,7 @@ def _matmul_shape(ctx: InferContext) -> list[TensorShape]:
     for spec in ctx.inputs:
         if spec.shape.rank not in (None, 2):
             raise ValueError(
-                f"Shape must be rank 2 but is rank {spec.shape.rank}: MatMul takes two matrices; got shape "
-                f"{spec.shape}"
+                f"Shape must be rank 2 but is rank {spec.shape.rank}: MatMul takes two matrices; got shape {spec.shape}"
             )
     return [TensorShape(_product_dims(ctx, *turned))]
 
@@ -164,8 +159,7 @@ def _matmul_kernel(ctx: KernelContext) -> Kernel:
     def checked(a: Array, b: Array) -> Any:
         if a.ndim != 2 or b.ndim != 2 or a.shape[not turn_a] != b.shape[turn_b]:
             raise InvalidArgumentError(
-                f"MatMul cannot multiply shapes {a.shape} and {b.shape} "
-                f"(transpose_a={turn_a}, transpose_b={turn_b})"
+                f"MatMul cannot multiply shapes {a.shape} and {b.shape} (transpose_a={turn_a}, transpose_b={turn_b})"
             )
         return product(a, b)
 
@@ -263,26 +257,16 @@ def _batch_matmul_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | Non
     return sum_to_operands(x, y, by_x, by_y, trailing=2)
 
 
-op(
-    "MatMul", _matmul_shape, kernel=_matmul_kernel, into_new=_matmul_into_new, grad=_matmul_gradient,
-    cost=_cost,
-)  # fmt: skip
+op("MatMul", _matmul_shape, kernel=_matmul_kernel, into_new=_matmul_into_new, grad=_matmul_gradient, cost=_cost)
 for _name in ("BatchMatMul", "BatchMatMulV2"):  # the first is TensorFlow's older one
-    op(
-        _name,
-        _batch_matmul_shape,
-        kernel=_batch_matmul_kernel,
-        grad=_batch_matmul_gradient,
-        cost=_cost,
-    )
+    op(_name, _batch_matmul_shape, kernel=_batch_matmul_kernel, grad=_batch_matmul_gradient, cost=_cost)
 
 
 def _widened(body: Body, x: Value, y: Value) -> Value:
     """Multiply matrices of two types in the type of the result."""
     (wide,) = body.outputs
     operands = [
-        value if value.spec.dtype is wide else body.Cast(value, SrcT=value.spec.dtype, DstT=wide)
-        for value in (x, y)
+        value if value.spec.dtype is wide else body.Cast(value, SrcT=value.spec.dtype, DstT=wide) for value in (x, y)
     ]
     adj_x, adj_y = body.attrs["adj_x"], body.attrs["adj_y"]
     found: Value = body.BatchMatMulV2(*operands, adj_x=adj_x, adj_y=adj_y)
@@ -297,10 +281,7 @@ def _widened_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
 
     by_x, by_y = _back(multiply, x, y, op.attrs["adj_x"], op.attrs["adj_y"], grad)
     found = sum_to_operands(x, y, by_x, by_y, trailing=2)
-    return [
-        None if by is None else cast(by, operand.dtype)
-        for by, operand in zip(found, op.inputs, strict=True)
-    ]
+    return [None if by is None else cast(by, operand.dtype) for by, operand in zip(found, op.inputs, strict=True)]
 
 
 compound("BatchMatMulV3", _widened, _widened_gradient, cost=_cost)

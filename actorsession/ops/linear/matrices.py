@@ -78,8 +78,7 @@ def require_square(ctx: InferContext, index: int = 0) -> tuple[TensorShape, Dim]
     batch, rows, columns = split_shape(ctx, index)
     if rows is not None and columns is not None and rows != columns:
         raise ValueError(
-            f"{ctx.op} takes square matrices; got shape {ctx.inputs[index].shape}, of {rows} rows "
-            f"and {columns} columns"
+            f"{ctx.op} takes square matrices; got shape {ctx.inputs[index].shape}, of {rows} rows and {columns} columns"
         )
     return batch, columns if rows is None else rows
 
@@ -109,9 +108,7 @@ def square(ctx: InferContext) -> list[TensorShape]:
     return [batch.concatenate([rows, rows])]
 
 
-def solution(
-    ctx: InferContext, batches: Callable[[TensorShape, TensorShape], TensorShape]
-) -> list[TensorShape]:
+def solution(ctx: InferContext, batches: Callable[[TensorShape, TensorShape], TensorShape]) -> list[TensorShape]:
     """Return the shape of the solutions of systems with square matrices.
 
     Args:
@@ -125,8 +122,7 @@ def solution(
         return [batches(batch, theirs).concatenate([rows, columns])]
     except ValueError:
         raise ValueError(
-            f"{ctx.op} cannot match the batches of shapes {ctx.inputs[0].shape} and "
-            f"{ctx.inputs[1].shape}"
+            f"{ctx.op} cannot match the batches of shapes {ctx.inputs[0].shape} and {ctx.inputs[1].shape}"
         ) from None
 
 
@@ -218,13 +214,10 @@ def matrix_kernel(
                 made = function(widened(x, dtype))
             except np.linalg.LinAlgError as error:
                 raise InvalidArgumentError(
-                    f"{op} takes matrices that are {refusal}; got one that is not, among "
-                    f"shape {list(x.shape)}"
+                    f"{op} takes matrices that are {refusal}; got one that is not, among shape {list(x.shape)}"
                 ) from error
             if isinstance(made, tuple):
-                return tuple(
-                    part if part.dtype.kind == "i" else narrowed(part, dtype) for part in made
-                )
+                return tuple(part if part.dtype.kind == "i" else narrowed(part, dtype) for part in made)
             return narrowed(made, dtype)
 
         return kernel

@@ -69,11 +69,7 @@ def matrix_diag(
 
 
 def matrix_diag_part(
-    input: Any,
-    name: str = "diag_part",
-    k: Any = 0,
-    padding_value: Any = 0,
-    align: str = "RIGHT_LEFT",
+    input: Any, name: str = "diag_part", k: Any = 0, padding_value: Any = 0, align: str = "RIGHT_LEFT"
 ) -> Tensor:
     """Return the diagonals of matrices, the inverse of ``matrix_diag``; arguments as there.
 
@@ -91,9 +87,7 @@ def matrix_diag_part(
         return raw.MatrixDiagPartV3(value, which, filler, align=align, name=scope)
 
 
-def matrix_set_diag(
-    input: Any, diagonal: Any, name: str = "set_diag", k: Any = 0, align: str = "RIGHT_LEFT"
-) -> Tensor:
+def matrix_set_diag(input: Any, diagonal: Any, name: str = "set_diag", k: Any = 0, align: str = "RIGHT_LEFT") -> Tensor:
     """Return matrices with some diagonals replaced; arguments as for ``matrix_diag``.
 
     Raises:
@@ -170,9 +164,7 @@ def _ends_of(op: str, k: Ints, error: _ErrorClass) -> tuple[int, int]:
     return k[0], k[-1]
 
 
-def _check_ends(
-    op: str, ends: tuple[int, int], rows: Dim, columns: Dim, error: _ErrorClass
-) -> None:
+def _check_ends(op: str, ends: tuple[int, int], rows: Dim, columns: Dim, error: _ErrorClass) -> None:
     """Raise ``error`` if matrices with the given numbers of rows and columns lack one of the diagonals."""
     for d in ends:
         # The main diagonal of an empty matrix exists and is empty.
@@ -185,9 +177,7 @@ def _check_ends(
 
 def _check_align(ctx: InferContext) -> None:
     if ctx.attrs["align"] not in _ALIGNS:
-        raise ValueError(
-            f"{ctx.op}: align is one of {', '.join(_ALIGNS)}; got {ctx.attrs['align']!r}"
-        )
+        raise ValueError(f"{ctx.op}: align is one of {', '.join(_ALIGNS)}; got {ctx.attrs['align']!r}")
 
 
 def _known_ends(ctx: InferContext, index: int) -> tuple[int, int] | None:
@@ -293,9 +283,7 @@ def _matrix_diag_part_shape(ctx: InferContext) -> list[TensorShape]:
     return [unknown_shape if ends is None or parts is None else _band_shape(ctx, ends, *parts)]
 
 
-def _band_shape(
-    ctx: InferContext, ends: tuple[int, int], batch: TensorShape, rows: Dim, columns: Dim
-) -> TensorShape:
+def _band_shape(ctx: InferContext, ends: tuple[int, int], batch: TensorShape, rows: Dim, columns: Dim) -> TensorShape:
     """Return the static shape of the diagonals of matrices."""
     _check_ends(ctx.op, ends, rows, columns, ValueError)
     if rows is not None and columns is not None:
@@ -342,10 +330,7 @@ def _matrix_set_diag_shape(ctx: InferContext) -> list[TensorShape]:
     if ends is not None and parts is not None:
         wanted = _band_shape(ctx, ends, *parts)
         if not wanted.is_compatible_with(given):
-            raise ValueError(
-                f"{ctx.op}: diagonals {ends[0]} to {ends[1]} of {shape} have shape "
-                f"{wanted}, got {given}"
-            )
+            raise ValueError(f"{ctx.op}: diagonals {ends[0]} to {ends[1]} of {shape} have shape {wanted}, got {given}")
         if given.rank is not None:
             batch = parts[0].merge_with(given[: len(parts[0])])
             return [batch.concatenate(shape[-2:])]
@@ -378,13 +363,7 @@ def _matrix_set_diag_gradient(op: Operation, grad: Tensor) -> list[Tensor | None
     return [rest, matrix_diag_part(grad, k=k, align=align), None]
 
 
-op(
-    "MatrixDiagV3",
-    _matrix_diag_shape,
-    kernel=_matrix_diag_kernel,
-    grad=_matrix_diag_gradient,
-    sized_by=(1, 2, 3),
-)
+op("MatrixDiagV3", _matrix_diag_shape, kernel=_matrix_diag_kernel, grad=_matrix_diag_gradient, sized_by=(1, 2, 3))
 op(
     "MatrixDiagPartV3",
     _matrix_diag_part_shape,
@@ -392,9 +371,4 @@ op(
     grad=_matrix_diag_part_gradient,
     sized_by=(1,),
 )
-op(
-    "MatrixSetDiagV3",
-    _matrix_set_diag_shape,
-    kernel=_matrix_set_diag_kernel,
-    grad=_matrix_set_diag_gradient,
-)
+op("MatrixSetDiagV3", _matrix_set_diag_shape, kernel=_matrix_set_diag_kernel, grad=_matrix_set_diag_gradient)

@@ -98,9 +98,7 @@ def _halvings(value: Tensor, bound: float) -> Tensor:
     size = reduce_max(reduce_sum(abs_(value), -2), -1)
     most = scalar_like(bound, size)
     # Infinite or NaN matrices stay so without any halving.
-    finite = where_v2(
-        less(size, scalar_like(float(np.finfo(np.float32).max) / 2, size)), size, most
-    )
+    finite = where_v2(less(size, scalar_like(float(np.finfo(np.float32).max) / 2, size)), size, most)
     return ceil(log(maximum(finite, most) / most) / scalar_like(math.log(2), size))
 
 
@@ -236,7 +234,4 @@ def _root_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
 
 
 op("MatrixLogarithm", square, kernel=matrix_kernel(_logarithm, "invertible"), cost=cubic_cost)
-op(
-    "MatrixSquareRoot", square, kernel=matrix_kernel(_root, "of finite numbers"), grad=_root_gradient,
-    cost=cubic_cost,
-)  # fmt: skip
+op("MatrixSquareRoot", square, kernel=matrix_kernel(_root, "of finite numbers"), grad=_root_gradient, cost=cubic_cost)

@@ -11,9 +11,13 @@ from actorsession.graph.shape import TensorShape
 from actorsession.ops.linear.matrices import adjoint as adjoint_of
 
 __all__ = [
-    "LinearOperator", "LinearOperatorDiag", "LinearOperatorFullMatrix", "LinearOperatorIdentity",
-    "LinearOperatorLowerTriangular", "LinearOperatorScaledIdentity",
-]  # fmt: skip
+    "LinearOperator",
+    "LinearOperatorDiag",
+    "LinearOperatorFullMatrix",
+    "LinearOperatorIdentity",
+    "LinearOperatorLowerTriangular",
+    "LinearOperatorScaledIdentity",
+]
 
 
 class LinearOperator:
@@ -77,9 +81,7 @@ class LinearOperator:
         """Return the sum with a matrix."""
         return ops.add(self._matrix, x, name=name)
 
-    def matmul(
-        self, x: Any, adjoint: bool = False, adjoint_arg: bool = False, name: str = "matmul"
-    ) -> Any:
+    def matmul(self, x: Any, adjoint: bool = False, adjoint_arg: bool = False, name: str = "matmul") -> Any:
         """Return the product with a matrix or another operator.
 
         Args:
@@ -102,9 +104,7 @@ class LinearOperator:
         column = ops.expand_dims(ops.convert_to_tensor(x, self.dtype), -1)
         return ops.squeeze(self.matmul(column, adjoint), [-1], name=name)
 
-    def solve(
-        self, rhs: Any, adjoint: bool = False, adjoint_arg: bool = False, name: str = "solve"
-    ) -> Tensor:
+    def solve(self, rhs: Any, adjoint: bool = False, adjoint_arg: bool = False, name: str = "solve") -> Tensor:
         """Return what gives a matrix, multiplied by this one; arguments as for ``matmul``."""
         right = ops.convert_to_tensor(rhs, self.dtype)
         return self._solution(adjoint_of(right) if adjoint_arg else right, adjoint, name)
@@ -176,10 +176,14 @@ class LinearOperatorFullMatrix(LinearOperator):
     """
 
     def __init__(
-        self, matrix: Any, is_non_singular: bool | None = None, is_self_adjoint: bool | None = None,
-        is_positive_definite: bool | None = None, is_square: bool | None = None,
+        self,
+        matrix: Any,
+        is_non_singular: bool | None = None,
+        is_self_adjoint: bool | None = None,
+        is_positive_definite: bool | None = None,
+        is_square: bool | None = None,
         name: str = "LinearOperatorFullMatrix",
-    ) -> None:  # fmt: skip
+    ) -> None:
         known = (is_non_singular, is_self_adjoint, is_positive_definite, is_square)
         super().__init__(ops.convert_to_tensor(matrix), known, name)
 
@@ -188,10 +192,14 @@ class LinearOperatorLowerTriangular(_Structured):
     """The lower triangle of a matrix, with zeros above it; arguments as for ``LinearOperatorFullMatrix``."""
 
     def __init__(
-        self, tril: Any, is_non_singular: bool | None = None, is_self_adjoint: bool | None = None,
-        is_positive_definite: bool | None = None, is_square: bool | None = None,
+        self,
+        tril: Any,
+        is_non_singular: bool | None = None,
+        is_self_adjoint: bool | None = None,
+        is_positive_definite: bool | None = None,
+        is_square: bool | None = None,
         name: str = "LinearOperatorLowerTriangular",
-    ) -> None:  # fmt: skip
+    ) -> None:
         known = (is_non_singular, is_self_adjoint, is_positive_definite, is_square)
         super().__init__(ops.matrix_band_part(tril, -1, 0), known, name)
 
@@ -212,10 +220,14 @@ class LinearOperatorDiag(_Structured):
     """
 
     def __init__(
-        self, diag: Any, is_non_singular: bool | None = None, is_self_adjoint: bool | None = None,
-        is_positive_definite: bool | None = None, is_square: bool | None = None,
+        self,
+        diag: Any,
+        is_non_singular: bool | None = None,
+        is_self_adjoint: bool | None = None,
+        is_positive_definite: bool | None = None,
+        is_square: bool | None = None,
         name: str = "LinearOperatorDiag",
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._diagonal = ops.convert_to_tensor(diag)
         known = (is_non_singular, is_self_adjoint, is_positive_definite, True)
         super().__init__(ops.matrix_diag(self._diagonal), known, name)
@@ -256,13 +268,18 @@ class LinearOperatorIdentity(LinearOperatorDiag):
     """
 
     def __init__(
-        self, num_rows: Any, batch_shape: Any = None, dtype: Any = None, is_non_singular: bool = True,
-        is_self_adjoint: bool = True, is_positive_definite: bool = True, is_square: bool = True,
-        assert_proper_shapes: bool = False, name: str = "LinearOperatorIdentity",
-    ) -> None:  # fmt: skip
-        sizes = ops.concat(
-            [ops.cast([] if batch_shape is None else batch_shape, "int32"), [num_rows]], 0
-        )
+        self,
+        num_rows: Any,
+        batch_shape: Any = None,
+        dtype: Any = None,
+        is_non_singular: bool = True,
+        is_self_adjoint: bool = True,
+        is_positive_definite: bool = True,
+        is_square: bool = True,
+        assert_proper_shapes: bool = False,
+        name: str = "LinearOperatorIdentity",
+    ) -> None:
+        sizes = ops.concat([ops.cast([] if batch_shape is None else batch_shape, "int32"), [num_rows]], 0)
         ones = ops.ones(sizes, as_dtype(dtype or float32))
         super().__init__(ones, is_non_singular, is_self_adjoint, is_positive_definite, True, name)
 
@@ -282,14 +299,17 @@ class LinearOperatorScaledIdentity(LinearOperatorDiag):
     """
 
     def __init__(
-        self, num_rows: Any, multiplier: Any, is_non_singular: bool | None = None,
-        is_self_adjoint: bool | None = None, is_positive_definite: bool | None = None,
-        is_square: bool = True, assert_proper_shapes: bool = False,
+        self,
+        num_rows: Any,
+        multiplier: Any,
+        is_non_singular: bool | None = None,
+        is_self_adjoint: bool | None = None,
+        is_positive_definite: bool | None = None,
+        is_square: bool = True,
+        assert_proper_shapes: bool = False,
         name: str = "LinearOperatorScaledIdentity",
-    ) -> None:  # fmt: skip
+    ) -> None:
         factor = ops.convert_to_tensor(multiplier)
         ones = ops.ones([num_rows], factor.dtype)
         diagonal = ops.expand_dims(factor, -1) * ones
-        super().__init__(
-            diagonal, is_non_singular, is_self_adjoint, is_positive_definite, True, name
-        )
+        super().__init__(diagonal, is_non_singular, is_self_adjoint, is_positive_definite, True, name)

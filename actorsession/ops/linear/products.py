@@ -23,9 +23,7 @@ from actorsession.ops.rows import op
 __all__ = ["accumulate_n", "cross", "polyval", "scalar_mul"]
 
 
-def accumulate_n(
-    inputs: Sequence[Any], shape: Any = None, tensor_dtype: Any = None, name: str | None = None
-) -> Tensor:
+def accumulate_n(inputs: Sequence[Any], shape: Any = None, tensor_dtype: Any = None, name: str | None = None) -> Tensor:
     """Return the sum of tensors of one shape, like ``add_n`` but with a shape and dtype to check.
 
     Args:
@@ -90,10 +88,7 @@ def polyval(coeffs: list[Any], x: Any, name: str | None = None) -> Tensor:
         if not coeffs:
             return raw.ZerosLike(at, name=scope)
         made = [
-            convert_to_tensor(
-                c, None if hasattr(c, "_as_graph_element") else at.dtype, graph=at.graph
-            )
-            for c in coeffs
+            convert_to_tensor(c, None if hasattr(c, "_as_graph_element") else at.dtype, graph=at.graph) for c in coeffs
         ]
         total = made[0]
         for coefficient in made[1:]:

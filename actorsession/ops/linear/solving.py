@@ -34,9 +34,7 @@ from actorsession.ops.linear.matrices import (
 )
 from actorsession.ops.rows import op
 
-__all__ = [
-    "cholesky_solve", "matrix_inverse", "matrix_solve", "matrix_triangular_solve",
-]  # fmt: skip
+__all__ = ["cholesky_solve", "matrix_inverse", "matrix_solve", "matrix_triangular_solve"]
 
 # Number of rows that are substituted one by one; below it, calls of numpy cost more than their work.
 _BLOCK = 16
@@ -97,9 +95,7 @@ def cholesky_solve(chol: Any, rhs: Any, name: str | None = None) -> Tensor:
 
 def _inverse_kernel(ctx: KernelContext) -> Kernel:
     turned = bool(ctx.attrs["adjoint"])
-    return matrix_kernel(lambda x: np.linalg.inv(adjoint_array(x) if turned else x), "invertible")(
-        ctx
-    )
+    return matrix_kernel(lambda x: np.linalg.inv(adjoint_array(x) if turned else x), "invertible")(ctx)
 
 
 def _inverse_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:

@@ -21,14 +21,7 @@ from actorsession.ops.elements.complex_numbers import real
 from actorsession.ops.elements.elementwise import reciprocal, square
 from actorsession.ops.elements.quotients import reciprocal_no_nan
 from actorsession.ops.linear.matmul import matmul
-from actorsession.ops.linear.matrices import (
-    adjoint,
-    cubic_cost,
-    lower_part,
-    matrix_kernel,
-    require_square,
-    split_shape,
-)
+from actorsession.ops.linear.matrices import adjoint, cubic_cost, lower_part, matrix_kernel, require_square, split_shape
 from actorsession.ops.linear.matrix_diagonals import matrix_diag, matrix_diag_part, matrix_set_diag
 from actorsession.ops.rows import op
 
@@ -58,9 +51,7 @@ def _eigen(tensor: Any, vectors: bool, name: str | None = None) -> Sequence[Tens
     return raw.SelfAdjointEigV2(tensor, compute_v=vectors, name=name)
 
 
-def svd(
-    tensor: Any, full_matrices: bool = False, compute_uv: bool = True, name: str | None = None
-) -> Any:
+def svd(tensor: Any, full_matrices: bool = False, compute_uv: bool = True, name: str | None = None) -> Any:
     """Return singular values in falling order, and the left and right singular vectors as columns.
 
     Args:
@@ -94,9 +85,7 @@ def _eigen_kernel(ctx: KernelContext) -> Kernel:
     return matrix_kernel(decompose, "self-adjoint and of finite numbers")(ctx)
 
 
-def _eigen_gradient(
-    op: Operation, by_values: Tensor | None, by_vectors: Tensor | None
-) -> Sequence[Tensor | None]:
+def _eigen_gradient(op: Operation, by_values: Tensor | None, by_vectors: Tensor | None) -> Sequence[Tensor | None]:
     matrix = op.inputs[0]
     computed = bool(op.attrs["compute_v"])
     e, v = op.outputs if computed else _eigen(matrix, True)
@@ -163,9 +152,7 @@ def _svd_gradient(
             s, u, v = raw.Svd(op.inputs[0])
         return [matmul(u * expand_dims(by_s, -2), v, adjoint_b=True)]
     if u.dtype.is_complex:
-        raise NotImplementedError(
-            "singular vectors of complex matrices are not unique, so svd has no gradient by them"
-        )
+        raise NotImplementedError("singular vectors of complex matrices are not unique, so svd has no gradient by them")
     by_s = zeros_like(s) if by_s is None else by_s
     by_u = zeros_like(u) if by_u is None else by_u
     by_v = zeros_like(v) if by_v is None else by_v
@@ -183,9 +170,7 @@ def _require_square_svd(op: Operation) -> None:
         )
 
 
-def _thin_svd_gradient(
-    s: Tensor, u: Tensor, v: Tensor, by_s: Tensor, by_u: Tensor, by_v: Tensor
-) -> Tensor:
+def _thin_svd_gradient(s: Tensor, u: Tensor, v: Tensor, by_s: Tensor, by_u: Tensor, by_v: Tensor) -> Tensor:
     squares, row = square(s), expand_dims(s, -2)
     apart = reciprocal_no_nan(expand_dims(squares, -2) - expand_dims(squares, -1))
 

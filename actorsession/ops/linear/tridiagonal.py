@@ -33,9 +33,7 @@ __all__ = ["tridiagonal_matmul", "tridiagonal_solve"]
 # -- public functions ------------------------------------------------------------------------------
 
 
-def tridiagonal_matmul(
-    diagonals: Any, rhs: Any, diagonals_format: str = "compact", name: str | None = None
-) -> Tensor:
+def tridiagonal_matmul(diagonals: Any, rhs: Any, diagonals_format: str = "compact", name: str | None = None) -> Tensor:
     """Return products of tridiagonal matrices with other matrices.
 
     Args:
@@ -102,11 +100,7 @@ def tridiagonal_solve(
         elif conjugate_rhs:
             right = conj(right)
         found = raw.TridiagonalSolve(
-            compact,
-            right,
-            partial_pivoting=bool(partial_pivoting),
-            perturb_singular=bool(perturb_singular),
-            name=name,
+            compact, right, partial_pivoting=bool(partial_pivoting), perturb_singular=bool(perturb_singular), name=name
         )
         return squeeze(found, [-1]) if one else found
 
@@ -117,9 +111,7 @@ def _is_one(compact: Tensor, right: Tensor) -> bool:
     if ranks[0] is None or ranks[1] is None:
         return False
     if ranks[1] not in (ranks[0] - 1, ranks[0]):
-        raise ValueError(
-            f"Expected the rank of rhs to be {ranks[0] - 1} or {ranks[0]}, got {ranks[1]}"
-        )
+        raise ValueError(f"Expected the rank of rhs to be {ranks[0] - 1} or {ranks[0]}, got {ranks[1]}")
     return ranks[1] == ranks[0] - 1
 
 
@@ -177,9 +169,7 @@ def _product_shape(ctx: InferContext) -> list[TensorShape]:
 
 def _solution_shape(ctx: InferContext) -> list[TensorShape]:
     if ctx.attrs["perturb_singular"]:
-        raise UnimplementedError(
-            f"{ctx.op}: matrices without an inverse are not changed here: their solutions are NaN"
-        )
+        raise UnimplementedError(f"{ctx.op}: matrices without an inverse are not changed here: their solutions are NaN")
     diagonals, right = ctx.inputs[0].shape, ctx.inputs[1].shape
     if right.rank is not None:
         if right.rank < 2:
@@ -187,8 +177,7 @@ def _solution_shape(ctx: InferContext) -> list[TensorShape]:
         wanted = [*right.as_list()[:-2], 3, right[-2]]
         if not diagonals.is_compatible_with(wanted):
             raise ValueError(
-                f"{ctx.op}: diagonals have shape {TensorShape(wanted)} for rhs of shape {right}, got "
-                f"{diagonals}"
+                f"{ctx.op}: diagonals have shape {TensorShape(wanted)} for rhs of shape {right}, got {diagonals}"
             )
     return [right]
 

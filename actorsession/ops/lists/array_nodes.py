@@ -133,8 +133,7 @@ def _concat(array: StepArray, flow: Any) -> Any:
     if not parts or any(not np.ndim(p) or p.shape[1:] != parts[0].shape[1:] for p in parts):
         shapes = ", ".join(str(list(np.shape(part))) for part in parts)
         raise InvalidArgumentError(
-            "elements of rank 1 or more that differ in their length alone are joined, got "
-            f"{shapes or 'none'}"
+            f"elements of rank 1 or more that differ in their length alone are joined, got {shapes or 'none'}"
         )
     return np.concatenate(parts), np.array([len(part) for part in parts], np.int64)
 

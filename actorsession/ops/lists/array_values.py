@@ -76,9 +76,7 @@ class StepArray:
         """
         with self._lock:
             if index < 0 or (index >= len(self._elements) and not self._dynamic):
-                raise InvalidArgumentError(
-                    f"cannot write element {index} of an array of {len(self._elements)}"
-                )
+                raise InvalidArgumentError(f"cannot write element {index} of an array of {len(self._elements)}")
             shape = np.shape(value)
             if shape != self._fitting:
                 self._check_shape(index, shape)
@@ -104,9 +102,7 @@ class StepArray:
 
     def _check_shape(self, index: int, shape: tuple[int, ...]) -> None:
         if not self._element_shape.is_compatible_with(shape):
-            raise InvalidArgumentError(
-                f"elements have shape {self._element_shape}, element {index} has {list(shape)}"
-            )
+            raise InvalidArgumentError(f"elements have shape {self._element_shape}, element {index} has {list(shape)}")
 
     def read(self, index: int) -> Any:
         """Return an element; zeros if it was never written and its shape is known.
@@ -117,9 +113,7 @@ class StepArray:
         """
         with self._lock:
             if not 0 <= index < len(self._elements):
-                raise InvalidArgumentError(
-                    f"cannot read element {index} of an array of {len(self._elements)}"
-                )
+                raise InvalidArgumentError(f"cannot read element {index} of an array of {len(self._elements)}")
             value = self._elements[index]
             if value is None:
                 return self._zeros(index)
@@ -155,9 +149,7 @@ class StepArray:
         if not parts:
             sizes = _sizes(known)
             if sizes is None:
-                raise InvalidArgumentError(
-                    f"no elements are read, and their shape is only known as {known}"
-                )
+                raise InvalidArgumentError(f"no elements are read, and their shape is only known as {known}")
             return np.zeros((0, *sizes), self._dtype.np_dtype)
         first = np.shape(parts[0])
         if any(np.shape(part) != first for part in parts):
@@ -179,9 +171,7 @@ class StepArray:
             if source not in self._gradients:
                 shape = TensorShape(ahead).concatenate(self._element_shape)
                 made = StepArray(self._dtype, len(self), shape, clears=False, adds=True)
-                made._shapes.update(
-                    {place: (*ahead, *sizes) for place, sizes in self._shapes.items()}
-                )
+                made._shapes.update({place: (*ahead, *sizes) for place, sizes in self._shapes.items()})
                 self._gradients[source] = made
             return self._gradients[source]
 

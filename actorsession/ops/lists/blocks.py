@@ -35,10 +35,7 @@ from actorsession.ops.lists.persistent_vector import PersistentVector
 from actorsession.ops.lists.values import TensorList, new_list
 from actorsession.ops.rows import op
 
-__all__ = [
-    "rows_of", "tensor_list_from_tensor", "tensor_list_gather", "tensor_list_scatter",
-    "tensor_list_stack",
-]  # fmt: skip
+__all__ = ["rows_of", "tensor_list_from_tensor", "tensor_list_gather", "tensor_list_scatter", "tensor_list_stack"]
 
 
 def rows_of(values: Any, what: str) -> list[Any]:
@@ -59,11 +56,7 @@ def rest_of(item: Tensor) -> Any:
 
 
 def tensor_list_stack(
-    input_handle: Tensor,
-    element_dtype: Any,
-    num_elements: int = -1,
-    element_shape: Any = None,
-    name: str | None = None,
+    input_handle: Tensor, element_dtype: Any, num_elements: int = -1, element_shape: Any = None, name: str | None = None
 ) -> Tensor:
     """Return the elements of a list as one tensor, along a new first axis.
 
@@ -109,9 +102,7 @@ def _stack_kernel(ctx: KernelContext) -> Kernel:
 
     def stack(given: TensorList, element_shape: Any) -> Any:
         if wanted >= 0 and len(given) != wanted:
-            raise InvalidArgumentError(
-                f"a list of {len(given)} elements is stacked as one of {wanted}"
-            )
+            raise InvalidArgumentError(f"a list of {len(given)} elements is stacked as one of {wanted}")
         items, dims = of_dtype(given, dtype).values(read(element_shape))
         out = np.empty((len(items), *dims), dtype.np_dtype)
         for k, item in enumerate(items):
@@ -150,24 +141,19 @@ def _from_tensor_gradient(op: Operation, grad: Tensor) -> Grads:
 
 
 op(
-    "TensorListStack", _stacked, kernel=_stack_kernel,
+    "TensorListStack",
+    _stacked,
+    kernel=_stack_kernel,
     grad=lambda op, grad: [raw.TensorListFromTensor(grad, op.inputs[1]), None],
-)  # fmt: skip
-op(
-    "TensorListFromTensor", _list_of_items, kernel=_from_tensor_kernel, grad=_from_tensor_gradient,
-    aliases=True,
-)  # fmt: skip
+)
+op("TensorListFromTensor", _list_of_items, kernel=_from_tensor_kernel, grad=_from_tensor_gradient, aliases=True)
 
 
 # -- TensorListGather, TensorListScatterV2, TensorListScatterIntoExistingList ----------------------
 
 
 def tensor_list_gather(
-    input_handle: Tensor,
-    indices: Any,
-    element_dtype: Any,
-    element_shape: Any = None,
-    name: str | None = None,
+    input_handle: Tensor, indices: Any, element_dtype: Any, element_shape: Any = None, name: str | None = None
 ) -> Tensor:
     """Return the elements at some indices as one tensor; arguments as ``tensor_list_stack``."""
     dims = element_shape_operand(element_shape, input_handle.graph)
@@ -213,9 +199,7 @@ def _gather_kernel(ctx: KernelContext) -> Kernel:
         places, held = indices.tolist(), of_dtype(given, dtype).items
         bad = next((p for p in places if not 0 <= p < len(held)), None)
         if bad is not None:
-            raise InvalidArgumentError(
-                f"element {bad} was asked for of a list of {len(held)} elements"
-            )
+            raise InvalidArgumentError(f"element {bad} was asked for of a list of {len(held)} elements")
         given.read(*places)
         items_of = PersistentVector.of([held[p] for p in places])
         chosen = TensorList(given.element_dtype, given.element_shape, items_of)
@@ -252,9 +236,7 @@ def _scattered(given: TensorList, tensor: Any, indices: Any, grows: bool) -> Ten
     items = given.items
     for place, row in zip(places, rows, strict=True):
         if not 0 <= place < len(items):
-            raise InvalidArgumentError(
-                f"element {place} was to be set in a list of {len(items)} elements"
-            )
+            raise InvalidArgumentError(f"element {place} was to be set in a list of {len(items)} elements")
         given.check(row)
         items = items.replace(place, row)
     return given.like(items)
@@ -293,10 +275,18 @@ def _scatter_into_gradient(op: Operation, grad: Tensor) -> Grads:
 
 op("TensorListGather", _gathered, kernel=_gather_kernel, grad=_gather_gradient)
 op(
-    "TensorListScatterV2", _scattered_list, kernel=_scatter_kernel, grad=_scatter_gradient,
-    aliases=True, sized_by=(1, 3),
-)  # fmt: skip
+    "TensorListScatterV2",
+    _scattered_list,
+    kernel=_scatter_kernel,
+    grad=_scatter_gradient,
+    aliases=True,
+    sized_by=(1, 3),
+)
 op(
-    "TensorListScatterIntoExistingList", one_list, kernel=_scatter_into_kernel,
-    grad=_scatter_into_gradient, aliases=True, sized_by=(2,),
-)  # fmt: skip
+    "TensorListScatterIntoExistingList",
+    one_list,
+    kernel=_scatter_into_kernel,
+    grad=_scatter_into_gradient,
+    aliases=True,
+    sized_by=(2,),
+)

@@ -40,10 +40,16 @@ from actorsession.ops.lists.values import TensorList, empty_list, new_list
 from actorsession.ops.rows import op, scalar
 
 __all__ = [
-    "empty_tensor_list", "resized", "tensor_list_get_item", "tensor_list_length",
-    "tensor_list_pop_back", "tensor_list_push_back", "tensor_list_reserve", "tensor_list_resize",
+    "empty_tensor_list",
+    "resized",
+    "tensor_list_get_item",
+    "tensor_list_length",
+    "tensor_list_pop_back",
+    "tensor_list_push_back",
+    "tensor_list_reserve",
+    "tensor_list_resize",
     "tensor_list_set_item",
-]  # fmt: skip
+]
 
 
 # -- EmptyTensorList, TensorListReserve ------------------------------------------------------------
@@ -66,11 +72,7 @@ def empty_tensor_list(
 
 
 def tensor_list_reserve(
-    element_shape: Any,
-    num_elements: Any,
-    element_dtype: Any,
-    name: str | None = None,
-    read_once: bool = False,
+    element_shape: Any, num_elements: Any, element_dtype: Any, name: str | None = None, read_once: bool = False
 ) -> Tensor:
     """Return a list of ``num_elements`` unset elements.
 
@@ -112,10 +114,7 @@ def _reserve_kernel(ctx: KernelContext) -> Kernel:
 
 
 op("EmptyTensorList", _new_list, kernel=_empty_kernel, grad=NOT_DIFFERENTIABLE, aliases=True)
-op(
-    "TensorListReserve", _new_list, kernel=_reserve_kernel, grad=NOT_DIFFERENTIABLE, aliases=True,
-    sized_by=(1,),
-)  # fmt: skip
+op("TensorListReserve", _new_list, kernel=_reserve_kernel, grad=NOT_DIFFERENTIABLE, aliases=True, sized_by=(1,))
 
 
 # -- TensorListPushBack, TensorListPopBack ---------------------------------------------------------
@@ -211,14 +210,19 @@ def resized(given: TensorList, count: int) -> TensorList:
 
 op("TensorListLength", of_lists(scalar), lambda given: np.int32(len(given)), NOT_DIFFERENTIABLE)
 op(
-    "TensorListElementShape", of_lists(lambda ctx: [unknown_shape]), kernel=_element_shape_kernel,
+    "TensorListElementShape",
+    of_lists(lambda ctx: [unknown_shape]),
+    kernel=_element_shape_kernel,
     grad=NOT_DIFFERENTIABLE,
-)  # fmt: skip
+)
 op(
-    "TensorListResize", one_list, lambda given, count: resized(given, int(count)),
+    "TensorListResize",
+    one_list,
+    lambda given, count: resized(given, int(count)),
     lambda op, grad: [tensor_list_resize(grad, tensor_list_length(op.inputs[0])), None],
-    aliases=True, sized_by=(1,),
-)  # fmt: skip
+    aliases=True,
+    sized_by=(1,),
+)
 
 
 # -- TensorListSetItem, TensorListGetItem ----------------------------------------------------------
@@ -249,11 +253,7 @@ def tensor_list_set_item(
 
 
 def tensor_list_get_item(
-    input_handle: Tensor,
-    index: Any,
-    element_dtype: Any,
-    element_shape: Any = None,
-    name: str | None = None,
+    input_handle: Tensor, index: Any, element_dtype: Any, element_shape: Any = None, name: str | None = None
 ) -> Tensor:
     """Return the element at an index; zeros if it was never set and its shape is known."""
     dims = element_shape_operand(element_shape, input_handle.graph)
@@ -270,9 +270,7 @@ def _set_kernel(ctx: KernelContext) -> Kernel:
         if grows and place >= len(given):
             given = resized(given, place + 1)
         if not 0 <= place < len(given):
-            raise InvalidArgumentError(
-                f"element {place} was to be set in a list of {len(given)} elements"
-            )
+            raise InvalidArgumentError(f"element {place} was to be set in a list of {len(given)} elements")
         if once and given.items[place] is not None:
             raise InvalidArgumentError(
                 f"Could not write to TensorArray index {place} because it has already been written to."
@@ -293,9 +291,7 @@ def _set_gradient(op: Operation, grad: Tensor) -> Grads:
 
 def _get_kernel(ctx: KernelContext) -> Kernel:
     dtype, read = ctx.attrs["element_dtype"], item_reader(ctx, 2)
-    return lambda given, index, element_shape: read(
-        of_dtype(given, dtype), int(index), element_shape
-    )
+    return lambda given, index, element_shape: read(of_dtype(given, dtype), int(index), element_shape)
 
 
 def _get_gradient(op: Operation, grad: Tensor) -> Grads:
@@ -306,8 +302,5 @@ def _get_gradient(op: Operation, grad: Tensor) -> Grads:
 
 _ITEM = of_lists(lambda ctx: [known_shape(ctx, 2)])
 
-op(
-    "TensorListSetItem", one_list, kernel=_set_kernel, grad=_set_gradient, aliases=True,
-    sized_by=(1,),
-)  # fmt: skip
+op("TensorListSetItem", one_list, kernel=_set_kernel, grad=_set_gradient, aliases=True, sized_by=(1,))
 op("TensorListGetItem", _ITEM, kernel=_get_kernel, grad=_get_gradient, aliases=True)

@@ -24,9 +24,18 @@ from actorsession.ops.rows import Shapes, scalar
 from actorsession.ops.shape_operands import require_index
 
 __all__ = [
-    "Grads", "element_shape_operand", "item_reader", "known_shape", "of_dtype", "of_lists", "once_mark",
-    "one_list", "reads", "shape_of", "shape_reader",
-]  # fmt: skip
+    "Grads",
+    "element_shape_operand",
+    "item_reader",
+    "known_shape",
+    "of_dtype",
+    "of_lists",
+    "once_mark",
+    "one_list",
+    "reads",
+    "shape_of",
+    "shape_reader",
+]
 
 Grads = Sequence["Tensor | None"]
 
@@ -111,9 +120,7 @@ def of_lists(shapes: Shapes) -> Shapes:
 
 def _check_list(ctx: InferContext, index: int, spec: TensorSpec) -> None:
     if spec.dtype is not variant:
-        raise TypeError(
-            f"{ctx.op}: input {index} is a list, of dtype variant; got {spec.dtype.name}"
-        )
+        raise TypeError(f"{ctx.op}: input {index} is a list, of dtype variant; got {spec.dtype.name}")
     if spec.shape.rank not in (None, 0):
         raise ValueError(f"{ctx.op}: input {index} is one list, got variants of shape {spec.shape}")
 
@@ -121,9 +128,7 @@ def _check_list(ctx: InferContext, index: int, spec: TensorSpec) -> None:
 def _check_element(ctx: InferContext, index: int, spec: TensorSpec) -> None:
     wanted = ctx.attrs["element_dtype"]
     if spec.dtype is not wanted:
-        raise TypeError(
-            f"{ctx.op}: input {index} is of the list's {wanted.name}, got {spec.dtype.name}"
-        )
+        raise TypeError(f"{ctx.op}: input {index} is of the list's {wanted.name}, got {spec.dtype.name}")
 
 
 one_list = of_lists(scalar)
@@ -134,9 +139,7 @@ def of_dtype(given: TensorList, dtype: DType) -> TensorList:
     if given.element_dtype is not dtype:
         if given.element_dtype is None:
             return TensorList(dtype, given.element_shape, given.items, given.once)
-        raise InvalidArgumentError(
-            f"a list of {given.element_dtype.name} is used as one of {dtype.name}"
-        )
+        raise InvalidArgumentError(f"a list of {given.element_dtype.name} is used as one of {dtype.name}")
     return given
 
 

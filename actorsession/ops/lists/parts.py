@@ -44,17 +44,11 @@ def tensor_list_concat(
     graph = input_handle.graph
     leading = convert_to_tensor(np.zeros(0, np.int64), graph=graph)
     dims = element_shape_operand(element_shape, graph)
-    return raw.TensorListConcatV2(
-        input_handle, dims, leading, element_dtype=element_dtype, name=name
-    )
+    return raw.TensorListConcatV2(input_handle, dims, leading, element_dtype=element_dtype, name=name)
 
 
 def tensor_list_split(
-    tensor: Any,
-    element_shape: Any,
-    lengths: Any,
-    name: str | None = None,
-    read_once: bool = False,
+    tensor: Any, element_shape: Any, lengths: Any, name: str | None = None, read_once: bool = False
 ) -> Tensor:
     """Return a list of slices of a tensor along its first axis, of the given lengths.
 
@@ -77,10 +71,7 @@ def tensor_list_split(
 def _joined(ctx: InferContext) -> list[TensorShape]:
     dims = known_shape(ctx, 1).sizes
     made = unknown_shape if not dims else TensorShape([None, *dims[1:]])
-    return [
-        made,
-        TensorShape([None]),
-    ]
+    return [made, TensorShape([None])]
 
 
 def _concat_kernel(ctx: KernelContext) -> Kernel:
@@ -93,9 +84,7 @@ def _concat_kernel(ctx: KernelContext) -> Kernel:
         parts = [given.zeros(known) if item is None else item for item in items]
         scalar = next((k for k, part in enumerate(parts) if not np.ndim(part)), None)
         if scalar is not None:
-            raise InvalidArgumentError(
-                f"Concat saw a scalar shape at index {scalar} but requires at least vectors."
-            )
+            raise InvalidArgumentError(f"Concat saw a scalar shape at index {scalar} but requires at least vectors.")
         lengths = np.array([len(part) for part in parts], np.int64)
         if len({part.shape[1:] for part in parts}) > 1:
             shapes = [list(part.shape) for part in parts]
@@ -129,13 +118,9 @@ def _split_kernel(ctx: KernelContext) -> Kernel:
 
     def split(tensor: Any, element_shape: Any, lengths: Any) -> TensorList:
         if lengths.ndim != 1:
-            raise InvalidArgumentError(
-                f"Expected lengths to be a vector, received shape: {list(lengths.shape)}"
-            )
+            raise InvalidArgumentError(f"Expected lengths to be a vector, received shape: {list(lengths.shape)}")
         if not np.ndim(tensor):
-            raise InvalidArgumentError(
-                "Expected value to be at least a vector, but received shape: []"
-            )
+            raise InvalidArgumentError("Expected value to be at least a vector, but received shape: []")
         if lengths.sum() != len(tensor) or (lengths < 0).any():
             raise InvalidArgumentError(
                 "Expected sum of lengths to be equal to values.shape[0], but sum of lengths is "
@@ -155,18 +140,14 @@ def _split_kernel(ctx: KernelContext) -> Kernel:
 
 def _split_gradient(op: Operation, grad: Tensor) -> Grads:
     tensor = op.inputs[0]
-    joined, _ = tensor_list_concat(
-        grad, tensor.dtype, TensorShape([None]).concatenate(tensor.shape[1:])
-    )
+    joined, _ = tensor_list_concat(grad, tensor.dtype, TensorShape([None]).concatenate(tensor.shape[1:]))
     return [joined, None, None]
 
 
 def _of_both(a: Any, b: Any) -> TensorList:
     """Return the items of two lists in one."""
     if a.element_dtype is not b.element_dtype:
-        raise InvalidArgumentError(
-            f"input_a.dtype != input_b.dtype: {a.element_dtype} vs {b.element_dtype}"
-        )
+        raise InvalidArgumentError(f"input_a.dtype != input_b.dtype: {a.element_dtype} vs {b.element_dtype}")
     try:
         shape = a.element_shape.merge_with(b.element_shape)
     except ValueError as exc:

@@ -32,6 +32,4 @@ def add_lists(lists: Sequence[Tensor]) -> Tensor:
 
 
 def _is_single(given: Tensor) -> bool:
-    return (
-        given.op.type == "TensorListSetItem" and given.op.inputs[0].op.type == "TensorListReserve"
-    )
+    return given.op.type == "TensorListSetItem" and given.op.inputs[0].op.type == "TensorListReserve"

@@ -143,9 +143,7 @@ class TensorArray(Composite, GraphBound):
 
     def _check_shape(self, shape: TensorShape) -> None:
         if not shape.is_compatible_with(self.element_shape):
-            raise ValueError(
-                f"TensorArray: inconsistent shapes: saw {shape} but expected {self.element_shape}"
-            )
+            raise ValueError(f"TensorArray: inconsistent shapes: saw {shape} but expected {self.element_shape}")
         if self._infer_shape:
             self._shapes[0] = self.element_shape.merge_with(shape)
 
@@ -161,9 +159,7 @@ class TensorArray(Composite, GraphBound):
             index: an int32 scalar.
             name: wanted name.
         """
-        return tensor_list_get_item(
-            self._flow, index, self._dtype, self.element_shape, name or "TensorArrayReadV3"
-        )
+        return tensor_list_get_item(self._flow, index, self._dtype, self.element_shape, name or "TensorArrayReadV3")
 
     def write(self, index: Any, value: Any, name: str | None = None) -> TensorArray:
         """Return the array with another element at an index.
@@ -185,9 +181,7 @@ class TensorArray(Composite, GraphBound):
         once = self._is_one_object()
         with self._scope(name, "TensorArrayWrite"):
             return self._with(
-                tensor_list_set_item(
-                    self._flow, index, item, self._dynamic_size, "TensorArrayWriteV3", once
-                )
+                tensor_list_set_item(self._flow, index, item, self._dynamic_size, "TensorArrayWriteV3", once)
             )
 
     def _is_one_object(self) -> bool:
@@ -204,9 +198,8 @@ class TensorArray(Composite, GraphBound):
         """Return all elements along a new first axis."""
         with self._scope(name, "TensorArrayStack"):
             return tensor_list_stack(
-                self._flow, self._dtype, self._static_size(), self.element_shape,
-                "TensorArrayGatherV3",
-            )  # fmt: skip
+                self._flow, self._dtype, self._static_size(), self.element_shape, "TensorArrayGatherV3"
+            )
 
     def _static_size(self) -> int:
         known = None
@@ -216,9 +209,7 @@ class TensorArray(Composite, GraphBound):
 
     def gather(self, indices: Any, name: str | None = None) -> Tensor:
         """Return the elements at some indices along a new first axis; ``indices`` is an int32 vector."""
-        return tensor_list_gather(
-            self._flow, indices, self._dtype, self.element_shape, name or "TensorArrayGatherV3"
-        )
+        return tensor_list_gather(self._flow, indices, self._dtype, self.element_shape, name or "TensorArrayGatherV3")
 
     def concat(self, name: str | None = None) -> Tensor:
         """Return all elements concatenated along their first axis."""
@@ -263,9 +254,7 @@ class TensorArray(Composite, GraphBound):
             )
         with self._scope(name, "TensorArrayScatter"):
             return self._with(
-                tensor_list_scatter(
-                    items, places, self.element_shape, self._flow, name="TensorArrayScatterV3"
-                )
+                tensor_list_scatter(items, places, self.element_shape, self._flow, name="TensorArrayScatterV3")
             )
 
     def split(self, value: Any, lengths: Any, name: str | None = None) -> TensorArray:

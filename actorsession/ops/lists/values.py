@@ -20,13 +20,7 @@ from actorsession.graph.shape import TensorShape, unknown_shape
 from actorsession.ops.lists.persistent_vector import EMPTY, WIDTH, PersistentVector
 from actorsession.plan.codegen.bind import GENERATED_CODE_NAMES
 
-__all__ = [
-    "TensorList",
-    "as_element",
-    "empty_list",
-    "fits",
-    "new_list",
-]
+__all__ = ["TensorList", "as_element", "empty_list", "fits", "new_list"]
 
 
 def fits(shape: TensorShape, found: tuple[int, ...]) -> bool:
@@ -102,8 +96,7 @@ class TensorList:
         """Raise InvalidArgumentError for an item of an incompatible shape."""
         if not fits(self.element_shape, np.shape(item)):
             raise InvalidArgumentError(
-                f"a list of elements of shape {self.element_shape} does not take one of shape "
-                f"{list(np.shape(item))}"
+                f"a list of elements of shape {self.element_shape} does not take one of shape {list(np.shape(item))}"
             )
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Array:
@@ -126,17 +119,13 @@ class TensorList:
                 set and its shape is not known.
         """
         if not 0 <= index < len(self.items):
-            raise InvalidArgumentError(
-                f"element {index} was asked for of a list of {len(self.items)} elements"
-            )
+            raise InvalidArgumentError(f"element {index} was asked for of a list of {len(self.items)} elements")
         self.read(index)
         found = self.items[index]
         if found is None:
             return self.zeros(shape)
         if not fits(shape, np.shape(found)):
-            raise InvalidArgumentError(
-                f"element {index} has shape {list(np.shape(found))}; {shape} was asked for"
-            )
+            raise InvalidArgumentError(f"element {index} has shape {list(np.shape(found))}; {shape} was asked for")
         return found
 
     def read(self, *indices: int) -> None:
@@ -226,9 +215,7 @@ class TensorList:
         if self._is_nothing or other._is_nothing:
             return other if self._is_nothing else self
         if len(other) != len(self):
-            raise InvalidArgumentError(
-                f"lists of {len(self)} and {len(other)} elements cannot be added to each other"
-            )
+            raise InvalidArgumentError(f"lists of {len(self)} and {len(other)} elements cannot be added to each other")
         dtype = self.element_dtype or other.element_dtype
         if (other.element_dtype or dtype) is not dtype:
             raise InvalidArgumentError(

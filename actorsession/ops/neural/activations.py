@@ -258,24 +258,18 @@ def _softplus_grad_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | No
 
 op("Tanh", same, np.tanh, lambda op, g: [raw.TanhGrad(conj(op.outputs[0]), g)])
 op(
-    "Sigmoid", same, kernel=_sigmoid_kernel, into=_sigmoid_array,
+    "Sigmoid",
+    same,
+    kernel=_sigmoid_kernel,
+    into=_sigmoid_array,
     grad=lambda op, g: [raw.SigmoidGrad(conj(op.outputs[0]), g)],
-)  # fmt: skip
-op(
-    "Relu", same, kernel=_relu_kernel, into=_relu_into,
-    grad=lambda op, g: [raw.ReluGrad(g, op.outputs[0])],
-)  # fmt: skip
+)
+op("Relu", same, kernel=_relu_kernel, into=_relu_into, grad=lambda op, g: [raw.ReluGrad(g, op.outputs[0])])
 op("Relu6", same, kernel=_relu6_kernel, grad=lambda op, g: [raw.Relu6Grad(g, op.outputs[0])])
 op("Elu", same, kernel=_elu_kernel, grad=lambda op, g: [raw.EluGrad(g, op.outputs[0])])
-op(
-    "Softplus", same, kernel=_softplus_kernel,
-    grad=lambda op, g: [raw.SoftplusGrad(g, op.inputs[0])],
-)  # fmt: skip
+op("Softplus", same, kernel=_softplus_kernel, grad=lambda op, g: [raw.SoftplusGrad(g, op.inputs[0])])
 op("TanhGrad", same, kernel=_tanh_grad_kernel, grad=_tanh_grad_gradient, into=_tanh_grad_array)
-op(
-    "SigmoidGrad", same, kernel=_sigmoid_grad_kernel, grad=_sigmoid_grad_gradient,
-    into=_sigmoid_grad_into,
-)  # fmt: skip
+op("SigmoidGrad", same, kernel=_sigmoid_grad_kernel, grad=_sigmoid_grad_gradient, into=_sigmoid_grad_into)
 op("ReluGrad", same, kernel=_relu_grad_kernel, grad=_masked, into=_relu_grad_into)
 op("Relu6Grad", same, kernel=_relu6_grad_kernel, grad=_masked)
 op("EluGrad", same, kernel=_elu_grad_kernel, grad=_elu_grad_gradient)

@@ -25,9 +25,7 @@ from actorsession.ops.rows import op
 __all__ = ["bias_add", "bias_add_grad", "relu_layer", "xw_plus_b"]
 
 
-def bias_add(
-    value: Any, bias: Any, data_format: str | None = None, name: str | None = None
-) -> Tensor:
+def bias_add(value: Any, bias: Any, data_format: str | None = None, name: str | None = None) -> Tensor:
     """Add a number to each channel of ``value``.
 
     Args:
@@ -167,9 +165,7 @@ def _bias_add_grad_kernel(ctx: KernelContext) -> Kernel:
 
     def kernel(grad: Any) -> Any:
         if grad.ndim < 2:
-            raise InvalidArgumentError(
-                f"the gradient of a bias needs rank at least 2, got shape {list(grad.shape)}"
-            )
+            raise InvalidArgumentError(f"the gradient of a bias needs rank at least 2, got shape {list(grad.shape)}")
         return _channel_sums(grad, axis)
 
     return kernel

@@ -26,21 +26,16 @@ from actorsession.ops.arrays.layout import transpose
 from actorsession.ops.arrays.shape import expand_dims, reshape
 from actorsession.ops.broadcasting import sum_to_operands
 from actorsession.ops.build import constant, convert_to_tensor
-from actorsession.ops.neural.softmax import (
-    centred,
-    log_softmax,
-    row_sum,
-    softmax,
-    softmax_back,
-    softmax_cost,
-)
+from actorsession.ops.neural.softmax import centred, log_softmax, row_sum, softmax, softmax_back, softmax_cost
 from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import normal_axis
 
 __all__ = [
-    "sigmoid_cross_entropy_with_logits", "softmax_cross_entropy_with_logits",
-    "softmax_cross_entropy_with_logits_v2", "sparse_softmax_cross_entropy_with_logits",
-]  # fmt: skip
+    "sigmoid_cross_entropy_with_logits",
+    "softmax_cross_entropy_with_logits",
+    "softmax_cross_entropy_with_logits_v2",
+    "sparse_softmax_cross_entropy_with_logits",
+]
 
 # Up to this many classes it is cheap to copy the one-hot rows of a batch from a table (128 x 10: the whole
 # kernel takes 9 us instead of 11).
@@ -66,9 +61,8 @@ def softmax_cross_entropy_with_logits(
     _check_both(labels, logits)
     given = convert_to_tensor(labels)
     return softmax_cross_entropy_with_logits_v2(
-        stop_gradient(given), logits, axis,
-        name or "softmax_cross_entropy_with_logits_sg",
-    )  # fmt: skip
+        stop_gradient(given), logits, axis, name or "softmax_cross_entropy_with_logits_sg"
+    )
 
 
 def softmax_cross_entropy_with_logits_v2(
@@ -135,9 +129,7 @@ def _cross_entropy(ctx: InferContext) -> Sequence[TensorShape]:
     try:
         both = broadcast_shapes(logits.with_rank(2), labels.with_rank(2))
     except ValueError:
-        raise ValueError(
-            f"{ctx.op}: logits and labels are matrices of one shape, got {logits} and {labels}"
-        ) from None
+        raise ValueError(f"{ctx.op}: logits and labels are matrices of one shape, got {logits} and {labels}") from None
     return [TensorShape(both[:1]), both]
 
 
@@ -165,8 +157,7 @@ def _cross_entropy_kernel(ctx: KernelContext) -> Kernel:
                 logits, labels = np.broadcast_arrays(logits, labels)
             except ValueError as exc:
                 raise InvalidArgumentError(
-                    "logits and labels are matrices of one shape, "
-                    f"got {list(logits.shape)} and {list(labels.shape)}"
+                    f"logits and labels are matrices of one shape, got {list(logits.shape)} and {list(labels.shape)}"
                 ) from exc
         if logits.ndim == 2 and not logits.shape[1]:
             return np.zeros(len(logits), dtype), np.zeros(logits.shape, dtype)
@@ -181,9 +172,7 @@ def _cross_entropy_kernel(ctx: KernelContext) -> Kernel:
 
 def _check_classes(logits: Any) -> None:
     if logits.ndim != 2 or not logits.shape[1]:
-        raise InvalidArgumentError(
-            f"logits are a matrix of [rows, at least 1 class], got {list(logits.shape)}"
-        )
+        raise InvalidArgumentError(f"logits are a matrix of [rows, at least 1 class], got {list(logits.shape)}")
 
 
 def _backprop(op: Operation, loss: Tensor | None, back: Tensor | None) -> Tensor | None:
@@ -197,9 +186,7 @@ def _backprop(op: Operation, loss: Tensor | None, back: Tensor | None) -> Tensor
     return parts[0] if len(parts) == 1 else parts[0] + parts[1] if parts else None
 
 
-def _cross_entropy_gradient(
-    op: Operation, loss: Tensor | None, back: Tensor | None
-) -> list[Tensor | None]:
+def _cross_entropy_gradient(op: Operation, loss: Tensor | None, back: Tensor | None) -> list[Tensor | None]:
     parts = []
     if loss is not None:
         parts.append(-(expand_dims(loss, -1) * log_softmax(op.inputs[0])))
@@ -210,17 +197,18 @@ def _cross_entropy_gradient(
 
 
 op(
-    "SoftmaxCrossEntropyWithLogits", _cross_entropy, kernel=_cross_entropy_kernel,
-    grad=_cross_entropy_gradient, cost=softmax_cost,
-)  # fmt: skip
+    "SoftmaxCrossEntropyWithLogits",
+    _cross_entropy,
+    kernel=_cross_entropy_kernel,
+    grad=_cross_entropy_gradient,
+    cost=softmax_cost,
+)
 
 
 # -- SparseSoftmaxCrossEntropyWithLogits -----------------------------------------------------------
 
 
-def sparse_softmax_cross_entropy_with_logits(
-    labels: Any = None, logits: Any = None, name: str | None = None
-) -> Tensor:
+def sparse_softmax_cross_entropy_with_logits(labels: Any = None, logits: Any = None, name: str | None = None) -> Tensor:
     """Return the softmax cross entropy where each label is a single class.
 
     Args:
@@ -238,9 +226,7 @@ def sparse_softmax_cross_entropy_with_logits(
     classes = convert_to_tensor(labels, graph=scores.graph)
     have, wanted = classes.shape, scores.shape[:-1] if scores.shape.rank else unknown_shape
     if scores.shape.rank == 0 or not have.is_compatible_with(wanted):
-        raise ValueError(
-            f"labels have the shape of logits without the last axis, got {have} for {scores.shape}"
-        )
+        raise ValueError(f"labels have the shape of logits without the last axis, got {have} for {scores.shape}")
     base = name or "SparseSoftmaxCrossEntropyWithLogits"
     with scores.graph.name_scope(base):
         precise = _float32_if_half(scores)
@@ -259,9 +245,7 @@ def _sparse(ctx: InferContext) -> Sequence[TensorShape]:
         matrix = logits.with_rank(2)
         rows = TensorShape(matrix[:1]).merge_with(labels.with_rank(1))
     except ValueError:
-        raise ValueError(
-            f"{ctx.op}: a matrix of logits and a label for each row, got {logits} and {labels}"
-        ) from None
+        raise ValueError(f"{ctx.op}: a matrix of logits and a label for each row, got {logits} and {labels}") from None
     return [rows, rows.concatenate(matrix[1:])]
 
 
@@ -315,15 +299,12 @@ def _sparse_kernel(ctx: KernelContext) -> Kernel:
         _check_classes(logits)
         if labels.shape != logits.shape[:1]:
             raise InvalidArgumentError(
-                "a matrix of logits needs one label for each row, "
-                f"got {list(logits.shape)} and {list(labels.shape)}"
+                f"a matrix of logits needs one label for each row, got {list(logits.shape)} and {list(labels.shape)}"
             )
         # Interpreted as unsigned, negative labels are too large as well.
         if labels.size and labels.view(unsigned).max() >= logits.shape[1]:
             bad = labels[labels.view(unsigned).argmax()]
-            raise InvalidArgumentError(
-                f"label {bad} is outside the valid range of [0, {logits.shape[1]})"
-            )
+            raise InvalidArgumentError(f"label {bad} is outside the valid range of [0, {logits.shape[1]})")
         loss, back = _sparse_rows(logits.astype(np.float32) if half else logits, labels)
         return (loss.astype(dtype), back.astype(dtype)) if half else (loss, back)
 
@@ -331,17 +312,18 @@ def _sparse_kernel(ctx: KernelContext) -> Kernel:
 
 
 op(
-    "SparseSoftmaxCrossEntropyWithLogits", _sparse, kernel=_sparse_kernel,
-    grad=lambda op, loss, back: [_backprop(op, loss, back), None], cost=softmax_cost,
-)  # fmt: skip
+    "SparseSoftmaxCrossEntropyWithLogits",
+    _sparse,
+    kernel=_sparse_kernel,
+    grad=lambda op, loss, back: [_backprop(op, loss, back), None],
+    cost=softmax_cost,
+)
 
 
 # -- the sigmoid form ------------------------------------------------------------------------------
 
 
-def sigmoid_cross_entropy_with_logits(
-    labels: Any = None, logits: Any = None, name: str | None = None
-) -> Tensor:
+def sigmoid_cross_entropy_with_logits(labels: Any = None, logits: Any = None, name: str | None = None) -> Tensor:
     """Return the cross entropy of independent yes-or-no classes.
 
     Args:

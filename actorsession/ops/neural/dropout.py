@@ -17,9 +17,7 @@ from actorsession.ops.randomness.numbers import random_uniform
 __all__ = ["dropout"]
 
 
-def dropout(
-    x: Any, rate: Any, noise_shape: Any = None, seed: int | None = None, name: str | None = None
-) -> Tensor:
+def dropout(x: Any, rate: Any, noise_shape: Any = None, seed: int | None = None, name: str | None = None) -> Tensor:
     """Set random entries of ``x`` to 0 and scale the others up, so that the expected sum is unchanged.
 
     Args:

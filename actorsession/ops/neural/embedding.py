@@ -35,11 +35,7 @@ __all__ = ["embedding_lookup", "table_parts"]
 
 
 def embedding_lookup(
-    params: Any,
-    ids: Any,
-    partition_strategy: str = "mod",
-    name: str | None = None,
-    max_norm: Any = None,
+    params: Any, ids: Any, partition_strategy: str = "mod", name: str | None = None, max_norm: Any = None
 ) -> Tensor:
     """Return the rows of a table with the given ids.
 
@@ -128,9 +124,7 @@ def _dealt(parts: Sequence[Any], flat: Tensor, strategy: str) -> tuple[Tensor, T
     # a divisor.
     some = arithmetic.maximum(each, 1)
     assigned = arithmetic.maximum(flat // (each + 1), (flat - extra) // some)
-    inside = comparison.where_v2(
-        comparison.less(assigned, extra), flat % (each + 1), (flat - extra) % some
-    )
+    inside = comparison.where_v2(comparison.less(assigned, extra), flat % (each + 1), (flat - extra) % some)
     return cast(assigned, int32), inside
 
 

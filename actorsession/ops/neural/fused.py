@@ -24,9 +24,7 @@ def _normalised(body: Body, x: Value, *vectors_and_side: Value) -> list[Value]:
     for side in vectors_and_side[4:]:
         y = body.AddV2(y, side)
     if body.attrs["activation_mode"] not in ("Identity", "Relu"):
-        raise ValueError(
-            f"activation_mode is Identity or Relu, got {body.attrs['activation_mode']!r}"
-        )
+        raise ValueError(f"activation_mode is Identity or Relu, got {body.attrs['activation_mode']!r}")
     return [body.Relu(y) if body.attrs["activation_mode"] == "Relu" else y, *others]
 
 

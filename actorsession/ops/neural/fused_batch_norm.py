@@ -104,9 +104,7 @@ def _check(ctx: InferContext, images: Sequence[int], vectors: Sequence[int]) -> 
     """Check that everything fits the channels as far as is known, and return the shape of the images."""
     data_format = ctx.attrs["data_format"]
     if data_format not in _formats(ctx.op):
-        raise ValueError(
-            f"data_format of {ctx.op} is one of {', '.join(_formats(ctx.op))}, got {data_format!r}"
-        )
+        raise ValueError(f"data_format of {ctx.op} is one of {', '.join(_formats(ctx.op))}, got {data_format!r}")
     rank = len(data_format)
     try:
         shape = TensorShape([None] * rank)
@@ -187,10 +185,7 @@ def _kernel(ctx: KernelContext) -> Kernel:
             outputs = [now.copy(), fresh]
             if factor != 1:
                 kept = wide.type(1 - factor)
-                outputs = [
-                    kept * mean + now * wide.type(factor),
-                    kept * variance + fresh * wide.type(factor),
-                ]
+                outputs = [kept * mean + now * wide.type(factor), kept * variance + fresh * wide.type(factor)]
         else:
             now, spread, centred = mean, variance, flat - mean
             outputs = [mean.copy(), variance.copy()]
@@ -214,9 +209,7 @@ def _back_kernel(ctx: KernelContext) -> Kernel:
         channels = x.shape[-1] if x.ndim else 0
         _check_values(rank, images, channels, scale, mean, spread)
         if grad.shape != images.shape:
-            raise InvalidArgumentError(
-                f"the gradient has shape {list(images.shape)}, got {list(grad.shape)}"
-            )
+            raise InvalidArgumentError(f"the gradient has shape {list(images.shape)}, got {list(grad.shape)}")
         g = np.ascontiguousarray(channels_last(grad, data_format), wide).reshape(-1, channels)
         centred = np.ascontiguousarray(x, wide).reshape(-1, channels) - mean
         by_offset, by_centred = _sums(g), _sums(g * centred)
@@ -260,7 +253,4 @@ def _gradient(op: Operation, *grads: Tensor | None) -> list[Tensor | None]:
 
 for _version in ("", "V2", "V3"):
     op(f"FusedBatchNorm{_version}", _normalised, kernel=_kernel, grad=_gradient, cost=_cost)
-    op(
-        f"FusedBatchNormGrad{_version}", _back, kernel=_back_kernel,
-        grad=second_gradient, cost=_cost,
-    )  # fmt: skip
+    op(f"FusedBatchNormGrad{_version}", _back, kernel=_back_kernel, grad=second_gradient, cost=_cost)

@@ -90,12 +90,7 @@ def _sum(terms: Sequence[Tensor]) -> Tensor | None:
 
 
 def _by_training(
-    axes: _Channels,
-    g: Tensor,
-    s: Tensor,
-    r: Tensor,
-    n: Tensor,
-    grads: Sequence[Tensor | None],
+    axes: _Channels, g: Tensor, s: Tensor, r: Tensor, n: Tensor, grads: Sequence[Tensor | None]
 ) -> tuple[list[Tensor], list[Tensor], list[Tensor]]:
     """Return the terms of the gradients by g, x and s."""
 
@@ -124,12 +119,7 @@ def _by_training(
 
 
 def _by_inference(
-    axes: _Channels,
-    g: Tensor,
-    s: Tensor,
-    r: Tensor,
-    n: Tensor,
-    grads: Sequence[Tensor | None],
+    axes: _Channels, g: Tensor, s: Tensor, r: Tensor, n: Tensor, grads: Sequence[Tensor | None]
 ) -> tuple[list[Tensor], list[Tensor], list[Tensor]]:
     """Return the terms of the gradients by g, x and s."""
     by_g: list[Tensor] = []

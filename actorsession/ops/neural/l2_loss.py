@@ -23,6 +23,8 @@ def _half_square(t: Any) -> Any:
 
 
 op(
-    "L2Loss", scalar, kernel=lambda ctx: halves_widened(_half_square, ctx.outputs[0].dtype),
+    "L2Loss",
+    scalar,
+    kernel=lambda ctx: halves_widened(_half_square, ctx.outputs[0].dtype),
     grad=lambda op, grad: [op.inputs[0] * grad],
-)  # fmt: skip
+)

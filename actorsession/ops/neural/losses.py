@@ -159,9 +159,7 @@ def log_loss(
     The arguments are those of ``absolute_difference``; ``epsilon`` is added inside the logarithms.
     """
     with _pair("log_loss", labels, predictions, scope) as (wanted, found, entered):
-        each = -(wanted * elementwise.log(found + epsilon)) - (1.0 - wanted) * elementwise.log(
-            1.0 - found + epsilon
-        )
+        each = -(wanted * elementwise.log(found + epsilon)) - (1.0 - wanted) * elementwise.log(1.0 - found + epsilon)
         return compute_weighted_loss(each, weights, entered, loss_collection, reduction)
 
 
@@ -336,9 +334,7 @@ def sparse_softmax_cross_entropy(
         scores, classes = convert_to_tensor(logits), convert_to_tensor(labels)
         classes = _squeezed(classes, None if scores.shape.rank is None else scores.shape.rank - 1)
         weight = _squeezed(convert_to_tensor(weights), classes.shape.rank)
-        each = sparse_softmax_cross_entropy_with_logits(
-            labels=classes, logits=scores, name="xentropy"
-        )
+        each = sparse_softmax_cross_entropy_with_logits(labels=classes, logits=scores, name="xentropy")
         return compute_weighted_loss(each, weight, entered, loss_collection, reduction)
 
 

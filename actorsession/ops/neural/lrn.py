@@ -29,12 +29,7 @@ __all__ = ["local_response_normalization", "lrn"]
 
 
 def local_response_normalization(
-    input: Any,
-    depth_radius: int = 5,
-    bias: float = 1,
-    alpha: float = 1,
-    beta: float = 0.5,
-    name: str | None = None,
+    input: Any, depth_radius: int = 5, bias: float = 1, alpha: float = 1, beta: float = 0.5, name: str | None = None
 ) -> Tensor:
     """Return ``input / (bias + alpha * sum of squares of near channels) ** beta``.
 
@@ -47,9 +42,8 @@ def local_response_normalization(
         TypeError: for another type.
     """
     return raw.LRN(
-        input, depth_radius=int(depth_radius), bias=float(bias), alpha=float(alpha),
-        beta=float(beta), name=name,
-    )  # fmt: skip
+        input, depth_radius=int(depth_radius), bias=float(bias), alpha=float(alpha), beta=float(beta), name=name
+    )
 
 
 lrn = local_response_normalization
@@ -127,7 +121,10 @@ def _cost(inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]) -> float:
 
 
 op(
-    "LRN", _images, kernel=_kernel, cost=_cost,
+    "LRN",
+    _images,
+    kernel=_kernel,
+    cost=_cost,
     grad=lambda op, grad: [make_one("LRNGrad", [grad, op.inputs[0], op.outputs[0]], op.attrs)],
-)  # fmt: skip
+)
 op("LRNGrad", _images, kernel=_grad_kernel, cost=_cost)

@@ -24,9 +24,13 @@ from actorsession.ops.elements.elementwise import reciprocal, rsqrt, square
 from actorsession.ops.reductions.reduction import reduce_mean, reduce_prod, reduce_sum
 
 __all__ = [
-    "batch_norm_with_global_normalization", "batch_normalization", "moments", "normalize_moments",
-    "sufficient_statistics", "weighted_moments",
-]  # fmt: skip
+    "batch_norm_with_global_normalization",
+    "batch_normalization",
+    "moments",
+    "normalize_moments",
+    "sufficient_statistics",
+    "weighted_moments",
+]
 
 
 def _cast(value: Tensor, dtype: DType) -> Tensor:
@@ -49,9 +53,7 @@ def _listed(axes: Any) -> list[int]:
     return [int(a) for a in np.atleast_1d(np.asarray(axes))]
 
 
-def moments(
-    x: Any, axes: Any, name: str | None = None, keepdims: bool = False
-) -> tuple[Tensor, Tensor]:
+def moments(x: Any, axes: Any, name: str | None = None, keepdims: bool = False) -> tuple[Tensor, Tensor]:
     """Return the mean and the (biased) variance over axes.
 
     Args:
@@ -84,10 +86,7 @@ def weighted_moments(
     listed = _listed(axes)
     with value.graph.name_scope(name or "weighted_moments"):
         y = _precise(value)
-        weights = _cast(
-            convert_to_tensor(frequency_weights, name="frequency_weights", graph=value.graph),
-            y.dtype,
-        )
+        weights = _cast(convert_to_tensor(frequency_weights, name="frequency_weights", graph=value.graph), y.dtype)
         total = reduce_sum(weights * y, listed, keepdims=True, name="weighted_input_sum")
         # The weights may be smaller than the values they broadcast to, and the count of the latter is needed.
         each = add(weights, zeros_like(y))
@@ -162,13 +161,7 @@ def normalize_moments(
 
 
 def batch_normalization(
-    x: Any,
-    mean: Any,
-    variance: Any,
-    offset: Any,
-    scale: Any,
-    variance_epsilon: Any,
-    name: str | None = None,
+    x: Any, mean: Any, variance: Any, offset: Any, scale: Any, variance_epsilon: Any, name: str | None = None
 ) -> Tensor:
     """Return ``scale * (x - mean) / sqrt(variance + variance_epsilon) + offset``.
 

@@ -15,9 +15,7 @@ from actorsession.ops.neural.activations import softplus
 __all__ = ["log_poisson_loss", "weighted_cross_entropy_with_logits"]
 
 
-def weighted_cross_entropy_with_logits(
-    labels: Any, logits: Any, pos_weight: Any, name: str | None = None
-) -> Tensor:
+def weighted_cross_entropy_with_logits(labels: Any, logits: Any, pos_weight: Any, name: str | None = None) -> Tensor:
     """Return the sigmoid cross entropy with positive labels weighted.
 
     Args:
@@ -42,9 +40,7 @@ def weighted_cross_entropy_with_logits(
         return raw.AddV2((1 - z) * x, weight * softplus(-x), name=scope)
 
 
-def log_poisson_loss(
-    targets: Any, log_input: Any, compute_full_loss: bool = False, name: str | None = None
-) -> Tensor:
+def log_poisson_loss(targets: Any, log_input: Any, compute_full_loss: bool = False, name: str | None = None) -> Tensor:
     """Return the negative log-probability of Poisson counts, given the logarithm of their mean.
 
     Args:
@@ -61,15 +57,11 @@ def log_poisson_loss(
         mean = convert_to_tensor(log_input, name="log_input")
         count = convert_to_tensor(targets, mean.dtype, name="targets")
         if not count.shape.is_compatible_with(mean.shape):
-            raise ValueError(
-                f"log_input and targets have one shape, got {mean.shape} and {count.shape}"
-            )
+            raise ValueError(f"log_input and targets have one shape, got {mean.shape} and {count.shape}")
         loss = elementwise.exp(mean) - mean * count
         if not compute_full_loss:
             return loss
         stirling = count * elementwise.log(count) - count
         stirling = stirling + 0.5 * elementwise.log(2 * math.pi * count)
-        small = comparison.logical_and(
-            comparison.greater_equal(count, 0.0), comparison.less_equal(count, 1.0)
-        )
+        small = comparison.logical_and(comparison.greater_equal(count, 0.0), comparison.less_equal(count, 1.0))
         return loss + comparison.where(small, fills.zeros_like(count), stirling)

@@ -139,12 +139,11 @@ def _leaky_relu_grad_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | 
 op("Selu", same, kernel=_selu_kernel, grad=lambda op, g: [raw.SeluGrad(g, op.outputs[0])])
 op("SeluGrad", same, kernel=_selu_grad_kernel, grad=_selu_grad_gradient)
 op(
-    "LeakyRelu", same, kernel=_leaky_relu_kernel,
+    "LeakyRelu",
+    same,
+    kernel=_leaky_relu_kernel,
     grad=lambda op, g: [raw.LeakyReluGrad(g, op.inputs[0], alpha=op.attrs["alpha"])],
-)  # fmt: skip
+)
 op("LeakyReluGrad", same, kernel=_leaky_relu_grad_kernel, grad=_leaky_relu_grad_gradient)
-op(
-    "Softsign", same, kernel=_softsign_kernel,
-    grad=lambda op, g: [raw.SoftsignGrad(g, op.inputs[0])],
-)  # fmt: skip
+op("Softsign", same, kernel=_softsign_kernel, grad=lambda op, g: [raw.SoftsignGrad(g, op.inputs[0])])
 op("SoftsignGrad", same, kernel=_softsign_grad_kernel)  # TensorFlow has no gradient of it either

@@ -170,10 +170,16 @@ def softmax_cost(inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]) ->
 
 
 op(
-    "Softmax", _logits, kernel=lambda ctx: _by_rows(_softmax_rows, ctx.inputs[0]),
-    grad=lambda op, grad: [softmax_back(op.outputs[0], grad)], cost=softmax_cost,
-)  # fmt: skip
+    "Softmax",
+    _logits,
+    kernel=lambda ctx: _by_rows(_softmax_rows, ctx.inputs[0]),
+    grad=lambda op, grad: [softmax_back(op.outputs[0], grad)],
+    cost=softmax_cost,
+)
 op(
-    "LogSoftmax", _logits, kernel=lambda ctx: _by_rows(_log_softmax_rows, ctx.inputs[0]),
-    grad=lambda op, grad: [grad - _sum_last(grad) * raw.Exp(op.outputs[0])], cost=softmax_cost,
-)  # fmt: skip
+    "LogSoftmax",
+    _logits,
+    kernel=lambda ctx: _by_rows(_log_softmax_rows, ctx.inputs[0]),
+    grad=lambda op, grad: [grad - _sum_last(grad) * raw.Exp(op.outputs[0])],
+    cost=softmax_cost,
+)

@@ -23,9 +23,16 @@ from actorsession.ops.graph_keys import GraphKeys
 from actorsession.ops.reductions.reduction import reduce_sum
 
 __all__ = [
-    "Reduction", "add_loss", "compute_weighted_loss", "fitted_weights", "get_losses",
-    "get_regularization_loss", "get_regularization_losses", "get_total_loss", "present_elements",
-]  # fmt: skip
+    "Reduction",
+    "add_loss",
+    "compute_weighted_loss",
+    "fitted_weights",
+    "get_losses",
+    "get_regularization_loss",
+    "get_regularization_losses",
+    "get_total_loss",
+    "present_elements",
+]
 
 
 class Reduction:
@@ -42,9 +49,13 @@ class Reduction:
     def all(cls) -> tuple[str, ...]:
         """Return all reductions."""
         return (
-            cls.NONE, cls.SUM, cls.MEAN, cls.SUM_OVER_BATCH_SIZE, cls.SUM_OVER_NONZERO_WEIGHTS,
+            cls.NONE,
+            cls.SUM,
+            cls.MEAN,
+            cls.SUM_OVER_BATCH_SIZE,
+            cls.SUM_OVER_NONZERO_WEIGHTS,
             cls.SUM_BY_NONZERO_WEIGHTS,
-        )  # fmt: skip
+        )
 
     @classmethod
     def validate(cls, key: str) -> None:
@@ -167,9 +178,7 @@ def get_regularization_losses(scope: str | None = None) -> list[Any]:
     return list(get_collection(GraphKeys.REGULARIZATION_LOSSES, scope))
 
 
-def get_regularization_loss(
-    scope: str | None = None, name: str = "total_regularization_loss"
-) -> Tensor:
+def get_regularization_loss(scope: str | None = None, name: str = "total_regularization_loss") -> Tensor:
     """Return the sum of the regularisation losses, 0 if there are none; see ``get_losses``."""
     found = get_regularization_losses(scope)
     return arithmetic.add_n(found, name=name) if found else constant(0.0)

@@ -32,16 +32,10 @@ class QueueBase(Components, GraphBound):
     """
 
     def __init__(
-        self,
-        dtypes: Sequence[Any],
-        shapes: Sequence[Any],
-        names: Sequence[str] | None,
-        queue_ref: Tensor,
+        self, dtypes: Sequence[Any], shapes: Sequence[Any], names: Sequence[str] | None, queue_ref: Tensor
     ) -> None:
         super().__init__(
-            [as_dtype(t) for t in dtypes],
-            [TensorShape(s) for s in shapes],
-            None if names is None else list(names),
+            [as_dtype(t) for t in dtypes], [TensorShape(s) for s in shapes], None if names is None else list(names)
         )
         check_counts(self._dtypes, self._shapes, self._names)
         self._queue_ref = queue_ref
@@ -151,9 +145,7 @@ class QueueBase(Components, GraphBound):
             A tensor, a list of them if elements have several components, or a dictionary if components have
             names. OutOfRangeError at run time if the queue is closed and empty.
         """
-        op = make(
-            "QueueDequeueV2", [self._queue_ref], self._attrs(), name or f"{self._last_name}_Dequeue"
-        )
+        op = make("QueueDequeueV2", [self._queue_ref], self._attrs(), name or f"{self._last_name}_Dequeue")
         return self._element(op)
 
     def dequeue_many(self, n: Any, name: str | None = None) -> Any:
@@ -241,8 +233,7 @@ def check_counts(dtypes: Sequence[Any], shapes: Sequence[TensorShape], names: An
         raise ValueError("elements of a queue have at least one component, got no dtypes")
     if shapes and len(shapes) != len(dtypes):
         raise ValueError(
-            f"Queue shapes must have the same length as dtypes, received {len(shapes)} shapes, "
-            f"{len(dtypes)} dtypes"
+            f"Queue shapes must have the same length as dtypes, received {len(shapes)} shapes, {len(dtypes)} dtypes"
         )
     if names is not None and len(as_list(names)) != len(dtypes):
         raise ValueError(

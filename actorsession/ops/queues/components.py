@@ -22,9 +22,7 @@ class Components:
         names: names of the components, if elements are dictionaries.
     """
 
-    def __init__(
-        self, dtypes: list[DType], shapes: list[TensorShape], names: list[str] | None
-    ) -> None:
+    def __init__(self, dtypes: list[DType], shapes: list[TensorShape], names: list[str] | None) -> None:
         self._dtypes = dtypes
         self._shapes = shapes
         self._names = names

@@ -21,12 +21,7 @@ from actorsession.graph.shape import TensorShape, scalar_shape
 from actorsession.graph.take import Take
 from actorsession.ops.queues.batches import join_many, join_one, own, split_many
 from actorsession.ops.queues.components import component_specs, stacked
-from actorsession.ops.queues.state import (
-    FifoElements,
-    PriorityElements,
-    QueueState,
-    ShuffledElements,
-)
+from actorsession.ops.queues.state import FifoElements, PriorityElements, QueueState, ShuffledElements
 from actorsession.ops.rows import check_inputs, checked, no_outputs, op, scalar
 from actorsession.ops.shared_state import register_state
 
@@ -53,12 +48,13 @@ def _shuffled(attrs: Mapping[str, Any]) -> ShuffledElements:
 
 def _register_queue(label: str, elements: Callable[[Mapping[str, Any]], Any]) -> None:
     register_state(
-        f"{label}V2", "queue", label,
+        f"{label}V2",
+        "queue",
+        label,
         lambda name, attrs: QueueState(
-            name, attrs["capacity"], elements(attrs), component_specs(attrs),
-            pads=label == "PaddingFIFOQueue",
+            name, attrs["capacity"], elements(attrs), component_specs(attrs), pads=label == "PaddingFIFOQueue"
         ),
-    )  # fmt: skip
+    )
 
 
 _register_queue("FIFOQueue", lambda attrs: FifoElements())
@@ -82,10 +78,7 @@ def _put(ctx: InferContext) -> Sequence[TensorShape]:
             raise TypeError(f"{ctx.op}: component {i} is {want.dtype.name}, got {got.dtype.name}")
         shape = stacked(want.shape, None) if many else want.shape
         if not got.shape.is_compatible_with(shape):
-            raise ValueError(
-                f"{ctx.op}: component {i} has shape {shape}, got {got.shape}; the two must be "
-                "compatible"
-            )
+            raise ValueError(f"{ctx.op}: component {i} has shape {shape}, got {got.shape}; the two must be compatible")
     if many:
         _check_rows(ctx, given)
     return []
@@ -107,8 +100,7 @@ def _check_element(specs: Sequence[TensorSpec], values: Sequence[Any], *, many: 
             count = shape[:1] if many else ()
             wanted = [*count, *("?" if d is None else d for d in spec.shape.as_list())]
             raise InvalidArgumentError(
-                f"Shape mismatch in tuple component {i}. Expected {_written(wanted)}, got "
-                f"{_written(shape)}"
+                f"Shape mismatch in tuple component {i}. Expected {_written(wanted)}, got {_written(shape)}"
             )
 
 
@@ -138,9 +130,13 @@ def _enqueue_many_kernel(ctx: KernelContext) -> Kernel:
 
 
 op(
-    "QueueEnqueueV2", _put, kernel=_enqueue_kernel, grad=NOT_DIFFERENTIABLE, suspends=True,
+    "QueueEnqueueV2",
+    _put,
+    kernel=_enqueue_kernel,
+    grad=NOT_DIFFERENTIABLE,
+    suspends=True,
     keeps=frozenset(range(1, _MOST)),
-)  # fmt: skip
+)
 op("QueueEnqueueManyV2", _put, kernel=_enqueue_many_kernel, grad=NOT_DIFFERENTIABLE, suspends=True)
 
 
@@ -193,14 +189,22 @@ def _dequeue_many_kernel(ctx: KernelContext) -> Kernel:
 
 
 op(
-    "QueueDequeueV2", checked(_taken), lambda queue: queue.dequeue(1, join_one), NOT_DIFFERENTIABLE,
-    suspends=True, takes=True,
-)  # fmt: skip
+    "QueueDequeueV2",
+    checked(_taken),
+    lambda queue: queue.dequeue(1, join_one),
+    NOT_DIFFERENTIABLE,
+    suspends=True,
+    takes=True,
+)
 for _name in ("QueueDequeueManyV2", "QueueDequeueUpToV2"):
     op(
-        _name, checked(_taken_together, None, 0), kernel=_dequeue_many_kernel, grad=NOT_DIFFERENTIABLE,
-        suspends=True, takes=True,
-    )  # fmt: skip
+        _name,
+        checked(_taken_together, None, 0),
+        kernel=_dequeue_many_kernel,
+        grad=NOT_DIFFERENTIABLE,
+        suspends=True,
+        takes=True,
+    )
 
 
 # -- other ops -------------------------------------------------------------------------------------

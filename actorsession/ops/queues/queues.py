@@ -83,14 +83,19 @@ class RandomShuffleQueue(QueueBase):
         first, second = get_seed(seed)
         if seed is None and first is not None and shared_name is not None:
             # All nodes of one queue have the same seeds, whichever numbers their operations have.
-            digest = hashlib.md5(
-                f"{first}{shared_name}".encode(), usedforsecurity=False
-            ).hexdigest()
+            digest = hashlib.md5(f"{first}{shared_name}".encode(), usedforsecurity=False).hexdigest()
             second = int(digest[:8], 16) & 0x7FFFFFFF
         handle = _new_queue(
-            "RandomShuffleQueueV2", capacity, types, known, shared_name, name,
-            min_after_dequeue=int(min_after_dequeue), seed=first or 0, seed2=second or 0,
-        )  # fmt: skip
+            "RandomShuffleQueueV2",
+            capacity,
+            types,
+            known,
+            shared_name,
+            name,
+            min_after_dequeue=int(min_after_dequeue),
+            seed=first or 0,
+            seed2=second or 0,
+        )
         super().__init__(types, known, None if names is None else as_list(names), handle)
 
 
@@ -128,9 +133,7 @@ class PaddingFIFOQueue(QueueBase):
             )
         for shape in known:
             if shape.rank is None:
-                raise ValueError(
-                    f"A shape must have a defined rank in a PaddingFIFOQueue, got {shape} among {known}"
-                )
+                raise ValueError(f"A shape must have a defined rank in a PaddingFIFOQueue, got {shape} among {known}")
         handle = _new_queue("PaddingFIFOQueueV2", capacity, types, known, shared_name, name)
         super().__init__(types, known, None if names is None else as_list(names), handle)
 
@@ -196,7 +199,9 @@ def _new_queue(
     **more: Any,
 ) -> Tensor:
     attrs = {
-        "component_types": [as_dtype(t) for t in dtypes], "shapes": list(shapes),
-        "capacity": index(capacity), **more,
-    }  # fmt: skip
+        "component_types": [as_dtype(t) for t in dtypes],
+        "shapes": list(shapes),
+        "capacity": index(capacity),
+        **more,
+    }
     return make_handle(op_type, name, shared_name, attrs)

@@ -187,13 +187,7 @@ class QueueState:
     """
 
     def __init__(
-        self,
-        label: str,
-        capacity: int,
-        elements: Elements,
-        specs: Sequence[TensorSpec] = (),
-        *,
-        pads: bool = False,
+        self, label: str, capacity: int, elements: Elements, specs: Sequence[TensorSpec] = (), *, pads: bool = False
     ) -> None:
         self.label = label
         self.specs, self.pads = specs, pads
@@ -296,9 +290,7 @@ class QueueState:
     def _serve(self) -> list[_Outcome]:
         """Serve all possible attempts, and return outcomes to deliver after the lock is released."""
         outcomes: list[_Outcome] = []
-        while (self._enqueues and self._serve_enqueue(outcomes)) or (
-            self._dequeues and self._serve_dequeue(outcomes)
-        ):
+        while (self._enqueues and self._serve_enqueue(outcomes)) or (self._dequeues and self._serve_dequeue(outcomes)):
             pass
         return outcomes
 
@@ -323,9 +315,7 @@ class QueueState:
         attempt = self._dequeues[0]
         moved = False
         if not attempt.future.cancelled():
-            while len(attempt.taken) < attempt.wanted and self._elements.available(
-                closed=self._closed
-            ):
+            while len(attempt.taken) < attempt.wanted and self._elements.available(closed=self._closed):
                 attempt.taken.append(self._elements.take())
                 moved = True
         error = None

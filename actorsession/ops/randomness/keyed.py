@@ -41,12 +41,7 @@ _ANY = 3  # the device chooses
 
 
 def stateless_binomial(
-    shape: Any,
-    seed: Any,
-    counts: Any,
-    probs: Any,
-    output_dtype: Any = int32,
-    name: str | None = None,
+    shape: Any, seed: Any, counts: Any, probs: Any, output_dtype: Any = int32, name: str | None = None
 ) -> Tensor:
     """Return numbers of successes, as a function of the seed.
 
@@ -59,9 +54,7 @@ def stateless_binomial(
     """
     chances = convert_to_tensor(probs)
     tries = cast(convert_to_tensor(counts, graph=chances.graph), chances.dtype)
-    return raw.StatelessRandomBinomial(
-        shape, seed, tries, chances, dtype=as_dtype(output_dtype), name=name
-    )
+    return raw.StatelessRandomBinomial(shape, seed, tries, chances, dtype=as_dtype(output_dtype), name=name)
 
 
 def stateless_parameterized_truncated_normal(
@@ -83,9 +76,7 @@ def stateless_parameterized_truncated_normal(
         minvals: the lower bounds.
         maxvals: the upper bounds.
     """
-    return raw.StatelessParameterizedTruncatedNormal(
-        shape, seed, means, stddevs, minvals, maxvals, name=name
-    )
+    return raw.StatelessParameterizedTruncatedNormal(shape, seed, means, stddevs, minvals, maxvals, name=name)
 
 
 # Bounds further apart than this around zero have normal numbers between them often enough.
@@ -110,11 +101,7 @@ def _binomial(generator: Any, dims: Any, dtype: Any, counts: Any, probs: Any) ->
     """Draw numbers of successes; NaN, or 0 of an integer type, for parameters that have none."""
     n, p = (np.asarray(value, np.float64) for value in (counts, probs))
     good = (n >= 0) & (p >= 0) & (p <= 1)
-    drawn = np.asarray(
-        generator.binomial(
-            np.where(good, np.floor(n), 0).astype(np.int64), np.where(good, p, 0), dims
-        )
-    )
+    drawn = np.asarray(generator.binomial(np.where(good, np.floor(n), 0).astype(np.int64), np.where(good, p, 0), dims))
     if dtype.is_floating:
         drawn = np.where(good, drawn, np.nan)
     return drawn.astype(dtype.np_dtype)
@@ -123,23 +110,15 @@ def _binomial(generator: Any, dims: Any, dtype: Any, counts: Any, probs: Any) ->
 def _gamma(generator: Any, dims: Any, dtype: Any, alpha: Any) -> Any:
     lead = len(dims) - np.ndim(alpha)
     if lead < 0 or tuple(dims[lead:]) != np.shape(alpha):
-        raise InvalidArgumentError(
-            f"the shape ends with that of alpha, got {list(dims)} and {list(np.shape(alpha))}"
-        )
+        raise InvalidArgumentError(f"the shape ends with that of alpha, got {list(dims)} and {list(np.shape(alpha))}")
     return drawn_gamma(generator, dims[:lead], alpha).astype(dtype.np_dtype)
 
 
-def _truncated(
-    generator: Any, dims: Any, dtype: Any, means: Any, deviations: Any, least: Any, most: Any
-) -> Any:
+def _truncated(generator: Any, dims: Any, dtype: Any, means: Any, deviations: Any, least: Any, most: Any) -> Any:
     """Draw normal numbers between two bounds, by the inverse of the distribution between them."""
-    mean, deviation, low, high = (
-        np.asarray(v, np.float64) for v in (means, deviations, least, most)
-    )
+    mean, deviation, low, high = (np.asarray(v, np.float64) for v in (means, deviations, least, most))
     if (low >= high).any():
-        raise InvalidArgumentError(
-            f"Max truncation bound must be greater than min, got {low}, {high}"
-        )
+        raise InvalidArgumentError(f"Max truncation bound must be greater than min, got {low}, {high}")
     if not (deviation > 0).all():
         raise InvalidArgumentError(f"Invalid parameters: deviations are above 0, got {deviation}")
     shape = np.broadcast_shapes(tuple(dims), mean.shape, deviation.shape, low.shape, high.shape)
@@ -205,10 +184,7 @@ def _key_kernel(ctx: KernelContext) -> Kernel:
 
 for _name in ("StatelessRandomGetKeyCounter", "StatelessRandomGetKeyCounterAlg"):
     op(_name, _key_shapes, kernel=_key_kernel, grad=NOT_DIFFERENTIABLE)
-op(
-    "StatelessRandomGetAlg", lambda ctx: [scalar_shape], lambda: np.int32(_PHILOX),
-    NOT_DIFFERENTIABLE,
-)  # fmt: skip
+op("StatelessRandomGetAlg", lambda ctx: [scalar_shape], lambda: np.int32(_PHILOX), NOT_DIFFERENTIABLE)
 
 
 # -- second versions -------------------------------------------------------------------------------
@@ -244,18 +220,28 @@ def _keyed_gamma_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
 
 _draw: Whole
 for _name, _draw in (
-    ("RandomUniform", philox.uniform), ("RandomNormal", philox.normal),
-    ("TruncatedNormal", philox.truncated_normal), ("RandomUniformInt", philox.between),
+    ("RandomUniform", philox.uniform),
+    ("RandomNormal", philox.normal),
+    ("TruncatedNormal", philox.truncated_normal),
+    ("RandomUniformInt", philox.between),
     ("RandomUniformFullInt", philox.integers),
-):  # fmt: skip
+):
     op(
-        f"Stateless{_name}V2", _keyed_shape, kernel=functools.partial(_keyed_kernel, _draw, Philox),
-        grad=NOT_DIFFERENTIABLE, cost=sample_cost, sized_by=(0,),
-    )  # fmt: skip
+        f"Stateless{_name}V2",
+        _keyed_shape,
+        kernel=functools.partial(_keyed_kernel, _draw, Philox),
+        grad=NOT_DIFFERENTIABLE,
+        cost=sample_cost,
+        sized_by=(0,),
+    )
 op(
-    "StatelessRandomGammaV3", _keyed_shape, grad=_keyed_gamma_gradient, cost=sample_cost,
-    kernel=functools.partial(_keyed_kernel, _gamma, _generator), sized_by=(0,),
-)  # fmt: skip
+    "StatelessRandomGammaV3",
+    _keyed_shape,
+    grad=_keyed_gamma_gradient,
+    cost=sample_cost,
+    kernel=functools.partial(_keyed_kernel, _gamma, _generator),
+    sized_by=(0,),
+)
 
 
 def _shuffle(value: Any, key: Any, counter: Any, algorithm: Any) -> Any:
@@ -276,15 +262,16 @@ def _seeded_kernel(draw: Whole, ctx: KernelContext) -> Kernel:
     return lambda shape, seed, *rest: draw(_generator(seed), checked_dims(shape), dtype, *rest)
 
 
-_BY_SEED: dict[str, Whole] = {
-    "RandomBinomial": _binomial, "ParameterizedTruncatedNormal": _truncated,
-}  # fmt: skip
+_BY_SEED: dict[str, Whole] = {"RandomBinomial": _binomial, "ParameterizedTruncatedNormal": _truncated}
 for _name, _draw in _BY_SEED.items():
     op(
-        f"Stateless{_name}", lambda ctx: [described_shape(ctx, 0)],
-        kernel=functools.partial(_seeded_kernel, _draw), grad=NOT_DIFFERENTIABLE, cost=sample_cost,
+        f"Stateless{_name}",
+        lambda ctx: [described_shape(ctx, 0)],
+        kernel=functools.partial(_seeded_kernel, _draw),
+        grad=NOT_DIFFERENTIABLE,
+        cost=sample_cost,
         sized_by=(0,),
-    )  # fmt: skip
+    )
 
 
 def _by_batch_kernel(ctx: KernelContext) -> Kernel:
@@ -311,9 +298,13 @@ def _by_batch_kernel(ctx: KernelContext) -> Kernel:
 
 
 op(
-    "ParameterizedTruncatedNormal", lambda ctx: [described_shape(ctx, 0)], kernel=_by_batch_kernel,
-    grad=NOT_DIFFERENTIABLE, cost=sample_cost, sized_by=(0,),
-)  # fmt: skip
+    "ParameterizedTruncatedNormal",
+    lambda ctx: [described_shape(ctx, 0)],
+    kernel=_by_batch_kernel,
+    grad=NOT_DIFFERENTIABLE,
+    cost=sample_cost,
+    sized_by=(0,),
+)
 
 
 def _chance_kernel(ctx: KernelContext) -> Kernel:
@@ -329,9 +320,13 @@ def _chance_kernel(ctx: KernelContext) -> Kernel:
 
 
 op(
-    "NonDeterministicInts", lambda ctx: [described_shape(ctx, 0)], kernel=_chance_kernel,
-    grad=NOT_DIFFERENTIABLE, cost=sample_cost, sized_by=(0,),
-)  # fmt: skip
+    "NonDeterministicInts",
+    lambda ctx: [described_shape(ctx, 0)],
+    kernel=_chance_kernel,
+    grad=NOT_DIFFERENTIABLE,
+    cost=sample_cost,
+    sized_by=(0,),
+)
 
 
 # -- generators in variables -----------------------------------------------------------------------
@@ -408,11 +403,18 @@ def _skipped(ctx: InferContext) -> Sequence[TensorSpec]:
 for _name in ("RngReadAndSkip", "RngSkip"):
     op(_name, infer=_skipped, kernel=_skip_kernel, grad=NOT_DIFFERENTIABLE)
 for _name, _draw, _source in (
-    ("Uniform", philox.uniform, Philox), ("UniformInt", philox.between, Philox),
-    ("UniformFullInt", philox.integers, Philox), ("StandardNormalV2", philox.normal, Philox),
-    ("TruncatedNormal", philox.truncated_normal, Philox), ("RandomBinomial", _binomial, _generator),
-):  # fmt: skip
+    ("Uniform", philox.uniform, Philox),
+    ("UniformInt", philox.between, Philox),
+    ("UniformFullInt", philox.integers, Philox),
+    ("StandardNormalV2", philox.normal, Philox),
+    ("TruncatedNormal", philox.truncated_normal, Philox),
+    ("RandomBinomial", _binomial, _generator),
+):
     op(
-        f"Stateful{_name}", _stateful_shape, grad=NOT_DIFFERENTIABLE, cost=sample_cost,
-        kernel=functools.partial(_stateful_kernel, _draw, _source), sized_by=(2,),
-    )  # fmt: skip
+        f"Stateful{_name}",
+        _stateful_shape,
+        grad=NOT_DIFFERENTIABLE,
+        cost=sample_cost,
+        kernel=functools.partial(_stateful_kernel, _draw, _source),
+        sized_by=(2,),
+    )

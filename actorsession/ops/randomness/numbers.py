@@ -17,26 +17,11 @@ from typing import Any
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import (
-    DType,
-    as_dtype,
-    bfloat16,
-    float16,
-    float32,
-    float64,
-    int32,
-    int64,
-)
+from actorsession.graph.dtypes import DType, as_dtype, bfloat16, float16, float32, float64, int32, int64
 from actorsession.graph.graph import Graph, get_default_graph
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Tensor
-from actorsession.graph.registry import (
-    NOT_DIFFERENTIABLE,
-    Array,
-    InferContext,
-    Kernel,
-    KernelContext,
-)
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, Array, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape
 from actorsession.ops import raw
 from actorsession.ops.build import convert_to_tensor, graph_of, make_one
@@ -52,10 +37,21 @@ from actorsession.ops.shape_operands import (
 )
 
 __all__ = [
-    "Draw", "checked_dims", "drawn_shape", "floats_shape", "generator_of", "get_seed", "normal_numbers",
-    "random_normal", "random_uniform", "seed_attrs", "set_random_seed", "truncated_normal",
-    "truncated_normal_numbers", "uniform_numbers",
-]  # fmt: skip
+    "Draw",
+    "checked_dims",
+    "drawn_shape",
+    "floats_shape",
+    "generator_of",
+    "get_seed",
+    "normal_numbers",
+    "random_normal",
+    "random_uniform",
+    "seed_attrs",
+    "set_random_seed",
+    "truncated_normal",
+    "truncated_normal_numbers",
+    "uniform_numbers",
+]
 
 # TensorFlow's value for the graph's seed where only the op has one.
 _DEFAULT_GRAPH_SEED = 87654321
@@ -136,9 +132,7 @@ def random_normal(
         dtype: a floating type.
         seed: the op's own seed.
     """
-    return _normal(
-        "RandomStandardNormal", shape, mean, stddev, dtype, seed, name or "random_normal"
-    )
+    return _normal("RandomStandardNormal", shape, mean, stddev, dtype, seed, name or "random_normal")
 
 
 def truncated_normal(
@@ -156,9 +150,7 @@ def truncated_normal(
     return _normal("TruncatedNormal", shape, mean, stddev, dtype, seed, name or "truncated_normal")
 
 
-def _normal(
-    op_type: str, shape: Any, mean: Any, stddev: Any, dtype: Any, seed: int | None, name: str
-) -> Tensor:
+def _normal(op_type: str, shape: Any, mean: Any, stddev: Any, dtype: Any, seed: int | None, name: str) -> Tensor:
     graph = graph_of(*_parts(shape), mean, stddev)
     wanted = as_dtype(dtype)
     with graph.name_scope(name) as scope:
@@ -191,9 +183,7 @@ def random_uniform(
     """
     wanted = as_dtype(dtype)
     if not wanted.is_floating and wanted not in (int32, int64):
-        raise ValueError(
-            f"random_uniform draws a floating type, int32 or int64, got dtype {wanted.name}"
-        )
+        raise ValueError(f"random_uniform draws a floating type, int32 or int64, got dtype {wanted.name}")
     if maxval is None and wanted.is_integer:
         raise ValueError("random_uniform needs a maxval for an integer dtype")
     upper = 1 if maxval is None else maxval
@@ -216,12 +206,7 @@ def random_uniform(
 
 
 def _scaled(
-    op_type: str,
-    dims: Tensor,
-    attrs: dict[str, Any],
-    factor: Tensor | None,
-    shift: Tensor | None,
-    scope: str,
+    op_type: str, dims: Tensor, attrs: dict[str, Any], factor: Tensor | None, shift: Tensor | None, scope: str
 ) -> Tensor:
     """Return the draw times ``factor`` plus ``shift``; the last op that is needed has the name."""
     # A uniform draw keeps the name that TensorFlow gives it within its scope.

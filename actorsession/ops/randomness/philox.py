@@ -17,9 +17,7 @@ from actorsession.graph.dtypes import DType, bfloat16, float64
 from actorsession.graph.registry import Array
 from actorsession.ops.shape_operands import Ints
 
-__all__ = [
-    "Philox", "between", "integers", "key_and_counter", "normal", "truncated_normal", "uniform",
-]  # fmt: skip
+__all__ = ["Philox", "between", "integers", "key_and_counter", "normal", "truncated_normal", "uniform"]
 
 _HALF = np.uint64(32)
 _LOW = np.uint64(2**32 - 1)
@@ -51,9 +49,11 @@ def _blocks(key: int, counter: int, first: Array) -> Array:
     for _ in range(_ROUNDS):
         left, right = a * _FACTORS[0], c * _FACTORS[1]
         a, b, c, d = (
-            (right >> _HALF) ^ b ^ np.uint64(one), right & _LOW,
-            (left >> _HALF) ^ d ^ np.uint64(other), left & _LOW,
-        )  # fmt: skip
+            (right >> _HALF) ^ b ^ np.uint64(one),
+            right & _LOW,
+            (left >> _HALF) ^ d ^ np.uint64(other),
+            left & _LOW,
+        )
         one, other = (one + _STEPS[0]) % 2**32, (other + _STEPS[1]) % 2**32
     return np.stack([a, b, c, d], -1)
 

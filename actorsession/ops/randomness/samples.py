@@ -14,26 +14,14 @@ from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import DType, as_dtype, float32, float64, int32, int64
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import (
-    NOT_DIFFERENTIABLE,
-    Array,
-    InferContext,
-    Kernel,
-    KernelContext,
-)
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, Array, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape
 from actorsession.ops import raw
 from actorsession.ops.broadcasting import sum_to_operands
 from actorsession.ops.build import convert_to_tensor, graph_of
 from actorsession.ops.elements.elementwise import exp, log
 from actorsession.ops.operands import scalar_like
-from actorsession.ops.randomness.numbers import (
-    Draw,
-    checked_dims,
-    drawn_shape,
-    generator_of,
-    seed_attrs,
-)
+from actorsession.ops.randomness.numbers import Draw, checked_dims, drawn_shape, generator_of, seed_attrs
 from actorsession.ops.rows import op, same
 from actorsession.ops.shape_operands import Ints, elements, shape_operand
 
@@ -44,11 +32,7 @@ _COST = 0.05
 
 
 def multinomial(
-    logits: Any,
-    num_samples: Any,
-    seed: int | None = None,
-    name: str | None = None,
-    output_dtype: Any = None,
+    logits: Any, num_samples: Any, seed: int | None = None, name: str | None = None, output_dtype: Any = None
 ) -> Tensor:
     """Draw classes by their logarithmic weights.
 
@@ -67,23 +51,14 @@ def multinomial(
 
 
 def categorical(
-    logits: Any,
-    num_samples: Any,
-    dtype: Any = None,
-    seed: int | None = None,
-    name: str | None = None,
+    logits: Any, num_samples: Any, dtype: Any = None, seed: int | None = None, name: str | None = None
 ) -> Tensor:
     """Draw classes by their logarithmic weights; arguments as for ``multinomial``."""
     return multinomial(logits, num_samples, seed, name or "categorical", dtype)
 
 
 def random_gamma(
-    shape: Any,
-    alpha: Any,
-    beta: Any = None,
-    dtype: Any = float32,
-    seed: int | None = None,
-    name: str | None = None,
+    shape: Any, alpha: Any, beta: Any = None, dtype: Any = float32, seed: int | None = None, name: str | None = None
 ) -> Tensor:
     """Draw numbers from gamma distributions.
 
@@ -168,9 +143,7 @@ def drawn_classes(generator: np.random.Generator, logits: Array, count: Any) -> 
         InvalidArgumentError: if a row has no classes, or ``count`` is below 0.
     """
     if logits.ndim != 2 or logits.shape[1] == 0:
-        raise InvalidArgumentError(
-            f"logits are a matrix with one class or more, got shape {list(logits.shape)}"
-        )
+        raise InvalidArgumentError(f"logits are a matrix with one class or more, got shape {list(logits.shape)}")
     if count < 0:
         raise InvalidArgumentError(f"num_samples is at least 0, got {count}")
     wide = logits.astype(np.float64)
@@ -238,9 +211,7 @@ def drawn_poisson(generator: np.random.Generator, dims: Ints, lam: Any) -> Array
 def _parameter_kernel(draw: Draw) -> Callable[[KernelContext], Kernel]:
     def factory(ctx: KernelContext) -> Kernel:
         generator, dtype = generator_of(ctx), ctx.outputs[0].dtype.np_dtype
-        return lambda shape, parameter: np.asarray(
-            draw(generator, checked_dims(shape), parameter)
-        ).astype(dtype)
+        return lambda shape, parameter: np.asarray(draw(generator, checked_dims(shape), parameter)).astype(dtype)
 
     return factory
 
@@ -282,14 +253,7 @@ def sample_cost(inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]) -> 
     return 2.0 + _COST * elements(outputs[0])
 
 
-op(
-    "Multinomial",
-    classes_shape,
-    kernel=_classes_kernel,
-    grad=NOT_DIFFERENTIABLE,
-    cost=sample_cost,
-    sized_by=(1,),
-)
+op("Multinomial", classes_shape, kernel=_classes_kernel, grad=NOT_DIFFERENTIABLE, cost=sample_cost, sized_by=(1,))
 op(
     "RandomGamma",
     _with_parameters,
@@ -298,11 +262,5 @@ op(
     cost=sample_cost,
     sized_by=(0,),
 )
-op(
-    "RandomPoissonV2",
-    _counts_shape,
-    kernel=_parameter_kernel(drawn_poisson),
-    cost=sample_cost,
-    sized_by=(0,),
-)
+op("RandomPoissonV2", _counts_shape, kernel=_parameter_kernel(drawn_poisson), cost=sample_cost, sized_by=(0,))
 op("RandomShuffle", same, kernel=_shuffle_kernel, grad=NOT_DIFFERENTIABLE, cost=sample_cost)

@@ -42,9 +42,14 @@ from actorsession.ops.rows import Shapes, op
 from actorsession.ops.shape_operands import Ints, shape_operand
 
 __all__ = [
-    "stateless_categorical", "stateless_gamma", "stateless_multinomial", "stateless_normal",
-    "stateless_poisson", "stateless_truncated_normal", "stateless_uniform",
-]  # fmt: skip
+    "stateless_categorical",
+    "stateless_gamma",
+    "stateless_multinomial",
+    "stateless_normal",
+    "stateless_poisson",
+    "stateless_truncated_normal",
+    "stateless_uniform",
+]
 
 _WORD = 2**64 - 1
 
@@ -53,12 +58,7 @@ _WORD = 2**64 - 1
 
 
 def stateless_uniform(
-    shape: Any,
-    seed: Any,
-    minval: Any = 0,
-    maxval: Any = None,
-    dtype: Any = float32,
-    name: str | None = None,
+    shape: Any, seed: Any, minval: Any = 0, maxval: Any = None, dtype: Any = float32, name: str | None = None
 ) -> Tensor:
     """Return uniformly distributed numbers in ``[minval, maxval)``, as a function of the seed.
 
@@ -89,20 +89,13 @@ def stateless_uniform(
         if minval is None:
             return raw.StatelessRandomUniformFullInt(dims, word, dtype=wanted, name=scope)
         if wanted not in (int32, int64):
-            raise ValueError(
-                f"stateless_uniform draws int32 or int64 between ends, got {wanted.name}"
-            )
+            raise ValueError(f"stateless_uniform draws int32 or int64 between ends, got {wanted.name}")
         ends = [convert_to_tensor(end, wanted, graph=graph) for end in (minval, maxval)]
         return raw.StatelessRandomUniformInt(dims, word, *ends, name=scope)
 
 
 def stateless_normal(
-    shape: Any,
-    seed: Any,
-    mean: Any = 0.0,
-    stddev: Any = 1.0,
-    dtype: Any = float32,
-    name: str | None = None,
+    shape: Any, seed: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = float32, name: str | None = None
 ) -> Tensor:
     """Return normally distributed numbers, as a function of the seed.
 
@@ -118,12 +111,7 @@ def stateless_normal(
 
 
 def stateless_truncated_normal(
-    shape: Any,
-    seed: Any,
-    mean: Any = 0.0,
-    stddev: Any = 1.0,
-    dtype: Any = float32,
-    name: str | None = None,
+    shape: Any, seed: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = float32, name: str | None = None
 ) -> Tensor:
     """Return ``stateless_normal`` restricted to numbers less than two deviations from the mean."""
     name = name or "stateless_truncated_normal"
@@ -157,12 +145,7 @@ def stateless_categorical(
 
 
 def stateless_gamma(
-    shape: Any,
-    seed: Any,
-    alpha: Any,
-    beta: Any = None,
-    dtype: Any = float32,
-    name: str | None = None,
+    shape: Any, seed: Any, alpha: Any, beta: Any = None, dtype: Any = float32, name: str | None = None
 ) -> Tensor:
     """Return numbers from gamma distributions, as a function of the seed.
 
@@ -186,9 +169,7 @@ def stateless_gamma(
         return raw.Maximum(scalar_like(float(np.finfo(wide).tiny), scaled), scaled)
 
 
-def stateless_poisson(
-    shape: Any, seed: Any, lam: Any, dtype: Any = int32, name: str | None = None
-) -> Tensor:
+def stateless_poisson(shape: Any, seed: Any, lam: Any, dtype: Any = int32, name: str | None = None) -> Tensor:
     """Return numbers from Poisson distributions, as a function of the seed.
 
     Args:
@@ -211,9 +192,7 @@ def _seed(seed: Any, graph: Any) -> Tensor:
     return convert_to_tensor(seed, name="seed", graph=graph)
 
 
-def _normal(
-    op_type: str, shape: Any, seed: Any, mean: Any, stddev: Any, dtype: Any, name: str
-) -> Tensor:
+def _normal(op_type: str, shape: Any, seed: Any, mean: Any, stddev: Any, dtype: Any, name: str) -> Tensor:
     graph = graph_of(seed, mean, stddev, shape)
     with graph.name_scope(name) as scope:
         dims = shape_operand(shape, graph)
@@ -346,14 +325,7 @@ for _name, _shapes, _kernel, _gradient in (
     ("RandomPoisson", _counts_shape, _parameter_kernel(drawn_poisson), NOT_DIFFERENTIABLE),
     ("RandomGammaV2", _as_asked, _parameter_kernel(drawn_gamma), _gamma_gradient),
 ):
-    op(
-        f"Stateless{_name}",
-        _seeded(_shapes),
-        kernel=_kernel,
-        grad=_gradient,
-        cost=sample_cost,
-        sized_by=(0,),
-    )
+    op(f"Stateless{_name}", _seeded(_shapes), kernel=_kernel, grad=_gradient, cost=sample_cost, sized_by=(0,))
 op(
     "StatelessMultinomial",
     _seeded(classes_shape, 2),

@@ -14,13 +14,7 @@ import numpy as np
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import int64
 from actorsession.graph.operation import Tensor
-from actorsession.graph.registry import (
-    NOT_DIFFERENTIABLE,
-    Array,
-    InferContext,
-    Kernel,
-    KernelContext,
-)
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, Array, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape, unknown_shape
 from actorsession.ops import raw
 from actorsession.ops.rows import op
@@ -29,9 +23,7 @@ from actorsession.ops.shape_operands import constant_ints, normal_axis, require_
 __all__ = ["argmax", "argmin"]
 
 
-def argmax(
-    input: Any, axis: Any = None, name: str | None = None, output_type: Any = int64
-) -> Tensor:
+def argmax(input: Any, axis: Any = None, name: str | None = None, output_type: Any = int64) -> Tensor:
     """Return the index of the largest element along an axis.
 
     Args:
@@ -42,16 +34,12 @@ def argmax(
     return _along(raw.ArgMax, input, axis, output_type, name)
 
 
-def argmin(
-    input: Any, axis: Any = None, name: str | None = None, output_type: Any = int64
-) -> Tensor:
+def argmin(input: Any, axis: Any = None, name: str | None = None, output_type: Any = int64) -> Tensor:
     """Return the index of the smallest element along an axis; arguments as for ``argmax``."""
     return _along(raw.ArgMin, input, axis, output_type, name)
 
 
-def _along(
-    build: Callable[..., Tensor], x: Any, axis: Any, output_type: Any, name: str | None
-) -> Tensor:
+def _along(build: Callable[..., Tensor], x: Any, axis: Any, output_type: Any, name: str | None) -> Tensor:
     return build(x, 0 if axis is None else axis, output_type=output_type, name=name)
 
 

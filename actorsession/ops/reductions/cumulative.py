@@ -29,9 +29,7 @@ from actorsession.ops.shape_operands import constant_ints, normal_axis, require_
 __all__ = ["cumprod", "cumsum", "cumulative_logsumexp"]
 
 
-def cumsum(
-    x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
-) -> Tensor:
+def cumsum(x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None) -> Tensor:
     """Return the sums of all elements up to each one, along an axis.
 
     Args:
@@ -43,9 +41,7 @@ def cumsum(
     return _cumulative(raw.Cumsum, x, axis, exclusive, reverse, name)
 
 
-def cumprod(
-    x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
-) -> Tensor:
+def cumprod(x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None) -> Tensor:
     """Return the products of all elements up to each one; arguments as for ``cumsum``."""
     return _cumulative(raw.Cumprod, x, axis, exclusive, reverse, name)
 
@@ -62,12 +58,7 @@ def cumulative_logsumexp(
 
 
 def _cumulative(
-    build: Callable[..., Tensor],
-    x: Any,
-    axis: Any,
-    exclusive: bool,
-    reverse: bool,
-    name: str | None,
+    build: Callable[..., Tensor], x: Any, axis: Any, exclusive: bool, reverse: bool, name: str | None
 ) -> Tensor:
     tensor = convert_to_tensor(x)
     return build(tensor, axis, exclusive=bool(exclusive), reverse=bool(reverse), name=name)
@@ -130,9 +121,7 @@ def _back(op: Operation, value: Tensor, reverse: bool) -> Tensor:
 def _cumprod_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
     """Return the gradient; as in TensorFlow, that of elements equal to 0 is 0."""
     x, axis = op.inputs
-    total = raw.Cumsum(
-        op.outputs[0] * grad, axis, exclusive=op.attrs["exclusive"], reverse=not op.attrs["reverse"]
-    )
+    total = raw.Cumsum(op.outputs[0] * grad, axis, exclusive=op.attrs["exclusive"], reverse=not op.attrs["reverse"])
     return [div_no_nan(total, x), None]
 
 
@@ -150,8 +139,10 @@ def _logsumexp_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
 
 
 op(
-    "Cumsum", _infer, kernel=_kernel(np.add.accumulate, 0),
+    "Cumsum",
+    _infer,
+    kernel=_kernel(np.add.accumulate, 0),
     grad=lambda op, grad: [_back(op, grad, not op.attrs["reverse"]), None],
-)  # fmt: skip
+)
 op("Cumprod", _infer, kernel=_kernel(np.multiply.accumulate, 1), grad=_cumprod_gradient)
 op("CumulativeLogsumexp", _infer, kernel=_kernel(_log_sums, -np.inf), grad=_logsumexp_gradient)

@@ -108,9 +108,7 @@ def _check_counted(values: Any, length: Any, weights: Any) -> None:
     if np.ndim(length) or int(length) < 0:
         raise InvalidArgumentError(f"DenseBincount: size is a scalar of at least 0, got {length}")
     if values.ndim > 2:
-        raise InvalidArgumentError(
-            f"DenseBincount counts in vectors and matrices; got shape {list(values.shape)}"
-        )
+        raise InvalidArgumentError(f"DenseBincount counts in vectors and matrices; got shape {list(values.shape)}")
     if values.size and values.min() < 0:
         raise InvalidArgumentError(f"DenseBincount counts from 0; got {values.min()}")
     if weights.size and weights.shape != values.shape:
@@ -145,9 +143,7 @@ def histogram_fixed_width(
         return raw.HistogramFixedWidth(given, ends, count, dtype=dtype, name=scope)
 
 
-def histogram_fixed_width_bins(
-    values: Any, value_range: Any, nbins: Any = 100, name: str | None = None
-) -> Tensor:
+def histogram_fixed_width_bins(values: Any, value_range: Any, nbins: Any = 100, name: str | None = None) -> Tensor:
     """Return the index of the bin that each value falls into, int32 of the shape of ``values``.
 
     Args:

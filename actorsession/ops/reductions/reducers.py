@@ -24,9 +24,7 @@ from actorsession.graph.registry import Array, Kernel, KernelContext
 from actorsession.ops.blas import dot
 from actorsession.ops.shape_operands import constant_ints, ints
 
-__all__ = [
-    "Reducer", "bound_to_axes", "euclidean_norm", "extremum", "logical", "mean", "product", "total",
-]  # fmt: skip
+__all__ = ["Reducer", "bound_to_axes", "euclidean_norm", "extremum", "logical", "mean", "product", "total"]
 
 Axes: TypeAlias = "tuple[int, ...] | None"
 Reducer: TypeAlias = Callable[[Any, Axes, bool], Any]
@@ -61,9 +59,7 @@ def _normal(axes: tuple[int, ...], rank: int) -> Axes:
     """Return the axes counted from the front and sorted, or ``None`` for all."""
     found = tuple(sorted({a + rank if a < 0 else a for a in axes}))
     if len(found) < len(axes) or (found and not 0 <= found[0] <= found[-1] < rank):
-        raise InvalidArgumentError(
-            f"axes {list(axes)} are not different axes of a tensor of rank {rank}"
-        )
+        raise InvalidArgumentError(f"axes {list(axes)} are not different axes of a tensor of rank {rank}")
     return None if len(found) == rank else found
 
 

@@ -13,13 +13,7 @@ import numpy as np
 
 from actorsession.graph.dtypes import DType, int32
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import (
-    NOT_DIFFERENTIABLE,
-    Array,
-    InferContext,
-    Kernel,
-    KernelContext,
-)
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, Array, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape, unknown_shape
 from actorsession.ops import raw
 from actorsession.ops.arrays.dimensions import rank, shape, shape_tensor, size
@@ -42,17 +36,22 @@ from actorsession.ops.shape_operands import (
 )
 
 __all__ = [
-    "reduce_all", "reduce_any", "reduce_euclidean_norm", "reduce_logsumexp", "reduce_max",
-    "reduce_mean", "reduce_min", "reduce_prod", "reduce_sum",
-]  # fmt: skip
+    "reduce_all",
+    "reduce_any",
+    "reduce_euclidean_norm",
+    "reduce_logsumexp",
+    "reduce_max",
+    "reduce_mean",
+    "reduce_min",
+    "reduce_prod",
+    "reduce_sum",
+]
 
 
 # -- public functions ----------------------------------------------------------------------------
 
 
-def reduce_sum(
-    input_tensor: Any, axis: Any = None, keepdims: bool | None = None, name: str | None = None
-) -> Tensor:
+def reduce_sum(input_tensor: Any, axis: Any = None, keepdims: bool | None = None, name: str | None = None) -> Tensor:
     """Return the sum over axes.
 
     Args:
@@ -63,9 +62,7 @@ def reduce_sum(
     return _reduce(raw.Sum, input_tensor, axis, keepdims, name)
 
 
-def reduce_mean(
-    input_tensor: Any, axis: Any = None, keepdims: bool | None = None, name: str | None = None
-) -> Tensor:
+def reduce_mean(input_tensor: Any, axis: Any = None, keepdims: bool | None = None, name: str | None = None) -> Tensor:
     """Return the mean over axes, NaN for no elements; integers stay integers.
 
     The arguments are those of ``reduce_sum``.
@@ -73,16 +70,12 @@ def reduce_mean(
     return _reduce(raw.Mean, input_tensor, axis, keepdims, name)
 
 
-def reduce_prod(
-    input_tensor: Any, axis: Any = None, keepdims: bool | None = None, name: str | None = None
-) -> Tensor:
+def reduce_prod(input_tensor: Any, axis: Any = None, keepdims: bool | None = None, name: str | None = None) -> Tensor:
     """Return the product over axes; arguments as for ``reduce_sum``."""
     return _reduce(raw.Prod, input_tensor, axis, keepdims, name)
 
 
-def reduce_max(
-    input_tensor: Any, axis: Any = None, keepdims: bool | None = None, name: str | None = None
-) -> Tensor:
+def reduce_max(input_tensor: Any, axis: Any = None, keepdims: bool | None = None, name: str | None = None) -> Tensor:
     """Return the maximum over axes, or the type's lowest value for no elements.
 
     The arguments are those of ``reduce_sum``.
@@ -90,9 +83,7 @@ def reduce_max(
     return _reduce(raw.Max, input_tensor, axis, keepdims, name)
 
 
-def reduce_min(
-    input_tensor: Any, axis: Any = None, keepdims: bool | None = None, name: str | None = None
-) -> Tensor:
+def reduce_min(input_tensor: Any, axis: Any = None, keepdims: bool | None = None, name: str | None = None) -> Tensor:
     """Return the minimum over axes, or the type's highest value for no elements.
 
     The arguments are those of ``reduce_sum``.
@@ -100,16 +91,12 @@ def reduce_min(
     return _reduce(raw.Min, input_tensor, axis, keepdims, name)
 
 
-def reduce_all(
-    input_tensor: Any, axis: Any = None, keepdims: bool | None = None, name: str | None = None
-) -> Tensor:
+def reduce_all(input_tensor: Any, axis: Any = None, keepdims: bool | None = None, name: str | None = None) -> Tensor:
     """Return whether all bools over axes are true; arguments as for ``reduce_sum``."""
     return _reduce(raw.All, input_tensor, axis, keepdims, name)
 
 
-def reduce_any(
-    input_tensor: Any, axis: Any = None, keepdims: bool | None = None, name: str | None = None
-) -> Tensor:
+def reduce_any(input_tensor: Any, axis: Any = None, keepdims: bool | None = None, name: str | None = None) -> Tensor:
     """Return whether any bool over axes is true; arguments as for ``reduce_sum``."""
     return _reduce(raw.Any, input_tensor, axis, keepdims, name)
 
@@ -139,9 +126,7 @@ def reduce_logsumexp(
         return raw.AddV2(result, back, name=scope)
 
 
-def _reduce(
-    build: Callable[..., Tensor], x: Any, axis: Any, keep: bool | None, name: str | None
-) -> Tensor:
+def _reduce(build: Callable[..., Tensor], x: Any, axis: Any, keep: bool | None, name: str | None) -> Tensor:
     if axis is not None:
         if isinstance(axis, (list, tuple)) and not axis:
             axis = np.empty(0, np.int32)  # an empty list would become floats
@@ -185,9 +170,7 @@ def _reduced_bools(ctx: InferContext) -> list[TensorShape]:
 def _normal_axes(axes: Sequence[int], rank: int, op: str) -> set[int]:
     reduced = {normal_axis(a, rank, op) for a in axes}
     if len(reduced) < len(axes):
-        raise ValueError(
-            f"{op}: an axis is named twice in {list(axes)}, of a tensor of rank {rank}"
-        )
+        raise ValueError(f"{op}: an axis is named twice in {list(axes)}, of a tensor of rank {rank}")
     return reduced
 
 
@@ -297,9 +280,11 @@ _AND = _by(lambda dtype: reducers.logical(np.logical_and))
 _OR = _by(lambda dtype: reducers.logical(np.logical_or))
 
 op(
-    "Sum", _reduced, kernel=_by(reducers.total),
+    "Sum",
+    _reduced,
+    kernel=_by(reducers.total),
     grad=lambda op, grad: [broadcast_to(_kept(op, grad), shape_tensor(op.inputs[0])), None],
-)  # fmt: skip
+)
 op("Mean", _reduced, kernel=_by(reducers.mean), grad=_mean_gradient)
 op("Prod", _reduced, kernel=_by(reducers.product), grad=_prod_gradient)
 op("Max", _reduced, kernel=_MAXIMUM, grad=_extremum_gradient)

@@ -38,11 +38,7 @@ __all__ = ["argsort", "searchsorted", "sort"]
 
 
 def searchsorted(
-    sorted_sequence: Any,
-    values: Any,
-    side: str = "left",
-    out_type: Any = int32,
-    name: str | None = None,
+    sorted_sequence: Any, values: Any, side: str = "left", out_type: Any = int32, name: str | None = None
 ) -> Tensor:
     """Return the positions at which values would be inserted into sorted sequences.
 
@@ -120,9 +116,7 @@ op("Bucketize", same, kernel=_bucketize)
 # -- sort, argsort ---------------------------------------------------------------------------------
 
 
-def sort(
-    values: Any, axis: Any = -1, direction: str = "ASCENDING", name: str | None = None
-) -> Tensor:
+def sort(values: Any, axis: Any = -1, direction: str = "ASCENDING", name: str | None = None) -> Tensor:
     """Return the tensor sorted along an axis.
 
     Args:
@@ -133,9 +127,7 @@ def sort(
     return _sorted(values, axis, direction, name or "sort", indices=False)
 
 
-def argsort(
-    values: Any, axis: Any = -1, direction: str = "ASCENDING", name: str | None = None
-) -> Tensor:
+def argsort(values: Any, axis: Any = -1, direction: str = "ASCENDING", name: str | None = None) -> Tensor:
     """Return the int32 indices that sort a tensor along an axis; arguments as for ``sort``.
 
     Args:

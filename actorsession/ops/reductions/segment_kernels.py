@@ -17,10 +17,7 @@ from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import DType, accumulation_dtype
 from actorsession.graph.registry import Array, Kernel, KernelContext
 
-__all__ = [
-    "check_sorted", "highest", "lowest", "reduced_rows", "row_counts", "sorted_kernel",
-    "unsorted_kernel",
-]  # fmt: skip
+__all__ = ["check_sorted", "highest", "lowest", "reduced_rows", "row_counts", "sorted_kernel", "unsorted_kernel"]
 
 
 def reduced_rows(rows: Array, ids: Array, count: int, fold: np.ufunc, empty: float) -> Array:
@@ -49,13 +46,9 @@ def check_sorted(op: str, ids: Any, rows: int) -> None:
         InvalidArgumentError: if the ids are no vector of that length, decrease, or begin below 0.
     """
     if ids.shape != (rows,):
-        raise InvalidArgumentError(
-            f"{op} takes an id for each of {rows} rows; got ids of shape {list(ids.shape)}"
-        )
+        raise InvalidArgumentError(f"{op} takes an id for each of {rows} rows; got ids of shape {list(ids.shape)}")
     if ids.size and (ids[0] < 0 or (ids[1:] < ids[:-1]).any()):
-        raise InvalidArgumentError(
-            f"{op} takes ids of at least 0 in rising order; got {ids!r:.200}"
-        )
+        raise InvalidArgumentError(f"{op} takes ids of at least 0 in rising order; got {ids!r:.200}")
 
 
 def row_counts(ids: Array, count: int, row_rank: int) -> Array:
@@ -64,9 +57,7 @@ def row_counts(ids: Array, count: int, row_rank: int) -> Array:
     return number.reshape(count, *[1] * row_rank)
 
 
-def sorted_kernel(
-    fold: np.ufunc, empty: float = 0, mean: bool = False
-) -> Callable[[KernelContext], Kernel]:
+def sorted_kernel(fold: np.ufunc, empty: float = 0, mean: bool = False) -> Callable[[KernelContext], Kernel]:
     """Return the kernel of an op on sorted segments.
 
     Args:
@@ -101,9 +92,7 @@ def _divided(total: Array, number: Array) -> Array:
     return np.asarray(total / number.astype(total.dtype))
 
 
-def unsorted_kernel(
-    fold: np.ufunc, empty: Callable[[DType], Any]
-) -> Callable[[KernelContext], Kernel]:
+def unsorted_kernel(fold: np.ufunc, empty: Callable[[DType], Any]) -> Callable[[KernelContext], Kernel]:
     """Return the kernel of an op on unsorted segments; ``empty`` is the value for ids without rows."""
     at: Kernel = fold.at
 

@@ -31,20 +31,22 @@ from actorsession.ops.elements.comparison import equal, greater, greater_equal, 
 from actorsession.ops.elements.elementwise import sqrt
 from actorsession.ops.elements.selection import where_v2
 from actorsession.ops.operands import scalar_like
-from actorsession.ops.reductions.segment_kernels import (
-    highest,
-    lowest,
-    sorted_kernel,
-    unsorted_kernel,
-)
+from actorsession.ops.reductions.segment_kernels import highest, lowest, sorted_kernel, unsorted_kernel
 from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import require_rank
 
 __all__ = [
-    "segment_max", "segment_mean", "segment_min", "segment_prod", "segment_sum",
-    "unsorted_segment_max", "unsorted_segment_mean", "unsorted_segment_min", "unsorted_segment_prod",
+    "segment_max",
+    "segment_mean",
+    "segment_min",
+    "segment_prod",
+    "segment_sum",
+    "unsorted_segment_max",
+    "unsorted_segment_mean",
+    "unsorted_segment_min",
+    "unsorted_segment_prod",
     "unsorted_segment_sqrt_n",
-]  # fmt: skip
+]
 
 
 # -- public functions ----------------------------------------------------------------------------
@@ -84,44 +86,32 @@ def segment_max(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
     return raw.SegmentMax(data, segment_ids, name=name)
 
 
-def unsorted_segment_prod(
-    data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
-) -> Tensor:
+def unsorted_segment_prod(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Tensor:
     """Return the products of rows with equal ids; arguments as for ``unsorted_segment_sum``."""
     return raw.UnsortedSegmentProd(data, segment_ids, num_segments, name=name)
 
 
-def unsorted_segment_min(
-    data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
-) -> Tensor:
+def unsorted_segment_min(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Tensor:
     """Return the minima of rows with equal ids; arguments as for ``unsorted_segment_sum``."""
     return raw.UnsortedSegmentMin(data, segment_ids, num_segments, name=name)
 
 
-def unsorted_segment_max(
-    data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
-) -> Tensor:
+def unsorted_segment_max(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Tensor:
     """Return the maxima of rows with equal ids; arguments as for ``unsorted_segment_sum``."""
     return raw.UnsortedSegmentMax(data, segment_ids, num_segments, name=name)
 
 
-def unsorted_segment_mean(
-    data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
-) -> Tensor:
+def unsorted_segment_mean(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Tensor:
     """Return the means of rows with equal ids; arguments as for ``unsorted_segment_sum``."""
     return _unsorted_share(data, segment_ids, num_segments, name or "UnsortedSegmentMean", None)
 
 
-def unsorted_segment_sqrt_n(
-    data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
-) -> Tensor:
+def unsorted_segment_sqrt_n(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Tensor:
     """Return sums of rows over the root of their number; arguments as for ``unsorted_segment_sum``."""
     return _unsorted_share(data, segment_ids, num_segments, name or "UnsortedSegmentSqrtN", sqrt)
 
 
-def _unsorted_share(
-    data: Any, ids: Any, count: Any, name: str, root: Callable[[Tensor], Tensor] | None
-) -> Tensor:
+def _unsorted_share(data: Any, ids: Any, count: Any, name: str, root: Callable[[Tensor], Tensor] | None) -> Tensor:
     values = convert_to_tensor(data)
     with values.graph.name_scope(name):
         places = convert_to_tensor(ids, graph=values.graph)

@@ -25,14 +25,17 @@ from actorsession.ops.operands import scalar_like
 from actorsession.ops.reductions.reduction import reduce_all, reduce_mean, reduce_sum
 
 __all__ = [
-    "count_nonzero", "is_non_decreasing", "is_strictly_increasing", "l2_normalize", "reduce_std",
-    "reduce_variance", "zero_fraction",
-]  # fmt: skip
+    "count_nonzero",
+    "is_non_decreasing",
+    "is_strictly_increasing",
+    "l2_normalize",
+    "reduce_std",
+    "reduce_variance",
+    "zero_fraction",
+]
 
 
-def reduce_variance(
-    input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
-) -> Tensor:
+def reduce_variance(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Tensor:
     """Return the mean squared distance from the mean, over axes.
 
     Args:
@@ -52,9 +55,7 @@ def reduce_variance(
         return reduce_mean(squares, axis, keepdims=keepdims)
 
 
-def reduce_std(
-    input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
-) -> Tensor:
+def reduce_std(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Tensor:
     """Return the root of the variance over axes; arguments as for ``reduce_variance``."""
     value = convert_to_tensor(input_tensor)
     with value.graph.name_scope(name or "reduce_std"):
@@ -62,11 +63,7 @@ def reduce_std(
 
 
 def count_nonzero(
-    input: Any,
-    axis: Any = None,
-    keepdims: bool | None = None,
-    dtype: Any = int64,
-    name: str | None = None,
+    input: Any, axis: Any = None, keepdims: bool | None = None, dtype: Any = int64, name: str | None = None
 ) -> Tensor:
     """Return the number of elements that are not 0, over axes.
 
@@ -117,9 +114,7 @@ def _in_order(x: Any, name: str, compare: Callable[..., Tensor]) -> Tensor:
         return reduce_all(compare(flat[1:], flat[:-1]))
 
 
-def l2_normalize(
-    x: Any, axis: Any = None, epsilon: float = 1e-12, name: str | None = None
-) -> Tensor:
+def l2_normalize(x: Any, axis: Any = None, epsilon: float = 1e-12, name: str | None = None) -> Tensor:
     """Divide ``x`` by its Euclidean norm over axes.
 
     Args:

@@ -15,13 +15,7 @@ from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import float32, int32
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import (
-    NOT_DIFFERENTIABLE,
-    Array,
-    InferContext,
-    Kernel,
-    KernelContext,
-)
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, Array, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape, unknown_shape
 from actorsession.ops import raw
 from actorsession.ops.arrays.dimensions import shape, shape_tensor, size
@@ -113,9 +107,7 @@ def _top_k_kernel(ctx: KernelContext) -> Kernel:
             raise InvalidArgumentError(f"TopKV2: k is a scalar, got {k.tolist()}")
         count = int(k)
         if not x.ndim or not 0 <= count <= x.shape[-1]:
-            raise InvalidArgumentError(
-                f"the last axis of shape {list(x.shape)} has no {count} largest entries"
-            )
+            raise InvalidArgumentError(f"the last axis of shape {list(x.shape)} has no {count} largest entries")
         if count == 1 and x.size:
             chosen = x.argmax(axis=-1)[..., None]
             values = _picked(x, chosen)
@@ -127,9 +119,7 @@ def _top_k_kernel(ctx: KernelContext) -> Kernel:
     return kernel
 
 
-def _top_k_gradient(
-    op: Operation, grad: Tensor | None, _indices: Tensor | None
-) -> list[Tensor | None]:
+def _top_k_gradient(op: Operation, grad: Tensor | None, _indices: Tensor | None) -> list[Tensor | None]:
     if grad is None:
         return [None, None]
     value, indices = op.inputs[0], op.outputs[1]

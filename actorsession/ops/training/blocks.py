@@ -22,10 +22,7 @@ from actorsession.graph.shape import TensorShape
 from actorsession.ops.blas import in_blocks
 from actorsession.ops.variables.state import check_handle, check_scattered, check_value, elements
 
-__all__ = [
-    "GRADIENTS", "flat", "in_pieces", "inputs_of", "stored", "target_of",
-    "update", "update_cost", "with_slots",
-]  # fmt: skip
+__all__ = ["GRADIENTS", "flat", "in_pieces", "inputs_of", "stored", "target_of", "update", "update_cost", "with_slots"]
 
 # -- arrays in blocks ----------------------------------------------------------------------------
 
@@ -46,9 +43,7 @@ class _Scratch(threading.local):
 _SCRATCH = _Scratch()
 
 
-def in_pieces(
-    update: Callable[..., object], loops: int, dtype: np.dtype[Any], *arrays: Array
-) -> None:
+def in_pieces(update: Callable[..., object], loops: int, dtype: np.dtype[Any], *arrays: Array) -> None:
     """Call a function with matching pieces of equally long vectors, in several threads if those are large.
 
     Args:

@@ -19,15 +19,7 @@ import numpy as np
 
 from actorsession.graph.registry import NOT_DIFFERENTIABLE, Array, Kernel, KernelContext
 from actorsession.ops.rows import op
-from actorsession.ops.training.blocks import (
-    flat,
-    in_pieces,
-    stored,
-    target_of,
-    update,
-    update_cost,
-    with_slots,
-)
+from actorsession.ops.training.blocks import flat, in_pieces, stored, target_of, update, update_cost, with_slots
 from actorsession.ops.variables.state import check_same_shape, flat_rows, sum_duplicates
 
 __all__: list[str] = []
@@ -127,9 +119,7 @@ class _AdamRates:
 
     __slots__ = ("epsilon", "first", "momentum", "rate", "second")
 
-    def __init__(
-        self, power1: Any, power2: Any, lr: Any, beta1: Any, beta2: Any, epsilon: Any
-    ) -> None:
+    def __init__(self, power1: Any, power2: Any, lr: Any, beta1: Any, beta2: Any, epsilon: Any) -> None:
         dtype = lr.dtype
         rate = float(lr) * math.sqrt(1.0 - float(power2)) / (1.0 - float(power1))
         self.rate = np.array(rate, dtype)
@@ -139,16 +129,12 @@ class _AdamRates:
         self.epsilon = np.asarray(epsilon)
 
 
-def _adapt(
-    old: Any, m: Array, v: Array, grad: Any, rates: _AdamRates, nesterov: bool, out: Array | None
-) -> Any:
+def _adapt(old: Any, m: Array, v: Array, grad: Any, rates: _AdamRates, nesterov: bool, out: Array | None) -> Any:
     """Update moments ``m`` and ``v`` in place; return ``old - rate * m / (sqrt(v) + epsilon)``."""
     target = target_of(old, out)
     add, subtract, multiply = np.add, np.subtract, np.multiply
 
-    def adapt(
-        before: Array, after: Array, first: Array, second: Array, slope: Array, scratch: Array
-    ) -> None:
+    def adapt(before: Array, after: Array, first: Array, second: Array, slope: Array, scratch: Array) -> None:
         subtract(slope, first, scratch)
         multiply(scratch, rates.first, scratch)
         add(first, scratch, first)
@@ -174,9 +160,17 @@ def _adam_kernel(ctx: KernelContext) -> Kernel:
     op, nesterov = ctx.op, ctx.attrs["use_nesterov"]
 
     def kernel(
-        var: Any, m: Any, v: Any, beta1_power: Any, beta2_power: Any,
-        lr: Any, beta1: Any, beta2: Any, epsilon: Any, grad: Any,
-    ) -> None:  # fmt: skip
+        var: Any,
+        m: Any,
+        v: Any,
+        beta1_power: Any,
+        beta2_power: Any,
+        lr: Any,
+        beta1: Any,
+        beta2: Any,
+        epsilon: Any,
+        grad: Any,
+    ) -> None:
         rates = _AdamRates(beta1_power, beta2_power, lr, beta1, beta2, epsilon)
 
         def move(first: Array, second: Array) -> None:
@@ -196,19 +190,18 @@ def _adam_kernel(ctx: KernelContext) -> Kernel:
 
 
 op(
-    "ResourceApplyGradientDescent", update,
+    "ResourceApplyGradientDescent",
+    update,
     lambda var, alpha, delta: var.update(_descend, delta, alpha),
-    NOT_DIFFERENTIABLE, cost=update_cost(2e-4),
-)  # fmt: skip
+    NOT_DIFFERENTIABLE,
+    cost=update_cost(2e-4),
+)
+op("ResourceApplyMomentum", update, kernel=_momentum_kernel, grad=NOT_DIFFERENTIABLE, cost=update_cost(4e-4))
 op(
-    "ResourceApplyMomentum", update, kernel=_momentum_kernel,
-    grad=NOT_DIFFERENTIABLE, cost=update_cost(4e-4),
-)  # fmt: skip
-op(
-    "ResourceSparseApplyMomentum", update, kernel=_sparse_momentum_kernel,
-    grad=NOT_DIFFERENTIABLE, cost=update_cost(5e-3),
-)  # fmt: skip
-op(
-    "ResourceApplyAdam", update, kernel=_adam_kernel,
-    grad=NOT_DIFFERENTIABLE, cost=update_cost(1e-3),
-)  # fmt: skip
+    "ResourceSparseApplyMomentum",
+    update,
+    kernel=_sparse_momentum_kernel,
+    grad=NOT_DIFFERENTIABLE,
+    cost=update_cost(5e-3),
+)
+op("ResourceApplyAdam", update, kernel=_adam_kernel, grad=NOT_DIFFERENTIABLE, cost=update_cost(1e-3))

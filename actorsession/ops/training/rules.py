@@ -33,7 +33,7 @@ __all__ = [
     "proximal_adagrad",
     "proximal_gradient_descent",
     "rms_prop",
-]  # fmt: skip
+]
 
 Attrs: TypeAlias = Mapping[str, Any]
 Arrays: TypeAlias = Sequence[Array]
@@ -167,14 +167,7 @@ def ftrl_v2(attrs: Attrs, var: Array, slots: Arrays, grad: Array, rates: Arrays)
     return _led(attrs, var, slots, grad, (lr, l1, l2, power), grad + 2 * shrinkage * var)
 
 
-def _led(
-    attrs: Attrs,
-    var: Array,
-    slots: Arrays,
-    grad: Array,
-    rates: Arrays,
-    slope: Array,
-) -> Array:
+def _led(attrs: Attrs, var: Array, slots: Arrays, grad: Array, rates: Arrays, slope: Array) -> Array:
     accum, linear = slots
     lr, l1, l2, power = rates
     before = _powered(accum, power)
@@ -196,9 +189,7 @@ def _powered(accum: Array, power: Array) -> Array:
     return found
 
 
-def proximal_gradient_descent(
-    attrs: Attrs, var: Array, slots: Arrays, grad: Array, rates: Arrays
-) -> Array:
+def proximal_gradient_descent(attrs: Attrs, var: Array, slots: Arrays, grad: Array, rates: Arrays) -> Array:
     """Apply a step of gradient descent, followed by the shrinkage of the two regularisations."""
     lr, l1, l2 = rates
     return _proximal(var - grad * lr, lr, l1, l2)

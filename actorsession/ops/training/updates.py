@@ -49,9 +49,7 @@ _LOOPS = 10
 def _check_scalars(op: str, names: Sequence[str], values: Sequence[Any]) -> None:
     for name, value in zip(names, values, strict=True):
         if np.ndim(value):
-            raise InvalidArgumentError(
-                f"{op}: {name} is a scalar, got a value of shape {list(np.shape(value))}"
-            )
+            raise InvalidArgumentError(f"{op}: {name} is a scalar, got a value of shape {list(np.shape(value))}")
 
 
 def _computed(
@@ -136,7 +134,4 @@ for _name, _rule in {
     "RMSProp": rules.rms_prop,
 }.items():
     for _prefix, _cost in ((_DENSE, 1e-3), (_SPARSE, 5e-3))[: 1 if _name in _DENSE_ALONE else 2]:
-        op(
-            _prefix + _name, update, kernel=partial(_kernel, _rule),
-            grad=NOT_DIFFERENTIABLE, cost=update_cost(_cost),
-        )  # fmt: skip
+        op(_prefix + _name, update, kernel=partial(_kernel, _rule), grad=NOT_DIFFERENTIABLE, cost=update_cost(_cost))

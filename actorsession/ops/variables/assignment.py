@@ -5,11 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from actorsession.graph.operation import ReferenceTensor, Tensor
-from actorsession.ops.variables.reference_variable import (
-    ReferenceVariable,
-    reference_read,
-    variable_of,
-)
+from actorsession.ops.variables.reference_variable import ReferenceVariable, reference_read, variable_of
 from actorsession.ops.variables.updates import batch_places
 from actorsession.ops.variables.variable import Variable
 
@@ -31,9 +27,7 @@ def _changed(ref: Any) -> Variable:
     return found
 
 
-def assign(
-    ref: Variable | Tensor, value: Any, validate_shape: bool | None = None, name: str | None = None
-) -> Any:
+def assign(ref: Variable | Tensor, value: Any, validate_shape: bool | None = None, name: str | None = None) -> Any:
     """Replace a variable's value; see ``Variable.assign``.
 
     Args:
@@ -135,9 +129,7 @@ def scatter_nd_sub(ref: Variable, indices: Any, updates: Any, name: str | None =
     return _changed(ref).scatter_nd_sub(indices, updates, name)
 
 
-def batch_scatter_update(
-    ref: Variable, indices: Any, updates: Any, name: str | None = None
-) -> Tensor:
+def batch_scatter_update(ref: Variable, indices: Any, updates: Any, name: str | None = None) -> Tensor:
     """Replace rows in each member of a batch in a variable.
 
     Args:

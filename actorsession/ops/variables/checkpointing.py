@@ -20,20 +20,12 @@ from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import DType, as_dtype, string, variant
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import (
-    NOT_DIFFERENTIABLE,
-    Array,
-    InferContext,
-    Kernel,
-    KernelContext,
-)
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, Array, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape, unknown_shape
 from actorsession.ops import raw
 from actorsession.ops.rows import check_inputs, checked, no_outputs, op, scalar
 
-__all__ = [
-    "merge_v2_checkpoints", "restore_v2", "save_slices", "save_v2", "sharded_filename", "sharded_filespec",
-]  # fmt: skip
+__all__ = ["merge_v2_checkpoints", "restore_v2", "save_slices", "save_v2", "sharded_filename", "sharded_filespec"]
 
 
 # -- nodes -----------------------------------------------------------------------------------------
@@ -67,11 +59,7 @@ def save_v2(
 
 
 def save_slices(
-    filename: Any,
-    tensor_names: Any,
-    shapes_and_slices: Any,
-    data: Sequence[Any],
-    name: str | None = None,
+    filename: Any, tensor_names: Any, shapes_and_slices: Any, data: Sequence[Any], name: str | None = None
 ) -> Operation:
     """Write tensors as a file of TensorFlow's first format; the arguments are those of ``save_v2``.
 
@@ -83,11 +71,7 @@ def save_slices(
 
 
 def restore_v2(
-    prefix: Any,
-    tensor_names: Any,
-    shape_and_slices: Any,
-    dtypes: Sequence[Any],
-    name: str | None = None,
+    prefix: Any, tensor_names: Any, shape_and_slices: Any, dtypes: Sequence[Any], name: str | None = None
 ) -> list[Tensor]:
     """Read tensors from a checkpoint, in this library's format or in TensorFlow's.
 
@@ -132,10 +116,7 @@ def sharded_filespec(basename: Any, num_shards: Any, name: str | None = None) ->
 
 
 def merge_v2_checkpoints(
-    checkpoint_prefixes: Any,
-    destination_prefix: Any,
-    delete_old_dirs: bool = True,
-    name: str | None = None,
+    checkpoint_prefixes: Any, destination_prefix: Any, delete_old_dirs: bool = True, name: str | None = None
 ) -> Operation:
     """Merge shards into one checkpoint by moving their files, all of which this op must be able to access.
 
@@ -240,9 +221,7 @@ def _oldest_kernel(ctx: KernelContext) -> Kernel:
         places, values = ([""] * len(values), values) if whole else (values[0], values[1:])
         chosen, specs = _lists(op, len(values), names, places)
         arrays = [np.array(v, object) if isinstance(v, (bytes, str)) else v for v in values]
-        checkpoints.save_slices(
-            host.files.prefix(_text(op, path)), chosen, specs, arrays, host.files
-        )
+        checkpoints.save_slices(host.files.prefix(_text(op, path)), chosen, specs, arrays, host.files)
 
     return save
 
@@ -274,9 +253,7 @@ def _restore_one_kernel(ctx: KernelContext) -> Kernel:
     return restore
 
 
-def _restored(
-    reader: CheckpointReader, path: str, name: str, spec: str, wanted: TensorSpec
-) -> Array | Any:
+def _restored(reader: CheckpointReader, path: str, name: str, spec: str, wanted: TensorSpec) -> Array | Any:
     """Return one tensor of a checkpoint, after a check of its dtype and shape."""
     part = checkpoints.parse_spec(spec)
     entry = reader.entry(name)
@@ -289,8 +266,7 @@ def _restored(
     shape = entry.shape if part is None else part[1].sizes
     if not wanted.shape.is_compatible_with(shape):
         raise InvalidArgumentError(
-            f"{name!r} has shape {list(shape)} in the checkpoint {path!r}; shape {wanted.shape} is "
-            "wanted here"
+            f"{name!r} has shape {list(shape)} in the checkpoint {path!r}; shape {wanted.shape} is wanted here"
         )
     return (entry.read(name, path) if part is None else reader.read(name, part))[()]
 
@@ -315,9 +291,7 @@ def _load_kernel(ctx: KernelContext) -> Kernel:
         with CheckpointReader(host.files.prefix(_text(op, path)), host.files) as reader:
             old = np.asarray(reader.get_tensor(_text(op, name)))
         if old.ndim != 2 or old.dtype != np.float32:
-            raise InvalidArgumentError(
-                f"{op}: a float32 matrix is loaded, got {old.dtype} of shape {list(old.shape)}"
-            )
+            raise InvalidArgumentError(f"{op}: a float32 matrix is loaded, got {old.dtype} of shape {list(old.shape)}")
         if not columns.size:
             columns = np.arange(shape[1])
         if rows.shape != shape[:1] or columns.shape != shape[1:]:
@@ -343,10 +317,7 @@ def _load_kernel(ctx: KernelContext) -> Kernel:
     return load
 
 
-op(
-    "LoadAndRemapMatrix", _loaded, kernel=_load_kernel, grad=NOT_DIFFERENTIABLE, blocks=True,
-    opens_files=True,
-)  # fmt: skip
+op("LoadAndRemapMatrix", _loaded, kernel=_load_kernel, grad=NOT_DIFFERENTIABLE, blocks=True, opens_files=True)
 
 
 def _filename(basename: Any, shard: Any, num_shards: Any) -> bytes:
@@ -372,29 +343,19 @@ def _merge_kernel(ctx: KernelContext) -> Kernel:
     return merge
 
 
-op(
-    "SaveV2", _saved, kernel=_save_kernel, grad=NOT_DIFFERENTIABLE, blocks=True, opens_files=True,
-)  # fmt: skip
-op(
-    "RestoreV2", _restored_shapes, kernel=_restore_kernel, grad=NOT_DIFFERENTIABLE, blocks=True,
-    opens_files=True,
-)  # fmt: skip
+op("SaveV2", _saved, kernel=_save_kernel, grad=NOT_DIFFERENTIABLE, blocks=True, opens_files=True)
+op("RestoreV2", _restored_shapes, kernel=_restore_kernel, grad=NOT_DIFFERENTIABLE, blocks=True, opens_files=True)
 for _name in ("Save", "SaveSlices"):
-    op(
-        _name, _saved, kernel=_oldest_kernel, grad=NOT_DIFFERENTIABLE, blocks=True, opens_files=True,
-    )  # fmt: skip
+    op(_name, _saved, kernel=_oldest_kernel, grad=NOT_DIFFERENTIABLE, blocks=True, opens_files=True)
 for _name in ("Restore", "RestoreSlice"):
-    op(
-        _name, _restored_shape, kernel=_restore_one_kernel, grad=NOT_DIFFERENTIABLE, blocks=True,
-        opens_files=True,
-    )  # fmt: skip
+    op(_name, _restored_shape, kernel=_restore_one_kernel, grad=NOT_DIFFERENTIABLE, blocks=True, opens_files=True)
+op("ShardedFilespec", checked(scalar, 0, 0), _filespec, NOT_DIFFERENTIABLE)
+op("ShardedFilename", checked(scalar, 0, 0, 0), _filename, NOT_DIFFERENTIABLE)
 op(
-    "ShardedFilespec", checked(scalar, 0, 0), _filespec, NOT_DIFFERENTIABLE,
-)  # fmt: skip
-op(
-    "ShardedFilename", checked(scalar, 0, 0, 0), _filename, NOT_DIFFERENTIABLE,
-)  # fmt: skip
-op(
-    "MergeV2Checkpoints", checked(no_outputs, 1, 0), kernel=_merge_kernel, grad=NOT_DIFFERENTIABLE,
-    blocks=True, opens_files=True,
-)  # fmt: skip
+    "MergeV2Checkpoints",
+    checked(no_outputs, 1, 0),
+    kernel=_merge_kernel,
+    grad=NOT_DIFFERENTIABLE,
+    blocks=True,
+    opens_files=True,
+)

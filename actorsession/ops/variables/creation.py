@@ -19,9 +19,13 @@ from actorsession.graph.reentrant import reentrant
 from actorsession.ops.graph_keys import GraphKeys
 
 __all__ = [
-    "CreatedByScope", "VariableAggregation", "VariableSynchronization", "joined_collections",
-    "trainable_by_default", "variable_creator_scope",
-]  # fmt: skip
+    "CreatedByScope",
+    "VariableAggregation",
+    "VariableSynchronization",
+    "joined_collections",
+    "trainable_by_default",
+    "variable_creator_scope",
+]
 
 Creator: TypeAlias = "Callable[..., Any]"
 _CREATORS: ContextVar[Mapping[Graph, tuple[Creator, ...]]] = ContextVar("actorsession_creators")
@@ -29,10 +33,19 @@ _EMPTY: Mapping[Graph, tuple[Creator, ...]] = {}
 
 # The arguments of a creator in TensorFlow's order, with the values of those that the program does not give.
 _ASKED: Mapping[str, Any] = {
-    "initial_value": None, "trainable": None, "collections": None, "validate_shape": True,
-    "caching_device": None, "name": None, "variable_def": None, "dtype": None, "expected_shape": None,
-    "import_scope": None, "constraint": None, "use_resource": None,
-}  # fmt: skip
+    "initial_value": None,
+    "trainable": None,
+    "collections": None,
+    "validate_shape": True,
+    "caching_device": None,
+    "name": None,
+    "variable_def": None,
+    "dtype": None,
+    "expected_shape": None,
+    "import_scope": None,
+    "constraint": None,
+    "use_resource": None,
+}
 
 
 # The place of ``use_resource`` among them.
@@ -118,9 +131,7 @@ def variable_creator_scope(variable_creator: Creator) -> Iterator[None]:
         _CREATORS.reset(token)
 
 
-def trainable_by_default(
-    trainable: bool | None, synchronization: VariableSynchronization | None
-) -> bool:
+def trainable_by_default(trainable: bool | None, synchronization: VariableSynchronization | None) -> bool:
     """Return whether optimisers change a variable; by default unless copies are synchronised on read."""
     if trainable is not None:
         return bool(trainable)

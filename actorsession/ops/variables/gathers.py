@@ -10,14 +10,7 @@ import numpy as np
 from actorsession.graph.dtypes import DType, int32
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import (
-    NOT_DIFFERENTIABLE,
-    InferContext,
-    Kernel,
-    KernelContext,
-    VariableHolder,
-    lookup,
-)
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, InferContext, Kernel, KernelContext, VariableHolder, lookup
 from actorsession.graph.shape import TensorShape
 from actorsession.ops import raw
 from actorsession.ops.arrays.joining import concat
@@ -39,9 +32,7 @@ def _of_value(name: str, with_axis: bool) -> dict[str, Callable[..., Any]]:
     def infer(ctx: InferContext) -> Sequence[TensorSpec]:
         specs = (check_handle(ctx), ctx.inputs[1], *axis)
         constants = (None, ctx.constant(1), *[zero] * with_axis)
-        return lookup(name).infer(
-            InferContext(name, specs, {"batch_dims": 0, **ctx.attrs}, constants)
-        )
+        return lookup(name).infer(InferContext(name, specs, {"batch_dims": 0, **ctx.attrs}, constants))
 
     def kernel(ctx: KernelContext) -> Kernel:
         function = lookup(name).kernel(
@@ -80,9 +71,7 @@ def _dims_of(op: Operation, dtype: DType) -> Tensor:
 
 def _rows_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
     if op.attrs["batch_dims"]:
-        raise LookupError(
-            "the gradient of ResourceGather with batch_dims is not defined; gather from the value"
-        )
+        raise LookupError("the gradient of ResourceGather with batch_dims is not defined; gather from the value")
     indices = op.inputs[1]
     dims = _dims_of(op, int32)
     slices = IndexedSlices(reshape(grad, concat([[-1], dims[1:]], 0)), reshape(indices, [-1]), dims)

@@ -142,10 +142,17 @@ def create_partitioned_variables(
         )
     with variable_scope(name, "PartitionedVariable", reuse=reuse) as scope:
         asked = VariableRequest(
-            name=scope.name, shape=whole, dtype=as_dtype(dtype), initializer=initializer,
-            regularizer=scope.regularizer, reuse=scope.reuse, trainable=trainable,
-            collections=collections, caching_device=scope.caching_device,
-            partitioner=lambda **_: parts, use_resource=scope.use_resource,
+            name=scope.name,
+            shape=whole,
+            dtype=as_dtype(dtype),
+            initializer=initializer,
+            regularizer=scope.regularizer,
+            reuse=scope.reuse,
+            trainable=trainable,
+            collections=collections,
+            caching_device=scope.caching_device,
+            partitioner=lambda **_: parts,
+            use_resource=scope.use_resource,
             constraint=scope.constraint,
-        )  # fmt: skip
+        )
         return list(store_of(get_default_graph()).get(asked))

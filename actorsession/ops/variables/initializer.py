@@ -65,6 +65,4 @@ class FloatingInitializer(Initializer):
     def __init__(self, dtype: Any = float32) -> None:
         super().__init__(dtype)
         if not self.dtype.is_floating:
-            raise ValueError(
-                f"{type(self).__name__} makes values of floating types, got {self.dtype.name}"
-            )
+            raise ValueError(f"{type(self).__name__} makes values of floating types, got {self.dtype.name}")

@@ -35,13 +35,24 @@ from actorsession.ops.variables.variance_scaling import (
 )
 
 __all__ = [
-    "Initializer", "constant_initializer", "glorot_normal_initializer",
-    "glorot_uniform_initializer", "he_normal_initializer", "he_uniform_initializer",
-    "identity_initializer", "lecun_normal_initializer", "lecun_uniform_initializer",
-    "ones_initializer", "orthogonal_initializer", "random_normal_initializer", "random_uniform_initializer",
-    "truncated_normal_initializer", "uniform_unit_scaling_initializer",
-    "variance_scaling_initializer", "zeros_initializer",
-]  # fmt: skip
+    "Initializer",
+    "constant_initializer",
+    "glorot_normal_initializer",
+    "glorot_uniform_initializer",
+    "he_normal_initializer",
+    "he_uniform_initializer",
+    "identity_initializer",
+    "lecun_normal_initializer",
+    "lecun_uniform_initializer",
+    "ones_initializer",
+    "orthogonal_initializer",
+    "random_normal_initializer",
+    "random_uniform_initializer",
+    "truncated_normal_initializer",
+    "uniform_unit_scaling_initializer",
+    "variance_scaling_initializer",
+    "zeros_initializer",
+]
 
 
 class zeros_initializer(Initializer):
@@ -84,15 +95,11 @@ class constant_initializer(Initializer):
             ValueError: if the value does not fit the shape.
         """
         if self.verify_shape and np.shape(self.value) != shape:
-            raise TypeError(
-                f"Expected Tensor's shape: {tuple(shape)}, but got {np.shape(self.value)}."
-            )
+            raise TypeError(f"Expected Tensor's shape: {tuple(shape)}, but got {np.shape(self.value)}.")
         size = math.prod(shape)
         if 1 < np.size(self.value) < size:
             flat = to_array(self.value, dtype).reshape(-1)
-            return constant_tensor(
-                np.append(flat, np.repeat(flat[-1:], size - flat.size)), dtype, shape
-            )
+            return constant_tensor(np.append(flat, np.repeat(flat[-1:], size - flat.size)), dtype, shape)
         return constant_tensor(self.value, dtype, shape)
 
 
@@ -108,9 +115,7 @@ class random_uniform_initializer(Initializer):
 
     _settings = ("minval", "maxval", "seed")
 
-    def __init__(
-        self, minval: Any = 0.0, maxval: Any = None, seed: int | None = None, dtype: Any = float32
-    ) -> None:
+    def __init__(self, minval: Any = 0.0, maxval: Any = None, seed: int | None = None, dtype: Any = float32) -> None:
         super().__init__(dtype)
         self.minval = minval
         self.maxval = maxval
@@ -133,9 +138,7 @@ class random_normal_initializer(FloatingInitializer):
 
     _settings = ("mean", "stddev", "seed")
 
-    def __init__(
-        self, mean: Any = 0.0, stddev: Any = 1.0, seed: int | None = None, dtype: Any = float32
-    ) -> None:
+    def __init__(self, mean: Any = 0.0, stddev: Any = 1.0, seed: int | None = None, dtype: Any = float32) -> None:
         super().__init__(dtype)
         self.mean = mean
         self.stddev = stddev

@@ -25,11 +25,18 @@ from actorsession.ops.graph_keys import GraphKeys
 from actorsession.ops.variables.variable import Variable
 
 __all__ = [
-    "assert_variables_initialized", "global_variables",
-    "global_variables_initializer", "is_variable_initialized", "local_variables",
-    "local_variables_initializer", "model_variables", "moving_average_variables",
-    "report_uninitialized_variables", "trainable_variables", "variables_initializer",
-]  # fmt: skip
+    "assert_variables_initialized",
+    "global_variables",
+    "global_variables_initializer",
+    "is_variable_initialized",
+    "local_variables",
+    "local_variables_initializer",
+    "model_variables",
+    "moving_average_variables",
+    "report_uninitialized_variables",
+    "trainable_variables",
+    "variables_initializer",
+]
 
 
 def global_variables(scope: str | None = None) -> list[Any]:

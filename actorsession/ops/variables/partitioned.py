@@ -77,12 +77,7 @@ class PartitionedVariable(GraphBound):
     """
 
     def __init__(
-        self,
-        name: str,
-        shape: ShapeLike,
-        dtype: Any,
-        variable_list: Sequence[Variable],
-        partitions: Sequence[int],
+        self, name: str, shape: ShapeLike, dtype: Any, variable_list: Sequence[Variable], partitions: Sequence[int]
     ) -> None:
         if not isinstance(variable_list, (list, tuple)):
             raise TypeError(f"variable_list is a list or tuple, got {variable_list!r:.100}")
@@ -95,8 +90,7 @@ class PartitionedVariable(GraphBound):
             raise ValueError(f"partition values must be positive, got {list(partitions)}")
         if len(partitions) != self._shape.rank or math.prod(partitions) != len(variable_list):
             raise ValueError(
-                f"{len(variable_list)} parts of a variable of shape {self._shape} cannot be cut as "
-                f"{list(partitions)}"
+                f"{len(variable_list)} parts of a variable of shape {self._shape} cannot be cut as {list(partitions)}"
             )
         self._name = name
         self._dtype = as_dtype(dtype)
@@ -165,11 +159,7 @@ class PartitionedVariable(GraphBound):
         return self._concat()
 
     def assign(
-        self,
-        value: Any,
-        use_locking: bool = False,
-        name: str | None = None,
-        read_value: bool = True,
+        self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
     ) -> list[Any]:
         """Replace the whole value, part by part.
 
@@ -189,21 +179,13 @@ class PartitionedVariable(GraphBound):
         return self._updated("assign", value, name, read_value)
 
     def assign_add(
-        self,
-        value: Any,
-        use_locking: bool = False,
-        name: str | None = None,
-        read_value: bool = True,
+        self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
     ) -> list[Any]:
         """Add to the whole value, part by part; see ``assign``."""
         return self._updated("assign_add", value, name, read_value)
 
     def assign_sub(
-        self,
-        value: Any,
-        use_locking: bool = False,
-        name: str | None = None,
-        read_value: bool = True,
+        self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
     ) -> list[Any]:
         """Subtract from the whole value, part by part; see ``assign``."""
         return self._updated("assign_sub", value, name, read_value)
@@ -252,38 +234,29 @@ def called_partitioner(partitioner: Any, shape: TensorShape, dtype: DType) -> li
             least 1 and above 1 on one axis at most.
     """
     if not shape.is_fully_defined():
-        raise ValueError(
-            f"the shape of a new partitioned variable must be fully defined, got {shape}"
-        )
+        raise ValueError(f"the shape of a new partitioned variable must be fully defined, got {shape}")
     answer = partitioner(shape=shape, dtype=dtype)
     if not isinstance(answer, (list, tuple)):
-        raise ValueError(
-            f"a partitioner returns a list with a number per axis, got {answer!r:.100}"
-        )
+        raise ValueError(f"a partitioner returns a list with a number per axis, got {answer!r:.100}")
     if len(answer) != shape.rank:
         raise ValueError(
-            f"the partitioner returned {list(answer)} for a variable of shape {shape}: it needs one "
-            "number per axis"
+            f"the partitioner returned {list(answer)} for a variable of shape {shape}: it needs one number per axis"
         )
     if any(n < 1 for n in answer):
         raise ValueError(f"the partitioner returned zero parts for some axes: {list(answer)}")
     if sum(n > 1 for n in answer) > 1:
         raise ValueError(
-            f"a variable is cut along one axis only; for shape {shape} the partitioner returned "
-            f"{list(answer)}"
+            f"a variable is cut along one axis only; for shape {shape} the partitioner returned {list(answer)}"
         )
     for extent, count in zip(shape.as_tuple(), answer, strict=True):
         if count > max(1, extent):
             raise ValueError(
-                f"the partitioner returned {list(answer)} for a variable of shape {shape}: more parts "
-                "than positions"
+                f"the partitioner returned {list(answer)} for a variable of shape {shape}: more parts than positions"
             )
     return list(answer)
 
 
-def cuts(
-    shape: tuple[int, ...], partitions: Sequence[int]
-) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+def cuts(shape: tuple[int, ...], partitions: Sequence[int]) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
     """Return the offset and shape of each part.
 
     Args:

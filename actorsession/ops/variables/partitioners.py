@@ -13,10 +13,7 @@ from typing import Any, TypeAlias
 from actorsession.graph.dtypes import DType, as_dtype
 from actorsession.graph.shape import ShapeLike, TensorShape
 
-__all__ = [
-    "fixed_size_partitioner", "min_max_variable_partitioner",
-    "variable_axis_size_partitioner",
-]  # fmt: skip
+__all__ = ["fixed_size_partitioner", "min_max_variable_partitioner", "variable_axis_size_partitioner"]
 
 Partitioner: TypeAlias = Callable[..., list[int]]
 
@@ -37,10 +34,7 @@ def fixed_size_partitioner(num_shards: int, axis: int = 0) -> Partitioner:
 
 
 def variable_axis_size_partitioner(
-    max_shard_bytes: int,
-    axis: int = 0,
-    bytes_per_string_element: int = 16,
-    max_shards: int | None = None,
+    max_shard_bytes: int, axis: int = 0, bytes_per_string_element: int = 16, max_shards: int | None = None
 ) -> Partitioner:
     """Return a partitioner that limits the size of a part, as far as one axis allows.
 
@@ -72,10 +66,7 @@ def variable_axis_size_partitioner(
 
 
 def min_max_variable_partitioner(
-    max_partitions: int = 1,
-    axis: int = 0,
-    min_slice_size: int = 256 << 10,
-    bytes_per_string_element: int = 16,
+    max_partitions: int = 1, axis: int = 0, min_slice_size: int = 256 << 10, bytes_per_string_element: int = 16
 ) -> Partitioner:
     """Return a partitioner that makes as many parts as possible, each of a minimum size.
 

@@ -17,13 +17,7 @@ from actorsession.errors import InternalError, InvalidArgumentError
 from actorsession.graph.dtypes import resource
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.op_signatures import opsets, signature_of
-from actorsession.graph.registry import (
-    NOT_DIFFERENTIABLE,
-    InferContext,
-    Kernel,
-    KernelContext,
-    lookup,
-)
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, InferContext, Kernel, KernelContext, lookup
 from actorsession.graph.shape import scalar_shape, unknown_shape
 from actorsession.ops.rows import op
 from actorsession.ops.variables.state import variable_spec
@@ -32,12 +26,13 @@ __all__ = ["REFERENCE_TYPES"]
 
 _HANDLE = TensorSpec(resource, scalar_shape)
 _UNLIKE = {
-    "Assign": "AssignVariableOp", "AssignAdd": "AssignAddVariableOp", "AssignSub": "AssignSubVariableOp",
-    "DestroyTemporaryVariable": "ReadVariableOp", "IsVariableInitialized": "VarIsInitializedOp",
-}  # fmt: skip
-_MAKERS = {
-    "TemporaryVariable": "TemporaryHandle", "Variable": "VarHandleOp", "VariableV2": "VarHandleOp",
-}  # fmt: skip
+    "Assign": "AssignVariableOp",
+    "AssignAdd": "AssignAddVariableOp",
+    "AssignSub": "AssignSubVariableOp",
+    "DestroyTemporaryVariable": "ReadVariableOp",
+    "IsVariableInitialized": "VarIsInitializedOp",
+}
+_MAKERS = {"TemporaryVariable": "TemporaryHandle", "Variable": "VarHandleOp", "VariableV2": "VarHandleOp"}
 _HANDLE_OF = "ReferenceHandle"
 
 
@@ -58,9 +53,7 @@ def _no_kernel(ctx: KernelContext) -> Kernel:
     raise InternalError(f"{ctx.name!r} has no kernel: a {ctx.op} becomes an op that takes handles")
 
 
-def _taking(
-    stands_for: str, count: int, gives: bool
-) -> Callable[[InferContext], Sequence[TensorSpec]]:
+def _taking(stands_for: str, count: int, gives: bool) -> Callable[[InferContext], Sequence[TensorSpec]]:
     """Return the shape function of a type that takes references: that of its counterpart with handles."""
 
     def infer(ctx: InferContext) -> Sequence[TensorSpec]:
@@ -83,9 +76,13 @@ def _taking(
 
 for _name, _stands_for in _MAKERS.items():
     op(
-        _name, infer=lambda ctx: [variable_spec(ctx.attrs)], kernel=_no_kernel, grad=NOT_DIFFERENTIABLE,
-        stands_for=_stands_for, makes_reference=True,
-    )  # fmt: skip
+        _name,
+        infer=lambda ctx: [variable_spec(ctx.attrs)],
+        kernel=_no_kernel,
+        grad=NOT_DIFFERENTIABLE,
+        stands_for=_stands_for,
+        makes_reference=True,
+    )
 
 for _stands_for, _name in REFERENCE_TYPES.items():
     _signature = signature_of(_name)
@@ -93,9 +90,14 @@ for _stands_for, _name in REFERENCE_TYPES.items():
     _count = sum(arg.is_ref for arg in _signature.inputs)
     _gives = any(arg.is_ref for arg in _signature.outputs)
     op(
-        _name, infer=_taking(_stands_for, _count, _gives), kernel=_no_kernel, grad=NOT_DIFFERENTIABLE,
-        stands_for=_stands_for, references=_count, gives_reference=_gives,
-    )  # fmt: skip
+        _name,
+        infer=_taking(_stands_for, _count, _gives),
+        kernel=_no_kernel,
+        grad=NOT_DIFFERENTIABLE,
+        stands_for=_stands_for,
+        references=_count,
+        gives_reference=_gives,
+    )
 
 
 class _Fed:
@@ -147,6 +149,4 @@ def _temporary(ctx: KernelContext) -> Kernel:
 
 op("TemporaryHandle", lambda ctx: [scalar_shape], kernel=_temporary, grad=NOT_DIFFERENTIABLE)
 # By convention, the gradient of a handle is the gradient of the variable's value.
-op(
-    _HANDLE_OF, lambda ctx: [scalar_shape], _Fed, lambda op, grad: [grad], aliases=True,
-)  # fmt: skip
+op(_HANDLE_OF, lambda ctx: [scalar_shape], _Fed, lambda op, grad: [grad], aliases=True)

@@ -64,9 +64,7 @@ class ReferenceVariable(Variable):
             with graph.device(None):
                 self._initial_value = first_value(graph, initial_value, dtype)
         else:
-            self._initial_value = convert_to_tensor(
-                initial_value, dtype, "initial_value", graph=graph
-            )
+            self._initial_value = convert_to_tensor(initial_value, dtype, "initial_value", graph=graph)
         if shape is not None and dtype is not None and shape.is_fully_defined() and validate_shape:
             spec = TensorSpec(dtype, shape)
         else:
@@ -76,9 +74,7 @@ class ReferenceVariable(Variable):
         for op in makers:
             op.move_beside(self._handle.op)
         self._first = first = guarded(self._initial_value, self._handle.op.name)
-        self._initializer = self.add_update(
-            "AssignVariableOp", [first], "Assign", validate_shape=validate_shape
-        )
+        self._initializer = self.add_update("AssignVariableOp", [first], "Assign", validate_shape=validate_shape)
 
     def _copy_on(self, device: str | DeviceFunction | None) -> Tensor | None:
         graph = self.graph
@@ -183,13 +179,9 @@ class ReferenceVariable(Variable):
             TypeError: for another dtype.
             ValueError: for a shape that contradicts the variable's.
         """
-        return self._assigned(
-            "AssignVariableOp", value, name, read_value, validate_shape=validate_shape
-        )
+        return self._assigned("AssignVariableOp", value, name, read_value, validate_shape=validate_shape)
 
-    def _assigned(
-        self, op_type: str, value: Any, name: str | None, read_value: bool, **attrs: Any
-    ) -> Any:
+    def _assigned(self, op_type: str, value: Any, name: str | None, read_value: bool, **attrs: Any) -> Any:
         if self._is_inside():
             attrs.pop("validate_shape", None)
         with self.graph.name_scope(name or REFERENCE_TYPES[op_type]) as scope:
@@ -197,9 +189,7 @@ class ReferenceVariable(Variable):
             update = self.add_update(op_type, [tensor], scope, **attrs)
         return self.read_after(update) if read_value else update
 
-    def add_update(
-        self, op_type: str, operands: Sequence[Tensor], name: str | None = None, **attrs: Any
-    ) -> Operation:
+    def add_update(self, op_type: str, operands: Sequence[Tensor], name: str | None = None, **attrs: Any) -> Operation:
         """Build an operation that changes the variable; see ``Variable.add_update``.
 
         Args:
@@ -213,12 +203,8 @@ class ReferenceVariable(Variable):
         with self.graph.colocate_with(self.op), self.graph.control_dependencies(self._after):
             if reference is None or mixed or self._is_inside():
                 self._note_update()
-                handles = [
-                    _inner_handle(t) if isinstance(t, ReferenceTensor) else t for t in operands
-                ]
-                return make(
-                    op_type, [self._inner_handle(), *handles], {**self._attrs(), **attrs}, name
-                )
+                handles = [_inner_handle(t) if isinstance(t, ReferenceTensor) else t for t in operands]
+                return make(op_type, [self._inner_handle(), *handles], {**self._attrs(), **attrs}, name)
             return make(reference, [self._handle, *operands], attrs, name)
 
     def read_after(self, update: Operation) -> Tensor:
@@ -269,8 +255,11 @@ def _make(graph: Graph, scope: str, spec: TensorSpec) -> Tensor:
     if spec.dtype is resource:
         raise TypeError(f"a variable cannot hold values of dtype {spec.dtype.name}")
     attrs: Mapping[str, Any] = {
-        "container": scope_of(graph).container, "shared_name": "", "dtype": spec.dtype, "shape": spec.shape,
-    }  # fmt: skip
+        "container": scope_of(graph).container,
+        "shared_name": "",
+        "dtype": spec.dtype,
+        "shape": spec.shape,
+    }
     return make_one("VariableV2", (), attrs, scope, graph)
 
 
@@ -286,9 +275,8 @@ def _inner_handle(reference: Tensor) -> Tensor:
             graph.colocate_with(reference.op),
         ):
             found = make_one(
-                "ReferenceHandle", [reference],
-                {"dtype": reference.spec.dtype, "shape": reference.spec.shape}, "handle",
-            )  # fmt: skip
+                "ReferenceHandle", [reference], {"dtype": reference.spec.dtype, "shape": reference.spec.shape}, "handle"
+            )
         kept[reference] = found
     return found
 
@@ -303,11 +291,17 @@ def variable_of(reference: Tensor, after: Sequence[Operation] = ()) -> Reference
     found = object.__new__(ReferenceVariable)
     found._after = after
     parts: Mapping[str, Any] = {
-        "_handle": reference, "_element": reference._operand(), "_cached": None, "_known_shape": None,
-        "_trainable": False, "_constraint": None, "_slice_info": None, "_initial_value": None,
+        "_handle": reference,
+        "_element": reference._operand(),
+        "_cached": None,
+        "_known_shape": None,
+        "_trainable": False,
+        "_constraint": None,
+        "_slice_info": None,
+        "_initial_value": None,
         "_initializer": None,
         "_kinds": (False, VariableSynchronization.AUTO, VariableAggregation.NONE),
-    }  # fmt: skip
+    }
     for name, value in parts.items():
         setattr(found, name, value)
     return found

@@ -14,14 +14,7 @@ from typing import Any
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.registry import (
-    NOT_DIFFERENTIABLE,
-    Array,
-    InferContext,
-    Kernel,
-    KernelContext,
-    VariableHolder,
-)
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, Array, InferContext, Kernel, KernelContext, VariableHolder
 from actorsession.graph.shape import TensorShape
 from actorsession.ops.arrays.strided import numpy_index
 from actorsession.ops.rows import op
@@ -81,13 +74,10 @@ def _scattered_nd(ctx: InferContext) -> Sequence[TensorShape]:
     variable = check_handle(ctx)
     where, updates = ctx.inputs[1:]
     if updates.dtype is not variable.dtype:
-        raise TypeError(
-            f"{ctx.op}: the variable holds {variable.dtype.name}, the updates {updates.dtype.name}"
-        )
+        raise TypeError(f"{ctx.op}: the variable holds {variable.dtype.name}, the updates {updates.dtype.name}")
     if where.shape.rank == 0 or updates.shape.rank == 0:
         raise ValueError(
-            f"{ctx.op}: indices and updates have rank 1 or more, got shapes {where.shape} and "
-            f"{updates.shape}"
+            f"{ctx.op}: indices and updates have rank 1 or more, got shapes {where.shape} and {updates.shape}"
         )
     depth = where.shape[-1]
     if depth is None or variable.shape.rank is None:
@@ -111,16 +101,14 @@ def _places(op: str, whole: Array, indices: Any, updates: Any) -> tuple[Any, ...
     depth = indices.shape[-1] if indices.ndim else 0
     if not 1 <= depth <= whole.ndim:
         raise InvalidArgumentError(
-            f"{op}: indices of shape {list(indices.shape)} do not fit a variable of shape "
-            f"{list(whole.shape)}"
+            f"{op}: indices of shape {list(indices.shape)} do not fit a variable of shape {list(whole.shape)}"
         )
     flat = indices.reshape(math.prod(indices.shape[:-1]), depth)
     outside = ((flat < 0) | (flat >= np.array(whole.shape[:depth], np.int64))).any(axis=1)
     if outside.any():
         position = int(outside.argmax())
         raise InvalidArgumentError(
-            f"{op}: indices[{position}] = {flat[position].tolist()} is not in a variable of shape "
-            f"{list(whole.shape)}"
+            f"{op}: indices[{position}] = {flat[position].tolist()} is not in a variable of shape {list(whole.shape)}"
         )
     wanted = indices.shape[:-1] + whole.shape[depth:]
     if np.shape(updates) != wanted:
@@ -155,9 +143,12 @@ for _name, _change in (
     ("ResourceScatterNdMax", _raise),
 ):
     op(
-        _name, _scattered_nd, kernel=_scatter_nd_kernel(_change), grad=NOT_DIFFERENTIABLE,
+        _name,
+        _scattered_nd,
+        kernel=_scatter_nd_kernel(_change),
+        grad=NOT_DIFFERENTIABLE,
         cost=lambda inputs, outputs: 8 + 1e-2 * elements(inputs[2]),  # scattered accesses
-    )  # fmt: skip
+    )
 
 
 # -- slices ----------------------------------------------------------------------------------------
@@ -167,9 +158,7 @@ def _slice_assigned(ctx: InferContext) -> Sequence[TensorShape]:
     variable, value = check_handle(ctx), ctx.inputs[4]
     require_index(ctx, 1, 2, 3, rank=1)
     if value.dtype is not variable.dtype:
-        raise TypeError(
-            f"{ctx.op}: the variable holds {variable.dtype.name}, the value is {value.dtype.name}"
-        )
+        raise TypeError(f"{ctx.op}: the variable holds {variable.dtype.name}, the value is {value.dtype.name}")
     return []
 
 
@@ -177,11 +166,7 @@ def _slice_assign_kernel(ctx: KernelContext) -> Kernel:
     op, masks = ctx.op, ctx.attrs
     known = [constant_ints(ctx, i) for i in (1, 2, 3)]
     begin, end, strides = known
-    fixed = (
-        None
-        if begin is None or end is None or strides is None
-        else numpy_index(begin, end, strides, masks)
-    )
+    fixed = None if begin is None or end is None or strides is None else numpy_index(begin, end, strides, masks)
 
     def assign(handle: VariableHolder, begin: Any, end: Any, strides: Any, value: Any) -> None:
         index = fixed
@@ -206,6 +191,9 @@ def _slice_assign_kernel(ctx: KernelContext) -> Kernel:
 
 
 op(
-    "ResourceStridedSliceAssign", _slice_assigned, kernel=_slice_assign_kernel,
-    grad=NOT_DIFFERENTIABLE, cost=lambda inputs, outputs: 3 + 2e-3 * elements(inputs[4]),
-)  # fmt: skip
+    "ResourceStridedSliceAssign",
+    _slice_assigned,
+    kernel=_slice_assign_kernel,
+    grad=NOT_DIFFERENTIABLE,
+    cost=lambda inputs, outputs: 3 + 2e-3 * elements(inputs[4]),
+)

@@ -27,10 +27,7 @@ from actorsession.ops.build import graph_of
 from actorsession.ops.variables.settings import Getter, VariableScope
 from actorsession.ops.variables.store import AUTO_REUSE, Reuse
 
-__all__ = [
-    "AUTO_REUSE", "VariableScope", "get_variable_scope", "no_regularizer", "variable_op_scope",
-    "variable_scope",
-]  # fmt: skip
+__all__ = ["AUTO_REUSE", "VariableScope", "get_variable_scope", "no_regularizer", "variable_op_scope", "variable_scope"]
 
 
 # -- the current scope -----------------------------------------------------------------------------
@@ -199,9 +196,7 @@ class variable_scope(Reentrant[VariableScope]):
             scope._custom_getter = _chained(self._custom_getter, around.custom_getter)
 
 
-def _check_scope(
-    name_or_scope: Any, default_name: str | None, reuse: Reuse, auxiliary_name_scope: Any
-) -> None:
+def _check_scope(name_or_scope: Any, default_name: str | None, reuse: Reuse, auxiliary_name_scope: Any) -> None:
     if name_or_scope is None and default_name is None:
         raise TypeError("a variable_scope needs a name_or_scope or a default_name")
     if name_or_scope is not None and not isinstance(name_or_scope, (str, VariableScope)):
@@ -210,8 +205,7 @@ def _check_scope(
         raise ValueError(f"reuse is True, False, None or tf.AUTO_REUSE, got {reuse!r:.100}")
     if name_or_scope is None and reuse:
         raise ValueError(
-            f"reuse={reuse!r} needs a name_or_scope: a default_name is made unique, so that there is "
-            "nothing to share"
+            f"reuse={reuse!r} needs a name_or_scope: a default_name is made unique, so that there is nothing to share"
         )
     if not isinstance(auxiliary_name_scope, bool):
         raise TypeError(f"auxiliary_name_scope is True or False, got {auxiliary_name_scope!r:.100}")
@@ -255,7 +249,17 @@ def variable_op_scope(
 ) -> Iterator[VariableScope]:
     """Enter a ``variable_scope`` by its older signature, with the values first."""
     with variable_scope(
-        name_or_scope, default_name, values, initializer, regularizer, caching_device, partitioner,
-        custom_getter, reuse, dtype, use_resource, constraint,
-    ) as scope:  # fmt: skip
+        name_or_scope,
+        default_name,
+        values,
+        initializer,
+        regularizer,
+        caching_device,
+        partitioner,
+        custom_getter,
+        reuse,
+        dtype,
+        use_resource,
+        constraint,
+    ) as scope:
         yield scope

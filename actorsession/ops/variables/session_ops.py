@@ -13,12 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from actorsession.errors import (
-    FailedPreconditionError,
-    InternalError,
-    InvalidArgumentError,
-    NotFoundError,
-)  # fmt: skip
+from actorsession.errors import FailedPreconditionError, InternalError, InvalidArgumentError, NotFoundError
 from actorsession.graph.device import DeviceSpec
 from actorsession.graph.dtypes import DType, as_dtype, string
 from actorsession.graph.graph import get_default_graph
@@ -145,9 +140,7 @@ def handle_device(handle: Any) -> str:
     try:
         spec = DeviceSpec.parse(text.rpartition(";")[2])
     except ValueError as exc:
-        raise ValueError(
-            f"not a tensor handle: {text!r:.200}; one is 'node;number;device name': {exc}"
-        ) from None
+        raise ValueError(f"not a tensor handle: {text!r:.200}; one is 'node;number;device name': {exc}") from None
     return str(spec)
 
 
@@ -183,9 +176,7 @@ def _refused(ctx: KernelContext) -> Kernel:
 def _as_text(ctx: KernelContext, handle: Any) -> str:
     if isinstance(handle, np.ndarray):
         if handle.size != 1:
-            raise InvalidArgumentError(
-                f"{ctx.op} takes one handle, got an array of shape {list(handle.shape)}"
-            )
+            raise InvalidArgumentError(f"{ctx.op} takes one handle, got an array of shape {list(handle.shape)}")
         handle = handle.reshape(())[()]
     text: str = handle.decode(errors="replace") if isinstance(handle, bytes) else str(handle)
     return text
@@ -237,15 +228,13 @@ def _cost(inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]) -> float:
     return 0.7
 
 
+op(SESSION_HANDLE, scalar, kernel=_handle_kernel, grad=NOT_DIFFERENTIABLE, keeps=frozenset({0}), cost=_cost)
 op(
-    SESSION_HANDLE, scalar, kernel=_handle_kernel, grad=NOT_DIFFERENTIABLE, keeps=frozenset({0}),
+    "GetSessionTensor",
+    checked(lambda ctx: [unknown_shape], 0),
+    kernel=_tensor_kernel,
+    grad=NOT_DIFFERENTIABLE,
+    aliases=True,
     cost=_cost,
-)  # fmt: skip
-op(
-    "GetSessionTensor", checked(lambda ctx: [unknown_shape], 0), kernel=_tensor_kernel,
-    grad=NOT_DIFFERENTIABLE, aliases=True, cost=_cost,
-)  # fmt: skip
-op(
-    "DeleteSessionTensor", checked(no_outputs, 0), kernel=_delete_kernel, grad=NOT_DIFFERENTIABLE,
-    cost=_cost,
-)  # fmt: skip
+)
+op("DeleteSessionTensor", checked(no_outputs, 0), kernel=_delete_kernel, grad=NOT_DIFFERENTIABLE, cost=_cost)

@@ -214,16 +214,12 @@ class VariableScope:
             return getter(full_name, **filled)
         if filled.get("trainable") is None:
             # Custom getters are told whether the variable is trained.
-            filled["trainable"] = (
-                filled.get("synchronization") is not VariableSynchronization.ON_READ
-            )
+            filled["trainable"] = filled.get("synchronization") is not VariableSynchronization.ON_READ
         with get_default_graph().name_scope(None):
             return custom(getter=getter, name=full_name, **filled)
 
 
-def _stored(
-    var_store: Any, name: str, shape: ShapeLike = None, dtype: Any = float32, **asked: Any
-) -> Any:
+def _stored(var_store: Any, name: str, shape: ShapeLike = None, dtype: Any = float32, **asked: Any) -> Any:
     """Return the variable of a full name; this is the getter of custom getters."""
     request = VariableRequest(name=name, shape=TensorShape(shape), dtype=as_dtype(dtype), **asked)
     return var_store.get(request)

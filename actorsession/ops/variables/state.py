@@ -19,22 +19,24 @@ import numpy as np
 from actorsession.errors import InvalidArgumentError, OutOfRangeError
 from actorsession.graph.dtypes import as_dtype, int32, int64, resource
 from actorsession.graph.node import TensorSpec
-from actorsession.graph.registry import (
-    NOT_DIFFERENTIABLE,
-    Array,
-    InferContext,
-    Kernel,
-    KernelContext,
-    VariableHolder,
-)
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, Array, InferContext, Kernel, KernelContext, VariableHolder
 from actorsession.graph.shape import TensorShape, clash, scalar_shape
 from actorsession.ops.arrays.scatter import add_rows
 from actorsession.ops.rows import checked, no_outputs, op, scalar
 
 __all__ = [
-    "check_handle", "check_same_shape", "check_scattered", "check_value", "elements", "fits_always",
-    "flat_rows", "replace_rows", "scatter", "sum_duplicates", "variable_spec",
-]  # fmt: skip
+    "check_handle",
+    "check_same_shape",
+    "check_scattered",
+    "check_value",
+    "elements",
+    "fits_always",
+    "flat_rows",
+    "replace_rows",
+    "scatter",
+    "sum_duplicates",
+    "variable_spec",
+]
 
 
 # -- checks of static types ----------------------------------------------------------------------
@@ -53,9 +55,7 @@ def check_handle(ctx: InferContext, index: int = 0) -> TensorSpec:
     """
     found = ctx.inputs[index].dtype
     if found is not resource:
-        raise TypeError(
-            f"{ctx.op} takes a variable's handle as input {index}, got a {found.name} tensor"
-        )
+        raise TypeError(f"{ctx.op} takes a variable's handle as input {index}, got a {found.name} tensor")
     return variable_spec(ctx.attrs)
 
 
@@ -68,10 +68,7 @@ def check_value(ctx: InferContext, index: int, variable: TensorSpec) -> None:
     """
     value = ctx.inputs[index]
     if value.dtype is not variable.dtype:
-        raise TypeError(
-            f"{ctx.op}: the variable holds {variable.dtype.name}, "
-            f"input {index} is {value.dtype.name}"
-        )
+        raise TypeError(f"{ctx.op}: the variable holds {variable.dtype.name}, input {index} is {value.dtype.name}")
     if not value.shape.is_compatible_with(variable.shape):
         raise ValueError(
             f"{clash(variable.shape, value.shape)}: {ctx.op}: the variable has shape {variable.shape}, input "
@@ -124,25 +121,39 @@ def _handle_shape(ctx: InferContext) -> Sequence[TensorShape]:
 
 
 op(
-    "VarHandleOp", _handle_shape, kernel=_handle_kernel, grad=NOT_DIFFERENTIABLE, aliases=True,
+    "VarHandleOp",
+    _handle_shape,
+    kernel=_handle_kernel,
+    grad=NOT_DIFFERENTIABLE,
+    aliases=True,
     once=True,  # a holder outlives all plans; clearing its container only empties it
     cost=lambda inputs, outputs: 0.05,
-)  # fmt: skip
+)
 # By convention, the gradient of the handle is the gradient of the variable's value.
 op(
-    "ReadVariableOp", infer=lambda ctx: [check_handle(ctx)], function=lambda handle: handle.read(),
-    grad=lambda op, grad: [grad], aliases=True, emit="{0}.read()",
+    "ReadVariableOp",
+    infer=lambda ctx: [check_handle(ctx)],
+    function=lambda handle: handle.read(),
+    grad=lambda op, grad: [grad],
+    aliases=True,
+    emit="{0}.read()",
     emit_sent=lambda ctx, args: f"{args[0]}.lend()",
     cost=lambda inputs, outputs: 0.1,
-)  # fmt: skip
+)
 op(
-    "VarIsInitializedOp", checked(scalar), lambda handle: np.bool_(handle.initialized),
-    NOT_DIFFERENTIABLE, cost=lambda inputs, outputs: 0.1,
-)  # fmt: skip
+    "VarIsInitializedOp",
+    checked(scalar),
+    lambda handle: np.bool_(handle.initialized),
+    NOT_DIFFERENTIABLE,
+    cost=lambda inputs, outputs: 0.1,
+)
 op(
     # TensorFlow marks a variable with it that is being written out; no value here needs that.
-    "DisableCopyOnRead", checked(no_outputs), lambda handle: None, NOT_DIFFERENTIABLE,
-)  # fmt: skip
+    "DisableCopyOnRead",
+    checked(no_outputs),
+    lambda handle: None,
+    NOT_DIFFERENTIABLE,
+)
 
 
 # -- whole updates -------------------------------------------------------------------------------
@@ -192,9 +203,13 @@ def _add_cost(inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]) -> fl
 
 
 op(
-    "AssignVariableOp", _assigned, kernel=_assign_kernel, grad=NOT_DIFFERENTIABLE,
-    keeps=frozenset({1}), cost=lambda inputs, outputs: 0.2,
-)  # fmt: skip
+    "AssignVariableOp",
+    _assigned,
+    kernel=_assign_kernel,
+    grad=NOT_DIFFERENTIABLE,
+    keeps=frozenset({1}),
+    cost=lambda inputs, outputs: 0.2,
+)
 for _name, _function in (("AssignAddVariableOp", np.add), ("AssignSubVariableOp", np.subtract)):
     op(_name, _assigned, kernel=_adding_kernel(_function), grad=NOT_DIFFERENTIABLE, cost=_add_cost)
 
@@ -208,9 +223,7 @@ def _infer_count(ctx: InferContext) -> list[TensorSpec]:
     if isinstance(limit, bool) or not isinstance(limit, int):
         raise TypeError(f"{ctx.op}: limit is an int, got {limit!r:.100}")
     if variable.dtype not in (int32, int64):
-        raise TypeError(
-            f"{ctx.op} counts in int32 or int64, the variable holds {variable.dtype.name}"
-        )
+        raise TypeError(f"{ctx.op} counts in int32 or int64, the variable holds {variable.dtype.name}")
     if not variable.shape.is_compatible_with(scalar_shape):
         raise ValueError(f"{ctx.op} counts in a scalar, the variable has shape {variable.shape}")
     return [TensorSpec(variable.dtype, scalar_shape)]
@@ -236,9 +249,12 @@ def _count_kernel(ctx: KernelContext) -> Kernel:
 
 
 op(
-    "ResourceCountUpTo", infer=_infer_count, kernel=_count_kernel, grad=NOT_DIFFERENTIABLE,
+    "ResourceCountUpTo",
+    infer=_infer_count,
+    kernel=_count_kernel,
+    grad=NOT_DIFFERENTIABLE,
     cost=lambda inputs, outputs: 1.0,
-)  # fmt: skip
+)
 
 
 # -- scattered updates ---------------------------------------------------------------------------
@@ -261,9 +277,7 @@ def check_scattered(ctx: InferContext, updates: int, indices: int, variable: Ten
     if where.dtype not in (int32, int64):
         raise TypeError(f"{ctx.op}: indices are int32 or int64, got {where.dtype.name}")
     if rows.dtype is not variable.dtype:
-        raise TypeError(
-            f"{ctx.op}: the variable holds {variable.dtype.name}, the updates {rows.dtype.name}"
-        )
+        raise TypeError(f"{ctx.op}: the variable holds {variable.dtype.name}, the updates {rows.dtype.name}")
     if variable.shape.rank == 0:
         raise ValueError(f"{ctx.op}: a scalar variable has no rows to update")
     wanted = where.shape.concatenate(variable.shape[1:])
@@ -301,15 +315,11 @@ def flat_rows(op: str, whole: Array, indices: Any, updates: Any) -> tuple[Array,
     outside = (where < 0) | (where >= whole.shape[0])
     if outside.any():
         position = int(outside.argmax())
-        raise InvalidArgumentError(
-            f"{op}: indices[{position}] = {where[position]} is not in [0, {whole.shape[0]})"
-        )
+        raise InvalidArgumentError(f"{op}: indices[{position}] = {where[position]} is not in [0, {whole.shape[0]})")
     rows = np.asarray(updates)
     wanted = np.shape(indices) + whole.shape[1:]
     if rows.ndim and rows.shape != wanted:
-        raise InvalidArgumentError(
-            f"{op}: updates have shape {list(rows.shape)}, these indices need {list(wanted)}"
-        )
+        raise InvalidArgumentError(f"{op}: updates have shape {list(rows.shape)}, these indices need {list(wanted)}")
     return where, np.broadcast_to(rows, wanted).reshape(where.size, *whole.shape[1:])
 
 
@@ -325,17 +335,11 @@ def sum_duplicates(where: Array, rows: Array) -> tuple[Array, Array]:
     """
     order = np.argsort(where, kind="stable")
     ordered = where[order]
-    starts = (
-        np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
-        if where.size
-        else order
-    )
+    starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1]))) if where.size else order
     if starts.size == where.size:
         return ordered, rows[order]
     # A sorted reduction is many times faster than ufunc.at on rows.
-    return ordered[starts], np.add.reduceat(rows[order], starts, axis=0).astype(
-        rows.dtype, copy=False
-    )
+    return ordered[starts], np.add.reduceat(rows[order], starts, axis=0).astype(rows.dtype, copy=False)
 
 
 def scatter(name: str, change: Callable[[Array, Array, Array], None]) -> None:
@@ -359,10 +363,13 @@ def scatter(name: str, change: Callable[[Array, Array, Array], None]) -> None:
         return update
 
     op(
-        name, _scattered, kernel=kernel, grad=NOT_DIFFERENTIABLE,
+        name,
+        _scattered,
+        kernel=kernel,
+        grad=NOT_DIFFERENTIABLE,
         # Scattered accesses to rows cost more than a sequential pass.
         cost=lambda inputs, outputs: 5 + 2e-3 * elements(inputs[2]),
-    )  # fmt: skip
+    )
 
 
 def replace_rows(whole: Array, where: Any, rows: Array) -> None:

@@ -24,19 +24,12 @@ from actorsession.ops.build import convert_to_tensor, to_array
 from actorsession.ops.graph_keys import GraphKeys
 from actorsession.ops.variables.creation import VariableAggregation, VariableSynchronization
 from actorsession.ops.variables.initializers import glorot_uniform_initializer, zeros_initializer
-from actorsession.ops.variables.partitioned import (
-    PartitionedVariable,
-    PartitionInfo,
-    called_partitioner,
-    cuts,
-)
+from actorsession.ops.variables.partitioned import PartitionedVariable, PartitionInfo, called_partitioner, cuts
 from actorsession.ops.variables.save_slices import SaveSliceInfo
 from actorsession.ops.variables.variable import Variable
 from actorsession.records import dataclass
 
-__all__ = [
-    "AUTO_REUSE", "Reuse", "ReuseMode", "VariableRequest", "request_dtype", "store_of",
-]  # fmt: skip
+__all__ = ["AUTO_REUSE", "Reuse", "ReuseMode", "VariableRequest", "request_dtype", "store_of"]
 
 _KEY = ("actorsession", "variable store")
 
@@ -165,9 +158,7 @@ class VariableStore:
     def _get_partitioned(self, asked: VariableRequest) -> PartitionedVariable:
         name = asked.name
         if name in self._variables:
-            raise ValueError(
-                f"variable {name!r} was made in one piece; it is asked for with a partitioner"
-            )
+            raise ValueError(f"variable {name!r} was made in one piece; it is asked for with a partitioner")
         if isinstance(asked.initializer, Tensor):
             asked = replace(asked, shape=asked.shape.merge_with(asked.initializer.shape))
         elif asked.initializer is not None and not callable(asked.initializer):
@@ -236,9 +227,7 @@ def _check_may_share(asked: VariableRequest, found: Any, kind: str) -> None:
 # -- initial values --------------------------------------------------------------------------------
 
 
-def _initial(
-    asked: VariableRequest, part: PartitionInfo | None
-) -> tuple[Any, DType | None, TensorShape | None]:
+def _initial(asked: VariableRequest, part: PartitionInfo | None) -> tuple[Any, DType | None, TensorShape | None]:
     """Return the initial value of a new variable, and the dtype and shape that it does not define itself."""
     initializer, shape = asked.initializer, asked.shape
     if initializer is None:
@@ -248,15 +237,12 @@ def _initial(
     if not callable(initializer):
         if shape.rank is not None:
             raise ValueError(
-                f"If initializer is a constant, do not specify shape: {asked.name!r} is asked for with shape "
-                f"{shape}"
+                f"If initializer is a constant, do not specify shape: {asked.name!r} is asked for with shape {shape}"
             )
         return initializer, asked.dtype, None
     if not asked.shape.is_fully_defined():
         if shape.rank is not None:
-            raise ValueError(
-                f"the shape of a new variable ({asked.name}) must be fully defined, got {shape}"
-            )
+            raise ValueError(f"the shape of a new variable ({asked.name}) must be fully defined, got {shape}")
         if _takes_arguments(initializer):
             raise ValueError(
                 f"variable {asked.name!r}: an initializer that takes a shape needs shape=..., fully "
@@ -271,16 +257,13 @@ def _initial(
 
 def _default_initializer(asked: VariableRequest) -> Any:
     if asked.shape.rank is None:
-        raise ValueError(
-            f"Variable {asked.name} did not get an initializer, so its `shape` argument must be specified"
-        )
+        raise ValueError(f"Variable {asked.name} did not get an initializer, so its `shape` argument must be specified")
     if asked.dtype.is_floating:
         return glorot_uniform_initializer()
     if asked.dtype.kind in "iubs":
         return zeros_initializer()
     raise ValueError(
-        f"variable {asked.name!r} of dtype {asked.dtype.name} needs an initializer: there is none by "
-        "default"
+        f"variable {asked.name!r} of dtype {asked.dtype.name} needs an initializer: there is none by default"
     )
 
 
@@ -295,9 +278,7 @@ def _takes_arguments(function: Callable[..., Any]) -> bool:
     """Return whether a function requires arguments."""
     found = _parameters(function)
     variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    return found is None or any(
-        p.default is inspect.Parameter.empty and p.kind not in variadic for p in found.values()
-    )
+    return found is None or any(p.default is inspect.Parameter.empty and p.kind not in variadic for p in found.values())
 
 
 # -- the store of a graph --------------------------------------------------------------------------
@@ -322,9 +303,7 @@ def request_dtype(dtype: Any, initializer: Any, default: DType) -> DType:
     if initializer is None or callable(initializer):
         return given or default
     try:
-        found = (
-            initializer.dtype if hasattr(initializer, "_operand") else _dtype_of(initializer, given)
-        )
+        found = initializer.dtype if hasattr(initializer, "_operand") else _dtype_of(initializer, given)
     except TypeError as exc:
         raise ValueError(f"the initializer does not fit the dtype asked for: {exc}") from exc
     if given is not None and found is not given:

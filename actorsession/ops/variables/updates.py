@@ -48,11 +48,7 @@ class VariableUpdates:
         return run_in_session(initializer, {initializer.inputs[1]: value}, session, "load()")
 
     def assign(
-        self,
-        value: Any,
-        use_locking: bool | None = None,
-        name: str | None = None,
-        read_value: bool = True,
+        self, value: Any, use_locking: bool | None = None, name: str | None = None, read_value: bool = True
     ) -> Any:
         """Replace the value.
 
@@ -72,21 +68,13 @@ class VariableUpdates:
         return self._assigned("AssignVariableOp", value, name, read_value)
 
     def assign_add(
-        self,
-        delta: Any,
-        use_locking: bool | None = None,
-        name: str | None = None,
-        read_value: bool = True,
+        self, delta: Any, use_locking: bool | None = None, name: str | None = None, read_value: bool = True
     ) -> Any:
         """Add ``delta`` to the value; see ``assign``."""
         return self._assigned("AssignAddVariableOp", delta, name, read_value)
 
     def assign_sub(
-        self,
-        delta: Any,
-        use_locking: bool | None = None,
-        name: str | None = None,
-        read_value: bool = True,
+        self, delta: Any, use_locking: bool | None = None, name: str | None = None, read_value: bool = True
     ) -> Any:
         """Subtract ``delta`` from the value; see ``assign``."""
         return self._assigned("AssignSubVariableOp", delta, name, read_value)
@@ -110,9 +98,7 @@ class VariableUpdates:
 
     # -- rows ----------------------------------------------------------------------------------
 
-    def scatter_add(
-        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
-    ) -> Tensor:
+    def scatter_add(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Tensor:
         """Add rows to some rows of the value; rows with equal indices add up.
 
         Args:
@@ -129,39 +115,27 @@ class VariableUpdates:
         """
         return self._scattered("ResourceScatterAdd", sparse_delta, name)
 
-    def scatter_sub(
-        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
-    ) -> Tensor:
+    def scatter_sub(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Tensor:
         """Subtract rows from some rows of the value; see ``scatter_add``."""
         return self._scattered("ResourceScatterSub", sparse_delta, name)
 
-    def scatter_update(
-        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
-    ) -> Tensor:
+    def scatter_update(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Tensor:
         """Replace some rows of the value; the last row counts where an index occurs twice."""
         return self._scattered("ResourceScatterUpdate", sparse_delta, name)
 
-    def scatter_mul(
-        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
-    ) -> Tensor:
+    def scatter_mul(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Tensor:
         """Multiply some rows of the value by rows; see ``scatter_add``."""
         return self._scattered("ResourceScatterMul", sparse_delta, name)
 
-    def scatter_div(
-        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
-    ) -> Tensor:
+    def scatter_div(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Tensor:
         """Divide some rows of the value by rows, integers towards zero; see ``scatter_add``."""
         return self._scattered("ResourceScatterDiv", sparse_delta, name)
 
-    def scatter_min(
-        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
-    ) -> Tensor:
+    def scatter_min(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Tensor:
         """Take the minimum of some rows of the value and given rows; see ``scatter_add``."""
         return self._scattered("ResourceScatterMin", sparse_delta, name)
 
-    def scatter_max(
-        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
-    ) -> Tensor:
+    def scatter_max(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Tensor:
         """Take the maximum of some rows of the value and given rows; see ``scatter_add``."""
         return self._scattered("ResourceScatterMax", sparse_delta, name)
 
@@ -240,9 +214,7 @@ class VariableUpdates:
 
     # -- construction of updates ---------------------------------------------------------------
 
-    def add_update(
-        self, op_type: str, operands: Sequence[Tensor], name: str | None = None, **attrs: Any
-    ) -> Operation:
+    def add_update(self, op_type: str, operands: Sequence[Tensor], name: str | None = None, **attrs: Any) -> Operation:
         """Build an operation that changes the variable, colocated with it; optimisers use it too.
 
         Args:
@@ -288,9 +260,7 @@ def _variable(updates: VariableUpdates) -> Variable:
 
 def _check_slices(delta: Any) -> None:
     if not isinstance(delta, IndexedSlices):
-        raise TypeError(
-            f"scattered updates take IndexedSlices, got {type(delta).__name__}: {delta!r:.100}"
-        )
+        raise TypeError(f"scattered updates take IndexedSlices, got {type(delta).__name__}: {delta!r:.100}")
 
 
 def batch_places(indices: Any) -> Tensor:
@@ -312,8 +282,7 @@ def batch_places(indices: Any) -> Tensor:
     with where.graph.as_default():
         extents = shape(where, out_type=where.dtype)
         columns = [
-            broadcast_to(reshape(range_(extents[axis]), _along(axis, rank)), extents)
-            for axis in range(rank - 1)
+            broadcast_to(reshape(range_(extents[axis]), _along(axis, rank)), extents) for axis in range(rank - 1)
         ]
         return stack([*columns, where], axis=-1)
 

@@ -110,11 +110,7 @@ class Variable(VariableUpdates, OperatorMixin, GraphBound, metaclass=CreatedBySc
         _check_outside(graph, initial_value)
         # The scopes around the call do not apply: the construction has no control dependencies, so that
         # running the initializer runs nothing else.
-        with (
-            graph.as_default(),
-            graph.control_dependencies(None),
-            graph.name_scope(name or "Variable") as scope,
-        ):
+        with graph.as_default(), graph.control_dependencies(None), graph.name_scope(name or "Variable") as scope:
             self._build(graph, scope, initial_value, _asked_spec(dtype, shape), validate_shape)
             self._cached = self._copy_on(caching_device)
         for key in joined:
@@ -129,12 +125,7 @@ class Variable(VariableUpdates, OperatorMixin, GraphBound, metaclass=CreatedBySc
         validate_shape: bool,
     ) -> None:
         dtype, shape = asked
-        if (
-            callable(initial_value)
-            and dtype is not None
-            and shape is not None
-            and shape.is_fully_defined()
-        ):
+        if callable(initial_value) and dtype is not None and shape is not None and shape.is_fully_defined():
             # If the static type is known in advance, the initial value can be built on the variable's device.
             self._handle = _make_handle(graph, scope, TensorSpec(dtype, shape))
             with graph.colocate_with(self._handle.op):
@@ -365,13 +356,9 @@ def _no_update_in_place(operator: str, method: str) -> RuntimeError:
 
 def _check_asked(initial_value: Any, variable_def: Any, constraint: Any) -> None:
     if variable_def is not None:
-        raise ValueError(
-            "a kind of Variable is made of an initial_value; Variable takes a variable_def"
-        )
+        raise ValueError("a kind of Variable is made of an initial_value; Variable takes a variable_def")
     if initial_value is None:
-        raise ValueError(
-            "a Variable needs an initial_value: a value, a tensor, or a function that makes one"
-        )
+        raise ValueError("a Variable needs an initial_value: a value, a tensor, or a function that makes one")
     if constraint is not None and not callable(constraint):
         raise ValueError(f"a constraint is a function or None, got {constraint!r:.100}")
 
@@ -386,10 +373,7 @@ def _check_outside(graph: Graph, initial_value: Any) -> None:
 
 
 def _asked_spec(dtype: Any, shape: ShapeLike) -> tuple[DType | None, TensorShape | None]:
-    return (
-        None if dtype is None else as_dtype(dtype),
-        None if shape is None else TensorShape(shape),
-    )
+    return (None if dtype is None else as_dtype(dtype), None if shape is None else TensorShape(shape))
 
 
 def first_value(graph: Graph, value: Any, dtype: DType | None) -> Tensor:

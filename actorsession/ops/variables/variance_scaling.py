@@ -16,16 +16,19 @@ from actorsession.ops.randomness import numbers
 from actorsession.ops.variables.initializer import FloatingInitializer
 
 __all__ = [
-    "glorot_normal_initializer", "glorot_uniform_initializer", "he_normal_initializer",
-    "he_uniform_initializer", "lecun_normal_initializer", "lecun_uniform_initializer",
-    "uniform_unit_scaling_initializer", "variance_scaling_initializer",
-]  # fmt: skip
+    "glorot_normal_initializer",
+    "glorot_uniform_initializer",
+    "he_normal_initializer",
+    "he_uniform_initializer",
+    "lecun_normal_initializer",
+    "lecun_uniform_initializer",
+    "uniform_unit_scaling_initializer",
+    "variance_scaling_initializer",
+]
 
 # The standard deviation of a unit normal distribution cut at two deviations: its variance is
 # 1 - 4 * pdf(2) / erf(sqrt(2)), and pdf(2) = exp(-2) / sqrt(2 * pi).
-_TRUNCATED_STDDEV = math.sqrt(
-    1.0 - 4.0 * math.exp(-2.0) / math.sqrt(2.0 * math.pi) / math.erf(math.sqrt(2.0))
-)
+_TRUNCATED_STDDEV = math.sqrt(1.0 - 4.0 * math.exp(-2.0) / math.sqrt(2.0 * math.pi) / math.erf(math.sqrt(2.0)))
 
 
 class variance_scaling_initializer(FloatingInitializer):
@@ -88,9 +91,7 @@ class variance_scaling_initializer(FloatingInitializer):
         if self.distribution == "untruncated_normal":
             return numbers.random_normal(shape, 0.0, stddev, dtype, seed=self.seed)
         # Truncation of the tails makes the variance smaller; the factor compensates for that.
-        return numbers.truncated_normal(
-            shape, 0.0, stddev / _TRUNCATED_STDDEV, dtype, seed=self.seed
-        )
+        return numbers.truncated_normal(shape, 0.0, stddev / _TRUNCATED_STDDEV, dtype, seed=self.seed)
 
 
 def _fans(shape: Sequence[int]) -> tuple[float, float]:

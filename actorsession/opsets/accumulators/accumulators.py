@@ -112,9 +112,10 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
         reduction_type: str = "MEAN",
     ) -> None:
         attrs = {
-            "dtype": as_dtype(dtype), "shape": TensorShape(shape),
+            "dtype": as_dtype(dtype),
+            "shape": TensorShape(shape),
             "reduction_type": _check_reduction(reduction_type),
-        }  # fmt: skip
+        }
         handle = make_handle("ResourceConditionalAccumulator", name, shared_name, attrs)
         super().__init__(dtype, shape, handle)
 
@@ -141,9 +142,7 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
             name: wanted name.
         """
         count = convert_to_tensor(num_required, int32)
-        return raw.AccumulatorTakeGradient(
-            self._accumulator_ref, count, dtype=self._dtype, name=name
-        )
+        return raw.AccumulatorTakeGradient(self._accumulator_ref, count, dtype=self._dtype, name=name)
 
 
 class SparseConditionalAccumulator(ConditionalAccumulatorBase):
@@ -161,25 +160,19 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
         reduction_type: str = "MEAN",
     ) -> None:
         attrs = {
-            "dtype": as_dtype(dtype), "shape": TensorShape(shape),
+            "dtype": as_dtype(dtype),
+            "shape": TensorShape(shape),
             "reduction_type": _check_reduction(reduction_type),
-        }  # fmt: skip
+        }
         handle = make_handle("SparseConditionalAccumulator", name, shared_name, attrs)
         super().__init__(dtype, shape, handle)
 
-    def apply_indexed_slices_grad(
-        self, grad: IndexedSlices, local_step: Any = 0, name: str | None = None
-    ) -> Operation:
+    def apply_indexed_slices_grad(self, grad: IndexedSlices, local_step: Any = 0, name: str | None = None) -> Operation:
         """Call ``apply_grad`` with the components of ``IndexedSlices``."""
         return self.apply_grad(grad.indices, grad.values, grad.dense_shape, local_step, name)
 
     def apply_grad(
-        self,
-        grad_indices: Any,
-        grad_values: Any,
-        grad_shape: Any = None,
-        local_step: Any = 0,
-        name: str | None = None,
+        self, grad_indices: Any, grad_values: Any, grad_shape: Any = None, local_step: Any = 0, name: str | None = None
     ) -> Operation:
         """Add a sparse gradient, unless it was computed at an older step than the accumulator's.
 
@@ -210,9 +203,7 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
             Ascending indices, rows, and the shape of the whole gradient with -1 for unknown dimensions.
         """
         count = convert_to_tensor(num_required, int32)
-        return raw.SparseAccumulatorTakeGradient(
-            self._accumulator_ref, count, dtype=self._dtype, name=name
-        )
+        return raw.SparseAccumulatorTakeGradient(self._accumulator_ref, count, dtype=self._dtype, name=name)
 
     def take_indexed_slices_grad(self, num_required: Any, name: str | None = None) -> IndexedSlices:
         """Return the result of ``take_grad`` as ``IndexedSlices``."""
@@ -284,18 +275,12 @@ def _sparse_apply_kernel(ctx: KernelContext) -> Kernel:
 def _check_sparse(label: str, whole: TensorShape, indices: Any, rows: Any, shape: Any) -> None:
     """Check a gradient. The shape of an accumulator is that of its first axes: a gradient may have more."""
     dims = whole.sizes or ()
-    given, known = (
-        [int(size) for size in shape],
-        [(i, d) for i, d in enumerate(dims) if d is not None],
-    )
+    given, known = ([int(size) for size in shape], [(i, d) for i, d in enumerate(dims) if d is not None])
     found = [int(size) for size in np.shape(rows)]
     wrong = range(len(indices)) if np.ndim(indices) == 1 and dims else range(0)
     beyond = [i for i in wrong if dims[0] is not None and not 0 <= indices[i] < dims[0]]
     checks: list[tuple[bool, str]] = [
-        (
-            np.ndim(indices) == 1,
-            f"Input indices should be vector but received shape: {np.shape(indices)}",
-        ),
+        (np.ndim(indices) == 1, f"Input indices should be vector but received shape: {np.shape(indices)}"),
         (bool(found), "Values cannot be 0-dimensional."),
         (
             bool(found) and np.ndim(indices) == 1 and 0 < len(indices) == found[0],
@@ -318,10 +303,7 @@ def _check_sparse(label: str, whole: TensorShape, indices: Any, rows: Any, shape
             )
             for i in beyond
         ),
-        (
-            len(found) >= len(dims),
-            f"Shape mismatch: expected values rank at least {len(dims)}, got {len(found)}",
-        ),
+        (len(found) >= len(dims), f"Shape mismatch: expected values rank at least {len(dims)}, got {len(found)}"),
         *(
             (found[i] == d, f"Shape mismatch: expected values dim {i} to be {d}, got {found[i]}")
             for i, d in known
@@ -350,33 +332,36 @@ def _sparse_take_kernel(ctx: KernelContext) -> Kernel:
 
 
 register_state(
-    "ResourceConditionalAccumulator", "accumulator", "ConditionalAccumulator",
+    "ResourceConditionalAccumulator",
+    "accumulator",
+    "ConditionalAccumulator",
     lambda label, attrs: AccumulatorState(label, DenseSum(), mean=attrs["reduction_type"] == "MEAN"),
     pair,
-)  # fmt: skip
+)
 register_state(
-    "SparseConditionalAccumulator", "accumulator", "SparseConditionalAccumulator",
+    "SparseConditionalAccumulator",
+    "accumulator",
+    "SparseConditionalAccumulator",
     lambda label, attrs: AccumulatorState(label, SparseSum(), mean=attrs["reduction_type"] == "MEAN"),
     pair,
-)  # fmt: skip
+)
 op("AccumulatorApplyGradient", _applied, kernel=_apply_kernel, grad=NOT_DIFFERENTIABLE)
 op(
-    "AccumulatorTakeGradient", checked(lambda ctx: [_spec(ctx).shape]), _take, NOT_DIFFERENTIABLE,
-    suspends=True, takes=True,
-)  # fmt: skip
-op(
-    "AccumulatorNumAccumulated", checked(scalar), lambda state: np.int32(state.count),
+    "AccumulatorTakeGradient",
+    checked(lambda ctx: [_spec(ctx).shape]),
+    _take,
     NOT_DIFFERENTIABLE,
-)  # fmt: skip
+    suspends=True,
+    takes=True,
+)
+op("AccumulatorNumAccumulated", checked(scalar), lambda state: np.int32(state.count), NOT_DIFFERENTIABLE)
+op("AccumulatorSetGlobalStep", checked(no_outputs), lambda state, step: state.set_step(int(step)), NOT_DIFFERENTIABLE)
+op("SparseAccumulatorApplyGradient", _sparse_applied, kernel=_sparse_apply_kernel, grad=NOT_DIFFERENTIABLE)
 op(
-    "AccumulatorSetGlobalStep", checked(no_outputs), lambda state, step: state.set_step(int(step)),
-    NOT_DIFFERENTIABLE,
-)  # fmt: skip
-op(
-    "SparseAccumulatorApplyGradient", _sparse_applied, kernel=_sparse_apply_kernel,
+    "SparseAccumulatorTakeGradient",
+    checked(_sparse_taken),
+    kernel=_sparse_take_kernel,
     grad=NOT_DIFFERENTIABLE,
-)  # fmt: skip
-op(
-    "SparseAccumulatorTakeGradient", checked(_sparse_taken), kernel=_sparse_take_kernel,
-    grad=NOT_DIFFERENTIABLE, suspends=True, takes=True,
-)  # fmt: skip
+    suspends=True,
+    takes=True,
+)

@@ -42,8 +42,7 @@ def _counted(values: Any, size: Any, weights: Any) -> Any:
         raise InvalidArgumentError("Input arr must be non-negative!")
     if weights.size and weights.shape != values.shape:
         raise InvalidArgumentError(
-            f"weights have the shape of arr or no element, got {list(weights.shape)} and "
-            f"{list(values.shape)}"
+            f"weights have the shape of arr or no element, got {list(weights.shape)} and {list(values.shape)}"
         )
     out = np.zeros(int(size), weights.dtype)
     kept = values < size
@@ -94,14 +93,11 @@ def _neighbours(points: Any, centers: Any, k: Any) -> Any:
     """Return the nearest centers of each point, and the squares of their distances."""
     if points.ndim != 2 or centers.ndim != 2 or points.shape[1] != centers.shape[1]:
         raise InvalidArgumentError(
-            f"points and centers have as many columns, got shapes {list(points.shape)} and "
-            f"{list(centers.shape)}"
+            f"points and centers have as many columns, got shapes {list(points.shape)} and {list(centers.shape)}"
         )
     if k < 1 or not len(centers):
         raise InvalidArgumentError(f"k >= 1 and a center are required, got {k} and {len(centers)}")
-    squares = (
-        (points * points).sum(1)[:, None] - 2 * points @ centers.T + (centers * centers).sum(1)
-    )
+    squares = (points * points).sum(1)[:, None] - 2 * points @ centers.T + (centers * centers).sum(1)
     nearest = np.argsort(squares, 1, kind="stable")[:, : int(k)]
     return nearest.astype(np.int64), np.take_along_axis(squares, nearest, 1)
 
@@ -110,11 +106,7 @@ def _unique_shapes(ctx: InferContext) -> Sequence[TensorShape]:
     shape, axes, count = ctx.inputs[0].shape, constant_ints(ctx, 1), TensorShape([None])
     some = unknown_shape if shape.rank is None else TensorShape([None] * shape.rank)
     place = axes[0] if axes else 0
-    known = (
-        shape.sizes is not None
-        and axes is not None
-        and -len(shape.sizes) <= place < len(shape.sizes)
-    )
+    known = shape.sizes is not None and axes is not None and -len(shape.sizes) <= place < len(shape.sizes)
     index = TensorShape([shape.sizes[place]]) if known and shape.sizes else count
     return [some, index, *[count] * ("Counts" in ctx.op)]
 
@@ -170,8 +162,7 @@ def _in_place(change: Callable[[Array, Any, Any], None]) -> Kernel:
     def changed(x: Any, indices: Any, rows: Any) -> Any:
         if indices.ndim > 1 or rows.shape != (*indices.shape, *x.shape[1:]):
             raise InvalidArgumentError(
-                f"v has a row for each index, got shapes {list(x.shape)}, {list(indices.shape)} and "
-                f"{list(rows.shape)}"
+                f"v has a row for each index, got shapes {list(x.shape)}, {list(indices.shape)} and {list(rows.shape)}"
             )
         out = np.array(x)
         change(out, indices % len(x), rows)

@@ -25,20 +25,15 @@ from actorsession.ops.flow.control import no_op
 from actorsession.process_bound import GraphBound
 from actorsession.records import description
 
-__all__ = [
-    "Group",
-    "all_gather",
-    "all_reduce",
-    "all_to_all",
-    "barrier",
-    "broadcast",
-    "reduce_scatter",
-]
+__all__ = ["Group", "all_gather", "all_reduce", "all_to_all", "barrier", "broadcast", "reduce_scatter"]
 
 _REDUCTIONS = {
-    "sum": ("Add", "Id"), "mean": ("Add", "Div"), "prod": ("Mul", "Id"), "min": ("Min", "Id"),
+    "sum": ("Add", "Id"),
+    "mean": ("Add", "Div"),
+    "prod": ("Mul", "Id"),
+    "min": ("Min", "Id"),
     "max": ("Max", "Id"),
-}  # fmt: skip
+}
 # The number of groups of each graph, from which their keys follow.
 _GROUPS: weakref.WeakKeyDictionary[Graph, int] = weakref.WeakKeyDictionary()
 
@@ -64,9 +59,7 @@ class Group(GraphBound):
         self._size = size
         self._timeout = checked_seconds("group_timeout", timeout)
         self._key = _GROUPS[self._graph] = _GROUPS.get(self._graph, 0) + 1
-        self._built: Counter[str] = (
-            Counter()
-        )  # collectives by the device that was requested for them
+        self._built: Counter[str] = Counter()  # collectives by the device that was requested for them
 
     def __repr__(self) -> str:
         return description(self, str(self._key), size=self._size)
@@ -94,9 +87,7 @@ class Group(GraphBound):
     def node(self, make: Callable[..., Any], value: Tensor, **attrs: Any) -> Tensor:
         """Add a node of this group on the device of a value, and return its output."""
         with self._graph.as_default(), self._graph.device(value.op.device or None):
-            made: Tensor = make(
-                value, *self.next_keys(value.op.device), timeout_seconds=self._timeout, **attrs
-            )
+            made: Tensor = make(value, *self.next_keys(value.op.device), timeout_seconds=self._timeout, **attrs)
         return made
 
 
@@ -107,9 +98,7 @@ def _reduction(op: str) -> dict[str, str]:
     return {"merge_op": merge, "final_op": final}
 
 
-def _differentiable(
-    tensor: Any, forward: Callable[[Tensor], Tensor], back: Callable[[Tensor], Any]
-) -> Tensor:
+def _differentiable(tensor: Any, forward: Callable[[Tensor], Tensor], back: Callable[[Tensor], Any]) -> Tensor:
     """Return ``forward`` of a tensor, whose gradient is ``back`` of that of the result."""
 
     def function(x: Tensor) -> Any:
@@ -159,9 +148,7 @@ def all_gather(tensor: Any, group: Group) -> Tensor:
         group: the members.
     """
     return _differentiable(
-        tensor,
-        lambda x: group.node(_no_tokens(raw.CollectiveGatherV2), x),
-        lambda grad: reduce_scatter(grad, group),
+        tensor, lambda x: group.node(_no_tokens(raw.CollectiveGatherV2), x), lambda grad: reduce_scatter(grad, group)
     )
 
 
@@ -195,9 +182,7 @@ def all_to_all(tensor: Any, group: Group) -> Tensor:
         group: the members.
     """
     return _differentiable(
-        tensor,
-        lambda x: group.node(_no_tokens(raw.CollectiveAllToAllV2), x),
-        lambda grad: all_to_all(grad, group),
+        tensor, lambda x: group.node(_no_tokens(raw.CollectiveAllToAllV2), x), lambda grad: all_to_all(grad, group)
     )
 
 
@@ -218,9 +203,7 @@ def broadcast(tensor: Any, group: Group, *, sends: bool) -> Tensor:
             return group.node(raw.CollectiveBcastSendV2, x)
 
         def receive(x: Tensor, size: Tensor, key: Tensor, instance: Tensor, **more: Any) -> Tensor:
-            received = raw.CollectiveBcastRecvV2(
-                size, key, instance, raw.Shape(x), T=x.dtype, **more
-            )
+            received = raw.CollectiveBcastRecvV2(size, key, instance, raw.Shape(x), T=x.dtype, **more)
             received.set_shape(x.shape)
             return received
 

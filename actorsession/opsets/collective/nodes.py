@@ -83,9 +83,7 @@ def _as_attribute(ctx: InferContext) -> Sequence[TensorShape]:
     """The output has the shape of the attribute, which an input must fit."""
     shape = as_shape(ctx.attrs["shape"])
     if ctx.inputs and not ctx.inputs[0].shape.is_compatible_with(shape):
-        raise ValueError(
-            f"{ctx.op}: the input has shape {ctx.inputs[0].shape}, the attribute {shape}"
-        )
+        raise ValueError(f"{ctx.op}: the input has shape {ctx.inputs[0].shape}, the attribute {shape}")
     return [shape]
 
 
@@ -142,9 +140,7 @@ def _check_rows(op_type: str, kind: str, shape: Sequence[int], size: int) -> Non
     if kind == REDUCE:
         return
     if not shape:
-        raise InvalidArgumentError(
-            f"{op_type} takes values of at least one dimension, got a scalar"
-        )
+        raise InvalidArgumentError(f"{op_type} takes values of at least one dimension, got a scalar")
     if kind != GATHER and shape[0] % size:
         raise InvalidArgumentError(_uneven(op_type, shape[0], size))
 
@@ -171,28 +167,20 @@ def _kernel(kind: str, *, sends: bool = True) -> Callable[[KernelContext], Kerne
         seconds = checked_seconds("timeout_seconds", attrs["timeout_seconds"], of=f"{ctx.op}: ")
         after = tuple(attrs.get("wait_for", ()))
 
-        def call(
-            value: Any, size: Any, group: Any, instance: Any, shape: tuple[int, ...]
-        ) -> CollectiveCall:
+        def call(value: Any, size: Any, group: Any, instance: Any, shape: tuple[int, ...]) -> CollectiveCall:
             _check_size(ctx.op, int(size), InvalidArgumentError)
             array = np.asarray(value) if sends else None
             if array is not None and kind != BROADCAST:
                 _check_rows(ctx.op, kind, array.shape, int(size))
-            same = Collective(
-                kind=kind, group=int(group), instance=int(instance), size=int(size), **more
-            )
-            return CollectiveCall(
-                same, array, shape=shape, dtype=dtype, seconds=seconds, after=after
-            )
+            same = Collective(kind=kind, group=int(group), instance=int(instance), size=int(size), **more)
+            return CollectiveCall(same, array, shape=shape, dtype=dtype, seconds=seconds, after=after)
 
         return _by_arguments(ctx, call, sends=sends)
 
     return kernel
 
 
-def _by_arguments(
-    ctx: KernelContext, call: Callable[..., CollectiveCall], *, sends: bool
-) -> Kernel:
+def _by_arguments(ctx: KernelContext, call: Callable[..., CollectiveCall], *, sends: bool) -> Kernel:
     """Return the kernel's function, which takes the inputs of the node."""
     attrs = ctx.attrs
     if "group_size" in attrs:
@@ -202,12 +190,8 @@ def _by_arguments(
         shape = tuple(as_shape(attrs["shape"]).as_tuple())
         return lambda: call(None, *keys, shape)
     if sends:
-        return lambda value, size, group, instance, *tokens: call(
-            value, size, group, instance, np.shape(value)
-        )
-    return lambda size, group, instance, shape: call(
-        None, size, group, instance, tuple(map(int, shape))
-    )
+        return lambda value, size, group, instance, *tokens: call(value, size, group, instance, np.shape(value))
+    return lambda size, group, instance, shape: call(None, size, group, instance, tuple(map(int, shape)))
 
 
 # -- operation types -------------------------------------------------------------------------------
@@ -228,7 +212,4 @@ for _type, _kind, _shapes in (
 ):
     op(_type, _rule(_shapes), kernel=_kernel(_kind), **_SENDS)
 op("CollectiveBcastRecv", _rule(_as_attribute), kernel=_kernel(BROADCAST, sends=False), **_FLAGS)
-op(
-    "CollectiveBcastRecvV2", _rule(_as_shape_input, 0), kernel=_kernel(BROADCAST, sends=False),
-    **_FLAGS,
-)  # fmt: skip
+op("CollectiveBcastRecvV2", _rule(_as_shape_input, 0), kernel=_kernel(BROADCAST, sends=False), **_FLAGS)

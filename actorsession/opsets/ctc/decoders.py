@@ -16,22 +16,14 @@ import numpy as np
 from actorsession.errors import FailedPreconditionError, InvalidArgumentError
 from actorsession.graph.dtypes import int32
 from actorsession.graph.operation import Tensor
-from actorsession.graph.registry import (
-    NOT_DIFFERENTIABLE,
-    Array,
-    InferContext,
-    Kernel,
-    KernelContext,
-)
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, Array, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import Dim, TensorShape
 from actorsession.ops import raw
 from actorsession.ops.build import convert_to_tensor
 from actorsession.ops.rows import op
 from actorsession.opsets.sparse.basics import SparseTensor
 
-__all__ = [
-    "batch_of", "ctc_beam_search_decoder", "ctc_beam_search_decoder_v2", "ctc_greedy_decoder",
-]  # fmt: skip
+__all__ = ["batch_of", "ctc_beam_search_decoder", "ctc_beam_search_decoder_v2", "ctc_greedy_decoder"]
 
 
 # -- public functions ------------------------------------------------------------------------------
@@ -64,11 +56,7 @@ def ctc_greedy_decoder(
 
 
 def ctc_beam_search_decoder(
-    inputs: Any,
-    sequence_length: Any,
-    beam_width: int = 100,
-    top_paths: int = 1,
-    merge_repeated: bool = True,
+    inputs: Any, sequence_length: Any, beam_width: int = 100, top_paths: int = 1, merge_repeated: bool = True
 ) -> tuple[list[SparseTensor], Tensor]:
     """Return the most likely sequences of labels, over all ways to align them with the input.
 
@@ -88,8 +76,10 @@ def ctc_beam_search_decoder(
     """
     *parts, scores = raw.CTCBeamSearchDecoder(
         *_operands(inputs, sequence_length),
-        beam_width=int(beam_width), top_paths=int(top_paths), merge_repeated=bool(merge_repeated),
-    )  # fmt: skip
+        beam_width=int(beam_width),
+        top_paths=int(top_paths),
+        merge_repeated=bool(merge_repeated),
+    )
     return [SparseTensor(*path) for path in zip(*parts, strict=True)], scores
 
 
@@ -116,14 +106,10 @@ def batch_of(ctx: InferContext) -> Dim:
     """
     inputs, lengths = ctx.inputs[0].shape, ctx.inputs[-1].shape
     if inputs.rank not in (None, 3) or lengths.rank not in (None, 1):
-        raise ValueError(
-            f"{ctx.op}: inputs have rank 3 and sequence_length rank 1, got {inputs} and {lengths}"
-        )
+        raise ValueError(f"{ctx.op}: inputs have rank 3 and sequence_length rank 1, got {inputs} and {lengths}")
     batch = inputs.with_rank(3)[1]
     if not lengths.is_compatible_with([batch]):
-        raise ValueError(
-            f"{ctx.op}: sequence_length has shape [{batch}] with inputs of shape {inputs}, got {lengths}"
-        )
+        raise ValueError(f"{ctx.op}: sequence_length has shape [{batch}] with inputs of shape {inputs}, got {lengths}")
     (listed,) = lengths.with_rank(1).as_list()
     return listed if batch is None else int(batch)
 
@@ -174,8 +160,7 @@ def _greedy_kernel(ctx: KernelContext) -> Kernel:
         classes = inputs.shape[2]
         if not -classes <= blank_index < classes:
             raise InvalidArgumentError(
-                f"{ctx.op}: blank_index expected to be between {-classes} and {classes - 1} but was "
-                f"{blank_index}"
+                f"{ctx.op}: blank_index expected to be between {-classes} and {classes - 1} but was {blank_index}"
             )
         best = inputs.argmax(2)
         alive = np.arange(len(inputs))[:, np.newaxis] < lengths
@@ -275,9 +260,7 @@ def _beams_kernel(ctx: KernelContext) -> Kernel:
     def decoded(inputs: Any, lengths: Any) -> Any:
         _check_values(ctx.op, inputs, lengths)
         if paths > width:
-            raise InvalidArgumentError(
-                f"{ctx.op}: requested more paths than the beam width: {paths} of {width}"
-            )
+            raise InvalidArgumentError(f"{ctx.op}: requested more paths than the beam width: {paths} of {width}")
         wide = inputs.astype(np.float64)
         scores = wide - np.logaddexp.reduce(wide, axis=2, keepdims=True)
         rows: list[list[list[int]]] = [[] for _ in range(paths)]

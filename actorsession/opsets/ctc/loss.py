@@ -68,21 +68,21 @@ def ctc_loss(
         ValueError: for other shapes.
     """
     if not isinstance(labels, SparseTensor):
-        raise TypeError(
-            f"Expected argument `labels` to be a SparseTensor. Received labels={labels!r:.100}"
-        )
+        raise TypeError(f"Expected argument `labels` to be a SparseTensor. Received labels={labels!r:.100}")
     graph = labels.values.graph
     with graph.as_default():
         value = convert_to_tensor(logits, name="logits")
         if not time_major:
             value = transpose(value, [1, 0, 2])
         loss, _ = raw.CTCLoss(
-            value, labels.indices, labels.values,
+            value,
+            labels.indices,
+            labels.values,
             convert_to_tensor(sequence_length, int32, "sequence_length"),
             preprocess_collapse_repeated=bool(preprocess_collapse_repeated),
             ctc_merge_repeated=bool(ctc_merge_repeated),
             ignore_longer_outputs_than_inputs=bool(ignore_longer_outputs_than_inputs),
-        )  # fmt: skip
+        )
         return loss
 
 
@@ -176,9 +176,7 @@ def ctc_unique_labels(labels: Any, name: str | None = None) -> tuple[Tensor, Ten
         return found, places
 
 
-def collapse_repeated(
-    labels: Any, seq_length: Any, name: str | None = None
-) -> tuple[Tensor, Tensor]:
+def collapse_repeated(labels: Any, seq_length: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
     """Return labels without those that are the same as the one before, and how many are left.
 
     Args:
@@ -193,9 +191,7 @@ def collapse_repeated(
     with value.graph.name_scope(name or "collapse_repeated_labels"):
         changed = raw.NotEqual(value[:, 1:], value[:, :-1])
         first = raw.OnesLike(cast(value[:, :1], bool_))
-        kept = raw.LogicalAnd(
-            concat([first, changed], 1), sequence_mask(seq_length, shape_tensor(value)[1])
-        )
+        kept = raw.LogicalAnd(concat([first, changed], 1), sequence_mask(seq_length, shape_tensor(value)[1]))
         lengths = reduce_sum(cast(kept, int32), 1)
         rows = where_v2(kept)[:, 0]
         place = boolean_mask(cumsum(cast(kept, int64), 1) - 1, kept)
@@ -224,22 +220,16 @@ class _Targets(NamedTuple):
 
 def _check_values(inputs: Any, indices: Any, values: Any, lengths: Any) -> None:
     if inputs.ndim != 3 or not inputs.shape[0] or not inputs.shape[2]:
-        raise InvalidArgumentError(
-            f"CTCLoss: inputs have time, batch and classes, got shape {list(inputs.shape)}"
-        )
+        raise InvalidArgumentError(f"CTCLoss: inputs have time, batch and classes, got shape {list(inputs.shape)}")
     if indices.ndim != 2 or indices.shape[1] != 2 or values.shape != indices.shape[:1]:
         raise InvalidArgumentError(
             f"CTCLoss: labels have places [labels, 2] and values [labels], got {list(indices.shape)} and "
             f"{list(values.shape)}"
         )
     if lengths.shape != inputs.shape[1:2]:
-        raise InvalidArgumentError(
-            f"CTCLoss: sequence_length has shape [{inputs.shape[1]}], got {list(lengths.shape)}"
-        )
+        raise InvalidArgumentError(f"CTCLoss: sequence_length has shape [{inputs.shape[1]}], got {list(lengths.shape)}")
     if ((lengths < 0) | (lengths > len(inputs))).any():
-        raise InvalidArgumentError(
-            f"CTCLoss: sequence_length is in [0, {len(inputs)}], got {lengths.tolist()}"
-        )
+        raise InvalidArgumentError(f"CTCLoss: sequence_length is in [0, {len(inputs)}], got {lengths.tolist()}")
     rows = indices[:, 0]
     ordered = (np.diff(rows) > 0) | ((np.diff(rows) == 0) & (np.diff(indices[:, 1]) > 0))
     if not ordered.all() or ((rows < 0) | (rows >= inputs.shape[1])).any():
@@ -390,10 +380,7 @@ def _gradient(chances: Array, both: Array, states: Array, total: Array, lengths:
 
 def _loss_kernel(ctx: KernelContext) -> Kernel:
     collapse = ctx.attrs["preprocess_collapse_repeated"]
-    merges, ignores = (
-        ctx.attrs["ctc_merge_repeated"],
-        ctx.attrs["ignore_longer_outputs_than_inputs"],
-    )
+    merges, ignores = (ctx.attrs["ctc_merge_repeated"], ctx.attrs["ignore_longer_outputs_than_inputs"])
     dtype = ctx.outputs[0].dtype.np_dtype
 
     def loss(inputs: Any, indices: Any, values: Any, lengths: Any) -> Any:
@@ -410,9 +397,7 @@ def _loss_kernel(ctx: KernelContext) -> Kernel:
     return loss
 
 
-def _loss_gradient(
-    op: Operation, grad: Tensor | None, of_gradient: Tensor | None
-) -> Sequence[Tensor | None]:
+def _loss_gradient(op: Operation, grad: Tensor | None, of_gradient: Tensor | None) -> Sequence[Tensor | None]:
     if of_gradient is not None:
         raise LookupError("CTCLoss has a gradient, and that gradient has none")
     if grad is None:

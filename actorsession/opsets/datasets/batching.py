@@ -18,15 +18,7 @@ from actorsession.ops.elements.cast import cast
 from actorsession.ops.elements.comparison import less
 from actorsession.ops.flow.checks import assert_less
 from actorsession.ops.reductions.reduction import reduce_sum
-from actorsession.opsets.datasets.elements import (
-    DatasetSpec,
-    SparseSpec,
-    leaves,
-    like,
-    mapped,
-    said_of,
-    taken,
-)
+from actorsession.opsets.datasets.elements import DatasetSpec, SparseSpec, leaves, like, mapped, said_of, taken
 from actorsession.opsets.datasets.mapping import deterministic_attr
 from actorsession.opsets.datasets.tracing import trace, traced
 
@@ -58,9 +50,8 @@ def batch(
         return self._then("BatchDatasetV2", settings, None, structure, name=name)
     settings["num_parallel_calls"] = num_parallel_calls
     return self._then(
-        "ParallelBatchDataset", settings, None, structure, name=name,
-        deterministic=deterministic_attr(deterministic),
-    )  # fmt: skip
+        "ParallelBatchDataset", settings, None, structure, name=name, deterministic=deterministic_attr(deterministic)
+    )
 
 
 def padded_batch(
@@ -95,8 +86,7 @@ def padded_batch(
         for number, leaf in enumerate(found):
             if leaf.shape.rank is None:
                 raise ValueError(
-                    "You must provide `padded_shapes` argument because component "
-                    f"{number} has unknown rank."
+                    f"You must provide `padded_shapes` argument because component {number} has unknown rank."
                 )
         padded_shapes = mapped(lambda leaf: leaf.shape, self._structure)
     size = static_size(batch_size, drop_remainder)
@@ -108,9 +98,11 @@ def padded_batch(
         sizes = TensorShape(None) if known is None else TensorShape([size, *known])
         specs.append(TensorSpec(leaf.dtype, sizes))
     settings = {
-        "batch_size": batch_size, "padded_shapes": vectors,
-        "padding_values": _fillers(self, padding_values), "drop_remainder": drop_remainder,
-    }  # fmt: skip
+        "batch_size": batch_size,
+        "padded_shapes": vectors,
+        "padding_values": _fillers(self, padding_values),
+        "drop_remainder": drop_remainder,
+    }
     structure = like(self._structure, specs)
     return self._then("PaddedBatchDatasetV2", settings, None, structure, name=name)
 
@@ -185,16 +177,12 @@ def unbatch(self: Dataset, name: str | None = None) -> Dataset:
     return self._then("UnbatchDataset", None, None, structure, name=name)
 
 
-def rebatch(
-    self: Dataset, batch_size: Any, drop_remainder: Any = False, name: str | None = None
-) -> Dataset:
+def rebatch(self: Dataset, batch_size: Any, drop_remainder: Any = False, name: str | None = None) -> Dataset:
     """Return a dataset of batches of another size."""
     return self.unbatch().batch(batch_size, drop_remainder, name=name)
 
 
-def sparse_batch(
-    self: Dataset, batch_size: Any, row_shape: Any, name: str | None = None
-) -> Dataset:
+def sparse_batch(self: Dataset, batch_size: Any, row_shape: Any, name: str | None = None) -> Dataset:
     """Return a dataset of elements of different sizes, joined to sparse tensors.
 
     Args:
@@ -220,12 +208,7 @@ def sparse_batch(
 
 
 def window(
-    self: Dataset,
-    size: Any,
-    shift: Any = None,
-    stride: Any = 1,
-    drop_remainder: Any = False,
-    name: str | None = None,
+    self: Dataset, size: Any, shift: Any = None, stride: Any = 1, drop_remainder: Any = False, name: str | None = None
 ) -> Dataset:
     """Return a dataset of datasets of some successive elements, one for each component.
 
@@ -238,9 +221,11 @@ def window(
     """
     structure = mapped(DatasetSpec, self._structure)
     settings = {
-        "size": size, "shift": size if shift is None else shift, "stride": stride,
+        "size": size,
+        "shift": size if shift is None else shift,
+        "stride": stride,
         "drop_remainder": drop_remainder,
-    }  # fmt: skip
+    }
     return self._then("WindowDataset", settings, None, structure, name=name)
 
 
@@ -265,14 +250,10 @@ def group_by_window(
         ValueError: unless exactly one of the last two is given.
     """
     if (window_size is None) == (window_size_func is None):
-        raise ValueError(
-            "Either the `window_size` argument or the `window_size_func` argument must be specified."
-        )
+        raise ValueError("Either the `window_size` argument or the `window_size_func` argument must be specified.")
     key, found = self._traced(key_func, "key_function")
     if not isinstance(found, TensorSpec) or found.dtype is not int64:
-        raise ValueError(
-            f"Invalid `key_func`. It must return a single `int64` scalar tensor, got {found}"
-        )
+        raise ValueError(f"Invalid `key_func`. It must return a single `int64` scalar tensor, got {found}")
     graph = self._dataset_tensor.graph
     scalar = TensorSpec(int64, scalar_shape)
 
@@ -288,9 +269,10 @@ def group_by_window(
             f"but its return type is {said_of(result)}."
         )
     functions = {
-        "key_func": key, "reduce_func": reduced,
+        "key_func": key,
+        "reduce_func": reduced,
         "window_size_func": traced(sized, [scalar], graph, "window_size_function"),
-    }  # fmt: skip
+    }
     return self._then("GroupByWindowDataset", None, functions, result.structure, name=name)
 
 
@@ -348,10 +330,10 @@ def bucket_by_sequence_length(
         shapes = group.output_shapes if padded_shapes is None else padded_shapes
         if pad_to_bucket_boundary:
             check = assert_less(
-                bucket, constant(len(boundaries), int64),
-                message="When pad_to_bucket_boundary=True, elements must have length < "
-                "max(bucket_boundaries).",
-            )  # fmt: skip
+                bucket,
+                constant(len(boundaries), int64),
+                message="When pad_to_bucket_boundary=True, elements must have length < max(bucket_boundaries).",
+            )
             with control_dependencies([check]):
                 filler = constant([b - 1 for b in boundaries], int64)[bucket]
             shapes = mapped(lambda shape: _filled(shape, filler), _as_shapes(group, shapes))
@@ -374,8 +356,7 @@ def _filled(shape: Any, filler: Tensor) -> Tensor:
 def static_size(batch_size: Any, drop_remainder: Any) -> int | None:
     """Return the size of all batches, if it is one and known."""
     size, drops = [
-        get_static_value(value) if isinstance(value, Tensor) else value
-        for value in (batch_size, drop_remainder)
+        get_static_value(value) if isinstance(value, Tensor) else value for value in (batch_size, drop_remainder)
     ]
     if not isinstance(size, (int, np.integer)):
         return None

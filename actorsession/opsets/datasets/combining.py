@@ -112,13 +112,9 @@ def map_and_batch(
     def step(dataset: Dataset) -> Dataset:
         function, structure = dataset._traced(map_func, "map_and_batch_function")
         size = static_size(batch_size, drop_remainder)
-        settings = {
-            "batch_size": batch_size, "num_parallel_calls": calls, "drop_remainder": drop_remainder
-        }  # fmt: skip
+        settings = {"batch_size": batch_size, "num_parallel_calls": calls, "drop_remainder": drop_remainder}
         joined = mapped(lambda leaf: stacked(leaf, size), structure)
-        return dataset._then(
-            "MapAndBatchDataset", settings, {"f": function}, joined, preserve_cardinality=True
-        )
+        return dataset._then("MapAndBatchDataset", settings, {"f": function}, joined, preserve_cardinality=True)
 
     return step
 
@@ -143,10 +139,11 @@ def parallel_interleave(
     """
     ahead, before = buffer_output_elements, prefetch_input_elements
     turns = {
-        "cycle_length": cycle_length, "block_length": block_length,
+        "cycle_length": cycle_length,
+        "block_length": block_length,
         "buffer_output_elements": 2 * block_length if ahead is None else ahead,
         "prefetch_input_elements": 2 * cycle_length if before is None else before,
-    }  # fmt: skip
+    }
     order = "default" if sloppy is None else "false" if sloppy else "true"
     return lambda dataset: interleaved(
         dataset, "LegacyParallelInterleaveDatasetV2", map_func, turns, None, deterministic=order
@@ -174,9 +171,7 @@ def sliding_window_batch(window_size: Any, window_shift: Any = 1, window_stride:
 
     def step(dataset: Dataset) -> Dataset:
         structure = mapped(lambda leaf: stacked(leaf, None), dataset._structure)
-        settings = {
-            "window_size": window_size, "window_shift": window_shift, "window_stride": window_stride
-        }  # fmt: skip
+        settings = {"window_size": window_size, "window_shift": window_shift, "window_stride": window_stride}
         return dataset._then("SlidingWindowDataset", settings, None, structure)
 
     return step
@@ -196,9 +191,7 @@ def assert_element_shape(expected_shapes: Any) -> Step:
         def checked(*element: Any) -> Any:
             found = spec_of(element)[1]
             made = [
-                tensor
-                if as_shape(shape).rank is None
-                else ops.ensure_shape(tensor, as_shape(shape))
+                tensor if as_shape(shape).rank is None else ops.ensure_shape(tensor, as_shape(shape))
                 for tensor, shape in zip(found, wanted, strict=True)
             ]
             return like(dataset._structure, made)
@@ -227,16 +220,11 @@ def parse_example_dataset(
 
     def step(dataset: Dataset) -> Dataset:
         given = dataset._structure
-        if (
-            not isinstance(given, TensorSpec)
-            or given.dtype is not string
-            or given.shape.rank not in (None, 1)
-        ):
+        if not isinstance(given, TensorSpec) or given.dtype is not string or given.shape.rank not in (None, 1):
             raise TypeError("Input dataset should be a dataset of vectors of strings.")
         batch = TensorShape([None]) if given.shape.rank is None else given.shape
         specs: dict[str, Any] = {
-            key: SparseSpec(dtype, batch.concatenate(TensorShape([None])))
-            for key, dtype in wanted.sparse.items()
+            key: SparseSpec(dtype, batch.concatenate(TensorShape([None]))) for key, dtype in wanted.sparse.items()
         }
         for key, dtype in wanted.dense.items():
             specs[key] = TensorSpec(dtype, batch.concatenate(wanted.shapes[key]))
@@ -245,10 +233,15 @@ def parse_example_dataset(
             "dense_defaults": wanted.default_tensors(dataset._dataset_tensor.graph),
         }
         made = dataset._then(
-            "ParseExampleDatasetV2", inputs, None, dict(sorted(specs.items())),
-            sparse_keys=tuple(wanted.sparse), dense_keys=tuple(wanted.dense),
-            sparse_types=tuple(wanted.sparse.values()), dense_shapes=tuple(wanted.shapes.values()),
-        )  # fmt: skip
+            "ParseExampleDatasetV2",
+            inputs,
+            None,
+            dict(sorted(specs.items())),
+            sparse_keys=tuple(wanted.sparse),
+            dense_keys=tuple(wanted.dense),
+            sparse_types=tuple(wanted.sparse.values()),
+            dense_shapes=tuple(wanted.shapes.values()),
+        )
         if any(isinstance(feature, SparseFeature) for feature in features.values()):
             made = made.map(lambda found: assembled(features, found), num_parallel_calls)
         return made
@@ -283,10 +276,7 @@ class Reducer:
     """
 
     def __init__(
-        self,
-        init_func: Callable[..., Any],
-        reduce_func: Callable[..., Any],
-        finalize_func: Callable[..., Any],
+        self, init_func: Callable[..., Any], reduce_func: Callable[..., Any], finalize_func: Callable[..., Any]
     ) -> None:
         self.init_func = init_func
         self.reduce_func = reduce_func
@@ -309,9 +299,7 @@ def group_by_reducer(key_func: Callable[..., Any], reducer: Reducer) -> Step:
         advance, after = dataset._traced(reducer.reduce_func, "reduce_function", before=(first,))
         state = as_arguments(merged(first, after))
         end, result = trace(reducer.finalize_func, state, graph, "finalize_function")
-        functions = {
-            "key_func": key, "init_func": begin, "reduce_func": advance, "finalize_func": end
-        }  # fmt: skip
+        functions = {"key_func": key, "init_func": begin, "reduce_func": advance, "finalize_func": end}
         return dataset._then("ExperimentalGroupByReducerDataset", None, functions, result)
 
     return step

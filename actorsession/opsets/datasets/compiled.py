@@ -13,14 +13,7 @@ from typing import Any
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError, OpError, from_exception
-from actorsession.graph.function import (
-    CONSTRUCTS,
-    LOOPS,
-    STATEFUL_CALL,
-    FunctionDef,
-    function_fault,
-    nodes_inside,
-)
+from actorsession.graph.function import CONSTRUCTS, LOOPS, STATEFUL_CALL, FunctionDef, function_fault, nodes_inside
 from actorsession.graph.node import NodeDef
 from actorsession.graph.registry import KernelContext, lookup
 from actorsession.opsets.datasets.runs import Run
@@ -82,20 +75,20 @@ class Compiled:
         InvalidArgumentError: if the function is no valid one; a peer may have sent it.
     """
 
-    def __init__(
-        self, function: FunctionDef, ctx: KernelContext | Arrived, number: int = 0
-    ) -> None:
+    def __init__(self, function: FunctionDef, ctx: KernelContext | Arrived, number: int = 0) -> None:
         self.definition = function
         name = f"{ctx.name}/f{number}"
         arguments = function.arguments
         given = [
-            NodeDef(name=f"_arg/{k}", op=ARG, attrs={"index": k}, outputs=(spec,))
-            for k, spec in enumerate(arguments)
+            NodeDef(name=f"_arg/{k}", op=ARG, attrs={"index": k}, outputs=(spec,)) for k, spec in enumerate(arguments)
         ]
         call = NodeDef(
-            name=name, op=STATEFUL_CALL, attrs={"f": function},
-            inputs=tuple([(node.name, 0) for node in given]), outputs=function.output_specs(),
-        )  # fmt: skip
+            name=name,
+            op=STATEFUL_CALL,
+            attrs={"f": function},
+            inputs=tuple([(node.name, 0) for node in given]),
+            outputs=function.output_specs(),
+        )
         fault = function_fault(call)
         if fault is not None:
             raise InvalidArgumentError(f"{ctx.name!r} {fault}")
@@ -138,8 +131,7 @@ class Compiled:
                     node = self._bound.compiled.nodes[number]
                     where = f" built at {node.source}" if node.source else ""
                     made = type(error)(
-                        f"{error.message}\n\t [[{{{{node {node.name}}}}}]] in the function of "
-                        f"{self.label!r}{where}"
+                        f"{error.message}\n\t [[{{{{node {node.name}}}}}]] in the function of {self.label!r}{where}"
                     )
                     made._in_dataset = True  # type: ignore[attr-defined]
                     return made

@@ -96,9 +96,7 @@ def range_(cls: type[Dataset], *args: Any, **kwargs: Any) -> Dataset:
         **kwargs: ``output_type``, the dtype of the numbers, int64 by default; ``name``.
     """
     if not 1 <= len(args) <= 3:
-        raise ValueError(
-            f"Invalid `args`. The length of `args` should be between 1 and 3 but was {len(args)}."
-        )
+        raise ValueError(f"Invalid `args`. The length of `args` should be between 1 and 3 but was {len(args)}.")
     dtype = as_dtype(kwargs.get("output_type") or int64)
     start, stop, step = (0, args[0], 1) if len(args) == 1 else (*args, 1)[:3]
     spec = TensorSpec(dtype, scalar_shape)
@@ -107,10 +105,7 @@ def range_(cls: type[Dataset], *args: Any, **kwargs: Any) -> Dataset:
 
 
 def random(
-    cls: type[Dataset],
-    seed: int | None = None,
-    rerandomize_each_iteration: Any = None,
-    name: str | None = None,
+    cls: type[Dataset], seed: int | None = None, rerandomize_each_iteration: Any = None, name: str | None = None
 ) -> Dataset:
     """Return a dataset of random numbers of 32 bits, without end."""
     spec = TensorSpec(int64, scalar_shape)
@@ -118,9 +113,12 @@ def random(
         return cls._made("RandomDataset", spec, seeds(seed), name=name)
     epochs = make_one("DummySeedGenerator", (), {}, "DummySeedGenerator", get_default_graph())
     return cls._made(
-        "RandomDatasetV2", spec, {**seeds(seed), "seed_generator": epochs}, name=name,
+        "RandomDatasetV2",
+        spec,
+        {**seeds(seed), "seed_generator": epochs},
+        name=name,
         rerandomize_each_iteration=bool(rerandomize_each_iteration),
-    )  # fmt: skip
+    )
 
 
 def from_generator(
@@ -162,11 +160,7 @@ def from_generator(
 
 
 def list_files(
-    cls: type[Dataset],
-    file_pattern: Any,
-    shuffle: bool | None = None,
-    seed: int | None = None,
-    name: str | None = None,
+    cls: type[Dataset], file_pattern: Any, shuffle: bool | None = None, seed: int | None = None, name: str | None = None
 ) -> Dataset:
     """Return a dataset of the paths that match patterns.
 
@@ -224,13 +218,7 @@ def zip_(cls: type[Dataset], *args: Any, datasets: Any = None, name: str | None 
     return cls._made("ZipDataset", structure, {"input_datasets": sources}, name=name)
 
 
-def counter(
-    cls: type[Dataset],
-    start: Any = 0,
-    step: Any = 1,
-    dtype: Any = int64,
-    name: str | None = None,
-) -> Dataset:
+def counter(cls: type[Dataset], start: Any = 0, step: Any = 1, dtype: Any = int64, name: str | None = None) -> Dataset:
     """Return a dataset of numbers at equal distances, without end."""
     with get_default_graph().name_scope("counter"):
         first = convert_to_tensor(start, as_dtype(dtype), name="start")
@@ -255,10 +243,7 @@ def _joined(datasets: Sequence[Dataset]) -> Any:
 
 
 def choose_from_datasets(
-    cls: type[Dataset],
-    datasets: Sequence[Dataset],
-    choice_dataset: Dataset,
-    stop_on_empty_dataset: bool = True,
+    cls: type[Dataset], datasets: Sequence[Dataset], choice_dataset: Dataset, stop_on_empty_dataset: bool = True
 ) -> Dataset:
     """Return a dataset of elements of several, as a dataset of their numbers says.
 
@@ -268,11 +253,7 @@ def choose_from_datasets(
         stop_on_empty_dataset: whether the end of one of them is the end; else it is passed over from then on.
     """
     choice = choice_dataset._structure
-    if (
-        isinstance(choice, DatasetSpec)
-        or getattr(choice, "dtype", None) is not int64
-        or choice.shape.rank
-    ):
+    if isinstance(choice, DatasetSpec) or getattr(choice, "dtype", None) is not int64 or choice.shape.rank:
         raise TypeError(
             "Invalid `choice_dataset`. Elements of `choice_dataset` must be scalar `int64` tensors but "
             f"are {said_of(choice)}."
@@ -282,9 +263,7 @@ def choose_from_datasets(
 
 def _directed(choice: Dataset, datasets: Sequence[Dataset], stops: bool) -> Dataset:
     inputs = {"selector_input_dataset": choice, "data_input_datasets": list(datasets)}
-    return choice._made(
-        "DirectedInterleaveDataset", _joined(datasets), inputs, stop_on_empty_dataset=stops
-    )
+    return choice._made("DirectedInterleaveDataset", _joined(datasets), inputs, stop_on_empty_dataset=stops)
 
 
 def sample_from_datasets(
@@ -315,20 +294,11 @@ def sample_from_datasets(
             "Invalid `weights`. `weights` should have the same length as `datasets` but got "
             f"`len(weights)={len(weights)}` vs. `len(datasets)={len(datasets)}`."
         )
-    given = (
-        cast(weights, float64)
-        if isinstance(weights, Tensor)
-        else convert_to_tensor(weights, float64)
-    )
+    given = cast(weights, float64) if isinstance(weights, Tensor) else convert_to_tensor(weights, float64)
     odds = ops.expand_dims(ops.log(given), 0)
 
     def drawn(seeds: Tensor) -> Tensor:
-        found = make_one(
-            "StatelessMultinomial",
-            [odds, constant(1, int32), seeds],
-            {"output_dtype": int64},
-            "drawn",
-        )
+        found = make_one("StatelessMultinomial", [odds, constant(1, int32), seeds], {"output_dtype": int64}, "drawn")
         return ops.squeeze(found)
 
     choices = cls.random(seed).batch(2, drop_remainder=True).map(drawn)

@@ -84,14 +84,10 @@ class Dataset(GraphBound):
         return f"<{title} element_spec={said_of(self._structure)}>"
 
     def __len__(self) -> int:
-        raise TypeError(
-            "`Dataset` only supports `len` in eager mode. Use `Dataset.cardinality()` instead."
-        )
+        raise TypeError("`Dataset` only supports `len` in eager mode. Use `Dataset.cardinality()` instead.")
 
     def __iter__(self) -> Any:
-        raise RuntimeError(
-            "`Dataset` only supports Python-style iteration in eager mode or within a traced function."
-        )
+        raise RuntimeError("`Dataset` only supports Python-style iteration in eager mode or within a traced function.")
 
     def __bool__(self) -> bool:
         return True
@@ -127,8 +123,7 @@ class Dataset(GraphBound):
             if is_capture(arg.name):
                 given[arg.name] = list(next(captures).captures)
         listed = {
-            arg.name: given[arg.name] if arg.is_list or arg.number else [given[arg.name]]
-            for arg in signature.inputs
+            arg.name: given[arg.name] if arg.is_list or arg.number else [given[arg.name]] for arg in signature.inputs
         }
         sources = [item for items in listed.values() for item in items if isinstance(item, Dataset)]
         graph = graph_of(
@@ -168,13 +163,9 @@ class Dataset(GraphBound):
     ) -> Dataset:
         """Return the dataset of a new node that reads this one, by default with elements of its structure."""
         found = self._structure if structure is None else structure
-        return self._made(
-            op_type, found, {"input_dataset": self, **(inputs or {})}, functions, **more
-        )
+        return self._made(op_type, found, {"input_dataset": self, **(inputs or {})}, functions, **more)
 
-    def _traced(
-        self, func: Callable[..., Any], name: str, *, before: Sequence[Any] = ()
-    ) -> tuple[Traced, Any]:
+    def _traced(self, func: Callable[..., Any], name: str, *, before: Sequence[Any] = ()) -> tuple[Traced, Any]:
         """Trace a function of an element.
 
         Args:
@@ -238,9 +229,7 @@ class Dataset(GraphBound):
         """Return what a function makes of the dataset."""
         made = transformation_func(self)
         if not isinstance(made, Dataset):
-            raise TypeError(
-                f"`transformation_func` must return a `Dataset` object. Got {type(made)}."
-            )
+            raise TypeError(f"`transformation_func` must return a `Dataset` object. Got {type(made)}.")
         return made
 
     def options(self) -> Options:

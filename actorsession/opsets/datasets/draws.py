@@ -50,8 +50,6 @@ class Draws:
         first, second = seed % _WORD, seed >> 32
         for _ in range(_ROUNDS):
             one, other = a * _FACTORS[0], c * _FACTORS[1]
-            a, b, c, d = (
-                (other >> 32) ^ b ^ first, other % _WORD, (one >> 32) ^ d ^ second, one % _WORD
-            )  # fmt: skip
+            a, b, c, d = ((other >> 32) ^ b ^ first, other % _WORD, (one >> 32) ^ d ^ second, one % _WORD)
             first, second = (first + _STEPS[0]) % _WORD, (second + _STEPS[1]) % _WORD
         return a, b, c, d

@@ -16,11 +16,7 @@ from actorsession.graph.operation import Tensor
 from actorsession.graph.shape import TensorShape, as_shape, scalar_shape
 from actorsession.ops.build import convert_to_tensor
 from actorsession.opsets.sparse.basics import SparseTensor, SparseTensorValue
-from actorsession.opsets.sparse.serialising import (
-    deserialize_sparse,
-    serialize_many_sparse,
-    serialize_sparse,
-)
+from actorsession.opsets.sparse.serialising import deserialize_sparse, serialize_many_sparse, serialize_sparse
 from actorsession.records import dataclass
 
 __all__ = [
@@ -61,9 +57,7 @@ class DatasetSpec:
 
 def is_nested(value: Any) -> bool:
     """Return whether a value is a structure rather than a leaf."""
-    return isinstance(value, (tuple, Mapping)) and not isinstance(
-        value, (SparseTensorValue, TensorShape)
-    )
+    return isinstance(value, (tuple, Mapping)) and not isinstance(value, (SparseTensorValue, TensorShape))
 
 
 def _items(structure: Any) -> list[Any]:
@@ -119,25 +113,15 @@ def taken(structure: Any, given: Any, what: str) -> list[Any]:
         return [given]
     if isinstance(structure, Mapping):
         if not isinstance(given, Mapping):
-            raise TypeError(
-                f"{what}: a dictionary with the keys {sorted(structure)} is needed, got {given!r:.200}"
-            )
+            raise TypeError(f"{what}: a dictionary with the keys {sorted(structure)} is needed, got {given!r:.200}")
         if set(given) != set(structure):
             raise ValueError(f"{what}: the keys are {sorted(structure)}, got {sorted(given)}")
-        return [
-            item for key in sorted(structure) for item in taken(structure[key], given[key], what)
-        ]
+        return [item for key in sorted(structure) for item in taken(structure[key], given[key], what)]
     if not isinstance(given, (tuple, list)):
         raise TypeError(f"{what}: a tuple of {len(structure)} is needed, got {given!r:.200}")
     if len(given) != len(structure):
-        raise ValueError(
-            f"{what}: a tuple of {len(structure)} is needed, got {len(given)}: {given!r:.200}"
-        )
-    return [
-        item
-        for one, other in zip(structure, given, strict=True)
-        for item in taken(one, other, what)
-    ]
+        raise ValueError(f"{what}: a tuple of {len(structure)} is needed, got {len(given)}: {given!r:.200}")
+    return [item for one, other in zip(structure, given, strict=True) for item in taken(one, other, what)]
 
 
 def structure_of(types: Any, shapes: Any = None, classes: Any = None) -> Any:
@@ -169,14 +153,10 @@ def merged(one: Any, other: Any) -> Any:
     """
     first, second = leaves(one), leaves(other)
     if len(first) != len(second) or mapped(_kind, one) != mapped(_kind, other):
-        raise TypeError(
-            f"Incompatible dataset elements:\n  {said_of(one)} vs. \n  {said_of(other)}"
-        )
+        raise TypeError(f"Incompatible dataset elements:\n  {said_of(one)} vs. \n  {said_of(other)}")
     made = []
     for a, b in zip(first, second, strict=True):
-        made.append(
-            a if isinstance(a, DatasetSpec) else type(a)(a.dtype, _common(a.shape, b.shape))
-        )
+        made.append(a if isinstance(a, DatasetSpec) else type(a)(a.dtype, _common(a.shape, b.shape)))
     return like(one, made)
 
 

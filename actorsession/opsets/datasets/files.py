@@ -20,15 +20,20 @@ from actorsession.opsets.parsing.examples import parse_example
 from actorsession.opsets.parsing.file_names import local_paths
 
 __all__ = [
-    "CsvDataset", "FixedLengthRecordDataset", "TFRecordDataset", "TextLineDataset",
-    "make_batched_features_dataset", "make_csv_dataset",
-]  # fmt: skip
+    "CsvDataset",
+    "FixedLengthRecordDataset",
+    "TFRecordDataset",
+    "TextLineDataset",
+    "make_batched_features_dataset",
+    "make_csv_dataset",
+]
 
 # Types of a column, by what holds all its values.
 _NUMBERS: tuple[tuple[str, Callable[[str], Any]], ...] = (
-    ("int32", lambda text: np.int32(int(text))), ("int64", lambda text: np.int64(int(text))),
+    ("int32", lambda text: np.int32(int(text))),
+    ("int64", lambda text: np.int64(int(text))),
     ("float32", lambda text: np.float32(float(text))),
-)  # fmt: skip
+)
 
 # Bytes that TensorFlow reads at a time if nothing is said.
 _BUFFER = 256 * 1024
@@ -59,9 +64,10 @@ class _FileDataset(Dataset):
         name: str | None,
     ) -> None:
         inputs = {
-            **settings, "compression_type": "" if compression_type is None else compression_type,
+            **settings,
+            "compression_type": "" if compression_type is None else compression_type,
             "buffer_size": _BUFFER if buffer_size is None else buffer_size,
-        }  # fmt: skip
+        }
 
         def read(names: Any) -> Dataset:
             spec = TensorSpec(string, scalar_shape)
@@ -81,10 +87,7 @@ class _FileDataset(Dataset):
 def _strings(filenames: Any) -> Tensor:
     found = convert_to_tensor(filenames)
     if found.dtype is not string:
-        raise TypeError(
-            "The `filenames` argument must contain `string` elements. Got "
-            f"`{found.dtype.name}` elements."
-        )
+        raise TypeError(f"The `filenames` argument must contain `string` elements. Got `{found.dtype.name}` elements.")
     return found
 
 
@@ -107,9 +110,7 @@ class TextLineDataset(_FileDataset):
         num_parallel_reads: int | None = None,
         name: str | None = None,
     ) -> None:
-        super().__init__(
-            "TextLineDataset", filenames, {}, buffer_size, compression_type, num_parallel_reads, name
-        )  # fmt: skip
+        super().__init__("TextLineDataset", filenames, {}, buffer_size, compression_type, num_parallel_reads, name)
 
 
 class TFRecordDataset(_FileDataset):
@@ -123,9 +124,7 @@ class TFRecordDataset(_FileDataset):
         num_parallel_reads: int | None = None,
         name: str | None = None,
     ) -> None:
-        super().__init__(
-            "TFRecordDataset", filenames, {}, buffer_size, compression_type, num_parallel_reads, name
-        )  # fmt: skip
+        super().__init__("TFRecordDataset", filenames, {}, buffer_size, compression_type, num_parallel_reads, name)
 
 
 class FixedLengthRecordDataset(_FileDataset):
@@ -154,13 +153,13 @@ class FixedLengthRecordDataset(_FileDataset):
         name: str | None = None,
     ) -> None:
         sizes = {
-            "record_bytes": record_bytes, "header_bytes": 0 if header_bytes is None else header_bytes,
+            "record_bytes": record_bytes,
+            "header_bytes": 0 if header_bytes is None else header_bytes,
             "footer_bytes": 0 if footer_bytes is None else footer_bytes,
-        }  # fmt: skip
+        }
         super().__init__(
-            "FixedLengthRecordDatasetV2", filenames, sizes, buffer_size, compression_type,
-            num_parallel_reads, name,
-        )  # fmt: skip
+            "FixedLengthRecordDatasetV2", filenames, sizes, buffer_size, compression_type, num_parallel_reads, name
+        )
 
 
 class CsvDataset(Dataset):
@@ -198,11 +197,15 @@ class CsvDataset(Dataset):
         spec = tuple([TensorSpec(default.dtype, scalar_shape) for default in defaults])
         inputs = {
             "compression_type": "" if compression_type is None else compression_type,
-            "buffer_size": _BUFFER if buffer_size is None else buffer_size, "header": header,
-            "field_delim": field_delim, "use_quote_delim": use_quote_delim, "na_value": na_value,
-            "select_cols": _numbers(select_cols), "record_defaults": defaults,
+            "buffer_size": _BUFFER if buffer_size is None else buffer_size,
+            "header": header,
+            "field_delim": field_delim,
+            "use_quote_delim": use_quote_delim,
+            "na_value": na_value,
+            "select_cols": _numbers(select_cols),
+            "record_defaults": defaults,
             "exclude_cols": _numbers(exclude_cols),
-        }  # fmt: skip
+        }
 
         def read(names: Any) -> Dataset:
             return Dataset._made("CSVDatasetV2", spec, {"filenames": names, **inputs})
@@ -290,9 +293,8 @@ def make_csv_dataset(
         for path in paths:
             with open(path, newline="", encoding=encoding) as file:
                 found = csv.reader(
-                    file, delimiter=field_delim,
-                    quoting=csv.QUOTE_MINIMAL if use_quote_delim else csv.QUOTE_NONE,
-                )  # fmt: skip
+                    file, delimiter=field_delim, quoting=csv.QUOTE_MINIMAL if use_quote_delim else csv.QUOTE_NONE
+                )
                 first = next(found, None)
                 if not header and first is not None:
                     yield first
@@ -307,20 +309,23 @@ def make_csv_dataset(
         raise ValueError(f"Column names must be unique, got {list(column_names)}")
     chosen = list(range(len(column_names)))
     if select_columns is not None:
-        chosen = sorted(
-            [c if isinstance(c, int) else _place(c, column_names) for c in select_columns]
-        )
+        chosen = sorted([c if isinstance(c, int) else _place(c, column_names) for c in select_columns])
     if column_defaults is None:
         column_defaults = _inferred(rows(), chosen, na_value, num_rows_for_inference)
     names = [column_names[k] for k in chosen]
     if label_name is not None and label_name not in names:
-        raise ValueError(
-            f"`label_name` provided must be one of the columns: {names}. Received: {label_name}."
-        )
+        raise ValueError(f"`label_name` provided must be one of the columns: {names}. Received: {label_name}.")
     made: Dataset = CsvDataset(
-        paths, column_defaults, compression_type, None, header, field_delim, use_quote_delim, na_value,
+        paths,
+        column_defaults,
+        compression_type,
+        None,
+        header,
+        field_delim,
+        use_quote_delim,
+        na_value,
         chosen if select_columns is not None else None,
-    )  # fmt: skip
+    )
     if ignore_errors:
         made = made.ignore_errors()
     if shuffle:
@@ -356,12 +361,7 @@ def _inferred(rows: Any, chosen: Sequence[int], na_value: str, most: int | None)
                 except (ValueError, OverflowError):
                     kinds[at] += 1
     names = [*[name for name, _ in _NUMBERS], "string"]
-    plain: Mapping[str, Any] = {
-        "int32": np.int32(0),
-        "int64": np.int64(0),
-        "float32": np.float32(0),
-        "string": "",
-    }
+    plain: Mapping[str, Any] = {"int32": np.int32(0), "int64": np.int64(0), "float32": np.float32(0), "string": ""}
     return [reshape(convert_to_tensor(plain[names[kind]]), [1]) for kind in kinds]
 
 

@@ -14,13 +14,7 @@ import numpy as np
 
 from actorsession.errors import InvalidArgumentError, OutOfRangeError
 from actorsession.graph.dtypes import as_dtype
-from actorsession.graph.registry import (
-    NOT_DIFFERENTIABLE,
-    Array,
-    InferContext,
-    Kernel,
-    KernelContext,
-)
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, Array, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape, scalar_shape
 from actorsession.ops.rows import checked, no_outputs, op, scalar
 from actorsession.ops.shared_state import check_handle_of
@@ -170,38 +164,38 @@ def _optional_kernel(ctx: KernelContext) -> Kernel:
 
 for _name in ("Iterator", "IteratorV2", "OneShotIterator"):
     op(_name, scalar, kernel=_iterator_kernel, grad=NOT_DIFFERENTIABLE, aliases=True, once=True)
-op(
-    "AnonymousIterator", scalar, kernel=_anonymous_kernel, grad=NOT_DIFFERENTIABLE, aliases=True,
-)  # fmt: skip
+op("AnonymousIterator", scalar, kernel=_anonymous_kernel, grad=NOT_DIFFERENTIABLE, aliases=True)
 op("DestroyResourceOp", no_outputs, _destroy, NOT_DIFFERENTIABLE)
 op(
-    "MakeIterator", no_outputs, lambda dataset, iterator: _begin(dataset, iterator), NOT_DIFFERENTIABLE,
+    "MakeIterator",
+    no_outputs,
+    lambda dataset, iterator: _begin(dataset, iterator),
+    NOT_DIFFERENTIABLE,
     keeps=frozenset({0}),
-)  # fmt: skip
+)
 for _name in ("IteratorGetNext", "IteratorGetNextSync"):
-    op(
-        _name, _of_iterator, kernel=_next_kernel, grad=NOT_DIFFERENTIABLE, suspends=True, aliases=True,
-        opens_files=True,
-    )  # fmt: skip
+    op(_name, _of_iterator, kernel=_next_kernel, grad=NOT_DIFFERENTIABLE, suspends=True, aliases=True, opens_files=True)
 op(
-    "IteratorGetNextAsOptional", _one_of_iterator, kernel=_optional_kernel, grad=NOT_DIFFERENTIABLE,
-    suspends=True, aliases=True, opens_files=True,
-)  # fmt: skip
-op(
-    "IteratorToStringHandle", checked(scalar), lambda iterator: iterator.handle.encode(), NOT_DIFFERENTIABLE,
-)  # fmt: skip
+    "IteratorGetNextAsOptional",
+    _one_of_iterator,
+    kernel=_optional_kernel,
+    grad=NOT_DIFFERENTIABLE,
+    suspends=True,
+    aliases=True,
+    opens_files=True,
+)
+op("IteratorToStringHandle", checked(scalar), lambda iterator: iterator.handle.encode(), NOT_DIFFERENTIABLE)
 for _name in ("IteratorFromStringHandle", "IteratorFromStringHandleV2"):
-    op(
-        _name, checked(scalar, 0), kernel=_found_kernel, grad=NOT_DIFFERENTIABLE, aliases=True,
-    )  # fmt: skip
+    op(_name, checked(scalar, 0), kernel=_found_kernel, grad=NOT_DIFFERENTIABLE, aliases=True)
 # Saving waits until the element that is being made is complete.
+op("SerializeIterator", _saved, lambda iterator: _boxed(iterator.save()), NOT_DIFFERENTIABLE, blocks=True)
 op(
-    "SerializeIterator", _saved, lambda iterator: _boxed(iterator.save()), NOT_DIFFERENTIABLE, blocks=True,
-)  # fmt: skip
-op(
-    "DeserializeIterator", checked(no_outputs), lambda iterator, state: iterator.load(_position(state)),
-    NOT_DIFFERENTIABLE, blocks=True,
-)  # fmt: skip
+    "DeserializeIterator",
+    checked(no_outputs),
+    lambda iterator, state: iterator.load(_position(state)),
+    NOT_DIFFERENTIABLE,
+    blocks=True,
+)
 
 
 # -- optional values -------------------------------------------------------------------------------
@@ -228,9 +222,7 @@ def _value_kernel(ctx: KernelContext) -> Kernel:
         if found is None:
             raise InvalidArgumentError("The given optional does not have a value.")
         if len(found) != count:
-            raise InvalidArgumentError(
-                f"the given optional has {len(found)} components, {count} were asked for"
-            )
+            raise InvalidArgumentError(f"the given optional has {len(found)} components, {count} were asked for")
         return only(found)
 
     return value
@@ -243,14 +235,18 @@ def _optional(value: Any) -> OptionalValue:
 
 
 op(
-    "OptionalFromValue", scalar, lambda *components: OptionalValue(components), NOT_DIFFERENTIABLE,
-    aliases=True, keeps=frozenset(range(64)),
-)  # fmt: skip
+    "OptionalFromValue",
+    scalar,
+    lambda *components: OptionalValue(components),
+    NOT_DIFFERENTIABLE,
+    aliases=True,
+    keeps=frozenset(range(64)),
+)
 op("OptionalNone", scalar, lambda: OptionalValue(None), NOT_DIFFERENTIABLE)
 op(
-    "OptionalHasValue", scalar,
-    lambda optional: np.bool_(_optional(optional).components is not None), NOT_DIFFERENTIABLE,
-)  # fmt: skip
-op(
-    "OptionalGetValue", announced, kernel=_value_kernel, grad=NOT_DIFFERENTIABLE, aliases=True,
-)  # fmt: skip
+    "OptionalHasValue",
+    scalar,
+    lambda optional: np.bool_(_optional(optional).components is not None),
+    NOT_DIFFERENTIABLE,
+)
+op("OptionalGetValue", announced, kernel=_value_kernel, grad=NOT_DIFFERENTIABLE, aliases=True)

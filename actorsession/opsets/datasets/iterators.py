@@ -16,14 +16,7 @@ from actorsession.graph.scopes import scope_of
 from actorsession.ops.build import convert_to_tensor, graph_of, make, make_one
 from actorsession.ops.shared_state import make_handle
 from actorsession.opsets.datasets import iterator_nodes  # noqa: F401 - registers the op types
-from actorsession.opsets.datasets.elements import (
-    leaves,
-    mapped,
-    output_attrs,
-    packed,
-    said_of,
-    structure_of,
-)
+from actorsession.opsets.datasets.elements import leaves, mapped, output_attrs, packed, said_of, structure_of
 from actorsession.opsets.datasets.tracing import factory_of
 from actorsession.process_bound import GraphBound
 
@@ -57,21 +50,14 @@ class Iterator(GraphBound):
     ) -> None:
         self._iterator_resource = iterator_resource
         self._initializer = initializer
-        self._structure = (
-            structure_of(output_types, output_shapes, output_classes)
-            if structure is None
-            else structure
-        )
+        self._structure = structure_of(output_types, output_shapes, output_classes) if structure is None else structure
         self._string_handle = self._as_string("IteratorToStringHandle")
 
     # -- making --------------------------------------------------------------------------------
 
     @staticmethod
     def from_structure(
-        output_types: Any,
-        output_shapes: Any = None,
-        shared_name: str | None = None,
-        output_classes: Any = None,
+        output_types: Any, output_shapes: Any = None, shared_name: str | None = None, output_classes: Any = None
     ) -> Iterator:
         """Return an iterator for any dataset of a structure; see ``make_initializer``.
 
@@ -100,11 +86,7 @@ class Iterator(GraphBound):
         structure = structure_of(output_types, output_shapes, output_classes)
         text = convert_to_tensor(string_handle, string)
         handle = make_one(
-            "IteratorFromStringHandleV2",
-            [text],
-            output_attrs(structure),
-            "IteratorFromStringHandle",
-            graph_of(text),
+            "IteratorFromStringHandleV2", [text], output_attrs(structure), "IteratorFromStringHandle", graph_of(text)
         )
         return Iterator(handle, None, None, None, None, structure=structure)
 
@@ -185,13 +167,7 @@ class Iterator(GraphBound):
                 )
         handle = self._iterator_resource
         with handle.graph.colocate_with(handle.op):
-            return make(
-                "MakeIterator",
-                [dataset._dataset_tensor, handle],
-                {},
-                name or "make_initializer",
-                handle.graph,
-            )
+            return make("MakeIterator", [dataset._dataset_tensor, handle], {}, name or "make_initializer", handle.graph)
 
     def get_next(self, name: str | None = None) -> Any:
         """Return the next element, as the nest of tensors that it is.
@@ -254,9 +230,7 @@ def make_initializable(dataset: Dataset, shared_name: str | None) -> Iterator:
     """See ``Dataset.make_initializable_iterator``."""
     graph = _checked_graph(dataset)
     with graph.as_default(), graph.colocate_with(dataset._dataset_tensor.op):
-        handle = make_handle(
-            "IteratorV2", "IteratorV2", shared_name, output_attrs(dataset._structure)
-        )
+        handle = make_handle("IteratorV2", "IteratorV2", shared_name, output_attrs(dataset._structure))
         start = make("MakeIterator", [dataset._dataset_tensor, handle], {}, "MakeIterator", graph)
         return Iterator(handle, start, None, None, None, structure=dataset._structure)
 
@@ -275,10 +249,6 @@ def make_one_shot(dataset: Dataset) -> Iterator:
             "`StaticHashTable`, which is not supported. Use "
             "`make_initializable_iterator()` instead."
         ) from None
-    attrs = {
-        **output_attrs(dataset._structure),
-        "dataset_factory": factory,
-        "container": scope_of(graph).container,
-    }
+    attrs = {**output_attrs(dataset._structure), "dataset_factory": factory, "container": scope_of(graph).container}
     handle = make_one("OneShotIterator", (), attrs, "OneShotIterator", graph)
     return Iterator(handle, None, None, None, None, structure=dataset._structure)

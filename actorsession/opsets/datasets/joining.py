@@ -89,15 +89,12 @@ def split(element: Element) -> list[Element]:
         InvalidArgumentError: if components are scalars, or have different numbers of rows.
     """
     if not all(np.ndim(value) for value in element):
-        raise InvalidArgumentError(
-            "a scalar has no rows: each component must have one or more dimensions"
-        )
+        raise InvalidArgumentError("a scalar has no rows: each component must have one or more dimensions")
     columns = [rows(value) for value in element]
     counts = {len(column) for column in columns}
     if len(counts) > 1:
         raise InvalidArgumentError(
-            "all components must have the same number of rows, got "
-            f"{[len(column) for column in columns]}"
+            f"all components must have the same number of rows, got {[len(column) for column in columns]}"
         )
     return list(zip(*columns, strict=True))
 

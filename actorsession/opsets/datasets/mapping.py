@@ -52,9 +52,8 @@ def map_(
         return self._then("MapDataset", None, f, structure, name=name)
     calls = {"num_parallel_calls": num_parallel_calls}
     return self._then(
-        "ParallelMapDatasetV2", calls, f, structure, name=name,
-        deterministic=deterministic_attr(deterministic),
-    )  # fmt: skip
+        "ParallelMapDatasetV2", calls, f, structure, name=name, deterministic=deterministic_attr(deterministic)
+    )
 
 
 def filter_(self: Dataset, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
@@ -114,35 +113,26 @@ def interleave(
     if num_parallel_calls is None:
         return interleaved(self, "InterleaveDataset", map_func, turns, name)
     turns |= {
-        "buffer_output_elements": AUTOTUNE, "prefetch_input_elements": AUTOTUNE,
+        "buffer_output_elements": AUTOTUNE,
+        "prefetch_input_elements": AUTOTUNE,
         "num_parallel_calls": num_parallel_calls,
-    }  # fmt: skip
+    }
     return interleaved(
-        self, "ParallelInterleaveDatasetV4", map_func, turns, name,
-        deterministic=deterministic_attr(deterministic),
-    )  # fmt: skip
+        self, "ParallelInterleaveDatasetV4", map_func, turns, name, deterministic=deterministic_attr(deterministic)
+    )
 
 
 def interleaved(
-    self: Dataset,
-    op_type: str,
-    map_func: Callable[..., Any],
-    inputs: Mapping[str, Any],
-    name: str | None,
-    **attrs: Any,
+    self: Dataset, op_type: str, map_func: Callable[..., Any], inputs: Mapping[str, Any], name: str | None, **attrs: Any
 ) -> Dataset:
     """Return the dataset of a node that gives the elements of the datasets that a function returns."""
     function, structure = self._traced(map_func, f"{name or op_type}_function")
     if not isinstance(structure, DatasetSpec):
-        raise TypeError(
-            f"The `map_func` argument must return a `Dataset` object. Got {said_of(structure):.200}"
-        )
+        raise TypeError(f"The `map_func` argument must return a `Dataset` object. Got {said_of(structure):.200}")
     return self._then(op_type, inputs, {"f": function}, structure.structure, name=name, **attrs)
 
 
-def scan(
-    self: Dataset, initial_state: Any, scan_func: Callable[..., Any], name: str | None = None
-) -> Dataset:
+def scan(self: Dataset, initial_state: Any, scan_func: Callable[..., Any], name: str | None = None) -> Dataset:
     """Return a dataset of what a function makes of each element and a state.
 
     Args:
@@ -171,9 +161,7 @@ def scan(
     return self._then("ScanDataset", state, {"f": function}, structure[1], name=name)
 
 
-def reduce(
-    self: Dataset, initial_state: Any, reduce_func: Callable[..., Any], name: str | None = None
-) -> Any:
+def reduce(self: Dataset, initial_state: Any, reduce_func: Callable[..., Any], name: str | None = None) -> Any:
     """Return what a function makes of all elements, one after the other.
 
     Args:
@@ -193,11 +181,12 @@ def reduce(
     _check_state(before, structure, "")
     specs = flat_specs(_state_spec(before, structure))
     attrs = {
-        "f": function.definition, "output_types": tuple([s.dtype for s in specs]),
+        "f": function.definition,
+        "output_types": tuple([s.dtype for s in specs]),
         "output_shapes": tuple([s.shape for s in specs]),
         "Tstate": tuple([tensor.dtype for tensor in tensors]),
         "Targuments": tuple([tensor.dtype for tensor in function.captures]),
-    }  # fmt: skip
+    }
     inputs = [self._dataset_tensor, *tensors, *function.captures]
     made = make("ReduceDataset", inputs, attrs, name or "ReduceDataset", self._dataset_tensor.graph)
     return packed(_state_spec(before, structure), made.outputs)
@@ -210,20 +199,13 @@ def _as_element(items: Sequence[Any]) -> Any:
 def _state_spec(before: Any, after: Any) -> Any:
     """Return the structure of a state whose shapes may change from element to element."""
     if after is None:
-        return mapped(
-            lambda leaf: (
-                TensorSpec(leaf.dtype, leaf.shape) if isinstance(leaf, TensorSpec) else leaf
-            ),
-            before,
-        )
+        return mapped(lambda leaf: TensorSpec(leaf.dtype, leaf.shape) if isinstance(leaf, TensorSpec) else leaf, before)
     return merged(before, after)
 
 
 def _check_state(before: Any, after: Any, what: str) -> None:
     one, other = leaves(before), leaves(after)
-    if len(one) != len(other) or any(
-        a.dtype is not b.dtype for a, b in zip(one, other, strict=True)
-    ):
+    if len(one) != len(other) or any(a.dtype is not b.dtype for a, b in zip(one, other, strict=True)):
         raise TypeError(
             f"{what}The element types for the new state must match the initial state. Expected "
             f"{said_of(mapped(dtype_of, before))} but got {said_of(mapped(dtype_of, after))}."

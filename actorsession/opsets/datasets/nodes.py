@@ -135,8 +135,7 @@ def _parts_of(ctx: KernelContext) -> Callable[[Sequence[Any]], Parts]:
             else:
                 settings[arg.name] = value
         made = [
-            Function(function, settings.pop(name), ctx.name)
-            for function, name in zip(compiled, captures, strict=True)
+            Function(function, settings.pop(name), ctx.name) for function, name in zip(compiled, captures, strict=True)
         ]
         return Parts(found, settings, made)
 
@@ -163,10 +162,7 @@ def _dataset_kernel(ctx: KernelContext) -> Kernel:
 
 for _name in (*KINDS, *_SAME, *_BOTH):
     if signature_of(_name) is not None:
-        op(
-            _name, scalar, kernel=_dataset_kernel, grad=NOT_DIFFERENTIABLE, aliases=True,
-            keeps=frozenset(range(_MOST)),
-        )  # fmt: skip
+        op(_name, scalar, kernel=_dataset_kernel, grad=NOT_DIFFERENTIABLE, aliases=True, keeps=frozenset(range(_MOST)))
 
 # On other devices TensorFlow hands datasets on in an envelope; here they need none.
 for _name in ("UnwrapDatasetVariant", "WrapDatasetVariant"):
@@ -174,14 +170,7 @@ for _name in ("UnwrapDatasetVariant", "WrapDatasetVariant"):
 
 # What TensorFlow keeps orders and elements in, from one iterator to the next; here a dataset does.
 for _name in ("DummyMemoryCache", "DummySeedGenerator"):
-    op(
-        _name,
-        scalar,
-        kernel=lambda ctx: lambda: b"",
-        grad=NOT_DIFFERENTIABLE,
-        aliases=True,
-        once=True,
-    )
+    op(_name, scalar, kernel=lambda ctx: lambda: b"", grad=NOT_DIFFERENTIABLE, aliases=True, once=True)
 
 
 # -- results ---------------------------------------------------------------------------------------
@@ -231,13 +220,16 @@ def _reduce_kernel(ctx: KernelContext) -> Kernel:
     return reduce
 
 
-for _name, _kernel in (
-    ("DatasetToSingleElement", _element_kernel),
-    ("ReduceDataset", _reduce_kernel),
-):
+for _name, _kernel in (("DatasetToSingleElement", _element_kernel), ("ReduceDataset", _reduce_kernel)):
     op(
-        _name, announced, kernel=_kernel, grad=NOT_DIFFERENTIABLE, suspends=True, aliases=True,
-        opens_files=True, keeps=frozenset(range(_MOST)),
-    )  # fmt: skip
+        _name,
+        announced,
+        kernel=_kernel,
+        grad=NOT_DIFFERENTIABLE,
+        suspends=True,
+        aliases=True,
+        opens_files=True,
+        keeps=frozenset(range(_MOST)),
+    )
 for _name in ("DatasetCardinality", "ExperimentalDatasetCardinality"):
     op(_name, scalar, lambda dataset: np.int64(dataset.cardinality()), NOT_DIFFERENTIABLE)

@@ -6,14 +6,7 @@ import enum
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-__all__ = [
-    "AUTOTUNE",
-    "AutotuneOptions",
-    "DistributeOptions",
-    "OptimizationOptions",
-    "Options",
-    "ThreadingOptions",
-]
+__all__ = ["AUTOTUNE", "AutotuneOptions", "DistributeOptions", "OptimizationOptions", "Options", "ThreadingOptions"]
 
 AUTOTUNE = -1
 """A size or degree of parallelism that is left to the library."""
@@ -62,9 +55,7 @@ class _Settings:
             raise AttributeError(f"Cannot set the property {name} on {type(self).__name__}.")
         kind = self._types[key]
         if kind is not None and value is not None and not isinstance(value, kind):
-            raise TypeError(
-                f'Property "{key}" must be of type {kind}, got: {value!r} (type: {type(value)})'
-            )
+            raise TypeError(f'Property "{key}" must be of type {kind}, got: {value!r} (type: {type(value)})')
         self.__dict__["_values"][key] = value
 
     def __eq__(self, other: object) -> bool:
@@ -101,17 +92,24 @@ class AutotuneOptions(_Settings):
     """How sizes and degrees of parallelism are chosen that are left to the library."""
 
     _types: ClassVar[Mapping[str, Any]] = {
-        "autotune_algorithm": None, "cpu_budget": int, "enabled": bool, "initial_parallelism": int,
-        "min_parallelism": int, "ram_budget": int,
-    }  # fmt: skip
+        "autotune_algorithm": None,
+        "cpu_budget": int,
+        "enabled": bool,
+        "initial_parallelism": int,
+        "min_parallelism": int,
+        "ram_budget": int,
+    }
 
 
 class DistributeOptions(_Settings):
     """How datasets are spread over workers."""
 
     _types: ClassVar[Mapping[str, Any]] = {
-        "auto_shard": bool, "auto_shard_policy": AutoShardPolicy, "num_devices": int, "_make_stateless": bool,
-    }  # fmt: skip
+        "auto_shard": bool,
+        "auto_shard_policy": AutoShardPolicy,
+        "num_devices": int,
+        "_make_stateless": bool,
+    }
 
 
 class MapVectorizationOptions(_Settings):
@@ -142,16 +140,17 @@ class StatsOptions(_Settings):
     """What TensorFlow 1.15 counts of a pipeline."""
 
     _types: ClassVar[Mapping[str, Any]] = {
-        "aggregator": None, "counter_prefix": str, "latency_all_edges": bool, "prefix": str,
-    }  # fmt: skip
+        "aggregator": None,
+        "counter_prefix": str,
+        "latency_all_edges": bool,
+        "prefix": str,
+    }
 
 
 class ThreadingOptions(_Settings):
     """The threads of a pipeline."""
 
-    _types: ClassVar[Mapping[str, Any]] = {
-        "max_intra_op_parallelism": int, "private_threadpool_size": int,
-    }  # fmt: skip
+    _types: ClassVar[Mapping[str, Any]] = {"max_intra_op_parallelism": int, "private_threadpool_size": int}
 
 
 class Options(_Settings):
@@ -163,13 +162,22 @@ class Options(_Settings):
     """
 
     _types: ClassVar[Mapping[str, Any]] = {
-        "autotune": AutotuneOptions, "dataset_name": str, "deterministic": bool,
-        "experimental_distribute": DistributeOptions, "experimental_external_state_policy": None,
-        "experimental_optimization": OptimizationOptions, "experimental_service": None,
-        "experimental_slack": bool, "experimental_stateful_whitelist": None,
-        "experimental_stats": StatsOptions, "experimental_symbolic_checkpoint": bool,
-        "experimental_warm_start": bool, "framework_type": None, "threading": ThreadingOptions,
-    }  # fmt: skip
+        "autotune": AutotuneOptions,
+        "dataset_name": str,
+        "deterministic": bool,
+        "experimental_distribute": DistributeOptions,
+        "experimental_external_state_policy": None,
+        "experimental_optimization": OptimizationOptions,
+        "experimental_service": None,
+        "experimental_slack": bool,
+        "experimental_stateful_whitelist": None,
+        "experimental_stats": StatsOptions,
+        "experimental_symbolic_checkpoint": bool,
+        "experimental_warm_start": bool,
+        "framework_type": None,
+        "threading": ThreadingOptions,
+    }
     _other_names: ClassVar[Mapping[str, str]] = {
-        "experimental_deterministic": "deterministic", "experimental_threading": "threading"
-    }  # fmt: skip
+        "experimental_deterministic": "deterministic",
+        "experimental_threading": "threading",
+    }

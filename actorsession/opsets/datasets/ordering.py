@@ -40,9 +40,8 @@ def shuffle(
     with self._dataset_tensor.graph.as_default():
         buffer_size = convert_to_tensor(buffer_size, int64, name="buffer_size")
     return self._then(
-        "ShuffleDataset", {"buffer_size": buffer_size, **seeds(seed)}, name=name,
-        reshuffle_each_iteration=again,
-    )  # fmt: skip
+        "ShuffleDataset", {"buffer_size": buffer_size, **seeds(seed)}, name=name, reshuffle_each_iteration=again
+    )
 
 
 def repeat(self: Dataset, count: Any = None, name: str | None = None) -> Dataset:
@@ -72,9 +71,7 @@ def concatenate(self: Dataset, dataset: Dataset, name: str | None = None) -> Dat
         TypeError: if the elements differ in structure or dtypes.
     """
     structure = merged(self._structure, dataset._structure)
-    return self._then(
-        "ConcatenateDataset", {"another_dataset": dataset}, None, structure, name=name
-    )
+    return self._then("ConcatenateDataset", {"another_dataset": dataset}, None, structure, name=name)
 
 
 def enumerate_(self: Dataset, start: Any = 0, name: str | None = None) -> Dataset:

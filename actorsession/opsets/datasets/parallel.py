@@ -87,9 +87,7 @@ class _Ahead:
                         self.ended = True
                     else:
                         self.held.append(found)
-                    self._fills = (
-                        not self.ended and len(self.held) < self._size and not self._run.closed
-                    )
+                    self._fills = not self.ended and len(self.held) < self._size and not self._run.closed
                     goes_on = self._fills
                     self._changed.notify_all()
             if not goes_on:
@@ -133,9 +131,7 @@ class _Prefetch(Cursor):
     @classmethod
     def check(cls, stage: Stage) -> None:
         if stage.number("buffer_size") < -1:
-            raise InvalidArgumentError(
-                "buffer_size must be >= 0 or set buffer_size to be -1 for auto-tuning"
-            )
+            raise InvalidArgumentError("buffer_size must be >= 0 or set buffer_size to be -1 for auto-tuning")
 
     @classmethod
     def count(cls, stage: Stage) -> int:
@@ -283,10 +279,15 @@ class _Opened:
 
 
 @kind(
-    "FlatMapDataset", "InterleaveDataset", "ParallelInterleaveDataset", "ParallelInterleaveDatasetV2",
-    "ParallelInterleaveDatasetV3", "ParallelInterleaveDatasetV4", "LegacyParallelInterleaveDatasetV2",
+    "FlatMapDataset",
+    "InterleaveDataset",
+    "ParallelInterleaveDataset",
+    "ParallelInterleaveDatasetV2",
+    "ParallelInterleaveDatasetV3",
+    "ParallelInterleaveDatasetV4",
+    "LegacyParallelInterleaveDatasetV2",
     "ExperimentalParallelInterleaveDataset",
-)  # fmt: skip
+)
 class _Interleave(Cursor):
     """The elements of the datasets that a function makes: of some datasets in turn, some elements of each."""
 
@@ -398,9 +399,7 @@ class _Groups(Cursor):
         if key not in self._sizes:
             (size,) = size_of(self.run, np.int64(key))
             if size < 1:
-                raise InvalidArgumentError(
-                    f"Window size must be greater than zero, but got {int(size)}."
-                )
+                raise InvalidArgumentError(f"Window size must be greater than zero, but got {int(size)}.")
             self._sizes[key] = int(size)
         group = self._groups.setdefault(key, [])
         group.append(element)
@@ -418,9 +417,13 @@ class _Groups(Cursor):
 
     def save(self) -> dict[str, Any]:
         made = {
-            **super().save(), "groups": plain(self._groups), "sizes": plain(self._sizes),
-            "ended": self._ended, "window": plain(self._window), "current": None,
-        }  # fmt: skip
+            **super().save(),
+            "groups": plain(self._groups),
+            "sizes": plain(self._sizes),
+            "ended": self._ended,
+            "window": plain(self._window),
+            "current": None,
+        }
         if self._current is not None:
             made["current"] = self._current.save()
         return made

@@ -214,9 +214,7 @@ class IteratorState:
         try:
             current.load(codec.unpack(state))
         except (AttributeError, IndexError, KeyError, TypeError, ValueError) as exc:
-            raise InvalidArgumentError(
-                f"{self.label}: this is no position in its dataset ({exc})"
-            ) from exc
+            raise InvalidArgumentError(f"{self.label}: this is no position in its dataset ({exc})") from exc
 
     def clear(self) -> None:
         """Leave the iterator uninitialised."""
@@ -270,10 +268,7 @@ def by_handle(handle: Any, types: Sequence[DType], shapes: Sequence[TensorShape]
 
 
 def check_specs(
-    types: Sequence[DType],
-    shapes: Sequence[TensorShape],
-    found: Sequence[DType],
-    of_found: Sequence[TensorShape],
+    types: Sequence[DType], shapes: Sequence[TensorShape], found: Sequence[DType], of_found: Sequence[TensorShape]
 ) -> None:
     """Check the static types of elements against those that are wanted.
 
@@ -292,8 +287,7 @@ def check_specs(
     for k, (shape, given) in enumerate(zip(shapes, of_found, strict=False)):
         if not shape.is_compatible_with(given):
             raise InvalidArgumentError(
-                f"Incompatible shapes at component {k}: expected {_written(shape)} but got "
-                f"{_written(given)}."
+                f"Incompatible shapes at component {k}: expected {_written(shape)} but got {_written(given)}."
             )
 
 

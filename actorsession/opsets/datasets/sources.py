@@ -60,9 +60,7 @@ class _Slices(Cursor):
         if () in counts:
             raise InvalidArgumentError("All components must be at least 1-dimensional")
         if len(counts) > 1:
-            raise InvalidArgumentError(
-                "All components must have the same size in the 0th dimension"
-            )
+            raise InvalidArgumentError("All components must have the same size in the 0th dimension")
 
     @classmethod
     def count(cls, stage: Stage) -> int:
@@ -248,15 +246,10 @@ class _Files(Cursor):
             raise InvalidArgumentError("`filenames` must be a scalar or a vector.")
         stage.values.setdefault("compression_type", b"")
         if stage.text("compression_type") not in ("", "ZLIB", "GZIP"):
-            raise InvalidArgumentError(
-                f"Unsupported compression_type: {stage.text('compression_type')}."
-            )
+            raise InvalidArgumentError(f"Unsupported compression_type: {stage.text('compression_type')}.")
 
     def start(self) -> None:
-        self._names = [
-            os.fsdecode(name)
-            for name in np.atleast_1d(np.asarray(self.stage.values["filenames"], object))
-        ]
+        self._names = [os.fsdecode(name) for name in np.atleast_1d(np.asarray(self.stage.values["filenames"], object))]
         # The current file, and how many parts of it were given.
         self.file, self.part = 0, 0
         self._parts: Iterator[bytes] | None = None
@@ -315,10 +308,14 @@ class _Blocks(_Files):
     def open(self, name: str) -> Iterator[bytes]:
         stage = self.stage
         return blocks_of(
-            name, stage.text("compression_type"), self.run.host.files.opener,
-            header=stage.number("header_bytes"), record=stage.number("record_bytes"),
-            footer=stage.number("footer_bytes"), strict=True,
-        )  # fmt: skip
+            name,
+            stage.text("compression_type"),
+            self.run.host.files.opener,
+            header=stage.number("header_bytes"),
+            record=stage.number("record_bytes"),
+            footer=stage.number("footer_bytes"),
+            strict=True,
+        )
 
 
 @kind("CSVDataset", "CSVDatasetV2")
@@ -368,10 +365,7 @@ class _Csv(_Files):
         try:
             row = row_of(0, record, separator, self._quotes, self._chosen, len(self._types))
             return tuple(
-                [
-                    column_of(k, [text], self._types[k], self._defaults[k], empty, ())
-                    for k, text in enumerate(row)
-                ]
+                [column_of(k, [text], self._types[k], self._defaults[k], empty, ()) for k, text in enumerate(row)]
             )
         except InvalidArgumentError as exc:
             # Here records have no numbers.

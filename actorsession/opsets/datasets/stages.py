@@ -27,9 +27,7 @@ from actorsession.opsets.datasets.compiled import Arrived, Compiled
 from actorsession.opsets.datasets.draws import Draws
 from actorsession.opsets.datasets.runs import Run
 
-__all__ = [
-    "KINDS", "Cursor", "Element", "Function", "Opaque", "Stage", "kind", "plain", "restored", "rows",
-]  # fmt: skip
+__all__ = ["KINDS", "Cursor", "Element", "Function", "Opaque", "Stage", "kind", "plain", "restored", "rows"]
 
 Element: TypeAlias = "tuple[Any, ...]"
 
@@ -49,9 +47,7 @@ class Function:
 
     __slots__ = ("_compiled", "captured", "label")
 
-    def __init__(
-        self, compiled: Compiled | FunctionDef, captured: Sequence[Any], label: str
-    ) -> None:
+    def __init__(self, compiled: Compiled | FunctionDef, captured: Sequence[Any], label: str) -> None:
         self._compiled = compiled
         self.captured = tuple(captured)
         self.label = label
@@ -278,9 +274,7 @@ def plain(value: Any) -> Any:
         return {"deque": [plain(item) for item in value]}
     if isinstance(value, Stage):
         if value.kind != "elements":
-            raise FailedPreconditionError(
-                "the position within a dataset of datasets cannot be saved"
-            )
+            raise FailedPreconditionError("the position within a dataset of datasets cannot be saved")
         return {"elements": plain(value.values["elements"])}
     if isinstance(value, np.ndarray) and value.dtype == object:
         # A variant that holds other tensors, or strings.

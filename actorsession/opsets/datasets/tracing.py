@@ -41,10 +41,7 @@ class Traced:
 
 
 def traced(
-    build: Callable[[list[Tensor]], Sequence[Tensor]],
-    specs: Sequence[TensorSpec],
-    graph: Graph,
-    name: str,
+    build: Callable[[list[Tensor]], Sequence[Tensor]], specs: Sequence[TensorSpec], graph: Graph, name: str
 ) -> Traced:
     """Return a function of tensors.
 
@@ -67,9 +64,11 @@ def traced(
             results = with_effects(body, list(build(list(body.parameters))), graph)
         captures = body.captured(results)
         return Traced(
-            body.define(results, captures), tuple(captures), tuple(body.waits_for(results)),
+            body.define(results, captures),
+            tuple(captures),
+            tuple(body.waits_for(results)),
             tuple(sorted(body.tied_to(results))),
-        )  # fmt: skip
+        )
 
 
 def as_arguments(element: Any) -> list[Any]:
@@ -77,9 +76,7 @@ def as_arguments(element: Any) -> list[Any]:
     return list(element) if type(element) is tuple else [element]
 
 
-def trace(
-    func: Callable[..., Any], arguments: Sequence[Any], graph: Graph, name: str
-) -> tuple[Traced, Any]:
+def trace(func: Callable[..., Any], arguments: Sequence[Any], graph: Graph, name: str) -> tuple[Traced, Any]:
     """Trace a function of the user.
 
     Args:
@@ -95,9 +92,7 @@ def trace(
         ValueError: if it cannot be called.
     """
     if not callable(func):
-        raise ValueError(
-            f"Argument `func` must be a callable. Received func={func!r:.100} (of type {type(func)})"
-        )
+        raise ValueError(f"Argument `func` must be a callable. Received func={func!r:.100} (of type {type(func)})")
     found: list[Any] = []
 
     def build(parameters: list[Tensor]) -> list[Tensor]:
@@ -109,10 +104,7 @@ def trace(
 
     function = traced(build, flat_specs(tuple(arguments)), graph, name)
     specs = function.definition.output_specs()
-    known = [
-        spec if isinstance(leaf, TensorSpec) else leaf
-        for leaf, spec in zip(leaves(found[0]), specs, strict=True)
-    ]
+    known = [spec if isinstance(leaf, TensorSpec) else leaf for leaf, spec in zip(leaves(found[0]), specs, strict=True)]
     return function, like(found[0], known)
 
 

@@ -37,8 +37,7 @@ __all__: list[str] = []
 def _at_least(stage: Stage, name: str, least: int, what: str = "", more: str = ".") -> None:
     if stage.number(name) < least:
         raise InvalidArgumentError(
-            f"{what or name} must be greater than {'zero' if least == 1 else 'or equal to ' + str(least)}"
-            f"{more}"
+            f"{what or name} must be greater than {'zero' if least == 1 else 'or equal to ' + str(least)}{more}"
         )
 
 
@@ -116,9 +115,7 @@ class _TakeWhile(Cursor):
 def _holds(cursor: Cursor, element: Element) -> bool:
     (found,) = cursor.stage.functions[0](cursor.run, *element)
     if np.ndim(found):
-        raise InvalidArgumentError(
-            "a predicate must be a scalar: `predicate` must return a scalar bool"
-        )
+        raise InvalidArgumentError("a predicate must be a scalar: `predicate` must return a scalar bool")
     return bool(found)
 
 
@@ -195,13 +192,9 @@ class _Shard(Cursor):
     def check(cls, stage: Stage) -> None:
         count, index = stage.number("num_shards"), stage.number("index")
         if count < 1:
-            raise InvalidArgumentError(
-                f"Number of shards must be greater than zero (currently num_shards = {count})."
-            )
+            raise InvalidArgumentError(f"Number of shards must be greater than zero (currently num_shards = {count}).")
         if not 0 <= index < count:
-            raise InvalidArgumentError(
-                f"Index must be between 0 and {count - 1} (currently index = {index})."
-            )
+            raise InvalidArgumentError(f"Index must be between 0 and {count - 1} (currently index = {index}).")
 
     @classmethod
     def count(cls, stage: Stage) -> int:
@@ -230,9 +223,7 @@ class _Unique(Cursor):
     @classmethod
     def check(cls, stage: Stage) -> None:
         if len(stage.values["output_types"]) != 1:
-            raise InvalidArgumentError(
-                "UniqueDataset only supports inputs with a single component."
-            )
+            raise InvalidArgumentError("UniqueDataset only supports inputs with a single component.")
 
     def start(self) -> None:
         self.seen: dict[bytes, bool] = {}
@@ -294,9 +285,7 @@ class _Parsed(_SameCount):
 # -- several at a time -----------------------------------------------------------------------------
 
 
-@kind(
-    "BatchDataset", "BatchDatasetV2", "ParallelBatchDataset", "PaddedBatchDataset", "PaddedBatchDatasetV2"
-)  # fmt: skip
+@kind("BatchDataset", "BatchDatasetV2", "ParallelBatchDataset", "PaddedBatchDataset", "PaddedBatchDatasetV2")
 class _Batch(Cursor):
     """Elements joined to one, filled up to a common shape or as they are."""
 
@@ -465,9 +454,7 @@ class _Choose(Cursor):
         while not all(self.ended):
             (found,) = next(self.sources[0])
             if not 0 <= found < len(self._data):
-                raise InvalidArgumentError(
-                    f"Selector index out of range: {int(found)} >= {len(self._data)}"
-                )
+                raise InvalidArgumentError(f"Selector index out of range: {int(found)} >= {len(self._data)}")
             which = int(found)
             if self.ended[which]:
                 self.run.check()
@@ -669,9 +656,7 @@ class _SparseBatch(Cursor):
         sizes = [np.array(np.shape(row), np.int64) for (row,) in rows]
         shape = np.where(self._shape < 0, np.max(sizes, axis=0), self._shape)
         indices = [
-            np.concatenate(
-                [np.full((row.size, 1), k), np.argwhere(np.ones(row.shape, bool))], axis=1
-            )
+            np.concatenate([np.full((row.size, 1), k), np.argwhere(np.ones(row.shape, bool))], axis=1)
             for k, row in enumerate([np.asarray(row) for (row,) in rows])
         ]
         values = np.concatenate([np.asarray(row).reshape(-1) for (row,) in rows])
@@ -680,9 +665,7 @@ class _SparseBatch(Cursor):
     def _check(self, size: Array) -> None:
         said = f"Input element had shape ({size.tolist()}) that is"
         if len(size) != len(self._shape):
-            raise InvalidArgumentError(
-                f"{said} incompatible with the row shape ({self._shape.tolist()})."
-            )
+            raise InvalidArgumentError(f"{said} incompatible with the row shape ({self._shape.tolist()}).")
         if ((size > self._shape) & (self._shape >= 0)).any():
             raise DataLossError(f"{said} larger than the row shape ({self._shape.tolist()}).")
 

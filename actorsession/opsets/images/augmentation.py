@@ -22,18 +22,18 @@ from actorsession.ops.elements.comparison import less
 from actorsession.ops.elements.selection import where_v2
 from actorsession.ops.flow.control_flow import cond
 from actorsession.ops.randomness.numbers import random_uniform
-from actorsession.opsets.images.colours import (
-    adjust_brightness,
-    adjust_contrast,
-    adjust_hue,
-    adjust_saturation,
-)
+from actorsession.opsets.images.colours import adjust_brightness, adjust_contrast, adjust_hue, adjust_saturation
 from actorsession.opsets.images.geometry import flip_left_right, flip_up_down, image_rank
 
 __all__ = [
-    "random_brightness", "random_contrast", "random_crop", "random_flip_left_right",
-    "random_flip_up_down", "random_hue", "random_saturation",
-]  # fmt: skip
+    "random_brightness",
+    "random_contrast",
+    "random_crop",
+    "random_flip_left_right",
+    "random_flip_up_down",
+    "random_hue",
+    "random_saturation",
+]
 
 
 def random_flip_left_right(image: Any, seed: int | None = None) -> Tensor:
@@ -113,9 +113,7 @@ def random_saturation(image: Any, lower: float, upper: float, seed: int | None =
     return _between(adjust_saturation, image, lower, upper, seed)
 
 
-def _between(
-    adjust: Callable[[Any, Any], Tensor], image: Any, lower: float, upper: float, seed: int | None
-) -> Tensor:
+def _between(adjust: Callable[[Any, Any], Tensor], image: Any, lower: float, upper: float, seed: int | None) -> Tensor:
     if upper <= lower:
         raise ValueError("upper must be > lower.")
     if lower < 0:
@@ -144,13 +142,9 @@ def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None
         wanted = convert_to_tensor(size, int32, "size", graph=whole.graph)
         known, dims = get_static_value(wanted), whole.shape.sizes
         if known is not None and dims is not None:
-            fits = len(known) == len(dims) and all(
-                d is None or n <= d for n, d in zip(known, dims, strict=True)
-            )
+            fits = len(known) == len(dims) and all(d is None or n <= d for n, d in zip(known, dims, strict=True))
             if not fits:
-                raise ValueError(
-                    f"Need value.shape >= size, got {whole.shape} and {known.tolist()}"
-                )
+                raise ValueError(f"Need value.shape >= size, got {whole.shape} and {known.tolist()}")
         extent = shape(whole)
         limit = extent - wanted + 1
         drawn = random_uniform(shape(extent), 0, np.iinfo(np.int32).max, int32, seed=seed)

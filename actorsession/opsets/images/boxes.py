@@ -15,13 +15,7 @@ import numpy as np
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import float32
 from actorsession.graph.operation import Tensor
-from actorsession.graph.registry import (
-    NOT_DIFFERENTIABLE,
-    Array,
-    InferContext,
-    Kernel,
-    KernelContext,
-)
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, Array, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape
 from actorsession.ops import raw
 from actorsession.ops.build import convert_to_tensor
@@ -90,9 +84,7 @@ def _box_shapes(ctx: InferContext) -> Sequence[TensorShape]:
             )
     ratios, areas = ctx.attrs["aspect_ratio_range"], ctx.attrs["area_range"]
     if len(ratios) != 2 or min(ratios) <= 0:
-        raise ValueError(
-            f"{ctx.op}: aspect_ratio_range is two positive numbers, got {list(ratios)}"
-        )
+        raise ValueError(f"{ctx.op}: aspect_ratio_range is two positive numbers, got {list(ratios)}")
     if len(areas) != 2 or min(areas) <= 0 or max(areas) > 1:
         raise ValueError(f"{ctx.op}: area_range is two numbers in (0, 1], got {list(areas)}")
     if ctx.attrs["max_attempts"] < 1:
@@ -105,8 +97,7 @@ def _objects(boxes: Any, height: int, width: int, whole: bool) -> Array:
     flat = np.asarray(boxes, np.float64).reshape(-1, 4)
     if not ((flat >= 0) & (flat <= 1)).all() or not (flat[:, :2] < flat[:, 2:]).all():
         raise InvalidArgumentError(
-            "SampleDistortedBoundingBoxV2: boxes lie between 0 and 1, and end after they begin, got "
-            f"{flat.tolist()}"
+            f"SampleDistortedBoundingBoxV2: boxes lie between 0 and 1, and end after they begin, got {flat.tolist()}"
         )
     if not len(flat):
         if not whole:
@@ -169,9 +160,10 @@ def _sample_kernel(ctx: KernelContext) -> Kernel:
         top, left, bottom, right = chosen
         parts = np.array(chosen, np.float64) / [height, width, height, width]
         return (
-            np.array([top, left, 0], dtype), np.array([bottom - top, right - left, -1]).astype(dtype),
+            np.array([top, left, 0], dtype),
+            np.array([bottom - top, right - left, -1]).astype(dtype),
             parts.astype(np.float32).reshape(1, 1, 4),
-        )  # fmt: skip
+        )
 
     return sample
 

@@ -44,28 +44,20 @@ _LUMA = (0.2989, 0.5870, 0.1140)
 
 
 # Matrices from rows of source colours to columns of target colours, rounded as in TensorFlow.
-_TO_YIQ = [
-    [0.299, 0.59590059, 0.2115], [0.587, -0.27455667, -0.52273617], [0.114, -0.32134392, 0.31119955],
-]  # fmt: skip
+_TO_YIQ = [[0.299, 0.59590059, 0.2115], [0.587, -0.27455667, -0.52273617], [0.114, -0.32134392, 0.31119955]]
 _FROM_YIQ: Sequence[Sequence[float]] = [
-    [1, 1, 1], [0.95598634, -0.27201283, -1.10674021], [0.6208248, -0.64720424, 1.70423049],
-]  # fmt: skip
-_TO_YUV = [
-    [0.299, -0.14714119, 0.61497538], [0.587, -0.28886916, -0.51496512], [0.114, 0.43601035, -0.10001026],
-]  # fmt: skip
-_FROM_YUV: Sequence[Sequence[float]] = [
     [1, 1, 1],
-    [0, -0.394642334, 2.03206185],
-    [1.13988303, -0.58062185, 0],
+    [0.95598634, -0.27201283, -1.10674021],
+    [0.6208248, -0.64720424, 1.70423049],
 ]
+_TO_YUV = [[0.299, -0.14714119, 0.61497538], [0.587, -0.28886916, -0.51496512], [0.114, 0.43601035, -0.10001026]]
+_FROM_YUV: Sequence[Sequence[float]] = [[1, 1, 1], [0, -0.394642334, 2.03206185], [1.13988303, -0.58062185, 0]]
 
 
 # -- dtypes ----------------------------------------------------------------------------------------
 
 
-def convert_image_dtype(
-    image: Any, dtype: Any, saturate: bool = False, name: str | None = None
-) -> Tensor:
+def convert_image_dtype(image: Any, dtype: Any, saturate: bool = False, name: str | None = None) -> Tensor:
     """Convert an image to another dtype, scaled to the pixel range of that dtype.
 
     Args:
@@ -165,9 +157,7 @@ def per_image_standardization(image: Any) -> Tensor:
 
 def _check_rank(value: Tensor, least: int) -> None:
     if value.shape.rank is not None and value.shape.rank < least:
-        raise ValueError(
-            f"'image' (shape {value.shape}) must be at least {least}-dimensional."
-        )  # fmt: skip
+        raise ValueError(f"'image' (shape {value.shape}) must be at least {least}-dimensional.")
 
 
 # -- colours ---------------------------------------------------------------------------------------
@@ -270,9 +260,7 @@ def adjust_saturation(image: Any, saturation_factor: Any, name: str | None = Non
     return _adjusted(raw.AdjustSaturation, image, saturation_factor, "scale", scope)
 
 
-def _adjusted(
-    adjust: Callable[..., Tensor], image: Any, by: Any, by_name: str, scope: str
-) -> Tensor:
+def _adjusted(adjust: Callable[..., Tensor], image: Any, by: Any, by_name: str, scope: str) -> Tensor:
     value = convert_to_tensor(image)
     with value.graph.name_scope(scope):
         change = convert_to_tensor(by, float32, by_name, graph=value.graph)
@@ -289,9 +277,7 @@ def _of_images(ctx: InferContext) -> Sequence[TensorShape]:
     least = 1 if ctx.op in ("RGBToHSV", "HSVToRGB") else 3
     coloured = ctx.op != "AdjustContrastv2"
     if dims is not None and (len(dims) < least or (coloured and dims[-1] not in (None, 3))):
-        raise ValueError(
-            f"{ctx.op}: images have rank {least} at least{' and 3 colours' * coloured}, got shape {shape}"
-        )
+        raise ValueError(f"{ctx.op}: images have rank {least} at least{' and 3 colours' * coloured}, got shape {shape}")
     if by and by[0].rank not in (None, 0):
         raise ValueError(f"{ctx.op}: input 1 is a scalar, got shape {by[0]}")
     return [shape]
@@ -300,8 +286,7 @@ def _of_images(ctx: InferContext) -> Sequence[TensorShape]:
 def _check_colours(images: Any, by: Sequence[Any], op: str, least: int, coloured: bool) -> None:
     if images.ndim < least or (coloured and images.shape[-1] != 3):
         raise InvalidArgumentError(
-            f"{op}: images have rank {least} at least{' and 3 colours' * coloured}, got shape "
-            f"{list(images.shape)}"
+            f"{op}: images have rank {least} at least{' and 3 colours' * coloured}, got shape {list(images.shape)}"
         )
     if any(np.ndim(b) for b in by):
         raise InvalidArgumentError(f"{op}: input 1 is a scalar, got shape {list(by[0].shape)}")
@@ -314,9 +299,7 @@ def _to_hsv(images: Any) -> Any:
     out = np.empty_like(images)
     with np.errstate(all="ignore"):
         sixth = 1 / (6 * span)
-        of_others = np.where(
-            green == most, (blue - red) * sixth + 2 / 6, (red - green) * sixth + 4 / 6
-        )
+        of_others = np.where(green == most, (blue - red) * sixth + 2 / 6, (red - green) * sixth + 4 / 6)
         hue = np.where(red == most, (green - blue) * sixth, of_others)
         hue = np.where(span > 0, hue, 0)
         out[..., 0] = np.where(hue < 0, hue + 1, hue)
@@ -328,9 +311,7 @@ def _to_hsv(images: Any) -> Any:
 def _to_rgb(images: Any) -> Any:
     hue, saturation, value = np.moveaxis(images, -1, 0)
     six = hue * 6
-    pure = np.stack(
-        [np.abs(six - 3) - 1, 2 - np.abs(six - 2), 2 - np.abs(six - 4)], -1
-    )  # fmt: skip
+    pure = np.stack([np.abs(six - 3) - 1, 2 - np.abs(six - 2), 2 - np.abs(six - 4)], -1)
     np.clip(pure, 0, 1, out=pure)
     out = (1 - saturation)[..., None] + saturation[..., None] * pure
     out *= value[..., None]

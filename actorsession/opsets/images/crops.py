@@ -72,14 +72,11 @@ def _check_boxes(ctx: InferContext, boxes: int, box_indices: int) -> Dim:
     given, which = ctx.inputs[boxes], ctx.inputs[box_indices]
     if given.dtype is not float32 or which.dtype is not int32:
         raise TypeError(
-            f"{ctx.op}: boxes are float32 and their images int32, got {given.dtype.name} and "
-            f"{which.dtype.name}"
+            f"{ctx.op}: boxes are float32 and their images int32, got {given.dtype.name} and {which.dtype.name}"
         )
     count = given.shape.with_rank(2)[0] if given.shape.rank in (None, 2) else None
     if not given.shape.is_compatible_with([None, 4]) or not which.shape.is_compatible_with([count]):
-        raise ValueError(
-            f"{ctx.op}: boxes have shape [n, 4] and their images [n], got {given.shape} and {which.shape}"
-        )
+        raise ValueError(f"{ctx.op}: boxes have shape [n, 4] and their images [n], got {given.shape} and {which.shape}")
     if count is not None or which.shape.rank is None:
         return count
     (listed,) = which.shape.with_rank(1).as_list()
@@ -168,26 +165,25 @@ def _places(first: Any, last: Any, old: int, new: int) -> _Places:
     at = np.where(inside, at, 0)
     low = np.floor(at)
     return _Places(
-        inside, low.astype(np.intp), np.ceil(at).astype(np.intp), at - low,
-        np.floor(at + np.float32(0.5)).astype(np.intp), scale,
-    )  # fmt: skip
+        inside,
+        low.astype(np.intp),
+        np.ceil(at).astype(np.intp),
+        at - low,
+        np.floor(at + np.float32(0.5)).astype(np.intp),
+        scale,
+    )
 
 
 def _checked(op: str, images: Any, boxes: Any, box_indices: Any, batch: int) -> Any:
     """Check the operands, and return the index of the image of each box."""
     if boxes.ndim != 2 or boxes.shape[1] != 4 or box_indices.shape != boxes.shape[:1]:
         raise InvalidArgumentError(
-            f"{op}: boxes have shape [n, 4] and their images [n], got {list(boxes.shape)} and "
-            f"{list(box_indices.shape)}"
+            f"{op}: boxes have shape [n, 4] and their images [n], got {list(boxes.shape)} and {list(box_indices.shape)}"
         )
     if images.ndim != 4 or not all(images.shape[1:3]):
-        raise InvalidArgumentError(
-            f"{op}: images have rank 4 and pixels, got shape {list(images.shape)}"
-        )
+        raise InvalidArgumentError(f"{op}: images have rank 4 and pixels, got shape {list(images.shape)}")
     if ((box_indices < 0) | (box_indices >= batch)).any():
-        raise OutOfRangeError(
-            f"{op}: box_index has values outside [0, {batch}), got {box_indices.tolist()[:10]}"
-        )
+        raise OutOfRangeError(f"{op}: box_index has values outside [0, {batch}), got {box_indices.tolist()[:10]}")
     return box_indices[:, None, None]
 
 
@@ -211,9 +207,7 @@ def _crops_kernel(ctx: KernelContext) -> Kernel:
     def cropped(images: Any, boxes: Any, box_indices: Any, size: Any) -> Any:
         wanted = ints(size)
         if len(wanted) != 2 or min(wanted) <= 0:
-            raise InvalidArgumentError(
-                f"{ctx.op}: crop_size is two positive numbers, got {list(wanted)}"
-            )
+            raise InvalidArgumentError(f"{ctx.op}: crop_size is two positive numbers, got {list(wanted)}")
         which = _checked(ctx.op, images, boxes, box_indices, len(images))
         rows, columns = _sampled(boxes, images.shape[1:3], (wanted[0], wanted[1]))
         if smooth:
@@ -279,8 +273,9 @@ def _boxes_gradient(grads: Any, images: Any, boxes: Any, box_indices: Any) -> An
     rows, columns = _sampled(boxes, (height, width), grads.shape[1:3])
     corners = [
         images[which, *_grid(line, place)].astype(np.float32)
-        for line in (rows.low, rows.high) for place in (columns.low, columns.high)
-    ]  # fmt: skip
+        for line in (rows.low, rows.high)
+        for place in (columns.low, columns.high)
+    ]
     top_left, top_right, bottom_left, bottom_right = corners
     below, right = rows.part[:, :, None, None], columns.part[:, None, :, None]
     inside = (rows.inside[:, :, None] & columns.inside[:, None, :])[..., None]
@@ -292,11 +287,13 @@ def _boxes_gradient(grads: Any, images: Any, boxes: Any, box_indices: Any) -> An
     by_column = (flow * across).sum((1, 3)) * np.float32(width - 1)
     return np.stack(
         [
-            (by_row * (1 - rows.scale)).sum(1), (by_column * (1 - columns.scale)).sum(1),
-            (by_row * rows.scale).sum(1), (by_column * columns.scale).sum(1),
+            (by_row * (1 - rows.scale)).sum(1),
+            (by_column * (1 - columns.scale)).sum(1),
+            (by_row * rows.scale).sum(1),
+            (by_column * columns.scale).sum(1),
         ],
         axis=1,
-    ).astype(np.float32)  # fmt: skip
+    ).astype(np.float32)
 
 
 # -- gradients and rows ----------------------------------------------------------------------------
@@ -307,9 +304,7 @@ def _crops_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
     by_image = None
     if image.dtype.is_floating:
         size, method = shape_tensor(image), op.attrs["method"]
-        by_image = raw.CropAndResizeGradImage(
-            grad, boxes, box_indices, size, T=image.dtype, method=method
-        )
+        by_image = raw.CropAndResizeGradImage(grad, boxes, box_indices, size, T=image.dtype, method=method)
     # The gradient for the nearest pixel, which does not move with a box, is computed as if it were
     # interpolated.
     by_boxes = raw.CropAndResizeGradBoxes(grad, image, boxes, box_indices)

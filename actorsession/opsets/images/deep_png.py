@@ -39,9 +39,7 @@ def read_deep(data: bytes) -> Any:
     if depth != 16 or colour not in _CHANNELS:
         return None
     if interlaced or not width or not height or width * height > _MOST_PIXELS:
-        raise InvalidArgumentError(
-            "an interlaced PNG file of 16 bits, or one without pixels, is not read"
-        )
+        raise InvalidArgumentError("an interlaced PNG file of 16 bits, or one without pixels, is not read")
     step = 2 * _CHANNELS[colour]
     rows = _inflated(data, height * (1 + width * step))
     lines = np.frombuffer(rows, np.uint8).reshape(height, 1 + width * step)
@@ -132,9 +130,4 @@ def write_deep(pixels: Any, compression: int) -> bytes:
 
 
 def _chunk(kind: bytes, content: bytes) -> bytes:
-    return (
-        struct.pack(">I", len(content))
-        + kind
-        + content
-        + struct.pack(">I", zlib.crc32(kind + content))
-    )
+    return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))

@@ -24,16 +24,22 @@ __all__ = ["draw_bounding_boxes"]
 # Red, green, blue and opacity of successive boxes, if no colours are given.
 _COLOURS = np.array(
     [
-        [1, 1, 0, 1], [0, 0, 1, 1], [1, 0, 0, 1], [0, 1, 0, 1], [0.5, 0, 0.5, 1],
-        [0.5, 0.5, 0, 1], [0.5, 0, 0, 1], [0, 0, 0.5, 1], [0, 1, 1, 1], [1, 0, 1, 1],
+        [1, 1, 0, 1],
+        [0, 0, 1, 1],
+        [1, 0, 0, 1],
+        [0, 1, 0, 1],
+        [0.5, 0, 0.5, 1],
+        [0.5, 0.5, 0, 1],
+        [0.5, 0, 0, 1],
+        [0, 0, 0.5, 1],
+        [0, 1, 1, 1],
+        [1, 0, 1, 1],
     ],
     np.float32,
-)  # fmt: skip
+)
 
 
-def draw_bounding_boxes(
-    images: Any, boxes: Any, name: str | None = None, colors: Any = None
-) -> Tensor:
+def draw_bounding_boxes(images: Any, boxes: Any, name: str | None = None, colors: Any = None) -> Tensor:
     """Draw the outlines of boxes on images.
 
     Args:
@@ -60,13 +66,9 @@ def _with_boxes(ctx: InferContext) -> Sequence[TensorShape]:
         raise ValueError(f"{ctx.op}: images have rank 4, got shape {images}")
     batch, _, _, channels = images.with_rank(4)
     if channels not in (None, 1, 3, 4):
-        raise ValueError(
-            f"{ctx.op}: channels are 1 (grey), 3 (RGB) or 4 (RGBA), got shape {images}"
-        )
+        raise ValueError(f"{ctx.op}: channels are 1 (grey), 3 (RGB) or 4 (RGBA), got shape {images}")
     if not boxes.is_compatible_with([batch, None, 4]):
-        raise ValueError(
-            f"{ctx.op}: boxes have shape [batch, n, 4], got {boxes} for images of shape {images}"
-        )
+        raise ValueError(f"{ctx.op}: boxes have shape [batch, n, 4], got {boxes} for images of shape {images}")
     if colours and colours[0].rank not in (None, 2):
         raise ValueError(f"{ctx.op}: colours have rank 2, got shape {colours[0]}")
     return [images]
@@ -104,13 +106,10 @@ def _outline(image: Any, box: Any, colour: Any) -> None:
 
 def _draw_boxes(images: Any, boxes: Any, colours: Any = None) -> Any:
     if images.ndim != 4 or images.shape[3] not in (1, 3, 4):
-        raise InvalidArgumentError(
-            f"images have rank 4 and 1, 3 or 4 channels, got shape {list(images.shape)}"
-        )
+        raise InvalidArgumentError(f"images have rank 4 and 1, 3 or 4 channels, got shape {list(images.shape)}")
     if boxes.ndim != 3 or boxes.shape[2] != 4 or len(boxes) != len(images):
         raise InvalidArgumentError(
-            f"boxes have shape [batch, n, 4], got {list(boxes.shape)} for images of shape "
-            f"{list(images.shape)}"
+            f"boxes have shape [batch, n, 4], got {list(boxes.shape)} for images of shape {list(images.shape)}"
         )
     out, table = images.copy(), _colours(colours, images.shape[3])
     height, width = images.shape[1:3]

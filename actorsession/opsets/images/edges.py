@@ -17,9 +17,7 @@ from actorsession.ops.convolutions.depthwise import depthwise_conv2d
 
 __all__ = ["image_gradients", "sobel_edges"]
 
-_SOBEL = np.array(
-    [[[-1, -2, -1], [0, 0, 0], [1, 2, 1]], [[-1, 0, 1], [-2, 0, 2], [-1, 0, 1]]]
-)  # fmt: skip
+_SOBEL = np.array([[[-1, -2, -1], [0, 0, 0], [1, 2, 1]], [[-1, 0, 1], [-2, 0, 2], [-1, 0, 1]]])
 
 
 def image_gradients(image: Any) -> tuple[Tensor, Tensor]:
@@ -33,9 +31,7 @@ def image_gradients(image: Any) -> tuple[Tensor, Tensor]:
     """
     value = convert_to_tensor(image)
     if value.shape.rank != 4:
-        raise ValueError(
-            f"image_gradients expects a 4D tensor [batch_size, h, w, d], not {value.shape}."
-        )
+        raise ValueError(f"image_gradients expects a 4D tensor [batch_size, h, w, d], not {value.shape}.")
     with value.graph.as_default():
         batch, height, width, depth = (shape(value)[axis] for axis in range(4))
         last_row = zeros(stack([batch, 1, width, depth]), value.dtype)

@@ -18,13 +18,7 @@ from actorsession.errors import InvalidArgumentError
 from actorsession.extras import require
 from actorsession.graph.dtypes import string, uint8, uint16
 from actorsession.graph.operation import Tensor
-from actorsession.graph.registry import (
-    ANY_INPUT,
-    NOT_DIFFERENTIABLE,
-    InferContext,
-    Kernel,
-    KernelContext,
-)
+from actorsession.graph.registry import ANY_INPUT, NOT_DIFFERENTIABLE, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape, scalar_shape
 from actorsession.ops import raw
 from actorsession.ops.build import convert_to_tensor
@@ -32,14 +26,11 @@ from actorsession.ops.rows import check_inputs, op
 from actorsession.opsets.images.deep_png import read_deep, with_channels, write_deep
 from actorsession.opsets.text.kernels import one_string, require_string
 
-__all__ = [
-    "decode_jpeg", "decode_png", "encode_jpeg", "encode_png", "opened", "pixels_of", "require_pillow",
-]  # fmt: skip
+__all__ = ["decode_jpeg", "decode_png", "encode_jpeg", "encode_png", "opened", "pixels_of", "require_pillow"]
 
 # Pillow's modes for numbers of channels.
 _MODES = {1: "L", 2: "LA", 3: "RGB", 4: "RGBA"}
-_CHANNELS = {"DecodePng": (0, 1, 3, 4), "DecodeJpeg": (0, 1, 3), "EncodePng": (1, 2, 3, 4),
-             "EncodeJpeg": (1, 3)}  # fmt: skip
+_CHANNELS = {"DecodePng": (0, 1, 3, 4), "DecodeJpeg": (0, 1, 3), "EncodePng": (1, 2, 3, 4), "EncodeJpeg": (1, 3)}
 
 
 def require_pillow(op: str) -> None:
@@ -50,9 +41,7 @@ def require_pillow(op: str) -> None:
 # -- reading ---------------------------------------------------------------------------------------
 
 
-def decode_png(
-    contents: Any, channels: int = 0, dtype: Any = uint8, name: str | None = None
-) -> Tensor:
+def decode_png(contents: Any, channels: int = 0, dtype: Any = uint8, name: str | None = None) -> Tensor:
     """Return the pixels of a PNG file.
 
     Args:
@@ -68,9 +57,7 @@ def decode_png(
     return raw.DecodePng(file, channels=int(channels or 0), dtype=dtype, name=name)
 
 
-def decode_jpeg(
-    contents: Any, channels: int = 0, ratio: int = 1, name: str | None = None
-) -> Tensor:
+def decode_jpeg(contents: Any, channels: int = 0, ratio: int = 1, name: str | None = None) -> Tensor:
     """Return the pixels of a JPEG file, as ``decode_png`` does.
 
     Args:
@@ -84,9 +71,7 @@ def decode_jpeg(
 
 def _check_channels(ctx: InferContext, found: int) -> None:
     if found not in _CHANNELS[ctx.op]:
-        raise ValueError(
-            f"{ctx.op}: channels are {', '.join(map(str, _CHANNELS[ctx.op]))}, got {found}"
-        )
+        raise ValueError(f"{ctx.op}: channels are {', '.join(map(str, _CHANNELS[ctx.op]))}, got {found}")
 
 
 def _decoded_shape(ctx: InferContext) -> Sequence[TensorShape]:
@@ -117,9 +102,13 @@ def opened(op: str, contents: Any, formats: Sequence[str] = ("PNG", "JPEG")) -> 
         with Image.open(io.BytesIO(one_string(contents)), formats=tuple(formats)) as image:
             yield image
     except (
-        UnidentifiedImageError, OSError, SyntaxError, ValueError, Image.DecompressionBombError,
+        UnidentifiedImageError,
+        OSError,
+        SyntaxError,
+        ValueError,
+        Image.DecompressionBombError,
         Image.DecompressionBombWarning,
-    ) as error:  # fmt: skip
+    ) as error:
         listed = f"{', '.join(formats[:-1])} or {formats[-1]}" if formats[1:] else formats[0]
         raise InvalidArgumentError(f"{op}: no {listed} image: {error}") from None
 
@@ -200,9 +189,13 @@ def encode_jpeg(
         optimize_size: whether to spend time on a smaller file.
     """
     return raw.EncodeJpeg(
-        image, format=format, quality=int(quality), progressive=bool(progressive),
-        optimize_size=bool(optimize_size), name=name,
-    )  # fmt: skip
+        image,
+        format=format,
+        quality=int(quality),
+        progressive=bool(progressive),
+        optimize_size=bool(optimize_size),
+        name=name,
+    )
 
 
 def _encoded_shape(ctx: InferContext) -> Sequence[TensorShape]:
@@ -217,9 +210,7 @@ def _encoded_shape(ctx: InferContext) -> Sequence[TensorShape]:
     if not 0 <= ctx.attrs.get("quality", 95) <= 100:
         raise ValueError(f"{ctx.op}: quality is 0 to 100, got {ctx.attrs['quality']}")
     if ctx.attrs.get("format", "") not in ("", "grayscale", "rgb"):
-        raise ValueError(
-            f"{ctx.op}: format is grayscale, rgb or empty, got {ctx.attrs['format']!r}"
-        )
+        raise ValueError(f"{ctx.op}: format is grayscale, rgb or empty, got {ctx.attrs['format']!r}")
     return [scalar_shape]
 
 
@@ -229,9 +220,11 @@ def _options(attrs: Mapping[str, Any]) -> dict[str, Any]:
         known = attrs["compression"]
         return {"format": "PNG", **({} if known < 0 else {"compress_level": known})}
     return {
-        "format": "JPEG", "quality": attrs["quality"], "progressive": attrs["progressive"],
+        "format": "JPEG",
+        "quality": attrs["quality"],
+        "progressive": attrs["progressive"],
         "optimize": attrs["optimize_size"],
-    }  # fmt: skip
+    }
 
 
 def _encode_kernel(ctx: KernelContext) -> Kernel:

@@ -14,13 +14,7 @@ import numpy as np
 from actorsession.errors import InvalidArgumentError, UnimplementedError
 from actorsession.graph.dtypes import as_dtype, float32, int32, string, uint8, uint16
 from actorsession.graph.operation import Tensor
-from actorsession.graph.registry import (
-    ANY_INPUT,
-    NOT_DIFFERENTIABLE,
-    InferContext,
-    Kernel,
-    KernelContext,
-)
+from actorsession.graph.registry import ANY_INPUT, NOT_DIFFERENTIABLE, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape, unknown_shape
 from actorsession.ops import raw
 from actorsession.ops.build import convert_to_tensor
@@ -32,14 +26,15 @@ from actorsession.opsets.images.files import opened, pixels_of, require_pillow
 from actorsession.opsets.text.characters import substr
 from actorsession.opsets.text.kernels import require_string
 
-__all__ = [
-    "decode_and_crop_jpeg", "decode_bmp", "decode_gif", "decode_image", "extract_jpeg_shape", "is_jpeg",
-]  # fmt: skip
+__all__ = ["decode_and_crop_jpeg", "decode_bmp", "decode_gif", "decode_image", "extract_jpeg_shape", "is_jpeg"]
 
 # Pillow's names of the formats that an op reads, and the numbers of channels that may be requested.
-_READS = {"DecodeBmp": ("BMP",), "DecodeGif": ("GIF", "PNG", "JPEG"),
-          "DecodeImage": ("BMP", "GIF", "PNG", "JPEG"),
-          "DecodeAndCropJpeg": ("JPEG",)}  # fmt: skip
+_READS = {
+    "DecodeBmp": ("BMP",),
+    "DecodeGif": ("GIF", "PNG", "JPEG"),
+    "DecodeImage": ("BMP", "GIF", "PNG", "JPEG"),
+    "DecodeAndCropJpeg": ("JPEG",),
+}
 _CHANNELS = {"DecodeBmp": (0, 3, 4), "DecodeImage": (0, 1, 3, 4), "DecodeAndCropJpeg": (0, 1, 3)}
 _OF_FORMAT = {"BMP": (0, 3, 4), "GIF": (0, 3), "JPEG": (0, 1, 3), "PNG": (0, 1, 3, 4)}
 
@@ -95,10 +90,7 @@ def decode_image(
     read = wanted if wanted in (float32, uint8, uint16) else uint16
     with value.graph.as_default(), value.graph.name_scope(name or "decode_image"):
         image = raw.DecodeImage(
-            value,
-            channels=int(channels or 0),
-            dtype=read,
-            expand_animations=bool(expand_animations),
+            value, channels=int(channels or 0), dtype=read, expand_animations=bool(expand_animations)
         )
         if read is not wanted:
             image = convert_image_dtype(image, wanted)
@@ -128,9 +120,7 @@ def decode_and_crop_jpeg(
     del fancy_upscaling, try_recover_truncated, acceptable_fraction, dct_method
     value = convert_to_tensor(contents, string, "contents")
     window = convert_to_tensor(crop_window, int32, "crop_window", graph=value.graph)
-    return raw.DecodeAndCropJpeg(
-        value, window, channels=int(channels or 0), ratio=int(ratio), name=name
-    )
+    return raw.DecodeAndCropJpeg(value, window, channels=int(channels or 0), ratio=int(ratio), name=name)
 
 
 def extract_jpeg_shape(contents: Any, output_type: Any = int32, name: str | None = None) -> Tensor:
@@ -159,9 +149,7 @@ def _decoded_shape(ctx: InferContext) -> Sequence[TensorShape]:
     require_string(ctx, 0, rank=0)
     channels = ctx.attrs.get("channels", 3)
     if ctx.op in _CHANNELS and channels not in _CHANNELS[ctx.op]:
-        raise ValueError(
-            f"{ctx.op}: channels are {', '.join(map(str, _CHANNELS[ctx.op]))}, got {channels}"
-        )
+        raise ValueError(f"{ctx.op}: channels are {', '.join(map(str, _CHANNELS[ctx.op]))}, got {channels}")
     if ctx.op == "DecodeImage":
         return [unknown_shape]
     if ctx.op == "DecodeGif":
@@ -256,9 +244,11 @@ def _scaled(pixels: Any, dtype: Any) -> Any:
 def _part(op: str, pixels: Any, window: Any) -> Any:
     """Return the part of an image inside a window."""
     top, left, rows, columns = window if len(window) == 4 else (-1,) * 4
-    if min(top, left) < 0 or min(rows, columns) < 1 or (
-        top + rows > pixels.shape[0] or left + columns > pixels.shape[1]
-    ):  # fmt: skip
+    if (
+        min(top, left) < 0
+        or min(rows, columns) < 1
+        or (top + rows > pixels.shape[0] or left + columns > pixels.shape[1])
+    ):
         raise InvalidArgumentError(
             f"{op}: a crop_window lies inside the image of shape {list(pixels.shape)}, got {list(window)}"
         )
@@ -278,11 +268,4 @@ def _shape_kernel(ctx: KernelContext) -> Kernel:
 
 for _name in ("DecodeBmp", "DecodeGif", "DecodeImage", "DecodeAndCropJpeg"):
     op(_name, _decoded_shape, None, NOT_DIFFERENTIABLE, kernel=_decode_kernel, sized_by=ANY_INPUT)
-op(
-    "ExtractJpegShape",
-    _three_sizes,
-    None,
-    NOT_DIFFERENTIABLE,
-    kernel=_shape_kernel,
-    sized_by=ANY_INPUT,
-)
+op("ExtractJpegShape", _three_sizes, None, NOT_DIFFERENTIABLE, kernel=_shape_kernel, sized_by=ANY_INPUT)

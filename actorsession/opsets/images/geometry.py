@@ -26,9 +26,18 @@ from actorsession.ops.elements.arithmetic import maximum, minimum
 from actorsession.ops.elements.cast import cast
 
 __all__ = [
-    "central_crop", "check_box", "crop_to_bounding_box", "flip_left_right", "flip_up_down", "image_rank",
-    "image_sizes", "pad_to_bounding_box", "resize_image_with_crop_or_pad", "rot90", "transpose_image",
-]  # fmt: skip
+    "central_crop",
+    "check_box",
+    "crop_to_bounding_box",
+    "flip_left_right",
+    "flip_up_down",
+    "image_rank",
+    "image_sizes",
+    "pad_to_bounding_box",
+    "resize_image_with_crop_or_pad",
+    "rot90",
+    "transpose_image",
+]
 
 
 # -- helpers ---------------------------------------------------------------------------------------
@@ -120,9 +129,7 @@ def crop_to_bounding_box(
     value = convert_to_tensor(image)
     with value.graph.as_default(), value.graph.name_scope("crop_to_bounding_box"):
         rank = image_rank(value, 3, 4)
-        top, left, rows, columns = map(
-            _known, (offset_height, offset_width, target_height, target_width)
-        )
+        top, left, rows, columns = map(_known, (offset_height, offset_width, target_height, target_width))
         height, width = image_sizes(value, rank)
         check_box(top, left, rows, columns)
         if _numbers(width, left, columns):
@@ -167,15 +174,15 @@ def pad_to_bounding_box(
     value = convert_to_tensor(image)
     with value.graph.as_default(), value.graph.name_scope("pad_to_bounding_box"):
         rank = image_rank(value, 3, 4)
-        top, left, rows, columns = map(
-            _known, (offset_height, offset_width, target_height, target_width)
-        )
+        top, left, rows, columns = map(_known, (offset_height, offset_width, target_height, target_width))
         height, width = image_sizes(value, rank)
         below, right = rows - top - height, columns - left - width
         for margin, what in (
-            (top, "offset_height must be >= 0"), (left, "offset_width must be >= 0"),
-            (right, "width must be <= target - offset"), (below, "height must be <= target - offset"),
-        ):  # fmt: skip
+            (top, "offset_height must be >= 0"),
+            (left, "offset_width must be >= 0"),
+            (right, "width must be <= target - offset"),
+            (below, "height must be <= target - offset"),
+        ):
             if _numbers(margin):
                 _require(margin >= 0, what)
         margins = [0, 0] * (rank - 3) + [top, below, left, right, 0, 0]
@@ -233,12 +240,9 @@ def resize_image_with_crop_or_pad(image: Any, target_height: Any, target_width: 
         height, width = image_sizes(value, rank)
         down, across = rows - height, columns - width
         cropped = crop_to_bounding_box(
-            value, _most(-down // 2, 0), _most(-across // 2, 0), _least(rows, height),
-            _least(columns, width),
-        )  # fmt: skip
-        return pad_to_bounding_box(
-            cropped, _most(down // 2, 0), _most(across // 2, 0), rows, columns
+            value, _most(-down // 2, 0), _most(-across // 2, 0), _least(rows, height), _least(columns, width)
         )
+        return pad_to_bounding_box(cropped, _most(down // 2, 0), _most(across // 2, 0), rows, columns)
 
 
 # -- flips and rotations ---------------------------------------------------------------------------
@@ -286,8 +290,4 @@ def rot90(image: Any, k: Any = 1, name: str | None = None) -> Tensor:
             return identity(value)
         if turns == 2:
             return flip_up_down(flip_left_right(value))
-        return (
-            flip_up_down(transpose_image(value))
-            if turns == 1
-            else transpose_image(flip_up_down(value))
-        )
+        return flip_up_down(transpose_image(value)) if turns == 1 else transpose_image(flip_up_down(value))

@@ -71,13 +71,9 @@ def _windows(ctx: InferContext) -> Sequence[TensorShape]:
             f"shape {images}"
         )
     if ctx.attrs["noise"] not in ("uniform", "gaussian", "zero"):
-        raise ValueError(
-            f"{ctx.op}: noise is uniform, gaussian or zero, got {ctx.attrs['noise']!r}"
-        )
+        raise ValueError(f"{ctx.op}: noise is uniform, gaussian or zero, got {ctx.attrs['noise']!r}")
     if ctx.attrs["uniform_noise"] and ctx.attrs["noise"] != "uniform":
-        raise ValueError(
-            f"{ctx.op}: the uniform_noise should not be True when noise is not uniform"
-        )
+        raise ValueError(f"{ctx.op}: the uniform_noise should not be True when noise is not uniform")
     if batch is None and offsets.rank is not None:
         batch = offsets.with_rank(2)[0]
     known = constant_ints(ctx, 1)
@@ -111,9 +107,7 @@ def _glimpse_kernel(ctx: KernelContext) -> Kernel:
                 f"{list(images.shape)} and {list(wanted)}"
             )
         if offsets.shape != (len(images), 2):
-            raise InvalidArgumentError(
-                f"{ctx.op}: offsets have shape [{len(images)}, 2], got {list(offsets.shape)}"
-            )
+            raise InvalidArgumentError(f"{ctx.op}: offsets have shape [{len(images)}, 2], got {list(offsets.shape)}")
         old, new = np.array(images.shape[1:3], np.float32), np.array(wanted, np.float32)
         first = np.trunc(corners(offsets, old, new)).astype(np.int64)
         out = np.empty((len(images), *wanted, images.shape[3]), np.float32)
@@ -130,9 +124,7 @@ def _corners(offsets: Any, old: Any, new: Any, *, centered: bool, normalized: bo
     return (places / 2 + old / 2 if centered else places) - new / 2
 
 
-def _corners_of_pixels(
-    offsets: Any, old: Any, new: Any, *, centered: bool, normalized: bool
-) -> Any:
+def _corners_of_pixels(offsets: Any, old: Any, new: Any, *, centered: bool, normalized: bool) -> Any:
     """Return them in the second version, where most offsets are those of corners and not of centres."""
     if not normalized:
         return offsets + old / 2 if centered else offsets
@@ -147,9 +139,7 @@ def _fill(image: Any, window: Any, corner: Any, beyond: Any) -> None:
     if (bottom - top, right - left) != window.shape[:2]:
         window[...] = beyond(image, window.shape)
     above, before = (low - corner).tolist()
-    window[above : above + bottom - top, before : before + right - left] = image[
-        top:bottom, left:right
-    ]
+    window[above : above + bottom - top, before : before + right - left] = image[top:bottom, left:right]
 
 
 op("ExtractGlimpse", _windows, kernel=_glimpse_kernel, grad=NOT_DIFFERENTIABLE, sized_by=(1,))

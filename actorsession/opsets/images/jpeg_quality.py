@@ -43,9 +43,7 @@ def adjust_jpeg_quality(image: Any, jpeg_quality: Any, name: str | None = None) 
         return convert_image_dtype(read, value.dtype, saturate=True)
 
 
-def random_jpeg_quality(
-    image: Any, min_jpeg_quality: int, max_jpeg_quality: int, seed: int | None = None
-) -> Tensor:
+def random_jpeg_quality(image: Any, min_jpeg_quality: int, max_jpeg_quality: int, seed: int | None = None) -> Tensor:
     """Apply ``adjust_jpeg_quality`` with a quality drawn anew in each step.
 
     Args:
@@ -69,9 +67,7 @@ def _encoded_shape(ctx: InferContext) -> Sequence[TensorShape]:
     check_inputs(ctx)
     image, quality = (spec.shape for spec in ctx.inputs)
     if image.rank not in (None, 3) or quality.rank not in (None, 0):
-        raise ValueError(
-            f"{ctx.op}: an image has rank 3 and a quality rank 0, got {image} and {quality}"
-        )
+        raise ValueError(f"{ctx.op}: an image has rank 3 and a quality rank 0, got {image} and {quality}")
     return [scalar_shape]
 
 

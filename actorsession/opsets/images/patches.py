@@ -51,17 +51,11 @@ def extract_patches(
     Returns:
         A tensor of shape ``[batch, rows of patches, columns of patches, rows * columns * depth]``.
     """
-    return raw.ExtractImagePatches(
-        images, ksizes=sizes, strides=strides, rates=rates, padding=padding, name=name
-    )
+    return raw.ExtractImagePatches(images, ksizes=sizes, strides=strides, rates=rates, padding=padding, name=name)
 
 
 def extract_volume_patches(
-    input: Any,
-    ksizes: Sequence[int],
-    strides: Sequence[int],
-    padding: str,
-    name: str | None = None,
+    input: Any, ksizes: Sequence[int], strides: Sequence[int], padding: str, name: str | None = None
 ) -> Tensor:
     """Extract patches of volumes, each into the depth of one element of the result.
 
@@ -72,9 +66,7 @@ def extract_volume_patches(
         padding: ``VALID`` for patches inside the volume, ``SAME`` for as many as there are strides.
         name: wanted name.
     """
-    return raw.ExtractVolumePatches(
-        input, ksizes=ksizes, strides=strides, padding=padding, name=name
-    )
+    return raw.ExtractVolumePatches(input, ksizes=ksizes, strides=strides, padding=padding, name=name)
 
 
 # What the attributes are for each spatial axis; patches of volumes have no rates.
@@ -114,9 +106,7 @@ def _places(whole: int, extent: tuple[int, int, int], padding: str) -> tuple[int
     covered = (size - 1) * rate + 1
     if padding == "VALID":
         if whole - covered + stride <= -stride:
-            raise RequestValueError(
-                f"Computed output size would be negative: patches over {covered} pixels of {whole}"
-            )
+            raise RequestValueError(f"Computed output size would be negative: patches over {covered} pixels of {whole}")
         return max(0, (whole - covered) // stride + 1), 0, 0
     count = -(-whole // stride)
     margin = max(0, (count - 1) * stride + covered - whole)
@@ -134,9 +124,7 @@ def _patches_kernel(ctx: KernelContext) -> Kernel:
 
     def patches(x: Any) -> Any:
         if x.ndim != n + 2:
-            raise InvalidArgumentError(
-                f"images of rank {n + 2} are taken, got shape {list(x.shape)}"
-            )
+            raise InvalidArgumentError(f"images of rank {n + 2} are taken, got shape {list(x.shape)}")
         places = [_places(*each, padding) for each in zip(x.shape[1:-1], extents, strict=True)]
         counts = [count for count, _, _ in places]
         deep = math.prod([size for size, _, _ in extents]) * x.shape[-1]
@@ -166,9 +154,7 @@ def _patches_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]
     numbers = reshape(range_(one, count + one, one), stack([one, *spatial, one]))
     places = make_one(op.type, [numbers], dict(op.attrs)) - one
     shown = shape_tensor(grad, int64)
-    split = stack(
-        [batch, *[shown[axis] for axis in range(1, n + 1)], *[one * size for size in window], depth]
-    )
+    split = stack([batch, *[shown[axis] for axis in range(1, n + 1)], *[one * size for size in window], depth])
     by_place = transpose(reshape(grad, split), [*range(1, 2 * n + 1), 0, 2 * n + 1])
     numbered = reshape(places, [-1])
     flat = reshape(by_place, stack([shape_tensor(numbered, int64)[0], batch * depth]))

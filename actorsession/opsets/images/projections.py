@@ -115,13 +115,10 @@ def _checked(op_type: str, images: Any, transforms: Any, size: Any) -> tuple[int
     wanted = ints(size)
     if images.ndim != 4 or len(wanted) != 2 or min(wanted) < 0:
         raise InvalidArgumentError(
-            f"{op_type}: images have rank 4 and output_shape is two sizes, got {list(images.shape)} and "
-            f"{list(wanted)}"
+            f"{op_type}: images have rank 4 and output_shape is two sizes, got {list(images.shape)} and {list(wanted)}"
         )
     if min(wanted) <= 0:
-        raise InvalidArgumentError(
-            f"{op_type}: new dimensions must be positive, got {list(wanted)}"
-        )
+        raise InvalidArgumentError(f"{op_type}: new dimensions must be positive, got {list(wanted)}")
     if transforms.ndim != 2 or transforms.shape[1] != 8 or len(transforms) not in (1, len(images)):
         raise InvalidArgumentError(
             f"Input transform should be num_images x 8 or 1 x 8, got shape {list(transforms.shape)} for "
@@ -182,7 +179,4 @@ def _gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
 
 
 for _version in ("V2", "V3"):
-    op(
-        f"ImageProjectiveTransform{_version}", _transformed, kernel=_kernel, grad=_gradient,
-        sized_by=(2,),
-    )  # fmt: skip
+    op(f"ImageProjectiveTransform{_version}", _transformed, kernel=_kernel, grad=_gradient, sized_by=(2,))

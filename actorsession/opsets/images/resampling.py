@@ -13,15 +13,7 @@ import numpy as np
 
 from actorsession.records import dataclass
 
-__all__ = [
-    "Taps",
-    "area_taps",
-    "bicubic_taps",
-    "bilinear_taps",
-    "nearest_taps",
-    "resampled",
-    "spread",
-]
+__all__ = ["Taps", "area_taps", "bicubic_taps", "bilinear_taps", "nearest_taps", "resampled", "spread"]
 
 # TensorFlow tabulates the weights of cubic curves at this many positions between two pixels.
 _STEPS = 1024

@@ -37,11 +37,7 @@ __all__ = ["resize_area", "resize_bicubic", "resize_bilinear", "resize_nearest_n
 
 
 def resize_bilinear(
-    images: Any,
-    size: Any,
-    align_corners: bool = False,
-    name: str | None = None,
-    half_pixel_centers: bool = False,
+    images: Any, size: Any, align_corners: bool = False, name: str | None = None, half_pixel_centers: bool = False
 ) -> Tensor:
     """Resize images; each pixel is a weighted mean of the four nearest.
 
@@ -55,37 +51,25 @@ def resize_bilinear(
 
 
 def resize_nearest_neighbor(
-    images: Any,
-    size: Any,
-    align_corners: bool = False,
-    name: str | None = None,
-    half_pixel_centers: bool = False,
+    images: Any, size: Any, align_corners: bool = False, name: str | None = None, half_pixel_centers: bool = False
 ) -> Tensor:
     """Resize images; each pixel is the nearest old one. Arguments as for ``resize_bilinear``."""
     return _resize("ResizeNearestNeighbor", images, size, align_corners, half_pixel_centers, name)
 
 
 def resize_bicubic(
-    images: Any,
-    size: Any,
-    align_corners: bool = False,
-    name: str | None = None,
-    half_pixel_centers: bool = False,
+    images: Any, size: Any, align_corners: bool = False, name: str | None = None, half_pixel_centers: bool = False
 ) -> Tensor:
     """Resize images by cubic curves through 16 pixels; arguments as for ``resize_bilinear``."""
     return _resize("ResizeBicubic", images, size, align_corners, half_pixel_centers, name)
 
 
-def resize_area(
-    images: Any, size: Any, align_corners: bool = False, name: str | None = None
-) -> Tensor:
+def resize_area(images: Any, size: Any, align_corners: bool = False, name: str | None = None) -> Tensor:
     """Resize images; each pixel is the mean of its area. Arguments as for ``resize_bilinear``."""
     return _resize("ResizeArea", images, size, align_corners, None, name)
 
 
-def _resize(
-    op_type: str, images: Any, size: Any, align: bool, half: bool | None, name: str | None
-) -> Tensor:
+def _resize(op_type: str, images: Any, size: Any, align: bool, half: bool | None, name: str | None) -> Tensor:
     attrs = {"align_corners": bool(align)}
     if half is not None:
         attrs["half_pixel_centers"] = bool(half)
@@ -128,9 +112,7 @@ def _checked_size(images: Any, size: Any, op: str) -> Ints:
     if len(wanted) != 2 or min(wanted) <= 0:
         raise InvalidArgumentError(f"{op}: size is two positive numbers, got {list(wanted)}")
     if images.ndim != 4 or not all(images.shape[1:]):
-        raise InvalidArgumentError(
-            f"{op}: images have rank 4 and pixels, got shape {list(images.shape)}"
-        )
+        raise InvalidArgumentError(f"{op}: images have rank 4 and pixels, got shape {list(images.shape)}")
     return wanted
 
 
@@ -200,9 +182,7 @@ def _smooth_grad_kernel(ctx: KernelContext) -> Kernel:
 
     def back(grad: Any, images: Any) -> Any:
         if grad.ndim != 4 or images.ndim != 4:
-            raise InvalidArgumentError(
-                f"{ctx.op}: images have rank 4, got {list(grad.shape)} and {list(images.shape)}"
-            )
+            raise InvalidArgumentError(f"{ctx.op}: images have rank 4, got {list(grad.shape)} and {list(images.shape)}")
         height, width = images.shape[1:3]
         rows, columns = taps(height, grad.shape[1]), taps(width, grad.shape[2])
         return spread(grad, rows, columns, height, width).astype(dtype, copy=False)

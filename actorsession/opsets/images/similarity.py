@@ -195,8 +195,7 @@ def _by_channel(
 ) -> tuple[Tensor, Tensor]:
     """Return the similarity of each channel at each position, and that of contrast and structure only."""
     checks = [
-        Assert(reduce_all(greater_equal(shape(x)[-3:-1], size)), [shape(x), size], summarize=8)
-        for x in (one, other)
+        Assert(reduce_all(greater_equal(shape(x)[-3:-1], size)), [shape(x), size], summarize=8) for x in (one, other)
     ]
     with one.graph.control_dependencies(checks):
         one = identity(one)

@@ -18,18 +18,8 @@ from actorsession.ops.build import convert_to_tensor
 from actorsession.ops.elements.arithmetic import minimum
 from actorsession.ops.elements.cast import cast
 from actorsession.ops.elements.nearness import rint
-from actorsession.opsets.images.geometry import (
-    check_box,
-    image_rank,
-    image_sizes,
-    pad_to_bounding_box,
-)
-from actorsession.opsets.images.resizing import (
-    resize_area,
-    resize_bicubic,
-    resize_bilinear,
-    resize_nearest_neighbor,
-)
+from actorsession.opsets.images.geometry import check_box, image_rank, image_sizes, pad_to_bounding_box
+from actorsession.opsets.images.resizing import resize_area, resize_bicubic, resize_bilinear, resize_nearest_neighbor
 
 __all__ = ["ResizeMethod", "resize_image_with_pad", "resize_images"]
 
@@ -98,20 +88,12 @@ def _fitted(images: Tensor, size: Tensor) -> Tensor:
     dims = images.spec.shape.with_rank(4).as_list()[1:3]
     if known is None or None in dims:
         return made
-    scale = min(
-        np.float32(known[0]) / np.float32(dims[0]), np.float32(known[1]) / np.float32(dims[1])
-    )
-    return convert_to_tensor(
-        np.rint(np.array(dims, np.float32) * scale).astype(np.int32), graph=images.graph
-    )
+    scale = min(np.float32(known[0]) / np.float32(dims[0]), np.float32(known[1]) / np.float32(dims[1]))
+    return convert_to_tensor(np.rint(np.array(dims, np.float32) * scale).astype(np.int32), graph=images.graph)
 
 
 def resize_image_with_pad(
-    image: Any,
-    target_height: int,
-    target_width: int,
-    method: Any = ResizeMethod.BILINEAR,
-    align_corners: bool = False,
+    image: Any, target_height: int, target_width: int, method: Any = ResizeMethod.BILINEAR, align_corners: bool = False
 ) -> Tensor:
     """Resize an image with its aspect ratio preserved, and pad it evenly with zeros.
 

@@ -16,13 +16,7 @@ import numpy as np
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import float32, int32
 from actorsession.graph.operation import Tensor
-from actorsession.graph.registry import (
-    NOT_DIFFERENTIABLE,
-    Array,
-    InferContext,
-    Kernel,
-    KernelContext,
-)
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, Array, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape, scalar_shape
 from actorsession.ops import raw
 from actorsession.ops.arrays.dimensions import shape
@@ -35,9 +29,12 @@ from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import constant_ints
 
 __all__ = [
-    "combined_non_max_suppression", "non_max_suppression", "non_max_suppression_overlaps",
-    "non_max_suppression_padded", "non_max_suppression_with_scores",
-]  # fmt: skip
+    "combined_non_max_suppression",
+    "non_max_suppression",
+    "non_max_suppression_overlaps",
+    "non_max_suppression_padded",
+    "non_max_suppression_with_scores",
+]
 
 
 # -- public functions ------------------------------------------------------------------------------
@@ -92,9 +89,7 @@ def non_max_suppression_with_scores(
     """
     given = convert_to_tensor(boxes)
     with given.graph.name_scope(name or "non_max_suppression_with_scores"):
-        operands = _operands(
-            given, scores, max_output_size, iou_threshold, score_threshold, soft_nms_sigma
-        )
+        operands = _operands(given, scores, max_output_size, iou_threshold, score_threshold, soft_nms_sigma)
         places, rest, _ = raw.NonMaxSuppressionV5(*operands)
         return places, rest
 
@@ -126,8 +121,7 @@ def non_max_suppression_padded(
         rest = (max_output_size, iou_threshold, score_threshold)
         if given.shape.rank in (None, 2):
             return raw.NonMaxSuppressionV4(
-                *_operands(given, scores, *rest),
-                pad_to_max_output_size=bool(pad_to_max_output_size),
+                *_operands(given, scores, *rest), pad_to_max_output_size=bool(pad_to_max_output_size)
             )
         if not pad_to_max_output_size:
             raise ValueError(
@@ -236,13 +230,14 @@ def _operands(boxes: Tensor, scores: Any, most: Any, *thresholds: Any) -> list[T
     names = ("iou_threshold", "score_threshold", "soft_nms_sigma")
     kinds = [boxes.dtype if len(thresholds) > 2 else float32] * len(thresholds)
     return [
-        boxes, convert_to_tensor(scores, boxes.dtype, "scores", graph=graph),
+        boxes,
+        convert_to_tensor(scores, boxes.dtype, "scores", graph=graph),
         convert_to_tensor(most, int32, "max_output_size", graph=graph),
         *(
             convert_to_tensor(value, kind, name, graph=graph)
             for value, kind, name in zip(thresholds, kinds, names, strict=False)
         ),
-    ]  # fmt: skip
+    ]
 
 
 # -- shape rules -----------------------------------------------------------------------------------
@@ -264,9 +259,7 @@ def _selected(ctx: InferContext) -> Sequence[TensorShape]:
     count = given.with_rank(2)[0] if given.rank in (None, 2) else None
     wanted = [None, count if last is None else last]
     if not given.is_compatible_with(wanted) or not scores.is_compatible_with([count]):
-        raise ValueError(
-            f"{ctx.op}: shapes [n, {last or 'n'}] and [n] are needed, got {given} and {scores}"
-        )
+        raise ValueError(f"{ctx.op}: shapes [n, {last or 'n'}] and [n] are needed, got {given} and {scores}")
     _check_scalars(ctx)
     known = constant_ints(ctx, 2) if ctx.attrs.get("pad_to_max_output_size") else None
     if known is not None and known[0] < 0:
@@ -287,8 +280,7 @@ def _best_of_images(ctx: InferContext) -> Sequence[TensorShape]:
     batch, count = scores.with_rank(3)[:2] if scores.rank in (None, 3) else (None, None)
     if not boxes.is_compatible_with([batch, count, None, 4]) or scores.rank not in (None, 3):
         raise ValueError(
-            f"{ctx.op}: boxes have shape [batch, n, q, 4] and scores [batch, n, classes], got {boxes} and "
-            f"{scores}"
+            f"{ctx.op}: boxes have shape [batch, n, q, 4] and scores [batch, n, classes], got {boxes} and {scores}"
         )
     shared, classes = boxes.with_rank(4)[2], scores.with_rank(3)[2]
     if shared not in (None, 1) and classes not in (None, shared):
@@ -316,9 +308,7 @@ def _best_of_images(ctx: InferContext) -> Sequence[TensorShape]:
 def _ordered_corners(boxes: Any) -> Array:
     """Return boxes ``[n, 4]`` with the corner nearest to the origin first, in float32 at least."""
     wide = boxes.astype(np.result_type(boxes.dtype, np.float32), copy=False)
-    return np.concatenate(
-        [np.minimum(wide[:, :2], wide[:, 2:]), np.maximum(wide[:, :2], wide[:, 2:])], 1
-    )
+    return np.concatenate([np.minimum(wide[:, :2], wide[:, 2:]), np.maximum(wide[:, :2], wide[:, 2:])], 1)
 
 
 def _intersection_over_union(box: Array, others: Array) -> Any:
@@ -342,12 +332,7 @@ def _overlaps_of(boxes: Any) -> _Overlaps:
 
 
 def _select(
-    scores: Any,
-    overlap_of: _Overlaps,
-    most: int,
-    overlap: Any,
-    least: Any,
-    sigma: float = 0.0,
+    scores: Any, overlap_of: _Overlaps, most: int, overlap: Any, least: Any, sigma: float = 0.0
 ) -> tuple[Array, Array]:
     """Return the indices of the chosen boxes, best first, and their scores at the time of the choice.
 
@@ -371,17 +356,13 @@ def _select(
     return np.array(kept, np.int32), np.asarray(scores[np.array(kept, np.intp)])
 
 
-def _select_softly(
-    scores: Any, overlap_of: _Overlaps, most: int, least: Any, sigma: float
-) -> tuple[Array, Array]:
+def _select_softly(scores: Any, overlap_of: _Overlaps, most: int, least: Any, sigma: float) -> tuple[Array, Array]:
     """Return the choices if a score decays with the overlap with each chosen box.
 
     The best box is compared with those that were chosen since its last comparison; if its score falls, it is
     put back into the queue.
     """
-    waiting = [
-        (-float(score), place, 0) for place, score in enumerate(scores.tolist()) if score > least
-    ]
+    waiting = [(-float(score), place, 0) for place, score in enumerate(scores.tolist()) if score > least]
     heapq.heapify(waiting)
     kept: list[int] = []
     rest: list[float] = []
@@ -430,9 +411,7 @@ def _kernel(ctx: KernelContext) -> Kernel:
 
     def choose(given: Any, scores: Any, most: Any, overlap: Any, least: Any, sigma: Any = 0) -> Any:
         _check_values(op, given, scores, most, overlap)
-        overlap_of: _Overlaps = (
-            (lambda place, others: given[place, others]) if overlaps_given else _overlaps_of(given)
-        )
+        overlap_of: _Overlaps = (lambda place, others: given[place, others]) if overlaps_given else _overlaps_of(given)
         places, rest = _select(scores, overlap_of, int(most), overlap, least, float(sigma))
         count = np.int32(len(places))
         if pads:
@@ -475,18 +454,14 @@ def _best_of_image(boxes: Any, scores: Any, per_class: int, overlap: Any, least:
 def _combined_kernel(ctx: KernelContext) -> Kernel:
     pads, clips = ctx.attrs["pad_per_class"], ctx.attrs["clip_boxes"]
 
-    def combined(
-        boxes: Any, scores: Any, per_class: Any, total: Any, overlap: Any, least: Any
-    ) -> Any:
+    def combined(boxes: Any, scores: Any, per_class: Any, total: Any, overlap: Any, least: Any) -> Any:
         _check_combined(boxes, scores, per_class, total, overlap)
         batch, room = len(boxes), _room(int(per_class), int(total), scores.shape[2], pads)
         kept = np.zeros((batch, room, 4), np.float32)
         best, kinds = np.zeros((2, batch, room), np.float32)
         counts = np.zeros(batch, np.int32)
         for number in range(batch):
-            place, which = _best_of_image(
-                boxes[number], scores[number], int(per_class), overlap, least
-            )
+            place, which = _best_of_image(boxes[number], scores[number], int(per_class), overlap, least)
             place, which = place[:room], which[:room]
             counts[number] = count = len(place)
             found = boxes[number, place, which if boxes.shape[2] > 1 else 0]
@@ -504,12 +479,5 @@ def _combined_kernel(ctx: KernelContext) -> Kernel:
 op("NonMaxSuppressionV3", _selected, None, NOT_DIFFERENTIABLE, kernel=_kernel, sized_by=(2,))
 op("NonMaxSuppressionV4", _selected, kernel=_kernel, sized_by=(2,))
 op("NonMaxSuppressionV5", _selected, kernel=_kernel, sized_by=(2,))
-op(
-    "NonMaxSuppressionWithOverlaps",
-    _selected,
-    None,
-    NOT_DIFFERENTIABLE,
-    kernel=_kernel,
-    sized_by=(2,),
-)
+op("NonMaxSuppressionWithOverlaps", _selected, None, NOT_DIFFERENTIABLE, kernel=_kernel, sized_by=(2,))
 op("CombinedNonMaxSuppression", _best_of_images, kernel=_combined_kernel, sized_by=(2, 3))

@@ -56,9 +56,7 @@ def _weights(curve: str, old: int, new: int, scale: Any, translation: Any, antia
     radius, function = _CURVES[curve]
     inverse = np.float32(1) / np.float32(scale)
     wide = max(inverse, np.float32(1)) if antialias else np.float32(1)
-    places = (np.arange(new, dtype=np.float32) + np.float32(0.5)) * inverse - inverse * np.float32(
-        translation
-    )
+    places = (np.arange(new, dtype=np.float32) + np.float32(0.5)) * inverse - inverse * np.float32(translation)
     reach = np.float32(radius) * wide
     first = np.clip(np.ceil(places - reach - np.float32(0.5)), 0, old - 1)
     last = np.clip(np.floor(places + reach - np.float32(0.5)), 0, old - 1)
@@ -75,14 +73,10 @@ def _weights(curve: str, old: int, new: int, scale: Any, translation: Any, antia
 
 def _check_curve(ctx: InferContext) -> None:
     if ctx.attrs["kernel_type"] not in _CURVES:
-        raise ValueError(
-            f"{ctx.op}: kernel_type is one of {', '.join(_CURVES)}, got {ctx.attrs['kernel_type']!r}"
-        )
+        raise ValueError(f"{ctx.op}: kernel_type is one of {', '.join(_CURVES)}, got {ctx.attrs['kernel_type']!r}")
     for at in (-2, -1):
         if not ctx.inputs[at].shape.is_compatible_with([2]):
-            raise ValueError(
-                f"{ctx.op}: scale and translation have shape [2], got {ctx.inputs[at].shape}"
-            )
+            raise ValueError(f"{ctx.op}: scale and translation have shape [2], got {ctx.inputs[at].shape}")
 
 
 def _resized(ctx: InferContext) -> Sequence[TensorShape]:
@@ -90,9 +84,7 @@ def _resized(ctx: InferContext) -> Sequence[TensorShape]:
     _check_curve(ctx)
     images, size = ctx.inputs[0].shape, ctx.inputs[1].shape
     if images.rank not in (None, 4) or not size.is_compatible_with([2]):
-        raise ValueError(
-            f"{ctx.op}: images have rank 4 and size has shape [2], got {images} and {size}"
-        )
+        raise ValueError(f"{ctx.op}: images have rank 4 and size has shape [2], got {images} and {size}")
     batch, _, _, channels = images.with_rank(4)
     return [TensorShape([batch, *(partial_ints(ctx, 1) or (None, None)), channels])]
 
@@ -100,8 +92,7 @@ def _resized(ctx: InferContext) -> Sequence[TensorShape]:
 def _checked(op_type: str, images: Any, size: Any, scale: Any, translation: Any) -> None:
     if images.ndim != 4 or len(size) != 2 or min(size) <= 0 or scale.shape != (2,):
         raise InvalidArgumentError(
-            f"{op_type}: images have rank 4 and size is two positive numbers, got {list(images.shape)} and "
-            f"{list(size)}"
+            f"{op_type}: images have rank 4 and size is two positive numbers, got {list(images.shape)} and {list(size)}"
         )
     if translation.shape != (2,) or not (scale > 0).all():
         raise InvalidArgumentError(
@@ -118,9 +109,7 @@ def _kernel(ctx: KernelContext) -> Kernel:
         _checked(ctx.op, images, wanted, scale, translation)
         rows, columns = (
             _weights(curve, old, new, factor, moved, antialias)
-            for old, new, factor, moved in zip(
-                images.shape[1:3], wanted, scale, translation, strict=True
-            )
+            for old, new, factor, moved in zip(images.shape[1:3], wanted, scale, translation, strict=True)
         )
         between = np.einsum("yh,bhwc->bywc", rows, images.astype(np.float32), optimize=True)
         found = np.einsum("xw,bywc->byxc", columns, between, optimize=True)
@@ -142,9 +131,7 @@ def _back_kernel(ctx: KernelContext) -> Kernel:
         _checked(ctx.op, images, grad.shape[1:3], scale, translation)
         rows, columns = (
             _weights(curve, old, new, factor, moved, antialias)
-            for old, new, factor, moved in zip(
-                images.shape[1:3], grad.shape[1:3], scale, translation, strict=True
-            )
+            for old, new, factor, moved in zip(images.shape[1:3], grad.shape[1:3], scale, translation, strict=True)
         )
         between = np.einsum("yh,bywc->bhwc", rows, grad, optimize=True)
         found = np.einsum("xw,bhxc->bhwc", columns, between, optimize=True)

@@ -52,13 +52,11 @@ older_form("ScatterNdNonAliasingAdd", "TensorScatterAdd")
 older_form("Snapshot", "Identity", gradient=None)
 older_form("SpaceToBatch", "SpaceToBatchND", (0, _block, 1))
 older_form(
-    "TensorListConcat", "TensorListConcatV2",
+    "TensorListConcat",
+    "TensorListConcatV2",
     (0, lambda attrs, dtypes: _sizes(attrs["element_shape"]), lambda attrs, dtypes: np.zeros(0, np.int64)),
-)  # fmt: skip
-older_form(
-    "TensorListScatter", "TensorListScatterV2",
-    (0, 1, 2, lambda attrs, dtypes: np.int32(-1)),
-)  # fmt: skip
+)
+older_form("TensorListScatter", "TensorListScatterV2", (0, 1, 2, lambda attrs, dtypes: np.int32(-1)))
 older_form("TopK", "TopKV2", (0, _attr("k")))
 
 
@@ -91,9 +89,7 @@ def _reversed(x: Any, dims: Any) -> Any:
     return x[tuple([slice(None, None, -1 if turned else None) for turned in dims])]
 
 
-op(
-    "Reverse", _infer_reverse, _reversed, lambda op, grad: [raw.Reverse(grad, op.inputs[1]), None],
-)  # fmt: skip
+op("Reverse", _infer_reverse, _reversed, lambda op, grad: [raw.Reverse(grad, op.inputs[1]), None])
 
 
 # -- TileGrad --------------------------------------------------------------------------------------
@@ -104,18 +100,14 @@ def _infer_tile_grad(ctx: InferContext) -> Sequence[TensorShape]:
     if shape.rank is None or times is None:
         return [TensorShape([None] * shape.rank) if shape.rank is not None else shape]
     if len(times) != shape.rank or min(times, default=1) < 1:
-        raise ValueError(
-            f"TileGrad: a multiple of at least 1 for each axis of {shape}, got {times}"
-        )
+        raise ValueError(f"TileGrad: a multiple of at least 1 for each axis of {shape}, got {times}")
     sizes = [None if size is None else size // n for size, n in zip(shape, times, strict=True)]
     return [TensorShape(sizes)]
 
 
 def _tile_grad(x: Any, multiples: Any) -> Any:
     times = ints(multiples)
-    if len(times) != x.ndim or any(
-        n < 1 or size % n for size, n in zip(x.shape, times, strict=True)
-    ):
+    if len(times) != x.ndim or any(n < 1 or size % n for size, n in zip(x.shape, times, strict=True)):
         raise InvalidArgumentError(f"shape {list(x.shape)} is not tiled by {list(times)}")
     pairs = [part for size, n in zip(x.shape, times, strict=True) for part in (n, size // n)]
     return x.reshape(pairs).sum(tuple(range(0, len(pairs), 2)), dtype=x.dtype)
@@ -140,15 +132,10 @@ def _product_kernel(ctx: KernelContext) -> Kernel:
     turned = ctx.attrs["transpose_a"], ctx.attrs["transpose_b"]
 
     def product(*values: Any) -> Any:
-        a, b = (
-            (v.T if turns else v).astype(np.float32)
-            for v, turns in zip(values, turned, strict=True)
-        )
+        a, b = ((v.T if turns else v).astype(np.float32) for v, turns in zip(values, turned, strict=True))
         if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[0]:
             shapes = [list(v.shape) for v in values]
-            raise InvalidArgumentError(
-                f"matrices of shapes {shapes[0]} and {shapes[1]}: no product"
-            )
+            raise InvalidArgumentError(f"matrices of shapes {shapes[0]} and {shapes[1]}: no product")
         return a @ b
 
     return product
@@ -185,9 +172,12 @@ def _normalised_kernel(ctx: KernelContext) -> Kernel:
 def _normalised_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
     back: Any = raw.BatchNormWithGlobalNormalizationGrad
     found = back(
-        *op.inputs[:3], op.inputs[4], grad, variance_epsilon=op.attrs["variance_epsilon"],
+        *op.inputs[:3],
+        op.inputs[4],
+        grad,
+        variance_epsilon=op.attrs["variance_epsilon"],
         scale_after_normalization=op.attrs["scale_after_normalization"],
-    )  # fmt: skip
+    )
     return list(found)
 
 
@@ -208,9 +198,5 @@ def _normalised_back_shapes(ctx: InferContext) -> Sequence[TensorShape]:
     return [ctx.inputs[0].shape, *[ctx.inputs[1].shape] * 4]
 
 
-op(
-    "BatchNormWithGlobalNormalization", first, kernel=_normalised_kernel, grad=_normalised_gradient,
-)  # fmt: skip
-op(
-    "BatchNormWithGlobalNormalizationGrad", _normalised_back_shapes, kernel=_normalised_back_kernel,
-)  # fmt: skip
+op("BatchNormWithGlobalNormalization", first, kernel=_normalised_kernel, grad=_normalised_gradient)
+op("BatchNormWithGlobalNormalizationGrad", _normalised_back_shapes, kernel=_normalised_back_kernel)

@@ -102,9 +102,7 @@ def older_form(
     kept = _SHARED + (_OF_SAME_INPUTS if form.same_inputs else ())
     fields: dict[str, Any] = {key: getattr(now, key) for key in kept}
     if not form.same_inputs:
-        fields["sized_by"] = [
-            item for at, item in enumerate(inputs) if isinstance(item, int) and at in now.sized_by
-        ]
+        fields["sized_by"] = [item for at, item in enumerate(inputs) if isinstance(item, int) and at in now.sized_by]
     differentiable = now.gradient is not None and now.gradient is not NOT_DIFFERENTIABLE
     fields["gradient"] = form.gradient if differentiable else now.gradient
     return register(OpDef(name=name, infer=form.infer, kernel=form.kernel, **{**fields, **changed}))
@@ -202,11 +200,7 @@ def _spec(item: Source, given: Sequence[TensorSpec]) -> TensorSpec:
     return given[item]
 
 
-def _constant(
-    item: Source,
-    given: Sequence[TensorSpec],
-    known: Callable[[int], Array | None],
-) -> Array | None:
+def _constant(item: Source, given: Sequence[TensorSpec], known: Callable[[int], Array | None]) -> Array | None:
     if isinstance(item, ShapeOf):
         shape = given[item.index].shape
         return np.array(shape.as_list(), np.int32) if shape.is_fully_defined() else None

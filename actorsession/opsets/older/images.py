@@ -32,11 +32,7 @@ def _lowest(attrs: Attrs, dtypes: Sequence[DType]) -> Any:
 
 older_form("NonMaxSuppression", "NonMaxSuppressionV3", (0, 1, 2, _attr("iou_threshold"), _lowest))
 older_form("NonMaxSuppressionV2", "NonMaxSuppressionV3", (0, 1, 2, 3, _lowest))
-older_form(
-    "SampleDistortedBoundingBox",
-    "SampleDistortedBoundingBoxV2",
-    (0, 1, _attr("min_object_covered")),
-)
+older_form("SampleDistortedBoundingBox", "SampleDistortedBoundingBoxV2", (0, 1, _attr("min_object_covered")))
 
 
 def _contrasted(images: Any, factor: Any, least: Any, most: Any) -> Any:
@@ -62,12 +58,7 @@ def _crop_kernel(ctx: KernelContext) -> Kernel:
     random = generator_of(ctx)
 
     def crop(image: Any, size: Any) -> Any:
-        if (
-            image.ndim != 3
-            or size.shape != (2,)
-            or (size < 0).any()
-            or (size > image.shape[:2]).any()
-        ):
+        if image.ndim != 3 or size.shape != (2,) or (size < 0).any() or (size > image.shape[:2]).any():
             raise InvalidArgumentError(
                 f"RandomCrop: an image of rank 3 and a size [rows, columns] within it are needed, got shape "
                 f"{list(image.shape)} and {size}"

@@ -50,9 +50,7 @@ older_form("MatrixSetDiagV2", "MatrixSetDiagV3", attrs=_left)
 for _prefix, _changed in (("", {}), ("Batch", {"gradient": None})):
     _main = (_int(0), _int(-1), _int(-1), _filler)
     older_form(f"{_prefix}MatrixDiag", "MatrixDiagV3", (0, *_main), _left, **_changed)
-    older_form(
-        f"{_prefix}MatrixDiagPart", "MatrixDiagPartV3", (0, _int(0), _filler), _left, **_changed
-    )
+    older_form(f"{_prefix}MatrixDiagPart", "MatrixDiagPartV3", (0, _int(0), _filler), _left, **_changed)
     older_form(f"{_prefix}MatrixSetDiag", "MatrixSetDiagV3", (0, 1, _int(0)), _left, **_changed)
 
 
@@ -71,7 +69,4 @@ def _stacked(x: Any) -> Any:
 
 
 for _name in ("SelfAdjointEig", "BatchSelfAdjointEig"):
-    op(
-        _name, _stacked_shape, kernel=matrix_kernel(_stacked, "self-adjoint and of finite numbers"),
-        cost=cubic_cost,
-    )  # fmt: skip
+    op(_name, _stacked_shape, kernel=matrix_kernel(_stacked, "self-adjoint and of finite numbers"), cost=cubic_cost)

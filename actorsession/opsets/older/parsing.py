@@ -41,13 +41,21 @@ def _may_miss(attrs: Attrs, dtypes: Sequence[DType]) -> Any:
 
 
 older_form(
-    "ParseSequenceExample", _NEWER,
+    "ParseSequenceExample",
+    _NEWER,
     (
-        0, 1, _keys("context_sparse_keys"), _keys("context_dense_keys"), _no_keys,
-        _keys("feature_list_sparse_keys"), _keys("feature_list_dense_keys"), _no_keys, _may_miss,
+        0,
+        1,
+        _keys("context_sparse_keys"),
+        _keys("context_dense_keys"),
+        _no_keys,
+        _keys("feature_list_sparse_keys"),
+        _keys("feature_list_dense_keys"),
+        _no_keys,
+        _may_miss,
         slice(2, None),
     ),
-)  # fmt: skip
+)
 
 
 # -- keys that were an input each ------------------------------------------------------------------
@@ -88,10 +96,8 @@ def _defaults(attrs: Attrs, dtypes: Sequence[DType]) -> range:
 
 
 older_form(
-    "ParseSingleSequenceExample", _NEWER,
-    (
-        0, _last, _stacked(0), _stacked(1), _no_keys, _stacked(2), _stacked(3), _no_keys,
-        _may_miss_by_keys, _defaults,
-    ),
+    "ParseSingleSequenceExample",
+    _NEWER,
+    (0, _last, _stacked(0), _stacked(1), _no_keys, _stacked(2), _stacked(3), _no_keys, _may_miss_by_keys, _defaults),
     without=lambda attrs: attrs["Nfeature_list_dense"],
-)  # fmt: skip
+)

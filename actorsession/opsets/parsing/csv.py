@@ -68,16 +68,19 @@ def decode_csv(
     if select_cols is not None and len(columns) != len(record_defaults):
         raise ValueError("Length of select_cols and record_defaults do not match.")
     return raw.DecodeCSV(
-        records, record_defaults, field_delim=text_of(field_delim), na_value=text_of(na_value),
-        use_quote_delim=bool(use_quote_delim), select_cols=columns, name=name,
-    )  # fmt: skip
+        records,
+        record_defaults,
+        field_delim=text_of(field_delim),
+        na_value=text_of(na_value),
+        use_quote_delim=bool(use_quote_delim),
+        select_cols=columns,
+        name=name,
+    )
 
 
 def _columns(ctx: InferContext) -> Sequence[TensorShape]:
     if len(ctx.inputs) < 2:
-        raise ValueError(
-            f"{ctx.op}: a record has one column at least, so there is a default for it"
-        )
+        raise ValueError(f"{ctx.op}: a record has one column at least, so there is a default for it")
     for i, spec in enumerate(ctx.inputs[1:]):
         sizes = spec.shape.sizes
         if sizes is not None and (len(sizes) > 1 or (sizes and (sizes[0] or 0) > 1)):
@@ -157,9 +160,7 @@ def _kernel(ctx: KernelContext) -> Kernel:
 
     def decode(records: Any, *defaults: Any) -> Any:
         if len(separator) != 1:
-            raise InvalidArgumentError(
-                f"DecodeCSV: field_delim is one byte, got {separator!r:.100}"
-            )
+            raise InvalidArgumentError(f"DecodeCSV: field_delim is one byte, got {separator!r:.100}")
         array = boxed(records)
         rows = [
             row_of(i, record, separator, quotes, chosen, len(dtypes))
@@ -167,17 +168,14 @@ def _kernel(ctx: KernelContext) -> Kernel:
         ]
         columns = zip(*rows, strict=True) if rows else [()] * len(dtypes)
         found = [
-            column_of(i, texts, dtypes[i], boxed(defaults[i]), empty, array.shape)
-            for i, texts in enumerate(columns)
+            column_of(i, texts, dtypes[i], boxed(defaults[i]), empty, array.shape) for i, texts in enumerate(columns)
         ]
         return tuple(found) if len(found) != 1 else found[0]
 
     return decode
 
 
-def row_of(
-    index: int, record: bytes, separator: bytes, quotes: bool, chosen: list[int], count: int
-) -> list[bytes]:
+def row_of(index: int, record: bytes, separator: bytes, quotes: bool, chosen: list[int], count: int) -> list[bytes]:
     """Return the selected fields of one record."""
     try:
         found = fields_of(record, separator, quotes, chosen[-1] + 1 if chosen else 0)
@@ -193,19 +191,12 @@ def row_of(
 
 
 def column_of(
-    index: int,
-    texts: Sequence[bytes],
-    dtype: DType,
-    default: Any,
-    empty: bytes,
-    shape: tuple[int, ...],
+    index: int, texts: Sequence[bytes], dtype: DType, default: Any, empty: bytes, shape: tuple[int, ...]
 ) -> Any:
     """Return the values of one column."""
     missing = [i for i, text in enumerate(texts) if not text or text == empty]
     if missing and not getattr(default, "size", 1):
-        raise InvalidArgumentError(
-            f"DecodeCSV: Field {index} is required but missing in record {missing[0]}!"
-        )
+        raise InvalidArgumentError(f"DecodeCSV: Field {index} is required but missing in record {missing[0]}!")
     filled: Any = default.reshape(-1)[0] if missing else None
     if dtype is string:
         values = list(texts)

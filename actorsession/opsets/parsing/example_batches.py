@@ -18,19 +18,8 @@ import numpy as np
 
 from actorsession.errors import PicklableError
 from actorsession.opsets.parsing.example_heads import LONGEST_KEY, Array, Head, keys_of, view_of
-from actorsession.opsets.parsing.example_reader import (
-    BYTES_LIST,
-    Cell,
-    ExampleReader,
-    WrongKindError,
-)
-from actorsession.opsets.parsing.packed_columns import (
-    Column,
-    Parts,
-    bodies_of,
-    columns_of,
-    strings_of,
-)
+from actorsession.opsets.parsing.example_reader import BYTES_LIST, Cell, ExampleReader, WrongKindError
+from actorsession.opsets.parsing.packed_columns import Column, Parts, bodies_of, columns_of, strings_of
 from actorsession.protobuf.wire import WireError
 
 __all__ = ["BatchReader", "ExampleError"]
@@ -124,9 +113,7 @@ class BatchReader:
 
     # -- the order ---------------------------------------------------------------------------------
 
-    def _walk(
-        self, rows: Sequence[bytes], data: bytes, at: Array, ends: Array, parts: Parts
-    ) -> Array:
+    def _walk(self, rows: Sequence[bytes], data: bytes, at: Array, ends: Array, parts: Parts) -> Array:
         """Find the features, and return the indices of the remaining examples."""
         left = np.ones(len(rows), np.bool_)
         some = np.arange(len(rows))
@@ -144,9 +131,7 @@ class BatchReader:
                 break
         return left
 
-    def _follow(
-        self, order: Sequence[Head], data: bytes, at: Array, some: Array, parts: Parts
-    ) -> Array:
+    def _follow(self, order: Sequence[Head], data: bytes, at: Array, some: Array, parts: Parts) -> Array:
         """Return the positions after the last feature that some examples have in an order."""
         every = some.size == at.size
         row = slice(None) if every else some

@@ -39,17 +39,7 @@ class Head:
         kind: kind of its list, if it is requested. Other features are not examined.
     """
 
-    __slots__ = (
-        "_known",
-        "_lengths",
-        "_mask",
-        "_most",
-        "_places",
-        "_shift",
-        "_size",
-        "_tails",
-        "slot",
-    )
+    __slots__ = ("_known", "_lengths", "_mask", "_most", "_places", "_shift", "_size", "_tails", "slot")
 
     def __init__(self, key: bytes, slot: int, kind: int) -> None:
         self.slot = slot
@@ -109,9 +99,7 @@ class Head:
             self._find_longer(data, at, longer, (starts, lengths, right))
         return starts, lengths, right
 
-    def _find_longer(
-        self, data: bytes, at: Array, rows: Array, out: tuple[Array, Array, Array]
-    ) -> None:
+    def _find_longer(self, data: bytes, at: Array, rows: Array, out: tuple[Array, Array, Array]) -> None:
         """Find entries whose first length takes two bytes; the other lengths may take two as well."""
         for widths in self._ways():
             if not rows.size:

@@ -14,13 +14,7 @@ from typing import Any
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import DType, as_dtype, float32, int32, int64, string
 from actorsession.graph.node import TensorSpec
-from actorsession.graph.registry import (
-    NOT_DIFFERENTIABLE,
-    Array,
-    InferContext,
-    Kernel,
-    KernelContext,
-)
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, Array, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape, unknown_shape
 from actorsession.ops.rows import checked, op
 from actorsession.ops.shape_operands import boxed, elements
@@ -75,19 +69,16 @@ def _of_scalars(ctx: Any, values: Sequence[Any]) -> list[list[bytes]]:
 
 def _of_attributes(ctx: Any, _values: Sequence[Any]) -> list[list[bytes]]:
     sparse, dense = (
-        [k.encode() if isinstance(k, str) else k for k in ctx.attrs[name]]
-        for name in ("sparse_keys", "dense_keys")
+        [k.encode() if isinstance(k, str) else k for k in ctx.attrs[name]] for name in ("sparse_keys", "dense_keys")
     )
     return [sparse, dense, []]
 
 
 _LAYOUTS = {
     "ParseExampleV2": _Layout(1, _of_vectors, lambda _ctx: 5),
-    "ParseExample": _Layout(
-        1, _of_scalars, lambda ctx: 2 + ctx.attrs["Nsparse"] + ctx.attrs["Ndense"]
-    ),
+    "ParseExample": _Layout(1, _of_scalars, lambda ctx: 2 + ctx.attrs["Nsparse"] + ctx.attrs["Ndense"]),
     "ParseSingleExample": _Layout(None, _of_attributes, lambda _ctx: 1, single=True),
-}  # fmt: skip
+}
 
 
 # -- static types ----------------------------------------------------------------------------------
@@ -99,9 +90,7 @@ def _shapes(ctx: InferContext) -> Sequence[TensorShape]:
     if layout.single and rank not in (None, 0):
         raise ValueError(f"{ctx.op} takes one example, got shape {ctx.inputs[0].shape}")
     if rank not in (None, 0, 1):
-        raise ValueError(
-            f"{ctx.op} takes a vector of examples or one, got shape {ctx.inputs[0].shape}"
-        )
+        raise ValueError(f"{ctx.op} takes a vector of examples or one, got shape {ctx.inputs[0].shape}")
     sparse, ragged = (types_of(ctx.attrs, name) for name in ("sparse_types", "ragged_value_types"))
     for kind in (*sparse, *ragged):
         if kind not in (string, float32, int64):
@@ -195,8 +184,7 @@ def _kernel(ctx: KernelContext) -> Kernel:
         rows: list[bytes] = serialized.reshape(-1).tolist()
         if names and len(names) != len(rows):
             raise InvalidArgumentError(
-                f"{ctx.op}: Expected names have the same shape as serialized: {len(names)} names, "
-                f"{len(rows)} examples"
+                f"{ctx.op}: Expected names have the same shape as serialized: {len(names)} names, {len(rows)} examples"
             )
         found = made.parse(rows, names, [boxed(value) for value in values[first:]])
         if not serialized.ndim:
@@ -216,13 +204,7 @@ class ParsePlan:
         keys: keys of its sparse, dense and ragged features.
     """
 
-    def __init__(
-        self,
-        op: str,
-        attrs: Mapping[str, Any],
-        dense_types: Sequence[DType],
-        *keys: list[bytes],
-    ) -> None:
+    def __init__(self, op: str, attrs: Mapping[str, Any], dense_types: Sequence[DType], *keys: list[bytes]) -> None:
         self.op = op
         self.sparse = types_of(attrs, "sparse_types")
         self.ragged = types_of(attrs, "ragged_value_types")
@@ -232,8 +214,7 @@ class ParsePlan:
         wanted = [len(types) for types in (self.sparse, self.dense, self.ragged)]
         if [len(some) for some in keys] != wanted:
             raise InvalidArgumentError(
-                f"{op} has {wanted} sparse, dense and ragged features, got "
-                f"{[len(some) for some in keys]} keys"
+                f"{op} has {wanted} sparse, dense and ragged features, got {[len(some) for some in keys]} keys"
             )
         self.keys = [key for some in keys for key in some]
         if len(set(self.keys)) != len(self.keys):
@@ -258,9 +239,7 @@ class ParsePlan:
                 slot = len(self.sparse) + len(defaults) + i
                 rows_of.append(ragged(columns[slot], dtype, split))
         except FeatureError as exc:
-            raise InvalidArgumentError(
-                f"{self._where(slot, exc.row, names)}. {exc.message}"
-            ) from exc
+            raise InvalidArgumentError(f"{self._where(slot, exc.row, names)}. {exc.message}") from exc
         sparse = [part[i] for i in range(3) for part in sparse]
         return sparse + dense + [part[i] for i in range(2) for part in rows_of]
 
@@ -272,8 +251,7 @@ class ParsePlan:
             if isinstance(cause, WireError):
                 called = f", called {names[row]!r:.100}" if names else ""
                 raise InvalidArgumentError(
-                    f"{self.op}: Could not parse example input {row}{called}, value: {rows[row]!r:.100} "
-                    f"({cause})"
+                    f"{self.op}: Could not parse example input {row}{called}, value: {rows[row]!r:.100} ({cause})"
                 ) from exc
             wanted = self.types[cause.slot]
             raise InvalidArgumentError(
@@ -293,9 +271,7 @@ class ParsePlan:
             return padded(column, dtype, _known(shape[1:]), default.reshape(-1)[0])
         sizes = _known(shape)
         if default.size and default.shape != sizes:
-            raise FeatureError(
-                0, f"the default has shape {list(default.shape)}, {list(sizes)} is wanted"
-            )
+            raise FeatureError(0, f"the default has shape {list(default.shape)}, {list(sizes)} is wanted")
         return fixed(column, dtype, sizes, default if default.size else None)
 
     def without_batch(self, found: list[Any]) -> list[Any]:

@@ -18,21 +18,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from actorsession.errors import PicklableError
-from actorsession.protobuf.wire import (
-    BYTES,
-    FIXED32,
-    VARINT,
-    WireError,
-    read_bytes,
-    read_tag,
-    read_varint,
-    skip,
-)
+from actorsession.protobuf.wire import BYTES, FIXED32, VARINT, WireError, read_bytes, read_tag, read_varint, skip
 
 __all__ = [
-    "BYTES_LIST", "FLOAT_LIST", "INT64_LIST", "KINDS", "Cell", "ExampleReader", "WrongKindError",
+    "BYTES_LIST",
+    "FLOAT_LIST",
+    "INT64_LIST",
+    "KINDS",
+    "Cell",
+    "ExampleReader",
+    "WrongKindError",
     "read_feature_lists",
-]  # fmt: skip
+]
 
 # The fields of ``Feature``.
 BYTES_LIST, FLOAT_LIST, INT64_LIST = 1, 2, 3
@@ -118,9 +115,7 @@ class ExampleReader:
             else:
                 pos = skip(data, pos, end, number, wire_type)
 
-    def read_features(
-        self, data: bytes, pos: int, end: int, row: int, columns: Sequence[list[Cell]]
-    ) -> None:
+    def read_features(self, data: bytes, pos: int, end: int, row: int, columns: Sequence[list[Cell]]) -> None:
         """Store the values of the ``Features`` between two positions in a row of the columns."""
         find, widths, place = self._known.get, self._widths, 0
         while pos < end:
@@ -185,12 +180,7 @@ class ExampleReader:
 
 
 def read_feature_lists(
-    data: bytes,
-    pos: int,
-    end: int,
-    slots: Mapping[bytes, int],
-    kinds: Sequence[int],
-    found: dict[int, list[Cell]],
+    data: bytes, pos: int, end: int, slots: Mapping[bytes, int], kinds: Sequence[int], found: dict[int, list[Cell]]
 ) -> None:
     """Find the lists with given keys in the ``FeatureLists`` between two positions.
 

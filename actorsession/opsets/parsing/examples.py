@@ -16,23 +16,14 @@ from actorsession.graph.shape import TensorShape
 from actorsession.ops.arrays.joining import concat
 from actorsession.ops.arrays.shape import expand_dims
 from actorsession.ops.build import constant, convert_to_tensor, graph_of, make
-from actorsession.opsets.parsing.features import (
-    FixedLenSequenceFeature,
-    SparseFeature,
-    Wanted,
-    index_keys,
-    wanted_of,
-)
+from actorsession.opsets.parsing.features import FixedLenSequenceFeature, SparseFeature, Wanted, index_keys, wanted_of
 from actorsession.opsets.sparse.basics import SparseTensor, sparse_reorder
 
 __all__ = ["assembled", "parse_example", "parse_single_example", "with_blocks"]
 
 
 def parse_example(
-    serialized: Any,
-    features: Mapping[str, Any],
-    name: str | None = None,
-    example_names: Any = None,
+    serialized: Any, features: Mapping[str, Any], name: str | None = None, example_names: Any = None
 ) -> dict[str, Any]:
     """Return the features of a batch of serialized ``Example`` messages.
 
@@ -63,10 +54,7 @@ def parse_example(
 
 
 def parse_single_example(
-    serialized: Any,
-    features: Mapping[str, Any],
-    name: str | None = None,
-    example_names: Any = None,
+    serialized: Any, features: Mapping[str, Any], name: str | None = None, example_names: Any = None
 ) -> dict[str, Any]:
     """Return the features of one serialized ``Example``; arguments and errors as ``parse_example``.
 
@@ -106,9 +94,7 @@ def with_blocks(features: Mapping[str, Any]) -> dict[str, Any]:
         found[key] = feature
         if isinstance(feature, FixedLenSequenceFeature):
             if not feature.allow_missing:
-                raise ValueError(
-                    "Unsupported: FixedLenSequenceFeature requires allow_missing to be True."
-                )
+                raise ValueError("Unsupported: FixedLenSequenceFeature requires allow_missing to be True.")
             if feature.shape is not None:
                 sizes = [None, *TensorShape(feature.shape).as_list()]
                 found[key] = feature._replace(shape=sizes)
@@ -129,15 +115,16 @@ def _parsed(value: Tensor, wanted: Wanted, names: Any, name: str | None) -> dict
             constant([], string, name="ragged_keys", graph=graph),
         ]
         attrs = {
-            "num_sparse": len(wanted.sparse), "sparse_types": tuple(wanted.sparse.values()),
-            "ragged_value_types": (), "ragged_split_types": (),
+            "num_sparse": len(wanted.sparse),
+            "sparse_types": tuple(wanted.sparse.values()),
+            "ragged_value_types": (),
+            "ragged_split_types": (),
             "dense_shapes": tuple(wanted.shapes.values()),
-        }  # fmt: skip
+        }
         outputs = make("ParseExampleV2", [*inputs, *defaults], attrs, scope, graph).outputs
     count = len(wanted.sparse)
     found: dict[str, Any] = {
-        key: SparseTensor(outputs[i], outputs[count + i], outputs[2 * count + i])
-        for i, key in enumerate(wanted.sparse)
+        key: SparseTensor(outputs[i], outputs[count + i], outputs[2 * count + i]) for i, key in enumerate(wanted.sparse)
     }
     return found | dict(zip(wanted.dense, outputs[3 * count :], strict=True))
 

@@ -16,13 +16,7 @@ import numpy as np
 from actorsession.errors import PicklableError
 from actorsession.graph.dtypes import DType, float32, int64, string
 from actorsession.graph.registry import Array
-from actorsession.opsets.parsing.example_reader import (
-    BYTES_LIST,
-    FLOAT_LIST,
-    INT64_LIST,
-    KINDS,
-    Cell,
-)
+from actorsession.opsets.parsing.example_reader import BYTES_LIST, FLOAT_LIST, INT64_LIST, KINDS, Cell
 from actorsession.opsets.parsing.packed_columns import Column
 from actorsession.protobuf.wire import WireError, read_varint, signed, varints, write_varints
 
@@ -123,9 +117,7 @@ def _integers(data: bytearray, sizes: Array) -> tuple[Array, Array]:
     # No number may extend into the next cell.
     broken = np.flatnonzero(~last[ends[sizes > 0] - 1])
     if broken.size:
-        raise FeatureError(
-            int(np.flatnonzero(sizes > 0)[broken[0]]), "an integer runs over the end"
-        )
+        raise FeatureError(int(np.flatnonzero(sizes > 0)[broken[0]]), "an integer runs over the end")
     try:
         values = varints(data).view(np.int64)
     except WireError as exc:
@@ -154,10 +146,7 @@ def fixed(column: AnyColumn, dtype: DType, shape: tuple[int, ...], default: Arra
     if isinstance(column, Column) and missing is None and column.each == wanted:
         return column.values.reshape(column.counts.size, *shape)
     if missing is not None and default is None:
-        raise FeatureError(
-            int(missing.argmax()),
-            f"a feature of type {KINDS[kind]} is required but could not be found",
-        )
+        raise FeatureError(int(missing.argmax()), f"a feature of type {KINDS[kind]} is required but could not be found")
     if isinstance(column, Column):
         values, counts = column.values, column.counts
         if missing is not None:
@@ -175,8 +164,7 @@ def fixed(column: AnyColumn, dtype: DType, shape: tuple[int, ...], default: Arra
         row = int(wrong[0])
         raise FeatureError(
             row,
-            f"Number of {KINDS[kind]} values != expected. Values size: {counts[row]} but output "
-            f"shape: {list(shape)}",
+            f"Number of {KINDS[kind]} values != expected. Values size: {counts[row]} but output shape: {list(shape)}",
         )
     return values.reshape(counts.size, *shape)
 

@@ -20,9 +20,14 @@ from actorsession.ops.build import constant, convert_to_tensor
 from actorsession.records import dataclass
 
 __all__ = [
-    "FixedLenFeature", "FixedLenSequenceFeature", "SparseFeature", "VarLenFeature", "Wanted",
-    "index_keys", "wanted_of",
-]  # fmt: skip
+    "FixedLenFeature",
+    "FixedLenSequenceFeature",
+    "SparseFeature",
+    "VarLenFeature",
+    "Wanted",
+    "index_keys",
+    "wanted_of",
+]
 
 
 class VarLenFeature(NamedTuple):
@@ -185,9 +190,7 @@ def _add_sparse(wanted: Wanted, key: str, dtype: Any) -> None:
         raise ValueError(f"Conflicting type {known.name} vs {kind.name} for feature {key}.")
 
 
-def _add_dense(
-    wanted: Wanted, key: str, feature: FixedLenFeature | FixedLenSequenceFeature
-) -> None:
+def _add_dense(wanted: Wanted, key: str, feature: FixedLenFeature | FixedLenSequenceFeature) -> None:
     if feature.shape is None:
         raise ValueError(f"Missing shape for feature {key}. Received feature={feature}.")
     shape = TensorShape(feature.shape)
@@ -200,8 +203,7 @@ def _add_dense(
             )
         if not shape.is_fully_defined():
             raise ValueError(
-                f"All dimensions of shape for feature {key} need to be known but received "
-                f"{feature.shape!s}."
+                f"All dimensions of shape for feature {key} need to be known but received {feature.shape!s}."
             )
     elif feature.allow_missing:
         wanted.defaults[key] = None

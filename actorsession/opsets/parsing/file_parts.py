@@ -114,12 +114,7 @@ class _Blocks(_Source):
     """Blocks of a fixed length between a header and a footer."""
 
     def __init__(
-        self,
-        path: str,
-        compression: str,
-        opener: Opener,
-        sizes: tuple[int, int, int, int],
-        strict: bool,
+        self, path: str, compression: str, opener: Opener, sizes: tuple[int, int, int, int], strict: bool
     ) -> None:
         super().__init__(path, compression, opener)
         self._header, self._record, self._footer, self._hop = sizes
@@ -151,15 +146,7 @@ class _Blocks(_Source):
 
 
 def blocks_of(
-    path: str,
-    compression: str,
-    opener: Opener,
-    *,
-    header: int,
-    record: int,
-    footer: int,
-    hop: int = 0,
-    strict: bool,
+    path: str, compression: str, opener: Opener, *, header: int, record: int, footer: int, hop: int = 0, strict: bool
 ) -> Iterator[bytes]:
     """Return an iterator over blocks of a fixed length.
 

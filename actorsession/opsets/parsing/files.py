@@ -95,10 +95,7 @@ def _read_kernel(ctx: KernelContext) -> Kernel:
 
     def read(filename: Any) -> bytes:
         path = os.fsdecode(_one(op, filename))
-        with (
-            file_errors(f"cannot read {path!r}"),
-            open(path, "rb", opener=host.files.opener) as file,
-        ):
+        with file_errors(f"cannot read {path!r}"), open(path, "rb", opener=host.files.opener) as file:
             return file.read()
 
     return read
@@ -121,14 +118,8 @@ def _matching_kernel(ctx: KernelContext) -> Kernel:
     def matching(pattern: Any) -> Any:
         array = boxed(pattern)
         if array.ndim > 1:
-            raise InvalidArgumentError(
-                f"{op} takes a string or a vector of them, got shape {list(array.shape)}"
-            )
-        found = sorted(
-            os.fsencode(path)
-            for text in array.flat
-            for path in host.files.matching(os.fsdecode(text))
-        )
+            raise InvalidArgumentError(f"{op} takes a string or a vector of them, got shape {list(array.shape)}")
+        found = sorted(os.fsencode(path) for text in array.flat for path in host.files.matching(os.fsdecode(text)))
         return string_array(found, (len(found),))
 
     return matching

@@ -65,9 +65,7 @@ _LISTS: Mapping[str, tuple[int, Callable[[Any], bytes]]] = {
     "float_list": (2, _float_value),
     "int64_list": (3, _int_value),
 }
-_SPELLINGS = {
-    "bytesList": "bytes_list", "floatList": "float_list", "int64List": "int64_list",
-}  # fmt: skip
+_SPELLINGS = {"bytesList": "bytes_list", "floatList": "float_list", "int64List": "int64_list"}
 
 
 def _fields(value: Any, *names: str) -> dict[str, Any]:
@@ -108,12 +106,8 @@ def _example(text: bytes) -> bytes:
             length_field(1, length_field(1, key.encode()) + length_field(2, _feature(value)))
             for key, value in by_key.items()
         ]
-    except (
-        ValueError, TypeError, AttributeError, OverflowError, RecursionError, binascii.Error,
-    ) as exc:  # fmt: skip
-        raise InvalidArgumentError(
-            f"DecodeJSONExample: Error while parsing JSON: {exc} (in {text!r:.100})"
-        ) from None
+    except (ValueError, TypeError, AttributeError, OverflowError, RecursionError, binascii.Error) as exc:
+        raise InvalidArgumentError(f"DecodeJSONExample: Error while parsing JSON: {exc} (in {text!r:.100})") from None
     return length_field(1, b"".join(entries))
 
 

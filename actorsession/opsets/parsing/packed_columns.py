@@ -56,9 +56,7 @@ class Parts:
         self.starts = np.zeros((slots, rows), np.int64)
         self.sizes = np.full((slots, rows), -1, np.int64)
 
-    def replaced(
-        self, data: bytes, rows: list[int], cells: list[list[Cell]], slots: list[int]
-    ) -> bytes:
+    def replaced(self, data: bytes, rows: list[int], cells: list[list[Cell]], slots: list[int]) -> bytes:
         """Replace the values of some rows by packed numbers that were read otherwise.
 
         Args:
@@ -218,11 +216,7 @@ def strings_of(data: bytes, parts: Parts, slots: list[int]) -> tuple[Strings, Ar
 
 
 def columns_of(
-    data: bytes,
-    parts: Parts,
-    strings: Strings,
-    kinds: tuple[int, ...],
-    others: tuple[list[int], list[list[Cell]]],
+    data: bytes, parts: Parts, strings: Strings, kinds: tuple[int, ...], others: tuple[list[int], list[list[Cell]]]
 ) -> list[Column] | None:
     """Decode all features.
 
@@ -264,9 +258,7 @@ def _groups(parts: Parts, slots: list[int]) -> Iterator[list[int]]:
         yield together
 
 
-def _split(
-    out: list[Column | None], slots: list[int], values: Array, counts: Array, missing: Array
-) -> None:
+def _split(out: list[Column | None], slots: list[int], values: Array, counts: Array, missing: Array) -> None:
     """Make the columns of features whose values are stored consecutively."""
     gone: Array = np.any(missing, axis=1)
     ends = np.cumsum(counts.sum(axis=1)).tolist()
@@ -281,11 +273,7 @@ def _split(
 
 
 def _add_strings(
-    out: list[Column | None],
-    data: bytes,
-    parts: Parts,
-    strings: Strings,
-    others: tuple[list[int], list[list[Cell]]],
+    out: list[Column | None], data: bytes, parts: Parts, strings: Strings, others: tuple[list[int], list[list[Cell]]]
 ) -> None:
     slots, rows = strings.slots, parts.sizes.shape[1]
     owners, starts, stops = strings.owners, strings.starts, strings.stops

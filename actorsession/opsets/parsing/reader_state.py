@@ -217,9 +217,7 @@ def _result(take: Take, request: Future[Any]) -> bytes:
             raise CancelledError("the step is over")
     found = take.result()
     if not isinstance(found, bytes):
-        raise InvalidArgumentError(
-            f"a reader takes the names of files out of a queue, got {found!r:.100}"
-        )
+        raise InvalidArgumentError(f"a reader takes the names of files out of a queue, got {found!r:.100}")
     return found
 
 
@@ -240,10 +238,15 @@ def _lines(work: bytes, attrs: Mapping[str, Any], opener: Opener) -> Iterator[Re
 
 def _blocks(work: bytes, attrs: Mapping[str, Any], opener: Opener) -> Iterator[Record]:
     blocks = blocks_of(
-        os.fsdecode(work), attrs["encoding"], opener, header=int(attrs["header_bytes"]),
-        record=int(attrs["record_bytes"]), footer=int(attrs["footer_bytes"]),
-        hop=int(attrs["hop_bytes"]), strict=False,
-    )  # fmt: skip
+        os.fsdecode(work),
+        attrs["encoding"],
+        opener,
+        header=int(attrs["header_bytes"]),
+        record=int(attrs["record_bytes"]),
+        footer=int(attrs["footer_bytes"]),
+        hop=int(attrs["hop_bytes"]),
+        strict=False,
+    )
     return ((b"%s:%d" % (work, number), block) for number, block in enumerate(blocks))
 
 
@@ -270,8 +273,11 @@ def _same(work: bytes, attrs: Mapping[str, Any], opener: Opener) -> Iterator[Rec
 
 
 _OPEN: Mapping[str, Callable[[bytes, Mapping[str, Any], Opener], Iterator[Record]]] = {
-    "TextLineReaderV2": _lines, "FixedLengthRecordReaderV2": _blocks, "TFRecordReaderV2": _records,
-    "WholeFileReaderV2": _whole, "IdentityReaderV2": _same,
-}  # fmt: skip
+    "TextLineReaderV2": _lines,
+    "FixedLengthRecordReaderV2": _blocks,
+    "TFRecordReaderV2": _records,
+    "WholeFileReaderV2": _whole,
+    "IdentityReaderV2": _same,
+}
 # Those whose state is the counts.
 _WHOLE = frozenset({"WholeFileReaderV2", "IdentityReaderV2"})

@@ -26,9 +26,13 @@ from actorsession.opsets.parsing.reader_state import ReaderState
 from actorsession.process_bound import GraphBound
 
 __all__ = [
-    "FixedLengthRecordReader", "IdentityReader", "ReaderBase", "TFRecordReader", "TextLineReader",
+    "FixedLengthRecordReader",
+    "IdentityReader",
+    "ReaderBase",
+    "TFRecordReader",
+    "TextLineReader",
     "WholeFileReader",
-]  # fmt: skip
+]
 
 
 # -- classes ---------------------------------------------------------------------------------------
@@ -70,9 +74,7 @@ class ReaderBase(GraphBound):
         key, value = raw.ReaderReadV2(self._reader_ref, _handle(queue), name=name)
         return key, value
 
-    def read_up_to(
-        self, queue: Any, num_records: Any, name: str | None = None
-    ) -> tuple[Tensor, Tensor]:
+    def read_up_to(self, queue: Any, num_records: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
         """Read several records of one file, of the next one of a queue if necessary.
 
         Args:
@@ -101,9 +103,7 @@ class ReaderBase(GraphBound):
 
     def restore_state(self, state: Any, name: str | None = None) -> Operation:
         """Return an operation that sets the state to a saved one."""
-        return raw.ReaderRestoreStateV2(
-            self._reader_ref, convert_to_tensor(state, string), name=name
-        )
+        return raw.ReaderRestoreStateV2(self._reader_ref, convert_to_tensor(state, string), name=name)
 
     def reset(self, name: str | None = None) -> Operation:
         """Return an operation that leaves the reader as if it were new."""
@@ -158,9 +158,11 @@ class FixedLengthRecordReader(ReaderBase):
         encoding: str | None = None,
     ) -> None:
         sizes = {
-            "record_bytes": record_bytes, "header_bytes": header_bytes or 0,
-            "footer_bytes": footer_bytes or 0, "hop_bytes": hop_bytes or 0,
-        }  # fmt: skip
+            "record_bytes": record_bytes,
+            "header_bytes": header_bytes or 0,
+            "footer_bytes": footer_bytes or 0,
+            "hop_bytes": hop_bytes or 0,
+        }
         for key, size in sizes.items():
             least = int(key == "record_bytes")
             if size < least:
@@ -209,9 +211,7 @@ class IdentityReader(ReaderBase):
 
 def _register(kind: str) -> None:
     name = f"{kind}ReaderV2"
-    register_state(
-        name, "reader", f"{kind}Reader", lambda label, attrs: ReaderState(label, attrs, name)
-    )
+    register_state(name, "reader", f"{kind}Reader", lambda label, attrs: ReaderState(label, attrs, name))
 
 
 for _kind in ("FixedLengthRecord", "Identity", "TFRecord", "TextLine", "WholeFile"):
@@ -244,32 +244,27 @@ def _read_up_to_kernel(ctx: KernelContext) -> Kernel:
     return read_up_to
 
 
+op("ReaderReadV2", checked(_one), kernel=_read_kernel, grad=NOT_DIFFERENTIABLE, suspends=True, opens_files=True)
 op(
-    "ReaderReadV2", checked(_one), kernel=_read_kernel, grad=NOT_DIFFERENTIABLE, suspends=True,
+    "ReaderReadUpToV2",
+    checked(_several, None, None, 0),
+    kernel=_read_up_to_kernel,
+    grad=NOT_DIFFERENTIABLE,
+    suspends=True,
     opens_files=True,
-)  # fmt: skip
-op(
-    "ReaderReadUpToV2", checked(_several, None, None, 0), kernel=_read_up_to_kernel,
-    grad=NOT_DIFFERENTIABLE, suspends=True, opens_files=True,
-)  # fmt: skip
+)
 for _name, _count in (
     ("ReaderNumRecordsProducedV2", operator.attrgetter("produced")),
     ("ReaderNumWorkUnitsCompletedV2", operator.attrgetter("completed")),
 ):
-    op(
-        _name,
-        checked(scalar),
-        lambda reader, count=_count: np.int64(count(reader)),
-        NOT_DIFFERENTIABLE,
-    )
+    op(_name, checked(scalar), lambda reader, count=_count: np.int64(count(reader)), NOT_DIFFERENTIABLE)
 # These wait until the record that is being read is complete.
+op("ReaderResetV2", checked(no_outputs), lambda reader: reader.reset(), NOT_DIFFERENTIABLE, blocks=True)
+op("ReaderSerializeStateV2", checked(scalar), lambda reader: reader.save(), NOT_DIFFERENTIABLE, blocks=True)
 op(
-    "ReaderResetV2", checked(no_outputs), lambda reader: reader.reset(), NOT_DIFFERENTIABLE, blocks=True,
-)  # fmt: skip
-op(
-    "ReaderSerializeStateV2", checked(scalar), lambda reader: reader.save(), NOT_DIFFERENTIABLE, blocks=True,
-)  # fmt: skip
-op(
-    "ReaderRestoreStateV2", checked(no_outputs, None, 0),
-    lambda reader, state: reader.load(boxed(state).item()), NOT_DIFFERENTIABLE, blocks=True,
-)  # fmt: skip
+    "ReaderRestoreStateV2",
+    checked(no_outputs, None, 0),
+    lambda reader, state: reader.load(boxed(state).item()),
+    NOT_DIFFERENTIABLE,
+    blocks=True,
+)

@@ -13,9 +13,7 @@ import numpy as np
 
 from actorsession.checkpoints.crc32c import crc32c, crc32c_each, masked
 
-__all__ = [
-    "FOOTER", "HEADER", "footer_of", "frame", "frame_one", "framed", "joined", "size_of", "sound",
-]  # fmt: skip
+__all__ = ["FOOTER", "HEADER", "footer_of", "frame", "frame_one", "framed", "joined", "size_of", "sound"]
 
 _LENGTH, _CRC = struct.Struct("<Q"), struct.Struct("<I")
 # Bytes before and after a record.
@@ -43,9 +41,7 @@ def frame(records: list[bytes]) -> list[bytes]:
     starts = np.cumsum(sizes) - sizes
     seams[1:, 0] = masked(crc32c_each(data, starts, sizes))
     seams[:-1, 1:3] = lengths.view("<u4").reshape(-1, 2)
-    seams[:-1, 3] = masked(
-        crc32c_each(lengths, np.arange(0, lengths.size, 8), np.full(sizes.size, 8))
-    )
+    seams[:-1, 3] = masked(crc32c_each(lengths, np.arange(0, lengths.size, 8), np.full(sizes.size, 8)))
     between = seams.tobytes()
     heads = [between[i : i + 16] for i in range(0, 16 * sizes.size, 16)]
     heads[0] = heads[0][4:]

@@ -32,11 +32,7 @@ from actorsession.opsets.parsing.record_frames import (
 )
 from actorsession.process_bound import ProcessBound
 
-__all__ = [
-    "COMPRESSIONS",
-    "RecordReader",
-    "RecordWriter",
-]
+__all__ = ["COMPRESSIONS", "RecordReader", "RecordWriter"]
 
 # Bytes read at a time of a record longer than a block, because its length may be wrong.
 _CHUNK = 1 << 20
@@ -61,9 +57,7 @@ def compression_of(kind: str) -> int:
         ValueError: for an unknown form.
     """
     if kind not in COMPRESSIONS:
-        raise ValueError(
-            f'Not a valid compression_type: "{kind}"; "", "ZLIB" and "GZIP" are'
-        )  # fmt: skip
+        raise ValueError(f'Not a valid compression_type: "{kind}"; "", "ZLIB" and "GZIP" are')
     return COMPRESSIONS[kind]
 
 
@@ -113,9 +107,7 @@ class RecordReader(ProcessBound):
         ValueError: for another form of compression.
     """
 
-    def __init__(
-        self, path: str, compression: str = "", opener: Callable[[str, int], int] | None = None
-    ) -> None:
+    def __init__(self, path: str, compression: str = "", opener: Callable[[str, int], int] | None = None) -> None:
         wbits = compression_of(compression)
         self.path = path
         with file_errors(f"cannot read {path!r}"):
@@ -172,9 +164,7 @@ class RecordReader(ProcessBound):
         """Store the records of a block up to the first wrong checksum."""
         named, count = sound(data, starts, sizes)
         begin = self._rest_offset
-        self._records = [
-            data[a : a + n] for a, n in zip(starts[:count], sizes[:count], strict=True)
-        ]
+        self._records = [data[a : a + n] for a, n in zip(starts[:count], sizes[:count], strict=True)]
         self._offsets = [begin + each - HEADER for each in starts[:count]]
         if count == len(starts):
             stop = starts[-1] + sizes[-1] + FOOTER
@@ -300,9 +290,7 @@ class RecordWriter(ProcessBound):
         header = compression_of(compression) & 16
         self.path = path = path_text(path)
         self._deflate = (
-            zlib.compressobj(level, zlib.DEFLATED, header | window, mem_level, strategy)
-            if compression
-            else None
+            zlib.compressobj(level, zlib.DEFLATED, header | window, mem_level, strategy) if compression else None
         )
         self._waiting: list[bytes] = []
         self._waiting_size = 0

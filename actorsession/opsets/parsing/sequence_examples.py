@@ -99,13 +99,9 @@ def parse_single_sequence_example(
             return found[:2]
 
 
-def _check_any(
-    context_features: Mapping[str, Any] | None, sequence_features: Mapping[str, Any] | None
-) -> None:
+def _check_any(context_features: Mapping[str, Any] | None, sequence_features: Mapping[str, Any] | None) -> None:
     if not context_features and not sequence_features:
-        raise ValueError(
-            "Both context_features and sequence_features are None, but at least one should have values."
-        )
+        raise ValueError("Both context_features and sequence_features are None, but at least one should have values.")
 
 
 def _parsed(
@@ -132,9 +128,7 @@ def _parsed(
             constant([key in steps.defaults for key in steps.dense], bool_, graph=graph),
             *defaults,
         ]
-        outputs = make(
-            "ParseSequenceExampleV2", inputs, _attrs(context, steps), scope, graph
-        ).outputs
+        outputs = make("ParseSequenceExampleV2", inputs, _attrs(context, steps), scope, graph).outputs
     return _by_key(list(outputs), context, steps)
 
 

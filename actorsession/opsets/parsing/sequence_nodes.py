@@ -15,30 +15,12 @@ import numpy as np
 
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import float32, int64, string
-from actorsession.graph.registry import (
-    NOT_DIFFERENTIABLE,
-    Array,
-    InferContext,
-    Kernel,
-    KernelContext,
-)
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, Array, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape
 from actorsession.ops.rows import checked, op
 from actorsession.ops.shape_operands import boxed, elements
-from actorsession.opsets.parsing.example_nodes import (
-    after,
-    check_splits,
-    ragged_shapes,
-    sparse_shapes,
-    types_of,
-)
-from actorsession.opsets.parsing.example_reader import (
-    KINDS,
-    Cell,
-    ExampleReader,
-    WrongKindError,
-    read_feature_lists,
-)
+from actorsession.opsets.parsing.example_nodes import after, check_splits, ragged_shapes, sparse_shapes, types_of
+from actorsession.opsets.parsing.example_reader import KINDS, Cell, ExampleReader, WrongKindError, read_feature_lists
 from actorsession.opsets.parsing.feature_values import (
     KIND_OF,
     FeatureError,
@@ -66,9 +48,7 @@ def _shapes(ctx: InferContext) -> Sequence[TensorShape]:
         check_splits(ctx.op, len(kinds), types_of(attrs, f"{part}_ragged_split_types"))
     sparse = types_of(attrs, "context_sparse_types"), types_of(attrs, "feature_list_sparse_types")
     steps = types_of(attrs, "feature_list_dense_types")
-    shapes = tuple(
-        [TensorShape(shape) for shape in attrs[f"{part}_dense_shapes"]] for part in _PARTS
-    )
+    shapes = tuple([TensorShape(shape) for shape in attrs[f"{part}_dense_shapes"]] for part in _PARTS)
     for kind in (*sparse[0], *sparse[1], *steps, *rows[0], *rows[1]):
         if kind not in (string, float32, int64):
             raise TypeError(f"{ctx.op}: features are string, float32 or int64, got {kind.name}")
@@ -138,8 +118,7 @@ class _Plan:
         self.list_sparse = types_of(attrs, "feature_list_sparse_types")
         self.list_dense = types_of(attrs, "feature_list_dense_types")
         self.shapes, self.list_shapes = (
-            [TensorShape(shape).as_tuple() for shape in attrs[f"{part}_dense_shapes"]]
-            for part in _PARTS
+            [TensorShape(shape).as_tuple() for shape in attrs[f"{part}_dense_shapes"]] for part in _PARTS
         )
         self.ragged, self.list_ragged = (
             list(
@@ -154,9 +133,7 @@ class _Plan:
         self.keys = [key for some in keys[:3] for key in _strings(some)]
         self.list_keys = [key for some in keys[3:6] for key in _strings(some)]
         self.types = [*self.sparse, *self.dense, *[kind for kind, _ in self.ragged]]
-        self.list_types = [
-            *self.list_sparse, *self.list_dense, *[kind for kind, _ in self.list_ragged]
-        ]  # fmt: skip
+        self.list_types = [*self.list_sparse, *self.list_dense, *[kind for kind, _ in self.list_ragged]]
         self.may_miss: list[bool] = np.asarray(keys[6]).ravel().tolist()
         wanted = (len(self.types), len(self.list_types), len(self.list_dense))
         if (len(set(self.keys)), len(set(self.list_keys)), len(self.may_miss)) != wanted:
@@ -168,9 +145,7 @@ class _Plan:
         self.slots = {key: slot for slot, key in enumerate(self.list_keys)}
         self.reader = ExampleReader(self.keys, [KIND_OF[kind] for kind in self.types])
 
-    def parse(
-        self, rows: list[bytes], names: list[bytes], defaults: list[Array], axes: int
-    ) -> list[Any]:
+    def parse(self, rows: list[bytes], names: list[bytes], defaults: list[Array], axes: int) -> list[Any]:
         """Return all outputs for a batch, or for one example without the batch axis."""
         columns: list[list[Cell]] = [[None] * len(rows) for _ in self.keys]
         lists: list[dict[int, list[Cell]]] = []
@@ -179,14 +154,10 @@ class _Plan:
         try:
             steps = self._steps(lists, names, axes)
         except FeatureError as exc:
-            raise InvalidArgumentError(
-                f"{self.op}: in a step of a sequence: {exc.message}"
-            ) from exc
+            raise InvalidArgumentError(f"{self.op}: in a step of a sequence: {exc.message}") from exc
         return [*self._context(columns, names, defaults, axes), *steps]
 
-    def _read(
-        self, data: bytes, row: int, names: list[bytes], columns: list[list[Cell]]
-    ) -> dict[int, list[Cell]]:
+    def _read(self, data: bytes, row: int, names: list[bytes], columns: list[list[Cell]]) -> dict[int, list[Cell]]:
         """Parse one example into the columns, and return the cells of its lists."""
         found: dict[int, list[Cell]] = {}
         pos, end, in_lists = 0, len(data), False
@@ -217,9 +188,7 @@ class _Plan:
             ) from exc
         return found
 
-    def _context(
-        self, columns: list[list[Cell]], names: list[bytes], defaults: list[Array], axes: int
-    ) -> list[Any]:
+    def _context(self, columns: list[list[Cell]], names: list[bytes], defaults: list[Array], axes: int) -> list[Any]:
         sparse: list[Any] = []
         dense: list[Any] = []
         rows: list[Any] = []
@@ -236,8 +205,7 @@ class _Plan:
                 rows.append(ragged(columns[slot], kind, split))
         except FeatureError as exc:
             raise InvalidArgumentError(
-                f"{self.op}: Name: {_called(exc.row, names)}, Context feature: {_shown(self.keys[slot])}. "
-                f"{exc.message}"
+                f"{self.op}: Name: {_called(exc.row, names)}, Context feature: {_shown(self.keys[slot])}. {exc.message}"
             ) from exc
         return [
             *_parts(sparse, axes),
@@ -246,12 +214,9 @@ class _Plan:
             *[splits if axes else splits[:0] for _, splits in rows],
         ]
 
-    def _steps(
-        self, lists: list[dict[int, list[Cell]]], names: list[bytes], axes: int
-    ) -> list[Any]:
+    def _steps(self, lists: list[dict[int, list[Cell]]], names: list[bytes], axes: int) -> list[Any]:
         sparse = [
-            steps_of([found.get(slot, []) for found in lists], kind)
-            for slot, kind in enumerate(self.list_sparse)
+            steps_of([found.get(slot, []) for found in lists], kind) for slot, kind in enumerate(self.list_sparse)
         ]
         dense, lengths = [], []
         for i in range(len(self.list_dense)):
@@ -273,14 +238,8 @@ class _Plan:
             inner.append(splits)
         return [*values, *outer, *inner]
 
-    def _dense_steps(
-        self, lists: list[dict[int, list[Cell]]], index: int, names: list[bytes]
-    ) -> tuple[Array, Array]:
-        slot, kind, shape = (
-            len(self.list_sparse) + index,
-            self.list_dense[index],
-            self.list_shapes[index],
-        )
+    def _dense_steps(self, lists: list[dict[int, list[Cell]]], index: int, names: list[bytes]) -> tuple[Array, Array]:
+        slot, kind, shape = (len(self.list_sparse) + index, self.list_dense[index], self.list_shapes[index])
         key = _shown(self.list_keys[slot])
         missing = [row for row, found in enumerate(lists) if slot not in found]
         if missing and not self.may_miss[index]:
@@ -329,6 +288,9 @@ def _shown(text: bytes) -> str:
 
 
 op(
-    "ParseSequenceExampleV2", checked(_shapes), kernel=_kernel, grad=NOT_DIFFERENTIABLE,
+    "ParseSequenceExampleV2",
+    checked(_shapes),
+    kernel=_kernel,
+    grad=NOT_DIFFERENTIABLE,
     cost=lambda inputs, outputs: 20 + 5 * elements(inputs[0]) * len(outputs),
-)  # fmt: skip
+)

@@ -18,13 +18,7 @@ import numpy as np
 from actorsession.errors import DataLossError, InvalidArgumentError
 from actorsession.graph.dtypes import ALL_TYPES, DType, as_dtype, string
 from actorsession.graph.operation import Tensor
-from actorsession.graph.registry import (
-    NOT_DIFFERENTIABLE,
-    Array,
-    InferContext,
-    Kernel,
-    KernelContext,
-)
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, Array, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape, unknown_shape
 from actorsession.ops import raw
 from actorsession.ops.rows import checked, op, same, scalar
@@ -49,10 +43,18 @@ __all__ = ["decode_compressed", "parse_tensor", "serialize_tensor"]
 _DTYPE, _SHAPE, _CONTENT, _STRINGS = 1, 2, 4, 8
 # The field of the elements of a type, if not in one piece, and their type there; varints if empty.
 _LISTS: Mapping[str, tuple[int, str]] = {
-    "float32": (5, "<f4"), "float64": (6, "<f8"), "complex64": (9, "<f4"), "complex128": (12, "<f8"),
-    "float16": (13, ""), "bfloat16": (13, ""), "int64": (10, ""), "bool": (11, ""), "uint32": (16, ""),
-    "uint64": (17, ""), **dict.fromkeys(("int32", "int16", "int8", "uint8", "uint16"), (7, "")),
-}  # fmt: skip
+    "float32": (5, "<f4"),
+    "float64": (6, "<f8"),
+    "complex64": (9, "<f4"),
+    "complex128": (12, "<f8"),
+    "float16": (13, ""),
+    "bfloat16": (13, ""),
+    "int64": (10, ""),
+    "bool": (11, ""),
+    "uint32": (16, ""),
+    "uint64": (17, ""),
+    **dict.fromkeys(("int32", "int16", "int8", "uint8", "uint16"), (7, "")),
+}
 # protobuf messages are limited to 2 GiB, so a tensor written in full is never larger.
 _MOST_BYTES = 2**31
 _MOST_AXES = 64  # numpy's own limit
@@ -146,9 +148,7 @@ def _parse_kernel(ctx: KernelContext) -> Kernel:
         try:
             return parsed(array.item(), dtype)
         except (ValueError, TypeError) as exc:
-            raise InvalidArgumentError(
-                f"ParseTensor: Could not parse `serialized` as TensorProto: {exc}"
-            ) from None
+            raise InvalidArgumentError(f"ParseTensor: Could not parse `serialized` as TensorProto: {exc}") from None
 
     return parse
 
@@ -169,8 +169,7 @@ def parsed(data: bytes, dtype: DType) -> Any:
             parts.append(value)
     if kind != dtype.as_datatype_enum:
         raise InvalidArgumentError(
-            f"ParseTensor: Type mismatch between parsed tensor ({_named(kind)}) and dtype "
-            f"({dtype.name})"
+            f"ParseTensor: Type mismatch between parsed tensor ({_named(kind)}) and dtype ({dtype.name})"
         )
     if len(shape) > _MOST_AXES or any(size < 0 for size in shape):
         raise InvalidArgumentError(f"ParseTensor: a tensor cannot have the shape {shape!r:.200}")
@@ -238,9 +237,7 @@ def _repeated(flat: Any, count: int, dtype: DType, shape: list[int]) -> Any:
 def _inflating(ctx: KernelContext) -> Kernel:
     kind = ctx.attrs["compression_type"]
     if kind not in COMPRESSIONS:
-        raise InvalidArgumentError(
-            f"DecodeCompressed: compression_type is empty, ZLIB or GZIP, got {kind!r:.100}"
-        )
+        raise InvalidArgumentError(f"DecodeCompressed: compression_type is empty, ZLIB or GZIP, got {kind!r:.100}")
     wbits = COMPRESSIONS[kind]
 
     def inflated(data: bytes) -> bytes:

@@ -67,10 +67,17 @@ def quantize(
         The integers, and the lower and upper end of their range.
     """
     found: tuple[Tensor, Tensor, Tensor] = raw.QuantizeV2(
-        input, min_range, max_range, T=T, mode=mode, round_mode=round_mode, name=name,
-        narrow_range=narrow_range, axis=-1 if axis is None else axis,
+        input,
+        min_range,
+        max_range,
+        T=T,
+        mode=mode,
+        round_mode=round_mode,
+        name=name,
+        narrow_range=narrow_range,
+        axis=-1 if axis is None else axis,
         ensure_minimum_range=ensure_minimum_range,
-    )  # fmt: skip
+    )
     return found
 
 
@@ -87,9 +94,7 @@ def quantize_v2(
     ensure_minimum_range: float = 0.01,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Do the same as ``quantize``, with TensorFlow 1's order of arguments."""
-    return quantize(
-        input, min_range, max_range, T, mode, round_mode, name, narrow_range, axis, ensure_minimum_range
-    )  # fmt: skip
+    return quantize(input, min_range, max_range, T, mode, round_mode, name, narrow_range, axis, ensure_minimum_range)
 
 
 def dequantize(
@@ -104,9 +109,15 @@ def dequantize(
 ) -> Tensor:
     """Return the real numbers that quantised ones stand for; arguments as for ``quantize``."""
     return raw.Dequantize(
-        input, min_range, max_range, mode=mode, narrow_range=narrow_range, dtype=dtype, name=name,
+        input,
+        min_range,
+        max_range,
+        mode=mode,
+        narrow_range=narrow_range,
+        dtype=dtype,
+        name=name,
         axis=-1 if axis is None else axis,
-    )  # fmt: skip
+    )
 
 
 # -- static types ----------------------------------------------------------------------------------
@@ -123,9 +134,7 @@ def _ends(ctx: InferContext) -> TensorShape:
     wanted = scalar_shape if axis == -1 else TensorShape([shape[axis]] if shape.rank else None)
     for spec in ctx.inputs[1:]:
         if not spec.shape.is_compatible_with(wanted):
-            raise ValueError(
-                f"{ctx.op}: the ends of the range have shape {wanted}, got {spec.shape}"
-            )
+            raise ValueError(f"{ctx.op}: the ends of the range have shape {wanted}, got {spec.shape}")
     return wanted
 
 
@@ -133,9 +142,7 @@ def _quantised(ctx: InferContext) -> Sequence[TensorShape]:
     ends = _ends(ctx)
     scaled = ctx.attrs["mode"] == "SCALED"
     if ctx.attrs["round_mode"] not in ("HALF_AWAY_FROM_ZERO", "HALF_TO_EVEN"):
-        raise ValueError(
-            "round_mode is HALF_AWAY_FROM_ZERO or HALF_TO_EVEN, got " + ctx.attrs["round_mode"]
-        )
+        raise ValueError("round_mode is HALF_AWAY_FROM_ZERO or HALF_TO_EVEN, got " + ctx.attrs["round_mode"])
     if ctx.attrs["round_mode"] == "HALF_TO_EVEN" and not scaled:
         raise ValueError("Round mode 'HALF_TO_EVEN' only supported for mode 'SCALED'")
     return [ctx.inputs[0].shape, ends, ends]
@@ -190,9 +197,7 @@ def _apart(low: Any, high: Any, attrs: Any) -> tuple[Any, Any]:
         InvalidArgumentError: if its ends are in the wrong order.
     """
     if low > high:
-        raise InvalidArgumentError(
-            f"input_max_range must be larger than input_min_range, got {low} and {high}"
-        )
+        raise InvalidArgumentError(f"input_max_range must be larger than input_min_range, got {low} and {high}")
     least = min(_FLOAT(0), low)
     gap = max(_FLOAT(1), abs(low), abs(high)) * _FLOAT(attrs["ensure_minimum_range"])
     return least, max(max(high, least + gap), _FLOAT(0))
@@ -280,8 +285,7 @@ def _requantize_kernel(ctx: KernelContext) -> Kernel:
         least, most = wanted or _used(integers, low, high)
         if wanted and not (least <= 0 and most >= least):
             raise InvalidArgumentError(
-                f"requested_output_min must be <= 0 and requested_output_max not below it, got {least} and "
-                f"{most}"
+                f"requested_output_min must be <= 0 and requested_output_max not below it, got {least} and {most}"
             )
         made = requantised(integers, (low, high), old_type, (least, most), new_type)
         return tagged(made, new_type), np.asarray(least, _FLOAT), np.asarray(most, _FLOAT)

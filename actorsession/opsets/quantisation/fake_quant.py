@@ -23,22 +23,20 @@ from actorsession.ops.build import make
 from actorsession.ops.rows import op
 
 __all__ = [
-    "fake_quant_with_min_max_args", "fake_quant_with_min_max_args_gradient",
-    "fake_quant_with_min_max_vars", "fake_quant_with_min_max_vars_gradient",
-    "fake_quant_with_min_max_vars_per_channel", "fake_quant_with_min_max_vars_per_channel_gradient",
-]  # fmt: skip
+    "fake_quant_with_min_max_args",
+    "fake_quant_with_min_max_args_gradient",
+    "fake_quant_with_min_max_vars",
+    "fake_quant_with_min_max_vars_gradient",
+    "fake_quant_with_min_max_vars_per_channel",
+    "fake_quant_with_min_max_vars_per_channel_gradient",
+]
 
 
 # -- public functions ------------------------------------------------------------------------------
 
 
 def fake_quant_with_min_max_args(
-    inputs: Any,
-    min: float = -6,
-    max: float = 6,
-    num_bits: int = 8,
-    narrow_range: bool = False,
-    name: str | None = None,
+    inputs: Any, min: float = -6, max: float = 6, num_bits: int = 8, narrow_range: bool = False, name: str | None = None
 ) -> Tensor:
     """Clip numbers to a range and round them to one of its steps.
 
@@ -54,9 +52,8 @@ def fake_quant_with_min_max_args(
         ValueError: for an invalid range or number of bits.
     """
     return raw.FakeQuantWithMinMaxArgs(
-        inputs, min=float(min), max=float(max), num_bits=int(num_bits),
-        narrow_range=bool(narrow_range), name=name,
-    )  # fmt: skip
+        inputs, min=float(min), max=float(max), num_bits=int(num_bits), narrow_range=bool(narrow_range), name=name
+    )
 
 
 def fake_quant_with_min_max_args_gradient(
@@ -70,18 +67,18 @@ def fake_quant_with_min_max_args_gradient(
 ) -> Tensor:
     """Return the gradient through ``fake_quant_with_min_max_args``; arguments as there."""
     return raw.FakeQuantWithMinMaxArgsGradient(
-        gradients, inputs, min=float(min), max=float(max), num_bits=int(num_bits),
-        narrow_range=bool(narrow_range), name=name,
-    )  # fmt: skip
+        gradients,
+        inputs,
+        min=float(min),
+        max=float(max),
+        num_bits=int(num_bits),
+        narrow_range=bool(narrow_range),
+        name=name,
+    )
 
 
 def fake_quant_with_min_max_vars(
-    inputs: Any,
-    min: Any,
-    max: Any,
-    num_bits: int = 8,
-    narrow_range: bool = False,
-    name: str | None = None,
+    inputs: Any, min: Any, max: Any, num_bits: int = 8, narrow_range: bool = False, name: str | None = None
 ) -> Tensor:
     """Quantise like ``fake_quant_with_min_max_args``, with tensors for the range: it can be learned.
 
@@ -106,18 +103,12 @@ def fake_quant_with_min_max_vars_gradient(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return the gradients of ``fake_quant_with_min_max_vars`` by the inputs and both ends of the range."""
     return raw.FakeQuantWithMinMaxVarsGradient(
-        gradients, inputs, min, max, num_bits=int(num_bits), narrow_range=bool(narrow_range),
-        name=name,
-    )  # fmt: skip
+        gradients, inputs, min, max, num_bits=int(num_bits), narrow_range=bool(narrow_range), name=name
+    )
 
 
 def fake_quant_with_min_max_vars_per_channel(
-    inputs: Any,
-    min: Any,
-    max: Any,
-    num_bits: int = 8,
-    narrow_range: bool = False,
-    name: str | None = None,
+    inputs: Any, min: Any, max: Any, num_bits: int = 8, narrow_range: bool = False, name: str | None = None
 ) -> Tensor:
     """Quantise like ``fake_quant_with_min_max_vars``, with a range for each index of the last axis."""
     return raw.FakeQuantWithMinMaxVarsPerChannel(
@@ -136,9 +127,8 @@ def fake_quant_with_min_max_vars_per_channel_gradient(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return the gradients of ``fake_quant_with_min_max_vars_per_channel``."""
     return raw.FakeQuantWithMinMaxVarsPerChannelGradient(
-        gradients, inputs, min, max, num_bits=int(num_bits), narrow_range=bool(narrow_range),
-        name=name,
-    )  # fmt: skip
+        gradients, inputs, min, max, num_bits=int(num_bits), narrow_range=bool(narrow_range), name=name
+    )
 
 
 # -- static types ----------------------------------------------------------------------------------
@@ -153,9 +143,7 @@ def _checked(ctx: InferContext, numbers: int) -> TensorShape:
     if not 2 <= bits <= 16:
         raise ValueError(f"{ctx.op}: num_bits must be between 2 and 16, inclusive, got {bits}")
     if "min" in ctx.attrs and not ctx.attrs["min"] < ctx.attrs["max"]:
-        raise ValueError(
-            f"{ctx.op}: min has to be smaller than max, was: {ctx.attrs['min']} >= {ctx.attrs['max']}"
-        )
+        raise ValueError(f"{ctx.op}: min has to be smaller than max, was: {ctx.attrs['min']} >= {ctx.attrs['max']}")
     shape = ctx.inputs[0].shape
     for spec in ctx.inputs[1:numbers]:
         if not shape.is_compatible_with(spec.shape):
@@ -173,9 +161,7 @@ def _ends(ctx: InferContext, numbers: TensorShape, first: int) -> TensorShape:
             raise ValueError(f"{ctx.op}: inputs have a last axis, got a scalar")
         wanted = TensorShape([None if numbers.rank is None else numbers[-1]])
     if not all(spec.shape.is_compatible_with(wanted) for spec in ends):
-        raise ValueError(
-            f"{ctx.op}: min and max have shape {wanted}, got {ends[0].shape} and {ends[1].shape}"
-        )
+        raise ValueError(f"{ctx.op}: min and max have shape {wanted}, got {ends[0].shape} and {ends[1].shape}")
     return wanted
 
 
@@ -228,9 +214,10 @@ def _flowing(ctx: KernelContext, grad: Any, x: Any, low: Any, high: Any) -> tupl
     # A product with 0 instead of the constant 0: infinities and NaN become NaN, as in TensorFlow.
     with np.errstate(invalid="ignore"):
         return (
-            grad * inside.astype(np.float32), np.where(~empty & (x < first), grad, 0),
+            grad * inside.astype(np.float32),
+            np.where(~empty & (x < first), grad, 0),
             np.where(~empty & (x > last), grad, 0),
-        )  # fmt: skip
+        )
 
 
 def _check_values(op: str, x: Any, low: Any, high: Any, grad: Any = None) -> None:
@@ -240,9 +227,7 @@ def _check_values(op: str, x: Any, low: Any, high: Any, grad: Any = None) -> Non
             f"{op}: min and max have shape {list(wanted)}, got {list(low.shape)} and {list(high.shape)}"
         )
     if grad is not None and grad.shape != x.shape:
-        raise InvalidArgumentError(
-            f"{op}: gradients have shape {list(grad.shape)}, inputs {list(x.shape)}"
-        )
+        raise InvalidArgumentError(f"{op}: gradients have shape {list(grad.shape)}, inputs {list(x.shape)}")
 
 
 def _args_kernel(ctx: KernelContext) -> Kernel:

@@ -70,9 +70,18 @@ def quantized_conv2d(
         dilations: see ``conv2d``.
     """
     found: Ranged = raw.QuantizedConv2D(
-        input, filter, min_input, max_input, min_filter, max_filter, strides=strides,
-        padding=padding, out_type=out_type, dilations=dilations, name=name,
-    )  # fmt: skip
+        input,
+        filter,
+        min_input,
+        max_input,
+        min_filter,
+        max_filter,
+        strides=strides,
+        padding=padding,
+        out_type=out_type,
+        dilations=dilations,
+        name=name,
+    )
     return found
 
 
@@ -272,9 +281,7 @@ def _relu_kernel(ctx: KernelContext) -> Kernel:
     def relu(x: Any, low: Any, high: Any) -> Any:
         ((low, high),) = _ranges(ctx.op, (low, high))
         ends = [
-            None
-            if end is None
-            else _within(quantised_exactly(_FLOAT(end), low, high, dtype), dtype)
+            None if end is None else _within(quantised_exactly(_FLOAT(end), low, high, dtype), dtype)
             for end in (0.0, most)
         ]
         return _result(np.clip(integers_of(x, dtype), *ends), (low, high), ctx.outputs[0].dtype)
@@ -314,9 +321,7 @@ def _reshaped(ctx: InferContext) -> TensorShape:
 
 def _reshape_kernel(ctx: KernelContext) -> Kernel:
     function = kernel_of(ctx, "Reshape", ctx.inputs[:2], ctx.attrs)
-    return lambda x, shape, low, high: (
-        np.array(function(x, shape)), np.array(low), np.array(high),
-    )  # fmt: skip
+    return lambda x, shape, low, high: (np.array(function(x, shape)), np.array(low), np.array(high))
 
 
 def _parts(ctx: InferContext | KernelContext) -> tuple[slice, slice]:
@@ -348,11 +353,9 @@ def _concat_kernel(ctx: KernelContext) -> Kernel:
         parts = [
             value
             if (each, top) == (low, high)
-            else tagged(
-                requantised(integers_of(value, dtype), (each, top), dtype, (low, high), dtype), dtype
-            )
+            else tagged(requantised(integers_of(value, dtype), (each, top), dtype, (low, high), dtype), dtype)
             for value, each, top in zip(values, lows, highs, strict=True)
-        ]  # fmt: skip
+        ]
         return _result(integers_of(function(*parts, given[0]), dtype), (low, high), dtype)
 
     return concat
@@ -374,9 +377,7 @@ def _normalise_kernel(ctx: KernelContext) -> Kernel:
 
     def normalise(*given: Any) -> Any:
         numbers = [
-            real(integers_of(given[at], kind), given[at + 1], given[at + 2], kind).astype(
-                np.float64
-            )
+            real(integers_of(given[at], kind), given[at + 1], given[at + 2], kind).astype(np.float64)
             for at, kind in zip(range(0, 15, 3), types, strict=True)
         ]
         x, mean, variance, beta, gamma = numbers
@@ -388,7 +389,4 @@ def _normalise_kernel(ctx: KernelContext) -> Kernel:
     return normalise
 
 
-op(
-    "QuantizedBatchNormWithGlobalNormalization", _shaped(lambda ctx: ctx.inputs[0].shape),
-    kernel=_normalise_kernel,
-)  # fmt: skip
+op("QuantizedBatchNormWithGlobalNormalization", _shaped(lambda ctx: ctx.inputs[0].shape), kernel=_normalise_kernel)

@@ -15,9 +15,17 @@ from actorsession.graph.dtypes import DType, qint32, quint8
 from actorsession.graph.registry import Array
 
 __all__ = [
-    "bounds", "integers_of", "product_range", "quantised", "quantised_exactly", "real", "real_exactly",
-    "requantised", "round_away", "tagged",
-]  # fmt: skip
+    "bounds",
+    "integers_of",
+    "product_range",
+    "quantised",
+    "quantised_exactly",
+    "real",
+    "real_exactly",
+    "requantised",
+    "round_away",
+    "tagged",
+]
 
 _FLOAT = np.float32
 # The ends of qint32 as float32 numbers that are int32 numbers too.
@@ -31,11 +39,7 @@ def integers_of(values: Any, dtype: DType) -> Array:
 
 def tagged(integers: Any, dtype: DType) -> Array:
     """Return integers as numbers of a quantised type."""
-    return (
-        np.ascontiguousarray(integers, dtype.integers)
-        .view(dtype.np_dtype)
-        .reshape(np.shape(integers))
-    )
+    return np.ascontiguousarray(integers, dtype.integers).view(dtype.np_dtype).reshape(np.shape(integers))
 
 
 def bounds(dtype: DType) -> tuple[int, int]:
@@ -103,9 +107,7 @@ def product_range(
     return step * _FLOAT(least), step * _FLOAT(most)
 
 
-def requantised(
-    integers: Any, old: tuple[Any, Any], old_type: DType, new: tuple[Any, Any], new_type: DType
-) -> Any:
+def requantised(integers: Any, old: tuple[Any, Any], old_type: DType, new: tuple[Any, Any], new_type: DType) -> Any:
     """Return integers of one range and type as those of another; 32 bits become 8 in fixed point."""
     if (old_type, new_type) != (qint32, quint8):
         return quantised(real(integers, *old, old_type), *new, new_type)

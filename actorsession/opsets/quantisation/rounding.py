@@ -51,10 +51,17 @@ def quantize_and_dequantize(
         axis: the axis with ranges of their own; ``None`` for one range.
     """
     return raw.QuantizeAndDequantizeV2(
-        input, input_min, input_max, signed_input=signed_input, num_bits=num_bits, name=name,
-        range_given=range_given, round_mode=round_mode, narrow_range=narrow_range,
+        input,
+        input_min,
+        input_max,
+        signed_input=signed_input,
+        num_bits=num_bits,
+        name=name,
+        range_given=range_given,
+        round_mode=round_mode,
+        narrow_range=narrow_range,
         axis=-1 if axis is None else axis,
-    )  # fmt: skip
+    )
 
 
 def quantize_and_dequantize_v2(
@@ -73,10 +80,16 @@ def quantize_and_dequantize_v2(
     given = convert_to_tensor(input)
     ends = [convert_to_tensor(end, given.dtype) for end in (input_min, input_max)]
     return raw.QuantizeAndDequantizeV4(
-        given, *ends, signed_input=signed_input, num_bits=num_bits, name=name,
-        range_given=range_given, round_mode=round_mode, narrow_range=narrow_range,
+        given,
+        *ends,
+        signed_input=signed_input,
+        num_bits=num_bits,
+        name=name,
+        range_given=range_given,
+        round_mode=round_mode,
+        narrow_range=narrow_range,
         axis=-1 if axis is None else axis,
-    )  # fmt: skip
+    )
 
 
 # -- static types ----------------------------------------------------------------------------------
@@ -93,9 +106,7 @@ def _rounded(ctx: InferContext) -> Sequence[TensorShape]:
         if ctx.op != "QuantizeAndDequantizeV3" and not spec.shape.is_compatible_with(
             scalar_shape if axis == -1 else [shape[axis] if shape.rank else None]
         ):
-            raise ValueError(
-                f"{ctx.op}: the ends of the range are scalars, or vectors with an axis, got {spec.shape}"
-            )
+            raise ValueError(f"{ctx.op}: the ends of the range are scalars, or vectors with an axis, got {spec.shape}")
     return [shape]
 
 
@@ -132,9 +143,7 @@ def _kernel(ctx: KernelContext) -> Kernel:
 def _to_steps(x: Any, low: Any, high: Any, bits: int, attrs: Any, *, given: bool, up: bool) -> Any:
     number = x.dtype.type
     most = number((1 << (bits - 1)) - 1 if attrs["signed_input"] else (1 << bits) - 1)
-    least = number(
-        -(1 << (bits - 1)) + attrs.get("narrow_range", False) if attrs["signed_input"] else 0
-    )
+    least = number(-(1 << (bits - 1)) + attrs.get("narrow_range", False) if attrs["signed_input"] else 0)
     none = np.finfo(x.dtype).max
     with np.errstate(all="ignore"):
         by_low = np.where(least * low > 0, least / low, none)
@@ -175,7 +184,4 @@ def _within(op: Operation, grad: Tensor) -> Any:
 
 for _version, _gradient in (("", _identity), ("V2", _identity), ("V3", _identity), ("V4", _within)):
     op(f"QuantizeAndDequantize{_version}", _rounded, kernel=_kernel, grad=_gradient)
-op(
-    "QuantizeAndDequantizeV4Grad", lambda ctx: [spec.shape for spec in ctx.inputs[1:]],
-    kernel=_back_kernel,
-)  # fmt: skip
+op("QuantizeAndDequantizeV4Grad", lambda ctx: [spec.shape for spec in ctx.inputs[1:]], kernel=_back_kernel)

@@ -49,9 +49,7 @@ def _of_indices(op_type: str, indices: Any, values: Any, shape: Any) -> tuple[Ar
 
 def _of_dense(op_type: str, values: Any) -> tuple[Array, int | None]:
     if values.ndim not in (1, 2):
-        raise InvalidArgumentError(
-            f"{op_type}: Input must be a 1 or 2-dimensional tensor. Got: {list(values.shape)}"
-        )
+        raise InvalidArgumentError(f"{op_type}: Input must be a 1 or 2-dimensional tensor. Got: {list(values.shape)}")
     if values.ndim == 1:
         return np.zeros(len(values), np.int64), None
     return np.repeat(np.arange(len(values)), values.shape[1]), len(values)
@@ -96,8 +94,7 @@ def _bins_kernel(ctx: KernelContext) -> Kernel:
             raise InvalidArgumentError(f"Input must be non-negative, got {values.min()}")
         if weights.size and weights.shape != values.shape:
             raise InvalidArgumentError(
-                f"{ctx.op}: a weight for each value, or none: got shapes {list(weights.shape)} and "
-                f"{list(values.shape)}"
+                f"{ctx.op}: a weight for each value, or none: got shapes {list(weights.shape)} and {list(values.shape)}"
             )
         kept = values < size
         out = np.zeros((1 if count is None else count, int(size)), dtype)

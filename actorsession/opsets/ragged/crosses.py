@@ -34,27 +34,18 @@ def _rows_of_ragged(values: Any, splits: Any) -> list[list[Any]]:
 
 def _kernel(ctx: KernelContext) -> Kernel:
     attrs = ctx.attrs
-    combine = (
-        hash_of(attrs["num_buckets"], attrs["hash_key"])
-        if attrs["hashed_output"]
-        else joined_by(b"_X_")
-    )
-    numbers = [
-        len(attrs[key]) for key in ("ragged_values_types", "sparse_values_types", "dense_types")
-    ]
+    combine = hash_of(attrs["num_buckets"], attrs["hash_key"]) if attrs["hashed_output"] else joined_by(b"_X_")
+    numbers = [len(attrs[key]) for key in ("ragged_values_types", "sparse_values_types", "dense_types")]
     ragged, sparse, dense = numbers
 
     def crossed(*given: Any) -> Any:
         parts = iter(given)
         values, splits, indices, entries, shapes, matrices = (
-            list(itertools.islice(parts, count))
-            for count in (ragged, ragged, sparse, sparse, sparse, dense)
+            list(itertools.islice(parts, count)) for count in (ragged, ragged, sparse, sparse, sparse, dense)
         )
         columns = {
             "R": iter(map(_rows_of_ragged, values, splits)),
-            "S": (
-                rows_of_sparse(*each, ctx.op) for each in zip(indices, entries, shapes, strict=True)
-            ),
+            "S": (rows_of_sparse(*each, ctx.op) for each in zip(indices, entries, shapes, strict=True)),
             "D": (matrix.tolist() for matrix in matrices),
         }
         ordered = [next(columns[kind]) for kind in attrs["input_order"]]
@@ -62,14 +53,9 @@ def _kernel(ctx: KernelContext) -> Kernel:
             raise InvalidArgumentError(
                 f"{ctx.op}: inputs must all have the same number of rows, got {[len(c) for c in ordered]}"
             )
-        rows = [
-            [combine(each) for each in itertools.product(*row)]
-            for row in zip(*ordered, strict=True)
-        ]
+        rows = [[combine(each) for each in itertools.product(*row)] for row in zip(*ordered, strict=True)]
         flat: list[Any] = [value for row in rows for value in row]
-        made = (
-            np.array(flat, np.int64) if attrs["hashed_output"] else string_array(flat, (len(flat),))
-        )
+        made = np.array(flat, np.int64) if attrs["hashed_output"] else string_array(flat, (len(flat),))
         ends = np.cumsum([0, *map(len, rows)])
         return made, ends.astype(ctx.outputs[1].dtype.np_dtype)
 

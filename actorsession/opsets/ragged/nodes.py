@@ -15,13 +15,7 @@ import numpy as np
 
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import (
-    NOT_DIFFERENTIABLE,
-    Array,
-    InferContext,
-    Kernel,
-    KernelContext,
-)
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, Array, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape, unknown_shape
 from actorsession.ops import raw
 from actorsession.ops.rows import op
@@ -39,9 +33,7 @@ def _check_splits(name: str, splits: Any, count: int) -> None:
         InvalidArgumentError: if they do not.
     """
     if splits.ndim != 1 or not len(splits) or splits[0] != 0 or (np.diff(splits) < 0).any():
-        raise InvalidArgumentError(
-            f"{name}: Ragged splits must start with 0 and not fall, got {splits}"
-        )
+        raise InvalidArgumentError(f"{name}: Ragged splits must start with 0 and not fall, got {splits}")
     if splits[-1] != count:
         raise InvalidArgumentError(
             f"{name}: Ragged splits must end with the number of values, {count}, got {splits[-1]}"
@@ -80,10 +72,7 @@ def _range_shapes(ctx: InferContext) -> Sequence[TensorShape]:
         raise ValueError(f"{ctx.op}: starts, limits and deltas have one shape, got sizes {known}")
     if known:
         return [TensorShape([known[0] + 1]), _SPLITS]
-    return [
-        TensorShape([2] if all(spec.shape.rank == 0 for spec in ctx.inputs) else [None]),
-        _SPLITS,
-    ]
+    return [TensorShape([2] if all(spec.shape.rank == 0 for spec in ctx.inputs) else [None]), _SPLITS]
 
 
 op("RaggedRange", _range_shapes, kernel=_range_kernel, grad=NOT_DIFFERENTIABLE)
@@ -110,9 +99,7 @@ def _to_sparse(*operands: Any) -> Any:
     *splits, values = operands
     places, extents = _places("RaggedTensorToSparse", splits, len(values))
     inner = np.array(list(np.ndindex(*values.shape[1:])), np.int64)
-    whole = np.concatenate(
-        [np.repeat(places, len(inner), 0), np.tile(inner, (len(places), 1))], 1
-    ).astype(np.int64)
+    whole = np.concatenate([np.repeat(places, len(inner), 0), np.tile(inner, (len(places), 1))], 1).astype(np.int64)
     return whole, values.reshape(-1), np.array([*extents, *values.shape[1:]], np.int64)
 
 
@@ -123,9 +110,7 @@ def _sparse_shapes(ctx: InferContext) -> Sequence[TensorShape]:
     return [TensorShape([count, rank]), TensorShape([count]), TensorShape([rank])]
 
 
-def _sparse_gradient(
-    op: Operation, _: Any, grad: Tensor | None, __: Any
-) -> Sequence[Tensor | None]:
+def _sparse_gradient(op: Operation, _: Any, grad: Tensor | None, __: Any) -> Sequence[Tensor | None]:
     values = op.inputs[-1]
     back = None if grad is None else raw.Reshape(grad, raw.Shape(values))
     return [*[None] * (len(op.inputs) - 1), back]
@@ -140,9 +125,7 @@ _PARTITIONS = ("FIRST_DIM_SIZE", "ROW_SPLITS", "VALUE_ROWIDS")
 
 
 def _partitions(attrs: Any) -> list[str]:
-    return [
-        kind.decode() if isinstance(kind, bytes) else kind for kind in attrs["row_partition_types"]
-    ]
+    return [kind.decode() if isinstance(kind, bytes) else kind for kind in attrs["row_partition_types"]]
 
 
 def _splits_of(kinds: Sequence[str], tensors: Sequence[Any]) -> list[Array]:
@@ -177,9 +160,7 @@ def _to_dense_kernel(ctx: KernelContext) -> Kernel:
         out = np.empty(full, values.dtype)
         out[...] = default
         kept = (places < np.array(full[: len(extents)])).all(1)
-        inner = tuple(
-            slice(0, min(a, b)) for a, b in zip(full[len(extents) :], values.shape[1:], strict=True)
-        )
+        inner = tuple(slice(0, min(a, b)) for a, b in zip(full[len(extents) :], values.shape[1:], strict=True))
         out[(*places[kept].T, *inner)] = values[kept][(slice(None), *inner)]
         return out
 
@@ -189,9 +170,7 @@ def _to_dense_kernel(ctx: KernelContext) -> Kernel:
 def _dense_shape(ctx: InferContext) -> Sequence[TensorShape]:
     kinds = _partitions(ctx.attrs)
     if not kinds or any(kind not in _PARTITIONS for kind in kinds):
-        raise ValueError(
-            f"{ctx.op}: row_partition_types are of {', '.join(_PARTITIONS)}, got {kinds}"
-        )
+        raise ValueError(f"{ctx.op}: row_partition_types are of {', '.join(_PARTITIONS)}, got {kinds}")
     values, levels = ctx.inputs[1].shape, len(kinds) + (kinds[0] != "FIRST_DIM_SIZE")
     if values.rank is None:
         return [unknown_shape]
@@ -211,22 +190,19 @@ def _dense_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
     number = raw.Range(1, raw.Size(values) + 1, 1)
     tensors = list(op.inputs[3:])
     where = raw.RaggedTensorToTensor(
-        raw.Shape(op.outputs[0]), raw.Reshape(number, raw.Shape(values)), 0, tensors,
+        raw.Shape(op.outputs[0]),
+        raw.Reshape(number, raw.Shape(values)),
+        0,
+        tensors,
         row_partition_types=op.attrs["row_partition_types"],
-    )  # fmt: skip
+    )
     flat, places = raw.Reshape(grad, [-1]), raw.Reshape(where, [-1])
     sums = raw.UnsortedSegmentSum(flat, places, raw.Size(values) + 1)
     by_default = raw.Reshape(sums[:1], np.zeros(0, np.int32)) if default.shape.rank == 0 else None
     return [None, raw.Reshape(sums[1:], raw.Shape(values)), by_default, *[None] * len(tensors)]
 
 
-op(
-    "RaggedTensorToTensor",
-    _dense_shape,
-    kernel=_to_dense_kernel,
-    grad=_dense_gradient,
-    sized_by=(0,),
-)
+op("RaggedTensorToTensor", _dense_shape, kernel=_to_dense_kernel, grad=_dense_gradient, sized_by=(0,))
 
 
 # -- RaggedGather ----------------------------------------------------------------------------------
@@ -254,9 +230,7 @@ def _gather_kernel(ctx: KernelContext) -> Kernel:
         flat, count = indices.reshape(-1), len(splits[0]) - 1
         wrong = np.flatnonzero((flat < 0) | (flat >= count))
         if wrong.size:
-            raise InvalidArgumentError(
-                f"indices[{wrong[0]}] = {flat[wrong[0]]} is not in [0, {count})"
-            )
+            raise InvalidArgumentError(f"indices[{wrong[0]}] = {flat[wrong[0]]} is not in [0, {count})")
         outer = [
             np.arange(0, int(np.prod(indices.shape[:k])) * n + 1, n)
             for k, n in itertools.islice(enumerate(indices.shape), 1, None)
@@ -271,9 +245,7 @@ def _gather_shapes(ctx: InferContext) -> Sequence[TensorShape]:
     levels, values = ctx.attrs["OUTPUT_RAGGED_RANK"], ctx.inputs[-2].shape
     rank = ctx.inputs[-1].shape.rank
     if rank is not None and levels != rank + len(ctx.inputs) - 3:
-        raise ValueError(
-            f"{ctx.op}: OUTPUT_RAGGED_RANK is {rank + len(ctx.inputs) - 3} for these inputs, got {levels}"
-        )
+        raise ValueError(f"{ctx.op}: OUTPUT_RAGGED_RANK is {rank + len(ctx.inputs) - 3} for these inputs, got {levels}")
     rows = unknown_shape if values.rank is None else _SPLITS.concatenate(values[1:])
     return [*[_SPLITS] * levels, rows]
 

@@ -63,13 +63,9 @@ class RaggedValue:
         if (
             self.values.shape != other.values.shape
             or len(self.splits) != len(other.splits)
-            or any(
-                not np.array_equal(*both) for both in zip(self.splits, other.splits, strict=True)
-            )
+            or any(not np.array_equal(*both) for both in zip(self.splits, other.splits, strict=True))
         ):
-            raise InvalidArgumentError(
-                f"{self!r} and {other!r} have different rows and cannot be added"
-            )
+            raise InvalidArgumentError(f"{self!r} and {other!r} have different rows and cannot be added")
         return RaggedValue(self.splits, self.values + other.values)
 
     def __pos__(self) -> RaggedValue:
@@ -91,9 +87,7 @@ class RaggedValue:
             ProtocolError: for any other form.
         """
         match value:
-            case [list(splits), np.ndarray() as values] if all(
-                isinstance(each, np.ndarray) for each in splits
-            ):
+            case [list(splits), np.ndarray() as values] if all(isinstance(each, np.ndarray) for each in splits):
                 return cls(splits, values)
         raise ProtocolError(f"not the wire form of a ragged tensor: {reprlib.repr(value)}")
 
@@ -125,10 +119,7 @@ def _encode_kernel(ctx: KernelContext) -> Kernel:
         if not splits:
             rows = [RaggedValue([], np.array(row)) for row in values]
         else:
-            rows = [
-                _row(splits[1:], values, int(a), int(b))
-                for a, b in zip(splits[0], splits[0][1:], strict=False)
-            ]
+            rows = [_row(splits[1:], values, int(a), int(b)) for a, b in zip(splits[0], splits[0][1:], strict=False)]
         out = np.empty(len(rows), object)
         out[:] = rows
         return out
@@ -152,9 +143,7 @@ def _encoded_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
     else:
         splits = op.inputs[0]
     values = op.inputs[-1]
-    back = raw.RaggedTensorToVariantGradient(
-        grad, splits, shape_tensor(values), Tvalues=values.dtype
-    )
+    back = raw.RaggedTensorToVariantGradient(grad, splits, shape_tensor(values), Tvalues=values.dtype)
     return [*[None] * (len(op.inputs) - 1), back]
 
 
@@ -173,11 +162,7 @@ def _decoded_shapes(ctx: InferContext) -> Sequence[TensorShape]:
     check_inputs(ctx)
     inner, outer = ctx.attrs["input_ragged_rank"], ctx.attrs["output_ragged_rank"]
     rank = ctx.inputs[0].shape.rank
-    if (
-        inner < -1
-        or outer < 0
-        or (None not in (rank,) and inner >= 0 and outer != inner + (rank or 0))
-    ):
+    if inner < -1 or outer < 0 or (None not in (rank,) and inner >= 0 and outer != inner + (rank or 0)):
         raise ValueError(
             f"{ctx.op}: output_ragged_rank is input_ragged_rank plus the rank of the input, got {outer}, "
             f"{inner} and {rank}"
@@ -200,9 +185,7 @@ def _decode_kernel(ctx: KernelContext) -> Kernel:
                     f"{ctx.op}: ragged tensors of {inner} ragged axes are expected, got {row!r:.100}"
                 )
             if row.values.dtype != dtype:
-                raise InvalidArgumentError(
-                    f"Expected values Tensor dtype: {dtype}, found: {row.values.dtype}"
-                )
+                raise InvalidArgumentError(f"Expected values Tensor dtype: {dtype}, found: {row.values.dtype}")
             if encoded is not None and not row.values.ndim:
                 raise InvalidArgumentError(f"{ctx.op}: values of rank 0 have no rows")
         found = _even(shape)
@@ -237,12 +220,7 @@ def _decoded_gradient(op: Operation, *grads: Tensor | None) -> Sequence[Tensor |
     if grads[-1] is None:
         return [None]
     count = len(op.outputs) - 1
-    return [
-        raw.RaggedTensorToVariant(
-            list(op.outputs[:count]), grads[-1],
-            batched_input=op.inputs[0].shape.rank != 0,
-        )
-    ]  # fmt: skip
+    return [raw.RaggedTensorToVariant(list(op.outputs[:count]), grads[-1], batched_input=op.inputs[0].shape.rank != 0)]
 
 
 op("RaggedTensorFromVariant", _decoded_shapes, kernel=_decode_kernel, grad=_decoded_gradient)
@@ -266,9 +244,7 @@ def _values_kernel(ctx: KernelContext) -> Kernel:
         parts = [row.values.reshape(-1) for row in rows if isinstance(row, RaggedValue)]
         flat = np.concatenate(parts) if parts else np.zeros(0, dtype)
         if flat.size != np.prod(wanted):
-            raise InvalidArgumentError(
-                f"Rank or size of values: {flat.size} numbers for the shape {list(wanted)}"
-            )
+            raise InvalidArgumentError(f"Rank or size of values: {flat.size} numbers for the shape {list(wanted)}")
         return flat.reshape(wanted)
 
     return values

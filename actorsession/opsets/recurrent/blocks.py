@@ -151,9 +151,12 @@ def _cell_gradient(op: Operation, *grads: Tensor | None) -> Sequence[Tensor | No
     x, _, h_prev, w = op.inputs[:4]
     back: Any = raw.LSTMBlockCellGrad
     by_state, by_gates, *peeps = back(
-        *op.inputs, *op.outputs[:6], _given(grads[1], op.outputs[1]), _given(grads[6], op.outputs[6]),
+        *op.inputs,
+        *op.outputs[:6],
+        _given(grads[1], op.outputs[1]),
+        _given(grads[6], op.outputs[6]),
         use_peephole=op.attrs["use_peephole"],
-    )  # fmt: skip
+    )
     by_x, by_h = _split_like(raw.MatMul(by_gates, w, transpose_b=True), x)
     by_w = raw.MatMul(concat([x, h_prev], 1), by_gates, transpose_a=True)
     return [by_x, by_state, by_h, by_w, *peeps, raw.BiasAddGrad(by_gates)]
@@ -222,9 +225,7 @@ def _block_back_kernel(ctx: KernelContext) -> Kernel:
         for step in reversed(range(_count(ctx.op, length, x))):
             cs, h = (outputs[1][step - 1], outputs[6][step - 1]) if step else (cs_prev, h_prev)
             parts = [output[step] for output in outputs]
-            by_cs, gates, *more = cell.back(
-                cs, weights, parts, cs_grads[step] + by_cs, h_grads[step] + by_h
-            )
+            by_cs, gates, *more = cell.back(cs, weights, parts, cs_grads[step] + by_cs, h_grads[step] + by_h)
             both = gates @ weights.w.T
             by_x[step], by_h = both[:, :wide], both[:, wide:]
             by_w += np.concatenate([x[step], h], 1).T @ gates
@@ -285,16 +286,7 @@ def _gru(x: Any, h_prev: Any, w_ru: Any, w_c: Any, b_ru: Any, b_c: Any) -> Any:
 
 
 def _gru_back(
-    x: Any,
-    h_prev: Any,
-    w_ru: Any,
-    w_c: Any,
-    b_ru: Any,
-    b_c: Any,
-    r: Any,
-    u: Any,
-    c: Any,
-    h_grad: Any,
+    x: Any, h_prev: Any, w_ru: Any, w_c: Any, b_ru: Any, b_c: Any, r: Any, u: Any, c: Any, h_grad: Any
 ) -> Any:
     """Return the gradients of x and h, and those of the gates before their functions."""
     _check_gru("GRUBlockCellGrad", x, h_prev, w_ru, w_c, b_ru, b_c)

@@ -13,13 +13,7 @@ import numpy as np
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import int64
 from actorsession.graph.operation import Tensor
-from actorsession.graph.registry import (
-    NOT_DIFFERENTIABLE,
-    Array,
-    InferContext,
-    Kernel,
-    KernelContext,
-)
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, Array, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape
 from actorsession.ops import raw
 from actorsession.ops.build import convert_to_tensor
@@ -44,11 +38,7 @@ class AccidentalHits(NamedTuple):
 
 
 def compute_accidental_hits(
-    true_classes: Any,
-    sampled_candidates: Any,
-    num_true: int,
-    seed: int | None = None,
-    name: str | None = None,
+    true_classes: Any, sampled_candidates: Any, num_true: int, seed: int | None = None, name: str | None = None
 ) -> AccidentalHits:
     """Find the classes of a sample that are true for an example.
 
@@ -63,9 +53,7 @@ def compute_accidental_hits(
     """
     classes = convert_to_tensor(true_classes, int64)
     sampled = convert_to_tensor(sampled_candidates, int64, graph=classes.graph)
-    hits = raw.ComputeAccidentalHits(
-        classes, sampled, num_true=int(num_true), **seeds(seed, classes), name=name
-    )
+    hits = raw.ComputeAccidentalHits(classes, sampled, num_true=int(num_true), **seeds(seed, classes), name=name)
     return AccidentalHits(*hits)
 
 
@@ -83,9 +71,7 @@ def _hits_kernel(ctx: KernelContext) -> Kernel:
     def hits(true_classes: Any, sampled: Any) -> tuple[Array, Array, Array]:
         check_true_classes(ctx, true_classes)
         if sampled.ndim != 1:
-            raise InvalidArgumentError(
-                f"sampled candidates are a vector, got shape {list(sampled.shape)}"
-            )
+            raise InvalidArgumentError(f"sampled candidates are a vector, got shape {list(sampled.shape)}")
         # If a class occurs several times in the sample, its last position counts, as in TensorFlow.
         known, places = np.unique(sampled[::-1], return_index=True)
         flat = true_classes.reshape(-1)

@@ -21,13 +21,7 @@ import numpy as np
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import int64
 from actorsession.graph.operation import Tensor
-from actorsession.graph.registry import (
-    NOT_DIFFERENTIABLE,
-    Array,
-    InferContext,
-    Kernel,
-    KernelContext,
-)
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, Array, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape
 from actorsession.ops.build import convert_to_tensor, make
 from actorsession.ops.randomness.numbers import get_seed
@@ -43,10 +37,15 @@ from actorsession.opsets.sampling.draws import (
 )
 
 __all__ = [
-    "all_candidate_sampler", "check_true_classes", "fixed_unigram_candidate_sampler",
-    "learned_unigram_candidate_sampler", "log_uniform_candidate_sampler", "seeds", "true_shape",
+    "all_candidate_sampler",
+    "check_true_classes",
+    "fixed_unigram_candidate_sampler",
+    "learned_unigram_candidate_sampler",
+    "log_uniform_candidate_sampler",
+    "seeds",
+    "true_shape",
     "uniform_candidate_sampler",
-]  # fmt: skip
+]
 
 _WORD = 2**64 - 1
 
@@ -95,9 +94,8 @@ def uniform_candidate_sampler(
         ValueError: for numbers below 1, or true classes of another shape.
     """
     return _sampler(
-        "UniformCandidateSampler", true_classes, num_true, num_sampled, unique, seed, name,
-        range_max=range_max,
-    )  # fmt: skip
+        "UniformCandidateSampler", true_classes, num_true, num_sampled, unique, seed, name, range_max=range_max
+    )
 
 
 def log_uniform_candidate_sampler(
@@ -115,9 +113,8 @@ def log_uniform_candidate_sampler(
     those of ``uniform_candidate_sampler``.
     """
     return _sampler(
-        "LogUniformCandidateSampler", true_classes, num_true, num_sampled, unique, seed, name,
-        range_max=range_max,
-    )  # fmt: skip
+        "LogUniformCandidateSampler", true_classes, num_true, num_sampled, unique, seed, name, range_max=range_max
+    )
 
 
 def fixed_unigram_candidate_sampler(
@@ -155,10 +152,20 @@ def fixed_unigram_candidate_sampler(
         raise ValueError("a fixed unigram sampler takes a vocab_file or unigrams, one of the two")
     weights = _read_weights(vocab_file) if vocab_file else [float(w) for w in unigrams]
     return _sampler(
-        "FixedUnigramCandidateSampler", true_classes, num_true, num_sampled, unique, seed, name,
-        range_max=range_max, distortion=float(distortion), num_reserved_ids=int(num_reserved_ids),
-        num_shards=int(num_shards), shard=int(shard), unigrams=weights,
-    )  # fmt: skip
+        "FixedUnigramCandidateSampler",
+        true_classes,
+        num_true,
+        num_sampled,
+        unique,
+        seed,
+        name,
+        range_max=range_max,
+        distortion=float(distortion),
+        num_reserved_ids=int(num_reserved_ids),
+        num_shards=int(num_shards),
+        shard=int(shard),
+        unigrams=weights,
+    )
 
 
 def _read_weights(path: str) -> list[float]:
@@ -187,18 +194,19 @@ def learned_unigram_candidate_sampler(
         ValueError: for another shape, or numbers below 1.
     """
     return _sampler(
-        "LearnedUnigramCandidateSampler", true_classes, num_true, num_sampled, unique, seed, name,
+        "LearnedUnigramCandidateSampler",
+        true_classes,
+        num_true,
+        num_sampled,
+        unique,
+        seed,
+        name,
         range_max=int(range_max),
-    )  # fmt: skip
+    )
 
 
 def all_candidate_sampler(
-    true_classes: Any,
-    num_true: int,
-    num_sampled: int,
-    unique: bool,
-    seed: int | None = None,
-    name: str | None = None,
+    true_classes: Any, num_true: int, num_sampled: int, unique: bool, seed: int | None = None, name: str | None = None
 ) -> Candidates:
     """Return all classes below ``num_sampled``, each expected once. Meant for tests of sampled losses.
 
@@ -220,9 +228,12 @@ def _sampler(
     """Add a sampler node; arguments as for ``uniform_candidate_sampler``, and further attributes."""
     classes = convert_to_tensor(true_classes, int64)
     given = {
-        "num_true": int(num_true), "num_sampled": int(num_sampled), "unique": bool(unique), **attrs,
+        "num_true": int(num_true),
+        "num_sampled": int(num_sampled),
+        "unique": bool(unique),
+        **attrs,
         **seeds(seed, classes),
-    }  # fmt: skip
+    }
     return Candidates(*make(op_type, [classes], given, name).outputs)
 
 
@@ -250,9 +261,7 @@ def true_shape(ctx: InferContext) -> TensorShape:
     try:
         return classes.shape.merge_with([None, count])
     except ValueError:
-        raise ValueError(
-            f"{ctx.op}: true classes have shape [batch, {count}], got {classes.shape}"
-        ) from None
+        raise ValueError(f"{ctx.op}: true classes have shape [batch, {count}], got {classes.shape}") from None
 
 
 def _sampled(ctx: InferContext) -> Sequence[TensorShape]:
@@ -276,15 +285,11 @@ def check_true_classes(ctx: KernelContext, classes: Any, below: int | None = Non
     """
     count = ctx.attrs["num_true"]
     if classes.ndim != 2 or classes.shape[1] != count:
-        raise InvalidArgumentError(
-            f"true classes have shape [batch, {count}], got {list(classes.shape)}"
-        )
+        raise InvalidArgumentError(f"true classes have shape [batch, {count}], got {list(classes.shape)}")
     if below is not None and classes.size:
         outside = (classes < 0) | (classes >= below)
         if outside.any():
-            raise InvalidArgumentError(
-                f"true classes lie in [0, {below}), got {classes[outside][0]}"
-            )
+            raise InvalidArgumentError(f"true classes lie in [0, {below}), got {classes[outside][0]}")
 
 
 def _drawn_classes(
@@ -299,9 +304,7 @@ def _drawn_classes(
     if not unique:
         drawn = classes.draw(generator, count)
     elif count > classes.drawable:
-        raise InvalidArgumentError(
-            f"{count} different classes cannot be drawn from {classes.drawable}"
-        )
+        raise InvalidArgumentError(f"{count} different classes cannot be drawn from {classes.drawable}")
     else:
         drawn, tries = different_classes(classes, generator, count)
     return (
@@ -317,9 +320,7 @@ def _generator_of(attrs: Mapping[str, Any]) -> np.random.Generator:
     return np.random.Generator(np.random.SFC64(seeds if any(seeds) else None))
 
 
-def _sampling(
-    distribution: Callable[[Mapping[str, Any]], Classes],
-) -> Callable[[KernelContext], Kernel]:
+def _sampling(distribution: Callable[[Mapping[str, Any]], Classes]) -> Callable[[KernelContext], Kernel]:
     def kernel(ctx: KernelContext) -> Kernel:
         generator = ctx.state(lambda: _generator_of(ctx.attrs))
         classes = distribution(ctx.attrs)

@@ -53,9 +53,7 @@ def _choose(points: Any, count: Any, seed: Any, retries: Any) -> Any:
 def _walk(distances: Any, seed: Any) -> Any:
     """Return the state in which a chain ends that goes to each next point as likely as it is further."""
     if distances.ndim != 1 or not len(distances):
-        raise InvalidArgumentError(
-            f"distances are a vector with an element, got shape {list(distances.shape)}"
-        )
+        raise InvalidArgumentError(f"distances are a vector with an element, got shape {list(distances.shape)}")
     random = np.random.default_rng(int(seed) & (2**64 - 1))
     at = 0
     for place, share in enumerate(random.random(len(distances))):

@@ -16,9 +16,7 @@ import numpy as np
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.registry import Array
 
-__all__ = [
-    "Classes", "by_weight", "different_classes", "expected_counts", "fixed_unigram", "log_uniform", "uniform",
-]  # fmt: skip
+__all__ = ["Classes", "by_weight", "different_classes", "expected_counts", "fixed_unigram", "log_uniform", "uniform"]
 
 # Number of draws at a time when classes must differ: enough to be worth a call, and at most 8 MiB.
 _LEAST_DRAWS, _MOST_DRAWS = 64, 1 << 20
@@ -103,9 +101,7 @@ def by_weight(weights: Array) -> Classes:
     return Classes(len(share), drawable, draw, lambda classes: share[classes])
 
 
-def different_classes(
-    classes: Classes, generator: np.random.Generator, count: int
-) -> tuple[Array, float]:
+def different_classes(classes: Classes, generator: np.random.Generator, count: int) -> tuple[Array, float]:
     """Return ``count`` different classes in the order drawn, and the number of draws that this took."""
     found = np.zeros(0, np.int64)
     tries: float = 0

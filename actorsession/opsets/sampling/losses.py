@@ -64,9 +64,19 @@ def nce_loss(
         The loss of each example, shape ``[batch]``.
     """
     logits, wanted = _sampled_logits(
-        weights, biases, labels, inputs, num_sampled, num_classes, num_true, sampled_values,
-        remove_accidental_hits, partition_strategy, name, None,
-    )  # fmt: skip
+        weights,
+        biases,
+        labels,
+        inputs,
+        num_sampled,
+        num_classes,
+        num_true,
+        sampled_values,
+        remove_accidental_hits,
+        partition_strategy,
+        name,
+        None,
+    )
     losses = sigmoid_cross_entropy_with_logits(labels=wanted, logits=logits, name="sampled_losses")
     return reduce_sum(losses, axis=1)
 
@@ -90,9 +100,19 @@ def sampled_softmax_loss(
     The arguments are those of ``nce_loss``; ``seed`` is the seed of the sampler.
     """
     logits, wanted = _sampled_logits(
-        weights, biases, labels, inputs, num_sampled, num_classes, num_true, sampled_values,
-        remove_accidental_hits, partition_strategy, name, seed,
-    )  # fmt: skip
+        weights,
+        biases,
+        labels,
+        inputs,
+        num_sampled,
+        num_classes,
+        num_true,
+        sampled_values,
+        remove_accidental_hits,
+        partition_strategy,
+        name,
+        seed,
+    )
     fixed = stop_gradient(wanted, name="labels_stop_gradient")
     return softmax_cross_entropy_with_logits_v2(fixed, logits)
 
@@ -124,9 +144,7 @@ def _sampled_logits(
         ids = concat([reshape(true, [-1]), sampled], 0)
 
         def rows(table: Any) -> tuple[Tensor, Tensor]:
-            found = cast(
-                embedding_lookup(table, ids, partition_strategy=partition_strategy), features.dtype
-            )
+            found = cast(embedding_lookup(table, ids, partition_strategy=partition_strategy), features.dtype)
             count = shape(reshape(true, [-1]))[0]
             return found[:count], found[count:]
 

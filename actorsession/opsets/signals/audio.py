@@ -20,9 +20,7 @@ _SCALE = 32768.0  # of 16 bits
 _FLOOR = 1e-12  # of the energy in a band of the mel scale
 
 
-def decode_wav(
-    contents: Any, desired_channels: int = -1, desired_samples: int = -1, name: str | None = None
-) -> Any:
+def decode_wav(contents: Any, desired_channels: int = -1, desired_samples: int = -1, name: str | None = None) -> Any:
     """Return the samples of a file of waves, from -1 to 1, and how many there are a second.
 
     Args:
@@ -35,9 +33,7 @@ def decode_wav(
     Returns:
         ``audio``, of shape ``[samples, channels]``, and ``sample_rate``.
     """
-    return raw.DecodeWav(
-        contents, desired_channels=desired_channels, desired_samples=desired_samples, name=name
-    )
+    return raw.DecodeWav(contents, desired_channels=desired_channels, desired_samples=desired_samples, name=name)
 
 
 def encode_wav(audio: Any, sample_rate: Any, name: str | None = None) -> Any:
@@ -52,11 +48,7 @@ def encode_wav(audio: Any, sample_rate: Any, name: str | None = None) -> Any:
 
 
 def audio_spectrogram(
-    input: Any,
-    window_size: int,
-    stride: int,
-    magnitude_squared: bool = False,
-    name: str | None = None,
+    input: Any, window_size: int, stride: int, magnitude_squared: bool = False, name: str | None = None
 ) -> Any:
     """Return the spectra of windows of a sound.
 
@@ -71,11 +63,7 @@ def audio_spectrogram(
         Magnitudes of shape ``[channels, windows, frequencies]``.
     """
     return raw.AudioSpectrogram(
-        input,
-        window_size=window_size,
-        stride=stride,
-        magnitude_squared=magnitude_squared,
-        name=name,
+        input, window_size=window_size, stride=stride, magnitude_squared=magnitude_squared, name=name
     )
 
 
@@ -100,11 +88,14 @@ def mfcc(
         name: wanted name.
     """
     return raw.Mfcc(
-        spectrogram, sample_rate, upper_frequency_limit=upper_frequency_limit,
+        spectrogram,
+        sample_rate,
+        upper_frequency_limit=upper_frequency_limit,
         lower_frequency_limit=lower_frequency_limit,
         filterbank_channel_count=filterbank_channel_count,
-        dct_coefficient_count=dct_coefficient_count, name=name,
-    )  # fmt: skip
+        dct_coefficient_count=dct_coefficient_count,
+        name=name,
+    )
 
 
 # -- files -----------------------------------------------------------------------------------------
@@ -149,33 +140,36 @@ def _read(data: bytes) -> tuple[int, Any]:
             form = struct.unpack_from("<HHIIHH", part)
             if form[0] != 1 or form[5] != 16 or not form[1]:
                 raise InvalidArgumentError(
-                    f"Can only read 16-bit PCM WAV files: this one has format {form[0]} and "
-                    f"{form[5]} bits a sample"
+                    f"Can only read 16-bit PCM WAV files: this one has format {form[0]} and {form[5]} bits a sample"
                 )
         elif kind == b"data" and form is not None:
             numbers = np.frombuffer(part[: len(part) // 2 * 2], "<i2")
             whole = numbers[: len(numbers) // form[1] * form[1]].reshape(-1, form[1])
             return form[2], (whole / np.float32(_SCALE)).astype(np.float32)
-    raise InvalidArgumentError(
-        "a file of waves has a part that says its format, and one with samples"
-    )
+    raise InvalidArgumentError("a file of waves has a part that says its format, and one with samples")
 
 
 def _encode_kernel(ctx: KernelContext) -> Kernel:
     def encoded(audio: Any, rate: Any) -> bytes:
         if audio.ndim != 2 or not audio.size:
-            raise InvalidArgumentError(
-                f"EncodeWav: audio has samples and channels, got shape {list(audio.shape)}"
-            )
+            raise InvalidArgumentError(f"EncodeWav: audio has samples and channels, got shape {list(audio.shape)}")
         channels, second = audio.shape[1], int(rate)
         scaled = audio.astype(np.float64) * _SCALE
         rounded = np.trunc(scaled + np.copysign(0.5, scaled))  # halves away from zero
         body = np.clip(rounded, -32768, 32767).astype("<i2").tobytes()
         form = struct.pack("<HHIIHH", 1, channels, second, second * channels * 2, channels * 2, 16)
-        return b"".join((
-            b"RIFF", struct.pack("<I", 36 + len(body)), b"WAVEfmt ", struct.pack("<I", 16), form,
-            b"data", struct.pack("<I", len(body)), body,
-        ))  # fmt: skip
+        return b"".join(
+            (
+                b"RIFF",
+                struct.pack("<I", 36 + len(body)),
+                b"WAVEfmt ",
+                struct.pack("<I", 16),
+                form,
+                b"data",
+                struct.pack("<I", len(body)),
+                body,
+            )
+        )
 
     return encoded
 

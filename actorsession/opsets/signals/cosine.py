@@ -26,12 +26,7 @@ _INVERSE = {1: 1, 2: 3, 3: 2, 4: 4}
 
 
 def dct(
-    input: Any,
-    type: int = 2,
-    n: int | None = None,
-    axis: int = -1,
-    norm: str | None = None,
-    name: str | None = None,
+    input: Any, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None, name: str | None = None
 ) -> Tensor:
     """Return the cosine transform of a signal along the last axis, as in SciPy.
 
@@ -54,12 +49,7 @@ def dct(
 
 
 def idct(
-    input: Any,
-    type: int = 2,
-    n: int | None = None,
-    axis: int = -1,
-    norm: str | None = None,
-    name: str | None = None,
+    input: Any, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None, name: str | None = None
 ) -> Tensor:
     """Return the inverse of ``dct``, up to a factor of ``2 * n`` without ``norm``; arguments as there."""
     _check(type, n, axis, norm)

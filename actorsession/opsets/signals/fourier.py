@@ -83,9 +83,7 @@ def _real_shape(ctx: InferContext) -> Sequence[TensorShape]:
 
 def _require_rank(op: str, value: Any) -> None:
     if value.ndim < _rank(op):
-        raise InvalidArgumentError(
-            f"{op}: at least rank {_rank(op)} is needed, got {list(value.shape)}"
-        )
+        raise InvalidArgumentError(f"{op}: at least rank {_rank(op)} is needed, got {list(value.shape)}")
 
 
 def _complex_kernel(ctx: KernelContext) -> Kernel:
@@ -118,9 +116,7 @@ def _checked_length(op: str, x: Any, sizes: Ints) -> Ints:
     """Check the lengths of a transform against its input, and return them."""
     rank = _rank(op)
     if len(sizes) != rank or min(sizes) < 0:
-        raise InvalidArgumentError(
-            f"{op}: fft_length is {rank} numbers of at least 0, got {list(sizes)}"
-        )
+        raise InvalidArgumentError(f"{op}: fft_length is {rank} numbers of at least 0, got {list(sizes)}")
     needed = _half(sizes) if op.startswith("I") else sizes
     if x.size and any(old < new for old, new in zip(x.shape[-rank:], needed, strict=True)):
         raise InvalidArgumentError(

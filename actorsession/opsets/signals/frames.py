@@ -78,9 +78,7 @@ def _longer(value: Tensor, axis: int, extra: Tensor, filler: Tensor) -> Tensor:
     return pad(value, stack([behind * 0, behind], 1), constant_values=filler)
 
 
-def _shaped(
-    frames: Tensor, signal: Tensor, axis: int, length: Tensor, step: Tensor, pads: bool
-) -> Tensor:
+def _shaped(frames: Tensor, signal: Tensor, axis: int, length: Tensor, step: Tensor, pads: bool) -> Tensor:
     """Return the frames with their static shape, as far as it is known."""
     if signal.shape.rank is None:
         return frames

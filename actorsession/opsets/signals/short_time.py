@@ -94,9 +94,7 @@ def inverse_stft(
 
 
 def inverse_stft_window_fn(
-    frame_step: Any,
-    forward_window_fn: Callable[..., Any] = hann_window,
-    name: str | None = None,
+    frame_step: Any, forward_window_fn: Callable[..., Any] = hann_window, name: str | None = None
 ) -> Callable[[Any, Any], Tensor]:
     """Return a function that makes the window for ``inverse_stft`` that compensates the one of ``stft``.
 

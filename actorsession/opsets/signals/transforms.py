@@ -176,10 +176,7 @@ def _filled_up(value: Tensor, rank: int, wanted: Tensor, half_of: Tensor | None 
         needed = list(known)
         if half_of is not None:
             needed[-1] = needed[-1] // 2 + 1
-        missing = [
-            None if old is None else max(0, new - old)
-            for old, new in zip(given, needed, strict=True)
-        ]
+        missing = [None if old is None else max(0, new - old) for old, new in zip(given, needed, strict=True)]
         if missing.count(0) == len(missing):
             return value
         if None not in missing:

@@ -19,14 +19,10 @@ from actorsession.ops.reductions.cumulative import cumsum
 from actorsession.ops.shape_operands import constant_ints_of
 from actorsession.opsets.special.bessel import bessel_i0
 
-__all__ = [
-    "hamming_window", "hann_window", "kaiser_bessel_derived_window", "kaiser_window", "vorbis_window",
-]  # fmt: skip
+__all__ = ["hamming_window", "hann_window", "kaiser_bessel_derived_window", "kaiser_window", "vorbis_window"]
 
 
-def hann_window(
-    window_length: Any, periodic: bool = True, dtype: Any = float32, name: str | None = None
-) -> Tensor:
+def hann_window(window_length: Any, periodic: bool = True, dtype: Any = float32, name: str | None = None) -> Tensor:
     """Return a Hann window: one period of a raised cosine, from 0 to 1 and back.
 
     Args:
@@ -37,9 +33,7 @@ def hann_window(
     return _cosine(name or "hann_window", window_length, periodic, dtype, 0.5)
 
 
-def hamming_window(
-    window_length: Any, periodic: bool = True, dtype: Any = float32, name: str | None = None
-) -> Tensor:
+def hamming_window(window_length: Any, periodic: bool = True, dtype: Any = float32, name: str | None = None) -> Tensor:
     """Return a Hamming window: like Hann's, from 0.08 to 1; arguments as for ``hann_window``."""
     return _cosine(name or "hamming_window", window_length, periodic, dtype, 0.54)
 
@@ -80,9 +74,7 @@ def vorbis_window(window_length: Any, dtype: Any = float32, name: str | None = N
         return sin(math.pi / 2 * square(sin(places)))
 
 
-def kaiser_window(
-    window_length: Any, beta: Any = 12.0, dtype: Any = float32, name: str | None = None
-) -> Tensor:
+def kaiser_window(window_length: Any, beta: Any = 12.0, dtype: Any = float32, name: str | None = None) -> Tensor:
     """Return a Kaiser window.
 
     Args:

@@ -30,10 +30,17 @@ from actorsession.opsets.sparse.with_dense import DenseOperators
 from actorsession.process_bound import GraphBound
 
 __all__ = [
-    "SparseTensor", "SparseTensorValue", "checked_sparse", "parts_of", "sparse_add",
-    "sparse_placeholder", "sparse_reorder", "sparse_tensor_dense_matmul", "sparse_tensor_to_dense",
+    "SparseTensor",
+    "SparseTensorValue",
+    "checked_sparse",
+    "parts_of",
+    "sparse_add",
+    "sparse_placeholder",
+    "sparse_reorder",
+    "sparse_tensor_dense_matmul",
+    "sparse_tensor_to_dense",
     "sparse_to_dense",
-]  # fmt: skip
+]
 
 
 class SparseTensorValue(NamedTuple):
@@ -76,19 +83,12 @@ class SparseTensor(DenseOperators, CompositeTensor, Composite, GraphBound):
         self._shape = _used_as_shape(self._dense_shape)
 
     def _check_parts(self) -> None:
-        parts = {
-            "indices": (self._indices, 2), "values": (self._values, 1),
-            "dense_shape": (self._dense_shape, 1),
-        }  # fmt: skip
+        parts = {"indices": (self._indices, 2), "values": (self._values, 1), "dense_shape": (self._dense_shape, 1)}
         for name, (part, rank) in parts.items():
             if part.shape.rank not in (None, rank):
-                raise ValueError(
-                    f"{name} of a SparseTensor have rank {rank}, got shape {part.shape}"
-                )
+                raise ValueError(f"{name} of a SparseTensor have rank {rank}, got shape {part.shape}")
         rows, columns = self._indices.spec.shape.with_rank(2)
-        (count,), (rank_known,) = (
-            t.spec.shape.with_rank(1) for t in (self._values, self._dense_shape)
-        )
+        (count,), (rank_known,) = (t.spec.shape.with_rank(1) for t in (self._values, self._dense_shape))
         for what, a, b in (("rows", rows, count), ("columns", columns, rank_known)):
             if a is not None and b is not None and a != b:
                 raise ValueError(
@@ -226,10 +226,7 @@ def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -
         A sparse tensor for which a ``SparseTensorValue`` or a tuple (indices, values, shape) is fed.
     """
     prefix = "" if name is None else f"{name}/"
-    names = {
-        part: f"{prefix}{part}" if prefix else None
-        for part in ("shape", "shape_default", "values", "indices")
-    }
+    names = {part: f"{prefix}{part}" if prefix else None for part in ("shape", "shape_default", "values", "indices")}
     rank, known = None, TensorShape(None)
     if shape is None:
         dense_shape = placeholder(int64, [None], names["shape"])
@@ -280,16 +277,11 @@ def sparse_to_dense(
         dims = convert_to_tensor(output_shape, indices.dtype)
         values = convert_to_tensor(sparse_values)
         default = convert_to_tensor(default_value, values.dtype)
-        return raw.SparseToDense(
-            indices, dims, values, default, validate_indices=bool(validate_indices), name=name
-        )
+        return raw.SparseToDense(indices, dims, values, default, validate_indices=bool(validate_indices), name=name)
 
 
 def sparse_tensor_to_dense(
-    sp_input: SparseTensor,
-    default_value: Any = None,
-    validate_indices: bool = True,
-    name: str | None = None,
+    sp_input: SparseTensor, default_value: Any = None, validate_indices: bool = True, name: str | None = None
 ) -> Tensor:
     """Return a sparse tensor as a dense one.
 
@@ -304,9 +296,7 @@ def sparse_tensor_to_dense(
     sparse = checked_sparse(sp_input)
     if default_value is None:
         default_value = b"" if sparse.dtype.kind == "s" else np.zeros((), sparse.dtype.np_dtype)
-    dense = sparse_to_dense(
-        sparse.indices, sparse.dense_shape, sparse.values, default_value, validate_indices, name
-    )
+    dense = sparse_to_dense(sparse.indices, sparse.dense_shape, sparse.values, default_value, validate_indices, name)
     dense.set_shape(sparse.shape)
     return dense
 
@@ -325,11 +315,7 @@ def sparse_reorder(sp_input: SparseTensor, name: str | None = None) -> SparseTen
 
 
 def sparse_tensor_dense_matmul(
-    sp_a: SparseTensor,
-    b: Any,
-    adjoint_a: bool = False,
-    adjoint_b: bool = False,
-    name: str | None = None,
+    sp_a: SparseTensor, b: Any, adjoint_a: bool = False, adjoint_b: bool = False, name: str | None = None
 ) -> Tensor:
     """Return the product of a sparse and a dense matrix.
 
@@ -372,9 +358,7 @@ def sparse_add(a: Any, b: Any, threshold: Any = None, name: str | None = None) -
     if not isinstance(b, SparseTensor):
         other = convert_to_tensor(b, sparse.dtype, graph=sparse.graph)
         return raw.SparseTensorDenseAdd(*parts_of(sparse), other, name=name)
-    real = as_dtype({"complex64": "float32", "complex128": "float64"}.get(
-        sparse.dtype.name, sparse.dtype.name
-    ))  # fmt: skip
+    real = as_dtype({"complex64": "float32", "complex128": "float64"}.get(sparse.dtype.name, sparse.dtype.name))
     least = convert_to_tensor(limit, real, "thresh", graph=sparse.graph)
     added = SparseTensor(*raw.SparseAdd(*parts_of(sparse), *parts_of(b), least, name=name))
     added.set_shape(sparse.shape.merge_with(b.shape))

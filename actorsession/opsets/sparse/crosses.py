@@ -14,13 +14,7 @@ import numpy as np
 
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import int64, string
-from actorsession.graph.registry import (
-    NOT_DIFFERENTIABLE,
-    Array,
-    InferContext,
-    Kernel,
-    KernelContext,
-)
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, Array, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape
 from actorsession.ops import raw
 from actorsession.ops.build import convert_to_tensor
@@ -36,9 +30,7 @@ _MASK, _PRIME = 2**64 - 1, 0xC6A4A7935BD1E995
 _KEY = 0xDECAFCAFFE
 
 
-def sparse_cross(
-    inputs: Sequence[Any], name: str | None = None, separator: str | None = None
-) -> SparseTensor:
+def sparse_cross(inputs: Sequence[Any], name: str | None = None, separator: str | None = None) -> SparseTensor:
     """Return the combinations of values as strings.
 
     Args:
@@ -53,17 +45,13 @@ def sparse_cross(
     joint = convert_to_tensor("_X_" if separator is None else separator, string)
     indices, values, shapes = _columns(sparse)
     made = raw.SparseCrossV2(
-        indices, values, shapes, dense, joint, N=len(sparse),
-        sparse_types=[one.dtype for one in sparse], name=name,
-    )  # fmt: skip
+        indices, values, shapes, dense, joint, N=len(sparse), sparse_types=[one.dtype for one in sparse], name=name
+    )
     return SparseTensor(*made)
 
 
 def sparse_cross_hashed(
-    inputs: Sequence[Any],
-    num_buckets: int = 0,
-    hash_key: int | None = None,
-    name: str | None = None,
+    inputs: Sequence[Any], num_buckets: int = 0, hash_key: int | None = None, name: str | None = None
 ) -> SparseTensor:
     """Return a hash bucket for each combination of values.
 
@@ -79,11 +67,19 @@ def sparse_cross_hashed(
     dtypes = [value.dtype for value in (*(one.values for one in sparse), *dense)]
     indices, values, shapes = _columns(sparse)
     made = raw.SparseCross(
-        indices, values, shapes, dense, N=len(sparse), sparse_types=[one.dtype for one in sparse],
-        hashed_output=True, num_buckets=int(num_buckets),
-        hash_key=_KEY if hash_key is None else int(hash_key), out_type=int64,
-        internal_type=int64 if int64 in dtypes else string, name=name,
-    )  # fmt: skip
+        indices,
+        values,
+        shapes,
+        dense,
+        N=len(sparse),
+        sparse_types=[one.dtype for one in sparse],
+        hashed_output=True,
+        num_buckets=int(num_buckets),
+        hash_key=_KEY if hash_key is None else int(hash_key),
+        out_type=int64,
+        internal_type=int64 if int64 in dtypes else string,
+        name=name,
+    )
     return SparseTensor(*made)
 
 
@@ -95,9 +91,7 @@ def _split(inputs: Sequence[Any]) -> tuple[list[SparseTensor], list[Any]]:
     sparse = [one for one in given if isinstance(one, SparseTensor)]
     dense = [convert_to_tensor(one) for one in given if not isinstance(one, SparseTensor)]
     wide = [
-        one
-        if one.dtype is string
-        else SparseTensor(one.indices, cast(one.values, int64), one.dense_shape)
+        one if one.dtype is string else SparseTensor(one.indices, cast(one.values, int64), one.dense_shape)
         for one in sparse
     ]
     return wide, [one if one.dtype is string else cast(one, int64) for one in dense]
@@ -139,25 +133,15 @@ def _kernel(ctx: KernelContext) -> Kernel:
     def crossed(*parts: Any) -> Any:
         given = list(parts[:-1] if joins else parts)
         joint = bytes(np.asarray(parts[-1], object).item()) if joins else b"_X_"
-        columns = [
-            rows_of_sparse(given[i], given[count + i], given[2 * count + i], ctx.op)
-            for i in range(count)
-        ]
+        columns = [rows_of_sparse(given[i], given[count + i], given[2 * count + i], ctx.op) for i in range(count)]
         for dense in given[3 * count :]:
             if np.ndim(dense) != 2:
-                raise InvalidArgumentError(
-                    f"{ctx.op}: dense inputs are matrices, got {dense!r:.80}"
-                )
+                raise InvalidArgumentError(f"{ctx.op}: dense inputs are matrices, got {dense!r:.80}")
             columns.append(dense.tolist())
         if len({len(column) for column in columns}) != 1:
-            raise InvalidArgumentError(
-                f"{ctx.op}: all inputs have as many rows, got {[len(c) for c in columns]}"
-            )
+            raise InvalidArgumentError(f"{ctx.op}: all inputs have as many rows, got {[len(c) for c in columns]}")
         combine = hash_of(buckets, key) if hashed else joined_by(joint)
-        rows = [
-            [combine(each) for each in itertools.product(*row)]
-            for row in zip(*columns, strict=True)
-        ]
+        rows = [[combine(each) for each in itertools.product(*row)] for row in zip(*columns, strict=True)]
         places = [(row, place) for row, found in enumerate(rows) for place in range(len(found))]
         values = [value for found in rows for value in found]
         entries: Any = np.empty(len(values), np.int64 if hashed else object)
@@ -170,9 +154,7 @@ def _kernel(ctx: KernelContext) -> Kernel:
 
 def joined_by(joint: bytes) -> Callable[[Sequence[Any]], bytes]:
     """Return the function that joins values as text."""
-    return lambda values: joint.join(
-        value if isinstance(value, bytes) else str(value).encode() for value in values
-    )
+    return lambda values: joint.join(value if isinstance(value, bytes) else str(value).encode() for value in values)
 
 
 def hash_of(buckets: int, key: int) -> Callable[[Sequence[Any]], int]:

@@ -13,13 +13,7 @@ import numpy as np
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import int64
 from actorsession.graph.operation import Tensor
-from actorsession.graph.registry import (
-    NOT_DIFFERENTIABLE,
-    Array,
-    InferContext,
-    Kernel,
-    KernelContext,
-)
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, Array, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape, unknown_shape
 from actorsession.ops import raw
 from actorsession.ops.rows import op
@@ -29,9 +23,7 @@ from actorsession.opsets.sparse.basics import SparseTensor, SparseTensorValue, p
 __all__ = ["edit_distance"]
 
 
-def edit_distance(
-    hypothesis: Any, truth: Any, normalize: bool = True, name: str = "edit_distance"
-) -> Tensor:
+def edit_distance(hypothesis: Any, truth: Any, normalize: bool = True, name: str = "edit_distance") -> Tensor:
     """Return how many insertions, deletions and substitutions turn one sequence into another.
 
     Args:

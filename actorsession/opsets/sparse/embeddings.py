@@ -27,16 +27,8 @@ from actorsession.ops.reductions.reduction import reduce_prod
 from actorsession.ops.reductions.segments import segment_sum
 from actorsession.ops.reductions.unique import unique
 from actorsession.opsets.sparse.basics import SparseTensor
-from actorsession.opsets.sparse.functions import (
-    sparse_fill_empty_rows,
-    sparse_reshape,
-    sparse_retain,
-)
-from actorsession.opsets.sparse.segments import (
-    sparse_segment_mean,
-    sparse_segment_sqrt_n,
-    sparse_segment_sum,
-)
+from actorsession.opsets.sparse.functions import sparse_fill_empty_rows, sparse_reshape, sparse_retain
+from actorsession.opsets.sparse.segments import sparse_segment_mean, sparse_segment_sqrt_n, sparse_segment_sum
 
 __all__ = ["embedding_lookup_sparse", "safe_embedding_lookup_sparse"]
 
@@ -74,25 +66,16 @@ def embedding_lookup_sparse(
     for what, value in (("sp_ids", sp_ids), ("sp_weights", sp_weights)):
         if not isinstance(value, SparseTensor) and not (value is None and what == "sp_weights"):
             raise TypeError(f"{what} is a SparseTensor, got {type(value).__name__}")
-    if sp_weights is not None and not sp_weights.values.shape.is_compatible_with(
-        sp_ids.values.shape
-    ):
-        raise ValueError(
-            f"there is a weight for each id, got {sp_weights.values.shape} for {sp_ids.values.shape}"
-        )
+    if sp_weights is not None and not sp_weights.values.shape.is_compatible_with(sp_ids.values.shape):
+        raise ValueError(f"there is a weight for each id, got {sp_weights.values.shape} for {sp_ids.values.shape}")
     parts = table_parts(params)
-    with (
-        sp_ids.graph.as_default(),
-        sp_ids.graph.name_scope(name or "embedding_lookup_sparse") as scope,
-    ):
+    with sp_ids.graph.as_default(), sp_ids.graph.name_scope(name or "embedding_lookup_sparse") as scope:
         rows = sp_ids.indices[:, 0]
         ids, places = unique(sp_ids.values)
         table = embedding_lookup(parts, ids, partition_strategy, max_norm=max_norm)
         if sp_weights is not None:
             return _weighted(gather(table, places), sp_weights.values, rows, how, scope)
-        fold = {
-            "sum": sparse_segment_sum, "mean": sparse_segment_mean, "sqrtn": sparse_segment_sqrt_n,
-        }[how]  # fmt: skip
+        fold = {"sum": sparse_segment_sum, "mean": sparse_segment_mean, "sqrtn": sparse_segment_sqrt_n}[how]
         return fold(table, places, rows, name=scope)
 
 
@@ -162,16 +145,10 @@ def safe_embedding_lookup_sparse(
         if sparse_weights is not None:
             weights = SparseTensor(ids.indices, sparse_weights.values, ids.dense_shape)
         ids, weights = _pruned(ids, weights, combiner != "sum")
-        ids, is_empty = sparse_fill_empty_rows(
-            ids, cast(convert_to_tensor(default_id or 0), ids.dtype)
-        )
+        ids, is_empty = sparse_fill_empty_rows(ids, cast(convert_to_tensor(default_id or 0), ids.dtype))
         if weights is not None:
-            weights, _ = sparse_fill_empty_rows(
-                weights, cast(convert_to_tensor(1.0), weights.dtype)
-            )
-        found = embedding_lookup_sparse(
-            table, ids, weights, partition_strategy, combiner=combiner, max_norm=max_norm
-        )
+            weights, _ = sparse_fill_empty_rows(weights, cast(convert_to_tensor(1.0), weights.dtype))
+        found = embedding_lookup_sparse(table, ids, weights, partition_strategy, combiner=combiner, max_norm=max_norm)
         if default_id is None:
             column = reshape(is_empty, [-1, *[1] * ((found.shape.rank or 2) - 1)])
             found = where_v2(column, zeros_like(found), found)

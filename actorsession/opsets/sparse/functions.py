@@ -28,10 +28,17 @@ from actorsession.ops.reductions.reduction import reduce_max
 from actorsession.opsets.sparse.basics import SparseTensor, checked_sparse, parts_of, sparse_reorder
 
 __all__ = [
-    "sparse_concat", "sparse_fill_empty_rows", "sparse_reduce_max", "sparse_reduce_sum",
-    "sparse_reset_shape", "sparse_reshape", "sparse_retain", "sparse_slice", "sparse_softmax",
+    "sparse_concat",
+    "sparse_fill_empty_rows",
+    "sparse_reduce_max",
+    "sparse_reduce_sum",
+    "sparse_reset_shape",
+    "sparse_reshape",
+    "sparse_retain",
+    "sparse_slice",
+    "sparse_softmax",
     "sparse_transpose",
-]  # fmt: skip
+]
 
 
 def _shaped(made: SparseTensor, shape: TensorShape) -> SparseTensor:
@@ -43,10 +50,7 @@ def _shaped(made: SparseTensor, shape: TensorShape) -> SparseTensor:
 
 
 def sparse_concat(
-    axis: Any,
-    sp_inputs: Sequence[Any],
-    name: str | None = None,
-    expand_nonconcat_dims: bool = False,
+    axis: Any, sp_inputs: Sequence[Any], name: str | None = None, expand_nonconcat_dims: bool = False
 ) -> SparseTensor:
     """Join sparse tensors along an axis.
 
@@ -155,9 +159,7 @@ def sparse_retain(sp_input: Any, to_retain: Any) -> SparseTensor:
         kept = convert_to_tensor(to_retain, "bool", graph=graph)
         kept.shape.merge_with(sparse.values.shape)
         chosen = reshape(where(kept), [-1])
-        made = SparseTensor(
-            gather(sparse.indices, chosen), gather(sparse.values, chosen), sparse.dense_shape
-        )
+        made = SparseTensor(gather(sparse.indices, chosen), gather(sparse.values, chosen), sparse.dense_shape)
         return _shaped(made, sparse.shape)
 
 
@@ -184,9 +186,7 @@ def sparse_transpose(sp_input: Any, perm: Any = None, name: str | None = None) -
         known, dims = get_static_value(order), sparse.shape.sizes
         if known is not None and dims is not None and sorted(known) != list(range(len(dims))):
             raise ValueError(f"perm is an order of {len(dims)} axes, got {known.tolist()}")
-        made = SparseTensor(
-            gather(sparse.indices, order, axis=1), sparse.values, gather(sparse.dense_shape, order)
-        )
+        made = SparseTensor(gather(sparse.indices, order, axis=1), sparse.values, gather(sparse.dense_shape, order))
         if known is not None and dims is not None:
             made.set_shape([dims[int(i)] for i in known])
         return sparse_reorder(made)
@@ -208,21 +208,13 @@ def sparse_reset_shape(sp_input: Any, new_shape: Any = None) -> SparseTensor:
     with graph.as_default(), graph.name_scope("SparseResetShape"):
         if new_shape is None:
             bound = reduce_max(sparse.indices, 0) + 1
-            return SparseTensor(
-                sparse.indices,
-                sparse.values,
-                maximum(bound, convert_to_tensor(0, int64, graph=graph)),
-            )
+            return SparseTensor(sparse.indices, sparse.values, maximum(bound, convert_to_tensor(0, int64, graph=graph)))
         wanted = convert_to_tensor(new_shape, int64, graph=graph)
         known, dims = get_static_value(wanted), sparse.shape.sizes
         if known is not None and dims is not None:
-            fits = len(known) == len(dims) and all(
-                d is None or d <= n for n, d in zip(known, dims, strict=True)
-            )
+            fits = len(known) == len(dims) and all(d is None or d <= n for n, d in zip(known, dims, strict=True))
             if not fits:
-                raise ValueError(
-                    f"a shape at least as large as {sparse.shape} is needed, got {known.tolist()}"
-                )
+                raise ValueError(f"a shape at least as large as {sparse.shape} is needed, got {known.tolist()}")
         return SparseTensor(sparse.indices, sparse.values, wanted)
 
 
@@ -263,11 +255,7 @@ def reduction(op_type: str, sp_input: Any, axis: Any, keepdims: Any) -> Operatio
     with graph.as_default():
         if axes is None:
             rank = sparse.shape.rank
-            axes = (
-                range_(shape_tensor(sparse.dense_shape)[0])
-                if rank is None
-                else np.arange(rank, dtype=np.int32)
-            )
+            axes = range_(shape_tensor(sparse.dense_shape)[0]) if rank is None else np.arange(rank, dtype=np.int32)
         chosen = convert_to_tensor(axes, int32, "reduction_axes", graph=graph)
         return make(op_type, [*parts_of(sparse), chosen], {"keep_dims": bool(keepdims)})
 
@@ -287,9 +275,7 @@ def sparse_softmax(sp_input: Any, name: str | None = None) -> SparseTensor:
     return _shaped(SparseTensor(sparse.indices, values, sparse.dense_shape), sparse.shape)
 
 
-def sparse_fill_empty_rows(
-    sp_input: Any, default_value: Any, name: str | None = None
-) -> tuple[SparseTensor, Tensor]:
+def sparse_fill_empty_rows(sp_input: Any, default_value: Any, name: str | None = None) -> tuple[SparseTensor, Tensor]:
     """Add an entry to each empty row of a sparse tensor.
 
     Args:

@@ -116,9 +116,7 @@ def _to_dense_kernel(ctx: KernelContext) -> Kernel:
             columns = columns.reshape(-1, 1)
         count = len(columns)
         if np.ndim(values) and len(values) != count:
-            raise InvalidArgumentError(
-                f"SparseToDense: {count} coordinates do not fit {len(values)} values"
-            )
+            raise InvalidArgumentError(f"SparseToDense: {count} coordinates do not fit {len(values)} values")
         check_entries(columns, count, dims, "SparseToDense")
         if validate:
             _check_order(places_of(columns, dims), columns)
@@ -143,13 +141,7 @@ def _to_dense_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
     return [None, None, of_values, reduce_sum(grad) - reduce_sum(of_values)]
 
 
-op(
-    "SparseToDense",
-    _to_dense_shape,
-    kernel=_to_dense_kernel,
-    grad=_to_dense_gradient,
-    sized_by=(1,),
-)
+op("SparseToDense", _to_dense_shape, kernel=_to_dense_kernel, grad=_to_dense_gradient, sized_by=(1,))
 
 
 # -- SparseReorder ---------------------------------------------------------------------------------
@@ -162,13 +154,10 @@ def _reorder_shapes(ctx: InferContext) -> list[TensorShape]:
 
 def _reordered(indices: Array, values: Array, shape: Array) -> Any:
     if len(indices) != len(values):
-        raise InvalidArgumentError(
-            f"SparseReorder: {len(indices)} coordinates do not fit {len(values)} values"
-        )
+        raise InvalidArgumentError(f"SparseReorder: {len(indices)} coordinates do not fit {len(values)} values")
     if indices.ndim != 2 or indices.shape[1] != len(shape):
         raise InvalidArgumentError(
-            f"SparseReorder: indices of shape {list(indices.shape)} do not fit a tensor of shape "
-            f"{shape.tolist()}"
+            f"SparseReorder: indices of shape {list(indices.shape)} do not fit a tensor of shape {shape.tolist()}"
         )
     # By coordinate and not by position: it need not be inside the shape, as in TensorFlow.
     keys = indices.T[::-1]
@@ -176,9 +165,7 @@ def _reordered(indices: Array, values: Array, shape: Array) -> Any:
     return indices[order], values[order]
 
 
-def _reorder_gradient(
-    op: Operation, of_indices: Tensor | None, of_values: Tensor | None
-) -> list[Tensor | None]:
+def _reorder_gradient(op: Operation, of_indices: Tensor | None, of_values: Tensor | None) -> list[Tensor | None]:
     if of_values is None:
         return [None, None, None]
     indices, values, shape = op.inputs
@@ -197,9 +184,7 @@ _SCIPY_TYPES = "fdFDilq"
 _AT_ONCE = 1 << 17
 
 
-def _scipy_product(
-    values: Array, places: tuple[Array, Array], right: Array, dims: tuple[int, int]
-) -> Array:
+def _scipy_product(values: Array, places: tuple[Array, Array], right: Array, dims: tuple[int, int]) -> Array:
     """Return a sparse matrix times a dense one.
 
     Args:
@@ -214,9 +199,7 @@ def _scipy_product(
     return found
 
 
-def _summed_rows(
-    values: Array, places: tuple[Array, Array], right: Array, dims: tuple[int, int]
-) -> Array:
+def _summed_rows(values: Array, places: tuple[Array, Array], right: Array, dims: tuple[int, int]) -> Array:
     """Do what ``_scipy_product`` does with numpy alone: add up the products of each row, in row order."""
     rows, columns = places
     out = np.zeros((dims[0], right.shape[1]), right.dtype)
@@ -240,8 +223,7 @@ def _product_shape(ctx: InferContext) -> list[TensorShape]:
     other, columns = (b[1], b[0]) if ctx.attrs["adjoint_b"] else (b[0], b[1])
     if inner is not None and other is not None and inner != other:
         raise ValueError(
-            f"{ctx.op} cannot multiply shapes {a} and {b}: the inner dimensions {inner} and {other} "
-            "must be equal"
+            f"{ctx.op} cannot multiply shapes {a} and {b}: the inner dimensions {inner} and {other} must be equal"
         )
     return [TensorShape([rows, columns])]
 
@@ -258,8 +240,7 @@ def _product_kernel(ctx: KernelContext) -> Kernel:
         right = b.conj().T if adjoint_b else b
         if len(dims) != 2 or dims[0 if adjoint_a else 1] != right.shape[0]:
             raise InvalidArgumentError(
-                f"{ctx.op} cannot multiply shapes {list(dims)} and {list(b.shape)} "
-                f"(adjoint: {adjoint_a}, {adjoint_b})"
+                f"{ctx.op} cannot multiply shapes {list(dims)} and {list(b.shape)} (adjoint: {adjoint_a}, {adjoint_b})"
             )
         row, column = (1, 0) if adjoint_a else (0, 1)
         factors = values.conj() if adjoint_a else values
@@ -277,16 +258,7 @@ def _product_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
     row, column = (1, 0) if adjoint_a else (0, 1)
     parts = gather(grad, indices[:, row]) * conj(gather(right, indices[:, column]))
     of_values = reduce_sum(parts, 1)
-    return [
-        None, conj(of_values) if adjoint_a else of_values, None,
-        conj(transpose(of_b)) if adjoint_b else of_b,
-    ]  # fmt: skip
+    return [None, conj(of_values) if adjoint_a else of_values, None, conj(transpose(of_b)) if adjoint_b else of_b]
 
 
-op(
-    "SparseTensorDenseMatMul",
-    _product_shape,
-    kernel=_product_kernel,
-    grad=_product_gradient,
-    sized_by=(2,),
-)
+op("SparseTensorDenseMatMul", _product_shape, kernel=_product_kernel, grad=_product_gradient, sized_by=(2,))

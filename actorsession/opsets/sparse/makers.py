@@ -20,12 +20,7 @@ from actorsession.ops.build import convert_to_tensor
 from actorsession.ops.elements.cast import cast
 from actorsession.ops.elements.comparison import not_equal
 from actorsession.ops.elements.selection import where
-from actorsession.opsets.sparse.basics import (
-    SparseTensor,
-    checked_sparse,
-    sparse_reorder,
-    sparse_tensor_to_dense,
-)
+from actorsession.opsets.sparse.basics import SparseTensor, checked_sparse, sparse_reorder, sparse_tensor_to_dense
 
 __all__ = ["sparse_eye", "sparse_from_dense", "sparse_merge", "sparse_to_indicator"]
 
@@ -58,11 +53,7 @@ def sparse_eye(
 
 
 def sparse_merge(
-    sp_ids: Any,
-    sp_values: Any,
-    vocab_size: int,
-    name: str | None = None,
-    already_sorted: bool = False,
+    sp_ids: Any, sp_values: Any, vocab_size: int, name: str | None = None, already_sorted: bool = False
 ) -> SparseTensor:
     """Return values whose last coordinate is given by another sparse tensor with the same positions.
 

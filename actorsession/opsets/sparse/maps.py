@@ -16,12 +16,7 @@ from actorsession.errors import InvalidArgumentError
 from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape, scalar_shape
 from actorsession.ops.rows import op
-from actorsession.opsets.sparse.kernels import (
-    check_entries,
-    checked_dims,
-    require_rank,
-    sparse_shapes,
-)
+from actorsession.opsets.sparse.kernels import check_entries, checked_dims, require_rank, sparse_shapes
 from actorsession.opsets.sparse.serialising import joined_sparse, sparse_rows
 
 __all__: list[str] = []
@@ -62,8 +57,7 @@ class _Map:
             missing = [number for number in numbers if number not in self._kept]
             if missing or len(set(numbers)) < len(numbers):
                 raise InvalidArgumentError(
-                    f"Unable to find SparseTensor: {missing or numbers} in map, which has "
-                    f"{len(self._kept)} tensors"
+                    f"Unable to find SparseTensor: {missing or numbers} in map, which has {len(self._kept)} tensors"
                 )
             return [self._kept.pop(number) for number in numbers]
 
@@ -92,9 +86,7 @@ def _add_kernel(ctx: KernelContext) -> Kernel:
         if not many:
             return np.int64(kept.add((indices.copy(), values.copy(), shape.copy())))
         if len(dims) < 2:
-            raise InvalidArgumentError(
-                f"{ctx.op}: Rank of input SparseTensor should be > 1, but saw rank: {len(dims)}"
-            )
+            raise InvalidArgumentError(f"{ctx.op}: Rank of input SparseTensor should be > 1, but saw rank: {len(dims)}")
         order = np.argsort(indices[:, 0], kind="stable")
         rows = sparse_rows(indices[order], values[order], shape)
         return np.array([kept.add(row) for row in rows], np.int64)

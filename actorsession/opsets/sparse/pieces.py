@@ -20,18 +20,9 @@ from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import constant_ints, ints, normal_axis, vector_length
 from actorsession.opsets.sparse.basics import SparseTensor, checked_sparse, parts_of
 from actorsession.opsets.sparse.functions import reduction
-from actorsession.opsets.sparse.kernels import (
-    check_entries,
-    checked_dims,
-    places_of,
-    require_rank,
-    sparse_shapes,
-)
+from actorsession.opsets.sparse.kernels import check_entries, checked_dims, places_of, require_rank, sparse_shapes
 
-__all__ = [
-    "sparse_maximum", "sparse_minimum", "sparse_reduce_max_sparse", "sparse_reduce_sum_sparse",
-    "sparse_split",
-]  # fmt: skip
+__all__ = ["sparse_maximum", "sparse_minimum", "sparse_reduce_max_sparse", "sparse_reduce_sum_sparse", "sparse_split"]
 
 
 class KeywordRequired:
@@ -75,17 +66,13 @@ def sparse_split(
         return [SparseTensor(*part) for part in zip(*parts, strict=True)]
 
 
-def sparse_reduce_sum_sparse(
-    sp_input: Any, axis: Any = None, keepdims: bool | None = None
-) -> SparseTensor:
+def sparse_reduce_sum_sparse(sp_input: Any, axis: Any = None, keepdims: bool | None = None) -> SparseTensor:
     """Return sums along axes where there are entries; arguments as for ``sparse_reduce_sum``."""
     made = reduction("SparseReduceSumSparse", sp_input, axis, keepdims)
     return SparseTensor(*made.outputs)
 
 
-def sparse_reduce_max_sparse(
-    sp_input: Any, axis: Any = None, keepdims: bool | None = None
-) -> SparseTensor:
+def sparse_reduce_max_sparse(sp_input: Any, axis: Any = None, keepdims: bool | None = None) -> SparseTensor:
     """Return maxima along axes where there are entries; arguments as for ``sparse_reduce_sum``."""
     made = reduction("SparseReduceMaxSparse", sp_input, axis, keepdims)
     return SparseTensor(*made.outputs)
@@ -136,9 +123,7 @@ def _split_shapes(ctx: InferContext) -> list[TensorShape]:
     if known is not None and rank is not None:
         place = normal_axis(known[0], rank, ctx.op)
         if dims is not None and not 1 <= count <= dims[place]:
-            raise ValueError(
-                f"{ctx.op}: num_split is between 1 and the size of the axis, {dims[place]}, got {count}"
-            )
+            raise ValueError(f"{ctx.op}: num_split is between 1 and the size of the axis, {dims[place]}, got {count}")
     return [part for part in sparse_shapes(rank) for _ in range(count)]
 
 
@@ -224,9 +209,7 @@ def _extreme_shapes(ctx: InferContext) -> list[TensorShape]:
 def _extreme_kernel(ctx: KernelContext) -> Kernel:
     better = np.minimum if ctx.op == "SparseSparseMinimum" else np.maximum
 
-    def extreme(
-        a_indices: Array, a: Array, a_shape: Array, b_indices: Array, b: Array, b_shape: Array
-    ) -> Any:
+    def extreme(a_indices: Array, a: Array, a_shape: Array, b_indices: Array, b: Array, b_shape: Array) -> Any:
         if not np.array_equal(a_shape, b_shape):
             raise InvalidArgumentError(
                 f"{ctx.op}: the shapes {a_shape.tolist()} and {b_shape.tolist()} are not the same"
@@ -235,9 +218,7 @@ def _extreme_kernel(ctx: KernelContext) -> Kernel:
         check_entries(a_indices, len(a), dims, ctx.op)
         check_entries(b_indices, len(b), dims, ctx.op)
         indices = np.concatenate([a_indices, b_indices])
-        _, first, which = np.unique(
-            places_of(indices, dims), return_index=True, return_inverse=True
-        )
+        _, first, which = np.unique(places_of(indices, dims), return_index=True, return_inverse=True)
         sides = np.zeros((2, len(first)), a.dtype)
         sides[0, which[: len(a)]] = a
         sides[1, which[len(a) :]] = b

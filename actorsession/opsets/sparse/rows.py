@@ -20,13 +20,7 @@ from actorsession.ops.reductions.cumulative import cumprod
 from actorsession.ops.reductions.reduction import reduce_prod, reduce_sum
 from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import constant_ints
-from actorsession.opsets.sparse.kernels import (
-    check_entries,
-    checked_dims,
-    places_of,
-    require_rank,
-    sparse_shapes,
-)
+from actorsession.opsets.sparse.kernels import check_entries, checked_dims, places_of, require_rank, sparse_shapes
 
 __all__: list[str] = []
 

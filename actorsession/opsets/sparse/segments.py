@@ -79,14 +79,10 @@ def sparse_segment_sqrt_n(
     return _sparse("SqrtN", data, indices, segment_ids, name, num_segments, sparse_gradient)
 
 
-def _sparse(
-    kind: str, data: Any, indices: Any, ids: Any, name: str | None, count: Any, sparse: bool
-) -> Tensor:
+def _sparse(kind: str, data: Any, indices: Any, ids: Any, name: str | None, count: Any, sparse: bool) -> Tensor:
     values = convert_to_tensor(data)
     op_type = f"SparseSegment{kind}" if count is None else f"SparseSegment{kind}WithNumSegments"
-    others = [
-        convert_to_tensor(v, graph=values.graph) for v in (indices, ids, count) if v is not None
-    ]
+    others = [convert_to_tensor(v, graph=values.graph) for v in (indices, ids, count) if v is not None]
     return make_one(op_type, [values, *others], {"sparse_gradient": bool(sparse)}, name)
 
 
@@ -117,18 +113,12 @@ def _check_vectors(ctx: InferContext) -> None:
 # -- kernels -------------------------------------------------------------------------------------
 
 # The divisor of a sum of n rows.
-_DIVISORS: dict[str, Callable[[Array], Array] | None] = {
-    "Sum": None,
-    "Mean": lambda n: n,
-    "SqrtN": np.sqrt,
-}
+_DIVISORS: dict[str, Callable[[Array], Array] | None] = {"Sum": None, "Mean": lambda n: n, "SqrtN": np.sqrt}
 
 
 def _check_indices(op: str, indices: Any, rows: int) -> None:
     if indices.ndim != 1 or (indices.size and (indices.min() < 0 or indices.max() >= rows)):
-        raise InvalidArgumentError(
-            f"{op}: indices are a vector of rows in [0, {rows}); got {indices!r:.200}"
-        )
+        raise InvalidArgumentError(f"{op}: indices are a vector of rows in [0, {rows}); got {indices!r:.200}")
 
 
 def _kernel(kind: str) -> Callable[[KernelContext], Kernel]:
@@ -168,8 +158,7 @@ def _grad_kernel(kind: str) -> Callable[[KernelContext], Kernel]:
         def scattered(grad: Any, indices: Any, ids: Any, rows: Any) -> Array:
             if not grad.ndim or np.ndim(rows) or int(rows) < 0:
                 raise InvalidArgumentError(
-                    f"{op}: a gradient of rank at least 1 and a number of rows; got shape "
-                    f"{list(grad.shape)} and {rows}"
+                    f"{op}: a gradient of rank at least 1 and a number of rows; got shape {list(grad.shape)} and {rows}"
                 )
             _check_indices(op, indices, int(rows))
             _check_indices(op, ids, len(grad))
@@ -239,13 +228,7 @@ def _shares(kind: str, grad: Tensor, ids: Tensor) -> Tensor:
 
 for _kind in _DIVISORS:
     for _suffix in ("", "WithNumSegments"):
-        op(
-            f"SparseSegment{_kind}{_suffix}",
-            _shape,
-            kernel=_kernel(_kind),
-            grad=_gradient(_kind),
-            sized_by=(2, 3),
-        )
+        op(f"SparseSegment{_kind}{_suffix}", _shape, kernel=_kernel(_kind), grad=_gradient(_kind), sized_by=(2, 3))
     # TensorFlow has no gradient of these ops.
     op(f"SparseSegment{_kind}Grad", _shape, kernel=_grad_kernel(_kind), sized_by=(3,))
     op(f"SparseSegment{_kind}GradV2", _rows_shapes, kernel=_rows_kernel(_kind))

@@ -22,17 +22,17 @@ from actorsession.ops.build import convert_to_tensor, make, make_one
 from actorsession.ops.rows import op
 from actorsession.opsets.parsing.serialized import parsed, written
 from actorsession.opsets.sparse.basics import SparseTensor, checked_sparse, parts_of
-from actorsession.opsets.sparse.kernels import (
-    check_entries,
-    checked_dims,
-    require_rank,
-    sparse_shapes,
-)
+from actorsession.opsets.sparse.kernels import check_entries, checked_dims, require_rank, sparse_shapes
 
 __all__ = [
-    "deserialize_many_sparse", "deserialize_sparse", "joined_sparse", "serialize_many_sparse",
-    "serialize_sparse", "sparse_rows", "sparse_value",
-]  # fmt: skip
+    "deserialize_many_sparse",
+    "deserialize_sparse",
+    "joined_sparse",
+    "serialize_many_sparse",
+    "serialize_sparse",
+    "sparse_rows",
+    "sparse_value",
+]
 
 
 def serialize_sparse(sp_input: Any, name: str | None = None, out_type: Any = string) -> Tensor:
@@ -99,11 +99,7 @@ def deserialize_sparse(
     """
     given = convert_to_tensor(serialized_sparse, name="serialized_sparse")
     indices, values, shape = make(
-        "DeserializeSparse",
-        [given],
-        {"dtype": as_dtype(dtype)},
-        name or "DeserializeSparse",
-        given.graph,
+        "DeserializeSparse", [given], {"dtype": as_dtype(dtype)}, name or "DeserializeSparse", given.graph
     ).outputs
     indices.set_shape([None, rank])
     shape.set_shape([rank])
@@ -116,9 +112,7 @@ def deserialize_sparse(
 def _strings_shape(ctx: InferContext) -> list[TensorShape]:
     require_rank(ctx, {0: 2, 1: 1, 2: 1})
     if as_dtype(ctx.attrs["out_type"]) not in (string, variant):
-        raise TypeError(
-            f"{ctx.op}: out_type is string or variant, got {as_dtype(ctx.attrs['out_type']).name}"
-        )
+        raise TypeError(f"{ctx.op}: out_type is string or variant, got {as_dtype(ctx.attrs['out_type']).name}")
     return [TensorShape([3] if ctx.op == "SerializeSparse" else [None, 3])]
 
 
@@ -126,9 +120,7 @@ def _joined_shapes(ctx: InferContext) -> list[TensorShape]:
     given = ctx.inputs[0]
     many = ctx.op == "DeserializeManySparse"
     sizes = given.shape.sizes
-    fits = sizes is None or (
-        bool(sizes) and sizes[-1] in (3, None) and not (many and len(sizes) != 2)
-    )
+    fits = sizes is None or (bool(sizes) and sizes[-1] in (3, None) and not (many and len(sizes) != 2))
     if given.dtype not in ((string,) if many else (string, variant)) or not fits:
         raise ValueError(
             f"{ctx.op}: strings of shape [{'many' if many else '...'}, 3] are needed, got "
@@ -191,9 +183,7 @@ def _many_kernel(ctx: KernelContext) -> Kernel:
         dims = checked_dims(shape, ctx.op)
         check_entries(indices, len(values), dims, ctx.op)
         if len(dims) < 2:
-            raise InvalidArgumentError(
-                f"{ctx.op}: Rank of input SparseTensor should be > 1, but saw rank: {len(dims)}"
-            )
+            raise InvalidArgumentError(f"{ctx.op}: Rank of input SparseTensor should be > 1, but saw rank: {len(dims)}")
         if (np.diff(indices[:, 0]) < 0).any():
             raise InvalidArgumentError(f"{ctx.op}: entries stand in order of their first axis")
         out = np.empty((dims[0], 3), object)
@@ -214,9 +204,7 @@ def _read(op: str, row: Any, dtype: DType) -> tuple[Array, Array, Array]:
     except (ValueError, TypeError, InvalidArgumentError) as exc:
         raise InvalidArgumentError(f"{op}: no sparse tensor of {dtype.name}: {exc}") from None
     if values.dtype != dtype.np_dtype:
-        raise InvalidArgumentError(
-            f"{op}: values of {values.dtype.name}, {dtype.name} was asked for"
-        )
+        raise InvalidArgumentError(f"{op}: values of {values.dtype.name}, {dtype.name} was asked for")
     if indices.ndim != 2 or values.ndim != 1 or shape.ndim != 1:
         raise InvalidArgumentError(
             f"{op}: indices, values and shape have rank 2, 1 and 1, got shapes {list(indices.shape)}, "
@@ -254,18 +242,17 @@ def joined_sparse(
         raise InvalidArgumentError(f"{op}: there are no sparse tensors to join")
     ranks = {len(shape) for _, _, shape in found}
     if len(ranks) > 1:
-        raise InvalidArgumentError(
-            f"{op}: sparse tensors of one rank are joined, got ranks {sorted(ranks)}"
-        )
+        raise InvalidArgumentError(f"{op}: sparse tensors of one rank are joined, got ranks {sorted(ranks)}")
     numbered = [
         np.concatenate([np.full((len(indices), len(ahead)), place, np.int64), indices], axis=1)
         for place, (indices, _, _) in zip(np.ndindex(*ahead), found, strict=True)
     ]
     largest = np.max([shape for _, _, shape in found], axis=0)
     return (
-        np.concatenate(numbered), np.concatenate([values for _, values, _ in found]),
+        np.concatenate(numbered),
+        np.concatenate([values for _, values, _ in found]),
         np.concatenate([ahead, largest]).astype(np.int64),
-    )  # fmt: skip
+    )
 
 
 # TensorFlow has no gradients of these ops.

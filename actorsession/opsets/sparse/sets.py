@@ -15,25 +15,14 @@ import numpy as np
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import string
 from actorsession.graph.operation import Tensor
-from actorsession.graph.registry import (
-    NOT_DIFFERENTIABLE,
-    Array,
-    InferContext,
-    Kernel,
-    KernelContext,
-)
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, Array, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape, unknown_shape
 from actorsession.ops import raw
 from actorsession.ops.build import convert_to_tensor
 from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import constant_ints, vector_length
 from actorsession.opsets.sparse.basics import SparseTensor, SparseTensorValue, parts_of
-from actorsession.opsets.sparse.kernels import (
-    check_entries,
-    checked_dims,
-    require_rank,
-    sparse_shapes,
-)
+from actorsession.opsets.sparse.kernels import check_entries, checked_dims, require_rank, sparse_shapes
 
 __all__ = ["set_difference", "set_intersection", "set_size", "set_union"]
 
@@ -85,9 +74,7 @@ def set_intersection(a: Any, b: Any, validate_indices: bool = True) -> SparseTen
     return _combined(a, b, "intersection", validate_indices)
 
 
-def set_difference(
-    a: Any, b: Any, aminusb: bool = True, validate_indices: bool = True
-) -> SparseTensor:
+def set_difference(a: Any, b: Any, aminusb: bool = True, validate_indices: bool = True) -> SparseTensor:
     """Return the difference of two sets, for each pair of rows.
 
     Args:
@@ -149,16 +136,13 @@ def _outer(ctx: InferContext, first: int, dense: bool) -> TensorShape:
 def _combined_shapes(ctx: InferContext) -> list[TensorShape]:
     if ctx.attrs["set_operation"] not in _OPERATIONS:
         raise ValueError(
-            f"{ctx.op}: set_operation is one of {', '.join(_OPERATIONS)}, got "
-            f"{ctx.attrs['set_operation']!r}"
+            f"{ctx.op}: set_operation is one of {', '.join(_OPERATIONS)}, got {ctx.attrs['set_operation']!r}"
         )
     dense = _dense(ctx.op)
     outer = _outer(ctx, 0, dense[0])
     other = _outer(ctx, 1 if dense[0] else 3, dense[1])
     if not outer.is_compatible_with(other):
-        raise ValueError(
-            f"{ctx.op}: sets have the same axes but for the last, got {outer} and {other}"
-        )
+        raise ValueError(f"{ctx.op}: sets have the same axes but for the last, got {outer} and {other}")
     shape = outer.merge_with(other)
     return sparse_shapes(None if shape.rank is None else shape.rank + 1)
 
@@ -242,9 +226,11 @@ def _combined_kernel(ctx: KernelContext) -> Kernel:
     op, validate = ctx.op, ctx.attrs["validate_indices"]
     dense, dtype = _dense(op), ctx.outputs[1].dtype
     combine: Callable[[set[Any], set[Any]], set[Any]] = {
-        "a-b": set.difference, "b-a": lambda a, b: b - a, "intersection": set.intersection,
+        "a-b": set.difference,
+        "b-a": lambda a, b: b - a,
+        "intersection": set.intersection,
         "union": set.union,
-    }[ctx.attrs["set_operation"]]  # fmt: skip
+    }[ctx.attrs["set_operation"]]
 
     def combined(*operands: Any) -> Any:
         split = 1 if dense[0] else 3
@@ -278,9 +264,4 @@ def _as_sparse(rows: list[list[Any]], outer: tuple[int, ...], dtype: Any) -> Any
 
 op("SetSize", _size_shape, kernel=_size_kernel, grad=NOT_DIFFERENTIABLE, sized_by=(2,))
 for _name in ("DenseToDense", "DenseToSparse", "SparseToSparse"):
-    op(
-        f"{_name}SetOperation",
-        _combined_shapes,
-        kernel=_combined_kernel,
-        grad=NOT_DIFFERENTIABLE,
-    )
+    op(f"{_name}SetOperation", _combined_shapes, kernel=_combined_kernel, grad=NOT_DIFFERENTIABLE)

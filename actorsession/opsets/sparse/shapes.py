@@ -14,13 +14,7 @@ import numpy as np
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.constant_value import get_static_value
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import (
-    NOT_DIFFERENTIABLE,
-    Array,
-    InferContext,
-    Kernel,
-    KernelContext,
-)
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, Array, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape, unknown_shape
 from actorsession.ops import raw
 from actorsession.ops.arrays.gather import gather, gather_nd
@@ -28,13 +22,7 @@ from actorsession.ops.arrays.shape import reshape
 from actorsession.ops.operands import check_dtype
 from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import constant_ints, described_shape, ints, normal_axis
-from actorsession.opsets.sparse.kernels import (
-    check_entries,
-    checked_dims,
-    places_of,
-    require_rank,
-    sparse_shapes,
-)
+from actorsession.opsets.sparse.kernels import check_entries, checked_dims, places_of, require_rank, sparse_shapes
 
 __all__: list[str] = []
 
@@ -69,9 +57,7 @@ def _concat_kernel(ctx: KernelContext) -> Kernel:
         axis = normal_axis(int(ctx.attrs["concat_dim"]), len(dims[0]), ctx.op, InvalidArgumentError)
         others = {(*d[:axis], *d[axis + 1 :]) for d in dims}
         if len(others) > 1:
-            raise InvalidArgumentError(
-                f"{ctx.op}: shapes agree but along axis {axis}, got {[list(d) for d in dims]}"
-            )
+            raise InvalidArgumentError(f"{ctx.op}: shapes agree but along axis {axis}, got {[list(d) for d in dims]}")
         moved, start = [], 0
         for where, entries, extent in zip(indices, values, dims, strict=True):
             check_entries(where, len(entries), extent, ctx.op)
@@ -110,9 +96,7 @@ def _new_dims(old: Any, new: Any, error: type[Exception]) -> tuple[int, ...]:
     if dims.count(-1) == 1 and said and total % said == 0:
         dims[dims.index(-1)] = total // said
     if min(dims, default=0) < 0 or prod(dims) != total:
-        raise error(
-            f"Cannot reshape a tensor with {total} elements to shape {list(new)} ({said} elements)."
-        )
+        raise error(f"Cannot reshape a tensor with {total} elements to shape {list(new)} ({said} elements).")
     return tuple(dims)
 
 
@@ -142,13 +126,9 @@ def _slice_shapes(ctx: InferContext) -> list[TensorShape]:
 def _inside(indices: Array, dims: Any, start: Array, size: Array, op: str) -> tuple[Any, Any]:
     """Return a mask of the entries inside a slice, and the shape of the slice."""
     if len(start) != len(dims) or len(size) != len(dims):
-        raise InvalidArgumentError(
-            f"{op}: start and size have {len(dims)} entries, got {len(start)} and {len(size)}"
-        )
+        raise InvalidArgumentError(f"{op}: start and size have {len(dims)} entries, got {len(start)} and {len(size)}")
     if (start < 0).any() or (size < 0).any():
-        raise InvalidArgumentError(
-            f"{op}: start and size are at least 0, got {start.tolist()} and {size.tolist()}"
-        )
+        raise InvalidArgumentError(f"{op}: start and size are at least 0, got {start.tolist()} and {size.tolist()}")
     end = np.minimum(start + size, dims)
     return ((indices >= start) & (indices < end)).all(1), np.maximum(end - start, 0)
 

@@ -19,13 +19,7 @@ from actorsession.ops import raw
 from actorsession.ops.arrays.gather import gather_nd
 from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import described_shape
-from actorsession.opsets.sparse.kernels import (
-    check_entries,
-    checked_dims,
-    places_of,
-    require_rank,
-    sparse_shapes,
-)
+from actorsession.opsets.sparse.kernels import check_entries, checked_dims, places_of, require_rank, sparse_shapes
 
 __all__: list[str] = []
 
@@ -39,26 +33,14 @@ def _add_shapes(ctx: InferContext) -> list[TensorShape]:
     return sparse_shapes(shape.with_rank(1)[0])
 
 
-def _added(
-    a_indices: Array,
-    a: Array,
-    a_shape: Array,
-    b_indices: Array,
-    b: Array,
-    b_shape: Array,
-    least: Any,
-) -> Any:
+def _added(a_indices: Array, a: Array, a_shape: Array, b_indices: Array, b: Array, b_shape: Array, least: Any) -> Any:
     if not np.array_equal(a_shape, b_shape):
-        raise InvalidArgumentError(
-            f"SparseAdd: the shapes {a_shape.tolist()} and {b_shape.tolist()} are not the same"
-        )
+        raise InvalidArgumentError(f"SparseAdd: the shapes {a_shape.tolist()} and {b_shape.tolist()} are not the same")
     dims = checked_dims(a_shape, "SparseAdd")
     check_entries(a_indices, len(a), dims, "SparseAdd")
     check_entries(b_indices, len(b), dims, "SparseAdd")
     indices = np.concatenate([a_indices, b_indices])
-    places, first, which = np.unique(
-        places_of(indices, dims), return_index=True, return_inverse=True
-    )
+    places, first, which = np.unique(places_of(indices, dims), return_index=True, return_inverse=True)
     total = np.zeros(len(places), a.dtype)
     np.add.at(total, which, np.concatenate([a, b]))
     kept = np.abs(total) >= least
@@ -125,8 +107,7 @@ def _added_to_dense(indices: Array, values: Array, shape: Array, dense: Any) -> 
     dims = checked_dims(shape, "SparseTensorDenseAdd")
     if dims != np.shape(dense):
         raise InvalidArgumentError(
-            f"SparseTensorDenseAdd: the sparse shape {list(dims)} is not the dense one, "
-            f"{list(np.shape(dense))}"
+            f"SparseTensorDenseAdd: the sparse shape {list(dims)} is not the dense one, {list(np.shape(dense))}"
         )
     check_entries(indices, len(values), dims, "SparseTensorDenseAdd")
     out = np.array(dense)

@@ -98,14 +98,7 @@ def _shape(ctx: InferContext) -> list[TensorShape]:
     return [ctx.inputs[1].shape]
 
 
-def _applied(
-    function: Callable[[Any, Any], Any],
-    op: str,
-    indices: Array,
-    values: Array,
-    shape: Array,
-    y: Any,
-) -> Any:
+def _applied(function: Callable[[Any, Any], Any], op: str, indices: Array, values: Array, shape: Array, y: Any) -> Any:
     dims, dense = checked_dims(shape, op), np.asarray(y)
     check_entries(indices, len(values), dims, op)
     try:
@@ -130,10 +123,7 @@ def _quotient_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
 
 
 def _gradients(
-    op: Operation,
-    of_values: Callable[[Tensor], Tensor],
-    of_met: Callable[[Tensor], Tensor],
-    dense: Tensor,
+    op: Operation, of_values: Callable[[Tensor], Tensor], of_met: Callable[[Tensor], Tensor], dense: Tensor
 ) -> list[Tensor | None]:
     """Return the gradients, through the dense entry that each sparse entry was combined with.
 

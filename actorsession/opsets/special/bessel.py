@@ -62,6 +62,9 @@ _SLOPES = {
 }
 for _name, _slope in _SLOPES.items():
     op(
-        f"Bessel{_name.capitalize()}", same, kernel=scipy_kernel(_name, FUNCTIONS[_name]),
-        grad=chain_rule(_slope), cost=cost_of_each(0.05),
-    )  # fmt: skip
+        f"Bessel{_name.capitalize()}",
+        same,
+        kernel=scipy_kernel(_name, FUNCTIONS[_name]),
+        grad=chain_rule(_slope),
+        cost=cost_of_each(0.05),
+    )

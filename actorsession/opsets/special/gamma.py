@@ -88,9 +88,7 @@ def _polygamma_kernel(ctx: KernelContext) -> Kernel:
         order = np.asarray(a, np.float64) + 1
         derivative = np.where(order % 2 == 0, 1, -1) * values.factorial(a) * values.zeta(order, x)
         first = np.where(_at_pole(x), np.nan, psi(x))
-        return np.where((a >= 0) & (a == np.floor(a)), np.where(a == 0, first, derivative), np.nan)[
-            ()
-        ]
+        return np.where((a >= 0) & (a == np.floor(a)), np.where(a == 0, first, derivative), np.nan)[()]
 
     return in_own_dtype(ctx, polygamma)
 

@@ -110,9 +110,7 @@ def _scalars_and_one_shape(ctx: InferContext) -> Sequence[TensorShape]:
     try:
         merged = merge_all(large)
     except ValueError:
-        raise ValueError(
-            f"Betainc takes scalars and tensors of one shape; got {', '.join(map(str, shapes))}"
-        ) from None
+        raise ValueError(f"Betainc takes scalars and tensors of one shape; got {', '.join(map(str, shapes))}") from None
     # A tensor of unknown rank may be a scalar combined with a larger one.
     known = any(shape.rank is not None for shape in large)
     return [merged if known else unknown_shape]
@@ -125,13 +123,9 @@ def _betainc_kernel(ctx: KernelContext) -> Kernel:
     def betainc(*values: Any) -> Any:
         if len({v.shape for v in values if v.ndim}) > 1:
             found = ", ".join(str(list(v.shape)) for v in values)
-            raise InvalidArgumentError(
-                f"Betainc takes scalars and tensors of one shape; got {found}"
-            )
+            raise InvalidArgumentError(f"Betainc takes scalars and tensors of one shape; got {found}")
         a, b, x = values
-        found = np.where(
-            (a > 0) & (b > 0) & np.isfinite(a) & np.isfinite(b), function(*values), nan
-        )
+        found = np.where((a > 0) & (b > 0) & np.isfinite(a) & np.isfinite(b), function(*values), nan)
         # At its ends it is what it is for all parameters, those that are no numbers included.
         ends = ((x == 0) | (x == 1)) & ~((a <= 0) | (b <= 0))
         return np.where(ends, x, found)[()]
@@ -147,7 +141,4 @@ def _betainc_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
     return [None, None, sum_to_operands(x, op.outputs[0], by_x * grad, None)[0]]
 
 
-op(
-    "Betainc", _scalars_and_one_shape, kernel=_betainc_kernel, grad=_betainc_gradient,
-    cost=_cost,
-)  # fmt: skip
+op("Betainc", _scalars_and_one_shape, kernel=_betainc_kernel, grad=_betainc_gradient, cost=_cost)

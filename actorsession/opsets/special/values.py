@@ -229,9 +229,7 @@ def _power_over_gamma(a: Array, x: Array) -> Any:
     out = np.empty_like(a)
 
     def small(a: Array, x: Array) -> Any:
-        half = np.exp(
-            -x / 2
-        )  # the whole may be below all numbers, while its product with the power is not
+        half = np.exp(-x / 2)  # the whole may be below all numbers, while its product with the power is not
         return np.where(half == 0, 0.0, x**a * half * (half / _gamma(a + 1)))
 
     def large(a: Array, x: Array) -> Any:

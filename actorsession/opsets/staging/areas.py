@@ -55,9 +55,7 @@ class BaseStagingArea(Components, GraphBound):
         count = len(types)
         for what, given in (("shapes", shapes), ("names", names)):
             if given is not None and len(given) != count:
-                raise ValueError(
-                    f"StagingArea {what} must be the same length as dtypes: got {len(given)} for {count}"
-                )
+                raise ValueError(f"StagingArea {what} must be the same length as dtypes: got {len(given)} for {count}")
         known = [TensorShape(s) for s in ([None] * count if shapes is None else shapes)]
         super().__init__(types, known, None if names is None else list(names))
         self._capacity, self._memory_limit = int(capacity), int(memory_limit)
@@ -86,18 +84,17 @@ class BaseStagingArea(Components, GraphBound):
     @contextlib.contextmanager
     def _at(self, name: str | None, verb: str) -> Iterator[str]:
         """Enter the colocation with the area, and a name scope."""
-        with (
-            self._graph.colocate_with(self._root),
-            self._graph.name_scope(name or f"{self._name}_{verb}") as scope,
-        ):
+        with self._graph.colocate_with(self._root), self._graph.name_scope(name or f"{self._name}_{verb}") as scope:
             yield scope
 
     def _attrs(self, dtypes: Sequence[DType] | None = None) -> dict[str, Any]:
         return {
             "dtypes": self._dtypes if dtypes is None else list(dtypes),
-            "capacity": self._capacity, "memory_limit": self._memory_limit,
-            "container": self._container, "shared_name": self._name,
-        }  # fmt: skip
+            "capacity": self._capacity,
+            "memory_limit": self._memory_limit,
+            "container": self._container,
+            "shared_name": self._name,
+        }
 
     def _state(self, op_type: str, verb: str, name: str | None) -> Operation:
         with self._at(name, verb) as scope:
@@ -123,9 +120,7 @@ class BaseStagingArea(Components, GraphBound):
             given = list(vals) if isinstance(vals, (list, tuple)) else [vals]
             places = list(indices)
             if len(places) != len(given):
-                raise ValueError(
-                    f"Number of indices {len(places)} doesn't match number of values {len(given)}"
-                )
+                raise ValueError(f"Number of indices {len(places)} doesn't match number of values {len(given)}")
         if len(given) > len(self._dtypes):
             raise ValueError(f"Unexpected number of inputs {len(given)} vs {len(self._dtypes)}")
         return [self._value(v, i) for v, i in zip(given, places, strict=True)], places
@@ -135,9 +130,7 @@ class BaseStagingArea(Components, GraphBound):
         wanted = None if hasattr(value, "_as_graph_element") else dtype
         tensor = convert_to_tensor(value, wanted, f"component_{index}", graph=self._graph)
         if tensor.dtype is not dtype:
-            raise ValueError(
-                f"Datatypes do not match. Received {tensor.dtype.name}, value {index} is {dtype.name}"
-            )
+            raise ValueError(f"Datatypes do not match. Received {tensor.dtype.name}, value {index} is {dtype.name}")
         if not tensor.shape.is_compatible_with(shape):
             raise ValueError(f"Shapes {tensor.shape} and {shape} are incompatible")
         return tensor

@@ -203,14 +203,12 @@ class BarrierState:
             return
         if not values.size:
             raise InvalidArgumentError(
-                f"Tensors with no elements are not supported: {self.label} got values of shape "
-                f"{list(values.shape)}"
+                f"Tensors with no elements are not supported: {self.label} got values of shape {list(values.shape)}"
             )
         shape = self._shapes[component]
         if not shape.is_compatible_with(values.shape[1:]):
             raise InvalidArgumentError(
-                f"{self.label}: component {component} has shape {shape}, got values of shape "
-                f"{list(values.shape[1:])}"
+                f"{self.label}: component {component} has shape {shape}, got values of shape {list(values.shape[1:])}"
             )
 
     def _check_keys(self, component: int, keys: Array) -> None:
@@ -223,9 +221,7 @@ class BarrierState:
         for key in keys.tolist():
             part = self._parts.get(key)
             if part is None and self._closed:
-                raise CancelledError(
-                    f"{self.label} is closed, but attempted to insert a brand new key: {_text(key)}"
-                )
+                raise CancelledError(f"{self.label} is closed, but attempted to insert a brand new key: {_text(key)}")
             if key in seen or (part is not None and component in part.components):
                 raise InvalidArgumentError(
                     f"Key {_text(key)} already has a value for component {component} in {self.label}"

@@ -57,9 +57,7 @@ class Barrier(GraphBound):
         ValueError: if a shape has no elements, or there are not as many as types.
     """
 
-    def __init__(
-        self, types: Any, shapes: Any = None, shared_name: str | None = None, name: str = "barrier"
-    ) -> None:
+    def __init__(self, types: Any, shapes: Any = None, shared_name: str | None = None, name: str = "barrier") -> None:
         self._types = dtypes_of(types)
         self._shapes = _shapes(shapes, len(self._types))
         attrs = {"component_types": self._types, "shapes": self._shapes}
@@ -80,9 +78,7 @@ class Barrier(GraphBound):
         """The name of the barrier's node."""
         return self._barrier_ref.op.name
 
-    def insert_many(
-        self, component_index: int, keys: Any, values: Any, name: str | None = None
-    ) -> Operation:
+    def insert_many(self, component_index: int, keys: Any, values: Any, name: str | None = None) -> Operation:
         """Insert one component of each of some elements.
 
         Args:
@@ -97,16 +93,10 @@ class Barrier(GraphBound):
         """
         name = name or f"{self._base}_BarrierInsertMany"
         index = int(component_index)
-        return raw.BarrierInsertMany(
-            self._barrier_ref, keys, values, component_index=index, name=name
-        )
+        return raw.BarrierInsertMany(self._barrier_ref, keys, values, component_index=index, name=name)
 
     def take_many(
-        self,
-        num_elements: Any,
-        allow_small_batch: bool = False,
-        timeout: None = None,
-        name: str | None = None,
+        self, num_elements: Any, allow_small_batch: bool = False, timeout: None = None, name: str | None = None
     ) -> BarrierTakeMany:
         """Take complete elements out; wait until there are enough.
 
@@ -129,10 +119,13 @@ class Barrier(GraphBound):
                 "RunOptions(timeout_in_ms=...)"
             )
         taken = raw.BarrierTakeMany(
-            self._barrier_ref, num_elements, component_types=self._types, shapes=self._shapes,
+            self._barrier_ref,
+            num_elements,
+            component_types=self._types,
+            shapes=self._shapes,
             allow_small_batch=bool(allow_small_batch),
             name=name or f"{self._base}_BarrierTakeMany",
-        )  # fmt: skip
+        )
         return BarrierTakeMany(*taken)
 
     def close(self, cancel_pending_enqueues: bool = False, name: str | None = None) -> Operation:
@@ -175,9 +168,7 @@ def _shapes(shapes: Any, count: int) -> list[TensorShape]:
     found = [TensorShape(s) for s in listed]
     for i, shape in enumerate(found):
         if shape.sizes is not None and 0 in shape.sizes:
-            raise ValueError(
-                f"Empty tensors are not supported, but received shape '{shape}' at index {i}"
-            )
+            raise ValueError(f"Empty tensors are not supported, but received shape '{shape}' at index {i}")
     return found
 
 
@@ -186,9 +177,7 @@ def _shapes(shapes: Any, count: int) -> list[TensorShape]:
 
 def _elements(attrs: Mapping[str, Any]) -> list[TensorSpec]:
     """Return the static types of a taken element: number, key and components."""
-    return [
-        TensorSpec(int64, scalar_shape), TensorSpec(string, scalar_shape), *component_specs(attrs),
-    ]  # fmt: skip
+    return [TensorSpec(int64, scalar_shape), TensorSpec(string, scalar_shape), *component_specs(attrs)]
 
 
 def _inserted(ctx: InferContext) -> Sequence[TensorShape]:
@@ -250,24 +239,9 @@ def _close_kernel(ctx: KernelContext) -> Kernel:
     return lambda barrier: barrier.close(cancel_pending=cancel)
 
 
-register_state(
-    "Barrier",
-    "barrier",
-    "Barrier",
-    lambda label, attrs: BarrierState(label, component_specs(attrs)),
-    pair,
-)
+register_state("Barrier", "barrier", "Barrier", lambda label, attrs: BarrierState(label, component_specs(attrs)), pair)
 op("BarrierInsertMany", _inserted, kernel=_insert_kernel, grad=NOT_DIFFERENTIABLE)
-op(
-    "BarrierTakeMany", checked(_taken, None, 0), kernel=_take_kernel, grad=NOT_DIFFERENTIABLE,
-    suspends=True, takes=True,
-)  # fmt: skip
+op("BarrierTakeMany", checked(_taken, None, 0), kernel=_take_kernel, grad=NOT_DIFFERENTIABLE, suspends=True, takes=True)
 op("BarrierClose", checked(no_outputs), kernel=_close_kernel, grad=NOT_DIFFERENTIABLE)
-op(
-    "BarrierReadySize", checked(scalar), lambda barrier: np.int32(barrier.ready_size),
-    NOT_DIFFERENTIABLE,
-)  # fmt: skip
-op(
-    "BarrierIncompleteSize", checked(scalar), lambda barrier: np.int32(barrier.incomplete_size),
-    NOT_DIFFERENTIABLE,
-)  # fmt: skip
+op("BarrierReadySize", checked(scalar), lambda barrier: np.int32(barrier.ready_size), NOT_DIFFERENTIABLE)
+op("BarrierIncompleteSize", checked(scalar), lambda barrier: np.int32(barrier.incomplete_size), NOT_DIFFERENTIABLE)

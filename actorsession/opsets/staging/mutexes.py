@@ -124,9 +124,7 @@ def _consume(lock: Any) -> None:
 
 
 register_state("MutexV2", "mutex", "Mutex", lambda label, attrs: MutexState(label))
-op(
-    "MutexLock", _locked, lambda mutex: mutex.lock(), NOT_DIFFERENTIABLE, suspends=True, takes=True,
-)  # fmt: skip
+op("MutexLock", _locked, lambda mutex: mutex.lock(), NOT_DIFFERENTIABLE, suspends=True, takes=True)
 op("ConsumeMutexLock", checked(no_outputs), _consume, NOT_DIFFERENTIABLE)
 
 
@@ -189,9 +187,7 @@ class CriticalSection(GraphBound):
         """The name of the mutex's node."""
         return self._handle.op.name
 
-    def execute(
-        self, fn: Callable[[], Any], exclusive_resource_access: bool = True, name: str | None = None
-    ) -> Any:
+    def execute(self, fn: Callable[[], Any], exclusive_resource_access: bool = True, name: str | None = None) -> Any:
         """Build something that runs in the section.
 
         Args:
@@ -229,8 +225,7 @@ class CriticalSection(GraphBound):
             with graph.control_dependencies([left]):
                 found = pack(result, [_passed(leaf) for leaf in leaves])
             graph.add_to_collection(
-                CRITICAL_SECTION_EXECUTIONS,
-                Execution(lock.op, self._handle, used, exclusive_resource_access),
+                CRITICAL_SECTION_EXECUTIONS, Execution(lock.op, self._handle, used, exclusive_resource_access)
             )
         return found
 
@@ -247,9 +242,7 @@ class CriticalSection(GraphBound):
         mutex, own = handle.op, self._handle.op
         if mutex.type != "MutexV2" or not mutex.attrs["shared_name"]:
             return False
-        return bool(
-            mutex.attrs["shared_name"] == own.attrs["shared_name"] and mutex.device == own.device
-        )
+        return bool(mutex.attrs["shared_name"] == own.attrs["shared_name"] and mutex.device == own.device)
 
     def _check_exclusive(self, used: Sequence[Tensor], alone: bool) -> None:
         for other in self._handle.graph.get_collection(CRITICAL_SECTION_EXECUTIONS):

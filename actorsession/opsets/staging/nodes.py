@@ -95,29 +95,18 @@ _clear = _with_area(lambda area, dtypes: lambda: area.empty())
 
 _map_put = _with_area(
     lambda area, dtypes: (
-        lambda key, indices, *values: area.put(
-            int(key), indices.tolist(), _own(values, 2), len(dtypes)
-        )
+        lambda key, indices, *values: area.put(int(key), indices.tolist(), _own(values, 2), len(dtypes))
     )
 )
-_map_get = _with_area(
-    lambda area, dtypes: lambda key, indices: area.get(int(key), indices.tolist(), dtypes)
-)
-_map_get_any = _with_area(
-    lambda area, dtypes: lambda indices: area.get_any(indices.tolist(), dtypes)
-)
-_map_peek = _with_area(
-    lambda area, dtypes: lambda key, indices: area.peek(int(key), indices.tolist(), dtypes)
-)
+_map_get = _with_area(lambda area, dtypes: lambda key, indices: area.get(int(key), indices.tolist(), dtypes))
+_map_get_any = _with_area(lambda area, dtypes: lambda indices: area.get_any(indices.tolist(), dtypes))
+_map_peek = _with_area(lambda area, dtypes: lambda key, indices: area.peek(int(key), indices.tolist(), dtypes))
 _incomplete = _with_area(lambda area, dtypes: lambda: np.int32(area.incomplete_size))
 
 
 # -- operation types -------------------------------------------------------------------------------
 
-op(
-    "Stage", _staged, grad=NOT_DIFFERENTIABLE, kernel=_put, suspends=True,
-    keeps=frozenset(range(_MOST)),
-)  # fmt: skip
+op("Stage", _staged, grad=NOT_DIFFERENTIABLE, kernel=_put, suspends=True, keeps=frozenset(range(_MOST)))
 op("Unstage", _values, grad=NOT_DIFFERENTIABLE, kernel=_get, suspends=True, takes=True)
 op("StagePeek", checked(_values, 0), grad=NOT_DIFFERENTIABLE, kernel=_peek, suspends=True)
 op("StageSize", scalar, grad=NOT_DIFFERENTIABLE, kernel=_size)
@@ -125,20 +114,23 @@ op("StageClear", no_outputs, grad=NOT_DIFFERENTIABLE, kernel=_clear)
 
 for _map in ("Map", "OrderedMap"):
     op(
-        f"{_map}Stage", _staged, grad=NOT_DIFFERENTIABLE, kernel=_map_put, suspends=True,
+        f"{_map}Stage",
+        _staged,
+        grad=NOT_DIFFERENTIABLE,
+        kernel=_map_put,
+        suspends=True,
         keeps=frozenset(range(2, _MOST)),
-    )  # fmt: skip
+    )
+    op(f"{_map}Unstage", checked(_values, 0, 1), grad=NOT_DIFFERENTIABLE, kernel=_map_get, suspends=True, takes=True)
     op(
-        f"{_map}Unstage", checked(_values, 0, 1), grad=NOT_DIFFERENTIABLE, kernel=_map_get, suspends=True,
+        f"{_map}UnstageNoKey",
+        checked(_key_and_values, 1),
+        grad=NOT_DIFFERENTIABLE,
+        kernel=_map_get_any,
+        suspends=True,
         takes=True,
-    )  # fmt: skip
-    op(
-        f"{_map}UnstageNoKey", checked(_key_and_values, 1), grad=NOT_DIFFERENTIABLE, kernel=_map_get_any,
-        suspends=True, takes=True,
-    )  # fmt: skip
-    op(
-        f"{_map}Peek", checked(_values, 0, 1), grad=NOT_DIFFERENTIABLE, kernel=_map_peek, suspends=True,
-    )  # fmt: skip
+    )
+    op(f"{_map}Peek", checked(_values, 0, 1), grad=NOT_DIFFERENTIABLE, kernel=_map_peek, suspends=True)
     op(f"{_map}Size", scalar, grad=NOT_DIFFERENTIABLE, kernel=_size)
     op(f"{_map}IncompleteSize", scalar, grad=NOT_DIFFERENTIABLE, kernel=_incomplete)
     op(f"{_map}Clear", no_outputs, grad=NOT_DIFFERENTIABLE, kernel=_clear)

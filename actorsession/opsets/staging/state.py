@@ -87,10 +87,7 @@ class _Area:
         self._drops += 1
 
     def _attempt(
-        self,
-        ready: Callable[[], bool],
-        act: Callable[[], Values],
-        undo: Callable[[Values], None] | None = None,
+        self, ready: Callable[[], bool], act: Callable[[], Values], undo: Callable[[Values], None] | None = None
     ) -> Take:
         attempt = _Attempt(ready, act, undo)
         with self._lock:
@@ -179,9 +176,7 @@ def _bytes_of(value: Any) -> int:
 def _check_types(label: str, values: Sequence[Any], wanted: Sequence[DType]) -> None:
     found = [object if isinstance(value, bytes) else value.dtype for value in values]
     if len(found) != len(wanted):
-        raise InvalidArgumentError(
-            f"{label}: Mismatch stage/unstage: {len(found)} vs. {len(wanted)}"
-        )
+        raise InvalidArgumentError(f"{label}: Mismatch stage/unstage: {len(found)} vs. {len(wanted)}")
     for i, (got, want) in enumerate(zip(found, wanted, strict=True)):
         if got != want.np_dtype:
             raise InvalidArgumentError(f"{label}: value {i} is {got}, {want.name} was asked for")
@@ -297,9 +292,7 @@ class MapState(_Area):
         """
         self._check_indices(key, indices, count)
         if len(indices) != len(values):
-            raise InvalidArgumentError(
-                f"{self.label}: {len(indices)} indices do not name {len(values)} values"
-            )
+            raise InvalidArgumentError(f"{self.label}: {len(indices)} indices do not name {len(values)} values")
         size = _size_of(values)
         self._check_size(size)
         given = dict(zip(indices, values, strict=True))
@@ -338,9 +331,7 @@ class MapState(_Area):
             wanted: dtypes of the values.
         """
         self._check_indices(key, indices)
-        return self._attempt_to_take(
-            lambda: key in self._complete, lambda: key, indices, wanted, with_key=False
-        )
+        return self._attempt_to_take(lambda: key in self._complete, lambda: key, indices, wanted, with_key=False)
 
     def get_any(self, indices: Sequence[int], wanted: Sequence[DType]) -> Take:
         """Take (key, values...) of any element, as soon as there is one."""
@@ -349,9 +340,7 @@ class MapState(_Area):
         def first() -> int:
             return min(self._complete) if self._ordered else next(iter(self._complete))
 
-        return self._attempt_to_take(
-            lambda: bool(self._complete), first, indices, wanted, with_key=True
-        )
+        return self._attempt_to_take(lambda: bool(self._complete), first, indices, wanted, with_key=True)
 
     def _attempt_to_take(
         self,
@@ -379,9 +368,7 @@ class MapState(_Area):
     def peek(self, key: int, indices: Sequence[int], wanted: Sequence[DType]) -> Take:
         """Return a copy of values of an element, as soon as it is complete."""
         self._check_indices(key, indices)
-        return self._attempt(
-            lambda: key in self._complete, lambda: _copies(self._values(key, indices, wanted))
-        )
+        return self._attempt(lambda: key in self._complete, lambda: _copies(self._values(key, indices, wanted)))
 
     @property
     def size(self) -> int:
@@ -420,25 +407,17 @@ class MapState(_Area):
         self._check_indices(key, indices, self._counts[key])
         for index in indices:
             if index not in element:
-                raise InvalidArgumentError(
-                    f"Tensor at index '{index}' for key '{key}' has already been removed."
-                )
+                raise InvalidArgumentError(f"Tensor at index '{index}' for key '{key}' has already been removed.")
         values = tuple([element[index] for index in indices])
         _check_types(self.label, values, wanted)
         return values
 
-    def _check_indices(
-        self, key: int | str, indices: Sequence[int], count: int | None = None
-    ) -> None:
+    def _check_indices(self, key: int | str, indices: Sequence[int], count: int | None = None) -> None:
         if any(b <= a for a, b in itertools.pairwise(indices)):
-            raise InvalidArgumentError(
-                f"{self.label}: Indices are not strictly ordered: {list(indices)}"
-            )
+            raise InvalidArgumentError(f"{self.label}: Indices are not strictly ordered: {list(indices)}")
         for index in indices:
             if index < 0 or (count is not None and index >= count):
-                raise InvalidArgumentError(
-                    f"Index '{index}' for key '{key}' was out of bounds '{count}'."
-                )
+                raise InvalidArgumentError(f"Index '{index}' for key '{key}' was out of bounds '{count}'.")
 
     def _drop(self) -> None:
         super()._drop()

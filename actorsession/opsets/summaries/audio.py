@@ -24,7 +24,15 @@ def wav_of(samples: Any, rate: int) -> bytes:
     data = np.clip(scaled, -(1 << 15), (1 << 15) - 1).astype("<i2").tobytes()
     block = channels * _BYTES
     form = struct.pack("<HHIIHH", _PCM, channels, rate, rate * block, block, _BITS)
-    return b"".join([
-        b"RIFF", struct.pack("<I", 36 + len(data)), b"WAVEfmt ", struct.pack("<I", len(form)), form,
-        b"data", struct.pack("<I", len(data)), data,
-    ])  # fmt: skip
+    return b"".join(
+        [
+            b"RIFF",
+            struct.pack("<I", 36 + len(data)),
+            b"WAVEfmt ",
+            struct.pack("<I", len(form)),
+            form,
+            b"data",
+            struct.pack("<I", len(data)),
+            data,
+        ]
+    )

@@ -6,16 +6,7 @@ import struct
 
 from actorsession.protobuf.wire import FIXED32, FIXED64, integer_field, length_field, write_tag
 
-__all__ = [
-    "AUDIO",
-    "HISTOGRAM",
-    "IMAGE",
-    "TENSOR",
-    "double_field",
-    "float_field",
-    "sized",
-    "tagged",
-]
+__all__ = ["AUDIO", "HISTOGRAM", "IMAGE", "TENSOR", "double_field", "float_field", "sized", "tagged"]
 
 IMAGE, HISTOGRAM, AUDIO, TENSOR = 4, 5, 6, 8
 """The fields of a ``Summary.Value`` that hold its value."""

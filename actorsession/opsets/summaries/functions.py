@@ -19,23 +19,11 @@ from actorsession.ops.graph_keys import GraphKeys
 from actorsession.opsets.summaries.tags import clean_tag
 from actorsession.protobuf.wire import length_field
 
-__all__ = [
-    "audio",
-    "histogram",
-    "image",
-    "merge",
-    "merge_all",
-    "scalar",
-    "summary_scope",
-    "tensor_summary",
-    "text",
-]
+__all__ = ["audio", "histogram", "image", "merge", "merge_all", "scalar", "summary_scope", "tensor_summary", "text"]
 
 
 @contextmanager
-def summary_scope(
-    name: str, family: str | None, default: str = "Summary"
-) -> Iterator[tuple[str, str]]:
+def summary_scope(name: str, family: str | None, default: str = "Summary") -> Iterator[tuple[str, str]]:
     """Enter the scope of a summary; yields its tag and the name of its node.
 
     Args:
@@ -56,9 +44,7 @@ def _collected(made: Tensor, collections: Sequence[str] | None, *default: str) -
     return made
 
 
-def scalar(
-    name: str, tensor: Any, collections: Sequence[str] | None = None, family: str | None = None
-) -> Tensor:
+def scalar(name: str, tensor: Any, collections: Sequence[str] | None = None, family: str | None = None) -> Tensor:
     """Return a summary of one number.
 
     Args:
@@ -75,9 +61,7 @@ def scalar(
     return _collected(made, collections, GraphKeys.SUMMARIES)
 
 
-def histogram(
-    name: str, values: Any, collections: Sequence[str] | None = None, family: str | None = None
-) -> Tensor:
+def histogram(name: str, values: Any, collections: Sequence[str] | None = None, family: str | None = None) -> Tensor:
     """Return a summary of the distribution of real numbers.
 
     Args:
@@ -92,11 +76,7 @@ def histogram(
 
 
 def image(
-    name: str,
-    tensor: Any,
-    max_outputs: int = 3,
-    collections: Sequence[str] | None = None,
-    family: str | None = None,
+    name: str, tensor: Any, max_outputs: int = 3, collections: Sequence[str] | None = None, family: str | None = None
 ) -> Tensor:
     """Return a summary of the images of a batch.
 
@@ -182,9 +162,7 @@ def tensor_summary(
     return _tensor(name, tensor, metadata, collections, family)
 
 
-def _tensor(
-    name: str, tensor: Any, metadata: bytes, collections: Sequence[str] | None, family: str | None
-) -> Tensor:
+def _tensor(name: str, tensor: Any, metadata: bytes, collections: Sequence[str] | None, family: str | None) -> Tensor:
     with summary_scope(name, family) as (tag, scope):
         value = convert_to_tensor(tensor, name="tensor")
         made = raw.TensorSummaryV2(tag, value, metadata, name=scope)
@@ -208,9 +186,7 @@ def merge(inputs: Any, collections: Sequence[str] | None = None, name: str | Non
     return _collected(made, collections)
 
 
-def merge_all(
-    key: str = GraphKeys.SUMMARIES, scope: str | None = None, name: str | None = None
-) -> Tensor | None:
+def merge_all(key: str = GraphKeys.SUMMARIES, scope: str | None = None, name: str | None = None) -> Tensor | None:
     """Return a summary with the values of all in a collection; ``None`` if it is empty.
 
     Args:

@@ -44,9 +44,7 @@ def histogram_of(values: Any, tag: str) -> bytes:
     finite = np.isfinite(flat)
     if not finite.all():
         first = flat[np.argmin(finite)]
-        what = (
-            "Nan in summary histogram for: " if np.isnan(first) else "Infinity in Histogram for: "
-        )
+        what = "Nan in summary histogram for: " if np.isnan(first) else "Infinity in Histogram for: "
         raise InvalidArgumentError(f"{what}{tag}")
     # To sort the values and to look up the limits takes a tenth of the time of looking up each value.
     flat.sort()
@@ -58,12 +56,20 @@ def histogram_of(values: Any, tag: str) -> bytes:
     keep[:-1] |= counts[1:] > 0
     keep[-1] = True
     low, high = (flat[0], flat[-1]) if flat.size else (_LARGEST, -_LARGEST)
-    sums = [double_field(number, float(value)) for number, value in (
-        (_MIN, low), (_MAX, high), (_NUM, flat.size), (_SUM, flat.sum()),
-        (_SUM_SQUARES, np.einsum("i,i", flat, flat)),
-    )]  # fmt: skip
-    return b"".join([
-        *sums,
-        length_field(_LIMITS, _LIMITS_OF_ALL[keep].astype("<f8").tobytes()),
-        length_field(_BUCKETS, counts[keep].astype("<f8").tobytes()),
-    ])  # fmt: skip
+    sums = [
+        double_field(number, float(value))
+        for number, value in (
+            (_MIN, low),
+            (_MAX, high),
+            (_NUM, flat.size),
+            (_SUM, flat.sum()),
+            (_SUM_SQUARES, np.einsum("i,i", flat, flat)),
+        )
+    ]
+    return b"".join(
+        [
+            *sums,
+            length_field(_LIMITS, _LIMITS_OF_ALL[keep].astype("<f8").tobytes()),
+            length_field(_BUCKETS, counts[keep].astype("<f8").tobytes()),
+        ]
+    )

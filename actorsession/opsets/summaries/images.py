@@ -53,7 +53,9 @@ def png_of(pixels: Any) -> bytes:
     rows[:, 1:] = np.ascontiguousarray(pixels).reshape(height, -1)
     head = struct.pack(">IIBBBBB", width, height, 8, _COLOUR_TYPES[channels], 0, 0, 0)
     chunks = ((b"IHDR", head), (b"IDAT", zlib.compress(rows.tobytes())), (b"IEND", b""))
-    return b"\x89PNG\r\n\x1a\n" + b"".join([
-        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-        for kind, data in chunks
-    ])  # fmt: skip
+    return b"\x89PNG\r\n\x1a\n" + b"".join(
+        [
+            struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+            for kind, data in chunks
+        ]
+    )

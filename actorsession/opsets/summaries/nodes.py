@@ -18,15 +18,7 @@ from actorsession.ops.rows import check_inputs, op
 from actorsession.ops.shape_operands import boxed
 from actorsession.opsets.parsing.serialized import written
 from actorsession.opsets.summaries.audio import wav_of
-from actorsession.opsets.summaries.fields import (
-    AUDIO,
-    HISTOGRAM,
-    IMAGE,
-    TENSOR,
-    float_field,
-    sized,
-    tagged,
-)
+from actorsession.opsets.summaries.fields import AUDIO, HISTOGRAM, IMAGE, TENSOR, float_field, sized, tagged
 from actorsession.opsets.summaries.histograms import histogram_of
 from actorsession.opsets.summaries.images import png_of, to_bytes
 from actorsession.protobuf.wire import WireError, as_bytes, fields, length_field
@@ -48,9 +40,7 @@ def _summary(ctx: InferContext) -> Sequence[TensorShape]:
 def _merged_shape(ctx: InferContext) -> Sequence[TensorShape]:
     check_inputs(ctx)
     if not ctx.inputs:
-        raise ValueError(
-            f"List argument 'inputs' to '{ctx.op}' Op with length 0 shorter than minimum length 1."
-        )
+        raise ValueError(f"List argument 'inputs' to '{ctx.op}' Op with length 0 shorter than minimum length 1.")
     return [scalar_shape]
 
 
@@ -59,14 +49,11 @@ def _scalar(tags: Any, values: Any) -> bytes:
     if names.shape != numbers.shape:
         one = f" (tag '{names.flat[0].decode()}')" if names.size == 1 else ""
         raise InvalidArgumentError(
-            "tags and values are not the same shape: "
-            f"{_dims(names.shape)} != {_dims(numbers.shape)}{one}"
+            f"tags and values are not the same shape: {_dims(names.shape)} != {_dims(numbers.shape)}{one}"
         )
     with np.errstate(over="ignore"):  # numbers too large for a float are infinite
         floats = numbers.astype(np.float32)
-    return b"".join(
-        [tagged(tag, 0, float(x)) for tag, x in zip(names.flat, floats.flat, strict=True)]
-    )
+    return b"".join([tagged(tag, 0, float(x)) for tag, x in zip(names.flat, floats.flat, strict=True)])
 
 
 def _dims(shape: Sequence[int]) -> str:
@@ -98,15 +85,12 @@ def _image_kernel(ctx: KernelContext) -> Kernel:
 
     def images(tag: Any, batch: Any) -> bytes:
         if np.ndim(batch) != 4 or batch.shape[3] not in (1, 3, 4):
-            raise InvalidArgumentError(
-                f"Tensor must be 4-D with last dim 1, 3, or 4, not {_dims(np.shape(batch))}"
-            )
+            raise InvalidArgumentError(f"Tensor must be 4-D with last dim 1, 3, or 4, not {_dims(np.shape(batch))}")
         out = []
         for index, image in enumerate(batch[:most]):
             pixels = image if image.dtype == np.uint8 else to_bytes(image, bad_colour)
             height, width, channels = pixels.shape
-            content = b"".join([sized(1, height), sized(2, width), sized(3, channels),
-                                length_field(4, png_of(pixels))])  # fmt: skip
+            content = b"".join([sized(1, height), sized(2, width), sized(3, channels), length_field(4, png_of(pixels))])
             out.append(tagged(_numbered(tag, b"image", most, index), IMAGE, content))
         return b"".join(out)
 
@@ -125,10 +109,15 @@ def _audio_kernel(ctx: KernelContext) -> Kernel:
         out = []
         for index, sound in enumerate(batch[:most]):
             samples = sound.reshape(len(sound), -1) if len(sound) else sound.reshape(0, 1)
-            content = b"".join([
-                float_field(1, rate), sized(2, samples.shape[1]), sized(3, len(samples)),
-                length_field(4, wav_of(samples, int(rate))), length_field(5, b"audio/wav"),
-            ])  # fmt: skip
+            content = b"".join(
+                [
+                    float_field(1, rate),
+                    sized(2, samples.shape[1]),
+                    sized(3, len(samples)),
+                    length_field(4, wav_of(samples, int(rate))),
+                    length_field(5, b"audio/wav"),
+                ]
+            )
             out.append(tagged(_numbered(tag, b"audio", most, index), AUDIO, content))
         return b"".join(out)
 
@@ -150,11 +139,13 @@ def _tagged_tensor_kernel(ctx: KernelContext) -> Kernel:
     dtype = ctx.inputs[1].dtype
 
     def summary(tag: Any, value: Any, metadata: Any) -> bytes:
-        content = b"".join([
-            length_field(1, _one_tag(tag)),
-            length_field(TENSOR, written(np.asarray(boxed(value)), dtype)),
-            length_field(_METADATA, _one_tag(metadata)),
-        ])  # fmt: skip
+        content = b"".join(
+            [
+                length_field(1, _one_tag(tag)),
+                length_field(TENSOR, written(np.asarray(boxed(value)), dtype)),
+                length_field(_METADATA, _one_tag(metadata)),
+            ]
+        )
         return length_field(_VALUE, content)
 
     return summary

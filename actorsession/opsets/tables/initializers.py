@@ -16,9 +16,7 @@ from actorsession.ops.graph_keys import GraphKeys
 from actorsession.opsets.tables.kernels import LINE_NUMBER, WHOLE_LINE
 from actorsession.opsets.text.kernels import text_of
 
-__all__ = [
-    "KeyValueTensorInitializer", "TableInitializer", "TextFileIndex", "TextFileInitializer",
-]  # fmt: skip
+__all__ = ["KeyValueTensorInitializer", "TableInitializer", "TextFileIndex", "TextFileInitializer"]
 
 
 class HasHandle(Protocol):
@@ -61,9 +59,8 @@ class KeyValueTensorInitializer:
     """
 
     def __init__(
-        self, keys: Any, values: Any, key_dtype: Any = None, value_dtype: Any = None,
-        name: str | None = None,
-    ) -> None:  # fmt: skip
+        self, keys: Any, values: Any, key_dtype: Any = None, value_dtype: Any = None, name: str | None = None
+    ) -> None:
         self._name = name or "key_value_init"
         self._keys = convert_to_tensor(keys, key_dtype, "keys")
         self._values = convert_to_tensor(values, value_dtype, "values", graph=self._keys.graph)
@@ -112,10 +109,17 @@ class TextFileInitializer:
     """
 
     def __init__(
-        self, filename: Any, key_dtype: Any, key_index: int, value_dtype: Any, value_index: int,
-        vocab_size: int | None = None, delimiter: str = "\t", name: str | None = None,
+        self,
+        filename: Any,
+        key_dtype: Any,
+        key_index: int,
+        value_dtype: Any,
+        value_index: int,
+        vocab_size: int | None = None,
+        delimiter: str = "\t",
+        name: str | None = None,
         value_index_offset: int = 0,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._filename = filename
         self._types = as_dtype(key_dtype), as_dtype(value_dtype)
         for dtype, column in zip(self._types, (key_index, value_index), strict=True):
@@ -125,10 +129,12 @@ class TextFileInitializer:
                 raise ValueError(f"whole lines have the dtype string, got {dtype.name}")
         self._name = name or "text_file_init"
         self._attrs: dict[str, Any] = {
-            "key_index": int(key_index), "value_index": int(value_index),
+            "key_index": int(key_index),
+            "value_index": int(value_index),
             "vocab_size": -1 if vocab_size is None else int(vocab_size),
-            "delimiter": text_of(delimiter), "offset": int(value_index_offset),
-        }  # fmt: skip
+            "delimiter": text_of(delimiter),
+            "offset": int(value_index_offset),
+        }
 
     @property
     def key_dtype(self) -> DType:

@@ -51,9 +51,7 @@ def _dense_kernel(ctx: KernelContext) -> Kernel:
     attrs = ctx.attrs
     buckets = attrs["initial_num_buckets"]
     if buckets < 4 or buckets & (buckets - 1):
-        raise InvalidArgumentError(
-            f"Number of buckets must be at least 4 and a power of 2, got: {buckets}"
-        )
+        raise InvalidArgumentError(f"Number of buckets must be at least 4 and a power of 2, got: {buckets}")
     name = attrs["shared_name"] or ctx.name
     shape = tuple(int(d or 0) for d in TensorShape(attrs["value_shape"]).as_tuple())
     types = as_dtype(ctx.inputs[0].dtype), as_dtype(attrs["value_dtype"])
@@ -71,9 +69,7 @@ def _dense_kernel(ctx: KernelContext) -> Kernel:
             state: TableState = ctx.state(new)
             return state
         spec = f"a table of {types[0].name} to {types[1].name} {list(shape)} without {reserved}"
-        found: TableState = ctx.resources.lookup_or_create(
-            attrs["container"], name, _KIND, new, spec
-        )
+        found: TableState = ctx.resources.lookup_or_create(attrs["container"], name, _KIND, new, spec)
         return found
 
     return made
@@ -87,23 +83,22 @@ def _handle(ctx: InferContext) -> list[TensorShape]:
 
 
 op(
-    "MutableDenseHashTableV2", _handle, kernel=_dense_kernel, grad=NOT_DIFFERENTIABLE, aliases=True,
+    "MutableDenseHashTableV2",
+    _handle,
+    kernel=_dense_kernel,
+    grad=NOT_DIFFERENTIABLE,
+    aliases=True,
     keeps=frozenset({0, 1}),
-)  # fmt: skip
+)
 
 
 # -- keys and values as arrays ---------------------------------------------------------------------
 
 
 def _check_types(table: TableState, keys: DType | None, values: DType | None, op: str) -> None:
-    for what, found, wanted in (
-        ("keys", keys, table.key_dtype),
-        ("values", values, table.value_dtype),
-    ):
+    for what, found, wanted in (("keys", keys, table.key_dtype), ("values", values, table.value_dtype)):
         if found is not None and found is not wanted:
-            raise InvalidArgumentError(
-                f"{op}: the {what} of {table.label} are {wanted.name}, got {found.name}"
-            )
+            raise InvalidArgumentError(f"{op}: the {what} of {table.label} are {wanted.name}, got {found.name}")
 
 
 def _keys(value: Any) -> list[Any]:
@@ -115,13 +110,9 @@ def _keys(value: Any) -> list[Any]:
 def _values(value: Any, count: int, table: TableState, op: str) -> list[Any]:
     """Return values as Python objects; values with a shape as arrays of their own."""
     array = np.asarray(boxed(value))
-    if (
-        array.size != count * int(np.prod(table.shape))
-        or array.shape[array.ndim - len(table.shape) :] != table.shape
-    ):
+    if array.size != count * int(np.prod(table.shape)) or array.shape[array.ndim - len(table.shape) :] != table.shape:
         raise InvalidArgumentError(
-            f"{op}: {count} keys of {table.label} need values of shape {[count, *table.shape]}, got "
-            f"{list(array.shape)}"
+            f"{op}: {count} keys of {table.label} need values of shape {[count, *table.shape]}, got {list(array.shape)}"
         )
     if not table.shape:
         return array.ravel().tolist()
@@ -181,11 +172,7 @@ def _export_kernel(ctx: KernelContext) -> Kernel:
         _check_types(table, *types, ctx.op)
         entries = table.entries()
         keys = list(entries)
-        made = (
-            string_array(keys, (len(keys),))
-            if types[0] is string
-            else np.array(keys, types[0].np_dtype)
-        )
+        made = string_array(keys, (len(keys),)) if types[0] is string else np.array(keys, types[0].np_dtype)
         return made, _stacked(list(entries.values()), (len(keys),), table)
 
     return export
@@ -205,9 +192,7 @@ def _check_entries(ctx: InferContext) -> list[TensorShape]:
         return []
     keys, values = (spec.shape for spec in ctx.inputs[1:])
     if keys.sizes is not None and values.sizes is not None:
-        fits = len(values.sizes) >= len(keys.sizes) and keys.is_compatible_with(
-            values.sizes[: len(keys.sizes)]
-        )
+        fits = len(values.sizes) >= len(keys.sizes) and keys.is_compatible_with(values.sizes[: len(keys.sizes)])
         if not fits:
             raise ValueError(f"{ctx.op}: each key has a value, got shapes {keys} and {values}")
     return []
@@ -249,14 +234,7 @@ def _remove_kernel(ctx: KernelContext) -> Kernel:
 for _name in ("LookupTableInsertV2", "LookupTableImportV2", "InitializeTableV2"):
     op(_name, _check_entries, kernel=_change_kernel, grad=NOT_DIFFERENTIABLE)
 # This op never waits. It takes an entry like a dequeue: a step that pops an entry looks it up and removes it.
-op(
-    "LookupTableRemoveV2",
-    _check_entries,
-    kernel=_remove_kernel,
-    grad=NOT_DIFFERENTIABLE,
-    suspends=True,
-    takes=True,
-)
+op("LookupTableRemoveV2", _check_entries, kernel=_remove_kernel, grad=NOT_DIFFERENTIABLE, suspends=True, takes=True)
 
 
 # -- from a file -----------------------------------------------------------------------------------
@@ -266,13 +244,9 @@ def _check_file(ctx: InferContext) -> list[TensorShape]:
     check_handle_of(ctx, "a table")
     name = ctx.inputs[1]
     if name.dtype is not string or name.shape.rank not in (None, 0):
-        raise ValueError(
-            f"{ctx.op}: a file name is a string scalar, got {name.dtype.name} {name.shape}"
-        )
+        raise ValueError(f"{ctx.op}: a file name is a string scalar, got {name.dtype.name} {name.shape}")
     if len(ctx.attrs["delimiter"].encode()) != 1:
-        raise ValueError(
-            f"{ctx.op}: delimiter is one character, got {ctx.attrs['delimiter']!r:.100}"
-        )
+        raise ValueError(f"{ctx.op}: delimiter is one character, got {ctx.attrs['delimiter']!r:.100}")
     if min(ctx.attrs["key_index"], ctx.attrs["value_index"]) < WHOLE_LINE:
         raise ValueError(f"{ctx.op}: columns are {WHOLE_LINE} at least")
     return []
@@ -290,9 +264,7 @@ def _lines(name: bytes, most: int, files: FileRoots) -> Iterator[bytes]:
     except FileNotFoundError:
         raise NotFoundError(f"{name.decode(errors='replace')}; No such file or directory") from None
     except OSError as error:
-        raise InvalidArgumentError(
-            f"cannot read {name.decode(errors='replace')}: {error}"
-        ) from None
+        raise InvalidArgumentError(f"cannot read {name.decode(errors='replace')}: {error}") from None
     if read < most:
         raise InvalidArgumentError(
             f"Invalid vocab_size in {name.decode(errors='replace')}: expected {most} but got {read}"
@@ -317,17 +289,13 @@ def _cell(line: bytes, number: int, column: int, delimiter: bytes, dtype: DType)
     try:
         return float(text) if dtype.is_floating else int(text)
     except ValueError:
-        raise InvalidArgumentError(
-            f"Field {text!r:.100} in line {number} is not a valid {dtype.name}"
-        ) from None
+        raise InvalidArgumentError(f"Field {text!r:.100} in line {number} is not a valid {dtype.name}") from None
 
 
 def _remapped(ctx: InferContext) -> list[TensorShape]:
     attrs = ctx.attrs
     if attrs["new_vocab_offset"] < 0 or attrs["num_new_vocab"] < 0 or attrs["old_vocab_size"] < -1:
-        raise ValueError(
-            f"{ctx.op}: new_vocab_offset and num_new_vocab are at least 0 and old_vocab_size at least -1"
-        )
+        raise ValueError(f"{ctx.op}: new_vocab_offset and num_new_vocab are at least 0 and old_vocab_size at least -1")
     for spec in ctx.inputs:
         spec.shape.with_rank(0)
     return [TensorShape([attrs["num_new_vocab"]]), scalar_shape]
@@ -342,9 +310,7 @@ def _remap_kernel(ctx: KernelContext) -> Kernel:
         for number, line in enumerate(_lines(one_string(old), -1, host.files)):
             if most < 0 or number < most:
                 known.setdefault(line, number)
-        lines = list(
-            itertools.islice(_lines(one_string(new), -1, host.files), first, first + count)
-        )
+        lines = list(itertools.islice(_lines(one_string(new), -1, host.files), first, first + count))
         if len(lines) < count:
             raise InvalidArgumentError(
                 f"{ctx.op}: the new vocabulary has {first + len(lines)} lines; {first + count} are needed"
@@ -355,10 +321,7 @@ def _remap_kernel(ctx: KernelContext) -> Kernel:
     return remap
 
 
-op(
-    "GenerateVocabRemapping", _remapped, kernel=_remap_kernel, grad=NOT_DIFFERENTIABLE, blocks=True,
-    opens_files=True,
-)  # fmt: skip
+op("GenerateVocabRemapping", _remapped, kernel=_remap_kernel, grad=NOT_DIFFERENTIABLE, blocks=True, opens_files=True)
 
 
 def _from_file_kernel(ctx: KernelContext) -> Kernel:
@@ -369,22 +332,17 @@ def _from_file_kernel(ctx: KernelContext) -> Kernel:
     def read(table: TableState, filename: Any) -> None:
         types = table.key_dtype, table.value_dtype
         for dtype, column in zip(types, (key_column, value_column), strict=True):
-            if (column == LINE_NUMBER and dtype is not int64) or (
-                column == WHOLE_LINE and dtype is not string
-            ):
+            if (column == LINE_NUMBER and dtype is not int64) or (column == WHOLE_LINE and dtype is not string):
                 raise InvalidArgumentError(
                     f"{table.label}: line numbers are int64 and whole lines strings, got {dtype.name}"
                 )
         table.fill(
             (
                 _cell(line, number, key_column, delimiter, types[0]),
-                _cell(line, number + offset * (value_column == LINE_NUMBER), value_column, delimiter,
-                      types[1]),
+                _cell(line, number + offset * (value_column == LINE_NUMBER), value_column, delimiter, types[1]),
             )
-            for number, line in enumerate(
-                _lines(one_string(filename), attrs["vocab_size"], host.files)
-            )
-        )  # fmt: skip
+            for number, line in enumerate(_lines(one_string(filename), attrs["vocab_size"], host.files))
+        )
 
     return read
 

@@ -27,10 +27,7 @@ from actorsession.opsets.text.numbers import as_string
 from actorsession.process_bound import GraphBound
 from actorsession.records import description
 
-__all__ = [
-    "HashTable", "MutableHashTable", "StaticHashTable", "StaticVocabularyTable",
-    "tables_initializer",
-]  # fmt: skip
+__all__ = ["HashTable", "MutableHashTable", "StaticHashTable", "StaticVocabularyTable", "tables_initializer"]
 
 
 # -- tables ----------------------------------------------------------------------------------------
@@ -46,9 +43,7 @@ class _Table(GraphBound):
         self._default = convert_to_tensor(default, value_dtype, graph=handle.graph)
 
     def __repr__(self) -> str:
-        return description(
-            self, self.name, key_dtype=self._key_dtype.name, value_dtype=self._value_dtype.name
-        )
+        return description(self, self.name, key_dtype=self._key_dtype.name, value_dtype=self._value_dtype.name)
 
     @property
     def key_dtype(self) -> DType:
@@ -120,9 +115,7 @@ def as_keys(keys: Any, dtype: DType, graph: Graph) -> Tensor:
         TypeError: for another dtype.
     """
     if isinstance(keys, Tensor) and keys.dtype is not dtype:
-        raise TypeError(
-            f"Dtype of argument `keys` must be {dtype.name}, received: {keys.dtype.name}"
-        )
+        raise TypeError(f"Dtype of argument `keys` must be {dtype.name}, received: {keys.dtype.name}")
     return convert_to_tensor(keys, dtype, "keys", graph=graph)
 
 
@@ -139,9 +132,7 @@ class StaticHashTable(_Table):
         TypeError: if ``default_value`` has another dtype than the values.
     """
 
-    def __init__(
-        self, initializer: TableInitializer, default_value: Any, name: str | None = None
-    ) -> None:
+    def __init__(self, initializer: TableInitializer, default_value: Any, name: str | None = None) -> None:
         types = initializer.key_dtype, initializer.value_dtype
         attrs = {"key_dtype": types[0], "value_dtype": types[1]}
         handle = make_handle("HashTableV2", name or "hash_table", None, attrs)
@@ -188,21 +179,21 @@ class StaticVocabularyTable(GraphBound):
     """
 
     def __init__(
-        self, initializer: TableInitializer | None, num_oov_buckets: int,
-        lookup_key_dtype: Any = None, name: str | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        initializer: TableInitializer | None,
+        num_oov_buckets: int,
+        lookup_key_dtype: Any = None,
+        name: str | None = None,
+    ) -> None:
         if num_oov_buckets <= 0:
             raise ValueError("`num_oov_buckets` must be > 0; use StaticHashTable.")
         if initializer is not None and initializer.value_dtype is not int64:
-            raise TypeError(
-                f"Invalid `value_dtype`, expected int64, got {initializer.value_dtype.name}"
-            )
+            raise TypeError(f"Invalid `value_dtype`, expected int64, got {initializer.value_dtype.name}")
         inner = string if initializer is None else initializer.key_dtype
         self._key_dtype = inner if lookup_key_dtype is None else as_dtype(lookup_key_dtype)
         if self._key_dtype.kind not in "ius" or (self._key_dtype is string) != (inner is string):
             raise TypeError(
-                f"keys are strings or integers, as those of the initializer ({inner.name}); got "
-                f"{self._key_dtype.name}"
+                f"keys are strings or integers, as those of the initializer ({inner.name}); got {self._key_dtype.name}"
             )
         self._buckets = int(num_oov_buckets)
         self._name = name or "hash_bucket"
@@ -282,9 +273,13 @@ class MutableHashTable(_Table):
     """
 
     def __init__(
-        self, key_dtype: Any, value_dtype: Any, default_value: Any,
-        name: str = "MutableHashTable", checkpoint: bool = True,
-    ) -> None:  # fmt: skip
+        self,
+        key_dtype: Any,
+        value_dtype: Any,
+        default_value: Any,
+        name: str = "MutableHashTable",
+        checkpoint: bool = True,
+    ) -> None:
         del checkpoint
         types = as_dtype(key_dtype), as_dtype(value_dtype)
         default = convert_to_tensor(default_value, types[1], graph=get_default_graph())
@@ -306,9 +301,7 @@ class MutableHashTable(_Table):
             TypeError: for other dtypes.
             ValueError: if shapes are known not to fit.
         """
-        return self._change(
-            "LookupTableInsertV2", name or f"{self.name}_lookup_table_insert", keys, values
-        )
+        return self._change("LookupTableInsertV2", name or f"{self.name}_lookup_table_insert", keys, values)
 
     def remove(self, keys: Any, name: str | None = None) -> Operation:
         """Remove entries; missing keys are ignored."""

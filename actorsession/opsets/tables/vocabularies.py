@@ -14,17 +14,15 @@ from actorsession.ops.arrays.dimensions import size
 from actorsession.ops.arrays.fills import range_
 from actorsession.ops.build import convert_to_tensor
 from actorsession.ops.elements.cast import cast
-from actorsession.opsets.tables.initializers import (
-    KeyValueTensorInitializer,
-    TextFileIndex,
-    TextFileInitializer,
-)
+from actorsession.opsets.tables.initializers import KeyValueTensorInitializer, TextFileIndex, TextFileInitializer
 from actorsession.opsets.tables.tables import StaticHashTable, StaticVocabularyTable
 
 __all__ = [
-    "index_table_from_file", "index_table_from_tensor", "index_to_string_table_from_file",
+    "index_table_from_file",
+    "index_table_from_tensor",
+    "index_to_string_table_from_file",
     "index_to_string_table_from_tensor",
-]  # fmt: skip
+]
 
 
 def index_table_from_file(
@@ -62,9 +60,14 @@ def index_table_from_file(
         raise ValueError(f"`vocab_size` must be greater than 0, got {vocab_size}.")
     wanted = as_dtype(key_dtype)
     init = TextFileInitializer(
-        vocabulary_file, int64 if wanted.is_integer else wanted, key_column_index, int64,
-        value_column_index, vocab_size, delimiter,
-    )  # fmt: skip
+        vocabulary_file,
+        int64 if wanted.is_integer else wanted,
+        key_column_index,
+        int64,
+        value_column_index,
+        vocab_size,
+        delimiter,
+    )
     if num_oov_buckets:
         return StaticVocabularyTable(init, num_oov_buckets, wanted, name)
     return StaticHashTable(init, default_value, name)

@@ -26,18 +26,21 @@ from actorsession.ops.build import convert_to_tensor, graph_of
 from actorsession.ops.operands import broadcast
 from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import boxed
-from actorsession.opsets.text.kernels import (
-    each,
-    like_strings,
-    per_string,
-    require_string,
-    string_array,
-)
+from actorsession.opsets.text.kernels import each, like_strings, per_string, require_string, string_array
 
 __all__ = [
-    "check_errors", "check_input_encoding", "decode_base64", "encode_base64", "encodings",
-    "string_length", "string_lower", "string_strip", "string_upper", "substr", "unicode_transcode",
-]  # fmt: skip
+    "check_errors",
+    "check_input_encoding",
+    "decode_base64",
+    "encode_base64",
+    "encodings",
+    "string_length",
+    "string_lower",
+    "string_strip",
+    "string_upper",
+    "substr",
+    "unicode_transcode",
+]
 
 _SPACE = b" \t\n\x0b\x0c\r"
 
@@ -67,15 +70,11 @@ def string_strip(input: Any, name: str | None = None) -> Tensor:
 
 def _with_encoding(ctx: InferContext) -> Sequence[TensorShape]:
     if ctx.attrs["encoding"].lower() not in ("", "utf-8"):
-        raise ValueError(
-            f"{ctx.op}: encoding is 'utf-8' or empty, got {ctx.attrs['encoding']!r:.100}"
-        )
+        raise ValueError(f"{ctx.op}: encoding is 'utf-8' or empty, got {ctx.attrs['encoding']!r:.100}")
     return like_strings(ctx)
 
 
-def _cased(
-    ascii_only: Callable[[bytes], bytes], of_text: Callable[[str], str]
-) -> Callable[[KernelContext], Kernel]:
+def _cased(ascii_only: Callable[[bytes], bytes], of_text: Callable[[str], str]) -> Callable[[KernelContext], Kernel]:
     """Return a kernel that changes each string by a function that the node's encoding chooses."""
 
     def through_text(value: bytes) -> bytes:
@@ -86,12 +85,7 @@ def _cased(
 
 op("StringLower", _with_encoding, kernel=_cased(bytes.lower, str.lower), grad=NOT_DIFFERENTIABLE)
 op("StringUpper", _with_encoding, kernel=_cased(bytes.upper, str.upper), grad=NOT_DIFFERENTIABLE)
-op(
-    "StringStrip",
-    like_strings,
-    lambda value: each(lambda text: text.strip(_SPACE), value),
-    NOT_DIFFERENTIABLE,
-)
+op("StringStrip", like_strings, lambda value: each(lambda text: text.strip(_SPACE), value), NOT_DIFFERENTIABLE)
 
 
 # -- length and parts ------------------------------------------------------------------------------
@@ -125,9 +119,7 @@ def substr(input: Any, pos: Any, len: Any, name: str | None = None, unit: str = 
     with graph.name_scope(name or "Substr") as scope:
         value = convert_to_tensor(input, string, "input", graph=graph)
         start = convert_to_tensor(pos, None, "pos", graph=graph)
-        count = convert_to_tensor(
-            len, None if hasattr(len, "_as_graph_element") else start.dtype, "len", graph=graph
-        )
+        count = convert_to_tensor(len, None if hasattr(len, "_as_graph_element") else start.dtype, "len", graph=graph)
         return raw.Substr(value, start, count, unit=unit, name=scope)
 
 
@@ -154,9 +146,7 @@ def _substrings(ctx: InferContext) -> Sequence[TensorShape]:
     require_string(ctx, 0)
     _check_unit(ctx)
     if not ctx.inputs[1].shape.is_compatible_with(ctx.inputs[2].shape):
-        raise ValueError(
-            f"Substr: pos and len have one shape, got {ctx.inputs[1].shape} and {ctx.inputs[2].shape}"
-        )
+        raise ValueError(f"Substr: pos and len have one shape, got {ctx.inputs[1].shape} and {ctx.inputs[2].shape}")
     return [broadcast(ctx, 0, 1)]
 
 
@@ -164,9 +154,7 @@ def _part(value: bytes, position: int, count: int, by_character: bool) -> bytes:
     starts = [*_starts(value), len(value)] if by_character else range(len(value) + 1)
     size = len(starts) - 1
     if not -size <= position <= size:
-        raise InvalidArgumentError(
-            f"Substr: position {position} is outside a string of length {size}: {value!r:.100}"
-        )
+        raise InvalidArgumentError(f"Substr: position {position} is outside a string of length {size}: {value!r:.100}")
     first = position + size if position < 0 else position
     if count < 0:
         count = 0 if by_character else size
@@ -180,8 +168,7 @@ def _substr_kernel(ctx: KernelContext) -> Kernel:
     def parts(value: Any, position: Any, count: Any) -> Any:
         if np.shape(position) != np.shape(count):
             raise InvalidArgumentError(
-                f"Substr: pos and len have one shape, got {list(np.shape(position))} and "
-                f"{list(np.shape(count))}"
+                f"Substr: pos and len have one shape, got {list(np.shape(position))} and {list(np.shape(count))}"
             )
         try:
             texts, firsts, counts = np.broadcast_arrays(boxed(value), position, count)
@@ -273,10 +260,14 @@ def unicode_transcode(
         replace_control_characters: whether it also replaces the code points below 32.
     """
     return raw.UnicodeTranscode(
-        convert_to_tensor(input, string), input_encoding=input_encoding,
-        output_encoding=output_encoding, errors=errors, replacement_char=int(replacement_char),
-        replace_control_characters=bool(replace_control_characters), name=name,
-    )  # fmt: skip
+        convert_to_tensor(input, string),
+        input_encoding=input_encoding,
+        output_encoding=output_encoding,
+        errors=errors,
+        replacement_char=int(replacement_char),
+        replace_control_characters=bool(replace_control_characters),
+        name=name,
+    )
 
 
 _OUTPUTS = {"UTF-8": "utf-8", "UTF-16-BE": "utf-16-be", "UTF-32-BE": "utf-32-be"}
@@ -298,9 +289,7 @@ def encodings(ctx: InferContext | KernelContext, key: str) -> str:
 def check_errors(ctx: InferContext) -> None:
     """Raise ValueError unless attribute ``errors`` says what is done about invalid bytes."""
     if ctx.attrs["errors"] not in ("replace", "ignore", "strict"):
-        raise ValueError(
-            f"{ctx.op}: errors is replace, ignore or strict, got {ctx.attrs['errors']!r:.100}"
-        )
+        raise ValueError(f"{ctx.op}: errors is replace, ignore or strict, got {ctx.attrs['errors']!r:.100}")
 
 
 def check_input_encoding(ctx: InferContext) -> None:
@@ -308,9 +297,7 @@ def check_input_encoding(ctx: InferContext) -> None:
     try:
         codecs.lookup(ctx.attrs["input_encoding"])
     except LookupError:
-        raise ValueError(
-            f"{ctx.op}: unknown input_encoding {ctx.attrs['input_encoding']!r:.100}"
-        ) from None
+        raise ValueError(f"{ctx.op}: unknown input_encoding {ctx.attrs['input_encoding']!r:.100}") from None
 
 
 def _transcodings(ctx: InferContext) -> Sequence[TensorShape]:

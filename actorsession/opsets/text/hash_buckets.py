@@ -21,10 +21,7 @@ from actorsession.ops.rows import op
 from actorsession.opsets.text.fingerprints import farmhash64
 from actorsession.opsets.text.kernels import like_strings, per_string
 
-__all__ = [
-    "string_to_hash_bucket", "string_to_hash_bucket_fast",
-    "string_to_hash_bucket_strong",
-]  # fmt: skip
+__all__ = ["string_to_hash_bucket", "string_to_hash_bucket_fast", "string_to_hash_bucket_strong"]
 
 _MASK = 2**64 - 1
 
@@ -46,9 +43,7 @@ def string_to_hash_bucket_fast(input: Any, num_buckets: int, name: str | None = 
     return raw.StringToHashBucketFast(value, num_buckets=int(num_buckets), name=name)
 
 
-def string_to_hash_bucket_strong(
-    input: Any, num_buckets: int, key: Sequence[int], name: str | None = None
-) -> Tensor:
+def string_to_hash_bucket_strong(input: Any, num_buckets: int, key: Sequence[int], name: str | None = None) -> Tensor:
     """Return an int64 bucket for each string that cannot be predicted without the key.
 
     Args:
@@ -101,10 +96,7 @@ def siphash64(key: Sequence[int], data: bytes) -> int:
     """Return SipHash-2-4 with a key of two words, as an unsigned number."""
     low, high = (word & _MASK for word in key)
     # "somepseudorandomlygeneratedbytes"
-    state = (
-        low ^ 0x736F6D6570736575, high ^ 0x646F72616E646F6D,
-        low ^ 0x6C7967656E657261, high ^ 0x7465646279746573,
-    )  # fmt: skip
+    state = (low ^ 0x736F6D6570736575, high ^ 0x646F72616E646F6D, low ^ 0x6C7967656E657261, high ^ 0x7465646279746573)
     # The last word contains the remaining bytes, and the number of bytes in its highest byte.
     padded = data + bytes(7 - len(data) % 8) + bytes((len(data) & 255,))
     for start in range(0, len(padded), 8):
@@ -147,9 +139,4 @@ def _strong_bucket(ctx: KernelContext) -> Callable[[bytes], int]:
 
 op("StringToHashBucket", _in_buckets, kernel=_buckets(murmur64), grad=NOT_DIFFERENTIABLE)
 op("StringToHashBucketFast", _in_buckets, kernel=_buckets(farmhash64), grad=NOT_DIFFERENTIABLE)
-op(
-    "StringToHashBucketStrong",
-    _in_buckets,
-    kernel=per_string(_strong_bucket),
-    grad=NOT_DIFFERENTIABLE,
-)
+op("StringToHashBucketStrong", _in_buckets, kernel=per_string(_strong_bucket), grad=NOT_DIFFERENTIABLE)

@@ -21,21 +21,8 @@ from actorsession.ops.arrays.fills import range_
 from actorsession.ops.arrays.shape import rank
 from actorsession.ops.build import convert_all, convert_to_tensor
 from actorsession.ops.rows import op, scalar
-from actorsession.ops.shape_operands import (
-    Ints,
-    boxed,
-    constant_ints,
-    ints,
-    normal_axis,
-    shape_of_rank,
-)
-from actorsession.opsets.text.kernels import (
-    boxed_all,
-    joined,
-    require_string,
-    string_array,
-    text_of,
-)
+from actorsession.ops.shape_operands import Ints, boxed, constant_ints, ints, normal_axis, shape_of_rank
+from actorsession.opsets.text.kernels import boxed_all, joined, require_string, string_array, text_of
 
 __all__ = ["reduce_join", "string_format", "string_join", "unsorted_segment_join"]
 
@@ -91,11 +78,7 @@ op("StringJoin", _joined_shape, kernel=_join_kernel, grad=NOT_DIFFERENTIABLE)
 
 
 def reduce_join(
-    inputs: Any,
-    axis: Any = None,
-    separator: str = "",
-    name: str | None = None,
-    keepdims: bool | None = None,
+    inputs: Any, axis: Any = None, separator: str = "", name: str | None = None, keepdims: bool | None = None
 ) -> Tensor:
     """Join strings along axes.
 
@@ -118,9 +101,7 @@ def reduce_join(
         if isinstance(axes, (list, tuple)) and not axes:
             axes = np.zeros(0, np.int32)
         chosen = convert_to_tensor(axes, int32, "reduction_indices", graph=graph)
-        return raw.ReduceJoin(
-            value, chosen, keep_dims=bool(keepdims), separator=separator, name=name
-        )
+        return raw.ReduceJoin(value, chosen, keep_dims=bool(keepdims), separator=separator, name=name)
 
 
 def _without_axes(ctx: InferContext) -> Sequence[TensorShape]:
@@ -153,9 +134,7 @@ def _reduce_join_kernel(ctx: KernelContext) -> Kernel:
         gone = _normal_axes(ints(axes), array.ndim)
         kept = [i for i in range(array.ndim) if i not in gone]
         dims = [array.shape[i] for i in kept]
-        rows = array.transpose([*kept, *reversed(gone)]).reshape(
-            int(np.prod(dims)), -1 if array.size else 0
-        )
+        rows = array.transpose([*kept, *reversed(gone)]).reshape(int(np.prod(dims)), -1 if array.size else 0)
         shape = [1 if i in gone else d for i, d in enumerate(array.shape)] if keep else dims
         return string_array(joined(separator, rows, "ReduceJoin"), tuple(shape))
 
@@ -199,9 +178,7 @@ def _segment_rows(ctx: InferContext) -> Sequence[TensorShape]:
     if shape.sizes is None or ids.sizes is None:
         return [unknown_shape]
     if not TensorShape(shape.sizes[: len(ids.sizes)]).is_compatible_with(ids):
-        raise ValueError(
-            f"{ctx.op}: the shape of segment_ids begins that of inputs, got {ids} and {shape}"
-        )
+        raise ValueError(f"{ctx.op}: the shape of segment_ids begins that of inputs, got {ids} and {shape}")
     rest = shape.sizes[len(ids.sizes) :]
     return [TensorShape([None if count is None else count[0], *rest])]
 
@@ -232,24 +209,14 @@ def _segment_join_kernel(ctx: KernelContext) -> Kernel:
     return join
 
 
-op(
-    "UnsortedSegmentJoin",
-    _segment_rows,
-    kernel=_segment_join_kernel,
-    grad=NOT_DIFFERENTIABLE,
-    sized_by=(2,),
-)
+op("UnsortedSegmentJoin", _segment_rows, kernel=_segment_join_kernel, grad=NOT_DIFFERENTIABLE, sized_by=(2,))
 
 
 # -- templates -------------------------------------------------------------------------------------
 
 
 def string_format(
-    template: str,
-    inputs: Any,
-    placeholder: str = "{}",
-    summarize: int = 3,
-    name: str | None = None,
+    template: str, inputs: Any, placeholder: str = "{}", summarize: int = 3, name: str | None = None
 ) -> Tensor:
     """Format tensors into a template.
 
@@ -271,9 +238,7 @@ def string_format(
             "ensure the number of placeholders in template matches inputs length."
         )
     tensors = [convert_to_tensor(value) for value in given]
-    return raw.StringFormat(
-        tensors, template=text, placeholder=mark, summarize=int(summarize), name=name
-    )
+    return raw.StringFormat(tensors, template=text, placeholder=mark, summarize=int(summarize), name=name)
 
 
 def _format_kernel(ctx: KernelContext) -> Kernel:
@@ -298,9 +263,7 @@ def _written(array: Any, most: int, depth: int) -> str:
         kept = [*range(most), None, *range(count - most, count)]
     else:
         kept = list(range(count))
-    parts = [
-        "..." if i is None else _written(array[i : i + 1][0, ...], most, depth + 1) for i in kept
-    ]
+    parts = ["..." if i is None else _written(array[i : i + 1][0, ...], most, depth + 1) for i in kept]
     return f"[{between.join(parts)}]"
 
 

@@ -21,10 +21,19 @@ from actorsession.ops.shape_operands import boxed
 from actorsession.plan.codegen.memory_check import memory_limit
 
 __all__ = [
-    "LONGEST", "boxed_all", "each", "each_number", "joined", "like_strings",
-    "number_reader", "one_string", "per_string", "require_string", "string_array",
+    "LONGEST",
+    "boxed_all",
+    "each",
+    "each_number",
+    "joined",
+    "like_strings",
+    "number_reader",
+    "one_string",
+    "per_string",
+    "require_string",
+    "string_array",
     "text_of",
-]  # fmt: skip
+]
 
 
 LONGEST = 2**31 - 1
@@ -72,9 +81,7 @@ def joined(separator: bytes, rows: Iterable[Sequence[bytes]], op: str) -> list[b
     parts = list(rows)
     lengths = [sum(map(len, row)) + len(separator) * max(len(row) - 1, 0) for row in parts]
     if max(lengths, default=0) > LONGEST:
-        raise InvalidArgumentError(
-            f"{op}: a string has {LONGEST} bytes at most, the result would have {max(lengths)}"
-        )
+        raise InvalidArgumentError(f"{op}: a string has {LONGEST} bytes at most, the result would have {max(lengths)}")
     if sum(lengths) > memory_limit():
         raise ResourceExhaustedError(
             f"{op}: the strings would take {sum(lengths)} bytes; this process can have {memory_limit()}"
@@ -151,9 +158,7 @@ def like_strings(ctx: InferContext) -> Sequence[TensorShape]:
     return [ctx.inputs[0].shape]
 
 
-def per_string(
-    function: Callable[[KernelContext], Callable[[bytes], Any]],
-) -> Callable[[KernelContext], Kernel]:
+def per_string(function: Callable[[KernelContext], Callable[[bytes], Any]]) -> Callable[[KernelContext], Kernel]:
     """Return the kernel of an op of one tensor of strings, from the factory of the function of one string."""
 
     def kernel(ctx: KernelContext) -> Kernel:

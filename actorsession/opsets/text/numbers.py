@@ -16,13 +16,7 @@ from actorsession.ops import raw
 from actorsession.ops.build import convert_to_tensor
 from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import boxed
-from actorsession.opsets.text.kernels import (
-    each_number,
-    like_strings,
-    number_reader,
-    require_string,
-    string_array,
-)
+from actorsession.opsets.text.kernels import each_number, like_strings, number_reader, require_string, string_array
 
 __all__ = ["as_string", "decode_raw", "string_to_number"]
 
@@ -50,9 +44,14 @@ def as_string(
         fill: padding: a blank if empty, ``0``; or a blank, ``+`` or ``-`` as in ``printf``.
     """
     return raw.AsString(
-        input, precision=int(precision), scientific=bool(scientific), shortest=bool(shortest),
-        width=int(width), fill=fill, name=name,
-    )  # fmt: skip
+        input,
+        precision=int(precision),
+        scientific=bool(scientific),
+        shortest=bool(shortest),
+        width=int(width),
+        fill=fill,
+        name=name,
+    )
 
 
 # Maximum number of characters of one number: the C standard guarantees this many, and more would only waste
@@ -63,9 +62,7 @@ _WIDEST = 4095
 def _check_width(attrs: Mapping[str, Any]) -> None:
     for name in ("width", "precision"):
         if attrs[name] > _WIDEST:
-            raise InvalidArgumentError(
-                f"AsString: {name} is {_WIDEST} at most, as for printf in C, got {attrs[name]}"
-            )
+            raise InvalidArgumentError(f"AsString: {name} is {_WIDEST} at most, as for printf in C, got {attrs[name]}")
 
 
 def _formatted(ctx: InferContext) -> Sequence[TensorShape]:
@@ -75,14 +72,11 @@ def _formatted(ctx: InferContext) -> Sequence[TensorShape]:
     written = attrs["scientific"] or attrs["shortest"] or attrs["precision"] >= 0
     if written and dtype.kind not in "fc":
         raise ValueError(
-            "AsString: scientific, shortest and precision are for floating-point numbers, got "
-            f"{dtype.name}"
+            f"AsString: scientific, shortest and precision are for floating-point numbers, got {dtype.name}"
         )
     _check_width(attrs)
     if attrs["fill"] not in ("", " ", "+", "-", "0"):
-        raise ValueError(
-            f"AsString: fill is empty, ' ', '+', '-' or '0', got {attrs['fill']!r:.100}"
-        )
+        raise ValueError(f"AsString: fill is empty, ' ', '+', '-' or '0', got {attrs['fill']!r:.100}")
     return [ctx.inputs[0].shape]
 
 
@@ -163,9 +157,7 @@ op("StringToNumber", like_strings, kernel=_to_number_kernel, grad=NOT_DIFFERENTI
 # -- bytes as numbers ------------------------------------------------------------------------------
 
 
-def decode_raw(
-    input_bytes: Any, out_type: Any, little_endian: bool = True, name: str | None = None
-) -> Tensor:
+def decode_raw(input_bytes: Any, out_type: Any, little_endian: bool = True, name: str | None = None) -> Tensor:
     """Interpret the bytes of each string as numbers.
 
     Args:
@@ -198,8 +190,7 @@ def _decode_raw_kernel(ctx: KernelContext) -> Kernel:
         lengths = {len(v) for v in array.flat} or {0}
         if len(lengths) > 1 or min(lengths) % dtype.itemsize:
             raise InvalidArgumentError(
-                f"DecodeRaw: strings have one length, a multiple of {dtype.itemsize} bytes, got "
-                f"{sorted(lengths)}"
+                f"DecodeRaw: strings have one length, a multiple of {dtype.itemsize} bytes, got {sorted(lengths)}"
             )
         raw = np.frombuffer(b"".join(array.flat), np.uint8)
         if not little:
@@ -218,9 +209,7 @@ def _decoded_padded(ctx: InferContext) -> Sequence[TensorShape]:
     dims, length = ctx.inputs[0].shape.sizes, ctx.constant(1)
     size = as_dtype(ctx.attrs["out_type"]).itemsize
     if length is not None and (int(length) <= 0 or int(length) % size):
-        raise ValueError(
-            f"fixed_length must be a positive multiple of {size}, the size of out_type; got {length}"
-        )
+        raise ValueError(f"fixed_length must be a positive multiple of {size}, the size of out_type; got {length}")
     count = None if length is None else int(length) // size
     return [unknown_shape if dims is None else TensorShape([*dims, count])]
 

@@ -46,14 +46,8 @@ def print_(
     tensors: list[Tensor] = []
     template = sep.join([_template(value, tensors, top=True) for value in inputs])
     most = -1 if summarize is None else summarize
-    text = (
-        string_format(template, tensors, _PLACEHOLDER, most)
-        if tensors
-        else convert_to_tensor(template)
-    )
-    made: Operation = raw.PrintV2(
-        text, output_stream=stream, end="" if end is None else end, name=name
-    )
+    text = string_format(template, tensors, _PLACEHOLDER, most) if tensors else convert_to_tensor(template)
+    made: Operation = raw.PrintV2(text, output_stream=stream, end="" if end is None else end, name=name)
     return made
 
 

@@ -15,25 +15,12 @@ import numpy as np
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import string
 from actorsession.graph.operation import Tensor
-from actorsession.graph.registry import (
-    ANY_INPUT,
-    NOT_DIFFERENTIABLE,
-    InferContext,
-    Kernel,
-    KernelContext,
-)
+from actorsession.graph.registry import ANY_INPUT, NOT_DIFFERENTIABLE, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape
 from actorsession.ops import raw
 from actorsession.ops.build import convert_to_tensor
 from actorsession.ops.rows import op
-from actorsession.opsets.text.kernels import (
-    each,
-    each_number,
-    joined,
-    like_strings,
-    one_string,
-    require_string,
-)
+from actorsession.opsets.text.kernels import each, each_number, joined, like_strings, one_string, require_string
 from actorsession.opsets.text.regex_programs import Expression, compiled
 
 __all__ = ["regex_full_match", "regex_replace"]
@@ -55,15 +42,11 @@ def regex_replace(
     """
     value, everywhere = convert_to_tensor(input, string), bool(replace_global)
     if isinstance(pattern, (str, bytes)) and isinstance(rewrite, (str, bytes)):
-        return raw.StaticRegexReplace(
-            value, pattern=pattern, rewrite=rewrite, replace_global=everywhere, name=name
-        )
+        return raw.StaticRegexReplace(value, pattern=pattern, rewrite=rewrite, replace_global=everywhere, name=name)
     with value.graph.name_scope(name or "RegexReplace") as scope:
         expression = convert_to_tensor(pattern, string, "pattern", graph=value.graph)
         replacement = convert_to_tensor(rewrite, string, "rewrite", graph=value.graph)
-        return raw.RegexReplace(
-            value, expression, replacement, replace_global=everywhere, name=scope
-        )
+        return raw.RegexReplace(value, expression, replacement, replace_global=everywhere, name=scope)
 
 
 def regex_full_match(input: Any, pattern: Any, name: str | None = None) -> Tensor:
@@ -79,17 +62,13 @@ def regex_full_match(input: Any, pattern: Any, name: str | None = None) -> Tenso
 # -- one string ------------------------------------------------------------------------------------
 
 
-def _replaced(
-    expression: Expression, rewrite: list[bytes | int], once: bool, value: bytes
-) -> bytes:
+def _replaced(expression: Expression, rewrite: list[bytes | int], once: bool, value: bytes) -> bytes:
     out: list[bytes] = []
     end = 0
     for found in expression.search(value):
         out.append(value[end : found[0]])
         # A group without text begins and ends at -1, which selects an empty slice.
-        out.extend(
-            [value[found[2 * p] : found[2 * p + 1]] if isinstance(p, int) else p for p in rewrite]
-        )
+        out.extend([value[found[2 * p] : found[2 * p + 1]] if isinstance(p, int) else p for p in rewrite])
         end = found[1]
         if once:
             break
@@ -135,9 +114,7 @@ def _match_all(value: Any, pattern: bytes) -> Any:
 def _replace_kernel(ctx: KernelContext) -> Kernel:
     once = not ctx.attrs["replace_global"]
     if ctx.op == "RegexReplace":
-        return lambda value, pattern, rewrite: _replace_all(
-            value, one_string(pattern), one_string(rewrite), once
-        )
+        return lambda value, pattern, rewrite: _replace_all(value, one_string(pattern), one_string(rewrite), once)
     pattern, rewrite = ctx.attrs["pattern"].encode(), ctx.attrs["rewrite"].encode()
     return lambda value: _replace_all(value, pattern, rewrite, once)
 

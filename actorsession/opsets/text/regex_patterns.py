@@ -36,16 +36,23 @@ _DEEPEST = 1000
 _LONGEST = 100_000
 _ALL = (1 << 256) - 1
 
-_PERL = {
-    "d": [(48, 57)], "s": [(9, 10), (12, 13), (32, 32)], "w": [(48, 57), (65, 90), (95, 95), (97, 122)],
-}  # fmt: skip
+_PERL = {"d": [(48, 57)], "s": [(9, 10), (12, 13), (32, 32)], "w": [(48, 57), (65, 90), (95, 95), (97, 122)]}
 _POSIX = {
-    "alnum": [(48, 57), (65, 90), (97, 122)], "alpha": [(65, 90), (97, 122)], "ascii": [(0, 127)],
-    "blank": [(9, 9), (32, 32)], "cntrl": [(0, 31), (127, 127)], "digit": [(48, 57)],
-    "graph": [(33, 126)], "lower": [(97, 122)], "print": [(32, 126)],
-    "punct": [(33, 47), (58, 64), (91, 96), (123, 126)], "space": [(9, 13), (32, 32)],
-    "upper": [(65, 90)], "word": _PERL["w"], "xdigit": [(48, 57), (65, 70), (97, 102)],
-}  # fmt: skip
+    "alnum": [(48, 57), (65, 90), (97, 122)],
+    "alpha": [(65, 90), (97, 122)],
+    "ascii": [(0, 127)],
+    "blank": [(9, 9), (32, 32)],
+    "cntrl": [(0, 31), (127, 127)],
+    "digit": [(48, 57)],
+    "graph": [(33, 126)],
+    "lower": [(97, 122)],
+    "print": [(32, 126)],
+    "punct": [(33, 47), (58, 64), (91, 96), (123, 126)],
+    "space": [(9, 13), (32, 32)],
+    "upper": [(65, 90)],
+    "word": _PERL["w"],
+    "xdigit": [(48, 57), (65, 70), (97, 102)],
+}
 _SINGLE = {"n": 10, "r": 13, "t": 9, "a": 7, "f": 12, "v": 11}
 _COUNTED = re.compile(r"\{([0-9]+)(,?)([0-9]*)\}")
 _NAMED_CLASS = re.compile(r"\[:(\^?)(.*?):\]", re.DOTALL)
@@ -158,9 +165,7 @@ class _Open:
         return inside if self.number is None else Group(self.number, inside)
 
     def end_choice(self) -> None:
-        self.choices.append(
-            self.parts[0] if len(self.parts) == 1 else Sequence(tuple(self.parts))
-        )  # fmt: skip
+        self.choices.append(self.parts[0] if len(self.parts) == 1 else Sequence(tuple(self.parts)))
         self.parts = []
 
 
@@ -187,9 +192,7 @@ class _Parser:
         self.at += taken
 
     def _step(self, character: str) -> None:
-        if character in "*+?" or (
-            character == "{" and _COUNTED.match(self.text, self.at) is not None
-        ):
+        if character in "*+?" or (character == "{" and _COUNTED.match(self.text, self.at) is not None):
             self._repeat()
             return
         self.repeated = -1
@@ -336,9 +339,7 @@ class _Parser:
             self.at += 1
             high = self._class_character(begin)
             if high < low:
-                raise PatternError(
-                    f"invalid character class range: {self.text[first : self.at]}"
-                )  # fmt: skip
+                raise PatternError(f"invalid character class range: {self.text[first : self.at]}")
         return self._folded([(low, high)])
 
     def _class_character(self, begin: int) -> int:

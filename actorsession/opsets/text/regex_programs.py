@@ -171,10 +171,7 @@ def _mask(low: int, high: int) -> int:
 
 def _sequences(low: int, high: int) -> Iterator[tuple[tuple[int, int], ...]]:
     """Yield ranges of characters as ranges of their UTF-8 bytes, split as RE2 splits them."""
-    if (low, high) == (
-        0x80,
-        sys.maxunicode,
-    ):  # a frequent range: RE2 is not strict here, and neither is this
+    if (low, high) == (0x80, sys.maxunicode):  # a frequent range: RE2 is not strict here, and neither is this
         yield (0xC2, 0xDF), _TAIL
         yield (0xE0, 0xEF), _TAIL, _TAIL
         yield (0xF0, 0xF4), _TAIL, _TAIL, _TAIL
@@ -231,9 +228,7 @@ class Program:
                 members.append(byte)
         self.classes = bytes(table)
         self.kinds = [self._kind(byte) for byte in members]
-        self.readers = [
-            frozenset([n for n in leaves if self.code[n].value >> byte & 1]) for byte in members
-        ]
+        self.readers = [frozenset([n for n in leaves if self.code[n].value >> byte & 1]) for byte in members]
         # The predecessors of each instruction: leaves, and instructions that read nothing.
         self._leaves_of: list[list[int]] = [[] for _ in self.code]
         self._nexts_of: list[list[int]] = [[] for _ in self.code]
@@ -304,9 +299,7 @@ class _State:
 
     __slots__ = ("began", "behind", "ended", "leaves", "rows", "steps")
 
-    def __init__(
-        self, leaves: frozenset[int], behind: int, ended: bool, began: bool, classes: int
-    ) -> None:
+    def __init__(self, leaves: frozenset[int], behind: int, ended: bool, began: bool, classes: int) -> None:
         self.leaves = leaves
         self.behind = behind
         self.ended = ended
@@ -340,9 +333,7 @@ class _Automaton:
         if found is None:
             if len(self._states) >= _MOST_STATES:
                 self._forget()
-            found = self._states[key] = _State(
-                key[0], kind, self._anywhere, began, len(program.kinds)
-            )
+            found = self._states[key] = _State(key[0], kind, self._anywhere, began, len(program.kinds))
         state.rows[number] = found
         return found
 

@@ -27,11 +27,7 @@ _SPARSE = "SparseTensor"
 
 
 def string_split(
-    source: Any,
-    sep: Any = None,
-    skip_empty: bool = True,
-    result_type: str = _SPARSE,
-    name: str | None = None,
+    source: Any, sep: Any = None, skip_empty: bool = True, result_type: str = _SPARSE, name: str | None = None
 ) -> SparseTensor:
     """Split strings at each of some characters, into a sparse tensor with a row for each string.
 
@@ -51,11 +47,7 @@ def string_split(
 
 
 def string_split_v2(
-    input: Any,
-    sep: Any = None,
-    maxsplit: int = -1,
-    result_type: str = _SPARSE,
-    name: str | None = None,
+    input: Any, sep: Any = None, maxsplit: int = -1, result_type: str = _SPARSE, name: str | None = None
 ) -> SparseTensor:
     """Split strings at a separator, into a sparse tensor with a row for each string.
 

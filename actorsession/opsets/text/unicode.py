@@ -56,9 +56,7 @@ def _decode_kernel(ctx: KernelContext) -> Kernel:
     return decode
 
 
-def _reader(
-    encoding: str, errors: str, stand_in: int
-) -> Callable[[bytes], tuple[list[int], list[int]]]:
+def _reader(encoding: str, errors: str, stand_in: int) -> Callable[[bytes], tuple[list[int], list[int]]]:
     """Return the function from a string to its code points and the bytes at which they start."""
 
     def read(text: bytes) -> tuple[list[int], list[int]]:
@@ -113,20 +111,16 @@ def _encode_kernel(ctx: KernelContext) -> Kernel:
         if 0 <= point <= _LAST and point not in _SURROGATES:
             return chr(point)
         if errors == "strict":
-            raise InvalidArgumentError(
-                f"Code point is out of range for Unicode, or a noncharacter: {point}"
-            )
+            raise InvalidArgumentError(f"Code point is out of range for Unicode, or a noncharacter: {point}")
         return stand_in if errors == "replace" else ""
 
     def encode(points: Any, splits: Any) -> Any:
         ends = splits.tolist()
         if not ends or ends[0] != 0 or ends[-1] != len(points) or (np.diff(splits) < 0).any():
             raise InvalidArgumentError(
-                f"input_splits begin with 0, do not fall and end with {len(points)}, the number of values, "
-                f"got {ends}"
+                f"input_splits begin with 0, do not fall and end with {len(points)}, the number of values, got {ends}"
             )
-        texts = ["".join(map(character, points[a:b].tolist())).encode(target)
-                 for a, b in itertools.pairwise(ends)]  # fmt: skip
+        texts = ["".join(map(character, points[a:b].tolist())).encode(target) for a, b in itertools.pairwise(ends)]
         return string_array(texts, (len(texts),))
 
     return encode

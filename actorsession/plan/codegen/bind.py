@@ -34,9 +34,7 @@ __all__ = ["GENERATED_CODE_NAMES", "BoundPartition", "BoundSegment", "kernel_of"
 
 _PLANS = itertools.count()
 
-GENERATED_CODE_NAMES: ExtensionPoint[Any] = ExtensionPoint(
-    "names in generated code", "actorsession.ops"
-)
+GENERATED_CODE_NAMES: ExtensionPoint[Any] = ExtensionPoint("names in generated code", "actorsession.ops")
 """``Blockwise``, which computes runs of elementwise nodes, and ``NO_ITEMS``, the first value of the loop
 variables that collect intermediate values for gradients.
 """
@@ -59,9 +57,7 @@ def _out(value: Any) -> Any:
 def _predicate(value: Any) -> bool:
     """Return whether a predicate without static rank holds."""
     if np.ndim(value):
-        raise InvalidArgumentError(
-            f"a predicate must be a scalar, but it has shape {list(np.shape(value))}"
-        )
+        raise InvalidArgumentError(f"a predicate must be a scalar, but it has shape {list(np.shape(value))}")
     return bool(value)
 
 
@@ -78,13 +74,21 @@ class BoundSegment:
     """
 
     __slots__ = (
-        "blocks", "filename", "function", "is_short", "largest", "places", "seconds", "segment",
-        "traced_filename", "traced_function", "unpredictable", "unsized",
-    )  # fmt: skip
+        "blocks",
+        "filename",
+        "function",
+        "is_short",
+        "largest",
+        "places",
+        "seconds",
+        "segment",
+        "traced_filename",
+        "traced_function",
+        "unpredictable",
+        "unsized",
+    )
 
-    def __init__(
-        self, segment: Segment, namespace: dict[str, Any], label: str, *, blocks: bool
-    ) -> None:
+    def __init__(self, segment: Segment, namespace: dict[str, Any], label: str, *, blocks: bool) -> None:
         self.segment = segment
         self.places, self.unsized = segment.arguments, segment.unsized
         self.blocks = blocks
@@ -100,15 +104,11 @@ class BoundSegment:
 
     def node_at(self, filename: str, line: int) -> int | None:
         """Return the number of the node whose line is at ``line`` of ``filename``."""
-        table = (
-            self.segment.line_nodes if filename == self.filename else self.segment.traced_line_nodes
-        )
+        table = self.segment.line_nodes if filename == self.filename else self.segment.traced_line_nodes
         return table[line - 1] if 0 < line <= len(table) else None
 
 
-def _load(
-    name: str, lines: tuple[str, ...], filename: str, namespace: dict[str, Any]
-) -> SegmentFunction:
+def _load(name: str, lines: tuple[str, ...], filename: str, namespace: dict[str, Any]) -> SegmentFunction:
     ended = [f"{line}\n" for line in lines]
     text = "".join(ended)
     for known in GENERATED_CODE_NAMES.keys():  # noqa: SIM118 - it is no mapping
@@ -175,9 +175,7 @@ class BoundPartition:
         followers: the segments that wait for each segment.
     """
 
-    def __init__(
-        self, compiled: CompiledPartition, host: ResourceHost, states: dict[str, Any]
-    ) -> None:
+    def __init__(self, compiled: CompiledPartition, host: ResourceHost, states: dict[str, Any]) -> None:
         self.compiled = compiled
         self.device = compiled.partition.device
         self._label = f"actorsession plan {next(_PLANS)} on {self.device}"
@@ -203,9 +201,14 @@ class BoundPartition:
 
     def _bind(self, host: ResourceHost, states: dict[str, Any]) -> dict[str, Any]:
         namespace: dict[str, Any] = {
-            "own": own, "out": _out, "clock": time.perf_counter_ns, "TOKEN": CONTROL_TOKEN,
-            "predicate": _predicate, "ZERO": np.int32(0), "empty": empty,
-        }  # fmt: skip
+            "own": own,
+            "out": _out,
+            "clock": time.perf_counter_ns,
+            "TOKEN": CONTROL_TOKEN,
+            "predicate": _predicate,
+            "ZERO": np.int32(0),
+            "empty": empty,
+        }
         bindings = {k: v for s in self.compiled.segments for k, v in s.bindings.items()}
         for name, number in bindings.items():
             check_wanted()
@@ -237,9 +240,7 @@ class BoundPartition:
         linked = self.segments[index]
         if linked.traced_function is None:
             segment = linked.segment
-            linked.traced_function = _load(
-                segment.name, segment.traced_lines, linked.traced_filename, self._namespace
-            )
+            linked.traced_function = _load(segment.name, segment.traced_lines, linked.traced_filename, self._namespace)
         return linked.traced_function
 
 

@@ -35,6 +35,4 @@ class _Call(Construct):
             arrays = inside.made_arrays(results)
             if arrays:
                 block.line(f"del {', '.join(arrays)}")
-        block.release(
-            self.flow.inputs[self.i], self.i if len(wanted) == len(self.node.outputs) else None
-        )
+        block.release(self.flow.inputs[self.i], self.i if len(wanted) == len(self.node.outputs) else None)

@@ -65,9 +65,7 @@ class _Compiler:
         masks, begun = self._masks()
         order, members = self._group(masks, begun)
         number = {mask: i for i, mask in enumerate(order)}
-        self.segment_of = [
-            -1 if flow.outside[i] or flow.once[i] else number[mask] for i, mask in enumerate(begun)
-        ]
+        self.segment_of = [-1 if flow.outside[i] or flow.once[i] else number[mask] for i, mask in enumerate(begun)]
         feeds = self._outside(ARG, "index")
         recvs = self._outside(RECV, "key")
         suspensions = self._suspensions()
@@ -106,19 +104,19 @@ class _Compiler:
         flow = self.flow
         found = [i for i, op in enumerate(flow.ops) if op is not None and op.once and op.stateful]
         fetched = {ref for _, ref in flow.fetches}
-        return tuple(
-            [flow.context(i) for i in found if (i, 0) not in flow.uses and (i, 0) not in fetched]
-        )
+        return tuple([flow.context(i) for i in found if (i, 0) not in flow.uses and (i, 0) not in fetched])
 
     def _writer(self, index: int) -> SegmentWriter:
         suspensions = {i: number for number, i in enumerate(self.suspension_of)}
         text = Text(
-            self.partition.device, self.nodes, self.contexts, self.sends, suspensions=suspensions,
+            self.partition.device,
+            self.nodes,
+            self.contexts,
+            self.sends,
+            suspensions=suspensions,
             call_writers=_CALL_WRITERS,
-        )  # fmt: skip
-        return SegmentWriter(
-            self.flow, text, index, self.segment_of, self.slots, own_fetches=self.own_fetches
         )
+        return SegmentWriter(self.flow, text, index, self.segment_of, self.slots, own_fetches=self.own_fetches)
 
     # -- segments ------------------------------------------------------------------------------
 
@@ -139,10 +137,7 @@ class _Compiler:
     def _bits_of_blocking(self) -> dict[int, int]:
         """Return the nodes that block, each with a bit that no arrival has."""
         flow = self.flow
-        arrivals = sum(
-            node.op == RECV or suspends
-            for node, suspends in zip(flow.nodes, flow.suspends, strict=True)
-        )
+        arrivals = sum(node.op == RECV or suspends for node, suspends in zip(flow.nodes, flow.suspends, strict=True))
         blocking = [i for i, op in enumerate(flow.ops) if op is not None and op.blocks]
         return {i: 1 << arrivals + place for place, i in enumerate(blocking)}
 
@@ -163,9 +158,7 @@ class _Compiler:
             masks.append(mask)
         return masks, begun
 
-    def _group(
-        self, masks: Sequence[int], begun: Sequence[int]
-    ) -> tuple[list[int], list[list[int]]]:
+    def _group(self, masks: Sequence[int], begun: Sequence[int]) -> tuple[list[int], list[list[int]]]:
         """Return the segments as masks, and the nodes of each."""
         flow = self.flow
         groups: dict[int, list[int]] = {}

@@ -106,18 +106,14 @@ class _While(Construct):
     def _live(self, cond: UseDef, body: UseDef, count: int) -> list[int]:
         """Return the variables that the condition and the outputs that are read depend on."""
         results = [ref for _, ref in body.fetches]
-        live = set(self.wanted()) | {
-            i for i in cond.upstream([cond.fetches[0][1]]) if i < count
-        }  # fmt: skip
+        live = set(self.wanted()) | {i for i in cond.upstream([cond.fetches[0][1]]) if i < count}
         while True:
             more = {i for i in body.upstream([results[k] for k in live]) if i < count} - live
             if not more:
                 return sorted(live)
             live |= more
 
-    def _iteration(
-        self, cond: UseDef, body: UseDef, names: Sequence[str], live: Sequence[int]
-    ) -> None:
+    def _iteration(self, cond: UseDef, body: UseDef, names: Sequence[str], live: Sequence[int]) -> None:
         text, count = self.text, len(self.node.outputs)
         indent = self.block.indent + INDENT
         before = text.cost
@@ -129,11 +125,7 @@ class _While(Construct):
         test.line(f"if not {self.test(cond, ref, predicate)}: break", self.number)
         turn = FunctionEmitter(body, text, indent, names, droppable=count)
         results = [body.fetches[k][1] for k in live]
-        changed = [
-            (names[k], value)
-            for k, value in zip(live, turn.run(results), strict=True)
-            if names[k] != value
-        ]
+        changed = [(names[k], value) for k, value in zip(live, turn.run(results), strict=True) if names[k] != value]
         if changed:
             targets = ", ".join([name for name, _ in changed])
             turn.line(f"{targets} = {', '.join([value for _, value in changed])}")

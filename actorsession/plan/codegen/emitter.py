@@ -179,9 +179,7 @@ class Emitter:
             expression = f"C.wait_for({expression})"
         made = self._made(i)
         value = f"({made})" if len(node.outputs) > 1 else made or "None"
-        self.line(
-            f"{value} = {expression}{comment}" if made else expression + comment, number, value
-        )
+        self.line(f"{value} = {expression}{comment}" if made else expression + comment, number, value)
 
     def _check(self, i: int) -> NodeContext:
         """Count a node's cost, and write a check for cancellation before it if one is due."""
@@ -305,13 +303,7 @@ class Emitter:
 
     # -- lines ---------------------------------------------------------------------------------
 
-    def line(
-        self,
-        text: str,
-        number: int | None = None,
-        value: str | None = None,
-        traced: str | None = None,
-    ) -> None:
+    def line(self, text: str, number: int | None = None, value: str | None = None, traced: str | None = None) -> None:
         """Add a line; see ``Line``."""
         traced = None if traced is None else self.indent + traced
         self.text.code.append(Line(self.indent + text, number, value, traced))
@@ -333,9 +325,7 @@ class Emitter:
                 dead.append(self.local(ref))
         if made_by is not None:
             made = [(made_by, o) for o in range(len(flow.nodes[made_by].outputs))]
-            dead.extend(
-                self.local(ref) for ref in made if ref not in left and not flow.is_scalar(ref)
-            )
+            dead.extend(self.local(ref) for ref in made if ref not in left and not flow.is_scalar(ref))
         if dead:
             self.line(f"del {', '.join(dead)}")
 
@@ -343,9 +333,7 @@ class Emitter:
         return not self.flow.once[ref[0]] and not self.flow.is_scalar(ref)
 
 
-def _expression(
-    op: OpDef, context: NodeContext, arguments: Sequence[str], *, sent: bool
-) -> str | None:
+def _expression(op: OpDef, context: NodeContext, arguments: Sequence[str], *, sent: bool) -> str | None:
     """Return the expression of a node in place of a call; ``None`` if there is none.
 
     There is none for invalid constants either: the kernel raises when the node runs. ``sent`` says whether
@@ -371,9 +359,7 @@ class FunctionEmitter(Emitter):
         droppable: how many of the first arguments may be deleted here.
     """
 
-    def __init__(
-        self, flow: UseDef, text: Text, indent: str, names: Sequence[str], droppable: int = 0
-    ) -> None:
+    def __init__(self, flow: UseDef, text: Text, indent: str, names: Sequence[str], droppable: int = 0) -> None:
         super().__init__(flow, text, indent)
         self._names = names
         self._droppable = droppable

@@ -179,10 +179,7 @@ class _Part:
             *[f"r{k}" for k in range(len(self.results))],
             *[f"s{k}" for k in range(len(self._buffers))],
         ]
-        made = [
-            self.operands.index(self._over[ref]) if ref in self._over else self._dtype(ref)
-            for ref in self.results
-        ]
+        made = [self.operands.index(self._over[ref]) if ref in self._over else self._dtype(ref) for ref in self.results]
         flow = self._block.flow
         sent = [k for k, ref in enumerate(self.results) if flow.is_sent(ref)]
         given = f"{self.arrays}, {made}, {self._buffers}, {len(self._run)}"
@@ -210,9 +207,7 @@ class _Part:
         arguments = ", ".join([*[self._place[ref] for ref in inputs], out])
         return f"{name}({arguments}){block.comment(i)}"
 
-    def _output(
-        self, result: Ref, inputs: Sequence[Ref], ended: Sequence[Ref], in_place: bool
-    ) -> str:
+    def _output(self, result: Ref, inputs: Sequence[Ref], ended: Sequence[Ref], in_place: bool) -> str:
         """Return where a value is written: its own place, that of one read last, or a buffer."""
         if result in self._place:
             self._write_over(result, [] if in_place else inputs)

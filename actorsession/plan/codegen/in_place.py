@@ -26,9 +26,7 @@ __all__ = ["Join", "joins_among", "overwritten", "writes_new"]
 _FEWEST = 3
 
 
-def overwritten(
-    flow: UseDef, i: int, context: NodeContext, is_free: Callable[[Ref], bool]
-) -> int | None:
+def overwritten(flow: UseDef, i: int, context: NodeContext, is_free: Callable[[Ref], bool]) -> int | None:
     """Return the input that a node may overwrite with its result.
 
     Args:

@@ -64,9 +64,7 @@ def within_memory(context: KernelContext, definition: OpDef, kernel: Kernel) -> 
             given = [np.asarray(v) if k in sizing else None for k, v in enumerate(values)]
             inputs = tuple(context.inputs)
             try:
-                outputs = definition.infer(
-                    InferContext(context.op, inputs, context.attrs, tuple(given))
-                )
+                outputs = definition.infer(InferContext(context.op, inputs, context.attrs, tuple(given)))
             except (TypeError, ValueError):
                 outputs = ()  # the kernel raises a better error
             for spec in outputs:

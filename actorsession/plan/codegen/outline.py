@@ -64,9 +64,7 @@ def outlined(name: str, parameters: Sequence[str], body: Sequence[Line]) -> list
     return [*text, head, shared, *first, *_placed(main, places)]
 
 
-def _folded(
-    lines: Sequence[Line], indent: str, call: Callable[[Sequence[Line], str], Line]
-) -> list[Line]:
+def _folded(lines: Sequence[Line], indent: str, call: Callable[[Sequence[Line], str], Line]) -> list[Line]:
     """Return the lines of a suite with calls in the place of most of them."""
     out: list[Line] = []
     waiting: list[Line] = []
@@ -136,9 +134,7 @@ def _lives(statements: Iterable[Sequence[Line]]) -> dict[str, tuple[int, int]]:
     return lives
 
 
-def _places(
-    functions: Iterable[Sequence[Line]], lives: Mapping[str, tuple[int, int]]
-) -> tuple[dict[str, str], int]:
+def _places(functions: Iterable[Sequence[Line]], lives: Mapping[str, tuple[int, int]]) -> tuple[dict[str, str], int]:
     """Return the replacement of each name that occurs in several functions, and the length of the list."""
     seen: set[str] = set()
     shared: set[str] = set()

@@ -76,15 +76,11 @@ class UseDef:
             (*[i for i, _ in refs], *[number[name] for name in n.control_inputs])
             for n, refs in zip(self.nodes, self.inputs, strict=True)
         ]
-        self.ops: list[OpDef | None] = [
-            None if n.op in (ARG, SEND, RECV) else lookup(n.op) for n in self.nodes
-        ]
+        self.ops: list[OpDef | None] = [None if n.op in (ARG, SEND, RECV) else lookup(n.op) for n in self.nodes]
         self.outside = [n.op in (ARG, RECV) for n in self.nodes]
         self.once = [op is not None and op.once for op in self.ops]
         self.suspends = [op is not None and op.suspends for op in self.ops]
-        self.fetches = tuple(
-            [(position, (number[name], output)) for position, name, output in partition.fetches]
-        )
+        self.fetches = tuple([(position, (number[name], output)) for position, name, output in partition.fetches])
         self._fetched = {ref for _, ref in self.fetches}
         self.uses = Counter([ref for refs in self.inputs for ref in refs])
         self._sends_any = any(n.op == SEND for n in self.nodes)
@@ -221,9 +217,7 @@ def _leaves_task(key: str) -> bool:
     return parsed.dst_task != parsed.src_task
 
 
-def function_use_def(
-    function: FunctionDef, device: str, base: int, constants: Mapping[int, Array]
-) -> UseDef:
+def function_use_def(function: FunctionDef, device: str, base: int, constants: Mapping[int, Array]) -> UseDef:
     """Return the use-def analysis of a function, whose arguments come first and count as feeds.
 
     Args:

@@ -17,13 +17,7 @@ from actorsession.graph.function import IF
 from actorsession.graph.node import NodeDef, TensorSpec
 from actorsession.plan.control_flow.frames import Frame
 from actorsession.plan.control_flow.predicates import Predicate, Predicates, predicate_of
-from actorsession.plan.control_flow.rewrite import (
-    FunctionWriter,
-    GraphRewriter,
-    Ref,
-    is_plain,
-    producers,
-)
+from actorsession.plan.control_flow.rewrite import FunctionWriter, GraphRewriter, Ref, is_plain, producers
 
 __all__ = ["functionalize_conditionals"]
 
@@ -149,17 +143,13 @@ class _Branch:
     def lift(self, frame: Frame) -> None:
         """Replace the nodes by one ``If``."""
         rewriter = self.rewriter
-        through = {
-            (name, side): rewriter.nodes[name].inputs[0] for name in self.entries for side in (0, 1)
-        }
+        through = {(name, side): rewriter.nodes[name].inputs[0] for name in self.entries for side in (0, 1)}
         captures: dict[Ref, int] = {}
         merged = sorted(self.merges, key=rewriter.position.__getitem__)
         indexed = [name for name in merged if self._index_is_read(name)]
         writers, results = [], []
         for side in (1, 0):  # the true branch comes first
-            writer = FunctionWriter(
-                rewriter, self.sides[side], {}, captures, 0, through, self.entries.keys()
-            )
+            writer = FunctionWriter(rewriter, self.sides[side], {}, captures, 0, through, self.entries.keys())
             inputs = {name: self._input_of_side(name, side) for name in merged}
             values = [writer.local(rewriter.nodes[name].inputs[inputs[name]]) for name in merged]
             values += [self._index(writer, name, inputs[name]) for name in indexed]
@@ -178,10 +168,15 @@ class _Branch:
         removed = self._removed()
         name = first.name if first.name in removed else rewriter.new_name(f"{merged[0]}/If")
         node = NodeDef(
-            name=name, op=IF, inputs=(first.inputs[1], *captures), device=first.device,
-            control_inputs=tuple(before), source=first.source, outputs=tuple(specs),
+            name=name,
+            op=IF,
+            inputs=(first.inputs[1], *captures),
+            device=first.device,
+            control_inputs=tuple(before),
+            source=first.source,
+            outputs=tuple(specs),
             attrs={"then_branch": functions[0], "else_branch": functions[1]},
-        )  # fmt: skip
+        )
         self._put(node, frame, removed, merged, indexed)
 
     def _input_of_side(self, merge: str, side: int) -> int:
@@ -198,10 +193,15 @@ class _Branch:
     def _index(self, writer: FunctionWriter, merge: str, index: int) -> Ref:
         """Return a constant in the branch of one side for the second output of a Merge."""
         name = self.rewriter.new_name(f"{merge}/value_index")
-        writer.nodes.append(NodeDef(
-            name=name, op="Const", attrs={"value": np.array(index, np.int32)},
-            outputs=(self.rewriter.spec((merge, 1)),), source=self.rewriter.nodes[merge].source,
-        ))  # fmt: skip
+        writer.nodes.append(
+            NodeDef(
+                name=name,
+                op="Const",
+                attrs={"value": np.array(index, np.int32)},
+                outputs=(self.rewriter.spec((merge, 1)),),
+                source=self.rewriter.nodes[merge].source,
+            )
+        )
         return name, 0
 
     def _removed(self) -> set[str]:
@@ -214,12 +214,7 @@ class _Branch:
         return removed
 
     def _put(
-        self,
-        node: NodeDef,
-        frame: Frame,
-        removed: Collection[str],
-        merged: list[str],
-        indexed: list[str],
+        self, node: NodeDef, frame: Frame, removed: Collection[str], merged: list[str], indexed: list[str]
     ) -> None:
         rewriter = self.rewriter
         device = rewriter.device_of[merged[0]]
@@ -235,7 +230,13 @@ class _Branch:
             if name in indexed:
                 inputs += ((node.name, len(merged) + indexed.index(name)),)
                 outputs = old[name].outputs
-            rewriter.replace(NodeDef(
-                name=name, op="IdentityN" if name in indexed else "Identity", inputs=inputs,
-                outputs=outputs, device=old[name].device, source=old[name].source,
-            ))  # fmt: skip
+            rewriter.replace(
+                NodeDef(
+                    name=name,
+                    op="IdentityN" if name in indexed else "Identity",
+                    inputs=inputs,
+                    outputs=outputs,
+                    device=old[name].device,
+                    source=old[name].source,
+                )
+            )

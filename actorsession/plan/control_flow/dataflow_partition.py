@@ -19,7 +19,7 @@ from actorsession.graph.control_flow_ops import (
     PRIMITIVES,
     SWITCHES,
     TRIGGER,
-)  # fmt: skip
+)
 from actorsession.graph.function import CONSTRUCTS
 from actorsession.graph.node import NodeDef
 from actorsession.graph.registry import ResourceHost
@@ -161,12 +161,7 @@ class BoundDataflow(BoundPartition):
     """
 
     def __init__(
-        self,
-        partition: Partition,
-        host: ResourceHost,
-        states: dict[str, Any],
-        *,
-        own_fetches: bool = True,
+        self, partition: Partition, host: ResourceHost, states: dict[str, Any], *, own_fetches: bool = True
     ) -> None:
         flow = UseDef(partition)
         super().__init__(_described(partition, flow), host, states)
@@ -181,14 +176,10 @@ class BoundDataflow(BoundPartition):
         self.blocks = any(p.blocks for p in self.plans)
         self.roots = tuple([p for p in self.plans if not p.pending])
 
-    def _planned(
-        self, i: int, flow: UseDef, host: ResourceHost, states: dict[str, Any]
-    ) -> NodePlan:
+    def _planned(self, i: int, flow: UseDef, host: ResourceHost, states: dict[str, Any]) -> NodePlan:
         node, op = flow.nodes[i], flow.ops[i]
         kind = _KINDS.get(node.op, CONSTANT if flow.once[i] else CALL)
-        plan = NodePlan(
-            i, node, kind, len(flow.inputs[i]), len(flow.before[i]), len(node.control_inputs)
-        )
+        plan = NodePlan(i, node, kind, len(flow.inputs[i]), len(flow.before[i]), len(node.control_inputs))
         plan.outputs = len(node.outputs)
         plan.is_enter, plan.is_merge = kind == ENTER, kind == MERGE
         plan.is_immortal = node.op == TRIGGER
@@ -214,9 +205,7 @@ class BoundDataflow(BoundPartition):
                 plan.varies = plan.linked.segments[0].unpredictable
         return plan
 
-    def _bind_construct(
-        self, plan: NodePlan, context: NodeContext, host: ResourceHost, states: dict[str, Any]
-    ) -> None:
+    def _bind_construct(self, plan: NodePlan, context: NodeContext, host: ResourceHost, states: dict[str, Any]) -> None:
         """Compile a functional control flow operation as a partition of its own."""
         names = [f"_arg/{k}" for k in range(len(context.inputs))]
         arguments = [
@@ -224,10 +213,14 @@ class BoundDataflow(BoundPartition):
             for k, (name, spec) in enumerate(zip(names, context.inputs, strict=True))
         ]
         node = NodeDef(
-            name=plan.node.name, op=plan.node.op, inputs=tuple([(name, 0) for name in names]),
-            attrs=plan.node.attrs, outputs=plan.node.outputs, source=plan.node.source,
+            name=plan.node.name,
+            op=plan.node.op,
+            inputs=tuple([(name, 0) for name in names]),
+            attrs=plan.node.attrs,
+            outputs=plan.node.outputs,
+            source=plan.node.source,
             device=plan.node.device,
-        )  # fmt: skip
+        )
         fetches = tuple([(k, node.name, k) for k in range(len(node.outputs))])
         compiled = compile_partition(Partition(self.device, (*arguments, node), fetches))
         plan.linked = BoundPartition(compiled, host, states)
@@ -299,19 +292,24 @@ def _is_idle(plan: NodePlan) -> bool:
 def _described(partition: Partition, flow: UseDef) -> CompiledPartition:
     """Return the view of the partition for the rest of the runtime: its nodes, but no segments."""
     suspensions = tuple(
-        [
-            Suspension(i, tuple(range(len(node.outputs))), 0)
-            for i, node in enumerate(flow.nodes)
-            if flow.suspends[i]
-        ]
+        [Suspension(i, tuple(range(len(node.outputs))), 0) for i, node in enumerate(flow.nodes) if flow.suspends[i]]
     )
     return CompiledPartition(
-        partition=partition, nodes=partition.nodes, segments=(), slots=0, feeds=(), recvs=(),
-        suspensions=suspensions, sends=(), fetches=(), readers=(), contexts={},
+        partition=partition,
+        nodes=partition.nodes,
+        segments=(),
+        slots=0,
+        feeds=(),
+        recvs=(),
+        suspensions=suspensions,
+        sends=(),
+        fetches=(),
+        readers=(),
+        contexts={},
         takes={
             number: TakePlan(uses, frozenset())
             for number, suspension in enumerate(suspensions)
             if (uses := uses_of(flow.nodes[suspension.node])) is not None
         },
         taken_inside=taken_inside(partition.nodes),
-    )  # fmt: skip
+    )

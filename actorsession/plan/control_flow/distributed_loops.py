@@ -55,9 +55,7 @@ def has_primitives(graph: StepGraph) -> bool:
     return not PRIMITIVES.isdisjoint([node.op for node in graph.nodes.values()])
 
 
-def with_distributed_loops(
-    graph: StepGraph, device_of: Mapping[str, str], copied: set[str]
-) -> DistributedLoops:
+def with_distributed_loops(graph: StepGraph, device_of: Mapping[str, str], copied: set[str]) -> DistributedLoops:
     """Prepare a step graph with primitive control flow.
 
     Args:
@@ -85,10 +83,7 @@ def with_distributed_loops(
 
 
 def _received(
-    nodes: Mapping[str, NodeDef],
-    device_of: Mapping[str, str],
-    frames: Mapping[str, Frame],
-    copied: set[str],
+    nodes: Mapping[str, NodeDef], device_of: Mapping[str, str], frames: Mapping[str, Frame], copied: set[str]
 ) -> list[tuple[Frame, str]]:
     """Return the frames in which a device receives anything, each with that device."""
     found: dict[tuple[Frame, str], None] = {}
@@ -142,12 +137,7 @@ class _Mover:
 class _Adder:
     """The control loops of a step graph; each is added once."""
 
-    def __init__(
-        self,
-        nodes: Mapping[str, NodeDef],
-        device_of: dict[str, str],
-        frames: Mapping[str, Frame],
-    ) -> None:
+    def __init__(self, nodes: Mapping[str, NodeDef], device_of: dict[str, str], frames: Mapping[str, Frame]) -> None:
         self._device_of = device_of
         self._conditions: dict[Frame, list[NodeDef]] = {}
         self._parallel: dict[Frame, int] = {}
@@ -176,24 +166,22 @@ class _Adder:
         outer = self.triggers.get((frame.parent, device))
         if outer is None:
             # It requests the device, so that it is not copied but placed with the loop.
-            self._put(NodeDef(name=start, op="Const", attrs={"value": _START}, device=device,
-                              outputs=(_TOKEN,), source=source), device, frame.parent)  # fmt: skip
+            self._put(
+                NodeDef(
+                    name=start, op="Const", attrs={"value": _START}, device=device, outputs=(_TOKEN,), source=source
+                ),
+                device,
+                frame.parent,
+            )
             outer = start
-        attrs = {
-            "frame_name": frame.name,
-            "is_constant": False,
-            "parallel_iterations": self._parallel[frame],
-        }
+        attrs = {"frame_name": frame.name, "is_constant": False, "parallel_iterations": self._parallel[frame]}
         for name, op, inputs, outputs, given in (
             (enter, "Enter", ((outer, 0),), (_TOKEN,), attrs),
             (merge, "Merge", ((enter, 0), (following, 0)), (_TOKEN, _INDEX), {}),
             (switch, "Switch", ((merge, 0), (condition.name, 0)), (_TOKEN, _TOKEN), {}),
             (following, "NextIteration", ((switch, 1),), (_TOKEN,), {}),
         ):
-            node = NodeDef(
-                name=name, op=op, inputs=inputs, outputs=outputs, attrs=given, device=device,
-                source=source,
-            )  # fmt: skip
+            node = NodeDef(name=name, op=op, inputs=inputs, outputs=outputs, attrs=given, device=device, source=source)
             self._put(node, device, frame)
         self.triggers[frame, device] = merge
 

@@ -62,9 +62,7 @@ def frames_of(nodes: Mapping[str, NodeDef]) -> dict[str, Frame]:
         elif node.op in EXITS:
             if inside.parent is None:
                 raise InvalidArgumentError(
-                    f"{node.name!r} is an Exit, but its input is not inside a loop",
-                    node=node.name,
-                    source=node.source,
+                    f"{node.name!r} is an Exit, but its input is not inside a loop", node=node.name, source=node.source
                 )
             frames[node.name] = inside.parent
         else:

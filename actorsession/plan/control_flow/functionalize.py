@@ -36,9 +36,7 @@ __all__ = ["functionalize", "functionalize_function"]
 _ATTEMPTS = 4
 
 
-def functionalize(
-    graph: StepGraph, device_of: Mapping[str, str]
-) -> tuple[StepGraph, dict[str, str]]:
+def functionalize(graph: StepGraph, device_of: Mapping[str, str]) -> tuple[StepGraph, dict[str, str]]:
     """Return the same step with fewer primitive loops and conditionals.
 
     Args:

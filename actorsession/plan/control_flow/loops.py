@@ -111,9 +111,7 @@ class _Loop:
         self.cond = rewriter.nodes[parts.conds[0]]
         self.number = {name: k for k, name in enumerate(parts.merges)}
         self.switches = set(parts.switches)
-        self.structure = {
-            *parts.conds, *parts.merges, *parts.constants, *parts.firsts, *parts.nexts, *parts.switches,
-        }  # fmt: skip
+        self.structure = {*parts.conds, *parts.merges, *parts.constants, *parts.firsts, *parts.nexts, *parts.switches}
 
     def _sort(self) -> None:
         rewriter, parts = self.rewriter, self.parts
@@ -121,17 +119,13 @@ class _Loop:
             node = rewriter.nodes[name]
             match node.op:
                 case "Enter":
-                    (parts.constants.append if node.attrs["is_constant"] else parts.firsts.add)(
-                        name
-                    )
+                    (parts.constants.append if node.attrs["is_constant"] else parts.firsts.add)(name)
                 case "Merge":
                     _require(is_loop_merge(rewriter, node))
                     parts.merges.append(name)
                 case "Switch":
                     parts.switches.append(name)
-                    parts.exits += [
-                        r for r in rewriter.readers[name] if rewriter.nodes[r].op == "Exit"
-                    ]
+                    parts.exits += [r for r in rewriter.readers[name] if rewriter.nodes[r].op == "Exit"]
                 case "NextIteration":
                     parts.nexts.add(name)
                 case "LoopCond":
@@ -216,9 +210,7 @@ class _Loop:
         rewriter, parts = self.rewriter, self.parts
         count = len(parts.merges)
         given: dict[Ref, int] = {(name, 0): k for name, k in self.number.items()}
-        given |= {
-            (name, 1): self.number[rewriter.nodes[name].inputs[0][0]] for name in parts.switches
-        }  # fmt: skip
+        given |= {(name, 1): self.number[rewriter.nodes[name].inputs[0][0]] for name in parts.switches}
         through = {(name, 0): rewriter.nodes[name].inputs[0] for name in parts.constants}
         captures: dict[Ref, int] = {}
 
@@ -231,13 +223,9 @@ class _Loop:
         values = []
         for name in parts.merges:
             following = rewriter.nodes[rewriter.nodes[name].inputs[1][0]]
-            values.append(
-                body.passing(following.name, following.inputs[0], following.control_inputs)
-            )
+            values.append(body.passing(following.name, following.inputs[0], following.control_inputs))
         specs = [rewriter.spec((name, 0)) for name in parts.merges]
-        firsts = [
-            rewriter.nodes[rewriter.nodes[name].inputs[0][0]].inputs[0] for name in parts.merges
-        ]
+        firsts = [rewriter.nodes[rewriter.nodes[name].inputs[0][0]].inputs[0] for name in parts.merges]
         self._put(firsts, captures, specs, test, body, condition, values)
 
     def _put(
@@ -256,22 +244,31 @@ class _Loop:
         first = rewriter.nodes[parts.switches[0]]
         exits = {name: self._variable(name) for name in parts.exits}
         node = NodeDef(
-            name=first.name, op=WHILE, inputs=(*firsts, *captures), control_inputs=tuple(before),
-            device=first.device, source=first.source, outputs=tuple(specs),
-            attrs={
-                "cond": test.defined(specs, [condition]), "body": body.defined(specs, values),
-            },
-        )  # fmt: skip
+            name=first.name,
+            op=WHILE,
+            inputs=(*firsts, *captures),
+            control_inputs=tuple(before),
+            device=first.device,
+            source=first.source,
+            outputs=tuple(specs),
+            attrs={"cond": test.defined(specs, [condition]), "body": body.defined(specs, values)},
+        )
         decides = self._decides(captures)
         assert self.frame.parent is not None
         rewriter.construct(node, self.frame.parent, self.names)
         rewriter.loops[node.name] = LiftedLoop(self.frame, decides)
         for name, k in exits.items():
             old = rewriter.nodes[name]
-            rewriter.replace(NodeDef(
-                name=name, op="Identity", inputs=((node.name, k),), device=old.device,
-                source=old.source, outputs=old.outputs,
-            ))  # fmt: skip
+            rewriter.replace(
+                NodeDef(
+                    name=name,
+                    op="Identity",
+                    inputs=((node.name, k),),
+                    device=old.device,
+                    source=old.source,
+                    outputs=old.outputs,
+                )
+            )
 
     def _variable(self, exit_: str) -> int:
         """Return the number of the variable that an Exit returns."""

@@ -21,15 +21,7 @@ from actorsession.plan.control_flow.frames import Frame
 from actorsession.plan.topological_order import producers_first
 from actorsession.records import dataclass
 
-__all__ = [
-    "FunctionWriter",
-    "GraphRewriter",
-    "Ref",
-    "RefusedError",
-    "in_order",
-    "is_plain",
-    "is_pure",
-]
+__all__ = ["FunctionWriter", "GraphRewriter", "Ref", "RefusedError", "in_order", "is_plain", "is_pure"]
 
 Ref = tuple[str, int]
 
@@ -293,10 +285,14 @@ class FunctionWriter:
         node = self._rewriter.nodes[name]
         self.nodes.append(
             NodeDef(
-                name=name, op="Identity", inputs=(local,), control_inputs=control, source=node.source,
+                name=name,
+                op="Identity",
+                inputs=(local,),
+                control_inputs=control,
+                source=node.source,
                 outputs=(self._rewriter.spec(ref),),
             )
-        )  # fmt: skip
+        )
         return name, 0
 
     def defined(self, inputs: Sequence[TensorSpec], outputs: Sequence[Ref]) -> FunctionDef:

@@ -84,8 +84,7 @@ def _inferred(node: NodeDef, specs: Specs, constants: Constants) -> list[TensorS
     if [s.dtype for s in inferred] != [s.dtype for s in node.outputs]:
         raise ValueError(f"{node.name!r} would produce other dtypes")
     return [
-        TensorSpec(old.dtype, old.shape.merge_with(new.shape))
-        for old, new in zip(node.outputs, inferred, strict=True)
+        TensorSpec(old.dtype, old.shape.merge_with(new.shape)) for old, new in zip(node.outputs, inferred, strict=True)
     ]
 
 
@@ -108,10 +107,8 @@ class _Refiner:
             branches[key] = self._function(node.attrs[key], (), specs[1:], constants[1:])
         outputs = [
             TensorSpec(old.dtype, old.shape.merge_with(a.shape.most_specific_compatible_shape(b.shape)))
-            for old, a, b in zip(
-                node.outputs, *[f.output_specs() for f in branches.values()], strict=True
-            )
-        ]  # fmt: skip
+            for old, a, b in zip(node.outputs, *[f.output_specs() for f in branches.values()], strict=True)
+        ]
         return replace(node, attrs={**node.attrs, **branches}, outputs=tuple(outputs))
 
     def _loop(self, node: NodeDef, specs: Specs, constants: Constants) -> NodeDef:
@@ -129,10 +126,7 @@ class _Refiner:
             if after == variables:
                 break
             last = turn >= _ROUNDS - 2
-            variables = [
-                low if last and a != v else a
-                for a, v, low in zip(after, variables, least, strict=True)
-            ]
+            variables = [low if last and a != v else a for a, v, low in zip(after, variables, least, strict=True)]
         else:
             variables = list(least)
             refined = self._function(body, variables, captures, captured)
@@ -140,15 +134,11 @@ class _Refiner:
         attrs = {**node.attrs, "cond": test, "body": refined}
         return replace(node, attrs=attrs, outputs=tuple(variables))
 
-    def _function(
-        self, function: FunctionDef, inputs: Specs, captures: Specs, captured: Constants
-    ) -> FunctionDef:
+    def _function(self, function: FunctionDef, inputs: Specs, captures: Specs, captured: Constants) -> FunctionDef:
         """Return a function with types inferred from its arguments."""
         arguments = (*inputs, *captures)
         specs: dict[Ref, TensorSpec] = {(ARGUMENT, k): spec for k, spec in enumerate(arguments)}
-        values: dict[Ref, Array] = {
-            (ARGUMENT, len(inputs) + k): v for k, v in enumerate(captured) if v is not None
-        }
+        values: dict[Ref, Array] = {(ARGUMENT, len(inputs) + k): v for k, v in enumerate(captured) if v is not None}
         nodes = []
         for node in function.nodes:
             self._left -= 1

@@ -66,9 +66,7 @@ def _spans(node: NodeDef, nodes: Mapping[str, NodeDef], known: Mapping[str, Node
     if node.op not in CONTROL_FLOW or function_fault(node) is not None:
         return False
     if not node.outputs or (node.op in LOOPS and entering(node) < len(node.outputs)):
-        return (
-            False  # what its gradient collects begins empty, which only the functional form can say
-        )
+        return False  # what its gradient collects begins empty, which only the functional form can say
     # Nodes that use a variable follow it, and may take the whole loop with them.
     requests = {inner.device for inner, follows in nodes_inside(node) if not follows}
     homes = {_home(name, nodes, known) for name, _ in node.inputs}
@@ -120,13 +118,23 @@ class _Writer:
         return self._loop() if self._node.op in LOOPS else self._branches()
 
     def _made(
-        self, name: str, op: str, inputs: tuple[Ref, ...], outputs: tuple[TensorSpec, ...],
-        control: tuple[str, ...] = (), **attrs: Any,
-    ) -> NodeDef:  # fmt: skip
+        self,
+        name: str,
+        op: str,
+        inputs: tuple[Ref, ...],
+        outputs: tuple[TensorSpec, ...],
+        control: tuple[str, ...] = (),
+        **attrs: Any,
+    ) -> NodeDef:
         return NodeDef(
-            name=self._name(name), op=op, inputs=inputs, outputs=outputs, control_inputs=control,
-            attrs=attrs, source=self._node.source,
-        )  # fmt: skip
+            name=self._name(name),
+            op=op,
+            inputs=inputs,
+            outputs=outputs,
+            control_inputs=control,
+            attrs=attrs,
+            source=self._node.source,
+        )
 
     def _name(self, name: str) -> str:
         full = f"{self._node.name}/spread/{name}"
@@ -140,9 +148,7 @@ class _Writer:
         return full
 
     def _result(self, values: tuple[Ref, ...]) -> NodeDef:
-        return replace(
-            self._node, op="IdentityN", inputs=values, control_inputs=(), attrs={}, device=""
-        )
+        return replace(self._node, op="IdentityN", inputs=values, control_inputs=(), attrs={}, device="")
 
     # -- loops ---------------------------------------------------------------------------------
 
@@ -153,20 +159,16 @@ class _Writer:
         count = len(body.inputs)
         frame = {"frame_name": node.name, "parallel_iterations": _PARALLEL}
         enters = [
-            self._made(
-                f"Enter_{i}", "Enter", (ref,), (specs[i],), node.control_inputs,
-                is_constant=i >= count, **frame,
-            )
+            self._made(f"Enter_{i}", "Enter", (ref,), (specs[i],), node.control_inputs, is_constant=i >= count, **frame)
             for i, ref in enumerate(node.inputs)
-        ]  # fmt: skip
+        ]
         yield from enters
         merges = [
             self._made(
-                f"Merge_{i}", "Merge",
-                ((enters[i].name, 0), (self._name(f"NextIteration_{i}"), 0)), (specs[i], _INDEX),
+                f"Merge_{i}", "Merge", ((enters[i].name, 0), (self._name(f"NextIteration_{i}"), 0)), (specs[i], _INDEX)
             )
             for i in range(count)
-        ]  # fmt: skip
+        ]
         yield from merges
         constants: list[Ref] = [(enter.name, 0) for enter in enters[count:]]
         given: list[Ref] = [(merge.name, 0) for merge in merges]
@@ -174,9 +176,7 @@ class _Writer:
         predicate = self._made("LoopCond", "LoopCond", (asked,), (_FLAG,))
         yield predicate
         switches = [
-            self._made(
-                f"Switch_{i}", "Switch", (given[i], (predicate.name, 0)), (specs[i], specs[i])
-            )
+            self._made(f"Switch_{i}", "Switch", (given[i], (predicate.name, 0)), (specs[i], specs[i]))
             for i in range(count)
         ]
         yield from switches
@@ -186,10 +186,7 @@ class _Writer:
         results = yield from self._inlined(body, inside, constants, pivot.name)
         for i, result in enumerate(results):
             yield self._made(f"NextIteration_{i}", "NextIteration", (result,), (specs[i],))
-        exits = [
-            self._made(f"Exit_{i}", "Exit", ((switch.name, 0),), (specs[i],))
-            for i, switch in enumerate(switches)
-        ]
+        exits = [self._made(f"Exit_{i}", "Exit", ((switch.name, 0),), (specs[i],)) for i, switch in enumerate(switches)]
         yield from exits
         yield self._result(tuple([(exit_.name, 0) for exit_ in exits]))
 
@@ -211,9 +208,8 @@ class _Writer:
             for place, ref in enumerate(refs):
                 if ref in outer:
                     kept = self._made(
-                        f"kept_{index}_{place}", "Identity", (ref,), (branch.output_specs()[place],),
-                        (pivot.name,),
-                    )  # fmt: skip
+                        f"kept_{index}_{place}", "Identity", (ref,), (branch.output_specs()[place],), (pivot.name,)
+                    )
                     yield kept
                     refs[place] = (kept.name, 0)
             results.append(refs)

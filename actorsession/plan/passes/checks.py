@@ -22,9 +22,7 @@ from actorsession.plan.topological_order import CycleError, producers_first
 __all__ = ["check_partitions", "checked_nodes", "checked_step"]
 
 
-def checked_nodes(
-    view: Mapping[str, NodeDef], before: Mapping[str, NodeDef], after: Any
-) -> dict[str, NodeDef]:
+def checked_nodes(view: Mapping[str, NodeDef], before: Mapping[str, NodeDef], after: Any) -> dict[str, NodeDef]:
     """Return the nodes that a pass made of nodes added to a graph, checked and in order.
 
     Args:
@@ -45,9 +43,7 @@ def checked_nodes(
     return _in_order(nodes, known)
 
 
-def checked_step(
-    before: StepGraph, after: Any, device_of: Any, devices: Collection[str]
-) -> StepGraph:
+def checked_step(before: StepGraph, after: Any, device_of: Any, devices: Collection[str]) -> StepGraph:
     """Return the step graph that a pass made, checked and with producers first.
 
     Args:
@@ -93,8 +89,7 @@ def check_partitions(before: Sequence[Partition], after: Any) -> tuple[Partition
         raise InvalidArgumentError(f"must return partitions, got {after!r:.100}")
     if [p.device for p in after] != [p.device for p in before]:
         raise InvalidArgumentError(
-            f"the partitions are on {[p.device for p in after]}, but were on "
-            f"{[p.device for p in before]}"
+            f"the partitions are on {[p.device for p in after]}, but were on {[p.device for p in before]}"
         )
     return tuple(map(_checked_partition, before, after))
 
@@ -105,9 +100,7 @@ def _checked_partition(before: Partition, after: Partition) -> Partition:
         raise InvalidArgumentError(f"several nodes on {after.device} have the same name")
     known = {node.name: node for node in before.nodes}
     if sorted(after.fetches) != sorted(before.fetches):
-        raise InvalidArgumentError(
-            f"the fetches on {after.device} are {after.fetches}, but were {before.fetches}"
-        )
+        raise InvalidArgumentError(f"the fetches on {after.device} are {after.fetches}, but were {before.fetches}")
     for _, name, index in after.fetches:
         if name not in nodes or index >= len(nodes[name].outputs):
             raise InvalidArgumentError(f"the fetch '{name}:{index}' was removed")
@@ -135,9 +128,7 @@ def _nodes(given: Any) -> dict[str, NodeDef]:
         raise InvalidArgumentError(f"must return nodes by name, got {given!r:.100}")
     for name, node in given.items():
         if not isinstance(node, NodeDef) or node.name != name:
-            raise InvalidArgumentError(
-                f"the value for the name {name!r} is not a node of this name: {node!r:.100}"
-            )
+            raise InvalidArgumentError(f"the value for the name {name!r} is not a node of this name: {node!r:.100}")
     return dict(given)
 
 
@@ -147,27 +138,20 @@ def _check_outputs(before: NodeDef, after: NodeDef, only: int | None = None) -> 
     for index, spec in outputs:
         if index >= len(after.outputs) or after.outputs[index].dtype is not spec.dtype:
             raise InvalidArgumentError(
-                f"'{before.name}:{index}' is no longer of dtype {spec.dtype.name}, although "
-                "other nodes read it"
+                f"'{before.name}:{index}' is no longer of dtype {spec.dtype.name}, although other nodes read it"
             )
 
 
-def _check_types(
-    nodes: Mapping[str, NodeDef], before: Mapping[str, NodeDef], around: Mapping[str, NodeDef]
-) -> None:
+def _check_types(nodes: Mapping[str, NodeDef], before: Mapping[str, NodeDef], around: Mapping[str, NodeDef]) -> None:
     """Refuse nodes that cannot run with their present inputs."""
     for node in nodes.values():
         for name, index in node.inputs:
             producer = nodes.get(name) or around.get(name)
             if producer is None or not 0 <= index < len(producer.outputs):
-                raise InvalidArgumentError(
-                    f"node {node.name!r} reads '{name}:{index}', which does not exist"
-                )
+                raise InvalidArgumentError(f"node {node.name!r} reads '{name}:{index}', which does not exist")
         for name in node.control_inputs:
             if name not in nodes and name not in around:
-                raise InvalidArgumentError(
-                    f"node {node.name!r} runs after {name!r}, which does not exist"
-                )
+                raise InvalidArgumentError(f"node {node.name!r} runs after {name!r}, which does not exist")
         if before.get(node.name) is node:
             _check_read(node, nodes, before)
         elif node.op not in (ARG, SEND, RECV):
@@ -184,9 +168,7 @@ def _check_read(node: NodeDef, nodes: Mapping[str, NodeDef], before: Mapping[str
 def _check_new(node: NodeDef, nodes: Mapping[str, NodeDef]) -> None:
     """Refuse a new node that is not valid."""
     if not is_registered(node.op):
-        raise InvalidArgumentError(
-            f"node {node.name!r} is of type {node.op!r}, which is not registered here"
-        )
+        raise InvalidArgumentError(f"node {node.name!r} is of type {node.op!r}, which is not registered here")
     fault = function_fault(node)
     if fault is not None:
         raise InvalidArgumentError(f"node {node.name!r} {fault}")

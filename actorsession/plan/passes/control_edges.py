@@ -24,9 +24,7 @@ __all__ = ["group_control_edges"]
 _Edge = tuple[str, str, tuple[str, ...]]
 
 
-def group_control_edges(
-    graph: StepGraph, device_of: Mapping[str, str]
-) -> tuple[StepGraph, Mapping[str, str]]:
+def group_control_edges(graph: StepGraph, device_of: Mapping[str, str]) -> tuple[StepGraph, Mapping[str, str]]:
     """Return a graph with the same order of effects and fewer control edges between devices.
 
     Args:
@@ -55,9 +53,7 @@ def group_control_edges(
             if edge in grouped:
                 if edge not in joined:
                     name = joined[edge] = f"_joined/{len(joined)}"
-                    nodes[name] = NodeDef(
-                        name=name, op="NoOp", control_inputs=edge[2], source=node.source
-                    )
+                    nodes[name] = NodeDef(name=name, op="NoOp", control_inputs=edge[2], source=node.source)
                     devices[name] = edge[0]
                 node = _after(node, edge[2], joined[edge])
         nodes[node.name] = node

@@ -28,12 +28,7 @@ from actorsession.graph.function import CONSTRUCTS
 from actorsession.graph.node import NodeDef, TensorSpec
 from actorsession.graph.registry import Array, InferContext, OpDef, is_registered, lookup
 from actorsession.graph.shape import TensorShape
-from actorsession.plan.passes.constant_folding import (
-    DEFAULT_FOLDED_BYTES,
-    Constant,
-    evaluated,
-    held_bytes,
-)
+from actorsession.plan.passes.constant_folding import DEFAULT_FOLDED_BYTES, Constant, evaluated, held_bytes
 from actorsession.plan.prune import ARG, PLACEHOLDERS, StepGraph
 from actorsession.records import dataclass
 
@@ -79,9 +74,7 @@ def optimiser_settings(options: OptimizerOptions) -> OptimiserSettings:
     """
     everything = options.opt_level is OptLevel.L1
     return OptimiserSettings(
-        do_common_subexpression_elimination=(
-            everything or options.do_common_subexpression_elimination
-        ),
+        do_common_subexpression_elimination=(everything or options.do_common_subexpression_elimination),
         do_constant_folding=everything or options.do_constant_folding,
         max_folded_constant_in_bytes=options.max_folded_constant_in_bytes,
         do_functionalization=everything,
@@ -126,9 +119,7 @@ class _Walk:
         made: new nodes, with the original node of each.
     """
 
-    def __init__(
-        self, graph: StepGraph, device_of: Mapping[str, str], options: OptimiserSettings
-    ) -> None:
+    def __init__(self, graph: StepGraph, device_of: Mapping[str, str], options: OptimiserSettings) -> None:
         self.nodes: dict[str, NodeDef] = {}
         self.made: dict[str, str] = {}
         self._built = graph.nodes
@@ -144,9 +135,7 @@ class _Walk:
         self._constants: dict[str, Constant] = {}
         self._folded = 0
         self._seen: dict[tuple[Any, ...], NodeDef] = {}
-        self._pure: dict[str, OpDef | None] = {
-            ARG: None
-        }  # by type; None for those not to be changed
+        self._pure: dict[str, OpDef | None] = {ARG: None}  # by type; None for those not to be changed
 
     @property
     def changed(self) -> bool:
@@ -203,9 +192,7 @@ class _Walk:
         constants = self._constants
         read = self._built[node.name].inputs
         late = [
-            k
-            for k, (name, _) in enumerate(node.inputs)
-            if name in constants and self._built[read[k][0]].op != "Const"
+            k for k, (name, _) in enumerate(node.inputs) if name in constants and self._built[read[k][0]].op != "Const"
         ]
         if not late or self._accepts(node, late):
             return node
@@ -215,11 +202,7 @@ class _Walk:
             producer, index = read[k]
             announced = self._built[producer].outputs[index]
             self.nodes[name] = NodeDef(
-                name=name,
-                op="Identity",
-                inputs=(inputs[k],),
-                outputs=(announced,),
-                source=node.source,
+                name=name, op="Identity", inputs=(inputs[k],), outputs=(announced,), source=node.source
             )
             self.made[name] = node.name
             inputs[k] = name, 0
@@ -229,9 +212,7 @@ class _Walk:
         read = self._built[node.name].inputs
         if node.op in CONSTRUCTS:  # their bodies were built for the static types
             return all(
-                self._constants[node.inputs[k][0]].spec
-                == self._built[read[k][0]].outputs[read[k][1]]
-                for k in late
+                self._constants[node.inputs[k][0]].spec == self._built[read[k][0]].outputs[read[k][1]] for k in late
             )
         constants = [self._constants.get(name) for name, _ in node.inputs]
         specs = tuple(
@@ -295,9 +276,13 @@ class _Walk:
     def _put_constant(self, node: NodeDef, index: int, array: Array, name: str) -> None:
         """Add a constant of that name for an output of a node."""
         folded = NodeDef(
-            name=name, op="Const", attrs={"value": array}, device=node.device, source=node.source,
+            name=name,
+            op="Const",
+            attrs={"value": array},
+            device=node.device,
+            source=node.source,
             outputs=(TensorSpec(node.outputs[index].dtype, TensorShape(array.shape)),),
-        )  # fmt: skip
+        )
         if name != node.name:
             self.made[name] = node.name
         self._note_constant(folded)

@@ -44,9 +44,17 @@ from actorsession.plan.prune import GraphView, StepGraph
 from actorsession.records import dataclass
 
 __all__ = [
-    "ENTRY_POINTS", "GraphPass", "PassContext", "PassGroup", "PassRunner", "PassStatistics",
-    "PlacedGraph", "register_pass", "registered_passes", "unregister_pass",
-]  # fmt: skip
+    "ENTRY_POINTS",
+    "GraphPass",
+    "PassContext",
+    "PassGroup",
+    "PassRunner",
+    "PassStatistics",
+    "PlacedGraph",
+    "register_pass",
+    "registered_passes",
+    "unregister_pass",
+]
 
 ENTRY_POINTS = "actorsession.graph_passes"
 _log = logging.getLogger("actorsession.plan.passes.registry")
@@ -153,9 +161,7 @@ def _built_in(
     name: str,
     group: PassGroup,
     phase: int,
-    change: Callable[
-        [StepGraph, Mapping[str, str], PassContext], tuple[StepGraph, Mapping[str, str]]
-    ],
+    change: Callable[[StepGraph, Mapping[str, str], PassContext], tuple[StepGraph, Mapping[str, str]]],
     wanted: Callable[[PassContext], bool],
 ) -> GraphPass:
     """Return a pass that changes placed graphs where the settings ask for it."""
@@ -171,35 +177,39 @@ def _built_in(
 
 _BUILT_IN = (
     _built_in(
-        "order_collectives", PassGroup.POST_PLACEMENT, 0,
+        "order_collectives",
+        PassGroup.POST_PLACEMENT,
+        0,
         lambda graph, device_of, context: order_collectives(graph, device_of),
-        lambda context: (
-            context.session_options.config.experimental.collective_deterministic_sequential_execution
-        ),
+        lambda context: context.session_options.config.experimental.collective_deterministic_sequential_execution,
     ),
     _built_in(
-        "functionalize", PassGroup.POST_REWRITE_FOR_EXEC, 0,
+        "functionalize",
+        PassGroup.POST_REWRITE_FOR_EXEC,
+        0,
         lambda graph, device_of, context: functionalize(graph, device_of),
         lambda context: context.settings.do_functionalization,
     ),
     _built_in(
-        "optimise", PassGroup.POST_REWRITE_FOR_EXEC, 0,
+        "optimise",
+        PassGroup.POST_REWRITE_FOR_EXEC,
+        0,
         lambda graph, device_of, context: optimise(graph, device_of, context.settings),
         lambda context: True,
     ),
     _built_in(
-        "group_control_edges", PassGroup.POST_REWRITE_FOR_EXEC, 1,
+        "group_control_edges",
+        PassGroup.POST_REWRITE_FOR_EXEC,
+        1,
         lambda graph, device_of, context: group_control_edges(graph, device_of),
         lambda context: context.settings.do_control_edge_grouping,
     ),
-)  # fmt: skip
+)
 _LOCK = threading.Lock()
 _PASSES: dict[str, GraphPass] = {made.name: made for made in _BUILT_IN}
 
 
-def register_pass(
-    group: PassGroup | str, phase: int, name: str | None = None
-) -> Callable[[_F], _F]:
+def register_pass(group: PassGroup | str, phase: int, name: str | None = None) -> Callable[[_F], _F]:
     """Register the decorated function as a pass of every session that is made from now on.
 
     Args:
@@ -287,9 +297,7 @@ class PassRunner:
         for made in registered_passes():
             self._groups[made.group].append(_Entry(made, made in _BUILT_IN))
 
-    def new_nodes(
-        self, nodes: Sequence[NodeDef], view: GraphView, devices: DeviceSet
-    ) -> Sequence[NodeDef]:
+    def new_nodes(self, nodes: Sequence[NodeDef], view: GraphView, devices: DeviceSet) -> Sequence[NodeDef]:
         """Return the replacement of nodes that were added to a graph.
 
         Raises:
@@ -305,10 +313,7 @@ class PassRunner:
         return tuple(found.values())
 
     def _context(
-        self,
-        view: Mapping[str, NodeDef],
-        devices: DeviceSet,
-        added: Mapping[str, NodeDef] = MappingProxyType({}),
+        self, view: Mapping[str, NodeDef], devices: DeviceSet, added: Mapping[str, NodeDef] = MappingProxyType({})
     ) -> PassContext:
         return PassContext(devices, self._settings, view, self._handle, self._options, added)
 
@@ -363,9 +368,7 @@ class PassRunner:
             found = self._run(entry, found, context, check_partitions)
         return found
 
-    def _run(
-        self, entry: _Entry, before: _T, context: PassContext, check: Callable[[_T, Any], _T]
-    ) -> _T:
+    def _run(self, entry: _Entry, before: _T, context: PassContext, check: Callable[[_T, Any], _T]) -> _T:
         check_wanted()
         made = entry.made
         began = time.perf_counter()
@@ -385,9 +388,13 @@ class PassRunner:
         entry.runs, entry.seconds = entry.runs + 1, entry.seconds + seconds
         entry.changes += changed
         _log.debug(
-            "graph pass %r (%s, phase %d): %s, %.3f ms", made.name, made.group.value, made.phase,
-            "changed" if changed else "as it was", seconds * 1e3,
-        )  # fmt: skip
+            "graph pass %r (%s, phase %d): %s, %.3f ms",
+            made.name,
+            made.group.value,
+            made.phase,
+            "changed" if changed else "as it was",
+            seconds * 1e3,
+        )
         found: _T = after
         return found
 
@@ -395,9 +402,13 @@ class PassRunner:
         """Return the statistics of each pass, in the order in which they run."""
         return tuple(
             PassStatistics(
-                name=entry.made.name, group=entry.made.group.value, phase=entry.made.phase,
-                runs=entry.runs, changes=entry.changes, seconds=entry.seconds,
+                name=entry.made.name,
+                group=entry.made.group.value,
+                phase=entry.made.phase,
+                runs=entry.runs,
+                changes=entry.changes,
+                seconds=entry.seconds,
             )
             for entries in self._groups.values()
             for entry in entries
-        )  # fmt: skip
+        )

@@ -56,10 +56,7 @@ class HeartbeatLocation:
 
     def __str__(self) -> str:
         """Return the text form that a hello carries."""
-        return (
-            f"{self.beat:.6g} {self.host or '-'} {self.started} {self.memory} {self.port} "
-            f"{self.secret.hex() or '-'}"
-        )
+        return f"{self.beat:.6g} {self.host or '-'} {self.started} {self.memory} {self.port} {self.secret.hex() or '-'}"
 
     @classmethod
     def parse(cls, text: str) -> HeartbeatLocation:
@@ -67,10 +64,13 @@ class HeartbeatLocation:
         try:
             beat, host, started, memory, port, secret = text.split()
             return cls(
-                beat=max(_LEAST_BEAT, float(beat)), host=host.strip("-"), started=int(started),
-                memory=int(memory), port=int(port) if int(port) < 2**16 else 0,
+                beat=max(_LEAST_BEAT, float(beat)),
+                host=host.strip("-"),
+                started=int(started),
+                memory=int(memory),
+                port=int(port) if int(port) < 2**16 else 0,
                 secret=bytes.fromhex(secret.strip("-")),
-            )  # fmt: skip
+            )
         except ValueError:
             return cls()
 
@@ -115,9 +115,7 @@ class HeartbeatMemory:
         worst_lag: the largest lag so far.
     """
 
-    def __init__(
-        self, beat: float = BEAT_SECONDS, on_turn: Callable[[float], None] | None = None
-    ) -> None:
+    def __init__(self, beat: float = BEAT_SECONDS, on_turn: Callable[[float], None] | None = None) -> None:
         self._owner = Owner("heartbeat")
         self._on_turn = on_turn
         self._loop = asyncio.get_running_loop()
@@ -133,9 +131,7 @@ class HeartbeatMemory:
         if started is None:
             self.note = HeartbeatLocation(beat=beat)
         else:
-            self.note = HeartbeatLocation(
-                beat=beat, host=this_host(), started=started, memory=self._memory
-            )  # fmt: skip
+            self.note = HeartbeatLocation(beat=beat, host=this_host(), started=started, memory=self._memory)
 
     @property
     def memory(self) -> int:
@@ -168,9 +164,7 @@ class HeartbeatMemory:
     def __enter__(self) -> HeartbeatMemory:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None) -> None:
         self.close()
 
 

@@ -22,15 +22,7 @@ from typing import Any, Protocol, TypeAlias
 
 from actorsession.rpc.liveness.heartbeat_memory import MEMORY_NAME, HeartbeatLocation, this_host
 from actorsession.rpc.liveness.lease import Look
-from actorsession.rpc.liveness.sidecar import (
-    NONCE,
-    Sighting,
-    ask,
-    derive_key,
-    read_answer,
-    read_turns,
-    sight,
-)
+from actorsession.rpc.liveness.sidecar import NONCE, Sighting, ask, derive_key, read_answer, read_turns, sight
 from actorsession.rpc.liveness.verdict import LivenessVerdict
 from transports import Connection, parse_address
 
@@ -72,9 +64,7 @@ ProbeFactory: TypeAlias = Callable[[Connection, float, float], PeerProbe | None]
 """Makes the probe of a peer from a connection, beat and lease, or returns None if there is none."""
 
 
-def probe_for(
-    connection: Connection, beat: float, lease: float, token: str | None = None
-) -> PeerProbe | None:
+def probe_for(connection: Connection, beat: float, lease: float, token: str | None = None) -> PeerProbe | None:
     """Make the probe of the peer of a connection.
 
     Args:
@@ -254,9 +244,7 @@ class RemoteProbe:
         lease: seconds of silence after which the server is judged.
     """
 
-    def __init__(
-        self, host: str, port: int, key: bytes, pid: int, beat: float, lease: float
-    ) -> None:
+    def __init__(self, host: str, port: int, key: bytes, pid: int, beat: float, lease: float) -> None:
         self._host = host
         self._port = port
         self._key = key

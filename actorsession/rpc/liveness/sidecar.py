@@ -21,10 +21,7 @@ import struct
 import sys
 from typing import NamedTuple
 
-__all__ = [
-    "ASKED", "NONCE", "TURNS", "Sighting", "answer", "ask", "derive_key", "read_answer", "read_turns",
-    "sight",
-]  # fmt: skip
+__all__ = ["ASKED", "NONCE", "TURNS", "Sighting", "answer", "ask", "derive_key", "read_answer", "read_turns", "sight"]
 
 NONCE = 16
 """Random bytes of a query; its answer is authenticated over them."""
@@ -171,7 +168,5 @@ def main(pid: int, started: int, sock: socket.socket, turns: int) -> None:
 
 
 if __name__ == "__main__":
-    main(
-        int(sys.argv[1]), int(sys.argv[2]), socket.socket(fileno=int(sys.argv[3])), int(sys.argv[4])
-    )
+    main(int(sys.argv[1]), int(sys.argv[2]), socket.socket(fileno=int(sys.argv[3])), int(sys.argv[4]))
     os._exit(0)  # at once: the server waits for this process, and there is nothing to clean up

@@ -53,9 +53,7 @@ _ALIGNMENT = 16
 # Chunks of its own that a member has in the ring at a time: one is merged while the next is on its way.
 _WINDOW = 2
 
-_MERGES: dict[str, np.ufunc] = {
-    "Add": np.add, "Mul": np.multiply, "Min": np.minimum, "Max": np.maximum,
-}  # fmt: skip
+_MERGES: dict[str, np.ufunc] = {"Add": np.add, "Mul": np.multiply, "Min": np.minimum, "Max": np.maximum}
 
 
 class Exchange:
@@ -71,9 +69,8 @@ class Exchange:
     """
 
     def __init__(
-        self, call: CollectiveCall, group: Group, device: str, rendezvous: Rendezvous, number: int,
-        buffers: BufferPool,
-    ) -> None:  # fmt: skip
+        self, call: CollectiveCall, group: Group, device: str, rendezvous: Rendezvous, number: int, buffers: BufferPool
+    ) -> None:
         self.call = call
         self.group = group
         self.rank = group.ranks[device]
@@ -161,8 +158,7 @@ class Exchange:
             return
         me = self.group.members[self.rank].device
         raise InvalidArgumentError(
-            f"the members of {self.call.collective} do not agree: {me} has {_told(own)}, {who} has "
-            f"{_told(header)}"
+            f"the members of {self.call.collective} do not agree: {me} has {_told(own)}, {who} has {_told(header)}"
         )
 
     def merged(self, values: Sequence[Array]) -> Array:
@@ -343,9 +339,8 @@ class Ring(Exchange):
     """
 
     def __init__(
-        self, call: CollectiveCall, group: Group, device: str, rendezvous: Rendezvous, number: int,
-        buffers: BufferPool,
-    ) -> None:  # fmt: skip
+        self, call: CollectiveCall, group: Group, device: str, rendezvous: Rendezvous, number: int, buffers: BufferPool
+    ) -> None:
         super().__init__(call, group, device, rendezvous, number, buffers)
         value = call.value
         assert value is not None
@@ -375,9 +370,7 @@ class Ring(Exchange):
     def begin(self) -> None:
         """See ``Exchange.begin``."""
         before, after = (self.rank - 1) % self.size, (self.rank + 1) % self.size
-        self.receive(
-            before, "type", partial(self.check, self.group.members[before].device, self._header)
-        )
+        self.receive(before, "type", partial(self.check, self.group.members[before].device, self._header))
         self.send(after, "type", self._header)
         for _ in range(min(_WINDOW, self._chunks)):
             self._begin_chunk()
@@ -440,9 +433,8 @@ class Ring(Exchange):
 
 
 def exchange_for(
-    call: CollectiveCall, group: Group, device: str, rendezvous: Rendezvous, number: int,
-    buffers: BufferPool,
-) -> Exchange:  # fmt: skip
+    call: CollectiveCall, group: Group, device: str, rendezvous: Rendezvous, number: int, buffers: BufferPool
+) -> Exchange:
     """Return the exchange for a call: direct for small values and all-to-all, a ring for large ones."""
     kind, value = call.collective.kind, call.value
     made: type[Exchange] = DirectExchange

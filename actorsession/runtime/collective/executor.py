@@ -16,13 +16,7 @@ from actorsession.errors import DeadlineExceededError, InvalidArgumentError, OpE
 from actorsession.graph.collective_call import Collective, CollectiveCall
 from actorsession.graph.device import DeviceAttributes
 from actorsession.runtime.collective.algorithms import Exchange, exchange_for
-from actorsession.runtime.collective.groups import (
-    Group,
-    GroupResolver,
-    Joined,
-    Member,
-    SharedExchanges,
-)
+from actorsession.runtime.collective.groups import Group, GroupResolver, Joined, Member, SharedExchanges
 from actorsession.runtime.rendezvous import Rendezvous
 
 __all__ = ["CollectiveExecutor"]
@@ -37,12 +31,7 @@ class CollectiveExecutor:
         loop: the event loop of the step, if it has one.
     """
 
-    def __init__(
-        self,
-        rendezvous: Rendezvous,
-        groups: GroupResolver,
-        loop: asyncio.AbstractEventLoop | None,
-    ) -> None:
+    def __init__(self, rendezvous: Rendezvous, groups: GroupResolver, loop: asyncio.AbstractEventLoop | None) -> None:
         self._rendezvous = rendezvous
         self._groups = groups
         self._loop = loop
@@ -68,9 +57,11 @@ class CollectiveExecutor:
         c = call.collective
         who = (c.group, c.instance, device.name)
         if who in self._active:
-            call.fail(InvalidArgumentError(
-                f"two nodes on {device.name} take part in {c} at once; its members are on different devices"
-            ))  # fmt: skip
+            call.fail(
+                InvalidArgumentError(
+                    f"two nodes on {device.name} take part in {c} at once; its members are on different devices"
+                )
+            )
             return
         self._active[who] = call
         # No callback of a call refers to it: the cycle would keep its result until the next collection.
@@ -102,9 +93,7 @@ class CollectiveExecutor:
             call.fail(ended)
             return
         if c.size == 1:
-            self._joined(
-                call, device.name, Group(c.group, (Member(device.name, device.incarnation),))
-            )
+            self._joined(call, device.name, Group(c.group, (Member(device.name, device.incarnation),)))
             return
         # Another step may complete the group, in its own thread.
         joined = partial(call_in, self._loop, self._joined, call, device.name)
@@ -116,9 +105,9 @@ class CollectiveExecutor:
 
     def _late(self, call: CollectiveCall) -> None:
         waits = ", ".join(self.awaited_by(call)) or "its group to be complete"
-        call.fail(DeadlineExceededError(
-            f"{call.collective} took longer than its {call.seconds:g} s; it waits for {waits}"
-        ))  # fmt: skip
+        call.fail(
+            DeadlineExceededError(f"{call.collective} took longer than its {call.seconds:g} s; it waits for {waits}")
+        )
 
     def waits(self) -> list[tuple[str, Collective, tuple[str, ...]]]:
         """Return the calls that wait: device, instance and ``awaited_by`` of each."""

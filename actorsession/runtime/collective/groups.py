@@ -152,9 +152,7 @@ class GroupTable:
         if complete is not None:
             rank = complete.ranks.get(member.device)
             if rank is not None and complete.members[rank] == member:
-                joined(
-                    complete if len(complete.members) == size else _sizes(complete, size, member)
-                )
+                joined(complete if len(complete.members) == size else _sizes(complete, size, member))
                 return
             if rank is None:
                 joined(_stranger(complete, size, member))
@@ -199,9 +197,7 @@ class GroupTable:
 def _order(device: str) -> tuple[str, int, int, str, int]:
     """Return a key by which devices are in the order of their tasks and numbers."""
     spec = DeviceSpec.parse(device)
-    return (
-        spec.job or "", spec.replica or 0, spec.task or 0, spec.device_type or "", spec.device_index or 0
-    )  # fmt: skip
+    return (spec.job or "", spec.replica or 0, spec.task or 0, spec.device_type or "", spec.device_index or 0)
 
 
 def _sizes(found: _Forming | Group, size: int, member: Member) -> OpError:

@@ -24,9 +24,20 @@ Array: TypeAlias = "np.ndarray[Any, Any]"
 
 # TensorFlow's numbers of element types, which the numeric summary contains.
 _DTYPE_NUMBERS: Mapping[str, int] = {
-    "float32": 1, "float64": 2, "int32": 3, "uint8": 4, "int16": 5, "int8": 6, "int64": 9, "bool": 10,
-    "bfloat16": 14, "uint16": 17, "float16": 19, "uint32": 22, "uint64": 23,
-}  # fmt: skip
+    "float32": 1,
+    "float64": 2,
+    "int32": 3,
+    "uint8": 4,
+    "int16": 5,
+    "int8": 6,
+    "int64": 9,
+    "bool": 10,
+    "bfloat16": 14,
+    "uint16": 17,
+    "float16": 19,
+    "uint32": 22,
+    "uint64": 23,
+}
 _WRITTEN = re.compile(r"\s*(\w+)\s*(?:\((.*)\))?\s*", re.DOTALL)
 _BOOLS = {"true": True, "false": False, "1": True, "0": False}
 
@@ -92,18 +103,9 @@ def _numeric_summary(value: Any, dtype: DType, settings: Mapping[str, Any]) -> A
     if settings["mute_if_healthy"] and not (nans or low.any() or high.any()):
         return None
     between = data[~(low | high)]
-    counts = [
-        nans,
-        low.sum(),
-        (between < 0).sum(),
-        (between == 0).sum(),
-        (between > 0).sum(),
-        high.sum(),
-    ]
+    counts = [nans, low.sum(), (between < 0).sum(), (between == 0).sum(), (between > 0).sum(), high.sum()]
     moments = (
-        [finite.min(), finite.max(), finite.mean(), finite.var()]
-        if finite.size
-        else [np.inf, -np.inf, np.nan, np.nan]
+        [finite.min(), finite.max(), finite.mean(), finite.var()] if finite.size else [np.inf, -np.inf, np.nan, np.nan]
     )
     head = [1, data.size, *counts, *moments, _DTYPE_NUMBERS[dtype.name], array.ndim]
     return np.array([*head, *array.shape], np.float64)
@@ -130,13 +132,11 @@ _KINDS: Mapping[str, _Kind] = {
     "DebugIdentity": _Kind("biufcs", _identity, {}),
     "DebugNanCount": _Kind("biufc", _nan_count, {}),
     "DebugNumericSummary": _Kind(
-        "biuf", _numeric_summary,
-        {
-            "lower_bound": (_bound, -np.inf), "upper_bound": (_bound, np.inf),
-            "mute_if_healthy": (_flag, False),
-        },
+        "biuf",
+        _numeric_summary,
+        {"lower_bound": (_bound, -np.inf), "upper_bound": (_bound, np.inf), "mute_if_healthy": (_flag, False)},
     ),
-}  # fmt: skip
+}
 
 
 def debug_op(text: str) -> DebugOp:
@@ -151,9 +151,7 @@ def debug_op(text: str) -> DebugOp:
     if match is None or kind is None:
         near = difflib.get_close_matches(text, _KINDS, n=1)
         hint = f"; did you mean {near[0]}?" if near else ""
-        raise InvalidArgumentError(
-            f"there is no debug op {text!r}; there are {', '.join(_KINDS)}{hint}"
-        )
+        raise InvalidArgumentError(f"there is no debug op {text!r}; there are {', '.join(_KINDS)}{hint}")
     settings = {name: default for name, (_, default) in kind.settings.items()}
     for part in (match[2] or "").split(";"):
         if part.strip():
@@ -175,6 +173,4 @@ def _setting(text: str, kind: _Kind, part: str) -> tuple[str, Any]:
         return name, read(value)
     except (ValueError, KeyError):
         wanted = "true or false" if isinstance(default, bool) else "a number"
-        raise InvalidArgumentError(
-            f"setting {name} of debug op {text!r} is {wanted}, got {value!r}"
-        ) from None
+        raise InvalidArgumentError(f"setting {name} of debug op {text!r} is {wanted}, got {value!r}") from None

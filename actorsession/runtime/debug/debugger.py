@@ -107,10 +107,14 @@ class DebugRun(Generic[P]):
         try:
             self.tell(
                 lambda: self.state.publish_debug_metadata(
-                    run.options.global_step, run.session_run_index, run.executor_step_index,
-                    signature.feeds, signature.fetches, signature.targets,
+                    run.options.global_step,
+                    run.session_run_index,
+                    run.executor_step_index,
+                    signature.feeds,
+                    signature.fetches,
+                    signature.targets,
                 )
-            )  # fmt: skip
+            )
         except OpError as error:
             self.end(error)
             raise
@@ -133,8 +137,10 @@ class DebugRun(Generic[P]):
         if refused:
             _log.warning(
                 "debugged run %d leaves out %d watches whose debug op cannot be made; the first: %s",
-                self.run.session_run_index, len(refused), refused[0],
-            )  # fmt: skip
+                self.run.session_run_index,
+                len(refused),
+                refused[0],
+            )
 
     def tell(self, call: Callable[[], None], *, may_raise: bool = True) -> None:
         """Call the state; count its failures, or raise them if the run has ``raise_sink_errors``."""
@@ -157,19 +163,28 @@ class DebugRun(Generic[P]):
         if tally.left_out:
             _log.warning(
                 "debugged run %d: %d values of %d bytes were left out, for a limit is reached",
-                run.session_run_index, tally.left_out, tally.left_out_bytes,
-            )  # fmt: skip
+                run.session_run_index,
+                tally.left_out,
+                tally.left_out_bytes,
+            )
         self.store.add_report(
             DebugReport(
                 session_run_index=run.session_run_index,
                 executor_step_index=run.executor_step_index,
-                global_step=run.options.global_step, seen=tally.seen, kept=tally.kept,
-                kept_bytes=tally.kept_bytes, left_out=tally.left_out,
-                left_out_bytes=tally.left_out_bytes, failures=tally.failures,
-                last_failure=tally.last_failure, not_run=plan.not_run, refused=plan.refused,
-                lost=self.lost, error=str(error) if error else "",
+                global_step=run.options.global_step,
+                seen=tally.seen,
+                kept=tally.kept,
+                kept_bytes=tally.kept_bytes,
+                left_out=tally.left_out,
+                left_out_bytes=tally.left_out_bytes,
+                failures=tally.failures,
+                last_failure=tally.last_failure,
+                not_run=plan.not_run,
+                refused=plan.refused,
+                lost=self.lost,
+                error=str(error) if error else "",
             )
-        )  # fmt: skip
+        )
 
 
 class LocalDebugRun(WatchedStep):
@@ -232,10 +247,7 @@ class SessionDebugger(Generic[P]):
     """
 
     def __init__(
-        self,
-        make_plan: Callable[[RunSignature, DebugOptions, bool], P],
-        *,
-        writes_files: bool = True,
+        self, make_plan: Callable[[RunSignature, DebugOptions, bool], P], *, writes_files: bool = True
     ) -> None:
         self._make_plan = make_plan
         self._writes_files = writes_files
@@ -244,9 +256,7 @@ class SessionDebugger(Generic[P]):
         self._plans: OrderedDict[Hashable, P] = OrderedDict()  # least recently used first
         self._runs = itertools.count()
 
-    def new_run(
-        self, signature: RunSignature, options: DebugOptions, *, is_partial: bool = False
-    ) -> DebugRun[P]:
+    def new_run(self, signature: RunSignature, options: DebugOptions, *, is_partial: bool = False) -> DebugRun[P]:
         """Return a new debugged run, not begun.
 
         Args:
@@ -266,18 +276,16 @@ class SessionDebugger(Generic[P]):
                 sinks[url] = sink_for(url, self.store, options)
         plan = self.prepare(signature, options, is_partial=is_partial)
         tally = Tally(options)
-        state = DebuggerStateRegistry.create_state(
-            options, lambda _: SinkState(options, sinks, tally)
-        )
+        state = DebuggerStateRegistry.create_state(options, lambda _: SinkState(options, sinks, tally))
         run = DebugRunDef(
-            session_run_index=next(self._runs), executor_step_index=next(plan.steps),
-            options=options, all_values=not isinstance(state, SinkState),
-        )  # fmt: skip
+            session_run_index=next(self._runs),
+            executor_step_index=next(plan.steps),
+            options=options,
+            all_values=not isinstance(state, SinkState),
+        )
         return DebugRun(plan, run, self.store, state, tally)
 
-    def prepare(
-        self, signature: RunSignature, options: DebugOptions, *, is_partial: bool = False
-    ) -> P:
+    def prepare(self, signature: RunSignature, options: DebugOptions, *, is_partial: bool = False) -> P:
         """Return the plan of a signature; make it if it is not cached.
 
         Raises:

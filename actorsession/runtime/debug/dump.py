@@ -14,9 +14,7 @@ import numpy as np
 from actorsession.graph.node import tensor_name
 from actorsession.records import dataclass
 
-__all__ = [
-    "ENTRY_BYTES", "DebugDump", "DebugNodeKey", "DebugReport", "DumpStore", "dump_nbytes",
-]  # fmt: skip
+__all__ = ["ENTRY_BYTES", "DebugDump", "DebugNodeKey", "DebugReport", "DumpStore", "dump_nbytes"]
 
 # Bytes counted per value in addition to its elements (names, times, the array's own header), so that a limit
 # in bytes also bounds the number of scalars.

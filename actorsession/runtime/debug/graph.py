@@ -41,15 +41,18 @@ from actorsession.runtime.debug.factory_registry import FactoryRegistry
 from actorsession.runtime.debug.numerics import NumericsPoint
 
 __all__ = [
-    "DebugGraphDecorator", "DebugGraphDecoratorInterface", "DebugGraphDecoratorRegistry", "WatchPoint",
-    "Watcher", "decorated", "watched_by",
-]  # fmt: skip
+    "DebugGraphDecorator",
+    "DebugGraphDecoratorInterface",
+    "DebugGraphDecoratorRegistry",
+    "WatchPoint",
+    "Watcher",
+    "decorated",
+    "watched_by",
+]
 
 WATCH, NUMERICS = "_DebugWatch", "_DebugNumerics"
 Ref: TypeAlias = tuple[str, int]
-DecoratorFactory: TypeAlias = Callable[
-    [DebugOptions, "DebugGraphDecoratorInterface"], "DebugGraphDecoratorInterface"
-]
+DecoratorFactory: TypeAlias = Callable[[DebugOptions, "DebugGraphDecoratorInterface"], "DebugGraphDecoratorInterface"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,8 +181,7 @@ class DebugGraphDecorator(DebugGraphDecoratorInterface):
             return valid
         if watch.output_slot not in valid:
             raise InvalidArgumentError(
-                f"node {node.name!r} ({node.op}) has no output {_slot(watch)}to watch; "
-                + _slots_in_words(node, valid)
+                f"node {node.name!r} ({node.op}) has no output {_slot(watch)}to watch; " + _slots_in_words(node, valid)
             )
         return (watch.output_slot,)
 
@@ -205,8 +207,9 @@ class DebugGraphDecorator(DebugGraphDecoratorInterface):
         if not watch.tolerate_debug_op_creation_failures:
             raise InvalidArgumentError(
                 f"{text}; DebugIdentity does, and tolerate_debug_op_creation_failures leaves it out",
-                node=ref[0], source=self.known[ref[0]].source if ref[0] in self.known else "",
-            )  # fmt: skip
+                node=ref[0],
+                source=self.known[ref[0]].source if ref[0] in self.known else "",
+            )
         self.refused[text] = None
         return False
 
@@ -263,11 +266,7 @@ class DebugGraphDecorator(DebugGraphDecoratorInterface):
 
     def watches_of(self, tensors: Iterable[Ref]) -> list[DebugTensorWatch]:
         """Return the watches that concern some tensors, each of those by name for one output."""
-        named = [
-            replace(watch, output_slot=ref[1])
-            for ref in tensors
-            for watch in self._named.get(ref, ())
-        ]
+        named = [replace(watch, output_slot=ref[1]) for ref in tensors for watch in self._named.get(ref, ())]
         return [*named, *self._everywhere]
 
     def check(self, node: NodeDef) -> None:
@@ -294,9 +293,7 @@ class DebugGraphDecorator(DebugGraphDecoratorInterface):
             wants = self._wants(value.ref, value.spec.dtype)
             if wants:
                 (name, slot), node = value.ref, value.node
-                point = WatchPoint(
-                    name, slot, value.op_type, device, value.spec.dtype, node.source, wants
-                )
+                point = WatchPoint(name, slot, value.op_type, device, value.spec.dtype, node.source, wants)
                 attrs = {
                     "tensor_name": point.tensor_name,
                     "debug_ops": [op.text for op, _ in wants],
@@ -318,11 +315,15 @@ class DebugGraphDecorator(DebugGraphDecoratorInterface):
             return
         inputs = [(ref, made[ref[0]].outputs[ref[1]].dtype) for ref in dict.fromkeys(node.inputs)]
         point = NumericsPoint(
-            name, outputs[0].op_type, device, node.source, fed,
+            name,
+            outputs[0].op_type,
+            device,
+            node.source,
+            fed,
             tuple([(tensor_name(*v.ref), v.spec.dtype) for v in outputs]),
             tuple([(self._known_as(made[r[0]], r[1]), d) for r, d in inputs if d is not resource]),
             tuple([self._known_as(made[r[0]], r[1]) for r, d in inputs if d is resource]),
-        )  # fmt: skip
+        )
         read = [v.read for v in outputs] + [ref for ref, dtype in inputs if dtype is not resource]
         # The slot is in the name, because a node with a fed output may run for its other outputs.
         label = f"__numerics_{tensor_name(*outputs[0].ref)}"
@@ -353,14 +354,16 @@ class DebugGraphDecorator(DebugGraphDecoratorInterface):
             )
         outputs = list(function.outputs)
         for i, (name, slot) in enumerate(outputs):
-            if behind[
-                name
-            ]:  # a function runs only what its outputs need, so they must need the checks
+            if behind[name]:  # a function runs only what its outputs need, so they must need the checks
                 spec = made[name].outputs[slot]
                 result = NodeDef(
-                    name=f"__checked_{i}", op="Identity", inputs=((name, slot),),
-                    control_inputs=tuple(behind[name]), attrs={"T": spec.dtype}, outputs=(spec,),
-                )  # fmt: skip
+                    name=f"__checked_{i}",
+                    op="Identity",
+                    inputs=((name, slot),),
+                    control_inputs=tuple(behind[name]),
+                    attrs={"T": spec.dtype},
+                    outputs=(spec,),
+                )
                 nodes.append(result)
                 outputs[i] = (result.name, 0)
         return replace(function, nodes=tuple(nodes), outputs=tuple(outputs))
@@ -378,23 +381,18 @@ class DebugGraphDecorator(DebugGraphDecoratorInterface):
         return tensor_name(node.name, slot)
 
     def _node(
-        self, op: str, name: str, point: WatchPoint | NumericsPoint, inputs: tuple[Ref, ...],
-        attrs: Mapping[str, Any],
-    ) -> NodeDef:  # fmt: skip
+        self, op: str, name: str, point: WatchPoint | NumericsPoint, inputs: tuple[Ref, ...], attrs: Mapping[str, Any]
+    ) -> NodeDef:
         self.points.append(point)
         return NodeDef(
-            name=name, op=op, inputs=inputs, source=point.source,
-            attrs={"number": len(self.points) - 1, **attrs},
-        )  # fmt: skip
+            name=name, op=op, inputs=inputs, source=point.source, attrs={"number": len(self.points) - 1, **attrs}
+        )
 
 
 def _unknown_node(name: str, known: Mapping[str, NodeDef]) -> str:
     node, colon, slot = name.rpartition(":")
     if colon and node in known:
-        return (
-            f"node_name is the name of a node, got the tensor {name!r}: write node_name={node!r}, "
-            f"output_slot={slot}"
-        )
+        return f"node_name is the name of a node, got the tensor {name!r}: write node_name={node!r}, output_slot={slot}"
     for construct in known.values():
         if any(inner.name == name for inner, _ in nodes_inside(construct)):
             return (
@@ -456,8 +454,7 @@ class DebugGraphDecoratorRegistry(FactoryRegistry):
         made = default if factory is None else factory(debug_options, default)
         if not isinstance(made, DebugGraphDecoratorInterface):
             raise InvalidArgumentError(
-                "a debug graph decorator factory makes a DebugGraphDecoratorInterface, this one made "
-                f"{made!r:.100}"
+                f"a debug graph decorator factory makes a DebugGraphDecoratorInterface, this one made {made!r:.100}"
             )
         return made
 
@@ -478,9 +475,7 @@ def decorated(parts: Sequence[Partition], default: DebugGraphDecorator) -> tuple
     for part in parts:
         graph = used.decorate_graph(GraphDef(part.nodes), part.device)
         if not isinstance(graph, GraphDef):
-            raise InvalidArgumentError(
-                f"{type(used).__name__}.decorate_graph returns a GraphDef, got {graph!r:.100}"
-            )
+            raise InvalidArgumentError(f"{type(used).__name__}.decorate_graph returns a GraphDef, got {graph!r:.100}")
         with_nodes = replace(part, nodes=tuple(graph.nodes))
         if used is not default:
             (with_nodes,) = check_partitions([part], [with_nodes])
@@ -539,10 +534,4 @@ def _watch_kernel(ctx: KernelContext) -> Any:
 
 
 for _type in (WATCH, NUMERICS):
-    register(
-        OpDef(
-            name=_type,
-            infer=_no_outputs,
-            kernel=_watch_kernel,
-        )
-    )
+    register(OpDef(name=_type, infer=_no_outputs, kernel=_watch_kernel))

@@ -56,11 +56,7 @@ class NumericsPoint:
         outputs = values[:count]
         if all(np.isfinite(value).all() for value in outputs):
             return
-        inputs = [
-            value
-            for value, (_, dtype) in zip(values[count:], self.inputs, strict=True)
-            if dtype.kind in "fc"
-        ]
+        inputs = [value for value, (_, dtype) in zip(values[count:], self.inputs, strict=True) if dtype.kind in "fc"]
         had_nan = any(np.isnan(value).any() for value in inputs)
         had_inf = any(np.isinf(value).any() for value in inputs)
         made_nan = not had_nan and any(np.isnan(value).any() for value in outputs)
@@ -82,8 +78,10 @@ class NumericsPoint:
             text = f"{self.node_name!r} ({self.op_type}) made a NaN or Inf: {made}; {self._from(inputs)}"
         return InvalidArgumentError(
             f"{text}. Nodes that may do so are named in break_exclude",
-            node=self.node_name, device=self.device, source=self.source,
-        )  # fmt: skip
+            node=self.node_name,
+            device=self.device,
+            source=self.source,
+        )
 
     def _from(self, inputs: Sequence[Any]) -> str:
         seen = [_range(n, d, v) for (n, d), v in zip(self.inputs, inputs, strict=True)]
@@ -93,9 +91,7 @@ class NumericsPoint:
 
 def _counts(name: str, dtype: DType, value: Any) -> str:
     nans, infs = int(np.isnan(value).sum()), int(np.isinf(value).sum())
-    return (
-        f"{name} ({_type(dtype, value)}) has {nans} NaN and {infs} Inf of {np.size(value)} elements"
-    )
+    return f"{name} ({_type(dtype, value)}) has {nans} NaN and {infs} Inf of {np.size(value)} elements"
 
 
 def _type(dtype: DType, value: Any) -> str:

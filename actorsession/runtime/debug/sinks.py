@@ -39,9 +39,15 @@ from actorsession.graph.node import GraphDef, tensor_name
 from actorsession.runtime.debug.dump import DebugDump, DumpStore
 
 __all__ = [
-    "DebugSink", "FileSink", "FunctionSink", "MemorySink", "check_url", "register_debug_sink", "sink_for",
+    "DebugSink",
+    "FileSink",
+    "FunctionSink",
+    "MemorySink",
+    "check_url",
+    "register_debug_sink",
+    "sink_for",
     "unregister_debug_sink",
-]  # fmt: skip
+]
 
 _FUNCTIONS: dict[str, Callable[[DebugDump], Any]] = {}
 _LOCK = threading.Lock()
@@ -150,9 +156,7 @@ class FileSink(DebugSink):
         files: the directories in which files may be written.
     """
 
-    def __init__(
-        self, directory: Path, store: DumpStore, options: DebugOptions, files: FileRoots = ANYWHERE
-    ) -> None:
+    def __init__(self, directory: Path, store: DumpStore, options: DebugOptions, files: FileRoots = ANYWHERE) -> None:
         self._directory = directory
         self._store = store
         self._files = files
@@ -174,12 +178,14 @@ class FileSink(DebugSink):
         """Write the nodes of a graph, without the values of constants."""
         nodes = [
             {
-                "name": n.name, "op": n.op, "source": n.source,
+                "name": n.name,
+                "op": n.op,
+                "source": n.source,
                 "inputs": [tensor_name(*ref) for ref in n.inputs],
                 "control_inputs": list(n.control_inputs),
             }
             for n in graph.nodes
-        ]  # fmt: skip
+        ]
         content = {"device": device, "nodes": nodes}
         if self._store.take_disk(len(json.dumps(content)), self._limit):
             self._write(f"graph_{self._graphs}.json", content)
@@ -251,10 +257,15 @@ def _stored(dump: DebugDump) -> tuple[np.ndarray[Any, Any], dict[str, Any]]:
     value = dump.value
     dtype = as_dtype(value.dtype)
     entry = {
-        "node_name": dump.node_name, "output_slot": dump.output_slot, "debug_op": dump.debug_op,
-        "op_type": dump.op_type, "device_name": dump.device_name, "timestamp": dump.timestamp,
-        "dtype": dtype.name, "shape": list(value.shape),
-    }  # fmt: skip
+        "node_name": dump.node_name,
+        "output_slot": dump.output_slot,
+        "debug_op": dump.debug_op,
+        "op_type": dump.op_type,
+        "device_name": dump.device_name,
+        "timestamp": dump.timestamp,
+        "dtype": dtype.name,
+        "shape": list(value.shape),
+    }
     if dtype.name == "bfloat16":
         value = value.view(np.uint16)
     elif dtype.kind == "s":
@@ -276,9 +287,7 @@ def check_url(url: str) -> bool:
     return True
 
 
-def sink_for(
-    url: str, store: DumpStore, options: DebugOptions, files: FileRoots = ANYWHERE
-) -> DebugSink:
+def sink_for(url: str, store: DumpStore, options: DebugOptions, files: FileRoots = ANYWHERE) -> DebugSink:
     """Return the sink of a URL for one run; it writes nothing before the run begins.
 
     Args:
@@ -323,7 +332,5 @@ def _directory(url: str, files: FileRoots) -> Path:
 def _path_of(url: str) -> str:
     parts = urlsplit(url)
     if parts.netloc not in ("", "localhost") or not parts.path.startswith("/"):
-        raise InvalidArgumentError(
-            f"debug URL {url!r} names no directory of this machine: write file:///directory"
-        )
+        raise InvalidArgumentError(f"debug URL {url!r} names no directory of this machine: write file:///directory")
     return unquote(parts.path)

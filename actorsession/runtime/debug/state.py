@@ -100,9 +100,7 @@ class DebuggerStateRegistry(FactoryRegistry):
         return before
 
     @classmethod
-    def create_state(
-        cls, debug_options: DebugOptions, default: StateFactory | None = None
-    ) -> DebuggerState:
+    def create_state(cls, debug_options: DebugOptions, default: StateFactory | None = None) -> DebuggerState:
         """Make the state of a run.
 
         Args:
@@ -119,9 +117,7 @@ class DebuggerStateRegistry(FactoryRegistry):
             )
         state = factory(debug_options)
         if not isinstance(state, DebuggerState):
-            raise InvalidArgumentError(
-                f"a debugger state factory makes a DebuggerState, this one made {state!r:.100}"
-            )
+            raise InvalidArgumentError(f"a debugger state factory makes a DebuggerState, this one made {state!r:.100}")
         return state
 
 
@@ -147,9 +143,7 @@ class Tally:
 
     def counts(self) -> list[int]:
         """Return the counters as plain values, for ``add``."""
-        return [
-            self.seen, self.kept, self.kept_bytes, self.left_out, self.left_out_bytes, self.failures,
-        ]  # fmt: skip
+        return [self.seen, self.kept, self.kept_bytes, self.left_out, self.left_out_bytes, self.failures]
 
     def add(self, counts: Sequence[int], last_failure: str) -> None:
         """Add the counters of another part of the run, and its last failure, empty for none."""
@@ -198,10 +192,13 @@ class SinkState(DebuggerState):
     ) -> None:
         """Report the run to each sink."""
         metadata = {
-            "global_step": global_step, "session_run_index": session_run_index,
-            "executor_step_index": executor_step_index, "input_names": list(input_names),
-            "output_names": list(output_names), "target_names": list(target_names),
-        }  # fmt: skip
+            "global_step": global_step,
+            "session_run_index": session_run_index,
+            "executor_step_index": executor_step_index,
+            "input_names": list(input_names),
+            "output_names": list(output_names),
+            "target_names": list(target_names),
+        }
         self._each(lambda sink: sink.begin(metadata))
 
     def publish_graph(self, graph_def: GraphDef, device: str) -> None:
@@ -227,7 +224,9 @@ class SinkState(DebuggerState):
     def publish_end(self, error: OpError | None) -> None:
         """Report the end of the run to each sink."""
         summary = {
-            "kept": self._tally.kept, "left_out": self._tally.left_out,
-            "left_out_bytes": self._tally.left_out_bytes, "error": str(error) if error else "",
-        }  # fmt: skip
+            "kept": self._tally.kept,
+            "left_out": self._tally.left_out,
+            "left_out_bytes": self._tally.left_out_bytes,
+            "error": str(error) if error else "",
+        }
         self._each(lambda sink: sink.end(summary), may_raise=False)

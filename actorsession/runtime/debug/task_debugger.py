@@ -32,10 +32,7 @@ from actorsession.runtime.debug.sinks import check_url, sink_for
 from actorsession.runtime.debug.state import SinkState, Tally
 from actorsession.runtime.debug.watched_step import DebugRunDef, WatchedStep
 
-__all__ = [
-    "PlanSurvey", "TakenValues", "TaskDebugPlan", "TaskDebugRun", "TaskWatches", "dump_from_wire",
-    "survey",
-]  # fmt: skip
+__all__ = ["PlanSurvey", "TakenValues", "TaskDebugPlan", "TaskDebugRun", "TaskWatches", "dump_from_wire", "survey"]
 
 Sent: TypeAlias = tuple[DebugDump, list[str]]
 """A value on its way to the client, with its URLs."""
@@ -63,9 +60,14 @@ class TaskWatches:
         """Return the watches as plain values."""
         names = self.signature
         return [
-            self.options.of_plan.to_wire(), list(self.feeds), dict(self.fed_types),
-            list(self.elsewhere), list(names.feeds), list(names.fetches), list(names.targets),
-        ]  # fmt: skip
+            self.options.of_plan.to_wire(),
+            list(self.feeds),
+            dict(self.fed_types),
+            list(self.elsewhere),
+            list(names.feeds),
+            list(names.fetches),
+            list(names.targets),
+        ]
 
     @classmethod
     def from_wire(cls, value: Any) -> TaskWatches:
@@ -81,10 +83,12 @@ class TaskWatches:
                 if len(names) == 3 and all(map(_are_strings, lists)):
                     fed, fetched, targets = map(tuple, names)
                     return cls(
-                        options=DebugOptions.from_wire(options), feeds=tuple(feeds),
-                        fed_types=types, elsewhere=tuple(elsewhere),
+                        options=DebugOptions.from_wire(options),
+                        feeds=tuple(feeds),
+                        fed_types=types,
+                        elsewhere=tuple(elsewhere),
                         signature=RunSignature(fed, fetched, targets),
-                    )  # fmt: skip
+                    )
         raise ProtocolError(f"this is not the wire form of watches: {value!r:.100}")
 
 
@@ -111,9 +115,11 @@ class PlanSurvey:
 
 
 def survey(
-    signature: DebugSignature, known: Mapping[str, NodeDef], partitions: Sequence[Partition],
+    signature: DebugSignature,
+    known: Mapping[str, NodeDef],
+    partitions: Sequence[Partition],
     tasks: Sequence[tuple[str, Sequence[int]]],
-) -> PlanSurvey:  # fmt: skip
+) -> PlanSurvey:
     """Check the options of a plan, and return what each task watches.
 
     Args:
@@ -140,13 +146,12 @@ def survey(
             TaskWatches(
                 options=replace(options, debug_tensor_watch_opts=decorator.watches_of(here)),
                 feeds=tuple([signature.feeds[position] for position in feeds]),
-                fed_types=types, signature=plain,
+                fed_types=types,
+                signature=plain,
                 elsewhere=tuple([tensor_name(*ref) for ref in elsewhere]),
             )
-        )  # fmt: skip
-    return PlanSurvey(
-        tasks=tuple(found), not_run=decorator.not_run, refused=tuple(decorator.refused)
-    )
+        )
+    return PlanSurvey(tasks=tuple(found), not_run=decorator.not_run, refused=tuple(decorator.refused))
 
 
 # -- at the worker ---------------------------------------------------------------------------------
@@ -171,9 +176,7 @@ class TaskDebugPlan:
         PermissionDeniedError: for a directory outside of ``files``.
     """
 
-    def __init__(
-        self, watches: TaskWatches, partitions: Sequence[Partition], files: FileRoots
-    ) -> None:
+    def __init__(self, watches: TaskWatches, partitions: Sequence[Partition], files: FileRoots) -> None:
         self.signature = watches.signature
         self.files = files
         wanted = watches.options.debug_tensor_watch_opts
@@ -182,9 +185,13 @@ class TaskDebugPlan:
         for url in self.urls:  # refused before any step runs
             sink_for(url, DumpStore(), watches.options, files)
         decorator = DebugGraphDecorator(
-            watches.options, RunSignature(watches.feeds), known={}, fed_types=watches.fed_types,
-            seen=set(map(split_name, watches.elsewhere)), checked=True,
-        )  # fmt: skip
+            watches.options,
+            RunSignature(watches.feeds),
+            known={},
+            fed_types=watches.fed_types,
+            seen=set(map(split_name, watches.elsewhere)),
+            checked=True,
+        )
         self.partitions = decorated(partitions, decorator)
         self.points = decorator.points
 
@@ -227,9 +234,13 @@ class TaskDebugRun(WatchedStep):
             self._store.reset_disk()
         try:
             self._files.publish_debug_metadata(
-                run.options.global_step, run.session_run_index, run.executor_step_index,
-                names.feeds, names.fetches, names.targets,
-            )  # fmt: skip
+                run.options.global_step,
+                run.session_run_index,
+                run.executor_step_index,
+                names.feeds,
+                names.fetches,
+                names.targets,
+            )
             for part in () if run.executor_step_index else self._plan.partitions:
                 graph = GraphDef(part.nodes)
                 self._files.publish_graph(graph, part.device)
@@ -272,9 +283,7 @@ class TaskDebugRun(WatchedStep):
                 values.append(_to_wire(dump, urls))
             self._waiting_bytes -= size
             tally = self._tally
-            return TakenValues(
-                graphs, values, tally.counts(), tally.last_failure, bool(self._waiting)
-            )
+            return TakenValues(graphs, values, tally.counts(), tally.last_failure, bool(self._waiting))
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,9 +307,15 @@ class TakenValues:
 
 def _to_wire(dump: DebugDump, urls: list[str]) -> list[Any]:
     return [
-        dump.node_name, dump.output_slot, dump.device_name, dump.debug_op, dump.op_type, dump.value,
-        dump.timestamp, urls,
-    ]  # fmt: skip
+        dump.node_name,
+        dump.output_slot,
+        dump.device_name,
+        dump.debug_op,
+        dump.op_type,
+        dump.value,
+        dump.timestamp,
+        urls,
+    ]
 
 
 def dump_from_wire(value: Any, run: DebugRunDef) -> tuple[DebugDump, list[str]]:
@@ -315,19 +330,29 @@ def dump_from_wire(value: Any, run: DebugRunDef) -> tuple[DebugDump, list[str]]:
     """
     match value:
         case [
-            str(node), int(slot), str(device), str(debug_op), str(op_type), np.ndarray() as kept,
-            float(timestamp), list(urls),
-        ] if _are_strings(urls):  # fmt: skip
+            str(node),
+            int(slot),
+            str(device),
+            str(debug_op),
+            str(op_type),
+            np.ndarray() as kept,
+            float(timestamp),
+            list(urls),
+        ] if _are_strings(urls):
             if not kept.flags.owndata:
-                kept = (
-                    kept.copy()
-                )  # its memory may be a lane's, which the client must not hold for long
+                kept = kept.copy()  # its memory may be a lane's, which the client must not hold for long
             kept.flags.writeable = False
             dump = DebugDump(
-                node_name=node, output_slot=slot, device_name=device, debug_op=debug_op,
-                op_type=op_type, value=kept, timestamp=timestamp,
-                global_step=run.options.global_step, session_run_index=run.session_run_index,
+                node_name=node,
+                output_slot=slot,
+                device_name=device,
+                debug_op=debug_op,
+                op_type=op_type,
+                value=kept,
+                timestamp=timestamp,
+                global_step=run.options.global_step,
+                session_run_index=run.session_run_index,
                 executor_step_index=run.executor_step_index,
-            )  # fmt: skip
+            )
             return dump, urls
     raise ProtocolError(f"this is not the wire form of a watched value: {value!r:.100}")

@@ -57,9 +57,11 @@ class DebugRunDef:
         match value:
             case [int(index), int(step), dict(options), bool(all_values)]:
                 return cls(
-                    session_run_index=index, executor_step_index=step,
-                    options=DebugOptions.from_wire(options), all_values=all_values,
-                )  # fmt: skip
+                    session_run_index=index,
+                    executor_step_index=step,
+                    options=DebugOptions.from_wire(options),
+                    all_values=all_values,
+                )
         raise ProtocolError(f"this is not the wire form of a debugged run: {value!r:.100}")
 
 
@@ -126,11 +128,17 @@ class WatchedStep(ABC):
                 continue
             run = self.run
             dump = DebugDump(
-                node_name=point.node_name, output_slot=point.output_slot, device_name=point.device,
-                debug_op=op.name, op_type=point.op_type, value=kept, timestamp=time.time(),
-                global_step=run.options.global_step, session_run_index=run.session_run_index,
+                node_name=point.node_name,
+                output_slot=point.output_slot,
+                device_name=point.device,
+                debug_op=op.name,
+                op_type=point.op_type,
+                value=kept,
+                timestamp=time.time(),
+                global_step=run.options.global_step,
+                session_run_index=run.session_run_index,
                 executor_step_index=run.executor_step_index,
-            )  # fmt: skip
+            )
             try:
                 with self._lock:
                     if not self._ended:

@@ -17,13 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from actorsession.errors import (
-    InternalError,
-    InvalidArgumentError,
-    OpError,
-    UnimplementedError,
-    from_exception,
-)
+from actorsession.errors import InternalError, InvalidArgumentError, OpError, UnimplementedError, from_exception
 from actorsession.graph.take import Take
 from actorsession.plan.codegen.bind import own
 from actorsession.plan.codegen.segment_context import ControlFlowContext, PendingValues
@@ -41,12 +35,7 @@ from actorsession.plan.control_flow.dataflow_partition import (
 from actorsession.plan.partition import CONTROL_TOKEN
 from actorsession.runtime.engine.frames import Iteration, key_of
 from actorsession.runtime.engine.propagate import DEAD, Propagation
-from actorsession.runtime.engine.segment_engine import (
-    RAISED,
-    check_step,
-    locate_error,
-    wait_in_step,
-)
+from actorsession.runtime.engine.segment_engine import RAISED, check_step, locate_error, wait_in_step
 from actorsession.runtime.engine.suspended_nodes import Suspended, SuspendedNodes
 from actorsession.runtime.engine.takes import Taken
 from actorsession.runtime.rendezvous import Arrival
@@ -76,13 +65,22 @@ class DataflowEngine(ControlFlowContext):
     """
 
     __slots__ = (
-        "_feeds", "_plain", "_propagation", "_queued", "_running", "_suspended", "_tickets", "_waiting",
-        "bound", "executor", "remaining", "step", "waits",
-    )  # fmt: skip
+        "_feeds",
+        "_plain",
+        "_propagation",
+        "_queued",
+        "_running",
+        "_suspended",
+        "_tickets",
+        "_waiting",
+        "bound",
+        "executor",
+        "remaining",
+        "step",
+        "waits",
+    )
 
-    def __init__(
-        self, executor: Executor, bound: BoundDataflow, step: Step, feeds: Sequence[Any]
-    ) -> None:
+    def __init__(self, executor: Executor, bound: BoundDataflow, step: Step, feeds: Sequence[Any]) -> None:
         self.executor = executor
         self.bound = bound
         self.step = step
@@ -225,8 +223,7 @@ class DataflowEngine(ControlFlowContext):
         # cannot be fetched for their own failure.
         kind = InvalidArgumentError if self.bound.own_fetches else InternalError
         return kind(
-            f"the fetched tensor '{name}:{output}' has no value: it is on a way that was not taken, so it "
-            "is dead"
+            f"the fetched tensor '{name}:{output}' has no value: it is on a way that was not taken, so it is dead"
         )
 
     # -- nodes ---------------------------------------------------------------------------------
@@ -240,17 +237,13 @@ class DataflowEngine(ControlFlowContext):
         elif kind == CALL:
             if self._plain and plan.is_plain:
                 made = plan.function(*values)
-                self._propagation.give(
-                    plan, iteration, (made,) if plan.outputs == 1 else made or ()
-                )
+                self._propagation.give(plan, iteration, (made,) if plan.outputs == 1 else made or ())
             else:
                 self._call(plan, iteration, values)
         elif kind == SWITCH:
             data, predicate = values
             if type(predicate) is not np.bool_ and np.ndim(predicate):
-                raise InvalidArgumentError(
-                    f"a predicate is a scalar, but it has shape {list(np.shape(predicate))}"
-                )
+                raise InvalidArgumentError(f"a predicate is a scalar, but it has shape {list(np.shape(predicate))}")
             self._propagation.give(plan, iteration, (DEAD, data) if predicate else (data, DEAD))
         elif kind == CONSTANT:
             self._propagation.give(plan, iteration, (plan.function,))
@@ -270,11 +263,7 @@ class DataflowEngine(ControlFlowContext):
 
     def _call(self, plan: NodePlan, iteration: Iteration, values: Sequence[Any]) -> None:
         step, policy = self.step, self.executor.policy
-        if (
-            plan.may_be_expensive
-            and step.pool is not None
-            and policy.is_expensive_node(plan, values)
-        ):
+        if plan.may_be_expensive and step.pool is not None and policy.is_expensive_node(plan, values):
             # A node of unknown cost may be short, so it need not queue behind long ones.
             first = None if plan.seconds else plan
             work = PooledNode(self, plan, iteration, values)
@@ -336,17 +325,13 @@ class DataflowEngine(ControlFlowContext):
         self.step.rendezvous.send(key, value, dead)
         self._propagation.give(plan, iteration, (), dead)
 
-    def _came(
-        self, plan: NodePlan, iteration: Iteration, key: str, outcome: Arrival | OpError
-    ) -> None:
+    def _came(self, plan: NodePlan, iteration: Iteration, key: str, outcome: Arrival | OpError) -> None:
         if isinstance(outcome, OpError):
             self.step.fail(outcome)
             return
         if self.step.collector is not None:
             self.step.collector.add_transfer("recv", key, self.bound.device, outcome.value)
-        self._propagation.give(
-            plan, iteration, (DEAD if outcome.dead else outcome.value,), outcome.dead
-        )
+        self._propagation.give(plan, iteration, (DEAD if outcome.dead else outcome.value,), outcome.dead)
         self._go_on()
         if not self._running:
             self.step.drain()
@@ -362,20 +347,9 @@ class PooledNode:
         values: its inputs.
     """
 
-    __slots__ = (
-        "_found",
-        "_iteration",
-        "_plan",
-        "_values",
-        "engine",
-        "index",
-        "is_running",
-        "since",
-    )
+    __slots__ = ("_found", "_iteration", "_plan", "_values", "engine", "index", "is_running", "since")
 
-    def __init__(
-        self, engine: DataflowEngine, plan: NodePlan, iteration: Iteration, values: Sequence[Any]
-    ) -> None:
+    def __init__(self, engine: DataflowEngine, plan: NodePlan, iteration: Iteration, values: Sequence[Any]) -> None:
         self.engine = engine
         self.index = 0
         self.is_running = False

@@ -51,10 +51,7 @@ class LoadedPartition:
     __slots__ = ("__weakref__", "bound", "executor", "new_engine")
 
     def __init__(
-        self,
-        executor: Executor,
-        bound: BoundPartition,
-        new_engine: Callable[[Step, Sequence[Any]], Engine],
+        self, executor: Executor, bound: BoundPartition, new_engine: Callable[[Step, Sequence[Any]], Engine]
     ) -> None:
         self.executor = executor
         self.bound = bound
@@ -99,9 +96,7 @@ class Executor(Actor):
         self._begun = self._offloaded = 0
         self._closed: OpError | None = None
 
-    def load(
-        self, partition: Partition, states: dict[str, Any], *, own_fetches: bool
-    ) -> LoadedPartition:
+    def load(self, partition: Partition, states: dict[str, Any], *, own_fetches: bool) -> LoadedPartition:
         """Return a partition bound to the device, with the engine that it needs.
 
         Args:
@@ -183,7 +178,11 @@ class Executor(Actor):
     def executor_statistics(self) -> ExecutorStatistics:
         """Return the counters of this executor; callable from any thread."""
         return ExecutorStatistics(
-            device=self.device.name, loaded=len(self._loaded), begun=self._begun,
-            running=len(self._running), offloaded=self._offloaded,
-            runs=self.policy.runs, seconds=self.policy.seconds,
-        )  # fmt: skip
+            device=self.device.name,
+            loaded=len(self._loaded),
+            begun=self._begun,
+            running=len(self._running),
+            offloaded=self._offloaded,
+            runs=self.policy.runs,
+            seconds=self.policy.seconds,
+        )

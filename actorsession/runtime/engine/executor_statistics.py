@@ -18,15 +18,14 @@ _METRICS = (
     Metric("begun", "counter", "actorsession_device_partitions_total", "Partitions of steps begun."),
     Metric("running", "gauge", "actorsession_device_running_partitions", "Partitions under way."),
     Metric(
-        "offloaded", "counter", "actorsession_device_offloaded_runs_total",
+        "offloaded",
+        "counter",
+        "actorsession_device_offloaded_runs_total",
         "Segments and nodes submitted to the kernel pool.",
     ),
     Metric("runs", "counter", "actorsession_device_runs_total", "Segments and nodes that have run."),
-    Metric(
-        "seconds", "counter", "actorsession_device_run_seconds_total",
-        "Time of the runs of segments and nodes.",
-    ),
-)  # fmt: skip
+    Metric("seconds", "counter", "actorsession_device_run_seconds_total", "Time of the runs of segments and nodes."),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,9 +63,13 @@ def statistics_by_device(executors: Iterable[Executor]) -> tuple[ExecutorStatist
         other = found.get(one.device)
         if other is not None:
             one = ExecutorStatistics(
-                device=one.device, loaded=one.loaded + other.loaded, begun=one.begun + other.begun,
-                running=one.running + other.running, offloaded=one.offloaded + other.offloaded,
-                runs=one.runs + other.runs, seconds=one.seconds + other.seconds,
-            )  # fmt: skip
+                device=one.device,
+                loaded=one.loaded + other.loaded,
+                begun=one.begun + other.begun,
+                running=one.running + other.running,
+                offloaded=one.offloaded + other.offloaded,
+                runs=one.runs + other.runs,
+                seconds=one.seconds + other.seconds,
+            )
         found[one.device] = one
     return tuple(found.values())

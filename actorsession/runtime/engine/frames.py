@@ -48,9 +48,7 @@ class FrameRun:
         dead_exits: exits that were dead in the newest iteration.
     """
 
-    __slots__ = (
-        "_number", "constants", "dead_exits", "deferred", "enters", "iterations", "loop", "newest", "parent",
-    )  # fmt: skip
+    __slots__ = ("_number", "constants", "dead_exits", "deferred", "enters", "iterations", "loop", "newest", "parent")
 
     def __init__(self, loop: LoopFrame, parent: Iteration | None) -> None:
         self.loop = loop

@@ -62,9 +62,7 @@ class LoadedGraph:
         for partition in partitions:
             executor = executors.get(partition.device)
             if executor is None:
-                raise InternalError(
-                    f"a partition is for {partition.device}; this process has {sorted(executors)}"
-                )
+                raise InternalError(f"a partition is for {partition.device}; this process has {sorted(executors)}")
             kept = states.setdefault(partition.device, {})
             self.parts.append(executor.load(partition, kept, own_fetches=own_fetches))
         # Positions of the fetches that this process returns, in the order in which it returns them.

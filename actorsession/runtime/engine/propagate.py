@@ -19,15 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.plan.control_flow.dataflow_partition import (
-    ALONE,
-    BESIDE,
-    ENTER,
-    EXIT,
-    NEXT,
-    LoopFrame,
-    NodePlan,
-)
+from actorsession.plan.control_flow.dataflow_partition import ALONE, BESIDE, ENTER, EXIT, NEXT, LoopFrame, NodePlan
 from actorsession.runtime.engine.frames import FrameRun, Iteration
 
 __all__ = ["DEAD", "Propagation"]
@@ -71,9 +63,7 @@ class Propagation:
         root = self._root.iterations[0]
         return not (root.busy or root.frames)
 
-    def give(
-        self, plan: NodePlan, iteration: Iteration, values: Sequence[Any], dead: bool = False
-    ) -> None:
+    def give(self, plan: NodePlan, iteration: Iteration, values: Sequence[Any], dead: bool = False) -> None:
         """Propagate the outputs of a node, and count it as done."""
         if plan.fetched:
             for output, position in plan.fetched:
@@ -97,9 +87,7 @@ class Propagation:
         if not iteration.busy:
             self._tidy(iteration.frame)
 
-    def _spread(
-        self, plan: NodePlan, iteration: Iteration, values: Sequence[Any], dead: bool
-    ) -> None:
+    def _spread(self, plan: NodePlan, iteration: Iteration, values: Sequence[Any], dead: bool) -> None:
         """Pass values to the nodes of an iteration that read them."""
         queue, waiting = self.queue, iteration.waiting
         for output, reader, at, how in plan.edges:
@@ -143,9 +131,7 @@ class Propagation:
             iteration.busy += 1
             self.queue.append((plan, iteration, state[2], state[1]))
 
-    def _merge(
-        self, plan: NodePlan, iteration: Iteration, at: int, value: Any, entered: bool
-    ) -> None:
+    def _merge(self, plan: NodePlan, iteration: Iteration, at: int, value: Any, entered: bool) -> None:
         """Pass a Merge a value or, with ``at`` -1, the end of a control input."""
         state = iteration.waiting.get(plan.number)
         if state is None:

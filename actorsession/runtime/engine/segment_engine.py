@@ -47,13 +47,22 @@ class SegmentEngine(SegmentContext):
     """
 
     __slots__ = (
-        "_begun_at", "_is_observed", "_policy", "_ran", "_readers", "_scheduled", "_slots", "_suspended",
-        "bound", "executor", "remaining", "step", "waits",
-    )  # fmt: skip
+        "_begun_at",
+        "_is_observed",
+        "_policy",
+        "_ran",
+        "_readers",
+        "_scheduled",
+        "_slots",
+        "_suspended",
+        "bound",
+        "executor",
+        "remaining",
+        "step",
+        "waits",
+    )
 
-    def __init__(
-        self, executor: Executor, bound: BoundPartition, step: Step, feeds: Sequence[Any]
-    ) -> None:
+    def __init__(self, executor: Executor, bound: BoundPartition, step: Step, feeds: Sequence[Any]) -> None:
         compiled = bound.compiled
         self.executor = executor
         self.bound = bound
@@ -229,9 +238,7 @@ class SegmentEngine(SegmentContext):
         self._policy.record(segment, seconds, slots, places)
         return results, None
 
-    def _observed(
-        self, index: int, context: SegmentContext
-    ) -> tuple[SegmentFunction, SegmentContext, Recorder | None]:
+    def _observed(self, index: int, context: SegmentContext) -> tuple[SegmentFunction, SegmentContext, Recorder | None]:
         """Return the function, the context and the recorder of a segment that is traced or debugged."""
         step, recorder = self.step, None
         function = self.bound.segments[index].function

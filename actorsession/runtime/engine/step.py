@@ -23,13 +23,7 @@ from typing import TYPE_CHECKING, Any
 from actorsession.actors.deadline import NEVER, Deadline
 from actorsession.actors.loops import call_in
 from actorsession.config import StepStats
-from actorsession.errors import (
-    CancelledError,
-    DeadlineExceededError,
-    InternalError,
-    OpError,
-    from_exception,
-)
+from actorsession.errors import CancelledError, DeadlineExceededError, InternalError, OpError, from_exception
 from actorsession.graph.collective_call import CollectiveCall
 from actorsession.graph.device import DeviceAttributes
 from actorsession.runtime.collective.executor import CollectiveExecutor
@@ -172,9 +166,7 @@ class Step:
         """Return the error of a cancelled step with the first node that waits, if one does."""
         for engine in self.engines:
             for waiting in engine.suspended:
-                return engine.located(
-                    waiting.number, CancelledError(error.message, task=error.task)
-                )
+                return engine.located(waiting.number, CancelledError(error.message, task=error.task))
         return error
 
     def cancel(self, error: OpError) -> None:
@@ -211,8 +203,10 @@ class Step:
     def _leave_kernels(self) -> None:
         _log.warning(
             "step %d: %d kernels did not end within %g s of its cancellation and are left to themselves",
-            self.step_id, len(self.pooled), _SETTLE,
-        )  # fmt: skip
+            self.step_id,
+            len(self.pooled),
+            _SETTLE,
+        )
         self._sync_on_finish = False
         self.settle_failed()
 
@@ -247,9 +241,7 @@ class Step:
     def _check_deadline(self) -> None:
         deadline = self._deadline  # a pool thread may read it while the step's own thread sets it
         if deadline is not None and deadline.expired:
-            self._cancelled = DeadlineExceededError(
-                f"step {self.step_id} exceeded {deadline.whose}"
-            )
+            self._cancelled = DeadlineExceededError(f"step {self.step_id} exceeded {deadline.whose}")
 
     def result(self) -> list[Any]:
         """Return the fetched values of a step that is done.
@@ -344,9 +336,7 @@ class Step:
                         break
                     engine, index = self.queue.popleft()
                     engine.run(index)
-            except (
-                Exception
-            ) as exc:  # of no kernel, but whoever waits for the step must not wait for ever
+            except Exception as exc:  # of no kernel, but whoever waits for the step must not wait for ever
                 self.broke(exc)
             finally:
                 self._draining = False

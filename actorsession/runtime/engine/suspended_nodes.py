@@ -125,11 +125,7 @@ class SuspendedNodes:
 
 def deliver(engine: Engine, number: int, future: Future[Any]) -> None:
     """Give an engine the values of a node whose future is done, or fail its step with the error."""
-    error = (
-        CancelledError("the node's wait was cancelled")
-        if future.cancelled()
-        else future.exception()
-    )
+    error = CancelledError("the node's wait was cancelled") if future.cancelled() else future.exception()
     if error is None:
         take = future if isinstance(future, Take) else None
         try:

@@ -15,13 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, NamedTuple
 
-from actorsession.errors import (
-    AbortedError,
-    CancelledError,
-    DeadlineExceededError,
-    OpError,
-    UnavailableError,
-)
+from actorsession.errors import AbortedError, CancelledError, DeadlineExceededError, OpError, UnavailableError
 from actorsession.graph.take import Loan, Take
 
 if TYPE_CHECKING:

@@ -23,16 +23,7 @@ from actorsession.actors.deadline import NEVER, Deadline
 from actorsession.errors import CancelledError, InvalidArgumentError, OpError
 from actorsession.plan.partial import PartialParts
 from actorsession.runtime.kept_feeds import kept_feed
-from actorsession.runtime.partial.run_state import (
-    Abort,
-    Answer,
-    Call,
-    Instruction,
-    Receive,
-    Refuse,
-    RunState,
-    Send,
-)
+from actorsession.runtime.partial.run_state import Abort, Answer, Call, Instruction, Receive, Refuse, RunState, Send
 from actorsession.runtime.rendezvous import Arrival, Rendezvous
 
 __all__ = ["PartialRunDriver", "PartialStep"]
@@ -104,13 +95,7 @@ class PartialRunDriver(Generic[S]):
 
     __slots__ = ("_on_delete", "_plan", "state", "step")
 
-    def __init__(
-        self,
-        state: RunState,
-        plan: PartialParts,
-        step: S,
-        on_delete: Callable[[Any], None],
-    ) -> None:
+    def __init__(self, state: RunState, plan: PartialParts, step: S, on_delete: Callable[[Any], None]) -> None:
         self.state = state
         self.step = step
         self._plan = plan

@@ -24,16 +24,22 @@ class LocalPartialStep:
     """
 
     __slots__ = (
-        "_on_close", "_start", "cancel", "feed", "handed_out", "limit", "rendezvous", "settled", "step",
+        "_on_close",
+        "_start",
+        "cancel",
+        "feed",
+        "handed_out",
+        "limit",
+        "rendezvous",
+        "settled",
+        "step",
         "step_id",
-    )  # fmt: skip
+    )
 
     shares_memory = True
     unfinished = ()
 
-    def __init__(
-        self, step: Step, start: Callable[[], None], on_close: Callable[[Step], None]
-    ) -> None:
+    def __init__(self, step: Step, start: Callable[[], None], on_close: Callable[[Step], None]) -> None:
         self.step = step
         self.step_id = step.step_id
         self.rendezvous = step.rendezvous

@@ -29,10 +29,7 @@ from actorsession.runtime.partial.local_step import LocalPartialStep
 from actorsession.runtime.partial.run_state import Call, RunState, no_such_run
 from actorsession.runtime.wait_graph import PartialWaits
 
-__all__ = [
-    "AbortRuns", "BeginRun", "ContinueRun", "LocalRun", "PartialRunActor", "PartialRunMgr",
-    "wait_for_answer",
-]  # fmt: skip
+__all__ = ["AbortRuns", "BeginRun", "ContinueRun", "LocalRun", "PartialRunActor", "PartialRunMgr", "wait_for_answer"]
 
 _NUMBERS = itertools.count()
 
@@ -120,13 +117,17 @@ class PartialRunMgr(Generic[D]):
         now = self.clock.now()
         return [
             PartialWaits(
-                handle=run.state.handle, step_id=run.step.step_id, session=self._session,
-                seconds=now - run.state.last_use, feeds=run.state.pending_inputs[:most],
-                fetches=run.state.pending_outputs[:most], calls=run.state.calls,
+                handle=run.state.handle,
+                step_id=run.step.step_id,
+                session=self._session,
+                seconds=now - run.state.last_use,
+                feeds=run.state.pending_inputs[:most],
+                fetches=run.state.pending_outputs[:most],
+                calls=run.state.calls,
                 waiting=run.state.waiting,
             )
             for run in islice(list(self._runs.values()), most)
-        ]  # fmt: skip
+        ]
 
     # -- the idle limit ------------------------------------------------------------------------
 
@@ -260,9 +261,7 @@ class PartialRunActor(Actor):
     @handles(ContinueRun)
     def on_continue(self, message: ContinueRun, call: CallContext) -> tuple[LocalRun, Call]:
         """Continue a run with feeds and fetches."""
-        return self.runs.call(
-            message.handle, message.feeds, message.values, message.fetches, message.deadline
-        )
+        return self.runs.call(message.handle, message.feeds, message.values, message.fetches, message.deadline)
 
     @handles(AbortRuns)
     def on_abort(self, message: AbortRuns, call: CallContext) -> LocalRun | None:

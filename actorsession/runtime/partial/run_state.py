@@ -20,9 +20,18 @@ from actorsession.errors import InvalidArgumentError, OpError
 from actorsession.plan.partial import CallShape, PartialParts
 
 __all__ = [
-    "Abort", "Answer", "Call", "Delete", "Instruction", "Phase", "Receive", "Refuse", "RunState",
-    "Send", "no_such_run",
-]  # fmt: skip
+    "Abort",
+    "Answer",
+    "Call",
+    "Delete",
+    "Instruction",
+    "Phase",
+    "Receive",
+    "Refuse",
+    "RunState",
+    "Send",
+    "no_such_run",
+]
 
 
 class Phase(enum.Enum):
@@ -127,9 +136,19 @@ class RunState:
     """
 
     __slots__ = (
-        "_all_fed", "_all_fetched", "_calls", "_ended", "_error", "_fed", "_fetched", "_plan",
-        "calls", "handle", "last_use", "phase",
-    )  # fmt: skip
+        "_all_fed",
+        "_all_fetched",
+        "_calls",
+        "_ended",
+        "_error",
+        "_fed",
+        "_fetched",
+        "_plan",
+        "calls",
+        "handle",
+        "last_use",
+        "phase",
+    )
 
     def __init__(self, handle: str, plan: PartialParts, now: float) -> None:
         self.handle = handle
@@ -166,9 +185,7 @@ class RunState:
 
     # -- events --------------------------------------------------------------------------------
 
-    def call(
-        self, shape: CallShape, values: Sequence[Any], now: float
-    ) -> tuple[Call, list[Instruction]]:
+    def call(self, shape: CallShape, values: Sequence[Any], now: float) -> tuple[Call, list[Instruction]]:
         """Handle a call with feeds and fetches.
 
         Args:

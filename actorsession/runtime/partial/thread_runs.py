@@ -51,11 +51,7 @@ class ThreadRunDriver(PartialRunDriver[LocalPartialStep]):
     __slots__ = ("_abort_error", "_lock", "_owner")
 
     def __init__(
-        self,
-        state: RunState,
-        plan: PartialParts,
-        step: LocalPartialStep,
-        on_delete: Callable[[ThreadRunDriver], None],
+        self, state: RunState, plan: PartialParts, step: LocalPartialStep, on_delete: Callable[[ThreadRunDriver], None]
     ) -> None:
         super().__init__(state, plan, step, on_delete)
         self._lock = threading.Lock()
@@ -90,9 +86,7 @@ class ThreadRunDriver(PartialRunDriver[LocalPartialStep]):
             call = super().call(feeds, values, fetches, now, deadline)
             if not call.done:
                 keys = self.step.rendezvous.waiting_keys()
-                self._abort(
-                    InternalError(f"{self.state!r} waits for {keys} with nobody to send it")
-                )
+                self._abort(InternalError(f"{self.state!r} waits for {keys} with nobody to send it"))
             return call
         except OpError:
             raise
@@ -155,9 +149,7 @@ class ThreadRunDriver(PartialRunDriver[LocalPartialStep]):
         # One thread leaves and then checks here; the other one sets the error and then tries to enter.
         # Whichever comes second finds what the first one did.
         while (
-            self._abort_error is not None
-            and self.state.phase is not Phase.OVER
-            and self._lock.acquire(blocking=False)
+            self._abort_error is not None and self.state.phase is not Phase.OVER and self._lock.acquire(blocking=False)
         ):
             try:
                 self._abort(self._abort_error)
@@ -217,9 +209,7 @@ class IdleCollector:
         self._runs = weakref.ref(runs)
         self._seconds = seconds
         self._ended = threading.Event()
-        self._thread = threading.Thread(
-            target=self._main, name="actorsession-partial-runs", daemon=True
-        )
+        self._thread = threading.Thread(target=self._main, name="actorsession-partial-runs", daemon=True)
 
     def start(self) -> None:
         """Start the thread."""

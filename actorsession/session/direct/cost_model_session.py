@@ -104,11 +104,7 @@ class CostModelSession(DirectSession):
 
     def statistics(self) -> SessionStatistics:
         """Return the counters of the session."""
-        return replace(
-            super().statistics(),
-            placements=self._review.moves,
-            model_steps=self.cost_model.steps,
-        )
+        return replace(super().statistics(), placements=self._review.moves, model_steps=self.cost_model.steps)
 
     # -- running -------------------------------------------------------------------------------
 
@@ -118,11 +114,7 @@ class CostModelSession(DirectSession):
         return bool(self._review.period) or super().has_own_pools
 
     def runs_here(
-        self,
-        plan: DirectPlan,
-        feeds: Sequence[Any],
-        limit: float | None,
-        options: RunOptions | None,
+        self, plan: DirectPlan, feeds: Sequence[Any], limit: float | None, options: RunOptions | None
     ) -> bool:
         """Return the decision of ``DirectSession``, but ``False`` for a plan that was spread over devices."""
         spread = self._review.moves > 0 and len(plan.graph.parts) > 1
@@ -186,11 +178,7 @@ class CostModelSession(DirectSession):
         return _ObservedRun(number, timeline, model, replace(asked, trace_level=level))
 
     def _record(
-        self,
-        plan: DirectPlan,
-        run: _ObservedRun,
-        options: RunOptions | None,
-        metadata: RunMetadata | None,
+        self, plan: DirectPlan, run: _ObservedRun, options: RunOptions | None, metadata: RunMetadata | None
     ) -> None:
         """Record a traced run, and fill the caller's metadata with what it requested."""
         stats = run.metadata.step_stats

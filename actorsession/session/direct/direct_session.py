@@ -93,10 +93,16 @@ class DirectSession(LocalSession[DirectPlan]):
         self._gate = Gate()
         self._tally = session_tally("direct", self)
         self.planner = Planner(
-            graph, config, self._device_set, self._executors, self._gate.check, on_evict, costs,
+            graph,
+            config,
+            self._device_set,
+            self._executors,
+            self._gate.check,
+            on_evict,
+            costs,
             self.handle,
             self._tally,
-        )  # fmt: skip
+        )
         self._tensors = install_tensor_store(self._devices)
         self.debugger = SessionDebugger(self.planner.debug_plan)
         self._planning = DirectPlanning(self.planner, self.debugger)
@@ -175,9 +181,8 @@ class DirectSession(LocalSession[DirectPlan]):
     def planner_for(self, graph: Graph) -> Callable[[RunSignature], DirectPlan]:
         """Return the function that plans runs of another graph on the session's devices."""
         return Planner(
-            graph, self._config, self._device_set, self._executors, self._gate.check,
-            handle=self.handle,
-        ).plan  # fmt: skip
+            graph, self._config, self._device_set, self._executors, self._gate.check, handle=self.handle
+        ).plan
 
     def placement(self) -> dict[str, Placed]:
         """Return the device of every node of the graph, with the reason."""
@@ -199,11 +204,7 @@ class DirectSession(LocalSession[DirectPlan]):
         return self._pools.explicit
 
     def runs_here(
-        self,
-        plan: DirectPlan,
-        feeds: Sequence[Any],
-        limit: float | None,
-        options: RunOptions | None,
+        self, plan: DirectPlan, feeds: Sequence[Any], limit: float | None, options: RunOptions | None
     ) -> bool:
         """Return whether a run needs no event loop and may use the thread of its caller.
 
@@ -315,13 +316,7 @@ class DirectSession(LocalSession[DirectPlan]):
             delivery.hold(step.settle)
         return step.outputs
 
-    def _report(
-        self,
-        plan: DirectPlan,
-        step: Step | None,
-        options: RunOptions | None,
-        metadata: RunMetadata,
-    ) -> None:
+    def _report(self, plan: DirectPlan, step: Step | None, options: RunOptions | None, metadata: RunMetadata) -> None:
         metadata.clear()
         metadata.session_metadata = self._config.experimental.session_metadata
         if step is not None:
@@ -335,10 +330,7 @@ class DirectSession(LocalSession[DirectPlan]):
 
     async def why(self, within: float) -> HangReport:
         """Return ``why_here()``, for ``AsyncSession``; the loop goes on between two looks."""
-        looks, waits = (
-            Looks(within),
-            partial(self._steps.waits, self._pools.all, self._partial_runs),
-        )
+        looks, waits = (Looks(within), partial(self._steps.waits, self._pools.all, self._partial_runs))
         for pause in looks.pauses(waits, time.monotonic):
             await asyncio.sleep(pause)
         return explain(looks.waits)
@@ -349,10 +341,7 @@ class DirectSession(LocalSession[DirectPlan]):
         Args:
             within: seconds in which to see which of them move.
         """
-        looks, waits = (
-            Looks(within),
-            partial(self._steps.waits, self._pools.all, self._partial_runs),
-        )
+        looks, waits = (Looks(within), partial(self._steps.waits, self._pools.all, self._partial_runs))
         for pause in looks.pauses(waits, time.monotonic):
             time.sleep(pause)
         return explain(looks.waits)
@@ -364,8 +353,7 @@ class DirectSession(LocalSession[DirectPlan]):
             UnimplementedError: always.
         """
         raise UnimplementedError(
-            "a session in this process has no tasks that could restart: reattach() is for sessions "
-            "with a target"
+            "a session in this process has no tasks that could restart: reattach() is for sessions with a target"
         )
 
     async def wait_for(self, tasks: str, count: int | None, limit: float) -> list[str]:

@@ -108,9 +108,7 @@ class Planner:
         self._states: dict[str, dict[str, Any]] = {}
         self.uses = itertools.count(1)
         self._built = 0
-        self._cache: PlanCache[DirectPlan] = PlanCache(
-            config.plan_cache_size, on_evict, lambda plan: plan.used
-        )
+        self._cache: PlanCache[DirectPlan] = PlanCache(config.plan_cache_size, on_evict, lambda plan: plan.used)
         self._lock = threading.Lock()
 
     def plan(self, signature: RunSignature) -> DirectPlan:
@@ -183,9 +181,7 @@ class Planner:
         _, parts = self.parts(signature)
         return DirectPlan(signature, self.load(parts))
 
-    def parts(
-        self, signature: RunSignature, *, optimised: bool = True
-    ) -> tuple[StepGraph, tuple[Partition, ...]]:
+    def parts(self, signature: RunSignature, *, optimised: bool = True) -> tuple[StepGraph, tuple[Partition, ...]]:
         """Return what a run needs, pruned, placed and cut; the caller holds no lock but the planner's.
 
         Args:
@@ -205,9 +201,7 @@ class Planner:
             prime([part.bound for part in graph.parts], self._costs)
         return graph
 
-    def debug_plan(
-        self, signature: RunSignature, options: DebugOptions, is_partial: bool = False
-    ) -> LoadedDebugPlan:
+    def debug_plan(self, signature: RunSignature, options: DebugOptions, is_partial: bool = False) -> LoadedDebugPlan:
         """Return the plan of a debugged run, decorated with what the options ask for; made anew each time.
 
         Args:

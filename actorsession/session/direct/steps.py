@@ -56,14 +56,10 @@ class DirectSteps:
         inflight: admits runs as the settings allow.
     """
 
-    def __init__(
-        self, gate: Gate, debugger: SessionDebugger[LoadedDebugPlan], config: ConfigProto
-    ) -> None:
+    def __init__(self, gate: Gate, debugger: SessionDebugger[LoadedDebugPlan], config: ConfigProto) -> None:
         self._gate = gate
         self._limit_in_ms = config.operation_timeout_in_ms
-        self.inflight = Admission(config.max_inflight_steps).share(
-            config.max_inflight_steps, config.max_inflight_bytes
-        )
+        self.inflight = Admission(config.max_inflight_steps).share(config.max_inflight_steps, config.max_inflight_bytes)
         self._waiting_on: asyncio.AbstractEventLoop | None = None
         self._debugger = debugger
         self._steps: set[Step] = set()
@@ -75,11 +71,7 @@ class DirectSteps:
         return list(self._steps)
 
     def new(
-        self,
-        plan: DirectPlan | PartialPlan,
-        options: RunOptions | None,
-        pool: KernelPool | None,
-        limit: float | None,
+        self, plan: DirectPlan | PartialPlan, options: RunOptions | None, pool: KernelPool | None, limit: float | None
     ) -> tuple[Step, LoadedGraph]:
         """Make a step, which counts as under way until ``end``, with the graph that it runs.
 
@@ -180,9 +172,7 @@ class DirectSteps:
                     try:
                         await step.wait()
                     except asyncio.CancelledError:
-                        step.fail(
-                            CancelledError(f"step {step.step_id} was cancelled by its caller")
-                        )
+                        step.fail(CancelledError(f"step {step.step_id} was cancelled by its caller"))
                         step.give_back()
                         await step.settled()
                         raise
@@ -202,13 +192,7 @@ class DirectSteps:
         await self.inflight.enter(deadline, nbytes)
         return deadline.time_left
 
-    def run_here(
-        self,
-        plan: DirectPlan,
-        feeds: Sequence[Any],
-        limit: float | None,
-        options: RunOptions | None,
-    ) -> Step:
+    def run_here(self, plan: DirectPlan, feeds: Sequence[Any], limit: float | None, options: RunOptions | None) -> Step:
         """Run a step in the calling thread, without an event loop, and return it.
 
         Raises:
@@ -259,9 +243,13 @@ class DirectSteps:
         runs, total = partial_runs.waits(MOST), len(partial_runs)
         inflight = self.inflight.statistics()
         master = MasterWaits(
-            session="", task=LOCAL_TASK, partial_runs=tuple(runs), left_out=total - len(runs),
-            in_flight=inflight.in_flight, waiting=inflight.waiting,
-        )  # fmt: skip
+            session="",
+            task=LOCAL_TASK,
+            partial_runs=tuple(runs),
+            left_out=total - len(runs),
+            in_flight=inflight.in_flight,
+            waiting=inflight.waiting,
+        )
         waits = local_wait_graph(self.now(), LOCAL_TASK, self._gate, pools)
         return replace(waits, masters=(master,))
 

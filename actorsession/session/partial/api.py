@@ -46,9 +46,7 @@ class _PartialRunMethods(_Base):
             raise self._local_only("makes no partial runs")
         return runs
 
-    def _partial_plan(
-        self, runs: PartialRuns[Any], fetches: Any, feeds: Any
-    ) -> tuple[Any, Any, RunSignature | None]:
+    def _partial_plan(self, runs: PartialRuns[Any], fetches: Any, feeds: Any) -> tuple[Any, Any, RunSignature | None]:
         """Return the cached plan of a setup, its cache key, and the signature if no plan is cached."""
         graph = self._graph
         self._begin_run()
@@ -112,9 +110,7 @@ def _partial_options(options: RunOptions | None) -> RunOptions | None:
         raise TypeError(f"options is a RunOptions, got {type(options).__name__}")
     asked, plain = options.to_wire(), RunOptions().to_wire()
     others = [
-        f"{name}={getattr(options, name)!r}"
-        for name in plain
-        if name != "debug_options" and asked[name] != plain[name]
+        f"{name}={getattr(options, name)!r}" for name in plain if name != "debug_options" and asked[name] != plain[name]
     ]
     if others:
         raise InvalidArgumentError(
@@ -138,9 +134,7 @@ class SyncPartialRuns(_PartialRunMethods):
 
         def _wait(self, coroutine: Coroutine[Any, Any, Any]) -> Any: ...
 
-    def partial_run_setup(
-        self, fetches: Any, feeds: Any = None, options: RunOptions | None = None
-    ) -> str:
+    def partial_run_setup(self, fetches: Any, feeds: Any = None, options: RunOptions | None = None) -> str:
         """Start a step that will be fed and fetched in several calls.
 
         Operations that need no feed run before this call returns. The run ends when all its feeds are given
@@ -181,9 +175,7 @@ class SyncPartialRuns(_PartialRunMethods):
         plan, key, signature = self._partial_plan(runs, fetches, feeds)
         return plan if signature is None else runs.remember(key, runs.plan(signature))
 
-    def partial_run(
-        self, handle: str, fetches: Any, feed_dict: Mapping[Any, Any] | None = None
-    ) -> Any:
+    def partial_run(self, handle: str, fetches: Any, feed_dict: Mapping[Any, Any] | None = None) -> Any:
         """Continue a partial run with feeds, and return fetches.
 
         Each value is computed once per handle, so all calls agree, on random numbers too. A wrong call
@@ -228,9 +220,7 @@ class SyncPartialRuns(_PartialRunMethods):
             self._name_operation(error)
             raise
 
-    def partial(
-        self, fetches: Any, feeds: Any = None, options: RunOptions | None = None
-    ) -> PartialRun:
+    def partial(self, fetches: Any, feeds: Any = None, options: RunOptions | None = None) -> PartialRun:
         """Return a partial run as a context manager.
 
         It is used as ``with session.partial(fetches, feeds) as p: p.run(...)``. Leaving the block aborts an
@@ -247,9 +237,7 @@ class SyncPartialRuns(_PartialRunMethods):
 class AsyncPartialRuns(_PartialRunMethods):
     """The partial runs of an ``AsyncSession``."""
 
-    async def partial_run_setup(
-        self, fetches: Any, feeds: Any = None, options: RunOptions | None = None
-    ) -> str:
+    async def partial_run_setup(self, fetches: Any, feeds: Any = None, options: RunOptions | None = None) -> str:
         """Start a step that will be fed and fetched in several calls; see
         ``Session.partial_run_setup``."""
         options = _partial_options(options)
@@ -261,9 +249,7 @@ class AsyncPartialRuns(_PartialRunMethods):
         plan, key, signature = self._partial_plan(runs, fetches, feeds)
         return plan if signature is None else runs.remember(key, await runs.prepare(signature))
 
-    async def partial_run(
-        self, handle: str, fetches: Any, feed_dict: Mapping[Any, Any] | None = None
-    ) -> Any:
+    async def partial_run(self, handle: str, fetches: Any, feed_dict: Mapping[Any, Any] | None = None) -> Any:
         """Continue a partial run with feeds, and return fetches; see ``Session.partial_run``.
 
         Cancelling the call aborts this run between two nodes; the session stays usable. Several calls of one
@@ -282,9 +268,7 @@ class AsyncPartialRuns(_PartialRunMethods):
             self._name_operation(error)
             raise
 
-    def partial(
-        self, fetches: Any, feeds: Any = None, options: RunOptions | None = None
-    ) -> AsyncPartialRun:
+    def partial(self, fetches: Any, feeds: Any = None, options: RunOptions | None = None) -> AsyncPartialRun:
         """Return a partial run as an asynchronous context manager; see ``Session.partial``.
 
         It is used as ``async with session.partial(fetches, feeds) as p: await p.run(...)``.
@@ -326,9 +310,7 @@ class _PartialRun(ProcessBound):
     def _set_handle(self, handle: str) -> None:
         self._handle = handle
         owner = self._session._owner
-        self._finalizer = weakref.finalize(
-            self, _abort_dropped, weakref.ref(self._runs), handle, owner
-        )
+        self._finalizer = weakref.finalize(self, _abort_dropped, weakref.ref(self._runs), handle, owner)
         self._finalizer.atexit = False
 
     def _exit_error(self) -> CancelledError:
@@ -360,9 +342,7 @@ class PartialRun(_PartialRun):
         """Continue the run with feeds, and return fetches; see ``Session.partial_run``."""
         return self._session.partial_run(self.handle, fetches, feed_dict)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None) -> None:
         runs, error = self._runs, self._exit_error()
         if self._session._owner.is_forked:
             return  # the run is the parent's

@@ -99,9 +99,7 @@ class DirectPartialRuns(PartialRuns[PartialPlan]):
         super().__init__()
         self._planner = planner
         # Apart from the plans of ordinary runs, which route feeds and fetches differently.
-        self._plans: PlanCache[PartialPlan] = PlanCache(
-            config.plan_cache_size, lambda plan: self.requests.clear()
-        )
+        self._plans: PlanCache[PartialPlan] = PlanCache(config.plan_cache_size, lambda plan: self.requests.clear())
         self._gate = gate
         self._planning = planning
         self._steps = steps
@@ -151,18 +149,14 @@ class DirectPartialRuns(PartialRuns[PartialPlan]):
         """Return whether an event loop drives a run, so that ``call`` continues it."""
         return handle in self.actor.runs
 
-    def _new_step(
-        self, plan: PartialPlan, options: RunOptions | None, *, on_loop: bool
-    ) -> tuple[Step, LoadedGraph]:
+    def _new_step(self, plan: PartialPlan, options: RunOptions | None, *, on_loop: bool) -> tuple[Step, LoadedGraph]:
         """Make the step of a run, with the graph that it runs."""
         self._planner.tally.begin_partial_run()
         return self._steps.new(plan, options, self._pools.default if on_loop else None, None)
 
     # -- in the caller's thread ----------------------------------------------------------------
 
-    def open_here(
-        self, plan: PartialPlan, limit: float | None, options: RunOptions | None = None
-    ) -> str:
+    def open_here(self, plan: PartialPlan, limit: float | None, options: RunOptions | None = None) -> str:
         """Start a run in the calling thread."""
         runs, (step, graph) = self.thread_runs, self._new_step(plan, options, on_loop=False)
         local = LocalPartialStep(step, partial(graph.begin, step, ()), self._steps.end)
@@ -182,12 +176,7 @@ class DirectPartialRuns(PartialRuns[PartialPlan]):
         return state.handle
 
     def call_here(
-        self,
-        handle: str,
-        feeds: tuple[str, ...],
-        values: Sequence[Any],
-        fetches: tuple[str, ...],
-        limit: float | None,
+        self, handle: str, feeds: tuple[str, ...], values: Sequence[Any], fetches: tuple[str, ...], limit: float | None
     ) -> Sequence[Any]:
         """Continue a run in the calling thread: give it feeds, and return fetches."""
         deadline = NEVER if limit is None else Deadline.after(limit)
@@ -229,12 +218,7 @@ class DirectPartialRuns(PartialRuns[PartialPlan]):
         return state.handle
 
     async def call(
-        self,
-        handle: str,
-        feeds: tuple[str, ...],
-        values: Sequence[Any],
-        fetches: tuple[str, ...],
-        limit: float | None,
+        self, handle: str, feeds: tuple[str, ...], values: Sequence[Any], fetches: tuple[str, ...], limit: float | None
     ) -> Sequence[Any]:
         """Continue a run on the running event loop; cancelling the call aborts it between two nodes."""
         deadline = Deadline.after(DEFAULT_STEP_TIMEOUT if limit is None else limit)

@@ -70,12 +70,7 @@ class PartialRuns(ABC, Generic[P]):
 
     @abstractmethod
     async def call(
-        self,
-        handle: str,
-        feeds: tuple[str, ...],
-        values: Sequence[Any],
-        fetches: tuple[str, ...],
-        limit: float | None,
+        self, handle: str, feeds: tuple[str, ...], values: Sequence[Any], fetches: tuple[str, ...], limit: float | None
     ) -> Sequence[Any]:
         """Continue a run with feeds, and return fetches; cancelling the call aborts the run.
 
@@ -127,12 +122,7 @@ class PartialRuns(ABC, Generic[P]):
         raise NotImplementedError
 
     def call_here(
-        self,
-        handle: str,
-        feeds: tuple[str, ...],
-        values: Sequence[Any],
-        fetches: tuple[str, ...],
-        limit: float | None,
+        self, handle: str, feeds: tuple[str, ...], values: Sequence[Any], fetches: tuple[str, ...], limit: float | None
     ) -> Sequence[Any]:
         """Continue a run in the calling thread; see ``call``.
 

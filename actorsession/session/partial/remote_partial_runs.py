@@ -127,9 +127,8 @@ class RemotePartialRuns(PartialRuns[RemotePartialPlan]):
         return await self._debugger.open(plan.signature.sorted(), options.debug_options, setup)
 
     async def _set_up(
-        self, plan: RemotePartialPlan, options: RunOptions | None = None,
-        debug_run: list[Any] | None = None,
-    ) -> str:  # fmt: skip
+        self, plan: RemotePartialPlan, options: RunOptions | None = None, debug_run: list[Any] | None = None
+    ) -> str:
         session, signature = self._session, plan.signature
         session.tally.begin_partial_run()
         program = session.steps.program(plan.programs, signature, options, partial=True)
@@ -137,15 +136,11 @@ class RemotePartialRuns(PartialRuns[RemotePartialPlan]):
         run = Setup(session.steps, program, program.sent(()), None, 0, asked)
         await session.steps.request(run, None)
         handle: str = run.extra[0]
-        self._open[handle] = _OpenRun(
-            program, run.call, set(signature.feeds), set(signature.fetches), time.monotonic()
-        )
+        self._open[handle] = _OpenRun(program, run.call, set(signature.feeds), set(signature.fetches), time.monotonic())
         return handle
 
     @contextlib.contextmanager
-    def _continuing(
-        self, handle: str, feeds: tuple[str, ...], fetches: tuple[str, ...]
-    ) -> Iterator[None]:
+    def _continuing(self, handle: str, feeds: tuple[str, ...], fetches: tuple[str, ...]) -> Iterator[None]:
         """Record a call and what it does to its run: it may be the last one, or fail and end it."""
         run = self._open.get(handle)
         if run is None:
@@ -171,12 +166,7 @@ class RemotePartialRuns(PartialRuns[RemotePartialPlan]):
             run.waiting -= 1
 
     async def call(
-        self,
-        handle: str,
-        feeds: tuple[str, ...],
-        values: Sequence[Any],
-        fetches: tuple[str, ...],
-        limit: float | None,
+        self, handle: str, feeds: tuple[str, ...], values: Sequence[Any], fetches: tuple[str, ...], limit: float | None
     ) -> Sequence[Any]:
         """Continue a run with feeds, and return fetches; cancelling the call aborts the run."""
         if not self._session.handle:
@@ -224,9 +214,7 @@ class RemotePartialRuns(PartialRuns[RemotePartialPlan]):
             try:
                 kept, asked = await session.steps.sent_feeds(values), CallRequest(feeds, fetches)
                 program = run.program
-                called = PartialCall(
-                    session.steps, program, program.sent(kept), limit, run.setup, asked, handle
-                )
+                called = PartialCall(session.steps, program, program.sent(kept), limit, run.setup, asked, handle)
                 return await session.steps.request(called, delivery)
             except (DeadlineExceededError, ResourceExhaustedError) as error:
                 # The master may not know of the call, or not of its end: there was no memory for it.
@@ -237,9 +225,7 @@ class RemotePartialRuns(PartialRuns[RemotePartialPlan]):
                     await self._check_session(handle)
                 raise
             except asyncio.CancelledError:
-                await self.abort(
-                    handle, CancelledError(f"partial run {handle!r} was cancelled by its caller")
-                )
+                await self.abort(handle, CancelledError(f"partial run {handle!r} was cancelled by its caller"))
                 raise
 
     async def _check_session(self, handle: str) -> None:
@@ -249,18 +235,14 @@ class RemotePartialRuns(PartialRuns[RemotePartialPlan]):
             OpError: the error of every request for it.
         """
         session, error = self._session, error_to_wire(no_such_run(handle))
-        message = PartialRunDrop(
-            session_handle=session.handle, partial_run_handle=handle, error=error
-        )
+        message = PartialRunDrop(session_handle=session.handle, partial_run_handle=handle, error=error)
         await session.ask_step(message, _DROP, Done)
 
     async def abort(self, handle: str, error: OpError) -> None:
         """Abort a run if it is open, without waiting for its kernels to end between two nodes."""
         self._open.pop(handle, None)
         session = self._session
-        message = PartialRunDrop(
-            session_handle=session.handle, partial_run_handle=handle, error=error_to_wire(error)
-        )
+        message = PartialRunDrop(session_handle=session.handle, partial_run_handle=handle, error=error_to_wire(error))
         # A master that is gone, or has dropped the session, has aborted the run.
         with contextlib.suppress(OpError):
             await session.ask(message, Deadline.after(_DROP), Done)

@@ -27,7 +27,7 @@ from actorsession.errors import (
     OpError,
     UnauthenticatedError,
     UnavailableError,
-)  # fmt: skip
+)
 from actorsession.messages.done import Done
 from actorsession.messages.session import MASTER, ResetContainers
 from actorsession.rpc.exit_reports import add_exit_status, is_given_up
@@ -47,7 +47,7 @@ from transports import (
     TransportError,
     WrongPeer,
     connect,
-)  # fmt: skip
+)
 
 __all__ = ["RETRY", "MasterConnection", "reset_master"]
 
@@ -76,12 +76,7 @@ class MasterConnection:
     """
 
     def __init__(
-        self,
-        addresses: Sequence[str],
-        children: Children,
-        *,
-        over_wire: bool,
-        security: SecurityConfig | None = None,
+        self, addresses: Sequence[str], children: Children, *, over_wire: bool, security: SecurityConfig | None = None
     ) -> None:
         self._addresses = addresses
         self.address = addresses[0]
@@ -139,10 +134,7 @@ class MasterConnection:
             pulse.close()
             raise
         self.link = Link(
-            connection,
-            serves={},
-            peer_name=connection.peer.task,
-            watch=probe_factory(shared_token(self.address)),
+            connection, serves={}, peer_name=connection.peer.task, watch=probe_factory(shared_token(self.address))
         )
         self.link.on_closed(lambda _: pulse.close())
         _ = self._children.start(self.link.run(), name=f"link to {self.address}")
@@ -179,9 +171,8 @@ class MasterConnection:
             left = deadline.time_left or 0.0
             try:
                 return await connect(
-                    address, hello, timeout=max(left, RETRY), token=shared_token(address),
-                    security=self._security,
-                )  # fmt: skip
+                    address, hello, timeout=max(left, RETRY), token=shared_token(address), security=self._security
+                )
             except AuthenticationError as exc:
                 raise UnauthenticatedError(f"the master at {address}: {exc}") from exc
             except (WrongPeer, ProtocolError) as exc:
@@ -192,8 +183,7 @@ class MasterConnection:
                 last = exc
             if left <= RETRY or is_given_up(address):
                 error = UnavailableError(
-                    f"no master answers at {address} after {attempts} "
-                    f"attempt{'s' * (attempts > 1)}; last: {last}"
+                    f"no master answers at {address} after {attempts} attempt{'s' * (attempts > 1)}; last: {last}"
                 )
                 raise await add_exit_status(error, address) from last
             await asyncio.sleep(RETRY)
@@ -217,9 +207,7 @@ class MasterConnection:
             await self.add_fate(error)
             raise
         if not isinstance(answer, reply):
-            raise InternalError(
-                f"the master answered {type(answer).__name__}, not {reply.__name__}"
-            )
+            raise InternalError(f"the master answered {type(answer).__name__}, not {reply.__name__}")
         return answer
 
     async def add_fate(self, error: UnavailableError) -> None:
@@ -294,9 +282,7 @@ def _none_reached(dials: Sequence[asyncio.Task[Connection]]) -> BaseException:
 
 
 def _hello(pulse: str) -> Hello:
-    return Hello(
-        cluster_id="", task="client", incarnation=secrets.randbits(63), pid=os.getpid(), pulse=pulse
-    )
+    return Hello(cluster_id="", task="client", incarnation=secrets.randbits(63), pid=os.getpid(), pulse=pulse)
 
 
 @contextlib.contextmanager
@@ -330,9 +316,8 @@ async def reset_master(target: str, config: ConfigProto, containers: Sequence[st
     children = Children(f"reset of {target}")
     options = config.rpc_options
     master = MasterConnection(
-        addresses, children, over_wire=options.use_rpc_for_inprocess_master,
-        security=security_of(options),
-    )  # fmt: skip
+        addresses, children, over_wire=options.use_rpc_for_inprocess_master, security=security_of(options)
+    )
     try:
         with _late(config):
             await master.reach(deadline)

@@ -112,9 +112,7 @@ class RemoteDebugger:
         """The results of debugged runs."""
         return self._runs.store
 
-    async def _begin(
-        self, signature: RunSignature, options: DebugOptions, *, is_partial: bool
-    ) -> _Run:
+    async def _begin(self, signature: RunSignature, options: DebugOptions, *, is_partial: bool) -> _Run:
         """Begin a run; the master checks the options of a new plan before."""
         if not self._runs.has_plan(signature, options, is_partial=is_partial):
             asked = RunOptions(debug_options=options.of_plan)
@@ -226,9 +224,8 @@ class RemoteDebugger:
     # -- partial runs --------------------------------------------------------------------------
 
     async def open(
-        self, signature: RunSignature, options: DebugOptions,
-        setup: Callable[[list[Any]], Awaitable[str]],
-    ) -> str:  # fmt: skip
+        self, signature: RunSignature, options: DebugOptions, setup: Callable[[list[Any]], Awaitable[str]]
+    ) -> str:
         """Set up a debugged partial run, and return its handle.
 
         Args:

@@ -70,14 +70,29 @@ class RemoteRun:
 
     counts: ClassVar[bool] = True
     __slots__ = (
-        "_asked", "_error", "_fetches", "_found", "_limit", "_steps", "admitted", "call", "extra",
-        "nbytes", "program", "values",
-    )  # fmt: skip
+        "_asked",
+        "_error",
+        "_fetches",
+        "_found",
+        "_limit",
+        "_steps",
+        "admitted",
+        "call",
+        "extra",
+        "nbytes",
+        "program",
+        "values",
+    )
 
     def __init__(
-        self, steps: RemoteSteps, program: SessionProgram, values: RunValues,
-        limit: float | None, fetches: int, asked: StepRequest | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        steps: RemoteSteps,
+        program: SessionProgram,
+        values: RunValues,
+        limit: float | None,
+        fetches: int,
+        asked: StepRequest | None = None,
+    ) -> None:
         self._steps = steps
         self._asked = asked if program.known else replace(asked or _PLAIN, plan=program.plan)
         self.program = program
@@ -103,9 +118,7 @@ class RemoteRun:
             self._begun()
             try:
                 self._request(call)
-            except (
-                BaseException
-            ):  # Ctrl-C among them, which may come inside a master of this process
+            except BaseException:  # Ctrl-C among them, which may come inside a master of this process
                 program.calls.cancel(call)
                 self._leave()
                 raise
@@ -154,8 +167,7 @@ class RemoteRun:
             extra = extra_from_wire(extra, 2) if type(extra) is bytes else extra
         if len(values) != self._fetches or not (extra is None or type(extra) is list):
             raise ProtocolError(
-                f"a run with {self._fetches} fetches was answered by {len(values)} values and "
-                f"{extra!r:.100}"
+                f"a run with {self._fetches} fetches was answered by {len(values)} values and {extra!r:.100}"
             )
         self.program.known = True
         self._leave()
@@ -263,9 +275,15 @@ class PartialCall(AsyncRun):
     __slots__ = ("_handle", "_names", "_setup")
 
     def __init__(
-        self, steps: RemoteSteps, program: SessionProgram, values: RunValues,
-        limit: float | None, setup: int, asked: CallRequest, handle: str,
-    ) -> None:  # fmt: skip
+        self,
+        steps: RemoteSteps,
+        program: SessionProgram,
+        values: RunValues,
+        limit: float | None,
+        setup: int,
+        asked: CallRequest,
+        handle: str,
+    ) -> None:
         super().__init__(steps, program, values, limit, len(asked.fetches))
         self._setup = setup
         self._names = asked
@@ -286,9 +304,14 @@ class ThreadRun(RemoteRun):
     __slots__ = ("_ended",)
 
     def __init__(
-        self, steps: RemoteSteps, program: SessionProgram, values: RunValues,
-        limit: float | None, fetches: int, asked: StepRequest | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        steps: RemoteSteps,
+        program: SessionProgram,
+        values: RunValues,
+        limit: float | None,
+        fetches: int,
+        asked: StepRequest | None = None,
+    ) -> None:
         super().__init__(steps, program, values, limit, fetches, asked)
         self._ended = threading.Lock()
         self._ended.acquire()

@@ -20,17 +20,11 @@ from typing import Any, TypeVar
 
 from actorsession.actors.deadline import Deadline
 from actorsession.actors.supervision import Children
-from actorsession.config import (
-    CONNECT_TIMEOUT,
-    ConfigProto,
-    RunMetadata,
-    RunOptions,
-    StepStats,
-)  # fmt: skip
+from actorsession.config import CONNECT_TIMEOUT, ConfigProto, RunMetadata, RunOptions, StepStats
 from actorsession.config.limits import check_run_size
 from actorsession.config.remote_settings import refuse_local_settings
 from actorsession.durations import checked_seconds, in_seconds
-from actorsession.errors import AbortedError, CancelledError, OpError, UnavailableError  # fmt: skip
+from actorsession.errors import AbortedError, CancelledError, OpError, UnavailableError
 from actorsession.graph.device import DeviceAttributes
 from actorsession.graph.graph import Graph
 from actorsession.messages.done import Done
@@ -48,7 +42,7 @@ from actorsession.messages.session import (
     SessionWhy,
     TasksPresent,
     WaitForTasks,
-)  # fmt: skip
+)
 from actorsession.metrics import session_tally
 from actorsession.plan.cost_model import check_cost_model_settings
 from actorsession.plan.place import Placed
@@ -120,17 +114,17 @@ class RemoteSession(SessionInterface[RemotePlan]):
         refuse_local_settings(config)
         check_cost_model_settings(config)
         check_version(config.experimental.session_metadata)
-        DeviceFilters(
-            config.device_filters
-        )  # the master reads them; this finds malformed ones here
+        DeviceFilters(config.device_filters)  # the master reads them; this finds malformed ones here
         self._graph = graph
         self._target = target
         self._config = config
         self._children = Children(f"session to {target}")
         self._master = MasterConnection(
-            addresses, self._children, over_wire=config.rpc_options.use_rpc_for_inprocess_master,
+            addresses,
+            self._children,
+            over_wire=config.rpc_options.use_rpc_for_inprocess_master,
             security=security_of(config.rpc_options),
-        )  # fmt: skip
+        )
         self.handle = ""
         self._connecting = asyncio.Lock()
         self.restart = MasterRestart(self, graph, config)
@@ -140,9 +134,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
         self._request_prefix = secrets.token_hex(8)
         self._closed = False
         self._debugger = RemoteDebugger(self)
-        self._partial_runs = RemotePartialRuns(
-            self, self._debugger, in_seconds(config.partial_run_idle_limit_in_ms)
-        )
+        self._partial_runs = RemotePartialRuns(self, self._debugger, in_seconds(config.partial_run_idle_limit_in_ms))
         self.tally = session_tally("remote", self)
         self.steps = RemoteSteps(self, self._master, config, self.tally)
 
@@ -168,9 +160,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
 
     # -- connecting ----------------------------------------------------------------------------
 
-    async def connect(
-        self, limit: float = CONNECT_TIMEOUT, *, anew: bool = False, bare: bool = False
-    ) -> None:
+    async def connect(self, limit: float = CONNECT_TIMEOUT, *, anew: bool = False, bare: bool = False) -> None:
         """Reach the master and create the session there; do nothing if that is done.
 
         If the call fails or is cancelled, nothing stays open, and the next call tries again.
@@ -361,20 +351,16 @@ class RemoteSession(SessionInterface[RemotePlan]):
         await self.be_connected(deadline)
         left = max(deadline.time_left or 0.0, LEAST)
         message = WaitForTasks(
-            session_handle=self.handle, tasks=tasks, count=count or 0,
-            timeout_in_ms=math.ceil(left * 1000),
-        )  # fmt: skip
+            session_handle=self.handle, tasks=tasks, count=count or 0, timeout_in_ms=math.ceil(left * 1000)
+        )
         return (await self.ask(message, Deadline.after(left + ANSWER_MARGIN), TasksPresent)).tasks
 
     async def _ask_to_reattach(self, deadline: Deadline, *, anew: bool) -> Reattached:
-        message = ReattachSession(
-            session_handle=self.handle, anew=anew, request_id=self.request_id()
-        )
+        message = ReattachSession(session_handle=self.handle, anew=anew, request_id=self.request_id())
         found = await self.ask(message, deadline, SessionReattached)
         return Reattached(
-            tuple(found.added), tuple(found.removed), tuple(found.restarted), tuple(found.lost),
-            tuple(found.restored),
-        )  # fmt: skip
+            tuple(found.added), tuple(found.removed), tuple(found.restarted), tuple(found.lost), tuple(found.restored)
+        )
 
     async def _create_anew(self, deadline: Deadline, loss: OpError | None) -> Reattached:
         """Create a new session at the master for the same graph, in place of one that was lost."""
@@ -408,19 +394,14 @@ class RemoteSession(SessionInterface[RemotePlan]):
     @property
     def is_current(self) -> bool:
         """Whether the session exists at its master, with all nodes of the graph."""
-        return (
-            bool(self.handle) and not (self._closed or self.restart.is_due)
-            and self.sent.is_whole
-        )  # fmt: skip
+        return bool(self.handle) and not (self._closed or self.restart.is_due) and self.sent.is_whole
 
     async def _send_graph(self) -> None:
         """Connect, and send the master the nodes that were added to the graph."""
         await self.be_connected()
         if not self.sent.is_whole:
             # In a child, because cancelling a run must not lose the count of what was sent.
-            extending = self._children.start(
-                self.sent.extend(), name="extend the graph", awaited=True
-            )
+            extending = self._children.start(self.sent.extend(), name="extend the graph", awaited=True)
             await asyncio.shield(extending)
 
     async def warm_up(self, signature: RunSignature, *, partial: bool) -> None:
@@ -436,9 +417,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
         await self.prepare(signature)
         await self.prepare_step(signature, None, partial=partial)
 
-    async def prepare_step(
-        self, signature: RunSignature, options: RunOptions | None, *, partial: bool
-    ) -> None:
+    async def prepare_step(self, signature: RunSignature, options: RunOptions | None, *, partial: bool) -> None:
         """Make the master plan a step and register its partitions, with what its options watch."""
         message = plan_to_wire(self.handle, signature, options, partial=partial)
         await self.ask_step(message, None, Done)
@@ -483,9 +462,8 @@ class RemoteSession(SessionInterface[RemotePlan]):
         return await self._debugger.run(plan.signature, options.debug_options, delivery, step)
 
     def run_in_thread(
-        self, plan: RemotePlan, feeds: Sequence[Any], limit: float | None,
-        call: Callable[[Callable[[], object]], None],
-    ) -> Sequence[Any] | None:  # fmt: skip
+        self, plan: RemotePlan, feeds: Sequence[Any], limit: float | None, call: Callable[[Callable[[], object]], None]
+    ) -> Sequence[Any] | None:
         """Run a step for a thread that waits; see ``SessionInterface.run_in_thread``."""
         return self.steps.run_in_thread(plan, feeds, limit, call)
 
@@ -534,9 +512,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
         if not (self.handle and self._master.reached):
             silent = {self._target: "there is no session yet"} if self._connecting.locked() else {}
             return explain([], silent, waiting=waiting)
-        message = AskSessionWhy(
-            session_handle=self.handle, timeout_in_ms=max(1, int(within * 1000))
-        )
+        message = AskSessionWhy(session_handle=self.handle, timeout_in_ms=max(1, int(within * 1000)))
         try:
             found = await self.ask(message, Deadline.after(within + ANSWER_MARGIN), SessionWhy)
             waits = [TaskWaits.from_wire(said) for said in found.waits]
@@ -560,9 +536,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
         """Do the same when the loop of the session has ended, and with it whatever ran there."""
         with contextlib.suppress(RuntimeError):  # a closed loop calls nothing
             self._end()
-        if (
-            self._master.link is None
-        ):  # a master in this process does not see the end of a connection
+        if self._master.link is None:  # a master in this process does not see the end of a connection
             await self._tell_closed()
         self._master.drop()
 

@@ -14,20 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from actorsession.actors.deadline import Deadline
 from actorsession.actors.timer_wheel import TimerWheel
-from actorsession.config import (
-    DEFAULT_STEP_TIMEOUT,
-    ConfigProto,
-    RunMetadata,
-    RunOptions,
-    StepStats,
-)
-from actorsession.errors import (
-    AbortedError,
-    CancelledError,
-    DeadlineExceededError,
-    OpError,
-    UnavailableError,
-)
+from actorsession.config import DEFAULT_STEP_TIMEOUT, ConfigProto, RunMetadata, RunOptions, StepStats
+from actorsession.errors import AbortedError, CancelledError, DeadlineExceededError, OpError, UnavailableError
 from actorsession.graph.codec import INLINE_LIMIT, bytes_held
 from actorsession.messages.registry import VOCABULARY
 from actorsession.messages.step_frames import StepRequest
@@ -83,14 +71,23 @@ class RemoteSteps:
     """
 
     __slots__ = (
-        "_inflight", "_master", "_operation_timeout", "_pool", "_running", "_runs", "_session", "_tally",
-        "_timelines", "calls", "step_limit", "wheel",
-    )  # fmt: skip
+        "_inflight",
+        "_master",
+        "_operation_timeout",
+        "_pool",
+        "_running",
+        "_runs",
+        "_session",
+        "_tally",
+        "_timelines",
+        "calls",
+        "step_limit",
+        "wheel",
+    )
 
     def __init__(
-        self, session: RemoteSession, master: MasterConnection, config: ConfigProto,
-        tally: SessionTally,
-    ) -> None:  # fmt: skip
+        self, session: RemoteSession, master: MasterConnection, config: ConfigProto, tally: SessionTally
+    ) -> None:
         self._session = session
         self._master = master
         self._tally = tally
@@ -128,10 +125,16 @@ class RemoteSteps:
         self.wheel.close()
 
     async def run(
-        self, plan: RemotePlan, feeds: Sequence[Any], limit: float | None,
-        options: RunOptions | None, metadata: RunMetadata | None, delivery: ValueDelivery | None,
-        key: str = "", debug_run: list[Any] | None = None,
-    ) -> Sequence[Any]:  # fmt: skip
+        self,
+        plan: RemotePlan,
+        feeds: Sequence[Any],
+        limit: float | None,
+        options: RunOptions | None,
+        metadata: RunMetadata | None,
+        delivery: ValueDelivery | None,
+        key: str = "",
+        debug_run: list[Any] | None = None,
+    ) -> Sequence[Any]:
         """Run a step; see ``RemoteSession.run``, and ``StepRequest`` for the last two."""
         if limit == self._operation_timeout and not (options and options.timeout_in_ms):
             limit = None  # the session's own, which the master knows by that name
@@ -183,9 +186,14 @@ class RemoteSteps:
         return values
 
     def _new_run(
-        self, kind: type[R], plan: RemotePlan, feeds: Sequence[Any], limit: float | None,
-        asked: StepRequest | None = None, options: RunOptions | None = None,
-    ) -> R | None:  # fmt: skip
+        self,
+        kind: type[R],
+        plan: RemotePlan,
+        feeds: Sequence[Any],
+        limit: float | None,
+        asked: StepRequest | None = None,
+        options: RunOptions | None = None,
+    ) -> R | None:
         """Return a run of a plan; ``None`` if it has to wait for a connection, or for copies of its feeds."""
         channel = self._master.channel
         if channel is None or (self._session.restart.wait and self._session.restart.is_due):
@@ -196,9 +204,13 @@ class RemoteSteps:
         return kind(self, program, program.sent(feeds), limit, len(plan.signature.fetches), asked)
 
     async def _wait_to_run(
-        self, plan: RemotePlan, feeds: Sequence[Any], limit: float | None,
-        asked: StepRequest | None, options: RunOptions | None,
-    ) -> AsyncRun:  # fmt: skip
+        self,
+        plan: RemotePlan,
+        feeds: Sequence[Any],
+        limit: float | None,
+        asked: StepRequest | None,
+        options: RunOptions | None,
+    ) -> AsyncRun:
         """Return a run that was admitted, once it need not wait any more."""
         self._session.check_there()
         seconds = limit or self.step_limit
@@ -227,9 +239,8 @@ class RemoteSteps:
         return run
 
     def program(
-        self, programs: dict[Any, SessionProgram], signature: RunSignature,
-        options: RunOptions | None, *, partial: bool,
-    ) -> SessionProgram:  # fmt: skip
+        self, programs: dict[Any, SessionProgram], signature: RunSignature, options: RunOptions | None, *, partial: bool
+    ) -> SessionProgram:
         """Return the plan of a signature as it is run over the present connection.
 
         Args:
@@ -243,9 +254,7 @@ class RemoteSteps:
         """
         channel = self._master.channel
         if channel is None:
-            raise UnavailableError(
-                f"there is no connection to the master at {self._master.address}"
-            )
+            raise UnavailableError(f"there is no connection to the master at {self._master.address}")
         key = made = None
         if options is not None:
             debug, group = options.debug_options, options.experimental.collective_graph_key
@@ -260,9 +269,8 @@ class RemoteSteps:
         return program
 
     def run_in_thread(
-        self, plan: RemotePlan, feeds: Sequence[Any], limit: float | None,
-        call: Callable[[Callable[[], object]], None],
-    ) -> Sequence[Any] | None:  # fmt: skip
+        self, plan: RemotePlan, feeds: Sequence[Any], limit: float | None, call: Callable[[Callable[[], object]], None]
+    ) -> Sequence[Any] | None:
         """Run a step for a thread that waits; see ``SessionInterface.run_in_thread``."""
         run = self._new_run(ThreadRun, plan, feeds, limit)
         if run is None:

@@ -57,9 +57,18 @@ class SentGraph:
     """
 
     __slots__ = (
-        "_extending", "_extensions", "_graph", "_limit", "_planning", "_sent", "_session", "_size",
-        "_unbuilt", "_version", "may_wait",
-    )  # fmt: skip
+        "_extending",
+        "_extensions",
+        "_graph",
+        "_limit",
+        "_planning",
+        "_sent",
+        "_session",
+        "_size",
+        "_unbuilt",
+        "_version",
+        "may_wait",
+    )
 
     def __init__(self, session: RemoteSession, graph: Graph, config: ConfigProto) -> None:
         self._session = session
@@ -93,9 +102,8 @@ class SentGraph:
             return Snapshot()
         with self._graph.growing():
             taken = Snapshot(
-                self._graph.get_operations(), len(self._graph.changes.extended),
-                self._graph.nodes.total_size,
-            )  # fmt: skip
+                self._graph.get_operations(), len(self._graph.changes.extended), self._graph.nodes.total_size
+            )
         check_graph_size(taken.size)
         return taken
 

@@ -23,9 +23,17 @@ from actorsession.rpc.local_calls import LocalCalls, LocalValues
 from actorsession.runtime.kept_feeds import kept_feed, large_arrays
 
 __all__ = [
-    "RemotePlan", "RunCalls", "RunValues", "SessionProgram", "copies_much", "fill_metadata",
-    "own_values", "plan_to_wire", "sent_feeds", "timeline_of",
-]  # fmt: skip
+    "RemotePlan",
+    "RunCalls",
+    "RunValues",
+    "SessionProgram",
+    "copies_much",
+    "fill_metadata",
+    "own_values",
+    "plan_to_wire",
+    "sent_feeds",
+    "timeline_of",
+]
 
 
 RunValues: TypeAlias = WireValues | LocalValues
@@ -36,15 +44,13 @@ class RunCalls(Protocol):
     """Requests runs of a master: ``StepCalls`` over a link, ``LocalCalls`` within a process."""
 
     def run_step(
-        self, call: int, program: int, seconds: float | None, values: Any, waiter: Any,
-        asked: StepRequest | None = None,
-    ) -> None:  # fmt: skip
+        self, call: int, program: int, seconds: float | None, values: Any, waiter: Any, asked: StepRequest | None = None
+    ) -> None:
         """Request a run; see ``StepCalls.run_step``."""
 
     def call_partial(
-        self, call: int, setup: int, seconds: float | None, values: Any, waiter: Any,
-        asked: CallRequest,
-    ) -> None:  # fmt: skip
+        self, call: int, setup: int, seconds: float | None, values: Any, waiter: Any, asked: CallRequest
+    ) -> None:
         """Request a call of a partial run; see ``StepCalls.call_partial``."""
 
     def cancel(self, call: int) -> None:
@@ -91,9 +97,8 @@ class SessionProgram:
             self.channel.open_to_threads()
 
     def run_from_thread(
-        self, call: int, seconds: float | None, values: RunValues, waiter: Any,
-        asked: StepRequest | None,
-    ) -> bool:  # fmt: skip
+        self, call: int, seconds: float | None, values: RunValues, waiter: Any, asked: StepRequest | None
+    ) -> bool:
         """Request a run in another thread than that of the loop; see ``StepCalls.run_from_thread``."""
         channel = self.channel
         return (
@@ -127,10 +132,14 @@ def plan_to_wire(
 ) -> PrepareStep:
     """Return the plan of a signature as a master makes it, with what its options watch."""
     return PrepareStep(
-        session_handle=session_handle, feeds=list(signature.feeds),
-        fetches=list(signature.fetches), targets=list(signature.targets), partial=partial,
-        wiring=signature.wiring.to_wire(), options={} if options is None else options.to_wire(),
-    )  # fmt: skip
+        session_handle=session_handle,
+        feeds=list(signature.feeds),
+        fetches=list(signature.fetches),
+        targets=list(signature.targets),
+        partial=partial,
+        wiring=signature.wiring.to_wire(),
+        options={} if options is None else options.to_wire(),
+    )
 
 
 def sent_feeds(feeds: Sequence[Any], *, over_link: bool) -> Sequence[Any]:

@@ -27,9 +27,15 @@ from actorsession.train.layers.kernels import (
 from actorsession.train.layers.layer import Regularizer, known_sizes, weight_arguments
 
 __all__ = [
-    "Conv1D", "Conv1DTranspose", "Conv2D", "Conv2DTranspose", "Conv3D", "Conv3DTranspose",
-    "SeparableConv1D", "SeparableConv2D",
-]  # fmt: skip
+    "Conv1D",
+    "Conv1DTranspose",
+    "Conv2D",
+    "Conv2DTranspose",
+    "Conv3D",
+    "Conv3DTranspose",
+    "SeparableConv1D",
+    "SeparableConv2D",
+]
 
 
 class Convolution(KernelLayer):
@@ -74,9 +80,8 @@ class Convolution(KernelLayer):
         """Build the outputs."""
         name = "conv1d" if self._spatial == 1 else f"Conv{self._spatial}D"
         made = convolution(
-            inputs, self.kernel, self._padding, self._strides, self._dilations, name=name,
-            data_format=self._layout,
-        )  # fmt: skip
+            inputs, self.kernel, self._padding, self._strides, self._dilations, name=name, data_format=self._layout
+        )
         return self._activated(made, self._layout)
 
 
@@ -132,16 +137,20 @@ class Transposed(Convolution):
         """Build the outputs."""
         wanted = [tensor_size(inputs, axis) for axis in range(len(self._layout))]
         wanted[self._layout.index("C")] = self.filters
-        steps = zip(
-            spatial_axes(self._layout), self._size, self._strides, self._dilations, strict=True
-        )
+        steps = zip(spatial_axes(self._layout), self._size, self._strides, self._dilations, strict=True)
         for axis, size, stride, apart in steps:
             extra = max((size - 1) * apart + 1 - stride, 0) if self._padding == "VALID" else 0
             wanted[axis] = wanted[axis] * stride + extra
         made = conv_transpose(
-            inputs, self.kernel, wanted, self._strides, self._padding, self._layout,
-            self._dilations, name=f"conv{self._spatial}d_transpose",
-        )  # fmt: skip
+            inputs,
+            self.kernel,
+            wanted,
+            self._strides,
+            self._padding,
+            self._layout,
+            self._dilations,
+            name=f"conv{self._spatial}d_transpose",
+        )
         return self._activated(made, self._layout)
 
 
@@ -182,13 +191,10 @@ class Separable(Convolution):
         **settings: Unpack[KernelSettings],
     ) -> None:
         super().__init__(
-            filters, kernel_size, strides, padding, data_format=data_format,
-            dilation_rate=dilation_rate, **settings,
-        )  # fmt: skip
-        (self._multiplier,) = per_axis("depth_multiplier", depth_multiplier, 1)
-        self._of_depthwise = weight_arguments(
-            depthwise_initializer, depthwise_regularizer, depthwise_constraint
+            filters, kernel_size, strides, padding, data_format=data_format, dilation_rate=dilation_rate, **settings
         )
+        (self._multiplier,) = per_axis("depth_multiplier", depth_multiplier, 1)
+        self._of_depthwise = weight_arguments(depthwise_initializer, depthwise_regularizer, depthwise_constraint)
 
     def build(self, shape: Any) -> None:
         """Create both kernels and the bias for inputs of a shape."""
@@ -211,9 +217,8 @@ class Separable(Convolution):
         for axis, stride in zip(spatial_axes(layout), self._strides * 2, strict=False):
             steps[axis] = stride
         made = separable_conv2d(
-            inputs, first, second, steps, self._padding, [*dilations, *self._dilations],
-            data_format=layout,
-        )  # fmt: skip
+            inputs, first, second, steps, self._padding, [*dilations, *self._dilations], data_format=layout
+        )
         return self._activated(made if row is None else ops.squeeze(made, [row]), self._layout)
 
 

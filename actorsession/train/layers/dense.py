@@ -39,8 +39,7 @@ class Dense(KernelLayer):
         rank = TensorShape(inputs.shape).rank
         if rank is not None and rank < 2:
             raise ValueError(
-                f"Dense {self.name!r} takes inputs of rank 2 or more, [batch, ..., columns]; got shape "
-                f"{inputs.shape}"
+                f"Dense {self.name!r} takes inputs of rank 2 or more, [batch, ..., columns]; got shape {inputs.shape}"
             )
 
     def build(self, shape: Any) -> None:

@@ -27,11 +27,7 @@ class Dropout(Layer):
     """
 
     def __init__(
-        self,
-        rate: Any = 0.5,
-        noise_shape: Any = None,
-        seed: int | None = None,
-        **settings: Unpack[LayerSettings],
+        self, rate: Any = 0.5, noise_shape: Any = None, seed: int | None = None, **settings: Unpack[LayerSettings]
     ) -> None:
         super().__init__(**settings)
         if isinstance(rate, (int, float)) and not 0 <= rate < 1:

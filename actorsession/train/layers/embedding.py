@@ -51,15 +51,11 @@ class Embedding(Layer):
     ) -> None:
         super().__init__(**settings)
         if input_dim < 1 or output_dim < 1:
-            raise ValueError(
-                f"input_dim and output_dim are positive, got {input_dim!r} and {output_dim!r}"
-            )
+            raise ValueError(f"input_dim and output_dim are positive, got {input_dim!r} and {output_dim!r}")
         self.input_dim, self.output_dim = input_dim, output_dim
         if embeddings_initializer is None:
             embeddings_initializer = ops.random_uniform_initializer(-_LARGEST, _LARGEST)
-        self._of_table = weight_arguments(
-            embeddings_initializer, embeddings_regularizer, embeddings_constraint
-        )
+        self._of_table = weight_arguments(embeddings_initializer, embeddings_regularizer, embeddings_constraint)
 
     def _converted(self, inputs: Any) -> Any:
         return ops.convert_to_tensor(inputs)
@@ -69,9 +65,7 @@ class Embedding(Layer):
 
     def _check_inputs(self, inputs: Tensor) -> None:
         if not inputs.dtype.is_integer:
-            raise TypeError(
-                f"Embedding {self.name!r} takes ids of an integer dtype, got {inputs.dtype.name}"
-            )
+            raise TypeError(f"Embedding {self.name!r} takes ids of an integer dtype, got {inputs.dtype.name}")
 
     def build(self, _: Any) -> None:
         """Create the table."""

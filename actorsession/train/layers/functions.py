@@ -55,9 +55,7 @@ __all__ = [
 _Settings = ParamSpec("_Settings")
 
 
-def _function(
-    name: str, kind: Callable[_Settings, Layer]
-) -> Callable[Concatenate[Any, _Settings], Any]:
+def _function(name: str, kind: Callable[_Settings, Layer]) -> Callable[Concatenate[Any, _Settings], Any]:
     """Return the function that makes a layer of a class and calls it.
 
     Args:
@@ -125,11 +123,7 @@ def dropout(inputs: Any, rate: Any = 0.5, *, training: Any = False, **settings: 
 
 
 def rnn(
-    inputs: Any,
-    cell: Any,
-    sequence_length: Any = None,
-    initial_state: Any = None,
-    **settings: Any,
+    inputs: Any, cell: Any, sequence_length: Any = None, initial_state: Any = None, **settings: Any
 ) -> tuple[Any, Any]:
     """Run a cell over time.
 
@@ -143,7 +137,5 @@ def rnn(
     Returns:
         The outputs ``[batch, time, cell.output_size]`` and the last state.
     """
-    made: tuple[Any, Any] = RNN(cell, **settings)(
-        inputs, sequence_length, initial_state, scope=settings.get("name")
-    )
+    made: tuple[Any, Any] = RNN(cell, **settings)(inputs, sequence_length, initial_state, scope=settings.get("name"))
     return made

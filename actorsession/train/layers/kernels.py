@@ -13,9 +13,15 @@ from actorsession.train.layers.layer import Layer, LayerSettings, Regularizer, w
 from actorsession.train.layers.names import activation_of
 
 __all__ = [
-    "KernelLayer", "KernelSettings", "check_rank", "data_layout", "padding_of", "per_axis",
-    "spatial_axes", "tensor_size",
-]  # fmt: skip
+    "KernelLayer",
+    "KernelSettings",
+    "check_rank",
+    "data_layout",
+    "padding_of",
+    "per_axis",
+    "spatial_axes",
+    "tensor_size",
+]
 
 
 class KernelSettings(LayerSettings, total=False):
@@ -68,13 +74,9 @@ class KernelLayer(Layer):
         super().__init__(**settings)
         self._activation = None if activation is None else activation_of(activation)
         self._use_bias = use_bias
-        self._of_kernel = weight_arguments(
-            kernel_initializer, kernel_regularizer, kernel_constraint
-        )
+        self._of_kernel = weight_arguments(kernel_initializer, kernel_regularizer, kernel_constraint)
         self._of_bias = weight_arguments(
-            "zeros" if bias_initializer is None else bias_initializer,
-            bias_regularizer,
-            bias_constraint,
+            "zeros" if bias_initializer is None else bias_initializer, bias_regularizer, bias_constraint
         )
 
     def _add_kernel(self, shape: Sequence[int], columns: int, name: str = "kernel") -> Any:
@@ -162,8 +164,7 @@ def check_rank(layer: Layer, inputs: Tensor, rank: int, axes: str) -> None:
     """
     if TensorShape(inputs.shape).rank not in (None, rank):
         raise ValueError(
-            f"{type(layer).__name__} {layer.name!r} takes inputs of rank {rank}, {axes}; got shape "
-            f"{inputs.shape}"
+            f"{type(layer).__name__} {layer.name!r} takes inputs of rank {rank}, {axes}; got shape {inputs.shape}"
         )
 
 

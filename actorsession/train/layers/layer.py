@@ -30,9 +30,7 @@ from actorsession.ops.variables.store import Reuse
 from actorsession.train.layers import nests
 from actorsession.train.layers.names import initializer_of, snake_case
 
-__all__ = [
-    "Layer", "LayerSettings", "Regularizer", "known_flag", "known_sizes", "smart_cond", "weight_arguments",
-]  # fmt: skip
+__all__ = ["Layer", "LayerSettings", "Regularizer", "known_flag", "known_sizes", "smart_cond", "weight_arguments"]
 
 Regularizer: TypeAlias = Callable[[Any], Any]
 
@@ -200,11 +198,18 @@ class Layer:
         known = len(_regularization_losses())
         with ops.variable_scope(self._enter_scope(None), reuse=reuse, auxiliary_name_scope=False):
             variable = ops.get_variable(
-                name, shape, as_dtype(dtype or self._dtype or float32), initializer, regularizer,
-                trainable is not False and self.trainable, partitioner=partitioner,
-                use_resource=use_resource, constraint=constraint, synchronization=synchronization,
+                name,
+                shape,
+                as_dtype(dtype or self._dtype or float32),
+                initializer,
+                regularizer,
+                trainable is not False and self.trainable,
+                partitioner=partitioner,
+                use_resource=use_resource,
+                constraint=constraint,
+                synchronization=synchronization,
                 aggregation=aggregation,
-            )  # fmt: skip
+            )
         self.losses.extend(_regularization_losses()[known:])
         self._keep(variable)
         return variable
@@ -212,9 +217,7 @@ class Layer:
     add_variable = add_weight
 
     def _keep(self, variable: Any) -> None:
-        parts: Iterable[Any] = (
-            variable if isinstance(variable, ops.PartitionedVariable) else [variable]
-        )
+        parts: Iterable[Any] = variable if isinstance(variable, ops.PartitionedVariable) else [variable]
         trained = ops.trainable_variables()
         for part in parts:
             if all(part is not known for known, _ in self._kept()):
@@ -265,9 +268,7 @@ class Layer:
                 self._base_name = snake_case(type(self).__name__)
             base = scope if self._reuse and scope is not None else self._base_name
             opening = (
-                ops.variable_scope(base)
-                if self._reuse
-                else ops.variable_scope(scope, default_name=self._base_name)
+                ops.variable_scope(base) if self._reuse else ops.variable_scope(scope, default_name=self._base_name)
             )
             with opening as self._scope:
                 pass
@@ -367,11 +368,7 @@ def weight_arguments(
         ValueError: for an unknown name.
         TypeError: for an initialiser that is no function.
     """
-    return {
-        "initializer": initializer_of(initializer),
-        "regularizer": regularizer,
-        "constraint": constraint,
-    }
+    return {"initializer": initializer_of(initializer), "regularizer": regularizer, "constraint": constraint}
 
 
 def known_sizes(layer: Layer, shape: Any, axes: Iterable[int]) -> list[int]:

@@ -15,17 +15,29 @@ from actorsession.ops.neural.softmax import softmax
 __all__ = ["activation_of", "initializer_of", "snake_case", "unique_name"]
 
 _ACTIVATIONS: dict[str, Callable[..., Any]] = {
-    "elu": elu, "exponential": ops.exp, "linear": ops.identity, "relu": relu,
-    "selu": selu, "sigmoid": ops.sigmoid, "softmax": softmax,
-    "softplus": softplus, "softsign": softsign, "swish": swish, "tanh": ops.tanh,
-}  # fmt: skip
+    "elu": elu,
+    "exponential": ops.exp,
+    "linear": ops.identity,
+    "relu": relu,
+    "selu": selu,
+    "sigmoid": ops.sigmoid,
+    "softmax": softmax,
+    "softplus": softplus,
+    "softsign": softsign,
+    "swish": swish,
+    "tanh": ops.tanh,
+}
 _INITIALIZERS: dict[str, Callable[[], Any]] = {
-    "glorot_normal": ops.glorot_normal_initializer, "glorot_uniform": ops.glorot_uniform_initializer,
-    "identity": ops.identity_initializer, "ones": ops.ones_initializer,
-    "orthogonal": ops.orthogonal_initializer, "random_normal": ops.random_normal_initializer,
+    "glorot_normal": ops.glorot_normal_initializer,
+    "glorot_uniform": ops.glorot_uniform_initializer,
+    "identity": ops.identity_initializer,
+    "ones": ops.ones_initializer,
+    "orthogonal": ops.orthogonal_initializer,
+    "random_normal": ops.random_normal_initializer,
     "random_uniform": ops.random_uniform_initializer,
-    "truncated_normal": ops.truncated_normal_initializer, "zeros": ops.zeros_initializer,
-}  # fmt: skip
+    "truncated_normal": ops.truncated_normal_initializer,
+    "zeros": ops.zeros_initializer,
+}
 
 
 def activation_of(given: Any) -> Callable[..., Any]:
@@ -56,9 +68,7 @@ def initializer_of(given: Any) -> Any:
 def _known(given: Any, table: dict[str, Callable[..., Any]], what: str) -> Callable[..., Any]:
     if isinstance(given, str):
         if given not in table:
-            raise ValueError(
-                f"Unknown {what} function: {given}. Known names are {', '.join(table)}"
-            )
+            raise ValueError(f"Unknown {what} function: {given}. Known names are {', '.join(table)}")
         return table[given]
     if not callable(given):
         raise TypeError(f"an {what} must be a function or the name of one, got {given!r:.100}")

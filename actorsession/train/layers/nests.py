@@ -43,10 +43,7 @@ def mapped(function: Callable[..., Any], structure: Any, *others: Any) -> Any:
 def level(function: Callable[..., Any], structure: Any, *others: Any) -> Any:
     """Return a structure like ``mapped``, but for its direct elements, which may be structures themselves."""
     if isinstance(structure, Mapping):
-        made = {
-            key: function(structure[key], *(other[key] for other in others))
-            for key in sorted(structure)
-        }
+        made = {key: function(structure[key], *(other[key] for other in others)) for key in sorted(structure)}
         kind: Any = type(structure)
         return kind([(key, made[key]) for key in structure])
     parts = [function(*each) for each in zip(structure, *others, strict=True)]

@@ -57,9 +57,7 @@ class _Normalization(Layer):
         self._wanted = {"gamma": scale, "beta": center}
         self._of = {
             name: weight_arguments(*given)
-            for name, *given in zip(
-                ("beta", "gamma"), initializers, regularizers, constraints, strict=True
-            )
+            for name, *given in zip(("beta", "gamma"), initializers, regularizers, constraints, strict=True)
         }
 
     def _dtype_of(self, inputs: Any) -> DType:
@@ -72,8 +70,7 @@ class _Normalization(Layer):
                 f"{type(self).__name__} {self.name!r} takes inputs of a floating dtype, got {self.dtype.name}"
             )
         made = {
-            name: self.add_weight(name, shape, **self._of[name]) if self._wanted[name] else None
-            for name in self._order
+            name: self.add_weight(name, shape, **self._of[name]) if self._wanted[name] else None for name in self._order
         }
         self.gamma, self.beta = made["gamma"], made["beta"]
 
@@ -81,17 +78,14 @@ class _Normalization(Layer):
 def _rank_of(layer: Layer, inputs: Any) -> int:
     rank = TensorShape(inputs).rank
     if rank is None:
-        raise ValueError(
-            f"{type(layer).__name__} {layer.name!r} takes inputs of a known rank, got {inputs}"
-        )
+        raise ValueError(f"{type(layer).__name__} {layer.name!r} takes inputs of a known rank, got {inputs}")
     return rank
 
 
 def _positive(layer: Layer, axis: int, rank: int) -> int:
     if not -rank <= axis < rank:
         raise ValueError(
-            f"{type(layer).__name__} {layer.name!r} normalises axis {axis}, which inputs of rank {rank} "
-            "do not have"
+            f"{type(layer).__name__} {layer.name!r} normalises axis {axis}, which inputs of rank {rank} do not have"
         )
     return axis % rank
 
@@ -173,9 +167,14 @@ class BatchNormalization(_Normalization):
         **settings: Unpack[LayerSettings],
     ) -> None:
         super().__init__(
-            epsilon, center, scale, (beta_initializer, gamma_initializer),
-            (beta_regularizer, gamma_regularizer), (beta_constraint, gamma_constraint), **settings,
-        )  # fmt: skip
+            epsilon,
+            center,
+            scale,
+            (beta_initializer, gamma_initializer),
+            (beta_regularizer, gamma_regularizer),
+            (beta_constraint, gamma_constraint),
+            **settings,
+        )
         self._wanted_axes, self._momentum, self._fuses = axes_of(axis), momentum, fused
         self._renorms, self._renorm_momentum = renorm, renorm_momentum
         self._bounds = dict(renorm_clipping or {}) if renorm else {}
@@ -287,18 +286,12 @@ class BatchNormalization(_Normalization):
             lambda: ops.maximum(moved * moved - self._epsilon, 0),
             lambda: ops.identity(self.moving_variance),
         )
-        self.add_update(
-            self.moving_variance.assign(squares, name="AssignNewValue", read_value=False)
-        )
+        self.add_update(self.moving_variance.assign(squares, name="AssignNewValue", read_value=False))
 
-    def _moved(
-        self, average: Any, value: Any, momentum: Any, training: Any, read_value: bool = False
-    ) -> Any:
+    def _moved(self, average: Any, value: Any, momentum: Any, training: Any, read_value: bool = False) -> Any:
         """Return the update of a running average by a value, which does nothing where nothing is trained."""
         decay = smart_cond(
-            training,
-            lambda: ops.constant(1.0 - momentum, self.dtype),
-            lambda: ops.constant(0.0, self.dtype),
+            training, lambda: ops.constant(1.0 - momentum, self.dtype), lambda: ops.constant(0.0, self.dtype)
         )
         change = (average - ops.cast(value, self.dtype)) * decay
         return average.assign_sub(change, name="AssignMovingAvg", read_value=read_value)
@@ -311,9 +304,8 @@ class BatchNormalization(_Normalization):
 
         def with_statistics(mean: Any, variance: Any) -> tuple[Tensor, Tensor, Tensor]:
             return fused_batch_norm(
-                inputs, gamma, beta, mean, variance, epsilon=self._epsilon, data_format=layout,
-                is_training=mean is None,
-            )  # fmt: skip
+                inputs, gamma, beta, mean, variance, epsilon=self._epsilon, data_format=layout, is_training=mean is None
+            )
 
         outputs, mean, variance = smart_cond(
             training,
@@ -352,18 +344,13 @@ class BatchNormalization(_Normalization):
             )
             kept = mean, variance
             if self._parts is not None:
-                kept = (
-                    ops.reduce_mean(mean, axis=1, keepdims=True),
-                    ops.reduce_mean(variance, axis=1, keepdims=True),
-                )
+                kept = (ops.reduce_mean(mean, axis=1, keepdims=True), ops.reduce_mean(variance, axis=1, keepdims=True))
             if self._renorms:
                 factor, shift, kept = self._renormed(kept[0], kept[1], training)
                 factor = placed(ops.stop_gradient(factor, name="renorm_r"))
                 shift = placed(ops.stop_gradient(shift, name="renorm_d"))
                 scale, offset = _composition(factor, shift, scale, offset)
-        outputs = batch_normalization(
-            inputs, placed(mean), placed(variance), offset, scale, self._epsilon
-        )
+        outputs = batch_normalization(inputs, placed(mean), placed(variance), offset, scale, self._epsilon)
         outputs.set_shape(inputs.shape)
         if self._parts is not None:
             outputs = ops.reshape(outputs, ops.shape(given))
@@ -383,9 +370,7 @@ class BatchNormalization(_Normalization):
 
     def _moments(self, inputs: Tensor, axes: Sequence[int]) -> tuple[Tensor, Tensor]:
         """Return the mean and the variance of a batch over some axes."""
-        found: tuple[Tensor, Tensor] = moments(
-            inputs, axes, keepdims=self._parts is not None or len(self._axes) > 1
-        )
+        found: tuple[Tensor, Tensor] = moments(inputs, axes, keepdims=self._parts is not None or len(self._axes) > 1)
         return found
 
     def _renormed(self, mean: Any, variance: Any, training: Any) -> tuple[Any, Any, Any]:
@@ -475,9 +460,14 @@ class LayerNormalization(_Normalization):
         **settings: Unpack[LayerSettings],
     ) -> None:
         super().__init__(
-            epsilon, center, scale, (beta_initializer, gamma_initializer),
-            (beta_regularizer, gamma_regularizer), (beta_constraint, gamma_constraint), **settings,
-        )  # fmt: skip
+            epsilon,
+            center,
+            scale,
+            (beta_initializer, gamma_initializer),
+            (beta_regularizer, gamma_regularizer),
+            (beta_constraint, gamma_constraint),
+            **settings,
+        )
         self._wanted_axes = axes_of(axis)
 
     def build(self, shape: Any) -> None:
@@ -495,8 +485,7 @@ class LayerNormalization(_Normalization):
         values = ops.cast(inputs, self.dtype)
         mean, variance = moments(values, self._axes, keepdims=True)
         gamma, beta = [
-            None if weight is None else ops.reshape(weight, self._placed)
-            for weight in (self.gamma, self.beta)
+            None if weight is None else ops.reshape(weight, self._placed) for weight in (self.gamma, self.beta)
         ]
         outputs = batch_normalization(values, mean, variance, beta, gamma, self._epsilon)
         return ops.cast(outputs, inputs.dtype)

@@ -10,20 +10,23 @@ from typing import Any, ClassVar, Unpack
 from actorsession import ops
 from actorsession.graph.operation import Tensor
 from actorsession.ops.convolutions.pooling import pool
-from actorsession.train.layers.kernels import (
-    check_rank,
-    data_layout,
-    padding_of,
-    per_axis,
-    spatial_axes,
-)
+from actorsession.train.layers.kernels import check_rank, data_layout, padding_of, per_axis, spatial_axes
 from actorsession.train.layers.layer import Layer, LayerSettings
 
 __all__ = [
-    "AveragePooling1D", "AveragePooling2D", "AveragePooling3D", "GlobalAveragePooling1D",
-    "GlobalAveragePooling2D", "GlobalAveragePooling3D", "GlobalMaxPooling1D", "GlobalMaxPooling2D",
-    "GlobalMaxPooling3D", "MaxPooling1D", "MaxPooling2D", "MaxPooling3D",
-]  # fmt: skip
+    "AveragePooling1D",
+    "AveragePooling2D",
+    "AveragePooling3D",
+    "GlobalAveragePooling1D",
+    "GlobalAveragePooling2D",
+    "GlobalAveragePooling3D",
+    "GlobalMaxPooling1D",
+    "GlobalMaxPooling2D",
+    "GlobalMaxPooling3D",
+    "MaxPooling1D",
+    "MaxPooling2D",
+    "MaxPooling3D",
+]
 
 
 class Pooling(Layer):
@@ -57,16 +60,20 @@ class Pooling(Layer):
         size, steps, layout = list(self._size), list(self._strides), self._layout
         name = f"{'Max' if self._kind == 'MAX' else 'Avg'}Pool{'3D' if self._spatial == 3 else ''}"
         if self._spatial > 1:
-            return pool(
-                inputs, size, self._kind, self._padding, None, steps, name=name, data_format=layout
-            )
+            return pool(inputs, size, self._kind, self._padding, None, steps, name=name, data_format=layout)
         # Sequences are images of one row, with TensorFlow's names of nodes.
         row = spatial_axes(layout)[0]
         image = ops.expand_dims(inputs, row)
         pooled = pool(
-            image, [1, *size], self._kind, self._padding, None, [1, *steps], name=name,
+            image,
+            [1, *size],
+            self._kind,
+            self._padding,
+            None,
+            [1, *steps],
+            name=name,
             data_format=layout.replace("W", "HW"),
-        )  # fmt: skip
+        )
         return ops.squeeze(pooled, [row])
 
 
@@ -127,11 +134,7 @@ class GlobalPooling(Layer):
     _kind: ClassVar[str]
 
     def __init__(
-        self,
-        *,
-        data_format: str = "channels_last",
-        keepdims: bool = False,
-        **settings: Unpack[LayerSettings],
+        self, *, data_format: str = "channels_last", keepdims: bool = False, **settings: Unpack[LayerSettings]
     ) -> None:
         super().__init__(**settings)
         self._layout, self._keepdims = data_layout(data_format, self._spatial), keepdims

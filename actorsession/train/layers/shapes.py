@@ -25,9 +25,7 @@ class Flatten(Layer):
         ValueError: for another format, or inputs without axes or of unknown rank.
     """
 
-    def __init__(
-        self, *, data_format: str = "channels_last", **settings: Unpack[LayerSettings]
-    ) -> None:
+    def __init__(self, *, data_format: str = "channels_last", **settings: Unpack[LayerSettings]) -> None:
         super().__init__(**settings)
         self._channels_first = data_layout(data_format, 1) == "NCW"
 
@@ -35,9 +33,7 @@ class Flatten(Layer):
         """Build the outputs."""
         sizes = TensorShape(inputs.shape).sizes
         if not sizes:
-            raise ValueError(
-                f"Flatten {self.name!r} takes inputs of a known rank of 1 or more, got {inputs!r}"
-            )
+            raise ValueError(f"Flatten {self.name!r} takes inputs of a known rank of 1 or more, got {inputs!r}")
         if self._channels_first and len(sizes) > 2:
             inputs = ops.transpose(inputs, [0, *range(2, len(sizes)), 1])
         columns: int | None = 1

@@ -37,9 +37,7 @@ _LINALG: dict[str, Callable[[Any, Any], Any]] = {
     "slope-of-inverse": lambda tf, a: tf.gradients(tf.matrix_inverse(a), a),
     "slope-of-cholesky": lambda tf, a: tf.gradients(tf.cholesky(a), a),
 }
-linalg.each(
-    _LINALG, lambda call: lambda tf, np: Plan(call(tf, tf.constant(_square(np))), tolerance=1e-7)
-)
+linalg.each(_LINALG, lambda call: lambda tf, np: Plan(call(tf, tf.constant(_square(np))), tolerance=1e-7))
 
 _IMAGES: dict[str, Callable[[Any, Any], Any]] = {
     "flip": lambda tf, x: tf.image.flip_left_right(x),
@@ -55,6 +53,4 @@ _IMAGES: dict[str, Callable[[Any, Any], Any]] = {
     "contrast": lambda tf, x: tf.image.adjust_contrast(x, 1.5),
     "hsv": lambda tf, x: tf.image.rgb_to_hsv(x),
 }
-images.each(
-    _IMAGES, lambda change: lambda tf, np: change(tf, tf.constant(reals(np, (1, 4, 4, 3), 0, 1)))
-)
+images.each(_IMAGES, lambda change: lambda tf, np: change(tf, tf.constant(reals(np, (1, 4, 4, 3), 0, 1))))

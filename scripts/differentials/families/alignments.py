@@ -16,9 +16,7 @@ FAMILIES = [ctc]
 def _labels(tf: Any, np: Any, rows: Any) -> Any:
     places = [[r, c] for r, row in enumerate(rows) for c in range(len(row))]
     values = [label for row in rows for label in row]
-    return tf.SparseTensor(
-        np.array(places, "int64").reshape(-1, 2), np.array(values, "int32"), [len(rows), 9]
-    )
+    return tf.SparseTensor(np.array(places, "int64").reshape(-1, 2), np.array(values, "int32"), [len(rows), 9])
 
 
 _ROWS = [[0, 1, 1, 2], [2, 2], [1], [0, 3, 0]]
@@ -75,9 +73,7 @@ def _greedy(tf: Any, np: Any, merges: bool, blank: int | None) -> Any:
     return _parts(tf.nn.ctc_greedy_decoder(x, [9, 5, 0], merges, blank))
 
 
-_BEAMS = {f"{width}-{paths}": (width, paths) for width, paths in (
-    (100, 1), (7, 3), (2, 2), (1, 1), (2, 3),
-)}  # fmt: skip
+_BEAMS = {f"{width}-{paths}": (width, paths) for width, paths in ((100, 1), (7, 3), (2, 2), (1, 1), (2, 3))}
 
 
 @ctc("beams-{merges}-{beams}", merges=_BOOLS, beams=_BEAMS)
@@ -86,10 +82,7 @@ def _searched(tf: Any, np: Any, merges: bool, beams: tuple[int, int]) -> Any:
     return _parts(tf.nn.ctc_beam_search_decoder(x, [9, 5, 3], *beams, merges))
 
 
-ctc.add(
-    "beams-later",
-    lambda tf, np: _parts(tf.nn.ctc_beam_search_decoder_v2(reals(np, (9, 1, 4)), [9])),
-)
+ctc.add("beams-later", lambda tf, np: _parts(tf.nn.ctc_beam_search_decoder_v2(reals(np, (9, 1, 4)), [9])))
 ctc.over(
     "{name}-{x}",
     lambda tf, np, name, x: _parts(getattr(tf.nn, name)(reals(np, x[0]), [x[1]])),

@@ -35,14 +35,8 @@ _ALONG: dict[str, Any] = {
     "repeat": lambda tf, x, axis: tf.repeat(x, 2, axis=axis),
 }
 _AXES = (0, 1, 2, -1, 3, -4)
-arrays.over(
-    "{call}-axis{axis}", on(lambda tf, x, call, axis: call(tf, x, axis)), call=_ALONG, axis=_AXES
-)
-arrays.over(
-    "one-hot-axis{axis}",
-    lambda tf, np, axis: tf.one_hot([[0, 2], [1, -1]], 3, 5.0, -1.0, axis),
-    axis=_AXES,
-)
+arrays.over("{call}-axis{axis}", on(lambda tf, x, call, axis: call(tf, x, axis)), call=_ALONG, axis=_AXES)
+arrays.over("one-hot-axis{axis}", lambda tf, np, axis: tf.one_hot([[0, 2], [1, -1]], 3, 5.0, -1.0, axis), axis=_AXES)
 arrays.over(
     "{name}-axis{axis}{exclusive}{back}",
     on(lambda tf, x, name, axis, **ways: getattr(tf, name)(x, axis, *ways.values())),
@@ -59,9 +53,7 @@ for _sizes, _axis in (([1, 2], 1), ([1, -1], 1), ([4], 2), ([1, 1], 1), ([0, 2],
         axis=[_axis],
     )
 arrays.over(
-    "squeeze-{axis}",
-    on(lambda tf, x, axis: tf.squeeze(x, axis), (1, 3, 1)),
-    axis=(None, 0, [0, 2], -1, 1, [0, 1]),
+    "squeeze-{axis}", on(lambda tf, x, axis: tf.squeeze(x, axis), (1, 3, 1)), axis=(None, 0, [0, 2], -1, 1, [0, 1])
 )
 arrays.over(
     "tile-{multiples}",
@@ -76,12 +68,18 @@ arrays.over(
     paddings={"-".join("".join(map(str, pair)) for pair in each): each for each in _PADDINGS},
 )
 _RANGES: tuple[tuple[Any, ...], ...] = (
-    (5,), (2, 6), (1, 10, 3), (10, 1, -4), (0, 1, 0), (3, 3), (2.5,), (0.0, 1.0, 0.25), (5, 1),
-)  # fmt: skip
+    (5,),
+    (2, 6),
+    (1, 10, 3),
+    (10, 1, -4),
+    (0, 1, 0),
+    (3, 3),
+    (2.5,),
+    (0.0, 1.0, 0.25),
+    (5, 1),
+)
 arrays.over(
-    "range-{args}",
-    lambda tf, np, args: tf.range(*args),
-    args={"-".join(map(str, args)): args for args in _RANGES},
+    "range-{args}", lambda tf, np, args: tf.range(*args), args={"-".join(map(str, args)): args for args in _RANGES}
 )
 _OF_DTYPE: dict[str, Any] = {
     "range-as": lambda tf, dtype: tf.range(4, dtype=dtype),
@@ -94,9 +92,7 @@ arrays.over(
     call=_OF_DTYPE,
     dtype=("float32", "int64", "float64", "int32"),
 )
-arrays.over(
-    "linspace-{number}", lambda tf, np, number: tf.linspace(1.0, 3.0, number), number=(1, 2, 5, 0)
-)
+arrays.over("linspace-{number}", lambda tf, np, number: tf.linspace(1.0, 3.0, number), number=(1, 2, 5, 0))
 arrays.over(
     "shape-size-rank-{kind}",
     on(lambda tf, x, kind: [tf.shape(x, out_type=kind), tf.size(x, out_type=kind), tf.rank(x)]),
@@ -110,10 +106,7 @@ for _lengths, _most in (([1, 3, 0], None), ([1, 3, 0], 5), ([[1], [2]], 2), (3, 
         most=[_most],
     )
 arrays.over(
-    "band-{low}-{up}",
-    on(lambda tf, x, low, up: tf.matrix_band_part(x, low, up)),
-    low=(0, 1, -1),
-    up=(0, 1, -1),
+    "band-{low}-{up}", on(lambda tf, x, low, up: tf.matrix_band_part(x, low, up)), low=(0, 1, -1), up=(0, 1, -1)
 )
 arrays.over(
     "broadcast-{shape}",
@@ -135,13 +128,9 @@ for _block in (2, 3):
     for _name, (_change, _shape) in _blocks.items():
         arrays.over(f"{_name}-{{n}}", on(_change, _shape), n=[_block])
 _UNIQUE = ("unique", "unique_with_counts")
+arrays.over("{name}", lambda tf, np, name: list(getattr(tf, name)([3, 1, 3, 2, 1, 1])), name=_UNIQUE)
 arrays.over(
-    "{name}", lambda tf, np, name: list(getattr(tf, name)([3, 1, 3, 2, 1, 1])), name=_UNIQUE
-)
-arrays.over(
-    "{name}-int64",
-    lambda tf, np, name: list(getattr(tf, name)(["b", "a", "b"], out_idx=tf.int64)),
-    name=_UNIQUE,
+    "{name}-int64", lambda tf, np, name: list(getattr(tf, name)(["b", "a", "b"], out_idx=tf.int64)), name=_UNIQUE
 )
 arrays.over(
     "searchsorted-{side}",
@@ -189,9 +178,7 @@ _OF_UNKNOWN: dict[str, Any] = {
 }
 arrays.each(_OF_UNKNOWN, lambda change: on(change, known=False))
 _PATCHES = {"ksizes": [1, 2, 2, 1], "strides": [1, 1, 2, 1], "rates": [1] * 4, "padding": "VALID"}
-arrays.add(
-    "extract-image-patches", on(lambda tf, x: tf.extract_image_patches(x, **_PATCHES), (1, 4, 5, 2))
-)
+arrays.add("extract-image-patches", on(lambda tf, x: tf.extract_image_patches(x, **_PATCHES), (1, 4, 5, 2)))
 arrays.each(
     {
         "concat-of-scalars": lambda tf, np: tf.concat([1, 2], 0),

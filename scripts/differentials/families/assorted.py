@@ -13,9 +13,7 @@ assorted = Family("assorted")
 FAMILIES = [assorted]
 
 assorted.over(
-    "unravel-{places}",
-    lambda tf, np, places: tf.unravel_index(places, [3, 4, 2]),
-    places=([0, 5, 23], 7, [24], [[1]]),
+    "unravel-{places}", lambda tf, np, places: tf.unravel_index(places, [3, 4, 2]), places=([0, 5, 23], 7, [24], [[1]])
 )
 
 
@@ -38,9 +36,7 @@ _QUANTA: dict[str, Any] = {
 
 @assorted("fake-quant-args-{ends}-{bits}-{narrow}", **_QUANTA)
 def _by_args(tf: Any, np: Any, ends: Any, bits: int, narrow: bool) -> Any:
-    return _with_slopes(
-        tf, tf.fake_quant_with_min_max_args, [_numbers(tf, np)], *ends, bits, narrow
-    )
+    return _with_slopes(tf, tf.fake_quant_with_min_max_args, [_numbers(tf, np)], *ends, bits, narrow)
 
 
 @assorted("fake-quant-vars-{ends}-{bits}-{narrow}", **_QUANTA)
@@ -82,9 +78,7 @@ assorted.over(
     lambda tf, np, form: tf.linalg.tridiagonal_matmul(_three(tf, np, form), _right(tf, np), form),
     form=("compact", "sequence", "matrix", "other"),
 )
-_TRIDIAGONAL = {
-    name: name.replace("-", "_") for name in ("tridiagonal-solve", "tridiagonal-matmul")
-}
+_TRIDIAGONAL = {name: name.replace("-", "_") for name in ("tridiagonal-solve", "tridiagonal-matmul")}
 
 
 @assorted("{name}-gradient", name=_TRIDIAGONAL)
@@ -95,9 +89,7 @@ def _slopes_of_diagonals(tf: Any, np: Any, name: str) -> Any:
 
 assorted.over(
     "{name}-other-sizes",
-    lambda tf, np, name: getattr(tf.linalg, name)(
-        _three(tf, np, "compact"), _right(tf, np, 2, 5, 2)
-    ),
+    lambda tf, np, name: getattr(tf.linalg, name)(_three(tf, np, "compact"), _right(tf, np, 2, 5, 2)),
     name=_TRIDIAGONAL,
 )
 
@@ -140,9 +132,7 @@ assorted.each(
         "fake-quant-channels-other": lambda tf, np: tf.fake_quant_with_min_max_vars_per_channel(
             _numbers(tf, np, 5, 2), [0.0], [1.0]
         ),
-        "fake-quant-vector": lambda tf, np: tf.fake_quant_with_min_max_vars(
-            _numbers(tf, np), [0.0], [1.0]
-        ),
+        "fake-quant-vector": lambda tf, np: tf.fake_quant_with_min_max_vars(_numbers(tf, np), [0.0], [1.0]),
         "tridiagonal-solve-vector": _solved(2, 6),
         "tridiagonal-solve-transposed": _solved(2, 2, 6, transpose_rhs=True),
         "tridiagonal-solve-plain": _solved(partial_pivoting=False),
@@ -151,9 +141,7 @@ assorted.each(
             _numbers(tf, np, 1, 4, 4, 1), [1.0, 0.5, 1.0, 1.0]
         ),
         "fractional-vector": lambda tf, np: tf.nn.fractional_max_pool(_numbers(tf, np), [1.0] * 4),
-        "numpy-function": lambda tf, np: tf.numpy_function(
-            lambda a, b: a + b, [1.0, tf.constant([2.0])], tf.float32
-        ),
+        "numpy-function": lambda tf, np: tf.numpy_function(lambda a, b: a + b, [1.0, tf.constant([2.0])], tf.float32),
     }
 )
 
@@ -169,10 +157,13 @@ def _checked(tf: Any, np: Any, first: Any) -> Plan:
 @assorted("graph-util")
 def _graph_util(tf: Any, np: Any) -> Plan:
     ops = [
-        tf.constant(1).op, tf.constant("a").op, tf.constant(1.0).op,
-        tf.cast(tf.constant(1), tf.float32).op, tf.cast(tf.constant(1.0), tf.int32).op,
+        tf.constant(1).op,
+        tf.constant("a").op,
+        tf.constant(1.0).op,
+        tf.cast(tf.constant(1), tf.float32).op,
+        tf.cast(tf.constant(1.0), tf.int32).op,
         tf.add(1, 2).op,
-    ]  # fmt: skip
+    ]
     util, graph = tf.graph_util, tf.get_default_graph()
     zeros = tf.zeros([2, 3], name="z").op.name
     pinned = [util.must_run_on_cpu(op, pins) for op in ops for pins in (False, True)]

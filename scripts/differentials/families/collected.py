@@ -30,12 +30,7 @@ def _of_variables(tf: Any, np: Any) -> Plan:
     tf.Variable(1.0, name="c", collections=[tf.GraphKeys.LOCAL_VARIABLES])
     tf.get_local_variable("d", [1])
     tf.Variable(1.0, name="e", collections=["mine", tf.GraphKeys.GLOBAL_VARIABLES])
-    lists = [
-        tf.global_variables(),
-        tf.trainable_variables(),
-        tf.local_variables(),
-        tf.get_collection("mine"),
-    ]
+    lists = [tf.global_variables(), tf.trainable_variables(), tf.local_variables(), tf.get_collection("mine")]
     return Plan(facts=[[v.name for v in found] for found in lists])
 
 
@@ -63,12 +58,7 @@ def _by_scope(tf: Any, np: Any) -> Plan:
         with tf.variable_scope(scope):
             tf.get_variable("v", [1])
     asked = ["one", "one/", "t", ".*more", "v"]
-    return Plan(
-        facts=[
-            [v.name for v in tf.get_collection(tf.GraphKeys.GLOBAL_VARIABLES, scope)]
-            for scope in asked
-        ]
-    )
+    return Plan(facts=[[v.name for v in tf.get_collection(tf.GraphKeys.GLOBAL_VARIABLES, scope)] for scope in asked])
 
 
 @collections("trainable-by-scope")
@@ -77,9 +67,7 @@ def _trainable(tf: Any, np: Any) -> Plan:
         with tf.variable_scope(scope):
             tf.get_variable("w", [1])
             tf.get_variable("frozen", [1], trainable=False)
-    return Plan(
-        facts=[[v.name for v in tf.trainable_variables(scope)] for scope in ("g", "d", "x", None)]
-    )
+    return Plan(facts=[[v.name for v in tf.trainable_variables(scope)] for scope in ("g", "d", "x", None)])
 
 
 @collections("finalized")

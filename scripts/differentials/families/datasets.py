@@ -44,12 +44,8 @@ _ELEMENTS: dict[str, Callable[[Any, Any, Any, Any], Any]] = {
     "shuffle-without-buffer": lambda tf, d, e, np: d.range(3).shuffle(0),
     "shuffle-with-seed": lambda tf, d, e, np: d.range(8).shuffle(4, seed=1),
     "shuffle-twice": lambda tf, d, e, np: d.range(4).shuffle(4, seed=2).repeat(2),
-    "shuffle-alike": lambda tf, d, e, np: d.range(4)
-    .shuffle(4, seed=2, reshuffle_each_iteration=False)
-    .repeat(2),
-    "shuffle-and-repeat": lambda tf, d, e, np: d.range(4).apply(
-        e.shuffle_and_repeat(3, 2, seed=1)
-    ),
+    "shuffle-alike": lambda tf, d, e, np: d.range(4).shuffle(4, seed=2, reshuffle_each_iteration=False).repeat(2),
+    "shuffle-and-repeat": lambda tf, d, e, np: d.range(4).apply(e.shuffle_and_repeat(3, 2, seed=1)),
     "random": lambda tf, d, e, np: e.RandomDataset(4).take(3),
     "shard-out-of-range": lambda tf, d, e, np: d.range(3).shard(2, 5),
     "padding-too-small": lambda tf, d, e, np: _rising(tf, 5).padded_batch(2, [2]),
@@ -58,61 +54,42 @@ _ELEMENTS: dict[str, Callable[[Any, Any, Any, Any], Any]] = {
     "interleave-of-none": lambda tf, d, e, np: d.range(3).interleave(lambda x: d.range(x), 0),
     "map-that-fails": lambda tf, d, e, np: _reciprocals(tf).map(_checked(tf)),
     "map-that-fails-in-parallel": lambda tf, d, e, np: _reciprocals(tf).map(_checked(tf), 2),
-    "map-and-batch-that-fails": lambda tf, d, e, np: _reciprocals(tf).apply(
-        e.map_and_batch(_checked(tf), 2)
-    ),
-    "errors-ignored": lambda tf, d, e, np: _reciprocals(tf)
-    .map(_checked(tf))
-    .apply(e.ignore_errors()),
+    "map-and-batch-that-fails": lambda tf, d, e, np: _reciprocals(tf).apply(e.map_and_batch(_checked(tf), 2)),
+    "errors-ignored": lambda tf, d, e, np: _reciprocals(tf).map(_checked(tf)).apply(e.ignore_errors()),
     "map-without-threads": lambda tf, d, e, np: d.range(3).map(lambda x: x, 0),
     "map-of-dict": lambda tf, d, e, np: d.range(2).map(lambda x: {"b": x, "a": -x}),
-    "map-with-branch": lambda tf, d, e, np: d.range(3).map(
-        lambda x: tf.cond(x > 1, lambda: x * 10, lambda: x)
-    ),
+    "map-with-branch": lambda tf, d, e, np: d.range(3).map(lambda x: tf.cond(x > 1, lambda: x * 10, lambda: x)),
     "generator": lambda tf, d, e, np: d.from_generator(
         lambda n: iter([(k, "a") for k in range(n)]), (tf.int64, tf.string), args=(2,)
     ),
     "generator-of-other-type": lambda tf, d, e, np: d.from_generator(lambda: ["a"], tf.int32),
-    "generator-of-other-shape": lambda tf, d, e, np: d.from_generator(
-        lambda: [[1, 2]], tf.int32, [3]
-    ),
+    "generator-of-other-shape": lambda tf, d, e, np: d.from_generator(lambda: [[1, 2]], tf.int32, [3]),
     "zip-of-dict": lambda tf, d, e, np: d.zip({"a": d.range(2), "b": (d.range(3), d.range(4))}),
     "cached": lambda tf, d, e, np: d.range(2).cache().repeat(2),
     "unbatched": lambda tf, d, e, np: d.range(4).batch(2).unbatch(),
     "enumerated": lambda tf, d, e, np: d.from_tensor_slices(["a", "b"]).enumerate(3),
-    "scanned": lambda tf, d, e, np: d.range(4).apply(
-        e.scan(np.int64(0), lambda s, x: (s + x, s))
-    ),
+    "scanned": lambda tf, d, e, np: d.range(4).apply(e.scan(np.int64(0), lambda s, x: (s + x, s))),
     "while-small": lambda tf, d, e, np: d.range(5).apply(e.take_while(lambda x: x < 2)),
     "unique-words": lambda tf, d, e, np: d.from_tensor_slices(["a", "b", "a"]).apply(e.unique()),
     "unique-pairs": lambda tf, d, e, np: d.from_tensor_slices(([1], [2])).apply(e.unique()),
     "counter": lambda tf, d, e, np: e.Counter(5, -2, tf.int32).take(3),
-    "chosen-out-of-range": lambda tf, d, e, np: e.choose_from_datasets(
-        [d.range(3)], d.range(1, 2)
-    ),
+    "chosen-out-of-range": lambda tf, d, e, np: e.choose_from_datasets([d.range(3)], d.range(1, 2)),
     "sparse-rows": lambda tf, d, e, np: d.from_sparse_tensor_slices(_sparse(tf)),
     "sparse-batch": lambda tf, d, e, np: d.from_tensor_slices(_sparse(tf)).batch(2),
     "sparse-beside": lambda tf, d, e, np: d.zip((d.from_tensor_slices(_sparse(tf)), d.range(2))),
     "dense-to-sparse": lambda tf, d, e, np: _rising(tf, 4).apply(e.dense_to_sparse_batch(2, [3])),
-    "dense-to-sparse-too-large": lambda tf, d, e, np: _rising(tf, 5).apply(
-        e.dense_to_sparse_batch(2, [2])
-    ),
+    "dense-to-sparse-too-large": lambda tf, d, e, np: _rising(tf, 5).apply(e.dense_to_sparse_batch(2, [2])),
     "buckets": lambda tf, d, e, np: _rising(tf, 6).apply(
-        e.bucket_by_sequence_length(
-            lambda x: tf.size(x), [3, 6], [2, 2, 2], pad_to_bucket_boundary=True
-        )
+        e.bucket_by_sequence_length(lambda x: tf.size(x), [3, 6], [2, 2, 2], pad_to_bucket_boundary=True)
     ),
     "groups-of-none": lambda tf, d, e, np: d.range(3).apply(
-        e.group_by_window(
-            lambda x: x, lambda k, w: w.batch(2),
-            window_size_func=lambda k: tf.constant(0, tf.int64),
-        )
+        e.group_by_window(lambda x: x, lambda k, w: w.batch(2), window_size_func=lambda k: tf.constant(0, tf.int64))
     ),
     "other-count": lambda tf, d, e, np: d.range(3).apply(e.assert_cardinality(2)),
     "lines-of-no-file": lambda tf, d, e, np: tf.data.TextLineDataset("no such file"),
     "records-of-no-file": lambda tf, d, e, np: tf.data.TFRecordDataset("no such file"),
     "no-files": lambda tf, d, e, np: d.list_files("no such folder/*"),
-}  # fmt: skip
+}
 
 
 @datasets("{make}", make=_ELEMENTS)
@@ -145,16 +122,14 @@ _REFUSED: dict[str, Callable[[Any, Any, Any, Any], Any]] = {
     "loop-of-python": lambda tf, d, e, np: list(d.range(3)),
     "option-of-no-name": lambda tf, d, e, np: setattr(tf.data.Options(), "spam", 1),
     "option-of-type": lambda tf, d, e, np: setattr(tf.data.Options(), "deterministic", 3),
-    "once-with-placeholder": lambda tf, d, e, np: tf.data.make_one_shot_iterator(
-        d.range(tf.placeholder(tf.int64, []))
-    ),
+    "once-with-placeholder": lambda tf, d, e, np: tf.data.make_one_shot_iterator(d.range(tf.placeholder(tf.int64, []))),
     "once-with-variable": lambda tf, d, e, np: tf.data.make_one_shot_iterator(
         d.range(3).map(lambda x: x + tf.get_variable("v", initializer=np.int64(1)))
     ),
-    "initialised-by-other-types": lambda tf, d, e, np: tf.data.Iterator.from_structure(
-        tf.int64, []
-    ).make_initializer(d.from_tensors(1)),
-}  # fmt: skip
+    "initialised-by-other-types": lambda tf, d, e, np: tf.data.Iterator.from_structure(tf.int64, []).make_initializer(
+        d.from_tensors(1)
+    ),
+}
 
 
 @datasets("refused-{make}", make=_REFUSED)
@@ -179,11 +154,21 @@ def _nodes(tf: Any, np: Any) -> Plan:
 def _counts(tf: Any, np: Any) -> Any:
     five, counted = tf.data.Dataset.range(5), tf.data.experimental.cardinality
     made = [
-        five, five.repeat(), five.filter(lambda x: x > 1), five.batch(2), five.map(lambda x: x),
-        five.take(2), five.skip(1), five.window(2), five.shard(2, 1), five.concatenate(five),
-        tf.data.Dataset.zip((five, five.take(3))), five.cache().prefetch(1),
-        five.flat_map(lambda x: five), tf.data.experimental.RandomDataset(1),
-    ]  # fmt: skip
+        five,
+        five.repeat(),
+        five.filter(lambda x: x > 1),
+        five.batch(2),
+        five.map(lambda x: x),
+        five.take(2),
+        five.skip(1),
+        five.window(2),
+        five.shard(2, 1),
+        five.concatenate(five),
+        tf.data.Dataset.zip((five, five.take(3))),
+        five.cache().prefetch(1),
+        five.flat_map(lambda x: five),
+        tf.data.experimental.RandomDataset(1),
+    ]
     return [counted(each) for each in made]
 
 

@@ -42,24 +42,14 @@ _OTHERS: dict[str, Callable[[Any], Any]] = {
 randoms.each(_OTHERS, lambda draw: lambda tf, np: Plan(draw(tf), random=True))
 # Only truth values are fetched, so that values can be compared.
 _TRUTHS: dict[str, Callable[[Any, Any], Any]] = {
-    "uniform-stays-in-range": lambda tf, np: (
-        lambda x: [tf.reduce_all(x >= 5), tf.reduce_all(x < 6)]
-    )(tf.random_uniform([500], 5.0, 6.0)),
-    "uniform-int-takes-all": lambda tf, np: tf.size(
-        tf.unique(tf.random_uniform([500], 0, 4, tf.int32))[0]
+    "uniform-stays-in-range": lambda tf, np: (lambda x: [tf.reduce_all(x >= 5), tf.reduce_all(x < 6)])(
+        tf.random_uniform([500], 5.0, 6.0)
     ),
-    "truncated-stays-within-two": lambda tf, np: tf.reduce_all(
-        tf.abs(tf.truncated_normal([500])) <= 2.0
-    ),
-    "normal-has-its-mean": lambda tf, np: (
-        tf.abs(tf.reduce_mean(tf.random_normal([4000], 3.0)) - 3.0) < 0.3
-    ),
-    "two-draws-differ": lambda tf, np: tf.reduce_any(
-        tf.not_equal(tf.random_normal([9]), tf.random_normal([9]))
-    ),
-    "one-draw-is-one": lambda tf, np: (lambda x: tf.reduce_all(tf.equal(x, x)))(
-        tf.random_normal([9])
-    ),
+    "uniform-int-takes-all": lambda tf, np: tf.size(tf.unique(tf.random_uniform([500], 0, 4, tf.int32))[0]),
+    "truncated-stays-within-two": lambda tf, np: tf.reduce_all(tf.abs(tf.truncated_normal([500])) <= 2.0),
+    "normal-has-its-mean": lambda tf, np: tf.abs(tf.reduce_mean(tf.random_normal([4000], 3.0)) - 3.0) < 0.3,
+    "two-draws-differ": lambda tf, np: tf.reduce_any(tf.not_equal(tf.random_normal([9]), tf.random_normal([9]))),
+    "one-draw-is-one": lambda tf, np: (lambda x: tf.reduce_all(tf.equal(x, x)))(tf.random_normal([9])),
     "same-seed-same-numbers": lambda tf, np: tf.reduce_all(
         tf.equal(tf.random_uniform([9], seed=3), tf.random_uniform([9], seed=3))
     ),

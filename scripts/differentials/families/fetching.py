@@ -122,12 +122,7 @@ def _closed(tf: Any, np: Any) -> Plan:
     a = tf.constant(1)
 
     def drive(session: Any) -> Any:
-        return [
-            session.close,
-            lambda: session.run(a),
-            session.close,
-            lambda: a.eval(session=session),
-        ]
+        return [session.close, lambda: session.run(a), session.close, lambda: a.eval(session=session)]
 
     return Plan(drive=drive)
 
@@ -143,11 +138,7 @@ def _evals(tf: Any, np: Any) -> Plan:
     up = v.assign_add(1.0)
 
     def drive(session: Any) -> Any:
-        return [
-            lambda: (x * 2).eval({x: 3.0}, session),
-            lambda: up.op.run(session=session),
-            lambda: v.eval(session),
-        ]
+        return [lambda: (x * 2).eval({x: 3.0}, session), lambda: up.op.run(session=session), lambda: v.eval(session)]
 
     return Plan(drive=drive)
 
@@ -158,12 +149,7 @@ def _callable(tf: Any, np: Any) -> Plan:
 
     def drive(session: Any) -> Any:
         both = session.make_callable([x + y, x * y], feed_list=[x, y])
-        return [
-            lambda: both(2.0, 3.0),
-            lambda: both(2.0),
-            lambda: both(1.0, 2.0, 3.0),
-            lambda: both([1.0], 2.0),
-        ]
+        return [lambda: both(2.0, 3.0), lambda: both(2.0), lambda: both(1.0, 2.0, 3.0), lambda: both([1.0], 2.0)]
 
     return Plan(drive=drive)
 
@@ -213,9 +199,7 @@ def _fed(tf: Any, np: Any, feed: tuple[str, Any, Any]) -> Plan:
     return Plan(tf.identity(x), {x: value})
 
 
-@feeds(
-    "array-of-{dtype}", dtype=("int8", "int64", "float16", "float64", "bool", "uint8", "complex128")
-)
+@feeds("array-of-{dtype}", dtype=("int8", "int64", "float16", "float64", "bool", "uint8", "complex128"))
 def _array_fed(tf: Any, np: Any, dtype: str) -> Plan:
     x, y = tf.placeholder(tf.float32, [2]), tf.placeholder(dtype, [None])
     return Plan(
@@ -271,9 +255,7 @@ def _constant(tf: Any, np: Any) -> Plan:
 def _unfeedable(tf: Any, np: Any) -> Plan:
     a = tf.constant(1.0)
     tf.get_default_graph().prevent_feeding(a)
-    return Plan(
-        steps=[Step(a + 1, {a: 2.0}), Step(a + 1)], facts=tf.get_default_graph().is_feedable(a)
-    )
+    return Plan(steps=[Step(a + 1, {a: 2.0}), Step(a + 1)], facts=tf.get_default_graph().is_feedable(a))
 
 
 @feeds("one-output-of-two")

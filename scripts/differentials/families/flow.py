@@ -30,9 +30,7 @@ _BRANCHES: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]
     "loop-in-branch": (
         lambda tf, x: (
             tf.while_loop(lambda v: v < 50, lambda v: [v * 2 + 1], [x])[0]
-            if isinstance(
-                tf.while_loop(lambda v: v < 50, lambda v: [v * 2 + 1], [x]), (list, tuple)
-            )
+            if isinstance(tf.while_loop(lambda v: v < 50, lambda v: [v * 2 + 1], [x]), (list, tuple))
             else tf.while_loop(lambda v: v < 50, lambda v: v * 2 + 1, [x])
         ),
         lambda tf, x: x,
@@ -103,17 +101,11 @@ _LOOPS: dict[str, Callable[[Any], Any]] = {
     "sum": lambda tf: tf.while_loop(lambda i, s: i < 5, lambda i, s: (i + 1, s + i), (0, 0)),
     "list": lambda tf: tf.while_loop(lambda i, s: i < 5, lambda i, s: [i + 1, s * 2.0], [0, 1.0]),
     "never": lambda tf: tf.while_loop(lambda i: i < 0, lambda i: i + 1, [7]),
-    "at-most": lambda tf: tf.while_loop(
-        lambda i: i < 100, lambda i: i + 1, [0], maximum_iterations=4
-    ),
-    "at-most-none": lambda tf: tf.while_loop(
-        lambda i: i < 100, lambda i: i + 1, [0], maximum_iterations=0
-    ),
+    "at-most": lambda tf: tf.while_loop(lambda i: i < 100, lambda i: i + 1, [0], maximum_iterations=4),
+    "at-most-none": lambda tf: tf.while_loop(lambda i: i < 100, lambda i: i + 1, [0], maximum_iterations=0),
     "fibonacci": lambda tf: tf.while_loop(lambda a, b: b < 100, lambda a, b: (b, a + b), (0, 1)),
     "matrix": lambda tf: tf.while_loop(
-        lambda i, m: i < 3,
-        lambda i, m: (i + 1, tf.matmul(m, m)),
-        (0, tf.constant([[1.0, 1.0], [0.0, 1.0]])),
+        lambda i, m: i < 3, lambda i, m: (i + 1, tf.matmul(m, m)), (0, tf.constant([[1.0, 1.0], [0.0, 1.0]]))
     ),
     "growing": lambda tf: tf.while_loop(
         lambda i, v: i < 3,
@@ -126,39 +118,24 @@ _LOOPS: dict[str, Callable[[Any], Any]] = {
     ),
     "nested": lambda tf: tf.while_loop(
         lambda i, s: i < 3,
-        lambda i, s: (
-            i + 1,
-            tf.while_loop(lambda j, t: j < i, lambda j, t: (j + 1, t + 10), (0, s))[1],
-        ),
+        lambda i, s: (i + 1, tf.while_loop(lambda j, t: j < i, lambda j, t: (j + 1, t + 10), (0, s))[1]),
         (0, 0),
     ),
     "cond-in-loop": lambda tf: tf.while_loop(
-        lambda i, s: i < 6,
-        lambda i, s: (i + 1, tf.cond(tf.equal(i % 2, 0), lambda: s + i, lambda: s * 2)),
-        (0, 1),
+        lambda i, s: i < 6, lambda i, s: (i + 1, tf.cond(tf.equal(i % 2, 0), lambda: s + i, lambda: s * 2)), (0, 1)
     ),
-    "captures": lambda tf: (lambda c: tf.while_loop(lambda i: i < c, lambda i: i + c // 2, [0]))(
-        tf.constant(7)
-    ),
+    "captures": lambda tf: (lambda c: tf.while_loop(lambda i: i < c, lambda i: i + c // 2, [0]))(tf.constant(7)),
     "dict": lambda tf: tf.while_loop(
         lambda v: v["i"] < 3, lambda v: [{"i": v["i"] + 1, "s": v["s"] + 2}], [{"i": 0, "s": 1}]
     ),
-    "other-dtype": lambda tf: tf.while_loop(
-        lambda i: i < 3, lambda i: tf.cast(i + 1, tf.float32), [0]
-    ),
+    "other-dtype": lambda tf: tf.while_loop(lambda i: i < 3, lambda i: tf.cast(i + 1, tf.float32), [0]),
     "other-structure": lambda tf: tf.while_loop(lambda i: i < 3, lambda i: (i, i), [0]),
     "no-variables": lambda tf: tf.while_loop(lambda: True, lambda: (), []),
     "number-condition": lambda tf: tf.while_loop(lambda i: i, lambda i: i + 1, [0]),
-    "zero-parallel": lambda tf: tf.while_loop(
-        lambda i: i < 3, lambda i: i + 1, [0], parallel_iterations=0
-    ),
-    "keeps-structure": lambda tf: tf.while_loop(
-        lambda i: i < 3, lambda i: [i + 1], [0], return_same_structure=True
-    ),
+    "zero-parallel": lambda tf: tf.while_loop(lambda i: i < 3, lambda i: i + 1, [0], parallel_iterations=0),
+    "keeps-structure": lambda tf: tf.while_loop(lambda i: i < 3, lambda i: [i + 1], [0], return_same_structure=True),
     "newton": lambda tf: tf.while_loop(
-        lambda x: tf.abs(x * x - 2) > 1e-6,
-        lambda x: (x + 2 / x) / 2,
-        [tf.constant(1.0, tf.float64)],
+        lambda x: tf.abs(x * x - 2) > 1e-6, lambda x: (x + 2 / x) / 2, [tf.constant(1.0, tf.float64)]
     ),
 }
 flow.over("while-{loop}", lambda tf, np, loop: loop(tf), loop=_LOOPS)

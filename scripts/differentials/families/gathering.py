@@ -15,18 +15,14 @@ FAMILIES = [gathers, scatters, segments, sparse]
 
 gathers.over(
     "axis{axis}-{indices}",
-    lambda tf, np, axis, indices: tf.gather(
-        reals(np, (2, 3, 4)), tf.constant(indices, tf.int32), axis=axis
-    ),
+    lambda tf, np, axis, indices: tf.gather(reals(np, (2, 3, 4)), tf.constant(indices, tf.int32), axis=axis),
     axis=(0, 1, -1, 3),
     indices=(1, [0, 1], [[1, 0], [0, 0]], []),
 )
 for _dims, _place in ((1, 1), (1, 2), (2, 2), (1, None), (-1, None), (3, 1)):
     gathers.over(
         "batch{dims}-axis{axis}",
-        lambda tf, np, dims, axis: tf.gather(
-            reals(np, (2, 3, 4)), [[0, 2], [1, 1]], axis=axis, batch_dims=dims
-        ),
+        lambda tf, np, dims, axis: tf.gather(reals(np, (2, 3, 4)), [[0, 2], [1, 1]], axis=axis, batch_dims=dims),
         dims=[_dims],
         axis=[_place],
     )
@@ -44,10 +40,7 @@ gathers.add("batch-gather", lambda tf, np: tf.batch_gather(reals(np, (2, 3)), [[
 def _outside(tf: Any, np: Any) -> Plan:
     index = tf.placeholder(tf.int32, [None])
     x = tf.constant([1.0, 2.0, 3.0])
-    return Plan(
-        tf.gather(x, index),
-        steps=[Step(tf.gather(x, index), {index: fed}) for fed in ([0, 2], [3], [-1], [])],
-    )
+    return Plan(tf.gather(x, index), steps=[Step(tf.gather(x, index), {index: fed}) for fed in ([0, 2], [3], [-1], [])])
 
 
 @gathers("from-a-variable")
@@ -61,16 +54,10 @@ def _from_variable(tf: Any, np: Any) -> Plan:
 @gathers("embedding-of-parts")
 def _parts(tf: Any, np: Any) -> list[Any]:
     tables = [tf.constant(reals(np, (2, 3), high)) for high in (-1, 0, 1)]
-    return [
-        tf.nn.embedding_lookup(tables, [0, 5, 3, 1], partition_strategy=strategy)
-        for strategy in ("mod", "div")
-    ]
+    return [tf.nn.embedding_lookup(tables, [0, 5, 3, 1], partition_strategy=strategy) for strategy in ("mod", "div")]
 
 
-_SCATTERS = {
-    f"scatter_{name}": f"scatter_{name}"
-    for name in ["update", "add", "sub", "mul", "div", "min", "max"]
-}
+_SCATTERS = {f"scatter_{name}": f"scatter_{name}" for name in ["update", "add", "sub", "mul", "div", "min", "max"]}
 
 
 @scatters("{name}-{number}", name=_SCATTERS, number=(2, 5))
@@ -103,9 +90,7 @@ def _tensor_scattered(tf: Any, np: Any, name: str) -> Plan:
     return Plan([function(x, [[1], [3]], reals(np, (2, 3))), function(x, [[0, 2]], [9.0])])
 
 
-for _shape, _indices in (
-    ([5], [[1], [3]]), ([2, 2], [[0, 1], [1, 0]]), ([5], [[1], [1]]), ([2], [[0], [5]]),
-):  # fmt: skip
+for _shape, _indices in (([5], [[1], [3]]), ([2, 2], [[0, 1], [1, 0]]), ([5], [[1], [1]]), ([2], [[0], [5]])):
     scatters.over(
         "nd-{shape}-{indices}",
         lambda tf, np, shape, indices: tf.scatter_nd(indices, [1.5, 2.5], shape),
@@ -147,9 +132,7 @@ segments.over(
 )
 _MEANS = {name: f"sparse_segment_{name}" for name in ("sum", "mean", "sqrt_n")}
 segments.over(
-    "sparse-{name}",
-    lambda tf, np, name: getattr(tf, name)(reals(np, (5, 2)), [4, 0, 2], [0, 0, 1]),
-    name=_MEANS,
+    "sparse-{name}", lambda tf, np, name: getattr(tf, name)(reals(np, (5, 2)), [4, 0, 2], [0, 0, 1]), name=_MEANS
 )
 
 
@@ -159,9 +142,7 @@ def _slope(tf: Any, np: Any, name: str) -> Any:
     return tf.gradients(getattr(tf, name)(x, [4, 0, 4], [0, 0, 1]) ** 2, x)
 
 
-segments.add(
-    "partition", lambda tf, np: tf.dynamic_partition(reals(np, (5, 2)), [0, 1, 0, 2, 1], 3)
-)
+segments.add("partition", lambda tf, np: tf.dynamic_partition(reals(np, (5, 2)), [0, 1, 0, 2, 1], 3))
 segments.add("partition-outside", lambda tf, np: tf.dynamic_partition([1.0, 2.0], [0, 3], 2))
 segments.add("stitch", lambda tf, np: tf.dynamic_stitch([[0, 2], [3, 1]], [[1.0, 2.0], [3.0, 4.0]]))
 segments.add("stitch-later-wins", lambda tf, np: tf.dynamic_stitch([[0, 1], [1]], [[1, 2], [9]]))
@@ -187,25 +168,18 @@ _SPARSE: dict[str, Any] = {
     "to-dense-default": lambda tf, np, s: tf.sparse_tensor_to_dense(s, -1.0),
     "parts": lambda tf, np, s: [s.indices, s.values, s.dense_shape],
     "matmul": lambda tf, np, s: tf.sparse_tensor_dense_matmul(s, reals(np, (4, 2))),
-    "matmul-adjoint": lambda tf, np, s: tf.sparse_tensor_dense_matmul(
-        s, reals(np, (3, 2)), adjoint_a=True
-    ),
+    "matmul-adjoint": lambda tf, np, s: tf.sparse_tensor_dense_matmul(s, reals(np, (3, 2)), adjoint_a=True),
     "matmul-wrong": lambda tf, np, s: tf.sparse_tensor_dense_matmul(s, reals(np, (3, 2))),
     "add-sparse": lambda tf, np, s: tf.sparse_add(s, s),
     "add-dense": lambda tf, np, s: tf.sparse_add(s, tf.ones([3, 4])),
-    "reorder": lambda tf, np, s: tf.sparse_reorder(
-        tf.SparseTensor([[1, 0], [0, 1]], [1.0, 2.0], [2, 2])
-    ),
-    "from-dense-indices": lambda tf, np, s: tf.sparse_to_dense(
-        [[0, 1], [1, 0]], [2, 2], [1.0, 2.0], 9.0
-    ),
+    "reorder": lambda tf, np, s: tf.sparse_reorder(tf.SparseTensor([[1, 0], [0, 1]], [1.0, 2.0], [2, 2])),
+    "from-dense-indices": lambda tf, np, s: tf.sparse_to_dense([[0, 1], [1, 0]], [2, 2], [1.0, 2.0], 9.0),
     "disordered-dense": lambda tf, np, s: tf.sparse_to_dense([[1, 0], [0, 1]], [2, 2], [1.0, 2.0]),
     "disordered-unchecked": lambda tf, np, s: tf.sparse_to_dense(
         [[1, 0], [0, 1]], [2, 2], [1.0, 2.0], validate_indices=False
     ),
     "edit-distance": lambda tf, np, s: tf.edit_distance(
-        tf.SparseTensor([[0, 0], [0, 1]], ["a", "b"], [1, 2]),
-        tf.SparseTensor([[0, 0], [0, 1]], ["a", "c"], [1, 2]),
+        tf.SparseTensor([[0, 0], [0, 1]], ["a", "b"], [1, 2]), tf.SparseTensor([[0, 0], [0, 1]], ["a", "c"], [1, 2])
     ),
     "embedding": lambda tf, np, s: tf.nn.embedding_lookup_sparse(
         tf.constant(reals(np, (5, 2))),
@@ -237,13 +211,7 @@ def _fed_sparse(tf: Any, np: Any) -> Plan:
     s = tf.sparse_placeholder(tf.float32)
     dense = tf.sparse_tensor_to_dense(s)
     value = tf.SparseTensorValue([[0, 0], [1, 2]], [1.0, 2.0], [2, 3])
-    return Plan(
-        steps=[
-            Step(dense, {s: value}),
-            Step(dense, {s: ([[0, 1]], [5.0], [1, 2])}),
-            Step(s, {s: value}),
-        ]
-    )
+    return Plan(steps=[Step(dense, {s: value}), Step(dense, {s: ([[0, 1]], [5.0], [1, 2])}), Step(s, {s: value})])
 
 
 @sparse("indexed-slices")

@@ -112,9 +112,7 @@ for _outers, _inners in (
     ("square tanh softplus logsumexp matmul cumsum", _INNER),
     ("square tanh softplus", "variance"),
 ):
-    gradients.over(
-        "second-{outer}-of-{inner}", _second, outer=_those(_outers), inner=_those(_inners)
-    )
+    gradients.over("second-{outer}-of-{inner}", _second, outer=_those(_outers), inner=_those(_inners))
 
 
 @gradients("several-targets-and-sources")
@@ -244,7 +242,5 @@ for _norm in (0.5, 5.0):
     )
     gradients.add(
         f"clip-by-norm-axis-{_norm}",
-        lambda tf, np, norm=_norm: tf.clip_by_norm(
-            tf.constant([[3.0, -4.0], [0.0, 0.1]]), norm, axes=[1]
-        ),
+        lambda tf, np, norm=_norm: tf.clip_by_norm(tf.constant([[3.0, -4.0], [0.0, 0.1]]), norm, axes=[1]),
     )

@@ -34,14 +34,9 @@ def _loss_of(tf: Any, np: Any, name: str, **options: Any) -> Any:
     return getattr(tf.losses, name)(labels, values, **_LOSSES[name], **options)
 
 
+losses.over("{name}-plain", lambda tf, np, name: Plan(_loss_of(tf, np, name), names=True), name=[*_LOSSES])
 losses.over(
-    "{name}-plain", lambda tf, np, name: Plan(_loss_of(tf, np, name), names=True), name=[*_LOSSES]
-)
-losses.over(
-    "{name}-weights-{weights}",
-    _loss_of,
-    name=[*_LOSSES],
-    weights=(0.0, 2.5, [[1.0], [0.0], [2.0]], [1.0, 2.0]),
+    "{name}-weights-{weights}", _loss_of, name=[*_LOSSES], weights=(0.0, 2.5, [[1.0], [0.0], [2.0]], [1.0, 2.0])
 )
 losses.over(
     "{name}-{reduction}",
@@ -64,14 +59,10 @@ losses.each(
     {
         "other-shapes": lambda tf, np: tf.losses.mean_squared_error([[1.0, 2.0]], [1.0, 2.0, 3.0]),
         "none": lambda tf, np: tf.losses.mean_squared_error(None, [1.0]),
-        "sparse-softmax": lambda tf, np: tf.losses.sparse_softmax_cross_entropy(
-            [0, 2], reals(np, (2, 3))
-        ),
+        "sparse-softmax": lambda tf, np: tf.losses.sparse_softmax_cross_entropy([0, 2], reals(np, (2, 3))),
         "label-smoothing": lambda tf, np: tf.losses.softmax_cross_entropy(
             np.eye(3, dtype="float32"), reals(np, (3, 3)), label_smoothing=0.2
         ),
-        "weighted": lambda tf, np: tf.losses.compute_weighted_loss(
-            [1.0, 2.0, 3.0], [0.0, 1.0, 1.0]
-        ),
+        "weighted": lambda tf, np: tf.losses.compute_weighted_loss([1.0, 2.0, 3.0], [0.0, 1.0, 1.0]),
     }
 )

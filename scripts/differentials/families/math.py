@@ -146,13 +146,9 @@ def _by_zero(tf: Any, np: Any, name: str) -> Plan:
 
 binary.over("{name}-float32", _two_floats, name=_BINARY)
 binary.over("{name}-int32", _two_wholes, name=_BINARY)
+binary.over("{name}-special", _two_special, name=[name for name in _BINARY if name not in _UNBOUNDED])
 binary.over(
-    "{name}-special", _two_special, name=[name for name in _BINARY if name not in _UNBOUNDED]
-)
-binary.over(
-    "{name}-by-zero",
-    _by_zero,
-    name=["floordiv", "mod", "truncatediv", "truncatemod", "truediv", "div", "div_no_nan"],
+    "{name}-by-zero", _by_zero, name=["floordiv", "mod", "truncatediv", "truncatemod", "truediv", "div", "div_no_nan"]
 )
 binary.over(
     "{name}-bool",
@@ -215,13 +211,22 @@ def _negative(tf: Any, np: Any) -> Plan:
 
 
 _SHAPES: list[Any] = [
-    ((), ()), ((), (3,)), ((2, 3), (3,)), ((2, 1), (1, 3)), ((2, 3), ()), ((4, 1, 2), (3, 1)),
-    ((1,), (5,)), ((0, 3), (3,)), ((0,), (1,)), ((2, 3), (2,)), ((3,), (4,)), ((2, 0), (2, 1)),
-    ((1, 1, 1), (2, 3)), ((5, 4), (5, 1)),
-]  # fmt: skip
-_PAIRS = {
-    "-".join("x".join(map(str, shape)) or "scalar" for shape in pair): pair for pair in _SHAPES
-}
+    ((), ()),
+    ((), (3,)),
+    ((2, 3), (3,)),
+    ((2, 1), (1, 3)),
+    ((2, 3), ()),
+    ((4, 1, 2), (3, 1)),
+    ((1,), (5,)),
+    ((0, 3), (3,)),
+    ((0,), (1,)),
+    ((2, 3), (2,)),
+    ((3,), (4,)),
+    ((2, 0), (2, 1)),
+    ((1, 1, 1), (2, 3)),
+    ((5, 4), (5, 1)),
+]
+_PAIRS = {"-".join("x".join(map(str, shape)) or "scalar" for shape in pair): pair for pair in _SHAPES}
 
 
 def _broadcast(tf: Any, np: Any, known: bool, shapes: Any) -> Plan:
@@ -236,7 +241,5 @@ def _static_broadcast(tf: Any, np: Any, shapes: Any) -> Plan:
     return Plan(moving, facts=fixed.as_list())
 
 
-broadcasting.over(
-    "{known}-{shapes}", _broadcast, known={"known": True, "unknown": False}, shapes=_PAIRS
-)
+broadcasting.over("{known}-{shapes}", _broadcast, known={"known": True, "unknown": False}, shapes=_PAIRS)
 broadcasting.over("shapes-{shapes}", _static_broadcast, shapes=_PAIRS)

@@ -22,9 +22,7 @@ def _both(tf: Any, y: Any, *xs: Any) -> list[Any]:
 
 for _stride, _rates in ((1, (1, 2)), (2, (1,)), (3, (1,))):
 
-    @convolutions(
-        "2d-{padding}-{stride}-{rate}", padding=("SAME", "VALID"), stride=[_stride], rate=_rates
-    )
+    @convolutions("2d-{padding}-{stride}-{rate}", padding=("SAME", "VALID"), stride=[_stride], rate=_rates)
     def _conv(tf: Any, np: Any, padding: str, stride: int, rate: int) -> Any:
         x, f = tf.constant(reals(np, (2, 7, 6, 3))), tf.constant(reals(np, (3, 2, 3, 4)))
         y = tf.nn.conv2d(x, f, [1, stride, stride, 1], padding, dilations=[1, rate, rate, 1])
@@ -102,18 +100,12 @@ def _unknown(tf: Any, np: Any, shape: Any, known: Any) -> Any:
 _BY_NUMBERS: dict[str, Any] = {
     "pool/general-max": lambda nn, r: nn.pool(r(1, 5, 5, 1), [2, 2], "MAX", "SAME"),
     "pool/general-avg": lambda nn, r: nn.pool(r(1, 5, 5, 1), [3, 2], "AVG", "VALID"),
-    "pool/with-argmax": lambda nn, r: list(
-        nn.max_pool_with_argmax(r(1, 4, 4, 2), [1, 2, 2, 1], [1, 2, 2, 1], "VALID")
-    ),
+    "pool/with-argmax": lambda nn, r: list(nn.max_pool_with_argmax(r(1, 4, 4, 2), [1, 2, 2, 1], [1, 2, 2, 1], "VALID")),
     "pool/too-large": lambda nn, r: nn.max_pool(r(1, 2, 2, 1), 3, 1, "VALID"),
     "pool/wrong-padding": lambda nn, r: nn.max_pool(r(1, 4, 4, 1), 2, 1, "FULL"),
     "conv/wrong-depth": lambda nn, r: nn.conv2d(r(1, 4, 4, 3), r(2, 2, 2, 1), [1] * 4, "SAME"),
-    "conv/explicit-padding": lambda nn, r: nn.conv2d(
-        r(1, 4, 4, 1), r(2, 2, 1, 1), 1, [[0, 0], [1, 0], [0, 2], [0, 0]]
-    ),
-    "conv/float64": lambda nn, r: nn.conv2d(
-        r(1, 4, 4, 1, dtype="float64"), r(2, 2, 1, 2, dtype="float64"), 1, "SAME"
-    ),
+    "conv/explicit-padding": lambda nn, r: nn.conv2d(r(1, 4, 4, 1), r(2, 2, 1, 1), 1, [[0, 0], [1, 0], [0, 2], [0, 0]]),
+    "conv/float64": lambda nn, r: nn.conv2d(r(1, 4, 4, 1, dtype="float64"), r(2, 2, 1, 2, dtype="float64"), 1, "SAME"),
     "conv/atrous": lambda nn, r: nn.atrous_conv2d(r(1, 7, 7, 1), r(2, 2, 1, 2), 2, "VALID"),
     "nn/sparse-softmax-label-outside": lambda nn, r: nn.sparse_softmax_cross_entropy_with_logits(
         labels=[0, 4], logits=r(2, 4)
@@ -140,21 +132,14 @@ _BY_NUMBERS: dict[str, Any] = {
 for _name, _call in _BY_NUMBERS.items():
     _family, _, _what = _name.partition("/")
     {family.name: family for family in FAMILIES}[_family].over(
-        _what,
-        lambda tf, np, call: call(tf.nn, lambda *shape, **more: reals(np, shape, **more)),
-        call=[_call],
+        _what, lambda tf, np, call: call(tf.nn, lambda *shape, **more: reals(np, shape, **more)), call=[_call]
     )
 pools.add(
-    "unknown-size",
-    lambda tf, np: tf.nn.max_pool(
-        _unknown(tf, np, (1, 4, 4, 1), [None, None, None, 1]), 2, 2, "SAME"
-    ),
+    "unknown-size", lambda tf, np: tf.nn.max_pool(_unknown(tf, np, (1, 4, 4, 1), [None, None, None, 1]), 2, 2, "SAME")
 )
 convolutions.add(
     "unknown-batch",
-    lambda tf, np: tf.nn.conv2d(
-        _unknown(tf, np, (2, 4, 4, 1), [None, 4, 4, 1]), reals(np, (2, 2, 1, 3)), 1, "SAME"
-    ),
+    lambda tf, np: tf.nn.conv2d(_unknown(tf, np, (2, 4, 4, 1), [None, 4, 4, 1]), reals(np, (2, 2, 1, 3)), 1, "SAME"),
 )
 _SOFTMAX = ("softmax", "log_softmax")
 layers.over(
@@ -193,8 +178,7 @@ def _old_entropy(tf: Any, np: Any) -> Any:
 
 
 layers.add(
-    "softmax-cross-entropy-positional",
-    lambda tf, np: tf.nn.softmax_cross_entropy_with_logits(*_entropy(tf, np)),
+    "softmax-cross-entropy-positional", lambda tf, np: tf.nn.softmax_cross_entropy_with_logits(*_entropy(tf, np))
 )
 
 
@@ -207,15 +191,11 @@ def _sparse_entropy(tf: Any, np: Any) -> Any:
 
 layers.over(
     "poisson-loss-{full}",
-    lambda tf, np, full: tf.nn.log_poisson_loss(
-        reals(np, (3,), 0, 5), reals(np, (3,), -1, 1), full
-    ),
+    lambda tf, np, full: tf.nn.log_poisson_loss(reals(np, (3,), 0, 5), reals(np, (3,), -1, 1), full),
     full=(False, True),
 )
 layers.over(
-    "l2-normalize-{axis}",
-    lambda tf, np, axis: tf.nn.l2_normalize(reals(np, (3, 4)), axis),
-    axis=(0, 1, [0, 1], None),
+    "l2-normalize-{axis}", lambda tf, np, axis: tf.nn.l2_normalize(reals(np, (3, 4)), axis), axis=(0, 1, [0, 1], None)
 )
 layers.over(
     "moments-{axes}",
@@ -268,20 +248,16 @@ def _complex(tf: Any, np: Any) -> Any:
 layers.each(
     {
         "weighted-moments": lambda tf, np: list(
-            tf.nn.weighted_moments(
-                tf.constant(reals(np, (3, 4))), [0], tf.constant(reals(np, (3, 4), 0.1, 1))
-            )
+            tf.nn.weighted_moments(tf.constant(reals(np, (3, 4))), [0], tf.constant(reals(np, (3, 4), 0.1, 1)))
         ),
-        "sufficient-statistics": lambda tf, np: list(
-            tf.nn.sufficient_statistics(tf.constant(reals(np, (3, 4))), [0])
-        )[:3],
+        "sufficient-statistics": lambda tf, np: list(tf.nn.sufficient_statistics(tf.constant(reals(np, (3, 4))), [0]))[
+            :3
+        ],
         "dropout-keep-prob": lambda tf, np: tf.nn.dropout(tf.ones([4]), 1.0),
         "matmul-broadcast": lambda tf, np: tf.matmul(reals(np, (2, 1, 2, 3)), reals(np, (3, 3, 4))),
         "matmul-wrong": lambda tf, np: tf.matmul(reals(np, (2, 3)), reals(np, (2, 3))),
         "matmul-vector": lambda tf, np: tf.matmul(reals(np, (2, 3)), reals(np, (3,))),
-        "matmul-empty": lambda tf, np: tf.matmul(
-            np.ones((2, 0), "float32"), np.ones((0, 3), "float32")
-        ),
+        "matmul-empty": lambda tf, np: tf.matmul(np.ones((2, 0), "float32"), np.ones((0, 3), "float32")),
         "matmul-int32": lambda tf, np: tf.matmul(wholes(np, (2, 3)), wholes(np, (3, 2))),
         "normalize-moments": lambda tf, np: list(
             tf.nn.normalize_moments(10.0, tf.constant([3.0, 4.0]), tf.constant([30.0, 5.0]), 0.5)

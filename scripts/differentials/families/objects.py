@@ -37,9 +37,7 @@ def _shapes(tf: Any, np: Any) -> Plan:
 
 @graphs("shape-fully-defined")
 def _defined(tf: Any, np: Any) -> Plan:
-    return Plan(
-        facts=[tf.TensorShape(dims).is_fully_defined() for dims in ([2, 3], [2, None], None)]
-    )
+    return Plan(facts=[tf.TensorShape(dims).is_fully_defined() for dims in ([2, 3], [2, None], None)])
 
 
 @graphs("shape-number-of-elements")
@@ -65,16 +63,7 @@ graphs.over("shape-{fault}", lambda tf, np, fault: Plan(facts=str(fault(tf))), f
 
 @graphs("dtypes")
 def _dtypes(tf: Any, np: Any) -> Plan:
-    kinds = [
-        tf.float32,
-        tf.int64,
-        tf.bool,
-        tf.string,
-        tf.complex64,
-        tf.uint8,
-        tf.float16,
-        tf.bfloat16,
-    ]
+    kinds = [tf.float32, tf.int64, tf.bool, tf.string, tf.complex64, tf.uint8, tf.float16, tf.bfloat16]
     return Plan(
         facts=[
             [
@@ -100,14 +89,7 @@ def _limits(tf: Any, np: Any) -> Plan:
 
 @graphs("texts")
 def _texts(tf: Any, np: Any) -> Plan:
-    return Plan(
-        facts=[
-            str(tf.TensorShape([2, None])),
-            str(tf.TensorShape(None)),
-            str(tf.float32),
-            repr(tf.int64),
-        ]
-    )
+    return Plan(facts=[str(tf.TensorShape([2, None])), str(tf.TensorShape(None)), str(tf.float32), repr(tf.int64)])
 
 
 _FORMS: dict[str, Callable[[Any], Any]] = {
@@ -129,9 +111,7 @@ _FORMS: dict[str, Callable[[Any], Any]] = {
     "text": lambda np: np.dtype("U3"),
     "bytes": lambda np: bytes,
 }
-graphs.over(
-    "dtype-of-{form}", lambda tf, np, form: Plan(facts=tf.as_dtype(form(np)).name), form=_FORMS
-)
+graphs.over("dtype-of-{form}", lambda tf, np, form: Plan(facts=tf.as_dtype(form(np)).name), form=_FORMS)
 
 
 @graphs("dtype-numbers")
@@ -239,16 +219,11 @@ for _asked, _make in {
     "variable": lambda tf, x: tf.Variable([1.0, 2.0], name="v"),
     "get-variable": lambda tf, x: tf.get_variable("v", [2, 3]),
     "assign": lambda tf, x: tf.assign_add(tf.Variable(1.0), 2.0),
-    "sgd": lambda tf, x: tf.train.GradientDescentOptimizer(0.1).minimize(
-        tf.reduce_sum(tf.Variable([1.0, 2.0]) ** 2)
-    ),
+    "sgd": lambda tf, x: tf.train.GradientDescentOptimizer(0.1).minimize(tf.reduce_sum(tf.Variable([1.0, 2.0]) ** 2)),
 }.items():
 
     def _nodes(tf: Any, np: Any, make: Any = _make) -> Plan:
         make(tf, tf.placeholder(tf.float32, [2, 4], name="x"))
-        return Plan(
-            facts=[[op.name, op.type] for op in tf.get_default_graph().get_operations()],
-            initialize=False,
-        )
+        return Plan(facts=[[op.name, op.type] for op in tf.get_default_graph().get_operations()], initialize=False)
 
     graphs.add(f"nodes-of-{_asked}", _nodes)

@@ -51,9 +51,7 @@ def case(name: str, *, tolerance: float | None = None, slopes: bool = True, **gi
     op_types.add(name, lambda tf, _: _node(tf, name.partition("-")[0], given, tolerance, slopes))
 
 
-def _node(
-    tf: Any, op_type: str, given: dict[str, Any], tolerance: float | None, slopes: bool
-) -> Plan:
+def _node(tf: Any, op_type: str, given: dict[str, Any], tolerance: float | None, slopes: bool) -> Plan:
     made = {key: _operand(tf, value) for key, value in given.items()}
     outputs = getattr(tf.raw_ops, op_type)(**made)
     operands = [each for value in made.values() for each in _flat(value)]
@@ -72,9 +70,7 @@ def _flat(value: Any) -> Sequence[Any]:
     return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
-def _plan(
-    tf: Any, op_type: str, tensors: Any, outputs: Any, tolerance: float | None, slopes: bool
-) -> Plan:
+def _plan(tf: Any, op_type: str, tensors: Any, outputs: Any, tolerance: float | None, slopes: bool) -> Plan:
     found = [each for output in _flat(outputs) for each in _flat(output)]
     by = [tensor for tensor in tensors if tensor.dtype.is_floating or tensor.dtype.is_complex]
     out = [tensor for tensor in found if tensor.dtype.is_floating or tensor.dtype.is_complex]
@@ -86,18 +82,15 @@ def _plan(
             back = [None if each is None else tf.convert_to_tensor(each) for each in found_back]
         except LookupError as error:
             facts = type(error).__name__
-    return Plan([*found, *[each for each in back if each is not None]], facts=[
-        facts, [each is None for each in back]
-    ], tolerance=tolerance)  # fmt: skip
+    return Plan(
+        [*found, *[each for each in back if each is not None]],
+        facts=[facts, [each is None for each in back]],
+        tolerance=tolerance,
+    )
 
 
 def old(
-    name: str,
-    producer: int,
-    inputs: Sequence[Any],
-    tolerance: float | None = None,
-    outputs: int = 1,
-    **attrs: Any,
+    name: str, producer: int, inputs: Sequence[Any], tolerance: float | None = None, outputs: int = 1, **attrs: Any
 ) -> None:
     """Add a node that TensorFlow only reads from graphs that are older than its removal.
 
@@ -109,22 +102,11 @@ def old(
         outputs: how many of its outputs are compared.
         attrs: values of the attributes.
     """
-    op_types.add(
-        name,
-        lambda tf, _: _import(
-            tf, name.partition("-")[0], producer, inputs, tolerance, outputs, attrs
-        ),
-    )
+    op_types.add(name, lambda tf, _: _import(tf, name.partition("-")[0], producer, inputs, tolerance, outputs, attrs))
 
 
 def _import(
-    tf: Any,
-    op_type: str,
-    producer: int,
-    inputs: Any,
-    tolerance: Any,
-    outputs: int,
-    attrs: dict[str, Any],
+    tf: Any, op_type: str, producer: int, inputs: Any, tolerance: Any, outputs: int, attrs: dict[str, Any]
 ) -> Plan:
     tensors = [tf.constant(each) for each in inputs]
     graph_def = tf.GraphDef()
@@ -171,18 +153,20 @@ case("Mod-by-zero", x=wholes(2), y=np.zeros(2, np.int32))
 old("RandomPoisson", 24, [np.array([2]), np.zeros(3, np.float32)], S="int64", dtype="float32")
 case("Reverse", tensor=reals(2, 3, 2), dims=np.array([True, False, True]))
 case("Reverse-rank", tensor=reals(2, 3), dims=np.array([True]))
-case(
-    "ScatterNdNonAliasingAdd", input=reals(4, 2), indices=np.array([[1], [3], [1]]), updates=reals(3, 2),
-)  # fmt: skip
+case("ScatterNdNonAliasingAdd", input=reals(4, 2), indices=np.array([[1], [3], [1]]), updates=reals(3, 2))
 case("Snapshot", input=reals(3))
 case("SpaceToBatch", input=reals(1, 3, 2, 1), paddings=np.array([[1, 0], [0, 0]]), block_size=2)
 case("PreventGradient", input=reals(3), message="because")
 case("DeepCopy", x=reals(2, 2), slopes=False)
 for _a, _b in ((False, False), (True, False), (False, True), (True, True)):
     case(
-        f"SparseMatMul-{_a:d}{_b:d}", a=reals(*((3, 2) if _a else (2, 3))), transpose_a=_a,
-        b=reals(*((4, 3) if _b else (3, 4))), transpose_b=_b, a_is_sparse=True,
-    )  # fmt: skip
+        f"SparseMatMul-{_a:d}{_b:d}",
+        a=reals(*((3, 2) if _a else (2, 3))),
+        transpose_a=_a,
+        b=reals(*((4, 3) if _b else (3, 4))),
+        transpose_b=_b,
+        a_is_sparse=True,
+    )
 case("MatrixDiag", diagonal=reals(2, 3))
 case("MatrixDiagPart", input=reals(2, 3, 4))
 case("MatrixSetDiag", input=reals(2, 3, 2), diagonal=reals(2, 2))
@@ -191,19 +175,23 @@ _BAND: dict[str, Any] = {"k": np.array([-1, 1]), "padding_value": np.float32(7)}
 case("MatrixDiagV2", diagonal=reals(2, 3, 3), num_rows=np.int32(3), num_cols=np.int32(3), **_BAND)
 case("MatrixDiagPartV2", input=reals(2, 3, 4), **_BAND)
 case("MatrixSetDiagV2", input=reals(2, 3, 3), diagonal=reals(2, 3, 3), k=np.array([-1, 1]))
-case("NonMaxSuppression", boxes=np.sort(reals(6, 4)), scores=reals(6), max_output_size=np.int32(4),
-     iou_threshold=0.1)  # fmt: skip
-case("NonMaxSuppressionV2", boxes=np.sort(reals(6, 4)), scores=reals(6),
-     max_output_size=np.int32(4), iou_threshold=np.float32(0.3))  # fmt: skip
-case("NonMaxSuppression-threshold", boxes=np.sort(reals(6, 4)), scores=reals(6),
-     max_output_size=np.int32(4), iou_threshold=1.5)  # fmt: skip
-old("TileGrad", 2, [reals(4, 6), np.array([2, 3])], T="float32")
-old(
-    "AdjustContrast",
-    1,
-    [wholes(2, 2, 3, dtype="uint8"), *map(np.float32, (2.0, 1.5, 6.0))],
-    T="uint8",
+case("NonMaxSuppression", boxes=np.sort(reals(6, 4)), scores=reals(6), max_output_size=np.int32(4), iou_threshold=0.1)
+case(
+    "NonMaxSuppressionV2",
+    boxes=np.sort(reals(6, 4)),
+    scores=reals(6),
+    max_output_size=np.int32(4),
+    iou_threshold=np.float32(0.3),
 )
+case(
+    "NonMaxSuppression-threshold",
+    boxes=np.sort(reals(6, 4)),
+    scores=reals(6),
+    max_output_size=np.int32(4),
+    iou_threshold=1.5,
+)
+old("TileGrad", 2, [reals(4, 6), np.array([2, 3])], T="float32")
+old("AdjustContrast", 1, [wholes(2, 2, 3, dtype="uint8"), *map(np.float32, (2.0, 1.5, 6.0))], T="uint8")
 old("BatchCholesky", 12, [positive(2, 3, 3)], T="float32", tolerance=1e-4)
 old("BatchMatrixDiag", 13, [reals(2, 3)], T="float32")
 old("BatchMatrixDiagPart", 13, [reals(2, 3, 3)], T="float32")
@@ -212,15 +200,8 @@ old("BatchMatrixBandPart", 13, [reals(2, 3, 3), np.int64(1), np.int64(0)], T="fl
 old("BatchMatrixInverse", 12, [positive(2, 3, 3)], T="float32", tolerance=1e-4)
 old("BatchMatrixDeterminant", 12, [positive(2, 3, 3)], T="float32", tolerance=1e-4)
 old("BatchMatrixSolve", 12, [positive(2, 3, 3), reals(2, 3, 1)], T="float32", tolerance=1e-4)
-old(
-    "BatchMatrixTriangularSolve",
-    12,
-    [positive(2, 3, 3), reals(2, 3, 1)],
-    T="float32",
-    tolerance=1e-4,
-)
-old("BatchMatrixSolveLs", 12, [positive(2, 3, 3), reals(2, 3, 1), np.float64(0)], T="float32",
-    tolerance=1e-3)  # fmt: skip
+old("BatchMatrixTriangularSolve", 12, [positive(2, 3, 3), reals(2, 3, 1)], T="float32", tolerance=1e-4)
+old("BatchMatrixSolveLs", 12, [positive(2, 3, 3), reals(2, 3, 1), np.float64(0)], T="float32", tolerance=1e-3)
 old("BatchSvd", 12, [positive(2, 3, 3)], T="float32", tolerance=1e-4, compute_uv=False)
 old("BatchSelfAdjointEigV2", 12, [positive(2, 3, 3)], T="float32", tolerance=1e-4, compute_v=False)
 
@@ -258,9 +239,7 @@ for _kind in ("FIFOQueue", "PaddingFIFOQueue", "RandomShuffleQueue", "PriorityQu
         raw = tf.raw_ops
         ranked = kind == "PriorityQueue"
         types = {} if ranked else {"component_types": [tf.float32]}
-        queue = getattr(raw, kind)(
-            **types, shapes=[[2]], **({"component_types": [tf.float32]} if ranked else {})
-        )
+        queue = getattr(raw, kind)(**types, shapes=[[2]], **({"component_types": [tf.float32]} if ranked else {}))
         row: list[Any] = [np.array([1, 2], np.float32)]
         rows = [np.array([[1, 2]] * 3, np.float32)]
         if ranked:
@@ -275,9 +254,7 @@ for _kind in ("FIFOQueue", "PaddingFIFOQueue", "RandomShuffleQueue", "PriorityQu
                 Step(list(raw.QueueDequeueMany(handle=queue, n=2, component_types=out))),
                 Step(raw.QueueClose(handle=queue)),
                 # TensorFlow's priority queue does not hand out what is left.
-                *[Step(list(raw.QueueDequeueUpTo(handle=queue, n=9, component_types=out)))][
-                    ranked:
-                ],
+                *[Step(list(raw.QueueDequeueUpTo(handle=queue, n=9, component_types=out)))][ranked:],
                 *[Step(list(raw.QueueDequeue(handle=queue, component_types=out)))][ranked:],
             ]
         )
@@ -296,7 +273,7 @@ def _(tf: Any, _: Any) -> Any:
             Step(raw.LookupTableImport(table_handle=table, keys=[b"z"], values=np.array([5]))),
             Step(list(raw.LookupTableExport(table_handle=table, Tkeys=tf.string, Tvalues=tf.int64))),
         ]
-    )  # fmt: skip
+    )
 
 
 @op_types("HashTable")
@@ -330,10 +307,16 @@ def _lstm(*shape: int, peepholes: bool) -> dict[str, Any]:
     """The inputs of an LSTM of two units for inputs of three."""
     units = 2
     return {
-        "x": reals(*shape, 3), "cs_prev": reals(shape[-1], units), "h_prev": reals(shape[-1], units) / 2,
-        "w": reals(3 + units, 4 * units), "wci": reals(units), "wcf": reals(units) + 1,
-        "wco": reals(units) - 1, "b": reals(4 * units), "use_peephole": peepholes,
-    }  # fmt: skip
+        "x": reals(*shape, 3),
+        "cs_prev": reals(shape[-1], units),
+        "h_prev": reals(shape[-1], units) / 2,
+        "w": reals(3 + units, 4 * units),
+        "wci": reals(units),
+        "wcf": reals(units) + 1,
+        "wco": reals(units) - 1,
+        "b": reals(4 * units),
+        "use_peephole": peepholes,
+    }
 
 
 @op_types("BlockLSTM-short")
@@ -346,40 +329,36 @@ def _(tf: Any, _: Any) -> Any:
 for _peeps in (False, True):
     case(f"LSTMBlockCell-{_peeps:d}", slopes=False, cell_clip=0.4, **_lstm(4, peepholes=_peeps))
     for _clip in (-1.0, 0.4):
-        case(f"BlockLSTM-{_peeps:d}-{_clip}", seq_len_max=np.int64(3), cell_clip=_clip,
-             **_lstm(3, 4, peepholes=_peeps))  # fmt: skip
+        case(f"BlockLSTM-{_peeps:d}-{_clip}", seq_len_max=np.int64(3), cell_clip=_clip, **_lstm(3, 4, peepholes=_peeps))
     # TensorFlow's gradient of it is not that of finite differences; ours is.
-    case(
-        f"BlockLSTMV2-{_peeps:d}",
-        slopes=False,
-        seq_len_max=np.int64(3),
-        **_lstm(3, 4, peepholes=_peeps),
-    )
+    case(f"BlockLSTMV2-{_peeps:d}", slopes=False, seq_len_max=np.int64(3), **_lstm(3, 4, peepholes=_peeps))
     _CELL = _lstm(4, peepholes=_peeps)
-    case(f"LSTMBlockCellGrad-{_peeps:d}", slopes=False, **_CELL,
-         **{key: reals(4, 2) * number / 9 for number, key in enumerate(
-             ("i", "cs", "f", "o", "ci", "co", "cs_grad", "h_grad"), 1)})  # fmt: skip
+    case(
+        f"LSTMBlockCellGrad-{_peeps:d}",
+        slopes=False,
+        **_CELL,
+        **{
+            key: reals(4, 2) * number / 9
+            for number, key in enumerate(("i", "cs", "f", "o", "ci", "co", "cs_grad", "h_grad"), 1)
+        },
+    )
 _GRU: dict[str, Any] = {
-    "x": reals(4, 3), "h_prev": reals(4, 2), "w_ru": reals(5, 4), "w_c": reals(5, 2), "b_ru": reals(4),
+    "x": reals(4, 3),
+    "h_prev": reals(4, 2),
+    "w_ru": reals(5, 4),
+    "w_c": reals(5, 2),
+    "b_ru": reals(4),
     "b_c": reals(2),
-}  # fmt: skip
+}
 case("GRUBlockCell", slopes=False, **_GRU)
-case("GRUBlockCellGrad", slopes=False, r=reals(4, 2) / 3, u=reals(4, 2) / 5, c=reals(4, 2) / 4,
-     d_h=reals(4, 2), **_GRU)  # fmt: skip
+case("GRUBlockCellGrad", slopes=False, r=reals(4, 2) / 3, u=reals(4, 2) / 5, c=reals(4, 2) / 4, d_h=reals(4, 2), **_GRU)
 
 
 # -- arrays ----------------------------------------------------------------------------------------
 
-case(
-    "Bincount",
-    arr=np.array([[1, 3], [3, 9]]).astype(np.int32),
-    size=np.int32(5),
-    weights=reals(2, 2),
-)
-case("Bincount-unweighted", arr=np.array([1, 3, 3], np.int32), size=np.int32(4),
-     weights=np.zeros(0, np.int32))  # fmt: skip
-case("Bincount-negative", arr=np.array([1, -3], np.int32), size=np.int32(4),
-     weights=np.zeros(0, np.float32))  # fmt: skip
+case("Bincount", arr=np.array([[1, 3], [3, 9]]).astype(np.int32), size=np.int32(5), weights=reals(2, 2))
+case("Bincount-unweighted", arr=np.array([1, 3, 3], np.int32), size=np.int32(4), weights=np.zeros(0, np.int32))
+case("Bincount-negative", arr=np.array([1, -3], np.int32), size=np.int32(4), weights=np.zeros(0, np.float32))
 case("NthElement", input=reals(3, 5), n=np.int32(1))
 case("NthElement-reverse", input=np.array([[1, 3, 3, 2]], np.float32), n=np.int32(0), reverse=True)
 case("NthElement-outside", input=reals(3, 5), n=np.int32(5))
@@ -401,12 +380,23 @@ case("DataFormatVecPermute-pairs", x=np.arange(8, dtype=np.int32).reshape(4, 2))
 case("DataFormatVecPermute-spatial", x=np.array([4, 9], np.int32))
 case("DataFormatVecPermute-length", x=np.array([4, 9, 1], np.int32))
 for _scales in (False, True):
-    old(f"BatchNormWithGlobalNormalization-{_scales:d}", 8,
-        [reals(2, 3, 3, 2), reals(2), reals(2) ** 2, reals(2), reals(2) + 1], T="float32",
-        variance_epsilon=0.01, scale_after_normalization=_scales)  # fmt: skip
-    old(f"BatchNormWithGlobalNormalizationGrad-{_scales:d}", 8,
-        [reals(2, 3, 3, 2), reals(2), reals(2) ** 2, reals(2), reals(2, 3, 3, 2)], T="float32",
-        outputs=5, variance_epsilon=0.01, scale_after_normalization=_scales)  # fmt: skip
+    old(
+        f"BatchNormWithGlobalNormalization-{_scales:d}",
+        8,
+        [reals(2, 3, 3, 2), reals(2), reals(2) ** 2, reals(2), reals(2) + 1],
+        T="float32",
+        variance_epsilon=0.01,
+        scale_after_normalization=_scales,
+    )
+    old(
+        f"BatchNormWithGlobalNormalizationGrad-{_scales:d}",
+        8,
+        [reals(2, 3, 3, 2), reals(2), reals(2) ** 2, reals(2), reals(2, 3, 3, 2)],
+        T="float32",
+        outputs=5,
+        variance_epsilon=0.01,
+        scale_after_normalization=_scales,
+    )
 
 
 @op_types("ResourceGather")
@@ -425,35 +415,76 @@ def _(tf: Any, _: Any) -> Any:
 # -- ragged tensors --------------------------------------------------------------------------------
 
 _ENDS, _INNER = np.array([0, 2, 2, 3]), np.array([0, 1, 4, 5])
-case(
-    "RaggedRange",
-    starts=np.array([2, 5, 8]),
-    limits=np.array([3, 5, 12]),
-    deltas=np.array([1, 1, 3]),
-)
+case("RaggedRange", starts=np.array([2, 5, 8]), limits=np.array([3, 5, 12]), deltas=np.array([1, 1, 3]))
 case("RaggedRange-floats", starts=np.float32(0), limits=np.float32(1), deltas=np.float32(0.3))
 case("RaggedRange-zero", starts=np.array([1, 1]), limits=np.array([3, 3]), deltas=np.array([1, 0]))
-case("RaggedRange-narrow", starts=np.array([1, 1], np.int32), limits=np.array([3, 0], np.int32),
-     deltas=np.array([1, -1], np.int32), Tsplits="int32")  # fmt: skip
+case(
+    "RaggedRange-narrow",
+    starts=np.array([1, 1], np.int32),
+    limits=np.array([3, 0], np.int32),
+    deltas=np.array([1, -1], np.int32),
+    Tsplits="int32",
+)
 case("RaggedTensorToSparse", rt_nested_splits=[_ENDS], rt_dense_values=reals(3))
 case("RaggedTensorToSparse-deep", rt_nested_splits=[_ENDS, _INNER], rt_dense_values=reals(5, 2))
 case("RaggedTensorToSparse-wrong", rt_nested_splits=[_ENDS], rt_dense_values=reals(4))
 _TYPES: dict[str, Any] = {"row_partition_types": ["ROW_SPLITS"]}
-case("RaggedTensorToTensor", shape=np.array([-1, -1]), values=reals(3), default_value=np.float32(9),
-     row_partition_tensors=[_ENDS], **_TYPES)  # fmt: skip
-case("RaggedTensorToTensor-cut", shape=np.array([2, 1]), values=reals(3), default_value=np.float32(9),
-     row_partition_tensors=[_ENDS], **_TYPES)  # fmt: skip
-case("RaggedTensorToTensor-deep", shape=np.int64(-1), values=reals(5, 2), default_value=np.float32(0),
-     row_partition_tensors=[_ENDS, _INNER], row_partition_types=["ROW_SPLITS"] * 2)  # fmt: skip
-case("RaggedTensorToTensor-ids", shape=np.array([-1, 4]), values=reals(3), default_value=np.float32(1),
-     row_partition_tensors=[np.int64(4), np.array([0, 2, 2])],
-     row_partition_types=["FIRST_DIM_SIZE", "VALUE_ROWIDS"])  # fmt: skip
-case("RaggedGather", params_nested_splits=[_ENDS], params_dense_values=reals(3),
-     indices=np.array([2, 0, 0]), OUTPUT_RAGGED_RANK=1, slopes=False)  # fmt: skip
-case("RaggedGather-deep", params_nested_splits=[_ENDS, _INNER], params_dense_values=reals(5, 2),
-     indices=np.array([[2, 0], [1, 0]]), OUTPUT_RAGGED_RANK=3, slopes=False)  # fmt: skip
-case("RaggedGather-outside", params_nested_splits=[_ENDS], params_dense_values=reals(3),
-     indices=np.array([3]), OUTPUT_RAGGED_RANK=1, slopes=False)  # fmt: skip
+case(
+    "RaggedTensorToTensor",
+    shape=np.array([-1, -1]),
+    values=reals(3),
+    default_value=np.float32(9),
+    row_partition_tensors=[_ENDS],
+    **_TYPES,
+)
+case(
+    "RaggedTensorToTensor-cut",
+    shape=np.array([2, 1]),
+    values=reals(3),
+    default_value=np.float32(9),
+    row_partition_tensors=[_ENDS],
+    **_TYPES,
+)
+case(
+    "RaggedTensorToTensor-deep",
+    shape=np.int64(-1),
+    values=reals(5, 2),
+    default_value=np.float32(0),
+    row_partition_tensors=[_ENDS, _INNER],
+    row_partition_types=["ROW_SPLITS"] * 2,
+)
+case(
+    "RaggedTensorToTensor-ids",
+    shape=np.array([-1, 4]),
+    values=reals(3),
+    default_value=np.float32(1),
+    row_partition_tensors=[np.int64(4), np.array([0, 2, 2])],
+    row_partition_types=["FIRST_DIM_SIZE", "VALUE_ROWIDS"],
+)
+case(
+    "RaggedGather",
+    params_nested_splits=[_ENDS],
+    params_dense_values=reals(3),
+    indices=np.array([2, 0, 0]),
+    OUTPUT_RAGGED_RANK=1,
+    slopes=False,
+)
+case(
+    "RaggedGather-deep",
+    params_nested_splits=[_ENDS, _INNER],
+    params_dense_values=reals(5, 2),
+    indices=np.array([[2, 0], [1, 0]]),
+    OUTPUT_RAGGED_RANK=3,
+    slopes=False,
+)
+case(
+    "RaggedGather-outside",
+    params_nested_splits=[_ENDS],
+    params_dense_values=reals(3),
+    indices=np.array([3]),
+    OUTPUT_RAGGED_RANK=1,
+    slopes=False,
+)
 
 
 # -- sequences -------------------------------------------------------------------------------------
@@ -477,27 +508,44 @@ def _sequence(tf: Any) -> Any:
 @op_types("ParseSingleSequenceExample")
 def _(tf: Any, _: Any) -> Any:
     found = tf.raw_ops.ParseSingleSequenceExample(
-        serialized=_sequence(tf), feature_list_dense_missing_assumed_empty=["gone"],
-        context_sparse_keys=["s"], context_dense_keys=["n"], feature_list_sparse_keys=["y"],
-        feature_list_dense_keys=["x", "gone"], context_dense_defaults=[np.array([0])], debug_name="a",
-        context_sparse_types=[tf.int64], feature_list_dense_types=[tf.float32, tf.int64],
-        context_dense_shapes=[[1]], feature_list_sparse_types=[tf.int64],
+        serialized=_sequence(tf),
+        feature_list_dense_missing_assumed_empty=["gone"],
+        context_sparse_keys=["s"],
+        context_dense_keys=["n"],
+        feature_list_sparse_keys=["y"],
+        feature_list_dense_keys=["x", "gone"],
+        context_dense_defaults=[np.array([0])],
+        debug_name="a",
+        context_sparse_types=[tf.int64],
+        feature_list_dense_types=[tf.float32, tf.int64],
+        context_dense_shapes=[[1]],
+        feature_list_sparse_types=[tf.int64],
         feature_list_dense_shapes=[[2], []],
-    )  # fmt: skip
+    )
     return Plan(steps=[Step([list(part) for part in found])])
 
 
 @op_types("ParseSequenceExample")
 def _(tf: Any, _: Any) -> Any:
     found = tf.raw_ops.ParseSequenceExample(
-        serialized=[_sequence(tf)] * 2, debug_name=["a", "b"], context_dense_defaults=[np.array([0])],
-        feature_list_dense_missing_assumed_empty=["gone"], context_sparse_keys=["s"],
-        context_dense_keys=["n"], feature_list_sparse_keys=["y"], feature_list_dense_keys=["x", "gone"],
-        Ncontext_sparse=1, Ncontext_dense=1, Nfeature_list_sparse=1, Nfeature_list_dense=2,
-        context_sparse_types=[tf.int64], feature_list_dense_types=[tf.float32, tf.int64],
-        context_dense_shapes=[[1]], feature_list_sparse_types=[tf.int64],
+        serialized=[_sequence(tf)] * 2,
+        debug_name=["a", "b"],
+        context_dense_defaults=[np.array([0])],
+        feature_list_dense_missing_assumed_empty=["gone"],
+        context_sparse_keys=["s"],
+        context_dense_keys=["n"],
+        feature_list_sparse_keys=["y"],
+        feature_list_dense_keys=["x", "gone"],
+        Ncontext_sparse=1,
+        Ncontext_dense=1,
+        Nfeature_list_sparse=1,
+        Nfeature_list_dense=2,
+        context_sparse_types=[tf.int64],
+        feature_list_dense_types=[tf.float32, tf.int64],
+        context_dense_shapes=[[1]],
+        feature_list_sparse_types=[tf.int64],
         feature_list_dense_shapes=[[2], []],
-    )  # fmt: skip
+    )
     return Plan(steps=[Step([list(part) for part in found])])
 
 
@@ -505,94 +553,200 @@ def _(tf: Any, _: Any) -> Any:
 
 _PADS = np.array([[0, 0], [1, 2], [0, 1], [0, 0]], np.int32)
 for _mode in ("REFLECT", "SYMMETRIC"):
-    case(f"FusedPadConv2D-{_mode}", input=reals(1, 4, 5, 3), paddings=_PADS, filter=reals(2, 2, 3, 4),
-         mode=_mode, strides=[1, 1, 2, 1], padding="VALID", slopes=False, tolerance=1e-5)  # fmt: skip
-    case(f"FusedResizeAndPadConv2D-{_mode}", input=reals(1, 3, 4, 3), size=np.array([6, 5], np.int32),
-         paddings=_PADS, filter=reals(2, 2, 3, 4), mode=_mode, strides=[1, 1, 1, 1], padding="SAME",
-         resize_align_corners=_mode == "REFLECT", slopes=False, tolerance=1e-5)  # fmt: skip
-case("FusedPadConv2D-far", input=reals(1, 2, 2, 1), paddings=_PADS * 3, filter=reals(2, 2, 1, 1),
-     mode="REFLECT", strides=[1, 1, 1, 1], padding="VALID", slopes=False)  # fmt: skip
+    case(
+        f"FusedPadConv2D-{_mode}",
+        input=reals(1, 4, 5, 3),
+        paddings=_PADS,
+        filter=reals(2, 2, 3, 4),
+        mode=_mode,
+        strides=[1, 1, 2, 1],
+        padding="VALID",
+        slopes=False,
+        tolerance=1e-5,
+    )
+    case(
+        f"FusedResizeAndPadConv2D-{_mode}",
+        input=reals(1, 3, 4, 3),
+        size=np.array([6, 5], np.int32),
+        paddings=_PADS,
+        filter=reals(2, 2, 3, 4),
+        mode=_mode,
+        strides=[1, 1, 1, 1],
+        padding="SAME",
+        resize_align_corners=_mode == "REFLECT",
+        slopes=False,
+        tolerance=1e-5,
+    )
+case(
+    "FusedPadConv2D-far",
+    input=reals(1, 2, 2, 1),
+    paddings=_PADS * 3,
+    filter=reals(2, 2, 1, 1),
+    mode="REFLECT",
+    strides=[1, 1, 1, 1],
+    padding="VALID",
+    slopes=False,
+)
 for _name, _args in (
-    ("BiasAdd", 1), ("BiasAdd Relu", 1), ("BiasAdd Relu6", 1), ("BiasAdd Elu", 1),
-    ("BiasAdd LeakyRelu", 1), ("FusedBatchNorm", 4), ("FusedBatchNorm Relu", 4),
-):  # fmt: skip
+    ("BiasAdd", 1),
+    ("BiasAdd Relu", 1),
+    ("BiasAdd Relu6", 1),
+    ("BiasAdd Elu", 1),
+    ("BiasAdd LeakyRelu", 1),
+    ("FusedBatchNorm", 4),
+    ("FusedBatchNorm Relu", 4),
+):
     _vectors = [reals(4), reals(4) + 1, reals(4) / 3, reals(4) ** 2][:_args]
-    _given = {
-        "T": "float32",
-        "num_args": _args,
-        "fused_ops": _name.split(),
-        "strides": [1, 1, 2, 1],
-    }
-    old(f"_FusedConv2D-{_name.replace(' ', '+')}", 1400, [reals(2, 5, 6, 3), reals(3, 2, 3, 4), *_vectors],
-        padding="SAME", epsilon=0.01, TArgs=["float32"] * _args, tolerance=1e-5, **_given)  # fmt: skip
+    _given = {"T": "float32", "num_args": _args, "fused_ops": _name.split(), "strides": [1, 1, 2, 1]}
+    old(
+        f"_FusedConv2D-{_name.replace(' ', '+')}",
+        1400,
+        [reals(2, 5, 6, 3), reals(3, 2, 3, 4), *_vectors],
+        padding="SAME",
+        epsilon=0.01,
+        TArgs=["float32"] * _args,
+        tolerance=1e-5,
+        **_given,
+    )
     if _args == 1 and "Leaky" not in _name:
-        old(f"_FusedDepthwiseConv2dNative-{_name.replace(' ', '+')}", 1400,
+        old(
+            f"_FusedDepthwiseConv2dNative-{_name.replace(' ', '+')}",
+            1400,
             [reals(2, 5, 6, 2), reals(3, 2, 2, 2), *_vectors],
-            padding="VALID", tolerance=1e-5, **_given | {"strides": [1, 2, 2, 1]})  # fmt: skip
+            padding="VALID",
+            tolerance=1e-5,
+            **_given | {"strides": [1, 2, 2, 1]},
+        )
 for _name in ("BiasAdd", "BiasAdd Relu", "BiasAdd Tanh", "BiasAdd Sigmoid"):
-    old(f"_FusedMatMul-{_name.replace(' ', '+')}", 1400, [reals(3, 2), reals(3, 4), reals(4)],
-        T="float32", num_args=1,
-        fused_ops=_name.split(), transpose_a=True, tolerance=1e-5)  # fmt: skip
-_SIZES: dict[str, Any] = {
-    "ksize": np.array([1, 2, 3, 1], np.int32), "strides": np.array([1, 1, 2, 1], np.int32),
-}  # fmt: skip
+    old(
+        f"_FusedMatMul-{_name.replace(' ', '+')}",
+        1400,
+        [reals(3, 2), reals(3, 4), reals(4)],
+        T="float32",
+        num_args=1,
+        fused_ops=_name.split(),
+        transpose_a=True,
+        tolerance=1e-5,
+    )
+_SIZES: dict[str, Any] = {"ksize": np.array([1, 2, 3, 1], np.int32), "strides": np.array([1, 1, 2, 1], np.int32)}
 case("MaxPoolV2", input=reals(2, 4, 6, 3), padding="SAME", **_SIZES)
 case("MaxPoolV2-valid", input=reals(2, 4, 6, 3), padding="VALID", **_SIZES)
 case("MaxPoolV2-integers", input=wholes(1, 3, 4, 2), padding="SAME", **_SIZES)
-case("MaxPoolGradGradV2", orig_input=reals(1, 3, 4, 2), orig_output=reals(1, 3, 2, 2),
-     grad=reals(1, 3, 4, 2), padding="SAME", **_SIZES, slopes=False)  # fmt: skip
-for _adj in (False, True):
-    case(f"BatchMatMulV3-{_adj:d}", x=reals(2, 3, 4), y=reals(*((1, 5, 4) if _adj else (1, 4, 5))),
-         Tout="float32", adj_y=_adj, tolerance=1e-5)  # fmt: skip
 case(
-    "BatchMatMulV3-bytes",
-    x=wholes(2, 3, 4, dtype="int8"),
-    y=wholes(4, 2, dtype="int8"),
-    Tout="int32",
+    "MaxPoolGradGradV2",
+    orig_input=reals(1, 3, 4, 2),
+    orig_output=reals(1, 3, 2, 2),
+    grad=reals(1, 3, 4, 2),
+    padding="SAME",
+    **_SIZES,
+    slopes=False,
 )
+for _adj in (False, True):
+    case(
+        f"BatchMatMulV3-{_adj:d}",
+        x=reals(2, 3, 4),
+        y=reals(*((1, 5, 4) if _adj else (1, 4, 5))),
+        Tout="float32",
+        adj_y=_adj,
+        tolerance=1e-5,
+    )
+case("BatchMatMulV3-bytes", x=wholes(2, 3, 4, dtype="int8"), y=wholes(4, 2, dtype="int8"), Tout="int32")
 
 # -- images ----------------------------------------------------------------------------------------
 
 for _padding in ("SAME", "VALID"):
-    case(f"ExtractVolumePatches-{_padding}", input=reals(2, 4, 3, 5, 2), ksizes=[1, 2, 2, 3, 1],
-         strides=[1, 1, 2, 2, 1], padding=_padding)  # fmt: skip
-case("ExtractVolumePatches-integers", input=wholes(1, 2, 2, 2, 1), ksizes=[1, 2, 1, 2, 1],
-     strides=[1, 1, 1, 1, 1], padding="SAME")  # fmt: skip
-_MOVED = {
-    "scale": np.array([0.6, 1.7], np.float32),
-    "translation": np.array([-0.4, 1.2], np.float32),
-}
-for _curve in ("lanczos1", "lanczos3", "lanczos5", "gaussian", "box", "triangle", "keyscubic",
-               "mitchellcubic"):  # fmt: skip
-    for _anti in (False, True):
-        case(f"ScaleAndTranslate-{_curve}-{_anti:d}", images=reals(2, 6, 5, 2), antialias=_anti,
-             size=np.array([4, 9], np.int32), kernel_type=_curve, tolerance=1e-4, **_MOVED)  # fmt: skip
-case("ScaleAndTranslate-bytes", slopes=False, images=wholes(1, 4, 4, 1, dtype="uint8"),
-     size=np.array([3, 3], np.int32),
-     tolerance=1e-4, **_MOVED)  # fmt: skip
-case("ScaleAndTranslate-negative", images=reals(1, 4, 4, 1), size=np.array([3, 3], np.int32),
-     scale=np.array([-1, 1], np.float32), translation=np.zeros(2, np.float32))  # fmt: skip
-case("ScaleAndTranslateGrad", grads=reals(1, 4, 9, 2), original_image=reals(1, 6, 5, 2), slopes=False,
-     kernel_type="triangle", antialias=True, tolerance=1e-4, **_MOVED)  # fmt: skip
-_TURN = np.array(
-    [[0.8, -0.6, 1.5, 0.6, 0.8, -2.0, 0.01, -0.02], [1.5, 0, -4, 0, 2.5, 7, 0, 0]], np.float32
+    case(
+        f"ExtractVolumePatches-{_padding}",
+        input=reals(2, 4, 3, 5, 2),
+        ksizes=[1, 2, 2, 3, 1],
+        strides=[1, 1, 2, 2, 1],
+        padding=_padding,
+    )
+case(
+    "ExtractVolumePatches-integers",
+    input=wholes(1, 2, 2, 2, 1),
+    ksizes=[1, 2, 1, 2, 1],
+    strides=[1, 1, 1, 1, 1],
+    padding="SAME",
 )
+_MOVED = {"scale": np.array([0.6, 1.7], np.float32), "translation": np.array([-0.4, 1.2], np.float32)}
+for _curve in ("lanczos1", "lanczos3", "lanczos5", "gaussian", "box", "triangle", "keyscubic", "mitchellcubic"):
+    for _anti in (False, True):
+        case(
+            f"ScaleAndTranslate-{_curve}-{_anti:d}",
+            images=reals(2, 6, 5, 2),
+            antialias=_anti,
+            size=np.array([4, 9], np.int32),
+            kernel_type=_curve,
+            tolerance=1e-4,
+            **_MOVED,
+        )
+case(
+    "ScaleAndTranslate-bytes",
+    slopes=False,
+    images=wholes(1, 4, 4, 1, dtype="uint8"),
+    size=np.array([3, 3], np.int32),
+    tolerance=1e-4,
+    **_MOVED,
+)
+case(
+    "ScaleAndTranslate-negative",
+    images=reals(1, 4, 4, 1),
+    size=np.array([3, 3], np.int32),
+    scale=np.array([-1, 1], np.float32),
+    translation=np.zeros(2, np.float32),
+)
+case(
+    "ScaleAndTranslateGrad",
+    grads=reals(1, 4, 9, 2),
+    original_image=reals(1, 6, 5, 2),
+    slopes=False,
+    kernel_type="triangle",
+    antialias=True,
+    tolerance=1e-4,
+    **_MOVED,
+)
+_TURN = np.array([[0.8, -0.6, 1.5, 0.6, 0.8, -2.0, 0.01, -0.02], [1.5, 0, -4, 0, 2.5, 7, 0, 0]], np.float32)
 for _fill in ("CONSTANT", "REFLECT", "WRAP", "NEAREST"):
     for _between in ("NEAREST", "BILINEAR"):
-        case(f"ImageProjectiveTransformV2-{_fill}-{_between}", images=reals(2, 5, 4, 2), transforms=_TURN,
-             output_shape=np.array([6, 7], np.int32), interpolation=_between, fill_mode=_fill,
-             tolerance=1e-4)  # fmt: skip
-        case(f"ImageProjectiveTransformV3-{_fill}-{_between}", images=wholes(2, 4, 5, 1, dtype="uint8"),
-             transforms=_TURN[:1], output_shape=np.array([4, 5], np.int32), interpolation=_between,
-             fill_mode=_fill, fill_value=np.float32(7))  # fmt: skip
-case("ImageProjectiveTransformV2-count", images=reals(3, 5, 4, 2), transforms=_TURN,
-     output_shape=np.array([6, 7], np.int32), interpolation="NEAREST")  # fmt: skip
+        case(
+            f"ImageProjectiveTransformV2-{_fill}-{_between}",
+            images=reals(2, 5, 4, 2),
+            transforms=_TURN,
+            output_shape=np.array([6, 7], np.int32),
+            interpolation=_between,
+            fill_mode=_fill,
+            tolerance=1e-4,
+        )
+        case(
+            f"ImageProjectiveTransformV3-{_fill}-{_between}",
+            images=wholes(2, 4, 5, 1, dtype="uint8"),
+            transforms=_TURN[:1],
+            output_shape=np.array([4, 5], np.int32),
+            interpolation=_between,
+            fill_mode=_fill,
+            fill_value=np.float32(7),
+        )
+case(
+    "ImageProjectiveTransformV2-count",
+    images=reals(3, 5, 4, 2),
+    transforms=_TURN,
+    output_shape=np.array([6, 7], np.int32),
+    interpolation="NEAREST",
+)
 for _centred in (False, True):
     for _normal in (False, True):
         for _version in ("", "V2"):
-            case(f"ExtractGlimpse{_version}-{_centred:d}{_normal:d}", input=reals(2, 6, 7, 1),
-                 size=np.array([3, 4], np.int32), offsets=np.array([[0.25, 0.1], [-1.3, 2.2]], np.float32),
-                 centered=_centred, normalized=_normal, noise="zero", uniform_noise=False)  # fmt: skip
+            case(
+                f"ExtractGlimpse{_version}-{_centred:d}{_normal:d}",
+                input=reals(2, 6, 7, 1),
+                size=np.array([3, 4], np.int32),
+                offsets=np.array([[0.25, 0.1], [-1.3, 2.2]], np.float32),
+                centered=_centred,
+                normalized=_normal,
+                noise="zero",
+                uniform_noise=False,
+            )
 
 # -- quantised numbers -----------------------------------------------------------------------------
 
@@ -619,75 +773,204 @@ for _kind in ("quint8", "qint8", "quint16", "qint16", "qint32"):
     for _mode in ("MIN_COMBINED", "MIN_FIRST", "SCALED"):
         # Of an integer of 32 bits that is beyond the range TensorFlow's is undefined.
         if _mode == "MIN_COMBINED" or _kind in ("quint8", "qint8"):
-            case(f"QuantizeV2-{_kind}-{_mode}", input=_SPREAD, min_range=np.float32(-3.3),
-                 max_range=np.float32(6), T=_kind, mode=_mode, slopes=False)  # fmt: skip
+            case(
+                f"QuantizeV2-{_kind}-{_mode}",
+                input=_SPREAD,
+                min_range=np.float32(-3.3),
+                max_range=np.float32(6),
+                T=_kind,
+                mode=_mode,
+                slopes=False,
+            )
         if _kind != "qint32" or _mode == "MIN_FIRST":
-            case(f"Dequantize-{_kind}-{_mode}", input=quantised(_kind, 3, 4), min_range=np.float32(-3.3),
-                 max_range=np.float32(6), mode=_mode, tolerance=1e-6)  # fmt: skip
-case("QuantizeV2-narrow", input=_SPREAD, min_range=np.float32(-3), max_range=np.float32(2), T="qint8",
-     mode="SCALED", narrow_range=True, round_mode="HALF_TO_EVEN", slopes=False)  # fmt: skip
-case("QuantizeV2-axis", input=reals(3, 2, 4), min_range=np.array([-1, 0], np.float32), axis=1, T="qint8",
-     max_range=np.array([1, 2], np.float32), mode="SCALED", slopes=False)  # fmt: skip
-case("QuantizeV2-wrong", input=_SPREAD, min_range=np.float32(2), max_range=np.float32(1), T="quint8",
-     slopes=False)  # fmt: skip
-case("Dequantize-axis", input=quantised("qint8", 3, 2, 4), min_range=np.array([-1, 0], np.float32),
-     axis=1, max_range=np.array([1, 2], np.float32), mode="SCALED", narrow_range=True)  # fmt: skip
+            case(
+                f"Dequantize-{_kind}-{_mode}",
+                input=quantised(_kind, 3, 4),
+                min_range=np.float32(-3.3),
+                max_range=np.float32(6),
+                mode=_mode,
+                tolerance=1e-6,
+            )
+case(
+    "QuantizeV2-narrow",
+    input=_SPREAD,
+    min_range=np.float32(-3),
+    max_range=np.float32(2),
+    T="qint8",
+    mode="SCALED",
+    narrow_range=True,
+    round_mode="HALF_TO_EVEN",
+    slopes=False,
+)
+case(
+    "QuantizeV2-axis",
+    input=reals(3, 2, 4),
+    min_range=np.array([-1, 0], np.float32),
+    axis=1,
+    T="qint8",
+    max_range=np.array([1, 2], np.float32),
+    mode="SCALED",
+    slopes=False,
+)
+case("QuantizeV2-wrong", input=_SPREAD, min_range=np.float32(2), max_range=np.float32(1), T="quint8", slopes=False)
+case(
+    "Dequantize-axis",
+    input=quantised("qint8", 3, 2, 4),
+    min_range=np.array([-1, 0], np.float32),
+    axis=1,
+    max_range=np.array([1, 2], np.float32),
+    mode="SCALED",
+    narrow_range=True,
+)
 for _kind in ("quint8", "qint8"):
-    case(f"Requantize-{_kind}", input=quantised("qint32", 4, 5), input_min=np.float32(-900),
-         input_max=np.float32(1200), requested_output_min=np.float32(-300), out_type=_kind,
-         requested_output_max=np.float32(800))  # fmt: skip
-case("RequantizationRange", input=quantised("qint32", 4, 5) , input_min=np.float32(-900),
-     input_max=np.float32(1200), slopes=False)  # fmt: skip
-case("QuantizeDownAndShrinkRange", input=quantised("qint32", 4, 5), input_min=np.float32(-900),
-     input_max=np.float32(1200), out_type="quint8", slopes=False)  # fmt: skip
+    case(
+        f"Requantize-{_kind}",
+        input=quantised("qint32", 4, 5),
+        input_min=np.float32(-900),
+        input_max=np.float32(1200),
+        requested_output_min=np.float32(-300),
+        out_type=_kind,
+        requested_output_max=np.float32(800),
+    )
+case(
+    "RequantizationRange",
+    input=quantised("qint32", 4, 5),
+    input_min=np.float32(-900),
+    input_max=np.float32(1200),
+    slopes=False,
+)
+case(
+    "QuantizeDownAndShrinkRange",
+    input=quantised("qint32", 4, 5),
+    input_min=np.float32(-900),
+    input_max=np.float32(1200),
+    out_type="quint8",
+    slopes=False,
+)
 _FOUR = four("min_input max_input min_filter max_filter")
 for _padding in ("SAME", "VALID"):
-    case(f"QuantizedConv2D-{_padding}", input=quantised("quint8", 1, 4, 5, 2), padding=_padding,
-         filter=quantised("quint8", 2, 3, 2, 3), strides=[1, 2, 2, 1], slopes=False, **_FOUR)  # fmt: skip
+    case(
+        f"QuantizedConv2D-{_padding}",
+        input=quantised("quint8", 1, 4, 5, 2),
+        padding=_padding,
+        filter=quantised("quint8", 2, 3, 2, 3),
+        strides=[1, 2, 2, 1],
+        slopes=False,
+        **_FOUR,
+    )
 for _turn in (False, True):
-    case(f"QuantizedMatMul-{_turn:d}", a=quantised("quint8", 2, 3), transpose_b=_turn, min_a=np.float32(-1),
-         b=quantised("quint8", *((4, 3) if _turn else (3, 4))), max_a=np.float32(3), slopes=False,
-         min_b=np.float32(0), max_b=np.float32(5))  # fmt: skip
-case("QuantizedBiasAdd", input=quantised("quint8", 2, 3), bias=quantised("quint8", 3), out_type="qint32",
-     slopes=False, **four("min_input max_input min_bias max_bias"))  # fmt: skip
-case("QuantizedBiasAdd-count", input=quantised("quint8", 2, 3), bias=quantised("quint8", 2),
-     out_type="qint32", slopes=False,
-     **four("min_input max_input min_bias max_bias"))  # fmt: skip
+    case(
+        f"QuantizedMatMul-{_turn:d}",
+        a=quantised("quint8", 2, 3),
+        transpose_b=_turn,
+        min_a=np.float32(-1),
+        b=quantised("quint8", *((4, 3) if _turn else (3, 4))),
+        max_a=np.float32(3),
+        slopes=False,
+        min_b=np.float32(0),
+        max_b=np.float32(5),
+    )
+case(
+    "QuantizedBiasAdd",
+    input=quantised("quint8", 2, 3),
+    bias=quantised("quint8", 3),
+    out_type="qint32",
+    slopes=False,
+    **four("min_input max_input min_bias max_bias"),
+)
+case(
+    "QuantizedBiasAdd-count",
+    input=quantised("quint8", 2, 3),
+    bias=quantised("quint8", 2),
+    out_type="qint32",
+    slopes=False,
+    **four("min_input max_input min_bias max_bias"),
+)
 for _name in ("QuantizedRelu", "QuantizedRelu6"):
     for _kind in ("quint8", "qint32"):
-        case(f"{_name}-{_kind}", features=quantised(_kind, 3, 4), min_features=np.float32(-8), slopes=False,
-             max_features=np.float32(9), out_type=_kind)  # fmt: skip
+        case(
+            f"{_name}-{_kind}",
+            features=quantised(_kind, 3, 4),
+            min_features=np.float32(-8),
+            slopes=False,
+            max_features=np.float32(9),
+            out_type=_kind,
+        )
 for _name in ("QuantizedMaxPool", "QuantizedAvgPool"):
-    case(_name, input=quantised("quint8", 1, 4, 5, 2), min_input=np.float32(-8), max_input=np.float32(9),
-         ksize=[1, 2, 2, 1], strides=[1, 2, 1, 1], padding="SAME", slopes=False)  # fmt: skip
-case("QuantizedConcat", concat_dim=np.int32(1), values=[quantised("quint8", 2, 3), quantised("quint8", 2, 2)],
-     input_mins=ends(-1, -2), input_maxes=ends(3, 2.5), slopes=False)  # fmt: skip
-case("QuantizedConcat-integers", concat_dim=np.int32(0), slopes=False, input_mins=ends(-1, -2),
-     values=[quantised("qint32", 2, 3), quantised("qint32", 1, 3)], input_maxes=ends(3, 2.5))  # fmt: skip
-case("QuantizedReshape", tensor=quantised("quint8", 2, 3), shape=np.array([-1, 2], np.int32),
-     input_min=np.float32(-1), input_max=np.float32(2), slopes=False)  # fmt: skip
+    case(
+        _name,
+        input=quantised("quint8", 1, 4, 5, 2),
+        min_input=np.float32(-8),
+        max_input=np.float32(9),
+        ksize=[1, 2, 2, 1],
+        strides=[1, 2, 1, 1],
+        padding="SAME",
+        slopes=False,
+    )
+case(
+    "QuantizedConcat",
+    concat_dim=np.int32(1),
+    values=[quantised("quint8", 2, 3), quantised("quint8", 2, 2)],
+    input_mins=ends(-1, -2),
+    input_maxes=ends(3, 2.5),
+    slopes=False,
+)
+case(
+    "QuantizedConcat-integers",
+    concat_dim=np.int32(0),
+    slopes=False,
+    input_mins=ends(-1, -2),
+    values=[quantised("qint32", 2, 3), quantised("qint32", 1, 3)],
+    input_maxes=ends(3, 2.5),
+)
+case(
+    "QuantizedReshape",
+    tensor=quantised("quint8", 2, 3),
+    shape=np.array([-1, 2], np.int32),
+    input_min=np.float32(-1),
+    input_max=np.float32(2),
+    slopes=False,
+)
 for _name in ("QuantizedAdd", "QuantizedMul"):
-    case(_name, x=quantised("quint8", 2, 3), y=quantised("quint8", 3), slopes=False,
-         **four("min_x max_x min_y max_y"))  # fmt: skip
+    case(_name, x=quantised("quint8", 2, 3), y=quantised("quint8", 3), slopes=False, **four("min_x max_x min_y max_y"))
 for _given in (False, True):
     for _signed in (False, True):
         _steps: dict[str, Any] = {
-            "input": _SPREAD, "input_min": np.float32(-3.3), "input_max": np.float32(6),
-            "range_given": _given, "signed_input": _signed,
-        }  # fmt: skip
+            "input": _SPREAD,
+            "input_min": np.float32(-3.3),
+            "input_max": np.float32(6),
+            "range_given": _given,
+            "signed_input": _signed,
+        }
         case(f"QuantizeAndDequantizeV2-{_given:d}{_signed:d}", num_bits=6, tolerance=1e-6, **_steps)
-        case(f"QuantizeAndDequantizeV3-{_given:d}{_signed:d}", num_bits=np.int32(8), tolerance=1e-6,
-             **_steps)  # fmt: skip
-        case(f"QuantizeAndDequantizeV4-{_given:d}{_signed:d}", narrow_range=True, round_mode="HALF_UP",
-             tolerance=1e-6, **_steps)  # fmt: skip
-case("QuantizeAndDequantizeV2-axis", input=reals(3, 2, 4), input_min=np.array([-1, 0], np.float32), axis=1,
-     input_max=np.array([1, 2], np.float32), tolerance=1e-6)  # fmt: skip
-case("QuantizeAndDequantizeV4-axis", input=reals(3, 2, 4), input_min=np.array([-1, 0], np.float32), axis=1,
-     input_max=np.array([1, 2], np.float32), tolerance=1e-6)  # fmt: skip
-case("QuantizeAndDequantizeV2-wrong", input=_SPREAD, input_min=np.float32(3), input_max=np.float32(2),
-     range_given=True)  # fmt: skip
-old("QuantizeAndDequantize", 21, [_SPREAD], T="float32", input_min=-3.0, input_max=2.0, range_given=True,
-    tolerance=1e-6)  # fmt: skip
+        case(f"QuantizeAndDequantizeV3-{_given:d}{_signed:d}", num_bits=np.int32(8), tolerance=1e-6, **_steps)
+        case(
+            f"QuantizeAndDequantizeV4-{_given:d}{_signed:d}",
+            narrow_range=True,
+            round_mode="HALF_UP",
+            tolerance=1e-6,
+            **_steps,
+        )
+case(
+    "QuantizeAndDequantizeV2-axis",
+    input=reals(3, 2, 4),
+    input_min=np.array([-1, 0], np.float32),
+    axis=1,
+    input_max=np.array([1, 2], np.float32),
+    tolerance=1e-6,
+)
+case(
+    "QuantizeAndDequantizeV4-axis",
+    input=reals(3, 2, 4),
+    input_min=np.array([-1, 0], np.float32),
+    axis=1,
+    input_max=np.array([1, 2], np.float32),
+    tolerance=1e-6,
+)
+case("QuantizeAndDequantizeV2-wrong", input=_SPREAD, input_min=np.float32(3), input_max=np.float32(2), range_given=True)
+old(
+    "QuantizeAndDequantize", 21, [_SPREAD], T="float32", input_min=-3.0, input_max=2.0, range_given=True, tolerance=1e-6
+)
 
 
 @op_types("QuantizedBatchNormWithGlobalNormalization")
@@ -702,21 +985,16 @@ def _(tf: Any, _: Any) -> Any:
     found = tf.raw_ops.QuantizedBatchNormWithGlobalNormalization(
         out_type=tf.qint32, variance_epsilon=0.01, scale_after_normalization=True, **given
     )
-    return Plan(tf.raw_ops.Dequantize(input=found[0], min_range=found[1], max_range=found[2],
-                                      mode="MIN_FIRST"), tolerance=5e-3)  # fmt: skip
+    return Plan(
+        tf.raw_ops.Dequantize(input=found[0], min_range=found[1], max_range=found[2], mode="MIN_FIRST"), tolerance=5e-3
+    )
 
 
 @op_types("Cast-quantised")
 def _(tf: Any, _: Any) -> Any:
     given = tf.constant(quantised("quint8", 5))
     back = tf.cast(np.array([1.5, 300.0, -2.0], np.float32), tf.qint32)
-    return [
-        given,
-        tf.cast(given, tf.float32),
-        tf.bitcast(given, tf.uint8),
-        back,
-        tf.concat([given, given], 0),
-    ]
+    return [given, tf.cast(given, tf.float32), tf.bitcast(given, tf.uint8), back, tf.concat([given, given], 0)]
 
 
 # -- text ------------------------------------------------------------------------------------------
@@ -730,40 +1008,76 @@ def texts(*values: bytes) -> Any:
 _SAID = texts(b"a\xc3\xa9\xe2\x82\xac", b"", b"\xff\xf0\x9f\x98\x80z", b"\xe2\x82", b"\x01\t\xc3")
 for _errors in ("replace", "ignore"):
     for _name in ("UnicodeDecode", "UnicodeDecodeWithOffsets"):
-        case(f"{_name}-{_errors}", input=_SAID, input_encoding="UTF-8", errors=_errors,
-             replacement_char=63, replace_control_characters=_errors == "replace")  # fmt: skip
-case("UnicodeDecode-wide", input=texts(b"\0a\xd8\x3d\xde\0", b"\0b"), input_encoding="UTF-16-BE")  # fmt: skip
+        case(
+            f"{_name}-{_errors}",
+            input=_SAID,
+            input_encoding="UTF-8",
+            errors=_errors,
+            replacement_char=63,
+            replace_control_characters=_errors == "replace",
+        )
+case("UnicodeDecode-wide", input=texts(b"\0a\xd8\x3d\xde\0", b"\0b"), input_encoding="UTF-16-BE")
 case("UnicodeDecode-strict", input=_SAID, input_encoding="UTF-8", errors="strict")
 for _encoding in ("UTF-8", "UTF-16-BE", "UTF-32-BE"):
-    case(f"UnicodeEncode-{_encoding}", input_values=np.array([97, 233, 0x1F600, 0xD800, 98], np.int32),
-         input_splits=np.array([0, 2, 2, 5]), output_encoding=_encoding)  # fmt: skip
-case("UnicodeEncode-ignore", input_values=np.array([97, 0x110000, 98], np.int32), errors="ignore",
-     input_splits=np.array([0, 3]), output_encoding="UTF-8")  # fmt: skip
-case("UnicodeEncode-strict", input_values=np.array([97, 0x110000, 98], np.int32), errors="strict",
-     input_splits=np.array([0, 3]), output_encoding="UTF-8")  # fmt: skip
-case("UnicodeEncode-splits", input_values=np.array([97], np.int32), input_splits=np.array([0, 2]),
-     output_encoding="UTF-8")  # fmt: skip
+    case(
+        f"UnicodeEncode-{_encoding}",
+        input_values=np.array([97, 233, 0x1F600, 0xD800, 98], np.int32),
+        input_splits=np.array([0, 2, 2, 5]),
+        output_encoding=_encoding,
+    )
+case(
+    "UnicodeEncode-ignore",
+    input_values=np.array([97, 0x110000, 98], np.int32),
+    errors="ignore",
+    input_splits=np.array([0, 3]),
+    output_encoding="UTF-8",
+)
+case(
+    "UnicodeEncode-strict",
+    input_values=np.array([97, 0x110000, 98], np.int32),
+    errors="strict",
+    input_splits=np.array([0, 3]),
+    output_encoding="UTF-8",
+)
+case(
+    "UnicodeEncode-splits",
+    input_values=np.array([97], np.int32),
+    input_splits=np.array([0, 2]),
+    output_encoding="UTF-8",
+)
 _WORDS = {"data": texts(b"a", b"b", b"c", b"d"), "data_splits": np.array([0, 3, 3, 4])}
 for _pad in (-1, 0, 1):
     for _short in (False, True):
-        case(f"StringNGrams-{_pad}{_short:d}", separator="|", ngram_widths=[3, 2], left_pad="L",
-             right_pad="R", pad_width=_pad, preserve_short_sequences=_short, **_WORDS)  # fmt: skip
-case("StringNGrams-splits", separator="|", ngram_widths=[2], left_pad="", right_pad="", pad_width=0,
-     preserve_short_sequences=False, data=texts(b"a"), data_splits=np.array([0, 2]))  # fmt: skip
+        case(
+            f"StringNGrams-{_pad}{_short:d}",
+            separator="|",
+            ngram_widths=[3, 2],
+            left_pad="L",
+            right_pad="R",
+            pad_width=_pad,
+            preserve_short_sequences=_short,
+            **_WORDS,
+        )
 case(
-    "DecodePaddedRaw",
+    "StringNGrams-splits",
+    separator="|",
+    ngram_widths=[2],
+    left_pad="",
+    right_pad="",
+    pad_width=0,
+    preserve_short_sequences=False,
+    data=texts(b"a"),
+    data_splits=np.array([0, 2]),
+)
+case("DecodePaddedRaw", input_bytes=texts(b"abcdef", b"\x01"), fixed_length=np.int32(4), out_type="int16")
+case(
+    "DecodePaddedRaw-big",
     input_bytes=texts(b"abcdef", b"\x01"),
     fixed_length=np.int32(4),
     out_type="int16",
+    little_endian=False,
 )
-case("DecodePaddedRaw-big", input_bytes=texts(b"abcdef", b"\x01"), fixed_length=np.int32(4),
-     out_type="int16", little_endian=False)  # fmt: skip
-case(
-    "DecodePaddedRaw-length",
-    input_bytes=texts(b"abcdef"),
-    fixed_length=np.int32(3),
-    out_type="int16",
-)
+case("DecodePaddedRaw-length", input_bytes=texts(b"abcdef"), fixed_length=np.int32(3), out_type="int16")
 
 # -- rows ------------------------------------------------------------------------------------------
 
@@ -773,52 +1087,85 @@ for _weights in (_NONE, reals(6)):
     for _binary in (False, True):
         _marks = {"weights": _weights, "binary_output": _binary, "slopes": False}
         _label = f"{len(_weights)}{_binary:d}"
-        case(f"RaggedBincount-{_label}", splits=np.array([0, 2, 2, 6]), values=_COUNTED, size=np.int64(5),
-             **_marks)  # fmt: skip
-        case(f"SparseBincount-{_label}", indices=np.array([[0, 0], [0, 2], [1, 1], [1, 2], [3, 0], [3, 1]]),
-             values=_COUNTED, dense_shape=np.array([4, 3]), size=np.int64(5), **_marks)  # fmt: skip
+        case(f"RaggedBincount-{_label}", splits=np.array([0, 2, 2, 6]), values=_COUNTED, size=np.int64(5), **_marks)
         case(
-            f"RaggedCountSparseOutput-{_label}",
-            splits=np.array([0, 2, 2, 6]),
+            f"SparseBincount-{_label}",
+            indices=np.array([[0, 0], [0, 2], [1, 1], [1, 2], [3, 0], [3, 1]]),
             values=_COUNTED,
+            dense_shape=np.array([4, 3]),
+            size=np.int64(5),
             **_marks,
         )
-        case(f"SparseCountSparseOutput-{_label}", values=_COUNTED, dense_shape=np.array([4, 3]),
-             indices=np.array([[0, 0], [0, 2], [1, 1], [1, 2], [3, 0], [3, 1]]), **_marks)  # fmt: skip
+        case(f"RaggedCountSparseOutput-{_label}", splits=np.array([0, 2, 2, 6]), values=_COUNTED, **_marks)
+        case(
+            f"SparseCountSparseOutput-{_label}",
+            values=_COUNTED,
+            dense_shape=np.array([4, 3]),
+            indices=np.array([[0, 0], [0, 2], [1, 1], [1, 2], [3, 0], [3, 1]]),
+            **_marks,
+        )
         case(f"DenseCountSparseOutput-{_label}", values=_COUNTED, minlength=8, **_marks)
         _marks["weights"] = _weights.reshape(2, 3) if len(_weights) else _weights
-        case(
-            f"DenseCountSparseOutput-rows{_label}",
-            values=_COUNTED.reshape(2, 3),
-            maxlength=4,
-            **_marks,
-        )
-case("SparseBincount-vector", indices=np.arange(6)[:, None], values=_COUNTED, dense_shape=np.array([9]),
-     size=np.int64(3), weights=_NONE, slopes=False)  # fmt: skip
-case("RaggedBincount-negative", splits=np.array([0, 1]), values=np.array([-1]), size=np.int64(2),
-     weights=_NONE, slopes=False)  # fmt: skip
-case("DenseCountSparseOutput-negative", values=np.array([-1]), weights=_NONE, binary_output=False,
-     slopes=False)  # fmt: skip
-case("RaggedCountSparseOutput-splits", splits=np.array([0, 3]), values=np.array([1]), weights=_NONE,
-     binary_output=False, slopes=False)  # fmt: skip
-case("RaggedFillEmptyRows", value_rowids=np.array([0, 2, 2]), values=reals(3), nrows=np.int64(4),
-     default_value=np.float32(7))  # fmt: skip
-case("RaggedFillEmptyRows-full", value_rowids=np.array([0, 1]), values=np.array([1, 2]),
-     nrows=np.int64(2), default_value=np.int64(7))  # fmt: skip
+        case(f"DenseCountSparseOutput-rows{_label}", values=_COUNTED.reshape(2, 3), maxlength=4, **_marks)
 case(
-    "RaggedFillEmptyRowsGrad",
-    reverse_index_map=np.array([0, 3]),
-    grad_values=reals(4),
+    "SparseBincount-vector",
+    indices=np.arange(6)[:, None],
+    values=_COUNTED,
+    dense_shape=np.array([9]),
+    size=np.int64(3),
+    weights=_NONE,
     slopes=False,
 )
+case(
+    "RaggedBincount-negative",
+    splits=np.array([0, 1]),
+    values=np.array([-1]),
+    size=np.int64(2),
+    weights=_NONE,
+    slopes=False,
+)
+case("DenseCountSparseOutput-negative", values=np.array([-1]), weights=_NONE, binary_output=False, slopes=False)
+case(
+    "RaggedCountSparseOutput-splits",
+    splits=np.array([0, 3]),
+    values=np.array([1]),
+    weights=_NONE,
+    binary_output=False,
+    slopes=False,
+)
+case(
+    "RaggedFillEmptyRows",
+    value_rowids=np.array([0, 2, 2]),
+    values=reals(3),
+    nrows=np.int64(4),
+    default_value=np.float32(7),
+)
+case(
+    "RaggedFillEmptyRows-full",
+    value_rowids=np.array([0, 1]),
+    values=np.array([1, 2]),
+    nrows=np.int64(2),
+    default_value=np.int64(7),
+)
+case("RaggedFillEmptyRowsGrad", reverse_index_map=np.array([0, 3]), grad_values=reals(4), slopes=False)
 for _hashed in (False, True):
     _kind = "int64" if _hashed else "string"
-    case(f"RaggedCross-{_hashed:d}", ragged_values=[np.array([1, 2, 3]), texts(b"a", b"b", b"c")],
-         ragged_row_splits=[np.array([0, 2, 3]), np.array([0, 1, 3])],
-         sparse_indices=[np.array([[0, 0], [1, 1]])], sparse_values=[texts(b"x", b"y")],
-         sparse_shape=[np.array([2, 2])], dense_inputs=[np.array([[7, 8], [9, 10]])], input_order="RSDR",
-         hashed_output=_hashed, num_buckets=100 if _hashed else 0, hash_key=0xDECAFCAFFE,
-         out_values_type=_kind, out_row_splits_type="int64", slopes=False)  # fmt: skip
+    case(
+        f"RaggedCross-{_hashed:d}",
+        ragged_values=[np.array([1, 2, 3]), texts(b"a", b"b", b"c")],
+        ragged_row_splits=[np.array([0, 2, 3]), np.array([0, 1, 3])],
+        sparse_indices=[np.array([[0, 0], [1, 1]])],
+        sparse_values=[texts(b"x", b"y")],
+        sparse_shape=[np.array([2, 2])],
+        dense_inputs=[np.array([[7, 8], [9, 10]])],
+        input_order="RSDR",
+        hashed_output=_hashed,
+        num_buckets=100 if _hashed else 0,
+        hash_key=0xDECAFCAFFE,
+        out_values_type=_kind,
+        out_row_splits_type="int64",
+        slopes=False,
+    )
 
 
 @op_types("RaggedTensorToVariant")
@@ -827,19 +1174,14 @@ def _(tf: Any, _: Any) -> Any:
     raw = tf.raw_ops
     values = tf.constant(reals(5, 2))
     splits = [tf.constant(_ENDS), tf.constant(_INNER)]
-    whole = raw.RaggedTensorToVariant(
-        rt_nested_splits=splits, rt_dense_values=values, batched_input=False
-    )
-    rows = raw.RaggedTensorToVariant(
-        rt_nested_splits=splits, rt_dense_values=values, batched_input=True
-    )
+    whole = raw.RaggedTensorToVariant(rt_nested_splits=splits, rt_dense_values=values, batched_input=False)
+    rows = raw.RaggedTensorToVariant(rt_nested_splits=splits, rt_dense_values=values, batched_input=True)
     back = raw.RaggedTensorFromVariant(
         encoded_ragged=whole, input_ragged_rank=2, output_ragged_rank=2, Tvalues=tf.float32
     )
     deep = raw.RaggedTensorFromVariant(
-        encoded_ragged=tf.reshape(rows, [3, 1]), input_ragged_rank=1, output_ragged_rank=3,
-        Tvalues=tf.float32,
-    )  # fmt: skip
+        encoded_ragged=tf.reshape(rows, [3, 1]), input_ragged_rank=1, output_ragged_rank=3, Tvalues=tf.float32
+    )
     one = raw.RaggedTensorFromVariant(
         encoded_ragged=rows[0], input_ragged_rank=1, output_ragged_rank=1, Tvalues=tf.float32
     )
@@ -854,9 +1196,7 @@ def _(tf: Any, _: Any) -> Any:
 @op_types("RaggedTensorFromVariant-wrong")
 def _(tf: Any, _: Any) -> Any:
     whole = tf.raw_ops.RaggedTensorToVariant(
-        rt_nested_splits=[tf.constant(_ENDS)],
-        rt_dense_values=tf.constant(reals(3)),
-        batched_input=False,
+        rt_nested_splits=[tf.constant(_ENDS)], rt_dense_values=tf.constant(reals(3)), batched_input=False
     )
     found = tf.raw_ops.RaggedTensorFromVariant(
         encoded_ragged=whole, input_ragged_rank=1, output_ragged_rank=1, Tvalues=tf.int32
@@ -872,9 +1212,7 @@ def _(tf: Any, _: Any) -> Any:
     raw = tf.raw_ops
     x = tf.constant(reals(5, 2))
     parts = raw.TensorListSplit(tensor=x, element_shape=[-1, 2], lengths=np.array([2, 0, 3]))
-    whole = raw.TensorListConcat(
-        input_handle=parts, element_dtype=tf.float32, element_shape=[None, 2]
-    )
+    whole = raw.TensorListConcat(input_handle=parts, element_dtype=tf.float32, element_shape=[None, 2])
     some = raw.TensorListScatter(tensor=x, indices=[3, 0, 1, 2, 4], element_shape=[2])
     stacked = raw.TensorListStack(input_handle=some, element_shape=[2], element_dtype=tf.float32)
     both = raw.TensorListConcatLists(input_a=some, input_b=some, element_dtype=tf.float32)
@@ -887,16 +1225,11 @@ def _(tf: Any, _: Any) -> Any:
 def _(tf: Any, _: Any) -> Any:
     raw = tf.raw_ops
     lists = tf.stack(
-        [
-            raw.EmptyTensorList(element_shape=[2], max_num_elements=-1, element_dtype=tf.float32)
-            for _ in range(3)
-        ]
+        [raw.EmptyTensorList(element_shape=[2], max_num_elements=-1, element_dtype=tf.float32) for _ in range(3)]
     )
     pushed = raw.TensorListPushBackBatch(input_handles=lists, tensor=reals(3, 2))
     return [
-        raw.TensorListGetItem(
-            input_handle=each, index=0, element_shape=[2], element_dtype=tf.float32
-        )
+        raw.TensorListGetItem(input_handle=each, index=0, element_shape=[2], element_dtype=tf.float32)
         for each in tf.unstack(pushed)
     ]
 
@@ -905,19 +1238,18 @@ def _(tf: Any, _: Any) -> Any:
 def _(tf: Any, _: Any) -> Any:
     raw = tf.raw_ops
     kept = {"shared_name": "kept", "container": ""}
-    one = raw.AddSparseToTensorsMap(sparse_indices=np.array([[1], [2]]), sparse_values=reals(2),
-                                    sparse_shape=np.array([4]), **kept)  # fmt: skip
+    one = raw.AddSparseToTensorsMap(
+        sparse_indices=np.array([[1], [2]]), sparse_values=reals(2), sparse_shape=np.array([4]), **kept
+    )
     with tf.control_dependencies([one]):
         many = raw.AddManySparseToTensorsMap(
-            sparse_indices=np.array([[0, 0], [0, 3], [2, 1]]), sparse_values=reals(3),
-            sparse_shape=np.array([3, 6]), **kept,
-        )  # fmt: skip
-    taken = raw.TakeManySparseFromTensorsMap(
-        sparse_handles=tf.concat([many, [one]], 0), dtype=tf.float32, **kept
-    )
-    again = raw.TakeManySparseFromTensorsMap(
-        sparse_handles=[np.int64(77)], dtype=tf.float32, **kept
-    )
+            sparse_indices=np.array([[0, 0], [0, 3], [2, 1]]),
+            sparse_values=reals(3),
+            sparse_shape=np.array([3, 6]),
+            **kept,
+        )
+    taken = raw.TakeManySparseFromTensorsMap(sparse_handles=tf.concat([many, [one]], 0), dtype=tf.float32, **kept)
+    again = raw.TakeManySparseFromTensorsMap(sparse_handles=[np.int64(77)], dtype=tf.float32, **kept)
     return Plan(steps=[Step(list(taken)), Step(list(again))])
 
 
@@ -925,9 +1257,8 @@ def _(tf: Any, _: Any) -> Any:
 def _(tf: Any, _: Any) -> Any:
     raw = tf.raw_ops
     table = raw.MutableDenseHashTableV2(
-        empty_key=np.int64(-1), deleted_key=np.int64(-2), value_dtype=tf.float32, value_shape=[2],
-        initial_num_buckets=8,
-    )  # fmt: skip
+        empty_key=np.int64(-1), deleted_key=np.int64(-2), value_dtype=tf.float32, value_shape=[2], initial_num_buckets=8
+    )
     keys = np.array([5, 3, 5])
     find = raw.LookupTableFindV2(table_handle=table, keys=keys, default_value=np.float32([7, 8]))
     insert = raw.LookupTableInsertV2(table_handle=table, keys=keys[:2], values=reals(2, 2))
@@ -935,12 +1266,16 @@ def _(tf: Any, _: Any) -> Any:
     remove = raw.LookupTableRemoveV2(table_handle=table, keys=np.array([5]))
     return Plan(
         steps=[
-            Step(find), Step(insert), Step(find), Step(reserved),
-            Step(raw.LookupTableSizeV2(table_handle=table)), Step(remove), Step(find),
-            Step(raw.LookupTableFindV2(table_handle=table, keys=np.array([-2]),
-                                       default_value=np.float32([7, 8]))),
+            Step(find),
+            Step(insert),
+            Step(find),
+            Step(reserved),
+            Step(raw.LookupTableSizeV2(table_handle=table)),
+            Step(remove),
+            Step(find),
+            Step(raw.LookupTableFindV2(table_handle=table, keys=np.array([-2]), default_value=np.float32([7, 8]))),
         ]
-    )  # fmt: skip
+    )
 
 
 # -- updates of variables --------------------------------------------------------------------------
@@ -962,47 +1297,51 @@ def update(name: str, slots: int, sparse: bool = False, **given: Any) -> None:
         by_handle = op_type.startswith("Resource")
         with tf.variable_scope("v", use_resource=by_handle):
             made = [
-                tf.get_variable(f"v{n}", initializer=reals(4, 2) ** (2 if n else 1) / (n + 1))
-                for n in range(slots + 1)
+                tf.get_variable(f"v{n}", initializer=reals(4, 2) ** (2 if n else 1) / (n + 1)) for n in range(slots + 1)
             ]
-        names = (
-            ["var", "m", "v", "vhat"]
-            if "accum" not in given.get("_slots", "")
-            else ["var", "accum"]
-        )
+        names = ["var", "m", "v", "vhat"] if "accum" not in given.get("_slots", "") else ["var", "accum"]
         refs = [each.handle if by_handle else each._ref() for each in made]
         inputs = dict(zip(names, refs, strict=False))
         rest = {key: value for key, value in given.items() if key != "_slots"}
-        slope = (
-            {"grad": reals(3, 2), "indices": np.array([2, 0, 1])}
-            if sparse
-            else {"grad": reals(4, 2)}
-        )
+        slope = {"grad": reals(3, 2), "indices": np.array([2, 0, 1])} if sparse else {"grad": reals(4, 2)}
         node = getattr(tf.raw_ops, op_type)(**inputs, **slope, **rest)
-        return Plan(steps=[Step(node.op if hasattr(node, "op") else node), Step(made)] * 2,
-                    tolerance=1e-5)  # fmt: skip
+        return Plan(steps=[Step(node.op if hasattr(node, "op") else node), Step(made)] * 2, tolerance=1e-5)
 
 
 _RATE = {"lr": np.float32(0.1)}
 _BETAS = {
-    "beta1_power": np.float32(0.9), **_RATE, "beta1": np.float32(0.9), "beta2": np.float32(0.99),
+    "beta1_power": np.float32(0.9),
+    **_RATE,
+    "beta1": np.float32(0.9),
+    "beta2": np.float32(0.99),
     "epsilon": np.float32(0.01),
-}  # fmt: skip
+}
 _SIGN = {"sign_decay": np.float32(0.7), "beta": np.float32(0.8)}
 for _prefix in ("Resource", ""):
     update(f"{_prefix}ApplyAdaMax", 2, **_BETAS)
     update(f"{_prefix}ApplyAdagradV2", 1, _slots="accum", epsilon=np.float32(0.1), **_RATE)
-    update(
-        f"{_prefix}SparseApplyAdagradV2", 1, True, _slots="accum", epsilon=np.float32(0.1), **_RATE
-    )
+    update(f"{_prefix}SparseApplyAdagradV2", 1, True, _slots="accum", epsilon=np.float32(0.1), **_RATE)
     update(f"{_prefix}ApplyAddSign", 1, alpha=np.float32(1.2), **_RATE, **_SIGN)
     update(f"{_prefix}ApplyPowerSign", 1, logbase=np.float32(1.1), **_RATE, **_SIGN)
 update("ResourceApplyAdamWithAmsgrad", 3, beta2_power=np.float32(0.99), **_BETAS)
 for _nesterov in (False, True):
-    update(f"ResourceApplyKerasMomentum-{_nesterov:d}", 1, _slots="accum", momentum=np.float32(0.9),
-           use_nesterov=_nesterov, **_RATE)  # fmt: skip
-    update(f"ResourceSparseApplyKerasMomentum-{_nesterov:d}", 1, True, _slots="accum",
-           momentum=np.float32(0.9), use_nesterov=_nesterov, **_RATE)  # fmt: skip
+    update(
+        f"ResourceApplyKerasMomentum-{_nesterov:d}",
+        1,
+        _slots="accum",
+        momentum=np.float32(0.9),
+        use_nesterov=_nesterov,
+        **_RATE,
+    )
+    update(
+        f"ResourceSparseApplyKerasMomentum-{_nesterov:d}",
+        1,
+        True,
+        _slots="accum",
+        momentum=np.float32(0.9),
+        use_nesterov=_nesterov,
+        **_RATE,
+    )
 
 
 @op_types("RefIdentity")
@@ -1010,39 +1349,50 @@ def _(tf: Any, _: Any) -> Any:
     """A reference that is passed on is still one."""
     v = tf.get_variable("v", initializer=reals(3), use_resource=False)
     passed = tf.raw_ops.RefIdentity(input=v._ref())
-    return Plan(
-        steps=[Step(passed), Step(tf.raw_ops.AssignAdd(ref=passed, value=reals(3))), Step(v)]
-    )
+    return Plan(steps=[Step(passed), Step(tf.raw_ops.AssignAdd(ref=passed, value=reals(3))), Step(v)])
 
 
 for _what, _value in (
-    ("zero", np.float32(0)), ("number", np.float32(0.5)), ("empty", np.zeros(0, np.int32)),
-    ("vector", np.zeros(2, np.int32)), ("text", np.array(b"a", object)), ("no-text", np.array(b"", object)),
-):  # fmt: skip
+    ("zero", np.float32(0)),
+    ("number", np.float32(0.5)),
+    ("empty", np.zeros(0, np.int32)),
+    ("vector", np.zeros(2, np.int32)),
+    ("text", np.array(b"a", object)),
+    ("no-text", np.array(b"", object)),
+):
     case(f"ToBool-{_what}", input=_value, slopes=False)
 case("CheckNumericsV2", tensor=reals(3), message="because")
-case("CheckNumericsV2-wrong", tensor=np.array([1, np.nan, -np.inf], np.float32), message="because",
-     slopes=False)  # fmt: skip
-case("RandomGammaGrad", alpha=np.array([0.3, 1, 2.5, 40], np.float64),
-     sample=np.array([0.2, 1.5, 3, 38], np.float64), slopes=False, tolerance=1e-6)  # fmt: skip
+case("CheckNumericsV2-wrong", tensor=np.array([1, np.nan, -np.inf], np.float32), message="because", slopes=False)
+case(
+    "RandomGammaGrad",
+    alpha=np.array([0.3, 1, 2.5, 40], np.float64),
+    sample=np.array([0.2, 1.5, 3, 38], np.float64),
+    slopes=False,
+    tolerance=1e-6,
+)
 
 
 # -- gradients as nodes, and centres of clusters ---------------------------------------------------
 
 for _kind in ("float32", "float64"):
-    case(f"CholeskyGrad-{_kind}", l=np.linalg.cholesky(positive(2, 3, 3, dtype=_kind)), slopes=False,
-         grad=reals(2, 3, 3, dtype=_kind), tolerance=1e-4)  # fmt: skip
-old(
-    "BatchCholeskyGrad",
-    12,
-    [np.linalg.cholesky(positive(3, 3)), reals(3, 3)],
-    T="float32",
-    tolerance=1e-4,
-)
+    case(
+        f"CholeskyGrad-{_kind}",
+        l=np.linalg.cholesky(positive(2, 3, 3, dtype=_kind)),
+        slopes=False,
+        grad=reals(2, 3, 3, dtype=_kind),
+        tolerance=1e-4,
+    )
+old("BatchCholeskyGrad", 12, [np.linalg.cholesky(positive(3, 3)), reals(3, 3)], T="float32", tolerance=1e-4)
 for _kind in ("Sum", "Mean", "SqrtN"):
-    case(f"SparseSegment{_kind}GradV2", grad=reals(3, 2), indices=np.array([7, 1, 7, 4]),
-         segment_ids=np.array([0, 0, 1, 2], np.int32), dense_output_dim0=np.int32(9), slopes=False,
-         tolerance=1e-6)  # fmt: skip
+    case(
+        f"SparseSegment{_kind}GradV2",
+        grad=reals(3, 2),
+        indices=np.array([7, 1, 7, 4]),
+        segment_ids=np.array([0, 0, 1, 2], np.int32),
+        dense_output_dim0=np.int32(9),
+        slopes=False,
+        tolerance=1e-6,
+    )
 _CLOUD = np.array([[0, 0], [10, 10], [20, 20]], np.float32)
 
 
@@ -1050,14 +1400,18 @@ _CLOUD = np.array([[0, 0], [10, 10], [20, 20]], np.float32)
 def _(tf: Any, _: Any) -> Any:
     """As many centres as there are different points are all of them, whatever is drawn."""
     found = tf.raw_ops.KmeansPlusPlusInitialization(
-        points=np.repeat(_CLOUD, 2, 0), num_to_sample=np.int64(3), seed=np.int64(5),
-        num_retries_per_sample=np.int64(2),
-    )  # fmt: skip
+        points=np.repeat(_CLOUD, 2, 0), num_to_sample=np.int64(3), seed=np.int64(5), num_retries_per_sample=np.int64(2)
+    )
     return tf.sort(found[:, 0])
 
 
-case("KmeansPlusPlusInitialization-many", points=_CLOUD, num_to_sample=np.int64(4), seed=np.int64(5),
-     num_retries_per_sample=np.int64(0))  # fmt: skip
+case(
+    "KmeansPlusPlusInitialization-many",
+    points=_CLOUD,
+    num_to_sample=np.int64(4),
+    seed=np.int64(5),
+    num_retries_per_sample=np.int64(0),
+)
 case("KMC2ChainInitialization", distances=np.array([0, 0, 1, 0], np.float32), seed=np.int64(3))
 case("KMC2ChainInitialization-empty", distances=np.zeros(0, np.float32), seed=np.int64(3))
 
@@ -1068,13 +1422,9 @@ def _(tf: Any, _: Any) -> Any:
     raw = tf.raw_ops
     array = raw.TensorArrayV3(size=2, dtype=tf.float32, element_shape=[2])
     wrote = raw.TensorArrayWriteV3(handle=array.handle, index=0, value=reals(2), flow_in=array.flow)
-    back = raw.TensorArrayGradWithShape(
-        handle=array.handle, flow_in=wrote, shape_to_prepend=[3], source="gradients"
-    )
+    back = raw.TensorArrayGradWithShape(handle=array.handle, flow_in=wrote, shape_to_prepend=[3], source="gradients")
     flow = back.flow_out
     for _ in range(2):  # gradients are added up
-        flow = raw.TensorArrayWriteV3(
-            handle=back.grad_handle, index=0, value=reals(3, 2), flow_in=flow
-        )
+        flow = raw.TensorArrayWriteV3(handle=back.grad_handle, index=0, value=reals(3, 2), flow_in=flow)
     found = raw.TensorArrayReadV3(handle=back.grad_handle, index=0, flow_in=flow, dtype=tf.float32)
     return tf.reshape(found, [3, 2])

@@ -8,9 +8,7 @@ from typing import Any
 from scripts.differentials.numbers import reals
 from scripts.differentials.program import Build, Family, Plan, Step
 
-__all__ = [
-    "DENSE_START", "FAMILIES", "INDICES", "OPTIMISERS", "RATES", "SLOPES", "SPARSE_START", "rows_of",
-]  # fmt: skip
+__all__ = ["DENSE_START", "FAMILIES", "INDICES", "OPTIMISERS", "RATES", "SLOPES", "SPARSE_START", "rows_of"]
 
 optimisers = Family("optimisers")
 schedules = Family("schedules")
@@ -29,12 +27,8 @@ _OPTIMISERS: dict[str, Callable[[Any], Any]] = {
     "rmsprop-momentum": lambda t: t.RMSPropOptimizer(0.05, momentum=0.8),
     "rmsprop-centered": lambda t: t.RMSPropOptimizer(0.05, centered=True),
     "ftrl": lambda t: t.FtrlOptimizer(0.1),
-    "ftrl-regularised": lambda t: t.FtrlOptimizer(
-        0.1, l1_regularization_strength=0.05, l2_regularization_strength=0.1
-    ),
-    "proximal-sgd": lambda t: t.ProximalGradientDescentOptimizer(
-        0.1, l1_regularization_strength=0.05
-    ),
+    "ftrl-regularised": lambda t: t.FtrlOptimizer(0.1, l1_regularization_strength=0.05, l2_regularization_strength=0.1),
+    "proximal-sgd": lambda t: t.ProximalGradientDescentOptimizer(0.1, l1_regularization_strength=0.05),
     "proximal-adagrad": lambda t: t.ProximalAdagradOptimizer(0.1, l2_regularization_strength=0.05),
 }
 
@@ -51,11 +45,7 @@ def _trained(make: Callable[[Any], Any], kind: str) -> Build:
         optimizer = make(tf.train)
         train = optimizer.minimize(loss, global_step=step)
         facts = [[v.name for v in tf.global_variables()], optimizer.get_slot_names(), train.name]
-        return Plan(
-            steps=[*[Step([train, loss])] * 5, Step(tf.global_variables())],
-            facts=facts,
-            tolerance=5e-5,
-        )
+        return Plan(steps=[*[Step([train, loss])] * 5, Step(tf.global_variables())], facts=facts, tolerance=5e-5)
 
     return build
 
@@ -129,10 +119,7 @@ for _steps in (None, 2):
         apply = average.apply([v])
         shadow = average.average(v)
         facts = [average.average_name(v), shadow.name, sorted(average.variables_to_restore())]
-        return Plan(
-            steps=[Step(v.assign(5.0)), Step(apply), Step(shadow), Step(apply), Step(shadow)],
-            facts=facts,
-        )
+        return Plan(steps=[Step(v.assign(5.0)), Step(apply), Step(shadow), Step(apply), Step(shadow)], facts=facts)
 
 
 _SCHEDULES: dict[str, Callable[[Any, Any], Any]] = {
@@ -160,18 +147,10 @@ def _decayed(tf: Any, np: Any, schedule: Callable[[Any, Any], Any]) -> Plan:
 def _global_step(tf: Any, np: Any) -> Plan:
     before = tf.train.get_global_step() is None
     step = tf.train.create_global_step()
-    facts = [
-        before,
-        step.name,
-        step.dtype.name.removesuffix("_ref"),
-        tf.train.get_or_create_global_step() is step,
-    ]
+    facts = [before, step.name, step.dtype.name.removesuffix("_ref"), tf.train.get_or_create_global_step() is step]
 
     def drive(session: Any) -> Any:
-        return [
-            lambda: int(tf.train.global_step(session, step)),
-            lambda: session.run(step.assign_add(3)),
-        ]
+        return [lambda: int(tf.train.global_step(session, step)), lambda: session.run(step.assign_add(3))]
 
     return Plan(drive=drive, facts=facts)
 
@@ -198,10 +177,7 @@ OPTIMISERS: dict[str, Callable[[Any], Any]] = {
     "adagrad_start": lambda tf: tf.train.AdagradOptimizer(0.1, initial_accumulator_value=1.0),
     "adagrad_da": lambda tf: tf.train.AdagradDAOptimizer(0.1, tf.constant(0, tf.int64)),
     "adagrad_da_l1": lambda tf: tf.train.AdagradDAOptimizer(
-        0.1,
-        tf.constant(2, tf.int64),
-        l1_regularization_strength=0.05,
-        l2_regularization_strength=0.1,
+        0.1, tf.constant(2, tf.int64), l1_regularization_strength=0.05, l2_regularization_strength=0.1
     ),
     "adadelta": lambda tf: tf.train.AdadeltaOptimizer(),
     "adadelta_fast": lambda tf: tf.train.AdadeltaOptimizer(1.0, 0.9, 1e-2),
@@ -212,12 +188,8 @@ OPTIMISERS: dict[str, Callable[[Any], Any]] = {
     "ftrl_l1_l2": lambda tf: tf.train.FtrlOptimizer(
         0.1, l1_regularization_strength=0.3, l2_regularization_strength=0.2
     ),
-    "ftrl_power": lambda tf: tf.train.FtrlOptimizer(
-        0.1, learning_rate_power=-0.25, l1_regularization_strength=0.3
-    ),
-    "ftrl_shrinkage": lambda tf: tf.train.FtrlOptimizer(
-        0.1, l2_shrinkage_regularization_strength=0.4
-    ),
+    "ftrl_power": lambda tf: tf.train.FtrlOptimizer(0.1, learning_rate_power=-0.25, l1_regularization_strength=0.3),
+    "ftrl_shrinkage": lambda tf: tf.train.FtrlOptimizer(0.1, l2_shrinkage_regularization_strength=0.4),
     "ftrl_beta": lambda tf: tf.train.FtrlOptimizer(0.1, beta=0.5, l2_regularization_strength=0.2),
     "proximal_sgd": lambda tf: tf.train.ProximalGradientDescentOptimizer(
         _double(tf, 0.1), _double(tf, 0.0), _double(tf, 0.5)
@@ -276,16 +248,10 @@ RATES: dict[str, Callable[[Any, Any], Any]] = {
     "polynomial_cycle": lambda t, s: t.polynomial_decay(0.1, s, 10, 0.01, 0.5, cycle=True),
     "cosine": lambda t, s: t.cosine_decay(0.1, s, 10, 0.2),
     "cosine_restarts": lambda t, s: t.cosine_decay_restarts(0.1, s, 5),
-    "cosine_restarts_mul": lambda t, s: t.cosine_decay_restarts(
-        0.1, s, 5, t_mul=1.0, m_mul=0.5, alpha=0.1
-    ),
-    "cosine_restarts_t": lambda t, s: t.cosine_decay_restarts(
-        0.1, s, 5, t_mul=1.5, m_mul=0.5, alpha=0.1
-    ),
+    "cosine_restarts_mul": lambda t, s: t.cosine_decay_restarts(0.1, s, 5, t_mul=1.0, m_mul=0.5, alpha=0.1),
+    "cosine_restarts_t": lambda t, s: t.cosine_decay_restarts(0.1, s, 5, t_mul=1.5, m_mul=0.5, alpha=0.1),
     "linear_cosine": lambda t, s: t.linear_cosine_decay(0.1, s, 10),
-    "linear_cosine_periods": lambda t, s: t.linear_cosine_decay(
-        0.1, s, 10, num_periods=2.0, alpha=0.1, beta=0.01
-    ),
+    "linear_cosine_periods": lambda t, s: t.linear_cosine_decay(0.1, s, 10, num_periods=2.0, alpha=0.1, beta=0.01),
     "noisy": lambda t, s: t.noisy_linear_cosine_decay(0.1, s, 10, initial_variance=0.0),
 }
 

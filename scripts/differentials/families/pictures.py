@@ -49,9 +49,7 @@ def _cropped(tf: Any, np: Any, *rest: Any, boxes: Any = _BOXES[:1], **given: Any
 _METHODS = ("bilinear", "nearest", "cubic")
 images.over(
     "crops-{method}-{size}",
-    lambda tf, np, method, size: _cropped(
-        tf, np, [0, 1, 0, 1, 1], size, method, -1.0, boxes=_BOXES
-    ),
+    lambda tf, np, method, size: _cropped(tf, np, [0, 1, 0, 1, 1], size, method, -1.0, boxes=_BOXES),
     method=_METHODS,
     size=sized([4, 5], [1, 1], [1, 7], [0, 2]),
 )
@@ -71,36 +69,25 @@ def _drawn(tf: Any, np: Any, channels: int = 3, boxes: Any = (_BOXES,), **given:
 images.over("drawn-{channels}", _drawn, channels=(1, 2, 3, 4))
 _PARTS = (0.0, 0.3, 0.5, 1.0)
 images.over(
-    "suppressed-{part}",
-    lambda tf, np, part: tf.image.non_max_suppression(*_scored(tf, np), 12, part, 0.2),
-    part=_PARTS,
+    "suppressed-{part}", lambda tf, np, part: tf.image.non_max_suppression(*_scored(tf, np), 12, part, 0.2), part=_PARTS
 )
 images.over(
     "suppressed-scores-{part}-{sigma}",
-    lambda tf, np, part, sigma: list(
-        tf.image.non_max_suppression_with_scores(*_scored(tf, np), 12, part, 0.2, sigma)
-    ),
+    lambda tf, np, part, sigma: list(tf.image.non_max_suppression_with_scores(*_scored(tf, np), 12, part, 0.2, sigma)),
     part=_PARTS,
     sigma=(0.0, 0.2, 0.5),
 )
 images.over(
     "suppressed-padded-{part}-{pads}",
     lambda tf, np, part, pads: list(
-        tf.image.non_max_suppression_padded(
-            *_scored(tf, np), 12, part or 0.1, 0.2, pad_to_max_output_size=pads
-        )
+        tf.image.non_max_suppression_padded(*_scored(tf, np), 12, part or 0.1, 0.2, pad_to_max_output_size=pads)
     ),
     part=_PARTS,
     pads=(False, True),
 )
 
 
-@images(
-    "suppressed-combined-{part}-{pads}-{clips}",
-    part=_PARTS,
-    pads=(False, True),
-    clips=(False, True),
-)
+@images("suppressed-combined-{part}-{pads}-{clips}", part=_PARTS, pads=(False, True), clips=(False, True))
 def _combined(tf: Any, np: Any, part: float, pads: bool, clips: bool) -> Any:
     operands = _boxes(tf, np, 2, 20, 3), _scores(tf, np, 2, 20, 3)
     return list(tf.image.combined_non_max_suppression(*operands, 5, 9, part, 0.2, pads, clips))
@@ -148,9 +135,7 @@ images.each(
         "crops-of-no-image": lambda tf, np: _cropped(tf, np, [2], [2, 2]),
         "crops-both-names": lambda tf, np: _cropped(tf, np, [0], [2, 2], box_indices=[0]),
         "crops-counts": lambda tf, np: _cropped(tf, np, [0, 1], [2, 2]),
-        "drawn-in-colours": lambda tf, np: _drawn(
-            tf, np, colors=[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
-        ),
+        "drawn-in-colours": lambda tf, np: _drawn(tf, np, colors=[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]),
         "drawn-at-random": lambda tf, np: tf.image.draw_bounding_boxes(
             np.zeros((3, 11, 17, 3), "float32"), reals(np, (3, 14, 4), -0.5, 1.5)
         ),
@@ -161,8 +146,7 @@ images.each(
             reals(np, (9, 9), 0, 1), reals(np, (9,), 0, 1), 5, 0.7
         ),
         "glimpses-beyond": lambda tf, np: Plan(
-            tf.image.extract_glimpse(_pictures(tf, np), [20, 30], [[0.0, 0.0], [1.0, 1.0]]),
-            random=True,
+            tf.image.extract_glimpse(_pictures(tf, np), [20, 30], [[0.0, 0.0], [1.0, 1.0]]), random=True
         ),
         "yiq-of-two": lambda tf, np: tf.image.rgb_to_yiq(_pictures(tf, np, 4, 2)),
         "gradients": lambda tf, np: list(tf.image.image_gradients(_pictures(tf, np))),

@@ -24,9 +24,13 @@ for _source in _DTYPES:
     _others = [dtype for dtype in _DTYPES if dtype != _source]
     mixed.over("cast-{source}-{target}", _cast, source=[_source], target=_others)
 for _left, _right in (
-    ("float32", "float64"), ("int32", "int64"), ("float32", "int32"), ("uint8", "int32"),
-    ("complex64", "float32"), ("float16", "float32"),
-):  # fmt: skip
+    ("float32", "float64"),
+    ("int32", "int64"),
+    ("float32", "int32"),
+    ("uint8", "int32"),
+    ("complex64", "float32"),
+    ("float16", "float32"),
+):
     mixed.over(
         "sum-{left}-{right}",
         lambda tf, np, left, right: tf.constant([1, 2], left) + tf.constant([1, 0], right),
@@ -63,28 +67,26 @@ mixed.over(
     value=_PYTHON,
     dtype=("float32", "int32"),
 )
-mixed.over(
-    "float32-plus-{value}", lambda tf, np, value: tf.constant([1.0, 2.0]) + value, value=_PYTHON
-)
+mixed.over("float32-plus-{value}", lambda tf, np, value: tf.constant([1.0, 2.0]) + value, value=_PYTHON)
 mixed.over("int32-times-{value}", lambda tf, np, value: tf.constant([1, 2]) * value, value=_PYTHON)
 _NUMPY = words("float16 float32 float64 int8 int16 int32 int64 uint8 uint16 bool")
-mixed.over(
-    "numpy-{dtype}", lambda tf, np, dtype: tf.constant(np.ones((2, 1), dtype)) + 0, dtype=_NUMPY
-)
+mixed.over("numpy-{dtype}", lambda tf, np, dtype: tf.constant(np.ones((2, 1), dtype)) + 0, dtype=_NUMPY)
 mixed.over(
     "saturate-to-{dtype}",
     lambda tf, np, dtype: tf.saturate_cast(tf.constant([-300.0, 0.5, 70000.0]), dtype),
     dtype=_NUMPY,
 )
 for _source, _target in (
-    ("float32", "int32"), ("int64", "float64"), ("int32", "uint8"), ("uint8", "int16"),
-    ("float32", "float64"), ("complex64", "float32"),
-):  # fmt: skip
+    ("float32", "int32"),
+    ("int64", "float64"),
+    ("int32", "uint8"),
+    ("uint8", "int16"),
+    ("float32", "float64"),
+    ("complex64", "float32"),
+):
     mixed.over(
         "bitcast-{source}-{target}",
-        lambda tf, np, source, target: tf.bitcast(
-            tf.cast(tf.constant([[1, 2], [3, 4]]), source), getattr(tf, target)
-        ),
+        lambda tf, np, source, target: tf.bitcast(tf.cast(tf.constant([[1, 2], [3, 4]]), source), getattr(tf, target)),
         source=[_source],
         target=[_target],
     )

@@ -41,32 +41,14 @@ for _kind, _queue in _QUEUES.items():
     def _many(tf: Any, np: Any, kind: str = _kind, make: Any = _queue) -> Plan:
         queue = make(tf)
         steps = [Step(queue.enqueue(item)) for item in _items(tf, kind)]
-        return Plan(
-            steps=[
-                *steps,
-                Step(queue.dequeue_many(2)),
-                Step(queue.dequeue_up_to(1)),
-                Step(queue.size()),
-            ]
-        )
+        return Plan(steps=[*steps, Step(queue.dequeue_many(2)), Step(queue.dequeue_up_to(1)), Step(queue.size())])
 
     def _closed(tf: Any, np: Any, kind: str = _kind, make: Any = _queue) -> Plan:
         queue = make(tf)
         item = queue.enqueue(_items(tf, kind)[0])
         out = queue.dequeue()
-        steps = [
-            item,
-            queue.is_closed(),
-            queue.close(),
-            queue.is_closed(),
-            item,
-            out,
-            out,
-            queue.size(),
-        ]
-        return Plan(
-            steps=[*map(Step, steps), Step(queue.dequeue_up_to(2)), Step(queue.dequeue_many(1))]
-        )
+        steps = [item, queue.is_closed(), queue.close(), queue.is_closed(), item, out, out, queue.size()]
+        return Plan(steps=[*map(Step, steps), Step(queue.dequeue_up_to(2)), Step(queue.dequeue_many(1))])
 
     queues.add(f"{_kind}-in-and-out", _in_and_out)
     queues.add(f"{_kind}-many", _many)
@@ -79,14 +61,7 @@ def _components(tf: Any, np: Any) -> Plan:
     x = tf.placeholder(tf.float32, [None, 2])
     put = queue.enqueue_many([x, tf.constant(["a", "b", "c"])])
     fed = {x: [[1, 2], [3, 4], [5, 6]]}
-    return Plan(
-        steps=[
-            Step(put, fed),
-            Step(queue.dequeue()),
-            Step(queue.dequeue_many(2)),
-            Step(put, {x: [[1, 2]]}),
-        ]
-    )
+    return Plan(steps=[Step(put, fed), Step(queue.dequeue()), Step(queue.dequeue_many(2)), Step(put, {x: [[1, 2]]})])
 
 
 @queues("fifo-named-components")
@@ -124,14 +99,7 @@ def _wrong_item(tf: Any, np: Any, wrong: str) -> Any:
 def _cancelled(tf: Any, np: Any) -> Plan:
     queue = tf.FIFOQueue(1, tf.int32, shapes=[()])
     put = queue.enqueue(1)
-    return Plan(
-        steps=[
-            Step(put),
-            Step(queue.close(cancel_pending_enqueues=True)),
-            Step(put),
-            Step(queue.dequeue()),
-        ]
-    )
+    return Plan(steps=[Step(put), Step(queue.close(cancel_pending_enqueues=True)), Step(put), Step(queue.dequeue())])
 
 
 @queues("fifo-shared")
@@ -145,21 +113,13 @@ def _chosen(tf: Any, np: Any) -> Plan:
     pair = [tf.FIFOQueue(3, tf.int32, shapes=[()]) for _ in range(2)]
     index = tf.placeholder(tf.int32, [])
     chosen = tf.QueueBase.from_list(index, pair)
-    return Plan(
-        steps=[
-            Step(pair[1].enqueue(8)),
-            Step(chosen.size(), {index: 0}),
-            Step(chosen.dequeue(), {index: 1}),
-        ]
-    )
+    return Plan(steps=[Step(pair[1].enqueue(8)), Step(chosen.size(), {index: 0}), Step(chosen.dequeue(), {index: 1})])
 
 
 for _size in (-1, "a"):
     queues.add(
         f"fifo-capacity-{_size}",
-        lambda tf, np, size=_size: Plan(
-            steps=[Step(tf.FIFOQueue(size, tf.int32, shapes=[()]).enqueue(1))]
-        ),
+        lambda tf, np, size=_size: Plan(steps=[Step(tf.FIFOQueue(size, tf.int32, shapes=[()]).enqueue(1))]),
     )
 
 

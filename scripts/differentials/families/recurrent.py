@@ -61,9 +61,7 @@ _MADE: dict[str, _Cell] = {
     "basic-untrained": lambda tf: tf.nn.rnn_cell.BasicRNNCell(4, trainable=False),
     "gru": lambda tf: tf.nn.rnn_cell.GRUCell(4),
     "gru-initializers": lambda tf: tf.nn.rnn_cell.GRUCell(
-        4,
-        kernel_initializer=tf.constant_initializer(0.2),
-        bias_initializer=tf.constant_initializer(0.1),
+        4, kernel_initializer=tf.constant_initializer(0.2), bias_initializer=tf.constant_initializer(0.1)
     ),
     "basic-lstm": lambda tf: tf.nn.rnn_cell.BasicLSTMCell(4),
     "basic-lstm-bias": lambda tf: tf.nn.rnn_cell.BasicLSTMCell(4, forget_bias=0.25),
@@ -77,25 +75,17 @@ _MADE: dict[str, _Cell] = {
         4, True, 0.3, tf.constant_initializer(0.3), 3, 0.2, forget_bias=0.5, activation=tf.nn.relu
     ),
     "lstm-one-state": lambda tf: tf.nn.rnn_cell.LSTMCell(4, num_proj=2, state_is_tuple=False),
-    "stack": lambda tf: tf.nn.rnn_cell.MultiRNNCell(
-        [tf.nn.rnn_cell.BasicLSTMCell(4), tf.nn.rnn_cell.GRUCell(2)]
-    ),
+    "stack": lambda tf: tf.nn.rnn_cell.MultiRNNCell([tf.nn.rnn_cell.BasicLSTMCell(4), tf.nn.rnn_cell.GRUCell(2)]),
     "stack-one-state": lambda tf: tf.nn.rnn_cell.MultiRNNCell(
         [tf.nn.rnn_cell.GRUCell(4), tf.nn.rnn_cell.GRUCell(2)], state_is_tuple=False
     ),
-    "stack-of-one-cell": lambda tf: tf.nn.rnn_cell.MultiRNNCell(
-        [tf.nn.rnn_cell.GRUCell(3, name="shared")] * 2
-    ),
-    "stack-of-other-widths": lambda tf: tf.nn.rnn_cell.MultiRNNCell(
-        [tf.nn.rnn_cell.GRUCell(4)] * 2
-    ),
+    "stack-of-one-cell": lambda tf: tf.nn.rnn_cell.MultiRNNCell([tf.nn.rnn_cell.GRUCell(3, name="shared")] * 2),
+    "stack-of-other-widths": lambda tf: tf.nn.rnn_cell.MultiRNNCell([tf.nn.rnn_cell.GRUCell(4)] * 2),
     "residual": lambda tf: tf.nn.rnn_cell.ResidualWrapper(tf.nn.rnn_cell.GRUCell(3)),
     "residual-function": lambda tf: tf.nn.rnn_cell.ResidualWrapper(
         tf.nn.rnn_cell.GRUCell(4), lambda x, y: tf.concat([x, y], 1)
     ),
-    "residual-of-another-width": lambda tf: tf.nn.rnn_cell.ResidualWrapper(
-        tf.nn.rnn_cell.GRUCell(4)
-    ),
+    "residual-of-another-width": lambda tf: tf.nn.rnn_cell.ResidualWrapper(tf.nn.rnn_cell.GRUCell(4)),
     "device": lambda tf: tf.nn.rnn_cell.DeviceWrapper(tf.nn.rnn_cell.GRUCell(3), "/cpu:0"),
     "dropout-of-nothing": lambda tf: tf.nn.rnn_cell.DropoutWrapper(tf.nn.rnn_cell.GRUCell(3)),
     "dropout-nested": lambda tf: tf.nn.rnn_cell.MultiRNNCell(
@@ -139,10 +129,15 @@ _DROPPED: dict[str, dict[str, Any]] = {
     "states": {"state_keep_prob": 0.5},
     "all": {"input_keep_prob": 0.9, "output_keep_prob": 0.5, "state_keep_prob": 0.2, "seed": 3},
     "recurrent": {
-        "input_keep_prob": 0.5, "output_keep_prob": 0.5, "state_keep_prob": 0.5,
-        "variational_recurrent": True, "input_size": 3, "dtype": "float32", "seed": 1,
+        "input_keep_prob": 0.5,
+        "output_keep_prob": 0.5,
+        "state_keep_prob": 0.5,
+        "variational_recurrent": True,
+        "input_size": 3,
+        "dtype": "float32",
+        "seed": 1,
     },
-}  # fmt: skip
+}
 for _name, _settings in _DROPPED.items():
     for _kind in ("BasicLSTMCell", "GRUCell"):
 
@@ -157,9 +152,11 @@ for _name, _settings in _DROPPED.items():
 @cells("names-of-objects")
 def _objects(tf: Any, np: Any) -> Plan:
     made = [
-        tf.nn.rnn_cell.BasicLSTMCell(2), tf.nn.rnn_cell.BasicLSTMCell(2),
-        tf.nn.rnn_cell.GRUCell(2, name="own"), tf.nn.rnn_cell.BasicLSTMCell(2),
-    ]  # fmt: skip
+        tf.nn.rnn_cell.BasicLSTMCell(2),
+        tf.nn.rnn_cell.BasicLSTMCell(2),
+        tf.nn.rnn_cell.GRUCell(2, name="own"),
+        tf.nn.rnn_cell.BasicLSTMCell(2),
+    ]
     return Plan(facts=[[cell.name, cell.built, cell.trainable] for cell in made])
 
 
@@ -357,9 +354,7 @@ for _name, _cell in _INNER.items():
             made = cell(tf)
             x = tf.placeholder(tf.float32, [None, _STEPS, 3])
             with _scope(tf, np):
-                outs, state = tf.nn.static_rnn(
-                    made, tf.unstack(x, axis=1), dtype=tf.float32, sequence_length=lengths
-                )
+                outs, state = tf.nn.static_rnn(made, tf.unstack(x, axis=1), dtype=tf.float32, sequence_length=lengths)
             fetched = [outs, state, _slopes(tf, outs, [x])]
             return Plan(fetched, {x: reals(np, (3, _STEPS, 3))}, facts=_seen(tf, made))
 
@@ -515,12 +510,8 @@ _WRONG: dict[str, Callable[[Any, Any], Any]] = {
     "other-batches": lambda tf, cell: tf.nn.dynamic_rnn(
         cell, (tf.zeros([2, 3, 2]), tf.zeros([3, 3, 2])), dtype=tf.float32
     ),
-    "lengths-of-rank-2": lambda tf, cell: tf.nn.dynamic_rnn(
-        cell, tf.zeros([2, 3, 2]), [[1, 2]], dtype=tf.float32
-    ),
-    "too-many-lengths": lambda tf, cell: tf.nn.dynamic_rnn(
-        cell, tf.zeros([2, 3, 2]), [1, 2, 3], dtype=tf.float32
-    ),
+    "lengths-of-rank-2": lambda tf, cell: tf.nn.dynamic_rnn(cell, tf.zeros([2, 3, 2]), [[1, 2]], dtype=tf.float32),
+    "too-many-lengths": lambda tf, cell: tf.nn.dynamic_rnn(cell, tf.zeros([2, 3, 2]), [1, 2, 3], dtype=tf.float32),
     "state-of-another-batch": lambda tf, cell: tf.nn.dynamic_rnn(
         cell, tf.zeros([2, 3, 2]), initial_state=tf.zeros([3, 4])
     ),

@@ -28,10 +28,7 @@ def _of_dtype(tf: Any, np: Any, name: str, dtype: str) -> Any:
 
 reductions.over("{name}-{axis}", on(_axis), name=_REDUCERS, axis=_AXES)
 reductions.over(
-    "{name}-of-{dtype}",
-    _of_dtype,
-    name=_REDUCERS,
-    dtype=("int32", "float64", "bool", "uint8", "complex64"),
+    "{name}-of-{dtype}", _of_dtype, name=_REDUCERS, dtype=("int32", "float64", "bool", "uint8", "complex64")
 )
 for _what, _build in {
     "keeps": on(lambda tf, x, name: getattr(tf, name)(x, [1], keepdims=True)),
@@ -49,16 +46,8 @@ reductions.over(
 )
 _EXTREMES = ("argmax", "argmin")
 reductions.over("{name}-{axis}", on(_axis), name=_EXTREMES, axis=(None, 0, 2, -1, 5))
-reductions.over(
-    "{name}-int32",
-    on(lambda tf, x, name: getattr(tf, name)(x, 1, output_type=tf.int32)),
-    name=_EXTREMES,
-)
-reductions.over(
-    "{name}-of-equals",
-    lambda tf, np, name: getattr(tf, name)([[1, 2, 2], [0, 0, 1]], 1),
-    name=_EXTREMES,
-)
+reductions.over("{name}-int32", on(lambda tf, x, name: getattr(tf, name)(x, 1, output_type=tf.int32)), name=_EXTREMES)
+reductions.over("{name}-of-equals", lambda tf, np, name: getattr(tf, name)([[1, 2, 2], [0, 0, 1]], 1), name=_EXTREMES)
 reductions.over(
     "{name}-{axis}",
     on(lambda tf, x, name, axis: getattr(tf.math, name)(x, axis)),

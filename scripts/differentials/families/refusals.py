@@ -46,9 +46,7 @@ _REFUSED: dict[str, Callable[[Any, Any], Any]] = {
     "variable-none": lambda tf, np: tf.Variable(None),
     "variable-no-value": lambda tf, np: tf.Variable(),
     "variable-no-shape": lambda tf, np: tf.get_variable("v"),
-    "variable-value-and-shape": lambda tf, np: tf.get_variable(
-        "v", [2], initializer=tf.constant([1.0, 2.0])
-    ),
+    "variable-value-and-shape": lambda tf, np: tf.get_variable("v", [2], initializer=tf.constant([1.0, 2.0])),
     "variable-unknown-shape": lambda tf, np: tf.get_variable("v", [None]),
     "identity-none": lambda tf, np: tf.identity(None),
     "group-number": lambda tf, np: tf.group(3),
@@ -68,9 +66,7 @@ _REFUSED: dict[str, Callable[[Any, Any], Any]] = {
     "dropout-rate": lambda tf, np: tf.nn.dropout([1.0], rate=1.5),
     "embedding-none": lambda tf, np: tf.nn.embedding_lookup(None, [0]),
     "entropy-no-labels": lambda tf, np: tf.nn.softmax_cross_entropy_with_logits_v2(None, [[1.0]]),
-    "entropy-shapes": lambda tf, np: tf.nn.sigmoid_cross_entropy_with_logits(
-        labels=[1.0], logits=[1.0, 2.0]
-    ),
+    "entropy-shapes": lambda tf, np: tf.nn.sigmoid_cross_entropy_with_logits(labels=[1.0], logits=[1.0, 2.0]),
     "segment-disorder": lambda tf, np: tf.segment_sum([1, 2, 3], [1, 0, 2]),
     "segment-negative": lambda tf, np: tf.segment_sum([1, 2], [-1, 0]),
     "pad-negative": lambda tf, np: tf.pad([1, 2], [[-1, 0]]),
@@ -151,6 +147,4 @@ _CLASSES = words(
 
 @errors("error-classes")
 def _classes(tf: Any, np: Any) -> Plan:
-    return Plan(
-        facts=[issubclass(getattr(tf.errors, name), tf.errors.OpError) for name in _CLASSES]
-    )
+    return Plan(facts=[issubclass(getattr(tf.errors, name), tf.errors.OpError) for name in _CLASSES])

@@ -41,18 +41,13 @@ _PARTIAL: dict[str, Callable[[Any, Any, list[Any]], list[Callable[[], Any]]]] = 
         lambda: s.partial_run(h, t[3], {t[0]: 1, t[1]: 2}),
         lambda: s.partial_run(h, t[4], {t[0]: 1, t[2]: 2}),
     ],
-    "fetch-twice": lambda s, h, t: [
-        lambda: s.partial_run(h, t[3], {t[0]: 1, t[1]: 2}),
-        lambda: s.partial_run(h, t[3]),
-    ],
+    "fetch-twice": lambda s, h, t: [lambda: s.partial_run(h, t[3], {t[0]: 1, t[1]: 2}), lambda: s.partial_run(h, t[3])],
     "too-early": lambda s, h, t: [lambda: s.partial_run(h, t[4], {t[0]: 1, t[1]: 2})],
     "feed-only": lambda s, h, t: [
         lambda: s.partial_run(h, [], {t[0]: 1, t[1]: 2}),
         lambda: s.partial_run(h, [t[3], t[4]], {t[2]: 3}),
     ],
-    "all-at-once": lambda s, h, t: [
-        lambda: s.partial_run(h, [t[4], t[3]], {t[0]: 1, t[1]: 2, t[2]: 3})
-    ],
+    "all-at-once": lambda s, h, t: [lambda: s.partial_run(h, [t[4], t[3]], {t[0]: 1, t[1]: 2, t[2]: 3})],
     "unknown-feed": lambda s, h, t: [lambda: s.partial_run(h, t[3], {t[3]: 1.0})],
     "unknown-fetch": lambda s, h, t: [lambda: s.partial_run(h, t[2], {t[0]: 1})],
     "no-feed": lambda s, h, t: [lambda: s.partial_run(h, t[3])],
@@ -112,16 +107,7 @@ for _device in (
 
     def _parsed(tf: Any, np: Any, device: str = _device) -> Plan:
         spec = tf.DeviceSpec.from_string(device)
-        return Plan(
-            facts=[
-                spec.to_string(),
-                spec.job,
-                spec.replica,
-                spec.task,
-                spec.device_type,
-                spec.device_index,
-            ]
-        )
+        return Plan(facts=[spec.to_string(), spec.job, spec.replica, spec.task, spec.device_type, spec.device_index])
 
     devices.add(f"spec-{_device or 'empty'}", _parsed)
 

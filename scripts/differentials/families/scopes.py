@@ -15,77 +15,23 @@ FAMILIES = [scopes]
 
 _NAMED: dict[str, Callable[[Any], list[Any]]] = {
     "twice": lambda tf: [tf.constant(1), tf.constant(2), tf.constant(3, name="Const")],
-    "own": lambda tf: [
-        tf.constant(1, name="a"),
-        tf.constant(1, name="a"),
-        tf.constant(1, name="a_1"),
-    ],
+    "own": lambda tf: [tf.constant(1, name="a"), tf.constant(1, name="a"), tf.constant(1, name="a_1")],
     "case": lambda tf: [tf.constant(1, name="a"), tf.constant(1, name="A")],
     "placeholders": lambda tf: [tf.placeholder(tf.float32), tf.placeholder(tf.float32, name="x")],
-    "arithmetic": lambda tf: [
-        tf.constant(1.0) + 2.0,
-        tf.add(1.0, 2.0),
-        tf.constant(2.0) * 3.0 - 1.0,
-    ],
-    "reductions": lambda tf: [
-        tf.reduce_sum([1.0]),
-        tf.reduce_mean([1.0]),
-        tf.reduce_max([1.0], name="m"),
-    ],
-    "layers": lambda tf: [
-        tf.nn.relu([1.0]),
-        tf.nn.softmax([1.0]),
-        tf.sigmoid([1.0]),
-        tf.tanh([1.0]),
-    ],
-    "shapes": lambda tf: [
-        tf.reshape([1.0], [1]),
-        tf.transpose([[1.0]]),
-        tf.expand_dims(1.0, 0),
-        tf.squeeze([1.0]),
-    ],
-    "stacks": lambda tf: [
-        tf.stack([1, 2]),
-        tf.concat([[1], [2]], 0),
-        *tf.unstack([1, 2]),
-        *tf.split([1, 2], 2),
-    ],
-    "casts": lambda tf: [
-        tf.cast(1, tf.float32),
-        tf.to_float(1),
-        tf.identity(1.0),
-        tf.stop_gradient(1.0),
-    ],
-    "comparisons": lambda tf: [
-        tf.constant(1) < 2,
-        tf.equal(1, 2),
-        tf.logical_and(True, False),
-        tf.argmax([1]),
-    ],
+    "arithmetic": lambda tf: [tf.constant(1.0) + 2.0, tf.add(1.0, 2.0), tf.constant(2.0) * 3.0 - 1.0],
+    "reductions": lambda tf: [tf.reduce_sum([1.0]), tf.reduce_mean([1.0]), tf.reduce_max([1.0], name="m")],
+    "layers": lambda tf: [tf.nn.relu([1.0]), tf.nn.softmax([1.0]), tf.sigmoid([1.0]), tf.tanh([1.0])],
+    "shapes": lambda tf: [tf.reshape([1.0], [1]), tf.transpose([[1.0]]), tf.expand_dims(1.0, 0), tf.squeeze([1.0])],
+    "stacks": lambda tf: [tf.stack([1, 2]), tf.concat([[1], [2]], 0), *tf.unstack([1, 2]), *tf.split([1, 2], 2)],
+    "casts": lambda tf: [tf.cast(1, tf.float32), tf.to_float(1), tf.identity(1.0), tf.stop_gradient(1.0)],
+    "comparisons": lambda tf: [tf.constant(1) < 2, tf.equal(1, 2), tf.logical_and(True, False), tf.argmax([1])],
     "entropy": lambda tf: [
         tf.nn.softmax_cross_entropy_with_logits_v2(labels=[[1.0]], logits=[[2.0]]),
         tf.nn.sigmoid_cross_entropy_with_logits(labels=[1.0], logits=[2.0]),
     ],
-    "fills": lambda tf: [
-        tf.zeros([2]),
-        tf.ones([2]),
-        tf.fill([2], 1),
-        tf.zeros_like([1.0]),
-        tf.ones_like([1]),
-    ],
-    "ranges": lambda tf: [
-        tf.range(3),
-        tf.linspace(0.0, 1.0, 3),
-        tf.shape([1]),
-        tf.size([1]),
-        tf.rank([1]),
-    ],
-    "slices": lambda tf: [
-        tf.constant([1, 2])[0],
-        tf.slice([1, 2], [0], [1]),
-        tf.gather([1, 2], 0),
-        tf.one_hot(1, 2),
-    ],
+    "fills": lambda tf: [tf.zeros([2]), tf.ones([2]), tf.fill([2], 1), tf.zeros_like([1.0]), tf.ones_like([1])],
+    "ranges": lambda tf: [tf.range(3), tf.linspace(0.0, 1.0, 3), tf.shape([1]), tf.size([1]), tf.rank([1])],
+    "slices": lambda tf: [tf.constant([1, 2])[0], tf.slice([1, 2], [0], [1]), tf.gather([1, 2], 0), tf.one_hot(1, 2)],
     "others": lambda tf: [
         tf.tile([1], [2]),
         tf.pad([1], [[1, 1]]),
@@ -118,10 +64,7 @@ for _name, _called in _NAMED.items():
     for _scope in (None, "outer", "outer/"):
 
         def _in_scope(
-            tf: Any,
-            np: Any,
-            called: Callable[[Any], list[Any]] = _called,
-            scope: str | None = _scope,
+            tf: Any, np: Any, called: Callable[[Any], list[Any]] = _called, scope: str | None = _scope
         ) -> Plan:
             if scope is None:
                 found = called(tf)
@@ -192,12 +135,7 @@ def _variable_scopes(tf: Any, np: Any) -> Plan:
     out = []
     with tf.variable_scope("a") as a:
         with tf.variable_scope("b") as b:
-            out += [
-                tf.get_variable("v", [1]).name,
-                tf.constant(1).name,
-                b.name,
-                b.original_name_scope,
-            ]
+            out += [tf.get_variable("v", [1]).name, tf.constant(1).name, b.name, b.original_name_scope]
         with tf.variable_scope("b"):
             out += [tf.get_variable("w", [1]).name, tf.constant(1).name]
     with tf.variable_scope(a, reuse=True):
@@ -218,14 +156,10 @@ def _default_names(tf: Any, np: Any) -> Plan:
 
 @scopes("variable-scope-settings")
 def _settings(tf: Any, np: Any) -> Plan:
-    with tf.variable_scope(
-        "s", initializer=tf.constant_initializer(3.0), dtype=tf.float64
-    ) as scope:
+    with tf.variable_scope("s", initializer=tf.constant_initializer(3.0), dtype=tf.float64) as scope:
         v = tf.get_variable("v", [2])
         scope.reuse_variables()
-        return Plan(
-            [v, tf.get_variable("v", [2])], facts=[scope.reuse, v.dtype.name.removesuffix("_ref")]
-        )
+        return Plan([v, tf.get_variable("v", [2])], facts=[scope.reuse, v.dtype.name.removesuffix("_ref")])
 
 
 @scopes("get-variable-wrong-{wrong}", wrong=("shape", "dtype", "none", "no-shape"))

@@ -63,8 +63,7 @@ def _masked(ellipsis: int, new: int, shrink: int, strides: tuple[int, ...]) -> B
     def masked(tf: Any, x: Any) -> list[Any]:
         masks = {"ellipsis_mask": ellipsis, "new_axis_mask": new, "shrink_axis_mask": shrink}
         return [
-            tf.strided_slice(x, begin, end, strides, begin_mask=first, end_mask=last, **masks)
-            for first, last in pairs
+            tf.strided_slice(x, begin, end, strides, begin_mask=first, end_mask=last, **masks) for first, last in pairs
         ]
 
     return on(masked, (3, 4, 5))
@@ -92,9 +91,14 @@ def _fed_index(tf: Any, np: Any) -> Plan:
 
 
 for _begin, _size in (
-    ([0, 1, 1], [2, 2, 3]), ([1, 0, 0], [-1, -1, -1]), ([0, 0, 0], [0, 1, 4]),
-    ([1, 2, 3], [1, 1, 1]), ([0, 0, 3], [2, 3, 4]), ([0, 0], [1, 1]), ([-1, 0, 0], [1, 1, 1]),
-):  # fmt: skip
+    ([0, 1, 1], [2, 2, 3]),
+    ([1, 0, 0], [-1, -1, -1]),
+    ([0, 0, 0], [0, 1, 4]),
+    ([1, 2, 3], [1, 1, 1]),
+    ([0, 0, 3], [2, 3, 4]),
+    ([0, 0], [1, 1]),
+    ([-1, 0, 0], [1, 1, 1]),
+):
     slicing.over(
         "slice-{begin}-{size}-{known}",
         on(lambda tf, x, begin, size: tf.slice(x, begin, size)),

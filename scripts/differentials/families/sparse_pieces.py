@@ -21,20 +21,13 @@ def _sparse(tf: Any, np: Any, *shape: int, low: float = -2.0, dtype: str = "floa
 
 sparse.over(
     "split-{count}-axis{axis}",
-    lambda tf, np, count, axis: tf.sparse_split(
-        sp_input=_sparse(tf, np, 6, 5), num_split=count, axis=axis
-    ),
+    lambda tf, np, count, axis: tf.sparse_split(sp_input=_sparse(tf, np, 6, 5), num_split=count, axis=axis),
     count=(1, 2, 3, 5, 6, 0),
     axis=(0, 1, -1, 2),
 )
 
 
-@sparse(
-    "reduce-{kind}-{axes}-{keeps}",
-    kind=("sum", "max"),
-    axes=(None, 0, 1, -1, [0, 1], 2),
-    keeps=(False, True),
-)
+@sparse("reduce-{kind}-{axes}-{keeps}", kind=("sum", "max"), axes=(None, 0, 1, -1, [0, 1], 2), keeps=(False, True))
 def _reduced(tf: Any, np: Any, kind: str, axes: Any, keeps: bool) -> Any:
     """Return the components without static shapes, which TensorFlow does not infer."""
     reduce = getattr(tf, f"sparse_reduce_{kind}_sparse")
@@ -51,10 +44,7 @@ for _name in ("sparse_minimum", "sparse_maximum"):
         f"{_name.replace('_', '-')}{{end}}",
         lambda tf, np, name, end: getattr(tf, name)(_sparse(tf, np, 4, 5), end(tf, np)),
         name=[_name],
-        end={
-            "": lambda tf, np: _sparse(tf, np, 4, 5, low=-1.0),
-            "-other-shapes": lambda tf, np: _sparse(tf, np, 4, 6),
-        },
+        end={"": lambda tf, np: _sparse(tf, np, 4, 5, low=-1.0), "-other-shapes": lambda tf, np: _sparse(tf, np, 4, 6)},
     )
 _SETS: dict[str, Any] = {
     "dense": lambda tf, np: (wholes(np, (3, 2, 5)), wholes(np, (3, 2, 4))),
@@ -102,12 +92,8 @@ def _deserialized(tf: Any, np: Any, dtype: str) -> Any:
 sparse.each(
     {
         "split-by-position": lambda tf, np: tf.sparse_split(_sparse(tf, np, 6, 5), 2, 1),
-        "split-without-axis": lambda tf, np: tf.sparse_split(
-            sp_input=_sparse(tf, np, 6, 5), num_split=2
-        ),
-        "sets-size": lambda tf, np: _static_free(
-            tf, tf.sets.size(_sparse(tf, np, 3, 4, 5, dtype="int32"))
-        ),
+        "split-without-axis": lambda tf, np: tf.sparse_split(sp_input=_sparse(tf, np, 6, 5), num_split=2),
+        "sets-size": lambda tf, np: _static_free(tf, tf.sets.size(_sparse(tf, np, 3, 4, 5, dtype="int32"))),
         "sets-size-jumbled": lambda tf, np: _static_free(
             tf, tf.sets.size(tf.SparseTensor([[0, 1], [0, 0]], [1, 2], [1, 2]))
         ),

@@ -31,9 +31,7 @@ def _transform(tf: Any, name: str, x: Any) -> Any:
 _COMPLEX = ("fft", "fft2d", "fft3d", "ifft", "ifft2d", "ifft3d")
 signals.over("{name}", lambda tf, np, name: _transform(tf, name, _complex(tf, np)), name=_COMPLEX)
 signals.over("{name}-of-scalar", lambda tf, np, name: getattr(tf, name)(1j), name=_COMPLEX)
-signals.over(
-    "{name}-of-reals", lambda tf, np, name: getattr(tf, name)(_real(tf, np)), name=_COMPLEX
-)
+signals.over("{name}-of-reals", lambda tf, np, name: getattr(tf, name)(_real(tf, np)), name=_COMPLEX)
 
 
 @signals("{name}-gradient", name=_COMPLEX)
@@ -42,11 +40,7 @@ def _gradient_of_complex(tf: Any, np: Any, name: str) -> Any:
     return tf.gradients(tf.abs(_transform(tf, name, x)), x)
 
 
-_LENGTHS = {
-    "": ([5], [3], [6], [7], [1]),
-    "2d": ([4, 5], [2, 3], [6, 7]),
-    "3d": ([3, 4, 5], [2, 2, 2]),
-}
+_LENGTHS = {"": ([5], [3], [6], [7], [1]), "2d": ([4, 5], [2, 3], [6, 7]), "3d": ([3, 4, 5], [2, 2, 2])}
 for _end, _lengths in _LENGTHS.items():
     _lengths_by_name = {"all": None, **sized(*_lengths, [1, 1, 1, 1])}
     signals.over(
@@ -96,9 +90,7 @@ def _gradient_of_cosines(tf: Any, np: Any) -> Any:
 for _size, _apart in ((4, 3), (1, 1), (14, 3), (3, 5), (11, 11)):
     signals.over(
         "frames-{length}-{step}-{pads}",
-        lambda tf, np, length, step, pads: tf.signal.frame(
-            _real(tf, np, 2, 11), length, step, pads, 0.5
-        ),
+        lambda tf, np, length, step, pads: tf.signal.frame(_real(tf, np, 2, 11), length, step, pads, 0.5),
         length=[_size],
         step=[_apart],
         pads=(False, True),
@@ -122,14 +114,8 @@ signals.over(
     name=("hann", "hamming", "kaiser", "vorbis", "kaiser_bessel_derived"),
     size=(1, 2, 5, 8),
 )
-signals.over(
-    "hann-not-periodic-{size}",
-    lambda tf, np, size: tf.signal.hann_window(size, False),
-    size=(1, 2, 5, 8),
-)
-_FRAMES: list[tuple[int, int, int | None]] = [
-    (8, 4, None), (6, 4, None), (6, 4, 6), (6, 2, 4), (6, 3, 16),
-]  # fmt: skip
+signals.over("hann-not-periodic-{size}", lambda tf, np, size: tf.signal.hann_window(size, False), size=(1, 2, 5, 8))
+_FRAMES: list[tuple[int, int, int | None]] = [(8, 4, None), (6, 4, None), (6, 4, 6), (6, 2, 4), (6, 3, 16)]
 _FRAMES_BY_NAME = {"-".join(map(str, frames)): frames for frames in _FRAMES}
 
 
@@ -142,17 +128,13 @@ def _stft(tf: Any, np: Any, frames: Any) -> Any:
 def _inverse_stft(tf: Any, np: Any, frames: Any) -> Any:
     windows = (tf.signal.hann_window, tf.signal.inverse_stft_window_fn(frames[1]), None)
     return [
-        tf.signal.inverse_stft(tf.signal.stft(_real(tf, np, 2, 40), *frames), *frames, window)
-        for window in windows
+        tf.signal.inverse_stft(tf.signal.stft(_real(tf, np, 2, 40), *frames), *frames, window) for window in windows
     ]
 
 
 signals.over(
     "shifts-{axes}",
-    lambda tf, np, axes: [
-        tf.signal.fftshift(_real(tf, np), axes),
-        tf.signal.ifftshift(_real(tf, np), axes),
-    ],
+    lambda tf, np, axes: [tf.signal.fftshift(_real(tf, np), axes), tf.signal.ifftshift(_real(tf, np), axes)],
     axes=(None, 0, [1, 2], -1),
 )
 _CALLS: dict[str, Callable[[Any, Any], Any]] = {

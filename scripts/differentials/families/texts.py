@@ -13,12 +13,12 @@ strings = Family("strings")
 FAMILIES = [strings]
 
 _TEXTS: dict[str, Callable[[Any], Any]] = {
-    "constant": lambda tf: [
-        tf.constant("abc"), tf.constant([b"a", b"\xff\x00"]), tf.constant(["ä", "b\x00"]),
-    ],
+    "constant": lambda tf: [tf.constant("abc"), tf.constant([b"a", b"\xff\x00"]), tf.constant(["ä", "b\x00"])],
     "equal": lambda tf: [tf.equal(["a", "b"], "a"), tf.not_equal(["a", "b"], ["a", "c"])],
     "shapes": lambda tf: [
-        tf.reshape(["a", "b"], [2, 1]), tf.concat([["a"], ["b"]], 0), tf.gather(["a", "b"], [1, 1]),
+        tf.reshape(["a", "b"], [2, 1]),
+        tf.concat([["a"], ["b"]], 0),
+        tf.gather(["a", "b"], [1, 1]),
         tf.stack(["a", "b"]),
     ],
     "plus": lambda tf: tf.constant(["a", "b"]) + "c",
@@ -52,5 +52,5 @@ _TEXTS: dict[str, Callable[[Any], Any]] = {
     "from-base64": lambda tf: tf.decode_base64(["aGVsbG8_"]),
     "csv": lambda tf: tf.decode_csv(["1,a,2.5", "2,,"], [[0], ["x"], [0.5]]),
     "format": lambda tf: tf.strings.format("{} and {}", [tf.constant(1), tf.constant([1, 2])]),
-}  # fmt: skip
+}
 strings.each(_TEXTS, lambda call: lambda tf, np: call(tf))

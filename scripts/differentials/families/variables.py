@@ -14,9 +14,7 @@ variables = Family("variables")
 FAMILIES = [variables]
 
 
-for _name, _dtype in product(
-    ("assign", "assign_add", "assign_sub"), ("float32", "int32", "float64")
-):
+for _name, _dtype in product(("assign", "assign_add", "assign_sub"), ("float32", "int32", "float64")):
 
     def _assigned(tf: Any, np: Any, name: str = _name, dtype: str = _dtype) -> Plan:
         v = tf.Variable(np.array([4, 6], dtype), name="v")
@@ -101,11 +99,7 @@ def _load(tf: Any, np: Any) -> Plan:
     v = tf.Variable([1.0, 2.0])
 
     def drive(session: Any) -> Any:
-        return [
-            lambda: v.load([5.0, 6.0], session),
-            lambda: v.eval(session),
-            lambda: session.run(v * 2),
-        ]
+        return [lambda: v.load([5.0, 6.0], session), lambda: v.eval(session), lambda: session.run(v * 2)]
 
     return Plan(drive=drive)
 
@@ -150,9 +144,7 @@ _DRAWERS = words(
 for _name, _maker in _MAKERS.items():
     variables.add(
         f"initializer-{_name}",
-        lambda tf, np, maker=_maker: Plan(
-            tf.get_variable("v", [2, 3], initializer=maker(tf)), names=True
-        ),
+        lambda tf, np, maker=_maker: Plan(tf.get_variable("v", [2, 3], initializer=maker(tf)), names=True),
     )
 
 

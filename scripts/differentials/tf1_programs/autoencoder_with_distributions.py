@@ -57,7 +57,7 @@ with tf.Session() as sess:
     counts = ds.Poisson(rate=[1.0, 4.0])
     gumbel = ds.RelaxedOneHotCategorical(0.5, logits=[0.1, 0.2, 0.7])
     for what in (mixture.mean(), mixture.log_prob([0.0, 1.0]), lognormal.log_prob(2.0), lognormal.cdf(2.0),
-                 counts.log_prob([0.0, 3.0]), gumbel.log_prob([0.2, 0.3, 0.5])):  # fmt: skip
+                 counts.log_prob([0.0, 3.0]), gumbel.log_prob([0.2, 0.3, 0.5])):
         print(np.round(np.asarray(sess.run(what), np.float64), 3).tolist())
     soft = sess.run(gumbel.sample(5, seed=2))
     print(np.allclose(soft.sum(-1), 1.0), soft.shape)

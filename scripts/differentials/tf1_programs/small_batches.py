@@ -22,7 +22,7 @@ for name, settings in (
     ("both", {"virtual_batch_size": 2, "renorm": True}),
     ("adjusted", {"adjustment": jitter}),
     ("axes", {"axis": [1, 3]}),
-):  # fmt: skip
+):
     tf.reset_default_graph()
     x = tf.placeholder(tf.float32, [8, 2, 2, 3])
     training = tf.placeholder_with_default(False, [])

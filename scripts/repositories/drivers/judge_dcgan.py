@@ -32,8 +32,5 @@ for path in sorted(Path(sys.argv[1]).glob("train_*.png")):
     samples = grid.reshape(across, _SIDE, across, _SIDE).swapaxes(1, 2).reshape(-1, _SIDE, _SIDE)
     samples -= samples.mean(0)
     asked = means[every[: len(samples)]]
-    alike = [
-        np.corrcoef(one.ravel(), digit.ravel())[0, 1]
-        for one, digit in zip(samples, asked, strict=True)
-    ]
+    alike = [np.corrcoef(one.ravel(), digit.ravel())[0, 1] for one, digit in zip(samples, asked, strict=True)]
     print(f"{path.name}: likeness {np.mean(alike):.3f}")

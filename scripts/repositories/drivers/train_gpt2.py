@@ -20,9 +20,7 @@ losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=tokens[:, 1:], lo
 loss = tf.reduce_mean(losses)
 train = tf.train.AdamOptimizer(3e-3).minimize(loss)
 start = tf.placeholder(tf.int32, [1, None])
-sampled = sample.sample_sequence(
-    hparams=hparams, length=40, context=start, batch_size=1, temperature=1.0, top_k=1
-)
+sampled = sample.sample_sequence(hparams=hparams, length=40, context=start, batch_size=1, temperature=1.0, top_k=1)
 with tf.Session() as sess:
     sess.run(tf.global_variables_initializer())
     for step in range(120):

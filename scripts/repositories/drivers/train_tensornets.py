@@ -7,10 +7,7 @@ import tensorflow as tf
 import tensornets as nets
 
 chance = np.random.RandomState(0)
-images, labels = (
-    tf.placeholder(tf.float32, [None, 64, 64, 3]),
-    tf.placeholder(tf.float32, [None, 10]),
-)
+images, labels = (tf.placeholder(tf.float32, [None, 64, 64, 3]), tf.placeholder(tf.float32, [None, 10]))
 model = nets.MobileNet25(images, is_training=True, classes=10)
 loss = tf.losses.softmax_cross_entropy(labels, model.logits)
 with tf.control_dependencies(tf.get_collection(tf.GraphKeys.UPDATE_OPS)):

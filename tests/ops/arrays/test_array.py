@@ -145,11 +145,7 @@ def test_the_static_shape_of_a_fill_is_known_part_by_part() -> None:
 # -- range -----------------------------------------------------------------------------------------
 
 
-@for_each(
-    "arguments",
-    [(5,), (2, 5), (0, 10, 3), (5, 0, -2), (0,), (3, 3), (5, 5, -1), (-3, 4, 2)],
-    ids=str,
-)
+@for_each("arguments", [(5,), (2, 5), (0, 10, 3), (5, 0, -2), (0,), (3, 3), (5, 5, -1), (-3, 4, 2)], ids=str)
 def test_range_counts_as_numpy_does(arguments: Any) -> None:
     (found,) = evaluate([range_(*arguments)])
     wanted = np.arange(*arguments, dtype=np.int32)

@@ -30,9 +30,7 @@ def test_space_to_batch_is_undone_by_batch_to_space() -> None:
 
 def test_images_have_rank_4() -> None:
     assert static_shape(lambda x: space_to_batch(x, NO_MARGIN, 2), None) == [None] * 4
-    assert static_shape(lambda x: batch_to_space(x, NO_MARGIN, 2), [8, None, 3, 1]) == [
-        2, None, 6, 1,
-    ]  # fmt: skip
+    assert static_shape(lambda x: batch_to_space(x, NO_MARGIN, 2), [8, None, 3, 1]) == [2, None, 6, 1]
 
 
 def test_a_block_has_one_size_under_one_name() -> None:
@@ -50,11 +48,7 @@ def test_strings_are_padded_with_empty_ones() -> None:
 
 @pytest.mark.parametrize("base", [None, [[1, 0], [0, 1]]], ids=str)
 def test_required_paddings_make_the_least_whole_number_of_blocks(base: Any) -> None:
-    wanted = (
-        [[[0, 1], [0, 2]], [[0, 1], [0, 2]]]
-        if base is None
-        else [[[1, 0], [0, 2]], [[0, 0], [0, 1]]]
-    )
+    wanted = [[[0, 1], [0, 2]], [[0, 1], [0, 2]]] if base is None else [[[1, 0], [0, 2]], [[0, 0], [0, 1]]]
     known = required_space_to_batch_paddings([5, 6], [2, 4], base)
     values = [constant_value(t) for t in known]
     assert [v.tolist() for v in values if v is not None] == wanted

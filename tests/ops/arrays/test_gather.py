@@ -69,13 +69,7 @@ def test_the_static_shape_of_gather_nd() -> None:
 
 @for_each(
     "shape_of_params, shape_of_indices, batch",
-    [
-        ([3, 4], [3, 1], 2),
-        ([3], [3, 1, 1], 1),
-        ([3, 4], None, 1),
-        ([3, 4], [2, 1], 1),
-        ([3], [3, 1], -1),
-    ],
+    [([3, 4], [3, 1], 2), ([3], [3, 1, 1], 1), ([3, 4], None, 1), ([3, 4], [2, 1], 1), ([3], [3, 1], -1)],
     ids=str,
 )
 def test_a_batch_of_gather_nd_that_cannot_be_is_refused(

@@ -65,9 +65,7 @@ def test_the_gradient_of_meshgrid_sums_over_the_grid() -> None:
 
 
 @for_each(
-    "repeats, axis",
-    [(2, None), (2, 0), (0, 1), ([1, 3], 0), ([1, 0, 2], -1), ([3], 1), ([0, 0], 0), (1, -2)],
-    ids=str,
+    "repeats, axis", [(2, None), (2, 0), (0, 1), ([1, 3], 0), ([1, 0, 2], -1), ([3], 1), ([0, 0], 0), (1, -2)], ids=str
 )
 def test_repeat_gives_what_numpy_does(repeats: Any, axis: Any) -> None:
     expect(lambda x: repeat(_of_rank_2(x), repeats, axis), np.repeat(M, repeats, axis), M)

@@ -52,9 +52,7 @@ def test_paddings_whose_value_is_known_can_no_longer_be_fed(mode: str) -> None:
         rows = stack([[part, source("int32", [])], [1, 1]])
         for margins in (known, fed, rows):
             pad(constant(M), margins, mode)
-        assert [graph.is_feedable(t) for t in (known, fed, rows, part)] == [
-            False, True, False, False,
-        ]  # fmt: skip
+        assert [graph.is_feedable(t) for t in (known, fed, rows, part)] == [False, True, False, False]
 
 
 def test_an_unknown_mode_is_refused() -> None:

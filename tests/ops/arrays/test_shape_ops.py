@@ -58,9 +58,7 @@ def test_reshape_takes_a_single_int() -> None:
 def test_a_shape_made_of_parts_is_known_part_by_part() -> None:
     assert static_shape(lambda x: reshape(x, [shape(x)[0], 10, -1]), None) == [None, 10, None]
     assert static_shape(lambda x: reshape(x, [shape(x)[1], 10]), [None, 7]) == [7, 10]
-    assert static_shape(lambda x: reshape(x, concat([shape(x)[:-1], [2]], 0)), [None, 3, 8]) == [
-        None, 3, 2,
-    ]  # fmt: skip
+    assert static_shape(lambda x: reshape(x, concat([shape(x)[:-1], [2]], 0)), [None, 3, 8]) == [None, 3, 2]
 
 
 # -- ExpandDims, Squeeze ---------------------------------------------------------------------------

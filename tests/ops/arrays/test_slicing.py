@@ -53,8 +53,10 @@ def test_brackets_take_tensors_as_bounds() -> None:
     expect(
         lambda x, i, j: [x[i], x[i:], x[:i, ::j], x[i, ..., j], x[..., i:None], x[-i, None, j]],
         [A[1], A[1:], A[:1, ::2], A[1, ..., 2], A[..., 1:None], A[-1, None, 2]],
-        A, i32(1), i32(2),
-    )  # fmt: skip
+        A,
+        i32(1),
+        i32(2),
+    )
 
 
 def test_brackets_take_int64_tensors_beside_int32_ones() -> None:
@@ -159,11 +161,7 @@ def test_strided_slice_without_strides_goes_step_by_step() -> None:
 )
 def test_each_bit_of_a_mask_speaks_for_its_entry(masks: Any, index: Any) -> None:
     expect(lambda x: strided_slice(x, [1, 1], [2, 3], [1, 1], **masks), A[index], A)
-    expect(
-        lambda x, b, e, s: strided_slice(x, b, e, s, **masks),
-        A[index],
-        A, i32([1, 1]), i32([2, 3]), i32([1, 1]),
-    )  # fmt: skip
+    expect(lambda x, b, e, s: strided_slice(x, b, e, s, **masks), A[index], A, i32([1, 1]), i32([2, 3]), i32([1, 1]))
 
 
 def test_bounds_of_floats_are_refused() -> None:

@@ -55,9 +55,7 @@ def test_further_batch_axes_are_kept() -> None:
     x, f = some(2, 3, 5, 4, 2), some(3, 2, 2, 3)
     flat = correlated(x.reshape(6, 5, 4, 2), f, [1, 1], "SAME")
     close(lambda x, f: nn.conv2d(x, f, 1, "SAME"), flat.reshape(2, 3, 5, 4, 3), x, f)
-    made = static_shape(
-        lambda x, f: nn.conv2d(x, f, 2, "SAME"), [None, 3, 5, None, 2], [3, 2, 2, 3]
-    )
+    made = static_shape(lambda x, f: nn.conv2d(x, f, 2, "SAME"), [None, 3, 5, None, 2], [3, 2, 2, 3])
     assert made == [None, 3, 3, None, 3]
 
 
@@ -164,9 +162,7 @@ def test_a_transposed_convolution_is_the_gradient_of_one() -> None:
     wanted = back_to_images([2, 6, 7, 2], f, x, [2, 2], "SAME")
     close(lambda x, f: nn.conv2d_transpose(x, f, [2, 6, 7, 2], 2), wanted, x, f)
     close(lambda x, f: nn.conv_transpose(x, f, [2, 6, 7, 2], 2), wanted, x, f)
-    check_gradient(
-        lambda x, f: nn.conv2d_transpose(x, f, [1, 4, 4, 2], 2), some(1, 2, 2, 2), some(3, 3, 2, 2)
-    )
+    check_gradient(lambda x, f: nn.conv2d_transpose(x, f, [1, 4, 4, 2], 2), some(1, 2, 2, 2), some(3, 3, 2, 2))
 
 
 def test_transposed_convolutions_of_sequences_and_volumes() -> None:
@@ -219,9 +215,7 @@ def test_a_separable_convolution_mixes_channels_afterwards() -> None:
 
 def test_the_filter_of_a_mixture_has_one_pixel() -> None:
     with pytest.raises(ValueError, match="a pointwise filter has shape"):
-        nn.separable_conv2d(
-            some(1, 4, 5, 2), some(2, 3, 2, 3), some(1, 2, 6, 4), [1, 1, 1, 1], "SAME"
-        )
+        nn.separable_conv2d(some(1, 4, 5, 2), some(2, 3, 2, 3), some(1, 2, 6, 4), [1, 1, 1, 1], "SAME")
 
 
 def test_channels_by_themselves_may_have_gaps_and_come_first() -> None:
@@ -239,9 +233,7 @@ def test_channels_by_themselves_may_have_gaps_and_come_first() -> None:
 
 @for_each("padding", ["SAME", "VALID"])
 @for_each("times", [1, 2])
-@for_each(
-    "strides, apart", [((1, 1), (1, 1)), ((2, 2), (1, 1)), ((3, 1), (1, 2)), ((2, 3), (3, 2))]
-)
+@for_each("strides, apart", [((1, 1), (1, 1)), ((2, 2), (1, 1)), ((3, 1), (1, 2)), ((2, 3), (3, 2))])
 def test_strides_gaps_and_filters_of_channels_by_themselves_may_be_anything(
     padding: Any, times: int, strides: Any, apart: Any
 ) -> None:

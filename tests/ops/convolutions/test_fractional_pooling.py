@@ -33,8 +33,7 @@ def test_regions_differ_in_size_by_one_and_from_step_to_step(even: bool) -> None
             assert (starts[0], starts[-1]) == (0, size)
             assert set(np.diff(starts)) <= {size // 7, size // 7 + 1}
         wanted = [
-            [IMAGES[0, a:b, c:d].max() for c, d in itertools.pairwise(columns)]
-            for a, b in itertools.pairwise(rows)
+            [IMAGES[0, a:b, c:d].max() for c, d in itertools.pairwise(columns)] for a, b in itertools.pairwise(rows)
         ]
         np.testing.assert_array_equal(output[0, ..., 0], wanted)
     assert len({tuple(rows.tolist()) for _, rows, _ in steps}) > 1

@@ -20,7 +20,7 @@ def tiling(window: tuple[int, ...], counts: tuple[int, ...]) -> Sliding:
 @for_each(
     "batch, window, counts, channels",
     [(3, (2, 2), (4, 5), 3), (2, (3, 2), (2, 2), 1), (50, (2, 2), (9, 9), 40), (2, (2, 1, 2), (2, 3, 2), 2)],
-)  # fmt: skip
+)
 def test_all_goes_to_the_first_of_the_largest_as_where_windows_overlap(
     monkeypatch: pytest.MonkeyPatch,
     dtype: str,

@@ -8,12 +8,7 @@ import numpy as np
 import pytest
 
 from actorsession.ops.convolutions import kernels
-from actorsession.ops.convolutions.kernels import (
-    Sliding,
-    convolved,
-    filter_gradient,
-    input_gradient,
-)
+from actorsession.ops.convolutions.kernels import Sliding, convolved, filter_gradient, input_gradient
 from actorsession.ops.shares import in_shares
 from tests.rows import for_each
 

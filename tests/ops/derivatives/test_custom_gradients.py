@@ -17,14 +17,7 @@ from actorsession.session import Session
 from tests.rows import for_each
 
 for name in ("TestNoGradientA", "TestNoGradientB"):
-    register(
-        OpDef(
-            name=name,
-            infer=lambda ctx: [ctx.inputs[0]],
-            kernel=lambda ctx: lambda x: x,
-            aliases=True,
-        )
-    )
+    register(OpDef(name=name, infer=lambda ctx: [ctx.inputs[0]], kernel=lambda ctx: lambda x: x, aliases=True))
 
 
 @pytest.fixture(autouse=True)

@@ -33,14 +33,7 @@ def _like_input(ctx: Any) -> Any:
 
 
 def _register(name: str, gradient: Any) -> None:
-    register(
-        OpDef(
-            name=name,
-            infer=_like_input,
-            kernel=lambda ctx: lambda x: np.array(x),
-            gradient=gradient,
-        )
-    )
+    register(OpDef(name=name, infer=_like_input, kernel=lambda ctx: lambda x: np.array(x), gradient=gradient))
 
 
 _register("TestNoGradient", None)
@@ -122,9 +115,7 @@ def test_a_network_agrees_with_its_closed_form() -> None:
     weights = constant(w)
     difference = matmul(constant(x), weights) - constant(t)
     loss = reduce_sum(elementwise.square(difference))
-    np.testing.assert_allclose(
-        evaluate(gradients(loss, weights))[0], 2 * x.T @ (x @ w - t), rtol=1e-12
-    )
+    np.testing.assert_allclose(evaluate(gradients(loss, weights))[0], 2 * x.T @ (x @ w - t), rtol=1e-12)
 
 
 def test_a_long_chain_needs_no_recursion() -> None:
@@ -379,9 +370,7 @@ def test_an_operation_on_a_path_without_gradient_is_a_lookup_error_that_names_it
         ("TestWrongShape", ValueError, r"gave shape \(3,\) for input 0"),
     ],
 )
-def test_an_error_in_a_gradient_names_the_operation(
-    op_type: str, error: type[Exception], message: str
-) -> None:
+def test_an_error_in_a_gradient_names_the_operation(op_type: str, error: type[Exception], message: str) -> None:
     x = constant([1.0, 2.0])
     with pytest.raises(error, match=message) as caught:
         gradients(make_one(op_type, [x], name="odd"), x)

@@ -68,9 +68,7 @@ def test_so_does_the_gradient_of_a_gradient(session: acts.Session, name: str) ->
 
 
 @pytest.mark.parametrize("shown", [False, True])
-def test_a_function_may_have_another_function_as_its_gradient(
-    session: acts.Session, shown: bool
-) -> None:
+def test_a_function_may_have_another_function_as_its_gradient(session: acts.Session, shown: bool) -> None:
     @Defun(acts.float32, acts.float32, acts.float32)
     def back(x: Any, z: Any, dy: Any) -> Any:
         return dy * 10.0 * x, dy * z
@@ -84,9 +82,7 @@ def test_a_function_may_have_another_function_as_its_gradient(
     assert session.run(ops.gradients(product(x, z), [x, z])) == [30.0, 4.0]
 
 
-def test_a_captured_reference_has_a_gradient_by_itself_and_by_its_value(
-    session: acts.Session,
-) -> None:
+def test_a_captured_reference_has_a_gradient_by_itself_and_by_its_value(session: acts.Session) -> None:
     w = ops.Variable(3.0, use_resource=False)
 
     @Defun(acts.float32)
@@ -109,13 +105,9 @@ def test_a_gradient_in_a_loop_by_what_a_variable_started_from_is_refused() -> No
     a = acts.constant(2.0)
     for start in (a, a * 3.0):
         for function in (lambda s: s * s, lambda s: s * a, lambda s: s):
-            with pytest.raises(
-                ValueError, match="it would have to go through the iterations before"
-            ):
+            with pytest.raises(ValueError, match="it would have to go through the iterations before"):
                 ops.while_loop(
-                    lambda i, s: i < 3,
-                    lambda i, s, f=function: (i + 1, ops.gradients(f(s), a)[0]),
-                    [0, start],
+                    lambda i, s: i < 3, lambda i, s, f=function: (i + 1, ops.gradients(f(s), a)[0]), [0, start]
                 )
 
 

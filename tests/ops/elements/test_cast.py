@@ -14,9 +14,19 @@ from tests.ops.interpreter import check_gradient, evaluate, source
 from tests.rows import for_each
 
 DTYPES = [
-    "bool", "int8", "int32", "int64", "uint8", "uint64", "float16", "bfloat16", "float32", "float64",
-    "complex64", "complex128",
-]  # fmt: skip
+    "bool",
+    "int8",
+    "int32",
+    "int64",
+    "uint8",
+    "uint64",
+    "float16",
+    "bfloat16",
+    "float32",
+    "float64",
+    "complex64",
+    "complex128",
+]
 
 
 @for_each("target", DTYPES)

@@ -38,9 +38,7 @@ UNARY: dict[Op, tuple[Op, list[float]]] = {
     elementwise.cos: (np.cos, ANY),
     elementwise.tan: (np.tan, ANY),
 }
-OF_COMPLEX = [
-    op for op in UNARY if op.__name__ not in ("abs", "floor", "ceil", "round")
-]  # fmt: skip
+OF_COMPLEX = [op for op in UNARY if op.__name__ not in ("abs", "floor", "ceil", "round")]
 # Analytic functions whose second derivative is not 0.
 CURVED = [op for op in OF_COMPLEX if op.__name__ not in ("negative", "sign")]
 
@@ -52,9 +50,7 @@ def test_a_complex_gradient_takes_the_conjugate() -> None:
 
 
 @for_each("op", CURVED, ids=lambda op: op.__name__)
-def test_a_second_gradient_of_complex_numbers_is_the_conjugate_of_the_second_derivative(
-    op: Op,
-) -> None:
+def test_a_second_gradient_of_complex_numbers_is_the_conjugate_of_the_second_derivative(op: Op) -> None:
     """The first gradient is a conjugate too, so that it is conjugated again to be differentiated."""
     given, h = np.array([1 + 2j, -0.5 + 0.25j, 2 - 1j]), 1e-3
     oracle, z = UNARY[op][0], source(complex128, given.shape)

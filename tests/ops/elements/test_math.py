@@ -33,7 +33,5 @@ def test_what_is_missing_is_not_promised() -> None:
 
 @pytest.mark.process
 def test_pythons_own_module_of_that_name_is_left_alone() -> None:
-    program = (
-        "import actorsession.namespaces.math as ours, math; assert math is not ours and math.tau"
-    )
+    program = "import actorsession.namespaces.math as ours, math; assert math is not ours and math.tau"
     assert subprocess.run([sys.executable, "-c", program], check=False, timeout=50).returncode == 0

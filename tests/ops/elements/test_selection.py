@@ -31,11 +31,7 @@ def test_a_vector_chooses_rows_also_of_a_square_matrix() -> None:
     np.testing.assert_array_equal(columns, np.where([True, False], x, y))
 
 
-@for_each(
-    "c, x, y",
-    [([2, 3], [2, 3], ()), ([2, 3], (), ()), ([3], [2, 3], [2, 3]), ([2, 1], [2, 3], [2, 3])],
-    ids=str,
-)
+@for_each("c, x, y", [([2, 3], [2, 3], ()), ([2, 3], (), ()), ([3], [2, 3], [2, 3]), ([2, 1], [2, 3], [2, 3])], ids=str)
 def test_where_does_not_broadcast_and_where_v2_does(c: Any, x: Any, y: Any) -> None:
     operands = source(bool_, c), source(float32, x), source(float32, y)
     with pytest.raises(ValueError, match=r"x and y of one shape .* where_v2 broadcasts"):

@@ -124,8 +124,5 @@ def test_a_synchronous_session_has_a_loop_for_it(inline: bool) -> None:
 
 async def test_it_runs_in_the_process_that_built_the_graph(graph: Graph) -> None:
     y = ops.async_py_func(double, [4.0], "float32")
-    async with (
-        in_process({"worker": 1}) as cluster,
-        AsyncSession(cluster.target(), graph) as session,
-    ):
+    async with in_process({"worker": 1}) as cluster, AsyncSession(cluster.target(), graph) as session:
         assert await session.run(y) == 8.0

@@ -49,9 +49,7 @@ def test_without_default_one_predicate_must_hold(pairs: int) -> None:
 
 def test_exclusive_refuses_two_that_hold() -> None:
     x = acts.placeholder(acts.int32, [])
-    found = acts.flow.case(
-        [(x < 1, number(1.0)), (x < 5, number(2.0))], default=number(3.0), exclusive=True
-    )
+    found = acts.flow.case([(x < 1, number(1.0)), (x < 5, number(2.0))], default=number(3.0), exclusive=True)
     assert number_in(x, found, (3, 9)) == [2.0, 3.0]
     with pytest.raises(acts.errors.InvalidArgumentError, match="more than 1 condition"):
         run(found, {x: 0})
@@ -68,11 +66,15 @@ def test_a_list_of_one_stays_one_if_strict() -> None:
 @for_each(
     "pairs, error",
     [
-        (3, TypeError), ([], ValueError), ([(True, number(1.0))], TypeError),
-        ([("spam",)], TypeError), ("number", TypeError), ("call", TypeError),
+        (3, TypeError),
+        ([], ValueError),
+        ([(True, number(1.0))], TypeError),
+        ([("spam",)], TypeError),
+        ("number", TypeError),
+        ("call", TypeError),
     ],
     ids=["int", "empty", "python-bool", "single", "no-bool", "no-function"],
-)  # fmt: skip
+)
 def test_what_are_no_pairs_is_refused(pairs: Any, error: Any) -> None:
     x = acts.placeholder(acts.int32, [])
     if pairs == "number":
@@ -107,9 +109,7 @@ def test_numbers_of_a_dict_and_a_default() -> None:
     ],
     ids=["empty", "no-function", "string", "gap", "twice", "function"],
 )
-def test_functions_that_numbers_cannot_choose_from_are_refused(
-    functions: Any, error: Any, words: str
-) -> None:
+def test_functions_that_numbers_cannot_choose_from_are_refused(functions: Any, error: Any, words: str) -> None:
     with pytest.raises(error, match=words):
         acts.flow.switch_case(acts.placeholder(acts.int32, []), functions)
     with pytest.raises(TypeError, match="branch_index must be"):

@@ -27,9 +27,7 @@ def test_an_assertion_says_what_it_was_given() -> None:
     x = ops.placeholder("float32", name="x")
     check = ops.Assert(ops.reduce_all(x > 0.0), [x, "msg", ops.shape(x)], summarize=2)
     assert run(check, {x: [1.0, 2.0]}) is None
-    with pytest.raises(
-        InvalidArgumentError, match=r"assertion failed: \[1 -2\.\.\.\] \[msg\] \[4\]"
-    ):
+    with pytest.raises(InvalidArgumentError, match=r"assertion failed: \[1 -2\.\.\.\] \[msg\] \[4\]"):
         run(check, {x: [1.0, -2.0, 3.0, 4.0]})
 
 
@@ -57,11 +55,8 @@ def test_an_assertion_holds_back_what_waits_for_it(graph: Graph) -> None:
         (np.complex64(1 + 2j), 3, "[(1,2)]"),
         (np.zeros([0]), 3, "[]"),
     ],
-    ids=[
-        "matrix", "all", "row", "scalar", "float32", "float64", "bools", "text", "no number", "complex",
-        "empty",
-    ],
-)  # fmt: skip
+    ids=["matrix", "all", "row", "scalar", "float32", "float64", "bools", "text", "no number", "complex", "empty"],
+)
 def test_values_are_written_in_a_line(value: Any, few: int, text: str) -> None:
     assert summary(value, few) == text
 
@@ -123,9 +118,7 @@ BINARY = [
 
 
 @for_each("check, sign, fits, fails", BINARY, ids=[b[0].__name__ for b in BINARY])
-def test_a_comparison_is_checked_in_the_step_or_at_once(
-    check: Any, sign: str, fits: float, fails: float
-) -> None:
+def test_a_comparison_is_checked_in_the_step_or_at_once(check: Any, sign: str, fits: float, fails: float) -> None:
     x, y = ops.placeholder("float32", name="x"), ops.placeholder("float32", name="y")
     made = check(x, y, message="said")
     assert run(made, {x: [2.0], y: [fits]}) is None
@@ -147,9 +140,7 @@ def test_a_comparison_is_checked_in_the_step_or_at_once(
     ],
     ids=["positive", "negative", "non_negative", "non_positive"],
 )
-def test_a_sign_is_checked_in_the_step_or_at_once(
-    check: Any, sign: str, fits: float, fails: float
-) -> None:
+def test_a_sign_is_checked_in_the_step_or_at_once(check: Any, sign: str, fits: float, fails: float) -> None:
     x = ops.placeholder("float32", name="x")
     assert run(check(x), {x: [fits]}) is None
     with pytest.raises(InvalidArgumentError, match=f"Condition x {sign} 0 did not hold"):
@@ -187,9 +178,7 @@ def test_dtypes_are_checked_at_once() -> None:
     ],
     ids=["rank", "at least", "in"],
 )
-def test_ranks_are_checked_in_the_step_or_at_once(
-    check: Any, wanted: Any, fits: Any, words: str
-) -> None:
+def test_ranks_are_checked_in_the_step_or_at_once(check: Any, wanted: Any, fits: Any, words: str) -> None:
     x = ops.placeholder("float32", name="x")
     assert run(check(x, wanted), {x: fits}) is None
     with pytest.raises(InvalidArgumentError, match=r"Tensor x:0 must have rank"):

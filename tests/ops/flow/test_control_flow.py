@@ -58,18 +58,14 @@ def test_results_have_the_structure_of_the_loop_variables() -> None:
     found = run(ops.while_loop(lambda p, q: p.x < 3, body, first))
     assert found == (Point(3, {"b": 5, "a": 8}), [2.0])
     assert list(found[0].y) == ["b", "a"]
-    assert (
-        type(run(ops.while_loop(lambda x, y: x < 3, lambda x, y: (x + 1, y), Point(0, 1)))) is Point
-    )
+    assert type(run(ops.while_loop(lambda x, y: x < 3, lambda x, y: (x + 1, y), Point(0, 1)))) is Point
 
 
 def test_a_single_variable_comes_without_its_list_unless_asked_for() -> None:
     assert run(count_to(3)) == 3
     assert run(count_to(3, return_same_structure=True)) == [3]
     assert run(ops.while_loop(lambda i: i < 3, lambda i: [i + 1], [0])) == 3
-    assert run(ops.while_loop(lambda d: d["a"] < 3, lambda d: [{"a": d["a"] + 1}], [{"a": 0}])) == {
-        "a": 3
-    }
+    assert run(ops.while_loop(lambda d: d["a"] < 3, lambda d: [{"a": d["a"] + 1}], [{"a": 0}])) == {"a": 3}
 
 
 def test_a_list_of_several_variables_stays_in_its_list() -> None:
@@ -82,9 +78,7 @@ def test_a_list_of_several_variables_stays_in_its_list() -> None:
 def test_slices_can_be_carried_by_a_loop() -> None:
     slices = ops.IndexedSlices(ops.constant([[1.0]]), ops.constant([3]))
     _, result = ops.while_loop(
-        lambda i, s: i < 2,
-        lambda i, s: (i + 1, ops.IndexedSlices(s.values * 3.0, s.indices)),
-        [0, slices],
+        lambda i, s: i < 2, lambda i, s: (i + 1, ops.IndexedSlices(s.values * 3.0, s.indices)), [0, slices]
     )
     found = run(result)
     assert (found.values.tolist(), found.indices.tolist()) == ([[9.0]], [3])
@@ -203,14 +197,14 @@ WRONG_LOOPS: list[tuple[str, type[Exception], Callable[[], Any]]] = [
     ("bool scalar, got int32", TypeError, lambda: ops.while_loop(lambda i: i, lambda i: i, [0])),
     ("got None", ValueError, lambda: ops.while_loop(lambda i: None, lambda i: i, [0])),
     ("of shape", ValueError, lambda: ops.while_loop(lambda i: [True], lambda i: i, [0])),
-    ("shape_invariants", ValueError,
-     lambda: ops.while_loop(lambda a: True, lambda a: ops.concat([a, a], 0), [vector()])),
-    ("does not allow", ValueError,
-     lambda: ops.while_loop(lambda a: True, keep, [vector()], [acts.TensorShape([3])])),
-    ("numbers", ValueError,
-     lambda: ops.while_loop(lambda a: True, keep, [vector()], [acts.TensorShape([2])] * 2)),
-    ("types", TypeError,
-     lambda: ops.while_loop(lambda a: True, keep, [vector()], (acts.TensorShape([2]),))),
+    (
+        "shape_invariants",
+        ValueError,
+        lambda: ops.while_loop(lambda a: True, lambda a: ops.concat([a, a], 0), [vector()]),
+    ),
+    ("does not allow", ValueError, lambda: ops.while_loop(lambda a: True, keep, [vector()], [acts.TensorShape([3])])),
+    ("numbers", ValueError, lambda: ops.while_loop(lambda a: True, keep, [vector()], [acts.TensorShape([2])] * 2)),
+    ("types", TypeError, lambda: ops.while_loop(lambda a: True, keep, [vector()], (acts.TensorShape([2]),))),
     ("got 3", TypeError, lambda: ops.while_loop(lambda a: True, keep, [vector()], [3])),
     ("got 'x'", TypeError, lambda: ops.while_loop(lambda a: True, keep, [vector()], ["x"])),
     ("integer scalar", TypeError, lambda: count_to(3, maximum_iterations=ops.constant(1.5))),
@@ -219,7 +213,7 @@ WRONG_LOOPS: list[tuple[str, type[Exception], Callable[[], Any]]] = [
     ("maximum_iterations is an integer", TypeError, lambda: count_to(3, maximum_iterations=True)),
     ("is a scalar", ValueError, lambda: count_to(3, maximum_iterations=[1])),
     ("resource", TypeError, lambda: ops.while_loop(lambda v: True, keep, [handle()])),
-]  # fmt: skip
+]
 
 WRONG_BRANCHES: list[tuple[str, type[Exception], Callable[[], Any]]] = [
     ("'true_fn' must be callable", TypeError, lambda: ops.cond(true(), no_function, vector)),
@@ -268,9 +262,7 @@ def test_a_predicate_that_is_no_scalar_when_it_runs_is_refused() -> None:
     branch = ops.cond(p, lambda: 1, lambda: 2)
     assert run([loop, branch], {p: False}) == [0, 2]
     for fetch, name in ((loop, "while"), (branch, "cond")):
-        with pytest.raises(
-            InvalidArgumentError, match="must be a scalar, but it has shape"
-        ) as info:
+        with pytest.raises(InvalidArgumentError, match="must be a scalar, but it has shape") as info:
             run(fetch, {p: [False]})
         assert info.value.node == name
 
@@ -279,9 +271,7 @@ def test_more_loops_inside_each_other_than_python_compiles_are_refused() -> None
     def nested(depth: int) -> Any:
         if not depth:
             return ops.constant(1)
-        return ops.while_loop(lambda i, t: i < 1, lambda i, t: (i + 1, nested(depth - 1)), [0, 0])[
-            1
-        ]
+        return ops.while_loop(lambda i, t: i < 1, lambda i, t: (i + 1, nested(depth - 1)), [0, 0])[1]
 
     assert run(nested(16)) == 1
     with pytest.raises(ValueError, match="at most 16 and 64"):
@@ -459,10 +449,7 @@ def test_random_numbers_are_drawn_anew_in_each_iteration(graph: Graph) -> None:
     def drawn() -> Any:
         return ops.while_loop(
             lambda i, y: i < 3,
-            lambda i, y: (
-                i + 1,
-                ops.concat([y, [ops.random_uniform([]), ops.random_uniform([])]], 0),
-            ),
+            lambda i, y: (i + 1, ops.concat([y, [ops.random_uniform([]), ops.random_uniform([])]], 0)),
             [0, ops.zeros([0])],
             shape_invariants=[acts.TensorShape([]), acts.TensorShape([None])],
         )[1]

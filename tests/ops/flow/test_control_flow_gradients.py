@@ -50,9 +50,7 @@ def check(build: Build, *values: Any, rtol: float = 1e-5) -> list[Any]:
 
 def loop(body: Build, first: Any, times: Any = 3, **options: Any) -> Any:
     """A loop over a counter and one value."""
-    return ops.while_loop(
-        lambda i, a: i < times, lambda i, a: (i + 1, body(i, a)), [0, first], **options
-    )[1]
+    return ops.while_loop(lambda i, a: i < times, lambda i, a: (i + 1, body(i, a)), [0, first], **options)[1]
 
 
 VECTOR = np.array([0.5, -1.25, 2.0])
@@ -68,9 +66,7 @@ def test_the_gradient_of_a_cond_is_that_of_the_branch_taken(x: float) -> None:
 
 
 def test_a_branch_that_does_not_use_a_tensor_gives_zeros_of_its_shape() -> None:
-    first, second = check(
-        lambda x, y: ops.cond(ops.reduce_sum(y) > 0.0, lambda: x * 2.0, lambda: y), VECTOR, VECTOR
-    )
+    first, second = check(lambda x, y: ops.cond(ops.reduce_sum(y) > 0.0, lambda: x * 2.0, lambda: y), VECTOR, VECTOR)
     assert (first.tolist(), second.tolist()) == ([2.0] * 3, [0.0] * 3)
 
 
@@ -83,9 +79,7 @@ def test_a_tensor_that_no_branch_uses_has_no_gradient() -> None:
 def test_only_the_branch_taken_runs_on_the_way_back() -> None:
     """The other branch, and its gradient, would fail."""
     x = ops.placeholder("float64", [None])
-    found = ops.cond(
-        ops.size(x) > 0, lambda: ops.gather(x, 0) * x[0], lambda: ops.constant(0.0, "float64")
-    )
+    found = ops.cond(ops.size(x) > 0, lambda: ops.gather(x, 0) * x[0], lambda: ops.constant(0.0, "float64"))
     grad = ops.convert_to_tensor(ops.gradients(found, x)[0])
     assert run(grad, {x: [3.0, 1.0]}).tolist() == [6.0, 0.0]
     assert run(grad, {x: []}).tolist() == []
@@ -104,9 +98,7 @@ def test_conds_in_conds_pass_gradients() -> None:
 
 def test_several_results_and_lookups_in_a_branch_pass_gradients() -> None:
     def build(x: Any, y: Any) -> Any:
-        a, b = ops.cond(
-            y[0] > 0.0, lambda: (ops.gather(x, [0, 2, 0]), y * 2.0), lambda: (y * x, ops.sin(y))
-        )
+        a, b = ops.cond(y[0] > 0.0, lambda: (ops.gather(x, [0, 2, 0]), y * 2.0), lambda: (y * x, ops.sin(y)))
         return ops.reduce_sum(a * b)
 
     check(build, VECTOR, VECTOR)
@@ -133,9 +125,7 @@ def test_the_gradient_of_a_loop_goes_back_through_each_iteration(times: int) -> 
     check(lambda x, y: loop(lambda i, a: ops.sin(a) * y + x * a, x, times), 0.5, 3.0)
 
 
-def test_a_loop_that_makes_no_iteration_passes_gradients_and_gives_zeros_for_what_it_captures() -> (
-    None
-):
+def test_a_loop_that_makes_no_iteration_passes_gradients_and_gives_zeros_for_what_it_captures() -> None:
     first, captured = check(lambda x, y: loop(lambda i, a: a * y, x, 0), VECTOR, VECTOR)
     assert (first.tolist(), captured.tolist()) == ([1.0] * 3, [0.0] * 3)
 
@@ -151,18 +141,13 @@ def test_loops_in_loops_and_conds_pass_gradients() -> None:
     def body(x: Any, y: Any, i: Any, a: Any) -> Any:
         inner = ops.while_loop(
             lambda j, b: j < i,
-            lambda j, b: (
-                j + 1,
-                ops.cond(ops.equal(j, 1), lambda: ops.sin(b) * y, lambda: b * x + a),
-            ),
+            lambda j, b: (j + 1, ops.cond(ops.equal(j, 1), lambda: ops.sin(b) * y, lambda: b * x + a)),
             [0, a],
         )
         return inner[1] * a
 
     def build(x: Any, y: Any) -> Any:
-        return ops.cond(
-            y > 0.0, lambda: loop(lambda i, a: body(x, y, i, a), x, 4), lambda: ops.square(x)
-        )
+        return ops.cond(y > 0.0, lambda: loop(lambda i, a: body(x, y, i, a), x, 4), lambda: ops.square(x))
 
     check(build, 0.7, 1.1)
     check(build, 0.7, -1.1)
@@ -171,9 +156,7 @@ def test_loops_in_loops_and_conds_pass_gradients() -> None:
 def test_several_variables_pass_gradients_to_each_other() -> None:
     def build(x: Any, y: Any) -> Any:
         found = ops.while_loop(
-            lambda i, a, b, c: i < 3,
-            lambda i, a, b, c: (i + 1, b * x, ops.sin(a), c + a * b),
-            [0, x, y, y],
+            lambda i, a, b, c: i < 3, lambda i, a, b, c: (i + 1, b * x, ops.sin(a), c + a * b), [0, x, y, y]
         )
         return found[1] + found[3]
 
@@ -182,9 +165,7 @@ def test_several_variables_pass_gradients_to_each_other() -> None:
 
 def test_variables_that_are_swapped_or_never_change_pass_gradients() -> None:
     def build(x: Any, y: Any) -> Any:
-        found = ops.while_loop(
-            lambda i, a, b, c: i < 3, lambda i, a, b, c: (i + 1, b * c, a, c), [0, x, y, x]
-        )
+        found = ops.while_loop(lambda i, a, b, c: i < 3, lambda i, a, b, c: (i + 1, b * c, a, c), [0, x, y, x])
         return found[1] * found[2] + found[3]
 
     check(build, 0.4, 1.3)
@@ -200,10 +181,7 @@ def test_no_gradients_go_back_through_a_loop_that_asks_for_none() -> None:
     x = ops.constant(2.0)
     lists = ops.TensorArray("float32", size=3)
     _, last, written = ops.while_loop(
-        lambda i, *_: i < 3,
-        lambda i, a, t: (i + 1, a * x, t.write(i, a)),
-        (0, x, lists),
-        back_prop=False,
+        lambda i, *_: i < 3, lambda i, a, t: (i + 1, a * x, t.write(i, a)), (0, x, lists), back_prop=False
     )
     assert ops.gradients([last, written.stack()], x) == [None]
     assert run([last, written.stack()])[1].tolist() == [2.0, 4.0, 8.0]
@@ -312,9 +290,7 @@ def test_a_session_that_ran_a_loop_takes_gradients_that_were_built_later() -> No
 def test_what_is_the_same_in_each_iteration_is_not_kept(graph: Graph) -> None:
     """Both factors that change are, and neither what was captured nor what is handed on unchanged."""
     x, same = ops.placeholder("float64", []), ops.placeholder("float64", [])
-    *_, last = ops.while_loop(
-        lambda i, s, a: i < 5, lambda i, s, a: (i + 1, s, a * x * s), [0, same, x]
-    )
+    *_, last = ops.while_loop(lambda i, s, a: i < 5, lambda i, s, a: (i + 1, s, a * x * s), [0, same, x])
     found = ops.gradients(last, [x, same])
     loop = graph.get_operation_by_name("while")
     kept = [t for t in loop.outputs if t.dtype.name == "variant"]
@@ -359,14 +335,7 @@ def test_an_op_without_gradient_in_a_body_is_named() -> None:
         ops.gradients(y, x)
 
 
-register(
-    OpDef(
-        name="TestOpaque",
-        infer=lambda ctx: [ctx.inputs[0]],
-        kernel=lambda ctx: lambda a: a,
-        aliases=True,
-    )
-)
+register(OpDef(name="TestOpaque", infer=lambda ctx: [ctx.inputs[0]], kernel=lambda ctx: lambda a: a, aliases=True))
 
 
 @for_each("colocate", [False, True])
@@ -376,9 +345,13 @@ def test_options_change_no_value(colocate: bool, gate: bool) -> None:
     with acts.device("/cpu:1"):
         y = loop(lambda i, a: ops.cond(a > 0.5, lambda: ops.sin(a), lambda: a * x), x)
     (grad,) = ops.gradients(
-        y, x, colocate_gradients_with_ops=colocate, gate_gradients=gate, grad_ys=[2.0],
+        y,
+        x,
+        colocate_gradients_with_ops=colocate,
+        gate_gradients=gate,
+        grad_ys=[2.0],
         aggregation_method=ops.AggregationMethod.EXPERIMENTAL_ACCUMULATE_N,
-    )  # fmt: skip
+    )
     (plain,) = ops.gradients(y, x)
     one, other = run([grad, plain], {x: 0.7}, devices=3)
     assert one == pytest.approx(2 * other)

@@ -38,13 +38,7 @@ def test_a_switch_of_several_ways_has_as_many_outputs() -> None:
 
 @for_each(
     "shapes, merged",
-    [
-        ([[2], [2]], [2]),
-        ([[2, 3], [2, 4]], [2, None]),
-        ([[2], [2, 3]], None),
-        ([[2], None], None),
-        ([[]], []),
-    ],
+    [([[2], [2]], [2]), ([[2, 3], [2, 4]], [2, None]), ([[2], [2, 3]], None), ([[2], None], None), ([[]], [])],
     ids=str,
 )
 def test_a_merge_knows_of_its_shape_what_all_inputs_have_in_common(

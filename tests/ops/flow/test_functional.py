@@ -8,22 +8,13 @@ import numpy as np
 import pytest
 
 import actorsession as acts
-from actorsession.ops.flow.functional import (
-    For,
-    Gradient,
-    If,
-    While,
-    remote_call,
-    symbolic_gradient,
-)
+from actorsession.ops.flow.functional import For, Gradient, If, While, remote_call, symbolic_gradient
 from actorsession.ops.flow.functions import Defun
 from tests.rows import for_each
 
 
 def run(fetches: Any, feeds: Any = None) -> Any:
-    with acts.Session(
-        graph=acts.get_default_graph(), config=acts.ConfigProto(device_count={"CPU": 2})
-    ) as session:
+    with acts.Session(graph=acts.get_default_graph(), config=acts.ConfigProto(device_count={"CPU": 2})) as session:
         return session.run(fetches, feeds)
 
 
@@ -32,9 +23,7 @@ def product() -> Any:
 
 
 def test_a_remote_call_runs_on_its_target() -> None:
-    found = remote_call(
-        target="/cpu:1", args=[2.0, 3.0], Tout=[acts.float32, acts.float32], f=product()
-    )
+    found = remote_call(target="/cpu:1", args=[2.0, 3.0], Tout=[acts.float32, acts.float32], f=product())
     assert (found[0].op.type, found[0].op.device) == ("RemoteCall", "/device:CPU:1")
     assert run(found) == [7.0, -1.0]
     with acts.Session(config=acts.ConfigProto(device_count={"CPU": 2})) as session:
@@ -69,9 +58,11 @@ def test_if_calls_one_of_two_functions() -> None:
 
 
 def test_if_takes_strings_and_tensors_that_may_be_empty_for_a_predicate() -> None:
-    one, two = (Defun(acts.float32)(lambda x, k=None, v=v: x) for v in ()) if () else (
-        Defun(acts.float32)(lambda x: x + 1.0), Defun(acts.float32)(lambda x: x + 2.0)
-    )  # fmt: skip
+    one, two = (
+        (Defun(acts.float32)(lambda x, k=None, v=v: x) for v in ())
+        if ()
+        else (Defun(acts.float32)(lambda x: x + 1.0), Defun(acts.float32)(lambda x: x + 2.0))
+    )
     word = acts.placeholder(acts.string, [])
     items = acts.placeholder(acts.float32, [None])
     found = [If(word, [0.0], one, two)[0], If(items, [0.0], one, two)[0]]

@@ -358,19 +358,13 @@ def test_a_call_whose_function_does_not_fit_it_is_refused_by_planners() -> None:
     two()(1.0, 2.0)
     node = acts.get_default_graph().get_operation_by_name("Foo").plain
     assert function_fault(node) is None
-    assert "passes 1 arguments to a function that takes 2" in str(
-        function_fault(replace(node, inputs=node.inputs[:1]))
-    )
-    assert "outputs whose dtypes differ" in str(
-        function_fault(replace(node, outputs=node.outputs[:1]))
-    )
+    assert "passes 1 arguments to a function that takes 2" in str(function_fault(replace(node, inputs=node.inputs[:1])))
+    assert "outputs whose dtypes differ" in str(function_fault(replace(node, outputs=node.outputs[:1])))
     assert "no function" in str(function_fault(replace(node, attrs={})))
 
 
 def test_an_error_inside_a_call_names_the_node_of_the_body() -> None:
-    f = Defun(acts.float32)(
-        lambda x: acts.debugging.Print(acts.debugging.check_numerics(x, "bad", name="look"), [])
-    )
+    f = Defun(acts.float32)(lambda x: acts.debugging.Print(acts.debugging.check_numerics(x, "bad", name="look"), []))
     a = acts.placeholder(acts.float32, [])
     with pytest.raises(acts.errors.InvalidArgumentError, match="lambda/look"):
         run(f(a), {a: np.nan})

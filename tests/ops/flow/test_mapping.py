@@ -33,9 +33,7 @@ def test_map_fn_stacks_the_results_for_each_item() -> None:
 def test_results_of_another_structure_or_dtype_are_announced() -> None:
     signature = (acts.int32, acts.float32)
     found = acts.map_fn(
-        lambda x: (-x, acts.cast(x, acts.float32) / 2.0),
-        acts.constant(ITEMS),
-        fn_output_signature=signature,
+        lambda x: (-x, acts.cast(x, acts.float32) / 2.0), acts.constant(ITEMS), fn_output_signature=signature
     )
     assert isinstance(found, tuple)
     np.testing.assert_array_equal(run(found)[0], [-1, -2, -3])
@@ -65,9 +63,7 @@ def test_numbers_of_items_may_be_known_only_when_the_step_runs() -> None:
 def test_a_map_inside_a_map_and_inside_a_branch() -> None:
     x = acts.constant([[1.0, 2.0], [3.0, 4.0]])
     inner = acts.map_fn(lambda row: acts.map_fn(lambda v: v + 1.0, row), x)
-    chosen = acts.cond(
-        acts.placeholder_with_default(True, []), lambda: acts.map_fn(lambda r: -r, x), lambda: x
-    )
+    chosen = acts.cond(acts.placeholder_with_default(True, []), lambda: acts.map_fn(lambda r: -r, x), lambda: x)
     np.testing.assert_array_equal(run(inner), [[2.0, 3.0], [4.0, 5.0]])
     np.testing.assert_array_equal(run(chosen), [[-1.0, -2.0], [-3.0, -4.0]])
 
@@ -77,10 +73,7 @@ async def test_the_items_of_a_constant_travel_to_another_task() -> None:
     with acts.device("/job:worker/task:1"):
         v = acts.Variable(2.0)
     found = acts.map_fn(lambda x: x * v, acts.constant([1.0, 2.0]))
-    async with (
-        in_process() as cluster,
-        AsyncSession(cluster.target(), graph=acts.get_default_graph()) as session,
-    ):
+    async with in_process() as cluster, AsyncSession(cluster.target(), graph=acts.get_default_graph()) as session:
         await soon(session.run(v.initializer))
         np.testing.assert_array_equal(await soon(session.run(found)), [2.0, 4.0])
 
@@ -89,8 +82,7 @@ async def test_the_items_of_a_constant_travel_to_another_task() -> None:
 
 
 @for_each(
-    "fold, initializer, expected",
-    [("foldl", None, 123), ("foldl", 7, 7123), ("foldr", None, 321), ("foldr", 7, 7321)],
+    "fold, initializer, expected", [("foldl", None, 123), ("foldl", 7, 7123), ("foldr", None, 321), ("foldr", 7, 7321)]
 )
 def test_folds_go_from_one_end_to_the_other(fold: str, initializer: Any, expected: int) -> None:
     found = getattr(acts.flow, fold)(lambda a, x: a * 10 + x, acts.constant(ITEMS), initializer)
@@ -119,9 +111,7 @@ def test_a_scan_keeps_everything_on_the_way() -> None:
 
 
 def test_a_scan_over_structures() -> None:
-    found = acts.flow.scan(
-        lambda a, x: (a[0] + x, a[1] - x), acts.constant(ITEMS), initializer=(0, 0)
-    )
+    found = acts.flow.scan(lambda a, x: (a[0] + x, a[1] - x), acts.constant(ITEMS), initializer=(0, 0))
     np.testing.assert_array_equal(run(found), [[1, 3, 6], [-1, -3, -6]])
     with pytest.raises(ValueError, match="different structures"):
         acts.flow.scan(lambda a, x: (a, a), acts.constant(ITEMS))
@@ -139,9 +129,11 @@ def test_gradients_go_through_all_of_them() -> None:
         "scan": acts.flow.scan(lambda a, v: a * v * w, x),
     }
     expected = {
-        "map": ([4.0, 8.0, 12.0], 14.0), "fold": ([24.0, 12.0, 8.0], 24.0),
-        "back": ([24.0, 12.0, 8.0], 24.0), "scan": ([29.0, 14.0, 8.0], 26.0),
-    }  # fmt: skip
+        "map": ([4.0, 8.0, 12.0], 14.0),
+        "fold": ([24.0, 12.0, 8.0], 24.0),
+        "back": ([24.0, 12.0, 8.0], 24.0),
+        "scan": ([29.0, 14.0, 8.0], 26.0),
+    }
     for name, (of_x, of_w) in expected.items():
         found = run(acts.gradients(made[name], [x, w]))
         np.testing.assert_allclose(found[0], of_x, err_msg=name)

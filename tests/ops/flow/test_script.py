@@ -99,9 +99,7 @@ def test_plain_inputs_become_constants_named_after_the_node() -> None:
     ],
     ids=["function", "inputs", "none", "dtype"],
 )
-def test_bad_arguments_add_nothing(
-    graph: Graph, arguments: Any, error: type[Exception], said: str
-) -> None:
+def test_bad_arguments_add_nothing(graph: Graph, arguments: Any, error: type[Exception], said: str) -> None:
     with pytest.raises(error, match=said):
         py_func(*arguments)
     assert graph.get_operations() == []
@@ -129,9 +127,14 @@ def test_no_gradient_flows_through() -> None:
 def test_the_function_gets_arrays_and_for_rank_0_scalars() -> None:
     got: list[Any] = []
     inputs = [
-        ops.constant([1.0, 2.0]), ops.constant(3.0), ops.constant("abc"), ops.constant(["a", "bc"]),
-        ops.constant(True), ops.cast(ops.constant([1.0]), "bfloat16"), ops.constant(1 + 2j),
-    ]  # fmt: skip
+        ops.constant([1.0, 2.0]),
+        ops.constant(3.0),
+        ops.constant("abc"),
+        ops.constant(["a", "bc"]),
+        ops.constant(True),
+        ops.cast(ops.constant([1.0]), "bfloat16"),
+        ops.constant(1 + 2j),
+    ]
     run(py_func(lambda *x: got.extend(x), inputs, []))
     kinds = [np.ndarray, np.float32, bytes, np.ndarray, np.bool_, np.ndarray, np.complex128]
     assert [type(x) for x in got] == kinds
@@ -163,9 +166,7 @@ def test_the_function_may_change_what_it_gets_and_nobody_notices() -> None:
 
 def test_an_array_that_is_not_contiguous_arrives_as_it_is() -> None:
     x = ops.transpose(ops.constant(np.arange(6.0).reshape(2, 3)))[::-1]
-    np.testing.assert_array_equal(
-        run(py_func(lambda v: v, [x], float64)), np.arange(6.0).reshape(2, 3).T[::-1]
-    )
+    np.testing.assert_array_equal(run(py_func(lambda v: v, [x], float64)), np.arange(6.0).reshape(2, 3).T[::-1])
 
 
 def test_a_stateful_function_runs_once_in_each_step_and_each_node() -> None:
@@ -189,14 +190,23 @@ def test_a_stateful_function_runs_once_in_each_step_and_each_node() -> None:
 @for_each(
     "value, dtype",
     [
-        (np.float32(1), "float32"), (1.5, "float64"), (3, "int64"), (True, "bool"), (1j, "complex128"),
-        (np.arange(6, dtype=np.float32).reshape(2, 3).T, "float32"), ([[1.0, 2.0]], "float64"),
-        (np.arange(3, dtype=np.float32)[::-1], "float32"), (np.arange(3, dtype=">f4"), "float32"),
-        (np.zeros((0, 2), np.int32), "int32"), ((np.uint64(3),), "uint64"), ([np.float16(2)], "float16"),
-        (np.ones(2, ml_dtypes.bfloat16), "bfloat16"), (np.ma.array([1.0, 2.0]), "float64"),
+        (np.float32(1), "float32"),
+        (1.5, "float64"),
+        (3, "int64"),
+        (True, "bool"),
+        (1j, "complex128"),
+        (np.arange(6, dtype=np.float32).reshape(2, 3).T, "float32"),
+        ([[1.0, 2.0]], "float64"),
+        (np.arange(3, dtype=np.float32)[::-1], "float32"),
+        (np.arange(3, dtype=">f4"), "float32"),
+        (np.zeros((0, 2), np.int32), "int32"),
+        ((np.uint64(3),), "uint64"),
+        ([np.float16(2)], "float16"),
+        (np.ones(2, ml_dtypes.bfloat16), "bfloat16"),
+        (np.ma.array([1.0, 2.0]), "float64"),
     ],
     ids=str,
-)  # fmt: skip
+)
 def test_a_value_of_the_right_type_comes_back(value: Any, dtype: str) -> None:
     found = returned(value, dtype)
     expected = value[0] if isinstance(value, (list, tuple)) else value
@@ -208,13 +218,19 @@ def test_a_value_of_the_right_type_comes_back(value: Any, dtype: str) -> None:
 @for_each(
     "value, expected",
     [
-        ("abc", b"abc"), (b"a\0b", b"a\0b"), ("ünï", "ünï".encode()), (np.str_("x"), b"x"),
-        ([["a", "bc"]], [b"a", b"bc"]), (np.array(["a", "bc"]), [b"a", b"bc"]),
-        (np.array([b"a", b"bc"]), [b"a", b"bc"]), (np.array(["a", b"b"], object), [b"a", b"b"]),
-        ([[b"a\0", b"bc"]], [b"a\0", b"bc"]), (np.zeros((0, 2), object), np.zeros((0, 2))),
+        ("abc", b"abc"),
+        (b"a\0b", b"a\0b"),
+        ("ünï", "ünï".encode()),
+        (np.str_("x"), b"x"),
+        ([["a", "bc"]], [b"a", b"bc"]),
+        (np.array(["a", "bc"]), [b"a", b"bc"]),
+        (np.array([b"a", b"bc"]), [b"a", b"bc"]),
+        (np.array(["a", b"b"], object), [b"a", b"b"]),
+        ([[b"a\0", b"bc"]], [b"a\0", b"bc"]),
+        (np.zeros((0, 2), object), np.zeros((0, 2))),
     ],
     ids=repr,
-)  # fmt: skip
+)
 def test_strings_come_back_as_bytes(value: Any, expected: Any) -> None:
     found = returned(value, string)
     if isinstance(expected, bytes):
@@ -268,9 +284,7 @@ def test_a_shape_that_was_promised_is_checked() -> None:
     y = py_func(lambda: np.zeros(3, np.float32), [], float32)
     assert isinstance(y, Tensor)
     y.set_shape([2, None])
-    with pytest.raises(
-        InvalidArgumentError, match=r"has shape \(3,\), but \(2, None\) was promised"
-    ):
+    with pytest.raises(InvalidArgumentError, match=r"has shape \(3,\), but \(2, None\) was promised"):
         run(y)
 
 
@@ -349,17 +363,24 @@ class OwnError(Exception):
 @for_each(
     "raised, expected",
     [
-        (ValueError("v"), InvalidArgumentError), (TypeError("t"), InvalidArgumentError),
+        (ValueError("v"), InvalidArgumentError),
+        (TypeError("t"), InvalidArgumentError),
         (UnicodeDecodeError("utf8", b"", 0, 1, "x"), InvalidArgumentError),
-        (StopIteration("s"), OutOfRangeError), (MemoryError("m"), ResourceExhaustedError),
-        (NotImplementedError("n"), UnimplementedError), (OwnError("o"), UnknownError),
-        (KeyError("k"), UnknownError), (IndexError("i"), UnknownError),
-        (ZeroDivisionError("z"), UnknownError), (TimeoutError("t"), UnknownError),
-        (NotFoundError("n"), UnknownError), (OutOfRangeError("r"), UnknownError),
-        (SystemExit(3), UnknownError), (GeneratorExit("g"), UnknownError),
+        (StopIteration("s"), OutOfRangeError),
+        (MemoryError("m"), ResourceExhaustedError),
+        (NotImplementedError("n"), UnimplementedError),
+        (OwnError("o"), UnknownError),
+        (KeyError("k"), UnknownError),
+        (IndexError("i"), UnknownError),
+        (ZeroDivisionError("z"), UnknownError),
+        (TimeoutError("t"), UnknownError),
+        (NotFoundError("n"), UnknownError),
+        (OutOfRangeError("r"), UnknownError),
+        (SystemExit(3), UnknownError),
+        (GeneratorExit("g"), UnknownError),
     ],
     ids=repr,
-)  # fmt: skip
+)
 def test_what_the_function_raises_becomes_the_error_that_stands_for_it(
     raised: BaseException, expected: type[OpError]
 ) -> None:
@@ -486,9 +507,7 @@ def test_a_token_whose_graph_is_gone_is_refused() -> None:
     with Graph().as_default():
         token = str(py_func(Function(), [], []).attrs["token"])  # type: ignore[union-attr]
     gc.collect()
-    with pytest.raises(
-        InvalidArgumentError, match=r"the graph that pyfunc_[0-9]+ belongs to is gone"
-    ):
+    with pytest.raises(InvalidArgumentError, match=r"the graph that pyfunc_[0-9]+ belongs to is gone"):
         run(node_with(token))
 
 
@@ -527,15 +546,8 @@ def witnesses(seen: list[str], value: Any = ()) -> list[Any]:
 
     inputs = [value] if isinstance(value, Tensor) else []
     mapped = ops.map_fn(lambda _: py_func(note, inputs, float32), np.zeros(2, np.float32))
-    awaited = ops.map_fn(
-        lambda _: async_py_func(note_later, inputs, float32), np.zeros(2, np.float32)
-    )
-    return [
-        py_func(note, inputs, float32),
-        async_py_func(note_later, inputs, float32),
-        mapped,
-        awaited,
-    ]
+    awaited = ops.map_fn(lambda _: async_py_func(note_later, inputs, float32), np.zeros(2, np.float32))
+    return [py_func(note, inputs, float32), async_py_func(note_later, inputs, float32), mapped, awaited]
 
 
 def test_a_function_sees_the_context_variables_of_the_call_that_runs_it() -> None:
@@ -577,9 +589,7 @@ async def test_functions_of_steps_side_by_side_each_see_their_own_caller() -> No
             assert set(seen) == {"taker"}
 
 
-async def test_a_server_in_the_process_that_built_the_graph_calls_the_function(
-    graph: Graph,
-) -> None:
+async def test_a_server_in_the_process_that_built_the_graph_calls_the_function(graph: Graph) -> None:
     y = py_func(Function(), [], float32)
     async with in_process() as cluster, AsyncSession(cluster.target(), graph=graph) as session:
         assert await session.run(y) == 1
@@ -601,9 +611,7 @@ async def test_a_worker_in_another_process_refuses_and_says_who_could(graph: Gra
 
 @for_each("token", ["os.system", "", "pyfunc_0", 3, b"x", None, "x" * 10_000], ids=repr)
 def test_nothing_that_is_received_as_a_name_is_looked_up_anywhere(token: Any) -> None:
-    with pytest.raises(
-        InvalidArgumentError, match="stands for no function of any process"
-    ) as caught:
+    with pytest.raises(InvalidArgumentError, match="stands for no function of any process") as caught:
         run(node_with(token))
     assert len(caught.value.message) < 200
 

@@ -56,9 +56,7 @@ def test_it_may_gain_entries_in_a_loop_without_an_invariant() -> None:
 def test_a_branch_gives_a_sparse_tensor() -> None:
     which = ops.placeholder("bool", [])
     found = ops.cond(
-        which,
-        lambda: {"s": diagonal(1.0, 2.0)},
-        lambda: {"s": opsets.SparseTensor([[0, 1]], [7.0], [2, 2])},
+        which, lambda: {"s": diagonal(1.0, 2.0)}, lambda: {"s": opsets.SparseTensor([[0, 1]], [7.0], [2, 2])}
     )["s"]
     assert entries(run(found, {which: True})) == {(0, 0): 1.0, (1, 1): 2.0}
     assert entries(run(found, {which: False})) == {(0, 1): 7.0}

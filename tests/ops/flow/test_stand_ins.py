@@ -33,20 +33,12 @@ def session(request: pytest.FixtureRequest) -> Iterator[acts.Session]:
 def powers(x: Tensor, w: Tensor, n: Tensor, name: str = "raw_while") -> list[Tensor]:
     """How often it went round, and ``x`` times ``w`` to the power of that."""
     return raw_while(
-        lambda v, c: v[0] < c[0],
-        lambda v, c: [v[0] + 1, v[1] * c[1]],
-        [acts.constant(0), x],
-        [n, w],
-        name=name,
+        lambda v, c: v[0] < c[0], lambda v, c: [v[0] + 1, v[1] * c[1]], [acts.constant(0), x], [n, w], name=name
     )
 
 
 def given() -> tuple[Tensor, Tensor, Tensor]:
-    return (
-        acts.placeholder("float32", []),
-        acts.placeholder("float32", []),
-        acts.placeholder("int32", []),
-    )
+    return (acts.placeholder("float32", []), acts.placeholder("float32", []), acts.placeholder("int32", []))
 
 
 def test_the_gradient_of_a_loop_is_that_of_what_it_computes(session: acts.Session) -> None:
@@ -93,9 +85,7 @@ def test_loops_in_a_row_and_within_each_other_pass_it_on(session: acts.Session) 
 def test_a_loop_on_a_way_not_taken_gives_zeros(session: acts.Session) -> None:
     x, w, n = given()
     taken = acts.placeholder("bool", [])
-    (y,) = raw_cond(
-        taken, lambda v: [powers(v[0], v[1], v[2])[1]], lambda v: [v[0] * 5.0], [x, w, n]
-    )
+    (y,) = raw_cond(taken, lambda v: [powers(v[0], v[1], v[2])[1]], lambda v: [v[0] * 5.0], [x, w, n])
     slopes = acts.gradients(y, [x, w])
     feeds = {x: 3.0, w: 2.0, n: 2}
     assert session.run(slopes, {**feeds, taken: True}) == [4.0, 12.0]
@@ -134,9 +124,7 @@ def counting(total: acts.Variable, x: Tensor) -> tuple[Tensor, Tensor]:
     return result, inside[0]
 
 
-def test_state_is_changed_once_by_a_step_that_wants_result_and_gradient(
-    session: acts.Session,
-) -> None:
+def test_state_is_changed_once_by_a_step_that_wants_result_and_gradient(session: acts.Session) -> None:
     total, x = acts.Variable(0), acts.placeholder("float32", [])
     y, _ = counting(total, x)
     (slope,) = acts.gradients(y, x)
@@ -204,9 +192,7 @@ def loop(raw: bool, times: Tensor, body: Built, values: Values) -> list[Tensor]:
     """A loop of either kind over some values."""
     if raw:
         start = [times * 0, *values]
-        made = raw_while(
-            lambda v, c: v[0] < c[0], lambda v, _: [v[0] + 1, *body(1, v[1:])], start, [times]
-        )
+        made = raw_while(lambda v, c: v[0] < c[0], lambda v, _: [v[0] + 1, *body(1, v[1:])], start, [times])
         return made[1:]
     first: list[Any] = [times * 0, *values]
     found: Any = acts.while_loop(lambda i, *v: i < times, lambda i, *v: (i + 1, *body(0, v)), first)
@@ -254,9 +240,7 @@ def _step(kind: str, to: int, one: int, other: int, times: int, inner: list[Buil
 
 
 @for_each("seed", range(20))
-def test_random_programs_have_the_gradient_of_the_same_built_by_while_loop_and_cond(
-    seed: int,
-) -> None:
+def test_random_programs_have_the_gradient_of_the_same_built_by_while_loop_and_cond(seed: int) -> None:
     draw = random.Random(seed)
     build = program(draw, 2)
     fed = [acts.placeholder("float64", []) for _ in range(3)]

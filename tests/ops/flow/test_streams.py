@@ -27,18 +27,14 @@ def pipe(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[TextIO, TextIO]]:
         yield source, sink
 
 
-def test_lines_that_are_read_come_in_order_before_what_is_said_next(
-    pipe: tuple[TextIO, TextIO],
-) -> None:
+def test_lines_that_are_read_come_in_order_before_what_is_said_next(pipe: tuple[TextIO, TextIO]) -> None:
     source, sink = pipe
     for number in range(5):
         write_line(sink, f"line {number}")
         assert source.readline() == f"line {number}\n"
 
 
-def test_a_writer_goes_on_whoever_reads_and_says_later_how_many_lines_are_missing(
-    pipe: tuple[TextIO, TextIO],
-) -> None:
+def test_a_writer_goes_on_whoever_reads_and_says_later_how_many_lines_are_missing(pipe: tuple[TextIO, TextIO]) -> None:
     source, sink = pipe
     for number in range(1000):
         write_line(sink, f"{number} {LINE}")
@@ -89,9 +85,7 @@ def test_what_others_print_is_visible_in_a_process_that_serves_them(
     assert source.readline() == "second\\x7f\n"
 
 
-def test_all_that_a_process_says_may_go_that_way(
-    pipe: tuple[TextIO, TextIO], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_all_that_a_process_says_may_go_that_way(pipe: tuple[TextIO, TextIO], monkeypatch: pytest.MonkeyPatch) -> None:
     source, sink = pipe
     monkeypatch.setattr(sys, "stderr", sink)
     monkeypatch.setattr(sys, "stdout", sink)

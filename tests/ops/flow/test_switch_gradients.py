@@ -63,9 +63,7 @@ def test_the_gradient_is_built_of_the_operations_of_tensorflow(graph: Graph) -> 
     assert types.count("Switch") == types.count("Equal") == 2
 
 
-def test_a_gradient_that_starts_from_a_constant_goes_the_way_taken_alone(
-    session: acts.Session,
-) -> None:
+def test_a_gradient_that_starts_from_a_constant_goes_the_way_taken_alone(session: acts.Session) -> None:
     x, taken = acts.constant(3.0), acts.placeholder("bool", [])
     dead_or_not = dataflow.switch(x, taken).output_true
     found = acts.gradients(dead_or_not, x, grad_ys=[acts.constant(5.0)])[0]
@@ -122,9 +120,7 @@ def test_a_variable_that_is_read_on_one_way_gets_its_gradient(session: acts.Sess
     assert no.tolist() == [1.0, 1.0]
 
 
-def test_a_variable_whose_handle_is_sent_one_way_gets_zeros_on_the_other(
-    session: acts.Session,
-) -> None:
+def test_a_variable_whose_handle_is_sent_one_way_gets_zeros_on_the_other(session: acts.Session) -> None:
     """As TensorFlow 1 builds a ``cond`` one of whose branches reads a resource variable."""
     v, taken = acts.Variable([1.0, 2.0]), acts.placeholder("bool", [])
     handles = make("Switch", [v.handle, taken]).outputs
@@ -132,12 +128,8 @@ def test_a_variable_whose_handle_is_sent_one_way_gets_zeros_on_the_other(
     other = make_one("ReadVariableOp", [handles[0]], {"dtype": v.dtype})
     rows = acts.reduce_sum(acts.gather(other, [1, 1]) * 3.0)
     both_ways = dataflow.merge([rows, acts.reduce_sum(read**2)]).output
-    one_way = dataflow.merge(
-        [acts.cast(acts.size(other), "float32"), acts.reduce_sum(read**2)]
-    ).output
-    at_both, at_one = [
-        acts.convert_to_tensor(acts.gradients(y, v)[0]) for y in (both_ways, one_way)
-    ]
+    one_way = dataflow.merge([acts.cast(acts.size(other), "float32"), acts.reduce_sum(read**2)]).output
+    at_both, at_one = [acts.convert_to_tensor(acts.gradients(y, v)[0]) for y in (both_ways, one_way)]
     session.run(v.initializer)
     yes, no = both(session, at_both, taken)
     assert yes.tolist() == [2.0, 4.0]

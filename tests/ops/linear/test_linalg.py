@@ -127,9 +127,7 @@ def test_tensordot_is_that_of_numpy(a: Any, b: Any, axes: Any, known: bool) -> N
 
 
 def test_tensordot_has_gradients() -> None:
-    check_gradient(
-        lambda a, b: linalg.tensordot(a, b, [[1, 2], [1, 0]]), _array(2, 3, 2), _array(2, 3, 2)
-    )
+    check_gradient(lambda a, b: linalg.tensordot(a, b, [[1, 2], [1, 0]]), _array(2, 3, 2), _array(2, 3, 2))
 
 
 def test_tensordot_takes_axes_of_a_constant_and_partly_known_shapes() -> None:
@@ -170,9 +168,7 @@ def test_matrices_times_vectors(known: bool) -> None:
 @known_or_hidden
 def test_a_trace_is_the_sum_of_the_diagonal(known: bool) -> None:
     x = _array(3, 2, 4)
-    np.testing.assert_allclose(
-        _values(linalg.trace, x, known=known), np.einsum("bii->b", x[:, :, :2])
-    )
+    np.testing.assert_allclose(_values(linalg.trace, x, known=known), np.einsum("bii->b", x[:, :, :2]))
 
 
 def test_eye_is_that_of_numpy() -> None:
@@ -226,9 +222,7 @@ def test_einsum_takes_any_number_of_operands(equation: str, shapes: Any, known: 
 
 
 def test_einsum_of_three_operands_has_gradients() -> None:
-    check_gradient(
-        lambda *xs: linalg.einsum("ij,jk,ki->k", *xs), _array(2, 3), _array(3, 2), _array(2, 2)
-    )
+    check_gradient(lambda *xs: linalg.einsum("ij,jk,ki->k", *xs), _array(2, 3), _array(3, 2), _array(2, 2))
 
 
 @for_each(

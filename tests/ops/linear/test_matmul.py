@@ -18,9 +18,7 @@ TURNS = [(False, False), (True, False), (False, True), (True, True)]
 all_turns = for_each("turns", TURNS, ids=str)
 
 
-def operands(
-    turns: tuple[bool, bool], batches: tuple[Any, Any] = ((), ()), size: Any = (2, 3, 4)
-) -> tuple[Any, Any]:
+def operands(turns: tuple[bool, bool], batches: tuple[Any, Any] = ((), ()), size: Any = (2, 3, 4)) -> tuple[Any, Any]:
     """Small whole numbers in the shapes that multiply to ``[2, 4]`` after turning."""
     rows, inner, columns = size
     rng = np.random.default_rng(0)

@@ -30,9 +30,7 @@ V = f32([1, 2])
     ids=str,
 )
 def test_matrices_are_as_small_as_the_diagonals_need(k: Any, sizes: Any, wanted: Any) -> None:
-    expect(
-        lambda x: matrix_diag(x, k=k, num_rows=sizes[0], num_cols=sizes[1]), wanted.astype("f"), V
-    )
+    expect(lambda x: matrix_diag(x, k=k, num_rows=sizes[0], num_cols=sizes[1]), wanted.astype("f"), V)
     known = matrix_diag(V, k=k, num_rows=sizes[0], num_cols=sizes[1])
     assert known.shape.as_list() == list(wanted.shape)
 

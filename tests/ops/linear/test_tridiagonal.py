@@ -40,14 +40,10 @@ def test_right_sides_may_be_one_or_transposed_or_conjugated() -> None:
     one = linalg.tridiagonal_solve(compact, RIGHT[..., 0])
     turned = linalg.tridiagonal_solve(compact, RIGHT.swapaxes(1, 2), transpose_rhs=True)
     mirrored = linalg.tridiagonal_solve(compact + 0j, RIGHT * 1j, conjugate_rhs=True)
-    both = linalg.tridiagonal_solve(
-        compact + 0j, RIGHT.swapaxes(1, 2) * 1j, transpose_rhs=True, conjugate_rhs=True
-    )
+    both = linalg.tridiagonal_solve(compact + 0j, RIGHT.swapaxes(1, 2) * 1j, transpose_rhs=True, conjugate_rhs=True)
     wanted = np.linalg.solve(MATRIX, RIGHT)
     found = evaluate([one, turned, mirrored, both])
-    for value, want in zip(
-        found, [wanted[..., 0], wanted, -1j * wanted, -1j * wanted], strict=True
-    ):
+    for value, want in zip(found, [wanted[..., 0], wanted, -1j * wanted, -1j * wanted], strict=True):
         np.testing.assert_allclose(value, want, 1e-6)
 
 

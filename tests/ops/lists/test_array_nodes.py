@@ -21,15 +21,11 @@ class Array:
 
     def __init__(self, size: Any, handle: Any = None, **attrs: Any) -> None:
         if handle is None:
-            handle = make(
-                "TensorArrayV3", [ops.constant(size)], {"dtype": float32, **attrs}
-            ).outputs
+            handle = make("TensorArrayV3", [ops.constant(size)], {"dtype": float32, **attrs}).outputs
         self.handle, self.flow = handle
 
     def _change(self, op: str, *values: Any) -> Array:
-        (self.flow,) = make(
-            op, [self.handle, *map(ops.convert_to_tensor, values), self.flow]
-        ).outputs
+        (self.flow,) = make(op, [self.handle, *map(ops.convert_to_tensor, values), self.flow]).outputs
         return self
 
     def write(self, index: int, value: Any) -> Array:
@@ -49,9 +45,7 @@ class Array:
         return self._asked("TensorArrayReadV3", index, dtype=float32)[0]
 
     def gather(self, indices: Any, **attrs: Any) -> Any:
-        return self._asked(
-            "TensorArrayGatherV3", np.array(indices, np.int32), dtype=float32, **attrs
-        )[0]
+        return self._asked("TensorArrayGatherV3", np.array(indices, np.int32), dtype=float32, **attrs)[0]
 
     def concat(self) -> Any:
         return self._asked("TensorArrayConcatV3", dtype=float32)
@@ -130,19 +124,13 @@ def test_closing_does_nothing() -> None:
         (lambda: Array(2).write(0, 1.0).write(1, [1.0]).gather([0, 1]), "one shape"),
         (lambda: Array(1).gather([]), "no elements"),
         (lambda: Array(1, element_shape=TensorShape([2])).write(0, 1.0).flow, "elements have shape"),
-        (
-            lambda: Array(2, identical_element_shapes=True).write(0, [1.0]).write(1, 1.0).flow,
-            "elements have shape",
-        ),
+        (lambda: Array(2, identical_element_shapes=True).write(0, [1.0]).write(1, 1.0).flow, "elements have shape"),
         (lambda: Array(2).scatter([0, 1], [1.0]).flow, "a value for each of 2 indices"),
         (lambda: Array(2).split([1.0, 2.0], [1, 2]).flow, "do not make up"),
         (lambda: Array(1).write(0, 1.0).concat()[0], "differ in their length alone"),
-        (
-            lambda: Array(1).write(0, 1.0).gradient("a").write(0, 1.0).write(0, [1.0]).flow,
-            "what is added has",
-        ),
+        (lambda: Array(1).write(0, 1.0).gradient("a").write(0, 1.0).write(0, [1.0]).flow, "what is added has"),
     ],
-)  # fmt: skip
+)
 def test_what_an_array_cannot_do_fails_the_step(build: Any, said: str) -> None:
     fetch = build()
     with pytest.raises(InvalidArgumentError, match=said):
@@ -218,12 +206,8 @@ def test_the_last_one_put_on_is_taken_first() -> None:
     assert value(_stack(-1, 3, 3)) == [2.0, 1.0, 0.0]
 
 
-@pytest.mark.parametrize(
-    ("limit", "pushes", "pops", "said"), [(1, 2, 1, "holds 1"), (5, 1, 2, "is empty")]
-)
-def test_a_stack_is_full_or_empty_at_some_time(
-    limit: int, pushes: int, pops: int, said: str
-) -> None:
+@pytest.mark.parametrize(("limit", "pushes", "pops", "said"), [(1, 2, 1, "holds 1"), (5, 1, 2, "is empty")])
+def test_a_stack_is_full_or_empty_at_some_time(limit: int, pushes: int, pops: int, said: str) -> None:
     fetches = _stack(limit, pushes, pops)
     with pytest.raises(InvalidArgumentError, match=said):
         value(fetches)

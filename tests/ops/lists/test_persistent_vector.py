@@ -11,17 +11,7 @@ from hypothesis import strategies as st
 from actorsession.ops.lists.persistent_vector import EMPTY, WIDTH, PersistentVector
 from tests.rows import for_each
 
-SIZES = [
-    0,
-    1,
-    WIDTH - 1,
-    WIDTH,
-    WIDTH + 1,
-    2 * WIDTH,
-    WIDTH**2,
-    WIDTH**2 + WIDTH,
-    WIDTH**2 + WIDTH + 1,
-]
+SIZES = [0, 1, WIDTH - 1, WIDTH, WIDTH + 1, 2 * WIDTH, WIDTH**2, WIDTH**2 + WIDTH, WIDTH**2 + WIDTH + 1]
 STEPS = st.lists(
     st.one_of(
         st.tuples(st.just("append"), st.integers(1, 3 * WIDTH)),

@@ -171,11 +171,13 @@ def test_what_it_is_made_of_can_be_asked() -> None:
 @for_each(
     "arguments, error",
     [
-        ({}, ValueError), ({"size": 1, "handle": 3}, TypeError), ({"flow": 3}, TypeError),
+        ({}, ValueError),
+        ({"size": 1, "handle": 3}, TypeError),
+        ({"flow": 3}, TypeError),
         ({"size": 1, "flow": 3}, ValueError),
     ],
     ids=["none", "handle", "flow", "both"],
-)  # fmt: skip
+)
 def test_arrays_of_nothing_are_refused(arguments: Any, error: Any) -> None:
     with pytest.raises(error, match="TensorArray"):
         TensorArray(acts.float32, **arguments)

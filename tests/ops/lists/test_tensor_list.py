@@ -59,9 +59,7 @@ def test_a_list_is_not_changed_by_what_is_made_of_it() -> None:
 def test_an_array_that_was_put_into_a_list_is_the_fetchers_own() -> None:
     x = ops.placeholder("float32", [2])
     doubled = x * 2.0
-    item = tensor_list_get_item(
-        tensor_list_push_back(empty_tensor_list(None, "float32"), doubled), 0, "float32"
-    )
+    item = tensor_list_get_item(tensor_list_push_back(empty_tensor_list(None, "float32"), doubled), 0, "float32")
     a, b, c = run([doubled, item, x], {x: [1, 2]})
     a[:] = 0
     assert (b.tolist(), c.tolist()) == ([2, 4], [1, 2])
@@ -83,11 +81,7 @@ def test_a_list_of_one_dtype_is_not_read_as_one_of_another() -> None:
 
 def test_an_element_of_another_shape_is_refused() -> None:
     with pytest.raises(InvalidArgumentError, match=r"does not take one of shape \[2\]"):
-        run(
-            tensor_list_stack(
-                tensor_list_push_back(empty_tensor_list([3], "float32"), [1.0, 2.0]), "float32"
-            )
-        )
+        run(tensor_list_stack(tensor_list_push_back(empty_tensor_list([3], "float32"), [1.0, 2.0]), "float32"))
 
 
 # -- dtype variant ---------------------------------------------------------------------------------
@@ -116,7 +110,7 @@ def test_lists_are_of_dtype_variant_which_can_be_neither_fed_nor_fetched() -> No
         TensorList(variant, TensorShape([]), PersistentVector.of([new_list(int32, TensorShape([]), 2)])),
     ],
     ids=["empty", "strings", "unset", "scalars", "words", "large", "lists"],
-)  # fmt: skip
+)
 @for_each("apart", [False, True])
 def test_a_list_travels_as_plain_data(value: TensorList, apart: bool) -> None:
     segments: list[Any] | None = [] if apart else None

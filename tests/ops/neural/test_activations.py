@@ -24,7 +24,7 @@ ACTIVATIONS: dict[Op, Op] = {
     activations.relu6: lambda x: np.clip(x, 0, 6),
     activations.elu: lambda x: np.where(x > 0, x, np.expm1(x)),
     activations.softplus: lambda x: np.logaddexp(x, 0),
-}  # fmt: skip
+}
 TOLERANCE = {"float16": 2e-3, "bfloat16": 2e-2, "float32": 1e-6, "float64": 1e-14}
 
 

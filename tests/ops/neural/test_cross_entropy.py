@@ -69,8 +69,10 @@ def test_the_op_broadcasts_as_tensorflow_does() -> None:
     expect(
         lambda x, y: make("SoftmaxCrossEntropyWithLogits", [x, y]).outputs[0],
         _loss(np.repeat(x, 3, 0), y),
-        x, y, exact=False,
-    )  # fmt: skip
+        x,
+        y,
+        exact=False,
+    )
     check_gradient(lambda x, y: make("SoftmaxCrossEntropyWithLogits", [x, y]).outputs[0], x, y)
 
 
@@ -90,9 +92,7 @@ def test_half_types_are_computed_in_float32(dtype: Any) -> None:
         assert found.dtype == x.dtype
         np.testing.assert_allclose(found.astype(np.float32), _loss(x, y), rtol=1e-2, atol=1e-2)
     # The op itself takes them as well.
-    loss, back = computed(
-        lambda x, y: list(make("SoftmaxCrossEntropyWithLogits", [x, y]).outputs), x, y
-    )
+    loss, back = computed(lambda x, y: list(make("SoftmaxCrossEntropyWithLogits", [x, y]).outputs), x, y)
     assert loss.dtype == back.dtype == x.dtype
     np.testing.assert_allclose(loss.astype(np.float32), _loss(x, y), rtol=1e-2, atol=1e-2)
 
@@ -146,8 +146,9 @@ def test_the_sparse_loss_of_a_matrix_has_its_name_twice() -> None:
     loss = sparse_softmax_cross_entropy_with_logits
     found = [loss(labels=i32([0]), logits=f32([[1.0]]), name=name) for name in ("loss", None)]
     assert [t.op.name for t in found] == [
-        "loss/loss", "SparseSoftmaxCrossEntropyWithLogits/SparseSoftmaxCrossEntropyWithLogits",
-    ]  # fmt: skip
+        "loss/loss",
+        "SparseSoftmaxCrossEntropyWithLogits/SparseSoftmaxCrossEntropyWithLogits",
+    ]
 
 
 def test_labels_of_another_shape_are_refused() -> None:

@@ -46,9 +46,7 @@ def value(tensor: Any, feeds: Any = None) -> Any:
 @for_each("strategy", ["mod", "div"])
 @for_each("count", [1, 2, 3, 5, 7])
 @for_each("hidden", [False, True])
-def test_rows_are_those_of_the_whole_table(
-    ids: Any, strategy: str, count: int, hidden: bool
-) -> None:
+def test_rows_are_those_of_the_whole_table(ids: Any, strategy: str, count: int, hidden: bool) -> None:
     cut = parts(count, strategy)
     array = np.array(ids, np.int64 if hidden else np.int32)
     tables = [source(float32) for _ in cut] if hidden else [Variable(part) for part in cut]

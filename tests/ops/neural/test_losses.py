@@ -39,32 +39,20 @@ CASES: dict[str, tuple[Callable[[], Any], float]] = {
     "cosine": (lambda: losses.cosine_distance(LABELS, FOUND, 1), -0.375),
     "cosine_dim": (lambda: losses.cosine_distance(LABELS, FOUND, 0), 0.08333334),
     "sigmoid": (lambda: losses.sigmoid_cross_entropy(LABELS, FOUND), 0.5964151),
-    "sigmoid_smooth": (
-        lambda: losses.sigmoid_cross_entropy(LABELS, FOUND, label_smoothing=0.2), 0.64641505,
-    ),
+    "sigmoid_smooth": (lambda: losses.sigmoid_cross_entropy(LABELS, FOUND, label_smoothing=0.2), 0.64641505),
     "softmax": (lambda: losses.softmax_cross_entropy(LABELS, FOUND), 1.78164768),
-    "softmax_smooth": (
-        lambda: losses.softmax_cross_entropy(LABELS, FOUND, label_smoothing=0.2), 1.74918318,
-    ),
+    "softmax_smooth": (lambda: losses.softmax_cross_entropy(LABELS, FOUND, label_smoothing=0.2), 1.74918318),
     "sparse": (lambda: losses.sparse_softmax_cross_entropy([2, 0], FOUND), 0.28599197),
     "sparse_column": (
         lambda: losses.sparse_softmax_cross_entropy([[2], [0]], FOUND, weights=[[0.5], [0.0]]),
         0.12065566,
     ),
     "pairwise": (lambda: losses.mean_pairwise_squared_error(LABELS, FOUND), 5.54166698),
-    "pairwise_rows": (
-        lambda: losses.mean_pairwise_squared_error(LABELS, FOUND, [[2.0], [0.5]]), 6.02083349,
-    ),
-    "pairwise_scalar": (
-        lambda: losses.mean_pairwise_squared_error(LABELS, FOUND, 2.0), 11.08333397,
-    ),
-    "pairwise_zero": (
-        lambda: losses.mean_pairwise_squared_error(LABELS, FOUND, [[0.0], [0.5]]), 1.6875,
-    ),
-    "pairwise_elements": (
-        lambda: losses.mean_pairwise_squared_error(LABELS, FOUND, WEIGHTS), 22.875,
-    ),
-}  # fmt: skip
+    "pairwise_rows": (lambda: losses.mean_pairwise_squared_error(LABELS, FOUND, [[2.0], [0.5]]), 6.02083349),
+    "pairwise_scalar": (lambda: losses.mean_pairwise_squared_error(LABELS, FOUND, 2.0), 11.08333397),
+    "pairwise_zero": (lambda: losses.mean_pairwise_squared_error(LABELS, FOUND, [[0.0], [0.5]]), 1.6875),
+    "pairwise_elements": (lambda: losses.mean_pairwise_squared_error(LABELS, FOUND, WEIGHTS), 22.875),
+}
 REDUCED: dict[str, tuple[Any, Any]] = {
     "NONE": ([[0.25, 0.0, 2.0], [1.125, 0.0, 0.5625]], [[0.5, 2.0, 2.0], [0.0, 0.0, 0.0]]),
     "SUM": (3.9375, 4.5),
@@ -149,9 +137,10 @@ def test_gradients_are_those_of_finite_differences(f: Any) -> None:
 def test_gradients_of_differences() -> None:
     x = source(float32, [2, 3])
     made = [
-        losses.mean_squared_error(LABELS, x), losses.huber_loss(LABELS, x),
+        losses.mean_squared_error(LABELS, x),
+        losses.huber_loss(LABELS, x),
         losses.mean_pairwise_squared_error(LABELS, x),
-    ]  # fmt: skip
+    ]
     slopes = [gradients(loss, [x])[0] for loss in made]
     square, huber, pairwise = evaluate(slopes, {x: FOUND})
     off = np.array(FOUND) - np.array(LABELS)
@@ -193,9 +182,13 @@ def test_losses_are_collected_and_added_up(graph: Graph) -> None:
 
 def test_the_values_of_the_reductions_are_those_of_tensorflow() -> None:
     assert losses.Reduction.all() == (
-        "none", "weighted_sum", "weighted_mean", "weighted_sum_over_batch_size",
-        "weighted_sum_by_nonzero_weights", "weighted_sum_by_nonzero_weights",
-    )  # fmt: skip
+        "none",
+        "weighted_sum",
+        "weighted_mean",
+        "weighted_sum_over_batch_size",
+        "weighted_sum_by_nonzero_weights",
+        "weighted_sum_by_nonzero_weights",
+    )
 
 
 # -- what is refused -----------------------------------------------------------------------------
@@ -207,10 +200,7 @@ def test_the_values_of_the_reductions_are_those_of_tensorflow() -> None:
         (lambda: losses.mean_squared_error(None, FOUND), "labels must be given, got None"),
         (lambda: losses.log_loss(LABELS, None), "predictions must be given, got None"),
         (lambda: losses.hinge_loss(LABELS, None), "logits must be given, got None"),
-        (
-            lambda: losses.sigmoid_cross_entropy(None, FOUND),
-            "multi_class_labels must be given, got None",
-        ),
+        (lambda: losses.sigmoid_cross_entropy(None, FOUND), "multi_class_labels must be given, got None"),
         (lambda: losses.softmax_cross_entropy(None, FOUND), "onehot_labels must be given"),
         (lambda: losses.mean_squared_error([1.0], [2.0, 3.0]), r"got \(1,\) and \(2,\)"),
         (lambda: losses.cosine_distance([1.0], [1.0]), "must specify 'axis'"),
@@ -218,14 +208,8 @@ def test_the_values_of_the_reductions_are_those_of_tensorflow() -> None:
             lambda: losses.mean_squared_error(LABELS, FOUND, [1.0, 2.0, 3.0]),
             r"got weights of shape \(3,\) for values of shape \(2, 3\)",
         ),
-        (
-            lambda: losses.mean_squared_error([1.0, 2.0], [2.0, 3.0], [1.0, 2.0, 3.0]),
-            "each dimension 1 or the same",
-        ),
-        (
-            lambda: losses.mean_squared_error([1.0], [2.0], reduction="mean"),
-            "a reduction is one of .* got 'mean'",
-        ),
+        (lambda: losses.mean_squared_error([1.0, 2.0], [2.0, 3.0], [1.0, 2.0, 3.0]), "each dimension 1 or the same"),
+        (lambda: losses.mean_squared_error([1.0], [2.0], reduction="mean"), "a reduction is one of .* got 'mean'"),
         (lambda: losses.get_total_loss(), "one or more tensors"),
     ],
 )

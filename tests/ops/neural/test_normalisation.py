@@ -65,9 +65,7 @@ def test_weights_count_numbers_more_than_once() -> None:
 
 
 def test_without_weight_the_moments_are_zero() -> None:
-    mean, variance = all_of(
-        lambda x, w: nn.weighted_moments(x, [0], w), X[:, 0, 0], np.zeros([2, 1], np.float32)
-    )
+    mean, variance = all_of(lambda x, w: nn.weighted_moments(x, [0], w), X[:, 0, 0], np.zeros([2, 1], np.float32))
     assert not mean.any()
     assert not variance.any()
 
@@ -88,19 +86,10 @@ def test_sufficient_statistics_give_the_moments(shift: Any, known: bool) -> None
 @for_each("scale", [SCALE, None])
 @for_each("offset", [SHIFT, None])
 def test_batch_normalization_follows_its_formula(scale: Any, offset: Any) -> None:
-    wanted = (X - MEAN) / np.sqrt(SPREAD + 1e-3) * (1 if scale is None else scale) + (
-        0 if offset is None else offset
-    )
-    same(
-        computed(lambda x: nn.batch_normalization(x, MEAN, SPREAD, offset, scale, 1e-3), X),
-        wanted,
-        1e-4,
-    )
+    wanted = (X - MEAN) / np.sqrt(SPREAD + 1e-3) * (1 if scale is None else scale) + (0 if offset is None else offset)
+    same(computed(lambda x: nn.batch_normalization(x, MEAN, SPREAD, offset, scale, 1e-3), X), wanted, 1e-4)
     check_gradient(
-        lambda x, m, v: nn.batch_normalization(x, m, v, None, None, 1e-3),
-        X[:1, :2, :2, :2],
-        MEAN[:2],
-        SPREAD[:2],
+        lambda x, m, v: nn.batch_normalization(x, m, v, None, None, 1e-3), X[:1, :2, :2, :2], MEAN[:2], SPREAD[:2]
     )
 
 
@@ -108,11 +97,7 @@ def test_the_oldest_name_may_leave_the_scale_out() -> None:
     function = nn.batch_norm_with_global_normalization
     for after in (False, True):
         wanted = (X - MEAN) / np.sqrt(SPREAD + 1e-3) * (SCALE if after else 1) + SHIFT
-        same(
-            computed(lambda x, a=after: function(x, MEAN, SPREAD, SHIFT, SCALE, 1e-3, a), X),
-            wanted,
-            1e-4,
-        )
+        same(computed(lambda x, a=after: function(x, MEAN, SPREAD, SHIFT, SCALE, 1e-3, a), X), wanted, 1e-4)
 
 
 def test_16_bit_images_have_32_bit_statistics() -> None:

@@ -31,15 +31,19 @@ def poisson(counts: Any, means: Any) -> Any:
 def test_the_weighted_cross_entropy_counts_positive_labels_that_often(weight: float) -> None:
     expect(
         lambda z, x: nn.weighted_cross_entropy_with_logits(z, x, weight),
-        weighted(LABELS, LOGITS, weight), LABELS, LOGITS, exact=False,
-    )  # fmt: skip
+        weighted(LABELS, LOGITS, weight),
+        LABELS,
+        LOGITS,
+        exact=False,
+    )
 
 
 def test_the_weighted_cross_entropy_has_its_gradient_at_zero_too() -> None:
     check_gradient(
         lambda z, x: nn.weighted_cross_entropy_with_logits(labels=z, logits=x, pos_weight=3.0),
-        np.array([0.2, 0.7, 1.0]), np.array([0.0, 0.4, -1.3]),
-    )  # fmt: skip
+        np.array([0.2, 0.7, 1.0]),
+        np.array([0.0, 0.4, -1.3]),
+    )
 
 
 def test_the_poisson_loss_follows_its_formula() -> None:
@@ -51,17 +55,12 @@ def test_the_full_poisson_loss_has_stirlings_formula_for_counts_above_one() -> N
     safe = np.where(big, COUNTS, 2)
     stirling = safe * np.log(safe) - safe + 0.5 * np.log(2 * np.pi * safe)
     wanted = poisson(COUNTS, MEANS) + np.where(big, stirling, 0)
-    expect(
-        lambda c, m: nn.log_poisson_loss(c, m, compute_full_loss=True),
-        f32(wanted), COUNTS, MEANS, exact=False,
-    )  # fmt: skip
+    expect(lambda c, m: nn.log_poisson_loss(c, m, compute_full_loss=True), f32(wanted), COUNTS, MEANS, exact=False)
 
 
 def test_the_gradient_of_the_poisson_loss() -> None:
     check_gradient(nn.log_poisson_loss, np.array([0.5, 2.0]), np.array([0.3, -0.7]))
-    check_gradient(
-        lambda c, m: nn.log_poisson_loss(c, m, True), np.array([1.5, 4.0]), np.array([0.3, -0.7])
-    )
+    check_gradient(lambda c, m: nn.log_poisson_loss(c, m, True), np.array([1.5, 4.0]), np.array([0.3, -0.7]))
 
 
 def test_cross_entropies_take_labels_before_logits_and_need_both() -> None:

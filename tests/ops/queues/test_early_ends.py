@@ -128,9 +128,7 @@ async def turns(count: int) -> None:
 
 async def nothing_left(session: AsyncSession) -> None:
     """Waits until no step is under way, and none holds a place."""
-    await eventually(
-        lambda: not (seen := direct_session(session).statistics()).steps and not seen.pending
-    )
+    await eventually(lambda: not (seen := direct_session(session).statistics()).steps and not seen.pending)
     assert direct_session(session)._steps.inflight.statistics().in_flight == 0
 
 
@@ -196,9 +194,7 @@ async def test_at_every_turn_of_the_loop_an_element_is_handed_out_or_is_there(
     await nothing_left(session)
 
 
-async def test_a_step_that_was_served_wins_over_its_limit(
-    session: AsyncSession, source: Source
-) -> None:
+async def test_a_step_that_was_served_wins_over_its_limit(session: AsyncSession, source: Source) -> None:
     take = started(session, source.take, options=RunOptions(timeout_in_ms=60_000))
     await waiting(session)
     (step,) = direct_session(session)._steps.now()
@@ -208,9 +204,7 @@ async def test_a_step_that_was_served_wins_over_its_limit(
     assert await session.run(source.size) == 0
 
 
-async def test_a_table_has_again_what_a_step_has_removed_that_ends_early(
-    session: AsyncSession, graph: Graph
-) -> None:
+async def test_a_table_has_again_what_a_step_has_removed_that_ends_early(session: AsyncSession, graph: Graph) -> None:
     table = lookup.MutableHashTable(int64, int64, -1)
     empty = ops.FIFOQueue(1, int32, shapes=[])
     keys = ops.constant([3], int64)
@@ -246,9 +240,7 @@ async def test_what_was_taken_is_there_again_if_the_step_waits_for_something_els
     await nothing_left(session)
 
 
-async def test_an_element_that_the_step_has_put_elsewhere_is_not_there_twice(
-    session: AsyncSession,
-) -> None:
+async def test_an_element_that_the_step_has_put_elsewhere_is_not_there_twice(session: AsyncSession) -> None:
     one, two, empty = (ops.FIFOQueue(9, int32, shapes=[]) for _ in range(3))
     await session.run(one.enqueue_many([[5, 6]]))
     moved = two.enqueue(one.dequeue())
@@ -262,9 +254,7 @@ async def test_an_element_that_the_step_has_put_elsewhere_is_not_there_twice(
     assert sorted(left) == [5, 6]
 
 
-async def test_an_element_that_was_to_be_put_elsewhere_and_was_not_is_there_again(
-    session: AsyncSession,
-) -> None:
+async def test_an_element_that_was_to_be_put_elsewhere_and_was_not_is_there_again(session: AsyncSession) -> None:
     one, full = (ops.FIFOQueue(1, int32, shapes=[]) for _ in range(2))
     await session.run([one.enqueue(5), full.enqueue(1)])
     step = started(session, full.enqueue(one.dequeue()))
@@ -296,9 +286,7 @@ async def test_what_a_loop_has_taken_is_there_again_as_it_was(session: AsyncSess
     assert found.tolist() == [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]
 
 
-async def test_an_element_that_cannot_be_worked_on_is_gone_as_in_tensorflow(
-    session: AsyncSession,
-) -> None:
+async def test_an_element_that_cannot_be_worked_on_is_gone_as_in_tensorflow(session: AsyncSession) -> None:
     """Else it would come again for ever."""
     queue = ops.FIFOQueue(9, float32, shapes=[])
     await session.run(queue.enqueue_many([[np.nan, 1.0]]))
@@ -335,9 +323,7 @@ async def test_a_container_that_was_cleared_stays_empty(session: AsyncSession) -
 # -- partial runs and threads ----------------------------------------------------------------------
 
 
-async def test_a_call_of_a_partial_run_that_is_cancelled_leaves_its_element(
-    session: AsyncSession,
-) -> None:
+async def test_a_call_of_a_partial_run_that_is_cancelled_leaves_its_element(session: AsyncSession) -> None:
     """What calls before it handed out is their callers' for good."""
     one, two = (ops.FIFOQueue(9, int32, shapes=[]) for _ in range(2))
     first, second = one.dequeue(), two.dequeue()
@@ -354,9 +340,7 @@ async def test_a_call_of_a_partial_run_that_is_cancelled_leaves_its_element(
         assert await session.run([one.size(), two.size()]) == [0, 0]
 
 
-async def test_a_partial_run_that_is_dropped_leaves_what_nobody_fetched(
-    session: AsyncSession,
-) -> None:
+async def test_a_partial_run_that_is_dropped_leaves_what_nobody_fetched(session: AsyncSession) -> None:
     one, two = (ops.FIFOQueue(9, int32, shapes=[]) for _ in range(2))
     first, second = one.dequeue(), two.dequeue()
     await session.run([one.enqueue(1), two.enqueue(2)])

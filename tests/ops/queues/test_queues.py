@@ -13,12 +13,7 @@ import pytest
 
 from actorsession import ops
 from actorsession.config import RunOptions
-from actorsession.errors import (
-    CancelledError,
-    DeadlineExceededError,
-    InvalidArgumentError,
-    OutOfRangeError,
-)
+from actorsession.errors import CancelledError, DeadlineExceededError, InvalidArgumentError, OutOfRangeError
 from actorsession.graph.dtypes import float32, int32, int64, string
 from actorsession.graph.graph import Graph
 from actorsession.graph.shape import TensorShape
@@ -45,9 +40,7 @@ async def test_elements_come_out_in_the_order_in_which_they_came_in(session: Asy
     assert await session.run(queue.size()) == 0
 
 
-async def test_an_element_of_many_components_is_a_copy_of_what_went_in(
-    session: AsyncSession,
-) -> None:
+async def test_an_element_of_many_components_is_a_copy_of_what_went_in(session: AsyncSession) -> None:
     """Nobody who writes to what came out changes what goes in the next time."""
     count = 80
     queue = ops.FIFOQueue(10, [float32] * count, shapes=[[2]] * count)
@@ -70,9 +63,7 @@ async def test_many_go_in_and_come_out_as_rows(session: AsyncSession) -> None:
     assert await session.run(queue.size()) == 1
 
 
-async def test_the_lowest_priority_number_comes_first_and_of_equals_the_oldest(
-    session: AsyncSession,
-) -> None:
+async def test_the_lowest_priority_number_comes_first_and_of_equals_the_oldest(session: AsyncSession) -> None:
     queue = ops.PriorityQueue(10, [string], shapes=[[]])
     assert queue.dtypes == [int64, string]
     await session.run(queue.enqueue_many([[3, 1, 2, 1], ["c", "a1", "b", "a2"]]))
@@ -80,9 +71,7 @@ async def test_the_lowest_priority_number_comes_first_and_of_equals_the_oldest(
     assert (numbers.tolist(), words.tolist()) == ([1, 1, 2, 3], [b"a1", b"a2", b"b", b"c"])
 
 
-async def test_elements_that_were_shuffled_are_all_there_and_in_another_order(
-    session: AsyncSession,
-) -> None:
+async def test_elements_that_were_shuffled_are_all_there_and_in_another_order(session: AsyncSession) -> None:
     queue = ops.RandomShuffleQueue(200, 0, int32, shapes=[], seed=7)
     await session.run(queue.enqueue_many([list(range(100))]))
     found = (await session.run(queue.dequeue_many(100))).tolist()
@@ -90,9 +79,7 @@ async def test_elements_that_were_shuffled_are_all_there_and_in_another_order(
     assert found != list(range(100))
 
 
-async def test_a_shuffling_queue_keeps_elements_back_until_it_is_closed(
-    session: AsyncSession,
-) -> None:
+async def test_a_shuffling_queue_keeps_elements_back_until_it_is_closed(session: AsyncSession) -> None:
     queue = ops.RandomShuffleQueue(10, 2, int32, shapes=[])
     await session.run(queue.enqueue_many([[1, 2, 3]]))
     take = queue.dequeue()
@@ -162,9 +149,7 @@ async def test_a_queue_is_used_in_a_loop(session: AsyncSession) -> None:
     queue = ops.FIFOQueue(10, int32, shapes=[])
     await session.run(queue.enqueue_many([[1, 2, 3]]))
     total = ops.while_loop(
-        lambda i, s: i < 3,
-        lambda i, s: (i + 1, s + queue.dequeue()),
-        [ops.constant(0), ops.constant(0)],
+        lambda i, s: i < 3, lambda i, s: (i + 1, s + queue.dequeue()), [ops.constant(0), ops.constant(0)]
     )
     assert await soon(session.run(total[1])) == 6
 
@@ -191,9 +176,7 @@ async def test_a_closed_queue_gives_what_it_has_and_takes_nothing(session: Async
     await session.run(queue.close(cancel_pending_enqueues=True))
 
 
-async def test_who_waits_to_put_in_still_does_when_the_queue_is_closed(
-    session: AsyncSession,
-) -> None:
+async def test_who_waits_to_put_in_still_does_when_the_queue_is_closed(session: AsyncSession) -> None:
     queue = ops.FIFOQueue(1, int32, shapes=[])
     put = started(session, queue.enqueue_many([[1, 2]]))
     await waiting(session)
@@ -261,9 +244,7 @@ async def test_closing_the_session_ends_who_waits(graph: Graph) -> None:
 # -- sharing ---------------------------------------------------------------------------------------
 
 
-async def test_a_shared_name_is_one_queue_and_an_unnamed_one_is_its_sessions_own(
-    graph: Graph,
-) -> None:
+async def test_a_shared_name_is_one_queue_and_an_unnamed_one_is_its_sessions_own(graph: Graph) -> None:
     one = ops.FIFOQueue(10, int32, shapes=[], shared_name="common")
     same = ops.FIFOQueue(10, int32, shapes=[], shared_name="common")
     own = ops.FIFOQueue(10, int32, shapes=[])
@@ -286,9 +267,7 @@ async def test_a_shared_name_is_one_queue_and_an_unnamed_one_is_its_sessions_own
     ],
     ids=["capacity", "dtype", "kind"],
 )
-async def test_a_shared_name_that_is_another_queue_is_refused(
-    session: AsyncSession, other: Any
-) -> None:
+async def test_a_shared_name_that_is_another_queue_is_refused(session: AsyncSession, other: Any) -> None:
     await session.run(ops.FIFOQueue(3, int32, shapes=[], shared_name="common").enqueue(1))
     with pytest.raises(InvalidArgumentError, match="exists in container"):
         await session.run(other().size())
@@ -337,15 +316,11 @@ def test_nodes_are_called_as_in_tensorflow() -> None:
     queue = ops.FIFOQueue(3, [float32, int32], shapes=[[], [2]], name="q")
     put = queue.enqueue([1.0, [1, 2]])
     many = queue.dequeue_many(2)
-    assert [t.name for t in put.inputs] == [
-        "q:0", "q_enqueue/component_0:0", "q_enqueue/component_1:0",
-    ]  # fmt: skip
+    assert [t.name for t in put.inputs] == ["q:0", "q_enqueue/component_0:0", "q_enqueue/component_1:0"]
     assert isinstance(many, list)
     assert (many[0].name, many[0].shape) == ("q_DequeueMany:0", TensorShape([2]))
     assert queue.dequeue_up_to(2)[0].shape.as_list() == [None]
-    assert [queue.close().name, queue.size().name, queue.is_closed().name] == [
-        "q_Close", "q_Size:0", "q_Is_Closed:0",
-    ]  # fmt: skip
+    assert [queue.close().name, queue.size().name, queue.is_closed().name] == ["q_Close", "q_Size:0", "q_Is_Closed:0"]
 
 
 async def test_components_may_have_names(session: AsyncSession) -> None:
@@ -369,9 +344,7 @@ async def test_components_may_have_names(session: AsyncSession) -> None:
     ],
     ids=["count", "dtype", "shape"],
 )
-def test_what_is_no_element_is_refused_where_it_is_built(
-    values: Any, error: type[Exception], words: str
-) -> None:
+def test_what_is_no_element_is_refused_where_it_is_built(values: Any, error: type[Exception], words: str) -> None:
     queue = ops.FIFOQueue(3, [float32, int32], shapes=[[], [2]])
     with pytest.raises(error, match=words):
         queue.enqueue(values)
@@ -409,21 +382,9 @@ async def test_several_as_one_need_known_shapes(session: AsyncSession) -> None:
         (lambda: ops.RandomShuffleQueue(3, 1, [float32], shapes=[[None]]), "fully defined"),
         (lambda: ops.PriorityQueue(3, [float32], shapes=[[None]]), "fully defined"),
         (lambda: ops.PaddingFIFOQueue(3, [float32], shapes=None), "must be provided"),
-        (
-            lambda: ops.PaddingFIFOQueue(3, float32, shapes=TensorShape(None)),
-            "must have a defined rank",
-        ),
+        (lambda: ops.PaddingFIFOQueue(3, float32, shapes=TensorShape(None)), "must have a defined rank"),
     ],
-    ids=[
-        "shapes",
-        "names",
-        "none",
-        "open",
-        "open shuffled",
-        "open by priority",
-        "padding",
-        "padding of rank",
-    ],
+    ids=["shapes", "names", "none", "open", "open shuffled", "open by priority", "padding", "padding of rank"],
 )
 def test_a_queue_that_makes_no_sense_leaves_no_node(graph: Graph, make: Any, words: str) -> None:
     with pytest.raises(ValueError, match=words):
@@ -493,15 +454,9 @@ def test_what_goes_back_to_a_priority_queue_comes_out_first_again() -> None:
     [
         (lambda: ops.FIFOQueue(3, int32, shared_name="q"), "capacity 3"),
         (lambda: ops.FIFOQueue(4, [int32, int32], shared_name="q"), r"\[int32, int32\]"),
-        (
-            lambda: ops.FIFOQueue(4, int32, [[1, 2]], shared_name="q"),
-            r"component shapes \[\(1, 2\)\]",
-        ),
+        (lambda: ops.FIFOQueue(4, int32, [[1, 2]], shared_name="q"), r"component shapes \[\(1, 2\)\]"),
         (lambda: ops.RandomShuffleQueue(4, 1, int32, shared_name="q"), "a RandomShuffleQueue of"),
-        (
-            lambda: ops.PaddingFIFOQueue(4, int32, [[None]], shared_name="q"),
-            "a PaddingFIFOQueue of",
-        ),
+        (lambda: ops.PaddingFIFOQueue(4, int32, [[None]], shared_name="q"), "a PaddingFIFOQueue of"),
     ],
 )
 async def test_running_the_handle_of_a_queue_makes_it_and_checks_it(
@@ -531,9 +486,7 @@ async def test_nodes_of_one_random_queue_have_the_same_seeds(session: AsyncSessi
     await session.run(made(None, "by name"))
 
 
-async def test_a_negative_number_of_elements_is_refused_when_it_is_known(
-    session: AsyncSession,
-) -> None:
+async def test_a_negative_number_of_elements_is_refused_when_it_is_known(session: AsyncSession) -> None:
     queue, n = ops.FIFOQueue(4, int32, []), ops.placeholder("int32", [])
     for take, what in ((queue.dequeue_many, "DequeueMany"), (queue.dequeue_up_to, "DequeueUpTo")):
         with pytest.raises(InvalidArgumentError, match=rf"^{what}Op requested -1 < 0 elements"):

@@ -37,12 +37,7 @@ def test_one_key_and_counter_give_the_same_numbers_and_others_give_others(name: 
     with acts.Session() as session:
         draws = [
             getattr(raw, name)(MANY, key, counter, ALG, **KEYED[name])
-            for key, counter in (
-                (KEY, COUNTER),
-                (KEY, COUNTER),
-                (KEY + 1, COUNTER),
-                (KEY, COUNTER + 1),
-            )
+            for key, counter in ((KEY, COUNTER), (KEY, COUNTER), (KEY + 1, COUNTER), (KEY, COUNTER + 1))
         ]
         assert draws[0].shape.as_list() == [20_000]
         one, again, *others = session.run(draws)
@@ -60,9 +55,7 @@ def test_a_shuffle_keeps_all_rows(session: acts.Session) -> None:
     assert sorted(found.tolist()) == value.tolist()
 
 
-def test_gamma_numbers_have_the_mean_of_their_parameter_and_a_gradient(
-    session: acts.Session,
-) -> None:
+def test_gamma_numbers_have_the_mean_of_their_parameter_and_a_gradient(session: acts.Session) -> None:
     alpha = acts.constant(np.array([0.5, 3.0]))
     drawn = raw.StatelessRandomGammaV3(np.array([20_000, 2], np.int32), KEY, COUNTER, ALG, alpha)
     np.testing.assert_allclose(session.run(drawn).mean(0), [0.5, 3.0], rtol=0.1)
@@ -77,9 +70,7 @@ def test_binomial_numbers_are_successes(session: acts.Session) -> None:
     np.testing.assert_allclose(found.mean(0), [3.0, 4.0], rtol=0.05)
 
 
-@for_each(
-    "ends", [(-1.0, 2.0), (3.0, 4.0), (-np.inf, -8.0), (7.0, np.inf), (-np.inf, np.inf)], ids=repr
-)
+@for_each("ends", [(-1.0, 2.0), (3.0, 4.0), (-np.inf, -8.0), (7.0, np.inf), (-np.inf, np.inf)], ids=repr)
 def test_truncated_numbers_are_between_their_ends_and_as_likely_as_normal_ones(ends: Any) -> None:
     """The mean of a normal number between two ends is the difference of densities over the probability."""
     low, high = np.array(ends)
@@ -88,9 +79,7 @@ def test_truncated_numbers_are_between_their_ends_and_as_likely_as_normal_ones(e
         ranges = (given[0] + given[1] * low, given[0] + given[1] * high)
         shape = np.array([2, 10_000], np.int32)
         by_batch = raw.ParameterizedTruncatedNormal(shape, *given, *ranges, seed=1)
-        by_seed = raw.StatelessParameterizedTruncatedNormal(
-            shape[::-1].copy(), np.array([1, 2]), *given, *ranges
-        )
+        by_seed = raw.StatelessParameterizedTruncatedNormal(shape[::-1].copy(), np.array([1, 2]), *given, *ranges)
         for drawn in (session.run(by_batch), session.run(by_seed).T):
             scaled = (drawn - given[0][:, None]) / given[1][:, None]
             assert ((scaled >= low) & (scaled <= high)).all()
@@ -117,10 +106,7 @@ def test_generators_in_variables_move_on(session: acts.Session) -> None:
         assert first.shape == (3,)
         assert not np.array_equal(first, second) or draw.dtype.is_integer
     before = session.run(state)
-    assert (
-        session.run(raw.RngReadAndSkip(state.handle, np.int32(1), np.uint64(2))).tolist()
-        == before.tolist()
-    )
+    assert session.run(raw.RngReadAndSkip(state.handle, np.int32(1), np.uint64(2))).tolist() == before.tolist()
     session.run(raw.RngSkip(state.handle, alg, np.int64(1)))
     assert (session.run(state) - before).tolist() == [3 * 256, 0, 0]
 

@@ -54,16 +54,15 @@ def counted(name: str, shape: Any, algorithm: int = 1, **more: Any) -> Any:
 
 
 def test_a_seed_is_scrambled_to_a_key_and_a_counter() -> None:
-    found = run([
-        RAW.StatelessRandomGetKeyCounter(seed=[1, 2]), RAW.StatelessRandomGetAlg(),
-        RAW.StatelessRandomGetKeyCounterAlg(seed=tf.constant([1, 2], tf.int64)),
-    ])  # fmt: skip
-    (key, counter), algorithm, together = found
-    assert (key.dtype, key.tolist(), counter.tolist()) == (
-        np.uint64,
-        KEY.tolist(),
-        COUNTER.tolist(),
+    found = run(
+        [
+            RAW.StatelessRandomGetKeyCounter(seed=[1, 2]),
+            RAW.StatelessRandomGetAlg(),
+            RAW.StatelessRandomGetKeyCounterAlg(seed=tf.constant([1, 2], tf.int64)),
+        ]
     )
+    (key, counter), algorithm, together = found
+    assert (key.dtype, key.tolist(), counter.tolist()) == (np.uint64, KEY.tolist(), COUNTER.tolist())
     assert algorithm == 1
     assert [part.tolist() for part in together] == [KEY.tolist(), COUNTER.tolist(), 1]
 
@@ -120,6 +119,7 @@ def test_a_generator_in_a_variable_goes_on_as_in_tensorflow() -> None:
         [
             [0.2127008, 0.869329, 0.6846399, 0.2620361, 0.0620955],
             [-1.7734191, -0.3465257, -1.6215771, 0.2766335, -1.1571602],
-        ], 1e-5,
-    )  # fmt: skip
+        ],
+        1e-5,
+    )
     assert [after for _, after in found] == [[1285, 6, 7], [2565, 6, 7]]

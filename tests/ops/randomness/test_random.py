@@ -12,13 +12,7 @@ from actorsession.errors import InvalidArgumentError
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Tensor
 from actorsession.namespaces import random
-from actorsession.namespaces.random import (
-    get_seed,
-    random_normal,
-    random_uniform,
-    set_random_seed,
-    truncated_normal,
-)
+from actorsession.namespaces.random import get_seed, random_normal, random_uniform, set_random_seed, truncated_normal
 from actorsession.ops.arrays.dimensions import shape
 from actorsession.ops.build import constant, make_one
 from actorsession.ops.derivatives.gradients import gradients
@@ -195,9 +189,7 @@ def test_another_seed_gives_another_sequence(kind: Any) -> None:
 
 
 @for_each("kind", DRAWS)
-def test_a_graph_seed_fixes_every_op_of_the_graph_each_with_a_sequence_of_its_own(
-    kind: Any,
-) -> None:
+def test_a_graph_seed_fixes_every_op_of_the_graph_each_with_a_sequence_of_its_own(kind: Any) -> None:
     def build() -> Any:
         with Graph().as_default():
             set_random_seed(42)

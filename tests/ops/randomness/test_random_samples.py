@@ -117,9 +117,7 @@ def test_gamma_numbers_are_above_0_and_none_of_a_shape_below_0() -> None:
 
 
 @for_each("alpha", [0.5, 1.0, 3.0, 20.0])
-def test_the_gradient_by_the_shape_is_that_of_the_same_place_in_the_distribution(
-    alpha: float,
-) -> None:
+def test_the_gradient_by_the_shape_is_that_of_the_same_place_in_the_distribution(alpha: float) -> None:
     special = pytest.importorskip("scipy.special")
     with Session() as session:
         shape = constant(alpha, "float64")

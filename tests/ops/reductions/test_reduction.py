@@ -133,7 +133,4 @@ def test_equal_extrema_share_the_gradient() -> None:
 
 
 def test_all_axes_may_be_kept() -> None:
-    assert reduction.reduce_sum(constant(np.ones((2, 3), np.float32)), keepdims=True).shape == [
-        1,
-        1,
-    ]
+    assert reduction.reduce_sum(constant(np.ones((2, 3), np.float32)), keepdims=True).shape == [1, 1]

@@ -40,9 +40,11 @@ def test_half_precision_is_summed_in_single(dtype: str, whole: int) -> None:
     places = ops.constant([0, 1, 2, 3, 4])
     scattered = ops.scatter_nd(ops.expand_dims(ids, 1), data, [1])
     sums = [
-        ops.segment_sum(data, ids), ops.unsorted_segment_sum(data, ids, 1),
-        opsets.sparse_segment_sum(data, places, ids), scattered,
-    ]  # fmt: skip
+        ops.segment_sum(data, ids),
+        ops.unsorted_segment_sum(data, ids, 1),
+        opsets.sparse_segment_sum(data, places, ids),
+        scattered,
+    ]
     for found in evaluate(sums):
         assert found.dtype == as_dtype(dtype).np_dtype
         assert found.astype(float).tolist() == [whole + 4]

@@ -76,9 +76,7 @@ def test_strings_have_no_order() -> None:
 
 
 def test_the_share_of_zeros_is_a_float() -> None:
-    some, none = evaluate(
-        [nn.zero_fraction(ops.constant([0, 1, 0, 0])), nn.zero_fraction(ops.zeros([0]))]
-    )
+    some, none = evaluate([nn.zero_fraction(ops.constant([0, 1, 0, 0])), nn.zero_fraction(ops.zeros([0]))])
     assert some == np.float32(0.75)
     assert np.isnan(none)
 

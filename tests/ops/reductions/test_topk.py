@@ -29,9 +29,7 @@ def _top(x: Any, k: int) -> Any:
 @for_each("k", [0, 1, 3, 7])
 @for_each("dtype", [np.float32, np.int32, np.int64, np.float64])
 @for_each("span", [4, 1000])  # with many equal entries, and with few
-def test_the_largest_come_first_and_the_lower_index_among_equals(
-    dims: Any, k: Any, dtype: Any, span: Any
-) -> None:
+def test_the_largest_come_first_and_the_lower_index_among_equals(dims: Any, k: Any, dtype: Any, span: Any) -> None:
     x = RNG.integers(-span, span, dims).astype(dtype)
     expect(lambda x: list(top_k(x, k)), _top(x, k), x)
     expect(lambda x, k: list(top_k(x, k)), _top(x, k), x, i32(k))
@@ -52,9 +50,4 @@ def test_predictions_that_can_never_work_are_refused() -> None:
     with pytest.raises(ValueError, match="not compatible"):
         in_top_k(source("float32", [2, 2]), [0, 1, 1], 1)
     with pytest.raises(InvalidArgumentError, match=r"got \[2, 2\] and \[3\]"):
-        computed(
-            lambda p, t: in_top_k(p, t, 1),
-            np.zeros((2, 2), np.float32),
-            i32([0, 1, 1]),
-            known=False,
-        )
+        computed(lambda p, t: in_top_k(p, t, 1), np.zeros((2, 2), np.float32), i32([0, 1, 1]), known=False)

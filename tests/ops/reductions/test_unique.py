@@ -15,9 +15,7 @@ from tests.ops.interpreter import evaluate, source
 def test_results_have_the_names_of_tensorflow() -> None:
     with Graph().as_default():
         found = unique_with_counts(i32([3, 1, 3]))
-        assert [t.tolist() for t in evaluate([found.y, found.idx, found.count])] == [
-            [3, 1], [0, 1, 0], [2, 1],
-        ]  # fmt: skip
+        assert [t.tolist() for t in evaluate([found.y, found.idx, found.count])] == [[3, 1], [0, 1, 0], [2, 1]]
         y, idx = unique([5, 5])
         assert [t.tolist() for t in evaluate([y, idx])] == [[5], [0, 0]]
         left = setdiff1d([1, 2, 1], [2])

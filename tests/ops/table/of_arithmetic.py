@@ -61,12 +61,7 @@ def _of_two(
     **more: Any,
 ) -> Row:
     return Row(
-        op=op,
-        build=build or (lambda x, y: make_one(op, [x, y])),
-        numpy=numpy,
-        inputs=inputs,
-        smooth=smooth,
-        **more,
+        op=op, build=build or (lambda x, y: make_one(op, [x, y])), numpy=numpy, inputs=inputs, smooth=smooth, **more
     )
 
 
@@ -105,11 +100,7 @@ SUMS = [
         op="Add",
         build=ops.add,
         numpy=_joined,
-        inputs=[
-            (WORDS, WORDS[::-1].copy()),
-            (WORDS, np.array(b"!", object)),
-            (WORDS[:0], WORDS[:1]),
-        ],
+        inputs=[(WORDS, WORDS[::-1].copy()), (WORDS, np.array(b"!", object)), (WORDS[:0], WORDS[:1])],
         label="strings",
     ),
     _of_two("Sub", ops.subtract, operator.sub, [*REAL, *LOW, *FIELD, *INTEGERS]),
@@ -154,10 +145,7 @@ POWERS = [
         (),
         label="integers",
         faults=[
-            Fault(
-                (np.array([2, 1], np.int32), np.array([-1, 2], np.int32)),
-                "negative integer powers are not allowed",
-            )
+            Fault((np.array([2, 1], np.int32), np.array([-1, 2], np.int32)), "negative integer powers are not allowed")
         ],
     ),
     *(
@@ -233,9 +221,7 @@ def _cast_to(name: str, inputs: Sequence[Any], smooth: bool = False) -> Row:
 
 FINITE = np.array([-2.5, -0.0, 0.75, 100.0], np.float32)
 CASTS = [
-    _cast_to(
-        "float32", [WHOLE, UNSIGNED, X > 0, COMPLEX, HALF, BRAIN, FINITE.astype(np.float64), X]
-    ),
+    _cast_to("float32", [WHOLE, UNSIGNED, X > 0, COMPLEX, HALF, BRAIN, FINITE.astype(np.float64), X]),
     _cast_to("float64", [X, WHOLE, np.int64(2**53), EMPTY, np.float32(0.1)], smooth=True),
     _cast_to("float16", [FINITE, WHOLE, np.float32(0.1), BRAIN]),
     _cast_to("bfloat16", [FINITE, WHOLE, np.float32(0.1), HALF]),

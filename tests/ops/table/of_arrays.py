@@ -22,13 +22,7 @@ KINDS = [M, WHOLE, TRUTH, COMPLEX, BRAIN, WORDS]
 
 
 def _same(op: str, build: Callable[..., Any], **more: Any) -> Row:
-    return Row(
-        op=op,
-        build=build,
-        numpy=lambda x: x,
-        inputs=[(x,) for x in (*KINDS, X, EMPTY, ONE, WORD)],
-        **more,
-    )
+    return Row(op=op, build=build, numpy=lambda x: x, inputs=[(x,) for x in (*KINDS, X, EMPTY, ONE, WORD)], **more)
 
 
 def _default(*xs: Any) -> Any:
@@ -46,10 +40,7 @@ SAME = [
 CONSTANTS = [
     Row(
         op="Const",
-        build=lambda x, value=value: [
-            ops.identity(x),
-            ops.constant(value, graph=get_default_graph()),
-        ],
+        build=lambda x, value=value: [ops.identity(x), ops.constant(value, graph=get_default_graph())],
         numpy=lambda x, value=value: [x, value],
         inputs=[(np.bool_(True),)],
         no_gradient="a constant",
@@ -70,9 +61,7 @@ CONSTANTS = [
 QUESTIONS = [
     Row(
         op=op,
-        build=lambda x, op=op, dtype=dtype: make_one(
-            op, [x], {"out_type": dtype} if dtype else None
-        ),
+        build=lambda x, op=op, dtype=dtype: make_one(op, [x], {"out_type": dtype} if dtype else None),
         numpy=lambda x, ask=ask, dtype=dtype: np.array(ask(x), dtype or np.int32),
         inputs=[(x,) for x in (X, EMPTY, ONE, WORDS, WORD, TRUTH)],
         no_gradient="a shape",
@@ -113,11 +102,7 @@ RESHAPE = Row(
             r"cannot reshape a tensor of shape \[2, 3, 4\]",
             early="Cannot reshape a tensor with 24 elements to shape",
         ),
-        Fault(
-            (X, ints(5, -1)),
-            "cannot reshape",
-            early="Dimension size must be evenly divisible by 5 but is 24",
-        ),
+        Fault((X, ints(5, -1)), "cannot reshape", early="Dimension size must be evenly divisible by 5 but is 24"),
         Fault((X, ints(-1, -1)), "cannot reshape", early="one dimension may be -1"),
         Fault((X, ints(-2, 12)), "cannot reshape", early="one dimension may be -1"),
         Fault((X, ints([24])), "a vector of integers", static="rank 1"),
@@ -162,12 +147,7 @@ SHAPED = [
             op="Squeeze",
             build=lambda x, axes=axes: ops.squeeze(x, axes),
             numpy=lambda x, axes=axes: np.squeeze(x, axes and tuple({a % x.ndim for a in axes})),
-            inputs=[
-                (G,),
-                (G[..., :0],),
-                (G.astype(np.int8),),
-                (np.full([2, 1, 1, 1, 1], b"a", object),),
-            ],
+            inputs=[(G,), (G[..., :0],), (G.astype(np.int8),), (np.full([2, 1, 1, 1, 1], b"a", object),)],
             smooth=[(SMOOTH.reshape(1, 1, 3, 1, 2),)],
             faults=faults,
             label=label,
@@ -256,11 +236,7 @@ NUMBERS = [
             (np.int64(5), np.int64(0), np.int64(-2)),
             (np.int32(3), np.int32(3), np.int32(1)),
             (np.float32(0.0), np.float32(1.0), np.float32(0.1)),
-            (
-                np.float32(0.0),
-                np.float32(0.3),
-                np.float32(0.1),
-            ),  # three of them, and not four as in float64
+            (np.float32(0.0), np.float32(0.3), np.float32(0.1)),  # three of them, and not four as in float64
             (np.float64(0.1), np.float64(2.0), np.float64(0.3)),
             (np.float32(1.0), np.float32(-1.0), np.float32(-0.5)),
         ],
@@ -270,9 +246,7 @@ NUMBERS = [
             Fault((np.int32(0), np.int32(5), np.int32(0)), "delta must not be 0", early=""),
             Fault((np.int32(5), np.int32(0), np.int32(1)), "limit must lie ahead", early=""),
             Fault((ONE, np.float32(np.nan), ONE), "limit must lie ahead"),
-            Fault(
-                (ints(1, 2), np.int32(5), np.int32(1)), "start must be a scalar", static="rank 0"
-            ),
+            Fault((ints(1, 2), np.int32(5), np.int32(1)), "start must be a scalar", static="rank 0"),
         ],
     ),
 ]

@@ -48,9 +48,7 @@ def _shift(op: str, build: Callable[..., Any], numpy: Callable[..., Any]) -> Row
 
 def _ones(x: Any) -> Any:
     mask = (1 << np.asarray(x).dtype.itemsize * 8) - 1
-    return np.array([bin(int(v) & mask).count("1") for v in np.ravel(x)], np.uint8).reshape(
-        np.shape(x)
-    )
+    return np.array([bin(int(v) & mask).count("1") for v in np.ravel(x)], np.uint8).reshape(np.shape(x))
 
 
 ROWS = [

@@ -10,9 +10,7 @@ from actorsession.namespaces import image
 from actorsession.ops.build import make
 from tests.ops.table.row import Fault, Row
 
-BOXES = np.array(
-    [[0, 0, 1, 1], [0, 0.1, 1, 1.1], [1, 1, 0, 0.1], [0, 2, 1, 3], [0, 2, 0, 2]], np.float32
-)  # fmt: skip
+BOXES = np.array([[0, 0, 1, 1], [0, 0.1, 1, 1.1], [1, 1, 0, 0.1], [0, 2, 1, 3], [0, 2, 0, 2]], np.float32)
 SCORES = np.array([0.9, 0.8, 0.95, 0.7, 0.7], np.float32)
 HALF, LOWEST, MANY = np.float32(0.5), np.float32(-np.inf), np.int32(9)
 
@@ -47,10 +45,9 @@ SUPPRESSED = [
 
 # Soft choices as TensorFlow 2.21 made them.
 SIX = np.array(
-    [[0, 0, 1, 1], [0, 0.1, 1, 1.1], [0, -0.1, 1, 0.9], [0, 10, 1, 11], [0, 10.1, 1, 11.1],
-     [0, 100, 1, 101]],
+    [[0, 0, 1, 1], [0, 0.1, 1, 1.1], [0, -0.1, 1, 0.9], [0, 10, 1, 11], [0, 10.1, 1, 11.1], [0, 100, 1, 101]],
     np.float32,
-)  # fmt: skip
+)
 POINTS = np.array([0.9, 0.75, 0.6, 0.95, 0.5, 0.3], np.float32)
 ONE, NIL = np.float32(1), np.float32(0)
 SOFT = np.array([0.95, 0.9, 0.38400355, 0.3, 0.2560026, 0.19697244], np.float32)
@@ -115,15 +112,10 @@ OVERLAPS = Row(
         (np.eye(3, dtype=np.float32), np.array([0.1, 0.2, 0.3], np.float32), most, HALF, LOWEST)
         for most in (MANY, np.int32(2))
     ]
-    + [
-        (np.ones((n, n), np.float32), np.arange(n, dtype=np.float32), MANY, HALF, LOWEST)
-        for n in (3, 0)
-    ],
+    + [(np.ones((n, n), np.float32), np.arange(n, dtype=np.float32), MANY, HALF, LOWEST) for n in (3, 0)],
     no_gradient="integers; TensorFlow marks it so",
     faults=[
-        Fault(
-            (np.ones((3, 2), np.float32), SCORES[:3], MANY, HALF, LOWEST), "shape", static="shape"
-        ),
+        Fault((np.ones((3, 2), np.float32), SCORES[:3], MANY, HALF, LOWEST), "shape", static="shape"),
         Fault((np.eye(3, dtype=np.float32), SCORES[:3], -MANY, HALF, LOWEST), "max_output_size"),
     ],
 )
@@ -142,9 +134,7 @@ def _combined(pads: bool, clips: bool, boxes: Any, numbers: Any, points: Any, cl
     three, eight = np.int32(3), np.int32(8)
     return Row(
         op="CombinedNonMaxSuppression",
-        build=lambda a, b, c, d, e, f: image.combined_non_max_suppression(
-            a, b, c, d, e, f, pads, clips
-        ),
+        build=lambda a, b, c, d, e, f: image.combined_non_max_suppression(a, b, c, d, e, f, pads, clips),
         numpy=lambda *_: [*full, np.array([len(numbers)], np.int32)],
         inputs=[(boxes, scores, three, eight, HALF, LOWEST)],
         label=f"{boxes.shape[2]}-{pads}-{clips}",
@@ -152,11 +142,7 @@ def _combined(pads: bool, clips: bool, boxes: Any, numbers: Any, points: Any, cl
         faults=[
             Fault((boxes, scores[:, :2], three, eight, HALF, LOWEST), "shape", static="shape"),
             Fault((boxes, scores, three, eight, np.float32(2), LOWEST), "iou_threshold"),
-            Fault(
-                (boxes, scores, three, 0 * eight, HALF, LOWEST),
-                "sizes",
-                early="max_total_size should be > 0",
-            ),
+            Fault((boxes, scores, three, 0 * eight, HALF, LOWEST), "sizes", early="max_total_size should be > 0"),
         ],
     )
 
@@ -168,6 +154,4 @@ COMBINED = [
     for pads, clips in ((False, True), (True, True), (False, False))
 ]
 
-ROWS = [
-    *SUPPRESSED, _of_four(False), _of_four(True), _of_five(False), _of_five(True), OVERLAPS, *COMBINED,
-]  # fmt: skip
+ROWS = [*SUPPRESSED, _of_four(False), _of_four(True), _of_five(False), _of_five(True), OVERLAPS, *COMBINED]

@@ -15,9 +15,7 @@ TRUE = np.array([[0, 3], [5, 1], [3, 3]])
 def _hits(true: Any, sampled: Any) -> list[Any]:
     """Example, position and weight of each true class in the sample; the last position of each class."""
     last = {int(c): i for i, c in enumerate(sampled)}
-    found = [
-        (row, last[int(c)]) for row, classes in enumerate(true) for c in classes if int(c) in last
-    ]
+    found = [(row, last[int(c)]) for row, classes in enumerate(true) for c in classes if int(c) in last]
     rows, places = np.array(found, np.int64).reshape(-1, 2).T
     weights = np.full(len(found), np.finfo(np.float32).min, np.float32)
     return [rows.astype(np.int32), places, weights]
@@ -42,11 +40,7 @@ ROWS = [
                 r"shape \[batch, 2\], got \[3, 1\]",
                 static=r"shape \[batch, 2\], got \(3, 1\)",
             ),
-            Fault(
-                (TRUE, np.array([[1]])),
-                r"a vector, got shape \[1, 1\]",
-                static=r"a vector, got shape \(1, 1\)",
-            ),
+            Fault((TRUE, np.array([[1]])), r"a vector, got shape \[1, 1\]", static=r"a vector, got shape \(1, 1\)"),
         ],
     )
 ]

@@ -13,13 +13,8 @@ ROWS = [
     Row(
         op="ShardedFilename",
         build=sharded_filename,
-        numpy=lambda base, shard, count: np.array(
-            b"%s-%05d-of-%05d" % (base.item(), int(shard), int(count)), object
-        ),
-        inputs=[
-            (PREFIX, np.int32(0), np.int32(2)),
-            (np.array(b"", object), np.int32(7), np.int32(123456)),
-        ],
+        numpy=lambda base, shard, count: np.array(b"%s-%05d-of-%05d" % (base.item(), int(shard), int(count)), object),
+        inputs=[(PREFIX, np.int32(0), np.int32(2)), (np.array(b"", object), np.int32(7), np.int32(123456))],
         no_gradient="strings have none; TensorFlow marks it so",
         faults=[
             Fault(

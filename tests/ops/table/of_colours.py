@@ -13,9 +13,8 @@ from tests.ops.table.row import Fault, Row
 
 WHY = "TensorFlow has registered none"
 COLOURS = np.array(
-    [[[0.2, 0.5, 0.9], [0, 0, 0], [1, 1, 1]], [[0.9, 0.1, 0.1], [0.3, 0.9, 0.2], [0.4, 0.4, 0.1]]],
-    np.float32,
-)  # fmt: skip
+    [[[0.2, 0.5, 0.9], [0, 0, 0], [1, 1, 1]], [[0.9, 0.1, 0.1], [0.3, 0.9, 0.2], [0.4, 0.4, 0.1]]], np.float32
+)
 
 
 def _each(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -45,9 +44,7 @@ def _contrasted(x: Any, factor: Any) -> Any:
 
 
 def _coloured(op: str, numpy: Any, least: int, *by: float) -> Row:
-    inputs = [
-        COLOURS, COLOURS.astype(np.float64), COLOURS[None], COLOURS[:0], COLOURS.astype(np.float16),
-    ]  # fmt: skip
+    inputs = [COLOURS, COLOURS.astype(np.float64), COLOURS[None], COLOURS[:0], COLOURS.astype(np.float16)]
     numbers = tuple(np.float32(b) for b in by)
     faults = []
     if op != "AdjustContrastv2":

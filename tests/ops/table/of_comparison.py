@@ -44,9 +44,7 @@ ANY = [*ORDERED, (COMPLEX, COMPLEX[::-1].copy()), (TRUTH, CHOICE), (COMPLEX[0], 
 TRUTHS = "true or false; nothing flows back"
 
 
-def _of_two(
-    op: str, build: Callable[..., Any], numpy: Callable[..., Any], inputs: Sequence[tuple[Any, ...]]
-) -> Row:
+def _of_two(op: str, build: Callable[..., Any], numpy: Callable[..., Any], inputs: Sequence[tuple[Any, ...]]) -> Row:
     return Row(op=op, build=build, numpy=numpy, inputs=inputs, no_gradient=TRUTHS)
 
 

@@ -59,14 +59,15 @@ EQUATIONS: list[tuple[str, list[Any], list[Any]]] = [
     ("ii,ij->j", [[(2, 2), (2, 3)]], [[(2, 2), (2, 3)]]),
     ("ijj,jkk->ik", [[(2, 3, 3), (3, 2, 2)]], [[(2, 3, 3), (3, 2, 2)]]),
     ("ij,kl->il", [[(2, 3), (4, 5)]], [[(2, 3), (2, 2)]]),
-    ("...ij,...jk->...ik", [
-        [(5, 2, 3), (5, 3, 4)], [(2, 3), (5, 3, 4)], [(1, 2, 3), (5, 3, 4)],
-        [(6, 1, 2, 3), (5, 3, 4)],
-    ], [[(2, 2, 3), (2, 3, 2)], [(1, 2, 3), (2, 3, 2)], [(2, 3), (2, 3, 2)]]),
+    (
+        "...ij,...jk->...ik",
+        [[(5, 2, 3), (5, 3, 4)], [(2, 3), (5, 3, 4)], [(1, 2, 3), (5, 3, 4)], [(6, 1, 2, 3), (5, 3, 4)]],
+        [[(2, 2, 3), (2, 3, 2)], [(1, 2, 3), (2, 3, 2)], [(2, 3), (2, 3, 2)]],
+    ),
     ("...i,i->...", [[(2, 3, 4), (4,)]], [[(2, 2, 3), (3,)]]),
     ("i...,...i->...", [[(2, 3, 1), (1, 4, 2)]], [[(2, 3, 1), (1, 2, 2)]]),
     ("...,...->...", [[(2, 3), (3,)], [(), (3,)]], [[(2, 3), (3,)], [(), (3,)]]),
-]  # fmt: skip
+]
 EINSUM = [
     Row(
         op="Einsum",
@@ -128,10 +129,7 @@ EINSUM_FAULTS = [
         numpy=lambda *xs: None,
         inputs=[],
         label=f"faults_{equation}",
-        faults=[
-            Fault(tuple(np.ones(s) for s in shapes), match, static=static)
-            for shapes, match, static in faults
-        ],
+        faults=[Fault(tuple(np.ones(s) for s in shapes), match, static=static) for shapes, match, static in faults],
     )
     for equation, faults in UNFIT
 ]
@@ -173,7 +171,7 @@ LEAST_SQUARES = [
         rtol=1e-3,
     )
     for weight in (0.0, 0.5)
-]  # fmt: skip
+]
 SLOW = Row(
     op="MatrixSolveLs",
     build=lambda a, b: matrix_solve_ls(a, b, fast=False),
@@ -288,6 +286,16 @@ def _logarithm(x: Any) -> Any:
 
 
 ROWS = [
-    *EINSUM, EINSUM_DTYPES, EINSUM_NARROW, *EINSUM_DOUBLED, *EINSUM_FAULTS, *LEAST_SQUARES, SLOW,
-    *LEAST_SQUARES_SMOOTH,    SQUARE_ROOT, COMPLEX_ROOT, SQUARE_ROOT_SMOOTH, LOGARITHM,
-]  # fmt: skip
+    *EINSUM,
+    EINSUM_DTYPES,
+    EINSUM_NARROW,
+    *EINSUM_DOUBLED,
+    *EINSUM_FAULTS,
+    *LEAST_SQUARES,
+    SLOW,
+    *LEAST_SQUARES_SMOOTH,
+    SQUARE_ROOT,
+    COMPLEX_ROOT,
+    SQUARE_ROOT_SMOOTH,
+    LOGARITHM,
+]

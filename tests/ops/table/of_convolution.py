@@ -26,9 +26,7 @@ def grouped(x: Any, f: Any) -> Any:
     """Each half of the channels with a half of the filters."""
     half, deep = f.shape[-2], f.shape[-1] // 2
     parts = [
-        correlated(
-            x[..., i * half : (i + 1) * half], f[..., i * deep : (i + 1) * deep], [1, 1], "SAME"
-        )
+        correlated(x[..., i * half : (i + 1) * half], f[..., i * deep : (i + 1) * deep], [1, 1], "SAME")
         for i in range(2)
     ]
     return np.concatenate(parts, -1)
@@ -42,9 +40,7 @@ def each_channel(x: Any, f: Any, strides: Any = (1, 1), padding: Any = "SAME") -
 def each_channel_to_images(shape: Any, f: Any, g: Any) -> Any:
     times = f.shape[-1]
     parts = [
-        back_to_images(
-            [*shape[:3], 1], f[:, :, [i]], g[..., i * times : (i + 1) * times], [2, 2], "SAME"
-        )
+        back_to_images([*shape[:3], 1], f[:, :, [i]], g[..., i * times : (i + 1) * times], [2, 2], "SAME")
         for i in range(shape[3])
     ]
     return np.concatenate(parts, -1)
@@ -53,9 +49,7 @@ def each_channel_to_images(shape: Any, f: Any, g: Any) -> Any:
 def each_channel_to_filter(x: Any, shape: Any, g: Any) -> Any:
     times = shape[-1]
     parts = [
-        back_to_filter(
-            x[..., [i]], [*shape[:2], 1, times], g[..., i * times : (i + 1) * times], [2, 2], "SAME"
-        )
+        back_to_filter(x[..., [i]], [*shape[:2], 1, times], g[..., i * times : (i + 1) * times], [2, 2], "SAME")
         for i in range(shape[2])
     ]
     return np.concatenate(parts, 2)
@@ -202,10 +196,7 @@ ROWS = [
         op="Conv3D",
         build=lambda x, f: nn.conv3d(x, f, [1, 1, 2, 1, 1], "SAME"),
         numpy=lambda x, f: correlated(x, f, [1, 2, 1], "SAME"),
-        inputs=[
-            (some(2, 3, 4, 3, 2), some(2, 3, 2, 2, 3)),
-            (some(0, 3, 4, 3, 2), some(2, 3, 2, 2, 3)),
-        ],
+        inputs=[(some(2, 3, 4, 3, 2), some(2, 3, 2, 2, 3)), (some(0, 3, 4, 3, 2), some(2, 3, 2, 2, 3))],
         smooth=[(some(1, 2, 3, 2, 2), some(2, 2, 2, 2, 2))],
         faults=[Fault((some(4, 4, 3, 1), some(2, 2, 1, 3, 4)), "rank 5", static="rank 5")],
         exact=False,
@@ -249,9 +240,7 @@ ROWS = [
     ),
     Row(
         op="DepthwiseConv2dNativeBackpropInput",
-        build=lambda s, f, g: nn.depthwise_conv2d_native_backprop_input(
-            s, f, g, [1, 2, 2, 1], "SAME"
-        ),
+        build=lambda s, f, g: nn.depthwise_conv2d_native_backprop_input(s, f, g, [1, 2, 2, 1], "SAME"),
         numpy=each_channel_to_images,
         inputs=[(sizes(2, 5, 4, 3), some(3, 2, 3, 2), some(2, 3, 2, 6))],
         smooth=[(sizes(1, 3, 4, 2), some(2, 2, 2, 2), some(1, 2, 2, 4))],
@@ -266,9 +255,7 @@ ROWS = [
     ),
     Row(
         op="DepthwiseConv2dNativeBackpropFilter",
-        build=lambda x, s, g: nn.depthwise_conv2d_native_backprop_filter(
-            x, s, g, [1, 2, 2, 1], "SAME"
-        ),
+        build=lambda x, s, g: nn.depthwise_conv2d_native_backprop_filter(x, s, g, [1, 2, 2, 1], "SAME"),
         numpy=each_channel_to_filter,
         inputs=[(some(2, 5, 4, 3), sizes(3, 2, 3, 2), some(2, 3, 2, 6))],
         smooth=[(some(1, 3, 4, 2), sizes(2, 2, 2, 2), some(1, 2, 2, 4))],

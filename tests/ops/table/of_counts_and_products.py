@@ -88,14 +88,8 @@ ROWS = [
         faults=[
             Fault((VALUES, np.array([5, 5], np.float32), np.int32(5)), "low < high"),
             Fault((VALUES, np.array([0, 5], np.float32), np.int32(0)), "at least 1 bin", early=""),
-            Fault(
-                (np.array([np.nan], np.float32), np.array([0, 5], np.float32), np.int32(2)), "NaN"
-            ),
-            Fault(
-                (VALUES, np.array([0, 5, 6], np.float32), np.int32(5)),
-                "range",
-                static="vector of 2",
-            ),
+            Fault((np.array([np.nan], np.float32), np.array([0, 5], np.float32), np.int32(2)), "NaN"),
+            Fault((VALUES, np.array([0, 5, 6], np.float32), np.int32(5)), "range", static="vector of 2"),
         ],
     ),
     Row(

@@ -15,9 +15,7 @@ from tests.ops.table.row import Fault, Row
 IMAGES = np.random.default_rng(3).normal(size=(2, 4, 5, 2)).astype(np.float32)
 # A box whose pixels are in the middle between two of a picture of 5 columns.
 HALVES = np.array([[0.0, 0.125, 1.0, 0.625]], np.float32)
-BOXES = np.array(
-    [[0.1, 0.15, 0.8, 0.9], [0.9, 0.2, 0.15, 0.7], [-0.3, 0.4, 0.55, 1.4]], np.float32
-)  # fmt: skip
+BOXES = np.array([[0.1, 0.15, 0.8, 0.9], [0.9, 0.2, 0.15, 0.7], [-0.3, 0.4, 0.55, 1.4]], np.float32)
 WHICH = np.array([1, 0, 1], np.int32)
 SIZE = np.array([3, 4], np.int32)
 
@@ -42,9 +40,7 @@ def _seen(picture: Any, y: float, x: float, nearest: bool, beyond: float) -> Any
     return above * (1 - y + top) + below * (y - top)
 
 
-def _cropped(
-    images: Any, boxes: Any, which: Any, size: Any, nearest: bool = False, beyond: float = 0
-) -> Any:
+def _cropped(images: Any, boxes: Any, which: Any, size: Any, nearest: bool = False, beyond: float = 0) -> Any:
     """One pixel after another, in float64."""
     rows, columns = size
     out = np.zeros((len(boxes), rows, columns, images.shape[3]))
@@ -86,8 +82,7 @@ def _back_to_boxes(grads: Any, images: Any, boxes: Any, which: Any) -> Any:
         moved = np.zeros(boxes.shape)
         moved[place] = 1e-6
         above, below = (
-            (grads * _cropped(images, wide + sign * moved, which, grads.shape[1:3])).sum()
-            for sign in (1, -1)
+            (grads * _cropped(images, wide + sign * moved, which, grads.shape[1:3])).sum() for sign in (1, -1)
         )
         out[place] = (above - below) / 2e-6
     return out.astype(np.float32)
@@ -103,9 +98,7 @@ REFUSED = [
 CROPS = [
     Row(
         op="CropAndResize",
-        build=lambda x, boxes, which, size, m=method, v=value: image.crop_and_resize(
-            x, boxes, which, size, m, v
-        ),
+        build=lambda x, boxes, which, size, m=method, v=value: image.crop_and_resize(x, boxes, which, size, m, v),
         numpy=_crops(method == "nearest", value),
         inputs=[
             (IMAGES, BOXES, WHICH, SIZE),
@@ -126,9 +119,7 @@ CROPS = [
 CROPS.append(
     Row(
         op="CropAndResize",
-        build=lambda x, boxes: cast(
-            image.crop_and_resize(x, cast(boxes, np.float32), WHICH, SIZE), np.float64
-        ),
+        build=lambda x, boxes: cast(image.crop_and_resize(x, cast(boxes, np.float32), WHICH, SIZE), np.float64),
         numpy=lambda x, boxes: _crops()(x, boxes, WHICH, SIZE).astype(np.float64),
         inputs=[(IMAGES, BOXES)],
         smooth=[(IMAGES, BOXES)],
@@ -144,9 +135,7 @@ SHAPE = np.array(IMAGES.shape, np.int32)
 CROPS += [
     Row(
         op="CropAndResizeGradImage",
-        build=lambda *x, m=method: make_one(
-            "CropAndResizeGradImage", list(x), {"T": np.float32, "method": m}
-        ),
+        build=lambda *x, m=method: make_one("CropAndResizeGradImage", list(x), {"T": np.float32, "method": m}),
         numpy=_back_to_image(method == "nearest"),
         inputs=[(GRADS, BOXES, WHICH, SHAPE), (GRADS[:, :1, :1], BOXES, WHICH, SHAPE)],
         no_gradient="TensorFlow has registered none",
@@ -196,9 +185,7 @@ def _marked(*inputs: Any) -> Any:
 
 
 PICTURES = np.full((2, 5, 7, 3), 0.25, np.float32)
-MARKS = np.array(
-    [[[0, 0, 1, 1], [0.3, 0.4, 0.8, 2]], [[-1, 0.2, 0.5, 0.9], [0.9, 0.1, 0.2, 0.5]]], np.float32
-)  # fmt: skip
+MARKS = np.array([[[0, 0, 1, 1], [0.3, 0.4, 0.8, 2]], [[-1, 0.2, 0.5, 0.9], [0.9, 0.1, 0.2, 0.5]]], np.float32)
 DRAWN_FAULTS = [
     Fault((PICTURES[..., :2], MARKS), "channels", static="channels"),
     Fault((PICTURES[0], MARKS), "rank 4", static="rank 4"),
@@ -224,10 +211,7 @@ DRAWN = [
         op="DrawBoundingBoxesV2",
         build=lambda x, boxes, colours: image.draw_bounding_boxes(x, boxes, colors=colours),
         numpy=_marked,
-        inputs=[
-            (PICTURES[..., :c], MARKS, np.array([[0.5, 1, 2], [3, 4, 5]], np.float32))
-            for c in (1, 3)
-        ],
+        inputs=[(PICTURES[..., :c], MARKS, np.array([[0.5, 1, 2], [3, 4, 5]], np.float32)) for c in (1, 3)],
         no_gradient="TensorFlow has registered none",
         faults=[
             Fault((PICTURES, MARKS, MARKS[0, :, :2]), "colours"),
@@ -239,9 +223,7 @@ DRAWN = [
 
 def _glimpse(centered: bool, normalized: bool, *rows: list[list[float]]) -> Row:
     """What TensorFlow 2.21 shows of a picture of 0 to 29, beyond which there is nothing."""
-    attrs = {
-        "centered": centered, "normalized": normalized, "noise": "zero", "uniform_noise": False,
-    }  # fmt: skip
+    attrs = {"centered": centered, "normalized": normalized, "noise": "zero", "uniform_noise": False}
     offsets = np.array([[0, 0], [0.3, -0.2], [1, 1], [2, 3], [-0.9, 0.5]], np.float32)
     pictures = np.tile(np.arange(30, dtype=np.float32).reshape(1, 5, 6, 1), (len(rows), 1, 1, 1))
     size = np.array([2, 3], np.int32)
@@ -263,18 +245,27 @@ def _glimpse(centered: bool, normalized: bool, *rows: list[list[float]]) -> Row:
 NONE = [0.0, 0.0, 0.0]
 GLIMPSES = [
     _glimpse(
-        True, True, [[7, 8, 9], [13, 14, 15]], [[12, 13, 14], [18, 19, 20]], [[28, 29, 0], NONE],
-        [NONE, NONE], [[3, 4, 5], [9, 10, 11]],
+        True,
+        True,
+        [[7, 8, 9], [13, 14, 15]],
+        [[12, 13, 14], [18, 19, 20]],
+        [[28, 29, 0], NONE],
+        [NONE, NONE],
+        [[3, 4, 5], [9, 10, 11]],
     ),
     _glimpse(
-        True, False, [[7, 8, 9], [13, 14, 15]], [[7, 8, 9], [13, 14, 15]],
-        [[14, 15, 16], [20, 21, 22]], [[15, 16, 17], [21, 22, 23]], [[7, 8, 9], [13, 14, 15]],
+        True,
+        False,
+        [[7, 8, 9], [13, 14, 15]],
+        [[7, 8, 9], [13, 14, 15]],
+        [[14, 15, 16], [20, 21, 22]],
+        [[15, 16, 17], [21, 22, 23]],
+        [[7, 8, 9], [13, 14, 15]],
     ),
     _glimpse(False, True, [NONE, [0, 0, 1]], [NONE, [0, 0, 6]], [[28, 29, 0], NONE], [NONE, NONE]),
     _glimpse(
-        False, False, [NONE, [0, 0, 1]], [[0, 0, 1], [0, 6, 7]], [[0, 1, 2], [6, 7, 8]],
-        [[7, 8, 9], [13, 14, 15]],
+        False, False, [NONE, [0, 0, 1]], [[0, 0, 1], [0, 6, 7]], [[0, 1, 2], [6, 7, 8]], [[7, 8, 9], [13, 14, 15]]
     ),
-]  # fmt: skip
+]
 
 ROWS = [*CROPS, *DRAWN, *GLIMPSES]

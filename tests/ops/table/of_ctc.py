@@ -144,10 +144,7 @@ def _greedily(merges: bool, blank: int) -> Row:
         op="CTCGreedyDecoder",
         build=lambda *x: list(make("CTCGreedyDecoder", list(x), attrs).outputs),
         numpy=numpy,
-        inputs=[
-            (TIMES, np.array([6, 4], np.int32)),
-            (TIMES.astype(np.float64), np.array([3, 0], np.int32)),
-        ],
+        inputs=[(TIMES, np.array([6, 4], np.int32)), (TIMES.astype(np.float64), np.array([3, 0], np.int32))],
         label=f"{merges}-{blank}",
         no_gradient="TensorFlow marks it so",
         exact=False,

@@ -31,9 +31,7 @@ def _totals(fold: np.ufunc, start: float, x: Any, axis: int, exclusive: bool, re
     return np.moveaxis(out, -1, axis)
 
 
-def _rows(
-    op: str, build: Callable[..., Any], fold: np.ufunc, start: float, kinds: list[Any]
-) -> list[Row]:
+def _rows(op: str, build: Callable[..., Any], fold: np.ufunc, start: float, kinds: list[Any]) -> list[Row]:
     found = []
     for exclusive in (False, True):
         for reverse in (False, True):
@@ -44,9 +42,7 @@ def _rows(
                         op=op,
                         label="-".join(words),
                         build=lambda x, a=axis, e=exclusive, r=reverse: build(x, a, e, r),
-                        numpy=lambda x, a=axis, e=exclusive, r=reverse: _totals(
-                            fold, start, x, a, e, r
-                        ),
+                        numpy=lambda x, a=axis, e=exclusive, r=reverse: _totals(fold, start, x, a, e, r),
                         inputs=[(X,), (np.zeros([0, 2], np.float64),), (X[:, :1].copy(),), *kinds],
                         # Of nothing a logarithm is infinite, and has no differences.
                         smooth=[] if exclusive and np.isinf(start) else [(SMOOTH,)],
@@ -58,11 +54,9 @@ def _rows(
 
 def _given_axis(op: str, build: Callable[..., Any]) -> Row:
     """The axis is an operand: it may be known only while a step runs."""
-    fold, start = {
-        "Cumsum": (np.add, 0),
-        "Cumprod": (np.multiply, 1),
-        "CumulativeLogsumexp": (np.logaddexp, -np.inf),
-    }[op]
+    fold, start = {"Cumsum": (np.add, 0), "Cumprod": (np.multiply, 1), "CumulativeLogsumexp": (np.logaddexp, -np.inf)}[
+        op
+    ]
     return Row(
         op=op,
         label="given-axis",
@@ -81,9 +75,7 @@ def _given_axis(op: str, build: Callable[..., Any]) -> Row:
 
 NAN = (np.array([1.0, np.nan, np.inf, -np.inf], np.float32),)
 ROWS = [
-    *_rows(
-        "Cumsum", ops.cumsum, np.add, 0, [(INTS,), (np.array([1j, 2, -1j], np.complex64),), NAN]
-    ),
+    *_rows("Cumsum", ops.cumsum, np.add, 0, [(INTS,), (np.array([1j, 2, -1j], np.complex64),), NAN]),
     *_rows("Cumprod", ops.cumprod, np.multiply, 1, [(INTS,), (np.array([2, 3], np.float16),), NAN]),
     *_rows(
         "CumulativeLogsumexp",

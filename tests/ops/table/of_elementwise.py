@@ -95,13 +95,7 @@ FUNCTIONS = [
     _of_one("Softplus", _softplus, FLOATS, build=nn.softplus),
     _of_one("Elu", _elu, FLOATS, build=nn.elu),
     _of_one("Sqrt", np.sqrt, [POSITIVE, EMPTY, DOUBLE, COMPLEX], ABOVE, build=ops.sqrt),
-    _of_one(
-        "Rsqrt",
-        lambda x: np.reciprocal(np.sqrt(x)),
-        [POSITIVE, EMPTY, DOUBLE, COMPLEX],
-        ABOVE,
-        build=ops.rsqrt,
-    ),
+    _of_one("Rsqrt", lambda x: np.reciprocal(np.sqrt(x)), [POSITIVE, EMPTY, DOUBLE, COMPLEX], ABOVE, build=ops.rsqrt),
     _of_one("Reciprocal", np.reciprocal, FIELDS, build=ops.reciprocal),
     _of_one("Inv", np.reciprocal, FIELDS),
     _of_one("Square", np.square, [*FIELDS, WHOLE, UNSIGNED], build=ops.square),
@@ -145,27 +139,12 @@ LOW = [
     _low("Tan", np.tan),
 ]
 STEP_FUNCTIONS = [
-    _of_one(
-        "Floor", np.floor, [*FLOATS, HALF, BRAIN], build=ops.floor, no_gradient=STEPS, exact=True
-    ),
+    _of_one("Floor", np.floor, [*FLOATS, HALF, BRAIN], build=ops.floor, no_gradient=STEPS, exact=True),
     _of_one("Ceil", np.ceil, [*FLOATS, HALF, BRAIN], build=ops.ceil, no_gradient=STEPS, exact=True),
-    _of_one(
-        "Round", np.rint, [*FLOATS, HALF, BRAIN], build=ops.round, no_gradient=STEPS, exact=True
-    ),
-    _of_one(
-        "Round",
-        lambda x: x,
-        [WHOLE.astype(np.int32)],
-        no_gradient=STEPS,
-        label="integers",
-        exact=True,
-    ),
-    _of_one(
-        "OnesLike", np.ones_like, [ANY, EMPTY, WHOLE, COMPLEX, ANY > 0], no_gradient="constant"
-    ),
-    _of_one(
-        "ZerosLike", np.zeros_like, [ANY, EMPTY, WHOLE, COMPLEX, ANY > 0], no_gradient="constant"
-    ),
+    _of_one("Round", np.rint, [*FLOATS, HALF, BRAIN], build=ops.round, no_gradient=STEPS, exact=True),
+    _of_one("Round", lambda x: x, [WHOLE.astype(np.int32)], no_gradient=STEPS, label="integers", exact=True),
+    _of_one("OnesLike", np.ones_like, [ANY, EMPTY, WHOLE, COMPLEX, ANY > 0], no_gradient="constant"),
+    _of_one("ZerosLike", np.zeros_like, [ANY, EMPTY, WHOLE, COMPLEX, ANY > 0], no_gradient="constant"),
 ]
 
 
@@ -221,11 +200,7 @@ GRADIENTS = [
     _of_result("ReciprocalGrad", _slope_of_inverse, [(EDGES, FLOWS), *CURVED]),
     _of_result("InvGrad", _slope_of_inverse, [(EDGES, FLOWS), *CURVED]),
     _of_result("ReluGrad", lambda dy, x: dy * (x > 0), [(FLOWS, EDGES), (WHOLE, WHOLE), *NARROW]),
-    _of_result(
-        "Relu6Grad",
-        lambda dy, x: dy * _between(x, 0, 6),
-        [(FLOWS, EDGES), (UNSIGNED, UNSIGNED), *NARROW],
-    ),
+    _of_result("Relu6Grad", lambda dy, x: dy * _between(x, 0, 6), [(FLOWS, EDGES), (UNSIGNED, UNSIGNED), *NARROW]),
     _of_result("EluGrad", _elu_grad, [(FLOWS, EDGES), (HALF, HALF)]),
     _of_result("SoftplusGrad", lambda dy, x: dy / (1 + np.exp(-x)), [(FLOWS, EDGES)]),
 ]

@@ -44,16 +44,14 @@ def _drawn(kind: str, overlapping: bool) -> Row:
         op=f"Fractional{kind}Pool",
         build=lambda x: list(function(x, HALVES, overlapping=overlapping)),
         numpy=_pooled(kind, overlapping),
-        inputs=[
-            (IMAGES,), (IMAGES.astype(np.float64),), ((IMAGES * 99).astype(np.int32),), (IMAGES[:0],),
-        ],
+        inputs=[(IMAGES,), (IMAGES.astype(np.float64),), ((IMAGES * 99).astype(np.int32),), (IMAGES[:0],)],
         label=f"{overlapping}",
         exact=False,
         faults=[
             Fault((IMAGES[0],), "rank 4", static="rank 4"),
             Fault((IMAGES[:, :1],), "at least 2.0 rows", static="is higher"),
         ],
-    )  # fmt: skip
+    )
 
 
 def _smooth(kind: str, overlapping: bool) -> Row:
@@ -99,9 +97,7 @@ BACK = [
     for row in (
         Row(
             op="FractionalMaxPoolGrad",
-            build=lambda *x, o=overlapping: make_one(
-                "FractionalMaxPoolGrad", list(x), {"overlapping": o}
-            ),
+            build=lambda *x, o=overlapping: make_one("FractionalMaxPoolGrad", list(x), {"overlapping": o}),
             numpy=_largest_back(overlapping),
             inputs=[
                 (BY_HAND, FLOW, FLOW, SPLIT, HALVED),
@@ -116,9 +112,7 @@ BACK = [
         ),
         Row(
             op="FractionalAvgPoolGrad",
-            build=lambda *x, o=overlapping: make_one(
-                "FractionalAvgPoolGrad", list(x), {"overlapping": o}
-            ),
+            build=lambda *x, o=overlapping: make_one("FractionalAvgPoolGrad", list(x), {"overlapping": o}),
             numpy=_means_back(overlapping),
             inputs=[(SHAPE, FLOW, SPLIT, HALVED), (SHAPE, FLOW.astype(np.float64), SPLIT, HALVED)],
             label=f"{overlapping}",
@@ -132,7 +126,4 @@ BACK = [
     )
 ]
 
-ROWS = [
-    *(make_row(kind, o) for kind in ("Max", "Avg") for o in (False, True) for make_row in (_drawn, _smooth)),
-    *BACK,
-]  # fmt: skip
+ROWS = [*(make_row(kind, o) for kind in ("Max", "Avg") for o in (False, True) for make_row in (_drawn, _smooth)), *BACK]

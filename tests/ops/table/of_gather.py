@@ -33,9 +33,7 @@ def _in_batch(params: Any, indices: Any, axis: Any, batch: int) -> Any:
         return np.take(params, indices, int(axis))
     if not len(params):
         return np.zeros([0, *indices.shape[1:]], params.dtype)
-    parts = [
-        _in_batch(p, i, int(axis) - 1, batch - 1) for p, i in zip(params, indices, strict=True)
-    ]
+    parts = [_in_batch(p, i, int(axis) - 1, batch - 1) for p, i in zip(params, indices, strict=True)]
     return np.stack(parts)
 
 
@@ -72,12 +70,8 @@ GATHERS = [
     *(
         Row(
             op="GatherV2",
-            build=lambda params, indices, axis, batch=batch: ops.gather(
-                params, indices, axis=axis, batch_dims=batch
-            ),
-            numpy=lambda params, indices, axis, batch=batch: _in_batch(
-                params, indices, axis, batch
-            ),
+            build=lambda params, indices, axis, batch=batch: ops.gather(params, indices, axis=axis, batch_dims=batch),
+            numpy=lambda params, indices, axis, batch=batch: _in_batch(params, indices, axis, batch),
             inputs=inputs,
             smooth=smooth,
             label=f"batch_{batch}",
@@ -95,14 +89,8 @@ GATHERS = [
                 ],
                 [(CUBE, ints([1, 0], [2, 2]), np.int32(1)), (CUBE, ints([1], [0]), np.int32(2))],
                 [
-                    Fault(
-                        (X, ints([1, 0], [3, 0]), np.int32(1)), r"indices\[1, 0\] = 3 " + OUTSIDE
-                    ),
-                    Fault(
-                        (X, ints([1], [0], [0]), np.int32(1)),
-                        "share so many dimensions",
-                        early="Shapes",
-                    ),
+                    Fault((X, ints([1, 0], [3, 0]), np.int32(1)), r"indices\[1, 0\] = 3 " + OUTSIDE),
+                    Fault((X, ints([1], [0], [0]), np.int32(1)), "share so many dimensions", early="Shapes"),
                     Fault((X, ints([1], [0]), np.int32(0)), "at most axis 0", early=""),
                 ],
             ),
@@ -143,11 +131,7 @@ GATHERS_ND = [
             (X, np.zeros([0, 2], np.int32)),
             *((x, ints([0, 1], [1, 1])) for x in KINDS),
         ],
-        smooth=[
-            (SMOOTH, ints([0, 1], [1, 2], [0, 1])),
-            (SMOOTH, longs([1], [1])),
-            (CUBE, ints([[0, 1]])),
-        ],
+        smooth=[(SMOOTH, ints([0, 1], [1, 2], [0, 1])), (SMOOTH, longs([1], [1])), (CUBE, ints([[0, 1]]))],
         faults=[
             Fault((X, ints([0, 0], [0, 3])), r"indices\[1\] = \[0, 3\] does not .* \[2, 3, 4\]"),
             Fault((X, ints([-1, 0])), NO_INDEX),
@@ -168,9 +152,7 @@ GATHERS_ND = [
     Row(
         op="GatherNd",
         build=lambda x: ops.gather_nd(x, longs([[1], [0]], [[1], [1]]), batch_dims=2),
-        numpy=lambda x: np.stack(
-            [np.stack([x[0, 0, 1], x[0, 1, 0]]), np.stack([x[1, 0, 1], x[1, 1, 1]])]
-        ),
+        numpy=lambda x: np.stack([np.stack([x[0, 0, 1], x[0, 1, 0]]), np.stack([x[1, 0, 1], x[1, 1, 1]])]),
         inputs=[(X[:, :2],), (X[:, :2, :, None],)],
         smooth=[(CUBE[:, :2],)],
         label="batch_of_two_axes",
@@ -210,10 +192,7 @@ PUTS = [
             (np.zeros([0, 1], np.int32), np.zeros([0, 2], np.float32), ints(3, 2)),
             *((ints([2], [2]), x, ints(4, 2)) for x in NUMBERS),
         ],
-        smooth=[
-            (ints([2], [0]), SMOOTH, ints(3, 3)),
-            (ints([0, 1], [1, 2], [0, 1]), SMOOTH[0], ints(2, 3)),
-        ],
+        smooth=[(ints([2], [0]), SMOOTH, ints(3, 3)), (ints([0, 1], [1, 2], [0, 1]), SMOOTH[0], ints(2, 3))],
         faults=[
             Fault((ints([3]), SMOOTH[0, :1], ints(3)), NO_INDEX),
             Fault((ints([-1]), SMOOTH[0, :1], ints(3)), NO_INDEX),
@@ -237,10 +216,7 @@ PUTS = [
             (X, ints(-1, -1), np.int32(0)),
             *((x, ints(1, 1), np.int32(2)) for x in NUMBERS),
         ],
-        smooth=[
-            (SMOOTH, ints(1, 1), np.int32(3)),
-            (SMOOTH, ints([0, 1, -1], [1, 1, 0]), np.int32(2)),
-        ],
+        smooth=[(SMOOTH, ints(1, 1), np.int32(3)), (SMOOTH, ints([0, 1, -1], [1, 1, 0]), np.int32(2))],
         faults=[
             Fault((X, ints(1, 2), np.int32(2)), "segment id 2 is not below 2"),
             Fault((X, ints(0, 1, 1), np.int32(2)), "ids of shape", static="begins that"),
@@ -284,11 +260,7 @@ ONE_HOTS = [
         faults=[
             Fault((ints(1), np.int32(-3), FIVE, LESS), "depth is at least 0", early=""),
             Fault((ints(1), ints(2), FIVE, LESS), "depth is a scalar", static="rank 0"),
-            Fault(
-                (ints(1), np.int32(2), np.ones([1], np.float32), LESS),
-                "on_value is a scalar",
-                static="rank 0",
-            ),
+            Fault((ints(1), np.int32(2), np.ones([1], np.float32), LESS), "on_value is a scalar", static="rank 0"),
         ],
     )
     for axis in (-1, 0)
@@ -300,9 +272,7 @@ BETWEEN = Row(
     inputs=[(ints([0, 1], [2, 0]), np.int32(3), FIVE, LESS), (ints(1, 0), np.int32(2), FIVE, LESS)],
     no_gradient="positions",
     label="axis_1",
-    faults=[
-        Fault((np.int32(0), np.int32(2), FIVE, LESS), r"axis is -1 or in \[0, 0\]", static="axis 1")
-    ],
+    faults=[Fault((np.int32(0), np.int32(2), FIVE, LESS), r"axis is -1 or in \[0, 0\]", static="axis 1")],
 )
 
 ROWS = [*GATHERS, *GATHERS_ND, *PUTS, *ONE_HOTS, BETWEEN]

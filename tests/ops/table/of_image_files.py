@@ -124,9 +124,16 @@ ANY_BAD = [
 
 def _read(op: str, build: Any, numpy: Any, *files: Any, label: str = "", faults: Any = ()) -> Row:
     return Row(
-        op=op, build=build, numpy=numpy, inputs=[(file,) for file in files], label=label,
-        no_gradient="strings; TensorFlow marks it so", faults=faults, needs="PIL", exact=False,
-    )  # fmt: skip
+        op=op,
+        build=build,
+        numpy=numpy,
+        inputs=[(file,) for file in files],
+        label=label,
+        no_gradient="strings; TensorFlow marks it so",
+        faults=faults,
+        needs="PIL",
+        exact=False,
+    )
 
 
 def _at_quality(pixels: Any, quality: Any) -> Any:

@@ -99,19 +99,10 @@ CUT = [
         op="Split",
         build=lambda axis, x: ops.split(x, 2, axis),
         numpy=lambda axis, x: np.split(x, 2, int(axis)),
-        inputs=[
-            (np.int32(0), X),
-            (np.int32(-1), X),
-            (np.int32(0), EMPTY),
-            *((np.int32(1), x) for x in KINDS),
-        ],
+        inputs=[(np.int32(0), X), (np.int32(-1), X), (np.int32(0), EMPTY), *((np.int32(1), x) for x in KINDS)],
         smooth=[(np.int32(2), SMOOTH), (np.int32(-1), SMOOTH)],
         faults=[
-            Fault(
-                (np.int32(1), X),
-                "does not make 2 equal pieces",
-                early="3 positions on axis 1 do not make 2 pieces",
-            ),
+            Fault((np.int32(1), X), "does not make 2 equal pieces", early="3 positions on axis 1 do not make 2 pieces"),
             Fault((np.int32(3), X), r"axis 3 is not in \[-3, 3\)", early=""),
             Fault((np.int32(0), ONE), "axis 0 is not in", early=""),
         ],
@@ -129,16 +120,8 @@ CUT = [
         smooth=[(SMOOTH, ints(1, 0, 2), np.int32(1)), (SMOOTH, ints(1, -1, 0), np.int32(1))],
         faults=[
             Fault((X, ints(1, 3, 1), np.int32(2)), "do not make up axis 2", early="Split"),
-            Fault(
-                (X, ints(1, -1, -1), np.int32(2)),
-                "do not make up axis 2",
-                early="one length may be -1",
-            ),
-            Fault(
-                (X, ints(1, -2, 5), np.int32(2)),
-                "do not make up axis 2",
-                early="Dimension -2 must be >= 0",
-            ),
+            Fault((X, ints(1, -1, -1), np.int32(2)), "do not make up axis 2", early="one length may be -1"),
+            Fault((X, ints(1, -2, 5), np.int32(2)), "do not make up axis 2", early="Dimension -2 must be >= 0"),
             Fault((X, ints(1, 2, 1), np.int32(3)), "axis 3 is not in", early=""),
         ],
     ),
@@ -253,14 +236,7 @@ def _filler(x: Any) -> Any:
 
 
 PADS = [
-    Row(
-        op="Pad",
-        build=ops.pad,
-        numpy=_padded,
-        inputs=PADDED,
-        smooth=[(SQUARE, MARGINS)],
-        faults=MISFITS,
-    ),
+    Row(op="Pad", build=ops.pad, numpy=_padded, inputs=PADDED, smooth=[(SQUARE, MARGINS)], faults=MISFITS),
     Row(
         op="PadV2",
         build=lambda x, margins, value: make_one("PadV2", [x, margins, value]),
@@ -278,9 +254,7 @@ MIRRORS = [
         Row(
             op="MirrorPad",
             build=lambda x, margins, mode=mode: ops.pad(x, margins, mode),
-            numpy=lambda x, margins, mode=mode: (
-                np.pad(x, margins, mode=mode.lower()) if x.ndim else x
-            ),
+            numpy=lambda x, margins, mode=mode: np.pad(x, margins, mode=mode.lower()) if x.ndim else x,
             inputs=[
                 (X, ints([1, 1 - edge], [2, 0], [0, 3])),
                 (X, np.zeros([3, 2], np.int64)),
@@ -294,9 +268,7 @@ MIRRORS = [
         ),
         Row(
             op="MirrorPadGrad",
-            build=lambda x, margins, mode=mode: make_one(
-                "MirrorPadGrad", [x, margins], {"mode": mode}
-            ),
+            build=lambda x, margins, mode=mode: make_one("MirrorPadGrad", [x, margins], {"mode": mode}),
             numpy=lambda x, margins, mode=mode: _folded(x, margins, mode.lower()),
             inputs=[
                 (np.ones([4, 5], np.float32), ints([1, 1], [0, 2])),

@@ -102,11 +102,7 @@ SOLUTIONS = [
             Fault((np.ones((2, 3)), np.ones((2, 1))), "square", static="3 columns"),
             Fault((np.eye(2), np.ones((3, 1))), FIT, static=FIT),
             Fault((np.eye(2), np.ones(2)), FIT, static="batches of them"),
-            Fault(
-                (np.eye(2)[None], np.ones((3, 2, 1))),
-                "batches of one shape",
-                static="cannot match the batches",
-            ),
+            Fault((np.eye(2)[None], np.ones((3, 2, 1))), "batches of one shape", static="cannot match the batches"),
         ],
         label="adjoint" if turn else "plain",
         exact=False,
@@ -297,6 +293,16 @@ LOG_DETERMINANT = Row(
 )
 
 ROWS = [
-    *INVERSES, INVERSE_OF_HALVES, *SOLUTIONS, *TRIANGULAR, CHOLESKY, CHOLESKY_SMOOTH, *QR, *QR_SMOOTH,
-    LU, LU_SMOOTH, DETERMINANT, LOG_DETERMINANT,
-]  # fmt: skip
+    *INVERSES,
+    INVERSE_OF_HALVES,
+    *SOLUTIONS,
+    *TRIANGULAR,
+    CHOLESKY,
+    CHOLESKY_SMOOTH,
+    *QR,
+    *QR_SMOOTH,
+    LU,
+    LU_SMOOTH,
+    DETERMINANT,
+    LOG_DETERMINANT,
+]

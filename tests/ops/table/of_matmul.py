@@ -58,9 +58,7 @@ PRODUCTS = [
     Row(
         op="MatMul",
         # Not ``ops.matmul``, which makes another op where ranks are unknown.
-        build=lambda a, b, ta=ta, tb=tb: make_one(
-            "MatMul", [a, b], {"transpose_a": ta, "transpose_b": tb}
-        ),
+        build=lambda a, b, ta=ta, tb=tb: make_one("MatMul", [a, b], {"transpose_a": ta, "transpose_b": tb}),
         numpy=lambda a, b, ta=ta, tb=tb: _product(_turned(a, ta), _turned(b, tb)),
         inputs=[(_laid(a, ta), _laid(b, tb)) for a, b in MATRICES],
         smooth=[(_laid(A, ta), _laid(B, tb))],

@@ -54,10 +54,7 @@ BIASES = [
                 (X[:0], bias),
                 (X[..., None], bias) if axis == 1 else (X[None], bias),
                 (np.ones([2, bias.size], np.float16), np.arange(bias.size, dtype=np.float16)),
-                (
-                    np.ones([2, bias.size], ml_dtypes.bfloat16),
-                    np.arange(bias.size).astype(ml_dtypes.bfloat16),
-                ),
+                (np.ones([2, bias.size], ml_dtypes.bfloat16), np.arange(bias.size).astype(ml_dtypes.bfloat16)),
             ],
             smooth=[(SMOOTH[None], np.array([0.5, 1.0, -1.0][: 3 if axis == -1 else 2]))],
             label=layout,
@@ -142,10 +139,7 @@ SCORES = [
 ]
 SOFTMAXES = [
     row
-    for op, build, numpy in (
-        ("Softmax", nn.softmax, _softmax),
-        ("LogSoftmax", nn.log_softmax, _log_softmax),
-    )
+    for op, build, numpy in (("Softmax", nn.softmax, _softmax), ("LogSoftmax", nn.log_softmax, _log_softmax))
     for row in (
         Row(
             op=op,
@@ -224,10 +218,7 @@ ENTROPIES = [
         ],
         smooth=[(SMOOTH, CHANCES.astype(np.float64))],
         exact=False,
-        faults=[
-            Fault((LOGITS, CHANCES[:, :2]), FIT, static=FIT),
-            Fault((LOGITS[0], CHANCES[0]), CLASSES, static=FIT),
-        ],
+        faults=[Fault((LOGITS, CHANCES[:, :2]), FIT, static=FIT), Fault((LOGITS[0], CHANCES[0]), CLASSES, static=FIT)],
     ),
     Row(
         op=DENSE,
@@ -268,11 +259,7 @@ ENTROPIES = [
         faults=[
             Fault((LOGITS, np.array([2, 3], np.int32)), r"label 3 .* \[0, 3\)"),
             Fault((LOGITS, np.array([-1, 0])), "label -1"),
-            Fault(
-                (LOGITS, np.array([1], np.int32)),
-                "one label for each row",
-                static="a label for each row",
-            ),
+            Fault((LOGITS, np.array([1], np.int32)), "one label for each row", static="a label for each row"),
             Fault((NO_CLASS, np.array([0, 0], np.int32)), CLASSES),
         ],
     ),

@@ -30,9 +30,7 @@ def axes_of(x: Any, front: bool) -> tuple[Any, Any]:
     return tuple(a for a in range(x.ndim) if a != channel), shape
 
 
-def trained(
-    x: Any, scale: Any, offset: Any, mean: Any, variance: Any, front: bool = False, share: Any = 1
-) -> Any:
+def trained(x: Any, scale: Any, offset: Any, mean: Any, variance: Any, front: bool = False, share: Any = 1) -> Any:
     wide = x.astype(np.float64)
     axes, shape = axes_of(x, front)
     now, spread = wide.mean(axes), wide.var(axes)
@@ -181,9 +179,7 @@ ROWS = [
     Row(
         op="FusedBatchNormV3",
         label="running",
-        build=lambda x, s, o, m, v: list(
-            nn.fused_batch_norm(x, s, o, m, v, exponential_avg_factor=0.25)
-        ),
+        build=lambda x, s, o, m, v: list(nn.fused_batch_norm(x, s, o, m, v, exponential_avg_factor=0.25)),
         numpy=lambda x, s, o, m, v: trained(x, s, o, m, v, share=0.25)[:3],
         inputs=[USUAL],
         smooth=(),
@@ -235,10 +231,7 @@ ROWS = [
             numpy=lambda g, x, scale, mean, variance, *_: trained_back(g, x, scale, mean, variance),
             inputs=[back_inputs(some(2, 3, 4, 3), version)],
             faults=[
-                Fault(back_inputs(some(2, 3, 3, 3), version),
-                    "the gradient has shape",
-                    static="takes images of rank 4",
-                )
+                Fault(back_inputs(some(2, 3, 3, 3), version), "the gradient has shape", static="takes images of rank 4")
             ],
             exact=False,
             rtol=1e-4,
@@ -291,4 +284,4 @@ ROWS = [
         no_gradient="TensorFlow has registered none",
         exact=False,
     ),
-]  # fmt: skip
+]

@@ -44,9 +44,7 @@ ROWS = [
         no_gradient="sizes are counted, not measured",
         faults=[
             Fault((np.int32(2), _shape(2, 3), _shape(1, 3)), "axis 2"),
-            Fault(
-                (np.int32(0), _shape(2, 3), _shape(3)), "one rank", static="vectors of one length"
-            ),
+            Fault((np.int32(0), _shape(2, 3), _shape(3)), "one rank", static="vectors of one length"),
             Fault((np.int32(0), _shape(2, 3), _shape(2, 4)), "cannot be joined"),
         ],
     )

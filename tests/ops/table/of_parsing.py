@@ -47,9 +47,7 @@ EMPTY = np.zeros([0], object)
 
 
 def _row(op: str, build: Any, numpy: Any, inputs: Any, label: str = "", faults: Any = ()) -> Row:
-    return Row(
-        op=op, build=build, numpy=numpy, inputs=inputs, label=label, no_gradient=WHY, faults=faults
-    )
+    return Row(op=op, build=build, numpy=numpy, inputs=inputs, label=label, no_gradient=WHY, faults=faults)
 
 
 def _known(op: str, build: Any, label: str, *pairs: tuple[tuple[Any, ...], Any]) -> list[Row]:
@@ -87,13 +85,8 @@ def _parsed(features: dict[str, Any]) -> Callable[..., Any]:
     return lambda x: next(iter(parse_example(x, features).values())).op.outputs
 
 
-ABC = {
-    "a": FixedLenFeature([2], float32), "b": FixedLenFeature([], int64), "c": VarLenFeature(string),
-}  # fmt: skip
-BLOCKS = {
-    "a": FixedLenSequenceFeature([1], float32, True, -1.0),
-    "c": FixedLenSequenceFeature([], string, True),
-}
+ABC = {"a": FixedLenFeature([2], float32), "b": FixedLenFeature([], int64), "c": VarLenFeature(string)}
+BLOCKS = {"a": FixedLenSequenceFeature([1], float32, True, -1.0), "c": FixedLenSequenceFeature([], string, True)}
 
 
 def _older(x: Any) -> Any:
@@ -106,9 +99,12 @@ def _older(x: Any) -> Any:
 
 def _single(x: Any) -> Any:
     attrs = {
-        "num_sparse": 1, "sparse_keys": ("c",), "sparse_types": (string,), "dense_keys": ("a",),
+        "num_sparse": 1,
+        "sparse_keys": ("c",),
+        "sparse_types": (string,),
+        "dense_keys": ("a",),
         "dense_shapes": ((2,),),
-    }  # fmt: skip
+    }
     return list(make("ParseSingleExample", [x, constant([], float32)], attrs).outputs)
 
 
@@ -191,9 +187,7 @@ def floats(*values: float) -> Feature:
     return Feature(float_list=FloatList(value=values))
 
 
-LONG = sequence(
-    {"k": ints(7), "f": floats(1.5, 2.5)}, l=[ints(1), ints(2, 3)], m=[floats(1, 2), floats(3, 4)]
-)
+LONG = sequence({"k": ints(7), "f": floats(1.5, 2.5)}, l=[ints(1), ints(2, 3)], m=[floats(1, 2), floats(3, 4)])
 BRIEF = sequence({"k": ints(8)}, l=[ints(4, 5, 6)], m=[floats(5, 6)])
 
 
@@ -317,15 +311,13 @@ ARRAYS = [
     array
     for dtype in (np.float32, np.float16, np.int8, np.uint64, np.complex64, np.bool_, bfloat16.np_dtype)
     for array in _numbers(dtype)
-]  # fmt: skip
+]
 
 
 def _message(array: Any) -> bytes:
     made = make_tensor_proto(array)
     if array.dtype != object and array.size:  # the op has no short form for a single number
-        made = TensorProto(
-            dtype=made.dtype, tensor_shape=made.tensor_shape, tensor_content=array.tobytes()
-        )
+        made = TensorProto(dtype=made.dtype, tensor_shape=made.tensor_shape, tensor_content=array.tobytes())
     return made.SerializeToString()
 
 

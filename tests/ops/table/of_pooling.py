@@ -139,9 +139,7 @@ ROWS = [
     Row(
         op="MaxPool",
         label="paddings",
-        build=lambda x: nn.max_pool(
-            x, [1, 3, 2, 1], [1, 1, 2, 1], [[0, 0], [1, 2], [0, 1], [0, 0]]
-        ),
+        build=lambda x: nn.max_pool(x, [1, 3, 2, 1], [1, 1, 2, 1], [[0, 0], [1, 2], [0, 1], [0, 0]]),
         numpy=lambda x: pooled(x, [3, 2], [1, 2], [(1, 2), (0, 1)], np.max),
         inputs=[(IMAGES,), (-IMAGES,)],
         smooth=[(apart(1, 3, 4, 2),)],
@@ -155,9 +153,7 @@ ROWS = [
         smooth=[(apart(1, 2, 2, 4),)],
         faults=[
             Fault(
-                (some(1, 2, 2, 3),),
-                "3 channels are no multiple of a window of 2",
-                static="3 channels are no multiple",
+                (some(1, 2, 2, 3),), "3 channels are no multiple of a window of 2", static="3 channels are no multiple"
             )
         ],
     ),
@@ -174,10 +170,7 @@ ROWS = [
         op="MaxPoolGrad",
         build=built("MaxPoolGrad"),
         numpy=top_back,
-        inputs=[
-            (IMAGES, top(IMAGES), some(2, 3, 2, 3)),
-            (EMPTY, some(0, 3, 2, 3), some(0, 3, 2, 3)),
-        ],
+        inputs=[(IMAGES, top(IMAGES), some(2, 3, 2, 3)), (EMPTY, some(0, 3, 2, 3), some(0, 3, 2, 3))],
         smooth=[(IMAGES, top(IMAGES), some(2, 3, 2, 3))],
         wrt=[2],
         faults=[WRONG],
@@ -277,9 +270,7 @@ ROWS = [
     Row(
         op="MaxPoolWithArgmax",
         label="values",
-        build=lambda x: nn.max_pool_with_argmax(
-            x, [1, 2, 2, 1], [1, 2, 2, 1], "SAME", include_batch_in_index=True
-        )[0],
+        build=lambda x: nn.max_pool_with_argmax(x, [1, 2, 2, 1], [1, 2, 2, 1], "SAME", include_batch_in_index=True)[0],
         numpy=top,
         inputs=[(IMAGES,)],
         smooth=[(IMAGES,)],

@@ -151,19 +151,12 @@ QUANTISED = [
     ),
     Row(
         op="FakeQuantWithMinMaxVarsPerChannelGradient",
-        build=lambda *x: list(
-            acts.quantization.fake_quant_with_min_max_vars_per_channel_gradient(*x)
-        ),
+        build=lambda *x: list(acts.quantization.fake_quant_with_min_max_vars_per_channel_gradient(*x)),
         numpy=lambda grad, x, low, high: _flow(grad, x, low, high, tuple(range(x.ndim - 1))),
-        inputs=[
-            (np.stack([GRADS, 2 * GRADS], 1), COLUMNS, LOWS, HIGHS),
-            (GRADS[:2], COLUMNS[0], LOWS, HIGHS),
-        ],
+        inputs=[(np.stack([GRADS, 2 * GRADS], 1), COLUMNS, LOWS, HIGHS), (GRADS[:2], COLUMNS[0], LOWS, HIGHS)],
         no_gradient=MARKED,
         exact=False,
-        faults=[
-            Fault((COLUMNS[:2], COLUMNS, LOWS, HIGHS), "gradients have", static="gradients have")
-        ],
+        faults=[Fault((COLUMNS[:2], COLUMNS, LOWS, HIGHS), "gradients have", static="gradients have")],
     ),
 ]
 

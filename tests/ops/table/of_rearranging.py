@@ -103,9 +103,7 @@ REVERSALS = [
         faults=[
             Fault((MATRIX, _axes(1), _axes(2)), "axis 2 is not in", early=""),
             Fault((MATRIX, _axes(1, 1), _axes(0)), "one shape", static="one length"),
-            Fault(
-                (np.float32(1), np.int32(1), np.int32(0)), "the tensor an axis", static="at least 1"
-            ),
+            Fault((np.float32(1), np.int32(1), np.int32(0)), "the tensor an axis", static="at least 1"),
         ],
     ),
     Row(
@@ -318,9 +316,7 @@ def _diagonal_rows(k: tuple[int, int], align: str) -> list[Row]:
         Row(
             op="MatrixDiagV3",
             label=label,
-            build=lambda d: ops.matrix_diag(
-                d, k=ends, num_rows=3, num_cols=4, padding_value=5, align=align
-            ),
+            build=lambda d: ops.matrix_diag(d, k=ends, num_rows=3, num_cols=4, padding_value=5, align=align),
             numpy=lambda d: _diagonal_set(np.full([2, 3, 4], 5, d.dtype), d, low, high, align),
             inputs=[(given,), (given.astype(np.int64),)],
             smooth=[(given,)],
@@ -340,13 +336,8 @@ DIAGONALS = [
     Row(
         op="DiagPart",
         build=ops.diag_part,
-        numpy=lambda x: x.reshape([-1, x.size])[0][:: int(x.size**0.5) + 1].reshape(
-            x.shape[: x.ndim // 2]
-        ),
-        inputs=[
-            (np.arange(9, dtype=np.int32).reshape(3, 3),),
-            (RNG.normal(size=(2, 3, 2, 3)).astype(np.float32),),
-        ],
+        numpy=lambda x: x.reshape([-1, x.size])[0][:: int(x.size**0.5) + 1].reshape(x.shape[: x.ndim // 2]),
+        inputs=[(np.arange(9, dtype=np.int32).reshape(3, 3),), (RNG.normal(size=(2, 3, 2, 3)).astype(np.float32),)],
         smooth=[(RNG.normal(size=(2, 2)),)],
         faults=[
             Fault((MATRIX,), "halves are equal", static="halves are equal"),
@@ -403,10 +394,7 @@ DIAGONALS = [
         label="main",
         build=ops.matrix_set_diag,
         numpy=lambda x, d: _diagonal_set(x, d, 0, 0, "RIGHT_LEFT"),
-        inputs=[
-            (CUBE, CUBE[:, :, 0].copy()),
-            (np.zeros([0, 2], np.float32), np.zeros(0, np.float32)),
-        ],
+        inputs=[(CUBE, CUBE[:, :, 0].copy()), (np.zeros([0, 2], np.float32), np.zeros(0, np.float32))],
         smooth=[(CUBE, CUBE[:, :, 0].copy())],
         faults=[Fault((MATRIX, NOT_FINITE), r"shape \[2\], got", static="got")],
     ),

@@ -54,11 +54,7 @@ ROWS = [
         "wider",
         "int64",
         lambda x: x.view(np.int64).reshape(x.shape[:-1]),
-        [
-            (np.array([[1, 2], [3, 4]], np.int32),),
-            (np.array([1, 2], np.float32),),
-            (np.zeros([0, 2], np.int32),),
-        ],
+        [(np.array([[1, 2], [3, 4]], np.int32),), (np.array([1, 2], np.float32),), (np.zeros([0, 2], np.int32),)],
         faults=[
             Fault((np.array([1, 2, 3], np.int32),), "last axis", static="last axis"),
             Fault((np.int32(1),), "last axis", static="last axis"),
@@ -88,10 +84,7 @@ ROWS = [
         build=approximate_equal,
         numpy=_close,
         inputs=[
-            (
-                np.array([1, 1, np.inf, np.nan], np.float32),
-                np.array([1.000001, 1.1, np.inf, np.nan], np.float32),
-            ),
+            (np.array([1, 1, np.inf, np.nan], np.float32), np.array([1.000001, 1.1, np.inf, np.nan], np.float32)),
             (np.array([1, 2], np.int32), np.array([1, 3], np.int32)),
             (np.array([1, 200], np.uint8), np.array([2, 200], np.uint8)),
             (np.array([1j], np.complex64), np.array([1j], np.complex64)),
@@ -99,9 +92,7 @@ ROWS = [
             (EMPTY, EMPTY),
         ],
         no_gradient="a comparison",
-        faults=[
-            Fault((np.array([1, 2], np.float32), np.float32(1)), "one shape", static="one shape")
-        ],
+        faults=[Fault((np.array([1, 2], np.float32), np.float32(1)), "one shape", static="one shape")],
     ),
     Row(
         op="LinSpace",
@@ -117,11 +108,7 @@ ROWS = [
         exact=False,
         faults=[
             Fault((np.float32(1), np.float32(2), np.int32(0)), "at least 1 number", early=""),
-            Fault(
-                (np.array([1], np.float32), np.float32(2), np.int32(2)),
-                "three scalars",
-                static="rank 0",
-            ),
+            Fault((np.array([1], np.float32), np.float32(2), np.int32(2)), "three scalars", static="rank 0"),
         ],
     ),
     Row(
@@ -130,11 +117,7 @@ ROWS = [
         numpy=lambda t, low, high: np.maximum(np.minimum(t, high), low),
         inputs=[
             (ANY, np.float32(-1), np.float32(1)),
-            (
-                np.array([[1, 5], [-7, 3]], np.int32),
-                np.array([[2, 2], [2, 4]], np.int32),
-                np.int32(4),
-            ),
+            (np.array([[1, 5], [-7, 3]], np.int32), np.array([[2, 2], [2, 4]], np.int32), np.int32(4)),
             (np.array([1, 9], np.uint8), np.uint8(3), np.uint8(2)),
             (EMPTY, np.float32(0), np.float32(1)),
             (np.float64(5), np.float64(0), np.float64(1)),

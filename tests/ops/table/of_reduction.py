@@ -74,11 +74,7 @@ def _reduction(
     inputs: Sequence[tuple[Any, ...]],
     *,
     keep: bool = False,
-    smooth: Sequence[tuple[Any, ...]] = (
-        (SMOOTH, _axes(1)),
-        (SMOOTH, _axes()),
-        (SMOOTH, _axes(0, 1)),
-    ),
+    smooth: Sequence[tuple[Any, ...]] = ((SMOOTH, _axes(1)), (SMOOTH, _axes()), (SMOOTH, _axes(0, 1))),
     **more: Any,
 ) -> Row:
     return Row(

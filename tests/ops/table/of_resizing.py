@@ -111,10 +111,7 @@ def _made(op: str, size: tuple[int, int], values: list[float]) -> Row:
         op=op,
         build=_build(op, way_of[id(values)]),
         numpy=numpy,
-        inputs=[
-            (given, np.array(size, np.int32))
-            for given in (PIXELS, two, np.concatenate([two, two]), PIXELS[:0])
-        ],
+        inputs=[(given, np.array(size, np.int32)) for given in (PIXELS, two, np.concatenate([two, two]), PIXELS[:0])],
         label=f"{way_of[id(values)]}-{height}x{width}",
         exact=False,
         rtol=2e-5,
@@ -141,8 +138,7 @@ REFUSED = [
     Fault((PIXELS[:, :0], SIZE), "pixels", static="pixels"),
 ]
 OWN_SIZE = [
-    (PIXELS.astype(dtype), np.array([3, 4], np.int32))
-    for dtype in (np.uint8, np.int32, np.float64, np.float16)
+    (PIXELS.astype(dtype), np.array([3, 4], np.int32)) for dtype in (np.uint8, np.int32, np.float64, np.float16)
 ]
 # Linear, and float32 inside: where it is 0, differences are as exact as they can be.
 SMOOTH = [(0 * PIXELS, np.array(size, np.int32)) for size in ((2, 3), (5, 6), (1, 1), (3, 4))]
@@ -180,9 +176,7 @@ def _back(kind: str, grad: Any, shape: Any, **attrs: Any) -> Any:
     axes = [(shape[0], grad.shape[1]), (shape[1], grad.shape[2])]
     dense = []
     for old, new in axes:
-        made = taps(
-            old, new, attrs.get("align_corners", False), attrs.get("half_pixel_centers", False)
-        )
+        made = taps(old, new, attrs.get("align_corners", False), attrs.get("half_pixel_centers", False))
         matrix = np.zeros([new, old])
         for i in range(new):
             for place, weight in zip(made.places[i], made.weights[i], strict=True):
@@ -197,12 +191,8 @@ BACK = [
     *[
         Row(
             op=f"Resize{kind.capitalize()}Grad",
-            build=lambda g, x, kind=kind, way=way: make_one(
-                f"Resize{kind.capitalize()}Grad", [g, x], WAYS[way]
-            ),
-            numpy=lambda g, x, kind=kind, way=way: _back(kind, g, x.shape[1:3], **WAYS[way]).astype(
-                x.dtype
-            ),
+            build=lambda g, x, kind=kind, way=way: make_one(f"Resize{kind.capitalize()}Grad", [g, x], WAYS[way]),
+            numpy=lambda g, x, kind=kind, way=way: _back(kind, g, x.shape[1:3], **WAYS[way]).astype(x.dtype),
             inputs=[(GRADS, np.zeros([1, 5, 4, 2], dtype)) for dtype in (np.float32, np.float64)],
             label=way,
             exact=False,

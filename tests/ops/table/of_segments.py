@@ -50,9 +50,7 @@ def _smallest(rows: Any) -> Any:
     return np.fmin.reduce(rows, 0)
 
 
-def _sorted(
-    op: str, build: Callable[..., Any], fold: Callable[[Any], Any], empty: Any = 0, **more: Any
-) -> Row:
+def _sorted(op: str, build: Callable[..., Any], fold: Callable[[Any], Any], empty: Any = 0, **more: Any) -> Row:
     def numpy(data: Any, ids: Any) -> Any:
         return _folded(data, ids, int(ids[-1]) + 1 if len(ids) else 0, fold, empty)
 
@@ -80,9 +78,7 @@ def _sorted(
     )
 
 
-def _unsorted(
-    op: str, build: Callable[..., Any], fold: Callable[[Any], Any], empty: Callable[[Any], Any]
-) -> Row:
+def _unsorted(op: str, build: Callable[..., Any], fold: Callable[[Any], Any], empty: Callable[[Any], Any]) -> Row:
     def numpy(data: Any, ids: Any, count: Any) -> Any:
         return _folded(data, ids, int(count), fold, empty(data.dtype))
 
@@ -124,11 +120,7 @@ DIVISORS: dict[str, Callable[[Any], Any]] = {
     "Mean": _mean,
     "SqrtN": lambda rows: rows.sum(0) / np.sqrt(len(rows)),
 }
-BUILDERS = {
-    "Sum": opsets.sparse_segment_sum,
-    "Mean": opsets.sparse_segment_mean,
-    "SqrtN": opsets.sparse_segment_sqrt_n,
-}
+BUILDERS = {"Sum": opsets.sparse_segment_sum, "Mean": opsets.sparse_segment_mean, "SqrtN": opsets.sparse_segment_sqrt_n}
 
 
 def _sparse(kind: str, sparse: bool) -> Row:
@@ -165,9 +157,7 @@ def _with_num_segments(kind: str) -> Row:
 
     return Row(
         op=f"SparseSegment{kind}WithNumSegments",
-        build=lambda data, indices, ids, count: BUILDERS[kind](
-            data, indices, ids, num_segments=count
-        ),
+        build=lambda data, indices, ids, count: BUILDERS[kind](data, indices, ids, num_segments=count),
         numpy=numpy,
         inputs=[
             (DATA.astype(np.float32), INDICES, IDS, np.int32(4)),
@@ -215,19 +205,12 @@ ROWS = [
     _sorted("SegmentMin", ops.segment_min, _smallest),
     _sorted("SegmentMax", ops.segment_max, _largest),
     _sorted(
-        "SegmentProd",
-        ops.segment_prod,
-        lambda rows: np.multiply.reduce(rows, 0),
-        1,
-        smooth=[*SMOOTH, (ZEROS, IDS)],
+        "SegmentProd", ops.segment_prod, lambda rows: np.multiply.reduce(rows, 0), 1, smooth=[*SMOOTH, (ZEROS, IDS)]
     ),
     _unsorted("UnsortedSegmentMin", ops.unsorted_segment_min, _smallest, _highest),
     _unsorted("UnsortedSegmentMax", ops.unsorted_segment_max, _largest, _lowest),
     _unsorted(
-        "UnsortedSegmentProd",
-        ops.unsorted_segment_prod,
-        lambda rows: np.multiply.reduce(rows, 0),
-        lambda dtype: 1,
+        "UnsortedSegmentProd", ops.unsorted_segment_prod, lambda rows: np.multiply.reduce(rows, 0), lambda dtype: 1
     ),
     *[_sparse(kind, sparse) for kind in DIVISORS for sparse in (False, True)],
     *[_with_num_segments(kind) for kind in DIVISORS],

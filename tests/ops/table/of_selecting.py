@@ -131,9 +131,7 @@ def _bound_rows(op: str, side: Any) -> Row:
             (np.zeros([2, 0], np.float32), np.zeros([2, 1], np.float32)),
         ],
         no_gradient=NOT_REGISTERED,
-        faults=[
-            Fault((np.sort(CUBE[0]), CUBE[:, 0].copy()), "as many rows", static="as many rows")
-        ],
+        faults=[Fault((np.sort(CUBE[0]), CUBE[:, 0].copy()), "as many rows", static="as many rows")],
     )
 
 
@@ -158,8 +156,7 @@ def _all_distances(normalize: bool) -> Callable[..., Any]:
         out = np.zeros(shape, np.float32)
         for place in np.ndindex(*shape):
             a, b = (
-                [v for i, v in zip(p[0], p[1], strict=True) if tuple(i[:-1]) == place]
-                for p in (parts[:3], parts[3:])
+                [v for i, v in zip(p[0], p[1], strict=True) if tuple(i[:-1]) == place] for p in (parts[:3], parts[3:])
             )
             distance: float = _levenshtein(a, b)
             if normalize and distance:
@@ -177,11 +174,7 @@ def _sparse(entries: dict[tuple[int, ...], Any], shape: tuple[int, ...], dtype: 
 
 SENTENCES = (
     *_sparse({(0, 0): b"a", (1, 0): b"b", (1, 1): b"c", (3, 0): b"x"}, (4, 2), object),
-    *_sparse(
-        {(0, 0): b"a", (0, 1): b"b", (1, 0): b"b", (1, 1): b"d", (1, 2): b"c", (2, 0): b"y"},
-        (4, 3),
-        object,
-    ),
+    *_sparse({(0, 0): b"a", (0, 1): b"b", (1, 0): b"b", (1, 1): b"d", (1, 2): b"c", (2, 0): b"y"}, (4, 3), object),
 )
 NUMBERS = (
     *_sparse({(0, 1, 0): 4, (0, 1, 1): 5, (0, 1, 2): 6}, (1, 2, 3), np.int32),
@@ -235,12 +228,7 @@ LOOKING_UP = [
         op="Bucketize",
         build=lambda x: raw.Bucketize(x, boundaries=[0.0, 10.0, 100.0]),
         numpy=lambda x: np.digitize(x, [0, 10, 100]).astype(np.int32),
-        inputs=[
-            (_ints(-5, 10000, 150, 10, 5, 100, 0),),
-            (NOT_FINITE,),
-            (np.zeros([0, 2]),),
-            (np.int64(99),),
-        ],
+        inputs=[(_ints(-5, 10000, 150, 10, 5, 100, 0),), (NOT_FINITE,), (np.zeros([0, 2]),), (np.int64(99),)],
         no_gradient=NOT_REGISTERED,
     ),
     Row(
@@ -339,9 +327,7 @@ def _stitched(*operands: Any) -> Any:
 def _stitch_row(op: str, build: Callable[..., Any]) -> Row:
     return Row(
         op=op,
-        build=lambda *operands: build(
-            operands[: len(operands) // 2], operands[len(operands) // 2 :]
-        ),
+        build=lambda *operands: build(operands[: len(operands) // 2], operands[len(operands) // 2 :]),
         numpy=_stitched,
         inputs=[
             (_ints(0, 2), _ints(1), MATRIX[:2], MATRIX[2:]),

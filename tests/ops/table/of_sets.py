@@ -37,9 +37,11 @@ SECOND = np.array([[[3, 9], [4, 5]], [[1, 2], [0, 6]]], np.int64)
 WORDS = np.array([["a", "b"], ["c", "c"]], object).astype(bytes).astype(object)
 OTHERS = np.array([["b"], ["c"]], object).astype(bytes).astype(object)
 COMBINED: dict[str, Callable[[set[Any], set[Any]], set[Any]]] = {
-    "union": set.union, "intersection": set.intersection, "a-b": set.difference,
+    "union": set.union,
+    "intersection": set.intersection,
+    "a-b": set.difference,
     "b-a": lambda a, b: b - a,
-}  # fmt: skip
+}
 
 
 def _rows(values: Any) -> list[set[Any]]:
@@ -84,42 +86,48 @@ def _set_rows(operation: str) -> list[Row]:
     small = tuple(x.astype(np.int16) for x in (FIRST, SECOND))
     return [
         Row(
-            op="DenseToDenseSetOperation", build=function,
+            op="DenseToDenseSetOperation",
+            build=function,
             numpy=lambda x, y: numpy(_rows(x), _rows(y), x.shape[:-1], x.dtype),
-            inputs=[
-                (FIRST, SECOND), small, (FIRST, SECOND[..., :0]), (WORDS, OTHERS), (FIRST[:0], SECOND[:0]),
-            ],
-            label=operation, no_gradient=MARKED,
+            inputs=[(FIRST, SECOND), small, (FIRST, SECOND[..., :0]), (WORDS, OTHERS), (FIRST[:0], SECOND[:0])],
+            label=operation,
+            no_gradient=MARKED,
             faults=[
                 Fault((FIRST, SECOND[:1]), "same axes", static="same axes"),
                 Fault((FIRST[0, 0], SECOND[0, 0]), "two axes", static="two axes"),
             ],
         ),
         Row(
-            op="DenseToSparseSetOperation", build=lambda x, *y: function(x, SparseTensor(*y)),
+            op="DenseToSparseSetOperation",
+            build=lambda x, *y: function(x, SparseTensor(*y)),
             numpy=lambda x, *y: numpy(_rows(x), _sparse_rows(*y), x.shape[:-1], x.dtype),
             inputs=[(FIRST, *b), (WORDS, *_sparse(OTHERS))],
-            label=operation, no_gradient=MARKED,
+            label=operation,
+            no_gradient=MARKED,
             faults=[Fault((FIRST, b[0][::-1], b[1], b[2]), "out of order")],
         ),
         Row(
-            op="DenseToSparseSetOperation", build=lambda y, *x: function(SparseTensor(*x), y),
+            op="DenseToSparseSetOperation",
+            build=lambda y, *x: function(SparseTensor(*x), y),
             numpy=lambda y, *x: numpy(_sparse_rows(*x), _rows(y), y.shape[:-1], y.dtype),
-            inputs=[(SECOND, *a)], label=f"{operation}-turned", no_gradient=MARKED,
+            inputs=[(SECOND, *a)],
+            label=f"{operation}-turned",
+            no_gradient=MARKED,
         ),
         Row(
             op="SparseToSparseSetOperation",
             build=lambda *x: function(SparseTensor(*x[:3]), SparseTensor(*x[3:])),
             numpy=lambda *x: numpy(_sparse_rows(*x[:3]), _sparse_rows(*x[3:]), x[2][:-1], x[1].dtype),
             inputs=[(*a, *b), (*_sparse(0 * FIRST), *b)],
-            label=operation, no_gradient=MARKED,
+            label=operation,
+            no_gradient=MARKED,
             faults=[
                 Fault((*a, b[0], b[1], b[2] + [1, 0, 0]), "same axes", early=""),
                 Fault((*a, b[0][[0, 0]], b[1][:2], b[2]), "is repeated"),
                 Fault((*a, b[0] + 9, b[1], b[2]), "out of bounds"),
             ],
         ),
-    ]  # fmt: skip
+    ]
 
 
 SIZES = Row(
@@ -129,11 +137,7 @@ SIZES = Row(
     inputs=[_sparse(FIRST), _sparse(SECOND[0]), _sparse(WORDS), _sparse(0 * FIRST)],
     no_gradient=MARKED,
     faults=[
-        Fault(
-            (np.zeros((1, 1), np.int64), np.ones(1, np.int64), np.ones(1, np.int64)),
-            "two axes",
-            static="two axes",
-        ),
+        Fault((np.zeros((1, 1), np.int64), np.ones(1, np.int64), np.ones(1, np.int64)), "two axes", static="two axes"),
         Fault((_sparse(FIRST)[0][::-1].copy(), *_sparse(FIRST)[1:]), "out of order"),
     ],
 )
@@ -149,11 +153,7 @@ def _split(count: int, axis: int) -> Row:
         dense = np.zeros(shape)
         dense[tuple(places.T)] = values
         pieces = [_sparse(piece) for piece in np.array_split(dense, count, axis)]
-        return [
-            piece[i].astype(values.dtype if i == 1 else np.int64)
-            for i in range(3)
-            for piece in pieces
-        ]
+        return [piece[i].astype(values.dtype if i == 1 else np.int64) for i in range(3) for piece in pieces]
 
     def build(*parts: Any) -> list[Any]:
         made = acts.sparse.split(sp_input=SparseTensor(*parts), num_split=count, axis=axis)
@@ -190,9 +190,7 @@ def _reduced(kind: str, axis: Any, keepdims: Any) -> Row:
         whole = getattr(dense, kind)(axis=axes, keepdims=keepdims)
         kept = np.asarray(there.any(axis=axes, keepdims=keepdims))
         found = np.argwhere(kept).astype(np.int64)
-        return [
-            found, np.asarray(whole)[kept].astype(values.dtype), np.array(kept.shape, np.int64)
-        ]  # fmt: skip
+        return [found, np.asarray(whole)[kept].astype(values.dtype), np.array(kept.shape, np.int64)]
 
     return Row(
         op=f"SparseReduce{kind.title()}Sparse",
@@ -246,13 +244,15 @@ BAD_AXES = Row(
     op="SparseReduceSumSparse",
     build=_plain,
     numpy=lambda places, values, shape, axes: [
-        np.unique(places[:, :1], axis=0), np.array([0.0, 4.0, 11.0], np.float32), shape[:1]
+        np.unique(places[:, :1], axis=0),
+        np.array([0.0, 4.0, 11.0], np.float32),
+        shape[:1],
     ],
     inputs=[(*_sparse(NUMBERS), np.array([1], np.int32))],
     label="axes",
     no_gradient=NONE,
     faults=[Fault((*_sparse(NUMBERS), np.array([2], np.int32)), r"not in \[-2, 2\)", early="axis 2 is not")],
-)  # fmt: skip
+)
 
 # -- strings ---------------------------------------------------------------------------------------
 

@@ -56,15 +56,17 @@ def _of_complex(rank: int, back: bool) -> list[Row]:
             build=function,
             numpy=numpy,
             inputs=[
-                (NUMBERS,), (wide,), (least,), (NUMBERS[..., :0],), (NUMBERS[:0],), (NUMBERS[..., :1],),
+                (NUMBERS,),
+                (wide,),
+                (least,),
+                (NUMBERS[..., :0],),
+                (NUMBERS[:0],),
+                (NUMBERS[..., :1],),
                 (np.where(REALS > 2, np.nan, NUMBERS),),
             ],
             exact=False,
             rtol=1e-4,
-            faults=[
-                Fault((least[(0,)],), "at least rank", static="at least rank"
-                )
-            ],
+            faults=[Fault((least[(0,)],), "at least rank", static="at least rank")],
         ),
         Row(
             op=f"{kind}{end}",
@@ -75,7 +77,7 @@ def _of_complex(rank: int, back: bool) -> list[Row]:
             label="parts",
             exact=False,
         ),
-    ]  # fmt: skip
+    ]
 
 
 def _lengths(rank: int, *length: int) -> Any:
@@ -130,11 +132,15 @@ def _of_real(rank: int) -> list[Row]:
     for what, length in (("all", None), ("cut", cut), ("more", longer)) if none is None else ():
         rows.append(
             Row(
-                op=f"RFFT{end}", build=_parts(function, length),
-                numpy=_parts_numpy(lambda x, length=length: numpy(x, length)), inputs=[(some,)],
-                smooth=[(some,), (some[..., :4],)], label=f"{what}-parts", exact=False,
+                op=f"RFFT{end}",
+                build=_parts(function, length),
+                numpy=_parts_numpy(lambda x, length=length: numpy(x, length)),
+                inputs=[(some,)],
+                smooth=[(some,), (some[..., :4],)],
+                label=f"{what}-parts",
+                exact=False,
             )
-        )  # fmt: skip
+        )
     return rows
 
 
@@ -186,12 +192,15 @@ def _to_real(rank: int) -> list[Row]:
         if none is None and not (length is not None and 0 in length):
             rows.append(
                 Row(
-                    op=f"IRFFT{end}", build=_parts(function, length),
+                    op=f"IRFFT{end}",
+                    build=_parts(function, length),
                     numpy=_parts_numpy(lambda x, length=length: numpy(x, length)),
-                    inputs=[(some.real, some.imag)], smooth=[(some.real, some.imag)],
-                    label=f"{what}-parts", exact=False,
+                    inputs=[(some.real, some.imag)],
+                    smooth=[(some.real, some.imag)],
+                    label=f"{what}-parts",
+                    exact=False,
                 )
-            )  # fmt: skip
+            )
     return rows
 
 

@@ -45,24 +45,12 @@ SLICE = Row(
         (ONE, ints(), ints()),
         *((x, ints(0, 1), ints(-1, 1)) for x in KINDS),
     ],
-    smooth=[
-        (SMOOTH, ints(0, 1), ints(2, 1)),
-        (SMOOTH, longs(1, 0), longs(-1, -1)),
-        (SMOOTH, ints(0, 3), ints(2, 0)),
-    ],
+    smooth=[(SMOOTH, ints(0, 1), ints(2, 1)), (SMOOTH, longs(1, 0), longs(-1, -1)), (SMOOTH, ints(0, 3), ints(2, 0))],
     faults=[
-        Fault(
-            (X, ints(0, 0, 0), ints(3, -1, 4)),
-            OUTSIDE,
-            early="begin 0 and size 3 do not fit a dimension of 2",
-        ),
+        Fault((X, ints(0, 0, 0), ints(3, -1, 4)), OUTSIDE, early="begin 0 and size 3 do not fit a dimension of 2"),
         Fault((X, ints(0, -1, 0), ints(2, 1, 4)), OUTSIDE, early="begin -1 is not in"),
         Fault((X, ints(3, 0, 0), ints(-1, -1, 4)), OUTSIDE, early="begin 3 is not in"),
-        Fault(
-            (X, ints(0, 0, 0), ints(-2, -1, 4)),
-            OUTSIDE,
-            early="begin 0 and size -2 do not fit a dimension of 2",
-        ),
+        Fault((X, ints(0, 0, 0), ints(-2, -1, 4)), OUTSIDE, early="begin 0 and size -2 do not fit a dimension of 2"),
         Fault((X, ints(0, 1), ints(2, 1)), "one entry per axis", static="one entry"),
     ],
 )
@@ -180,11 +168,7 @@ STRIDED = [
 FAULTS = [
     Fault((X, ints(0), ints(1), ints(0)), "strides must not be 0", early=""),
     Fault((X, ints(0, 0), ints(1), ints(1, 1)), "have one length", static="have one length"),
-    Fault(
-        (X, ints(0, 0, 0, 0), ints(1, 1, 1, 1), ints(1, 1, 1, 1)),
-        "too many indices",
-        static="too many",
-    ),
+    Fault((X, ints(0, 0, 0, 0), ints(1, 1, 1, 1), ints(1, 1, 1, 1)), "too many indices", static="too many"),
 ]
 REFUSED = [
     Row(
@@ -213,12 +197,7 @@ REFUSED = [
         build=lambda *operands: make_one("StridedSliceGrad", list(operands)),
         numpy=lambda *operands: operands,
         inputs=[],
-        faults=[
-            Fault(
-                (ints(2, 3), ints(0), ints(1), ints(1), np.ones([2, 3], np.float32)),
-                "a gradient of shape",
-            )
-        ],
+        faults=[Fault((ints(2, 3), ints(0), ints(1), ints(1), np.ones([2, 3], np.float32)), "a gradient of shape")],
         label="refused",
     ),
 ]

@@ -143,23 +143,13 @@ SUMS = [
                 SHAPE,
                 np.float32(0.5),
             ),
-            (
-                PLACES,
-                np.array([1, 2], np.int8),
-                SHAPE,
-                PLACES,
-                np.array([3, -2], np.int8),
-                SHAPE,
-                np.int8(1),
-            ),
+            (PLACES, np.array([1, 2], np.int8), SHAPE, PLACES, np.array([3, -2], np.int8), SHAPE, np.int8(1)),
         ],
         smooth=[(PLACES, SMOOTH, SHAPE, OTHER[0], SMOOTH + 1, SHAPE, np.float64(0.0))],
         wrt=[1, 4],
         faults=[
             Fault((PLACES, VALUES, SHAPE, *OTHER[:2], longs(2, 4), ZERO), "not the same"),
-            Fault(
-                (PLACES, VALUES, SHAPE, OTHER[0], VALUES[:1], SHAPE, ZERO), "need indices of shape"
-            ),
+            Fault((PLACES, VALUES, SHAPE, OTHER[0], VALUES[:1], SHAPE, ZERO), "need indices of shape"),
             Fault((PLACES, VALUES, SHAPE, longs([0, 7], [1, 0]), VALUES, SHAPE, ZERO), OUTSIDE),
         ],
     ),
@@ -175,11 +165,7 @@ SUMS = [
             (np.array([1j, 2], np.complex64), PLACES, PLACES, PLACES),
         ],
         no_gradient="TensorFlow marks it so",
-        faults=[
-            Fault(
-                (VALUES, PLACES, OTHER[0], longs([0, 0], [0, 1], [1, 0])), "2 gradients for a sum"
-            )
-        ],
+        faults=[Fault((VALUES, PLACES, OTHER[0], longs([0, 0], [0, 1], [1, 0])), "2 gradients for a sum")],
     ),
 ]
 
@@ -241,9 +227,7 @@ PRODUCTS = [
         label=f"{'adjoint' if adjoint_a else 'plain'}_{'adjoint' if adjoint_b else 'plain'}",
         exact=False,
         faults=[
-            Fault(
-                (PLACES, VALUES, SHAPE, np.ones([7, 7], np.float32)), "cannot multiply", early=""
-            ),
+            Fault((PLACES, VALUES, SHAPE, np.ones([7, 7], np.float32)), "cannot multiply", early=""),
             Fault((longs([0, 3]), VALUES[:1], SHAPE, right), OUTSIDE),
             Fault((PLACES, VALUES[:1], SHAPE, right), "need indices of shape"),
         ],
@@ -251,9 +235,7 @@ PRODUCTS = [
     for adjoint_a in (False, True)
     for adjoint_b in (False, True)
     for right in [
-        np.arange(1, 1 + 4 * (2 if adjoint_a else 3), dtype=np.float32).reshape(
-            (4, -1) if adjoint_b else (-1, 4)
-        )
+        np.arange(1, 1 + 4 * (2 if adjoint_a else 3), dtype=np.float32).reshape((4, -1) if adjoint_b else (-1, 4))
     ]
 ]
 

@@ -46,13 +46,9 @@ def _entries(there: Any, dense: Any) -> list[Any]:
 def _joined(axis: int) -> Callable[..., Any]:
     def numpy(*parts: Any) -> Any:
         count = len(parts) // 3
-        triples = list(
-            zip(parts[:count], parts[count : 2 * count], parts[2 * count :], strict=True)
-        )
+        triples = list(zip(parts[:count], parts[count : 2 * count], parts[2 * count :], strict=True))
         there = [_dense(i, np.ones(len(i), bool), s) for i, _, s in triples]
-        return _entries(
-            np.concatenate(there, axis), np.concatenate([_dense(*t) for t in triples], axis)
-        )
+        return _entries(np.concatenate(there, axis), np.concatenate([_dense(*t) for t in triples], axis))
 
     return numpy
 
@@ -76,7 +72,7 @@ JOIN = [
         ],
     )
     for axis, more in ((0, []), (1, [_triples(ALL, WIDE)]), (-1, [_triples(WIDE, ALL)]))
-]  # fmt: skip
+]
 
 
 def _reshaped(indices: Any, old: Any, new: Any) -> Any:
@@ -91,7 +87,9 @@ RESHAPE = [
         build=_several("SparseReshape"),
         numpy=_reshaped,
         inputs=[
-            (PLACES, SHAPE, longs(9)), (PLACES, SHAPE, longs(1, -1, 3)), (NONE[0], SHAPE, longs(9, 1)),
+            (PLACES, SHAPE, longs(9)),
+            (PLACES, SHAPE, longs(1, -1, 3)),
+            (NONE[0], SHAPE, longs(9, 1)),
             (np.zeros([0, 2], np.int64), longs(0, 3), longs(3, 0)),
         ],
         no_gradient=INTEGERS,
@@ -101,16 +99,13 @@ RESHAPE = [
             Fault((PLACES, SHAPE, longs(-1, -1)), "9 elements to shape", early=""),
             Fault((PLACES + 2, SHAPE, longs(9)), OUTSIDE),
         ],
-    ),
-]  # fmt: skip
+    )
+]
 
 
 def _sliced(indices: Any, values: Any, shape: Any, start: Any, size: Any) -> Any:
     box = tuple(slice(a, a + n) for a, n in zip(start, size, strict=True))
-    return _entries(
-        _dense(indices, np.ones(len(indices), bool), shape)[box],
-        _dense(indices, values, shape)[box],
-    )
+    return _entries(_dense(indices, np.ones(len(indices), bool), shape)[box], _dense(indices, values, shape)[box])
 
 
 SLICE = [
@@ -119,8 +114,10 @@ SLICE = [
         build=_several("SparseSlice"),
         numpy=_sliced,
         inputs=[
-            (*ALL, longs(0, 1), longs(2, 9)), (*ALL, longs(0, 0), longs(3, 3)),
-            (*ALL, longs(1, 0), longs(1, 2)), (*ALL, longs(1, 0), longs(0, 2)),
+            (*ALL, longs(0, 1), longs(2, 9)),
+            (*ALL, longs(0, 0), longs(3, 3)),
+            (*ALL, longs(1, 0), longs(1, 2)),
+            (*ALL, longs(1, 0), longs(0, 2)),
             (*NONE, longs(1, 0), longs(1, 2)),
         ],
         no_gradient=None,
@@ -137,11 +134,9 @@ SLICE = [
         numpy=lambda g, i, start, kept: np.array([0, 0, 5], np.float32),
         inputs=[(np.array([5], np.float32), PLACES, longs(1, 1), np.array([[0, 1]]))],
         no_gradient=NOTHING,
-        faults=[
-            Fault((VALUES, PLACES, longs(1, 1), np.array([[0, 1]])), "3 gradients of 1")
-        ],
+        faults=[Fault((VALUES, PLACES, longs(1, 1), np.array([[0, 1]])), "3 gradients of 1")],
     ),
-]  # fmt: skip
+]
 
 
 def _reduced(function: Any, keep: bool, empty: Any) -> Callable[..., Any]:
@@ -167,14 +162,11 @@ REDUCE = [
         ],
         label=f"{keep}",
         no_gradient=NOTHING if op == "SparseReduceMax" else None,
-        faults=[
-            Fault((*ALL, ints(2)), "axis 2 is not in", early=""),
-            Fault((*OUT, ints(1)), OUTSIDE),
-        ],
+        faults=[Fault((*ALL, ints(2)), "axis 2 is not in", early=""), Fault((*OUT, ints(1)), OUTSIDE)],
     )
     for op, function, empty in (("SparseReduceSum", np.sum, 0), ("SparseReduceMax", np.max, -np.inf))
     for keep in (False, True)
-]  # fmt: skip
+]
 
 
 def _summed(*axes: int) -> Callable[..., Any]:
@@ -253,16 +245,15 @@ FILL = [
         build=_several("SparseFillEmptyRows"),
         numpy=_filled,
         inputs=[
-            (*ALL, np.float32(-1)), (*NONE, np.float32(-1)), (PLACES[::-1], VALUES, SHAPE, np.float32(9)),
+            (*ALL, np.float32(-1)),
+            (*NONE, np.float32(-1)),
+            (PLACES[::-1], VALUES, SHAPE, np.float32(9)),
             (PLACES, VALUES, longs(2, 3), np.float32(9)),
             (PLACES, np.array([b"a", b"b", b"c"], object), SHAPE, np.array(b"-", object)),
             (np.zeros([0, 2], np.int64), VALUES[:0], longs(0, 3), np.float32(9)),
         ],
         smooth=[(PLACES, SMOOTH, SHAPE, np.float64(2.0))],
-        faults=[
-            Fault((*OUT, np.float32(0)), OUTSIDE),
-            Fault((*ALL, VALUES), "scalar default", static="rank 0"),
-        ],
+        faults=[Fault((*OUT, np.float32(0)), OUTSIDE), Fault((*ALL, VALUES), "scalar default", static="rank 0")],
     ),
     Row(
         op="SparseFillEmptyRowsGrad",
@@ -272,6 +263,6 @@ FILL = [
         no_gradient=NOTHING,
         faults=[Fault((longs(3), VALUES), "below 3")],
     ),
-]  # fmt: skip
+]
 
 ROWS = [*JOIN, *RESHAPE, *SLICE, *REDUCE, *SUM_GRADIENTS, *ROWS_OF, *FILL]

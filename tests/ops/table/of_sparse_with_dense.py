@@ -41,11 +41,7 @@ def _row(op: str, function: Callable[..., Any], no_gradient: str | None = None) 
         exact=False,
         faults=[
             Fault((PLACES, VALUES, SHAPE, DENSE[:, :2]), "broadcasts to the sparse one"),
-            Fault(
-                (PLACES, VALUES, SHAPE, DENSE[None]),
-                "broadcasts to the sparse one",
-                static="of rank 2; got rank 3",
-            ),
+            Fault((PLACES, VALUES, SHAPE, DENSE[None]), "broadcasts to the sparse one", static="of rank 2; got rank 3"),
             Fault((PLACES + 2, VALUES, SHAPE, DENSE), "out of bounds"),
         ],
     )

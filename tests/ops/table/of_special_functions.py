@@ -39,9 +39,7 @@ def _special(name: str) -> Callable[..., Any]:
     return function
 
 
-def _unary(
-    op: str, build: Callable[..., Any], numpy: Callable[..., Any], given: Any, smooth: Any
-) -> Row:
+def _unary(op: str, build: Callable[..., Any], numpy: Callable[..., Any], given: Any, smooth: Any) -> Row:
     return Row(
         op=op,
         build=build,
@@ -116,9 +114,7 @@ def _positive(name: str) -> Callable[..., Any]:
 
 
 def _zeta(x: Any, q: Any) -> Any:
-    pole = (
-        (np.asarray(q) <= 0) & (np.floor(q) == q) & (np.asarray(x) > 1) & (np.asarray(x) % 2 != 0)
-    )
+    pole = (np.asarray(q) <= 0) & (np.floor(q) == q) & (np.asarray(x) > 1) & (np.asarray(x) % 2 != 0)
     found = _special("zeta")(x, q)
     return np.where(pole, np.asarray(np.nan, found.dtype), found)
 
@@ -240,11 +236,7 @@ ROWS = [
             (np.float64(2), np.float64(3), np.float64(0.25)),
             (np.zeros([0]), np.float64(3), np.zeros([0])),
         ],
-        smooth=[
-            (ABOVE, ABOVE.T, SHARE),
-            (np.array(2.0), np.array(0.7), SHARE),
-            (ABOVE, ABOVE.T, np.array(0.4)),
-        ],
+        smooth=[(ABOVE, ABOVE.T, SHARE), (np.array(2.0), np.array(0.7), SHARE), (ABOVE, ABOVE.T, np.array(0.4))],
         wrt=[2],
         exact=False,
         faults=[

@@ -101,14 +101,12 @@ SVD = [
 SVD_VALUES = Row(
     op="Svd",
     build=_svd_values,
-    numpy=lambda x: [
-        np.linalg.svd(x, compute_uv=False).astype(x.dtype), np.empty(0, x.dtype), np.empty(0, x.dtype)
-    ],
+    numpy=lambda x: [np.linalg.svd(x, compute_uv=False).astype(x.dtype), np.empty(0, x.dtype), np.empty(0, x.dtype)],
     inputs=OBLONGS,
     label="values",
     exact=False,
     rtol=ANY,
-)  # fmt: skip
+)
 BROKEN = np.stack([np.full((2, 2), np.nan), np.diag([3.0, 2.0]), np.full((2, 2), np.inf)])
 SVD_BROKEN = Row(
     op="Svd",
@@ -135,6 +133,4 @@ SVD_SMOOTH = [
     ]
 ]
 
-ROWS = [
-    EIGEN, EIGEN_SMOOTH, EIGENVALUES, EIGENVALUES_SMOOTH, *SVD, SVD_VALUES, SVD_BROKEN, *SVD_SMOOTH,
-]  # fmt: skip
+ROWS = [EIGEN, EIGEN_SMOOTH, EIGENVALUES, EIGENVALUES_SMOOTH, *SVD, SVD_VALUES, SVD_BROKEN, *SVD_SMOOTH]

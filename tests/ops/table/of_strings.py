@@ -45,9 +45,7 @@ def _each(function: Callable[[bytes], Any], dtype: Any = object) -> Callable[...
 
 
 def _row(op: str, build: Any, numpy: Any, inputs: Any, label: str = "", faults: Any = ()) -> Row:
-    return Row(
-        op=op, build=build, numpy=numpy, inputs=inputs, label=label, no_gradient=WHY, faults=faults
-    )
+    return Row(op=op, build=build, numpy=numpy, inputs=inputs, label=label, no_gradient=WHY, faults=faults)
 
 
 def _known(op: str, build: Any, label: str, *pairs: tuple[tuple[Any, ...], Any]) -> list[Row]:
@@ -255,32 +253,37 @@ def _sparse(shape: Any, rows: dict[int, list[str]]) -> list[Any]:
 
 SPLITTING = [
     *_known(
-        "StringSplit", _split(), "parts",
-        ((words("hello world", "a  b c "), word(" ")),
-         _sparse([2, 3], {0: ["hello", "world"], 1: ["a", "b", "c"]})),
+        "StringSplit",
+        _split(),
+        "parts",
+        ((words("hello world", "a  b c "), word(" ")), _sparse([2, 3], {0: ["hello", "world"], 1: ["a", "b", "c"]})),
         ((words("a,b;c", ",,"), word(",;")), _sparse([2, 3], {0: ["a", "b", "c"]})),
         ((words("abc", ""), word("")), _sparse([2, 3], {0: ["a", "b", "c"]})),
         ((np.zeros([0], object), word(" ")), _sparse([0, 0], {})),
     ),
     *_known(
-        "StringSplit", _split(skip_empty=False), "kept",
+        "StringSplit",
+        _split(skip_empty=False),
+        "kept",
         ((words("a  b c ", ""), word(" ")), _sparse([2, 5], {0: ["a", "", "b", "c", ""]})),
     ),
-    _row(
-        "StringSplit", lambda x: string_split(x).values, lambda x: x, [(words("a", "b"),)],
-    ),
+    _row("StringSplit", lambda x: string_split(x).values, lambda x: x, [(words("a", "b"),)]),
     *_known(
-        "StringSplitV2", _split(maxsplit=-1), "parts",
+        "StringSplitV2",
+        _split(maxsplit=-1),
+        "parts",
         ((words("hello  world", ""), word("")), _sparse([2, 2], {0: ["hello", "world"]})),
         ((words("a<>b<><>c", ""), word("<>")), _sparse([2, 4], {0: ["a", "b", "", "c"], 1: [""]})),
         ((np.zeros([0], object), word("")), _sparse([0, 0], {})),
     ),
     *_known(
-        "StringSplitV2", _split(maxsplit=1), "once",
+        "StringSplitV2",
+        _split(maxsplit=1),
+        "once",
         ((words("a b c d", " x y "), word("")), _sparse([2, 2], {0: ["a", "b c d"], 1: ["x", "y "]})),
         ((words("a<>b<><>c", ""), word("<>")), _sparse([2, 2], {0: ["a", "b<><>c"], 1: [""]})),
     ),
-]  # fmt: skip
+]
 
 
 def _shown(**attrs: Any) -> Callable[..., Any]:

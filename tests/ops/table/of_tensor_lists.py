@@ -154,10 +154,7 @@ SINGLE = [
         numpy=lambda t, k: t[k],
         inputs=[(t, at(1)) for t, _ in NUMBERS],
         smooth=[(SMOOTH, at(2))],
-        faults=[
-            Fault((ROWS3, at(3)), "element 3 was asked for of a list of 3"),
-            Fault((ROWS3, at(-1)), "element -1"),
-        ],
+        faults=[Fault((ROWS3, at(3)), "element 3 was asked for of a list of 3"), Fault((ROWS3, at(-1)), "element -1")],
     ),
 ]
 
@@ -226,11 +223,7 @@ MANY = [
         op="TensorListScatterV2",
         build=_scatter,
         numpy=_scattered,
-        inputs=[
-            (ROWS3[:2], PLACES, at(-1)),
-            (ROWS3[:2], PLACES, at(5)),
-            (NOTHING, np.zeros(0, np.int32), at(2)),
-        ],
+        inputs=[(ROWS3[:2], PLACES, at(-1)), (ROWS3[:2], PLACES, at(5)), (NOTHING, np.zeros(0, np.int32), at(2))],
         smooth=[(SMOOTH[:2], PLACES, at(4))],
         faults=[
             Fault((ROWS3[:2], PLACES, at(2)), "element 2 was to be set in a list of 2"),
@@ -258,10 +251,7 @@ MANY = [
         inputs=[(ROWS3, np.array([2, 0, 1])), (NOTHING, np.array([0, 0]))],
         smooth=[(SMOOTH, np.array([2, 0, 1]))],
         faults=[
-            Fault(
-                inputs=(ROWS3, np.array([2, 2])),
-                match=r"sum of lengths is 4 and value's shape is: \[3, 2\]",
-            ),
+            Fault(inputs=(ROWS3, np.array([2, 2])), match=r"sum of lengths is 4 and value's shape is: \[3, 2\]"),
             Fault((ROWS3, np.array([2, 0])), "sum of lengths is 2"),
         ],
     ),
@@ -287,9 +277,7 @@ SUMS = [
         faults=[
             Fault(inputs=(ROWS3, ROWS3[:2]), match="lists of 3 and 2 elements cannot be added"),
             Fault(inputs=(ROWS3, LINE.astype(np.float32)), match="cannot be added to each other"),
-            Fault(
-                inputs=(ROWS3, ROWS3.astype(np.float64)), match="a list of .*float32.* and one of"
-            ),
+            Fault(inputs=(ROWS3, ROWS3.astype(np.float64)), match="a list of .*float32.* and one of"),
         ],
     ),
     Row(

@@ -8,15 +8,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = [
-    "Ends",
-    "back_to_filter",
-    "back_to_images",
-    "by_channel_last",
-    "correlated",
-    "pooled",
-    "steps",
-]
+__all__ = ["Ends", "back_to_filter", "back_to_images", "by_channel_last", "correlated", "pooled", "steps"]
 
 Ends = Any
 
@@ -34,9 +26,8 @@ def _starts(size: int, window: int, stride: int, dilation: int, padding: Any) ->
 
 
 def steps(
-    sizes: Sequence[int], window: Sequence[int], strides: Sequence[int],
-    dilations: Sequence[int], padding: Ends,
-) -> tuple[tuple[int, ...], list[tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]]]:  # fmt: skip
+    sizes: Sequence[int], window: Sequence[int], strides: Sequence[int], dilations: Sequence[int], padding: Ends
+) -> tuple[tuple[int, ...], list[tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]]]:
     """The number of windows, and (window, element of it, element of the images) that belong together."""
     ends = [padding] * len(sizes) if isinstance(padding, str) else padding
     starts = [_starts(*one) for one in zip(sizes, window, strides, dilations, ends, strict=True)]
@@ -44,9 +35,7 @@ def steps(
     def met() -> Iterator[tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]]:
         for at in product(*(range(len(s)) for s in starts)):
             for element in product(*map(range, window)):
-                place = tuple(
-                    s[a] + e * d for s, a, e, d in zip(starts, at, element, dilations, strict=True)
-                )
+                place = tuple(s[a] + e * d for s, a, e, d in zip(starts, at, element, dilations, strict=True))
                 if all(0 <= p < size for p, size in zip(place, sizes, strict=True)):
                     yield at, element, place
 
@@ -63,31 +52,23 @@ def correlated(x: Any, f: Any, strides: Any, padding: Ends, dilations: Any = Non
     return out.astype(x.dtype)
 
 
-def back_to_images(
-    sizes: Any, f: Any, g: Any, strides: Any, padding: Ends, dilations: Any = None
-) -> Any:
+def back_to_images(sizes: Any, f: Any, g: Any, strides: Any, padding: Ends, dilations: Any = None) -> Any:
     """What ``correlated`` has for its images as gradient."""
     n = f.ndim - 2
     _, met = steps(sizes[1:-1], f.shape[:n], strides, dilations or [1] * n, padding)
     out: Any = np.zeros(tuple(sizes))
     for at, element, place in met:
-        out[(slice(None), *place)] += g[(slice(None), *at)].astype(float) @ f[element].T.astype(
-            float
-        )
+        out[(slice(None), *place)] += g[(slice(None), *at)].astype(float) @ f[element].T.astype(float)
     return out.astype(g.dtype)
 
 
-def back_to_filter(
-    x: Any, shape: Any, g: Any, strides: Any, padding: Ends, dilations: Any = None
-) -> Any:
+def back_to_filter(x: Any, shape: Any, g: Any, strides: Any, padding: Ends, dilations: Any = None) -> Any:
     """What ``correlated`` has for its filter as gradient."""
     n = len(shape) - 2
     _, met = steps(x.shape[1:-1], shape[:n], strides, dilations or [1] * n, padding)
     out: Any = np.zeros(tuple(shape))
     for at, element, place in met:
-        out[element] += x[(slice(None), *place)].T.astype(float) @ g[(slice(None), *at)].astype(
-            float
-        )
+        out[element] += x[(slice(None), *place)].T.astype(float) @ g[(slice(None), *at)].astype(float)
     return out.astype(g.dtype)
 
 

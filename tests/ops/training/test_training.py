@@ -104,9 +104,7 @@ def test_a_gradient_of_impossible_shape_is_refused_while_building() -> None:
 
 
 def test_a_gradient_of_another_dtype_is_refused_while_building() -> None:
-    with pytest.raises(
-        TypeError, match="takes inputs of one dtype; got resource, float32, float64"
-    ):
+    with pytest.raises(TypeError, match="takes inputs of one dtype; got resource, float32, float64"):
         _descend(float32, [1], constant(1.0), constant([1.0], "float64"))
 
 
@@ -129,9 +127,7 @@ def test_a_slot_that_is_no_handle_is_refused_while_building() -> None:
     attrs = {"dtype": float32, "shape": TensorShape([1])}
     one = constant(1.0)
     with pytest.raises(TypeError, match="handle as input 1, got a float32 tensor"):
-        make(
-            "ResourceApplyMomentum", [_handle(float32, [1]), one, one, constant([1.0]), one], attrs
-        )
+        make("ResourceApplyMomentum", [_handle(float32, [1]), one, one, constant([1.0]), one], attrs)
 
 
 def test_unknown_shapes_are_accepted() -> None:

@@ -119,9 +119,7 @@ CASES: dict[str, tuple[Callable[..., Any], list[Any]]] = {
     "Adam use_nesterov": (partial(adam, nesterov=True), ADAM),
 }
 EVERY = for_each("op", CASES)
-SPARSE = for_each(
-    "op", [op for op in CASES if is_registered(f"ResourceSparseApply{op.split()[0]}")]
-)
+SPARSE = for_each("op", [op for op in CASES if is_registered(f"ResourceSparseApply{op.split()[0]}")])
 HOLDERS = for_each("holder", [InPlace, Shared])
 
 
@@ -151,10 +149,7 @@ def given(op: str, dtype: str, shape: Sequence[int], view: Any = None) -> tuple[
 def held(op: str, values: list[Any], holder: Any) -> tuple[list[Any], list[Any]]:
     """The same with the variable and the slots in holders, and these holders."""
     pattern = ["s", *CASES[op][1]]
-    out = [
-        holder(v if np.ndim(v) else v[()]) if p == "s" else v
-        for p, v in zip(pattern, values, strict=True)
-    ]
+    out = [holder(v if np.ndim(v) else v[()]) if p == "s" else v for p, v in zip(pattern, values, strict=True)]
     return out, [v for v in out if isinstance(v, InPlace)]
 
 
@@ -173,9 +168,7 @@ def test_dense_updates_follow_their_formula(op: str, shape: Any, dtype: str, hol
 @SPARSE
 @HOLDERS
 @for_each("many", [False, True])
-def test_sparse_updates_change_the_rows_of_the_indices_only(
-    op: str, holder: Any, many: bool
-) -> None:
+def test_sparse_updates_change_the_rows_of_the_indices_only(op: str, holder: Any, many: bool) -> None:
     """Rows with one index are added up first."""
     shape = (MANY // 1000, 1000) if many else (5, 2)
     values, _ = given(op, "float32", shape)
@@ -187,9 +180,7 @@ def test_sparse_updates_change_the_rows_of_the_indices_only(
     wanted = CASES[op][0](*double(*values))
     inputs, cells = held(op, values, holder)
     before = [cell.value.copy() for cell in cells]
-    kernel_of("ResourceSparseApply", op)(
-        *inputs[:place], rows, np.array([3, 1, 3]), *inputs[place + 1 :]
-    )
+    kernel_of("ResourceSparseApply", op)(*inputs[:place], rows, np.array([3, 1, 3]), *inputs[place + 1 :])
     for cell, value, old in zip(cells, wanted, before, strict=True):
         expected = old.astype(float)
         expected[[1, 3]] = value[[1, 3]]
@@ -252,11 +243,7 @@ def test_dual_averaging_makes_values_within_l1_zero() -> None:
     ("op", "rates", "wanted"),
     [
         ("Ftrl", (0.1, 0.3, 0.2, -0.5), [0.30933778388283883, 1.4099464445817238, 0.0]),
-        (
-            "FtrlV2",
-            (0.1, 0.3, 0.2, 0.4, -0.25),
-            [0.05786149747578153, 0.7833230004825585, 0.3486395357875152],
-        ),
+        ("FtrlV2", (0.1, 0.3, 0.2, 0.4, -0.25), [0.05786149747578153, 0.7833230004825585, 0.3486395357875152]),
     ],
 )
 def test_ftrl_may_keep_its_linear_part_times_the_rate(op: str, rates: Any, wanted: Any) -> None:

@@ -24,9 +24,7 @@ def started(variable: Variable) -> Variables:
     return state
 
 
-@pytest.mark.parametrize(
-    ("function", "expected"), [(assign, 2.0), (assign_add, 12.0), (assign_sub, 8.0)]
-)
+@pytest.mark.parametrize(("function", "expected"), [(assign, 2.0), (assign_add, 12.0), (assign_sub, 8.0)])
 def test_the_functions_do_what_the_methods_do(function: Any, expected: float) -> None:
     w = Variable(10.0)
     assert evaluate([function(w, 2.0, name="change")], None, started(w)) == [expected]

@@ -15,12 +15,7 @@ from actorsession.errors import DataLossError, InvalidArgumentError, NotFoundErr
 from actorsession.graph.dtypes import float32, int32, resource, string
 from actorsession.graph.graph import Graph
 from actorsession.graph.registry import lookup
-from actorsession.ops.variables.checkpointing import (
-    merge_v2_checkpoints,
-    restore_v2,
-    save_v2,
-    sharded_filename,
-)
+from actorsession.ops.variables.checkpointing import merge_v2_checkpoints, restore_v2, save_v2, sharded_filename
 from actorsession.session import Session
 
 
@@ -38,11 +33,7 @@ def run(fetches: Any, feeds: Any = None) -> Any:
 
 def test_what_is_saved_is_restored(graph: Graph, tmp_path: Path) -> None:
     prefix = str(tmp_path / "m")
-    values = {
-        "f": np.array([[1, 2]], np.float32),
-        "i": np.int32(3),
-        "s": np.array([b"a", b""], object),
-    }
+    values = {"f": np.array([[1, 2]], np.float32), "i": np.int32(3), "s": np.array([b"a", b""], object)}
     run(save_v2(prefix, list(values), [""] * 3, list(values.values())))
     f, i, s = run(restore_v2(prefix, ["f", "i", "s"], [""] * 3, [float32, int32, string]))
     np.testing.assert_array_equal(f, values["f"])
@@ -86,9 +77,7 @@ def test_the_prefix_may_be_fed(graph: Graph, tmp_path: Path) -> None:
 # -- what is refused -------------------------------------------------------------------------------
 
 
-def test_a_missing_checkpoint_and_a_missing_tensor_are_not_found(
-    graph: Graph, tmp_path: Path
-) -> None:
+def test_a_missing_checkpoint_and_a_missing_tensor_are_not_found(graph: Graph, tmp_path: Path) -> None:
     prefix = str(tmp_path / "m")
     restored = restore_v2(prefix, ["weight"], [""], [float32])
     with pytest.raises(NotFoundError, match="there is no checkpoint"):
@@ -111,9 +100,7 @@ def test_a_shape_that_was_set_must_be_the_one_in_the_file(graph: Graph, tmp_path
     run(save_v2(prefix, ["x"], [""], [np.zeros([3, 2], np.float32)]))
     [restored] = restore_v2(prefix, ["x"], [""], [float32])
     restored.set_shape([None, 3])
-    with pytest.raises(
-        InvalidArgumentError, match=r"has shape \[3, 2\] .*; shape \(None, 3\) is wanted"
-    ):
+    with pytest.raises(InvalidArgumentError, match=r"has shape \[3, 2\] .*; shape \(None, 3\) is wanted"):
         run(restored)
 
 

@@ -43,19 +43,13 @@ def test_a_shared_variable_is_the_same_object() -> None:
 
 
 def test_who_shares_only_finds_nothing_new() -> None:
-    with (
-        scoped("a", reuse=True),
-        pytest.raises(ValueError, match=r"a/q does not exist.*AUTO_REUSE"),
-    ):
+    with scoped("a", reuse=True), pytest.raises(ValueError, match=r"a/q does not exist.*AUTO_REUSE"):
         get_variable("q", [2])
 
 
 def test_a_variable_made_without_get_variable_is_not_found() -> None:
     Variable(1.0, name="w")
-    with (
-        scoped("", reuse=True),
-        pytest.raises(ValueError, match=r"was not created with tf.get_variable"),
-    ):
+    with scoped("", reuse=True), pytest.raises(ValueError, match=r"was not created with tf.get_variable"):
         get_variable("w", [])
 
 
@@ -223,9 +217,7 @@ def test_a_regulariser_makes_one_loss_where_the_variable_is_made(graph: Graph) -
 
 def test_a_loss_asked_for_inside_a_loop_can_be_used_outside(graph: Graph) -> None:
     def body(i: Tensor) -> Tensor:
-        step = get_variable(
-            "c", [], int32, ops.ones_initializer(), regularizer=lambda v: ops.cast(v, float32)
-        )
+        step = get_variable("c", [], int32, ops.ones_initializer(), regularizer=lambda v: ops.cast(v, float32))
         total: Tensor = i + step
         return total
 

@@ -109,22 +109,14 @@ def test_truncated_values_stay_within_two_deviations() -> None:
 
 @for_each("distribution", ["truncated_normal", "untruncated_normal", "uniform", "normal"])
 @for_each("mode, n", [("fan_in", 200), ("fan_out", 300), ("fan_avg", 250)])
-def test_the_variance_is_scale_over_the_number_of_units(
-    mode: str, n: int, distribution: str
-) -> None:
+def test_the_variance_is_scale_over_the_number_of_units(mode: str, n: int, distribution: str) -> None:
     found = drawn(i.variance_scaling_initializer(3.0, mode, distribution, seed=2))
     np.testing.assert_allclose([found.mean(), found.std()], [0, np.sqrt(3.0 / n)], atol=2e-3)
 
 
 @for_each(
     "shape, fans",
-    [
-        ((), (1, 1)),
-        ((7,), (7, 7)),
-        ((2, 3), (2, 3)),
-        ((5, 4, 2, 3), (40, 60)),
-        ((5, 4, 3, 2, 6), (120, 360)),
-    ],
+    [((), (1, 1)), ((7,), (7, 7)), ((2, 3), (2, 3)), ((5, 4, 2, 3), (40, 60)), ((5, 4, 3, 2, 6), (120, 360))],
 )
 def test_windows_of_convolutions_multiply_the_channels(shape: Any, fans: Any) -> None:
     assert variance_scaling._fans(shape) == fans
@@ -139,9 +131,7 @@ def test_windows_of_convolutions_multiply_the_channels(shape: Any, fans: Any) ->
         (i.he_normal_initializer, 2 / 200, 2 * np.sqrt(2 / 200) / 0.8796),
     ],
 )
-def test_named_initializers_have_their_variance_and_bounds(
-    kind: Any, variance: float, limit: float
-) -> None:
+def test_named_initializers_have_their_variance_and_bounds(kind: Any, variance: float, limit: float) -> None:
     found = drawn(kind(seed=3))
     np.testing.assert_allclose(found.var(), variance, rtol=0.03)
     assert np.abs(found).max() <= limit * 1.001
@@ -158,9 +148,7 @@ def test_one_seed_gives_one_sequence_in_every_session() -> None:
     np.testing.assert_array_equal(evaluate([made])[0], evaluate([made])[0])
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"scale": 0.0}, {"mode": "fan"}, {"distribution": "poisson"}], ids=str
-)
+@pytest.mark.parametrize("wrong", [{"scale": 0.0}, {"mode": "fan"}, {"distribution": "poisson"}], ids=str)
 def test_settings_that_do_not_exist_are_refused(wrong: Any) -> None:
     with pytest.raises(ValueError, match=next(iter(wrong))):
         i.variance_scaling_initializer(**wrong)
@@ -197,10 +185,7 @@ def test_initialisers_of_variables_are_found_beside_them() -> None:
         (i.identity(2.0), {"gain": 2.0}),
         (i.orthogonal(2.0, 3), {"gain": 2.0, "seed": 3}),
         (i.uniform_unit_scaling(), {"factor": 1.0, "seed": None}),
-        (
-            i.variance_scaling(),
-            {"scale": 1.0, "mode": "fan_in", "distribution": "truncated_normal", "seed": None},
-        ),
+        (i.variance_scaling(), {"scale": 1.0, "mode": "fan_in", "distribution": "truncated_normal", "seed": None}),
     ],
 )
 def test_an_initialiser_tells_how_to_make_another_like_it(initializer: Any, config: Any) -> None:
@@ -210,15 +195,7 @@ def test_an_initialiser_tells_how_to_make_another_like_it(initializer: Any, conf
 
 
 @for_each(
-    "kind",
-    [
-        i.random_normal,
-        i.variance_scaling,
-        i.glorot_normal,
-        i.identity,
-        i.orthogonal,
-        i.uniform_unit_scaling,
-    ],
+    "kind", [i.random_normal, i.variance_scaling, i.glorot_normal, i.identity, i.orthogonal, i.uniform_unit_scaling]
 )
 def test_some_initialisers_make_real_numbers_only(kind: Any) -> None:
     with pytest.raises(ValueError, match="floating types, got int32"):
@@ -272,9 +249,7 @@ def test_an_orthogonal_matrix_has_right_angles(shape: Any, dtype: str) -> None:
 
 
 def test_orthogonal_matrices_are_drawn_not_chosen() -> None:
-    one, again, other = (
-        in_session(i.orthogonal_initializer(seed=seed)((6, 6))) for seed in (1, 1, 2)
-    )
+    one, again, other = (in_session(i.orthogonal_initializer(seed=seed)((6, 6))) for seed in (1, 1, 2))
     np.testing.assert_array_equal(one, again)
     assert np.abs(one - other).max() > 0.1
 

@@ -63,11 +63,11 @@ def test_an_initial_value_is_cut_as_the_variable_is() -> None:
     w = cut()
     state = started(w)
     assert [v.tolist() for v in evaluate(list(w), None, state)] == [
-        WHOLE[:3].tolist(), WHOLE[3:5].tolist(), WHOLE[5:].tolist(),
-    ]  # fmt: skip
-    assert [part.initial_value.op.name for part in w] == [
-        f"w/part_{i}/PartitionedInitializer/Slice" for i in range(3)
+        WHOLE[:3].tolist(),
+        WHOLE[3:5].tolist(),
+        WHOLE[5:].tolist(),
     ]
+    assert [part.initial_value.op.name for part in w] == [f"w/part_{i}/PartitionedInitializer/Slice" for i in range(3)]
 
 
 def test_plain_values_are_cut_too_and_bring_shape_and_dtype() -> None:
@@ -170,9 +170,7 @@ def test_parts_are_ordered_by_where_they_begin() -> None:
         ([None], [1], [1], "must have a save_slice_info"),
     ],
 )
-def test_parts_of_another_whole_are_refused(
-    parts: Any, shape: list[int], cuts: list[int], match: str
-) -> None:
+def test_parts_of_another_whole_are_refused(parts: Any, shape: list[int], cuts: list[int], match: str) -> None:
     made = [ops.Variable([0.0]) if each is None else part(*each) for each in parts]
     with pytest.raises(ValueError, match=match):
         PartitionedVariable("w", shape, float32, made, cuts)
@@ -249,8 +247,7 @@ def test_a_cut_along_the_last_axis_is_joined_there() -> None:
 
 
 @pytest.mark.parametrize(
-    ("method", "wanted"),
-    [("assign", WHOLE + 1), ("assign_add", WHOLE * 2 + 1), ("assign_sub", WHOLE * 0 - 1)],
+    ("method", "wanted"), [("assign", WHOLE + 1), ("assign_add", WHOLE * 2 + 1), ("assign_sub", WHOLE * 0 - 1)]
 )
 def test_updates_of_the_whole_are_updates_of_the_parts(method: str, wanted: Any) -> None:
     w = cut()
@@ -272,9 +269,7 @@ def test_one_whole_is_assigned_to_another_part_by_part() -> None:
         w.assign(cut("x", parts=2))
 
 
-@pytest.mark.parametrize(
-    ("shape", "match"), [([8, 2], r"8 positions on axis 0"), ([7, 3], r"has shape \(3, 2\)")]
-)
+@pytest.mark.parametrize(("shape", "match"), [([8, 2], r"8 positions on axis 0"), ([7, 3], r"has shape \(3, 2\)")])
 def test_a_value_of_another_shape_is_not_assigned(shape: list[int], match: str) -> None:
     with pytest.raises(ValueError, match=match):
         cut().assign(ops.zeros(shape))

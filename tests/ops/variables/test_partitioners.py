@@ -8,11 +8,7 @@ import pytest
 
 from actorsession.graph.dtypes import float32, string
 from actorsession.graph.shape import TensorShape
-from actorsession.ops import (
-    fixed_size_partitioner,
-    min_max_variable_partitioner,
-    variable_axis_size_partitioner,
-)
+from actorsession.ops import fixed_size_partitioner, min_max_variable_partitioner, variable_axis_size_partitioner
 from tests.rows import for_each
 
 
@@ -38,12 +34,8 @@ def test_the_number_of_parts(partitioner: Any, shape: Any, dtype: Any, wanted: l
 
 
 @pytest.mark.parametrize(
-    "partitioner",
-    [
-        fixed_size_partitioner(2), variable_axis_size_partitioner(16),
-        min_max_variable_partitioner(2),
-    ],
-)  # fmt: skip
+    "partitioner", [fixed_size_partitioner(2), variable_axis_size_partitioner(16), min_max_variable_partitioner(2)]
+)
 def test_nothing_is_cut_into_no_parts(partitioner: Any) -> None:
     assert partitioner(shape=TensorShape([0, 4]), dtype=float32) == [1, 1]
 
@@ -51,10 +43,11 @@ def test_nothing_is_cut_into_no_parts(partitioner: Any) -> None:
 @pytest.mark.parametrize(
     "partitioner",
     [
-        fixed_size_partitioner(2, axis=4), variable_axis_size_partitioner(16, axis=7),
+        fixed_size_partitioner(2, axis=4),
+        variable_axis_size_partitioner(16, axis=7),
         min_max_variable_partitioner(2, axis=5),
     ],
-)  # fmt: skip
+)
 def test_an_axis_must_exist_and_the_shape_be_known(partitioner: Any) -> None:
     with pytest.raises(ValueError, match=r"shape \[4, 5\] has no axis"):
         partitioner(shape=TensorShape([4, 5]), dtype=float32)

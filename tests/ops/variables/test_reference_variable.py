@@ -31,9 +31,7 @@ def started(session: acts.Session) -> None:
 
 def test_its_operations_are_those_of_tensorflow_1(session: acts.Session) -> None:
     v = made()
-    types = {
-        op.name: (op.type, [t.name for t in op.inputs]) for op in session.graph.get_operations()
-    }
+    types = {op.name: (op.type, [t.name for t in op.inputs]) for op in session.graph.get_operations()}
     assert types == {
         "v/initial_value": ("Const", []),
         "v": ("VariableV2", []),
@@ -73,13 +71,16 @@ def test_a_value_is_that_of_the_moment_at_which_it_is_used(session: acts.Session
 
 # Where the variable is, its readers, and what uses them; no device is the client's.
 DEVICES = [
-    ("/cpu:1", None, None), ("/cpu:1", "/cpu:2", None), ("/cpu:1", None, "/cpu:2"),
+    ("/cpu:1", None, None),
+    ("/cpu:1", "/cpu:2", None),
+    ("/cpu:1", None, "/cpu:2"),
     ("/cpu:1", "/cpu:2", "/cpu:0"),
-]  # fmt: skip
+]
 TASKS = [
-    ("/job:worker/task:1", None, None), ("/job:worker/task:1", "/job:worker/task:0", None),
+    ("/job:worker/task:1", None, None),
+    ("/job:worker/task:1", "/job:worker/task:0", None),
     ("/job:worker/task:1/cpu:0", "/job:worker/task:1/cpu:1", "/job:worker/task:0"),
-]  # fmt: skip
+]
 
 
 def reads_elsewhere(graph: acts.Graph, places: Sequence[str | None]) -> tuple[Any, Any]:
@@ -95,18 +96,27 @@ def reads_elsewhere(graph: acts.Graph, places: Sequence[str | None]) -> tuple[An
         with graph.control_dependencies([changed]):
             late = v.read_value()
         beside = {
-            "copy": ops.identity(v._ref()), "known": v.is_initialized(), "first": v.initialized_value(),
-            "switch": ops.identity(yes), "merge": raw.RefMerge([no, yes])[0] * 2.0,
+            "copy": ops.identity(v._ref()),
+            "known": v.is_initialized(),
+            "first": v.initialized_value(),
+            "switch": ops.identity(yes),
+            "merge": raw.RefMerge([no, yes])[0] * 2.0,
             "select": raw.RefSelect(1, [v._ref(), w._ref()]) + 1.0,
             "branch": ops.cond(yes[0] > 0.0, v.read_value, lambda: v * 2.0),
-        }  # fmt: skip
+        }
     with graph.device(user):
         beside["use"] = read * 2.0
         after = {"late": late, "use": late * v.read_value(), "changed": changed}
     wanted = {
-        "copy": [1, 2], "known": True, "first": [1, 2], "switch": [1, 2], "merge": [2, 4], "select": [6, 7],
-        "branch": [1, 2], "use": [2, 4],
-    }  # fmt: skip
+        "copy": [1, 2],
+        "known": True,
+        "first": [1, 2],
+        "switch": [1, 2],
+        "merge": [2, 4],
+        "select": [6, 7],
+        "branch": [1, 2],
+        "use": [2, 4],
+    }
     return [beside, after], [wanted, {"late": [2, 3], "use": [4, 9], "changed": [2, 3]}]
 
 
@@ -124,10 +134,7 @@ def test_a_read_on_another_device_gets_the_value(places: Sequence[str | None]) -
 def test_a_read_in_another_process_gets_the_value() -> None:
     with acts.LocalCluster({"worker": 2}, devices=2) as cluster:
         for places in TASKS:
-            with (
-                acts.Graph().as_default() as graph,
-                acts.Session(cluster.target("worker"), graph) as session,
-            ):
+            with acts.Graph().as_default() as graph, acts.Session(cluster.target("worker"), graph) as session:
                 fetches, wanted = reads_elsewhere(graph, places)
                 started(session)
                 for fetched, values in zip(fetches, wanted, strict=True):
@@ -261,8 +268,7 @@ def test_rows_are_updated(session: acts.Session, update: str, wanted: Any) -> No
 
 
 @pytest.mark.parametrize(
-    ("update", "wanted"),
-    [("add", 11.0), ("sub", -9.0), ("update", 10.0), ("min", 1.0), ("max", 10.0)],
+    ("update", "wanted"), [("add", 11.0), ("sub", -9.0), ("update", 10.0), ("min", 1.0), ("max", 10.0)]
 )
 def test_elements_are_updated(session: acts.Session, update: str, wanted: float) -> None:
     v = made()
@@ -291,9 +297,19 @@ def test_every_type_that_takes_references_stands_for_one_that_takes_handles() ->
 
 @pytest.mark.parametrize(
     "name",
-    ["Adadelta", "Adagrad", "AdagradDA", "Adam", "Ftrl", "GradientDescent", "Momentum", "ProximalAdagrad",
-     "ProximalGradientDescent", "RMSProp"],
-)  # fmt: skip
+    [
+        "Adadelta",
+        "Adagrad",
+        "AdagradDA",
+        "Adam",
+        "Ftrl",
+        "GradientDescent",
+        "Momentum",
+        "ProximalAdagrad",
+        "ProximalGradientDescent",
+        "RMSProp",
+    ],
+)
 @pytest.mark.parametrize("is_sparse", [False, True])
 def test_optimisers_change_both_kinds_alike(name: str, is_sparse: bool) -> None:
     found = []
@@ -301,9 +317,7 @@ def test_optimisers_change_both_kinds_alike(name: str, is_sparse: bool) -> None:
         with acts.Graph().as_default() as graph:
             v = ops.Variable([[1.0, 2.0], [3.0, 4.0]], name="v", use_resource=is_resource)
             step = ops.Variable(np.int64(0), name="step", trainable=False, use_resource=is_resource)
-            args = (
-                [0.1, step] if name == "AdagradDA" else [0.1, 0.9] if name == "Momentum" else [0.1]
-            )
+            args = [0.1, step] if name == "AdagradDA" else [0.1, 0.9] if name == "Momentum" else [0.1]
             optimizer = getattr(acts.train, f"{name}Optimizer")(*args)
             rows = ops.gather(v, [1, 1]) if is_sparse else v
             train = optimizer.minimize(ops.reduce_sum(rows * rows), step)
@@ -321,9 +335,7 @@ def test_optimisers_change_both_kinds_alike(name: str, is_sparse: bool) -> None:
 
 def test_a_fed_variable_is_fed_to_loops_and_branches(session: acts.Session) -> None:
     v = made()
-    loop = ops.while_loop(
-        lambda i, x: i < 3, lambda i, x: (i + 1, x + v), [0, ops.constant([0.0, 0.0])]
-    )
+    loop = ops.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, x + v), [0, ops.constant([0.0, 0.0])])
     change = ops.cond(ops.constant(True), lambda: v.assign_add([1.0, 1.0]), lambda: v + 0.0)
     started(session)
     np.testing.assert_array_equal(session.run(loop)[1], [3, 6])

@@ -46,9 +46,7 @@ def after(first: Any, change: Callable[[Variable], Any], dtype: Any = None) -> A
         ("max", [10.0, 20.0, 30.0], [25.0, 20.0, 30.0]),
     ],
 )
-def test_rows_change_one_after_the_other_and_a_scalar_stands_for_all(
-    name: str, repeated: Any, scalar: Any
-) -> None:
+def test_rows_change_one_after_the_other_and_a_scalar_stands_for_all(name: str, repeated: Any, scalar: Any) -> None:
     scatter = getattr(ops, f"scatter_{name}")
     first = [10.0, 20.0, 30.0]
     assert after(first, lambda v: scatter(v, [0, 2, 0], [2.0, 3.0, 4.0])) == repeated
@@ -67,9 +65,7 @@ def test_the_method_takes_slices_and_does_the_same(name: str) -> None:
 @for_each("dtype", ["float16", "bfloat16", "float64", "int8", "uint16", "int64"])
 @for_each("name", ["mul", "div", "min", "max"])
 def test_numbers_of_every_size_keep_their_type(name: str, dtype: str) -> None:
-    function = {
-        "mul": np.multiply, "div": np.floor_divide, "min": np.minimum, "max": np.maximum,
-    }[name]  # fmt: skip
+    function = {"mul": np.multiply, "div": np.floor_divide, "min": np.minimum, "max": np.maximum}[name]
     first, rows = np.array([4, 9], as_dtype(dtype).np_dtype), [2, 3]
     found = after(first, lambda v: getattr(ops, f"scatter_{name}")(v, [0, 1], rows), dtype)
     assert found == function([4, 9], rows).tolist()
@@ -140,9 +136,7 @@ def test_the_functions_are_the_methods(name: str) -> None:
 def test_strings_and_truth_values_are_replaced_but_not_added() -> None:
     assert after(["a", "b"], lambda v: v.scatter_nd_update([[1]], ["z"])) == [b"a", b"z"]
     assert after([True, False], lambda v: v.scatter_nd_update([[1]], [True])) == [True, True]
-    with pytest.raises(
-        TypeError, match=r"ResourceScatterNdAdd takes signed integers.* as updates; got string"
-    ):
+    with pytest.raises(TypeError, match=r"ResourceScatterNdAdd takes signed integers.* as updates; got string"):
         Variable(["a"]).scatter_nd_add([[0]], ["z"])
 
 
@@ -164,19 +158,14 @@ def test_a_place_outside_is_refused_and_nothing_changes(place: Any, shown: str) 
         ([[0, 1]], 2.0, "rank 1 or more"),
     ],
 )
-def test_shapes_that_can_never_fit_are_refused_while_building(
-    indices: Any, updates: Any, match: str
-) -> None:
+def test_shapes_that_can_never_fit_are_refused_while_building(indices: Any, updates: Any, match: str) -> None:
     with pytest.raises(ValueError, match=match):
         Variable(WHOLE).scatter_nd_update(indices, updates)
 
 
 @pytest.mark.parametrize(
     ("indices", "updates", "match"),
-    [
-        ([[0, 1]], [2.0, 3.0], r"\[2\], these indices need \[1\]"),
-        ([[0, 1, 1]], [2.0], "do not fit"),
-    ],
+    [([[0, 1]], [2.0, 3.0], r"\[2\], these indices need \[1\]"), ([[0, 1, 1]], [2.0], "do not fit")],
 )
 def test_shapes_that_turn_out_wrong_are_refused(indices: Any, updates: Any, match: str) -> None:
     v, state = Variable(WHOLE), Variables()

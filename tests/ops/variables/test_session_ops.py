@@ -76,8 +76,7 @@ def test_a_reading_stands_on_the_device_that_the_handle_names(graph: Graph) -> N
 
 @for_each("wrong", ["nonsense", "a;1;nonsense", None, 3], ids=repr)
 def test_what_is_no_handle_is_refused_before_anything_is_built(wrong: Any, graph: Graph) -> None:
-    for build in (lambda: ops.get_session_tensor(wrong, "int32"),
-                  lambda: ops.delete_session_tensor(wrong)):  # fmt: skip
+    for build in (lambda: ops.get_session_tensor(wrong, "int32"), lambda: ops.delete_session_tensor(wrong)):
         with pytest.raises(ValueError, match="not a tensor handle"):
             build()
     with pytest.raises(TypeError, match="nodtype"):

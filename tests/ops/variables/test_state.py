@@ -29,16 +29,11 @@ class Cell:
 
     def op(self, op_type: str, *inputs: Any) -> Operation:
         dtypes = {1: self.attrs["dtype"]} if len(inputs) == 1 else {2: self.attrs["dtype"]}
-        tensors = [
-            x if isinstance(x, Tensor) else constant(x, dtypes.get(i))
-            for i, x in enumerate(inputs, start=1)
-        ]
+        tensors = [x if isinstance(x, Tensor) else constant(x, dtypes.get(i)) for i, x in enumerate(inputs, start=1)]
         return make(op_type, [self.handle, *tensors], self.attrs)
 
     def run(self, op_type: str, *inputs: Any) -> Any:
-        return evaluate(
-            list(self.op(op_type, *inputs).outputs) or [self.last], None, self.variables
-        )
+        return evaluate(list(self.op(op_type, *inputs).outputs) or [self.last], None, self.variables)
 
     @property
     def last(self) -> Operation:
@@ -107,9 +102,7 @@ def test_a_string_variable_gives_back_what_was_assigned() -> None:
 
 @for_each("dtype", ["float32", "float64", "bfloat16", "float16", "int32", "uint8"])
 @for_each("shape", [(), (3,), (0,), (2, 3)], ids=str)
-@for_each(
-    "op_type, function", [("AssignAddVariableOp", np.add), ("AssignSubVariableOp", np.subtract)]
-)
+@for_each("op_type, function", [("AssignAddVariableOp", np.add), ("AssignSubVariableOp", np.subtract)])
 def test_adding_to_a_variable_agrees_with_numpy(
     op_type: str, function: Any, shape: tuple[int, ...], dtype: str
 ) -> None:
@@ -151,9 +144,7 @@ def test_a_value_of_impossible_shape_is_refused_while_building(op_type: str) -> 
 
 @for_each("op_type", ["AssignVariableOp", "AssignAddVariableOp"])
 @for_each("value", [[1.0, 2.0, 3.0], 1.0, [[1.0, 2.0]]])
-def test_a_value_whose_shape_turns_out_wrong_is_refused_and_changes_nothing(
-    op_type: str, value: Any
-) -> None:
+def test_a_value_whose_shape_turns_out_wrong_is_refused_and_changes_nothing(op_type: str, value: Any) -> None:
     cell = Cell(shape=(2,))
     cell.holds([1.0, 2.0])
     given = source(float32)
@@ -308,16 +299,12 @@ def test_scattered_rows_have_the_dtype_of_the_variable() -> None:
         ((None,), (None, None), False),
     ],
 )
-def test_a_runtime_check_is_left_out_only_when_every_value_fits(
-    declared: Any, given: Any, always: bool
-) -> None:
+def test_a_runtime_check_is_left_out_only_when_every_value_fits(declared: Any, given: Any, always: bool) -> None:
     assert state.fits_always(TensorShape(declared), TensorShape(given)) is always
 
 
 def test_rows_with_one_index_are_summed_in_order_of_the_indices() -> None:
-    where, rows = state.sum_duplicates(
-        np.array([3, 1, 3]), np.array([[1, 2], [3, 4], [5, 6]], ml_dtypes.bfloat16)
-    )
+    where, rows = state.sum_duplicates(np.array([3, 1, 3]), np.array([[1, 2], [3, 4], [5, 6]], ml_dtypes.bfloat16))
     assert where.tolist() == [1, 3]
     assert rows.dtype == ml_dtypes.bfloat16
     np.testing.assert_array_equal(rows.astype(float), [[3, 4], [6, 8]])

@@ -9,12 +9,7 @@ import pytest
 import actorsession as acts
 from actorsession import ops
 from actorsession.graph.graph import Graph
-from actorsession.ops import (
-    VariableAggregation,
-    VariableSynchronization,
-    get_variable,
-    variable_creator_scope,
-)
+from actorsession.ops import VariableAggregation, VariableSynchronization, get_variable, variable_creator_scope
 from actorsession.ops.variables.variable import Variable
 
 
@@ -88,9 +83,7 @@ def test_variables_are_trained_unless_their_copies_are_only_read_together() -> N
 
 def test_what_was_asked_for_is_remembered() -> None:
     v = Variable(1.0, aggregation=VariableAggregation.MEAN)
-    assert (v.aggregation, v.synchronization) == (
-        VariableAggregation.MEAN, VariableSynchronization.AUTO,
-    )  # fmt: skip
+    assert (v.aggregation, v.synchronization) == (VariableAggregation.MEAN, VariableSynchronization.AUTO)
     assert VariableAggregation(3) is VariableAggregation.ONLY_FIRST_REPLICA
 
 

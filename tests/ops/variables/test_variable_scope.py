@@ -100,9 +100,7 @@ def test_default_names_count_anew_each_time_the_scope_around_is_entered_by_name(
             for _ in range(2):
                 with scoped(None, "d") as scope:
                     found.append((scope.name, scope.original_name_scope))
-    assert found == [
-        ("o/d", "o/d/"), ("o/d_1", "o/d_1/"), ("o/d", "o_1/d/"), ("o/d_1", "o_1/d_1/"),
-    ]  # fmt: skip
+    assert found == [("o/d", "o/d/"), ("o/d_1", "o/d_1/"), ("o/d", "o_1/d/"), ("o/d_1", "o_1/d_1/")]
 
 
 def test_what_is_entered_in_a_scope_entered_again_does_not_count_outside() -> None:
@@ -146,16 +144,11 @@ def test_values_say_which_graph_is_meant() -> None:
         ({"name_or_scope": None}, TypeError, "name_or_scope or a default_name"),
         ({"name_or_scope": 3}, TypeError, "string or a VariableScope, got 3"),
         ({"name_or_scope": "a", "reuse": "x"}, ValueError, "reuse is True, False, None"),
-        (
-            {"name_or_scope": None, "default_name": "d", "reuse": True},
-            ValueError, "needs a name_or_scope",
-        ),
+        ({"name_or_scope": None, "default_name": "d", "reuse": True}, ValueError, "needs a name_or_scope"),
         ({"name_or_scope": "a", "auxiliary_name_scope": 3}, TypeError, "True or False, got 3"),
     ],
-)  # fmt: skip
-def test_arguments_of_another_kind_are_refused(
-    arguments: dict[str, Any], error: type[Exception], match: str
-) -> None:
+)
+def test_arguments_of_another_kind_are_refused(arguments: dict[str, Any], error: type[Exception], match: str) -> None:
     with pytest.raises(error, match=match):
         scoped(**arguments)
 

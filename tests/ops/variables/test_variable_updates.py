@@ -73,10 +73,7 @@ def test_a_copy_on_a_caching_device_is_what_readers_take(graph: Graph) -> None:
     assert copy is v.value()
     assert (copy.op.type, copy.device) == ("Identity", "/job:worker/task:0")
     assert copy.op.groups() == ()
-    assert (copy.op.inputs[0].op.type, copy.op.inputs[0].device) == (
-        "ReadVariableOp",
-        "/job:ps/task:1",
-    )
+    assert (copy.op.inputs[0].op.type, copy.op.inputs[0].device) == ("ReadVariableOp", "/job:ps/task:1")
     assert v.read_value().device == "/job:ps/task:1"
     assert v.assign_add(1.0).op.type == "ReadVariableOp"
 

@@ -41,10 +41,7 @@ def test_a_variable_takes_type_and_shape_from_its_first_value() -> None:
     assert w.get_shape() == [1, 2]
 
 
-@for_each(
-    "value, dtype",
-    [(1, int32), (1.5, float32), (True, bool_), ("text", string), (np.float64(1), float64)],
-)
+@for_each("value, dtype", [(1, int32), (1.5, float32), (True, bool_), ("text", string), (np.float64(1), float64)])
 def test_the_dtype_follows_the_rules_for_constants(value: Any, dtype: Any) -> None:
     assert Variable(value).dtype is dtype
 
@@ -75,8 +72,11 @@ def test_names_are_unique_and_follow_the_scopes(graph: Graph) -> None:
 def test_the_nodes_of_a_variable_are_named_after_it(graph: Graph) -> None:
     Variable([1.0], name="w")
     assert [op.name for op in graph.get_operations()] == [
-        "w/Initializer/initial_value", "w", "w/Assign", "w/Read/ReadVariableOp",
-    ]  # fmt: skip
+        "w/Initializer/initial_value",
+        "w",
+        "w/Assign",
+        "w/Read/ReadVariableOp",
+    ]
 
 
 def test_a_tensor_as_first_value_is_used_as_it_is() -> None:
@@ -347,10 +347,7 @@ def test_initialising_nothing_is_an_operation_too() -> None:
 def test_variables_without_value_are_reported_by_name() -> None:
     a, b, c = (Variable(1.0, name=n) for n in "abc")
     state = started(b)
-    everything, some = (
-        lists.report_uninitialized_variables(),
-        lists.report_uninitialized_variables([b, c]),
-    )
+    everything, some = (lists.report_uninitialized_variables(), lists.report_uninitialized_variables([b, c]))
     assert evaluate([everything], None, state)[0].tolist() == [b"a", b"c"]
     assert evaluate([some], None, state)[0].tolist() == [b"c"]
     evaluate([a.initializer, c.initializer], None, state)
@@ -376,10 +373,7 @@ def test_the_lists_of_variables_are_collections_that_can_be_narrowed(graph: Grap
         GraphKeys.MOVING_AVERAGE_VARIABLES: lists.moving_average_variables,
     }
     for key, function in found.items():
-        a, b = (
-            Variable(1.0, name="a", collections=[key]),
-            Variable(1.0, name="b", collections=[key]),
-        )
+        a, b = (Variable(1.0, name="a", collections=[key]), Variable(1.0, name="b", collections=[key]))
         assert function() == [a, b]
         assert function("b") == [b]
 

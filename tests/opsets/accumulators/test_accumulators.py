@@ -16,9 +16,7 @@ from tests.rows import for_each
 
 
 @for_each("reduction, wanted", [("MEAN", [2.0, 3.0]), ("SUM", [4.0, 6.0])])
-async def test_enough_gradients_are_taken_together(
-    session: AsyncSession, reduction: str, wanted: list[float]
-) -> None:
+async def test_enough_gradients_are_taken_together(session: AsyncSession, reduction: str, wanted: list[float]) -> None:
     total = opsets.ConditionalAccumulator(float32, shape=[2], reduction_type=reduction)
     g = ops.placeholder("float32", [2])
     add, take = total.apply_grad(g), total.take_grad(2)
@@ -86,9 +84,7 @@ def test_what_was_handed_out_may_be_overwritten_before_it_goes_back() -> None:
     assert state.take(1, lambda total: total).result().tolist() == [1, 1]
 
 
-async def test_the_mean_of_a_row_is_over_gradients_and_not_over_how_often_they_have_it(
-    session: AsyncSession,
-) -> None:
+async def test_the_mean_of_a_row_is_over_gradients_and_not_over_how_often_they_have_it(session: AsyncSession) -> None:
     total = opsets.SparseConditionalAccumulator(float32, shape=[4, 1])
     await session.run(total.apply_grad([2, 2, 1], [[1.0], [2.0], [8.0]]))
     await session.run(total.apply_grad([2], [[5.0]]))
@@ -108,9 +104,7 @@ async def test_rows_are_added_up_where_they_belong(session: AsyncSession) -> Non
     assert shape.tolist() == [4, 2]
 
 
-async def test_the_shape_of_a_sparse_accumulator_is_that_of_its_first_axes(
-    session: AsyncSession,
-) -> None:
+async def test_the_shape_of_a_sparse_accumulator_is_that_of_its_first_axes(session: AsyncSession) -> None:
     total = opsets.SparseConditionalAccumulator(float32, shape=())
     await session.run(total.apply_grad([0, 2], [[1.0, 0.0], [0.0, 2.0]]))
     with pytest.raises(InvalidArgumentError, match="expected values dim 1 to be 2, got 3"):
@@ -165,9 +159,7 @@ async def test_a_sparse_gradient_that_does_not_fit_is_refused(
     ],
     ids=["vector", "scalar", "rank", "rank of the shape"],
 )
-async def test_a_sparse_gradient_of_another_rank_is_refused(
-    session: AsyncSession, arguments: Any, words: str
-) -> None:
+async def test_a_sparse_gradient_of_another_rank_is_refused(session: AsyncSession, arguments: Any, words: str) -> None:
     apply = opsets.SparseConditionalAccumulator(float32, shape=[4, 2]).apply_grad(*arguments)
     with pytest.raises(InvalidArgumentError, match=words):
         await session.run(apply)
@@ -189,10 +181,7 @@ async def test_a_gradient_that_does_not_fit_is_refused(session: AsyncSession) ->
 
 
 async def test_shapes_that_are_not_known_must_agree(session: AsyncSession) -> None:
-    dense, sparse = (
-        opsets.ConditionalAccumulator(float32),
-        opsets.SparseConditionalAccumulator(float32),
-    )
+    dense, sparse = (opsets.ConditionalAccumulator(float32), opsets.SparseConditionalAccumulator(float32))
     await session.run([dense.apply_grad([1.0]), sparse.apply_grad([0], [[1.0]])])
     with pytest.raises(InvalidArgumentError, match="so far have shape"):
         await session.run(dense.apply_grad([1.0, 2.0]))

@@ -33,9 +33,12 @@ def run(fetches: Any) -> Any:
 
 
 REDUCTIONS: dict[str, Any] = {
-    "sum": VALUES.sum(0), "mean": VALUES.mean(0), "prod": VALUES.prod(0), "min": VALUES.min(0),
+    "sum": VALUES.sum(0),
+    "mean": VALUES.mean(0),
+    "prod": VALUES.prod(0),
+    "min": VALUES.min(0),
     "max": VALUES.max(0),
-}  # fmt: skip
+}
 
 
 @for_each("op", REDUCTIONS)
@@ -64,18 +67,9 @@ def test_gathers_exchanges_and_broadcasts() -> None:
 
 # A collective of x, and the same of the values of all members with numpy.
 DIFFERENTIABLE: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
-    "sum": (
-        lambda i, x, group: acts.collective.all_reduce(x, group),
-        lambda i, values: values.sum(0),
-    ),
-    "mean": (
-        lambda i, x, group: acts.collective.all_reduce(x, group, "mean"),
-        lambda i, values: values.mean(0),
-    ),
-    "gather": (
-        lambda i, x, group: acts.collective.all_gather(x, group),
-        lambda i, values: values.reshape(-1),
-    ),
+    "sum": (lambda i, x, group: acts.collective.all_reduce(x, group), lambda i, values: values.sum(0)),
+    "mean": (lambda i, x, group: acts.collective.all_reduce(x, group, "mean"), lambda i, values: values.mean(0)),
+    "gather": (lambda i, x, group: acts.collective.all_gather(x, group), lambda i, values: values.reshape(-1)),
     "scatter": (
         lambda i, x, group: acts.collective.reduce_scatter(x, group),
         lambda i, values: values.sum(0)[2 * i : 2 * i + 2],
@@ -88,10 +82,7 @@ DIFFERENTIABLE: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
         lambda i, x, group: acts.collective.all_to_all(x, group),
         lambda i, values: values[:, 2 * i : 2 * i + 2].reshape(-1),
     ),
-    "broadcast": (
-        lambda i, x, group: acts.collective.broadcast(x, group, sends=i == 2),
-        lambda i, values: values[2],
-    ),
+    "broadcast": (lambda i, x, group: acts.collective.broadcast(x, group, sends=i == 2), lambda i, values: values[2]),
 }
 
 
@@ -168,11 +159,7 @@ def test_groups_are_numbered_by_graph_and_instances_by_member() -> None:
 
 @pytest.mark.parametrize(
     ("size", "timeout", "told"),
-    [
-        (0, 0.0, "at least 1, got 0"),
-        (-1, 0.0, "at least 1, got -1"),
-        (2, -1.0, "or more, got -1.0"),
-    ],
+    [(0, 0.0, "at least 1, got 0"), (-1, 0.0, "at least 1, got -1"), (2, -1.0, "or more, got -1.0")],
 )
 def test_a_group_of_nobody_is_refused(size: int, timeout: float, told: str) -> None:
     with pytest.raises(InvalidArgumentError, match=told):

@@ -161,9 +161,7 @@ def test_an_instance_begins_after_those_that_it_waits_for() -> None:
     def build(i: int) -> Any:
         late = raw.CollectiveReduce(1.0, **V1, **SUM, subdiv_offsets=[0], wait_for=[2])
         with acts.control_dependencies([noted(f"{i}")]):
-            early = raw.CollectiveReduce(
-                2.0, **{**V1, "instance_key": 2}, **SUM, subdiv_offsets=[0]
-            )
+            early = raw.CollectiveReduce(2.0, **{**V1, "instance_key": 2}, **SUM, subdiv_offsets=[0])
         return late, early
 
     assert run(on_each(build)) == [(3.0, 6.0)] * 3
@@ -204,9 +202,7 @@ def test_rows_that_cannot_be_split_are_refused() -> None:
 
 
 def test_nccl_is_refused_by_name() -> None:
-    nodes = on_each(
-        lambda i: raw.CollectiveReduceV2(1.0, *keys(), [], **SUM, communication_hint="nccl")
-    )
+    nodes = on_each(lambda i: raw.CollectiveReduceV2(1.0, *keys(), [], **SUM, communication_hint="nccl"))
     with pytest.raises(UnimplementedError, match="communication_hint 'nccl' is not available"):
         run(nodes)
 
@@ -215,9 +211,7 @@ def test_members_that_do_not_agree_name_each_other_and_the_session_lives() -> No
     nodes = on_each(lambda i: raw.CollectiveReduceV2(np.zeros(i + 1, "f"), *keys(), [], **SUM))
     good = on_each(lambda i: raw.CollectiveReduceV2(1.0, *keys(2), [], **SUM))
     with acts.Session(config=DEVICES) as session:
-        with pytest.raises(
-            InvalidArgumentError, match=r"CPU:\d has a reduce .* \[\d\], .*CPU:\d has a"
-        ):
+        with pytest.raises(InvalidArgumentError, match=r"CPU:\d has a reduce .* \[\d\], .*CPU:\d has a"):
             session.run(nodes)
         assert session.run(good) == [3.0] * 3
 
@@ -251,8 +245,7 @@ def test_a_step_without_some_of_the_members_is_refused_at_once(version: int) -> 
 
     nodes = on_each(build)
     with pytest.raises(
-        InvalidArgumentError,
-        match=r"instance 1 of group 1 has 3 members, and the step runs 2 of them: m0, m2; ",
+        InvalidArgumentError, match=r"instance 1 of group 1 has 3 members, and the step runs 2 of them: m0, m2; "
     ):
         run([nodes[0], nodes[2]])
 

@@ -123,9 +123,7 @@ def test_any_class_may_be_the_blank_of_a_matrix_of_labels(given: Any, wanted: An
 
 def test_sparse_labels_say_which_class_is_the_blank() -> None:
     with acts.Graph().as_default(), acts.Session() as session:
-        labels = sparse.SparseTensor(
-            [[0, 0], [0, 1], [1, 0]], np.array([1, 2, 2], np.int32), [2, 3]
-        )
+        labels = sparse.SparseTensor([[0, 0], [0, 1], [1, 0]], np.array([1, 2, 2], np.int32), [2, 3])
         found = nn.ctc_loss_v2(labels, acts.constant(LOGITS), None, STEPS, blank_index=0)
         np.testing.assert_allclose(session.run(found), [5.5748, 7.36462], rtol=1e-5)
         with pytest.raises(ValueError, match="`blank_index` must be provided"):

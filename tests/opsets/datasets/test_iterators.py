@@ -62,10 +62,7 @@ def test_an_element_may_be_optional() -> None:
     there, value = following.has_value(), following.get_value()
     none = E.Optional.empty(following.element_spec)
     with tf.Session() as sess:
-        assert [sess.run([there, value]) for _ in range(2)] == [
-            [True, (1, b"a")],
-            [True, (2, b"b")],
-        ]
+        assert [sess.run([there, value]) for _ in range(2)] == [[True, (1, b"a")], [True, (2, b"b")]]
         assert not sess.run(there)
         for missing in (value, none.get_value()):
             with pytest.raises(tf.errors.InvalidArgumentError, match="does not have a value"):
@@ -84,10 +81,7 @@ def test_an_iterator_is_in_the_graph_of_its_dataset() -> None:
 def test_an_iterator_of_a_structure_goes_through_any_dataset_of_it() -> None:
     iterator = tf.data.Iterator.from_structure((tf.int64, tf.float32), ([], [None]))
     following = iterator.get_next()
-    starts = [
-        iterator.make_initializer(Dataset.range(3).map(lambda x, k=k: (x + k, tf.ones([2]))))
-        for k in (0, 10)
-    ]
+    starts = [iterator.make_initializer(Dataset.range(3).map(lambda x, k=k: (x + k, tf.ones([2])))) for k in (0, 10)]
     with tf.Session() as sess:
         for start, first in zip([*starts, starts[0]], (0, 10, 0), strict=True):
             sess.run(start)
@@ -108,9 +102,7 @@ def test_a_handle_that_is_fed_selects_the_iterator() -> None:
     other = Dataset.range(10, 13).make_initializable_iterator()
     floats = Dataset.from_tensors(1.0).make_one_shot_iterator()
     with tf.Session() as sess:
-        first, second, third = sess.run(
-            [one.string_handle(), other.string_handle(), floats.string_handle()]
-        )
+        first, second, third = sess.run([one.string_handle(), other.string_handle(), floats.string_handle()])
         sess.run(other.initializer)
         found = [sess.run(following, {handle: h}) for h in (first, second, first, second)]
         assert found == [0, 10, 1, 11]
@@ -146,10 +138,7 @@ def test_names_of_nodes_are_those_of_tensorflow() -> None:
     first, second = iterator.get_next(), iterator.get_next("mine")
     assert (first.name, first.op.type) == ("IteratorGetNext:0", "IteratorGetNext")
     assert second.name == "mine:0"
-    assert (iterator.initializer.name, iterator.initializer.type) == (
-        "MakeIterator",
-        "MakeIterator",
-    )
+    assert (iterator.initializer.name, iterator.initializer.type) == ("MakeIterator", "MakeIterator")
     assert Dataset.range(3).make_one_shot_iterator()._iterator_resource.op.name == "OneShotIterator"
 
 
@@ -213,9 +202,7 @@ def test_what_is_no_position_is_refused(tmp_path: Path) -> None:
                 sess.run(restore)
 
 
-def test_positions_in_files_are_restored_and_those_of_generators_are_refused(
-    tmp_path: Path,
-) -> None:
+def test_positions_in_files_are_restored_and_those_of_generators_are_refused(tmp_path: Path) -> None:
     (tmp_path / "lines").write_text("".join([f"{k}\n" for k in range(9)]))
     iterator = tf.data.TextLineDataset([str(tmp_path / "lines")] * 2).make_initializable_iterator()
     following = iterator.get_next()
@@ -307,9 +294,7 @@ def test_a_graph_with_datasets_goes_through_a_meta_graph(tmp_path: Path) -> None
 
 def test_no_thread_is_left_when_a_session_ends() -> None:
     def begin() -> None:
-        iterator = (
-            Dataset.range(10**9).map(lambda x: x, 2).prefetch(4).make_initializable_iterator()
-        )
+        iterator = Dataset.range(10**9).map(lambda x: x, 2).prefetch(4).make_initializable_iterator()
         following = iterator.get_next()
         with tf.Session() as sess:
             sess.run(iterator.initializer)

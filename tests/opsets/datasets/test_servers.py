@@ -27,9 +27,7 @@ async def target() -> AsyncIterator[str]:
         yield worker.target
 
 
-async def test_an_iterator_lives_on_its_task_and_its_elements_travel(
-    target: str, graph: Graph
-) -> None:
+async def test_an_iterator_lives_on_its_task_and_its_elements_travel(target: str, graph: Graph) -> None:
     with graph.as_default():
         with graph.device(PS):
             made = data.Dataset.range(10).map(lambda x: x * 2, 2).batch(3).prefetch(1)
@@ -57,14 +55,10 @@ async def test_an_iterator_lives_on_its_task_and_its_elements_travel(
             await soon(session.run(following))
 
 
-async def test_a_step_that_waits_for_another_task_s_element_ends_in_time(
-    target: str, graph: Graph
-) -> None:
+async def test_a_step_that_waits_for_another_task_s_element_ends_in_time(target: str, graph: Graph) -> None:
     with graph.as_default(), graph.device(PS):
         queue = ops.FIFOQueue(2, int64, [])
-        iterator = (
-            data.Dataset.range(4).map(lambda x: x + queue.dequeue()).make_initializable_iterator()
-        )
+        iterator = data.Dataset.range(4).map(lambda x: x + queue.dequeue()).make_initializable_iterator()
         following, put = iterator.get_next(), queue.enqueue(np.int64(3))
         with graph.device(WORKER):
             result = ops.identity(following)
@@ -76,9 +70,7 @@ async def test_a_step_that_waits_for_another_task_s_element_ends_in_time(
         assert await soon(session.run(result)) == 3
 
 
-async def test_a_dataset_may_be_on_another_task_than_its_iterator(
-    target: str, graph: Graph
-) -> None:
+async def test_a_dataset_may_be_on_another_task_than_its_iterator(target: str, graph: Graph) -> None:
     with graph.as_default():
         with graph.device(WORKER):
             offset = ops.constant(5, int64)

@@ -33,9 +33,7 @@ def test_lines_of_text_files(folder: Path) -> None:
     paths = [str(folder / "a.txt"), str(folder / "b.txt")]
     lines = [b"one", b"two", b"three", b"x", b"", b"y"]
     assert elements(tf.data.TextLineDataset(paths)) == [*lines, END]
-    by_name = Dataset.from_tensor_slices(paths).flat_map(
-        lambda p: tf.data.TextLineDataset(p).skip(1)
-    )
+    by_name = Dataset.from_tensor_slices(paths).flat_map(lambda p: tf.data.TextLineDataset(p).skip(1))
     assert elements(by_name) == [b"two", b"three", b"", b"y", END]
     two = tf.data.TextLineDataset(paths, num_parallel_reads=2)
     assert elements(two) == [b"one", b"x", b"two", b"", b"three", b"y", END]
@@ -71,10 +69,7 @@ def test_paths_that_match(folder: Path) -> None:
     mixed = elements(Dataset.list_files(str(folder / "*.txt"), seed=1))
     assert sorted(map(str, mixed)) == sorted(map(str, found))
     none = Dataset.list_files(str(folder / "*.none")).make_initializable_iterator()
-    with (
-        tf.Session() as sess,
-        pytest.raises(tf.errors.InvalidArgumentError, match="No files matched"),
-    ):
+    with tf.Session() as sess, pytest.raises(tf.errors.InvalidArgumentError, match="No files matched"):
         sess.run(none.initializer)
 
 
@@ -100,9 +95,7 @@ def test_examples_in_batches(folder: Path) -> None:
             features = tf.train.Features(feature={"x": value, "y": value})
             writer.write(tf.train.Example(features=features).SerializeToString())
     kinds = {"x": tf.FixedLenFeature([], tf.int64), "y": tf.FixedLenFeature([1], tf.int64)}
-    made = E.make_batched_features_dataset(
-        path, 2, kinds, label_key="y", num_epochs=1, shuffle=False
-    )
+    made = E.make_batched_features_dataset(path, 2, kinds, label_key="y", num_epochs=1, shuffle=False)
     assert elements(made) == [({"x": [0, 1]}, [[0], [1]]), ({"x": [2]}, [[2]]), END]
 
 

@@ -31,14 +31,16 @@ SIMPLE: dict[str, tuple[Callable[[], Any], list[Any]]] = {
     "a tuple": (lambda: Dataset.from_tensor_slices(([1, 2], ["a", "b"])), [(1, b"a"), (2, b"b")]),
     "a dictionary": (lambda: Dataset.from_tensor_slices({"x": [1, 2]}), [{"x": 1}, {"x": 2}]),
     "a named tuple through a function": (
-        lambda: Dataset.from_tensors(Pair(1, 2)).map(lambda p: Pair(p.second, p.first)), [Pair(2, 1)],
+        lambda: Dataset.from_tensors(Pair(1, 2)).map(lambda p: Pair(p.second, p.first)),
+        [Pair(2, 1)],
     ),
     "a subclass makes datasets of the base class": (
         lambda: tf.data.TextLineDataset.zip((tf.data.TextLineDataset.range(2), Dataset.range(2))),
         [(0, 0), (1, 1)],
     ),
     "a dataset behind the name of an argument": (
-        lambda: Dataset.range(1).concatenate(dataset=Dataset.range(2)), [0, 0, 1],
+        lambda: Dataset.range(1).concatenate(dataset=Dataset.range(2)),
+        [0, 0, 1],
     ),
     "groups that are reduced": (
         lambda: Dataset.range(5).apply(
@@ -50,18 +52,15 @@ SIMPLE: dict[str, tuple[Callable[[], Any], list[Any]]] = {
     ),
     "a list from a function": (lambda: Dataset.range(2).map(lambda x: [x, -x]), [(0, 0), (1, -1)]),
     "several at a time": (
-        lambda: Dataset.range(9).map(lambda x: x * x, num_parallel_calls=3), [x * x for x in range(9)],
+        lambda: Dataset.range(9).map(lambda x: x * x, num_parallel_calls=3),
+        [x * x for x in range(9)],
     ),
     "filter": (lambda: Dataset.range(6).filter(lambda x: tf.equal(x % 2, 0)), [0, 2, 4]),
     "batch": (lambda: Dataset.range(5).batch(2), [[0, 1], [2, 3], [4]]),
     "batch without the rest": (lambda: Dataset.range(5).batch(2, True), [[0, 1], [2, 3]]),
-    "padded batch": (
-        lambda: rising(4).padded_batch(2, [None]), [[[1, 0], [2, 2]], [[3, 3, 3, 0], [4, 4, 4, 4]]],
-    ),
+    "padded batch": (lambda: rising(4).padded_batch(2, [None]), [[[1, 0], [2, 2]], [[3, 3, 3, 0], [4, 4, 4, 4]]]),
     "padded batch of two components": (
-        lambda: rising(2).map(lambda x: (x, tf.as_string(x[0]))).padded_batch(
-            2, ([3], []), (np.int64(-1), "")
-        ),
+        lambda: rising(2).map(lambda x: (x, tf.as_string(x[0]))).padded_batch(2, ([3], []), (np.int64(-1), "")),
         [([[1, -1, -1], [2, 2, -1]], [b"1", b"2"])],
     ),
     "flat map": (lambda: Dataset.range(4).flat_map(Dataset.range), [0, 0, 1, 0, 1, 2]),
@@ -70,9 +69,7 @@ SIMPLE: dict[str, tuple[Callable[[], Any], list[Any]]] = {
         [1, 1, 2, 2, 1, 2, 3, 3, 4, 4, 3, 4],
     ),
     "interleave with threads": (
-        lambda: Dataset.range(1, 4).apply(
-            E.parallel_interleave(lambda x: Dataset.from_tensors(x).repeat(x), 3)
-        ),
+        lambda: Dataset.range(1, 4).apply(E.parallel_interleave(lambda x: Dataset.from_tensors(x).repeat(x), 3)),
         [1, 2, 3, 2, 3, 3],
     ),
     "take": (lambda: Dataset.range(5).take(2), [0, 1]),
@@ -82,20 +79,18 @@ SIMPLE: dict[str, tuple[Callable[[], Any], list[Any]]] = {
     "nothing without end": (lambda: Dataset.range(0).repeat(), []),
     "concatenate": (lambda: Dataset.range(2).concatenate(Dataset.range(5, 6)), [0, 1, 5]),
     "zip": (lambda: Dataset.zip((Dataset.range(3), {"k": Dataset.range(2)})), [(0, {"k": 0}), (1, {"k": 1})]),
-    "enumerate": (
-        lambda: Dataset.from_tensor_slices(["a"]).apply(E.enumerate_dataset(5)), [(5, b"a")],
-    ),
+    "enumerate": (lambda: Dataset.from_tensor_slices(["a"]).apply(E.enumerate_dataset(5)), [(5, b"a")]),
     "shard": (lambda: Dataset.range(7).shard(3, 1), [1, 4]),
     "window": (
         lambda: Dataset.range(7).window(3, 1, 2, True).flat_map(lambda w: w.batch(3)),
         [[0, 2, 4], [1, 3, 5], [2, 4, 6]],
     ),
-    "windows apart": (
-        lambda: Dataset.range(7).window(2, 3).flat_map(lambda w: w.batch(2)), [[0, 1], [3, 4], [6]],
-    ),
+    "windows apart": (lambda: Dataset.range(7).window(2, 3).flat_map(lambda w: w.batch(2)), [[0, 1], [3, 4], [6]]),
     "windows of components": (
-        lambda: Dataset.from_tensor_slices(([1, 2], [3, 4])).window(2).flat_map(
-            lambda a, b: Dataset.zip((a.batch(2), b.batch(2)))
+        lambda: (
+            Dataset.from_tensor_slices(([1, 2], [3, 4]))
+            .window(2)
+            .flat_map(lambda a, b: Dataset.zip((a.batch(2), b.batch(2))))
         ),
         [([1, 2], [3, 4])],
     ),
@@ -105,36 +100,31 @@ SIMPLE: dict[str, tuple[Callable[[], Any], list[Any]]] = {
         [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5],
     ),
     "unbatch": (lambda: Dataset.from_tensor_slices([[1, 2], [3, 4]]).apply(E.unbatch()), [1, 2, 3, 4]),
-    "scan": (
-        lambda: Dataset.range(4).apply(E.scan(np.int64(0), lambda s, x: (s + x, s * 10 + x))), [0, 1, 12, 33],
-    ),
+    "scan": (lambda: Dataset.range(4).apply(E.scan(np.int64(0), lambda s, x: (s + x, s * 10 + x))), [0, 1, 12, 33]),
     "unique": (lambda: Dataset.from_tensor_slices([1, 2, 1, 3]).apply(E.unique()), [1, 2, 3]),
     "take while": (lambda: Dataset.range(5).apply(E.take_while(lambda x: x < 2)), [0, 1]),
-    "map and batch": (
-        lambda: Dataset.range(5).apply(E.map_and_batch(lambda x: x * x, 2)), [[0, 1], [4, 9], [16]],
-    ),
+    "map and batch": (lambda: Dataset.range(5).apply(E.map_and_batch(lambda x: x * x, 2)), [[0, 1], [4, 9], [16]]),
     "group by window": (
         lambda: Dataset.range(7).apply(E.group_by_window(lambda x: x % 2, lambda k, w: w.batch(3), 3)),
         [[0, 2, 4], [1, 3, 5], [6]],
     ),
     "group by reducer": (
         lambda: Dataset.range(6).apply(
-            E.group_by_reducer(
-                lambda x: x % 2, E.Reducer(lambda k: np.int64(0), lambda s, x: s + x, lambda s: s * 10)
-            )
+            E.group_by_reducer(lambda x: x % 2, E.Reducer(lambda k: np.int64(0), lambda s, x: s + x, lambda s: s * 10))
         ),
         [60, 90],
     ),
     "buckets": (
-        lambda: Dataset.from_tensor_slices([1, 5, 2, 4]).map(upto).apply(
-            E.bucket_by_sequence_length(tf.size, [3, 6], [2, 2, 2], pad_to_bucket_boundary=True)
+        lambda: (
+            Dataset.from_tensor_slices([1, 5, 2, 4])
+            .map(upto)
+            .apply(E.bucket_by_sequence_length(tf.size, [3, 6], [2, 2, 2], pad_to_bucket_boundary=True))
         ),
         [[[1, 0], [2, 2]], [[5, 5, 5, 5, 5], [4, 4, 4, 4, 0]]],
     ),
     "choose": (
         lambda: E.choose_from_datasets(
-            [Dataset.range(3), Dataset.range(10, 12)],
-            Dataset.from_tensor_slices(np.array([0, 1, 1, 1, 0, 0, 0])),
+            [Dataset.range(3), Dataset.range(10, 12)], Dataset.from_tensor_slices(np.array([0, 1, 1, 1, 0, 0, 0]))
         ),
         [0, 10, 11, 1, 2],
     ),
@@ -143,14 +133,14 @@ SIMPLE: dict[str, tuple[Callable[[], Any], list[Any]]] = {
             lambda x: tf.cond(
                 x > 2,
                 lambda: -x,
-                lambda: tf.while_loop(
-                    lambda i, s: i < x, lambda i, s: (i + 1, s + i + 1), [np.int64(0), np.int64(0)]
-                )[1],
+                lambda: tf.while_loop(lambda i, s: i < x, lambda i, s: (i + 1, s + i + 1), [np.int64(0), np.int64(0)])[
+                    1
+                ],
             )
         ),
         [0, 1, 3, -3],
     ),
-}  # fmt: skip
+}
 
 
 @for_each("name", list(SIMPLE))
@@ -208,20 +198,7 @@ def test_a_shuffle_keeps_all_elements_and_repeats_itself_with_its_seed() -> None
 def test_orders_are_those_that_tensorflow_draws_for_the_same_seeds() -> None:
     orders = {
         Dataset.range(8).shuffle(4, seed=1): [0, 4, 5, 1, 2, 6, 7, 3],
-        Dataset.range(6).apply(E.shuffle_and_repeat(4, 2, seed=3)): [
-            0,
-            3,
-            2,
-            1,
-            4,
-            5,
-            0,
-            4,
-            1,
-            5,
-            3,
-            2,
-        ],
+        Dataset.range(6).apply(E.shuffle_and_repeat(4, 2, seed=3)): [0, 3, 2, 1, 4, 5, 0, 4, 1, 5, 3, 2],
         E.RandomDataset(seed=5).take(3): [3568415791, 2798973839, 2476249224],
     }
     for dataset, wanted in orders.items():
@@ -255,23 +232,20 @@ def test_examples_are_parsed_by_the_batch() -> None:
         example.features.feature["i"].int64_list.value.extend([number])
         examples.append(example.SerializeToString())
     features = {
-        "v": tf.VarLenFeature(tf.float32), "i": tf.FixedLenFeature([1], tf.int64),
+        "v": tf.VarLenFeature(tf.float32),
+        "i": tf.FixedLenFeature([1], tf.int64),
         "a": tf.FixedLenFeature([], tf.string, "none"),
-    }  # fmt: skip
+    }
     made = Dataset.from_tensor_slices(examples).batch(2).apply(E.parse_example_dataset(features))
     assert made.output_shapes["i"].as_list() == [None, 1]
-    assert elements(made) == [
-        {"a": [b"none"] * 2, "i": [[0], [1]], "v": ([[1, 0]], [0.5], [2, 1])}, END,
-    ]  # fmt: skip
+    assert elements(made) == [{"a": [b"none"] * 2, "i": [[0], [1]], "v": ([[1, 0]], [0.5], [2, 1])}, END]
     with pytest.raises(TypeError, match="vectors of strings"):
         Dataset.range(3).apply(E.parse_example_dataset(features))
 
 
 def test_windows_slide_over_elements_and_shapes_are_checked() -> None:
     contrib = tf.contrib.data
-    assert elements(Dataset.range(6).apply(contrib.sliding_window_batch(3, 2))) == [
-        [0, 1, 2], [2, 3, 4], END,
-    ]  # fmt: skip
+    assert elements(Dataset.range(6).apply(contrib.sliding_window_batch(3, 2))) == [[0, 1, 2], [2, 3, 4], END]
     checked = Dataset.range(3).batch(2).apply(contrib.assert_element_shape(tf.TensorShape([2])))
     assert elements(checked) == [[0, 1], "InvalidArgumentError", END]
 
@@ -310,31 +284,38 @@ def _up_to_one(number: Any) -> Any:
 ERRORS: dict[str, tuple[Callable[[], Any], list[Any]]] = {
     "elements of different shapes": (lambda: rising(3).batch(2), ["InvalidArgumentError", [[3, 3, 3]], END]),
     "an element larger than its padding": (
-        lambda: rising(3).padded_batch(2, [2]), [[[1, 0], [2, 2]], "DataLossError", END],
+        lambda: rising(3).padded_batch(2, [2]),
+        [[[1, 0], [2, 2]], "DataLossError", END],
     ),
     "a function that fails for one element": (
         lambda: Dataset.from_tensor_slices([1.0, 0.0, 2.0]).map(lambda x: tf.check_numerics(1 / x, "m")),
         [1.0, "InvalidArgumentError", 0.5, END],
     ),
     "the same ahead of time": (
-        lambda: Dataset.from_tensor_slices([1.0, 0.0, 2.0])
-        .map(lambda x: tf.check_numerics(1 / x, "m"), num_parallel_calls=2)
-        .prefetch(2),
+        lambda: (
+            Dataset.from_tensor_slices([1.0, 0.0, 2.0])
+            .map(lambda x: tf.check_numerics(1 / x, "m"), num_parallel_calls=2)
+            .prefetch(2)
+        ),
         [1.0, "InvalidArgumentError", 0.5, END],
     ),
     "a function that says that this is the end": (
-        lambda: Dataset.range(4).map(lambda x: tf.py_func(_up_to_one, [x], tf.int64)), [0, 1, END],
+        lambda: Dataset.range(4).map(lambda x: tf.py_func(_up_to_one, [x], tf.int64)),
+        [0, 1, END],
     ),
     "errors that are left out": (
-        lambda: Dataset.from_tensor_slices([1.0, 0.0, 2.0])
-        .map(lambda x: tf.check_numerics(1 / x, "m"))
-        .apply(E.ignore_errors()),
+        lambda: (
+            Dataset.from_tensor_slices([1.0, 0.0, 2.0])
+            .map(lambda x: tf.check_numerics(1 / x, "m"))
+            .apply(E.ignore_errors())
+        ),
         [1.0, 0.5, END],
     ),
     "more elements than expected": (
-        lambda: Dataset.range(2).apply(E.assert_cardinality(1)), [0, *["FailedPreconditionError"] * 39],
+        lambda: Dataset.range(2).apply(E.assert_cardinality(1)),
+        [0, *["FailedPreconditionError"] * 39],
     ),
-}  # fmt: skip
+}
 
 
 @for_each("name", list(ERRORS))
@@ -360,16 +341,12 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception]]] = {
     "no dataset": (lambda: Dataset.range(3).flat_map(lambda x: x), TypeError),
     "a list of datasets": (lambda: Dataset.zip([Dataset.range(3)]), TypeError),
     "other elements": (lambda: Dataset.range(2).concatenate(Dataset.from_tensors("x")), TypeError),
-    "another state": (
-        lambda: Dataset.range(2).apply(E.scan(0, lambda s, x: (x, x))), TypeError,
-    ),
+    "another state": (lambda: Dataset.range(2).apply(E.scan(0, lambda s, x: (x, x))), TypeError),
     "a padding of another rank": (lambda: rising(2).padded_batch(2, [2, 2]), ValueError),
-    "buckets without sizes": (
-        lambda: rising(2).apply(E.bucket_by_sequence_length(tf.size, [3], [2])), ValueError,
-    ),
+    "buckets without sizes": (lambda: rising(2).apply(E.bucket_by_sequence_length(tf.size, [3], [2])), ValueError),
     "an argument that a step does not have": (lambda: E.unique(count=1), TypeError),
     "a loop of Python": (lambda: list(Dataset.range(3)), RuntimeError),
-}  # fmt: skip
+}
 
 
 @for_each("name", list(REFUSED))
@@ -379,9 +356,7 @@ def test_what_cannot_be_is_refused_while_the_graph_is_built(name: str) -> None:
         make()
 
 
-@pytest.mark.parametrize(
-    "name", ["map", "filter", "zip", "enumerate", "batch", "scan", "list_files"]
-)
+@pytest.mark.parametrize("name", ["map", "filter", "zip", "enumerate", "batch", "scan", "list_files"])
 def test_methods_have_the_names_by_which_they_are_called(name: str) -> None:
     with pytest.raises(TypeError, match=rf"^Dataset\.{name}\(\) got an unexpected keyword"):
         getattr(Dataset.from_tensors(0), name)(of=1)
@@ -389,9 +364,7 @@ def test_methods_have_the_names_by_which_they_are_called(name: str) -> None:
 
 def test_results_over_all_elements() -> None:
     numbers = Dataset.range(5)
-    total, count = numbers.reduce(
-        (np.int64(0), np.int64(0)), lambda state, x: (state[0] + x, state[1] + 1)
-    )
+    total, count = numbers.reduce((np.int64(0), np.int64(0)), lambda state, x: (state[0] + x, state[1] + 1))
     sizes = [numbers, numbers.repeat(), numbers.filter(lambda x: x > 1), numbers.batch(2).skip(1)]
     with tf.Session() as sess:
         assert sess.run([total, count]) == [10, 5]

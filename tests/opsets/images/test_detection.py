@@ -156,9 +156,7 @@ def test_an_image_loses_little_as_a_jpeg_file_of_good_quality() -> None:
             assert np.abs(found.astype(np.float64) - value).max() < most
 
 
-@pytest.mark.parametrize(
-    ("bounds", "message"), [((20, 20), "must be less than"), ((-1, 20), "between 0 and 100")]
-)
+@pytest.mark.parametrize(("bounds", "message"), [((20, 20), "must be less than"), ((-1, 20), "between 0 and 100")])
 def test_bounds_of_quality_are_in_order(bounds: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         image.random_jpeg_quality(PICTURES[0], *bounds)
@@ -181,9 +179,7 @@ def test_files_have_shapes_that_are_known_as_far_as_arguments_say() -> None:
     with pytest.raises(ValueError, match="channels are 0, 3, 4"):
         image.decode_bmp(b"", 1)
     with pytest.raises(TypeError, match="takes uint8 as images"):
-        make_one(
-            "EncodeJpegVariableQuality", [convert_to_tensor(PICTURES[0]), convert_to_tensor(5)]
-        )
+        make_one("EncodeJpegVariableQuality", [convert_to_tensor(PICTURES[0]), convert_to_tensor(5)])
 
 
 def test_defaults_are_tensorflows() -> None:
@@ -197,6 +193,7 @@ def test_defaults_are_tensorflows() -> None:
     }
     assert said["draw_bounding_boxes"] == {"name": None, "colors": None}
     assert said["decode_image"]["dtype"] is uint8
-    assert image.combined_non_max_suppression(
-        BOXES[None, :, None], SCORES[None, :, None], 2, 3
-    ).nmsed_boxes.dtype is float32  # fmt: skip
+    assert (
+        image.combined_non_max_suppression(BOXES[None, :, None], SCORES[None, :, None], 2, 3).nmsed_boxes.dtype
+        is float32
+    )

@@ -22,9 +22,7 @@ def _run(build: Any, *values: Any, known: bool = True) -> Any:
     """What a function makes of values; also with a shape that is not known, or known by its rank alone."""
     arrays = [np.asarray(v) for v in values]
     with Graph().as_default():
-        tensors = [
-            source(acts.as_dtype(a.dtype), a.shape if known else [None] * a.ndim) for a in arrays
-        ]
+        tensors = [source(acts.as_dtype(a.dtype), a.shape if known else [None] * a.ndim) for a in arrays]
         made = build(*tensors)
         [found] = evaluate([made], dict(zip(tensors, arrays, strict=True)))
         assert made.shape.is_compatible_with(np.shape(found))
@@ -115,7 +113,7 @@ def test_the_middle_of_an_image_is_cut_out(known: bool) -> None:
         (lambda x: acts.image.random_crop(x, [1, 1]), "value.shape >= size"),
         (lambda x: image.grayscale_to_rgb(x[:, :, :0]), "one channel"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_is_refused_by_the_line_that_builds(build: Any, match: str) -> None:
     with pytest.raises(ValueError, match=match):
         build(source("float32", [3, 5, 1]))
@@ -140,7 +138,7 @@ def test_a_crop_that_turns_out_not_to_fit_is_an_error_of_the_step() -> None:
         (image.transpose_image, lambda x: x.transpose(1, 0, 2)),
         *[(lambda x, k=k: image.rot90(x, k), lambda x, k=k: np.rot90(x, k)) for k in range(-1, 6)],
     ],
-)  # fmt: skip
+)
 def test_images_are_turned_one_by_one_or_in_batches(build: Any, wanted: Any, known: bool) -> None:
     np.testing.assert_array_equal(_run(build, IMAGE, known=known), wanted(IMAGE))
     many = np.stack([IMAGE, -IMAGE])
@@ -171,11 +169,12 @@ def test_one_image_is_resized_as_a_batch_of_one(known: bool) -> None:
 @for_each(
     "method, op",
     [
-        (image.ResizeMethod.BILINEAR, "ResizeBilinear"), (image.ResizeMethod.BICUBIC, "ResizeBicubic"),
+        (image.ResizeMethod.BILINEAR, "ResizeBilinear"),
+        (image.ResizeMethod.BICUBIC, "ResizeBicubic"),
         (image.ResizeMethod.NEAREST_NEIGHBOR, "ResizeNearestNeighbor"),
         (image.ResizeMethod.AREA, "ResizeArea"),
     ],
-)  # fmt: skip
+)
 def test_the_method_chooses_the_op(method: int, op: str) -> None:
     assert image.resize_images(source("float32", [1, 3, 5, 1]), [2, 2], method).op.type == op
 
@@ -204,12 +203,9 @@ def test_proportions_can_be_kept(known: bool) -> None:
         (lambda x: image.adjust_hue(x, 0.2), [[0.74, 0.2, 0.9], [0.1, 0.38, 0.7]]),
         (lambda x: image.adjust_saturation(x, 1.7), [[0, 0.3857143, 0.9], [0, 0.7, 0.2333334]]),
         (image.rgb_to_grayscale, [[0.45588], [0.47499]]),
-        (
-            image.per_image_standardization,
-            [[-0.6123723, 0.1224746, 1.1022705], [-0.8573214, 0.6123725, -0.3674234]],
-        ),
+        (image.per_image_standardization, [[-0.6123723, 0.1224746, 1.1022705], [-0.8573214, 0.6123725, -0.3674234]]),
     ],
-)  # fmt: skip
+)
 @both
 def test_colours_change_as_in_tensorflow(build: Any, wanted: Any, known: bool) -> None:
     found = _run(build, COLOURS, known=known)
@@ -217,9 +213,7 @@ def test_colours_change_as_in_tensorflow(build: Any, wanted: Any, known: bool) -
 
 
 @for_each("by, wanted", [(0.25, [[2, -1, 2], [0, 0, -2]]), (-0.5, [[2, 0.5, -1], [-2, 0, -1]])])
-def test_the_hue_of_negative_colours_changes_between_the_least_and_the_greatest(
-    by: float, wanted: Any
-) -> None:
+def test_the_hue_of_negative_colours_changes_between_the_least_and_the_greatest(by: float, wanted: Any) -> None:
     colours = np.array([[[-1, 0.5, 2], [0, -2, -1]]], np.float32)
     found = _run(lambda x: image.adjust_hue(x, by), colours)
     np.testing.assert_allclose(found, np.array([wanted], np.float32), 1e-5, 2e-6)
@@ -251,9 +245,7 @@ def test_integer_pixels_are_scaled_and_back(build: Any, wanted: Any) -> None:
         (np.array([7], np.uint8), "uint8", False, [7]),
     ],
 )
-def test_pixels_of_another_dtype_fill_its_range(
-    given: Any, dtype: str, saturate: bool, wanted: Any
-) -> None:
+def test_pixels_of_another_dtype_fill_its_range(given: Any, dtype: str, saturate: bool, wanted: Any) -> None:
     found = _run(lambda x: image.convert_image_dtype(x, dtype, saturate), given)
     assert found.dtype == dtype
     assert found.tolist() == np.array(wanted, dtype).tolist()
@@ -267,9 +259,7 @@ def test_grey_images_get_three_channels(known: bool) -> None:
 
 @both
 def test_the_variation_of_images_is_that_of_tensorflow(known: bool) -> None:
-    x = np.array([0, 1, 2.5, 4, 6, 8, 10.5, 12.5, 15, 17.5, 20, 22.5], np.float32).reshape(
-        1, 3, 4, 1
-    )
+    x = np.array([0, 1, 2.5, 4, 6, 8, 10.5, 12.5, 15, 17.5, 20, 22.5], np.float32).reshape(1, 3, 4, 1)
     wanted = np.abs(np.diff(x, axis=1)).sum() + np.abs(np.diff(x, axis=2)).sum()
     assert _run(image.total_variation, x, known=known).tolist() == [wanted]
     assert _run(image.total_variation, x[0], known=known) == wanted
@@ -288,9 +278,7 @@ def test_the_noise_between_images_is_counted_in_decibel() -> None:
 # -- chance ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("flip", "axis"), [(image.random_flip_left_right, 1), (image.random_flip_up_down, 0)]
-)
+@pytest.mark.parametrize(("flip", "axis"), [(image.random_flip_left_right, 1), (image.random_flip_up_down, 0)])
 def test_a_flip_by_chance_happens_now_and_then(flip: Any, axis: int) -> None:
     with acts.Session() as session:
         x = acts.constant(IMAGE)
@@ -320,10 +308,8 @@ def test_a_crop_by_chance_is_a_part_of_the_whole() -> None:
         (lambda x: image.random_hue(x, 0.1, seed=1), image.adjust_hue, -0.1, 0.1),
         (lambda x: image.random_saturation(x, 0.2, 0.6, seed=1), image.adjust_saturation, 0.2, 0.6),
     ],
-)  # fmt: skip
-def test_a_change_of_colour_by_chance_is_within_its_bounds(
-    change: Any, adjust: Any, low: float, high: float
-) -> None:
+)
+def test_a_change_of_colour_by_chance_is_within_its_bounds(change: Any, adjust: Any, low: float, high: float) -> None:
     with acts.Session() as session:
         changed = change(acts.constant(COLOURS))
         ends = session.run([adjust(COLOURS, low), adjust(COLOURS, high)])
@@ -379,9 +365,7 @@ def test_an_image_without_objects_may_be_one_itself() -> None:
     none = np.zeros([1, 0, 4], np.float32)
     with acts.Session() as session:
         [begin, _, _] = session.run(
-            image.sample_distorted_bounding_box(
-                [9, 9, 3], none, use_image_if_no_bounding_boxes=True
-            )
+            image.sample_distorted_bounding_box([9, 9, 3], none, use_image_if_no_bounding_boxes=True)
         )
         assert begin.shape == (3,)
         bad = image.sample_distorted_bounding_box([9, 9, 3], none)[0]
@@ -395,11 +379,13 @@ def test_an_image_without_objects_may_be_one_itself() -> None:
 @for_each(
     "more, match",
     [
-        ({"area_range": [0.5, 1.5]}, "area_range"), ({"area_range": [0.5]}, "area_range"),
-        ({"aspect_ratio_range": [0.0, 1.5]}, "aspect_ratio_range"), ({"max_attempts": -1}, "max_attempts"),
+        ({"area_range": [0.5, 1.5]}, "area_range"),
+        ({"area_range": [0.5]}, "area_range"),
+        ({"aspect_ratio_range": [0.0, 1.5]}, "aspect_ratio_range"),
+        ({"max_attempts": -1}, "max_attempts"),
         ({"min_object_covered": [0.1]}, "shapes"),
     ],
-)  # fmt: skip
+)
 def test_ranges_that_cannot_be_are_refused(more: Any, match: str) -> None:
     with pytest.raises(ValueError, match=match):
         image.sample_distorted_bounding_box([9, 9, 3], OBJECT, **more)
@@ -408,9 +394,7 @@ def test_ranges_that_cannot_be_are_refused(more: Any, match: str) -> None:
 # -- files and names -------------------------------------------------------------------------------
 
 
-def test_without_pillow_a_file_is_refused_by_the_line_that_builds(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_without_pillow_a_file_is_refused_by_the_line_that_builds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(extras, "is_installed", lambda package: False)
     with pytest.raises(ImportError, match=r"actorsession\[image\]"):
         image.decode_png(source("string", []))
@@ -428,7 +412,7 @@ def test_without_pillow_a_file_is_refused_by_the_line_that_builds(
         (lambda x: image.encode_jpeg(np.zeros([2, 2, 1], np.uint8), quality=200), ValueError, "quality"),
         (lambda x: image.encode_jpeg(np.zeros([2, 2, 1], np.uint8), "x"), ValueError, "format is"),
     ],
-)  # fmt: skip
+)
 def test_files_that_cannot_be_are_refused(build: Any, error: Any, match: str) -> None:
     pytest.importorskip("PIL")
     with pytest.raises(error, match=match):

@@ -57,9 +57,7 @@ def test_shapes_of_convolutions_are_those_of_tensors(which: int, known: bool) ->
     attrs: Any = {"strides": [1] * 5, "padding": "VALID"}
     given = [raw.Placeholder(dtype=tf.float64, shape=a.shape if known else None) for a in arrays]
     older = getattr(raw, name)(*given, **attrs)
-    newer_operands = [
-        np.array(a.shape, np.int32) if at == which else a for at, a in enumerate(arrays)
-    ]
+    newer_operands = [np.array(a.shape, np.int32) if at == which else a for at, a in enumerate(arrays)]
     newer = getattr(raw, f"{name}V2")(*newer_operands, **attrs)
     assert older.shape.is_compatible_with(arrays[which].shape)
     found = run([older, newer], dict(zip(given, arrays, strict=True)))
@@ -101,19 +99,13 @@ def test_readers_take_older_queues(kind: str, tmp_path: Path) -> None:
     queue = raw.FIFOQueue(component_types=[tf.string], shapes=[[]])
     attrs: Any = {"record_bytes": 4} if kind == "FixedLengthRecord" else {}
     reader = getattr(raw, f"{kind}Reader")(**attrs)
-    wanted = {
-        "WholeFile": b"one\ntwo\n",
-        "FixedLengthRecord": b"one\n",
-        "Identity": str(file).encode(),
-    }
+    wanted = {"WholeFile": b"one\ntwo\n", "FixedLengthRecord": b"one\n", "Identity": str(file).encode()}
     with tf.Session() as session:
         session.run(raw.QueueEnqueue(queue, [str(file).encode()]))
         assert not session.run(raw.QueueIsClosed(queue))
         assert session.run(raw.ReaderRead(reader, queue))[1] == wanted.get(kind, b"one")
         assert session.run(raw.ReaderNumRecordsProduced(reader)) == 1
-        assert session.run(raw.ReaderNumWorkUnitsCompleted(reader)) == (
-            kind in ("Identity", "WholeFile")
-        )
+        assert session.run(raw.ReaderNumWorkUnitsCompleted(reader)) == (kind in ("Identity", "WholeFile"))
         if kind == "TextLine":
             assert session.run(raw.ReaderReadUpTo(reader, queue, 1))[1].tolist() == [b"two"]
         if kind == "Identity":
@@ -127,13 +119,9 @@ def test_tables_come_from_files_and_hold_vectors(tmp_path: Path) -> None:
     file = tmp_path / "words.txt"
     file.write_text("a\nb\n")
     table = raw.HashTable(key_dtype=tf.string, value_dtype=tf.int64)
-    vectors = raw.MutableHashTableOfTensors(
-        key_dtype=tf.int64, value_dtype=tf.float32, value_shape=[2]
-    )
+    vectors = raw.MutableHashTableOfTensors(key_dtype=tf.int64, value_dtype=tf.float32, value_shape=[2])
     with tf.Session() as session:
-        session.run(
-            raw.InitializeTableFromTextFile(table, str(file).encode(), key_index=-2, value_index=-1)
-        )
+        session.run(raw.InitializeTableFromTextFile(table, str(file).encode(), key_index=-2, value_index=-1))
         found = raw.LookupTableFind(table, np.array([b"b", b"z"], object), np.int64(-1))
         assert session.run(found).tolist() == [1, -1]
         session.run(raw.LookupTableInsert(vectors, np.array([4]), f32([[1, 2]])))

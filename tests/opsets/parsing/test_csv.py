@@ -27,7 +27,7 @@ from tests.rows import for_each
         ({"record_defaults": [[1], [1]], "select_cols": [1, 0]}, ValueError, "strictly increasing"),
         ({"record_defaults": [[1]], "select_cols": [-1]}, ValueError, "negative"),
     ],
-)  # fmt: skip
+)
 def test_arguments_that_contradict_each_other_are_refused(
     arguments: dict[str, Any], kind: type[Exception], match: str
 ) -> None:

@@ -13,12 +13,7 @@ from hypothesis import strategies as st
 
 import actorsession as acts
 from actorsession import errors, float32, int64, string
-from actorsession.opsets import (
-    FixedLenFeature,
-    FixedLenSequenceFeature,
-    VarLenFeature,
-    parse_example,
-)
+from actorsession.opsets import FixedLenFeature, FixedLenSequenceFeature, VarLenFeature, parse_example
 from actorsession.opsets.parsing.example_batches import BatchReader, ExampleError
 from actorsession.opsets.parsing.example_reader import WrongKindError
 from actorsession.opsets.parsing.feature_values import FeatureError, values_of
@@ -27,8 +22,13 @@ from tests.rows import for_each
 
 # One key of each length of which the tags and lengths before the values fill other words.
 KEYS: dict[bytes, int] = {
-    b"i": 3, b"floats": 2, b"a string": 1, b"ids of what was seen": 3, b"k" * 90: 1, b"long" * 40: 2,
-}  # fmt: skip
+    b"i": 3,
+    b"floats": 2,
+    b"a string": 1,
+    b"ids of what was seen": 3,
+    b"k" * 90: 1,
+    b"long" * 40: 2,
+}
 UNWANTED = [b"unwanted", b"more"]
 KINDS = {1: string, 2: float32, 3: int64}
 Lists: TypeAlias = "dict[bytes, list[Any]]"
@@ -91,9 +91,7 @@ def values(kind: int, content: bytes) -> list[Any]:
 
 # -- random examples -------------------------------------------------------------------------------
 
-INTEGERS = st.one_of(
-    st.integers(0, 127), st.integers(0, 2**40), st.integers(-(2**63), 2**63 - 1), st.just(-1)
-)
+INTEGERS = st.one_of(st.integers(0, 127), st.integers(0, 2**40), st.integers(-(2**63), 2**63 - 1), st.just(-1))
 STRINGS = st.binary(max_size=20) | st.integers(100, 300).map(bytes)
 
 
@@ -242,10 +240,12 @@ def test_what_is_missing_gets_the_default_and_what_is_short_is_padded() -> None:
         made = parse_example(
             rows,
             {
-                "t": FixedLenFeature([], string, "none"), "f": FixedLenFeature([2], float32, [7, 8]),
-                "n": FixedLenSequenceFeature([], int64, True, -1), "v": VarLenFeature(float32),
+                "t": FixedLenFeature([], string, "none"),
+                "f": FixedLenFeature([2], float32, [7, 8]),
+                "n": FixedLenSequenceFeature([], int64, True, -1),
+                "v": VarLenFeature(float32),
             },
-        )  # fmt: skip
+        )
         found = session.run(made)
     assert found["t"].tolist() == [b"text" if i % 4 else b"none" for i in range(60)]
     assert found["f"].tolist() == [[i, -i] if i % 5 else [7, 8] for i in range(60)]

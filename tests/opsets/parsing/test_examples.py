@@ -11,14 +11,7 @@ from hypothesis import strategies as st
 
 import actorsession as acts
 from actorsession import errors, float32, int32, int64, ops, string
-from actorsession.interop.example_protos import (
-    BytesList,
-    Example,
-    Feature,
-    Features,
-    FloatList,
-    Int64List,
-)
+from actorsession.interop.example_protos import BytesList, Example, Feature, Features, FloatList, Int64List
 from actorsession.opsets import (
     FixedLenFeature,
     FixedLenSequenceFeature,
@@ -81,19 +74,15 @@ def refused(serialized: Any, features: dict[str, Any], match: str, names: Any = 
         (SparseFeature("i", None, float32, 5), ValueError, "Missing value_key"),
         (SparseFeature(["i", "j"], "v", float32, [5]), ValueError, "has as many sizes"),
     ],
-)  # fmt: skip
-def test_a_feature_that_says_too_little_is_refused(
-    feature: Any, kind: type[Exception], match: str
-) -> None:
+)
+def test_a_feature_that_says_too_little_is_refused(feature: Any, kind: type[Exception], match: str) -> None:
     with pytest.raises(kind, match=match):
         parse_example([b""], {"a": feature})
 
 
 def test_a_key_is_wanted_in_one_way() -> None:
     with pytest.raises(ValueError, match=r"must not intersect.*intersection: \['i'\]"):
-        parse_example(
-            [b""], {"i": FixedLenFeature([], int64), "s": SparseFeature("i", "v", float32, 5)}
-        )
+        parse_example([b""], {"i": FixedLenFeature([], int64), "s": SparseFeature("i", "v", float32, 5)})
     with pytest.raises(ValueError, match="Conflicting type int64 vs float32 for feature v"):
         parse_example([b""], {"a": SparseFeature("v", "x", int64, 5), "v": VarLenFeature(float32)})
     for parse in (parse_example, parse_single_example):
@@ -114,14 +103,14 @@ def test_shapes_are_known_and_nodes_have_tensorflows_names(graph: Any) -> None:
     made = parse_example(
         ops.placeholder(string, [None]),
         {
-            "a b": FixedLenFeature([1], int64, 7), "f": FixedLenFeature([2, 3], float32),
-            "v": VarLenFeature(string), "s": FixedLenSequenceFeature([4], float32, True),
+            "a b": FixedLenFeature([1], int64, 7),
+            "f": FixedLenFeature([2, 3], float32),
+            "v": VarLenFeature(string),
+            "s": FixedLenSequenceFeature([4], float32, True),
         },
-    )  # fmt: skip
+    )
     shapes = {key: value.shape.as_list() for key, value in made.items()}
-    assert shapes == {
-        "a b": [None, 1], "f": [None, 2, 3], "v": [None, None], "s": [None, None, 4],
-    }  # fmt: skip
+    assert shapes == {"a b": [None, 1], "f": [None, 2, 3], "v": [None, None], "s": [None, None, 4]}
     names = {op.name for op in graph.get_operations()}
     assert names >= {"ParseExample/key_a_b", "ParseExample/ParseExampleV2"}
     single = parse_single_example(b"", {"f": FixedLenFeature([2, 3], float32)}, name="one")
@@ -132,10 +121,7 @@ def test_shapes_are_known_and_nodes_have_tensorflows_names(graph: Any) -> None:
 
 
 def test_a_sparse_feature_is_put_together_of_its_parts_in_order() -> None:
-    data = [
-        example(i=ints(3, 0), j=ints(1, 1), v=floats(1, 2)),
-        example(i=ints(1), j=ints(0), v=floats(9)),
-    ]
+    data = [example(i=ints(3, 0), j=ints(1, 1), v=floats(1, 2)), example(i=ints(1), j=ints(0), v=floats(9))]
     wanted = {
         "flat": SparseFeature("i", "v", float32, 5),
         "as_is": SparseFeature("i", "v", float32, 5, True),
@@ -176,9 +162,7 @@ def test_a_feature_that_comes_twice_is_the_last_one_unless_that_is_empty() -> No
     for entries, value in ((first + last, 6), (last + first, 5), (first + empty, 5)):
         assert run(parse_single_example(length_field(1, entries), wanted))["a"] == value
     # The map itself may come in two pieces.
-    assert (
-        run(parse_single_example(length_field(1, first) + length_field(1, last), wanted))["a"] == 6
-    )
+    assert run(parse_single_example(length_field(1, first) + length_field(1, last), wanted))["a"] == 6
 
 
 @pytest.mark.parametrize(
@@ -202,9 +186,7 @@ def test_many_numbers_are_values_of_their_own() -> None:
     """They are not copied when they are cut out, but when they become an array."""
     rows = [[float(i + j) for j in range(1000)] for i in range(3)]
     data = [example(f=floats(*row), i=ints(*map(int, row))) for row in rows]
-    wanted = {
-        "f": FixedLenFeature([10, 100], float32), "i": FixedLenSequenceFeature([], int64, True),
-    }  # fmt: skip
+    wanted = {"f": FixedLenFeature([10, 100], float32), "i": FixedLenSequenceFeature([], int64, True)}
     made = parse_example(data, wanted)
     with acts.Session() as session:
         for _ in range(2):
@@ -318,19 +300,27 @@ def test_what_never_comes_again_does_not_fill_the_memory() -> None:
 
 def with_ragged(serialized: Any, splits: Any = (int32, int64, int64), **changes: Any) -> Any:
     given: dict[str, Any] = {
-        "names": np.array([], object), "sparse_keys": ["i"], "dense_keys": ["d"],
-        "ragged_keys": ["f", "s", "none"], "dense_defaults": [ops.constant([], int64)],
-        "num_sparse": 1, "sparse_types": [int64], "dense_shapes": [[]],
-        "ragged_value_types": [float32, string, int64], "ragged_split_types": splits,
-    }  # fmt: skip
+        "names": np.array([], object),
+        "sparse_keys": ["i"],
+        "dense_keys": ["d"],
+        "ragged_keys": ["f", "s", "none"],
+        "dense_defaults": [ops.constant([], int64)],
+        "num_sparse": 1,
+        "sparse_types": [int64],
+        "dense_shapes": [[]],
+        "ragged_value_types": [float32, string, int64],
+        "ragged_split_types": splits,
+    }
     found: Any = ops.raw.ParseExampleV2(serialized, **{**given, **changes})
     return [found.dense_values[0], *found.ragged_values, *found.ragged_row_splits]
 
 
 RAGGED = [
-    example(f=floats(1, 2), s=texts(b"a"), i=ints(5), d=ints(7)), example(f=floats(), d=ints(8)),
-    example(s=texts(b"b", b"c"), d=ints(9)), example(f=floats(3), i=ints(1, 2), d=ints(10)),
-]  # fmt: skip
+    example(f=floats(1, 2), s=texts(b"a"), i=ints(5), d=ints(7)),
+    example(f=floats(), d=ints(8)),
+    example(s=texts(b"b", b"c"), d=ints(9)),
+    example(f=floats(3), i=ints(1, 2), d=ints(10)),
+]
 
 
 @for_each("times", [1, 10])
@@ -369,15 +359,9 @@ def test_ragged_features_of_no_examples_have_one_split() -> None:
         ({"ragged_value_types": [float32, string, int32]}, TypeError, "got int32"),
         ({"ragged_keys": ["f"]}, errors.InvalidArgumentError, r"got \[1, 1, 1\] keys"),
         ({"ragged_keys": ["f", "f", "s"]}, errors.InvalidArgumentError, "is wanted twice"),
-        (
-            {"ragged_keys": ["s", "f", "n"]},
-            errors.InvalidArgumentError,
-            "Key: [fs], .*Expected type: (string|float)",
-        ),
+        ({"ragged_keys": ["s", "f", "n"]}, errors.InvalidArgumentError, "Key: [fs], .*Expected type: (string|float)"),
     ],
 )
-def test_ragged_features_that_cannot_be_are_refused(
-    changes: dict[str, Any], kind: type[Exception], said: str
-) -> None:
+def test_ragged_features_that_cannot_be_are_refused(changes: dict[str, Any], kind: type[Exception], said: str) -> None:
     with pytest.raises(kind, match=said):
         run(with_ragged(RAGGED, **changes))

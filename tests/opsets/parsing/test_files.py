@@ -87,9 +87,7 @@ def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
         ("a.txt/*", []),
     ],
 )
-def test_files_are_found_by_pattern_and_sorted(
-    folder: Path, pattern: str, names: list[str]
-) -> None:
+def test_files_are_found_by_pattern_and_sorted(folder: Path, pattern: str, names: list[str]) -> None:
     assert found(str(folder / pattern)) == names
 
 
@@ -98,9 +96,7 @@ def test_several_patterns_find_files_together_each_for_itself(folder: Path) -> N
     assert found(str(folder / "a*"), str(folder / "?.txt")) == ["a.txt", "a.txt", "b.txt"]
 
 
-def test_patterns_are_looked_up_from_where_the_program_runs(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_patterns_are_looked_up_from_where_the_program_runs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
     assert run(opsets.matching_files("inner/*")).tolist() == [b"inner/d.txt"]
     assert run(opsets.matching_files("c*")).tolist() == [b"c.dat"]
@@ -121,8 +117,5 @@ def test_names_of_files_are_scalars_and_patterns_at_most_vectors() -> None:
 @pytest.mark.parametrize("build", [opsets.read_file, lambda x: opsets.write_file(x, "")])
 def test_names_that_turn_out_to_be_no_scalars_are_refused(build: Any) -> None:
     names = ops.placeholder("string")
-    with (
-        acts.Session() as session,
-        pytest.raises(errors.InvalidArgumentError, match="string scalar"),
-    ):
+    with acts.Session() as session, pytest.raises(errors.InvalidArgumentError, match="string scalar"):
         session.run(build(names), {names: [b"a"]})

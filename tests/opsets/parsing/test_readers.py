@@ -58,32 +58,40 @@ def all_read(folder: Path, names: list[str], reader: Any, most: int | None = Non
 
 KINDS: dict[str, tuple[Callable[[], Any], list[str], list[Any]]] = {
     "lines": (
-        tf.TextLineReader, ["a", "empty", "b"],
+        tf.TextLineReader,
+        ["a", "empty", "b"],
         [
-            (b"a:1", b"one", 1, 0), (b"a:2", b"two", 2, 0), (b"a:3", b"three", 3, 0),
-            (b"b:1", b"x", 4, 2), (b"b:2", b"", 5, 2), (b"b:3", b"y", 6, 2), (6, 3),
+            (b"a:1", b"one", 1, 0),
+            (b"a:2", b"two", 2, 0),
+            (b"a:3", b"three", 3, 0),
+            (b"b:1", b"x", 4, 2),
+            (b"b:2", b"", 5, 2),
+            (b"b:3", b"y", 6, 2),
+            (6, 3),
         ],
     ),
     "lines without the first": (
-        lambda: tf.TextLineReader(skip_header_lines=1), ["a"],
+        lambda: tf.TextLineReader(skip_header_lines=1),
+        ["a"],
         [(b"a:2", b"two", 1, 0), (b"a:3", b"three", 2, 0), (2, 1)],
     ),
-    "whole files": (
-        tf.WholeFileReader, ["b", "empty"], [(b"b", b"x\n\ny\n", 1, 1), (b"empty", b"", 2, 2), (2, 2)],
-    ),
+    "whole files": (tf.WholeFileReader, ["b", "empty"], [(b"b", b"x\n\ny\n", 1, 1), (b"empty", b"", 2, 2), (2, 2)]),
     "blocks": (
-        lambda: tf.FixedLengthRecordReader(8, header_bytes=2, footer_bytes=1, hop_bytes=4), ["blocks"],
+        lambda: tf.FixedLengthRecordReader(8, header_bytes=2, footer_bytes=1, hop_bytes=4),
+        ["blocks"],
         [(b"blocks:0", bytes(range(8)), 1, 0), (b"blocks:1", bytes(range(4, 12)), 2, 0), (2, 1)],
     ),
     "records": (
-        tf.TFRecordReader, ["records"],
+        tf.TFRecordReader,
+        ["records"],
         [(b"records:0", b"r0", 1, 0), (b"records:18", b"r1", 2, 0), (b"records:36", b"r2", 3, 0), (3, 1)],
     ),
     "a file that is missing": (
-        tf.TextLineReader, ["none", "b"],
+        tf.TextLineReader,
+        ["none", "b"],
         ["NotFoundError", (b"b:1", b"x", 1, 0), (b"b:2", b"", 2, 0), (b"b:3", b"y", 3, 0), (3, 1)],
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", list(KINDS))
@@ -105,9 +113,7 @@ def test_several_records_of_one_file_at_a_time(folder: Path) -> None:
 def test_names_of_nodes_are_those_of_tensorflow() -> None:
     queue, reader = tf.FIFOQueue(1, tf.string, []), tf.TextLineReader()
     key, value = reader.read(queue)
-    assert (reader.reader_ref.name, key.name, value.name) == (
-        "TextLineReaderV2:0", "ReaderReadV2:0", "ReaderReadV2:1",
-    )  # fmt: skip
+    assert (reader.reader_ref.name, key.name, value.name) == ("TextLineReaderV2:0", "ReaderReadV2:0", "ReaderReadV2:1")
     assert reader.num_records_produced().name == "ReaderNumRecordsProducedV2:0"
 
 

@@ -16,10 +16,7 @@ from tests.rows import for_each
 
 RECORDS = [b"a", b"", b"hello" * 50]
 # Written by TensorFlow 2.21: the records b"a" and b"", and the beginning of the third.
-THEIRS = bytes.fromhex(
-    "0100000000000000" "0175de41" "61" "786ee428" "0000000000000000" "29039807" "d8ea82a2"
-    "fa00000000000000" "10e14e9d"
-)  # fmt: skip
+THEIRS = bytes.fromhex("01000000000000000175de4161786ee428000000000000000029039807d8ea82a2fa0000000000000010e14e9d")
 
 
 @pytest.fixture

@@ -106,11 +106,7 @@ def test_errors_name_the_sequence() -> None:
         parse_single_sequence_example(data, wanted)
 
 
-@given(
-    st.lists(
-        st.lists(st.lists(st.integers(-(2**63), 2**63 - 1), max_size=3), max_size=4), max_size=4
-    )
-)
+@given(st.lists(st.lists(st.lists(st.integers(-(2**63), 2**63 - 1), max_size=3), max_size=4), max_size=4))
 def test_steps_are_those_that_the_messages_hold(batch: list[list[list[int]]]) -> None:
     with acts.Graph().as_default():
         data = ops.placeholder(string, [None])
@@ -135,9 +131,7 @@ def test_any_bytes_are_a_sequence_or_refused(data: bytes) -> None:
     for each in (data, lists, length_field(1, data), length_field(2, data)):
         with acts.Graph().as_default(), acts.Session() as session:
             made = parse_sequence_example(
-                [each],
-                {"k": VarLenFeature(int64)},
-                {"l": VarLenFeature(float32), "m": VarLenFeature(int64)},
+                [each], {"k": VarLenFeature(int64)}, {"l": VarLenFeature(float32), "m": VarLenFeature(int64)}
             )
             try:
                 session.run(made)
@@ -160,51 +154,82 @@ def lists(context: dict[str, Feature], **steps: list[Feature]) -> bytes:
 
 
 RAGGED = [
-    lists({"f": ints(1, 2), "s": texts(b"a")}, l=[ints(1), ints(2, 3), ints()], m=[texts(b"x")],
-          d=[ints(1), ints(2)]),
+    lists({"f": ints(1, 2), "s": texts(b"a")}, l=[ints(1), ints(2, 3), ints()], m=[texts(b"x")], d=[ints(1), ints(2)]),
     lists({}, l=[], d=[ints(3)]),
     lists({"f": ints()}, m=[texts(b"y", b"z"), texts()], d=[]),
     lists({"f": ints(9)}, l=[ints(4, 5, 6)], d=[ints(9)]),
-]  # fmt: skip
+]
 
 
 def with_ragged(serialized: Any, **changes: Any) -> list[Any]:
     kinds = {"value_types": [int64, string], "split_types": [int32, int64]}
     given: dict[str, Any] = {
         "debug_name": "" if isinstance(serialized, bytes) else np.array([], object),
-        "context_sparse_keys": np.array([], object), "context_dense_keys": np.array([], object),
-        "context_ragged_keys": ["f", "s"], "feature_list_sparse_keys": np.array([], object),
-        "feature_list_dense_keys": ["d"], "feature_list_ragged_keys": ["l", "m"],
-        "feature_list_dense_missing_assumed_empty": [False], "context_dense_defaults": [],
-        "Nfeature_list_dense": 1, "feature_list_dense_types": [int64], "feature_list_dense_shapes": [[]],
+        "context_sparse_keys": np.array([], object),
+        "context_dense_keys": np.array([], object),
+        "context_ragged_keys": ["f", "s"],
+        "feature_list_sparse_keys": np.array([], object),
+        "feature_list_dense_keys": ["d"],
+        "feature_list_ragged_keys": ["l", "m"],
+        "feature_list_dense_missing_assumed_empty": [False],
+        "context_dense_defaults": [],
+        "Nfeature_list_dense": 1,
+        "feature_list_dense_types": [int64],
+        "feature_list_dense_shapes": [[]],
         **{f"{part}_ragged_{k}": v for part in ("context", "feature_list") for k, v in kinds.items()},
-    }  # fmt: skip
-    return list(
-        itertools.chain(*ops.raw.ParseSequenceExampleV2(serialized, **{**given, **changes}))
-    )
+    }
+    return list(itertools.chain(*ops.raw.ParseSequenceExampleV2(serialized, **{**given, **changes})))
 
 
 def test_ragged_features_are_values_and_row_splits() -> None:
     made = with_ragged(RAGGED)
     assert [value.tolist() for value in run(made)] == [
-        [1, 2, 9], [b"a"],  # the values of the context
-        [0, 2, 2, 2, 3], [0, 1, 1, 1, 1],
-        [[1, 2], [3, 0], [0, 0], [9, 0]], [2, 1, 0, 1],
-        [1, 2, 3, 4, 5, 6], [b"x", b"y", b"z"],
-        [0, 3, 3, 3, 4], [0, 1, 1, 3, 3],  # steps of the sequences
-        [0, 1, 3, 3, 6], [0, 1, 3, 3],  # values of the steps
-    ]  # fmt: skip
+        [1, 2, 9],
+        [b"a"],  # the values of the context
+        [0, 2, 2, 2, 3],
+        [0, 1, 1, 1, 1],
+        [[1, 2], [3, 0], [0, 0], [9, 0]],
+        [2, 1, 0, 1],
+        [1, 2, 3, 4, 5, 6],
+        [b"x", b"y", b"z"],
+        [0, 3, 3, 3, 4],
+        [0, 1, 1, 3, 3],  # steps of the sequences
+        [0, 1, 3, 3, 6],
+        [0, 1, 3, 3],  # values of the steps
+    ]
     assert [t.dtype.name for t in made[2:4] + made[8:]] == ["int32", "int64"] * 3
     assert [t.shape.as_list() for t in made] == [
-        [None], [None], [5], [5], [4, None], [4], [None], [None], [5], [5], [None], [None]
-    ]  # fmt: skip
+        [None],
+        [None],
+        [5],
+        [5],
+        [4, None],
+        [4],
+        [None],
+        [None],
+        [5],
+        [5],
+        [None],
+        [None],
+    ]
 
 
 def test_ragged_features_of_one_sequence_have_splits_of_steps_only() -> None:
     """TensorFlow leaves the splits of a batch without a value there."""
     assert [value.tolist() for value in run(with_ragged(RAGGED[0]))] == [
-        [1, 2], [b"a"], [], [], [1, 2], 2, [1, 2, 3], [b"x"], [], [], [0, 1, 3, 3], [0, 1]
-    ]  # fmt: skip
+        [1, 2],
+        [b"a"],
+        [],
+        [],
+        [1, 2],
+        2,
+        [1, 2, 3],
+        [b"x"],
+        [],
+        [],
+        [0, 1, 3, 3],
+        [0, 1],
+    ]
 
 
 @for_each(
@@ -215,9 +240,7 @@ def test_ragged_features_of_one_sequence_have_splits_of_steps_only() -> None:
         ({"context_ragged_keys": ["f"]}, errors.InvalidArgumentError, "2 keys of the context"),
         ({"feature_list_ragged_keys": ["m", "l"]}, errors.InvalidArgumentError, "Feature list: [lm], .*type"),
     ],
-)  # fmt: skip
-def test_ragged_features_that_cannot_be_are_refused(
-    changes: dict[str, Any], kind: type[Exception], said: str
-) -> None:
+)
+def test_ragged_features_that_cannot_be_are_refused(changes: dict[str, Any], kind: type[Exception], said: str) -> None:
     with pytest.raises(kind, match=said):
         run(with_ragged(RAGGED, **changes))

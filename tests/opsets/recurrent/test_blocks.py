@@ -22,19 +22,13 @@ def numbers(*shape: int) -> Any:
 
 
 def lstm(*time: int) -> list[Any]:
-    weights = [
-        numbers(WIDE + UNITS, 4 * UNITS),
-        *(numbers(UNITS) for _ in range(3)),
-        numbers(4 * UNITS),
-    ]
+    weights = [numbers(WIDE + UNITS, 4 * UNITS), *(numbers(UNITS) for _ in range(3)), numbers(4 * UNITS)]
     return [numbers(*time, BATCH, WIDE), numbers(BATCH, UNITS), numbers(BATCH, UNITS), *weights]
 
 
 @for_each("peepholes", [False, True])
 @for_each("op", ["LSTMBlockCell", "BlockLSTM", "BlockLSTMV2"])
-def test_gradients_of_the_state_and_the_output_are_those_of_finite_differences(
-    op: str, peepholes: bool
-) -> None:
+def test_gradients_of_the_state_and_the_output_are_those_of_finite_differences(op: str, peepholes: bool) -> None:
     whole = op != "LSTMBlockCell"
     given = lstm(3) if whole else lstm()
 
@@ -50,9 +44,13 @@ def test_gradients_of_the_state_and_the_output_are_those_of_finite_differences(
 def test_gradients_of_a_gru_are_those_of_finite_differences() -> None:
     rows = WIDE + UNITS
     given = [
-        numbers(BATCH, WIDE), numbers(BATCH, UNITS), numbers(rows, 2 * UNITS), numbers(rows, UNITS),
-        numbers(2 * UNITS), numbers(UNITS),
-    ]  # fmt: skip
+        numbers(BATCH, WIDE),
+        numbers(BATCH, UNITS),
+        numbers(rows, 2 * UNITS),
+        numbers(rows, UNITS),
+        numbers(2 * UNITS),
+        numbers(UNITS),
+    ]
     with Graph().as_default():
         check_gradient(lambda *operands: raw.GRUBlockCell(*operands)[3], *given)
 

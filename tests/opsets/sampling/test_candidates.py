@@ -149,20 +149,16 @@ def test_the_sampler_of_all_classes_expects_each_once() -> None:
         (6, {"num_reserved_ids": 2, "unigrams": UNIGRAMS[2:]}, [[0.0, 2 / 3], [1.0, 0.0]]),
     ],
     ids=["plain", "distorted", "flat", "reserved"],
-)  # fmt: skip
+)
 def test_expected_counts_are_those_of_tensorflow(size: int, more: Any, wanted: Any) -> None:
     np.testing.assert_allclose(evaluate([fixed(3, False, size, **more)[1]])[0], wanted, rtol=1e-6)
 
 
 def test_a_shard_has_every_so_manieth_class_under_numbers_of_its_own() -> None:
     true = constant([[0, 2], [1, 1]], int64)
-    sample = nn.fixed_unigram_candidate_sampler(
-        true, 2, 3, True, 3, num_shards=2, shard=1, unigrams=UNIGRAMS
-    )
+    sample = nn.fixed_unigram_candidate_sampler(true, 2, 3, True, 3, num_shards=2, shard=1, unigrams=UNIGRAMS)
     assert sorted(evaluate([sample[0]])[0].tolist()) == [0, 1, 2]
-    sample = nn.fixed_unigram_candidate_sampler(
-        true, 2, 3, False, 3, num_shards=2, shard=1, unigrams=UNIGRAMS
-    )
+    sample = nn.fixed_unigram_candidate_sampler(true, 2, 3, False, 3, num_shards=2, shard=1, unigrams=UNIGRAMS)
     assert evaluate([sample[1]])[0].tolist() == [[0.5, 1.5], [1.0, 1.0]]
 
 
@@ -183,9 +179,7 @@ def test_weights_may_come_from_a_file(tmp_path: Path) -> None:
 @EVERY
 def test_shapes_are_known_while_building(name: str) -> None:
     sample = SAMPLERS[name][0](4, False)
-    assert [(t.shape.as_list(), t.dtype) for t in sample] == [
-        ([4], int64), ([2, 2], float32), ([4], float32),
-    ]  # fmt: skip
+    assert [(t.shape.as_list(), t.dtype) for t in sample] == [([4], int64), ([2, 2], float32), ([4], float32)]
     assert lookup(sample[0].op.type).gradient is NOT_DIFFERENTIABLE
 
 
@@ -200,15 +194,12 @@ def test_an_unknown_batch_stays_unknown() -> None:
         (lambda: uniform(0, True), "num_sampled is at least 1, got 0"),
         (lambda: log_uniform(2, True, 0), "range_max is at least 1, got 0"),
         (lambda: nn.uniform_candidate_sampler(TRUE, 0, 1, True, 9), "num_true is at least 1, got 0"),
-        (
-            lambda: nn.uniform_candidate_sampler(TRUE, 3, 1, True, 9),
-            r"shape \[batch, 3\], got \(2, 2\)",
-        ),
+        (lambda: nn.uniform_candidate_sampler(TRUE, 3, 1, True, 9), r"shape \[batch, 3\], got \(2, 2\)"),
         (lambda: nn.all_candidate_sampler([1, 2], 1, 1, True), r"got \(2,\)"),
         (lambda: fixed(3, False, unigrams=()), "one of the two"),
         (lambda: fixed(3, False, vocab_file="words"), "one of the two"),
     ],
-)  # fmt: skip
+)
 def test_numbers_that_cannot_be_are_refused_while_building(make: Any, match: str) -> None:
     with pytest.raises(ValueError, match=match):
         make()
@@ -229,7 +220,7 @@ def test_numbers_that_cannot_be_are_refused_while_building(make: Any, match: str
         (lambda: fixed(3, False, unigrams=[-1.0, 1, 1, 1, 1, 1]), "at least 0"),
         (lambda: fixed(3, False, num_shards=2, shard=2), "got shard 2 of 2"),
     ],
-)  # fmt: skip
+)
 def test_numbers_that_cannot_be_are_refused_by_the_step(make: Any, match: str) -> None:
     with pytest.raises(InvalidArgumentError, match=match):
         evaluate(list(make()))

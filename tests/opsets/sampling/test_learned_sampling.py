@@ -44,9 +44,7 @@ def test_different_classes_are_drawn_on_request() -> None:
     with acts.Session() as sess:
         assert sorted(sess.run(made)[0].tolist()) == [0, 1, 2, 3, 4]
         more = nn.learned_unigram_candidate_sampler(np.array([[1]]), 1, 6, True, 5)
-        with pytest.raises(
-            InvalidArgumentError, match="6 different classes cannot be drawn from 5"
-        ):
+        with pytest.raises(InvalidArgumentError, match="6 different classes cannot be drawn from 5"):
             sess.run(more)
 
 

@@ -49,9 +49,16 @@ def built(which: str, case: Any, remove: bool, tables: Any = None) -> Any:
     weights, biases = (constant(TABLE), constant(BIASES)) if tables is None else tables
     values = (constant(SAMPLED), constant(counts), constant(COUNTS))
     return make(
-        weights, biases, constant(true), constant(INPUTS), 3, 7, true.shape[1],
-        sampled_values=values, remove_accidental_hits=remove,
-    )  # fmt: skip
+        weights,
+        biases,
+        constant(true),
+        constant(INPUTS),
+        3,
+        7,
+        true.shape[1],
+        sampled_values=values,
+        remove_accidental_hits=remove,
+    )
 
 
 @for_each("case", [ONE, TWO], ids=["one", "two"])
@@ -72,12 +79,16 @@ def test_losses_follow_their_formula(which: str, remove: bool, case: Any) -> Non
 @for_each(
     "which, remove, case, wanted",
     [
-        ("nce", False, ONE, [6.7282, 9.392]), ("nce", False, TWO, [11.4387, 9.657]),
-        ("nce", True, ONE, [6.7282, 9.065]), ("nce", True, TWO, [11.4387, 8.8983]),
-        ("softmax", False, ONE, [0.0449, 8.3065]), ("softmax", False, TWO, [3.1434, 8.1402]),
-        ("softmax", True, ONE, [0.0449, 8.3063]), ("softmax", True, TWO, [3.1434, 8.1396]),
+        ("nce", False, ONE, [6.7282, 9.392]),
+        ("nce", False, TWO, [11.4387, 9.657]),
+        ("nce", True, ONE, [6.7282, 9.065]),
+        ("nce", True, TWO, [11.4387, 8.8983]),
+        ("softmax", False, ONE, [0.0449, 8.3065]),
+        ("softmax", False, TWO, [3.1434, 8.1402]),
+        ("softmax", True, ONE, [0.0449, 8.3063]),
+        ("softmax", True, TWO, [3.1434, 8.1396]),
     ],
-)  # fmt: skip
+)
 def test_losses_are_those_of_tensorflow(which: str, remove: bool, case: Any, wanted: Any) -> None:
     np.testing.assert_allclose(evaluate([built(which, case, remove)])[0], wanted, atol=6e-5)
 

@@ -7,16 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import (
-    as_dtype,
-    constant,
-    convert_to_tensor,
-    float32,
-    float64,
-    gradients,
-    int32,
-    signal,
-)
+from actorsession import as_dtype, constant, convert_to_tensor, float32, float64, gradients, int32, signal
 from actorsession.compat.v1 import spectral
 from tests.ops.interpreter import check_gradient, evaluate, source
 from tests.rows import for_each
@@ -160,18 +151,14 @@ def test_frames_refuse_what_is_none() -> None:
 
 
 @for_each("length, step, size", [(8, 4, None), (6, 2, 6), (6, 3, 16), (5, 2, None)])
-def test_a_signal_comes_back_from_the_spectra_of_its_frames(
-    length: int, step: int, size: int | None
-) -> None:
+def test_a_signal_comes_back_from_the_spectra_of_its_frames(length: int, step: int, size: int | None) -> None:
     wave = np.sin(np.arange(60.0)).reshape(2, 30)
     for known in (True, False):
         spectra = run(lambda x: signal.stft(x, length, step, size), wave, known)
         points = size or 8
         assert spectra.shape == (2, 1 + (30 - length) // step, points // 2 + 1)
         window = signal.inverse_stft_window_fn(step)
-        back = run(
-            lambda x, w=window: signal.inverse_stft(x, length, step, size, w), spectra, known
-        )
+        back = run(lambda x, w=window: signal.inverse_stft(x, length, step, size, w), spectra, known)
         inner = slice(length, back.shape[1] - length)
         np.testing.assert_allclose(back[:, inner], wave[:, inner], atol=1e-9)
 
@@ -191,13 +178,17 @@ def test_windows_are_those_of_the_books() -> None:
     for size in (1, 2, 5, 8):
         even = size % 2 == 0
         wanted = [
-            windows.hann(size, sym=not even), windows.hamming(size, sym=not even),
-            windows.hann(size), windows.kaiser(size, 12.0),
-        ]  # fmt: skip
+            windows.hann(size, sym=not even),
+            windows.hamming(size, sym=not even),
+            windows.hann(size),
+            windows.kaiser(size, 12.0),
+        ]
         made = [
-            signal.hann_window(size, dtype=float64), signal.hamming_window(size, dtype=float64),
-            signal.hann_window(size, False, float64), signal.kaiser_window(size, dtype=float64),
-        ]  # fmt: skip
+            signal.hann_window(size, dtype=float64),
+            signal.hamming_window(size, dtype=float64),
+            signal.hann_window(size, False, float64),
+            signal.kaiser_window(size, dtype=float64),
+        ]
         for found, want in zip(evaluate(made), wanted, strict=True):
             np.testing.assert_allclose(found, want, atol=1e-12)
 

@@ -66,9 +66,11 @@ def test_a_difference_goes_either_way_whichever_is_sparse() -> None:
     dense = np.array([[1, 2]])
     sparse = SparseTensorValue(np.array([[0, 0], [0, 1]]), np.array([2, 5]), np.array([1, 2]))
     made = [
-        sets.difference(dense, sparse), sets.difference(dense, sparse, aminusb=False),
-        sets.difference(sparse, dense), sets.difference(sparse, dense, aminusb=False),
-    ]  # fmt: skip
+        sets.difference(dense, sparse),
+        sets.difference(dense, sparse, aminusb=False),
+        sets.difference(sparse, dense),
+        sets.difference(sparse, dense, aminusb=False),
+    ]
     found = evaluate([each.values for each in made])
     assert [values.tolist() for values in found] == [[1], [5], [5], [1]]
 

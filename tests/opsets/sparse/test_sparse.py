@@ -46,8 +46,10 @@ def test_a_sparse_tensor_says_what_is_known_of_it() -> None:
     assert sparse.shape == sparse.get_shape() == [2, 3]
     assert sparse.op is sparse.values.op
     assert [t.name for t in (sparse.indices, sparse.values, sparse.dense_shape)] == [
-        "SparseTensor/indices:0", "SparseTensor/values:0", "SparseTensor/dense_shape:0",
-    ]  # fmt: skip
+        "SparseTensor/indices:0",
+        "SparseTensor/values:0",
+        "SparseTensor/dense_shape:0",
+    ]
     assert "shape=(2, 3) dtype=float32" in repr(sparse)
 
 
@@ -92,9 +94,7 @@ def test_other_values_stand_at_the_same_places() -> None:
         ([[0, 0]], [[1.0]], [2, 3], ValueError),
     ],
 )
-def test_parts_that_do_not_fit_are_refused(
-    indices: Any, values: Any, shape: Any, kind: type[Exception]
-) -> None:
+def test_parts_that_do_not_fit_are_refused(indices: Any, values: Any, shape: Any, kind: type[Exception]) -> None:
     with pytest.raises(kind):
         SparseTensor(indices, values, shape)
 
@@ -109,10 +109,7 @@ def test_a_fetched_value_becomes_a_sparse_tensor_again() -> None:
         np.testing.assert_array_equal(got, want)
 
 
-@for_each(
-    "shape, known",
-    [([2, 3], [2, 3]), ([None, 3], [None, 3]), ([-1, 3], [None, 3]), ((2, None), [2, None])],
-)
+@for_each("shape, known", [([2, 3], [2, 3]), ([None, 3], [None, 3]), ([-1, 3], [None, 3]), ((2, None), [2, None])])
 def test_a_sparse_placeholder_has_the_shape_that_was_asked_for(shape: Any, known: Any) -> None:
     with Graph().as_default() as graph:
         sparse = sparse_placeholder("float32", shape, name="q")
@@ -139,11 +136,9 @@ def test_a_default_fills_the_other_places() -> None:
     with Graph().as_default():
         numbers = SparseTensor([[0, 1]], [5.0], [1, 3])
         texts = SparseTensor([[1]], ["a"], [3])
-        filled, plain, other = evaluate([
-            sparse_tensor_to_dense(numbers, -1.0),
-            sparse_tensor_to_dense(texts),
-            sparse_tensor_to_dense(texts, "z"),
-        ])  # fmt: skip
+        filled, plain, other = evaluate(
+            [sparse_tensor_to_dense(numbers, -1.0), sparse_tensor_to_dense(texts), sparse_tensor_to_dense(texts, "z")]
+        )
     np.testing.assert_array_equal(filled, f32([[-1, 5, -1]]))
     assert plain.tolist() == [b"", b"a", b""]
     assert other.tolist() == [b"z", b"a", b"z"]
@@ -164,9 +159,7 @@ def test_unchecked_the_last_of_two_entries_for_one_place_wins() -> None:
     ],
     ids=["vector of places", "one place", "matrix of places"],
 )
-def test_sparse_to_dense_takes_places_of_rank_0_to_2(
-    indices: Any, dims: Any, values: Any, expected: Any
-) -> None:
+def test_sparse_to_dense_takes_places_of_rank_0_to_2(indices: Any, dims: Any, values: Any, expected: Any) -> None:
     dense = sparse_to_dense(indices, dims, values, default_value=0)
     assert dense.shape == dims
     [found] = evaluate([dense])
@@ -192,8 +185,10 @@ def test_reordering_brings_entries_into_row_major_order() -> None:
     expect(
         reordered,
         [i64([[0, 0], [0, 0], [1, 2]]), f32([2, 3, 1]), SHAPE],
-        i64([[1, 2], [0, 0], [0, 0]]), f32([1, 2, 3]), SHAPE,
-    )  # fmt: skip
+        i64([[1, 2], [0, 0], [0, 0]]),
+        f32([1, 2, 3]),
+        SHAPE,
+    )
 
 
 def _sum(threshold: Any = None) -> Any:
@@ -240,9 +235,7 @@ def test_sums_need_a_sparse_tensor() -> None:
 
 @for_each("adjoint_a", [False, True])
 @for_each("adjoint_b", [False, True])
-def test_a_sparse_times_a_dense_matrix_is_the_dense_product(
-    adjoint_a: bool, adjoint_b: bool
-) -> None:
+def test_a_sparse_times_a_dense_matrix_is_the_dense_product(adjoint_a: bool, adjoint_b: bool) -> None:
     rng = np.random.default_rng(1)
     inner = 2 if adjoint_a else 3
     b = rng.normal(size=(4, inner) if adjoint_b else (inner, 4))
@@ -250,9 +243,7 @@ def test_a_sparse_times_a_dense_matrix_is_the_dense_product(
     indices = i64([[1, 2], [0, 0], [1, 0]])
 
     def product(values: Any, b: Any) -> Any:
-        return sparse_tensor_dense_matmul(
-            SparseTensor(indices, values, SHAPE), b, adjoint_a, adjoint_b
-        )
+        return sparse_tensor_dense_matmul(SparseTensor(indices, values, SHAPE), b, adjoint_a, adjoint_b)
 
     dense = _dense(indices, values, SHAPE)
     expected = (dense.T if adjoint_a else dense) @ (b.T if adjoint_b else b)

@@ -43,34 +43,32 @@ def _found(session: acts.Session, made: acts.SparseTensor) -> list[Any]:
 @pytest.mark.parametrize(
     ("build", "wanted"),
     [
-        (lambda: acts.sparse.concat(1, [_a(), _b()]),
-         [[[0, 1], [0, 3], [1, 0], [1, 4]], [1, 3, 2, 4], [2, 5]]),
-        (lambda: acts.sparse.concat(-1, [_a(), _b()]),
-         [[[0, 1], [0, 3], [1, 0], [1, 4]], [1, 3, 2, 4], [2, 5]]),
-        (lambda: acts.sparse.concat(0, [_a(), _b()], expand_nonconcat_dims=True),
-         [[[0, 1], [1, 0], [2, 0], [3, 1]], [1, 2, 3, 4], [4, 3]]),
+        (lambda: acts.sparse.concat(1, [_a(), _b()]), [[[0, 1], [0, 3], [1, 0], [1, 4]], [1, 3, 2, 4], [2, 5]]),
+        (lambda: acts.sparse.concat(-1, [_a(), _b()]), [[[0, 1], [0, 3], [1, 0], [1, 4]], [1, 3, 2, 4], [2, 5]]),
+        (
+            lambda: acts.sparse.concat(0, [_a(), _b()], expand_nonconcat_dims=True),
+            [[[0, 1], [1, 0], [2, 0], [3, 1]], [1, 2, 3, 4], [4, 3]],
+        ),
         (lambda: acts.sparse.concat(0, [_a()]), [[[0, 1], [1, 0]], [1, 2], [2, 3]]),
         (lambda: acts.sparse.reshape(_a(), [3, -1]), [[[0, 1], [1, 1]], [1, 2], [3, 2]]),
         (lambda: acts.sparse.slice(_a(), [0, 1], [2, 5]), [[[0, 0]], [1], [2, 2]]),
         (lambda: acts.sparse.retain(_a(), [True, False]), [[[0, 1]], [1], [2, 3]]),
         (lambda: acts.sparse.transpose(_a()), [[[0, 1], [1, 0]], [2, 1], [3, 2]]),
         (lambda: acts.sparse.transpose(_a(), [0, 1]), [[[0, 1], [1, 0]], [1, 2], [2, 3]]),
-        (lambda: acts.sparse.reset_shape(acts.SparseTensor([[0, 0]], [1.0], [5, 5])),
-         [[[0, 0]], [1], [1, 1]]),
+        (lambda: acts.sparse.reset_shape(acts.SparseTensor([[0, 0]], [1.0], [5, 5])), [[[0, 0]], [1], [1, 1]]),
         (lambda: acts.sparse.reset_shape(_b(), [3, 3]), [[[0, 0], [1, 1]], [3, 4], [3, 3]]),
         (lambda: sparse.from_dense([[0, 1], [2, 0]]), [[[0, 1], [1, 0]], [1, 2], [2, 2]]),
         (lambda: sparse.from_dense(["", "x"]), [[[1]], [b"x"], [2]]),
         (lambda: sparse.eye(2, 3), [[[0, 0], [1, 1]], [1, 1], [2, 3]]),
         (lambda: sparse.eye(2), [[[0, 0], [1, 1]], [1, 1], [2, 2]]),
-        (lambda: acts.sparse.merge(_ids(), _a_values(), 4),
-         [[[0, 1], [0, 2], [1, 0]], [0.5, 0.25, 0.75], [2, 4]]),
-        (lambda: acts.sparse.fill_empty_rows(_gaps(), -1.0)[0],
-         [[[0, 0], [1, 0], [2, 1], [3, 0]], [2, -1, 1, -1], [4, 3]]),
+        (lambda: acts.sparse.merge(_ids(), _a_values(), 4), [[[0, 1], [0, 2], [1, 0]], [0.5, 0.25, 0.75], [2, 4]]),
+        (
+            lambda: acts.sparse.fill_empty_rows(_gaps(), -1.0)[0],
+            [[[0, 0], [1, 0], [2, 1], [3, 0]], [2, -1, 1, -1], [4, 3]],
+        ),
     ],
-)  # fmt: skip
-def test_a_sparse_tensor_is_made_as_in_tensorflow(
-    build: Any, wanted: list[Any], session: acts.Session
-) -> None:
+)
+def test_a_sparse_tensor_is_made_as_in_tensorflow(build: Any, wanted: list[Any], session: acts.Session) -> None:
     assert _found(session, build()) == wanted
 
 
@@ -95,13 +93,10 @@ def _gaps() -> acts.SparseTensor:
         (lambda: acts.sparse.reduce_sum(_a(), axis=[0, 1]), 3),
         (lambda: acts.sparse.reduce_max(_gaps(), 1), [2, 0, 1, 0]),
         (lambda: acts.sparse.fill_empty_rows(_gaps(), -1.0)[1], [False, True, False, True]),
-        (lambda: acts.sparse.to_indicator(_ids(), 4),
-         [[False, True, True, False], [True, False, False, False]]),
+        (lambda: acts.sparse.to_indicator(_ids(), 4), [[False, True, True, False], [True, False, False, False]]),
     ],
-)  # fmt: skip
-def test_a_dense_tensor_is_made_as_in_tensorflow(
-    build: Any, wanted: Any, session: acts.Session
-) -> None:
+)
+def test_a_dense_tensor_is_made_as_in_tensorflow(build: Any, wanted: Any, session: acts.Session) -> None:
     made = build()
     found = session.run(made)
     assert found.tolist() == wanted
@@ -130,9 +125,7 @@ def test_shapes_may_be_known_late(session: acts.Session) -> None:
 def test_gradients_flow_to_the_values(session: acts.Session) -> None:
     values = acts.constant([1.0, 2.0])
     given = acts.SparseTensor([[0, 1], [1, 0]], values, [2, 3])
-    total = acts.reduce_sum(
-        acts.square(acts.sparse.reduce_sum(acts.sparse.reshape(given, [3, 2]), 1))
-    )
+    total = acts.reduce_sum(acts.square(acts.sparse.reduce_sum(acts.sparse.reshape(given, [3, 2]), 1)))
     [grad] = gradients(total, [values])
     assert session.run(grad).tolist() == [2, 4]
     turned = acts.sparse.to_dense(acts.sparse.transpose(given))
@@ -154,7 +147,7 @@ def test_gradients_flow_to_the_values(session: acts.Session) -> None:
         (lambda: acts.sparse.softmax(acts.SparseTensor([[0]], [1.0], [2])), ValueError, "rank is 2"),
         (lambda: acts.sparse.transpose(_a(), [0, 5]), ValueError, "order of 2 axes"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_is_refused_by_the_line_that_builds(
     build: Any, error: Any, match: str, session: acts.Session
 ) -> None:
@@ -172,21 +165,15 @@ def test_values_that_were_fetched_are_taken_too(session: acts.Session) -> None:
     assert session.run(acts.sparse.reduce_sum(value, 1)).tolist() == [1, 2]
 
 
-def test_tensors_of_unknown_rank_are_joined_and_have_the_gradient_of_their_softmax(
-    session: acts.Session,
-) -> None:
+def test_tensors_of_unknown_rank_are_joined_and_have_the_gradient_of_their_softmax(session: acts.Session) -> None:
     """As a placeholder is that is made without a shape."""
     indices = [[0, 0, 1], [0, 0, 2], [1, 0, 0], [1, 1, 0]]
-    given = sparse.SparseTensorValue(
-        np.array(indices), np.array([1, 2, 3, 4], np.float32), np.array([2, 2, 3])
-    )
+    given = sparse.SparseTensorValue(np.array(indices), np.array([1, 2, 3, 4], np.float32), np.array([2, 2, 3]))
     tensor = sparse.placeholder(acts.float32)
     softmax = sparse.softmax(tensor)
     weights = acts.constant([1.0, 3.0, 5.0, 7.0])
     (grad,) = gradients(acts.reduce_sum(softmax.values * weights), [tensor.values])
-    joined = [
-        sparse.concat(axis, [tensor, tensor], expand_nonconcat_dims=True) for axis in (0, 1, -1)
-    ]
+    joined = [sparse.concat(axis, [tensor, tensor], expand_nonconcat_dims=True) for axis in (0, 1, -1)]
     found, *shapes = session.run([grad, *(each.dense_shape for each in joined)], {tensor: given})
     # Of two entries in a row, with p = 1 / (1 + e): p * (1 - p) times the difference of the weights.
     both = np.e / (1 + np.e) ** 2 * 2

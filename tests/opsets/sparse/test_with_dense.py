@@ -62,11 +62,15 @@ def test_gradients_flow_to_both_sides_of_a_product() -> None:
 @for_each(
     "mistaken",
     [
-        lambda s: 2.0 * s, lambda s: s + 1.0, operator.neg, lambda s: s * s,
-        lambda s: constant(1.0, "float64") + s, lambda s: constant(1.0, "float64") / s,
+        lambda s: 2.0 * s,
+        lambda s: s + 1.0,
+        operator.neg,
+        lambda s: s * s,
+        lambda s: constant(1.0, "float64") + s,
+        lambda s: constant(1.0, "float64") / s,
     ],
     ids=["number-first", "sum", "negative", "two-sparse", "dense-plus", "dense-over"],
-)  # fmt: skip
+)
 def test_other_operators_are_a_type_error(mistaken: Callable[[Any], Any]) -> None:
     with pytest.raises(TypeError):
         mistaken(sparse())

@@ -31,9 +31,7 @@ def test_without_scipy_the_values_are_the_same(row: Row) -> None:
             (found,) = evaluate([row.build(*map(ops.constant, inputs))])
             wanted = np.asarray(row.numpy(*inputs))
         assert found.dtype == wanted.dtype
-        np.testing.assert_allclose(
-            found.astype(np.float64), wanted.astype(np.float64), row.rtol, row.rtol
-        )
+        np.testing.assert_allclose(found.astype(np.float64), wanted.astype(np.float64), row.rtol, row.rtol)
 
 
 @pytest.mark.usefixtures("no_scipy")

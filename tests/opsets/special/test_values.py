@@ -100,10 +100,7 @@ _EXACT = {
         0.8 0.8416212335729144, 0.9999999999999999 8.209536151601387
     """,
 }
-EXACT = {
-    name: [tuple(map(float, item.split())) for item in text.split(",")]
-    for name, text in _EXACT.items()
-}
+EXACT = {name: [tuple(map(float, item.split())) for item in text.split(",")] for name, text in _EXACT.items()}
 OTHERS: dict[str, Callable[..., Any]] = {
     "erfinv": error_functions.erfinv_of,
     "ndtri": error_functions.ndtri_of,
@@ -111,16 +108,7 @@ OTHERS: dict[str, Callable[..., Any]] = {
     "zeta": values.zeta,
 }
 # Units of the last place, and as many more as a power or exponential of the value's size has roundings.
-FEW = {
-    "betainc": 500,
-    "gammainc": 20,
-    "gammaln": 40,
-    "i0": 10,
-    "i0e": 10,
-    "i1": 10,
-    "i1e": 10,
-    "zeta": 40,
-}
+FEW = {"betainc": 500, "gammainc": 20, "gammaln": 40, "i0": 10, "i0e": 10, "i1": 10, "i1e": 10, "zeta": 40}
 
 
 @for_each("name", sorted(EXACT))
@@ -147,9 +135,16 @@ def test_values_at_the_ends_of_domains() -> None:
     ):  # fmt: skip
         np.testing.assert_array_equal(values.FUNCTIONS[name](*given), wanted, f"{name}{given}")
     for given, wanted in (
-        ((1.0, 2.0), inf), ((0.5, 2.0), nan), ((2.0, 0.0), inf), ((3.0, -1.0), nan), ((2.5, -1.5), nan),
-        ((inf, 1.0), 1), ((inf, 0.5), inf), ((inf, 2.0), 0), ((2.0, inf), 0),
-    ):  # fmt: skip
+        ((1.0, 2.0), inf),
+        ((0.5, 2.0), nan),
+        ((2.0, 0.0), inf),
+        ((3.0, -1.0), nan),
+        ((2.5, -1.5), nan),
+        ((inf, 1.0), 1),
+        ((inf, 0.5), inf),
+        ((inf, 2.0), 0),
+        ((2.0, inf), 0),
+    ):
         np.testing.assert_array_equal(values.zeta(*given), wanted, f"zeta{given}")
 
 

@@ -17,9 +17,7 @@ from tests.rows import for_each
 FIRST = -(2**63)
 
 
-async def begun(
-    session: AsyncSession, ready: int, incomplete: int, *, closed: bool = False
-) -> opsets.Barrier:
+async def begun(session: AsyncSession, ready: int, incomplete: int, *, closed: bool = False) -> opsets.Barrier:
     """A barrier of two numbers with so many elements ``k0``, ``k1``, ..."""
     barrier = opsets.Barrier((float32, float32), shapes=((), ()))
     keys = [f"k{i}" for i in range(ready + incomplete)]
@@ -39,14 +37,15 @@ async def sizes(session: AsyncSession, barrier: opsets.Barrier) -> list[int]:
 # -- elements --------------------------------------------------------------------------------------
 
 
-async def test_elements_come_out_in_the_order_in_which_their_keys_came(
-    session: AsyncSession,
-) -> None:
+async def test_elements_come_out_in_the_order_in_which_their_keys_came(session: AsyncSession) -> None:
     barrier = opsets.Barrier((string, int32), shapes=((), ()))
     for component, keys, values in (
-        (0, ["k1", "k2"], ["a", "b"]), (1, ["k1"], [1]), (0, ["k3"], ["c"]), (1, ["k3"], [3]),
+        (0, ["k1", "k2"], ["a", "b"]),
+        (1, ["k1"], [1]),
+        (0, ["k3"], ["c"]),
+        (1, ["k3"], [3]),
         (1, ["k2"], [2]),
-    ):  # fmt: skip
+    ):
         await session.run(barrier.insert_many(component, keys, values))
     assert await sizes(session, barrier) == [3, 0]
     taken = barrier.take_many(2)
@@ -89,9 +88,7 @@ async def test_values_without_a_known_shape_have_that_of_the_first(session: Asyn
 
 
 @for_each("keys", [["q", "k0", "r"], ["new", "new"]], ids=["begun", "twice"])
-async def test_an_insertion_that_repeats_a_component_changes_nothing(
-    session: AsyncSession, keys: list[str]
-) -> None:
+async def test_an_insertion_that_repeats_a_component_changes_nothing(session: AsyncSession, keys: list[str]) -> None:
     barrier = await begun(session, 0, 1)
     with pytest.raises(InvalidArgumentError, match="already has a value for component 0"):
         await session.run(barrier.insert_many(0, keys, [1.0] * len(keys)))
@@ -166,9 +163,7 @@ async def test_taking_waits_until_enough_are_complete(session: AsyncSession) -> 
     assert [v.tolist() for v in found.values] == [[0.0, 2.0], [7.0, 9.0]]
 
 
-async def test_a_step_that_ends_early_takes_nothing_and_lets_others_through(
-    session: AsyncSession,
-) -> None:
+async def test_a_step_that_ends_early_takes_nothing_and_lets_others_through(session: AsyncSession) -> None:
     barrier = await begun(session, 1, 0)
     first = started(session, barrier.take_many(5))
     await waiting(session)
@@ -243,9 +238,7 @@ async def test_a_closed_barrier_gives_what_it_has(session: AsyncSession) -> None
     assert (await soon(taking)).keys.tolist() == [b"k3"]
 
 
-async def test_who_waits_when_the_last_element_is_complete_gets_what_is_left(
-    session: AsyncSession,
-) -> None:
+async def test_who_waits_when_the_last_element_is_complete_gets_what_is_left(session: AsyncSession) -> None:
     """TensorFlow lets both wait for ever."""
     barrier = await begun(session, 1, 1)
     small = started(session, barrier.take_many(5, allow_small_batch=True))

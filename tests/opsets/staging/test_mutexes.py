@@ -11,11 +11,7 @@ import pytest
 from actorsession import AsyncSession, Graph, control_dependencies, ops, opsets
 from actorsession.errors import CancelledError, InvalidArgumentError
 from actorsession.ops import raw
-from actorsession.opsets.staging.mutexes import (
-    CRITICAL_SECTION_EXECUTIONS,
-    CRITICAL_SECTIONS,
-    MutexState,
-)
+from actorsession.opsets.staging.mutexes import CRITICAL_SECTION_EXECUTIONS, CRITICAL_SECTIONS, MutexState
 
 
 @pytest.fixture
@@ -75,9 +71,7 @@ async def test_what_runs_in_a_section_runs_alone(session: AsyncSession, number: 
     assert sorted(v for pair in found for v in pair) == [100.0 + 2 * i for i in range(20)]
 
 
-async def test_a_section_may_be_in_a_branch_and_have_one(
-    session: AsyncSession, number: Any
-) -> None:
+async def test_a_section_may_be_in_a_branch_and_have_one(session: AsyncSession, number: Any) -> None:
     section = opsets.CriticalSection()
     inside = ops.placeholder("bool", ())
 
@@ -98,9 +92,7 @@ async def test_an_operation_may_be_what_runs(session: AsyncSession, number: Any)
     assert await session.run(number) == 10.0
 
 
-async def test_a_step_that_fails_in_a_section_gives_the_lock_back(
-    session: AsyncSession, number: Any
-) -> None:
+async def test_a_step_that_fails_in_a_section_gives_the_lock_back(session: AsyncSession, number: Any) -> None:
     section = opsets.CriticalSection(shared_name="cs")
 
     def failing(good: bool) -> Callable[[], Any]:
@@ -118,9 +110,7 @@ async def test_a_step_that_fails_in_a_section_gives_the_lock_back(
     assert await session.run(results[1]) == 0.0
 
 
-async def test_a_step_that_is_ended_in_a_section_gives_the_lock_back(
-    session: AsyncSession, number: Any
-) -> None:
+async def test_a_step_that_is_ended_in_a_section_gives_the_lock_back(session: AsyncSession, number: Any) -> None:
     section = opsets.CriticalSection()
     queue = ops.FIFOQueue(1, "float32", shapes=())
     taking = section.execute(queue.dequeue)

@@ -18,9 +18,7 @@ from tests.ops.queues.kit import started, waiting
 @pytest.fixture(params=[False, True], ids=["unordered", "ordered"])
 def area(request: pytest.FixtureRequest, graph: Graph) -> opsets.MapStagingArea:
     """Two elements of a number and a vector."""
-    return opsets.MapStagingArea(
-        [float32, int32], shapes=[[], [None]], capacity=2, ordered=request.param
-    )
+    return opsets.MapStagingArea([float32, int32], shapes=[[], [None]], capacity=2, ordered=request.param)
 
 
 def whole(area: opsets.MapStagingArea, key: int, x: float = 1.0) -> Any:
@@ -90,9 +88,7 @@ async def test_clearing_lets_in_who_waits(session: AsyncSession) -> None:
     assert await session.run(area.get()) == [2]
 
 
-async def test_a_step_that_ends_early_takes_nothing_and_leaves_nothing(
-    session: AsyncSession,
-) -> None:
+async def test_a_step_that_ends_early_takes_nothing_and_leaves_nothing(session: AsyncSession) -> None:
     area = opsets.StagingArea([int32], capacity=1)
     take = started(session, area.get())
     await waiting(session)
@@ -151,19 +147,13 @@ async def test_elements_with_names_are_dictionaries(session: AsyncSession) -> No
 
 def test_nodes_are_called_after_the_area_and_lie_where_it_is(graph: Graph) -> None:
     with graph.device("/cpu:1"):
-        area = opsets.StagingArea(
-            [float32, int32], shapes=[[], [None]], capacity=3, memory_limit=99
-        )
+        area = opsets.StagingArea([float32, int32], shapes=[[], [None]], capacity=3, memory_limit=99)
     put, (number, vector) = area.put([1.0, [2]]), area.get()
-    assert (area.name, put.name, number.op.name) == (
-        "StagingArea", "StagingArea_put", "StagingArea_get",
-    )  # fmt: skip
+    assert (area.name, put.name, number.op.name) == ("StagingArea", "StagingArea_put", "StagingArea_get")
     assert [t.shape.as_list() for t in (number, vector)] == [[], [None]]
     assert put.device == number.op.device == area.size().op.device
     assert put.device.lower().endswith("cpu:1")
-    assert (area.dtypes, area.names, area.capacity, area.memory_limit) == (
-        [float32, int32], None, 3, 99,
-    )  # fmt: skip
+    assert (area.dtypes, area.names, area.capacity, area.memory_limit) == ([float32, int32], None, 3, 99)
     assert opsets.StagingArea([float32]).name == "StagingArea_1"
 
 
@@ -198,9 +188,7 @@ def test_an_attempt_is_done_in_the_thread_that_makes_it_possible() -> None:
 # -- by key ----------------------------------------------------------------------------------------
 
 
-async def test_an_element_is_there_once_all_its_values_are(
-    session: AsyncSession, area: opsets.MapStagingArea
-) -> None:
+async def test_an_element_is_there_once_all_its_values_are(session: AsyncSession, area: opsets.MapStagingArea) -> None:
     await session.run(area.put(3, [[7]], [1]))
     assert await sizes(session, area) == [0, 1]
     take = started(session, area.get(3)[1])
@@ -211,9 +199,7 @@ async def test_an_element_is_there_once_all_its_values_are(
     assert await sizes(session, area) == [0, 0]
 
 
-async def test_values_are_taken_one_by_one(
-    session: AsyncSession, area: opsets.MapStagingArea
-) -> None:
+async def test_values_are_taken_one_by_one(session: AsyncSession, area: opsets.MapStagingArea) -> None:
     await session.run(whole(area, 1))
     assert [v.tolist() for v in await session.run(area.get(1, [1])[1])] == [[1]]
     assert await sizes(session, area) == [1, 0]
@@ -244,9 +230,7 @@ def test_an_element_that_goes_back_is_the_oldest_again() -> None:
     assert [area.get_any([0], [float32]).result()[0] for _ in range(3)] == [3, 1, 2]
 
 
-async def test_an_element_whose_key_is_there_is_dropped(
-    session: AsyncSession, area: opsets.MapStagingArea
-) -> None:
+async def test_an_element_whose_key_is_there_is_dropped(session: AsyncSession, area: opsets.MapStagingArea) -> None:
     await session.run(whole(area, 5, 1.0))
     await session.run(whole(area, 5, 2.0))
     assert await session.run(area.peek(5, [0])) == [1.0]
@@ -260,9 +244,7 @@ def test_an_element_that_is_dropped_takes_no_memory() -> None:
     assert area.size == 2
 
 
-async def test_only_whole_elements_wait_for_room(
-    session: AsyncSession, area: opsets.MapStagingArea
-) -> None:
+async def test_only_whole_elements_wait_for_room(session: AsyncSession, area: opsets.MapStagingArea) -> None:
     full = [whole(area, key) for key in (1, 2)]
     third, parts = whole(area, 3), [area.put(4, [2.0], [0]), area.put(4, [[4]], [1])]
     counts, takes = [area.size(), area.incomplete_size()], [area.get(k)[1] for k in (1, 2)]
@@ -291,9 +273,7 @@ async def test_values_of_elements_that_are_begun_take_memory(session: AsyncSessi
         await session.run(area.put(3, [[1.0] * 4], [0]))
 
 
-async def test_indices_that_do_not_fit_are_refused(
-    session: AsyncSession, area: opsets.MapStagingArea
-) -> None:
+async def test_indices_that_do_not_fit_are_refused(session: AsyncSession, area: opsets.MapStagingArea) -> None:
     for put in (area.put(1, [[2], 2.0], [1, 0]), area.put(1, [2.0, 2.0], [0, 0])):
         with pytest.raises(InvalidArgumentError, match="not strictly ordered"):
             await session.run(put)

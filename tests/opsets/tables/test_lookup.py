@@ -155,7 +155,7 @@ def test_without_tables_the_initializer_does_nothing(session: acts.Session) -> N
         (lambda t: lookup.index_to_string_table_from_tensor(None), ValueError, "must be specified"),
         (lambda t: make("LookupTableSizeV2", [acts.constant(1)]), TypeError, "handle of a table"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_is_refused_by_the_line_that_builds(
     build: Any, error: Any, match: str, session: acts.Session
 ) -> None:
@@ -187,12 +187,7 @@ def _file(*arguments: Any, **more: Any) -> lookup.StaticHashTable:
     ],
 )
 def test_a_table_is_read_from_a_file(
-    text: str,
-    columns: tuple[int, int],
-    more: Any,
-    wanted: Any,
-    tmp_path: Path,
-    session: acts.Session,
+    text: str, columns: tuple[int, int], more: Any, wanted: Any, tmp_path: Path, session: acts.Session
 ) -> None:
     name = _written(tmp_path, text)
     table = _file(name, acts.string, columns[0], acts.int64, columns[1], **more)
@@ -200,9 +195,7 @@ def test_a_table_is_read_from_a_file(
     assert session.run(table.lookup(["y", "q"])).tolist() == wanted
 
 
-def test_as_many_lines_are_read_as_the_vocabulary_has(
-    tmp_path: Path, session: acts.Session
-) -> None:
+def test_as_many_lines_are_read_as_the_vocabulary_has(tmp_path: Path, session: acts.Session) -> None:
     name = _written(tmp_path, "x\ny\nz\n")
     table = _file(name, acts.string, ASIS, acts.int64, NUMBER, vocab_size=2)
     session.run(table.initializer)
@@ -214,20 +207,13 @@ def test_as_many_lines_are_read_as_the_vocabulary_has(
     [
         ("x\ny\nx\n", (ASIS, NUMBER), {}, FailedPreconditionError, "different value for same key"),
         ("x\n", (ASIS, NUMBER), {"vocab_size": 5}, InvalidArgumentError, "expected 5 but got 1"),
-        (
-            "x 1\n",
-            (0, 4),
-            {"delimiter": " "},
-            InvalidArgumentError,
-            "expected at least 5 but got 2",
-        ),
+        ("x 1\n", (0, 4), {"delimiter": " "}, InvalidArgumentError, "expected at least 5 but got 2"),
         ("x z\n", (0, 1), {"delimiter": " "}, InvalidArgumentError, "is not a valid int64"),
     ],
 )
 def test_a_file_that_is_no_table_is_an_error_of_the_step(
-    text: str, columns: tuple[int, int], more: Any, error: Any, match: str, tmp_path: Path,
-    session: acts.Session,
-) -> None:  # fmt: skip
+    text: str, columns: tuple[int, int], more: Any, error: Any, match: str, tmp_path: Path, session: acts.Session
+) -> None:
     table = _file(_written(tmp_path, text), acts.string, columns[0], acts.int64, columns[1], **more)
     with pytest.raises(error, match=match):
         session.run(table.initializer)
@@ -276,9 +262,7 @@ def test_numbers_may_be_words(session: acts.Session) -> None:
 @pytest.mark.parametrize(
     ("buckets", "default", "wanted"), [(2, -1, [1, 3, 3]), (0, 7, [1, 7, 7]), (0, -1, [1, -1, -1])]
 )
-def test_words_of_a_list_have_their_places(
-    buckets: int, default: int, wanted: Any, session: acts.Session
-) -> None:
+def test_words_of_a_list_have_their_places(buckets: int, default: int, wanted: Any, session: acts.Session) -> None:
     table = lookup.index_table_from_tensor(["x", "y"], buckets, default)
     session.run(table.initializer)
     assert session.run(table.lookup(acts.constant(["y", "q", "r"]))).tolist() == wanted
@@ -355,12 +339,8 @@ def test_values_that_are_not_one_for_each_key_are_refused(session: acts.Session)
 
 def test_a_handle_that_stands_for_another_table_is_found_out(session: acts.Session) -> None:
     table = lookup.MutableHashTable(acts.string, acts.float32, -1.0)
-    find = make(
-        "LookupTableFindV2", [table.resource_handle, acts.constant([1]), acts.constant(1.0)]
-    )
-    with pytest.raises(
-        InvalidArgumentError, match="keys of MutableHashTable 'MutableHashTable' are string"
-    ):
+    find = make("LookupTableFindV2", [table.resource_handle, acts.constant([1]), acts.constant(1.0)])
+    with pytest.raises(InvalidArgumentError, match="keys of MutableHashTable 'MutableHashTable' are string"):
         session.run(find.outputs[0])
 
 
@@ -373,9 +353,7 @@ def test_dense_tables_of_the_first_version_have_no_key_for_what_was_removed() ->
     """TensorFlow 2.21 builds them and cannot run them."""
     with acts.Session() as session:
         table = raw.MutableDenseHashTable(np.int64(-1), value_dtype=acts.int64)
-        with acts.control_dependencies(
-            [raw.LookupTableInsert(table, np.array([5]), np.array([50]))]
-        ):
+        with acts.control_dependencies([raw.LookupTableInsert(table, np.array([5]), np.array([50]))]):
             found = raw.LookupTableFind(table, np.array([5, 6]), np.int64(0))
         assert session.run(found).tolist() == [50, 0]
         with pytest.raises(InvalidArgumentError, match="Using the empty_key as a table key"):

@@ -27,9 +27,7 @@ def remapping(folder: Path, **attrs: Any) -> Any:
     )
 
 
-def test_words_of_a_new_vocabulary_are_found_in_the_old_one(
-    session: tf.Session, tmp_path: Path
-) -> None:
+def test_words_of_a_new_vocabulary_are_found_in_the_old_one(session: tf.Session, tmp_path: Path) -> None:
     found = session.run(remapping(tmp_path, new_vocab_offset=0, num_new_vocab=4))
     assert (found.remapping.tolist(), found.num_present) == ([2, -1, 0, 1], 3)
     short = session.run(remapping(tmp_path, new_vocab_offset=2, num_new_vocab=2, old_vocab_size=1))
@@ -48,11 +46,15 @@ def test_a_saved_matrix_is_loaded_with_its_rows_and_columns_in_other_places(
     def load(rows: Any, columns: Any, initial: Any, shape: tuple[int, int]) -> Any:
         return session.run(
             tf.raw_ops.LoadAndRemapMatrix(
-                ckpt_path=path, old_tensor_name="m", row_remapping=np.array(rows, np.int64),
-                col_remapping=np.array(columns, np.int64), num_rows=shape[0], num_cols=shape[1],
+                ckpt_path=path,
+                old_tensor_name="m",
+                row_remapping=np.array(rows, np.int64),
+                col_remapping=np.array(columns, np.int64),
+                num_rows=shape[0],
+                num_cols=shape[1],
                 initializing_values=np.array(initial, np.float32),
             )
-        )  # fmt: skip
+        )
 
     assert load([2, -1, 0], [], [8, 9], (3, 2)).tolist() == [[4, 5], [8, 9], [0, 1]]
     assert load([1, -1], [1, -1], [7, 8, 9], (2, 2)).tolist() == [[3, 7], [8, 9]]

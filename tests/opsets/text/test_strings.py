@@ -21,9 +21,7 @@ def test_a_session_joins_splits_and_counts_words() -> None:
     with acts.Session() as session:
         line = acts.placeholder(acts.string, [None])
         parts = acts.strings.string_split(line)
-        [sparse, many] = session.run(
-            [parts, acts.strings.length(parts.values)], {line: ["a bc", "d"]}
-        )
+        [sparse, many] = session.run([parts, acts.strings.length(parts.values)], {line: ["a bc", "d"]})
         assert sparse.indices.tolist() == [[0, 0], [0, 1], [1, 0]]
         assert sparse.values.tolist() == [b"a", b"bc", b"d"]
         assert sparse.dense_shape.tolist() == [2, 2]
@@ -35,13 +33,16 @@ def test_a_session_joins_splits_and_counts_words() -> None:
 @for_each(
     "one, other",
     [
-        (opsets.string_join, strings.join), (opsets.string_strip, strings.strip),
-        (opsets.string_to_number, strings.to_number), (opsets.as_string, strings.as_string),
-        (opsets.substr, strings.substr), (opsets.regex_replace, strings.regex_replace),
+        (opsets.string_join, strings.join),
+        (opsets.string_strip, strings.strip),
+        (opsets.string_to_number, strings.to_number),
+        (opsets.as_string, strings.as_string),
+        (opsets.substr, strings.substr),
+        (opsets.regex_replace, strings.regex_replace),
         (opsets.reduce_join, strings.reduce_join),
         (opsets.string_to_hash_bucket_fast, strings.to_hash_bucket_fast),
     ],
-)  # fmt: skip
+)
 def test_names_at_the_top_are_those_of_the_namespace(one: Any, other: Any) -> None:
     assert one is other
 
@@ -81,10 +82,8 @@ def test_the_shape_of_a_split_is_known_as_far_as_it_can_be() -> None:
         (lambda x: strings.unicode_transcode(x, "UTF-8", "UTF-8", "no"), ValueError, "errors is"),
         (lambda x: strings.substr(x, source("int64", []), source("int32", [])), TypeError, "int64"),
     ],
-)  # fmt: skip
-def test_what_cannot_be_is_refused_by_the_line_that_builds(
-    build: Any, error: Any, match: str
-) -> None:
+)
+def test_what_cannot_be_is_refused_by_the_line_that_builds(build: Any, error: Any, match: str) -> None:
     with pytest.raises(error, match=match):
         build(source("string", [2]))
 
@@ -105,9 +104,7 @@ def test_a_number_is_no_wider_than_c_promises(name: str) -> None:
         lambda x: strings.reduce_join(ops.stack([x, x, x])),
         lambda x: strings.unsorted_segment_join(ops.stack([x, x, x]), [0, 0, 0], 1),
         lambda x: strings.regex_replace(x, "", "xx"),
-        lambda x: opsets.decode_compressed(
-            ops.constant(zlib.compress(bytes(1000))), compression_type="ZLIB"
-        ),
+        lambda x: opsets.decode_compressed(ops.constant(zlib.compress(bytes(1000))), compression_type="ZLIB"),
     ],
     ids=["join", "reduce", "segment", "replace", "inflate"],
 )

@@ -17,18 +17,15 @@ __all__ = ["collective", "device", "exchange"]
 
 def device(number: int, incarnation: int = 0) -> DeviceAttributes:
     return DeviceAttributes(
-        name=f"{LOCAL_TASK}/device:CPU:{number}", device_type="CPU",
-        incarnation=incarnation or number + 1,
-    )  # fmt: skip
+        name=f"{LOCAL_TASK}/device:CPU:{number}", device_type="CPU", incarnation=incarnation or number + 1
+    )
 
 
 def collective(kind: str, size: int, **more: Any) -> Collective:
     return Collective(**{"kind": kind, "group": 1, "instance": 1, "size": size, **more})
 
 
-def exchange(
-    calls: Sequence[CollectiveCall], order: Sequence[int] = (), tables: Any = None
-) -> list[CollectiveCall]:
+def exchange(calls: Sequence[CollectiveCall], order: Sequence[int] = (), tables: Any = None) -> list[CollectiveCall]:
     """Begin a call on each device, in some order, and return the calls."""
     executor = CollectiveExecutor(Rendezvous(), tables or GroupTable(), None)
     for rank in order or range(len(calls)):

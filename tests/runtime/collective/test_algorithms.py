@@ -11,14 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from actorsession.errors import CancelledError, InvalidArgumentError
-from actorsession.graph.collective_call import (
-    ALL_TO_ALL,
-    BROADCAST,
-    GATHER,
-    REDUCE,
-    REDUCE_SCATTER,
-    CollectiveCall,
-)
+from actorsession.graph.collective_call import ALL_TO_ALL, BROADCAST, GATHER, REDUCE, REDUCE_SCATTER, CollectiveCall
 from actorsession.runtime.collective import algorithms
 from actorsession.runtime.collective.executor import CollectiveExecutor
 from actorsession.runtime.collective.groups import GroupTable
@@ -73,18 +66,14 @@ def test_all_reduce(way: str, drawn: Any, merge: str, dtype: Any) -> None:
 
 @same_way
 @given(shapes_and_orders(), st.sampled_from(DTYPES))
-def test_a_mean_is_divided_in_the_dtype_and_rounded_to_zero(
-    way: str, drawn: Any, dtype: Any
-) -> None:
+def test_a_mean_is_divided_in_the_dtype_and_rounded_to_zero(way: str, drawn: Any, dtype: Any) -> None:
     size, shape, order = drawn
     values = numbers(size, shape, dtype)
     total = np.sum(values, axis=0).astype(np.float64) / size
     whole = np.dtype(dtype).kind == "i"
     for found in results(REDUCE, values, order, merge="Add", final="Div"):
         assert found.dtype == dtype
-        np.testing.assert_allclose(
-            found.astype(float), np.trunc(total) if whole else total, rtol=0.02
-        )
+        np.testing.assert_allclose(found.astype(float), np.trunc(total) if whole else total, rtol=0.02)
 
 
 @same_way
@@ -119,9 +108,7 @@ def test_all_to_all_transposes_parts_and_members(way: str, drawn: Any) -> None:
 
 @same_way
 @given(shapes_and_orders(), st.integers(0, 4))
-def test_a_broadcast_gives_all_the_value_of_the_one_that_sends(
-    way: str, drawn: Any, source: int
-) -> None:
+def test_a_broadcast_gives_all_the_value_of_the_one_that_sends(way: str, drawn: Any, source: int) -> None:
     size, shape, order = drawn
     value = numbers(1, shape, np.float32)[0]
     same = collective(BROADCAST, size)
@@ -172,10 +159,7 @@ def test_executions_of_an_instance_meet_in_their_order(way: str) -> None:
 def test_instances_do_not_meet(way: str) -> None:
     executor = CollectiveExecutor(Rendezvous(), GroupTable(), None)
     calls = [
-        CollectiveCall(
-            collective(REDUCE, 2, merge="Add", final="Id", instance=instance),
-            np.full(9, 10.0**instance),
-        )
+        CollectiveCall(collective(REDUCE, 2, merge="Add", final="Id", instance=instance), np.full(9, 10.0**instance))
         for instance in (1, 2, 2, 1)
     ]
     for rank, call in zip((0, 0, 1, 1), calls, strict=True):
@@ -189,18 +173,9 @@ def test_instances_do_not_meet(way: str) -> None:
 @for_each(
     "other, said",
     [
-        (
-            CollectiveCall(collective(REDUCE, 2, merge="Add", final="Id"), np.zeros(6)),
-            r"float64 \[6\]",
-        ),
-        (
-            CollectiveCall(collective(REDUCE, 2, merge="Add", final="Id"), np.zeros((2, 2))),
-            r"float64 \[2, 2\]",
-        ),
-        (
-            CollectiveCall(collective(REDUCE, 2, merge="Add", final="Id"), np.zeros(4, np.int32)),
-            r"int32 \[4\]",
-        ),
+        (CollectiveCall(collective(REDUCE, 2, merge="Add", final="Id"), np.zeros(6)), r"float64 \[6\]"),
+        (CollectiveCall(collective(REDUCE, 2, merge="Add", final="Id"), np.zeros((2, 2))), r"float64 \[2, 2\]"),
+        (CollectiveCall(collective(REDUCE, 2, merge="Add", final="Id"), np.zeros(4, np.int32)), r"int32 \[4\]"),
         (
             CollectiveCall(collective(REDUCE, 2, merge="Max", final="Id"), np.zeros(4)),
             "a reduce of 2 members by Max with",
@@ -209,9 +184,7 @@ def test_instances_do_not_meet(way: str) -> None:
     ],
     ids=["size", "shape", "dtype", "merge", "kind"],
 )
-def test_members_that_do_not_agree_fail_and_name_each_other(
-    way: str, other: CollectiveCall, said: str
-) -> None:
+def test_members_that_do_not_agree_fail_and_name_each_other(way: str, other: CollectiveCall, said: str) -> None:
     mine = CollectiveCall(collective(REDUCE, 2, merge="Add", final="Id"), np.zeros(4))
     theirs = CollectiveCall(other.collective, other.value)
     for call in exchange([mine, theirs]):

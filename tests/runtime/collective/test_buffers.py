@@ -59,9 +59,7 @@ def test_an_array_may_be_empty() -> None:
     assert BufferPool().array(0, FLOAT).shape == (0,)
 
 
-def test_what_is_kept_unused_makes_room_where_there_is_no_address_space(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_what_is_kept_unused_makes_room_where_there_is_no_address_space(monkeypatch: pytest.MonkeyPatch) -> None:
     pool, make = BufferPool(), mmap.mmap
     pool.array(1000, FLOAT)
     assert pool.kept

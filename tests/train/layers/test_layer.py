@@ -27,10 +27,7 @@ VARIABLES: dict[str, tuple[Callable[[], Any], list[str]]] = {
     "dense": (lambda: layers.dense(ONES, 2), ["kernel", "bias"]),
     "conv1d": (lambda: layers.conv1d(np.ones([2, 4, 3], np.float32), 2, 2), ["kernel", "bias"]),
     "conv2d": (lambda: layers.conv2d(IMAGES, 2, 2), ["kernel", "bias"]),
-    "conv3d": (
-        lambda: layers.conv3d(np.ones([1, 3, 3, 3, 2], np.float32), 2, 2),
-        ["kernel", "bias"],
-    ),
+    "conv3d": (lambda: layers.conv3d(np.ones([1, 3, 3, 3, 2], np.float32), 2, 2), ["kernel", "bias"]),
     "conv2d_transpose": (lambda: layers.conv2d_transpose(IMAGES, 2, 2), ["kernel", "bias"]),
     "separable_conv2d": (
         lambda: layers.separable_conv2d(IMAGES, 2, 2),
@@ -108,9 +105,7 @@ def test_a_layer_that_is_not_trainable_has_no_trainable_weights() -> None:
 
 
 def test_regularisation_losses_are_collected_once_per_weight(session: acts.Session) -> None:
-    layer = layers.Dense(
-        2, kernel_regularizer=acts.nn.l2_loss, activity_regularizer=acts.reduce_sum
-    )
+    layer = layers.Dense(2, kernel_regularizer=acts.nn.l2_loss, activity_regularizer=acts.reduce_sum)
     outputs = [layer(ONES), layer(ONES)]
     kernel, _ = filled(session, *layer.weights)
     collected = acts.get_collection(acts.GraphKeys.REGULARIZATION_LOSSES)
@@ -258,11 +253,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         ValueError,
         "data_format is channels_last or channels_first, got 'NHWC'",
     ),
-    "pooling of another rank": (
-        lambda: layers.global_max_pooling2d(ONES),
-        ValueError,
-        "takes inputs of rank 4",
-    ),
+    "pooling of another rank": (lambda: layers.global_max_pooling2d(ONES), ValueError, "takes inputs of rank 4"),
     "statistics of integers": (
         lambda: layers.batch_normalization(np.ones([2, 3], int)),
         TypeError,

@@ -38,17 +38,13 @@ def windows(x: Any, size: Any, strides: Any, same: bool, fill: float = 0.0) -> A
             missing = max((-(-extent // s) - 1) * s + k - extent, 0)
             pads.append((missing // 2, missing - missing // 2))
         x = np.pad(x, [*pads, (0, 0)], constant_values=fill)
-    counts = [
-        (extent - k) // s + 1 for extent, k, s in zip(x.shape[1:-1], size, strides, strict=True)
-    ]
+    counts = [(extent - k) // s + 1 for extent, k, s in zip(x.shape[1:-1], size, strides, strict=True)]
     for place in itertools.product(*map(range, counts)):
         cut = [slice(at * s, at * s + k) for at, s, k in zip(place, strides, size, strict=True)]
         yield place, counts, x[(slice(None), *cut)]
 
 
-def windowed(
-    x: Any, size: Any, strides: Any, same: bool, made: Callable[[Any], Any], fill: float = 0.0
-) -> Any:
+def windowed(x: Any, size: Any, strides: Any, same: bool, made: Callable[[Any], Any], fill: float = 0.0) -> Any:
     parts = list(windows(x, size, strides, same, fill))
     counts = parts[0][1]
     flat = np.stack([made(window) for _, _, window in parts], axis=1)
@@ -58,9 +54,12 @@ def windowed(
 def convolved(x: Any, kernel: Any, strides: Any, same: bool) -> Any:
     axes = list(range(1, x.ndim))
     return windowed(
-        x, kernel.shape[:-2], strides, same,
+        x,
+        kernel.shape[:-2],
+        strides,
+        same,
         lambda window: np.tensordot(window, kernel, (axes, list(range(kernel.ndim - 1)))),
-    )  # fmt: skip
+    )
 
 
 # -- dense -----------------------------------------------------------------------------------------
@@ -176,8 +175,7 @@ def test_a_separable_convolution_mixes_channels_after_its_windows(session: acts.
     layer = layers.SeparableConv2D(4, 3, 2, depth_multiplier=2)
     found, (depthwise, pointwise, bias) = outputs_of(session, layer, x)
     each = np.concatenate(
-        [convolved(x[..., c : c + 1], depthwise[:, :, c : c + 1], (2, 2), False) for c in range(3)],
-        axis=-1,
+        [convolved(x[..., c : c + 1], depthwise[:, :, c : c + 1], (2, 2), False) for c in range(3)], axis=-1
     )
     close(found, each @ pointwise[0, 0] + bias)
 
@@ -203,9 +201,7 @@ def test_pooling_is_over_windows(kind: str, padding: str) -> None:
         found = value(make(3, 2, padding)(x))
     axes, count = tuple(range(1, len(shape) - 1)), len(shape) - 2
     reduce: Any = np.nanmax if largest else np.nanmean
-    wanted = windowed(
-        x, [3] * count, [2] * count, padding == "same", lambda w: reduce(w, axis=axes), np.nan
-    )
+    wanted = windowed(x, [3] * count, [2] * count, padding == "same", lambda w: reduce(w, axis=axes), np.nan)
     close(found, wanted)
 
 
@@ -310,9 +306,7 @@ def test_inference_alone_has_no_updates() -> None:
 
 def test_scale_and_offset_may_be_left_out(session: acts.Session) -> None:
     x = reals(6, 3)
-    for_images = layers.batch_normalization(
-        x.reshape(1, 2, 3, 3), center=False, scale=False, training=True
-    )
+    for_images = layers.batch_normalization(x.reshape(1, 2, 3, 3), center=False, scale=False, training=True)
     plain = layers.batch_normalization(x, center=False, scale=False, training=True)
     assert acts.trainable_variables() == []
     session.run(acts.global_variables_initializer())
@@ -330,9 +324,8 @@ def test_half_precision_has_statistics_of_single_precision(dtype: Any, tolerance
     assert [weight.dtype for weight in layer.weights] == [acts.float32] * 4
     wide = x.astype(np.float32)
     np.testing.assert_allclose(
-        found.astype(np.float32), normalised(wide, wide.mean(0), wide.var(0), 1, 0),
-        rtol=tolerance, atol=tolerance,
-    )  # fmt: skip
+        found.astype(np.float32), normalised(wide, wide.mean(0), wide.var(0), 1, 0), rtol=tolerance, atol=tolerance
+    )
 
 
 @for_each("axes", [-1, (1, 2), (1,)])
@@ -356,18 +349,13 @@ def test_dropout_drops_while_training_only(session: acts.Session) -> None:
     by_bool, idle = layers.dropout(x, seed=2, training=True), layers.dropout(x)
     np.testing.assert_array_equal(session.run(by_tensor, {training: False}), x)
     np.testing.assert_array_equal(session.run(idle), x)
-    for outputs, rate in (
-        (session.run(by_tensor, {training: True}), 0.25),
-        (session.run(by_bool), 0.5),
-    ):
+    for outputs, rate in ((session.run(by_tensor, {training: True}), 0.25), (session.run(by_bool), 0.5)):
         assert set(np.unique(outputs)) == {np.float32(0), np.float32(1 / (1 - rate))}
         np.testing.assert_allclose(np.mean(outputs == 0), rate, atol=0.03)
 
 
 def test_dropout_may_keep_axes_together(session: acts.Session) -> None:
-    outputs = session.run(
-        layers.dropout(np.ones([8, 50], np.float32), noise_shape=[1, None], training=True)
-    )
+    outputs = session.run(layers.dropout(np.ones([8, 50], np.float32), noise_shape=[1, None], training=True))
     assert (outputs == outputs[:1]).all()
 
 
@@ -390,9 +378,7 @@ def test_flattening_joins_all_axes_but_the_first(session: acts.Session) -> None:
     first = layers.flatten(np.moveaxis(x, -1, 1), data_format="channels_first")
     np.testing.assert_array_equal(session.run(first), x.reshape(2, 60))
     some = acts.placeholder(acts.float32, [None, None, 2])
-    np.testing.assert_array_equal(
-        session.run(layers.flatten(some), {some: x.reshape(4, 15, 2)}), x.reshape(4, 30)
-    )
+    np.testing.assert_array_equal(session.run(layers.flatten(some), {some: x.reshape(4, 15, 2)}), x.reshape(4, 30))
     none = acts.placeholder(acts.float32, [None, 3, 2])
     assert session.run(layers.flatten(none), {none: np.zeros([0, 3, 2])}).shape == (0, 6)
 
@@ -411,9 +397,7 @@ def test_weights_may_be_in_parts(session: acts.Session) -> None:
     looked_up, normal = session.run(outputs)
     session.run(norm.updates)
     np.testing.assert_array_equal(looked_up, np.concatenate([first, second])[ids])
-    kernel, bias, gamma, beta = (
-        np.concatenate(parts[n : n + 2], axis=0) for n in range(0, len(parts), 2)
-    )
+    kernel, bias, gamma, beta = (np.concatenate(parts[n : n + 2], axis=0) for n in range(0, len(parts), 2))
     made = x @ kernel + bias
     close(normal, normalised(made, made.mean(0), made.var(0), gamma, beta))
     assert [variable.op.name for variable in norm.non_trainable_weights] == [
@@ -541,8 +525,7 @@ def test_gradients_are_those_of_finite_differences(kind: str) -> None:
         outputs = build(x)
         weight = acts.trainable_variables()[0]
         mixed = acts.reduce_sum(
-            outputs
-            * np.cos(np.arange(np.prod(outputs.shape.as_list()))).reshape(outputs.shape.as_list())
+            outputs * np.cos(np.arange(np.prod(outputs.shape.as_list()))).reshape(outputs.shape.as_list())
         )
         wanted = acts.gradients(mixed, [x, weight])
         session.run(acts.global_variables_initializer())

@@ -9,9 +9,7 @@ from __future__ import annotations
 from actorsession.compat.absent import saying_why as _saying_why
 from actorsession.lazy_names import lazy_names
 
-_NAMES = {
-    ".experimental": "*=experimental do_not_convert",
-}
+_NAMES = {".experimental": "*=experimental do_not_convert"}
 
 __all__, _load, __dir__ = lazy_names(__name__, _NAMES)
 __getattr__ = _saying_why(_load, "autograph")

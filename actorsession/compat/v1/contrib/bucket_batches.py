@@ -56,21 +56,15 @@ def bucket(
     if num_buckets < 2:
         raise ValueError(f"num_buckets must be > 1, got {num_buckets}")
     if len(sizes) != num_buckets or len(rooms) != num_buckets:
-        raise ValueError(
-            f"there are {num_buckets} buckets, {len(sizes)} batch sizes and {len(rooms)} capacities"
-        )
+        raise ValueError(f"there are {num_buckets} buckets, {len(sizes)} batch sizes and {len(rooms)} capacities")
     keys = sorted(tensors) if isinstance(tensors, Mapping) else None
     listed = [tf.convert_to_tensor(t) for t in ([tensors[k] for k in keys] if keys else tensors)]
     kinds = [each.dtype for each in listed]
-    inner = (
-        [each.shape for each in listed] if shapes is None else [tf.TensorShape(s) for s in shapes]
-    )
+    inner = [each.shape for each in listed] if shapes is None else [tf.TensorShape(s) for s in shapes]
     kind = tf.PaddingFIFOQueue if dynamic_pad else tf.FIFOQueue
     with tf.name_scope(name, "bucket", listed):
         buckets = [
-            kind(
-                rooms[number], kinds, inner, shared_name=shared_name, name=f"bucket_queue_{number}"
-            )
+            kind(rooms[number], kinds, inner, shared_name=shared_name, name=f"bucket_queue_{number}")
             for number in range(num_buckets)
         ]
         whole = [
@@ -79,19 +73,19 @@ def bucket(
             for shape in inner
         ]
         # Batches differ in their sizes, so that the queue of them has no shapes.
-        batches = tf.FIFOQueue(
-            capacity, [tf.int32, *kinds], shared_name=shared_name, name="top_queue"
-        )
+        batches = tf.FIFOQueue(capacity, [tf.int32, *kinds], shared_name=shared_name, name="top_queue")
         keep = tf.convert_to_tensor(keep_input)
         which = tf.cast(which_bucket, tf.int32)
         put = tf.cond(keep, lambda: _put(buckets, which, listed), lambda: tf.constant(False))
         add_queue_runner(
             QueueRunner(
-                buckets[0], [put.op] * num_threads,
+                buckets[0],
+                [put.op] * num_threads,
                 tf.group(*[each.close() for each in buckets]),
-                tf.group(*[each.close(cancel_pending_enqueues=True) for each in buckets]), _CLOSED,
+                tf.group(*[each.close(cancel_pending_enqueues=True) for each in buckets]),
+                _CLOSED,
             )
-        )  # fmt: skip
+        )
         filled = []
         for number, queue in enumerate(buckets):
             take = queue.dequeue_up_to if allow_smaller_final_batch else queue.dequeue_many
@@ -99,13 +93,7 @@ def bucket(
             taken = taken if isinstance(taken, (list, tuple)) else [taken]
             filled.append(batches.enqueue([tf.constant(number), *taken]))
         add_queue_runner(
-            QueueRunner(
-                batches,
-                filled,
-                batches.close(),
-                batches.close(cancel_pending_enqueues=True),
-                _CLOSED,
-            )
+            QueueRunner(batches, filled, batches.close(), batches.close(cancel_pending_enqueues=True), _CLOSED)
         )
         share = tf.cast(batches.size(), tf.float32) * (1.0 / capacity)
         tf.summary.scalar(f"bucket/{batches.name}/fraction_of_{capacity}_full", share)
@@ -177,8 +165,17 @@ def bucket_by_sequence_length(
         keys = sorted(tensors) if isinstance(tensors, Mapping) else None
         example = [tensors[key] for key in keys] if keys else list(tensors)
         _, (lengths, *found) = bucket(
-            [length, *example], which, batch_size, len(bounds) + 1, num_threads, capacity,
-            bucket_capacities, None if shapes is None else [[], *shapes], dynamic_pad,
-            allow_smaller_final_batch, keep_input, shared_name,
-        )  # fmt: skip
+            [length, *example],
+            which,
+            batch_size,
+            len(bounds) + 1,
+            num_threads,
+            capacity,
+            bucket_capacities,
+            None if shapes is None else [[], *shapes],
+            dynamic_pad,
+            allow_smaller_final_batch,
+            keep_input,
+            shared_name,
+        )
     return lengths, dict(zip(keys, found, strict=True)) if keys else found

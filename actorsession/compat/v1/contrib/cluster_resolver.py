@@ -9,9 +9,7 @@ from typing import Any
 from actorsession.compat.v1.train.clusters import ClusterSpec, task_of
 from actorsession.json_text import read_json_object
 
-__all__ = [
-    "ClusterResolver", "SimpleClusterResolver", "TFConfigClusterResolver", "TPUClusterResolver",
-]  # fmt: skip
+__all__ = ["ClusterResolver", "SimpleClusterResolver", "TFConfigClusterResolver", "TPUClusterResolver"]
 
 
 class ClusterResolver:
@@ -26,9 +24,7 @@ class ClusterResolver:
         """Return the addresses."""
         raise NotImplementedError("cluster_spec is not implemented for " + type(self).__name__)
 
-    def master(
-        self, task_type: str | None = None, task_id: int | None = None, rpc_layer: str | None = None
-    ) -> str:
+    def master(self, task_type: str | None = None, task_id: int | None = None, rpc_layer: str | None = None) -> str:
         """Return the address for the sessions of a task.
 
         Args:
@@ -80,9 +76,7 @@ class SimpleClusterResolver(ClusterResolver):
         """Return the cluster."""
         return self._cluster_spec
 
-    def master(
-        self, task_type: str | None = None, task_id: int | None = None, rpc_layer: str | None = None
-    ) -> str:
+    def master(self, task_type: str | None = None, task_id: int | None = None, rpc_layer: str | None = None) -> str:
         """Return the address for the sessions of a task; the one it was told without a task."""
         if task_type is None or task_id is None:
             layer = rpc_layer or self.rpc_layer
@@ -122,9 +116,7 @@ class TFConfigClusterResolver(ClusterResolver):
         """Return the cluster of the variable."""
         return ClusterSpec(self._known().get("cluster", {}))
 
-    def master(
-        self, task_type: str | None = None, task_id: int | None = None, rpc_layer: str | None = None
-    ) -> str:
+    def master(self, task_type: str | None = None, task_id: int | None = None, rpc_layer: str | None = None) -> str:
         """Return the address for the sessions of a task; "" without a cluster."""
         if not self.cluster_spec().as_dict():
             return ""

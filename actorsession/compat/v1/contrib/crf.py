@@ -15,9 +15,14 @@ import numpy as np
 from actorsession.compat import v1 as tf
 
 __all__ = [
-    "crf_binary_score", "crf_decode", "crf_log_likelihood", "crf_log_norm", "crf_sequence_score",
-    "crf_unary_score", "viterbi_decode",
-]  # fmt: skip
+    "crf_binary_score",
+    "crf_decode",
+    "crf_log_likelihood",
+    "crf_log_norm",
+    "crf_sequence_score",
+    "crf_unary_score",
+    "viterbi_decode",
+]
 
 
 def crf_unary_score(tag_indices: Any, sequence_lengths: Any, inputs: Any) -> Any:
@@ -55,9 +60,7 @@ def crf_binary_score(tag_indices: Any, sequence_lengths: Any, transition_params:
     return tf.reduce_sum(steps * mask, 1)
 
 
-def crf_sequence_score(
-    inputs: Any, tag_indices: Any, sequence_lengths: Any, transition_params: Any
-) -> Any:
+def crf_sequence_score(inputs: Any, tag_indices: Any, sequence_lengths: Any, transition_params: Any) -> Any:
     """Return the unnormalised score of each sequence of tags; see the functions it adds."""
     return crf_unary_score(tag_indices, sequence_lengths, inputs) + crf_binary_score(
         tag_indices, sequence_lengths, transition_params
@@ -130,9 +133,7 @@ def crf_decode(potentials: Any, transition_params: Any, sequence_length: Any) ->
         best, _ = carried
         now, alive = given
         sums = tf.expand_dims(best, 2) + scores
-        former = tf.where(
-            alive, tf.argmax(sums, 1, output_type=tf.int32), stay + tf.zeros_like(carried[1])
-        )
+        former = tf.where(alive, tf.argmax(sums, 1, output_type=tf.int32), stay + tf.zeros_like(carried[1]))
         return tf.where(alive, now + tf.reduce_max(sums, 1), best), former
 
     first = tf.zeros_like(unary[:, 0], dtype=tf.int32)

@@ -41,9 +41,8 @@ class CudnnCompatibleGRUCell(GRUCell):
 
     def __init__(self, num_units: int, reuse: Any = None, kernel_initializer: Any = None) -> None:
         super().__init__(
-            num_units, reuse=reuse, kernel_initializer=kernel_initializer,
-            name="cudnn_compatible_gru_cell",
-        )  # fmt: skip
+            num_units, reuse=reuse, kernel_initializer=kernel_initializer, name="cudnn_compatible_gru_cell"
+        )
 
     def build(self, inputs_shape: Any) -> None:
         """Create the kernels and biases of gates and candidate for inputs of a shape."""
@@ -57,9 +56,7 @@ class CudnnCompatibleGRUCell(GRUCell):
     def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
         """Build one step and return its output and next state; see ``RNNCell``."""
         gates = ops.matmul(ops.concat([inputs, state], 1), self._gate_kernel)
-        reset, update = ops.split(
-            ops.sigmoid(nn.bias_add(gates, self._gate_bias)), num_or_size_splits=2, axis=1
-        )
+        reset, update = ops.split(ops.sigmoid(nn.bias_add(gates, self._gate_bias)), num_or_size_splits=2, axis=1)
         seen, kept = (
             nn.bias_add(ops.matmul(value, kernel), bias)
             for value, (kernel, bias) in ((inputs, self._of_inputs), (state, self._of_state))

@@ -20,21 +20,20 @@ _NAMES = {
         "parallel_interleave parse_example_dataset prefetch_to_device rejection_resample "
         "sample_from_datasets scan shuffle_and_repeat unbatch unique"
     ),
-    "actorsession.opsets.datasets.combining": (
-        "assert_element_shape dense_to_sparse_batch sliding_window_batch"
-    ),
+    "actorsession.opsets.datasets.combining": ("assert_element_shape dense_to_sparse_batch sliding_window_batch"),
     "actorsession.opsets.datasets.dataset": "Dataset",
-    "actorsession.opsets.datasets.files": (
-        "FixedLengthRecordDataset TFRecordDataset TextLineDataset"
-    ),
+    "actorsession.opsets.datasets.files": ("FixedLengthRecordDataset TFRecordDataset TextLineDataset"),
     "actorsession.opsets.datasets.iterators": "Iterator",
 }
 
 __all__, __getattr__, __dir__ = older_names(__name__, _NAMES)
 __all__ += [
-    "batch_and_drop_remainder", "padded_batch_and_drop_remainder", "read_batch_features",
-    "reduce_dataset", "sloppy_interleave",
-]  # fmt: skip
+    "batch_and_drop_remainder",
+    "padded_batch_and_drop_remainder",
+    "read_batch_features",
+    "reduce_dataset",
+    "sloppy_interleave",
+]
 
 
 def batch_and_drop_remainder(batch_size: object) -> object:
@@ -42,13 +41,9 @@ def batch_and_drop_remainder(batch_size: object) -> object:
     return lambda dataset: dataset.batch(batch_size, drop_remainder=True)
 
 
-def padded_batch_and_drop_remainder(
-    batch_size: object, padded_shapes: object, padding_values: object = None
-) -> object:
+def padded_batch_and_drop_remainder(batch_size: object, padded_shapes: object, padding_values: object = None) -> object:
     """Return the step ``Dataset.padded_batch`` without a smaller last batch."""
-    return lambda dataset: dataset.padded_batch(
-        batch_size, padded_shapes, padding_values, drop_remainder=True
-    )
+    return lambda dataset: dataset.padded_batch(batch_size, padded_shapes, padding_values, drop_remainder=True)
 
 
 def sloppy_interleave(map_func: Any, cycle_length: Any, block_length: Any = 1) -> Any:
@@ -79,7 +74,13 @@ def read_batch_features(
 ) -> Any:
     """Return the next batch of parsed examples; see ``make_batched_features_dataset``."""
     made = make_batched_features_dataset(
-        file_pattern, batch_size, features, reader=reader, reader_args=reader_args,
-        shuffle=randomize_input, num_epochs=num_epochs, shuffle_buffer_size=capacity,
-    )  # fmt: skip
+        file_pattern,
+        batch_size,
+        features,
+        reader=reader,
+        reader_args=reader_args,
+        shuffle=randomize_input,
+        num_epochs=num_epochs,
+        shuffle_buffer_size=capacity,
+    )
     return made.make_one_shot_iterator().get_next()

@@ -7,16 +7,21 @@ from typing import Any
 
 from actorsession.compat.v1.graphs.behavior import enable_eager_execution, executing_eagerly
 from actorsession.compat.v1.internals.framework import in_eager_mode, in_graph_mode, num_gpus
-from actorsession.compat.v1.internals.test_util import (
-    run_in_graph_and_eager_modes as run_test_in_graph_and_eager_modes,
-)
+from actorsession.compat.v1.internals.test_util import run_in_graph_and_eager_modes as run_test_in_graph_and_eager_modes
 from actorsession.compat.v1.train.checkpoints.checkpoint import Checkpoint
 from actorsession.ops.variables.variable import Variable
 
 __all__ = [
-    "Checkpoint", "Variable", "defun", "enable_eager_execution", "executing_eagerly", "in_eager_mode",
-    "in_graph_mode", "num_gpus", "run_test_in_graph_and_eager_modes",
-]  # fmt: skip
+    "Checkpoint",
+    "Variable",
+    "defun",
+    "enable_eager_execution",
+    "executing_eagerly",
+    "in_eager_mode",
+    "in_graph_mode",
+    "num_gpus",
+    "run_test_in_graph_and_eager_modes",
+]
 
 
 def defun(func: Callable[..., Any] | None = None, **options: Any) -> Any:

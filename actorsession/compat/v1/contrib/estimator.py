@@ -20,10 +20,16 @@ from actorsession.compat.v1.estimator.extra_metrics import add_metrics
 from actorsession.compat.v1.estimator.specs import ModeKeys
 
 __all__ = [
-    "InMemoryEvaluatorHook", "add_metrics", "clip_gradients_by_norm", "forward_features",
-    "make_early_stopping_hook", "stop_if_higher_hook", "stop_if_lower_hook",
-    "stop_if_no_decrease_hook", "stop_if_no_increase_hook",
-]  # fmt: skip
+    "InMemoryEvaluatorHook",
+    "add_metrics",
+    "clip_gradients_by_norm",
+    "forward_features",
+    "make_early_stopping_hook",
+    "stop_if_higher_hook",
+    "stop_if_lower_hook",
+    "stop_if_no_decrease_hook",
+    "stop_if_no_increase_hook",
+]
 
 
 def forward_features(
@@ -52,27 +58,19 @@ def forward_features(
         added = {}
         for key in sorted(features) if wanted is None else wanted:
             if key not in features:
-                raise ValueError(
-                    f"keys should be keys of features: {key!r} is none of {sorted(features)}"
-                )
+                raise ValueError(f"keys should be keys of features: {key!r} is none of {sorted(features)}")
             if key in predictions:
-                raise ValueError(
-                    f"Cannot forward feature key ({key}). Since it does exist in predictions."
-                )
+                raise ValueError(f"Cannot forward feature key ({key}). Since it does exist in predictions.")
             feature = features[key]
             if isinstance(feature, tf.SparseTensor):
                 given = (sparse_default_values or {}).get(key)
                 feature = tf.sparse_tensor_to_dense(feature, given)
             added[key] = feature
         outputs = {
-            name: PredictOutput({**output.outputs, **added})
-            if isinstance(output, PredictOutput)
-            else output
+            name: PredictOutput({**output.outputs, **added}) if isinstance(output, PredictOutput) else output
             for name, output in (spec.export_outputs or {}).items()
         }
-        return spec._replace(
-            predictions={**predictions, **added}, export_outputs=outputs or spec.export_outputs
-        )
+        return spec._replace(predictions={**predictions, **added}, export_outputs=outputs or spec.export_outputs)
 
     return Estimator(model_fn, estimator.model_dir, estimator.config)
 
@@ -91,9 +89,7 @@ class _Clipped(tf.train.Optimizer):
         pairs = [(grad, var) for grad, var in grads_and_vars if grad is not None]
         gradients, _ = tf.clip_by_global_norm([grad for grad, _ in pairs], self._norm)
         variables = [var for _, var in pairs]
-        return self._optimizer.apply_gradients(
-            list(zip(gradients, variables, strict=True)), *args, **kwargs
-        )
+        return self._optimizer.apply_gradients(list(zip(gradients, variables, strict=True)), *args, **kwargs)
 
     def get_slot(self, *args: Any, **kwargs: Any) -> Any:
         return self._optimizer.get_slot(*args, **kwargs)

@@ -14,9 +14,14 @@ from actorsession.compat.v1.internals.module_paths import add_modules
 from actorsession.compat.v1.train.hooks.basic import SessionRunHook
 
 __all__ = [
-    "CLUSTERS_VAR_NAME", "COSINE_DISTANCE", "KMEANS_PLUS_PLUS_INIT", "RANDOM_INIT",
-    "SQUARED_EUCLIDEAN_DISTANCE", "KMeans", "KMeansClustering",
-]  # fmt: skip
+    "CLUSTERS_VAR_NAME",
+    "COSINE_DISTANCE",
+    "KMEANS_PLUS_PLUS_INIT",
+    "RANDOM_INIT",
+    "SQUARED_EUCLIDEAN_DISTANCE",
+    "KMeans",
+    "KMeansClustering",
+]
 
 SQUARED_EUCLIDEAN_DISTANCE, COSINE_DISTANCE = "squared_euclidean", "cosine"
 RANDOM_INIT, KMEANS_PLUS_PLUS_INIT, _KMC2_INIT = "random", "kmeans_plus_plus", "kmc2"
@@ -63,9 +68,7 @@ class KMeans:
         self._inputs = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
         self._given = initial_clusters
         self._chosen = isinstance(initial_clusters, str) or callable(initial_clusters)
-        self._number = tf.convert_to_tensor(
-            num_clusters if self._chosen else len(initial_clusters), tf.int32
-        )
+        self._number = tf.convert_to_tensor(num_clusters if self._chosen else len(initial_clusters), tf.int32)
         self._cosine = distance_metric == COSINE_DISTANCE
         self._batches, self._steps = use_mini_batch, int(mini_batch_steps_per_iteration)
         self._seed, self._tries = random_seed, max(1, kmeans_plus_plus_num_retries)
@@ -187,10 +190,7 @@ class KMeans:
             weight = tf.cast(added, x.dtype)[:, tf.newaxis]
             whole = tf.cast(before + added, x.dtype)[:, tf.newaxis]
             change = (sums - weight * tf.gather(means, clusters)) / whole
-            steps += [
-                tf.scatter_add(counts, clusters, added),
-                tf.scatter_add(means, clusters, change),
-            ]
+            steps += [tf.scatter_add(counts, clusters, added), tf.scatter_add(means, clusters, change)]
         return tf.group(*steps)
 
 
@@ -273,9 +273,15 @@ class KMeansClustering(estimator.Estimator):
 
         def model_fn(features: Any, labels: Any, mode: str, config: Any) -> Any:
             graph = KMeans(
-                points_of(features), num_clusters, initial_clusters, distance_metric, use_mini_batch,
-                mini_batch_steps_per_iteration, random_seed, kmeans_plus_plus_num_retries,
-            ).training_graph()  # fmt: skip
+                points_of(features),
+                num_clusters,
+                initial_clusters,
+                distance_metric,
+                use_mini_batch,
+                mini_batch_steps_per_iteration,
+                random_seed,
+                kmeans_plus_plus_num_retries,
+            ).training_graph()
             ((distances,), (nearest,), (scores,)), (ready, begin, step) = graph[:3], graph[3:]
             loss = tf.reduce_sum(scores)
             tf.summary.scalar("loss/raw", loss)
@@ -287,18 +293,21 @@ class KMeansClustering(estimator.Estimator):
             hooks: list[Any] = [] if config.is_chief else others
             if relative_tolerance is not None:
                 hooks.append(_EndsWhenStill(loss, relative_tolerance))
-            predictions = {
-                self.ALL_DISTANCES: distances, self.CLUSTER_INDEX: nearest, self.SCORE: scores,
-            }  # fmt: skip
+            predictions = {self.ALL_DISTANCES: distances, self.CLUSTER_INDEX: nearest, self.SCORE: scores}
             return estimator.EstimatorSpec(
-                mode, predictions, loss, trained, {self.SCORE: tf.metrics.mean(loss)},
-                training_chief_hooks=chief, training_hooks=hooks,
+                mode,
+                predictions,
+                loss,
+                trained,
+                {self.SCORE: tf.metrics.mean(loss)},
+                training_chief_hooks=chief,
+                training_hooks=hooks,
                 export_outputs={
                     self.ALL_DISTANCES: estimator.export.PredictOutput(distances),
                     self.CLUSTER_INDEX: estimator.export.PredictOutput(nearest),
                     "serving_default": estimator.export.PredictOutput(scores),
                 },
-            )  # fmt: skip
+            )
 
         super().__init__(model_fn, model_dir, config)
 

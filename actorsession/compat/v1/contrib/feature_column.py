@@ -12,7 +12,10 @@ from actorsession.compat.v1.feature_column.sequences import (
 )
 
 __all__ = [
-    "sequence_categorical_column_with_hash_bucket", "sequence_categorical_column_with_identity",
-    "sequence_categorical_column_with_vocabulary_file", "sequence_categorical_column_with_vocabulary_list",
-    "sequence_input_layer", "sequence_numeric_column",
-]  # fmt: skip
+    "sequence_categorical_column_with_hash_bucket",
+    "sequence_categorical_column_with_identity",
+    "sequence_categorical_column_with_vocabulary_file",
+    "sequence_categorical_column_with_vocabulary_list",
+    "sequence_input_layer",
+    "sequence_numeric_column",
+]

@@ -174,9 +174,7 @@ class HParams:
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
 
-def parse_values(
-    values: str, type_map: Mapping[str, type[Any]], ignore_unknown: bool = False
-) -> dict[str, Any]:
+def parse_values(values: str, type_map: Mapping[str, type[Any]], ignore_unknown: bool = False) -> dict[str, Any]:
     """Return the settings that a text assigns; see ``HParams.parse``.
 
     Args:
@@ -206,12 +204,8 @@ def parse_values(
         kind = type_map[name]
         if text.startswith("["):
             if index is not None:
-                raise ValueError(
-                    f"Could not parse {values!r}: {name}[{index}] is one value, not a list"
-                )
-            value: Any = [
-                _read(name, kind, one.strip()) for one in text[1:-1].split(",") if one.strip()
-            ]
+                raise ValueError(f"Could not parse {values!r}: {name}[{index}] is one value, not a list")
+            value: Any = [_read(name, kind, one.strip()) for one in text[1:-1].split(",") if one.strip()]
         else:
             value = _read(name, kind, text)
         if index is not None:
@@ -236,9 +230,7 @@ def _read(name: str, kind: type[Any], text: str) -> Any:
             return None
         return text if issubclass(kind, str) else kind(text)
     except (TypeError, ValueError):
-        raise ValueError(
-            f"Could not parse hparam of type {kind.__name__!r}: {name}={text}"
-        ) from None
+        raise ValueError(f"Could not parse hparam of type {kind.__name__!r}: {name}={text}") from None
 
 
 def _cast(name: str, kind: type[Any], value: Any) -> Any:

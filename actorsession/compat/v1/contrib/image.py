@@ -12,15 +12,18 @@ from typing import Any
 from actorsession.compat import v1 as tf
 
 __all__ = [
-    "angles_to_projective_transforms", "compose_transforms", "flat_transforms_to_matrices",
-    "matrices_to_flat_transforms", "rotate", "transform", "translate",
+    "angles_to_projective_transforms",
+    "compose_transforms",
+    "flat_transforms_to_matrices",
+    "matrices_to_flat_transforms",
+    "rotate",
+    "transform",
+    "translate",
     "translations_to_projective_transforms",
-]  # fmt: skip
+]
 
 
-def rotate(
-    images: Any, angles: Any, interpolation: str = "NEAREST", name: str | None = None
-) -> Any:
+def rotate(images: Any, angles: Any, interpolation: str = "NEAREST", name: str | None = None) -> Any:
     """Return images turned counter-clockwise around their middle.
 
     Args:
@@ -32,22 +35,16 @@ def rotate(
     with tf.name_scope(name, "rotate"):
         images = tf.convert_to_tensor(images)
         rows, columns = _sizes(images)
-        return transform(
-            images, angles_to_projective_transforms(angles, rows, columns), interpolation
-        )
+        return transform(images, angles_to_projective_transforms(angles, rows, columns), interpolation)
 
 
-def translate(
-    images: Any, translations: Any, interpolation: str = "NEAREST", name: str | None = None
-) -> Any:
+def translate(images: Any, translations: Any, interpolation: str = "NEAREST", name: str | None = None) -> Any:
     """Return images moved by vectors ``(dx, dy)``; the other arguments are those of ``rotate``."""
     with tf.name_scope(name, "translate"):
         return transform(images, translations_to_projective_transforms(translations), interpolation)
 
 
-def angles_to_projective_transforms(
-    angles: Any, image_height: Any, image_width: Any, name: str | None = None
-) -> Any:
+def angles_to_projective_transforms(angles: Any, image_height: Any, image_width: Any, name: str | None = None) -> Any:
     """Return the transformations that turn images; arguments are those of ``rotate``, and their size."""
     with tf.name_scope(name, "angles_to_projective_transforms"):
         turned = tf.convert_to_tensor(angles, tf.float32)
@@ -93,11 +90,7 @@ def compose_transforms(*transforms: Any) -> Any:
 
 
 def transform(
-    images: Any,
-    transforms: Any,
-    interpolation: str = "NEAREST",
-    output_shape: Any = None,
-    name: str | None = None,
+    images: Any, transforms: Any, interpolation: str = "NEAREST", output_shape: Any = None, name: str | None = None
 ) -> Any:
     """Return images under projective transformations.
 
@@ -120,11 +113,7 @@ def transform(
         if rank not in (2, 3, 4):
             raise TypeError(f"Images should have rank between 2 and 4, got {rank}.")
         batch = {2: given[None, :, :, None], 3: given[None], 4: given}[rank] if rank != 4 else given
-        size = (
-            _sizes(given)
-            if output_shape is None
-            else tf.unstack(tf.convert_to_tensor(output_shape))
-        )
+        size = _sizes(given) if output_shape is None else tf.unstack(tf.convert_to_tensor(output_shape))
         x, y = _sources(transforms, size)
         count = tf.shape(batch)[0]
         x, y = (tf.tile(v, [count // tf.shape(v)[0], 1, 1]) for v in (x, y))

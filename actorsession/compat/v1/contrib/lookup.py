@@ -10,11 +10,7 @@ from actorsession.graph.graph import control_dependencies
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.ops import Assert, convert_to_tensor, identity, not_equal, reduce_all
 from actorsession.opsets.tables import vocabularies
-from actorsession.opsets.tables.initializers import (
-    KeyValueTensorInitializer,
-    TextFileIndex,
-    TextFileInitializer,
-)
+from actorsession.opsets.tables.initializers import KeyValueTensorInitializer, TextFileIndex, TextFileInitializer
 from actorsession.opsets.tables.tables import HashTable, MutableHashTable, StaticVocabularyTable
 
 __all__ = [
@@ -34,7 +30,7 @@ __all__ = [
     "string_to_index",
     "string_to_index_table_from_file",
     "string_to_index_table_from_tensor",
-]  # fmt: skip
+]
 
 lookup_ops = sys.modules[__name__]  # the name of its own module
 index_to_string_table_from_file = vocabularies.index_to_string_table_from_file
@@ -69,9 +65,16 @@ def index_table_from_file(
     """
     del hasher_spec
     return vocabularies.index_table_from_file(
-        vocabulary_file, num_oov_buckets, vocab_size, default_value, key_dtype=key_dtype, name=name,
-        key_column_index=key_column_index, value_column_index=value_column_index, delimiter=delimiter,
-    )  # fmt: skip
+        vocabulary_file,
+        num_oov_buckets,
+        vocab_size,
+        default_value,
+        key_dtype=key_dtype,
+        name=name,
+        key_column_index=key_column_index,
+        value_column_index=value_column_index,
+        delimiter=delimiter,
+    )
 
 
 def index_table_from_tensor(
@@ -86,9 +89,7 @@ def index_table_from_tensor(
     del hasher_spec
     if mapping is None:
         raise ValueError("`mapping` must be specified.")
-    return vocabularies.index_table_from_tensor(
-        mapping, num_oov_buckets, default_value, dtype=dtype, name=name
-    )
+    return vocabularies.index_table_from_tensor(mapping, num_oov_buckets, default_value, dtype=dtype, name=name)
 
 
 def string_to_index_table_from_file(
@@ -100,33 +101,23 @@ def string_to_index_table_from_file(
     name: str | None = None,
 ) -> Any:
     """Return what ``index_table_from_file`` returns; an older name."""
-    return index_table_from_file(
-        vocabulary_file, num_oov_buckets, vocab_size, default_value, hasher_spec, name=name
-    )
+    return index_table_from_file(vocabulary_file, num_oov_buckets, vocab_size, default_value, hasher_spec, name=name)
 
 
 def string_to_index_table_from_tensor(
-    mapping: Any,
-    num_oov_buckets: int = 0,
-    default_value: int = -1,
-    hasher_spec: Any = None,
-    name: str | None = None,
+    mapping: Any, num_oov_buckets: int = 0, default_value: int = -1, hasher_spec: Any = None, name: str | None = None
 ) -> Any:
     """Return what ``index_table_from_tensor`` returns; an older name."""
     return index_table_from_tensor(mapping, num_oov_buckets, default_value, hasher_spec, name=name)
 
 
-def string_to_index(
-    tensor: Any, mapping: Any, default_value: int = -1, name: str | None = None
-) -> Any:
+def string_to_index(tensor: Any, mapping: Any, default_value: int = -1, name: str | None = None) -> Any:
     """Return the position of each word of a tensor in a list; the table is made anew."""
     table = index_table_from_tensor(mapping, default_value=default_value)
     return table.lookup(tensor, name)
 
 
-def index_to_string(
-    tensor: Any, mapping: Any, default_value: Any = "UNK", name: str | None = None
-) -> Any:
+def index_to_string(tensor: Any, mapping: Any, default_value: Any = "UNK", name: str | None = None) -> Any:
     """Return the word of a list at each position of a tensor; the table is made anew."""
     table = index_to_string_table_from_tensor(mapping, default_value)
     return table.lookup(tensor, name)
@@ -144,17 +135,10 @@ class IdTableWithHashBuckets(StaticVocabularyTable):
     """
 
     def __init__(
-        self,
-        table: Any,
-        num_oov_buckets: int,
-        hasher_spec: Any = None,
-        name: str | None = None,
-        key_dtype: Any = None,
+        self, table: Any, num_oov_buckets: int, hasher_spec: Any = None, name: str | None = None, key_dtype: Any = None
     ) -> None:
         del hasher_spec
-        super().__init__(
-            None, num_oov_buckets, key_dtype or getattr(table, "key_dtype", None), name
-        )
+        super().__init__(None, num_oov_buckets, key_dtype or getattr(table, "key_dtype", None), name)
         self._table = table
 
 
@@ -185,9 +169,7 @@ class MutableDenseHashTable(MutableHashTable):
     ) -> None:
         del initial_num_buckets
         super().__init__(key_dtype, value_dtype, default_value, name, checkpoint)
-        self._reserved = [
-            convert_to_tensor(key, self.key_dtype) for key in (empty_key, deleted_key)
-        ]
+        self._reserved = [convert_to_tensor(key, self.key_dtype) for key in (empty_key, deleted_key)]
 
     def insert(self, keys: Any, values: Any, name: str | None = None) -> Operation:
         """Insert entries, replacing those with the same key.

@@ -14,23 +14,30 @@ from actorsession.ops.neural import losses
 from actorsession.ops.neural.losses import compute_weighted_loss as weighted_loss
 
 __all__ = [
-    "absolute_difference", "add_loss", "compute_weighted_loss", "cosine_distance", "get_losses",
-    "get_regularization_losses", "get_total_loss", "hinge_loss", "log_loss",
-    "mean_pairwise_squared_error", "mean_squared_error", "metric_learning", "sigmoid_cross_entropy",
-    "softmax_cross_entropy", "sparse_softmax_cross_entropy",
-]  # fmt: skip
+    "absolute_difference",
+    "add_loss",
+    "compute_weighted_loss",
+    "cosine_distance",
+    "get_losses",
+    "get_regularization_losses",
+    "get_total_loss",
+    "hinge_loss",
+    "log_loss",
+    "mean_pairwise_squared_error",
+    "mean_squared_error",
+    "metric_learning",
+    "sigmoid_cross_entropy",
+    "softmax_cross_entropy",
+    "sparse_softmax_cross_entropy",
+]
 
 
-def absolute_difference(
-    predictions: Any, labels: Any = None, weights: Any = 1.0, scope: str | None = None
-) -> Tensor:
+def absolute_difference(predictions: Any, labels: Any = None, weights: Any = 1.0, scope: str | None = None) -> Tensor:
     """Return the mean absolute difference; see ``tf.losses``."""
     return losses.absolute_difference(labels, predictions, weights, scope)
 
 
-def mean_squared_error(
-    predictions: Any, labels: Any = None, weights: Any = 1.0, scope: str | None = None
-) -> Tensor:
+def mean_squared_error(predictions: Any, labels: Any = None, weights: Any = 1.0, scope: str | None = None) -> Tensor:
     """Return the mean squared difference; see ``tf.losses``."""
     return losses.mean_squared_error(labels, predictions, weights, scope)
 
@@ -56,11 +63,7 @@ def cosine_distance(
 
 
 def log_loss(
-    predictions: Any,
-    labels: Any = None,
-    weights: Any = 1.0,
-    epsilon: float = 1e-7,
-    scope: str | None = None,
+    predictions: Any, labels: Any = None, weights: Any = 1.0, epsilon: float = 1e-7, scope: str | None = None
 ) -> Tensor:
     """Return the cross entropy of probabilities; see ``tf.losses``."""
     return losses.log_loss(labels, predictions, weights, epsilon, scope)
@@ -74,30 +77,20 @@ def hinge_loss(logits: Any, labels: Any = None, scope: str | None = None) -> Ten
 
 
 def sigmoid_cross_entropy(
-    logits: Any,
-    multi_class_labels: Any,
-    weights: Any = 1.0,
-    label_smoothing: float = 0,
-    scope: str | None = None,
+    logits: Any, multi_class_labels: Any, weights: Any = 1.0, label_smoothing: float = 0, scope: str | None = None
 ) -> Tensor:
     """Return the cross entropy of independent classes; see ``tf.losses``."""
     return losses.sigmoid_cross_entropy(multi_class_labels, logits, weights, label_smoothing, scope)
 
 
 def softmax_cross_entropy(
-    logits: Any,
-    onehot_labels: Any,
-    weights: Any = 1.0,
-    label_smoothing: float = 0,
-    scope: str | None = None,
+    logits: Any, onehot_labels: Any, weights: Any = 1.0, label_smoothing: float = 0, scope: str | None = None
 ) -> Tensor:
     """Return the cross entropy of distributions over classes; see ``tf.losses``."""
     return losses.softmax_cross_entropy(onehot_labels, logits, weights, label_smoothing, scope)
 
 
-def sparse_softmax_cross_entropy(
-    logits: Any, labels: Any, weights: Any = 1.0, scope: str | None = None
-) -> Tensor:
+def sparse_softmax_cross_entropy(logits: Any, labels: Any, weights: Any = 1.0, scope: str | None = None) -> Tensor:
     """Return the cross entropy of single classes; see ``tf.losses``."""
     return losses.sparse_softmax_cross_entropy(labels, logits, weights, scope)
 

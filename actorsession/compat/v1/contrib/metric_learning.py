@@ -9,9 +9,7 @@ import actorsession.compat.v1 as tf
 __all__ = ["contrastive_loss", "npairs_loss", "triplet_semihard_loss"]
 
 
-def contrastive_loss(
-    labels: Any, embeddings_anchor: Any, embeddings_positive: Any, margin: float = 1.0
-) -> Any:
+def contrastive_loss(labels: Any, embeddings_anchor: Any, embeddings_positive: Any, margin: float = 1.0) -> Any:
     """Return the mean loss of pairs: their squared distance, or how much of a margin is missing.
 
     Args:
@@ -24,9 +22,7 @@ def contrastive_loss(
     distances = tf.sqrt(tf.reduce_sum(tf.square(difference), 1))
     near = tf.cast(labels, distances.dtype)
     missing = tf.square(tf.maximum(margin - distances, 0.0))
-    return tf.reduce_mean(
-        near * tf.square(distances) + (1 - near) * missing, name="contrastive_loss"
-    )
+    return tf.reduce_mean(near * tf.square(distances) + (1 - near) * missing, name="contrastive_loss")
 
 
 def _same(labels: Any) -> Any:
@@ -65,11 +61,7 @@ def triplet_semihard_loss(labels: Any, embeddings: Any, margin: float = 1.0) -> 
 
 
 def npairs_loss(
-    labels: Any,
-    embeddings_anchor: Any,
-    embeddings_positive: Any,
-    reg_lambda: float = 0.002,
-    print_losses: bool = False,
+    labels: Any, embeddings_anchor: Any, embeddings_positive: Any, reg_lambda: float = 0.002, print_losses: bool = False
 ) -> Any:
     """Return the cross entropy of finding those of one class by their products.
 
@@ -86,9 +78,7 @@ def npairs_loss(
     same = tf.cast(_same(labels), anchors.dtype)
     wanted = same / tf.reduce_sum(same, 1, keepdims=True)
     products = tf.matmul(anchors, others, transpose_b=True)
-    entropy = tf.reduce_mean(
-        tf.nn.softmax_cross_entropy_with_logits(logits=products, labels=wanted), name="xentropy"
-    )
+    entropy = tf.reduce_mean(tf.nn.softmax_cross_entropy_with_logits(logits=products, labels=wanted), name="xentropy")
     if print_losses:
         entropy = tf.Print(entropy, ["cross entropy:", entropy, "l2loss:", length])
     return length + entropy

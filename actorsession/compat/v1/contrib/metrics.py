@@ -7,12 +7,7 @@ from typing import Any
 
 from actorsession import ops
 from actorsession.compat.v1 import metrics
-from actorsession.compat.v1.metrics.counts import (
-    at_thresholds,
-    match_shapes,
-    metric_variable,
-    publish,
-)
+from actorsession.compat.v1.metrics.counts import at_thresholds, match_shapes, metric_variable, publish
 from actorsession.graph.dtypes import float32
 from actorsession.graph.graph import control_dependencies
 from actorsession.graph.operation import Tensor
@@ -78,9 +73,7 @@ def aggregate_metrics(*value_update_tuples: tuple[Any, Any]) -> tuple[list[Any],
     return list(values), list(updates)
 
 
-def aggregate_metric_map(
-    names_to_tuples: Mapping[str, tuple[Any, Any]],
-) -> tuple[dict[str, Any], dict[str, Any]]:
+def aggregate_metric_map(names_to_tuples: Mapping[str, tuple[Any, Any]]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the values and the updates of several metrics by their names."""
     return (
         {name: pair[0] for name, pair in names_to_tuples.items()},
@@ -95,9 +88,7 @@ def _turned(metric: Callable[..., Any], name: str) -> Callable[..., Any]:
         return metric(labels, predictions, *args, **kwargs)
 
     streaming.__name__ = streaming.__qualname__ = f"streaming_{name}"
-    streaming.__doc__ = (
-        f"Return what ``tf.metrics.{metric.__name__}`` does; the predictions are first."
-    )
+    streaming.__doc__ = f"Return what ``tf.metrics.{metric.__name__}`` does; the predictions are first."
     return streaming
 
 
@@ -113,39 +104,25 @@ streaming_mean_iou = _turned(metrics.mean_iou, "mean_iou")
 streaming_mean_relative_error = _turned(metrics.mean_relative_error, "mean_relative_error")
 streaming_mean_squared_error = _turned(metrics.mean_squared_error, "mean_squared_error")
 streaming_precision = _turned(metrics.precision, "precision")
-streaming_precision_at_thresholds = _turned(
-    metrics.precision_at_thresholds, "precision_at_thresholds"
-)
+streaming_precision_at_thresholds = _turned(metrics.precision_at_thresholds, "precision_at_thresholds")
 streaming_recall = _turned(metrics.recall, "recall")
 streaming_recall_at_thresholds = _turned(metrics.recall_at_thresholds, "recall_at_thresholds")
-streaming_root_mean_squared_error = _turned(
-    metrics.root_mean_squared_error, "root_mean_squared_error"
-)
+streaming_root_mean_squared_error = _turned(metrics.root_mean_squared_error, "root_mean_squared_error")
 streaming_true_negatives = _turned(metrics.true_negatives, "true_negatives")
 streaming_true_positives = _turned(metrics.true_positives, "true_positives")
 streaming_recall_at_k = streaming_sparse_recall_at_k = _turned(metrics.recall_at_k, "recall_at_k")
 streaming_sparse_precision_at_k = _turned(metrics.precision_at_k, "sparse_precision_at_k")
-streaming_sparse_average_precision_at_k = _turned(
-    metrics.average_precision_at_k, "sparse_average_precision_at_k"
-)
-streaming_sensitivity_at_specificity = _turned(
-    metrics.sensitivity_at_specificity, "sensitivity_at_specificity"
-)
-streaming_specificity_at_sensitivity = _turned(
-    metrics.specificity_at_sensitivity, "specificity_at_sensitivity"
-)
+streaming_sparse_average_precision_at_k = _turned(metrics.average_precision_at_k, "sparse_average_precision_at_k")
+streaming_sensitivity_at_specificity = _turned(metrics.sensitivity_at_specificity, "sensitivity_at_specificity")
+streaming_specificity_at_sensitivity = _turned(metrics.specificity_at_sensitivity, "specificity_at_sensitivity")
 streaming_false_negatives_at_thresholds = _turned(
     metrics.false_negatives_at_thresholds, "false_negatives_at_thresholds"
 )
 streaming_false_positives_at_thresholds = _turned(
     metrics.false_positives_at_thresholds, "false_positives_at_thresholds"
 )
-streaming_true_negatives_at_thresholds = _turned(
-    metrics.true_negatives_at_thresholds, "true_negatives_at_thresholds"
-)
-streaming_true_positives_at_thresholds = _turned(
-    metrics.true_positives_at_thresholds, "true_positives_at_thresholds"
-)
+streaming_true_negatives_at_thresholds = _turned(metrics.true_negatives_at_thresholds, "true_negatives_at_thresholds")
+streaming_true_positives_at_thresholds = _turned(metrics.true_positives_at_thresholds, "true_positives_at_thresholds")
 
 
 def count(
@@ -205,9 +182,7 @@ def streaming_percentage_less(
     name: str | None = None,
 ) -> Any:
     """Return the share of values below a limit; see ``tf.metrics.percentage_below``."""
-    return metrics.percentage_below(
-        values, threshold, weights, metrics_collections, updates_collections, name
-    )
+    return metrics.percentage_below(values, threshold, weights, metrics_collections, updates_collections, name)
 
 
 def streaming_concat(
@@ -242,9 +217,12 @@ def streaming_concat(
     sizes[along] = 0
     with ops.variable_scope(name, "streaming_concat", [batch]):
         kept = ops.Variable(
-            lambda: ops.zeros(sizes, batch.dtype), trainable=False, validate_shape=False,
-            collections=[GraphKeys.LOCAL_VARIABLES, GraphKeys.METRIC_VARIABLES], name="array",
-        )  # fmt: skip
+            lambda: ops.zeros(sizes, batch.dtype),
+            trainable=False,
+            validate_shape=False,
+            collections=[GraphKeys.LOCAL_VARIABLES, GraphKeys.METRIC_VARIABLES],
+            name="array",
+        )
         sizes[along] = None
         joined = ops.concat([kept.read_value(), batch], along)
         if max_size is not None:

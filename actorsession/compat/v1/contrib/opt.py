@@ -16,11 +16,21 @@ from actorsession.train import AdamOptimizer, MomentumOptimizer, Optimizer
 from actorsession.train.optimizer import WrappingOptimizer
 
 __all__ = [
-    "AdaMaxOptimizer", "AdamWOptimizer", "AddSignOptimizer", "DecoupledWeightDecayExtension",
-    "ExternalOptimizerInterface", "LARSOptimizer", "LazyAdamOptimizer", "MomentumWOptimizer",
-    "MovingAverageOptimizer", "NadamOptimizer", "PowerSignOptimizer", "ScipyOptimizerInterface",
-    "clip_gradients_by_global_norm", "extend_with_decoupled_weight_decay",
-]  # fmt: skip
+    "AdaMaxOptimizer",
+    "AdamWOptimizer",
+    "AddSignOptimizer",
+    "DecoupledWeightDecayExtension",
+    "ExternalOptimizerInterface",
+    "LARSOptimizer",
+    "LazyAdamOptimizer",
+    "MomentumWOptimizer",
+    "MovingAverageOptimizer",
+    "NadamOptimizer",
+    "PowerSignOptimizer",
+    "ScipyOptimizerInterface",
+    "clip_gradients_by_global_norm",
+    "extend_with_decoupled_weight_decay",
+]
 
 
 # -- weight decay beside the gradient ----------------------------------------------------------------
@@ -60,9 +70,15 @@ class DecoupledWeightDecayExtension:
         """Return the operation that trains; ``decay_var_list`` names the variables that shrink."""
         self._decayed = None if decay_var_list is None else set(decay_var_list)
         made: Operation = super().minimize(  # type: ignore[misc]
-            loss, global_step, var_list, gate_gradients, aggregation_method,
-            colocate_gradients_with_ops, name, grad_loss,
-        )  # fmt: skip
+            loss,
+            global_step,
+            var_list,
+            gate_gradients,
+            aggregation_method,
+            colocate_gradients_with_ops,
+            name,
+            grad_loss,
+        )
         return made
 
     def apply_gradients(
@@ -131,9 +147,14 @@ class AdamWOptimizer(DecoupledWeightDecayExtension, AdamOptimizer):
         name: str = "AdamW",
     ) -> None:
         super().__init__(
-            weight_decay, learning_rate=learning_rate, beta1=beta1, beta2=beta2, epsilon=epsilon,
-            use_locking=use_locking, name=name,
-        )  # fmt: skip
+            weight_decay,
+            learning_rate=learning_rate,
+            beta1=beta1,
+            beta2=beta2,
+            epsilon=epsilon,
+            use_locking=use_locking,
+            name=name,
+        )
 
 
 class MomentumWOptimizer(DecoupledWeightDecayExtension, MomentumOptimizer):
@@ -149,9 +170,13 @@ class MomentumWOptimizer(DecoupledWeightDecayExtension, MomentumOptimizer):
         use_nesterov: bool = False,
     ) -> None:
         super().__init__(
-            weight_decay, learning_rate=learning_rate, momentum=momentum, use_locking=use_locking,
-            name=name, use_nesterov=use_nesterov,
-        )  # fmt: skip
+            weight_decay,
+            learning_rate=learning_rate,
+            momentum=momentum,
+            use_locking=use_locking,
+            name=name,
+            use_nesterov=use_nesterov,
+        )
 
 
 # -- variants of Adam --------------------------------------------------------------------------------
@@ -163,8 +188,7 @@ class _MomentsOptimizer(AdamOptimizer):
     def _scalars(self, var: Any) -> tuple[Any, Any, Any, Any, Any]:
         """The corrected rate, the betas, epsilon, and the power of the first beta."""
         power1, power2, rate, beta1, beta2, small = (
-            self._like(value, var)
-            for value in (*self._powers, self._rate, self._decay1, self._decay2, self._small)
+            self._like(value, var) for value in (*self._powers, self._rate, self._decay1, self._decay2, self._small)
         )
         return rate * tf.sqrt(1.0 - power2) / (1.0 - power1), beta1, beta2, small, power1
 
@@ -233,9 +257,7 @@ class AdaMaxOptimizer(_MomentsOptimizer):
 class _SignOptimizer(Optimizer):
     """Base of optimisers that compare the signs of a gradient and of its mean (Bello et al., 2017)."""
 
-    def __init__(
-        self, learning_rate: Any, beta: Any, sign_decay_fn: Any, use_locking: bool, name: str
-    ) -> None:
+    def __init__(self, learning_rate: Any, beta: Any, sign_decay_fn: Any, use_locking: bool, name: str) -> None:
         super().__init__(use_locking, name)
         self._learning_rate, self._beta, self._sign_decay_fn = learning_rate, beta, sign_decay_fn
 
@@ -368,11 +390,7 @@ class MovingAverageOptimizer(WrappingOptimizer):
     """
 
     def __init__(
-        self,
-        opt: Optimizer,
-        average_decay: float = 0.9999,
-        num_updates: Any = None,
-        sequential_update: bool = True,
+        self, opt: Optimizer, average_decay: float = 0.9999, num_updates: Any = None, sequential_update: bool = True
     ) -> None:
         super().__init__(opt, "MovingAverage")
         self._ema = tf.train.ExponentialMovingAverage(average_decay, num_updates)
@@ -396,9 +414,7 @@ class MovingAverageOptimizer(WrappingOptimizer):
         found = self._ema.average(var)
         return var if found is None else found
 
-    def swapping_saver(
-        self, var_list: Any = None, name: str = "swapping_saver", **kwargs: Any
-    ) -> Any:
+    def swapping_saver(self, var_list: Any = None, name: str = "swapping_saver", **kwargs: Any) -> Any:
         """Return a saver that stores averages under the names of their variables, and the other way round.
 
         Args:
@@ -410,9 +426,7 @@ class MovingAverageOptimizer(WrappingOptimizer):
             RuntimeError: before ``apply_gradients``.
         """
         if not self._averaged:
-            raise RuntimeError(
-                "Must call apply_gradients or minimize before creating the swapping_saver"
-            )
+            raise RuntimeError("Must call apply_gradients or minimize before creating the swapping_saver")
         given = tf.global_variables() if var_list is None else var_list
         found = given if isinstance(given, Mapping) else {var.op.name: var for var in given}
         swapped = dict(found)
@@ -423,9 +437,7 @@ class MovingAverageOptimizer(WrappingOptimizer):
         return tf.train.Saver(swapped, name=name, **kwargs)
 
 
-def clip_gradients_by_global_norm(
-    gradients_variables: Iterable[Any], clip_norm: float = 20.0
-) -> list[Any]:
+def clip_gradients_by_global_norm(gradients_variables: Iterable[Any], clip_norm: float = 20.0) -> list[Any]:
     """Return pairs of gradients and variables with the norm of all gradients limited."""
     grads, variables = zip(*gradients_variables, strict=True)
     clipped, _ = tf.clip_by_global_norm(list(grads), clip_norm)
@@ -505,31 +517,27 @@ class ExternalOptimizerInterface:
         for (kind, value), slope in zip(self._constraints, self._slopes, strict=True):
             level, steepness = evaluated([value]), evaluated([slope])
             constraints.append(
-                {
-                    "type": kind,
-                    "fun": lambda x, at=level: at(x)[0],
-                    "jac": lambda x, at=steepness: at(x)[0],
-                }
+                {"type": kind, "fun": lambda x, at=level: at(x)[0], "jac": lambda x, at=steepness: at(x)[0]}
             )
         start = session.run(self._values, **run_kwargs)
         end = self._minimize(
-            initial_val=np.asarray(start, np.float64), loss_grad_func=loss, constraints=constraints,
-            bounds=self._bounds, step_callback=step_callback, optimizer_kwargs=self.optimizer_kwargs,
-        )  # fmt: skip
+            initial_val=np.asarray(start, np.float64),
+            loss_grad_func=loss,
+            constraints=constraints,
+            bounds=self._bounds,
+            step_callback=step_callback,
+            optimizer_kwargs=self.optimizer_kwargs,
+        )
         session.run(self._assigned, self._parts(end), **run_kwargs)
 
     def _minimize(self, **how: Any) -> Any:
-        raise NotImplementedError(
-            "To use ExternalOptimizerInterface, subclass from it and implement _minimize"
-        )
+        raise NotImplementedError("To use ExternalOptimizerInterface, subclass from it and implement _minimize")
 
     def _flat_gradient(self, value: Any) -> Any:
         grads = tf.gradients(value, self._vars)
         return tf.concat(
             [
-                tf.reshape(
-                    tf.zeros_like(var.value()) if grad is None else tf.convert_to_tensor(grad), [-1]
-                )
+                tf.reshape(tf.zeros_like(var.value()) if grad is None else tf.convert_to_tensor(grad), [-1])
                 for var, grad in zip(self._vars, grads, strict=True)
             ],
             0,
@@ -567,12 +575,14 @@ class ScipyOptimizerInterface(ExternalOptimizerInterface):
         if how["bounds"] is not None:
             options["bounds"] = how["bounds"]
         found = scipy.minimize(
-            how["loss_grad_func"], how["initial_val"], jac=True, method=method,
-            callback=how["step_callback"], **options,
-        )  # fmt: skip
+            how["loss_grad_func"], how["initial_val"], jac=True, method=method, callback=how["step_callback"], **options
+        )
         tf.logging.info(
             "Optimization terminated with:\n  Message: %s\n  Objective function value: %f\n"
             "  Number of iterations: %s\n  Number of functions evaluations: %s",
-            found.message, found.fun, getattr(found, "nit", "-"), found.nfev,
-        )  # fmt: skip
+            found.message,
+            found.fun,
+            getattr(found, "nit", "-"),
+            found.nfev,
+        )
         return found.x

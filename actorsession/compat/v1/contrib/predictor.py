@@ -23,9 +23,7 @@ __all__ = ["Predictor", "from_contrib_estimator", "from_estimator", "from_saved_
 class Predictor(ProcessBound):
     """A model as a function: of values by the names of its inputs, with values by those of its outputs."""
 
-    def __init__(
-        self, graph: Any, session: Any, feeds: Mapping[str, Any], fetches: Mapping[str, Any]
-    ) -> None:
+    def __init__(self, graph: Any, session: Any, feeds: Mapping[str, Any], fetches: Mapping[str, Any]) -> None:
         self._graph, self._session = graph, session
         self._feed_tensors, self._fetch_tensors = dict(feeds), dict(fetches)
 
@@ -60,10 +58,7 @@ class Predictor(ProcessBound):
         """
         wrong = sorted(set(input_dict) - set(self._feed_tensors))
         if wrong:
-            raise ValueError(
-                f"Got unexpected keys in input_dict: {wrong}; the inputs are "
-                f"{sorted(self._feed_tensors)}"
-            )
+            raise ValueError(f"Got unexpected keys in input_dict: {wrong}; the inputs are {sorted(self._feed_tensors)}")
         feeds = {self._feed_tensors[name]: value for name, value in input_dict.items()}
         return self._session.run(self._fetch_tensors, feeds)
 
@@ -99,8 +94,7 @@ def from_saved_model(
     given = [signature_def_key is not None, signature_def is not None, input_names is not None]
     if sum(given) > 1 or (input_names is None) != (output_names is None):
         raise ValueError(
-            "You must specify at most one of signature_def_key OR signature_def OR (input_names AND "
-            "output_names)."
+            "You must specify at most one of signature_def_key OR signature_def OR (input_names AND output_names)."
         )
     asked = [SERVING] if tags is None else tags.split(",") if isinstance(tags, str) else list(tags)
     graph = graph or Graph()
@@ -113,8 +107,7 @@ def from_saved_model(
             key = signature_def_key or DEFAULT_SERVING_SIGNATURE_DEF_KEY
             if signature_def is None and key not in found.signature_def:
                 raise ValueError(
-                    f"Got signature_def_key {key!r}. Available signatures are "
-                    f"{sorted(found.signature_def)}."
+                    f"Got signature_def_key {key!r}. Available signatures are {sorted(found.signature_def)}."
                 )
             signature = found.signature_def[key] if signature_def is None else signature_def
             feeds, fetches = (
@@ -123,10 +116,11 @@ def from_saved_model(
             )
         element = graph.as_graph_element
         return Predictor(
-            graph, session,
+            graph,
+            session,
             {name: element(tensor) for name, tensor in feeds.items()},
             {name: element(tensor) for name, tensor in fetches.items()},
-        )  # fmt: skip
+        )
 
 
 def from_estimator(
@@ -150,9 +144,11 @@ def from_estimator(
         spec = estimator.model_fn(receiver.features, None, ModeKeys.PREDICT, estimator.config)
         outputs = _outputs(spec, output_key)
         creator = ChiefSessionCreator(
-            scaffold=spec.scaffold, config=config, checkpoint_filename_with_path=None,
+            scaffold=spec.scaffold,
+            config=config,
+            checkpoint_filename_with_path=None,
             checkpoint_dir=estimator.model_dir,
-        )  # fmt: skip
+        )
         session = MonitoredSession(session_creator=creator)
         return Predictor(built, session, receiver.receiver_tensors, outputs)
 

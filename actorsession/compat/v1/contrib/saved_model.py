@@ -43,7 +43,5 @@ def get_signature_def_by_key(meta_graph_def: Any, signature_def_key: str) -> Any
     """
     signatures = meta_graph_def.signature_def
     if signature_def_key not in signatures:
-        raise ValueError(
-            f"No SignatureDef with key {signature_def_key!r}; there are {', '.join(sorted(signatures))}"
-        )
+        raise ValueError(f"No SignatureDef with key {signature_def_key!r}; there are {', '.join(sorted(signatures))}")
     return signatures[signature_def_key]

@@ -8,7 +8,7 @@ _NAMES = {
     "actorsession.namespaces.random": (
         "stateless_categorical=stateless_multinomial stateless_normal=stateless_random_normal "
         "stateless_truncated_normal stateless_uniform=stateless_random_uniform"
-    ),
+    )
 }
 
 __all__, __getattr__, __dir__ = lazy_names(__name__, _NAMES)

@@ -174,9 +174,7 @@ def never_record_summaries() -> contextlib.AbstractContextManager[None]:
     return _recording(False)
 
 
-def record_summaries_every_n_global_steps(
-    n: int, global_step: Any = None
-) -> contextlib.AbstractContextManager[None]:
+def record_summaries_every_n_global_steps(n: int, global_step: Any = None) -> contextlib.AbstractContextManager[None]:
     """Return a block whose summaries are recorded at steps whose number is a multiple of another.
 
     Args:
@@ -214,11 +212,10 @@ def _recorded(name: str, family: str | None, make: Callable[[str], Tensor], step
 
         def write() -> Operation:
             return _call(
-                lambda summary, number: writer._add(
-                    Event(summary=Summary.FromString(summary), step=int(number))
-                ),
-                make(tag), ops.cast(counter, int64),
-            )  # fmt: skip
+                lambda summary, number: writer._add(Event(summary=Summary.FromString(summary), step=int(number))),
+                make(tag),
+                ops.cast(counter, int64),
+            )
 
         def written() -> Tensor:
             with control_dependencies([write()]):
@@ -251,12 +248,7 @@ def histogram(name: str, tensor: Any, family: str | None = None, step: Any = Non
 
 
 def image(
-    name: str,
-    tensor: Any,
-    bad_color: Any = None,
-    max_images: int = 3,
-    family: str | None = None,
-    step: Any = None,
+    name: str, tensor: Any, bad_color: Any = None, max_images: int = 3, family: str | None = None, step: Any = None
 ) -> Any:
     """Return an operation that writes images.
 
@@ -269,33 +261,20 @@ def image(
         step: the step.
     """
     return _recorded(
-        name, family,
-        lambda tag: raw.ImageSummary(
-            tag, tensor, max_images=max_images, bad_color=bad_color
-        ),
-        step,
-    )  # fmt: skip
+        name, family, lambda tag: raw.ImageSummary(tag, tensor, max_images=max_images, bad_color=bad_color), step
+    )
 
 
 def audio(
-    name: str,
-    tensor: Any,
-    sample_rate: Any,
-    max_outputs: int,
-    family: str | None = None,
-    step: Any = None,
+    name: str, tensor: Any, sample_rate: Any, max_outputs: int, family: str | None = None, step: Any = None
 ) -> Any:
     """Return an operation that writes sounds; arguments as for ``tf.summary.audio`` and ``scalar``."""
     return _recorded(
-        name, family,
-        lambda tag: raw.AudioSummaryV2(tag, tensor, sample_rate, max_outputs=max_outputs),
-        step,
-    )  # fmt: skip
+        name, family, lambda tag: raw.AudioSummaryV2(tag, tensor, sample_rate, max_outputs=max_outputs), step
+    )
 
 
-def generic(
-    name: str, tensor: Any, metadata: Any = None, family: str | None = None, step: Any = None
-) -> Any:
+def generic(name: str, tensor: Any, metadata: Any = None, family: str | None = None, step: Any = None) -> Any:
     """Return an operation that writes a tensor.
 
     Args:
@@ -339,11 +318,10 @@ def graph(param: Any, step: Any = None, name: str | None = None) -> Any:
     content = param.SerializeToString() if isinstance(param, GraphDef) else param
     counter = get_or_create_global_step() if step is None else step
     return _call(
-        lambda nodes, number: writer._add(
-            Event(graph_def=bytes(np.asarray(nodes).item()), step=int(number))
-        ),
-        content, ops.cast(counter, int64),
-    )  # fmt: skip
+        lambda nodes, number: writer._add(Event(graph_def=bytes(np.asarray(nodes).item()), step=int(number))),
+        content,
+        ops.cast(counter, int64),
+    )
 
 
 # -- of the whole graph --------------------------------------------------------------------------

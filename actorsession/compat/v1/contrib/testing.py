@@ -13,14 +13,17 @@ from actorsession.compat.v1.summary import writers as _writers
 from actorsession.interop.event_protos import Summary
 
 __all__ = [
-    "FakeSummaryWriter", "assert_summary", "latest_event_file", "latest_events", "latest_summaries",
-    "simple_values_from_events", "to_summary_proto",
-]  # fmt: skip
+    "FakeSummaryWriter",
+    "assert_summary",
+    "latest_event_file",
+    "latest_events",
+    "latest_summaries",
+    "simple_values_from_events",
+    "to_summary_proto",
+]
 
 
-def assert_summary(
-    expected_tags: Iterable[str], expected_simple_values: dict[str, float], summary_proto: Any
-) -> None:
+def assert_summary(expected_tags: Iterable[str], expected_simple_values: dict[str, float], summary_proto: Any) -> None:
     """Check which values a summary has.
 
     Args:

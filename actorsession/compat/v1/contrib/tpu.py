@@ -16,10 +16,7 @@ from actorsession.compat.v1.estimator.specs import EstimatorSpec, ModeKeys
 from actorsession.compat.v1.train import Optimizer
 from actorsession.compat.v1.train.hooks.basic import SessionRunArgs, SessionRunHook
 
-__all__ = [
-    "CrossShardOptimizer", "InputPipelineConfig", "RunConfig", "TPUConfig", "TPUEstimator",
-    "TPUEstimatorSpec",
-]  # fmt: skip
+__all__ = ["CrossShardOptimizer", "InputPipelineConfig", "RunConfig", "TPUConfig", "TPUEstimator", "TPUEstimatorSpec"]
 
 _RESERVED = ("batch_size", "context", "use_tpu")
 
@@ -119,12 +116,17 @@ class TPUEstimatorSpec(_Spec):
         if self.host_call is not None and self.mode == ModeKeys.TRAIN:
             hooks.append(_RunsBeside(_called(self.host_call)))
         return EstimatorSpec(
-            self.mode, self.predictions, self.loss, self.train_op,
+            self.mode,
+            self.predictions,
+            self.loss,
+            self.train_op,
             None if self.eval_metrics is None else _called(self.eval_metrics),
-            self.export_outputs, training_hooks=hooks,
+            self.export_outputs,
+            training_hooks=hooks,
             scaffold=self.scaffold_fn() if self.scaffold_fn else None,
-            evaluation_hooks=self.evaluation_hooks, prediction_hooks=self.prediction_hooks,
-        )  # fmt: skip
+            evaluation_hooks=self.evaluation_hooks,
+            prediction_hooks=self.prediction_hooks,
+        )
 
 
 def _called(pair: tuple[Callable[..., Any], Any]) -> Any:
@@ -222,9 +224,7 @@ def _plain(model_fn: Callable[..., Any]) -> Callable[..., EstimatorSpec]:
     @functools.wraps(model_fn)
     def plain(*args: Any, **named: Any) -> EstimatorSpec:
         found = model_fn(*args, **named)
-        made: EstimatorSpec = (
-            found.as_estimator_spec() if isinstance(found, TPUEstimatorSpec) else found
-        )
+        made: EstimatorSpec = found.as_estimator_spec() if isinstance(found, TPUEstimatorSpec) else found
         return made
 
     return plain
@@ -254,9 +254,7 @@ class CrossShardOptimizer(Optimizer):
         """Return what the optimiser's method does."""
         return self._opt.compute_gradients(loss, var_list, *args, **kwargs)
 
-    def apply_gradients(
-        self, grads_and_vars: Any, global_step: Any = None, name: Any = None
-    ) -> Any:
+    def apply_gradients(self, grads_and_vars: Any, global_step: Any = None, name: Any = None) -> Any:
         """Return what the optimiser's method does."""
         return self._opt.apply_gradients(grads_and_vars, global_step, name)
 

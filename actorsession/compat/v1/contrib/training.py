@@ -36,9 +36,7 @@ def clip_gradient_norms(gradients_to_variables: Iterable[Any], max_norm: float) 
         if grad is None:
             return None
         if isinstance(grad, tf.IndexedSlices):
-            return tf.IndexedSlices(
-                tf.clip_by_norm(grad.values, max_norm), grad.indices, grad.dense_shape
-            )
+            return tf.IndexedSlices(tf.clip_by_norm(grad.values, max_norm), grad.indices, grad.dense_shape)
         return tf.clip_by_norm(grad, max_norm)
 
     return [(clipped(grad), var) for grad, var in gradients_to_variables]
@@ -49,9 +47,7 @@ def clip_gradient_norms_fn(max_norm: float) -> Callable[[Iterable[Any]], list[An
     return lambda pairs: clip_gradient_norms(pairs, max_norm)
 
 
-def multiply_gradients(
-    grads_and_vars: Iterable[Any], gradient_multipliers: Mapping[Any, Any]
-) -> list[Any]:
+def multiply_gradients(grads_and_vars: Iterable[Any], gradient_multipliers: Mapping[Any, Any]) -> list[Any]:
     """Return pairs of gradients and variables, some gradients multiplied.
 
     Args:
@@ -123,16 +119,17 @@ def create_train_op(
     collected = set(tf.get_collection(tf.GraphKeys.UPDATE_OPS))
     updates = collected if update_ops is None else set(update_ops)
     if not collected <= updates:
-        _log.warning(
-            "update_ops in create_train_op does not contain all the update_ops in GraphKeys.UPDATE_OPS"
-        )
+        _log.warning("update_ops in create_train_op does not contain all the update_ops in GraphKeys.UPDATE_OPS")
     if updates:
         with tf.control_dependencies([tf.group(*sorted(updates, key=lambda op: op.name))]):
             total_loss = tf.identity(total_loss)
     grads = optimizer.compute_gradients(
-        total_loss, variables_to_train, gate_gradients=gate_gradients,
-        aggregation_method=aggregation_method, colocate_gradients_with_ops=colocate_gradients_with_ops,
-    )  # fmt: skip
+        total_loss,
+        variables_to_train,
+        gate_gradients=gate_gradients,
+        aggregation_method=aggregation_method,
+        colocate_gradients_with_ops=colocate_gradients_with_ops,
+    )
     if transform_grads_fn is not None:
         grads = transform_grads_fn(grads)
     if summarize_gradients:
@@ -175,14 +172,19 @@ def train(
         ValueError: without a folder although something is to be saved.
     """
     if logdir is None and is_chief and (save_checkpoint_secs or save_summaries_steps):
-        raise ValueError(
-            "logdir cannot be None when save_summaries_steps or save_checkpoint_secs is set"
-        )
+        raise ValueError("logdir cannot be None when save_summaries_steps or save_checkpoint_secs is set")
     with tf.train.MonitoredTrainingSession(
-        master=master, is_chief=is_chief, checkpoint_dir=logdir, scaffold=scaffold, hooks=hooks,
-        chief_only_hooks=chief_only_hooks, save_checkpoint_secs=save_checkpoint_secs,
-        save_summaries_steps=save_summaries_steps, config=config, max_wait_secs=max_wait_secs,
-    ) as session:  # fmt: skip
+        master=master,
+        is_chief=is_chief,
+        checkpoint_dir=logdir,
+        scaffold=scaffold,
+        hooks=hooks,
+        chief_only_hooks=chief_only_hooks,
+        save_checkpoint_secs=save_checkpoint_secs,
+        save_summaries_steps=save_summaries_steps,
+        config=config,
+        max_wait_secs=max_wait_secs,
+    ) as session:
         loss = None
         while not session.should_stop():
             loss = session.run(train_op, run_metadata=run_metadata)
@@ -193,10 +195,7 @@ def train(
 
 
 def wait_for_new_checkpoint(
-    checkpoint_dir: str,
-    last_checkpoint: str | None = None,
-    seconds_to_sleep: float = 1,
-    timeout: float | None = None,
+    checkpoint_dir: str, last_checkpoint: str | None = None, seconds_to_sleep: float = 1, timeout: float | None = None
 ) -> str | None:
     """Wait until a folder has another checkpoint than the last one.
 
@@ -256,9 +255,13 @@ def get_or_create_eval_step() -> Any:
     if found:
         return found[0]
     return tf.get_variable(
-        "eval_step", shape=[], dtype=tf.int64, initializer=tf.zeros_initializer(), trainable=False,
+        "eval_step",
+        shape=[],
+        dtype=tf.int64,
+        initializer=tf.zeros_initializer(),
+        trainable=False,
         collections=[tf.GraphKeys.LOCAL_VARIABLES, tf.GraphKeys.EVAL_STEP],
-    )  # fmt: skip
+    )
 
 
 class StopAfterNEvalsHook(tf.train.SessionRunHook):
@@ -300,11 +303,7 @@ class SummaryAtEndHook(tf.train.SessionRunHook):
     """
 
     def __init__(
-        self,
-        log_dir: str | None = None,
-        summary_writer: Any = None,
-        summary_op: Any = None,
-        feed_dict: Any = None,
+        self, log_dir: str | None = None, summary_writer: Any = None, summary_op: Any = None, feed_dict: Any = None
     ) -> None:
         if summary_writer is None and log_dir is None:
             raise ValueError("Either log_dir or summary_writer must be set.")
@@ -358,10 +357,7 @@ def evaluate_once(
         if isinstance(hook, StopAfterNEvalsHook):
             hook._set_evals_completed_tensor(update)
     creator = tf.train.ChiefSessionCreator(
-        scaffold=scaffold,
-        checkpoint_filename_with_path=checkpoint_path,
-        master=master,
-        config=config,
+        scaffold=scaffold, checkpoint_filename_with_path=checkpoint_path, master=master, config=config
     )
     final = tf.train.FinalOpsHook(final_ops, final_ops_feed_dict)
     with tf.train.MonitoredSession(creator, [*(hooks or ()), final]) as session:
@@ -407,15 +403,7 @@ def evaluate_repeatedly(
     paths = checkpoints_iterator(checkpoint_dir, eval_interval_secs, timeout, timeout_fn)
     for done, path in enumerate(paths, 1):
         found = evaluate_once(
-            path,
-            master,
-            scaffold,
-            eval_ops,
-            feed_dict,
-            final_ops,
-            final_ops_feed_dict,
-            hooks,
-            config,
+            path, master, scaffold, eval_ops, feed_dict, final_ops, final_ops_feed_dict, hooks, config
         )
         if max_number_of_evaluations is not None and done >= max_number_of_evaluations:
             break

@@ -6,9 +6,7 @@ from actorsession.compat.v1.ops.arguments import older_names
 
 _NAMES = {
     "actorsession.opsets.datasets.dataset": "Dataset",
-    "actorsession.opsets.datasets.files": (
-        "FixedLengthRecordDataset TFRecordDataset TextLineDataset"
-    ),
+    "actorsession.opsets.datasets.files": ("FixedLengthRecordDataset TFRecordDataset TextLineDataset"),
     "actorsession.opsets.datasets.iterators": "Iterator",
     "actorsession.opsets.datasets.elements": "DatasetSpec",
     "actorsession.opsets.datasets.options": "AUTOTUNE Options ThreadingOptions",

@@ -20,9 +20,7 @@ _NAMES = {
         "parse_example_dataset prefetch_to_device rejection_resample sample_from_datasets scan "
         "shuffle_and_repeat take_while unbatch unique"
     ),
-    "actorsession.opsets.datasets.files": (
-        "CsvDataset make_batched_features_dataset make_csv_dataset"
-    ),
+    "actorsession.opsets.datasets.files": ("CsvDataset make_batched_features_dataset make_csv_dataset"),
     "actorsession.opsets.datasets.optionals": "Optional get_next_as_optional",
     "actorsession.opsets.datasets.options": (
         "AUTOTUNE AutoShardPolicy AutotuneAlgorithm AutotuneOptions DistributeOptions "
@@ -33,13 +31,7 @@ _NAMES = {
 }
 
 __all__, __getattr__, __dir__ = older_names(__name__, _NAMES)
-__all__ += [
-    "INFINITE_CARDINALITY",
-    "UNKNOWN_CARDINALITY",
-    "from_list",
-    "from_variant",
-    "to_variant",
-]
+__all__ += ["INFINITE_CARDINALITY", "UNKNOWN_CARDINALITY", "from_list", "from_variant", "to_variant"]
 
 INFINITE_CARDINALITY = -1
 UNKNOWN_CARDINALITY = -2

@@ -13,11 +13,22 @@ from actorsession.opsets.datasets.elements import SparseSpec, leaves, like, mapp
 from actorsession.opsets.datasets.iterators import Iterator
 
 __all__ = [
-    "INFINITE_CARDINALITY", "UNKNOWN_CARDINALITY", "DatasetV1", "from_list", "from_variant",
-    "get_legacy_output_classes", "get_legacy_output_shapes", "get_legacy_output_types",
-    "get_output_classes", "get_output_shapes", "get_output_types", "get_structure",
-    "make_initializable_iterator", "make_one_shot_iterator", "to_variant",
-]  # fmt: skip
+    "INFINITE_CARDINALITY",
+    "UNKNOWN_CARDINALITY",
+    "DatasetV1",
+    "from_list",
+    "from_variant",
+    "get_legacy_output_classes",
+    "get_legacy_output_shapes",
+    "get_legacy_output_types",
+    "get_output_classes",
+    "get_output_shapes",
+    "get_output_types",
+    "get_structure",
+    "make_initializable_iterator",
+    "make_one_shot_iterator",
+    "to_variant",
+]
 
 DatasetV1 = Dataset
 

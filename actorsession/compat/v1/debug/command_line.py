@@ -14,12 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.compat.v1.debug.runs import (
-    DebugDumpDir,
-    empty_directory,
-    has_inf_or_nan,
-    watching,
-)
+from actorsession.compat.v1.debug.runs import DebugDumpDir, empty_directory, has_inf_or_nan, watching
 from actorsession.compat.v1.debug.watches import WatchOptions
 from actorsession.errors import OpError
 from actorsession.graph.graph import Graph
@@ -175,9 +170,7 @@ class Prompt:
         _say(_HELP.rstrip())
 
     def _show_run(self, arguments: Sequence[str]) -> None:
-        _say(
-            f"run {self._count}; fetches: {_text(self._fetches)}; feeds: {_text(list(self._feeds or ()))}"
-        )
+        _say(f"run {self._count}; fetches: {_text(self._fetches)}; feeds: {_text(list(self._feeds or ()))}")
 
     def _show_feed(self, arguments: Sequence[str]) -> None:
         for tensor, value in (self._feeds or {}).items():

@@ -8,11 +8,7 @@ from typing import Any
 
 from actorsession.compat.v1.debug.command_line import Prompt
 from actorsession.compat.v1.debug.runs import Dumper, RunDebugger, WatchFn
-from actorsession.compat.v1.train.hooks.basic import (
-    SessionRunArgs,
-    SessionRunContext,
-    SessionRunHook,
-)
+from actorsession.compat.v1.train.hooks.basic import SessionRunArgs, SessionRunContext, SessionRunHook
 
 __all__ = ["DumpingDebugHook", "LocalCLIDebugHook"]
 

@@ -24,9 +24,7 @@ from actorsession.graph.dtypes import as_dtype
 from actorsession.graph.graph import Graph
 from actorsession.observe import debug as ours
 
-__all__ = [
-    "DebugDumpDir", "Dumper", "RunDebugger", "WatchFn", "empty_directory", "has_inf_or_nan", "watching",
-]  # fmt: skip
+__all__ = ["DebugDumpDir", "Dumper", "RunDebugger", "WatchFn", "empty_directory", "has_inf_or_nan", "watching"]
 
 WatchFn: TypeAlias = Callable[[Any, Any], Any]
 
@@ -116,10 +114,15 @@ def watching(options: Any, graph: Graph, url: str, wanted: WatchOptions) -> Any:
     if options is not None:
         asked.CopyFrom(options)
     watch_graph(
-        asked, graph, wanted.debug_ops, url, wanted.node_name_regex_whitelist,
-        wanted.op_type_regex_whitelist, wanted.tensor_dtype_regex_whitelist,
+        asked,
+        graph,
+        wanted.debug_ops,
+        url,
+        wanted.node_name_regex_whitelist,
+        wanted.op_type_regex_whitelist,
+        wanted.tensor_dtype_regex_whitelist,
         wanted.tolerate_debug_op_creation_failures,
-    )  # fmt: skip
+    )
     return asked
 
 

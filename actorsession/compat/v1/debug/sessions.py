@@ -30,13 +30,9 @@ class _WrapperSession(ProcessBound):
         raises: whether a run that fails raises its error. Otherwise it returns it, as TensorFlow's does.
     """
 
-    def __init__(
-        self, sess: Any, debugger: RunDebugger, thread_name_filter: str | None, *, raises: bool
-    ) -> None:
+    def __init__(self, sess: Any, debugger: RunDebugger, thread_name_filter: str | None, *, raises: bool) -> None:
         if not isinstance(sess, (BaseSession, MonitoredSession)):
-            raise TypeError(
-                f"Expected type {(BaseSession, MonitoredSession)}; got type {type(sess)}"
-            )
+            raise TypeError(f"Expected type {(BaseSession, MonitoredSession)}; got type {type(sess)}")
         self._sess: Any = sess
         self._debugger = debugger
         self._threads = re.compile(thread_name_filter or "")
@@ -54,9 +50,7 @@ class _WrapperSession(ProcessBound):
         """The session that is wrapped."""
         return self._sess
 
-    def run(
-        self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None
-    ) -> Any:
+    def run(self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
         """Run a step; see ``Session.run``.
 
         Args:
@@ -97,9 +91,7 @@ class _WrapperSession(ProcessBound):
         fed = list(feed_list or ())
 
         def call(*values: Any, options: Any = None, run_metadata: Any = None) -> Any:
-            return self.run(
-                fetches, dict(zip(fed, values, strict=True)) or None, options, run_metadata
-            )
+            return self.run(fetches, dict(zip(fed, values, strict=True)) or None, options, run_metadata)
 
         return call
 
@@ -109,9 +101,7 @@ class _WrapperSession(ProcessBound):
         Raises:
             NotImplementedError: always.
         """
-        raise NotImplementedError(
-            "partial_run_setup is not implemented for debug-wrapper sessions."
-        )
+        raise NotImplementedError("partial_run_setup is not implemented for debug-wrapper sessions.")
 
     def partial_run(self, handle: Any, fetches: Any, feed_dict: Any = None) -> Any:
         """Partial runs cannot be watched.
@@ -132,10 +122,7 @@ class _WrapperSession(ProcessBound):
         return self
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         """Restore the former default session; the session stays open."""
         self._default.pop().__exit__(kind, error, traceback)
@@ -166,9 +153,7 @@ class DumpingDebugWrapperSession(_WrapperSession):
         pass_through_operrors: bool | None = None,
         log_usage: bool = True,
     ) -> None:
-        super().__init__(
-            sess, Dumper(session_root, watch_fn), thread_name_filter, raises=bool(pass_through_operrors)
-        )  # fmt: skip
+        super().__init__(sess, Dumper(session_root, watch_fn), thread_name_filter, raises=bool(pass_through_operrors))
 
 
 class LocalCLIDebugWrapperSession(_WrapperSession):

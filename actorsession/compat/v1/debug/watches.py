@@ -91,11 +91,7 @@ def watch_graph(
         reset_disk_byte_usage: whether the session's count of bytes on disk begins anew.
     """
     run_options.debug_options.reset_disk_byte_usage = reset_disk_byte_usage
-    patterns = (
-        node_name_regex_whitelist,
-        op_type_regex_whitelist,
-        tensor_dtype_regex_whitelist,
-    )
+    patterns = (node_name_regex_whitelist, op_type_regex_whitelist, tensor_dtype_regex_whitelist)
     if patterns == (None, None, None):
         found = [("*", -1)]
     else:
@@ -103,7 +99,7 @@ def watch_graph(
     for node, slot in found:
         add_debug_tensor_watch(
             run_options, node, slot, debug_ops, debug_urls, tolerate_debug_op_creation_failures, global_step
-        )  # fmt: skip
+        )
 
 
 def watch_graph_with_blacklists(
@@ -133,11 +129,7 @@ def watch_graph_with_blacklists(
         reset_disk_byte_usage: as for ``watch_graph``.
     """
     run_options.debug_options.reset_disk_byte_usage = reset_disk_byte_usage
-    patterns = (
-        node_name_regex_blacklist,
-        op_type_regex_blacklist,
-        tensor_dtype_regex_blacklist,
-    )
+    patterns = (node_name_regex_blacklist, op_type_regex_blacklist, tensor_dtype_regex_blacklist)
 
     def is_wanted(*names: str) -> bool:
         pairs = zip(patterns, names, strict=True)
@@ -146,7 +138,7 @@ def watch_graph_with_blacklists(
     for node, slot in _tensors(graph, is_wanted):
         add_debug_tensor_watch(
             run_options, node, slot, debug_ops, debug_urls, tolerate_debug_op_creation_failures, global_step
-        )  # fmt: skip
+        )
 
 
 def _tensors(graph: Graph, is_wanted: Callable[[str, str, str], bool]) -> list[tuple[str, int]]:

@@ -46,13 +46,10 @@ class Bernoulli(ScalarDistribution):
     ) -> None:
         made_with = dict(locals())
         with name_scope(name) as name:
-            self._logits, self._probs = logits_and_probs(
-                logits, probs, name, validate_args=validate_args
-            )
+            self._logits, self._probs = logits_and_probs(logits, probs, name, validate_args=validate_args)
         super().__init__(
-            dtype, NOT_REPARAMETERIZED, validate_args, allow_nan_stats, made_with,
-            [self._logits, self._probs], name,
-        )  # fmt: skip
+            dtype, NOT_REPARAMETERIZED, validate_args, allow_nan_stats, made_with, [self._logits, self._probs], name
+        )
 
     @property
     def logits(self) -> Tensor:

@@ -55,9 +55,14 @@ class Beta(ScalarDistribution):
             self._concentration1, self._concentration0 = both
             self._total_concentration = both[0] + both[1]
         super().__init__(
-            both[0].dtype, FULLY_REPARAMETERIZED, validate_args, allow_nan_stats, made_with,
-            [*both, self._total_concentration], name,
-        )  # fmt: skip
+            both[0].dtype,
+            FULLY_REPARAMETERIZED,
+            validate_args,
+            allow_nan_stats,
+            made_with,
+            [*both, self._total_concentration],
+            name,
+        )
 
     @property
     def concentration1(self) -> Tensor:
@@ -77,9 +82,7 @@ class Beta(ScalarDistribution):
     def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
         ones, count = ops.ones_like(self.total_concentration), ops.reshape(n, [1])
         first = ops.random_gamma(count, ones * self.concentration1, dtype=self.dtype, seed=seed)
-        second = ops.random_gamma(
-            count, ones * self.concentration0, dtype=self.dtype, seed=next_seed(seed, "beta")
-        )
+        second = ops.random_gamma(count, ones * self.concentration0, dtype=self.dtype, seed=next_seed(seed, "beta"))
         return first / (first + second)
 
     def _log_prob(self, x: Tensor) -> Tensor:
@@ -92,9 +95,7 @@ class Beta(ScalarDistribution):
         return parts - opsets.lgamma(self.total_concentration)
 
     def _cdf(self, x: Tensor) -> Tensor:
-        ones = ops.ones_like(
-            self.total_concentration + x
-        )  # with the shape to which all of them broadcast
+        ones = ops.ones_like(self.total_concentration + x)  # with the shape to which all of them broadcast
         return opsets.betainc(self.concentration1 * ones, self.concentration0 * ones, x * ones)
 
     def _entropy(self) -> Tensor:
@@ -127,9 +128,7 @@ class Beta(ScalarDistribution):
     def _checked_value(self, x: Tensor) -> Tensor:
         if not self.validate_args:
             return x
-        below_1 = ops.assert_less(
-            x, ops.ones([], self.dtype), message="sample must be less than `1`."
-        )
+        below_1 = ops.assert_less(x, ops.ones([], self.dtype), message="sample must be less than `1`.")
         return checked([ops.assert_positive(x, message="sample must be positive"), below_1], x)
 
 
@@ -137,9 +136,7 @@ class Beta(ScalarDistribution):
 def _kl_beta_beta(a: Beta, b: Beta, name: str | None = None) -> Tensor:
     with name_scope(name, "kl_beta_beta", [a.concentration1, a.concentration0]):
         found = b._norm() - a._norm()
-        for ours, theirs in (
-            (a.concentration1, b.concentration1), (a.concentration0, b.concentration0),
-        ):  # fmt: skip
+        for ours, theirs in ((a.concentration1, b.concentration1), (a.concentration0, b.concentration0)):
             found = found - opsets.digamma(ours) * (theirs - ours)
         total = a.total_concentration
         return found + opsets.digamma(total) * (b.total_concentration - total)

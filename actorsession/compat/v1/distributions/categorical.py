@@ -51,9 +51,8 @@ class Categorical(Distribution):
             self._event_size = ops.identity(shape[-1], name="event_size")
             self._batch_shape_val = ops.identity(shape[:-1], name="batch_shape")
         super().__init__(
-            dtype, NOT_REPARAMETERIZED, validate_args, allow_nan_stats, made_with,
-            [self._logits, self._probs], name,
-        )  # fmt: skip
+            dtype, NOT_REPARAMETERIZED, validate_args, allow_nan_stats, made_with, [self._logits, self._probs], name
+        )
 
     @property
     def event_size(self) -> Tensor:
@@ -105,14 +104,8 @@ class Categorical(Distribution):
         if k.dtype.is_floating:
             k = ops.cast(k, int32)
         elif not k.dtype.is_integer:
-            raise TypeError(
-                f"`value` should have integer `dtype` or `self.dtype` ({self.dtype.name})"
-            )
-        if (
-            params.shape.rank is None
-            or k.shape != params.shape[:-1]
-            or not k.shape.is_fully_defined()
-        ):
+            raise TypeError(f"`value` should have integer `dtype` or `self.dtype` ({self.dtype.name})")
+        if params.shape.rank is None or k.shape != params.shape[:-1] or not k.shape.is_fully_defined():
             params = params * ops.ones_like(k[..., None], dtype=params.dtype)
             k = k * ops.ones(ops.shape(params)[:-1], k.dtype)
             if params.shape.rank is not None:

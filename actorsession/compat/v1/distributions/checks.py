@@ -20,9 +20,15 @@ from actorsession.graph.operation import Tensor
 from actorsession.namespaces import nn
 
 __all__ = [
-    "checked", "checked_classes", "checked_counts", "checked_events", "logits_and_probs", "next_seed",
-    "parameters", "same_float_dtype",
-]  # fmt: skip
+    "checked",
+    "checked_classes",
+    "checked_counts",
+    "checked_events",
+    "logits_and_probs",
+    "next_seed",
+    "parameters",
+    "same_float_dtype",
+]
 
 
 _NO_CLASSES = "A categorical-distribution parameter must have at least 1 dimension."
@@ -55,20 +61,13 @@ def same_float_dtype(tensors: Sequence[Tensor], dtype: DType | None = None) -> N
     wanted = dtype or tensors[0].dtype
     wrong = [t for t in tensors if t.dtype is not wanted]
     if wrong:
-        raise ValueError(
-            f"Tensor {wrong[0].name} has dtype {wrong[0].dtype.name}, expected {wanted.name}"
-        )
+        raise ValueError(f"Tensor {wrong[0].name} has dtype {wrong[0].dtype.name}, expected {wanted.name}")
     if not wanted.is_floating:
         raise ValueError(f"Expected floating point type, got {wanted.name}.")
 
 
 def logits_and_probs(
-    logits: Any,
-    probs: Any,
-    name: str,
-    *,
-    multidimensional: bool = False,
-    validate_args: bool = False,
+    logits: Any, probs: Any, name: str, *, multidimensional: bool = False, validate_args: bool = False
 ) -> tuple[Tensor, Tensor]:
     """Return logits and probabilities, of which one is given.
 
@@ -86,9 +85,7 @@ def logits_and_probs(
     if (probs is None) == (logits is None):
         raise ValueError("Must pass probs or logits, but not both.")
     with name_scope(name):
-        given = ops.convert_to_tensor(
-            logits if probs is None else probs, name="logits" if probs is None else "probs"
-        )
+        given = ops.convert_to_tensor(logits if probs is None else probs, name="logits" if probs is None else "probs")
         if not given.dtype.is_floating:
             raise TypeError(f"{'logits' if probs is None else 'probs'} must having floating type.")
         if multidimensional and given.shape.rank == 0:
@@ -127,9 +124,7 @@ def checked_classes(tensor: Tensor) -> Tensor:
     classes = None if rank is None else tensor.shape.as_list()[-1]
     too_few = "A categorical-distribution parameter must have at least 2 events."
     if classes is None:
-        return checked(
-            [ops.assert_greater_equal(ops.shape(tensor)[-1], 2, message=too_few)], tensor
-        )
+        return checked([ops.assert_greater_equal(ops.shape(tensor)[-1], 2, message=too_few)], tensor)
     if classes < 2:
         raise ValueError(too_few)
     return tensor
@@ -164,9 +159,7 @@ def checked_events(tensor: Tensor, most: int | None, what: str) -> Tensor:
     checks += _whole(tensor, f"Elements must be {what}-equivalent.")
     if most is not None:
         limit = np.array(most, tensor.dtype.np_dtype)
-        checks.append(
-            ops.assert_less_equal(tensor, limit, message=f"Elements cannot exceed {most}.")
-        )
+        checks.append(ops.assert_less_equal(tensor, limit, message=f"Elements cannot exceed {most}."))
     return checked(checks, tensor)
 
 

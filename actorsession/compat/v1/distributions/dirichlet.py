@@ -29,11 +29,7 @@ class Dirichlet(Distribution):
     """
 
     def __init__(
-        self,
-        concentration: Any,
-        validate_args: bool = False,
-        allow_nan_stats: bool = True,
-        name: str = "Dirichlet",
+        self, concentration: Any, validate_args: bool = False, allow_nan_stats: bool = True, name: str = "Dirichlet"
     ) -> None:
         made_with = dict(locals())
         with name_scope(name, values=[concentration]) as name:
@@ -43,9 +39,14 @@ class Dirichlet(Distribution):
             self._concentration = given
             self._total_concentration = ops.reduce_sum(given, -1)
         super().__init__(
-            given.dtype, FULLY_REPARAMETERIZED, validate_args, allow_nan_stats, made_with,
-            [given, self._total_concentration], name,
-        )  # fmt: skip
+            given.dtype,
+            FULLY_REPARAMETERIZED,
+            validate_args,
+            allow_nan_stats,
+            made_with,
+            [given, self._total_concentration],
+            name,
+        )
 
     @property
     def concentration(self) -> Tensor:
@@ -71,9 +72,7 @@ class Dirichlet(Distribution):
         return ops.shape(self.concentration)[-1:]
 
     def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
-        drawn = ops.random_gamma(
-            ops.reshape(n, [1]), self.concentration, dtype=self.dtype, seed=seed
-        )
+        drawn = ops.random_gamma(ops.reshape(n, [1]), self.concentration, dtype=self.dtype, seed=seed)
         return drawn / ops.reduce_sum(drawn, -1, keepdims=True)
 
     def _log_prob(self, x: Tensor) -> Tensor:
@@ -134,8 +133,4 @@ def _kl_dirichlet_dirichlet(a: Dirichlet, b: Dirichlet, name: str | None = None)
     with name_scope(name, "kl_dirichlet_dirichlet", [a.concentration, b.concentration]):
         total = opsets.digamma(ops.reduce_sum(a.concentration, -1, keepdims=True))
         apart = (a.concentration - b.concentration) * (opsets.digamma(a.concentration) - total)
-        return (
-            ops.reduce_sum(apart, -1)
-            - opsets.lbeta(a.concentration)
-            + opsets.lbeta(b.concentration)
-        )
+        return ops.reduce_sum(apart, -1) - opsets.lbeta(a.concentration) + opsets.lbeta(b.concentration)

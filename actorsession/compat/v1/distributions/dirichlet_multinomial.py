@@ -5,12 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from actorsession import ops, opsets
-from actorsession.compat.v1.distributions.checks import (
-    checked,
-    checked_classes,
-    checked_counts,
-    next_seed,
-)
+from actorsession.compat.v1.distributions.checks import checked, checked_classes, checked_counts, next_seed
 from actorsession.compat.v1.distributions.distribution import NOT_REPARAMETERIZED, Distribution
 from actorsession.compat.v1.distributions.multinomial import drawn_counts
 from actorsession.compat.v1.graphs.forms import name_scope
@@ -55,9 +50,8 @@ class DirichletMultinomial(Distribution):
             self._total_concentration = ops.reduce_sum(given, -1)
             self._mean_val = count[..., None] * (given / self._total_concentration[..., None])
         super().__init__(
-            given.dtype, NOT_REPARAMETERIZED, validate_args, allow_nan_stats, made_with,
-            [count, given], name,
-        )  # fmt: skip
+            given.dtype, NOT_REPARAMETERIZED, validate_args, allow_nan_stats, made_with, [count, given], name
+        )
 
     @property
     def total_count(self) -> Tensor:
@@ -90,14 +84,10 @@ class DirichletMultinomial(Distribution):
 
     def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
         ones = ops.ones_like(self._mean_val)
-        weights = ops.random_gamma(
-            ops.reshape(n, [1]), ones * self.concentration, dtype=self.dtype, seed=seed
-        )
+        weights = ops.random_gamma(ops.reshape(n, [1]), ones * self.concentration, dtype=self.dtype, seed=seed)
         counts = ops.cast(self.total_count * ops.ones_like(weights[..., 0]), int32)
         rows = ops.reshape(ops.log(weights), ops.stack([-1, self.event_shape_tensor()[0]]))
-        drawn = drawn_counts(
-            rows, ops.reshape(counts, [-1]), 1, self.dtype, next_seed(seed, "dirichlet_multinomial")
-        )
+        drawn = drawn_counts(rows, ops.reshape(counts, [-1]), 1, self.dtype, next_seed(seed, "dirichlet_multinomial"))
         return ops.reshape(drawn, ops.shape(weights))
 
     def _log_prob(self, counts: Tensor) -> Tensor:
@@ -107,9 +97,7 @@ class DirichletMultinomial(Distribution):
             total = ops.assert_equal(self.total_count, ops.reduce_sum(counts, -1), message=message)
             counts = checked([total], counts)
         ordered = opsets.lbeta(self.concentration + counts) - opsets.lbeta(self.concentration)
-        orders = opsets.lgamma(self.total_count + 1.0) - ops.reduce_sum(
-            opsets.lgamma(counts + 1.0), -1
-        )
+        orders = opsets.lgamma(self.total_count + 1.0) - ops.reduce_sum(opsets.lgamma(counts + 1.0), -1)
         return ordered + orders
 
     def _mean(self) -> Tensor:

@@ -21,9 +21,7 @@ from actorsession.graph.dtypes import DType, as_dtype, int32
 from actorsession.graph.operation import Tensor
 from actorsession.graph.shape import TensorShape, as_shape
 
-__all__ = [
-    "FULLY_REPARAMETERIZED", "NOT_REPARAMETERIZED", "Distribution", "ReparameterizationType",
-]  # fmt: skip
+__all__ = ["FULLY_REPARAMETERIZED", "NOT_REPARAMETERIZED", "Distribution", "ReparameterizationType"]
 
 
 class ReparameterizationType:
@@ -141,9 +139,7 @@ class Distribution:
         return type(self)(**{**self.parameters, **override_parameters_kwargs})
 
     @classmethod
-    def param_shapes(
-        cls, sample_shape: Any, name: str = "DistributionParamShapes"
-    ) -> dict[str, Tensor]:
+    def param_shapes(cls, sample_shape: Any, name: str = "DistributionParamShapes") -> dict[str, Tensor]:
         """Return the shapes of parameters for samples of a shape, by parameter.
 
         Args:
@@ -217,9 +213,7 @@ class Distribution:
 
     # -- draws and values ----------------------------------------------------------------------
 
-    def sample(
-        self, sample_shape: Any = (), seed: int | None = None, name: str = "sample"
-    ) -> Tensor:
+    def sample(self, sample_shape: Any = (), seed: int | None = None, name: str = "sample") -> Tensor:
         """Return samples.
 
         Args:
@@ -231,9 +225,7 @@ class Distribution:
         with self._name_scope(name):
             shape = ops.convert_to_tensor(sample_shape, int32, name="sample_shape")
             if shape.shape.rank not in (None, 0, 1):
-                raise ValueError(
-                    f"Input is neither scalar nor vector: sample_shape has shape {shape.shape}."
-                )
+                raise ValueError(f"Input is neither scalar nor vector: sample_shape has shape {shape.shape}.")
             shape = ops.reshape(shape, [-1])
             known = get_static_value(shape)
             count = ops.reduce_prod(shape) if known is None else int(known.prod())
@@ -263,37 +255,27 @@ class Distribution:
     def log_survival_function(self, value: Any, name: str = "log_survival_function") -> Tensor:
         """Return the logarithm of the probability of a higher value."""
         return self._first(
-            name, value,
-            (self._log_survival_function, None), (self.cdf, lambda below: ops.log1p(-below)),
-        )  # fmt: skip
+            name, value, (self._log_survival_function, None), (self.cdf, lambda below: ops.log1p(-below))
+        )
 
     def survival_function(self, value: Any, name: str = "survival_function") -> Tensor:
         """Return the probability of a higher value."""
-        return self._first(
-            name, value, (self._survival_function, None), (self.cdf, lambda below: 1.0 - below)
-        )
+        return self._first(name, value, (self._survival_function, None), (self.cdf, lambda below: 1.0 - below))
 
     def quantile(self, value: Any, name: str = "quantile") -> Tensor:
         """Return the value that is not exceeded with the given probability."""
         return self._first(name, value, (self._quantile, None))
 
     def _first(
-        self,
-        scope: str,
-        value: Any,
-        *alternatives: tuple[Callable[[Any], Any], Callable[[Any], Any] | None],
+        self, scope: str, value: Any, *alternatives: tuple[Callable[[Any], Any], Callable[[Any], Any] | None]
     ) -> Tensor:
         """Return the result of the first method that the class implements, converted as requested."""
         with self._name_scope(scope):
             tensor = ops.convert_to_tensor(value, name="value", dtype_hint=self.dtype)
-            return self._first_defined(
-                [(functools.partial(find, tensor), make) for find, make in alternatives]
-            )
+            return self._first_defined([(functools.partial(find, tensor), make) for find, make in alternatives])
 
     @staticmethod
-    def _first_defined(
-        alternatives: Sequence[tuple[Callable[[], Any], Callable[[Any], Any] | None]],
-    ) -> Tensor:
+    def _first_defined(alternatives: Sequence[tuple[Callable[[], Any], Callable[[Any], Any] | None]]) -> Tensor:
         missing: NotImplementedError | None = None
         for method, make in alternatives:
             try:
@@ -351,10 +333,7 @@ class Distribution:
     def __str__(self) -> str:
         shapes = "".join(
             f", {what}={shape}"
-            for what, shape in (
-                ("batch_shape", self.batch_shape),
-                ("event_shape", self.event_shape),
-            )
+            for what, shape in (("batch_shape", self.batch_shape), ("event_shape", self.event_shape))
             if shape.rank is not None
         )
         return f'{type(self).__name__}("{self.name}"{shapes}, dtype={self.dtype.name})'

@@ -44,18 +44,17 @@ class Gamma(ScalarDistribution):
     ) -> None:
         made_with = dict(locals())
         with name_scope(name, values=[concentration, rate]) as name:
-            checks = (
-                [ops.assert_positive(concentration), ops.assert_positive(rate)]
-                if validate_args
-                else []
-            )
-            self._concentration, self._rate = parameters(
-                checks, concentration=concentration, rate=rate
-            )
+            checks = [ops.assert_positive(concentration), ops.assert_positive(rate)] if validate_args else []
+            self._concentration, self._rate = parameters(checks, concentration=concentration, rate=rate)
         super().__init__(
-            self._concentration.dtype, FULLY_REPARAMETERIZED, validate_args, allow_nan_stats,
-            made_with, [self._concentration, self._rate], name,
-        )  # fmt: skip
+            self._concentration.dtype,
+            FULLY_REPARAMETERIZED,
+            validate_args,
+            allow_nan_stats,
+            made_with,
+            [self._concentration, self._rate],
+            name,
+        )
 
     @property
     def concentration(self) -> Tensor:
@@ -68,9 +67,7 @@ class Gamma(ScalarDistribution):
         return self._rate
 
     def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
-        return ops.random_gamma(
-            ops.reshape(n, [1]), self.concentration, self.rate, self.dtype, seed
-        )
+        return ops.random_gamma(ops.reshape(n, [1]), self.concentration, self.rate, self.dtype, seed)
 
     def _log_prob(self, x: Tensor) -> Tensor:
         x = self._checked_value(x)
@@ -118,11 +115,7 @@ class Exponential(Gamma):
     """
 
     def __init__(
-        self,
-        rate: Any,
-        validate_args: bool = False,
-        allow_nan_stats: bool = True,
-        name: str = "Exponential",
+        self, rate: Any, validate_args: bool = False, allow_nan_stats: bool = True, name: str = "Exponential"
     ) -> None:
         made_with = {k: v for k, v in locals().items() if k != "__class__"}
         with name_scope(name, values=[rate]) as name:

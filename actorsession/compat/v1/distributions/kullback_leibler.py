@@ -22,10 +22,7 @@ _DIVERGENCES: dict[tuple[type, type], Callable[..., Any]] = {}
 
 
 def kl_divergence(
-    distribution_a: Any,
-    distribution_b: Any,
-    allow_nan_stats: bool = True,
-    name: str | None = None,
+    distribution_a: Any, distribution_b: Any, allow_nan_stats: bool = True, name: str | None = None
 ) -> Tensor:
     """Return the Kullback-Leibler divergence of two distributions in nats.
 
@@ -98,8 +95,6 @@ class RegisterKL:
             raise TypeError(f"kl_fn must be callable, received: {kl_fn}")
         if self._key in _DIVERGENCES:
             names = " || ".join(kind.__name__ for kind in self._key)
-            raise ValueError(
-                f"KL({names}) has already been registered to: {_DIVERGENCES[self._key]}"
-            )
+            raise ValueError(f"KL({names}) has already been registered to: {_DIVERGENCES[self._key]}")
         _DIVERGENCES[self._key] = kl_fn
         return kl_fn

@@ -35,21 +35,21 @@ class Laplace(ScalarDistribution):
     _PARAMETERS = ("loc", "scale")
 
     def __init__(
-        self,
-        loc: Any,
-        scale: Any,
-        validate_args: bool = False,
-        allow_nan_stats: bool = True,
-        name: str = "Laplace",
+        self, loc: Any, scale: Any, validate_args: bool = False, allow_nan_stats: bool = True, name: str = "Laplace"
     ) -> None:
         made_with = dict(locals())
         with name_scope(name, values=[loc, scale]) as name:
             checks = [ops.assert_positive(scale)] if validate_args else []
             self._loc, self._scale = parameters(checks, loc=loc, scale=scale)
         super().__init__(
-            self._loc.dtype, FULLY_REPARAMETERIZED, validate_args, allow_nan_stats, made_with,
-            [self._loc, self._scale], name,
-        )  # fmt: skip
+            self._loc.dtype,
+            FULLY_REPARAMETERIZED,
+            validate_args,
+            allow_nan_stats,
+            made_with,
+            [self._loc, self._scale],
+            name,
+        )
 
     @property
     def loc(self) -> Tensor:
@@ -64,9 +64,7 @@ class Laplace(ScalarDistribution):
     def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
         kind = self.dtype.np_dtype.type
         # Excludes -1, for which the logarithm below would be infinite.
-        drawn = ops.random_uniform(
-            self._drawn_shape(n), np.nextafter(kind(-1.0), kind(0.0)), 1.0, self.dtype, seed
-        )
+        drawn = ops.random_uniform(self._drawn_shape(n), np.nextafter(kind(-1.0), kind(0.0)), 1.0, self.dtype, seed)
         distance = ops.sign(drawn) * ops.log1p(-ops.abs(drawn))
         return self.loc - self.scale * distance
 

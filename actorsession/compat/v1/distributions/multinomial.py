@@ -50,9 +50,14 @@ class Multinomial(Distribution):
             )
             self._mean_val = self._total_count[..., None] * self._probs
         super().__init__(
-            self._probs.dtype, NOT_REPARAMETERIZED, validate_args, allow_nan_stats, made_with,
-            [self._total_count, self._logits, self._probs], name,
-        )  # fmt: skip
+            self._probs.dtype,
+            NOT_REPARAMETERIZED,
+            validate_args,
+            allow_nan_stats,
+            made_with,
+            [self._total_count, self._logits, self._probs],
+            name,
+        )
 
     @property
     def total_count(self) -> Tensor:
@@ -96,9 +101,7 @@ class Multinomial(Distribution):
     def _log_prob(self, counts: Tensor) -> Tensor:
         counts = self._checked_value(counts)
         unnormalised = ops.reduce_sum(counts * nn.log_softmax(self.logits), -1)
-        orders = opsets.lgamma(self.total_count + 1.0) - ops.reduce_sum(
-            opsets.lgamma(counts + 1.0), -1
-        )
+        orders = opsets.lgamma(self.total_count + 1.0) - ops.reduce_sum(opsets.lgamma(counts + 1.0), -1)
         return unnormalised + orders
 
     def _mean(self) -> Tensor:

@@ -35,21 +35,21 @@ class Normal(ScalarDistribution):
     _PARAMETERS = ("loc", "scale")
 
     def __init__(
-        self,
-        loc: Any,
-        scale: Any,
-        validate_args: bool = False,
-        allow_nan_stats: bool = True,
-        name: str = "Normal",
+        self, loc: Any, scale: Any, validate_args: bool = False, allow_nan_stats: bool = True, name: str = "Normal"
     ) -> None:
         made_with = dict(locals())
         with name_scope(name, values=[loc, scale]) as name:
             checks = [ops.assert_positive(scale)] if validate_args else []
             self._loc, self._scale = parameters(checks, loc=loc, scale=scale)
         super().__init__(
-            self._scale.dtype, FULLY_REPARAMETERIZED, validate_args, allow_nan_stats, made_with,
-            [self._loc, self._scale], name,
-        )  # fmt: skip
+            self._scale.dtype,
+            FULLY_REPARAMETERIZED,
+            validate_args,
+            allow_nan_stats,
+            made_with,
+            [self._loc, self._scale],
+            name,
+        )
 
     @property
     def loc(self) -> Tensor:

@@ -30,9 +30,7 @@ class ScalarDistribution(Distribution):
         return functools.reduce(ops.broadcast_static_shape, [t.shape for t in self._tensors()])
 
     def _batch_shape_tensor(self) -> Tensor:
-        return functools.reduce(
-            ops.broadcast_dynamic_shape, [ops.shape(t) for t in self._tensors()]
-        )
+        return functools.reduce(ops.broadcast_dynamic_shape, [ops.shape(t) for t in self._tensors()])
 
     def _event_shape(self) -> TensorShape:
         return TensorShape([])

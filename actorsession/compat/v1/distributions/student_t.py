@@ -48,9 +48,14 @@ class StudentT(ScalarDistribution):
             checks = [ops.assert_positive(df)] if validate_args else []
             self._df, self._loc, self._scale = parameters(checks, df=df, loc=loc, scale=scale)
         super().__init__(
-            self._scale.dtype, FULLY_REPARAMETERIZED, validate_args, allow_nan_stats, made_with,
-            [self._df, self._loc, self._scale], name,
-        )  # fmt: skip
+            self._scale.dtype,
+            FULLY_REPARAMETERIZED,
+            validate_args,
+            allow_nan_stats,
+            made_with,
+            [self._df, self._loc, self._scale],
+            name,
+        )
 
     @property
     def df(self) -> Tensor:
@@ -73,9 +78,7 @@ class StudentT(ScalarDistribution):
     def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
         normal = ops.random_normal(self._drawn_shape(n), dtype=self.dtype, seed=seed)
         df = self.df * self._ones()
-        chi_square = ops.random_gamma(
-            ops.reshape(n, [1]), 0.5 * df, 0.5, self.dtype, next_seed(seed, "student_t")
-        )
+        chi_square = ops.random_gamma(ops.reshape(n, [1]), 0.5 * df, 0.5, self.dtype, next_seed(seed, "student_t"))
         return normal * ops.rsqrt(chi_square / df) * self.scale + self.loc
 
     def _log_prob(self, x: Tensor) -> Tensor:

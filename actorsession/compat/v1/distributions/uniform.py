@@ -45,9 +45,14 @@ class Uniform(ScalarDistribution):
             checks = [ops.assert_less(low, high, message=message)] if validate_args else []
             self._low, self._high = parameters(checks, low=low, high=high)
         super().__init__(
-            self._low.dtype, FULLY_REPARAMETERIZED, validate_args, allow_nan_stats, made_with,
-            [self._low, self._high], name,
-        )  # fmt: skip
+            self._low.dtype,
+            FULLY_REPARAMETERIZED,
+            validate_args,
+            allow_nan_stats,
+            made_with,
+            [self._low, self._high],
+            name,
+        )
 
     @property
     def low(self) -> Tensor:
@@ -71,9 +76,7 @@ class Uniform(ScalarDistribution):
     def _prob(self, x: Tensor) -> Tensor:
         spread = x * ops.ones(self.batch_shape_tensor(), x.dtype)
         outside = ops.logical_or(spread < self.low, spread >= self.high)
-        density = ops.where_v2(
-            outside, ops.zeros_like(spread), ops.ones_like(spread) / self.range()
-        )
+        density = ops.where_v2(outside, ops.zeros_like(spread), ops.ones_like(spread) / self.range())
         return ops.where_v2(ops.is_nan(spread), spread, density)
 
     def _cdf(self, x: Tensor) -> Tensor:

@@ -27,15 +27,23 @@ from actorsession.train import (
 )
 
 __all__ = [
-    "BaselineClassifier", "BaselineRegressor", "DNNClassifier", "DNNLinearCombinedClassifier",
-    "DNNLinearCombinedRegressor", "DNNRegressor",
-    "LinearClassifier", "LinearRegressor",
-]  # fmt: skip
+    "BaselineClassifier",
+    "BaselineRegressor",
+    "DNNClassifier",
+    "DNNLinearCombinedClassifier",
+    "DNNLinearCombinedRegressor",
+    "DNNRegressor",
+    "LinearClassifier",
+    "LinearRegressor",
+]
 
 _OPTIMIZERS: dict[str, Callable[[float], Any]] = {
-    "Adagrad": AdagradOptimizer, "Adam": AdamOptimizer, "Ftrl": FtrlOptimizer,
-    "RMSProp": RMSPropOptimizer, "SGD": GradientDescentOptimizer,
-}  # fmt: skip
+    "Adagrad": AdagradOptimizer,
+    "Adam": AdamOptimizer,
+    "Ftrl": FtrlOptimizer,
+    "RMSProp": RMSPropOptimizer,
+    "SGD": GradientDescentOptimizer,
+}
 # TensorFlow's learning rates: of a deep model, alone and beside a linear one, and the largest of a linear
 # one, alone and beside a deep one, which is smaller where there are many columns.
 _DEEP_RATE, _DEEP_RATE_OF_BOTH = 0.05, 0.001
@@ -47,9 +55,7 @@ def _optimizer(given: Any, rate: float) -> Any:
     """Return an optimiser: itself, of its name, or what a function returns."""
     if isinstance(given, str):
         if given not in _OPTIMIZERS:
-            raise ValueError(
-                f"Unsupported optimizer name: {given}. Supported names are: {sorted(_OPTIMIZERS)}"
-            )
+            raise ValueError(f"Unsupported optimizer name: {given}. Supported names are: {sorted(_OPTIMIZERS)}")
         return _OPTIMIZERS[given](rate)
     made = given() if callable(given) else given
     if not hasattr(made, "apply_gradients"):
@@ -89,20 +95,19 @@ class _Deep:
             for number, width in enumerate(self._units):
                 with ops.variable_scope(f"hiddenlayer_{number}") as scope:
                     net = dense(
-                        net, width, activation=self._activation_fn,
-                        kernel_initializer=ops.glorot_uniform_initializer(), name=scope,
-                    )  # fmt: skip
+                        net,
+                        width,
+                        activation=self._activation_fn,
+                        kernel_initializer=ops.glorot_uniform_initializer(),
+                        name=scope,
+                    )
                     if self._drop is not None and training:
                         net = dropout(net, self._drop, training=True)
                     if self._batch_norm:
-                        net = batch_normalization(
-                            net, momentum=0.999, training=training, name=f"batchnorm_{number}"
-                        )
+                        net = batch_normalization(net, momentum=0.999, training=training, name=f"batchnorm_{number}")
                 _add_summaries(net, scope.name)
             with ops.variable_scope("logits") as scope:
-                made = dense(
-                    net, units, kernel_initializer=ops.glorot_uniform_initializer(), name=scope
-                )
+                made = dense(net, units, kernel_initializer=ops.glorot_uniform_initializer(), name=scope)
             _add_summaries(made, scope.name)
         return made
 
@@ -119,9 +124,7 @@ def _add_summaries(values: Any, tag: str) -> None:
 class _Linear:
     """A weighted sum of columns."""
 
-    def __init__(
-        self, columns: Any, optimizer: Any, rate: float, combiner: str, partitioner: Any
-    ) -> None:
+    def __init__(self, columns: Any, optimizer: Any, rate: float, combiner: str, partitioner: Any) -> None:
         self._columns, self._partitioner = columns, partitioner
         count = len(columns) if isinstance(columns, (list, tuple, set)) else 1
         self._given = optimizer
@@ -132,9 +135,7 @@ class _Linear:
         """Build the sum and return it."""
         parts = self._partitioner or _in_parts(servers, 64 << 20)
         with ops.variable_scope("linear", values=tuple(features.values()), partitioner=parts):
-            made = linear_model(
-                features, self._columns, units=units, sparse_combiner=self._combiner
-            )
+            made = linear_model(features, self._columns, units=units, sparse_combiner=self._combiner)
         scalar("linear/fraction_of_zero_weights", _share_of_zeros("linear/linear_model"))
         return made
 
@@ -177,24 +178,15 @@ class _Canned(Estimator):
     """An estimator whose model has one part or two, and a head."""
 
     def __init__(
-        self,
-        parts: Sequence[tuple[str, Any]],
-        head: Head,
-        model_dir: Any,
-        config: Any,
-        warm_start_from: Any,
+        self, parts: Sequence[tuple[str, Any]], head: Head, model_dir: Any, config: Any, warm_start_from: Any
     ) -> None:
         alone = parts[0][0] if len(parts) == 1 and not isinstance(self, _Both) else ""
 
         def model_fn(features: Any, labels: Any, mode: str, config: Any) -> Any:
             if not isinstance(features, dict):
-                raise ValueError(
-                    f"features should be a dictionary of `Tensor`s. Given type: {type(features)}"
-                )
+                raise ValueError(f"features should be a dictionary of `Tensor`s. Given type: {type(features)}")
             servers = 0 if config is None else config.num_ps_replicas
-            made = [
-                part.logits(features, mode, head.logits_dimension, servers) for _, part in parts
-            ]
+            made = [part.logits(features, mode, head.logits_dimension, servers) for _, part in parts]
             logits = made[0] if len(made) == 1 else made[0] + made[1]
 
             def train_op(loss: Any) -> Any:
@@ -240,9 +232,7 @@ class BaselineClassifier(_Canned):
         config: Any = None,
         loss_reduction: str = "weighted_sum",
     ) -> None:
-        head = head_of(
-            n_classes, label_vocabulary, weight_column=weight_column, loss_reduction=loss_reduction
-        )
+        head = head_of(n_classes, label_vocabulary, weight_column=weight_column, loss_reduction=loss_reduction)
         super().__init__([("baseline", _Baseline(optimizer))], head, model_dir, config, None)
 
 
@@ -258,9 +248,7 @@ class BaselineRegressor(_Canned):
         config: Any = None,
         loss_reduction: str = "weighted_sum",
     ) -> None:
-        head = head_of(
-            dimension=label_dimension, weight_column=weight_column, loss_reduction=loss_reduction
-        )
+        head = head_of(dimension=label_dimension, weight_column=weight_column, loss_reduction=loss_reduction)
         super().__init__([("baseline", _Baseline(optimizer))], head, model_dir, config, None)
 
 
@@ -310,13 +298,17 @@ class DNNClassifier(_Canned):
         batch_norm: bool = False,
     ) -> None:
         _check_deep(hidden_units, feature_columns)
-        head = head_of(
-            n_classes, label_vocabulary, weight_column=weight_column, loss_reduction=loss_reduction
-        )
+        head = head_of(n_classes, label_vocabulary, weight_column=weight_column, loss_reduction=loss_reduction)
         deep = _Deep(
-            hidden_units, feature_columns, optimizer, _DEEP_RATE, activation_fn, dropout, batch_norm,
+            hidden_units,
+            feature_columns,
+            optimizer,
+            _DEEP_RATE,
+            activation_fn,
+            dropout,
+            batch_norm,
             input_layer_partitioner,
-        )  # fmt: skip
+        )
         super().__init__([("dnn", deep)], head, model_dir, config, warm_start_from)
 
 
@@ -340,13 +332,17 @@ class DNNRegressor(_Canned):
         batch_norm: bool = False,
     ) -> None:
         _check_deep(hidden_units, feature_columns)
-        head = head_of(
-            dimension=label_dimension, weight_column=weight_column, loss_reduction=loss_reduction
-        )
+        head = head_of(dimension=label_dimension, weight_column=weight_column, loss_reduction=loss_reduction)
         deep = _Deep(
-            hidden_units, feature_columns, optimizer, _DEEP_RATE, activation_fn, dropout, batch_norm,
+            hidden_units,
+            feature_columns,
+            optimizer,
+            _DEEP_RATE,
+            activation_fn,
+            dropout,
+            batch_norm,
             input_layer_partitioner,
-        )  # fmt: skip
+        )
         super().__init__([("dnn", deep)], head, model_dir, config, warm_start_from)
 
 
@@ -381,9 +377,7 @@ class LinearClassifier(_Canned):
         loss_reduction: str = "weighted_sum",
         sparse_combiner: str = "sum",
     ) -> None:
-        head = head_of(
-            n_classes, label_vocabulary, weight_column=weight_column, loss_reduction=loss_reduction
-        )
+        head = head_of(n_classes, label_vocabulary, weight_column=weight_column, loss_reduction=loss_reduction)
         linear = _Linear(feature_columns, optimizer, _LINEAR_RATE, sparse_combiner, partitioner)
         super().__init__([("linear", linear)], head, model_dir, config, warm_start_from)
 
@@ -404,9 +398,7 @@ class LinearRegressor(_Canned):
         loss_reduction: str = "weighted_sum",
         sparse_combiner: str = "sum",
     ) -> None:
-        head = head_of(
-            dimension=label_dimension, weight_column=weight_column, loss_reduction=loss_reduction
-        )
+        head = head_of(dimension=label_dimension, weight_column=weight_column, loss_reduction=loss_reduction)
         linear = _Linear(feature_columns, optimizer, _LINEAR_RATE, sparse_combiner, partitioner)
         super().__init__([("linear", linear)], head, model_dir, config, warm_start_from)
 
@@ -420,21 +412,27 @@ class _Both(_Canned):
             if not given["dnn_hidden_units"]:
                 raise ValueError("dnn_hidden_units must be given with dnn_feature_columns")
             deep = _Deep(
-                given["dnn_hidden_units"], given["dnn_feature_columns"], given["dnn_optimizer"],
-                _DEEP_RATE_OF_BOTH, given["dnn_activation_fn"], given["dnn_dropout"],
-                given["batch_norm"], given["input_layer_partitioner"],
-            )  # fmt: skip
+                given["dnn_hidden_units"],
+                given["dnn_feature_columns"],
+                given["dnn_optimizer"],
+                _DEEP_RATE_OF_BOTH,
+                given["dnn_activation_fn"],
+                given["dnn_dropout"],
+                given["batch_norm"],
+                given["input_layer_partitioner"],
+            )
             parts.append(("dnn", deep))
         if given["linear_feature_columns"]:
             linear = _Linear(
-                given["linear_feature_columns"], given["linear_optimizer"], _LINEAR_RATE_OF_BOTH,
-                given["linear_sparse_combiner"], given["input_layer_partitioner"],
-            )  # fmt: skip
+                given["linear_feature_columns"],
+                given["linear_optimizer"],
+                _LINEAR_RATE_OF_BOTH,
+                given["linear_sparse_combiner"],
+                given["input_layer_partitioner"],
+            )
             parts.append(("linear", linear))
         if not parts:
-            raise ValueError(
-                "Either linear_feature_columns or dnn_feature_columns must be defined."
-            )
+            raise ValueError("Either linear_feature_columns or dnn_feature_columns must be defined.")
         super().__init__(parts, head, given["model_dir"], given["config"], given["warm_start_from"])
 
 
@@ -461,9 +459,7 @@ class DNNLinearCombinedClassifier(_Both):
         batch_norm: bool = False,
         linear_sparse_combiner: str = "sum",
     ) -> None:
-        head = head_of(
-            n_classes, label_vocabulary, weight_column=weight_column, loss_reduction=loss_reduction
-        )
+        head = head_of(n_classes, label_vocabulary, weight_column=weight_column, loss_reduction=loss_reduction)
         super().__init__(head, locals())
 
 
@@ -489,7 +485,5 @@ class DNNLinearCombinedRegressor(_Both):
         batch_norm: bool = False,
         linear_sparse_combiner: str = "sum",
     ) -> None:
-        head = head_of(
-            dimension=label_dimension, weight_column=weight_column, loss_reduction=loss_reduction
-        )
+        head = head_of(dimension=label_dimension, weight_column=weight_column, loss_reduction=loss_reduction)
         super().__init__(head, locals())

@@ -21,9 +21,13 @@ from actorsession.compat.v1.train.hooks.basic import (
 )
 
 __all__ = [
-    "InMemoryEvaluatorHook", "make_early_stopping_hook", "stop_if_higher_hook", "stop_if_lower_hook",
-    "stop_if_no_decrease_hook", "stop_if_no_increase_hook",
-]  # fmt: skip
+    "InMemoryEvaluatorHook",
+    "make_early_stopping_hook",
+    "stop_if_higher_hook",
+    "stop_if_lower_hook",
+    "stop_if_no_decrease_hook",
+    "stop_if_no_increase_hook",
+]
 
 _log = get_logger()
 
@@ -49,18 +53,14 @@ def make_early_stopping_hook(
         ValueError: for both intervals, or neither.
     """
     if not isinstance(estimator, Estimator):
-        raise TypeError(
-            f"`estimator` must have type `tf.estimator.Estimator`. Got: {type(estimator)}"
-        )
+        raise TypeError(f"`estimator` must have type `tf.estimator.Estimator`. Got: {type(estimator)}")
     if (run_every_secs is None) == (run_every_steps is None):
         raise ValueError("Exactly one of `run_every_secs` and `run_every_steps` must be set.")
     return _StopHook(should_stop_fn, run_every_secs, run_every_steps)
 
 
 class _StopHook(SessionRunHook):
-    def __init__(
-        self, should_stop: Callable[[], bool], seconds: float | None, steps: int | None
-    ) -> None:
+    def __init__(self, should_stop: Callable[[], bool], seconds: float | None, steps: int | None) -> None:
         self._should_stop = should_stop
         self._timer = SecondOrStepTimer(seconds, steps)
 
@@ -83,11 +83,7 @@ def _metrics_of(folder: str) -> _Metrics:
     found: _Metrics = {}
     for path in sorted(glob.glob(os.path.join(folder, "*tfevents*"))):
         for event in summary_iterator(path):
-            values = {
-                value.tag: value.simple_value
-                for value in event.summary.value
-                if value.HasField("simple_value")
-            }
+            values = {value.tag: value.simple_value for value in event.summary.value if value.HasField("simple_value")}
             if values:
                 found.setdefault(event.step, {}).update(values)
     return dict(sorted(found.items()))
@@ -184,9 +180,8 @@ def stop_if_no_increase_hook(
         run_every_steps: steps between two looks, instead.
     """
     return _no_increase(
-        estimator, metric_name, max_steps_without_increase, eval_dir, min_steps, run_every_secs,
-        run_every_steps,
-    )  # fmt: skip
+        estimator, metric_name, max_steps_without_increase, eval_dir, min_steps, run_every_secs, run_every_steps
+    )
 
 
 def stop_if_no_decrease_hook(
@@ -210,9 +205,8 @@ def stop_if_no_decrease_hook(
         run_every_steps: steps between two looks, instead.
     """
     return _no_decrease(
-        estimator, metric_name, max_steps_without_decrease, eval_dir, min_steps, run_every_secs,
-        run_every_steps,
-    )  # fmt: skip
+        estimator, metric_name, max_steps_without_decrease, eval_dir, min_steps, run_every_secs, run_every_steps
+    )
 
 
 class InMemoryEvaluatorHook(SessionRunHook):

@@ -31,17 +31,9 @@ from actorsession.compat.v1.sessions.session import Session
 from actorsession.compat.v1.summary.writers import FileWriterCache
 from actorsession.compat.v1.train.checkpoints.savers import Saver
 from actorsession.compat.v1.train.checkpoints.warm_starts import WarmStartSettings, warm_start
-from actorsession.compat.v1.train.hooks.basic import (
-    LoggingTensorHook,
-    NanTensorHook,
-    SessionRunHook,
-    StopAtStepHook,
-)
+from actorsession.compat.v1.train.hooks.basic import LoggingTensorHook, NanTensorHook, SessionRunHook, StopAtStepHook
 from actorsession.compat.v1.train.hooks.checkpoints import CheckpointSaverHook
-from actorsession.compat.v1.train.monitored_session import (
-    MonitoredSession,
-    MonitoredTrainingSession,
-)
+from actorsession.compat.v1.train.monitored_session import MonitoredSession, MonitoredTrainingSession
 from actorsession.compat.v1.train.session_creators import ChiefSessionCreator, Scaffold
 from actorsession.config.file_roots import path_text
 from actorsession.graph.graph import device, name_scope
@@ -98,8 +90,7 @@ class Estimator:
             warm_start_from = WarmStartSettings(os.fspath(warm_start_from))
         elif warm_start_from is not None and not isinstance(warm_start_from, WarmStartSettings):
             raise ValueError(
-                "warm_start_from must be a string or a WarmStartSettings, instead got "
-                f"{type(warm_start_from)}"
+                f"warm_start_from must be a string or a WarmStartSettings, instead got {type(warm_start_from)}"
             )
         self._warm_start = warm_start_from
 
@@ -216,12 +207,11 @@ class Estimator:
         return replica_device_setter(
             ps_tasks=config.num_ps_replicas,
             worker_device=f"/job:{config.task_type}/task:{config.task_id}",
-            merge_devices=True, cluster=config.cluster_spec,
-        )  # fmt: skip
+            merge_devices=True,
+            cluster=config.cluster_spec,
+        )
 
-    def _train_in_graph(
-        self, input_fn: Any, hooks: list[SessionRunHook], listeners: list[Any]
-    ) -> None:
+    def _train_in_graph(self, input_fn: Any, hooks: list[SessionRunHook], listeners: list[Any]) -> None:
         spec, step, inputs = self._built(input_fn, ModeKeys.TRAIN)
         if self._warm_start is not None:
             _log.info("Warm-starting with WarmStartSettings: %s", self._warm_start)
@@ -239,19 +229,24 @@ class Estimator:
         self._set_saver(spec.scaffold)
         chief_hooks = [*spec.training_chief_hooks, *self._checkpoint_hooks(spec, hooks, listeners)]
         with MonitoredTrainingSession(
-            config.master, config.is_chief, self._model_dir, spec.scaffold, hooks, chief_hooks,
-            save_checkpoint_secs=0, save_summaries_steps=config.save_summary_steps,
-            config=config.session_config, max_wait_secs=config.session_creation_timeout_secs,
+            config.master,
+            config.is_chief,
+            self._model_dir,
+            spec.scaffold,
+            hooks,
+            chief_hooks,
+            save_checkpoint_secs=0,
+            save_summaries_steps=config.save_summary_steps,
+            config=config.session_config,
+            max_wait_secs=config.session_creation_timeout_secs,
             log_step_count_steps=config.log_step_count_steps,
             save_graph_def=config.checkpoint_save_graph_def,
-        ) as session:  # fmt: skip
+        ) as session:
             loss = None
             while not session.should_stop():
                 _, loss = session.run([spec.train_op, spec.loss])
         if loss is None:
-            _log.warning(
-                "Training with estimator made no steps. Perhaps input is empty or misspecified."
-            )
+            _log.warning("Training with estimator made no steps. Perhaps input is empty or misspecified.")
         else:
             _log.info("Loss for final step: %s.", loss)
 
@@ -265,14 +260,10 @@ class Estimator:
             )
             graph.add_to_collection(GraphKeys.SAVERS, made)
 
-    def _checkpoint_hooks(
-        self, spec: EstimatorSpec, hooks: Iterable[Any], listeners: list[Any]
-    ) -> list[Any]:
+    def _checkpoint_hooks(self, spec: EstimatorSpec, hooks: Iterable[Any], listeners: list[Any]) -> list[Any]:
         """Return the hook that saves, unless there is one, which then has the listeners."""
         config = self._config
-        there = [
-            h for h in (*spec.training_chief_hooks, *hooks) if isinstance(h, CheckpointSaverHook)
-        ]
+        there = [h for h in (*spec.training_chief_hooks, *hooks) if isinstance(h, CheckpointSaverHook)]
         if there:
             there[0]._listeners.extend(listeners)
             return []
@@ -285,11 +276,14 @@ class Estimator:
             return []
         return [
             CheckpointSaverHook(
-                self._model_dir, config.save_checkpoints_secs, config.save_checkpoints_steps,
-                scaffold=spec.scaffold, listeners=listeners,
+                self._model_dir,
+                config.save_checkpoints_secs,
+                config.save_checkpoints_steps,
+                scaffold=spec.scaffold,
+                listeners=listeners,
                 save_graph_def=config.checkpoint_save_graph_def,
             )
-        ]  # fmt: skip
+        ]
 
     # -- evaluation ----------------------------------------------------------------------------
 
@@ -318,25 +312,20 @@ class Estimator:
         path = checkpoint_path or self.latest_checkpoint()
         if path is None:
             _log.info(
-                "Could not find trained model in model_dir: %s, running initialization to evaluate.",
-                self._model_dir,
+                "Could not find trained model in model_dir: %s, running initialization to evaluate.", self._model_dir
             )
         with Graph().as_default():
             spec, step, inputs = self._built(input_fn, ModeKeys.EVAL)
             metrics = dict(spec.eval_metric_ops)
             if _LOSS in metrics:
-                raise ValueError(
-                    f'Metric with name "{_LOSS}" is not allowed, because Estimator adds it'
-                )
+                raise ValueError(f'Metric with name "{_LOSS}" is not allowed, because Estimator adds it')
             with name_scope("metrics"):
                 metrics[_LOSS] = mean(spec.loss)
             update = ops.group(*[pair[1] for pair in metrics.values()])
             values = {key: pair[0] for key, pair in metrics.items()}
             values.setdefault(_STEP, step)
             creator = ChiefSessionCreator(
-                spec.scaffold,
-                config=self._config.session_config,
-                checkpoint_filename_with_path=path,
+                spec.scaffold, config=self._config.session_config, checkpoint_filename_with_path=path
             )
             found = [*inputs, *_checked_hooks(hooks), *spec.evaluation_hooks]
             last = _LastValues(values)
@@ -388,16 +377,13 @@ class Estimator:
         path = checkpoint_path or self.latest_checkpoint()
         if path is None:
             _log.info(
-                "Could not find trained model in model_dir: %s, running initialization to predict.",
-                self._model_dir,
+                "Could not find trained model in model_dir: %s, running initialization to predict.", self._model_dir
             )
         with Graph().as_default():
             spec, _, inputs = self._built(input_fn, ModeKeys.PREDICT)
             predictions = _chosen(spec.predictions, predict_keys)
             creator = ChiefSessionCreator(
-                spec.scaffold,
-                config=self._config.session_config,
-                checkpoint_filename_with_path=path,
+                spec.scaffold, config=self._config.session_config, checkpoint_filename_with_path=path
             )
             found = [*inputs, *_checked_hooks(hooks), *spec.prediction_hooks]
             session = MonitoredSession(creator, found)
@@ -463,10 +449,13 @@ class Estimator:
                 saver.restore(session, path)
                 builder = SavedModelBuilder(unfinished)
                 builder.add_meta_graph_and_variables(
-                    session, [SERVING], signatures,
+                    session,
+                    [SERVING],
+                    signatures,
                     assets_collection=graph.get_collection(GraphKeys.ASSET_FILEPATHS),
-                    main_op=first, saver=saver,
-                )  # fmt: skip
+                    main_op=first,
+                    saver=saver,
+                )
                 builder.save(as_text)
         for target, source in (assets_extra or {}).items():
             copied = os.path.join(unfinished, "assets.extra", os.fsdecode(target))
@@ -575,14 +564,15 @@ def _check_model_fn(model_fn: Any, params: Any) -> None:
         raise ValueError(f"model_fn ({model_fn}) must include features argument.")
     if params is not None and "params" not in names:
         raise ValueError(
-            f"model_fn ({model_fn}) does not include params argument, but params ({params}) is passed to "
-            "Estimator."
+            f"model_fn ({model_fn}) does not include params argument, but params ({params}) is passed to Estimator."
         )
     others = {
-        name for name, parameter in inspect.signature(model_fn).parameters.items()
-        if name not in _ARGUMENTS and parameter.default is parameter.empty
+        name
+        for name, parameter in inspect.signature(model_fn).parameters.items()
+        if name not in _ARGUMENTS
+        and parameter.default is parameter.empty
         and parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
-    }  # fmt: skip
+    }
     if others:
         raise ValueError(f"model_fn ({model_fn}) has following not expected args: {sorted(others)}")
 
@@ -621,9 +611,7 @@ def _chosen(predictions: Any, keys: Any) -> Any:
     wanted = {keys} if isinstance(keys, str) else set(keys)
     found = {key: value for key, value in predictions.items() if key in wanted}
     if not found:
-        raise ValueError(
-            f"Expected to run at least one output from {list(predictions)}, provided {keys}."
-        )
+        raise ValueError(f"Expected to run at least one output from {list(predictions)}, provided {keys}.")
     return found
 
 

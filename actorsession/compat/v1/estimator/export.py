@@ -16,10 +16,15 @@ from actorsession.graph.dtypes import string
 from actorsession.graph.operation import Tensor
 
 __all__ = [
-    "ClassificationOutput", "ExportOutput", "PredictOutput", "RegressionOutput", "ServingInputReceiver",
-    "TensorServingInputReceiver", "build_parsing_serving_input_receiver_fn",
+    "ClassificationOutput",
+    "ExportOutput",
+    "PredictOutput",
+    "RegressionOutput",
+    "ServingInputReceiver",
+    "TensorServingInputReceiver",
+    "build_parsing_serving_input_receiver_fn",
     "build_raw_serving_input_receiver_fn",
-]  # fmt: skip
+]
 
 _FEATURE, _RECEIVER = "feature", "input"
 
@@ -50,9 +55,8 @@ class ServingInputReceiver(_Receiver):
         """Check the fields."""
         wrapped = _wrapped(features, "features", _FEATURE)
         return super().__new__(
-            cls, wrapped, _wrapped(receiver_tensors, "receiver_tensors", _RECEIVER),
-            receiver_tensors_alternatives,
-        )  # fmt: skip
+            cls, wrapped, _wrapped(receiver_tensors, "receiver_tensors", _RECEIVER), receiver_tensors_alternatives
+        )
 
 
 class TensorServingInputReceiver(_Receiver):
@@ -76,9 +80,8 @@ class TensorServingInputReceiver(_Receiver):
         if not isinstance(features, Tensor):
             raise ValueError(f"features must be a Tensor, got {type(features).__name__}")
         return super().__new__(
-            cls, features, _wrapped(receiver_tensors, "receiver_tensors", _RECEIVER),
-            receiver_tensors_alternatives,
-        )  # fmt: skip
+            cls, features, _wrapped(receiver_tensors, "receiver_tensors", _RECEIVER), receiver_tensors_alternatives
+        )
 
 
 def _wrapped(given: Any, what: str, name: str) -> dict[str, Any]:
@@ -125,9 +128,7 @@ def build_parsing_serving_input_receiver_fn(
 
     def receiver() -> ServingInputReceiver:
         examples = ops.placeholder(string, [default_batch_size], name="input_example_tensor")
-        return ServingInputReceiver(
-            opsets.parse_example(examples, feature_spec), {"examples": examples}
-        )
+        return ServingInputReceiver(opsets.parse_example(examples, feature_spec), {"examples": examples})
 
     return receiver
 
@@ -225,7 +226,5 @@ class RegressionOutput(ExportOutput):
 def _examples(receiver_tensors: Mapping[str, Tensor], what: str) -> Tensor:
     found = list(receiver_tensors.values())
     if len(found) != 1 or found[0].dtype is not string:
-        raise ValueError(
-            f"{what} input must be a single string Tensor; got {dict(receiver_tensors)}"
-        )
+        raise ValueError(f"{what} input must be a single string Tensor; got {dict(receiver_tensors)}")
     return found[0]

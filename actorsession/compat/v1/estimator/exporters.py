@@ -25,12 +25,7 @@ class Exporter(abc.ABC):
 
     @abc.abstractmethod
     def export(
-        self,
-        estimator: Any,
-        export_path: str,
-        checkpoint_path: str,
-        eval_result: Any,
-        is_the_final_export: bool,
+        self, estimator: Any, export_path: str, checkpoint_path: str, eval_result: Any, is_the_final_export: bool
     ) -> Any:
         """Write a model, and return the path; ``None`` if nothing is to be written.
 
@@ -74,12 +69,7 @@ class _SavedModels(Exporter):
         return self._name
 
     def export(
-        self,
-        estimator: Any,
-        export_path: str,
-        checkpoint_path: str,
-        eval_result: Any,
-        is_the_final_export: bool,
+        self, estimator: Any, export_path: str, checkpoint_path: str, eval_result: Any, is_the_final_export: bool
     ) -> Any:
         """Write a SavedModel, and return its path."""
         return estimator.export_saved_model(export_path, *self._arguments, checkpoint_path)
@@ -89,19 +79,12 @@ class FinalExporter(_SavedModels):
     """An exporter that writes the model once, when training has ended; arguments as for ``_SavedModels``."""
 
     def export(
-        self,
-        estimator: Any,
-        export_path: str,
-        checkpoint_path: str,
-        eval_result: Any,
-        is_the_final_export: bool,
+        self, estimator: Any, export_path: str, checkpoint_path: str, eval_result: Any, is_the_final_export: bool
     ) -> Any:
         """Write the model if training has ended."""
         if not is_the_final_export:
             return None
-        return super().export(
-            estimator, export_path, checkpoint_path, eval_result, is_the_final_export
-        )
+        return super().export(estimator, export_path, checkpoint_path, eval_result, is_the_final_export)
 
 
 class LatestExporter(_SavedModels):
@@ -132,17 +115,10 @@ class LatestExporter(_SavedModels):
         self._keep = exports_to_keep
 
     def export(
-        self,
-        estimator: Any,
-        export_path: str,
-        checkpoint_path: str,
-        eval_result: Any,
-        is_the_final_export: bool,
+        self, estimator: Any, export_path: str, checkpoint_path: str, eval_result: Any, is_the_final_export: bool
     ) -> Any:
         """Write the model, and remove the oldest exports."""
-        made = super().export(
-            estimator, export_path, checkpoint_path, eval_result, is_the_final_export
-        )
+        made = super().export(estimator, export_path, checkpoint_path, eval_result, is_the_final_export)
         if self._keep is not None and os.path.isdir(export_path):
             stamps = sorted((name for name in os.listdir(export_path) if name.isdigit()), key=int)
             for name in stamps[: -self._keep]:
@@ -183,18 +159,11 @@ class BestExporter(LatestExporter):
         self._best: Any = None
 
     def export(
-        self,
-        estimator: Any,
-        export_path: str,
-        checkpoint_path: str,
-        eval_result: Any,
-        is_the_final_export: bool,
+        self, estimator: Any, export_path: str, checkpoint_path: str, eval_result: Any, is_the_final_export: bool
     ) -> Any:
         """Write the model if its result is the best."""
         if self._best is not None and not self._is_better(self._best, eval_result):
             return None
         self._best = eval_result
         _log.info("Performing best model export.")
-        return super().export(
-            estimator, export_path, checkpoint_path, eval_result, is_the_final_export
-        )
+        return super().export(estimator, export_path, checkpoint_path, eval_result, is_the_final_export)

@@ -26,17 +26,13 @@ def add_metrics(estimator: Any, metric_fn: Callable[..., Any]) -> Estimator:
     """
     names = argument_names(metric_fn)
     if names - _ARGUMENTS:
-        raise ValueError(
-            f"metric_fn ({metric_fn}) has following not expected args: {names - _ARGUMENTS}"
-        )
+        raise ValueError(f"metric_fn ({metric_fn}) has following not expected args: {names - _ARGUMENTS}")
 
     def model_fn(features: Any, labels: Any, mode: str, config: Any) -> EstimatorSpec:
         spec = estimator.model_fn(features, labels, mode, config)
         if mode != ModeKeys.EVAL:
             return spec  # type: ignore[no-any-return]
-        values = {
-            "features": features, "labels": labels, "predictions": spec.predictions, "config": config,
-        }  # fmt: skip
+        values = {"features": features, "labels": labels, "predictions": spec.predictions, "config": config}
         made = metric_fn(**{name: values[name] for name in names})
         return spec._replace(eval_metric_ops={**spec.eval_metric_ops, **made})  # type: ignore[no-any-return]
 

@@ -8,11 +8,7 @@ from typing import Any
 
 from actorsession import ops, opsets
 from actorsession.compat.v1 import metrics
-from actorsession.compat.v1.estimator.export import (
-    ClassificationOutput,
-    PredictOutput,
-    RegressionOutput,
-)
+from actorsession.compat.v1.estimator.export import ClassificationOutput, PredictOutput, RegressionOutput
 from actorsession.compat.v1.estimator.specs import EstimatorSpec, ModeKeys
 from actorsession.graph.dtypes import float32, int64, string
 from actorsession.graph.graph import control_dependencies
@@ -41,12 +37,7 @@ class Head(abc.ABC):
         self._reduction = loss_reduction
 
     def spec(
-        self,
-        features: Any,
-        mode: str,
-        logits: Any,
-        labels: Any,
-        train_op_fn: Callable[[Any], Any],
+        self, features: Any, mode: str, logits: Any, labels: Any, train_op_fn: Callable[[Any], Any]
     ) -> EstimatorSpec:
         """Return the operations of a model.
 
@@ -62,9 +53,7 @@ class Head(abc.ABC):
         """
         predictions = self._predictions(logits)
         if mode == ModeKeys.PREDICT:
-            return EstimatorSpec(
-                mode, predictions=predictions, export_outputs=self._outputs(predictions)
-            )
+            return EstimatorSpec(mode, predictions=predictions, export_outputs=self._outputs(predictions))
         if labels is None:
             raise ValueError(
                 "You must provide a labels Tensor. Given: None. Suggested troubleshooting steps: Check "
@@ -95,9 +84,7 @@ class Head(abc.ABC):
     def _checked_labels(self, labels: Any, logits: Any) -> Any:
         """Return dense labels of one row for each example."""
         if isinstance(labels, Mapping):
-            raise ValueError(
-                f"labels must be one tensor, got a dict with the keys {sorted(labels)}"
-            )
+            raise ValueError(f"labels must be one tensor, got a dict with the keys {sorted(labels)}")
         found = ops.convert_to_tensor(labels)
         if found.shape.rank == 1:
             found = ops.expand_dims(found, -1)
@@ -134,16 +121,12 @@ class Head(abc.ABC):
 class _ClassHead(Head):
     """What heads for classes share: the words of classes."""
 
-    def __init__(
-        self, classes: int, vocabulary: Any, weight_column: Any, loss_reduction: str
-    ) -> None:
+    def __init__(self, classes: int, vocabulary: Any, weight_column: Any, loss_reduction: str) -> None:
         super().__init__(weight_column, loss_reduction)
         self._classes = classes
         self._vocabulary = None if vocabulary is None else list(vocabulary)
         if self._vocabulary is not None and len(self._vocabulary) != classes:
-            raise ValueError(
-                f"Length of label_vocabulary must be n_classes = {classes}, got {len(self._vocabulary)}"
-            )
+            raise ValueError(f"Length of label_vocabulary must be n_classes = {classes}, got {len(self._vocabulary)}")
 
     def _label_dimension(self) -> int:
         return 1
@@ -152,22 +135,17 @@ class _ClassHead(Head):
         """Return labels as ids, refusing those of no class when they are read."""
         if self._vocabulary is not None:
             if labels.dtype is not string:
-                raise ValueError(
-                    f"Labels dtype should be string when label_vocabulary is given, got {labels.dtype}"
-                )
+                raise ValueError(f"Labels dtype should be string when label_vocabulary is given, got {labels.dtype}")
             return lookup.index_table_from_tensor(self._vocabulary).lookup(labels)
         if labels.dtype is string:
-            raise ValueError(
-                "Labels dtype should be integer. Instead got string; give label_vocabulary for strings"
-            )
+            raise ValueError("Labels dtype should be integer. Instead got string; give label_vocabulary for strings")
         return ops.cast(labels, int64)
 
     def _in_range(self, ids: Any) -> Any:
         most = self._classes - 1
-        with control_dependencies([
-            ops.Assert(ops.reduce_all((ids >= 0) & (ids <= most)),
-                       [f"Labels must be in range [0, {most}], got", ids])
-        ]):  # fmt: skip
+        with control_dependencies(
+            [ops.Assert(ops.reduce_all((ids >= 0) & (ids <= most)), [f"Labels must be in range [0, {most}], got", ids])]
+        ):
             return ops.identity(ids)
 
     def _words(self, ids: Any) -> Any:
@@ -192,11 +170,7 @@ class MultiClassHead(_ClassHead):
     """
 
     def __init__(
-        self,
-        classes: int,
-        vocabulary: Any = None,
-        weight_column: Any = None,
-        loss_reduction: str = Reduction.SUM,
+        self, classes: int, vocabulary: Any = None, weight_column: Any = None, loss_reduction: str = Reduction.SUM
     ) -> None:
         super().__init__(classes, vocabulary, weight_column, loss_reduction)
         self.logits_dimension = classes
@@ -205,30 +179,27 @@ class MultiClassHead(_ClassHead):
         ids = ops.expand_dims(ops.argmax(logits, -1), -1)
         every = ops.tile(ops.expand_dims(ops.range(self._classes), 0), [ops.shape(logits)[0], 1])
         return {
-            "logits": logits, "probabilities": nn.softmax(logits, name="probabilities"),
-            "class_ids": ids, "classes": self._words(ids), "all_class_ids": every,
+            "logits": logits,
+            "probabilities": nn.softmax(logits, name="probabilities"),
+            "class_ids": ids,
+            "classes": self._words(ids),
+            "all_class_ids": every,
             "all_classes": self._all_words(logits),
-        }  # fmt: skip
+        }
 
     def _outputs(self, predictions: Mapping[str, Any]) -> dict[str, Any]:
         classes = ClassificationOutput(predictions["probabilities"], predictions["all_classes"])
-        return {
-            _SERVING: classes, "classification": classes, "predict": PredictOutput(predictions),
-        }  # fmt: skip
+        return {_SERVING: classes, "classification": classes, "predict": PredictOutput(predictions)}
 
     def _checked_labels(self, labels: Any, logits: Any) -> Any:
         return self._in_range(self._ids(super()._checked_labels(labels, logits)))
 
     def _losses(self, labels: Any, logits: Any) -> Any:
-        each = nn.sparse_softmax_cross_entropy_with_logits(
-            labels=ops.squeeze(labels, [-1]), logits=logits
-        )
+        each = nn.sparse_softmax_cross_entropy_with_logits(labels=ops.squeeze(labels, [-1]), logits=logits)
         return ops.expand_dims(each, -1)
 
     def _metrics(self, labels: Any, predictions: Mapping[str, Any], weights: Any) -> dict[str, Any]:
-        return {
-            "accuracy": metrics.accuracy(labels, predictions["class_ids"], _of(weights, labels))
-        }
+        return {"accuracy": metrics.accuracy(labels, predictions["class_ids"], _of(weights, labels))}
 
 
 class BinaryHead(_ClassHead):
@@ -240,9 +211,7 @@ class BinaryHead(_ClassHead):
         loss_reduction: see ``Head``.
     """
 
-    def __init__(
-        self, vocabulary: Any = None, weight_column: Any = None, loss_reduction: str = Reduction.SUM
-    ) -> None:
+    def __init__(self, vocabulary: Any = None, weight_column: Any = None, loss_reduction: str = Reduction.SUM) -> None:
         super().__init__(2, vocabulary, weight_column, loss_reduction)
 
     def _predictions(self, logits: Any) -> dict[str, Any]:
@@ -250,19 +219,23 @@ class BinaryHead(_ClassHead):
         ids = ops.expand_dims(ops.argmax(both, -1), -1)
         every = ops.tile(ops.expand_dims(ops.range(2), 0), [ops.shape(logits)[0], 1])
         return {
-            "logits": logits, "logistic": nn.sigmoid(logits, name="logistic"),
-            "probabilities": nn.softmax(both, name="probabilities"), "class_ids": ids,
-            "classes": self._words(ids), "all_class_ids": every,
+            "logits": logits,
+            "logistic": nn.sigmoid(logits, name="logistic"),
+            "probabilities": nn.softmax(both, name="probabilities"),
+            "class_ids": ids,
+            "classes": self._words(ids),
+            "all_class_ids": every,
             "all_classes": self._all_words(logits),
-        }  # fmt: skip
+        }
 
     def _outputs(self, predictions: Mapping[str, Any]) -> dict[str, Any]:
         classes = ClassificationOutput(predictions["probabilities"], predictions["all_classes"])
         return {
-            _SERVING: classes, "classification": classes,
+            _SERVING: classes,
+            "classification": classes,
             "regression": RegressionOutput(predictions["logistic"]),
             "predict": PredictOutput(predictions),
-        }  # fmt: skip
+        }
 
     def _checked_labels(self, labels: Any, logits: Any) -> Any:
         ids = self._ids(super()._checked_labels(labels, logits))
@@ -280,10 +253,12 @@ class BinaryHead(_ClassHead):
             "accuracy": metrics.accuracy(labels, ids, weights),
             "precision": metrics.precision(labels, ids, weights),
             "recall": metrics.recall(labels, ids, weights),
-            "prediction/mean": metrics.mean(chances, weights), "label/mean": share,
-            "accuracy_baseline": baseline, "auc": metrics.auc(labels, chances, weights),
+            "prediction/mean": metrics.mean(chances, weights),
+            "label/mean": share,
+            "accuracy_baseline": baseline,
+            "auc": metrics.auc(labels, chances, weights),
             "auc_precision_recall": metrics.auc(labels, chances, weights, curve="PR"),
-        }  # fmt: skip
+        }
 
 
 class RegressionHead(Head):
@@ -295,9 +270,7 @@ class RegressionHead(Head):
         loss_reduction: see ``Head``.
     """
 
-    def __init__(
-        self, dimension: int = 1, weight_column: Any = None, loss_reduction: str = Reduction.SUM
-    ) -> None:
+    def __init__(self, dimension: int = 1, weight_column: Any = None, loss_reduction: str = Reduction.SUM) -> None:
         super().__init__(weight_column, loss_reduction)
         self.logits_dimension = dimension
 
@@ -306,9 +279,7 @@ class RegressionHead(Head):
 
     def _outputs(self, predictions: Mapping[str, Any]) -> dict[str, Any]:
         numbers = RegressionOutput(predictions["predictions"])
-        return {
-            _SERVING: numbers, "regression": numbers, "predict": PredictOutput(predictions),
-        }  # fmt: skip
+        return {_SERVING: numbers, "regression": numbers, "predict": PredictOutput(predictions)}
 
     def _checked_labels(self, labels: Any, logits: Any) -> Any:
         return ops.cast(super()._checked_labels(labels, logits), float32)
@@ -321,7 +292,7 @@ class RegressionHead(Head):
         return {
             "prediction/mean": metrics.mean(predictions["predictions"], weights),
             "label/mean": metrics.mean(labels, weights),
-        }  # fmt: skip
+        }
 
 
 def _of(weights: Any, labels: Any) -> Any:

@@ -140,9 +140,7 @@ def pandas_input_fn(
         columns = getattr(y, "columns", None)
         labels = _values(y) if columns is None else {key: _values(y[key]) for key in columns}
     features = {key: _values(x[key]) for key in x.columns}
-    return numpy_input_fn(
-        features, labels, batch_size, num_epochs, shuffle, queue_capacity, num_threads
-    )
+    return numpy_input_fn(features, labels, batch_size, num_epochs, shuffle, queue_capacity, num_threads)
 
 
 def _values(series: Any) -> Any:

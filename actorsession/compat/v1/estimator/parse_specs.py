@@ -12,11 +12,7 @@ __all__ = ["classifier_parse_example_spec", "regressor_parse_example_spec"]
 
 
 def classifier_parse_example_spec(
-    feature_columns: Any,
-    label_key: str,
-    label_dtype: Any = int64,
-    label_default: Any = None,
-    weight_column: Any = None,
+    feature_columns: Any, label_key: str, label_dtype: Any = int64, label_default: Any = None, weight_column: Any = None
 ) -> dict[str, Any]:
     """Return the features to parse for a classifier, for ``tf.parse_example``.
 
@@ -42,9 +38,7 @@ def regressor_parse_example_spec(
     weight_column: Any = None,
 ) -> dict[str, Any]:
     """Return the features to parse for a regressor; see ``classifier_parse_example_spec``."""
-    return _spec(
-        feature_columns, label_key, (label_dimension,), label_dtype, label_default, weight_column
-    )
+    return _spec(feature_columns, label_key, (label_dimension,), label_dtype, label_default, weight_column)
 
 
 def _spec(

@@ -20,12 +20,24 @@ _CHIEF, _EVALUATOR, _MASTER, _PS, _WORKER = "chief", "evaluator", "master", "ps"
 
 # The fields that ``replace`` accepts, as in TensorFlow.
 _REPLACEABLE = (
-    "model_dir", "tf_random_seed", "save_summary_steps", "save_checkpoints_steps",
-    "save_checkpoints_secs", "session_config", "keep_checkpoint_max",
-    "keep_checkpoint_every_n_hours", "log_step_count_steps", "train_distribute", "device_fn",
-    "protocol", "eval_distribute", "experimental_distribute", "experimental_max_worker_delay_secs",
-    "session_creation_timeout_secs", "checkpoint_save_graph_def",
-)  # fmt: skip
+    "model_dir",
+    "tf_random_seed",
+    "save_summary_steps",
+    "save_checkpoints_steps",
+    "save_checkpoints_secs",
+    "session_config",
+    "keep_checkpoint_max",
+    "keep_checkpoint_every_n_hours",
+    "log_step_count_steps",
+    "train_distribute",
+    "device_fn",
+    "protocol",
+    "eval_distribute",
+    "experimental_distribute",
+    "experimental_max_worker_delay_secs",
+    "session_creation_timeout_secs",
+    "checkpoint_save_graph_def",
+)
 
 
 class RunConfig:
@@ -95,11 +107,14 @@ class RunConfig:
 
     def _check(self) -> None:
         if self.save_checkpoints_steps is not None and self.save_checkpoints_secs is not None:
-            raise RequestValueError(
-                "`save_checkpoints_steps` and `save_checkpoints_secs` cannot be both set."
-            )
-        for name in ("save_summary_steps", "save_checkpoints_steps", "save_checkpoints_secs",
-                     "keep_checkpoint_max", "log_step_count_steps"):  # fmt: skip
+            raise RequestValueError("`save_checkpoints_steps` and `save_checkpoints_secs` cannot be both set.")
+        for name in (
+            "save_summary_steps",
+            "save_checkpoints_steps",
+            "save_checkpoints_secs",
+            "keep_checkpoint_max",
+            "log_step_count_steps",
+        ):
             value = getattr(self, name)
             if value is not None and value < 0:
                 raise RequestValueError(f"{name} should be >= 0, got {value}")
@@ -123,34 +138,21 @@ class RunConfig:
         self._task_type = _WORKER if job is None else job
         if jobs:
             if not task:
-                raise RequestValueError(
-                    'If "cluster" is set in TF_CONFIG, it must have a "task" as well.'
-                )
+                raise RequestValueError('If "cluster" is set in TF_CONFIG, it must have a "task" as well.')
             if _CHIEF not in jobs and _MASTER not in jobs:
-                raise RequestValueError(
-                    f'If "cluster" is set in TF_CONFIG, it must have one "{_CHIEF}" node.'
-                )
+                raise RequestValueError(f'If "cluster" is set in TF_CONFIG, it must have one "{_CHIEF}" node.')
             if self._task_type not in (*jobs, _EVALUATOR):
-                raise RequestValueError(
-                    f"{self._task_type} is not a valid task_type in the cluster_spec"
-                )
+                raise RequestValueError(f"{self._task_type} is not a valid task_type in the cluster_spec")
         elif self._task_type not in (_WORKER, _MASTER, _EVALUATOR, _CHIEF):
             raise RequestValueError(f"without a cluster there is no task {self._task_type!r}")
         if self._task_type == _EVALUATOR or not jobs:
             self._master = ""
         else:
             if self._task_id not in self._cluster_spec.task_indices(self._task_type):
-                raise RequestValueError(
-                    f"{self._task_id} is not a valid task_id for {self._task_type}"
-                )
-            self._master = (
-                f"grpc://{self._cluster_spec.task_address(self._task_type, self._task_id)}"
-            )
+                raise RequestValueError(f"{self._task_id} is not a valid task_id for {self._task_type}")
+            self._master = f"grpc://{self._cluster_spec.task_address(self._task_type, self._task_id)}"
         alone = not jobs
-        self._is_chief = (alone and self._task_type == _WORKER) or self._task_type in (
-            _CHIEF,
-            _MASTER,
-        )
+        self._is_chief = (alone and self._task_type == _WORKER) or self._task_type in (_CHIEF, _MASTER)
         self._num_ps_replicas = len(jobs.get(_PS, []))
         workers = sum(len(jobs.get(job, [])) for job in (_CHIEF, _MASTER, _WORKER))
         self._num_worker_replicas = 1 if alone else workers
@@ -190,9 +192,7 @@ class RunConfig:
         made.__dict__ = dict(self.__dict__)
         for name, value in kwargs.items():
             if name not in _REPLACEABLE:
-                raise RequestValueError(
-                    f"Replacing {name} is not supported. Allowed properties are {_REPLACEABLE}."
-                )
+                raise RequestValueError(f"Replacing {name} is not supported. Allowed properties are {_REPLACEABLE}.")
             setattr(made, f"_{name}", value)
         for one, other in (("steps", "secs"), ("secs", "steps")):
             given = kwargs.get(f"save_checkpoints_{one}") is not None

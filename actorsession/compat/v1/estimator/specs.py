@@ -74,8 +74,7 @@ class EstimatorSpec(_Spec):
         """Check the fields."""
         if mode not in (ModeKeys.TRAIN, ModeKeys.EVAL, ModeKeys.PREDICT):
             raise ValueError(
-                f"mode must be one of {ModeKeys.TRAIN!r}, {ModeKeys.EVAL!r}, {ModeKeys.PREDICT!r}, got "
-                f"{mode!r}"
+                f"mode must be one of {ModeKeys.TRAIN!r}, {ModeKeys.EVAL!r}, {ModeKeys.PREDICT!r}, got {mode!r}"
             )
         if mode == ModeKeys.TRAIN and train_op is None:
             raise ValueError("Missing train_op.")
@@ -130,17 +129,14 @@ def _checked_metrics(given: Mapping[str, Any]) -> dict[str, Any]:
     for key, pair in given.items():
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise TypeError(
-                "Values of eval_metric_ops must be (metric_value, update_op) tuples, given: "
-                f"{pair} for key: {key}"
+                f"Values of eval_metric_ops must be (metric_value, update_op) tuples, given: {pair} for key: {key}"
             )
     return dict(given)
 
 
 def _checked_outputs(given: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
     from actorsession.compat.v1.estimator.export import ExportOutput
-    from actorsession.compat.v1.saved_model.signature_constants import (
-        DEFAULT_SERVING_SIGNATURE_DEF_KEY,
-    )
+    from actorsession.compat.v1.saved_model.signature_constants import DEFAULT_SERVING_SIGNATURE_DEF_KEY
 
     if given is None:
         return None
@@ -148,9 +144,7 @@ def _checked_outputs(given: Mapping[str, Any] | None) -> Mapping[str, Any] | Non
         raise TypeError(f"export_outputs must be dict, given: {given}")
     for value in given.values():
         if not isinstance(value, ExportOutput):
-            raise TypeError(
-                f"Values in export_outputs must be ExportOutput objects. Given: {given}"
-            )
+            raise TypeError(f"Values in export_outputs must be ExportOutput objects. Given: {given}")
     found = dict(given)
     if DEFAULT_SERVING_SIGNATURE_DEF_KEY not in found:
         if len(found) > 1:
@@ -210,9 +204,7 @@ class TrainSpec(_TrainFields):
         """Check the fields."""
         _check_function(input_fn)
         _positive("max_steps", max_steps)
-        return super().__new__(
-            cls, input_fn, max_steps, _checked_hooks(hooks), tuple(saving_listeners or ())
-        )
+        return super().__new__(cls, input_fn, max_steps, _checked_hooks(hooks), tuple(saving_listeners or ()))
 
 
 class _EvalFields(NamedTuple):
@@ -267,15 +259,11 @@ class EvalSpec(_EvalFields):
                 raise TypeError(f"`exporters` must be Exporter objects, given: {exporter}")
         if len({exporter.name for exporter in listed}) < len(listed):
             raise ValueError("`exporters` must have unique names.")
-        for what, seconds in (
-            ("start_delay_secs", start_delay_secs),
-            ("throttle_secs", throttle_secs),
-        ):
+        for what, seconds in (("start_delay_secs", start_delay_secs), ("throttle_secs", throttle_secs)):
             checked_seconds(what, seconds, of=f"Must specify {what} >= 0: ")
         return super().__new__(
-            cls, input_fn, steps, name, _checked_hooks(hooks), tuple(listed), start_delay_secs,
-            throttle_secs,
-        )  # fmt: skip
+            cls, input_fn, steps, name, _checked_hooks(hooks), tuple(listed), start_delay_secs, throttle_secs
+        )
 
 
 def _check_function(input_fn: Any) -> None:

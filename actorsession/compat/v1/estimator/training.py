@@ -21,9 +21,7 @@ _log = get_logger()
 _LOOK = 1.0
 
 
-def train_and_evaluate(
-    estimator: Any, train_spec: Any, eval_spec: Any
-) -> tuple[Any, list[Any]] | None:
+def train_and_evaluate(estimator: Any, train_spec: Any, eval_spec: Any) -> tuple[Any, list[Any]] | None:
     """Train a model, evaluate and export it.
 
     Without a cluster in ``TF_CONFIG``, all of it is done here: each checkpoint is evaluated that is written
@@ -42,17 +40,11 @@ def train_and_evaluate(
         TypeError: for arguments of other classes.
     """
     if not isinstance(estimator, Estimator):
-        raise TypeError(
-            f"`estimator` must have type `tf.estimator.Estimator`, given {type(estimator)}"
-        )
+        raise TypeError(f"`estimator` must have type `tf.estimator.Estimator`, given {type(estimator)}")
     if not isinstance(train_spec, TrainSpec):
-        raise TypeError(
-            f"`train_spec` must have type `tf.estimator.TrainSpec`. Got: {type(train_spec)}"
-        )
+        raise TypeError(f"`train_spec` must have type `tf.estimator.TrainSpec`. Got: {type(train_spec)}")
     if not isinstance(eval_spec, EvalSpec):
-        raise TypeError(
-            f"`eval_spec` must have type `tf.estimator.EvalSpec`. Got: {type(eval_spec)}"
-        )
+        raise TypeError(f"`eval_spec` must have type `tf.estimator.EvalSpec`. Got: {type(eval_spec)}")
     config = estimator.config
     if config.task_type == "evaluator":
         _evaluate_continuously(estimator, train_spec, eval_spec)
@@ -70,9 +62,8 @@ def train_and_evaluate(
             time.sleep(min(5.0 * (config.task_id + 1), most))
         listeners = train_spec.saving_listeners if config.is_chief else ()
         estimator.train(
-            train_spec.input_fn, train_spec.hooks, max_steps=train_spec.max_steps,
-            saving_listeners=listeners,
-        )  # fmt: skip
+            train_spec.input_fn, train_spec.hooks, max_steps=train_spec.max_steps, saving_listeners=listeners
+        )
     finally:
         server.stop() if hasattr(server, "stop") else None
     return None
@@ -80,9 +71,8 @@ def train_and_evaluate(
 
 def _start_server(config: Any) -> Any:
     return Server(
-        config.cluster_spec, config.task_type, config.task_id, config=config.session_config,
-        protocol=config.protocol,
-    )  # fmt: skip
+        config.cluster_spec, config.task_type, config.task_id, config=config.session_config, protocol=config.protocol
+    )
 
 
 class _Evaluator:
@@ -109,21 +99,19 @@ class _Evaluator:
         if path is None or path == self._evaluated:
             return False
         spec = self._spec
-        self.metrics = self._estimator.evaluate(
-            spec.input_fn, spec.steps, spec.hooks, path, spec.name
-        )
+        self.metrics = self._estimator.evaluate(spec.input_fn, spec.steps, spec.hooks, path, spec.name)
         self._evaluated = path
-        self.ended = (
-            self._max_steps is not None and int(self.metrics["global_step"]) >= self._max_steps
-        )
+        self.ended = self._max_steps is not None and int(self.metrics["global_step"]) >= self._max_steps
         self.exports = [
             exporter.export(
                 self._estimator,
                 os.path.join(self._estimator.model_dir, "export", exporter.name),
-                path, self.metrics, self.ended,
+                path,
+                self.metrics,
+                self.ended,
             )
             for exporter in spec.exporters
-        ]  # fmt: skip
+        ]
         return True
 
 
@@ -147,9 +135,7 @@ class _EvaluatingListener(CheckpointSaverListener):
         if self._timer.should_trigger_for_step(global_step_value):
             self._evaluate(global_step_value)
         else:
-            _log.info(
-                "Skip the current checkpoint eval due to throttle secs (%s secs).", self._every
-            )
+            _log.info("Skip the current checkpoint eval due to throttle secs (%s secs).", self._every)
 
     def end(self, session: Any, global_step_value: int) -> None:
         """Evaluate the last checkpoint if it was not."""
@@ -164,9 +150,7 @@ class _EvaluatingListener(CheckpointSaverListener):
 def _train_here(estimator: Estimator, train: TrainSpec, spec: EvalSpec) -> tuple[Any, list[Any]]:
     evaluator = _Evaluator(estimator, spec, train.max_steps)
     listeners = [_EvaluatingListener(evaluator, spec.throttle_secs), *train.saving_listeners]
-    estimator.train(
-        train.input_fn, train.hooks, max_steps=train.max_steps, saving_listeners=listeners
-    )
+    estimator.train(train.input_fn, train.hooks, max_steps=train.max_steps, saving_listeners=listeners)
     return evaluator.metrics, evaluator.exports
 
 
@@ -178,8 +162,6 @@ def _evaluate_continuously(estimator: Estimator, train: TrainSpec, spec: EvalSpe
     while not evaluator.ended:
         began = time.monotonic()
         if evaluator.look():
-            time.sleep(
-                0 if evaluator.ended else max(0.0, began + spec.throttle_secs - time.monotonic())
-            )
+            time.sleep(0 if evaluator.ended else max(0.0, began + spec.throttle_secs - time.monotonic()))
         else:
             time.sleep(min(_LOOK, max(0.05, spec.throttle_secs)))

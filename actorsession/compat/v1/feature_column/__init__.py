@@ -15,9 +15,7 @@ _NAMES = {
         "categorical_column_with_vocabulary_file categorical_column_with_vocabulary_list "
         "crossed_column weighted_categorical_column"
     ),
-    ".dense": (
-        "bucketized_column embedding_column indicator_column numeric_column shared_embedding_columns"
-    ),
+    ".dense": ("bucketized_column embedding_column indicator_column numeric_column shared_embedding_columns"),
     ".models": "input_layer linear_model make_parse_example_spec",
     ".sequences": (
         "sequence_categorical_column_with_hash_bucket sequence_categorical_column_with_identity "

@@ -52,9 +52,7 @@ class Features:
         if rank == 0:
             raise ValueError(f"Feature (key: {key}) cannot have rank 0. Given: {value}")
         if rank is None:
-            return ops.cond(
-                ops.equal(ops.rank(value), 1), lambda: ops.expand_dims(value, -1), lambda: value
-            )
+            return ops.cond(ops.equal(ops.rank(value), 1), lambda: ops.expand_dims(value, -1), lambda: value)
         return ops.expand_dims(value, -1) if rank == 1 else value
 
 
@@ -84,9 +82,8 @@ class Weights(NamedTuple):
     def get(self, name: str, shape: Any, initializer: Any, *, trainable: bool = True) -> Any:
         """Return the variable with a name in the current scope."""
         return ops.get_variable(
-            name, shape, initializer=initializer, trainable=trainable and self.trainable,
-            collections=self.collections,
-        )  # fmt: skip
+            name, shape, initializer=initializer, trainable=trainable and self.trainable, collections=self.collections
+        )
 
 
 class FeatureColumn(abc.ABC):

@@ -17,10 +17,13 @@ from actorsession.opsets import SparseTensor, VarLenFeature, as_string, string_t
 from actorsession.records import dataclass
 
 __all__ = [
-    "categorical_column_with_hash_bucket", "categorical_column_with_identity",
-    "categorical_column_with_vocabulary_file", "categorical_column_with_vocabulary_list",
-    "crossed_column", "weighted_categorical_column",
-]  # fmt: skip
+    "categorical_column_with_hash_bucket",
+    "categorical_column_with_identity",
+    "categorical_column_with_vocabulary_file",
+    "categorical_column_with_vocabulary_list",
+    "crossed_column",
+    "weighted_categorical_column",
+]
 
 
 class _OfKey(CategoricalColumn):
@@ -81,9 +84,7 @@ class HashedColumn(_OfKey):
         return string_to_hash_bucket_fast(text, self.hash_bucket_size, name="lookup")
 
 
-def categorical_column_with_hash_bucket(
-    key: str, hash_bucket_size: int, dtype: Any = string
-) -> Any:
+def categorical_column_with_hash_bucket(key: str, hash_bucket_size: int, dtype: Any = string) -> Any:
     """Return a column whose ids are hash buckets of strings or integers.
 
     Args:
@@ -95,9 +96,7 @@ def categorical_column_with_hash_bucket(
         ValueError: for a number below 1 or another dtype.
     """
     if hash_bucket_size is None or hash_bucket_size < 1:
-        raise ValueError(
-            f"hash_bucket_size must be at least 1. hash_bucket_size: {hash_bucket_size}, key: {key}"
-        )
+        raise ValueError(f"hash_bucket_size must be at least 1. hash_bucket_size: {hash_bucket_size}, key: {key}")
     return HashedColumn(_key(key), hash_bucket_size, _id_dtype(key, dtype))
 
 
@@ -119,18 +118,17 @@ class VocabularyColumn(_OfKey):
     def _ids(self, values: Any) -> Any:
         wide = self.dtype if self.dtype is string else int64
         table = lookup.index_table_from_tensor(
-            ops.constant(list(self.vocabulary_list), wide), self.num_oov_buckets,
-            self.default_value, dtype=wide, name=f"{self.key}_lookup",
-        )  # fmt: skip
+            ops.constant(list(self.vocabulary_list), wide),
+            self.num_oov_buckets,
+            self.default_value,
+            dtype=wide,
+            name=f"{self.key}_lookup",
+        )
         return table.lookup(values if wide is string else ops.cast(values, wide))
 
 
 def categorical_column_with_vocabulary_list(
-    key: str,
-    vocabulary_list: Sequence[Any],
-    dtype: Any = None,
-    default_value: int = -1,
-    num_oov_buckets: int = 0,
+    key: str, vocabulary_list: Sequence[Any], dtype: Any = None, default_value: int = -1, num_oov_buckets: int = 0
 ) -> Any:
     """Return a column whose ids are places in a list.
 
@@ -173,9 +171,13 @@ class VocabularyFileColumn(_OfKey):
     def _ids(self, values: Any) -> Any:
         wide = self.dtype if self.dtype is string else int64
         table = lookup.index_table_from_file(
-            self.vocabulary_file, self.num_oov_buckets, self.vocabulary_size, self.default_value,
-            key_dtype=wide, name=f"{self.key}_lookup",
-        )  # fmt: skip
+            self.vocabulary_file,
+            self.num_oov_buckets,
+            self.vocabulary_size,
+            self.default_value,
+            key_dtype=wide,
+            name=f"{self.key}_lookup",
+        )
         return table.lookup(values if wide is string else ops.cast(values, wide))
 
 
@@ -209,9 +211,13 @@ def categorical_column_with_vocabulary_file(
         raise ValueError(f"Invalid vocabulary_size in {key}.")
     _check_unknown(key, -1 if default_value is None else default_value, num_oov_buckets)
     return VocabularyFileColumn(
-        _key(key), vocabulary_file, vocabulary_size, num_oov_buckets, _id_dtype(key, dtype),
+        _key(key),
+        vocabulary_file,
+        vocabulary_size,
+        num_oov_buckets,
+        _id_dtype(key, dtype),
         -1 if default_value is None else default_value,
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True)
@@ -243,9 +249,7 @@ class IdentityColumn(_OfKey):
         return ops.where(outside, default, ids)
 
 
-def categorical_column_with_identity(
-    key: str, num_buckets: int, default_value: int | None = None
-) -> Any:
+def categorical_column_with_identity(key: str, num_buckets: int, default_value: int | None = None) -> Any:
     """Return a column whose ids are the feature itself.
 
     Args:
@@ -259,9 +263,7 @@ def categorical_column_with_identity(
     if num_buckets < 1:
         raise ValueError(f"num_buckets {num_buckets} < 1, column_name {key}")
     if default_value is not None and not 0 <= default_value < num_buckets:
-        raise ValueError(
-            f"default_value {default_value} not in range [0, {num_buckets}), column_name {key}"
-        )
+        raise ValueError(f"default_value {default_value} not in range [0, {num_buckets}), column_name {key}")
     return IdentityColumn(_key(key), num_buckets, default_value)
 
 
@@ -289,8 +291,7 @@ class WeightedColumn(CategoricalColumn):
         spec = dict(self.categorical_column.parse_example_spec)
         if self.weight_feature_key in spec:
             raise ValueError(
-                f"Parse config {spec[self.weight_feature_key]} already exists for "
-                f"{self.weight_feature_key}."
+                f"Parse config {spec[self.weight_feature_key]} already exists for {self.weight_feature_key}."
             )
         return {**spec, self.weight_feature_key: VarLenFeature(self.dtype)}
 
@@ -305,9 +306,7 @@ class WeightedColumn(CategoricalColumn):
         if not self.dtype.is_compatible_with(as_dtype(given.dtype)):
             raise ValueError(f"Bad dtype, expected {self.dtype}, but got {given.dtype}.")
         weights = as_sparse(given, 0.0)
-        floats = SparseTensor(
-            weights.indices, ops.cast(weights.values, float32), weights.dense_shape
-        )
+        floats = SparseTensor(weights.indices, ops.cast(weights.values, float32), weights.dense_shape)
         return Ids(self.categorical_column.sparse(features).ids, floats)
 
     def sparse(self, features: Features) -> Ids:
@@ -316,9 +315,7 @@ class WeightedColumn(CategoricalColumn):
         return found
 
 
-def weighted_categorical_column(
-    categorical_column: Any, weight_feature_key: str, dtype: Any = float32
-) -> Any:
+def weighted_categorical_column(categorical_column: Any, weight_feature_key: str, dtype: Any = float32) -> Any:
     """Return a column of ids with weights from another feature.
 
     Args:

@@ -10,13 +10,7 @@ from typing import Any
 import numpy as np
 
 from actorsession import ops
-from actorsession.compat.v1.feature_column.base import (
-    CategoricalColumn,
-    DenseColumn,
-    Features,
-    Ids,
-    Weights,
-)
+from actorsession.compat.v1.feature_column.base import CategoricalColumn, DenseColumn, Features, Ids, Weights
 from actorsession.graph.dtypes import DType, as_dtype, float32, int64
 from actorsession.graph.graph import get_default_graph
 from actorsession.graph.operation import Tensor
@@ -27,10 +21,7 @@ from actorsession.opsets import FixedLenFeature, SparseTensor, sparse_merge, spa
 from actorsession.records import dataclass
 from actorsession.train.checkpoint_utils import init_from_checkpoint
 
-__all__ = [
-    "bucketized_column", "embedding_column", "indicator_column", "numeric_column",
-    "shared_embedding_columns",
-]  # fmt: skip
+__all__ = ["bucketized_column", "embedding_column", "indicator_column", "numeric_column", "shared_embedding_columns"]
 
 
 # -- numbers ---------------------------------------------------------------------------------------
@@ -110,9 +101,7 @@ def numeric_column(
     if not (found.is_integer or found.is_floating):
         raise ValueError(f"dtype must be convertible to float. dtype: {found}, key: {key}")
     if normalizer_fn is not None and not callable(normalizer_fn):
-        raise TypeError(
-            f"normalizer_fn must be a callable. Given: {normalizer_fn} ({type(normalizer_fn)})"
-        )
+        raise TypeError(f"normalizer_fn must be a callable. Given: {normalizer_fn} ({type(normalizer_fn)})")
     default = None if default_value is None else _default_of(key, default_value, sizes)
     return NumericColumn(key, sizes, default, found, normalizer_fn)
 
@@ -190,10 +179,7 @@ def bucketized_column(source_column: Any, boundaries: Sequence[float]) -> Any:
         ValueError: for another column, or boundaries that do not ascend.
     """
     if not isinstance(source_column, NumericColumn):
-        raise ValueError(
-            "source_column must be a column generated with numeric_column(). "
-            f"Given: {source_column}"
-        )
+        raise ValueError(f"source_column must be a column generated with numeric_column(). Given: {source_column}")
     if len(source_column.shape) > 1:
         raise ValueError(f"source_column must be one-dimensional column. Given: {source_column}")
     limits = tuple(boundaries) if isinstance(boundaries, (list, tuple)) else ()
@@ -292,8 +278,7 @@ def indicator_column(categorical_column: Any) -> Any:
 def _check_ids(column: Any) -> None:
     if not isinstance(column, CategoricalColumn):
         raise ValueError(
-            "Unsupported column type. Expected one of a categorical_column_with_* function, "
-            f"got {column!r}"
+            f"Unsupported column type. Expected one of a categorical_column_with_* function, got {column!r}"
         )
 
 
@@ -349,9 +334,13 @@ class EmbeddingColumn(_OfIds):
     def _numbers(self, features: Features, weights: Weights) -> Tensor:
         ids, factors = self.categorical_column.sparse(features)
         found: Tensor = nn.safe_embedding_lookup_sparse(
-            self._table(weights), ids, factors, combiner=self.combiner, max_norm=self.max_norm,
+            self._table(weights),
+            ids,
+            factors,
+            combiner=self.combiner,
+            max_norm=self.max_norm,
             name=f"{self.name}_weights",
-        )  # fmt: skip
+        )
         return found
 
 
@@ -383,9 +372,15 @@ def embedding_column(
         ValueError: for a dimension below 1, an initialiser that is no function, or a checkpoint without name.
     """
     made = _embedding(
-        categorical_column, dimension, combiner, initializer, ckpt_to_load_from,
-        tensor_name_in_ckpt, max_norm, trainable,
-    )  # fmt: skip
+        categorical_column,
+        dimension,
+        combiner,
+        initializer,
+        ckpt_to_load_from,
+        tensor_name_in_ckpt,
+        max_norm,
+        trainable,
+    )
     return EmbeddingColumn(*made)
 
 
@@ -404,19 +399,12 @@ def _embedding(
     if dimension is None or dimension < 1:
         raise ValueError(f"Invalid dimension {dimension}.")
     if (ckpt_to_load_from is None) != (tensor_name_in_ckpt is None):
-        raise ValueError(
-            "Must specify both `ckpt_to_load_from` and `tensor_name_in_ckpt` or none of them."
-        )
+        raise ValueError("Must specify both `ckpt_to_load_from` and `tensor_name_in_ckpt` or none of them.")
     if initializer is not None and not callable(initializer):
-        raise ValueError(
-            f"initializer must be callable if specified. Embedding of column_name: {column.name}"
-        )
+        raise ValueError(f"initializer must be callable if specified. Embedding of column_name: {column.name}")
     if initializer is None:
         initializer = ops.truncated_normal_initializer(0.0, 1 / math.sqrt(dimension))
-    return (
-        column, dimension, combiner, initializer, ckpt_to_load_from, tensor_name_in_ckpt, max_norm,
-        trainable,
-    )  # fmt: skip
+    return (column, dimension, combiner, initializer, ckpt_to_load_from, tensor_name_in_ckpt, max_norm, trainable)
 
 
 def shared_embedding_columns(
@@ -458,9 +446,8 @@ def shared_embedding_columns(
     shared = shared_embedding_collection_name or f"{names}_shared_embedding"
     found = [
         _embedding(
-            column, dimension, combiner, initializer, ckpt_to_load_from, tensor_name_in_ckpt,
-            max_norm, trainable,
+            column, dimension, combiner, initializer, ckpt_to_load_from, tensor_name_in_ckpt, max_norm, trainable
         )
         for column in columns
-    ]  # fmt: skip
+    ]
     return [EmbeddingColumn(*(*made, shared)) for made in found]

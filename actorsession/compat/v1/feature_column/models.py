@@ -7,13 +7,7 @@ from math import prod
 from typing import Any
 
 from actorsession import ops
-from actorsession.compat.v1.feature_column.base import (
-    CategoricalColumn,
-    DenseColumn,
-    FeatureColumn,
-    Features,
-    Weights,
-)
+from actorsession.compat.v1.feature_column.base import CategoricalColumn, DenseColumn, FeatureColumn, Features, Weights
 from actorsession.graph.graph import get_default_graph
 from actorsession.graph.operation import Tensor
 from actorsession.namespaces import nn
@@ -174,18 +168,19 @@ def linear_model(
         return nn.bias_add(total, bias, name="weighted_sum")
 
 
-def _weighted(
-    column: Any, features: Features, weights: Weights, units: int, combiner: str
-) -> Tensor:
+def _weighted(column: Any, features: Features, weights: Weights, units: int, combiner: str) -> Tensor:
     """Return the sum of a column's numbers with their weights."""
     zeros = ops.zeros_initializer()
     if isinstance(column, CategoricalColumn):
         ids, factors = column.sparse(features)
         table = weights.get("weights", [column.num_buckets, units], zeros)
         found: Tensor = nn.safe_embedding_lookup_sparse(
-            table, _as_matrix(ids), None if factors is None else _as_matrix(factors),
-            combiner=combiner, name="weighted_sum",
-        )  # fmt: skip
+            table,
+            _as_matrix(ids),
+            None if factors is None else _as_matrix(factors),
+            combiner=combiner,
+            name="weighted_sum",
+        )
         return found
     numbers = _flat(column, column.dense(features, weights))
     width = prod(column.variable_shape)
@@ -205,14 +200,11 @@ def make_parse_example_spec(feature_columns: Iterable[Any]) -> dict[str, Any]:
     spec: dict[str, Any] = {}
     for column in feature_columns:
         if not isinstance(column, FeatureColumn):
-            raise ValueError(
-                f"All feature_columns must be _FeatureColumn instances. Given: {column}"
-            )
+            raise ValueError(f"All feature_columns must be _FeatureColumn instances. Given: {column}")
         for key, wanted in column.parse_example_spec.items():
             if spec.get(key, wanted) != wanted:
                 raise ValueError(
-                    f"feature_columns contain different parse_spec for key {key}. Given {spec[key]} and "
-                    f"{wanted}"
+                    f"feature_columns contain different parse_spec for key {key}. Given {spec[key]} and {wanted}"
                 )
             spec[key] = wanted
     return spec

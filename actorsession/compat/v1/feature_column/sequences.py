@@ -8,13 +8,7 @@ from typing import Any
 
 from actorsession import ops
 from actorsession.compat.v1.feature_column import categorical
-from actorsession.compat.v1.feature_column.base import (
-    CategoricalColumn,
-    DenseColumn,
-    Features,
-    Ids,
-    Weights,
-)
+from actorsession.compat.v1.feature_column.base import CategoricalColumn, DenseColumn, Features, Ids, Weights
 from actorsession.compat.v1.feature_column.dense import lengths_of, numeric_column
 from actorsession.graph.dtypes import DType, float32, int64, string
 from actorsession.graph.operation import Tensor
@@ -22,10 +16,13 @@ from actorsession.opsets import SparseTensor, VarLenFeature, sparse_reshape, spa
 from actorsession.records import dataclass
 
 __all__ = [
-    "sequence_categorical_column_with_hash_bucket", "sequence_categorical_column_with_identity",
-    "sequence_categorical_column_with_vocabulary_file", "sequence_categorical_column_with_vocabulary_list",
-    "sequence_input_layer", "sequence_numeric_column",
-]  # fmt: skip
+    "sequence_categorical_column_with_hash_bucket",
+    "sequence_categorical_column_with_identity",
+    "sequence_categorical_column_with_vocabulary_file",
+    "sequence_categorical_column_with_vocabulary_list",
+    "sequence_input_layer",
+    "sequence_numeric_column",
+]
 
 
 @dataclass(frozen=True)
@@ -112,32 +109,23 @@ def _sequence(make: Callable[..., Any], *args: Any) -> Any:
     return SequenceCategoricalColumn(make(*args))
 
 
-def sequence_categorical_column_with_identity(
-    key: str, num_buckets: int, default_value: int | None = None
-) -> Any:
+def sequence_categorical_column_with_identity(key: str, num_buckets: int, default_value: int | None = None) -> Any:
     """Return a ``categorical_column_with_identity`` of sequences."""
     return _sequence(categorical.categorical_column_with_identity, key, num_buckets, default_value)
 
 
-def sequence_categorical_column_with_hash_bucket(
-    key: str, hash_bucket_size: int, dtype: Any = string
-) -> Any:
+def sequence_categorical_column_with_hash_bucket(key: str, hash_bucket_size: int, dtype: Any = string) -> Any:
     """Return a ``categorical_column_with_hash_bucket`` of sequences."""
     return _sequence(categorical.categorical_column_with_hash_bucket, key, hash_bucket_size, dtype)
 
 
 def sequence_categorical_column_with_vocabulary_list(
-    key: str,
-    vocabulary_list: Sequence[Any],
-    dtype: Any = None,
-    default_value: int = -1,
-    num_oov_buckets: int = 0,
+    key: str, vocabulary_list: Sequence[Any], dtype: Any = None, default_value: int = -1, num_oov_buckets: int = 0
 ) -> Any:
     """Return a ``categorical_column_with_vocabulary_list`` of sequences."""
     return _sequence(
-        categorical.categorical_column_with_vocabulary_list, key, vocabulary_list, dtype,
-        default_value, num_oov_buckets,
-    )  # fmt: skip
+        categorical.categorical_column_with_vocabulary_list, key, vocabulary_list, dtype, default_value, num_oov_buckets
+    )
 
 
 def sequence_categorical_column_with_vocabulary_file(
@@ -150,9 +138,14 @@ def sequence_categorical_column_with_vocabulary_file(
 ) -> Any:
     """Return a ``categorical_column_with_vocabulary_file`` of sequences."""
     return _sequence(
-        categorical.categorical_column_with_vocabulary_file, key, vocabulary_file, vocabulary_size,
-        num_oov_buckets, default_value, dtype,
-    )  # fmt: skip
+        categorical.categorical_column_with_vocabulary_file,
+        key,
+        vocabulary_file,
+        vocabulary_size,
+        num_oov_buckets,
+        default_value,
+        dtype,
+    )
 
 
 def sequence_numeric_column(

@@ -88,9 +88,7 @@ def executing_eagerly() -> Any:
     return False
 
 
-def enable_eager_execution(
-    config: Any = None, device_policy: Any = None, execution_mode: Any = None
-) -> None:
+def enable_eager_execution(config: Any = None, device_policy: Any = None, execution_mode: Any = None) -> None:
     """Refuse eager execution: operations are added to a graph, which a session runs.
 
     Raises:

@@ -11,9 +11,7 @@ from actorsession.graph.dtypes import DType, dtype_or_reference
 from actorsession.graph.graph import get_default_graph
 from actorsession.graph.reentrant import Reentrant
 
-__all__ = [
-    "TensorShape", "as_dtype", "colocate_with", "container", "device", "name_scope", "op_scope",
-]  # fmt: skip
+__all__ = ["TensorShape", "as_dtype", "colocate_with", "container", "device", "name_scope", "op_scope"]
 
 
 class _Shown(type):
@@ -74,9 +72,7 @@ def colocate_with(op: Any, ignore_existing: bool = False) -> Reentrant[Any]:
     return defaults.colocate_with(op, ignore_existing)
 
 
-def name_scope(
-    name: str | None, default_name: str | None = None, values: Any = None
-) -> Reentrant[Any]:
+def name_scope(name: str | None, default_name: str | None = None, values: Any = None) -> Reentrant[Any]:
     """Prefix the names of the operations built in the block with a scope.
 
     Args:

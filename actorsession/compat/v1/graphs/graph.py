@@ -24,13 +24,9 @@ from actorsession.interop.signatures import GRAPH_DEF_VERSION
 __all__ = ["Graph", "adopt_fallback", "get_default_graph", "reset_default_graph"]
 
 # The attributes of the blocks that ``Graph._attr_scope`` makes.
-_ATTRIBUTES: ContextVar[Mapping[Any, Mapping[str, Any]] | None] = ContextVar(
-    "actorsession_attributes", default=None
-)
+_ATTRIBUTES: ContextVar[Mapping[Any, Mapping[str, Any]] | None] = ContextVar("actorsession_attributes", default=None)
 # The operations that those of ``Graph._original_op`` blocks stand for.
-_ORIGINALS: ContextVar[Mapping[Any, Any] | None] = ContextVar(
-    "actorsession_originals", default=None
-)
+_ORIGINALS: ContextVar[Mapping[Any, Any] | None] = ContextVar("actorsession_originals", default=None)
 
 
 class Graph(ours.Graph):
@@ -53,10 +49,7 @@ class Graph(ours.Graph):
         return False
 
     def as_graph_def(  # type: ignore[override]
-        self,
-        from_version: int | None = None,
-        add_shapes: bool = False,
-        use_pybind11_proto: bool = False,
+        self, from_version: int | None = None, add_shapes: bool = False, use_pybind11_proto: bool = False
     ) -> interop.GraphDef:
         """Return the graph as TensorFlow's message.
 

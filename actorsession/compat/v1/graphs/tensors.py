@@ -12,9 +12,15 @@ from actorsession.ops import IndexedSlices, Variable
 from actorsession.opsets import SparseTensor
 
 __all__ = [
-    "assert_proper_iterable", "assert_same_float_dtype", "convert_to_tensor_or_indexed_slices",
-    "convert_to_tensor_or_sparse_tensor", "is_numeric_tensor", "is_symbolic_tensor", "is_tensor", "newaxis",
-]  # fmt: skip
+    "assert_proper_iterable",
+    "assert_same_float_dtype",
+    "convert_to_tensor_or_indexed_slices",
+    "convert_to_tensor_or_sparse_tensor",
+    "is_numeric_tensor",
+    "is_symbolic_tensor",
+    "is_tensor",
+    "newaxis",
+]
 
 newaxis = None
 """Adds an axis of length 1 when used as an index."""
@@ -81,9 +87,7 @@ def _as_is(value: Any, kind: type[Any], dtype: DType | None, name: str | None) -
     return value
 
 
-def assert_same_float_dtype(
-    tensors: Iterable[Any] | None = None, dtype: DType | None = None
-) -> DType:
+def assert_same_float_dtype(tensors: Iterable[Any] | None = None, dtype: DType | None = None) -> DType:
     """Return the common floating type of tensors.
 
     Args:

@@ -249,7 +249,5 @@ def spec_of(value: Any) -> TypeSpec | None:
         return SparseTensorSpec.from_value(value)
     if isinstance(value, IndexedSlices):
         of_shape = None if value.dense_shape is None else value.dense_shape.dtype
-        return IndexedSlicesSpec(
-            value.shape, value.dtype, value.indices.dtype, of_shape, value.indices.shape
-        )
+        return IndexedSlicesSpec(value.shape, value.dtype, value.indices.dtype, of_shape, value.indices.shape)
     return None

@@ -13,14 +13,16 @@ from actorsession.graph.operation import Tensor
 from actorsession.ops.variables.variable import Variable
 
 __all__ = [
-    "_confusion_matrix_at_thresholds", "_remove_squeezable_dimensions", "metric_variable",
-    "remove_squeezable_dimensions", "smart_cond", "smart_constant_value",
-]  # fmt: skip
+    "_confusion_matrix_at_thresholds",
+    "_remove_squeezable_dimensions",
+    "metric_variable",
+    "remove_squeezable_dimensions",
+    "smart_cond",
+    "smart_constant_value",
+]
 
 
-def metric_variable(
-    shape: Any, dtype: Any, validate_shape: bool = True, name: str | None = None
-) -> Any:
+def metric_variable(shape: Any, dtype: Any, validate_shape: bool = True, name: str | None = None) -> Any:
     """Return a new local variable of zeros that is also in the collection of metric variables.
 
     Args:
@@ -91,9 +93,7 @@ def smart_constant_value(pred: Any) -> bool | None:
     if isinstance(pred, Variable):
         return None
     if not isinstance(pred, Tensor):
-        raise TypeError(
-            f"`pred` must be a Tensor, or a Python bool, or 1 or 0. Found instead: {type(pred)}"
-        )
+        raise TypeError(f"`pred` must be a Tensor, or a Python bool, or 1 or 0. Found instead: {type(pred)}")
     known = get_static_value(pred)
     return None if known is None else bool(known)
 
@@ -125,9 +125,7 @@ def smart_cond(
     return true_fn() if known else false_fn()
 
 
-def _remove_squeezable_dimensions(
-    predictions: Any, labels: Any, weights: Any
-) -> tuple[Tensor, Tensor | None, Any]:
+def _remove_squeezable_dimensions(predictions: Any, labels: Any, weights: Any) -> tuple[Tensor, Tensor | None, Any]:
     """Return predictions, labels and weights without a last dimension of size one that only one of them has.
 
     Args:

@@ -10,9 +10,17 @@ from collections.abc import Callable
 from typing import Any
 
 __all__ = [
-    "ENABLE_CONTROL_FLOW_V2", "IsCondMerge", "IsCondSwitch", "IsLoopConstantEnter", "IsLoopEnter",
-    "IsLoopExit", "IsLoopMerge", "IsLoopSwitch", "IsMerge", "IsSwitch",
-]  # fmt: skip
+    "ENABLE_CONTROL_FLOW_V2",
+    "IsCondMerge",
+    "IsCondSwitch",
+    "IsLoopConstantEnter",
+    "IsLoopEnter",
+    "IsLoopExit",
+    "IsLoopMerge",
+    "IsLoopSwitch",
+    "IsMerge",
+    "IsSwitch",
+]
 
 
 # Whether programs see loops and branches as single nodes; their errors and names are those of the older form.
@@ -25,9 +33,7 @@ def _is_one_of(*types: str) -> Callable[[Any], bool]:
     def asked(op: Any) -> bool:
         return op.type in every
 
-    asked.__doc__ = (
-        f"Return whether an operation is of type {' or '.join(types)}, by value or reference."
-    )
+    asked.__doc__ = f"Return whether an operation is of type {' or '.join(types)}, by value or reference."
     return asked
 
 

@@ -60,9 +60,7 @@ def write_string_to_file(filename: str, file_content: str | bytes) -> None:
     gfile.write_file(path_text(filename), lambda file: file.write(content))
 
 
-def atomic_write_string_to_file(
-    filename: str, contents: str | bytes, overwrite: bool = True
-) -> None:
+def atomic_write_string_to_file(filename: str, contents: str | bytes, overwrite: bool = True) -> None:
     """Write a file as ``write_string_to_file`` does.
 
     Raises:

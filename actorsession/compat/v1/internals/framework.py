@@ -13,11 +13,7 @@ import numpy as np
 from actorsession import interop
 from actorsession.compat.v1.graphs.devices import DeviceSpec
 from actorsession.compat.v1.graphs.graph import get_default_graph
-from actorsession.compat.v1.profiler.flops import (
-    OpStats,
-    RegisterStatistics,
-    get_stats_for_node_def,
-)
+from actorsession.compat.v1.profiler.flops import OpStats, RegisterStatistics, get_stats_for_node_def
 from actorsession.graph.constant_value import get_static_value
 from actorsession.graph.default_session import DEFAULT_SESSIONS, get_default_session
 from actorsession.graph.dimension import as_dimension
@@ -31,12 +27,7 @@ from actorsession.interop.signatures import GRAPH_DEF_VERSION
 from actorsession.interop.tensors import make_ndarray
 from actorsession.ops import IndexedSlices
 from actorsession.ops.build import convert_to_tensor, register_tensor_conversion_function
-from actorsession.ops.derivatives.registry import (
-    NotDifferentiable,
-    gradient_of,
-    named_gradient,
-    named_gradients,
-)
+from actorsession.ops.derivatives.registry import NotDifferentiable, gradient_of, named_gradient, named_gradients
 from actorsession.ops.randomness.numbers import get_seed
 from actorsession.opsets import SparseTensor, SparseTensorValue
 
@@ -108,7 +99,7 @@ __all__ = [
     "unchanged_shape",
     "unknown_shape",
     "vector",
-]  # fmt: skip
+]
 
 DeviceSpecV1 = DeviceSpecV2 = DeviceSpec
 
@@ -315,9 +306,7 @@ def _get_graph_from_inputs(op_input_list: Sequence[Any], graph: Any = None) -> A
     for operand in op_input_list:
         home = getattr(operand, "graph", None)
         if home is not None and found is not None and home is not found:
-            raise ValueError(
-                f"{operand!r:.100} is not from the passed-in graph, or from that of the others"
-            )
+            raise ValueError(f"{operand!r:.100} is not from the passed-in graph, or from that of the others")
         found = found if home is None else home
     return get_default_graph() if found is None else found
 
@@ -363,18 +352,13 @@ class _DeviceAttributes:
         incarnation: a number that a device of that name had not before.
     """
 
-    def __init__(
-        self, name: str, device_type: str, memory_limit_bytes: int, incarnation: int
-    ) -> None:
+    def __init__(self, name: str, device_type: str, memory_limit_bytes: int, incarnation: int) -> None:
         self.name = canonical_name(name)
         self.device_type, self.incarnation = device_type, incarnation
         self.memory_limit_bytes = memory_limit_bytes
 
     def __repr__(self) -> str:
-        return (
-            f"_DeviceAttributes({self.name}, {self.device_type}, {self.memory_limit_bytes}, "
-            f"{self.incarnation})"
-        )
+        return f"_DeviceAttributes({self.name}, {self.device_type}, {self.memory_limit_bytes}, {self.incarnation})"
 
 
 # -- eager.context -----------------------------------------------------------------------------
@@ -588,9 +572,7 @@ def create_meta_graph_def(
     """Return a graph with its collections as a message; see ``tf.train.export_meta_graph``."""
     from actorsession.compat.v1 import train
 
-    return train.export_meta_graph(
-        None, meta_info_def, graph_def, saver_def, collection_list, graph=graph, **kwargs
-    )
+    return train.export_meta_graph(None, meta_info_def, graph_def, saver_def, collection_list, graph=graph, **kwargs)
 
 
 def export_scoped_meta_graph(
@@ -615,9 +597,14 @@ def export_scoped_meta_graph(
     """
     home = graph or get_default_graph()
     made = interop.export_meta_graph(
-        filename, graph_def=graph_def, graph=home, export_scope=export_scope, as_text=as_text,
-        unbound=unbound_inputs_col_name, **kwargs,
-    )  # fmt: skip
+        filename,
+        graph_def=graph_def,
+        graph=home,
+        export_scope=export_scope,
+        as_text=as_text,
+        unbound=unbound_inputs_col_name,
+        **kwargs,
+    )
     return made, _variables_below(home, export_scope)
 
 
@@ -653,9 +640,14 @@ def import_scoped_meta_graph_with_return_elements(
     home = graph or get_default_graph()
     with home.as_default():
         found = interop.import_meta_graph(
-            meta_graph_or_file, clear_devices, import_scope, input_map, return_elements=return_elements,
-            unbound=unbound_inputs_col_name, restores=restore_collections_predicate,
-        )  # fmt: skip
+            meta_graph_or_file,
+            clear_devices,
+            import_scope,
+            input_map,
+            return_elements=return_elements,
+            unbound=unbound_inputs_col_name,
+            restores=restore_collections_predicate,
+        )
     return _variables_below(home, found.import_scope), found.elements
 
 

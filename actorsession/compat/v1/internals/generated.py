@@ -21,9 +21,7 @@ def snake_case(op_type: str) -> str:
     made = ""
     for place, letter in enumerate(op_type):
         # A capital begins a word after a small letter or before one.
-        begins = letter.isupper() and (
-            op_type[place - 1 : place].islower() or op_type[place + 1 : place + 2].islower()
-        )
+        begins = letter.isupper() and (op_type[place - 1 : place].islower() or op_type[place + 1 : place + 2].islower())
         made += ("_" if begins and place else "") + letter.lower()
     return made
 

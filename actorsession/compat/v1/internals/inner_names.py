@@ -10,27 +10,18 @@ from actorsession.lazy_names import lazy_names
 _NAMES = {
     "actorsession.compat.v1": "gradients=gradients_v2 py_function=eager_py_func",
     "actorsession.train.layers.recurrent.cells.linear": "_linear _Linear",
-    "actorsession.train.layers.recurrent.cells.fused": (
-        "best_effort_input_batch_size=_best_effort_input_batch_size"
-    ),
-    "actorsession.compat.v1.contrib.seq2seq": (
-        "AttentionMechanism=_BaseAttentionMechanism tile_batch=_tile_batch"
-    ),
+    "actorsession.train.layers.recurrent.cells.fused": ("best_effort_input_batch_size=_best_effort_input_batch_size"),
+    "actorsession.compat.v1.contrib.seq2seq": ("AttentionMechanism=_BaseAttentionMechanism tile_batch=_tile_batch"),
     "actorsession.compat.v1.internals.python_tools": "fn_args=_model_fn_args",
     "actorsession.compat.v1.layers": (
-        "BatchNormalization=BatchNorm Dense=FullyConnected dense=fully_connected "
-        "batch_normalization=batch_norm"
+        "BatchNormalization=BatchNorm Dense=FullyConnected dense=fully_connected batch_normalization=batch_norm"
     ),
     "actorsession.compat.v1.saved_model.builder": "SavedModelBuilder=_SavedModelBuilder",
     "actorsession.compat.v1.summary": "FileWriter=SummaryWriter FileWriter FileWriterCache",
     "actorsession.compat.v1.train.checkpoints.objects": "AutoTrackable AutoTrackable=Trackable",
-    "actorsession.interop.saved_models": (
-        "read_saved_model=parse_saved_model read_saved_model=_parse_saved_model"
-    ),
+    "actorsession.interop.saved_models": ("read_saved_model=parse_saved_model read_saved_model=_parse_saved_model"),
     "actorsession.opsets.staging.mutexes": "CRITICAL_SECTIONS CRITICAL_SECTION_EXECUTIONS",
-    "actorsession.ops.indexed_slices": (
-        "to_dense=_IndexedSlicesToTensor to_dense=IndexedSlicesToTensor"
-    ),
+    "actorsession.ops.indexed_slices": ("to_dense=_IndexedSlicesToTensor to_dense=IndexedSlicesToTensor"),
     "actorsession.ops.neural.dropout": "_noise_shape=_get_noise_shape",
     "actorsession.ops.variables.creation": "VariableAggregation=VariableAggregationV2",
     "actorsession.ops.variables.partitioned": "PartitionInfo=_PartitionInfo",

@@ -9,10 +9,16 @@ from actorsession import ops
 from actorsession.graph.constant_value import get_static_value
 
 __all__ = [
-    "constant_value", "conv_input_length", "conv_output_length", "convert_data_format",
-    "deconv_output_length", "normalize_data_format", "normalize_padding", "normalize_tuple",
+    "constant_value",
+    "conv_input_length",
+    "conv_output_length",
+    "convert_data_format",
+    "deconv_output_length",
+    "normalize_data_format",
+    "normalize_padding",
+    "normalize_tuple",
     "smart_cond",
-]  # fmt: skip
+]
 
 
 def constant_value(pred: Any) -> bool | None:
@@ -33,9 +39,11 @@ def constant_value(pred: Any) -> bool | None:
 
 
 def smart_cond(
-    pred: Any, true_fn: Callable[[], Any] | None = None, false_fn: Callable[[], Any] | None = None,
+    pred: Any,
+    true_fn: Callable[[], Any] | None = None,
+    false_fn: Callable[[], Any] | None = None,
     name: str | None = None,
-) -> Any:  # fmt: skip
+) -> Any:
     """Return what one of two functions returns: ``cond``, where the condition is not known already.
 
     Args:
@@ -86,9 +94,7 @@ def normalize_tuple(value: Any, n: int, name: str) -> tuple[int, ...]:
     except (TypeError, ValueError):
         made = ()
     if len(made) != n:
-        raise ValueError(
-            f"The `{name}` argument must be a tuple of {n} integers. Received: {value}"
-        )
+        raise ValueError(f"The `{name}` argument must be a tuple of {n} integers. Received: {value}")
     return made
 
 
@@ -112,9 +118,7 @@ def normalize_padding(value: str) -> str:
         ValueError: for another text.
     """
     if value.lower() not in ("valid", "same"):
-        raise ValueError(
-            f'The `padding` argument must be one of "valid", "same". Received: {value}'
-        )
+        raise ValueError(f'The `padding` argument must be one of "valid", "same". Received: {value}')
     return value.lower()
 
 
@@ -125,15 +129,11 @@ def conv_output_length(
     if input_length is None:
         return None
     wide = filter_size + (filter_size - 1) * (dilation - 1)
-    longest = {
-        "same": input_length, "valid": input_length - wide + 1, "full": input_length + wide - 1,
-    }[padding]  # fmt: skip
+    longest = {"same": input_length, "valid": input_length - wide + 1, "full": input_length + wide - 1}[padding]
     return (longest + stride - 1) // stride
 
 
-def conv_input_length(
-    output_length: int | None, filter_size: int, padding: str, stride: int
-) -> int | None:
+def conv_input_length(output_length: int | None, filter_size: int, padding: str, stride: int) -> int | None:
     """Return the length of the input of a convolution that returns a length."""
     if output_length is None:
         return None
@@ -141,13 +141,9 @@ def conv_input_length(
     return (output_length - 1) * stride - 2 * pad + filter_size
 
 
-def deconv_output_length(
-    input_length: int | None, filter_size: int, padding: str, stride: int
-) -> int | None:
+def deconv_output_length(input_length: int | None, filter_size: int, padding: str, stride: int) -> int | None:
     """Return the length of what a transposed convolution returns."""
     if input_length is None:
         return None
-    more = {
-        "valid": max(filter_size - stride, 0), "full": -(stride + filter_size - 2), "same": 0,
-    }[padding]  # fmt: skip
+    more = {"valid": max(filter_size - stride, 0), "full": -(stride + filter_size - 2), "same": 0}[padding]
     return input_length * stride + more

@@ -18,17 +18,20 @@ from actorsession.errors import DataLossError, NotFoundError
 from actorsession.graph.dtypes import as_dtype, float32, uint8
 
 __all__ = [
-    "SYNTHETIC", "DataSet", "Datasets", "dense_to_one_hot", "extract_images", "extract_labels",
-    "load_mnist", "read_data_sets",
-]  # fmt: skip
+    "SYNTHETIC",
+    "DataSet",
+    "Datasets",
+    "dense_to_one_hot",
+    "extract_images",
+    "extract_labels",
+    "load_mnist",
+    "read_data_sets",
+]
 
 SYNTHETIC = "ACTORSESSION_SYNTHETIC_MNIST"
 """The environment variable that asks for digits that are made up, if it is 1."""
 
-_FILES = (
-    "train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte",
-    "t10k-labels-idx1-ubyte",
-)  # fmt: skip
+_FILES = ("train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte")
 _IMAGES, _LABELS = 2051, 2049  # how the files begin
 _SIDE, _CLASSES = 28, 10
 _MADE_UP = (12000, 2000)  # for training and for testing
@@ -64,9 +67,7 @@ def _sizes_and_bytes(file: Any, first: int, count: int) -> tuple[list[int], Any]
         head = np.frombuffer(opened.read(4 * (count + 1)), ">u4")
         if len(head) <= count or head[0] != first:
             found = head[0] if len(head) else "nothing"
-            raise DataLossError(
-                f"Invalid magic number {found} in MNIST file: {file.name}; {first} begins one"
-            )
+            raise DataLossError(f"Invalid magic number {found} in MNIST file: {file.name}; {first} begins one")
         return head[1:].tolist(), np.frombuffer(opened.read(), np.uint8)
 
 
@@ -235,9 +236,7 @@ def read_data_sets(
     if one_hot:
         labels, test_labels = (dense_to_one_hot(x, _CLASSES) for x in (labels, test_labels))
     if not 0 <= validation_size <= len(images):
-        raise ValueError(
-            f"Validation size should be between 0 and {len(images)}. Received: {validation_size}."
-        )
+        raise ValueError(f"Validation size should be between 0 and {len(images)}. Received: {validation_size}.")
     cut = validation_size
     return Datasets(
         train=DataSet(images[cut:], labels[cut:], **options),

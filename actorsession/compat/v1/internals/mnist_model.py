@@ -12,15 +12,7 @@ from actorsession.graph.graph import name_scope
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.ops.neural import losses
 
-__all__ = [
-    "IMAGE_PIXELS",
-    "IMAGE_SIZE",
-    "NUM_CLASSES",
-    "evaluation",
-    "inference",
-    "loss",
-    "training",
-]
+__all__ = ["IMAGE_PIXELS", "IMAGE_SIZE", "NUM_CLASSES", "evaluation", "inference", "loss", "training"]
 
 NUM_CLASSES, IMAGE_SIZE = 10, 28
 IMAGE_PIXELS = IMAGE_SIZE**2

@@ -407,13 +407,10 @@ _INSIDE = {
     ),
     "eager": "datasets metrics network saver tfe",
     "estimator": (
-        "early_stopping estimator export exporter extenders head hooks logit_fns multi_head "
-        "replicate_model_fn"
+        "early_stopping estimator export exporter extenders head hooks logit_fns multi_head replicate_model_fn"
     ),
     "feature_column": "feature_column sequence_feature_column",
-    "image": (
-        "dense_image_warp distort_image_ops image_ops interpolate_spline ops sparse_image_warp"
-    ),
+    "image": ("dense_image_warp distort_image_ops image_ops interpolate_spline ops sparse_image_warp"),
     "legacy_seq2seq": "ops seq2seq",
     "lookup": "lookup_ops",
     "losses": "loss_ops losses metric_learning metric_loss_ops",
@@ -436,7 +433,7 @@ _INSIDE = {
         "sequence_queueing_state_saver training tuner"
     ),
     "util": "loader",
-}  # fmt: skip
+}
 
 
 class _InsideContrib(_Rooms):

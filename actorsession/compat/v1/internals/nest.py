@@ -31,9 +31,7 @@ def _children(structure: Any) -> list[tuple[Any, Any]]:
         try:
             keys = sorted(structure)
         except TypeError:
-            raise TypeError(
-                f"nest only supports dicts with sortable keys, got {list(structure)!r:.100}"
-            ) from None
+            raise TypeError(f"nest only supports dicts with sortable keys, got {list(structure)!r:.100}") from None
         return [(key, structure[key]) for key in keys]
     names = getattr(structure, "_fields", range(len(structure)))
     return list(zip(names, structure, strict=True))
@@ -59,9 +57,7 @@ def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
     return [leaf for _, leaf in _with_paths(structure)]
 
 
-def flatten_with_tuple_paths(
-    structure: Any, expand_composites: bool = False
-) -> list[tuple[Any, Any]]:
+def flatten_with_tuple_paths(structure: Any, expand_composites: bool = False) -> list[tuple[Any, Any]]:
     """Return the leaves with their paths, which are tuples of keys and indices."""
     return list(_with_paths(structure))
 
@@ -78,9 +74,7 @@ def flatten_with_joined_string_paths(
     return [(separator.join(map(str, path)), leaf) for path, leaf in _with_paths(structure)]
 
 
-def pack_sequence_as(
-    structure: Any, flat_sequence: Sequence[Any], expand_composites: bool = False
-) -> Any:
+def pack_sequence_as(structure: Any, flat_sequence: Sequence[Any], expand_composites: bool = False) -> Any:
     """Return a structure like another one, with other leaves.
 
     Args:
@@ -97,9 +91,7 @@ def pack_sequence_as(
     wanted = flatten(structure, expand_composites)
     if len(wanted) != len(flat_sequence):
         if not is_nested(structure):
-            raise ValueError(
-                f"Structure is a scalar but len(flat_sequence) == {len(flat_sequence)} > 1"
-            )
+            raise ValueError(f"Structure is a scalar but len(flat_sequence) == {len(flat_sequence)} > 1")
         raise ValueError(
             f"Could not pack sequence. Structure had {len(wanted)} elements, but flat_sequence had "
             f"{len(flat_sequence)} elements. Structure: {structure!r:.200}, flat_sequence: "
@@ -107,9 +99,7 @@ def pack_sequence_as(
         )
     if not is_nested(structure) and not expand_composites:
         return flat_sequence[0]
-    return structures.pack(structure, flat_sequence) if expand_composites else _packed(
-        structure, iter(flat_sequence)
-    )  # fmt: skip
+    return structures.pack(structure, flat_sequence) if expand_composites else _packed(structure, iter(flat_sequence))
 
 
 def _packed(structure: Any, leaves: Iterator[Any]) -> Any:
@@ -130,9 +120,7 @@ def _like(structure: Any, parts: list[Any]) -> Any:
     return kind(*parts) if hasattr(structure, "_fields") else kind(parts)
 
 
-def assert_same_structure(
-    nest1: Any, nest2: Any, check_types: bool = True, expand_composites: bool = False
-) -> None:
+def assert_same_structure(nest1: Any, nest2: Any, check_types: bool = True, expand_composites: bool = False) -> None:
     """Check that two structures have the same form.
 
     Args:
@@ -162,9 +150,7 @@ def _check_same(one: Any, other: Any, check_types: bool, expand: bool) -> None:
     if not nested(one):
         return
     if check_types and _kind(one) != _kind(other):
-        raise TypeError(
-            f"The two have not the same sequence type: {type(one).__name__} and {type(other).__name__}"
-        )
+        raise TypeError(f"The two have not the same sequence type: {type(one).__name__} and {type(other).__name__}")
     if not is_nested(one):  # sparse tensors and similar ones
         structures.check_same_structure(one, other, "the two", same_types=check_types)
         return
@@ -172,9 +158,7 @@ def _check_same(one: Any, other: Any, check_types: bool, expand: bool) -> None:
     if isinstance(one, Mapping) and isinstance(other, Mapping) and set(one) != set(other):
         raise ValueError(f"The two dicts have not the same keys: {list(one)} and {list(other)}")
     if len(ours) != len(theirs):
-        raise ValueError(
-            f"The two have not the same number of elements: {one!r:.100} and {other!r:.100}"
-        )
+        raise ValueError(f"The two have not the same number of elements: {one!r:.100} and {other!r:.100}")
     for (_, part), (_, counterpart) in zip(ours, theirs, strict=True):
         _check_same(part, counterpart, check_types, expand)
 
@@ -206,8 +190,9 @@ def map_structure(func: Callable[..., Any], *structure: Any, **kwargs: Any) -> A
     checked = kwargs.pop("check_types", True)
     expanded = kwargs.pop("expand_composites", False)
     if kwargs:
-        raise TypeError(f"Only valid keyword arguments are `check_types` and `expand_composites`, "
-                        f"got {', '.join(kwargs)}")  # fmt: skip
+        raise TypeError(
+            f"Only valid keyword arguments are `check_types` and `expand_composites`, got {', '.join(kwargs)}"
+        )
     for other in structure[1:]:
         assert_same_structure(structure[0], other, checked, expanded)
     leaves = zip(*(flatten(one, expanded) for one in structure), strict=True)
@@ -256,9 +241,7 @@ def assert_shallow_structure(
         )
     for key, part in ours:
         if key not in theirs:
-            raise ValueError(
-                f"The two structures don't have the same keys. The input has no {key!r}."
-            )
+            raise ValueError(f"The two structures don't have the same keys. The input has no {key!r}.")
         assert_shallow_structure(part, theirs[key], check_types)
 
 
@@ -273,23 +256,15 @@ def flatten_up_to(
     if not is_nested(shallow_tree):
         return [input_tree]
     theirs = dict(_children(input_tree))
-    return [
-        leaf
-        for key, part in _children(shallow_tree)
-        for leaf in flatten_up_to(part, theirs[key], check_types)
-    ]
+    return [leaf for key, part in _children(shallow_tree) for leaf in flatten_up_to(part, theirs[key], check_types)]
 
 
-def yield_flattened_up_to(
-    shallow_tree: Any, input_tree: Any, check_types: bool = True
-) -> Iterator[Any]:
+def yield_flattened_up_to(shallow_tree: Any, input_tree: Any, check_types: bool = True) -> Iterator[Any]:
     """Yield the parts of ``flatten_up_to``."""
     yield from flatten_up_to(shallow_tree, input_tree, check_types)
 
 
-def map_structure_up_to(
-    shallow_tree: Any, func: Callable[..., Any], *inputs: Any, **kwargs: Any
-) -> Any:
+def map_structure_up_to(shallow_tree: Any, func: Callable[..., Any], *inputs: Any, **kwargs: Any) -> Any:
     """Return a structure of what a function returns for the parts of structures at another one's leaves.
 
     Raises:

@@ -50,22 +50,18 @@ __all__ = [
 _WEIGHTS_VARIABLE_NAME, _BIAS_VARIABLE_NAME = "kernel", "bias"
 # Each class and function under the name that it has in its module.
 Constant, Zeros, Ones = (
-    initializers.constant_initializer, initializers.zeros_initializer, initializers.ones_initializer,
-)  # fmt: skip
-RandomNormal, RandomUniform = (
-    initializers.random_normal_initializer, initializers.random_uniform_initializer,
-)  # fmt: skip
+    initializers.constant_initializer,
+    initializers.zeros_initializer,
+    initializers.ones_initializer,
+)
+RandomNormal, RandomUniform = (initializers.random_normal_initializer, initializers.random_uniform_initializer)
 TruncatedNormal = initializers.truncated_normal_initializer
 UniformUnitScaling = initializers.uniform_unit_scaling_initializer
 VarianceScaling = initializers.variance_scaling_initializer
-GlorotNormal, GlorotUniform = (
-    initializers.glorot_normal_initializer, initializers.glorot_uniform_initializer,
-)  # fmt: skip
+GlorotNormal, GlorotUniform = (initializers.glorot_normal_initializer, initializers.glorot_uniform_initializer)
 Identity, Orthogonal = initializers.identity_initializer, initializers.orthogonal_initializer
 he_normal, he_uniform = initializers.he_normal_initializer, initializers.he_uniform_initializer
-lecun_normal, lecun_uniform = (
-    initializers.lecun_normal_initializer, initializers.lecun_uniform_initializer,
-)  # fmt: skip
+lecun_normal, lecun_uniform = (initializers.lecun_normal_initializer, initializers.lecun_uniform_initializer)
 VariableV1 = variable = Variable
 RefVariable = ReferenceVariable
 
@@ -95,9 +91,7 @@ global_variables = ops.global_variables
 
 def is_resource_variable(var: Any) -> bool:
     """Return whether a value is a variable that is read through a handle."""
-    return (
-        isinstance(var, Variable) and not var.dtype.name.endswith("_ref") and hasattr(var, "handle")
-    )
+    return isinstance(var, Variable) and not var.dtype.name.endswith("_ref") and hasattr(var, "handle")
 
 
 def shared_resources() -> list[Any]:
@@ -122,9 +116,7 @@ def initialize_resources(resource_list: Sequence[Any], name: str = "init") -> Op
     return ops.no_op(name=name)
 
 
-def report_uninitialized_resources(
-    resource_list: Any = None, name: str = "report_uninitialized_resources"
-) -> Tensor:
+def report_uninitialized_resources(resource_list: Any = None, name: str = "report_uninitialized_resources") -> Tensor:
     """Return a tensor of the names of resources that are not initialised.
 
     Args:
@@ -142,9 +134,7 @@ def report_uninitialized_resources(
 # -- slots and averages ------------------------------------------------------------------------
 
 
-def create_slot(
-    primary: Any, val: Any, name: str, colocate_with_primary: bool = True, **kwargs: Any
-) -> Any:
+def create_slot(primary: Any, val: Any, name: str, colocate_with_primary: bool = True, **kwargs: Any) -> Any:
     """Return a variable that belongs to another one, and begins with a value.
 
     Args:
@@ -160,13 +150,7 @@ def create_slot(
 
 
 def create_slot_with_initializer(
-    primary: Any,
-    initializer: Any,
-    shape: Any,
-    dtype: Any,
-    name: str,
-    colocate_with_primary: bool = True,
-    **kwargs: Any,
+    primary: Any, initializer: Any, shape: Any, dtype: Any, name: str, colocate_with_primary: bool = True, **kwargs: Any
 ) -> Any:
     """Return a variable that belongs to another one, and begins with what an initialiser returns.
 
@@ -195,9 +179,13 @@ def create_zeros_slot(
 ) -> Any:
     """Return a variable of zeros that belongs to another one; see ``create_slot_with_initializer``."""
     return create_slot_with_initializer(
-        primary, initializers.zeros_initializer(), primary.shape, as_dtype(dtype or primary.dtype),
-        name, colocate_with_primary,
-    )  # fmt: skip
+        primary,
+        initializers.zeros_initializer(),
+        primary.shape,
+        as_dtype(dtype or primary.dtype),
+        name,
+        colocate_with_primary,
+    )
 
 
 def assign_moving_average(
@@ -221,11 +209,14 @@ def assign_moving_average(
         with ops.variable_scope(variable.op.name, auxiliary_name_scope=False) as scope:
             biased, steps = (
                 ops.get_variable(
-                    _unused(scope, name), shape, variable.dtype.base_dtype,
-                    initializers.zeros_initializer(), trainable=False,
+                    _unused(scope, name),
+                    shape,
+                    variable.dtype.base_dtype,
+                    initializers.zeros_initializer(),
+                    trainable=False,
                 )
                 for name, shape in (("biased", variable.shape), ("local_step", []))
-            )  # fmt: skip
+            )
         plain = ops.assign_sub(biased, (biased.value() - now) * moved)
         share = 1.0 - ops.pow(1.0 - moved, ops.assign_add(steps, 1.0))
         return ops.assign(variable, plain / share)
@@ -240,12 +231,7 @@ def _unused(scope: Any, name: str) -> str:
 
 
 def weighted_moving_average(
-    value: Any,
-    decay: Any,
-    weight: Any,
-    truediv: bool = True,
-    collections: Any = None,
-    name: str | None = None,
+    value: Any, decay: Any, weight: Any, truediv: bool = True, collections: Any = None, name: str | None = None
 ) -> Tensor:
     """Return the average of a value over steps, in which each step has a weight.
 
@@ -261,10 +247,12 @@ def weighted_moving_average(
     with ops.variable_scope(name, "WeightedMovingAvg"):
         zeros = initializers.zeros_initializer()
         amount = convert_to_tensor(weight, dtype_hint=given.dtype)
-        sums = ops.get_variable("value_x_weight", given.shape, given.dtype, zeros, trainable=False,
-                                collections=collections)  # fmt: skip
-        weights = ops.get_variable("weight", amount.shape, amount.dtype, zeros, trainable=False,
-                                   collections=collections)  # fmt: skip
+        sums = ops.get_variable(
+            "value_x_weight", given.shape, given.dtype, zeros, trainable=False, collections=collections
+        )
+        weights = ops.get_variable(
+            "weight", amount.shape, amount.dtype, zeros, trainable=False, collections=collections
+        )
         top = assign_moving_average(sums, given * amount, decay, False)
         bottom = assign_moving_average(weights, amount, decay, False)
         return ops.truediv(top, bottom) if truediv else ops.div(top, bottom)
@@ -310,8 +298,7 @@ def assert_broadcastable(weights: Any, values: Any) -> Operation:
         pairs = list(zip(weight.shape.as_list(), value.shape.as_list(), strict=True))
         if any(None not in pair and pair[0] not in (1, pair[1]) for pair in pairs):
             raise ValueError(
-                f"weights can not be broadcast to values. values.shape={value.shape}. "
-                f"weights.shape={weight.shape}."
+                f"weights can not be broadcast to values. values.shape={value.shape}. weights.shape={weight.shape}."
             )
         if all(None not in pair for pair in pairs):
             return ops.no_op(name="static_dims_check_success")
@@ -331,9 +318,7 @@ def broadcast_weights(weights: Any, values: Any) -> Tensor:
     ):
         return weight
     with get_default_graph().control_dependencies([assert_broadcastable(weight, value)]):
-        return ops.multiply(
-            weight, ops.ones_like(value, dtype=weight.dtype), name="broadcast_weights"
-        )
+        return ops.multiply(weight, ops.ones_like(value, dtype=weight.dtype), name="broadcast_weights")
 
 
 def assert_like_rnncell(cell_name: str, cell: Any) -> None:
@@ -352,9 +337,7 @@ def assert_like_rnncell(cell_name: str, cell: Any) -> None:
         )
 
 
-def shape_internal(
-    input: Any, name: str | None = None, optimize: bool = True, out_type: Any = None
-) -> Tensor:
+def shape_internal(input: Any, name: str | None = None, optimize: bool = True, out_type: Any = None) -> Tensor:
     """Return the shape of a tensor or sparse tensor, as a constant where it is known.
 
     Args:
@@ -372,9 +355,7 @@ def shape_internal(
     return ops.shape(value, name=name, out_type=dtype)
 
 
-def size_internal(
-    input: Any, name: str | None = None, optimize: bool = True, out_type: Any = None
-) -> Tensor:
+def size_internal(input: Any, name: str | None = None, optimize: bool = True, out_type: Any = None) -> Tensor:
     """Return the number of elements of a tensor or sparse tensor; see ``shape_internal``."""
     dtype = as_dtype("int32" if out_type is None else out_type)
     if hasattr(input, "dense_shape"):
@@ -385,18 +366,9 @@ def size_internal(
     return ops.size(value, name=name, out_type=dtype)
 
 
-def _pure_variable_scope(
-    name_or_scope: Any, *args: Any, **kwargs: Any
-) -> contextlib.AbstractContextManager[Any]:
+def _pure_variable_scope(name_or_scope: Any, *args: Any, **kwargs: Any) -> contextlib.AbstractContextManager[Any]:
     """Return a variable scope that opens no name scope; the arguments are those of ``variable_scope``."""
-    names = (
-        "reuse",
-        "initializer",
-        "regularizer",
-        "caching_device",
-        "partitioner",
-        "custom_getter",
-    )
+    names = ("reuse", "initializer", "regularizer", "caching_device", "partitioner", "custom_getter")
     given = {**dict(zip(names, args, strict=False)), **kwargs}
     old = given.pop("old_name_scope", None)
     del old

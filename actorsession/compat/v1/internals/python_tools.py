@@ -127,11 +127,7 @@ class TFDecorator:
     """
 
     def __init__(
-        self,
-        decorator_name: str,
-        target: Callable[..., Any],
-        decorator_doc: str = "",
-        decorator_argspec: Any = None,
+        self, decorator_name: str, target: Callable[..., Any], decorator_doc: str = "", decorator_argspec: Any = None
     ) -> None:
         self.decorator_name = decorator_name
         self.decorated_target = target
@@ -226,9 +222,7 @@ def deprecated_endpoints(*args: str) -> Callable[..., Any]:
     return lambda function: function
 
 
-def deprecated_alias(
-    deprecated_name: str, name: str, func_or_class: Any, warn_once: bool = True
-) -> Any:
+def deprecated_alias(deprecated_name: str, name: str, func_or_class: Any, warn_once: bool = True) -> Any:
     """Return a function or class under another name."""
     return func_or_class
 
@@ -262,9 +256,7 @@ def keyword_args_only(func: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(func)
     def checked(*args: Any, **kwargs: Any) -> Any:
         if args:
-            raise ValueError(
-                f"The function {func.__name__} must be called with keyword arguments only."
-            )
+            raise ValueError(f"The function {func.__name__} must be called with keyword arguments only.")
         return func(**kwargs)
 
     return checked

@@ -76,9 +76,7 @@ def run_deprecated_v1(func: Any) -> Any:
 
 
 deprecated_graph_mode_only = run_all_in_deprecated_graph_mode_only = run_deprecated_v1
-run_all_in_graph_and_eager_modes = run_class_in_v1_v2 = run_in_async_and_sync_mode = (
-    run_deprecated_v1
-)
+run_all_in_graph_and_eager_modes = run_class_in_v1_v2 = run_in_async_and_sync_mode = run_deprecated_v1
 enable_c_shapes = with_c_shapes = enable_control_flow_v2 = with_control_flow_v2 = run_deprecated_v1
 enable_output_all_intermediates = enable_nested_function_shape_inference = run_deprecated_v1
 enable_quantized_dtypes_training = enable_eager_op_as_function = run_deprecated_v1
@@ -117,9 +115,7 @@ def with_eager_op_as_function(cls: Any = None, only_as_function: bool = False) -
     return run_deprecated_v1 if cls is None else cls
 
 
-def run_in_v1_v2(
-    device_to_use: str | None = None, assert_no_eager_garbage: bool = False
-) -> Callable[[Any], Any]:
+def run_in_v1_v2(device_to_use: str | None = None, assert_no_eager_garbage: bool = False) -> Callable[[Any], Any]:
     """Return a decorator that leaves a test as it is."""
     return run_deprecated_v1
 
@@ -171,9 +167,7 @@ def skip_if(condition: Callable[[], bool] | bool) -> Callable[[Any], Any]:
 
 
 @contextlib.contextmanager
-def skip_if_error(
-    test_obj: unittest.TestCase, error_type: type[Exception], messages: Any = None
-) -> Iterator[None]:
+def skip_if_error(test_obj: unittest.TestCase, error_type: type[Exception], messages: Any = None) -> Iterator[None]:
     """Make a block that skips its test if it raises an error.
 
     Args:
@@ -194,11 +188,7 @@ def skip_if_error(
 
 
 def run_in_graph_and_eager_modes(
-    func: Any = None,
-    config: Any = None,
-    use_gpu: bool = True,
-    assert_no_eager_garbage: bool = False,
-    **older: Any,
+    func: Any = None, config: Any = None, use_gpu: bool = True, assert_no_eager_garbage: bool = False, **older: Any
 ) -> Any:
     """Make a test run within ``test_session``; it does not run eagerly.
 
@@ -247,9 +237,7 @@ def build_as_function_and_v1_graph(func: Callable[..., Any]) -> Callable[..., An
     return run
 
 
-def for_all_test_methods(
-    decorator: Callable[..., Any], *args: Any, **kwargs: Any
-) -> Callable[[Any], Any]:
+def for_all_test_methods(decorator: Callable[..., Any], *args: Any, **kwargs: Any) -> Callable[[Any], Any]:
     """Return a decorator for classes that decorates their tests.
 
     Args:
@@ -300,9 +288,7 @@ def assert_no_garbage_created(f: Callable[..., Any]) -> Callable[..., Any]:
         try:
             result = f(self, **kwargs)
             gc.collect()
-            left = [
-                type(o).__name__ for o in gc.garbage[kept:] if isinstance(o, (Tensor, Operation))
-            ]
+            left = [type(o).__name__ for o in gc.garbage[kept:] if isinstance(o, (Tensor, Operation))]
         finally:
             gc.set_debug(flags)
             del gc.garbage[kept:]
@@ -396,13 +382,9 @@ def assert_ops_in_graph(expected_ops: Mapping[str, str], graph: Any) -> dict[str
     found = {node.name: node for node in graph.as_graph_def().node if node.name in expected_ops}
     for name, op_type in expected_ops.items():
         if name not in found:
-            raise ValueError(
-                f"Not all expected ops are present. Expected {expected_ops}, found {sorted(found)}"
-            )
+            raise ValueError(f"Not all expected ops are present. Expected {expected_ops}, found {sorted(found)}")
         if found[name].op != op_type:
-            raise ValueError(
-                f"Expected op for node {name} is different. Expected {op_type}, found {found[name].op}"
-            )
+            raise ValueError(f"Expected op for node {name} is different. Expected {op_type}, found {found[name].op}")
     return found
 
 
@@ -441,9 +423,7 @@ def set_producer_version(graph: Any, producer_version: int) -> None:
 
 
 def _permuted(value: Any, four: list[int], five: list[int]) -> Any:
-    order = {4: four, 5: five}[
-        len(value) if isinstance(value, (list, np.ndarray)) else value.shape.rank
-    ]
+    order = {4: four, 5: five}[len(value) if isinstance(value, (list, np.ndarray)) else value.shape.rank]
     if isinstance(value, Tensor):
         return transpose(value, order)
     return [value[place] for place in order]
@@ -476,14 +456,12 @@ def generate_combinations_with_testcase_name(**kwargs: Any) -> list[OrderedDict[
         **kwargs: a value, or a list of the values, of each argument.
     """
     options = [
-        [(key, one) for one in (value if isinstance(value, list) else [value])]
-        for key, value in sorted(kwargs.items())
+        [(key, one) for one in (value if isinstance(value, list) else [value])] for key, value in sorted(kwargs.items())
     ]
     made = []
     for chosen in itertools.product(*options):
         name = "".join(
-            f"_{''.join(filter(str.isalnum, key))}_{''.join(filter(str.isalnum, str(value)))}"
-            for key, value in chosen
+            f"_{''.join(filter(str.isalnum, key))}_{''.join(filter(str.isalnum, str(value)))}" for key, value in chosen
         )
         made.append(OrderedDict([*chosen, ("testcase_name", f"_test{name}")]))
     return made

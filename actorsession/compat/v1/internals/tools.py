@@ -17,9 +17,12 @@ from actorsession.interop.exporter import write_message
 from actorsession.train.checkpoint_utils import NewCheckpointReader
 
 __all__ = [
-    "freeze_graph", "freeze_graph_with_def_protos", "optimize_for_inference",
-    "print_tensors_in_checkpoint_file", "strip_unused",
-]  # fmt: skip
+    "freeze_graph",
+    "freeze_graph_with_def_protos",
+    "optimize_for_inference",
+    "print_tensors_in_checkpoint_file",
+    "strip_unused",
+]
 
 
 def freeze_graph(
@@ -64,10 +67,18 @@ def freeze_graph(
     else:
         graph_def = _read_graph(input_graph, input_binary)
     return freeze_graph_with_def_protos(
-        graph_def, None, input_checkpoint, output_node_names, restore_op_name,
-        filename_tensor_name, output_graph, clear_devices, initializer_nodes,
-        variable_names_whitelist, variable_names_blacklist,
-    )  # fmt: skip
+        graph_def,
+        None,
+        input_checkpoint,
+        output_node_names,
+        restore_op_name,
+        filename_tensor_name,
+        output_graph,
+        clear_devices,
+        initializer_nodes,
+        variable_names_whitelist,
+        variable_names_blacklist,
+    )
 
 
 def _read_graph(path: str, binary: bool) -> interop.GraphDef:
@@ -120,9 +131,12 @@ def freeze_graph_with_def_protos(
             for name, handle in handles.items():
                 _assign(session, handle, reader.get_tensor(name))
             made = graph_util.convert_variables_to_constants(
-                session, nodes, output_node_names.replace(" ", "").split(","),
-                _names(variable_names_whitelist), _names(variable_names_blacklist),
-            )  # fmt: skip
+                session,
+                nodes,
+                output_node_names.replace(" ", "").split(","),
+                _names(variable_names_whitelist),
+                _names(variable_names_blacklist),
+            )
     if output_graph:
         write_message(made, os.fsdecode(output_graph), as_text=False)
     return made

@@ -6,9 +6,7 @@ from typing import Any
 
 from actorsession.compat.v1.contrib.training import StopAfterNEvalsHook as _StopAfterNEvalsHook
 from actorsession.compat.v1.contrib.training import evaluate_once as _evaluate_once
-from actorsession.compat.v1.contrib.training import (
-    get_or_create_eval_step as _get_or_create_eval_step,
-)
+from actorsession.compat.v1.contrib.training import get_or_create_eval_step as _get_or_create_eval_step
 from actorsession.compat.v1.graphs.graph import get_default_graph
 from actorsession.compat.v1.summary.writers import FileWriterCache as SummaryWriterCache
 from actorsession.compat.v1.train.checkpoints.management import meta_graph_filename
@@ -114,9 +112,7 @@ def _as_graph_element(obj: Any) -> Any:
 
 def _as_tensor_list(tensors: Any) -> Any:
     """Return the values of a dictionary in the order of its keys as text; anything else as it is."""
-    return (
-        [tensors[key] for key in sorted(tensors, key=str)] if isinstance(tensors, dict) else tensors
-    )
+    return [tensors[key] for key in sorted(tensors, key=str)] if isinstance(tensors, dict) else tensors
 
 
 def _as_original_type(original_tensors: Any, tensor_list: Any) -> Any:

@@ -6,9 +6,7 @@ from actorsession.compat.v1.ops.arguments import older_names
 
 _NAMES = {
     ".gfile": "*=gfile",
-    "actorsession.compat.v1.python_io": (
-        "TFRecordCompressionType TFRecordOptions TFRecordWriter tf_record_iterator"
-    ),
+    "actorsession.compat.v1.python_io": ("TFRecordCompressionType TFRecordOptions TFRecordWriter tf_record_iterator"),
     "actorsession.interop": "write_graph",
     "actorsession.namespaces.image": (
         "decode_and_crop_jpeg decode_bmp decode_gif decode_image decode_jpeg decode_png "

@@ -56,10 +56,7 @@ _SEPARABLE = {"depth_multiplier": 1, **_kernel("depthwise", "pointwise")}
 CLASSES: Mapping[str, Mapping[str, Any]] = {
     "Dense": {"units": REQUIRED, **_kernel("kernel")},
     **{f"Conv{n}D": {**_convolution(n), **_kernel("kernel")} for n in (1, 2, 3)},
-    **{
-        f"Conv{n}DTranspose": {**_convolution(n, dilated=False), **_kernel("kernel")}
-        for n in (2, 3)
-    },
+    **{f"Conv{n}DTranspose": {**_convolution(n, dilated=False), **_kernel("kernel")} for n in (2, 3)},
     **{f"SeparableConv{n}D": {**_convolution(n), **_SEPARABLE} for n in (1, 2)},
     **{f"{kind}Pooling{n}D": _POOLING for kind in ("Average", "Max") for n in (1, 2, 3)},
     "Flatten": {"data_format": "channels_last"},

@@ -53,9 +53,7 @@ class InputSpec:
         self.axes = {int(axis): size for axis, size in (axes or {}).items()}
 
     def __repr__(self) -> str:
-        given = [
-            f"{name}={value}" for name, value in self.__dict__.items() if value not in (None, {})
-        ]
+        given = [f"{name}={value}" for name, value in self.__dict__.items() if value not in (None, {})]
         return f"InputSpec({', '.join(given)})"
 
     def _mismatch(self, inputs: Any) -> str | None:
@@ -106,9 +104,7 @@ class Layer(ours.Layer):
     stateful = False
     _alone = False
 
-    def __init__(
-        self, trainable: bool = True, name: str | None = None, dtype: Any = None, **kwargs: Any
-    ) -> None:
+    def __init__(self, trainable: bool = True, name: str | None = None, dtype: Any = None, **kwargs: Any) -> None:
         super().__init__(name=name, trainable=trainable, dtype=dtype, **self._settings(kwargs))
         _ = self.name  # Numbers the names in the order in which layers are made.
 
@@ -297,9 +293,7 @@ class Layer(ours.Layer):
         graph = get_default_graph()
         known = self.__dict__.setdefault("_graph", graph)
         if known is not graph and self.built:
-            raise ValueError(
-                f"layer {self.name!r} was built in another graph, and its weights belong to that one"
-            )
+            raise ValueError(f"layer {self.name!r} was built in another graph, and its weights belong to that one")
         outputs = super()._invoke(scope, inputs, *args, **kwargs)
         self._calls().append((self._converted(inputs), outputs))
         return outputs
@@ -325,9 +319,7 @@ class Layer(ours.Layer):
         if isinstance(leaf, ops.Variable):
             return ops.convert_to_tensor(leaf)
         return (
-            ops.convert_to_tensor(leaf, self._dtype)
-            if isinstance(leaf, (np.ndarray, np.generic, int, float))
-            else leaf
+            ops.convert_to_tensor(leaf, self._dtype) if isinstance(leaf, (np.ndarray, np.generic, int, float)) else leaf
         )
 
     def _dtype_of(self, inputs: Any) -> Any:
@@ -351,9 +343,7 @@ class Layer(ours.Layer):
             for place, (spec, leaf) in enumerate(zip(specs, leaves, strict=True)):
                 wrong = None if spec is None else spec._mismatch(leaf)
                 if wrong:
-                    raise ValueError(
-                        f"Input {place} of layer {self.name} is incompatible with the layer: {wrong}"
-                    )
+                    raise ValueError(f"Input {place} of layer {self.name} is incompatible with the layer: {wrong}")
         super()._check_inputs(inputs)
 
     def build(self, input_shape: Any) -> None:

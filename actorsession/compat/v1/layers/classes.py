@@ -8,11 +8,7 @@ import re
 from typing import Any, ClassVar
 
 from actorsession import ops
-from actorsession.compat.v1.internals.layer_utils import (
-    normalize_data_format,
-    normalize_padding,
-    normalize_tuple,
-)
+from actorsession.compat.v1.internals.layer_utils import normalize_data_format, normalize_padding, normalize_tuple
 from actorsession.compat.v1.layers.arguments import CLASSES, signature_of
 from actorsession.compat.v1.layers.base import InputSpec, Layer
 from actorsession.graph.dtypes import float32
@@ -27,9 +23,7 @@ __all__ = [
 ]  # fmt: skip
 
 # What the library calls otherwise: there the second kernel of a separable convolution is the kernel.
-_RENAMED = {
-    f"pointwise_{what}": f"kernel_{what}" for what in ("initializer", "regularizer", "constraint")
-}
+_RENAMED = {f"pointwise_{what}": f"kernel_{what}" for what in ("initializer", "regularizer", "constraint")}
 _OF_LAYERS = ("name", "trainable", "dtype")
 
 # What layers without spatial axes take.
@@ -54,9 +48,13 @@ def _forms(spatial: int) -> dict[str, Any]:
         for name in ("kernel_size", "pool_size", "strides", "dilation_rate")
     }
     return {
-        "units": int, "filters": int, "axis": _axes, "padding": normalize_padding,
-        "data_format": normalize_data_format, **sizes,
-    }  # fmt: skip
+        "units": int,
+        "filters": int,
+        "axis": _axes,
+        "padding": normalize_padding,
+        "data_format": normalize_data_format,
+        **sizes,
+    }
 
 
 class _Known(Layer):
@@ -75,9 +73,7 @@ class _Known(Layer):
         if axes:
             spec = self.input_spec or InputSpec(ndim=shape.rank)
             self.input_spec = InputSpec(
-                ndim=spec.ndim,
-                min_ndim=spec.min_ndim,
-                axes={axis: (shape.sizes or ())[axis] for axis in axes},
+                ndim=spec.ndim, min_ndim=spec.min_ndim, axes={axis: (shape.sizes or ())[axis] for axis in axes}
             )
 
     def _weighed_axes(self, shape: TensorShape) -> list[int]:
@@ -129,9 +125,7 @@ def _class(kind: str) -> Any:
         rest = given.pop("kwargs")
         del given["self"]
         self._arguments = {**given, **rest}
-        of_layer = {
-            name: given.pop(name) for name in (*_OF_LAYERS, "activity_regularizer") if name in given
-        }
+        of_layer = {name: given.pop(name) for name in (*_OF_LAYERS, "activity_regularizer") if name in given}
         settings = self._settings({**of_layer, **rest})
         if given.get("strides", 1) is None:
             given["strides"] = given["pool_size"]
@@ -143,9 +137,7 @@ def _class(kind: str) -> Any:
         if "fused" in given:
             # It is a wish here, and an order in the library.
             given["fused"] = False if given["fused"] is False else None
-        base.__init__(
-            self, **{_RENAMED.get(name, name): value for name, value in given.items()}, **settings
-        )
+        base.__init__(self, **{_RENAMED.get(name, name): value for name, value in given.items()}, **settings)
         self.input_spec = InputSpec(**spec) if spec else None
         if spatial:
             self.rank = spatial
@@ -153,9 +145,7 @@ def _class(kind: str) -> Any:
 
     __init__.__signature__ = signature  # type: ignore[attr-defined]
     text = inspect.cleandoc(base.__doc__ or "").partition("\n")[0]
-    body = {
-        "__init__": __init__, "__doc__": text, "__module__": __name__, "_layer_kind": kind, "call": base.call,
-    }  # fmt: skip
+    body = {"__init__": __init__, "__doc__": text, "__module__": __name__, "_layer_kind": kind, "call": base.call}
     return type(kind, (_Known, base), body)
 
 

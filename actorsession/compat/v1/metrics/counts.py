@@ -14,10 +14,7 @@ from actorsession.graph.graph import add_to_collections, control_dependencies
 from actorsession.graph.operation import Tensor
 from actorsession.ops import GraphKeys
 
-__all__ = [
-    "KINDS", "Names", "Pair", "at_thresholds", "count_where", "match_shapes",
-    "metric_variable", "publish",
-]  # fmt: skip
+__all__ = ["KINDS", "Names", "Pair", "at_thresholds", "count_where", "match_shapes", "metric_variable", "publish"]
 
 Pair = tuple[Tensor, Tensor]
 Names = Sequence[str] | None
@@ -92,9 +89,7 @@ def _rank_over(a: Tensor, b: Tensor) -> int:
     return 0 if None in (a.shape.rank, b.shape.rank) else len(a.shape) - len(b.shape)
 
 
-def count_where(
-    found: Tensor, weight: Tensor | None, metrics: Any, updates: Any
-) -> tuple[Tensor, Tensor]:
+def count_where(found: Tensor, weight: Tensor | None, metrics: Any, updates: Any) -> tuple[Tensor, Tensor]:
     """Return the weighted number of true elements as a metric with a variable ``count``."""
     count = metric_variable([], "count")
     numbers = ops.cast(found, float32)
@@ -122,14 +117,9 @@ def at_thresholds(
     """
     numbers = ops.cast(predictions, float32)
     said = "predictions must be in [0, 1]"
-    checks = [
-        ops.assert_greater_equal(numbers, 0.0, message=said),
-        ops.assert_less_equal(numbers, 1.0, message=said),
-    ]
+    checks = [ops.assert_greater_equal(numbers, 0.0, message=said), ops.assert_less_equal(numbers, 1.0, message=said)]
     with control_dependencies(checks):
-        numbers, wanted, weight = match_shapes(
-            ops.identity(numbers), ops.cast(labels, bool_), weights
-        )
+        numbers, wanted, weight = match_shapes(ops.identity(numbers), ops.cast(labels, bool_), weights)
     limits = ops.constant([[limit] for limit in thresholds], float32)
     positive = ops.greater(ops.reshape(numbers, [1, -1]), limits)
     true = ops.logical_and(ops.reshape(wanted, [1, -1]), ops.ones_like(positive))
@@ -138,8 +128,7 @@ def at_thresholds(
     for kind in kinds:
         name, says, predicts = KINDS[kind]
         hit = ops.logical_and(
-            true if says else ops.logical_not(true),
-            positive if predicts else ops.logical_not(positive),
+            true if says else ops.logical_not(true), positive if predicts else ops.logical_not(positive)
         )
         counted = ops.cast(hit, float32)
         if row is not None:

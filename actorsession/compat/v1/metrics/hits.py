@@ -9,22 +9,19 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from actorsession import ops
-from actorsession.compat.v1.metrics.counts import (
-    KINDS,
-    Names,
-    Pair,
-    at_thresholds,
-    count_where,
-    match_shapes,
-    publish,
-)
+from actorsession.compat.v1.metrics.counts import KINDS, Names, Pair, at_thresholds, count_where, match_shapes, publish
 from actorsession.graph.dtypes import bool_
 
 __all__ = [
-    "false_negatives", "false_negatives_at_thresholds", "false_positives",
-    "false_positives_at_thresholds", "true_negatives", "true_negatives_at_thresholds", "true_positives",
+    "false_negatives",
+    "false_negatives_at_thresholds",
+    "false_positives",
+    "false_positives_at_thresholds",
+    "true_negatives",
+    "true_negatives_at_thresholds",
+    "true_positives",
     "true_positives_at_thresholds",
-]  # fmt: skip
+]
 
 
 def _counter(key: str) -> Callable[..., Pair]:
@@ -41,9 +38,7 @@ def _counter(key: str) -> Callable[..., Pair]:
     ) -> Pair:
         """Return the weighted number of elements of the kind in the name; arguments as ``mean``."""
         with ops.variable_scope(name, kind):
-            predicted, wanted, weight = match_shapes(
-                ops.cast(predictions, bool_), ops.cast(labels, bool_), weights
-            )
+            predicted, wanted, weight = match_shapes(ops.cast(predictions, bool_), ops.cast(labels, bool_), weights)
             found = ops.logical_and(ops.equal(wanted, says), ops.equal(predicted, predicts))
             return count_where(found, weight, metrics_collections, updates_collections)
 

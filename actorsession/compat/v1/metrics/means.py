@@ -8,21 +8,23 @@ from __future__ import annotations
 from typing import Any
 
 from actorsession import ops
-from actorsession.compat.v1.metrics.counts import (
-    Names,
-    Pair,
-    match_shapes,
-    metric_variable,
-    publish,
-)
+from actorsession.compat.v1.metrics.counts import Names, Pair, match_shapes, metric_variable, publish
 from actorsession.graph.dtypes import float32, float64, int64
 from actorsession.graph.graph import control_dependencies
 from actorsession.graph.operation import Tensor
 
 __all__ = [
-    "accuracy", "mean", "mean_absolute_error", "mean_cosine_distance", "mean_iou", "mean_relative_error",
-    "mean_squared_error", "mean_tensor", "percentage_below", "root_mean_squared_error",
-]  # fmt: skip
+    "accuracy",
+    "mean",
+    "mean_absolute_error",
+    "mean_cosine_distance",
+    "mean_iou",
+    "mean_relative_error",
+    "mean_squared_error",
+    "mean_tensor",
+    "percentage_below",
+    "root_mean_squared_error",
+]
 
 
 def mean(
@@ -56,9 +58,8 @@ def mean(
             numbers, _, weight = match_shapes(numbers, None, weights)
             numbers, number = numbers * weight, ops.reduce_sum(weight)
         return _quotient(
-            total, count, ops.reduce_sum(numbers), number, numbers,
-            metrics_collections, updates_collections,
-        )  # fmt: skip
+            total, count, ops.reduce_sum(numbers), number, numbers, metrics_collections, updates_collections
+        )
 
 
 def mean_tensor(
@@ -77,20 +78,10 @@ def mean_tensor(
         if weights is not None:
             numbers, _, weight = match_shapes(numbers, None, weights)
             numbers, number = numbers * weight, number * weight
-        return _quotient(
-            total, count, numbers, number, numbers, metrics_collections, updates_collections
-        )
+        return _quotient(total, count, numbers, number, numbers, metrics_collections, updates_collections)
 
 
-def _quotient(
-    total: Any,
-    count: Any,
-    more: Any,
-    number: Any,
-    after: Tensor,
-    metrics: Names,
-    updates: Names,
-) -> Pair:
+def _quotient(total: Any, count: Any, more: Any, number: Any, after: Tensor, metrics: Names, updates: Names) -> Pair:
     """Return ``total / count``, and an update that adds to both before the division."""
     new_total = ops.assign_add(total, more)
     with control_dependencies([after]):
@@ -175,9 +166,7 @@ def mean_relative_error(
     """
     predicted, wanted, weight = match_shapes(predictions, labels, weights)
     predicted, by, _ = match_shapes(predicted, normalizer, None)
-    errors = ops.where(
-        ops.equal(by, ops.zeros_like(by)), ops.zeros_like(wanted), ops.abs(wanted - predicted) / by
-    )
+    errors = ops.where(ops.equal(by, ops.zeros_like(by)), ops.zeros_like(wanted), ops.abs(wanted - predicted) / by)
     name = name or "mean_relative_error"
     return mean(errors, weight, metrics_collections, updates_collections, name)
 
@@ -198,10 +187,7 @@ def mean_cosine_distance(
     predicted, wanted, weight = match_shapes(predictions, labels, weights)
     products = ops.reduce_sum(predicted * wanted, axis=[dim], keepdims=True)
     value, update = mean(products, weight, None, None, name or "mean_cosine_distance")
-    return publish(
-        ops.subtract(1.0, value), ops.subtract(1.0, update), metrics_collections,
-        updates_collections,
-    )  # fmt: skip
+    return publish(ops.subtract(1.0, value), ops.subtract(1.0, update), metrics_collections, updates_collections)
 
 
 def percentage_below(
@@ -234,13 +220,10 @@ def mean_iou(
     """
     with ops.variable_scope(name, "mean_iou"):
         total = metric_variable([num_classes, num_classes], "total_confusion_matrix", float64)
-        wanted, predicted = (
-            ops.reshape(ops.cast(given, int64), [-1]) for given in (labels, predictions)
-        )
+        wanted, predicted = (ops.reshape(ops.cast(given, int64), [-1]) for given in (labels, predictions))
         weight = None if weights is None else ops.reshape(weights, [-1])
         update = ops.assign_add(
-            total,
-            ops.confusion_matrix(wanted, predicted, num_classes, weights=weight, dtype=float64),
+            total, ops.confusion_matrix(wanted, predicted, num_classes, weights=weight, dtype=float64)
         )
         matrix = ops.convert_to_tensor(total)
         hits = ops.cast(ops.diag_part(matrix), float32)

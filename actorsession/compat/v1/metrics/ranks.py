@@ -8,13 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from actorsession import ops
-from actorsession.compat.v1.metrics.counts import (
-    Names,
-    Pair,
-    at_thresholds,
-    metric_variable,
-    publish,
-)
+from actorsession.compat.v1.metrics.counts import Names, Pair, at_thresholds, metric_variable, publish
 from actorsession.graph.dtypes import float32, float64, int64
 from actorsession.graph.graph import name_scope
 from actorsession.graph.operation import Tensor
@@ -22,10 +16,17 @@ from actorsession.namespaces import nn, sets
 from actorsession.opsets import SparseTensor, SparseTensorValue, sparse_retain
 
 __all__ = [
-    "average_precision_at_k", "mean_per_class_accuracy", "precision_at_k", "precision_at_top_k",
-    "recall_at_k", "recall_at_top_k", "sensitivity_at_specificity", "sparse_average_precision_at_k",
-    "sparse_precision_at_k", "specificity_at_sensitivity",
-]  # fmt: skip
+    "average_precision_at_k",
+    "mean_per_class_accuracy",
+    "precision_at_k",
+    "precision_at_top_k",
+    "recall_at_k",
+    "recall_at_top_k",
+    "sensitivity_at_specificity",
+    "sparse_average_precision_at_k",
+    "sparse_precision_at_k",
+    "specificity_at_sensitivity",
+]
 
 # Keeps quotients of zeros finite, and the outermost thresholds outside the range 0 to 1.
 _TINY = 1e-7
@@ -79,9 +80,7 @@ def _sizes(kind: str, labels: Any, guesses: Any, class_id: int | None, weights: 
     return count if weights is None else count * ops.cast(weights, float64)
 
 
-def _counted(
-    kind: str, labels: Any, guesses: Any, k: int | None, class_id: int | None, weights: Any
-) -> Pair:
+def _counted(kind: str, labels: Any, guesses: Any, k: int | None, class_id: int | None, weights: Any) -> Pair:
     """Return the number of hits or misses of a kind over all steps as a metric."""
     with name_scope(_named(kind, k, class_id)) as scope:
         count = ops.reduce_sum(_sizes(kind, labels, guesses, class_id, weights))
@@ -105,9 +104,7 @@ def _at_top_k(
         wanted = _labels_of(labels, guesses)
         hits = _counted("true_positive", wanted, guesses, k, class_id, weights)
         misses = _counted(other, wanted, guesses, k, class_id, weights)
-        value, update = (
-            ops.divide(hit, hit + miss) for hit, miss in zip(hits, misses, strict=True)
-        )
+        value, update = (ops.divide(hit, hit + miss) for hit, miss in zip(hits, misses, strict=True))
         return publish(value, update, *collections)
 
 
@@ -126,9 +123,16 @@ def recall_at_top_k(
     ``predictions_idx`` are the best classes of each example, ``k`` of them.
     """
     return _at_top_k(
-        "recall", "false_negative", labels, predictions_idx, k, class_id, weights,
-        (metrics_collections, updates_collections), name,
-    )  # fmt: skip
+        "recall",
+        "false_negative",
+        labels,
+        predictions_idx,
+        k,
+        class_id,
+        weights,
+        (metrics_collections, updates_collections),
+        name,
+    )
 
 
 def precision_at_top_k(
@@ -143,9 +147,16 @@ def precision_at_top_k(
 ) -> Pair:
     """Return the share of the given classes that are labels; see ``recall_at_top_k``."""
     return _at_top_k(
-        "precision", "false_positive", labels, predictions_idx, k, class_id, weights,
-        (metrics_collections, updates_collections), name,
-    )  # fmt: skip
+        "precision",
+        "false_positive",
+        labels,
+        predictions_idx,
+        k,
+        class_id,
+        weights,
+        (metrics_collections, updates_collections),
+        name,
+    )
 
 
 def recall_at_k(
@@ -172,9 +183,7 @@ def recall_at_k(
     """
     with name_scope(name or _named("recall", k, class_id)) as scope:
         best = nn.top_k(predictions, k)[1]
-        return recall_at_top_k(
-            labels, best, k, class_id, weights, metrics_collections, updates_collections, scope
-        )
+        return recall_at_top_k(labels, best, k, class_id, weights, metrics_collections, updates_collections, scope)
 
 
 def precision_at_k(
@@ -190,9 +199,7 @@ def precision_at_k(
     """Return the share of the best ``k`` classes that are labels; see ``recall_at_k``."""
     with name_scope(name or _named("precision", k, class_id)) as scope:
         best = nn.top_k(predictions, k)[1]
-        return precision_at_top_k(
-            labels, best, k, class_id, weights, metrics_collections, updates_collections, scope
-        )
+        return precision_at_top_k(labels, best, k, class_id, weights, metrics_collections, updates_collections, scope)
 
 
 sparse_precision_at_k = precision_at_k
@@ -239,10 +246,7 @@ def _average_precision(labels: Any, guesses: Tensor, k: int) -> Tensor:
     if isinstance(labels, SparseTensor):
         relevant = ops.cast(ops.minimum(sets.size(labels), k), float64)
         hit = ops.stack(
-            [
-                _sizes("true_positive", labels, guesses[..., place : place + 1], None, None)
-                for place in range(k)
-            ],
+            [_sizes("true_positive", labels, guesses[..., place : place + 1], None, None) for place in range(k)],
             axis=-1,
         )
     else:
@@ -274,9 +278,7 @@ def mean_per_class_accuracy(
         The value, and an update operation that returns the share of each class.
     """
     with ops.variable_scope(name, "mean_accuracy"):
-        wanted, guesses = (
-            ops.reshape(ops.cast(given, int64), [-1]) for given in (labels, predictions)
-        )
+        wanted, guesses = (ops.reshape(ops.cast(given, int64), [-1]) for given in (labels, predictions))
         total, count = (metric_variable([num_classes], what) for what in ("total", "count"))
         right = ops.cast(ops.equal(guesses, wanted), float32)
         ones = ops.ones_like(right)
@@ -313,9 +315,7 @@ def sensitivity_at_specificity(
     """
     _check_share("specificity", specificity)
     with ops.variable_scope(name, "sensitivity_at_specificity"):
-        counts = at_thresholds(
-            labels, predictions, _limits(num_thresholds), weights, ("tp", "fn", "tn", "fp")
-        )
+        counts = at_thresholds(labels, predictions, _limits(num_thresholds), weights, ("tp", "fn", "tn", "fp"))
 
         def at(tp: Tensor, fn: Tensor, tn: Tensor, fp: Tensor, name: str) -> Tensor:
             found = ops.divide(tn, tn + fp + _TINY)
@@ -344,9 +344,7 @@ def specificity_at_sensitivity(
     """
     _check_share("sensitivity", sensitivity)
     with ops.variable_scope(name, "specificity_at_sensitivity"):
-        counts = at_thresholds(
-            labels, predictions, _limits(num_thresholds), weights, ("tp", "fn", "tn", "fp")
-        )
+        counts = at_thresholds(labels, predictions, _limits(num_thresholds), weights, ("tp", "fn", "tn", "fp"))
 
         def at(tp: Tensor, fn: Tensor, tn: Tensor, fp: Tensor, name: str) -> Tensor:
             apart = ops.abs(ops.divide(tp, tp + fn + _TINY) - sensitivity)

@@ -65,8 +65,7 @@ def recall(
 
 def _share(right: Pair, wrong: Pair, metrics: Names, updates: Names) -> Pair:
     value, update = (
-        ops.div_no_nan(a, a + b, name=name)
-        for a, b, name in zip(right, wrong, ("value", "update_op"), strict=True)
+        ops.div_no_nan(a, a + b, name=name) for a, b, name in zip(right, wrong, ("value", "update_op"), strict=True)
     )
     return publish(value, update, metrics, updates)
 
@@ -137,9 +136,7 @@ def auc(
     if curve not in ("ROC", "PR"):
         raise ValueError(f"curve must be 'ROC' or 'PR', got {curve!r}")
     if summation_method not in _HEIGHTS:
-        raise ValueError(
-            f"summation_method must be one of {sorted(_HEIGHTS)}, got {summation_method!r}"
-        )
+        raise ValueError(f"summation_method must be one of {sorted(_HEIGHTS)}, got {summation_method!r}")
     inner = (
         [(i + 1) / (num_thresholds - 1) for i in range(num_thresholds - 2)]
         if thresholds is None
@@ -181,9 +178,7 @@ def _careful_interpolation(counts: Any, name: str) -> Tensor:
     slope = ops.div_no_nan(rise, ops.maximum(both[:-1] - both[1:], 0.0))
     offset = tp[1:] - slope * both[1:]
     positive = ops.logical_and(ops.greater(both[:-1], 0.0), ops.greater(both[1:], 0.0))
-    ratio = ops.where(
-        positive, ops.div_no_nan(both[:-1], ops.maximum(both[1:], 0.0)), ops.ones_like(both[1:])
-    )
+    ratio = ops.where(positive, ops.div_no_nan(both[:-1], ops.maximum(both[1:], 0.0)), ops.ones_like(both[1:]))
     area = slope * (rise + offset * ops.log(ratio))
     whole = ops.maximum(tp[1:] + fn[1:], 0.0)
     return ops.reduce_sum(ops.div_no_nan(area, whole), name=name)

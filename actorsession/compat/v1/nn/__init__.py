@@ -6,10 +6,7 @@ from actorsession.compat.v1.ops.arguments import older_names
 from actorsession.namespaces import nn
 
 _NAMES = {
-    **{
-        where if where[0] != "." else f"{nn.__package__}{where}": names
-        for where, names in nn._NAMES.items()
-    },
+    **{where if where[0] != "." else f"{nn.__package__}{where}": names for where, names in nn._NAMES.items()},
     ".rnn_cell": "*=rnn_cell",
     "actorsession.compat.v1.contrib.legacy_seq2seq": "*=seq2seq",
     "actorsession.train.layers.recurrent.dynamic": "bidirectional_dynamic_rnn dynamic_rnn",

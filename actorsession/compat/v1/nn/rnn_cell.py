@@ -10,6 +10,14 @@ from actorsession.train.layers.recurrent.cells.stacked import MultiRNNCell
 from actorsession.train.layers.recurrent.cells.wrappers import DeviceWrapper, ResidualWrapper
 
 __all__ = [
-    "BasicLSTMCell", "BasicRNNCell", "DeviceWrapper", "DropoutWrapper", "GRUCell", "LSTMCell",
-    "LSTMStateTuple", "MultiRNNCell", "RNNCell", "ResidualWrapper",
-]  # fmt: skip
+    "BasicLSTMCell",
+    "BasicRNNCell",
+    "DeviceWrapper",
+    "DropoutWrapper",
+    "GRUCell",
+    "LSTMCell",
+    "LSTMStateTuple",
+    "MultiRNNCell",
+    "RNNCell",
+    "ResidualWrapper",
+]

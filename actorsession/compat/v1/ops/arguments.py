@@ -30,25 +30,20 @@ ROWS = {
         "assign": "ref value validate_shape -use_locking=None name",
         "assign_add assign_sub": "ref value -use_locking=None name",
         "avg_pool max_pool": "value>input! ksize strides padding data_format name input=None",
-        "batch_scatter_update scatter_nd_update scatter_update": (
-            "ref indices updates -use_locking=True name"
-        ),
+        "batch_scatter_update scatter_nd_update scatter_update": ("ref indices updates -use_locking=True name"),
         "bidirectional_dynamic_rnn": (
             "cell_fw cell_bw inputs sequence_length initial_state_fw initial_state_bw dtype "
             "-parallel_iterations=None -swap_memory=False time_major scope"
         ),
         "cond": "pred true_fn=None false_fn=None strict name fn1>true_fn fn2>false_fn",
         "conv1d": (
-            "value>input filters=None stride padding -use_cudnn_on_gpu=None data_format name "
-            "input=None dilations"
+            "value>input filters=None stride padding -use_cudnn_on_gpu=None data_format name input=None dilations"
         ),
         "conv2d": (
-            "input filter>filters strides padding -use_cudnn_on_gpu=True data_format dilations name "
-            "filters=None"
+            "input filter>filters strides padding -use_cudnn_on_gpu=True data_format dilations name filters=None"
         ),
         "conv2d_backprop_filter": (
-            "input filter_sizes out_backprop strides padding -use_cudnn_on_gpu=True data_format "
-            "dilations name"
+            "input filter_sizes out_backprop strides padding -use_cudnn_on_gpu=True data_format dilations name"
         ),
         "conv2d_backprop_input": (
             "input_sizes filter>filters out_backprop=None strides padding -use_cudnn_on_gpu=True "
@@ -65,38 +60,28 @@ ROWS = {
         ),
         "convert_to_tensor": "value dtype name preferred_dtype>dtype_hint dtype_hint",
         "convolution": (
-            "input filter>filters! padding strides dilation_rate>dilations name data_format filters=None "
-            "dilations"
+            "input filter>filters! padding strides dilation_rate>dilations name data_format filters=None dilations"
         ),
-        "cosine_distance": (
-            "labels predictions axis weights scope loss_collection reduction dim>axis"
-        ),
+        "cosine_distance": ("labels predictions axis weights scope loss_collection reduction dim>axis"),
         "count_nonzero": (
-            "input_tensor>input axis keepdims dtype name reduction_indices>axis keep_dims>keepdims "
-            "input=None"
+            "input_tensor>input axis keepdims dtype name reduction_indices>axis keep_dims>keepdims input=None"
         ),
         "crop_and_resize": (
-            "image boxes box_ind>box_indices crop_size=None method extrapolation_value name "
-            "box_indices=None"
+            "image boxes box_ind>box_indices crop_size=None method extrapolation_value name box_indices=None"
         ),
         "ctc_loss": (
             "labels inputs>logits sequence_length preprocess_collapse_repeated ctc_merge_repeated "
             "ignore_longer_outputs_than_inputs time_major logits=None"
         ),
-        "ctc_loss_v2": (
-            "labels logits label_length logit_length logits_time_major -unique=None blank_index name"
-        ),
+        "ctc_loss_v2": ("labels logits label_length logit_length logits_time_major -unique=None blank_index name"),
         "decode_jpeg": (
             "contents channels ratio -fancy_upscaling=True -try_recover_truncated=False "
             "-acceptable_fraction=1 -dct_method='' name"
         ),
         "decode_raw": "input_bytes=None out_type=None little_endian name bytes>input_bytes",
-        "depthwise_conv2d": (
-            "input filter strides padding rate>dilations name data_format dilations"
-        ),
+        "depthwise_conv2d": ("input filter strides padding rate>dilations name data_format dilations"),
         "dilation2d": (
-            "input filter>filters strides=None rates>dilations padding=None name filters=None "
-            "dilations=None"
+            "input filter>filters strides=None rates>dilations padding=None name filters=None dilations=None"
         ),
         "dropout": "x keep_prob>rate noise_shape seed name rate=None",
         "dynamic_rnn": (
@@ -106,16 +91,13 @@ ROWS = {
         "einsum": "equation *inputs name -optimize=None",
         "embedding_lookup": "params ids partition_strategy name -validate_indices=True max_norm",
         "embedding_lookup_sparse": (
-            "params sp_ids sp_weights partition_strategy name combiner max_norm "
-            "-allow_fast_lookup=False"
+            "params sp_ids sp_weights partition_strategy name combiner max_norm -allow_fast_lookup=False"
         ),
         "expand_dims": "input axis=None name dim>axis",
         "For": "start limit delta inputs body name -hostmem=None -rewrite_with_while=None",
         "gather": "params indices -validate_indices=None name axis batch_dims",
         "histogram_fixed_width_bins": "values value_range nbins -dtype=int32 name",
-        "import_graph_def": (
-            "graph_def input_map return_elements name -op_dict=None producer_op_list"
-        ),
+        "import_graph_def": ("graph_def input_map return_elements name -op_dict=None producer_op_list"),
         "l2_normalize": "x axis epsilon name dim>axis",
         "log_softmax softmax": "logits axis name dim>axis",
         "lu_solve": "lower_upper perm rhs -validate_args=False name",
@@ -142,8 +124,7 @@ ROWS = {
         "matrix_rank": "a tol -validate_args=False name",
         "matvec": "a b transpose_a adjoint_a -a_is_sparse=False -b_is_sparse=False name",
         "max_pool_with_argmax": (
-            "input ksize strides padding data_format Targmax>output_dtype name output_dtype "
-            "include_batch_in_index"
+            "input ksize strides padding data_format Targmax>output_dtype name output_dtype include_batch_in_index"
         ),
         "moments": "x axes -shift=None name keep_dims>keepdims keepdims=None",
         "non_max_suppression_padded": (
@@ -152,37 +133,24 @@ ROWS = {
         ),
         "norm": "tensor ord axis keepdims name keep_dims>keepdims",
         "pinv": "a rcond -validate_args=False name",
-        "pool": (
-            "input window_shape pooling_type padding dilation_rate>dilations strides name "
-            "data_format dilations"
-        ),
+        "pool": ("input window_shape pooling_type padding dilation_rate>dilations strides name data_format dilations"),
         "raw_rnn": "cell loop_fn -parallel_iterations=None -swap_memory=False scope",
         (
-            "reduce_all reduce_any reduce_logsumexp reduce_max reduce_mean reduce_min reduce_prod "
-            "reduce_sum"
+            "reduce_all reduce_any reduce_logsumexp reduce_max reduce_mean reduce_min reduce_prod reduce_sum"
         ): "input_tensor axis keepdims name reduction_indices>axis keep_dims>keepdims",
-        "reduce_join": (
-            "inputs axis keep_dims>keepdims separator name reduction_indices>axis keepdims"
-        ),
+        "reduce_join": ("inputs axis keep_dims>keepdims separator name reduction_indices>axis keepdims"),
         "remove_checkpoint": ("checkpoint_prefix -checkpoint_format_version=2 meta_graph_suffix"),
-        "reverse_sequence": (
-            "input seq_lengths seq_axis=None batch_axis name seq_dim>seq_axis batch_dim>batch_axis"
-        ),
+        "reverse_sequence": ("input seq_lengths seq_axis=None batch_axis name seq_dim>seq_axis batch_dim>batch_axis"),
         "safe_embedding_lookup_sparse": (
             "embedding_weights sparse_ids sparse_weights combiner default_id name "
             "partition_strategy max_norm -allow_fast_lookup=False"
         ),
-        "scan": (
-            "fn elems initializer -parallel_iterations=10 back_prop -swap_memory=False infer_shape "
-            "reverse name"
-        ),
+        "scan": ("fn elems initializer -parallel_iterations=10 back_prop -swap_memory=False infer_shape reverse name"),
         (
-            "scatter_add scatter_div scatter_max scatter_min scatter_mul scatter_nd_add "
-            "scatter_nd_sub scatter_sub"
+            "scatter_add scatter_div scatter_max scatter_min scatter_mul scatter_nd_add scatter_nd_sub scatter_sub"
         ): "ref indices updates -use_locking=False name",
         "separable_conv2d": (
-            "input depthwise_filter pointwise_filter strides padding rate>dilations name "
-            "data_format dilations"
+            "input depthwise_filter pointwise_filter strides padding rate>dilations name data_format dilations"
         ),
         "sliding_window_batch": "window_size stride>window_shift window_shift=None window_stride",
         "softmax_cross_entropy_with_logits": "labels=None logits=None dim>axis=-1 name axis",
@@ -202,8 +170,7 @@ ROWS = {
             "-parallel_iterations=None time_major scope -swap_memory=False"
         ),
         "strided_slice": (
-            "input_ begin end strides begin_mask end_mask ellipsis_mask new_axis_mask "
-            "shrink_axis_mask -var=None name"
+            "input_ begin end strides begin_mask end_mask ellipsis_mask new_axis_mask shrink_axis_mask -var=None name"
         ),
         "string_split": "source sep skip_empty delimiter>sep result_type name",
         "string_split_v2": "input=None sep maxsplit result_type source>input name",
@@ -212,9 +179,7 @@ ROWS = {
         "sufficient_statistics": "x axes shift keep_dims>keepdims name keepdims=None",
         "top_k": "input k -sorted=True index_type name",
         "verify_tensor_all_finite": "t>x msg>message name x=None message=None",
-        "weighted_cross_entropy_with_logits": (
-            "labels=None logits=None pos_weight=None name targets>labels"
-        ),
+        "weighted_cross_entropy_with_logits": ("labels=None logits=None pos_weight=None name targets>labels"),
         "weighted_moments": "x axes frequency_weights name keep_dims>keepdims keepdims=None",
         "While": "input_ cond body name -hostmem=None",
         "zeros_like": "tensor dtype name -optimize=True",
@@ -226,10 +191,7 @@ ROWS = {
 _VALUES: dict[str, Callable[[Any], Any]] = {"keep_prob": lambda kept: 1.0 - kept}
 # Names of modules of ``tf`` beyond those of the library's own.
 _MORE = {"image": {"extract_image_patches": "actorsession.compat.v1.ops.legacy_ops"}}
-_NATIVE = (
-    "actorsession.interop.graph_util", "actorsession.namespaces.", "actorsession.ops.",
-    "actorsession.opsets.",
-)  # fmt: skip
+_NATIVE = ("actorsession.interop.graph_util", "actorsession.namespaces.", "actorsession.ops.", "actorsession.opsets.")
 
 
 class _Parameter(NamedTuple):
@@ -331,11 +293,7 @@ def _made(function: Callable[..., Any]) -> Callable[..., Any]:
     except KeyError:
         return function  # another one of that name
     signature = _signature(parameters)
-    needed = [
-        name
-        for name, p in own.items()
-        if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD
-    ]
+    needed = [name for name, p in own.items() if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD]
     renamed = {p.name: p.stands_for for p in parameters if p.stands_for != p.name}
     # A call that needs nothing of this goes straight on.
     same = 0

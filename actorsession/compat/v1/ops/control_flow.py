@@ -55,9 +55,15 @@ def while_loop(
         return found
 
     result = ops.while_loop(
-        cond, noted if callable(body) else body, loop_vars, shape_invariants, back_prop, name,
-        maximum_iterations, return_same_structure,
-    )  # fmt: skip
+        cond,
+        noted if callable(body) else body,
+        loop_vars,
+        shape_invariants,
+        back_prop,
+        name,
+        maximum_iterations,
+        return_same_structure,
+    )
     if return_same_structure or not returned or not isinstance(result, (list, tuple)):
         return result
     last = returned[-1]

@@ -10,16 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from actorsession import ops, opsets
-from actorsession.graph.dtypes import (
-    DType,
-    bfloat16,
-    complex64,
-    complex128,
-    float32,
-    float64,
-    int32,
-    int64,
-)
+from actorsession.graph.dtypes import DType, bfloat16, complex64, complex128, float32, float64, int32, int64
 from actorsession.graph.operation import Tensor
 from actorsession.namespaces.image import extract_patches
 
@@ -36,16 +27,12 @@ initialize_local_variables = ops.local_variables_initializer
 initialize_variables, initialize_all_tables = ops.variables_initializer, opsets.tables_initializer
 
 
-def arg_max(
-    input: Any, dimension: Any, output_type: Any = int64, name: str | None = None
-) -> Tensor:
+def arg_max(input: Any, dimension: Any, output_type: Any = int64, name: str | None = None) -> Tensor:
     """Return the index of the largest element along an axis, like ``argmax``."""
     return ops.argmax(input, dimension, name, output_type)
 
 
-def arg_min(
-    input: Any, dimension: Any, output_type: Any = int64, name: str | None = None
-) -> Tensor:
+def arg_min(input: Any, dimension: Any, output_type: Any = int64, name: str | None = None) -> Tensor:
     """Return the index of the smallest element along an axis, like ``argmin``."""
     return ops.argmin(input, dimension, name, output_type)
 
@@ -62,9 +49,7 @@ def _conversion(dtype: DType, label: str) -> Callable[..., Tensor]:
 to_float, to_double = _conversion(float32, "ToFloat"), _conversion(float64, "ToDouble")
 to_int32, to_int64 = _conversion(int32, "ToInt32"), _conversion(int64, "ToInt64")
 to_bfloat16 = _conversion(bfloat16, "ToBFloat16")
-to_complex64, to_complex128 = (
-    _conversion(complex64, "ToComplex64"), _conversion(complex128, "ToComplex128"),
-)  # fmt: skip
+to_complex64, to_complex128 = (_conversion(complex64, "ToComplex64"), _conversion(complex128, "ToComplex128"))
 
 
 def batch_matmul(
@@ -93,9 +78,14 @@ def unpack(value: Any, num: int | None = None, axis: int = 0, name: str = "unpac
 
 
 def extract_image_patches(
-    images: Any, ksizes: Any = None, strides: Any = None, rates: Any = None, padding: Any = None,
-    name: str | None = None, sizes: Any = None,
-) -> Tensor:  # fmt: skip
+    images: Any,
+    ksizes: Any = None,
+    strides: Any = None,
+    rates: Any = None,
+    padding: Any = None,
+    name: str | None = None,
+    sizes: Any = None,
+) -> Tensor:
     """Return patches of images; see ``tf.image.extract_patches``, whose ``sizes`` are ``ksizes`` here.
 
     Raises:

@@ -34,9 +34,7 @@ class Module(AutoTrackable):
     def __init__(self, name: str | None = None) -> None:
         wanted = _WORDS.sub("_", type(self).__name__).lower() if name is None else name
         if not _NAME.fullmatch(wanted):
-            raise ValueError(
-                f"{wanted!r} is not a valid module name. It must be a Python identifier."
-            )
+            raise ValueError(f"{wanted!r} is not a valid module name. It must be a Python identifier.")
         self._name = wanted
         with get_default_graph().name_scope(wanted) as scope:
             self._scope_name = scope

@@ -48,10 +48,7 @@ def _known(value: Any) -> Any:
 
 
 def py_function(
-    func: Callable[..., Any] | None = None,
-    inp: Sequence[Any] | None = None,
-    Tout: Any = None,
-    name: str | None = None,
+    func: Callable[..., Any] | None = None, inp: Sequence[Any] | None = None, Tout: Any = None, name: str | None = None
 ) -> Any:
     """Call a Python function of values in each step that needs its results, or decorate one.
 

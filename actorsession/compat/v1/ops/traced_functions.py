@@ -61,9 +61,7 @@ class TracedFunction:
         # A method's own object comes first.
         own = len(args) - len(self.input_signature)
         if own not in (0, 1):
-            raise ValueError(
-                f"the signature has {len(self.input_signature)} arguments, got {len(args)}"
-            )
+            raise ValueError(f"the signature has {len(self.input_signature)} arguments, got {len(args)}")
         found = list(args[:own])
         for spec, value in zip(self.input_signature, args[own:], strict=True):
             tensor = convert_to_tensor(value, spec.dtype)
@@ -75,9 +73,7 @@ class TracedFunction:
 
 def _tensors(value: Any) -> Any:
     """An argument with its arrays as tensors; numbers and texts stay what they are."""
-    return nest.map_structure(
-        lambda leaf: convert_to_tensor(leaf) if isinstance(leaf, np.ndarray) else leaf, value
-    )
+    return nest.map_structure(lambda leaf: convert_to_tensor(leaf) if isinstance(leaf, np.ndarray) else leaf, value)
 
 
 def _after(last: Operation, leaf: Any) -> Any:

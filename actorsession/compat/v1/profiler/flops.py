@@ -42,9 +42,7 @@ class OpStats:
 
     def __iadd__(self, other: OpStats) -> OpStats:
         if other.statistic_type != self.statistic_type:
-            raise ValueError(
-                f"a number of {other.statistic_type!r} cannot be added to one of {self.statistic_type!r}"
-            )
+            raise ValueError(f"a number of {other.statistic_type!r} cannot be added to one of {self.statistic_type!r}")
         if self.value is None:
             self.value = other.value
         elif other.value is not None:
@@ -147,9 +145,7 @@ def _backward(image: Callable[[Operation], Tensor], kernel: Callable[[Operation]
 
 
 def _pooled(tensor: Callable[[Operation], Tensor], factor: int = 1, more: int = 0) -> _Row:
-    return _Row(
-        lambda op: _size(tensor(op)) * (math.prod(op.attrs["ksize"]) * factor + more), nhwc=True
-    )
+    return _Row(lambda op: _size(tensor(op)) * (math.prod(op.attrs["ksize"]) * factor + more), nhwc=True)
 
 
 def _first(op: Operation) -> Tensor:
@@ -158,9 +154,7 @@ def _first(op: Operation) -> Tensor:
 
 _BINARY = "Add AddV2 Equal Greater GreaterEqual Less LessEqual Maximum Minimum Mul NotEqual Pow RealDiv Sub"
 FLOPS: dict[str, _Row] = {
-    **dict.fromkeys(
-        ["AssignAdd", "AssignSub", "BiasAdd", "Log", "Neg", "Reciprocal", "Square"], _of_input(1)
-    ),
+    **dict.fromkeys(["AssignAdd", "AssignSub", "BiasAdd", "Log", "Neg", "Reciprocal", "Square"], _of_input(1)),
     "Rsqrt": _of_input(2),
     "Softmax": _of_input(5),
     "L2Loss": _Row(lambda op: _size(op.inputs[0]) * 3 - 1),

@@ -32,11 +32,7 @@ def fill_shapes(graph: Any, run_meta: Any) -> None:
 
 
 def merge_default_with_oplog(
-    graph: Any,
-    op_log: Any = None,
-    run_meta: Any = None,
-    add_trace: bool = True,
-    add_trainable_var: bool = True,
+    graph: Any, op_log: Any = None, run_meta: Any = None, add_trace: bool = True, add_trainable_var: bool = True
 ) -> Any:
     """Return what a graph says of its nodes, as an ``OpLogProto``.
 
@@ -87,9 +83,7 @@ def merge_default_with_oplog(
     return made
 
 
-def write_op_log(
-    graph: Any, log_dir: str, op_log: Any = None, run_meta: Any = None, add_trace: bool = True
-) -> None:
+def write_op_log(graph: Any, log_dir: str, op_log: Any = None, run_meta: Any = None, add_trace: bool = True) -> None:
     """Write what a graph says of its nodes to the file ``tfprof_log`` of a folder.
 
     Args:

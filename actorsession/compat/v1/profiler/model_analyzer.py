@@ -17,9 +17,11 @@ from actorsession.interop.tabled import message_class
 __all__ = ["ALL_ADVICE", "Profiler", "advise", "profile"]
 
 ALL_ADVICE: dict[str, dict[str, Any]] = {
-    "ExpensiveOperationChecker": {}, "AcceleratorUtilizationChecker": {}, "JobChecker": {},
+    "ExpensiveOperationChecker": {},
+    "AcceleratorUtilizationChecker": {},
+    "JobChecker": {},
     "OperationChecker": {},
-}  # fmt: skip
+}
 """The checks that may be asked for. Accelerators are not here, so that only the first finds anything."""
 
 _DEFAULT = 0  # TensorFlow's: an int stands for the default options
@@ -27,9 +29,7 @@ _DEFAULT = 0  # TensorFlow's: an int stands for the default options
 
 def _checked(options: Any) -> dict[str, Any]:
     if not isinstance(options, Mapping):
-        raise TypeError(
-            f"options is a dict, as ProfileOptionBuilder makes it; got {options!r:.100}"
-        )
+        raise TypeError(f"options is a dict, as ProfileOptionBuilder makes it; got {options!r:.100}")
     given = dict(options)
     # The older name of the first, and values that programs leave out.
     given.setdefault("start_name_regexes", [".*"])
@@ -72,18 +72,14 @@ class _Steps:
         elif kind == "timeline":
             self._timeline(path, options["step"])
         elif kind != "none":
-            raise UnimplementedError(
-                f"a profile is written to stdout, file, timeline or none, not as {kind!r}"
-            )
+            raise UnimplementedError(f"a profile is written to stdout, file, timeline or none, not as {kind!r}")
 
     def _timeline(self, path: str, step: int) -> None:
         from actorsession.compat.v1.internals.timeline import Timeline
 
         chosen = [run_meta for number, run_meta in self.steps if step in (-1, number)]
         if not chosen:
-            raise InvalidArgumentError(
-                f"a timeline needs a step: add_step, or run_meta=; step {step} was not added"
-            )
+            raise InvalidArgumentError(f"a timeline needs a step: add_step, or run_meta=; step {step} was not added")
         with open(f"{path}_{step}", "w", encoding="utf-8") as file:
             file.write(Timeline(chosen[-1].step_stats).generate_chrome_trace_format())
 
@@ -119,11 +115,7 @@ def _told(options: Mapping[str, Any]) -> list[str]:
 
 
 def profile(
-    graph: Any = None,
-    run_meta: Any = None,
-    op_log: Any = None,
-    cmd: str = "scope",
-    options: Any = _DEFAULT,
+    graph: Any = None, run_meta: Any = None, op_log: Any = None, cmd: str = "scope", options: Any = _DEFAULT
 ) -> Any:
     """Return a profile of a graph, and write it as the options say.
 
@@ -210,9 +202,7 @@ class Profiler:
         """
         found: Any = message_class("AdviceProto")()
         for name in sorted(options, key=list(ALL_ADVICE).index):
-            found.checkers[name].reports.extend(
-                self._expensive() if name == "ExpensiveOperationChecker" else []
-            )
+            found.checkers[name].reports.extend(self._expensive() if name == "ExpensiveOperationChecker" else [])
             sys.stdout.write("\n".join([f"\n{name}:", *found.checkers[name].reports, ""]))
         return found
 
@@ -237,9 +227,12 @@ class Profiler:
                 )
             reports.append("\n".join(rows))
         scopes = self._steps.view("scope", options).children[:3]
-        reports.insert(1, "\n".join(
-            f"top {place} graph node: {each.name}, cpu: {each.total_cpu_exec_micros}us, accelerator: "
-            f"{each.total_accelerator_exec_micros}us, total: {each.total_exec_micros}us"
-            for place, each in enumerate(scopes, 1)
-        ))  # fmt: skip
+        reports.insert(
+            1,
+            "\n".join(
+                f"top {place} graph node: {each.name}, cpu: {each.total_cpu_exec_micros}us, accelerator: "
+                f"{each.total_accelerator_exec_micros}us, total: {each.total_exec_micros}us"
+                for place, each in enumerate(scopes, 1)
+            ),
+        )
         return [report for report in reports if report]

@@ -13,9 +13,17 @@ __all__ = ["ROOT", "Counted", "Node", "matches", "measured", "nodes_of", "number
 ROOT = "_TFProfRoot"
 
 numbers = (
-    "run_count", "exec_micros", "accelerator_exec_micros", "cpu_exec_micros", "requested_bytes",
-    "peak_bytes", "residual_bytes", "output_bytes", "parameters", "float_ops",
-)  # fmt: skip
+    "run_count",
+    "exec_micros",
+    "accelerator_exec_micros",
+    "cpu_exec_micros",
+    "requested_bytes",
+    "peak_bytes",
+    "residual_bytes",
+    "output_bytes",
+    "parameters",
+    "float_ops",
+)
 
 
 def matches(expressions: Sequence[str], text: str) -> bool:
@@ -80,9 +88,7 @@ class Counted:
         """Compute the sums anew."""
         parts = list(below)
         mine = self.own if itself else {}
-        self.total = {
-            key: mine.get(key, 0) + sum(each.total[key] for each in parts) for key in numbers
-        }
+        self.total = {key: mine.get(key, 0) + sum(each.total[key] for each in parts) for key in numbers}
         self.definitions = int(itself) + sum(each.definitions for each in parts)
 
     def message(self, kind: str) -> Any:
@@ -95,9 +101,7 @@ class Counted:
             setattr(made, f"total_{key}", self.total.get(key, 0))
         if kind == "GraphNodeProto":
             made.total_definition_count = self.definitions
-            for device in sorted(
-                t for t in (self.node.types if self.node else ()) if "device:" in t
-            ):
+            for device in sorted(t for t in (self.node.types if self.node else ()) if "device:" in t):
                 made.devices.append(device)
         for member in self.members:
             made.graph_nodes.add().CopyFrom(member.message("GraphNodeProto"))
@@ -136,9 +140,7 @@ def nodes_of(graph: Any, log: Any) -> dict[str, Node]:
         node.told["float_ops"] = int(entry.float_ops)
         for trace in entry.code_def.traces:
             file = log.id_to_string[trace.file_id]
-            node.line = (
-                f"{file.rpartition('/')[2]}:{trace.lineno}:{log.id_to_string[trace.function_id]}"
-            )
+            node.line = f"{file.rpartition('/')[2]}:{trace.lineno}:{log.id_to_string[trace.function_id]}"
     return found
 
 
@@ -156,10 +158,7 @@ def measured(nodes: dict[str, Node], step: int, run_meta: Any) -> None:
             values["run_count"] += 1
             for key in ("exec_micros", "cpu_exec_micros"):
                 values[key] += micros
-            outputs = sum(
-                int(each.tensor_description.allocation_description.requested_bytes)
-                for each in stats.output
-            )
+            outputs = sum(int(each.tensor_description.allocation_description.requested_bytes) for each in stats.output)
             memory = list(stats.memory)
             taken = sum(int(each.total_bytes) for each in memory)
             values["requested_bytes"] += taken or outputs

@@ -12,12 +12,23 @@ TRAINABLE_VARIABLES = "_trainable_variables"
 """The type that trainable variables have in a profile beside that of their operation."""
 
 _EVERY: dict[str, Any] = {
-    "max_depth": 10000, "min_bytes": 0, "min_micros": 0, "min_params": 0, "min_float_ops": 0,
-    "min_occurrence": 0, "order_by": "name", "account_type_regexes": [".*"],
-    "start_name_regexes": [".*"], "trim_name_regexes": [], "show_name_regexes": [".*"],
-    "hide_name_regexes": [], "account_displayed_op_only": True, "select": [], "step": -1,
+    "max_depth": 10000,
+    "min_bytes": 0,
+    "min_micros": 0,
+    "min_params": 0,
+    "min_float_ops": 0,
+    "min_occurrence": 0,
+    "order_by": "name",
+    "account_type_regexes": [".*"],
+    "start_name_regexes": [".*"],
+    "trim_name_regexes": [],
+    "show_name_regexes": [".*"],
+    "hide_name_regexes": [],
+    "account_displayed_op_only": True,
+    "select": [],
+    "step": -1,
     "output": "stdout",
-}  # fmt: skip
+}
 
 
 def _options(**told: Any) -> dict[str, Any]:
@@ -57,11 +68,16 @@ class ProfileOptionBuilder:
     ) -> dict[str, Any]:
         """Return the options for time and memory of nodes that need at least so much."""
         return _options(
-            min_bytes=min_bytes, min_peak_bytes=min_peak_bytes, min_residual_bytes=min_residual_bytes,
-            min_output_bytes=min_output_bytes, min_micros=min_micros,
-            min_accelerator_micros=min_accelerator_micros, min_cpu_micros=min_cpu_micros,
-            order_by="micros", select=["micros", "bytes"],
-        )  # fmt: skip
+            min_bytes=min_bytes,
+            min_peak_bytes=min_peak_bytes,
+            min_residual_bytes=min_residual_bytes,
+            min_output_bytes=min_output_bytes,
+            min_micros=min_micros,
+            min_accelerator_micros=min_accelerator_micros,
+            min_cpu_micros=min_cpu_micros,
+            order_by="micros",
+            select=["micros", "bytes"],
+        )
 
     def build(self) -> dict[str, Any]:
         """Return the options."""
@@ -76,26 +92,23 @@ class ProfileOptionBuilder:
         return self._with(max_depth=max_depth)
 
     def with_min_memory(
-        self,
-        min_bytes: int = 0,
-        min_peak_bytes: int = 0,
-        min_residual_bytes: int = 0,
-        min_output_bytes: int = 0,
+        self, min_bytes: int = 0, min_peak_bytes: int = 0, min_residual_bytes: int = 0, min_output_bytes: int = 0
     ) -> ProfileOptionBuilder:
         """Show only nodes that need at least so many bytes: in all, at once, afterwards, for outputs."""
         return self._with(
-            min_bytes=min_bytes, min_peak_bytes=min_peak_bytes,
-            min_residual_bytes=min_residual_bytes, min_output_bytes=min_output_bytes,
-        )  # fmt: skip
+            min_bytes=min_bytes,
+            min_peak_bytes=min_peak_bytes,
+            min_residual_bytes=min_residual_bytes,
+            min_output_bytes=min_output_bytes,
+        )
 
     def with_min_execution_time(
         self, min_micros: int = 0, min_accelerator_micros: int = 0, min_cpu_micros: int = 0
     ) -> ProfileOptionBuilder:
         """Show only nodes that run at least so many microseconds."""
         return self._with(
-            min_micros=min_micros, min_accelerator_micros=min_accelerator_micros,
-            min_cpu_micros=min_cpu_micros,
-        )  # fmt: skip
+            min_micros=min_micros, min_accelerator_micros=min_accelerator_micros, min_cpu_micros=min_cpu_micros
+        )
 
     def with_min_parameters(self, min_params: int) -> ProfileOptionBuilder:
         """Show only nodes with at least so many parameters."""
@@ -122,9 +135,11 @@ class ProfileOptionBuilder:
     ) -> ProfileOptionBuilder:
         """Say by expressions from which nodes on, which, which not, and down to which nodes are shown."""
         given = {
-            "start_name_regexes": start_name_regexes, "show_name_regexes": show_name_regexes,
-            "hide_name_regexes": hide_name_regexes, "trim_name_regexes": trim_name_regexes,
-        }  # fmt: skip
+            "start_name_regexes": start_name_regexes,
+            "show_name_regexes": show_name_regexes,
+            "hide_name_regexes": hide_name_regexes,
+            "trim_name_regexes": trim_name_regexes,
+        }
         return self._with(**{name: list(each) for name, each in given.items() if each is not None})
 
     def account_displayed_op_only(self, is_true: bool) -> ProfileOptionBuilder:

@@ -35,18 +35,30 @@ _COLUMNS: dict[str, tuple[tuple[str, str, str, str], ...]] = {
     "input_shapes": (("input shapes", "input_shapes", "", ""),),
 }
 _LIST_ORDER = (
-    "bytes", "peak_bytes", "residual_bytes", "output_bytes", "micros", "accelerator_micros",
-    "cpu_micros", "params", "float_ops", "device", "op_types", "occurrence", "input_shapes",
-)  # fmt: skip
+    "bytes",
+    "peak_bytes",
+    "residual_bytes",
+    "output_bytes",
+    "micros",
+    "accelerator_micros",
+    "cpu_micros",
+    "params",
+    "float_ops",
+    "device",
+    "op_types",
+    "occurrence",
+    "input_shapes",
+)
 _LEAST = {
-    "min_bytes": "requested_bytes", "min_peak_bytes": "peak_bytes",
-    "min_residual_bytes": "residual_bytes", "min_output_bytes": "output_bytes",
-    "min_micros": "exec_micros", "min_accelerator_micros": "accelerator_exec_micros",
+    "min_bytes": "requested_bytes",
+    "min_peak_bytes": "peak_bytes",
+    "min_residual_bytes": "residual_bytes",
+    "min_output_bytes": "output_bytes",
+    "min_micros": "exec_micros",
+    "min_accelerator_micros": "accelerator_exec_micros",
     "min_cpu_micros": "cpu_exec_micros",
-}  # fmt: skip
-_LEAST_OWN = {
-    "min_params": "parameters", "min_float_ops": "float_ops", "min_occurrence": "run_count",
-}  # fmt: skip
+}
+_LEAST_OWN = {"min_params": "parameters", "min_float_ops": "float_ops", "min_occurrence": "run_count"}
 _ORDERS = {name: columns[0][1] for name, columns in _COLUMNS.items()} | {"occurrence": "run_count"}
 VIEWS = {
     "scope": "rows are name scopes, with what is in them.",
@@ -128,9 +140,7 @@ def tree_view(view: str, nodes: Mapping[str, Node], options: Mapping[str, Any]) 
     return shown.message("GraphNodeProto"), _legend(options, list(_COLUMNS)) + "".join(text)
 
 
-def _by_scope(
-    nodes: Mapping[str, Node], step: int
-) -> tuple[dict[str, tuple[Counted, list[str]]], list[str]]:
+def _by_scope(nodes: Mapping[str, Node], step: int) -> tuple[dict[str, tuple[Counted, list[str]]], list[str]]:
     names = set(nodes)
     for name in nodes:
         while "/" in name:
@@ -146,9 +156,7 @@ def _by_scope(
     return rows, [name for name in rows if "/" not in name]
 
 
-def _by_inputs(
-    nodes: Mapping[str, Node], step: int
-) -> tuple[dict[str, tuple[Counted, list[str]]], list[str]]:
+def _by_inputs(nodes: Mapping[str, Node], step: int) -> tuple[dict[str, tuple[Counted, list[str]]], list[str]]:
     rows = {
         name: (
             Counted(name, nodes[name].values(step), nodes[name]),
@@ -291,9 +299,7 @@ def list_view(view: str, nodes: Mapping[str, Node], options: Mapping[str, Any]) 
     for depth, row in enumerate(rows[start:]):
         if matches(options["trim_name_regexes"], row.name) or depth > options["max_depth"]:
             break
-        if len(row.members) >= options.get("min_occurrence", 0) and _shown(
-            row, options, depth, own=False
-        ):
+        if len(row.members) >= options.get("min_occurrence", 0) and _shown(row, options, depth, own=False):
             visible.append(row)
     if options["account_displayed_op_only"]:
         _sum_from_behind(visible)

@@ -20,9 +20,7 @@ from actorsession.compat.v1.saved_model.builder import SavedModelBuilder as Buil
 from actorsession.compat.v1.saved_model.builder import simple_save
 from actorsession.compat.v1.saved_model.constants import *  # noqa: F403 - its __all__ is the list
 from actorsession.compat.v1.saved_model.loader import load, maybe_saved_model_directory
-from actorsession.compat.v1.saved_model.loader import (
-    maybe_saved_model_directory as contains_saved_model,
-)
+from actorsession.compat.v1.saved_model.loader import maybe_saved_model_directory as contains_saved_model
 from actorsession.compat.v1.saved_model.main_op import main_op_with_restore
 from actorsession.compat.v1.saved_model.signature_constants import *  # noqa: F403
 from actorsession.compat.v1.saved_model.signature_def_utils import (
@@ -33,10 +31,7 @@ from actorsession.compat.v1.saved_model.signature_def_utils import (
     regression_signature_def,
 )
 from actorsession.compat.v1.saved_model.tag_constants import *  # noqa: F403
-from actorsession.compat.v1.saved_model.tensor_infos import (
-    build_tensor_info,
-    get_tensor_from_tensor_info,
-)
+from actorsession.compat.v1.saved_model.tensor_infos import build_tensor_info, get_tensor_from_tensor_info
 
 __all__ = [
     "Builder", "build_signature_def", "build_tensor_info", "builder", "classification_signature_def",

@@ -101,9 +101,14 @@ class SavedModelBuilder(ProcessBound):
         (self._folder / constants.VARIABLES_DIRECTORY).mkdir(exist_ok=True)
         with sess.graph.as_default():
             made = self._message(
-                tags, signature_def_map, assets_collection, main_op or legacy_init_op, clear_devices, saver,
+                tags,
+                signature_def_map,
+                assets_collection,
+                main_op or legacy_init_op,
+                clear_devices,
+                saver,
                 strip_default_attrs,
-            )  # fmt: skip
+            )
             if made.HasField("saver_def"):
                 self._write_values(sess, Saver(saver_def=made.saver_def))
         self._model.meta_graphs.add().CopyFrom(made)
@@ -133,9 +138,14 @@ class SavedModelBuilder(ProcessBound):
                 "`add_meta_graph_and_variables()` first."
             )
         made = self._message(
-            tags, signature_def_map, assets_collection, main_op or legacy_init_op, clear_devices, saver,
-                strip_default_attrs,
-        )  # fmt: skip
+            tags,
+            signature_def_map,
+            assets_collection,
+            main_op or legacy_init_op,
+            clear_devices,
+            saver,
+            strip_default_attrs,
+        )
         self._model.meta_graphs.add().CopyFrom(made)
 
     def save(
@@ -174,17 +184,14 @@ class SavedModelBuilder(ProcessBound):
         if first is not None and not isinstance(name, str):
             raise TypeError(f"main_op needs to be an Operation: {first!r:.100}")
         saver = saver or Saver(sharded=True, allow_empty=True)
-        made = saver.export_meta_graph(
-            clear_devices=clear_devices, strip_default_attrs=strip_default_attrs
-        )
+        made = saver.export_meta_graph(clear_devices=clear_devices, strip_default_attrs=strip_default_attrs)
         made.meta_info_def.tags.extend(tags)
         for key, signature in (signatures or {}).items():
             made.signature_def[key].CopyFrom(signature)
         if name is not None:
             if get_default_graph().get_collection(constants.MAIN_OP_KEY):
                 raise ValueError(
-                    "Graph already contains one or more main ops under the collection "
-                    f"{constants.MAIN_OP_KEY}."
+                    f"Graph already contains one or more main ops under the collection {constants.MAIN_OP_KEY}."
                 )
             made.collection_def[constants.MAIN_OP_KEY].node_list.value.append(name)
         for tensor in assets or ():
@@ -209,13 +216,9 @@ class SavedModelBuilder(ProcessBound):
 
         Files of one name are told apart by a number, as in TensorFlow.
         """
-        names = itertools.chain(
-            [source.name], (f"{source.name}_{number}" for number in itertools.count(1))
-        )
+        names = itertools.chain([source.name], (f"{source.name}_{number}" for number in itertools.count(1)))
         name = next(
-            each
-            for each in names
-            if each not in self._assets or filecmp.cmp(source, self._assets[each], shallow=False)
+            each for each in names if each not in self._assets or filecmp.cmp(source, self._assets[each], shallow=False)
         )
         if self._assets.setdefault(name, source) is source:
             place = self._folder / constants.ASSETS_DIRECTORY / name
@@ -236,9 +239,7 @@ def _check_signatures(signatures: Mapping[str, SignatureDef]) -> None:
                     )
 
 
-def simple_save(
-    session: Any, export_dir: Any, inputs: Any, outputs: Any, legacy_init_op: Any = None
-) -> None:
+def simple_save(session: Any, export_dir: Any, inputs: Any, outputs: Any, legacy_init_op: Any = None) -> None:
     """Write the session's graph with one signature, for serving.
 
     Args:
@@ -255,8 +256,11 @@ def simple_save(
     signature = predict_signature_def(inputs, outputs)
     builder = SavedModelBuilder(export_dir)
     builder.add_meta_graph_and_variables(
-        session, [SERVING], {DEFAULT_SERVING_SIGNATURE_DEF_KEY: signature},
+        session,
+        [SERVING],
+        {DEFAULT_SERVING_SIGNATURE_DEF_KEY: signature},
         assets_collection=get_default_graph().get_collection(GraphKeys.ASSET_FILEPATHS),
-        main_op=legacy_init_op, clear_devices=True,
-    )  # fmt: skip
+        main_op=legacy_init_op,
+        clear_devices=True,
+    )
     builder.save()

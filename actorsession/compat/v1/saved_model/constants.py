@@ -5,10 +5,18 @@ from __future__ import annotations
 from actorsession.interop.saved_models import FILENAME, TEXT_FILENAME
 
 __all__ = [
-    "ASSETS_DIRECTORY", "ASSETS_KEY", "DEBUG_DIRECTORY", "DEBUG_INFO_FILENAME_PB", "LEGACY_INIT_OP_KEY",
-    "MAIN_OP_KEY", "SAVED_MODEL_FILENAME_PB", "SAVED_MODEL_FILENAME_PBTXT",
-    "SAVED_MODEL_SCHEMA_VERSION", "VARIABLES_DIRECTORY", "VARIABLES_FILENAME",
-]  # fmt: skip
+    "ASSETS_DIRECTORY",
+    "ASSETS_KEY",
+    "DEBUG_DIRECTORY",
+    "DEBUG_INFO_FILENAME_PB",
+    "LEGACY_INIT_OP_KEY",
+    "MAIN_OP_KEY",
+    "SAVED_MODEL_FILENAME_PB",
+    "SAVED_MODEL_FILENAME_PBTXT",
+    "SAVED_MODEL_SCHEMA_VERSION",
+    "VARIABLES_DIRECTORY",
+    "VARIABLES_FILENAME",
+]
 
 # Collections: the graph's asset files, and the operation that runs after the variables are restored.
 ASSETS_KEY = "saved_model_assets"

@@ -29,11 +29,7 @@ def maybe_saved_model_directory(export_dir: Any) -> bool:
 
 
 def load(
-    sess: Any,
-    tags: Iterable[str],
-    export_dir: Any,
-    import_scope: str | None = None,
-    **saver_kwargs: Any,
+    sess: Any, tags: Iterable[str], export_dir: Any, import_scope: str | None = None, **saver_kwargs: Any
 ) -> MetaGraphDef:
     """Build a graph of a saved model in the session's graph, and restore its variables.
 
@@ -76,8 +72,7 @@ def _tagged(model: SavedModel, tags: Iterable[str]) -> MetaGraphDef:
     said = str(sorted(wanted))[1:-1]
     there = [sorted(each.meta_info_def.tags) for each in model.meta_graphs]
     raise RuntimeError(
-        f"MetaGraphDef associated with tags {said} could not be found in SavedModel, with available tags "
-        f"{there}"
+        f"MetaGraphDef associated with tags {said} could not be found in SavedModel, with available tags {there}"
     )
 
 

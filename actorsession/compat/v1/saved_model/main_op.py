@@ -14,9 +14,7 @@ __all__ = ["main_op", "main_op_with_restore"]
 
 def main_op() -> Operation:
     """Return an operation that initialises all variables and tables."""
-    return group(
-        global_variables_initializer(), local_variables_initializer(), tables_initializer()
-    )
+    return group(global_variables_initializer(), local_variables_initializer(), tables_initializer())
 
 
 def main_op_with_restore(restore_op_name: Any) -> Operation:

@@ -14,9 +14,13 @@ from actorsession.interop.meta_protos import SignatureDef, TensorInfo
 from actorsession.interop.saved_models import read_saved_model, write_saved_model
 
 __all__ = [
-    "MethodNameUpdater", "build_signature_def", "classification_signature_def", "is_valid_signature",
-    "predict_signature_def", "regression_signature_def",
-]  # fmt: skip
+    "MethodNameUpdater",
+    "build_signature_def",
+    "classification_signature_def",
+    "is_valid_signature",
+    "predict_signature_def",
+    "regression_signature_def",
+]
 
 
 def build_signature_def(
@@ -57,10 +61,7 @@ def predict_signature_def(inputs: Any, outputs: Any) -> SignatureDef:
     for name, given in (("inputs", inputs), ("outputs", outputs)):
         if not given:
             raise ValueError(f"Prediction `{name}` cannot be None or empty.")
-    ins, outs = (
-        {key: build_tensor_info(tensor) for key, tensor in given.items()}
-        for given in (inputs, outputs)
-    )
+    ins, outs = ({key: build_tensor_info(tensor) for key, tensor in given.items()} for given in (inputs, outputs))
     return build_signature_def(ins, outs, keys.PREDICT_METHOD_NAME)
 
 
@@ -81,9 +82,7 @@ def regression_signature_def(examples: Any, predictions: Any) -> SignatureDef:
     asked, found = build_tensor_info(examples), build_tensor_info(predictions)
     _check(asked, string, "Regression input tensors must be of type string. Found tensors with")
     _check(found, float32, "Regression output tensors must be of type float. Found tensors with")
-    return build_signature_def(
-        {keys.REGRESS_INPUTS: asked}, {keys.REGRESS_OUTPUTS: found}, keys.REGRESS_METHOD_NAME
-    )
+    return build_signature_def({keys.REGRESS_INPUTS: asked}, {keys.REGRESS_OUTPUTS: found}, keys.REGRESS_METHOD_NAME)
 
 
 def classification_signature_def(examples: Any, classes: Any, scores: Any) -> SignatureDef:
@@ -125,8 +124,7 @@ def is_valid_signature(signature_def: SignatureDef | None) -> bool:
     if signature_def is None:
         return False
     types = [
-        {key: info.dtype for key, info in infos.items()}
-        for infos in (signature_def.inputs, signature_def.outputs)
+        {key: info.dtype for key, info in infos.items()} for infos in (signature_def.inputs, signature_def.outputs)
     ]
     text, number = string.as_datatype_enum, float32.as_datatype_enum
     if signature_def.method_name == keys.PREDICT_METHOD_NAME:
@@ -135,11 +133,7 @@ def is_valid_signature(signature_def: SignatureDef | None) -> bool:
         return types == [{keys.REGRESS_INPUTS: text}, {keys.REGRESS_OUTPUTS: number}]
     if signature_def.method_name == keys.CLASSIFY_METHOD_NAME:
         known = {keys.CLASSIFY_OUTPUT_CLASSES: text, keys.CLASSIFY_OUTPUT_SCORES: number}
-        return (
-            types[0] == {keys.CLASSIFY_INPUTS: text}
-            and bool(types[1])
-            and types[1].items() <= known.items()
-        )
+        return types[0] == {keys.CLASSIFY_INPUTS: text} and bool(types[1]) and types[1].items() <= known.items()
     return False
 
 
@@ -174,9 +168,8 @@ class MethodNameUpdater:
             raise ValueError("`signature_key` and `method_name` must be defined.")
         wanted = None if tags is None else {tags} if isinstance(tags, str) else set(tags)
         found = [
-            graph for graph in self._model.meta_graphs
-            if wanted is None or set(graph.meta_info_def.tags) == wanted
-        ]  # fmt: skip
+            graph for graph in self._model.meta_graphs if wanted is None or set(graph.meta_info_def.tags) == wanted
+        ]
         if not found:
             raise ValueError(f"MetaGraphDef associated with tags {tags!r} could not be found.")
         for graph in found:

@@ -31,12 +31,9 @@ def build_tensor_info(tensor: Any) -> TensorInfo:
         tensor = tensor._as_graph_element() if by_reference else tensor.value()
     if not isinstance(tensor, (Tensor, SparseTensor)):
         raise TypeError(
-            "a signature consists of tensors and sparse tensors, got "
-            f"{type(tensor).__name__}: {tensor!r:.100}"
+            f"a signature consists of tensors and sparse tensors, got {type(tensor).__name__}: {tensor!r:.100}"
         )
-    made = TensorInfo(
-        dtype=tensor.dtype.as_datatype_enum, tensor_shape=tensor.get_shape().as_proto()
-    )
+    made = TensorInfo(dtype=tensor.dtype.as_datatype_enum, tensor_shape=tensor.get_shape().as_proto())
     if isinstance(tensor, SparseTensor):
         made.coo_sparse.values_tensor_name = tensor.values.name
         made.coo_sparse.indices_tensor_name = tensor.indices.name
@@ -74,9 +71,7 @@ def get_tensor_from_tensor_info(
     if kind == "coo_sparse":
         parts = tensor_info.coo_sparse
         return SparseTensor(
-            named(parts.indices_tensor_name),
-            named(parts.values_tensor_name),
-            named(parts.dense_shape_tensor_name),
+            named(parts.indices_tensor_name), named(parts.values_tensor_name), named(parts.dense_shape_tensor_name)
         )
     if kind == "composite_tensor":
         names = [before + part.name for part in tensor_info.composite_tensor.components]

@@ -13,9 +13,7 @@ from actorsession.session.session_interface import SESSION_CLOSED
 
 __all__ = ["reword"]
 
-_UNFED = re.compile(
-    r"(You must feed a value for placeholder tensor '[^']*' with dtype )(\w+) and shape (.*)"
-)
+_UNFED = re.compile(r"(You must feed a value for placeholder tensor '[^']*' with dtype )(\w+) and shape (.*)")
 _NO_DEVICE = re.compile(r"'([^']*)' requests device \S+, which does not exist here")
 # The types that TensorFlow's kernels call otherwise than its programs do.
 _CALLED = {"float16": "half", "float32": "float", "float64": "double"}
@@ -24,14 +22,18 @@ _LATE = re.compile(r"step \d+ exceeded the (session|run)'s limit of ")
 _WAITS = {
     **dict.fromkeys(
         (
-            "QueueDequeueV2", "QueueDequeueManyV2", "QueueDequeueUpToV2", "ReaderReadV2", "ReaderReadUpToV2",
+            "QueueDequeueV2",
+            "QueueDequeueManyV2",
+            "QueueDequeueUpToV2",
+            "ReaderReadV2",
+            "ReaderReadUpToV2",
             "BarrierTakeMany",
         ),
         "Dequeue",
     ),
     **dict.fromkeys(("QueueEnqueueV2", "QueueEnqueueManyV2", "BarrierInsertMany"), "Enqueue"),
     **dict.fromkeys(("AccumulatorTakeGradient", "SparseAccumulatorTakeGradient"), "TakeGrad"),
-}  # fmt: skip
+}
 
 
 def reword(error: OpError, *, local: bool) -> None:

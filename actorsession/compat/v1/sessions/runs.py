@@ -57,13 +57,17 @@ def _fill_transfers(made: Any, transfers: Sequence[config.TransferStats]) -> Non
             taken = round((each.time - start) * 1e9)
             speed = f"{each.nbytes * 8000 / taken:f}Mb/s" if taken else "0Mb/s"
             stats.node_stats.add(
-                node_name="RecvTensor", all_start_micros=round(start * 1e6),
-                all_start_nanos=round(start * 1e9), op_end_rel_micros=taken // 1000,
-                op_end_rel_nanos=taken, all_end_rel_micros=taken // 1000, all_end_rel_nanos=taken,
+                node_name="RecvTensor",
+                all_start_micros=round(start * 1e6),
+                all_start_nanos=round(start * 1e9),
+                op_end_rel_micros=taken // 1000,
+                op_end_rel_nanos=taken,
+                all_end_rel_micros=taken // 1000,
+                all_end_rel_nanos=taken,
                 timeline_label=(
                     f"[{each.nbytes}B] [{speed}] {key.edge_name} from {key.src_device} to {key.dst_device}"
                 ),
-            )  # fmt: skip
+            )
 
 
 def _fill_device(made: Any, device: config.DeviceStepStats) -> None:
@@ -78,9 +82,11 @@ def _fill_device(made: Any, device: config.DeviceStepStats) -> None:
             setattr(stats, f"{name}_nanos", getattr(node, f"{name}_nanos"))
         for used in node.memory:
             stats.memory.add(
-                allocator_name=used.allocator_name, total_bytes=used.total_bytes,
-                peak_bytes=used.peak_bytes, live_bytes=used.live_bytes,
-            )  # fmt: skip
+                allocator_name=used.allocator_name,
+                total_bytes=used.total_bytes,
+                peak_bytes=used.peak_bytes,
+                live_bytes=used.live_bytes,
+            )
         for output in node.output:
             tensor = stats.output.add(slot=output.slot).tensor_description
             said = output.tensor_description
@@ -93,9 +99,15 @@ def _fill_device(made: Any, device: config.DeviceStepStats) -> None:
 
 def _fill_cost(made: Any, node: config.CostGraphNode) -> None:
     for name in (
-        "name", "device", "id", "temporary_memory_size", "is_final", "compute_cost", "compute_time",
+        "name",
+        "device",
+        "id",
+        "temporary_memory_size",
+        "is_final",
+        "compute_cost",
+        "compute_time",
         "persistent_memory_size",
-    ):  # fmt: skip
+    ):
         setattr(made, name, getattr(node, name))
     made.control_input.extend(node.control_input)
     for each in node.input_info:
@@ -145,18 +157,21 @@ def _device_of(device: Any) -> config.DeviceStepStats:
 def _node_of(stats: Any) -> config.NodeExecStats:
     # Older programs of TensorFlow wrote the microseconds alone.
     times = {
-        f"{name}_nanos": getattr(stats, f"{name}_nanos") or 1000 * getattr(stats, f"{name}_micros")
-        for name in _TIMES
+        f"{name}_nanos": getattr(stats, f"{name}_nanos") or 1000 * getattr(stats, f"{name}_micros") for name in _TIMES
     }
     return config.NodeExecStats(
-        node_name=stats.node_name, timeline_label=stats.timeline_label, thread_id=stats.thread_id,
+        node_name=stats.node_name,
+        timeline_label=stats.timeline_label,
+        thread_id=stats.thread_id,
         output=tuple([_output_of(each) for each in stats.output]),
-        memory=tuple([
-            config.AllocatorMemoryUsed(m.allocator_name, m.total_bytes, m.peak_bytes, m.live_bytes)
-            for m in stats.memory
-        ]),
+        memory=tuple(
+            [
+                config.AllocatorMemoryUsed(m.allocator_name, m.total_bytes, m.peak_bytes, m.live_bytes)
+                for m in stats.memory
+            ]
+        ),
         **times,
-    )  # fmt: skip
+    )
 
 
 def _output_of(output: Any) -> config.NodeOutput:
@@ -164,6 +179,8 @@ def _output_of(output: Any) -> config.NodeOutput:
     memory = said.allocation_description
     described = config.TensorDescription(
         dtype_of(said.dtype).name,
-        tuple([dim.size for dim in said.shape.dim]), memory.allocated_bytes, memory.allocator_name,
-    )  # fmt: skip
+        tuple([dim.size for dim in said.shape.dim]),
+        memory.allocated_bytes,
+        memory.allocator_name,
+    )
     return config.NodeOutput(output.slot, described)

@@ -54,15 +54,11 @@ class _Face(ours.Session):
             return await running
         except UnavailableError as exc:
             limit = options.timeout_in_ms if options is not None else 0
-            if exc.message.startswith("no master answers") and (
-                limit or self._config.operation_timeout_in_ms
-            ):
+            if exc.message.startswith("no master answers") and (limit or self._config.operation_timeout_in_ms):
                 raise DeadlineExceededError(exc.message) from exc
             raise
 
-    async def _run_reporting(
-        self, request: Any, values: Sequence[Any], options: Any, message: Message
-    ) -> Any:
+    async def _run_reporting(self, request: Any, values: Sequence[Any], options: Any, message: Message) -> Any:
         """Run a request, and fill a message with its report."""
         if type(message).__qualname__ != "RunMetadata":
             raise TypeError(f"run_metadata is a RunMetadata, got {type(message).__name__}")
@@ -110,10 +106,7 @@ class _Face(ours.Session):
         """Return the devices that the session may use, as TensorFlow describes them."""
         from actorsession.compat.v1.internals.framework import _DeviceAttributes
 
-        return [
-            _DeviceAttributes(d.name, d.device_type, d.memory_limit, d.incarnation)
-            for d in super().list_devices()
-        ]
+        return [_DeviceAttributes(d.name, d.device_type, d.memory_limit, d.incarnation) for d in super().list_devices()]
 
     @property
     def graph_def(self) -> interop.GraphDef:
@@ -159,9 +152,7 @@ def _check(graph: Any, config: Any) -> None:
     if graph is not None and not isinstance(graph, Graph):
         raise TypeError(f'Argument `graph` must be a tf.Graph, but got "{type(graph).__name__}"')
     if config is not None and not isinstance(config, (Message, ConfigProto)):
-        raise TypeError(
-            f'Argument `config` must be a tf.ConfigProto, but got "{type(config).__name__}"'
-        )
+        raise TypeError(f'Argument `config` must be a tf.ConfigProto, but got "{type(config).__name__}"')
 
 
 class Session(_Face):
@@ -173,9 +164,7 @@ class Session(_Face):
         config: settings.
     """
 
-    def __init__(
-        self, target: str | bytes = "", graph: Graph | None = None, config: Any = None
-    ) -> None:
+    def __init__(self, target: str | bytes = "", graph: Graph | None = None, config: Any = None) -> None:
         _check(graph, config)
         graph = get_default_graph() if graph is None else as_compat_graph(graph)
         super().__init__(_text(target), graph, as_session_settings(config))
@@ -199,18 +188,12 @@ class InteractiveSession(_Face, ours.InteractiveSession):
         config: as for ``Session``.
     """
 
-    def __init__(
-        self, target: str | bytes = "", graph: Graph | None = None, config: Any = None
-    ) -> None:
+    def __init__(self, target: str | bytes = "", graph: Graph | None = None, config: Any = None) -> None:
         _check(graph, config)
         get_default_graph()  # converts the default graph, which the session may use
         settings = as_session_settings(config)
         place = _text(target)
-        if (
-            isinstance(place, str)
-            and is_local(place)
-            and (settings is None or isinstance(settings, ConfigProto))
-        ):
+        if isinstance(place, str) and is_local(place) and (settings is None or isinstance(settings, ConfigProto)):
             settings = _placing_what_runs(settings or ConfigProto())
         super().__init__(place, None if graph is None else as_compat_graph(graph), settings)
         self._executor = _executor_of(config)

@@ -39,16 +39,31 @@ _CLASSES: Mapping[str, Any] = {
     "ThreadPoolOptionProto": settings.ThreadPoolOptionProto,
 }
 # What the library refuses because nothing of it is here. Programs that set these compute the same without.
-_WITHOUT_EFFECT = frozenset({
-    "collective_nccl", "cpu_global_jit", "enable_recv_scheduling", "global_jit_level", "gpu_options",
-    "rewrite_options", "use_run_handler_pool", "use_tfrt",
-})  # fmt: skip
+_WITHOUT_EFFECT = frozenset(
+    {
+        "collective_nccl",
+        "cpu_global_jit",
+        "enable_recv_scheduling",
+        "global_jit_level",
+        "gpu_options",
+        "rewrite_options",
+        "use_run_handler_pool",
+        "use_tfrt",
+    }
+)
 # Numbers that TensorFlow takes for unset when they are negative.
-_UNSET_BELOW_ZERO = frozenset({
-    "build_cost_model", "build_cost_model_after", "intra_op_parallelism_threads",
-    "max_folded_constant_in_bytes", "operation_timeout_in_ms", "placement_period", "timeline_step",
-    "timeout_in_ms",
-})  # fmt: skip
+_UNSET_BELOW_ZERO = frozenset(
+    {
+        "build_cost_model",
+        "build_cost_model_after",
+        "intra_op_parallelism_threads",
+        "max_folded_constant_in_bytes",
+        "operation_timeout_in_ms",
+        "placement_period",
+        "timeline_step",
+        "timeout_in_ms",
+    }
+)
 
 
 def as_settings(value: Any) -> Any:
@@ -70,9 +85,7 @@ def as_settings(value: Any) -> Any:
         elif field.name in _UNSET_BELOW_ZERO and each < 0:
             _log.info("%s.%s=%d counts as unset", type(value).__qualname__, field.name, each)
         elif field.name == "device_count":
-            found[field.name] = {
-                kind: max(0, number) for kind, number in each.items() if has_device_type(kind)
-            }
+            found[field.name] = {kind: max(0, number) for kind, number in each.items() if has_device_type(kind)}
         elif field.kind in ENUMS and label_of(field.kind, each) is None:
             # Programs of later versions have more of them; TensorFlow compares the numbers.
             found[field.name] = max([0, *[n for n in ENUMS[field.kind].values() if n < each]])

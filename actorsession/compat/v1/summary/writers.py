@@ -63,9 +63,7 @@ class FileWriter(ProcessBound):
         filename_suffix: str | None = None,
         session: Any = None,
     ) -> None:
-        self.event_writer = EventFileWriter(
-            _folder(logdir), int(max_queue or 0), flush_secs, filename_suffix
-        )
+        self.event_writer = EventFileWriter(_folder(logdir), int(max_queue or 0), flush_secs, filename_suffix)
         self._tags_with_metadata: set[str] = set()
         self._run_tags: set[str] = set()
         # A graph that is written with the next event, because more may be built until then.
@@ -79,9 +77,7 @@ class FileWriter(ProcessBound):
             return
         self.add_graph(graph, graph_def=graph_def)
         nodes = graph if graph_def is None else graph_def
-        self.add_meta_graph(
-            interop.export_meta_graph(graph_def=nodes, graph=as_compat_graph(get_default_graph()))
-        )
+        self.add_meta_graph(interop.export_meta_graph(graph_def=nodes, graph=as_compat_graph(get_default_graph())))
 
     # -- events --------------------------------------------------------------------------------
 
@@ -152,9 +148,7 @@ class FileWriter(ProcessBound):
             TypeError: for anything else.
         """
         if not isinstance(meta_graph_def, interop.MetaGraphDef):
-            raise TypeError(
-                f"meta_graph_def must be type MetaGraphDef, saw type: {type(meta_graph_def)}"
-            )
+            raise TypeError(f"meta_graph_def must be type MetaGraphDef, saw type: {type(meta_graph_def)}")
         self._add(Event(meta_graph_def=meta_graph_def.SerializeToString()), global_step)
 
     def add_run_metadata(self, run_metadata: Any, tag: str, global_step: Any = None) -> None:
@@ -241,10 +235,7 @@ class FileWriter(ProcessBound):
         return self
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
+        self, kind: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()
 
@@ -262,9 +253,7 @@ def write_whole_graph(writer: Any, graph: Any, saver: Any = None) -> None:
     definition = interop.saver_to_proto(saver) if isinstance(saver, Saver) else None
     try:
         nodes = interop.graph_def_of(graph, add_shapes=True)
-        found = interop.export_meta_graph(
-            graph_def=nodes, saver_def=definition, graph=as_compat_graph(graph)
-        )
+        found = interop.export_meta_graph(graph_def=nodes, saver_def=definition, graph=as_compat_graph(graph))
     except ValueError as exc:
         _log.warning("the graph is not written: %s", exc)
         return
@@ -278,11 +267,7 @@ def write_whole_graph(writer: Any, graph: Any, saver: Any = None) -> None:
 def _has_no_metadata(summary: bytes) -> bool:
     """Return whether a summary is one, and none of its values has metadata."""
     try:
-        return not any(
-            number == _METADATA
-            for _, value in fields(summary)
-            for number, _ in fields(as_bytes(value))
-        )
+        return not any(number == _METADATA for _, value in fields(summary) for number, _ in fields(as_bytes(value)))
     except WireError:
         return False  # the message says what is wrong
 

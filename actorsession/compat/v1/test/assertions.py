@@ -68,10 +68,7 @@ class Assertions(unittest.TestCase):
         return given
 
     def checkedThread(
-        self,
-        target: Callable[..., Any],
-        args: Sequence[Any] | None = None,
-        kwargs: Mapping[str, Any] | None = None,
+        self, target: Callable[..., Any], args: Sequence[Any] | None = None, kwargs: Mapping[str, Any] | None = None
     ) -> CheckedThread:
         """Return an unstarted thread whose failure fails the test when it is joined."""
         return CheckedThread(self, target, args or (), kwargs)
@@ -80,9 +77,7 @@ class Assertions(unittest.TestCase):
         """Assert that two arrays or tensors differ in at least one element."""
         self.assertFalse(np.array_equal(self._value(a), self._value(b)), msg)
 
-    def assertNotAllClose(
-        self, a: Any, b: Any, rtol: float = 1e-6, atol: float = 1e-6, msg: Any = None
-    ) -> None:
+    def assertNotAllClose(self, a: Any, b: Any, rtol: float = 1e-6, atol: float = 1e-6, msg: Any = None) -> None:
         """Assert that two arrays or tensors differ by more than the tolerance in at least one element."""
         self.assertFalse(np.allclose(self._value(a), self._value(b), rtol, atol), msg)
 
@@ -161,9 +156,7 @@ class Assertions(unittest.TestCase):
         """Assert that a container has the given number of elements."""
         self.assertEqual(len(container), expected_len, msg or f"in {container!r:.200}")
 
-    def assertItemsEqual(
-        self, expected_seq: Sequence[Any], actual_seq: Sequence[Any], msg: Any = None
-    ) -> None:
+    def assertItemsEqual(self, expected_seq: Sequence[Any], actual_seq: Sequence[Any], msg: Any = None) -> None:
         """Assert that two sequences have the same elements in any order."""
         self.assertCountEqual(expected_seq, actual_seq, msg)
 
@@ -207,20 +200,12 @@ class Assertions(unittest.TestCase):
             self.assertEqual(_FRACTION.sub("#", theirs), _FRACTION.sub("#", ours), msg)
             pairs = zip(_FRACTION.findall(ours), _FRACTION.findall(theirs), strict=True)
             for one, other in pairs:
-                self.assertTrue(
-                    np.isclose(float(one), float(other), relative_tolerance),
-                    msg or f"{one}, not {other}",
-                )
+                self.assertTrue(np.isclose(float(one), float(other), relative_tolerance), msg or f"{one}, not {other}")
             return
         self.assertMultiLineEqual(theirs, ours, msg)
 
     def assertProtoEqualsVersion(
-        self,
-        expected: Any,
-        actual: Any,
-        producer: int | None = None,
-        min_consumer: int = 0,
-        msg: Any = None,
+        self, expected: Any, actual: Any, producer: int | None = None, min_consumer: int = 0, msg: Any = None
     ) -> None:
         """Assert that a graph as a message is equal to one whose text leaves out the versions.
 

@@ -68,9 +68,13 @@ class Benchmark:
                 if key not in metric:
                     raise TypeError(f"metric must has a {key!r} field")
         told = {
-            "iters": iters, "wall_time": wall_time, "cpu_time": cpu_time, "throughput": throughput,
-            "extras": extras, "metrics": metrics,
-        }  # fmt: skip
+            "iters": iters,
+            "wall_time": wall_time,
+            "cpu_time": cpu_time,
+            "throughput": throughput,
+            "extras": extras,
+            "metrics": metrics,
+        }
         said = ", ".join(f"{key}: {value}" for key, value in told.items() if value is not None)
         _log.info("Benchmark [%s] %s", self._get_name(name), said)
 
@@ -126,14 +130,19 @@ class TensorFlowBenchmark(Benchmark):
             trace = Timeline(measured.step_stats)
             more["full_trace_chrome_format"] = trace.generate_chrome_trace_format()
         more |= {
-            "wall_time_mean": float(np.mean(times)), "wall_time_stdev": float(np.std(times)),
-            "wall_time_min": min(times), "wall_time_max": max(times),
-        }  # fmt: skip
+            "wall_time_mean": float(np.mean(times)),
+            "wall_time_stdev": float(np.std(times)),
+            "wall_time_min": min(times),
+            "wall_time_max": max(times),
+        }
         middle = float(np.median(times))
         found: dict[str, Any] = {
-            "iters": min_iters, "wall_time": middle, "extras": more, "name": name,
+            "iters": min_iters,
+            "wall_time": middle,
+            "extras": more,
+            "name": name,
             "throughput": mbs / middle if mbs and middle else None,
-        }  # fmt: skip
+        }
         self.report_benchmark(**{**found, "name": name})
         return {**found, "name": self._get_name(name) if name else name}
 

@@ -30,10 +30,17 @@ from actorsession.errors import InvalidArgumentError, OpError
 from actorsession.graph.default_session import get_default_session
 
 __all__ = [
-    "TestCase", "assert_equal_graph_def", "get_temp_dir", "gpu_device_name",
-    "is_built_with_cuda", "is_built_with_gpu_support", "is_built_with_rocm", "is_built_with_xla",
-    "is_gpu_available", "main",
-]  # fmt: skip
+    "TestCase",
+    "assert_equal_graph_def",
+    "get_temp_dir",
+    "gpu_device_name",
+    "is_built_with_cuda",
+    "is_built_with_gpu_support",
+    "is_built_with_rocm",
+    "is_built_with_xla",
+    "is_gpu_available",
+    "main",
+]
 
 _SEED = 87654321  # of graphs in tests, as in TensorFlow
 
@@ -63,9 +70,7 @@ class _Folder:
         return cls._made.name
 
 
-def is_gpu_available(
-    cuda_only: bool = False, min_cuda_compute_capability: tuple[int, int] | None = None
-) -> bool:
+def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability: tuple[int, int] | None = None) -> bool:
     """Return whether there is a GPU: always ``False``."""
     return False
 
@@ -242,9 +247,7 @@ class TestCase(Assertions, OlderAssertions):
 
     # -- assertions ----------------------------------------------------------------------------
 
-    def assertAllClose(
-        self, a: Any, b: Any, rtol: float = 1e-6, atol: float = 1e-6, msg: Any = None
-    ) -> None:
+    def assertAllClose(self, a: Any, b: Any, rtol: float = 1e-6, atol: float = 1e-6, msg: Any = None) -> None:
         """Assert that two structures hold nearly equal numbers.
 
         Args:
@@ -299,9 +302,7 @@ class TestCase(Assertions, OlderAssertions):
         np.testing.assert_array_equal(one, other, err_msg=str(msg or ""))
 
     @contextlib.contextmanager
-    def assertRaisesWithPredicateMatch(
-        self, exception_type: Any, expected_err_re_or_predicate: Any
-    ) -> Iterator[None]:
+    def assertRaisesWithPredicateMatch(self, exception_type: Any, expected_err_re_or_predicate: Any) -> Iterator[None]:
         """Assert that the block fails with an error of a class that also meets a condition.
 
         Args:
@@ -311,22 +312,17 @@ class TestCase(Assertions, OlderAssertions):
         with self.assertRaises(exception_type) as caught:
             yield
         wanted = expected_err_re_or_predicate
-        found = (
-            wanted(caught.exception) if callable(wanted) else re.search(wanted, _message(caught))
-        )
+        found = wanted(caught.exception) if callable(wanted) else re.search(wanted, _message(caught))
         self.assertTrue(found, f"another error was raised: {caught.exception!r}")
 
     def assertRaisesOpError(self, expected_err_re_or_predicate: Any) -> Any:
         """Assert like ``assertRaisesWithPredicateMatch`` for ``OpError``."""
         return self.assertRaisesWithPredicateMatch(OpError, expected_err_re_or_predicate)
 
-    def assertRaisesIncompatibleShapesError(
-        self, exception_type: Any = InvalidArgumentError
-    ) -> Any:
+    def assertRaisesIncompatibleShapesError(self, exception_type: Any = InvalidArgumentError) -> Any:
         """Assert that the block fails because shapes do not fit each other."""
         return self.assertRaisesWithPredicateMatch(
-            exception_type,
-            r"Incompatible shapes|Dimensions must be equal|required broadcastable shapes",
+            exception_type, r"Incompatible shapes|Dimensions must be equal|required broadcastable shapes"
         )
 
     def assertDictEqual(self, d1: Any, d2: Any, msg: Any = None) -> None:

@@ -53,10 +53,7 @@ def compute_gradient(
     feeds = {**dict(zip(xs, values, strict=True)), **(extra_feed_dict or {})}
     size = int(np.prod(y_shape))
     pairs = [
-        (
-            _symbolic_jacobian(session, tensor, y, size, feeds),
-            _numeric_jacobian(session, tensor, y, size, feeds, delta),
-        )
+        (_symbolic_jacobian(session, tensor, y, size, feeds), _numeric_jacobian(session, tensor, y, size, feeds, delta))
         for tensor in xs
     ]
     return pairs if many else pairs[0]
@@ -74,9 +71,7 @@ def _symbolic_jacobian(session: Any, x: Any, y: Tensor, size: int, feeds: dict[A
     return np.stack(columns, axis=1) if columns else np.zeros((np.size(feeds[x]), 0))
 
 
-def _numeric_jacobian(
-    session: Any, x: Any, y: Tensor, size: int, feeds: dict[Any, Any], delta: float
-) -> Any:
+def _numeric_jacobian(session: Any, x: Any, y: Tensor, size: int, feeds: dict[Any, Any], delta: float) -> Any:
     rows = []
     for index in range(np.size(feeds[x])):
         ends = []
@@ -102,8 +97,6 @@ def compute_gradient_error(
 
     The arguments are those of ``compute_gradient``.
     """
-    found = compute_gradient(
-        x, x_shape, y, y_shape, x_init_value, delta, init_targets, extra_feed_dict
-    )
+    found = compute_gradient(x, x_shape, y, y_shape, x_init_value, delta, init_targets, extra_feed_dict)
     pairs = found if isinstance(found, list) else [found]
     return float(max((np.abs(a - b).max() for a, b in pairs if np.size(a)), default=0.0))

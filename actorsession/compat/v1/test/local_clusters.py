@@ -12,11 +12,7 @@ __all__ = ["create_local_cluster"]
 
 
 def create_local_cluster(
-    num_workers: int,
-    num_ps: int,
-    protocol: str = "grpc",
-    worker_config: Any = None,
-    ps_config: Any = None,
+    num_workers: int, num_ps: int, protocol: str = "grpc", worker_config: Any = None, ps_config: Any = None
 ) -> tuple[list[Server], list[Server]]:
     """Start a cluster of servers in this process, for tests, and return workers and parameter servers.
 
@@ -32,10 +28,7 @@ def create_local_cluster(
         jobs = {job: [_free_address(held) for _ in range(n)] for job, n in counts.items() if n}
     configs = {"worker": worker_config, "ps": ps_config}
     made = {
-        job: [
-            Server(jobs, job, index, protocol=protocol, config=configs[job])
-            for index in range(count)
-        ]
+        job: [Server(jobs, job, index, protocol=protocol, config=configs[job]) for index in range(count)]
         for job, count in counts.items()
     }
     return made["worker"], made["ps"]

@@ -18,21 +18,15 @@ class OlderAssertions(unittest.TestCase):
 
     # -- of absl -------------------------------------------------------------------------------
 
-    def assertSameElements(
-        self, expected_seq: Iterable[Any], actual_seq: Iterable[Any], msg: Any = None
-    ) -> None:
+    def assertSameElements(self, expected_seq: Iterable[Any], actual_seq: Iterable[Any], msg: Any = None) -> None:
         """Assert that two collections have the same elements, however often."""
         self.assertEqual(set(expected_seq), set(actual_seq), msg)
 
-    def assertContainsSubset(
-        self, expected_subset: Iterable[Any], actual_set: Iterable[Any], msg: Any = None
-    ) -> None:
+    def assertContainsSubset(self, expected_subset: Iterable[Any], actual_set: Iterable[Any], msg: Any = None) -> None:
         """Assert that a collection has all elements of another one."""
         self.assertLessEqual(set(expected_subset), set(actual_set), msg)
 
-    def assertNoCommonElements(
-        self, expected_seq: Iterable[Any], actual_seq: Iterable[Any], msg: Any = None
-    ) -> None:
+    def assertNoCommonElements(self, expected_seq: Iterable[Any], actual_seq: Iterable[Any], msg: Any = None) -> None:
         """Assert that two collections have no element in common."""
         self.assertEqual(set(expected_seq) & set(actual_seq), set(), msg)
 
@@ -49,9 +43,7 @@ class OlderAssertions(unittest.TestCase):
         for one, other in zip(expected_seq, actual_seq, strict=True):
             self.assertAlmostEqual(one, other, places, msg, delta)  # type: ignore[arg-type]
 
-    def assertContainsSubsequence(
-        self, container: Sequence[Any], subsequence: Sequence[Any], msg: Any = None
-    ) -> None:
+    def assertContainsSubsequence(self, container: Sequence[Any], subsequence: Sequence[Any], msg: Any = None) -> None:
         """Assert that a sequence has elements in an order, with others between them."""
         rest = iter(container)
         missing = [item for item in subsequence if item not in rest]
@@ -62,9 +54,7 @@ class OlderAssertions(unittest.TestCase):
         place = 0
         for text in [strings] if isinstance(strings, str) else strings:
             found = target.find(text, place)
-            self.assertGreaterEqual(
-                found, 0, msg or f"no {text!r} behind {place} in {target!r:.300}"
-            )
+            self.assertGreaterEqual(found, 0, msg or f"no {text!r} behind {place} in {target!r:.300}")
             place = found + len(text)
 
     def assertTotallyOrdered(self, *groups: Sequence[Any], **kwargs: Any) -> None:
@@ -74,9 +64,7 @@ class OlderAssertions(unittest.TestCase):
             wanted = (a > b) - (a < b)
             self.assertEqual((one > other) - (one < other), wanted, kwargs.get("msg"))
 
-    def assertSameStructure(
-        self, a: Any, b: Any, aname: str = "a", bname: str = "b", msg: Any = None
-    ) -> None:
+    def assertSameStructure(self, a: Any, b: Any, aname: str = "a", bname: str = "b", msg: Any = None) -> None:
         """Assert that two structures are equal."""
         self.assertEqual(a, b, msg or f"{aname} and {bname} differ")
 
@@ -104,9 +92,7 @@ class OlderAssertions(unittest.TestCase):
         os.makedirs(path, exist_ok=True)
         return _Path(path)
 
-    def create_tempfile(
-        self, file_path: str | None = None, content: str | bytes | None = None, **kwargs: Any
-    ) -> Any:
+    def create_tempfile(self, file_path: str | None = None, content: str | bytes | None = None, **kwargs: Any) -> Any:
         """Return a file for this test: its path is ``full_path``."""
         folder: str = self.get_temp_dir()  # type: ignore[attr-defined]
         path = os.path.join(folder, file_path or f"file{len(os.listdir(folder))}")
@@ -117,9 +103,7 @@ class OlderAssertions(unittest.TestCase):
 
     # -- that Python's own test cases had before version 3.12 ----------------------------------
 
-    def assertRaisesRegexp(
-        self, expected_exception: Any, expected_regex: Any, *args: Any, **kwargs: Any
-    ) -> Any:
+    def assertRaisesRegexp(self, expected_exception: Any, expected_regex: Any, *args: Any, **kwargs: Any) -> Any:
         """Assert like ``assertRaisesRegex``."""
         return self.assertRaisesRegex(expected_exception, expected_regex, *args, **kwargs)
 

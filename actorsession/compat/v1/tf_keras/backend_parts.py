@@ -171,9 +171,7 @@ def learning_phase() -> Any:
     graph = get_graph()
     if graph not in _state.phases:
         with tf.name_scope(""):
-            _state.phases[graph] = tf.placeholder_with_default(
-                False, shape=(), name="keras_learning_phase"
-            )
+            _state.phases[graph] = tf.placeholder_with_default(False, shape=(), name="keras_learning_phase")
     return _state.phases[graph]
 
 
@@ -213,9 +211,8 @@ def variable(value: Any, dtype: Any = None, name: str | None = None, constraint:
         found = _sparse(value.tocoo())
     else:
         found = tf.Variable(
-            value, dtype=tf.as_dtype(dtype or floatx()), name=name, constraint=constraint,
-            use_resource=True,
-        )  # fmt: skip
+            value, dtype=tf.as_dtype(dtype or floatx()), name=name, constraint=constraint, use_resource=True
+        )
         if isinstance(value, np.ndarray):
             found._keras_shape = value.shape
         elif hasattr(value, "shape"):
@@ -237,9 +234,8 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str | None 
 
 
 def placeholder(
-    shape: Any = None, ndim: int | None = None, dtype: Any = None, sparse: bool = False,
-    name: str | None = None,
-) -> Any:  # fmt: skip
+    shape: Any = None, ndim: int | None = None, dtype: Any = None, sparse: bool = False, name: str | None = None
+) -> Any:
     """Return a placeholder.
 
     Args:
@@ -337,17 +333,17 @@ class _Function:
             feeds.update(zip([item for item, _ in constants], found, strict=True))
         result, _, more = session.run(
             [self._structure, self.updates_op, self.fetches],
-            feed_dict=feeds, options=self.run_options, run_metadata=self.run_metadata,
-        )  # fmt: skip
+            feed_dict=feeds,
+            options=self.run_options,
+            run_metadata=self.run_metadata,
+        )
         for fetch, value in zip(self.fetches, more, strict=True):
             if fetch in self.fetch_callbacks:
                 self.fetch_callbacks[fetch](value)
         return result
 
 
-def function(
-    inputs: Any, outputs: Any, updates: Any = None, name: str | None = None, **kwargs: Any
-) -> _Function:
+def function(inputs: Any, outputs: Any, updates: Any = None, name: str | None = None, **kwargs: Any) -> _Function:
     """Return a function that computes outputs from inputs.
 
     Args:
@@ -367,10 +363,17 @@ def function(
 
 
 def rnn(
-    step_function: Any, inputs: Any, initial_states: Any, go_backwards: bool = False, mask: Any = None,
-    constants: Any = None, unroll: bool = False, input_length: Any = None, time_major: bool = False,
+    step_function: Any,
+    inputs: Any,
+    initial_states: Any,
+    go_backwards: bool = False,
+    mask: Any = None,
+    constants: Any = None,
+    unroll: bool = False,
+    input_length: Any = None,
+    time_major: bool = False,
     zero_output_for_mask: bool = False,
-) -> Any:  # fmt: skip
+) -> Any:
     """Apply a function to each step of time.
 
     Args:
@@ -416,18 +419,13 @@ def rnn(
             return output, following
         last = tf.zeros_like(output) if before is None or zero_output_for_mask else before
         output = tf.where(now_mask, output, last)
-        kept = [
-            tf.where(now_mask, new, old)
-            for new, old in zip(following, states, strict=True)
-        ]  # fmt: skip
+        kept = [tf.where(now_mask, new, old) for new, old in zip(following, states, strict=True)]
         return output, tuple(kept)
 
     loop = _unrolled if unroll else _looped
     initial = tuple(initial_states)
     length = steps if input_length is None else input_length
-    last, outputs, states = loop(
-        step, inputs, mask, initial, tf.shape(inputs)[0] if length is None else length
-    )
+    last, outputs, states = loop(step, inputs, mask, initial, tf.shape(inputs)[0] if length is None else length)
     outputs.set_shape([steps, examples, *last.shape.as_list()[1:]])
     return last, outputs if time_major else _swapped(outputs), list(states)
 
@@ -468,9 +466,12 @@ def _looped(step: Any, inputs: Any, mask: Any, states: Any, length: Any) -> Any:
         return (time + 1, kept.write(time, output), output, *following)
 
     _, kept, last, *states = tf.while_loop(
-        lambda time, *_: time < length, body, (tf.constant(0), kept, begin, *states),
-        parallel_iterations=32, swap_memory=True,
-    )  # fmt: skip
+        lambda time, *_: time < length,
+        body,
+        (tf.constant(0), kept, begin, *states),
+        parallel_iterations=32,
+        swap_memory=True,
+    )
     return last, kept.stack(), states
 
 
@@ -491,15 +492,11 @@ def _safe(output: Any) -> Any:
 def _axis_of(output: Any, axis: int) -> int:
     rank: int = output.shape.ndims
     if not -rank <= axis < rank:
-        raise ValueError(
-            f"Unexpected channels axis {axis}. Expected one of the {rank} axes of the output."
-        )
+        raise ValueError(f"Unexpected channels axis {axis}. Expected one of the {rank} axes of the output.")
     return axis % rank
 
 
-def categorical_crossentropy(
-    target: Any, output: Any, from_logits: bool = False, axis: int = -1
-) -> Any:
+def categorical_crossentropy(target: Any, output: Any, from_logits: bool = False, axis: int = -1) -> Any:
     """Return the cross entropy of probabilities, or of logits, from the probabilities of classes.
 
     Args:
@@ -517,9 +514,7 @@ def categorical_crossentropy(
     return -tf.reduce_sum(target * tf.log(output), axis)
 
 
-def sparse_categorical_crossentropy(
-    target: Any, output: Any, from_logits: bool = False, axis: int = -1
-) -> Any:
+def sparse_categorical_crossentropy(target: Any, output: Any, from_logits: bool = False, axis: int = -1) -> Any:
     """Return the cross entropy of probabilities, or of logits, from the numbers of classes.
 
     Args:
@@ -538,8 +533,7 @@ def sparse_categorical_crossentropy(
         logits = tf.transpose(logits, [i for i in range(rank) if i != axis] + [axis])
     shape = tf.shape(logits)
     found = tf.nn.sparse_softmax_cross_entropy_with_logits(
-        labels=tf.reshape(tf.cast(target, tf.int64), [-1]),
-        logits=tf.reshape(logits, [-1, shape[-1]]),
+        labels=tf.reshape(tf.cast(target, tf.int64), [-1]), logits=tf.reshape(logits, [-1, shape[-1]])
     )
     if rank < 3:
         return found
@@ -595,11 +589,7 @@ def random_uniform(
 def random_binomial(shape: Any, p: float = 0.0, dtype: Any = None, seed: int | None = None) -> Any:
     """Return ones with the probability ``p``, else zeros."""
     kind = dtype or floatx()
-    return tf.where(
-        _drawn(tf.random_uniform, shape, kind, seed) <= p,
-        tf.ones(shape, kind),
-        tf.zeros(shape, kind),
-    )
+    return tf.where(_drawn(tf.random_uniform, shape, kind, seed) <= p, tf.ones(shape, kind), tf.zeros(shape, kind))
 
 
 def truncated_normal(

@@ -24,8 +24,7 @@ __all__ = ["bridge"]
 
 # Defaults that are others than those of Keras 2.3 where a program does not import the package itself.
 _DEFAULTS = {
-    f"layers.{name}": {"recurrent_activation": "hard_sigmoid"}
-    for name in ("GRU", "GRUCell", "LSTM", "LSTMCell")
+    f"layers.{name}": {"recurrent_activation": "hard_sigmoid"} for name in ("GRU", "GRUCell", "LSTM", "LSTMCell")
 }
 # Names of TensorFlow's that have another place in Keras.
 _PLACES = {

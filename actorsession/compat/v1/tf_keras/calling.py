@@ -30,9 +30,7 @@ def bridge(keras: Any) -> None:
     for name, kind in _WEIGHTS.items():
         setattr(layer, name, property(operator.attrgetter(kind)))
     layer.add_variable = layer.add_weight = _as_trained(layer.add_weight)
-    if not hasattr(
-        layer, "dtype"
-    ):  # before Keras 2.2.5 only those with an input of their own have one
+    if not hasattr(layer, "dtype"):  # before Keras 2.2.5 only those with an input of their own have one
         layer.dtype = keras.backend.floatx()
     layer.__init__ = _with_types(layer.__init__)
     layer.__call__ = _of_arrays(layer.__call__, network, keras.backend)
@@ -51,9 +49,10 @@ def bridge(keras: Any) -> None:
 
 
 _WEIGHTS = {
-    "variables": "weights", "trainable_variables": "trainable_weights",
+    "variables": "weights",
+    "trainable_variables": "trainable_weights",
     "non_trainable_variables": "non_trainable_weights",
-}  # fmt: skip
+}
 
 
 def _with_types(init: Callable[..., Any]) -> Callable[..., Any]:
@@ -112,9 +111,7 @@ def _of_arrays(call: Callable[..., Any], network: Any, backend: Any) -> Callable
     @functools.wraps(call)
     def run(self: Any, inputs: Any, *args: Any, **kwargs: Any) -> Any:
         if isinstance(inputs, np.ndarray):
-            inputs = tf.convert_to_tensor(
-                inputs, tf.as_dtype(self.dtype) if inputs.dtype.kind == "f" else None
-            )
+            inputs = tf.convert_to_tensor(inputs, tf.as_dtype(self.dtype) if inputs.dtype.kind == "f" else None)
         if isinstance(self, network) and not self._is_graph_network:
             with recorded(self, args, kwargs, backend):
                 return call(self, inputs, **kwargs)
@@ -124,9 +121,7 @@ def _of_arrays(call: Callable[..., Any], network: Any, backend: Any) -> Callable
 
 
 @contextlib.contextmanager
-def recorded(
-    layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any], backend: Any
-) -> Iterator[None]:
+def recorded(layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any], backend: Any) -> Iterator[None]:
     """Have a layer keep what its ``call`` returns, from which its shapes follow.
 
     Args:

@@ -111,19 +111,13 @@ def _with_checkpoints(function: Callable[..., Any], name: str) -> Callable[..., 
     """Return ``save_weights`` or ``load_weights``, for which a name without ``.h5`` is a checkpoint."""
 
     @functools.wraps(function)
-    def run(
-        self: Any, filepath: Any, *args: Any, save_format: str | None = None, **kwargs: Any
-    ) -> Any:
-        plain = isinstance(filepath, (str, Path)) and not str(filepath).endswith(
-            (".h5", ".hdf5", ".keras")
-        )
+    def run(self: Any, filepath: Any, *args: Any, save_format: str | None = None, **kwargs: Any) -> Any:
+        plain = isinstance(filepath, (str, Path)) and not str(filepath).endswith((".h5", ".hdf5", ".keras"))
         if save_format not in (None, "tf", "h5"):
             raise ValueError(f"save_format is 'tf' or 'h5', got {save_format!r}")
         if name == "load_weights" and plain and not Path(f"{filepath}.index").exists():
             if not Path(filepath).exists():
-                raise errors.NotFoundError(
-                    f"load_weights: there is no checkpoint or file {filepath!s}"
-                )
+                raise errors.NotFoundError(f"load_weights: there is no checkpoint or file {filepath!s}")
             plain = False
         if not (save_format == "tf" or (plain and save_format is None)):
             return function(self, filepath, *args, **kwargs)

@@ -16,9 +16,13 @@ tf: Any = _tf
 
 
 def model_to_estimator(
-    keras_model: Any = None, keras_model_path: str | None = None, custom_objects: Any = None,
-    model_dir: str | None = None, config: Any = None, checkpoint_format: str = "saver",
-) -> Any:  # fmt: skip
+    keras_model: Any = None,
+    keras_model_path: str | None = None,
+    custom_objects: Any = None,
+    model_dir: str | None = None,
+    config: Any = None,
+    checkpoint_format: str = "saver",
+) -> Any:
     """Return an ``Estimator`` that trains, evaluates and exports a model.
 
     Args:
@@ -38,9 +42,7 @@ def model_to_estimator(
     if (keras_model is None) == (keras_model_path is None):
         raise ValueError("model_to_estimator takes either keras_model or keras_model_path")
     if checkpoint_format not in ("saver", None):
-        raise ValueError(
-            f"checkpoint_format: checkpoints of estimators are 'saver', got {checkpoint_format!r}"
-        )
+        raise ValueError(f"checkpoint_format: checkpoints of estimators are 'saver', got {checkpoint_format!r}")
     model = keras_model
     if model is None:
         model = keras.models.load_model(keras_model_path, custom_objects=custom_objects)
@@ -78,19 +80,14 @@ class _ModelFunction:
                 return tf.estimator.EstimatorSpec(
                     mode, predictions=predictions, export_outputs={"serving_default": served}
                 )
-            with _local(
-                kept=[*model.weights, tf.train.get_or_create_global_step()], if_=mode == keys.EVAL
-            ):
+            with _local(kept=[*model.weights, tf.train.get_or_create_global_step()], if_=mode == keys.EVAL):
                 self._compile(model, labels, measured=mode == keys.EVAL)
                 if mode == keys.EVAL:
                     return tf.estimator.EstimatorSpec(
                         mode, loss=model.total_loss, eval_metric_ops=dict(_metrics(model))
                     )
             return tf.estimator.EstimatorSpec(
-                mode,
-                loss=model.total_loss,
-                train_op=self._train(model),
-                scaffold=self._begun(model),
+                mode, loss=model.total_loss, train_op=self._train(model), scaffold=self._begun(model)
             )
 
     def _built(self, features: Any) -> Any:
@@ -121,9 +118,12 @@ class _ModelFunction:
             optimizer = type(self._model.optimizer).from_config(dict(self._config or {}))
         metrics = getattr(self._model, "_compile_metrics", getattr(self._model, "metrics", None))
         model.compile(
-            optimizer, self._model.loss, metrics=metrics if measured else None,
-            loss_weights=self._model.loss_weights, target_tensors=targets,
-        )  # fmt: skip
+            optimizer,
+            self._model.loss,
+            metrics=metrics if measured else None,
+            loss_weights=self._model.loss_weights,
+            target_tensors=targets,
+        )
 
     def _train(self, model: Any) -> Any:
         step, weights = tf.train.get_or_create_global_step(), model._collected_trainable_weights
@@ -177,9 +177,7 @@ def _in_order(given: Any, names: list[str], what: str = "features") -> list[Any]
         return [tf.convert_to_tensor(given[name]) for name in names]
     items = list(given) if isinstance(given, (list, tuple)) else [given]
     if names and len(items) != len(names):
-        raise ValueError(
-            f"{what}: the model has {len(names)}, the input function gives {len(items)}"
-        )
+        raise ValueError(f"{what}: the model has {len(names)}, the input function gives {len(items)}")
     return [tf.convert_to_tensor(item) for item in items]
 
 

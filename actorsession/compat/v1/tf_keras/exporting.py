@@ -16,9 +16,13 @@ _MODEL, _WEIGHTS = os.path.join("assets", "saved_model.json"), os.path.join("var
 
 
 def export_saved_model(
-    model: Any, saved_model_path: str, custom_objects: Any = None, as_text: bool = False,
-    input_signature: Any = None, serving_only: bool = False,
-) -> None:  # fmt: skip
+    model: Any,
+    saved_model_path: str,
+    custom_objects: Any = None,
+    as_text: bool = False,
+    input_signature: Any = None,
+    serving_only: bool = False,
+) -> None:
     """Write a model as a saved model, to serve and to load again.
 
     Args:
@@ -39,9 +43,11 @@ def export_saved_model(
     session = library().backend.get_session()
     with session.graph.as_default():
         tf.saved_model.simple_save(
-            session, saved_model_path, inputs=dict(zip(model.input_names, model.inputs, strict=True)),
+            session,
+            saved_model_path,
+            inputs=dict(zip(model.input_names, model.inputs, strict=True)),
             outputs=dict(zip(model.output_names, model.outputs, strict=True)),
-        )  # fmt: skip
+        )
     if serving_only:
         return
     model.save_weights(os.path.join(saved_model_path, _WEIGHTS), save_format="tf")

@@ -33,9 +33,7 @@ def bridge(keras: Any, as_tensorflow: bool) -> None:
     if not hasattr(model, "reset_metrics"):
         model.reset_metrics = _reset_metrics
     board: Any = keras.callbacks.TensorBoard
-    board.__init__ = _without(
-        board.__init__, "profile_batch", "embeddings_freq_", "write_steps_per_second"
-    )
+    board.__init__ = _without(board.__init__, "profile_batch", "embeddings_freq_", "write_steps_per_second")
 
 
 # -- compile -------------------------------------------------------------------------------------
@@ -49,9 +47,7 @@ def _with_arguments(compile_: Callable[..., Any], as_tensorflow: bool) -> Callab
     def run(self: Any, optimizer: Any = "rmsprop", *args: Any, **kwargs: Any) -> Any:
         for name in _PLACES:
             if kwargs.pop(name, None):
-                raise ValueError(
-                    f"compile: {name} has no meaning here, where models are graphs of a session"
-                )
+                raise ValueError(f"compile: {name} has no meaning here, where models are graphs of a session")
         given = inspect.signature(compile_).bind(self, optimizer, *args, **kwargs)
         for name in ("metrics", "weighted_metrics"):
             if as_tensorflow and name in given.arguments:
@@ -127,9 +123,7 @@ def _with_datasets(function: Callable[..., Any], targets: bool) -> Callable[...,
         if of_data and _is_flowing(given["x"]):
             parts = (given.pop("x"), given.pop("y", None), given.pop("sample_weight", None))
             given["x"] = tuple(part for part in parts if part is not None)
-        if of_data and (
-            given.pop("y", None) is not None or given.pop("sample_weight", None) is not None
-        ):
+        if of_data and (given.pop("y", None) is not None or given.pop("sample_weight", None) is not None):
             raise ValueError(
                 "`y` and `sample_weight` have no place beside a data set, whose elements are (x, y) or "
                 "(x, y, sample_weight)"
@@ -154,9 +148,7 @@ def _with_datasets(function: Callable[..., Any], targets: bool) -> Callable[...,
             return generator(batches if targets else batches.without_targets(), workers=0, **given)
         except _Exhausted:
             if name != "fit":
-                raise ValueError(
-                    f"{name}: the data set has fewer batches than {steps_name}={batches.steps}"
-                ) from None
+                raise ValueError(f"{name}: the data set has fewer batches than {steps_name}={batches.steps}") from None
             warnings.warn(
                 "Your dataset iterator ran out of data; interrupting training. Make sure that your dataset "
                 "can generate at least `steps_per_epoch * epochs` batches.",
@@ -182,9 +174,7 @@ def _is_flowing(value: Any) -> bool:
     """Whether a value is tensors that have another batch in each step, as those of an iterator."""
     items = list(value.values()) if isinstance(value, dict) else value
     items = items if isinstance(items, (list, tuple)) else [items]
-    return bool(items) and all(
-        isinstance(item, Tensor) and item.shape.as_list()[:1] == [None] for item in items
-    )
+    return bool(items) and all(isinstance(item, Tensor) and item.shape.as_list()[:1] == [None] for item in items)
 
 
 class _Batches:
@@ -210,9 +200,7 @@ class _Batches:
             self._iterator = tf_data.make_initializable_iterator(data)
             self._begin()
         elif steps is None:
-            raise ValueError(
-                "an iterator needs the number of steps; a data set may be left without"
-            )
+            raise ValueError("an iterator needs the number of steps; a data set may be left without")
         self._next = self._iterator.get_next()
         self.steps = self._counted() if steps is None else steps
 

@@ -17,9 +17,13 @@ tf: Any = _tf
 
 # Functions of Keras that are classes in TensorFlow, by the names that files of models have.
 _CLASSES = {
-    "GlorotNormal": "glorot_normal", "GlorotUniform": "glorot_uniform", "HeNormal": "he_normal",
-    "HeUniform": "he_uniform", "LecunNormal": "lecun_normal", "LecunUniform": "lecun_uniform",
-}  # fmt: skip
+    "GlorotNormal": "glorot_normal",
+    "GlorotUniform": "glorot_uniform",
+    "HeNormal": "he_normal",
+    "HeUniform": "he_uniform",
+    "LecunNormal": "lecun_normal",
+    "LecunUniform": "lecun_uniform",
+}
 
 
 def bridge(keras: Any) -> None:
@@ -66,9 +70,7 @@ def _without_dtype(make: Callable[..., Any]) -> Callable[..., Any]:
 def _with_dtype(call: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(call)
     def run(self: Any, shape: Any, dtype: Any = None, partition_info: Any = None) -> Any:
-        sizes = (
-            tuple(tf.TensorShape(shape).as_list()) if isinstance(shape, tf.TensorShape) else shape
-        )
+        sizes = tuple(tf.TensorShape(shape).as_list()) if isinstance(shape, tf.TensorShape) else shape
         kind = None if dtype is None else tf.as_dtype(dtype).name
         found = call(self, sizes, dtype=kind)
         return tf.constant(found, kind or "float32") if isinstance(found, np.ndarray) else found
@@ -90,9 +92,13 @@ def _of_any_normal(init: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(init)
     def run(
-        self: Any, scale: float = 1.0, mode: str = "fan_in", distribution: str = "normal", seed: Any = None,
+        self: Any,
+        scale: float = 1.0,
+        mode: str = "fan_in",
+        distribution: str = "normal",
+        seed: Any = None,
         **kwargs: Any,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._untruncated = distribution == "untruncated_normal"
         plain = distribution.removeprefix("un").removeprefix("truncated_")
         init(self, scale, mode, plain if plain == "normal" else distribution, seed, **kwargs)
@@ -106,9 +112,7 @@ def _untruncated(call: Callable[..., Any]) -> Callable[..., Any]:
         found = call(self, shape, *args, **kwargs)
         if not self._untruncated:
             return found
-        make = tf.variance_scaling_initializer(
-            self.scale, self.mode, "untruncated_normal", self.seed
-        )
+        make = tf.variance_scaling_initializer(self.scale, self.mode, "untruncated_normal", self.seed)
         return make(shape, dtype=found.dtype)
 
     return run

@@ -55,9 +55,7 @@ class Layer(_Base, metaclass=_LayerType):  # type: ignore[misc]
 
             setattr(cls, "build", build)  # noqa: B010
 
-    def __init__(
-        self, trainable: bool = True, name: str | None = None, dtype: Any = None, **kwargs: Any
-    ) -> None:
+    def __init__(self, trainable: bool = True, name: str | None = None, dtype: Any = None, **kwargs: Any) -> None:
         object.__setattr__(self, "_attributes", {})
         object.__setattr__(self, "_last", None)
         given = {"name": name, "dtype": dtype}
@@ -83,9 +81,16 @@ class Layer(_Base, metaclass=_LayerType):  # type: ignore[misc]
         object.__setattr__(self, "_dtype", dtype)
 
     def add_weight(  # type: ignore[no-untyped-def]
-        self, name=None, shape=None, dtype=None, initializer=None, regularizer=None,
-        trainable=True, constraint=None, **kwargs
-    ) -> Any:  # fmt: skip
+        self,
+        name=None,
+        shape=None,
+        dtype=None,
+        initializer=None,
+        regularizer=None,
+        trainable=True,
+        constraint=None,
+        **kwargs,
+    ) -> Any:
         """Make a weight.
 
         Args:
@@ -100,12 +105,14 @@ class Layer(_Base, metaclass=_LayerType):  # type: ignore[misc]
         """
         sizes = tuple(TensorShape(() if shape is None else shape).as_list())
         return super().add_weight(
-            name=name or "weight", shape=sizes,
+            name=name or "weight",
+            shape=sizes,
             dtype=as_dtype(dtype or self.dtype or backend.floatx()).name,
             initializer=initializer or ("glorot_uniform" if sizes else "zeros"),
-            regularizer=_regularizers.get(regularizer), trainable=trainable,
+            regularizer=_regularizers.get(regularizer),
+            trainable=trainable,
             constraint=_constraints.get(constraint),
-        )  # fmt: skip
+        )
 
     add_variable = add_weight
 

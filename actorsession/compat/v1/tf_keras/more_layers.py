@@ -57,17 +57,18 @@ class LayerNormalization(Layer):
     """
 
     def __init__(
-        self, axis: int | Sequence[int] = -1, epsilon: float = 1e-3, center: bool = True,
-        scale: bool = True, beta_initializer: Any = "zeros", gamma_initializer: Any = "ones", **kwargs: Any,
-    ) -> None:  # fmt: skip
+        self,
+        axis: int | Sequence[int] = -1,
+        epsilon: float = 1e-3,
+        center: bool = True,
+        scale: bool = True,
+        beta_initializer: Any = "zeros",
+        gamma_initializer: Any = "ones",
+        **kwargs: Any,
+    ) -> None:
         weights = {
             name: kwargs.pop(name, None)
-            for name in (
-                "beta_regularizer",
-                "gamma_regularizer",
-                "beta_constraint",
-                "gamma_constraint",
-            )
+            for name in ("beta_regularizer", "gamma_regularizer", "beta_constraint", "gamma_constraint")
         }
         super().__init__(**kwargs)
         self.axis, self.epsilon = axis, epsilon
@@ -88,10 +89,12 @@ class LayerNormalization(Layer):
                 setattr(self, name, None)
                 continue
             weight = self.add_weight(
-                name, shape, initializer=self._first[name],
+                name,
+                shape,
+                initializer=self._first[name],
                 regularizer=self._weights_of[f"{name}_regularizer"],
                 constraint=self._weights_of[f"{name}_constraint"],
-            )  # fmt: skip
+            )
             setattr(self, name, weight)
         super().build(input_shape)
 
@@ -105,18 +108,11 @@ class LayerNormalization(Layer):
         def spread(weight: Any) -> Any:
             return None if weight is None else tf.reshape(weight, shape)
 
-        return tf.nn.batch_normalization(
-            inputs, mean, variance, spread(self.beta), spread(self.gamma), self.epsilon
-        )
+        return tf.nn.batch_normalization(inputs, mean, variance, spread(self.beta), spread(self.gamma), self.epsilon)
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments."""
-        own = {
-            "axis": self.axis,
-            "epsilon": self.epsilon,
-            "center": self.center,
-            "scale": self.scale,
-        }
+        own = {"axis": self.axis, "epsilon": self.epsilon, "center": self.center, "scale": self.scale}
         return {**super().get_config(), **own}
 
 
@@ -197,9 +193,7 @@ class AdditiveAttention(_Attention):
     def build(self, input_shape: Any = None) -> None:
         """Make the weights."""
         if self.use_scale:
-            self.scale = self.add_weight(
-                "scale", input_shape[1].as_list()[-1:], initializer="glorot_uniform"
-            )
+            self.scale = self.add_weight("scale", input_shape[1].as_list()[-1:], initializer="glorot_uniform")
         super().build(input_shape)
 
     def _scores(self, query: Any, key: Any) -> Any:

@@ -105,9 +105,14 @@ def _class_of(keras: Any) -> Any:
         """
 
         def __init__(
-            self, inside: Any = (), sources: Any = (), shared: Any = (), result: Any = None,
-            content: dict[str, Any] | None = None, **kwargs: Any,
-        ) -> None:  # fmt: skip
+            self,
+            inside: Any = (),
+            sources: Any = (),
+            shared: Any = (),
+            result: Any = None,
+            content: dict[str, Any] | None = None,
+            **kwargs: Any,
+        ) -> None:
             if result is not None:
                 kwargs.setdefault("name", f"tf_op_layer_{result.op.name.replace('/', '_')}")
             super().__init__(**kwargs)
@@ -138,17 +143,15 @@ def _class_of(keras: Any) -> Any:
             made = tf.GraphDef(library=whole.library, versions=whole.versions)
             for node in whole.node:
                 if node.name in self._names:
-                    kept = [
-                        name for name in node.input
-                        if not name.startswith("^") or name[1:] in self._names
-                    ]  # fmt: skip
+                    kept = [name for name in node.input if not name.startswith("^") or name[1:] in self._names]
                     del node.input[:]
                     node.input.extend(kept)
                     made.node.append(node)
             return {
                 "graph": base64.b64encode(made.SerializeToString()).decode(),
-                "inputs": [item.name for item in self._sources], "output": self._result.name,
-            }  # fmt: skip
+                "inputs": [item.name for item in self._sources],
+                "output": self._result.name,
+            }
 
         def compute_output_shape(self, input_shape: Any) -> Any:
             """Return the shape of what ``call`` returned last."""

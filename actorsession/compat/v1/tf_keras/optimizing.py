@@ -37,9 +37,7 @@ def bridge(keras: Any, as_tensorflow: bool) -> None:
     if as_tensorflow:
         base.get_gradients = _clipped_alone(base.get_gradients)
     base.minimize, base.apply_gradients = minimize, apply_gradients
-    module.schedules = ModuleType(
-        "keras.optimizers.schedules", "Learning rates that follow the step."
-    )
+    module.schedules = ModuleType("keras.optimizers.schedules", "Learning rates that follow the step.")
     for name, schedule in _SCHEDULES.items():
         setattr(module.schedules, name, schedule)
     module.schedules.LearningRateSchedule = LearningRateSchedule
@@ -52,10 +50,14 @@ _RATES = dict.fromkeys(("Adadelta", "Adagrad", "Adamax", "Nadam"), 0.001)
 _ABSENT = {"centered", "momentum"}
 # What an optimiser keeps for each variable, in the order of its ``weights``, by the names in checkpoints.
 _SLOTS = {
-    "SGD": ["momentum"], "RMSprop": ["rms"], "Adagrad": ["accumulator"],
-    "Adadelta": ["accum_grad", "accum_var"], "Adam": ["m", "v", "vhat"], "Adamax": ["m", "v"],
+    "SGD": ["momentum"],
+    "RMSprop": ["rms"],
+    "Adagrad": ["accumulator"],
+    "Adadelta": ["accum_grad", "accum_var"],
+    "Adam": ["m", "v", "vhat"],
+    "Adamax": ["m", "v"],
     "Nadam": ["m", "v"],
-}  # fmt: skip
+}
 
 
 def _clipped_alone(own: Callable[..., Any]) -> Callable[..., Any]:
@@ -110,9 +112,7 @@ def _accept_rates(optimizer: Any, default: float | None) -> None:
         optimizer,
         other,
         property(
-            lambda self: getattr(self, rate),
-            lambda self, value: setattr(self, rate, value),
-            doc="The learning rate.",
+            lambda self: getattr(self, rate), lambda self, value: setattr(self, rate, value), doc="The learning rate."
         ),
     )
 
@@ -183,9 +183,7 @@ def _accumulating(init: Callable[..., Any], start: float) -> Callable[..., Any]:
     def run(self: Any, *args: Any, **kwargs: Any) -> None:
         self.initial_accumulator_value = float(kwargs.pop("initial_accumulator_value", start))
         if self.initial_accumulator_value < 0:
-            raise ValueError(
-                f"initial_accumulator_value must be 0 or more, got {self.initial_accumulator_value}"
-            )
+            raise ValueError(f"initial_accumulator_value must be 0 or more, got {self.initial_accumulator_value}")
         init(self, *args, **kwargs)
 
     return run
@@ -194,10 +192,7 @@ def _accumulating(init: Callable[..., Any], start: float) -> Callable[..., Any]:
 def _with_start(get_config: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(get_config)
     def run(self: Any) -> Any:
-        return {
-            **get_config(self),
-            "initial_accumulator_value": self.initial_accumulator_value,
-        }
+        return {**get_config(self), "initial_accumulator_value": self.initial_accumulator_value}
 
     return run
 
@@ -207,10 +202,11 @@ def _adagrad(self: Any, loss: Any, params: Any) -> Any:
     sums = [
         tf.Variable(
             tf.fill(variable.shape.as_list(), tf.cast(self.initial_accumulator_value, variable.dtype)),
-            name=f"accumulator_{number}", use_resource=True,
+            name=f"accumulator_{number}",
+            use_resource=True,
         )
         for number, variable in enumerate(params)
-    ]  # fmt: skip
+    ]
     rate = self.learning_rate
     if self.initial_decay > 0:
         rate = rate / (1.0 + self.decay * tf.cast(self.iterations, self.decay.dtype))
@@ -221,10 +217,7 @@ def _adagrad(self: Any, loss: Any, params: Any) -> Any:
         total = kept + tf.square(grad)
         new = variable - rate * grad / (tf.sqrt(total) + self.epsilon)
         constraint = getattr(variable, "constraint", None)
-        self.updates += [
-            tf.assign(kept, total),
-            tf.assign(variable, new if constraint is None else constraint(new)),
-        ]
+        self.updates += [tf.assign(kept, total), tf.assign(variable, new if constraint is None else constraint(new))]
     return self.updates
 
 
@@ -249,9 +242,7 @@ def apply_gradients(self: Any, grads_and_vars: Iterable[Any], name: str | None =
     return tf.group(*updates, name=name)
 
 
-def minimize(
-    self: Any, loss: Any, var_list: Any = None, grad_loss: Any = None, name: str | None = None
-) -> Any:
+def minimize(self: Any, loss: Any, var_list: Any = None, grad_loss: Any = None, name: str | None = None) -> Any:
     """Return the operation that makes a loss smaller.
 
     Args:
@@ -271,17 +262,28 @@ def minimize(
 
 
 def _ftrl(
-    wrapper: Any, learning_rate: float = 0.001, learning_rate_power: float = -0.5,
-    initial_accumulator_value: float = 0.1, l1_regularization_strength: float = 0.0,
-    l2_regularization_strength: float = 0.0, name: str = "Ftrl",
-    l2_shrinkage_regularization_strength: float = 0.0, **kwargs: Any,
-) -> Any:  # fmt: skip
+    wrapper: Any,
+    learning_rate: float = 0.001,
+    learning_rate_power: float = -0.5,
+    initial_accumulator_value: float = 0.1,
+    l1_regularization_strength: float = 0.0,
+    l2_regularization_strength: float = 0.0,
+    name: str = "Ftrl",
+    l2_shrinkage_regularization_strength: float = 0.0,
+    **kwargs: Any,
+) -> Any:
     """``tf.train.FtrlOptimizer`` as an optimiser of Keras, which has none."""
-    return wrapper(tf.train.FtrlOptimizer(
-        kwargs.get("lr", learning_rate), learning_rate_power, initial_accumulator_value,
-        l1_regularization_strength, l2_regularization_strength, name=name,
-        l2_shrinkage_regularization_strength=l2_shrinkage_regularization_strength,
-    ))  # fmt: skip
+    return wrapper(
+        tf.train.FtrlOptimizer(
+            kwargs.get("lr", learning_rate),
+            learning_rate_power,
+            initial_accumulator_value,
+            l1_regularization_strength,
+            l2_regularization_strength,
+            name=name,
+            l2_shrinkage_regularization_strength=l2_shrinkage_regularization_strength,
+        )
+    )
 
 
 # -- schedules -----------------------------------------------------------------------------------
@@ -333,13 +335,12 @@ _ROWS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "ExponentialDecay": (_of("exponential_decay"), _RATE),
     "InverseTimeDecay": (_of("inverse_time_decay"), _RATE),
     "PiecewiseConstantDecay": (_pieces, {"boundaries": ..., "values": ..., "name": None}),
-    "PolynomialDecay": (_of("polynomial_decay"), {
-        **_FIRST, "end_learning_rate": 0.0001, "power": 1.0, "cycle": False, "name": None,
-    }),
-}  # fmt: skip
+    "PolynomialDecay": (
+        _of("polynomial_decay"),
+        {**_FIRST, "end_learning_rate": 0.0001, "power": 1.0, "cycle": False, "name": None},
+    ),
+}
 _SCHEDULES = {
-    name: type(
-        name, (LearningRateSchedule,), {"_decay": staticmethod(decay), "_defaults": defaults}
-    )
+    name: type(name, (LearningRateSchedule,), {"_decay": staticmethod(decay), "_defaults": defaults})
     for name, (decay, defaults) in _ROWS.items()
 }

@@ -62,9 +62,13 @@ def bridge(keras: Any) -> None:
 def _to_folders(own: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(own)
     def save_model(
-        model: Any, filepath: Any, overwrite: bool = True, include_optimizer: bool = True,
-        save_format: str | None = None, signatures: Any = None,
-    ) -> Any:  # fmt: skip
+        model: Any,
+        filepath: Any,
+        overwrite: bool = True,
+        include_optimizer: bool = True,
+        save_format: str | None = None,
+        signatures: Any = None,
+    ) -> Any:
         if save_format not in (None, "h5", "tf"):
             raise ValueError(f"save_format is 'tf' or 'h5', got {save_format!r}")
         if save_format == "tf":
@@ -88,9 +92,8 @@ def _from_folders(own: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def save(
-    model: Any, filepath: Any, overwrite: bool = True, include_optimizer: bool = True,
-    signatures: Any = None,
-) -> None:  # fmt: skip
+    model: Any, filepath: Any, overwrite: bool = True, include_optimizer: bool = True, signatures: Any = None
+) -> None:
     """Write a model as a saved model with a checkpoint of its layers and its optimiser.
 
     Args:
@@ -119,10 +122,7 @@ def save(
             return
     session = keras.backend.get_session()
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with (
-        tempfile.TemporaryDirectory(dir=folder.parent, prefix=f"{folder.name}.") as made,
-        session.graph.as_default(),
-    ):
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f"{folder.name}.") as made, session.graph.as_default():
         root = held(model, include_optimizer)
         found = tracked(root)
         builder = SavedModelBuilder(made)
@@ -131,9 +131,12 @@ def save(
             dict(zip(model.output_names, model.outputs, strict=True)),
         )
         builder.add_meta_graph_and_variables(
-            session, [tf.saved_model.tag_constants.SERVING], {"serving_default": signature},
-            saver=Saver(values_of(found), sharded=True), clear_devices=True,
-        )  # fmt: skip
+            session,
+            [tf.saved_model.tag_constants.SERVING],
+            {"serving_default": signature},
+            saver=Saver(values_of(found), sharded=True),
+            clear_devices=True,
+        )
         message = builder._model.meta_graphs[0]
         _keep(message, model)
         message.object_graph_def.CopyFrom(_objects(found, root, model, include_optimizer))
@@ -152,18 +155,14 @@ def _keep(message: Any, model: Any) -> None:
     saver = message.saver_def
     names = {tensor.op.name for tensor in model.outputs}
     names |= {
-        name.partition(":")[0]
-        for name in (saver.filename_tensor_name, saver.save_tensor_name, saver.restore_op_name)
+        name.partition(":")[0] for name in (saver.filename_tensor_name, saver.save_tensor_name, saver.restore_op_name)
     }
     message.collection_def.clear()
     trained = {id(variable) for variable in model.trainable_weights}
     for variable in model.weights:
         described = variable.to_proto()
         described.trainable = id(variable) in trained
-        names |= {
-            name.partition(":")[0]
-            for name in (described.initializer_name, described.snapshot_name) if name
-        }  # fmt: skip
+        names |= {name.partition(":")[0] for name in (described.initializer_name, described.snapshot_name) if name}
         keys = [tf.GraphKeys.GLOBAL_VARIABLES]
         for key in keys + [tf.GraphKeys.TRAINABLE_VARIABLES] * described.trainable:
             message.collection_def[key].bytes_list.value.append(described.SerializeToString())
@@ -200,11 +199,13 @@ def _described(item: Any) -> tuple[str, dict[str, Any]]:
         return kinds.get(type(item), "optimizer" if is_optimizer else "_generic_user_object"), {}
     kind = "_tf_keras_layer"
     found = {
-        "class_name": type(item).__name__, "name": item.name, "trainable": item.trainable,
+        "class_name": type(item).__name__,
+        "name": item.name,
+        "trainable": item.trainable,
         "expects_training_arg": "training" in inspect.signature(item.call).parameters,
         "dtype": getattr(item, "dtype", None),
         "batch_input_shape": getattr(item, "batch_input_shape", None),
-    }  # fmt: skip
+    }
     if isinstance(item, keras.engine.network.Network):
         kind = "_tf_keras_network" if item._is_graph_network else "_tf_keras_model"
         found["is_graph_network"] = item._is_graph_network
@@ -225,22 +226,24 @@ def _of_model(model: Any, include_optimizer: bool) -> dict[str, Any]:
     """Return what a description says of the whole model."""
     keras = library()
     found: dict[str, Any] = {
-        "keras_version": keras.__version__, "backend": "tensorflow",
-        "input_names": model.input_names, "output_names": model.output_names,
-    }  # fmt: skip
+        "keras_version": keras.__version__,
+        "backend": "tensorflow",
+        "input_names": model.input_names,
+        "output_names": model.output_names,
+    }
     if model._is_graph_network:
         found["model_config"] = json.loads(model.to_json())
     optimizer = getattr(model, "optimizer", None)
     if include_optimizer and optimizer is not None and not hasattr(optimizer, "optimizer"):
         metrics = getattr(model, "_compile_metrics", getattr(model, "metrics", None))
         found["training_config"] = {
-            "loss": model.loss, "metrics": metrics, "loss_weights": model.loss_weights,
+            "loss": model.loss,
+            "metrics": metrics,
+            "loss_weights": model.loss_weights,
             "weighted_metrics": getattr(model, "_compile_weighted_metrics", None),
             "sample_weight_mode": model.sample_weight_mode,
-            "optimizer_config": {
-                "class_name": type(optimizer).__name__, "config": optimizer.get_config(),
-            },
-        }  # fmt: skip
+            "optimizer_config": {"class_name": type(optimizer).__name__, "config": optimizer.get_config()},
+        }
     return found
 
 
@@ -288,8 +291,7 @@ def load(filepath: Any, custom_objects: Any = None, compile: bool = True) -> Any
             _compile(keras, model, training)
         elif compile:
             warnings.warn(
-                f"{folder} does not say how the model was compiled: compile it before it is trained",
-                stacklevel=2,
+                f"{folder} does not say how the model was compiled: compile it before it is trained", stacklevel=2
             )
     if whole:
         restored(model, os.path.join(folder, _VARIABLES))
@@ -305,9 +307,7 @@ def _metadata(folder: str, meta: Any) -> dict[str, Any]:
         listed = message_class("SavedMetadata").FromString(apart.read_bytes()).nodes
         text = next((node.metadata for node in listed if node.node_id == 0), "")
     if not text:
-        raise ValueError(
-            f"{folder} has a saved model without a model of Keras; tf.saved_model.load has its graph"
-        )
+        raise ValueError(f"{folder} has a saved model without a model of Keras; tf.saved_model.load has its graph")
     found: dict[str, Any] = json.loads(text)
     return found
 
@@ -318,9 +318,7 @@ def _of_layers(keras: Any, folder: str, metadata: dict[str, Any]) -> Any:
     if not metadata.get("is_graph_network", "model_config" in metadata) or "config" not in config:
         return None
     try:
-        return keras.models.model_from_config(
-            {"class_name": config["class_name"], "config": config["config"]}
-        )
+        return keras.models.model_from_config({"class_name": config["class_name"], "config": config["config"]})
     except ValueError as error:
         if "Unknown layer" not in str(error):
             raise
@@ -341,19 +339,13 @@ def _of_graph(keras: Any, folder: str, meta: Any, metadata: dict[str, Any]) -> A
         for name in metadata.get("input_names") or sorted(signature.inputs):
             info = signature.inputs[name]
             shape = tuple(tf.TensorShape(info.tensor_shape).as_list())
-            inputs.append(
-                keras.layers.Input(batch_shape=shape, dtype=tf.as_dtype(info.dtype).name, name=name)
-            )
+            inputs.append(keras.layers.Input(batch_shape=shape, dtype=tf.as_dtype(info.dtype).name, name=name))
             given[info.name] = inputs[-1]
         for node in meta.graph_def.node:
             if node.name.endswith("keras_learning_phase"):
-                given[f"{node.name}:0"] = tf.convert_to_tensor(
-                    keras.backend.learning_phase(), tf.bool
-                )
+                given[f"{node.name}:0"] = tf.convert_to_tensor(keras.backend.learning_phase(), tf.bool)
         scope = session.graph.unique_name(metadata["name"], mark_as_used=False)
-        tf.saved_model.loader.load(
-            session, meta.meta_info_def.tags, folder, import_scope=scope, input_map=given
-        )
+        tf.saved_model.loader.load(session, meta.meta_info_def.tags, folder, import_scope=scope, input_map=given)
         outputs = [
             session.graph.get_tensor_by_name(f"{scope}/{signature.outputs[name].name}")
             for name in metadata.get("output_names") or sorted(signature.outputs)
@@ -368,11 +360,12 @@ def _of_graph(keras: Any, folder: str, meta: Any, metadata: dict[str, Any]) -> A
 def _compile(keras: Any, model: Any, training: dict[str, Any]) -> None:
     model.compile(
         keras.optimizers.deserialize(dict(training["optimizer_config"])),
-        _made(training["loss"], keras.losses), loss_weights=training.get("loss_weights"),
+        _made(training["loss"], keras.losses),
+        loss_weights=training.get("loss_weights"),
         metrics=_made(training.get("metrics"), keras.metrics),
         weighted_metrics=_made(training.get("weighted_metrics"), keras.metrics),
         sample_weight_mode=training.get("sample_weight_mode"),
-    )  # fmt: skip
+    )
 
 
 def _made(described: Any, module: Any) -> Any:
@@ -391,9 +384,12 @@ def _made(described: Any, module: Any) -> Any:
 
 # Classes that have other names in TensorFlow.
 _RENAMED = {
-    "BatchNormalizationV1": "BatchNormalization", "BatchNormalizationV2": "BatchNormalization",
-    "Functional": "Model", "L1": "L1L2", "L2": "L1L2",
-}  # fmt: skip
+    "BatchNormalizationV1": "BatchNormalization",
+    "BatchNormalizationV2": "BatchNormalization",
+    "Functional": "Model",
+    "L1": "L1L2",
+    "L2": "L1L2",
+}
 # What layers of TensorFlow take which those of Keras do not, where it has no effect.
 _WITHOUT_EFFECT = (None, False, 1, "auto")
 
@@ -425,14 +421,16 @@ def _known(config: Any, keras: Any) -> Any:
     if found["class_name"] == "BatchNormalization" and isinstance(inner.get("axis"), list):
         [inner["axis"]] = inner["axis"]
     if not issubclass(kind, keras.engine.network.Network):
-        parameters = set(_LAYER).union(*(
-            inspect.signature(each.__dict__["__init__"]).parameters
-            for each in kind.__mro__ if "__init__" in each.__dict__ and each is not object
-        ))  # fmt: skip
+        parameters = set(_LAYER).union(
+            *(
+                inspect.signature(each.__dict__["__init__"]).parameters
+                for each in kind.__mro__
+                if "__init__" in each.__dict__ and each is not object
+            )
+        )
         found["config"] = {
-            key: value for key, value in inner.items()
-            if key in parameters or value not in _WITHOUT_EFFECT
-        }  # fmt: skip
+            key: value for key, value in inner.items() if key in parameters or value not in _WITHOUT_EFFECT
+        }
     return found
 
 

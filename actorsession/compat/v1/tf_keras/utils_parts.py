@@ -18,9 +18,7 @@ def __getattr__(name: str) -> Any:
     return getattr(importlib.import_module("keras.utils"), name)
 
 
-def get_reachable_from_inputs(
-    inputs: Sequence[Any], targets: Sequence[Any] | None = None
-) -> set[Any]:
+def get_reachable_from_inputs(inputs: Sequence[Any], targets: Sequence[Any] | None = None) -> set[Any]:
     """Return the tensors and operations that depend on some tensors, those themselves among them.
 
     Args:

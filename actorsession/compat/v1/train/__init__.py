@@ -37,8 +37,7 @@ _NAMES = {
     "actorsession.interop": "QueueRunnerDef write_graph",
     "actorsession.interop.cluster_protos": "ClusterDef JobDef",
     "actorsession.interop.example_protos": (
-        "BytesList Example Feature FeatureList FeatureLists Features FloatList Int64List "
-        "SequenceExample"
+        "BytesList Example Feature FeatureList FeatureLists Features FloatList Int64List SequenceExample"
     ),
     "actorsession.interop.protos": "SaverDef",
     "actorsession.train": (

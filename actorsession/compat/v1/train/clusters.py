@@ -24,16 +24,12 @@ def task_of(known: Mapping[str, Any]) -> tuple[Any, int]:
     """
     task = known.get("task", {})
     if not isinstance(task, dict):
-        raise RequestTypeError(
-            f'TF_CONFIG: a task is an object with "type" and "index", got {task!r:.100}'
-        )
+        raise RequestTypeError(f'TF_CONFIG: a task is an object with "type" and "index", got {task!r:.100}')
     index = task.get("index", 0)
     try:
         return task.get("type"), int(index)
     except (TypeError, ValueError, OverflowError):
-        raise RequestValueError(
-            f"TF_CONFIG: the index of a task is a number, got {index!r:.100}"
-        ) from None
+        raise RequestValueError(f"TF_CONFIG: the index of a task is a number, got {index!r:.100}") from None
 
 
 class ClusterSpec(plain.ClusterSpec):

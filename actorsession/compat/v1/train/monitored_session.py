@@ -18,24 +18,14 @@ from actorsession.compat.v1.train.hooks.basic import SessionRunHook
 from actorsession.compat.v1.train.hooks.checkpoints import CheckpointSaverHook
 from actorsession.compat.v1.train.hooks.steps import StepCounterHook
 from actorsession.compat.v1.train.hooks.summaries import SummarySaverHook
-from actorsession.compat.v1.train.session_creators import (
-    ChiefSessionCreator,
-    Scaffold,
-    WorkerSessionCreator,
-)
-from actorsession.compat.v1.train.session_layers import (
-    CoordinatedSession,
-    HookedSession,
-    RecoverableSession,
-)
+from actorsession.compat.v1.train.session_creators import ChiefSessionCreator, Scaffold, WorkerSessionCreator
+from actorsession.compat.v1.train.session_layers import CoordinatedSession, HookedSession, RecoverableSession
 from actorsession.durations import checked_seconds
 from actorsession.errors import OutOfRangeError
 from actorsession.process_bound import ProcessBound
 from actorsession.train import Coordinator, start_queue_runners
 
-__all__ = [
-    "MonitoredSession", "MonitoredTrainingSession", "SingularMonitoredSession",
-]  # fmt: skip
+__all__ = ["MonitoredSession", "MonitoredTrainingSession", "SingularMonitoredSession"]
 
 _USE_DEFAULT = object()
 
@@ -116,18 +106,14 @@ class MonitoredSession(ProcessBound):
         """
         return self._sess is None or self._sess.should_stop()
 
-    def run(
-        self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None
-    ) -> Any:
+    def run(self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
         """Run a step with all hooks; the arguments are those of ``Session.run``.
 
         Raises:
             RuntimeError: if the session is closed or should stop, or a tensor is fed twice.
         """
         self._check_open()
-        return self._sess.run(
-            fetches, feed_dict=feed_dict, options=options, run_metadata=run_metadata
-        )
+        return self._sess.run(fetches, feed_dict=feed_dict, options=options, run_metadata=run_metadata)
 
     def run_step_fn(self, step_fn: Callable[[session_layers.StepContext], Any]) -> Any:
         """Call a function that may run several steps, some of them without hooks.
@@ -191,14 +177,9 @@ class MonitoredSession(ProcessBound):
         return self
 
     def __exit__(
-        self,
-        exception_type: type[BaseException] | None,
-        exception: BaseException | None,
-        trace: TracebackType | None,
+        self, exception_type: type[BaseException] | None, exception: BaseException | None, trace: TracebackType | None
     ) -> bool:
-        over = exception_type is not None and issubclass(
-            exception_type, (OutOfRangeError, StopIteration)
-        )
+        over = exception_type is not None and issubclass(exception_type, (OutOfRangeError, StopIteration))
         self._close(ended=exception_type is None or over)
         return over
 
@@ -228,9 +209,7 @@ class SingularMonitoredSession(MonitoredSession):
         stop_grace_period_secs: float = 120,
         checkpoint_filename_with_path: str | None = None,
     ) -> None:
-        creator = ChiefSessionCreator(
-            scaffold, master, config, checkpoint_dir, checkpoint_filename_with_path
-        )
+        creator = ChiefSessionCreator(scaffold, master, config, checkpoint_dir, checkpoint_filename_with_path)
         super().__init__(creator, hooks, stop_grace_period_secs)
 
     def raw_session(self) -> Any:
@@ -291,11 +270,7 @@ def MonitoredTrainingSession(
         found.append(SummarySaverHook(**interval, output_dir=summary_dir, scaffold=scaffold))
     interval = _interval(save_checkpoint_steps, save_checkpoint_secs, seconds=600)
     if checkpoint_dir and any(interval.values()):
-        found.append(
-            CheckpointSaverHook(
-                checkpoint_dir, **interval, scaffold=scaffold, save_graph_def=save_graph_def
-            )
-        )
+        found.append(CheckpointSaverHook(checkpoint_dir, **interval, scaffold=scaffold, save_graph_def=save_graph_def))
     creator = ChiefSessionCreator(scaffold, master, config, checkpoint_dir)
     return MonitoredSession(creator, [*found, *given], stop_grace_period_secs)
 

@@ -85,9 +85,10 @@ class Server(ProcessBound):
         open_standard_descriptors()
         bound, listening = _bound(known, job_name, task_index, protocol)
         settings = cluster.ServerSettings(
-            protocol="tcp" if protocol == "grpc" else protocol, listening_socket=listening,
+            protocol="tcp" if protocol == "grpc" else protocol,
+            listening_socket=listening,
             config=as_settings(config) or ConfigProto(),
-        )  # fmt: skip
+        )
         self._server = cluster.Server(bound, job_name, task_index, settings)
         task = DeviceSpec.parse(self._server.task)
         # The name of a task is complete.
@@ -95,9 +96,12 @@ class Server(ProcessBound):
         assert task.task is not None
         self._address = bound.task_address(task.job, task.task)
         self._def = ServerDef(
-            cluster=known.as_cluster_def(), job_name=task.job, task_index=task.task,
-            protocol=protocol or "grpc", default_session_config=_as_message(config),
-        )  # fmt: skip
+            cluster=known.as_cluster_def(),
+            job_name=task.job,
+            task_index=task.task,
+            protocol=protocol or "grpc",
+            default_session_config=_as_message(config),
+        )
         self._owner = Owner("server")
         self._loop: asyncio.AbstractEventLoop | None = None
         self._ended = threading.Event()
@@ -137,9 +141,7 @@ class Server(ProcessBound):
             if self._loop is not None:
                 return
             loop = self._loop = new_event_loop()
-            thread = threading.Thread(
-                target=self._main, args=[loop], name="actorsession-server", daemon=True
-            )
+            thread = threading.Thread(target=self._main, args=[loop], name="actorsession-server", daemon=True)
             thread.start()
             _RUNNING[thread] = loop
             starting = asyncio.run_coroutine_threadsafe(self._server.start(), loop)
@@ -176,9 +178,7 @@ class Server(ProcessBound):
                 self._ended.set()
                 return
             try:
-                stopped: concurrent.futures.Future[None] = asyncio.run_coroutine_threadsafe(
-                    self._server.stop(), loop
-                )
+                stopped: concurrent.futures.Future[None] = asyncio.run_coroutine_threadsafe(self._server.stop(), loop)
                 result_of(stopped)
             finally:
                 loop.call_soon_threadsafe(loop.stop)
@@ -215,10 +215,7 @@ def _bound(
     host = free[1]
     listening = socket.socket(socket.AF_INET6 if "[" in host else socket.AF_INET)
     listening.bind((host.strip("[]"), 0))
-    jobs = {
-        name: {i: known.task_address(name, i) for i in known.task_indices(name)}
-        for name in known.jobs
-    }
+    jobs = {name: {i: known.task_address(name, i) for i in known.task_indices(name)} for name in known.jobs}
     jobs[job][index] = f"{host}:{listening.getsockname()[1]}"
     return ClusterSpec(jobs), listening
 

@@ -56,9 +56,7 @@ class Scaffold:
         local_init_feed_dict: Any = None,
     ) -> None:
         if copy_from_scaffold is not None and not isinstance(copy_from_scaffold, Scaffold):
-            raise TypeError(
-                f"copy_from_scaffold is not a Scaffold instance: {copy_from_scaffold!r:.100}"
-            )
+            raise TypeError(f"copy_from_scaffold is not a Scaffold instance: {copy_from_scaffold!r:.100}")
 
         def part(name: str, given: Any) -> Any:
             return getattr(copy_from_scaffold, name, None) if given is None else given
@@ -114,9 +112,7 @@ class Scaffold:
             "ready_op": (
                 GraphKeys.READY_OP,
                 # In TensorFlow the names of resources follow.
-                lambda: ops.concat(
-                    [ops.report_uninitialized_variables(), ops.constant([], string)], 0
-                ),
+                lambda: ops.concat([ops.report_uninitialized_variables(), ops.constant([], string)], 0),
             ),
             "ready_for_local_init_op": (
                 GraphKeys.READY_FOR_LOCAL_INIT_OP,
@@ -136,9 +132,12 @@ class Scaffold:
 
 def _manager(scaffold: Scaffold) -> SessionManager:
     return SessionManager(
-        scaffold.local_init_op, scaffold.ready_op, scaffold.ready_for_local_init_op,
-        recovery_wait_secs=_POLL_SECONDS, local_init_feed_dict=scaffold.local_init_feed_dict,
-    )  # fmt: skip
+        scaffold.local_init_op,
+        scaffold.ready_op,
+        scaffold.ready_for_local_init_op,
+        recovery_wait_secs=_POLL_SECONDS,
+        local_init_feed_dict=scaffold.local_init_feed_dict,
+    )
 
 
 class SessionCreator(abc.ABC):
@@ -182,10 +181,15 @@ class ChiefSessionCreator(SessionCreator):
         """
         scaffold = self._scaffold.finalize()
         return _manager(scaffold).prepare_session(
-            self._master, scaffold.init_op, scaffold.saver, self._folder, self._path,
-            config=self._config, init_feed_dict=scaffold.init_feed_dict,
+            self._master,
+            scaffold.init_op,
+            scaffold.saver,
+            self._folder,
+            self._path,
+            config=self._config,
+            init_feed_dict=scaffold.init_feed_dict,
             init_fn=scaffold.init_fn,
-        )  # fmt: skip
+        )
 
 
 class WorkerSessionCreator(SessionCreator):
@@ -199,11 +203,7 @@ class WorkerSessionCreator(SessionCreator):
     """
 
     def __init__(
-        self,
-        scaffold: Scaffold | None = None,
-        master: str = "",
-        config: Any = None,
-        max_wait_secs: float = 30 * 60,
+        self, scaffold: Scaffold | None = None, master: str = "", config: Any = None, max_wait_secs: float = 30 * 60
     ) -> None:
         self._scaffold = scaffold or Scaffold()
         self._master = master

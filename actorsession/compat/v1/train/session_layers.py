@@ -13,22 +13,11 @@ from typing import Any
 from actorsession.compat.v1.logging import get_logger
 from actorsession.compat.v1.sessions.messages import RunMetadata, RunOptions
 from actorsession.compat.v1.sessions.settings import as_settings
-from actorsession.compat.v1.train.hooks.basic import (
-    SessionRunArgs,
-    SessionRunContext,
-    SessionRunHook,
-    SessionRunValues,
-)
+from actorsession.compat.v1.train.hooks.basic import SessionRunArgs, SessionRunContext, SessionRunHook, SessionRunValues
 from actorsession.errors import AbortedError, UnavailableError
 from actorsession.interop.message import Message
 
-__all__ = [
-    "CoordinatedSession",
-    "HookedSession",
-    "RecoverableSession",
-    "StepContext",
-    "WrappedSession",
-]
+__all__ = ["CoordinatedSession", "HookedSession", "RecoverableSession", "StepContext", "WrappedSession"]
 
 _log = get_logger()
 
@@ -109,9 +98,7 @@ class WrappedSession:
         """Run a step; the arguments are those of ``Session.run``."""
         return self._sess.run(*args, **kwargs)
 
-    def run_step_fn(
-        self, step_fn: Callable[[StepContext], Any], raw_session: Any, run_with_hooks: Any
-    ) -> Any:
+    def run_step_fn(self, step_fn: Callable[[StepContext], Any], raw_session: Any, run_with_hooks: Any) -> Any:
         """Call a function that runs steps.
 
         Args:
@@ -138,9 +125,7 @@ class HookedSession(WrappedSession):
     def _check_stop(self) -> bool:
         return self._should_stop
 
-    def run(
-        self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None
-    ) -> Any:
+    def run(self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
         """Run a step with all hooks; the arguments are those of ``Session.run``.
 
         Raises:
@@ -166,9 +151,8 @@ class HookedSession(WrappedSession):
             run_metadata = RunMetadata()  # where hooks find the results of their options
         keys = list(fetched)
         found = self._sess.run(
-            [fetched[key] for key in keys],
-            feed_dict=feeds or None, options=options, run_metadata=run_metadata,
-        )  # fmt: skip
+            [fetched[key] for key in keys], feed_dict=feeds or None, options=options, run_metadata=run_metadata
+        )
         results = dict(zip(keys, found, strict=True))
         if self._hooks:
             options = RunOptions() if options is None else options
@@ -246,9 +230,7 @@ class RecoverableSession(WrappedSession):
             try:
                 return self._sess_creator.create_session()
             except _LOST as exc:
-                _log.info(
-                    "the session was lost while it was created, and is created again: %s", exc
-                )
+                _log.info("the session was lost while it was created, and is created again: %s", exc)
 
     def _check_stop(self) -> bool:
         """Whether the session should stop; one that a thread has lost is made anew and goes on."""
@@ -282,9 +264,7 @@ class RecoverableSession(WrappedSession):
         """Run a step, once more for each time that the session is lost."""
         return self._recovering(lambda: self._sess.run(*args, **kwargs))
 
-    def run_step_fn(
-        self, step_fn: Callable[[StepContext], Any], raw_session: Any, run_with_hooks: Any
-    ) -> Any:
+    def run_step_fn(self, step_fn: Callable[[StepContext], Any], raw_session: Any, run_with_hooks: Any) -> Any:
         """Call a function that runs steps, once more for each time that the session is lost."""
 
         def call() -> Any:
@@ -305,18 +285,13 @@ def _merged(asked: Any, wanted: Any) -> Any:
     if isinstance(asked, Message) and isinstance(wanted, Message):
         return _merged_messages(asked, wanted)
     asked, wanted = as_settings(asked), as_settings(wanted)
-    watches = (
-        asked.debug_options.debug_tensor_watch_opts,
-        wanted.debug_options.debug_tensor_watch_opts,
-    )
+    watches = (asked.debug_options.debug_tensor_watch_opts, wanted.debug_options.debug_tensor_watch_opts)
     return dataclasses.replace(
         asked,
         trace_level=max(asked.trace_level, wanted.trace_level),
         timeout_in_ms=max(asked.timeout_in_ms, wanted.timeout_in_ms),
         output_partition_graphs=asked.output_partition_graphs or wanted.output_partition_graphs,
-        debug_options=dataclasses.replace(
-            asked.debug_options, debug_tensor_watch_opts=(*watches[0], *watches[1])
-        ),
+        debug_options=dataclasses.replace(asked.debug_options, debug_tensor_watch_opts=(*watches[0], *watches[1])),
     )
 
 

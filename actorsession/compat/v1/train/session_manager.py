@@ -19,12 +19,7 @@ from actorsession.compat.v1.graphs.graph import get_default_graph
 from actorsession.compat.v1.logging import get_logger
 from actorsession.compat.v1.sessions.session import Session
 from actorsession.durations import checked_seconds
-from actorsession.errors import (
-    AbortedError,
-    DeadlineExceededError,
-    FailedPreconditionError,
-    UnavailableError,
-)
+from actorsession.errors import AbortedError, DeadlineExceededError, FailedPreconditionError, UnavailableError
 from actorsession.process_bound import ProcessBound
 from actorsession.train import get_checkpoint_state
 
@@ -111,17 +106,19 @@ class SessionManager(ProcessBound):
         session = Session(master, graph=self._graph, config=config)
         with _closed_on_error(session):
             restored = self._restore(
-                session, saver, checkpoint_dir, checkpoint_filename_with_path,
+                session,
+                saver,
+                checkpoint_dir,
+                checkpoint_filename_with_path,
                 max_wait_secs if wait_for_checkpoint else 0.0,
-            )  # fmt: skip
+            )
             if not restored:
                 self._initialise(session, init_op, init_feed_dict, init_fn)
             used = f"Init op: {_name(init_op)}, init fn: {init_fn}"
             lacking = self._try_local_init(session)
             if lacking is not None:
                 raise RuntimeError(
-                    "Init operations did not make model ready for local_init.  "
-                    f"{used}, error: {lacking}"
+                    f"Init operations did not make model ready for local_init.  {used}, error: {lacking}"
                 )
             lacking = _lacking(self._ready_op, session)
             if lacking is not None:
@@ -149,9 +146,12 @@ class SessionManager(ProcessBound):
         session = Session(master, graph=self._graph, config=config)
         with _closed_on_error(session):
             restored = self._restore(
-                session, saver, checkpoint_dir, checkpoint_filename_with_path,
+                session,
+                saver,
+                checkpoint_dir,
+                checkpoint_filename_with_path,
                 max_wait_secs if wait_for_checkpoint else 0.0,
-            )  # fmt: skip
+            )
             lacking = self._try_local_init(session)
             if not restored:
                 return session, False
@@ -160,30 +160,23 @@ class SessionManager(ProcessBound):
         if lacking is not None:
             _log.info(
                 "restoring %s did not make the model ready: %s",
-                checkpoint_dir or checkpoint_filename_with_path, lacking,
-            )  # fmt: skip
+                checkpoint_dir or checkpoint_filename_with_path,
+                lacking,
+            )
         return session, lacking is None
 
-    def _initialise(
-        self, session: Session, init_op: Any, feeds: Any, init_fn: Callable[[Any], Any] | None
-    ) -> None:
+    def _initialise(self, session: Session, init_op: Any, feeds: Any, init_fn: Callable[[Any], Any] | None) -> None:
         if init_op is None and init_fn is None and self._local_init_op is None:
-            raise RuntimeError(
-                "Model is not initialized and no init_op or init_fn or local_init_op was given"
-            )
+            raise RuntimeError("Model is not initialized and no init_op or init_fn or local_init_op was given")
         if init_op is not None:
             session.run(init_op, feed_dict=feeds)
         if init_fn is not None:
             init_fn(session)
 
-    def _restore(
-        self, session: Session, saver: Any, folder: str | None, path: str | None, patience: float
-    ) -> bool:
+    def _restore(self, session: Session, saver: Any, folder: str | None, path: str | None, patience: float) -> bool:
         """Restore a checkpoint, waiting for it if necessary, and return whether there was one."""
         if folder and path:
-            raise ValueError(
-                "Can not provide both checkpoint_dir and checkpoint_filename_with_path."
-            )
+            raise ValueError("Can not provide both checkpoint_dir and checkpoint_filename_with_path.")
         if saver is None or not (folder or path):
             return False
         if path or not folder:
@@ -201,9 +194,7 @@ class SessionManager(ProcessBound):
 
     # -- the other tasks -----------------------------------------------------------------------
 
-    def wait_for_session(
-        self, master: str, config: Any = None, max_wait_secs: float | None = math.inf
-    ) -> Session:
+    def wait_for_session(self, master: str, config: Any = None, max_wait_secs: float | None = math.inf) -> Session:
         """Return a session once another task has made the model ready.
 
         The wait includes tasks of the cluster that have not started yet. Without a time limit, it lasts for
@@ -227,15 +218,11 @@ class SessionManager(ProcessBound):
             if session is not None:
                 return session
             if time.monotonic() + self._recovery_wait_secs > end:
-                raise DeadlineExceededError(
-                    f"Session was not ready after waiting {limit:g} secs. {lacking}"
-                )
+                raise DeadlineExceededError(f"Session was not ready after waiting {limit:g} secs. {lacking}")
             _log.info("waiting for the model to be ready: %s", lacking)
             self._sleep(end)
 
-    def _look(
-        self, master: str, config: Any, *, tolerant: bool
-    ) -> tuple[Session | None, str | None]:
+    def _look(self, master: str, config: Any, *, tolerant: bool) -> tuple[Session | None, str | None]:
         """Return a session if the model is ready, or else the reason why it is not.
 
         Each poll uses a new session, because one from before the chief started may belong to tasks that have
@@ -268,9 +255,7 @@ class SessionManager(ProcessBound):
             return None
         lacking = _lacking(self._ready_for_local_init_op, session)
         if lacking is None:
-            session.run(
-                self._local_init_op, self._local_init_feed_dict, self._local_init_run_options
-            )
+            session.run(self._local_init_op, self._local_init_feed_dict, self._local_init_run_options)
         return lacking
 
     def _sleep(self, end: float) -> None:

@@ -121,9 +121,7 @@ class Supervisor(ProcessBound):
                 ready_for_local_init_op, GraphKeys.READY_FOR_LOCAL_INIT_OP, lambda: None
             )
             self.init_op = _part(init_op, GraphKeys.INIT_OP, ops.global_variables_initializer)
-            self.local_init_op = _part(
-                local_init_op, GraphKeys.LOCAL_INIT_OP, default_local_init_op
-            )
+            self.local_init_op = _part(local_init_op, GraphKeys.LOCAL_INIT_OP, default_local_init_op)
             self.summary_op = _part(summary_op, GraphKeys.SUMMARY_OP, merge_all)
             self.saver = _part(saver, GraphKeys.SAVERS, _saver)
             self.global_step = _part(global_step, GraphKeys.GLOBAL_STEP, _global_step)
@@ -134,9 +132,7 @@ class Supervisor(ProcessBound):
         self.init_feed_dict = init_feed_dict
         self.is_chief = is_chief
         self.coord = Coordinator()
-        for name, seconds in (
-            ("save_model_secs", save_model_secs), ("save_summaries_secs", save_summaries_secs),
-        ):  # fmt: skip
+        for name, seconds in (("save_model_secs", save_model_secs), ("save_summaries_secs", save_summaries_secs)):
             if seconds is not None:
                 checked_seconds(name, seconds)
         self.save_model_secs = save_model_secs if is_chief else None
@@ -147,9 +143,13 @@ class Supervisor(ProcessBound):
         self.summary_writer = summary_writer
         self._graph_written = False
         self.session_manager = session_manager or SessionManager(
-            self.local_init_op, self.ready_op, self.ready_for_local_init_op, graph,
-            recovery_wait_secs, local_init_run_options,
-        )  # fmt: skip
+            self.local_init_op,
+            self.ready_op,
+            self.ready_for_local_init_op,
+            graph,
+            recovery_wait_secs,
+            local_init_run_options,
+        )
         graph.finalize()
 
     # -- sessions ------------------------------------------------------------------------------
@@ -180,17 +180,21 @@ class Supervisor(ProcessBound):
             self.summary_writer.reopen()  # a session before this one may have closed it
         if self.is_chief:
             session: Session = self.session_manager.prepare_session(
-                master, init_op=self.init_op, saver=self.saver, checkpoint_dir=self._logdir,
-                wait_for_checkpoint=wait_for_checkpoint, max_wait_secs=max_wait_secs,
-                config=config, init_feed_dict=self.init_feed_dict, init_fn=self._init_fn,
-            )  # fmt: skip
+                master,
+                init_op=self.init_op,
+                saver=self.saver,
+                checkpoint_dir=self._logdir,
+                wait_for_checkpoint=wait_for_checkpoint,
+                max_wait_secs=max_wait_secs,
+                config=config,
+                init_feed_dict=self.init_feed_dict,
+                init_fn=self._init_fn,
+            )
             self._write_graph()
             if start_standard_services:
                 self.start_standard_services(session)
         else:
-            session = self.session_manager.wait_for_session(
-                master, config=config, max_wait_secs=max_wait_secs
-            )
+            session = self.session_manager.wait_for_session(master, config=config, max_wait_secs=max_wait_secs)
         if start_standard_services:
             self.start_queue_runners(session)
         return session
@@ -222,9 +226,7 @@ class Supervisor(ProcessBound):
         """
         session = None
         try:
-            session = self.prepare_or_wait_for_session(
-                master, config, start_standard_services=start_standard_services
-            )
+            session = self.prepare_or_wait_for_session(master, config, start_standard_services=start_standard_services)
             yield session
         except Exception as exc:
             self.request_stop(exc)
@@ -252,8 +254,7 @@ class Supervisor(ProcessBound):
         """
         if not self.is_chief:
             raise RuntimeError(
-                "Only chief supervisor can start standard services. Because only chief supervisors can "
-                "write events."
+                "Only chief supervisor can start standard services. Because only chief supervisors can write events."
             )
         if not self._logdir:
             _log.warning("standard services need a logdir; no checkpoint is saved")
@@ -293,9 +294,7 @@ class Supervisor(ProcessBound):
         if self.summary_writer is not None:
             self.summary_writer.add_summary(summary, step)
 
-    def start_queue_runners(
-        self, sess: Any, queue_runners: Sequence[Any] | None = None
-    ) -> list[threading.Thread]:
+    def start_queue_runners(self, sess: Any, queue_runners: Sequence[Any] | None = None) -> list[threading.Thread]:
         """Start the threads of queue runners.
 
         Args:
@@ -331,9 +330,7 @@ class Supervisor(ProcessBound):
         Returns:
             The thread.
         """
-        return LooperThread.loop(
-            self.coord, timer_interval_secs, target, args or (), dict(kwargs or {})
-        )
+        return LooperThread.loop(self.coord, timer_interval_secs, target, args or (), dict(kwargs or {}))
 
     # -- stopping ------------------------------------------------------------------------------
 
@@ -439,9 +436,7 @@ def _check_placed(graph: Any) -> None:
     """Refuse variables without a device: each replica would have its own ones."""
     for op in graph.get_operations():
         if op.type in ("Variable", "VariableV2") and not op.device:
-            raise ValueError(
-                f"When using replicas, all Variables must have their device set: {op.name!r} has none"
-            )
+            raise ValueError(f"When using replicas, all Variables must have their device set: {op.name!r} has none")
 
 
 def _is_default(given: Any) -> bool:

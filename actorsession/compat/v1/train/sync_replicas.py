@@ -68,6 +68,4 @@ class _Hook(SessionRunHook):
             return
         session.run(self._optimizer.chief_init_op)
         session.run(self._first_tokens)
-        self._optimizer.get_chief_queue_runner().create_threads(
-            session, coord=coord, daemon=True, start=True
-        )
+        self._optimizer.get_chief_queue_runner().create_threads(session, coord=coord, daemon=True, start=True)

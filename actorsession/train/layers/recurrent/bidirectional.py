@@ -70,9 +70,7 @@ def stack_bidirectional_dynamic_rnn(
     """
 
     def layer(fw: Any, bw: Any, given: Any, first: tuple[Any, Any]) -> tuple[Any, Any, Any]:
-        outputs, last = bidirectional_dynamic_rnn(
-            fw, bw, given, sequence_length, *first, dtype, time_major,
-        )  # fmt: skip
+        outputs, last = bidirectional_dynamic_rnn(fw, bw, given, sequence_length, *first, dtype, time_major)
         return ops.concat(outputs, 2), *last
 
     states = (initial_states_fw, initial_states_bw)
@@ -94,10 +92,7 @@ def _stacked(
             raise ValueError(f"cells_{direction} must be a list of RNNCells (one per layer).")
     if len(cells_fw) != len(cells_bw):
         raise ValueError("Forward and Backward cells must have the same depth.")
-    first = [
-        _states(given, direction, len(cells_fw))
-        for direction, given in zip(("fw", "bw"), states, strict=True)
-    ]
+    first = [_states(given, direction, len(cells_fw)) for direction, given in zip(("fw", "bw"), states, strict=True)]
     last_fw, last_bw = [], []
     with ops.variable_scope(scope or "stack_bidirectional_rnn"):
         layers = zip(cells_fw, cells_bw, *first, strict=True)
@@ -114,7 +109,5 @@ def _states(given: Any, direction: str, count: int) -> Sequence[Any]:
     if given is None:
         return [None] * count
     if not isinstance(given, list) or len(given) != count:
-        raise ValueError(
-            f"initial_states_{direction} must be a list of state tensors (one per layer)."
-        )
+        raise ValueError(f"initial_states_{direction} must be a list of state tensors (one per layer).")
     return given

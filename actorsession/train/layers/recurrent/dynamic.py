@@ -109,13 +109,7 @@ class _Loop:
     """
 
     def __init__(
-        self,
-        cell: Any,
-        inputs: Any,
-        flat: Sequence[Tensor],
-        lengths: Tensor | None,
-        state: Any,
-        dtype: Any,
+        self, cell: Any, inputs: Any, flat: Sequence[Tensor], lengths: Tensor | None, state: Any, dtype: Any
     ) -> None:
         self.cell, self.inputs = cell, inputs
         self.static_time, self.static_batch = _common_extents(flat)
@@ -131,17 +125,14 @@ class _Loop:
             # At least one step, if there is one, so that the shapes of the arrays' elements are known.
             self.bound = ops.minimum(self.steps, ops.maximum(1, self.lengths.most))
         self.arrays = [
-            ops.TensorArray(each.dtype, self.steps, element_shape=sizes_of(each)[1:]).unstack(each)
-            for each in flat
+            ops.TensorArray(each.dtype, self.steps, element_shape=sizes_of(each)[1:]).unstack(each) for each in flat
         ]
 
     def build(self, state: Any) -> tuple[Any, Any]:
         """Build the loop and return the outputs, with time as the first axis, and the last state."""
         time = ops.constant(0, name="time")
         arrays = [
-            ops.TensorArray(
-                self.dtype, self.steps, element_shape=sizes.known_shape([self.static_batch], size)
-            )
+            ops.TensorArray(self.dtype, self.steps, element_shape=sizes.known_shape([self.static_batch], size))
             for size in self.sizes
         ]
         _, written, last = ops.while_loop(
@@ -151,9 +142,7 @@ class _Loop:
             # TensorFlow counts the iterations, too, which numbers the exits of the loop.
             maximum_iterations=self.steps,
         )
-        stacked = [
-            self._stacked(array, size) for array, size in zip(written, self.sizes, strict=True)
-        ]
+        stacked = [self._stacked(array, size) for array, size in zip(written, self.sizes, strict=True)]
         return nests.pack(self.cell.output_size, stacked), last
 
     def _turn(self, time: Tensor, written: Any, state: Any) -> tuple[Any, Any, Any]:
@@ -169,9 +158,7 @@ class _Loop:
             outputs, after = self.lengths.step(time, state, call)
         leaves = nests.flatten(outputs)
         if len(leaves) != len(written):
-            raise ValueError(
-                f"the cell has output_size {self.cell.output_size} but returned {outputs!r:.200}"
-            )
+            raise ValueError(f"the cell has output_size {self.cell.output_size} but returned {outputs!r:.200}")
         pairs = zip(written, leaves, strict=True)
         return time + 1, tuple([array.write(time, leaf) for array, leaf in pairs]), after
 
@@ -183,9 +170,7 @@ class _Loop:
             # The shape is given as a tensor, so that a loop without steps returns outputs of the right shape.
             whole = sizes.shape_operand(self.batch, size)
             with array.flow.graph.name_scope("TensorArrayStack"):
-                stacked = tensor_list_stack(
-                    array.flow, self.dtype, -1, whole, "TensorArrayGatherV3"
-                )
+                stacked = tensor_list_stack(array.flow, self.dtype, -1, whole, "TensorArrayGatherV3")
         stacked.set_shape(sizes.known_shape([self.static_time], known))
         return stacked
 
@@ -208,8 +193,7 @@ def _common_extents(flat: Sequence[Tensor]) -> tuple[int | None, int | None]:
         ):
             if found != wanted:
                 raise ValueError(
-                    f"{what} not the same for all the elements in the input: {wanted} and {found} for "
-                    f"input={each!r}."
+                    f"{what} not the same for all the elements in the input: {wanted} and {found} for input={each!r}."
                 )
     return time, batch
 
@@ -253,18 +237,15 @@ def bidirectional_dynamic_rnn(
     def reverse(value: Any) -> Tensor:
         if sequence_length is None:
             return ops.reverse(value, [time_axis])
-        return ops.reverse_sequence(
-            value, sequence_length, seq_axis=time_axis, batch_axis=batch_axis
-        )
+        return ops.reverse_sequence(value, sequence_length, seq_axis=time_axis, batch_axis=batch_axis)
 
     with ops.variable_scope(scope or "bidirectional_rnn"):
         with ops.variable_scope("fw") as forward:
             outputs_fw, state_fw = dynamic_rnn(
-                cell_fw, inputs, sequence_length, initial_state_fw, dtype, time_major, forward,
-            )  # fmt: skip
+                cell_fw, inputs, sequence_length, initial_state_fw, dtype, time_major, forward
+            )
         with ops.variable_scope("bw") as back:
             outputs_bw, state_bw = dynamic_rnn(
-                cell_bw, nests.mapped(reverse, inputs), sequence_length, initial_state_bw, dtype,
-                time_major, back,
-            )  # fmt: skip
+                cell_bw, nests.mapped(reverse, inputs), sequence_length, initial_state_bw, dtype, time_major, back
+            )
     return (outputs_fw, nests.mapped(reverse, outputs_bw)), (state_fw, state_bw)

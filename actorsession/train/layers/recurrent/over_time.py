@@ -21,9 +21,7 @@ class _OverTime(Layer):
         settings: see ``Layer``.
     """
 
-    def __init__(
-        self, cells: dict[str, Any], time_major: bool, **settings: Unpack[LayerSettings]
-    ) -> None:
+    def __init__(self, cells: dict[str, Any], time_major: bool, **settings: Unpack[LayerSettings]) -> None:
         super().__init__(**settings)
         for argument, cell in cells.items():
             check_cell(argument, cell)
@@ -51,18 +49,11 @@ class RNN(_OverTime):
         ValueError: for inputs of a rank below 3, or whose last axis has an unknown size.
     """
 
-    def __init__(
-        self, cell: Any, *, time_major: bool = False, **settings: Unpack[LayerSettings]
-    ) -> None:
+    def __init__(self, cell: Any, *, time_major: bool = False, **settings: Unpack[LayerSettings]) -> None:
         super().__init__({"cell": cell}, time_major, **settings)
 
     def call(
-        self,
-        inputs: Any,
-        sequence_length: Any = None,
-        initial_state: Any = None,
-        *,
-        scope: VariableScope,
+        self, inputs: Any, sequence_length: Any = None, initial_state: Any = None, *, scope: VariableScope
     ) -> tuple[Any, Any]:
         """Build the outputs and the last state.
 
@@ -74,9 +65,8 @@ class RNN(_OverTime):
             scope: the variable scope of the layer, which the base class passes.
         """
         return dynamic_rnn(
-            self.cells[0], inputs, sequence_length, initial_state, inputs.dtype,
-            time_major=self.time_major, scope=scope,
-        )  # fmt: skip
+            self.cells[0], inputs, sequence_length, initial_state, inputs.dtype, time_major=self.time_major, scope=scope
+        )
 
 
 class BidirectionalRNN(_OverTime):
@@ -91,12 +81,7 @@ class BidirectionalRNN(_OverTime):
     """
 
     def __init__(
-        self,
-        forward: Any,
-        backward: Any,
-        *,
-        time_major: bool = False,
-        **settings: Unpack[LayerSettings],
+        self, forward: Any, backward: Any, *, time_major: bool = False, **settings: Unpack[LayerSettings]
     ) -> None:
         super().__init__({"forward": forward, "backward": backward}, time_major, **settings)
 
@@ -117,7 +102,13 @@ class BidirectionalRNN(_OverTime):
             scope: the variable scope of the layer, which the base class passes.
         """
         return bidirectional_dynamic_rnn(
-            self.cells[0], self.cells[1], inputs, sequence_length, initial_states[0],
-            initial_states[1], inputs.dtype,
-            time_major=self.time_major, scope=scope,
-        )  # fmt: skip
+            self.cells[0],
+            self.cells[1],
+            inputs,
+            sequence_length,
+            initial_states[0],
+            initial_states[1],
+            inputs.dtype,
+            time_major=self.time_major,
+            scope=scope,
+        )

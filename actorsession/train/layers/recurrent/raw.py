@@ -11,13 +11,7 @@ from actorsession.graph.shape import TensorShape
 from actorsession.train.layers import nests
 from actorsession.train.layers.recurrent import sizes
 from actorsession.train.layers.recurrent.cells.cell import check_cell
-from actorsession.train.layers.recurrent.steps import (
-    as_tensors,
-    batch_of,
-    copied_through,
-    opened,
-    sizes_of,
-)
+from actorsession.train.layers.recurrent.steps import as_tensors, batch_of, copied_through, opened, sizes_of
 
 __all__ = ["raw_rnn"]
 
@@ -111,9 +105,7 @@ class _Turn:
         self._loop_fn = loop_fn
         self._zeros = zeros
 
-    def __call__(
-        self, time: Tensor, finished: Any, given: Any, arrays: Any, state: Any, kept: Any
-    ) -> list[Any]:
+    def __call__(self, time: Tensor, finished: Any, given: Any, arrays: Any, state: Any, kept: Any) -> list[Any]:
         """Return the next values of all loop variables."""
         output, after = self._cell(given, state)
         nests.check_alike(state, after, "the states before and after a step of the cell")

@@ -15,14 +15,7 @@ from actorsession.graph.operation import Tensor
 from actorsession.graph.shape import TensorShape
 from actorsession.train.layers import nests
 
-__all__ = [
-    "check_floating",
-    "known_shape",
-    "require_floating",
-    "shape_operand",
-    "state_dtype",
-    "zeros",
-]
+__all__ = ["check_floating", "known_shape", "require_floating", "shape_operand", "state_dtype", "zeros"]
 
 
 def known_shape(*parts: Any) -> TensorShape:
@@ -38,9 +31,7 @@ def _known(part: Any) -> TensorShape:
         return TensorShape(_as_list(part))
     rank = part.shape.rank
     if rank not in (0, 1):
-        raise ValueError(
-            f"a size must be a scalar or a vector, got one of shape {part.shape}: {part!r}"
-        )
+        raise ValueError(f"a size must be a scalar or a vector, got one of shape {part.shape}: {part!r}")
     value = get_static_value(part)
     if value is not None:
         return TensorShape([int(dim) for dim in value.ravel()])
@@ -50,9 +41,7 @@ def _known(part: Any) -> TensorShape:
 
 
 def _as_list(part: Any) -> Any:
-    return (
-        part if isinstance(part, (TensorShape, list, tuple)) else [part]
-    )  # an unknown one is None
+    return part if isinstance(part, (TensorShape, list, tuple)) else [part]  # an unknown one is None
 
 
 def _operand(part: Any) -> Tensor:
@@ -114,9 +103,7 @@ def require_floating(dtype: Any) -> None:
     if dtype is not None:
         known = as_dtype(dtype)
         if not (known.is_floating or known.is_complex):
-            raise ValueError(
-                f"RNN cell only supports floating point inputs, but saw dtype: {known.name}"
-            )
+            raise ValueError(f"RNN cell only supports floating point inputs, but saw dtype: {known.name}")
 
 
 def check_floating(*values: Any) -> None:

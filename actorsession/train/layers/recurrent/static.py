@@ -14,25 +14,13 @@ from actorsession.graph.shape import TensorShape
 from actorsession.train.layers import nests
 from actorsession.train.layers.recurrent import sizes
 from actorsession.train.layers.recurrent.cells.cell import check_cell
-from actorsession.train.layers.recurrent.steps import (
-    Lengths,
-    batch_of,
-    check_lengths,
-    first_state,
-    opened,
-    sizes_of,
-)
+from actorsession.train.layers.recurrent.steps import Lengths, batch_of, check_lengths, first_state, opened, sizes_of
 
 __all__ = ["static_bidirectional_rnn", "static_rnn", "static_state_saving_rnn"]
 
 
 def static_rnn(
-    cell: Any,
-    inputs: Any,
-    initial_state: Any = None,
-    dtype: Any = None,
-    sequence_length: Any = None,
-    scope: Any = None,
+    cell: Any, inputs: Any, initial_state: Any = None, dtype: Any = None, sequence_length: Any = None, scope: Any = None
 ) -> tuple[list[Any], Any]:
     """Return the outputs of a cell for each of some inputs, and its last state.
 
@@ -113,9 +101,7 @@ def _reversed(inputs: Sequence[Any], lengths: Any) -> list[Any]:
         return list(reversed(inputs))
     columns = []
     for each in zip(*[nests.flatten(given) for given in inputs], strict=True):
-        turned = ops.unstack(
-            ops.reverse_sequence(ops.stack(each), lengths, seq_axis=0, batch_axis=1)
-        )
+        turned = ops.unstack(ops.reverse_sequence(ops.stack(each), lengths, seq_axis=0, batch_axis=1))
         for tensor, like in zip(turned, each, strict=True):
             tensor.set_shape(like.shape)
         columns.append(turned)
@@ -157,26 +143,18 @@ def static_bidirectional_rnn(
     _check_inputs(inputs)
     with ops.variable_scope(scope or "bidirectional_rnn"):
         with ops.variable_scope("fw") as forward:
-            outputs_fw, state_fw = static_rnn(
-                cell_fw, inputs, initial_state_fw, dtype, sequence_length, forward
-            )
+            outputs_fw, state_fw = static_rnn(cell_fw, inputs, initial_state_fw, dtype, sequence_length, forward)
         with ops.variable_scope("bw") as back:
             turned, state_bw = static_rnn(
-                cell_bw, _reversed(inputs, sequence_length), initial_state_bw, dtype,
-                sequence_length, back,
-            )  # fmt: skip
+                cell_bw, _reversed(inputs, sequence_length), initial_state_bw, dtype, sequence_length, back
+            )
     outputs_bw = _reversed(turned, sequence_length)
     joined = nests.mapped(lambda fw, bw: ops.concat([fw, bw], 1), outputs_fw, outputs_bw)
     return joined, state_fw, state_bw
 
 
 def static_state_saving_rnn(
-    cell: Any,
-    inputs: Any,
-    state_saver: Any,
-    state_name: Any,
-    sequence_length: Any = None,
-    scope: Any = None,
+    cell: Any, inputs: Any, state_saver: Any, state_name: Any, sequence_length: Any = None, scope: Any = None
 ) -> tuple[list[Any], Any]:
     """Return the results of ``static_rnn`` with states that a state saver keeps from run to run.
 
@@ -210,9 +188,7 @@ def static_state_saving_rnn(
             f"state_name={state_name} and cell.state_size={size}."
         )
     initial = nests.pack(size, [state_saver.state(name) for name in names])
-    outputs, state = static_rnn(
-        cell, inputs, initial_state=initial, sequence_length=sequence_length, scope=scope
-    )
+    outputs, state = static_rnn(cell, inputs, initial_state=initial, sequence_length=sequence_length, scope=scope)
     leaves = nests.flatten(state)
     kept = [state_saver.save_state(name, leaf) for name, leaf in zip(names, leaves, strict=True)]
     with control_dependencies(kept):

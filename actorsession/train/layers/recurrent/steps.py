@@ -16,9 +16,16 @@ from actorsession.ops import VariableScope
 from actorsession.train.layers import nests
 
 __all__ = [
-    "Lengths", "as_tensors", "batch_of", "check_lengths", "copied_through", "first_state",
-    "opened", "sizes_of", "transposed",
-]  # fmt: skip
+    "Lengths",
+    "as_tensors",
+    "batch_of",
+    "check_lengths",
+    "copied_through",
+    "first_state",
+    "opened",
+    "sizes_of",
+    "transposed",
+]
 
 
 @contextlib.contextmanager
@@ -59,8 +66,7 @@ def batch_of(inputs: Sequence[Tensor], axis: int) -> Any:
         sized = sizes_of(tensor)
         if sized is not None and len(sized) <= axis:
             raise ValueError(
-                f"Input tensor should have rank >= {axis + 1}. Received input={tensor!r} of rank "
-                f"{len(sized)}"
+                f"Input tensor should have rank >= {axis + 1}. Received input={tensor!r} of rank {len(sized)}"
             )
         if sized is not None and sized[axis] is not None:
             return sized[axis]
@@ -69,10 +75,7 @@ def batch_of(inputs: Sequence[Tensor], axis: int) -> Any:
 
 def as_tensors(state: Any) -> Any:
     """Return a state whose leaves are tensors or tensor arrays."""
-    return nests.mapped(
-        lambda leaf: leaf if isinstance(leaf, ops.TensorArray) else ops.convert_to_tensor(leaf),
-        state,
-    )
+    return nests.mapped(lambda leaf: leaf if isinstance(leaf, ops.TensorArray) else ops.convert_to_tensor(leaf), state)
 
 
 def first_state(cell: Any, initial: Any, batch_size: Any, dtype: Any) -> Any:
@@ -150,9 +153,7 @@ class Lengths:
         self._check(outputs, state, after)
         return self._through(time, state, outputs, after)
 
-    def maybe_step(
-        self, time: int, state: Any, call: Callable[[], tuple[Any, Any]]
-    ) -> tuple[Any, Any]:
+    def maybe_step(self, time: int, state: Any, call: Callable[[], tuple[Any, Any]]) -> tuple[Any, Any]:
         """Build a step like ``step`` that is skipped when all sequences are over."""
         nothing = nests.flatten(self.zero_output) + nests.flatten(state)
 
@@ -161,9 +162,7 @@ class Lengths:
             self._check(outputs, state, after)
             whole = nests.flatten(outputs) + nests.flatten(after)
             return _conditional(
-                time < self.least,
-                lambda: whole,
-                lambda: nests.flatten(self._through(time, state, outputs, after)),
+                time < self.least, lambda: whole, lambda: nests.flatten(self._through(time, state, outputs, after))
             )
 
         found = _conditional(time >= self.most, lambda: nothing, step)
@@ -183,9 +182,7 @@ class Lengths:
         nests.check_alike(state, after, "the states before and after a step of the cell")
 
 
-def _conditional(
-    pred: Any, true_fn: Callable[[], list[Any]], false_fn: Callable[[], list[Any]]
-) -> list[Any]:
+def _conditional(pred: Any, true_fn: Callable[[], list[Any]], false_fn: Callable[[], list[Any]]) -> list[Any]:
     """Return the result of ``cond`` between two lists, as a list."""
     found: list[Any] = ops.cond(pred, true_fn, false_fn, strict=True)
     return found

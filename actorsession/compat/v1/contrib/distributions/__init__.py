@@ -19,9 +19,7 @@ _NAMES = {
     ".bijectors": "*=bijectors softplus_inverse",
     ".counts": "Binomial Geometric NegativeBinomial Poisson",
     ".joint": "Independent Mixture MixtureSameFamily",
-    ".one_hot": (
-        "ExpRelaxedOneHotCategorical OneHotCategorical RelaxedBernoulli RelaxedOneHotCategorical"
-    ),
+    ".one_hot": ("ExpRelaxedOneHotCategorical OneHotCategorical RelaxedBernoulli RelaxedOneHotCategorical"),
     ".scalars": (
         "BetaWithSoftplusConcentration Cauchy Chi2 Chi2WithAbsDf Deterministic "
         "ExponentialWithSoftplusRate GammaWithSoftplusConcentrationRate HalfNormal InverseGamma "

@@ -11,9 +11,18 @@ from actorsession.graph.operation import Tensor
 from actorsession.namespaces import math, nn
 
 __all__ = [
-    "Affine", "AffineScalar", "Bijector", "Chain", "Exp", "Identity", "Inline", "Invert", "Sigmoid",
-    "Softplus", "softplus_inverse",
-]  # fmt: skip
+    "Affine",
+    "AffineScalar",
+    "Bijector",
+    "Chain",
+    "Exp",
+    "Identity",
+    "Inline",
+    "Invert",
+    "Sigmoid",
+    "Softplus",
+    "softplus_inverse",
+]
 
 
 def softplus_inverse(x: Any, name: str | None = None) -> Tensor:
@@ -51,9 +60,7 @@ class Bijector:
         name: str | None = None,
     ) -> None:
         if forward_min_event_ndims is None and inverse_min_event_ndims is None:
-            raise ValueError(
-                "Must specify at least one of `forward_min_event_ndims` and `inverse_min_event_ndims`."
-            )
+            raise ValueError("Must specify at least one of `forward_min_event_ndims` and `inverse_min_event_ndims`.")
         least = [forward_min_event_ndims, inverse_min_event_ndims]
         self.forward_min_event_ndims = least[1] if least[0] is None else least[0]
         self.inverse_min_event_ndims = least[0] if least[1] is None else least[1]
@@ -69,9 +76,7 @@ class Bijector:
         """Return the value that a value is the function of."""
         return self._named(name, self._inverse, y)
 
-    def forward_log_det_jacobian(
-        self, x: Any, event_ndims: int, name: str = "forward_log_det_jacobian"
-    ) -> Tensor:
+    def forward_log_det_jacobian(self, x: Any, event_ndims: int, name: str = "forward_log_det_jacobian") -> Tensor:
         """Return the logarithm of the determinant of the derivative.
 
         Args:
@@ -88,9 +93,7 @@ class Bijector:
             made: Tensor = _summed(found, x, event_ndims, self.forward_min_event_ndims)
             return made
 
-    def inverse_log_det_jacobian(
-        self, y: Any, event_ndims: int, name: str = "inverse_log_det_jacobian"
-    ) -> Tensor:
+    def inverse_log_det_jacobian(self, y: Any, event_ndims: int, name: str = "inverse_log_det_jacobian") -> Tensor:
         """Return the logarithm of the determinant of the derivative of the inverse; see the other one."""
         y = ops.convert_to_tensor(y)
         with name_scope(f"{self.name}/{name}"):
@@ -202,9 +205,7 @@ class Softplus(Bijector):
         name: the prefix of the names of the nodes.
     """
 
-    def __init__(
-        self, hinge_softness: Any = None, validate_args: bool = False, name: str = "softplus"
-    ) -> None:
+    def __init__(self, hinge_softness: Any = None, validate_args: bool = False, name: str = "softplus") -> None:
         super().__init__(None, False, validate_args, None, 0, name=name)
         self._softness = 1.0 if hinge_softness is None else hinge_softness
 
@@ -232,9 +233,8 @@ class AffineScalar(Bijector):
     """
 
     def __init__(
-        self, shift: Any = None, scale: Any = None, validate_args: bool = False,
-        name: str = "affine_scalar",
-    ) -> None:  # fmt: skip
+        self, shift: Any = None, scale: Any = None, validate_args: bool = False, name: str = "affine_scalar"
+    ) -> None:
         super().__init__(None, True, validate_args, None, 0, name=name)
         self.shift = None if shift is None else ops.convert_to_tensor(shift)
         self.scale = None if scale is None else ops.convert_to_tensor(scale)
@@ -264,9 +264,14 @@ class Affine(Bijector):
     """
 
     def __init__(
-        self, shift: Any = None, scale_identity_multiplier: Any = None, scale_diag: Any = None,
-        scale_tril: Any = None, validate_args: bool = False, name: str = "affine",
-    ) -> None:  # fmt: skip
+        self,
+        shift: Any = None,
+        scale_identity_multiplier: Any = None,
+        scale_diag: Any = None,
+        scale_tril: Any = None,
+        validate_args: bool = False,
+        name: str = "affine",
+    ) -> None:
         super().__init__(None, True, validate_args, None, 1, name=name)
         self.shift = None if shift is None else ops.convert_to_tensor(shift)
         many = None if scale_identity_multiplier is None else scale_identity_multiplier
@@ -317,14 +322,16 @@ class Invert(Bijector):
         name: the prefix of the names of the nodes.
     """
 
-    def __init__(
-        self, bijector: Bijector, validate_args: bool = False, name: str | None = None
-    ) -> None:
+    def __init__(self, bijector: Bijector, validate_args: bool = False, name: str | None = None) -> None:
         super().__init__(
-            None, bijector.is_constant_jacobian, validate_args, bijector.dtype,
-            bijector.inverse_min_event_ndims, bijector.forward_min_event_ndims,
+            None,
+            bijector.is_constant_jacobian,
+            validate_args,
+            bijector.dtype,
+            bijector.inverse_min_event_ndims,
+            bijector.forward_min_event_ndims,
             name or f"invert_{bijector.name}",
-        )  # fmt: skip
+        )
         self.bijector = bijector
 
     def _forward(self, x: Any) -> Any:
@@ -350,9 +357,8 @@ class Chain(Bijector):
     """
 
     def __init__(
-        self, bijectors: Sequence[Bijector] | None = None, validate_args: bool = False,
-        name: str | None = None,
-    ) -> None:  # fmt: skip
+        self, bijectors: Sequence[Bijector] | None = None, validate_args: bool = False, name: str | None = None
+    ) -> None:
         self.bijectors = list(bijectors or ())
         least = max([each.forward_min_event_ndims or 0 for each in self.bijectors], default=0)
         constant = all(each.is_constant_jacobian for each in self.bijectors)
@@ -420,9 +426,8 @@ class Inline(Bijector):
         name: str = "inline",
     ) -> None:
         super().__init__(
-            None, is_constant_jacobian, validate_args, None, forward_min_event_ndims,
-            inverse_min_event_ndims, name,
-        )  # fmt: skip
+            None, is_constant_jacobian, validate_args, None, forward_min_event_ndims, inverse_min_event_ndims, name
+        )
         for attribute, function in (
             ("_forward", forward_fn),
             ("_inverse", inverse_fn),

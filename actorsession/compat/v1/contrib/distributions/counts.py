@@ -35,9 +35,14 @@ class Poisson(Family):
     rate = parameter("rate", "The mean.")
 
     def __init__(
-        self, rate: Any = None, log_rate: Any = None, interpolate_nondiscrete: bool = True,
-        validate_args: bool = False, allow_nan_stats: bool = True, name: str = "Poisson",
-    ) -> None:  # fmt: skip
+        self,
+        rate: Any = None,
+        log_rate: Any = None,
+        interpolate_nondiscrete: bool = True,
+        validate_args: bool = False,
+        allow_nan_stats: bool = True,
+        name: str = "Poisson",
+    ) -> None:
         if (rate is None) == (log_rate is None):
             raise ValueError("Must specify exactly one of `rate` and `log_rate`.")
         made_with = locals()
@@ -89,9 +94,13 @@ class Geometric(Family):
     logits = parameter("logits", "The logarithm of the odds of success.")
 
     def __init__(
-        self, logits: Any = None, probs: Any = None, validate_args: bool = False,
-        allow_nan_stats: bool = True, name: str = "Geometric",
-    ) -> None:  # fmt: skip
+        self,
+        logits: Any = None,
+        probs: Any = None,
+        validate_args: bool = False,
+        allow_nan_stats: bool = True,
+        name: str = "Geometric",
+    ) -> None:
         self._begin_with_odds(locals())
 
     def _sample_n(self, n: Any, seed: int | None = None) -> Any:
@@ -140,9 +149,14 @@ class Binomial(_Counted):
     """
 
     def __init__(
-        self, total_count: Any, logits: Any = None, probs: Any = None, validate_args: bool = False,
-        allow_nan_stats: bool = True, name: str = "Binomial",
-    ) -> None:  # fmt: skip
+        self,
+        total_count: Any,
+        logits: Any = None,
+        probs: Any = None,
+        validate_args: bool = False,
+        allow_nan_stats: bool = True,
+        name: str = "Binomial",
+    ) -> None:
         self._begin_with_odds(locals(), "total_count")
 
     def _sample_n(self, n: Any, seed: int | None = None) -> Any:
@@ -192,9 +206,14 @@ class NegativeBinomial(_Counted):
     """
 
     def __init__(
-        self, total_count: Any, logits: Any = None, probs: Any = None, validate_args: bool = False,
-        allow_nan_stats: bool = True, name: str = "NegativeBinomial",
-    ) -> None:  # fmt: skip
+        self,
+        total_count: Any,
+        logits: Any = None,
+        probs: Any = None,
+        validate_args: bool = False,
+        allow_nan_stats: bool = True,
+        name: str = "NegativeBinomial",
+    ) -> None:
         self._begin_with_odds(locals(), "total_count")
 
     def _sample_n(self, n: Any, seed: int | None = None) -> Any:

@@ -48,23 +48,11 @@ class Family(ScalarDistribution):
         kept = shared_arguments(made_with)
         values = given or {name: kept[name] for name in self._PARAMETERS}
         with name_scope(kept["name"], values=list(values.values())) as name:
-            checks = (
-                [ops.assert_positive(values[each]) for each in self._POSITIVE]
-                if kept["validate_args"]
-                else []
-            )
+            checks = [ops.assert_positive(values[each]) for each in self._POSITIVE] if kept["validate_args"] else []
             made = parameters(checks, **values)
         for each, tensor in zip(values, made, strict=True):
             setattr(self, f"_{each}", tensor)
-        super().__init__(
-            made[0].dtype,
-            self._KIND,
-            kept["validate_args"],
-            kept["allow_nan_stats"],
-            kept,
-            made,
-            name,
-        )
+        super().__init__(made[0].dtype, self._KIND, kept["validate_args"], kept["allow_nan_stats"], kept, made, name)
 
     def _begin_with_odds(self, made_with: Mapping[str, Any], *others: str) -> None:
         """Do what a constructor does that takes ``logits`` or ``probs``, and other parameters."""
@@ -77,9 +65,14 @@ class Family(ScalarDistribution):
                 value = ops.convert_to_tensor(kept[each], self._probs.dtype, name=each)
                 setattr(self, f"_{each}", value)
         super().__init__(
-            self._probs.dtype, NOT_REPARAMETERIZED, kept["validate_args"], kept["allow_nan_stats"], kept,
-            [self._logits, self._probs], name,
-        )  # fmt: skip
+            self._probs.dtype,
+            NOT_REPARAMETERIZED,
+            kept["validate_args"],
+            kept["allow_nan_stats"],
+            kept,
+            [self._logits, self._probs],
+            name,
+        )
 
     def _spread(self, value: Any) -> Tensor:
         """Return a value for each distribution of the batch."""

@@ -33,9 +33,12 @@ class Independent(Distribution):
     """
 
     def __init__(
-        self, distribution: Any, reinterpreted_batch_ndims: int | None = None,
-        validate_args: bool = False, name: str | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        distribution: Any,
+        reinterpreted_batch_ndims: int | None = None,
+        validate_args: bool = False,
+        name: str | None = None,
+    ) -> None:
         made_with = shared_arguments(locals())
         rank = distribution.batch_shape.rank
         count = reinterpreted_batch_ndims
@@ -43,15 +46,17 @@ class Independent(Distribution):
             raise ValueError("the rank of the batch of the distribution must be known")
         self._count = max(rank - 1, 0) if count is None else int(count)
         if self._count > rank:
-            raise ValueError(
-                f"reinterpreted_batch_ndims({self._count}) cannot exceed distribution.batch_ndims({rank})"
-            )
+            raise ValueError(f"reinterpreted_batch_ndims({self._count}) cannot exceed distribution.batch_ndims({rank})")
         self._distribution = distribution
         super().__init__(
-            distribution.dtype, distribution.reparameterization_type, validate_args,
-            distribution.allow_nan_stats, made_with, distribution._graph_parents,
+            distribution.dtype,
+            distribution.reparameterization_type,
+            validate_args,
+            distribution.allow_nan_stats,
+            made_with,
+            distribution._graph_parents,
             name or f"Independent{distribution.name}",
-        )  # fmt: skip
+        )
 
     distribution = parameter("distribution", "The distribution.")
 
@@ -70,9 +75,7 @@ class Independent(Distribution):
 
     def _event_shape(self) -> Any:
         shape = self._distribution.batch_shape
-        return TensorShape(shape[shape.rank - self._count :]).concatenate(
-            self._distribution.event_shape
-        )
+        return TensorShape(shape[shape.rank - self._count :]).concatenate(self._distribution.event_shape)
 
     def _event_shape_tensor(self) -> Any:
         shape = self._distribution.batch_shape_tensor()
@@ -164,17 +167,26 @@ class MixtureSameFamily(_Mixed):
     """
 
     def __init__(
-        self, mixture_distribution: Any, components_distribution: Any, validate_args: bool = False,
-        allow_nan_stats: bool = True, name: str = "MixtureSameFamily",
-    ) -> None:  # fmt: skip
+        self,
+        mixture_distribution: Any,
+        components_distribution: Any,
+        validate_args: bool = False,
+        allow_nan_stats: bool = True,
+        name: str = "MixtureSameFamily",
+    ) -> None:
         made_with = shared_arguments(locals())
         if not isinstance(mixture_distribution, Categorical):
             raise ValueError("`mixture_distribution` must be a Categorical distribution")
         self._mixture, self._components = mixture_distribution, components_distribution
         super().__init__(
-            components_distribution.dtype, NOT_REPARAMETERIZED, validate_args, allow_nan_stats, made_with,
-            components_distribution._graph_parents, name,
-        )  # fmt: skip
+            components_distribution.dtype,
+            NOT_REPARAMETERIZED,
+            validate_args,
+            allow_nan_stats,
+            made_with,
+            components_distribution._graph_parents,
+            name,
+        )
 
     mixture_distribution = parameter("mixture", "The distribution of components.")
     components_distribution = parameter("components", "The components.")
@@ -204,9 +216,7 @@ class MixtureSameFamily(_Mixed):
         chosen = self._mixture.sample([n], seed)
         count, rank = ops.shape(self._mixture.logits)[-1], self.event_shape.rank or 0
         mask = ops.one_hot(chosen, count, dtype=self.dtype)
-        mask = mask + ops.zeros(
-            ops.concat([ops.reshape(n, [1]), self._components.batch_shape_tensor()], 0), self.dtype
-        )
+        mask = mask + ops.zeros(ops.concat([ops.reshape(n, [1]), self._components.batch_shape_tensor()], 0), self.dtype)
         for _ in range(rank):
             mask = mask[..., None]
         return ops.reduce_sum(drawn * mask, -1 - rank)
@@ -230,9 +240,14 @@ class Mixture(_Mixed):
     """
 
     def __init__(
-        self, cat: Any, components: Sequence[Any], validate_args: bool = False,
-        allow_nan_stats: bool = True, use_static_graph: bool = False, name: str = "Mixture",
-    ) -> None:  # fmt: skip
+        self,
+        cat: Any,
+        components: Sequence[Any],
+        validate_args: bool = False,
+        allow_nan_stats: bool = True,
+        use_static_graph: bool = False,
+        name: str = "Mixture",
+    ) -> None:
         made_with = shared_arguments(locals())
         if not isinstance(cat, Categorical):
             raise TypeError(f"cat must be a Categorical distribution, but saw: {cat}")
@@ -240,16 +255,13 @@ class Mixture(_Mixed):
             raise ValueError("components must be a non-empty list or tuple")
         for each in components:
             if not isinstance(each, Distribution):
-                raise TypeError(
-                    f"all entries in components must be Distribution instances but saw: {components}"
-                )
+                raise TypeError(f"all entries in components must be Distribution instances but saw: {components}")
         if len({each.dtype for each in components}) > 1:
             raise TypeError("All components must have the same dtype")
         self._cat, self._all = cat, list(components)
         super().__init__(
-            components[0].dtype, NOT_REPARAMETERIZED, validate_args, allow_nan_stats, made_with,
-            [cat.logits], name,
-        )  # fmt: skip
+            components[0].dtype, NOT_REPARAMETERIZED, validate_args, allow_nan_stats, made_with, [cat.logits], name
+        )
 
     cat = parameter("cat", "The distribution of components.")
     components = parameter("all", "The components.")
@@ -284,9 +296,7 @@ class Mixture(_Mixed):
     def _sample_n(self, n: Any, seed: int | None = None) -> Any:
         rank = self.event_shape.rank or 0
         seeds = [None if seed is None else seed + 1 + i for i in range(len(self._all))]
-        drawn = ops.stack(
-            [each.sample([n], own) for each, own in zip(self._all, seeds, strict=True)], -1 - rank
-        )
+        drawn = ops.stack([each.sample([n], own) for each, own in zip(self._all, seeds, strict=True)], -1 - rank)
         mask = ops.one_hot(self._cat.sample([n], seed), len(self._all), dtype=self.dtype)
         for _ in range(rank):
             mask = mask[..., None]

@@ -5,28 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from actorsession import ops, opsets
-from actorsession.compat.v1.contrib.distributions.families import (
-    Family,
-    parameter,
-    shared_arguments,
-    uniform,
-)
+from actorsession.compat.v1.contrib.distributions.families import Family, parameter, shared_arguments, uniform
 from actorsession.compat.v1.distributions.categorical import Categorical
 from actorsession.compat.v1.distributions.checks import logits_and_probs
-from actorsession.compat.v1.distributions.distribution import (
-    FULLY_REPARAMETERIZED,
-    NOT_REPARAMETERIZED,
-    Distribution,
-)
+from actorsession.compat.v1.distributions.distribution import FULLY_REPARAMETERIZED, NOT_REPARAMETERIZED, Distribution
 from actorsession.compat.v1.distributions.kullback_leibler import RegisterKL, kl_divergence
 from actorsession.compat.v1.graphs.forms import name_scope
 from actorsession.graph.dtypes import int32
 from actorsession.graph.operation import Tensor
 from actorsession.namespaces import math, nn
 
-__all__ = [
-    "ExpRelaxedOneHotCategorical", "OneHotCategorical", "RelaxedBernoulli", "RelaxedOneHotCategorical",
-]  # fmt: skip
+__all__ = ["ExpRelaxedOneHotCategorical", "OneHotCategorical", "RelaxedBernoulli", "RelaxedOneHotCategorical"]
 
 
 class _OfClasses(Distribution):
@@ -59,16 +48,20 @@ class _OfClasses(Distribution):
         kept = shared_arguments(made_with)
         with name_scope(kept["name"]) as name:
             self._logits, self._probs = logits_and_probs(
-                kept["logits"], kept["probs"], name, multidimensional=True,
-                validate_args=kept["validate_args"],
-            )  # fmt: skip
+                kept["logits"], kept["probs"], name, multidimensional=True, validate_args=kept["validate_args"]
+            )
             if "temperature" in kept:
                 given = kept["temperature"]
                 self._temperature = ops.convert_to_tensor(given, self._logits.dtype)
         super().__init__(
-            dtype or self._logits.dtype, kind, kept["validate_args"], kept["allow_nan_stats"], kept,
-            [self._logits, self._probs], name,
-        )  # fmt: skip
+            dtype or self._logits.dtype,
+            kind,
+            kept["validate_args"],
+            kept["allow_nan_stats"],
+            kept,
+            [self._logits, self._probs],
+            name,
+        )
 
 
 class OneHotCategorical(_OfClasses):
@@ -84,9 +77,14 @@ class OneHotCategorical(_OfClasses):
     """
 
     def __init__(
-        self, logits: Any = None, probs: Any = None, dtype: Any = int32, validate_args: bool = False,
-        allow_nan_stats: bool = True, name: str = "OneHotCategorical",
-    ) -> None:  # fmt: skip
+        self,
+        logits: Any = None,
+        probs: Any = None,
+        dtype: Any = int32,
+        validate_args: bool = False,
+        allow_nan_stats: bool = True,
+        name: str = "OneHotCategorical",
+    ) -> None:
         self._classes(locals(), NOT_REPARAMETERIZED, dtype)
         self._plain = Categorical(self._logits)
 
@@ -124,10 +122,15 @@ class ExpRelaxedOneHotCategorical(_OfClasses):
     """Logarithms of the samples of ``RelaxedOneHotCategorical``; the arguments are the same."""
 
     def __init__(
-        self, temperature: Any, logits: Any = None, probs: Any = None, dtype: Any = None,
-        validate_args: bool = False, allow_nan_stats: bool = True,
+        self,
+        temperature: Any,
+        logits: Any = None,
+        probs: Any = None,
+        dtype: Any = None,
+        validate_args: bool = False,
+        allow_nan_stats: bool = True,
         name: str = "ExpRelaxedOneHotCategorical",
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._classes(locals(), FULLY_REPARAMETERIZED, None)
 
     temperature = parameter("temperature", "The temperature.")
@@ -162,10 +165,15 @@ class RelaxedOneHotCategorical(ExpRelaxedOneHotCategorical):
     """
 
     def __init__(
-        self, temperature: Any, logits: Any = None, probs: Any = None, dtype: Any = None,
-        validate_args: bool = False, allow_nan_stats: bool = True,
+        self,
+        temperature: Any,
+        logits: Any = None,
+        probs: Any = None,
+        dtype: Any = None,
+        validate_args: bool = False,
+        allow_nan_stats: bool = True,
         name: str = "RelaxedOneHotCategorical",
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._classes(locals(), FULLY_REPARAMETERIZED, None)
 
     def _sample_n(self, n: Any, seed: int | None = None) -> Any:
@@ -194,9 +202,14 @@ class RelaxedBernoulli(Family):
     temperature = parameter("temperature", "The temperature.")
 
     def __init__(
-        self, temperature: Any, logits: Any = None, probs: Any = None, validate_args: bool = False,
-        allow_nan_stats: bool = True, name: str = "RelaxedBernoulli",
-    ) -> None:  # fmt: skip
+        self,
+        temperature: Any,
+        logits: Any = None,
+        probs: Any = None,
+        validate_args: bool = False,
+        allow_nan_stats: bool = True,
+        name: str = "RelaxedBernoulli",
+    ) -> None:
         self._begin_with_odds(locals(), "temperature")
         self._reparameterization_type = FULLY_REPARAMETERIZED
 

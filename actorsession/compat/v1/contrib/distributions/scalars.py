@@ -22,11 +22,22 @@ from actorsession.namespaces import math as numbers
 from actorsession.namespaces import nn
 
 __all__ = [
-    "BetaWithSoftplusConcentration", "Cauchy", "Chi2", "Chi2WithAbsDf", "Deterministic",
-    "ExponentialWithSoftplusRate", "GammaWithSoftplusConcentrationRate", "HalfNormal", "InverseGamma",
-    "InverseGammaWithSoftplusConcentrationRate", "LaplaceWithSoftplusScale", "Logistic",
-    "NormalWithSoftplusScale", "StudentTWithAbsDfSoftplusScale", "VectorDeterministic",
-]  # fmt: skip
+    "BetaWithSoftplusConcentration",
+    "Cauchy",
+    "Chi2",
+    "Chi2WithAbsDf",
+    "Deterministic",
+    "ExponentialWithSoftplusRate",
+    "GammaWithSoftplusConcentrationRate",
+    "HalfNormal",
+    "InverseGamma",
+    "InverseGammaWithSoftplusConcentrationRate",
+    "LaplaceWithSoftplusScale",
+    "Logistic",
+    "NormalWithSoftplusScale",
+    "StudentTWithAbsDfSoftplusScale",
+    "VectorDeterministic",
+]
 
 
 class _Located(Family):
@@ -57,9 +68,8 @@ class Cauchy(_Located):
     """
 
     def __init__(
-        self, loc: Any, scale: Any, validate_args: bool = False, allow_nan_stats: bool = True,
-        name: str = "Cauchy",
-    ) -> None:  # fmt: skip
+        self, loc: Any, scale: Any, validate_args: bool = False, allow_nan_stats: bool = True, name: str = "Cauchy"
+    ) -> None:
         self._begin(locals())
 
     def _sample_n(self, n: Any, seed: int | None = None) -> Any:
@@ -96,9 +106,8 @@ class Logistic(_Located):
     """
 
     def __init__(
-        self, loc: Any, scale: Any, validate_args: bool = False, allow_nan_stats: bool = True,
-        name: str = "Logistic",
-    ) -> None:  # fmt: skip
+        self, loc: Any, scale: Any, validate_args: bool = False, allow_nan_stats: bool = True, name: str = "Logistic"
+    ) -> None:
         self._begin(locals())
 
     def _sample_n(self, n: Any, seed: int | None = None) -> Any:
@@ -148,9 +157,8 @@ class HalfNormal(Family):
     scale = parameter("scale", "The standard deviation of the normal distribution.")
 
     def __init__(
-        self, scale: Any, validate_args: bool = False, allow_nan_stats: bool = True,
-        name: str = "HalfNormal",
-    ) -> None:  # fmt: skip
+        self, scale: Any, validate_args: bool = False, allow_nan_stats: bool = True, name: str = "HalfNormal"
+    ) -> None:
         self._begin(locals())
 
     def _sample_n(self, n: Any, seed: int | None = None) -> Any:
@@ -198,9 +206,13 @@ class InverseGamma(Family):
     rate = parameter("rate", "The inverse scale of the gamma distribution.")
 
     def __init__(
-        self, concentration: Any, rate: Any, validate_args: bool = False, allow_nan_stats: bool = True,
+        self,
+        concentration: Any,
+        rate: Any,
+        validate_args: bool = False,
+        allow_nan_stats: bool = True,
         name: str = "InverseGamma",
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._begin(locals())
 
     def _sample_n(self, n: Any, seed: int | None = None) -> Any:
@@ -244,9 +256,7 @@ class Chi2(known.Gamma):
         name: the prefix of the names of the nodes.
     """
 
-    def __init__(
-        self, df: Any, validate_args: bool = False, allow_nan_stats: bool = True, name: str = "Chi2"
-    ) -> None:
+    def __init__(self, df: Any, validate_args: bool = False, allow_nan_stats: bool = True, name: str = "Chi2") -> None:
         made_with = shared_arguments(locals())
         with name_scope(name, values=[df]) as name:
             self._df = ops.convert_to_tensor(df, name="df")
@@ -266,9 +276,14 @@ class _Point(Distribution):
     _RANK = 0
 
     def __init__(
-        self, loc: Any, atol: Any = None, rtol: Any = None, validate_args: bool = False,
-        allow_nan_stats: bool = True, name: str | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        loc: Any,
+        atol: Any = None,
+        rtol: Any = None,
+        validate_args: bool = False,
+        allow_nan_stats: bool = True,
+        name: str | None = None,
+    ) -> None:
         made_with = shared_arguments(locals())
         with name_scope(name or type(self).__name__, values=[loc, atol, rtol]) as scope:
             self._loc = ops.convert_to_tensor(loc, name="loc")
@@ -277,9 +292,8 @@ class _Point(Distribution):
             rtol = zero if rtol is None else ops.convert_to_tensor(rtol, self._loc.dtype)
             self._slack = atol + rtol * ops.abs(self._loc)
         super().__init__(
-            self._loc.dtype, NOT_REPARAMETERIZED, validate_args, allow_nan_stats, made_with, [self._loc],
-            scope,
-        )  # fmt: skip
+            self._loc.dtype, NOT_REPARAMETERIZED, validate_args, allow_nan_stats, made_with, [self._loc], scope
+        )
 
     loc = parameter("loc", "The value.")
 
@@ -359,10 +373,7 @@ def _with(kind: Any, name: str, **changed: Any) -> Any:
     import inspect
 
     signature = inspect.signature(kind.__init__)
-    renamed = [
-        each.replace(default=name) if each.name == "name" else each
-        for each in signature.parameters.values()
-    ]
+    renamed = [each.replace(default=name) if each.name == "name" else each for each in signature.parameters.values()]
     signature = signature.replace(parameters=renamed)
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
@@ -371,9 +382,7 @@ def _with(kind: Any, name: str, **changed: Any) -> Any:
         given = dict(bound.arguments)
         del given["self"]
         with name_scope(given["name"]) as scope:
-            made = {
-                each: make(ops.convert_to_tensor(given[each])) for each, make in changed.items()
-            }
+            made = {each: make(ops.convert_to_tensor(given[each])) for each, make in changed.items()}
         kind.__init__(self, **{**given, **made, "name": scope})
         self._parameters = given
 
@@ -401,7 +410,5 @@ BetaWithSoftplusConcentration = _with(
 InverseGammaWithSoftplusConcentrationRate = _with(
     InverseGamma, "InverseGammaWithSoftplusConcentrationRate", concentration=_soft, rate=_soft
 )
-StudentTWithAbsDfSoftplusScale = _with(
-    known.StudentT, "StudentTWithAbsDfSoftplusScale", df=_whole, scale=_soft
-)
+StudentTWithAbsDfSoftplusScale = _with(known.StudentT, "StudentTWithAbsDfSoftplusScale", df=_whole, scale=_soft)
 Chi2WithAbsDf = _with(Chi2, "Chi2WithAbsDf", df=_whole)

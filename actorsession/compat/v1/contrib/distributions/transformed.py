@@ -25,9 +25,14 @@ class TransformedDistribution(Distribution):
     """
 
     def __init__(
-        self, distribution: Any, bijector: Any = None, batch_shape: Any = None, event_shape: Any = None,
-        validate_args: bool = False, name: str | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        distribution: Any,
+        bijector: Any = None,
+        batch_shape: Any = None,
+        event_shape: Any = None,
+        validate_args: bool = False,
+        name: str | None = None,
+    ) -> None:
         from actorsession.compat.v1.contrib.distributions.bijectors import Identity
 
         made_with = shared_arguments(locals())
@@ -36,10 +41,14 @@ class TransformedDistribution(Distribution):
         self._more = [*_sizes(batch_shape), *_sizes(event_shape)]
         self._own_event = len(_sizes(event_shape))
         super().__init__(
-            distribution.dtype, distribution.reparameterization_type, validate_args,
-            distribution.allow_nan_stats, made_with, distribution._graph_parents,
+            distribution.dtype,
+            distribution.reparameterization_type,
+            validate_args,
+            distribution.allow_nan_stats,
+            made_with,
+            distribution._graph_parents,
             name or f"{self._bijector.name}{str(distribution.name).split('/', maxsplit=1)[0]}",
-        )  # fmt: skip
+        )
 
     distribution = parameter("distribution", "The distribution.")
     bijector = parameter("bijector", "The bijector.")
@@ -118,12 +127,8 @@ class TransformedDistribution(Distribution):
             entropy = entropy + ops.zeros(self._more, self.dtype)
         if self._own_event:
             entropy = ops.reduce_sum(entropy, list(range(-self._own_event, 0)))
-        somewhere = ops.zeros(
-            [*(self.batch_shape.as_list()), *(self.event_shape.as_list())], self.dtype
-        )
-        made: Tensor = entropy + self._bijector.forward_log_det_jacobian(
-            somewhere, self._event_rank()
-        )
+        somewhere = ops.zeros([*(self.batch_shape.as_list()), *(self.event_shape.as_list())], self.dtype)
+        made: Tensor = entropy + self._bijector.forward_log_det_jacobian(somewhere, self._event_rank())
         return made
 
 

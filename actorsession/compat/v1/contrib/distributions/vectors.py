@@ -17,9 +17,12 @@ from actorsession.graph.shape import TensorShape
 from actorsession.namespaces import nn
 
 __all__ = [
-    "MultivariateNormal", "MultivariateNormalDiag", "MultivariateNormalDiagWithSoftplusScale",
-    "MultivariateNormalFullCovariance", "MultivariateNormalTriL",
-]  # fmt: skip
+    "MultivariateNormal",
+    "MultivariateNormalDiag",
+    "MultivariateNormalDiagWithSoftplusScale",
+    "MultivariateNormalFullCovariance",
+    "MultivariateNormalTriL",
+]
 
 
 class MultivariateNormal(Distribution):
@@ -31,9 +34,7 @@ class MultivariateNormal(Distribution):
     _diagonal: Tensor | None = None
     _triangle: Tensor | None = None
 
-    def _begin(
-        self, made_with: Mapping[str, Any], loc: Any, diagonal: Any, triangle: Any, name: str
-    ) -> None:
+    def _begin(self, made_with: Mapping[str, Any], loc: Any, diagonal: Any, triangle: Any, name: str) -> None:
         """Do what a constructor does, inside of its name scope."""
         self._diagonal, self._triangle = diagonal, triangle
         scale = diagonal if triangle is None else triangle[..., 0]
@@ -42,9 +43,8 @@ class MultivariateNormal(Distribution):
         self._zeros = ops.zeros_like(scale if self._loc is None else scale + self._loc)
         kept = shared_arguments(made_with)
         super().__init__(
-            scale.dtype, FULLY_REPARAMETERIZED, kept["validate_args"], kept["allow_nan_stats"], kept,
-            [scale], name,
-        )  # fmt: skip
+            scale.dtype, FULLY_REPARAMETERIZED, kept["validate_args"], kept["allow_nan_stats"], kept, [scale], name
+        )
 
     @property
     def loc(self) -> Any:
@@ -164,10 +164,14 @@ class MultivariateNormalDiag(MultivariateNormal):
     """
 
     def __init__(
-        self, loc: Any = None, scale_diag: Any = None, scale_identity_multiplier: Any = None,
-        validate_args: bool = False, allow_nan_stats: bool = True,
+        self,
+        loc: Any = None,
+        scale_diag: Any = None,
+        scale_identity_multiplier: Any = None,
+        validate_args: bool = False,
+        allow_nan_stats: bool = True,
         name: str = "MultivariateNormalDiag",
-    ) -> None:  # fmt: skip
+    ) -> None:
         made_with = locals()
         with name_scope(name, values=[loc, scale_diag]) as scope:
             diagonal = _log_abs_diagonal(scale_diag, scale_identity_multiplier, loc, name)
@@ -181,9 +185,13 @@ class MultivariateNormalDiagWithSoftplusScale(MultivariateNormal):
     """``MultivariateNormalDiag`` with deviations that are made positive first."""
 
     def __init__(
-        self, loc: Any, scale_diag: Any, validate_args: bool = False, allow_nan_stats: bool = True,
+        self,
+        loc: Any,
+        scale_diag: Any,
+        validate_args: bool = False,
+        allow_nan_stats: bool = True,
         name: str = "MultivariateNormalDiagWithSoftplusScale",
-    ) -> None:  # fmt: skip
+    ) -> None:
         made_with = locals()
         with name_scope(name, values=[loc, scale_diag]) as scope:
             diagonal = nn.softplus(ops.convert_to_tensor(scale_diag, name="scale_diag"))
@@ -206,9 +214,13 @@ class MultivariateNormalTriL(MultivariateNormal):
     """
 
     def __init__(
-        self, loc: Any = None, scale_tril: Any = None, validate_args: bool = False,
-        allow_nan_stats: bool = True, name: str = "MultivariateNormalTriL",
-    ) -> None:  # fmt: skip
+        self,
+        loc: Any = None,
+        scale_tril: Any = None,
+        validate_args: bool = False,
+        allow_nan_stats: bool = True,
+        name: str = "MultivariateNormalTriL",
+    ) -> None:
         made_with = locals()
         with name_scope(name, values=[loc, scale_tril]) as scope:
             if scale_tril is None:
@@ -233,9 +245,13 @@ class MultivariateNormalFullCovariance(MultivariateNormal):
     """
 
     def __init__(
-        self, loc: Any = None, covariance_matrix: Any = None, validate_args: bool = False,
-        allow_nan_stats: bool = True, name: str = "MultivariateNormalFullCovariance",
-    ) -> None:  # fmt: skip
+        self,
+        loc: Any = None,
+        covariance_matrix: Any = None,
+        validate_args: bool = False,
+        allow_nan_stats: bool = True,
+        name: str = "MultivariateNormalFullCovariance",
+    ) -> None:
         made_with = locals()
         with name_scope(name, values=[loc, covariance_matrix]) as scope:
             if covariance_matrix is None:
@@ -263,9 +279,7 @@ def _kl_of_normals(a: MultivariateNormal, b: MultivariateNormal, name: str | Non
         apart = (b._mean() - a._mean())[..., None]
         z = ops.matrix_triangular_solve(*_batched(b.triangle(), apart))
         size = ops.cast(a.event_shape_tensor()[0], a.dtype)
-        squares = ops.reduce_sum(ops.square(inner), [-2, -1]) + ops.reduce_sum(
-            ops.square(z), [-2, -1]
-        )
+        squares = ops.reduce_sum(ops.square(inner), [-2, -1]) + ops.reduce_sum(ops.square(z), [-2, -1])
         return 0.5 * (squares - size) + b._log_det() - a._log_det()
 
 

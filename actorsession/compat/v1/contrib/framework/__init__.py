@@ -9,9 +9,7 @@ _NAMES = {
     "actorsession.compat.v1.internals.nest": "*=nest",
     "actorsession.compat.v1": "TensorSpec py_func",
     "actorsession.compat.v1.internals.framework": "_get_graph_from_inputs=get_graph_from_inputs",
-    "actorsession.compat.v1.internals.python_tools": (
-        "deprecated deprecated_arg_values deprecated_args"
-    ),
+    "actorsession.compat.v1.internals.python_tools": ("deprecated deprecated_arg_values deprecated_args"),
     "actorsession.compat.v1.graphs.tensors": "is_tensor",
     "actorsession.namespaces.math": "is_non_decreasing is_strictly_increasing",
     "actorsession.ops": "Print=print_op argsort sort zeros_initializer=zero_initializer",
@@ -20,9 +18,7 @@ _NAMES = {
         "init_from_checkpoint list_variables load_checkpoint load_variable"
     ),
     ".arg_scopes": ("add_arg_scope arg_scope arg_scoped_arguments current_arg_scope has_arg_scope"),
-    ".checkpoints": (
-        "assign_from_checkpoint assign_from_checkpoint_fn assign_from_values assign_from_values_fn"
-    ),
+    ".checkpoints": ("assign_from_checkpoint assign_from_checkpoint_fn assign_from_values assign_from_values_fn"),
     ".conditions": "smart_case smart_cond smart_constant_value",
     ".names": "prepend_name_scope strip_name_scope",
     ".shapes": (

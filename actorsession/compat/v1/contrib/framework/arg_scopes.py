@@ -9,9 +9,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
-__all__ = [
-    "add_arg_scope", "arg_scope", "arg_scoped_arguments", "current_arg_scope", "has_arg_scope",
-]  # fmt: skip
+__all__ = ["add_arg_scope", "arg_scope", "arg_scoped_arguments", "current_arg_scope", "has_arg_scope"]
 
 _Scope = Mapping[str, Mapping[str, Any]]
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -48,15 +46,11 @@ def arg_scope(list_ops_or_scope: Any, **kwargs: Any) -> Iterator[_Scope]:
     """
     if isinstance(list_ops_or_scope, Mapping):
         if kwargs:
-            raise ValueError(
-                "When attempting to re-use a scope by suppling a dictionary, kwargs must be empty."
-            )
+            raise ValueError("When attempting to re-use a scope by suppling a dictionary, kwargs must be empty.")
         scope: _Scope = dict(list_ops_or_scope)
     else:
         if not isinstance(list_ops_or_scope, (list, tuple)):
-            raise TypeError(
-                "list_ops_or_scope must either be a list/tuple or reused scope (i.e. dict)"
-            )
+            raise TypeError("list_ops_or_scope must either be a list/tuple or reused scope (i.e. dict)")
         changed = dict(current_arg_scope())
         for function in list_ops_or_scope:
             key = _key_of(function)

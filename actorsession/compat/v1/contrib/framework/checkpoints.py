@@ -14,18 +14,13 @@ from actorsession.compat.v1.train.checkpoints.savers import Saver
 from actorsession.graph.operation import Operation
 from actorsession.train import load_checkpoint
 
-__all__ = [
-    "assign_from_checkpoint", "assign_from_checkpoint_fn", "assign_from_values", "assign_from_values_fn",
-]  # fmt: skip
+__all__ = ["assign_from_checkpoint", "assign_from_checkpoint_fn", "assign_from_values", "assign_from_values_fn"]
 
 
 def _by_name(var_list: Any) -> dict[str, list[Any]]:
     """Return variables by the names that a checkpoint has them under."""
     if isinstance(var_list, Mapping):
-        return {
-            name: list(found) if isinstance(found, (list, tuple)) else [found]
-            for name, found in var_list.items()
-        }
+        return {name: list(found) if isinstance(found, (list, tuple)) else [found] for name, found in var_list.items()}
     found: dict[str, list[Any]] = {}
     for variable in var_list:
         found.setdefault(get_variable_full_name(variable), []).append(variable)
@@ -84,10 +79,7 @@ def _assigned(values: Mapping[str, tuple[Any, Any]]) -> tuple[Operation, dict[An
 
 
 def assign_from_checkpoint_fn(
-    model_path: str,
-    var_list: Any,
-    ignore_missing_vars: bool = False,
-    reshape_variables: bool = False,
+    model_path: str, var_list: Any, ignore_missing_vars: bool = False, reshape_variables: bool = False
 ) -> Callable[[Any], None] | None:
     """Return a function of a session that gives variables the values of a checkpoint.
 
@@ -108,11 +100,7 @@ def assign_from_checkpoint_fn(
     known: Any = var_list
     if ignore_missing_vars:
         reader = load_checkpoint(model_path)
-        given = (
-            var_list
-            if isinstance(var_list, Mapping)
-            else {get_variable_full_name(each): each for each in var_list}
-        )
+        given = var_list if isinstance(var_list, Mapping) else {get_variable_full_name(each): each for each in var_list}
         known = {name: each for name, each in given.items() if reader.has_tensor(name)}
         for name in sorted(set(given) - set(known)):
             logging.warning(f"Variable {name} missing in checkpoint {model_path}")

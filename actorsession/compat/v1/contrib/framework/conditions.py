@@ -24,9 +24,7 @@ def smart_constant_value(pred: Any) -> bool | None:
         return None if found is None else bool(found)
     if pred in (0, 1) or isinstance(pred, bool):
         return bool(pred)
-    raise TypeError(
-        f"`pred` must be a Tensor, or a Python bool, or 1 or 0. Found instead: {type(pred)}"
-    )
+    raise TypeError(f"`pred` must be a Tensor, or a Python bool, or 1 or 0. Found instead: {type(pred)}")
 
 
 def smart_cond(
@@ -50,10 +48,7 @@ def smart_cond(
 
 
 def smart_case(
-    pred_fn_pairs: Any,
-    default: Callable[[], Any] | None = None,
-    exclusive: bool = False,
-    name: str = "smart_case",
+    pred_fn_pairs: Any, default: Callable[[], Any] | None = None, exclusive: bool = False, name: str = "smart_case"
 ) -> Any:
     """Return the result of the function whose condition holds; see ``tf.case``."""
     pairs = list(pred_fn_pairs.items() if isinstance(pred_fn_pairs, dict) else pred_fn_pairs)

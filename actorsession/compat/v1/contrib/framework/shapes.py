@@ -6,10 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from actorsession import ops
-from actorsession.compat.v1.graphs.tensors import (
-    assert_same_float_dtype,
-    convert_to_tensor_or_sparse_tensor,
-)
+from actorsession.compat.v1.graphs.tensors import assert_same_float_dtype, convert_to_tensor_or_sparse_tensor
 from actorsession.graph.dtypes import as_dtype, int32
 from actorsession.graph.graph import control_dependencies, name_scope
 from actorsession.graph.operation import Tensor
@@ -17,10 +14,16 @@ from actorsession.graph.shape import TensorShape
 from actorsession.train import assert_global_step, get_global_step
 
 __all__ = [
-    "assert_or_get_global_step", "assert_same_float_dtype", "assert_scalar", "assert_scalar_int",
-    "convert_to_tensor_or_sparse_tensor", "reduce_sum_n", "remove_squeezable_dimensions",
-    "with_same_shape", "with_shape",
-]  # fmt: skip
+    "assert_or_get_global_step",
+    "assert_same_float_dtype",
+    "assert_scalar",
+    "assert_scalar_int",
+    "convert_to_tensor_or_sparse_tensor",
+    "reduce_sum_n",
+    "remove_squeezable_dimensions",
+    "with_same_shape",
+    "with_shape",
+]
 
 
 def assert_or_get_global_step(graph: Any = None, global_step_tensor: Any = None) -> Any:
@@ -74,9 +77,7 @@ def reduce_sum_n(tensors: Sequence[Any], name: str | None = None) -> Tensor:
         return sums[0] if len(sums) == 1 else ops.add_n(sums)
 
 
-def remove_squeezable_dimensions(
-    predictions: Any, labels: Any, name: str | None = None
-) -> tuple[Tensor, Tensor]:
+def remove_squeezable_dimensions(predictions: Any, labels: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
     """Return both without the last axis of the one that has an axis of size 1 more than the other."""
     with name_scope(name or "remove_squeezable_dimensions"):
         first, second = ops.convert_to_tensor(predictions), ops.convert_to_tensor(labels)
@@ -108,9 +109,7 @@ def with_shape(expected_shape: Any, tensor: Any) -> Tensor:
             return ops.identity(value)
     shape = TensorShape(expected_shape)
     if not shape.is_compatible_with(value.shape):
-        raise ValueError(
-            f"Invalid shape for tensor {value.name}, expected {shape}, got {value.shape}."
-        )
+        raise ValueError(f"Invalid shape for tensor {value.name}, expected {shape}, got {value.shape}.")
     return value if value.shape.is_fully_defined() else ops.ensure_shape(value, shape)
 
 

@@ -13,11 +13,23 @@ from actorsession.graph.graph import add_to_collection, device, get_collection, 
 from actorsession.ops import GraphKeys
 
 __all__ = [
-    "add_model_variable", "filter_variables", "get_local_variables", "get_model_variables",
-    "get_name_scope", "get_trainable_variables", "get_unique_variable", "get_variable_full_name",
-    "get_variables", "get_variables_by_name", "get_variables_by_suffix", "get_variables_to_restore",
-    "global_variable", "local_variable", "model_variable", "variable",
-]  # fmt: skip
+    "add_model_variable",
+    "filter_variables",
+    "get_local_variables",
+    "get_model_variables",
+    "get_name_scope",
+    "get_trainable_variables",
+    "get_unique_variable",
+    "get_variable_full_name",
+    "get_variables",
+    "get_variables_by_name",
+    "get_variables_by_suffix",
+    "get_variables_to_restore",
+    "global_variable",
+    "local_variable",
+    "model_variable",
+    "variable",
+]
 
 
 # -- making ----------------------------------------------------------------------------------------
@@ -62,11 +74,19 @@ def variable(
     getter: Callable[..., Any] = custom_getter or ops.get_variable
     with _on(device):
         return getter(
-            name, shape=shape, dtype=dtype, initializer=initializer, regularizer=regularizer,
-            trainable=trainable, collections=list(dict.fromkeys(joined)),
-            caching_device=caching_device, partitioner=partitioner, use_resource=use_resource,
-            synchronization=synchronization, aggregation=aggregation,
-        )  # fmt: skip
+            name,
+            shape=shape,
+            dtype=dtype,
+            initializer=initializer,
+            regularizer=regularizer,
+            trainable=trainable,
+            collections=list(dict.fromkeys(joined)),
+            caching_device=caching_device,
+            partitioner=partitioner,
+            use_resource=use_resource,
+            synchronization=synchronization,
+            aggregation=aggregation,
+        )
 
 
 def _on(where: Any) -> Any:
@@ -93,16 +113,25 @@ def model_variable(
     """Return a variable that belongs to the model, which checkpoints of models have; see ``variable``."""
     usual = [GraphKeys.GLOBAL_VARIABLES, GraphKeys.MODEL_VARIABLES]
     return variable(
-        name, shape, dtype, initializer, regularizer, trainable, [*(collections or []), *usual],
-        caching_device, device, partitioner, custom_getter, use_resource, synchronization, aggregation,
-    )  # fmt: skip
+        name,
+        shape,
+        dtype,
+        initializer,
+        regularizer,
+        trainable,
+        [*(collections or []), *usual],
+        caching_device,
+        device,
+        partitioner,
+        custom_getter,
+        use_resource,
+        synchronization,
+        aggregation,
+    )
 
 
 def local_variable(
-    initial_value: Any,
-    validate_shape: bool = True,
-    name: str | None = None,
-    use_resource: Any = None,
+    initial_value: Any, validate_shape: bool = True, name: str | None = None, use_resource: Any = None
 ) -> Any:
     """Return a variable that no checkpoint has.
 
@@ -113,22 +142,25 @@ def local_variable(
         use_resource: see ``tf.Variable``.
     """
     return ops.Variable(
-        initial_value, trainable=False, collections=[GraphKeys.LOCAL_VARIABLES],
-        validate_shape=validate_shape, name=name,
-    )  # fmt: skip
+        initial_value,
+        trainable=False,
+        collections=[GraphKeys.LOCAL_VARIABLES],
+        validate_shape=validate_shape,
+        name=name,
+    )
 
 
 def global_variable(
-    initial_value: Any,
-    validate_shape: bool = True,
-    name: str | None = None,
-    use_resource: Any = None,
+    initial_value: Any, validate_shape: bool = True, name: str | None = None, use_resource: Any = None
 ) -> Any:
     """Return a variable that is not trained; see ``local_variable``."""
     return ops.Variable(
-        initial_value, trainable=False, collections=[GraphKeys.GLOBAL_VARIABLES],
-        validate_shape=validate_shape, name=name,
-    )  # fmt: skip
+        initial_value,
+        trainable=False,
+        collections=[GraphKeys.GLOBAL_VARIABLES],
+        validate_shape=validate_shape,
+        name=name,
+    )
 
 
 def add_model_variable(var: Any) -> None:
@@ -192,15 +224,11 @@ def get_unique_variable(var_op_name: str) -> Any:
     """
     found = [each for each in get_variables(var_op_name) if each.op.name == var_op_name]
     if len(found) != 1:
-        raise ValueError(
-            f"Variable {var_op_name} does not uniquely identify a variable: {len(found)} have the name"
-        )
+        raise ValueError(f"Variable {var_op_name} does not uniquely identify a variable: {len(found)} have the name")
     return found[0]
 
 
-def get_variables_to_restore(
-    include: Sequence[str] | None = None, exclude: Sequence[str] | None = None
-) -> list[Any]:
+def get_variables_to_restore(include: Sequence[str] | None = None, exclude: Sequence[str] | None = None) -> list[Any]:
     """Return the variables of scopes, without those of others.
 
     Args:

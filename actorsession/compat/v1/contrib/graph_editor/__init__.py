@@ -10,10 +10,7 @@ from actorsession.compat.absent import saying_why as _saying_why
 from actorsession.lazy_names import lazy_names
 
 _NAMES = {
-    ".edit": (
-        "*=edit bypass connect detach detach_control_inputs detach_control_outputs detach_inputs "
-        "detach_outputs"
-    ),
+    ".edit": ("*=edit bypass connect detach detach_control_inputs detach_control_outputs detach_inputs detach_outputs"),
     ".elements": (
         "*=util ControlOutputs check_graphs find_corresponding find_corresponding_elem get_consuming_ops "
         "get_generating_ops get_tensors get_unique_graph make_list_of_op make_list_of_t "
@@ -31,8 +28,7 @@ _NAMES = {
         "select_ops_and_ts select_ts"
     ),
     ".subgraph": (
-        "*=subgraph SubGraphView make_view make_view=sgv make_view_from_scope "
-        "make_view_from_scope=sgv_scope"
+        "*=subgraph SubGraphView make_view make_view=sgv make_view_from_scope make_view_from_scope=sgv_scope"
     ),
     ".transform": (
         "*=transform Transformer TransformerInfo assign_renamed_collections_handler copy copy_op_handler "

@@ -23,9 +23,14 @@ from actorsession.compat.v1.contrib.graph_editor.subgraph import SubGraphView, m
 from actorsession.graph.operation import Tensor
 
 __all__ = [
-    "bypass", "connect", "detach", "detach_control_inputs", "detach_control_outputs",
-    "detach_inputs", "detach_outputs",
-]  # fmt: skip
+    "bypass",
+    "connect",
+    "detach",
+    "detach_control_inputs",
+    "detach_control_outputs",
+    "detach_inputs",
+    "detach_outputs",
+]
 
 
 def detach_control_inputs(sgv: Any) -> None:
@@ -70,9 +75,7 @@ def detach_inputs(sgv: Any, control_inputs: bool = False) -> tuple[SubGraphView,
     return view, made
 
 
-def detach_outputs(
-    sgv: Any, control_outputs: ControlOutputs | None = None
-) -> tuple[SubGraphView, list[Tensor]]:
+def detach_outputs(sgv: Any, control_outputs: ControlOutputs | None = None) -> tuple[SubGraphView, list[Tensor]]:
     """Give those who read the outputs of a view placeholders in the place of these.
 
     Args:
@@ -112,9 +115,7 @@ def detach(
     return view, entering, leaving
 
 
-def connect(
-    sgv0: Any, sgv1: Any, disconnect_first: bool = False
-) -> tuple[SubGraphView, SubGraphView]:
+def connect(sgv0: Any, sgv1: Any, disconnect_first: bool = False) -> tuple[SubGraphView, SubGraphView]:
     """Give a view the outputs of another as inputs.
 
     Args:

@@ -55,9 +55,7 @@ def mapped(tree: Any, function: Any) -> Any:
 # -- lists -----------------------------------------------------------------------------------------
 
 
-def get_unique_graph(
-    tops: Any, check_types: Any = None, none_if_empty: bool = False
-) -> Graph | None:
+def get_unique_graph(tops: Any, check_types: Any = None, none_if_empty: bool = False) -> Graph | None:
     """Return the graph of operations, tensors, views or graphs.
 
     Args:
@@ -76,9 +74,7 @@ def get_unique_graph(
     for each in given:
         kinds = check_types or (Operation, Tensor)
         if not isinstance(each, kinds):
-            raise TypeError(
-                f"operations and tensors are taken, got {type(each).__name__}: {each!r:.100}"
-            )
+            raise TypeError(f"operations and tensors are taken, got {type(each).__name__}: {each!r:.100}")
         if found is not None and found is not each.graph:
             raise ValueError(f"{each!r} is of another graph than what stands before it")
         found = each.graph
@@ -207,9 +203,7 @@ def scope_finalize(scope: str) -> str:
     return f"{scope.rstrip('/')}/" if scope else scope
 
 
-def placeholder_name(
-    t: Tensor | None = None, scope: str | None = None, prefix: str = _PREFIX
-) -> str:
+def placeholder_name(t: Tensor | None = None, scope: str | None = None, prefix: str = _PREFIX) -> str:
     """Return the name of a placeholder that stands for a tensor.
 
     Args:
@@ -230,9 +224,7 @@ def placeholder_name(
     return f"{scope_finalize(above if scope is None else scope)}{prefix}__{own}_{t.value_index}"
 
 
-def make_placeholder_from_tensor(
-    t: Tensor, scope: str | None = None, prefix: str = _PREFIX
-) -> Tensor:
+def make_placeholder_from_tensor(t: Tensor, scope: str | None = None, prefix: str = _PREFIX) -> Tensor:
     """Return a new placeholder in the default graph that can be fed in the place of a tensor.
 
     Args:
@@ -240,9 +232,7 @@ def make_placeholder_from_tensor(
         scope: the scope of its name; the tensor's if left out.
         prefix: what its name begins with.
     """
-    made: Tensor = ops.placeholder(
-        t.dtype.base_dtype, t.shape, name=placeholder_name(t, scope, prefix)
-    )
+    made: Tensor = ops.placeholder(t.dtype.base_dtype, t.shape, name=placeholder_name(t, scope, prefix))
     return made
 
 
@@ -254,9 +244,7 @@ def make_placeholder_from_dtype_and_shape(
     return made
 
 
-def find_corresponding_elem(
-    target: Any, dst_graph: Graph, dst_scope: str = "", src_scope: str = ""
-) -> Any:
+def find_corresponding_elem(target: Any, dst_graph: Graph, dst_scope: str = "", src_scope: str = "") -> Any:
     """Return the element of a graph whose name in a scope is that of another element in another scope.
 
     Args:
@@ -281,10 +269,6 @@ def find_corresponding_elem(
         return None
 
 
-def find_corresponding(
-    targets: Any, dst_graph: Graph, dst_scope: str = "", src_scope: str = ""
-) -> Any:
+def find_corresponding(targets: Any, dst_graph: Graph, dst_scope: str = "", src_scope: str = "") -> Any:
     """Return what ``find_corresponding_elem`` does for each element of nested collections."""
-    return mapped(
-        targets, lambda each: find_corresponding_elem(each, dst_graph, dst_scope, src_scope)
-    )
+    return mapped(targets, lambda each: find_corresponding_elem(each, dst_graph, dst_scope, src_scope))

@@ -15,9 +15,17 @@ from actorsession.compat.v1.contrib.graph_editor.subgraph import SubGraphView, m
 from actorsession.graph.operation import Operation, Tensor
 
 __all__ = [
-    "add_control_inputs", "remove_control_inputs", "reroute_inputs", "reroute_ios",
-    "reroute_outputs", "reroute_ts", "swap_inputs", "swap_ios", "swap_outputs", "swap_ts",
-]  # fmt: skip
+    "add_control_inputs",
+    "remove_control_inputs",
+    "reroute_inputs",
+    "reroute_ios",
+    "reroute_outputs",
+    "reroute_ts",
+    "swap_inputs",
+    "swap_ios",
+    "swap_outputs",
+    "swap_ts",
+]
 
 
 def swap_ts(ts0: Any, ts1: Any, can_modify: Any = None, cannot_modify: Any = None) -> int:
@@ -55,10 +63,7 @@ def _rerouted(ts0: Any, ts1: Any, can: Any, cannot: Any, *, swap: bool) -> int:
     for a, b, readers_of_a, readers_of_b in plan:
         if a is b:
             continue
-        for source, instead, readers in (
-            (b, a, readers_of_b),
-            (a, b, readers_of_a if swap else ()),
-        ):
+        for source, instead, readers in ((b, a, readers_of_b), (a, b, readers_of_a if swap else ())):
             for op in sorted(readers, key=lambda each: each.number):
                 if op not in may_not and (may is None or op in may):
                     changed += _replaced(op, source, instead)
@@ -183,9 +188,7 @@ def remove_control_inputs(op: Operation, cops: Any) -> None:
     for other in given:
         if other not in op.control_inputs:
             raise ValueError(f"{op.name} has no control input {other.name}")
-    op.graph.changes.update_control_inputs(
-        op, [each for each in op.control_inputs if each not in given]
-    )
+    op.graph.changes.update_control_inputs(op, [each for each in op.control_inputs if each not in given])
 
 
 def add_control_inputs(op: Operation, cops: Any) -> None:

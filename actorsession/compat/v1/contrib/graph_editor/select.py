@@ -154,9 +154,7 @@ def compute_boundary_ts(ops: Any) -> tuple[list[Tensor], list[Tensor], list[Tens
     own, inner = set(made), set(read)
     entering = [tensor for tensor in read if tensor not in own]
     between = [tensor for tensor in read if tensor in own]
-    leaving = [
-        tensor for tensor in made if tensor not in inner or not among.issuperset(tensor.consumers())
-    ]
+    leaving = [tensor for tensor in made if tensor not in inner or not among.issuperset(tensor.consumers())]
     return entering, leaving, between
 
 
@@ -184,10 +182,7 @@ def get_within_boundary_ops(
         ValueError: if it begins at the boundary.
     """
     cios = check_cios(control_inputs, control_outputs, control_ios)
-    limit, found = (
-        set(make_list_of_op(boundary_ops)),
-        set(make_list_of_op(seed_ops, allow_graph=False)),
-    )
+    limit, found = (set(make_list_of_op(boundary_ops)), set(make_list_of_op(seed_ops, allow_graph=False)))
     if limit & found:
         raise ValueError("the boundary has some of the operations from which to begin")
     ahead = set(found)
@@ -253,9 +248,7 @@ def get_forward_walk_ops(
         found = [reader for t in op.outputs if t not in stops for reader in t.consumers()]
         return found if control_outputs is None else found + control_outputs.get(op)
 
-    return _walk(
-        seed_ops, get_consuming_ops, near, inclusive, within_ops, within_ops_fn, stop_at_ts
-    )
+    return _walk(seed_ops, get_consuming_ops, near, inclusive, within_ops, within_ops_fn, stop_at_ts)
 
 
 def get_backward_walk_ops(
@@ -272,9 +265,7 @@ def get_backward_walk_ops(
         found = [tensor.op for tensor in op.inputs if tensor not in stops]
         return found + list(op.control_inputs) if control_inputs else found
 
-    return _walk(
-        seed_ops, get_generating_ops, near, inclusive, within_ops, within_ops_fn, stop_at_ts
-    )
+    return _walk(seed_ops, get_generating_ops, near, inclusive, within_ops, within_ops_fn, stop_at_ts)
 
 
 def _walks(
@@ -301,9 +292,7 @@ def get_walks_intersection_ops(
     """Return the operations on the ways from some to others; see ``get_forward_walk_ops``."""
     cios = check_cios(control_inputs, control_outputs, control_ios)
     fits = forward_inclusive, backward_inclusive
-    ahead, behind = _walks(
-        forward_seed_ops, backward_seed_ops, fits, within_ops, within_ops_fn, cios
-    )
+    ahead, behind = _walks(forward_seed_ops, backward_seed_ops, fits, within_ops, within_ops_fn, cios)
     both = set(behind)
     return [op for op in ahead if op in both]
 
@@ -322,9 +311,7 @@ def get_walks_union_ops(
     """Return what ``get_forward_walk_ops`` and ``get_backward_walk_ops`` return, together."""
     cios = check_cios(control_inputs, control_outputs, control_ios)
     fits = forward_inclusive, backward_inclusive
-    return unique(
-        *_walks(forward_seed_ops, backward_seed_ops, fits, within_ops, within_ops_fn, cios)
-    )
+    return unique(*_walks(forward_seed_ops, backward_seed_ops, fits, within_ops, within_ops_fn, cios))
 
 
 # -- by whatever is given --------------------------------------------------------------------------
@@ -347,9 +334,7 @@ def _selected(
             found += as_list(arg)
             continue
         if graph is None:
-            raise ValueError(
-                "a regular expression is given without graph=, in which it is looked for"
-            )
+            raise ValueError("a regular expression is given without graph=, in which it is looked for")
         regex = make_regex(arg)
         if restrict and not regex.pattern.startswith(mark):
             continue

@@ -71,9 +71,7 @@ class SubGraphView:
 
     # -- other orders --------------------------------------------------------------------------
 
-    def remap_default(
-        self, remove_input_map: bool = True, remove_output_map: bool = True
-    ) -> SubGraphView:
+    def remap_default(self, remove_input_map: bool = True, remove_output_map: bool = True) -> SubGraphView:
         """Return a view with all inputs, or all outputs, in their first order."""
         made = self.copy()
         entering, leaving, _ = compute_boundary_ts(self._ops)
@@ -105,9 +103,7 @@ class SubGraphView:
     def remap(self, new_input_indices: Any = None, new_output_indices: Any = None) -> SubGraphView:
         """Return what ``remap_inputs`` and ``remap_outputs`` make, as far as they are wanted."""
         made = self if new_input_indices is None else self.remap_inputs(new_input_indices)
-        return (
-            made if new_output_indices is None else made.remap_outputs(new_output_indices)
-        ).copy()
+        return (made if new_output_indices is None else made.remap_outputs(new_output_indices)).copy()
 
     def remap_outputs_make_unique(self) -> SubGraphView:
         """Return a view in which each output is there once."""
@@ -125,9 +121,8 @@ class SubGraphView:
         """Return a view without the operations that neither read an input nor are read for an output."""
         made = self.copy()
         made._ops = get_walks_union_ops(
-            self.connected_inputs, self.connected_outputs, within_ops=self._ops,
-            control_inputs=control_inputs,
-        )  # fmt: skip
+            self.connected_inputs, self.connected_outputs, within_ops=self._ops, control_inputs=control_inputs
+        )
         return made
 
     # -- what it has ---------------------------------------------------------------------------
@@ -220,9 +215,7 @@ class SubGraphView:
         if not self:
             return "SubGraphView: empty"
         rows = [f"SubGraphView (graphid={id(self._graph)}):"]
-        for title, members in (
-            ("ops", self._ops), ("inputs", self._input_ts), ("outputs", self._output_ts),
-        ):  # fmt: skip
+        for title, members in (("ops", self._ops), ("inputs", self._input_ts), ("outputs", self._output_ts)):
             rows.append(f"  ** {title}:")
             rows += [f"    {each.name}" for each in members]
         return "\n".join(rows)

@@ -23,10 +23,17 @@ from actorsession.graph.operation import Operation, Tensor
 from actorsession.ops import GraphKeys
 
 __all__ = [
-    "Transformer", "TransformerInfo", "assign_renamed_collections_handler", "copy",
-    "copy_op_handler", "copy_with_input_replacements", "graph_replace", "keep_t_if_possible_handler",
-    "replace_t_with_placeholder_handler", "transform_op_if_inside_handler",
-]  # fmt: skip
+    "Transformer",
+    "TransformerInfo",
+    "assign_renamed_collections_handler",
+    "copy",
+    "copy_op_handler",
+    "copy_with_input_replacements",
+    "graph_replace",
+    "keep_t_if_possible_handler",
+    "replace_t_with_placeholder_handler",
+    "transform_op_if_inside_handler",
+]
 
 
 class _Copying:
@@ -90,9 +97,7 @@ def assign_renamed_collections_handler(info: Any, elem: Any, elem_: Any) -> None
             info.graph_.add_to_collection(name if kept else info.new_name(name), elem_)
 
 
-def transform_op_if_inside_handler(
-    info: Any, op: Operation, keep_if_possible: bool = True
-) -> Operation | None:
+def transform_op_if_inside_handler(info: Any, op: Operation, keep_if_possible: bool = True) -> Operation | None:
     """Return the copy of an operation; itself if it is not copied, ``None`` in another graph."""
     if op in info.ops:
         copied: Operation = info.transformed_ops[op]
@@ -206,21 +211,12 @@ class Transformer:
         self.transform_op_handler: Callable[..., Any] = copy_op_handler
         self.transform_control_input_handler: Callable[..., Any] = transform_op_if_inside_handler
         self.assign_collections_handler: Callable[..., Any] = assign_renamed_collections_handler
-        self.transform_external_input_handler: Callable[..., Any] = (
-            replace_t_with_placeholder_handler
-        )
-        self.transform_external_hidden_input_handler: Callable[..., Any] = (
-            keep_t_if_possible_handler
-        )
+        self.transform_external_input_handler: Callable[..., Any] = replace_t_with_placeholder_handler
+        self.transform_external_hidden_input_handler: Callable[..., Any] = keep_t_if_possible_handler
         self.transform_original_op_handler: Callable[..., Any] = transform_op_if_inside_handler
 
     def __call__(
-        self,
-        sgv: Any,
-        dst_graph: Graph,
-        dst_scope: str,
-        src_scope: str = "",
-        reuse_dst_scope: bool = False,
+        self, sgv: Any, dst_graph: Graph, dst_scope: str, src_scope: str = "", reuse_dst_scope: bool = False
     ) -> tuple[SubGraphView, TransformerInfo]:
         """Copy a view.
 
@@ -305,11 +301,7 @@ class Transformer:
 
 
 def copy(
-    sgv: Any,
-    dst_graph: Graph | None = None,
-    dst_scope: str = "",
-    src_scope: str = "",
-    reuse_dst_scope: bool = False,
+    sgv: Any, dst_graph: Graph | None = None, dst_scope: str = "", src_scope: str = "", reuse_dst_scope: bool = False
 ) -> tuple[SubGraphView, TransformerInfo]:
     """Copy a view, with placeholders for its inputs.
 
@@ -383,12 +375,8 @@ def graph_replace(
     targets = make_list_of_t(list(flattened(target_ts)))
     graph = get_unique_graph(targets, Tensor)
     assert graph is not None
-    between = get_walks_intersection_ops(
-        list(replacement_ts), targets, control_ios=ControlOutputs(graph)
-    )
+    between = get_walks_intersection_ops(list(replacement_ts), targets, control_ios=ControlOutputs(graph))
     if not between:
         raise ValueError("Targets and replacements are not connected!")
-    _, info = copy_with_input_replacements(
-        between, replacement_ts, None, dst_scope, src_scope, reuse_dst_scope
-    )
+    _, info = copy_with_input_replacements(between, replacement_ts, None, dst_scope, src_scope, reuse_dst_scope)
     return info.transformed(target_ts, lambda original: original)

@@ -18,9 +18,7 @@ _NAMES = {
         "convolution3d_transpose separable_conv2d separable_convolution2d"
     ),
     ".dense": "elu fully_connected linear relu relu6",
-    ".embeddings": (
-        "bow_encoder dense_to_sparse embed_sequence embedding_lookup_unique one_hot_encoding"
-    ),
+    ".embeddings": ("bow_encoder dense_to_sparse embed_sequence embedding_lookup_unique one_hot_encoding"),
     ".feature_columns": (
         "create_feature_spec_for_parsing input_from_feature_columns shared_embedding_columns "
         "sparse_column_with_vocabulary_file weighted_sparse_column "
@@ -30,9 +28,7 @@ _NAMES = {
     ".normalisation": ("batch_norm group_norm instance_norm layer_norm unit_norm"),
     ".optimizers": "OPTIMIZER_CLS_NAMES OPTIMIZER_SUMMARIES adaptive_clipping_fn optimize_loss",
     ".pooling": "avg_pool2d avg_pool3d max_pool2d max_pool3d pool",
-    ".regularizers": (
-        "apply_regularization l1_l2_regularizer l1_regularizer l2_regularizer sum_regularizer"
-    ),
+    ".regularizers": ("apply_regularization l1_l2_regularizer l1_regularizer l2_regularizer sum_regularizer"),
     ".shapes": ("bias_add dropout flatten maxout repeat softmax spatial_softmax stack"),
     ".summaries": (
         "summarize_activation summarize_activations summarize_biases summarize_collection "

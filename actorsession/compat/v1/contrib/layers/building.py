@@ -24,7 +24,7 @@ __all__ = [
     "layout_of",
     "pair",
     "static_sizes",
-]  # fmt: skip
+]
 
 Collections = Any
 """The collections that variables join: names, or names by the variable's."""
@@ -65,11 +65,7 @@ def collected(collections: Collections, name: str) -> list[str]:
 
 
 def layer_scope(
-    scope: Any,
-    default_name: str,
-    values: Sequence[Any],
-    reuse: Any,
-    renamed: Mapping[str, str] | None = None,
+    scope: Any, default_name: str, values: Sequence[Any], reuse: Any, renamed: Mapping[str, str] | None = None
 ) -> Any:
     """Return the variable scope of a layer, in which layers of the library make variables of a model.
 
@@ -94,9 +90,17 @@ def layer_scope(
 
 
 _OF_VARIABLES = (
-    "shape", "dtype", "initializer", "regularizer", "trainable", "caching_device", "partitioner",
-    "use_resource", "synchronization", "aggregation",
-)  # fmt: skip
+    "shape",
+    "dtype",
+    "initializer",
+    "regularizer",
+    "trainable",
+    "caching_device",
+    "partitioner",
+    "use_resource",
+    "synchronization",
+    "aggregation",
+)
 
 
 def call_layer(layer: Layer, scope: Any, inputs: Any, collections: Collections, **told: Any) -> Any:

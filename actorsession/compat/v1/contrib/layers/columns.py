@@ -17,10 +17,15 @@ from actorsession.compat.v1.feature_column.dense import indicator_column, numeri
 from actorsession.graph.dtypes import float32, int64, string
 
 __all__ = [
-    "bucketized_column", "crossed_column", "embedding_column", "one_hot_column", "real_valued_column",
-    "sparse_column_with_hash_bucket", "sparse_column_with_integerized_feature",
+    "bucketized_column",
+    "crossed_column",
+    "embedding_column",
+    "one_hot_column",
+    "real_valued_column",
+    "sparse_column_with_hash_bucket",
+    "sparse_column_with_integerized_feature",
     "sparse_column_with_keys",
-]  # fmt: skip
+]
 
 # The key of features that are a single array, whose column had an empty name.
 _ONLY = "x"
@@ -74,11 +79,7 @@ def sparse_column_with_integerized_feature(
 
 
 def sparse_column_with_keys(
-    column_name: str,
-    keys: Sequence[Any],
-    default_value: int = -1,
-    combiner: str = "sum",
-    dtype: Any = string,
+    column_name: str, keys: Sequence[Any], default_value: int = -1, combiner: str = "sum", dtype: Any = string
 ) -> Any:
     """Return a column of values that are looked up in a list.
 
@@ -98,11 +99,7 @@ def one_hot_column(sparse_id_column: Any) -> Any:
 
 
 def embedding_column(
-    sparse_id_column: Any,
-    dimension: int,
-    combiner: str = "mean",
-    initializer: Any = None,
-    **others: Any,
+    sparse_id_column: Any, dimension: int, combiner: str = "mean", initializer: Any = None, **others: Any
 ) -> Any:
     """Return a column with a vector for each id of another.
 
@@ -135,8 +132,5 @@ def crossed_column(columns: Sequence[Any], hash_bucket_size: int, **others: Any)
         others: accepted for compatibility.
     """
     keys = [getattr(column, "key", column) for column in columns]
-    found = [
-        c if type(c).__name__ == "BucketizedColumn" else k
-        for c, k in zip(columns, keys, strict=True)
-    ]
+    found = [c if type(c).__name__ == "BucketizedColumn" else k for c, k in zip(columns, keys, strict=True)]
     return _crossed(found, hash_bucket_size)

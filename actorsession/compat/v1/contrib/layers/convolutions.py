@@ -23,15 +23,29 @@ from actorsession.compat.v1.contrib.layers.initializers import XAVIER, ZEROS
 from actorsession.namespaces import layers, nn
 
 __all__ = [
-    "conv1d", "conv2d", "conv2d_in_plane", "conv2d_transpose", "conv3d", "conv3d_transpose", "convolution",
-    "convolution1d", "convolution2d", "convolution2d_in_plane", "convolution2d_transpose",
-    "convolution3d", "convolution3d_transpose", "separable_conv2d", "separable_convolution2d",
-]  # fmt: skip
+    "conv1d",
+    "conv2d",
+    "conv2d_in_plane",
+    "conv2d_transpose",
+    "conv3d",
+    "conv3d_transpose",
+    "convolution",
+    "convolution1d",
+    "convolution2d",
+    "convolution2d_in_plane",
+    "convolution2d_transpose",
+    "convolution3d",
+    "convolution3d_transpose",
+    "separable_conv2d",
+    "separable_convolution2d",
+]
 
 _RENAMED = {
-    "kernel": "weights", "bias": "biases", "depthwise_kernel": "depthwise_weights",
+    "kernel": "weights",
+    "bias": "biases",
+    "depthwise_kernel": "depthwise_weights",
     "pointwise_kernel": "pointwise_weights",
-}  # fmt: skip
+}
 _PLAIN: dict[int, Any] = {1: layers.Conv1D, 2: layers.Conv2D, 3: layers.Conv3D}
 _TRANSPOSED: dict[int, Any] = {2: layers.Conv2DTranspose, 3: layers.Conv3DTranspose}
 
@@ -95,17 +109,21 @@ def convolution(
         raise ValueError(f"Convolution not supported for input with rank {sizes and len(sizes)}")
     with layer_scope(scope, "Conv", [inputs], reuse, _RENAMED) as opened:
         layer = _PLAIN[spatial](
-            int(num_outputs), tuple(pair(kernel_size, spatial)), tuple(pair(stride, spatial)),
-            padding, data_format=layout_of(data_format), dilation_rate=tuple(pair(rate, spatial)),
+            int(num_outputs),
+            tuple(pair(kernel_size, spatial)),
+            tuple(pair(stride, spatial)),
+            padding,
+            data_format=layout_of(data_format),
+            dilation_rate=tuple(pair(rate, spatial)),
             use_bias=not normalizer_fn and biases_initializer is not None,
-            kernel_initializer=weights_initializer, kernel_regularizer=weights_regularizer,
-            bias_initializer=biases_initializer, bias_regularizer=biases_regularizer,
+            kernel_initializer=weights_initializer,
+            kernel_regularizer=weights_regularizer,
+            bias_initializer=biases_initializer,
+            bias_regularizer=biases_regularizer,
             trainable=trainable,
-        )  # fmt: skip
-        outputs = call_layer(layer, opened, inputs, variables_collections)
-        return finished(
-            outputs, opened, activation_fn, outputs_collections, normalizer_fn, normalizer_params
         )
+        outputs = call_layer(layer, opened, inputs, variables_collections)
+        return finished(outputs, opened, activation_fn, outputs_collections, normalizer_fn, normalizer_params)
 
 
 def _of_rank(spatial: int) -> Any:
@@ -149,17 +167,20 @@ def _transposed(
     inputs = ops.convert_to_tensor(inputs)
     with layer_scope(scope, f"Conv{spatial}d_transpose", [inputs], reuse, _RENAMED) as opened:
         layer = _TRANSPOSED[spatial](
-            int(num_outputs), tuple(pair(kernel_size, spatial)), tuple(pair(stride, spatial)),
-            padding, data_format=layout_of(data_format),
+            int(num_outputs),
+            tuple(pair(kernel_size, spatial)),
+            tuple(pair(stride, spatial)),
+            padding,
+            data_format=layout_of(data_format),
             use_bias=not normalizer_fn and biases_initializer is not None,
-            kernel_initializer=weights_initializer, kernel_regularizer=weights_regularizer,
-            bias_initializer=biases_initializer, bias_regularizer=biases_regularizer,
+            kernel_initializer=weights_initializer,
+            kernel_regularizer=weights_regularizer,
+            bias_initializer=biases_initializer,
+            bias_regularizer=biases_regularizer,
             trainable=trainable,
-        )  # fmt: skip
-        outputs = call_layer(layer, opened, inputs, variables_collections)
-        return finished(
-            outputs, opened, activation_fn, outputs_collections, normalizer_fn, normalizer_params
         )
+        outputs = call_layer(layer, opened, inputs, variables_collections)
+        return finished(outputs, opened, activation_fn, outputs_collections, normalizer_fn, normalizer_params)
 
 
 @add_arg_scope
@@ -279,15 +300,22 @@ def separable_convolution2d(
     with layer_scope(scope, "SeparableConv2d", [inputs], reuse, _RENAMED) as opened:
         if num_outputs is not None:
             layer = layers.SeparableConv2D(
-                int(num_outputs), tuple(pair(kernel_size)), tuple(pair(stride)), padding,
-                data_format=layout_of(data_format), dilation_rate=tuple(pair(rate)),
-                depth_multiplier=depth_multiplier, use_bias=has_bias,
+                int(num_outputs),
+                tuple(pair(kernel_size)),
+                tuple(pair(stride)),
+                padding,
+                data_format=layout_of(data_format),
+                dilation_rate=tuple(pair(rate)),
+                depth_multiplier=depth_multiplier,
+                use_bias=has_bias,
                 depthwise_initializer=weights_initializer,
                 kernel_initializer=pointwise_initializer or weights_initializer,
-                depthwise_regularizer=weights_regularizer, kernel_regularizer=weights_regularizer,
-                bias_initializer=biases_initializer, bias_regularizer=biases_regularizer,
+                depthwise_regularizer=weights_regularizer,
+                kernel_regularizer=weights_regularizer,
+                bias_initializer=biases_initializer,
+                bias_regularizer=biases_regularizer,
                 trainable=trainable,
-            )  # fmt: skip
+            )
             outputs = call_layer(layer, opened, inputs, variables_collections)
         else:
             first = data_format.startswith("NC")
@@ -295,24 +323,28 @@ def separable_convolution2d(
             if channels is None:
                 raise ValueError(f"the number of channels of inputs has to be known, got {inputs}")
             kernel = model_variable(
-                "depthwise_weights", [*pair(kernel_size), channels, depth_multiplier],
-                inputs.dtype.base_dtype, weights_initializer, weights_regularizer, trainable,
+                "depthwise_weights",
+                [*pair(kernel_size), channels, depth_multiplier],
+                inputs.dtype.base_dtype,
+                weights_initializer,
+                weights_regularizer,
+                trainable,
                 collected(variables_collections, "depthwise_weights"),
-            )  # fmt: skip
-            steps = [1, 1, *pair(stride)] if first else [1, *pair(stride), 1]
-            outputs = nn.depthwise_conv2d(
-                inputs, kernel, steps, padding, pair(rate), data_format=data_format
             )
+            steps = [1, 1, *pair(stride)] if first else [1, *pair(stride), 1]
+            outputs = nn.depthwise_conv2d(inputs, kernel, steps, padding, pair(rate), data_format=data_format)
             if has_bias:
                 bias = model_variable(
-                    "biases", [channels * depth_multiplier], inputs.dtype.base_dtype,
-                    biases_initializer, biases_regularizer, trainable,
+                    "biases",
+                    [channels * depth_multiplier],
+                    inputs.dtype.base_dtype,
+                    biases_initializer,
+                    biases_regularizer,
+                    trainable,
                     collected(variables_collections, "biases"),
-                )  # fmt: skip
+                )
                 outputs = nn.bias_add(outputs, bias, data_format=data_format)
-        return finished(
-            outputs, opened, activation_fn, outputs_collections, normalizer_fn, normalizer_params
-        )
+        return finished(outputs, opened, activation_fn, outputs_collections, normalizer_fn, normalizer_params)
 
 
 separable_conv2d = separable_convolution2d
@@ -345,20 +377,28 @@ def convolution2d_in_plane(
             raise ValueError(f"the number of channels of inputs has to be known, got {inputs}")
         dtype = inputs.dtype.base_dtype
         kernel = model_variable(
-            "weights", [*pair(kernel_size), 1, 1], dtype, weights_initializer, weights_regularizer,
-            trainable, collected(variables_collections, "weights"),
-        )  # fmt: skip
+            "weights",
+            [*pair(kernel_size), 1, 1],
+            dtype,
+            weights_initializer,
+            weights_regularizer,
+            trainable,
+            collected(variables_collections, "weights"),
+        )
         whole = ops.tile(kernel, [1, 1, channels, 1])
         outputs = nn.depthwise_conv2d(inputs, whole, [1, *pair(stride), 1], padding)
         if not normalizer_fn and biases_initializer is not None:
             bias = model_variable(
-                "biases", [channels], dtype, biases_initializer, biases_regularizer, trainable,
+                "biases",
+                [channels],
+                dtype,
+                biases_initializer,
+                biases_regularizer,
+                trainable,
                 collected(variables_collections, "biases"),
-            )  # fmt: skip
+            )
             outputs = nn.bias_add(outputs, bias)
-        return finished(
-            outputs, opened, activation_fn, outputs_collections, normalizer_fn, normalizer_params
-        )
+        return finished(outputs, opened, activation_fn, outputs_collections, normalizer_fn, normalizer_params)
 
 
 conv2d_in_plane = convolution2d_in_plane

@@ -8,12 +8,7 @@ from typing import Any
 
 from actorsession import ops
 from actorsession.compat.v1.contrib.framework.arg_scopes import add_arg_scope
-from actorsession.compat.v1.contrib.layers.building import (
-    Collections,
-    call_layer,
-    finished,
-    layer_scope,
-)
+from actorsession.compat.v1.contrib.layers.building import Collections, call_layer, finished, layer_scope
 from actorsession.compat.v1.contrib.layers.initializers import XAVIER, ZEROS
 from actorsession.namespaces import layers, nn
 
@@ -65,15 +60,16 @@ def fully_connected(
     inputs = ops.convert_to_tensor(inputs)
     with layer_scope(scope, "fully_connected", [inputs], reuse, _RENAMED) as opened:
         layer = layers.Dense(
-            int(num_outputs), use_bias=not normalizer_fn and biases_initializer is not None,
-            kernel_initializer=weights_initializer, kernel_regularizer=weights_regularizer,
-            bias_initializer=biases_initializer, bias_regularizer=biases_regularizer,
+            int(num_outputs),
+            use_bias=not normalizer_fn and biases_initializer is not None,
+            kernel_initializer=weights_initializer,
+            kernel_regularizer=weights_regularizer,
+            bias_initializer=biases_initializer,
+            bias_regularizer=biases_regularizer,
             trainable=trainable,
-        )  # fmt: skip
-        outputs = call_layer(layer, opened, inputs, variables_collections)
-        return finished(
-            outputs, opened, activation_fn, outputs_collections, normalizer_fn, normalizer_params
         )
+        outputs = call_layer(layer, opened, inputs, variables_collections)
+        return finished(outputs, opened, activation_fn, outputs_collections, normalizer_fn, normalizer_params)
 
 
 linear = functools.partial(fully_connected, activation_fn=None)

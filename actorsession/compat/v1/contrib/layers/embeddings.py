@@ -14,9 +14,7 @@ from actorsession.graph.operation import Tensor
 from actorsession.namespaces import nn
 from actorsession.opsets import SparseTensor
 
-__all__ = [
-    "bow_encoder", "dense_to_sparse", "embed_sequence", "embedding_lookup_unique", "one_hot_encoding",
-]  # fmt: skip
+__all__ = ["bow_encoder", "dense_to_sparse", "embed_sequence", "embedding_lookup_unique", "one_hot_encoding"]
 
 
 @add_arg_scope
@@ -46,19 +44,12 @@ def one_hot_encoding(
         return collect_output(outputs_collections, entered.rstrip("/"), outputs)
 
 
-def _table(
-    vocab_size: int | None,
-    embed_dim: int | None,
-    initializer: Any,
-    regularizer: Any,
-    trainable: bool,
-) -> Any:
+def _table(vocab_size: int | None, embed_dim: int | None, initializer: Any, regularizer: Any, trainable: bool) -> Any:
     if vocab_size is None or embed_dim is None:
         raise ValueError("Must specify vocab size and embedding dimension when not reusing")
     return model_variable(
-        "embeddings", [vocab_size, embed_dim], initializer=initializer, regularizer=regularizer,
-        trainable=trainable,
-    )  # fmt: skip
+        "embeddings", [vocab_size, embed_dim], initializer=initializer, regularizer=regularizer, trainable=trainable
+    )
 
 
 def embed_sequence(
@@ -103,9 +94,7 @@ def embed_sequence(
         return found
 
 
-def embedding_lookup_unique(
-    params: Any, ids: Any, partition_strategy: str = "mod", name: str | None = None
-) -> Tensor:
+def embedding_lookup_unique(params: Any, ids: Any, partition_strategy: str = "mod", name: str | None = None) -> Tensor:
     """Return the rows of a table for ids, each looked up once; see ``tf.nn.embedding_lookup``."""
     with name_scope(name or "EmbeddingLookupUnique"):
         value = ops.convert_to_tensor(ids)
@@ -148,9 +137,7 @@ def dense_to_sparse(
     """Return a tensor as a sparse one without the elements that are ``eos_token``."""
     with ops.variable_scope(scope, "dense_to_sparse", [tensor]):
         value = ops.convert_to_tensor(tensor)
-        ignored = ops.constant(
-            "" if value.dtype is string and not eos_token else eos_token, value.dtype
-        )
+        ignored = ops.constant("" if value.dtype is string and not eos_token else eos_token, value.dtype)
         places = ops.where(ops.not_equal(value, ignored))
         values = ops.gather_nd(value, places)
         return SparseTensor(places, values, ops.shape(value, out_type=int64))

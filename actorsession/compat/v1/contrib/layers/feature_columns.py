@@ -11,9 +11,13 @@ from actorsession.graph.dtypes import float32, string
 from actorsession.graph.operation import Tensor
 
 __all__ = [
-    "create_feature_spec_for_parsing", "input_from_feature_columns", "shared_embedding_columns",
-    "sparse_column_with_vocabulary_file", "weighted_sparse_column", "weighted_sum_from_feature_columns",
-]  # fmt: skip
+    "create_feature_spec_for_parsing",
+    "input_from_feature_columns",
+    "shared_embedding_columns",
+    "sparse_column_with_vocabulary_file",
+    "weighted_sparse_column",
+    "weighted_sum_from_feature_columns",
+]
 
 
 def sparse_column_with_vocabulary_file(
@@ -32,9 +36,7 @@ def sparse_column_with_vocabulary_file(
     )
 
 
-def weighted_sparse_column(
-    sparse_id_column: Any, weight_column_name: str, dtype: Any = float32
-) -> Any:
+def weighted_sparse_column(sparse_id_column: Any, weight_column_name: str, dtype: Any = float32) -> Any:
     """Return a ``weighted_categorical_column``."""
     return fc.weighted_categorical_column(sparse_id_column, weight_column_name, dtype)
 
@@ -52,9 +54,16 @@ def shared_embedding_columns(
 ) -> list[Any]:
     """Return ``shared_embedding_columns``."""
     found: list[Any] = fc.shared_embedding_columns(
-        sparse_id_columns, dimension, combiner, initializer, shared_embedding_name,
-        ckpt_to_load_from, tensor_name_in_ckpt, max_norm, trainable,
-    )  # fmt: skip
+        sparse_id_columns,
+        dimension,
+        combiner,
+        initializer,
+        shared_embedding_name,
+        ckpt_to_load_from,
+        tensor_name_in_ckpt,
+        max_norm,
+        trainable,
+    )
     return found
 
 
@@ -75,9 +84,8 @@ def input_from_feature_columns(
     """Return what ``input_layer`` does, in a scope of this name."""
     with ops.variable_scope(scope, default_name="input_from_feature_columns"):
         found: Tensor = fc.input_layer(
-            columns_to_tensors, feature_columns, weight_collections, trainable,
-            cols_to_output_tensors=cols_to_outs,
-        )  # fmt: skip
+            columns_to_tensors, feature_columns, weight_collections, trainable, cols_to_output_tensors=cols_to_outs
+        )
         return found
 
 
@@ -93,8 +101,12 @@ def weighted_sum_from_feature_columns(
     variables: dict[Any, Any] = {}
     with ops.variable_scope(scope, default_name="weighted_sum_from_feature_columns"):
         total = fc.linear_model(
-            columns_to_tensors, feature_columns, num_outputs,
-            weight_collections=weight_collections, trainable=trainable, cols_to_vars=variables,
-        )  # fmt: skip
+            columns_to_tensors,
+            feature_columns,
+            num_outputs,
+            weight_collections=weight_collections,
+            trainable=trainable,
+            cols_to_vars=variables,
+        )
     (bias,) = variables.pop("bias")
     return total, variables, bias

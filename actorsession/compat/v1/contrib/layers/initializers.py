@@ -5,17 +5,11 @@ from __future__ import annotations
 from actorsession import ops
 from actorsession.graph.dtypes import DType, float32
 
-__all__ = [
-    "variance_scaling_initializer", "xavier_initializer", "xavier_initializer_conv2d",
-]  # fmt: skip
+__all__ = ["variance_scaling_initializer", "xavier_initializer", "xavier_initializer_conv2d"]
 
 
 def variance_scaling_initializer(
-    factor: float = 2.0,
-    mode: str = "FAN_IN",
-    uniform: bool = False,
-    seed: int | None = None,
-    dtype: DType = float32,
+    factor: float = 2.0, mode: str = "FAN_IN", uniform: bool = False, seed: int | None = None, dtype: DType = float32
 ) -> ops.variance_scaling_initializer:
     """Return an initialiser for random values of variance ``factor / n``.
 
@@ -34,9 +28,7 @@ def variance_scaling_initializer(
         ValueError: for a mode that does not exist.
     """
     if not dtype.is_floating:
-        raise TypeError(
-            f"an initialiser of random values needs a floating-point type, got {dtype.name}"
-        )
+        raise TypeError(f"an initialiser of random values needs a floating-point type, got {dtype.name}")
     distribution = "uniform" if uniform else "truncated_normal"
     return ops.variance_scaling_initializer(factor, mode.lower(), distribution, seed, dtype)
 

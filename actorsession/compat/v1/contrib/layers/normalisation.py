@@ -47,20 +47,14 @@ class _BatchNormalization(layers.BatchNormalization):
         if self._weights is None:
             return super()._moments(inputs, axes)
         placed = [-1] + [1] * (len(inputs.shape) - 1)
-        found: tuple[Any, Any] = nn.weighted_moments(
-            inputs, axes, ops.reshape(self._weights, placed)
-        )
+        found: tuple[Any, Any] = nn.weighted_moments(inputs, axes, ops.reshape(self._weights, placed))
         return found
 
-    def _moved(
-        self, average: Any, value: Any, momentum: Any, training: Any, read_value: bool = False
-    ) -> Any:
+    def _moved(self, average: Any, value: Any, momentum: Any, training: Any, read_value: bool = False) -> Any:
         if not self._debiased or average is not self.moving_mean:
             return super()._moved(average, value, momentum, training, read_value)
         return smart_cond(
-            training,
-            lambda: assign_moving_average(average, value, momentum),
-            lambda: ops.identity(average),
+            training, lambda: assign_moving_average(average, value, momentum), lambda: ops.identity(average)
         )
 
 
@@ -125,9 +119,7 @@ def batch_norm(
     plain = batch_weights is None and not zero_debias_moving_mean
     plain = plain and updates_collections is GraphKeys.UPDATE_OPS
     if renorm and not plain:
-        raise ValueError(
-            "renorm is not supported with batch_weights, updates_collections or zero_debias_moving_mean"
-        )
+        raise ValueError("renorm is not supported with batch_weights, updates_collections or zero_debias_moving_mean")
     if data_format not in ("NHWC", "NCHW"):
         raise ValueError("data_format has to be either NCHW or NHWC.")
     value = ops.convert_to_tensor(inputs)
@@ -141,17 +133,26 @@ def batch_norm(
         as_image = sizes is not None and len(sizes) == 2 and fused is not False
         as_image = as_image and not renorm and adjustment is None
         layer = _BatchNormalization(
-            batch_weights, zero_debias_moving_mean,
-            1 if data_format == "NCHW" else -1, decay, epsilon, center, scale,
+            batch_weights,
+            zero_debias_moving_mean,
+            1 if data_format == "NCHW" else -1,
+            decay,
+            epsilon,
+            center,
+            scale,
             fused=fused if fused is False else None,
             beta_initializer=makers.get("beta", "zeros"),
             gamma_initializer=makers.get("gamma", "ones"),
             moving_mean_initializer=makers.get("moving_mean", "zeros"),
             moving_variance_initializer=makers.get("moving_variance", "ones"),
-            beta_regularizer=losses.get("beta"), gamma_regularizer=losses.get("gamma"),
-            renorm=renorm, renorm_clipping=renorm_clipping, renorm_momentum=renorm_decay,
-            adjustment=adjustment, trainable=trainable,
-        )  # fmt: skip
+            beta_regularizer=losses.get("beta"),
+            gamma_regularizer=losses.get("gamma"),
+            renorm=renorm,
+            renorm_clipping=renorm_clipping,
+            renorm_momentum=renorm_decay,
+            adjustment=adjustment,
+            trainable=trainable,
+        )
         if as_image or not plain:
             layer._order = ("beta", "gamma")
         given = ops.expand_dims(ops.expand_dims(value, 1), 1) if as_image else value
@@ -159,8 +160,7 @@ def batch_norm(
             given = ops.transpose(given, [0, 3, 1, 2])
         # Those of renormalisation join no collection of the program.
         of_each = {
-            name: collected(variables_collections, name)
-            for name in ("beta", "gamma", "moving_mean", "moving_variance")
+            name: collected(variables_collections, name) for name in ("beta", "gamma", "moving_mean", "moving_variance")
         }
         outputs = call_layer(layer, opened, given, of_each, training=is_training)
         if as_image:
@@ -190,18 +190,20 @@ def _scale_and_offset(
 ) -> tuple[Any, Any]:
     """Return ``gamma`` and ``beta``, or ``None`` for what is not wanted."""
     found = []
-    for name, wanted, default in (
-        ("beta", center, ops.zeros_initializer()),
-        ("gamma", scale, ops.ones_initializer()),
-    ):
+    for name, wanted, default in (("beta", center, ops.zeros_initializer()), ("gamma", scale, ops.ones_initializer())):
         found.append(
             model_variable(
-                name, list(shape), dtype, (makers or {}).get(name, default),
-                (losses or {}).get(name), trainable, collected(variables_collections, name),
+                name,
+                list(shape),
+                dtype,
+                (makers or {}).get(name, default),
+                (losses or {}).get(name),
+                trainable,
+                collected(variables_collections, name),
             )
             if wanted
             else None
-        )  # fmt: skip
+        )
     return found[1], found[0]
 
 
@@ -253,12 +255,9 @@ def layer_norm(
         known = [size for size in shape if size is not None]
         if len(known) != len(shape):
             raise ValueError(
-                f"Inputs {value.name}: shape(inputs)[{begin_params_axis % rank}:] is not fully defined: "
-                f"{value.shape}"
+                f"Inputs {value.name}: shape(inputs)[{begin_params_axis % rank}:] is not fully defined: {value.shape}"
             )
-        gamma, beta = _scale_and_offset(
-            known, value.dtype.base_dtype, center, scale, variables_collections, trainable
-        )
+        gamma, beta = _scale_and_offset(known, value.dtype.base_dtype, center, scale, variables_collections, trainable)
         mean, variance = nn.moments(value, list(range(first, rank)), keepdims=True)
         outputs = nn.batch_normalization(value, mean, variance, beta, gamma, 1e-12)
         outputs.set_shape(value.shape)
@@ -291,18 +290,13 @@ def instance_norm(
         if count is None:
             raise ValueError(f"Inputs {value.name} has undefined channels dimension {value.shape}.")
         gamma, beta = _scale_and_offset(
-            [count], value.dtype.base_dtype, center, scale, variables_collections, trainable,
-            param_initializers,
-        )  # fmt: skip
+            [count], value.dtype.base_dtype, center, scale, variables_collections, trainable, param_initializers
+        )
         axes = [axis for axis in range(1, len(sizes)) if axis != channel]
         mean, variance = nn.moments(value, axes, keepdims=True)
         placed = [1 if axis != channel else count for axis in range(len(sizes))]
-        gamma, beta = (
-            None if each is None else ops.reshape(each, placed) for each in (gamma, beta)
-        )
-        outputs = nn.batch_normalization(
-            value, mean, variance, beta, gamma, epsilon, name="instancenorm"
-        )
+        gamma, beta = (None if each is None else ops.reshape(each, placed) for each in (gamma, beta))
+        outputs = nn.batch_normalization(value, mean, variance, beta, gamma, epsilon, name="instancenorm")
         outputs.set_shape(value.shape)
         return finished(outputs, opened, activation_fn, outputs_collections)
 
@@ -344,21 +338,16 @@ def group_norm(
         if channel in axes:
             raise ValueError("reduction_axes must not contain the channels axis")
         gamma, beta = _scale_and_offset(
-            [count], value.dtype.base_dtype, center, scale, variables_collections, trainable,
-            param_initializers,
-        )  # fmt: skip
-        extents = [
-            ops.shape(value)[axis] if size is None else size for axis, size in enumerate(sizes)
-        ]
+            [count], value.dtype.base_dtype, center, scale, variables_collections, trainable, param_initializers
+        )
+        extents = [ops.shape(value)[axis] if size is None else size for axis, size in enumerate(sizes)]
         split = [*extents[:channel], groups, count // groups, *extents[channel + 1 :]]
         grouped = ops.reshape(value, ops.stack(split))
         moved = [axis + 1 if axis > channel else axis for axis in axes]
         mean, variance = nn.moments(grouped, [*moved, channel + 1], keepdims=True)
         placed = [1] * (rank + 1)
         placed[channel], placed[channel + 1] = groups, count // groups
-        gamma, beta = (
-            None if each is None else ops.reshape(each, placed) for each in (gamma, beta)
-        )
+        gamma, beta = (None if each is None else ops.reshape(each, placed) for each in (gamma, beta))
         normal = nn.batch_normalization(grouped, mean, variance, beta, gamma, epsilon)
         outputs = ops.reshape(normal, ops.shape(value))
         outputs.set_shape(value.shape)
@@ -375,9 +364,7 @@ def unit_norm(inputs: Any, dim: int, epsilon: float = 1e-7, scope: Any = None) -
     value = ops.convert_to_tensor(inputs)
     rank = value.shape.rank
     if rank is not None and not 0 <= dim < rank:
-        raise ValueError(
-            f"dim must be positive and less than the rank {rank} of inputs, got {dim}."
-        )
+        raise ValueError(f"dim must be positive and less than the rank {rank} of inputs, got {dim}.")
     with ops.variable_scope(scope, "UnitNorm", [value]):
         squares = ops.reduce_sum(ops.square(value), axis=[dim], keepdims=True)
         return value / ops.sqrt(epsilon + squares)

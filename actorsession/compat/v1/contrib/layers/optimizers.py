@@ -24,9 +24,7 @@ OPTIMIZER_CLS_NAMES: dict[str, Callable[..., Any]] = {
 }
 """Optimisers by the names that ``optimize_loss`` takes."""
 
-OPTIMIZER_SUMMARIES = [
-    "learning_rate", "loss", "gradients", "gradient_norm", "global_gradient_norm",
-]  # fmt: skip
+OPTIMIZER_SUMMARIES = ["learning_rate", "loss", "gradients", "gradient_norm", "global_gradient_norm"]
 """What ``optimize_loss`` can summarise."""
 
 
@@ -82,9 +80,7 @@ def optimize_loss(
         rate = _rate(learning_rate, step, learning_rate_decay_fn)
         chosen = _optimizer(optimizer, rate)
         trained = list(ops.trainable_variables() if variables is None else variables)
-        pairs = chosen.compute_gradients(
-            loss, trained, colocate_gradients_with_ops=colocate_gradients_with_ops
-        )
+        pairs = chosen.compute_gradients(loss, trained, colocate_gradients_with_ops=colocate_gradients_with_ops)
         if gradient_noise_scale is not None:
             pairs = _noisy(pairs, gradient_noise_scale)
         if gradient_multipliers is not None:
@@ -98,9 +94,7 @@ def optimize_loss(
         elif clip_gradients is not None:
             raise ValueError(f"Unknown type {type(clip_gradients)} for clip_gradients")
         _summarise(summaries, loss, rate, pairs)
-        applied = chosen.apply_gradients(
-            pairs, global_step=step if increment_global_step else None, name="train"
-        )
+        applied = chosen.apply_gradients(pairs, global_step=step if increment_global_step else None, name="train")
         with control_dependencies([applied]):
             return ops.identity(loss)
 
@@ -110,9 +104,7 @@ def _rate(given: Any, step: Any, decay: Callable[..., Any] | None) -> Any:
         return None
     if isinstance(given, Tensor):
         if given.shape.rank != 0:
-            raise ValueError(
-                f"Invalid learning_rate {given}: it has shape {given.shape}, a scalar is needed"
-            )
+            raise ValueError(f"Invalid learning_rate {given}: it has shape {given.shape}, a scalar is needed")
         rate: Any = given
     elif isinstance(given, (int, float)):
         if given < 0.0:
@@ -121,9 +113,7 @@ def _rate(given: Any, step: Any, decay: Callable[..., Any] | None) -> Any:
             "learning_rate", [], trainable=False, initializer=ops.constant_initializer(float(given))
         )
     else:
-        raise ValueError(
-            f"Learning rate should be 0d Tensor or float. Got {given} of type {type(given)}"
-        )
+        raise ValueError(f"Learning rate should be 0d Tensor or float. Got {given} of type {type(given)}")
     if decay is None:
         return rate
     if step is None:
@@ -152,9 +142,7 @@ def _optimizer(given: Any, rate: Any) -> Any:
     else:
         made = given(learning_rate=rate) if isinstance(given, type) else given(rate)
     if not isinstance(made, trainers.Optimizer):
-        raise ValueError(
-            f"Unrecognized optimizer: function should return subclass of Optimizer. Got {made}."
-        )
+        raise ValueError(f"Unrecognized optimizer: function should return subclass of Optimizer. Got {made}.")
     return made
 
 
@@ -206,9 +194,7 @@ def _summarise(wanted: Iterable[str] | None, loss: Any, rate: Any, pairs: Iterab
     names = list(wanted or ())
     for name in names:
         if name not in OPTIMIZER_SUMMARIES:
-            raise ValueError(
-                f"Summaries should be one of [{', '.join(OPTIMIZER_SUMMARIES)}], you provided {name}."
-            )
+            raise ValueError(f"Summaries should be one of [{', '.join(OPTIMIZER_SUMMARIES)}], you provided {name}.")
     if not names:
         return
     from actorsession.compat.v1 import summary
@@ -259,9 +245,7 @@ def adaptive_clipping_fn(
                 share = ops.minimum(decay, count / (count + 1.0))
             averages = []
             for what, value in (("mean", log_norm), ("sq_mean", ops.square(log_norm))):
-                average = ops.get_variable(
-                    what, [], initializer=ops.zeros_initializer(), trainable=False
-                )
+                average = ops.get_variable(what, [], initializer=ops.zeros_initializer(), trainable=False)
                 averages.append(ops.assign(average, average * share + value * (1.0 - share)))
             mean, square = averages
             deviation = ops.sqrt(ops.maximum(epsilon, square - ops.square(mean)))

@@ -31,9 +31,11 @@ def _pool(kind: str, spatial: int) -> Any:
     ) -> Any:
         with name_scope(scope or base) as entered:
             layer = made(
-                tuple(pair(kernel_size, spatial)), tuple(pair(stride, spatial)), padding,
+                tuple(pair(kernel_size, spatial)),
+                tuple(pair(stride, spatial)),
+                padding,
                 data_format=layout_of(data_format),
-            )  # fmt: skip
+            )
             outputs = layer.call(ops.convert_to_tensor(inputs))
             return collect_output(outputs_collections, entered.rstrip("/"), outputs)
 
@@ -79,7 +81,12 @@ def pool(
         value = ops.convert_to_tensor(inputs)
         spatial = len(value.shape) - 2
         outputs = nn.pool(
-            value, pair(kernel_size, spatial), pooling_type, padding, pair(dilation_rate, spatial),
-            pair(stride, spatial), data_format=data_format,
-        )  # fmt: skip
+            value,
+            pair(kernel_size, spatial),
+            pooling_type,
+            padding,
+            pair(dilation_rate, spatial),
+            pair(stride, spatial),
+            data_format=data_format,
+        )
         return collect_output(outputs_collections, entered.rstrip("/"), outputs)

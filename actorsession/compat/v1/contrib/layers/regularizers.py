@@ -12,9 +12,7 @@ from actorsession.graph.operation import Tensor
 from actorsession.namespaces import nn
 from actorsession.ops import GraphKeys
 
-__all__ = [
-    "apply_regularization", "l1_l2_regularizer", "l1_regularizer", "l2_regularizer", "sum_regularizer",
-]  # fmt: skip
+__all__ = ["apply_regularization", "l1_l2_regularizer", "l1_regularizer", "l2_regularizer", "sum_regularizer"]
 
 _Regularizer = Callable[[Any], Tensor | None]
 
@@ -58,9 +56,7 @@ def _regularizer(scale: float, scope: str, loss: Callable[[Any], Tensor]) -> _Re
     return regularize
 
 
-def l1_l2_regularizer(
-    scale_l1: float = 1.0, scale_l2: float = 1.0, scope: str | None = None
-) -> _Regularizer:
+def l1_l2_regularizer(scale_l1: float = 1.0, scale_l2: float = 1.0, scope: str | None = None) -> _Regularizer:
     """Return a regulariser that adds the losses of ``l1_regularizer`` and ``l2_regularizer``.
 
     Args:
@@ -75,9 +71,7 @@ def l1_l2_regularizer(
     return sum_regularizer(both, scope or "l1_l2_regularizer")
 
 
-def sum_regularizer(
-    regularizer_list: Iterable[_Regularizer | None], scope: str | None = None
-) -> _Regularizer:
+def sum_regularizer(regularizer_list: Iterable[_Regularizer | None], scope: str | None = None) -> _Regularizer:
     """Return a regulariser that adds the losses of several; ``None`` among them counts as none."""
     parts = [each for each in regularizer_list if each is not None]
 
@@ -89,9 +83,7 @@ def sum_regularizer(
     return regularize
 
 
-def apply_regularization(
-    regularizer: _Regularizer, weights_list: Iterable[Any] | None = None
-) -> Tensor:
+def apply_regularization(regularizer: _Regularizer, weights_list: Iterable[Any] | None = None) -> Tensor:
     """Return the sum of a regulariser's losses, which joins the collection of such losses.
 
     Args:
@@ -109,9 +101,7 @@ def apply_regularization(
         found = [ops.constant(0.0) if each is None else each for each in losses]
         for each in found:
             if each.shape.rank != 0:
-                raise ValueError(
-                    f"regularizer must return a scalar Tensor, got one of rank {each.shape.rank}."
-                )
+                raise ValueError(f"regularizer must return a scalar Tensor, got one of rank {each.shape.rank}.")
         total = ops.add_n(found, name=inner)
         add_to_collection(GraphKeys.REGULARIZATION_LOSSES, total)
         return total

@@ -21,9 +21,7 @@ from actorsession.graph.graph import name_scope
 from actorsession.graph.operation import Tensor
 from actorsession.namespaces import layers, nn
 
-__all__ = [
-    "bias_add", "dropout", "flatten", "maxout", "repeat", "softmax", "spatial_softmax", "stack",
-]  # fmt: skip
+__all__ = ["bias_add", "dropout", "flatten", "maxout", "repeat", "softmax", "spatial_softmax", "stack"]
 
 
 @add_arg_scope
@@ -47,9 +45,14 @@ def bias_add(
         if count is None:
             raise ValueError("`C` dimension must be known but is None")
         biases = model_variable(
-            "biases", [count], value.dtype.base_dtype, initializer, regularizer, trainable,
+            "biases",
+            [count],
+            value.dtype.base_dtype,
+            initializer,
+            regularizer,
+            trainable,
             collected(variables_collections, "biases"),
-        )  # fmt: skip
+        )
         outputs = nn.bias_add(value, biases, data_format=data_format)
         return finished(outputs, opened, activation_fn, outputs_collections)
 
@@ -109,13 +112,9 @@ def maxout(inputs: Any, num_units: int, axis: int = -1, scope: str | None = None
         sizes = static_sizes(value)
         count = None if sizes is None else sizes[axis]
         if sizes is None or count is None or count % num_units:
-            raise ValueError(
-                f"number of features({count}) is not a multiple of num_units({num_units})"
-            )
+            raise ValueError(f"number of features({count}) is not a multiple of num_units({num_units})")
         along = axis % len(sizes)
-        extents = [
-            ops.shape(value)[place] if size is None else size for place, size in enumerate(sizes)
-        ]
+        extents = [ops.shape(value)[place] if size is None else size for place, size in enumerate(sizes)]
         split = [*extents[:along], num_units, count // num_units, *extents[along + 1 :]]
         outputs = ops.reduce_max(ops.reshape(value, ops.stack(split)), along + 1)
         outputs.set_shape([*sizes[:along], num_units, *sizes[along + 1 :]])
@@ -165,26 +164,22 @@ def spatial_softmax(
         height, width = ops.shape(value)[2], ops.shape(value)[3]
         if temperature is None:
             temperature = model_variable(
-                "temperature", [], initializer=ops.ones_initializer(), trainable=trainable,
+                "temperature",
+                [],
+                initializer=ops.ones_initializer(),
+                trainable=trainable,
                 collections=collected(variables_collections, "temperature"),
-            )  # fmt: skip
-        rows, columns = ops.meshgrid(
-            ops.linspace(-1.0, 1.0, height), ops.linspace(-1.0, 1.0, width), indexing="ij"
-        )
+            )
+        rows, columns = ops.meshgrid(ops.linspace(-1.0, 1.0, height), ops.linspace(-1.0, 1.0, width), indexing="ij")
         shares = nn.softmax(ops.reshape(value, ops.stack([-1, height * width])) / temperature)
-        pairs = [
-            ops.reduce_sum(ops.reshape(places, [-1]) * shares, [1], keepdims=True)
-            for places in (rows, columns)
-        ]
+        pairs = [ops.reduce_sum(ops.reshape(places, [-1]) * shares, [1], keepdims=True) for places in (rows, columns)]
         outputs = ops.reshape(ops.concat(pairs, 1), [-1, channels * 2])
         outputs.set_shape([value.shape[0], channels * 2])
         return outputs
 
 
 @add_arg_scope
-def repeat(
-    inputs: Any, repetitions: int, layer: Callable[..., Any], *args: Any, **kwargs: Any
-) -> Any:
+def repeat(inputs: Any, repetitions: int, layer: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Apply a layer several times, in scopes ``NAME_1``, ``NAME_2``, ...
 
     Args:

@@ -11,9 +11,15 @@ from actorsession.namespaces import nn
 from actorsession.ops import GraphKeys
 
 __all__ = [
-    "summarize_activation", "summarize_activations", "summarize_biases", "summarize_collection",
-    "summarize_tensor", "summarize_tensors", "summarize_variables", "summarize_weights",
-]  # fmt: skip
+    "summarize_activation",
+    "summarize_activations",
+    "summarize_biases",
+    "summarize_collection",
+    "summarize_tensor",
+    "summarize_tensors",
+    "summarize_variables",
+    "summarize_weights",
+]
 
 
 def summarize_tensor(tensor: Any, tag: str | None = None) -> Any:
@@ -38,17 +44,13 @@ def summarize_activation(op: Any) -> Any:
     return summary.histogram(f"{op.op.name}/activation", op)
 
 
-def summarize_tensors(
-    tensors: Iterable[Any], summarizer: Callable[[Any], Any] = summarize_tensor
-) -> list[Any]:
+def summarize_tensors(tensors: Iterable[Any], summarizer: Callable[[Any], Any] = summarize_tensor) -> list[Any]:
     """Return a summary of each tensor."""
     return [summarizer(tensor) for tensor in tensors]
 
 
 def summarize_collection(
-    collection: str,
-    name_filter: str | None = None,
-    summarizer: Callable[[Any], Any] = summarize_tensor,
+    collection: str, name_filter: str | None = None, summarizer: Callable[[Any], Any] = summarize_tensor
 ) -> list[Any]:
     """Return a summary of each member of a collection whose name begins with a pattern."""
     return summarize_tensors(get_collection(collection, name_filter), summarizer)
@@ -57,6 +59,4 @@ def summarize_collection(
 summarize_variables = functools.partial(summarize_collection, GraphKeys.GLOBAL_VARIABLES)
 summarize_weights = functools.partial(summarize_collection, GraphKeys.WEIGHTS)
 summarize_biases = functools.partial(summarize_collection, GraphKeys.BIASES)
-summarize_activations = functools.partial(
-    summarize_collection, GraphKeys.ACTIVATIONS, summarizer=summarize_activation
-)
+summarize_activations = functools.partial(summarize_collection, GraphKeys.ACTIVATIONS, summarizer=summarize_activation)

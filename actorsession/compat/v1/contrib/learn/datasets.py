@@ -59,15 +59,10 @@ def _taken_apart(rows: Any, target_dtype: Any, features_dtype: Any, column: int)
             features.append(row)
     whole = np.issubdtype(_element(target_dtype), np.integer)
     numbers: Any = [float(text) for text in targets] if whole else targets
-    return Dataset(
-        np.array(features, dtype=_element(features_dtype)),
-        np.array(numbers, dtype=_element(target_dtype)),
-    )
+    return Dataset(np.array(features, dtype=_element(features_dtype)), np.array(numbers, dtype=_element(target_dtype)))
 
 
-def load_csv_with_header(
-    filename: Any, target_dtype: Any, features_dtype: Any, target_column: int = -1
-) -> Dataset:
+def load_csv_with_header(filename: Any, target_dtype: Any, features_dtype: Any, target_column: int = -1) -> Dataset:
     """Read a file of comma-separated values whose first line has the numbers of examples and features.
 
     Args:
@@ -81,15 +76,11 @@ def load_csv_with_header(
         count, width = (int(text) for text in next(rows)[:2])
         found = _taken_apart(rows, target_dtype, features_dtype, target_column)
     if found.data.shape != (count, width):
-        raise ValueError(
-            f"{filename} has {found.data.shape} features where it says {(count, width)}"
-        )
+        raise ValueError(f"{filename} has {found.data.shape} features where it says {(count, width)}")
     return found
 
 
-def load_csv_without_header(
-    filename: Any, target_dtype: Any, features_dtype: Any, target_column: int = -1
-) -> Dataset:
+def load_csv_without_header(filename: Any, target_dtype: Any, features_dtype: Any, target_column: int = -1) -> Dataset:
     """Read a file of comma-separated values; arguments as for ``load_csv_with_header``."""
     with open(filename, newline="") as file:
         return _taken_apart(csv.reader(file), target_dtype, features_dtype, target_column)
@@ -163,9 +154,21 @@ def load_boston(data_path: Any = None) -> Dataset:
 
 # Of the documents that stand in for DBpedia: a word of each class.
 _SUBJECTS = (
-    "company", "school", "painter", "athlete", "politician", "train", "building", "mountain",
-    "village", "animal", "plant", "album", "film", "novel",
-)  # fmt: skip
+    "company",
+    "school",
+    "painter",
+    "athlete",
+    "politician",
+    "train",
+    "building",
+    "mountain",
+    "village",
+    "animal",
+    "plant",
+    "album",
+    "film",
+    "novel",
+)
 
 
 def load_dbpedia(size: str = "small", test_with_fake_data: bool = False) -> Datasets:
@@ -197,16 +200,19 @@ def load_dbpedia(size: str = "small", test_with_fake_data: bool = False) -> Data
 
 def _made_up_texts(count: int) -> Dataset:
     pairs = [(n + 1, word, row) for row in range(count) for n, word in enumerate(_SUBJECTS)]
-    texts = [
-        [f"{word} {row}", f"This {word} is number {row} of its kind ."] for _, word, row in pairs
-    ]
+    texts = [[f"{word} {row}", f"This {word} is number {row} of its kind ."] for _, word, row in pairs]
     return Dataset(np.array(texts), np.array([kind for kind, *_ in pairs], np.int32))
 
 
 def circles(
-    n_samples: int = 100, noise: float | None = None, seed: int | None = None, factor: float = 0.8,
-    n_classes: int = 2, *args: Any, **kwargs: Any,
-) -> Dataset:  # fmt: skip
+    n_samples: int = 100,
+    noise: float | None = None,
+    seed: int | None = None,
+    factor: float = 0.8,
+    n_classes: int = 2,
+    *args: Any,
+    **kwargs: Any,
+) -> Dataset:
     """Return points on circles around each other, and which circle each is on.
 
     Args:
@@ -227,9 +233,14 @@ def circles(
 
 
 def spirals(
-    n_samples: int = 100, noise: float | None = None, seed: int | None = None, mode: str = "archimedes",
-    n_loops: int = 2, *args: Any, **kwargs: Any,
-) -> Dataset:  # fmt: skip
+    n_samples: int = 100,
+    noise: float | None = None,
+    seed: int | None = None,
+    mode: str = "archimedes",
+    n_loops: int = 2,
+    *args: Any,
+    **kwargs: Any,
+) -> Dataset:
     """Return points on two spirals, and which one each is on; arguments as for ``circles``.
 
     Args:
@@ -263,8 +274,11 @@ def _mixed(points: Any, kinds: Any, noise: float | None, seed: int | None) -> Da
 
 
 DATASETS: dict[str, Callable[..., Any]] = {
-    "iris": load_iris, "boston": load_boston, "mnist": load_mnist, "dbpedia": load_dbpedia,
-}  # fmt: skip
+    "iris": load_iris,
+    "boston": load_boston,
+    "mnist": load_mnist,
+    "dbpedia": load_dbpedia,
+}
 """The data sets by name."""
 
 SYNTHETIC: dict[str, Callable[..., Dataset]] = {"circles": circles, "spirals": spirals}
@@ -288,12 +302,7 @@ def load_dataset(name: str, size: str = "small", test_with_fake_data: bool = Fal
 
 
 def make_dataset(
-    name: str,
-    n_samples: int = 100,
-    noise: float | None = None,
-    seed: int = 42,
-    *args: Any,
-    **kwargs: Any,
+    name: str, n_samples: int = 100, noise: float | None = None, seed: int = 42, *args: Any, **kwargs: Any
 ) -> Dataset:
     """Return a data set that is made up, by its name.
 

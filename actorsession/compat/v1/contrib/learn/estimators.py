@@ -22,11 +22,23 @@ from actorsession.compat.v1.feature_column.dense import numeric_column
 from actorsession.graph.dtypes import as_dtype
 
 __all__ = [
-    "DNNClassifier", "DNNLinearCombinedClassifier", "DNNLinearCombinedRegressor", "DNNRegressor",
-    "Estimator", "Experiment", "LinearClassifier", "LinearRegressor", "MetricSpec", "ModeKeys",
-    "ModelFnOps", "PredictionKey", "RunConfig", "SKCompat", "infer_real_valued_columns_from_input",
+    "DNNClassifier",
+    "DNNLinearCombinedClassifier",
+    "DNNLinearCombinedRegressor",
+    "DNNRegressor",
+    "Estimator",
+    "Experiment",
+    "LinearClassifier",
+    "LinearRegressor",
+    "MetricSpec",
+    "ModeKeys",
+    "ModelFnOps",
+    "PredictionKey",
+    "RunConfig",
+    "SKCompat",
+    "infer_real_valued_columns_from_input",
     "infer_real_valued_columns_from_input_fn",
-]  # fmt: skip
+]
 
 # The key of features that are a single array.
 _ONLY = "x"
@@ -75,10 +87,15 @@ class ModelFnOps(NamedTuple):
     def estimator_spec(self, default_serving_output_alternative_key: str | None = None) -> Any:
         """Return the same as an ``EstimatorSpec``."""
         return EstimatorSpec(
-            self.mode, self.predictions, self.loss, self.train_op, self.eval_metric_ops,
-            training_chief_hooks=self.training_chief_hooks, training_hooks=self.training_hooks,
+            self.mode,
+            self.predictions,
+            self.loss,
+            self.train_op,
+            self.eval_metric_ops,
+            training_chief_hooks=self.training_chief_hooks,
+            training_hooks=self.training_hooks,
             scaffold=self.scaffold,
-        )  # fmt: skip
+        )
 
 
 class MetricSpec(NamedTuple):
@@ -104,10 +121,7 @@ class MetricSpec(NamedTuple):
             labels: the labels.
             predictions: the predictions.
         """
-        given = {
-            "predictions": _of(predictions, self.prediction_key),
-            "labels": _of(labels, self.label_key),
-        }
+        given = {"predictions": _of(predictions, self.prediction_key), "labels": _of(labels, self.label_key)}
         if self.weight_key is not None:
             given["weights"] = inputs[self.weight_key]
         names = list(inspect.signature(self.metric_fn).parameters)
@@ -121,10 +135,15 @@ class MetricSpec(NamedTuple):
 
 # What the arguments of metrics were called, besides predictions, labels and weights.
 _NAMED = {
-    "label": "labels", "target": "labels", "targets": "labels", "y": "labels",
-    "prediction": "predictions", "y_pred": "predictions", "y_hat": "predictions",
+    "label": "labels",
+    "target": "labels",
+    "targets": "labels",
+    "y": "labels",
+    "prediction": "predictions",
+    "y_pred": "predictions",
+    "y_hat": "predictions",
     "weight": "weights",
-}  # fmt: skip
+}
 
 
 def _of(given: Any, key: str | None) -> Any:
@@ -326,9 +345,7 @@ class Estimator(_Arrays, estimator.Estimator):  # type: ignore[misc]
 
     def _argument_values(self, mode: str, config: Any) -> dict[str, Any]:
         names = argument_names(self._model_fn)
-        values = {
-            "mode": mode, "params": self.params, "config": config, "model_dir": self.model_dir,
-        }  # fmt: skip
+        values = {"mode": mode, "params": self.params, "config": config, "model_dir": self.model_dir}
         return {key: value for key, value in values.items() if key in names}
 
 
@@ -353,10 +370,7 @@ def _any_model(features: Any, labels: Any, mode: Any, params: Any, config: Any) 
 def _with_metrics(spec: Any, asked: Mapping[str, Any], features: Any, labels: Any) -> Any:
     if spec.mode != ModeKeys.EVAL or not asked:
         return spec
-    more = {
-        name: metric.create_metric_ops(features, labels, spec.predictions)
-        for name, metric in asked.items()
-    }
+    more = {name: metric.create_metric_ops(features, labels, spec.predictions) for name, metric in asked.items()}
     return spec._replace(eval_metric_ops={**spec.eval_metric_ops, **more})
 
 
@@ -379,26 +393,21 @@ class _Ready(_Arrays):
 
     def _older(self, metrics: Mapping[str, Any]) -> dict[str, Any]:
         """Return metrics under the names of that time."""
-        return {
-            _OLDER.get(name, name): pair for name, pair in metrics.items() if name not in _YOUNGER
-        }
+        return {_OLDER.get(name, name): pair for name, pair in metrics.items() if name not in _YOUNGER}
 
 
 _OLDER = {
-    "label/mean": "labels/actual_label_mean", "prediction/mean": "labels/prediction_mean",
+    "label/mean": "labels/actual_label_mean",
+    "prediction/mean": "labels/prediction_mean",
     "precision": "precision/positive_threshold_0.500000_mean",
     "recall": "recall/positive_threshold_0.500000_mean",
-}  # fmt: skip
+}
 _YOUNGER = {"average_loss", "accuracy_baseline"}
 
 
 class _Classifier(_Ready):
     def _predicted(self, predictions: Mapping[str, Any]) -> dict[str, Any]:
-        kept = {
-            key: predictions[key]
-            for key in ("logits", "logistic", "probabilities")
-            if key in predictions
-        }
+        kept = {key: predictions[key] for key in ("logits", "logistic", "probabilities") if key in predictions}
         return {**kept, "classes": tf.squeeze(predictions["class_ids"], [-1])}
 
     def predict(
@@ -415,22 +424,14 @@ class _Classifier(_Ready):
         return self.predict_classes(x, input_fn, batch_size, as_iterable)
 
     def predict_classes(
-        self,
-        x: Any = None,
-        input_fn: Any = None,
-        batch_size: int | None = None,
-        as_iterable: bool = True,
+        self, x: Any = None, input_fn: Any = None, batch_size: int | None = None, as_iterable: bool = True
     ) -> Any:
         """Return the number of the class of each example; arguments as for ``predict``."""
         found = self._one("classes", x, input_fn, batch_size)
         return found if as_iterable else np.array(list(found))
 
     def predict_proba(
-        self,
-        x: Any = None,
-        input_fn: Any = None,
-        batch_size: int | None = None,
-        as_iterable: bool = True,
+        self, x: Any = None, input_fn: Any = None, batch_size: int | None = None, as_iterable: bool = True
     ) -> Any:
         """Return the probabilities of the classes of each example; arguments as for ``predict``."""
         found = self._one("probabilities", x, input_fn, batch_size)
@@ -497,9 +498,15 @@ class LinearClassifier(_Classifier, estimator.LinearClassifier):  # type: ignore
         **others: Any,
     ) -> None:
         super().__init__(
-            feature_columns, model_dir, n_classes, weight_column_name, None, optimizer or "Ftrl", config,
+            feature_columns,
+            model_dir,
+            n_classes,
+            weight_column_name,
+            None,
+            optimizer or "Ftrl",
+            config,
             loss_reduction=_MEAN,
-        )  # fmt: skip
+        )
 
 
 class LinearRegressor(_Regressor, estimator.LinearRegressor):  # type: ignore[misc]
@@ -516,9 +523,14 @@ class LinearRegressor(_Regressor, estimator.LinearRegressor):  # type: ignore[mi
         **others: Any,
     ) -> None:
         super().__init__(
-            feature_columns, model_dir, label_dimension, weight_column_name, optimizer or "Ftrl", config,
+            feature_columns,
+            model_dir,
+            label_dimension,
+            weight_column_name,
+            optimizer or "Ftrl",
+            config,
             loss_reduction=_MEAN,
-        )  # fmt: skip
+        )
 
 
 class DNNClassifier(_Classifier, estimator.DNNClassifier):  # type: ignore[misc]
@@ -551,10 +563,17 @@ class DNNClassifier(_Classifier, estimator.DNNClassifier):  # type: ignore[misc]
         **others: Any,
     ) -> None:
         super().__init__(
-            hidden_units, feature_columns, model_dir, n_classes, weight_column_name,
-            optimizer=optimizer or "Adagrad", activation_fn=activation_fn, dropout=dropout,
-            config=config, loss_reduction=_MEAN,
-        )  # fmt: skip
+            hidden_units,
+            feature_columns,
+            model_dir,
+            n_classes,
+            weight_column_name,
+            optimizer=optimizer or "Adagrad",
+            activation_fn=activation_fn,
+            dropout=dropout,
+            config=config,
+            loss_reduction=_MEAN,
+        )
 
 
 class DNNRegressor(_Regressor, estimator.DNNRegressor):  # type: ignore[misc]
@@ -574,10 +593,17 @@ class DNNRegressor(_Regressor, estimator.DNNRegressor):  # type: ignore[misc]
         **others: Any,
     ) -> None:
         super().__init__(
-            hidden_units, feature_columns, model_dir, label_dimension, weight_column_name,
-            optimizer=optimizer or "Adagrad", activation_fn=activation_fn, dropout=dropout,
-            config=config, loss_reduction=_MEAN,
-        )  # fmt: skip
+            hidden_units,
+            feature_columns,
+            model_dir,
+            label_dimension,
+            weight_column_name,
+            optimizer=optimizer or "Adagrad",
+            activation_fn=activation_fn,
+            dropout=dropout,
+            config=config,
+            loss_reduction=_MEAN,
+        )
 
 
 class DNNLinearCombinedClassifier(_Classifier, estimator.DNNLinearCombinedClassifier):  # type: ignore[misc]
@@ -602,10 +628,19 @@ class DNNLinearCombinedClassifier(_Classifier, estimator.DNNLinearCombinedClassi
         **others: Any,
     ) -> None:
         super().__init__(
-            model_dir, linear_feature_columns, linear_optimizer or "Ftrl", dnn_feature_columns,
-            dnn_optimizer or "Adagrad", dnn_hidden_units, dnn_activation_fn, dnn_dropout, n_classes,
-            weight_column_name, config=config, loss_reduction=_MEAN,
-        )  # fmt: skip
+            model_dir,
+            linear_feature_columns,
+            linear_optimizer or "Ftrl",
+            dnn_feature_columns,
+            dnn_optimizer or "Adagrad",
+            dnn_hidden_units,
+            dnn_activation_fn,
+            dnn_dropout,
+            n_classes,
+            weight_column_name,
+            config=config,
+            loss_reduction=_MEAN,
+        )
 
 
 class DNNLinearCombinedRegressor(_Regressor, estimator.DNNLinearCombinedRegressor):  # type: ignore[misc]
@@ -630,10 +665,19 @@ class DNNLinearCombinedRegressor(_Regressor, estimator.DNNLinearCombinedRegresso
         **others: Any,
     ) -> None:
         super().__init__(
-            model_dir, linear_feature_columns, linear_optimizer or "Ftrl", dnn_feature_columns,
-            dnn_optimizer or "Adagrad", dnn_hidden_units, dnn_activation_fn, dnn_dropout,
-            label_dimension, weight_column_name, config=config, loss_reduction=_MEAN,
-        )  # fmt: skip
+            model_dir,
+            linear_feature_columns,
+            linear_optimizer or "Ftrl",
+            dnn_feature_columns,
+            dnn_optimizer or "Adagrad",
+            dnn_hidden_units,
+            dnn_activation_fn,
+            dnn_dropout,
+            label_dimension,
+            weight_column_name,
+            config=config,
+            loss_reduction=_MEAN,
+        )
 
 
 class RunConfig(_RunConfig):
@@ -680,16 +724,24 @@ class RunConfig(_RunConfig):
         if save_checkpoints_secs is _ABSENT:
             save_checkpoints_secs = None if save_checkpoints_steps else 600
         self._tf_config = tf.ConfigProto(
-            log_device_placement=log_device_placement, inter_op_parallelism_threads=num_cores,
+            log_device_placement=log_device_placement,
+            inter_op_parallelism_threads=num_cores,
             intra_op_parallelism_threads=num_cores,
             gpu_options=tf.GPUOptions(per_process_gpu_memory_fraction=gpu_memory_fraction),
-        )  # fmt: skip
+        )
         super().__init__(
-            model_dir, tf_random_seed, save_summary_steps, save_checkpoints_steps,
-            save_checkpoints_secs, session_config or self._tf_config, keep_checkpoint_max,
-            keep_checkpoint_every_n_hours, log_step_count_steps, protocol=protocol,
+            model_dir,
+            tf_random_seed,
+            save_summary_steps,
+            save_checkpoints_steps,
+            save_checkpoints_secs,
+            session_config or self._tf_config,
+            keep_checkpoint_max,
+            keep_checkpoint_every_n_hours,
+            log_step_count_steps,
+            protocol=protocol,
             session_creation_timeout_secs=session_creation_timeout_secs,
-        )  # fmt: skip
+        )
 
     @property
     def tf_config(self) -> Any:
@@ -708,17 +760,27 @@ class SKCompat:
         self._estimator = estimator
 
     def fit(
-        self, x: Any, y: Any, batch_size: int = 128, steps: int | None = None,
-        max_steps: int | None = None, monitors: Any = None,
-    ) -> SKCompat:  # fmt: skip
+        self,
+        x: Any,
+        y: Any,
+        batch_size: int = 128,
+        steps: int | None = None,
+        max_steps: int | None = None,
+        monitors: Any = None,
+    ) -> SKCompat:
         """Train on arrays; arguments as for ``Estimator.fit``."""
         self._estimator.fit(x, y, None, steps, batch_size, monitors, max_steps)
         return self
 
     def score(
-        self, x: Any, y: Any, batch_size: int = 128, steps: int | None = None, metrics: Any = None,
+        self,
+        x: Any,
+        y: Any,
+        batch_size: int = 128,
+        steps: int | None = None,
+        metrics: Any = None,
         name: str | None = None,
-    ) -> dict[str, Any]:  # fmt: skip
+    ) -> dict[str, Any]:
         """Return the metrics on arrays; arguments as for ``Estimator.evaluate``."""
         found: dict[str, Any] = self._estimator.evaluate(
             x, y, batch_size=batch_size, steps=steps, metrics=metrics, name=name
@@ -765,9 +827,7 @@ class Experiment:
 
     def train(self, delay_secs: float | None = None) -> Any:
         """Train, and return the estimator."""
-        return self.estimator.train(
-            self._inputs[0], hooks=self._hooks[0], max_steps=self.train_steps
-        )
+        return self.estimator.train(self._inputs[0], hooks=self._hooks[0], max_steps=self.train_steps)
 
     def evaluate(self, delay_secs: float | None = None, name: str | None = None) -> Any:
         """Return the metrics of the latest checkpoint."""

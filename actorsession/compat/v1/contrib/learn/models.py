@@ -7,10 +7,15 @@ from typing import Any
 import actorsession.compat.v1 as tf
 
 __all__ = [
-    "categorical_variable", "embedding_lookup", "linear_regression", "linear_regression_zero_init",
-    "logistic_regression", "logistic_regression_zero_init", "mean_squared_error_regressor",
+    "categorical_variable",
+    "embedding_lookup",
+    "linear_regression",
+    "linear_regression_zero_init",
+    "logistic_regression",
+    "logistic_regression_zero_init",
+    "mean_squared_error_regressor",
     "softmax_classifier",
-]  # fmt: skip
+]
 
 
 def embedding_lookup(params: Any, ids: Any, name: str = "embedding_lookup") -> Any:
@@ -58,9 +63,8 @@ def mean_squared_error_regressor(
 
 
 def softmax_classifier(
-    tensor_in: Any, labels: Any, weights: Any, biases: Any, class_weight: Any = None,
-    name: str | None = None,
-) -> tuple[Any, Any]:  # fmt: skip
+    tensor_in: Any, labels: Any, weights: Any, biases: Any, class_weight: Any = None, name: str | None = None
+) -> tuple[Any, Any]:
     """Return the probabilities of classes by a linear model, and the cross entropy.
 
     Args:
@@ -78,9 +82,7 @@ def softmax_classifier(
         return tf.nn.softmax(logits), tf.losses.softmax_cross_entropy(labels, logits)
 
 
-def linear_regression(
-    x: Any, y: Any, init_mean: float | None = None, init_stddev: float = 1.0
-) -> tuple[Any, Any]:
+def linear_regression(x: Any, y: Any, init_mean: float | None = None, init_stddev: float = 1.0) -> tuple[Any, Any]:
     """Return the predictions of a new linear model, and their mean squared error.
 
     Args:
@@ -95,11 +97,7 @@ def linear_regression(
 
 
 def logistic_regression(
-    x: Any,
-    y: Any,
-    class_weight: Any = None,
-    init_mean: float | None = None,
-    init_stddev: float = 1.0,
+    x: Any, y: Any, class_weight: Any = None, init_mean: float | None = None, init_stddev: float = 1.0
 ) -> tuple[Any, Any]:
     """Return the probabilities of classes by a new linear model, and the cross entropy.
 

@@ -11,10 +11,19 @@ from actorsession.compat.v1 import train
 from actorsession.compat.v1.train import SessionRunArgs, SessionRunHook
 
 __all__ = [
-    "BaseMonitor", "CheckpointSaver", "EveryN", "NanLoss", "PrintTensor", "RunHookAdapterForMonitors",
-    "StepCounter", "StopAtStep", "SummarySaver", "ValidationMonitor", "get_default_monitors",
+    "BaseMonitor",
+    "CheckpointSaver",
+    "EveryN",
+    "NanLoss",
+    "PrintTensor",
+    "RunHookAdapterForMonitors",
+    "StepCounter",
+    "StopAtStep",
+    "SummarySaver",
+    "ValidationMonitor",
+    "get_default_monitors",
     "replace_monitors_with_hooks",
-]  # fmt: skip
+]
 
 _log = logging.getLogger("tensorflow")
 
@@ -70,10 +79,7 @@ class BaseMonitor(SessionRunHook):
         """Ask for what the step fetches besides."""
         wanted = {str(getattr(each, "name", each)): each for each in self.step_begin(self._now + 1)}
         graph = run_context.session.graph
-        found = {
-            name: graph.as_graph_element(each) if isinstance(each, str) else each
-            for name, each in wanted.items()
-        }
+        found = {name: graph.as_graph_element(each) if isinstance(each, str) else each for name, each in wanted.items()}
         return SessionRunArgs({"found": found, "step": self._step})
 
     def after_run(self, run_context: Any, run_values: Any) -> None:
@@ -141,8 +147,7 @@ class PrintTensor(EveryN):
         super().__init__(every_n, first_n)
         names = tensor_names if isinstance(tensor_names, dict) else {n: n for n in tensor_names}
         self._names = {
-            key: getattr(n, "name", n) if ":" in str(getattr(n, "name", n)) else f"{n}:0"
-            for key, n in names.items()
+            key: getattr(n, "name", n) if ":" in str(getattr(n, "name", n)) else f"{n}:0" for key, n in names.items()
         }
 
     def every_n_step_begin(self, step: int) -> list[Any]:
@@ -193,9 +198,7 @@ class NanLoss(EveryN):
         fail_on_nan_loss: whether that is an error.
     """
 
-    def __init__(
-        self, loss_tensor: Any, every_n_steps: int = 100, fail_on_nan_loss: bool = True
-    ) -> None:
+    def __init__(self, loss_tensor: Any, every_n_steps: int = 100, fail_on_nan_loss: bool = True) -> None:
         super().__init__(every_n_steps)
         self._loss, self._fails = loss_tensor, fail_on_nan_loss
 
@@ -305,31 +308,21 @@ class ValidationMonitor(EveryN):
         return self.early_stopping_rounds is not None and self._ends(step, found)
 
     def _evaluated(self) -> Any:
-        options = {
-            "input_fn": self.input_fn, "steps": self.eval_steps, "hooks": self.hooks,
-            "name": self.name,
-        }  # fmt: skip
+        options = {"input_fn": self.input_fn, "steps": self.eval_steps, "hooks": self.hooks, "name": self.name}
         older = {"x": self.x, "y": self.y, "batch_size": self.batch_size, "metrics": self.metrics}
         more = {key: value for key, value in older.items() if value is not None}
         return self._estimator.evaluate(**options, **more)
 
     def _ends(self, step: int, found: Any) -> bool:
         if self.early_stopping_metric not in found:
-            raise ValueError(
-                f"Metric {self.early_stopping_metric} missing from outputs {sorted(found)}."
-            )
+            raise ValueError(f"Metric {self.early_stopping_metric} missing from outputs {sorted(found)}.")
         value, best = found[self.early_stopping_metric], self._best[1]
-        better = best is None or (
-            value < best if self.early_stopping_metric_minimize else value > best
-        )
+        better = best is None or (value < best if self.early_stopping_metric_minimize else value > best)
         if better:
             self._best = (step, value, found)
         if step - self._best[0] < (self.early_stopping_rounds or 0):
             return False
-        _log.info(
-            "Stopping. Best step: %d with %s = %s.",
-            *(self._best[0], self.early_stopping_metric, self._best[1]),
-        )
+        _log.info("Stopping. Best step: %d with %s = %s.", *(self._best[0], self.early_stopping_metric, self._best[1]))
         self._stopped = True
         return True
 
@@ -386,9 +379,12 @@ def replace_monitors_with_hooks(monitors_or_hooks: Any, estimator: Any) -> list[
 
 
 def get_default_monitors(
-    loss_op: Any = None, summary_op: Any = None, save_summary_steps: int = 100, output_dir: Any = None,
+    loss_op: Any = None,
+    summary_op: Any = None,
+    save_summary_steps: int = 100,
+    output_dir: Any = None,
     summary_writer: Any = None,
-) -> list[Any]:  # fmt: skip
+) -> list[Any]:
     """Return the monitors that training usually had.
 
     Args:
@@ -404,8 +400,7 @@ def get_default_monitors(
     if summary_op is not None:
         found.append(
             SummarySaver(
-                save_summary_steps, output_dir=output_dir, summary_writer=summary_writer,
-                summary_op=summary_op,
+                save_summary_steps, output_dir=output_dir, summary_writer=summary_writer, summary_op=summary_op
             )
-        )  # fmt: skip
+        )
     return found

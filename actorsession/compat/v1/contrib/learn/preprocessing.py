@@ -113,9 +113,7 @@ class CategoricalVocabulary:
             ValueError: if the vocabulary has no words by their numbers.
         """
         if not self._has_reverse:
-            raise ValueError(
-                "This vocabulary wasn't initialized with support_reverse to support reverse() function."
-            )
+            raise ValueError("This vocabulary wasn't initialized with support_reverse to support reverse() function.")
         return self._reverse_mapping[class_id]
 
 
@@ -191,10 +189,12 @@ class VocabularyProcessor:
         """
         words = self.vocabulary_
         content = {
-            "max_document_length": self.max_document_length, "min_frequency": self.min_frequency,
-            "words": words._reverse_mapping, "frozen": words._frozen,
+            "max_document_length": self.max_document_length,
+            "min_frequency": self.min_frequency,
+            "words": words._reverse_mapping,
+            "frozen": words._frozen,
             "counts": [words._freq[word] for word in words._reverse_mapping],
-        }  # fmt: skip
+        }
         sealed = seal_json(content)
         write_whole(filename, lambda file: file.write(sealed))
 

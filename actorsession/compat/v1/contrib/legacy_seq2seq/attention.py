@@ -7,26 +7,23 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from actorsession import ops
-from actorsession.compat.v1.contrib.legacy_seq2seq.sequences import (
-    list_loss,
-    loss_by_example,
-    rnn_decoder,
-)
+from actorsession.compat.v1.contrib.legacy_seq2seq.sequences import list_loss, loss_by_example, rnn_decoder
 from actorsession.graph.graph import name_scope
 from actorsession.namespaces import nn
 from actorsession.train.layers import nests
 from actorsession.train.layers.recurrent.cells.linear import _linear
-from actorsession.train.layers.recurrent.cells.projections import (
-    EmbeddingWrapper,
-    OutputProjectionWrapper,
-)
+from actorsession.train.layers.recurrent.cells.projections import EmbeddingWrapper, OutputProjectionWrapper
 from actorsession.train.layers.recurrent.static import static_rnn
 
 __all__ = [
-    "attention_decoder", "embedding_attention_decoder", "embedding_attention_seq2seq",
-    "embedding_rnn_decoder", "embedding_rnn_seq2seq", "embedding_tied_rnn_seq2seq",
+    "attention_decoder",
+    "embedding_attention_decoder",
+    "embedding_attention_seq2seq",
+    "embedding_rnn_decoder",
+    "embedding_rnn_seq2seq",
+    "embedding_tied_rnn_seq2seq",
     "model_with_buckets",
-]  # fmt: skip
+]
 
 
 def attention_decoder(
@@ -204,15 +201,18 @@ def embedding_attention_decoder(
         following = _own_words(table, output_projection, update_embedding_for_previous)
         inputs = [nn.embedding_lookup(table, word) for word in decoder_inputs]
         return attention_decoder(
-            inputs, initial_state, attention_states, cell, output_size or int(cell.output_size),
-            num_heads, following if feed_previous else None,
+            inputs,
+            initial_state,
+            attention_states,
+            cell,
+            output_size or int(cell.output_size),
+            num_heads,
+            following if feed_previous else None,
             initial_state_attention=initial_state_attention,
-        )  # fmt: skip
+        )
 
 
-def _either(
-    feed_previous: Any, decode: Callable[[bool], tuple[list[Any], Any]]
-) -> tuple[list[Any], Any]:
+def _either(feed_previous: Any, decode: Callable[[bool], tuple[list[Any], Any]]) -> tuple[list[Any], Any]:
     """Return the outputs and state of a decoder that reads its own words if a bool or a tensor says so."""
     if isinstance(feed_previous, bool):
         return decode(feed_previous)
@@ -267,10 +267,9 @@ def embedding_rnn_seq2seq(
         return _either(
             feed_previous,
             lambda own: embedding_rnn_decoder(
-                decoder_inputs, state, cell, num_decoder_symbols, embedding_size,
-                output_projection, own,
+                decoder_inputs, state, cell, num_decoder_symbols, embedding_size, output_projection, own
             ),
-        )  # fmt: skip
+        )
 
 
 def embedding_tied_rnn_seq2seq(
@@ -293,8 +292,7 @@ def embedding_tied_rnn_seq2seq(
         kind = dtype or opened.dtype
         table = ops.get_variable("embedding", [num_symbols, embedding_size], kind)
         encoded, decoded = (
-            [nn.embedding_lookup(table, word) for word in words]
-            for words in (encoder_inputs, decoder_inputs)
+            [nn.embedding_lookup(table, word) for word in words] for words in (encoder_inputs, decoder_inputs)
         )
         if output_projection is None:
             cell = OutputProjectionWrapper(cell, num_decoder_symbols or num_symbols)
@@ -339,10 +337,19 @@ def embedding_attention_seq2seq(
         return _either(
             feed_previous,
             lambda own: embedding_attention_decoder(
-                decoder_inputs, state, states, cell, num_decoder_symbols, embedding_size, num_heads,
-                size, output_projection, own, initial_state_attention=initial_state_attention,
+                decoder_inputs,
+                state,
+                states,
+                cell,
+                num_decoder_symbols,
+                embedding_size,
+                num_heads,
+                size,
+                output_projection,
+                own,
+                initial_state_attention=initial_state_attention,
             ),
-        )  # fmt: skip
+        )
 
 
 def model_with_buckets(
@@ -379,9 +386,7 @@ def model_with_buckets(
         ("weights", weights, longest[1]),
     ):
         if len(given) < count:
-            raise ValueError(
-                f"Length of {what} ({len(given)}) must be at least that of last bucket ({count})."
-            )
+            raise ValueError(f"Length of {what} ({len(given)}) must be at least that of last bucket ({count}).")
     outputs, losses = [], []
     loss = loss_by_example if per_example_loss else list_loss
     with name_scope(name or "model_with_buckets"):
@@ -390,9 +395,6 @@ def model_with_buckets(
                 made, _ = seq2seq(encoder_inputs[:first], decoder_inputs[:second])
                 outputs.append(made)
                 losses.append(
-                    loss(
-                        made, targets[:second], weights[:second],
-                        softmax_loss_function=softmax_loss_function,
-                    )
-                )  # fmt: skip
+                    loss(made, targets[:second], weights[:second], softmax_loss_function=softmax_loss_function)
+                )
     return outputs, losses

@@ -17,10 +17,7 @@ from actorsession.graph.operation import Tensor
 from actorsession.namespaces import nn
 from actorsession.train.layers.recurrent.static import static_rnn
 
-__all__ = [
-    "basic_rnn_seq2seq", "list_loss", "loss_by_example", "rnn_decoder", "sequence_loss",
-    "tied_rnn_seq2seq",
-]  # fmt: skip
+__all__ = ["basic_rnn_seq2seq", "list_loss", "loss_by_example", "rnn_decoder", "sequence_loss", "tied_rnn_seq2seq"]
 
 # Prevents a division by zero if all weights are zero.
 _LITTLE = 1e-12
@@ -120,8 +117,7 @@ def loss_by_example(
     """
     if not len(logits) == len(targets) == len(weights):
         raise ValueError(
-            "Lengths of logits, weights, and targets must be the same "
-            f"{len(logits)}, {len(weights)}, {len(targets)}."
+            f"Lengths of logits, weights, and targets must be the same {len(logits)}, {len(weights)}, {len(targets)}."
         )
     with name_scope(name or "sequence_loss_by_example"):
         losses = []
@@ -149,9 +145,7 @@ def list_loss(
     """
     with name_scope(name or "sequence_loss"):
         cost = ops.reduce_sum(
-            loss_by_example(
-                logits, targets, weights, average_across_timesteps, softmax_loss_function
-            )
+            loss_by_example(logits, targets, weights, average_across_timesteps, softmax_loss_function)
         )
         if not average_across_batch:
             return cost
@@ -196,11 +190,7 @@ def rnn_decoder(
 
 
 def basic_rnn_seq2seq(
-    encoder_inputs: Any,
-    decoder_inputs: Any,
-    cell: Any,
-    dtype: DType = float32,
-    scope: Any = None,
+    encoder_inputs: Any, decoder_inputs: Any, cell: Any, dtype: DType = float32, scope: Any = None
 ) -> tuple[list[Any], Any]:
     """Return the outputs of a decoder that starts from the last state of an encoder with a copy of its cell.
 

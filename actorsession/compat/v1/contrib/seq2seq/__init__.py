@@ -8,17 +8,14 @@ from actorsession.lazy_names import lazy_names
 _NAMES = {
     "actorsession.compat.v1.contrib.legacy_seq2seq.sequences": "sequence_loss",
     ".attention": (
-        "AttentionMechanism AttentionWrapper AttentionWrapperState BahdanauAttention "
-        "LuongAttention hardmax"
+        "AttentionMechanism AttentionWrapper AttentionWrapperState BahdanauAttention LuongAttention hardmax"
     ),
     ".beam_search": (
         "BeamSearchDecoder BeamSearchDecoderOutput BeamSearchDecoderState "
         "FinalBeamSearchDecoderOutput gather_tree tile_batch"
     ),
     ".decoders": "BasicDecoder BasicDecoderOutput Decoder dynamic_decode",
-    ".monotonic": (
-        "BahdanauMonotonicAttention LuongMonotonicAttention monotonic_attention safe_cumprod"
-    ),
+    ".monotonic": ("BahdanauMonotonicAttention LuongMonotonicAttention monotonic_attention safe_cumprod"),
     ".helpers": (
         "CustomHelper GreedyEmbeddingHelper Helper InferenceHelper SampleEmbeddingHelper "
         "ScheduledEmbeddingTrainingHelper ScheduledOutputTrainingHelper TrainingHelper"

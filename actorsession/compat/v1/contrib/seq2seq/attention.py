@@ -17,9 +17,13 @@ from actorsession.train.layers import nests
 from actorsession.train.layers.recurrent.cells.cell import RNNCell, check_cell
 
 __all__ = [
-    "AttentionMechanism", "AttentionWrapper", "AttentionWrapperState", "BahdanauAttention",
-    "LuongAttention", "hardmax",
-]  # fmt: skip
+    "AttentionMechanism",
+    "AttentionWrapper",
+    "AttentionWrapperState",
+    "BahdanauAttention",
+    "LuongAttention",
+    "hardmax",
+]
 
 
 def hardmax(logits: Any, name: str | None = None) -> Tensor:
@@ -77,9 +81,7 @@ class AttentionMechanism(abc.ABC):
     def initial_alignments(self, batch_size: Any, dtype: Any) -> Tensor:
         """Return a distribution of zeros, for the first step."""
         made = ops.zeros(ops.stack([batch_size, self.alignments_size]), as_dtype(dtype))
-        made.set_shape(
-            [each if isinstance(each, int) else None for each in (batch_size, self.alignments_size)]
-        )
+        made.set_shape([each if isinstance(each, int) else None for each in (batch_size, self.alignments_size)])
         return made
 
     def initial_state(self, batch_size: Any, dtype: Any) -> Tensor:
@@ -142,9 +144,13 @@ class LuongAttention(AttentionMechanism):
         _refuse_custom(custom_key_value_fn)
         kind = as_dtype(dtype or float32)
         super().__init__(
-            memory, memory_sequence_length, None, _columns(num_units, "memory_layer", kind),
-            probability_fn, score_mask_value,
-        )  # fmt: skip
+            memory,
+            memory_sequence_length,
+            None,
+            _columns(num_units, "memory_layer", kind),
+            probability_fn,
+            score_mask_value,
+        )
         self._num_units, self._scale, self._kind = num_units, scale, kind
 
     def scores(self, query: Any) -> Tensor:
@@ -158,9 +164,7 @@ class LuongAttention(AttentionMechanism):
                     f"{self.keys.shape[-1]}.  Perhaps you need to set num_units to the keys' dimension "
                     f"({self.keys.shape[-1]})?"
                 )
-            found = ops.squeeze(
-                ops.matmul(ops.expand_dims(query, 1), self.keys, transpose_b=True), [1]
-            )
+            found = ops.squeeze(ops.matmul(ops.expand_dims(query, 1), self.keys, transpose_b=True), [1])
             if self._scale:
                 factor = ops.get_variable("attention_g", [], self._kind, ops.ones_initializer())
                 found = factor * found
@@ -199,9 +203,13 @@ class BahdanauAttention(AttentionMechanism):
         _refuse_custom(custom_key_value_fn)
         kind = as_dtype(dtype or float32)
         super().__init__(
-            memory, memory_sequence_length, _columns(num_units, "query_layer", kind),
-            _columns(num_units, "memory_layer", kind), probability_fn, score_mask_value,
-        )  # fmt: skip
+            memory,
+            memory_sequence_length,
+            _columns(num_units, "query_layer", kind),
+            _columns(num_units, "memory_layer", kind),
+            probability_fn,
+            score_mask_value,
+        )
         self._num_units, self._normalize, self._kind = num_units, normalize, kind
 
     def scores(self, query: Any) -> Tensor:
@@ -213,9 +221,7 @@ class BahdanauAttention(AttentionMechanism):
                 return self._biased(ops.reduce_sum(vector * ops.tanh(self.keys + asked), [2]))
             start = ops.constant_initializer(self._num_units**-0.5)
             factor = ops.get_variable("attention_g", [], self._kind, start)
-            offset = ops.get_variable(
-                "attention_b", [self._num_units], self._kind, ops.zeros_initializer()
-            )
+            offset = ops.get_variable("attention_b", [self._num_units], self._kind, ops.zeros_initializer())
             length = ops.rsqrt(ops.reduce_sum(ops.square(vector)))
             inner = ops.tanh(self.keys + asked + offset)
             return self._biased(ops.reduce_sum(factor * vector * length * inner, [2]))
@@ -223,9 +229,7 @@ class BahdanauAttention(AttentionMechanism):
 
 def _refuse_custom(function: Any) -> None:
     if function is not None:
-        raise NotImplementedError(
-            "custom_key_value_fn is not included; give a memory of its results"
-        )
+        raise NotImplementedError("custom_key_value_fn is not included; give a memory of its results")
 
 
 class AttentionWrapperState(NamedTuple):
@@ -305,14 +309,10 @@ class AttentionWrapper(RNNCell):
     ) -> None:
         super().__init__(name=name, dtype=dtype)
         if attention_fn is not None:
-            raise NotImplementedError(
-                "attention_fn is not included; derive a class from the mechanism instead"
-            )
+            raise NotImplementedError("attention_fn is not included; derive a class from the mechanism instead")
         check_cell("cell", cell)
         self._is_multi = isinstance(attention_mechanism, (list, tuple))
-        self._mechanisms: Sequence[Any] = (
-            list(attention_mechanism) if self._is_multi else [attention_mechanism]
-        )
+        self._mechanisms: Sequence[Any] = list(attention_mechanism) if self._is_multi else [attention_mechanism]
         for mechanism in self._mechanisms:
             if not isinstance(mechanism, AttentionMechanism):
                 raise TypeError(
@@ -327,9 +327,7 @@ class AttentionWrapper(RNNCell):
         self._layers: Sequence[Any] = [None] * len(self._mechanisms)
         if attention_layer_size is not None:
             wanted = _per_mechanism(attention_layer_size, self._mechanisms, "attention_layer_size")
-            self._layers = [
-                layers.Dense(size, name="attention_layer", use_bias=False) for size in wanted
-            ]
+            self._layers = [layers.Dense(size, name="attention_layer", use_bias=False) for size in wanted]
         elif attention_layer is not None:
             self._layers = _per_mechanism(attention_layer, self._mechanisms, "attention_layer")
         self._keeps_history, self._output_attention = alignment_history, output_attention
@@ -358,10 +356,13 @@ class AttentionWrapper(RNNCell):
         sizes = self._item_or_tuple([each.alignments_size for each in self._mechanisms])
         history = self._item_or_tuple([each.alignments_size for each in self._mechanisms])
         return AttentionWrapperState(
-            self._cell.state_size, self._width, TensorShape([]), sizes,
+            self._cell.state_size,
+            self._width,
+            TensorShape([]),
+            sizes,
             history if self._keeps_history else (),
             self._item_or_tuple([each.state_size for each in self._mechanisms]),
-        )  # fmt: skip
+        )
 
     def zero_state(self, batch_size: Any, dtype: Any) -> AttentionWrapperState:
         """Return the first state: that of the cell, and zeros.
@@ -373,9 +374,7 @@ class AttentionWrapper(RNNCell):
             cell_state = self._cell.zero_state(batch_size, dtype)
         else:
             leaf = nests.flatten(cell_state)[-1]
-            batch_size = (
-                leaf.spec.shape[0] if isinstance(leaf.spec.shape[0], int) else ops.shape(leaf)[0]
-            )
+            batch_size = leaf.spec.shape[0] if isinstance(leaf.spec.shape[0], int) else ops.shape(leaf)[0]
         said = (
             f"When calling zero_state of AttentionWrapper {self.name}: Non-matching batch sizes between the "
             "memory (encoder output) and the requested batch size.  Are you using the BeamSearchDecoder?  If "
@@ -383,25 +382,21 @@ class AttentionWrapper(RNNCell):
             "tf.contrib.seq2seq.tile_batch, and the batch_size= argument passed to zero_state is batch_size "
             "* beam_width."
         )
-        checks = [
-            ops.assert_equal(batch_size, each.batch_size, message=said) for each in self._mechanisms
-        ]
+        checks = [ops.assert_equal(batch_size, each.batch_size, message=said) for each in self._mechanisms]
         with control_dependencies([check for check in checks if check is not None]):
             cell_state = nests.mapped(ops.identity, cell_state)
         alignments = [each.initial_alignments(batch_size, dtype) for each in self._mechanisms]
-        arrays = [
-            TensorArray(as_dtype(dtype), 0, dynamic_size=True, element_shape=each.shape)
-            for each in alignments
-        ]
+        arrays = [TensorArray(as_dtype(dtype), 0, dynamic_size=True, element_shape=each.shape) for each in alignments]
         seen = ops.zeros(ops.stack([batch_size, self._width]), as_dtype(dtype))
         seen.set_shape([batch_size if isinstance(batch_size, int) else None, self._width])
         return AttentionWrapperState(
-            cell_state, seen, ops.zeros([], int32), self._item_or_tuple(alignments),
+            cell_state,
+            seen,
+            ops.zeros([], int32),
+            self._item_or_tuple(alignments),
             self._item_or_tuple(arrays) if self._keeps_history else (),
-            self._item_or_tuple(
-                [each.initial_state(batch_size, dtype) for each in self._mechanisms]
-            ),
-        )  # fmt: skip
+            self._item_or_tuple([each.initial_state(batch_size, dtype) for each in self._mechanisms]),
+        )
 
     def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
         """Build one step.
@@ -411,8 +406,7 @@ class AttentionWrapper(RNNCell):
         """
         if not isinstance(state, AttentionWrapperState):
             raise TypeError(
-                "Expected state to be instance of AttentionWrapperState. Received type "
-                f"{type(state)} instead."
+                f"Expected state to be instance of AttentionWrapperState. Received type {type(state)} instead."
             )
         output, cell_state = self._cell(self._joined(inputs, state.attention), state.cell_state)
         before = state.attention_state if self._is_multi else (state.attention_state,)
@@ -428,16 +422,12 @@ class AttentionWrapper(RNNCell):
         if self._keeps_history:
             kept = state.alignment_history if self._is_multi else (state.alignment_history,)
             history = self._item_or_tuple(
-                [
-                    array.write(state.time, each)
-                    for array, each in zip(kept, alignments, strict=True)
-                ]
+                [array.write(state.time, each) for array, each in zip(kept, alignments, strict=True)]
             )
         attention = seen[0] if len(seen) == 1 else ops.concat(seen, 1)
         following_state = AttentionWrapperState(
-            cell_state, attention, state.time + 1, self._item_or_tuple(alignments), history,
-            self._item_or_tuple(after),
-        )  # fmt: skip
+            cell_state, attention, state.time + 1, self._item_or_tuple(alignments), history, self._item_or_tuple(after)
+        )
         return (attention if self._output_attention else output), following_state
 
 

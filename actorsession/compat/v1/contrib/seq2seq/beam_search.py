@@ -18,9 +18,13 @@ from actorsession.train.layers.layer import Layer
 from actorsession.train.layers.recurrent.cells.cell import check_cell
 
 __all__ = [
-    "BeamSearchDecoder", "BeamSearchDecoderOutput", "BeamSearchDecoderState",
-    "FinalBeamSearchDecoderOutput", "gather_tree", "tile_batch",
-]  # fmt: skip
+    "BeamSearchDecoder",
+    "BeamSearchDecoderOutput",
+    "BeamSearchDecoderState",
+    "FinalBeamSearchDecoderOutput",
+    "gather_tree",
+    "tile_batch",
+]
 
 
 class BeamSearchDecoderState(NamedTuple):
@@ -92,11 +96,7 @@ def _tiled(leaf: Any, times: int) -> Tensor:
 
 
 def gather_tree(
-    step_ids: Any,
-    parent_ids: Any,
-    max_sequence_lengths: Any,
-    end_token: Any,
-    name: str | None = None,
+    step_ids: Any, parent_ids: Any, max_sequence_lengths: Any, end_token: Any, name: str | None = None
 ) -> Tensor:
     """Return the sequences of a beam search.
 
@@ -124,9 +124,7 @@ def gather_tree(
             return time - 1, ops.where(counts, above, places), array
 
         _, _, array = ops.while_loop(
-            lambda time, places, array: ops.greater_equal(time, 0),
-            back,
-            [steps - 1, places, array],
+            lambda time, places, array: ops.greater_equal(time, 0), back, [steps - 1, places, array]
         )
         beams = array.stack()
         ended = ops.cast(ops.equal(beams, end), int32)
@@ -252,16 +250,13 @@ class BeamSearchDecoder(Decoder):
         dtype = nests.flatten(self._initial)[0].dtype
         # All sequences begin alike, so only the first of them counts.
         likely = ops.one_hot(
-            ops.zeros(ops.stack([self._batch]), int32), self._beams, on_value=0.0,
-            off_value=float("-inf"), dtype=dtype,
-        )  # fmt: skip
+            ops.zeros(ops.stack([self._batch]), int32), self._beams, on_value=0.0, off_value=float("-inf"), dtype=dtype
+        )
         finished = ops.zeros(extent, bool_)
         state = BeamSearchDecoderState(self._initial, likely, finished, ops.zeros(extent, int64))
         return finished, self._start_inputs, state
 
-    def step(
-        self, time: Any, inputs: Any, state: Any, name: str | None = None
-    ) -> tuple[Any, Any, Any, Any]:
+    def step(self, time: Any, inputs: Any, state: Any, name: str | None = None) -> tuple[Any, Any, Any, Any]:
         """Return the outputs, the next state, the next inputs, and which sequences are finished."""
         merged = nests.mapped(self._merge, state.cell_state)
         outputs, after = self._cell(nests.mapped(self._merge, inputs), merged)
@@ -271,9 +266,7 @@ class BeamSearchDecoder(Decoder):
         made, following = self._best(logits, after, state)
         finished = following.finished
         own = ops.cond(
-            ops.reduce_all(finished),
-            lambda: self._start_inputs,
-            lambda: self._embedding(made.predicted_ids),
+            ops.reduce_all(finished), lambda: self._start_inputs, lambda: self._embedding(made.predicted_ids)
         )
         own.set_shape(self._start_inputs.shape)
         return made, following, own, finished
@@ -283,16 +276,12 @@ class BeamSearchDecoder(Decoder):
         words = ops.shape(logits)[-1]
         likely = nn.log_softmax(logits)
         # A finished sequence goes on with the end alone, at no cost.
-        stays = ops.one_hot(
-            self._end, words, on_value=0.0, off_value=likely.dtype.min, dtype=likely.dtype
-        )
+        stays = ops.one_hot(self._end, words, on_value=0.0, off_value=likely.dtype.min, dtype=likely.dtype)
         finished = ops.expand_dims(state.finished, 2)
         over = ops.logical_and(finished, ops.ones_like(likely, dtype=bool_))
         likely = ops.where(over, ops.zeros_like(likely) + stays, likely)
         total = ops.expand_dims(state.log_probs, 2) + likely
-        longer = ops.one_hot(
-            self._end, words, on_value=ops.constant(0, int64), off_value=ops.constant(1, int64)
-        )
+        longer = ops.one_hot(self._end, words, on_value=ops.constant(0, int64), off_value=ops.constant(1, int64))
         counts = ops.cast(ops.logical_not(finished), int64) * longer
         scores = total / self._length_penalty(ops.expand_dims(state.lengths, 2) + counts)
         flat = ops.stack([self._batch, self._beams * words])
@@ -305,10 +294,7 @@ class BeamSearchDecoder(Decoder):
         for leaf in (best, ids, beams, chances, ended, lengths):
             leaf.set_shape(state.finished.shape)
         cells = nests.mapped(lambda leaf: self._chosen(leaf, beams), after)
-        return (
-            BeamSearchDecoderOutput(best, ids, beams),
-            BeamSearchDecoderState(cells, chances, ended, lengths),
-        )
+        return (BeamSearchDecoderOutput(best, ids, beams), BeamSearchDecoderState(cells, chances, ended, lengths))
 
     def _length_penalty(self, lengths: Any) -> Any:
         if self._penalty == 0:

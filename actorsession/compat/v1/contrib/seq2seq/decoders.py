@@ -45,9 +45,7 @@ class Decoder(abc.ABC):
         """Return which members are finished from the start, the first inputs, and the first state."""
 
     @abc.abstractmethod
-    def step(
-        self, time: Any, inputs: Any, state: Any, name: str | None = None
-    ) -> tuple[Any, Any, Any, Any]:
+    def step(self, time: Any, inputs: Any, state: Any, name: str | None = None) -> tuple[Any, Any, Any, Any]:
         """Return the outputs, the next state, the next inputs, and which members are finished."""
 
     def finalize(self, outputs: Any, final_state: Any, sequence_lengths: Any) -> tuple[Any, Any]:
@@ -85,9 +83,7 @@ class BasicDecoder(Decoder):
         TypeError: for arguments of other kinds.
     """
 
-    def __init__(
-        self, cell: Any, helper: Any, initial_state: Any, output_layer: Any = None
-    ) -> None:
+    def __init__(self, cell: Any, helper: Any, initial_state: Any, output_layer: Any = None) -> None:
         check_cell("cell", cell)
         if not isinstance(helper, Helper):
             raise TypeError(f"helper must be a Helper, received: {type(helper)}")
@@ -113,26 +109,20 @@ class BasicDecoder(Decoder):
     def output_dtype(self) -> BasicDecoderOutput:
         """The dtype of the outputs."""
         dtype = nests.flatten(self._initial_state)[0].dtype
-        return BasicDecoderOutput(
-            nests.mapped(lambda _: dtype, self._cell.output_size), self._helper.sample_ids_dtype
-        )
+        return BasicDecoderOutput(nests.mapped(lambda _: dtype, self._cell.output_size), self._helper.sample_ids_dtype)
 
     def initialize(self, name: str | None = None) -> tuple[Any, Any, Any]:
         """Return which members are finished from the start, the first inputs, and the first state."""
         finished, inputs = self._helper.initialize()
         return finished, inputs, self._initial_state
 
-    def step(
-        self, time: Any, inputs: Any, state: Any, name: str | None = None
-    ) -> tuple[Any, Any, Any, Any]:
+    def step(self, time: Any, inputs: Any, state: Any, name: str | None = None) -> tuple[Any, Any, Any, Any]:
         """Return the outputs, the next state, the next inputs, and which members are finished."""
         outputs, after = self._cell(inputs, state)
         if self._output_layer is not None:
             outputs = self._output_layer(outputs)
         ids = self._helper.sample(time=time, outputs=outputs, state=after)
-        finished, following, after = self._helper.next_inputs(
-            time=time, outputs=outputs, state=after, sample_ids=ids
-        )
+        finished, following, after = self._helper.next_inputs(time=time, outputs=outputs, state=after, sample_ids=ids)
         return BasicDecoderOutput(outputs, ids), after, following, finished
 
 
@@ -186,18 +176,12 @@ def dynamic_decode(
         structure = decoder.output_dtype
         extents: list[Any] = [_extent(size) for size in _sizes(decoder.output_size, structure)]
         zeros = nests.pack(
-            structure,
-            [
-                _zeros(decoder.batch_size, size, dtype)
-                for size, dtype in zip(extents, dtypes, strict=True)
-            ],
+            structure, [_zeros(decoder.batch_size, size, dtype) for size, dtype in zip(extents, dtypes, strict=True)]
         )
         arrays = nests.pack(
             structure,
             [
-                TensorArray(
-                    dtype, 0, dynamic_size=True, element_shape=_static(decoder.batch_size, size)
-                )
+                TensorArray(dtype, 0, dynamic_size=True, element_shape=_static(decoder.batch_size, size))
                 for size, dtype in zip(extents, dtypes, strict=True)
             ],
         )
@@ -205,9 +189,7 @@ def dynamic_decode(
             finished = ops.logical_or(finished, ops.greater_equal(0, most))
         lengths = ops.zeros_like(finished, dtype=int32)
 
-        def turn(
-            time: Any, arrays: Any, state: Any, inputs: Any, finished: Any, lengths: Any
-        ) -> Any:
+        def turn(time: Any, arrays: Any, state: Any, inputs: Any, finished: Any, lengths: Any) -> Any:
             outputs, after, following, ended = decoder.step(time, inputs, state)
             nests.check_alike(state, after, "the states before and after a step of the decoder")
             if not decoder.tracks_own_finished:
@@ -217,17 +199,13 @@ def dynamic_decode(
             reached = ops.fill(ops.shape(lengths), time + 1)
             next_lengths = ops.where(ops.logical_not(finished), reached, lengths)
             if impute_finished:
-                outputs = nests.mapped(
-                    lambda made, zero: ops.where(finished, zero, made), outputs, zeros
-                )
+                outputs = nests.mapped(lambda made, zero: ops.where(finished, zero, made), outputs, zeros)
                 after = nests.mapped(lambda new, old: _kept(finished, new, old), after, state)
             arrays = nests.mapped(lambda array, made: array.write(time, made), arrays, outputs)
             return [time + 1, arrays, after, following, ended, next_lengths]
 
         found = ops.while_loop(
-            lambda time, arrays, state, inputs, finished, lengths: ops.logical_not(
-                ops.reduce_all(finished)
-            ),
+            lambda time, arrays, state, inputs, finished, lengths: ops.logical_not(ops.reduce_all(finished)),
             turn,
             [ops.constant(0), arrays, state, inputs, finished, lengths],
         )
@@ -253,9 +231,7 @@ def _sizes(structure: Any, alike: Any) -> list[Any]:
     """Return the leaves of a structure of sizes, in which a shape is a leaf."""
     if nests.is_nested(alike):
         parts = list(structure)
-        return [
-            leaf for part, like in zip(parts, alike, strict=True) for leaf in _sizes(part, like)
-        ]
+        return [leaf for part, like in zip(parts, alike, strict=True) for leaf in _sizes(part, like)]
     return [structure]
 
 

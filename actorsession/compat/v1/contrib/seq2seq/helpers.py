@@ -18,9 +18,15 @@ from actorsession.train.layers import nests
 from actorsession.train.layers.recurrent.steps import transposed
 
 __all__ = [
-    "CustomHelper", "GreedyEmbeddingHelper", "Helper", "InferenceHelper", "SampleEmbeddingHelper",
-    "ScheduledEmbeddingTrainingHelper", "ScheduledOutputTrainingHelper", "TrainingHelper",
-]  # fmt: skip
+    "CustomHelper",
+    "GreedyEmbeddingHelper",
+    "Helper",
+    "InferenceHelper",
+    "SampleEmbeddingHelper",
+    "ScheduledEmbeddingTrainingHelper",
+    "ScheduledOutputTrainingHelper",
+    "TrainingHelper",
+]
 
 
 class Helper(abc.ABC):
@@ -139,17 +145,13 @@ class TrainingHelper(Helper):
         ValueError: for lengths that are no vector.
     """
 
-    def __init__(
-        self, inputs: Any, sequence_length: Any, time_major: bool = False, name: str | None = None
-    ) -> None:
+    def __init__(self, inputs: Any, sequence_length: Any, time_major: bool = False, name: str | None = None) -> None:
         values = nests.mapped(ops.convert_to_tensor, inputs)
         if not time_major:
             values = nests.mapped(transposed, values)
         self._lengths = ops.convert_to_tensor(sequence_length, name="sequence_length")
         if self._lengths.shape.rank not in (None, 1):
-            raise ValueError(
-                f"Expected sequence_length to be a vector, but received shape: {self._lengths.shape}"
-            )
+            raise ValueError(f"Expected sequence_length to be a vector, but received shape: {self._lengths.shape}")
         self._arrays = nests.mapped(_as_array, values)
         self._zeros = nests.mapped(lambda value: ops.zeros_like(value[0]), values)
         self._batch = ops.size(self._lengths)
@@ -309,9 +311,7 @@ class ScheduledOutputTrainingHelper(TrainingHelper):
 def _share_of(given: Any) -> Tensor:
     share = ops.convert_to_tensor(given, name="sampling_probability")
     if share.shape.rank not in (None, 0, 1):
-        raise ValueError(
-            f"sampling_probability must be either a scalar or a vector. saw shape: {share.shape}"
-        )
+        raise ValueError(f"sampling_probability must be either a scalar or a vector. saw shape: {share.shape}")
     return share
 
 
@@ -366,11 +366,7 @@ class GreedyEmbeddingHelper(Helper):
     ) -> tuple[Any, Any, Any]:
         """Return which members are finished, the inputs of the next step, and its state."""
         finished = ops.equal(sample_ids, self._end)
-        inputs = ops.cond(
-            ops.reduce_all(finished),
-            lambda: self._start_inputs,
-            lambda: self._embedding(sample_ids),
-        )
+        inputs = ops.cond(ops.reduce_all(finished), lambda: self._start_inputs, lambda: self._embedding(sample_ids))
         inputs.set_shape(self._start_inputs.shape)
         return finished, inputs, state
 

@@ -7,17 +7,11 @@ from typing import Any
 import numpy as np
 
 from actorsession import ops
-from actorsession.compat.v1.contrib.seq2seq.attention import (
-    AttentionMechanism,
-    BahdanauAttention,
-    LuongAttention,
-)
+from actorsession.compat.v1.contrib.seq2seq.attention import AttentionMechanism, BahdanauAttention, LuongAttention
 from actorsession.graph.dtypes import as_dtype, int32
 from actorsession.graph.operation import Tensor
 
-__all__ = [
-    "BahdanauMonotonicAttention", "LuongMonotonicAttention", "monotonic_attention", "safe_cumprod",
-]  # fmt: skip
+__all__ = ["BahdanauMonotonicAttention", "LuongMonotonicAttention", "monotonic_attention", "safe_cumprod"]
 
 
 def safe_cumprod(x: Any, *args: Any, **kwargs: Any) -> Tensor:
@@ -80,16 +74,12 @@ class _Monotonic(AttentionMechanism):
         """Return the attention before the first step, which is all on the beginning."""
         first = ops.zeros(ops.reshape(batch_size, [1]), int32)
         made: Tensor = ops.one_hot(first, self.alignments_size, dtype=as_dtype(dtype))
-        made.set_shape(
-            [each if isinstance(each, int) else None for each in (batch_size, self.alignments_size)]
-        )
+        made.set_shape([each if isinstance(each, int) else None for each in (batch_size, self.alignments_size)])
         return made
 
     def _biased(self, scores: Tensor) -> Tensor:
         """Return scores with the bias, inside of the scope of the mechanism."""
-        bias: Tensor = ops.get_variable(
-            "attention_score_bias", [], scores.dtype, ops.constant_initializer(self._bias)
-        )
+        bias: Tensor = ops.get_variable("attention_score_bias", [], scores.dtype, ops.constant_initializer(self._bias))
         return scores + bias
 
     def __call__(self, query: Any, state: Any) -> tuple[Tensor, Any]:
@@ -138,9 +128,7 @@ class LuongMonotonicAttention(_Monotonic, LuongAttention):
         dtype: Any = None,
         name: str = "LuongMonotonicAttention",
     ) -> None:
-        LuongAttention.__init__(
-            self, num_units, memory, memory_sequence_length, scale, None, score_mask_value, dtype
-        )
+        LuongAttention.__init__(self, num_units, memory, memory_sequence_length, scale, None, score_mask_value, dtype)
         self._begin(sigmoid_noise, sigmoid_noise_seed, score_bias_init, mode)
 
 
@@ -164,13 +152,6 @@ class BahdanauMonotonicAttention(_Monotonic, BahdanauAttention):
         name: str = "BahdanauMonotonicAttention",
     ) -> None:
         BahdanauAttention.__init__(
-            self,
-            num_units,
-            memory,
-            memory_sequence_length,
-            normalize,
-            None,
-            score_mask_value,
-            dtype,
+            self, num_units, memory, memory_sequence_length, normalize, None, score_mask_value, dtype
         )
         self._begin(sigmoid_noise, sigmoid_noise_seed, score_bias_init, mode)

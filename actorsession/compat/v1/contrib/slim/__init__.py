@@ -32,8 +32,7 @@ _NAMES = {
     "actorsession.compat.v1.contrib.losses": "*=losses",
     "actorsession.compat.v1.contrib.metrics": "*=metrics",
     ".data": (
-        "*=data *=data_decoder *=data_provider *=dataset *=dataset_data_provider *=parallel_reader "
-        "*=prefetch_queue"
+        "*=data *=data_decoder *=data_provider *=dataset *=dataset_data_provider *=parallel_reader *=prefetch_queue"
     ),
     ".evaluation": "*=evaluation",
     ".learning": "*=learning",

@@ -12,9 +12,16 @@ import actorsession.compat.v1 as tf
 from actorsession.train import QueueRunner, add_queue_runner
 
 __all__ = [
-    "DataDecoder", "DataProvider", "Dataset", "DatasetDataProvider", "ParallelReader", "get_data_files",
-    "parallel_read", "prefetch_queue", "single_pass_read",
-]  # fmt: skip
+    "DataDecoder",
+    "DataProvider",
+    "Dataset",
+    "DatasetDataProvider",
+    "ParallelReader",
+    "get_data_files",
+    "parallel_read",
+    "prefetch_queue",
+    "single_pass_read",
+]
 
 
 def prefetch_queue(
@@ -39,9 +46,12 @@ def prefetch_queue(
     listed = [tensors[key] for key in names] if names is not None else list(tensors)
     with tf.name_scope(name, "prefetch_queue", listed):
         queue = (tf.PaddingFIFOQueue if dynamic_pad else tf.FIFOQueue)(
-            capacity=capacity, dtypes=[each.dtype for each in listed],
-            shapes=[each.shape for each in listed], names=names, shared_name=shared_name,
-        )  # fmt: skip
+            capacity=capacity,
+            dtypes=[each.dtype for each in listed],
+            shapes=[each.shape for each in listed],
+            names=names,
+            shared_name=shared_name,
+        )
         add_queue_runner(QueueRunner(queue, [queue.enqueue(tensors)] * num_threads))
         share = tf.cast(queue.size(), tf.float32) * (1.0 / capacity)
         tf.summary.scalar(f"fraction_of_{capacity}_full", share)
@@ -61,13 +71,10 @@ class ParallelReader(tf.ReaderBase):
         TypeError: for a queue of other elements.
     """
 
-    def __init__(
-        self, reader_class: Any, common_queue: Any, num_readers: int = 4, reader_kwargs: Any = None
-    ) -> None:
+    def __init__(self, reader_class: Any, common_queue: Any, num_readers: int = 4, reader_kwargs: Any = None) -> None:
         if [kind.base_dtype for kind in common_queue.dtypes] != [tf.string, tf.string]:
             raise TypeError(
-                "common_queue.dtypes must be [tf.string, tf.string], and they are "
-                f"{list(common_queue.dtypes)}"
+                f"common_queue.dtypes must be [tf.string, tf.string], and they are {list(common_queue.dtypes)}"
             )
         self._readers = [reader_class(**(reader_kwargs or {})) for _ in range(num_readers)]
         self._common_queue = common_queue
@@ -179,9 +186,7 @@ def parallel_read(
         return ParallelReader(reader_class, queue, num_readers, reader_kwargs).read(names)
 
 
-def single_pass_read(
-    data_sources: Any, reader_class: Any, reader_kwargs: Any = None, scope: str | None = None
-) -> Any:
+def single_pass_read(data_sources: Any, reader_class: Any, reader_kwargs: Any = None, scope: str | None = None) -> Any:
     """Return keys and values of the records of files, each once and in order.
 
     Args:
@@ -222,9 +227,8 @@ class Dataset:
     """
 
     def __init__(
-        self, data_sources: Any, reader: Any, decoder: Any, num_samples: Any,
-        items_to_descriptions: Any, **kwargs: Any,
-    ) -> None:  # fmt: skip
+        self, data_sources: Any, reader: Any, decoder: Any, num_samples: Any, items_to_descriptions: Any, **kwargs: Any
+    ) -> None:
         self.data_sources, self.reader, self.decoder = data_sources, reader, decoder
         self.num_samples, self.items_to_descriptions = num_samples, items_to_descriptions
         vars(self).update(kwargs)
@@ -255,9 +259,7 @@ class DataProvider:
             raise ValueError("items must be a list or tuple")
         for item in items:
             if item not in self._items_to_tensors:
-                raise ValueError(
-                    f"Item [{item}] is invalid because it is not in {self.list_items()}"
-                )
+                raise ValueError(f"Item [{item}] is invalid because it is not in {self.list_items()}")
         return [self._items_to_tensors[item] for item in items]
 
     def list_items(self) -> list[str]:
@@ -302,14 +304,22 @@ class DatasetDataProvider(DataProvider):
         scope: str | None = None,
     ) -> None:
         key, record = parallel_read(
-            dataset.data_sources, dataset.reader, num_epochs, num_readers, reader_kwargs, shuffle,
-            None, common_queue_capacity, common_queue_min, seed, scope,
-        )  # fmt: skip
+            dataset.data_sources,
+            dataset.reader,
+            num_epochs,
+            num_readers,
+            reader_kwargs,
+            shuffle,
+            None,
+            common_queue_capacity,
+            common_queue_min,
+            seed,
+            scope,
+        )
         items = dataset.decoder.list_items()
         if record_key in items:
             raise ValueError(
-                "The item name used for `record_key` cannot also be used for a dataset item: "
-                f"{record_key}"
+                f"The item name used for `record_key` cannot also be used for a dataset item: {record_key}"
             )
         found = dict(zip(items, dataset.decoder.decode(record, items), strict=True))
         super().__init__({**found, record_key: key}, dataset.num_samples)

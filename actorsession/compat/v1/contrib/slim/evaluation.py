@@ -15,9 +15,7 @@ from actorsession.compat.v1.contrib.training import evaluate_once as _once
 from actorsession.compat.v1.train.checkpoints.savers import Saver
 from actorsession.compat.v1.train.session_creators import Scaffold
 
-__all__ = [
-    "checkpoints_iterator", "evaluate_once", "evaluation_loop", "wait_for_new_checkpoint",
-]  # fmt: skip
+__all__ = ["checkpoints_iterator", "evaluate_once", "evaluation_loop", "wait_for_new_checkpoint"]
 
 _USE_DEFAULT = 0
 
@@ -64,10 +62,16 @@ def evaluate_once(
         hooks: further hooks.
     """
     return _once(
-        checkpoint_path, master, _scaffold(initial_op, initial_op_feed_dict, variables_to_restore),
-        eval_op, eval_op_feed_dict, final_op, final_op_feed_dict,
-        [StopAfterNEvalsHook(num_evals), *(hooks or ())], session_config,
-    )  # fmt: skip
+        checkpoint_path,
+        master,
+        _scaffold(initial_op, initial_op_feed_dict, variables_to_restore),
+        eval_op,
+        eval_op_feed_dict,
+        final_op,
+        final_op_feed_dict,
+        [StopAfterNEvalsHook(num_evals), *(hooks or ())],
+        session_config,
+    )
 
 
 def evaluation_loop(
@@ -94,8 +98,17 @@ def evaluation_loop(
 ) -> Any:
     """Evaluate each new checkpoint of a folder; see ``evaluate_once`` and ``checkpoints_iterator``."""
     return evaluate_repeatedly(
-        checkpoint_dir, master, _scaffold(initial_op, initial_op_feed_dict, variables_to_restore),
-        eval_op, eval_op_feed_dict, final_op, final_op_feed_dict, eval_interval_secs,
-        [StopAfterNEvalsHook(num_evals), *(hooks or ())], session_config,
-        max_number_of_evaluations, timeout, timeout_fn,
-    )  # fmt: skip
+        checkpoint_dir,
+        master,
+        _scaffold(initial_op, initial_op_feed_dict, variables_to_restore),
+        eval_op,
+        eval_op_feed_dict,
+        final_op,
+        final_op_feed_dict,
+        eval_interval_secs,
+        [StopAfterNEvalsHook(num_evals), *(hooks or ())],
+        session_config,
+        max_number_of_evaluations,
+        timeout,
+        timeout_fn,
+    )

@@ -17,9 +17,13 @@ from actorsession.graph.graph import get_default_graph
 from actorsession.graph.operation import Tensor
 
 __all__ = [
-    "add_gradients_summaries", "clip_gradient_norms", "create_train_op", "multiply_gradients", "train",
+    "add_gradients_summaries",
+    "clip_gradient_norms",
+    "create_train_op",
+    "multiply_gradients",
+    "train",
     "train_step",
-]  # fmt: skip
+]
 
 _USE_DEFAULT = 0
 
@@ -68,15 +72,21 @@ def create_train_op(
         return pairs
 
     return training.create_train_op(
-        total_loss, optimizer, global_step, update_ops, variables_to_train, changed,
-        summarize_gradients, gate_gradients, aggregation_method, colocate_gradients_with_ops,
+        total_loss,
+        optimizer,
+        global_step,
+        update_ops,
+        variables_to_train,
+        changed,
+        summarize_gradients,
+        gate_gradients,
+        aggregation_method,
+        colocate_gradients_with_ops,
         check_numerics,
-    )  # fmt: skip
+    )
 
 
-def train_step(
-    sess: Any, train_op: Any, global_step: Any, train_step_kwargs: Mapping[str, Any]
-) -> tuple[Any, bool]:
+def train_step(sess: Any, train_op: Any, global_step: Any, train_step_kwargs: Mapping[str, Any]) -> tuple[Any, bool]:
     """Run one step, and return its loss and whether training ends.
 
     Args:
@@ -176,24 +186,30 @@ def train(
         if train_step_kwargs == _USE_DEFAULT:
             train_step_kwargs = _step_arguments(global_step, number_of_steps, log_every_n_steps)
         chosen = {
-            "init_op": init_op, "local_init_op": local_init_op, "ready_op": ready_op,
-            "summary_op": summary_op, "summary_writer": summary_writer,
-        }  # fmt: skip
-        settings = {
-            name: value
-            for name, value in chosen.items()
-            if value is None or value is not _USE_DEFAULT
+            "init_op": init_op,
+            "local_init_op": local_init_op,
+            "ready_op": ready_op,
+            "summary_op": summary_op,
+            "summary_writer": summary_writer,
         }
+        settings = {name: value for name, value in chosen.items() if value is None or value is not _USE_DEFAULT}
         if logdir is None:
             settings["summary_op"] = settings["summary_writer"] = None
         for each in synchronous:
             if not is_chief:
                 settings.setdefault("local_init_op", each.local_step_init_op)
         supervisor = Supervisor(
-            graph=graph, is_chief=is_chief, logdir=logdir, init_feed_dict=init_feed_dict,
-            saver=kept_saver, global_step=global_step, save_summaries_secs=save_summaries_secs,
-            save_model_secs=save_interval_secs, init_fn=init_fn, **settings,
-        )  # fmt: skip
+            graph=graph,
+            is_chief=is_chief,
+            logdir=logdir,
+            init_feed_dict=init_feed_dict,
+            saver=kept_saver,
+            global_step=global_step,
+            save_summaries_secs=save_summaries_secs,
+            save_model_secs=save_interval_secs,
+            init_fn=init_fn,
+            **settings,
+        )
     total_loss: Any = None
     with supervisor.managed_session(
         master, config=session_config, start_standard_services=False, close_summary_writer=False
@@ -203,9 +219,7 @@ def train(
         if is_chief and logdir:
             supervisor.start_standard_services(session)
         elif startup_delay_steps > 0:
-            _wait_for_step(
-                session, global_step, min(startup_delay_steps, number_of_steps or sys.maxsize)
-            )
+            _wait_for_step(session, global_step, min(startup_delay_steps, number_of_steps or sys.maxsize))
         threads = supervisor.start_queue_runners(session)
         logging.info("Starting Queues.")
         for each in synchronous if is_chief else ():
@@ -234,9 +248,7 @@ def _listed(given: Any) -> list[Any]:
     return list(given) if isinstance(given, (list, tuple)) else [given]
 
 
-def _step_arguments(
-    global_step: Any, number_of_steps: int | None, log_every_n_steps: int
-) -> dict[str, Tensor]:
+def _step_arguments(global_step: Any, number_of_steps: int | None, log_every_n_steps: int) -> dict[str, Tensor]:
     """Return the tensors that say after a step whether to stop and whether to log."""
     with get_default_graph().name_scope("train_step"):
         found = {}

@@ -9,9 +9,16 @@ import actorsession.compat.v1 as tf
 from actorsession.compat.v1.contrib.slim.data import DataDecoder
 
 __all__ = [
-    "BackupHandler", "BoundingBox", "Image", "ItemHandler", "ItemHandlerCallback", "LookupTensor",
-    "SparseTensor", "TFExampleDecoder", "Tensor",
-]  # fmt: skip
+    "BackupHandler",
+    "BoundingBox",
+    "Image",
+    "ItemHandler",
+    "ItemHandlerCallback",
+    "LookupTensor",
+    "SparseTensor",
+    "TFExampleDecoder",
+    "Tensor",
+]
 
 
 class ItemHandler:
@@ -91,9 +98,7 @@ class Tensor(ItemHandler):
         ValueError: for both kinds of shape.
     """
 
-    def __init__(
-        self, tensor_key: str, shape_keys: Any = None, shape: Any = None, default_value: Any = 0
-    ) -> None:
+    def __init__(self, tensor_key: str, shape_keys: Any = None, shape: Any = None, default_value: Any = 0) -> None:
         if shape_keys and shape is not None:
             raise ValueError("Cannot specify both shape_keys and shape parameters.")
         shapes = shape_keys if isinstance(shape_keys, list) else [shape_keys] if shape_keys else []
@@ -123,9 +128,8 @@ class LookupTensor(Tensor):
     """What a table has for a feature; arguments as for ``Tensor``, and the table."""
 
     def __init__(
-        self, tensor_key: str, table: Any, shape_keys: Any = None, shape: Any = None,
-        default_value: Any = "",
-    ) -> None:  # fmt: skip
+        self, tensor_key: str, table: Any, shape_keys: Any = None, shape: Any = None, default_value: Any = ""
+    ) -> None:
         self._table = table
         super().__init__(tensor_key, shape_keys, shape, default_value)
 
@@ -172,9 +176,14 @@ class SparseTensor(ItemHandler):
     """
 
     def __init__(
-        self, indices_key: str | None = None, values_key: str | None = None,
-        shape_key: str | None = None, shape: Any = None, densify: bool = False, default_value: Any = 0,
-    ) -> None:  # fmt: skip
+        self,
+        indices_key: str | None = None,
+        values_key: str | None = None,
+        shape_key: str | None = None,
+        shape: Any = None,
+        densify: bool = False,
+        default_value: Any = 0,
+    ) -> None:
         self._indices_key, self._values_key = indices_key or "indices", values_key or "values"
         self._shape_key, self._shape = shape_key, shape
         self._densify, self._default_value = densify, default_value
@@ -223,9 +232,7 @@ class Image(ItemHandler):
         """Return the picture, or the pictures."""
         data, kind = (keys_to_tensors[key] for key in self.keys)
         if self._repeated:
-            return tf.map_fn(
-                lambda each: self._decoded(each, kind), data, fn_output_signature=self._dtype
-            )
+            return tf.map_fn(lambda each: self._decoded(each, kind), data, fn_output_signature=self._dtype)
         return self._decoded(data, kind)
 
     def _decoded(self, data: Any, kind: Any) -> Any:
@@ -247,9 +254,7 @@ class TFExampleDecoder(DataDecoder):
         items_to_handlers: what makes each item.
     """
 
-    def __init__(
-        self, keys_to_features: Mapping[str, Any], items_to_handlers: Mapping[str, ItemHandler]
-    ) -> None:
+    def __init__(self, keys_to_features: Mapping[str, Any], items_to_handlers: Mapping[str, ItemHandler]) -> None:
         self._keys_to_features, self._items_to_handlers = keys_to_features, items_to_handlers
 
     def list_items(self) -> list[str]:

@@ -20,10 +20,20 @@ from actorsession.ops import Variable
 from actorsession.train.layers.layer import smart_cond as choose
 
 __all__ = [
-    "append_tensor_alias", "channel_dimension", "collect_named_outputs", "constant_value",
-    "convert_collection_to_dict", "first_dimension", "gather_tensors_aliases", "get_tensor_aliases",
-    "get_variable_collections", "last_dimension", "n_positive_integers", "smart_cond", "two_element_tuple",
-]  # fmt: skip
+    "append_tensor_alias",
+    "channel_dimension",
+    "collect_named_outputs",
+    "constant_value",
+    "convert_collection_to_dict",
+    "first_dimension",
+    "gather_tensors_aliases",
+    "get_tensor_aliases",
+    "get_variable_collections",
+    "last_dimension",
+    "n_positive_integers",
+    "smart_cond",
+    "two_element_tuple",
+]
 
 
 def constant_value(value_or_tensor_or_var: Any, dtype: Any = None) -> Any:
@@ -43,9 +53,7 @@ def constant_value(value_or_tensor_or_var: Any, dtype: Any = None) -> Any:
     return None if isinstance(value_or_tensor_or_var, Variable) else value_or_tensor_or_var
 
 
-def smart_cond(
-    pred: Any, fn1: Callable[[], Any], fn2: Callable[[], Any], name: str | None = None
-) -> Any:
+def smart_cond(pred: Any, fn1: Callable[[], Any], fn2: Callable[[], Any], name: str | None = None) -> Any:
     """Return the result of the first function if a condition holds, else that of the second.
 
     Args:
@@ -78,9 +86,7 @@ def gather_tensors_aliases(tensors: Iterable[Any]) -> list[str]:
     return [alias for tensor in tensors for alias in get_tensor_aliases(tensor)]
 
 
-def convert_collection_to_dict(
-    collection: str, clear_collection: bool = False
-) -> OrderedDict[str, Any]:
+def convert_collection_to_dict(collection: str, clear_collection: bool = False) -> OrderedDict[str, Any]:
     """Return the members of a collection by their aliases.
 
     Args:

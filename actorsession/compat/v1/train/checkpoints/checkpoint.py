@@ -270,9 +270,7 @@ class CheckpointLoadStatus(_Status):
         found = self._match()
         for number, node in enumerate(self._message.nodes):
             if number not in found.objects:
-                raise AssertionError(
-                    f"Unresolved object in checkpoint {self._name_of(number)}: {node}"
-                )
+                raise AssertionError(f"Unresolved object in checkpoint {self._name_of(number)}: {node}")
         return self
 
     def _name_of(self, number: int) -> str:
@@ -299,8 +297,7 @@ class CheckpointLoadStatus(_Status):
         missing = [
             each
             for each in tracked(self._root).objects
-            if id(each) not in matched
-            and not (isinstance(each, (list, dict)) and not children_of(each))
+            if id(each) not in matched and not (isinstance(each, (list, dict)) and not children_of(each))
         ]
         if missing:
             raise AssertionError(
@@ -339,9 +336,7 @@ class NameBasedSaverStatus(_Status):
     def _values(self) -> dict[str, Any]:
         known = {each.op.name: each for each in _variables(self._root)}
         counter = vars(self._root).get("_counter")
-        return {
-            name: each for name, each in known.items() if each is not counter or name in self._names
-        }
+        return {name: each for name, each in known.items() if each is not counter or name in self._names}
 
     def assert_consumed(self) -> NameBasedSaverStatus:
         """Return this object, if the checkpoint has a value for each variable, and no others.

@@ -20,10 +20,17 @@ from actorsession.train import (
 )
 
 __all__ = [
-    "CheckpointState", "NewCheckpointReader", "checkpoint_exists", "generate_checkpoint_state_proto",
-    "get_checkpoint_mtimes", "get_checkpoint_state", "latest_checkpoint", "meta_graph_filename",
-    "remove_checkpoint", "update_checkpoint_state",
-]  # fmt: skip
+    "CheckpointState",
+    "NewCheckpointReader",
+    "checkpoint_exists",
+    "generate_checkpoint_state_proto",
+    "get_checkpoint_mtimes",
+    "get_checkpoint_state",
+    "latest_checkpoint",
+    "meta_graph_filename",
+    "remove_checkpoint",
+    "update_checkpoint_state",
+]
 
 
 def NewCheckpointReader(filepattern: str) -> CheckpointReader:
@@ -49,10 +56,7 @@ class _Reader(CheckpointReader):
             for name, dtype in self.get_variable_to_dtype_map().items()
         }
         shapes = sorted(self.get_variable_to_shape_map().items())
-        lines = [
-            f"{name} ({kinds.get(name, 'DT_INVALID')}) [{','.join(map(str, shape))}]"
-            for name, shape in shapes
-        ]
+        lines = [f"{name} ({kinds.get(name, 'DT_INVALID')}) [{','.join(map(str, shape))}]" for name, shape in shapes]
         return "\n".join(lines).encode()
 
 
@@ -88,10 +92,13 @@ def generate_checkpoint_state_proto(
     """
     return _message(
         train.generate_checkpoint_state_proto(
-            save_dir, model_checkpoint_path, all_model_checkpoint_paths,
-            all_model_checkpoint_timestamps, last_preserved_timestamp,
+            save_dir,
+            model_checkpoint_path,
+            all_model_checkpoint_paths,
+            all_model_checkpoint_timestamps,
+            last_preserved_timestamp,
         )
-    )  # fmt: skip
+    )
 
 
 def _message(state: train.CheckpointState) -> Any:

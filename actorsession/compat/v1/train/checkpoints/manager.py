@@ -53,13 +53,9 @@ class CheckpointManager(ProcessBound):
         last_checkpoint_step: int | None = None,
     ) -> None:
         if max_to_keep is not None and max_to_keep <= 0:
-            raise ValueError(
-                f"Expected a positive integer or `None` for `max_to_keep`, got {max_to_keep}."
-            )
+            raise ValueError(f"Expected a positive integer or `None` for `max_to_keep`, got {max_to_keep}.")
         if checkpoint_interval is not None and step_counter is None:
-            raise ValueError(
-                "`step_counter` should be passed if `checkpoint_interval` is not None."
-            )
+            raise ValueError("`step_counter` should be passed if `checkpoint_interval` is not None.")
         self._step, self._interval = step_counter, checkpoint_interval
         self._init_fn, self._last_step = init_fn, last_checkpoint_step
         directory = path_text(directory, "directory")
@@ -74,9 +70,7 @@ class CheckpointManager(ProcessBound):
         if state is None:
             return
         self._latest = state.model_checkpoint_path
-        times = list(state.all_model_checkpoint_timestamps) or [now] * len(
-            state.all_model_checkpoint_paths
-        )
+        times = list(state.all_model_checkpoint_timestamps) or [now] * len(state.all_model_checkpoint_paths)
         if state.last_preserved_timestamp:
             self._last_preserved = state.last_preserved_timestamp
         for path, when in zip(state.all_model_checkpoint_paths, times, strict=False):
@@ -158,9 +152,8 @@ class CheckpointManager(ProcessBound):
 
     def _record(self) -> None:
         write_state(
-            self._directory, self._latest or "", list(self._kept), None, list(self._kept.values()),
-            self._last_preserved,
-        )  # fmt: skip
+            self._directory, self._latest or "", list(self._kept), None, list(self._kept.values()), self._last_preserved
+        )
 
     def _sweep(self) -> None:
         while self._max_to_keep is not None and len(self._kept) > self._max_to_keep:

@@ -21,9 +21,17 @@ from actorsession.train.layers.layer import Layer
 from actorsession.train.optimizer import Optimizer
 
 __all__ = [
-    "GRAPH_KEY", "AutoTrackable", "Matching", "Tracked", "children_of", "is_trackable", "names_to_keys",
-    "parts_of", "read_description", "tracked",
-]  # fmt: skip
+    "GRAPH_KEY",
+    "AutoTrackable",
+    "Matching",
+    "Tracked",
+    "children_of",
+    "is_trackable",
+    "names_to_keys",
+    "parts_of",
+    "read_description",
+    "tracked",
+]
 
 GRAPH_KEY = "_CHECKPOINTABLE_OBJECT_GRAPH"
 """The tensor of a checkpoint that holds the description."""
@@ -159,11 +167,7 @@ def _slots_of(found: Tracked, ids: dict[int, int]) -> Iterator[tuple[int, int, s
             continue
         for name in optimizer.get_slot_names():
             for at, variable in plain:
-                slot = (
-                    optimizer.get_slot(variable, name)
-                    if isinstance(variable, ops.Variable)
-                    else None
-                )
+                slot = optimizer.get_slot(variable, name) if isinstance(variable, ops.Variable) else None
                 if slot is not None:
                     ids[id(slot)] = len(found.objects)
                     found.objects.append(slot)
@@ -190,11 +194,7 @@ def read_description(reader: CheckpointReader) -> Any:
 
 def names_to_keys(message: Any) -> dict[str, str]:
     """Return the key of each value in a checkpoint by the full name of its variable."""
-    return {
-        attribute.full_name: attribute.checkpoint_key
-        for node in message.nodes
-        for attribute in node.attributes
-    }
+    return {attribute.full_name: attribute.checkpoint_key for node in message.nodes for attribute in node.attributes}
 
 
 class Matching:

@@ -48,9 +48,7 @@ class Saver(train.Saver):
 
     _bundle = True
 
-    def save(
-        self, sess: Any, save_path: str, global_step: Any = None, *args: Any, **kwargs: Any
-    ) -> str | None:
+    def save(self, sess: Any, save_path: str, global_step: Any = None, *args: Any, **kwargs: Any) -> str | None:
         """Write a checkpoint; see ``actorsession.train.Saver.save``.
 
         Args:
@@ -68,19 +66,14 @@ class Saver(train.Saver):
             name, global_step = global_step, sess.run(as_text(global_step))
             if global_step is None:
                 raise TypeError(f"global_step names the operation {name!r}, which is no number")
-        elif (
-            is_symbolic(global_step)
-            and not sess.graph.as_graph_element(global_step).dtype.is_integer
-        ):
+        elif is_symbolic(global_step) and not sess.graph.as_graph_element(global_step).dtype.is_integer:
             global_step = int(sess.run(global_step))
         try:
             return super().save(sess, save_path, global_step, *args, **kwargs)
         except (FailedPreconditionError, NotFoundError) as exc:
             if os.path.isdir(os.path.dirname(path_text(save_path))):
                 raise
-            raise RequestValueError(
-                f"Parent directory of {save_path} doesn't exist, can't save."
-            ) from exc
+            raise RequestValueError(f"Parent directory of {save_path} doesn't exist, can't save.") from exc
 
     def restore(self, sess: Any, save_path: str | None) -> None:
         """Restore the variables from a checkpoint, also from one of ``tf.train.Checkpoint``.
@@ -160,10 +153,15 @@ class Saver(train.Saver):
         The arguments are those of ``tf.train.export_meta_graph``.
         """
         return export_meta_graph(
-            filename, saver_def=self.saver_def, collection_list=collection_list, as_text=as_text,
-            export_scope=export_scope, clear_devices=clear_devices,
-            clear_extraneous_savers=clear_extraneous_savers, strip_default_attrs=strip_default_attrs,
-        )  # fmt: skip
+            filename,
+            saver_def=self.saver_def,
+            collection_list=collection_list,
+            as_text=as_text,
+            export_scope=export_scope,
+            clear_devices=clear_devices,
+            clear_extraneous_savers=clear_extraneous_savers,
+            strip_default_attrs=strip_default_attrs,
+        )
 
 
 def _keys_of_objects(path: Any) -> dict[str, str]:
@@ -217,17 +215,22 @@ def export_meta_graph(
     """
     said = interop.saver_to_proto(saver_def)
     return interop.export_meta_graph(
-        filename, meta_info_def, graph_def, said, collection_list, as_text,
-        graph if graph is not None else get_default_graph(), clear_devices, export_scope,
-        strip_default_attrs=strip_default_attrs, clear_extraneous_savers=clear_extraneous_savers,
-    )  # fmt: skip
+        filename,
+        meta_info_def,
+        graph_def,
+        said,
+        collection_list,
+        as_text,
+        graph if graph is not None else get_default_graph(),
+        clear_devices,
+        export_scope,
+        strip_default_attrs=strip_default_attrs,
+        clear_extraneous_savers=clear_extraneous_savers,
+    )
 
 
 def import_meta_graph(
-    meta_graph_or_file: Any,
-    clear_devices: bool = False,
-    import_scope: str | None = None,
-    **kwargs: Any,
+    meta_graph_or_file: Any, clear_devices: bool = False, import_scope: str | None = None, **kwargs: Any
 ) -> Saver | None:
     """Build a stored graph in the default graph, with its collections.
 

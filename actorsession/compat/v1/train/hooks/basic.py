@@ -19,10 +19,20 @@ from actorsession.errors import OutOfRangeError
 from actorsession.train import get_global_step
 
 __all__ = [
-    "FeedFnHook", "FinalOpsHook", "LoggingTensorHook", "NanLossDuringTrainingError", "NanTensorHook",
-    "SecondOrStepTimer", "SessionRunArgs", "SessionRunContext", "SessionRunHook", "SessionRunValues",
-    "StopAtStepHook", "step_after", "step_of",
-]  # fmt: skip
+    "FeedFnHook",
+    "FinalOpsHook",
+    "LoggingTensorHook",
+    "NanLossDuringTrainingError",
+    "NanTensorHook",
+    "SecondOrStepTimer",
+    "SessionRunArgs",
+    "SessionRunContext",
+    "SessionRunHook",
+    "SessionRunValues",
+    "StopAtStepHook",
+    "step_after",
+    "step_of",
+]
 
 
 class SessionRunArgs(NamedTuple):
@@ -175,9 +185,7 @@ def step_of(hook: Any) -> Any:
     return found
 
 
-def step_after(
-    context: SessionRunContext, timer: SecondOrStepTimer, step: Any, fetched: Any
-) -> int:
+def step_after(context: SessionRunContext, timer: SecondOrStepTimer, step: Any, fetched: Any) -> int:
     """Return the number of the next step, for a hook that has to decide before it.
 
     Args:
@@ -251,9 +259,7 @@ class LoggingTensorHook(SessionRunHook):
     ) -> None:
         only_at_end = at_end and every_n_iter is None and every_n_secs is None
         if not only_at_end and (every_n_iter is None) == (every_n_secs is None):
-            raise ValueError(
-                "either at_end and/or exactly one of every_n_iter and every_n_secs must be provided."
-            )
+            raise ValueError("either at_end and/or exactly one of every_n_iter and every_n_secs must be provided.")
         if every_n_iter is not None and every_n_iter <= 0:
             raise ValueError(f"invalid every_n_iter={every_n_iter}.")
         named = sorted(tensors.items()) if isinstance(tensors, Mapping) else _named(tensors)
@@ -271,9 +277,7 @@ class LoggingTensorHook(SessionRunHook):
             KeyError: if there is none of that name.
         """
         graph = get_default_graph()
-        self._tensors = {
-            name: graph.as_graph_element(_output(tensor)) for name, tensor in self._tensors.items()
-        }
+        self._tensors = {name: graph.as_graph_element(_output(tensor)) for name, tensor in self._tensors.items()}
         self._count = 0
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:

@@ -135,9 +135,7 @@ class CheckpointSaverHook(SessionRunHook):
         for listener in self._listeners:
             listener.before_save(session, step)
         saver.save(session, self._path, global_step=step, write_meta_graph=self._save_graph_def)
-        self._summary_writer.add_session_log(
-            SessionLog(status=SessionLog.CHECKPOINT, checkpoint_path=self._path), step
-        )
+        self._summary_writer.add_session_log(SessionLog(status=SessionLog.CHECKPOINT, checkpoint_path=self._path), step)
         wanted = [listener.after_save(session, step) for listener in self._listeners]
         return any(wanted)
 

@@ -102,8 +102,10 @@ class StepCounterHook(SessionRunHook):
                 logging.WARN,
                 "The global step is %d and has not been increased by the last %d runs: pass "
                 "tf.train.get_global_step() to apply_gradients or minimize",
-                5, seen, _MOST_STALE,
-            )  # fmt: skip
+                5,
+                seen,
+                _MOST_STALE,
+            )
 
     def _log_and_record(self, elapsed_steps: int, elapsed_time: float, global_step: int) -> None:
         speed = elapsed_steps / elapsed_time
@@ -148,8 +150,7 @@ class GlobalStepWaiterHook(SessionRunHook):
         while (step := int(run_context.session.run(self._step))) < self._wait_until_step:
             if time.monotonic() >= end:
                 raise DeadlineExceededError(
-                    f"after {self._limit:g} s the global step is {step} instead of "
-                    f"{self._wait_until_step}"
+                    f"after {self._limit:g} s the global step is {step} instead of {self._wait_until_step}"
                 )
             # TensorFlow polls at the same interval.
             if self._coord is None:
@@ -198,9 +199,7 @@ class ProfilerHook(SessionRunHook):
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
         """Request statistics if a trace is due; never for the first step, which has extra work."""
-        self._due = self._next_step is not None and self._timer.should_trigger_for_step(
-            self._next_step
-        )
+        self._due = self._next_step is not None and self._timer.should_trigger_for_step(self._next_step)
         options = RunOptions(trace_level=RunOptions.FULL_TRACE) if self._due else None
         return SessionRunArgs(self._step, options=options)
 

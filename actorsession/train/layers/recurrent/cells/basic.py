@@ -30,9 +30,7 @@ class UnitsCell(LayerRNNCell):
         ValueError: for a dtype that is not floating.
     """
 
-    def __init__(
-        self, num_units: int, activation: Any, reuse: Any, name: Any, dtype: Any, **kwargs: Any
-    ) -> None:
+    def __init__(self, num_units: int, activation: Any, reuse: Any, name: Any, dtype: Any, **kwargs: Any) -> None:
         super().__init__(_reuse=reuse, name=name, dtype=dtype, **kwargs)
         require_floating(dtype)
         self._num_units = num_units
@@ -91,9 +89,7 @@ class BasicRNNCell(UnitsCell):
         """Create the kernel and the bias for inputs of a shape."""
         rows = self._depth(inputs_shape) + self._num_units
         self._kernel = self.add_variable("kernel", [rows, self._num_units])
-        self._bias = self.add_variable(
-            "bias", [self._num_units], initializer=ops.zeros_initializer()
-        )
+        self._bias = self.add_variable("bias", [self._num_units], initializer=ops.zeros_initializer())
         self.built = True
 
     def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
@@ -148,21 +144,15 @@ class GRUCell(UnitsCell):
         columns = count * self._num_units
         given = self._bias_initializer
         return (
-            self.add_variable(
-                f"{name}/kernel", [rows, columns], initializer=self._kernel_initializer
-            ),
-            self.add_variable(
-                f"{name}/bias", [columns], initializer=bias if given is None else given
-            ),
+            self.add_variable(f"{name}/kernel", [rows, columns], initializer=self._kernel_initializer),
+            self.add_variable(f"{name}/bias", [columns], initializer=bias if given is None else given),
         )
 
     def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
         """Build one step and return its output and next state; see ``RNNCell``."""
         check_floating(inputs, state)
         gates = ops.matmul(ops.concat([inputs, state], 1), self._gate_kernel)
-        reset, update = ops.split(
-            ops.sigmoid(bias_add(gates, self._gate_bias)), num_or_size_splits=2, axis=1
-        )
+        reset, update = ops.split(ops.sigmoid(bias_add(gates, self._gate_bias)), num_or_size_splits=2, axis=1)
         candidate = ops.matmul(ops.concat([inputs, reset * state], 1), self._candidate_kernel)
         new = self._activation(bias_add(candidate, self._candidate_bias))
         state = update * state + (1 - update) * new

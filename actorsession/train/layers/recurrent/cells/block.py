@@ -43,15 +43,7 @@ class LSTMBlockCell(LSTMCell):
         name: str | None = "lstm_cell",
     ) -> None:
         clip = None if cell_clip is None or cell_clip < 0 else cell_clip
-        super().__init__(
-            num_units,
-            use_peephole,
-            clip,
-            forget_bias=forget_bias,
-            reuse=reuse,
-            name=name,
-            dtype=dtype,
-        )
+        super().__init__(num_units, use_peephole, clip, forget_bias=forget_bias, reuse=reuse, name=name, dtype=dtype)
 
     def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
         """Build one step and return its output and next state; see ``RNNCell``."""
@@ -72,9 +64,10 @@ class LSTMBlockCell(LSTMCell):
     def attrs_of_node(self) -> dict[str, Any]:
         """Return the attributes of a node that computes it."""
         return {
-            "forget_bias": self._forget_bias, "use_peephole": self._use_peepholes,
+            "forget_bias": self._forget_bias,
+            "use_peephole": self._use_peepholes,
             "cell_clip": -1.0 if self._cell_clip is None else self._cell_clip,
-        }  # fmt: skip
+        }
 
 
 class GRUBlockCell(GRUCell):
@@ -116,9 +109,8 @@ class GRUBlockCell(GRUCell):
         if self._gate_kernel.dtype.base_dtype is not float32:
             return super().call(inputs, state)
         made = raw.GRUBlockCell(
-            inputs, state, self._gate_kernel, self._candidate_kernel, self._gate_bias,
-            self._candidate_bias,
-        )  # fmt: skip
+            inputs, state, self._gate_kernel, self._candidate_kernel, self._gate_bias, self._candidate_bias
+        )
         return made[3], made[3]
 
 
@@ -152,9 +144,7 @@ class LSTMBlockFusedCell(FusedRNNCell):
         dtype: Any = None,
         name: str = "lstm_fused_cell",
     ) -> None:
-        self._cell = SequencesLSTM(
-            num_units, forget_bias, cell_clip, use_peephole, dtype, reuse, name
-        )
+        self._cell = SequencesLSTM(num_units, forget_bias, cell_clip, use_peephole, dtype, reuse, name)
         self.name = name
 
     @property
@@ -170,12 +160,7 @@ class LSTMBlockFusedCell(FusedRNNCell):
     weights = variables = trainable_weights = trainable_variables
 
     def __call__(
-        self,
-        inputs: Any,
-        initial_state: Any = None,
-        dtype: Any = None,
-        sequence_length: Any = None,
-        scope: Any = None,
+        self, inputs: Any, initial_state: Any = None, dtype: Any = None, sequence_length: Any = None, scope: Any = None
     ) -> tuple[Any, Any]:
         """Return the outputs of all steps and the last state.
 
@@ -216,9 +201,7 @@ class SequencesLSTM(LSTMBlockCell):
         """Build all steps and return their outputs and the last state."""
         steps = shape_tensor(inputs)[0]
         last = steps if self.lengths is None else ops.reduce_max(self.lengths)
-        made = raw.BlockLSTM(
-            ops.cast(last, int64), inputs, *state, *self.weights_of_node(), **self.attrs_of_node()
-        )
+        made = raw.BlockLSTM(ops.cast(last, int64), inputs, *state, *self.weights_of_node(), **self.attrs_of_node())
         memories, outputs = made[1], made[6]
         if self.lengths is None:
             return outputs, LSTMStateTuple(memories[-1], outputs[-1])
@@ -226,7 +209,7 @@ class SequencesLSTM(LSTMBlockCell):
         mask = ops.transpose(ops.sequence_mask(lengths, steps))
         outputs = ops.where(
             ops.tile(ops.expand_dims(mask, -1), [1, 1, self._num_units]), outputs, ops.zeros_like(outputs)
-        )  # fmt: skip
+        )
         # Before the first step stands the first state, which is the last one of a member without steps.
         members = ops.range(shape_tensor(lengths)[0])
         where = ops.stack([ops.cast(lengths, members.dtype), members], 1)

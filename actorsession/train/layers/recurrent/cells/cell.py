@@ -44,9 +44,7 @@ class RNNCell(Layer):
 
     _around: VariableScope | None = None
 
-    def __init__(
-        self, trainable: bool = True, name: str | None = None, dtype: Any = None, **kwargs: Any
-    ) -> None:
+    def __init__(self, trainable: bool = True, name: str | None = None, dtype: Any = None, **kwargs: Any) -> None:
         reuse, scope = kwargs.pop("_reuse", None), kwargs.pop("_scope", None)
         if kwargs:
             raise TypeError(f"{type(self).__name__} has no argument {sorted(kwargs)[0]!r}")
@@ -141,9 +139,7 @@ class RNNCell(Layer):
         with name_scope(f"{type(self).__name__}ZeroState"):
             return nests.mapped(lambda size: sizes.zeros(batch_size, size, dtype), self.state_size)
 
-    def get_initial_state(
-        self, inputs: Any = None, batch_size: Any = None, dtype: Any = None
-    ) -> Any:
+    def get_initial_state(self, inputs: Any = None, batch_size: Any = None, dtype: Any = None) -> Any:
         """Return a state of zeros for inputs.
 
         Args:
@@ -201,16 +197,10 @@ def check_cell(argument: str, cell: Any) -> None:
     Raises:
         TypeError: if it lacks a property or method of cells.
     """
-    lacks = [
-        f"{name!r} property is missing"
-        for name in ("output_size", "state_size")
-        if not hasattr(cell, name)
-    ]
+    lacks = [f"{name!r} property is missing" for name in ("output_size", "state_size") if not hasattr(cell, name)]
     if not hasattr(cell, "zero_state") and not hasattr(cell, "get_initial_state"):
         lacks.append("either 'zero_state' or 'get_initial_state' method is required")
     if not callable(cell):
         lacks.append("is not callable")
     if lacks:
-        raise TypeError(
-            f"The argument {argument!r} ({cell}) is not an RNNCell: {', '.join(lacks)}."
-        )
+        raise TypeError(f"The argument {argument!r} ({cell}) is not an RNNCell: {', '.join(lacks)}.")

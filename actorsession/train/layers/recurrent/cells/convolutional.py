@@ -78,14 +78,10 @@ class ConvLSTMCell(RNNCell):
         """Build one step."""
         memory, last = state
         joined = ops.concat([inputs, last], -1)
-        kernel = ops.get_variable(
-            "kernel", [*self._kernel_shape, int(joined.shape[-1]), 4 * self._channels], float32
-        )
+        kernel = ops.get_variable("kernel", [*self._kernel_shape, int(joined.shape[-1]), 4 * self._channels], float32)
         gates = convolution(joined, kernel, "SAME")
         if self._use_bias:
-            gates = gates + ops.get_variable(
-                "biases", [4 * self._channels], float32, ops.zeros_initializer()
-            )
+            gates = gates + ops.get_variable("biases", [4 * self._channels], float32, ops.zeros_initializer())
         entering, new, forget, leaving = ops.split(gates, 4, -1)
         kept = ops.sigmoid(forget + self._forget_bias) * memory
         kept = kept + ops.sigmoid(entering) * ops.tanh(new)

@@ -102,9 +102,7 @@ class DropoutWrapper(CellWrapper):
         salted = f"{self._seed}{what}_{place}".encode()
         return int(hashlib.md5(salted, usedforsecurity=False).hexdigest()[:8], 16) & 0x7FFFFFFF
 
-    def _wrapped(
-        self, inputs: Any, state: Any, function: Callable[..., Any], **kwargs: Any
-    ) -> tuple[Any, Any]:
+    def _wrapped(self, inputs: Any, state: Any, function: Callable[..., Any], **kwargs: Any) -> tuple[Any, Any]:
         if _drops(self._input_keep_prob):
             inputs = self._dropped("input", inputs, True, self._input_keep_prob)
         outputs, after = function(inputs, state, **kwargs)
@@ -165,16 +163,12 @@ def _chosen(visitor: Callable[[Any], Any], state: Any) -> Any:
     if not nests.is_nested(state) or said is False:
         return _as_bool(said)
     if nests.is_nested(said):
-        return nests.level(
-            lambda each, part: _as_bool(each) and _as_bool(visitor(part)), said, state
-        )
+        return nests.level(lambda each, part: _as_bool(each) and _as_bool(visitor(part)), said, state)
     _as_bool(said)
     return nests.level(lambda part: _chosen(visitor, part), state)
 
 
 def _as_bool(said: Any) -> bool:
     if not isinstance(said, bool):
-        raise TypeError(
-            f"dropout_state_filter_visitor must return True or False for a tensor, got {said!r}"
-        )
+        raise TypeError(f"dropout_state_filter_visitor must return True or False for a tensor, got {said!r}")
     return said

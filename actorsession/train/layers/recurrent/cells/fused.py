@@ -12,9 +12,12 @@ from actorsession.train.layers.recurrent.dynamic import dynamic_rnn
 from actorsession.train.layers.recurrent.static import static_rnn
 
 __all__ = [
-    "CompiledWrapper", "FusedRNNCell", "FusedRNNCellAdaptor", "TimeReversedFusedRNN",
+    "CompiledWrapper",
+    "FusedRNNCell",
+    "FusedRNNCellAdaptor",
+    "TimeReversedFusedRNN",
     "best_effort_input_batch_size",
-]  # fmt: skip
+]
 
 
 def best_effort_input_batch_size(flat_input: Any) -> Any:
@@ -31,12 +34,7 @@ class FusedRNNCell(abc.ABC):
 
     @abc.abstractmethod
     def __call__(
-        self,
-        inputs: Any,
-        initial_state: Any = None,
-        dtype: Any = None,
-        sequence_length: Any = None,
-        scope: Any = None,
+        self, inputs: Any, initial_state: Any = None, dtype: Any = None, sequence_length: Any = None, scope: Any = None
     ) -> tuple[Any, Any]:
         """Return the outputs of all steps and the last state.
 
@@ -61,20 +59,20 @@ class FusedRNNCellAdaptor(FusedRNNCell):
         self._cell, self._loops = cell, use_dynamic_rnn
 
     def __call__(
-        self,
-        inputs: Any,
-        initial_state: Any = None,
-        dtype: Any = None,
-        sequence_length: Any = None,
-        scope: Any = None,
+        self, inputs: Any, initial_state: Any = None, dtype: Any = None, sequence_length: Any = None, scope: Any = None
     ) -> tuple[Any, Any]:
         """Return the outputs of all steps and the last state; see ``FusedRNNCell``."""
         listed = isinstance(inputs, list)
         if self._loops:
             outputs, state = dynamic_rnn(
-                self._cell, ops.stack(inputs) if listed else inputs, sequence_length, initial_state, dtype,
-                time_major=True, scope=scope,
-            )  # fmt: skip
+                self._cell,
+                ops.stack(inputs) if listed else inputs,
+                sequence_length,
+                initial_state,
+                dtype,
+                time_major=True,
+                scope=scope,
+            )
             return (ops.unstack(outputs) if listed else outputs), state
         given = inputs if listed else ops.unstack(ops.convert_to_tensor(inputs))
         outputs, state = static_rnn(self._cell, given, initial_state, dtype, sequence_length, scope)
@@ -96,12 +94,7 @@ class TimeReversedFusedRNN(FusedRNNCell):
         self._cell = cell
 
     def __call__(
-        self,
-        inputs: Any,
-        initial_state: Any = None,
-        dtype: Any = None,
-        sequence_length: Any = None,
-        scope: Any = None,
+        self, inputs: Any, initial_state: Any = None, dtype: Any = None, sequence_length: Any = None, scope: Any = None
     ) -> tuple[Any, Any]:
         """Return the outputs of all steps and the last state; see ``LSTMBlockFusedCell``."""
 

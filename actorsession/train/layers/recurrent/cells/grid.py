@@ -30,10 +30,17 @@ class TimeFreqLSTMCell(RNNCell):
     """
 
     def __init__(
-        self, num_units: int, use_peepholes: bool = False, cell_clip: float | None = None,
-        initializer: Any = None, num_unit_shards: int = 1, forget_bias: float = 1.0,
-        feature_size: int | None = None, frequency_skip: int = 1, reuse: Any = None,
-    ) -> None:  # fmt: skip
+        self,
+        num_units: int,
+        use_peepholes: bool = False,
+        cell_clip: float | None = None,
+        initializer: Any = None,
+        num_unit_shards: int = 1,
+        forget_bias: float = 1.0,
+        feature_size: int | None = None,
+        frequency_skip: int = 1,
+        reuse: Any = None,
+    ) -> None:
         super().__init__(_reuse=reuse)
         self._num_units, self._peeps, self._clip = num_units, use_peepholes, cell_clip
         self._shards, self._bias = num_unit_shards, forget_bias
@@ -56,10 +63,7 @@ class TimeFreqLSTMCell(RNNCell):
         windows = (_columns(inputs) - wide) // self._skip + 1
         kernel = sharded("W", [wide + 2 * units, 4 * units], dtype, self._shards)
         bias = ops.get_variable("B", [4 * units], dtype, ops.zeros_initializer())
-        peeps = {
-            gate: ops.get_variable(f"W_{gate}_diag", [units], dtype) if self._peeps else 0.0
-            for gate in "FIO"
-        }
+        peeps = {gate: ops.get_variable(f"W_{gate}_diag", [units], dtype) if self._peeps else 0.0 for gate in "FIO"}
         before: Any = ops.zeros(ops.stack([ops.shape(inputs)[0], units]), dtype)
         outputs, states = [], []
         for number in range(windows):
@@ -105,22 +109,27 @@ class GridLSTMCell(RNNCell):
     _PREFIXES: tuple[str, ...] = ("state",)
 
     def __init__(
-        self, num_units: int, use_peepholes: bool = False, share_time_frequency_weights: bool = False,
-        cell_clip: float | None = None, initializer: Any = None, num_unit_shards: int = 1,
-        forget_bias: float = 1.0, feature_size: int | None = None, frequency_skip: int | None = None,
+        self,
+        num_units: int,
+        use_peepholes: bool = False,
+        share_time_frequency_weights: bool = False,
+        cell_clip: float | None = None,
+        initializer: Any = None,
+        num_unit_shards: int = 1,
+        forget_bias: float = 1.0,
+        feature_size: int | None = None,
+        frequency_skip: int | None = None,
         num_frequency_blocks: Sequence[int] | None = None,
         start_freqindex_list: Sequence[int] | None = None,
-        end_freqindex_list: Sequence[int] | None = None, couple_input_forget_gates: bool = False,
-        state_is_tuple: bool = True, reuse: Any = None,
-    ) -> None:  # fmt: skip
+        end_freqindex_list: Sequence[int] | None = None,
+        couple_input_forget_gates: bool = False,
+        state_is_tuple: bool = True,
+        reuse: Any = None,
+    ) -> None:
         super().__init__(_reuse=reuse)
         if num_frequency_blocks is None:
             raise ValueError("Must specify num_frequency_blocks")
-        self._num_units, self._peeps, self._shares = (
-            num_units,
-            use_peepholes,
-            share_time_frequency_weights,
-        )
+        self._num_units, self._peeps, self._shares = (num_units, use_peepholes, share_time_frequency_weights)
         self._clip, self._shards, self._bias = cell_clip, num_unit_shards, forget_bias
         self._width, self._skip = feature_size or 0, frequency_skip or 1
         self._blocks = [int(each) for each in num_frequency_blocks]
@@ -179,18 +188,14 @@ class GridLSTMCell(RNNCell):
             inputs = ops.pad(inputs, [[0, 0], [max(-offset, 0), max(offset, 0)]])
         starts, ends = self._starts or [0], self._ends or [columns]
         if len(starts) != len(ends):
-            raise ValueError(
-                f"Length of start and end freqindex_list does not match {len(starts)} {len(ends)}"
-            )
+            raise ValueError(f"Length of start and end freqindex_list does not match {len(starts)} {len(ends)}")
         if len(starts) != len(self._blocks):
             if self._starts:
                 raise ValueError(
                     "Length of num_frequency_blocks is not equal to start_freqindex_list "
                     f"{len(self._blocks)} {len(starts)}"
                 )
-            raise ValueError(
-                f"Length of num_frequency_blocks is not 1, but instead is {len(self._blocks)}"
-            )
+            raise ValueError(f"Length of num_frequency_blocks is not 1, but instead is {len(self._blocks)}")
         found = []
         for start, end, wanted in zip(starts, ends, self._blocks, strict=True):
             count = (end - start - self._width) // self._skip + 1
@@ -222,9 +227,7 @@ class GridLSTMCell(RNNCell):
                         peeps[gate + axis + of] = ops.get_variable(name, [units], dtype)
         return weights, peeps
 
-    def _block(
-        self, windows: list[Any], block: int, state: Any, prefix: str
-    ) -> tuple[list[Any], list[Any]]:
+    def _block(self, windows: list[Any], block: int, state: Any, prefix: str) -> tuple[list[Any], list[Any]]:
         units, dtype, gates = self._num_units, windows[0].dtype, 3 if self._couples else 4
         weights, peeps = self._variables_of(block, dtype, gates)
         axes = ("freq", "freq" if self._shares else "time")
@@ -248,9 +251,7 @@ class GridLSTMCell(RNNCell):
             joined = ops.concat([window, last, output], 1)
             maps = [bias_add(ops.matmul(joined, kernel), bias) for kernel, bias in weights]
             memories, leavings = [], []
-            for axis, mapped, before in zip(
-                axes, (maps[0], maps[-1]), (memory, known), strict=True
-            ):
+            for axis, mapped, before in zip(axes, (maps[0], maps[-1]), (memory, known), strict=True):
                 parts = ops.split(mapped, gates, 1)
                 entering = ops.sigmoid(parts[0] + seen("I", axis, memory, known))
                 kept = 1.0 - entering
@@ -283,14 +284,23 @@ class BidirectionalGridLSTMCell(GridLSTMCell):
     _PREFIXES = ("fwd_state", "bwd_state")
 
     def __init__(
-        self, num_units: int, use_peepholes: bool = False, share_time_frequency_weights: bool = False,
-        cell_clip: float | None = None, initializer: Any = None, num_unit_shards: int = 1,
-        forget_bias: float = 1.0, feature_size: int | None = None, frequency_skip: int | None = None,
+        self,
+        num_units: int,
+        use_peepholes: bool = False,
+        share_time_frequency_weights: bool = False,
+        cell_clip: float | None = None,
+        initializer: Any = None,
+        num_unit_shards: int = 1,
+        forget_bias: float = 1.0,
+        feature_size: int | None = None,
+        frequency_skip: int | None = None,
         num_frequency_blocks: Sequence[int] | None = None,
         start_freqindex_list: Sequence[int] | None = None,
-        end_freqindex_list: Sequence[int] | None = None, couple_input_forget_gates: bool = False,
-        backward_slice_offset: int = 0, reuse: Any = None,
-    ) -> None:  # fmt: skip
+        end_freqindex_list: Sequence[int] | None = None,
+        couple_input_forget_gates: bool = False,
+        backward_slice_offset: int = 0,
+        reuse: Any = None,
+    ) -> None:
         super().__init__(
             num_units, use_peepholes, share_time_frequency_weights, cell_clip, initializer, num_unit_shards,
             forget_bias, feature_size, frequency_skip, num_frequency_blocks, start_freqindex_list,

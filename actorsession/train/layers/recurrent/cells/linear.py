@@ -12,11 +12,7 @@ __all__ = ["_Linear", "_linear"]
 
 
 def _linear(
-    args: Any,
-    output_size: int,
-    bias: bool,
-    bias_initializer: Any = None,
-    kernel_initializer: Any = None,
+    args: Any, output_size: int, bias: bool, bias_initializer: Any = None, kernel_initializer: Any = None
 ) -> Tensor:
     """Return a linear map of matrices side by side, with variables ``kernel`` and ``bias`` of the scope.
 
@@ -39,9 +35,7 @@ def _linear(
         if sizes is None or len(sizes) != 2:
             raise ValueError(f"linear is expecting 2D arguments: {[m.shape for m in matrices]}")
         if sizes[1] is None:
-            raise ValueError(
-                f"linear expects shape[1] to be provided for shape {matrix.shape}, but saw None"
-            )
+            raise ValueError(f"linear expects shape[1] to be provided for shape {matrix.shape}, but saw None")
         columns += sizes[1]
     dtype = matrices[0].dtype
     kernel = ops.get_variable("kernel", [columns, output_size], dtype, kernel_initializer)

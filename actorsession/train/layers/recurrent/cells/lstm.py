@@ -194,9 +194,7 @@ class LSTMCell(UnitsCell):
 
     def _add_matrix(self, name: str, shape: list[int], shards: int | None = None) -> Any:
         partitioner = None if shards is None else ops.fixed_size_partitioner(shards)
-        return self.add_variable(
-            name, shape, initializer=self._initializer, partitioner=partitioner
-        )
+        return self.add_variable(name, shape, initializer=self._initializer, partitioner=partitioner)
 
     def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
         """Build one step and return its output and next state; see ``RNNCell``."""

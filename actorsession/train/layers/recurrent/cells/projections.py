@@ -15,9 +15,12 @@ from actorsession.train.layers.recurrent.cells.cell import RNNCell, check_cell
 from actorsession.train.layers.recurrent.cells.linear import _linear
 
 __all__ = [
-    "AttentionCellWrapper", "EmbeddingWrapper", "HighwayWrapper", "InputProjectionWrapper",
+    "AttentionCellWrapper",
+    "EmbeddingWrapper",
+    "HighwayWrapper",
+    "InputProjectionWrapper",
     "OutputProjectionWrapper",
-]  # fmt: skip
+]
 
 
 class _Around(RNNCell):
@@ -87,11 +90,7 @@ class OutputProjectionWrapper(_Around):
     """
 
     def __init__(
-        self,
-        cell: Any,
-        output_size: int,
-        activation: Callable[..., Any] | None = None,
-        reuse: Any = None,
+        self, cell: Any, output_size: int, activation: Callable[..., Any] | None = None, reuse: Any = None
     ) -> None:
         super().__init__(cell, reuse)
         if output_size < 1:
@@ -125,18 +124,12 @@ class EmbeddingWrapper(_Around):
     """
 
     def __init__(
-        self,
-        cell: Any,
-        embedding_classes: int,
-        embedding_size: int,
-        initializer: Any = None,
-        reuse: Any = None,
+        self, cell: Any, embedding_classes: int, embedding_size: int, initializer: Any = None, reuse: Any = None
     ) -> None:
         super().__init__(cell, reuse)
         if embedding_classes <= 0 or embedding_size <= 0:
             raise ValueError(
-                f"Both embedding_classes and embedding_size must be > 0: {embedding_classes}, "
-                f"{embedding_size}."
+                f"Both embedding_classes and embedding_size must be > 0: {embedding_classes}, {embedding_size}."
             )
         self._shape, self._start = [embedding_classes, embedding_size], initializer
 
@@ -162,9 +155,7 @@ class HighwayWrapper(_Around):
         carry_bias_init: the first bias of the gate of the inputs.
     """
 
-    def __init__(
-        self, cell: Any, couple_carry_transform_gates: bool = True, carry_bias_init: float = 1.0
-    ) -> None:
+    def __init__(self, cell: Any, couple_carry_transform_gates: bool = True, carry_bias_init: float = 1.0) -> None:
         super().__init__(cell)
         self._coupled, self._bias = couple_carry_transform_gates, carry_bias_init
 

@@ -35,9 +35,7 @@ class MultiRNNCell(RNNCell):
         if not nests.is_nested(cells):
             raise TypeError(f"cells must be a list or tuple, but saw: {cells}.")
         if len({id(cell) for cell in cells}) < len(cells):
-            _log.warning(
-                "At least two cells provided to MultiRNNCell are the same object and will share weights."
-            )
+            _log.warning("At least two cells provided to MultiRNNCell are the same object and will share weights.")
         self._cells = cells
         self._state_is_tuple = state_is_tuple
         tuples = [cell.state_size for cell in cells if nests.is_nested(cell.state_size)]
@@ -83,9 +81,7 @@ class MultiRNNCell(RNNCell):
     def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
         """Build one step of all cells and return its output and next state; see ``RNNCell``."""
         if self._state_is_tuple and not nests.is_nested(state):
-            raise ValueError(
-                f"Expected state to be a tuple of length {len(self._cells)}, but received: {state}"
-            )
+            raise ValueError(f"Expected state to be a tuple of length {len(self._cells)}, but received: {state}")
         place, states = 0, []
         for number, cell in enumerate(self._cells):
             with ops.variable_scope(f"cell_{number}"):

@@ -22,9 +22,19 @@ from actorsession.train.layers.recurrent.cells.linear import _linear
 from actorsession.train.layers.recurrent.cells.lstm import LSTMStateTuple
 
 __all__ = [
-    "CoupledInputForgetGateLSTMCell", "GLSTMCell", "IndRNNCell", "IndyGRUCell", "IndyLSTMCell",
-    "IntersectionRNNCell", "NASCell", "PhasedLSTMCell", "SRUCell", "WeightNormLSTMCell", "norm", "sharded",
-]  # fmt: skip
+    "CoupledInputForgetGateLSTMCell",
+    "GLSTMCell",
+    "IndRNNCell",
+    "IndyGRUCell",
+    "IndyLSTMCell",
+    "IntersectionRNNCell",
+    "NASCell",
+    "PhasedLSTMCell",
+    "SRUCell",
+    "WeightNormLSTMCell",
+    "norm",
+    "sharded",
+]
 
 
 # -- what they share -------------------------------------------------------------------------------
@@ -45,10 +55,7 @@ def sharded(name: str, shape: list[int], dtype: Any, shards: int) -> Any:
     if shards > shape[0]:
         raise ValueError(f"Too many shards: shape={shape}, num_shards={shards}")
     whole, more = divmod(shape[0], shards)
-    parts = [
-        ops.get_variable(f"{name}_{i}", [whole + (i < more), *shape[1:]], dtype)
-        for i in range(shards)
-    ]
+    parts = [ops.get_variable(f"{name}_{i}", [whole + (i < more), *shape[1:]], dtype) for i in range(shards)]
     return parts[0] if shards == 1 else ops.concat(parts, 0)
 
 
@@ -189,9 +196,8 @@ class NASCell(LayerRNNCell):
     """
 
     def __init__(
-        self, num_units: int, num_proj: int | None = None, use_bias: bool = False, reuse: Any = None,
-        **kwargs: Any,
-    ) -> None:  # fmt: skip
+        self, num_units: int, num_proj: int | None = None, use_bias: bool = False, reuse: Any = None, **kwargs: Any
+    ) -> None:
         super().__init__(_reuse=reuse, **kwargs)
         self._num_units, self._num_proj, self._use_bias = num_units, num_proj, use_bias
 
@@ -251,9 +257,14 @@ class IntersectionRNNCell(RNNCell):
     """
 
     def __init__(
-        self, num_units: int, num_in_proj: int | None = None, initializer: Any = None,
-        forget_bias: float = 1.0, y_activation: Callable[..., Any] = relu, reuse: Any = None,
-    ) -> None:  # fmt: skip
+        self,
+        num_units: int,
+        num_in_proj: int | None = None,
+        initializer: Any = None,
+        forget_bias: float = 1.0,
+        y_activation: Callable[..., Any] = relu,
+        reuse: Any = None,
+    ) -> None:
         super().__init__(_reuse=reuse)
         self._num_units, self._projects = num_units, num_in_proj
         self._initializer, self._bias, self._of_output = initializer, forget_bias, y_activation
@@ -300,10 +311,16 @@ class PhasedLSTMCell(_Memory):
     """
 
     def __init__(
-        self, num_units: int, use_peepholes: bool = False, leak: float = 0.001, ratio_on: float = 0.1,
-        trainable_ratio_on: bool = True, period_init_min: float = 1.0,
-        period_init_max: float = 1000.0, reuse: Any = None,
-    ) -> None:  # fmt: skip
+        self,
+        num_units: int,
+        use_peepholes: bool = False,
+        leak: float = 0.001,
+        ratio_on: float = 0.1,
+        trainable_ratio_on: bool = True,
+        period_init_min: float = 1.0,
+        period_init_max: float = 1000.0,
+        reuse: Any = None,
+    ) -> None:
         super().__init__(_reuse=reuse)
         self._sizes(num_units, None)
         self._peeps, self._leak = use_peepholes, leak
@@ -335,9 +352,8 @@ class PhasedLSTMCell(_Memory):
         )
         phase = ops.get_variable("phase", width, float32, first_phase)
         ratio = ops.get_variable(
-            "ratio_on", width, float32, ops.constant_initializer(self._ratio),
-            trainable=self._trains_ratio,
-        )  # fmt: skip
+            "ratio_on", width, float32, ops.constant_initializer(self._ratio), trainable=self._trains_ratio
+        )
         shifted, whole = time - ops.cast(phase, time.dtype), ops.cast(period, time.dtype)
         # The remainder has the derivative of what is divided.
         rest = ops.stop_gradient(ops.floormod(shifted, whole) - shifted) + shifted
@@ -354,16 +370,19 @@ class _Plain(UnitsCell):
     """A cell of units with a kernel for inputs, and one number for the state of each unit."""
 
     def _make(
-        self, shape: Any, count: int, prefix: str = "", names: tuple[str, str] = ("kernel_w", "kernel_u"),
-        kernel: Any = None, bias: Any = None,
-    ) -> tuple[Any, Any, Any]:  # fmt: skip
+        self,
+        shape: Any,
+        count: int,
+        prefix: str = "",
+        names: tuple[str, str] = ("kernel_w", "kernel_u"),
+        kernel: Any = None,
+        bias: Any = None,
+    ) -> tuple[Any, Any, Any]:
         columns, within = count * self._num_units, ops.random_uniform_initializer(-1, 1)
         return (
             self.add_variable(prefix + names[0], [self._depth(shape), columns], initializer=kernel),
             self.add_variable(prefix + names[1], [1, columns], initializer=within),
-            self.add_variable(
-                f"{prefix}bias", [columns], initializer=bias or ops.zeros_initializer()
-            ),
+            self.add_variable(f"{prefix}bias", [columns], initializer=bias or ops.zeros_initializer()),
         )
 
 
@@ -379,9 +398,8 @@ class SRUCell(UnitsCell):
     """
 
     def __init__(
-        self, num_units: int, activation: Any = None, reuse: Any = None, name: str | None = None,
-        **kwargs: Any,
-    ) -> None:  # fmt: skip
+        self, num_units: int, activation: Any = None, reuse: Any = None, name: str | None = None, **kwargs: Any
+    ) -> None:
         super().__init__(num_units, activation, reuse, name, **{"dtype": None, **kwargs})
 
     def build(self, inputs_shape: Any) -> None:
@@ -413,9 +431,8 @@ class IndRNNCell(_Plain):
     """
 
     def __init__(
-        self, num_units: int, activation: Any = None, reuse: Any = None, name: str | None = None,
-        dtype: Any = None,
-    ) -> None:  # fmt: skip
+        self, num_units: int, activation: Any = None, reuse: Any = None, name: str | None = None, dtype: Any = None
+    ) -> None:
         super().__init__(num_units, activation, reuse, name, dtype)
 
     def build(self, inputs_shape: Any) -> None:
@@ -434,9 +451,15 @@ class _Independent(_Plain):
     """The common part of those with gates."""
 
     def __init__(
-        self, num_units: int, activation: Any, reuse: Any, kernel_initializer: Any,
-        bias_initializer: Any, name: str | None, dtype: Any,
-    ) -> None:  # fmt: skip
+        self,
+        num_units: int,
+        activation: Any,
+        reuse: Any,
+        kernel_initializer: Any,
+        bias_initializer: Any,
+        name: str | None,
+        dtype: Any,
+    ) -> None:
         super().__init__(num_units, activation, reuse, name, dtype)
         self._of_kernel = initializer_of(kernel_initializer)
         self._of_bias = initializer_of(bias_initializer)
@@ -456,20 +479,22 @@ class IndyGRUCell(_Independent):
     """
 
     def __init__(
-        self, num_units: int, activation: Any = None, reuse: Any = None, kernel_initializer: Any = None,
-        bias_initializer: Any = None, name: str | None = None, dtype: Any = None,
-    ) -> None:  # fmt: skip
-        super().__init__(
-            num_units, activation, reuse, kernel_initializer, bias_initializer, name, dtype
-        )
+        self,
+        num_units: int,
+        activation: Any = None,
+        reuse: Any = None,
+        kernel_initializer: Any = None,
+        bias_initializer: Any = None,
+        name: str | None = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(num_units, activation, reuse, kernel_initializer, bias_initializer, name, dtype)
 
     def build(self, inputs_shape: Any) -> None:
         """Create the weights for inputs of a shape."""
         ones = self._of_bias or ops.constant_initializer(1.0)
         self._of_gates = self._make(inputs_shape, 2, "gates/", kernel=self._of_kernel, bias=ones)
-        self._of_new = self._make(
-            inputs_shape, 1, "candidate/", ("kernel", "kernel_u"), self._of_kernel, self._of_bias
-        )
+        self._of_new = self._make(inputs_shape, 1, "candidate/", ("kernel", "kernel_u"), self._of_kernel, self._of_bias)
         self.built = True
 
     def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
@@ -498,13 +523,17 @@ class IndyLSTMCell(_Independent):
     """
 
     def __init__(
-        self, num_units: int, forget_bias: float = 1.0, activation: Any = None, reuse: Any = None,
-        kernel_initializer: Any = None, bias_initializer: Any = None, name: str | None = None,
+        self,
+        num_units: int,
+        forget_bias: float = 1.0,
+        activation: Any = None,
+        reuse: Any = None,
+        kernel_initializer: Any = None,
+        bias_initializer: Any = None,
+        name: str | None = None,
         dtype: Any = None,
-    ) -> None:  # fmt: skip
-        super().__init__(
-            num_units, activation, reuse, kernel_initializer, bias_initializer, name, dtype
-        )
+    ) -> None:
+        super().__init__(num_units, activation, reuse, kernel_initializer, bias_initializer, name, dtype)
         self._forget_bias = forget_bias
 
     @property
@@ -546,10 +575,15 @@ class GLSTMCell(_Memory):
     """
 
     def __init__(
-        self, num_units: int, initializer: Any = None, num_proj: int | None = None,
-        number_of_groups: int = 1, forget_bias: float = 1.0,
-        activation: Callable[..., Any] = ops.tanh, reuse: Any = None,
-    ) -> None:  # fmt: skip
+        self,
+        num_units: int,
+        initializer: Any = None,
+        num_proj: int | None = None,
+        number_of_groups: int = 1,
+        forget_bias: float = 1.0,
+        activation: Callable[..., Any] = ops.tanh,
+        reuse: Any = None,
+    ) -> None:
         super().__init__(_reuse=reuse)
         for name, columns in (("num_units", num_units), ("num_proj", num_proj or 0)):
             if columns % number_of_groups:
@@ -563,12 +597,8 @@ class GLSTMCell(_Memory):
         memory, last = state
         columns = _columns(inputs)
         if columns % self._groups:
-            raise ValueError(
-                f"input size ({columns}) must be divisible by number_of_groups ({self._groups})"
-            )
-        pieces = zip(
-            ops.split(inputs, self._groups, 1), ops.split(last, self._groups, 1), strict=True
-        )
+            raise ValueError(f"input size ({columns}) must be divisible by number_of_groups ({self._groups})")
+        pieces = zip(ops.split(inputs, self._groups, 1), ops.split(last, self._groups, 1), strict=True)
         parts: list[Any] = []
         with ops.variable_scope(ops.get_variable_scope(), initializer=self._initializer):
             for number, piece in enumerate(pieces):
@@ -578,9 +608,7 @@ class GLSTMCell(_Memory):
             gates = [
                 bias_add(
                     ops.concat([part[place] for part in parts], 1),
-                    ops.get_variable(
-                        f"bias_{name}", [self._num_units], inputs.dtype, ops.zeros_initializer()
-                    ),
+                    ops.get_variable(f"bias_{name}", [self._num_units], inputs.dtype, ops.zeros_initializer()),
                 )
                 for place, name in enumerate("ijfo")
             ]
@@ -611,11 +639,18 @@ class WeightNormLSTMCell(_Memory):
     """
 
     def __init__(
-        self, num_units: int, norm: bool = True, use_peepholes: bool = False,
-        cell_clip: float | None = None, initializer: Any = None, num_proj: int | None = None,
-        proj_clip: float | None = None, forget_bias: float = 1, activation: Any = None,
+        self,
+        num_units: int,
+        norm: bool = True,
+        use_peepholes: bool = False,
+        cell_clip: float | None = None,
+        initializer: Any = None,
+        num_proj: int | None = None,
+        proj_clip: float | None = None,
+        forget_bias: float = 1,
+        activation: Any = None,
         reuse: Any = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(_reuse=reuse)
         self._base_name = "wn_lstm_cell"
         self._sizes(num_units, num_proj)

@@ -73,9 +73,7 @@ class CellWrapper(RNNCell):
         """Build one step of the wrapped cell; see ``RNNCell``."""
         return self._wrapped(inputs, state, self.cell.__call__, scope=scope)
 
-    def _wrapped(
-        self, inputs: Any, state: Any, function: Callable[..., Any], **kwargs: Any
-    ) -> tuple[Any, Any]:
+    def _wrapped(self, inputs: Any, state: Any, function: Callable[..., Any], **kwargs: Any) -> tuple[Any, Any]:
         """Build one step and return its output and next state.
 
         Args:
@@ -99,15 +97,11 @@ class ResidualWrapper(CellWrapper):
         TypeError: if ``cell`` is not a cell.
     """
 
-    def __init__(
-        self, cell: Any, residual_fn: Callable[[Any, Any], Any] | None = None, **kwargs: Any
-    ) -> None:
+    def __init__(self, cell: Any, residual_fn: Callable[[Any, Any], Any] | None = None, **kwargs: Any) -> None:
         super().__init__(cell, **kwargs)
         self._residual_fn = residual_fn
 
-    def _wrapped(
-        self, inputs: Any, state: Any, function: Callable[..., Any], **kwargs: Any
-    ) -> tuple[Any, Any]:
+    def _wrapped(self, inputs: Any, state: Any, function: Callable[..., Any], **kwargs: Any) -> tuple[Any, Any]:
         outputs, after = function(inputs, state, **kwargs)
         return (self._residual_fn or _sums)(inputs, outputs), after
 
@@ -120,8 +114,7 @@ def _sums(inputs: Any, outputs: Any) -> Any:
 def _sum(given: Any, output: Any) -> Any:
     if not TensorShape(given.shape).is_compatible_with(TensorShape(output.shape)):
         raise ValueError(
-            f"Shapes {given.shape} and {output.shape} are incompatible: a ResidualWrapper adds inputs to "
-            "outputs"
+            f"Shapes {given.shape} and {output.shape} are incompatible: a ResidualWrapper adds inputs to outputs"
         )
     return given + output
 
@@ -147,9 +140,7 @@ class DeviceWrapper(CellWrapper):
         with name_scope(f"{type(self).__name__}ZeroState"), device_scope(self._device):
             return self.cell.zero_state(batch_size, dtype)
 
-    def _wrapped(
-        self, inputs: Any, state: Any, function: Callable[..., Any], **kwargs: Any
-    ) -> tuple[Any, Any]:
+    def _wrapped(self, inputs: Any, state: Any, function: Callable[..., Any], **kwargs: Any) -> tuple[Any, Any]:
         with device_scope(self._device):
             called: tuple[Any, Any] = function(inputs, state, **kwargs)
             return called

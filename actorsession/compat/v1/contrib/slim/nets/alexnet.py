@@ -17,13 +17,14 @@ def alexnet_v2_arg_scope(weight_decay: float = 0.0005) -> Any:
     """Return the defaults of arguments for the network."""
     with (
         arg_scope(
-            [layers.conv2d, layers.fully_connected], activation_fn=nn.relu,
+            [layers.conv2d, layers.fully_connected],
+            activation_fn=nn.relu,
             biases_initializer=ops.constant_initializer(0.1),
             weights_regularizer=layers.l2_regularizer(weight_decay),
         ),
         arg_scope([layers.conv2d], padding="SAME"),
         arg_scope([layers.max_pool2d], padding="VALID") as scope,
-    ):  # fmt: skip
+    ):
         return scope
 
 
@@ -57,21 +58,20 @@ def alexnet_v2(
                 net = conv(net, channels, [3, 3], scope=f"conv{number}")
             net = pool(net, [3, 3], 2, scope="pool5")
             start = ops.truncated_normal_initializer(0.0, 0.005)
-            with arg_scope(
-                [conv], weights_initializer=start, biases_initializer=ops.constant_initializer(0.1)
-            ):
+            with arg_scope([conv], weights_initializer=start, biases_initializer=ops.constant_initializer(0.1)):
                 net = conv(net, 4096, [5, 5], padding="VALID", scope="fc6")
-                net = layers.dropout(
-                    net, dropout_keep_prob, is_training=is_training, scope="dropout6"
-                )
+                net = layers.dropout(net, dropout_keep_prob, is_training=is_training, scope="dropout6")
                 net = conv(net, 4096, [1, 1], scope="fc7")
-                net = layers.dropout(
-                    net, dropout_keep_prob, is_training=is_training, scope="dropout7"
-                )
+                net = layers.dropout(net, dropout_keep_prob, is_training=is_training, scope="dropout7")
                 net = conv(
-                    net, num_classes, [1, 1], activation_fn=None, normalizer_fn=None,
-                    biases_initializer=ops.zeros_initializer(), scope="fc8",
-                )  # fmt: skip
+                    net,
+                    num_classes,
+                    [1, 1],
+                    activation_fn=None,
+                    normalizer_fn=None,
+                    biases_initializer=ops.zeros_initializer(),
+                    scope="fc8",
+                )
         found = convert_collection_to_dict(points)
         if spatial_squeeze:
             net = ops.squeeze(net, [1, 2], name="fc8/squeezed")

@@ -17,18 +17,22 @@ from actorsession.compat.v1.contrib.framework import arg_scope
 from actorsession.namespaces import nn
 
 __all__ = [
-    "inception_v1", "inception_v1_arg_scope", "inception_v1_base", "inception_v2",
-    "inception_v2_arg_scope", "inception_v2_base", "inception_v3", "inception_v3_arg_scope",
+    "inception_v1",
+    "inception_v1_arg_scope",
+    "inception_v1_base",
+    "inception_v2",
+    "inception_v2_arg_scope",
+    "inception_v2_base",
+    "inception_v3",
+    "inception_v3_arg_scope",
     "inception_v3_base",
-]  # fmt: skip
+]
 
 
 def _first_inception(one: int, *others: int) -> str:
     """A row of Inception 1: channels of the branches of 1, 3 and 5 pixels, and of the pooling one."""
     b, c, d, e, f = others
-    return (
-        f"{one} 1x1 0a | {b} 1x1 0a, {c} 3x3 0b | {d} 1x1 0a, {e} 3x3 0b | max 3x3 0a, {f} 1x1 0b"
-    )
+    return f"{one} 1x1 0a | {b} 1x1 0a, {c} 3x3 0b | {d} 1x1 0a, {e} 3x3 0b | max 3x3 0a, {f} 1x1 0b"
 
 
 _V1 = {
@@ -69,26 +73,19 @@ _V2 = {
     "MaxPool_3a_3x3": "max 3x3 3a /2",
     "Mixed_3b": _second_inception(64, 64, 64, 64, 96, 32),
     "Mixed_3c": _second_inception(64, 64, 96, 64, 96, 64),
-    "Mixed_4a": (
-        "128 1x1 0a ~0.09, 160 3x3 1a /2 | 64 1x1 0a ~0.09, 96 3x3 0b, 96 3x3 1a /2 | max 3x3 1a /2"
-    ),
+    "Mixed_4a": ("128 1x1 0a ~0.09, 160 3x3 1a /2 | 64 1x1 0a ~0.09, 96 3x3 0b, 96 3x3 1a /2 | max 3x3 1a /2"),
     "Mixed_4b": _second_inception(224, 64, 96, 96, 128, 128),
     "Mixed_4c": _second_inception(192, 96, 128, 96, 128, 128),
     "Mixed_4d": _second_inception(160, 128, 160, 128, 160, 96),
     "Mixed_4e": _second_inception(96, 128, 192, 160, 192, 96),
-    "Mixed_5a": (
-        "128 1x1 0a ~0.09, 192 3x3 1a /2 | 192 1x1 0a ~0.09, 256 3x3 0b, 256 3x3 1a /2 | max 3x3 1a /2"
-    ),
+    "Mixed_5a": ("128 1x1 0a ~0.09, 192 3x3 1a /2 | 192 1x1 0a ~0.09, 256 3x3 0b, 256 3x3 1a /2 | max 3x3 1a /2"),
     "Mixed_5b": _second_inception(352, 192, 320, 160, 224, 128),
     "Mixed_5c": _second_inception(352, 192, 320, 192, 224, 128, pool="max"),
 }
 
 
 def _small(pooled: int) -> str:
-    return (
-        "64 1x1 0a | 48 1x1 0a, 64 5x5 0b | 64 1x1 0a, 96 3x3 0b, 96 3x3 0c"
-        f" | avg 3x3 0a, {pooled} 1x1 0b"
-    )
+    return f"64 1x1 0a | 48 1x1 0a, 64 5x5 0b | 64 1x1 0a, 96 3x3 0b, 96 3x3 0c | avg 3x3 0a, {pooled} 1x1 0b"
 
 
 def _long(n: int) -> str:
@@ -117,8 +114,7 @@ _V3 = {
     "Mixed_5c": _small(64).replace("48 1x1 0a, 64 5x5 0b", "48 1x1 0b, 64 5x5 Conv_1_0c_5x5"),
     "Mixed_5d": _small(64),
     "Mixed_6a": (
-        "384 3x3 Conv2d_1a_1x1 /2 valid"
-        " | 64 1x1 0a, 96 3x3 0b, 96 3x3 Conv2d_1a_1x1 /2 valid | max 3x3 1a /2 valid"
+        "384 3x3 Conv2d_1a_1x1 /2 valid | 64 1x1 0a, 96 3x3 0b, 96 3x3 Conv2d_1a_1x1 /2 valid | max 3x3 1a /2 valid"
     ),
     "Mixed_6b": _long(128),
     "Mixed_6c": _long(160),
@@ -159,9 +155,7 @@ def _step(net: Any, words: list[str], depth: Callable[[int], int]) -> Any:
     channels = depth(int(kind))
     if words[0] == "separable":
         each = min(channels // 3, 8)
-        return layers.separable_conv2d(
-            net, channels, size, depth_multiplier=each, scope=scope("Conv2d"), **options
-        )
+        return layers.separable_conv2d(net, channels, size, depth_multiplier=each, scope=scope("Conv2d"), **options)
     return layers.conv2d(net, channels, size, scope=scope("Conv2d"), **options)
 
 
@@ -173,18 +167,11 @@ def _branch(net: Any, text: str, depth: Callable[[int], int]) -> Any:
 
 
 def _base(
-    name: str,
-    table: Mapping[str, str],
-    inputs: Any,
-    final_endpoint: str,
-    depth: Callable[[int], int],
-    scope: Any,
+    name: str, table: Mapping[str, str], inputs: Any, final_endpoint: str, depth: Callable[[int], int], scope: Any
 ) -> tuple[Any, dict[str, Any]]:
     """Add the layers of a table up to one of them."""
     if final_endpoint not in table:
-        raise ValueError(
-            f"Unknown final endpoint {final_endpoint}: it is none of {', '.join(table)}"
-        )
+        raise ValueError(f"Unknown final endpoint {final_endpoint}: it is none of {', '.join(table)}")
     net, points = inputs, {}
     with ops.variable_scope(scope, name, [inputs]):
         for point, row in table.items():
@@ -225,11 +212,7 @@ def inception_v1_base(
 
 
 def inception_v2_base(
-    inputs: Any,
-    final_endpoint: str = "Mixed_5c",
-    min_depth: int = 16,
-    depth_multiplier: float = 1.0,
-    scope: Any = None,
+    inputs: Any, final_endpoint: str = "Mixed_5c", min_depth: int = 16, depth_multiplier: float = 1.0, scope: Any = None
 ) -> tuple[Any, dict[str, Any]]:
     """Return the output of the layers before the logits, and those of all layers.
 
@@ -245,11 +228,7 @@ def inception_v2_base(
 
 
 def inception_v3_base(
-    inputs: Any,
-    final_endpoint: str = "Mixed_7c",
-    min_depth: int = 16,
-    depth_multiplier: float = 1.0,
-    scope: Any = None,
+    inputs: Any, final_endpoint: str = "Mixed_7c", min_depth: int = 16, depth_multiplier: float = 1.0, scope: Any = None
 ) -> tuple[Any, dict[str, Any]]:
     """Return the output before the logits, and those of all layers; see ``inception_v2_base``."""
     depth = _depth(depth_multiplier, min_depth)
@@ -276,9 +255,7 @@ def _logits(
         net = layers.avg_pool2d(net, window, stride=1, padding="VALID", scope=pool)
         net = layers.dropout(net, keep, scope=dropout)
         points["PreLogits"] = net
-        net = layers.conv2d(
-            net, num_classes, [1, 1], activation_fn=None, normalizer_fn=None, scope=conv
-        )
+        net = layers.conv2d(net, num_classes, [1, 1], activation_fn=None, normalizer_fn=None, scope=conv)
         if spatial_squeeze:
             net = ops.squeeze(net, [1, 2], name="SpatialSqueeze")
     points["Logits"] = net
@@ -286,21 +263,28 @@ def _logits(
     return net, points
 
 
-def _auxiliary_logits(
-    net: Any, num_classes: int, depth: Callable[[int], int], squeeze: bool
-) -> Any:
+def _auxiliary_logits(net: Any, num_classes: int, depth: Callable[[int], int], squeeze: bool) -> Any:
     with ops.variable_scope("AuxLogits"):
         net = layers.avg_pool2d(net, [5, 5], stride=3, padding="VALID", scope="AvgPool_1a_5x5")
         net = layers.conv2d(net, depth(128), [1, 1], scope="Conv2d_1b_1x1")
         window = _window(net, 5)
         net = layers.conv2d(
-            net, depth(768), window, padding="VALID", scope=f"Conv2d_2a_{window[0]}x{window[1]}",
+            net,
+            depth(768),
+            window,
+            padding="VALID",
+            scope=f"Conv2d_2a_{window[0]}x{window[1]}",
             weights_initializer=ops.truncated_normal_initializer(0.0, 0.01),
-        )  # fmt: skip
+        )
         net = layers.conv2d(
-            net, num_classes, [1, 1], activation_fn=None, normalizer_fn=None, scope="Conv2d_2b_1x1",
+            net,
+            num_classes,
+            [1, 1],
+            activation_fn=None,
+            normalizer_fn=None,
+            scope="Conv2d_2b_1x1",
             weights_initializer=ops.truncated_normal_initializer(0.0, 0.001),
-        )  # fmt: skip
+        )
         return ops.squeeze(net, [1, 2], name="SpatialSqueeze") if squeeze else net
 
 
@@ -332,16 +316,7 @@ def inception_v1(
     ):
         net, points = inception_v1_base(inputs, scope=opened)
         names = ("MaxPool_0a_7x7", "Dropout_0b", "Conv2d_0c_1x1")
-        return _logits(
-            net,
-            points,
-            [7, 7],
-            names,
-            num_classes,
-            dropout_keep_prob,
-            prediction_fn,
-            spatial_squeeze,
-        )
+        return _logits(net, points, [7, 7], names, num_classes, dropout_keep_prob, prediction_fn, spatial_squeeze)
 
 
 def inception_v2(
@@ -361,21 +336,10 @@ def inception_v2(
         ops.variable_scope(scope, "InceptionV2", [inputs, num_classes], reuse=reuse) as opened,
         arg_scope([layers.batch_norm, layers.dropout], is_training=is_training),
     ):
-        net, points = inception_v2_base(
-            inputs, scope=opened, min_depth=min_depth, depth_multiplier=depth_multiplier
-        )
+        net, points = inception_v2_base(inputs, scope=opened, min_depth=min_depth, depth_multiplier=depth_multiplier)
         window = _window(net, 7)
         names = (f"AvgPool_1a_{window[0]}x{window[1]}", "Dropout_1b", "Conv2d_1c_1x1")
-        return _logits(
-            net,
-            points,
-            window,
-            names,
-            num_classes,
-            dropout_keep_prob,
-            prediction_fn,
-            spatial_squeeze,
-        )
+        return _logits(net, points, window, names, num_classes, dropout_keep_prob, prediction_fn, spatial_squeeze)
 
 
 def inception_v3(
@@ -411,25 +375,12 @@ def inception_v3(
         ops.variable_scope(scope, "InceptionV3", [inputs, num_classes], reuse=reuse) as opened,
         arg_scope([layers.batch_norm, layers.dropout], is_training=is_training),
     ):
-        net, points = inception_v3_base(
-            inputs, scope=opened, min_depth=min_depth, depth_multiplier=depth_multiplier
-        )
+        net, points = inception_v3_base(inputs, scope=opened, min_depth=min_depth, depth_multiplier=depth_multiplier)
         if create_aux_logits:
-            points["AuxLogits"] = _auxiliary_logits(
-                points["Mixed_6e"], num_classes, depth, spatial_squeeze
-            )
+            points["AuxLogits"] = _auxiliary_logits(points["Mixed_6e"], num_classes, depth, spatial_squeeze)
         window = _window(net, 8)
         names = (f"AvgPool_1a_{window[0]}x{window[1]}", "Dropout_1b", "Conv2d_1c_1x1")
-        return _logits(
-            net,
-            points,
-            window,
-            names,
-            num_classes,
-            dropout_keep_prob,
-            prediction_fn,
-            spatial_squeeze,
-        )
+        return _logits(net, points, window, names, num_classes, dropout_keep_prob, prediction_fn, spatial_squeeze)
 
 
 for _network, _size in ((inception_v1, 224), (inception_v2, 224), (inception_v3, 299)):
@@ -456,26 +407,22 @@ def inception_v3_arg_scope(
     """
     moving = [batch_norm_var_collection]
     normalised = {
-        "decay": batch_norm_decay, "epsilon": batch_norm_epsilon,
-        "updates_collections": updates_collections, "fused": use_fused_batchnorm,
-        "variables_collections": {
-            "beta": None, "gamma": None, "moving_mean": moving, "moving_variance": moving,
-        },
-    }  # fmt: skip
+        "decay": batch_norm_decay,
+        "epsilon": batch_norm_epsilon,
+        "updates_collections": updates_collections,
+        "fused": use_fused_batchnorm,
+        "variables_collections": {"beta": None, "gamma": None, "moving_mean": moving, "moving_variance": moving},
+    }
     return _arg_scope(weight_decay, normalised)
 
 
 def _older_arg_scope(
-    weight_decay: float = 0.00004,
-    use_batch_norm: bool = True,
-    batch_norm_var_collection: str = "moving_vars",
+    weight_decay: float = 0.00004, use_batch_norm: bool = True, batch_norm_var_collection: str = "moving_vars"
 ) -> Any:
     """Return the defaults of arguments for the network; see ``inception_v3_arg_scope``."""
     if not use_batch_norm:
         return _arg_scope(weight_decay, None)
-    return inception_v3_arg_scope(
-        weight_decay, batch_norm_var_collection, use_fused_batchnorm=False
-    )
+    return inception_v3_arg_scope(weight_decay, batch_norm_var_collection, use_fused_batchnorm=False)
 
 
 inception_v1_arg_scope = inception_v2_arg_scope = _older_arg_scope
@@ -484,13 +431,12 @@ inception_v1_arg_scope = inception_v2_arg_scope = _older_arg_scope
 def _arg_scope(weight_decay: float, normalised: Mapping[str, Any] | None) -> Any:
     convolved = {"normalizer_fn": layers.batch_norm, "normalizer_params": normalised}
     with (
+        arg_scope([layers.conv2d, layers.fully_connected], weights_regularizer=layers.l2_regularizer(weight_decay)),
         arg_scope(
-            [layers.conv2d, layers.fully_connected],
-            weights_regularizer=layers.l2_regularizer(weight_decay),
-        ),
-        arg_scope(
-            [layers.conv2d], weights_initializer=layers.variance_scaling_initializer(),
-            activation_fn=nn.relu, **(convolved if normalised is not None else {}),
+            [layers.conv2d],
+            weights_initializer=layers.variance_scaling_initializer(),
+            activation_fn=nn.relu,
+            **(convolved if normalised is not None else {}),
         ) as scope,
-    ):  # fmt: skip
+    ):
         return scope

@@ -8,17 +8,20 @@ from typing import Any, NamedTuple
 from actorsession import ops
 from actorsession.compat.v1.contrib import layers
 from actorsession.compat.v1.contrib.framework import add_arg_scope, arg_scope
-from actorsession.compat.v1.contrib.slim.utils import (
-    collect_named_outputs,
-    convert_collection_to_dict,
-)
+from actorsession.compat.v1.contrib.slim.utils import collect_named_outputs, convert_collection_to_dict
 from actorsession.namespaces import nn
 from actorsession.ops import GraphKeys
 
 __all__ = [
-    "Block", "block_of", "conv2d_same", "network", "network_of_size", "resnet_arg_scope",
-    "stack_blocks_dense", "subsample",
-]  # fmt: skip
+    "Block",
+    "block_of",
+    "conv2d_same",
+    "network",
+    "network_of_size",
+    "resnet_arg_scope",
+    "stack_blocks_dense",
+    "subsample",
+]
 
 
 class Block(NamedTuple):
@@ -35,9 +38,7 @@ class Block(NamedTuple):
     args: Sequence[Mapping[str, Any]]
 
 
-def block_of(
-    unit: Callable[..., Any], scope: str, base_depth: int, num_units: int, stride: int
-) -> Block:
+def block_of(unit: Callable[..., Any], scope: str, base_depth: int, num_units: int, stride: int) -> Block:
     """Return a block of bottlenecks, of which the last one has the stride."""
     each = {"depth": base_depth * 4, "depth_bottleneck": base_depth}
     strides = [1] * (num_units - 1) + [stride]
@@ -49,28 +50,19 @@ def subsample(inputs: Any, factor: int, scope: str | None = None) -> Any:
     return inputs if factor == 1 else layers.max_pool2d(inputs, [1, 1], stride=factor, scope=scope)
 
 
-def conv2d_same(
-    inputs: Any, num_outputs: int, kernel_size: int, stride: int, rate: int = 1, scope: Any = None
-) -> Any:
+def conv2d_same(inputs: Any, num_outputs: int, kernel_size: int, stride: int, rate: int = 1, scope: Any = None) -> Any:
     """Return a convolution whose padding does not depend on the sizes of images."""
     if stride == 1:
-        return layers.conv2d(
-            inputs, num_outputs, kernel_size, stride=1, rate=rate, padding="SAME", scope=scope
-        )
+        return layers.conv2d(inputs, num_outputs, kernel_size, stride=1, rate=rate, padding="SAME", scope=scope)
     total = (kernel_size - 1) * rate
     sides = [total // 2, total - total // 2]
     padded = ops.pad(inputs, [[0, 0], sides, sides, [0, 0]])
-    return layers.conv2d(
-        padded, num_outputs, kernel_size, stride=stride, rate=rate, padding="VALID", scope=scope
-    )
+    return layers.conv2d(padded, num_outputs, kernel_size, stride=stride, rate=rate, padding="VALID", scope=scope)
 
 
 @add_arg_scope
 def stack_blocks_dense(
-    net: Any,
-    blocks: Iterable[Block],
-    output_stride: int | None = None,
-    outputs_collections: Any = None,
+    net: Any, blocks: Iterable[Block], output_stride: int | None = None, outputs_collections: Any = None
 ) -> Any:
     """Return the outputs of blocks in a row.
 
@@ -111,18 +103,23 @@ def resnet_arg_scope(
 ) -> Any:
     """Return the defaults of arguments for residual networks."""
     norm = {
-        "decay": batch_norm_decay, "epsilon": batch_norm_epsilon, "scale": batch_norm_scale,
+        "decay": batch_norm_decay,
+        "epsilon": batch_norm_epsilon,
+        "scale": batch_norm_scale,
         "updates_collections": GraphKeys.UPDATE_OPS,
-    }  # fmt: skip
+    }
     with (
         arg_scope(
-            [layers.conv2d], weights_regularizer=layers.l2_regularizer(weight_decay),
-            weights_initializer=layers.variance_scaling_initializer(), activation_fn=nn.relu,
-            normalizer_fn=layers.batch_norm, normalizer_params=norm,
+            [layers.conv2d],
+            weights_regularizer=layers.l2_regularizer(weight_decay),
+            weights_initializer=layers.variance_scaling_initializer(),
+            activation_fn=nn.relu,
+            normalizer_fn=layers.batch_norm,
+            normalizer_params=norm,
         ),
         arg_scope([layers.batch_norm], **norm),
         arg_scope([layers.max_pool2d], padding="SAME") as scope,
-    ):  # fmt: skip
+    ):
         return scope
 
 
@@ -181,18 +178,14 @@ def network(
             if global_pool:
                 net = ops.reduce_mean(net, [1, 2], name="pool5", keepdims=True)
             if num_classes is not None:
-                net = layers.conv2d(
-                    net, num_classes, [1, 1], activation_fn=None, normalizer_fn=None, scope="logits"
-                )
+                net = layers.conv2d(net, num_classes, [1, 1], activation_fn=None, normalizer_fn=None, scope="logits")
             found = convert_collection_to_dict(points)
             if num_classes is not None:
                 found["predictions"] = layers.softmax(net, scope="predictions")
             return net, found
 
 
-def network_of_size(
-    name: str, units: Sequence[int], network_of: Callable[..., Any], unit: Callable[..., Any]
-) -> Any:
+def network_of_size(name: str, units: Sequence[int], network_of: Callable[..., Any], unit: Callable[..., Any]) -> Any:
     """Return the function that makes a network with so many units in each of its blocks.
 
     Args:
@@ -216,9 +209,16 @@ def network_of_size(
             for number, count in enumerate(units, 1)
         ]
         found: tuple[Any, Any] = network_of(
-            inputs, blocks, num_classes, is_training, global_pool, output_stride,
-            include_root_block=True, reuse=reuse, scope=scope,
-        )  # fmt: skip
+            inputs,
+            blocks,
+            num_classes,
+            is_training,
+            global_pool,
+            output_stride,
+            include_root_block=True,
+            reuse=reuse,
+            scope=scope,
+        )
         return found
 
     made.__name__ = made.__qualname__ = name

@@ -29,7 +29,7 @@ __all__ = [
     "resnet_v1_152",
     "resnet_v1_200",
     "resnet_v1_block",
-]  # fmt: skip
+]
 
 
 @add_arg_scope
@@ -57,9 +57,7 @@ def bottleneck(
         if depth == inputs.shape[-1]:
             around = subsample(inputs, stride, "shortcut")
         else:
-            around = layers.conv2d(
-                inputs, depth, [1, 1], stride=stride, activation_fn=None, scope="shortcut"
-            )
+            around = layers.conv2d(inputs, depth, [1, 1], stride=stride, activation_fn=None, scope="shortcut")
         net = layers.conv2d(inputs, depth_bottleneck, [1, 1], stride=1, scope="conv1")
         net = conv2d_same(net, depth_bottleneck, 3, stride, rate, "conv2")
         net = layers.conv2d(net, depth, [1, 1], stride=1, activation_fn=None, scope="conv3")
@@ -92,9 +90,19 @@ def resnet_v1(
         scope: the scope of the variables; ``resnet_v1`` if left out.
     """
     return network(
-        inputs, blocks, bottleneck, num_classes, is_training, global_pool, output_stride,
-        include_root_block, reuse, scope, "resnet_v1", before_units=False,
-    )  # fmt: skip
+        inputs,
+        blocks,
+        bottleneck,
+        num_classes,
+        is_training,
+        global_pool,
+        output_stride,
+        include_root_block,
+        reuse,
+        scope,
+        "resnet_v1",
+        before_units=False,
+    )
 
 
 def resnet_v1_block(scope: str, base_depth: int, num_units: int, stride: int) -> Block:

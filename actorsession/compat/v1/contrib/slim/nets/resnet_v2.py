@@ -29,7 +29,7 @@ __all__ = [
     "resnet_v2_152",
     "resnet_v2_200",
     "resnet_v2_block",
-]  # fmt: skip
+]
 
 
 @add_arg_scope
@@ -91,9 +91,19 @@ def resnet_v2(
         scope: the scope of the variables; ``resnet_v2`` if left out.
     """
     return network(
-        inputs, blocks, bottleneck, num_classes, is_training, global_pool, output_stride,
-        include_root_block, reuse, scope, "resnet_v2", before_units=True,
-    )  # fmt: skip
+        inputs,
+        blocks,
+        bottleneck,
+        num_classes,
+        is_training,
+        global_pool,
+        output_stride,
+        include_root_block,
+        reuse,
+        scope,
+        "resnet_v2",
+        before_units=True,
+    )
 
 
 def resnet_v2_block(scope: str, base_depth: int, num_units: int, stride: int) -> Block:

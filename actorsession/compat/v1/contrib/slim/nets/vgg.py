@@ -20,12 +20,13 @@ def vgg_arg_scope(weight_decay: float = 0.0005) -> Any:
     """Return the defaults of arguments for the networks."""
     with (
         arg_scope(
-            [layers.conv2d, layers.fully_connected], activation_fn=nn.relu,
+            [layers.conv2d, layers.fully_connected],
+            activation_fn=nn.relu,
             weights_regularizer=layers.l2_regularizer(weight_decay),
             biases_initializer=ops.zeros_initializer(),
         ),
         arg_scope([layers.conv2d], padding="SAME") as scope,
-    ):  # fmt: skip
+    ):
         return scope
 
 
@@ -45,17 +46,13 @@ def _network(
         with arg_scope(kinds, outputs_collections=points):
             net = inputs
             for number, (times, channels) in enumerate(zip(repeats, _CHANNELS, strict=True), 1):
-                net = layers.repeat(
-                    net, times, layers.conv2d, channels, [3, 3], scope=f"conv{number}"
-                )
+                net = layers.repeat(net, times, layers.conv2d, channels, [3, 3], scope=f"conv{number}")
                 net = layers.max_pool2d(net, [2, 2], scope=f"pool{number}")
             net = layers.conv2d(net, 4096, [7, 7], padding="VALID", scope="fc6")
             net = layers.dropout(net, keep, is_training=is_training, scope="dropout6")
             net = layers.conv2d(net, 4096, [1, 1], scope="fc7")
             net = layers.dropout(net, keep, is_training=is_training, scope="dropout7")
-            net = layers.conv2d(
-                net, num_classes, [1, 1], activation_fn=None, normalizer_fn=None, scope="fc8"
-            )
+            net = layers.conv2d(net, num_classes, [1, 1], activation_fn=None, normalizer_fn=None, scope="fc8")
         found = convert_collection_to_dict(points)
         if squeeze:
             net = ops.squeeze(net, [1, 2], name="fc8/squeezed")
@@ -82,9 +79,8 @@ def vgg_a(
         scope: the scope of the variables.
     """
     return _network(
-        inputs, (1, 1, 2, 2, 2), "vgg_a", num_classes, is_training, dropout_keep_prob,
-        spatial_squeeze, scope,
-    )  # fmt: skip
+        inputs, (1, 1, 2, 2, 2), "vgg_a", num_classes, is_training, dropout_keep_prob, spatial_squeeze, scope
+    )
 
 
 def vgg_16(
@@ -97,9 +93,8 @@ def vgg_16(
 ) -> tuple[Any, Any]:
     """Return the logits of the network with 16 layers, and its end points; see ``vgg_a``."""
     return _network(
-        inputs, (2, 2, 3, 3, 3), "vgg_16", num_classes, is_training, dropout_keep_prob,
-        spatial_squeeze, scope,
-    )  # fmt: skip
+        inputs, (2, 2, 3, 3, 3), "vgg_16", num_classes, is_training, dropout_keep_prob, spatial_squeeze, scope
+    )
 
 
 def vgg_19(
@@ -112,9 +107,8 @@ def vgg_19(
 ) -> tuple[Any, Any]:
     """Return the logits of the network with 19 layers, and its end points; see ``vgg_a``."""
     return _network(
-        inputs, (2, 2, 4, 4, 4), "vgg_19", num_classes, is_training, dropout_keep_prob,
-        spatial_squeeze, scope,
-    )  # fmt: skip
+        inputs, (2, 2, 4, 4, 4), "vgg_19", num_classes, is_training, dropout_keep_prob, spatial_squeeze, scope
+    )
 
 
 for _made in (vgg_a, vgg_16, vgg_19):
