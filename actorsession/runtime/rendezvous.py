@@ -15,8 +15,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 from typing import Any, Protocol, TypeAlias
 
 from actorsession.actors.deadline import Deadline
@@ -69,10 +70,10 @@ class Rendezvous:
     """The rendezvous of one step in one process.
 
     Attributes:
-        gathers: whether ``send`` gathers values for other processes, which ``flush`` sends.
+        gathered: what ``send`` has gathered for other processes, by task; ``flush`` sends it.
     """
 
-    gathers = False
+    gathered: Mapping[str, Any] = MappingProxyType({})
 
     __slots__ = ("_aborted", "_closed", "_expected", "_sent", "_waiting")
 
@@ -131,7 +132,7 @@ class Rendezvous:
             last.step.drain()
 
     def flush(self) -> None:
-        """Send values that ``send`` has gathered; not called unless ``gathers``."""
+        """Send what ``send`` has gathered; need not be called while that is nothing."""
 
     def recv_async(self, key: str, waiter: Waiter) -> None:
         """Call ``waiter`` with the next value of a key; at once if there is one.

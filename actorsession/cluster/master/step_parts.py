@@ -31,7 +31,7 @@ from actorsession.errors import (
     first_error,
     from_exception,
 )
-from actorsession.messages.step_frames import GraphRequest, WireValues, extra_from_wire
+from actorsession.messages.step_frames import RUN_GRAPH, GraphRequest, WireValues, extra_from_wire
 from actorsession.messages.worker import CleanupGraph
 from actorsession.plan.partition import RECV, SEND
 from actorsession.plan.prune import ARG
@@ -187,7 +187,7 @@ class StepParts:
             try:
                 for at in bound.feeds:
                     values.pass_on(at, sent)
-                bound.steps.run_graph(self.step_id, bound.part.program, sent, waiter, self._asked)
+                bound.steps.request(RUN_GRAPH, self.step_id, bound.part.program, None, self._asked, sent, waiter)
             except Exception as exc:
                 self.failed(number, from_exception(exc))
 

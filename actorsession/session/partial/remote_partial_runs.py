@@ -24,6 +24,7 @@ from actorsession.errors import (
     ResourceExhaustedError,
     error_to_wire,
 )
+from actorsession.graph.codec import bytes_held
 from actorsession.messages.done import Done
 from actorsession.messages.session import PartialRunDrop
 from actorsession.messages.step_frames import CallRequest, StepRequest
@@ -133,7 +134,7 @@ class RemotePartialRuns(PartialRuns[RemotePartialPlan]):
         session.tally.begin_partial_run()
         program = session.steps.program(plan.programs, signature, options, partial=True)
         asked = None if debug_run is None else StepRequest(debug_run=debug_run)
-        run = Setup(session.steps, program, program.sent(()), None, 0, asked)
+        run = Setup(session.steps, program, program.sent((), 0), None, 0, asked)
         await session.steps.request(run, None)
         handle: str = run.extra[0]
         self._open[handle] = _OpenRun(program, run.call, set(signature.feeds), set(signature.fetches), time.monotonic())
@@ -214,7 +215,9 @@ class RemotePartialRuns(PartialRuns[RemotePartialPlan]):
             try:
                 kept, asked = await session.steps.sent_feeds(values), CallRequest(feeds, fetches)
                 program = run.program
-                called = PartialCall(session.steps, program, program.sent(kept), limit, run.setup, asked, handle)
+                called = PartialCall(
+                    session.steps, program, program.sent(kept, bytes_held(kept)), limit, run.setup, asked, handle
+                )
                 return await session.steps.request(called, delivery)
             except (DeadlineExceededError, ResourceExhaustedError) as error:
                 # The master may not know of the call, or not of its end: there was no memory for it.
