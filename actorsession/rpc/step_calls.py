@@ -36,6 +36,7 @@ from actorsession.messages.step_frames import (
     DONE,
     FAIL,
     GONE,
+    NO_VALUES,
     PARTIAL_RUN,
     PUSH,
     RECEIVED,
@@ -232,7 +233,7 @@ class StepCalls:
     def _receive_done(self, wire: list[Any], header: Buffer, segments: Sequence[Buffer]) -> None:
         if len(wire) < 3:
             raise ProtocolError("a run that is done has values")
-        values = WireValues.received(wire[3:], segments)
+        values = WireValues.received(wire[3:], segments) if len(wire) > 3 else NO_VALUES
         waiter = self._waiting.pop(wire[1], None)
         if waiter is None:  # it was cancelled
             return

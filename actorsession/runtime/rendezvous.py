@@ -71,9 +71,13 @@ class Rendezvous:
 
     Attributes:
         gathered: what ``send`` has gathered for other processes, by task; ``flush`` sends it.
+        on_abort: called once with the error if the rendezvous is aborted, after what waits there; not if it is
+            closed.
     """
 
     gathered: Mapping[str, Any] = MappingProxyType({})
+
+    on_abort: Callable[[OpError], None] | None = None
 
     __slots__ = ("_aborted", "_closed", "_expected", "_sent", "_waiting")
 
@@ -140,9 +144,8 @@ class Rendezvous:
         Raises:
             InvalidArgumentError: for a malformed key.
         """
-        reason = self.aborted
-        if reason is not None:
-            waiter(reason)
+        if self._aborted is not None or self._closed:
+            waiter(self._aborted or _over())
             return
         sent = self._sent.get(key)
         if sent:
@@ -237,6 +240,8 @@ class Rendezvous:
             receiver.aborted(error)
         for waiter in waiting:
             waiter(error)
+        if self.on_abort is not None:
+            self.on_abort(error)
 
     def close(self) -> None:
         """End all waits with a derived ``CancelledError``; called at the end of a step."""

@@ -582,9 +582,9 @@ async def test_a_limit_of_the_session_ends_the_step_and_is_named_by_its_option(o
             await warm(session, held.end, {held.x: 1.0})
             held.gate.close()
             for master in cluster.server(W0).actors.master._sessions.values():
-                assert master.steps._limit == PATIENCE
+                assert master.steps.limit == PATIENCE
                 # A session could not be opened in the time that this test waits.
-                master.steps._limit = 0.2
+                master.steps.limit = 0.2
             error = await error_of(session, held.end, {held.x: 1.0})
             assert isinstance(error, DeadlineExceededError)
             whose = rf"the session's limit of {PATIENCE:g} s \(operation_timeout_in_ms\); still at"

@@ -44,7 +44,7 @@ def answer_of(run: ClientRun, parts: _Parts, fetches: Iterable[tuple[int, int]])
         found = parts[number]
         assert found is not None  # every part has returned
         values.append(found.read(at) if isinstance(found, WireValues) else found[at])
-    values.nbytes = bytes_held(values)
+    values.nbytes = bytes_held(values) if values else 0
     return values
 
 

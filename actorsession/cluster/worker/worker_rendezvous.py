@@ -73,7 +73,19 @@ class WorkerRendezvous(Rendezvous):
         holder: the table that keeps the rendezvous beyond the end of the partitions here, for a partial run.
     """
 
-    __slots__ = ("_push", "_what", "begun", "created", "gathered", "holder", "peers", "pushed", "step_id", "task")
+    __slots__ = (
+        "_push",
+        "_what",
+        "begun",
+        "created",
+        "gathered",
+        "holder",
+        "on_abort",
+        "peers",
+        "pushed",
+        "step_id",
+        "task",
+    )
 
     def __init__(self, step_id: int, task: str, push: Push) -> None:
         # What the base class does, without a call.
@@ -89,6 +101,7 @@ class WorkerRendezvous(Rendezvous):
         self._push = push
         self.peers: SessionPeers | None = None
         self.gathered: dict[str, Pushed] = {}
+        self.on_abort: Callable[[OpError], None] | None = None
 
     @property
     def what(self) -> str:
@@ -137,7 +150,7 @@ class WorkerRendezvous(Rendezvous):
 
     def release(self) -> None:
         """End the step of a partial run that has succeeded on all tasks; what is left here is dropped."""
-        holder, self.holder = self.holder, None
+        holder, self.holder, self.on_abort = self.holder, None, None
         if holder is not None:
             holder.end(self.step_id)
 

@@ -274,7 +274,8 @@ class RemoteSession(SessionInterface[RemotePlan]):
 
     def check_there(self) -> None:
         """Raise the error of a session that is closed, or that ``reattach`` could not bring back."""
-        self.check_open()
+        if self.closed:
+            raise CancelledError(SESSION_CLOSED)
         if self._lost is not None:
             raise UnavailableError(self._lost.message, task=self._lost.task)
 

@@ -326,16 +326,16 @@ class RemoteSteps:
     def leave(self, run: RemoteRun) -> None:
         """Record that a run has ended, if it was admitted."""
         self._running.discard(run)
-        if run.counts:
-            self._inflight.leave_run(run)
-        else:
+        if run.admitted:
             run.admitted = False
+            if run.counts:
+                self._inflight.leave(run.nbytes)
 
     async def request(self, run: AsyncRun, delivery: ValueDelivery | None) -> Sequence[Any]:
         """Request the setup or a call of a partial run, which no admission counts; see ``finish``."""
         self._session.check_there()
         channel = run.program.channel
-        if isinstance(channel, Link) and channel.must_wait:
+        if channel.must_wait and isinstance(channel, Link):
             await channel.wait_to_run(Deadline.after(self.step_limit))
         run.admitted = True
         self._running.add(run)
