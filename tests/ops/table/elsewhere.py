@@ -145,7 +145,7 @@ _BY_FILE = {
     "tests/ops/flow/test_control.py": """
         NoOp
     """,
-    "tests/ops/arrays/test_array.py": """
+    "tests/ops/arrays/test_uses.py": """
         Placeholder
     """,
     "tests/ops/flow/test_script.py": """
