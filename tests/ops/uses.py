@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.graph import constant_value
+from actorsession.graph.graph import constant_value, get_default_graph
 from actorsession.graph.shape import ShapeLike
 from actorsession.ops.derivatives.gradients import gradients
 from actorsession.ops.indexed_slices import to_dense
@@ -36,6 +36,7 @@ __all__ = [
     "fails",
     "gives",
     "knows",
+    "nodes",
     "ranked",
     "refuses",
     "slopes",
@@ -68,14 +69,15 @@ def _use(kind: str, check: Callable[[], None]) -> Use:
     return Use(kind, f"{Path(row.f_code.co_filename).name}:{row.f_lineno}", check)
 
 
-def gives(build: Callable[..., Any], expected: Any, *inputs: Any, rtol: float = 0) -> Use:
+def gives(build: Callable[..., Any], expected: Any, *inputs: Any, rtol: float = 0, atol: float = 0) -> Use:
     """A function gives these values, with the static shapes of its inputs known and hidden.
 
     Args:
         build: from a tensor for each input to a tensor, or to a list or tuple of them.
         expected: the value, or one for each tensor of a list; of an array the dtype counts as well.
         *inputs: the values that are fed.
-        rtol: relative and absolute tolerance; 0 for equal values.
+        rtol: relative tolerance; without one values are equal.
+        atol: absolute tolerance beside it.
     """
 
     def check() -> None:
@@ -83,12 +85,12 @@ def gives(build: Callable[..., Any], expected: Any, *inputs: Any, rtol: float = 
             found = computed(build, *inputs, known=known)
             several = isinstance(found, list)
             for got, want in zip(found, expected, strict=True) if several else [(found, expected)]:
-                _compare(np.asarray(got), want, rtol)
+                _compare(np.asarray(got), want, rtol, atol)
 
     return _use("values", check)
 
 
-def _compare(got: Any, want: Any, rtol: float) -> None:
+def _compare(got: Any, want: Any, rtol: float = 0, atol: float = 0) -> None:
     wanted = np.asarray(want)
     assert got.shape == wanted.shape, f"{got.shape}, not {wanted.shape}"
     if wanted.dtype.kind in "OSU":
@@ -96,8 +98,10 @@ def _compare(got: Any, want: Any, rtol: float) -> None:
         return
     typed = isinstance(want, np.ndarray | np.generic)
     assert not typed or got.dtype == wanted.dtype, f"{got.dtype}, not {wanted.dtype}"
-    if rtol:
-        np.testing.assert_allclose(got, wanted, rtol, rtol)
+    if wanted.dtype.kind == "V":  # numpy sees no NaN in a bfloat16
+        got, wanted = got.astype(np.float64), wanted.astype(np.float64)
+    if rtol or atol:
+        np.testing.assert_allclose(got, wanted, rtol, atol)
     else:
         np.testing.assert_array_equal(got, wanted)
 
@@ -119,7 +123,7 @@ def knows(build: Callable[..., Any], expected: Any, *shapes: ShapeLike) -> Use:
         found = constant_value(build(*[source("float32", shape) for shape in shapes]))
         assert (found is None) == (expected is None), f"{found}, not {expected}"
         if expected is not None:
-            _compare(np.asarray(found), expected, 0)
+            _compare(np.asarray(found), expected)
 
     return _use("values known early", check)
 
@@ -153,14 +157,15 @@ def slopes(build: Callable[..., Any], *arrays: Any, **options: Any) -> Use:
     return _use("gradients", lambda: check_gradient(build, *arrays, **options))
 
 
-def back(build: Callable[..., Any], expected: Any, *inputs: Any, rtol: float = 1e-6) -> Use:
+def back(build: Callable[..., Any], expected: Any, *inputs: Any, rtol: float = 1e-6, atol: float = 0) -> Use:
     """These gradients come back by the inputs, each in the dtype of its input.
 
     Args:
         build: from a tensor for each input to the tensor or tensors that are differentiated.
         expected: the gradient, or a list of one for each of several inputs; ``None`` where nothing flows.
         *inputs: the values that are fed.
-        rtol: relative and absolute tolerance.
+        rtol: relative tolerance.
+        atol: absolute tolerance beside it.
     """
 
     def check() -> None:
@@ -173,7 +178,7 @@ def back(build: Callable[..., Any], expected: Any, *inputs: Any, rtol: float = 1
             if slope is not None:
                 assert slope.dtype is x.dtype, f"{slope!r} of {x!r}"
                 [value] = evaluate([to_dense(slope)], dict(zip(xs, arrays, strict=True)))
-                np.testing.assert_allclose(value, want, rtol, rtol)
+                np.testing.assert_allclose(value, want, rtol, atol)
 
     return _use("gradients", check)
 
@@ -200,6 +205,15 @@ def dims(*tensors: Any) -> Any:
     """The static shape of a tensor, or a list of those of several; ``None`` without a rank."""
     found = [None if t.shape.rank is None else t.shape.as_list() for t in tensors]
     return found[0] if len(found) == 1 else found
+
+
+def nodes(build: Callable[..., Any], *shapes: ShapeLike) -> dict[str, str]:
+    """The types, by their names, of the nodes that are built on float32 tensors of these shapes, less constants."""
+    xs = [source("float32", shape) for shape in shapes]
+    before = get_default_graph().get_operations()
+    build(*xs)
+    made = get_default_graph().get_operations()[len(before) :]
+    return {op.name: op.type for op in made if op.type != "Const"}
 
 
 def ranked(tensor: Any, rank: int) -> Any:
