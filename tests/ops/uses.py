@@ -66,6 +66,8 @@ def each_use(table: Sequence[Use]) -> Callable[[Callable[..., Any]], Callable[..
 
 def _use(kind: str, check: Callable[[], None]) -> Use:
     row = sys._getframe(2)
+    while not row.f_code.co_name.startswith("<") and row.f_back is not None:  # up to the table, or a part of it
+        row = row.f_back
     return Use(kind, f"{Path(row.f_code.co_filename).name}:{row.f_lineno}", check)
 
 

@@ -153,11 +153,7 @@ _BY_FILE = {
     """,
     "tests/ops/randomness/test_random.py": """
         RandomStandardNormal RandomUniform RandomUniformInt TruncatedNormal
-    """,
-    "tests/ops/randomness/test_random_samples.py": """
         Multinomial RandomGamma RandomPoissonV2 RandomShuffle
-    """,
-    "tests/ops/randomness/test_stateless_random.py": """
         StatelessMultinomial StatelessRandomGammaV2 StatelessRandomNormal StatelessRandomPoisson
         StatelessRandomUniform StatelessRandomUniformFullInt StatelessRandomUniformInt
         StatelessTruncatedNormal
