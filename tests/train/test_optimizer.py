@@ -30,6 +30,7 @@ from actorsession.train import (
     get_or_create_global_step,
 )
 from tests.ops.interpreter import Variables, evaluate
+from tests.rows import refusing
 
 MAKERS = [
     lambda: GradientDescentOptimizer(0.1),
@@ -210,11 +211,6 @@ def test_the_powers_of_adam_are_placed_beside_the_first_variable(graph: Graph) -
 # -- what does not fit ---------------------------------------------------------------------------
 
 
-def test_without_variables_there_is_nothing_to_train() -> None:
-    with pytest.raises(ValueError, match="no variables to train"):
-        GradientDescentOptimizer(0.1).minimize(constant(1.0))
-
-
 def test_a_loss_may_be_built_by_a_function() -> None:
     w = Variable([1.0, 2.0], name="w")
     ((grad, var),) = GradientDescentOptimizer(0.1).compute_gradients(lambda: w * w)
@@ -228,13 +224,6 @@ def test_a_loss_that_uses_no_variable_is_refused() -> None:
     Variable([1.0], name="w")
     with pytest.raises(ValueError, match=r"between variables \['w:0'\]"):
         GradientDescentOptimizer(0.1).minimize(constant(1.0))
-
-
-def test_applying_no_gradient_at_all_is_refused() -> None:
-    with pytest.raises(ValueError, match="at least one pair"):
-        GradientDescentOptimizer(0.1).apply_gradients([])
-    with pytest.raises(ValueError, match="No gradients provided for any variable"):
-        GradientDescentOptimizer(0.1).apply_gradients([(None, Variable([1.0]))])
 
 
 def test_an_integer_loss_is_refused() -> None:
@@ -285,26 +274,6 @@ def test_variables_may_come_alone_and_in_structures() -> None:
     assert [v for _, v in optimizer.compute_gradients(squares(a, b), structure)] == [a, b]
 
 
-def test_a_gate_that_does_not_exist_is_refused() -> None:
-    with pytest.raises(ValueError, match="GATE_OP"):
-        GradientDescentOptimizer(0.1).minimize(squares(Variable([1.0])), gate_gradients=7)
-
-
-def test_a_gradient_of_another_shape_is_refused() -> None:
-    with pytest.raises(ValueError, match="shape"):
-        GradientDescentOptimizer(0.1).apply_gradients([([1.0, 2.0], Variable([1.0]))])
-
-
-def test_an_optimizer_has_a_name() -> None:
-    with pytest.raises(ValueError, match="name"):
-        GradientDescentOptimizer(0.1, name="")
-
-
-def test_a_base_class_applies_nothing() -> None:
-    with pytest.raises(NotImplementedError, match="_apply_dense"):
-        Optimizer(False, "Bare").minimize(squares(Variable([1.0])))
-
-
 def test_a_variable_is_held_to_its_constraint_after_each_update() -> None:
     v = Variable([1.0, -1.0], constraint=lambda x: arithmetic.maximum(x, 0.0))
     train = GradientDescentOptimizer(0.25).minimize(reduce_sum(v))
@@ -312,3 +281,18 @@ def test_a_variable_is_held_to_its_constraint_after_each_update() -> None:
         session.run(v.initializer)
         session.run(train)
         assert session.run(v).tolist() == [0.75, 0.0]
+
+
+test_what_cannot_be_trained_is_refused = refusing(
+    (lambda: GradientDescentOptimizer(0.1).minimize(constant(1.0)), ValueError, "no variables to train"),
+    (lambda: GradientDescentOptimizer(0.1).apply_gradients([]), ValueError, "at least one pair"),
+    (
+        lambda: GradientDescentOptimizer(0.1).apply_gradients([(None, Variable([1.0]))]),
+        ValueError,
+        "No gradients provided for any variable",
+    ),
+    (lambda: GradientDescentOptimizer(0.1).minimize(squares(Variable([1.0])), gate_gradients=7), ValueError, "GATE_OP"),
+    (lambda: GradientDescentOptimizer(0.1).apply_gradients([([1.0, 2.0], Variable([1.0]))]), ValueError, "shape"),
+    (lambda: GradientDescentOptimizer(0.1, name=""), ValueError, "name"),
+    (lambda: Optimizer(False, "Bare").minimize(squares(Variable([1.0]))), NotImplementedError, "_apply_dense"),
+)
