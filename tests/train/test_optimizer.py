@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from actorsession import (
     Graph,
     GraphKeys,
+    IndexedSlices,
     Operation,
     Session,
     Variable,
@@ -208,6 +210,41 @@ def test_the_powers_of_adam_are_placed_beside_the_first_variable(graph: Graph) -
 # -- rows ----------------------------------------------------------------------------------------
 
 
+# -- rates and powers ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "make_rate", [lambda: 0.5, lambda: constant(0.5), lambda: Variable(0.5, trainable=False), lambda: lambda: 0.5]
+)
+@pytest.mark.parametrize("dtype", [float32, float64])
+def test_a_rate_is_a_number_a_tensor_a_variable_or_a_function(make_rate: Any, dtype: Any) -> None:
+    w = Variable([1.0, 2.0], dtype=dtype)
+    train = GradientDescentOptimizer(make_rate()).apply_gradients([([4.0, -2.0], w)])
+    state = started()
+    evaluate([train], None, state)
+    assert evaluate([w], None, state)[0].tolist() == [-1.0, 3.0]
+
+
+def test_rows_are_subtracted_where_they_are(graph: Graph) -> None:
+    """Without adding them up first, which would take as long as the whole."""
+    w = Variable(np.zeros((1000, 2), np.float32))
+    rows = IndexedSlices(constant([[1.0, 2.0], [3.0, 4.0]]), constant([7, 7]))
+    GradientDescentOptimizer(0.5).apply_gradients([(rows, w)])
+    assert not [op for op in graph.get_operations() if op.type == "UnsortedSegmentSum"]
+
+
+def test_all_updates_of_a_step_use_the_same_powers_of_adam(graph: Graph) -> None:
+    """They are read before any update, and multiplied after all of them."""
+    a, b = Variable([1.0]), Variable([1.0])
+    AdamOptimizer().apply_gradients([([1.0], a), ([1.0], b)])
+    updates = [op for op in graph.get_operations() if op.type == "ResourceApplyAdam"]
+    assert updates[0].inputs[3:5] == updates[1].inputs[3:5]
+    last = [op for op in graph.get_operations() if op.type == "AssignVariableOp" and op.name.startswith("Adam/")]
+    assert len(last) == 2
+    for op in last:
+        assert set(updates) <= set(op.control_inputs)
+
+
 # -- what does not fit ---------------------------------------------------------------------------
 
 
@@ -218,18 +255,6 @@ def test_a_loss_may_be_built_by_a_function() -> None:
         session.run(w.initializer)
         assert session.run(grad).tolist() == [2.0, 4.0]
     assert var is w
-
-
-def test_a_loss_that_uses_no_variable_is_refused() -> None:
-    Variable([1.0], name="w")
-    with pytest.raises(ValueError, match=r"between variables \['w:0'\]"):
-        GradientDescentOptimizer(0.1).minimize(constant(1.0))
-
-
-def test_an_integer_loss_is_refused() -> None:
-    w = Variable([1.0])
-    with pytest.raises(ValueError, match="dtype int32; it must have a floating-point type"):
-        GradientDescentOptimizer(0.1).minimize(cast(squares(w), int32))
 
 
 def test_integer_variables_are_passed_over() -> None:
@@ -283,7 +308,15 @@ def test_a_variable_is_held_to_its_constraint_after_each_update() -> None:
         assert session.run(v).tolist() == [0.75, 0.0]
 
 
+def _minimize(loss: Any, **arguments: Any) -> Any:
+    """Train a variable ``w``; the loss may be a function of it."""
+    w = Variable([1.0], name="w")
+    return GradientDescentOptimizer(0.1).minimize(loss(w) if callable(loss) else loss, **arguments)
+
+
 test_what_cannot_be_trained_is_refused = refusing(
+    (lambda: _minimize(constant(1.0)), ValueError, r"between variables \['w:0'\]"),
+    (lambda: _minimize(lambda w: cast(squares(w), int32)), ValueError, "int32; it must have a floating-point type"),
     (lambda: GradientDescentOptimizer(0.1).minimize(constant(1.0)), ValueError, "no variables to train"),
     (lambda: GradientDescentOptimizer(0.1).apply_gradients([]), ValueError, "at least one pair"),
     (
