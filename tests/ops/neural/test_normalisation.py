@@ -10,7 +10,7 @@ from actorsession.graph.graph import Graph
 from actorsession.namespaces import nn
 from tests.ops.cases import computed
 from tests.ops.interpreter import check_gradient, evaluate, source
-from tests.rows import for_each
+from tests.rows import for_each, refusing
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((2, 3, 4, 5)).astype(np.float32)
@@ -97,3 +97,16 @@ def test_16_bit_images_have_32_bit_statistics() -> None:
     assert y.op.type == "FusedBatchNormV3"
     assert y.shape.as_list() == [None, 4, 4, 5]
     assert y.op.outputs[5].shape.as_list() == []  # it is there for gradients on GPUs
+
+
+def _normed(dims: Any, **arguments: Any) -> Any:
+    return lambda: nn.fused_batch_norm(source("float32", dims), SCALE, SHIFT, **arguments)
+
+
+test_what_fits_no_batch_norm_is_refused = refusing(
+    (_normed([2, 3, 4, 5], is_training=False), ValueError, "mean and variance are needed"),
+    (_normed([2, 3, 4, 5], exponential_avg_factor=0.5), ValueError, "mean and variance are needed"),
+    (_normed([2, 3, 5]), ValueError, "takes images of rank 4"),
+    (_normed([2, 3, 4, 6]), ValueError, "a number for each channel"),
+    (_normed([2, 3, 4, 5], data_format="NWC"), ValueError, "data_format of FusedBatchNormV3 is one of"),
+)
