@@ -21,7 +21,7 @@ from actorsession import (
     set_random_seed,
     train,
 )
-from scripts.differentials.families.optimisers import RATES
+from scripts.differentials.families.training import RATES
 from tests.ops.interpreter import Variables, evaluate, source
 
 EVERY = pytest.mark.parametrize("name", RATES)
