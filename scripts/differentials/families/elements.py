@@ -1,4 +1,4 @@
-"""Elementwise functions: usual and special values, dtypes, operators, broadcasting."""
+"""Elementwise functions, reductions and conversions: values, special values, dtypes, axes, broadcasting."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from scripts.differentials.numbers import choices, reals, wholes
-from scripts.differentials.program import Family, Plan, named, words
+from scripts.differentials.program import Family, Plan, named, on, words
 
 __all__ = ["FAMILIES"]
 
 unary, binary, operators = Family("unary"), Family("binary"), Family("operators")
 broadcasting = Family("broadcasting")
-FAMILIES = [unary, binary, operators, broadcasting]
 
 # The name, and the range of its usual arguments.
 _UNARY: dict[str, tuple[float, float]] = {
@@ -243,3 +242,135 @@ def _static_broadcast(tf: Any, np: Any, shapes: Any) -> Plan:
 
 broadcasting.over("{known}-{shapes}", _broadcast, known={"known": True, "unknown": False}, shapes=_PAIRS)
 broadcasting.over("shapes-{shapes}", _static_broadcast, shapes=_PAIRS)
+
+
+reductions = Family("reductions")
+
+_REDUCERS = {name: f"reduce_{name}" for name in ("sum", "mean", "max", "min", "prod", "logsumexp")}
+_AXES: list[Any] = [None, 0, -1, [0, 2], [], [1], 3, [0, 0], [-3, 1]]
+_NAN = [[1.0, float("nan")], [float("inf"), 2.0], [-float("inf"), float("inf")]]
+_OLD = {"keep_dims": True, "reduction_indices": [0, 1]}
+
+
+def _axis(tf: Any, x: Any, name: str, axis: Any) -> Any:
+    return getattr(tf, name)(x, axis)
+
+
+def _reduced(tf: Any, np: Any, name: str, dtype: str) -> Any:
+    return getattr(tf, name)(tf.cast(tf.constant(wholes(np, (3, 4), 0, 9)), dtype), 0)
+
+
+reductions.over("{name}-{axis}", on(_axis), name=_REDUCERS, axis=_AXES)
+reductions.over("{name}-of-{dtype}", _reduced, name=_REDUCERS, dtype=("int32", "float64", "bool", "uint8", "complex64"))
+for _what, _build in {
+    "keeps": on(lambda tf, x, name: getattr(tf, name)(x, [1], keepdims=True)),
+    "old-arguments": on(lambda tf, x, name: getattr(tf, name)(x, **_OLD)),
+    "empty": on(lambda tf, x, name: getattr(tf, name)(x, 1), (2, 0)),
+    "unknown": on(lambda tf, x, name: getattr(tf, name)(x, [-1, 0]), known=False),
+    "nan": lambda tf, np, name: getattr(tf, name)(_NAN, 1),
+}.items():
+    reductions.over(f"{{name}}-{_what}", _build, name=_REDUCERS)
+reductions.over(
+    "{name}-{axis}",
+    lambda tf, np, name, axis: getattr(tf, f"reduce_{name}")(choices(np, (3, 2)), axis),
+    name=("all", "any"),
+    axis=(None, 0, [1], []),
+)
+_EXTREMES = ("argmax", "argmin")
+reductions.over("{name}-{axis}", on(_axis), name=_EXTREMES, axis=(None, 0, 2, -1, 5))
+reductions.over("{name}-int32", on(lambda tf, x, name: getattr(tf, name)(x, 1, output_type=tf.int32)), name=_EXTREMES)
+reductions.over("{name}-of-equals", lambda tf, np, name: getattr(tf, name)([[1, 2, 2], [0, 0, 1]], 1), name=_EXTREMES)
+reductions.over(
+    "{name}-{axis}",
+    on(lambda tf, x, name, axis: getattr(tf.math, name)(x, axis)),
+    name=("reduce_variance", "reduce_std", "reduce_euclidean_norm"),
+    axis=(None, 1, [0, 2]),
+)
+reductions.add("count-nonzero", lambda tf, np: tf.count_nonzero(wholes(np, (4, 3), 0, 2), 0))
+reductions.add("add-n", on(lambda tf, x: tf.add_n([x, x, -2 * x + 1])))
+reductions.add("add-n-other-shapes", on(lambda tf, x: tf.add_n([x, x[0]])))
+reductions.add("accumulate-n", on(lambda tf, x: tf.accumulate_n([x, x, x])))
+
+
+mixed = Family("promotion")
+
+_DTYPES = words("float16 float32 float64 int8 int32 int64 uint8 bool complex64 bfloat16")
+
+
+def _cast(tf: Any, np: Any, source: str, target: str) -> Any:
+    numbers = choices(np, (4,), "int32") if source == "bool" else wholes(np, (4,), 0, 100)
+    return tf.cast(tf.cast(tf.constant(numbers), source), target)
+
+
+for _source in _DTYPES:
+    _others = [dtype for dtype in _DTYPES if dtype != _source]
+    mixed.over("cast-{source}-{target}", _cast, source=[_source], target=_others)
+for _left, _right in (
+    ("float32", "float64"),
+    ("int32", "int64"),
+    ("float32", "int32"),
+    ("uint8", "int32"),
+    ("complex64", "float32"),
+    ("float16", "float32"),
+):
+    mixed.over(
+        "sum-{left}-{right}",
+        lambda tf, np, left, right: tf.constant([1, 2], left) + tf.constant([1, 0], right),
+        left=[_left],
+        right=[_right],
+    )
+
+_PYTHON: dict[str, Any] = {
+    "int": 3,
+    "float": 2.5,
+    "bool": True,
+    "complex": 1 + 2j,
+    "large": 2**40,
+    "negative": -1,
+    "text": "a",
+    "list": [1, 2],
+    "mixed-list": [1, 2.5],
+    "none": None,
+    "nested": [[1, 2], [3, 4]],
+    "ragged": [[1], [2, 3]],
+    "empty": [],
+    "bytes": b"ab",
+    "list-of-bool": [True, False],
+    "bool-and-int": [True, 2],
+    "text-and-int": ["a", 1],
+    "tuple": (1.0, 2),
+    "too-large": 2**70,
+    "dict": {"a": 1},
+}
+mixed.over("constant-of-{value}", lambda tf, np, value: tf.constant(value), value=_PYTHON)
+mixed.over(
+    "convert-{value}-to-{dtype}",
+    lambda tf, np, value, dtype: tf.convert_to_tensor(value, dtype),
+    value=_PYTHON,
+    dtype=("float32", "int32"),
+)
+mixed.over("float32-plus-{value}", lambda tf, np, value: tf.constant([1.0, 2.0]) + value, value=_PYTHON)
+mixed.over("int32-times-{value}", lambda tf, np, value: tf.constant([1, 2]) * value, value=_PYTHON)
+_NUMPY = words("float16 float32 float64 int8 int16 int32 int64 uint8 uint16 bool")
+mixed.over("numpy-{dtype}", lambda tf, np, dtype: tf.constant(np.ones((2, 1), dtype)) + 0, dtype=_NUMPY)
+mixed.over(
+    "saturate-to-{dtype}",
+    lambda tf, np, dtype: tf.saturate_cast(tf.constant([-300.0, 0.5, 70000.0]), dtype),
+    dtype=_NUMPY,
+)
+for _source, _target in (
+    ("float32", "int32"),
+    ("int64", "float64"),
+    ("int32", "uint8"),
+    ("uint8", "int16"),
+    ("float32", "float64"),
+    ("complex64", "float32"),
+):
+    mixed.over(
+        "bitcast-{source}-{target}",
+        lambda tf, np, source, target: tf.bitcast(tf.cast(tf.constant([[1, 2], [3, 4]]), source), getattr(tf, target)),
+        source=[_source],
+        target=[_target],
+    )
+
+FAMILIES = [unary, binary, operators, broadcasting, reductions, mixed]

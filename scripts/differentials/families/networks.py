@@ -1,16 +1,15 @@
-"""Neural networks: convolutions, pools, softmax, entropy, normalisation, matrix products."""
+"""Neural networks: convolutions, pools, normalisation, products, losses, and labels without alignment (CTC)."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from scripts.differentials.numbers import reals, wholes
+from scripts.differentials.numbers import choices, reals, wholes
 from scripts.differentials.program import Family, Plan
 
 __all__ = ["FAMILIES"]
 
 convolutions, pools, layers = Family("conv"), Family("pool"), Family("nn")
-FAMILIES = [convolutions, pools, layers]
 
 _SIZES: dict[str, Any] = {"padding": ("SAME", "VALID"), "stride": (1, 2)}
 
@@ -29,9 +28,11 @@ for _stride, _rates in ((1, (1, 2)), (2, (1,)), (3, (1,))):
         return [y, *tf.gradients(y * y, [x, f])]
 
 
-@convolutions("1d-{padding}-{stride}", **_SIZES)
-def _conv1(tf: Any, np: Any, padding: str, stride: int) -> Any:
-    return tf.nn.conv1d(reals(np, (2, 8, 3)), reals(np, (3, 3, 2)), stride, padding)
+convolutions.over(
+    "1d-{padding}-{stride}",
+    lambda tf, np, padding, stride: tf.nn.conv1d(reals(np, (2, 8, 3)), reals(np, (3, 3, 2)), stride, padding),
+    **_SIZES,
+)
 
 
 @convolutions("3d-{padding}-{stride}", **_SIZES)
@@ -131,7 +132,7 @@ _BY_NUMBERS: dict[str, Any] = {
 }
 for _name, _call in _BY_NUMBERS.items():
     _family, _, _what = _name.partition("/")
-    {family.name: family for family in FAMILIES}[_family].over(
+    {family.name: family for family in (convolutions, pools, layers)}[_family].over(
         _what, lambda tf, np, call: call(tf.nn, lambda *shape, **more: reals(np, shape, **more)), call=[_call]
     )
 pools.add(
@@ -264,3 +265,144 @@ layers.each(
         ),
     }
 )
+
+
+losses = Family("losses")
+
+_LOSSES: dict[str, Any] = {
+    "mean_squared_error": {},
+    "absolute_difference": {},
+    "huber_loss": {"delta": 0.7},
+    "log_loss": {},
+    "hinge_loss": {},
+    "mean_pairwise_squared_error": {},
+    "sigmoid_cross_entropy": {},
+    "softmax_cross_entropy": {},
+    "cosine_distance": {"axis": 1},
+}
+
+
+def _loss_of(tf: Any, np: Any, name: str, **options: Any) -> Any:
+    low = 0.05 if name in ("log_loss", "cosine_distance") else -2
+    labels = choices(np, (3, 4), "float32")
+    if name == "softmax_cross_entropy":
+        labels = np.eye(4, dtype="float32")[:3]
+    values = tf.constant(reals(np, (3, 4), low, 0.95))
+    return getattr(tf.losses, name)(labels, values, **_LOSSES[name], **options)
+
+
+losses.over("{name}-plain", lambda tf, np, name: Plan(_loss_of(tf, np, name), names=True), name=[*_LOSSES])
+losses.over(
+    "{name}-weights-{weights}", _loss_of, name=[*_LOSSES], weights=(0.0, 2.5, [[1.0], [0.0], [2.0]], [1.0, 2.0])
+)
+losses.over(
+    "{name}-{reduction}",
+    _loss_of,
+    name=[name for name in _LOSSES if name != "mean_pairwise_squared_error"],
+    reduction=("none", "weighted_sum", "weighted_mean", "weighted_sum_over_batch_size", "mean"),
+)
+
+
+@losses("collected")
+def _collected(tf: Any, np: Any) -> Plan:
+    tf.losses.mean_squared_error([1.0, 2.0], [2.0, 4.0])
+    tf.losses.add_loss(tf.constant(3.0))
+    tf.losses.absolute_difference([1.0], [5.0], scope="mine")
+    facts = [len(tf.losses.get_losses()), len(tf.losses.get_losses("mine"))]
+    return Plan([tf.losses.get_total_loss(), tf.losses.get_losses()], facts=facts, names=True)
+
+
+losses.each(
+    {
+        "other-shapes": lambda tf, np: tf.losses.mean_squared_error([[1.0, 2.0]], [1.0, 2.0, 3.0]),
+        "none": lambda tf, np: tf.losses.mean_squared_error(None, [1.0]),
+        "sparse-softmax": lambda tf, np: tf.losses.sparse_softmax_cross_entropy([0, 2], reals(np, (2, 3))),
+        "label-smoothing": lambda tf, np: tf.losses.softmax_cross_entropy(
+            np.eye(3, dtype="float32"), reals(np, (3, 3)), label_smoothing=0.2
+        ),
+        "weighted": lambda tf, np: tf.losses.compute_weighted_loss([1.0, 2.0, 3.0], [0.0, 1.0, 1.0]),
+    }
+)
+
+
+ctc = Family("ctc")
+
+
+def _labels(tf: Any, np: Any, rows: Any) -> Any:
+    places = [[r, c] for r, row in enumerate(rows) for c in range(len(row))]
+    values = [label for row in rows for label in row]
+    return tf.SparseTensor(np.array(places, "int64").reshape(-1, 2), np.array(values, "int32"), [len(rows), 9])
+
+
+_ROWS = [[0, 1, 1, 2], [2, 2], [1], [0, 3, 0]]
+_BOOLS = (False, True)
+_TIMES = ([8, 8, 8, 8], [8, 3, 1, 5], [3, 4, 5, 6], [0, 3, 1, 4])
+
+
+@ctc(
+    "loss-{collapse}-{merges}-{ignores}-{lengths}",
+    collapse=_BOOLS,
+    merges=_BOOLS,
+    ignores=_BOOLS,
+    lengths={"-".join(map(str, each)): each for each in _TIMES},
+)
+def _with_gradient(tf: Any, np: Any, lengths: Any, **flags: bool) -> Any:
+    x = tf.constant(reals(np, (8, 4, 5)))
+    loss = tf.nn.ctc_loss(_labels(tf, np, _ROWS), x, lengths, *flags.values())
+    return [loss, *tf.gradients(loss * [1.0, 2.0, 3.0, 4.0], x)]
+
+
+def _loss(tf: Any, np: Any, rows: Any, lengths: Any = (8, 8), **others: Any) -> Any:
+    x = tf.constant(reals(np, (8, 2, 5)))
+    return tf.nn.ctc_loss(_labels(tf, np, rows), x, list(lengths), **others)
+
+
+ctc.each(
+    {
+        "loss-without-labels": lambda tf, np: _loss(tf, np, [[], []]),
+        "loss-of-blanks": lambda tf, np: _loss(tf, np, [[0, 4], [1, 2, 4, 5]]),
+        "loss-after-blank": lambda tf, np: _loss(tf, np, [[4, 0], [1]]),
+        "loss-below-zero": lambda tf, np: _loss(tf, np, [[0], [-1]]),
+        "loss-too-long": lambda tf, np: _loss(tf, np, [[0], [1]], (9, 8)),
+        "loss-other-batch": lambda tf, np: _loss(tf, np, [[0], [1]], (8, 8, 8)),
+        "loss-beyond-batch": lambda tf, np: _loss(tf, np, [[0], [1], [2]]),
+        "loss-batch-first": lambda tf, np: tf.nn.ctc_loss(
+            _labels(tf, np, [[0], [1]]), reals(np, (2, 8, 5)), [8, 6], time_major=False
+        ),
+        "loss-of-logits": lambda tf, np: tf.nn.ctc_loss(
+            _labels(tf, np, [[0], [1]]), sequence_length=[8, 6], logits=reals(np, (8, 2, 5))
+        ),
+        "loss-dense": lambda tf, np: tf.nn.ctc_loss(tf.constant([[1]]), reals(np, (8, 1, 5)), [8]),
+    }
+)
+
+
+def _parts(found: Any) -> Any:
+    paths, scores = found
+    return [*paths, scores]
+
+
+@ctc("greedy-{merges}-{blank}", merges=_BOOLS, blank=(None, 0, 2, -2, 5))
+def _greedy(tf: Any, np: Any, merges: bool, blank: int | None) -> Any:
+    x = wholes(np, (9, 3, 5)).astype("float32") + reals(np, (9, 3, 5)) / 9
+    return _parts(tf.nn.ctc_greedy_decoder(x, [9, 5, 0], merges, blank))
+
+
+_BEAMS = {f"{width}-{paths}": (width, paths) for width, paths in ((100, 1), (7, 3), (2, 2), (1, 1), (2, 3))}
+
+
+@ctc("beams-{merges}-{beams}", merges=_BOOLS, beams=_BEAMS)
+def _searched(tf: Any, np: Any, merges: bool, beams: tuple[int, int]) -> Any:
+    x = reals(np, (9, 3, 5), -4, 4)
+    return _parts(tf.nn.ctc_beam_search_decoder(x, [9, 5, 3], *beams, merges))
+
+
+ctc.add("beams-later", lambda tf, np: _parts(tf.nn.ctc_beam_search_decoder_v2(reals(np, (9, 1, 4)), [9])))
+ctc.over(
+    "{name}-{x}",
+    lambda tf, np, name, x: _parts(getattr(tf.nn, name)(reals(np, x[0]), [x[1]])),
+    name=("ctc_greedy_decoder", "ctc_beam_search_decoder"),
+    x={"too-long": ((4, 1, 3), 5), "rank": ((4, 3), 4)},
+)
+
+FAMILIES = [convolutions, pools, layers, losses, ctc]
