@@ -380,7 +380,7 @@ async def in_the_middle_of_a_restart(cluster: LocalCluster, moment: str) -> None
     process = cluster.process("worker", 1)
     process.send_signal(signal.SIGKILL)
     if moment == "starting":
-        await eventually(lambda: any(p.alive for p in cluster._starting))
+        await eventually(lambda: any(p.alive for p in cluster._tasks.starting))
         assert len(running(cluster)) == 1
     else:
         await eventually(lambda: bool(process.sequel))
@@ -440,7 +440,7 @@ async def test_a_cluster_that_is_killed_in_the_middle_of_a_restart_starts_nothin
 async def test_a_cluster_that_is_stopped_in_the_middle_of_a_restart_by_hand_leaves_nothing() -> None:
     async with LocalCluster({"worker": 2}, restart=3) as cluster:
         restarting = asyncio.create_task(cluster.restart("worker", 1))
-        await eventually(lambda: any(p.alive for p in cluster._starting))
+        await eventually(lambda: any(p.alive for p in cluster._tasks.starting))
         await soon(cluster.stop())
         assert running(cluster, 0) == running(cluster) == []
         with pytest.raises((UnavailableError, FailedPreconditionError)):
