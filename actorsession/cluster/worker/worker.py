@@ -21,7 +21,7 @@ from actorsession.cluster.worker.rpc_log import RpcLog
 from actorsession.cluster.worker.session_mgr import SessionMgr, WorkerCounts
 from actorsession.cluster.worker.stalled_sends import MissingTensorProbe
 from actorsession.cluster.worker.worker_rendezvous import RendezvousTable
-from actorsession.cluster.worker.worker_session import BindPart, OpenStepRendezvous, WorkerSession
+from actorsession.cluster.worker.worker_session import BindPart, BindRendezvous, WorkerSession
 from actorsession.cluster.worker_cache_interface import WorkerCacheInterface
 from actorsession.errors import AbortedError, CancelledError, OpError, ProtocolError, error_from_wire, from_exception
 from actorsession.messages.done import Done
@@ -111,7 +111,7 @@ class Worker(Actor):
 
     # -- messages ------------------------------------------------------------------------------
 
-    @routes(BindPart, RegisterGraph, OpenStepRendezvous, AskVariables, TakeWatchedValues, by="session_handle")
+    @routes(BindPart, RegisterGraph, BindRendezvous, AskVariables, TakeWatchedValues, by="session_handle")
     def _session(self, handle: str) -> WorkerSession:
         return self._sessions.find(handle)
 

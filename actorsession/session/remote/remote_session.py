@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any, TypeVar
 
 from actorsession.actors.deadline import Deadline
@@ -36,7 +36,8 @@ from actorsession.runtime.wait_graph import TaskWaits
 from actorsession.session.partial.remote_partial_runs import RemotePartialRuns
 from actorsession.session.reattach import Reattached
 from actorsession.session.remote.remote_debugger import RemoteDebugger
-from actorsession.session.remote.remote_steps import ANSWER_MARGIN, LEAST, RemoteSteps
+from actorsession.session.remote.remote_run import ANSWER_MARGIN
+from actorsession.session.remote.remote_steps import LEAST, RemoteSteps
 from actorsession.session.remote.session_connection import SessionConnection
 from actorsession.session.remote.values import RemotePlan
 from actorsession.session.session_interface import SESSION_CLOSED, SessionInterface
@@ -116,7 +117,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
         await self.prepare(signature)
         await self.steps.prepare(signature, None, partial=partial)
 
-    async def run(
+    def run(
         self,
         plan: RemotePlan,
         feeds: Sequence[Any],
@@ -124,7 +125,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
         options: RunOptions | None = None,
         metadata: RunMetadata | None = None,
         delivery: ValueDelivery | None = None,
-    ) -> Sequence[Any]:
+    ) -> Coroutine[Any, Any, Sequence[Any]]:
         """Run a step; wait first while the limit of runs under way is reached.
 
         Cancelling the call aborts the step on every worker.
@@ -148,12 +149,12 @@ class RemoteSession(SessionInterface[RemotePlan]):
         if options is not None and options.is_plain:
             options = None
         if options is None or not options.debug_options.active:
-            return await self.steps.run(plan, feeds, limit, options, metadata, delivery)
+            return self.steps.run(plan, feeds, limit, options, metadata, delivery)
 
         def step(key: str, debug_run: list[Any], held: ValueDelivery) -> Awaitable[Sequence[Any]]:
             return self.steps.run(plan, feeds, limit, options, metadata, held, key, debug_run)
 
-        return await self._debugger.run(plan.signature, options.debug_options, delivery, step)
+        return self._debugger.run(plan.signature, options.debug_options, delivery, step)
 
     def run_in_thread(
         self, plan: RemotePlan, feeds: Sequence[Any], limit: float | None, call: Callable[[Callable[[], object]], None]

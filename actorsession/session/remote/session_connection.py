@@ -242,7 +242,8 @@ class SessionConnection:
 
     def check_there(self) -> None:
         """Raise the error of a session that is closed, or that ``reattach`` could not bring back."""
-        self.check_open()
+        if self.closed:
+            raise CancelledError(SESSION_CLOSED)
         failure = self.recovery.failure
         if failure is not None:
             raise UnavailableError(failure.message, task=failure.task)
