@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import actorsession as acts
-from tests.rows import for_each
+from tests.rows import refusing
 
 
 def run(fetches: Any, feeds: Any) -> Any:
@@ -63,28 +63,6 @@ def test_a_list_of_one_stays_one_if_strict() -> None:
     assert (type(loose), type(kept)) == (acts.Tensor, list)
 
 
-@for_each(
-    "pairs, error",
-    [
-        (3, TypeError),
-        ([], ValueError),
-        ([(True, number(1.0))], TypeError),
-        ([("spam",)], TypeError),
-        ("number", TypeError),
-        ("call", TypeError),
-    ],
-    ids=["int", "empty", "python-bool", "single", "no-bool", "no-function"],
-)
-def test_what_are_no_pairs_is_refused(pairs: Any, error: Any) -> None:
-    x = acts.placeholder(acts.int32, [])
-    if pairs == "number":
-        pairs = [(x, number(1.0))]
-    if pairs == "call":
-        pairs = [(x < 1, 3)]
-    with pytest.raises(error, match="case: "):
-        acts.flow.case(pairs, default=number(2.0))
-
-
 def test_a_number_chooses_and_others_take_the_last() -> None:
     x = acts.placeholder(acts.int32, [])
     found = acts.flow.switch_case(x, [number(float(k)) for k in range(100)])
@@ -97,22 +75,29 @@ def test_numbers_of_a_dict_and_a_default() -> None:
     assert number_in(x, found, (-1, 0, 1, 2)) == [7.0, 0.0, 1.0, 7.0]
 
 
-@for_each(
-    "functions, error, words",
-    [
-        ([], ValueError, "at least one"),
-        ([3], TypeError, "must be a pair"),
-        ({"a": number(1.0)}, TypeError, "key must be an int"),
-        ({2: number(1.0), 5: number(1.0)}, ValueError, "all numbers from 0"),
-        ([(0, number(1.0)), (0, number(2.0))], ValueError, "all numbers from 0"),
-        (number(1.0), TypeError, "must be a list"),
-    ],
-    ids=["empty", "no-function", "string", "gap", "twice", "function"],
+def _case(pairs: Any) -> Any:
+    """A case over pairs, or over those that are made of a number."""
+    x = acts.placeholder(acts.int32, [])
+    return acts.flow.case(pairs(x) if callable(pairs) else pairs, default=number(2.0))
+
+
+def _switch(functions: Any, **more: Any) -> Any:
+    return acts.flow.switch_case(more.pop("index", acts.placeholder(acts.int32, [])), functions, **more)
+
+
+test_what_cannot_be_chosen_from_is_refused = refusing(
+    (lambda: _case(3), TypeError, "case: "),
+    (lambda: _case([]), ValueError, "case: "),
+    (lambda: _case([(True, number(1.0))]), TypeError, "case: "),
+    (lambda: _case([("spam",)]), TypeError, "case: "),
+    (lambda: _case(lambda x: [(x, number(1.0))]), TypeError, "case: "),
+    (lambda: _case(lambda x: [(x < 1, 3)]), TypeError, "case: "),
+    (lambda: _switch([]), ValueError, "at least one"),
+    (lambda: _switch([3]), TypeError, "must be a pair"),
+    (lambda: _switch({"a": number(1.0)}), TypeError, "key must be an int"),
+    (lambda: _switch({2: number(1.0), 5: number(1.0)}), ValueError, "all numbers from 0"),
+    (lambda: _switch([(0, number(1.0)), (0, number(2.0))]), ValueError, "all numbers from 0"),
+    (lambda: _switch(number(1.0)), TypeError, "must be a list"),
+    (lambda: _switch([number(1.0)], index=1), TypeError, "branch_index must be"),
+    (lambda: _switch([number(1.0)], default=3), TypeError, "default must be callable, got 3"),
 )
-def test_functions_that_numbers_cannot_choose_from_are_refused(functions: Any, error: Any, words: str) -> None:
-    with pytest.raises(error, match=words):
-        acts.flow.switch_case(acts.placeholder(acts.int32, []), functions)
-    with pytest.raises(TypeError, match="branch_index must be"):
-        acts.flow.switch_case(1, functions)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="default must be callable, got 3"):
-        acts.flow.switch_case(acts.placeholder(acts.int32, []), [number(1.0)], default=3)  # type: ignore[arg-type]

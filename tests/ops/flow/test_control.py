@@ -29,24 +29,16 @@ def test_group_runs_after_all_that_it_groups() -> None:
     assert evaluate([together]) == [None]
 
 
-def test_group_of_nothing_is_a_no_op() -> None:
-    assert group().control_inputs == ()
-
-
-def test_what_is_named_twice_is_waited_for_once() -> None:
-    first = constant(1)
-    assert group(first, first.op).control_inputs == (first.op,)
-
-
-def test_group_takes_slices() -> None:
-    slices = IndexedSlices(constant([1.0]), constant([0]))
-    assert group(slices).control_inputs == (slices.values.op, slices.indices.op)
-
-
-def test_group_takes_sparse_tensors_and_structures() -> None:
+def test_a_group_waits_once_for_each_part_of_tensors_slices_sparse_tensors_and_structures() -> None:
+    first, slices = constant(1), IndexedSlices(constant([1.0]), constant([0]))
     sparse = SparseTensor([[0]], [1.0], [2])
+    assert group().control_inputs == ()
+    assert group(first, first.op).control_inputs == (first.op,)
+    assert group(slices).control_inputs == (slices.values.op, slices.indices.op)
     parts = (sparse.indices.op, sparse.values.op, sparse.dense_shape.op)
     assert group({"a": [sparse]}).control_inputs == parts
+    with pytest.raises(TypeError, match="group takes operations"):
+        group("a")
 
 
 def test_a_group_over_several_devices_gathers_on_each_of_them_first() -> None:
@@ -68,11 +60,6 @@ def test_a_group_on_one_device_stands_there() -> None:
         with graph.device("/device:CPU:1"):
             far = no_op()
         assert group(far).device == "/device:CPU:1"
-
-
-def test_group_of_something_else_is_refused() -> None:
-    with pytest.raises(TypeError, match="group takes operations"):
-        group("a")
 
 
 def test_with_dependencies_waits_and_passes_the_value() -> None:

@@ -24,12 +24,6 @@ ITEMS = [1, 2, 3]
 # -- map_fn --------------------------------------------------------------------------------------
 
 
-def test_map_fn_stacks_the_results_for_each_item() -> None:
-    found = acts.map_fn(lambda x: x * x, acts.constant(ITEMS))
-    assert found.shape.as_list() == [3]
-    np.testing.assert_array_equal(run(found), [1, 4, 9])
-
-
 def test_results_of_another_structure_or_dtype_are_announced() -> None:
     signature = (acts.int32, acts.float32)
     found = acts.map_fn(
