@@ -19,7 +19,7 @@ from actorsession import (
     set_random_seed,
     train,
 )
-from scripts.differentials.families.optimisers import RATES
+from scripts.differentials.families.training import RATES
 from tests.ops.interpreter import Variables, evaluate, source
 from tests.rows import refusing
 

@@ -23,7 +23,7 @@ from actorsession import (
     placeholder,
     train,
 )
-from scripts.differentials.families.optimisers import DENSE_START, INDICES, OPTIMISERS, SLOPES, SPARSE_START, rows_of
+from scripts.differentials.families.training import DENSE_START, INDICES, OPTIMISERS, SLOPES, SPARSE_START, rows_of
 from tests.ops.interpreter import Variables, evaluate, source
 from tests.rows import refusing
 

@@ -142,7 +142,7 @@ _BY_FILE = {
     "tests/ops/flow/test_control.py": """
         NoOp
     """,
-    "tests/ops/arrays/test_array.py": """
+    "tests/ops/arrays/test_uses.py": """
         Placeholder
     """,
     "tests/ops/flow/test_script.py": """
@@ -150,11 +150,7 @@ _BY_FILE = {
     """,
     "tests/ops/randomness/test_random.py": """
         RandomStandardNormal RandomUniform RandomUniformInt TruncatedNormal
-    """,
-    "tests/ops/randomness/test_random_samples.py": """
         Multinomial RandomGamma RandomPoissonV2 RandomShuffle
-    """,
-    "tests/ops/randomness/test_stateless_random.py": """
         StatelessMultinomial StatelessRandomGammaV2 StatelessRandomNormal StatelessRandomPoisson
         StatelessRandomUniform StatelessRandomUniformFullInt StatelessRandomUniformInt
         StatelessTruncatedNormal
