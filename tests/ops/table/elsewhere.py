@@ -112,7 +112,7 @@ _BY_FILE = {
     "tests/opsets/images/test_image.py": """
         SampleDistortedBoundingBoxV2
     """,
-    "tests/opsets/sparse/test_crosses.py": """
+    "tests/opsets/sparse/test_uses.py": """
         SparseCross SparseCrossV2
     """,
     "tests/opsets/parsing/test_files.py": """
