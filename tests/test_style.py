@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import pytest
 
+from scripts.pages import public_modules
 from tests.test_docs_names import PACKAGES, PAGES, ROOT, sources
 
 # Pages that describe the library. The others may say who "we" are.
@@ -356,3 +357,44 @@ def test_the_formatter_is_obeyed_but_for_a_few_tables() -> None:
     files = (path for folder in folders for path in (ROOT / folder).rglob("*.py"))
     marks = sum(path.read_text(encoding="utf-8").count("# fmt: " + "skip") for path in files)
     assert marks <= MOST_SKIPS, "lay the table out as the formatter does"
+
+
+# How many imports of modules that are not public the tests have. It only gets smaller.
+MOST_INNER_IMPORTS = 852
+
+INNER_IMPORT = re.compile(r"^\s*(?:from|import) (actorsession(?:\.\w+){2,})", re.MULTILINE)
+
+
+def tests_of_the_project() -> Iterator[tuple[str, str]]:
+    """The path of each module below ``tests``, relative to the repository, and its source."""
+    for path in sorted((ROOT / "tests").rglob("*.py")):
+        yield path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8")
+
+
+def inner_imports(source: str) -> list[str]:
+    """The modules of packages that are imported, also by programs in texts, but for those that are public."""
+    public = {module.__name__ for module in public_modules().values()}
+    return [
+        module
+        for module in INNER_IMPORT.findall(source)
+        if module not in public and not f"{module}.".startswith("actorsession.compat.v1.")
+    ]
+
+
+def test_tests_use_public_names_but_for_those_of_inner_modules() -> None:
+    count = sum(len(inner_imports(source)) for _, source in tests_of_the_project())
+    assert count <= MOST_INNER_IMPORTS, "import from actorsession, a namespace of it, extend or compat.v1"
+
+
+def test_imports_of_inner_modules_are_counted() -> None:
+    source = """
+import actorsession.compat.v1 as tf
+import actorsession.plan.prune
+from actorsession import Graph
+from actorsession.actors import Deadline
+from actorsession.namespaces.nn import relu
+PROGRAM = '''
+from actorsession.plan.place import Placer
+'''
+"""
+    assert inner_imports(source) == ["actorsession.plan.prune", "actorsession.plan.place"]

@@ -16,7 +16,6 @@ import numpy as np
 import pytest
 
 from actorsession import AsyncSession, ConfigProto, Graph, __version__, cli, ops
-from actorsession.actors.loops import run as run_to_end
 from actorsession.cli import status
 from actorsession.cluster import ServerStatistics
 from actorsession.config import Experimental, SessionMetadata
@@ -24,6 +23,7 @@ from actorsession.rpc.security import TOKEN_VARIABLE
 from tests.cli.kit import asked, called, line_of, ran, rest, serving
 from tests.cluster.kit import PATIENCE, PS0, W0, W1, is_empty, long_product, on, until_all
 from tests.cluster.script import command, running
+from tests.loops import run_to_end
 from tests.test_prometheus import read, value
 
 pytestmark = pytest.mark.process

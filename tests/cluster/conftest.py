@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 
-from actorsession.actors.deadline import Deadline
-from actorsession.cluster import LocalCluster
+from actorsession import Graph, LocalCluster
+from actorsession.actors import Deadline
 from actorsession.cluster.master import session_plans
-from actorsession.graph.graph import Graph
 from actorsession.session.remote import remote_steps
 from tests.cluster.hands import Hands, holding
 from tests.cluster.kit import PATIENCE, InProcess, in_process, patient_cluster, reach_over_links

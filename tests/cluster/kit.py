@@ -10,22 +10,19 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterat
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
-from actorsession import ops
-from actorsession.actors import registry
-from actorsession.actors.deadline import Deadline
-from actorsession.cluster import ClusterSpec, LocalCluster, Server, ServerStatistics, read_statistics
-from actorsession.cluster.server.settings import ServerSettings
+from actorsession import ClusterSpec, LocalCluster, Server, ServerSettings, Tensor, get_default_graph, ops
+from actorsession.actors import Deadline, registry
+from actorsession.cluster import ServerStatistics, read_statistics
 from actorsession.config import ConfigProto
 from actorsession.errors import NotFoundError, OpError
-from actorsession.graph.graph import get_default_graph
-from actorsession.graph.operation import Tensor
-from actorsession.graph.registry import NOT_DIFFERENTIABLE, OpDef, is_registered, register
+from actorsession.extend import NOT_DIFFERENTIABLE, OpDef, registered_ops
+from actorsession.extend import register_op as register
 from actorsession.messages import VOCABULARY, PrepareStep
 from actorsession.messages.step_frames import StepRequest, WireValues
-from actorsession.ops.build import make_one
 from actorsession.rpc.local_calls import LocalCalls, LocalValues
 from actorsession.rpc.step_calls import StepCalls
 from actorsession.runtime.hang_report import HangReport
+from tests.nodes import make_one
 
 _NUMBERS = itertools.count()
 # A test that needs longer waits for something that does not come.
@@ -253,7 +250,7 @@ class Gate:
         return hold
 
 
-if not is_registered("TestGate"):
+if "TestGate" not in registered_ops():
     register(
         OpDef(
             name="TestGate",

@@ -11,9 +11,8 @@ from typing import Any
 
 import pytest
 
-from actorsession import ops
+from actorsession import AsyncSession, ClusterSpec, Graph, Server, ServerSettings, Session, Tensor, ops
 from actorsession.actors import Deadline
-from actorsession.cluster import ClusterSpec, Server
 from actorsession.cluster.master import device_discovery as device_finder
 from actorsession.cluster.master import membership, session_members
 from actorsession.cluster.master.absent_tasks import AbsentTasks
@@ -22,7 +21,6 @@ from actorsession.cluster.master.env import MasterEnv
 from actorsession.cluster.master.membership import Membership
 from actorsession.cluster.master.session_cluster import SessionCluster
 from actorsession.cluster.master.session_members import SessionMembers
-from actorsession.cluster.server.settings import ServerSettings
 from actorsession.config import ConfigProto, RunOptions
 from actorsession.errors import (
     DeadlineExceededError,
@@ -31,12 +29,9 @@ from actorsession.errors import (
     UnavailableError,
     WorkerRestartedError,
 )
-from actorsession.graph.graph import Graph
-from actorsession.graph.operation import Tensor
 from actorsession.messages.done import Done
 from actorsession.messages.worker import CreateWorkerSession, DeleteWorkerSession, GetStatus, UpdateWorkerSession
 from actorsession.runtime import planning
-from actorsession.session import AsyncSession, Session
 from tests.cluster.fakes import FakeWorker, FakeWorkerCache
 from tests.cluster.hands import FACES, Hands
 from tests.cluster.kit import PATIENCE, PS0, W0, W1, W2, eventually, on, soon

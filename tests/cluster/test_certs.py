@@ -15,12 +15,10 @@ import pytest
 from cryptography import x509
 from cryptography.x509.oid import ExtendedKeyUsageOID, ExtensionOID
 
-from actorsession import ops
+from actorsession import AsyncSession, Graph, SecurityConfig, Server, ServerSettings, ops
 from actorsession.cli import main
-from actorsession.cluster import SecurityConfig, Server
 from actorsession.cluster.admin import certs
 from actorsession.cluster.admin.certs import LOOPBACK_HOSTS, make_certificates
-from actorsession.cluster.server.settings import ServerSettings
 from actorsession.config import ConfigProto, RPCOptions
 from actorsession.errors import (
     AlreadyExistsError,
@@ -30,8 +28,6 @@ from actorsession.errors import (
     ResourceExhaustedError,
     UnauthenticatedError,
 )
-from actorsession.graph.graph import Graph
-from actorsession.session import AsyncSession
 
 FOUR = {"ca.pem", "ca-key.pem", "cert.pem", "key.pem"}
 

@@ -17,10 +17,22 @@ import numpy as np
 import pytest
 
 import actorsession
-from actorsession import ops, opsets
+import actorsession as acts
+from actorsession import (
+    AsyncSession,
+    Graph,
+    GraphDef,
+    Server,
+    ServerSettings,
+    Session,
+    TensorShape,
+    control_dependencies,
+    int64,
+    ops,
+    opsets,
+    string,
+)
 from actorsession.checkpoints import save, save_bundle, save_slices, write_whole
-from actorsession.cluster import Server
-from actorsession.cluster.server.settings import ServerSettings
 from actorsession.config import ConfigProto, DebugOptions, file_roots
 from actorsession.config.file_roots import FileRoots, Folder
 from actorsession.errors import (
@@ -32,19 +44,14 @@ from actorsession.errors import (
     PermissionDeniedError,
     UnknownError,
 )
-from actorsession.graph.dtypes import int64, string
-from actorsession.graph.graph import Graph, control_dependencies
-from actorsession.graph.node import GraphDef
-from actorsession.graph.registry import lookup, registered_ops
-from actorsession.graph.shape import TensorShape
+from actorsession.extend import registered_ops
+from actorsession.graph.registry import lookup
 from actorsession.ops import raw
-from actorsession.ops.build import make_one
 from actorsession.ops.variables.checkpointing import merge_v2_checkpoints, restore_v2, save_v2
-from actorsession.opsets.datasets.files import TextLineDataset
-from actorsession.runtime.debug.dump import DebugDump, DumpStore
+from actorsession.runtime.debug.dump import DumpStore
 from actorsession.runtime.debug.sinks import sink_for
-from actorsession.session import AsyncSession, Session
 from tests.cluster.kit import soon
+from tests.nodes import make_one
 from tests.obstacles import OBSTACLES
 
 ONE = {"worker": ["127.0.0.1:0"]}
@@ -88,8 +95,8 @@ OPENERS: dict[str, Callable[[str], Any]] = {
 }
 
 
-def _lines(path: str) -> TextLineDataset:
-    return TextLineDataset(path + ".txt")
+def _lines(path: str) -> acts.data.TextLineDataset:
+    return acts.data.TextLineDataset(path + ".txt")
 
 
 def _queue(path: str) -> Any:
@@ -483,7 +490,7 @@ def test_dumps_of_the_debugger_stay_in_the_folder_that_was_judged(
 ) -> None:
     before = contents(outside)
     swapping = Swap(monkeypatch)
-    dump = DebugDump(
+    dump = acts.debugging.DebugDump(
         node_name="n",
         output_slot=0,
         device_name="/cpu:0",

@@ -8,15 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
+from actorsession import AsyncSession, Graph, ops
 from actorsession.cluster.worker.stalled_sends import MissingTensorProbe
 from actorsession.cluster.worker.worker_rendezvous import RendezvousTable
 from actorsession.config import ConfigProto
 from actorsession.errors import OpError, UnavailableError, WorkerRestartedError
-from actorsession.graph.graph import Graph
 from actorsession.messages.worker import AskOwed, ValuesLost
 from actorsession.plan.rendezvous_key import build_key
-from actorsession.session import AsyncSession
 from tests.cluster.fakes import FakeWorkerCache
 from tests.cluster.kit import PS0, W0, W1, W2, Gate, InProcess, in_process, on, soon
 

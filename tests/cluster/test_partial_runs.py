@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
-from actorsession.cluster import LocalCluster
+from actorsession import AsyncSession, Graph, LocalCluster, Tensor, ops
 from actorsession.cluster.worker.part_steps import PartSteps
 from actorsession.config import ConfigProto, RPCOptions
 from actorsession.errors import (
@@ -28,10 +27,7 @@ from actorsession.errors import (
     InvalidArgumentError,
     UnavailableError,
 )
-from actorsession.graph.graph import Graph
-from actorsession.graph.operation import Tensor
 from actorsession.runtime.partial.run_state import Phase
-from actorsession.session import AsyncSession
 from tests.cluster.hands import Hands
 from tests.cluster.kit import PS0, W0, W1, Gate, InProcess, eventually, is_idle, on, soon, until_all
 from tests.cluster.remote_faces import FACES, spread

@@ -13,23 +13,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
+from actorsession import AsyncSession, Graph, LocalCluster, Server, ServerSettings, Tensor, ops
 from actorsession.actors import Children
-from actorsession.actors.loops import run as run_to_end
-from actorsession.cluster import LocalCluster, Server
-from actorsession.cluster.server.settings import ServerSettings
 from actorsession.cluster.worker import backpressure
 from actorsession.cluster.worker.backpressure import StepGate
 from actorsession.config import ConfigProto, RunOptions
 from actorsession.errors import CancelledError, DeadlineExceededError, InvalidArgumentError
-from actorsession.graph.graph import Graph
-from actorsession.graph.operation import Tensor
 from actorsession.rpc import backpressure as room_module
-from actorsession.session import AsyncSession
 from tests.actors.kit import HandClock
 from tests.cluster.fakes import FakeWorkerCache
 from tests.cluster.kit import W0, W1, Gate, InProcess, eventually, in_process, on, reach_over_links, soon
 from tests.cluster.proxy import Proxy, Way
+from tests.loops import run_to_end
 from transports.shm.lane import SHARED_VARIABLE
 
 MIB = 2**20

@@ -11,21 +11,21 @@ from typing import Any
 
 import pytest
 
-from actorsession import ops
-from actorsession.actors.deadline import Deadline
-from actorsession.cluster import (
+from actorsession import (
+    AsyncSession,
     ClusterResolver,
     ClusterSpec,
     FileClusterResolver,
+    Graph,
     Server,
     SimpleClusterResolver,
     TFConfigClusterResolver,
-    read_cluster,
+    ops,
 )
+from actorsession.actors import Deadline
+from actorsession.cluster import read_cluster
 from actorsession.cluster.resolvers import TF_CONFIG, ask_resolver
 from actorsession.errors import DeadlineExceededError, OpError, UnavailableError
-from actorsession.graph.graph import Graph
-from actorsession.session import AsyncSession
 from tests.cluster.kit import PS0, W0, W1, W2, chain, eventually, soon
 from tests.ports import HoldPorts
 from transports.stream import transport as stream_transport

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
-from actorsession.cluster import LocalCluster, TaskEnd
+from actorsession import AsyncSession, Graph, LocalCluster, Session, ops
+from actorsession.cluster import TaskEnd
 from actorsession.cluster.launch import restart_limit
 from actorsession.cluster.launch.worker_process import WorkerProcess
 from actorsession.cluster.server.snapshots import SnapshotStore
@@ -28,8 +28,6 @@ from actorsession.errors import (
     UnavailableError,
     WorkerRestartedError,
 )
-from actorsession.graph.graph import Graph
-from actorsession.session import AsyncSession, Session
 from tests.cluster.hands import FACES, Hands, hands
 from tests.cluster.kit import PATIENCE, PS0, W0, W1, eventually, long_product, on, soon, until_all
 from tests.cluster.mortality import Mortality

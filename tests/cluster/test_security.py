@@ -16,13 +16,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import cli, ops
-from actorsession.cluster import LocalCluster, SecurityConfig, Server, read_statistics
-from actorsession.cluster.server.settings import ServerSettings
+from actorsession import AsyncSession, Graph, LocalCluster, SecurityConfig, Server, ServerSettings, cli, ops
+from actorsession.cluster import read_statistics
 from actorsession.config import ConfigProto, RPCOptions
 from actorsession.errors import InvalidArgumentError, UnauthenticatedError, UnavailableError, UnknownError
-from actorsession.graph.graph import Graph
-from actorsession.session import AsyncSession
 from tests.cluster.kit import W0, W1, on, soon
 from tests.cluster.script import command, environment, running
 from tests.transports.authority import Authority

@@ -9,11 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
+from actorsession import AsyncSession, Graph, GraphDef, Server, ServerSettings, Session, ops
 from actorsession.actors import Deadline, registry
-from actorsession.cluster import Server
 from actorsession.cluster.server import task_actors
-from actorsession.cluster.server.settings import ServerSettings
 from actorsession.config import (
     ConfigProto,
     Experimental,
@@ -26,11 +24,8 @@ from actorsession.config import (
     ThreadPoolOptionProto,
 )
 from actorsession.errors import AbortedError, DeadlineExceededError, FailedPreconditionError, InvalidArgumentError
-from actorsession.graph.graph import Graph
-from actorsession.graph.node import GraphDef
 from actorsession.messages.session import CreateSession
 from actorsession.ops.blas_threads import blas_threads
-from actorsession.session import AsyncSession, Session
 from tests.cluster.kit import W0, W1, W2, InProcess, chain, in_process, on, soon
 from tests.ports import HoldPorts
 from tests.session.probe import Probe

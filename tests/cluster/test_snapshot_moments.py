@@ -21,21 +21,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
+from actorsession import AsyncSession, Graph, LocalCluster, Server, ServerSettings, Session, TensorShape, float32, ops
 from actorsession.checkpoints import atomic
-from actorsession.cluster import LocalCluster, Server
 from actorsession.cluster.launch import child, worker_process
 from actorsession.cluster.launch.worker_process import WorkerProcess
 from actorsession.cluster.server import snapshots
-from actorsession.cluster.server.settings import ServerSettings
 from actorsession.cluster.server.snapshots import Saved, Snapshot, SnapshotStore
 from actorsession.config import ConfigProto
 from actorsession.errors import DataLossError, InvalidArgumentError, OpError
-from actorsession.graph.dtypes import float32
-from actorsession.graph.graph import Graph
-from actorsession.graph.node import TensorSpec
-from actorsession.graph.shape import TensorShape
-from actorsession.session import AsyncSession, Session
+from actorsession.extend import TensorSpec
 from tests.cluster.kit import PATIENCE, W0, Gate, eventually, on, soon
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -17,13 +17,11 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from actorsession import ops
-from actorsession.cluster import LocalCluster, Server
+from actorsession import AsyncSession, Graph, LocalCluster, Server, ServerSettings, TensorShape, as_dtype, ops
 from actorsession.cluster.launch import managed_cluster
 from actorsession.cluster.launch.managed_cluster import _stored_id
 from actorsession.cluster.master.restart_losses import restart_losses
 from actorsession.cluster.server import snapshots
-from actorsession.cluster.server.settings import ServerSettings
 from actorsession.cluster.server.snapshots import Owner, Saved, Snapshot, SnapshotStore, stored_cluster_id
 from actorsession.config import ConfigProto
 from actorsession.errors import (
@@ -33,12 +31,8 @@ from actorsession.errors import (
     UnavailableError,
     WorkerRestartedError,
 )
-from actorsession.graph.dtypes import as_dtype
-from actorsession.graph.graph import Graph
-from actorsession.graph.node import TensorSpec
-from actorsession.graph.shape import TensorShape
+from actorsession.extend import TensorSpec
 from actorsession.runtime.resources import DEFAULT_CONTAINER
-from actorsession.session import AsyncSession
 from tests.cluster.kit import PATIENCE, W0, W1, eventually, on, soon
 from tests.obstacles import OBSTACLES
 from tests.plan.kit import node

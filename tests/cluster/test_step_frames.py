@@ -19,9 +19,19 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 import pytest
 
-from actorsession import ops
-from actorsession.actors.loops import run as run_to_end
-from actorsession.cluster import ClusterSpec, LocalCluster, SecurityConfig, Server
+from actorsession import (
+    AsyncSession,
+    ClusterSpec,
+    DType,
+    Graph,
+    LocalCluster,
+    SecurityConfig,
+    Server,
+    Session,
+    Tensor,
+    as_dtype,
+    ops,
+)
 from actorsession.config import (
     CallableOptions,
     ConfigProto,
@@ -43,12 +53,11 @@ from actorsession.errors import (
     UnavailableError,
     WorkerRestartedError,
 )
+from actorsession.extend import NOT_DIFFERENTIABLE, OpDef, registered_ops
+from actorsession.extend import register_op as register
 from actorsession.graph import codec
 from actorsession.graph.codec import INLINE_LIMIT, pack
-from actorsession.graph.dtypes import ALL_TYPES, DType, as_dtype
-from actorsession.graph.graph import Graph
-from actorsession.graph.operation import Tensor
-from actorsession.graph.registry import NOT_DIFFERENTIABLE, OpDef, is_registered, register
+from actorsession.graph.dtypes import ALL_TYPES
 from actorsession.messages.session import MASTER, CreateSession
 from actorsession.messages.step_frames import (
     CANCEL,
@@ -64,13 +73,11 @@ from actorsession.messages.step_frames import (
     read_header,
     write_header,
 )
-from actorsession.ops.build import make_one
 from actorsession.rpc.link import Link
 from actorsession.rpc.local_calls import LocalCalls
 from actorsession.rpc.step_calls import StepCalls
 from actorsession.runtime.interruptible import CancelScope
 from actorsession.runtime.loop_thread import LoopThread
-from actorsession.session import AsyncSession, Session
 from tests.cluster.hands import Hands
 from tests.cluster.kit import (
     PATIENCE,
@@ -93,6 +100,8 @@ from tests.cluster.kit import (
 from tests.cluster.proxy import Proxy
 from tests.cluster.test_hostile import linked
 from tests.cluster.test_membership import joined
+from tests.loops import run_to_end
+from tests.nodes import make_one
 from tests.ports import HoldPorts
 from tests.rows import for_each
 from tests.transports.authority import Authority
@@ -155,7 +164,7 @@ class Wait:
         return cls._made[context.attrs["wait"]]._pass
 
 
-if not is_registered("TestWait"):
+if "TestWait" not in registered_ops():
     register(
         OpDef(
             name="TestWait",

@@ -6,11 +6,9 @@ import asyncio
 
 import pytest
 
-from actorsession import ops
+from actorsession import AsyncSession, Graph, Session, ops
 from actorsession.cluster.master.client_graphs import ClientGraphs
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.graph import Graph
-from actorsession.session import AsyncSession, Session
 from tests.cluster.kit import W0, W1, InProcess, on, soon
 
 

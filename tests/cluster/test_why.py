@@ -18,21 +18,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
-from actorsession.actors.context import CallContext
+from actorsession import AsyncSession, Graph, Session, ops
+from actorsession.actors import CallContext
 from actorsession.actors.deadline import NEVER
-from actorsession.actors.loops import run as run_to_end
 from actorsession.cluster import read_why
 from actorsession.cluster.wait_graphs import MOST
 from actorsession.config import ConfigProto, GraphOptions, OptimizerOptions, OptLevel, RPCOptions
 from actorsession.errors import UnavailableError
-from actorsession.graph.graph import Graph
 from actorsession.messages import VOCABULARY
 from actorsession.messages.worker import AskWhy, WorkerWhy
 from actorsession.plan.rendezvous_key import build_key
 from actorsession.runtime.hang_report import HangReport, Looks, explain
 from actorsession.runtime.wait_graph import KernelNow, MasterWaits, SentKey, StepWaits, TaskWaits, Waiter
-from actorsession.session import AsyncSession, Session
 from tests.cli.kit import called, line_of
 from tests.cluster.hands import Hands
 from tests.cluster.kit import (
@@ -51,6 +48,7 @@ from tests.cluster.kit import (
     until_root,
 )
 from tests.cluster.script import running
+from tests.loops import run_to_end
 from tests.ports import HoldPorts, held_ports
 from tests.transports.authority import Authority
 

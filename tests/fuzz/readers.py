@@ -32,7 +32,6 @@ import actorsession as acts
 import actorsession.compat.v1 as tf
 from actorsession import GraphDef, TensorShape, cli, float64
 from actorsession.actors import Children
-from actorsession.actors.loops import run
 from actorsession.cluster import KubernetesClusterResolver
 from actorsession.cluster.node_lists import expand_counts, expand_node_list
 from actorsession.cluster.server.snapshots import Saved, Snapshot, SnapshotStore, stored_cluster_id
@@ -53,6 +52,7 @@ from tests.cluster.fakes import StepLine
 from tests.cluster.kubernetes_api import pod
 from tests.fuzz.mutations import wire
 from tests.fuzz.recording import record
+from tests.loops import run_to_end as run
 from transports import Frame, FrameDecoder, TransportError
 
 __all__ = ["READERS", "spoil_arguments", "spoil_files"]

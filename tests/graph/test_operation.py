@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import actorsession as acts
 from actorsession import (
     Graph,
     Tensor,
@@ -21,7 +22,6 @@ from actorsession import (
 )
 from actorsession.errors import OperatorNotAllowedInGraphError
 from actorsession.graph import OperatorMixin, operation
-from actorsession.interop import make_ndarray
 from tests.graph.kit import join, leaf, op, pair
 from tests.rows import for_each
 
@@ -137,7 +137,7 @@ def test_attributes_are_given_as_in_tensorflow() -> None:
     assert kernel.op.get_attr("shape") == TensorShape([2, None, 1, 1]).as_proto()
     assert TensorShape(kernel.op.get_attr("shape")) == [2, None, 1, 1]
     value = ops.constant([1, 2]).op.get_attr("value")
-    assert make_ndarray(value).tolist() == [1, 2]
+    assert acts.io.make_ndarray(value).tolist() == [1, 2]
 
 
 def test_what_follows_from_the_inputs_is_an_attribute_too() -> None:

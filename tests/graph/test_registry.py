@@ -77,7 +77,7 @@ def test_an_unknown_type_is_answered_with_the_nearest_names() -> None:
 
 
 def test_nothing_flows_through_an_op_that_is_not_differentiable() -> None:
-    from actorsession.graph.graph import Graph
+    from actorsession import Graph
 
     graph = Graph()
     op = join(graph, leaf(graph), leaf(graph)).op

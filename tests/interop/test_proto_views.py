@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+import actorsession as acts
 from actorsession import Graph, Session, TensorShape, float32, import_graph_def, int32, name_scope, ops, string, train
 from actorsession.extend import registered_ops
 from actorsession.graph import extension
 from actorsession.graph.registry import lookup
 from actorsession.graph.shape import unknown_shape
-from actorsession.interop import graph_def_of, make_ndarray
+from actorsession.interop import graph_def_of
 
 pytestmark = pytest.mark.usefixtures("graph")
 
@@ -37,7 +38,7 @@ def test_a_loop_names_its_functions() -> None:
 def test_a_list_of_strings_is_one_of_bytes() -> None:
     made = ops.constant(["a", "b"]).op
     assert made.get_attr("dtype") is string
-    assert make_ndarray(made.get_attr("value")).tolist() == [b"a", b"b"]
+    assert acts.io.make_ndarray(made.get_attr("value")).tolist() == [b"a", b"b"]
 
 
 @pytest.mark.parametrize(

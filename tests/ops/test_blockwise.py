@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 
 import actorsession.ops  # noqa: F401 - registers the ops
-from actorsession.graph.dtypes import DType, as_dtype
-from actorsession.graph.node import NodeDef, TensorSpec
+from actorsession import DType, NodeDef, TensorShape, as_dtype
+from actorsession.extend import REQUIRED, InferContext, Kernel, KernelContext, TensorSpec, registered_ops
 from actorsession.graph.op_signatures import check_types
-from actorsession.graph.registry import REQUIRED, InferContext, Kernel, KernelContext, lookup, registered_ops
-from actorsession.graph.shape import TensorShape
+from actorsession.graph.registry import lookup
 from actorsession.ops import blockwise
 from actorsession.ops.blockwise import Blockwise
 from actorsession.plan.codegen.fusion import LEAST

@@ -2,9 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from actorsession.graph import Graph
-from actorsession.graph.dtypes import float32
-from actorsession.ops.derivatives.gradients import gradients
+from actorsession import Graph, float32, gradients
 from actorsession.ops.elements import arithmetic
 from tests.ops.interpreter import source
 from tests.rows import for_each

@@ -8,13 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
+from actorsession import Graph, constant, convert_to_tensor, fill, float32, float64, int32, int64, math, nn, ops, uint64
+from actorsession import range as range_
 from actorsession.errors import WrongDtypeError
-from actorsession.graph.dtypes import float32, float64, int32, int64, uint64
-from actorsession.graph.graph import Graph
-from actorsession.namespaces import math, nn
-from actorsession.ops.arrays.fills import fill, range_
-from actorsession.ops.build import constant, convert_to_tensor, to_array
+from actorsession.ops.build import to_array
 from tests.ops.interpreter import evaluate, source
 from tests.rows import for_each
 

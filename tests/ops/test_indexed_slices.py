@@ -5,11 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from actorsession.graph.dtypes import float32, int32, int64
-from actorsession.graph.graph import Graph
-from actorsession.ops.arrays.dimensions import shape
-from actorsession.ops.build import constant
-from actorsession.ops.indexed_slices import IndexedSlices, add_slices, to_dense
+from actorsession import Graph, IndexedSlices, constant, float32, int32, int64, shape
+from actorsession.ops.indexed_slices import add_slices, to_dense
 from tests.ops.interpreter import evaluate, source
 
 

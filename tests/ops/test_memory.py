@@ -8,11 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
+from actorsession import Graph, Session, ops
 from actorsession.errors import ResourceExhaustedError
-from actorsession.graph.graph import Graph
 from actorsession.plan.codegen import memory_check as memory
-from actorsession.session import Session
 from tests.rows import for_each
 
 MANY = 1 << 45

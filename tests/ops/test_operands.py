@@ -3,9 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from actorsession.graph import Graph
-from actorsession.graph.dtypes import float32, float64, string
-from actorsession.ops.build import constant
+from actorsession import Graph, constant, float32, float64, string
 from actorsession.ops.elements import arithmetic
 from tests.ops.interpreter import evaluate, source
 

@@ -14,7 +14,6 @@ import actorsession as acts
 import actorsession.compat.v1 as tf
 from actorsession import Graph, Session
 from actorsession.graph.op_signatures import opsets, signature_of
-from actorsession.graph.operation import Operation
 from actorsession.ops import raw
 from actorsession.ops.op_modules import OP_MODULES
 from tests.rows import for_each
@@ -77,7 +76,7 @@ def test_several_outputs_are_a_named_tuple_and_a_list_is_a_list(graph: Graph) ->
 
 
 def test_a_type_without_outputs_gives_its_operation(graph: Graph) -> None:
-    assert isinstance(raw.NoOp(name="nothing"), Operation)
+    assert isinstance(raw.NoOp(name="nothing"), acts.Operation)
 
 
 def test_attributes_that_follow_from_inputs_or_the_handle_are_derived(graph: Graph) -> None:

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from actorsession import bool_, float32, int32, int64, string
+from actorsession.extend import many, one, op, same
 from actorsession.graph import op_signatures, registry
-from actorsession.graph.dtypes import bool_, float32, int32, int64, resource, string
+from actorsession.graph.dtypes import resource
 from actorsession.graph.op_signatures import signature_of, tensorflow_signature
 from actorsession.ops import raw
-from actorsession.ops.apply import many, one
-from actorsession.ops.build import make
-from actorsession.ops.rows import op, same
+from tests.nodes import make
 from tests.ops.interpreter import source
 
 
@@ -91,7 +91,7 @@ def test_marks_and_lists_of_a_signature_are_understood(registrations: None) -> N
 
 
 def _many(ctx: Any) -> Any:
-    from actorsession.graph.node import TensorSpec
+    from actorsession.extend import TensorSpec
 
     return [*ctx.inputs, TensorSpec(int32, ctx.inputs[0].shape)]
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from actorsession.actors.deadline import Deadline
+from actorsession.actors import Deadline
 from actorsession.rpc import dial as dialling
 from actorsession.rpc.dial import dial
 from transports import ConnectError, Connection, Hello, WrongPeer, listen

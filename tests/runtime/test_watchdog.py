@@ -10,15 +10,13 @@ from typing import Any
 
 import pytest
 
-from actorsession import AsyncSession, Graph, Server, Session, Tensor, ops
-from actorsession.cluster.server.settings import ServerSettings
-from actorsession.extend import NOT_DIFFERENTIABLE, OpDef
+from actorsession import AsyncSession, Graph, Server, ServerSettings, Session, Tensor, ops
+from actorsession.extend import NOT_DIFFERENTIABLE, OpDef, registered_ops
 from actorsession.extend import register_op as register
-from actorsession.graph.registry import is_registered
-from actorsession.ops.build import make_one
 from actorsession.runtime.watchdog import HOLD_LIMIT, Watchdog
 from tests.cluster.holding import hold
 from tests.cluster.kit import PATIENCE, eventually
+from tests.nodes import make_one
 
 
 def linger(x: Tensor, name: str) -> Tensor:
@@ -36,7 +34,7 @@ def _kernel(context: Any) -> Callable[[Any], Any]:
     return lingering
 
 
-if not is_registered("TestLinger"):
+if "TestLinger" not in registered_ops():
     register(
         OpDef(
             name="TestLinger",

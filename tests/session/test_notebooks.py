@@ -15,8 +15,9 @@ from typing import Any
 
 import pytest
 
+import actorsession as acts
 from actorsession import AsyncSession, Graph, InteractiveSession, Session, ops
-from actorsession.session import CellWarning, notebooks
+from actorsession.session import notebooks
 from actorsession.session.notebooks import CellCalls, is_cell
 from tests.session.notebook_kit import Notebook, open_notebook
 
@@ -396,7 +397,7 @@ def held(calls: CellCalls, seconds: float, monkeypatch: pytest.MonkeyPatch) -> l
         warnings.simplefilter("always")
         patched.setattr(notebooks, "time", types.SimpleNamespace(perf_counter=times.__next__))
         assert calls.step(lambda: 1) == 1
-    assert all(w.category is CellWarning for w in caught)
+    assert all(w.category is acts.debugging.CellWarning for w in caught)
     return [str(w.message) for w in caught]
 
 
@@ -417,7 +418,7 @@ def test_a_step_that_is_planned_first_is_not_warned_of(graph: Graph, monkeypatch
     async def main() -> None:
         with Session(graph=graph) as session:
             assert in_run_code(lambda: session.run(x)) == 2.0
-            with pytest.warns(CellWarning, match=r"for 1 s"):
+            with pytest.warns(acts.debugging.CellWarning, match=r"for 1 s"):
                 assert in_run_code(lambda: session.run(x)) == 2.0
 
     asyncio.run(main())

@@ -8,24 +8,24 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from actorsession.errors import InvalidArgumentError
-from actorsession.graph.graph import constant_value
-from actorsession.graph.shape import TensorShape
-from actorsession.ops.arrays.array import (
+from actorsession import (
+    TensorShape,
+    constant,
     fill,
+    gradients,
     identity,
     ones,
     ones_like,
     placeholder,
     placeholder_with_default,
-    range_,
+    shape,
     stop_gradient,
     zeros,
     zeros_like,
 )
-from actorsession.ops.arrays.dimensions import shape
-from actorsession.ops.build import constant
-from actorsession.ops.derivatives.gradients import gradients
+from actorsession import range as range_
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.graph import constant_value
 from tests.ops.cases import expect, i64, static_shape
 from tests.ops.interpreter import check_gradient, evaluate, source
 from tests.rows import for_each

@@ -7,12 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession.graph.graph import Graph
-from actorsession.ops.arrays.dimensions import shape
-from actorsession.ops.arrays.gather import gather, gather_nd
-from actorsession.ops.build import constant
-from actorsession.ops.derivatives.gradients import gradients
-from actorsession.ops.indexed_slices import IndexedSlices, to_dense
+from actorsession import Graph, IndexedSlices, constant, gather, gather_nd, gradients, shape
+from actorsession.ops.indexed_slices import to_dense
 from tests.ops.cases import expect, i32, static_shape
 from tests.ops.interpreter import evaluate, source
 from tests.rows import for_each

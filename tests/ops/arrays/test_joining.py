@@ -5,11 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from actorsession import concat, constant, gradients, shape, stack, unstack
 from actorsession.graph.graph import constant_value
-from actorsession.ops.arrays.dimensions import shape
-from actorsession.ops.arrays.joining import concat, stack, unstack
-from actorsession.ops.build import constant
-from actorsession.ops.derivatives.gradients import gradients
 from tests.ops.cases import expect, f32
 from tests.ops.interpreter import source
 

@@ -7,10 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession.graph.graph import Graph
-from actorsession.ops.arrays.joining import stack
-from actorsession.ops.arrays.layout import pad, transpose
-from actorsession.ops.build import constant
+from actorsession import Graph, constant, pad, stack, transpose
 from tests.ops.cases import expect, f32
 from tests.ops.interpreter import source
 from tests.rows import for_each

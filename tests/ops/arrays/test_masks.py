@@ -7,11 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+import actorsession as acts
+from actorsession import Graph, IndexedSlices, boolean_mask, constant
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.graph import Graph
-from actorsession.ops.arrays.masks import batch_gather, boolean_mask, sequence_mask, sparse_mask
-from actorsession.ops.build import constant
-from actorsession.ops.indexed_slices import IndexedSlices
 from tests.ops.cases import computed, expect, f32, i32, i64, static_shape
 from tests.ops.interpreter import check_gradient, evaluate, source
 
@@ -88,26 +86,26 @@ def test_square_brackets_take_a_mask() -> None:
 
 def test_sequence_mask_is_true_up_to_each_length() -> None:
     wanted = np.array([[True, False, False], [True, True, True], [False, False, False]])
-    expect(lambda n: sequence_mask(n, 3), wanted, i32([1, 3, 0]))
-    expect(lambda n: sequence_mask(n), wanted, i64([1, 3, 0]))
-    expect(lambda n: sequence_mask(n, 2), wanted[:, :2], i32([1, 5, 0]))
-    expect(lambda n: sequence_mask(n, 3, "float32"), wanted.astype(np.float32), i32([1, 3, 0]))
+    expect(lambda n: acts.arrays.sequence_mask(n, 3), wanted, i32([1, 3, 0]))
+    expect(lambda n: acts.arrays.sequence_mask(n), wanted, i64([1, 3, 0]))
+    expect(lambda n: acts.arrays.sequence_mask(n, 2), wanted[:, :2], i32([1, 5, 0]))
+    expect(lambda n: acts.arrays.sequence_mask(n, 3, "float32"), wanted.astype(np.float32), i32([1, 3, 0]))
 
 
 def test_sequence_mask_puts_its_axis_behind_those_of_the_lengths() -> None:
     wanted = np.arange(4) < np.array([[1, 2], [0, 4]])[..., None]
-    expect(lambda n: sequence_mask(n, 4), wanted, i32([[1, 2], [0, 4]]))
-    expect(lambda n: sequence_mask(n, i64(4)), wanted, i32([[1, 2], [0, 4]]))
-    assert sequence_mask(source("int32", [None, 2]), 7).shape.as_list() == [None, 2, 7]
+    expect(lambda n: acts.arrays.sequence_mask(n, 4), wanted, i32([[1, 2], [0, 4]]))
+    expect(lambda n: acts.arrays.sequence_mask(n, i64(4)), wanted, i32([[1, 2], [0, 4]]))
+    assert acts.arrays.sequence_mask(source("int32", [None, 2]), 7).shape.as_list() == [None, 2, 7]
 
 
 def test_sequence_mask_of_lengths_that_are_all_negative_is_empty() -> None:
-    expect(lambda n: sequence_mask(n), np.zeros([1, 0], bool), i32([-2]))
+    expect(lambda n: acts.arrays.sequence_mask(n), np.zeros([1, 0], bool), i32([-2]))
 
 
 def test_the_longest_of_sequences_is_a_scalar() -> None:
     with pytest.raises(ValueError, match="maxlen is a scalar"):
-        sequence_mask([1], [3])
+        acts.arrays.sequence_mask([1], [3])
 
 
 # -- batch_gather, sparse_mask ---------------------------------------------------------------------
@@ -116,25 +114,25 @@ def test_the_longest_of_sequences_is_a_scalar() -> None:
 def test_batch_gather_looks_up_in_each_entry_of_the_batch() -> None:
     index = i32([[0, 2], [1, 1]])
     wanted = np.stack([CUBE[0][index[0]], CUBE[1][index[1]]])
-    expect(lambda x: batch_gather(x, index), wanted, CUBE)
-    expect(lambda x: batch_gather(x, i32([1, 0])), CUBE[[1, 0]], CUBE)
-    check_gradient(lambda x: batch_gather(x, index), CUBE)
+    expect(lambda x: acts.arrays.batch_gather(x, index), wanted, CUBE)
+    expect(lambda x: acts.arrays.batch_gather(x, i32([1, 0])), CUBE[[1, 0]], CUBE)
+    check_gradient(lambda x: acts.arrays.batch_gather(x, index), CUBE)
 
 
 def test_batch_gather_needs_to_know_the_rank_of_the_indices() -> None:
     for indices in (source("int32"), constant(1)):
         with pytest.raises(ValueError, match="known rank, at least 1"):
-            batch_gather(CUBE, indices)
+            acts.arrays.batch_gather(CUBE, indices)
 
 
 def test_batch_gather_refuses_what_is_outside() -> None:
     with pytest.raises(InvalidArgumentError, match=r"not in \[0, 3\)"):
-        computed(lambda x: batch_gather(x, i32([[0], [3]])), CUBE, known=False)
+        computed(lambda x: acts.arrays.batch_gather(x, i32([[0], [3]])), CUBE, known=False)
 
 
 def test_sparse_mask_leaves_out_slices_by_index() -> None:
     rows = IndexedSlices(constant(f32([[1], [2], [3]])), constant(i32([4, 0, 7])))
-    left = sparse_mask(rows, [0, 5])
+    left = acts.sparse.mask(rows, [0, 5])
     values, indices = evaluate([left.values, left.indices])
     assert values.tolist() == [[1], [3]]
     assert indices.tolist() == [4, 7]

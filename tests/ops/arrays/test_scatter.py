@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession.ops.arrays.scatter import one_hot
-from actorsession.ops.build import constant
-from actorsession.ops.derivatives.gradients import gradients
+from actorsession import constant, gradients, one_hot
 from tests.ops.cases import expect, i32
 from tests.ops.interpreter import source
 

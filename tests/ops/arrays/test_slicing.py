@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+import actorsession as acts
+from actorsession import constant, gradients, shape
+from actorsession import slice as slice_
 from actorsession.graph.graph import constant_value
-from actorsession.ops.arrays.dimensions import shape
-from actorsession.ops.arrays.slicing import slice_, strided_slice
-from actorsession.ops.build import constant
-from actorsession.ops.derivatives.gradients import gradients
 from tests.ops.cases import expect, f32, i32, i64
 from tests.ops.interpreter import check_gradient, evaluate, source
 from tests.rows import for_each
@@ -139,7 +138,7 @@ def test_an_entry_of_a_known_shape_is_known_early() -> None:
 
 
 def test_strided_slice_without_strides_goes_step_by_step() -> None:
-    expect(lambda x: strided_slice(x, [1, 0], [3, 2]), A[1:3, 0:2], A)
+    expect(lambda x: acts.arrays.strided_slice(x, [1, 0], [3, 2]), A[1:3, 0:2], A)
 
 
 @for_each(
@@ -160,13 +159,20 @@ def test_strided_slice_without_strides_goes_step_by_step() -> None:
     ],
 )
 def test_each_bit_of_a_mask_speaks_for_its_entry(masks: Any, index: Any) -> None:
-    expect(lambda x: strided_slice(x, [1, 1], [2, 3], [1, 1], **masks), A[index], A)
-    expect(lambda x, b, e, s: strided_slice(x, b, e, s, **masks), A[index], A, i32([1, 1]), i32([2, 3]), i32([1, 1]))
+    expect(lambda x: acts.arrays.strided_slice(x, [1, 1], [2, 3], [1, 1], **masks), A[index], A)
+    expect(
+        lambda x, b, e, s: acts.arrays.strided_slice(x, b, e, s, **masks),
+        A[index],
+        A,
+        i32([1, 1]),
+        i32([2, 3]),
+        i32([1, 1]),
+    )
 
 
 def test_bounds_of_floats_are_refused() -> None:
     with pytest.raises(TypeError, match="int32 or int64, got float32"):
-        strided_slice(source("float32", [3]), [1.0], [2.0], [1.0])
+        acts.arrays.strided_slice(source("float32", [3]), [1.0], [2.0], [1.0])
 
 
 def test_the_second_derivative_of_a_slice() -> None:

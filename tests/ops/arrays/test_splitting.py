@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from actorsession.ops.arrays.splitting import split
-from actorsession.ops.build import constant
+from actorsession import constant, split
 from tests.ops.interpreter import evaluate, source
 
 A = np.arange(48, dtype=np.float32).reshape(3, 4, 4)

@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
-from actorsession.ops.build import constant
-from actorsession.ops.derivatives.gradients import gradients
+from actorsession import constant, gradients, ops
 from tests.ops.cases import expect, f32, i32
 from tests.ops.interpreter import evaluate, source
 from tests.rows import for_each

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession.namespaces import nn
-from actorsession.ops.derivatives.gradients import gradients
+from actorsession import gradients, nn
 from tests.ops.cases import computed, expect
 from tests.ops.interpreter import check_gradient, evaluate, source
 from tests.ops.table.sliding import pooled

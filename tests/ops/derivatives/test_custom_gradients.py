@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
-from actorsession.graph.graph import Graph
-from actorsession.graph.registry import OpDef, register
-from actorsession.ops.build import make_one
+from actorsession import Graph, Session, ops
+from actorsession.extend import OpDef
+from actorsession.extend import register_op as register
 from actorsession.ops.derivatives import registry as gradient_registry
-from actorsession.session import Session
+from tests.nodes import make_one
 from tests.rows import for_each
 
 for name in ("TestNoGradientA", "TestNoGradientB"):

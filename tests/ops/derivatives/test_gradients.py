@@ -7,23 +7,31 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession.graph.dtypes import float32, float64, int32
-from actorsession.graph.graph import Graph
+import actorsession as acts
+from actorsession import (
+    Graph,
+    IndexedSlices,
+    Tensor,
+    Variable,
+    cast,
+    constant,
+    float32,
+    float64,
+    gather,
+    gradients,
+    int32,
+    matmul,
+    reduce_sum,
+    reshape,
+    unstack,
+)
+from actorsession.extend import OpDef
+from actorsession.extend import register_op as register
 from actorsession.graph.node import spec
-from actorsession.graph.operation import Tensor
-from actorsession.graph.registry import OpDef, register
 from actorsession.ops.arrays import array
-from actorsession.ops.arrays.gather import gather
-from actorsession.ops.arrays.joining import unstack
-from actorsession.ops.arrays.shape import reshape
-from actorsession.ops.build import constant, make_one
-from actorsession.ops.derivatives.gradients import UnconnectedGradients, gradients
 from actorsession.ops.elements import arithmetic, elementwise
-from actorsession.ops.elements.cast import cast
-from actorsession.ops.indexed_slices import IndexedSlices, to_dense
-from actorsession.ops.linear.matmul import matmul
-from actorsession.ops.reductions.reduction import reduce_sum
-from actorsession.ops.variables.variable import Variable
+from actorsession.ops.indexed_slices import to_dense
+from tests.nodes import make_one
 from tests.ops.interpreter import Variables, evaluate, source
 from tests.rows import for_each
 
@@ -143,7 +151,7 @@ def test_an_x_on_which_no_y_depends_has_no_gradient() -> None:
 
 def test_zeros_are_given_for_it_on_request() -> None:
     other, w = constant([1.0, 2.0]), Variable([[1.0]])
-    for wish in ("zero", UnconnectedGradients.ZERO):
+    for wish in ("zero", acts.autodiff.UnconnectedGradients.ZERO):
         found = gradients(constant(1.0), [other, w], unconnected_gradients=wish)
         assert [z.tolist() for z in evaluate(found)] == [[0.0, 0.0], [[0.0]]]
 

@@ -6,9 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession.graph import Graph
-from actorsession.graph.dtypes import bool_
-from actorsession.ops.build import constant
+from actorsession import Graph, bool_, constant
 from actorsession.ops.elements import arithmetic
 from tests.ops.interpreter import check_gradient, evaluate, source
 from tests.rows import for_each

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
-from actorsession.graph import Graph
+from actorsession import Graph, ops
 from tests.ops.interpreter import evaluate
 
 

@@ -5,11 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from actorsession import as_dtype, bfloat16, cast, constant, float32, float64, gradients, int32, int64, string
 from actorsession.graph import constant_value
-from actorsession.graph.dtypes import as_dtype, bfloat16, float32, float64, int32, int64, string
-from actorsession.ops.build import constant, make_one
-from actorsession.ops.derivatives.gradients import gradients
-from actorsession.ops.elements.cast import cast
+from tests.nodes import make_one
 from tests.ops.interpreter import check_gradient, evaluate, source
 from tests.rows import for_each
 

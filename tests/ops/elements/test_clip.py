@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
-from actorsession.graph import Graph
+from actorsession import Graph, ops
 from tests.ops.interpreter import evaluate
 
 

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession.graph.dtypes import float32, int32
-from actorsession.ops.build import constant
+from actorsession import constant, float32, int32
 from actorsession.ops.elements import comparison
 from tests.ops.interpreter import evaluate, source
 from tests.rows import for_each

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession.graph.dtypes import as_dtype
-from actorsession.ops.build import constant, make_one
+from actorsession import as_dtype, constant
 from actorsession.ops.elements import division
+from tests.nodes import make_one
 from tests.ops.interpreter import evaluate, source
 from tests.rows import for_each
 

@@ -5,9 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.graph.dtypes import complex128
-from actorsession.ops.build import constant
-from actorsession.ops.derivatives.gradients import gradients
+from actorsession import complex128, constant, gradients
 from actorsession.ops.elements import elementwise
 from tests.ops.interpreter import evaluate, source
 from tests.rows import for_each

@@ -8,8 +8,7 @@ import sys
 import pytest
 
 import actorsession
-from actorsession import ops
-from actorsession.namespaces import math
+from actorsession import math, ops
 
 # What TensorFlow has there, but for the few that this library does not have.
 MISSING = {"approx_max_k", "approx_min_k", "sobol_sample", "special"}

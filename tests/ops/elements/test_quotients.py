@@ -5,9 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
+from actorsession import math, ops
 from actorsession.errors import InvalidArgumentError
-from actorsession.namespaces import math
 from tests.ops.interpreter import evaluate
 
 

@@ -5,9 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
-from actorsession.graph import Graph
-from actorsession.graph.dtypes import as_dtype
+from actorsession import Graph, as_dtype, ops
 from tests.ops.interpreter import evaluate
 from tests.rows import for_each
 

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession.graph.dtypes import bool_, float32, float64, int32
-from actorsession.ops.build import constant, make_one
-from actorsession.ops.elements.selection import where, where_v2
+from actorsession import bool_, constant, float32, float64, int32, where
+from actorsession.ops.elements.selection import where_v2
+from tests.nodes import make_one
 from tests.ops.interpreter import evaluate, source
 from tests.rows import for_each
 

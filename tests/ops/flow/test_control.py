@@ -5,11 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from actorsession.graph.graph import Graph
-from actorsession.ops.build import constant
-from actorsession.ops.flow.control import group, no_op, tuple_, with_dependencies
-from actorsession.ops.indexed_slices import IndexedSlices
-from actorsession.opsets.sparse.basics import SparseTensor
+from actorsession import Graph, IndexedSlices, SparseTensor, constant, group, no_op
+from actorsession import tuple as tuple_
+from actorsession.ops.flow.control import with_dependencies
 from tests.ops.interpreter import evaluate, source
 
 

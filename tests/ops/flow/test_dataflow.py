@@ -7,7 +7,6 @@ import pytest
 import actorsession as acts
 from actorsession.errors import UnimplementedError
 from actorsession.graph.control_flow_ops import PRIMITIVES
-from actorsession.graph.graph import Graph
 from actorsession.graph.registry import lookup
 from actorsession.ops.flow import dataflow
 from actorsession.plan.codegen.node_context import NodeContext
@@ -94,7 +93,7 @@ def test_a_loop_is_closed_by_a_next_iteration_of_the_same_type() -> None:
     assert merged.op not in entered.consumers()[1:]
 
 
-def test_an_input_is_not_replaced_by_what_is_made_of_it(graph: Graph) -> None:
+def test_an_input_is_not_replaced_by_what_is_made_of_it(graph: acts.Graph) -> None:
     one = acts.constant(1)
     two = one + 1
     three = two + 1
@@ -108,7 +107,7 @@ def test_an_input_is_not_replaced_by_what_is_made_of_it(graph: Graph) -> None:
 
 
 @for_each("op", sorted(PRIMITIVES))
-def test_within_a_function_it_says_that_it_runs_in_the_graph_alone(graph: Graph, op: str) -> None:
+def test_within_a_function_it_says_that_it_runs_in_the_graph_alone(graph: acts.Graph, op: str) -> None:
     node = acts.no_op(name="node").plain
     with pytest.raises(UnimplementedError, match="while_loop or cond"):
         lookup(op).kernel(NodeContext(node, (), (), "/device:CPU:0"))

@@ -9,7 +9,6 @@ import pytest
 
 import actorsession as acts
 from actorsession.ops.flow.functional import For, Gradient, If, While, remote_call, symbolic_gradient
-from actorsession.ops.flow.functions import Defun
 from tests.rows import for_each
 
 
@@ -19,7 +18,7 @@ def run(fetches: Any, feeds: Any = None) -> Any:
 
 
 def product() -> Any:
-    return Defun(acts.float32, acts.float32)(lambda x, y: (x * y + 1.0, x - y))
+    return acts.flow.Defun(acts.float32, acts.float32)(lambda x, y: (x * y + 1.0, x - y))
 
 
 def test_a_remote_call_runs_on_its_target() -> None:
@@ -32,7 +31,7 @@ def test_a_remote_call_runs_on_its_target() -> None:
 
 def test_the_target_may_be_a_constant_tensor_but_must_be_known() -> None:
     target = acts.constant("/device:CPU:0")
-    found = remote_call(target, [2.0], [acts.float32], Defun(acts.float32)(lambda x: x + 1.0))
+    found = remote_call(target, [2.0], [acts.float32], acts.flow.Defun(acts.float32)(lambda x: x + 1.0))
     assert run(found) == [3.0]
     with pytest.raises(ValueError, match="target must be known"):
         remote_call(acts.placeholder(acts.string, []), [2.0], [acts.float32], product())
@@ -50,7 +49,7 @@ def test_the_gradient_of_a_remote_call_is_computed_there() -> None:
 
 def test_if_calls_one_of_two_functions() -> None:
     p = acts.placeholder(acts.int32, [])
-    other = Defun(acts.float32, acts.float32)(lambda x, y: (x, y))
+    other = acts.flow.Defun(acts.float32, acts.float32)(lambda x, y: (x, y))
     found = If(p, [2.0, 3.0], product(), other)
     assert found[0].op.name == "If/Merge"
     assert run(found, {p: 3}) == [7.0, -1.0]
@@ -59,9 +58,9 @@ def test_if_calls_one_of_two_functions() -> None:
 
 def test_if_takes_strings_and_tensors_that_may_be_empty_for_a_predicate() -> None:
     one, two = (
-        (Defun(acts.float32)(lambda x, k=None, v=v: x) for v in ())
+        (acts.flow.Defun(acts.float32)(lambda x, k=None, v=v: x) for v in ())
         if ()
-        else (Defun(acts.float32)(lambda x: x + 1.0), Defun(acts.float32)(lambda x: x + 2.0))
+        else (acts.flow.Defun(acts.float32)(lambda x: x + 1.0), acts.flow.Defun(acts.float32)(lambda x: x + 2.0))
     )
     word = acts.placeholder(acts.string, [])
     items = acts.placeholder(acts.float32, [None])
@@ -71,13 +70,13 @@ def test_if_takes_strings_and_tensors_that_may_be_empty_for_a_predicate() -> Non
 
 
 def test_while_repeats_a_function_and_lets_shapes_change() -> None:
-    goes_on = Defun(acts.int32, acts.float32)(lambda i, x: i < 5)
-    grows = Defun(acts.int32, acts.float32)(lambda i, x: (i + 1, acts.concat([x, x], 0)))
+    goes_on = acts.flow.Defun(acts.int32, acts.float32)(lambda i, x: i < 5)
+    grows = acts.flow.Defun(acts.int32, acts.float32)(lambda i, x: (i + 1, acts.concat([x, x], 0)))
     found = While([acts.constant(0), [1.0]], goes_on, grows)
     assert [t.shape.rank for t in found] == [0, None]
     assert run(found)[1].shape == (32,)
     with pytest.raises(ValueError, match="gives 1 values for 2"):
-        While([0, [1.0]], goes_on, Defun(acts.int32, acts.float32)(lambda i, x: i + 1))
+        While([0, [1.0]], goes_on, acts.flow.Defun(acts.int32, acts.float32)(lambda i, x: i + 1))
 
 
 @for_each(
@@ -86,7 +85,7 @@ def test_while_repeats_a_function_and_lets_shapes_change() -> None:
     ids=["up", "down", "none", "still"],
 )
 def test_for_counts_up_and_down(start: int, limit: int, delta: int, expected: float) -> None:
-    body = Defun(acts.int32, acts.float32)(lambda i, x: x + acts.cast(i, acts.float32))
+    body = acts.flow.Defun(acts.int32, acts.float32)(lambda i, x: x + acts.cast(i, acts.float32))
     (total,) = For(start, limit, delta, [0.0], body)
     assert run(total) == expected
 
@@ -99,17 +98,17 @@ def test_a_symbolic_gradient_takes_the_gradients_of_the_results() -> None:
     with pytest.raises(ValueError, match="2 results, got 1 gradients"):
         symbolic_gradient([2.0, 3.0, 1.0], [acts.float32, acts.float32], f)
     with pytest.raises(TypeError, match="arguments must be declared"):
-        Gradient([2.0, 1.0], Defun()(lambda x: x * 2.0))
+        Gradient([2.0, 1.0], acts.flow.Defun()(lambda x: x * 2.0))
 
 
 def test_a_symbolic_gradient_gives_zeros_where_nothing_depends() -> None:
-    f = Defun(acts.float32, acts.float32)(lambda x, y: x * 2.0)
+    f = acts.flow.Defun(acts.float32, acts.float32)(lambda x, y: x * 2.0)
     assert run(symbolic_gradient([2.0, 3.0, 1.0], [acts.float32, acts.float32], f)) == [2.0, 0.0]
 
 
 def test_a_symbolic_gradient_of_a_function_that_captures_is_refused() -> None:
     c = acts.constant(2.0)
-    f = Defun(acts.float32)(lambda x: x * c)
+    f = acts.flow.Defun(acts.float32)(lambda x: x * c)
     with pytest.raises(ValueError, match="pass it as an argument"):
         symbolic_gradient([2.0, 1.0], [acts.float32], f)
 

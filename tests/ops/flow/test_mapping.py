@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import actorsession as acts
-from actorsession.session import AsyncSession
 from tests.cluster.kit import in_process, soon
 from tests.rows import for_each
 
@@ -73,7 +72,7 @@ async def test_the_items_of_a_constant_travel_to_another_task() -> None:
     with acts.device("/job:worker/task:1"):
         v = acts.Variable(2.0)
     found = acts.map_fn(lambda x: x * v, acts.constant([1.0, 2.0]))
-    async with in_process() as cluster, AsyncSession(cluster.target(), graph=acts.get_default_graph()) as session:
+    async with in_process() as cluster, acts.AsyncSession(cluster.target(), graph=acts.get_default_graph()) as session:
         await soon(session.run(v.initializer))
         np.testing.assert_array_equal(await soon(session.run(found)), [2.0, 4.0])
 

@@ -5,11 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession.graph import Graph
-from actorsession.graph.dtypes import float32
-from actorsession.ops.build import constant
-from actorsession.ops.derivatives.gradients import gradients
-from actorsession.ops.linear.matmul import matmul
+from actorsession import Graph, constant, float32, gradients, matmul
 from tests.ops.interpreter import check_gradient, evaluate, source
 from tests.rows import for_each
 

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from actorsession import ops
-from actorsession.namespaces import math
+from actorsession import math, ops
 from tests.ops.interpreter import evaluate
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import actorsession as acts
 from actorsession import ops
-from actorsession.ops.linear.transposition import matrix_transpose
 from tests.ops.cases import expect, static_shape
 from tests.ops.interpreter import check_gradient, source
 
@@ -14,14 +14,14 @@ CUBE = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
 
 
 def test_matrix_transpose_exchanges_the_last_two_axes() -> None:
-    expect(matrix_transpose, CUBE.transpose(0, 2, 1), CUBE)
-    check_gradient(matrix_transpose, CUBE)
-    assert static_shape(matrix_transpose, [None, 3, 4]) == [None, 4, 3]
+    expect(acts.linalg.matrix_transpose, CUBE.transpose(0, 2, 1), CUBE)
+    check_gradient(acts.linalg.matrix_transpose, CUBE)
+    assert static_shape(acts.linalg.matrix_transpose, [None, 3, 4]) == [None, 4, 3]
 
 
 def test_complex_elements_are_conjugated_if_asked() -> None:
     value = CUBE[0] * np.complex64(1 + 2j)
-    expect(lambda x: matrix_transpose(x, conjugate=True), value.T.conj(), value)
+    expect(lambda x: acts.linalg.matrix_transpose(x, conjugate=True), value.T.conj(), value)
     expect(lambda x: ops.transpose(x, conjugate=True), value.T.conj(), value)
     expect(ops.transpose, value.T, value)
 
@@ -33,4 +33,4 @@ def test_real_elements_are_only_turned() -> None:
 
 def test_a_vector_is_no_matrix() -> None:
     with pytest.raises(ValueError, match="takes matrices"):
-        matrix_transpose(source("float32", [3]))
+        acts.linalg.matrix_transpose(source("float32", [3]))

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from actorsession import constant, linalg
 from actorsession.errors import UnimplementedError
-from actorsession.namespaces import linalg
-from actorsession.ops.build import constant
 from tests.ops.interpreter import evaluate
 from tests.rows import for_each
 

@@ -6,10 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession.graph.dtypes import as_dtype, float32
-from actorsession.ops.build import constant, make_one
-from actorsession.ops.derivatives.gradients import gradients
+from actorsession import as_dtype, constant, float32, gradients
 from actorsession.ops.neural import activations
+from tests.nodes import make_one
 from tests.ops.interpreter import evaluate, source
 from tests.rows import for_each
 

@@ -8,16 +8,10 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import actorsession as acts
+from actorsession import constant, gradients, transpose
 from actorsession.errors import InvalidArgumentError
-from actorsession.ops.arrays.layout import transpose
-from actorsession.ops.build import constant, make
-from actorsession.ops.derivatives.gradients import gradients
-from actorsession.ops.neural.cross_entropy import (
-    sigmoid_cross_entropy_with_logits,
-    softmax_cross_entropy_with_logits,
-    softmax_cross_entropy_with_logits_v2,
-    sparse_softmax_cross_entropy_with_logits,
-)
+from tests.nodes import make
 from tests.ops.cases import computed, expect, f32, i32, i64
 from tests.ops.interpreter import check_gradient, evaluate, source
 from tests.rows import for_each
@@ -45,11 +39,11 @@ def _loss(x: Any, y: Any, axis: int = -1) -> Any:
 
 
 def _dense(labels: Any, logits: Any) -> Any:
-    return softmax_cross_entropy_with_logits(labels=labels, logits=logits)
+    return acts.nn.softmax_cross_entropy_with_logits(labels=labels, logits=logits)
 
 
 def _sparse(labels: Any, logits: Any) -> Any:
-    return sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
+    return acts.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
 
 
 # -- softmax_cross_entropy_with_logits -------------------------------------------------------------
@@ -59,7 +53,7 @@ def _sparse(labels: Any, logits: Any) -> Any:
 def test_the_classes_may_stand_along_any_axis(axis: Any) -> None:
     x, y = _logits(2, 3, 4), _logits(2, 3, 4)
     xs, ys = source("float32", x.shape), source("float32", y.shape)
-    loss = softmax_cross_entropy_with_logits_v2(labels=ys, logits=xs, axis=axis)
+    loss = acts.nn.softmax_cross_entropy_with_logits_v2(labels=ys, logits=xs, axis=axis)
     (found,) = evaluate([loss], {xs: x, ys: y})
     np.testing.assert_allclose(found, _loss(x, y, axis), rtol=1e-5, atol=1e-5)
 
@@ -120,7 +114,7 @@ def test_without_classes_the_loss_is_nothing_and_a_label_is_refused_in_the_step(
 @pytest.mark.parametrize("dims", [(3, 4), (2, 3, 4), (4,)])
 def test_the_gradient_reaches_logits_and_in_the_newer_form_labels(dims: Any) -> None:
     x, y = _logits(*dims, scale=1.0), _labels(*dims)
-    check_gradient(softmax_cross_entropy_with_logits_v2, y, x)
+    check_gradient(acts.nn.softmax_cross_entropy_with_logits_v2, y, x)
 
 
 def test_the_older_form_takes_labels_as_constant() -> None:
@@ -143,7 +137,7 @@ def test_the_sparse_loss_is_that_of_one_hot_labels(dims: Any, index_type: Any) -
 
 def test_the_sparse_loss_of_a_matrix_has_its_name_twice() -> None:
     """As in TensorFlow, where programs look it up."""
-    loss = sparse_softmax_cross_entropy_with_logits
+    loss = acts.nn.sparse_softmax_cross_entropy_with_logits
     found = [loss(labels=i32([0]), logits=f32([[1.0]]), name=name) for name in ("loss", None)]
     assert [t.op.name for t in found] == [
         "loss/loss",
@@ -171,7 +165,7 @@ def test_the_gradient_of_the_sparse_loss() -> None:
 
 
 def _sigmoid(labels: Any, logits: Any) -> Any:
-    return sigmoid_cross_entropy_with_logits(labels=labels, logits=logits)
+    return acts.nn.sigmoid_cross_entropy_with_logits(labels=labels, logits=logits)
 
 
 def test_the_sigmoid_loss_is_the_surprise_of_each_class() -> None:
@@ -199,4 +193,4 @@ def test_the_gradient_of_the_sigmoid_loss_holds_at_zero_too() -> None:
 def test_the_loss_is_the_mean_surprise(dims: Any) -> None:
     x, y = _logits(*dims), _labels(*dims)
     expect(_dense, f32(_loss(x, y)), y, x, exact=False)
-    expect(softmax_cross_entropy_with_logits_v2, f32(_loss(x, y)), y, x, exact=False)
+    expect(acts.nn.softmax_cross_entropy_with_logits_v2, f32(_loss(x, y)), y, x, exact=False)

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession.graph.graph import Graph
-from actorsession.namespaces import nn
+from actorsession import Graph, nn
 from tests.ops.cases import computed
 from tests.ops.interpreter import check_gradient, evaluate, source
 from tests.rows import for_each

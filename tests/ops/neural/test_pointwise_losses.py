@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession.namespaces import nn
+from actorsession import nn
 from tests.ops.cases import expect, f32
 from tests.ops.interpreter import check_gradient, evaluate
 

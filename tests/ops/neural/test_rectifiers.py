@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from actorsession import ops
-from actorsession.namespaces import nn
+from actorsession import nn, ops
 from tests.ops.interpreter import check_gradient, evaluate
 
 

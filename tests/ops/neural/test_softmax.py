@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.ops.arrays.layout import transpose
-from actorsession.ops.neural.softmax import log_softmax, softmax
+import actorsession as acts
+from actorsession import transpose
 from tests.ops.cases import expect
 from tests.rows import for_each
 
@@ -29,11 +29,11 @@ def _logits(*dims: int, scale: float = 5.0) -> Any:
 def test_softmax_along_any_axis(axis: Any) -> None:
     x = _logits(2, 3, 4)
     wanted = _log_softmax(x, axis)
-    expect(lambda x: softmax(x, axis), np.exp(wanted).astype(np.float32), x, exact=False)
-    expect(lambda x: log_softmax(x, axis), wanted.astype(np.float32), x, exact=False)
+    expect(lambda x: acts.nn.softmax(x, axis), np.exp(wanted).astype(np.float32), x, exact=False)
+    expect(lambda x: acts.nn.log_softmax(x, axis), wanted.astype(np.float32), x, exact=False)
 
 
 def test_softmax_of_a_view_in_another_layout() -> None:
     x = _logits(50, 40)
     wanted = np.exp(_log_softmax(x.T)).astype(np.float32)
-    expect(lambda x: softmax(transpose(x)), wanted, x, exact=False)
+    expect(lambda x: acts.nn.softmax(transpose(x)), wanted, x, exact=False)

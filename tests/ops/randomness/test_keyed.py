@@ -10,7 +10,6 @@ import pytest
 
 import actorsession as acts
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.graph import Graph
 from actorsession.ops import raw
 from tests.rows import for_each
 
@@ -28,7 +27,7 @@ MEANS = {"UniformV2": 0.5, "NormalV2": 0.0, "UniformIntV2": 0.0}
 
 @pytest.fixture
 def session() -> Iterator[acts.Session]:
-    with Graph().as_default(), acts.Session() as made:
+    with acts.Graph().as_default(), acts.Session() as made:
         yield made
 
 

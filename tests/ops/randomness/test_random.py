@@ -8,14 +8,10 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from actorsession import Graph, Tensor, constant, gradients, random, shape
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.graph import Graph
-from actorsession.graph.operation import Tensor
-from actorsession.namespaces import random
 from actorsession.namespaces.random import get_seed, random_normal, random_uniform, set_random_seed, truncated_normal
-from actorsession.ops.arrays.dimensions import shape
-from actorsession.ops.build import constant, make_one
-from actorsession.ops.derivatives.gradients import gradients
+from tests.nodes import make_one
 from tests.ops.interpreter import Variables, evaluate, source
 from tests.rows import for_each
 

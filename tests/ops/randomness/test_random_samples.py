@@ -7,12 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from actorsession import Graph, Session, constant, gradients, random
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.graph import Graph
-from actorsession.namespaces import random
-from actorsession.ops.build import constant
-from actorsession.ops.derivatives.gradients import gradients
-from actorsession.session import Session
 from tests.ops.interpreter import evaluate, source
 from tests.rows import for_each
 

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession.graph.dtypes import float32
-from actorsession.ops.reductions.argmax import argmax, argmin
+from actorsession import argmax, argmin, float32
 from tests.ops.interpreter import source
 from tests.rows import for_each
 

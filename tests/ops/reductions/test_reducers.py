@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession.graph.dtypes import bfloat16, float16, float32
+from actorsession import bfloat16, float16, float32
 from actorsession.ops.reductions.reducers import extremum, mean, product, total
 from tests.rows import for_each
 

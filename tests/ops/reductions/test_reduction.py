@@ -5,9 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.graph.dtypes import as_dtype, float32, float64, int32
-from actorsession.ops.build import constant
-from actorsession.ops.derivatives.gradients import gradients
+from actorsession import as_dtype, constant, float32, float64, gradients, int32
 from actorsession.ops.reductions import reduction
 from tests.ops.interpreter import check_gradient, evaluate, source
 from tests.rows import for_each

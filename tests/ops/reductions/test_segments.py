@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops, opsets
-from actorsession.graph.dtypes import as_dtype
+from actorsession import as_dtype, ops, opsets
 from tests.ops.interpreter import check_gradient, evaluate, source
 
 

@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
-from actorsession.namespaces import math, nn
+from actorsession import math, nn, ops
 from tests.ops.interpreter import check_gradient, evaluate
 from tests.rows import for_each
 

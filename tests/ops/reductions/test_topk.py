@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+import actorsession as acts
+from actorsession import constant
 from actorsession.errors import InvalidArgumentError
-from actorsession.ops.build import constant
-from actorsession.ops.reductions.topk import in_top_k, top_k
 from tests.ops.cases import computed, expect, i32
 from tests.ops.interpreter import source
 from tests.rows import for_each
@@ -31,12 +31,12 @@ def _top(x: Any, k: int) -> Any:
 @for_each("span", [4, 1000])  # with many equal entries, and with few
 def test_the_largest_come_first_and_the_lower_index_among_equals(dims: Any, k: Any, dtype: Any, span: Any) -> None:
     x = RNG.integers(-span, span, dims).astype(dtype)
-    expect(lambda x: list(top_k(x, k)), _top(x, k), x)
-    expect(lambda x, k: list(top_k(x, k)), _top(x, k), x, i32(k))
+    expect(lambda x: list(acts.nn.top_k(x, k)), _top(x, k), x)
+    expect(lambda x, k: list(acts.nn.top_k(x, k)), _top(x, k), x, i32(k))
 
 
 def test_the_fields_have_names() -> None:
-    found = top_k(constant([1.0, 2.0]))
+    found = acts.nn.top_k(constant([1.0, 2.0]))
     assert found.values.shape == [1]
     assert found.indices.dtype.name == "int32"
 
@@ -46,8 +46,8 @@ def test_the_fields_have_names() -> None:
 
 def test_predictions_that_can_never_work_are_refused() -> None:
     with pytest.raises(TypeError, match="float32, got float64"):
-        in_top_k(source("float64", [2, 2]), [0, 1], 1)
+        acts.nn.in_top_k(source("float64", [2, 2]), [0, 1], 1)
     with pytest.raises(ValueError, match="not compatible"):
-        in_top_k(source("float32", [2, 2]), [0, 1, 1], 1)
+        acts.nn.in_top_k(source("float32", [2, 2]), [0, 1, 1], 1)
     with pytest.raises(InvalidArgumentError, match=r"got \[2, 2\] and \[3\]"):
-        computed(lambda p, t: in_top_k(p, t, 1), np.zeros((2, 2), np.float32), i32([0, 1, 1]), known=False)
+        computed(lambda p, t: acts.nn.in_top_k(p, t, 1), np.zeros((2, 2), np.float32), i32([0, 1, 1]), known=False)

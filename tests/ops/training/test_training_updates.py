@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from actorsession import Tensor, TensorShape, as_dtype, constant, float32, float64, int64
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import as_dtype, float32, float64, int64
-from actorsession.graph.operation import Tensor
-from actorsession.graph.registry import NOT_DIFFERENTIABLE, is_registered, lookup
-from actorsession.graph.shape import TensorShape
+from actorsession.extend import NOT_DIFFERENTIABLE, registered_ops
+from actorsession.graph.registry import lookup
 from actorsession.ops.blas import BLOCK_BYTES
-from actorsession.ops.build import constant, make, make_one
+from tests.nodes import make, make_one
 from tests.ops.holders import InPlace, Shared, arrays, close, double, kernel
 from tests.rows import for_each
 
@@ -119,7 +118,7 @@ CASES: dict[str, tuple[Callable[..., Any], list[Any]]] = {
     "Adam use_nesterov": (partial(adam, nesterov=True), ADAM),
 }
 EVERY = for_each("op", CASES)
-SPARSE = for_each("op", [op for op in CASES if is_registered(f"ResourceSparseApply{op.split()[0]}")])
+SPARSE = for_each("op", [op for op in CASES if f"ResourceSparseApply{op.split()[0]}" in registered_ops()])
 HOLDERS = for_each("holder", [InPlace, Shared])
 
 
@@ -325,4 +324,4 @@ def test_wrong_types_are_refused_while_building() -> None:
 @EVERY
 def test_nothing_flows_back_through_an_update(op: str) -> None:
     types = [f"Resource{how}{op.split()[0]}" for how in ("Apply", "SparseApply")]
-    assert {lookup(t).gradient for t in types if is_registered(t)} == {NOT_DIFFERENTIABLE}
+    assert {lookup(t).gradient for t in types if t in registered_ops()} == {NOT_DIFFERENTIABLE}

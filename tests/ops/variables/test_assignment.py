@@ -6,15 +6,8 @@ from typing import Any
 
 import pytest
 
-from actorsession.ops.variables.assignment import (
-    assign,
-    assign_add,
-    assign_sub,
-    scatter_add,
-    scatter_sub,
-    scatter_update,
-)
-from actorsession.ops.variables.variable import Variable
+import actorsession as acts
+from actorsession import Variable, assign, assign_add, assign_sub
 from tests.ops.interpreter import Variables, evaluate
 
 
@@ -34,6 +27,6 @@ def test_the_functions_do_what_the_methods_do(function: Any, expected: float) ->
 def test_rows_are_scattered_by_functions() -> None:
     w = Variable([1.0, 2.0, 3.0])
     state = started(w)
-    assert evaluate([scatter_add(w, [0, 0], [1.0, 1.0])], None, state)[0].tolist() == [3, 2, 3]
-    assert evaluate([scatter_sub(w, [1], [2.0])], None, state)[0].tolist() == [3, 0, 3]
-    assert evaluate([scatter_update(w, 2, 7.0)], None, state)[0].tolist() == [3, 0, 7]
+    assert evaluate([acts.variables.scatter_add(w, [0, 0], [1.0, 1.0])], None, state)[0].tolist() == [3, 2, 3]
+    assert evaluate([acts.variables.scatter_sub(w, [1], [2.0])], None, state)[0].tolist() == [3, 0, 3]
+    assert evaluate([acts.variables.scatter_update(w, 2, 7.0)], None, state)[0].tolist() == [3, 0, 7]

@@ -8,14 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
+from actorsession import Graph, IndexedSlices, Variable, as_dtype, constant, ops
 from actorsession.errors import FailedPreconditionError, InvalidArgumentError
-from actorsession.graph.dtypes import as_dtype
-from actorsession.graph.graph import Graph
-from actorsession.ops.build import constant
-from actorsession.ops.indexed_slices import IndexedSlices
 from actorsession.ops.variables import lists
-from actorsession.ops.variables.variable import Variable
 from tests.ops.interpreter import Variables, evaluate, source
 from tests.rows import for_each
 

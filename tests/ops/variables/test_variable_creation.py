@@ -8,9 +8,6 @@ import pytest
 
 import actorsession as acts
 from actorsession import ops
-from actorsession.graph.graph import Graph
-from actorsession.ops import VariableAggregation, VariableSynchronization, get_variable, variable_creator_scope
-from actorsession.ops.variables.variable import Variable
 
 
 def test_creators_are_asked_from_the_inside_out() -> None:
@@ -24,10 +21,10 @@ def test_creators_are_asked_from_the_inside_out() -> None:
         log.append("inner")
         return next_creator(**{**kwargs, "trainable": False})
 
-    with variable_creator_scope(outer), variable_creator_scope(inner):
-        v = Variable(1.0, name="v")
-        w = get_variable("w", [2])
-    assert (v.trainable, w.trainable, Variable(1.0).trainable) == (False, False, True)
+    with acts.variables.variable_creator_scope(outer), acts.variables.variable_creator_scope(inner):
+        v = acts.Variable(1.0, name="v")
+        w = acts.get_variable("w", [2])
+    assert (v.trainable, w.trainable, acts.Variable(1.0).trainable) == (False, False, True)
     assert log == ["inner", "outer v False", "inner", "outer w False"]
 
 
@@ -38,8 +35,8 @@ def test_a_creator_gets_every_argument_by_name() -> None:
         seen.update(kwargs)
         return next_creator(**kwargs)
 
-    with variable_creator_scope(creator):
-        Variable(1.0, False, ["mine"], dtype="float64")
+    with acts.variables.variable_creator_scope(creator):
+        acts.Variable(1.0, False, ["mine"], dtype="float64")
     assert sorted(seen) == [
         "aggregation", "caching_device", "collections", "constraint", "dtype", "expected_shape",
         "import_scope", "initial_value", "name", "shape", "synchronization", "trainable",
@@ -50,41 +47,44 @@ def test_a_creator_gets_every_argument_by_name() -> None:
 
 
 def test_a_creator_may_make_something_else() -> None:
-    with variable_creator_scope(lambda next_creator, **kwargs: "anything"):
-        made: list[Any] = [Variable(1.0), get_variable("w", [2])]
+    with acts.variables.variable_creator_scope(lambda next_creator, **kwargs: "anything"):
+        made: list[Any] = [acts.Variable(1.0), acts.get_variable("w", [2])]
     assert made == ["anything", "anything"]
 
 
 def test_creators_belong_to_a_graph_and_a_block() -> None:
-    with variable_creator_scope(lambda next_creator, **kwargs: "anything"):
-        with Graph().as_default():
-            assert isinstance(Variable(1.0), Variable)
-        with pytest.raises(KeyError), variable_creator_scope(lambda make, **kwargs: "other"):
+    with acts.variables.variable_creator_scope(lambda next_creator, **kwargs: "anything"):
+        with acts.Graph().as_default():
+            assert isinstance(acts.Variable(1.0), acts.Variable)
+        with pytest.raises(KeyError), acts.variables.variable_creator_scope(lambda make, **kwargs: "other"):
             raise KeyError
-        made: Any = Variable(1.0)
+        made: Any = acts.Variable(1.0)
         assert made == "anything"
-    assert isinstance(Variable(1.0), Variable)
+    assert isinstance(acts.Variable(1.0), acts.Variable)
 
 
 def test_kinds_of_variables_have_their_own_making() -> None:
-    class Mine(Variable):
+    class Mine(acts.Variable):
         pass
 
-    with variable_creator_scope(lambda next_creator, **kwargs: "anything"):
+    with acts.variables.variable_creator_scope(lambda next_creator, **kwargs: "anything"):
         assert isinstance(Mine(1.0), Mine)
 
 
 def test_variables_are_trained_unless_their_copies_are_only_read_together() -> None:
-    on_read = VariableSynchronization.ON_READ
-    assert Variable(1.0).trainable
-    assert not Variable(1.0, synchronization=on_read).trainable
-    assert Variable(1.0, trainable=True, synchronization=on_read).trainable
+    on_read = acts.variables.VariableSynchronization.ON_READ
+    assert acts.Variable(1.0).trainable
+    assert not acts.Variable(1.0, synchronization=on_read).trainable
+    assert acts.Variable(1.0, trainable=True, synchronization=on_read).trainable
 
 
 def test_what_was_asked_for_is_remembered() -> None:
-    v = Variable(1.0, aggregation=VariableAggregation.MEAN)
-    assert (v.aggregation, v.synchronization) == (VariableAggregation.MEAN, VariableSynchronization.AUTO)
-    assert VariableAggregation(3) is VariableAggregation.ONLY_FIRST_REPLICA
+    v = acts.Variable(1.0, aggregation=acts.variables.VariableAggregation.MEAN)
+    assert (v.aggregation, v.synchronization) == (
+        acts.variables.VariableAggregation.MEAN,
+        acts.variables.VariableSynchronization.AUTO,
+    )
+    assert acts.variables.VariableAggregation(3) is acts.variables.VariableAggregation.ONLY_FIRST_REPLICA
 
 
 @pytest.mark.parametrize(
@@ -97,12 +97,12 @@ def test_what_was_asked_for_is_remembered() -> None:
 )
 def test_arguments_that_make_no_variable_are_refused(arguments: Any, match: str) -> None:
     with pytest.raises(ValueError, match=match):
-        Variable(1.0, **arguments)
+        acts.Variable(1.0, **arguments)
     assert ops.global_variables() == []
 
 
 def test_a_collection_named_twice_is_joined_once() -> None:
-    v = Variable(1.0, collections=["mine", "mine"])
+    v = acts.Variable(1.0, collections=["mine", "mine"])
     assert v.graph.get_collection("mine") == [v]
 
 

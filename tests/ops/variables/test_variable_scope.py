@@ -8,12 +8,9 @@ from typing import Any
 
 import pytest
 
-from actorsession import ops
-from actorsession.graph.dtypes import float16, float32, float64
-from actorsession.graph.graph import Graph
-from actorsession.ops import AUTO_REUSE, VariableScope, get_variable, get_variable_scope
-from actorsession.ops import variable_scope as scoped
-from actorsession.ops.build import constant
+import actorsession as acts
+from actorsession import AUTO_REUSE, Graph, constant, float16, float32, float64, get_variable, ops
+from actorsession import variable_scope as scoped
 from tests.rows import for_each
 
 
@@ -71,7 +68,7 @@ def test_scopes_of_names_do_not_name_variables(graph: Graph) -> None:
             assert op_name() == "ns/vs/x"
         with scoped(scope):
             assert op_name() == "ns/vs_1/x"
-        with scoped(get_variable_scope()) as root:
+        with scoped(acts.variables.get_variable_scope()) as root:
             assert root.name == ""
             assert op_name() == "ns/x"
         with scoped(""):
@@ -131,8 +128,8 @@ def test_values_say_which_graph_is_meant() -> None:
         value = constant(1.0)
     with scoped("a", values=[value]):
         assert get_variable("w", [2]).graph is other
-        assert get_variable_scope().name == "a"
-    assert get_variable_scope().name == ""
+        assert acts.variables.get_variable_scope().name == "a"
+    assert acts.variables.get_variable_scope().name == ""
 
 
 # -- what is refused -------------------------------------------------------------------------------
@@ -156,14 +153,14 @@ def test_arguments_of_another_kind_are_refused(arguments: dict[str, Any], error:
 def test_a_malformed_name_leaves_no_scope_behind() -> None:
     with pytest.raises(ValueError, match="not a valid root scope name"), scoped("bad name"):
         pass
-    assert get_variable_scope().name == ""
+    assert acts.variables.get_variable_scope().name == ""
     assert op_name() == "x"
 
 
 def test_an_error_in_the_block_leaves_the_scope() -> None:
     with pytest.raises(KeyError), scoped("a"):
         raise KeyError("mine")
-    assert get_variable_scope().name == ""
+    assert acts.variables.get_variable_scope().name == ""
     assert op_name() == "x"
 
 
@@ -253,7 +250,7 @@ def test_sharing_may_begin_in_the_middle_of_a_scope() -> None:
 
 def test_outside_all_scopes_settings_stay() -> None:
     v = get_variable("v", [2])
-    get_variable_scope().reuse_variables()
+    acts.variables.get_variable_scope().reuse_variables()
     assert get_variable("v") is v
     with Graph().as_default():
         assert get_variable("v", [2]) is not v
@@ -261,7 +258,7 @@ def test_outside_all_scopes_settings_stay() -> None:
 
 def test_the_mode_of_making_what_is_not_there_has_a_telling_repr() -> None:
     assert repr(AUTO_REUSE) == "ReuseMode.AUTO_REUSE"
-    assert repr(VariableScope(AUTO_REUSE, "a")) == "<VariableScope 'a' reuse=ReuseMode.AUTO_REUSE>"
+    assert repr(acts.variables.VariableScope(AUTO_REUSE, "a")) == "<VariableScope 'a' reuse=ReuseMode.AUTO_REUSE>"
 
 
 # -- custom getters --------------------------------------------------------------------------------
@@ -313,7 +310,7 @@ def test_a_scope_knows_its_variables() -> None:
     assert scope.trainable_variables() == [v]
     assert scope.local_variables() == [local]
     assert scope.get_collection(ops.GraphKeys.GLOBAL_VARIABLES) == [v, w]
-    assert len(VariableScope(False).global_variables()) == 3
+    assert len(acts.variables.VariableScope(False).global_variables()) == 3
 
 
 # -- who sees them ---------------------------------------------------------------------------------
@@ -324,7 +321,7 @@ def test_threads_do_not_see_the_scopes_of_each_other(graph: Graph) -> None:
 
     def other() -> None:
         with graph.as_default():
-            seen.append(get_variable_scope().name)
+            seen.append(acts.variables.get_variable_scope().name)
             with scoped("b"):
                 seen.append(get_variable("w", [1]).name)
 
@@ -332,7 +329,7 @@ def test_threads_do_not_see_the_scopes_of_each_other(graph: Graph) -> None:
         thread = threading.Thread(target=other)
         thread.start()
         thread.join()
-        assert get_variable_scope().name == "a"
+        assert acts.variables.get_variable_scope().name == "a"
     assert seen == ["", "b/w:0"]
 
 
@@ -343,12 +340,12 @@ async def test_children_do_not_see_the_scopes_of_each_other() -> None:
         with scoped("a"):
             entered.set()
             await asyncio.sleep(0)
-            return get_variable_scope().name
+            return acts.variables.get_variable_scope().name
 
     async def two() -> str:
         await entered.wait()
         with scoped("b"):
-            return get_variable_scope().name
+            return acts.variables.get_variable_scope().name
 
     assert list(await asyncio.gather(one(), two())) == ["a", "b"]
 

@@ -7,13 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
-from actorsession.graph.dtypes import float32
-from actorsession.graph.graph import Graph
-from actorsession.ops.build import constant
+from actorsession import AsyncSession, Graph, Session, Variable, constant, float32, ops
 from actorsession.ops.variables.updates import batch_places
-from actorsession.ops.variables.variable import Variable
-from actorsession.session import AsyncSession, Session
 from tests.ops.interpreter import Variables, evaluate, source
 
 

@@ -7,15 +7,25 @@ from typing import Any
 import numpy as np
 import pytest
 
+from actorsession import (
+    Graph,
+    GraphKeys,
+    IndexedSlices,
+    Operation,
+    Tensor,
+    Variable,
+    bool_,
+    constant,
+    convert_to_tensor,
+    float32,
+    float64,
+    int32,
+    int64,
+    string,
+)
 from actorsession.errors import FailedPreconditionError, InvalidArgumentError
-from actorsession.graph.dtypes import bool_, float32, float64, int32, int64, resource, string
-from actorsession.graph.graph import Graph
-from actorsession.graph.operation import Operation, Tensor
-from actorsession.ops.build import constant, convert_to_tensor
-from actorsession.ops.graph_keys import GraphKeys
-from actorsession.ops.indexed_slices import IndexedSlices
+from actorsession.graph.dtypes import resource
 from actorsession.ops.variables import lists
-from actorsession.ops.variables.variable import Variable
 from tests.ops.interpreter import Variables, evaluate, source
 from tests.rows import for_each
 

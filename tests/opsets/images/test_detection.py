@@ -11,7 +11,7 @@ import pytest
 import actorsession as acts
 from actorsession import as_dtype, convert_to_tensor, float32, image, int64, uint8
 from actorsession.errors import InvalidArgumentError, OutOfRangeError
-from actorsession.ops.build import make_one
+from tests.nodes import make_one
 from tests.ops.interpreter import evaluate, source
 
 PICTURES = np.random.default_rng(1).uniform(size=(2, 12, 13, 3)).astype(np.float32)

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import actorsession as acts
-from actorsession.opsets.images.patches import extract_patches
 from tests.rows import for_each
 
 IMAGE = np.arange(16, dtype=np.float32).reshape(1, 4, 4, 1)
@@ -27,7 +26,7 @@ ONES, TWOS = [1, 1, 1, 1], [1, 2, 2, 1]
 )
 def test_other_sizes_and_paddings_are_refused(sizes: Any, padding: Any, words: Any) -> None:
     with pytest.raises(ValueError, match=words):
-        extract_patches(IMAGE, sizes, ONES, ONES, padding)
+        acts.image.extract_patches(IMAGE, sizes, ONES, ONES, padding)
 
 
 @for_each("shape", [[0, 5, 5, 2], [1, 0, 5, 2], [1, 5, 0, 2], [1, 5, 5, 0], [0, 0, 0, 0]], ids=str)
@@ -36,7 +35,7 @@ def test_patches_of_no_elements_and_their_gradient_have_none(shape: list[int]) -
     x = np.ones(shape, np.float32)
     with acts.Graph().as_default(), acts.Session() as session:
         fed = acts.placeholder(acts.float32, [None] * 4)
-        made = extract_patches(fed, [1, 3, 3, 1], ONES, ONES, "SAME")
+        made = acts.image.extract_patches(fed, [1, 3, 3, 1], ONES, ONES, "SAME")
         patches, slope = session.run([made, acts.gradients(made, fed)[0]], {fed: x})
     assert patches.shape == (*shape[:3], 9 * shape[3])
     assert slope.shape == x.shape
@@ -45,9 +44,9 @@ def test_patches_of_no_elements_and_their_gradient_have_none(shape: list[int]) -
 def test_a_patch_far_larger_than_the_image_is_refused() -> None:
     with acts.Graph().as_default(), acts.Session() as session:
         with pytest.raises(ValueError, match="output size would be negative"):
-            extract_patches(acts.zeros([1, 0, 5, 2]), [1, 3, 3, 1], ONES, ONES, "VALID")
+            acts.image.extract_patches(acts.zeros([1, 0, 5, 2]), [1, 3, 3, 1], ONES, ONES, "VALID")
         fed = acts.placeholder(acts.float32, [None] * 4)
-        made = extract_patches(fed, [1, 3, 3, 1], ONES, ONES, "VALID")
+        made = acts.image.extract_patches(fed, [1, 3, 3, 1], ONES, ONES, "VALID")
         assert session.run(made, {fed: np.ones([1, 2, 2, 1])}).shape == (1, 0, 0, 9)
         with pytest.raises(acts.errors.InvalidArgumentError, match="would be negative"):
             session.run(made, {fed: np.ones([1, 0, 5, 2])})

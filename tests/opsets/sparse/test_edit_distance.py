@@ -5,46 +5,45 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import actorsession as acts
 from actorsession import Graph, SparseTensor
 from actorsession.errors import InvalidArgumentError
-from actorsession.opsets.sparse.basics import SparseTensorValue
-from actorsession.opsets.sparse.edit_distance import edit_distance
 from tests.ops.cases import i64
 from tests.ops.interpreter import evaluate, source
 
 
-def _word(text: str) -> SparseTensorValue:
+def _word(text: str) -> acts.sparse.SparseTensorValue:
     """The letters of a word as a row of one."""
     letters = np.array([letter.encode() for letter in text], object)
     indices = np.array([[0, i] for i in range(len(text))], np.int64).reshape(-1, 2)
-    return SparseTensorValue(indices, letters, i64([1, len(text)]))
+    return acts.sparse.SparseTensorValue(indices, letters, i64([1, len(text)]))
 
 
 def test_the_shape_is_known_if_both_shapes_are() -> None:
-    assert edit_distance(_word("a"), _word("b")).shape.as_list() == [1]
+    assert acts.sparse.edit_distance(_word("a"), _word("b")).shape.as_list() == [1]
     parts = source("int64", [None, 3]), source("int32", [None]), source("int64", [3])
     hidden = SparseTensor(*parts)
-    assert edit_distance(hidden, hidden).shape.as_list() == [None, None]
+    assert acts.sparse.edit_distance(hidden, hidden).shape.as_list() == [None, None]
 
 
 def test_sparse_tensors_of_one_rank_and_dtype_are_taken() -> None:
     with pytest.raises(TypeError, match="hypothesis is a SparseTensor"):
-        edit_distance([1], _word("a"))
+        acts.sparse.edit_distance([1], _word("a"))
     numbers = SparseTensor(i64([[0, 0]]), [1], i64([1, 1]))
     with pytest.raises(TypeError, match="one dtype"):
-        edit_distance(numbers, _word("a"))
+        acts.sparse.edit_distance(numbers, _word("a"))
     deeper = SparseTensor(i64([[0, 0, 0]]), [1], i64([1, 1, 1]))
     with pytest.raises(ValueError, match="one rank"):
-        edit_distance(numbers, deeper)
+        acts.sparse.edit_distance(numbers, deeper)
 
 
 def test_a_sequence_may_be_longer_than_the_shape_says() -> None:
     word = SparseTensor(i64([[0, 0], [0, 1], [0, 2]]), ["a", "b", "c"], i64([1, 1]))
-    assert evaluate([edit_distance(word, _word("abd"), normalize=False)])[0].tolist() == [1.0]
+    assert evaluate([acts.sparse.edit_distance(word, _word("abd"), normalize=False)])[0].tolist() == [1.0]
 
 
 def test_sequences_outside_the_shape_are_refused() -> None:
     with Graph().as_default():
         bad = SparseTensor(i64([[4, 0]]), [1], i64([1, 2]))
         with pytest.raises(InvalidArgumentError, match=r"truth: \[4, 0\] does not index"):
-            evaluate([edit_distance(SparseTensor(i64([[0, 0]]), [1], i64([1, 2])), bad)])
+            evaluate([acts.sparse.edit_distance(SparseTensor(i64([[0, 0]]), [1], i64([1, 2])), bad)])

@@ -10,7 +10,6 @@ import pytest
 import actorsession as acts
 from actorsession import SparseTensor, constant, gradients, int32, nn, sets
 from actorsession.ops.indexed_slices import to_dense
-from actorsession.opsets.sparse.basics import SparseTensorValue
 from tests.ops.interpreter import evaluate
 
 TABLE = np.arange(12, dtype=np.float32).reshape(4, 3)
@@ -64,7 +63,7 @@ def test_sets_are_of_integers_or_strings_of_one_dtype() -> None:
 
 def test_a_difference_goes_either_way_whichever_is_sparse() -> None:
     dense = np.array([[1, 2]])
-    sparse = SparseTensorValue(np.array([[0, 0], [0, 1]]), np.array([2, 5]), np.array([1, 2]))
+    sparse = acts.sparse.SparseTensorValue(np.array([[0, 0], [0, 1]]), np.array([2, 5]), np.array([1, 2]))
     made = [
         sets.difference(dense, sparse),
         sets.difference(dense, sparse, aminusb=False),

@@ -7,19 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+import actorsession as acts
 from actorsession import Graph, Session, SparseTensor, as_dtype, constant, gradients, placeholder
 from actorsession import shape as shape_of
 from actorsession.errors import InvalidArgumentError
 from actorsession.opsets.sparse import kernels
-from actorsession.opsets.sparse.basics import (
-    SparseTensorValue,
-    sparse_add,
-    sparse_placeholder,
-    sparse_reorder,
-    sparse_tensor_dense_matmul,
-    sparse_tensor_to_dense,
-    sparse_to_dense,
-)
+from actorsession.opsets.sparse.basics import sparse_to_dense
 from tests.ops.cases import computed, expect, f32, i32, i64
 from tests.ops.interpreter import check_gradient, evaluate, source
 from tests.rows import for_each
@@ -57,19 +50,19 @@ def test_it_evaluates_itself_and_knows_who_takes_its_entries() -> None:
     with Graph().as_default() as graph:
         sparse = SparseTensor([[0, 0], [1, 2]], [1.0, 2.0], [2, 3])
         assert sparse.consumers() == []
-        dense = sparse_tensor_to_dense(sparse)
+        dense = acts.sparse.to_dense(sparse)
     assert sparse.consumers() == [dense.op]
     with pytest.raises(ValueError, match="No default session is registered"):
         sparse.eval()
     with Session(graph=graph) as session:
         found = sparse.eval()
         fed = sparse.eval({sparse.values: [5.0, 6.0]}, session)
-    assert isinstance(found, SparseTensorValue)
+    assert isinstance(found, acts.sparse.SparseTensorValue)
     assert (found.values.tolist(), fed.values.tolist()) == ([1.0, 2.0], [5.0, 6.0])
 
 
 def test_the_static_shape_is_refined_and_never_contradicted() -> None:
-    sparse = sparse_placeholder("float32")
+    sparse = acts.sparse.placeholder("float32")
     assert sparse.shape.rank is None
     sparse.set_shape([None, 3])
     assert sparse.shape == [None, 3]
@@ -100,7 +93,7 @@ def test_parts_that_do_not_fit_are_refused(indices: Any, values: Any, shape: Any
 
 
 def test_a_fetched_value_becomes_a_sparse_tensor_again() -> None:
-    value = SparseTensorValue(PLACES, f32([1, 2]), SHAPE)
+    value = acts.sparse.SparseTensorValue(PLACES, f32([1, 2]), SHAPE)
     sparse = SparseTensor.from_value(value)
     found = evaluate([sparse.indices, sparse.values, sparse.dense_shape])
     with pytest.raises(TypeError, match="SparseTensorValue"):
@@ -112,7 +105,7 @@ def test_a_fetched_value_becomes_a_sparse_tensor_again() -> None:
 @for_each("shape, known", [([2, 3], [2, 3]), ([None, 3], [None, 3]), ([-1, 3], [None, 3]), ((2, None), [2, None])])
 def test_a_sparse_placeholder_has_the_shape_that_was_asked_for(shape: Any, known: Any) -> None:
     with Graph().as_default() as graph:
-        sparse = sparse_placeholder("float32", shape, name="q")
+        sparse = acts.sparse.placeholder("float32", shape, name="q")
     assert sparse.shape == known
     assert sparse.indices.shape == [None, 2]
     assert (sparse.indices.name, sparse.values.name) == ("q/indices:0", "q/values:0")
@@ -122,8 +115,8 @@ def test_a_sparse_placeholder_has_the_shape_that_was_asked_for(shape: Any, known
 
 
 def test_a_sparse_placeholder_takes_its_shape_from_a_tensor() -> None:
-    sparse = sparse_placeholder("float32", constant(i64([4, 5])))
-    anything = sparse_placeholder("string")
+    sparse = acts.sparse.placeholder("float32", constant(i64([4, 5])))
+    anything = acts.sparse.placeholder("string")
     assert sparse.shape == [4, 5]
     assert anything.shape.rank is None
     assert anything.dense_shape.op.type == "Placeholder"
@@ -137,7 +130,7 @@ def test_a_default_fills_the_other_places() -> None:
         numbers = SparseTensor([[0, 1]], [5.0], [1, 3])
         texts = SparseTensor([[1]], ["a"], [3])
         filled, plain, other = evaluate(
-            [sparse_tensor_to_dense(numbers, -1.0), sparse_tensor_to_dense(texts), sparse_tensor_to_dense(texts, "z")]
+            [acts.sparse.to_dense(numbers, -1.0), acts.sparse.to_dense(texts), acts.sparse.to_dense(texts, "z")]
         )
     np.testing.assert_array_equal(filled, f32([[-1, 5, -1]]))
     assert plain.tolist() == [b"", b"a", b""]
@@ -146,7 +139,7 @@ def test_a_default_fills_the_other_places() -> None:
 
 def test_unchecked_the_last_of_two_entries_for_one_place_wins() -> None:
     sparse = SparseTensor([[0, 0], [0, 0]], [1.0, 2.0], [1, 2])
-    [dense] = evaluate([sparse_tensor_to_dense(sparse, validate_indices=False)])
+    [dense] = evaluate([acts.sparse.to_dense(sparse, validate_indices=False)])
     np.testing.assert_array_equal(dense, [[2, 0]])
 
 
@@ -168,10 +161,10 @@ def test_sparse_to_dense_takes_places_of_rank_0_to_2(indices: Any, dims: Any, va
 
 
 def test_the_static_shape_of_a_dense_tensor_is_that_of_the_sparse_one() -> None:
-    sparse = sparse_placeholder("float32", [None, 3])
-    assert sparse_tensor_to_dense(sparse).shape == [None, 3]
+    sparse = acts.sparse.placeholder("float32", [None, 3])
+    assert acts.sparse.to_dense(sparse).shape == [None, 3]
     with pytest.raises(TypeError, match="a SparseTensor is wanted"):
-        sparse_tensor_to_dense(constant([1.0]))  # type: ignore[arg-type]
+        acts.sparse.to_dense(constant([1.0]))  # type: ignore[arg-type]
 
 
 # -- order, sums and products ----------------------------------------------------------------------
@@ -179,7 +172,7 @@ def test_the_static_shape_of_a_dense_tensor_is_that_of_the_sparse_one() -> None:
 
 def test_reordering_brings_entries_into_row_major_order() -> None:
     def reordered(indices: Any, values: Any, dims: Any) -> Any:
-        ordered = sparse_reorder(SparseTensor(indices, values, dims))
+        ordered = acts.sparse.reorder(SparseTensor(indices, values, dims))
         return [ordered.indices, ordered.values, ordered.dense_shape]
 
     expect(
@@ -193,7 +186,7 @@ def test_reordering_brings_entries_into_row_major_order() -> None:
 
 def _sum(threshold: Any = None) -> Any:
     def add(*parts: Any) -> Any:
-        total = sparse_add(SparseTensor(*parts[:3]), SparseTensor(*parts[3:]), threshold)
+        total = acts.sparse.add(SparseTensor(*parts[:3]), SparseTensor(*parts[3:]), threshold)
         return [total.indices, total.values, total.dense_shape]
 
     return add
@@ -214,7 +207,7 @@ def test_a_sum_drops_entries_below_the_threshold() -> None:
 def test_sparse_tensors_of_other_shapes_are_not_added() -> None:
     other = i64([2, 4])
     with pytest.raises(ValueError, match="not compatible"):
-        sparse_add(SparseTensor(*A), SparseTensor(B[0], B[1], other))
+        acts.sparse.add(SparseTensor(*A), SparseTensor(B[0], B[1], other))
     with pytest.raises(InvalidArgumentError, match="not the same"):
         computed(_sum(), *A, B[0], B[1], other, known=False)
 
@@ -222,7 +215,7 @@ def test_sparse_tensors_of_other_shapes_are_not_added() -> None:
 def test_a_sparse_and_a_dense_tensor_are_added_to_a_dense_one() -> None:
     def add(indices: Any, values: Any, dims: Any, dense: Any) -> Any:
         sparse = SparseTensor(indices, values, dims)
-        return [sparse_add(sparse, dense), sparse_add(dense, sparse)]
+        return [acts.sparse.add(sparse, dense), acts.sparse.add(dense, sparse)]
 
     expected = _dense(*A) + 1
     expect(add, [expected, expected], *A, np.ones((2, 3), np.float32))
@@ -230,7 +223,7 @@ def test_a_sparse_and_a_dense_tensor_are_added_to_a_dense_one() -> None:
 
 def test_sums_need_a_sparse_tensor() -> None:
     with pytest.raises(TypeError, match="a SparseTensor is wanted"):
-        sparse_add(constant([1.0]), constant([1.0]))
+        acts.sparse.add(constant([1.0]), constant([1.0]))
 
 
 @for_each("adjoint_a", [False, True])
@@ -243,7 +236,7 @@ def test_a_sparse_times_a_dense_matrix_is_the_dense_product(adjoint_a: bool, adj
     indices = i64([[1, 2], [0, 0], [1, 0]])
 
     def product(values: Any, b: Any) -> Any:
-        return sparse_tensor_dense_matmul(SparseTensor(indices, values, SHAPE), b, adjoint_a, adjoint_b)
+        return acts.sparse.matmul(SparseTensor(indices, values, SHAPE), b, adjoint_a, adjoint_b)
 
     dense = _dense(indices, values, SHAPE)
     expected = (dense.T if adjoint_a else dense) @ (b.T if adjoint_b else b)
@@ -267,7 +260,7 @@ def test_a_large_product_is_that_of_the_dense_matrix_however_it_is_computed(
     dense = _dense(places, values.astype(complex), (9, 7))
 
     def product(values: Any, b: Any) -> Any:
-        return sparse_tensor_dense_matmul(SparseTensor(places, values, i64([9, 7])), b)
+        return acts.sparse.matmul(SparseTensor(places, values, i64([9, 7])), b)
 
     wanted = dense @ b.astype(complex)
     is_complex = values.dtype.kind == "c"
@@ -296,7 +289,7 @@ def test_a_dense_shape_whose_value_was_read_can_no_longer_be_fed() -> None:
 
 def test_a_gradient_reaches_the_values_only() -> None:
     sparse = SparseTensor(PLACES, [1.0, 2.0], SHAPE)
-    dense = sparse_tensor_to_dense(sparse)
+    dense = acts.sparse.to_dense(sparse)
     of_values, of_indices = gradients(dense * dense, [sparse.values, sparse.indices])
     [found] = evaluate([of_values])
     assert of_indices is None
@@ -306,8 +299,8 @@ def test_a_gradient_reaches_the_values_only() -> None:
 def test_parts_of_two_dtypes_are_refused() -> None:
     sparse = SparseTensor(*A)
     with pytest.raises(TypeError, match="one dtype"):
-        sparse_add(sparse, sparse.with_values([1, 2]))
+        acts.sparse.add(sparse, sparse.with_values([1, 2]))
     with pytest.raises(TypeError, match="float32"):
-        sparse_tensor_dense_matmul(sparse, constant([[1], [2], [3]]))
+        acts.sparse.matmul(sparse, constant([[1], [2], [3]]))
     with pytest.raises(TypeError):
         sparse_to_dense(constant([1, 3]), constant(i64([5])), [1, 2])

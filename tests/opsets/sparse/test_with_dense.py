@@ -11,7 +11,7 @@ import pytest
 
 from actorsession import SparseTensor, constant, ops
 from actorsession.errors import InvalidArgumentError
-from actorsession.ops.build import make_one
+from tests.nodes import make_one
 from tests.ops.interpreter import evaluate
 from tests.rows import for_each
 
