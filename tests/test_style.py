@@ -365,7 +365,7 @@ MOST_INNER_IMPORTS = 852
 INNER_IMPORT = re.compile(r"^\s*(?:from|import) (actorsession(?:\.\w+){2,})", re.MULTILINE)
 
 
-def tests_of_the_project() -> Iterator[tuple[str, str]]:
+def modules_of_tests() -> Iterator[tuple[str, str]]:
     """The path of each module below ``tests``, relative to the repository, and its source."""
     for path in sorted((ROOT / "tests").rglob("*.py")):
         yield path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8")
@@ -382,7 +382,7 @@ def inner_imports(source: str) -> list[str]:
 
 
 def test_tests_use_public_names_but_for_those_of_inner_modules() -> None:
-    count = sum(len(inner_imports(source)) for _, source in tests_of_the_project())
+    count = sum(len(inner_imports(source)) for _, source in modules_of_tests())
     assert count <= MOST_INNER_IMPORTS, "import from actorsession, a namespace of it, extend or compat.v1"
 
 

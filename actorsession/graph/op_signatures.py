@@ -25,13 +25,14 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from actorsession.graph.dtypes import DType, as_dtype, resource
 from actorsession.graph.shape import TensorShape
 from actorsession.records import dataclass
+from actorsession.registrations import on_scope
 
 __all__ = [
     "KIND_WORDS", "REQUIRED", "Arg", "Attr", "Signature", "add_signature", "bind", "check_types",
@@ -204,6 +205,22 @@ def _forget() -> None:
     """Forget what was derived from the rows, such as that a type has none."""
     for function in (signature_of, _limited, _type_attrs, _output_types):
         function.cache_clear()
+
+
+def _snapshot() -> Callable[[], object]:
+    rows = _rows()[0]
+    before = rows.copy()
+
+    def restore() -> None:
+        if rows != before:
+            rows.clear()
+            rows.update(before)
+            _forget()
+
+    return restore
+
+
+on_scope(_snapshot)
 
 
 def signature_row(op: str) -> str:

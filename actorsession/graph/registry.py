@@ -30,6 +30,7 @@ from actorsession.graph.extension import PROTO_VIEWS
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.op_signatures import REQUIRED, signature_of
 from actorsession.records import dataclass
+from actorsession.registrations import scoped
 
 if TYPE_CHECKING:
     from actorsession.graph.operation import Operation, Tensor
@@ -333,11 +334,11 @@ class OpDef:
 ENTRY_POINTS = "actorsession.op_modules"
 """The entry-point group: each entry is a module that registers operation types when it is imported."""
 
-_OPS: dict[str, OpDef] = {}
-# The names of those that were looked up, which have what the table of signatures says of them.
-_COMPLETE: set[str] = set()
 # Modules by the names of the operation types that they register when they are imported.
 _DEFERRED: dict[str, str] = {}
+_OPS: dict[str, OpDef] = scoped({}, lambda name: name in _DEFERRED)
+# Those that were looked up, which have what the table of signatures says of them.
+_COMPLETE: dict[str, OpDef] = scoped({})
 
 
 def register(op: OpDef) -> OpDef:
@@ -394,7 +395,7 @@ def _complete(op: OpDef) -> None:
         object.__setattr__(op, "attrs", signature.stored if signature else {})
     if signature is not None and signature.stateful:
         object.__setattr__(op, "stateful", True)
-    _COMPLETE.add(op.name)
+    _COMPLETE[op.name] = op
 
 
 def lookup(name: str) -> OpDef:

@@ -24,6 +24,7 @@ from actorsession.errors import FailedPreconditionError, InvalidArgumentError, N
 from actorsession.graph.device import DeviceAttributes, DeviceSpec, device_name
 from actorsession.plan.device_set import DeviceSet
 from actorsession.records import dataclass
+from actorsession.registrations import scoped
 from actorsession.runtime.resources import ResourceManager
 
 __all__ = [
@@ -160,7 +161,7 @@ class _Registered:
     origin: str
 
 
-_FACTORIES: dict[str, _Registered] = {}
+_FACTORIES: dict[str, _Registered] = scoped({})
 _LOCK = threading.Lock()
 
 

@@ -16,6 +16,7 @@ from actorsession.config import SessionOptions
 from actorsession.entry_points import entry_points, warn_unusable
 from actorsession.errors import InternalError, NotFoundError, UnimplementedError
 from actorsession.graph.graph import Graph
+from actorsession.registrations import scoped
 from actorsession.session.session_interface import OnEvict, SessionInterface
 from actorsession.session.targets import VALID_TARGETS
 
@@ -68,7 +69,9 @@ class SessionFactory:
         raise UnimplementedError(f"sessions of target {options.target!r} ({type(self).__name__}) cannot be reset")
 
 
-_FACTORIES: dict[str, SessionFactory] = {}
+_FACTORIES: dict[str, SessionFactory] = scoped(
+    {}, lambda name: type(_FACTORIES[name]).__module__.startswith("actorsession.")
+)
 _LOCK = threading.Lock()
 
 

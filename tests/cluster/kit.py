@@ -171,6 +171,19 @@ def reach_over_links(monkeypatch: Any) -> None:
     monkeypatch.setattr(registry, "lookup", lambda address: None)
 
 
+def lose_pushes(links: Any, monkeypatch: Any) -> None:
+    """Has a task of this process lose what it sends to others over these links."""
+    monkeypatch.setattr(links, "push", lambda task, message: None)
+
+
+def hold_back(links: Any, monkeypatch: Any) -> asyncio.Event:
+    """Has a task of this process hold its steps back, as where a peer reads slowly, until the event is set."""
+    free = asyncio.Event()
+    monkeypatch.setattr(links, "is_backlogged", lambda task: not free.is_set())
+    monkeypatch.setattr(links, "wait_for_capacity", lambda task: free.wait())
+    return free
+
+
 async def until_all(addresses: Iterable[str], condition: Callable[[ServerStatistics], bool]) -> None:
     """Waits until the servers at these addresses, whichever process they are in, meet a condition."""
     async with asyncio.timeout(PATIENCE):

@@ -49,10 +49,20 @@ def doubled(task: str, x: Tensor) -> Tensor:
 
 
 @pytest.fixture
-def endless_grace(monkeypatch: pytest.MonkeyPatch) -> None:
+def grace(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    """Return a function that sets how many seconds a silent task is waited for."""
+
+    def set_grace(seconds: float) -> None:
+        for module in (device_finder, membership, session_members):
+            monkeypatch.setattr(module, "GRACE", seconds)
+
+    return set_grace
+
+
+@pytest.fixture
+def endless_grace(grace: Callable[[float], None]) -> None:
     """A silent task is waited for so long that a test notices whoever does it."""
-    for module in (device_finder, membership, session_members):
-        monkeypatch.setattr(module, "GRACE", 10 * PATIENCE)
+    grace(10 * PATIENCE)
 
 
 # -- with real processes -----------------------------------------------------------------------------
@@ -403,9 +413,8 @@ class Fakes:
 
 
 @pytest.fixture
-def short_grace(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (device_finder, membership, session_members):
-        monkeypatch.setattr(module, "GRACE", 0.05)
+def short_grace(grace: Callable[[float], None]) -> None:
+    grace(0.05)
 
 
 def names(found: SessionMembers) -> list[str]:

@@ -22,7 +22,6 @@ from actorsession.actors.deadline import NEVER, Deadline
 from actorsession.cluster.master import debug_runs as master_debug_runs
 from actorsession.cluster.master.client_graph import ClientGraph, TaskPart
 from actorsession.cluster.worker import debug_runs as worker_debug_runs
-from actorsession.cluster.worker.part_steps import PartSteps
 from actorsession.cluster.worker.worker import Worker
 from actorsession.cluster.worker.worker_session import BindPart
 from actorsession.config import CallableOptions, DebugOptions
@@ -142,8 +141,8 @@ async def test_values_of_many_pieces_all_arrive_and_those_of_a_device_in_order(
     cluster: InProcess, graph: Graph, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Workers return some MiB at a time; here each value is a piece of its own."""
-    monkeypatch.setattr(master_debug_runs, "_MOST", 1)
-    monkeypatch.setattr(master_debug_runs, "_LEAST", 1)
+    for limit in ("_MOST", "_LEAST"):
+        monkeypatch.setattr(master_debug_runs, limit, 1)
     x = ops.placeholder("float32", [100_000], name="x")
     y = x
     for number in range(12):
@@ -566,12 +565,10 @@ async def test_masters_and_workers_keep_few_runs_that_nobody_asks_for(
 ) -> None:
     """The client of a session may be written by others, and never take what it has watched."""
     monkeypatch.setattr(RemoteDebugger, "_take", _take_nothing)
-    monkeypatch.setattr(master_debug_runs, "_KEPT", 3)
-    monkeypatch.setattr(worker_debug_runs, "_KEPT", 2)
     async with AsyncSession(cluster.target(), graph=hop.x.graph) as session:
-        for _ in range(6):
+        for _ in range(master_debug_runs.MOST_KEPT + 1):
             await session.run(hop.z, {hop.x: [0.0]}, watch("z"))
-        assert kept_at_workers(cluster) == 3 + 2 * 2
+        assert kept_at_workers(cluster) == master_debug_runs.MOST_KEPT + 2 * worker_debug_runs.MOST_KEPT
     await eventually(lambda: kept_at_workers(cluster) == 0)
 
 
@@ -582,29 +579,18 @@ async def _take_nothing(*_: Any, **__: Any) -> bool:
 # -- what it costs ---------------------------------------------------------------------------------
 
 
-async def test_a_plain_step_costs_nothing_more(cluster: InProcess, hop: Hop, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No message, no field and no graph of a plain run has anything of the debugger, also beside one."""
-    begun: list[tuple[str, Any, Any]] = []
-    begin = PartSteps.begin
-
-    def note(self: PartSteps, registered: Any, *args: Any) -> Any:
-        begun.append((registered.handle, registered.debug, args[4]))
-        return begin(self, registered, *args)
-
-    monkeypatch.setattr(PartSteps, "begin", note)
+async def test_a_plain_step_costs_nothing_more(cluster: InProcess, hop: Hop) -> None:
+    """A plain run uses the graph that it has registered, and nothing of it is kept, also beside a watched one."""
     async with AsyncSession(cluster.target(), graph=hop.x.graph) as session:
         feeds = {hop.x: [0.0]}
         await session.run(hop.z, feeds)
         graphs = {s.task: s.statistics().graphs for s in cluster.servers}
-        plain = {*begun}
         await session.run(hop.z, feeds, watch("z"))
         await session.run(hop.z, feeds, watch("z", global_step=9))  # another run of the same plan
         more = {s.task: s.statistics().graphs for s in cluster.servers}
         assert more == {task: count + 1 for task, count in graphs.items()}
-        begun.clear()
         await session.run(hop.z, feeds)
-        assert {*begun} == plain
-        assert [(debugged, asked) for _, debugged, asked in begun] == 2 * [(None, None)]
+        assert {s.task: s.statistics().graphs for s in cluster.servers} == more
         assert len(session.debug_reports()) == 2
         assert kept_at_workers(cluster) == 0
 

@@ -518,12 +518,15 @@ def test_dumps_of_the_debugger_stay_in_the_folder_that_was_judged(
     pytest.fail("this does not end")
 
 
-@pytest.mark.parametrize("searches", [True, False])
-def test_roots_by_way_of_links_are_the_folders_that_the_links_led_to(
-    tmp_path: Path, searches: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture(params=[True, False])
+def searches(request: Any, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Whether a folder can be looked through without the right to read it, which macOS does not know."""
+    monkeypatch.setattr(file_roots, "_SEARCHES", request.param)
+    return bool(request.param)
+
+
+def test_roots_by_way_of_links_are_the_folders_that_the_links_led_to(tmp_path: Path, searches: bool) -> None:
     """As in macOS, where ``/tmp`` is a link, and a descriptor of a folder needs the right to read it."""
-    monkeypatch.setattr(file_roots, "_SEARCHES", searches)
     (tmp_path / "real" / "data").mkdir(parents=True)
     (tmp_path / "way").symlink_to("real")
     (tmp_path / "real" / "link").symlink_to("data")
@@ -538,11 +541,7 @@ def test_roots_by_way_of_links_are_the_folders_that_the_links_led_to(
     assert sorted(contents(tmp_path / "real" / "data")) == ["new", "new/rea", "new/way", "y", "z"]
 
 
-@pytest.mark.parametrize("searches", [True, False])
-def test_a_root_that_is_missing_is_made_with_the_folders_above(
-    tmp_path: Path, searches: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(file_roots, "_SEARCHES", searches)
+def test_a_root_that_is_missing_is_made_with_the_folders_above(tmp_path: Path, searches: bool) -> None:
     files = FileRoots([tmp_path / "a" / "b"])
     path = str(tmp_path / "a" / "b" / "c" / "x")
     write_whole(path, lambda file: file.writelines([b"1"]), files=files)

@@ -440,19 +440,15 @@ async def test_a_publisher_of_an_evicted_plan_is_closed(recorder: type[Recorder]
 
 @pytest.mark.parametrize("method", ["__init__", "publish_graphs", "wants_step", "publish_stats"])
 async def test_no_step_fails_because_a_publisher_does(
-    method: str,
-    recorder: type[Recorder],
-    graph: Graph,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
+    method: str, recorder: type[Recorder], graph: Graph, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(*args: Any) -> None:
         raise ValueError("the disk is full")
 
-    monkeypatch.setattr(recorder, method, fail)
+    failing = type("Failing", (recorder,), {method: fail})
     x, end = two_tasks()
     async with (
-        in_process(stats_publisher_factory=recorder) as cluster,
+        in_process(stats_publisher_factory=failing) as cluster,
         AsyncSession(cluster.target(), graph, config=timed(1)) as session,
     ):
         with caplog.at_level(logging.ERROR, "actorsession.cluster"):

@@ -201,6 +201,15 @@ async def test_whatever_goes_wrong_costs_a_warning_and_the_next_snapshot_is_take
     assert len(list(tmp_path.iterdir())) == 2
 
 
+def full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Has no file written any more."""
+
+    def fail(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", fail)
+
+
 async def test_a_server_whose_last_snapshot_fails_stops_all_the_same(
     tmp_path: Path, graph: Graph, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -208,7 +217,7 @@ async def test_a_server_whose_last_snapshot_fails_stops_all_the_same(
         v = ops.Variable(1.0, name="v")
     async with serving(tmp_path) as server, AsyncSession(server.target, graph=graph) as session:
         await soon(session.run(v.initializer))
-        monkeypatch.setattr(snapshots, "pack", lambda *arguments: 1 / 0)
+        full_disk(monkeypatch)
     assert caplog.text.count("no snapshot is written: ZeroDivisionError") == 1
     assert not list(tmp_path.iterdir())
     assert server.lost == (
@@ -229,7 +238,7 @@ async def test_what_is_lost_is_what_changed_since_the_last_snapshot(
         await soon(taker(server).take())
         (path,) = tmp_path.glob("*.snapshot")
         assert server.lost == ""
-        monkeypatch.setattr(snapshots, "pack", lambda *arguments: 1 / 0)
+        full_disk(monkeypatch)
         for _ in range(3):
             await soon(session.run(add))
     assert server.lost.endswith(f"since the snapshot after 1 steps, {path}: v (3 changes)")
@@ -240,7 +249,7 @@ async def test_nothing_is_lost_by_a_snapshot_that_fails_when_nothing_has_changed
     tmp_path: Path, graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with serving(tmp_path) as server:
-        monkeypatch.setattr(snapshots, "pack", lambda *arguments: 1 / 0)
+        full_disk(monkeypatch)
     assert server.lost == ""
 
 
@@ -252,19 +261,16 @@ async def test_a_stop_waits_for_the_file_that_is_being_written_and_writes_what_c
         v = ops.Variable(1.0, name="v")
         add = v.assign_add(1.0)
     begun, go_on = threading.Event(), threading.Event()
-    write = SnapshotStore.write
     running: list[int] = []
 
-    def slowly(self: SnapshotStore, snapshot: Snapshot) -> Path:
-        running.append(len(running))
+    def slowly(descriptor: int) -> None:
+        running.append(descriptor)
         begun.set()
         assert go_on.wait(PATIENCE)
         assert len(running) == 1  # not two at once
-        path = write(self, snapshot)
         running.pop()
-        return path
 
-    monkeypatch.setattr(SnapshotStore, "write", slowly)
+    monkeypatch.setattr(os, "fsync", slowly)
     async with serving(tmp_path) as server:
         async with AsyncSession(server.target, graph=graph) as session:
             await soon(session.run(v.initializer))
@@ -287,16 +293,14 @@ async def test_no_step_is_acknowledged_behind_the_last_snapshot(
         v = ops.Variable(1.0, name="v")
         add = v.assign_add(1.0)
     begun, go_on = threading.Event(), threading.Event()
-    write = SnapshotStore.write
 
-    def slowly(self: SnapshotStore, snapshot: Snapshot) -> Path:
+    def slowly(descriptor: int) -> None:
         begun.set()
         assert go_on.wait(PATIENCE)
-        return write(self, snapshot)
 
     async with serving(tmp_path) as server, AsyncSession(server.target, graph=graph) as session:
         await soon(session.run(v.initializer))
-        monkeypatch.setattr(SnapshotStore, "write", slowly)
+        monkeypatch.setattr(os, "fsync", slowly)
         stopping = asyncio.create_task(server.stop())
         await eventually(begun.is_set)
         try:

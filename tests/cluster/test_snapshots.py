@@ -434,10 +434,9 @@ async def test_the_id_of_a_cluster_that_lives_is_not_taken(tmp_path: Path, monke
 
 
 async def test_on_a_full_disk_a_server_starts_with_its_variables(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, no_patience: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its lock has no text then, and keeps others of its task out as ever."""
-    monkeypatch.setattr(snapshots, "_REPLACED", 0.0)
     SnapshotStore(tmp_path, W0, "A").write(a_snapshot(np.float32(5)))
 
     def full(*arguments: Any) -> Any:

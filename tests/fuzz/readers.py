@@ -420,9 +420,12 @@ class _Echo:
 def read_pods(folder: Path) -> None:
     """Take an answer of Kubernetes' API for the pods of a job."""
     body = (folder / "x").read_bytes()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(KubernetesClusterResolver, "_ask", lambda self, path: ("Kubernetes", 200, "OK", body))
-        resolve(KubernetesClusterResolver({"worker": "app=x"}, namespace="n", pod="worker-0"))
+
+    class Answered(KubernetesClusterResolver):
+        def _ask(self, path: str) -> tuple[str, int, str, bytes]:
+            return "Kubernetes", 200, "OK", body
+
+    resolve(Answered({"worker": "app=x"}, namespace="n", pod="worker-0"))
 
 
 PODS = json.dumps(

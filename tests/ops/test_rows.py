@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from actorsession import bool_, float32, int32, int64, string
 from actorsession.extend import many, one, op, same
-from actorsession.graph import op_signatures, registry
+from actorsession.graph import registry
 from actorsession.graph.dtypes import resource
 from actorsession.graph.op_signatures import signature_of, tensorflow_signature
 from actorsession.ops import raw
@@ -55,19 +54,6 @@ def test_a_list_has_only_the_types_that_the_table_names() -> None:
 
 
 # -- types that bring their signature along --------------------------------------------------------
-
-
-@pytest.fixture
-def registrations(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """What a test registers is forgotten at its end."""
-    rows, _ = op_signatures._rows()
-    monkeypatch.setattr(registry, "_OPS", dict(registry._OPS))
-    monkeypatch.setattr(registry, "_COMPLETE", set(registry._COMPLETE))
-    before = dict(rows)
-    yield
-    rows.clear()
-    rows.update(before)
-    op_signatures._forget()
 
 
 def test_a_type_with_a_signature_of_its_own_is_checked_as_those_of_the_table(registrations: None) -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from actorsession import AsyncSession, ConfigProto, Graph, Session, Tensor, gradients, nn, ops
 from actorsession.errors import CancelledError, InvalidArgumentError
 from actorsession.ops import blockwise
-from actorsession.plan.codegen import fusion
+from tests.blocks import BlockRun, process_small_arrays, record_runs
 from tests.session.inner import direct_session
 
 # More than what kernels compute otherwise for few elements, and no multiple of anything.
@@ -23,27 +23,16 @@ PERMITTED = settings(suppress_health_check=[HealthCheck.function_scoped_fixture]
 
 
 @pytest.fixture(autouse=True)
-def _everything_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
+def _everything_is_large(monkeypatch: pytest.MonkeyPatch, product_threads: Callable[[int], None]) -> None:
     """Runs of arrays from two elements on are worked through in short blocks, by several threads."""
-    for module in (blockwise, fusion):
-        monkeypatch.setattr(module, "LEAST", 1)
-    monkeypatch.setattr(blockwise, "_BUFFERS", 1)
-    monkeypatch.setattr(blockwise, "_SHARED", 1 << 13)
-    monkeypatch.setattr(blockwise, "usual_threads", lambda: 2)
+    process_small_arrays(monkeypatch, shared=1 << 13)
+    product_threads(2)
 
 
 @pytest.fixture
-def ran(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def ran(monkeypatch: pytest.MonkeyPatch) -> list[BlockRun]:
     """An entry for each run in blocks."""
-    found: list[int] = []
-    run = blockwise.Blockwise.__call__
-
-    def counted(self: Any, *args: Any) -> Any:
-        found.append(self._nodes)
-        return run(self, *args)
-
-    monkeypatch.setattr(blockwise.Blockwise, "__call__", counted)
-    return found
+    return record_runs(monkeypatch)
 
 
 _UNARY: dict[str, Callable[[Any], Any]] = {

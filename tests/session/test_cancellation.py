@@ -17,7 +17,6 @@ import actorsession as acts
 from actorsession import AsyncSession, ConfigProto, Graph, RunOptions, Server, Session, Tensor, ops
 from actorsession.config import DebugOptions, DebugTensorWatch
 from actorsession.errors import CancelledError, DeadlineExceededError, InvalidArgumentError, RequestError
-from actorsession.runtime.engine import step as step_module
 from actorsession.runtime.engine.inline_run import Gate
 from tests.session.inner import direct_session
 
@@ -255,11 +254,11 @@ LIMITED = ConfigProto(operation_timeout_in_ms=60_000)
 
 
 async def test_closing_ends_a_run_whose_function_does_not_return(
-    make_session: Any, monkeypatch: pytest.MonkeyPatch
+    make_session: Any, settle: Callable[[float], None]
 ) -> None:
     """1. A function is called and waits for something. 2. The session is closed, which returns.
     3. The run ends with CancelledError though the function still waits."""
-    monkeypatch.setattr(step_module, "_SETTLE", 0.05)
+    settle(0.05)
     session = make_session(LIMITED)
     with Stuck() as stuck:
         run = asyncio.ensure_future(session.run(stuck.y))
@@ -270,9 +269,9 @@ async def test_closing_ends_a_run_whose_function_does_not_return(
 
 
 async def test_a_limit_ends_a_run_whose_function_does_not_return(
-    make_session: Any, monkeypatch: pytest.MonkeyPatch
+    make_session: Any, settle: Callable[[float], None]
 ) -> None:
-    monkeypatch.setattr(step_module, "_SETTLE", 0.05)
+    settle(0.05)
     session = make_session()
     with Stuck() as stuck:
         with pytest.raises(DeadlineExceededError):

@@ -10,7 +10,6 @@ import pytest
 import actorsession as acts
 from actorsession import IndexedSlices, SparseTensor, Tensor, ops, opsets
 from actorsession.errors import InvalidArgumentError
-from actorsession.session import conversions
 from actorsession.session.feeds import flatten_feed_keys
 from tests.rows import for_each
 
@@ -32,8 +31,7 @@ class OnlyFetched:
 
 
 @pytest.fixture(autouse=True)
-def registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(conversions, "_CONVERSIONS", list(conversions._CONVERSIONS))
+def registered(registrations: None) -> None:
     acts.plugins.register_session_run_conversion_functions(
         Squared,
         lambda squared: ([squared.square], lambda values: ("squared", values[0])),

@@ -70,14 +70,17 @@ class Arena:
         readers: How many peers have opened it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, size: int | None = None) -> None:
         """Make an arena without a page.
+
+        Args:
+            size: In bytes; ``ARENA_SIZE`` if left out.
 
         Raises:
             OSError: No arena can be made.
         """
         self.token = secrets.token_bytes(TOKEN_SIZE)
-        self.size = ARENA_SIZE
+        self.size = ARENA_SIZE if size is None else size
         self.descriptor = _make_file(self.token, self.size)
         self.readers = 0
         self._numbers = itertools.count()

@@ -37,7 +37,7 @@ _Sizes = tuple[Dim, ...] | None
 # Least nodes of a run: with a static shape, and where each step must test its arrays first.
 _FEWEST, _FEWEST_UNKNOWN = 2, 3
 # Nodes that may be moved before a run: the inputs of the run must stay that much longer.
-_PASSED = 32
+MOST_PASSED = 32
 
 
 def fused(flow: UseDef, nodes: Iterable[int]) -> list[int | Run]:
@@ -71,7 +71,7 @@ def fused(flow: UseDef, nodes: Iterable[int]) -> list[int | Run]:
             run.append(i)
             members.add(i)
             continue
-        if run and (fits or passed == _PASSED or not members.isdisjoint(flow.before[i])):
+        if run and (fits or passed == MOST_PASSED or not members.isdisjoint(flow.before[i])):
             end()
         if fits:
             run.append(i)

@@ -42,6 +42,7 @@ from actorsession.plan.passes.control_edges import group_control_edges
 from actorsession.plan.passes.optimise import OptimiserSettings, optimise
 from actorsession.plan.prune import GraphView, StepGraph
 from actorsession.records import dataclass
+from actorsession.registrations import scoped
 
 __all__ = [
     "ENTRY_POINTS",
@@ -206,7 +207,7 @@ _BUILT_IN = (
     ),
 )
 _LOCK = threading.Lock()
-_PASSES: dict[str, GraphPass] = {made.name: made for made in _BUILT_IN}
+_PASSES: dict[str, GraphPass] = scoped({made.name: made for made in _BUILT_IN})
 
 
 def register_pass(group: PassGroup | str, phase: int, name: str | None = None) -> Callable[[_F], _F]:

@@ -11,7 +11,6 @@ import pytest
 from actorsession import Graph, Session, ops
 from actorsession.extend import OpDef
 from actorsession.extend import register_op as register
-from actorsession.ops.derivatives import registry as gradient_registry
 from tests.nodes import make_one
 from tests.rows import for_each
 
@@ -20,10 +19,8 @@ for name in ("TestNoGradientA", "TestNoGradientB"):
 
 
 @pytest.fixture(autouse=True)
-def graph(monkeypatch: pytest.MonkeyPatch) -> Iterator[Graph]:
+def graph(registrations: None) -> Iterator[Graph]:
     """Gradients that a test registers are forgotten after it."""
-    monkeypatch.setattr(gradient_registry, "_NAMED", {})
-    monkeypatch.setattr(gradient_registry, "_LINES", {})
     with Graph().as_default() as made:
         yield made
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 import actorsession as acts
-from actorsession import Graph, extras, image
+from actorsession import Graph, image
 from actorsession.errors import InvalidArgumentError
 from tests.ops.interpreter import evaluate, source
 from tests.rows import for_each
@@ -394,8 +395,8 @@ def test_ranges_that_cannot_be_are_refused(more: Any, match: str) -> None:
 # -- files and names -------------------------------------------------------------------------------
 
 
-def test_without_pillow_a_file_is_refused_by_the_line_that_builds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(extras, "is_installed", lambda package: False)
+def test_without_pillow_a_file_is_refused_by_the_line_that_builds(uninstall: Callable[[str], None]) -> None:
+    uninstall("PIL")
     with pytest.raises(ImportError, match=r"actorsession\[image\]"):
         image.decode_png(source("string", []))
 
