@@ -49,7 +49,7 @@ _NAMES = {
     "transports": (
         "Address AuthenticationError BindError ConnectError Connection ConnectionClosed Frame Hello "
         "Listener ProtocolError SecurityConfig Transport TransportError WrongPeer parse_address "
-        "register_transport transport_schemes"
+        "register_transport transport_schemes unregister_transport"
     ),
     "transports.inproc": "InprocTransport",
     "transports.listener": "OnConnection",

@@ -61,7 +61,7 @@ as ConnectError, Connection as Connection, ConnectionClosed as ConnectionClosed,
 Hello as Hello, Listener as Listener, ProtocolError as ProtocolError, SecurityConfig as
 SecurityConfig, Transport as Transport, TransportError as TransportError, WrongPeer as WrongPeer,
 parse_address as parse_address, register_transport as register_transport, transport_schemes as
-transport_schemes
+transport_schemes, unregister_transport as unregister_transport
 )
 from transports.delivery import Delivery as Delivery
 from transports.inproc import InprocTransport as InprocTransport
@@ -91,5 +91,5 @@ __all__ = [
 "one", "op", "parse_address", "register_device_factory", "register_graph_pass", "register_op",
 "register_session_factory", "register_transport", "registered_device_types",
 "registered_graph_passes", "registered_ops", "registration_scope", "same", "scalar",
-"transport_schemes", "unregister_graph_pass"
+"transport_schemes", "unregister_graph_pass", "unregister_transport"
 ]

@@ -57,8 +57,8 @@ def registration_scope() -> Iterator[None]:
     """Forget at the end of a ``with`` block what was registered within it, for the tests of an extension.
 
     Operation types with their signatures and gradients, device types, graph passes, kinds of session and
-    conversions are forgotten; transports are not. Sessions that use one are closed before the block ends, and
-    no other thread registers anything meanwhile.
+    conversions are forgotten; a transport is removed by ``unregister_transport``. Sessions that use one are
+    closed before the block ends, and no other thread registers anything meanwhile.
     """
     with ExitStack() as restoring:
         for snapshot in _SNAPSHOTS:

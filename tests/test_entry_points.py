@@ -21,7 +21,7 @@ from actorsession.graph.registry import is_registered, lookup
 from actorsession.rpc import schemes
 from actorsession.rpc.schemes import supports
 from tests.runtime.toy import write_distribution
-from transports import registry as transport_registry
+from transports import transport_schemes, unregister_transport
 
 GROUP = "actorsession.things"
 
@@ -199,10 +199,12 @@ def test_a_module_with_a_name_that_is_taken_is_a_warning(site: Path, registratio
 
 
 @pytest.fixture
-def transports(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A registry of transports of the test's own, with what is registered."""
-    found = dict(transport_registry._transports)
-    monkeypatch.setattr(transport_registry, "_transports", found)
+def transports() -> Iterator[None]:
+    """Removes the transports that a test registers."""
+    before = {*transport_schemes()}
+    yield
+    for scheme in {*transport_schemes()} - before:
+        unregister_transport(scheme)
 
 
 def test_the_transport_of_an_entry_point_is_loaded_for_its_scheme_alone(site: Path, transports: None) -> None:

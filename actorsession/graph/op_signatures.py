@@ -257,8 +257,8 @@ def _parsed(row: str) -> Signature:
 
 def tensorflow_signature(op: str) -> Signature | None:
     """Return the signature of an operation type, if TensorFlow has it."""
-    found = signature_of(op)
-    return None if found is None or found.is_ours else found
+    signature = signature_of(op)
+    return None if signature is None or signature.is_ours else signature
 
 
 def _arg(word: str) -> Arg:
@@ -481,10 +481,10 @@ def _output_types(op: str, dtypes: tuple[DType, ...], given: tuple[tuple[str, An
         raise ValueError(f"op {op!r} has no signature; register it with a row such as {_EXAMPLE!r}")
     attrs = dict(given)
     known = {**(bind(signature.inputs, dtypes, attrs, signature.attrs) or {}), **attrs}
-    found: list[DType] = []
+    types: list[DType] = []
     for arg in signature.outputs:
         if arg.is_list:
-            found += [as_dtype(dtype) for dtype in known[arg.type]]
+            types += [as_dtype(dtype) for dtype in known[arg.type]]
             continue
         attr = signature.attrs.get(arg.type)
         if attr and arg.type not in known:
@@ -492,5 +492,5 @@ def _output_types(op: str, dtypes: tuple[DType, ...], given: tuple[tuple[str, An
         dtype = fixed_type(arg, signature.attrs) or as_dtype(known[arg.type])
         if attr and not attr.allows(dtype):
             raise TypeError(f"{op} gives {attr.described()} as {arg.name}; got {dtype.name}")
-        found += [dtype] * (known[arg.number] if arg.number else 1)
-    return tuple(found)
+        types += [dtype] * (known[arg.number] if arg.number else 1)
+    return tuple(types)

@@ -42,8 +42,8 @@ def source() -> tuple[Callable[[int], Any], type[Any] | None]:
 
 def empty(shape: Sequence[int], dtype: Any) -> Array:
     """Return a new array with any contents, in shared memory if there is some for it."""
-    made = _empty(shape, np.dtype(dtype))
-    return np.empty(shape, dtype) if made is None else made
+    array = _empty(shape, np.dtype(dtype))
+    return np.empty(shape, dtype) if array is None else array
 
 
 def is_shared(array: Array) -> bool:
@@ -55,11 +55,11 @@ def shared(array: Array) -> Array:
     """Return an array if it is in shared memory; else a copy there, or the array if there is no space."""
     if is_shared(array) or array.nbytes < LEAST:
         return array
-    made = _empty(array.shape, array.dtype)
-    if made is None:
+    copy = _empty(array.shape, array.dtype)
+    if copy is None:
         return array
-    np.copyto(made, array)
-    return made
+    np.copyto(copy, array)
+    return copy
 
 
 def _empty(shape: Sequence[int], dtype: np.dtype[Any]) -> Array | None:

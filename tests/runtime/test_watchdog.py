@@ -13,7 +13,7 @@ import pytest
 from actorsession import AsyncSession, Graph, Server, ServerSettings, Session, Tensor, ops
 from actorsession.extend import NOT_DIFFERENTIABLE, OpDef, registered_ops
 from actorsession.extend import register_op as register
-from actorsession.runtime.watchdog import HOLD_LIMIT, Watchdog
+from actorsession.runtime.watchdog import HOLD_LIMIT, WATCHDOG, Watchdog
 from tests.cluster.holding import hold
 from tests.cluster.kit import PATIENCE, eventually
 from tests.nodes import make_one
@@ -48,12 +48,9 @@ if "TestLinger" not in registered_ops():
 
 
 @pytest.fixture
-def named(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[str]]:
-    """What a watchdog of the test's own has logged."""
-    dog = Watchdog()
-    for module in ("inline_run", "segment_engine"):
-        monkeypatch.setattr(f"actorsession.runtime.engine.{module}.WATCHDOG", dog)
-    monkeypatch.setattr("actorsession.cluster.server.sidecar.WATCHDOG", dog)
+def named(caplog: pytest.LogCaptureFixture) -> Callable[[], list[str]]:
+    """What the watchdog has logged of this test."""
+    WATCHDOG.forget()
     caplog.set_level("WARNING", "actorsession.runtime")
     return lambda: [r.getMessage() for r in caplog.records if r.name == "actorsession.runtime"]
 

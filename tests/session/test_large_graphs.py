@@ -230,12 +230,11 @@ def test_the_collector_pauses_while_a_large_graph_is_planned_without_a_loop(x: T
     """What planning makes stays: traversing it again and again took a tenth of a first run."""
     was_on: list[bool] = []
 
+    @acts.plugins.register_graph_pass("POST_PLACEMENT", 1)
     def note(graph: Any, context: Any) -> Any:
         was_on.append(gc.isenabled())
         return graph
 
-    plugins = acts.plugins
-    plugins.register_graph_pass(plugins.GraphPass("note", plugins.PassGroup.POST_PLACEMENT, 1, note))
     with Graph().as_default() as small, Session(graph=small) as session:
         assert session.run(ops.constant(1.0) + 1.0) == 2.0
     y = large(x)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.host_names import resolve_names
 from tests.transports.peers import PS, WORKER, echo, numbered, refuse_to_serve
 from transports import (
     Address,
@@ -106,10 +107,7 @@ async def test_one_that_cannot_be_guessed_does(address: str) -> None:
 
 
 async def test_of_several_hosts_that_a_name_has_each_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def found(address: Address) -> list[str]:
-        return ["127.0.0.1", "::1", "192.0.2.7"]
-
-    monkeypatch.setattr("transports.guard._resolved", found)
+    resolve_names(monkeypatch, {"localhost": ["127.0.0.1", "::1", "192.0.2.7"]}.__getitem__)
     with pytest.raises(BindError, match=r"192\.0\.2\.7 is not a loopback address"):
         await listen("tcp://localhost:0", PS, refuse_to_serve)
 

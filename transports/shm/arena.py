@@ -261,9 +261,9 @@ class Arena:
         return bool(left)
 
     def _is_locked(self, number: int) -> bool:
-        wanted = _LOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, number, 1, 0)
-        found = fcntl.fcntl(self.descriptor, fcntl.F_OFD_GETLK, wanted)
-        return bool(_LOCK.unpack(found)[0] != fcntl.F_UNLCK)
+        lock = _LOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, number, 1, 0)
+        holder = fcntl.fcntl(self.descriptor, fcntl.F_OFD_GETLK, lock)
+        return bool(_LOCK.unpack(holder)[0] != fcntl.F_UNLCK)
 
     def _begin_trims(self) -> None:
         self._trim_due = True

@@ -210,10 +210,10 @@ class ManagedCluster(ProcessBound, Generic[P]):
         Raises:
             ValueError: for an unknown task.
         """
-        found = self.processes.get(task_name(job, index))
-        if found is None:
+        process = self.processes.get(task_name(job, index))
+        if process is None:
             raise ValueError(f"no task {index} in job {job!r}; there are {sorted(self.processes)}")
-        return found
+        return process
 
     @property
     def restarts(self) -> dict[str, int]:
@@ -455,8 +455,8 @@ class ManagedCluster(ProcessBound, Generic[P]):
         self._life.owner.check_process()
         alive = [p for p in self.processes.values() if p.alive]
         asking = [read_statistics(p.address, token=self._token, security=self._security) for p in alive]
-        found = await asyncio.gather(*asking)
-        return {process.task: counters for process, counters in zip(alive, found, strict=True)}
+        answers = await asyncio.gather(*asking)
+        return {process.task: counters for process, counters in zip(alive, answers, strict=True)}
 
     async def stop(self, grace: float = GRACE) -> None:
         """End all processes concurrently; may be called twice, and while they are started or ended.
