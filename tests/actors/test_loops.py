@@ -32,7 +32,7 @@ def test_uvloop_is_taken_where_it_is_installed() -> None:
 WITHOUT_UVLOOP = """
 import sys
 sys.modules["uvloop"] = None
-from actorsession.actors.loops import new_event_loop
+from tests.loops import new_event_loop
 loop = new_event_loop()
 assert type(loop).__module__.startswith("asyncio"), loop
 loop.close()

@@ -12,7 +12,7 @@ import pytest
 from actorsession import Graph, LocalCluster
 from actorsession.actors import Deadline
 from actorsession.cluster.master import session_plans
-from actorsession.session.remote import remote_steps
+from actorsession.session.remote import remote_run
 from tests.cluster.hands import Hands, holding
 from tests.cluster.kit import PATIENCE, InProcess, in_process, patient_cluster, reach_over_links
 from tests.conftest import _HELD_BEFORE, LOOP_FACTORIES
@@ -50,7 +50,7 @@ def over_links(monkeypatch: Any) -> None:
 @pytest.fixture
 def answer_margin(monkeypatch: Any) -> Callable[[float], None]:
     """Return a function that sets how long clients of this process wait for a master beyond a run's limit."""
-    return lambda seconds: monkeypatch.setattr(remote_steps, "ANSWER_MARGIN", seconds)
+    return lambda seconds: monkeypatch.setattr(remote_run, "ANSWER_MARGIN", seconds)
 
 
 @pytest.fixture

@@ -193,11 +193,11 @@ class Requests:
 @pytest.fixture
 def requests(monkeypatch: pytest.MonkeyPatch) -> Requests:
     seen = Requests()
-    run, run_from_thread, count = StepCalls.run_step, StepCalls.run_from_thread, threading.Lock()
+    run, run_from_thread, count = StepCalls.request, StepCalls.run_from_thread, threading.Lock()
 
-    def counted(self: StepCalls, *args: Any) -> None:
-        seen.of_clients += 1
-        run(self, *args)
+    def counted(self: StepCalls, kind: int, *args: Any) -> None:
+        seen.of_clients += kind == RUN_STEP
+        run(self, kind, *args)
 
     def counted_in_thread(self: StepCalls, *args: Any) -> bool:
         was_sent = run_from_thread(self, *args)
@@ -206,7 +206,7 @@ def requests(monkeypatch: pytest.MonkeyPatch) -> Requests:
             seen.of_threads += was_sent
         return was_sent
 
-    monkeypatch.setattr(StepCalls, "run_step", counted)
+    monkeypatch.setattr(StepCalls, "request", counted)
     monkeypatch.setattr(StepCalls, "run_from_thread", counted_in_thread)
     return seen
 
@@ -572,9 +572,9 @@ async def test_a_limit_of_the_session_ends_the_step_and_is_named_by_its_option(o
             await warm(session, held.end, {held.x: 1.0})
             held.gate.close()
             for master in cluster.server(W0).actors.master._sessions.values():
-                assert master.steps._limit == PATIENCE
+                assert master.steps.limit == PATIENCE
                 # A session could not be opened in the time that this test waits.
-                master.steps._limit = 0.2
+                master.steps.limit = 0.2
             error = await error_of(session, held.end, {held.x: 1.0})
             assert isinstance(error, DeadlineExceededError)
             whose = rf"the session's limit of {PATIENCE:g} s \(operation_timeout_in_ms\); still at"
@@ -1450,7 +1450,7 @@ class Hostile:
         plan = plan_of(handle, [fetch], [feed])
         outcome = Outcome()
         values, asked = WireValues.of([np.float32(1.0)]), StepRequest(plan=plan)
-        self.link.steps.run_step(99, self.number, None, values, outcome, asked)
+        self.link.steps.request(RUN_STEP, 99, self.number, None, asked, values, outcome)
         await outcome
         receive = self.link.steps.receive
 

@@ -113,10 +113,11 @@ async def test_runs_that_are_held_are_forgotten_with_the_link(small_backlog: Non
 class Ending:
     """A connection that has lost its peer, and whose end is not reported yet."""
 
-    unsent = 100 * MIB
-
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
+
+    def unsent_exceeds(self, *marks: int) -> bool:
+        return True
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._connection, name)
@@ -268,6 +269,9 @@ class Free:
     """A connection that has just become free."""
 
     congested, ahead, full = False, 0, False
+
+    def unsent_exceeds(self, nbytes: int) -> bool:
+        return False
 
 
 def test_an_ask_with_arrays_waits_behind_those_that_wait_though_there_is_room_now() -> None:
