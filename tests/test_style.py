@@ -473,7 +473,7 @@ def vague_names(source: str) -> list[str]:
     """The places where a module binds a vague name."""
     functions = (ast.FunctionDef, ast.AsyncFunctionDef)
     return [
-        f"{node.lineno}: {name}"
+        f"{getattr(node, 'lineno', 0)}: {name}"
         for node in ast.walk(ast.parse(source))
         for name in [
             node.id
