@@ -213,16 +213,6 @@ async def test_concurrent_first_runs_register_one_graph(cluster: InProcess, grap
         assert [s.graphs for s in cluster.statistics().values()] == [1, 1]
 
 
-async def test_a_feed_that_is_missing_is_named(cluster: InProcess, graph: Graph) -> None:
-    a = ops.placeholder("float32", [], name="the_missing")
-    with on(W1):
-        x = a + 1.0
-    async with AsyncSession(cluster.target(), graph=graph) as session:
-        with pytest.raises(InvalidArgumentError, match="the_missing"):
-            await session.run(x)
-        assert await session.run(x, {a: 1.0}) == 2.0
-
-
 # -- errors ----------------------------------------------------------------------------------------
 
 

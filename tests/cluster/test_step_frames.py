@@ -971,37 +971,6 @@ async def test_a_link_that_is_lost_takes_its_plans_along(cluster: InProcess, gra
 # -- observation ---------------------------------------------------------------------------------------
 
 
-async def test_runs_are_counted_at_the_session_and_at_all_servers(cluster: InProcess, graph: Graph) -> None:
-    held = Held("frames counted")
-    async with AsyncSession(cluster.target(), graph) as session:
-        await held.warm(session)
-
-        def counts() -> list[int]:
-            servers = cluster.statistics().values()
-            (open_session,) = cluster.server(W0).statistics().open_sessions
-            link = session._session.statistics().link
-            assert link is not None
-            return [*(s.runs for s in servers), open_session.runs, session._session.tally.runs]  # type: ignore[attr-defined]
-
-        before = counts()
-        held.gate.open()
-        for _ in range(5):
-            await soon(session.run(held.end, {held.x: 1.0}))
-        assert [now - then for now, then in zip(counts(), before, strict=True)] == [5] * 4
-        held.gate.close()
-        runs = [await held.begin(session) for _ in range(3)]
-        assert session._session.statistics().steps == 3
-        (open_session,) = cluster.server(W0).statistics().open_sessions
-        assert open_session.steps == 3
-        link = session._session.statistics().link
-        assert link is not None
-        assert link.pending == 3
-        assert [s.steps for s in cluster.statistics().values()] == [3, 3]
-        held.gate.open()
-        await soon(asyncio.gather(*runs))
-        await nothing_is_left(cluster, session)
-
-
 @both_ways
 @pytest.mark.parametrize(
     "options",
