@@ -90,7 +90,6 @@ LOCAL = {
         "test_the_limit_counts_for_each_call_and_not_for_the_time_between",
         "test_a_run_that_nobody_continues_is_collected_after_its_idle_limit",
         "test_the_default_idle_limit_is_ten_minutes",
-        "test_a_wrong_call_does_not_keep_a_run_alive",
         "test_closing_the_session_collects_its_runs_with_their_rendezvous",
         "test_ordinary_and_partial_plans_are_kept_apart",
         "test_a_kind_of_session_without_partial_runs_says_so",
