@@ -21,7 +21,6 @@ from scripts.benchmarks import cnn, command, compare, lstm, mlp
 from scripts.benchmarks.case import Effort, SyncCase
 from scripts.benchmarks.command import main
 from scripts.benchmarks.install_size import installed_bytes
-from scripts.benchmarks.library_actorsession import Library
 from scripts.benchmarks.questions import (
     QUESTIONS,
     Question,
@@ -33,7 +32,7 @@ from scripts.benchmarks.questions import (
 )
 from scripts.benchmarks.result import OURS, Result, Times, growth
 from scripts.benchmarks.rows import GROUPS, ROWS, SLOPES, Budget, Row
-from scripts.benchmarks.side_actorsession import builders
+from scripts.benchmarks.side_actorsession import Library, builders
 from scripts.benchmarks.side_process import SideProcess
 from scripts.benchmarks.training import trained
 

@@ -129,6 +129,10 @@ class Connection(ABC):
         """
         return self._delivery.turn
 
+    def unsent_exceeds(self, nbytes: int) -> bool:
+        """Return whether more than so many bytes are unsent."""
+        return self.unsent > nbytes
+
     @property
     @abstractmethod
     def unsent(self) -> int:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .case import Case, SyncCase
-from .library import Library
 from .mlp import WEIGHTS
 from .network import build_network
 from .questions import HOPS, TRAINED_STEPS, Question
+
+if TYPE_CHECKING:
+    from .side_actorsession import Library
 
 __all__ = ["ClusterRows", "over_two_workers"]
 

@@ -8,12 +8,14 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .case import Case, FigureCase, SyncCase
-from .library import Library
 from .questions import WIDTH, Question
 from .usage import grown_bytes
+
+if TYPE_CHECKING:
+    from .side_actorsession import Library
 
 __all__ = ["GrowthRows", "Layers", "build_layers"]
 

@@ -165,11 +165,11 @@ class Requests:
 @pytest.fixture
 def requests(monkeypatch: pytest.MonkeyPatch) -> Requests:
     seen = Requests()
-    run, run_from_thread, count = StepCalls.run_step, StepCalls.run_from_thread, threading.Lock()
+    run, run_from_thread, count = StepCalls.request, StepCalls.run_from_thread, threading.Lock()
 
-    def counted(self: StepCalls, *args: Any) -> None:
-        seen.of_clients += 1
-        run(self, *args)
+    def counted(self: StepCalls, kind: int, *args: Any) -> None:
+        seen.of_clients += kind == RUN_STEP
+        run(self, kind, *args)
 
     def counted_in_thread(self: StepCalls, *args: Any) -> bool:
         was_sent = run_from_thread(self, *args)
@@ -178,7 +178,7 @@ def requests(monkeypatch: pytest.MonkeyPatch) -> Requests:
             seen.of_threads += was_sent
         return was_sent
 
-    monkeypatch.setattr(StepCalls, "run_step", counted)
+    monkeypatch.setattr(StepCalls, "request", counted)
     monkeypatch.setattr(StepCalls, "run_from_thread", counted_in_thread)
     return seen
 
@@ -211,13 +211,14 @@ async def test_the_first_run_of_a_plan_brings_it_along_and_later_ones_do_not(
 ) -> None:
     x, end = two_tasks()
     asked: list[Any] = []
-    run = StepCalls.run_step
+    run = StepCalls.request
 
-    def noted(self: StepCalls, *args: Any) -> None:
-        asked.append(args[5])
-        run(self, *args)
+    def noted(self: StepCalls, kind: int, *args: Any) -> None:
+        if kind == RUN_STEP:
+            asked.append(args[3])
+        run(self, kind, *args)
 
-    monkeypatch.setattr(StepCalls, "run_step", noted)
+    monkeypatch.setattr(StepCalls, "request", noted)
     async with AsyncSession(cluster.target(), graph) as session:
         for number in range(3):
             assert await soon(session.run(end, {x: float(number)})) == number + 3.0
@@ -487,7 +488,7 @@ async def test_a_thread_gives_up_a_master_that_does_not_answer_in_time(
     cluster: InProcess, graph: Graph, requests: Requests, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     held = Held("frames silent master of a thread")
-    monkeypatch.setattr("actorsession.session.remote.remote_steps.ANSWER_MARGIN", 0.0)
+    monkeypatch.setattr("actorsession.session.remote.remote_run.ANSWER_MARGIN", 0.0)
     session = Session(cluster.target(), graph)
     run = partial(held.run_in_thread, session)
     while not requests.of_threads:
@@ -513,7 +514,7 @@ async def test_a_client_gives_up_a_master_that_does_not_answer_in_time(
     held = Held("frames silent master")
     async with AsyncSession(cluster.target(), graph) as session:
         await held.warm(session)
-        monkeypatch.setattr("actorsession.session.remote.remote_steps.ANSWER_MARGIN", 0.0)
+        monkeypatch.setattr("actorsession.session.remote.remote_run.ANSWER_MARGIN", 0.0)
         (master,) = cluster.server(W0).actors.master._sessions.values()
         monkeypatch.setattr(type(master.steps), "seconds_of", lambda self, run: PATIENCE)
         words = f"{W0} at .* did not answer a step within 0.2 s"
@@ -1045,7 +1046,7 @@ class Hostile:
         plan = plan_of(handle, [fetch], [feed])
         outcome = Outcome()
         values, asked = WireValues.of([np.float32(1.0)]), StepRequest(plan=plan)
-        self.link.steps.run_step(99, self.number, None, values, outcome, asked)
+        self.link.steps.request(RUN_STEP, 99, self.number, None, asked, values, outcome)
         await outcome
         receive = self.link.steps.receive
 

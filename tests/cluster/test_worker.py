@@ -35,7 +35,7 @@ from actorsession.messages import (
     GetStatus,
     RegisterGraph,
 )
-from actorsession.messages.step_frames import WireValues
+from actorsession.messages.step_frames import RUN_GRAPH, WireValues
 from actorsession.messages.worker import AskOwed, UpdateWorkerSession
 from actorsession.plan.device_set import DeviceSet
 from actorsession.plan.partition import Partition, partition
@@ -125,7 +125,7 @@ class Bench:
         """Runs a graph as a master at another task; returns its values, or that its program is gone."""
         outcome = Outcome()
         program, values = self.programs[handle], WireValues.of(feeds)
-        self.master.run_graph(step_id, program, values, outcome)
+        self.master.request(RUN_GRAPH, step_id, program, None, None, values, outcome)
         try:
             return await soon(outcome.ended)
         except asyncio.CancelledError:

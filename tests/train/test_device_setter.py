@@ -9,6 +9,7 @@ import pytest
 
 from actorsession import ClusterSpec, Graph, Operation, Variable, constant
 from actorsession.train import replica_device_setter
+from tests.rows import refusing
 
 CLUSTER = {"ps": ["h:1", "h:2"], "worker": ["h:3", "h:4"]}
 
@@ -137,17 +138,9 @@ def test_two_replicas_put_the_same_variable_on_the_same_server() -> None:
     assert first == second
 
 
-def test_a_strategy_that_is_no_function_is_refused() -> None:
-    strategy: Any = 1
-    with pytest.raises(TypeError, match="function from operation to task, got 1"):
-        replica_device_setter(ps_tasks=1, ps_strategy=strategy)
-
-
-def test_a_negative_number_of_servers_is_refused() -> None:
-    with pytest.raises(ValueError, match="at least 0; got -1"):
-        replica_device_setter(ps_tasks=-1)
-
-
-def test_a_malformed_device_is_refused_when_the_setter_is_made() -> None:
-    with pytest.raises(ValueError, match="malformed device name"):
-        replica_device_setter(ps_tasks=1, worker_device="/jobs:worker")
+NO_FUNCTION: Any = 1
+test_what_is_no_setter_is_refused = refusing(
+    (lambda: replica_device_setter(1, ps_strategy=NO_FUNCTION), TypeError, "from operation to task, got 1"),
+    (lambda: replica_device_setter(ps_tasks=-1), ValueError, "at least 0; got -1"),
+    (lambda: replica_device_setter(1, worker_device="/jobs:worker"), ValueError, "malformed device name"),
+)

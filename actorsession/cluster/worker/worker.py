@@ -20,7 +20,7 @@ from actorsession.cluster.worker.env import WorkerEnv
 from actorsession.cluster.worker.session_mgr import SessionMgr
 from actorsession.cluster.worker.stalled_sends import MissingTensorProbe
 from actorsession.cluster.worker.worker_rendezvous import Push, RendezvousTable
-from actorsession.cluster.worker.worker_session import BindPart, OpenStepRendezvous, WorkerSession
+from actorsession.cluster.worker.worker_session import BindPart, BindRendezvous, WorkerSession
 from actorsession.cluster.worker_cache_interface import WorkerCacheInterface
 from actorsession.errors import AbortedError, CancelledError, OpError, ProtocolError, error_from_wire, from_exception
 from actorsession.messages.done import Done
@@ -111,7 +111,7 @@ class Worker(Actor):
 
     # -- messages ------------------------------------------------------------------------------
 
-    @routes(BindPart, RegisterGraph, OpenStepRendezvous, AskVariables, TakeWatchedValues, by="session_handle")
+    @routes(BindPart, RegisterGraph, BindRendezvous, AskVariables, TakeWatchedValues, by="session_handle")
     def _session(self, handle: str) -> WorkerSession:
         return self._sessions.find(handle)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -24,12 +24,14 @@ from actorsession.errors import (
     ResourceExhaustedError,
     error_to_wire,
 )
+from actorsession.graph.codec import bytes_held
 from actorsession.messages.done import Done
 from actorsession.messages.session import PartialRunDrop
 from actorsession.messages.step_frames import CallRequest, StepRequest
 from actorsession.plan.partial import check_signature
 from actorsession.plan.signature import RunSignature
 from actorsession.records import dataclass
+from actorsession.runtime.kept_feeds import LARGE
 from actorsession.runtime.partial.run_state import no_such_run
 from actorsession.session.partial.partial_runs import PartialRuns
 from actorsession.session.remote.remote_debugger import run_now
@@ -133,37 +135,11 @@ class RemotePartialRuns(PartialRuns[RemotePartialPlan]):
         session.tally.begin_partial_run()
         program = session.steps.program(plan.programs, signature, options, partial=True)
         asked = None if debug_run is None else StepRequest(debug_run=debug_run)
-        run = Setup(session.steps, program, program.sent(()), None, 0, asked)
+        run = Setup(session.steps, program, program.sent((), 0), None, 0, asked)
         await session.steps.request(run, None)
         handle: str = run.extra[0]
         self._open[handle] = _OpenRun(program, run.call, set(signature.feeds), set(signature.fetches), time.monotonic())
         return handle
-
-    @contextlib.contextmanager
-    def _continuing(self, handle: str, feeds: tuple[str, ...], fetches: tuple[str, ...]) -> Iterator[None]:
-        """Record a call and what it does to its run: it may be the last one, or fail and end it."""
-        run = self._open.get(handle)
-        if run is None:
-            yield
-            return
-        run.waiting += 1
-        try:
-            yield
-            run.last_use = time.monotonic()
-            run.feeds.difference_update(feeds)
-            run.fetches.difference_update(fetches)
-            if not (run.feeds or run.fetches):
-                self._open.pop(handle, None)
-        except InvalidArgumentError as error:
-            # One that was refused has changed nothing, while one of a node has ended the run.
-            if error.node is not None or error.message == no_such_run(handle).message:
-                self._open.pop(handle, None)
-            raise
-        except BaseException:
-            self._open.pop(handle, None)
-            raise
-        finally:
-            run.waiting -= 1
 
     async def call(
         self, handle: str, feeds: tuple[str, ...], values: Sequence[Any], fetches: tuple[str, ...], limit: float | None
@@ -210,23 +186,38 @@ class RemotePartialRuns(PartialRuns[RemotePartialPlan]):
         if run is None or run.program.channel is not session.channel:
             await self._check_session(handle)
             raise no_such_run(handle)
-        with self._continuing(handle, feeds, fetches):
-            try:
-                kept, asked = await session.steps.sent_feeds(values), CallRequest(feeds, fetches)
-                program = run.program
-                called = PartialCall(session.steps, program, program.sent(kept), limit, run.setup, asked, handle)
-                return await session.steps.request(called, delivery)
-            except (DeadlineExceededError, ResourceExhaustedError) as error:
+        steps, program, asked = session.steps, run.program, CallRequest(feeds, fetches)
+        run.waiting += 1
+        try:
+            nbytes = bytes_held(values)
+            if nbytes > LARGE:
+                values = await steps.sent_feeds(values)
+            sent = program.sent(values, nbytes)
+            values = await steps.request(PartialCall(steps, program, sent, limit, run.setup, asked, handle), delivery)
+        except InvalidArgumentError as error:
+            unknown = error.message == no_such_run(handle).message
+            # One that was refused has changed nothing, while one of a node has ended the run.
+            if error.node is not None or unknown:
+                self._open.pop(handle, None)
+            if unknown:
+                await self._check_session(handle)
+            raise
+        except BaseException as error:
+            self._open.pop(handle, None)
+            if isinstance(error, (DeadlineExceededError, ResourceExhaustedError)):
                 # The master may not know of the call, or not of its end: there was no memory for it.
                 self._drop_soon(handle, error)
-                raise
-            except InvalidArgumentError as error:
-                if error.message == no_such_run(handle).message:
-                    await self._check_session(handle)
-                raise
-            except asyncio.CancelledError:
+            elif isinstance(error, asyncio.CancelledError):
                 await self.abort(handle, CancelledError(f"partial run {handle!r} was cancelled by its caller"))
-                raise
+            raise
+        finally:
+            run.waiting -= 1
+        run.last_use = time.monotonic()
+        run.feeds.difference_update(feeds)
+        run.fetches.difference_update(fetches)
+        if not (run.feeds or run.fetches):
+            self._open.pop(handle, None)
+        return values
 
     async def _check_session(self, handle: str) -> None:
         """Let the master say what has happened to the session, if it is not open there any more.

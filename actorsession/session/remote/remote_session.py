@@ -61,7 +61,8 @@ from actorsession.session.reattach import Reattached
 from actorsession.session.remote.master_connection import RETRY, MasterConnection
 from actorsession.session.remote.master_restart import MasterRestart
 from actorsession.session.remote.remote_debugger import RemoteDebugger
-from actorsession.session.remote.remote_steps import ANSWER_MARGIN, GONE, LEAST, RemoteSteps
+from actorsession.session.remote.remote_run import ANSWER_MARGIN
+from actorsession.session.remote.remote_steps import GONE, LEAST, RemoteSteps
 from actorsession.session.remote.sent_graph import SentGraph, Snapshot
 from actorsession.session.remote.values import RemotePlan, plan_to_wire
 from actorsession.session.session_interface import SESSION_CLOSED, SessionInterface
@@ -132,7 +133,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
         self._steps = 0  # requests under way that may take as long as a step
         self._requests = itertools.count()
         self._request_prefix = secrets.token_hex(8)
-        self._closed = False
+        self.closed = False
         self._debugger = RemoteDebugger(self)
         self._partial_runs = RemotePartialRuns(self, self._debugger, in_seconds(config.partial_run_idle_limit_in_ms))
         self.tally = session_tally("remote", self)
@@ -152,11 +153,6 @@ class RemoteSession(SessionInterface[RemotePlan]):
     def target(self) -> str:
         """The address of the master, as the client wrote it."""
         return self._target
-
-    @property
-    def closed(self) -> bool:
-        """Whether the session was closed."""
-        return self._closed
 
     # -- connecting ----------------------------------------------------------------------------
 
@@ -189,7 +185,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
             except BaseException as exc:
                 # The master drops a session whose client has hung up.
                 await self._master.hang_up(0.0)
-                if self._closed and isinstance(exc, OpError):
+                if self.closed and isinstance(exc, OpError):
                     raise CancelledError(SESSION_CLOSED) from exc
                 raise
 
@@ -245,7 +241,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
         try:
             await self.connect(limit, anew=True)
         except OpError as error:
-            if self._loss is not None and not self._closed:
+            if self._loss is not None and not self.closed:
                 error.message += f"; the session had been lost before: {self._loss.message}"
             raise
         self._loss = None
@@ -267,18 +263,19 @@ class RemoteSession(SessionInterface[RemotePlan]):
             await (deadline or Deadline.never()).wait(resuming, what=what)
         except asyncio.CancelledError as error:
             caller = asyncio.current_task()
-            if self._closed and not (caller is not None and caller.cancelling()):
+            if self.closed and not (caller is not None and caller.cancelling()):
                 raise CancelledError(SESSION_CLOSED) from error
             raise
 
     def check_open(self) -> None:
         """Raise ``CancelledError`` if the session is closed."""
-        if self._closed:
+        if self.closed:
             raise CancelledError(SESSION_CLOSED)
 
     def check_there(self) -> None:
         """Raise the error of a session that is closed, or that ``reattach`` could not bring back."""
-        self.check_open()
+        if self.closed:
+            raise CancelledError(SESSION_CLOSED)
         if self._lost is not None:
             raise UnavailableError(self._lost.message, task=self._lost.task)
 
@@ -304,10 +301,10 @@ class RemoteSession(SessionInterface[RemotePlan]):
             limit = self.steps.step_limit
         self._steps += 1
         try:
-            deadline = Deadline.after(self.steps.patience(limit))
+            deadline = Deadline.after(limit + ANSWER_MARGIN)
             return await self._master.ask(message, deadline, reply)
         except GONE as error:
-            if self._closed:
+            if self.closed:
                 raise CancelledError(SESSION_CLOSED) from error
             raise
         finally:
@@ -394,7 +391,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
     @property
     def is_current(self) -> bool:
         """Whether the session exists at its master, with all nodes of the graph."""
-        return bool(self.handle) and not (self._closed or self.restart.is_due) and self.sent.is_whole
+        return bool(self.handle) and not (self.closed or self.restart.is_due) and self.sent.is_whole
 
     async def _send_graph(self) -> None:
         """Connect, and send the master the nodes that were added to the graph."""
@@ -422,7 +419,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
         message = plan_to_wire(self.handle, signature, options, partial=partial)
         await self.ask_step(message, None, Done)
 
-    async def run(
+    def run(
         self,
         plan: RemotePlan,
         feeds: Sequence[Any],
@@ -430,7 +427,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
         options: RunOptions | None = None,
         metadata: RunMetadata | None = None,
         delivery: ValueDelivery | None = None,
-    ) -> Sequence[Any]:
+    ) -> Coroutine[Any, Any, Sequence[Any]]:
         """Run a step; wait first while the limit of runs under way is reached.
 
         Cancelling the call aborts the step on every worker.
@@ -454,12 +451,12 @@ class RemoteSession(SessionInterface[RemotePlan]):
         if options is not None and options.is_plain:
             options = None
         if options is None or not options.debug_options.active:
-            return await self.steps.run(plan, feeds, limit, options, metadata, delivery)
+            return self.steps.run(plan, feeds, limit, options, metadata, delivery)
 
         def step(key: str, debug_run: list[Any], held: ValueDelivery) -> Awaitable[Sequence[Any]]:
             return self.steps.run(plan, feeds, limit, options, metadata, held, key, debug_run)
 
-        return await self._debugger.run(plan.signature, options.debug_options, delivery, step)
+        return self._debugger.run(plan.signature, options.debug_options, delivery, step)
 
     def run_in_thread(
         self, plan: RemotePlan, feeds: Sequence[Any], limit: float | None, call: Callable[[Callable[[], object]], None]
@@ -541,7 +538,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
         self._master.drop()
 
     def _end(self) -> None:
-        self._closed = True
+        self.closed = True
         self.sent.close(CancelledError(SESSION_CLOSED))
         self.steps.close()
         self._debugger.close(CancelledError(SESSION_CLOSED))

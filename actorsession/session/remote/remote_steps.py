@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,14 +16,14 @@ from actorsession.actors.deadline import Deadline
 from actorsession.actors.timer_wheel import TimerWheel
 from actorsession.config import DEFAULT_STEP_TIMEOUT, ConfigProto, RunMetadata, RunOptions, StepStats
 from actorsession.errors import AbortedError, CancelledError, DeadlineExceededError, OpError, UnavailableError
-from actorsession.graph.codec import INLINE_LIMIT, bytes_held
+from actorsession.graph.codec import bytes_held
 from actorsession.messages.registry import VOCABULARY
 from actorsession.messages.step_frames import StepRequest
 from actorsession.metrics import SessionTally
 from actorsession.plan.signature import RunSignature
 from actorsession.rpc.link import Link
 from actorsession.runtime.admission import Admission
-from actorsession.runtime.kept_feeds import aside, large_arrays
+from actorsession.runtime.kept_feeds import LARGE, aside
 from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.session.remote.master_connection import MasterConnection
 from actorsession.session.remote.remote_run import AsyncRun, MustWait, RemoteRun, ThreadRun
@@ -42,10 +42,8 @@ from actorsession.session.value_delivery import ValueDelivery
 if TYPE_CHECKING:
     from actorsession.session.remote.remote_session import RemoteSession
 
-__all__ = ["ANSWER_MARGIN", "GONE", "LEAST", "RemoteSteps"]
+__all__ = ["GONE", "LEAST", "RemoteSteps"]
 
-ANSWER_MARGIN = 0.25
-"""Seconds that the client waits beyond the limit of a run, for the master's report on what was late."""
 LEAST = 1e-3
 """Seconds that are left of a limit at least, so that the answer is an error of the step."""
 GONE = (UnavailableError, DeadlineExceededError, AbortedError, CancelledError)
@@ -124,7 +122,7 @@ class RemoteSteps:
         self._inflight.close(CancelledError(SESSION_CLOSED))
         self.wheel.close()
 
-    async def run(
+    def run(
         self,
         plan: RemotePlan,
         feeds: Sequence[Any],
@@ -134,7 +132,7 @@ class RemoteSteps:
         delivery: ValueDelivery | None,
         key: str = "",
         debug_run: list[Any] | None = None,
-    ) -> Sequence[Any]:
+    ) -> Coroutine[Any, Any, Sequence[Any]]:
         """Run a step; see ``RemoteSession.run``, and ``StepRequest`` for the last two."""
         if limit == self._operation_timeout and not (options and options.timeout_in_ms):
             limit = None  # the session's own, which the master knows by that name
@@ -143,12 +141,21 @@ class RemoteSteps:
             wire = {} if options is None else options.to_wire()
             asked = StepRequest(options=wire, key=key, debug_run=debug_run)
         run = self._new_run(AsyncRun, plan, feeds, limit, asked, options)
-        if run is None or not self.admit(run, run.program, run.values.nbytes):
-            run = await self._wait_to_run(plan, feeds, limit, asked, options)
-        values = await self.finish(run, delivery)
-        if metadata is not None or run.extra is not None:
-            self._report(run, metadata)
-        return values
+        if run is None or not self.admit(run):
+            return self._run_later(plan, feeds, limit, asked, options, delivery, metadata)
+        return self.finish(run, delivery, metadata)
+
+    async def _run_later(
+        self,
+        plan: RemotePlan,
+        feeds: Sequence[Any],
+        limit: float | None,
+        asked: StepRequest | None,
+        options: RunOptions | None,
+        delivery: ValueDelivery | None,
+        metadata: RunMetadata | None,
+    ) -> Sequence[Any]:
+        return await self.finish(await self._wait_to_run(plan, feeds, limit, asked, options), delivery, metadata)
 
     def _report(self, run: RemoteRun, metadata: RunMetadata | None) -> None:
         """Fill metadata with the master's report on a run, and keep its timeline; callable in any thread."""
@@ -163,7 +170,9 @@ class RemoteSteps:
                 self._timelines = deque(maxlen=TIMELINES)
             self._timelines.append(timeline)
 
-    async def finish(self, run: AsyncRun, delivery: ValueDelivery | None) -> Sequence[Any]:
+    async def finish(
+        self, run: AsyncRun, delivery: ValueDelivery | None, metadata: RunMetadata | None = None
+    ) -> Sequence[Any]:
         """Request a run that was admitted, and return its values.
 
         Nothing may be awaited between the end of this call and the caller of the run.
@@ -171,6 +180,7 @@ class RemoteSteps:
         Args:
             run: the run.
             delivery: see ``run``.
+            metadata: likewise.
         """
         try:
             await run.start()
@@ -183,6 +193,8 @@ class RemoteSteps:
                 run.confirm(received=True)
             else:
                 delivery.hold(run.confirm)
+        if metadata is not None or (run.extra is not None and run.counts):
+            self._report(run, metadata)
         return values
 
     def _new_run(
@@ -198,10 +210,17 @@ class RemoteSteps:
         channel = self._master.channel
         if channel is None or (self._session.restart.wait and self._session.restart.is_due):
             return None
-        if large_arrays(feeds) and copies_much(feeds, over_link=self._session.over_link):
+        nbytes = bytes_held(feeds)
+        if nbytes > LARGE and copies_much(feeds, over_link=self._session.over_link):
             return None
-        program = self.program(plan.programs, plan.signature, options, partial=False)
-        return kind(self, program, program.sent(feeds), limit, len(plan.signature.fetches), asked)
+        program = plan.programs.get(None) if options is None else None
+        if program is None or program.channel is not channel:
+            program = self.program(plan.programs, plan.signature, options, partial=False)
+        values = program.sent(feeds, nbytes)
+        run = kind(self, program, values, limit, len(plan.signature.fetches), asked)
+        if nbytes and not self._session.sent.may_wait:
+            run.nbytes = nbytes
+        return run
 
     async def _wait_to_run(
         self,
@@ -224,7 +243,7 @@ class RemoteSteps:
                 await self._session.be_connected(late)
             kept = await self.sent_feeds(feeds)
             program = self.program(plan.programs, plan.signature, options, partial=False)
-            values = program.sent(kept)
+            values = program.sent(kept, bytes_held(kept))
             if isinstance(program.channel, Link):
                 await program.channel.wait_to_run(late)
             waited = seconds - max(late.time_left or 0.0, LEAST)
@@ -283,22 +302,21 @@ class RemoteSteps:
             self._report(run, None)
         return values
 
-    def admit(self, run: RemoteRun, program: SessionProgram, nbytes: int) -> bool:
-        """Admit a run of a program, unless it has to wait; callable in any thread.
+    def admit(self, run: RemoteRun) -> bool:
+        """Admit a run, unless it has to wait; callable in any thread.
 
         Raises:
             CancelledError: if the session is closed.
         """
         if self._session.closed:
             raise CancelledError(SESSION_CLOSED)
-        channel = program.channel
+        channel = run.program.channel
         if (
             channel is not self._master.channel
             or channel.must_wait
             or (self._session.restart.wait and self._session.restart.is_due)
         ):
             return False
-        run.nbytes = 0 if self._session.sent.may_wait or nbytes <= INLINE_LIMIT else nbytes
         if not self._inflight.enter_run(run):
             return False
         self._running.add(run)
@@ -308,24 +326,20 @@ class RemoteSteps:
     def leave(self, run: RemoteRun) -> None:
         """Record that a run has ended, if it was admitted."""
         self._running.discard(run)
-        if run.counts:
-            self._inflight.leave_run(run)
-        else:
+        if run.admitted:
             run.admitted = False
+            if run.counts:
+                self._inflight.leave(run.nbytes)
 
     async def request(self, run: AsyncRun, delivery: ValueDelivery | None) -> Sequence[Any]:
         """Request the setup or a call of a partial run, which no admission counts; see ``finish``."""
         self._session.check_there()
         channel = run.program.channel
-        if isinstance(channel, Link) and channel.must_wait:
+        if channel.must_wait and isinstance(channel, Link):
             await channel.wait_to_run(Deadline.after(self.step_limit))
         run.admitted = True
         self._running.add(run)
         return await self.finish(run, delivery)
-
-    def patience(self, limit: float | None) -> float:
-        """Return the seconds within which the answer of a run with a limit must come."""
-        return (limit or self.step_limit) + ANSWER_MARGIN
 
     def explain(self, error: OpError, then: Callable[[OpError], None]) -> None:
         """Pass on the error of a run, with the exit status of a lost task."""

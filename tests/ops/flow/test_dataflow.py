@@ -11,7 +11,7 @@ from actorsession.graph.graph import Graph
 from actorsession.graph.registry import lookup
 from actorsession.ops.flow import dataflow
 from actorsession.plan.codegen.node_context import NodeContext
-from tests.rows import for_each
+from tests.rows import for_each, refusing
 
 
 def test_a_switch_has_two_outputs_of_the_type_and_shape_of_its_data() -> None:
@@ -20,13 +20,6 @@ def test_a_switch_has_two_outputs_of_the_type_and_shape_of_its_data() -> None:
     assert [t.spec for t in ways] == [data.spec, data.spec]
     assert [t.name for t in ways] == ["Switch:0", "Switch:1"]
     assert ways.output_true.op.type == "Switch"
-
-
-def test_a_switch_takes_a_bool_scalar_as_predicate() -> None:
-    with pytest.raises(TypeError, match="bool"):
-        dataflow.switch(1, acts.placeholder("int32", []))
-    with pytest.raises(ValueError, match="scalar"):
-        dataflow.switch(1, acts.placeholder("bool", [2]))
 
 
 def test_a_switch_of_several_ways_has_as_many_outputs() -> None:
@@ -49,26 +42,10 @@ def test_a_merge_knows_of_its_shape_what_all_inputs_have_in_common(
     assert (found.value_index.dtype.name, found.value_index.shape.rank) == ("int32", 0)
 
 
-def test_a_merge_takes_values_of_one_type_and_at_least_one() -> None:
-    with pytest.raises(TypeError):
-        dataflow.merge([acts.placeholder("float32", []), acts.placeholder("int32", [])])
-    with pytest.raises(ValueError, match="at least one"):
-        dataflow.merge([])
-    with pytest.raises(ValueError, match="None"):
-        dataflow.merge([1, None])
-
-
 def test_what_enters_once_may_change_its_shape_and_what_is_constant_may_not() -> None:
     value = acts.placeholder("float32", [2])
     assert dataflow.enter(value, "frame").shape.rank is None
     assert dataflow.enter(value, "frame", is_constant=True).shape.sizes == (2,)
-
-
-def test_an_enter_needs_a_frame_and_at_least_one_iteration_at_a_time() -> None:
-    with pytest.raises(ValueError, match="frame_name"):
-        dataflow.enter(1, "")
-    with pytest.raises(ValueError, match="parallel_iterations"):
-        dataflow.enter(1, "frame", parallel_iterations=0)
 
 
 def test_a_loop_condition_is_a_bool_scalar() -> None:
@@ -112,3 +89,18 @@ def test_within_a_function_it_says_that_it_runs_in_the_graph_alone(graph: Graph,
     node = acts.no_op(name="node").plain
     with pytest.raises(UnimplementedError, match="while_loop or cond"):
         lookup(op).kernel(NodeContext(node, (), (), "/device:CPU:0"))
+
+
+test_what_does_not_fit_is_refused_by_the_line_that_builds = refusing(
+    (lambda: dataflow.switch(1, acts.placeholder("int32", [])), TypeError, "bool"),
+    (lambda: dataflow.switch(1, acts.placeholder("bool", [2])), ValueError, "scalar"),
+    (
+        lambda: dataflow.merge([acts.placeholder("float32", []), acts.placeholder("int32", [])]),
+        TypeError,
+        "float32 is wanted here",
+    ),
+    (lambda: dataflow.merge([]), ValueError, "at least one"),
+    (lambda: dataflow.merge([1, None]), ValueError, "None"),
+    (lambda: dataflow.enter(1, ""), ValueError, "frame_name"),
+    (lambda: dataflow.enter(1, "frame", parallel_iterations=0), ValueError, "parallel_iterations"),
+)

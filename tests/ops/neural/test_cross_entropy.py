@@ -1,4 +1,4 @@
-"""Cross entropies between labels and logits."""
+"""Softmax, cross entropies between labels and logits, and the Poisson loss."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ import numpy as np
 import pytest
 
 from actorsession.errors import InvalidArgumentError
+from actorsession.namespaces import nn
 from actorsession.ops.arrays.layout import transpose
 from actorsession.ops.build import constant, make
-from actorsession.ops.derivatives.gradients import gradients
 from actorsession.ops.neural.cross_entropy import (
     sigmoid_cross_entropy_with_logits,
     softmax_cross_entropy_with_logits,
     softmax_cross_entropy_with_logits_v2,
     sparse_softmax_cross_entropy_with_logits,
 )
-from tests.ops.cases import computed, expect, f32, i32, i64
+from actorsession.ops.neural.softmax import log_softmax, softmax
+from tests.ops.cases import computed, expect, f32, i32
 from tests.ops.interpreter import check_gradient, evaluate, source
-from tests.rows import for_each
+from tests.rows import for_each, refusing
 
 RNG = np.random.default_rng(0)
 
@@ -97,12 +98,6 @@ def test_half_types_are_computed_in_float32(dtype: Any) -> None:
     np.testing.assert_allclose(loss.astype(np.float32), _loss(x, y), rtol=1e-2, atol=1e-2)
 
 
-def test_integer_labels_are_taken_as_numbers() -> None:
-    x = _logits(2, 3)
-    y = i32([[0, 1, 0], [1, 0, 0]])
-    expect(_dense, _loss(x, y), y, x, exact=False)
-
-
 def test_the_static_shape_of_the_loss() -> None:
     y, x = source("float32", [None, 4]), source("float32", [5, None])
     assert _dense(y, x).shape.as_list() == [5]
@@ -115,19 +110,14 @@ def test_without_classes_the_loss_is_nothing_and_a_label_is_refused_in_the_step(
     np.testing.assert_array_equal(computed(_dense, np.zeros((2, 0)), np.zeros((2, 0))), [0.0, 0.0])
     with pytest.raises(InvalidArgumentError, match="at least 1 class"):
         computed(_sparse, i32([0, 0]), np.zeros((2, 0)))
+    with pytest.raises(InvalidArgumentError, match="one label for each row"):
+        computed(_sparse, i32([0, 1]), _logits(3, 4), known=False)
 
 
 @pytest.mark.parametrize("dims", [(3, 4), (2, 3, 4), (4,)])
 def test_the_gradient_reaches_logits_and_in_the_newer_form_labels(dims: Any) -> None:
     x, y = _logits(*dims, scale=1.0), _labels(*dims)
     check_gradient(softmax_cross_entropy_with_logits_v2, y, x)
-
-
-def test_the_older_form_takes_labels_as_constant() -> None:
-    x, y = source("float32", [3, 4]), source("float32", [3, 4])
-    by_x, by_y = gradients(_dense(y, x), [x, y])
-    assert by_x is not None
-    assert by_y is None
 
 
 # -- sparse_softmax_cross_entropy_with_logits ------------------------------------------------------
@@ -151,22 +141,6 @@ def test_the_sparse_loss_of_a_matrix_has_its_name_twice() -> None:
     ]
 
 
-def test_labels_of_another_shape_are_refused() -> None:
-    with pytest.raises(ValueError, match="without the last axis"):
-        _sparse(source("int32", [3, 1]), source("float32", [3, 4]))
-    with pytest.raises(ValueError, match="without the last axis"):
-        _sparse(source("int32", []), constant(1.0))
-    with pytest.raises(TypeError, match="takes int32, int64 as labels; got float32"):
-        _sparse(source("float32", [3]), source("float32", [3, 4]))
-    with pytest.raises(InvalidArgumentError, match="one label for each row"):
-        computed(_sparse, i32([0, 1]), _logits(3, 4), known=False)
-
-
-def test_the_gradient_of_the_sparse_loss() -> None:
-    check_gradient(_sparse, i32([0, 3, 1]), _logits(3, 4, scale=1.0))
-    check_gradient(_sparse, i64([[0, 3], [1, 1]]), _logits(2, 2, 4, scale=1.0))
-
-
 # -- sigmoid_cross_entropy_with_logits -------------------------------------------------------------
 
 
@@ -174,21 +148,9 @@ def _sigmoid(labels: Any, logits: Any) -> Any:
     return sigmoid_cross_entropy_with_logits(labels=labels, logits=logits)
 
 
-def test_the_sigmoid_loss_is_the_surprise_of_each_class() -> None:
-    x, z = _logits(3, 4), RNG.random((3, 4)).astype(np.float32)
-    p = 1 / (1 + np.exp(-x.astype(np.float64)))
-    wanted = -z * np.log(p) - (1 - z) * np.log(1 - p)
-    expect(_sigmoid, wanted.astype(np.float32), z, x, exact=False)
-
-
 def test_the_sigmoid_loss_does_not_overflow() -> None:
     x = f32([1000, -1000, 1000, -1000])
     expect(_sigmoid, f32([0, 0, 1000, 1000]), f32([1, 0, 0, 1]), x)
-
-
-def test_the_sigmoid_loss_of_different_shapes_is_refused() -> None:
-    with pytest.raises(ValueError, match="one shape"):
-        _sigmoid(source("float32", [3]), source("float32", [4]))
 
 
 def test_the_gradient_of_the_sigmoid_loss_holds_at_zero_too() -> None:
@@ -200,3 +162,65 @@ def test_the_loss_is_the_mean_surprise(dims: Any) -> None:
     x, y = _logits(*dims), _labels(*dims)
     expect(_dense, f32(_loss(x, y)), y, x, exact=False)
     expect(softmax_cross_entropy_with_logits_v2, f32(_loss(x, y)), y, x, exact=False)
+
+
+# -- softmax ------------------------------------------------------------------------------------------
+
+
+@for_each("axis", [0, 1, 2, -1, -2, -3])
+def test_softmax_along_any_axis(axis: Any) -> None:
+    x = _logits(2, 3, 4)
+    wanted = _log_softmax(x, axis)
+    expect(lambda x: softmax(x, axis), np.exp(wanted).astype(np.float32), x, exact=False)
+    expect(lambda x: log_softmax(x, axis), wanted.astype(np.float32), x, exact=False)
+
+
+def test_softmax_of_a_view_in_another_layout() -> None:
+    x = _logits(50, 40)
+    wanted = np.exp(_log_softmax(x.T)).astype(np.float32)
+    expect(lambda x: softmax(transpose(x)), wanted, x, exact=False)
+
+
+# -- of one number at a time -----------------------------------------------------------------------
+
+
+@for_each("weight", [0.5, 1.0, 2.5])
+def test_the_weighted_cross_entropy_counts_positive_labels_that_often(weight: float) -> None:
+    z, x = f32([[1, 0, 0.25], [0, 1, 0.5]]), f32([[0.5, -1, 2], [1.5, 90, -90]])
+    wanted = (weight * z * np.logaddexp(0, -x) + (1 - z) * np.logaddexp(0, x)).astype(np.float32)
+    expect(lambda z, x: nn.weighted_cross_entropy_with_logits(z, x, weight), wanted, z, x, exact=False)
+
+
+def test_gradients_of_the_weighted_cross_entropy_at_zero_too_and_of_the_poisson_loss() -> None:
+    labels, logits = np.array([0.2, 0.7, 1.0]), np.array([0.0, 0.4, -1.3])
+    check_gradient(lambda z, x: nn.weighted_cross_entropy_with_logits(z, x, 3.0), labels, logits)
+    check_gradient(nn.log_poisson_loss, np.array([0.5, 2.0]), np.array([0.3, -0.7]))
+    check_gradient(lambda c, m: nn.log_poisson_loss(c, m, True), np.array([1.5, 4.0]), np.array([0.3, -0.7]))
+
+
+def test_cross_entropies_take_labels_before_logits_and_need_both() -> None:
+    """As in TensorFlow; with names they may come in any order."""
+    makers: list[tuple[Any, Any, Any]] = [
+        (nn.softmax_cross_entropy_with_logits, [[0.0, 1.0]], [np.log1p(np.exp(1.0))]),
+        (nn.sparse_softmax_cross_entropy_with_logits, np.array([1]), [np.log1p(np.exp(1.0))]),
+        (nn.sigmoid_cross_entropy_with_logits, [[0.0, 1.0]], [[np.log1p(np.exp(1.0)), np.log(2)]]),
+    ]
+    for loss, labels, wanted in makers:
+        found = evaluate([loss(labels, [[1.0, 0.0]])])[0]
+        np.testing.assert_allclose(found, wanted, rtol=1e-6)
+        for given in ({"labels": labels}, {"logits": [[1.0, 0.0]]}):
+            with pytest.raises(ValueError, match="labels and logits must be given"):
+                loss(**given)
+
+
+# -- what is refused -------------------------------------------------------------------------------
+
+
+test_what_does_not_fit_is_refused_by_the_line_that_builds = refusing(
+    (lambda: _sparse(source("int32", [3, 1]), source("float32", [3, 4])), ValueError, "without the last axis"),
+    (lambda: _sparse(source("int32", []), constant(1.0)), ValueError, "without the last axis"),
+    (lambda: _sparse(source("float32", [3]), source("float32", [3, 4])), TypeError, "labels; got float32"),
+    (lambda: _sigmoid(source("float32", [3]), source("float32", [4])), ValueError, "one shape"),
+    (lambda: nn.weighted_cross_entropy_with_logits([1.0, 2.0], [1.0], 1.0), ValueError, r"\(1,\) and \(2,\)"),
+    (lambda: nn.log_poisson_loss([1.0, 2.0], [1.0]), ValueError, r"one shape, got \(1,\) and \(2,\)"),
+)

@@ -13,27 +13,13 @@ from actorsession.ops.neural.biases import bias_add
 from actorsession.ops.neural.dropout import dropout
 from tests.ops.cases import expect, f32
 from tests.ops.interpreter import Variables, evaluate, source
-from tests.rows import for_each
+from tests.rows import for_each, refusing
 
 RNG = np.random.default_rng(0)
 A = RNG.standard_normal((2, 3, 4, 5)).astype(np.float32)
 
 
 # -- bias_add --------------------------------------------------------------------------------------
-
-
-@for_each("dims", [(3, 5), (2, 3, 5), (2, 3, 4, 5), (0, 5)])
-def test_a_bias_is_added_to_each_channel(dims: Any) -> None:
-    x, b = np.resize(A, dims), np.arange(5, dtype=np.float32)
-    expect(bias_add, x + b, x, b)
-    expect(lambda x, b: bias_add(x, b, data_format="N...C"), x + b, x, b)
-
-
-def test_channels_may_come_first() -> None:
-    b = f32([10, 20, 30])
-    wanted = A + b.reshape(3, 1, 1)
-    expect(lambda x, b: bias_add(x, b, "NCHW"), wanted, A, b)
-    expect(lambda x, b: bias_add(x, b, "NC..."), wanted, A, b)
 
 
 @for_each("channels", [1, 63, 64])
@@ -49,11 +35,6 @@ def test_a_bias_of_few_channels_is_added_row_by_row_with_the_same_result(channel
 
 def test_a_plain_bias_takes_the_type_of_the_value() -> None:
     expect(lambda x: bias_add(x, [1, 2]), f32([[1, 2]]), f32([[0, 0]]))
-
-
-def test_an_unknown_format_is_refused() -> None:
-    with pytest.raises(ValueError, match="data_format is NHWC"):
-        bias_add(constant([[1.0]]), [1.0], "CHW")
 
 
 # -- dropout ---------------------------------------------------------------------------------------
@@ -105,12 +86,25 @@ def test_a_rate_of_zero_changes_nothing() -> None:
     expect(lambda x: dropout(x, rate=0), A, A)
 
 
-@for_each("arguments", [{"rate": 1.0}, {"rate": -0.1}])
-def test_a_rate_that_makes_no_sense_is_refused(arguments: Any) -> None:
-    with pytest.raises(ValueError, match="dropout"):
-        dropout(constant([1.0]), **arguments)
+@pytest.mark.parametrize("dims", [[4, 50], [None, 50], None])
+def test_an_extent_of_none_is_that_of_the_values(dims: Any) -> None:
+    x = source("float32", dims)
+    y = dropout(x, rate=0.5, noise_shape=[None, 1], seed=3)
+    [found] = evaluate([y], {x: np.ones([4, 50])})
+    assert set(found.ravel().tolist()) <= {0.0, 2.0}
+    assert (found == found[:, :1]).all()
 
 
-def test_dropout_of_integers_is_refused() -> None:
-    with pytest.raises(TypeError, match="floating type, got int32"):
-        dropout(constant([1]), rate=0.5)
+@pytest.mark.parametrize("known", [[], None], ids=["scalar", "unknown"])
+def test_the_shape_stays_known_whatever_is_known_of_the_rate(known: Any) -> None:
+    rate = source("float32", known)
+    assert dropout(source("float32", [None, 5]), rate=rate).shape.as_list() == [None, 5]
+
+
+test_what_does_not_fit_is_refused_by_the_line_that_builds = refusing(
+    (lambda: bias_add(constant([[1.0]]), [1.0], "CHW"), ValueError, "data_format is NHWC"),
+    (lambda: dropout(constant([1.0]), rate=1.0), ValueError, "dropout"),
+    (lambda: dropout(constant([1.0]), rate=-0.1), ValueError, "dropout"),
+    (lambda: dropout(constant([1]), rate=0.5), TypeError, "floating type, got int32"),
+    (lambda: dropout(source("float32", [4, 5]), 0.5, noise_shape=[None, 1, 1]), ValueError, "a noise_shape of"),
+)

@@ -11,6 +11,7 @@ from actorsession.opsets.sparse.basics import SparseTensorValue
 from actorsession.opsets.sparse.edit_distance import edit_distance
 from tests.ops.cases import i64
 from tests.ops.interpreter import evaluate, source
+from tests.rows import refusing
 
 
 def _word(text: str) -> SparseTensorValue:
@@ -27,17 +28,6 @@ def test_the_shape_is_known_if_both_shapes_are() -> None:
     assert edit_distance(hidden, hidden).shape.as_list() == [None, None]
 
 
-def test_sparse_tensors_of_one_rank_and_dtype_are_taken() -> None:
-    with pytest.raises(TypeError, match="hypothesis is a SparseTensor"):
-        edit_distance([1], _word("a"))
-    numbers = SparseTensor(i64([[0, 0]]), [1], i64([1, 1]))
-    with pytest.raises(TypeError, match="one dtype"):
-        edit_distance(numbers, _word("a"))
-    deeper = SparseTensor(i64([[0, 0, 0]]), [1], i64([1, 1, 1]))
-    with pytest.raises(ValueError, match="one rank"):
-        edit_distance(numbers, deeper)
-
-
 def test_a_sequence_may_be_longer_than_the_shape_says() -> None:
     word = SparseTensor(i64([[0, 0], [0, 1], [0, 2]]), ["a", "b", "c"], i64([1, 1]))
     assert evaluate([edit_distance(word, _word("abd"), normalize=False)])[0].tolist() == [1.0]
@@ -48,3 +38,14 @@ def test_sequences_outside_the_shape_are_refused() -> None:
         bad = SparseTensor(i64([[4, 0]]), [1], i64([1, 2]))
         with pytest.raises(InvalidArgumentError, match=r"truth: \[4, 0\] does not index"):
             evaluate([edit_distance(SparseTensor(i64([[0, 0]]), [1], i64([1, 2])), bad)])
+
+
+def _numbers(rank: int) -> SparseTensor:
+    return SparseTensor(i64([[0] * rank]), [1], i64([1] * rank))
+
+
+test_sparse_tensors_of_one_rank_and_dtype_are_taken = refusing(
+    (lambda: edit_distance([1], _word("a")), TypeError, "hypothesis is a SparseTensor"),
+    (lambda: edit_distance(_numbers(2), _word("a")), TypeError, "one dtype"),
+    (lambda: edit_distance(_numbers(2), _numbers(3)), ValueError, "one rank"),
+)

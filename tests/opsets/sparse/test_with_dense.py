@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import SparseTensor, constant, ops
+from actorsession import SparseTensor, constant
 from actorsession.errors import InvalidArgumentError
-from actorsession.ops.build import make_one
 from tests.ops.interpreter import evaluate
 from tests.rows import for_each
 
@@ -41,22 +40,10 @@ def test_a_sparse_tensor_times_a_dense_one_keeps_its_places(dense: Any, expected
         np.testing.assert_array_equal(run(made.indices), PLACES)
 
 
-def test_a_sparse_tensor_is_divided_by_a_dense_one() -> None:
-    np.testing.assert_allclose(run((sparse() / [[2.0], [8.0]]).values), [0.5, 0.25])
-
-
 def test_whole_numbers_become_floating_ones_when_they_are_divided() -> None:
     halves = sparse([1, 3]) / 2
     assert halves.dtype.name == "float64"
     np.testing.assert_array_equal(run(halves.values), [0.5, 1.5])
-
-
-def test_gradients_flow_to_both_sides_of_a_product() -> None:
-    weights, made = constant([[1.0, 2.0, 3.0]], dtype="float64"), sparse()
-    by_weights, by_values = ops.gradients((made * weights).values, [weights, made.values])
-    assert by_weights.shape.as_list() == [1, 3]
-    np.testing.assert_array_equal(run(by_weights), [[1, 0, 2]])
-    np.testing.assert_array_equal(run(by_values), [1, 3])
 
 
 @for_each(
@@ -80,10 +67,3 @@ def test_a_dense_tensor_that_does_not_broadcast_is_refused_in_the_step() -> None
     made = sparse() * constant(np.ones([4, 3]))
     with pytest.raises(InvalidArgumentError, match=r"of shape \[2, 3\]; got shape \[4, 3\]"):
         run(made.values)
-
-
-def test_whole_numbers_over_zero_are_refused_in_the_step() -> None:
-    parts = [constant(v) for v in (np.array(PLACES), np.array([1, 2]), np.array([2, 3]))]
-    divided = make_one("SparseDenseCwiseDiv", [*parts, constant(np.int64(0))])
-    with pytest.raises(InvalidArgumentError, match="division by zero"):
-        run(divided)
