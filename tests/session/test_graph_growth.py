@@ -178,16 +178,6 @@ async def test_changing_a_node_in_a_loop_that_ran_is_reported_too(session: Any) 
 # -- the run-signature cache -----------------------------------------------------------------------
 
 
-async def test_the_order_of_feeds_and_fetches_does_not_matter(session: Any) -> None:
-    a, b = ops.placeholder("float32", []), ops.placeholder("float32", [])
-    total, difference = a + b, a - b
-    assert await session.run([total, difference], {a: 1, b: 2}) == [3.0, -1.0]
-    assert await session.run([difference, total], {b: 2, a: 1}) == [-1.0, 3.0]
-    assert await session.run({"d": difference, "t": total}, {b: 2, a: 1}) == {"d": -1.0, "t": 3.0}
-    cache = session.session.statistics().cache
-    assert (cache.plans, cache.misses) == (1, 1)
-
-
 async def test_a_run_that_was_made_before_makes_no_plan(session: Any) -> None:
     a = ops.placeholder("float32", [])
     b = a + 1.0
