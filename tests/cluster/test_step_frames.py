@@ -324,7 +324,7 @@ async def test_eight_threads_of_one_session_get_their_own_answers(
 
             with concurrent.futures.ThreadPoolExecutor(8) as threads:
                 list(threads.map(work, range(8)))
-            over_link = session._session._master.link is not None  # type: ignore[attr-defined]
+            over_link = session._session.connection.master.link is not None  # type: ignore[attr-defined]
             assert (requests.of_threads > 0) is over_link
 
     await soon(asyncio.to_thread(program))
@@ -441,7 +441,7 @@ async def nothing_is_left(cluster: InProcess, session: AsyncSession) -> None:
     await cluster.until_idle()
     seen = session._session.statistics()
     assert (seen.steps, seen.waiting) == (0, 0)
-    channel = session._session._master.channel  # type: ignore[attr-defined]
+    channel = session._session.connection.master.channel  # type: ignore[attr-defined]
     if isinstance(channel, LocalCalls):
         assert not channel.pending
     else:
