@@ -63,7 +63,7 @@ def errors_of(one: Handshake, other: Handshake) -> dict[Role, TransportError]:
 @pytest.mark.parametrize("token", [None, "secret"])
 def test_two_that_agree_learn_who_the_other_is(token: str | None) -> None:
     ends, sent = join(dialler(token=token, expect_task=PS.task, expect_cluster="green"), listener(token=token))
-    assert ends == {Role.DIALLER: Establish(PS, WIRE_VERSION), Role.LISTENER: Establish(WORKER, 1)}
+    assert ends == {Role.DIALLER: Establish(PS, WIRE_VERSION), Role.LISTENER: Establish(WORKER, WIRE_VERSION)}
     kinds = [(role, msgpack.unpackb(message)["type"]) for role, message in sent]
     assert kinds == [
         (Role.DIALLER, "hello"),
