@@ -192,7 +192,7 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
             InvalidArgumentError: if there is nothing to run.
         """
         request, arguments = self._requests.of_callable(fetches, feed_list)
-        made = AsyncCallable(self._begin_run, self._run_request, request, arguments, accept_options=accept_options)
+        made = AsyncCallable(self, request, arguments, accept_options=accept_options)
         self._keep(made)
         return made
 
@@ -216,7 +216,7 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
             ValueError: for a tensor that may not be fed, or not be fetched.
         """
         request, arguments = self._prepared_from(options)
-        made = AsyncCallable(self._begin_run, self._run_request, request, arguments, own_options=options.run_options)
+        made = AsyncCallable(self, request, arguments, own_options=options.run_options)
         self._keep(made)
         return made
 
