@@ -129,6 +129,10 @@ class Connection(ABC):
         """
         return self._delivery.turn
 
+    def unsent_exceeds(self, nbytes: int) -> bool:
+        """Return whether more than so many bytes are unsent."""
+        return self.unsent > nbytes
+
     @property
     @abstractmethod
     def unsent(self) -> int:
@@ -142,7 +146,7 @@ class Connection(ABC):
     @property
     def congested(self) -> bool:
         """Whether the unsent bytes exceed the high-water mark, so that ``drain`` may wait."""
-        return self.unsent > HIGH_WATER
+        return self.unsent_exceeds(HIGH_WATER)
 
     @abstractmethod
     async def drain(self, above: int = HIGH_WATER) -> None:

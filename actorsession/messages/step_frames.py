@@ -46,7 +46,7 @@ from actorsession.graph.dtypes import ALL_TYPES
 from actorsession.records import dataclass
 
 __all__ = [
-    "CANCEL", "DONE", "FAIL", "GONE", "PARTIAL_RUN", "PUSH", "RECEIVED", "RUN_GRAPH", "RUN_STEP",
+    "CANCEL", "DONE", "FAIL", "GONE", "NO_VALUES", "PARTIAL_RUN", "PUSH", "RECEIVED", "RUN_GRAPH", "RUN_STEP",
     "SHORT_STARTS", "CallRequest", "GraphRequest", "StepRequest", "WireValues", "extra_from_wire",
     "extra_to_wire", "fault_of", "is_step_frame", "read_ahead", "read_error", "read_header", "read_value",
     "write_header", "write_value",
@@ -395,6 +395,10 @@ class WireValues:
         if len(items) <= 2:  # no frame of a comprehension for most runs
             return [read_value(items[0], items[1], segments)] if items else []
         return [read_value(items[at], items[at + 1], segments) for at in range(0, len(items), 2)]
+
+
+NO_VALUES = WireValues([])
+"""What a run without values has."""
 
 
 def write_value(value: Any, items: list[Any], segments: list[Buffer]) -> None:

@@ -38,7 +38,7 @@ HANDLE_OF = "ReferenceHandle"
 """The operation type that gives the handle of a reference, for loop bodies and branches."""
 
 BY_REFERENCE = "_by_reference"
-"""The attribute of a ``VarHandleOp`` that stands for a reference variable."""
+"""The attribute of a ``VarHandleOp`` that stands for a reference variable: the shape that the graph gives it."""
 
 READ = "_read/"
 """The start of the names of reads that are no nodes of the graph."""
@@ -82,12 +82,19 @@ def with_handles(graph: StepGraph) -> StepGraph:
     nodes = graph.nodes
     if not any(_has_references(node) for node in nodes.values()):
         return graph
-    rewriter = _Rewriter(nodes)
-    for node in nodes.values():
-        rewriter.add(node)
+    rewriter = _rewritten(nodes, {})
+    while rewriter.is_behind():
+        rewriter = _rewritten(nodes, rewriter.changed)
     fetches = tuple([rewriter.fetched(fetch) for fetch in graph.fetches])
     made = needed(rewriter.made, [*[name for name, _ in fetches], *graph.targets])
     return replace(graph, nodes=made, fetches=fetches)
+
+
+def _rewritten(nodes: Mapping[str, NodeDef], known: Mapping[str, int]) -> _Rewriter:
+    rewriter = _Rewriter(nodes, known)
+    for node in nodes.values():
+        rewriter.add(node)
+    return rewriter
 
 
 def _has_references(node: NodeDef) -> bool:
@@ -98,16 +105,27 @@ def _has_references(node: NodeDef) -> bool:
 
 
 class _Rewriter:
-    """The nodes of a step, one after the other."""
+    """The nodes of a step, one after the other.
 
-    def __init__(self, nodes: Mapping[str, NodeDef]) -> None:
+    Args:
+        nodes: the nodes.
+        known: ``changed`` as far as an earlier rewriter knew it.
+
+    Attributes:
+        made: the nodes of the step without references.
+        changed: by node, the variables that were changed before it ends, as a mask.
+    """
+
+    def __init__(self, nodes: Mapping[str, NodeDef], known: Mapping[str, int]) -> None:
         self._nodes = nodes
+        self._known = known
         self.made: dict[str, NodeDef] = {}
         self._references: dict[Ref, _Reference] = {}
         # By the nodes of type ``HANDLE_OF``.
         self._handles: dict[str, _Reference] = {}
-        # By node: the variables that were changed before it ends.
-        self._changed: dict[str, int] = {}
+        self.changed: dict[str, int] = {}
+        # What the last nodes of iterations have changed was not known where the next iterations begin.
+        self._back_edges: set[str] = set()
         self._bits = 0
 
     def add(self, node: NodeDef) -> None:
@@ -117,7 +135,9 @@ class _Rewriter:
         changed = 0
         made: NodeDef | None
         for name in before:
-            changed |= self._changed.get(name, 0)
+            if name not in self.changed:
+                self._back_edges.add(name)
+            changed |= self.changed.get(name, self._known.get(name, 0))
         if known is not None and known.makes_reference:
             made = self._maker(node, known.stands_for)
         elif known is not None and known.references:
@@ -139,7 +159,11 @@ class _Rewriter:
                 made, written = self._with_known_handles(made)
                 changed |= written
             self.made[node.name] = made
-        self._changed[node.name] = changed
+        self.changed[node.name] = changed
+
+    def is_behind(self) -> bool:
+        """Return whether more is changed in iterations than was known at their beginning."""
+        return any(self.changed[name] != self._known.get(name, 0) for name in self._back_edges)
 
     def _with_known_handles(self, node: NodeDef) -> tuple[NodeDef, int]:
         """Return a node with handles in place of the nodes that give them, and what it may change."""
@@ -161,7 +185,7 @@ class _Rewriter:
         attrs = {**_own(node.attrs, stands_for), "dtype": spec.dtype, "shape": spec.shape}
         if stands_for == "VarHandleOp":
             # An assignment may let the shape change; the others check it themselves.
-            attrs.update({"shape": unknown_shape, BY_REFERENCE: True})
+            attrs.update({"shape": unknown_shape, BY_REFERENCE: spec.shape})
         return replace(node, op=stands_for, attrs=attrs, outputs=(_HANDLE,))
 
     def _taker(self, node: NodeDef, stands_for: str, count: int) -> tuple[NodeDef, int]:
@@ -221,7 +245,10 @@ class _Rewriter:
         for index in range(1 if node.op == "RefMerge" else len(outputs)):
             outputs[index] = _HANDLE
             self._references[node.name, index] = _Reference((node.name, index), first.spec, (), first.bit, "")
-        return replace(node, inputs=tuple(inputs), control_inputs=tuple(dict.fromkeys(after)), outputs=tuple(outputs))
+        # A handle is a value, so that the planner may make a ``While`` or ``If`` of the nodes.
+        op = node.op if node.op == "RefSelect" else node.op.removeprefix("Ref")
+        before = tuple(dict.fromkeys(after))
+        return replace(node, op=op, inputs=tuple(inputs), control_inputs=before, outputs=tuple(outputs))
 
     def _reader(self, node: NodeDef) -> NodeDef | None:
         """Return a node that uses values of references; ``None`` for a copy that stands for its variable."""
@@ -246,7 +273,7 @@ class _Rewriter:
     def _value(self, node: NodeDef, index: int, ref: Ref) -> Ref:
         reference = self._references[ref]
         before = [*[name for name, _ in node.inputs], *node.control_inputs]
-        late = [name for name in dict.fromkeys(before) if self._changed.get(name, 0) & reference.bit]
+        late = [name for name in dict.fromkeys(before) if self.changed.get(name, 0) & reference.bit]
         if not late or late == [ref[0]]:
             return self._shared(ref, reference)
         name = f"{READ}{node.name}/{index}"

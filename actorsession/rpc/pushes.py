@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import repeat
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from actorsession.errors import OpError, ProtocolError
 from actorsession.graph.codec import Buffer, not_encoded
 from actorsession.messages.step_frames import PUSH, read_value, write_header, write_value
-from actorsession.records import dataclass
 
 __all__ = ["LONG_HEADER", "FrameWriter", "Pushed", "Pushes", "is_bulky"]
 
@@ -49,8 +48,7 @@ class FrameWriter(Protocol):
         """Sends a header at once, in any thread; returns whether it did."""
 
 
-@dataclass(slots=True)
-class Pushed:
+class Pushed(NamedTuple):
     """Values on their way to the rendezvous of one step at another task; one entry of each list per value.
 
     Attributes:

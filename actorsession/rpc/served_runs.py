@@ -87,8 +87,9 @@ logger = logging.getLogger("actorsession.actors")
 class Backlog(Protocol):
     """What a link has not sent yet; see ``Backpressure``."""
 
-    def is_backlogged(self) -> bool:
-        """Return whether so many bytes are unsent that their producers should pause."""
+    @property
+    def is_backlogged(self) -> Callable[[], bool]:
+        """Returns whether so many bytes are unsent that their producers should pause."""
 
     async def drain(self) -> bool:
         """Wait while there is a backlog; return whether the connection has not ended meanwhile."""

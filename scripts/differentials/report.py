@@ -61,13 +61,13 @@ def _reason(name: str, difference: Difference) -> Reason | None:
     return None
 
 
-def stale(outcomes: Sequence[Outcome], known: Sequence[Program]) -> list[Reason]:
+def stale(outcomes: Sequence[Outcome], known: Sequence[str]) -> list[Reason]:
     """Return the reasons for differences that no longer exist.
 
     Args:
         outcomes: the outcomes of the programs that ran; a reason is checked if all programs that it matches
             ran.
-        known: all programs.
+        known: the names of all programs.
     """
     ran = {outcome.program.name for outcome in outcomes}
     used = Counter(
@@ -75,7 +75,7 @@ def stale(outcomes: Sequence[Outcome], known: Sequence[Program]) -> list[Reason]
     )
     out = []
     for reason in REASONS:
-        spoken_of = {program.name for program in known if reason.matches(program.name)}
+        spoken_of = {name for name in known if reason.matches(name)}
         complete = spoken_of <= ran
         if complete and not all(used[reason, kind] for kind in reason.kinds):
             out.append(reason)

@@ -13,7 +13,7 @@ from actorsession.actors.deadline import Deadline
 from actorsession.cluster import LocalCluster
 from actorsession.cluster.master import session_plans
 from actorsession.graph.graph import Graph
-from actorsession.session.remote import remote_steps
+from actorsession.session.remote import remote_run
 from tests.cluster.hands import Hands, holding
 from tests.cluster.kit import PATIENCE, InProcess, in_process, patient_cluster, reach_over_links
 from tests.conftest import _HELD_BEFORE, LOOP_FACTORIES
@@ -55,7 +55,7 @@ def patient_clients(monkeypatch: Any) -> None:
     Its word is what is looked at. A client by itself only waits for a moment, which is less than a process
     may stand still on a machine that does much else.
     """
-    monkeypatch.setattr(remote_steps, "ANSWER_MARGIN", PATIENCE)
+    monkeypatch.setattr(remote_run, "ANSWER_MARGIN", PATIENCE)
 
 
 @pytest.fixture

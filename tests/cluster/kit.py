@@ -21,7 +21,7 @@ from actorsession.graph.graph import get_default_graph
 from actorsession.graph.operation import Tensor
 from actorsession.graph.registry import NOT_DIFFERENTIABLE, OpDef, is_registered, register
 from actorsession.messages import VOCABULARY, PrepareStep
-from actorsession.messages.step_frames import StepRequest, WireValues
+from actorsession.messages.step_frames import RUN_STEP, StepRequest, WireValues
 from actorsession.ops.build import make_one
 from actorsession.rpc.local_calls import LocalCalls, LocalValues
 from actorsession.rpc.step_calls import StepCalls
@@ -161,10 +161,10 @@ async def run_by_frame(
     """Requests a run as a client does that has not run its plan before; the names of feeds are of nodes."""
     plan = plan_of(handle, fetches, [f"{name}:0" for name in feeds], targets)
     outcome, values = Outcome(), feeds.values()
-    sent: Any = WireValues.of(values) if isinstance(calls, StepCalls) else LocalValues(values)
+    sent: Any = WireValues.of(values) if isinstance(calls, StepCalls) else LocalValues.of(values)
     number = next(_NUMBERS)
     asked = StepRequest(plan=plan, options=options or {})
-    calls.run_step(number, number, None, sent, outcome, asked)
+    calls.request(RUN_STEP, number, number, None, asked, sent, outcome)
     found, _ = await outcome
     return found
 

@@ -37,7 +37,7 @@ from actorsession.errors import (
 from actorsession.graph.graph import Graph
 from actorsession.graph.node import GraphDef, NodeDef
 from actorsession.messages.session import TakeStepValues
-from actorsession.messages.step_frames import StepRequest
+from actorsession.messages.step_frames import RUN_STEP, StepRequest
 from actorsession.observe.debug import DebugDumpDir
 from actorsession.plan.signature import RunSignature
 from actorsession.rpc.local_calls import LocalCalls, LocalValues
@@ -646,10 +646,10 @@ async def test_steps_whose_options_and_debugged_run_do_not_agree_are_refused(clu
         calls = LocalCalls(registry.lookup(cluster.target()), "")  # type: ignore[arg-type]
         feed = np.zeros(1, np.float32)
         for options, debug_run in ((watch("z").to_wire(), None), ({}, [0, 0, {}, False])):
-            plan, outcome = plan_of(remote.handle, ["z:0"], ["x:0"], options=options), Outcome()
+            plan, outcome = plan_of(remote.connection.handle, ["z:0"], ["x:0"], options=options), Outcome()
             asked = StepRequest(plan=plan, debug_run=debug_run)
             number = next(remote.steps.calls)
-            calls.run_step(number, number, None, LocalValues([feed]), outcome, asked)
+            calls.request(RUN_STEP, number, number, None, asked, LocalValues.of([feed]), outcome)
             with pytest.raises(InvalidArgumentError, match="debug_options and a debug_run"):
                 await outcome
 

@@ -183,11 +183,11 @@ class Requests:
 @pytest.fixture
 def requests(monkeypatch: pytest.MonkeyPatch) -> Requests:
     seen = Requests()
-    run, run_from_thread, count = StepCalls.run_step, StepCalls.run_from_thread, threading.Lock()
+    run, run_from_thread, count = StepCalls.request, StepCalls.run_from_thread, threading.Lock()
 
-    def counted(self: StepCalls, *args: Any) -> None:
-        seen.of_clients += 1
-        run(self, *args)
+    def counted(self: StepCalls, kind: int, *args: Any) -> None:
+        seen.of_clients += kind == RUN_STEP
+        run(self, kind, *args)
 
     def counted_in_thread(self: StepCalls, *args: Any) -> bool:
         was_sent = run_from_thread(self, *args)
@@ -196,7 +196,7 @@ def requests(monkeypatch: pytest.MonkeyPatch) -> Requests:
             seen.of_threads += was_sent
         return was_sent
 
-    monkeypatch.setattr(StepCalls, "run_step", counted)
+    monkeypatch.setattr(StepCalls, "request", counted)
     monkeypatch.setattr(StepCalls, "run_from_thread", counted_in_thread)
     return seen
 
@@ -229,13 +229,14 @@ async def test_the_first_run_of_a_plan_brings_it_along_and_later_ones_do_not(
 ) -> None:
     x, end = two_tasks()
     asked: list[Any] = []
-    run = StepCalls.run_step
+    run = StepCalls.request
 
-    def noted(self: StepCalls, *args: Any) -> None:
-        asked.append(args[5])
-        run(self, *args)
+    def noted(self: StepCalls, kind: int, *args: Any) -> None:
+        if kind == RUN_STEP:
+            asked.append(args[3])
+        run(self, kind, *args)
 
-    monkeypatch.setattr(StepCalls, "run_step", noted)
+    monkeypatch.setattr(StepCalls, "request", noted)
     async with AsyncSession(cluster.target(), graph) as session:
         for number in range(3):
             assert await soon(session.run(end, {x: float(number)})) == number + 3.0
@@ -403,7 +404,7 @@ async def test_eight_threads_of_one_session_get_their_own_answers(
 
             with concurrent.futures.ThreadPoolExecutor(8) as threads:
                 list(threads.map(work, range(8)))
-            over_link = session._session._master.link is not None  # type: ignore[attr-defined]
+            over_link = session._session.connection.master.link is not None  # type: ignore[attr-defined]
             assert (requests.of_threads > 0) is over_link
 
     await soon(asyncio.to_thread(program))
@@ -543,7 +544,7 @@ async def nothing_is_left(cluster: InProcess, session: AsyncSession) -> None:
     await cluster.until_idle()
     seen = session._session.statistics()
     assert (seen.steps, seen.waiting) == (0, 0)
-    channel = session._session._master.channel  # type: ignore[attr-defined]
+    channel = session._session.connection.master.channel  # type: ignore[attr-defined]
     if isinstance(channel, LocalCalls):
         assert not channel.pending
     else:
@@ -581,9 +582,9 @@ async def test_a_limit_of_the_session_ends_the_step_and_is_named_by_its_option(o
             await warm(session, held.end, {held.x: 1.0})
             held.gate.close()
             for master in cluster.server(W0).actors.master._sessions.values():
-                assert master.steps._limit == PATIENCE
+                assert master.steps.limit == PATIENCE
                 # A session could not be opened in the time that this test waits.
-                master.steps._limit = 0.2
+                master.steps.limit = 0.2
             error = await error_of(session, held.end, {held.x: 1.0})
             assert isinstance(error, DeadlineExceededError)
             whose = rf"the session's limit of {PATIENCE:g} s \(operation_timeout_in_ms\); still at"
@@ -613,7 +614,7 @@ async def test_a_thread_gives_up_a_master_that_does_not_answer_in_time(
     cluster: InProcess, graph: Graph, requests: Requests, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     held = Held("frames silent master of a thread")
-    monkeypatch.setattr("actorsession.session.remote.remote_steps.ANSWER_MARGIN", 0.0)
+    monkeypatch.setattr("actorsession.session.remote.remote_run.ANSWER_MARGIN", 0.0)
     session = Session(cluster.target(), graph)
     run = partial(held.run_in_thread, session)
     while not requests.of_threads:
@@ -639,7 +640,7 @@ async def test_a_client_gives_up_a_master_that_does_not_answer_in_time(
     held = Held("frames silent master")
     async with AsyncSession(cluster.target(), graph) as session:
         await held.warm(session)
-        monkeypatch.setattr("actorsession.session.remote.remote_steps.ANSWER_MARGIN", 0.0)
+        monkeypatch.setattr("actorsession.session.remote.remote_run.ANSWER_MARGIN", 0.0)
         (master,) = cluster.server(W0).actors.master._sessions.values()
         monkeypatch.setattr(type(master.steps), "seconds_of", lambda self, run: PATIENCE)
         words = f"{W0} at .* did not answer a step within 0.2 s"
@@ -1344,7 +1345,7 @@ async def test_runs_are_counted_at_the_session_and_at_all_servers(cluster: InPro
             (open_session,) = cluster.server(W0).statistics().open_sessions
             link = session._session.statistics().link
             assert link is not None
-            return [*(s.runs for s in servers), open_session.runs, session._session.tally.runs]  # type: ignore[attr-defined]
+            return [*(s.runs for s in servers), open_session.runs, session._session.steps.tally.runs]  # type: ignore[attr-defined]
 
         before = counts()
         held.gate.open()
@@ -1449,7 +1450,7 @@ class Hostile:
         plan = plan_of(handle, [fetch], [feed])
         outcome = Outcome()
         values, asked = WireValues.of([np.float32(1.0)]), StepRequest(plan=plan)
-        self.link.steps.run_step(99, self.number, None, values, outcome, asked)
+        self.link.steps.request(RUN_STEP, 99, self.number, None, asked, values, outcome)
         await outcome
         receive = self.link.steps.receive
 

@@ -116,14 +116,14 @@ async def test_a_connection_that_is_ending_does_not_keep_the_loop_busy_with_runs
     """Bytes that were not sent may be counted until the end is reported, in a later turn of the loop."""
     owner = Children("test")
     async with connected("tcp") as (dialled, accepted):
-        there = Link(accepted, serves={})
-        await start(there, owner)
 
         async def ended(above: int = 0) -> None:
             raise ConnectionClosed("it is about to end", address="tcp://x", by_us=False)
 
-        monkeypatch.setattr(type(accepted), "unsent", property(lambda _: 100 * MIB))
+        monkeypatch.setattr(type(accepted), "unsent_exceeds", lambda *_: True)
         monkeypatch.setattr(accepted, "drain", ended)
+        there = Link(accepted, serves={})
+        await start(there, owner)
         draining = asyncio.ensure_future(there.drain())
         fetch = Fetch(there)
         dialled.write(fetch.frame(1))
@@ -254,6 +254,9 @@ class Free:
     """A connection that has just become free."""
 
     congested, ahead, full = False, 0, False
+
+    def unsent_exceeds(self, nbytes: int) -> bool:
+        return False
 
 
 def test_an_ask_with_arrays_waits_behind_those_that_wait_though_there_is_room_now() -> None:

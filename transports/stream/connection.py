@@ -242,13 +242,12 @@ class StreamConnection(Connection):
         written = self._outbox.nbytes + self._transport.get_write_buffer_size() + self._bulk.nbytes
         return written if self._shared is None else written + self._shared.unread
 
-    @property
-    def congested(self) -> bool:
-        """Whether the unsent bytes exceed the high-water mark."""
-        # What ``unsent`` adds up, without a call: each run of a step program asks.
+    def unsent_exceeds(self, nbytes: int) -> bool:
+        """Return whether more than so many bytes are unsent."""
+        # What ``unsent`` adds up, without a call: each step asks.
         written = self._outbox.nbytes + self._transport.get_write_buffer_size() + self._bulk.nbytes
         shared = self._shared
-        return (written if shared is None else written + shared.unread) > HIGH_WATER
+        return (written if shared is None else written + shared.unread) > nbytes
 
     @property
     def ahead(self) -> int:
