@@ -146,7 +146,7 @@ class Connection(ABC):
     @property
     def congested(self) -> bool:
         """Whether the unsent bytes exceed the high-water mark, so that ``drain`` may wait."""
-        return self.unsent > HIGH_WATER
+        return self.unsent_exceeds(HIGH_WATER)
 
     @abstractmethod
     async def drain(self, above: int = HIGH_WATER) -> None:

@@ -136,7 +136,7 @@ def test_the_ops_are_those_of_tensorflow(graph: Graph) -> None:
 # -- what is refused -----------------------------------------------------------------------------
 
 
-def _ftrl(**given: float) -> Any:
+def _ftrl(**given: Any) -> Any:
     return lambda: train.FtrlOptimizer(0.1, **given)
 
 

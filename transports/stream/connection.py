@@ -250,11 +250,6 @@ class StreamConnection(Connection):
         return (written if shared is None else written + shared.unread) > nbytes
 
     @property
-    def congested(self) -> bool:
-        """Whether the unsent bytes exceed the high-water mark."""
-        return self.unsent_exceeds(HIGH_WATER)
-
-    @property
     def ahead(self) -> int:
         """The number of bytes in outbox and transport, where no frame overtakes another."""
         return self._outbox.nbytes + self._transport.get_write_buffer_size()
