@@ -188,7 +188,7 @@ REASONS: tuple[Reason, ...] = (
     *_all(
         "There are gradients that TensorFlow has not.",
         "error",
-        "rows/Lu-gradient/smooth-* rows/MaxPool-channels/smooth-0",
+        "rows/Lu-gradient/smooth-* rows/*RFFT*-cut-parts/smooth-* rows/MaxPool-channels/smooth-0",
     ),
     *_all(
         "Fewer axes, or fewer operands, are taken than TensorFlow's shape functions and signatures demand.",
@@ -205,7 +205,7 @@ REASONS: tuple[Reason, ...] = (
         "broken",
         """
         rows/Conv2D/fault-1 rows/MaxPoolGradWithArgmax/fault-0 rows/FakeQuantWithMinMaxVarsPerChannel/fault-1
-        rows/RFFT-length/3
+        rows/*RFFT*
         """,
     ),
     *_all(
@@ -230,8 +230,28 @@ REASONS: tuple[Reason, ...] = (
         "rows/ResizeBilinearGrad-*/1 rows/ResizeBicubicGrad-*/1",
     ),
     *_all(
-        "TensorFlow does not write the transforms of nothing, so they are what memory held.",
+        "TensorFlow does not write what is made of nothing, so it is what memory held.",
         "value",
-        "rows/RFFT-length/2",
+        "rows/RFFT-length/2 rows/SparseSegment*Grad/2",
+    ),
+    *_all(
+        "NaN is an extremum only if there is nothing else, wherever it stands; TensorFlow's kernels have the last "
+        "that they met.",
+        "value",
+        "rows/TopKV2/11 rows/SegmentM??/3 rows/UnsortedSegmentM??/4",
+    ),
+    *_all("Halves are summed up as float32.", "value", "rows/L2Loss/5"),
+    *_all(
+        "An image that keeps its size is left as it is; TensorFlow multiplies its neighbours by 0, which NaN survives.",
+        "value",
+        "rows/ResizeBicubic-*-same/4",
+    ),
+    *_all(
+        "What a node keeps for its gradient beyond its results has another shape.", "type shape", "rows/FusedBatchNorm*"
+    ),
+    *_all(
+        "The means of an empty batch in inference are those that are given.",
+        "value",
+        "rows/FusedBatchNormV3-inference/1",
     ),
 )
