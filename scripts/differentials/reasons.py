@@ -199,6 +199,7 @@ REASONS: tuple[Reason, ...] = (
         "What cannot be right is refused; some of TensorFlow's kernels do not look at all of it.",
         "error",
         "rows/*/fault-*",
+        theirs="^no error",
     ),
     *_all(
         "TensorFlow's process ends with a failed check.",

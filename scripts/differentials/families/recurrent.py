@@ -14,7 +14,8 @@ cells = Family("cells")
 loops = Family("rnn")
 FAMILIES = [cells, loops]
 
-_Cell = Callable[[Any], Any]
+_Cell = Callable[[Any, Any], Any]
+"""Makes a cell of an API module and its module of cells."""
 
 
 def _waves(tf: Any, np: Any) -> Any:
@@ -43,7 +44,7 @@ def _seen(tf: Any, cell: Any) -> list[Any]:
 
 def _run_cell(tf: Any, np: Any, make: _Cell, dtype: str = "float32") -> Plan:
     """Return two steps of a cell, and the gradients of its outputs."""
-    made = make(tf)
+    made = make(tf, tf.nn.rnn_cell)
     x = tf.constant(reals(np, (2, 3), dtype=dtype))
     with _scope(tf, np):
         state = made.zero_state(2, x.dtype)
@@ -55,60 +56,48 @@ def _run_cell(tf: Any, np: Any, make: _Cell, dtype: str = "float32") -> Plan:
 
 
 _MADE: dict[str, _Cell] = {
-    "basic": lambda tf: tf.nn.rnn_cell.BasicRNNCell(4),
-    "basic-relu": lambda tf: tf.nn.rnn_cell.BasicRNNCell(4, activation=tf.nn.relu),
-    "basic-named": lambda tf: tf.nn.rnn_cell.BasicRNNCell(4, name="mine", activation="sigmoid"),
-    "basic-untrained": lambda tf: tf.nn.rnn_cell.BasicRNNCell(4, trainable=False),
-    "gru": lambda tf: tf.nn.rnn_cell.GRUCell(4),
-    "gru-initializers": lambda tf: tf.nn.rnn_cell.GRUCell(
+    "basic": lambda tf, c: c.BasicRNNCell(4),
+    "basic-relu": lambda tf, c: c.BasicRNNCell(4, activation=tf.nn.relu),
+    "basic-named": lambda tf, c: c.BasicRNNCell(4, name="mine", activation="sigmoid"),
+    "basic-untrained": lambda tf, c: c.BasicRNNCell(4, trainable=False),
+    "gru": lambda tf, c: c.GRUCell(4),
+    "gru-initializers": lambda tf, c: c.GRUCell(
         4, kernel_initializer=tf.constant_initializer(0.2), bias_initializer=tf.constant_initializer(0.1)
     ),
-    "basic-lstm": lambda tf: tf.nn.rnn_cell.BasicLSTMCell(4),
-    "basic-lstm-bias": lambda tf: tf.nn.rnn_cell.BasicLSTMCell(4, forget_bias=0.25),
-    "basic-lstm-one-state": lambda tf: tf.nn.rnn_cell.BasicLSTMCell(4, state_is_tuple=False),
-    "lstm": lambda tf: tf.nn.rnn_cell.LSTMCell(4),
-    "lstm-peepholes": lambda tf: tf.nn.rnn_cell.LSTMCell(4, use_peepholes=True),
-    "lstm-clip": lambda tf: tf.nn.rnn_cell.LSTMCell(4, cell_clip=0.2),
-    "lstm-projection": lambda tf: tf.nn.rnn_cell.LSTMCell(4, num_proj=2),
-    "lstm-projection-clip": lambda tf: tf.nn.rnn_cell.LSTMCell(4, num_proj=2, proj_clip=0.1),
-    "lstm-all": lambda tf: tf.nn.rnn_cell.LSTMCell(
+    "basic-lstm": lambda tf, c: c.BasicLSTMCell(4),
+    "basic-lstm-bias": lambda tf, c: c.BasicLSTMCell(4, forget_bias=0.25),
+    "basic-lstm-one-state": lambda tf, c: c.BasicLSTMCell(4, state_is_tuple=False),
+    "lstm": lambda tf, c: c.LSTMCell(4),
+    "lstm-peepholes": lambda tf, c: c.LSTMCell(4, use_peepholes=True),
+    "lstm-clip": lambda tf, c: c.LSTMCell(4, cell_clip=0.2),
+    "lstm-projection": lambda tf, c: c.LSTMCell(4, num_proj=2),
+    "lstm-projection-clip": lambda tf, c: c.LSTMCell(4, num_proj=2, proj_clip=0.1),
+    "lstm-all": lambda tf, c: c.LSTMCell(
         4, True, 0.3, tf.constant_initializer(0.3), 3, 0.2, forget_bias=0.5, activation=tf.nn.relu
     ),
-    "lstm-one-state": lambda tf: tf.nn.rnn_cell.LSTMCell(4, num_proj=2, state_is_tuple=False),
-    "stack": lambda tf: tf.nn.rnn_cell.MultiRNNCell([tf.nn.rnn_cell.BasicLSTMCell(4), tf.nn.rnn_cell.GRUCell(2)]),
-    "stack-one-state": lambda tf: tf.nn.rnn_cell.MultiRNNCell(
-        [tf.nn.rnn_cell.GRUCell(4), tf.nn.rnn_cell.GRUCell(2)], state_is_tuple=False
-    ),
-    "stack-of-one-cell": lambda tf: tf.nn.rnn_cell.MultiRNNCell([tf.nn.rnn_cell.GRUCell(3, name="shared")] * 2),
-    "stack-of-other-widths": lambda tf: tf.nn.rnn_cell.MultiRNNCell([tf.nn.rnn_cell.GRUCell(4)] * 2),
-    "residual": lambda tf: tf.nn.rnn_cell.ResidualWrapper(tf.nn.rnn_cell.GRUCell(3)),
-    "residual-function": lambda tf: tf.nn.rnn_cell.ResidualWrapper(
-        tf.nn.rnn_cell.GRUCell(4), lambda x, y: tf.concat([x, y], 1)
-    ),
-    "residual-of-another-width": lambda tf: tf.nn.rnn_cell.ResidualWrapper(tf.nn.rnn_cell.GRUCell(4)),
-    "device": lambda tf: tf.nn.rnn_cell.DeviceWrapper(tf.nn.rnn_cell.GRUCell(3), "/cpu:0"),
-    "dropout-of-nothing": lambda tf: tf.nn.rnn_cell.DropoutWrapper(tf.nn.rnn_cell.GRUCell(3)),
-    "dropout-nested": lambda tf: tf.nn.rnn_cell.MultiRNNCell(
-        [tf.nn.rnn_cell.DropoutWrapper(tf.nn.rnn_cell.LSTMCell(3), 1.0, 1.0, 1.0)] * 1
-    ),
-    "whole-number-dtype": lambda tf: tf.nn.rnn_cell.GRUCell(3, dtype=tf.int32),
-    "unknown-argument": lambda tf: tf.nn.rnn_cell.GRUCell(3, units=4),
-    "unknown-activation": lambda tf: tf.nn.rnn_cell.GRUCell(3, activation="loud"),
-    "stack-of-nothing": lambda tf: tf.nn.rnn_cell.MultiRNNCell([]),
-    "stack-of-no-list": lambda tf: tf.nn.rnn_cell.MultiRNNCell(tf.nn.rnn_cell.GRUCell(3)),
-    "stack-of-tuples-as-one": lambda tf: tf.nn.rnn_cell.MultiRNNCell(
-        [tf.nn.rnn_cell.BasicLSTMCell(3)], state_is_tuple=False
-    ),
-    "dropout-of-no-cell": lambda tf: tf.nn.rnn_cell.DropoutWrapper(3),
-    "dropout-above-one": lambda tf: tf.nn.rnn_cell.DropoutWrapper(tf.nn.rnn_cell.GRUCell(3), 1.5),
-    "dropout-visitor": lambda tf: tf.nn.rnn_cell.DropoutWrapper(
-        tf.nn.rnn_cell.GRUCell(3), dropout_state_filter_visitor=3
-    ),
-    "dropout-without-dtype": lambda tf: tf.nn.rnn_cell.DropoutWrapper(
-        tf.nn.rnn_cell.GRUCell(3), 0.5, variational_recurrent=True
-    ),
-    "dropout-without-size": lambda tf: tf.nn.rnn_cell.DropoutWrapper(
-        tf.nn.rnn_cell.GRUCell(3), 0.5, variational_recurrent=True, dtype=tf.float32
+    "lstm-one-state": lambda tf, c: c.LSTMCell(4, num_proj=2, state_is_tuple=False),
+    "stack": lambda tf, c: c.MultiRNNCell([c.BasicLSTMCell(4), c.GRUCell(2)]),
+    "stack-one-state": lambda tf, c: c.MultiRNNCell([c.GRUCell(4), c.GRUCell(2)], state_is_tuple=False),
+    "stack-of-one-cell": lambda tf, c: c.MultiRNNCell([c.GRUCell(3, name="shared")] * 2),
+    "stack-of-other-widths": lambda tf, c: c.MultiRNNCell([c.GRUCell(4)] * 2),
+    "residual": lambda tf, c: c.ResidualWrapper(c.GRUCell(3)),
+    "residual-function": lambda tf, c: c.ResidualWrapper(c.GRUCell(4), lambda x, y: tf.concat([x, y], 1)),
+    "residual-of-another-width": lambda tf, c: c.ResidualWrapper(c.GRUCell(4)),
+    "device": lambda tf, c: c.DeviceWrapper(c.GRUCell(3), "/cpu:0"),
+    "dropout-of-nothing": lambda tf, c: c.DropoutWrapper(c.GRUCell(3)),
+    "dropout-nested": lambda tf, c: c.MultiRNNCell([c.DropoutWrapper(c.LSTMCell(3), 1.0, 1.0, 1.0)] * 1),
+    "whole-number-dtype": lambda tf, c: c.GRUCell(3, dtype=tf.int32),
+    "unknown-argument": lambda tf, c: c.GRUCell(3, units=4),
+    "unknown-activation": lambda tf, c: c.GRUCell(3, activation="loud"),
+    "stack-of-nothing": lambda tf, c: c.MultiRNNCell([]),
+    "stack-of-no-list": lambda tf, c: c.MultiRNNCell(c.GRUCell(3)),
+    "stack-of-tuples-as-one": lambda tf, c: c.MultiRNNCell([c.BasicLSTMCell(3)], state_is_tuple=False),
+    "dropout-of-no-cell": lambda tf, c: c.DropoutWrapper(3),
+    "dropout-above-one": lambda tf, c: c.DropoutWrapper(c.GRUCell(3), 1.5),
+    "dropout-visitor": lambda tf, c: c.DropoutWrapper(c.GRUCell(3), dropout_state_filter_visitor=3),
+    "dropout-without-dtype": lambda tf, c: c.DropoutWrapper(c.GRUCell(3), 0.5, variational_recurrent=True),
+    "dropout-without-size": lambda tf, c: c.DropoutWrapper(
+        c.GRUCell(3), 0.5, variational_recurrent=True, dtype=tf.float32
     ),
 }
 cells.over("{make}", _run_cell, make=_MADE)
@@ -135,7 +124,7 @@ _DROPPED: dict[str, dict[str, Any]] = {
 @cells("dropout-{settings}-{kind}", settings=_DROPPED, kind={"basiclstmcell": "BasicLSTMCell", "grucell": "GRUCell"})
 def _dropout(tf: Any, np: Any, settings: Any, kind: str) -> Plan:
     inner = getattr(tf.nn.rnn_cell, kind)(4)
-    plan = _run_cell(tf, np, lambda tf: tf.nn.rnn_cell.DropoutWrapper(inner, **settings))
+    plan = _run_cell(tf, np, lambda tf, c: c.DropoutWrapper(inner, **settings))
     return Plan(plan.fetches, facts=plan.facts, random=True)
 
 
@@ -300,14 +289,12 @@ def _own_cell(tf: Any, np: Any, way: str) -> Plan:
 
 
 _INNER: dict[str, _Cell] = {
-    "basic": lambda tf: tf.nn.rnn_cell.BasicRNNCell(4),
-    "gru": lambda tf: tf.nn.rnn_cell.GRUCell(4),
-    "lstm": lambda tf: tf.nn.rnn_cell.BasicLSTMCell(4),
-    "lstm-all": lambda tf: tf.nn.rnn_cell.LSTMCell(4, True, 0.5, num_proj=3, proj_clip=0.2),
-    "lstm-one-state": lambda tf: tf.nn.rnn_cell.BasicLSTMCell(4, state_is_tuple=False),
-    "stack": lambda tf: tf.nn.rnn_cell.MultiRNNCell(
-        [tf.nn.rnn_cell.LSTMCell(4), tf.nn.rnn_cell.ResidualWrapper(tf.nn.rnn_cell.GRUCell(4))]
-    ),
+    "basic": lambda tf, c: c.BasicRNNCell(4),
+    "gru": lambda tf, c: c.GRUCell(4),
+    "lstm": lambda tf, c: c.BasicLSTMCell(4),
+    "lstm-all": lambda tf, c: c.LSTMCell(4, True, 0.5, num_proj=3, proj_clip=0.2),
+    "lstm-one-state": lambda tf, c: c.BasicLSTMCell(4, state_is_tuple=False),
+    "stack": lambda tf, c: c.MultiRNNCell([c.LSTMCell(4), c.ResidualWrapper(c.GRUCell(4))]),
 }
 _LENGTHS: dict[str, Any] = {"": None, "-lengths": [2, 5, 0], "-short": [2, 1, 3]}
 # The same where each step has nodes of its own: a few steps show what many do.
@@ -323,7 +310,7 @@ def _slopes(tf: Any, outs: Any, inputs: list[Any]) -> Any:
 
 @loops("dynamic-{cell}{lengths}", cell=_INNER, lengths=_LENGTHS)
 def _dynamic(tf: Any, np: Any, cell: _Cell, lengths: Any) -> Plan:
-    made = cell(tf)
+    made = cell(tf, tf.nn.rnn_cell)
     x = tf.placeholder(tf.float32, [None, None, 3])
     with _scope(tf, np):
         outs, state = tf.nn.dynamic_rnn(made, x, lengths, dtype=tf.float32)
@@ -332,7 +319,7 @@ def _dynamic(tf: Any, np: Any, cell: _Cell, lengths: Any) -> Plan:
 
 @loops("static-{cell}{lengths}", cell=_INNER, lengths=_FEW)
 def _static(tf: Any, np: Any, cell: _Cell, lengths: Any) -> Plan:
-    made = cell(tf)
+    made = cell(tf, tf.nn.rnn_cell)
     x = tf.placeholder(tf.float32, [None, _STEPS, 3])
     with _scope(tf, np):
         outs, state = tf.nn.static_rnn(made, tf.unstack(x, axis=1), dtype=tf.float32, sequence_length=lengths)
