@@ -10,8 +10,6 @@ from typing import Any
 import numpy as np
 
 import actorsession as acts
-from actorsession.graph.graph import Graph
-from actorsession.graph.operation import Operation, Tensor
 from tests.cluster.kit import PATIENCE
 
 WORKER_0 = "/job:worker/replica:0/task:0"
@@ -31,19 +29,19 @@ class Roads:
         marker: a variable on the ps that ``long`` raises by one before its products begin.
     """
 
-    graph: Graph
-    x: Tensor
-    big: Tensor
-    here: Tensor
-    across: Tensor
-    long: Tensor
+    graph: acts.Graph
+    x: acts.Tensor
+    big: acts.Tensor
+    here: acts.Tensor
+    across: acts.Tensor
+    long: acts.Tensor
     marker: Any
-    init: Operation
+    init: acts.Operation
 
 
 def roads(products: int = 1) -> Roads:
     """The graph, with so many products on the long way; ``LONG`` of them take seconds."""
-    graph = Graph()
+    graph = acts.Graph()
     with graph.as_default():
         x = acts.placeholder(acts.float32, [], name="x")
         with acts.device("/job:ps/task:0"):

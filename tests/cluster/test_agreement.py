@@ -9,12 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
-from actorsession.cluster import LocalCluster
+from actorsession import AsyncSession, Graph, LocalCluster, Tensor, ops
 from actorsession.config import ConfigProto
-from actorsession.graph.graph import Graph
-from actorsession.graph.operation import Tensor
-from actorsession.session import AsyncSession
 from tests.cluster.kit import PS0, W0, W1, in_process, is_idle, soon, until_all
 
 TASKS = (PS0, W0, W1)

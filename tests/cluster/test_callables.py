@@ -9,12 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
+from actorsession import AsyncSession, Graph, Session, ops
 from actorsession.config import RunMetadata, RunOptions, TraceLevel
 from actorsession.errors import CancelledError, DeadlineExceededError, InvalidArgumentError, UnavailableError
-from actorsession.graph.graph import Graph
 from actorsession.runtime.planning import LARGE
-from actorsession.session import AsyncSession, Session
 from tests.cluster.hands import Hands
 from tests.cluster.kit import W0, W1, Gate, InProcess, on, soon
 from tests.cluster.roads import roads

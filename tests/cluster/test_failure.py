@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
-from actorsession.actors.loops import run as run_to_end
-from actorsession.cluster import LocalCluster, read_statistics
+from actorsession import AsyncSession, Graph, LocalCluster, Session, ops
+from actorsession.cluster import read_statistics
 from actorsession.config import ConfigProto, RunOptions
 from actorsession.errors import (
     AbortedError,
@@ -25,13 +24,12 @@ from actorsession.errors import (
     UnavailableError,
     WorkerRestartedError,
 )
-from actorsession.graph.graph import Graph
 from actorsession.rpc.liveness.lease import BEAT_SECONDS, LEASE_SECONDS
-from actorsession.session import AsyncSession, Session
 from tests.cluster.hands import Hands
 from tests.cluster.kit import PATIENCE, PS0, W0, W1, is_empty, is_idle, long_product, on, soon, until_all
 from tests.cluster.script import script
 from tests.cluster.test_child import worker
+from tests.loops import run_to_end
 from tests.ports import HoldPorts
 
 pytestmark = pytest.mark.process

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
+from actorsession import AsyncSession, Graph, GraphDef, ops
 from actorsession.actors import Children, Deadline, LocalRef, registry
 from actorsession.config import ConfigProto
 from actorsession.errors import (
@@ -20,12 +20,9 @@ from actorsession.errors import (
     UnavailableError,
     UnimplementedError,
 )
-from actorsession.graph.graph import Graph
-from actorsession.graph.node import GraphDef
 from actorsession.messages import MASTER, CloseSession, CreateSession, Done, ExtendSession, ListDevices, ResetContainers
 from actorsession.rpc import Link
 from actorsession.rpc.local_calls import LocalCalls
-from actorsession.session import AsyncSession
 from tests.cluster.kit import PATIENCE, W0, W1, Gate, InProcess, eventually, in_process, on, run_by_frame, soon
 from transports import Hello, connect
 

@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 
 import actorsession as acts
-from actorsession.actors.loops import run as run_to_end
 from actorsession.config import CONNECT_TIMEOUT
 from actorsession.errors import DeadlineExceededError, InvalidArgumentError, OpError, UnavailableError
 from tests.cluster.hands import Hands
 from tests.cluster.kit import is_idle, soon, until_all
 from tests.cluster.roads import LARGE, LONG, WORKER_1, begin_long, eventually, roads
+from tests.loops import run_to_end
 
 pytestmark = pytest.mark.process
 

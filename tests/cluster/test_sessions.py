@@ -10,11 +10,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from actorsession import ops
+from actorsession import AsyncSession, Graph, ops
 from actorsession.config import ConfigProto, RunMetadata, RunOptions, TraceLevel
 from actorsession.errors import CancelledError, DeadlineExceededError, FailedPreconditionError, InvalidArgumentError
-from actorsession.graph.graph import Graph
-from actorsession.session import AsyncSession
 from tests.cluster.kit import W0, W1, Gate, InProcess, chain, eventually, in_process, on, soon
 
 pytestmark = pytest.mark.usefixtures("way")

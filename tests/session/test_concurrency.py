@@ -223,8 +223,7 @@ def test_threads_do_not_inherit_defaults() -> None:
     with Session(graph=Graph()) as session:
 
         def work(index: int) -> None:
-            from actorsession.graph.graph import get_default_graph
-            from actorsession.session import get_default_session
+            from actorsession import get_default_graph, get_default_session
 
             assert get_default_session() is None
             seen.append(get_default_graph())

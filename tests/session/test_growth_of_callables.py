@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+import actorsession as acts
 from actorsession import ops
-from actorsession.session import GraphGrowthWarning, GraphMutationWarning
 
 
 async def test_nodes_added_before_each_call_are_counted_and_warned_of_once(session: Any) -> None:
@@ -21,7 +21,7 @@ async def test_nodes_added_before_each_call_are_counted_and_warned_of_once(sessi
             ops.identity(x)
             assert await call(i) == i + 1
 
-    with pytest.warns(GraphGrowthWarning, match=r"growth_of_callables.py:\d+") as told:
+    with pytest.warns(acts.debugging.GraphGrowthWarning, match=r"growth_of_callables.py:\d+") as told:
         await careless_loop()
     assert len(told) == 1
     counted = session.session.statistics()
@@ -45,5 +45,5 @@ async def test_changing_a_node_between_two_calls_is_reported(session: Any) -> No
     call = session.callable(y, [x])
     await call([1.0, 2.0])
     y.set_shape([2])
-    with pytest.warns(GraphMutationWarning, match="static shape of 'y:0' was changed"):
+    with pytest.warns(acts.debugging.GraphMutationWarning, match="static shape of 'y:0' was changed"):
         await call([1.0, 2.0])

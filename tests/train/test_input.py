@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -94,10 +95,7 @@ def _maybe_shapes() -> Any:
     )
 
 
-def one() -> Any:
-    return ops.constant(1.0)
-
-
+ONE: Callable[[], Any] = lambda: ops.constant(1.0)  # noqa: E731
 ROWS: list[Use] = [
     equals(lambda: taken(train.range_input_producer(3, shuffle=False).dequeue(), 7), [0, 1, 2, 0, 1, 2, 0]),
     equals(_files, ([string], [b"a", b"b"], ["input_producer"])),
@@ -131,16 +129,16 @@ ROWS: list[Use] = [
     refuses(lambda: train.string_input_producer([]), ValueError, "requires a non-null input tensor"),
     refuses(lambda: train.slice_input_producer([]), ValueError, "Expected at least one tensor"),
     refuses(lambda: train.input_producer(ops.placeholder(float32, [None, None])), ValueError, "fully defined shape"),
-    refuses(lambda: train.limit_epochs(one(), 0), ValueError, "num_epochs must be > 0"),
-    refuses(lambda: train.shuffle_batch([one()], 1, 5, 5), ValueError, "must be bigger than min_after_dequeue"),
+    refuses(lambda: train.limit_epochs(ONE(), 0), ValueError, "num_epochs must be > 0"),
+    refuses(lambda: train.shuffle_batch([ONE()], 1, 5, 5), ValueError, "must be bigger than min_after_dequeue"),
     refuses(lambda: train.batch([], 2), ValueError, "at least one tensor"),
     refuses(lambda: train.batch_join([], 2), ValueError, "at least one set of tensors"),
     refuses(lambda: train.batch([ops.placeholder(float32)], 2), ValueError, "Cannot infer Tensor's rank"),
-    refuses(lambda: train.batch([one()], 2, enqueue_many=True), ValueError, "is a scalar"),
-    refuses(lambda: train.maybe_batch([one()], [True], 2), ValueError, "cannot be a vector"),
-    refuses(lambda: train.batch_join([{"a": one()}, {"b": one()}], 2), ValueError, "the same keys"),
-    refuses(lambda: train.batch_join([[one()], [[one()]]], 2), ValueError, "their ranks differ"),
-    refuses(lambda: train.batch_join([[ops.constant(1)], [one()]], 2), TypeError, "types to be consistent"),
+    refuses(lambda: train.batch([ONE()], 2, enqueue_many=True), ValueError, "is a scalar"),
+    refuses(lambda: train.maybe_batch([ONE()], [True], 2), ValueError, "cannot be a vector"),
+    refuses(lambda: train.batch_join([{"a": ONE()}, {"b": ONE()}], 2), ValueError, "the same keys"),
+    refuses(lambda: train.batch_join([[ONE()], [[ONE()]]], 2), ValueError, "their ranks differ"),
+    refuses(lambda: train.batch_join([[ops.constant(1)], [ONE()]], 2), TypeError, "types to be consistent"),
 ]
 
 
