@@ -33,7 +33,7 @@ from scripts.benchmarks.questions import (
 from scripts.benchmarks.result import OURS, Result, Times, growth
 from scripts.benchmarks.rows import GROUPS, ROWS, SLOPES, Budget, Row
 from scripts.benchmarks.side_actorsession import Library, builders
-from scripts.benchmarks.side_process import SideProcess
+from scripts.benchmarks.side_process import SideError, SideProcess
 from scripts.benchmarks.training import trained
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -102,9 +102,7 @@ def test_rows_that_no_peer_is_measured_in_have_smaller_ones_that_it_is() -> None
         assert not by_name[name.removesuffix("0")].alone
 
 
-def test_a_peer_is_not_asked_for_a_row_that_is_ours_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
-
+def test_a_peer_is_not_asked_for_a_row_that_is_ours_alone() -> None:
     class Sides:
         def __init__(self, name: str) -> None:
             self.name = name
@@ -112,14 +110,16 @@ def test_a_peer_is_not_asked_for_a_row_that_is_ours_alone(monkeypatch: pytest.Mo
         def answers(self, row: Row) -> bool:
             return True
 
-        def process(self, row: Row) -> str:
-            return self.name
+        def process(self, row: Row) -> Any:
+            return self
 
-    monkeypatch.setattr(command, "_measure_times", lambda _, having, __: asked.append(",".join(having)))
+        def ask(self, *question: Any, **options: Any) -> Any:
+            raise SideError("asked")
+
     rows = [Row("row", "growth", "", alone=alone) for alone in (False, True)]
     sides: Any = [Sides(OURS), Sides("tensorflow")]
-    list(command._measured(rows, sides, command.Rounds(1, 0.0, 1)))
-    assert asked == [f"{OURS},tensorflow", OURS]
+    results = command._measured(rows, sides, command.Rounds(1, 0.0, 1))
+    assert [result.errors for result in results] == [[f"{OURS}: asked", "tensorflow: asked"], [f"{OURS}: asked"]]
 
 
 def test_slopes_are_those_of_rows() -> None:

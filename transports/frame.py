@@ -216,13 +216,13 @@ def parse_prefix(
     Raises:
         ProtocolError: Wrong magic, version or flags, or a number over its limit.
     """
-    magic, found, flags, header_length, segment_count = PREFIX.unpack_from(data, at)
+    magic, wire_version, flags, header_length, segment_count = PREFIX.unpack_from(data, at)
     if magic != MAGIC:
         start = bytes(data[at : at + PREFIX.size])
         raise ProtocolError(f"received {start!r} where a frame must begin with {MAGIC!r}")
-    if found != version or (flags and not (shared and flags == SHARED_FLAG)):
+    if wire_version != version or (flags and not (shared and flags == SHARED_FLAG)):
         raise ProtocolError(
-            f"received a frame of wire version {found} with flags {flags}; the peers "
+            f"received a frame of wire version {wire_version} with flags {flags}; the peers "
             f"agreed on version {version} and flags 0"
         )
     if header_length > max_header:
@@ -241,14 +241,14 @@ def _check_limits(header: int, segments: Sequence[int]) -> None:
     total = header + sum(segments)
     if total <= min(MAX_HEADER, MAX_SEGMENT, MAX_FRAME) and len(segments) <= MAX_SEGMENTS:
         return  # nearly always
-    for what, found, limit in (
+    for what, size, limit in (
         ("header bytes", header, MAX_HEADER),
         ("segments", len(segments), MAX_SEGMENTS),
         ("bytes in one segment", max(segments, default=0), MAX_SEGMENT),
         ("bytes altogether", total, MAX_FRAME),
     ):
-        if found > limit:
-            raise ValueError(f"a frame of {found} {what} cannot be sent; the limit is {limit}")
+        if size > limit:
+            raise ValueError(f"a frame of {size} {what} cannot be sent; the limit is {limit}")
 
 
 def _join_small(pieces: Sequence[Buffer]) -> list[Buffer]:

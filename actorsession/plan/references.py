@@ -86,8 +86,8 @@ def with_handles(graph: StepGraph) -> StepGraph:
     while rewriter.is_behind():
         rewriter = _rewritten(nodes, rewriter.changed)
     fetches = tuple([rewriter.fetched(fetch) for fetch in graph.fetches])
-    made = needed(rewriter.made, [*[name for name, _ in fetches], *graph.targets])
-    return replace(graph, nodes=made, fetches=fetches)
+    kept = needed(rewriter.made, [*[name for name, _ in fetches], *graph.targets])
+    return replace(graph, nodes=kept, fetches=fetches)
 
 
 def _rewritten(nodes: Mapping[str, NodeDef], known: Mapping[str, int]) -> _Rewriter:
@@ -133,32 +133,32 @@ class _Rewriter:
         known = lookup(node.op) if is_registered(node.op) else None
         before = (*[name for name, _ in node.inputs], *node.control_inputs)
         changed = 0
-        made: NodeDef | None
+        rewritten: NodeDef | None
         for name in before:
             if name not in self.changed:
                 self._back_edges.add(name)
             changed |= self.changed.get(name, self._known.get(name, 0))
         if known is not None and known.makes_reference:
-            made = self._maker(node, known.stands_for)
+            rewritten = self._maker(node, known.stands_for)
         elif known is not None and known.references:
-            made, written = self._taker(node, known.stands_for, known.references)
+            rewritten, written = self._taker(node, known.stands_for, known.references)
             changed |= written
         elif not any(ref in self._references for ref in node.inputs):
-            made = node
+            rewritten = node
         elif node.op == HANDLE_OF:
-            made = None
+            rewritten = None
             self._handles[node.name] = self._references[node.inputs[0]]
         elif node.op == "RefIdentity":
-            made = self._same(node)
+            rewritten = self._same(node)
         elif node.op in PASSES:
-            made = self._passing(node)
+            rewritten = self._passing(node)
         else:
-            made = self._reader(node)
-        if made is not None:
+            rewritten = self._reader(node)
+        if rewritten is not None:
             if self._handles:
-                made, written = self._with_known_handles(made)
+                rewritten, written = self._with_known_handles(rewritten)
                 changed |= written
-            self.made[node.name] = made
+            self.made[node.name] = rewritten
         self.changed[node.name] = changed
 
     def is_behind(self) -> bool:
@@ -167,16 +167,16 @@ class _Rewriter:
 
     def _with_known_handles(self, node: NodeDef) -> tuple[NodeDef, int]:
         """Return a node with handles in place of the nodes that give them, and what it may change."""
-        found = {name for name, _ in node.inputs if name in self._handles}
-        if not found:
+        handles = {name for name, _ in node.inputs if name in self._handles}
+        if not handles:
             return node, 0
-        inputs = [self._handles[n].handle if n in found else (n, i) for n, i in node.inputs]
-        after = [name for n in sorted(found) for name in self._handles[n].after]
+        inputs = [self._handles[n].handle if n in handles else (n, i) for n, i in node.inputs]
+        after = [name for n in sorted(handles) for name in self._handles[n].after]
         control = tuple(dict.fromkeys([*node.control_inputs, *after]))
-        made = replace(node, inputs=tuple(inputs), control_inputs=control)
+        rewritten = replace(node, inputs=tuple(inputs), control_inputs=control)
         if node.op in VARIABLE_READS:
-            return made, 0
-        return made, functools.reduce(operator.or_, [self._handles[n].bit for n in found])
+            return rewritten, 0
+        return rewritten, functools.reduce(operator.or_, [self._handles[n].bit for n in handles])
 
     def _maker(self, node: NodeDef, stands_for: str) -> NodeDef:
         spec = node.outputs[0]
@@ -198,7 +198,7 @@ class _Rewriter:
         shape = unknown_shape if is_open else first.spec.shape
         attrs = {**_own(node.attrs, stands_for), "dtype": first.spec.dtype, "shape": shape}
         gives = lookup(node.op).gives_reference
-        made = replace(
+        update = replace(
             node,
             op=stands_for,
             attrs=attrs,
@@ -212,18 +212,18 @@ class _Rewriter:
         written = 0
         for reference in taken if stands_for not in VARIABLE_READS else ():
             written |= reference.bit
-        return made, written
+        return update, written
 
     def _taken(self, node: NodeDef, ref: Ref) -> _Reference:
-        found = self._references.get(ref)
-        if found is None:
+        reference = self._references.get(ref)
+        if reference is None:
             raise InvalidArgumentError(
                 f"node {node.name!r} ({node.op}) takes a reference to a variable; '{ref[0]}:{ref[1]}' is "
                 "none in this step, because it is fed or no variable",
                 node=node.name,
                 source=node.source,
             )
-        return found
+        return reference
 
     def _same(self, node: NodeDef) -> NodeDef:
         """Return the node that uses of a reference wait for that is passed on as it is."""
@@ -234,10 +234,10 @@ class _Rewriter:
 
     def _passing(self, node: NodeDef) -> NodeDef:
         """Return a node of control flow that passes handles on."""
-        found = [self._references.get(ref) for ref in node.inputs]
-        first = next(reference for reference in found if reference is not None)
+        references = [self._references.get(ref) for ref in node.inputs]
+        first = next(reference for reference in references if reference is not None)
         inputs, after = list(node.inputs), list(node.control_inputs)
-        for index, reference in enumerate(found):
+        for index, reference in enumerate(references):
             if reference is not None:
                 inputs[index] = reference.handle
                 after += reference.after
@@ -329,28 +329,28 @@ def read_in_place(graph: StepGraph, device_of: dict[str, str]) -> StepGraph:
     Returns:
         The graph; the argument itself if all reads are where their variables are.
     """
-    made: dict[str, NodeDef] = {}
+    nodes: dict[str, NodeDef] = {}
     for name, node in graph.nodes.items():
         if node.op == "ReadVariableOp":
             there = device_of[node.inputs[0][0]]
             if there != device_of[name]:
                 source = replace(node, name=f"{READ}{name}", device="")
-                made[source.name], device_of[source.name] = source, there
+                nodes[source.name], device_of[source.name] = source, there
                 node = replace(node, op="Identity", inputs=((source.name, 0),), control_inputs=(), attrs={})
-        made[name] = node
-    return graph if len(made) == len(graph.nodes) else replace(graph, nodes=made)
+        nodes[name] = node
+    return graph if len(nodes) == len(graph.nodes) else replace(graph, nodes=nodes)
 
 
 def needed(nodes: Mapping[str, NodeDef], roots: Iterable[str]) -> dict[str, NodeDef]:
     """Return the nodes that roots need, in the same order."""
-    wanted: set[str] = set()
+    names: set[str] = set()
     waiting = list(roots)
     while waiting:
         name = waiting.pop()
-        if name not in wanted:
-            wanted.add(name)
+        if name not in names:
+            names.add(name)
             waiting.extend(producers(nodes[name]))
-    return {name: node for name, node in nodes.items() if name in wanted}
+    return {name: node for name, node in nodes.items() if name in names}
 
 
 def producers(node: NodeDef) -> list[str]:

@@ -17,7 +17,7 @@ from actorsession.messages.step_frames import PUSH, read_value, write_header, wr
 __all__ = ["LONG_HEADER", "FrameWriter", "Pushed", "Pushes", "is_bulky"]
 
 # Keys that a link numbers, a few hundred bytes each. Those of further programs travel as text.
-_MAX_KEYS = 65_536
+MAX_KEYS = 65_536
 
 _NUMBERS_ALONE = {int}
 
@@ -172,12 +172,12 @@ class Pushes:
     def _number(self, keys: Iterable[str]) -> None:
         """Number the keys that were sent as text, as the receiver does."""
         for key in keys:
-            if len(self._keys_sent) < _MAX_KEYS:
+            if len(self._keys_sent) < MAX_KEYS:
                 self._keys_sent.setdefault(key, len(self._keys_sent))
 
     def _learn(self, keys: Iterable[str]) -> None:
         """Number the keys that were received as text, as their sender does."""
         for key in keys:
-            if len(self._keys_received) < _MAX_KEYS and key not in self._texts_received:
+            if len(self._keys_received) < MAX_KEYS and key not in self._texts_received:
                 self._texts_received[key] = None
                 self._keys_received[len(self._keys_received)] = key

@@ -22,20 +22,17 @@ from typing import Any
 
 import pytest
 
-from actorsession import ops
-from actorsession.actors.loops import run as run_to_end
+from actorsession import AsyncSession, Graph, Server, ServerSettings, ops
 from actorsession.cli import _parser
-from actorsession.cluster import Server, read_statistics
-from actorsession.cluster.server.settings import ServerSettings
+from actorsession.cluster import read_statistics
 from actorsession.errors import InvalidArgumentError, UnavailableError
-from actorsession.graph.graph import Graph
 from actorsession.rpc.liveness.lease import BEAT_SECONDS, LEASE_SECONDS
 from actorsession.rpc.liveness.verdict import PATIENCE as PATIENCE_LEASES
-from actorsession.session import AsyncSession
 from tests.cluster.holding import hold
 from tests.cluster.kit import PATIENCE, W0, W1, eventually, on, soon
 from tests.cluster.script import is_running, running
 from tests.cluster.test_child import ONE, line_of, worker
+from tests.loops import run_to_end
 from tests.ports import held_ports
 
 pytestmark = [pytest.mark.process, pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")]

@@ -7,13 +7,11 @@ from typing import Any
 
 import pytest
 
-from actorsession import ops
+from actorsession import AsyncSession, Graph, Session, ops
 from actorsession.config import CallableOptions, RunMetadata, RunOptions, TensorConnection
 from actorsession.errors import CancelledError, InvalidArgumentError, NotFoundError
-from actorsession.graph.graph import Graph
 from actorsession.messages.done import Done
 from actorsession.messages.session import PrepareStep
-from actorsession.session import AsyncSession, Session
 from tests.cluster.kit import PS0, W0, W1, on, soon
 from tests.cluster.roads import roads
 from tests.cluster.ways import Way, way

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from actorsession import ops
+from actorsession import AsyncSession, Graph, ops
 from actorsession.config import RunMetadata, RunOptions, TraceLevel
 from actorsession.errors import CancelledError, InvalidArgumentError
-from actorsession.graph.graph import Graph
 from actorsession.runtime.planning import LARGE
-from actorsession.session import AsyncSession
 from tests.cluster.kit import W0, W1, on
 from tests.cluster.roads import roads
 from tests.cluster.ways import Way, way

@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
-from actorsession.cluster import Server
-from actorsession.cluster.server.settings import ServerSettings
+from actorsession import AsyncSession, Graph, Server, ServerSettings, ops
 from actorsession.config import (
     ConfigProto,
     Experimental,
@@ -22,8 +20,6 @@ from actorsession.config import (
     RunOptions,
 )
 from actorsession.errors import DeadlineExceededError, InvalidArgumentError
-from actorsession.graph.graph import Graph
-from actorsession.session import AsyncSession
 from tests.cluster.kit import PS0, W0, W1, eventually, in_process, on, soon
 from tests.ports import HoldPorts
 

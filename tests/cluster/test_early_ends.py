@@ -16,14 +16,10 @@ from typing import Any
 
 import pytest
 
-from actorsession import ops
-from actorsession.cluster import LocalCluster
+from actorsession import AsyncSession, Graph, LocalCluster, int32, ops
 from actorsession.cluster.master.unconfirmed_values import UnconfirmedValues
 from actorsession.config import RunOptions
 from actorsession.errors import DeadlineExceededError
-from actorsession.graph.dtypes import int32
-from actorsession.graph.graph import Graph
-from actorsession.session import AsyncSession
 from tests.cluster.kit import W0, W1, eventually, in_process, is_idle, soon, until_all
 from tests.cluster.ways import Way, way
 from tests.session.inner import remote_session

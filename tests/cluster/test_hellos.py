@@ -9,14 +9,12 @@ from typing import Any
 
 import pytest
 
-from actorsession import ops
-from actorsession.actors.deadline import Deadline
+from actorsession import AsyncSession, Graph, ops
+from actorsession.actors import Deadline
 from actorsession.cluster import read_statistics
 from actorsession.config import RunOptions
 from actorsession.errors import DeadlineExceededError
-from actorsession.graph.graph import Graph
 from actorsession.messages import GetStatus
-from actorsession.session import AsyncSession
 from tests.cluster.kit import W0, W1, InProcess, eventually, in_process, on, soon
 from tests.cluster.proxy import Proxy
 from tests.cluster.test_worker_cache import Task, push, tasks

@@ -17,8 +17,7 @@ from typing import Any
 
 import pytest
 
-from actorsession import ops
-from actorsession.cluster import LocalCluster
+from actorsession import AsyncSession, Graph, LocalCluster, Session, ops
 from actorsession.cluster.launch.socket_folder import SocketFolder
 from actorsession.cluster.launch.worker_process import WorkerProcess
 from actorsession.config import ConfigProto
@@ -29,9 +28,7 @@ from actorsession.errors import (
     UnavailableError,
     WorkerRestartedError,
 )
-from actorsession.graph.graph import Graph
 from actorsession.rpc.exit_reports import LAST_LINES
-from actorsession.session import AsyncSession, Session
 from actorsession.session.targets import master_addresses
 from tests.cluster.hands import Hands
 from tests.cluster.kit import PS0, W0, W1, chain, eventually, is_idle, on, soon, until_all

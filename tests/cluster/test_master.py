@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
+from actorsession import Graph, GraphDef, ops
 from actorsession.actors import Children, Deadline, LocalRef, registry
 from actorsession.config import ConfigProto
 from actorsession.errors import (
@@ -19,8 +19,6 @@ from actorsession.errors import (
     UnavailableError,
     UnimplementedError,
 )
-from actorsession.graph.graph import Graph
-from actorsession.graph.node import GraphDef
 from actorsession.messages import MASTER, CloseSession, CreateSession, Done, ExtendSession, ListDevices, ResetContainers
 from actorsession.rpc import Link
 from actorsession.rpc.local_calls import LocalCalls

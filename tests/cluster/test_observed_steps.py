@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops, timeline
-from actorsession.cluster import LocalCluster
-from actorsession.cluster.master.stats_publisher import StatsPublisherInterface
+import actorsession as acts
+from actorsession import AsyncSession, Graph, GraphDef, LocalCluster, Session, Tensor, ops, timeline
 from actorsession.config import (
     ConfigProto,
     DebugOptions,
@@ -25,14 +24,10 @@ from actorsession.config import (
     TraceLevel,
 )
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.graph import Graph
-from actorsession.graph.node import GraphDef
-from actorsession.graph.operation import Tensor
 from actorsession.plan.cost_model import CostModel
 from actorsession.plan.place import Placed
 from actorsession.plan.signature import RunSignature
 from actorsession.runtime.planning import LARGE
-from actorsession.session import AsyncSession, Session
 from tests.cluster.kit import PATIENCE, W0, W1, InProcess, in_process, on, soon
 
 FULL = RunOptions(trace_level=TraceLevel.FULL_TRACE)
@@ -320,7 +315,7 @@ async def test_the_cost_model_has_the_nodes_of_all_tasks(graph: Graph) -> None:
 # -- publishers ------------------------------------------------------------------------------------
 
 
-class Recorder(StatsPublisherInterface):
+class Recorder(acts.plugins.StatsPublisherInterface):
     """Notes what it is told; one per client graph."""
 
     made: list[Recorder]
@@ -421,19 +416,15 @@ async def test_a_publisher_of_an_evicted_plan_is_closed(recorder: type[Recorder]
 
 @pytest.mark.parametrize("method", ["__init__", "publish_graphs", "wants_step", "publish_stats"])
 async def test_no_step_fails_because_a_publisher_does(
-    method: str,
-    recorder: type[Recorder],
-    graph: Graph,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
+    method: str, recorder: type[Recorder], graph: Graph, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(*args: Any) -> None:
         raise ValueError("the disk is full")
 
-    monkeypatch.setattr(recorder, method, fail)
+    failing = type("Failing", (recorder,), {method: fail})
     x, end = two_tasks()
     async with (
-        in_process(stats_publisher_factory=recorder) as cluster,
+        in_process(stats_publisher_factory=failing) as cluster,
         AsyncSession(cluster.target(), graph, config=timed(1)) as session,
     ):
         with caplog.at_level(logging.ERROR, "actorsession.cluster"):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
+from actorsession import Graph, ops
 from actorsession.cluster.server.snapshots import Snapshot, SnapshotStore
 from actorsession.config import ConfigProto
 from actorsession.errors import (
@@ -21,7 +21,6 @@ from actorsession.errors import (
     UnavailableError,
     WorkerRestartedError,
 )
-from actorsession.graph.graph import Graph
 from actorsession.train import GradientDescentOptimizer
 from tests.cluster.hands import FACES, Hands, hands
 from tests.cluster.kit import PS0, W0, W1, W2, on

@@ -11,12 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
-from actorsession.cluster import Server
+from actorsession import AsyncSession, Graph, Server, Session, ops
 from actorsession.config import ConfigProto
 from actorsession.errors import CancelledError, DeadlineExceededError, UnavailableError
-from actorsession.graph.graph import Graph
-from actorsession.session import AsyncSession, Session
 from tests.cluster.kit import W0, W1, Gate, InProcess, eventually, in_process, on, silent_address, soon
 from transports import Connection, Hello, listen
 

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from actorsession import ops
-from actorsession.cluster import Server
+from actorsession import AsyncSession, Graph, Server, Session, ops
 from actorsession.config import ConfigProto
 from actorsession.errors import (
     AbortedError,
@@ -18,8 +17,6 @@ from actorsession.errors import (
     NotFoundError,
     UnavailableError,
 )
-from actorsession.graph.graph import Graph
-from actorsession.session import AsyncSession, Session
 from tests.cluster.hands import Hands
 from tests.cluster.kit import PS0, W0, W1, InProcess, eventually, on, soon
 from tests.cluster.ways import Way, way

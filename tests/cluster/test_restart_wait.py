@@ -8,12 +8,9 @@ from typing import Any
 
 import pytest
 
-from actorsession import ops
-from actorsession.cluster import Server, update_cluster
-from actorsession.cluster.server.settings import ServerSettings
+from actorsession import AsyncSession, Graph, Server, ServerSettings, ops
+from actorsession.cluster import update_cluster
 from actorsession.errors import InvalidArgumentError, UnavailableError, WorkerRestartedError
-from actorsession.graph.graph import Graph
-from actorsession.session import AsyncSession
 from tests.cluster.kit import PATIENCE, W0, W1, eventually, on, soon
 from tests.ports import HoldPorts
 

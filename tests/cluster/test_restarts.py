@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
-from actorsession.cluster import LocalCluster, TaskEnd
+from actorsession import AsyncSession, Graph, LocalCluster, Session, ops
+from actorsession.cluster import TaskEnd
 from actorsession.cluster.launch import restart_limit
 from actorsession.cluster.launch.worker_process import WorkerProcess
 from actorsession.cluster.server.snapshots import SnapshotStore
@@ -28,8 +28,6 @@ from actorsession.errors import (
     UnavailableError,
     WorkerRestartedError,
 )
-from actorsession.graph.graph import Graph
-from actorsession.session import AsyncSession, Session
 from tests.cluster.hands import FACES, Hands, hands
 from tests.cluster.kit import PATIENCE, PS0, W0, W1, eventually, long_product, on, soon, until_all
 from tests.cluster.mortality import Mortality
@@ -346,12 +344,18 @@ async def in_the_middle_of_a_restart(cluster: LocalCluster, moment: str) -> None
         assert running(cluster) == []
 
 
+@pytest.fixture
+def endless_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A restart pauses for as long as the test lasts."""
+    monkeypatch.setattr(restart_limit, "_FIRST_PAUSE", 10 * PATIENCE)
+    monkeypatch.setattr(restart_limit, "WINDOW", 100 * PATIENCE)
+
+
 @pytest.fixture(params=["pausing", "starting"])
-def moment(request: Any, monkeypatch: pytest.MonkeyPatch) -> str:
-    """When a cluster is changed: while a restart pauses (as long as the test lasts), or while it starts."""
+def moment(request: Any) -> str:
+    """When a cluster is changed: while a restart pauses, or while it starts."""
     if request.param == "pausing":
-        monkeypatch.setattr(restart_limit, "_FIRST_PAUSE", 10 * PATIENCE)
-        monkeypatch.setattr(restart_limit, "WINDOW", 100 * PATIENCE)
+        request.getfixturevalue("endless_pauses")
     return str(request.param)
 
 
@@ -455,10 +459,8 @@ async def cancelled_while_it_hangs_up(
 
 
 async def test_a_session_that_is_closed_while_it_waits_for_its_master_ends_its_runs(
-    graph: Graph, monkeypatch: pytest.MonkeyPatch
+    graph: Graph, endless_pauses: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(restart_limit, "_FIRST_PAUSE", 10 * PATIENCE)
-    monkeypatch.setattr(restart_limit, "WINDOW", 100 * PATIENCE)
     x = ops.placeholder("float32", [])
     y = x + 1.0
     async with LocalCluster({"worker": 1}, restart=1) as cluster:

@@ -13,10 +13,9 @@ from typing import Any
 
 import pytest
 
-from actorsession import ops
+from actorsession import AsyncSession, ClusterSpec, Graph, Server, ServerSettings, ops
 from actorsession.actors import registry
-from actorsession.cluster import ClusterSpec, Server, read_statistics
-from actorsession.cluster.server.settings import ServerSettings
+from actorsession.cluster import read_statistics
 from actorsession.config import ConfigProto
 from actorsession.errors import (
     DeadlineExceededError,
@@ -28,9 +27,7 @@ from actorsession.errors import (
     UnavailableError,
     UnknownError,
 )
-from actorsession.graph.graph import Graph
 from actorsession.rpc.security import TOKEN_VARIABLE
-from actorsession.session import AsyncSession
 from tests.cluster.kit import PS0, W0, W1, InProcess, chain, eventually, in_process, on, soon
 from tests.cluster.script import script
 from tests.leaks import take_holdings

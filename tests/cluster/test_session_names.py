@@ -7,14 +7,11 @@ from typing import Any
 
 import pytest
 
-from actorsession import ops
+from actorsession import AsyncSession, Graph, GraphDef, Session, ops
 from actorsession.actors import Deadline, registry
 from actorsession.config import ConfigProto, Experimental, RunMetadata, RunOptions, SessionMetadata, TraceLevel
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.graph import Graph
-from actorsession.graph.node import GraphDef
 from actorsession.messages.session import CloseSession, CreateSession, SessionCreated
-from actorsession.session import AsyncSession, Session
 from tests.cluster.kit import PATIENCE, W0, W1, InProcess, on, soon
 from tests.cluster.ways import Way, way
 

@@ -9,11 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
+from actorsession import AsyncSession, Graph, ops
 from actorsession.config import ConfigProto, RunMetadata, RunOptions, TraceLevel
 from actorsession.errors import FailedPreconditionError, InvalidArgumentError
-from actorsession.graph.graph import Graph
-from actorsession.session import AsyncSession
 from tests.cluster.kit import W0, W1, Gate, InProcess, chain, on, soon
 
 pytestmark = pytest.mark.usefixtures("way")

@@ -17,9 +17,7 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 import pytest
 
-from actorsession import ops
-from actorsession.actors.loops import run as run_to_end
-from actorsession.cluster import LocalCluster, SecurityConfig
+from actorsession import AsyncSession, DType, Graph, LocalCluster, SecurityConfig, Session, Tensor, as_dtype, ops
 from actorsession.config import (
     ConfigProto,
     DebugOptions,
@@ -30,12 +28,11 @@ from actorsession.config import (
     TraceLevel,
 )
 from actorsession.errors import AbortedError, CancelledError, DeadlineExceededError, OpError, UnavailableError
+from actorsession.extend import NOT_DIFFERENTIABLE, OpDef, registered_ops
+from actorsession.extend import register_op as register
 from actorsession.graph import codec
 from actorsession.graph.codec import INLINE_LIMIT, pack
-from actorsession.graph.dtypes import ALL_TYPES, DType, as_dtype
-from actorsession.graph.graph import Graph
-from actorsession.graph.operation import Tensor
-from actorsession.graph.registry import NOT_DIFFERENTIABLE, OpDef, is_registered, register
+from actorsession.graph.dtypes import ALL_TYPES
 from actorsession.messages.session import MASTER, CreateSession
 from actorsession.messages.step_frames import (
     CANCEL,
@@ -51,13 +48,11 @@ from actorsession.messages.step_frames import (
     read_header,
     write_header,
 )
-from actorsession.ops.build import make_one
 from actorsession.rpc.link import Link
 from actorsession.rpc.local_calls import LocalCalls
 from actorsession.rpc.step_calls import StepCalls
 from actorsession.runtime.interruptible import CancelScope
 from actorsession.runtime.loop_thread import LoopThread
-from actorsession.session import AsyncSession, Session
 from tests.cluster.kit import (
     PATIENCE,
     W0,
@@ -68,6 +63,7 @@ from tests.cluster.kit import (
     eventually,
     in_process,
     is_idle,
+    lose_pushes,
     on,
     plan_of,
     reach_over_links,
@@ -76,6 +72,8 @@ from tests.cluster.kit import (
 )
 from tests.cluster.proxy import Proxy
 from tests.cluster.test_hostile import linked
+from tests.loops import run_to_end
+from tests.nodes import make_one
 from tests.rows import for_each
 from tests.transports.authority import Authority
 from transports import Frame
@@ -137,7 +135,7 @@ class Wait:
         return cls._made[context.attrs["wait"]]._pass
 
 
-if not is_registered("TestWait"):
+if "TestWait" not in registered_ops():
     register(
         OpDef(
             name="TestWait",
@@ -204,26 +202,6 @@ async def test_runs_of_a_plan_give_their_own_values_from_the_first_on(cluster: I
     async with AsyncSession(cluster.target(), graph) as session:
         for number in range(5):
             assert await soon(session.run(end, {x: float(number)})) == number + 3.0
-
-
-async def test_the_first_run_of_a_plan_brings_it_along_and_later_ones_do_not(
-    cluster: InProcess, graph: Graph, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    x, end = two_tasks()
-    asked: list[Any] = []
-    run = StepCalls.request
-
-    def noted(self: StepCalls, kind: int, *args: Any) -> None:
-        if kind == RUN_STEP:
-            asked.append(args[3])
-        run(self, kind, *args)
-
-    monkeypatch.setattr(StepCalls, "request", noted)
-    async with AsyncSession(cluster.target(), graph) as session:
-        for number in range(3):
-            assert await soon(session.run(end, {x: float(number)})) == number + 3.0
-    assert asked[0].plan is not None
-    assert asked[1:] == [None, None]
 
 
 FED = tuple(t for t in ALL_TYPES if t.kind not in "rv")
@@ -484,18 +462,30 @@ async def test_a_limit_ends_the_run_of_a_thread(cluster: InProcess, graph: Graph
     await cluster.until_idle()
 
 
+@pytest.fixture
+def silent_on_limits(
+    cluster: InProcess, answer_margin: Callable[[float], None], monkeypatch: pytest.MonkeyPatch
+) -> Callable[[], None]:
+    """Return a function that has the master of the only session, once it is there, end no step in time."""
+
+    def forget_limits() -> None:
+        answer_margin(0.0)
+        (master,) = cluster.server(W0).actors.master._sessions.values()
+        monkeypatch.setattr(type(master.steps), "seconds_of", lambda self, run: PATIENCE)
+
+    return forget_limits
+
+
 async def test_a_thread_gives_up_a_master_that_does_not_answer_in_time(
-    cluster: InProcess, graph: Graph, requests: Requests, monkeypatch: pytest.MonkeyPatch
+    cluster: InProcess, graph: Graph, requests: Requests, silent_on_limits: Callable[[], None]
 ) -> None:
     held = Held("frames silent master of a thread")
-    monkeypatch.setattr("actorsession.session.remote.remote_run.ANSWER_MARGIN", 0.0)
     session = Session(cluster.target(), graph)
     run = partial(held.run_in_thread, session)
     while not requests.of_threads:
         await soon(run())
     held.gate.close()
-    (master,) = cluster.server(W0).actors.master._sessions.values()
-    monkeypatch.setattr(type(master.steps), "seconds_of", lambda self, run: PATIENCE)
+    silent_on_limits()
     before = requests.of_threads
     words = f"{W0} at .* did not answer a step within 0.2 s"
     with pytest.raises(DeadlineExceededError, match=words):
@@ -509,14 +499,12 @@ async def test_a_thread_gives_up_a_master_that_does_not_answer_in_time(
 
 
 async def test_a_client_gives_up_a_master_that_does_not_answer_in_time(
-    cluster: InProcess, graph: Graph, monkeypatch: pytest.MonkeyPatch
+    cluster: InProcess, graph: Graph, silent_on_limits: Callable[[], None]
 ) -> None:
     held = Held("frames silent master")
     async with AsyncSession(cluster.target(), graph) as session:
         await held.warm(session)
-        monkeypatch.setattr("actorsession.session.remote.remote_run.ANSWER_MARGIN", 0.0)
-        (master,) = cluster.server(W0).actors.master._sessions.values()
-        monkeypatch.setattr(type(master.steps), "seconds_of", lambda self, run: PATIENCE)
+        silent_on_limits()
         words = f"{W0} at .* did not answer a step within 0.2 s"
         with pytest.raises(DeadlineExceededError, match=words):
             await soon(session.run(held.end, {held.x: 1.0}, timeout=0.2))
@@ -762,7 +750,7 @@ async def test_a_value_that_was_lost_ends_its_step(
         worker = cluster.server(W1).actors.worker
         assert worker is not None
         with monkeypatch.context() as patch:
-            patch.setattr(worker._workers, "push", lambda where, message: None)
+            lose_pushes(worker._workers, patch)
             error = await error_of(session, end, {x: 1.0})
         assert isinstance(error, UnavailableError)
         assert "were lost on their way" in error.message

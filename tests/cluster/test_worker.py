@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
+from actorsession import Graph, Operation, Tensor, ops
 from actorsession.actors import CallContext, Deadline, LocalRef
 from actorsession.cluster.worker.worker import Worker
 from actorsession.cluster.worker.worker_session import BindPart
@@ -23,8 +23,7 @@ from actorsession.errors import (
     UnimplementedError,
     error_to_wire,
 )
-from actorsession.graph.graph import Graph
-from actorsession.graph.operation import Operation, Tensor
+from actorsession.extend import DeviceSet, Partition
 from actorsession.messages import (
     CleanupAll,
     CleanupGraph,
@@ -37,8 +36,7 @@ from actorsession.messages import (
 )
 from actorsession.messages.step_frames import RUN_GRAPH, WireValues
 from actorsession.messages.worker import AskOwed, UpdateWorkerSession
-from actorsession.plan.device_set import DeviceSet
-from actorsession.plan.partition import Partition, partition
+from actorsession.plan.partition import partition
 from actorsession.plan.place import Placer
 from actorsession.plan.prune import GraphView, prune
 from actorsession.plan.rendezvous_key import build_key

@@ -10,15 +10,14 @@ import numpy as np
 import pytest
 
 import actorsession as acts
-from actorsession.graph.dtypes import as_dtype
+from actorsession.extend import REQUIRED, registered_ops
 from actorsession.graph.op_signatures import opsets, tensorflow_signature
-from actorsession.graph.registry import REQUIRED, lookup, registered_ops
-from actorsession.interop import GraphDef, graph_def_of, import_graph_def, make_ndarray, text_format, write_graph
+from actorsession.graph.registry import lookup
+from actorsession.interop import GraphDef, graph_def_of, text_format, write_graph
 from actorsession.interop.enums import DATA_TYPES
 from actorsession.interop.import_plan import RENAMED
 from actorsession.interop.own_types import _TYPES
 from actorsession.interop.signatures import GRAPH_DEF_VERSION
-from actorsession.ops import Defun
 from actorsession.plan.references import HANDLE_OF
 from tests.interop.kit import run_imported
 
@@ -50,7 +49,7 @@ def test_constants_are_written_whole(graph: acts.Graph) -> None:
     acts.constant(np.arange(6, dtype=np.int8).reshape(2, 3), name="c")
     node = exported(graph, "c")
     assert node.attr["dtype"].type == DATA_TYPES["DT_INT8"]
-    np.testing.assert_array_equal(make_ndarray(node.attr["value"].tensor), [[0, 1, 2], [3, 4, 5]])
+    np.testing.assert_array_equal(acts.io.make_ndarray(node.attr["value"].tensor), [[0, 1, 2], [3, 4, 5]])
 
 
 def test_shapes_are_written_if_asked_for(graph: acts.Graph) -> None:
@@ -88,7 +87,7 @@ def test_a_training_graph_comes_back_the_same(graph: acts.Graph) -> None:
     written = graph_def_of(graph, add_shapes=True)
     read = GraphDef.FromString(written.SerializeToString())
     with acts.Graph().as_default() as other:
-        import_graph_def(read, name="")
+        acts.import_graph_def(read, name="")
     assert graph_def_of(other, add_shapes=True) == written
     assert [op.plain.outputs for op in other.get_operations()] == [op.plain.outputs for op in graph.get_operations()]
     feeds = {"x:0": np.ones((2, 3), np.float32)}
@@ -168,9 +167,9 @@ def test_gradients_of_reductions_are_written_in_types_of_tensorflow(axes: Any, d
     """The axes are not known before the step, in a function as well."""
     with acts.Graph().as_default() as graph:
         x = acts.placeholder(acts.float32, None, name="x")
-        given = acts.placeholder(as_dtype(dtype), None, name="axes")
+        given = acts.placeholder(acts.as_dtype(dtype), None, name="axes")
 
-        @Defun(acts.float32, as_dtype(dtype))
+        @acts.flow.Defun(acts.float32, acts.as_dtype(dtype))
         def slope(x: Any, axes: Any) -> Any:
             return acts.gradients(acts.reduce_sum(x, axes) ** 2.0, x)[0]
 
@@ -262,7 +261,7 @@ def test_an_imported_case_is_exported_as_one(op: str) -> None:
             feeds = {"k:0": k, "x:0": 1.0, "y:0": 2.0}
             assert tuple(run_imported(message, ["c:0", "c:1"], feeds)) == values
         with acts.Graph().as_default() as graph:
-            import_graph_def(message, name="")
+            acts.import_graph_def(message, name="")
             message = graph_def_of(graph)
         assert {kind for kind in _types(message) if re.search("If|Case|Select|Less", kind)} == {op}
         assert [node.name for node in message.node] == ["k", "x", "y", "c"]
@@ -295,7 +294,7 @@ def test_a_case_without_results_is_exported_as_one() -> None:
     message = text_format.Parse(text, GraphDef())
     for _ in range(2):
         with acts.Graph().as_default() as graph:
-            import_graph_def(message, name="")
+            acts.import_graph_def(message, name="")
             message = graph_def_of(graph)
             assert "If" not in _types(message)
             with acts.Session(graph=graph) as session:

@@ -14,8 +14,7 @@ import pytest
 
 import actorsession as acts
 from actorsession.graph.op_signatures import tensorflow_signature
-from actorsession.interop import GraphDef, export_meta_graph, graph_def_of, import_graph_def, import_meta_graph
-from actorsession.ops import Defun
+from actorsession.interop import GraphDef, export_meta_graph, graph_def_of, import_meta_graph
 
 
 def types_in(message: GraphDef) -> set[str]:
@@ -164,7 +163,7 @@ def grows_a_value() -> list[Any]:
 def calls_a_function() -> list[Any]:
     v = variable(1.0, "v")
 
-    @Defun(acts.float32)
+    @acts.flow.Defun(acts.float32)
     def add(x: Any) -> Any:
         with acts.control_dependencies([v.assign_add(x)]):
             return v.read_value() + x
@@ -225,9 +224,9 @@ def test_what_changes_a_reference_is_exported_as_primitive_control_flow(
         export_meta_graph(tmp_path / "graph.meta")
     assert not [op for op in types_in(written) if tensorflow_signature(op) is None]
     messages: list[Callable[[], Any]] = [
-        lambda: import_graph_def(GraphDef.FromString(written.SerializeToString()), name=""),
+        lambda: acts.import_graph_def(GraphDef.FromString(written.SerializeToString()), name=""),
         lambda: import_meta_graph(tmp_path / "graph.meta"),
-        lambda: import_graph_def(graph.as_graph_def(), name=""),
+        lambda: acts.import_graph_def(graph.as_graph_def(), name=""),
     ]
     for build in messages:
         with acts.Graph().as_default() as again:
@@ -268,7 +267,7 @@ def test_a_reference_that_loops_and_branches_read_is_written_as_its_value() -> N
     assert not [op for op in types_in(written) if tensorflow_signature(op) is None]
     assert not {"ReadVariableOp", "ResourceGather"} & types_in(written)
     with acts.Graph().as_default() as graph:
-        import_graph_def(GraphDef.FromString(written.SerializeToString()), name="")
+        acts.import_graph_def(GraphDef.FromString(written.SerializeToString()), name="")
         with acts.Session(graph=graph) as session:
             session.run("v/Assign")
             found = session.run(["total:0", "row:0", "slope:0"])

@@ -10,9 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.graph.dtypes import as_dtype
-from actorsession.graph.graph import Graph
-from actorsession.graph.operation import Tensor
+from actorsession import Graph, Tensor, as_dtype
 from tests.ops.interpreter import evaluate, source
 
 __all__ = ["computed", "expect", "f32", "i32", "i64", "static_shape"]

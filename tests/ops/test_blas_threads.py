@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from actorsession.cluster import LocalCluster
+from actorsession import LocalCluster
 from actorsession.ops.blas_threads import (
     blas_threads,
     hold_blas_threads,

@@ -7,11 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
+from actorsession import Graph, float32, int32, math, nn, ops, uint64
 from actorsession.errors import WrongDtypeError
-from actorsession.graph import Graph
-from actorsession.graph.dtypes import float32, int32, uint64
-from actorsession.namespaces import math, nn
 from actorsession.ops.build import to_array
 from tests.ops.cases import f32, i32
 from tests.ops.interpreter import evaluate, source

@@ -6,11 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.graph.dtypes import float32, int32, int64
-from actorsession.graph.graph import Graph
-from actorsession.ops.arrays.dimensions import shape
-from actorsession.ops.build import constant
-from actorsession.ops.indexed_slices import IndexedSlices, add_slices, to_dense
+from actorsession import Graph, IndexedSlices, constant, float32, int32, int64, shape
+from actorsession.ops.indexed_slices import add_slices, to_dense
 from tests.ops.interpreter import source
 from tests.ops.uses import Use, each_use, equals, gives, refuses
 

@@ -13,10 +13,9 @@ import actorsession as acts
 import actorsession.compat.v1 as tf
 from actorsession import Graph
 from actorsession.graph.op_signatures import opsets, signature_of
-from actorsession.graph.operation import Operation
 from actorsession.ops import raw
-from actorsession.ops.build import make
 from actorsession.ops.op_modules import OP_MODULES
+from tests.nodes import make
 from tests.ops.interpreter import source
 from tests.ops.uses import Use, each_use, equals, gives, refuses
 from tests.rows import for_each
@@ -70,7 +69,7 @@ def _names(build: Any) -> list[str]:
     return [op.name for op in x.graph.get_operations()[1:]]
 
 
-def _parsed(kind: str) -> Operation:
+def _parsed(kind: str) -> acts.Operation:
     attrs: dict[str, Any] = {"Nsparse": 1, "Ndense": 0, "sparse_types": [acts.int64], "dense_shapes": []}
     return make("ParseExample", [source("string", ()), source("string", ()), source(kind, ())], attrs)
 
@@ -87,7 +86,7 @@ USES = [
     equals(lambda: _names(lambda x: raw.Pack([1.5, x], axis=0)), ["Pack/values_0", "Pack"]),
     gives(lambda: raw.TopKV2([3, 1, 2], 2), [[3, 2], [0, 2]]),
     equals(_list_and_fields, (("values", "indices"), list, [[2], [2]])),
-    equals(lambda: type(raw.NoOp(name="nothing")), Operation),
+    equals(lambda: type(raw.NoOp(name="nothing")), acts.Operation),
     equals(_handles, (acts.float32, [2], (acts.int32,))),
     equals(lambda: raw.Cast(1.5, DstT=np.int64).dtype, acts.int64),
     equals(lambda: raw.Placeholder(dtype=float, shape=(None, 3)).shape.as_list(), [None, 3]),

@@ -2,31 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from actorsession.graph import op_signatures, registry
-from actorsession.graph.dtypes import float32, int32
+from actorsession import float32, int32
+from actorsession.extend import many, one, op, same
+from actorsession.graph import registry
 from actorsession.graph.op_signatures import signature_of, tensorflow_signature
-from actorsession.ops.apply import many, one
-from actorsession.ops.build import make
-from actorsession.ops.rows import op, same
+from tests.nodes import make
 from tests.ops.interpreter import source
-
-
-@pytest.fixture
-def registrations(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """What a test registers is forgotten at its end."""
-    rows, _ = op_signatures._rows()
-    monkeypatch.setattr(registry, "_OPS", dict(registry._OPS))
-    monkeypatch.setattr(registry, "_COMPLETE", set(registry._COMPLETE))
-    before = dict(rows)
-    yield
-    rows.clear()
-    rows.update(before)
-    op_signatures._forget()
 
 
 def test_a_type_with_a_signature_of_its_own_is_checked_as_those_of_the_table(registrations: None) -> None:
@@ -50,7 +35,7 @@ def test_marks_and_lists_of_a_signature_are_understood(registrations: None) -> N
 
 
 def _many(ctx: Any) -> Any:
-    from actorsession.graph.node import TensorSpec
+    from actorsession.extend import TensorSpec
 
     return [*ctx.inputs, TensorSpec(int32, ctx.inputs[0].shape)]
 

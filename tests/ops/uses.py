@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from actorsession import get_default_graph, gradients
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.graph import constant_value, get_default_graph
+from actorsession.graph.graph import constant_value
 from actorsession.graph.shape import ShapeLike
-from actorsession.ops.derivatives.gradients import gradients
 from actorsession.ops.indexed_slices import to_dense
 from tests.ops.cases import computed, static_shape
 from tests.ops.interpreter import check_gradient, evaluate, source

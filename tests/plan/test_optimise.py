@@ -547,8 +547,8 @@ def test_random_graphs_of_which_only_the_end_is_fetched_give_the_same(drawn: tup
 @settings(suppress_health_check=[HealthCheck.too_slow])
 @given(recipes())
 def test_a_graph_that_was_optimised_travels(drawn: tuple[Recipe, int]) -> None:
+    from actorsession.extend import Partition
     from actorsession.graph import codec
-    from actorsession.plan.partition import Partition
 
     recipe, devices = drawn
     made = Optimised(recipe.graph, recipe.tensors, *feeds_and_targets(recipe), devices=devices)

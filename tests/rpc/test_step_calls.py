@@ -259,11 +259,10 @@ async def test_a_run_whose_cancellation_has_overtaken_it_does_not_begin() -> Non
     assert [waiter.told for waiter in waiters] == [[], [([2.0], 7)]]
 
 
-async def test_cancellations_without_a_run_are_remembered_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(served_runs, "_EARLY", 2)
+async def test_cancellations_without_a_run_are_remembered_up_to_a_limit() -> None:
     end, program = End(), Program()
     number = end.calls.served.register(program)
-    for call in range(3):
+    for call in range(served_runs.MAX_EARLY + 1):
         end.receive(CANCEL, call)
     for call in range(3):
         end.receive(RUN_GRAPH, call, number, None, None)
@@ -408,13 +407,13 @@ async def test_a_plan_that_is_refused_fails_the_run_that_brought_it_and_is_not_k
     assert waiters[1].told == ["gone"]
 
 
-async def test_of_too_many_plans_the_oldest_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(served_runs, "MAX_PLANS", 2)
+async def test_of_too_many_plans_the_oldest_is_dropped() -> None:
     here, there = End(), End()
     there.program = Program(double)
-    for number in range(3):
+    count = served_runs.MAX_PLANS + 1
+    for number in range(count):
         run_plan(here, number, number, PLAN)
-    waiters = [run_plan(here, 3 + number, number) for number in range(3)]
+    waiters = [run_plan(here, count + number, number) for number in (0, 1, count - 1)]
     carry(here, there)
     carry(there, here)
     assert [waiter.told[0] == "gone" for waiter in waiters] == [True, False, False]
@@ -496,8 +495,7 @@ async def test_what_a_run_has_taken_is_put_back_if_its_answer_is_lost_at_its_cli
     assert settled == [False]
 
 
-async def test_of_too_many_unconfirmed_answers_the_oldest_counts_as_received(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(served_runs, "_MAX_UNSETTLED", 2)
+async def test_of_too_many_unconfirmed_answers_the_oldest_counts_as_received() -> None:
     settled: list[tuple[int, bool]] = []
 
     def take(run: ServedRun) -> None:
@@ -508,9 +506,9 @@ async def test_of_too_many_unconfirmed_answers_the_oldest_counts_as_received(mon
 
     end = End()
     number = end.calls.served.register(Program(take))
-    for call in range(3):
+    for call in range(served_runs.MAX_UNSETTLED + 1):
         end.receive(RUN_GRAPH, call, number, None, None)
-    assert (settled, end.calls.served.unsettled) == ([(0, True)], 2)
+    assert (settled, end.calls.served.unsettled) == ([(0, True)], served_runs.MAX_UNSETTLED)
 
 
 async def test_one_that_cannot_be_settled_does_not_concern_the_link(caplog: pytest.LogCaptureFixture) -> None:
@@ -733,16 +731,15 @@ async def test_runs_of_a_peer_that_does_not_read_are_held_in_order() -> None:
     await end.children.stop()
 
 
-async def test_the_runs_of_a_peer_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(served_runs, "MAX_RUNS", 2)
-    end = End()
+async def test_the_runs_of_a_peer_are_limited() -> None:
+    end, most = End(), served_runs.MAX_RUNS
     number = end.calls.served.register(Program())
-    for call in range(3):
+    for call in range(most + 1):
         end.receive(RUN_GRAPH, call, number, None, None)
     ((wire, _),) = end.sent
-    assert wire[:2] == [FAIL, 2]
-    assert "3 runs in progress here, which is the limit" in str(wire)
-    assert len(end.calls.served) == 2
+    assert wire[:2] == [FAIL, most]
+    assert f"{most + 1} runs in progress here, which is the limit" in str(wire)
+    assert len(end.calls.served) == most
 
 
 # -- pushes ----------------------------------------------------------------------------------------
@@ -825,14 +822,15 @@ async def test_the_key_of_a_long_header_gets_no_number() -> None:
     assert there.pushed[-1].keys == ["a"]
 
 
-async def test_keys_beyond_the_limit_travel_as_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pushes, "_MAX_KEYS", 2)
+async def test_keys_beyond_the_limit_travel_as_text() -> None:
     here, there = End(), End()
-    for _ in range(2):
-        here.calls.pushes.push(push(*[(key, np.float32(1)) for key in "abc"]))
-    assert [wire[2::3] for wire, _ in here.sent] == [["a", "b", "c"], [0, 1, "c"]]
+    keys = [f"key {number}" for number in range(pushes.MAX_KEYS + 1)]
+    for at in range(0, len(keys), 1000):  # a frame of all of them would go by the bulk lane, which numbers none
+        here.calls.pushes.push(push(*[(key, np.float32(1)) for key in keys[at : at + 1000]]))
+    here.calls.pushes.push(push(*[(key, np.float32(1)) for key in keys[-2:]]))
+    assert here.sent[-1][0][2::3] == [pushes.MAX_KEYS - 1, keys[-1]]
     carry(here, there)
-    assert [message.keys for message in there.pushed] == [["a", "b", "c"]] * 2
+    assert there.pushed[-1].keys == keys[-2:]
 
 
 # -- what a peer must not do -----------------------------------------------------------------------

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -281,8 +283,19 @@ class Memory(np.ndarray[Any, Any]):
     """Memory that stands for that which other processes can read."""
 
 
+@contextmanager
+def provided(allocate: Callable[[int], Any], kind: type[Any] | None) -> Iterator[None]:
+    """Where shared memory comes from within the block."""
+    before = shared_arrays.source()
+    shared_arrays.provide(allocate, kind)
+    try:
+        yield
+    finally:
+        shared_arrays.provide(*before)
+
+
 @pytest.fixture
-def memory(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def memory() -> Iterator[list[int]]:
     """The sizes of what was allocated in shared memory."""
     taken: list[int] = []
 
@@ -290,9 +303,8 @@ def memory(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         taken.append(nbytes)
         return Memory(nbytes, np.uint8, bytearray(nbytes))
 
-    monkeypatch.setattr(shared_arrays, "_allocate", allocate)
-    monkeypatch.setattr(shared_arrays, "_kind", Memory)
-    return taken
+    with provided(allocate, Memory):
+        yield taken
 
 
 SIZE = shared_arrays.LEAST // 4
@@ -357,11 +369,11 @@ def test_a_very_large_value_is_not_moved_by_a_read_but_by_its_update(
     np.testing.assert_array_equal(lent, np.arange(SIZE + 1))
 
 
-def test_without_room_values_stay_where_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shared_arrays, "_allocate", lambda nbytes: None)
+def test_without_room_values_stay_where_they_are() -> None:
     variable = large()
-    lent = variable.lend()
-    variable.update(np.add, np.float32(1))
+    with provided(lambda nbytes: None, Memory):
+        lent = variable.lend()
+        variable.update(np.add, np.float32(1))
     np.testing.assert_array_equal(lent, np.arange(SIZE))
     np.testing.assert_array_equal(variable.read(), np.arange(SIZE) + 1.0)
 

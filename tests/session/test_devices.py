@@ -16,7 +16,6 @@ from actorsession import AsyncSession, ConfigProto, Graph, RunOptions, Session, 
 from actorsession import RunMetadata as Metadata
 from actorsession.errors import CancelledError, FailedPreconditionError, InvalidArgumentError
 from actorsession.extend import DeviceAttributes, register_device_factory
-from actorsession.runtime import devices as registry
 from actorsession.runtime.devices import CPU_PRIORITY
 from tests.runtime.toy import PLUGIN, Toys, write_distribution
 
@@ -24,10 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LOCAL = "/job:localhost/replica:0/task:0/device:"
 
 
-@pytest.fixture(autouse=True)
-def registrations(monkeypatch: Any) -> None:
-    """What a test registers is forgotten at its end."""
-    monkeypatch.setattr(registry, "_FACTORIES", dict(registry._FACTORIES))
+pytestmark = pytest.mark.usefixtures("registrations")
 
 
 @pytest.fixture

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+import actorsession as acts
 from actorsession import ConfigProto, Graph, Session, ops
 from actorsession.errors import InvalidArgumentError
 from actorsession.plan.prune import GraphView, prune
 from actorsession.plan.signature import RunSignature
-from actorsession.session import GraphGrowthWarning, GraphMutationWarning
 from tests.session.test_concurrency import in_threads
 
 # -- growth ----------------------------------------------------------------------------------------
@@ -104,7 +104,7 @@ async def test_nodes_added_on_every_step_are_counted_and_warned_of_once_with_the
             ops.identity(y)
             await session.run(y, {x: i})
 
-    with pytest.warns(GraphGrowthWarning, match=r"each of the last 10 runs.*growth.py:\d+") as told:
+    with pytest.warns(acts.debugging.GraphGrowthWarning, match=r"each of the last 10 runs.*growth.py:\d+") as told:
         await careless_loop()
     assert len(told) == 1
     counted = session.session.statistics()
@@ -120,7 +120,7 @@ def test_the_warning_stands_at_the_run_of_the_loop(graph: Graph) -> None:
             ops.identity(x)
             session.run(x)
 
-    with Session(graph=graph) as session, pytest.warns(GraphGrowthWarning) as told:
+    with Session(graph=graph) as session, pytest.warns(acts.debugging.GraphGrowthWarning) as told:
         careless_loop(session)
     assert told[0].filename == __file__
 
@@ -147,7 +147,7 @@ async def test_changing_a_node_that_ran_is_reported_with_both_lines(session: Any
     await session.run(y, {x: value})
     y.set_shape([2, 2])
     pattern = r"'y:0' was changed to \(2, 2\) at .*growth.py:\d+ after .* built at .*growth.py:\d+"
-    with pytest.warns(GraphMutationWarning, match=pattern):
+    with pytest.warns(acts.debugging.GraphMutationWarning, match=pattern):
         await session.run(y, {x: value})
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # told once
@@ -171,7 +171,7 @@ async def test_changing_a_node_in_a_loop_that_ran_is_reported_too(session: Any) 
         warnings.simplefilter("error")
         assert await session.run(loop, {x: [1.0]}) == 3
     inside[0].set_shape([1])
-    with pytest.warns(GraphMutationWarning, match=r"'loop/cond/y:0' was changed to \(1,\)"):
+    with pytest.warns(acts.debugging.GraphMutationWarning, match=r"'loop/cond/y:0' was changed to \(1,\)"):
         assert await session.run(loop, {x: [1.0]}) == 3
 
 

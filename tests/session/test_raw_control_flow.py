@@ -14,8 +14,8 @@ import actorsession as acts
 from actorsession import Graph, GraphOptions, OptimizerOptions, Tensor
 from actorsession.config import OptLevel
 from actorsession.errors import DeadlineExceededError, InvalidArgumentError
-from actorsession.ops.build import make
 from actorsession.ops.flow import dataflow
+from tests.nodes import make
 from tests.ops.raw_control import raw_cond, raw_while
 from tests.rows import for_each
 

@@ -24,7 +24,6 @@ from actorsession.errors import (
     UnimplementedError,
     UnknownError,
 )
-from actorsession.runtime.engine import step as step_module
 from tests.rows import for_each
 from tests.session.probe import Probe
 
@@ -322,10 +321,10 @@ async def test_a_session_that_was_closed_is_none_that_reset_closes(make_session:
 
 
 async def test_a_kernel_that_does_not_come_back_is_waited_for_no_longer_than_a_limit(
-    graph: Graph, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    graph: Graph, settle: Callable[[float], None], caplog: pytest.LogCaptureFixture
 ) -> None:
     """1. A kernel runs in the pool. 2. Its run is cancelled. 3. The kernel does not end; the run does."""
-    monkeypatch.setattr(step_module, "_SETTLE", 0.02)
+    settle(0.02)
     entered, gate = threading.Event(), threading.Event()
 
     def stay() -> None:

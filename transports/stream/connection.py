@@ -427,8 +427,8 @@ class StreamConnection(Connection):
         """End because the peer's bytes are invalid."""
         self._note_end(by_us=True, detail=f"it sent data that is not a frame: {error}")
         self._drop()
-        found = f"{self.peer.task} at {self.peer_address}: {error}"
-        broken = ProtocolError(found, address=self.peer_address)
+        reason = f"{self.peer.task} at {self.peer_address}: {error}"
+        broken = ProtocolError(reason, address=self.peer_address)
         broken.__cause__ = error
         return broken
 

@@ -289,8 +289,8 @@ class SnapshotStore:
 
     def _files(self) -> list[tuple[int, Path]]:
         """Return the snapshots with their numbers, the latest first; other files are ignored."""
-        found = [(self._form.fullmatch(path.name), path) for path in self._directory.iterdir()]
-        return sorted([(int(m[1] or m[2]), p) for m, p in found if m is not None], reverse=True)
+        files = [(self._form.fullmatch(path.name), path) for path in self._directory.iterdir()]
+        return sorted([(int(m[1] or m[2]), p) for m, p in files if m is not None], reverse=True)
 
     def write(self, snapshot: Snapshot) -> Path:
         """Write a snapshot, and remove those before the last one.
@@ -372,8 +372,8 @@ def _locked(path: str, own: Owner) -> LockedFile | None:
 def _locks(folder: str) -> list[str]:
     """Return the names of the locks of tasks; what is no file was not made by one."""
     with os.scandir(folder) as entries:
-        found = [e.name for e in entries if _LOCKS.fullmatch(e.name) and e.is_file(follow_symlinks=False)]
-    return sorted(found)
+        names = [e.name for e in entries if _LOCKS.fullmatch(e.name) and e.is_file(follow_symlinks=False)]
+    return sorted(names)
 
 
 def _owners(directory: Path) -> Iterator[tuple[Path, Owner | None]]:
@@ -403,12 +403,12 @@ def stored_cluster_id(directory: str | os.PathLike[str]) -> str | None:
                 remove_abandoned(folder, _LOCKS)
             if locks := _locks(folder):
                 raise UnavailableError(f"{folder!r} is in use: {', '.join(locks)}")
-            found = {owner.cluster_id for _, owner in _owners(Path(folder)) if owner is not None}
+            ids = {owner.cluster_id for _, owner in _owners(Path(folder)) if owner is not None}
         finally:
             taking.release()
     except (OSError, FailedPreconditionError):  # it is missing, or on another machine
         return None
-    return found.pop() if len(found) == 1 else None
+    return ids.pop() if len(ids) == 1 else None
 
 
 class _ForeignError(ValueError):
@@ -438,10 +438,10 @@ def _read_head(file: BufferedReader) -> tuple[bool, bytes, Sequence[int]]:
     if number * 8 > left:
         raise ValueError(f"it is damaged: {number} parts in {left} bytes")
     sizes = file.read(number * 8)
-    found = struct.unpack(f"<{number}Q", sizes)
-    if max(found, default=0) > left:
-        raise ValueError(f"it is damaged: a part of {max(found)} bytes in {left}")
-    return magic == _MAGIC, count + sizes, found
+    lengths = struct.unpack(f"<{number}Q", sizes)
+    if max(lengths, default=0) > left:
+        raise ValueError(f"it is damaged: a part of {max(lengths)} bytes in {left}")
+    return magic == _MAGIC, count + sizes, lengths
 
 
 def _read_part(file: BufferedReader, size: int) -> bytearray:
@@ -502,28 +502,28 @@ def _saved(entry: Any) -> Saved:
 
 def restore_latest(store: SnapshotStore, devices: Sequence[Device]) -> Snapshot | None:
     """Restore the variables of devices from the latest snapshot, and return it if there is one."""
-    found = store.latest()
-    if found is None:
+    snapshot = store.latest()
+    if snapshot is None:
         return None
     local = {device_in_task(d.name): d for d in devices}
-    for saved in found.variables:
+    for saved in snapshot.variables:
         device = local.get(saved.device)
         if device is None:
             _log.warning("variable %r was on %s, which is not here", saved.name, saved.device)
             continue
         device.resources.variable(saved.container, saved.name, saved.spec).assign(saved.value)
-    if found.owner is None:
+    if snapshot.owner is None:
         _log.warning(
-            "the snapshot %s is of an earlier version and does not name its cluster; it is taken over", found.path
+            "the snapshot %s is of an earlier version and does not name its cluster; it is taken over", snapshot.path
         )
     _log.info(
         "%d variables are back from the snapshot after %d steps, %s of %s",
-        len(found.variables),
-        found.steps,
-        found.path,
-        found.owner or "an earlier version",
+        len(snapshot.variables),
+        snapshot.steps,
+        snapshot.path,
+        snapshot.owner or "an earlier version",
     )
-    return found
+    return snapshot
 
 
 # Device, container and name of a variable.

@@ -29,7 +29,7 @@ Push: TypeAlias = Callable[[str, Pushed], None]
 
 # Tombstones kept: a late push comes within seconds of the step's end, and no worker ends more steps than this
 # in that time.
-_TOMBSTONES = 10_000
+MAX_REMEMBERED = 10_000
 _new = tuple.__new__
 # Seconds that values pushed for a step may wait for its start; a live master starts a step on all its workers
 # at once.
@@ -235,7 +235,7 @@ class RendezvousTable:
             return
         # A copy: the error itself would keep the frames that raised it alive, with every array in them.
         self._over[step_id] = None if error is None else error_from_wire(error_to_wire(error))
-        if len(self._over) > _TOMBSTONES:
+        if len(self._over) > MAX_REMEMBERED:
             self._over.popitem(last=False)
         rendezvous = self.steps.pop(step_id, None)
         if rendezvous is not None and not rendezvous.begun:

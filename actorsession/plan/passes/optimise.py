@@ -107,8 +107,8 @@ def optimise(
     if not walk.changed:
         return graph, dict(device_of)
     nodes = _reachable(walk.nodes, graph)
-    made = walk.made
-    return replace(graph, nodes=nodes), {n: device_of[made.get(n, n)] for n in nodes}
+    rewritten = walk.made
+    return replace(graph, nodes=nodes), {n: device_of[rewritten.get(n, n)] for n in nodes}
 
 
 class _Walk:

@@ -133,9 +133,9 @@ class Planner:
         pause = pause_collector() if self.size > LARGE else nullcontext()
         with self._lock, self.tally.planning(), pause:
             self.extend()
-            found = self._build(signature)
+            plan = self._build(signature)
             self._built += 1
-        return self._cache.put(signature, found)
+        return self._cache.put(signature, plan)
 
     @property
     def size(self) -> int:
@@ -251,7 +251,7 @@ class Planner:
 
     def statistics(self) -> CacheStatistics:
         """Counters of the plan cache; runs whose request keeps its plan count as hits as well."""
-        found = self._cache.statistics()
+        seen = self._cache.statistics()
         # Each run touches its plan; counting hits one by one would cost every run what reading costs once.
-        hits = self.tally.runs - self._built - found.sorted_hits
-        return replace(found, hits=max(hits, found.hits))
+        hits = self.tally.runs - self._built - seen.sorted_hits
+        return replace(seen, hits=max(hits, seen.hits))

@@ -159,10 +159,10 @@ class RemotePartialRuns(PartialRuns[RemotePartialPlan]):
         held = ValueDelivery(run_now)
         received = False
         try:
-            found = await self._call(handle, feeds, values, fetches, limit, held)
+            values_fetched = await self._call(handle, feeds, values, fetches, limit, held)
             await self._published(handle, None)
             received = True
-            return found
+            return values_fetched
         except OpError as error:
             await self._published(handle, error)
             raise

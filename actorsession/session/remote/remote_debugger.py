@@ -57,7 +57,7 @@ class _Run:
     lost: dict[str, str] = field(default_factory=dict)
     _first: bool = True
 
-    def receive(self, found: StepValues) -> None:
+    def receive(self, received: StepValues) -> None:
         """Publish what the tasks returned.
 
         Raises:
@@ -65,15 +65,15 @@ class _Run:
             ProtocolError: for a malformed answer.
         """
         debug = self.debug
-        if found.tasks or found.lost:
-            debug.plan.not_run, debug.plan.refused = tuple(found.not_run), tuple(found.refused)
+        if received.tasks or received.lost:
+            debug.plan.not_run, debug.plan.refused = tuple(received.not_run), tuple(received.refused)
         if self._first:
             self._first = False
             if not debug.run.executor_step_index:
                 debug.log_refused()
-        self.lost.update(found.lost)
+        self.lost.update(received.lost)
         values = []
-        for task, (graphs, dumps, counts, last_failure, _) in found.tasks.items():
+        for task, (graphs, dumps, counts, last_failure, _) in received.tasks.items():
             if counts:  # else the step has not begun there
                 self.counts[task] = (counts, last_failure)
             for device, graph in graphs:
@@ -171,7 +171,7 @@ class RemoteDebugger:
         held = delivery or ValueDelivery(run_now)
         received = False
         try:
-            found = await step(request_id, run.debug.run.to_wire(), held)
+            answer = await step(request_id, run.debug.run.to_wire(), held)
             await self._take(run, request_id, last=True)
             await self._end(run, None)
             received = True
@@ -184,7 +184,7 @@ class RemoteDebugger:
         finally:
             if delivery is None:
                 held.end(received=received)
-        return found
+        return answer
 
     def _finish_later(self, run: _Run, key: str, error: OpError) -> None:
         """Do ``_finish`` beside the caller, who is being cancelled."""
@@ -212,17 +212,17 @@ class RemoteDebugger:
         message = TakeStepValues(session_handle=connection.handle, run=key, last=last)
         while True:
             try:
-                found = await connection.ask(message, Deadline.after(_TAKE), StepValues)
+                values = await connection.ask(message, Deadline.after(_TAKE), StepValues)
             except OpError as error:
                 run.lost[connection.target] = error.message
                 return True
             try:
-                await self._call(run, partial(run.receive, found))
+                await self._call(run, partial(run.receive, values))
             except (ProtocolError, TypeError, ValueError) as error:
                 run.lost[connection.target] = f"malformed values: {error}"
                 return True
-            if not any(more for *_, more in found.tasks.values()):
-                return found.over
+            if not any(more for *_, more in values.tasks.values()):
+                return values.over
 
     # -- partial runs --------------------------------------------------------------------------
 

@@ -127,10 +127,10 @@ class SentGraph:
             if many:
                 self._graph.nodes.describe(self._sent, self._planning.check)
             with self._graph.growing():
-                found = operations()
-                nodes = GraphDef(tuple(op.plain for op in found), seed=seed)
+                ops = operations()
+                nodes = GraphDef(tuple(op.plain for op in ops), seed=seed)
             self._planning.check()
-            return _may_wait(found), nodes.to_wire(pack=many and self._connection.over_link)
+            return _may_wait(ops), nodes.to_wire(pack=many and self._connection.over_link)
 
         described = self._planning.run(describe) if many else _now(describe)
         may_wait, wire = await deadline.wait(described, what="the graph to be described")

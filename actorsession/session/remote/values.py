@@ -191,11 +191,11 @@ def timeline_of(metadata: RunMetadata, wire: dict[str, Any] | None) -> StepStats
         metadata: filled with the report.
         wire: the report.
     """
-    found = wire.get("timeline") if wire else None
-    if found is None:
+    timeline = wire.get("timeline") if wire else None
+    if timeline is None:
         return None
     # The caller gets the same statistics where it requested them, too.
-    return metadata.step_stats if found is True else StepStats.from_wire(found)
+    return metadata.step_stats if timeline is True else StepStats.from_wire(timeline)
 
 
 def _own(value: Any) -> Any:

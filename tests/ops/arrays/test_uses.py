@@ -8,9 +8,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from actorsession import ops
-from actorsession.graph.graph import Graph
-from actorsession.graph.shape import TensorShape
+from actorsession import Graph, TensorShape, ops
 from actorsession.ops.arrays.dimensions import shape_tensor
 from tests.ops.cases import f32, i32, i64
 from tests.ops.interpreter import evaluate, source

@@ -7,10 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from actorsession import nn, shape, stack
 from actorsession.errors import InvalidArgumentError
-from actorsession.namespaces import nn
-from actorsession.ops import stack
-from actorsession.ops.arrays.dimensions import shape
 from tests.ops.cases import computed, static_shape
 from tests.ops.interpreter import check_gradient, evaluate, source
 from tests.ops.table.sliding import back_to_images, correlated

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession.namespaces import nn
+from actorsession import nn
 from tests.ops.interpreter import Program, Variables
 from tests.rows import refusing
 

@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession.namespaces import nn
+from actorsession import gradients, nn
 from actorsession.ops.convolutions import pooling_kernels
 from actorsession.ops.convolutions.kernels import Sliding
 from actorsession.ops.convolutions.pooling_kernels import largest, spread
-from actorsession.ops.derivatives.gradients import gradients
 from tests.ops.cases import computed, expect
 from tests.ops.interpreter import check_gradient, evaluate, source
 from tests.ops.table.sliding import pooled

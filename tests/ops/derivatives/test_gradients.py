@@ -8,14 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
-from actorsession.graph.dtypes import float64
-from actorsession.graph.graph import Graph
-from actorsession.graph.operation import Tensor
-from actorsession.graph.registry import OpDef, register
-from actorsession.ops import gradients
-from actorsession.ops.build import make_one
-from actorsession.ops.indexed_slices import IndexedSlices, to_dense
+from actorsession import Graph, IndexedSlices, Tensor, float64, gradients, ops
+from actorsession.extend import OpDef
+from actorsession.extend import register_op as register
+from actorsession.ops.indexed_slices import to_dense
+from tests.nodes import make_one
 from tests.ops.cases import f32, i32
 from tests.ops.interpreter import Variables, evaluate, source
 from tests.ops.uses import Use, back, dims, each_use, equals, gives, nodes, refuses

@@ -12,11 +12,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from actorsession import ops
-from actorsession.graph.dtypes import as_dtype
-from actorsession.graph.graph import Graph
-from actorsession.namespaces import math
-from actorsession.ops.build import make_one
+from actorsession import Graph, as_dtype, math, ops
+from tests.nodes import make_one
 from tests.ops.cases import f32, i32, i64
 from tests.ops.interpreter import evaluate, source
 from tests.ops.uses import Use, back, each_use, equals, face, fails, gives, knows, nodes, refuses, slopes

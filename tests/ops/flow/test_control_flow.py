@@ -13,9 +13,7 @@ import actorsession as acts
 from actorsession import ops
 from actorsession.config import ConfigProto
 from actorsession.errors import InaccessibleTensorError, InvalidArgumentError
-from actorsession.graph.graph import Graph
-from actorsession.ops.build import make_one
-from actorsession.session import Session
+from tests.nodes import make_one
 from tests.rows import for_each
 from tests.session.inner import direct_session
 
@@ -24,7 +22,7 @@ Point = collections.namedtuple("Point", "x y")
 
 def run(fetches: Any, feeds: Any = None, devices: int = 1) -> Any:
     """The value of fetches in a session of its own, all variables initialised."""
-    with Session(config=ConfigProto(device_count={"CPU": devices})) as session:
+    with acts.Session(config=ConfigProto(device_count={"CPU": devices})) as session:
         session.run(ops.global_variables_initializer())
         return session.run(fetches, feeds)
 
@@ -115,7 +113,7 @@ def test_cond_gives_the_results_of_one_function_in_their_structure() -> None:
 def test_an_operation_in_a_branch_stands_for_true_once_it_has_run() -> None:
     v = ops.Variable(0)
     done = ops.cond(true(), lambda: ops.group(v.assign_add(5)), ops.no_op)
-    with Session() as session:
+    with acts.Session() as session:
         session.run(v.initializer)
         assert session.run(done) is np.True_
         assert session.run(v) == 5
@@ -219,7 +217,7 @@ WRONG_BRANCHES: list[tuple[str, type[Exception], Callable[[], Any]]] = [
 
 @for_each("message, kind, build", WRONG_LOOPS + WRONG_BRANCHES)
 def test_what_makes_no_loop_or_branch_is_refused_and_leaves_no_node(
-    message: str, kind: type[Exception], build: Callable[[], Any], graph: Graph
+    message: str, kind: type[Exception], build: Callable[[], Any], graph: acts.Graph
 ) -> None:
     with pytest.raises(kind, match=message):
         build()
@@ -227,7 +225,7 @@ def test_what_makes_no_loop_or_branch_is_refused_and_leaves_no_node(
     assert not types & {"While", "If"}
 
 
-def test_what_a_body_that_failed_has_built_is_forgotten(graph: Graph) -> None:
+def test_what_a_body_that_failed_has_built_is_forgotten(graph: acts.Graph) -> None:
     def body(i: Any) -> Any:
         ops.add(i, 1, name="half")
         raise RuntimeError("the user's own")
@@ -302,7 +300,7 @@ def test_what_is_inside_a_body_cannot_be_read_outside() -> None:
         ops.cond(true(), lambda: inside, lambda: 1)
 
 
-def test_operations_in_bodies_are_none_of_the_graph_but_keep_their_names(graph: Graph) -> None:
+def test_operations_in_bodies_are_none_of_the_graph_but_keep_their_names(graph: acts.Graph) -> None:
     _, inside = leaked()
     assert inside.op not in graph.get_operations()
     assert graph.get_tensor_by_name("while/add:0") is inside
@@ -328,7 +326,7 @@ def test_side_effects_in_a_body_happen_once_per_iteration_in_their_order() -> No
             return i + 1
 
     loop = ops.while_loop(lambda i: i < 3, body, [0])
-    with Session() as session:
+    with acts.Session() as session:
         session.run(v.initializer)
         session.run(loop)
         assert session.run(v).tolist() == [22, 36]
@@ -342,7 +340,7 @@ def test_what_no_result_needs_does_not_run() -> None:
         return i + 1, v.assign_add(1)
 
     one, two = ops.while_loop(lambda i, j: i < 3, body, [0, 0])
-    with Session() as session:
+    with acts.Session() as session:
         session.run(v.initializer)
         assert (session.run(one), session.run(v)) == (3, 0)
         assert (session.run(two), session.run(v)) == (3, 3)
@@ -355,7 +353,7 @@ def test_a_loop_that_others_wait_for_runs_whole() -> None:
     one, _ = ops.while_loop(lambda i, j: i < 3, lambda i, j: (i + 1, v.assign_add(1)), [0, 0])
     with acts.control_dependencies([one.op.inputs[0].op]):
         after = ops.identity(one)
-    with Session() as session:
+    with acts.Session() as session:
         session.run(v.initializer)
         assert (session.run([one, after]), session.run(v)) == ([3, 3], 3)
 
@@ -365,7 +363,7 @@ def test_only_the_branch_taken_runs_and_what_was_built_outside_always() -> None:
     p = ops.placeholder("bool", [])
     outside = w.assign_add(1)
     result = ops.cond(p, lambda: v.assign_add(1), lambda: outside + v.assign_sub(10))
-    with Session() as session:
+    with acts.Session() as session:
         session.run(ops.global_variables_initializer())
         session.run(result, {p: True})
         assert session.run([v, w]) == [1, 1]
@@ -391,7 +389,7 @@ def test_control_dependencies_around_and_inside_reach_the_construct() -> None:
             return v.read_value()
 
     inside = ops.cond(true(), branch, lambda: 0)
-    with Session() as session:
+    with acts.Session() as session:
         session.run(v.initializer)
         assert session.run(around) == 5
         assert session.run(inside) == 12
@@ -414,13 +412,13 @@ def test_gradients_and_optimisers_work_inside_a_body() -> None:
             return i + 1, w - 0.25 * ops.gradients((w - x) * (w - x), w)[0]
 
     loop = ops.while_loop(lambda i, w: i < 40, body, [0, 0.0])
-    with Session() as session:
+    with acts.Session() as session:
         session.run(v.initializer)
         assert session.run(loop, {x: 3.0}) == [40, 3]
         assert session.run(v) == 3
 
 
-def test_random_numbers_are_drawn_anew_in_each_iteration(graph: Graph) -> None:
+def test_random_numbers_are_drawn_anew_in_each_iteration(graph: acts.Graph) -> None:
     graph.seed = 5
 
     def drawn() -> Any:
@@ -440,7 +438,7 @@ def test_random_numbers_are_drawn_anew_in_each_iteration(graph: Graph) -> None:
 
 def placed(name: str, soft: bool = False) -> str:
     config = ConfigProto(device_count={"CPU": 2}, allow_soft_placement=soft)
-    with Session(config=config) as session:
+    with acts.Session(config=config) as session:
         device: str = direct_session(session).placement()[name].device
         return device[-5:]
 
@@ -488,7 +486,7 @@ def test_a_loop_may_be_over_variables_of_two_devices(before: bool) -> None:
     with acts.device("/cpu:1"):
         w = ops.Variable(1, name="w")
     config = ConfigProto(device_count={"CPU": 2}, allow_soft_placement=False)
-    with Session(config=config) as session:
+    with acts.Session(config=config) as session:
         if before:
             session.run(ops.global_variables_initializer())
         loop = ops.while_loop(lambda i: i < 3, lambda i: i + v + w, [0])

@@ -7,12 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
+from actorsession import Graph, Session, gradients, linalg, math, ops
 from actorsession.errors import UnimplementedError
-from actorsession.graph import Graph
-from actorsession.namespaces import linalg, math
-from actorsession.ops.derivatives.gradients import gradients
-from actorsession.session import Session
 from tests.ops.cases import f32, i32
 from tests.ops.interpreter import source
 from tests.ops.uses import Use, back, dims, each_use, equals, fails, gives, ranked, refuses, slopes, static

@@ -10,9 +10,7 @@ import pytest
 import actorsession as acts
 from actorsession import ops
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import float32
-from actorsession.graph.shape import TensorShape
-from actorsession.ops.build import make
+from tests.nodes import make
 from tests.ops.uses import Use, each_use, equals
 from tests.rows import for_each
 
@@ -22,7 +20,7 @@ class Array:
 
     def __init__(self, size: Any, handle: Any = None, **attrs: Any) -> None:
         if handle is None:
-            handle = make("TensorArrayV3", [ops.constant(size)], {"dtype": float32, **attrs}).outputs
+            handle = make("TensorArrayV3", [ops.constant(size)], {"dtype": acts.float32, **attrs}).outputs
         self.handle, self.flow = handle
 
     def _change(self, op: str, *values: Any) -> Array:
@@ -43,13 +41,13 @@ class Array:
         return make(op, inputs, attrs).outputs
 
     def read(self, index: int) -> Any:
-        return self._asked("TensorArrayReadV3", index, dtype=float32)[0]
+        return self._asked("TensorArrayReadV3", index, dtype=acts.float32)[0]
 
     def gather(self, indices: Any, **attrs: Any) -> Any:
-        return self._asked("TensorArrayGatherV3", np.array(indices, np.int32), dtype=float32, **attrs)[0]
+        return self._asked("TensorArrayGatherV3", np.array(indices, np.int32), dtype=acts.float32, **attrs)[0]
 
     def concat(self) -> Any:
-        return self._asked("TensorArrayConcatV3", dtype=float32)
+        return self._asked("TensorArrayConcatV3", dtype=acts.float32)
 
     def size(self) -> Any:
         return self._asked("TensorArraySizeV3")[0]
@@ -96,7 +94,7 @@ def _back(x: Any, build: Any) -> Any:
 
 def _stack(limit: int, pushes: int, pops: int) -> list[Any]:
     """What is taken from a stack after numbers from 0 were put on it."""
-    (handle,) = make("StackV2", [ops.constant(limit)], {"elem_type": float32}).outputs
+    (handle,) = make("StackV2", [ops.constant(limit)], {"elem_type": acts.float32}).outputs
     graph = acts.get_default_graph()
     done: list[Any] = []
     for k in range(pushes):
@@ -105,7 +103,7 @@ def _stack(limit: int, pushes: int, pops: int) -> list[Any]:
     taken = []
     for _ in range(pops):
         with graph.control_dependencies(done):
-            taken.append(make("StackPopV2", [handle], {"elem_type": float32}).outputs[0])
+            taken.append(make("StackPopV2", [handle], {"elem_type": acts.float32}).outputs[0])
         done = [taken[-1].op]
     with graph.control_dependencies(done):
         closed = make("StackCloseV2", [handle])
@@ -115,7 +113,7 @@ def _stack(limit: int, pushes: int, pops: int) -> list[Any]:
 
 SQUARE = [[1.0, 2.0], [3.0, 4.0]]
 READS: list[Any] = [lambda a: a.read(2), lambda a: a.gather([1, 0]), lambda a: a.size()]
-TWO = TensorShape([2])
+TWO = acts.TensorShape([2])
 VALUES = [
     equals(lambda: value([f(a) for a in [_three()] for f in READS]), [[3, 4], [[5, 6], [1, 2]], 3]),
     equals(lambda: value([f for a in [_parts()] for f in (*a.concat(), a.read(1))]), [[1, 2, 3], [1, 2], [2, 3]]),
@@ -145,7 +143,7 @@ FAULTS: list[tuple[Any, str]] = [
     (lambda: Array(1).write(0, 1.0).gather([0, 0]), "is gone"),
     (lambda: Array(2).write(0, 1.0).write(1, [1.0]).gather([0, 1]), "one shape"),
     (lambda: Array(1).gather([]), "no elements"),
-    (lambda: Array(1, element_shape=TensorShape([2])).write(0, 1.0).flow, "elements have shape"),
+    (lambda: Array(1, element_shape=acts.TensorShape([2])).write(0, 1.0).flow, "elements have shape"),
     (lambda: Array(2, identical_element_shapes=True).write(0, [1.0]).write(1, 1.0).flow, "elements have shape"),
     (lambda: Array(2).scatter([0, 1], [1.0]).flow, "a value for each of 2 indices"),
     (lambda: Array(2).split([1.0, 2.0], [1, 2]).flow, "do not make up"),
@@ -192,5 +190,5 @@ def test_gradients_of_two_calls_do_not_mix() -> None:
 
 def test_nothing_flows_back_through_stacks() -> None:
     x = ops.constant(1.0)
-    (handle,) = make("StackV2", [ops.constant(1)], {"elem_type": float32}).outputs
+    (handle,) = make("StackV2", [ops.constant(1)], {"elem_type": acts.float32}).outputs
     assert ops.gradients(make("StackPushV2", [handle, x * 2.0]).outputs[0], x) == [None]

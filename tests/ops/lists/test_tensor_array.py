@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import actorsession as acts
-from actorsession.ops import TensorArray
 from tests.ops.uses import Use, each_use, equals, refuses
 
 
@@ -22,8 +21,8 @@ def plain(*fetches: Any) -> list[Any]:
     return [np.asarray(v).tolist() for v in run(list(fetches))]
 
 
-def made(size: int, **options: Any) -> TensorArray:
-    return TensorArray(acts.float32, size=size, **options)
+def made(size: int, **options: Any) -> acts.TensorArray:
+    return acts.TensorArray(acts.float32, size=size, **options)
 
 
 def _back(x: list[float], build: Any) -> Any:
@@ -31,10 +30,10 @@ def _back(x: list[float], build: Any) -> Any:
     return plain(*acts.gradients(build(given), given))[0]
 
 
-def _filled(size: int, value: Any) -> TensorArray:
+def _filled(size: int, value: Any) -> acts.TensorArray:
     """An array that a loop writes."""
     loop = acts.while_loop(lambda i, _: i < size, lambda i, a: (i + 1, a.write(i, value(i))), [0, made(size)])
-    assert isinstance(loop[1], TensorArray)
+    assert isinstance(loop[1], acts.TensorArray)
     return loop[1]
 
 
@@ -47,7 +46,7 @@ def _each_write() -> Any:
 def _unknown() -> Any:
     """Shapes that are only known when the step runs."""
     x = acts.placeholder(acts.float32, [None, None])
-    array = TensorArray(acts.float32, size=acts.shape(x)[0]).unstack(x)
+    array = acts.TensorArray(acts.float32, size=acts.shape(x)[0]).unstack(x)
     found = run([array.read(1), array.size()], {x: [[1.0, 2.0], [3.0, 4.0]]})
     return found[0].tolist(), found[1]
 
@@ -89,9 +88,9 @@ USES = [
     equals(lambda: _back(THREE, lambda x: made(2).write(0, x[0]).write(1, x[1] * x[2]).stack()), [1, 3, 2]),
     equals(lambda: _back(THREE, lambda x: made(3).unstack(x).read(1) ** 2.0), [0, 4, 0]),
     equals(lambda: _back(THREE, _squared), [2, 4, 6]),
-    refuses(lambda: TensorArray(acts.float32), ValueError, "TensorArray"),
+    refuses(lambda: acts.TensorArray(acts.float32), ValueError, "TensorArray"),
     refuses(lambda: made(1, handle=3), TypeError, "TensorArray"),
-    refuses(lambda: TensorArray(acts.float32, flow=3), TypeError, "TensorArray"),  # type: ignore[arg-type]
+    refuses(lambda: acts.TensorArray(acts.float32, flow=3), TypeError, "TensorArray"),  # type: ignore[arg-type]
     refuses(lambda: made(1, flow=3), ValueError, "TensorArray"),
 ]
 
@@ -102,7 +101,7 @@ def test_arrays_do_what_their_rows_say(use: Use) -> None:
 
 
 def test_an_array_of_constants_is_made_in_the_step_and_is_no_constant() -> None:
-    array = TensorArray(acts.float32, size=2).unstack([1.0, 2.0])
+    array = acts.TensorArray(acts.float32, size=2).unstack([1.0, 2.0])
     metadata = acts.RunMetadata()
     with acts.Session() as session:
         options = acts.RunOptions(output_partition_graphs=True)
@@ -113,14 +112,14 @@ def test_an_array_of_constants_is_made_in_the_step_and_is_no_constant() -> None:
 
 def test_a_branch_gives_an_array() -> None:
     p = acts.placeholder(acts.bool_, [])
-    array = TensorArray(acts.float32, size=2)
+    array = acts.TensorArray(acts.float32, size=2)
     chosen = acts.cond(p, lambda: array.write(0, 5.0), lambda: array.write(1, 6.0))
     assert list(run(chosen.stack(), {p: True})) == [5.0, 0.0]
     assert list(run(chosen.stack(), {p: False})) == [0.0, 6.0]
 
 
 def test_shape_invariants_of_an_array_say_nothing() -> None:
-    array = TensorArray(acts.float32, size=3)
+    array = acts.TensorArray(acts.float32, size=3)
     _, found = acts.while_loop(
         lambda i, _: i < 3,
         lambda i, a: (i + 1, a.write(i, 1.0)),
@@ -131,7 +130,7 @@ def test_shape_invariants_of_an_array_say_nothing() -> None:
 
 
 def test_what_it_is_made_of_can_be_asked() -> None:
-    array = TensorArray(acts.int32, size=2, name="mine")
+    array = acts.TensorArray(acts.int32, size=2, name="mine")
     assert (array.dtype, array.flow.dtype.name, array.handle) == (acts.int32, "variant", None)
     assert array.flow.op.name == "mine"
     assert array.identity().flow is not array.flow

@@ -8,13 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import losses
+from actorsession import Graph, GraphKeys, constant, float32, float64, gradients, int32, losses
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import float32, float64, int32
-from actorsession.graph.graph import Graph
-from actorsession.ops.build import constant
-from actorsession.ops.derivatives.gradients import gradients
-from actorsession.ops.graph_keys import GraphKeys
 from tests.ops.interpreter import evaluate, source
 from tests.rows import for_each, refusing
 

@@ -17,17 +17,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actorsession import ops, opsets
+from actorsession import AsyncSession, Graph, Session, float32, int32, int64, lookup, ops, opsets, string
 from actorsession.config import RunOptions
 from actorsession.errors import DeadlineExceededError, InvalidArgumentError
-from actorsession.graph.dtypes import float32, int32, int64, string
-from actorsession.graph.graph import Graph
-from actorsession.namespaces import lookup
 from actorsession.ops.queues.batches import join_one
 from actorsession.ops.queues.state import FifoElements, QueueState
 from actorsession.runtime import interruptible as thread_waits
 from actorsession.runtime.engine.step import Step
-from actorsession.session import AsyncSession, Session
 from tests.cluster.kit import eventually, soon
 from tests.ops.queues.kit import started, waiting
 from tests.session.inner import direct_session

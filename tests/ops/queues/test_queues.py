@@ -11,15 +11,11 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 
-from actorsession import ops
+from actorsession import AsyncSession, Graph, Session, TensorShape, float32, int32, int64, ops, string
 from actorsession.config import RunOptions
 from actorsession.errors import CancelledError, DeadlineExceededError, InvalidArgumentError, OutOfRangeError
-from actorsession.graph.dtypes import float32, int32, int64, string
-from actorsession.graph.graph import Graph
-from actorsession.graph.shape import TensorShape
 from actorsession.ops.queues.batches import join_one
 from actorsession.ops.queues.state import FifoElements, PriorityElements, QueueState
-from actorsession.session import AsyncSession, Session
 from tests.cluster.kit import W1, eventually, in_process, on, soon
 from tests.ops.queues.kit import ONE_THREAD, started, waiting
 from tests.rows import for_each

@@ -10,7 +10,6 @@ import pytest
 
 import actorsession as acts
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.graph import Graph
 from actorsession.ops import raw
 from tests.rows import for_each
 
@@ -19,7 +18,7 @@ KEY, COUNTER, ALG = np.array([7], np.uint64), np.array([1, 2], np.uint64), np.in
 
 @pytest.fixture
 def session() -> Iterator[acts.Session]:
-    with Graph().as_default(), acts.Session() as made:
+    with acts.Graph().as_default(), acts.Session() as made:
         yield made
 
 

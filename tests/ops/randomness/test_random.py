@@ -9,12 +9,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from actorsession import ops
-from actorsession.graph.graph import Graph
-from actorsession.namespaces import random
-from actorsession.ops import gradients
-from actorsession.ops.build import constant
-from actorsession.session import Session
+from actorsession import Graph, Session, constant, gradients, ops, random
 from tests.ops.cases import f32, i32
 from tests.ops.interpreter import Variables, evaluate, source
 from tests.ops.uses import Use, back, dims, each_use, equals, fails, gives, nodes, refuses

@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops, opsets
-from actorsession.graph.dtypes import as_dtype, bfloat16, float16, float32
-from actorsession.namespaces import math, nn
+from actorsession import as_dtype, bfloat16, float16, float32, math, nn, ops, opsets
 from actorsession.ops import raw
 from actorsession.ops.reductions.reducers import _ones, extremum, mean, product, total
 from tests.ops.cases import f32, i32, i64

@@ -11,7 +11,7 @@ import numpy as np
 
 from actorsession import ops
 from actorsession.ops.broadcasting import broadcast_gradient_args
-from actorsession.ops.build import make_one
+from tests.nodes import make_one
 from tests.ops.table.row import Fault, Row
 from tests.ops.table.values import EMPTY
 

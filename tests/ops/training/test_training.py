@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.graph.dtypes import as_dtype, float32, int32, int64
-from actorsession.graph.node import TensorSpec
-from actorsession.graph.operation import Tensor
-from actorsession.graph.shape import TensorShape, unknown_shape
+from actorsession import Tensor, TensorShape, as_dtype, constant, float32, int32, int64
+from actorsession.extend import TensorSpec
+from actorsession.graph.shape import unknown_shape
 from actorsession.ops.blas import BLOCK_BYTES
-from actorsession.ops.build import constant, make, make_one
+from tests.nodes import make, make_one
 from tests.ops.holders import InPlace, Shared, arrays, kernel
 from tests.ops.interpreter import source
 from tests.rows import refusing

@@ -11,11 +11,6 @@ import pytest
 import actorsession as acts
 from actorsession import ops
 from actorsession.errors import FailedPreconditionError, InvalidArgumentError
-from actorsession.graph.dtypes import as_dtype
-from actorsession.graph.graph import Graph
-from actorsession.ops.build import constant
-from actorsession.ops.indexed_slices import IndexedSlices
-from actorsession.ops.variables.variable import Variable
 from tests.ops.interpreter import Variables, evaluate, source
 from tests.rows import for_each, refusing
 
@@ -34,7 +29,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 
 def after(first: Any, change: Callable[[Any], Any], dtype: Any = None, op: str = "") -> Any:
     """What a variable holds after a change, as the change's own result says; both must agree, of both kinds."""
-    v = Variable(first, dtype=dtype)
+    v = acts.Variable(first, dtype=dtype)
     state, update = Variables(), change(v)
     assert op in {each.type for each in v.graph.get_operations()} | {""}
     evaluate([v.initializer], None, state)
@@ -51,8 +46,8 @@ def after(first: Any, change: Callable[[Any], Any], dtype: Any = None, op: str =
     return found.tolist()
 
 
-def started(first: Any = WHOLE) -> tuple[Variable, Variables]:
-    v, state = Variable(first), Variables()
+def started(first: Any = WHOLE) -> tuple[acts.Variable, Variables]:
+    v, state = acts.Variable(first), Variables()
     evaluate([v.initializer], None, state)
     return v, state
 
@@ -88,7 +83,7 @@ def test_rows_change_one_after_the_other_and_a_scalar_stands_for_all(
 @for_each("name", FUNCTIONS)
 def test_the_method_takes_slices_and_does_the_same(name: str) -> None:
     def by_method(v: Any) -> Any:
-        return getattr(v, f"scatter_{name}")(IndexedSlices(constant([[2.0, 0.5]]), constant([1])))
+        return getattr(v, f"scatter_{name}")(acts.IndexedSlices(acts.constant([[2.0, 0.5]]), acts.constant([1])))
 
     by_function = after(WHOLE, lambda v: getattr(ops, f"scatter_{name}")(v, [1], [[2.0, 0.5]]))
     assert after(WHOLE, by_method) == by_function
@@ -98,7 +93,7 @@ def test_the_method_takes_slices_and_does_the_same(name: str) -> None:
 @for_each("name", FUNCTIONS)
 def test_numbers_of_every_size_keep_their_type(name: str, dtype: str) -> None:
     function = np.floor_divide if name == "div" else FUNCTIONS[name]
-    first, rows = np.array([4, 9], as_dtype(dtype).np_dtype), [2, 3]
+    first, rows = np.array([4, 9], acts.as_dtype(dtype).np_dtype), [2, 3]
     found = after(first, lambda v: getattr(ops, f"scatter_{name}")(v, [0, 1], rows), dtype)
     assert found == np.asarray(function([4, 9], rows)).tolist()
 
@@ -163,7 +158,9 @@ _OWN_ROWS = [[0], [1], [0]], [[100.0], [200.0], [300.0]]
         (WHOLE, lambda v: ops.batch_scatter_update(v, *_OWN_ROWS), [[100, 2], [3, 200], [300, 6]]),
         (
             WHOLE,
-            lambda v: v.batch_scatter_update(IndexedSlices(constant(_OWN_ROWS[1]), constant(_OWN_ROWS[0]))),
+            lambda v: v.batch_scatter_update(
+                acts.IndexedSlices(acts.constant(_OWN_ROWS[1]), acts.constant(_OWN_ROWS[0]))
+            ),
             [[100, 2], [3, 200], [300, 6]],
         ),
         (WHOLE, lambda v: ops.batch_scatter_update(v, [2, 0], [[7.0, 8], [9, 9]]), [[9, 9], [3, 4], [7, 8]]),
@@ -201,9 +198,9 @@ def test_a_part_may_be_named_by_a_tensor() -> None:
     assert found.tolist() == [[1, 2], [3, 4], [1, 2]]
 
 
-def test_updates_have_the_names_asked_for_and_are_placed_where_the_variable_is(graph: Graph) -> None:
+def test_updates_have_the_names_asked_for_and_are_placed_where_the_variable_is(graph: acts.Graph) -> None:
     with graph.device("/job:ps/task:1"):
-        v = Variable(WHOLE)
+        v = acts.Variable(WHOLE)
     with graph.device("/job:worker/task:0"):
         ops.assign_add(v, WHOLE, name="change")
         changed = [v[0].assign([1.0, 2.0]), v[1].assign([1.0, 2.0], name="mine"), v.scatter_nd_add([[0, 0]], [1.0])]
@@ -257,13 +254,13 @@ def test_what_turns_out_not_to_fit_is_refused_and_nothing_changes(make: Any, mat
         lambda v: v[0].assign([1.0, 2.0]),
     ],
 )
-def test_a_variable_without_value_has_no_parts(change: Callable[[Variable], Any]) -> None:
+def test_a_variable_without_value_has_no_parts(change: Callable[[acts.Variable], Any]) -> None:
     with pytest.raises(FailedPreconditionError):
-        evaluate([change(Variable(WHOLE))])
+        evaluate([change(acts.Variable(WHOLE))])
 
 
 def _max(first: Any) -> Callable[[], Any]:
-    return lambda: ops.scatter_max(Variable(first), [0], [first[0]])
+    return lambda: ops.scatter_max(acts.Variable(first), [0], [first[0]])
 
 
 ORDER = r"ResourceScatterMax takes signed integers.* as updates"
@@ -271,19 +268,19 @@ test_what_can_never_fit_is_refused_by_the_line_that_builds = refusing(
     (_max([1j, 2.0]), TypeError, ORDER),
     (_max([True, False]), TypeError, ORDER),
     (_max(["a", "b"]), TypeError, ORDER),
-    (lambda: Variable(["a"]).scatter_nd_add([[0]], ["z"]), TypeError, "NdAdd takes signed integers.*; got string"),
-    (lambda: Variable(WHOLE).scatter_nd_update([[0, 1]], [2.0, 3.0]), ValueError, r"\(2,\).*must have \(1,\)"),
-    (lambda: Variable(WHOLE).scatter_nd_update([[0, 1, 1]], [2.0]), ValueError, "indices with 3 positions each"),
+    (lambda: acts.Variable(["a"]).scatter_nd_add([[0]], ["z"]), TypeError, "NdAdd takes signed integers.*; got string"),
+    (lambda: acts.Variable(WHOLE).scatter_nd_update([[0, 1]], [2.0, 3.0]), ValueError, r"\(2,\).*must have \(1,\)"),
+    (lambda: acts.Variable(WHOLE).scatter_nd_update([[0, 1, 1]], [2.0]), ValueError, "indices with 3 positions each"),
     (
-        lambda: Variable(WHOLE).scatter_nd_update(np.zeros((1, 0), np.int32), np.ones((1, 3, 2), np.float32)),
+        lambda: acts.Variable(WHOLE).scatter_nd_update(np.zeros((1, 0), np.int32), np.ones((1, 3, 2), np.float32)),
         ValueError,
         "indices with 0 positions",
     ),
-    (lambda: Variable(WHOLE).scatter_nd_update([[0, 1]], 2.0), ValueError, "rank 1 or more"),
-    (lambda: ops.scatter_add(Variable(WHOLE), [0, 1], WHOLE), ValueError, r"\(3, 2\).*must have \(2, 2\)"),
-    (lambda: ops.scatter_add(Variable(1.0), [0], [1.0]), ValueError, "no rows"),
-    (lambda: ops.scatter_add(Variable([1.0]), [0.0], [1.0]), TypeError, "are int32 or int64, got float32"),
-    (lambda: Variable(WHOLE)[5].assign([1.0, 2.0]), ValueError, "position 5 on axis 0"),
-    (lambda: Variable(WHOLE)[0].assign(constant([1, 2])), TypeError, "int32"),
-    (lambda: constant([1.0])[0].assign, AttributeError, "assign"),
+    (lambda: acts.Variable(WHOLE).scatter_nd_update([[0, 1]], 2.0), ValueError, "rank 1 or more"),
+    (lambda: ops.scatter_add(acts.Variable(WHOLE), [0, 1], WHOLE), ValueError, r"\(3, 2\).*must have \(2, 2\)"),
+    (lambda: ops.scatter_add(acts.Variable(1.0), [0], [1.0]), ValueError, "no rows"),
+    (lambda: ops.scatter_add(acts.Variable([1.0]), [0.0], [1.0]), TypeError, "are int32 or int64, got float32"),
+    (lambda: acts.Variable(WHOLE)[5].assign([1.0, 2.0]), ValueError, "position 5 on axis 0"),
+    (lambda: acts.Variable(WHOLE)[0].assign(acts.constant([1, 2])), TypeError, "int32"),
+    (lambda: acts.constant([1.0])[0].assign, AttributeError, "assign"),
 )

@@ -8,14 +8,25 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
-from actorsession.graph.dtypes import bool_, complex64, float32, float64, int32, int64, string
-from actorsession.graph.graph import Graph
-from actorsession.graph.operation import Tensor
-from actorsession.ops import AUTO_REUSE, GraphKeys, get_local_variable, get_variable
-from actorsession.ops import variable_scope as scoped
-from actorsession.ops.build import constant
-from actorsession.ops.variables.variable import Variable
+import actorsession as acts
+from actorsession import (
+    AUTO_REUSE,
+    Graph,
+    GraphKeys,
+    Tensor,
+    Variable,
+    bool_,
+    complex64,
+    constant,
+    float32,
+    float64,
+    get_variable,
+    int32,
+    int64,
+    ops,
+    string,
+)
+from actorsession import variable_scope as scoped
 from tests.ops.interpreter import Variables, evaluate, source
 from tests.rows import for_each
 
@@ -172,8 +183,8 @@ def test_variables_join_collections_as_asked() -> None:
 
 
 def test_local_variables_are_neither_global_nor_trained() -> None:
-    v = get_local_variable("v", [1])
-    w = get_local_variable("w", [1], collections=["mine"])
+    v = acts.variables.get_local_variable("v", [1])
+    w = acts.variables.get_local_variable("w", [1], collections=["mine"])
     assert ops.local_variables() == [v, w]
     assert (ops.global_variables(), ops.trainable_variables()) == ([], [])
     assert v.graph.get_collection("mine") == [w]

@@ -7,12 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession.graph.dtypes import as_dtype, float32, float64, int32
-from actorsession.graph.operation import Tensor
-from actorsession.ops.variables import initializers as i
+from actorsession import Session, Tensor, Variable, as_dtype, float32, float64, int32
+from actorsession import initializers as i
 from actorsession.ops.variables import variance_scaling
-from actorsession.ops.variables.variable import Variable
-from actorsession.session import Session
 from tests.ops.interpreter import Variables, evaluate
 from tests.rows import for_each, refusing
 

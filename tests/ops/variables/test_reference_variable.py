@@ -10,7 +10,7 @@ import pytest
 
 import actorsession as acts
 from actorsession import ops
-from actorsession.graph.dtypes import as_dtype, reference_dtype
+from actorsession.graph.dtypes import reference_dtype
 from actorsession.ops import raw
 from actorsession.ops.variables.reference_nodes import REFERENCE_TYPES
 
@@ -287,7 +287,7 @@ def test_optimisers_change_both_kinds_alike(name: str, is_sparse: bool) -> None:
                     session.run(train)
                 found.append(session.run([v, step]))
             slots = [optimizer.get_slot(v, slot) for slot in optimizer.get_slot_names()]
-            assert all(as_dtype(slot.dtype) is acts.float32 for slot in slots)
+            assert all(acts.as_dtype(slot.dtype) is acts.float32 for slot in slots)
             assert all(slot.op.type == v.op.type for slot in slots)
     np.testing.assert_array_equal(found[0][0], found[1][0])
     assert found[0][1] == found[1][1] == 3

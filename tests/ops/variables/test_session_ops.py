@@ -7,10 +7,10 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from actorsession import get_default_graph, ops
+from actorsession import Graph, get_default_graph, ops
 from actorsession.errors import FailedPreconditionError, InternalError, InvalidArgumentError
-from actorsession.graph.graph import Graph
-from actorsession.graph.registry import NOT_DIFFERENTIABLE, TENSOR_STORE, lookup
+from actorsession.extend import NOT_DIFFERENTIABLE
+from actorsession.graph.registry import TENSOR_STORE, lookup
 from actorsession.ops.variables.session_ops import UnsavedHandle, handle_device, handle_dtype
 from actorsession.plan.codegen.node_context import NodeContext
 from actorsession.runtime.resources import ResourceManager

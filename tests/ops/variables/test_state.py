@@ -8,13 +8,11 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from actorsession import Operation, Tensor, TensorShape, as_dtype, bool_, constant, float32, int32
 from actorsession.errors import FailedPreconditionError, InvalidArgumentError
-from actorsession.graph.dtypes import as_dtype, bool_, float32, int32
-from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import lookup
-from actorsession.graph.shape import TensorShape
-from actorsession.ops.build import constant, make, make_one
 from actorsession.ops.variables import state
+from tests.nodes import make, make_one
 from tests.ops.interpreter import Variables, evaluate, source
 from tests.rows import for_each, refusing
 

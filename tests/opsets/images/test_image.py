@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 import actorsession as acts
-from actorsession import Graph, extras, image
+from actorsession import Graph, image
 from actorsession.errors import InvalidArgumentError
-from actorsession.ops.build import make_one
-from actorsession.opsets.images.patches import extract_patches
+from tests.nodes import make_one
 from tests.ops.interpreter import evaluate, source
 from tests.rows import for_each, refusing
 
@@ -191,7 +191,7 @@ def test_patches_of_no_elements_and_their_gradient_have_none(shape: list[int]) -
     x = np.ones(shape, np.float32)
     with acts.Graph().as_default(), acts.Session() as session:
         fed = acts.placeholder(acts.float32, [None] * 4)
-        made = extract_patches(fed, [1, 3, 3, 1], ONES, ONES, "SAME")
+        made = acts.image.extract_patches(fed, [1, 3, 3, 1], ONES, ONES, "SAME")
         patches, slope = session.run([made, acts.gradients(made, fed)[0]], {fed: x})
     assert patches.shape == (*shape[:3], 9 * shape[3])
     assert slope.shape == x.shape
@@ -200,7 +200,7 @@ def test_patches_of_no_elements_and_their_gradient_have_none(shape: list[int]) -
 def test_a_patch_far_larger_than_the_image_is_refused() -> None:
     with acts.Graph().as_default(), acts.Session() as session:
         fed = acts.placeholder(acts.float32, [None] * 4)
-        made = extract_patches(fed, [1, 3, 3, 1], ONES, ONES, "VALID")
+        made = acts.image.extract_patches(fed, [1, 3, 3, 1], ONES, ONES, "VALID")
         assert session.run(made, {fed: np.ones([1, 2, 2, 1])}).shape == (1, 0, 0, 9)
         with pytest.raises(acts.errors.InvalidArgumentError, match="would be negative"):
             session.run(made, {fed: np.ones([1, 0, 5, 2])})
@@ -361,11 +361,17 @@ REFUSED: list[tuple[Any, str]] = [
     ),
     (lambda x: image.sample_distorted_bounding_box([9, 9, 3], OBJECT, max_attempts=-1), "max_attempts"),
     (lambda x: image.sample_distorted_bounding_box([9, 9, 3], OBJECT, min_object_covered=[0.1]), "shapes"),
-    (lambda x: extract_patches(IMAGES, [2, 2, 2, 1], ONES, ONES, "SAME"), r"ksizes are \[1, rows, columns, 1\]"),
-    (lambda x: extract_patches(IMAGES, [1, 0, 2, 1], ONES, ONES, "SAME"), "at least 1"),
-    (lambda x: extract_patches(IMAGES, [2, 2], ONES, ONES, "SAME"), "ksizes"),
-    (lambda x: extract_patches(IMAGES, [1, 2, 2, 1], ONES, ONES, "FULL"), "SAME or VALID, got 'FULL'"),
-    (lambda x: extract_patches(acts.zeros([1, 0, 5, 2]), [1, 3, 3, 1], ONES, ONES, "VALID"), "size would be negative"),
+    (
+        lambda x: acts.image.extract_patches(IMAGES, [2, 2, 2, 1], ONES, ONES, "SAME"),
+        r"ksizes are \[1, rows, columns, 1\]",
+    ),
+    (lambda x: acts.image.extract_patches(IMAGES, [1, 0, 2, 1], ONES, ONES, "SAME"), "at least 1"),
+    (lambda x: acts.image.extract_patches(IMAGES, [2, 2], ONES, ONES, "SAME"), "ksizes"),
+    (lambda x: acts.image.extract_patches(IMAGES, [1, 2, 2, 1], ONES, ONES, "FULL"), "SAME or VALID, got 'FULL'"),
+    (
+        lambda x: acts.image.extract_patches(acts.zeros([1, 0, 5, 2]), [1, 3, 3, 1], ONES, ONES, "VALID"),
+        "size would be negative",
+    ),
 ]
 test_what_cannot_be_is_refused_by_the_line_that_builds = refusing(
     *[(lambda build=build: build(source("float32", [3, 5, 1])), ValueError, match) for build, match in REFUSED],
@@ -383,8 +389,8 @@ def test_a_crop_that_turns_out_not_to_fit_is_an_error_of_the_step() -> None:
 # -- files and names -------------------------------------------------------------------------------
 
 
-def test_without_pillow_a_file_is_refused_by_the_line_that_builds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(extras, "is_installed", lambda package: False)
+def test_without_pillow_a_file_is_refused_by_the_line_that_builds(uninstall: Callable[[str], None]) -> None:
+    uninstall("PIL")
     with pytest.raises(ImportError, match=r"actorsession\[image\]"):
         image.decode_png(source("string", []))
 
