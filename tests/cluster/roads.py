@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import actorsession as acts
+from actorsession.graph.graph import Graph
+from actorsession.graph.operation import Operation, Tensor
 
 
 @dataclass(frozen=True)
@@ -16,16 +18,16 @@ class Roads:
         across: from the ps over worker 0 to worker 1.
     """
 
-    graph: acts.Graph
-    x: acts.Tensor
-    here: acts.Tensor
-    across: acts.Tensor
-    init: acts.Operation
+    graph: Graph
+    x: Tensor
+    here: Tensor
+    across: Tensor
+    init: Operation
 
 
 def roads(products: int = 1) -> Roads:
     """The graph, which is larger by a number of products that nobody fetches."""
-    graph = acts.Graph()
+    graph = Graph()
     with graph.as_default():
         x = acts.placeholder(acts.float32, [], name="x")
         with acts.device("/job:ps/task:0"):

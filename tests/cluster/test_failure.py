@@ -11,13 +11,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import AsyncSession, Graph, LocalCluster, ops
+from actorsession import ops
+from actorsession.actors.loops import run as run_to_end
+from actorsession.cluster import LocalCluster
 from actorsession.config import ConfigProto, RunOptions
 from actorsession.errors import DeadlineExceededError, UnavailableError
+from actorsession.graph.graph import Graph
+from actorsession.session import AsyncSession
 from tests.cluster.hands import Hands
 from tests.cluster.kit import PATIENCE, PS0, W0, W1, is_empty, is_idle, long_product, on, soon, until_all
 from tests.cluster.script import script
-from tests.loops import run_to_end
 
 pytestmark = pytest.mark.process
 
