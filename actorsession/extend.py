@@ -39,6 +39,7 @@ _NAMES = {
         "unregister_pass=unregister_graph_pass"
     ),
     "actorsession.plan.prune": "StepGraph",
+    "actorsession.registrations": "registration_scope",
     "actorsession.runtime.devices": (
         "CPU_PRIORITY Device DeviceFactory new_incarnation register_device_factory registered_device_types"
     ),
@@ -48,7 +49,7 @@ _NAMES = {
     "transports": (
         "Address AuthenticationError BindError ConnectError Connection ConnectionClosed Frame Hello "
         "Listener ProtocolError SecurityConfig Transport TransportError WrongPeer parse_address "
-        "register_transport transport_schemes"
+        "register_transport transport_schemes unregister_transport"
     ),
     "transports.inproc": "InprocTransport",
     "transports.listener": "OnConnection",

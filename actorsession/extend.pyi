@@ -41,6 +41,7 @@ PassStatistics, PlacedGraph as PlacedGraph, register_pass as register_graph_pass
 as registered_graph_passes, unregister_pass as unregister_graph_pass
 )
 from actorsession.plan.prune import StepGraph as StepGraph
+from actorsession.registrations import registration_scope as registration_scope
 from actorsession.runtime.devices import (
 CPU_PRIORITY as CPU_PRIORITY, Device as Device, DeviceFactory as DeviceFactory, new_incarnation as
 new_incarnation, register_device_factory as register_device_factory, registered_device_types as
@@ -60,7 +61,7 @@ as ConnectError, Connection as Connection, ConnectionClosed as ConnectionClosed,
 Hello as Hello, Listener as Listener, ProtocolError as ProtocolError, SecurityConfig as
 SecurityConfig, Transport as Transport, TransportError as TransportError, WrongPeer as WrongPeer,
 parse_address as parse_address, register_transport as register_transport, transport_schemes as
-transport_schemes
+transport_schemes, unregister_transport as unregister_transport
 )
 from transports.delivery import Delivery as Delivery
 from transports.inproc import InprocTransport as InprocTransport
@@ -89,6 +90,6 @@ __all__ = [
 "first", "get_default_graph", "many", "merged_shape", "new_incarnation", "no_outputs", "node",
 "one", "op", "parse_address", "register_device_factory", "register_graph_pass", "register_op",
 "register_session_factory", "register_transport", "registered_device_types",
-"registered_graph_passes", "registered_ops", "same", "scalar", "transport_schemes",
-"unregister_graph_pass"
+"registered_graph_passes", "registered_ops", "registration_scope", "same", "scalar",
+"transport_schemes", "unregister_graph_pass", "unregister_transport"
 ]

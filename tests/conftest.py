@@ -277,6 +277,46 @@ def graph() -> Iterator[Any]:
         yield made
 
 
+@pytest.fixture
+def registrations() -> Iterator[None]:
+    """Forget at the end of a test what it registers."""
+    from actorsession.extend import registration_scope
+
+    with registration_scope():
+        yield
+
+
+@pytest.fixture
+def product_threads() -> Iterator[Callable[[int], None]]:
+    """Return a function that sets how many threads products of numpy take in the test."""
+    from actorsession.ops.blas_threads import loaded_libraries
+
+    before = [(library, library.get()) for library in loaded_libraries()]
+    if not before:
+        pytest.skip("numpy's BLAS is no OpenBLAS here")
+
+    def set_number(number: int) -> None:
+        for library, _ in before:
+            library.set(number)
+
+    yield set_number
+    for library, number in before:
+        library.set(number)
+
+
+@pytest.fixture
+def uninstall(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+    """Return a function after which a package cannot be imported in the test."""
+    from actorsession.extras import is_installed
+
+    def remove(package: str) -> None:
+        monkeypatch.setitem(sys.modules, package, None)
+        is_installed.cache_clear()
+
+    yield remove
+    is_installed.cache_clear()
+
+
 @pytest.fixture(scope="session", autouse=True)
 def signals_are_what_a_terminal_gives() -> Iterator[None]:
     """Take Ctrl-C and its kind, also where whoever started the suite ignores them.

@@ -498,10 +498,9 @@ def _saver(sharded: bool, *forms: str) -> Scenario:
 
 def _snapshot(value: float) -> Callable[[Path], None]:
     def work(folder: Path) -> None:
+        from actorsession import TensorShape, float64
         from actorsession.cluster.server.snapshots import Saved, Snapshot, SnapshotStore
-        from actorsession.graph.dtypes import float64
-        from actorsession.graph.node import TensorSpec
-        from actorsession.graph.shape import TensorShape
+        from actorsession.extend import TensorSpec
 
         spec = TensorSpec(float64, TensorShape([3000]))
         saved = [Saved("CPU:0", "localhost", name, spec, _value(value)) for name in _NAMES]
@@ -740,7 +739,7 @@ def _graphs(value: float) -> Callable[[Path], None]:
 def _look_at_graphs(*values: float) -> Callable[[Path], list[str]]:
     def look(folder: Path) -> list[str]:
         import actorsession.compat.v1 as tf
-        from actorsession.graph.node import GraphDef
+        from actorsession import GraphDef
         from actorsession.interop import text_format
 
         (own,) = GraphDef.from_bytes((folder / "own").read_bytes()).nodes

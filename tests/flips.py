@@ -178,10 +178,9 @@ def _sharded(save: Callable[..., None], merge: Callable[..., None]) -> Callable[
 
 
 def _snapshot(folder: Path) -> None:
+    from actorsession import TensorShape, float64
     from actorsession.cluster.server.snapshots import Saved, Snapshot
-    from actorsession.graph.dtypes import float64
-    from actorsession.graph.node import TensorSpec
-    from actorsession.graph.shape import TensorShape
+    from actorsession.extend import TensorSpec
 
     spec = TensorSpec(float64, TensorShape([3]))
     saved = [Saved("CPU:0", "", name, spec, np.arange(3.0)) for name in ("a", "b")]
@@ -253,7 +252,7 @@ def _write_graph(folder: Path) -> None:
 
 
 def _read_graph(folder: Path) -> Any:
-    from actorsession.graph.node import GraphDef
+    from actorsession import GraphDef
 
     return GraphDef.from_bytes((folder / "g").read_bytes()).to_wire()
 

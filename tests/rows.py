@@ -22,7 +22,7 @@ import pytest
 
 from actorsession import Graph, get_default_graph
 
-__all__ = ["OnGraph", "for_each"]
+__all__ = ["OnGraph", "for_each", "refusing"]
 
 _ROWS_OF = "_rows_of_the_table"
 _GROUP = "group_of_rows"
@@ -91,6 +91,17 @@ def for_each(
         return grouped
 
     return of_table
+
+
+def refusing(*lines: tuple[Callable[[], Any], type[BaseException], str]) -> Callable[..., Any]:
+    """Return a test of lines that are refused as soon as they are run: each with its error, and what that matches."""
+
+    @for_each("line, error, match", lines)
+    def test(line: Callable[[], Any], error: type[BaseException], match: str) -> None:
+        with pytest.raises(error, match=match):
+            line()
+
+    return test
 
 
 def _through(test: Callable[..., Any], table: list[_Row]) -> Callable[..., Any]:

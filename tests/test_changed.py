@@ -45,7 +45,7 @@ def test_tests_with_the_name_or_in_the_folder_of_a_module_are_close(graph: grimp
     graph.add_module("actorsession.namespaces.sets")
     graph.add_module("actorsession.ops.elements.division")
     found = close(graph, "actorsession/ops/elements/division.py")
-    assert "tests/ops/elements/test_comparison.py" in found
+    assert "tests/ops/elements/test_uses.py" in found
     assert "tests/ops/test_table.py" in found
 
 

@@ -20,7 +20,6 @@ from actorsession import Server
 from actorsession.actors import Deadline
 from actorsession.cli import _parser
 from actorsession.cli.console import seconds
-from actorsession.cluster.server.settings import ServerSettings
 from actorsession.durations import (
     MOST_MILLISECONDS,
     MOST_SECONDS,
@@ -30,7 +29,6 @@ from actorsession.durations import (
     is_seconds,
 )
 from actorsession.errors import InvalidArgumentError
-from actorsession.opsets.collective.groups import Group
 from actorsession.rpc.liveness.lease import Lease
 from tests.engines.kit import DeskCluster
 from transports import Hello, connect, listen
@@ -41,7 +39,7 @@ WRONG = (math.nan, -1, -1e-9, -math.inf, 1e300, math.nextafter(MOST_SECONDS, mat
 
 
 def server(**more: Any) -> Server:
-    return Server({"worker": ["127.0.0.1:0"]}, "worker", settings=ServerSettings(**more))
+    return Server({"worker": ["127.0.0.1:0"]}, "worker", settings=acts.ServerSettings(**more))
 
 
 def local(**more: Any) -> acts.LocalCluster:
@@ -83,7 +81,7 @@ PLACES: Mapping[str, tuple[Callable[[Any], Any], bool, bool]] = {
     "AsyncSession.run": (lambda s: acts.AsyncSession(graph=some()).run([], timeout=s), False, False),
     "Session.wait_for": (lambda s: session().wait_for("/job:worker", timeout=s), False, False),
     "fit": (lambda s: acts.train.fit(session(), [], [{}], loss=None, timeout=s), False, False),
-    "Group": (lambda s: Group(1, acts.Graph(), s), True, False),
+    "Group": (lambda s: acts.collective.Group(1, acts.Graph(), s), True, False),
     "Coordinator.join": (lambda s: acts.train.Coordinator().join(stop_grace_period_secs=s), True, False),
     "Coordinator.wait_for_stop": (lambda s: stopped().wait_for_stop(s), True, True),
     "LooperThread": (lambda s: acts.train.LooperThread(stopped(), s), True, False),

@@ -14,14 +14,14 @@ from typing import Any
 import pytest
 
 from actorsession.entry_points import Plugins, entry_points
-from actorsession.extend import OpDef, PluginWarning
+from actorsession.extend import OpDef, PluginWarning, registered_ops
 from actorsession.extend import register_op as register
 from actorsession.graph import registry
-from actorsession.graph.registry import is_registered, lookup
+from actorsession.graph.registry import lookup
 from actorsession.rpc import schemes
 from actorsession.rpc.schemes import supports
 from tests.runtime.toy import write_distribution
-from transports import registry as transport_registry
+from transports import transport_schemes, unregister_transport
 
 GROUP = "actorsession.things"
 
@@ -170,29 +170,22 @@ register_op(OpDef(name="ToyOp", infer=lambda ctx: [], kernel=lambda ctx: lambda:
 """
 
 
-@pytest.fixture
-def ops(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A table of operation types of the test's own, with what is registered."""
-    monkeypatch.setattr(registry, "_OPS", dict(registry._OPS))
-    monkeypatch.setattr(registry, "_COMPLETE", set(registry._COMPLETE))
-
-
-def test_a_type_of_another_distribution_is_found_when_it_is_looked_up(site: Path, ops: None) -> None:
+def test_a_type_of_another_distribution_is_found_when_it_is_looked_up(site: Path, registrations: None) -> None:
     write_distribution(site, "toy_ops", OPS, ["toys = toy_ops"], group=registry.ENTRY_POINTS)
-    assert is_registered("Add")
-    assert not is_registered("_Toy")
+    assert "Add" in registered_ops()
+    assert "_Toy" not in registered_ops()
     assert "toy_ops" not in sys.modules
-    assert is_registered("ToyOp")
+    assert "ToyOp" in registered_ops()
     assert lookup("ToyOp").name == "ToyOp"
 
 
-def test_a_module_with_a_name_that_is_taken_is_a_warning(site: Path, ops: None) -> None:
+def test_a_module_with_a_name_that_is_taken_is_a_warning(site: Path, registrations: None) -> None:
     mine = register(OpDef(name="ToyOp", infer=lambda ctx: [], kernel=lambda ctx: print))
     lines = ["toys = toy_ops", "wrong = json:loads"]
     write_distribution(site, "toy_ops", OPS, lines, group=registry.ENTRY_POINTS)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        assert not is_registered("AnotherToy")
+        assert "AnotherToy" not in registered_ops()
         with pytest.raises(ValueError, match="did you mean ToyOp"):
             lookup("ToyOps")
     texts = [str(warning.message).partition("used: ")[2] for warning in told]
@@ -206,10 +199,12 @@ def test_a_module_with_a_name_that_is_taken_is_a_warning(site: Path, ops: None) 
 
 
 @pytest.fixture
-def transports(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A registry of transports of the test's own, with what is registered."""
-    found = dict(transport_registry._transports)
-    monkeypatch.setattr(transport_registry, "_transports", found)
+def transports() -> Iterator[None]:
+    """Removes the transports that a test registers."""
+    before = {*transport_schemes()}
+    yield
+    for scheme in {*transport_schemes()} - before:
+        unregister_transport(scheme)
 
 
 def test_the_transport_of_an_entry_point_is_loaded_for_its_scheme_alone(site: Path, transports: None) -> None:

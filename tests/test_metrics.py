@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+import actorsession as acts
 from actorsession import AsyncSession, ConfigProto, Graph, GraphOptions, Session, metrics, ops
 from actorsession.errors import InvalidArgumentError
-from actorsession.metrics import LinkMetrics, ProcessMetrics, SessionMetrics, process_metrics, session_tally
+from actorsession.metrics import LinkMetrics, ProcessMetrics, SessionMetrics, session_tally
 from tests.cluster.kit import W0, W1, in_process, on, reach_over_links, soon
 
 X = np.ones(4, np.float32)
@@ -44,7 +45,7 @@ class Owner:
 
 def test_the_names_are_those_that_dashboards_refer_to() -> None:
     sessions = {"sessions_created": 0, "runs": 0, "partial_runs": 0, "plans": 0, "plan_seconds": 0.0}
-    assert process_metrics().to_wire() == {
+    assert acts.debugging.process_metrics().to_wire() == {
         **dict.fromkeys(("direct", "remote", "master", "worker"), sessions),
         "links": {"links_opened": 0, "messages_sent": 0, "messages_received": 0, "bytes_sent": 0, "bytes_received": 0},
     }
@@ -58,9 +59,9 @@ def test_every_counter_is_described() -> None:
 
 def test_the_value_is_frozen_and_does_not_follow_the_counters() -> None:
     owner = Owner()
-    before = process_metrics()
+    before = acts.debugging.process_metrics()
     session_tally("direct", owner).runs = 5
-    assert (before.direct.runs, process_metrics().direct.runs) == (0, 5)
+    assert (before.direct.runs, acts.debugging.process_metrics().direct.runs) == (0, 5)
     with pytest.raises(FrozenInstanceError):
         before.direct.runs = 1  # type: ignore[misc]
 
@@ -77,10 +78,10 @@ def test_a_session_in_this_process_counts_its_runs_and_plans(graph: Graph) -> No
             session.run(y, {x: X})
             session.run([z], {x: X})
             call(X)
-        seen = process_metrics().direct
+        seen = acts.debugging.process_metrics().direct
         assert (seen.sessions_created, seen.runs, seen.plans, seen.partial_runs) == (1, 9, 2, 0)
         assert seen.plan_seconds > 0
-        assert process_metrics().direct == seen, "reading counts nothing"
+        assert acts.debugging.process_metrics().direct == seen, "reading counts nothing"
 
 
 async def test_steps_of_an_event_loop_and_partial_runs_are_counted(graph: Graph) -> None:
@@ -94,7 +95,7 @@ async def test_steps_of_an_event_loop_and_partial_runs_are_counted(graph: Graph)
         handle = await session.partial_run_setup([first, second], [a, b])
         assert await session.partial_run(handle, first, {a: 1.0}) == 2.0
         assert await session.partial_run(handle, second, {b: 2.0}) == 3.0
-    seen = process_metrics().direct
+    seen = acts.debugging.process_metrics().direct
     assert (seen.sessions_created, seen.runs, seen.partial_runs, seen.plans) == (1, 2, 1, 3)
 
 
@@ -102,7 +103,7 @@ def test_a_run_that_cannot_be_planned_is_no_plan_and_no_run(graph: Graph) -> Non
     x = ops.placeholder("float32", [4])
     with Session(graph=graph) as session, pytest.raises(InvalidArgumentError):
         session.run(x + 1.0)
-    seen = process_metrics().direct
+    seen = acts.debugging.process_metrics().direct
     assert (seen.runs, seen.plans, seen.plan_seconds) == (0, 0, 0.0)
 
 
@@ -111,7 +112,7 @@ def test_a_session_that_measures_counts_as_well(graph: Graph) -> None:
     config = ConfigProto(graph_options=GraphOptions(build_cost_model=1, timeline_step=1))
     with Session(graph=graph, config=config) as session:
         session.run(y)
-    seen = process_metrics().direct
+    seen = acts.debugging.process_metrics().direct
     assert (seen.sessions_created, seen.runs, seen.plans) == (1, 1, 1)
 
 
@@ -123,7 +124,7 @@ def test_what_sessions_have_counted_stays_when_they_are_collected(graph: Graph) 
         session.close()
         del session
         gc.collect()
-        seen = process_metrics().direct
+        seen = acts.debugging.process_metrics().direct
         assert (seen.sessions_created, seen.runs, seen.plans) == (number, number, number)
 
 
@@ -143,7 +144,7 @@ def test_runs_in_many_threads_are_all_counted(graph: Graph) -> None:
         for thread in threads:
             thread.join()
         session.run(y, {x: X})
-    assert process_metrics().direct.runs == 802
+    assert acts.debugging.process_metrics().direct.runs == 802
 
 
 def test_no_counter_decreases_when_threads_store_their_numbers_in_another_order() -> None:
@@ -151,16 +152,16 @@ def test_no_counter_decreases_when_threads_store_their_numbers_in_another_order(
     owner = Owner()
     tally = session_tally("direct", owner)
     tally.runs = 6
-    assert process_metrics().direct.runs == 6
+    assert acts.debugging.process_metrics().direct.runs == 6
     tally.runs = 5
-    assert process_metrics().direct.runs == 6
+    assert acts.debugging.process_metrics().direct.runs == 6
 
 
 def test_sessions_that_nobody_reads_leave_no_tallies_behind() -> None:
     for _ in range(100):
         session_tally("direct", Owner()).runs = 2
     assert len(metrics._registry._tallies) <= 2
-    assert process_metrics().direct.runs == 200
+    assert acts.debugging.process_metrics().direct.runs == 200
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
@@ -169,10 +170,10 @@ def test_a_forked_child_counts_from_zero() -> None:
     session_tally("direct", owner).runs = 5
     pid = os.fork()
     if not pid:
-        found = process_metrics()
+        found = acts.debugging.process_metrics()
         os._exit(0 if found == ProcessMetrics() else 1)
     assert os.waitpid(pid, 0)[1] == 0
-    assert process_metrics().direct.runs == 5
+    assert acts.debugging.process_metrics().direct.runs == 5
 
 
 # -- sessions of a master --------------------------------------------------------------------------
@@ -187,7 +188,7 @@ async def test_client_master_and_workers_count_a_remote_session_each(graph: Grap
                 await soon(session.run(end, {x: X}))
             handle = await soon(session.partial_run_setup([end], [x]))
             await soon(session.partial_run(handle, end, {x: X}))
-            seen = process_metrics()
+            seen = acts.debugging.process_metrics()
         kinds = {"remote": seen.remote, "master": seen.master, "worker": seen.worker}
         found = {kind: (m.sessions_created, m.runs, m.partial_runs, m.plans) for kind, m in kinds.items()}
         assert found == {"remote": (1, 3, 1, 0), "master": (1, 3, 1, 2), "worker": (2, 8, 0, 4)}
@@ -206,14 +207,14 @@ async def test_the_bytes_of_links_are_counted_and_stay_when_links_end(
     y = ops.identity(x)
     async with in_process({"worker": 1}) as cluster:
         async with AsyncSession(cluster.target(), graph) as session:
-            before = process_metrics().links
+            before = acts.debugging.process_metrics().links
             await soon(session.run(y, {x: large}))
-            after = process_metrics().links
+            after = acts.debugging.process_metrics().links
         # Both ends are in this process: the array goes to the master and back.
         assert after.bytes_sent - before.bytes_sent > 2 * large.nbytes
         assert after.bytes_received - before.bytes_received > 2 * large.nbytes
         assert after.messages_sent - before.messages_sent >= 2
-    ended = process_metrics().links
+    ended = acts.debugging.process_metrics().links
     assert ended.links_opened == after.links_opened
     assert ended.bytes_sent >= after.bytes_sent
     assert ended.bytes_received >= after.bytes_received
@@ -226,7 +227,7 @@ async def test_the_metrics_may_be_read_in_any_thread_while_sessions_come_and_go(
 
     def read() -> None:
         while not done.is_set():
-            seen.append(process_metrics().direct.runs)
+            seen.append(acts.debugging.process_metrics().direct.runs)
 
     reader = asyncio.create_task(asyncio.to_thread(read))
     for _ in range(50):
@@ -235,4 +236,4 @@ async def test_the_metrics_may_be_read_in_any_thread_while_sessions_come_and_go(
     done.set()
     await soon(reader)
     assert seen == sorted(seen)
-    assert process_metrics().direct.runs == 50
+    assert acts.debugging.process_metrics().direct.runs == 50

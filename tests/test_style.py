@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import pytest
 
+from scripts.pages import public_modules
 from tests.test_docs_names import PACKAGES, PAGES, ROOT, sources
 
 # Pages that describe the library. The others may say who "we" are.
@@ -315,9 +316,7 @@ def test_the_texts_are_read() -> None:
 MOST_METHODS, MOST_LINES = 30, 400
 
 # Classes that are larger. The list only gets shorter: a class that is split leaves it, and none is added.
-LARGE = frozenset(
-    {"Distribution", "Estimator", "Layer", "ManagedCluster", "Message", "RemoteSession", "Variable", "Worker"}
-)
+LARGE = frozenset({"Distribution", "Message", "Variable"})
 
 
 def sizes_of_classes(source: str) -> Iterator[tuple[str, int, int]]:
@@ -356,3 +355,160 @@ def test_the_formatter_is_obeyed_but_for_a_few_tables() -> None:
     files = (path for folder in folders for path in (ROOT / folder).rglob("*.py"))
     marks = sum(path.read_text(encoding="utf-8").count("# fmt: " + "skip") for path in files)
     assert marks <= MOST_SKIPS, "lay the table out as the formatter does"
+
+
+# How many imports of modules that are not public the tests have. It only gets smaller.
+MOST_INNER_IMPORTS = 852
+
+INNER_IMPORT = re.compile(r"^\s*(?:from|import) (actorsession(?:\.\w+){2,})", re.MULTILINE)
+
+
+def modules_of_tests() -> Iterator[tuple[str, str]]:
+    """The path of each module below ``tests``, relative to the repository, and its source."""
+    for path in sorted((ROOT / "tests").rglob("*.py")):
+        yield path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8")
+
+
+def inner_imports(source: str) -> list[str]:
+    """The modules of packages that are imported, also by programs in texts, but for those that are public."""
+    public = {module.__name__ for module in public_modules().values()}
+    return [
+        module
+        for module in INNER_IMPORT.findall(source)
+        if module not in public and not f"{module}.".startswith("actorsession.compat.v1.")
+    ]
+
+
+def test_tests_use_public_names_but_for_those_of_inner_modules() -> None:
+    count = sum(len(inner_imports(source)) for _, source in modules_of_tests())
+    assert count <= MOST_INNER_IMPORTS, "import from actorsession, a namespace of it, extend or compat.v1"
+
+
+def test_imports_of_inner_modules_are_counted() -> None:
+    source = """
+import actorsession.compat.v1 as tf
+import actorsession.plan.prune
+from actorsession import Graph
+from actorsession.actors import Deadline
+from actorsession.namespaces.nn import relu
+PROGRAM = '''
+from actorsession.plan.place import Placer
+'''
+"""
+    assert inner_imports(source) == ["actorsession.plan.prune", "actorsession.plan.place"]
+
+
+# How many patches of names of the library's own modules and classes the tests have. It only gets smaller: a
+# test names a behaviour by public names, and brings a condition about as it comes about elsewhere.
+MOST_PATCHES = 60
+
+PATCHES = {"setattr", "setitem", "delattr", "delitem", "object", "dict", "patch"}
+OWN = ("actorsession", "transports", "scripts")
+
+
+def inner_patches(source: str) -> Iterator[str]:
+    """The patches of what is the library's own, or of what a local name stands for, which a text cannot tell."""
+    tree = ast.parse(source)
+    names: dict[str, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names |= {alias.asname or alias.name.split(".")[0]: alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names |= {alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names}
+    names |= {node.name: "tests" for node in tree.body if isinstance(node, ast.ClassDef)} | {"globals": "tests"}
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call) or not node.args or not _is_patch(node.func):
+            continue
+        target = node.args[0]
+        root = next((part for part in ast.walk(target) if isinstance(part, ast.Name)), None)
+        text = next((part.value for part in ast.walk(target) if isinstance(part, ast.Constant)), None)
+        owner = names.get(root.id, OWN[0]) if root is not None else str(text)
+        if owner.split(".")[0] in OWN:
+            yield f"{node.lineno}: {ast.unparse(node)}"
+
+
+def _is_patch(function: ast.expr) -> bool:
+    """Whether a function is one of ``monkeypatch`` or of ``unittest.mock.patch``."""
+    if isinstance(function, ast.Name):
+        return function.id == "patch"
+    return (
+        isinstance(function, ast.Attribute)
+        and function.attr in PATCHES
+        and ast.unparse(function.value).split(".")[0] in ("monkeypatch", "patch", "mock", "patched")
+    )
+
+
+def test_tests_patch_few_names_of_the_library() -> None:
+    patches = [f"{file}:{patch}" for file, source in modules_of_tests() for patch in inner_patches(source)]
+    assert len(patches) <= MOST_PATCHES, "\n".join(patches)
+
+
+def test_patches_of_the_library_are_told_from_others() -> None:
+    source = """
+import os
+from unittest import mock
+from actorsession.rpc import pushes
+class Fake: ...
+def test(monkeypatch, cache):
+    monkeypatch.setattr(os, "fsync", print)
+    monkeypatch.setattr(Fake, "x", 1)
+    monkeypatch.setenv("A", "b")
+    monkeypatch.setattr(pushes, "MAX_KEYS", 2)
+    monkeypatch.setattr("actorsession.rpc.link.decode", print)
+    monkeypatch.setattr(type(cache), "push", print)
+    with mock.patch.object(pushes, "read_value"), mock.patch("os.link"):
+        pass
+"""
+    assert [int(patch.partition(":")[0]) for patch in inner_patches(source)] == [10, 11, 12, 13]
+
+
+# Locals, arguments and functions whose name says how a value came about and not what it is. The number only gets
+# smaller: a noun of the field says more.
+MOST_VAGUE_NAMES = 1900
+
+VAGUE = {"found", "made", "wanted"}
+
+
+def vague_names(source: str) -> list[str]:
+    """The places where a module binds a vague name."""
+    functions = (ast.FunctionDef, ast.AsyncFunctionDef)
+    return [
+        f"{getattr(node, 'lineno', 0)}: {name}"
+        for node in ast.walk(ast.parse(source))
+        for name in [
+            node.id
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+            else node.arg
+            if isinstance(node, ast.arg)
+            else node.name
+            if isinstance(node, functions)
+            else ""
+        ]
+        if name in VAGUE
+    ]
+
+
+@pytest.mark.slow
+def test_vague_names_of_locals_become_fewer() -> None:
+    texts = [(ROOT / file).read_text(encoding="utf-8") for file in sources()]
+    may = [text for text in texts if any(name in text for name in VAGUE)]
+    count = sum(len(vague_names(text)) for text in may)
+    assert count <= MOST_VAGUE_NAMES, "name locals, arguments and functions by what they are"
+
+
+def test_a_vague_name_is_counted_where_it_is_bound() -> None:
+    source = "def made(wanted):\n    found = wanted\n    x.found = found\n    return {'found': found}\n"
+    assert vague_names(source) == ["1: made", "1: wanted", "2: found"]
+
+
+# Words of file names that are metaphors, with what was meant.
+METAPHORS = re.compile(
+    r"(?:^|_)(ways?|roads?|hands?|storms?|moments?|obstacles?|flips?|companions?|vigils?|fates?|lapses?|promises?"
+    r"|strangers?|mortality|faces?|shortage|holding|dropping)(?:_|$)"
+)
+
+
+def test_files_are_named_by_terms_of_the_field() -> None:
+    folders = ("actorsession", "transports", "tests", "scripts", "examples")
+    files = [path for folder in folders for path in (ROOT / folder).rglob("*.py") if METAPHORS.search(path.stem)]
+    assert files == [], "name a file by its subject"

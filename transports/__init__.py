@@ -30,7 +30,7 @@ from transports.frame import Buffer, Frame, LostFrame, encode_frame
 from transports.hello import SUPPORTED, Hello
 from transports.inproc import InprocTransport
 from transports.listener import Listener
-from transports.registry import Transport, connect, listen, register_transport, transport_schemes
+from transports.registry import Transport, connect, listen, register_transport, transport_schemes, unregister_transport
 from transports.security import SecurityConfig
 from transports.shm.arena import Place
 from transports.shm.lane import allocate_shared
@@ -66,6 +66,7 @@ __all__ = [
     "parse_address",
     "register_transport",
     "transport_schemes",
+    "unregister_transport",
 ]
 
 register_transport("abstract", AbstractTransport())

@@ -53,9 +53,9 @@ class Address:
         if self.port is not None:
             _check_host_port(self.host, self.port)
         _check_characters(self._rest)
-        wanted = _shape(self.scheme, self._rest)
-        if self.shape != wanted:
-            raise ValueError(f"{self.scheme}:// takes a {wanted}, got the {self.shape} {self._rest!r}; {_EXAMPLES}")
+        shape = _shape(self.scheme, self._rest)
+        if self.shape != shape:
+            raise ValueError(f"{self.scheme}:// takes a {shape}, got the {self.shape} {self._rest!r}; {_EXAMPLES}")
         if self.path and not self.path.startswith("/"):
             raise ValueError(f"the path {self.path!r} is not absolute; {_EXAMPLES}")
 
@@ -124,13 +124,13 @@ def _parse_rest(scheme: str, rest: str) -> Address:
             return Address(scheme=scheme, path=rest)
         case "name":
             return Address(scheme=scheme, name=rest)
-    found = _HOST_PORT.fullmatch(rest)
-    if found is None:
+    match = _HOST_PORT.fullmatch(rest)
+    if match is None:
         raise ValueError(
             f"{scheme} takes host:port and nothing after it, with an IPv6 host in brackets: {scheme}://[::1]:7000"
         )
-    host = found["host"] if found["v6"] is None else found["v6"]
-    return Address(scheme=scheme, host=host, port=_parse_port(found["port"]))
+    host = match["host"] if match["v6"] is None else match["v6"]
+    return Address(scheme=scheme, host=host, port=_parse_port(match["port"]))
 
 
 def _shape(scheme: str, rest: str) -> str:

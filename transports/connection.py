@@ -71,7 +71,7 @@ class Connection(ABC):
         local_address: The address of this end.
         peer_address: The address of the other end; on the dialling side, the address as dialled.
         peer: The identity of the peer.
-        wire_version: The frame layout that both sides agreed upon.
+        wire_version: The version of frames that both sides agreed upon.
     """
 
     local_address: str
@@ -129,6 +129,10 @@ class Connection(ABC):
         """
         return self._delivery.turn
 
+    def unsent_exceeds(self, nbytes: int) -> bool:
+        """Return whether more than so many bytes are unsent."""
+        return self.unsent > nbytes
+
     @property
     @abstractmethod
     def unsent(self) -> int:
@@ -142,7 +146,7 @@ class Connection(ABC):
     @property
     def congested(self) -> bool:
         """Whether the unsent bytes exceed the high-water mark, so that ``drain`` may wait."""
-        return self.unsent > HIGH_WATER
+        return self.unsent_exceeds(HIGH_WATER)
 
     @abstractmethod
     async def drain(self, above: int = HIGH_WATER) -> None:

@@ -90,8 +90,24 @@ class Delivery:
         """Add items and deliver their frames now, unless others were set aside before."""
         if len(items) == 1 and not (
             self.waiting or self._is_scheduled or self._context is None
-        ):  # most calls: a queue would be made for one frame
-            self._context.run(self._run_one, items[0])
+        ):  # most calls: what _run() does, without a queue for one frame
+            item = items[0]
+            self._is_scheduled = True
+            turn = self.turn
+            turn.depth += 1
+            try:
+                self._context.run(self._on_frame, item if self._frame_of is None else self._frame_of(item))
+            except Exception as error:
+                self._fail(error)
+            finally:
+                self._is_scheduled = self._is_paused
+                try:
+                    if self.waiting or self._finish is not None or self._error is not None:
+                        self._context.run(self._after_taking)
+                finally:
+                    turn.depth = depth = turn.depth - 1
+                    if not depth and turn.waiting:
+                        turn.flush()
         elif self.waiting:  # they are delivered behind those that were set aside
             self.waiting += items
             if items and not self._is_held:
@@ -225,24 +241,9 @@ class Delivery:
                 if waiting or self._is_held or self._finish is not None or self._error is not None:
                     self._after_taking()
             finally:
-                turn.leave()
-
-    def _run_one(self, item: Any) -> None:
-        """Do what ``_run`` does for a single item that nothing waits in front of."""
-        self._is_scheduled = True
-        turn = self.turn
-        turn.depth += 1
-        try:
-            self._on_frame(item if self._frame_of is None else self._frame_of(item))
-        except Exception as error:
-            self._fail(error)
-        finally:
-            self._is_scheduled = self._is_paused
-            try:
-                if self.waiting or self._finish is not None or self._error is not None:
-                    self._after_taking()
-            finally:
-                turn.leave()
+                turn.depth = depth = turn.depth - 1
+                if not depth and turn.waiting:
+                    turn.flush()
 
     def _after_taking(self) -> None:
         """Continue with the frames that are left; if none is, release the source and report an end."""

@@ -107,9 +107,9 @@ class AuthenticationError(TransportError):
 
 def _restored(kind: type[TransportError], args: Any, cause: BaseException | None) -> TransportError:
     """Return an error of a class without a call of its constructor."""
-    made = kind.__new__(kind, *args)
-    made.__cause__ = cause
-    return made
+    error = kind.__new__(kind, *args)
+    error.__cause__ = cause
+    return error
 
 
 def _errno_words(errno: int | None) -> str:

@@ -15,8 +15,9 @@ bytes of all chunks form a second stream of frames like the first, without chunk
 frame between the shared-memory lanes of both ends (``shm``), which is otherwise like any other.
 
 Invariants. A large segment is never copied when it is sent. A frame that no receiver would accept is
-refused by its sender. Wire version 0 is reserved for handshake frames. Their layout never changes, so that
-peers of any version can report to each other why they are incompatible.
+refused by its sender. The wire version changes with the layout of frames and with what users put in them, so
+that peers that would misread each other do not connect. Wire version 0 is reserved for handshake frames.
+Their layout never changes, so that peers of any version can report to each other why they are incompatible.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ Buffer: TypeAlias = bytes | bytearray | memoryview
 
 # The first byte is not ASCII, so that text protocols and TLS (0x16) are distinguished by one byte.
 MAGIC = b"\xabF"
-WIRE_VERSION = 1
+# Version 2: every step travels as frames, whose contents peers of version 1 do not know.
+WIRE_VERSION = 2
 HANDSHAKE_VERSION = 0
 PREFIX = Struct("!2sBBII")
 # The prefix again, with the part that is the same in all frames of a stream as one field: 60 % of the time.
@@ -216,13 +218,13 @@ def parse_prefix(
     Raises:
         ProtocolError: Wrong magic, version or flags, or a number over its limit.
     """
-    magic, found, flags, header_length, segment_count = PREFIX.unpack_from(data, at)
+    magic, wire_version, flags, header_length, segment_count = PREFIX.unpack_from(data, at)
     if magic != MAGIC:
         start = bytes(data[at : at + PREFIX.size])
         raise ProtocolError(f"received {start!r} where a frame must begin with {MAGIC!r}")
-    if found != version or (flags and not (shared and flags == SHARED_FLAG)):
+    if wire_version != version or (flags and not (shared and flags == SHARED_FLAG)):
         raise ProtocolError(
-            f"received a frame of wire version {found} with flags {flags}; the peers "
+            f"received a frame of wire version {wire_version} with flags {flags}; the peers "
             f"agreed on version {version} and flags 0"
         )
     if header_length > max_header:
@@ -241,14 +243,14 @@ def _check_limits(header: int, segments: Sequence[int]) -> None:
     total = header + sum(segments)
     if total <= min(MAX_HEADER, MAX_SEGMENT, MAX_FRAME) and len(segments) <= MAX_SEGMENTS:
         return  # nearly always
-    for what, found, limit in (
+    for what, size, limit in (
         ("header bytes", header, MAX_HEADER),
         ("segments", len(segments), MAX_SEGMENTS),
         ("bytes in one segment", max(segments, default=0), MAX_SEGMENT),
         ("bytes altogether", total, MAX_FRAME),
     ):
-        if found > limit:
-            raise ValueError(f"a frame of {found} {what} cannot be sent; the limit is {limit}")
+        if size > limit:
+            raise ValueError(f"a frame of {size} {what} cannot be sent; the limit is {limit}")
 
 
 def _join_small(pieces: Sequence[Buffer]) -> list[Buffer]:

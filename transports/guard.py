@@ -87,10 +87,10 @@ async def _resolved(address: Address) -> list[str]:
         return [str(ipaddress.ip_address(address.host.partition("%")[0]))]
     loop = asyncio.get_running_loop()
     try:
-        found = await loop.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
+        addresses = await loop.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
     except OSError:
         return []
-    return [str(name[0]) for _, _, _, _, name in found]
+    return [str(name[0]) for _, _, _, _, name in addresses]
 
 
 def _is_loopback(host: str) -> bool:

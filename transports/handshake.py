@@ -287,7 +287,7 @@ class Handshake:
             raise WrongPeer(
                 f"no common wire version: {self._side(self.role)} supports "
                 f"{sorted(self._hello.wire_versions)}, {self._side(self.role.other)} supports "
-                f"{sorted(peer.wire_versions)}"
+                f"{sorted(peer.wire_versions)}; both must run the same version of the library"
             )
         return version
 
@@ -301,15 +301,15 @@ class Handshake:
 
     def _check_proof(self, message: Message) -> None:
         """Check the other side's proof in constant time."""
-        expected, found = self._proof(self.role.other), message.get("proof")
-        if expected is None and found is None:
+        expected, proof = self._proof(self.role.other), message.get("proof")
+        if expected is None and proof is None:
             return
-        if not isinstance(expected, bytes) or not isinstance(found, bytes):
+        if not isinstance(expected, bytes) or not isinstance(proof, bytes):
             raise ProtocolError(
                 f"the {self.role.other.value} sent a proof although its hello announced no "
                 "token, or none although it announced one"
             )
-        if not hmac.compare_digest(expected, found):
+        if not hmac.compare_digest(expected, proof):
             raise AuthenticationError(
                 f"wrong token: {self._side(self.role.other)} did not prove that it has the "
                 f"token of {self._side(self.role)}"

@@ -30,10 +30,10 @@ def allocate(nbytes: int) -> memoryview:
     """
     if nbytes < _NUMPY_FROM:
         return memoryview(bytearray(nbytes))
-    made = np.empty(nbytes, np.uint8)
+    array = np.empty(nbytes, np.uint8)
     if nbytes >= _LARGE:
         np.empty(RESERVE, np.uint8)
-    return made.data
+    return array.data
 
 
 def extend(buffer: bytearray, data: memoryview) -> None:

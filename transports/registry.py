@@ -84,6 +84,15 @@ def register_transport(scheme: str, transport: Transport, *, replace: bool = Fal
     _transports[scheme] = transport
 
 
+def unregister_transport(scheme: str) -> None:
+    """Remove the transport of a scheme; existing listeners and connections are not affected.
+
+    Raises:
+        KeyError: The scheme has no transport.
+    """
+    del _transports[scheme]
+
+
 def transport_schemes() -> tuple[str, ...]:
     """Return the registered schemes, sorted."""
     return tuple(sorted(_transports))
@@ -188,8 +197,8 @@ async def listen(
         parsed, hello, on_connection, token=token, handshake_timeout=handshake_timeout, sock=sock, security=security
     )
     try:
-        found = parse_address(listener.address)
-        listener.near = await check_exposure(found, transport, token, bound=True)
+        bound = parse_address(listener.address)
+        listener.near = await check_exposure(bound, transport, token, bound=True)
     except BaseException:
         await listener.aclose()
         raise

@@ -205,7 +205,7 @@ class Actor:
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Collect the handlers, including those of base classes."""
         super().__init_subclass__(**kwargs)
-        found: dict[type[Any], tuple[str, _Dispatch]] = {}
+        handlers: dict[type[Any], tuple[str, _Dispatch]] = {}
         for base in reversed(cls.__mro__):
             own: dict[type[Any], tuple[str, _Dispatch]] = {}
             for name, member in vars(base).items():
@@ -216,9 +216,11 @@ class Actor:
                             f"and in {own[message_class][0]}; one method may"
                         )
                     own[message_class] = name, dispatch
-            found |= own
+            handlers |= own
         # A subclass may override a handler by its name.
-        cls._dispatch = {kind: replace(dispatch, method=getattr(cls, name)) for kind, (name, dispatch) in found.items()}
+        cls._dispatch = {
+            kind: replace(dispatch, method=getattr(cls, name)) for kind, (name, dispatch) in handlers.items()
+        }
 
     def statistics(self) -> ActorStatistics:
         """Return the current state and counters."""

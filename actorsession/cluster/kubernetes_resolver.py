@@ -137,8 +137,8 @@ class KubernetesClusterResolver(DescribedClusterResolver):
 
     @property
     def _namespace(self) -> str:
-        found = self._given_namespace or os.environ.get("POD_NAMESPACE")
-        return found or self._file("namespace").strip()
+        namespace = self._given_namespace or os.environ.get("POD_NAMESPACE")
+        return namespace or self._file("namespace").strip()
 
     def _file(self, name: str) -> str:
         path = self._account / name
@@ -158,7 +158,7 @@ class KubernetesClusterResolver(DescribedClusterResolver):
 
     def _selected(self, job: str, selector: str) -> dict[int, tuple[str, str]]:
         """Return the pods that a label selector finds: name and host by index."""
-        found: dict[int, tuple[str, str]] = {}
+        pods: dict[int, tuple[str, str]] = {}
         for pod in self._pods(selector):
             try:
                 name, address = str(pod["metadata"]["name"]), pod.get("status", {}).get("podIP")
@@ -169,13 +169,13 @@ class KubernetesClusterResolver(DescribedClusterResolver):
                 raise UnavailableError(f"Kubernetes lists a pod that has another form: {pod!r:.200}") from exc
             if not isinstance(address, str):
                 raise UnavailableError(f"the pod {name} has the address {address!r:.100}")
-            if index in found:
+            if index in pods:
                 raise RequestValueError(
-                    f"the pods {found[index][0]} and {name}, which {selector!r} selects for job {job!r}, "
+                    f"the pods {pods[index][0]} and {name}, which {selector!r} selects for job {job!r}, "
                     f"both have index {index}; each task is one pod"
                 )
-            found[index] = (name, f"[{address}]" if ":" in address else address)
-        return found
+            pods[index] = (name, f"[{address}]" if ":" in address else address)
+        return pods
 
     def _pods(self, selector: str) -> Iterator[Mapping[str, Any]]:
         """Yield the pods that a label selector finds.
@@ -231,9 +231,9 @@ class KubernetesClusterResolver(DescribedClusterResolver):
 
 def _json_object(text: bytes) -> Mapping[str, Any]:
     with contextlib.suppress(ValueError):
-        found = read_json(text)
-        if isinstance(found, dict):
-            return found
+        value = read_json(text)
+        if isinstance(value, dict):
+            return value
     return {}
 
 

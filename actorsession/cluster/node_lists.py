@@ -37,11 +37,11 @@ def expand_node_list(text: str) -> list[str]:
     names: list[str] = []
     at = 0
     while at < len(text):
-        found = _NAME.match(text, at)
-        if found is None or text[found.end() : found.end() + 1] not in ("", ","):
+        match = _NAME.match(text, at)
+        if match is None or text[match.end() : match.end() + 1] not in ("", ","):
             raise RequestValueError(f"{text[at:]!r:.100} is no name of nodes, such as n1 or n[1-4,7]")
-        names += _expand_name(found[0], _MOST - len(names))
-        at = found.end() + 1
+        names += _expand_name(match[0], _MOST - len(names))
+        at = match.end() + 1
     if not names or text.endswith(","):
         raise RequestValueError("a name of nodes is missing, such as n1 or n[1-4,7]")
     return names
@@ -58,10 +58,10 @@ def _expand_name(name: str, most: int) -> Iterator[str]:
 def _expand_ranges(text: str, name: str, most: int) -> list[str]:
     numbers: list[str] = []
     for part in text.split(","):
-        found = _RANGE.fullmatch(part)
-        if found is None:
+        match = _RANGE.fullmatch(part)
+        if match is None:
             raise RequestValueError(f"{part!r:.100} in {name!r:.100} is no number or range, such as 3 or 01-16")
-        low, high = found[1], found[2] or found[1]
+        low, high = match[1], match[2] or match[1]
         count = int(high) - int(low) + 1
         if count < 1:
             raise RequestValueError(f"the range {part!r:.100} in {name!r:.100} ends before it begins")
@@ -82,9 +82,9 @@ def expand_counts(text: str) -> list[int]:
     """
     counts: list[int] = []
     for part in text.split(","):
-        found = _COUNT.fullmatch(part)
-        times = int(found[2] or 1) if found else 0
-        if found is None or not times or len(counts) + times > _MOST:
+        match = _COUNT.fullmatch(part)
+        times = int(match[2] or 1) if match else 0
+        if match is None or not times or len(counts) + times > _MOST:
             raise RequestValueError(f"{part!r:.100} is no number or repeated number, such as 3 or 4(x2)")
-        counts += [int(found[1])] * times
+        counts += [int(match[1])] * times
     return counts

@@ -134,9 +134,9 @@ class PeerLinks:
             UnavailableError: if the task cannot be reached; names the task and its address.
             DeadlineExceededError: if that takes too long.
         """
-        found = self.in_use.get(task)
-        if found is not None:
-            return found
+        link = self.in_use.get(task)
+        if link is not None:
+            return link
         if self.ended:
             raise UnavailableError(f"the session of the link to {task} has ended", task=task)
         dialling = self._dialling.get(task)

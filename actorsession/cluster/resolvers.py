@@ -108,10 +108,10 @@ class SimpleClusterResolver:
         Raises:
             ValueError: for an unknown job or task.
         """
-        found = self._master
+        address = self._master
         if task_type is not None and task_id is not None:
-            found = self._spec.task_address(task_type, task_id)
-        return _url(found, rpc_layer or self.rpc_layer)
+            address = self._spec.task_address(task_type, task_id)
+        return _url(address, rpc_layer or self.rpc_layer)
 
     def __repr__(self) -> str:
         return f"SimpleClusterResolver({self._spec!r})"
@@ -160,10 +160,10 @@ class DescribedClusterResolver:
         """The job of this process."""
         if self._task_type is not None:
             return str(self._task_type)
-        found = self._task().get("type")
-        if found is not None and not isinstance(found, str):
-            raise RequestTypeError(f"{self._where}: the task's type is a string, got {found!r:.100}")
-        return found
+        kind = self._task().get("type")
+        if kind is not None and not isinstance(kind, str):
+            raise RequestTypeError(f"{self._where}: the task's type is a string, got {kind!r:.100}")
+        return kind
 
     @task_type.setter
     def task_type(self, value: str | None) -> None:
@@ -172,14 +172,14 @@ class DescribedClusterResolver:
     @property
     def task_id(self) -> int | None:
         """The index of this process in the job."""
-        found = self._task_id if self._task_id is not None else self._task().get("index")
-        if found is None:
+        index = self._task_id if self._task_id is not None else self._task().get("index")
+        if index is None:
             return None
-        if isinstance(found, bool) or not isinstance(found, (int, str)):
-            raise RequestTypeError(f"{self._where}: the task's index is a number, got {found!r:.100}")
+        if isinstance(index, bool) or not isinstance(index, (int, str)):
+            raise RequestTypeError(f"{self._where}: the task's index is a number, got {index!r:.100}")
         with contextlib.suppress(ValueError):
-            return int(found)
-        raise RequestValueError(f"{self._where}: the task's index is a number, got {found!r:.100}")
+            return int(index)
+        raise RequestValueError(f"{self._where}: the task's index is a number, got {index!r:.100}")
 
     @task_id.setter
     def task_id(self, value: int | None) -> None:
@@ -190,8 +190,8 @@ class DescribedClusterResolver:
         """The scheme of the cluster's addresses, if it is given."""
         if self._rpc_layer is not None:
             return self._rpc_layer
-        found = self._read().get("rpc_layer")
-        return None if found is None else str(found)
+        layer = self._read().get("rpc_layer")
+        return None if layer is None else str(layer)
 
     @rpc_layer.setter
     def rpc_layer(self, value: str | None) -> None:
@@ -295,18 +295,18 @@ class FileClusterResolver(DescribedClusterResolver):
         except UnicodeDecodeError as exc:
             raise RequestValueError(f"{self._where} is no UTF-8: {exc.reason} at byte {exc.start}") from None
         if self.path.suffix != ".toml":
-            found = _json(text, self._where)
+            description = _json(text, self._where)
         else:
             import tomllib  # takes as long to import as this package
 
             try:
-                found = tomllib.loads(text)
+                description = tomllib.loads(text)
             except (ValueError, RecursionError) as exc:
                 raise RequestValueError(f"{self._where} is not TOML: {exc}") from None
-        unknown = sorted(found.keys() - _KEYS)
+        unknown = sorted(description.keys() - _KEYS)
         if unknown:
             raise RequestValueError(f"{self._where}: {unknown} mean nothing here; {sorted(_KEYS)} do")
-        return found
+        return description
 
 
 def _json(text: str, where: str) -> Mapping[str, Any]:

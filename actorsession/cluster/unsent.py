@@ -39,7 +39,7 @@ def _located(partitions: Iterable[Partition], position: int, fault: OpError) -> 
         for at, name, index in partition.fetches:
             if at == position:
                 source = next((node.source for node in partition.nodes if node.name == name), None)
-                made = type(fault)(f"the value of {name}:{index} cannot be sent: {fault.message}")
-                made.__cause__ = fault
-                return made.locate(node=name, device=partition.device, task=partition.task, source=source)
+                error = type(fault)(f"the value of {name}:{index} cannot be sent: {fault.message}")
+                error.__cause__ = fault
+                return error.locate(node=name, device=partition.device, task=partition.task, source=source)
     return fault

@@ -71,13 +71,13 @@ def own_wait_graph(
         pool: the worker's threads for kernels.
     """
     most = max(1, min(message.most, _MOST_EVER))
-    wanted = [s for s in sessions if message.session_handle in ("", s.handle)]
+    asked = [s for s in sessions if message.session_handle in ("", s.handle)]
     stacks = Stacks()
     if message.keys:
         keys = zip(message.steps[:_MOST_KEYS], message.keys[:_MOST_KEYS], strict=False)
-        return TaskWaits(task=task, keys=tuple(_sent_keys(list(keys), wanted, table, stacks)))
-    steps = [s for session in wanted for s in _steps(session, table, stacks, most)]
-    under_way = sum(len(s.steps.running) + len(s.steps.held) for s in wanted)
+        return TaskWaits(task=task, keys=tuple(_sent_keys(list(keys), asked, table, stacks)))
+    steps = [s for session in asked for s in _steps(session, table, stacks, most)]
+    under_way = sum(len(s.steps.running) + len(s.steps.held) for s in asked)
     if not message.session_handle:
         unbegun = _unbegun(table, {s.step_id for s in steps}, task)
         steps += unbegun
@@ -85,7 +85,7 @@ def own_wait_graph(
     steps.sort(key=lambda s: -s.seconds)
     return TaskWaits(
         task=task,
-        names={s.handle: s.task for s in wanted},
+        names={s.handle: s.task for s in asked},
         steps=tuple(steps[:most]),
         more_steps=max(0, under_way - most),
         masters=tuple([m for m in masters if message.session_handle in ("", m.session)]),
@@ -127,17 +127,17 @@ def _unbegun(table: RendezvousTable, known: set[int], task: str) -> list[StepWai
     """
     now = time.monotonic()
     return [
-        StepWaits(step_id=found.step_id, task=task, state=UNBEGUN, seconds=now - found.created)
-        for found in table.unbegun(MOST)
-        if found.step_id not in known
+        StepWaits(step_id=unbegun.step_id, task=task, state=UNBEGUN, seconds=now - unbegun.created)
+        for unbegun in table.unbegun(MOST)
+        if unbegun.step_id not in known
     ]
 
 
 def _sent_keys(
-    wanted: Sequence[tuple[int, str]], sessions: Sequence[WorkerSession], table: RendezvousTable, stacks: Stacks
+    asked: Sequence[tuple[int, str]], sessions: Sequence[WorkerSession], table: RendezvousTable, stacks: Stacks
 ) -> Iterable[SentKey]:
     by_step: defaultdict[int, list[str]] = defaultdict(list)
-    for step_id, key in wanted:
+    for step_id, key in asked:
         by_step[step_id].append(key)
     for step_id, keys in by_step.items():
         for session in sessions:
@@ -159,9 +159,9 @@ def _sent_keys(
                 yield SentKey(step_id=step_id, key=key, state=SENT if over else UNBEGUN, over=over)
 
 
-def _sent(found: Iterable[SentKey], session: WorkerSession) -> Iterable[SentKey]:
+def _sent(sent_keys: Iterable[SentKey], session: WorkerSession) -> Iterable[SentKey]:
     """Yield the states of values; one that was sent may still wait because its link is backlogged."""
-    for sent in found:
+    for sent in sent_keys:
         state = SENT if sent.state == NOBODY else sent.state
         link = parse_key(sent.key).dst_task
         if state == SENT and session.workers.is_backlogged(link):
@@ -235,13 +235,13 @@ class _Collector:
     def _questions(self, awaited: Mapping[tuple[int, str], str]) -> dict[str, AskWhy]:
         """Return the request to each task about values of which nothing is known yet."""
         sessions = {s.step_id: s.session for r in self._reports.values() for s in r.steps}
-        wanted: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
+        keys: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
         for (step_id, key), session in awaited.items():
             if (step_id, key) in self._known:
                 continue
             task = self._task_named(parse_key(key).src_task, session or sessions.get(step_id, ""))
-            if task is not None and len(wanted[task]) < _MOST_KEYS:
-                wanted[task].append((step_id, key))
+            if task is not None and len(keys[task]) < _MOST_KEYS:
+                keys[task].append((step_id, key))
         return {
             task: AskWhy(
                 session_handle=self._session,
@@ -249,7 +249,7 @@ class _Collector:
                 steps=[step for step, _ in values],
                 keys=[key for _, key in values],
             )
-            for task, values in wanted.items()
+            for task, values in keys.items()
         }
 
     def _task_named(self, name: str, session: str) -> str | None:
@@ -264,8 +264,8 @@ class _Collector:
         left = self._deadline.time_left
         limit = self._deadline if left is None else Deadline.after(left * _SHARE)
         calls = [self._ask_one(task, message, limit) for task, message in questions.items()]
-        found = await asyncio.gather(*calls)
-        return [(task, waits) for task, waits in found if waits is not None]
+        answers = await asyncio.gather(*calls)
+        return [(task, waits) for task, waits in answers if waits is not None]
 
     async def _ask_one(self, task: str, message: AskWhy, limit: Deadline) -> tuple[str, TaskWaits | None]:
         try:

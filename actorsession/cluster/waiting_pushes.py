@@ -105,15 +105,15 @@ def _of_value(message: Pushed, error: OpError) -> OpError:
     sent = zip(message.keys, message.values, message.dead, strict=True)
     faults = ((key, fault_of(value)) for key, value, dead in sent if not dead)
     # Each of them alone may be one that can be sent.
-    text, fault = next((found for found in faults if found[1]), (message.keys[0], error))
+    text, fault = next((unsendable for unsendable in faults if unsendable[1]), (message.keys[0], error))
     assert fault is not None
     try:
         key = parse_key(text)
     except InvalidArgumentError:  # which the receiver would refuse, too
         return fault
     node = key.tensor.removeprefix("^").partition(":")[0] or None
-    made = type(fault)(
+    located = type(fault)(
         f"the value of {key.tensor or key.edge_name} cannot be sent to {key.dst_device}: {fault.message}"
     )
-    made.__cause__ = fault
-    return made.locate(node=node, device=key.src_device, task=key.src_task)
+    located.__cause__ = fault
+    return located.locate(node=node, device=key.src_device, task=key.src_task)

@@ -223,15 +223,15 @@ def not_encoded(exc: Exception) -> OpError:
     """
     if isinstance(exc, OpError):
         return exc
-    found = from_exception(exc)
+    cause = from_exception(exc)
     if isinstance(exc, MemoryError):
-        made: OpError = ResourceExhaustedError(f"no memory to encode a value: {found.message}")
+        error: OpError = ResourceExhaustedError(f"no memory to encode a value: {cause.message}")
     elif isinstance(exc, (ValueError, OverflowError, TypeError)):
-        made = InvalidArgumentError(f"cannot encode a value: {exc}")
+        error = InvalidArgumentError(f"cannot encode a value: {exc}")
     else:
-        made = InvalidArgumentError(f"cannot encode a value: {found.message}")
-    made.__cause__ = exc
-    return made
+        error = InvalidArgumentError(f"cannot encode a value: {cause.message}")
+    error.__cause__ = exc
+    return error
 
 
 class _Packer(threading.local):

@@ -281,13 +281,13 @@ def as_dtype(value: Any) -> DType:
     if isinstance(value, DType):
         return value.base_dtype if value.as_datatype_enum > _REFERENCES_FROM else value
     # What is first found here is what each tensor of a message has.
-    found = _BY_NAME.get(value) if type(value) is str else None
-    if found is None and isinstance(value, np.dtype):
-        found = _BY_NUMPY.get(value)
-    found = found or _found(value)
-    if found is None:
+    dtype = _BY_NAME.get(value) if type(value) is str else None
+    if dtype is None and isinstance(value, np.dtype):
+        dtype = _BY_NUMPY.get(value)
+    dtype = dtype or _found(value)
+    if dtype is None:
         raise TypeError(f"cannot convert {value!r} to a dtype; valid names: {', '.join(_BY_NAME)}")
-    return found
+    return dtype
 
 
 def show_types_as(prefix: str) -> None:
@@ -304,19 +304,19 @@ def reference_dtype(dtype: DType) -> DType:
     """Return the type of references to variables of a type, such as ``float32_ref``."""
     if dtype.as_datatype_enum > _REFERENCES_FROM:
         return dtype
-    found = _REFERENCE_TO.get(dtype)
-    if found is None:
+    reference = _REFERENCE_TO.get(dtype)
+    if reference is None:
         name, number = f"{dtype.name}{_REFERENCE}", dtype.as_datatype_enum + _REFERENCES_FROM
-        found = _REFERENCE_TO.setdefault(dtype, _made(name, dtype.np_dtype, dtype.kind, number))
-    return found
+        reference = _REFERENCE_TO.setdefault(dtype, _made(name, dtype.np_dtype, dtype.kind, number))
+    return reference
 
 
 def dtype_or_reference(value: Any) -> DType:
     """Return what ``as_dtype`` does, but the type of references for a name or number of one."""
     if isinstance(value, DType):
         return value
-    found = as_dtype(value)
-    return reference_dtype(found) if _is_reference(value) else found
+    dtype = as_dtype(value)
+    return reference_dtype(dtype) if _is_reference(value) else dtype
 
 
 def _is_reference(value: Any) -> bool:

@@ -66,10 +66,10 @@ class ExtensionPoint(Generic[V]):
         Raises:
             RuntimeError: before it is set, with the package to import.
         """
-        found = self.find(key)
-        if found is None:
+        value = self.find(key)
+        if value is None:
             raise RuntimeError(f"{self.name}: there is no {key!r} before {self.filled_by} is imported")
-        return found
+        return value
 
     def keys(self) -> list[str]:
         """Return all keys, including those whose values are deferred."""

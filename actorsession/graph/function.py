@@ -108,9 +108,9 @@ class FunctionDef:
 
     def output_specs(self) -> tuple[TensorSpec, ...]:
         """Return the static types of the results."""
-        made = {node.name: node.outputs for node in self.nodes}
-        made[ARGUMENT] = self.arguments
-        return tuple([made[name][index] for name, index in self.outputs])
+        outputs = {node.name: node.outputs for node in self.nodes}
+        outputs[ARGUMENT] = self.arguments
+        return tuple([outputs[name][index] for name, index in self.outputs])
 
     def to_wire(self) -> list[Any]:
         """Return the function as plain values."""
@@ -258,14 +258,14 @@ def named_functions(nodes: Iterable[NodeDef]) -> dict[str, FunctionDef]:
     Every call has its function specialised to the shapes of its arguments; the one of the first call stands
     for all. Loops, branches and gradients of functions are nodes with functions that have no name.
     """
-    found: dict[str, FunctionDef] = {}
+    functions: dict[str, FunctionDef] = {}
     for node in nodes:
         for function in functions_of(node):
             if node.op != SYMBOLIC_GRADIENT and "_function" in node.attrs:
-                found.setdefault(str(node.attrs["_function"]), function)
+                functions.setdefault(str(node.attrs["_function"]), function)
             for name, inner in named_functions(function.nodes).items():
-                found.setdefault(name, inner)
-    return found
+                functions.setdefault(name, inner)
+    return functions
 
 
 def is_same_function(one: FunctionDef, other: FunctionDef) -> bool:
@@ -334,25 +334,25 @@ def function_fault(
 def _function_fault(
     function: FunctionDef, loops: int, depth: int, check: Callable[[NodeDef], str | None]
 ) -> str | None:
-    made = {ARGUMENT: len(function.arguments)}  # number of outputs
+    counts = {ARGUMENT: len(function.arguments)}  # number of outputs
     for node in function.nodes:
         name = node.name
-        if name in made or name.startswith("_"):
+        if name in counts or name.startswith("_"):
             return f"the name {name!r} of a node is taken or reserved"
         if not is_registered(node.op):
             return f"{name!r} is of type {node.op!r}, which is not registered here"
         for producer, index in node.inputs:
-            if not 0 <= index < made.get(producer, 0):
+            if not 0 <= index < counts.get(producer, 0):
                 return f"{name!r} reads '{producer}:{index}', not made before it"
         for before in node.control_inputs:
-            if before == ARGUMENT or before not in made:
+            if before == ARGUMENT or before not in counts:
                 return f"{name!r} runs after {before!r}, not made before it"
         inner = check(node) or function_fault(node, loops, depth + 1, check)
         if inner is not None:
             return f"{name!r} {inner}"
-        made[name] = len(node.outputs)
+        counts[name] = len(node.outputs)
     for producer, index in function.outputs:
-        if not 0 <= index < made.get(producer, 0):
+        if not 0 <= index < counts.get(producer, 0):
             return f"it returns '{producer}:{index}', which it does not make"
     return None
 
@@ -385,9 +385,9 @@ def _if_fault(node: NodeDef) -> str | None:
 def _call_fault(node: NodeDef) -> str | None:
     (function,) = functions_of(node)
     dtypes = [spec.dtype for spec in node.outputs]
-    given, wanted = len(node.inputs) - CALLS[node.op], len(function.arguments)
-    if given != wanted:
-        return f"passes {given} arguments to a function that takes {wanted}"
+    given, expected = len(node.inputs) - CALLS[node.op], len(function.arguments)
+    if given != expected:
+        return f"passes {given} arguments to a function that takes {expected}"
     if [spec.dtype for spec in function.output_specs()] != dtypes:
         return "has outputs whose dtypes differ from those of its function"
     return None
@@ -451,16 +451,16 @@ class FunctionBody:
     def needed(self, outputs: Sequence[Tensor]) -> list[Operation]:
         """Return the operations that results need, in the order they were built."""
         own = set(self.operations)
-        found: set[Operation] = set()
+        operations: set[Operation] = set()
         waiting = [t.op for t in outputs]
         while waiting:
             op = waiting.pop()
-            if op in own and op not in found:
-                found.add(op)
+            if op in own and op not in operations:
+                operations.add(op)
                 waiting.extend([t.op for t in op.inputs])
                 waiting.extend(op.control_inputs)
         parameters = {t.op for t in self.parameters}
-        return [op for op in self.operations if op in found and op not in parameters]
+        return [op for op in self.operations if op in operations and op not in parameters]
 
     def captured(self, outputs: Sequence[Tensor]) -> list[Tensor]:
         """Return the tensors from outside that results depend on."""
@@ -500,12 +500,12 @@ class FunctionBody:
                     attrs={k: v for k, v in node.attrs.items() if k != "_class"},
                 )
             )
-        made = tuple([refs.get(t, t._ref) for t in outputs])
+        results = tuple([refs.get(t, t._ref) for t in outputs])
         if not PRIMITIVES.isdisjoint([node.op for node in nodes]):
             arguments = [t.spec for t in (*self.parameters, *captures)]
-            nodes = FUNCTIONALIZE.get("nodes")(nodes, arguments, made)
+            nodes = FUNCTIONALIZE.get("nodes")(nodes, arguments, results)
         return FunctionDef(
-            tuple([t.spec for t in self.parameters]), tuple([t.spec for t in captures]), tuple(nodes), made
+            tuple([t.spec for t in self.parameters]), tuple([t.spec for t in captures]), tuple(nodes), results
         )
 
 

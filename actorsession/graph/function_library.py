@@ -70,8 +70,8 @@ class FunctionLibrary:
         """Return the names of all functions, in the order they were added."""
         return tuple(self._functions)
 
-    def unique_name(self, wanted: str) -> str:
+    def unique_name(self, base: str) -> str:
         """Return a name that is not used yet: the wanted one, with ``_1``, ``_2``, ... if it is taken."""
-        name = free_name(wanted, self._functions, self._given)
+        name = free_name(base, self._functions, self._given)
         self._given.add(name)
         return name

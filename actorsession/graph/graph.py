@@ -120,9 +120,9 @@ class Graph(ProcessBound):
             KeyError: if there is none.
             ValueError: if the name is that of a tensor.
         """
-        found = self.nodes.find(name, allow_tensor=False)
-        assert isinstance(found, Operation)
-        return found
+        operation = self.nodes.find(name, allow_tensor=False)
+        assert isinstance(operation, Operation)
+        return operation
 
     def get_tensor_by_name(self, name: str) -> Tensor:
         """Return the tensor of that name, ``operation:index``.
@@ -132,9 +132,9 @@ class Graph(ProcessBound):
             KeyError: if the operation or the output does not exist.
             ValueError: if the name is malformed or that of an operation.
         """
-        found = self.nodes.find(name, allow_operation=False)
-        assert isinstance(found, Tensor)
-        return found
+        tensor = self.nodes.find(name, allow_operation=False)
+        assert isinstance(tensor, Tensor)
+        return tensor
 
     def as_graph_element(
         self, obj: Any, *, allow_tensor: bool = True, allow_operation: bool = True
@@ -154,23 +154,24 @@ class Graph(ProcessBound):
         if not isinstance(obj, str) and not hasattr(obj, "_as_graph_element"):
             kinds = " or ".join(["Tensor"] * allow_tensor + ["Operation"] * allow_operation)
             raise TypeError(f"Can not convert a {type(obj).__name__} into a {kinds}. Got {obj!r:.100}")
-        found: Any = obj if isinstance(obj, str) else obj._as_graph_element()
-        if isinstance(found, str):  # objects may denote a name, as in TensorFlow
-            return self.nodes.find(found, allow_tensor=allow_tensor, allow_operation=allow_operation)
-        if not isinstance(found, (Tensor, Operation)):
+        element: Any = obj if isinstance(obj, str) else obj._as_graph_element()
+        if isinstance(element, str):  # objects may denote a name, as in TensorFlow
+            return self.nodes.find(element, allow_tensor=allow_tensor, allow_operation=allow_operation)
+        if not isinstance(element, (Tensor, Operation)):
             raise TypeError(
-                f"{type(obj).__name__}._as_graph_element() returns a Tensor, an Operation or a name, got {found!r:.100}"
+                f"{type(obj).__name__}._as_graph_element() returns a Tensor, an Operation or a name, "
+                f"got {element!r:.100}"
             )
-        if found.graph is not self:
+        if element.graph is not self:
             raise ValueError(
-                f"{found!r} is not an element of this graph but of another one. Each "
+                f"{element!r} is not an element of this graph but of another one. Each "
                 "thread has a default graph of its own: pass the graph, as in "
                 "Session(graph=tensor.graph), or build in `with graph.as_default():`"
             )
-        if not (allow_tensor if isinstance(found, Tensor) else allow_operation):
+        if not (allow_tensor if isinstance(element, Tensor) else allow_operation):
             kinds = " or ".join(["Tensor"] * allow_tensor + ["Operation"] * allow_operation)
-            raise TypeError(f"Can not convert a {type(found).__name__} into a {kinds}. Got {found!r}")
-        return found
+            raise TypeError(f"Can not convert a {type(element).__name__} into a {kinds}. Got {element!r}")
+        return element
 
     # -- building ------------------------------------------------------------------------------
 
@@ -221,7 +222,7 @@ class Graph(ProcessBound):
             if scope.gradients is not None and op_type in scope.gradients:
                 filled.setdefault(scopes.GRADIENT_NAME, scope.gradients[op_type])
             number = len(nodes.order) if scope.body is None else len(nodes)
-            wanted, full_name = _op_name(self, name or op_type, scope)
+            asked_name, full_name = _op_name(self, name or op_type, scope)
             op = Operation(
                 self,
                 full_name,
@@ -235,7 +236,7 @@ class Graph(ProcessBound):
                 number,
             )
             op._device = scopes.device_under(scope, op, self.keeps_devices)
-            self._names.mark_used(wanted, full_name)
+            self._names.mark_used(asked_name, full_name)
             nodes.add(op, scope.body)
             for frame in scope.control:
                 frame.seen.add(op)
@@ -249,11 +250,11 @@ class Graph(ProcessBound):
             mark_as_used: whether later calls must return another name.
         """
         prefix = scope_of(self).name
-        wanted = f"{prefix}/{name}" if prefix else name
+        scoped = f"{prefix}/{name}" if prefix else name
         with self._lock.mutex:
-            given = self._names.unique(wanted)
+            given = self._names.unique(scoped)
             if mark_as_used:
-                self._names.mark_used(wanted, given)
+                self._names.mark_used(scoped, given)
         return given
 
     def standing_for(self, op: Operation) -> AbstractContextManager[object]:
@@ -411,14 +412,14 @@ def _op_name(graph: Graph, name: str | bytes, scope: Scope) -> tuple[str, str]:
     """Return the wanted name in full, and the name that the operation gets."""
     name = name.decode() if isinstance(name, bytes) else name
     if name.endswith("/"):
-        wanted = given = name[:-1]
+        asked = given = name[:-1]
     else:
-        wanted = f"{scope.name}/{name}" if scope.name else name
-        given = graph._names.unique(wanted)
-    check_op_name(wanted)
+        asked = f"{scope.name}/{name}" if scope.name else name
+        given = graph._names.unique(asked)
+    check_op_name(asked)
     if given in graph.nodes:
         raise ValueError(f"Duplicate node name in graph: {given!r} (an operation named {given!r} exists already)")
-    return wanted, given
+    return asked, given
 
 
 def _restrict(graph: Graph, restricted: set[Any], element: Any) -> None:

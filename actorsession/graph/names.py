@@ -51,12 +51,12 @@ def check_scope_name(name: str, outer: str) -> None:
         )
 
 
-def free_name(wanted: str, *taken: Container[str]) -> str:
+def free_name(base: str, *taken: Container[str]) -> str:
     """Return the wanted name, with the first of ``_1``, ``_2``, ... that makes it none of those taken."""
-    name, count = wanted, 0
+    name, count = base, 0
     while any(name in names for names in taken):
         count += 1
-        name = f"{wanted}_{count}"
+        name = f"{base}_{count}"
     return name
 
 
@@ -72,28 +72,28 @@ class NameTable:
         """The number of used names."""
         return len(self._next)
 
-    def unique(self, wanted: str) -> str:
+    def unique(self, name: str) -> str:
         """Return the name itself if it is free, else the name with the first free suffix.
 
         Args:
-            wanted: full name, with its scope.
+            name: full name, with its scope.
         """
-        key = wanted.lower()
+        key = name.lower()
         count = self._next.get(key)
         if count is None:
-            return wanted
+            return name
         # x, x_1, x_2, ... without those that were used literally.
         while f"{key}_{count}" in self._next:
             count += 1
-        return f"{wanted}_{count}"
+        return f"{name}_{count}"
 
-    def mark_used(self, wanted: str, given: str) -> None:
+    def mark_used(self, name: str, given: str) -> None:
         """Mark a name as used.
 
         Args:
-            wanted: the argument of ``unique``.
+            name: the argument of ``unique``.
             given: its result.
         """
         self._next.setdefault(given.lower(), 1)
-        if given != wanted:
-            self._next[wanted.lower()] = int(given[len(wanted) + 1 :]) + 1
+        if given != name:
+            self._next[name.lower()] = int(given[len(name) + 1 :]) + 1

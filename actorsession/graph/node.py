@@ -71,7 +71,7 @@ class NodeDef:
             [list(i) for i in self.inputs],
             list(self.control_inputs),
             self.device,
-            dict(self.attrs),
+            self.attrs if type(self.attrs) is dict else dict(self.attrs),  # nobody changes it
             [[s.dtype, s.shape] for s in self.outputs],
             self.source,
         ]

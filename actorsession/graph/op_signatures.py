@@ -25,13 +25,14 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from actorsession.graph.dtypes import DType, as_dtype, resource
 from actorsession.graph.shape import TensorShape
 from actorsession.records import dataclass
+from actorsession.registrations import on_scope
 
 __all__ = [
     "KIND_WORDS", "REQUIRED", "Arg", "Attr", "Signature", "add_signature", "bind", "check_types",
@@ -206,6 +207,22 @@ def _forget() -> None:
         function.cache_clear()
 
 
+def _snapshot() -> Callable[[], object]:
+    rows = _rows()[0]
+    before = rows.copy()
+
+    def restore() -> None:
+        if rows != before:
+            rows.clear()
+            rows.update(before)
+            _forget()
+
+    return restore
+
+
+on_scope(_snapshot)
+
+
 def signature_row(op: str) -> str:
     """Return the row of an operation type."""
     return _rows()[0][op]
@@ -240,8 +257,8 @@ def _parsed(row: str) -> Signature:
 
 def tensorflow_signature(op: str) -> Signature | None:
     """Return the signature of an operation type, if TensorFlow has it."""
-    found = signature_of(op)
-    return None if found is None or found.is_ours else found
+    signature = signature_of(op)
+    return None if signature is None or signature.is_ours else signature
 
 
 def _arg(word: str) -> Arg:
@@ -464,10 +481,10 @@ def _output_types(op: str, dtypes: tuple[DType, ...], given: tuple[tuple[str, An
         raise ValueError(f"op {op!r} has no signature; register it with a row such as {_EXAMPLE!r}")
     attrs = dict(given)
     known = {**(bind(signature.inputs, dtypes, attrs, signature.attrs) or {}), **attrs}
-    found: list[DType] = []
+    types: list[DType] = []
     for arg in signature.outputs:
         if arg.is_list:
-            found += [as_dtype(dtype) for dtype in known[arg.type]]
+            types += [as_dtype(dtype) for dtype in known[arg.type]]
             continue
         attr = signature.attrs.get(arg.type)
         if attr and arg.type not in known:
@@ -475,5 +492,5 @@ def _output_types(op: str, dtypes: tuple[DType, ...], given: tuple[tuple[str, An
         dtype = fixed_type(arg, signature.attrs) or as_dtype(known[arg.type])
         if attr and not attr.allows(dtype):
             raise TypeError(f"{op} gives {attr.described()} as {arg.name}; got {dtype.name}")
-        found += [dtype] * (known[arg.number] if arg.number else 1)
-    return tuple(found)
+        types += [dtype] * (known[arg.number] if arg.number else 1)
+    return tuple(types)

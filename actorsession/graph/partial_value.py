@@ -104,17 +104,17 @@ class PartialValues:
             return None
         try:
             if rule is not None:
-                made = rule(op.attrs, *given)
-                made = made[tensor.value_index] if len(op.outputs) > 1 else made
+                result = rule(op.attrs, *given)
+                result = result[tensor.value_index] if len(op.outputs) > 1 else result
             elif general is not None:
                 exact = tuple(map(_exact, given, op.inputs))
                 specs = tuple([t.spec for t in op.inputs])
-                made = general(InferContext(op.type, specs, op.attrs, exact))
+                result = general(InferContext(op.type, specs, op.attrs, exact))
         except _FAILED:
             return None
-        if made is None or not tensor.spec.shape.is_compatible_with(np.shape(made)):
+        if result is None or not tensor.spec.shape.is_compatible_with(np.shape(result)):
             return None
-        return np.asarray(made, np.float64) if np.size(made) <= _MOST_NUMBERS else None
+        return np.asarray(result, np.float64) if np.size(result) <= _MOST_NUMBERS else None
 
 
 def partial_ints(tensor: Tensor) -> Sequence[int | None] | None:
@@ -123,8 +123,8 @@ def partial_ints(tensor: Tensor) -> Sequence[int | None] | None:
     Returns:
         ``None`` if the number of entries is unknown as well.
     """
-    found = PartialValues([tensor])(0) if tensor.dtype.is_integer else None
-    return None if found is None or found.ndim > 1 else entries(found)
+    value = PartialValues([tensor])(0) if tensor.dtype.is_integer else None
+    return None if value is None or value.ndim > 1 else entries(value)
 
 
 def entries(numbers: Numbers) -> list[int | None]:
@@ -255,10 +255,10 @@ def _stitched(attrs: _Attrs, *values: Numbers) -> Any:
     places = [_ints(each) for each in indices]
     if any(each.shape != rows.shape for each, rows in zip(indices, data, strict=True)):
         return None  # rows that are more than one number
-    made = np.zeros(max([place + 1 for each in places for place in each], default=0))
+    merged = np.zeros(max([place + 1 for each in places for place in each], default=0))
     for each, rows in zip(places, data, strict=True):
-        made[list(each)] = rows.reshape(-1)
-    return made
+        merged[list(each)] = rows.reshape(-1)
+    return merged
 
 
 def _summed_axes(attrs: _Attrs, first: Numbers, second: Numbers) -> Any:
@@ -271,9 +271,9 @@ def _summed_axes(attrs: _Attrs, first: Numbers, second: Numbers) -> Any:
 
 
 def _densified(attrs: _Attrs, indices: Numbers, shape: Numbers, values: Numbers, default: Numbers) -> Any:
-    made = np.full(_ints(shape), float(default))
-    made[tuple(indices.reshape(-1, made.ndim).astype(np.int64).T)] = values
-    return made if not np.isnan(indices).any() else None
+    dense = np.full(_ints(shape), float(default))
+    dense[tuple(indices.reshape(-1, dense.ndim).astype(np.int64).T)] = values
+    return dense if not np.isnan(indices).any() else None
 
 
 def _other(attrs: _Attrs, value: Numbers, without: Numbers) -> Any:

@@ -30,6 +30,7 @@ from actorsession.graph.extension import PROTO_VIEWS
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.op_signatures import REQUIRED, signature_of
 from actorsession.records import dataclass
+from actorsession.registrations import scoped
 
 if TYPE_CHECKING:
     from actorsession.graph.operation import Operation, Tensor
@@ -83,11 +84,11 @@ class InferContext:
         """Return the value of an input if it is known while the graph is built."""
         value = self.constants[index]
         if value is None and self.partial is not None and self.inputs[index].dtype.is_integer:
-            found = self.partial(index)
+            partial = self.partial(index)
             # Of no numbers it is only known if it was computed that there are none.
-            is_known = found is not None and (found.size or self.inputs[index].shape.sizes != (0,))
-            if found is not None and is_known and not np.isnan(found).any():
-                return found.astype(self.inputs[index].dtype.np_dtype)
+            is_known = partial is not None and (partial.size or self.inputs[index].shape.sizes != (0,))
+            if partial is not None and is_known and not np.isnan(partial).any():
+                return partial.astype(self.inputs[index].dtype.np_dtype)
         return value
 
     def numbers(self, index: int) -> Array | None:
@@ -117,6 +118,13 @@ class VariableHolder(Protocol):
     @property
     def initialized(self) -> bool:
         """Whether a value was assigned."""
+
+    @property
+    def shape(self) -> tuple[int, ...] | None:
+        """The shape of the value, or that with which a reference variable without one was first asked for."""
+
+    def declare(self, shape: tuple[int, ...]) -> None:
+        """Make it a reference variable, of a shape that holds until it has a value or is cleared."""
 
     def read(self) -> Any:
         """Return the value, which is borrowed.
@@ -309,20 +317,20 @@ class OpDef:
     @property
     def input_arg(self) -> Sequence[Any]:
         """Names and types of the inputs as TensorFlow declares them."""
-        found: Sequence[Any] = PROTO_VIEWS.get("OpDef")(self).input_arg
-        return found
+        args: Sequence[Any] = PROTO_VIEWS.get("OpDef")(self).input_arg
+        return args
 
     @property
     def output_arg(self) -> Sequence[Any]:
         """Names and types of the outputs as TensorFlow declares them."""
-        found: Sequence[Any] = PROTO_VIEWS.get("OpDef")(self).output_arg
-        return found
+        args: Sequence[Any] = PROTO_VIEWS.get("OpDef")(self).output_arg
+        return args
 
     @property
     def attr(self) -> Sequence[Any]:
         """Names, types and defaults of the attributes as TensorFlow declares them."""
-        found: Sequence[Any] = PROTO_VIEWS.get("OpDef")(self).attr
-        return found
+        attrs: Sequence[Any] = PROTO_VIEWS.get("OpDef")(self).attr
+        return attrs
 
     @property
     def is_stateful(self) -> bool:
@@ -333,11 +341,11 @@ class OpDef:
 ENTRY_POINTS = "actorsession.op_modules"
 """The entry-point group: each entry is a module that registers operation types when it is imported."""
 
-_OPS: dict[str, OpDef] = {}
-# The names of those that were looked up, which have what the table of signatures says of them.
-_COMPLETE: set[str] = set()
 # Modules by the names of the operation types that they register when they are imported.
 _DEFERRED: dict[str, str] = {}
+_OPS: dict[str, OpDef] = scoped({}, lambda name: name in _DEFERRED)
+# Those that were looked up, which have what the table of signatures says of them.
+_COMPLETE: dict[str, OpDef] = scoped({})
 
 
 def register(op: OpDef) -> OpDef:
@@ -379,9 +387,9 @@ def _load_plugins(name: str) -> None:
         _PLUGINS.load()
 
 
-def _check_module(entry: object, found: object) -> None:
-    if not isinstance(found, ModuleType):
-        raise TypeError(f"an entry point of {ENTRY_POINTS} is a module, got {found!r:.100}")
+def _check_module(entry: object, module: object) -> None:
+    if not isinstance(module, ModuleType):
+        raise TypeError(f"an entry point of {ENTRY_POINTS} is a module, got {module!r:.100}")
 
 
 _PLUGINS = Plugins(ENTRY_POINTS, _check_module)
@@ -394,7 +402,7 @@ def _complete(op: OpDef) -> None:
         object.__setattr__(op, "attrs", signature.stored if signature else {})
     if signature is not None and signature.stateful:
         object.__setattr__(op, "stateful", True)
-    _COMPLETE.add(op.name)
+    _COMPLETE[op.name] = op
 
 
 def lookup(name: str) -> OpDef:
@@ -403,17 +411,17 @@ def lookup(name: str) -> OpDef:
     Raises:
         ValueError: if there is none; the message lists the nearest names.
     """
-    found = _OPS.get(name) or _load(name)
-    if found is None:
+    op = _OPS.get(name) or _load(name)
+    if op is None:
         import difflib
 
         known = registered_ops()
         near = difflib.get_close_matches(name, known, n=3)
         hint = f"; did you mean {', '.join(near)}?" if near else f"; {len(known)} ops are registered"
         raise ValueError(f"op type {name!r} is not registered{hint}")
-    if found.attrs is _IN_TABLE or name not in _COMPLETE:
-        _complete(found)
-    return found
+    if op.attrs is _IN_TABLE or name not in _COMPLETE:
+        _complete(op)
+    return op
 
 
 def is_registered(name: str) -> bool:

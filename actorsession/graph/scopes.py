@@ -255,11 +255,11 @@ def control_inputs_of(scope: Scope, inputs: Sequence[Tensor]) -> tuple[Operation
     if not scope.control:
         return ()
     producers = {t.op for t in inputs}
-    wanted: dict[Operation, None] = {}
+    controls: dict[Operation, None] = {}
     for frame in scope.control:
         if producers.isdisjoint(frame.seen):
-            wanted.update(dict.fromkeys(op for op in frame.inputs if op not in producers))
-    return tuple(wanted)
+            controls.update(dict.fromkeys(op for op in frame.inputs if op not in producers))
+    return tuple(controls)
 
 
 def apply_colocation(scope: Scope, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -300,9 +300,9 @@ def device_under(scope: Scope, op: Operation, keeps: bool = False) -> str:
             spec, answer = spec.fill(block), ""
         else:
             op._device = answer or str(spec)
-            found = block(op)
-            spec = _answer(found)
-            answer = found if keeps and isinstance(found, str) else ""
+            placed = block(op)
+            spec = _answer(placed)
+            answer = placed if keeps and isinstance(placed, str) else ""
     return answer or str(spec)
 
 

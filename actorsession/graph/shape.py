@@ -304,8 +304,8 @@ class ShapeOfDimensions(TensorShape):
         return map(Dimension, self.as_list())
 
     def __getitem__(self, index: Any) -> Any:
-        found = super().__getitem__(index)
-        return found if isinstance(found, TensorShape) else Dimension(found)
+        item = super().__getitem__(index)
+        return item if isinstance(item, TensorShape) else Dimension(item)
 
 
 # What programs print is the name that the class has in TensorFlow.

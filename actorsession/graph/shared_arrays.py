@@ -14,7 +14,7 @@ import numpy as np
 
 from actorsession.graph.registry import Array
 
-__all__ = ["LEAST", "empty", "is_shared", "provide", "shared"]
+__all__ = ["LEAST", "empty", "is_shared", "provide", "shared", "source"]
 
 LEAST = 2**15
 """Bytes of the smallest array that is worth sharing; the lane of ``transports`` has the same number."""
@@ -23,22 +23,27 @@ _allocate: Callable[[int], Any] = lambda _: None  # noqa: E731 - a default of th
 _kind: type[Any] | None = None
 
 
-def provide(allocate: Callable[[int], Any], kind: type[Any]) -> None:
+def provide(allocate: Callable[[int], Any], kind: type[Any] | None) -> None:
     """Set where the memory comes from.
 
     Args:
         allocate: from a number of bytes to a buffer that is freed when nothing refers to it; ``None`` if
             there is none.
-        kind: the class of these buffers.
+        kind: the class of these buffers; ``None`` if there are none.
     """
     global _allocate, _kind
     _allocate, _kind = allocate, kind
 
 
+def source() -> tuple[Callable[[int], Any], type[Any] | None]:
+    """Return what ``provide`` was called with last."""
+    return _allocate, _kind
+
+
 def empty(shape: Sequence[int], dtype: Any) -> Array:
     """Return a new array with any contents, in shared memory if there is some for it."""
-    made = _empty(shape, np.dtype(dtype))
-    return np.empty(shape, dtype) if made is None else made
+    array = _empty(shape, np.dtype(dtype))
+    return np.empty(shape, dtype) if array is None else array
 
 
 def is_shared(array: Array) -> bool:
@@ -50,11 +55,11 @@ def shared(array: Array) -> Array:
     """Return an array if it is in shared memory; else a copy there, or the array if there is no space."""
     if is_shared(array) or array.nbytes < LEAST:
         return array
-    made = _empty(array.shape, array.dtype)
-    if made is None:
+    copy = _empty(array.shape, array.dtype)
+    if copy is None:
         return array
-    np.copyto(made, array)
-    return made
+    np.copyto(copy, array)
+    return copy
 
 
 def _empty(shape: Sequence[int], dtype: np.dtype[Any]) -> Array | None:

@@ -114,9 +114,9 @@ def class_fault(attrs: Mapping[str, Any]) -> str | None:
 
 def _wrong_attribute(op: str, name: str, kind: str, value: Any) -> str:
     of_op = f"({op}) " if op else ""
-    wanted = kind.replace("text", "string").removeprefix("?")
-    found = f"{type(value).__name__}: {reprlib.repr(value)}"
-    return f"{of_op}has the attribute {name!r}, which must be of type {wanted}, got {found}"
+    expected = kind.replace("text", "string").removeprefix("?")
+    actual = f"{type(value).__name__}: {reprlib.repr(value)}"
+    return f"{of_op}has the attribute {name!r}, which must be of type {expected}, got {actual}"
 
 
 def _is_of(value: Any, kind: str) -> bool:
@@ -152,16 +152,16 @@ def types_fault(node: NodeDef, outputs_of: Callable[[str], tuple[TensorSpec, ...
     given = [(outputs_of(name), index) for name, index in node.inputs]
     if any(not 0 <= index < len(specs) for specs, index in given):
         return None  # whoever looks for its inputs says so
-    found = tuple([spec.dtype for spec in node.outputs])
+    actual = tuple([spec.dtype for spec in node.outputs])
     try:
-        wanted = output_types(node.op, tuple([specs[at].dtype for specs, at in given]), node.attrs)
+        expected = output_types(node.op, tuple([specs[at].dtype for specs, at in given]), node.attrs)
     except (TypeError, ValueError, KeyError) as exc:
         return f"({node.op}) cannot have such inputs: {exc}"
-    if not wanted:  # they follow from an attribute that is not stored
-        wanted = _unstored(node) or (found if _fits(node, found) else ())
-    if found == wanted:
+    if not expected:  # they follow from an attribute that is not stored
+        expected = _unstored(node) or (actual if _fits(node, actual) else ())
+    if actual == expected:
         return None
-    names = [", ".join([dtype.name for dtype in dtypes]) or "none" for dtypes in (wanted, found)]
+    names = [", ".join([dtype.name for dtype in dtypes]) or "none" for dtypes in (expected, actual)]
     return f"({node.op}) has outputs of the types {names[0]}, got {names[1]}"
 
 

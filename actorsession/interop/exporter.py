@@ -64,9 +64,9 @@ def graph_def_of(graph: Graph | PlainGraphDef, *, after: int = 0, add_shapes: bo
     made = protos.GraphDef()
     made.versions.producer = GRAPH_DEF_VERSION
     writer = _Writer(made.library, add_shapes)
-    types = {node.name: node.outputs for node in plain.nodes}
-    for node in with_first_values(in_their_types(with_stand_ins(plain.nodes), after)):
-        types[node.name] = node.outputs
+    nodes = list(with_first_values(in_their_types(with_stand_ins(plain.nodes), after)))
+    types = {node.name: node.outputs for node in (*plain.nodes, *nodes)}
+    for node in nodes:
         inputs = tuple([types[name][index] for name, index in node.inputs])
         made.node.adopt(writer.node(node, inputs))
     return made

@@ -3,10 +3,8 @@
 ``exporter`` writes the nodes of a type in the table in its place; they compute the same, and the last one has
 its name. What is in no table are the types of other distributions, and those that only plans have.
 
-The handle of a reference, by which loops and branches reach a variable, is written as its value where they
-only read it. One that changes the variable has no form in TensorFlow, and is written as it is. The search
-that an imported ``Case`` became is written as the ``Case``: planners and engines need not know that type, and
-the file is that of its program.
+The search that an imported ``Case`` became is written as the ``Case``: planners and engines need not know that
+type, and the file is that of its program. Handles of references are for ``references``.
 """
 
 from __future__ import annotations
@@ -18,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from actorsession.graph.dtypes import DType, as_dtype, int32
-from actorsession.graph.function import ARGUMENT, CONSTRUCTS, FunctionDef
+from actorsession.graph.function import ARGUMENT, FunctionDef
 from actorsession.graph.node import NodeDef, TensorSpec
 from actorsession.graph.shape import TensorShape, scalar_shape
 from actorsession.interop.functions import CASE, SEARCH
-from actorsession.plan.references import HANDLE_OF
+from actorsession.interop.references import with_references
 
 __all__ = ["in_their_types"]
 
@@ -30,15 +28,17 @@ _Specs = Mapping[str, tuple[TensorSpec, ...]]
 _VECTOR = TensorShape([None])
 
 
-def in_their_types(nodes: Sequence[NodeDef], after: int = 0) -> Iterator[NodeDef]:
-    """Yield the nodes, also those of functions, in types that TensorFlow has.
+def in_their_types(nodes: Sequence[NodeDef], after: int = 0) -> list[NodeDef]:
+    """Return the nodes, also those of functions, in types that TensorFlow has.
 
     Args:
         nodes: the nodes, which may read each other in any order.
         after: how many of the first to leave out.
     """
-    whole = _with_cases(_with_values(nodes))
-    return _written(whole[after:], {node.name: node.outputs for node in whole})
+    left_out = {node.name for node in nodes[:after]}
+    whole = _with_cases(nodes)
+    left = [node for node in whole if node.name not in left_out]
+    return with_references(_written(left, {node.name: node.outputs for node in whole}), whole)
 
 
 def _written(nodes: Iterable[NodeDef], known: _Specs) -> Iterator[NodeDef]:
@@ -59,72 +59,6 @@ def _written(nodes: Iterable[NodeDef], known: _Specs) -> Iterator[NodeDef]:
 def _inside(function: FunctionDef) -> FunctionDef:
     nodes = tuple(_written(_with_cases(function.nodes), {ARGUMENT: function.arguments}))
     return function if nodes == function.nodes else replace(function, nodes=nodes)
-
-
-# -- references ----------------------------------------------------------------------------------
-
-# What reads a variable by its handle, and the type that reads its value.
-_READS = {
-    "ReadVariableOp": "Identity",
-    "ResourceGather": "Gather",
-    "ResourceGatherNd": "GatherNd",
-    "VariableShape": "Shape",
-}
-_Values = Mapping[tuple[str, int], TensorSpec]
-
-
-def _with_values(nodes: Sequence[NodeDef]) -> list[NodeDef]:
-    """Return the nodes, with the value of each reference in place of its handle where that is only read."""
-    made = list(nodes)
-    for at, node in enumerate(nodes):
-        if node.op == HANDLE_OF:
-            spec = TensorSpec(node.attrs["dtype"], node.attrs["shape"])
-            read = _reading(made, {(node.name, 0): spec})
-            if read is not None:
-                made = read
-                made[at] = replace(node, op="Identity", attrs=_hidden(node), outputs=(spec,))
-    return made
-
-
-def _reading(nodes: Sequence[NodeDef], values: _Values) -> list[NodeDef] | None:
-    """Return the nodes with values in place of handles; ``None`` if one does more than to read them."""
-    made: list[NodeDef] = []
-    for node in nodes:
-        at = [k for k, ref in enumerate(node.inputs) if ref in values]
-        read: NodeDef | None = node
-        if at and node.op in CONSTRUCTS:
-            read = _reading_inside(node, {k: values[node.inputs[k]] for k in at})
-        elif at:
-            read = _read_of(node)
-        if read is None:
-            return None
-        made.append(read)
-    return made
-
-
-def _read_of(node: NodeDef) -> NodeDef | None:
-    op = _READS.get(node.op)
-    if op is None or node.attrs.get("batch_dims"):
-        return None
-    attrs = {"out_type": node.attrs["out_type"]} if op == "Shape" else {}
-    return replace(node, op=op, attrs={**attrs, **_hidden(node)})
-
-
-def _reading_inside(node: NodeDef, given: Mapping[int, TensorSpec]) -> NodeDef | None:
-    """Return a loop, branch or call that is given values at some inputs; its last inputs are captures."""
-    functions: dict[str, FunctionDef] = {}
-    for key, function in node.attrs.items():
-        if not isinstance(function, FunctionDef):
-            continue
-        first = len(function.arguments) - len(node.inputs)
-        values = {(ARGUMENT, first + k): spec for k, spec in given.items()}
-        nodes = _reading(function.nodes, values)
-        if nodes is None or any(ref in values for ref in function.outputs):
-            return None
-        specs = [values.get((ARGUMENT, k), spec) for k, spec in enumerate(function.arguments)]
-        own = len(function.inputs)
-        functions[key] = replace(function, inputs=tuple(specs[:own]), captures=tuple(specs[own:]), nodes=tuple(nodes))
-    return replace(node, attrs={**node.attrs, **functions})
 
 
 # -- branches by number --------------------------------------------------------------------------

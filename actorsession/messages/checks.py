@@ -54,10 +54,10 @@ def wrong_field(tag: str, field: str, declared: str, expected: str, value: Any) 
         expected: the part of the annotation that is violated.
         value: the value found; shown shortened, because a peer chose it.
     """
-    found = type(value).__name__
+    actual = type(value).__name__
     return ProtocolError(
         f"message {tag!r}: field {field!r} is declared {declared}; expected "
-        f"{expected}, found {found} {reprlib.repr(value)}"
+        f"{expected}, found {actual} {reprlib.repr(value)}"
     )
 
 

@@ -54,9 +54,9 @@ class Spec:
         self.write: Callable[[Any], list[Any]] = self._write_first
         self.read: Callable[[list[Any]], Any] = self._read_first
 
-    def _write_first(self, made: Any) -> list[Any]:
+    def _write_first(self, value: Any) -> list[Any]:
         self.generate()
-        return self.write(made)
+        return self.write(value)
 
     def _read_first(self, wire: list[Any]) -> Any:
         self.generate()

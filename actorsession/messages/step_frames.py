@@ -46,7 +46,7 @@ from actorsession.graph.dtypes import ALL_TYPES
 from actorsession.records import dataclass
 
 __all__ = [
-    "CANCEL", "DONE", "FAIL", "GONE", "PARTIAL_RUN", "PUSH", "RECEIVED", "RUN_GRAPH", "RUN_STEP",
+    "CANCEL", "DONE", "FAIL", "GONE", "NO_VALUES", "PARTIAL_RUN", "PUSH", "RECEIVED", "RUN_GRAPH", "RUN_STEP",
     "SHORT_STARTS", "CallRequest", "GraphRequest", "StepRequest", "WireValues", "extra_from_wire",
     "extra_to_wire", "fault_of", "is_step_frame", "read_ahead", "read_error", "read_header", "read_value",
     "write_header", "write_value",
@@ -130,12 +130,12 @@ class _Opened(bytes):
 
     @classmethod
     def of(cls, content: bytes) -> _Opened:
-        made = cls(content)
+        opened = cls(content)
         try:
-            made._found, made._error = unpack(content), None
+            opened._found, opened._error = unpack(content), None
         except Exception as exc:  # of whoever takes the value, if anybody does
-            made._error = exc
-        return made
+            opened._error = exc
+        return opened
 
     def take(self) -> Any:
         """Return the value, which belongs to the first who takes it."""
@@ -203,12 +203,12 @@ class StepRequest:
         Raises:
             ProtocolError: for anything else.
         """
-        found = _unpacked(wire, 5)
-        plan, options, debug_run, key, waited = found
+        fields = _unpacked(wire, 5)
+        plan, options, debug_run, key, waited = fields
         lists = all(part is None or type(part) is list for part in (plan, debug_run))
         if not (lists and type(options) is dict and type(key) is str and is_seconds(waited)):
-            raise ProtocolError(f"this is not what a run asks for: {reprlib.repr(found)}")
-        return cls(*found)
+            raise ProtocolError(f"this is not what a run asks for: {reprlib.repr(fields)}")
+        return cls(*fields)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -225,11 +225,11 @@ class CallRequest:
 
     def to_wire(self) -> bytes:
         """Return the form in which it travels."""
-        found = _calls_sent.get((self.feeds, self.fetches))
-        if found is None:
-            found = pack([list(self.feeds), list(self.fetches)])
-            _keep(_calls_sent, (self.feeds, self.fetches), found)
-        return found
+        packed = _calls_sent.get((self.feeds, self.fetches))
+        if packed is None:
+            packed = pack([list(self.feeds), list(self.fetches)])
+            _keep(_calls_sent, (self.feeds, self.fetches), packed)
+        return packed
 
     @classmethod
     def from_wire(cls, wire: Any) -> CallRequest:
@@ -238,15 +238,15 @@ class CallRequest:
         Raises:
             ProtocolError: for anything else.
         """
-        found = _calls_read.get(wire) if type(wire) is bytes else None
-        if found is None:
+        request = _calls_read.get(wire) if type(wire) is bytes else None
+        if request is None:
             feeds, fetches = names = _unpacked(wire, 2)
             for part in names:
                 if type(part) is not list or not all(type(name) is str for name in part):
                     raise ProtocolError(f"a call has two lists of names, found {reprlib.repr(names)}")
-            found = cls(tuple(feeds), tuple(fetches))
-            _keep(_calls_read, wire, found)
-        return found
+            request = cls(tuple(feeds), tuple(fetches))
+            _keep(_calls_read, wire, request)
+        return request
 
 
 _calls_sent: dict[tuple[tuple[str, ...], tuple[str, ...]], bytes] = {}
@@ -284,10 +284,10 @@ class GraphRequest:
         Raises:
             ProtocolError: for anything else.
         """
-        found = _unpacked(wire, 2)
-        trace, debug_run = found
+        fields = _unpacked(wire, 2)
+        trace, debug_run = fields
         if type(trace) is not bool or not (debug_run is None or type(debug_run) is list):
-            raise ProtocolError(f"this is not what a run asks for: {reprlib.repr(found)}")
+            raise ProtocolError(f"this is not what a run asks for: {reprlib.repr(fields)}")
         return cls(trace, debug_run)
 
 
@@ -297,10 +297,10 @@ def _unpacked(wire: Any, count: int) -> list[Any]:
     Raises:
         ProtocolError: for anything else.
     """
-    found = unpack(wire) if type(wire) is bytes else None
-    if type(found) is not list or len(found) != count:
-        raise ProtocolError(f"a request has {count} parts, found {reprlib.repr(found)}")
-    return found
+    items = unpack(wire) if type(wire) is bytes else None
+    if type(items) is not list or len(items) != count:
+        raise ProtocolError(f"a request has {count} parts, found {reprlib.repr(items)}")
+    return items
 
 
 def extra_to_wire(*parts: Any) -> bytes:
@@ -334,11 +334,11 @@ class WireValues:
     @classmethod
     def of(cls, values: Iterable[Any]) -> WireValues:
         """Return values in the form in which they travel; arrays are borrowed until they were sent."""
-        made = cls([])
-        items, segments = made.items, made.segments
+        wire_values = cls([])
+        items, segments = wire_values.items, wire_values.segments
         for value in values:
             write_value(value, items, segments)
-        return made
+        return wire_values
 
     @classmethod
     def received(cls, items: list[Any], segments: Sequence[Buffer]) -> WireValues:
@@ -356,9 +356,9 @@ class WireValues:
                 if type(content) is bytes and len(content) == known[2]:
                     continue
             _check(form, content, segments)
-        made = _new(cls)  # without a call
-        made.items, made.segments = items, list(segments)
-        return made
+        values = _new(cls)  # without a call
+        values.items, values.segments = items, list(segments)
+        return values
 
     def __len__(self) -> int:
         """Return the number of values."""
@@ -395,6 +395,10 @@ class WireValues:
         if len(items) <= 2:  # no frame of a comprehension for most runs
             return [read_value(items[0], items[1], segments)] if items else []
         return [read_value(items[at], items[at + 1], segments) for at in range(0, len(items), 2)]
+
+
+NO_VALUES = WireValues([])
+"""What a run without values has."""
 
 
 def write_value(value: Any, items: list[Any], segments: list[Buffer]) -> None:

@@ -103,10 +103,10 @@ def _keys(node: NodeDef, graph: StepGraph) -> tuple[int, int, int] | None:
     if first < 0:
         attrs = node.attrs
         return attrs["group_size"], attrs["group_key"], attrs["instance_key"]
-    found = []
+    keys = []
     for name, _ in node.inputs[first : first + 3]:
         producer = graph.nodes[name]
         if producer.op != "Const":
             return None
-        found.append(int(producer.attrs["value"]))
-    return found[0], found[1], found[2]
+        keys.append(int(producer.attrs["value"]))
+    return keys[0], keys[1], keys[2]

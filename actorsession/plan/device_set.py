@@ -48,8 +48,8 @@ class DeviceSet:
 
     def matching(self, request: DeviceSpec) -> list[str]:
         """Return the devices that a request allows: preferred ones, the client device, the others."""
-        found = [name for name, spec in self.specs.items() if request.matches(spec)]
-        return sorted(found, key=lambda name: self._first.get(name, len(self._first)))
+        names = [name for name, spec in self.specs.items() if request.matches(spec)]
+        return sorted(names, key=lambda name: self._first.get(name, len(self._first)))
 
     def spec_of_placed(self, device: str, node: NodeDef, placed: str) -> DeviceSpec:
         """Return the parsed name of the device of the node ``placed``, which ``node`` needs.

@@ -33,7 +33,7 @@ def read_variables_first(graph: StepGraph, view: Mapping[str, NodeDef]) -> StepG
     waits: dict[str, list[str]] = {}
     for name, node in nodes.items():
         if node.op == "VarHandleOp":
-            if not node.control_inputs and not node.attrs.get(BY_REFERENCE):
+            if not node.control_inputs and BY_REFERENCE not in node.attrs:
                 writers[name, 0] = []
         elif node.op == "ReadVariableOp":
             for writer in writers.get(node.inputs[0], ()) if not node.control_inputs else ():
@@ -49,9 +49,9 @@ def read_variables_first(graph: StepGraph, view: Mapping[str, NodeDef]) -> StepG
         if node.op == "AssignVariableOp":
             first.setdefault(node.inputs[0], name)
     kept = {*in_raw_control_flow(nodes), *first.values()}
-    made = dict(nodes)
+    result = dict(nodes)
     for name, reads in waits.items():
         if name not in kept:
             control = tuple(dict.fromkeys([*nodes[name].control_inputs, *reads]))
-            made[name] = replace(nodes[name], control_inputs=control)
-    return replace(graph, nodes=in_order(made, made))
+            result[name] = replace(nodes[name], control_inputs=control)
+    return replace(graph, nodes=in_order(result, result))

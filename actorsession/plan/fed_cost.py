@@ -84,10 +84,10 @@ class FedCost:
             outputs = node.outputs
             if not all(spec.shape.is_fully_defined() for spec in outputs):
                 context = replace(known, inputs=inputs, constants=tuple(constants))
-                found = _inferred(op, context, outputs)
-                if found is None:
+                inferred = _inferred(op, context, outputs)
+                if inferred is None:
                     return None
-                outputs = found
+                outputs = inferred
             specs.update({(i, k): spec for k, spec in enumerate(outputs)})
             cost, complete = node_cost(replace(node, outputs=outputs), inputs)
             if not complete:
@@ -99,7 +99,7 @@ class FedCost:
 def _inferred(op: OpDef, context: InferContext, static: Sequence[TensorSpec]) -> tuple[TensorSpec, ...] | None:
     """Return the types of a node's outputs; ``None`` for inputs that its kernel will refuse."""
     try:
-        found = op.infer(context)
-        return tuple([TensorSpec(s.dtype, s.shape.merge_with(f.shape)) for s, f in zip(static, found, strict=True)])
+        specs = op.infer(context)
+        return tuple([TensorSpec(s.dtype, s.shape.merge_with(f.shape)) for s, f in zip(static, specs, strict=True)])
     except Exception:
         return None

@@ -85,12 +85,12 @@ class PartialParts:
 
     def shape(self, feeds: tuple[str, ...], fetches: tuple[str, ...]) -> CallShape:
         """Return the shape of a call with these names; never raise, since unknown names are part of it."""
-        found = self._shapes.get((feeds, fetches))
-        if found is None:
+        shape = self._shapes.get((feeds, fetches))
+        if shape is None:
             if len(self._shapes) >= _REMEMBERED:
                 self._shapes.clear()
-            found = self._shapes[feeds, fetches] = self._shape(feeds, fetches)
-        return found
+            shape = self._shapes[feeds, fetches] = self._shape(feeds, fetches)
+        return shape
 
     def _shape(self, feeds: tuple[str, ...], fetches: tuple[str, ...]) -> CallShape:
         at_feeds = [_index(self.signature.feeds, name) for name in feeds]
@@ -175,7 +175,7 @@ def make_partial(
     feed_keys: list[list[str]] = [[] for _ in signature.feeds]
     fetch_keys = [""] * len(signature.fetches)
     owned = [False] * len(signature.fetches)
-    made = []
+    partitions = []
     for part in parts:
         sends: dict[str, list[NodeDef]] = {}
         uses = Counter(ref for node in part.nodes for ref in node.inputs)
@@ -202,10 +202,10 @@ def make_partial(
                 node = replace(node, op=RECV, attrs={"key": key})
             # A value is sent directly behind its producer, so that it is available as soon as it exists.
             nodes += [node, *sends.get(node.name, ())]
-        made.append(Partition(part.device, tuple(nodes), ()))
+        partitions.append(Partition(part.device, tuple(nodes), ()))
     result = PartialParts(
         signature,
-        tuple(made),
+        tuple(partitions),
         tuple([tuple(keys) for keys in feed_keys]),
         tuple(fetch_keys),
         _needs(graph),
@@ -257,7 +257,7 @@ def _needs(graph: StepGraph) -> tuple[int, ...]:
     return tuple([before[name] for name, _ in graph.fetches])
 
 
-def validate_partial(made: PartialParts, devices: DeviceSet) -> None:
+def validate_partial(parts: PartialParts, devices: DeviceSet) -> None:
     """Check the invariants on which the owner of the step relies.
 
     Raises:
@@ -268,7 +268,7 @@ def validate_partial(made: PartialParts, devices: DeviceSet) -> None:
     """
     sent: Counter[str] = Counter()
     received: dict[str, str] = {}
-    for part in made.parts:
+    for part in parts.parts:
         if part.fetches or any(node.op == ARG for node in part.nodes):
             raise InternalError(f"the partition on {part.device} has feeds or fetches of its own")
         done: set[str] = set()
@@ -281,7 +281,7 @@ def validate_partial(made: PartialParts, devices: DeviceSet) -> None:
                 if node.attrs["key"] in received:
                     raise InternalError(f"{node.name!r} repeats the key {node.attrs['key']!r}")
                 received[node.attrs["key"]] = part.device
-    _check_keys(made, devices.client_device, sent, received)
+    _check_keys(parts, devices.client_device, sent, received)
 
 
 def _check_order(node: NodeDef, device: str, done: set[str], later: set[str]) -> None:
@@ -291,16 +291,16 @@ def _check_order(node: NodeDef, device: str, done: set[str], later: set[str]) ->
     done.add(node.name)
 
 
-def _check_keys(made: PartialParts, client: str, sent: Counter[str], received: Mapping[str, str]) -> None:
-    fed = [key for keys in made.feed_keys for key in keys]
+def _check_keys(parts: PartialParts, client: str, sent: Counter[str], received: Mapping[str, str]) -> None:
+    fed = [key for keys in parts.feed_keys for key in keys]
     for key in fed:
         if received.get(key) != parse_key(key).dst_device or parse_key(key).src_device != client:
             raise InternalError(f"the feed {key!r} is not received on the device in its key")
-    for key in made.fetch_keys:
+    for key in parts.fetch_keys:
         if sent[key] != 1 or parse_key(key).dst_device != client:
             raise InternalError(f"the fetch {key!r} is sent {sent[key]} times to {client}")
     twice = [key for key, count in sent.items() if count > 1]
-    within_sent = sorted(set(sent) - set(made.fetch_keys))
+    within_sent = sorted(set(sent) - set(parts.fetch_keys))
     within_received = sorted(set(received) - set(fed))
     if twice or within_sent != within_received or set(fed) & set(sent):
         raise InternalError(f"sends {within_sent} and receives {within_received} between partitions do not match")

@@ -315,12 +315,14 @@ _OWN_ATTRS: Mapping[str, tuple[str, type[Any]]] = {ARG: ("index", int), SEND: ("
 
 def _check_received(part: Partition) -> None:
     """Check what is written in the nodes of a partition from a peer, whose form and order are right."""
-    made = {node.name: node.outputs for node in part.nodes}
+    outputs = {node.name: node.outputs for node in part.nodes}
     for node in part.nodes:
         if node.op in (SEND, RECV):
             parse_key(node.attrs["key"])
         fault = (
-            attribute_fault(node) or types_fault(node, made.__getitem__) or function_fault(node, check=attribute_fault)
+            attribute_fault(node)
+            or types_fault(node, outputs.__getitem__)
+            or function_fault(node, check=attribute_fault)
         )
         if fault is not None:
             raise InvalidArgumentError(f"{node.name!r} {fault}", node=node.name)
@@ -328,24 +330,24 @@ def _check_received(part: Partition) -> None:
 
 def _check_part(part: Partition) -> None:
     """Check one partition by itself, so that one from a peer cannot fail later in a less clear way."""
-    made: dict[str, int] = {}  # number of outputs by node
+    counts: dict[str, int] = {}  # number of outputs by node
     later = {n.name: n for n in part.nodes} if part.has_primitives else {}
     for node in part.nodes:
         for name, index in node.inputs:
             if name in later and is_back_edge(node.op, later[name].op) and not index:
                 continue
-            if not 0 <= index < made.get(name, 0):
+            if not 0 <= index < counts.get(name, 0):
                 raise InternalError(
                     f"{node.name!r} on {part.device} reads '{name}:{index}', which is not computed there before it"
                 )
         for name in node.control_inputs:
-            if name not in made:
+            if name not in counts:
                 raise InternalError(
                     f"{node.name!r} on {part.device} runs after {name!r}, which is not computed there before it"
                 )
-        if node.name in made:
+        if node.name in counts:
             raise InternalError(f"{node.name!r} occurs twice on {part.device}")
-        made[node.name] = len(node.outputs)
+        counts[node.name] = len(node.outputs)
         if node.op in _OWN_ATTRS:
             _check_own(node)
         elif not is_registered(node.op):
@@ -354,7 +356,7 @@ def _check_part(part: Partition) -> None:
         if fault is not None:
             raise InternalError(f"{node.name!r} {fault}")
     for _, name, index in part.fetches:
-        if not 0 <= index < made.get(name, 0):
+        if not 0 <= index < counts.get(name, 0):
             raise InternalError(f"'{name}:{index}' is fetched on {part.device} but not computed there")
 
 

@@ -206,7 +206,7 @@ class Placer:
     def _follows(self, node: NodeDef, beside: Iterable[str], asked: Mapping[str, set[str]]) -> bool:
         """Return whether a node's request only repeats that of a colocated node that goes where state is."""
         none: set[str] = set()
-        return any(node.device in found.get(name, none) for name in beside for found in (asked, self._requested))
+        return any(node.device in devices.get(name, none) for name in beside for devices in (asked, self._requested))
 
     def _colocated(self, node: NodeDef, batch: Mapping[str, NodeDef]) -> list[str]:
         """Return the other nodes that a node's ``loc:@`` groups name."""
@@ -356,14 +356,14 @@ class Placer:
         if request == _ANYWHERE and not ops and not self._devices.preferred:
             return Placed(client, "no device requested: the client device")
         matching = self._devices.matching(request)
-        found = self._able(matching, ops)
+        device = self._able(matching, ops)
         reason = f"requested {request}" if request != _ANYWHERE else "no device requested"
-        if not found and self._soft:
-            found = self._able(self._devices.matching(request.task_spec), ops)
+        if not device and self._soft:
+            device = self._able(self._devices.matching(request.task_spec), ops)
             lack = "has no kernel for it" if matching else "does not exist"
             reason += f", which {lack}; soft placement"
-        if found:
-            return Placed(found[0], reason)
+        if device:
+            return Placed(device[0], reason)
         if matching:
             raise self._no_kernel(node, f"requests {str(request) or 'no device'}", ops)
         raise InvalidArgumentError(
@@ -377,11 +377,11 @@ class Placer:
         return [device for device in devices if self._devices.lacking(device, ops) is None]
 
     def _no_kernel(self, node: NodeDef, asks: str, ops: frozenset[str] = _NO_OPS) -> InvalidArgumentError:
-        wanted = ops | _op_types(node)
-        able = self._able(self._devices.by_name, wanted)
+        op_types = ops | _op_types(node)
+        able = self._able(self._devices.by_name, op_types)
         return InvalidArgumentError(
             f"{node.name!r} {asks}, but there is no kernel for "
-            f"{', '.join(sorted(wanted))}. Devices that have one: "
+            f"{', '.join(sorted(op_types))}. Devices that have one: "
             f"{', '.join(able) or 'none'}. Request one of these, or set "
             "allow_soft_placement",
             node=node.name,

@@ -120,22 +120,22 @@ class PlacementReview:
         # The plan with the most work is scheduled; the others must not lose more than it gains.
         heaviest, _ = max(steps, key=_weight)
         names = list(candidates.present)
-        found = reschedule(heaviest, names, threads=threads, dear=self._dear, home=home)
-        if found is None or not self._pays(found, steps, threads, home):
+        rescheduled = reschedule(heaviest, names, threads=threads, dear=self._dear, home=home)
+        if rescheduled is None or not self._pays(rescheduled, steps, threads, home):
             return {}
         reason = (
-            f"cost model: a step is estimated to take {found.after * 1e3:.3g} ms in place of "
-            f"{found.before * 1e3:.3g} ms"
+            f"cost model: a step is estimated to take {rescheduled.after * 1e3:.3g} ms in place of "
+            f"{rescheduled.before * 1e3:.3g} ms"
         )
-        return {name: Placed(device, reason) for name, device in found.devices.items()}
+        return {name: Placed(device, reason) for name, device in rescheduled.devices.items()}
 
     def _pays(
-        self, found: Rescheduled, steps: Sequence[tuple[dict[str, Work], int]], threads: Threads, home: str | None
+        self, rescheduled: Rescheduled, steps: Sequence[tuple[dict[str, Work], int]], threads: Threads, home: str | None
     ) -> bool:
         before = after = 0.0
         for work, runs in steps:
             now = {name: piece.device for name, piece in work.items()}
-            then = {name: found.devices.get(name, device) for name, device in now.items()}
+            then = {name: rescheduled.devices.get(name, device) for name, device in now.items()}
             before += runs * finish_time(work, now, threads=threads, dear=self._dear, home=home)
             after += runs * finish_time(work, then, threads=threads, dear=self._dear, home=home)
         return after < before * _MARGIN

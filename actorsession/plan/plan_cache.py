@@ -65,7 +65,7 @@ class PlanCache(Generic[P]):
     """
 
     def __init__(
-        self, limit: int, on_evict: Callable[[P], None] | None = None, last_used: Callable[[P], int] | None = None
+        self, limit: int, on_evict: Callable[[P], None] | None = None, last_used: Callable[[P], float] | None = None
     ) -> None:
         self._limit = limit
         self._on_evict = on_evict

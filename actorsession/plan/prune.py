@@ -288,7 +288,7 @@ def _collect(
 
 def _stood_for(view: GraphView, needed: Mapping[str, NodeDef]) -> dict[str, Ref]:
     """Return the Exits of primitive loops that a ``While`` of this step replaces, with its outputs."""
-    found = {}
+    tensors = {}
     for node in needed.values():
         for text in node.attrs.get(STANDS_FOR, ()) if node.op in LOOPS else ():
             name, index = _stands_for(text)
@@ -297,8 +297,8 @@ def _stood_for(view: GraphView, needed: Mapping[str, NodeDef]) -> dict[str, Ref]
                 raise _bad_node(node, f"replaces {text!r:.100}, which is not a loop of the graph")
             if exit_.outputs[0].dtype is not node.outputs[index].dtype:
                 raise _bad_node(node, f"replaces {text!r:.100}, which has another dtype")
-            found[name] = node.name, index
-    return found
+            tensors[name] = node.name, index
+    return tensors
 
 
 def _stands_for(text: Any) -> Ref:

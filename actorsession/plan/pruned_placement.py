@@ -66,8 +66,8 @@ class PrunedPlacement:
         placer.place([_pinned(*self._stateful[name]) for name in kept], pinned=True)
         # Nodes colocated with a node that the run does not need must share a device with each other.
         absent = sorted(tied - batch.keys() - self._stateful.keys())
-        found = placer.place([*(NodeDef(name=n, op="NoOp") for n in absent), *batch.values()])
-        result = {n: found[n] if n in found else self._stateful[n][1] for n in batch}
+        placement = placer.place([*(NodeDef(name=n, op="NoOp") for n in absent), *batch.values()])
+        result = {n: placement[n] if n in placement else self._stateful[n][1] for n in batch}
         for name, node in batch.items():
             if name not in self._stateful and lookup(node.op).stateful:
                 self._stateful[name] = node, result[name]

@@ -51,18 +51,18 @@ def order_references(graph: StepGraph) -> StepGraph:
         The graph; the argument itself if nothing in it was open.
     """
     nodes = graph.nodes
-    writers: dict[Ref, list[str]] = {(name, 0): [] for name, node in nodes.items() if node.attrs.get(BY_REFERENCE)}
+    writers: dict[Ref, list[str]] = {(name, 0): [] for name, node in nodes.items() if BY_REFERENCE in node.attrs}
     if not writers:
         return graph
     raw = in_raw_control_flow(nodes)
     for name, node in nodes.items():
-        found = {ref for ref in node.inputs if ref in writers}
-        if found and name not in raw and _writes(node):
-            for ref in found:
+        references = {ref for ref in node.inputs if ref in writers}
+        if references and name not in raw and _writes(node):
+            for ref in references:
                 writers[ref].append(name)
     if not any(writers.values()):
         return graph
-    return _Order(graph, {handle: found for handle, found in writers.items() if found}, raw).ordered()
+    return _Order(graph, {handle: references for handle, references in writers.items() if references}, raw).ordered()
 
 
 def _writes(node: NodeDef) -> bool:
@@ -132,8 +132,8 @@ class _Order:
             self._made[name] = replace(node, control_inputs=control)
         if self._made == graph.nodes:
             return graph
-        made = needed(self._made, [*[name for name, _ in fetches], *graph.targets])
-        return replace(graph, nodes=in_order(made, made), fetches=fetches)
+        nodes = needed(self._made, [*[name for name, _ in fetches], *graph.targets])
+        return replace(graph, nodes=in_order(nodes, nodes), fetches=fetches)
 
     def _wait(self, first: str, second: str) -> None:
         """Let a node run after another, one of which is a writer, if it does not in any case."""
@@ -218,8 +218,8 @@ class _Order:
             if read == node.name:
                 return ref
         name = f"_at/{version}/{node.name}"
-        made = replace(node, name=name, inputs=inputs, control_inputs=control, device="")
-        self._made.setdefault(name, made)
+        moved = replace(node, name=name, inputs=inputs, control_inputs=control, device="")
+        self._made.setdefault(name, moved)
         return name, 0
 
     def _read_between(self, name: str, handle: Ref) -> None:

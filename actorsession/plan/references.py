@@ -38,7 +38,7 @@ HANDLE_OF = "ReferenceHandle"
 """The operation type that gives the handle of a reference, for loop bodies and branches."""
 
 BY_REFERENCE = "_by_reference"
-"""The attribute of a ``VarHandleOp`` that stands for a reference variable."""
+"""The attribute of a ``VarHandleOp`` that stands for a reference variable: the shape that the graph gives it."""
 
 READ = "_read/"
 """The start of the names of reads that are no nodes of the graph."""
@@ -82,12 +82,19 @@ def with_handles(graph: StepGraph) -> StepGraph:
     nodes = graph.nodes
     if not any(_has_references(node) for node in nodes.values()):
         return graph
-    rewriter = _Rewriter(nodes)
+    rewriter = _rewritten(nodes, {})
+    while rewriter.is_behind():
+        rewriter = _rewritten(nodes, rewriter.changed)
+    fetches = tuple([rewriter.fetched(fetch) for fetch in graph.fetches])
+    kept = needed(rewriter.made, [*[name for name, _ in fetches], *graph.targets])
+    return replace(graph, nodes=kept, fetches=fetches)
+
+
+def _rewritten(nodes: Mapping[str, NodeDef], known: Mapping[str, int]) -> _Rewriter:
+    rewriter = _Rewriter(nodes, known)
     for node in nodes.values():
         rewriter.add(node)
-    fetches = tuple([rewriter.fetched(fetch) for fetch in graph.fetches])
-    made = needed(rewriter.made, [*[name for name, _ in fetches], *graph.targets])
-    return replace(graph, nodes=made, fetches=fetches)
+    return rewriter
 
 
 def _has_references(node: NodeDef) -> bool:
@@ -98,16 +105,27 @@ def _has_references(node: NodeDef) -> bool:
 
 
 class _Rewriter:
-    """The nodes of a step, one after the other."""
+    """The nodes of a step, one after the other.
 
-    def __init__(self, nodes: Mapping[str, NodeDef]) -> None:
+    Args:
+        nodes: the nodes.
+        known: ``changed`` as far as an earlier rewriter knew it.
+
+    Attributes:
+        made: the nodes of the step without references.
+        changed: by node, the variables that were changed before it ends, as a mask.
+    """
+
+    def __init__(self, nodes: Mapping[str, NodeDef], known: Mapping[str, int]) -> None:
         self._nodes = nodes
+        self._known = known
         self.made: dict[str, NodeDef] = {}
         self._references: dict[Ref, _Reference] = {}
         # By the nodes of type ``HANDLE_OF``.
         self._handles: dict[str, _Reference] = {}
-        # By node: the variables that were changed before it ends.
-        self._changed: dict[str, int] = {}
+        self.changed: dict[str, int] = {}
+        # What the last nodes of iterations have changed was not known where the next iterations begin.
+        self._back_edges: set[str] = set()
         self._bits = 0
 
     def add(self, node: NodeDef) -> None:
@@ -115,44 +133,50 @@ class _Rewriter:
         known = lookup(node.op) if is_registered(node.op) else None
         before = (*[name for name, _ in node.inputs], *node.control_inputs)
         changed = 0
-        made: NodeDef | None
+        rewritten: NodeDef | None
         for name in before:
-            changed |= self._changed.get(name, 0)
+            if name not in self.changed:
+                self._back_edges.add(name)
+            changed |= self.changed.get(name, self._known.get(name, 0))
         if known is not None and known.makes_reference:
-            made = self._maker(node, known.stands_for)
+            rewritten = self._maker(node, known.stands_for)
         elif known is not None and known.references:
-            made, written = self._taker(node, known.stands_for, known.references)
+            rewritten, written = self._taker(node, known.stands_for, known.references)
             changed |= written
         elif not any(ref in self._references for ref in node.inputs):
-            made = node
+            rewritten = node
         elif node.op == HANDLE_OF:
-            made = None
+            rewritten = None
             self._handles[node.name] = self._references[node.inputs[0]]
         elif node.op == "RefIdentity":
-            made = self._same(node)
+            rewritten = self._same(node)
         elif node.op in PASSES:
-            made = self._passing(node)
+            rewritten = self._passing(node)
         else:
-            made = self._reader(node)
-        if made is not None:
+            rewritten = self._reader(node)
+        if rewritten is not None:
             if self._handles:
-                made, written = self._with_known_handles(made)
+                rewritten, written = self._with_known_handles(rewritten)
                 changed |= written
-            self.made[node.name] = made
-        self._changed[node.name] = changed
+            self.made[node.name] = rewritten
+        self.changed[node.name] = changed
+
+    def is_behind(self) -> bool:
+        """Return whether more is changed in iterations than was known at their beginning."""
+        return any(self.changed[name] != self._known.get(name, 0) for name in self._back_edges)
 
     def _with_known_handles(self, node: NodeDef) -> tuple[NodeDef, int]:
         """Return a node with handles in place of the nodes that give them, and what it may change."""
-        found = {name for name, _ in node.inputs if name in self._handles}
-        if not found:
+        handles = {name for name, _ in node.inputs if name in self._handles}
+        if not handles:
             return node, 0
-        inputs = [self._handles[n].handle if n in found else (n, i) for n, i in node.inputs]
-        after = [name for n in sorted(found) for name in self._handles[n].after]
+        inputs = [self._handles[n].handle if n in handles else (n, i) for n, i in node.inputs]
+        after = [name for n in sorted(handles) for name in self._handles[n].after]
         control = tuple(dict.fromkeys([*node.control_inputs, *after]))
-        made = replace(node, inputs=tuple(inputs), control_inputs=control)
+        rewritten = replace(node, inputs=tuple(inputs), control_inputs=control)
         if node.op in VARIABLE_READS:
-            return made, 0
-        return made, functools.reduce(operator.or_, [self._handles[n].bit for n in found])
+            return rewritten, 0
+        return rewritten, functools.reduce(operator.or_, [self._handles[n].bit for n in handles])
 
     def _maker(self, node: NodeDef, stands_for: str) -> NodeDef:
         spec = node.outputs[0]
@@ -161,7 +185,7 @@ class _Rewriter:
         attrs = {**_own(node.attrs, stands_for), "dtype": spec.dtype, "shape": spec.shape}
         if stands_for == "VarHandleOp":
             # An assignment may let the shape change; the others check it themselves.
-            attrs.update({"shape": unknown_shape, BY_REFERENCE: True})
+            attrs.update({"shape": unknown_shape, BY_REFERENCE: spec.shape})
         return replace(node, op=stands_for, attrs=attrs, outputs=(_HANDLE,))
 
     def _taker(self, node: NodeDef, stands_for: str, count: int) -> tuple[NodeDef, int]:
@@ -174,7 +198,7 @@ class _Rewriter:
         shape = unknown_shape if is_open else first.spec.shape
         attrs = {**_own(node.attrs, stands_for), "dtype": first.spec.dtype, "shape": shape}
         gives = lookup(node.op).gives_reference
-        made = replace(
+        update = replace(
             node,
             op=stands_for,
             attrs=attrs,
@@ -188,18 +212,18 @@ class _Rewriter:
         written = 0
         for reference in taken if stands_for not in VARIABLE_READS else ():
             written |= reference.bit
-        return made, written
+        return update, written
 
     def _taken(self, node: NodeDef, ref: Ref) -> _Reference:
-        found = self._references.get(ref)
-        if found is None:
+        reference = self._references.get(ref)
+        if reference is None:
             raise InvalidArgumentError(
                 f"node {node.name!r} ({node.op}) takes a reference to a variable; '{ref[0]}:{ref[1]}' is "
                 "none in this step, because it is fed or no variable",
                 node=node.name,
                 source=node.source,
             )
-        return found
+        return reference
 
     def _same(self, node: NodeDef) -> NodeDef:
         """Return the node that uses of a reference wait for that is passed on as it is."""
@@ -210,10 +234,10 @@ class _Rewriter:
 
     def _passing(self, node: NodeDef) -> NodeDef:
         """Return a node of control flow that passes handles on."""
-        found = [self._references.get(ref) for ref in node.inputs]
-        first = next(reference for reference in found if reference is not None)
+        references = [self._references.get(ref) for ref in node.inputs]
+        first = next(reference for reference in references if reference is not None)
         inputs, after = list(node.inputs), list(node.control_inputs)
-        for index, reference in enumerate(found):
+        for index, reference in enumerate(references):
             if reference is not None:
                 inputs[index] = reference.handle
                 after += reference.after
@@ -221,7 +245,10 @@ class _Rewriter:
         for index in range(1 if node.op == "RefMerge" else len(outputs)):
             outputs[index] = _HANDLE
             self._references[node.name, index] = _Reference((node.name, index), first.spec, (), first.bit, "")
-        return replace(node, inputs=tuple(inputs), control_inputs=tuple(dict.fromkeys(after)), outputs=tuple(outputs))
+        # A handle is a value, so that the planner may make a ``While`` or ``If`` of the nodes.
+        op = node.op if node.op == "RefSelect" else node.op.removeprefix("Ref")
+        before = tuple(dict.fromkeys(after))
+        return replace(node, op=op, inputs=tuple(inputs), control_inputs=before, outputs=tuple(outputs))
 
     def _reader(self, node: NodeDef) -> NodeDef | None:
         """Return a node that uses values of references; ``None`` for a copy that stands for its variable."""
@@ -246,7 +273,7 @@ class _Rewriter:
     def _value(self, node: NodeDef, index: int, ref: Ref) -> Ref:
         reference = self._references[ref]
         before = [*[name for name, _ in node.inputs], *node.control_inputs]
-        late = [name for name in dict.fromkeys(before) if self._changed.get(name, 0) & reference.bit]
+        late = [name for name in dict.fromkeys(before) if self.changed.get(name, 0) & reference.bit]
         if not late or late == [ref[0]]:
             return self._shared(ref, reference)
         name = f"{READ}{node.name}/{index}"
@@ -302,28 +329,28 @@ def read_in_place(graph: StepGraph, device_of: dict[str, str]) -> StepGraph:
     Returns:
         The graph; the argument itself if all reads are where their variables are.
     """
-    made: dict[str, NodeDef] = {}
+    nodes: dict[str, NodeDef] = {}
     for name, node in graph.nodes.items():
         if node.op == "ReadVariableOp":
             there = device_of[node.inputs[0][0]]
             if there != device_of[name]:
                 source = replace(node, name=f"{READ}{name}", device="")
-                made[source.name], device_of[source.name] = source, there
+                nodes[source.name], device_of[source.name] = source, there
                 node = replace(node, op="Identity", inputs=((source.name, 0),), control_inputs=(), attrs={})
-        made[name] = node
-    return graph if len(made) == len(graph.nodes) else replace(graph, nodes=made)
+        nodes[name] = node
+    return graph if len(nodes) == len(graph.nodes) else replace(graph, nodes=nodes)
 
 
 def needed(nodes: Mapping[str, NodeDef], roots: Iterable[str]) -> dict[str, NodeDef]:
     """Return the nodes that roots need, in the same order."""
-    wanted: set[str] = set()
+    names: set[str] = set()
     waiting = list(roots)
     while waiting:
         name = waiting.pop()
-        if name not in wanted:
-            wanted.add(name)
+        if name not in names:
+            names.add(name)
             waiting.extend(producers(nodes[name]))
-    return {name: node for name, node in nodes.items() if name in wanted}
+    return {name: node for name, node in nodes.items() if name in names}
 
 
 def producers(node: NodeDef) -> list[str]:

@@ -47,8 +47,8 @@ class RendezvousKey:
     @property
     def tensor(self) -> str:
         """The tensor that partitions, or a client of a partial run, exchange; "" for any other value."""
-        found = _TENSOR.fullmatch(self.edge_name)
-        return "" if found is None else found[1]
+        match = _TENSOR.fullmatch(self.edge_name)
+        return "" if match is None else match[1]
 
     @property
     def src_task(self) -> str:

@@ -81,9 +81,9 @@ def cost_graph(parts: Sequence[Partition], model: CostModel) -> CostGraphDef:
     for part in parts:
         first = len(nodes)
         number = {node.name: first + i for i, node in enumerate(part.nodes)}
-        made = {node.name: node.outputs for node in part.nodes}
+        outputs = {node.name: node.outputs for node in part.nodes}
         for node in part.nodes:
-            inputs = tuple([made[name][index] for name, index in node.inputs])
+            inputs = tuple([outputs[name][index] for name, index in node.inputs])
             nodes.append(_cost_node(part.device, node, inputs, number, model, sent))
     return CostGraphDef(tuple(nodes))
 

@@ -153,15 +153,15 @@ def _inputs(
     node: NodeDef, nodes: Mapping[str, tuple[NodeDef, str]], sender: Mapping[str, NodeDef]
 ) -> list[tuple[str, int]]:
     """Return the producers and outputs that a node waits for, across transfers; -1 for a control edge."""
-    found = []
+    inputs = []
     for name, index in (*node.inputs, *[(c, -1) for c in node.control_inputs]):
         producer = nodes[name][0]
         if producer.op == RECV:
             sent = sender[producer.attrs["key"]]
-            found.append(sent.inputs[0] if sent.inputs else (sent.control_inputs[0], -1))
+            inputs.append(sent.inputs[0] if sent.inputs else (sent.control_inputs[0], -1))
         else:
-            found.append((name, index))
-    return found
+            inputs.append((name, index))
+    return inputs
 
 
 def _producers_first(nodes: Mapping[str, tuple[NodeDef, str]], sender: Mapping[str, NodeDef]) -> list[str]:

@@ -94,9 +94,9 @@ def mark_takes(graph: StepGraph) -> StepGraph:
             readers.setdefault(name, []).append(node.name)
     nodes: Mapping[str, NodeDef] = graph.nodes
     for name, node in marked.items():
-        made = _downstream(name, readers)
-        stored = any(stores(nodes[other], _has_handle(nodes[other], nodes)) for other in made)
-        fetches = [k for k, (other, _) in enumerate(graph.fetches) if other in made]
+        readers_of = _downstream(name, readers)
+        stored = any(stores(nodes[other], _has_handle(nodes[other], nodes)) for other in readers_of)
+        fetches = [k for k, (other, _) in enumerate(graph.fetches) if other in readers_of]
         attrs = {**node.attrs, _STORED: stored, _FETCHES: fetches}
         marked[name] = replace(node, attrs=attrs)
     return replace(graph, nodes={**graph.nodes, **marked})
@@ -104,14 +104,14 @@ def mark_takes(graph: StepGraph) -> StepGraph:
 
 def _downstream(name: str, readers: Mapping[str, list[str]]) -> set[str]:
     """Return a node and all nodes that depend on its values."""
-    found: set[str] = set()
+    names: set[str] = set()
     waiting = [name]
     while waiting:
         name = waiting.pop()
-        if name not in found:
-            found.add(name)
+        if name not in names:
+            names.add(name)
             waiting.extend(readers.get(name, ()))
-    return found
+    return names
 
 
 def _has_handle(node: NodeDef, nodes: Mapping[str, NodeDef]) -> bool:
@@ -120,8 +120,8 @@ def _has_handle(node: NodeDef, nodes: Mapping[str, NodeDef]) -> bool:
 
 def taken_inside(nodes: Iterable[NodeDef]) -> TakeUses | None:
     """Return the merged uses of values taken inside the loops and branches of a partition."""
-    found = [uses_of(node) for node in nodes if node.op in CONSTRUCTS]
-    uses = [u for u in found if u is not None]
+    inner = [uses_of(node) for node in nodes if node.op in CONSTRUCTS]
+    uses = [u for u in inner if u is not None]
     if not uses:
         return None
     return TakeUses(any(u.stored for u in uses), frozenset().union(*[u.fetches for u in uses]))

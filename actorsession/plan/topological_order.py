@@ -31,7 +31,7 @@ def producers_first(names: Iterable[str], before: Callable[[str], Iterable[str]]
     Raises:
         CycleError: if there is no such order.
     """
-    found: list[str] = []
+    order: list[str] = []
     done: dict[str, bool] = {}  # False while its producers are being visited
     for root in names:
         stack = [root]
@@ -43,7 +43,7 @@ def producers_first(names: Iterable[str], before: Callable[[str], Iterable[str]]
             waiting = [producer for producer in before(name) if not done.get(producer)]
             if not waiting:
                 done[name] = True
-                found.append(name)
+                order.append(name)
                 stack.pop()
             elif name in done:
                 path = [visited for visited, ended in done.items() if not ended]  # in their order
@@ -51,4 +51,4 @@ def producers_first(names: Iterable[str], before: Callable[[str], Iterable[str]]
             else:
                 done[name] = False
                 stack.extend(reversed(waiting))
-    return found
+    return order

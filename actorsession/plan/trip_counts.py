@@ -61,8 +61,8 @@ def nodes_of_varying_cost(nodes: Sequence[NodeDef]) -> frozenset[str]:
             mark = repeats[node.name] = values.new()
         values.add(node, names, mark)
     varying, growing = values.varying(), values.varying(through_shapes=False)
-    found = [name for name, mark in repeats.items() if varying[mark]]
-    return frozenset([*found, *[name for name, mark in sizes.items() if growing[mark]]])
+    varied = [name for name, mark in repeats.items() if varying[mark]]
+    return frozenset([*varied, *[name for name, mark in sizes.items() if growing[mark]]])
 
 
 class _Values:
@@ -99,14 +99,14 @@ class _Values:
             (function,) = functions_of(node)
             outputs = self._add_function(function, inputs[CALLS[node.op] :], mark)
         else:
-            made = self.new(*inputs)
+            number = self.new(*inputs)
             if _can_differ(node):
-                self._sources.append(made)
+                self._sources.append(number)
             if node.op in _OF_SHAPES:
-                self._of_shapes.add(made)
+                self._of_shapes.add(number)
             for k in sizing(node):
                 self._readers[inputs[k]].append(self.outer)
-            outputs = [made] * len(node.outputs)
+            outputs = [number] * len(node.outputs)
         for index, value in enumerate(outputs):
             names[node.name, index] = value
 
@@ -141,14 +141,14 @@ class _Values:
         Args:
             through_shapes: whether the shape of a tensor that can differ can differ as well.
         """
-        found = [False] * len(self._readers)
+        varying = [False] * len(self._readers)
         waiting = list(self._sources)
         while waiting:
             value = waiting.pop()
-            if not found[value] and (through_shapes or value not in self._of_shapes):
-                found[value] = True
+            if not varying[value] and (through_shapes or value not in self._of_shapes):
+                varying[value] = True
                 waiting.extend(self._readers[value])
-        return found
+        return varying
 
 
 def _can_differ(node: NodeDef) -> bool:

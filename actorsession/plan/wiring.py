@@ -111,17 +111,17 @@ def _checked(find: FindNode, source: str, replaced: str) -> tuple[Ref, Ref]:
     """Return both tensors of a connection, if they exist and have one dtype."""
     what = f"cannot connect {source!r} to {replaced!r}"
     origin, tensor = split_name(source), split_name(replaced)
-    value, wanted = _spec(find, origin), _spec(find, tensor)
+    value, expected = _spec(find, origin), _spec(find, tensor)
     if value is None:
         raise InvalidArgumentError(f"{what}: {source!r} is not a tensor of the graph")
-    if wanted is None:
+    if expected is None:
         raise NotFoundError(f"{what}: {replaced!r} is not a tensor of the graph")
-    if value.dtype is not wanted.dtype:
+    if value.dtype is not expected.dtype:
         raise InvalidArgumentError(
-            f"{what}: their dtypes are {value.dtype.name} and {wanted.dtype.name}; connect tensors of one dtype"
+            f"{what}: their dtypes are {value.dtype.name} and {expected.dtype.name}; connect tensors of one dtype"
         )
-    if not value.shape.is_compatible_with(wanted.shape):
-        raise InvalidArgumentError(f"{what}: no value has both their shapes, {value.shape} and {wanted.shape}")
+    if not value.shape.is_compatible_with(expected.shape):
+        raise InvalidArgumentError(f"{what}: no value has both their shapes, {value.shape} and {expected.shape}")
     return origin, tensor
 
 
@@ -171,15 +171,15 @@ def _connected_sources(find: FindNode, connected: Mapping[Ref, Ref], args: Mappi
     checks: dict[str, NodeDef] = {}
 
     def source(tensor: Ref) -> Ref:
-        found = sources.get(tensor)
-        if found is None and tensor in connected:
-            found = source(connected[tensor])
-            node = _shape_check(find, connected[tensor], tensor, found)
+        origin = sources.get(tensor)
+        if origin is None and tensor in connected:
+            origin = source(connected[tensor])
+            node = _shape_check(find, connected[tensor], tensor, origin)
             if node is not None:
                 checks[node.name] = node
-                found = node.name, 0
-            sources[tensor] = found
-        return tensor if found is None else found
+                origin = node.name, 0
+            sources[tensor] = origin
+        return tensor if origin is None else origin
 
     for tensor in connected:
         source(tensor)
@@ -191,10 +191,10 @@ def _shape_check(find: FindNode, origin: Ref, tensor: Ref, read: Ref) -> NodeDef
 
     What reads a tensor was built for its static shape, as for a value that is fed.
     """
-    value, wanted = _spec(find, origin), _spec(find, tensor)
+    value, expected = _spec(find, origin), _spec(find, tensor)
     assert value is not None
-    assert wanted is not None
-    known, sizes = value.shape.sizes, wanted.shape.sizes
+    assert expected is not None
+    known, sizes = value.shape.sizes, expected.shape.sizes
     if sizes is None or (known is not None and all(w is None or w == k for k, w in zip(known, sizes, strict=True))):
         return None
     consumer = find(tensor[0])
@@ -202,7 +202,7 @@ def _shape_check(find: FindNode, origin: Ref, tensor: Ref, read: Ref) -> NodeDef
         name=f"_connected/{tensor[0]}/{tensor[1]}",
         op="EnsureShape",
         inputs=(read,),
-        attrs={"shape": wanted.shape},
-        outputs=(wanted,),
+        attrs={"shape": expected.shape},
+        outputs=(expected,),
         source="" if consumer is None else consumer.source,
     )

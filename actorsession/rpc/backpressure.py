@@ -12,6 +12,7 @@ that causes many tells checks for a backlog instead, before it begins.
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import Any
 
 from actorsession.graph.codec import bytes_held
@@ -40,20 +41,18 @@ class Backpressure:
         pending: the unanswered asks, whose number is limited.
 
     Attributes:
+        is_backlogged: returns whether so many bytes are unsent that their producers should pause.
         waiting: how many asks wait.
     """
 
-    __slots__ = ("_connection", "_line", "_pending", "waiting")
+    __slots__ = ("_connection", "_line", "_pending", "is_backlogged", "waiting")
 
     def __init__(self, connection: Connection, pending: PendingCalls) -> None:
         self._connection = connection
         self._pending = pending
+        self.is_backlogged = partial(connection.unsent_exceeds, BACKLOG)  # each step asks
         self._line: asyncio.Lock | None = None  # made for the first ask that waits
         self.waiting = 0
-
-    def is_backlogged(self) -> bool:
-        """Return whether so many bytes are unsent that their producers should pause."""
-        return self._connection.unsent > BACKLOG
 
     @property
     def is_congested(self) -> bool:

@@ -99,10 +99,10 @@ async def add_exit_status(error: UnavailableError, target: str) -> UnavailableEr
         # Several waiters on one connection may share its error.
         how, mark, lines = status.partition(LAST_LINES)
         if how and how not in error.message:
-            found = error.message
+            text = error.message
             if error.task:
                 # What the link could see of the end of the process is part of its exit status.
                 ours = re.escape(error.task)
-                found = re.sub(rf"^{ours} \(pid \d+\) [^:]*: ", "", found).replace(error.task, "it")
-            error.message = f"{how}: {found}{mark}{lines}"
+                text = re.sub(rf"^{ours} \(pid \d+\) [^:]*: ", "", text).replace(error.task, "it")
+            error.message = f"{how}: {text}{mark}{lines}"
     return error

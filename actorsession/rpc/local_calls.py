@@ -19,7 +19,7 @@ from actorsession.actors.context import CallContext
 from actorsession.actors.ref import LocalRef
 from actorsession.errors import AbortedError, CancelledError, OpError, from_exception
 from actorsession.graph.codec import bytes_held
-from actorsession.messages.step_frames import CallRequest, StepRequest, WireValues, write_value
+from actorsession.messages.step_frames import PARTIAL_RUN, CallRequest, StepRequest, WireValues, write_value
 from actorsession.rpc.served_runs import MAX_PLANS, ServedSetup, Settle
 
 __all__ = ["LocalCalls", "LocalRun", "LocalValues"]
@@ -30,18 +30,19 @@ _running_loop = asyncio.events._get_running_loop
 class LocalValues(list[Any]):
     """The values of a run in one process, with the methods of ``WireValues``; arrays do not change.
 
-    Args:
-        values: the values.
-
     Attributes:
-        nbytes: the bytes of large tensors; see ``WireValues.nbytes``.
+        nbytes: the bytes of large tensors, which who makes the values sets; see ``WireValues.nbytes``.
     """
 
     __slots__ = ("nbytes",)
+    nbytes: int
 
-    def __init__(self, values: Iterable[Any]) -> None:
-        super().__init__(values)
-        self.nbytes = bytes_held(self)
+    @classmethod
+    def of(cls, values: Iterable[Any]) -> LocalValues:
+        """Return values with their bytes."""
+        made = cls(values)
+        made.nbytes = bytes_held(made)
+        return made
 
     def pass_on(self, number: int, other: WireValues) -> None:
         """Add one of these values to those of a frame.
@@ -86,18 +87,20 @@ class LocalRun:
         seconds: how long the client waits at most; ``None`` for no limit.
         values: its feeds.
         asked: what the client asks for beside the values; ``None`` for nothing.
+        waiter: receives its outcome, unless the client cancels it.
         on_cancel: called on the loop of the master if the client cancels the run before it was answered.
     """
 
-    __slots__ = ("_calls", "_client", "_settle", "asked", "number", "on_cancel", "seconds", "values")
+    __slots__ = ("_calls", "_client", "_settle", "asked", "number", "on_cancel", "seconds", "values", "waiter")
 
     def __init__(
         self,
         calls: LocalCalls,
         number: int,
         seconds: float | None,
-        values: LocalValues,
         asked: Any,
+        values: LocalValues,
+        waiter: ValueWaiter,
         client: asyncio.AbstractEventLoop | None,
     ) -> None:
         self._calls = calls
@@ -106,43 +109,38 @@ class LocalRun:
         self.seconds = seconds
         self.values = values
         self.asked = asked
+        self.waiter = waiter
         self.on_cancel: Callable[[], None] | None = None
         self._settle: Settle | None = None
 
     def done(self, values: LocalValues, extra: Any = None, settle: Settle | None = None) -> None:
         """Answer the run with its values; see ``ServedRun.done``."""
         self._settle = settle
-        if self._client is not None and self._is_elsewhere(self._deliver, values, extra):
-            return
-        self._deliver(values, extra)
-
-    def _deliver(self, values: LocalValues, extra: Any) -> None:
         if self._client is None:
             self.on_cancel = None  # it refers to the step, which refers to the run
-        waiter = self._calls.answered(self.number, self, settles=self._settle is not None)
-        if waiter is None:  # the client has cancelled it
+        elif self._is_elsewhere(self.done, values, extra, settle):
+            return
+        calls, number = self._calls, self.number
+        is_awaited = calls.waiting.pop(number, None) is not None
+        if settle is not None:
+            calls.hold_unsettled(self, is_awaited=is_awaited)
+        if not is_awaited:  # the client has cancelled it
             return
         try:
-            waiter.done(values, extra)
+            self.waiter.done(values, extra)
         except Exception as exc:
-            waiter.failed(from_exception(exc))
-            self._calls.confirm(self.number, received=False)
+            self.waiter.failed(from_exception(exc))
+            calls.confirm(number, received=False)
 
     def fail(self, error: OpError) -> None:
         """Answer the run with an error."""
-        if self._is_elsewhere(self.fail, error):
-            return
-        waiter = self._calls.answered(self.number, self, settles=False)
-        if waiter is not None:
-            waiter.failed(error)
+        if not self._is_elsewhere(self.fail, error) and self._calls.waiting.pop(self.number, None) is not None:
+            self.waiter.failed(error)
 
     def gone(self) -> None:
         """Answer that nothing was run, because the program or the partial run is not known."""
-        if self._is_elsewhere(self.gone):
-            return
-        waiter = self._calls.answered(self.number, self, settles=False)
-        if waiter is not None:
-            waiter.gone()
+        if not self._is_elsewhere(self.gone) and self._calls.waiting.pop(self.number, None) is not None:
+            self.waiter.gone()
 
     def open(self, setup: ServedSetup) -> Callable[[], object]:
         """Let the client make calls of the partial run that this run has set up; see ``ServedRun.open``."""
@@ -184,6 +182,7 @@ class LocalCalls:
     Attributes:
         peer_name: the name of the master.
         address: the argument ``address``.
+        waiting: the runs that have no answer yet.
         must_wait: as ``Link.must_wait``: a run never has to wait before it reaches the master.
     """
 
@@ -197,7 +196,7 @@ class LocalCalls:
         self._plans: dict[int, LocalProgram] = {}
         self.setups: dict[int, ServedSetup] = {}
         # Both belong to the loop of the client.
-        self._waiting: dict[int, tuple[ValueWaiter, LocalRun]] = {}
+        self.waiting: dict[int, LocalRun] = {}
         self._unsettled: dict[int, LocalRun] = {}
         self._loop = master.loop
 
@@ -209,7 +208,7 @@ class LocalCalls:
     @property
     def pending(self) -> int:
         """How many runs have no answer yet."""
-        return len(self._waiting)
+        return len(self.waiting)
 
     # -- of the master, on its loop ------------------------------------------------------------
 
@@ -247,56 +246,39 @@ class LocalCalls:
 
     # -- of the client, on its loop ------------------------------------------------------------
 
-    def run_step(
+    def request(
         self,
+        kind: int,
         call: int,
-        program: int,
+        number: int,
         seconds: float | None,
+        asked: StepRequest | CallRequest | None,
         values: LocalValues,
         waiter: ValueWaiter,
-        asked: StepRequest | None = None,
     ) -> None:
-        """Request a run, whose waiter may be called before this returns; see ``StepCalls.run_step``."""
+        """Request a run, whose waiter may be called before this returns; see ``StepCalls.request``."""
+        begin = self._begin_call if kind == PARTIAL_RUN else self._begin
         here = _running_loop()
         if self._loop is here or self._loop is None:
-            run = LocalRun(self, call, seconds, values, asked, None)
-            self._waiting[call] = waiter, run
-            self._begin(program, run)
+            run = self.waiting[call] = LocalRun(self, call, seconds, asked, values, waiter, None)
+            begin(number, run)
         else:
-            self._cross(self._begin, program, waiter, LocalRun(self, call, seconds, values, asked, here))
+            run = LocalRun(self, call, seconds, asked, values, waiter, here)
+            self._call_master(begin, number, run)
+            self.waiting[call] = run
 
-    def call_partial(
-        self, call: int, setup: int, seconds: float | None, values: LocalValues, waiter: ValueWaiter, asked: CallRequest
-    ) -> None:
-        """Request a call of a partial run; see ``StepCalls.call_partial``."""
-        here = _running_loop()
-        if self._loop is here or self._loop is None:
-            run = LocalRun(self, call, seconds, values, asked, None)
-            self._waiting[call] = waiter, run
-            self._begin_call(setup, run)
+    def hold_unsettled(self, run: LocalRun, *, is_awaited: bool) -> None:
+        """Keep a run that has taken something until it is confirmed; settle one that nobody awaits."""
+        if is_awaited:
+            self._unsettled[run.number] = run
         else:
-            run = LocalRun(self, call, seconds, values, asked, here)
-            self._cross(self._begin_call, setup, waiter, run)
-
-    def _cross(self, begin: Callable[[int, LocalRun], None], number: int, waiter: ValueWaiter, run: LocalRun) -> None:
-        """Begin a run on the loop of the master, which is another one."""
-        self._call_master(begin, number, run)
-        self._waiting[run.number] = waiter, run
-
-    def answered(self, call: int, run: LocalRun, *, settles: bool) -> ValueWaiter | None:
-        """Return the waiter of a run that has an answer; ``None`` if the client has cancelled it."""
-        found = self._waiting.pop(call, None)
-        if found is not None and settles:
-            self._unsettled[call] = run
-        elif found is None and settles:
             self._call_master_soon(partial(run.settle, received=False))
-        return None if found is None else found[0]
 
     def cancel(self, call: int) -> None:
         """Cancel a run; its waiter is not called any more."""
-        found = self._waiting.pop(call, None)
-        if found is not None:
-            self._call_master_soon(partial(self._cancel, call, found[1]))
+        run = self.waiting.pop(call, None)
+        if run is not None:
+            self._call_master_soon(partial(self._cancel, call, run))
 
     def confirm(self, call: int, *, received: bool) -> None:
         """Tell the master whether the values of a run have reached its caller; see ``StepCalls.confirm``."""
@@ -306,9 +288,9 @@ class LocalCalls:
 
     def end(self) -> None:
         """End all runs, because the client has closed the connection."""
-        while self._waiting:
-            waiter, _ = self._waiting.popitem()[1]
-            waiter.failed(CancelledError(f"the connection to {self.peer_name} was closed here"))
+        while self.waiting:
+            _, run = self.waiting.popitem()
+            run.waiter.failed(CancelledError(f"the connection to {self.peer_name} was closed here"))
         for call in list(self._unsettled):
             self.confirm(call, received=False)
 

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import repeat
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from actorsession.errors import OpError, ProtocolError
 from actorsession.graph.codec import Buffer, not_encoded
 from actorsession.messages.step_frames import PUSH, read_value, write_header, write_value
-from actorsession.records import dataclass
 
 __all__ = ["LONG_HEADER", "FrameWriter", "Pushed", "Pushes", "is_bulky"]
 
 # Keys that a link numbers, a few hundred bytes each. Those of further programs travel as text.
-_MAX_KEYS = 65_536
+MAX_KEYS = 65_536
 
 _NUMBERS_ALONE = {int}
 
@@ -49,8 +48,7 @@ class FrameWriter(Protocol):
         """Sends a header at once, in any thread; returns whether it did."""
 
 
-@dataclass(slots=True)
-class Pushed:
+class Pushed(NamedTuple):
     """Values on their way to the rendezvous of one step at another task; one entry of each list per value.
 
     Attributes:
@@ -174,12 +172,12 @@ class Pushes:
     def _number(self, keys: Iterable[str]) -> None:
         """Number the keys that were sent as text, as the receiver does."""
         for key in keys:
-            if len(self._keys_sent) < _MAX_KEYS:
+            if len(self._keys_sent) < MAX_KEYS:
                 self._keys_sent.setdefault(key, len(self._keys_sent))
 
     def _learn(self, keys: Iterable[str]) -> None:
         """Number the keys that were received as text, as their sender does."""
         for key in keys:
-            if len(self._keys_received) < _MAX_KEYS and key not in self._texts_received:
+            if len(self._keys_received) < MAX_KEYS and key not in self._texts_received:
                 self._texts_received[key] = None
                 self._keys_received[len(self._keys_received)] = key

@@ -28,8 +28,8 @@ def supports(scheme: str) -> bool:
     return scheme in transport_schemes()
 
 
-def _use(entry: EntryPoint, made: Any) -> None:
-    transport = made()
+def _use(entry: EntryPoint, plugin: Any) -> None:
+    transport = plugin()
     for method in ("connect", "listen"):
         if not callable(getattr(transport, method, None)):
             raise TypeError(f"it makes a {type(transport).__name__}, which has no {method}()")

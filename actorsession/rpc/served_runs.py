@@ -65,13 +65,13 @@ MAX_RUNS = 20_000
 """Runs of one peer that may be in progress; as for calls, see ``service``."""
 
 # Cancellations kept because they arrived before their runs, which large arrays can delay.
-_EARLY = 1024
+MAX_EARLY = 1024
 
 MAX_PLANS = 10_000
 """Plans that one client may have at a master; it brings an older one along again."""
 
 # Answers whose values were taken out of queues and the like; a correct peer confirms each of them at once.
-_MAX_UNSETTLED = 10_000
+MAX_UNSETTLED = 10_000
 
 _NUMBERS = itertools.count(1 + secrets.randbits(48))
 
@@ -87,8 +87,9 @@ logger = logging.getLogger("actorsession.actors")
 class Backlog(Protocol):
     """What a link has not sent yet; see ``Backpressure``."""
 
-    def is_backlogged(self) -> bool:
-        """Return whether so many bytes are unsent that their producers should pause."""
+    @property
+    def is_backlogged(self) -> Callable[[], bool]:
+        """Returns whether so many bytes are unsent that their producers should pause."""
 
     async def drain(self) -> bool:
         """Wait while there is a backlog; return whether the connection has not ended meanwhile."""
@@ -316,7 +317,7 @@ class ServedRuns:
             notify(setup.abandon)
         elif run is None and not self._settle(call, received=False):
             self._early[call] = None
-            if len(self._early) > _EARLY:
+            if len(self._early) > MAX_EARLY:
                 del self._early[next(iter(self._early))]
 
     def receive_received(self, wire: list[Any], header: Buffer = b"", segments: Sequence[Buffer] = ()) -> None:
@@ -326,7 +327,7 @@ class ServedRuns:
     def hold_unsettled(self, call: int, settle: Settle) -> None:
         """Keep what settles a run until the peer says whether its values have reached the caller."""
         self._unsettled[call] = settle
-        if len(self._unsettled) > _MAX_UNSETTLED:
+        if len(self._unsettled) > MAX_UNSETTLED:
             self._settle(next(iter(self._unsettled)), received=True)
 
     def _settle(self, call: int, *, received: bool) -> bool:

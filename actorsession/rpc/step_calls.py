@@ -30,12 +30,13 @@ from actorsession.errors import (
     UnavailableError,
     from_exception,
 )
-from actorsession.graph.codec import Buffer, not_encoded, unpack_start
+from actorsession.graph.codec import Buffer, unpack_start
 from actorsession.messages.step_frames import (
     CANCEL,
     DONE,
     FAIL,
     GONE,
+    NO_VALUES,
     PARTIAL_RUN,
     PUSH,
     RECEIVED,
@@ -101,47 +102,33 @@ class StepCalls:
 
     # -- runs requested here -------------------------------------------------------------------
 
-    def run_step(
+    def request(
         self,
+        kind: int,
         call: int,
-        program: int,
+        number: int,
         seconds: float | None,
+        asked: StepRequest | CallRequest | GraphRequest | None,
         values: WireValues,
         waiter: RunWaiter,
-        asked: StepRequest | None = None,
     ) -> None:
-        """Request a run of a plan, as its client.
+        """Request a run.
 
         Args:
-            call: a number for the run, which no other run over this link has.
-            program: the number of the program.
+            kind: ``RUN_STEP`` for a plan, as its client; ``RUN_GRAPH`` for registered partitions, as their
+                master; ``PARTIAL_RUN`` for a call of a partial run.
+            call: a number for the run, which no other run over this link has; the step id of partitions.
+            number: the number of the program, or of the run that has set up the partial run.
             seconds: how long this end waits at most; ``None`` for no limit.
+            asked: what else is asked for; ``None`` for nothing.
             values: its feeds.
             waiter: called when the run has ended.
-            asked: what else is asked for; ``None`` for nothing.
 
         Raises:
             OpError: the link has ended, or the values cannot be sent; the waiter is not called.
         """
         wire = None if asked is None else asked.to_wire()
-        self._run(_header([RUN_STEP, call, program, seconds, wire], values), call, values, waiter)
-
-    def call_partial(
-        self, call: int, setup: int, seconds: float | None, values: WireValues, waiter: RunWaiter, asked: CallRequest
-    ) -> None:
-        """Request a call of the partial run that run ``setup`` has set up; see ``run_step``."""
-        header = _header([PARTIAL_RUN, call, setup, seconds, asked.to_wire()], values)
-        self._run(header, call, values, waiter)
-
-    def run_graph(
-        self, step_id: int, program: int, values: WireValues, waiter: RunWaiter, asked: GraphRequest | None = None
-    ) -> None:
-        """Request a run of registered partitions, as their master; see ``run_step``."""
-        wire = None if asked is None else asked.to_wire()
-        self._run(_header([RUN_GRAPH, step_id, program, None, wire], values), step_id, values, waiter)
-
-    def _run(self, header: bytes, call: int, values: WireValues, waiter: RunWaiter) -> None:
-        self._send(header, values.segments)
+        self._send(write_header([kind, call, number, seconds, wire, *values.items]), values.segments)
         self.sent = next(self._counter)
         self._waiting[call] = waiter
 
@@ -150,13 +137,13 @@ class StepCalls:
         call: int,
         program: int,
         seconds: float | None,
+        asked: StepRequest | None,
         values: WireValues,
         waiter: RunWaiter,
-        asked: StepRequest | None = None,
     ) -> bool:
-        """Request a run in another thread than that of the loop, if it can be sent at once.
+        """Request a run of a plan in another thread than that of the loop, if it can be sent at once.
 
-        See ``run_step``.
+        See ``request``.
 
         Returns:
             Whether it was requested; if not, the waiter is not called.
@@ -167,7 +154,7 @@ class StepCalls:
         if values.segments:
             return False
         wire = None if asked is None else asked.to_wire()
-        header = _header([RUN_STEP, call, program, seconds, wire], values)
+        header = write_header([RUN_STEP, call, program, seconds, wire, *values.items])
         if len(header) > LONG_HEADER:  # it goes by the bulk lane
             return False
         self._waiting[call] = waiter  # before it is sent: the answer may come at once
@@ -246,7 +233,7 @@ class StepCalls:
     def _receive_done(self, wire: list[Any], header: Buffer, segments: Sequence[Buffer]) -> None:
         if len(wire) < 3:
             raise ProtocolError("a run that is done has values")
-        values = WireValues.received(wire[3:], segments)
+        values = WireValues.received(wire[3:], segments) if len(wire) > 3 else NO_VALUES
         waiter = self._waiting.pop(wire[1], None)
         if waiter is None:  # it was cancelled
             return
@@ -283,13 +270,6 @@ class StepCalls:
             if waiter is not None:
                 notify(partial(waiter.failed, make_error()))
         self.served.end()
-
-
-def _header(numbers: list[Any], values: WireValues) -> bytes:
-    try:
-        return write_header([*numbers, *values.items])
-    except Exception as exc:
-        raise not_encoded(exc) from exc
 
 
 # The part that takes frames of each kind, "" for the calls themselves. One table for all links, of which a

@@ -141,7 +141,12 @@ class Share:
         """
         admission = self._admission
         with admission.lock:
-            if not self._has_place(nbytes):
+            if (  # as in enter_run()
+                self._waiting
+                or self.in_flight >= self._limit
+                or admission.in_flight >= admission.limit
+                or (nbytes and self.nbytes and self.nbytes + nbytes > self._max_bytes)
+            ):
                 return False
             self.in_flight += 1
             admission.in_flight += 1
@@ -151,38 +156,28 @@ class Share:
     def enter_run(self, run: AdmittedRun) -> bool:
         """Admit a run if it need not wait; callable in any thread.
 
-        An interrupt comes before the run is admitted or after it has been noted, so that ``leave_run`` is
-        right in any case.
+        An interrupt comes before the run is admitted or after it has been noted in ``admitted``, so that who
+        ends the run knows whether it has to leave.
 
         Returns:
             Whether it was admitted.
         """
         admission = self._admission
         with admission.lock:
-            if not self._has_place(run.nbytes):
+            nbytes = run.nbytes
+            if (
+                self._waiting
+                or self.in_flight >= self._limit
+                or admission.in_flight >= admission.limit
+                or (nbytes and self.nbytes and self.nbytes + nbytes > self._max_bytes)
+            ):
                 return False
             # No calls from here on: signals are handled at calls.
             self.in_flight += 1
             admission.in_flight += 1
-            self.nbytes += run.nbytes
+            self.nbytes += nbytes
             run.admitted = True
             return True
-
-    def leave_run(self, run: AdmittedRun) -> None:
-        """End a run, unless it has left or was not admitted."""
-        if run.admitted:
-            run.admitted = False
-            self.leave(run.nbytes)
-
-    def _has_place(self, nbytes: int) -> bool:
-        """Return whether a run need not wait; the lock is held."""
-        admission = self._admission
-        return not (
-            self._waiting
-            or self.in_flight >= self._limit
-            or admission.in_flight >= admission.limit
-            or (nbytes and self.nbytes and self.nbytes + nbytes > self._max_bytes)
-        )
 
     async def enter(self, deadline: Deadline, nbytes: int = 0) -> None:
         """Admit a run in its turn; cancelling the call leaves the queue.

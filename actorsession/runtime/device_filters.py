@@ -33,7 +33,7 @@ class DeviceFilters:
         if not self._specs:
             return True
         spec = DeviceSpec.parse(name)
-        return any(wanted.compatible(spec) for wanted in self._specs)
+        return any(pattern.compatible(spec) for pattern in self._specs)
 
     def of_session(self, devices: Sequence[Device]) -> tuple[Device, ...]:
         """Return the devices of this process that are visible to a session; the first, its client device,

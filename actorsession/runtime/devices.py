@@ -24,6 +24,7 @@ from actorsession.errors import FailedPreconditionError, InvalidArgumentError, N
 from actorsession.graph.device import DeviceAttributes, DeviceSpec, device_name
 from actorsession.plan.device_set import DeviceSet
 from actorsession.records import dataclass
+from actorsession.registrations import scoped
 from actorsession.runtime.resources import ResourceManager
 
 __all__ = [
@@ -160,7 +161,7 @@ class _Registered:
     origin: str
 
 
-_FACTORIES: dict[str, _Registered] = {}
+_FACTORIES: dict[str, _Registered] = scoped({})
 _LOCK = threading.Lock()
 
 
@@ -214,19 +215,19 @@ def _load(device_type: str) -> None:
         FailedPreconditionError: if its plug-in is broken, or several distributions provide it.
     """
     installed = {origin_of(entry): entry for entry in entry_points(ENTRY_POINTS)}
-    found = {o: entry for o, entry in installed.items() if entry.name.upper() == device_type}
-    if not found:
+    matching = {o: entry for o, entry in installed.items() if entry.name.upper() == device_type}
+    if not matching:
         there = sorted({*registered_device_types(), *[e.name.upper() for e in installed.values()]})
         raise NotFoundError(
             f"no device type {device_type!r} here; there are: {', '.join(there)}. Others come with a "
             f"distribution that has an entry point in the group {ENTRY_POINTS!r}"
         )
-    if len(found) > 1:
+    if len(matching) > 1:
         raise FailedPreconditionError(
-            f"device type {device_type!r} comes from several plug-ins: {'; '.join(sorted(found))}. "
+            f"device type {device_type!r} comes from several plug-ins: {'; '.join(sorted(matching))}. "
             "Uninstall all but one"
         )
-    [(origin, entry)] = found.items()
+    [(origin, entry)] = matching.items()
     try:
         factory = entry.load()()
         if not isinstance(factory, DeviceFactory):
@@ -261,10 +262,10 @@ def make_devices(task: str, counts: Mapping[str, int], config: ConfigProto | Non
         FailedPreconditionError: if a plug-in or a factory is broken.
         OpError: any such error of a factory.
     """
-    wanted = {kind.upper(): count for kind, count in counts.items()}
-    if wanted.get("CPU", 1) < 1:
-        raise NotFoundError(f"a session needs at least one CPU device: device_count gives CPU {wanted['CPU']}")
-    for kind, count in wanted.items():
+    counted = {kind.upper(): count for kind, count in counts.items()}
+    if counted.get("CPU", 1) < 1:
+        raise NotFoundError(f"a session needs at least one CPU device: device_count gives CPU {counted['CPU']}")
+    for kind, count in counted.items():
         if count < 0:
             raise InvalidArgumentError(f"device_count gives {kind} {count}; it is 0 or more")
         # Zero devices of an unknown type are allowed: many programs request no GPUs that way.
@@ -276,7 +277,7 @@ def make_devices(task: str, counts: Mapping[str, int], config: ConfigProto | Non
     for kind in sorted(registered, key=lambda k: (k != "CPU", k)):
         entry = registered[kind]
         try:
-            devices += _made(entry, kind, task, wanted.get(kind), config or ConfigProto())
+            devices += _made(entry, kind, task, counted.get(kind), config or ConfigProto())
         except OpError:
             raise
         except Exception as exc:
@@ -292,22 +293,22 @@ def _made(entry: _Registered, kind: str, task: str, count: int | None, config: C
         count = len(entry.factory.list_physical_devices()) if entry.everywhere else 0
     if not count:
         return ()
-    made = tuple(entry.factory.create_devices(kind, task, count, config))
-    return _checked(made, kind, task, count, entry.origin)
+    devices = tuple(entry.factory.create_devices(kind, task, count, config))
+    return _checked(devices, kind, task, count, entry.origin)
 
 
-def _checked(made: Sequence[Device], kind: str, task: str, count: int, origin: str) -> Sequence[Device]:
+def _checked(devices: Sequence[Device], kind: str, task: str, count: int, origin: str) -> Sequence[Device]:
     """Return the devices that a factory made, once they were checked against the request."""
     names = [device_name(task, f"{kind}:{index}") for index in range(count)]
-    found = [device.name for device in made]
-    if found != names:
-        problem = f"it was asked for {names} and made {found}"
-    elif any(device.device_type != kind for device in made):
-        problem = f"its devices say that they are {sorted({d.device_type for d in made})}"
-    elif any(not 0 < device.attributes.incarnation < 2**64 for device in made):
+    device_names = [device.name for device in devices]
+    if device_names != names:
+        problem = f"it was asked for {names} and made {device_names}"
+    elif any(device.device_type != kind for device in devices):
+        problem = f"its devices say that they are {sorted({d.device_type for d in devices})}"
+    elif any(not 0 < device.attributes.incarnation < 2**64 for device in devices):
         problem = "an incarnation is no 64-bit number above 0 (see new_incarnation)"
     else:
-        return made
+        return devices
     raise FailedPreconditionError(f"the factory of {kind} devices from {origin} is broken: {problem}")
 
 

@@ -15,7 +15,7 @@ The module imports nothing of this project.
 
 from __future__ import annotations
 
-from contextvars import ContextVar, copy_context
+import contextvars
 from typing import Any, Protocol
 
 import numpy as np
@@ -47,10 +47,10 @@ class _Blocks:
 
 def find_error_state() -> tuple[ErrorState, Any]:
     """Return numpy's error state and its value that ignores all errors."""
-    outside = copy_context()
+    outside = contextvars.copy_context()
     with np.errstate(all="ignore"):
-        inside = copy_context()
-    changed: list[tuple[ContextVar[Any], Any]] = [
+        inside = contextvars.copy_context()
+    changed: list[tuple[contextvars.ContextVar[Any], Any]] = [
         (variable, value) for variable, value in inside.items() if outside.get(variable) is not value
     ]
     return changed[0] if len(changed) == 1 else (_Blocks(), {"all": "ignore"})

@@ -166,8 +166,8 @@ class HangReport:
     def to_json(self) -> dict[str, Any]:
         """Return the report as plain values, with rendezvous keys parsed as well."""
         out = asdict(self)
-        for step, made in zip(self.steps, out["steps"], strict=True):
-            for cause, plain in zip(step.causes, made["causes"], strict=True):
+        for step, entry in zip(self.steps, out["steps"], strict=True):
+            for cause, plain in zip(step.causes, entry["causes"], strict=True):
                 plain["keys"] = [{"edge": k.edge_name, "from": k.src_device, "to": k.dst_device} for k in cause.keys]
                 plain["words"] = str(cause)
         return out
@@ -186,16 +186,16 @@ def awaited_keys(waits: Iterable[TaskWaits]) -> dict[tuple[int, str], str]:
 
     Callers that collect the reports query the senders of these values next.
     """
-    found: dict[tuple[int, str], str] = {}
+    senders: dict[tuple[int, str], str] = {}
     for task in waits:
         sessions = {step.step_id: step.session for step in task.steps}
         for step in task.steps:
             for waiter in step.waiters:
-                found.update({(step.step_id, key): step.session for key in waiter.keys})
+                senders.update({(step.step_id, key): step.session for key in waiter.keys})
         for sent in task.keys:
             for key in sent.keys:
-                found.setdefault((sent.step_id, key), sessions.get(sent.step_id, ""))
-    return found
+                senders.setdefault((sent.step_id, key), sessions.get(sent.step_id, ""))
+    return senders
 
 
 def explain(waits: Sequence[TaskWaits], silent: Mapping[str, str] | None = None, *, waiting: int = 0) -> HangReport:
@@ -259,20 +259,20 @@ class Looks:
 
 def _seen(waits: Iterable[TaskWaits]) -> dict[int, list[Any]]:
     """Return what is said of each step, apart from times, so that it differs once the step has moved."""
-    found: dict[int, list[Any]] = {}
+    seen: dict[int, list[Any]] = {}
     for task in waits:
         for step in task.steps:
             kernels = tuple([replace(kernel, seconds=0.0) for kernel in step.kernels])
-            found.setdefault(step.step_id, []).append(replace(step, seconds=0.0, kernels=kernels))
+            seen.setdefault(step.step_id, []).append(replace(step, seconds=0.0, kernels=kernels))
         for master in task.masters:
             for step_id, _, unfinished in master.steps:
-                found.setdefault(step_id, []).append(unfinished)
+                seen.setdefault(step_id, []).append(unfinished)
             for run in master.partial_runs:
-                found.setdefault(run.step_id, []).append(replace(run, seconds=0.0))
-    for sent in [sent for task in waits for sent in task.keys if sent.step_id in found]:
+                seen.setdefault(run.step_id, []).append(replace(run, seconds=0.0))
+    for sent in [sent for task in waits for sent in task.keys if sent.step_id in seen]:
         kernel = None if sent.kernel is None else replace(sent.kernel, seconds=0.0)
-        found[sent.step_id].append(replace(sent, kernel=kernel))
-    return found
+        seen[sent.step_id].append(replace(sent, kernel=kernel))
+    return seen
 
 
 class _Explainer:
@@ -340,20 +340,20 @@ class _Explainer:
     # -- causes of one step ------------------------------------------------------------------------
 
     def _causes(self, step_id: int, parts: Sequence[StepWaits], unfinished: Sequence[str]) -> list[Cause]:
-        found: dict[tuple[str, ...], Cause] = {}
+        causes: dict[tuple[str, ...], Cause] = {}
         for part in parts:
             for cause in self._causes_at(part):
-                known = found.setdefault(_identity(cause), cause)
+                known = causes.setdefault(_identity(cause), cause)
                 if len(cause.chain) < len(known.chain) or not known.chain:
-                    found[_identity(cause)] = cause
+                    causes[_identity(cause)] = cause
         spoken_of = {part.task for part in parts if part.state != UNBEGUN}
         for task in unfinished:
             if task in self.silent:
                 cause = Cause(kind=SILENT, task=task, reason=self.silent[task])
-                found.setdefault(_identity(cause), cause)
-            elif task not in spoken_of and not found:
-                found.setdefault((task,), Cause(kind=UNBEGUN, task=task))
-        return sorted(found.values(), key=_rank)
+                causes.setdefault(_identity(cause), cause)
+            elif task not in spoken_of and not causes:
+                causes.setdefault((task,), Cause(kind=UNBEGUN, task=task))
+        return sorted(causes.values(), key=_rank)
 
     def _causes_at(self, part: StepWaits) -> Iterable[Cause]:
         if part.state == HELD:

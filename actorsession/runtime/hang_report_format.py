@@ -210,9 +210,9 @@ def _part(part: StepWaits) -> Iterator[str]:
         names = ", ".join(repr(name) for name in waiter.nodes)
         beside = f" and {waiter.more_nodes} more" if waiter.more_nodes else ""
         keys = [parse_key(key) for key in waiter.keys]
-        wanted = ", ".join(f"{tensor(k.edge_name)} from {k.src_device}" for k in keys)
+        awaited = ", ".join(f"{tensor(k.edge_name)} from {k.src_device}" for k in keys)
         others = f" and {waiter.more_keys} more" if waiter.more_keys else ""
-        yield f"    {names}{beside} on {waiter.device} wait for {wanted}{others}"
+        yield f"    {names}{beside} on {waiter.device} wait for {awaited}{others}"
     left = max(0, len(part.waiters) - _ROWS) + part.more_waiters
     if left:
         yield f"    {left} more groups of nodes that wait are left out"

@@ -35,7 +35,9 @@ def kept_feed(value: Any) -> Any:
         The value itself if it cannot change, else a copy. A read-only array may be a view of a writable one,
         so it is used as it is only if it owns its memory.
     """
-    return value.copy() if _may_change(value) else value
+    if type(value) is not np.ndarray and not isinstance(value, np.ndarray):
+        return value
+    return value.copy() if value.flags.writeable or value.base is not None else value
 
 
 def _may_change(value: Any) -> bool:

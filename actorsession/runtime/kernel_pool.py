@@ -139,17 +139,17 @@ class PoolThreads:
                     call.pop()
                     raise
             return
-        made = _Work(work, args, first)
+        queued = _Work(work, args, first)
         with self._lock:
-            self._lines.setdefault(user, deque()).append(made)
+            self._lines.setdefault(user, deque()).append(queued)
             if first is not None:
-                self._firsts.setdefault(first, made)
+                self._firsts.setdefault(first, queued)
         try:
             self._call_thread()
         except RuntimeError:
             with self._lock:
-                if not (self._turns or made.taken):  # else another thread does it
-                    self._take(made)
+                if not (self._turns or queued.taken):  # else another thread does it
+                    self._take(queued)
                     raise
 
     def _call_thread(self) -> None:
@@ -176,8 +176,8 @@ class PoolThreads:
         """Run what is queued in this thread, until nothing is or the turn has to be given up."""
         _here.turn = turn
         try:
-            while (made := self._next(turn)) is not None:
-                self._run(made)
+            while (call := self._next(turn)) is not None:
+                self._run(call)
         finally:
             _here.turn = None
 
@@ -187,9 +187,9 @@ class PoolThreads:
             if turn not in self._turns:
                 return None
             if len(self._turns) <= self.number and not self._resuming:
-                made = self._first()
-                if made is not None:
-                    return made
+                call = self._first()
+                if call is not None:
+                    return call
             self._turns.discard(turn)
             self._pass_turn()
             return None
@@ -208,24 +208,24 @@ class PoolThreads:
             return self._take(next(iter(self._firsts.values())))
         while self._lines:
             user, line = self._lines.popitem(last=False)
-            made = line.popleft()
+            call = line.popleft()
             if line:
                 self._lines[user] = line  # who is the last then
-            if not made.taken:
-                return self._take(made)
+            if not call.taken:
+                return self._take(call)
         return None
 
-    def _take(self, made: _Work) -> _Work:
+    def _take(self, call: _Work) -> _Work:
         """Take work out of its queues, one of which skips it later; the lock is held."""
-        made.taken = True
-        if made.first is not None and self._firsts.get(made.first) is made:
-            del self._firsts[made.first]
-        return made
+        call.taken = True
+        if call.first is not None and self._firsts.get(call.first) is call:
+            del self._firsts[call.first]
+        return call
 
-    def _run(self, made: _Work) -> None:
+    def _run(self, call: _Work) -> None:
         """Run a piece of work; register it while it runs."""
-        thread, work, args = threading.get_ident(), made.work, made.args
-        made.args = ()  # which a queue may still hold
+        thread, work, args = threading.get_ident(), call.work, call.args
+        call.args = ()  # which a queue may still hold
         self._running[thread] = args
         try:
             work(*args)
@@ -291,8 +291,8 @@ class _Work:
 def _once(call: list[Callable[[], object]]) -> None:
     """Make a call, unless it was withdrawn."""
     with contextlib.suppress(IndexError):
-        made = call.pop()
-        made()
+        work = call.pop()
+        work()
 
 
 # The turn of this thread, if it is one of a pool.

@@ -85,7 +85,10 @@ class OffloadPolicy:
         return _size(bound, values, places) > max(2 * bound.largest, _SMALL)
 
     def record(self, bound: BoundSegment, seconds: float, values: Sequence[Any], places: Sequence[int]) -> None:
-        """Record how long a segment took; arguments as for ``is_expensive``."""
+        """Record how long a segment took; arguments as for ``is_expensive``.
+
+        A run that is short, as the segment is known to be, and not the shortest, need only be counted.
+        """
         self.runs += 1
         self.seconds += seconds
         estimate, before = seconds, bound.seconds

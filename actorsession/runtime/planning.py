@@ -69,11 +69,11 @@ class Planning:
 
     def shared(self, key: Any, work: Callable[[], T]) -> asyncio.Future[T]:
         """Start work once for all callers with the same key, until it has ended; see ``start``."""
-        found = self._shared.get(key)
-        if found is None or found.done():
-            found = self._shared[key] = self.start(work)
-            found.add_done_callback(lambda ended: self._forget(key, ended))
-        return found
+        job = self._shared.get(key)
+        if job is None or job.done():
+            job = self._shared[key] = self.start(work)
+            job.add_done_callback(lambda ended: self._forget(key, ended))
+        return job
 
     def _forget(self, key: Any, ended: asyncio.Future[Any]) -> None:
         if self._shared.get(key) is ended:

@@ -15,8 +15,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 from typing import Any, Protocol, TypeAlias
 
 from actorsession.actors.deadline import Deadline
@@ -69,10 +70,14 @@ class Rendezvous:
     """The rendezvous of one step in one process.
 
     Attributes:
-        gathers: whether ``send`` gathers values for other processes, which ``flush`` sends.
+        gathered: what ``send`` has gathered for other processes, by task; ``flush`` sends it.
+        on_abort: called once with the error if the rendezvous is aborted, after what waits there; not if it is
+            closed.
     """
 
-    gathers = False
+    gathered: Mapping[str, Any] = MappingProxyType({})
+
+    on_abort: Callable[[OpError], None] | None = None
 
     __slots__ = ("_aborted", "_closed", "_expected", "_sent", "_waiting")
 
@@ -131,7 +136,7 @@ class Rendezvous:
             last.step.drain()
 
     def flush(self) -> None:
-        """Send values that ``send`` has gathered; not called unless ``gathers``."""
+        """Send what ``send`` has gathered; need not be called while that is nothing."""
 
     def recv_async(self, key: str, waiter: Waiter) -> None:
         """Call ``waiter`` with the next value of a key; at once if there is one.
@@ -139,9 +144,8 @@ class Rendezvous:
         Raises:
             InvalidArgumentError: for a malformed key.
         """
-        reason = self.aborted
-        if reason is not None:
-            waiter(reason)
+        if self._aborted is not None or self._closed:
+            waiter(self._aborted or _over())
             return
         sent = self._sent.get(key)
         if sent:
@@ -236,6 +240,8 @@ class Rendezvous:
             receiver.aborted(error)
         for waiter in waiting:
             waiter(error)
+        if self.on_abort is not None:
+            self.on_abort(error)
 
     def close(self) -> None:
         """End all waits with a derived ``CancelledError``; called at the end of a step."""

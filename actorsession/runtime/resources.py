@@ -95,7 +95,7 @@ class Variable:
         by_reference: whether it is a reference variable, whose errors are those of TensorFlow's.
     """
 
-    __slots__ = ("_lent", "_lock", "_value", "by_reference", "changes", "name", "spec")
+    __slots__ = ("_declared", "_lent", "_lock", "_value", "by_reference", "changes", "name", "spec")
 
     def __init__(self, name: str, spec: TensorSpec) -> None:
         self.name = name
@@ -105,6 +105,20 @@ class Variable:
         self._lent = False  # whether values were sent to other tasks
         self.changes = 0
         self.by_reference = False
+        self._declared: tuple[int, ...] | None = None
+
+    def declare(self, shape: tuple[int, ...]) -> None:
+        """Make it a reference variable, of a shape that holds until it has a value or is cleared."""
+        self.by_reference = True
+        if self._declared is None:
+            self._declared = shape
+
+    @property
+    def shape(self) -> tuple[int, ...] | None:
+        """The shape of the value, or that with which a reference variable without one was first asked for."""
+        value = self._value
+        # A string scalar is plain bytes, which have no shape.
+        return self._declared if value is None else getattr(value, "shape", ())
 
     @property
     def initialized(self) -> bool:
@@ -156,11 +170,11 @@ class Variable:
             InvalidArgumentError: if dtype or shape do not fit.
         """
         # A string scalar is plain bytes.
-        found, shape = (_BYTES, ()) if isinstance(value, bytes) else (value.dtype, value.shape)
-        if found != self.spec.dtype.np_dtype or not self.spec.shape.is_compatible_with(shape):
+        dtype, shape = (_BYTES, ()) if isinstance(value, bytes) else (value.dtype, value.shape)
+        if dtype != self.spec.dtype.np_dtype or not self.spec.shape.is_compatible_with(shape):
             raise InvalidArgumentError(
                 f"variable {self.name!r} holds {self.spec.dtype.name} of shape {self.spec.shape}; "
-                f"{as_dtype(found).name} of shape {shape} cannot be assigned"
+                f"{as_dtype(dtype).name} of shape {shape} cannot be assigned"
             )
         if isinstance(value, np.ndarray):
             value = value if value.ndim else value[()]
@@ -217,7 +231,7 @@ class Variable:
         """Leave the variable uninitialised."""
         with self._lock:
             self.changes += self._value is not None
-            self._value = None
+            self._value = self._declared = None
 
     def _new_like(self, value: Array) -> Array:
         """Return an array for a new value, where other processes can read it if the old one was lent."""
@@ -286,16 +300,16 @@ class ResourceManager:
         """
         key = (container or DEFAULT_CONTAINER, kind, name)
         with self._lock:
-            found = self._entries.get(key)
-            if found is None or (found.spec != spec and key in self._cleared):
-                found = self._entries[key] = _Entry(make(), spec)
+            entry = self._entries.get(key)
+            if entry is None or (entry.spec != spec and key in self._cleared):
+                entry = self._entries[key] = _Entry(make(), spec)
             self._cleared.discard(key)
-        if found.spec != spec:
+        if entry.spec != spec:
             raise InvalidArgumentError(
-                f"{kind} {name!r} exists in container {key[0]!r} as {found.spec}; it was asked for "
+                f"{kind} {name!r} exists in container {key[0]!r} as {entry.spec}; it was asked for "
                 f"as {spec}: give it another name or container, or ask for what is there"
             )
-        resource: R = found.resource
+        resource: R = entry.resource
         return resource
 
     def lookup(self, container: str, name: str, kind: str) -> Any:
@@ -306,12 +320,12 @@ class ResourceManager:
         """
         container = container or DEFAULT_CONTAINER
         with self._lock:
-            found = self._entries.get((container, kind, name))
-            others = [] if found else sorted(k for c, k, n in self._entries if (c, n) == (container, name))
-        if found is None:
+            entry = self._entries.get((container, kind, name))
+            others = [] if entry else sorted(k for c, k, n in self._entries if (c, n) == (container, name))
+        if entry is None:
             has = f"; that name has a {' and a '.join(others)}" if others else ""
             raise NotFoundError(f"no {kind} {name!r} in container {container!r}{has}")
-        return found.resource
+        return entry.resource
 
     def variable(self, container: str, name: str, spec: TensorSpec) -> Variable:
         """Return the variable under (container, name); make it, uninitialised, if absent.
@@ -319,28 +333,28 @@ class ResourceManager:
         Raises:
             InvalidArgumentError: if a variable of another type with a value exists.
         """
-        found = self.lookup_or_create(container, name, _VARIABLE, lambda: Variable(name, spec))
-        if found.spec.dtype is not spec.dtype or not found.spec.shape.is_compatible_with(spec.shape):
-            if not found.initialized:
-                found.spec = spec
-                return found
+        variable = self.lookup_or_create(container, name, _VARIABLE, lambda: Variable(name, spec))
+        if variable.spec.dtype is not spec.dtype or not variable.spec.shape.is_compatible_with(spec.shape):
+            if not variable.initialized:
+                variable.spec = spec
+                return variable
             raise InvalidArgumentError(
-                f"variable {name!r} exists with {found.spec.dtype.name} and shape {found.spec.shape}; "
+                f"variable {name!r} exists with {variable.spec.dtype.name} and shape {variable.spec.shape}; "
                 f"it was asked for with {spec.dtype.name} and shape {spec.shape}"
             )
-        return found
+        return variable
 
     def has_value(self, container: str, name: str) -> bool:
         """Return whether there is a variable under (container, name) that has a value."""
         with self._lock:
-            found = self._entries.get((container or DEFAULT_CONTAINER, _VARIABLE, name))
-        return found is not None and bool(found.resource.initialized)
+            entry = self._entries.get((container or DEFAULT_CONTAINER, _VARIABLE, name))
+        return entry is not None and bool(entry.resource.initialized)
 
     def variables(self) -> list[tuple[str, str, Variable]]:
         """Return container, name and variable of each variable, in the order of creation."""
         with self._lock:
-            found = list(self._entries.items())
-        return [(container, name, entry.resource) for (container, kind, name), entry in found if kind == _VARIABLE]
+            entries = list(self._entries.items())
+        return [(container, name, entry.resource) for (container, kind, name), entry in entries if kind == _VARIABLE]
 
     def clear(self, containers: Iterable[str] = ()) -> None:
         """Clear containers; the default container if none is named.
@@ -348,12 +362,12 @@ class ResourceManager:
         Resources stay where they are, for plans that refer to them; one that is asked for with another
         ``spec`` afterwards is made anew.
         """
-        wanted = {container or DEFAULT_CONTAINER for container in containers} or {DEFAULT_CONTAINER}
+        cleared = {container or DEFAULT_CONTAINER for container in containers} or {DEFAULT_CONTAINER}
         with self._lock:
-            keys = [key for key in self._entries if key[0] in wanted]
-            found = [self._entries[key].resource for key in keys]
+            keys = [key for key in self._entries if key[0] in cleared]
+            removed = [self._entries[key].resource for key in keys]
             self._cleared.update(keys)
-        for resource in found:
+        for resource in removed:
             resource.clear()
 
     def clear_all(self) -> None:
@@ -363,14 +377,14 @@ class ResourceManager:
         released now and not by a later garbage collection.
         """
         with self._lock:
-            found = [e.resource for e in self._entries.values()]
+            removed = [e.resource for e in self._entries.values()]
             self._entries.clear()
-        for resource in found:
+        for resource in removed:
             resource.clear()
 
     def statistics(self) -> ResourceStatistics:
         """Return the number and size of the variables."""
         with self._lock:
-            found = [e.resource for (_, kind, _), e in self._entries.items() if kind == _VARIABLE]
-        values = [value for variable in found if (value := variable._value) is not None]
+            variables = [e.resource for (_, kind, _), e in self._entries.items() if kind == _VARIABLE]
+        values = [value for variable in variables if (value := variable._value) is not None]
         return ResourceStatistics(len(values), sum(int(getattr(v, "nbytes", 0)) for v in values))

@@ -184,10 +184,10 @@ def held_pool(pool: KernelPool | None, task: str) -> HeldPool | None:
         return None
     stacks, kernels = Stacks(), []
     for work in late:
-        found = stacks.of(work.engine.step).get((id(work.engine), work.index))
-        if found is None:
-            found = _offloaded(work)
-        kernels.append(found)
+        stack = stacks.of(work.engine.step).get((id(work.engine), work.index))
+        if stack is None:
+            stack = _offloaded(work)
+        kernels.append(stack)
     kernels.sort(key=lambda k: -k.seconds)
     return HeldPool(task=task, threads=pool.threads, held=len(late), kernels=tuple(kernels[:_FEW]))
 
@@ -327,13 +327,13 @@ def what_became_of(step: Step, keys: Collection[str], stacks: Stacks) -> list[Se
         stacks: the stacks at this moment.
     """
     states = _States(step, stacks)
-    wanted = set(keys)
+    asked = set(keys)
     places: dict[str, tuple[Engine, int, str]] = {}
     for engine in states.engines:
-        if wanted.isdisjoint(engine.bound.compiled.sends):
+        if asked.isdisjoint(engine.bound.compiled.sends):
             continue
         for index, key, node in _sends(engine):
-            if key in wanted:
+            if key in asked:
                 places[key] = engine, index, node
     return [_became(states, key, places) for key in keys]
 

@@ -338,7 +338,7 @@ def _nested(cls: type[Any], name: str) -> type[Any] | None:
 
 def _read(cls: type[V], value: Mapping[str, Any]) -> V:
     """Return a decoded value of a class of this module, with checked fields."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for known in fields(cls):  # type: ignore[arg-type]  # V is one of the classes above
         if known.name not in value:
             continue
@@ -349,8 +349,8 @@ def _read(cls: type[V], value: Mapping[str, Any]) -> V:
             given = _read(inner, given)
         elif known.name != "kernel":
             given = _checked(known.name, str(known.type), given)
-        found[known.name] = given
-    return cls(**found)
+        values[known.name] = given
+    return cls(**values)
 
 
 def _checked(name: str, hint: str, given: Any) -> Any:

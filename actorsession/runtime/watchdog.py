@@ -56,6 +56,12 @@ class Watchdog:
         self._late: deque[tuple[float, float]] = deque(maxlen=_KEPT)
         self._named: set[tuple[str, str]] = set()
 
+    def forget(self) -> None:
+        """Forget what was recorded, and which nodes were named."""
+        self._runs.clear()
+        self._late.clear()
+        self._named.clear()
+
     def ran_inline(self, linked: BoundPartition, segment: BoundSegment, seconds: float) -> None:
         """Record a segment that took long in the calling thread; ignore it if the thread has no loop."""
         if asyncio._get_running_loop() is not None:

@@ -192,9 +192,9 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
             InvalidArgumentError: if there is nothing to run.
         """
         request, arguments = self._requests.of_callable(fetches, feed_list)
-        made = AsyncCallable(self._begin_run, self._run_request, request, arguments, accept_options=accept_options)
-        self._keep(made)
-        return made
+        prepared = AsyncCallable(self, request, arguments, accept_options=accept_options)
+        self._keep(prepared)
+        return prepared
 
     def make_callable_from_options(self, options: CallableOptions) -> AsyncCallable:
         """Prepare a run that is described by names; tensors may be connected and placed for it.
@@ -216,9 +216,9 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
             ValueError: for a tensor that may not be fed, or not be fetched.
         """
         request, arguments = self._prepared_from(options)
-        made = AsyncCallable(self._begin_run, self._run_request, request, arguments, own_options=options.run_options)
-        self._keep(made)
-        return made
+        prepared = AsyncCallable(self, request, arguments, own_options=options.run_options)
+        self._keep(prepared)
+        return prepared
 
     async def list_devices(self) -> list[DeviceAttributes]:
         """Return the devices that the session may use, the client device first.
@@ -285,14 +285,14 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
             DeadlineExceededError: if tasks do not answer; it names every such task that the graph uses.
         """
         self._check_usable()
-        found = await self._session.reattach()
+        lost = await self._session.reattach()
         if callable(restore):
-            restored = call_restore(restore, self, found.lost) if found.lost else None
+            restored = call_restore(restore, self, lost.lost) if lost.lost else None
             if inspect.isawaitable(restored):
                 await restored
-        elif restore is not None and (found.lost or found.restarted):
-            await self.run(parts_to_run(self._graph, restore, found.lost))
-        return found
+        elif restore is not None and (lost.lost or lost.restarted):
+            await self.run(parts_to_run(self._graph, restore, lost.lost))
+        return lost
 
     async def wait_for(
         self,

@@ -125,10 +125,10 @@ def _new_session(graph: Graph, options: SessionOptions, requests: Requests) -> S
         TypeError: if the factory is one of another distribution and makes something else.
     """
     factory = get_factory(options)
-    made = factory.new_session(graph, options, requests.evict)
-    if not isinstance(made, SessionInterface):
-        raise TypeError(f"{type(factory).__name__}.new_session returns a SessionInterface, got {made!r:.100}")
-    return made
+    session = factory.new_session(graph, options, requests.evict)
+    if not isinstance(session, SessionInterface):
+        raise TypeError(f"{type(factory).__name__}.new_session returns a SessionInterface, got {session!r:.100}")
+    return session
 
 
 class BaseSession(ProcessBound, ABC):
@@ -337,14 +337,14 @@ class BaseSession(ProcessBound, ABC):
                 fetched = self._blocking.run_here(plan, feeds, None, run_metadata)
             else:
                 fetched = await self._run_plan(plan, feeds, options, run_metadata)
-            found = request.result(feeds, fetched)
+            result = request.result(feeds, fetched)
         except BaseException as error:
             if isinstance(error, OpError):
                 self._name_operation(error)
             self._run_tally.failure(error)
             raise
         self._run_tally.success(perf_counter() - begin)
-        return found
+        return result
 
     async def _bound_plan(self, request: Request) -> SessionPlan:
         """Return the plan of a request, and bind it."""
@@ -371,17 +371,17 @@ class BaseSession(ProcessBound, ABC):
             check_devices(request.signature.wiring, devices)
         return request, arguments
 
-    def _keep(self, made: PreparedCallable | AsyncCallable) -> None:
+    def _keep(self, prepared: PreparedCallable | AsyncCallable) -> None:
         """Release a callable when the session closes."""
         if self._callables is None:
             self._callables = weakref.WeakSet()
-        self._callables.add(made)
+        self._callables.add(prepared)
 
     def _release(self) -> None:
         """Release requests and callables when the session closes."""
         self._requests.clear()
-        for made in list(self._callables or ()):
-            made.release()
+        for prepared in list(self._callables or ()):
+            prepared.release()
         self._callables = None
 
     def _check_usable(self, make_closed_error: MakeError = closed_error) -> None:

@@ -78,11 +78,11 @@ def _tensor(graph: Graph, name: str, field: str, kind: type[OpError] = InvalidAr
         OpError: of class ``kind``, if there is none.
     """
     try:
-        found = graph.as_graph_element(name if ":" in name else f"{name}:0", allow_operation=False)
+        element = graph.as_graph_element(name if ":" in name else f"{name}:0", allow_operation=False)
     except (KeyError, ValueError) as exc:
         raise kind(f"{field} names {name!r}, which is not a tensor of the graph: {exc.args[0]}") from None
-    assert isinstance(found, Tensor)
-    return found
+    assert isinstance(element, Tensor)
+    return element
 
 
 def _fetched(graph: Graph, name: str, field: str) -> Tensor:
@@ -93,11 +93,11 @@ def _fetched(graph: Graph, name: str, field: str) -> Tensor:
 
 def _target(graph: Graph, name: str) -> Operation:
     try:
-        found = graph.as_graph_element(name, allow_tensor=False)
+        element = graph.as_graph_element(name, allow_tensor=False)
     except (KeyError, ValueError) as exc:
         raise NotFoundError(f"target names {name!r}, which is not an operation of the graph: {exc.args[0]}") from None
-    assert isinstance(found, Operation)
-    return found
+    assert isinstance(element, Operation)
+    return element
 
 
 def _connection(graph: Graph, source: str, replaced: str) -> tuple[str, str]:
@@ -131,7 +131,7 @@ def _devices(
         InvalidArgumentError: for a tensor that is not listed, or a name that is not that of one device.
     """
     listed = {split_name(name): tensor.name for name, tensor in zip(names, tensors, strict=True)}
-    found: dict[str, str] = {}
+    by_tensor: dict[str, str] = {}
     for name, text in devices.items():
         tensor = listed.get(split_name(name))
         if tensor is None:
@@ -140,9 +140,9 @@ def _devices(
                 f"{field} names {text!r} for tensor {name!r}, which {what} does not list; it lists "
                 f"{', '.join(names) or 'none'}"
             )
-        if found.setdefault(tensor, _device(field, name, text)) != _device(field, name, text):
+        if by_tensor.setdefault(tensor, _device(field, name, text)) != _device(field, name, text):
             raise InvalidArgumentError(f"{field} names two devices for tensor {name!r}")
-    return tuple(sorted(found.items()))
+    return tuple(sorted(by_tensor.items()))
 
 
 def _device(field: str, tensor: str, text: str) -> str:

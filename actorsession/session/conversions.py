@@ -10,6 +10,7 @@ Invariant: an object is converted by the last registered entry of whose class it
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, TypeAlias
 
 from actorsession.errors import RequestTypeError
@@ -17,6 +18,7 @@ from actorsession.graph.operation import Operation, Tensor
 from actorsession.ops.indexed_slices import IndexedSlices, IndexedSlicesValue
 from actorsession.opsets.sparse.basics import SparseTensor, SparseTensorValue
 from actorsession.records import dataclass
+from actorsession.registrations import on_scope
 
 __all__ = ["Conversion", "conversion_of", "register_session_run_conversion_functions"]
 
@@ -70,6 +72,7 @@ class Conversion:
 
 # The last registered comes first.
 _CONVERSIONS: list[Conversion] = []
+on_scope(lambda: partial(_CONVERSIONS.__setitem__, slice(None), _CONVERSIONS.copy()))
 # Classes that sessions handle without a conversion, and the base of all classes.
 _BUILT_IN = (Tensor, Operation, str, bytes, object)
 

@@ -16,6 +16,7 @@ from actorsession.config import SessionOptions
 from actorsession.entry_points import entry_points, warn_unusable
 from actorsession.errors import InternalError, NotFoundError, UnimplementedError
 from actorsession.graph.graph import Graph
+from actorsession.registrations import scoped
 from actorsession.session.session_interface import OnEvict, SessionInterface
 from actorsession.session.targets import VALID_TARGETS
 
@@ -68,7 +69,9 @@ class SessionFactory:
         raise UnimplementedError(f"sessions of target {options.target!r} ({type(self).__name__}) cannot be reset")
 
 
-_FACTORIES: dict[str, SessionFactory] = {}
+_FACTORIES: dict[str, SessionFactory] = scoped(
+    {}, lambda name: type(_FACTORIES[name]).__module__.startswith("actorsession.")
+)
 _LOCK = threading.Lock()
 
 
@@ -107,16 +110,16 @@ def get_factory(options: SessionOptions) -> SessionFactory:
     """
     _import_our_own()
     problems: list[str] = []
-    found = _accepting(options, problems)
-    if not found:
+    kinds = _accepting(options, problems)
+    if not kinds:
         problems += _load_entry_points()
-        found = _accepting(options, problems)
-    if len(found) == 1:
-        return _FACTORIES[found[0]]
+        kinds = _accepting(options, problems)
+    if len(kinds) == 1:
+        return _FACTORIES[kinds[0]]
     registered = ", ".join(registered_factories())
-    if found:
+    if kinds:
         raise InternalError(
-            f"several session factories accept target {options.target!r}: {', '.join(found)}; registered: {registered}"
+            f"several session factories accept target {options.target!r}: {', '.join(kinds)}; registered: {registered}"
         )
     told = f" Could not be asked: {'; '.join(dict.fromkeys(problems))}" if problems else ""
     raise NotFoundError(
@@ -128,16 +131,16 @@ def get_factory(options: SessionOptions) -> SessionFactory:
 def _accepting(options: SessionOptions, problems: list[str]) -> list[str]:
     """Return the names of the factories that accept the options; append failures to ``problems`` as
     text."""
-    found = []
+    names = []
     for name, factory in sorted(_FACTORIES.copy().items()):  # a copy, because others may register
         try:
             if factory.accepts(options):
-                found.append(name)
+                names.append(name)
         except Exception as exc:
             # As for entry points that fail to load: one broken factory must not break all sessions.
             _log.warning("session factory %r cannot say what it accepts: %s", name, exc)
             problems.append(f"{name!r} ({type(exc).__name__}: {exc})")
-    return found
+    return names
 
 
 def _import_our_own() -> None:

@@ -251,14 +251,14 @@ def _foreign(exc: Exception) -> Exception | None:
 def _as_array(value: Any, dtype: DType) -> Any:
     """Return a value as an array of a dtype; unlike numpy's conversion it loses neither numbers nor masks."""
     np_dtype = dtype.np_dtype
-    found = value
+    converted = value
     if type(value) not in _PLAIN or (type(value) in _SEQUENCES and _holds_arrays(value)):
         _check_masks(value)
-        found = np.asarray(value, dtype=object if dtype.kind == "s" else None)
+        converted = np.asarray(value, dtype=object if dtype.kind == "s" else None)
         if type(value) not in _SEQUENCES:
-            value = found
-    if isinstance(found, np.ndarray):
-        _check_range(found, dtype)
+            value = converted
+    if isinstance(converted, np.ndarray):
+        _check_range(converted, dtype)
     try:
         return np.asarray(value, dtype=np_dtype)
     except TypeError:

@@ -260,10 +260,10 @@ def is_flow(tensor: Tensor) -> bool:
 
 
 def _known_reading(handle: Tensor) -> Tensor:
-    found = reading_of(handle)
-    if found is None:
+    reading = reading_of(handle)
+    if reading is None:
         raise RequestTypeError(f"{handle.name!r} is a resource handle and has no value to fetch")
-    return found
+    return reading
 
 
 # -- cache keys ------------------------------------------------------------------------------------

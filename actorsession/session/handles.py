@@ -214,7 +214,7 @@ class HandleKeeper:
         if dtype is None:
             return convert
 
-        wanted = tensor.op.device
+        device = tensor.op.device
 
         def convert_handle(value: Any) -> Any:
             if isinstance(value, TensorHandle):
@@ -223,24 +223,24 @@ class HandleKeeper:
                 )
             text = _text(convert(value))
             source = handle_device(text)
-            if source != wanted and self._is_to_move(text, source, wanted, dtype):
-                self._move(text, source, wanted, dtype)
+            if source != device and self._is_to_move(text, source, device, dtype):
+                self._move(text, source, device, dtype)
             return np.array(text.encode(), object)
 
         return convert_handle
 
-    def _is_to_move(self, handle: str, source: str, wanted: str, dtype: DType) -> bool:
+    def _is_to_move(self, handle: str, source: str, target: str, dtype: DType) -> bool:
         there = self._store.devices(handle)
-        if not there or wanted in there or wanted not in self._devices:
+        if not there or target in there or target not in self._devices:
             return False  # the node that reads an unknown handle refuses it
         kept = getattr(self._store.get(handle, source), "dtype", string.np_dtype)
         return bool(kept == dtype.np_dtype)  # the node refuses another dtype, too
 
-    def _move(self, handle: str, source: str, wanted: str, dtype: DType) -> None:
+    def _move(self, handle: str, source: str, target: str, dtype: DType) -> None:
         with self._lock:
             if self._mover is None:
                 self._mover = _Mover(self._session)
-        self._store.copy_to(handle, wanted, self._mover.run(handle, source, wanted, dtype))
+        self._store.copy_to(handle, target, self._mover.run(handle, source, target, dtype))
 
     # -- values --------------------------------------------------------------------------------
 
@@ -268,22 +268,22 @@ class _Mover:
         self._plans: dict[tuple[str, str, DType], SessionPlan] = {}
         self._lock = threading.Lock()  # held while a plan is made
 
-    def run(self, handle: str, source: str, wanted: str, dtype: DType) -> Any:
-        """Return the value as it arrives on the device ``wanted``."""
-        key = (source, wanted, dtype)
+    def run(self, handle: str, source: str, target: str, dtype: DType) -> Any:
+        """Return the value as it arrives on the device ``target``."""
+        key = (source, target, dtype)
         plan = self._plans.get(key)
         if plan is None:
             with self._lock:
                 plan = self._plans.get(key)
                 if plan is None:
-                    plan = self._plans[key] = self._plan(handle, wanted, dtype)
+                    plan = self._plans[key] = self._plan(handle, target, dtype)
         [value] = self._session.run_here(plan, [handle.encode()])
         return value
 
-    def _plan(self, handle: str, wanted: str, dtype: DType) -> SessionPlan:
+    def _plan(self, handle: str, target: str, dtype: DType) -> SessionPlan:
         with self._graph.as_default():
             holder, value = get_session_tensor(handle, dtype)
-            with self._graph.device(wanted):
+            with self._graph.device(target):
                 moved = identity(value)
         return self._plan_of(RunSignature((holder.name,), (moved.name,), ()))
 

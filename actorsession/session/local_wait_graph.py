@@ -33,13 +33,13 @@ def local_wait_graph(steps: Sequence[Step], task: str, gate: Gate, pools: Sequen
     """
     stacks = Stacks()
     oldest = sorted(steps, key=lambda s: s.since)[:MOST]
-    found = [step_waits(step, stacks, MOST, task=task) for step in oldest]
+    waiting = [step_waits(step, stacks, MOST, task=task) for step in oldest]
     keys: list[SentKey] = []
-    for step, waits in zip(oldest, found, strict=True):
+    for step, waits in zip(oldest, waiting, strict=True):
         keys += _follow(step, waits, stacks)
     return TaskWaits(
         task=task,
-        steps=tuple(found),
+        steps=tuple(waiting),
         more_steps=len(steps) - len(oldest),
         keys=tuple(keys),
         kernels=inline_kernels(stacks, gate),

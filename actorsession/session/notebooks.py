@@ -86,17 +86,19 @@ class CellCalls:
         planned: whether the step under way was planned first. Planning, connecting and the import of kernels
             take place once, and are no reason to change a program.
         warned: whether there was a warning.
+        clock: returns the time in seconds.
     """
 
     planned: bool = False
     warned: bool = False
+    clock: Callable[[], float] = time.perf_counter
 
     def step(self, call: Callable[[], T]) -> T:
         """Run a step in a cell; warn if it was the first to hold the loop for long."""
         self.planned = False
-        begin = time.perf_counter()
+        begin = self.clock()
         result = without_loop(call)
-        held = time.perf_counter() - begin
+        held = self.clock() - begin
         if held > HOLD_LIMIT and not self.planned and not self.warned:
             self.warned = True
             warnings.warn(

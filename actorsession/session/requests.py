@@ -65,15 +65,15 @@ class Requests(dict[Hashable, Request]):
         if request is not None:
             return request
         try:
-            made = self.make(fetches, tuple(feed_dict or ()))
+            new = self.make(fetches, tuple(feed_dict or ()))
         except (TypeError, ValueError):
             self._check_feeds(feed_dict or {})
             raise
         if shape is not None:
             if len(self) >= _KEPT:
                 self.clear()
-            self[key] = made
-        return made
+            self[key] = new
+        return new
 
     def _check_feeds(self, feed_dict: Mapping[Any, Any]) -> None:
         """Raise the error of a wrong feed, which comes before that of a wrong fetch."""

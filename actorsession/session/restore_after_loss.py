@@ -66,10 +66,10 @@ def parts_to_run(graph: Graph, fetches: Any, lost: Collection[str]) -> list[Oper
     """
     plan = map_fetches(graph, fetches)
     asked = dict.fromkeys([*plan.targets, *[tensor.op for tensor in plan.tensors]])
-    found: dict[Operation, None] = {}
+    parts: dict[Operation, None] = {}
     for op in asked:
-        found.update(dict.fromkeys(_parts(op, frozenset(lost))))
-    return list(found)
+        parts.update(dict.fromkeys(_parts(op, frozenset(lost))))
+    return list(parts)
 
 
 def _parts(asked: Operation, lost: frozenset[str]) -> Iterator[Operation]:

@@ -120,17 +120,17 @@ class SessionStatistics:
 
     def metric_families(self, labels: Mapping[str, str]) -> list[MetricFamily]:
         """Return the counters for Prometheus, each with these labels."""
-        found = metric_families(self, _METRICS, labels)
-        found += metric_families(self.cache, _CACHE_METRICS, labels)
-        found += self._families_of_runs(labels)
+        families = metric_families(self, _METRICS, labels)
+        families += metric_families(self.cache, _CACHE_METRICS, labels)
+        families += self._families_of_runs(labels)
         for one in self.graph_passes:
             place = {"pass": one.name, "group": one.group, "phase": str(one.phase)}
-            found += metric_families(one, _PASS_METRICS, {**labels, **place})
+            families += metric_families(one, _PASS_METRICS, {**labels, **place})
         for device in self.devices:
-            found += device.metric_families(labels)
+            families += device.metric_families(labels)
         if self.link is not None:
-            found += self.link.metric_families(labels)
-        return found
+            families += self.link.metric_families(labels)
+        return families
 
     def _families_of_runs(self, labels: Mapping[str, str]) -> list[MetricFamily]:
         failed = [({**labels, "class": name}, count) for name, count in self.errors.items()]

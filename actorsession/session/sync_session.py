@@ -118,17 +118,17 @@ class Session(SyncPartialRuns, BaseSession):
         if local is not None and local.runs_here(plan, feeds, limit, options):
             return local.run_here(plan, feeds, options, run_metadata, limit)
         if local is None and run_metadata is None and (options is None or options.is_plain):
-            found = self._run_at_master(plan, feeds, own_limit(options))
-            if found is not None:
-                return found
+            values = self._run_at_master(plan, feeds, own_limit(options))
+            if values is not None:
+                return values
         delivery = ValueDelivery(self._settle_run)
         try:
-            found = self._wait(self._session.run(plan, feeds, limit, options, run_metadata, delivery))
+            values = self._wait(self._session.run(plan, feeds, limit, options, run_metadata, delivery))
         except BaseException:  # also Ctrl-C, which may come when the values have arrived
             delivery.end(received=False)
             raise
         delivery.end(received=True)
-        return found
+        return values
 
     def _run_at_master(self, plan: SessionPlan, feeds: Sequence[Any], limit: float | None) -> Sequence[Any] | None:
         """Run without a coroutine on the session's loop, where that can be done."""
@@ -166,20 +166,16 @@ class Session(SyncPartialRuns, BaseSession):
             closes.
         """
         request, arguments = self._requests.of_callable(fetches, feed_list)
-        made = Callable(
-            self._begin_run, self._run_request, request, arguments, accept_options=accept_options, cells=self._cells
-        )
-        self._keep(made)
-        return made
+        prepared = Callable(self, request, arguments, accept_options=accept_options, cells=self._cells)
+        self._keep(prepared)
+        return prepared
 
     def make_callable_from_options(self, options: CallableOptions) -> Callable:
         """Prepare a run that is described by names; see ``AsyncSession.make_callable_from_options``."""
         request, arguments = self._prepared_from(options)
-        made = Callable(
-            self._begin_run, self._run_request, request, arguments, own_options=options.run_options, cells=self._cells
-        )
-        self._keep(made)
-        return made
+        prepared = Callable(self, request, arguments, own_options=options.run_options, cells=self._cells)
+        self._keep(prepared)
+        return prepared
 
     def warm_up(self, fetches: Any, feeds: Any = None, *, partial: bool = False) -> None:
         """Do everything that the first run of some fetches does before its step begins, and run nothing.
@@ -264,13 +260,13 @@ class Session(SyncPartialRuns, BaseSession):
         See ``AsyncSession.reattach``; here ``restore`` is operations or a plain function.
         """
         self._check_usable()
-        found = self._wait(self._session.reattach())
+        lost = self._wait(self._session.reattach())
         if callable(restore):
-            if found.lost:
-                call_restore(restore, self, found.lost)
-        elif restore is not None and (found.lost or found.restarted):
-            self.run(parts_to_run(self._graph, restore, found.lost))
-        return found
+            if lost.lost:
+                call_restore(restore, self, lost.lost)
+        elif restore is not None and (lost.lost or lost.restarted):
+            self.run(parts_to_run(self._graph, restore, lost.lost))
+        return lost
 
     def wait_for(self, tasks: str, count: int | None = None, *, timeout: float = CONNECT_TIMEOUT) -> list[str]:
         """Wait until tasks of the cluster answer; see ``AsyncSession.wait_for``."""

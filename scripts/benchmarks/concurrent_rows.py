@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .case import Callers, Case, FigureCase, SyncCase
 from .cluster_rows import over_two_workers
-from .library import Library
 from .mlp import WEIGHTS
 from .network import build_network
 from .questions import CALLS, STEPS_BEFORE_IDLE, TRAINING_CALLS, Question
 from .usage import watch_idle
+
+if TYPE_CHECKING:
+    from .side_actorsession import Library
 
 __all__ = ["ConcurrentRows"]
 

@@ -11,7 +11,7 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .case import Case, Effort
 from .cluster_rows import ClusterRows
@@ -19,9 +19,11 @@ from .concurrent_rows import ConcurrentRows
 from .files_rows import FilesRows
 from .growth_rows import GrowthRows
 from .install_size import installed_bytes
-from .library import Library
 from .local_rows import LocalRows
 from .questions import QUESTIONS, Question
+
+if TYPE_CHECKING:
+    from .side_actorsession import Library
 
 __all__ = ["Side", "builders", "serve", "take_stdout"]
 

@@ -17,7 +17,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from . import recorded
+from . import recorded, rows
 from .families import programs
 from .interchange import compare_interchange
 from .program import Program
@@ -57,15 +57,16 @@ def main(arguments: Sequence[str]) -> int:
     chosen = [each for each in programs() if fnmatchcase(each.name, pattern)]
     whole = [each for each in whole_programs() if fnmatchcase(each.name, pattern)]
     exchanges = fnmatchcase(_INTERCHANGE, pattern)
-    if not chosen and not whole and not exchanges:
+    of_rows = rows.names(pattern)
+    if not chosen and not whole and not exchanges and not of_rows:
         return _print_error(f"--only {options.only}: no program; --list shows all", _CALLED_WRONGLY)
     if options.list:
         names = [program.name for program in chosen] + [each.name for each in whole]
-        print("\n".join(names + [_INTERCHANGE] * exchanges))
+        print("\n".join(names + of_rows + [_INTERCHANGE] * exchanges))
         return _SAME
     named = {"2.21": options.peer, "1.15": options.peer_1}
     peers = {version: _placed(python) for version, python in named.items() if python is not None}
-    if "2.21" not in peers and (chosen or exchanges or not peers):
+    if "2.21" not in peers and (chosen or of_rows or exchanges or not peers):
         return _print_error("--peer: a Python that has tensorflow is needed", _CALLED_WRONGLY)
     if options.record:
         if chosen:
@@ -76,22 +77,26 @@ def main(arguments: Sequence[str]) -> int:
         codes.append(_compare_whole(whole, peers))
     if exchanges:
         codes.append(_DIFFERS if compare_interchange(peers["2.21"]) else _SAME)
-    if chosen:
-        codes.append(_compare(chosen, peers["2.21"], options.seed))
+    if chosen or of_rows:
+        codes.append(_compare(chosen, pattern, peers["2.21"], options.seed))
     return max(codes)
 
 
-def _compare(chosen: Sequence[Program], peer: str, seed: int) -> int:
-    """Compare the records of small programs."""
-    try:
-        ours = _side(OURS, sys.executable, chosen, seed)
-        theirs = _side(THEIRS, peer, chosen, seed)
-    except SideError as error:
-        return _print_error(str(error), _CALLED_WRONGLY)
-    except KeyboardInterrupt:
-        print("\nStopped.")
-        return _INTERRUPTED
-    return _print_report(chosen, ours, theirs)
+def _compare(chosen: Sequence[Program], pattern: str, peer: str, seed: int) -> int:
+    """Compare the records of small programs, and of the rows of the table that match a pattern."""
+    with tempfile.TemporaryDirectory(prefix="actorsession-rows.") as folder:
+        file = os.path.join(folder, "rows.jsonl")
+        rows.export(file, pattern)
+        every = [*chosen, *rows.programs(file)]
+        try:
+            ours = _side(OURS, sys.executable, every, seed, file)
+            theirs = _side(THEIRS, peer, every, seed, file)
+        except SideError as error:
+            return _print_error(str(error), _CALLED_WRONGLY)
+        except KeyboardInterrupt:
+            print("\nStopped.")
+            return _INTERRUPTED
+    return _print_report(every, ours, theirs)
 
 
 def _compare_whole(chosen: Sequence[WholeProgram], peers: Mapping[str, str]) -> int:
@@ -119,7 +124,7 @@ def _compare_whole(chosen: Sequence[WholeProgram], peers: Mapping[str, str]) -> 
 
 def _record_programs(chosen: Sequence[Program], peer: str) -> None:
     """Write down what TensorFlow gives for small programs."""
-    found = _side(THEIRS, peer, chosen, 0)
+    found = _side(THEIRS, peer, chosen, 0, os.devnull)
     for family in dict.fromkeys(program.family for program in chosen):
         names = [program.name for program in programs() if program.family == family]
         recorded.save(family, names, {name: found[name] for name in names if name in found})
@@ -174,7 +179,7 @@ def _print_error(what: str, code: int) -> int:
 
 def _print_report(chosen: Sequence[Program], ours: dict[str, Any], theirs: dict[str, Any]) -> int:
     outcomes = [judge(each, ours[each.name], theirs[each.name]) for each in chosen]
-    old = stale(outcomes, programs())
+    old = stale(outcomes, [each.name for each in programs()] + rows.names("*"))
     print(f"{ours['']} beside {theirs['']}\n")
     print(table(outcomes))
     for told in (outcome.told() for outcome in outcomes):
@@ -187,12 +192,12 @@ def _print_report(chosen: Sequence[Program], ours: dict[str, Any], theirs: dict[
     return _DIFFERS if failed else _SAME
 
 
-def _side(library: str, python: str, chosen: Sequence[Program], seed: int) -> dict[str, Any]:
+def _side(library: str, python: str, chosen: Sequence[Program], seed: int, of_rows: str) -> dict[str, Any]:
     """Return the records of one side by name, with the description of the side under the empty name."""
     found: dict[str, Any] = {}
     left = [program.name for program in chosen]
     while left:
-        lines, problem = _run(library, python, left, seed)
+        lines, problem = _run(library, python, left, seed, of_rows)
         for line in lines:
             if "name" in line:
                 found[line["name"]] = line
@@ -207,14 +212,14 @@ def _side(library: str, python: str, chosen: Sequence[Program], seed: int) -> di
     return found
 
 
-def _run(library: str, python: str, names: Sequence[str], seed: int) -> tuple[list[dict[str, Any]], str]:
+def _run(library: str, python: str, names: Sequence[str], seed: int, of_rows: str) -> tuple[list[dict[str, Any]], str]:
     """Start a side once, and return the lines that it wrote and how it ended."""
     with tempfile.TemporaryDirectory(prefix="actorsession-differential.") as folder:
         out, said = Path(folder, "records.jsonl"), Path(folder, "said")
         with open(said, "wb") as log:
             try:
                 ended = subprocess.run(
-                    [python, "-m", "scripts.differentials", "side", library, str(seed), out],
+                    [python, "-m", "scripts.differentials", "side", library, str(seed), out, of_rows],
                     cwd=_ROOT,
                     env=os.environ,
                     input="\n".join(names).encode(),

@@ -55,19 +55,16 @@ def judge(program: Program, ours: dict[str, Any], theirs: dict[str, Any]) -> Out
 
 
 def _reason(name: str, difference: Difference) -> Reason | None:
-    for reason in REASONS:
-        if difference.kind in reason.kinds and reason.matches(name):
-            return reason
-    return None
+    return next((each for each in REASONS if each.explains(name, difference.kind, difference.theirs)), None)
 
 
-def stale(outcomes: Sequence[Outcome], known: Sequence[Program]) -> list[Reason]:
+def stale(outcomes: Sequence[Outcome], known: Sequence[str]) -> list[Reason]:
     """Return the reasons for differences that no longer exist.
 
     Args:
         outcomes: the outcomes of the programs that ran; a reason is checked if all programs that it matches
             ran.
-        known: all programs.
+        known: the names of all programs.
     """
     ran = {outcome.program.name for outcome in outcomes}
     used = Counter(
@@ -75,7 +72,7 @@ def stale(outcomes: Sequence[Outcome], known: Sequence[Program]) -> list[Reason]
     )
     out = []
     for reason in REASONS:
-        spoken_of = {program.name for program in known if reason.matches(program.name)}
+        spoken_of = {name for name in known if reason.matches(name)}
         complete = spoken_of <= ran
         if complete and not all(used[reason, kind] for kind in reason.kinds):
             out.append(reason)

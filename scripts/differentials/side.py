@@ -1,8 +1,9 @@
 """One side: runs programs with one library and writes a record of each as a line of JSON.
 
-The driver starts it with ``python -m scripts.differentials side LIBRARY SEED OUT``, with the names of
-programs on standard input. The line ``{"began": name}`` is written before each program, so that a program
-that kills the process can be identified.
+The driver starts it with ``python -m scripts.differentials side LIBRARY SEED OUT ROWS``, with the names of
+programs on standard input; ``ROWS`` is the file of the table's rows that are to run. The
+line ``{"began": name}`` is written before each program, so that a program that kills the process can be
+identified.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
+from . import rows
 from .families import programs
 from .numbers import reseed
 from .record import record
@@ -28,14 +30,14 @@ def main(arguments: Sequence[str]) -> int:
     """Run the programs that standard input names.
 
     Args:
-        arguments: the library, the seed, the file to write.
+        arguments: the library, the seed, the file to write, and the file of rows.
 
     Returns:
         The exit code.
     """
-    library, seed, path = arguments
+    library, seed, path, of_rows = arguments
     reseed(int(seed))
-    known = {program.name: program for program in programs()}
+    known = {program.name: program for program in programs() + rows.programs(of_rows)}
     warnings.simplefilter("ignore")
     tf = face(library)
     with open(path, "w", encoding="utf-8") as out:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 
 import pytest
 
@@ -27,8 +29,16 @@ def test_uvloop_is_taken_where_it_is_installed() -> None:
     loop.close()
 
 
-def test_without_uvloop_the_stock_loop_serves(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loops, "uvloop", None)
-    loop = loops.new_event_loop()
-    assert type(loop).__module__.startswith("asyncio")
-    loop.close()
+WITHOUT_UVLOOP = """
+import sys
+sys.modules["uvloop"] = None
+from tests.loops import new_event_loop
+loop = new_event_loop()
+assert type(loop).__module__.startswith("asyncio"), loop
+loop.close()
+"""
+
+
+@pytest.mark.process
+def test_without_uvloop_the_stock_loop_serves() -> None:
+    subprocess.run([sys.executable, "-c", WITHOUT_UVLOOP], check=True, timeout=60)

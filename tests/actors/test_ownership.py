@@ -11,9 +11,9 @@ import threading
 
 import pytest
 
-from actorsession.actors.loops import new_event_loop
 from actorsession.actors.ownership import Owner
 from tests.forks import in_a_child
+from tests.loops import new_event_loop
 
 FORKS = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 

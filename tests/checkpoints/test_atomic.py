@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import resource
 import stat
@@ -16,7 +17,6 @@ import pytest
 
 from actorsession import float64
 from actorsession.checkpoints import CheckpointReader, file_errors, write_whole
-from actorsession.checkpoints import nonce as nonces
 from actorsession.checkpoints.atomic import LockedFile, keep_file, make_private_folder, open_regular, remove_unused
 from actorsession.checkpoints.bundle_writer import write_bundle
 from actorsession.checkpoints.nonce import has_ended, nonce_held
@@ -67,19 +67,17 @@ def test_a_writer_that_lives_is_left_alone(tmp_path: Path) -> None:
 def test_a_file_that_is_taken_for_abandoned_before_it_is_locked_is_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from actorsession.checkpoints import atomic
-
-    lock = atomic._lock
+    lock = fcntl.flock
     taken: list[list[str]] = []
 
-    def late(descriptor: int, **options: bool) -> bool:
+    def late(descriptor: int, operation: int) -> None:
         if not taken:
             taken.append(names(tmp_path))
             for name in names(tmp_path):
                 remove_unused(str(tmp_path / name))
-        return lock(descriptor, **options)
+        lock(descriptor, operation)
 
-    monkeypatch.setattr(atomic, "_lock", late)
+    monkeypatch.setattr(fcntl, "flock", late)
     put(tmp_path / "m")
     assert taken
     assert names(tmp_path) == ["m"]
@@ -116,16 +114,15 @@ def test_a_file_that_is_removed_before_it_is_locked_cannot_be_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """1. It is opened. 2. Another process locks it, removes it and is done. 3. It is locked."""
-    from actorsession.checkpoints import atomic
-
-    path, lock = tmp_path / "m", atomic._lock
+    path, lock = tmp_path / "m", fcntl.flock
     path.touch()
 
-    def late(descriptor: int, **options: bool) -> bool:
+    def late(descriptor: int, operation: int) -> None:
+        monkeypatch.setattr(fcntl, "flock", lock)
         remove_unused(str(path))
-        return lock(descriptor, **options)
+        lock(descriptor, operation)
 
-    monkeypatch.setattr(atomic, "_lock", late)
+    monkeypatch.setattr(fcntl, "flock", late)
     with pytest.raises(AbortedError, match="m' is being removed"), keep_file(str(path)):
         pass
 
@@ -156,11 +153,11 @@ def test_a_save_of_another_process_has_ended_when_the_process_has() -> None:
         assert has_ended(nonce)
 
 
-def test_of_a_save_of_another_host_nothing_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_a_save_of_another_host_nothing_is_known() -> None:
     with nonce_held() as nonce:
         pass
-    monkeypatch.setattr(nonces, "_host", lambda: "00000000")
-    assert not has_ended(nonce)
+    assert has_ended(nonce)
+    assert not has_ended(f"{int(nonce[:8], 16) ^ 1:08x}{nonce[8:]}")
 
 
 # -- errors ----------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -22,7 +23,6 @@ from actorsession.checkpoints import (
     saving,
     sharded_name,
 )
-from actorsession.checkpoints import sharded as sharded_module
 from actorsession.errors import DataLossError, InvalidArgumentError, NotFoundError, OpError, ResourceExhaustedError
 
 FIXTURES = Path(__file__).parent / "fixtures"
@@ -239,13 +239,13 @@ def test_a_save_to_one_file_that_fails_leaves_the_shards_that_are_there(
 ) -> None:
     sharded(tmp_path / "m", {"a": np.zeros(2)}, {"b": np.zeros(2)})
 
-    def full(path: str, *contents: object) -> None:
-        raise ResourceExhaustedError(f"cannot write {path!r}: no space left")
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(sharded_module, "write_file", full)
-    with pytest.raises(ResourceExhaustedError, match="no space left"):
-        put(tmp_path / "m", a=np.ones(2))
-    monkeypatch.undo()
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(ResourceExhaustedError, match="No space left"):
+            put(tmp_path / "m", a=np.ones(2))
     assert {name: list(value) for name, value in content(tmp_path / "m").items()} == {"a": [0, 0], "b": [0, 0]}
     put(tmp_path / "m", a=np.ones(2))
     assert files(tmp_path) == ["m.safetensors"]

@@ -23,7 +23,6 @@ from typing import Any, Union
 
 import pytest
 
-import actorsession.cluster
 from actorsession import cli
 from actorsession.cli import console, status
 from actorsession.cli.logs import set_up_logging
@@ -89,17 +88,6 @@ def check(text: str, lines: int | None = None) -> None:
     found = text.split("\n")
     assert [line for line in found if not line.isprintable()] == []
     assert lines is None or len(found) == lines
-
-
-@pytest.fixture
-def answers(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Return a function that says what servers answer, by the function that asks them."""
-
-    def replace_by(**functions: Any) -> None:
-        for name, function in functions.items():
-            monkeypatch.setattr(status if name == "_ask" else actorsession.cluster, name, function)
-
-    return replace_by
 
 
 def test_why_shows_no_line_that_a_name_has_made(answers: Callable[..., None]) -> None:

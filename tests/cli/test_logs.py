@@ -19,7 +19,6 @@ from typing import Any
 import pytest
 
 from actorsession import AsyncSession, ConfigProto, Graph, cli, ops
-from actorsession.actors.loops import run as run_to_end
 from actorsession.cli.logs import OncePerMinute, _file_handler, set_up_logging
 from actorsession.cluster import read_statistics, stop_server
 from actorsession.errors import DeadlineExceededError, UnavailableError
@@ -27,6 +26,7 @@ from actorsession.rpc.security import TOKEN_VARIABLE
 from tests.cli.kit import ends_in_silence, line_of, rest, serving
 from tests.cluster.kit import PATIENCE, W0
 from tests.cluster.script import command, environment
+from tests.loops import run_to_end
 
 ONE = json.dumps({"worker": ["127.0.0.1:0"]})
 LOG = "ACTORSESSION_LOG"

@@ -7,7 +7,7 @@ import json
 import os
 import re
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -16,7 +16,6 @@ import numpy as np
 import pytest
 
 from actorsession import AsyncSession, ConfigProto, Graph, __version__, cli, ops
-from actorsession.actors.loops import run as run_to_end
 from actorsession.cli import status
 from actorsession.cluster import ServerStatistics
 from actorsession.config import Experimental, SessionMetadata
@@ -24,6 +23,7 @@ from actorsession.rpc.security import TOKEN_VARIABLE
 from tests.cli.kit import asked, called, line_of, ran, rest, serving
 from tests.cluster.kit import PATIENCE, PS0, W0, W1, is_empty, long_product, on, until_all
 from tests.cluster.script import command, running
+from tests.loops import run_to_end
 from tests.test_prometheus import read, value
 
 pytestmark = pytest.mark.process
@@ -249,7 +249,7 @@ def test_what_is_wrong_with_a_task_is_found(change: dict[str, Any], versions: An
     assert status.findings(replace(SOUND, **change), versions) == found
 
 
-def test_what_is_wrong_is_marked_in_its_row_and_explained(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_wrong_is_marked_in_its_row_and_explained(answers: Callable[..., None]) -> None:
     seen = {
         "tcp://h:1": replace(SOUND, loop_lag=3.0),
         "tcp://h:2": replace(SOUND, task=W1, version="0.8"),
@@ -259,7 +259,7 @@ def test_what_is_wrong_is_marked_in_its_row_and_explained(monkeypatch: pytest.Mo
     async def ask(*_: Any, **__: Any) -> list[Any]:
         return [status._Row(seen[where].task, where, seen[where]) for where in seen]
 
-    monkeypatch.setattr(status, "_ask", ask)
+    answers(_ask=ask)
     code, out, err = called("status", "tcp://h:1", "--all")
     assert (code, err) == (0, "")
     processes, counters, (late, old) = tables(out)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from actorsession.actors.deadline import Deadline
-from actorsession.cluster import LocalCluster
+from actorsession import Graph, LocalCluster
+from actorsession.actors import Deadline
 from actorsession.cluster.master import session_plans
-from actorsession.graph.graph import Graph
-from actorsession.session.remote import remote_steps
+from actorsession.session.remote import remote_run
 from tests.cluster.hands import Hands, holding
 from tests.cluster.kit import PATIENCE, InProcess, in_process, patient_cluster, reach_over_links
 from tests.conftest import _HELD_BEFORE, LOOP_FACTORIES
@@ -49,13 +48,19 @@ def over_links(monkeypatch: Any) -> None:
 
 
 @pytest.fixture
-def patient_clients(monkeypatch: Any) -> None:
+def answer_margin(monkeypatch: Any) -> Callable[[float], None]:
+    """Return a function that sets how long clients of this process wait for a master beyond a run's limit."""
+    return lambda seconds: monkeypatch.setattr(remote_run, "ANSWER_MARGIN", seconds)
+
+
+@pytest.fixture
+def patient_clients(answer_margin: Callable[[float], None]) -> None:
     """Lets clients of this process wait for what the master says of a limit, however late that comes.
 
     Its word is what is looked at. A client by itself only waits for a moment, which is less than a process
     may stand still on a machine that does much else.
     """
-    monkeypatch.setattr(remote_steps, "ANSWER_MARGIN", PATIENCE)
+    answer_margin(PATIENCE)
 
 
 @pytest.fixture

@@ -7,9 +7,7 @@ import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from actorsession.actors import Children
-from actorsession.actors.context import CallContext
-from actorsession.actors.deadline import Deadline
+from actorsession.actors import CallContext, Children, Deadline
 from actorsession.errors import OpError
 from actorsession.messages import Done, GraphRegistered, RegisterGraph
 from actorsession.messages.step_frames import WireValues

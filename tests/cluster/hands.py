@@ -11,11 +11,10 @@ from concurrent.futures import Future
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, TypeVar
 
-from actorsession.actors.loops import new_event_loop
-from actorsession.cluster import LocalCluster
-from actorsession.session import AsyncSession, Session
+from actorsession import AsyncSession, LocalCluster, Session
 from tests.cluster.kit import PATIENCE, is_empty, until_all
 from tests.leaks import Holdings
+from tests.loops import new_event_loop
 
 T = TypeVar("T")
 

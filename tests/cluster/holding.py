@@ -13,10 +13,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from actorsession import Tensor
 from actorsession.cli import main
-from actorsession.graph.operation import Tensor
-from actorsession.graph.registry import NOT_DIFFERENTIABLE, OpDef, is_registered, register
-from actorsession.ops.build import make_one
+from actorsession.extend import NOT_DIFFERENTIABLE, OpDef, registered_ops
+from actorsession.extend import register_op as register
+from tests.nodes import make_one
 
 __all__ = ["hold"]
 
@@ -59,7 +60,7 @@ def _kernel(context: Any) -> Callable[[Any], Any]:
     return holding
 
 
-if not is_registered("TestHold"):
+if "TestHold" not in registered_ops():
     register(
         OpDef(
             name="TestHold",

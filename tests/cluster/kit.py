@@ -8,24 +8,21 @@ import socket
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from typing import Any
+from typing import Any, cast
 
-from actorsession import ops
-from actorsession.actors import registry
-from actorsession.actors.deadline import Deadline
-from actorsession.cluster import ClusterSpec, LocalCluster, Server, ServerStatistics, read_statistics
-from actorsession.cluster.server.settings import ServerSettings
+from actorsession import ClusterSpec, LocalCluster, Server, ServerSettings, Tensor, get_default_graph, ops
+from actorsession.actors import Deadline, registry
+from actorsession.cluster import ServerStatistics, read_statistics
 from actorsession.config import ConfigProto
 from actorsession.errors import NotFoundError, OpError
-from actorsession.graph.graph import get_default_graph
-from actorsession.graph.operation import Tensor
-from actorsession.graph.registry import NOT_DIFFERENTIABLE, OpDef, is_registered, register
+from actorsession.extend import NOT_DIFFERENTIABLE, OpDef, registered_ops
+from actorsession.extend import register_op as register
 from actorsession.messages import VOCABULARY, PrepareStep
-from actorsession.messages.step_frames import StepRequest, WireValues
-from actorsession.ops.build import make_one
+from actorsession.messages.step_frames import RUN_STEP, StepRequest, WireValues
 from actorsession.rpc.local_calls import LocalCalls, LocalValues
 from actorsession.rpc.step_calls import StepCalls
 from actorsession.runtime.hang_report import HangReport
+from tests.nodes import make_one
 
 _NUMBERS = itertools.count()
 # A test that needs longer waits for something that does not come.
@@ -56,7 +53,7 @@ LONG_LEASE = 10 * PATIENCE
 def patient_cluster(jobs: dict[str, int], **options: Any) -> LocalCluster:
     """A cluster of processes that take nobody for lost because of silence."""
     cluster = LocalCluster(jobs, **options)
-    cluster._more = ("--lease", str(LONG_LEASE))
+    cast("Any", cluster._spawner)._options += ("--lease", str(LONG_LEASE))
     return cluster
 
 
@@ -161,10 +158,10 @@ async def run_by_frame(
     """Requests a run as a client does that has not run its plan before; the names of feeds are of nodes."""
     plan = plan_of(handle, fetches, [f"{name}:0" for name in feeds], targets)
     outcome, values = Outcome(), feeds.values()
-    sent: Any = WireValues.of(values) if isinstance(calls, StepCalls) else LocalValues(values)
+    sent: Any = WireValues.of(values) if isinstance(calls, StepCalls) else LocalValues.of(values)
     number = next(_NUMBERS)
     asked = StepRequest(plan=plan, options=options or {})
-    calls.run_step(number, number, None, sent, outcome, asked)
+    calls.request(RUN_STEP, number, number, None, asked, sent, outcome)
     found, _ = await outcome
     return found
 
@@ -172,6 +169,19 @@ async def run_by_frame(
 def reach_over_links(monkeypatch: Any) -> None:
     """Makes sessions dial masters of this process as if they were elsewhere."""
     monkeypatch.setattr(registry, "lookup", lambda address: None)
+
+
+def lose_pushes(links: Any, monkeypatch: Any) -> None:
+    """Has a task of this process lose what it sends to others over these links."""
+    monkeypatch.setattr(links, "push", lambda task, message: None)
+
+
+def hold_back(links: Any, monkeypatch: Any) -> asyncio.Event:
+    """Has a task of this process hold its steps back, as where a peer reads slowly, until the event is set."""
+    free = asyncio.Event()
+    monkeypatch.setattr(links, "is_backlogged", lambda task: not free.is_set())
+    monkeypatch.setattr(links, "wait_for_capacity", lambda task: free.wait())
+    return free
 
 
 async def until_all(addresses: Iterable[str], condition: Callable[[ServerStatistics], bool]) -> None:
@@ -253,7 +263,7 @@ class Gate:
         return hold
 
 
-if not is_registered("TestGate"):
+if "TestGate" not in registered_ops():
     register(
         OpDef(
             name="TestGate",

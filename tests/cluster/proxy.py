@@ -19,7 +19,7 @@ import struct
 from dataclasses import dataclass, field
 from types import TracebackType
 
-from actorsession.actors.supervision import Children
+from actorsession.actors import Children
 
 # Small, so that a slow link passes something many times a second.
 CHUNK = 4096

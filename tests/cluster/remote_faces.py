@@ -5,10 +5,8 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+from actorsession import AsyncSession, Graph, Operation, Session
 from actorsession.config import ConfigProto
-from actorsession.graph.graph import Graph
-from actorsession.graph.operation import Operation
-from actorsession.session import AsyncSession, Session
 from tests.cluster.kit import PS0, W0, W1
 from tests.cluster.ways import Way
 from tests.session.faces import AsyncFace, SyncFace

@@ -28,13 +28,11 @@ from typing import Any
 
 import numpy as np
 
-from actorsession import ops
-from actorsession.actors.loops import run as run_to_end
-from actorsession.cluster import LocalCluster, ServerStatistics, read_statistics
+from actorsession import AsyncSession, Graph, LocalCluster, ops
+from actorsession.cluster import ServerStatistics, read_statistics
 from actorsession.errors import AbortedError, DeadlineExceededError, FailedPreconditionError, OpError, UnavailableError
-from actorsession.graph.graph import Graph
-from actorsession.session import AsyncSession
 from tests.cluster.storms import STORMS
+from tests.loops import run_to_end
 
 CLIENTS = 4
 WORKERS = (1, 2)

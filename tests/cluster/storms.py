@@ -22,13 +22,10 @@ from typing import Any
 
 import numpy as np
 
-from actorsession import ops
-from actorsession.cluster import LocalCluster, read_statistics
+from actorsession import AsyncSession, Graph, LocalCluster, int32, ops
+from actorsession.cluster import read_statistics
 from actorsession.config import RunOptions
 from actorsession.errors import AbortedError, DeadlineExceededError, OpError, UnavailableError
-from actorsession.graph.dtypes import int32
-from actorsession.graph.graph import Graph
-from actorsession.session import AsyncSession
 from tests.cluster.holding import hold
 from tests.cluster.test_kernels import holding_worker
 from tests.crashes import SCENARIOS, storm

@@ -11,9 +11,8 @@ from typing import Any
 
 import pytest
 
-from actorsession import ops
+from actorsession import AsyncSession, ClusterSpec, Graph, Server, ServerSettings, Session, Tensor, ops
 from actorsession.actors import Deadline
-from actorsession.cluster import ClusterSpec, Server
 from actorsession.cluster.master import device_discovery as device_finder
 from actorsession.cluster.master import membership, session_members
 from actorsession.cluster.master.absent_tasks import AbsentTasks
@@ -22,7 +21,6 @@ from actorsession.cluster.master.env import MasterEnv
 from actorsession.cluster.master.membership import Membership
 from actorsession.cluster.master.session_cluster import SessionCluster
 from actorsession.cluster.master.session_members import SessionMembers
-from actorsession.cluster.server.settings import ServerSettings
 from actorsession.config import ConfigProto, RunOptions
 from actorsession.errors import (
     DeadlineExceededError,
@@ -31,12 +29,9 @@ from actorsession.errors import (
     UnavailableError,
     WorkerRestartedError,
 )
-from actorsession.graph.graph import Graph
-from actorsession.graph.operation import Tensor
 from actorsession.messages.done import Done
 from actorsession.messages.worker import CreateWorkerSession, DeleteWorkerSession, GetStatus, UpdateWorkerSession
 from actorsession.runtime import planning
-from actorsession.session import AsyncSession, Session
 from tests.cluster.fakes import FakeWorker, FakeWorkerCache
 from tests.cluster.hands import FACES, Hands
 from tests.cluster.kit import PATIENCE, PS0, W0, W1, W2, eventually, on, soon
@@ -54,10 +49,20 @@ def doubled(task: str, x: Tensor) -> Tensor:
 
 
 @pytest.fixture
-def endless_grace(monkeypatch: pytest.MonkeyPatch) -> None:
+def grace(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    """Return a function that sets how many seconds a silent task is waited for."""
+
+    def set_grace(seconds: float) -> None:
+        for module in (device_finder, membership, session_members):
+            monkeypatch.setattr(module, "GRACE", seconds)
+
+    return set_grace
+
+
+@pytest.fixture
+def endless_grace(grace: Callable[[float], None]) -> None:
     """A silent task is waited for so long that a test notices whoever does it."""
-    for module in (device_finder, membership, session_members):
-        monkeypatch.setattr(module, "GRACE", 10 * PATIENCE)
+    grace(10 * PATIENCE)
 
 
 # -- with real processes -----------------------------------------------------------------------------
@@ -408,9 +413,8 @@ class Fakes:
 
 
 @pytest.fixture
-def short_grace(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (device_finder, membership, session_members):
-        monkeypatch.setattr(module, "GRACE", 0.05)
+def short_grace(grace: Callable[[float], None]) -> None:
+    grace(0.05)
 
 
 def names(found: SessionMembers) -> list[str]:

@@ -7,18 +7,14 @@ from typing import Any
 
 import pytest
 
-from actorsession import ops
-from actorsession.actors import registry
-from actorsession.actors.context import CallContext
-from actorsession.actors.deadline import Deadline
-from actorsession.cluster import Server, read_cluster, read_statistics, stop_server
+from actorsession import AsyncSession, Graph, Server, ops
+from actorsession.actors import CallContext, Deadline, registry
+from actorsession.cluster import read_cluster, read_statistics, stop_server
 from actorsession.cluster.server.control import Control, is_near
 from actorsession.errors import DeadlineExceededError, PermissionDeniedError, UnavailableError, UnimplementedError
-from actorsession.graph.graph import Graph
 from actorsession.messages.done import Done
 from actorsession.messages.server import GetCluster, KeepServer, StopServer
 from actorsession.rpc.security import TOKEN_VARIABLE
-from actorsession.session import AsyncSession
 from tests.cluster.kit import W0, W1, Gate, InProcess, in_process, on, silent_address, soon
 
 ONE = {"worker": ["127.0.0.1:0"]}

@@ -7,13 +7,11 @@ from typing import Any
 
 import pytest
 
-from actorsession import ops
+from actorsession import AsyncSession, Graph, Session, ops
 from actorsession.config import CallableOptions, RunMetadata, RunOptions, TensorConnection
 from actorsession.errors import CancelledError, InvalidArgumentError, NotFoundError
-from actorsession.graph.graph import Graph
 from actorsession.messages.done import Done
 from actorsession.messages.session import PrepareStep
-from actorsession.session import AsyncSession, Session
 from tests.cluster.kit import PS0, W0, W1, on, soon
 from tests.cluster.roads import roads
 from tests.cluster.ways import Way, way
@@ -151,12 +149,17 @@ async def test_a_master_refuses_a_wiring_that_is_none(way: Way, graph: Graph) ->
         ]
         for wiring, said in wrong:
             message = PrepareStep(
-                session_handle=remote.handle, feeds=[], fetches=["y:0"], targets=[], partial=False, wiring=wiring
+                session_handle=remote.connection.handle,
+                feeds=[],
+                fetches=["y:0"],
+                targets=[],
+                partial=False,
+                wiring=wiring,
             )
             with pytest.raises(InvalidArgumentError, match=said):
-                await soon(remote.ask_step(message, None, Done))
+                await soon(remote.steps.ask(message, 10.0, Done))
         partial = PrepareStep(
-            session_handle=remote.handle,
+            session_handle=remote.connection.handle,
             feeds=["x:0"],
             fetches=["y:0"],
             targets=[],
@@ -164,4 +167,4 @@ async def test_a_master_refuses_a_wiring_that_is_none(way: Way, graph: Graph) ->
             wiring=[[], [["x:0", "anywhere"]], []],
         )
         with pytest.raises(InvalidArgumentError, match="a partial run connects no tensors"):
-            await soon(remote.ask_step(partial, None, Done))
+            await soon(remote.steps.ask(partial, 10.0, Done))

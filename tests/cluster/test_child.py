@@ -15,12 +15,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
+from actorsession import Graph, Session, ops
 from actorsession.cluster.launch.worker_process import LAST_WORD
 from actorsession.errors import UnauthenticatedError
-from actorsession.graph.graph import Graph
 from actorsession.rpc.security import TOKEN_VARIABLE
-from actorsession.session import Session
 from tests.cluster.kit import PATIENCE, W0, W1, chain, on
 from tests.cluster.script import command, environment, running
 from tests.ports import HoldPorts

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from actorsession import ops
+import actorsession as acts
+from actorsession import Graph, Tensor, ops
 from actorsession.cluster.master.client_graph import ClientGraph, split_by_task
-from actorsession.graph.device import DeviceAttributes
-from actorsession.graph.graph import Graph
-from actorsession.graph.operation import Tensor
-from actorsession.plan.device_set import DeviceSet
+from actorsession.extend import DeviceSet
 from actorsession.plan.partition import partition
 from actorsession.plan.place import Placer
 from actorsession.plan.prune import ARG, GraphView, prune
@@ -16,7 +14,7 @@ from tests.cluster.kit import W0, W1, on
 
 DEVICES = DeviceSet(
     [
-        DeviceAttributes(name=f"{task}/device:CPU:{number}", device_type="CPU", incarnation=7)
+        acts.plugins.DeviceAttributes(name=f"{task}/device:CPU:{number}", device_type="CPU", incarnation=7)
         for task in (W0, W1)
         for number in (0, 1)
     ]

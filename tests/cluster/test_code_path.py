@@ -20,16 +20,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
+from actorsession import Graph, NodeDef, Session, ops
 from actorsession.errors import OpError
-from actorsession.graph.graph import Graph
-from actorsession.graph.node import NodeDef
 from actorsession.messages import VOCABULARY
 from actorsession.plan.codegen.compile import compile_partition
 from actorsession.plan.partition import partition
 from actorsession.plan.prune import GraphView, prune
 from actorsession.plan.signature import RunSignature
-from actorsession.session import Session
 from tests.cluster.script import ROOT, environment, running
 from tests.plan.kit import device_set
 from tests.test_architecture import MAY_EXEC, UNPICKLERS
@@ -61,7 +58,7 @@ WATCHED = {
 sys.addaudithook(audit)
 
 from actorsession.cluster import Server
-from actorsession.actors.loops import run
+from tests.loops import run_to_end as run
 
 async def main():
     global recording

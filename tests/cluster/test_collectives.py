@@ -13,14 +13,13 @@ import numpy as np
 import pytest
 
 import actorsession as acts
-from actorsession.actors.deadline import Deadline
+from actorsession.actors import Deadline
 from actorsession.cluster import read_statistics
 from actorsession.cluster.server.process_memory import process_memory
 from actorsession.errors import DeadlineExceededError, InvalidArgumentError, UnavailableError
 from actorsession.ops import raw
 from actorsession.runtime.collective import algorithms
 from actorsession.runtime.collective.algorithms import CHUNK_BYTES
-from actorsession.session import AsyncSession
 from tests.cluster.hands import Hands
 from tests.cluster.kit import (
     LONG_LEASE,
@@ -58,8 +57,8 @@ def on_each(devices: Sequence[str], build: Callable[[int], Any]) -> list[Any]:
     return made
 
 
-def session(cluster: Any, **more: Any) -> AsyncSession:
-    return AsyncSession(cluster.target(), graph=acts.get_default_graph(), **more)
+def session(cluster: Any, **more: Any) -> acts.AsyncSession:
+    return acts.AsyncSession(cluster.target(), graph=acts.get_default_graph(), **more)
 
 
 async def traffic(address: str) -> int:
@@ -226,7 +225,7 @@ async def test_a_member_that_is_killed_fails_the_step_and_meets_again_when_it_is
     totals = on_each([W0, W1], lambda i: acts.collective.all_reduce(long_product(x, 1000) if i else x * 1.0, group))
     short = on_each([W0, W1], lambda i: acts.collective.all_reduce(x + float(i), group))
     addresses = [mortal.target("worker", i) for i in range(2)]
-    async with AsyncSession(addresses[0], graph=acts.get_default_graph()) as made:
+    async with acts.AsyncSession(addresses[0], graph=acts.get_default_graph()) as made:
         large = np.full([800, 800], 0.01, np.float32)
         run = asyncio.create_task(made.run(totals, {x: large}))
         await until_all(addresses, lambda seen: seen.steps == 1)
@@ -251,7 +250,7 @@ async def test_large_values_pass_from_worker_to_worker_and_not_by_the_master(pro
         return acts.reduce_min(total), acts.reduce_max(total)
 
     found = on_each([W1, PS0], build)
-    async with AsyncSession(processes.target("worker", 0), graph=acts.get_default_graph()) as s:
+    async with acts.AsyncSession(processes.target("worker", 0), graph=acts.get_default_graph()) as s:
         await soon(s.run(found, {n: 10}))
         before = await traffic(processes.target("worker", 0))
         assert await soon(s.run(found, {n: 3_000_000})) == [(3.0, 3.0)] * 2
@@ -277,7 +276,7 @@ async def test_a_ring_takes_the_memory_of_its_result_and_of_some_chunks() -> Non
     targets = filled(n, acts.collective.Group(2))
     async with (
         patient_cluster({"worker": 2}) as cluster,
-        AsyncSession(cluster.target("worker", 0), graph=acts.get_default_graph()) as made,
+        acts.AsyncSession(cluster.target("worker", 0), graph=acts.get_default_graph()) as made,
     ):
         await soon(made.run(targets, {n: 10}))
         pids = [cluster.process("worker", i).pid for i in range(2)]

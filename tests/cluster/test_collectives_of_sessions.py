@@ -13,7 +13,6 @@ import pytest
 
 import actorsession as acts
 from actorsession.actors import Actor, CallContext, Children, LocalRef, handles
-from actorsession.cluster import LocalCluster
 from actorsession.cluster.worker.collective_groups import LedGroups, TaskGroups, complete_group, shared_scope
 from actorsession.cluster.worker.worker_rendezvous import RendezvousTable
 from actorsession.errors import (
@@ -27,7 +26,6 @@ from actorsession.errors import (
 )
 from actorsession.messages.worker import CompleteGroup, EndGroup, GroupCompleted
 from actorsession.runtime.collective.groups import GroupTable, Member
-from actorsession.session import AsyncSession
 from tests.cluster.fakes import FakeWorkerCache
 from tests.cluster.kit import (
     LONG_LEASE,
@@ -60,7 +58,7 @@ class Replica:
             self.fetched = build(self.x, acts.collective.Group(size), number)
         experimental = acts.config.Experimental(**config)
         settings = acts.ConfigProto(experimental=experimental)
-        self.session = AsyncSession(target, graph=self.graph, config=settings)
+        self.session = acts.AsyncSession(target, graph=self.graph, config=settings)
 
     async def run(self, x: Any, timeout_in_ms: int = 0) -> Any:
         options = acts.RunOptions(timeout_in_ms=timeout_in_ms, experimental=MEETS.experimental)
@@ -169,7 +167,7 @@ async def test_sessions_that_see_only_their_own_task_meet_through_a_leader_elsew
                 device_filters=[f"/job:worker/task:{i}"],
                 experimental=acts.config.Experimental(collective_group_leader="/job:ps/task:0"),
             )
-            session = AsyncSession(cluster.target(task), graph=graph, config=config)
+            session = acts.AsyncSession(cluster.target(task), graph=graph, config=config)
             members.append((await stack.enter_async_context(session), x, y))
         runs = [session.run(y, {x: 2.0}, options=MEETS) for session, x, y in members]
         assert await soon(asyncio.gather(*runs)) == [4.0, 4.0]
@@ -360,7 +358,7 @@ async def test_a_member_that_is_killed_is_named_to_the_others_and_meets_them_whe
 
 @pytest.mark.process
 async def test_a_member_that_is_stopped_is_named_when_its_lease_is_over() -> None:
-    async with LocalCluster({"worker": 2}) as cluster:
+    async with acts.LocalCluster({"worker": 2}) as cluster:
         targets = [cluster.target("worker", i) for i in range(2)]
         async with replicas(targets, [W0, W1], slow) as (one, other):
             assert await both(one.run(1.0), other.run(1.0)) == [2.0, 2.0]
@@ -381,7 +379,7 @@ async def test_a_member_that_is_stopped_is_named_when_its_lease_is_over() -> Non
 async def test_a_session_that_closes_after_its_last_step_takes_nothing_from_the_others() -> None:
     """What it has sent to one member, that member may still have to pass on to a third one."""
     value = np.full(300_000, 2.0, np.float32)
-    async with LocalCluster({"worker": 3}) as cluster:
+    async with acts.LocalCluster({"worker": 3}) as cluster:
         tasks = [f"/job:worker/replica:0/task:{index}" for index in range(3)]
         targets = [cluster.target("worker", index) for index in range(3)]
         for _ in range(30):
@@ -396,7 +394,7 @@ async def test_a_session_that_closes_after_its_last_step_takes_nothing_from_the_
                     np.testing.assert_array_equal(found, 3.0 * value)
 
 
-async def _meet(cluster: LocalCluster) -> None:
+async def _meet(cluster: acts.LocalCluster) -> None:
     """New sessions of the workers meet."""
     targets = [cluster.target("worker", i) for i in range(2)]
     async with replicas(targets, [W0, W1], total) as members:

@@ -9,12 +9,12 @@ import pytest
 import actorsession as acts
 from actorsession import ops
 from actorsession.errors import DeadlineExceededError, InvalidArgumentError
-from actorsession.graph.graph import Graph
-from actorsession.session import AsyncSession
 from tests.cluster.kit import W0, W1, InProcess, on, soon
 
 
-async def test_loops_run_where_they_ask_and_read_what_is_elsewhere(cluster: InProcess, way: str, graph: Graph) -> None:
+async def test_loops_run_where_they_ask_and_read_what_is_elsewhere(
+    cluster: InProcess, way: str, graph: acts.Graph
+) -> None:
     n = ops.placeholder("int32", [])
     with on(W1):
         total = ops.Variable(0, name="total")
@@ -28,7 +28,7 @@ async def test_loops_run_where_they_ask_and_read_what_is_elsewhere(cluster: InPr
             return i + 1
 
     summed = ops.while_loop(lambda i: i < loop, body, [0], name="summed")
-    async with AsyncSession(cluster.target(), graph=graph) as session:
+    async with acts.AsyncSession(cluster.target(), graph=graph) as session:
         await soon(session.run(total.initializer))
         assert await soon(session.run([loop, branch, summed], {n: 4})) == [8, 64, 8]
         assert await soon(session.run(branch, {n: 1})) == -2
@@ -36,11 +36,11 @@ async def test_loops_run_where_they_ask_and_read_what_is_elsewhere(cluster: InPr
     await cluster.until_idle()
 
 
-async def test_an_error_in_a_body_names_node_and_device(cluster: InProcess, way: str, graph: Graph) -> None:
+async def test_an_error_in_a_body_names_node_and_device(cluster: InProcess, way: str, graph: acts.Graph) -> None:
     n = ops.placeholder("int32", [])
     with on(W1):
         loop = ops.while_loop(lambda i: i < 5, lambda i: i + 10 // (n - i), [0])
-    async with AsyncSession(cluster.target(), graph=graph) as session:
+    async with acts.AsyncSession(cluster.target(), graph=graph) as session:
         with pytest.raises(InvalidArgumentError) as info:
             await soon(session.run(loop, {n: 0}))
     assert info.value.node == "while/floordiv"
@@ -48,23 +48,14 @@ async def test_an_error_in_a_body_names_node_and_device(cluster: InProcess, way:
     assert "test_control_flow.py:" in str(info.value.source)
 
 
-async def test_an_endless_loop_on_a_worker_ends_at_its_deadline(cluster: InProcess, graph: Graph) -> None:
-    with on(W1):
-        endless = ops.while_loop(lambda i: True, lambda i: i + 1, [0])
-    async with AsyncSession(cluster.target(), graph=graph) as session:
-        with pytest.raises(DeadlineExceededError):
-            await soon(session.run(endless, options=acts.RunOptions(timeout_in_ms=100)))
-        await cluster.until_idle()
-
-
 async def test_a_loop_that_was_short_on_a_worker_ends_at_its_deadline_when_it_is_endless(
-    cluster: InProcess, graph: Graph
+    cluster: InProcess, graph: acts.Graph
 ) -> None:
     """What a worker measured of it must not let it run where the worker hears of its end."""
     n = ops.placeholder("int32", [])
     with on(W1):
         loop = ops.while_loop(lambda i: ops.not_equal(i, n), lambda i: (i + 1) % 100, [0])
-    async with AsyncSession(cluster.target(), graph=graph) as session:
+    async with acts.AsyncSession(cluster.target(), graph=graph) as session:
         for _ in range(5):
             assert await soon(session.run(loop, {n: 3})) == 3
         with pytest.raises(DeadlineExceededError):

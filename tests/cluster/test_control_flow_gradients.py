@@ -6,9 +6,7 @@ from typing import Any
 
 import pytest
 
-from actorsession import ops
-from actorsession.graph.graph import Graph
-from actorsession.session import AsyncSession
+from actorsession import AsyncSession, Graph, ops
 from tests.cluster.kit import W0, W1, InProcess, on, soon
 
 

@@ -6,12 +6,10 @@ from typing import Any
 
 import pytest
 
-from actorsession import ops
+from actorsession import AsyncSession, Graph, ops
 from actorsession.config import ConfigProto, CostGraphDef, GraphOptions, RunMetadata, RunOptions, TraceLevel
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.graph import Graph
 from actorsession.plan.partition import RECV
-from actorsession.session import AsyncSession
 from tests.cluster.kit import W0, W1, in_process, on
 
 

@@ -15,14 +15,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
+import actorsession as acts
+from actorsession import AsyncSession, Graph, GraphDef, NodeDef, Server, Session, ops
 from actorsession.actors import CallContext, registry
 from actorsession.actors.deadline import NEVER, Deadline
-from actorsession.cluster import Server
 from actorsession.cluster.master import debug_runs as master_debug_runs
 from actorsession.cluster.master.client_graph import ClientGraph, TaskPart
 from actorsession.cluster.worker import debug_runs as worker_debug_runs
-from actorsession.cluster.worker.part_steps import PartSteps
 from actorsession.cluster.worker.worker import Worker
 from actorsession.cluster.worker.worker_session import BindPart
 from actorsession.config import CallableOptions, DebugOptions
@@ -34,20 +33,14 @@ from actorsession.errors import (
     ProtocolError,
     UnavailableError,
 )
-from actorsession.graph.graph import Graph
-from actorsession.graph.node import GraphDef, NodeDef
 from actorsession.messages.session import TakeStepValues
-from actorsession.messages.step_frames import StepRequest
+from actorsession.messages.step_frames import RUN_STEP, StepRequest
 from actorsession.observe.debug import DebugDumpDir
 from actorsession.plan.signature import RunSignature
 from actorsession.rpc.local_calls import LocalCalls, LocalValues
-from actorsession.runtime.debug.dump import ENTRY_BYTES, DebugDump, DebugNodeKey
-from actorsession.runtime.debug.graph import DebugGraphDecoratorInterface, DebugGraphDecoratorRegistry
-from actorsession.runtime.debug.sinks import register_debug_sink, unregister_debug_sink
-from actorsession.runtime.debug.state import DebuggerState, DebuggerStateRegistry
+from actorsession.runtime.debug.dump import ENTRY_BYTES
 from actorsession.runtime.debug.task_debugger import PlanSurvey, TaskWatches, dump_from_wire
 from actorsession.runtime.debug.watched_step import DebugRunDef
-from actorsession.session import AsyncSession, Session
 from actorsession.session.remote.remote_debugger import RemoteDebugger
 from tests.cluster.hands import Hands
 from tests.cluster.kit import W0, W1, Gate, InProcess, Outcome, eventually, in_process, on, plan_of, soon, until_all
@@ -102,8 +95,8 @@ async def test_watch_keys_carry_the_device(cluster: InProcess, hop: Hop, way: st
         found = await session.run(hop.z, {hop.x: [0.0]}, watch("y", "z", global_step=7))
         assert found.tolist() == [0.0]
         y, z = session.debug_dumps()
-    assert y.key == DebugNodeKey(CPU0, "y", 0, "DebugIdentity")
-    assert z.key == DebugNodeKey(CPU1, "z", 0, "DebugIdentity")
+    assert y.key == acts.debugging.DebugNodeKey(CPU0, "y", 0, "DebugIdentity")
+    assert z.key == acts.debugging.DebugNodeKey(CPU1, "z", 0, "DebugIdentity")
     assert str(z.key) == f"{CPU1};z:0:DebugIdentity"
     assert (y.watch_key, y.op_type, y.global_step, y.session_run_index) == ("y:0:DebugIdentity", "AddV2", 7, 0)
     assert not y.value.flags.writeable
@@ -148,8 +141,8 @@ async def test_values_of_many_pieces_all_arrive_and_those_of_a_device_in_order(
     cluster: InProcess, graph: Graph, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Workers return some MiB at a time; here each value is a piece of its own."""
-    monkeypatch.setattr(master_debug_runs, "_MOST", 1)
-    monkeypatch.setattr(master_debug_runs, "_LEAST", 1)
+    for limit in ("_MOST", "_LEAST"):
+        monkeypatch.setattr(master_debug_runs, limit, 1)
     x = ops.placeholder("float32", [100_000], name="x")
     y = x
     for number in range(12):
@@ -189,7 +182,10 @@ async def test_files_are_written_by_the_worker_of_each_device(
         assert [(r.seen, r.kept) for r in session.debug_reports()] == [(2, 2), (2, 2)]
     found = DebugDumpDir(tmp_path)
     assert found.devices() == [CPU0, CPU1]
-    assert found.keys() == [DebugNodeKey(CPU0, "y", 0, "DebugIdentity"), DebugNodeKey(CPU1, "z", 0, "DebugIdentity")]
+    assert found.keys() == [
+        acts.debugging.DebugNodeKey(CPU0, "y", 0, "DebugIdentity"),
+        acts.debugging.DebugNodeKey(CPU1, "z", 0, "DebugIdentity"),
+    ]
     assert found.watch_keys(device_name=CPU1) == ["z:0:DebugIdentity"]
     assert [v.tolist() for v in found.get_tensors("y", device_name=CPU0)] == [[1.0], [1.0]]
     with pytest.raises(ValueError, match=f"'y:0:DebugIdentity' was not watched on {CPU1}"):
@@ -236,9 +232,9 @@ async def test_a_directory_that_cannot_be_made_is_counted_by_its_worker(
 def taken() -> Iterator[list[str]]:
     """The nodes whose values reach ``sink://cluster``, a function of this process."""
     found: list[str] = []
-    register_debug_sink("cluster", lambda dump: found.append(dump.node_name))
+    acts.debugging.register_debug_sink("cluster", lambda dump: found.append(dump.node_name))
     yield found
-    unregister_debug_sink("cluster")
+    acts.debugging.unregister_debug_sink("cluster")
 
 
 async def test_functions_are_called_in_the_process_of_the_client(
@@ -256,24 +252,24 @@ async def test_a_function_may_run_the_session_itself(cluster: InProcess, hop: Ho
     inner: list[Any] = []
     session = Session(cluster.target(), graph=hop.x.graph)
 
-    def ask(dump: DebugDump) -> None:
+    def ask(dump: acts.debugging.DebugDump) -> None:
         inner.append(session.run(hop.z, {hop.x: [0.0]}, watch("y")).tolist())
 
-    register_debug_sink("ask", ask)
+    acts.debugging.register_debug_sink("ask", ask)
     try:
         options = watch("z", debug_urls=["sink://ask"])
         await soon(asyncio.to_thread(session.run, hop.z, {hop.x: [0.0]}, options))
         assert inner == [[0.0]]
         assert [report.failures for report in session.debug_reports()] == [0, 0]
     finally:
-        unregister_debug_sink("ask")
+        acts.debugging.unregister_debug_sink("ask")
         await asyncio.to_thread(session.close)
 
 
 # -- registries ------------------------------------------------------------------------------------
 
 
-class Recorder(DebuggerState):
+class Recorder(acts.debugging.DebuggerState):
     """Notes all that it is told."""
 
     def __init__(self, heard: list[Any]) -> None:
@@ -294,7 +290,7 @@ class Recorder(DebuggerState):
         debug = [node.name for node in graph_def.nodes if node.name.startswith("__dbg")]
         self.heard.append(("graph", device, debug))
 
-    def publish_tensor(self, dump: DebugDump, debug_urls: Sequence[str]) -> None:
+    def publish_tensor(self, dump: acts.debugging.DebugDump, debug_urls: Sequence[str]) -> None:
         self.heard.append(("tensor", dump.key.debug_node_name, dump.device_name, *debug_urls))
 
     def publish_end(self, error: OpError | None) -> None:
@@ -307,13 +303,13 @@ async def test_a_state_of_the_client_hears_of_runs_graphs_values_and_ends(
     """It replaces the whole mechanism, so no worker writes a file."""
     heard: list[Any] = []
     url = f"file://{tmp_path}"
-    before = DebuggerStateRegistry.register_factory(lambda options: Recorder(heard))
+    before = acts.debugging.DebuggerStateRegistry.register_factory(lambda options: Recorder(heard))
     try:
         async with AsyncSession(cluster.target(), graph=hop.x.graph) as session:
             for _ in range(2):
                 await session.run(hop.z, {hop.x: [0.0]}, watch("y", "z", debug_urls=[url]))
     finally:
-        DebuggerStateRegistry.register_factory(before)
+        acts.debugging.DebuggerStateRegistry.register_factory(before)
     values = [("tensor", "y:0:DebugIdentity", CPU0, url), ("tensor", "z:0:DebugIdentity", CPU1, url)]
     assert heard == [
         ("run", 0, 0),
@@ -328,12 +324,12 @@ async def test_a_state_of_the_client_hears_of_runs_graphs_values_and_ends(
     assert list(tmp_path.iterdir()) == []
 
 
-class Numbers(DebugGraphDecoratorInterface):
+class Numbers(acts.debugging.DebugGraphDecoratorInterface):
     """Adds a check of numbers behind each logarithm, after the debug nodes."""
 
     published: list[tuple[str, int]]
 
-    def __init__(self, default: DebugGraphDecoratorInterface, published: list[Any]) -> None:
+    def __init__(self, default: acts.debugging.DebugGraphDecoratorInterface, published: list[Any]) -> None:
         self._default = default
         self.published = published
 
@@ -356,7 +352,9 @@ class Numbers(DebugGraphDecoratorInterface):
 
 async def test_a_registered_decorator_decorates_the_partitions_of_each_worker(cluster: InProcess, hop: Hop) -> None:
     published: list[Any] = []
-    before = DebugGraphDecoratorRegistry.register_factory(lambda options, default: Numbers(default, published))
+    before = acts.debugging.DebugGraphDecoratorRegistry.register_factory(
+        lambda options, default: Numbers(default, published)
+    )
     try:
         async with AsyncSession(cluster.target(), graph=hop.x.graph) as session:
             with pytest.raises(InvalidArgumentError, match="checked") as error:
@@ -367,21 +365,21 @@ async def test_a_registered_decorator_decorates_the_partitions_of_each_worker(cl
             assert await session.run(hop.z, {hop.x: [-1.0]}) == -np.inf
         assert sorted(device for device, _ in published) == [CPU0, CPU1]
     finally:
-        assert DebugGraphDecoratorRegistry.register_factory(before) is not None
+        assert acts.debugging.DebugGraphDecoratorRegistry.register_factory(before) is not None
 
 
 async def test_what_a_decorator_breaks_is_refused_with_the_reason(cluster: InProcess, hop: Hop) -> None:
-    class Wrong(DebugGraphDecoratorInterface):
+    class Wrong(acts.debugging.DebugGraphDecoratorInterface):
         def decorate_graph(self, graph_def: GraphDef, device: str) -> GraphDef:
             return GraphDef(tuple(n for n in graph_def.nodes if n.op not in ("_Send", "_Recv")))
 
-    before = DebugGraphDecoratorRegistry.register_factory(lambda options, default: Wrong())
+    before = acts.debugging.DebugGraphDecoratorRegistry.register_factory(lambda options, default: Wrong())
     try:
         async with AsyncSession(cluster.target(), graph=hop.x.graph) as session:
             with pytest.raises(InvalidArgumentError, match=r"sends or receives of .* were changed"):
                 await session.run(hop.z, {hop.x: [0.0]}, watch("y"))
     finally:
-        DebugGraphDecoratorRegistry.register_factory(before)
+        acts.debugging.DebugGraphDecoratorRegistry.register_factory(before)
 
 
 # -- breaks ----------------------------------------------------------------------------------------
@@ -436,27 +434,13 @@ async def test_a_partial_run_over_tasks_shows_values_as_their_feeds_come(
         assert kept_at_workers(cluster) == 0
 
 
-async def test_a_partial_run_that_is_left_leaves_nothing_at_the_workers(cluster: InProcess, hop: Hop) -> None:
-    async with AsyncSession(cluster.target(), graph=hop.x.graph) as session:
-        async with session.partial([hop.y, hop.z], [hop.x], watch_all()):
-            pass
-        assert "was left" in session.debug_reports()[0].error
-        await eventually(lambda: kept_at_workers(cluster) == 0)
-
-
-async def test_closing_the_session_ends_its_debugged_partial_runs(cluster: InProcess, hop: Hop) -> None:
-    session = AsyncSession(cluster.target(), graph=hop.x.graph)
-    await session.partial_run_setup([hop.z], [hop.x], watch_all())
-    await session.close()
-    assert "closed" in session.debug_reports()[0].error
-
-
 # -- failures --------------------------------------------------------------------------------------
 
 
 @pytest.mark.usefixtures("patient_clients")
-async def test_a_step_that_is_too_late_shows_what_it_has_seen(cluster: InProcess, graph: Graph) -> None:
-    gate = Gate("late")
+@pytest.mark.parametrize("how", ["late", "cancelled"])
+async def test_a_step_that_ends_early_shows_what_it_has_seen(how: str, cluster: InProcess, graph: Graph) -> None:
+    gate = Gate(how)
     x = ops.placeholder("float32", [], name="x")
     with on(W1):
         y = ops.add(x, 1.0, name="y")
@@ -468,31 +452,16 @@ async def test_a_step_that_is_too_late_shows_what_it_has_seen(cluster: InProcess
             await session.run(z, {x: 0.0}, watch("y"))  # planned and registered
             session.clear_debug_dumps()
             gate.close()
-            late = replace(watch("y"), timeout_in_ms=1500)
-            with pytest.raises(DeadlineExceededError):
-                await session.run(z, {x: 1.0}, late)
-            assert values_in(session) == {"y:0": 2.0}
-            assert "exceeded the run's limit of 1.5 s" in session.debug_reports()[0].error
-        finally:
-            gate.open()
-
-
-async def test_a_run_that_its_caller_cancels_has_a_report(cluster: InProcess, graph: Graph) -> None:
-    gate = Gate("cancelled")
-    x = ops.placeholder("float32", [], name="x")
-    with on(W1):
-        y = ops.add(x, 1.0, name="y")
-    with on(W0):
-        z = gate(y) + 1.0
-    async with AsyncSession(cluster.target(), graph=graph) as session:
-        run = asyncio.create_task(session.run(z, {x: 1.0}, watch("y")))
-        try:
-            await gate.wait_entered()
-            run.cancel()
-            with pytest.raises(asyncio.CancelledError):
+            options = replace(watch("y"), timeout_in_ms=1500 if how == "late" else 0)
+            run = asyncio.create_task(session.run(z, {x: 1.0}, options))
+            await gate.wait_entered(2)
+            if how == "cancelled":
+                run.cancel()
+            with pytest.raises(DeadlineExceededError if how == "late" else asyncio.CancelledError):
                 await soon(run)
-            await eventually(lambda: len(session.debug_reports()) == 1)
-            assert "cancelled by its caller" in session.debug_reports()[0].error
+            await eventually(lambda: bool(session.debug_reports()))
+            said = "exceeded the run's limit of 1.5 s" if how == "late" else "cancelled by its caller"
+            assert said in session.debug_reports()[0].error
             assert values_in(session) == {"y:0": 2.0}
         finally:
             gate.open()
@@ -567,12 +536,10 @@ async def test_masters_and_workers_keep_few_runs_that_nobody_asks_for(
 ) -> None:
     """The client of a session may be written by others, and never take what it has watched."""
     monkeypatch.setattr(RemoteDebugger, "_take", _take_nothing)
-    monkeypatch.setattr(master_debug_runs, "_KEPT", 3)
-    monkeypatch.setattr(worker_debug_runs, "_KEPT", 2)
     async with AsyncSession(cluster.target(), graph=hop.x.graph) as session:
-        for _ in range(6):
+        for _ in range(master_debug_runs.MOST_KEPT + 1):
             await session.run(hop.z, {hop.x: [0.0]}, watch("z"))
-        assert kept_at_workers(cluster) == 3 + 2 * 2
+        assert kept_at_workers(cluster) == master_debug_runs.MOST_KEPT + 2 * worker_debug_runs.MOST_KEPT
     await eventually(lambda: kept_at_workers(cluster) == 0)
 
 
@@ -583,29 +550,18 @@ async def _take_nothing(*_: Any, **__: Any) -> bool:
 # -- what it costs ---------------------------------------------------------------------------------
 
 
-async def test_a_plain_step_costs_nothing_more(cluster: InProcess, hop: Hop, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No message, no field and no graph of a plain run has anything of the debugger, also beside one."""
-    begun: list[tuple[str, Any, Any]] = []
-    begin = PartSteps.begin
-
-    def note(self: PartSteps, registered: Any, *args: Any) -> Any:
-        begun.append((registered.handle, registered.debug, args[4]))
-        return begin(self, registered, *args)
-
-    monkeypatch.setattr(PartSteps, "begin", note)
+async def test_a_plain_step_costs_nothing_more(cluster: InProcess, hop: Hop) -> None:
+    """A plain run uses the graph that it has registered, and nothing of it is kept, also beside a watched one."""
     async with AsyncSession(cluster.target(), graph=hop.x.graph) as session:
         feeds = {hop.x: [0.0]}
         await session.run(hop.z, feeds)
         graphs = {s.task: s.statistics().graphs for s in cluster.servers}
-        plain = {*begun}
         await session.run(hop.z, feeds, watch("z"))
         await session.run(hop.z, feeds, watch("z", global_step=9))  # another run of the same plan
         more = {s.task: s.statistics().graphs for s in cluster.servers}
         assert more == {task: count + 1 for task, count in graphs.items()}
-        begun.clear()
         await session.run(hop.z, feeds)
-        assert {*begun} == plain
-        assert [(debugged, asked) for _, debugged, asked in begun] == 2 * [(None, None)]
+        assert {s.task: s.statistics().graphs for s in cluster.servers} == more
         assert len(session.debug_reports()) == 2
         assert kept_at_workers(cluster) == 0
 
@@ -646,10 +602,10 @@ async def test_steps_whose_options_and_debugged_run_do_not_agree_are_refused(clu
         calls = LocalCalls(registry.lookup(cluster.target()), "")  # type: ignore[arg-type]
         feed = np.zeros(1, np.float32)
         for options, debug_run in ((watch("z").to_wire(), None), ({}, [0, 0, {}, False])):
-            plan, outcome = plan_of(remote.handle, ["z:0"], ["x:0"], options=options), Outcome()
+            plan, outcome = plan_of(remote.connection.handle, ["z:0"], ["x:0"], options=options), Outcome()
             asked = StepRequest(plan=plan, debug_run=debug_run)
             number = next(remote.steps.calls)
-            calls.run_step(number, number, None, LocalValues([feed]), outcome, asked)
+            calls.request(RUN_STEP, number, number, None, asked, LocalValues.of([feed]), outcome)
             with pytest.raises(InvalidArgumentError, match="debug_options and a debug_run"):
                 await outcome
 

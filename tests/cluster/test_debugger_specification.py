@@ -12,9 +12,8 @@ from typing import Any
 
 import pytest
 
-from actorsession import ops
+from actorsession import Graph, ops
 from actorsession.config import ConfigProto
-from actorsession.graph.graph import Graph
 from tests.cluster.kit import in_process
 from tests.cluster.remote_faces import FACES, spread
 from tests.cluster.ways import Way

@@ -6,10 +6,10 @@ import asyncio
 
 import pytest
 
+import actorsession as acts
 from actorsession.actors import Deadline
 from actorsession.cluster.master.device_discovery import find_tasks
 from actorsession.errors import DeadlineExceededError, UnavailableError
-from actorsession.graph.device import DeviceAttributes
 from actorsession.messages import GetStatus, WorkerStatus
 from tests.cluster.fakes import FakeWorker
 from tests.cluster.kit import PS0, W0, W1, soon
@@ -18,7 +18,7 @@ ADDRESSES = {PS0: "tcp://h:1", W0: "tcp://h:2", W1: "tcp://h:3"}
 
 
 def status(task: str) -> WorkerStatus:
-    device = DeviceAttributes(name=f"{task}/device:CPU:0", device_type="CPU", incarnation=9)
+    device = acts.plugins.DeviceAttributes(name=f"{task}/device:CPU:0", device_type="CPU", incarnation=9)
     return WorkerStatus(task=task, incarnation=7, devices=[device.to_wire()], statistics={}, restored=None)
 
 

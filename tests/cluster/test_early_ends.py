@@ -16,14 +16,10 @@ from typing import Any
 
 import pytest
 
-from actorsession import ops
-from actorsession.cluster import LocalCluster
+from actorsession import AsyncSession, Graph, LocalCluster, int32, ops
 from actorsession.cluster.master.unconfirmed_values import UnconfirmedValues
 from actorsession.config import RunOptions
 from actorsession.errors import DeadlineExceededError
-from actorsession.graph.dtypes import int32
-from actorsession.graph.graph import Graph
-from actorsession.session import AsyncSession
 from tests.cluster.kit import W0, W1, eventually, in_process, is_idle, soon, until_all
 from tests.cluster.ways import Way, way
 from tests.session.inner import remote_session
@@ -143,7 +139,7 @@ async def test_an_element_that_was_put_elsewhere_is_not_there_twice(way: Way) ->
             sizes.append(two.size())
     async with AsyncSession(way.target, graph=graph, config=way.config()) as session:
         await session.run(puts)
-        channel: Any = remote_session(session)._master.channel
+        channel: Any = remote_session(session).connection.master.channel
         calls = channel.steps
         told: list[bool] = []
         confirm = calls.confirm

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from actorsession import ops
-from actorsession.graph.graph import Graph
+from actorsession import Graph, ops
 from tests.cluster.hands import FACES, Hands, hands
 from tests.cluster.kit import PATIENCE, W0, W1, is_empty, on, until_all
 from tests.cluster.script import script

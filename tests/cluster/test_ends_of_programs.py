@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from actorsession.cluster import LocalCluster
+from actorsession import LocalCluster
 from actorsession.errors import UnavailableError
 from tests.cluster.kit import W0
 from tests.cluster.script import script

@@ -18,11 +18,8 @@ import pytest
 
 import actorsession as acts
 from actorsession import ops
-from actorsession.cluster import SecurityConfig
 from actorsession.config import ConfigProto
 from actorsession.errors import ResourceExhaustedError, UnavailableError
-from actorsession.graph.graph import Graph
-from actorsession.session import AsyncSession
 from tests.cluster.kit import W0, W1, chain, in_process, on, patient_cluster, reach_over_links, soon
 from tests.cluster.test_security import with_files
 from tests.rows import for_each
@@ -44,7 +41,7 @@ class Steps:
         config: of the session.
     """
 
-    def __init__(self, session: AsyncSession, target: str, config: ConfigProto | None = None) -> None:
+    def __init__(self, session: acts.AsyncSession, target: str, config: ConfigProto | None = None) -> None:
         self._session = session
         self._target = target
         self._config = config
@@ -87,9 +84,9 @@ class Steps:
 
     async def constant(self, nbytes: int) -> float:
         """Of a graph of its own, which is sent as a whole."""
-        with Graph().as_default() as graph, on(W1):
+        with acts.Graph().as_default() as graph, on(W1):
             total = ops.reduce_max(ops.constant(self._ones(nbytes)))
-        async with AsyncSession(self._target, graph, self._config) as session:
+        async with acts.AsyncSession(self._target, graph, self._config) as session:
             return float(await session.run(total))
 
     async def reduced(self, nbytes: int) -> float:
@@ -117,7 +114,7 @@ WAYS: Mapping[str, Callable[[Steps, int], Coroutine[Any, Any, float]]] = {
 class Others:
     """A step that waits while others fail, and a small one."""
 
-    def __init__(self, session: AsyncSession) -> None:
+    def __init__(self, session: acts.AsyncSession) -> None:
         self._session = session
         with on(W1):
             queue = ops.FIFOQueue(1, "float32", [[]])
@@ -138,13 +135,13 @@ class Others:
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> SecurityConfig:
+def files(tmp_path_factory: pytest.TempPathFactory) -> acts.SecurityConfig:
     return Authority(tmp_path_factory.mktemp("authority") / "ca").files()
 
 
 @for_each("tls", [False, True], ids=["plain", "tls"])
 async def test_whichever_allocation_for_a_peer_fails_one_step_fails_at_most(
-    tls: bool, files: SecurityConfig, graph: Graph, monkeypatch: pytest.MonkeyPatch
+    tls: bool, files: acts.SecurityConfig, graph: acts.Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of the client, the master and the workers; each way of a value is tried until no allocation fails."""
     reach_over_links(monkeypatch)
@@ -152,7 +149,7 @@ async def test_whichever_allocation_for_a_peer_fails_one_step_fails_at_most(
     monkeypatch.setenv(SHARED_VARIABLE, "0")
     config = with_files(files) if tls else None
     options: dict[str, Any] = {"security": files} if tls else {}
-    async with in_process(**options) as cluster, AsyncSession(cluster.target(W1), graph, config) as session:
+    async with in_process(**options) as cluster, acts.AsyncSession(cluster.target(W1), graph, config) as session:
         steps, others = Steps(session, cluster.target(W1), config), Others(session)
         await others.begin()
         for name, way in WAYS.items():
@@ -221,14 +218,17 @@ def address_space(pid: int) -> int:
 
 @pytest.mark.process
 async def test_steps_for_whose_values_a_process_has_no_memory_fail_alone(
-    graph: Graph, monkeypatch: pytest.MonkeyPatch
+    graph: acts.Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """
     1. A step waits at W1, whose address space is limited then. 2. Steps bring values there for which it has
     no memory, in every way, while small ones go on. 3. The step that waited ends as if nothing had been.
     """
     monkeypatch.setenv(SHARED_VARIABLE, "0")  # what is read where it lies needs no memory here
-    async with patient_cluster({"worker": 2}) as cluster, AsyncSession(cluster.target("worker", 1), graph) as session:
+    async with (
+        patient_cluster({"worker": 2}) as cluster,
+        acts.AsyncSession(cluster.target("worker", 1), graph) as session,
+    ):
         steps, others = Steps(session, cluster.target("worker", 1)), Others(session)
         for way in WAYS.values():  # links, plans, code and threads are there
             assert await soon(way(steps, SMALL)) == 1.0

@@ -17,10 +17,22 @@ import numpy as np
 import pytest
 
 import actorsession
-from actorsession import ops, opsets
+import actorsession as acts
+from actorsession import (
+    AsyncSession,
+    Graph,
+    GraphDef,
+    Server,
+    ServerSettings,
+    Session,
+    TensorShape,
+    control_dependencies,
+    int64,
+    ops,
+    opsets,
+    string,
+)
 from actorsession.checkpoints import save, save_bundle, save_slices, write_whole
-from actorsession.cluster import Server
-from actorsession.cluster.server.settings import ServerSettings
 from actorsession.config import ConfigProto, DebugOptions, file_roots
 from actorsession.config.file_roots import FileRoots, Folder
 from actorsession.errors import (
@@ -32,19 +44,14 @@ from actorsession.errors import (
     PermissionDeniedError,
     UnknownError,
 )
-from actorsession.graph.dtypes import int64, string
-from actorsession.graph.graph import Graph, control_dependencies
-from actorsession.graph.node import GraphDef
-from actorsession.graph.registry import lookup, registered_ops
-from actorsession.graph.shape import TensorShape
+from actorsession.extend import registered_ops
+from actorsession.graph.registry import lookup
 from actorsession.ops import raw
-from actorsession.ops.build import make_one
 from actorsession.ops.variables.checkpointing import merge_v2_checkpoints, restore_v2, save_v2
-from actorsession.opsets.datasets.files import TextLineDataset
-from actorsession.runtime.debug.dump import DebugDump, DumpStore
+from actorsession.runtime.debug.dump import DumpStore
 from actorsession.runtime.debug.sinks import sink_for
-from actorsession.session import AsyncSession, Session
 from tests.cluster.kit import soon
+from tests.nodes import make_one
 from tests.obstacles import OBSTACLES
 
 ONE = {"worker": ["127.0.0.1:0"]}
@@ -88,8 +95,8 @@ OPENERS: dict[str, Callable[[str], Any]] = {
 }
 
 
-def _lines(path: str) -> TextLineDataset:
-    return TextLineDataset(path + ".txt")
+def _lines(path: str) -> acts.data.TextLineDataset:
+    return acts.data.TextLineDataset(path + ".txt")
 
 
 def _queue(path: str) -> Any:
@@ -483,7 +490,7 @@ def test_dumps_of_the_debugger_stay_in_the_folder_that_was_judged(
 ) -> None:
     before = contents(outside)
     swapping = Swap(monkeypatch)
-    dump = DebugDump(
+    dump = acts.debugging.DebugDump(
         node_name="n",
         output_slot=0,
         device_name="/cpu:0",
@@ -511,12 +518,15 @@ def test_dumps_of_the_debugger_stay_in_the_folder_that_was_judged(
     pytest.fail("this does not end")
 
 
-@pytest.mark.parametrize("searches", [True, False])
-def test_roots_by_way_of_links_are_the_folders_that_the_links_led_to(
-    tmp_path: Path, searches: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture(params=[True, False])
+def searches(request: Any, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Whether a folder can be looked through without the right to read it, which macOS does not know."""
+    monkeypatch.setattr(file_roots, "_SEARCHES", request.param)
+    return bool(request.param)
+
+
+def test_roots_by_way_of_links_are_the_folders_that_the_links_led_to(tmp_path: Path, searches: bool) -> None:
     """As in macOS, where ``/tmp`` is a link, and a descriptor of a folder needs the right to read it."""
-    monkeypatch.setattr(file_roots, "_SEARCHES", searches)
     (tmp_path / "real" / "data").mkdir(parents=True)
     (tmp_path / "way").symlink_to("real")
     (tmp_path / "real" / "link").symlink_to("data")
@@ -531,11 +541,7 @@ def test_roots_by_way_of_links_are_the_folders_that_the_links_led_to(
     assert sorted(contents(tmp_path / "real" / "data")) == ["new", "new/rea", "new/way", "y", "z"]
 
 
-@pytest.mark.parametrize("searches", [True, False])
-def test_a_root_that_is_missing_is_made_with_the_folders_above(
-    tmp_path: Path, searches: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(file_roots, "_SEARCHES", searches)
+def test_a_root_that_is_missing_is_made_with_the_folders_above(tmp_path: Path, searches: bool) -> None:
     files = FileRoots([tmp_path / "a" / "b"])
     path = str(tmp_path / "a" / "b" / "c" / "x")
     write_whole(path, lambda file: file.writelines([b"1"]), files=files)

@@ -11,27 +11,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
+from actorsession import AsyncSession, Graph, GraphDef, NodeDef, TensorShape, float32, int32, ops
+from actorsession.actors import CallContext, Children, Deadline
 from actorsession.actors.actor import Actor, handles
-from actorsession.actors.context import CallContext
-from actorsession.actors.deadline import Deadline
-from actorsession.actors.supervision import Children
 from actorsession.cluster.master.master_session import MasterSession
 from actorsession.cluster.server.process_memory import process_memory
 from actorsession.config import ConfigProto
 from actorsession.config.limits import MAX_RUN_NAMES
 from actorsession.errors import InvalidArgumentError, OpError, ProtocolError, ResourceExhaustedError
-from actorsession.graph.dtypes import float32, int32
+from actorsession.extend import TensorSpec
 from actorsession.graph.function import FunctionDef
-from actorsession.graph.graph import Graph
-from actorsession.graph.node import GraphDef, NodeDef, TensorSpec
-from actorsession.graph.shape import TensorShape
 from actorsession.messages.done import Done
 from actorsession.messages.session import MASTER, CloseSession, CreateSession, ExtendSession, PrepareStep
 from actorsession.messages.worker import WORKER, CreateWorkerSession, GetStatus, RegisterGraph, WorkerStatus
 from actorsession.plan.partition import RECV
 from actorsession.rpc.link import Link
-from actorsession.session import AsyncSession
 from tests.cluster.kit import W0, W1, InProcess, eventually, is_empty, on, soon, until_all
 from transports import Hello, connect
 from transports.frame import MAGIC, PREFIX, WIRE_VERSION

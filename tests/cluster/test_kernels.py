@@ -14,21 +14,18 @@ from pathlib import Path
 
 import pytest
 
-from actorsession import ops, opsets
-from actorsession.actors.loops import run as run_to_end
+from actorsession import AsyncSession, Graph, Session, ops, opsets, strings
 from actorsession.cli import main
 from actorsession.config import ConfigProto, RunOptions
 from actorsession.errors import DeadlineExceededError, InvalidArgumentError, UnavailableError
-from actorsession.graph.graph import Graph
-from actorsession.namespaces import strings
 from actorsession.runtime.hang_report import Cause
 from actorsession.runtime.wait_graph import QUEUED
-from actorsession.session import AsyncSession, Session
 from tests.cluster.holding import hold
 from tests.cluster.kit import PATIENCE, W0, Gate, eventually, in_process, soon
 from tests.cluster.script import is_running, running
 from tests.cluster.test_busy import children_of
 from tests.cluster.test_child import ONE, line_of
+from tests.loops import run_to_end
 
 HOURS = 3600.0
 # Seconds that a process has to end in order; a second more, and it is ended.

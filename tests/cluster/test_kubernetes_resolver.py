@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 import trustme
 
-from actorsession.cluster import ClusterResolver, ClusterSpec, KubernetesClusterResolver
+from actorsession import ClusterResolver, ClusterSpec
+from actorsession.cluster import KubernetesClusterResolver
 from actorsession.errors import OpError, PermissionDeniedError, UnauthenticatedError, UnavailableError
 from tests.cluster.kubernetes_api import NAMESPACE, Api, pod, refusal, served
 

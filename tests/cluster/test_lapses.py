@@ -8,17 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
+from actorsession import AsyncSession, Graph, ops
 from actorsession.cluster.worker.stalled_sends import MissingTensorProbe
 from actorsession.cluster.worker.worker_rendezvous import RendezvousTable
 from actorsession.config import ConfigProto
 from actorsession.errors import OpError, UnavailableError, WorkerRestartedError
-from actorsession.graph.graph import Graph
 from actorsession.messages.worker import AskOwed, ValuesLost
 from actorsession.plan.rendezvous_key import build_key
-from actorsession.session import AsyncSession
 from tests.cluster.fakes import FakeWorkerCache
-from tests.cluster.kit import PS0, W0, W1, W2, Gate, InProcess, in_process, on, soon
+from tests.cluster.kit import PS0, W0, W1, W2, Gate, InProcess, in_process, lose_pushes, on, soon
 
 
 async def lose_link(cluster: InProcess, one: str = W0, other: str = W1) -> None:
@@ -140,7 +138,7 @@ async def test_a_value_lost_on_a_link_of_a_session_with_its_own_cluster_ends_its
         async with AsyncSession(cluster.target(W0), graph=graph, config=config) as session:
             (links,) = cluster.server(W1)._cache._of_sessions.values()
             with monkeypatch.context() as patch:
-                patch.setattr(links, "push", lambda task, message: None)
+                lose_pushes(links, patch)
                 with pytest.raises(UnavailableError, match="were lost on their way") as info:
                     await soon(session.run(end, {x: 1.0}))
                 assert info.value.task == W2

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from actorsession import ops
-from actorsession.graph.graph import Graph
-from actorsession.session import AsyncSession
+from actorsession import AsyncSession, Graph, ops
 from tests.cluster.kit import InProcess, chain
 
 CLUSTERS = 50

@@ -43,7 +43,9 @@ class FakeCalls:
         self.cancelled: list[int] = []
         self.waiter: Any = None
 
-    def run_graph(self, step_id: int, program: int, values: WireValues, waiter: Any, asked: Any = None) -> None:
+    def request(
+        self, kind: int, step_id: int, program: int, seconds: None, asked: Any, values: WireValues, waiter: Any
+    ) -> None:
         self.runs.append((step_id, program, values.read_all()))
         self.waiter = waiter
         asyncio.get_running_loop().call_soon(self._answer, waiter)
@@ -65,7 +67,7 @@ class Run(Outcome):
 
     def __init__(self, feeds: Sequence[Any]) -> None:
         super().__init__()
-        self.values, self.asked, self.seconds = LocalValues(feeds), None, None
+        self.values, self.asked, self.seconds = LocalValues.of(feeds), None, None
         self.on_cancel: Any = None
 
     def done(self, values: Any, extra: Any = None, settle: Any = None) -> None:
@@ -272,6 +274,6 @@ async def test_a_part_that_cannot_be_sent_fails_the_step() -> None:
     def over(*args: Any, **more: Any) -> None:
         raise UnavailableError("over")
 
-    steps.calls[W0].run_graph = over  # type: ignore[method-assign]
+    steps.calls[W0].request = over  # type: ignore[method-assign]
     assert (await failed(steps, UnavailableError)).task == W0
     assert steps.calls[W1].runs == []

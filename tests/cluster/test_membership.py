@@ -10,15 +10,11 @@ from contextlib import asynccontextmanager
 import numpy as np
 import pytest
 
-from actorsession import ops
+from actorsession import AsyncSession, ClusterSpec, Graph, Server, Tensor, ops
 from actorsession.actors import Deadline
-from actorsession.cluster import ClusterSpec, Server
 from actorsession.config import RunOptions
 from actorsession.errors import DeadlineExceededError, InvalidArgumentError, WorkerRestartedError
-from actorsession.graph.graph import Graph
-from actorsession.graph.operation import Tensor
 from actorsession.messages.worker import WORKER, UpdateCluster
-from actorsession.session import AsyncSession
 from tests.cluster.kit import PATIENCE, W0, W1, W2, InProcess, in_process, on, soon
 from tests.ports import HoldPorts
 

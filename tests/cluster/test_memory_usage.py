@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from actorsession.cluster import LocalCluster
+from actorsession import LocalCluster
 from actorsession.cluster.launch.memory_usage import MemoryUsage
 from tests.cluster.kit import eventually, soon
 

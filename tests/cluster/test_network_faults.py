@@ -18,19 +18,16 @@ from typing import Any
 
 import pytest
 
-from actorsession import ops
-from actorsession.actors.deadline import Deadline
-from actorsession.actors.loops import run as run_to_end
-from actorsession.cluster import LocalCluster, update_cluster
+from actorsession import AsyncSession, Graph, LocalCluster, Operation, Tensor, ops
+from actorsession.actors import Deadline
+from actorsession.cluster import update_cluster
 from actorsession.config import CONNECT_TIMEOUT, ConfigProto
 from actorsession.errors import DeadlineExceededError, OpError, UnavailableError, WorkerRestartedError
 from actorsession.graph.device import task_name
-from actorsession.graph.graph import Graph
-from actorsession.graph.operation import Operation, Tensor
 from actorsession.rpc.liveness.lease import LEASE_SECONDS
-from actorsession.session import AsyncSession
 from tests.cluster.kit import PS0, W0, W1, W2, is_empty, on, silent_address, until_all
 from tests.cluster.proxy import Proxy, Way
+from tests.loops import run_to_end
 from tests.ports import held_ports
 from transports.shm.lane import SHARED_VARIABLE
 

@@ -11,15 +11,12 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-from actorsession import ops
-from actorsession.actors.loops import run as run_to_end
-from actorsession.cluster import LocalCluster
+from actorsession import AsyncSession, Graph, LocalCluster, ops
 from actorsession.config import ConfigProto, RunOptions
 from actorsession.errors import DeadlineExceededError, OpError, UnavailableError
-from actorsession.graph.graph import Graph
-from actorsession.session import AsyncSession
 from tests.cluster.kit import W0, W1, is_empty, long_product, on, until_all
 from tests.cluster.proxy import Proxy, Way
+from tests.loops import run_to_end
 
 pytestmark = pytest.mark.process
 

@@ -10,13 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
-from actorsession.cluster import ClusterSpec, LocalCluster, Server, read_statistics
-from actorsession.cluster.server.settings import ServerSettings
+from actorsession import AsyncSession, ClusterSpec, Graph, LocalCluster, Server, ServerSettings, Session, ops
+from actorsession.cluster import read_statistics
 from actorsession.config import ConfigProto, Experimental
 from actorsession.errors import DeadlineExceededError, InvalidArgumentError, NotFoundError, WorkerRestartedError
-from actorsession.graph.graph import Graph
-from actorsession.session import AsyncSession, Session
 from tests.cluster.kit import PS0, W0, W1, InProcess, eventually, on, soon, until_all
 from tests.leaks import take_holdings
 

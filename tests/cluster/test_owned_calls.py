@@ -14,20 +14,28 @@ from typing import Any
 import pytest
 
 import actorsession
-from actorsession import cluster, engines, ops, session, train
-from actorsession.actors.loops import new_event_loop
-from actorsession.cluster import LocalCluster, Server
+from actorsession import (
+    AsyncInteractiveSession,
+    AsyncSession,
+    Graph,
+    LocalCluster,
+    Server,
+    cluster,
+    engines,
+    ops,
+    session,
+    train,
+)
 from actorsession.cluster.launch.worker_process import WorkerProcess
 from actorsession.engines import EngineCluster
 from actorsession.engines.engine_process import EngineProcess
-from actorsession.graph.graph import Graph
 from actorsession.runtime.loop_thread import LoopThread
-from actorsession.session import AsyncInteractiveSession, AsyncSession
 from actorsession.session.callables import AsyncCallable
 from actorsession.session.partial.api import AsyncPartialRun
 from tests.cluster.kit import PATIENCE, reach_over_links
 from tests.engines.kit import DeskCluster
 from tests.forks import in_a_child
+from tests.loops import new_event_loop
 
 pytestmark = [pytest.mark.process, pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")]
 

@@ -16,12 +16,12 @@ from typing import Any
 import pytest
 
 import actorsession as acts
-from actorsession.actors.loops import new_event_loop
 from actorsession.cluster import read_statistics
 from actorsession.cluster.server.probes import Probes
 from tests.cli.kit import line_of, rest
 from tests.cluster.kit import PATIENCE
 from tests.cluster.script import command, running
+from tests.loops import new_event_loop
 
 
 def answer(port: int, path: str, method: str = "GET", host: str = "127.0.0.1") -> tuple[int, bytes]:

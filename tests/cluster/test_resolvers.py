@@ -11,24 +11,24 @@ from typing import Any
 
 import pytest
 
-from actorsession import ops
-from actorsession.actors.deadline import Deadline
-from actorsession.cluster import (
+from actorsession import (
+    AsyncSession,
     ClusterResolver,
     ClusterSpec,
     FileClusterResolver,
+    Graph,
     Server,
     SimpleClusterResolver,
     TFConfigClusterResolver,
-    read_cluster,
+    ops,
 )
+from actorsession.actors import Deadline
+from actorsession.cluster import read_cluster
 from actorsession.cluster.resolvers import TF_CONFIG, ask_resolver
 from actorsession.errors import DeadlineExceededError, OpError, UnavailableError
-from actorsession.graph.graph import Graph
-from actorsession.session import AsyncSession
 from tests.cluster.kit import PS0, W0, W1, W2, chain, eventually, soon
+from tests.host_names import resolve_names
 from tests.ports import HoldPorts
-from transports.stream import transport as stream_transport
 
 TWO = {"cluster": {"worker": ["a:1", "b:2"]}, "task": {"type": "worker", "index": 1}}
 
@@ -433,15 +433,14 @@ async def test_a_host_name_is_looked_up_at_each_dial(graph: Graph, monkeypatch: 
     (port,) = hold_ports(1)
     where = {"worker1.test": "127.0.0.1"}
     asked: list[str] = []
-    resolve = stream_transport._resolve
 
-    async def look_up(address: Any) -> Any:
-        if address.host not in where:
-            return await resolve(address)
-        asked.append(where[address.host])
-        return [(2, where[address.host])]
+    def look_up(host: str) -> list[str] | None:
+        if host not in where:
+            return None
+        asked.append(where[host])
+        return [where[host]]
 
-    monkeypatch.setattr(stream_transport, "_resolve", look_up)
+    resolve_names(monkeypatch, look_up)
     spec = {"worker": ["127.0.0.1:0", f"worker1.test:{port}"]}
     a = ops.placeholder("float32", [])
     end = chain(a, 2)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession.cluster import LocalCluster
+from actorsession import LocalCluster
 from actorsession.cluster.launch.restart_limit import WINDOW, RestartLimit
 
 

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
-from actorsession.cluster import LocalCluster, TaskEnd
+from actorsession import AsyncSession, Graph, LocalCluster, Session, ops
+from actorsession.cluster import TaskEnd
 from actorsession.cluster.launch import restart_limit
 from actorsession.cluster.launch.worker_process import WorkerProcess
 from actorsession.cluster.server.snapshots import SnapshotStore
@@ -28,8 +28,6 @@ from actorsession.errors import (
     UnavailableError,
     WorkerRestartedError,
 )
-from actorsession.graph.graph import Graph
-from actorsession.session import AsyncSession, Session
 from tests.cluster.hands import FACES, Hands, hands
 from tests.cluster.kit import PATIENCE, PS0, W0, W1, eventually, long_product, on, soon, until_all
 from tests.cluster.mortality import Mortality
@@ -189,47 +187,6 @@ def test_a_step_waits_no_longer_than_its_limit(held: Hands, graph: Graph) -> Non
 # -- masters ---------------------------------------------------------------------------------------
 
 
-def test_a_session_goes_on_with_its_master_if_it_has_lost_nothing(held: Hands, graph: Graph) -> None:
-    """The variable of the ps is still there; callables and plans stay valid; new nodes too."""
-    with on(PS0):
-        kept = ops.Variable(5.0, name="kept")
-    with on(W0):
-        y = kept * 2.0
-    for face in FACES:
-        session = held.session(face, held.target("worker"), graph=graph)
-        session.run(kept.initializer)
-        assert session.run(y) == 10.0
-        kill(held, "worker", 0)
-        assert session.run(y) == 10.0
-        kill(held, "worker", 0)
-        with on(W1):
-            more = y + 1.0
-        assert session.run([more, y]) == [11.0, 10.0]
-        session.close()
-
-
-def test_a_session_whose_master_kept_its_state_goes_on_after_reattach(held: Hands, graph: Graph) -> None:
-    with on(PS0):
-        kept = ops.Variable(5.0, name="kept")
-    with on(W0):
-        gone = ops.Variable(7.0, name="gone")
-        total = kept + gone
-    for face in FACES:
-        session = held.session(face, held.target("worker"), graph=graph)
-        session.run([kept.initializer, gone.initializer])
-        session.run(kept.assign(6.0))
-        kill(held, "worker", 0)
-        for _ in range(2):
-            with pytest.raises(WorkerRestartedError) as info:
-                session.run(total)
-            assert info.value.task == W0
-            assert f"has lost what it kept on {W0}; session.reattach()" in info.value.message
-        found = session.reattach(restore=ops.group(kept.initializer, gone.initializer))
-        assert (found.restarted, found.lost) == ((W0,), ("gone",))
-        assert session.run(total) == 13.0
-        session.close()
-
-
 def test_a_ps_that_died_together_with_the_master_is_not_used_as_if_it_had_not(held: Hands, graph: Graph) -> None:
     with on(PS0):
         v = ops.Variable(5.0, name="v")
@@ -237,7 +194,7 @@ def test_a_ps_that_died_together_with_the_master_is_not_used_as_if_it_had_not(he
     session.run(v.initializer)
     for job in ("ps", "worker"):
         held.cluster.process(job).send_signal(signal.SIGKILL)
-    wait_until(lambda: session.session._session.lost_master)
+    wait_until(lambda: session.session._session.connection.lost_master)
     with pytest.raises(WorkerRestartedError, match=f"has lost what it kept on {PS0}"):
         session.run(v)
     assert session.reattach(restore=v.initializer).lost == ("v",)
@@ -380,19 +337,25 @@ async def in_the_middle_of_a_restart(cluster: LocalCluster, moment: str) -> None
     process = cluster.process("worker", 1)
     process.send_signal(signal.SIGKILL)
     if moment == "starting":
-        await eventually(lambda: any(p.alive for p in cluster._starting))
+        await eventually(lambda: any(p.alive for p in cluster._tasks.starting))
         assert len(running(cluster)) == 1
     else:
         await eventually(lambda: bool(process.sequel))
         assert running(cluster) == []
 
 
+@pytest.fixture
+def endless_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A restart pauses for as long as the test lasts."""
+    monkeypatch.setattr(restart_limit, "_FIRST_PAUSE", 10 * PATIENCE)
+    monkeypatch.setattr(restart_limit, "WINDOW", 100 * PATIENCE)
+
+
 @pytest.fixture(params=["pausing", "starting"])
-def moment(request: Any, monkeypatch: pytest.MonkeyPatch) -> str:
-    """When a cluster is changed: while a restart pauses (as long as the test lasts), or while it starts."""
+def moment(request: Any) -> str:
+    """When a cluster is changed: while a restart pauses, or while it starts."""
     if request.param == "pausing":
-        monkeypatch.setattr(restart_limit, "_FIRST_PAUSE", 10 * PATIENCE)
-        monkeypatch.setattr(restart_limit, "WINDOW", 100 * PATIENCE)
+        request.getfixturevalue("endless_pauses")
     return str(request.param)
 
 
@@ -440,7 +403,7 @@ async def test_a_cluster_that_is_killed_in_the_middle_of_a_restart_starts_nothin
 async def test_a_cluster_that_is_stopped_in_the_middle_of_a_restart_by_hand_leaves_nothing() -> None:
     async with LocalCluster({"worker": 2}, restart=3) as cluster:
         restarting = asyncio.create_task(cluster.restart("worker", 1))
-        await eventually(lambda: any(p.alive for p in cluster._starting))
+        await eventually(lambda: any(p.alive for p in cluster._tasks.starting))
         await soon(cluster.stop())
         assert running(cluster, 0) == running(cluster) == []
         with pytest.raises((UnavailableError, FailedPreconditionError)):
@@ -478,7 +441,7 @@ async def cancelled_while_it_hangs_up(
     session: Any, run: Coroutine[Any, Any, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Cancels a run that goes on after a loss, at the moment at which the lost connection is closed."""
-    master, closed, never = session._session._master, asyncio.Event(), asyncio.Event()
+    master, closed, never = session._session.connection.master, asyncio.Event(), asyncio.Event()
     hang_up = master.hang_up
 
     async def held(grace: float) -> None:
@@ -496,20 +459,18 @@ async def cancelled_while_it_hangs_up(
 
 
 async def test_a_session_that_is_closed_while_it_waits_for_its_master_ends_its_runs(
-    graph: Graph, monkeypatch: pytest.MonkeyPatch
+    graph: Graph, endless_pauses: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(restart_limit, "_FIRST_PAUSE", 10 * PATIENCE)
-    monkeypatch.setattr(restart_limit, "WINDOW", 100 * PATIENCE)
     x = ops.placeholder("float32", [])
     y = x + 1.0
     async with LocalCluster({"worker": 1}, restart=1) as cluster:
         session: Any = AsyncSession(cluster.target("worker"), graph=graph)
         assert await soon(session.run(y, {x: 1.0})) == 2.0
         os.kill(cluster.process("worker").pid, signal.SIGKILL)
-        await eventually(lambda: session._session.lost_master)
+        await eventually(lambda: session._session.connection.lost_master)
         await cancelled_while_it_hangs_up(session, session.run(y, {x: 1.0}), monkeypatch)
         waiting = [asyncio.create_task(session.run(y, {x: 1.0})) for _ in range(3)]
-        await eventually(lambda: session._session.restart._resuming.locked())
+        await eventually(lambda: session._session.connection.recovery._resuming.locked())
         waiting[0].cancel()
         with pytest.raises(asyncio.CancelledError):
             await soon(waiting[0])

@@ -9,12 +9,8 @@ from typing import Any
 
 import pytest
 
-from actorsession import ops
-from actorsession.cluster import ClusterSpec, Server
-from actorsession.cluster.server.settings import ServerSettings
+from actorsession import AsyncSession, ClusterSpec, Graph, Server, ServerSettings, ops
 from actorsession.errors import FailedPreconditionError, InvalidArgumentError, OpError, WorkerRestartedError
-from actorsession.graph.graph import Graph
-from actorsession.session import AsyncSession
 from tests.cluster.hands import FACES, hands
 from tests.cluster.kit import PS0, W0, W1, on, soon
 

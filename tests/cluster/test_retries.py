@@ -9,15 +9,12 @@ from typing import Any
 
 import pytest
 
-from actorsession import ops
+from actorsession import AsyncSession, Graph, GraphDef, ops
 from actorsession.actors import Children, Deadline
 from actorsession.config import ConfigProto
 from actorsession.errors import AbortedError, UnavailableError
-from actorsession.graph.graph import Graph
-from actorsession.graph.node import GraphDef
 from actorsession.messages import MASTER, CloseSession, CreateSession, ExtendSession, SessionCreated
 from actorsession.rpc import Link
-from actorsession.session import AsyncSession
 from tests.cluster.kit import PATIENCE, W0, InProcess, eventually, run_by_frame, soon
 from tests.cluster.lost_replies import LossyProxy, lossy_proxy
 from transports import Hello, connect

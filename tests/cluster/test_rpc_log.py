@@ -7,13 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
+from actorsession import AsyncSession, Graph, ops
 from actorsession.actors import Deadline
 from actorsession.cluster.worker.rpc_log import RpcEvent, RpcLog
 from actorsession.errors import ProtocolError
-from actorsession.graph.graph import Graph
 from actorsession.messages.worker import WORKER, LoggingReply, LoggingRequest
-from actorsession.session import AsyncSession
 from tests.cluster.kit import W0, W1, InProcess, on, soon
 
 

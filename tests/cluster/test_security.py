@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import socket
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -16,15 +15,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import cli, ops
-from actorsession.cluster import LocalCluster, SecurityConfig, Server, read_statistics
-from actorsession.cluster.server.settings import ServerSettings
+from actorsession import AsyncSession, Graph, LocalCluster, SecurityConfig, Server, ServerSettings, cli, ops
+from actorsession.cluster import read_statistics
 from actorsession.config import ConfigProto, RPCOptions
 from actorsession.errors import InvalidArgumentError, UnauthenticatedError, UnavailableError, UnknownError
-from actorsession.graph.graph import Graph
-from actorsession.session import AsyncSession
 from tests.cluster.kit import W0, W1, on, soon
 from tests.cluster.script import command, environment, running
+from tests.host_names import resolve_names
 from tests.transports.authority import Authority
 
 VARIABLES = ("ACTORSESSION_TLS_CA", "ACTORSESSION_TLS_CERT", "ACTORSESSION_TLS_KEY")
@@ -164,15 +161,7 @@ async def test_other_machines_are_served_with_a_token_or_tls_and_not_without(hos
 
 async def test_a_host_name_of_more_than_loopback_needs_a_token_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """Which address a name stands for decides, not how it looks."""
-    loop = asyncio.get_running_loop()
-
-    async def resolve(host: str, port: int, **options: Any) -> list[Any]:
-        assert host == "ps0.example"
-        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("0.0.0.0", port))]
-
-    if not hasattr(loop, "__dict__"):
-        pytest.skip("uvloop's look-up cannot be replaced; the code is the same")
-    monkeypatch.setattr(loop, "getaddrinfo", resolve)
+    resolve_names(monkeypatch, {"ps0.example": ["0.0.0.0"]}.__getitem__)
     with pytest.raises(UnknownError, match=r"0.0.0.0 is not a loopback address"):
         await Server({"worker": ["ps0.example:0"]}, "worker").start()
 

@@ -6,13 +6,9 @@ import asyncio
 
 import pytest
 
-from actorsession import ops
-from actorsession.cluster import Server
-from actorsession.cluster.server.settings import ServerSettings
+from actorsession import AsyncSession, Graph, Server, ServerSettings, ops
 from actorsession.config import ConfigProto
 from actorsession.errors import AbortedError, InvalidArgumentError
-from actorsession.graph.graph import Graph
-from actorsession.session import AsyncSession
 from tests.cluster.kit import W1, Gate, eventually, in_process, on, soon
 
 # Longer than a loop stands still between the creation of a session and its first use.

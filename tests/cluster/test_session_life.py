@@ -13,19 +13,17 @@ from typing import Any
 
 import pytest
 
-from actorsession import ops
-from actorsession.actors.context import CallContext
-from actorsession.actors.loops import run as run_to_end
-from actorsession.cluster import LocalCluster, SecurityConfig, Server, read_statistics, stop_server
+from actorsession import AsyncSession, Graph, LocalCluster, SecurityConfig, Server, ops
+from actorsession.actors import CallContext
+from actorsession.cluster import read_statistics, stop_server
 from actorsession.config import ConfigProto, RPCOptions
 from actorsession.errors import AbortedError, OpError, UnavailableError
-from actorsession.graph.graph import Graph
 from actorsession.messages.session import CloseSession
 from actorsession.rpc import exit_reports
-from actorsession.session import AsyncSession
 from tests.cluster.kit import PATIENCE, W0, W1, eventually, on, soon
 from tests.cluster.script import command, environment, running
 from tests.cluster.test_child import line_of
+from tests.loops import run_to_end
 from tests.ports import HoldPorts
 from tests.transports.authority import Authority
 

@@ -11,9 +11,7 @@ from typing import Any
 
 import pytest
 
-from actorsession import ops
-from actorsession.graph.graph import Graph
-from actorsession.session import AsyncSession
+from actorsession import AsyncSession, Graph, ops
 from tests.cluster.kit import InProcess, in_process, reach_over_links
 
 # What is counted, and before that made once, so that what all share is there.

@@ -7,14 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from actorsession import TensorShape, float32
 from actorsession.cluster.worker.collective_groups import TaskGroups
 from actorsession.cluster.worker.env import WorkerEnv
 from actorsession.cluster.worker.session_mgr import SessionMgr
 from actorsession.cluster.worker.worker_rendezvous import RendezvousTable
 from actorsession.errors import AbortedError, CancelledError, InvalidArgumentError
-from actorsession.graph.dtypes import float32
-from actorsession.graph.node import TensorSpec
-from actorsession.graph.shape import TensorShape
+from actorsession.extend import TensorSpec
 from actorsession.messages.worker import CreateWorkerSession
 from actorsession.rpc.pushes import Pushed
 from actorsession.runtime.devices import make_devices
@@ -30,7 +29,7 @@ class Fixture:
         executors = {d.name: Executor(d) for d in devices}
         table = RendezvousTable(W0, self.cache.push)
         self.parts = WorkerEnv(W0, devices, executors, table, self.cache, None, TaskGroups(table))
-        self.mgr = SessionMgr(self.parts, lambda workers: workers.push)
+        self.mgr = SessionMgr(self.parts)
 
     def create(self, handle: str, master: str = W1, life: int = 1, **more: Any) -> list[str]:
         settings = {"isolate_session_state": False, "peers": {}, "task": "", **more}

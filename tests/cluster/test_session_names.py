@@ -7,14 +7,11 @@ from typing import Any
 
 import pytest
 
-from actorsession import ops
+from actorsession import AsyncSession, Graph, GraphDef, Session, ops
 from actorsession.actors import Deadline, registry
 from actorsession.config import ConfigProto, Experimental, RunMetadata, RunOptions, SessionMetadata, TraceLevel
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.graph import Graph
-from actorsession.graph.node import GraphDef
 from actorsession.messages.session import CloseSession, CreateSession, SessionCreated
-from actorsession.session import AsyncSession, Session
 from tests.cluster.kit import PATIENCE, W0, W1, InProcess, on, soon
 from tests.cluster.ways import Way, way
 
@@ -115,7 +112,7 @@ async def test_a_session_keeps_its_name_when_it_connects_again(cluster: InProces
     async with AsyncSession(cluster.target(), graph=graph, config=config) as session:
         for _ in range(5):
             assert await soon(session.run(y)) == 2.0
-            await session._session._master.hang_up(0.0)  # type: ignore[attr-defined]
+            await session._session.connection.master.hang_up(0.0)  # type: ignore[attr-defined]
             await soon(session.reattach())
         assert await soon(session.run(y)) == 2.0
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from typing import Any
 
 import numpy as np
 import pytest
 
-from actorsession import ops
+from actorsession import AsyncSession, Graph, GraphDef, Server, ServerSettings, Session, ops
 from actorsession.actors import Deadline, registry
-from actorsession.cluster import Server
-from actorsession.cluster.server import task_actors
-from actorsession.cluster.server.settings import ServerSettings
 from actorsession.config import (
     ConfigProto,
     Experimental,
@@ -26,11 +24,8 @@ from actorsession.config import (
     ThreadPoolOptionProto,
 )
 from actorsession.errors import AbortedError, DeadlineExceededError, FailedPreconditionError, InvalidArgumentError
-from actorsession.graph.graph import Graph
-from actorsession.graph.node import GraphDef
 from actorsession.messages.session import CreateSession
 from actorsession.ops.blas_threads import blas_threads
-from actorsession.session import AsyncSession, Session
 from tests.cluster.kit import W0, W1, W2, InProcess, chain, in_process, on, soon
 from tests.ports import HoldPorts
 from tests.session.probe import Probe
@@ -108,7 +103,7 @@ async def test_a_server_takes_a_share_of_the_cores_beside_other_tasks_of_its_hos
 ) -> None:
     for name in ("OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "OMP_NUM_THREADS"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(task_actors, "processors", lambda: 8)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: range(8))
     before = blas_threads()
     addresses, processes = TASKS[others]
     async with Server({"worker": addresses}, "worker", 0):
@@ -121,7 +116,7 @@ async def test_a_server_takes_a_share_of_the_cores_beside_other_tasks_of_its_hos
 async def test_a_choice_of_the_user_is_left_as_it_is(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "OMP_NUM_THREADS"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(task_actors, "processors", lambda: 8)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: range(8))
     before, config = blas_threads(), ConfigProto()
     if how == "environment":
         monkeypatch.setenv("OMP_NUM_THREADS", "2")
@@ -311,20 +306,6 @@ async def test_enable_bfloat16_sendrecv_narrows_what_goes_from_task_to_task(
     np.testing.assert_array_equal(numbers, (EXACT * 1000).astype(np.int32))
 
 
-@pytest.mark.parametrize("by_rpc", [False, True])
-async def test_use_rpc_for_inprocess_master_goes_over_a_link_with_the_same_results(
-    by_rpc: bool, cluster: InProcess, graph: Graph
-) -> None:
-    x = ops.placeholder("float32", [3])
-    with on(W1):
-        y = x * 2.0
-    config = ConfigProto(rpc_options=RPCOptions(use_rpc_for_inprocess_master=by_rpc))
-    async with AsyncSession(cluster.target(), graph=graph, config=config) as session:
-        value = await soon(session.run(y, {x: EXACT}))
-        assert (session.statistics().link is not None) == by_rpc
-    np.testing.assert_array_equal(value, EXACT * 2)
-
-
 async def test_an_inproc_master_is_dialled_as_well_when_asked(graph: Graph) -> None:
     y = ops.constant(1.0) + 1.0
     config = ConfigProto(rpc_options=RPCOptions(use_rpc_for_inprocess_master=True))
@@ -391,7 +372,7 @@ SHARED_DEVICES = {
 
 def known_at(server: Server, session: AsyncSession) -> list[str]:
     """The devices of the whole cluster that a worker knows for a session."""
-    return list(server.actors.worker._sessions.find(session._session.handle).graphs.cluster_devices)  # type: ignore[attr-defined]
+    return list(server.actors.worker._sessions.find(session._session.connection.handle).graphs.cluster_devices)  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("name", SHARED_DEVICES)

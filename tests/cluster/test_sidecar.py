@@ -13,8 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from actorsession.cluster import Server
-from actorsession.cluster.server.settings import ServerSettings
+from actorsession import Server, ServerSettings
 from actorsession.cluster.server.sidecar import Vitals
 from actorsession.errors import UnknownError
 from actorsession.rpc.liveness.heartbeat_memory import HeartbeatLocation, this_host

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from actorsession.cluster import ClusterResolver, ClusterSpec, SlurmClusterResolver
+from actorsession import ClusterResolver, ClusterSpec
+from actorsession.cluster import SlurmClusterResolver
 
 STEP = {
     "SLURM_STEP_NODELIST": "n[1-2],big",

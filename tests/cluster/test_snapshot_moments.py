@@ -21,21 +21,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
+from actorsession import AsyncSession, Graph, LocalCluster, Server, ServerSettings, Session, TensorShape, float32, ops
 from actorsession.checkpoints import atomic
-from actorsession.cluster import LocalCluster, Server
 from actorsession.cluster.launch import child, worker_process
 from actorsession.cluster.launch.worker_process import WorkerProcess
 from actorsession.cluster.server import snapshots
-from actorsession.cluster.server.settings import ServerSettings
 from actorsession.cluster.server.snapshots import Saved, Snapshot, SnapshotStore
 from actorsession.config import ConfigProto
 from actorsession.errors import DataLossError, InvalidArgumentError, OpError
-from actorsession.graph.dtypes import float32
-from actorsession.graph.graph import Graph
-from actorsession.graph.node import TensorSpec
-from actorsession.graph.shape import TensorShape
-from actorsession.session import AsyncSession, Session
+from actorsession.extend import TensorSpec
 from tests.cluster.kit import PATIENCE, W0, Gate, eventually, on, soon
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -194,8 +188,7 @@ async def test_whatever_goes_wrong_costs_a_warning_and_the_next_snapshot_is_take
     async with serving(tmp_path, every=0.01) as server:
         async with AsyncSession(server.target, graph=graph) as session:
             with monkeypatch.context() as patch:
-                where = (os, "fsync") if isinstance(fault, OSError) else (snapshots, "pack")
-                patch.setattr(*where, fail)
+                patch.setattr(os, "fsync", fail)
                 await soon(session.run(v.initializer))
                 await eventually(lambda: "no snapshot is written" in caplog.text)
             await eventually(lambda: taker(server).taken == 1)
@@ -207,6 +200,15 @@ async def test_whatever_goes_wrong_costs_a_warning_and_the_next_snapshot_is_take
     assert len(list(tmp_path.iterdir())) == 2
 
 
+def full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Has no file written any more."""
+
+    def fail(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", fail)
+
+
 async def test_a_server_whose_last_snapshot_fails_stops_all_the_same(
     tmp_path: Path, graph: Graph, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -214,7 +216,7 @@ async def test_a_server_whose_last_snapshot_fails_stops_all_the_same(
         v = ops.Variable(1.0, name="v")
     async with serving(tmp_path) as server, AsyncSession(server.target, graph=graph) as session:
         await soon(session.run(v.initializer))
-        monkeypatch.setattr(snapshots, "pack", lambda *arguments: 1 / 0)
+        full_disk(monkeypatch)
     assert caplog.text.count("no snapshot is written: ZeroDivisionError") == 1
     assert not list(tmp_path.iterdir())
     assert server.lost == (
@@ -235,7 +237,7 @@ async def test_what_is_lost_is_what_changed_since_the_last_snapshot(
         await soon(taker(server).take())
         (path,) = tmp_path.glob("*.snapshot")
         assert server.lost == ""
-        monkeypatch.setattr(snapshots, "pack", lambda *arguments: 1 / 0)
+        full_disk(monkeypatch)
         for _ in range(3):
             await soon(session.run(add))
     assert server.lost.endswith(f"since the snapshot after 1 steps, {path}: v (3 changes)")
@@ -246,7 +248,7 @@ async def test_nothing_is_lost_by_a_snapshot_that_fails_when_nothing_has_changed
     tmp_path: Path, graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with serving(tmp_path) as server:
-        monkeypatch.setattr(snapshots, "pack", lambda *arguments: 1 / 0)
+        full_disk(monkeypatch)
     assert server.lost == ""
 
 
@@ -258,19 +260,16 @@ async def test_a_stop_waits_for_the_file_that_is_being_written_and_writes_what_c
         v = ops.Variable(1.0, name="v")
         add = v.assign_add(1.0)
     begun, go_on = threading.Event(), threading.Event()
-    write = SnapshotStore.write
     running: list[int] = []
 
-    def slowly(self: SnapshotStore, snapshot: Snapshot) -> Path:
-        running.append(len(running))
+    def slowly(descriptor: int) -> None:
+        running.append(descriptor)
         begun.set()
         assert go_on.wait(PATIENCE)
         assert len(running) == 1  # not two at once
-        path = write(self, snapshot)
         running.pop()
-        return path
 
-    monkeypatch.setattr(SnapshotStore, "write", slowly)
+    monkeypatch.setattr(os, "fsync", slowly)
     async with serving(tmp_path) as server:
         async with AsyncSession(server.target, graph=graph) as session:
             await soon(session.run(v.initializer))
@@ -293,16 +292,14 @@ async def test_no_step_is_acknowledged_behind_the_last_snapshot(
         v = ops.Variable(1.0, name="v")
         add = v.assign_add(1.0)
     begun, go_on = threading.Event(), threading.Event()
-    write = SnapshotStore.write
 
-    def slowly(self: SnapshotStore, snapshot: Snapshot) -> Path:
+    def slowly(descriptor: int) -> None:
         begun.set()
         assert go_on.wait(PATIENCE)
-        return write(self, snapshot)
 
     async with serving(tmp_path) as server, AsyncSession(server.target, graph=graph) as session:
         await soon(session.run(v.initializer))
-        monkeypatch.setattr(SnapshotStore, "write", slowly)
+        monkeypatch.setattr(os, "fsync", slowly)
         stopping = asyncio.create_task(server.stop())
         await eventually(begun.is_set)
         try:

@@ -17,13 +17,11 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from actorsession import ops
-from actorsession.cluster import LocalCluster, Server
+from actorsession import AsyncSession, Graph, LocalCluster, Server, ServerSettings, TensorShape, as_dtype, ops
 from actorsession.cluster.launch import managed_cluster
 from actorsession.cluster.launch.managed_cluster import _stored_id
 from actorsession.cluster.master.restart_losses import restart_losses
 from actorsession.cluster.server import snapshots
-from actorsession.cluster.server.settings import ServerSettings
 from actorsession.cluster.server.snapshots import Owner, Saved, Snapshot, SnapshotStore, stored_cluster_id
 from actorsession.config import ConfigProto
 from actorsession.errors import (
@@ -33,12 +31,8 @@ from actorsession.errors import (
     UnavailableError,
     WorkerRestartedError,
 )
-from actorsession.graph.dtypes import as_dtype
-from actorsession.graph.graph import Graph
-from actorsession.graph.node import TensorSpec
-from actorsession.graph.shape import TensorShape
+from actorsession.extend import TensorSpec
 from actorsession.runtime.resources import DEFAULT_CONTAINER
-from actorsession.session import AsyncSession
 from tests.cluster.kit import PATIENCE, W0, W1, eventually, on, soon
 from tests.obstacles import OBSTACLES
 from tests.plan.kit import node
@@ -440,10 +434,9 @@ async def test_the_id_of_a_cluster_that_lives_is_not_taken(tmp_path: Path, monke
 
 
 async def test_on_a_full_disk_a_server_starts_with_its_variables(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, no_patience: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its lock has no text then, and keeps others of its task out as ever."""
-    monkeypatch.setattr(snapshots, "_REPLACED", 0.0)
     SnapshotStore(tmp_path, W0, "A").write(a_snapshot(np.float32(5)))
 
     def full(*arguments: Any) -> Any:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from actorsession.actors.loops import run as run_to_end
 from tests.cluster.soak import LOOKS, Soak, report
 from tests.cluster.storms import STORMS
+from tests.loops import run_to_end
 
 pytestmark = pytest.mark.process
 

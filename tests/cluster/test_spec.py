@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actorsession.cluster import ClusterDef, ClusterSpec, JobDef
+from actorsession import ClusterSpec
+from actorsession.cluster import ClusterDef, JobDef
 from actorsession.cluster.spec import full_address
 
 DENSE = {"worker": ["a:1", "b:2"], "ps": ["c:3"]}

@@ -10,15 +10,12 @@ from typing import Any
 import pytest
 
 import actorsession
-from actorsession import ops
-from actorsession.cluster import OpenSession, Server, ServerStatistics, read_statistics
+import actorsession as acts
+from actorsession import AsyncSession, Graph, Server, ServerSettings, ops
+from actorsession.cluster import OpenSession, ServerStatistics, read_statistics
 from actorsession.cluster.server.process_memory import ProcessMemory, process_memory
-from actorsession.cluster.server.settings import ServerSettings
 from actorsession.config import ConfigProto, SessionMetadata
-from actorsession.config.session import Experimental
 from actorsession.errors import ProtocolError
-from actorsession.graph.graph import Graph
-from actorsession.session import AsyncSession
 from tests.cluster.kit import W0, Gate, InProcess, eventually, on
 
 ONE = {"worker": ["127.0.0.1:0"]}
@@ -46,7 +43,9 @@ async def test_a_server_names_its_sessions_their_clients_and_their_steps(
     x = ops.placeholder("float32", [])
     with on(W0):
         end = gate(x)
-    named = ConfigProto(experimental=Experimental(session_metadata=SessionMetadata(name="training", version=1)))
+    named = ConfigProto(
+        experimental=acts.config.Experimental(session_metadata=SessionMetadata(name="training", version=1))
+    )
     async with (
         AsyncSession(cluster.target(), graph=graph, config=named) as session,
         AsyncSession(cluster.target(), graph=Graph()) as other,

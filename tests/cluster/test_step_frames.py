@@ -6,11 +6,9 @@ import asyncio
 import concurrent.futures
 import os
 import queue
-import re
 import signal
 import threading
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
 from types import FrameType
@@ -19,36 +17,22 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 import pytest
 
-from actorsession import ops
-from actorsession.actors.loops import run as run_to_end
-from actorsession.cluster import ClusterSpec, LocalCluster, SecurityConfig, Server
+from actorsession import AsyncSession, DType, Graph, LocalCluster, SecurityConfig, Session, Tensor, as_dtype, ops
 from actorsession.config import (
-    CallableOptions,
     ConfigProto,
     DebugOptions,
     DebugTensorWatch,
-    GraphOptions,
     RPCOptions,
     RunMetadata,
     RunOptions,
-    TensorConnection,
     TraceLevel,
 )
-from actorsession.errors import (
-    AbortedError,
-    CancelledError,
-    DeadlineExceededError,
-    InvalidArgumentError,
-    OpError,
-    UnavailableError,
-    WorkerRestartedError,
-)
+from actorsession.errors import AbortedError, CancelledError, DeadlineExceededError, OpError, UnavailableError
+from actorsession.extend import NOT_DIFFERENTIABLE, OpDef, registered_ops
+from actorsession.extend import register_op as register
 from actorsession.graph import codec
 from actorsession.graph.codec import INLINE_LIMIT, pack
-from actorsession.graph.dtypes import ALL_TYPES, DType, as_dtype
-from actorsession.graph.graph import Graph
-from actorsession.graph.operation import Tensor
-from actorsession.graph.registry import NOT_DIFFERENTIABLE, OpDef, is_registered, register
+from actorsession.graph.dtypes import ALL_TYPES
 from actorsession.messages.session import MASTER, CreateSession
 from actorsession.messages.step_frames import (
     CANCEL,
@@ -64,14 +48,11 @@ from actorsession.messages.step_frames import (
     read_header,
     write_header,
 )
-from actorsession.ops.build import make_one
 from actorsession.rpc.link import Link
 from actorsession.rpc.local_calls import LocalCalls
 from actorsession.rpc.step_calls import StepCalls
 from actorsession.runtime.interruptible import CancelScope
 from actorsession.runtime.loop_thread import LoopThread
-from actorsession.session import AsyncSession, Session
-from tests.cluster.hands import Hands
 from tests.cluster.kit import (
     PATIENCE,
     W0,
@@ -81,9 +62,8 @@ from tests.cluster.kit import (
     chain,
     eventually,
     in_process,
-    is_empty,
     is_idle,
-    long_product,
+    lose_pushes,
     on,
     plan_of,
     reach_over_links,
@@ -92,8 +72,8 @@ from tests.cluster.kit import (
 )
 from tests.cluster.proxy import Proxy
 from tests.cluster.test_hostile import linked
-from tests.cluster.test_membership import joined
-from tests.ports import HoldPorts
+from tests.loops import run_to_end
+from tests.nodes import make_one
 from tests.rows import for_each
 from tests.transports.authority import Authority
 from transports import Frame
@@ -155,7 +135,7 @@ class Wait:
         return cls._made[context.attrs["wait"]]._pass
 
 
-if not is_registered("TestWait"):
+if "TestWait" not in registered_ops():
     register(
         OpDef(
             name="TestWait",
@@ -183,11 +163,11 @@ class Requests:
 @pytest.fixture
 def requests(monkeypatch: pytest.MonkeyPatch) -> Requests:
     seen = Requests()
-    run, run_from_thread, count = StepCalls.run_step, StepCalls.run_from_thread, threading.Lock()
+    run, run_from_thread, count = StepCalls.request, StepCalls.run_from_thread, threading.Lock()
 
-    def counted(self: StepCalls, *args: Any) -> None:
-        seen.of_clients += 1
-        run(self, *args)
+    def counted(self: StepCalls, kind: int, *args: Any) -> None:
+        seen.of_clients += kind == RUN_STEP
+        run(self, kind, *args)
 
     def counted_in_thread(self: StepCalls, *args: Any) -> bool:
         was_sent = run_from_thread(self, *args)
@@ -196,7 +176,7 @@ def requests(monkeypatch: pytest.MonkeyPatch) -> Requests:
             seen.of_threads += was_sent
         return was_sent
 
-    monkeypatch.setattr(StepCalls, "run_step", counted)
+    monkeypatch.setattr(StepCalls, "request", counted)
     monkeypatch.setattr(StepCalls, "run_from_thread", counted_in_thread)
     return seen
 
@@ -222,25 +202,6 @@ async def test_runs_of_a_plan_give_their_own_values_from_the_first_on(cluster: I
     async with AsyncSession(cluster.target(), graph) as session:
         for number in range(5):
             assert await soon(session.run(end, {x: float(number)})) == number + 3.0
-
-
-async def test_the_first_run_of_a_plan_brings_it_along_and_later_ones_do_not(
-    cluster: InProcess, graph: Graph, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    x, end = two_tasks()
-    asked: list[Any] = []
-    run = StepCalls.run_step
-
-    def noted(self: StepCalls, *args: Any) -> None:
-        asked.append(args[5])
-        run(self, *args)
-
-    monkeypatch.setattr(StepCalls, "run_step", noted)
-    async with AsyncSession(cluster.target(), graph) as session:
-        for number in range(3):
-            assert await soon(session.run(end, {x: float(number)})) == number + 3.0
-    assert asked[0].plan is not None
-    assert asked[1:] == [None, None]
 
 
 FED = tuple(t for t in ALL_TYPES if t.kind not in "rv")
@@ -315,68 +276,6 @@ async def test_one_callable_and_fifty_runs_at_once_get_their_own_answers(cluster
     await cluster.until_idle()
 
 
-CALLABLES: dict[str, Callable[[Any, Tensor, Tensor], Any]] = {
-    "fetches": lambda s, x, end: s.make_callable({"end": end}, [x]),
-    "options of a call": lambda s, x, end: partial(
-        s.make_callable({"end": end}, [x], accept_options=True), options=RunOptions(timeout_in_ms=1000 * int(PATIENCE))
-    ),
-    "names": lambda s, x, end: s.make_callable_from_options(CallableOptions(feed=[x.name], fetch=[end.name])),
-    "own limit": lambda s, x, end: s.make_callable_from_options(
-        CallableOptions(feed=[x.name], fetch=[end.name], run_options=RunOptions(timeout_in_ms=1000 * int(PATIENCE)))
-    ),
-    "wiring": lambda s, x, end: s.make_callable_from_options(
-        CallableOptions(
-            feed=["y"],
-            fetch=[end.name],
-            tensor_connection=[TensorConnection(from_tensor="y:0", to_tensor=x.name)],
-            feed_devices={"y:0": f"{W1}/device:CPU:0"},
-            fetch_devices={end.name: f"{W0}/device:CPU:0"},
-        )
-    ),
-}
-
-
-@both_ways
-@pytest.mark.parametrize("kind", CALLABLES)
-async def test_a_callable_of_any_kind_gives_the_values_of_its_runs(kind: str, cluster: InProcess, graph: Graph) -> None:
-    x, end = two_tasks()
-    ops.placeholder("float32", [], name="y")
-
-    def value_of(found: Any) -> Any:
-        return found["end"] if isinstance(found, dict) else found[0]
-
-    async with AsyncSession(cluster.target(), graph) as session:
-        call = CALLABLES[kind](session, x, end)
-        for number in range(3):
-            assert value_of(await soon(call(float(number)))) == number + 3.0
-
-    def in_thread() -> None:
-        with Session(cluster.target(), graph) as session:
-            assert value_of(CALLABLES[kind](session, x, end)(1.0)) == 4.0
-
-    await soon(asyncio.to_thread(in_thread))
-
-
-@both_ways
-@pytest.mark.parametrize("scheme", ["inproc", "unix", "grpc"])
-async def test_steps_run_over_every_transport(scheme: str, graph: Graph, tmp_path: Path) -> None:
-    x, end = two_tasks()
-    where = {"inproc": f"inproc://{tmp_path.name}-{{}}", "unix": f"unix://{tmp_path}/{{}}"}
-    bind = [where.get(scheme, "127.0.0.1:0").format(index) for index in range(2)]
-    async with AsyncExitStack() as stack:
-        servers = [Server({"worker": bind}, "worker", index) for index in range(2)]
-        for server in servers:
-            await stack.enter_async_context(server)
-        for server in servers:
-            server.learn_peers({"worker": [each.target for each in servers]})
-        target = servers[0].target
-        if scheme == "grpc":
-            target = target.replace("tcp://", "grpc://")
-        session = await stack.enter_async_context(AsyncSession(target, graph))
-        for number in range(3):
-            assert await soon(session.run(end, {x: float(number)})) == number + 3.0
-
-
 @both_ways
 async def test_eight_threads_of_one_session_get_their_own_answers(
     cluster: InProcess, graph: Graph, requests: Requests
@@ -403,7 +302,7 @@ async def test_eight_threads_of_one_session_get_their_own_answers(
 
             with concurrent.futures.ThreadPoolExecutor(8) as threads:
                 list(threads.map(work, range(8)))
-            over_link = session._session._master.link is not None  # type: ignore[attr-defined]
+            over_link = session._session.connection.master.link is not None  # type: ignore[attr-defined]
             assert (requests.of_threads > 0) is over_link
 
     await soon(asyncio.to_thread(program))
@@ -464,29 +363,6 @@ async def test_over_tls_the_loop_writes_the_runs_of_threads(
         assert requests.of_threads == 0
 
 
-@both_ways
-async def test_a_task_may_have_several_devices(graph: Graph) -> None:
-    x = ops.placeholder("float32", [], name="x")
-    tasks = [f"{task}/device:CPU:{n}" for task in (W0, W1) for n in (0, 1)]
-    end = chain(x, 8, tuple(tasks))
-    options = ConfigProto(device_count={"CPU": 2}, inter_op_parallelism_threads=2)
-    async with in_process(config=options) as cluster:
-        async with AsyncSession(cluster.target(), graph) as session:
-            assert await warm(session, end, {x: 1.0}) == 9.0
-
-
-@both_ways
-async def test_steps_run_over_tls(graph: Graph, tmp_path_factory: pytest.TempPathFactory) -> None:
-    files: SecurityConfig = Authority(tmp_path_factory.mktemp("authority") / "ca").files()
-    x, end = two_tasks()
-    config = ConfigProto(
-        rpc_options=RPCOptions(ca_file=files.ca_file, certificate_file=files.certificate_file, key_file=files.key_file)
-    )
-    async with in_process(security=files) as cluster:
-        async with AsyncSession(cluster.target(), graph, config) as session:
-            assert await warm(session, end, {x: 1.0}) == 4.0
-
-
 @pytest.mark.process
 @pytest.mark.usefixtures("processes")
 async def test_large_values_between_processes_arrive_as_they_are(processes: LocalCluster, graph: Graph) -> None:
@@ -543,7 +419,7 @@ async def nothing_is_left(cluster: InProcess, session: AsyncSession) -> None:
     await cluster.until_idle()
     seen = session._session.statistics()
     assert (seen.steps, seen.waiting) == (0, 0)
-    channel = session._session._master.channel  # type: ignore[attr-defined]
+    channel = session._session.connection.master.channel  # type: ignore[attr-defined]
     if isinstance(channel, LocalCalls):
         assert not channel.pending
     else:
@@ -570,29 +446,6 @@ async def test_a_limit_ends_the_step_on_all_tasks_and_names_those_at_work(cluste
 
 
 @both_ways
-@pytest.mark.parametrize("of", ["client", "server"])
-async def test_a_limit_of_the_session_ends_the_step_and_is_named_by_its_option(of: str, graph: Graph) -> None:
-    """Whichever side has set it."""
-    held = Held(f"program limit of the {of}")
-    limited = ConfigProto(operation_timeout_in_ms=1000 * int(PATIENCE))
-    options: dict[str, Any] = {"config": limited} if of == "server" else {}
-    async with in_process(**options) as cluster:
-        async with AsyncSession(cluster.target(), graph, limited if of == "client" else None) as session:
-            await warm(session, held.end, {held.x: 1.0})
-            held.gate.close()
-            for master in cluster.server(W0).actors.master._sessions.values():
-                assert master.steps._limit == PATIENCE
-                # A session could not be opened in the time that this test waits.
-                master.steps._limit = 0.2
-            error = await error_of(session, held.end, {held.x: 1.0})
-            assert isinstance(error, DeadlineExceededError)
-            whose = rf"the session's limit of {PATIENCE:g} s \(operation_timeout_in_ms\); still at"
-            assert re.search(whose, error.message)
-            held.gate.open()
-            await nothing_is_left(cluster, session)
-
-
-@both_ways
 async def test_a_limit_ends_the_run_of_a_thread(cluster: InProcess, graph: Graph) -> None:
     held = Held("frames limit in a thread")
     session = Session(cluster.target(), graph)
@@ -609,18 +462,30 @@ async def test_a_limit_ends_the_run_of_a_thread(cluster: InProcess, graph: Graph
     await cluster.until_idle()
 
 
+@pytest.fixture
+def silent_on_limits(
+    cluster: InProcess, answer_margin: Callable[[float], None], monkeypatch: pytest.MonkeyPatch
+) -> Callable[[], None]:
+    """Return a function that has the master of the only session, once it is there, end no step in time."""
+
+    def forget_limits() -> None:
+        answer_margin(0.0)
+        (master,) = cluster.server(W0).actors.master._sessions.values()
+        monkeypatch.setattr(type(master.steps), "seconds_of", lambda self, run: PATIENCE)
+
+    return forget_limits
+
+
 async def test_a_thread_gives_up_a_master_that_does_not_answer_in_time(
-    cluster: InProcess, graph: Graph, requests: Requests, monkeypatch: pytest.MonkeyPatch
+    cluster: InProcess, graph: Graph, requests: Requests, silent_on_limits: Callable[[], None]
 ) -> None:
     held = Held("frames silent master of a thread")
-    monkeypatch.setattr("actorsession.session.remote.remote_steps.ANSWER_MARGIN", 0.0)
     session = Session(cluster.target(), graph)
     run = partial(held.run_in_thread, session)
     while not requests.of_threads:
         await soon(run())
     held.gate.close()
-    (master,) = cluster.server(W0).actors.master._sessions.values()
-    monkeypatch.setattr(type(master.steps), "seconds_of", lambda self, run: PATIENCE)
+    silent_on_limits()
     before = requests.of_threads
     words = f"{W0} at .* did not answer a step within 0.2 s"
     with pytest.raises(DeadlineExceededError, match=words):
@@ -634,14 +499,12 @@ async def test_a_thread_gives_up_a_master_that_does_not_answer_in_time(
 
 
 async def test_a_client_gives_up_a_master_that_does_not_answer_in_time(
-    cluster: InProcess, graph: Graph, monkeypatch: pytest.MonkeyPatch
+    cluster: InProcess, graph: Graph, silent_on_limits: Callable[[], None]
 ) -> None:
     held = Held("frames silent master")
     async with AsyncSession(cluster.target(), graph) as session:
         await held.warm(session)
-        monkeypatch.setattr("actorsession.session.remote.remote_steps.ANSWER_MARGIN", 0.0)
-        (master,) = cluster.server(W0).actors.master._sessions.values()
-        monkeypatch.setattr(type(master.steps), "seconds_of", lambda self, run: PATIENCE)
+        silent_on_limits()
         words = f"{W0} at .* did not answer a step within 0.2 s"
         with pytest.raises(DeadlineExceededError, match=words):
             await soon(session.run(held.end, {held.x: 1.0}, timeout=0.2))
@@ -694,22 +557,6 @@ async def test_closing_a_session_ends_its_runs(cluster: InProcess, graph: Graph)
     await held.warm(session)
     runs = [await held.begin(session) for _ in range(3)]
     await soon(session.close())
-    for run in runs:
-        with pytest.raises(CancelledError, match=r"^Session has been closed\.$"):
-            await soon(run)
-    held.gate.open()
-    await cluster.until_idle()
-
-
-@both_ways
-async def test_closing_a_session_in_one_thread_ends_the_runs_of_others(cluster: InProcess, graph: Graph) -> None:
-    held = Held("frames closed in a thread")
-    session = Session(cluster.target(), graph)
-    await soon(asyncio.to_thread(session.run, held.end, {held.x: 1.0}))
-    held.gate.close()
-    runs = [asyncio.ensure_future(asyncio.to_thread(session.run, held.end, {held.x: 1.0})) for _ in range(3)]
-    await held.gate.wait_entered(3)
-    await soon(asyncio.to_thread(session.close))
     for run in runs:
         with pytest.raises(CancelledError, match=r"^Session has been closed\.$"):
             await soon(run)
@@ -821,22 +668,6 @@ def test_ctrl_c_ends_a_blocked_run_of_a_master_in_this_process(graph: Graph) -> 
         loop.stop()
 
 
-@pytest.mark.parametrize("way", ["direct"], indirect=True)
-async def test_a_server_that_stops_ends_the_runs_of_sessions_in_its_process(graph: Graph) -> None:
-    held = Held("frames stopped server")
-    async with in_process() as cluster:
-        session = AsyncSession(cluster.target(), graph)
-        await held.warm(session)
-        runs = [await held.begin(session) for _ in range(2)]
-        await soon(cluster.server(W0).stop())
-        await soon(asyncio.wait(runs))
-        assert all(isinstance(run.exception(), UnavailableError) for run in runs)
-        held.gate.open()
-        with pytest.raises(UnavailableError, match="was stopped in order"):
-            await soon(session.run(held.end, {held.x: 1.0}))
-        await soon(session.close())
-
-
 @both_ways
 async def test_a_run_that_waited_at_its_client_is_told_its_whole_limit(cluster: InProcess, graph: Graph) -> None:
     """The time that it has waited counts, and the error names the limit that was set."""
@@ -908,69 +739,6 @@ async def test_an_error_of_a_kernel_names_node_device_task_and_line(
         await nothing_is_left(cluster, session)
 
 
-@pytest.mark.parametrize(("task", "way"), [(W0, "link"), (W1, "link"), (W1, "direct")], indirect=["way"])
-async def test_a_value_that_cannot_be_encoded_fails_its_step(task: str, cluster: InProcess, graph: Graph) -> None:
-    wait = Wait("frames not encodable")
-    x = ops.placeholder("float32", [], name="x")
-    with on(task):
-        end = wait(x)
-    async with AsyncSession(cluster.target(), graph) as session:
-        await warm(session, end, {x: 1.0})
-        wait.value = object()
-        with pytest.raises(InvalidArgumentError, match="cannot send a object"):
-            await soon(session.run(end, {x: 1.0}))
-        wait.value = None
-        assert await soon(session.run(end, {x: 2.0})) == 2.0
-        await nothing_is_left(cluster, session)
-
-
-def slow_on_w1() -> tuple[Tensor, Tensor]:
-    """What takes seconds on worker 1, for what worker 0 waits; quick for a small matrix."""
-    x = ops.placeholder("float32", [None, None], name="x")
-    with on(W1):
-        there = long_product(x, 1000)
-    with on(W0):
-        return x, ops.add(there, 1.0, name="end")
-
-
-LARGE, SMALL = np.full([800, 800], 0.01, np.float32), np.zeros([2, 2], np.float32)
-
-
-@pytest.mark.process
-@pytest.mark.parametrize("killed", [0, 1], ids=["master", "worker"])
-async def test_a_process_that_is_killed_ends_the_steps_that_it_runs(killed: int, mortal: Hands, graph: Graph) -> None:
-    x, end = slow_on_w1()
-    cluster = mortal.cluster
-    async with AsyncSession(cluster.target("worker"), graph) as session:
-        await warm(session, end, {x: SMALL})
-        run = asyncio.create_task(error_of(session, end, {x: LARGE}))
-        await until_all([cluster.target("worker", 1)], lambda seen: seen.steps == 1)
-        cluster.process("worker", killed).send_signal(signal.SIGKILL)
-        error = await run
-        assert isinstance(error, UnavailableError)
-        assert error.task == (W0, W1)[killed]
-    others = [process.address for process in cluster.processes.values() if process.alive]
-    mortal.do(until_all(others, is_empty))
-
-
-@both_ways
-async def test_a_task_that_falls_silent_is_lost_when_its_lease_is_over(graph: Graph) -> None:
-    held = Held("frames silent")
-    async with in_process(beat=0.1, lease=0.6) as cluster, Proxy(cluster.target(W1)) as proxy:
-        cluster.servers[0].learn_peers({"worker": [cluster.target(W0), proxy.address]})
-        async with AsyncSession(cluster.target(), graph) as session:
-            await warm(session, held.end, {held.x: 1.0})
-            held.gate.close()
-            run = asyncio.create_task(error_of(session, held.end, {held.x: 1.0}))
-            await held.gate.wait_entered()
-            proxy.lose_host()
-            error = await run
-            assert isinstance(error, UnavailableError)
-            assert error.task == W1
-            held.gate.open()
-            proxy.heal()
-
-
 async def test_a_value_that_was_lost_ends_its_step(
     cluster: InProcess, graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -982,7 +750,7 @@ async def test_a_value_that_was_lost_ends_its_step(
         worker = cluster.server(W1).actors.worker
         assert worker is not None
         with monkeypatch.context() as patch:
-            patch.setattr(worker._workers, "push", lambda where, message: None)
+            lose_pushes(worker._workers, patch)
             error = await error_of(session, end, {x: 1.0})
         assert isinstance(error, UnavailableError)
         assert "were lost on their way" in error.message
@@ -1132,19 +900,6 @@ async def test_many_strings_are_read_and_written_in_threads_while_another_sessio
         await cluster.until_idle()
 
 
-async def test_a_value_among_many_strings_that_cannot_be_sent_fails_its_step(graph: Graph, cluster: InProcess) -> None:
-    wait = Wait("object")
-    x = ops.placeholder("float32", [])
-    end = wait(x)
-    async with AsyncSession(cluster.target(), graph) as session:
-        assert await warm(session, end, {x: 1.0}) == 1.0
-        wait.value = np.array([object()] * (2**16 + 1), dtype=object)
-        with pytest.raises(InvalidArgumentError, match="cannot be sent"):
-            await soon(session.run(end, {x: 1.0}))
-        wait.value = None
-        assert await soon(session.run(end, {x: 2.0})) == 2.0
-
-
 # -- what changes between two runs ---------------------------------------------------------------------
 
 
@@ -1190,15 +945,6 @@ async def test_what_runs_take_is_settled_when_their_values_have_arrived(cluster:
         await nothing_is_left(cluster, session)
 
 
-@both_ways
-async def test_a_session_that_is_reattached_goes_on(cluster: InProcess, graph: Graph) -> None:
-    x, end = two_tasks()
-    async with AsyncSession(cluster.target(), graph) as session:
-        assert await warm(session, end, {x: 1.0}) == 4.0
-        await soon(session.reattach())
-        assert await warm(session, end, {x: 2.0}) == 5.0
-
-
 async def test_a_link_that_is_lost_takes_its_plans_along(cluster: InProcess, graph: Graph) -> None:
     x, end = two_tasks()
     async with Proxy(cluster.target()) as proxy, AsyncSession(proxy.address, graph) as session:
@@ -1211,158 +957,7 @@ async def test_a_link_that_is_lost_takes_its_plans_along(cluster: InProcess, gra
         assert await warm(session, end, {x: 2.0}) == 5.0
 
 
-@both_ways
-async def test_tasks_join_leave_and_come_back_between_runs(graph: Graph) -> None:
-    x = ops.placeholder("float32", [], name="x")
-    with on(W0):
-        stays = x * 2.0
-    async with in_process({"worker": 1}) as cluster:
-        async with AsyncSession(cluster.target(), graph) as session:
-            await warm(session, stays, {x: 1.0})
-            with on(W1):
-                leaves = stays + 1.0
-            for _ in range(2):
-                async with joined(cluster, 1):
-                    await warm(session, [stays, leaves], {x: 1.0})
-                    found = await soon(session.run([stays, leaves], {x: 2.0}))
-                    assert found == [4.0, 5.0]
-                error = await error_of(session, [stays, leaves], {x: 1.0})
-                assert "has left the cluster" in error.message
-                assert await soon(session.run(stays, {x: 3.0})) == 6.0
-
-
-@both_ways
-async def test_a_task_that_has_restarted_is_told_of_with_what_was_lost(graph: Graph, hold_ports: HoldPorts) -> None:
-    x = ops.placeholder("float32", [], name="x")
-    with on(W1):
-        v = ops.Variable(2.0, name="v")
-        there = v * x
-    with on(W0):
-        end = there + 1.0
-    (port,) = hold_ports(1)
-    async with in_process({"worker": 1}) as cluster:
-        async with AsyncExitStack() as stack:
-            task = await stack.enter_async_context(serving(cluster, 1, port))
-            session = await stack.enter_async_context(AsyncSession(cluster.target(), graph))
-            await soon(session.run(v.initializer))
-            await warm(session, end, {x: 1.0})
-            await task.stop()
-            for _ in range(2):
-                error = await error_of(session, end, {x: 1.0})
-                assert isinstance(error, UnavailableError)
-            await stack.enter_async_context(serving(cluster, 1, port))
-            error = await error_of(session, end, {x: 1.0})
-            assert isinstance(error, WorkerRestartedError)
-            assert "Variables lost: v" in error.message
-            await soon(session.reattach(restore=v.initializer))
-            assert await warm(session, end, {x: 3.0}) == 7.0
-
-
-@asynccontextmanager
-async def serving(cluster: InProcess, index: int, port: int) -> AsyncIterator[Server]:
-    """One more server at a port, which the others are told of, and stay told of."""
-    spec = {**cluster.spec.tasks(), f"/job:worker/replica:0/task:{index}": f"127.0.0.1:{port}"}
-    async with Server(ClusterSpec.of_tasks(spec), "worker", index) as server:
-        for each in cluster.servers:
-            each.learn_peers(ClusterSpec.of_tasks(spec))
-        yield server
-
-
-@both_ways
-async def test_a_session_that_was_reset_ends_its_runs_and_refuses_others(cluster: InProcess, graph: Graph) -> None:
-    held = Held("frames reset")
-    async with AsyncSession(cluster.target(), graph) as session:
-        await held.warm(session)
-        run = await held.begin(session)
-        await soon(AsyncSession.reset(cluster.target()))
-        await soon(asyncio.wait([run]))
-        assert isinstance(run.exception(), AbortedError)
-        held.gate.open()
-        error = await error_of(session, held.end, {held.x: 1.0})
-        assert isinstance(error, AbortedError)
-        assert "is not known to the master" in error.message
-        await cluster.until_idle()
-
-
-@both_ways
-async def test_a_run_that_waits_its_turn_ends_with_its_session(graph: Graph) -> None:
-    """Each of two runs ends at once: the one under way, and the one that the master has not begun."""
-    held = Held("frames closed while waiting")
-    async with in_process(max_inflight_steps=1) as cluster:
-        async with AsyncSession(cluster.target(), graph) as session:
-            await held.warm(session)
-            runs = [await held.begin(session)]
-            runs.append(asyncio.create_task(session.run(held.end, {held.x: 2.0})))
-            await eventually(lambda: cluster.server(W0).statistics().waiting == 1)
-            await soon(AsyncSession.reset(cluster.target()))
-            await soon(asyncio.wait(runs))
-            assert all(isinstance(run.exception(), (AbortedError, CancelledError)) for run in runs)
-            held.gate.open()
-            await cluster.until_idle()
-
-
-async def test_runs_that_wait_at_their_client_run_when_there_is_room(cluster: InProcess, graph: Graph) -> None:
-    held = Held("frames saturated")
-    async with AsyncSession(cluster.target(), graph, ConfigProto(max_inflight_steps=1)) as session:
-        await held.warm(session)
-        runs = [await held.begin(session)]
-        runs += [asyncio.create_task(session.run(held.end, {held.x: 1.0})) for _ in range(5)]
-        await eventually(lambda: session._session.statistics().waiting == 5)
-        held.gate.open()
-        assert await soon(asyncio.gather(*runs)) == [2.0] * 6
-        await nothing_is_left(cluster, session)
-
-
 # -- observation ---------------------------------------------------------------------------------------
-
-
-@both_ways
-async def test_why_names_the_step_and_the_tasks_that_it_waits_for(cluster: InProcess, graph: Graph) -> None:
-    held = Held("frames why")
-    async with AsyncSession(cluster.target(), graph) as session:
-        await held.warm(session)
-        run = await held.begin(session)
-        why = await soon(session.why())
-        held.gate.open()
-        assert await soon(run) == 2.0
-        (step,) = why.steps
-        assert set(step.unfinished) == {W0, W1}
-        assert why.root is not None
-        assert (why.root.kind, why.root.task) == ("suspended", W1)
-        assert why.root.source is not None
-        assert Path(__file__).name in why.root.source
-        assert str(await soon(session.why())) == "No step is under way."
-
-
-async def test_runs_are_counted_at_the_session_and_at_all_servers(cluster: InProcess, graph: Graph) -> None:
-    held = Held("frames counted")
-    async with AsyncSession(cluster.target(), graph) as session:
-        await held.warm(session)
-
-        def counts() -> list[int]:
-            servers = cluster.statistics().values()
-            (open_session,) = cluster.server(W0).statistics().open_sessions
-            link = session._session.statistics().link
-            assert link is not None
-            return [*(s.runs for s in servers), open_session.runs, session._session.tally.runs]  # type: ignore[attr-defined]
-
-        before = counts()
-        held.gate.open()
-        for _ in range(5):
-            await soon(session.run(held.end, {held.x: 1.0}))
-        assert [now - then for now, then in zip(counts(), before, strict=True)] == [5] * 4
-        held.gate.close()
-        runs = [await held.begin(session) for _ in range(3)]
-        assert session._session.statistics().steps == 3
-        (open_session,) = cluster.server(W0).statistics().open_sessions
-        assert open_session.steps == 3
-        link = session._session.statistics().link
-        assert link is not None
-        assert link.pending == 3
-        assert [s.steps for s in cluster.statistics().values()] == [3, 3]
-        held.gate.open()
-        await soon(asyncio.gather(*runs))
-        await nothing_is_left(cluster, session)
 
 
 @both_ways
@@ -1412,16 +1007,6 @@ async def test_a_run_that_asks_for_more_is_followed_by_plain_ones(how: str, clus
         await nothing_is_left(cluster, session)
 
 
-@both_ways
-async def test_every_nth_step_of_a_plan_that_runs_often_is_traced(cluster: InProcess, graph: Graph) -> None:
-    x, end = two_tasks()
-    config = ConfigProto(graph_options=GraphOptions(timeline_step=3))
-    async with AsyncSession(cluster.target(), graph, config) as session:
-        for number in range(9):
-            assert await soon(session.run(end, {x: 1.0})) == 4.0
-            assert len(session.timelines()) == (number + 1) // 3
-
-
 # -- peers that send what no client would ------------------------------------------------------------
 
 
@@ -1449,7 +1034,7 @@ class Hostile:
         plan = plan_of(handle, [fetch], [feed])
         outcome = Outcome()
         values, asked = WireValues.of([np.float32(1.0)]), StepRequest(plan=plan)
-        self.link.steps.run_step(99, self.number, None, values, outcome, asked)
+        self.link.steps.request(RUN_STEP, 99, self.number, None, asked, values, outcome)
         await outcome
         receive = self.link.steps.receive
 
@@ -1488,13 +1073,6 @@ async def serves(cluster: InProcess) -> None:
         async with AsyncSession(cluster.target(), graph) as session:
             assert await warm(session, end, {x: 1.0}) == 4.0
             await nothing_is_left(cluster, session)
-
-
-async def test_a_run_of_an_unknown_program_is_answered_by_gone(hostile: Hostile) -> None:
-    hostile.send(RUN_STEP, 7, hostile.number + 1, None, None, *ONE_VALUE)
-    assert await hostile.answer() == [GONE, 7]
-    hostile.send(RUN_STEP, 8, hostile.number, None, None, *ONE_VALUE)
-    assert (await hostile.answer())[:2] == [DONE, 8]
 
 
 @for_each("items", [[], 2 * ONE_VALUE], ids=["none", "two"])
@@ -1538,23 +1116,10 @@ async def test_a_value_that_does_not_fit_fails_its_run_or_is_computed_and_holds_
     "wire",
     [
         (RUN_STEP, 1, "number", None, None),
-        (RUN_STEP, 1, 2, float("nan"), None),
-        (RUN_STEP, 1, 2, None),
-        (RUN_STEP, 1, 2, None, 5),
-        (RUN_STEP, 1, 2, None, pack([None, {}, None, "", -1.0])),
-        (RUN_STEP, 1, 2, None, None, b"form"),
         (RUN_STEP, 1, 2, None, None, b"\x01", b"no float"),
-        (RUN_STEP, 1, 2, None, None, b"\x01", 0),
-        (RUN_STEP, -1, 2, None, None),
-        (RUN_STEP, None, 2, None, None),
-        (PARTIAL_RUN, 1, 2, None, None),
         (PARTIAL_RUN, 1, 2, None, pack([["x:0"], [1]])),
         (RUN_GRAPH, 1, 2, None, pack([1, None])),
-        (PUSH, 1, 0, None, None),
         (PUSH, 1, 10**6, *ONE_VALUE),
-        (PUSH, 1, -1, *ONE_VALUE),
-        (PUSH, 1, "key", b"\x01", b"short"),
-        (PUSH, 1, "key"),
         (FAIL, 1, "no error"),
     ],
     ids=repr,
@@ -1563,22 +1128,6 @@ async def test_a_frame_that_is_malformed_ends_the_link_and_nothing_else(wire: An
     hostile.send(*wire)
     await soon(hostile.link.wait_closed())
     assert hostile.answers.empty()
-
-
-async def test_a_run_that_is_requested_twice_at_once_ends_the_link(cluster: InProcess, graph: Graph) -> None:
-    held = Held("frames twice")
-    async with linked(cluster.target()) as link:
-        hostile = Hostile(link)
-        await hostile.open(graph, held.x.name, held.end.name)
-        held.gate.close()
-        hostile.send(RUN_STEP, 1, hostile.number, None, None, *ONE_VALUE)
-        await held.gate.wait_entered()
-        hostile.send(RUN_STEP, 1, hostile.number, None, None, *ONE_VALUE)
-        await soon(link.wait_closed())
-    held.gate.open()
-    await cluster.until_idle()
-    await serves(cluster)
-    assert held.gate.entered == 1
 
 
 async def test_answers_to_runs_that_the_server_has_not_requested_are_dropped(hostile: Hostile) -> None:

@@ -13,11 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from actorsession import ops
+from actorsession import Graph, Session, ops
 from actorsession.config import ConfigProto
 from actorsession.errors import DeadlineExceededError
-from actorsession.graph.graph import Graph
-from actorsession.session import Session
 from actorsession.train import Saver
 from tests.cluster.kit import PATIENCE, W0, W1, W2, on, soon
 from tests.cluster.test_child import ONE, worker

@@ -7,13 +7,9 @@ from typing import Any
 
 import pytest
 
-from actorsession import ops
-from actorsession.cluster import LocalCluster, Server
-from actorsession.cluster.server.settings import ServerSettings
+from actorsession import AsyncSession, Graph, LocalCluster, Server, ServerSettings, Session, ops
 from actorsession.config import ConfigProto
 from actorsession.errors import AbortedError, DeadlineExceededError, UnauthenticatedError, UnavailableError
-from actorsession.graph.graph import Graph
-from actorsession.session import AsyncSession, Session
 from tests.cluster.kit import W0, W1, InProcess, eventually, in_process, silent_address, soon
 
 DEAD = "tcp://127.0.0.1:1"  # nobody listens there

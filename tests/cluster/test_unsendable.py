@@ -18,16 +18,12 @@ import pytest
 
 import actorsession as acts
 from actorsession import ops
-from actorsession.cluster import ClusterSpec, Server
 from actorsession.config import ConfigProto, RPCOptions
 from actorsession.errors import InvalidArgumentError, OpError, ResourceExhaustedError
-from actorsession.graph.dtypes import float32, string
-from actorsession.graph.graph import Graph
-from actorsession.graph.operation import Tensor
-from actorsession.graph.registry import NOT_DIFFERENTIABLE, OpDef, is_registered, register
-from actorsession.ops.build import make_one
-from actorsession.session import AsyncSession
+from actorsession.extend import NOT_DIFFERENTIABLE, OpDef, registered_ops
+from actorsession.extend import register_op as register
 from tests.cluster.kit import W0, W1, on, soon
+from tests.nodes import make_one
 
 SCHEMES = ("inproc", "tcp", "unix")
 DEVICE = "/device:CPU:0"
@@ -84,7 +80,7 @@ class Odd:
     async def value_later(cls) -> Any:
         return cls.value()
 
-    def __new__(cls, x: Tensor, name: str, *, later: bool = False) -> Tensor:  # type: ignore[misc]
+    def __new__(cls, x: acts.Tensor, name: str, *, later: bool = False) -> acts.Tensor:  # type: ignore[misc]
         return make_one("TestOddLater" if later else "TestOdd", (x,), {}, name)
 
 
@@ -93,7 +89,7 @@ def _kernel(call: Callable[[], Any], context: Any) -> Callable[[Any], Any]:
 
 
 for name, call in (("TestOdd", Odd.value), ("TestOddLater", Odd.value_later)):
-    if not is_registered(name):
+    if name not in registered_ops():
         register(
             OpDef(
                 name=name,
@@ -121,8 +117,8 @@ async def pair(scheme: str, folder: Path) -> AsyncIterator[str]:
         "tcp": ["127.0.0.1:0"] * 2,
         "unix": [f"unix://{folder}/{index}" for index in range(2)],
     }[scheme]
-    async with Server({"worker": bind}, "worker", 0) as one, Server({"worker": bind}, "worker", 1) as other:
-        spec = ClusterSpec({"worker": [one.target, other.target]})
+    async with acts.Server({"worker": bind}, "worker", 0) as one, acts.Server({"worker": bind}, "worker", 1) as other:
+        spec = acts.ClusterSpec({"worker": [one.target, other.target]})
         for server in (one, other):
             server.learn_peers(spec)
         yield one.target
@@ -149,13 +145,13 @@ async def refused(run: Callable[[], Any], kind: str, task: str, node: str | None
 async def test_a_value_on_its_way_to_another_task_or_to_the_client(scheme: str, later: bool, tmp_path: Path) -> None:
     async with pair(scheme, tmp_path) as target:
         for source, other in ((W0, W1), (W1, W0)):
-            with Graph().as_default() as graph:
+            with acts.Graph().as_default() as graph:
                 with on(source):
                     odd = Odd(ops.placeholder_with_default(1.0, []), "odd", later=later)
                 with on(other):
                     there = ops.identity(odd) + 1
             for wire in (False, True):
-                async with AsyncSession(target, graph, config=config(wire=wire)) as session:
+                async with acts.AsyncSession(target, graph, config=config(wire=wire)) as session:
                     # A value of the master's own task is not encoded for a client in its process.
                     for fetch in [there, odd] if wire or source == W1 else [there]:
                         run = partial(session.run, fetch)
@@ -168,14 +164,14 @@ async def test_a_value_on_its_way_to_another_task_or_to_the_client(scheme: str, 
 async def test_the_first_value_over_a_link_that_is_not_there_yet(tmp_path: Path) -> None:
     """It is encoded when the link is, long after the partition that has sent it has run."""
     async with pair("tcp", tmp_path) as target:
-        with Graph().as_default() as graph:
+        with acts.Graph().as_default() as graph:
             with on(W0):
                 odd = Odd(ops.constant(1.0), "odd")
             with on(W1):
                 there = ops.identity(odd) + 1
         make, error, words = UNSENDABLE["elements"]
         Odd.made = make
-        async with AsyncSession(target, graph) as session:
+        async with acts.AsyncSession(target, graph) as session:
             with pytest.raises(error, match=words) as caught:
                 await soon(session.run(there))
             assert (caught.value.node, caught.value.task) == ("odd", W0)
@@ -185,13 +181,13 @@ async def test_the_first_value_over_a_link_that_is_not_there_yet(tmp_path: Path)
 @pytest.mark.parametrize("kind", ["elements", "failing", "huge"])
 async def test_one_of_many_values_is_named(kind: str, tmp_path: Path) -> None:
     async with pair("inproc", tmp_path) as target:
-        with Graph().as_default() as graph:
+        with acts.Graph().as_default() as graph:
             with on(W1):
                 values = [ops.constant(float(number)) * 1 for number in range(3)]
                 values.insert(2, Odd(ops.constant(1.0), "odd"))
             with on(W0):
                 total = ops.add_n(values)
-        async with AsyncSession(target, graph, config=config(wire=True)) as session:
+        async with acts.AsyncSession(target, graph, config=config(wire=True)) as session:
             for fetch in (total, values):
                 for _ in range(3):
                     await soon(session.run(fetch))
@@ -200,13 +196,13 @@ async def test_one_of_many_values_is_named(kind: str, tmp_path: Path) -> None:
 
 async def test_a_value_of_a_partial_run(tmp_path: Path) -> None:
     async with pair("inproc", tmp_path) as target:
-        with Graph().as_default() as graph:
-            x, y = (ops.placeholder(float32, [], name=name) for name in "xy")
+        with acts.Graph().as_default() as graph:
+            x, y = (ops.placeholder(acts.float32, [], name=name) for name in "xy")
             with on(W1):
                 odd = Odd(x, "odd")
             with on(W0):
                 there = ops.identity(odd) + y
-        async with AsyncSession(target, graph, config=config(wire=True)) as session:
+        async with acts.AsyncSession(target, graph, config=config(wire=True)) as session:
 
             async def call(first: Any, second: Any) -> Any:
                 handle = await session.partial_run_setup([odd, there], [x, y])
@@ -224,9 +220,9 @@ async def test_a_value_of_a_partial_run(tmp_path: Path) -> None:
 async def test_a_value_of_a_collective(meet: str, tmp_path: Path) -> None:
     """The members wait for each other, and none of them for ever."""
     async with pair("inproc", tmp_path) as target:
-        with Graph().as_default() as graph:
+        with acts.Graph().as_default() as graph:
             group = acts.collective.Group(2)
-            x = ops.placeholder(float32, [3])
+            x = ops.placeholder(acts.float32, [3])
             met = []
             for task in (W0, W1):
                 with on(task):
@@ -238,7 +234,7 @@ async def test_a_value_of_a_collective(meet: str, tmp_path: Path) -> None:
         def ordinary() -> Any:
             return np.ones(3, np.float32)
 
-        async with AsyncSession(target, graph) as session:
+        async with acts.AsyncSession(target, graph) as session:
             for kind in ("elements", "object"):
                 make, error, _ = UNSENDABLE[kind]
                 for made in (ordinary, make, ordinary):
@@ -253,15 +249,15 @@ async def test_a_value_of_a_collective(meet: str, tmp_path: Path) -> None:
 
 async def test_an_element_of_a_queue_on_another_task(tmp_path: Path) -> None:
     async with pair("inproc", tmp_path) as target:
-        with Graph().as_default() as graph:
+        with acts.Graph().as_default() as graph:
             with on(W1):
-                queue = ops.FIFOQueue(9, string, shapes=[[1]])
-                x = ops.placeholder(string, [1])
+                queue = ops.FIFOQueue(9, acts.string, shapes=[[1]])
+                x = ops.placeholder(acts.string, [1])
                 put = queue.enqueue(Odd(x, "odd"))
                 taken = queue.dequeue(name="taken")
             with on(W0):
                 there = ops.identity(taken)
-        async with AsyncSession(target, graph) as session:
+        async with acts.AsyncSession(target, graph) as session:
 
             async def run(make: Callable[[], Any]) -> Any:
                 Odd.made = make

@@ -18,21 +18,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
-from actorsession.actors.context import CallContext
+from actorsession import AsyncSession, Graph, Session, ops
+from actorsession.actors import CallContext
 from actorsession.actors.deadline import NEVER
-from actorsession.actors.loops import run as run_to_end
 from actorsession.cluster import read_why
 from actorsession.cluster.wait_graphs import MOST
 from actorsession.config import ConfigProto, GraphOptions, OptimizerOptions, OptLevel, RPCOptions
 from actorsession.errors import UnavailableError
-from actorsession.graph.graph import Graph
 from actorsession.messages import VOCABULARY
 from actorsession.messages.worker import AskWhy, WorkerWhy
 from actorsession.plan.rendezvous_key import build_key
 from actorsession.runtime.hang_report import HangReport, Looks, explain
 from actorsession.runtime.wait_graph import KernelNow, MasterWaits, SentKey, StepWaits, TaskWaits, Waiter
-from actorsession.session import AsyncSession, Session
 from tests.cli.kit import called, line_of
 from tests.cluster.hands import Hands
 from tests.cluster.kit import (
@@ -41,28 +38,23 @@ from tests.cluster.kit import (
     W1,
     W2,
     Gate,
-    InProcess,
     chain,
     eventually,
+    hold_back,
     in_process,
     long_product,
+    lose_pushes,
     on,
     soon,
     until_root,
 )
 from tests.cluster.script import running
+from tests.loops import run_to_end
 from tests.ports import HoldPorts, held_ports
 from tests.transports.authority import Authority
 
 # Bytes that the answers of one question may have, whatever the steps are: little enough for any screen.
 SMALL = 200_000
-
-
-def lose_pushes(cluster: InProcess, task: str, monkeypatch: Any) -> None:
-    """Has a task of this process lose what it sends to others."""
-    worker = cluster.server(task).actors.worker
-    assert worker is not None
-    monkeypatch.setattr(worker._workers, "push", lambda where, message: None)
 
 
 @pytest.mark.parametrize("over_wire", [False, True], ids=["called", "over a link"])
@@ -102,7 +94,7 @@ async def test_a_lost_value_is_named_although_its_sender_waits_too(graph: Graph,
     end = chain(x, 5)
     async with in_process() as cluster, AsyncSession(cluster.target(), graph) as session:
         assert await session.run(end, {x: 1.0}) == 6.0
-        lose_pushes(cluster, W1, monkeypatch)
+        lose_pushes(cluster.server(W1).actors.worker._workers, monkeypatch)
         stuck = asyncio.ensure_future(session.run(end, {x: 1.0}))
         await eventually(lambda: cluster.server(W1).statistics().runs == 2)
         why = await soon(session.why())
@@ -137,20 +129,13 @@ async def test_a_partial_run_on_other_tasks_says_what_it_was_not_fed(graph: Grap
 
 
 async def test_a_step_that_is_held_back_names_the_task_that_does_not_read(graph: Graph, monkeypatch: Any) -> None:
-    free = asyncio.Event()
-
-    async def wait_for_capacity(task: str) -> None:
-        await free.wait()
-
     x = ops.placeholder("float32", [], name="x")
     with on(W1):
         there = x + 1.0
     with on(W0):
         end = there + 1.0
     async with in_process() as cluster, AsyncSession(cluster.target(), graph) as session:
-        cache = cluster.server(W1)._cache
-        monkeypatch.setattr(cache, "is_backlogged", lambda task: not free.is_set())
-        monkeypatch.setattr(cache, "wait_for_capacity", wait_for_capacity)
+        free = hold_back(cluster.server(W1)._cache, monkeypatch)
         running = asyncio.ensure_future(session.run(end, {x: 1.0}))
         await eventually(lambda: cluster.server(W1).statistics().held == 1)
         why = await soon(session.why())
@@ -179,9 +164,7 @@ async def test_a_held_step_is_reported_among_running_ones_by_how_long_it_has_bee
     async with in_process() as cluster, AsyncSession(cluster.target(), graph) as session:
         server = cluster.server(W1)
         await session.run(end, {x: 1.0})
-        free = asyncio.Event()
-        monkeypatch.setattr(server._cache, "is_backlogged", lambda task: not free.is_set())
-        monkeypatch.setattr(server._cache, "wait_for_capacity", lambda task: free.wait())
+        free = hold_back(server._cache, monkeypatch)
         held = asyncio.ensure_future(session.run(end, {x: 1.0}))
         await eventually(lambda: server.statistics().held == 1)
         running = [asyncio.ensure_future(session.run(slow, {x: 1.0})) for _ in range(3)]
@@ -264,7 +247,7 @@ async def _explain_the_stuck(graph: Graph, x: Any, total: Any, monkeypatch: Any)
     async with in_process() as cluster, AsyncSession(cluster.target(), graph, _unoptimised()) as session:
         async with asyncio.timeout(3 * PATIENCE):
             await session.run(total, {x: 0.0})
-        lose_pushes(cluster, W1, monkeypatch)
+        lose_pushes(cluster.server(W1).actors.worker._workers, monkeypatch)
         stuck = asyncio.ensure_future(session.run(total, {x: 0.0}))
         await eventually(lambda: cluster.server(W0).statistics().steps == 1)
         worker = cluster.server(W0).actors.worker

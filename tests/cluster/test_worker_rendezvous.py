@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import time
 import weakref
 from typing import Any
 
@@ -144,13 +145,12 @@ def test_what_is_remembered_of_a_failed_step_keeps_no_array_alive() -> None:
         table.begin(1)
 
 
-def test_only_so_many_steps_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worker_rendezvous, "_TOMBSTONES", 3)
-    table = Sent().table
-    for step_id in range(5):
+def test_only_so_many_steps_are_remembered() -> None:
+    table, last = Sent().table, worker_rendezvous.MAX_REMEMBERED + 1
+    for step_id in range(last + 1):
         table.begin(step_id)
         table.end(step_id)
-    table.push(*push(4, x=5))
+    table.push(*push(last, x=5))
     assert len(table) == 0
     table.push(*push(0, x=5))  # so old that nobody knows it
     assert len(table) == 1
@@ -158,7 +158,7 @@ def test_only_so_many_steps_are_remembered(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_what_is_pushed_for_a_step_that_never_begins_goes_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 100.0
-    monkeypatch.setattr("actorsession.cluster.worker.worker_rendezvous.time.monotonic", lambda: now)
+    monkeypatch.setattr(time, "monotonic", lambda: now)
     table = Sent().table
     table.push(*push(1, x=5))
     begun = table.begin(2)

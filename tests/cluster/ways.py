@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from actorsession.cluster import LocalCluster, read_statistics
+from actorsession import AsyncSession, LocalCluster
+from actorsession.cluster import read_statistics
 from actorsession.config import ConfigProto, RPCOptions
-from actorsession.session import AsyncSession
 from tests.cluster.kit import W0, InProcess, eventually, in_process, is_empty, until_all
 
 __all__ = ["Way", "made_ways", "way"]

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import actorsession.compat.v1 as ours
-from actorsession.compat import found_keras, install_alias, remove_alias
+from actorsession.compat import install_alias, remove_alias
 from actorsession.compat.alias import find_name
 from tests.rows import for_each
 
@@ -22,7 +22,11 @@ REASON = "Keras is a library of its own: pip install 'actorsession[keras]'"
 @pytest.fixture(autouse=True)
 def no_keras(monkeypatch: pytest.MonkeyPatch) -> None:
     """As where Keras is not installed."""
-    monkeypatch.setattr(found_keras, "missing_because", lambda: REASON)
+
+    def absent(name: str) -> str:
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(importlib.metadata, "version", absent)
 
 
 @pytest.fixture(autouse=True)
@@ -75,12 +79,15 @@ def test_the_dictionary_of_a_module_has_all_names() -> None:
 
 def test_logs_go_through_functions_that_a_program_replaces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Unit tests of programs do; what they put back is there again."""
-    logging, before = module("tensorflow.python.platform.tf_logging"), ours.logging.warning
-    for holder in (logging, module("tensorflow").logging):
-        with monkeypatch.context() as patch:
-            patch.setattr(holder, "warning", len)
-            assert vars(ours.logging)["warning"] is len
-        assert ours.logging.warning is before
+    before = ours.logging.warning
+    with monkeypatch.context() as patch:
+        patch.setattr("tensorflow.python.platform.tf_logging.warning", len)
+        assert vars(ours.logging)["warning"] is len
+    assert ours.logging.warning is before
+    with monkeypatch.context() as patch:
+        patch.setattr("tensorflow.logging.warning", len)
+        assert vars(ours.logging)["warning"] is len
+    assert ours.logging.warning is before
 
 
 def test_what_a_program_sets_is_its_own() -> None:

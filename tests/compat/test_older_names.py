@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,6 @@ import pytest
 from actorsession.compat import older_names
 from actorsession.compat.libraries import scipy_images
 from actorsession.compat.older_names import _as_before, _as_list, _former, _from_bytes, _note_ragged, _renamed, _summed
-from actorsession.extras import is_installed
 from tests.rows import for_each
 
 
@@ -163,9 +163,8 @@ def test_images_are_written_read_resized_and_turned(tmp_path: Any) -> None:
         scipy_images.imfilter(given, "magic")
 
 
-def test_without_pillow_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    is_installed.cache_clear()
-    monkeypatch.setattr("actorsession.extras.is_installed", lambda package: False)
+def test_without_pillow_the_message_says_what_to_install(uninstall: Callable[[str], None]) -> None:
+    uninstall("PIL")
     with pytest.raises(ImportError, match=r"actorsession\[image\]"):
         scipy_images.imread("image.png")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from concurrent import futures
 from pathlib import Path
 from typing import Any
 
@@ -44,30 +45,26 @@ def test_training_sessions_with_a_folder_log_steps_per_second(tmp_path: Path, ca
         assert len([r for r in caplog.records if "/sec: " in r.getMessage()]) == lines
 
 
-def test_a_task_begins_when_others_are_far_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_task_begins_when_others_are_far_enough() -> None:
     step = counting()
-    hook = tf.train.GlobalStepWaiterHook(3)
-    looks: list[float] = []
-    with tf.train.MonitoredSession(hooks=[hook]) as sess:
-
-        def others_go_on(timeout: float) -> bool:
-            looks.append(timeout)
-            sess._tf_sess().run(step)
-            return False
-
-        monkeypatch.setattr(sess._coordinated_creator.coord, "wait_for_stop", others_go_on)
-        assert sess.run(step) == 4
+    with tf.train.MonitoredSession(hooks=[tf.train.GlobalStepWaiterHook(3)]) as sess:
+        with futures.ThreadPoolExecutor(1) as threads:
+            begun = threads.submit(sess.run, step)
+            for number in (1, 2):
+                assert sess._tf_sess().run(step) == number
+            assert not begun.done()
+            assert sess._tf_sess().run(step) == 3
+            assert begun.result() == 4
         assert sess.run(step) == 5
-    assert looks == [0.5, 0.5, 0.5]
 
 
-def test_a_wait_for_others_ends_with_its_limit_or_when_all_are_to_stop(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wait_for_others_ends_with_its_limit_or_when_all_are_to_stop() -> None:
     step = counting()
     with tf.train.MonitoredSession(hooks=[tf.train.GlobalStepWaiterHook(9, 0)]) as sess:
         with pytest.raises(tf.errors.DeadlineExceededError, match="step is 0 instead of 9"):
             sess.run(step)
     with tf.train.MonitoredSession(hooks=[tf.train.GlobalStepWaiterHook(9)]) as sess:
-        monkeypatch.setattr(sess._coordinated_creator.coord, "wait_for_stop", lambda timeout: True)
+        sess._coordinated_creator.coord.request_stop()
         assert sess.run(step) == 1
     with tf.train.MonitoredSession(hooks=[tf.train.GlobalStepWaiterHook(0, 0)]) as sess:
         assert sess.run(step) == 1

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 from pathlib import Path
 
 import pytest
 
-from actorsession.compat import found_keras
 from actorsession.compat.used_names import find_names, program_files
 from tests.rows import for_each
 
@@ -60,8 +60,10 @@ def test_names_follow_imports(tmp_path: Path, text: str, names: dict[str, list[i
 
 
 def test_what_is_missing_has_a_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    reason = "Keras is a library of its own"
-    monkeypatch.setattr(found_keras, "missing_because", lambda: reason)
+    def absent(name: str) -> str:
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(importlib.metadata, "version", absent)
     (tmp_path / "a.py").write_text("import tensorflow as tf\ntf.nn.reluu(tf.keras.layers.Dense)\n")
     (tmp_path / "b.py").write_text("import tensorflow as tf\ntf.add\n")
     (tmp_path / "c.py").write_text("print 'Python 2'\n")

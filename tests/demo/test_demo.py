@@ -13,14 +13,14 @@ import sys
 import time
 import uuid
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
-from actorsession import cli, extras
+from actorsession import cli
 from actorsession.demo.interrupt import GOODBYE
 
 pytestmark = pytest.mark.process
@@ -224,9 +224,9 @@ def test_options_that_cannot_be_are_refused(
 
 
 def test_an_engine_that_is_not_installed_is_named_with_its_extra(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    uninstall: Callable[[str], None], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(extras, "is_installed", lambda package: False)
+    uninstall("ray")
     options = ["--on", "ray", "--steps", "1", "--output", str(tmp_path)]
     status, _, err = called(capsys, *options)
     assert status == 1

@@ -15,6 +15,7 @@ import sys
 import textwrap
 import time
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -22,7 +23,6 @@ from urllib.parse import urlsplit
 import numpy as np
 import pytest
 
-from actorsession import extras
 from actorsession.engines import DaskCluster, RayCluster
 from actorsession.errors import InvalidArgumentError
 from tests.cluster.kit import PS0, W0
@@ -178,9 +178,9 @@ def test_partitions_of_a_dask_dataframe_are_fed_where_they_lie() -> None:
 
 @pytest.mark.parametrize(("cluster", "extra"), [(RayCluster, "ray"), (DaskCluster, "dask")])
 async def test_an_engine_that_is_not_installed_is_named_with_its_extra(
-    monkeypatch: pytest.MonkeyPatch, cluster: Any, extra: str
+    uninstall: Callable[[str], None], cluster: Any, extra: str
 ) -> None:
-    monkeypatch.setattr(extras, "is_installed", lambda package: False)
+    uninstall({"dask": "distributed"}.get(extra, extra))
     with pytest.raises(ImportError, match=rf"pip install 'actorsession\[{extra}\]'"):
         await cluster({"worker": 1}).start()
 

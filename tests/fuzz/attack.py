@@ -25,7 +25,6 @@ from pathlib import Path
 from typing import Any
 
 from actorsession import AsyncSession, ConfigProto, Graph, ops
-from actorsession.actors.loops import run
 from actorsession.cluster import read_statistics
 from actorsession.cluster.server.process_memory import process_memory
 from actorsession.messages import decode
@@ -33,6 +32,7 @@ from actorsession.messages.step_frames import PARTIAL_RUN, PUSH, RUN_GRAPH, RUN_
 from tests.cluster.script import command, environment
 from tests.fuzz.mutations import OF_BYTES, OF_MESSAGES, change_values, wire
 from tests.fuzz.recording import W0, W1, Conversation, Recording, record
+from tests.loops import run_to_end as run
 from tests.ports import held_ports
 from transports import Frame, FrameDecoder, Hello, ProtocolError, TransportError, parse_address
 from transports.handshake import NONCE_SIZE, Handshake, Role, Send

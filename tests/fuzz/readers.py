@@ -32,7 +32,6 @@ import actorsession as acts
 import actorsession.compat.v1 as tf
 from actorsession import GraphDef, TensorShape, cli, float64
 from actorsession.actors import Children
-from actorsession.actors.loops import run
 from actorsession.cluster import KubernetesClusterResolver
 from actorsession.cluster.node_lists import expand_counts, expand_node_list
 from actorsession.cluster.server.snapshots import Saved, Snapshot, SnapshotStore, stored_cluster_id
@@ -53,6 +52,7 @@ from tests.cluster.fakes import StepLine
 from tests.cluster.kubernetes_api import pod
 from tests.fuzz.mutations import wire
 from tests.fuzz.recording import record
+from tests.loops import run_to_end as run
 from transports import Frame, FrameDecoder, TransportError
 
 __all__ = ["READERS", "spoil_arguments", "spoil_files"]
@@ -420,9 +420,12 @@ class _Echo:
 def read_pods(folder: Path) -> None:
     """Take an answer of Kubernetes' API for the pods of a job."""
     body = (folder / "x").read_bytes()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(KubernetesClusterResolver, "_ask", lambda self, path: ("Kubernetes", 200, "OK", body))
-        resolve(KubernetesClusterResolver({"worker": "app=x"}, namespace="n", pod="worker-0"))
+
+    class Answered(KubernetesClusterResolver):
+        def _ask(self, path: str) -> tuple[str, int, str, bytes]:
+            return "Kubernetes", 200, "OK", body
+
+    resolve(Answered({"worker": "app=x"}, namespace="n", pod="worker-0"))
 
 
 PODS = json.dumps(

@@ -16,7 +16,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actorsession import GraphDef
-from actorsession.actors.loops import run
 from actorsession.errors import ProtocolError
 from actorsession.extend import Partition
 from actorsession.graph import codec
@@ -38,6 +37,7 @@ from tests.fuzz.attack import attack
 from tests.fuzz.mutations import OF_BYTES, OF_MESSAGES, change_values
 from tests.fuzz.readers import step_calls
 from tests.fuzz.recording import Recording, record
+from tests.loops import run_to_end as run
 from transports import Frame, FrameDecoder, Hello, TransportError
 from transports import ProtocolError as BadFrame
 from transports.handshake import NONCE_SIZE, Fail, Handshake, Role, Send

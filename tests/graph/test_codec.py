@@ -99,13 +99,12 @@ def test_every_value_comes_back_the_same(value: Any) -> None:
     assert same(value, unpack(pack(value)))
 
 
-@given(st.lists(arrays(), max_size=4), st.sampled_from([0, 8, INLINE_LIMIT]))
-def test_arrays_come_back_the_same_whether_in_band_or_beside(items: list[Any], limit: int) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("actorsession.graph.codec.INLINE_LIMIT", limit)
-        segments: list[Buffer] = []
-        data = pack(items, segments)
-    assert len(segments) == sum(array.nbytes > limit for array in items)
+@given(st.lists(arrays(), max_size=4), st.lists(st.sampled_from([-1, 0, 1]), max_size=3))
+def test_arrays_come_back_the_same_whether_in_band_or_beside(items: list[Any], beyond: list[int]) -> None:
+    items += [np.arange(INLINE_LIMIT + more, dtype=np.uint8) for more in beyond]
+    segments: list[Buffer] = []
+    data = pack(items, segments)
+    assert len(segments) == sum(array.nbytes > INLINE_LIMIT for array in items) == beyond.count(1)
     assert same(items, unpack(data, [bytearray(s) for s in segments]))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from typing import Any
 
@@ -10,9 +9,8 @@ import numpy as np
 import pytest
 
 from actorsession import Graph, constant, get_static_value, ops
-from actorsession.graph import constant_value, registry
+from actorsession.graph import constant_value
 from actorsession.graph.constant_value import _PASS_ON, MOST_ELEMENTS
-from actorsession.graph.registry import lookup
 from tests.graph.kit import copy, join, leaf, value
 from tests.rows import for_each
 
@@ -116,19 +114,8 @@ def kept(graph: Graph) -> int:
 
 
 @pytest.mark.parametrize("double", ["concat", "stack", "strings"])
-def test_values_that_double_are_computed_while_they_are_small(double: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Thirty-two times four bytes and more would be 32 GiB."""
-    seen: list[int] = []
-    for name in ("ConcatV2", "Pack", "StridedSlice"):
-        evaluate = lookup(name).static_value
-        assert evaluate is not None
-
-        def counting(context: Any, evaluate: Any = evaluate) -> Any:
-            found = evaluate(context)
-            seen.append(0 if found is None else found.size)
-            return found
-
-        monkeypatch.setitem(registry._OPS, name, dataclasses.replace(lookup(name), static_value=counting))
+def test_values_that_double_are_computed_while_they_are_small(double: str) -> None:
+    """Thirty-two times four bytes and more would be 32 GiB, for which there is no memory."""
     with Graph().as_default() as graph:
         x = constant([b"text", b"more"]) if double == "strings" else constant([1.0, 2.0])
         for _ in range(32):
@@ -136,8 +123,6 @@ def test_values_that_double_are_computed_while_they_are_small(double: str, monke
             ops.shape(x + x if double != "strings" else x)
         assert constant_value(x) is None
         assert x.shape.num_elements() == 2**33
-        assert max(seen) == MOST_ELEMENTS
-        assert sum(seen) < 2 * MOST_ELEMENTS + 100
         assert kept(graph) < 2 * MOST_ELEMENTS + 100
 
 

@@ -9,23 +9,16 @@ import pytest
 
 from actorsession.extend import NOT_DIFFERENTIABLE, OpDef, registered_ops
 from actorsession.extend import register_op as register
-from actorsession.graph import registry
 from actorsession.graph.registry import defer, is_registered, lookup
 from tests.graph.kit import join, leaf
 
-
-@pytest.fixture
-def table(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An empty table for one test."""
-    monkeypatch.setattr(registry, "_OPS", {})
-    monkeypatch.setattr(registry, "_DEFERRED", {})
+pytestmark = pytest.mark.usefixtures("registrations")
 
 
 def made(name: str) -> OpDef:
     return OpDef(name=name, infer=lambda ctx: (), kernel=lambda ctx: lambda: None)
 
 
-@pytest.mark.usefixtures("table")
 def test_what_was_registered_is_found() -> None:
     op = made("Thing")
     assert not is_registered("Thing")
@@ -33,10 +26,10 @@ def test_what_was_registered_is_found() -> None:
     assert is_registered("Thing")
     assert lookup("Thing") is op
     register(made("Another"))
-    assert registered_ops() == ("Another", "Thing")
+    assert {"Another", "Thing"} <= {*registered_ops()}
+    assert list(registered_ops()) == sorted(registered_ops())
 
 
-@pytest.mark.usefixtures("table")
 def test_a_name_is_given_once() -> None:
     first = register(made("Thing"))
     with pytest.raises(KeyError, match="'Thing' is registered already"):
@@ -44,7 +37,6 @@ def test_a_name_is_given_once() -> None:
     assert lookup("Thing") is first
 
 
-@pytest.mark.usefixtures("table")
 def test_a_type_whose_module_is_not_imported_yet_exists_and_is_imported_when_it_is_looked_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -56,7 +48,7 @@ def test_a_type_whose_module_is_not_imported_yet_exists_and_is_imported_when_it_
     monkeypatch.syspath_prepend(tmp_path)
     defer({"Late": "late_ops"})
     assert is_registered("Late")
-    assert registered_ops() == ("Late",)
+    assert "Late" in registered_ops()
     with pytest.raises(KeyError, match="'Late' is registered already"):
         register(made("Late"))
     assert "late_ops" not in sys.modules
@@ -67,17 +59,15 @@ def test_a_type_whose_module_is_not_imported_yet_exists_and_is_imported_when_it_
         sys.modules.pop("late_ops", None)
 
 
-@pytest.mark.usefixtures("table")
 def test_an_unknown_type_is_answered_with_the_nearest_names() -> None:
-    register(made("MatMul"))
-    with pytest.raises(ValueError, match=r"'Matmul' is not registered; did you mean MatMul\?"):
+    with pytest.raises(ValueError, match=r"'Matmul' is not registered; did you mean MatMul, "):
         lookup("Matmul")
-    with pytest.raises(ValueError, match="'Zzz' is not registered; 1 ops are registered"):
+    with pytest.raises(ValueError, match=f"'Zzz' is not registered; {len(registered_ops())} ops are registered"):
         lookup("Zzz")
 
 
 def test_nothing_flows_through_an_op_that_is_not_differentiable() -> None:
-    from actorsession.graph.graph import Graph
+    from actorsession import Graph
 
     graph = Graph()
     op = join(graph, leaf(graph), leaf(graph)).op

@@ -11,7 +11,6 @@ import actorsession as acts
 from actorsession import import_graph_def
 from actorsession.errors import ResourceExhaustedError
 from actorsession.interop import GraphDef, graph_def_of
-from actorsession.ops import Defun
 from actorsession.ops.flow.functional import remote_call
 from tests.interop.kit import run_imported
 
@@ -22,8 +21,8 @@ def a_graph() -> acts.Graph:
     with acts.Graph().as_default() as graph:
         x = acts.placeholder(acts.float32, [2], name="x")
         c = acts.constant(3.0, name="c")
-        inner = Defun(acts.float32, func_name="Inner")(lambda v: v * c)
-        outer = Defun(acts.float32, func_name="Outer")(lambda v: (inner(v) + 1.0, v))
+        inner = acts.flow.Defun(acts.float32, func_name="Inner")(lambda v: v * c)
+        outer = acts.flow.Defun(acts.float32, func_name="Outer")(lambda v: (inner(v) + 1.0, v))
         total = outer(outer(x)[0])[0]
         acts.identity(total, name="out")
         acts.identity(acts.gradients(total, x)[0], name="grad")
@@ -84,7 +83,7 @@ def test_a_node_whose_type_is_a_function_calls_it(message: GraphDef) -> None:
 def test_what_a_function_without_results_does_is_done() -> None:
     with acts.Graph().as_default() as graph:
         v = acts.Variable(1.0, name="v")
-        done = Defun(acts.float32, func_name="Add")(lambda x: [v.assign_add(x), None][1])(2.0)
+        done = acts.flow.Defun(acts.float32, func_name="Add")(lambda x: [v.assign_add(x), None][1])(2.0)
         acts.group(done, name="go")
         made = graph_def_of(graph)
     (function,) = made.library.function
@@ -154,7 +153,7 @@ def test_a_small_file_of_functions_that_call_each_other_is_refused_before_it_is_
 def scaled(factor: float) -> GraphDef:
     with acts.Graph().as_default() as graph:
         x = acts.placeholder(acts.float32, [], name="x")
-        acts.identity(Defun(acts.float32, func_name="Scaled")(lambda v: v * factor)(x), name="y")
+        acts.identity(acts.flow.Defun(acts.float32, func_name="Scaled")(lambda v: v * factor)(x), name="y")
     return graph_def_of(graph)
 
 

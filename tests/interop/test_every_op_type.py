@@ -22,7 +22,6 @@ from actorsession.graph.op_signatures import Arg, Attr, Signature, opsets, signa
 from actorsession.interop import GraphDef, graph_def_of
 from actorsession.interop.exporter import node_of
 from actorsession.interop.functions import function_proto, plan_function
-from actorsession.ops import Defun
 from tests.ops.table.row import Row
 from tests.ops.test_table import ROWS, each_row, skip_without
 from tests.rows import for_each
@@ -121,7 +120,7 @@ def test_an_op_gives_the_same_at_the_top_and_in_functions_after_it_was_read_agai
     with acts.Graph().as_default() as graph, np.errstate(all="ignore"):
         fed = [acts.placeholder(as_dtype(a.dtype), a.shape, f"fed_{k}") for k, a in enumerate(arrays)]
 
-        @Defun(*[tensor.dtype for tensor in fed])
+        @acts.flow.Defun(*[tensor.dtype for tensor in fed])
         def called(*tensors: Any) -> Any:
             for tensor, array in zip(tensors, arrays, strict=True):
                 tensor.set_shape(array.shape)

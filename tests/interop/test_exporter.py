@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 import actorsession as acts
-from actorsession.graph.dtypes import as_dtype
+from actorsession.extend import REQUIRED, registered_ops
 from actorsession.graph.op_signatures import opsets, tensorflow_signature
-from actorsession.graph.registry import REQUIRED, lookup, registered_ops
-from actorsession.interop import GraphDef, graph_def_of, import_graph_def, make_ndarray, text_format, write_graph
+from actorsession.graph.registry import lookup
+from actorsession.interop import GraphDef, graph_def_of, text_format, write_graph
 from actorsession.interop.enums import DATA_TYPES
 from actorsession.interop.import_plan import RENAMED
 from actorsession.interop.own_types import _TYPES
 from actorsession.interop.signatures import GRAPH_DEF_VERSION
-from actorsession.ops import Defun
+from actorsession.plan.references import HANDLE_OF
 from tests.interop.kit import run_imported
 
 
@@ -49,7 +49,7 @@ def test_constants_are_written_whole(graph: acts.Graph) -> None:
     acts.constant(np.arange(6, dtype=np.int8).reshape(2, 3), name="c")
     node = exported(graph, "c")
     assert node.attr["dtype"].type == DATA_TYPES["DT_INT8"]
-    np.testing.assert_array_equal(make_ndarray(node.attr["value"].tensor), [[0, 1, 2], [3, 4, 5]])
+    np.testing.assert_array_equal(acts.io.make_ndarray(node.attr["value"].tensor), [[0, 1, 2], [3, 4, 5]])
 
 
 def test_shapes_are_written_if_asked_for(graph: acts.Graph) -> None:
@@ -87,7 +87,7 @@ def test_a_training_graph_comes_back_the_same(graph: acts.Graph) -> None:
     written = graph_def_of(graph, add_shapes=True)
     read = GraphDef.FromString(written.SerializeToString())
     with acts.Graph().as_default() as other:
-        import_graph_def(read, name="")
+        acts.import_graph_def(read, name="")
     assert graph_def_of(other, add_shapes=True) == written
     assert [op.plain.outputs for op in other.get_operations()] == [op.plain.outputs for op in graph.get_operations()]
     feeds = {"x:0": np.ones((2, 3), np.float32)}
@@ -167,9 +167,9 @@ def test_gradients_of_reductions_are_written_in_types_of_tensorflow(axes: Any, d
     """The axes are not known before the step, in a function as well."""
     with acts.Graph().as_default() as graph:
         x = acts.placeholder(acts.float32, None, name="x")
-        given = acts.placeholder(as_dtype(dtype), None, name="axes")
+        given = acts.placeholder(acts.as_dtype(dtype), None, name="axes")
 
-        @Defun(acts.float32, as_dtype(dtype))
+        @acts.flow.Defun(acts.float32, acts.as_dtype(dtype))
         def slope(x: Any, axes: Any) -> Any:
             return acts.gradients(acts.reduce_sum(x, axes) ** 2.0, x)[0]
 
@@ -186,46 +186,18 @@ def test_gradients_of_reductions_are_written_in_types_of_tensorflow(axes: Any, d
     np.testing.assert_array_equal(found, wanted)
 
 
-# Types that only plans have, and the one that the last test is of: TensorFlow has no form of it.
-OF_PLANS = {"ReferenceHandle", "TemporaryHandle", "_DebugNumerics", "_DebugWatch"}
+OF_PLANS = {"TemporaryHandle", "_DebugNumerics", "_DebugWatch"}
 
 
 def test_every_type_of_ours_is_written_in_types_of_tensorflow() -> None:
     names = [name for types in opsets().values() for name in types]
     ours = {name for name in names if tensorflow_signature(name) is None}
-    assert ours - OF_PLANS == {"AsyncPyFunc", "ReducedShape"} == set(_TYPES)
+    assert ours - OF_PLANS == {"AsyncPyFunc", "ReducedShape", "ReferenceHandle"} == {*_TYPES, HANDLE_OF}
 
 
 def _types(message: GraphDef) -> set[str]:
     inside = [node for function in message.library.function for node in function.node_def]
     return {node.op for node in (*message.node, *inside)}
-
-
-def test_a_reference_that_loops_and_branches_read_is_written_as_its_value() -> None:
-    with acts.Graph().as_default() as graph:
-        v = acts.Variable([[1.0, 2.0], [3.0, 4.0]], use_resource=False, name="v")
-        total = acts.while_loop(
-            lambda i, _: i < 3,
-            lambda i, a: (i + 1, a + acts.cond(a > 1.0, lambda: acts.reduce_sum(v) * v[0, 1], lambda: v[1, 0] + a)),
-            [0, 0.0],
-        )[1]
-        row = acts.cond(total > 1.0, lambda: acts.gather(v, [1]), lambda: v[:1])
-        acts.identity(total, name="total")
-        acts.identity(row, name="row")
-        acts.identity(acts.gradients([total, row], v)[0], name="slope")
-        written = graph_def_of(graph, add_shapes=True)
-        with acts.Session(graph=graph) as session:
-            session.run(v.initializer)
-            wanted = session.run(["total:0", "row:0", "slope:0"])
-    assert not [op for op in _types(written) if tensorflow_signature(op) is None]
-    assert not {"ReadVariableOp", "ResourceGather"} & _types(written)
-    with acts.Graph().as_default() as graph:
-        import_graph_def(GraphDef.FromString(written.SerializeToString()), name="")
-        with acts.Session(graph=graph) as session:
-            session.run("v/Assign")
-            found = session.run(["total:0", "row:0", "slope:0"])
-    for got, want in zip(found, wanted, strict=True):
-        np.testing.assert_array_equal(got, want)
 
 
 def test_a_function_that_is_awaited_is_known_to_its_process_after_an_import() -> None:
@@ -237,24 +209,6 @@ def test_a_function_that_is_awaited_is_known_to_its_process_after_an_import() ->
         written = graph_def_of(graph)
         assert "EagerPyFunc" in _types(written)
         assert run_imported(written, ["out:0"]) == [4.0]
-
-
-def test_a_reference_that_a_loop_changes_comes_back_as_it_was() -> None:
-    with acts.Graph().as_default() as graph:
-        v = acts.Variable(1.0, use_resource=False, name="v")
-
-        def body(i: Any) -> Any:
-            with acts.control_dependencies([v.assign(v * 2.0)]):
-                return i + 1
-
-        acts.identity(acts.while_loop(lambda i: i < 3, body, [0]), name="loop")
-        written = graph_def_of(graph)
-    with acts.Graph().as_default() as graph:
-        import_graph_def(written, name="")
-        with acts.Session(graph=graph) as session:
-            session.run("v/Assign")
-            session.run("loop")
-            assert session.run("v:0") == 8.0
 
 
 def _case_message(op: str) -> GraphDef:
@@ -307,7 +261,7 @@ def test_an_imported_case_is_exported_as_one(op: str) -> None:
             feeds = {"k:0": k, "x:0": 1.0, "y:0": 2.0}
             assert tuple(run_imported(message, ["c:0", "c:1"], feeds)) == values
         with acts.Graph().as_default() as graph:
-            import_graph_def(message, name="")
+            acts.import_graph_def(message, name="")
             message = graph_def_of(graph)
         assert {kind for kind in _types(message) if re.search("If|Case|Select|Less", kind)} == {op}
         assert [node.name for node in message.node] == ["k", "x", "y", "c"]
@@ -340,7 +294,7 @@ def test_a_case_without_results_is_exported_as_one() -> None:
     message = text_format.Parse(text, GraphDef())
     for _ in range(2):
         with acts.Graph().as_default() as graph:
-            import_graph_def(message, name="")
+            acts.import_graph_def(message, name="")
             message = graph_def_of(graph)
             assert "If" not in _types(message)
             with acts.Session(graph=graph) as session:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from actorsession.graph.dtypes import float32
+from actorsession import float32
 from actorsession.interop import AttrValue, GraphDef, MetaGraphDef, NodeDef, TensorShapeProto, protos
 from actorsession.interop.attributes import attr_of
 from actorsession.interop.protos import CollectionDef, FunctionDef

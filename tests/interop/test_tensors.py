@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import actorsession as acts
 from actorsession.errors import InvalidArgumentError
-from actorsession.interop import TensorProto, make_ndarray, make_tensor_proto
+from actorsession.interop import TensorProto
 from actorsession.interop.enums import DATA_TYPES
 
 NUMBERS = [
@@ -31,8 +32,8 @@ def tensor(dtype: str, shape: list[int], **values: Any) -> TensorProto:
 @pytest.mark.parametrize("shape", [(), (3,), (2, 0), (2, 3)], ids=str)
 def test_arrays_come_back_as_they_were(dtype: Any, shape: tuple[int, ...]) -> None:
     array = np.arange(np.prod(shape, dtype=int)).reshape(shape).astype(dtype)
-    proto = TensorProto.FromString(make_tensor_proto(array).SerializeToString())
-    found = make_ndarray(proto)
+    proto = TensorProto.FromString(acts.io.make_tensor_proto(array).SerializeToString())
+    found = acts.io.make_ndarray(proto)
     assert (found.dtype, found.shape) == (array.dtype, array.shape)
     assert found.flags.writeable
     np.testing.assert_array_equal(found, array)
@@ -40,9 +41,9 @@ def test_arrays_come_back_as_they_were(dtype: Any, shape: tuple[int, ...]) -> No
 
 def test_strings_come_back_as_bytes() -> None:
     array = np.array([["a", b"\xff\x00"]], dtype=object)
-    found = make_ndarray(make_tensor_proto(array))
+    found = acts.io.make_ndarray(acts.io.make_tensor_proto(array))
     assert found.tolist() == [[b"a", b"\xff\x00"]]
-    assert make_ndarray(make_tensor_proto("é")).item() == "é".encode()
+    assert acts.io.make_ndarray(acts.io.make_tensor_proto("é")).item() == "é".encode()
 
 
 @pytest.mark.parametrize(
@@ -67,14 +68,14 @@ def test_strings_come_back_as_bytes() -> None:
     ids=lambda value: "",
 )
 def test_lists_of_elements_are_read_and_the_last_one_repeats(proto: TensorProto, expected: Any) -> None:
-    found = make_ndarray(proto)
+    found = acts.io.make_ndarray(proto)
     assert found.dtype == expected.dtype
     np.testing.assert_array_equal(found, expected)
 
 
 def test_strings_repeat_too_and_none_are_empty() -> None:
-    assert make_ndarray(tensor("DT_STRING", [3], string_val=[b"a", b"b"])).tolist() == [b"a", b"b", b"b"]
-    assert make_ndarray(tensor("DT_STRING", [1])).tolist() == [b""]
+    assert acts.io.make_ndarray(tensor("DT_STRING", [3], string_val=[b"a", b"b"])).tolist() == [b"a", b"b", b"b"]
+    assert acts.io.make_ndarray(tensor("DT_STRING", [1])).tolist() == [b""]
 
 
 @pytest.mark.parametrize(
@@ -94,42 +95,42 @@ def test_strings_repeat_too_and_none_are_empty() -> None:
 )
 def test_shapes_and_elements_that_do_not_fit_are_refused(proto: TensorProto, words: str) -> None:
     with pytest.raises(InvalidArgumentError, match=words):
-        make_ndarray(proto)
+        acts.io.make_ndarray(proto)
 
 
 @pytest.mark.parametrize("dtype", ["DT_VARIANT", "DT_RESOURCE", "DT_INVALID"])
 def test_element_types_that_do_not_exist_here_are_refused(dtype: str) -> None:
     with pytest.raises(TypeError, match="a tensor of"):
-        make_ndarray(tensor(dtype, []))
+        acts.io.make_ndarray(tensor(dtype, []))
 
 
 def test_pythons_numbers_become_tensorflows_types() -> None:
-    assert make_tensor_proto(1).dtype == DATA_TYPES["DT_INT32"]
-    assert make_tensor_proto(2**40).dtype == DATA_TYPES["DT_INT64"]
-    assert make_tensor_proto([1.5]).dtype == DATA_TYPES["DT_FLOAT"]
-    assert make_tensor_proto(np.float64(1)).dtype == DATA_TYPES["DT_DOUBLE"]
-    assert make_tensor_proto(1, "int8").dtype == DATA_TYPES["DT_INT8"]
+    assert acts.io.make_tensor_proto(1).dtype == DATA_TYPES["DT_INT32"]
+    assert acts.io.make_tensor_proto(2**40).dtype == DATA_TYPES["DT_INT64"]
+    assert acts.io.make_tensor_proto([1.5]).dtype == DATA_TYPES["DT_FLOAT"]
+    assert acts.io.make_tensor_proto(np.float64(1)).dtype == DATA_TYPES["DT_DOUBLE"]
+    assert acts.io.make_tensor_proto(1, "int8").dtype == DATA_TYPES["DT_INT8"]
 
 
 def test_fewer_values_than_the_shape_has_are_repeated() -> None:
-    assert make_ndarray(make_tensor_proto([1, 2], shape=[4])).tolist() == [1, 2, 2, 2]
+    assert acts.io.make_ndarray(acts.io.make_tensor_proto([1, 2], shape=[4])).tolist() == [1, 2, 2, 2]
     with pytest.raises(ValueError, match="has 1 elements, got 2"):
-        make_tensor_proto([1, 2], shape=[1])
+        acts.io.make_tensor_proto([1, 2], shape=[1])
     with pytest.raises(TypeError, match=r"shape \(4,\) were requested"):
-        make_tensor_proto([1, 2], shape=[4], verify_shape=True)
+        acts.io.make_tensor_proto([1, 2], shape=[4], verify_shape=True)
 
 
 @pytest.mark.parametrize("value", [object(), [1, "a", object()]], ids=["object", "mixed"])
 def test_what_is_no_tensor_is_refused(value: Any) -> None:
     with pytest.raises(TypeError, match="numbers or strings"):
-        make_tensor_proto(value)
+        acts.io.make_tensor_proto(value)
 
 
 def test_none_is_refused_and_a_message_is_returned_as_it_is() -> None:
     with pytest.raises(ValueError, match="None cannot be converted"):
-        make_tensor_proto(None)
-    proto = make_tensor_proto(3)
-    assert make_tensor_proto(proto) is proto
+        acts.io.make_tensor_proto(None)
+    proto = acts.io.make_tensor_proto(3)
+    assert acts.io.make_tensor_proto(proto) is proto
 
 
 @given(st.lists(st.integers(-1, 2**62), max_size=3), st.binary(max_size=20))
@@ -139,7 +140,7 @@ def test_any_shape_and_content_is_an_array_or_an_error(shape: list[int], content
     fits = len(content) == 4 * int(np.prod([float(d.size) for d in proto.tensor_shape.dim]))
     known = all(dim.size >= 0 for dim in proto.tensor_shape.dim)
     if known and (fits or not content):
-        assert make_ndarray(proto).dtype == np.int32
+        assert acts.io.make_ndarray(proto).dtype == np.int32
     else:
         with pytest.raises(InvalidArgumentError, match="shape"):
-            make_ndarray(proto)
+            acts.io.make_ndarray(proto)

@@ -13,12 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
+import actorsession as acts
 from actorsession import Graph, RunOptions, Session, as_dtype, ops
 from actorsession.checkpoints.seals import open_json, seal_json
 from actorsession.config import DebugOptions, DebugTensorWatch
 from actorsession.errors import DataLossError, InvalidArgumentError
 from actorsession.observe.debug import DebugDumpDir, has_inf_or_nan
-from actorsession.runtime.debug.dump import DebugDump, DumpStore
+from actorsession.runtime.debug.dump import DumpStore
 from actorsession.runtime.debug.sinks import sink_for
 
 OPS = ("DebugIdentity", "DebugNumericSummary")
@@ -127,7 +128,7 @@ def test_every_type_comes_back_as_it_was(data: Any, shape: tuple[int, ...], tmp_
             "target_names": [],
         }
     )
-    kept = DebugDump(
+    kept = acts.debugging.DebugDump(
         node_name="\u2028 odd/name",
         output_slot=0,
         device_name="d",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from actorsession.graph.graph import Graph
+from actorsession import Graph
 
 
 @pytest.fixture(autouse=True)

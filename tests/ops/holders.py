@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.graph.dtypes import as_dtype
-from actorsession.graph.registry import Kernel, lookup
+from actorsession import as_dtype
+from actorsession.extend import Kernel
+from actorsession.graph.registry import lookup
 
 __all__ = ["InPlace", "Shared", "arrays", "close", "double", "kernel"]
 

@@ -14,18 +14,18 @@ from typing import Any
 
 import numpy as np
 
+from actorsession import Graph, Operation, Tensor, TensorShape, as_dtype, gradients
 from actorsession.config.file_roots import ANYWHERE
 from actorsession.errors import FailedPreconditionError
-from actorsession.graph.dtypes import as_dtype
-from actorsession.graph.graph import Graph, constant_value
-from actorsession.graph.node import TensorSpec, spec
-from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import NOT_DIFFERENTIABLE, REQUIRED, Array, OpDef, VariableHolder, register
-from actorsession.graph.shape import ShapeLike, TensorShape
-from actorsession.ops.build import make_one
-from actorsession.ops.derivatives.gradients import gradients
+from actorsession.extend import NOT_DIFFERENTIABLE, REQUIRED, OpDef, TensorSpec, VariableHolder
+from actorsession.extend import register_op as register
+from actorsession.graph.graph import constant_value
+from actorsession.graph.node import spec
+from actorsession.graph.registry import Array
+from actorsession.graph.shape import ShapeLike
 from actorsession.ops.indexed_slices import to_dense
 from actorsession.ops.lists.values import TensorList
+from tests.nodes import make_one
 
 __all__ = ["Holder", "Program", "Variables", "check_gradient", "evaluate", "source"]
 
@@ -61,6 +61,13 @@ class Holder:
     @property
     def initialized(self) -> bool:
         return self._value is not None
+
+    @property
+    def shape(self) -> tuple[int, ...] | None:
+        return None if self._value is None else np.shape(self._value)
+
+    def declare(self, shape: tuple[int, ...]) -> None:
+        self.by_reference = True
 
     def read(self) -> Any:
         if self._value is None:

@@ -6,24 +6,23 @@ import itertools
 from collections.abc import Callable, Sequence
 
 import actorsession as acts
-from actorsession.graph.operation import Tensor
 from actorsession.ops.flow import dataflow
 
 __all__ = ["raw_cond", "raw_while"]
 
 _FRAMES = itertools.count()
-Values = Sequence[Tensor]
+Values = Sequence[acts.Tensor]
 
 
 def raw_while(
-    condition: Callable[[Values, Values], Tensor],
+    condition: Callable[[Values, Values], acts.Tensor],
     body: Callable[[Values, Values], Values],
     loop_vars: Values,
     captured: Values = (),
     *,
     parallel_iterations: int = 10,
     name: str = "raw_while",
-) -> list[Tensor]:
+) -> list[acts.Tensor]:
     """A loop; both functions get its variables and what is the same in all iterations."""
     with acts.control_dependencies(None), acts.name_scope(name):
         frame = f"{name}_{next(_FRAMES)}"
@@ -44,13 +43,13 @@ def raw_while(
 
 
 def raw_cond(
-    predicate: Tensor,
+    predicate: acts.Tensor,
     true_fn: Callable[[Values], Values],
     false_fn: Callable[[Values], Values],
     inputs: Values,
     *,
     name: str = "raw_cond",
-) -> list[Tensor]:
+) -> list[acts.Tensor]:
     """A conditional; both functions get the inputs."""
     with acts.control_dependencies(None), acts.name_scope(name):
         pivots = dataflow.switch(predicate, predicate)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
-from types import SimpleNamespace
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,43 +19,33 @@ needs_openblas = pytest.mark.skipif(not loaded_libraries(), reason="numpy's BLAS
 
 
 @pytest.fixture
-def four_threads() -> Iterator[None]:
+def four_threads(product_threads: Callable[[int], None]) -> None:
     """Of all libraries: scipy, which other tests import, brings another one than numpy."""
-    libraries = loaded_libraries()
-    before = [library.get() for library in libraries]
-    for library in libraries:
-        library.set(4)
-    yield
-    for library, number in zip(libraries, before, strict=True):
-        library.set(number)
+    product_threads(4)
 
 
 @needs_openblas
-def test_products_keep_to_one_thread_within_a_block_and_to_the_old_number_after_it(four_threads: None) -> None:
-    (library, *_) = loaded_libraries()
-    with single_threaded() as usual, single_threaded() as inner:
-        assert (usual, inner, library.asked()) == (4, 4, 1)
-    assert library.asked() == 4
-
-
-@needs_openblas
-def test_where_products_have_one_thread_anyway_nothing_is_changed(four_threads: None) -> None:
+@for_each(
+    "before, within, changed, after",
+    [
+        (4, 1, None, 4),  # one thread within a block, and the old number after it
+        (1, 1, 3, 3),  # where products have one thread anyway nothing is changed
+        (4, 1, 3, 3),  # a number that is set meanwhile counts afterwards
+    ],
+)
+def test_products_keep_to_one_thread_within_a_block(
+    four_threads: None, before: int, within: int, changed: int | None, after: int
+) -> None:
     (library, *others) = loaded_libraries()
     for each in (library, *others):
-        each.set(1)
-    with single_threaded() as usual:
-        assert usual == 1
-        library.set(3)
-    assert library.asked() == 3
-
-
-@needs_openblas
-def test_a_number_that_is_set_meanwhile_counts_afterwards(four_threads: None) -> None:
-    (library, *_) = loaded_libraries()
-    with single_threaded():
-        library.set(3)
-        assert (library.get(), library.asked()) == (3, 1)
-    assert library.asked() == 3
+        each.set(before)
+    with single_threaded() as usual, single_threaded() as inner:
+        assert (usual, inner, library.asked()) == (before, before, within)
+        if changed is not None:
+            library.set(changed)
+            assert library.get() == changed
+            assert library.asked() == (changed if before == 1 else within)
+    assert library.asked() == after
 
 
 @needs_openblas
@@ -129,32 +118,28 @@ def test_a_product_limits_the_library_unless_that_takes_one_thread_anyway(
 ) -> None:
     (library, *_) = loaded_libraries()
     a, b = matrices((64, 64), (64, columns))
-    monkeypatch.setattr(blas, "np", SimpleNamespace(dot=lambda a, b, out=None: library.asked()))
+    monkeypatch.setattr(np, "dot", lambda a, b, out=None: library.asked())
     assert product(a, b) == during
 
 
 @needs_openblas
 @for_each("dtype", ["f4", "f8", "c8", "i4"])
-def test_parts_of_a_product_make_the_whole(
-    monkeypatch: pytest.MonkeyPatch, four_threads: None, shared: list[int], dtype: str
-) -> None:
+def test_parts_of_a_product_make_the_whole(four_threads: None, shared: list[int], dtype: str) -> None:
     shared.clear()
-    monkeypatch.setattr(blas, "_SMALL_PRODUCT", 0)
-    monkeypatch.setattr(blas, "_FOR_A_THREAD", 50)
-    a, b, wide = matrices((5, 7), (7, 11), (14, 22), dtype=dtype)
+    a, b, wide = matrices((160, 224), (224, 704), (448, 1408), dtype=dtype)
     for left, right in [
         (a, b),
         (np.asfortranarray(a), np.asfortranarray(b)),
         (a[::-1], b[:, ::-1]),
         (a, wide[::2, ::2]),
-        (a[:1], b),
+        (a[:107], b),
         (np.broadcast_to(a[:1], a.shape), b),
     ]:
         np.testing.assert_array_equal(product(left, right), np.dot(left, right))
     assert len(shared) == 6
-    np.testing.assert_array_equal(product(a, a.T), np.dot(a, a.T))
+    np.testing.assert_array_equal(product(b, b.T), np.dot(b, b.T))
     assert len(shared) == 6  # a product with its own transpose is left whole
-    assert product(a[:0], b).shape == (0, 11)
+    assert product(a[:0], b).shape == (0, 704)
 
 
 @needs_openblas
@@ -171,17 +156,11 @@ def test_parts_of_a_product_make_the_whole(
     ],
 )
 def test_batches_of_products_are_shared_along_their_first_axis(
-    monkeypatch: pytest.MonkeyPatch,
-    four_threads: None,
-    shared: list[int],
-    x: tuple[int, ...],
-    y: tuple[int, ...],
-    threads: list[int],
+    four_threads: None, shared: list[int], x: tuple[int, ...], y: tuple[int, ...], threads: list[int]
 ) -> None:
+    """The rows give sizes in units of 62: then a product of 72 units justifies one thread more."""
     shared.clear()
-    monkeypatch.setattr(blas, "_SMALL_PRODUCT", 20)
-    monkeypatch.setattr(blas, "_FOR_A_THREAD", 70)
-    a, b = matrices(x, y)
+    a, b = matrices(*[(*s[:-2], *(n if n == 1 else 62 * n for n in s[-2:])) for s in (x, y)])
     np.testing.assert_array_equal(batch_product(a, b), np.matmul(a, b))
     assert shared == threads
 

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import inspect
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 import actorsession.ops  # noqa: F401 - registers the ops
-from actorsession.graph.dtypes import DType, as_dtype
-from actorsession.graph.node import NodeDef, TensorSpec
+from actorsession import DType, NodeDef, TensorShape, as_dtype
+from actorsession.extend import REQUIRED, InferContext, Kernel, KernelContext, TensorSpec, registered_ops
 from actorsession.graph.op_signatures import check_types
-from actorsession.graph.registry import REQUIRED, InferContext, Kernel, KernelContext, lookup, registered_ops
-from actorsession.graph.shape import TensorShape
-from actorsession.ops import blockwise
+from actorsession.graph.registry import lookup
 from actorsession.ops.blockwise import Blockwise
 from actorsession.plan.codegen.fusion import LEAST
 from actorsession.plan.codegen.node_context import NodeContext
+from tests.blocks import process_small_arrays
 from tests.rows import for_each
 
 LARGE = LEAST + 1
@@ -39,10 +39,10 @@ def run(part: Any = doubled, nodes: int = 2, **changes: Any) -> Blockwise:
 
 
 @pytest.fixture(params=[1, 3])
-def threads(request: Any, monkeypatch: pytest.MonkeyPatch) -> int:
+def threads(request: Any, monkeypatch: pytest.MonkeyPatch, product_threads: Callable[[int], None]) -> int:
     """How many threads share the work, however little it is."""
-    monkeypatch.setattr(blockwise, "usual_threads", lambda: request.param)
-    monkeypatch.setattr(blockwise, "_SHARED", 0)
+    product_threads(request.param)
+    process_small_arrays(monkeypatch, shared=0)
     return int(request.param)
 
 
@@ -108,9 +108,16 @@ def test_threads_share_the_blocks_and_end_with_the_run(threads: int) -> None:
     assert threading.active_count() == before
 
 
-def test_little_work_is_done_by_the_caller_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blockwise, "usual_threads", lambda: pytest.fail("asked for threads"))
-    run(nodes=1)(nothing, np.zeros(1 << 20, np.float32))
+def test_little_work_is_done_by_the_caller_alone(product_threads: Callable[[int], None]) -> None:
+    product_threads(3)
+    names: set[str] = set()
+
+    def part(x: Any, result: Any, buffer: Any) -> None:
+        names.add(threading.current_thread().name)
+        doubled(x, result, buffer)
+
+    run(part, nodes=1)(nothing, np.zeros(1 << 20, np.float32))
+    assert names == {threading.current_thread().name}
 
 
 def test_scalars_go_to_each_block_as_they_are_and_results_may_be_several(threads: int) -> None:
@@ -223,7 +230,7 @@ def values(dtype: DType, seed: int) -> np.ndarray[Any, Any]:
 
 @for_each("name", WRITERS)
 def test_an_op_gives_the_same_bits_in_blocks_and_over_its_inputs(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blockwise, "_BUFFERS", 1)  # blocks as short as they may be
+    process_small_arrays(monkeypatch)
     tried = 0
     for ctx in contexts(name):
         into = function(ctx)

@@ -10,9 +10,11 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from types import ModuleType
 
 import pytest
 
+import actorsession
 from actorsession import ops, opsets
 from tests.cluster.kit import PATIENCE
 from tests.cluster.script import ROOT
@@ -25,6 +27,20 @@ MODULES = sorted(
     for module in pkgutil.walk_packages(room.__path__, f"{name}.")
     if not module.ispkg
 )
+SPARSE = """
+    add concat cross eye matmul maximum minimum placeholder reduce_max reduce_sum reshape segment_mean segment_sum
+    slice split transpose
+"""
+NAMESPACES = [found for name in actorsession.__all__ if isinstance(found := getattr(actorsession, name), ModuleType)]
+# Names by which TensorFlow calls something else there than at its top level.
+OWN_MEANING = {
+    "data": {"scan"},
+    "image": {"transpose"},
+    "linalg": {"diag", "diag_part", "transpose"},
+    "sets": {"size"},
+    "sparse": set(SPARSE.split()),
+    "strings": {"split"},
+}
 
 
 @functools.cache
@@ -50,6 +66,16 @@ def test_every_exported_name_exists_once(room: str) -> None:
     names = ROOMS[room].__all__
     assert len(set(names)) == len(names)
     assert [name for name in names if not hasattr(ROOMS[room], name)] == []
+
+
+@for_each("space", NAMESPACES, ids=lambda space: space.__name__)
+def test_a_namespace_has_its_names_once_each_documented_and_the_same_as_at_the_top(space: ModuleType) -> None:
+    assert sorted(set(space.__all__)) == sorted(space.__all__)
+    found = {name: getattr(space, name) for name in space.__all__}
+    assert [n for n, f in found.items() if not inspect.getdoc(f) and (inspect.isroutine(f) or inspect.isclass(f))] == []
+    at_the_top = set(ops.__all__).intersection(found)
+    others = {name for name in at_the_top if getattr(ops, name) is not found[name]}
+    assert others == OWN_MEANING.get(space.__name__.rpartition(".")[2], set())
 
 
 @for_each("name", MODULES)

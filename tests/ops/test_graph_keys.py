@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from actorsession.ops import GraphKeys
+from actorsession import GraphKeys
 
 NAMES = {
     "ACTIVATIONS": "activations", "ASSET_FILEPATHS": "asset_filepaths", "BIASES": "biases",

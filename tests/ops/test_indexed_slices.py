@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import numpy as np
-import pytest
+from typing import Any
 
-from actorsession.graph.dtypes import float32, int32, int64
-from actorsession.graph.graph import Graph
-from actorsession.ops.arrays.dimensions import shape
-from actorsession.ops.build import constant
-from actorsession.ops.indexed_slices import IndexedSlices, add_slices, to_dense
-from tests.ops.interpreter import evaluate, source
+import numpy as np
+
+from actorsession import Graph, IndexedSlices, constant, float32, int32, int64, shape
+from actorsession.ops.indexed_slices import add_slices, to_dense
+from tests.ops.interpreter import source
+from tests.ops.uses import Use, each_use, equals, gives, refuses
 
 
 def slices(values: object, indices: object, dense_shape: object = None, dtype: object = int32) -> IndexedSlices:
@@ -31,67 +30,45 @@ def test_slices_tell_what_their_parts_tell(graph: Graph) -> None:
     assert "shape=(5, 2) dtype=float32" in repr(found)
 
 
-def test_without_dense_shape_the_number_of_rows_is_open() -> None:
-    assert slices([[1.0, 2.0]], [3]).shape.sizes == (None, 2)
+def _of_part() -> IndexedSlices:
+    return IndexedSlices(source(float32, None), constant([1]), shape(source(float32, [None, 2])))
 
 
-def test_of_a_dense_shape_known_in_part_the_known_part_counts() -> None:
-    whole = shape(source(float32, [None, 2]))
-    found = IndexedSlices(source(float32, None), constant([1]), whole)
-    assert found.shape.sizes == (None, 2)
-
-
-def test_parts_belong_to_one_graph() -> None:
+def _of_two_graphs() -> IndexedSlices:
     with Graph().as_default():
         indices = constant([1])
-    with pytest.raises(ValueError, match="different graphs"):
-        IndexedSlices(constant([1.0]), indices)
+    return IndexedSlices(constant([1.0]), indices)
 
 
-def test_the_dense_form_adds_up_rows_with_one_index() -> None:
-    dense = to_dense(slices([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], [2, 0, 2], [3, 2]))
-    assert dense.shape == [3, 2]
-    assert evaluate([dense])[0].tolist() == [[3, 4], [0, 0], [6, 8]]
+def _open(x: Any) -> Any:
+    return to_dense(IndexedSlices(constant([[1.0, 2.0]]), constant([1]), shape(x)))
 
 
-def test_the_number_of_rows_may_be_known_only_when_it_runs() -> None:
-    whole = source(float32, [None, 2])
-    found = IndexedSlices(constant([[1.0, 2.0]]), constant([1]), shape(whole))
-    dense = to_dense(found)
-    assert dense.shape.sizes == (None, 2)
-    assert evaluate([dense], {whole: np.zeros((3, 2))})[0].tolist() == [[0, 0], [1, 2], [0, 0]]
+def _sum(parts: list[IndexedSlices]) -> list[Any]:
+    total = add_slices(parts)
+    return [total.values, total.indices]
 
 
-def test_a_tensor_is_its_own_dense_form() -> None:
-    tensor = constant([1.0])
-    assert to_dense(tensor) is tensor
+USES = [
+    equals(lambda: slices([[1.0, 2.0]], [3]).shape.sizes, (None, 2)),
+    equals(lambda: _of_part().shape.sizes, (None, 2)),
+    refuses(_of_two_graphs, ValueError, "different graphs"),
+    gives(lambda: to_dense(slices([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], [2, 0, 2], [3, 2])), [[3, 4], [0, 0], [6, 8]]),
+    equals(lambda: to_dense(slices([[1.0, 2.0]], [2], [3, 2])).shape, [3, 2]),
+    gives(_open, [[0, 0], [1, 2], [0, 0]], np.zeros((3, 2), np.float32)),
+    equals(lambda: _open(source(float32, [None, 2])).shape.sizes, (None, 2)),
+    equals(lambda: [to_dense(x) is x for x in [constant([1.0])]], [True]),
+    refuses(lambda: to_dense(slices([[1.0]], [0])), ValueError, "no dense_shape"),
+    gives(lambda: _sum([slices([[1.0]], [0]), slices([[2.0], [3.0]], [1, 0], [4, 1])]), [[[1], [2], [3]], [0, 1, 0]]),
+    equals(lambda: add_slices([slices([[1.0]], [0]), slices([[2.0]], [1], [4, 1])]).shape, [4, 1]),
+    equals(lambda: [add_slices([only]) is only for only in [slices([[1.0]], [0])]], [True]),
+    gives(lambda: _sum([slices([[1.0]], [0]), slices([[2.0]], [1], dtype=int64)])[1], np.array([0, 1])),
+    # Slices are no element of a graph, but can be operands.
+    equals(lambda: hasattr(slices([[1.0]], [1]), "_as_graph_element"), False),
+    gives(lambda: slices([[1.0]], [1], [2, 1])._operand(), [[0], [1]]),
+]
 
 
-def test_without_dense_shape_there_is_no_dense_form() -> None:
-    with pytest.raises(ValueError, match="no dense_shape"):
-        to_dense(slices([[1.0]], [0]))
-
-
-def test_sums_put_rows_behind_each_other() -> None:
-    total = add_slices([slices([[1.0]], [0]), slices([[2.0], [3.0]], [1, 0], [4, 1])])
-    values, indices = evaluate([total.values, total.indices])
-    assert values.tolist() == [[1], [2], [3]]
-    assert indices.tolist() == [0, 1, 0]
-    assert total.shape == [4, 1]
-
-
-def test_the_sum_of_one_is_itself() -> None:
-    only = slices([[1.0]], [0])
-    assert add_slices([only]) is only
-
-
-def test_indices_of_different_integer_types_are_summed_in_the_wider_one() -> None:
-    total = add_slices([slices([[1.0]], [0]), slices([[2.0]], [1], dtype=int64)])
-    assert total.indices.dtype is int64
-    assert evaluate([total.indices])[0].tolist() == [0, 1]
-
-
-def test_slices_are_no_element_of_a_graph_but_can_be_operands() -> None:
-    found = slices([[1.0]], [1], [2, 1])
-    assert not hasattr(found, "_as_graph_element")
-    assert evaluate([found._operand()])[0].tolist() == [[0], [1]]
+@each_use(USES)
+def test_slices_do_what_their_rows_say(use: Use) -> None:
+    use.check()

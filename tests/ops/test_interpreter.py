@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession.graph import Graph
-from actorsession.graph.dtypes import float32
+from actorsession import Graph, constant, float32
+from actorsession.extend import OpDef
+from actorsession.extend import register_op as register
 from actorsession.graph.node import spec
-from actorsession.graph.registry import OpDef, register
-from actorsession.ops.build import constant, make_one
+from tests.nodes import make_one
 from tests.ops.interpreter import Program, check_gradient, evaluate, source
 from tests.rows import for_each
 

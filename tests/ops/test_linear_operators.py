@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import Session
-from actorsession.namespaces import linalg
+from actorsession import Session, linalg
 
 M = np.array([[2.0, 5.0, 7.0], [1.0, 3.0, 9.0], [-1.0, 4.0, 4.0]], np.float32)
 D = np.array([2.0, -3.0, 4.0], np.float32)

@@ -2,164 +2,133 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import pytest
 
 import actorsession.compat.v1 as tf
-from tests.rows import for_each
+from tests.ops.cases import f32
+from tests.ops.uses import Use, back, each_use, equals, fails, gives
 
 INF, NAN = np.inf, np.nan
-
-
-@pytest.fixture
-def session() -> Iterator[Any]:
-    with tf.Graph().as_default(), tf.Session() as made:
-        yield made
-
-
-def same(found: Any, wanted: Any) -> None:
-    np.testing.assert_allclose(found, wanted, rtol=1e-6)
-
-
-@for_each(
-    "form, wanted",
-    [
-        ((False, False), [[1, 1.6931472, 2.5514448, 3.4938116], [-INF, -INF, 1, 2.3132617]]),
-        ((False, True), [[4.0546932, 4.006409, 3.3132617, 3], [3.699556, 3.006409, 2.3132617, 2]]),
-        ((True, False), [[-INF, 1, 1.6931472, 2.5514448], [-INF, -INF, -INF, 1]]),
-        ((True, True), [[4.006409, 3.3132617, 3, -INF], [3.006409, 2.3132617, 2, -INF]]),
-    ],
-)
-def test_a_logarithm_of_sums_counts_itself_twice_where_an_element_is_nan(form: Any, wanted: Any) -> None:
-    exclusive, reverse = form
-    x = np.array([[1, NAN, 2, 3], [NAN, NAN, 1, 2]], np.float32)
-    with tf.Graph().as_default(), tf.Session() as session:
-        made = tf.math.cumulative_logsumexp(x, 1, exclusive=exclusive, reverse=reverse)
-        same(session.run(made), wanted)
-
-
-def test_no_gradient_comes_back_through_pixels_of_zeros_without_a_bias(session: tf.Session) -> None:
-    x = tf.constant(np.zeros((1, 1, 1, 3), np.float32))
-    y = tf.nn.lrn(x, depth_radius=1, bias=0.0, alpha=1.0, beta=0.5)
-    (none,) = tf.gradients(y, x, tf.zeros_like(y))
-    (some,) = tf.gradients(y, x)
-    assert session.run(none).tolist() == [[[[0, 0, 0]]]]
-    assert not np.isfinite(session.run(some)).any()
-
-
-@for_each("kind", ["complex64", "complex128"])
-def test_infinite_complex_numbers_have_a_reciprocal_root_and_a_sigmoid(kind: str) -> None:
-    with tf.Graph().as_default(), tf.Session() as session:
-        x = tf.constant(np.array([-INF - INF * 1j, INF - INF * 1j, INF + 0j], kind))
-        assert session.run(tf.math.rsqrt(x)).tolist() == [0, 0, 0]
-        far = tf.constant(np.array([-INF + 0j, -INF - 1.5j, complex(-1000, 1)], kind))
-        assert session.run(tf.sigmoid(far)).tolist() == [0, 0, 0]
-
-
-def test_incomplete_functions_have_values_at_infinite_parameters(session: tf.Session) -> None:
-    a, x = tf.constant([INF, INF, 2.0]), tf.constant([3.0, INF, INF])
-    values = [tf.math.igamma(a, x), tf.math.igammac(a, x)]
-    same(session.run(values), [[0, 0, 1], [1, 0, 0]])
-    (slope,) = tf.gradients(tf.math.igamma(a[:1], x[:1]), a)
-    same(session.run(slope), [0, 0, 0])
-    a, b, x = (tf.constant(v) for v in ([INF, 2, NAN, NAN, 2], [2.0, INF, 2, 2, 2], [0.5, 0.5, 0, 1, NAN]))
-    same(session.run(tf.math.betainc(a, b, x)), [NAN, NAN, 0, 1, NAN])
-
-
-def test_triangular_systems_with_a_zero_on_the_diagonal_are_divided_by_it(session: tf.Session) -> None:
-    rhs = tf.constant([[1.0], [2.0]])
-    of_zeros = tf.linalg.triangular_solve(tf.zeros([2, 2]), rhs)
-    matrix = tf.constant([[1.0, 0.0], [2.0, 0.0]])
-    found = tf.linalg.triangular_solve(matrix, rhs)
-    (by_matrix,) = tf.gradients(found, matrix)
-    same(session.run(of_zeros), [[INF], [NAN]])
-    same(session.run(found), [[1], [NAN]])
-    same(session.run(by_matrix), [[INF, 0], [-INF, NAN]])
-
-
-def test_least_squares_without_full_rank_are_nan_and_a_pseudoinverse_of_zeros_is_zero(session: tf.Session) -> None:
-    singular, rhs = tf.constant([[1.0, 2.0], [2.0, 4.0]]), tf.constant([[1.0], [2.0]])
-    same(session.run(tf.linalg.lstsq(singular, rhs, fast=True)), [[NAN], [NAN]])
-    same(session.run(tf.linalg.pinv(tf.zeros([2, 3]))), np.zeros((3, 2)))
-
-
-def test_the_gradient_of_a_decomposition_of_zeros_is_nan(session: tf.Session) -> None:
-    x = tf.zeros([2, 2])
-    (slope,) = tf.gradients(tf.linalg.qr(x), x)
-    same(session.run(slope), np.full((2, 2), NAN))
-
-
-def test_equal_maxima_share_the_gradient_of_pools_with_three_axes_and_the_first_has_it_with_two(
-    session: tf.Session,
-) -> None:
-    x = tf.ones([1, 1, 1, 3, 1])
-    pooled = tf.nn.max_pool3d(x, [1, 1, 1, 2, 1], [1, 1, 1, 1, 1], "SAME")
-    flat = tf.ones([1, 1, 3, 1])
-    first = tf.nn.max_pool(flat, [1, 1, 2, 1], [1, 1, 1, 1], "SAME")
-    found = session.run([tf.gradients(pooled, x)[0], tf.gradients(first, flat)[0]])
-    assert [each.ravel().tolist() for each in found] == [[1, 2, 2], [1, 1, 1]]
-
-
-def test_attributes_of_type_float_have_the_digits_of_a_float32(session: tf.Session) -> None:
-    x = tf.constant([-1.0], tf.float64)
-    node = tf.raw_ops.LeakyRelu(features=x, alpha=0.2)
-    assert node.op.get_attr("alpha") == 0.20000000298023224
-    assert session.run(node).tolist() == [-0.20000000298023224]
-
-
-# -- complex numbers and NaN -----------------------------------------------------------------------
-
-
+KINDS: list[Any] = [np.complex64, np.complex128]
 INFINITE = [INF, -INF, complex(0, INF), complex(INF, INF), complex(-INF, INF), complex(1, INF)]
+WITH_NAN = f32([[1, NAN, 2, 3], [NAN, NAN, 1, 2]])
+# Of sums with NaN among them: an element that is NaN counts the one before twice. By exclusive and reverse.
+SUMS: dict[tuple[bool, bool], Any] = {
+    (False, False): [[1, 1.6931472, 2.5514448, 3.4938116], [-INF, -INF, 1, 2.3132617]],
+    (False, True): [[4.0546932, 4.006409, 3.3132617, 3], [3.699556, 3.006409, 2.3132617, 2]],
+    (True, False): [[-INF, 1, 1.6931472, 2.5514448], [-INF, -INF, -INF, 1]],
+    (True, True): [[4.006409, 3.3132617, 3, -INF], [3.006409, 2.3132617, 2, -INF]],
+}
+RIGHT, ZEROS = f32([[1], [2]]), np.zeros((2, 2), np.float32)
+HALF, PIXELS = f32([[1, 0], [2, 0]]), np.zeros((1, 1, 1, 3), np.float32)
+WINDOWS = np.array([[1, NAN, 3, 2], [NAN, NAN, 0, -INF], [NAN, NAN, NAN, 1], [NAN, NAN, -INF, -INF]])
+SINGULAR = [[[1, 0], [0, 0]], [[0, 1], [0, 1]], [[0, 0], [0, 1]]]
+INVERSES = [tf.acos, tf.asin, tf.atan, tf.acosh, tf.asinh, tf.atanh]
 
 
-@for_each("kind", ["complex64", "complex128"])
-def test_inverse_functions_are_flat_at_infinity(kind: str) -> None:
-    """The quotients and reciprocals of infinite numbers are 0, where numpy has NaN for some of them."""
-    functions = [tf.acos, tf.asin, tf.atan, tf.acosh, tf.asinh, tf.atanh]
-    with tf.Graph().as_default(), tf.Session() as session:
-        x = tf.constant(np.array(INFINITE, kind))
-        grads = []
-        for function in functions:
-            y = function(x)
-            grads += tf.gradients(y, x, tf.ones_like(y))
-        found = session.run([*grads, tf.math.reciprocal(x), 2.0 / x])
-    for values in found:
-        assert values.tolist() == [0] * len(INFINITE)
+def _normalised(x: Any) -> Any:
+    return tf.nn.lrn(x, depth_radius=1, bias=0.0, alpha=1.0, beta=0.5)
 
 
-@for_each("kind", ["complex64", "complex128"])
-def test_the_reciprocal_of_a_complex_zero_is_infinite(kind: str) -> None:
-    with tf.Graph().as_default(), tf.Session() as session:
-        zeros = tf.constant(np.array([0j, complex(-0.0, 0.0)], kind))
-        for found in session.run([tf.math.reciprocal(zeros), tf.math.reciprocal(zeros[0])]):
-            assert np.isnan(found.imag).all()
-            assert np.abs(found.real).tolist() == np.full(found.shape, INF).tolist()
+def _flat(function: Any, x: Any) -> Any:
+    y = function(x)
+    return tf.gradients(y, x, tf.ones_like(y))[0]
 
 
-@for_each("kind", ["float32", "float64"])
-def test_the_maximum_of_a_window_is_that_of_its_numbers(kind: str) -> None:
-    """NaN is passed over, and a window without numbers has the lowest one."""
-    image = np.array([[1, NAN, 3, 2], [NAN, NAN, 0, -INF], [NAN, NAN, NAN, 1], [NAN, NAN, -INF, -INF]], kind)
-    lowest = np.finfo(kind).min
-    with tf.Graph().as_default(), tf.Session() as session:
-        x = tf.constant(image.reshape(1, 4, 4, 1))
-        plain = tf.nn.max_pool(x, 2, 2, "VALID")
-        volumes = tf.nn.max_pool3d(x[:, None], [1, 1, 2, 2, 1], [1, 1, 2, 2, 1], "VALID")
-        regions = tf.nn.fractional_max_pool(x, [1, 2.0, 2.0, 1], seed=3, deterministic=True)[0]
-        for found in session.run([plain, volumes, regions]):
-            assert found.ravel().tolist() == [1, 3, lowest, 1]
+def _largest(x: Any) -> list[Any]:
+    """The maxima of windows by three functions, as vectors."""
+    made = [
+        tf.nn.max_pool(x, 2, 2, "VALID"),
+        tf.nn.max_pool3d(x[:, None], [1, 1, 2, 2, 1], [1, 1, 2, 2, 1], "VALID"),
+        tf.nn.fractional_max_pool(x, [1, 2.0, 2.0, 1], seed=3, deterministic=True)[0],
+    ]
+    return [tf.reshape(each, [-1]) for each in made]
 
 
-@for_each("kind", ["float32", "float64"])
-def test_a_root_that_is_singular_has_no_gradient(kind: str) -> None:
-    for matrix in ([[1, 0], [0, 0]], [[0, 1], [0, 1]], [[0, 0], [0, 1]]):
-        with tf.Graph().as_default(), tf.Session() as session:
-            x = tf.constant(np.array(matrix, kind))
-            y = tf.linalg.sqrtm(x)
-            session.run(y)
-            with pytest.raises(tf.errors.InvalidArgumentError, match="not invertible"):
-                session.run(tf.gradients(y, x))
+def _reciprocal(x: Any) -> list[Any]:
+    y = tf.math.reciprocal(x)
+    return [tf.math.is_nan(tf.math.imag(y)), tf.abs(tf.math.real(y))]
+
+
+POLES = [
+    *(
+        gives(
+            lambda x, e=e, r=r: tf.math.cumulative_logsumexp(x, 1, exclusive=e, reverse=r),
+            f32(wanted),
+            WITH_NAN,
+            rtol=1e-6,
+        )
+        for (e, r), wanted in SUMS.items()
+    ),
+    # No gradient comes back through pixels of zeros without a bias where none arrives.
+    gives(lambda x: tf.gradients(_normalised(x), x, tf.zeros_like(x)), [PIXELS], PIXELS),
+    gives(lambda x: tf.math.is_finite(tf.gradients(_normalised(x), x)[0]), PIXELS > 0, PIXELS),
+    gives(tf.math.igamma, f32([0, 0, 1]), f32([INF, INF, 2]), f32([3, INF, INF]), rtol=1e-6),
+    gives(tf.math.igammac, f32([1, 0, 0]), f32([INF, INF, 2]), f32([3, INF, INF]), rtol=1e-6),
+    gives(lambda a, x: tf.gradients(tf.math.igamma(a, x), a), [f32([0])], f32([INF]), f32([3])),
+    gives(
+        tf.math.betainc,
+        f32([NAN, NAN, 0, 1, NAN]),
+        *(f32([INF, 2, NAN, NAN, 2]), f32([2, INF, 2, 2, 2]), f32([0.5, 0.5, 0, 1, NAN])),
+    ),
+    # Triangular systems with a zero on the diagonal are divided by it.
+    gives(tf.linalg.triangular_solve, f32([[INF], [NAN]]), ZEROS, RIGHT),
+    gives(tf.linalg.triangular_solve, f32([[1], [NAN]]), HALF, RIGHT),
+    back(lambda m: tf.linalg.triangular_solve(m, RIGHT), [[INF, 0], [-INF, NAN]], HALF),
+    gives(lambda m: tf.linalg.lstsq(m, RIGHT, fast=True), f32([[NAN], [NAN]]), f32([[1, 2], [2, 4]])),
+    gives(tf.linalg.pinv, np.zeros((3, 2), np.float32), np.zeros((2, 3), np.float32)),
+    back(tf.linalg.qr, np.full((2, 2), NAN), ZEROS),
+    # Equal maxima share the gradient of pools with three axes, and the first has it with two.
+    back(
+        lambda x: tf.nn.max_pool3d(x, [1, 1, 1, 2, 1], [1] * 5, "SAME"),
+        f32([1, 2, 2]).reshape(1, 1, 1, 3, 1),
+        np.ones((1, 1, 1, 3, 1), "f"),
+    ),
+    back(
+        lambda x: tf.nn.max_pool(x, [1, 1, 2, 1], [1] * 4, "SAME"),
+        f32([1, 1, 1]).reshape(1, 1, 3, 1),
+        np.ones((1, 1, 3, 1), "f"),
+    ),
+    # Attributes of type float have the digits of a float32.
+    gives(lambda x: tf.raw_ops.LeakyRelu(features=x, alpha=0.2), np.array([-0.20000000298023224]), np.array([-1.0])),
+    equals(lambda: tf.raw_ops.LeakyRelu(features=[-1.0], alpha=0.2).op.get_attr("alpha"), 0.20000000298023224),
+    *(
+        row
+        for kind in KINDS
+        for row in (
+            gives(tf.math.rsqrt, np.zeros(3, kind), np.array([-INF - INF * 1j, INF - INF * 1j, INF + 0j], kind)),
+            gives(tf.sigmoid, np.zeros(3, kind), np.array([-INF + 0j, -INF - 1.5j, complex(-1000, 1)], kind)),
+            # Inverse functions, quotients and reciprocals are flat at infinity, where numpy has NaN for some.
+            *(gives(lambda x, f=f: _flat(f, x), np.zeros(6, kind), np.array(INFINITE, kind)) for f in INVERSES),
+            gives(lambda x: [tf.math.reciprocal(x), 2.0 / x], [np.zeros(6, kind)] * 2, np.array(INFINITE, kind)),
+            *(
+                gives(_reciprocal, [nan, inf], zeros)
+                for zeros in (np.array([0j, complex(-0.0, 0.0)], kind), np.array(0j, kind))
+                for nan, inf in [(np.full(zeros.shape, True), np.full(zeros.shape, INF, zeros.real.dtype))]
+            ),
+        )
+    ),
+    *(
+        row
+        for kind in (np.float32, np.float64)
+        for row in (
+            # NaN is passed over, and a window without numbers has the lowest one.
+            gives(
+                _largest, [np.array([1, 3, np.finfo(kind).min, 1], kind)] * 3, WINDOWS.reshape(1, 4, 4, 1).astype(kind)
+            ),
+            # A root that is singular has no gradient.
+            *(gives(lambda x: tf.shape(tf.linalg.sqrtm(x)), [2, 2], np.array(m, kind)) for m in SINGULAR),
+            *(
+                fails(lambda x: tf.gradients(tf.linalg.sqrtm(x), x), "not invertible", np.array(m, kind))
+                for m in SINGULAR
+            ),
+        )
+    ),
+]
+
+
+@each_use(POLES)
+def test_poles_are_as_in_tensorflow(use: Use) -> None:
+    use.check()

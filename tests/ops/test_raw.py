@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import keyword
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,22 +11,17 @@ import pytest
 
 import actorsession as acts
 import actorsession.compat.v1 as tf
-from actorsession import Graph, Session
+from actorsession import Graph
 from actorsession.graph.op_signatures import opsets, signature_of
-from actorsession.graph.operation import Operation
 from actorsession.ops import raw
 from actorsession.ops.op_modules import OP_MODULES
+from tests.nodes import make
+from tests.ops.interpreter import source
+from tests.ops.uses import Use, each_use, equals, gives, refuses
 from tests.rows import for_each
 
 UNTYPED: Any = raw
 TYPES = sorted(name for types in opsets().values() for name in types if not name.startswith("_"))
-
-
-@pytest.fixture
-def graph() -> Iterator[Graph]:
-    graph = Graph()
-    with graph.as_default():
-        yield graph
 
 
 def test_every_operation_type_of_the_library_has_a_function() -> None:
@@ -50,66 +44,78 @@ def test_a_function_takes_the_inputs_and_attributes_of_its_row(name: str) -> Non
         assert not keyword.iskeyword(parameter.name)
 
 
-def test_plain_operands_become_constants_named_after_their_inputs(graph: Graph) -> None:
-    x = acts.constant([1.0, 2.0], dtype=acts.float64)
-    total = raw.AddV2(1, x, name="total")
-    assert [op.name for op in graph.get_operations()] == ["Const", "total/x", "total"]
-    assert total.dtype is acts.float64
-    with Session(graph=graph) as session:
-        np.testing.assert_array_equal(session.run(total), [2.0, 3.0])
-
-
-def test_items_of_a_list_share_their_element_type_and_are_numbered(graph: Graph) -> None:
-    made = raw.Pack([1.5, acts.constant(2.0, dtype=acts.float64)], axis=0)
-    assert made.dtype is acts.float64
-    assert "Pack/values_0" in [op.name for op in graph.get_operations()]
-
-
-def test_several_outputs_are_a_named_tuple_and_a_list_is_a_list(graph: Graph) -> None:
+def _list_and_fields() -> Any:
     found = raw.TopKV2([3, 1, 2], 2)
-    assert found._fields == ("values", "indices")  # type: ignore[attr-defined]
-    with Session(graph=graph) as session:
-        values, indices = session.run(list(found))
-    assert (values.tolist(), indices.tolist()) == ([3, 2], [0, 2])
     parts = raw.Split(0, acts.constant([1, 2, 3, 4]), num_split=2)
-    assert isinstance(parts, list)
-    assert [part.shape.as_list() for part in parts] == [[2], [2]]
+    return found._fields, type(parts), [part.shape.as_list() for part in parts]  # type: ignore[attr-defined]
 
 
-def test_a_type_without_outputs_gives_its_operation(graph: Graph) -> None:
-    assert isinstance(raw.NoOp(name="nothing"), Operation)
-
-
-def test_attributes_that_follow_from_inputs_or_the_handle_are_derived(graph: Graph) -> None:
+def _handles() -> Any:
+    """Attributes that follow from inputs or the handle are derived."""
     handle = raw.VarHandleOp(dtype="float32", shape=[2], shared_name="v")
     update = raw.AssignVariableOp(handle, [1.0, 2.0])
-    assert update.get_attr("dtype") is acts.float32
-    assert raw.ReadVariableOp(handle, dtype="float32").shape.as_list() == [2]
     queue = raw.FIFOQueueV2(component_types=["int32"], shapes=[[]])
-    assert raw.QueueEnqueueV2(queue, [7]).attrs["component_types"] == (acts.int32,)
+    put = raw.QueueEnqueueV2(queue, [7])
+    return update.get_attr("dtype"), raw.ReadVariableOp(handle, dtype="float32").shape, put.attrs["component_types"]
 
 
-def test_element_types_and_shapes_may_be_given_in_every_form(graph: Graph) -> None:
-    assert raw.Cast(1.5, DstT=np.int64).dtype is acts.int64
-    assert raw.Placeholder(dtype=float, shape=(None, 3)).shape.as_list() == [None, 3]
+def _mixed() -> Any:
+    return raw.AddV2(acts.constant(1), acts.constant(1.0))
 
 
-@for_each(
-    "build, error, said",
-    [
-        (lambda: raw.Neg(True), TypeError, "Neg takes signed integers, .*; got bool"),
-        (
-            lambda: raw.AddV2(acts.constant(1), acts.constant(1.0)),
-            TypeError,
-            "AddV2 takes inputs of one dtype; got int32, float32: cast one of them",
-        ),
-        (lambda: UNTYPED.Neg(1.0, speed=2), TypeError, "unexpected keyword argument 'speed'"),
-        (lambda: UNTYPED.Cast(1.0), TypeError, "missing 1 required keyword-only argument: 'DstT'"),
-        (lambda: raw.Cast(1.0, DstT="float33"), TypeError, "float33"),
-    ],
-)
-def test_what_a_row_does_not_allow_is_refused(graph: Graph, build: object, error: type[Exception], said: str) -> None:
-    assert callable(build)
-    with pytest.raises(error, match=said):
-        build()
-    assert [op.type for op in graph.get_operations() if op.type in ("Neg", "AddV2", "Cast")] == []
+def _names(build: Any) -> list[str]:
+    x = acts.constant(2.0, dtype=acts.float64)
+    build(x)
+    return [op.name for op in x.graph.get_operations()[1:]]
+
+
+def _parsed(kind: str) -> acts.Operation:
+    attrs: dict[str, Any] = {"Nsparse": 1, "Ndense": 0, "sparse_types": [acts.int64], "dense_shapes": []}
+    return make("ParseExample", [source("string", ()), source("string", ()), source(kind, ())], attrs)
+
+
+def _function_of_a_handle() -> Any:
+    return raw.PyFunc([raw.VarHandleOp(dtype="float32", shape=())], token="f", Tout=[])
+
+
+ONE_TYPE = "AddV2 takes inputs of one dtype; got int32, float32: cast one of them"
+USES = [
+    gives(lambda: raw.AddV2(1, acts.constant([1.0, 2.0], dtype=acts.float64), name="total"), np.array([2.0, 3.0])),
+    equals(lambda: _names(lambda x: raw.AddV2(1, x, name="total")), ["total/x", "total"]),
+    gives(lambda: raw.Pack([1.5, acts.constant(2.0, dtype=acts.float64)], axis=0), np.array([1.5, 2.0])),
+    equals(lambda: _names(lambda x: raw.Pack([1.5, x], axis=0)), ["Pack/values_0", "Pack"]),
+    gives(lambda: raw.TopKV2([3, 1, 2], 2), [[3, 2], [0, 2]]),
+    equals(_list_and_fields, (("values", "indices"), list, [[2], [2]])),
+    equals(lambda: type(raw.NoOp(name="nothing")), acts.Operation),
+    equals(_handles, (acts.float32, [2], (acts.int32,))),
+    equals(lambda: raw.Cast(1.5, DstT=np.int64).dtype, acts.int64),
+    equals(lambda: raw.Placeholder(dtype=float, shape=(None, 3)).shape.as_list(), [None, 3]),
+    refuses(lambda: raw.Neg(True), TypeError, "Neg takes signed integers, .*; got bool"),
+    refuses(_mixed, TypeError, ONE_TYPE),
+    refuses(lambda: UNTYPED.Neg(1.0, speed=2), TypeError, "unexpected keyword argument 'speed'"),
+    refuses(lambda: UNTYPED.Cast(1.0), TypeError, "missing 1 required keyword-only argument: 'DstT'"),
+    refuses(lambda: raw.Cast(1.0, DstT="float33"), TypeError, "float33"),
+    # What a row of the table of signatures says of single inputs, of their number, and of lists of them.
+    refuses(lambda: raw.Switch(1.0, source("int32")), TypeError, "Switch takes bool as pred; got int32"),
+    refuses(lambda: raw.Switch(1.0, source("bool", [2])), ValueError, r"takes a scalar as pred; got shape \(2,\)"),
+    equals(lambda: raw.Switch(source("float32", [3]), source("bool"))[0].shape, [3]),
+    equals(lambda: len(_parsed("string").outputs), 3),
+    refuses(lambda: _parsed("int32"), TypeError, "ParseExample takes string as sparse_keys; got int32"),
+    refuses(lambda: make("Switch", [source("float32")]), ValueError, "Switch takes the inputs data, pred; got 1"),
+    # What TensorFlow calls a reference is a handle.
+    equals(lambda: raw.Barrier(component_types=[acts.float32]).dtype.name, "resource"),
+    refuses(lambda: raw.BarrierReadySize("a"), TypeError, "takes a resource handle as handle; got string"),
+    refuses(_function_of_a_handle, TypeError, r"PyFunc takes .*; got resource"),
+]
+
+
+@each_use(USES)
+def test_functions_of_operation_types_do_what_their_rows_say(use: Use) -> None:
+    use.check()
+
+
+def test_a_node_that_is_refused_is_not_there(graph: Graph) -> None:
+    for build in (_mixed, lambda: raw.Neg(True), lambda: raw.Cast(1.0, DstT="float33")):
+        with pytest.raises(TypeError):
+            build()
+    assert {op.type for op in graph.get_operations()} == {"Const"}

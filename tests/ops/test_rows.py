@@ -1,73 +1,17 @@
-"""Rows of the op table: what is checked by the signature while a node is built, and rows from elsewhere."""
+"""Rows of the op table from elsewhere, which bring their signature along."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from actorsession.graph import op_signatures, registry
-from actorsession.graph.dtypes import bool_, float32, int32, int64, resource, string
+from actorsession import float32, int32
+from actorsession.extend import many, one, op, same
+from actorsession.graph import registry
 from actorsession.graph.op_signatures import signature_of, tensorflow_signature
-from actorsession.ops import raw
-from actorsession.ops.apply import many, one
-from actorsession.ops.build import make
-from actorsession.ops.rows import op, same
+from tests.nodes import make
 from tests.ops.interpreter import source
-
-
-def test_an_input_of_a_fixed_type_has_that_type() -> None:
-    with pytest.raises(TypeError, match="Switch takes bool as pred; got int32"):
-        raw.Switch(source(float32), source(int32))
-
-
-def test_an_input_of_a_fixed_rank_has_that_rank() -> None:
-    with pytest.raises(ValueError, match=r"Switch takes a scalar as pred; got shape \(2,\)"):
-        raw.Switch(source(float32), source(bool_, (2,)))
-    assert raw.Switch(source(float32, (3,)), source(bool_, None))[0].shape == (3,)
-
-
-def test_each_input_of_a_list_is_checked() -> None:
-    attrs: dict[str, Any] = {"Nsparse": 1, "Ndense": 0, "sparse_types": [int64], "dense_shapes": []}
-    texts = [source(string, ()), source(string, ())]
-    assert len(make("ParseExample", [*texts, source(string, ())], attrs).outputs) == 3
-    with pytest.raises(TypeError, match="ParseExample takes string as sparse_keys; got int32"):
-        make("ParseExample", [*texts, source(int32, ())], attrs)
-
-
-def test_another_number_of_inputs_is_refused() -> None:
-    with pytest.raises(ValueError, match="Switch takes the inputs data, pred; got 1"):
-        make("Switch", [source(float32)])
-
-
-def test_what_tensorflow_calls_a_reference_is_a_handle() -> None:
-    barrier = raw.Barrier(component_types=[float32])
-    assert barrier.dtype is resource
-    with pytest.raises(TypeError, match="takes a resource handle as handle; got string"):
-        raw.BarrierReadySize(source(string, ()))
-
-
-def test_a_list_has_only_the_types_that_the_table_names() -> None:
-    handle = raw.VarHandleOp(dtype=float32, shape=())
-    with pytest.raises(TypeError, match=r"PyFunc takes .*; got resource"):
-        raw.PyFunc([handle], token="f", Tout=[])
-
-
-# -- types that bring their signature along --------------------------------------------------------
-
-
-@pytest.fixture
-def registrations(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """What a test registers is forgotten at its end."""
-    rows, _ = op_signatures._rows()
-    monkeypatch.setattr(registry, "_OPS", dict(registry._OPS))
-    monkeypatch.setattr(registry, "_COMPLETE", set(registry._COMPLETE))
-    before = dict(rows)
-    yield
-    rows.clear()
-    rows.update(before)
-    op_signatures._forget()
 
 
 def test_a_type_with_a_signature_of_its_own_is_checked_as_those_of_the_table(registrations: None) -> None:
@@ -91,7 +35,7 @@ def test_marks_and_lists_of_a_signature_are_understood(registrations: None) -> N
 
 
 def _many(ctx: Any) -> Any:
-    from actorsession.graph.node import TensorSpec
+    from actorsession.extend import TensorSpec
 
     return [*ctx.inputs, TensorSpec(int32, ctx.inputs[0].shape)]
 

@@ -22,17 +22,13 @@ import numpy as np
 import pytest
 
 import actorsession
+from actorsession import DType, Graph, Operation, Tensor, TensorShape, as_dtype, constant, gradients
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import DType, as_dtype
-from actorsession.graph.graph import Graph
-from actorsession.graph.node import TensorSpec
+from actorsession.extend import NOT_DIFFERENTIABLE, InferContext, TensorSpec, registered_ops
 from actorsession.graph.op_signatures import fixed_type, input_args, signature_of
-from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import NOT_DIFFERENTIABLE, InferContext, lookup, registered_ops
-from actorsession.graph.shape import TensorShape
-from actorsession.ops.build import constant, make
-from actorsession.ops.derivatives.gradients import gradients
+from actorsession.graph.registry import lookup
 from actorsession.ops.indexed_slices import to_dense
+from tests.nodes import make
 from tests.ops import table
 from tests.ops.interpreter import check_gradient, evaluate, source
 from tests.ops.table.elsewhere import ELSEWHERE

@@ -15,12 +15,12 @@ from actorsession.extend import DeviceAttributes, DeviceSet, StepGraph
 from actorsession.graph.control_flow_ops import PRIMITIVES
 from actorsession.graph.device import LOCAL_TASK
 from actorsession.graph.function import FunctionDef
-from actorsession.ops.build import make
 from actorsession.ops.flow import dataflow
 from actorsession.plan.control_flow.functionalize import functionalize
 from actorsession.plan.place import Placer
 from actorsession.plan.prune import GraphView, prune
 from actorsession.plan.signature import RunSignature
+from tests.nodes import make
 from tests.ops.raw_control import raw_cond, raw_while
 
 pytestmark = pytest.mark.usefixtures("graph")

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from actorsession import Graph, Tensor, ops
-from actorsession.ops import blockwise
 from actorsession.plan.codegen import fusion
 from actorsession.plan.codegen.fusion import LEAST
+from tests.blocks import process_small_arrays, record_runs
 from tests.plan.kit import Made, Step, call
 
 LARGE = LEAST + 1
@@ -128,12 +128,11 @@ def test_a_node_that_needs_some_of_a_run_comes_behind_it(graph: Graph) -> None:
     np.testing.assert_array_equal(made.run(given)[0], (first - first.max()) * np.float32(2))
 
 
-def test_a_run_lets_only_so_many_nodes_pass(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fusion, "_PASSED", 1)
+def test_a_run_lets_only_so_many_nodes_pass(graph: Graph) -> None:
     x = fed(graph)
     with graph.as_default():
         first = x * 2.0
-        others = [call(graph, lambda v: v[:3] * 2, x).outputs[0] for _ in range(2)]
+        others = [call(graph, lambda v: v[:3] * 2, x).outputs[0] for _ in range(fusion.MOST_PASSED + 1)]
         y = ops.tanh(first)
     assert runs(Made(graph, [y, *others], [x])) == []
 
@@ -264,16 +263,8 @@ def test_a_sum_takes_the_results_of_a_run_when_it_has_ended(graph: Graph) -> Non
 
 
 def test_runs_are_found_in_loops_and_branches(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
-    worked_through: list[int] = []
-    work = blockwise.Blockwise.__call__
-
-    def noted(run: blockwise.Blockwise, check: Any, *operands: Any) -> Any:
-        worked_through.append(operands[0].size)
-        return work(run, check, *operands)
-
-    for module in (fusion, blockwise):
-        monkeypatch.setattr(module, "LEAST", 1)
-    monkeypatch.setattr(blockwise.Blockwise, "__call__", noted)
+    process_small_arrays(monkeypatch)
+    worked_through = record_runs(monkeypatch)
     x = fed(graph, [None])
     with graph.as_default():
         _, y = ops.while_loop(lambda i, v: i < 3, lambda i, v: (i + 1, ops.tanh(v * 2.0 + 1.0)), [ops.constant(0), x])
@@ -288,4 +279,4 @@ def test_runs_are_found_in_loops_and_branches(graph: Graph, monkeypatch: pytest.
     if value.sum() > 0:
         value = np.exp(value * np.float32(2) - np.float32(1))
     np.testing.assert_array_equal(made.run(given)[0], value)
-    assert worked_through == [9] * (3 + int(value is not before))
+    assert [run.elements for run in worked_through] == [9] * (3 + int(value is not before))

@@ -182,8 +182,8 @@ def test_what_a_server_lends_is_right_at_the_moment_it_is_lent(drawn: tuple[Reci
 @settings(suppress_health_check=[HealthCheck.too_slow])
 @given(recipes())
 def test_partitions_that_travelled_do_the_same(drawn: tuple[Recipe, int]) -> None:
+    from actorsession.extend import Partition
     from actorsession.graph import codec
-    from actorsession.plan.partition import Partition
 
     recipe, devices = drawn
     made = Made(recipe.graph, recipe.tensors, recipe.feeds, recipe.targets, devices=devices)

@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from actorsession import AsyncSession, Graph, ops
-from actorsession.actors.loops import run as run_to_end
 from tests.cluster.kit import PS0, W0, W1, InProcess, on, soon
+from tests.loops import run_to_end
 from transports.shm.arena import current_arena
 
 SIZE = 2**14  # 64 KB of float32: above what is worth sharing

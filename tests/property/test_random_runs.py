@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from actorsession import AsyncSession, ConfigProto, Graph, Session, Tensor, gradients, nn, ops
 from actorsession.errors import CancelledError, InvalidArgumentError
 from actorsession.ops import blockwise
-from actorsession.plan.codegen import fusion
+from tests.blocks import BlockRun, process_small_arrays, record_runs
 from tests.session.inner import direct_session
 
 # More than what kernels compute otherwise for few elements, and no multiple of anything.
@@ -23,27 +23,16 @@ PERMITTED = settings(suppress_health_check=[HealthCheck.function_scoped_fixture]
 
 
 @pytest.fixture(autouse=True)
-def _everything_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
+def _everything_is_large(monkeypatch: pytest.MonkeyPatch, product_threads: Callable[[int], None]) -> None:
     """Runs of arrays from two elements on are worked through in short blocks, by several threads."""
-    for module in (blockwise, fusion):
-        monkeypatch.setattr(module, "LEAST", 1)
-    monkeypatch.setattr(blockwise, "_BUFFERS", 1)
-    monkeypatch.setattr(blockwise, "_SHARED", 1 << 13)
-    monkeypatch.setattr(blockwise, "usual_threads", lambda: 2)
+    process_small_arrays(monkeypatch, shared=1 << 13)
+    product_threads(2)
 
 
 @pytest.fixture
-def ran(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def ran(monkeypatch: pytest.MonkeyPatch) -> list[BlockRun]:
     """An entry for each run in blocks."""
-    found: list[int] = []
-    run = blockwise.Blockwise.__call__
-
-    def counted(self: Any, *args: Any) -> Any:
-        found.append(self._nodes)
-        return run(self, *args)
-
-    monkeypatch.setattr(blockwise.Blockwise, "__call__", counted)
-    return found
+    return record_runs(monkeypatch)
 
 
 _UNARY: dict[str, Callable[[Any], Any]] = {
@@ -143,7 +132,7 @@ def test_gradients_are_the_same(words: list[tuple[str, int, int]], known: bool) 
 
 
 @pytest.mark.parametrize("rows", [0, 1, 2, 500])
-def test_arrays_of_any_size_may_follow_each_other(rows: int, ran: list[int]) -> None:
+def test_arrays_of_any_size_may_follow_each_other(rows: int, ran: list[BlockRun]) -> None:
     graph = Graph()
     values = build(graph, [("mul", 0, 1), ("tanh", 2, 0), ("sub", 3, 1)], [None, COLUMNS])
     with Session(graph=graph) as session:
@@ -151,10 +140,10 @@ def test_arrays_of_any_size_may_follow_each_other(rows: int, ran: list[int]) -> 
             x, y = fed(count, count) if count else [np.zeros((0, COLUMNS), "f4")] * 2
             (found,) = session.run(values[-1:], {values[0]: x, values[1]: y})
             np.testing.assert_array_equal(found, np.tanh(x * y) - y)
-    assert ran == [3] * (3 if rows else 2)
+    assert [run.nodes for run in ran] == [3] * (3 if rows else 2)
 
 
-def test_shapes_that_do_not_fit_are_said_of_the_node_that_finds_out(ran: list[int]) -> None:
+def test_shapes_that_do_not_fit_are_said_of_the_node_that_finds_out(ran: list[BlockRun]) -> None:
     with Graph().as_default() as graph:
         x, y = (ops.placeholder("float32", [None, COLUMNS]) for _ in range(2))
         z = ops.exp(ops.add(ops.tanh(x), y, name="the_sum"))
@@ -164,10 +153,10 @@ def test_shapes_that_do_not_fit_are_said_of_the_node_that_finds_out(ran: list[in
             session.run(z, {x: a, y: b})
         assert ran == []
         np.testing.assert_array_equal(session.run(z, {x: a, y: a}), np.exp(np.tanh(a) + a))
-    assert ran == [3]
+    assert [run.nodes for run in ran] == [3]
 
 
-def test_what_was_fetched_is_the_callers_own(ran: list[int]) -> None:
+def test_what_was_fetched_is_the_callers_own(ran: list[BlockRun]) -> None:
     graph = Graph()
     values = build(graph, [("mul", 0, 1), ("tanh", 2, 0), ("sub", 3, 1)], [None, COLUMNS])
     x, y = fed(0)
@@ -177,7 +166,7 @@ def test_what_was_fetched_is_the_callers_own(ran: list[int]) -> None:
         for value in first:
             value += 1
         same(session.run(values[2:], {values[0]: x, values[1]: y}), kept)
-    assert ran == [3, 3]
+    assert [run.nodes for run in ran] == [3, 3]
 
 
 def test_a_session_that_is_closed_meanwhile_ends_a_run_before_its_next_block(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -194,12 +183,12 @@ def test_a_session_that_is_closed_meanwhile_ends_a_run_before_its_next_block(mon
         session.run(values[-1], dict(zip(values, fed(0), strict=False)))
 
 
-async def test_a_run_in_the_kernel_pool_gives_the_same(ran: list[int]) -> None:
+async def test_a_run_in_the_kernel_pool_gives_the_same(ran: list[BlockRun]) -> None:
     graph = Graph()
     values = build(graph, [("mul", 0, 1), ("tanh", 2, 0), ("sub", 3, 1)], [None, COLUMNS])
     feeds = dict(zip(values, fed(0), strict=False))
     config = ConfigProto(inter_op_parallelism_threads=2)
     async with AsyncSession(graph=graph, config=config) as session:
         found = await session.run(values[2:], feeds)
-    assert ran == [3]
+    assert [run.nodes for run in ran] == [3]
     same(found, await asyncio.to_thread(one_by_one, graph, values[2:], feeds))

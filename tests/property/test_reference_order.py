@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import actorsession as acts
 from actorsession import AsyncSession, ConfigProto
-from actorsession.actors.loops import run as run_to_end
 from tests.cluster.kit import PS0, W0, in_process, soon
+from tests.loops import run_to_end
 from tests.plan.reference_programs import Place, Program, X, same
 
 LEAVES = st.sampled_from(["a", "b", "x", "a", "b", "c(0.5)"])

@@ -17,9 +17,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from actorsession import AsyncSession, Graph, Tensor, ops
-from actorsession.actors.loops import run as run_to_end
 from actorsession.errors import OpError
 from tests.cluster.kit import in_process
+from tests.loops import run_to_end
 from tests.property.processes import TASKS, Processes
 from tests.property.recipes import Recipe, recipes
 

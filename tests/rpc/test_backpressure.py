@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
 from actorsession.actors import Children
 from actorsession.errors import ResourceExhaustedError
-from actorsession.messages import Call, Failure, Reply, decode, encode
+from actorsession.messages import Beat, Call, Failure, Reply, decode, encode
 from actorsession.messages.step_frames import CANCEL, RUN_GRAPH, WireValues, is_step_frame, read_header, write_header
 from actorsession.rpc import Link
 from actorsession.rpc import backpressure as room_module
-from actorsession.rpc import pending_calls as pending_module
-from actorsession.rpc import service as service_module
+from actorsession.rpc.pending_calls import MAX_PENDING
 from actorsession.rpc.served_runs import ServedRun
+from actorsession.rpc.service import MAX_SERVING
 from tests.actors.kit import Desk, Hold, Note, Said, Say, Take, connected, eventually, linked, soon, turns
-from transports import ConnectionClosed, Frame
+from transports import Connection, ConnectionClosed, Frame
 
 MIB = 2**20
 
@@ -110,20 +110,30 @@ async def test_runs_that_are_held_are_forgotten_with_the_link(small_backlog: Non
         await owner.stop()
 
 
+class Ending:
+    """A connection that has lost its peer, and whose end is not reported yet."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def unsent_exceeds(self, *marks: int) -> bool:
+        return True
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._connection, name)
+
+    async def drain(self, above: int = 0) -> None:
+        raise ConnectionClosed("it is about to end", address="tcp://x", by_us=False)
+
+
 async def test_a_connection_that_is_ending_does_not_keep_the_loop_busy_with_runs_that_are_held(
-    small_backlog: None, monkeypatch: pytest.MonkeyPatch
+    small_backlog: None,
 ) -> None:
     """Bytes that were not sent may be counted until the end is reported, in a later turn of the loop."""
     owner = Children("test")
     async with connected("tcp") as (dialled, accepted):
-        there = Link(accepted, serves={})
+        there = Link(cast(Connection, Ending(accepted)), serves={})
         await start(there, owner)
-
-        async def ended(above: int = 0) -> None:
-            raise ConnectionClosed("it is about to end", address="tcp://x", by_us=False)
-
-        monkeypatch.setattr(type(accepted), "unsent", property(lambda _: 100 * MIB))
-        monkeypatch.setattr(accepted, "drain", ended)
         draining = asyncio.ensure_future(there.drain())
         fetch = Fetch(there)
         dialled.write(fetch.frame(1))
@@ -199,38 +209,43 @@ async def test_asks_that_wait_for_a_slow_peer_are_written_one_after_the_other() 
         await owner.stop()
 
 
-async def test_asks_over_the_limit_of_a_link_wait_for_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pending_module, "MAX_PENDING", 2)
-    store = Desk()
+async def test_asks_over_the_limit_of_a_link_wait_for_an_answer() -> None:
+    store, names = Desk(), [str(number) for number in range(MAX_PENDING + 2)]
     async with linked("inproc", serves={"desk": store.ref}) as (here, _):
-        asks = [asyncio.create_task(here.ask("desk", Hold(name=name))) for name in "abcd"]
-        await store.until("b began")
+        asks = [asyncio.create_task(here.ask("desk", Hold(name=name))) for name in names]
+        await store.until(f"{names[-3]} began")
         await turns()
-        assert (here.statistics().pending, here.statistics().waiting) == (2, 2)
-        asks[2].cancel()
+        assert (here.statistics().pending, here.statistics().waiting) == (MAX_PENDING, 2)
+        asks[-2].cancel()
         await turns()
         assert here.statistics().waiting == 1
-        for name in "abd":
+        for name in names:
             store.let_go(name)
         answers = await soon(asyncio.gather(*asks, return_exceptions=True))
-        assert [getattr(answer, "text", None) for answer in answers] == ["a", "b", None, "d"]
+        expected = [*names[:-2], None, names[-1]]
+        assert [getattr(answer, "text", None) for answer in answers] == expected
 
 
-async def test_calls_over_the_limit_of_a_peer_are_refused_and_the_link_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(service_module, "MAX_SERVING", 2)
+async def answered(dialled: Connection) -> Any:
+    """The next message that is no heartbeat."""
+    while isinstance(message := decode(*_parts(await soon(dialled.recv()))), Beat):
+        pass
+    return message
+
+
+async def test_calls_over_the_limit_of_a_peer_are_refused_and_the_link_stays() -> None:
     store, owner = Desk(), Children("test")
     async with connected("tcp") as (dialled, accepted):
         there = Link(accepted, serves={"desk": store.ref})
         await start(there, owner)
-        for number, name in enumerate("abc"):
-            dialled.write(frame_of(Call(number, "desk", 60.0, Hold(name=name))))
-        answer = decode(*_parts(await soon(dialled.recv())))
+        for number in range(MAX_SERVING + 1):
+            dialled.write(frame_of(Call(number, "desk", 600.0, Hold(name=str(number)))))
+        answer = await answered(dialled)
         assert isinstance(answer, Failure)
-        assert answer.call_id == 2
+        assert answer.call_id == MAX_SERVING
         assert isinstance(answer.error, ResourceExhaustedError)
-        store.let_go("a")
-        assert decode(*_parts(await soon(dialled.recv()))) == Reply(0, Said(text="a"))
-        store.let_go("b")
+        store.let_go("0")
+        assert await answered(dialled) == Reply(0, Said(text="0"))
         await there.aclose()
         await owner.stop()
 
@@ -254,6 +269,9 @@ class Free:
     """A connection that has just become free."""
 
     congested, ahead, full = False, 0, False
+
+    def unsent_exceeds(self, nbytes: int) -> bool:
+        return False
 
 
 def test_an_ask_with_arrays_waits_behind_those_that_wait_though_there_is_room_now() -> None:

@@ -13,7 +13,7 @@ import pytest
 from actorsession.actors import Actor, CallContext
 from actorsession.errors import AbortedError, CancelledError, InvalidArgumentError, OpError
 from actorsession.graph.codec import INLINE_LIMIT, bytes_held
-from actorsession.messages.step_frames import CallRequest, StepRequest, WireValues
+from actorsession.messages.step_frames import PARTIAL_RUN, RUN_STEP, CallRequest, StepRequest, WireValues
 from actorsession.rpc.local_calls import LocalCalls, LocalRun, LocalValues
 from actorsession.runtime.loop_thread import LoopThread
 from tests.cluster.kit import PATIENCE, eventually, soon
@@ -119,13 +119,13 @@ class Master:
     ) -> Waiter:
         """Requests a run as the session does."""
         waiter = waiter or Waiter()
-        self.calls.run_step(call, number, 1.5, LocalValues(values), waiter, asked)
+        self.calls.request(RUN_STEP, call, number, 1.5, asked, LocalValues.of(values), waiter)
         return waiter
 
     def call_partial(self, call: int, setup: int, values: Sequence[Any] = ()) -> Waiter:
         waiter = Waiter()
         asked = CallRequest(("a:0",), ("b:0",))
-        self.calls.call_partial(call, setup, 2.5, LocalValues(values), waiter, asked)
+        self.calls.request(PARTIAL_RUN, call, setup, 2.5, asked, LocalValues.of(values), waiter)
         return waiter
 
 
@@ -138,7 +138,7 @@ async def master(request: Any) -> AsyncIterator[Master]:
 
 
 def double(run: LocalRun) -> None:
-    run.done(LocalValues([2 * value for value in run.values.read_all()]))
+    run.done(LocalValues.of([2 * value for value in run.values.read_all()]))
 
 
 async def test_a_run_gets_its_values_once(master: Master) -> None:
@@ -198,7 +198,7 @@ async def test_a_cancelled_run_is_told_to_its_program_and_not_answered(master: M
     waiter = master.run(1)
     master.calls.cancel(1)
     master.calls.cancel(1)
-    await master.do(lambda: program.runs[0].done(LocalValues([1])))
+    await master.do(lambda: program.runs[0].done(LocalValues.of([1])))
     await asyncio.sleep(0)
     assert (cancelled, waiter.told) == (program.runs, [])
 
@@ -254,7 +254,7 @@ class Queue:
         master.plans.program = Program(self.take)
 
     def take(self, run: LocalRun) -> None:
-        run.done(LocalValues([1]), None, self.settle)
+        run.done(LocalValues.of([1]), None, self.settle)
 
     def settle(self, received: bool) -> None:
         assert asyncio.get_running_loop() is self._master.plans.loop
@@ -308,7 +308,7 @@ async def set_up(master: Master, opened: Program) -> Callable[[], object]:
 
     def open_it(run: LocalRun) -> None:
         closes.append(run.open(opened))
-        run.done(LocalValues([]), ["handle"])
+        run.done(LocalValues.of([]), ["handle"])
 
     master.plans.program = Program(open_it)
     assert await master.run(1).wait() == [[]]
@@ -355,9 +355,9 @@ async def test_an_error_of_a_call_of_a_partial_run_is_that_of_the_call(master: M
 
 def test_values_count_as_those_of_a_frame_do() -> None:
     fed: list[Any] = [np.zeros(INLINE_LIMIT, np.float64), np.float32(1.0), "text"]
-    here, there = LocalValues(fed), WireValues.of(fed)
+    here, there = LocalValues.of(fed), WireValues.of(fed)
     assert (len(here), here.nbytes) == (len(there), bytes_held(fed))
-    assert LocalValues(fed[1:]).nbytes == there.nbytes - fed[0].nbytes == 0
+    assert LocalValues.of(fed[1:]).nbytes == there.nbytes - fed[0].nbytes == 0
     passed = WireValues([])
     for number in range(3):
         here.pass_on(number, passed)

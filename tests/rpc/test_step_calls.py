@@ -143,7 +143,7 @@ async def test_a_run_goes_there_and_its_values_come_back() -> None:
     here, there = End("there"), End("here")
     program, waiter = Program(double), Waiter()
     number = there.calls.served.register(program)
-    here.calls.run_graph(5, number, WireValues.of([np.float32(3.0)]), waiter)
+    run_graph(here, 5, number, WireValues.of([np.float32(3.0)]), waiter)
     assert (here.calls.pending, waiter.told) == (1, [])
     carry(here, there)
     (run,) = program.runs
@@ -159,7 +159,7 @@ async def test_a_run_may_be_answered_later_and_out_of_order() -> None:
     program, waiters = Program(), [Waiter() for _ in range(3)]
     number = there.calls.served.register(program)
     for call, waiter in enumerate(waiters):
-        here.calls.run_graph(call, number, WireValues.of([np.float32(call)]), waiter)
+        run_graph(here, call, number, WireValues.of([np.float32(call)]), waiter)
     carry(here, there)
     assert len(there.calls.served) == 3
     for run in reversed(program.runs):
@@ -176,7 +176,7 @@ async def test_an_error_keeps_its_class_and_gets_the_task_of_the_peer() -> None:
 
     here, there = End("/job:w/task:1"), End()
     waiter = Waiter()
-    here.calls.run_graph(1, there.calls.served.register(Program(refuse)), WireValues([]), waiter)
+    run_graph(here, 1, there.calls.served.register(Program(refuse)), WireValues([]), waiter)
     carry(here, there)
     carry(there, here)
     (error,) = waiter.told
@@ -190,7 +190,7 @@ async def test_an_exception_that_is_no_error_of_ours_is_answered_as_one() -> Non
 
     here, there = End(), End()
     waiter = Waiter()
-    here.calls.run_graph(1, there.calls.served.register(Program(fail)), WireValues([]), waiter)
+    run_graph(here, 1, there.calls.served.register(Program(fail)), WireValues([]), waiter)
     carry(here, there)
     carry(there, here)
     assert isinstance(waiter.told[0], OpError)
@@ -203,7 +203,7 @@ async def test_a_program_that_is_not_known_is_gone() -> None:
     there.calls.served.drop(number)
     there.calls.served.drop(number)
     waiter = Waiter()
-    here.calls.run_graph(1, number, WireValues([]), waiter)
+    run_graph(here, 1, number, WireValues([]), waiter)
     carry(here, there)
     carry(there, here)
     assert waiter.told == ["gone"]
@@ -219,7 +219,7 @@ async def test_no_number_of_a_program_is_used_twice() -> None:
 async def test_a_cancelled_run_is_not_answered() -> None:
     here, there = End(), End()
     program, waiter = Program(), Waiter()
-    here.calls.run_graph(1, there.calls.served.register(program), WireValues([]), waiter)
+    run_graph(here, 1, there.calls.served.register(program), WireValues([]), waiter)
     carry(here, there)
     here.calls.cancel(1)
     here.calls.cancel(1)
@@ -249,7 +249,7 @@ async def test_a_run_whose_cancellation_has_overtaken_it_does_not_begin() -> Non
     program, waiters = Program(double), [Waiter(), Waiter()]
     number = there.calls.served.register(program)
     for call, waiter in enumerate(waiters):
-        here.calls.run_graph(call, number, WireValues.of([np.float32(call)]), waiter)
+        run_graph(here, call, number, WireValues.of([np.float32(call)]), waiter)
     here.calls.cancel(0)
     here.sent.insert(0, here.sent.pop())
     carry(here, there)
@@ -259,11 +259,10 @@ async def test_a_run_whose_cancellation_has_overtaken_it_does_not_begin() -> Non
     assert [waiter.told for waiter in waiters] == [[], [([2.0], 7)]]
 
 
-async def test_cancellations_without_a_run_are_remembered_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(served_runs, "_EARLY", 2)
+async def test_cancellations_without_a_run_are_remembered_up_to_a_limit() -> None:
     end, program = End(), Program()
     number = end.calls.served.register(program)
-    for call in range(3):
+    for call in range(served_runs.MAX_EARLY + 1):
         end.receive(CANCEL, call)
     for call in range(3):
         end.receive(RUN_GRAPH, call, number, None, None)
@@ -275,7 +274,7 @@ async def test_the_end_of_the_link_fails_what_waits_here_and_cancels_what_runs_h
     program, waiter = Program(), Waiter()
     number = end.calls.served.register(program)
     end.receive(RUN_GRAPH, 3, number, None, None)
-    end.calls.run_graph(1, 2, WireValues([]), waiter)
+    run_graph(end, 1, 2, WireValues([]), waiter)
     end.calls.end(lambda: UnavailableError("lost"))
     assert [str(told) for told in waiter.told] == ["lost"]
     assert program.cancelled == [3]
@@ -290,7 +289,7 @@ async def test_a_run_that_cannot_be_sent_is_refused_and_does_not_wait(error: OpE
     end.error = error
     waiter = Waiter()
     with pytest.raises(type(error)):
-        end.calls.run_graph(1, 2, WireValues([]), waiter)
+        run_graph(end, 1, 2, WireValues([]), waiter)
     assert (end.calls.pending, end.calls.sent, waiter.told) == (0, 0, [])
 
 
@@ -301,20 +300,20 @@ async def test_a_thread_requests_a_run_if_its_frame_can_be_sent_at_once() -> Non
     values = WireValues.of([np.float32(3.0)])
     here.meanwhile = lambda: seen.append(here.calls.pending)
     seen: list[int] = []
-    assert await asyncio.to_thread(here.calls.run_from_thread, 5, 7, 2.5, values, waiter, PLAN)
+    assert await asyncio.to_thread(here.calls.run_from_thread, 5, 7, 2.5, PLAN, values, waiter)
     assert seen == [1]  # it waits before the frame leaves, because the answer may come at once
     carry(here, there)
     carry(there, here)
     assert waiter.told == [([6.0], 7)]
     assert (here.calls.sent, there.calls.served.received) == (1, 1)
     here.busy = True
-    assert not here.calls.run_from_thread(6, 7, None, values, waiter)
+    assert not here.calls.run_from_thread(6, 7, None, None, values, waiter)
     assert (here.calls.pending, here.calls.sent, len(waiter.told)) == (0, 1, 1)
 
 
 async def test_a_run_with_large_arrays_is_not_for_a_thread_to_request() -> None:
     here, waiter = End(), Waiter()
-    assert not here.calls.run_from_thread(1, 1, None, WireValues.of([LARGE]), waiter)
+    assert not here.calls.run_from_thread(1, 1, None, None, WireValues.of([LARGE]), waiter)
     assert (here.calls.pending, here.sent, waiter.told) == (0, [], [])
 
 
@@ -323,11 +322,11 @@ async def test_a_link_that_ends_while_a_thread_requests_a_run_tells_it_once(busy
     here, waiter = End(), Waiter()
     here.busy = busy
     here.meanwhile = lambda: here.calls.end(lambda: UnavailableError("over"))
-    assert here.calls.run_from_thread(1, 1, None, WireValues([]), waiter)
+    assert here.calls.run_from_thread(1, 1, None, None, WireValues([]), waiter)
     assert [type(told) for told in waiter.told] == [UnavailableError]
     here.meanwhile = lambda: None
     # After the end the loop is to find out why.
-    assert not here.calls.run_from_thread(2, 1, None, WireValues([]), waiter)
+    assert not here.calls.run_from_thread(2, 1, None, None, WireValues([]), waiter)
     assert len(waiter.told) == 1
     assert here.calls.pending == 0
 
@@ -338,9 +337,15 @@ NO_MEMORY = ResourceExhaustedError("no memory")
 # -- plans of a client -----------------------------------------------------------------------------
 
 
+def run_graph(
+    here: End, call: int, number: int, values: WireValues, waiter: Waiter, asked: GraphRequest | None = None
+) -> None:
+    here.calls.request(RUN_GRAPH, call, number, None, asked, values, waiter)
+
+
 def run_plan(here: End, call: int, number: int, asked: StepRequest | None = None) -> Waiter:
     waiter = Waiter()
-    here.calls.run_step(call, number, 2.5, WireValues.of([np.float32(call)]), waiter, asked)
+    here.calls.request(RUN_STEP, call, number, 2.5, asked, WireValues.of([np.float32(call)]), waiter)
     return waiter
 
 
@@ -361,9 +366,7 @@ async def test_what_a_run_asks_for_arrives_with_it() -> None:
     there.program = program = Program()
     run_plan(here, 1, 7, StepRequest(["a plan"], {"trace_level": 3}, ["debugged"], "key", 0.5))
     run_plan(here, 2, 7)
-    here.calls.run_graph(
-        3, there.calls.served.register(program), WireValues([]), Waiter(), GraphRequest(True, ["debugged"])
-    )
+    run_graph(here, 3, there.calls.served.register(program), WireValues([]), Waiter(), GraphRequest(True, ["debugged"]))
     carry(here, there)
     of_step, of_none, of_graph = [run.asked for run in program.runs]
     assert (of_step.options, of_step.debug_run) == ({"trace_level": 3}, ["debugged"])
@@ -386,7 +389,7 @@ async def test_the_numbers_of_plans_and_of_graphs_are_not_mixed_up() -> None:
     number = there.calls.served.register(Program(double))
     of_plan, of_graph = run_plan(here, 1, number), Waiter()
     run_plan(here, 2, number + 1, PLAN)
-    here.calls.run_graph(3, number + 1, WireValues([]), of_graph)
+    run_graph(here, 3, number + 1, WireValues([]), of_graph)
     carry(here, there)
     carry(there, here)
     assert (of_plan.told, of_graph.told) == (["gone"], ["gone"])
@@ -404,13 +407,13 @@ async def test_a_plan_that_is_refused_fails_the_run_that_brought_it_and_is_not_k
     assert waiters[1].told == ["gone"]
 
 
-async def test_of_too_many_plans_the_oldest_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(served_runs, "MAX_PLANS", 2)
+async def test_of_too_many_plans_the_oldest_is_dropped() -> None:
     here, there = End(), End()
     there.program = Program(double)
-    for number in range(3):
+    count = served_runs.MAX_PLANS + 1
+    for number in range(count):
         run_plan(here, number, number, PLAN)
-    waiters = [run_plan(here, 3 + number, number) for number in range(3)]
+    waiters = [run_plan(here, count + number, number) for number in (0, 1, count - 1)]
     carry(here, there)
     carry(there, here)
     assert [waiter.told[0] == "gone" for waiter in waiters] == [True, False, False]
@@ -481,7 +484,7 @@ async def test_what_a_run_has_taken_is_put_back_if_its_answer_is_lost_at_its_cli
     here, there = End(), End()
     waiter = Waiter()
     waiter.done = mock.Mock(side_effect=RuntimeError("a mistake"))  # type: ignore[method-assign]
-    here.calls.run_graph(1, there.calls.served.register(taker(settled)), WireValues([]), waiter)
+    run_graph(here, 1, there.calls.served.register(taker(settled)), WireValues([]), waiter)
     carry(here, there)
     if loses:
         here.calls.lost(write_header(there.take()[0]), NO_MEMORY)
@@ -492,8 +495,7 @@ async def test_what_a_run_has_taken_is_put_back_if_its_answer_is_lost_at_its_cli
     assert settled == [False]
 
 
-async def test_of_too_many_unconfirmed_answers_the_oldest_counts_as_received(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(served_runs, "_MAX_UNSETTLED", 2)
+async def test_of_too_many_unconfirmed_answers_the_oldest_counts_as_received() -> None:
     settled: list[tuple[int, bool]] = []
 
     def take(run: ServedRun) -> None:
@@ -504,9 +506,9 @@ async def test_of_too_many_unconfirmed_answers_the_oldest_counts_as_received(mon
 
     end = End()
     number = end.calls.served.register(Program(take))
-    for call in range(3):
+    for call in range(served_runs.MAX_UNSETTLED + 1):
         end.receive(RUN_GRAPH, call, number, None, None)
-    assert (settled, end.calls.served.unsettled) == ([(0, True)], 2)
+    assert (settled, end.calls.served.unsettled) == ([(0, True)], served_runs.MAX_UNSETTLED)
 
 
 async def test_one_that_cannot_be_settled_does_not_concern_the_link(caplog: pytest.LogCaptureFixture) -> None:
@@ -564,7 +566,7 @@ ASKED = CallRequest(("a:0",), ("b:0", "c:0"))
 def call_partial(here: End, call: int, setup: int = 1) -> Waiter:
     waiter = Waiter()
     values = WireValues.of([np.float32(call)])
-    here.calls.call_partial(call, setup, 1.5, values, waiter, ASKED)
+    here.calls.request(PARTIAL_RUN, call, setup, 1.5, ASKED, values, waiter)
     return waiter
 
 
@@ -634,7 +636,7 @@ async def test_a_run_without_memory_for_its_feeds_fails_alone() -> None:
     program, waiters = Program(), [Waiter(), Waiter()]
     number = there.calls.served.register(program)
     for call, waiter in enumerate(waiters):
-        here.calls.run_graph(call, number, WireValues.of([LARGE]), waiter)
+        run_graph(here, call, number, WireValues.of([LARGE]), waiter)
     there.calls.lost(write_header(here.take()[0]), NO_MEMORY)
     carry(there, here)
     (error,) = waiters[0].told
@@ -648,7 +650,7 @@ async def test_a_run_without_memory_for_its_answer_fails_alone(answer: int) -> N
     here = End("there")
     waiters = [Waiter(), Waiter()]
     for call, waiter in enumerate(waiters):
-        here.calls.run_graph(call, 1, WireValues.of([]), waiter)
+        run_graph(here, call, 1, WireValues.of([]), waiter)
     here.calls.lost(write_header([answer, 1, None, b"", 0])[:4], NO_MEMORY)
     assert [waiter.told for waiter in waiters] == [[], [NO_MEMORY]]
     here.calls.lost(write_header([answer, 1]), NO_MEMORY)  # it was cancelled
@@ -729,16 +731,15 @@ async def test_runs_of_a_peer_that_does_not_read_are_held_in_order() -> None:
     await end.children.stop()
 
 
-async def test_the_runs_of_a_peer_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(served_runs, "MAX_RUNS", 2)
-    end = End()
+async def test_the_runs_of_a_peer_are_limited() -> None:
+    end, most = End(), served_runs.MAX_RUNS
     number = end.calls.served.register(Program())
-    for call in range(3):
+    for call in range(most + 1):
         end.receive(RUN_GRAPH, call, number, None, None)
     ((wire, _),) = end.sent
-    assert wire[:2] == [FAIL, 2]
-    assert "3 runs in progress here, which is the limit" in str(wire)
-    assert len(end.calls.served) == 2
+    assert wire[:2] == [FAIL, most]
+    assert f"{most + 1} runs in progress here, which is the limit" in str(wire)
+    assert len(end.calls.served) == most
 
 
 # -- pushes ----------------------------------------------------------------------------------------
@@ -821,14 +822,15 @@ async def test_the_key_of_a_long_header_gets_no_number() -> None:
     assert there.pushed[-1].keys == ["a"]
 
 
-async def test_keys_beyond_the_limit_travel_as_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pushes, "_MAX_KEYS", 2)
+async def test_keys_beyond_the_limit_travel_as_text() -> None:
     here, there = End(), End()
-    for _ in range(2):
-        here.calls.pushes.push(push(*[(key, np.float32(1)) for key in "abc"]))
-    assert [wire[2::3] for wire, _ in here.sent] == [["a", "b", "c"], [0, 1, "c"]]
+    keys = [f"key {number}" for number in range(pushes.MAX_KEYS + 1)]
+    for at in range(0, len(keys), 1000):  # a frame of all of them would go by the bulk lane, which numbers none
+        here.calls.pushes.push(push(*[(key, np.float32(1)) for key in keys[at : at + 1000]]))
+    here.calls.pushes.push(push(*[(key, np.float32(1)) for key in keys[-2:]]))
+    assert here.sent[-1][0][2::3] == [pushes.MAX_KEYS - 1, keys[-1]]
     carry(here, there)
-    assert [message.keys for message in there.pushed] == [["a", "b", "c"]] * 2
+    assert there.pushed[-1].keys == keys[-2:]
 
 
 # -- what a peer must not do -----------------------------------------------------------------------

@@ -186,15 +186,15 @@ class ThreadRun:
         self.admitted = False
 
 
-async def test_a_run_that_knows_whether_it_was_admitted_leaves_once() -> None:
+async def test_a_run_of_a_thread_knows_whether_it_was_admitted() -> None:
     share = Admission(10).share(1, 100)
     first, second = ThreadRun(50), ThreadRun()
     assert share.enter_run(first)
     assert not share.enter_run(second)
     assert (first.admitted, second.admitted) == (True, False)
     assert (share.in_flight, share.nbytes) == (1, 50)
-    for run in second, first, first:
-        share.leave_run(run)
+    assert first.admitted
+    share.leave(first.nbytes)
     assert (share.in_flight, share.nbytes) == (0, 0)
     assert share.enter_run(second)
 
@@ -230,7 +230,7 @@ async def test_threads_and_the_loop_never_pass_the_limit() -> None:
             if share.enter_run(run):
                 note(1)
                 note(-1)
-                loop.call_soon_threadsafe(share.leave_run, run)
+                loop.call_soon_threadsafe(share.leave, run.nbytes)
                 done += 1
         return done
 

@@ -9,20 +9,16 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import actorsession as acts
 from actorsession import Graph, GraphDef, RunOptions, Tensor, as_dtype, ops
 from actorsession.config import DebugOptions, DebugTensorWatch
 from actorsession.errors import InvalidArgumentError
 from actorsession.plan.signature import RunSignature
 from actorsession.runtime.debug.debug_op import debug_op
-from actorsession.runtime.debug.dump import ENTRY_BYTES, DebugDump, DebugNodeKey, DumpStore
-from actorsession.runtime.debug.graph import (
-    DebugGraphDecorator,
-    DebugGraphDecoratorInterface,
-    DebugGraphDecoratorRegistry,
-)
+from actorsession.runtime.debug.dump import ENTRY_BYTES, DumpStore
+from actorsession.runtime.debug.graph import DebugGraphDecorator
 from actorsession.runtime.debug.graph import decorated as add_debug_nodes
-from actorsession.runtime.debug.sinks import register_debug_sink, sink_for, unregister_debug_sink
-from actorsession.runtime.debug.state import DebuggerState, DebuggerStateRegistry
+from actorsession.runtime.debug.sinks import sink_for
 from actorsession.runtime.debug.task_debugger import TaskWatches
 from actorsession.runtime.debug.watched_step import DebugRunDef
 from tests.rows import for_each
@@ -261,20 +257,20 @@ def test_a_place_that_cannot_be_is_refused_with_what_can(url: str, said: str) ->
 
 
 def test_a_name_is_registered_once_and_forgotten_once() -> None:
-    register_debug_sink("a.b-c_1", print)
+    acts.debugging.register_debug_sink("a.b-c_1", print)
     try:
         with pytest.raises(KeyError, match="registered already"):
-            register_debug_sink("a.b-c_1", repr)
+            acts.debugging.register_debug_sink("a.b-c_1", repr)
     finally:
-        unregister_debug_sink("a.b-c_1")
+        acts.debugging.unregister_debug_sink("a.b-c_1")
     with pytest.raises(KeyError, match="no debug sink"):
-        unregister_debug_sink("a.b-c_1")
+        acts.debugging.unregister_debug_sink("a.b-c_1")
     with pytest.raises(ValueError, match="letters, digits"):
-        register_debug_sink("a/b", print)
+        acts.debugging.register_debug_sink("a/b", print)
 
 
-def dump(value: Any) -> DebugDump:
-    return DebugDump(
+def dump(value: Any) -> acts.debugging.DebugDump:
+    return acts.debugging.DebugDump(
         node_name="n",
         output_slot=0,
         device_name="d",
@@ -306,43 +302,43 @@ def test_strings_count_with_what_they_hold() -> None:
 
 @pytest.fixture
 def no_factory() -> Iterator[None]:
-    before = DebuggerStateRegistry.register_factory(None)
+    before = acts.debugging.DebuggerStateRegistry.register_factory(None)
     yield
-    DebuggerStateRegistry.register_factory(before)
+    acts.debugging.DebuggerStateRegistry.register_factory(before)
 
 
 @pytest.mark.usefixtures("no_factory")
 def test_the_registered_factory_makes_the_states() -> None:
     made: list[DebugOptions] = []
 
-    class Mine(DebuggerState):
+    class Mine(acts.debugging.DebuggerState):
         pass
 
-    def factory(options: DebugOptions) -> DebuggerState:
+    def factory(options: DebugOptions) -> acts.debugging.DebuggerState:
         made.append(options)
         return Mine()
 
-    assert DebuggerStateRegistry.register_factory(factory) is None
+    assert acts.debugging.DebuggerStateRegistry.register_factory(factory) is None
     options = DebugOptions(global_step=1)
-    assert isinstance(DebuggerStateRegistry.create_state(options), Mine)
+    assert isinstance(acts.debugging.DebuggerStateRegistry.create_state(options), Mine)
     assert made == [options]
-    assert DebuggerStateRegistry.register_factory(None) is factory
+    assert acts.debugging.DebuggerStateRegistry.register_factory(None) is factory
 
 
 @pytest.mark.usefixtures("no_factory")
 def test_without_a_factory_the_default_counts_and_without_both_none() -> None:
-    default = DebuggerState()
-    assert DebuggerStateRegistry.create_state(DebugOptions(), lambda _: default) is default
+    default = acts.debugging.DebuggerState()
+    assert acts.debugging.DebuggerStateRegistry.create_state(DebugOptions(), lambda _: default) is default
     with pytest.raises(InvalidArgumentError, match="no debugger state factory is registered"):
-        DebuggerStateRegistry.create_state(DebugOptions())
+        acts.debugging.DebuggerStateRegistry.create_state(DebugOptions())
 
 
 @pytest.mark.usefixtures("no_factory")
 def test_a_factory_that_makes_something_else_is_told_so() -> None:
     wrong: Sequence[Any] = [lambda options: 3]
-    DebuggerStateRegistry.register_factory(wrong[0])
+    acts.debugging.DebuggerStateRegistry.register_factory(wrong[0])
     with pytest.raises(InvalidArgumentError, match="makes a DebuggerState, this one made 3"):
-        DebuggerStateRegistry.create_state(DebugOptions())
+        acts.debugging.DebuggerStateRegistry.create_state(DebugOptions())
 
 
 # -- decorators ------------------------------------------------------------------------------------
@@ -350,9 +346,9 @@ def test_a_factory_that_makes_something_else_is_told_so() -> None:
 
 @pytest.fixture
 def no_decorator_factory() -> Iterator[None]:
-    before = DebugGraphDecoratorRegistry.register_factory(None)
+    before = acts.debugging.DebugGraphDecoratorRegistry.register_factory(None)
     yield
-    DebugGraphDecoratorRegistry.register_factory(before)
+    acts.debugging.DebugGraphDecoratorRegistry.register_factory(before)
 
 
 def default_decorator() -> DebugGraphDecorator:
@@ -361,24 +357,26 @@ def default_decorator() -> DebugGraphDecorator:
 
 @pytest.mark.usefixtures("no_decorator_factory")
 def test_the_registered_factory_makes_the_decorators_and_gets_the_default() -> None:
-    class Mine(DebugGraphDecoratorInterface):
+    class Mine(acts.debugging.DebugGraphDecoratorInterface):
         def decorate_graph(self, graph_def: GraphDef, device: str) -> GraphDef:
             return graph_def
 
     given: list[Any] = []
 
-    def factory(options: DebugOptions, default: DebugGraphDecoratorInterface) -> DebugGraphDecoratorInterface:
+    def factory(
+        options: DebugOptions, default: acts.debugging.DebugGraphDecoratorInterface
+    ) -> acts.debugging.DebugGraphDecoratorInterface:
         given.append((options, default))
         return Mine()
 
     default = default_decorator()
-    create = DebugGraphDecoratorRegistry.create_decorator
+    create = acts.debugging.DebugGraphDecoratorRegistry.create_decorator
     assert create(default.options, default) is default
-    assert DebugGraphDecoratorRegistry.register_factory(factory) is None
+    assert acts.debugging.DebugGraphDecoratorRegistry.register_factory(factory) is None
     assert isinstance(create(default.options, default), Mine)
     assert given == [(default.options, default)]
-    assert DebugGraphDecoratorRegistry.register_factory(None) is factory
-    assert DebuggerStateRegistry.register_factory(None) is None  # the registries are two
+    assert acts.debugging.DebugGraphDecoratorRegistry.register_factory(None) is factory
+    assert acts.debugging.DebuggerStateRegistry.register_factory(None) is None  # the registries are two
 
 
 @pytest.mark.usefixtures("no_decorator_factory")
@@ -390,12 +388,12 @@ def test_the_registered_factory_makes_the_decorators_and_gets_the_default() -> N
     ],
 )
 def test_a_decorator_factory_that_makes_something_else_is_told_so(made: Any, said: str) -> None:
-    class Odd(DebugGraphDecoratorInterface):
+    class Odd(acts.debugging.DebugGraphDecoratorInterface):
         def decorate_graph(self, graph_def: GraphDef, device: str) -> Any:
             return made
 
     wrong: Any = lambda options, default: made if isinstance(made, int) else Odd()  # noqa: E731
-    DebugGraphDecoratorRegistry.register_factory(wrong)
+    acts.debugging.DebugGraphDecoratorRegistry.register_factory(wrong)
     graph, x, z = chain()
     with pytest.raises(InvalidArgumentError, match=said):
         add_debug_nodes(Loaded(graph, [z], [x], devices=2).parts, default_decorator())
@@ -426,7 +424,7 @@ def test_a_debugged_run_travels_without_what_belongs_to_its_plan() -> None:
 
 
 def test_a_key_names_device_tensor_and_debug_op() -> None:
-    key = DebugNodeKey("/job:a/replica:0/task:0/device:CPU:0", "n", 1, "DebugNanCount")
+    key = acts.debugging.DebugNodeKey("/job:a/replica:0/task:0/device:CPU:0", "n", 1, "DebugNanCount")
     assert key.debug_node_name == "n:1:DebugNanCount"
     assert str(key) == "/job:a/replica:0/task:0/device:CPU:0;n:1:DebugNanCount"
-    assert dump(1.0).key == DebugNodeKey("d", "n", 0, "DebugIdentity")
+    assert dump(1.0).key == acts.debugging.DebugNodeKey("d", "n", 0, "DebugIdentity")

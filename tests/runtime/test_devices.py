@@ -13,7 +13,6 @@ from actorsession import ConfigProto
 from actorsession.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError
 from actorsession.extend import DeviceFactory, new_incarnation, register_device_factory, registered_device_types
 from actorsession.graph.device import LOCAL_TASK
-from actorsession.runtime import devices as registry
 from actorsession.runtime.devices import CPU_PRIORITY, device_set, make_devices
 from tests.rows import for_each
 from tests.runtime.toy import PLUGIN, Toys, write_distribution
@@ -21,10 +20,7 @@ from tests.runtime.toy import PLUGIN, Toys, write_distribution
 TASK = "/job:worker/replica:0/task:3"
 
 
-@pytest.fixture(autouse=True)
-def registrations(monkeypatch: Any) -> None:
-    """What a test registers is forgotten at its end."""
-    monkeypatch.setattr(registry, "_FACTORIES", dict(registry._FACTORIES))
+pytestmark = pytest.mark.usefixtures("registrations")
 
 
 @pytest.fixture

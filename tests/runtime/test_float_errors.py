@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextvars
+
 import numpy as np
 import pytest
 
@@ -14,8 +16,9 @@ IGNORING = dict.fromkeys(("divide", "over", "under", "invalid"), "ignore")
 
 def not_found(monkeypatch: pytest.MonkeyPatch) -> tuple[ErrorState, object]:
     """What is used with a numpy that keeps its state elsewhere."""
-    monkeypatch.setattr(float_errors, "copy_context", dict)
-    return find_error_state()
+    with monkeypatch.context() as patch:
+        patch.setattr(contextvars, "copy_context", dict)
+        return find_error_state()
 
 
 @for_each("found", [True, False])

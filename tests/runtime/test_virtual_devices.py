@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,16 +10,9 @@ import pytest
 import actorsession as acts
 from actorsession.errors import InvalidArgumentError
 from actorsession.extend import VirtualDevices, register_device_factory
-from actorsession.runtime import devices
 from actorsession.runtime.devices import CPU_PRIORITY
 
-
-@pytest.fixture(autouse=True)
-def graph(monkeypatch: pytest.MonkeyPatch) -> Iterator[acts.Graph]:
-    """A new graph, and what the test registers gone after it."""
-    monkeypatch.setattr(devices, "_FACTORIES", dict(devices._FACTORIES))
-    with acts.Graph().as_default() as made:
-        yield made
+pytestmark = pytest.mark.usefixtures("registrations", "graph")
 
 
 def types(session: Any) -> list[str]:

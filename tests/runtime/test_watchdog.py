@@ -10,15 +10,13 @@ from typing import Any
 
 import pytest
 
-from actorsession import AsyncSession, Graph, Server, Session, Tensor, ops
-from actorsession.cluster.server.settings import ServerSettings
-from actorsession.extend import NOT_DIFFERENTIABLE, OpDef
+from actorsession import AsyncSession, Graph, Server, ServerSettings, Session, Tensor, ops
+from actorsession.extend import NOT_DIFFERENTIABLE, OpDef, registered_ops
 from actorsession.extend import register_op as register
-from actorsession.graph.registry import is_registered
-from actorsession.ops.build import make_one
-from actorsession.runtime.watchdog import HOLD_LIMIT, Watchdog
+from actorsession.runtime.watchdog import HOLD_LIMIT, WATCHDOG, Watchdog
 from tests.cluster.holding import hold
 from tests.cluster.kit import PATIENCE, eventually
+from tests.nodes import make_one
 
 
 def linger(x: Tensor, name: str) -> Tensor:
@@ -36,7 +34,7 @@ def _kernel(context: Any) -> Callable[[Any], Any]:
     return lingering
 
 
-if not is_registered("TestLinger"):
+if "TestLinger" not in registered_ops():
     register(
         OpDef(
             name="TestLinger",
@@ -50,12 +48,9 @@ if not is_registered("TestLinger"):
 
 
 @pytest.fixture
-def named(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[str]]:
-    """What a watchdog of the test's own has logged."""
-    dog = Watchdog()
-    for module in ("inline_run", "segment_engine"):
-        monkeypatch.setattr(f"actorsession.runtime.engine.{module}.WATCHDOG", dog)
-    monkeypatch.setattr("actorsession.cluster.server.sidecar.WATCHDOG", dog)
+def named(caplog: pytest.LogCaptureFixture) -> Callable[[], list[str]]:
+    """What the watchdog has logged of this test."""
+    WATCHDOG.forget()
     caplog.set_level("WARNING", "actorsession.runtime")
     return lambda: [r.getMessage() for r in caplog.records if r.name == "actorsession.runtime"]
 

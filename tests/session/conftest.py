@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import inspect
 import zlib
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from types import CodeType
 from typing import Any
 
 import pytest
 
 from actorsession import ConfigProto, Graph, ops
+from actorsession.runtime.engine import step
 from tests.conftest import LOOP_FACTORIES, LoopFactory
 from tests.session.faces import AsyncFace, LocalFace, SyncFace
 from tests.session.partial_kit import Dear, Stages
@@ -45,6 +46,12 @@ def pytest_asyncio_loop_factories(config: pytest.Config, item: pytest.Item) -> M
 def _uses_asyncio(code: CodeType) -> bool:
     within = [const for const in code.co_consts if isinstance(const, CodeType)]
     return "asyncio" in code.co_names or any(map(_uses_asyncio, within))
+
+
+@pytest.fixture
+def settle(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    """Return a function that sets how many seconds a cancelled step waits for its kernels."""
+    return lambda seconds: monkeypatch.setattr(step, "_SETTLE", seconds)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -8,10 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 from actorsession import Tensor
-from actorsession.extend import NOT_DIFFERENTIABLE, OpDef
+from actorsession.extend import NOT_DIFFERENTIABLE, OpDef, registered_ops
 from actorsession.extend import register_op as register
-from actorsession.graph.registry import is_registered
-from actorsession.ops.build import make_one
+from tests.nodes import make_one
 
 __all__ = ["Probe"]
 
@@ -69,7 +68,7 @@ def _costs(microseconds: float) -> Callable[[Any, Any], float]:
 # Microseconds; what runs for more than a thousand goes to a pool, and every node above a hundred is looked
 # at before it begins.
 for _name, _cost in {"TestDearProbe": 1e6, "TestCheapProbe": 200.0}.items():
-    if not is_registered(_name):
+    if _name not in registered_ops():
         register(
             OpDef(
                 name=_name,

@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+import actorsession as acts
 from actorsession import AsyncSession, ConfigProto, Graph, RunOptions, Server, Session, Tensor, ops
 from actorsession.config import DebugOptions, DebugTensorWatch
 from actorsession.errors import CancelledError, DeadlineExceededError, InvalidArgumentError, RequestError
-from actorsession.runtime.debug.state import DebuggerState, DebuggerStateRegistry
-from actorsession.runtime.engine import step as step_module
 from actorsession.runtime.engine.inline_run import Gate
 from tests.session.inner import direct_session
 
@@ -255,11 +254,11 @@ LIMITED = ConfigProto(operation_timeout_in_ms=60_000)
 
 
 async def test_closing_ends_a_run_whose_function_does_not_return(
-    make_session: Any, monkeypatch: pytest.MonkeyPatch
+    make_session: Any, settle: Callable[[float], None]
 ) -> None:
     """1. A function is called and waits for something. 2. The session is closed, which returns.
     3. The run ends with CancelledError though the function still waits."""
-    monkeypatch.setattr(step_module, "_SETTLE", 0.05)
+    settle(0.05)
     session = make_session(LIMITED)
     with Stuck() as stuck:
         run = asyncio.ensure_future(session.run(stuck.y))
@@ -270,9 +269,9 @@ async def test_closing_ends_a_run_whose_function_does_not_return(
 
 
 async def test_a_limit_ends_a_run_whose_function_does_not_return(
-    make_session: Any, monkeypatch: pytest.MonkeyPatch
+    make_session: Any, settle: Callable[[float], None]
 ) -> None:
-    monkeypatch.setattr(step_module, "_SETTLE", 0.05)
+    settle(0.05)
     session = make_session()
     with Stuck() as stuck:
         with pytest.raises(DeadlineExceededError):
@@ -390,7 +389,7 @@ def test_a_function_may_close_the_session_that_runs_it(graph: Graph) -> None:
 def test_a_debugger_state_may_close_the_session(graph: Graph) -> None:
     """It hears of the run in the thread of the session's loop, which must not wait for itself."""
 
-    class Closing(DebuggerState):
+    class Closing(acts.debugging.DebuggerState):
         def publish_debug_metadata(self, *args: Any) -> None:
             session.close()
 
@@ -398,12 +397,12 @@ def test_a_debugger_state_may_close_the_session(graph: Graph) -> None:
     watch = DebugTensorWatch(node_name="*", output_slot=-1, debug_urls=["memory://"])
     options = RunOptions(debug_options=DebugOptions(debug_tensor_watch_opts=[watch]))
     session = Session(graph=graph, config=LIMITED)
-    before = DebuggerStateRegistry.register_factory(lambda _: Closing())
+    before = acts.debugging.DebuggerStateRegistry.register_factory(lambda _: Closing())
     try:
         with pytest.raises(CancelledError, match=r"closed|shut down"):
             session.run(y, options=options)
     finally:
-        DebuggerStateRegistry.register_factory(before)
+        acts.debugging.DebuggerStateRegistry.register_factory(before)
     assert session.closed
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+import actorsession as acts
 from actorsession import Graph, Session, ops
 from actorsession.errors import InvalidArgumentError
-from actorsession.session import GraphMutationWarning
 
 LINE = r"test_changed_nodes.py:\d+"
 
@@ -21,7 +21,7 @@ async def test_another_input_of_a_node_that_ran_is_reported_once_and_has_no_effe
     assert await session.run(b, {a: 1}) == 1
     b.op._update_input(0, c)
     said = f"inputs of 'b' were changed to c:0 at .*{LINE} after .* built at .*{LINE}"
-    with pytest.warns(GraphMutationWarning, match=said):
+    with pytest.warns(acts.debugging.GraphMutationWarning, match=said):
         assert await session.run(b, {a: 2}) == 2  # the plan that there was
     with warnings.catch_warnings():
         warnings.simplefilter("error")

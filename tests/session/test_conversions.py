@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
+import actorsession as acts
 from actorsession import IndexedSlices, SparseTensor, Tensor, ops, opsets
 from actorsession.errors import InvalidArgumentError
-from actorsession.session import conversions
-from actorsession.session.conversions import register_session_run_conversion_functions
 from actorsession.session.feeds import flatten_feed_keys
 from tests.rows import for_each
 
@@ -32,15 +31,16 @@ class OnlyFetched:
 
 
 @pytest.fixture(autouse=True)
-def registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(conversions, "_CONVERSIONS", list(conversions._CONVERSIONS))
-    register_session_run_conversion_functions(
+def registered(registrations: None) -> None:
+    acts.plugins.register_session_run_conversion_functions(
         Squared,
         lambda squared: ([squared.square], lambda values: ("squared", values[0])),
         lambda squared, value: [(squared.square, value)],
         lambda squared: [squared.square],
     )
-    register_session_run_conversion_functions(OnlyFetched, lambda group: (group.parts, lambda values: tuple(values)))
+    acts.plugins.register_session_run_conversion_functions(
+        OnlyFetched, lambda group: (group.parts, lambda values: tuple(values))
+    )
 
 
 async def test_an_object_of_a_registered_class_is_fetched_as_its_functions_say(session: Any) -> None:
@@ -119,22 +119,24 @@ def test_keys_of_a_partial_run_are_the_tensors_that_will_be_fed(graph: Any) -> N
 @for_each("known", [Squared, SparseTensor, IndexedSlices, Tensor, str, object])
 def test_registering_a_known_class_is_refused(known: Any) -> None:
     with pytest.raises(ValueError, match="cannot be registered"):
-        register_session_run_conversion_functions(known, lambda x: ([], lambda values: None))
+        acts.plugins.register_session_run_conversion_functions(known, lambda x: ([], lambda values: None))
 
 
 def test_registering_what_is_no_class_is_refused() -> None:
     with pytest.raises(TypeError, match="tensor_type is a class"):
-        register_session_run_conversion_functions("Squared", lambda x: ([], lambda v: None))  # type: ignore[arg-type]
+        acts.plugins.register_session_run_conversion_functions("Squared", lambda x: ([], lambda v: None))  # type: ignore[arg-type]
 
 
 async def test_a_subclass_may_have_a_conversion_of_its_own(session: Any) -> None:
-    register_session_run_conversion_functions(CubedToo, lambda c: ([c.square], lambda values: ("cubed", values[0])))
+    acts.plugins.register_session_run_conversion_functions(
+        CubedToo, lambda c: ([c.square], lambda values: ("cubed", values[0]))
+    )
     x = ops.constant(2.0)
     assert await session.run([CubedToo(x), Squared(x)]) == [("cubed", 4), ("squared", 4)]
 
 
 async def test_registering_the_base_of_a_known_class_is_refused(session: Any) -> None:
-    register_session_run_conversion_functions(CubedToo, lambda c: ([c.square], lambda values: values[0]))
+    acts.plugins.register_session_run_conversion_functions(CubedToo, lambda c: ([c.square], lambda values: values[0]))
 
     class Base:
         pass
@@ -142,9 +144,9 @@ async def test_registering_the_base_of_a_known_class_is_refused(session: Any) ->
     class Derived(Base):
         pass
 
-    register_session_run_conversion_functions(Derived, lambda d: ([], lambda values: None))
+    acts.plugins.register_session_run_conversion_functions(Derived, lambda d: ([], lambda values: None))
     with pytest.raises(ValueError, match="sessions know Derived already"):
-        register_session_run_conversion_functions(Base, lambda b: ([], lambda values: None))
+        acts.plugins.register_session_run_conversion_functions(Base, lambda b: ([], lambda values: None))
 
 
 async def test_an_error_of_a_conversion_reaches_the_caller(session: Any) -> None:
@@ -158,7 +160,7 @@ async def test_an_error_of_a_conversion_reaches_the_caller(session: Any) -> None
         raise InvalidArgumentError("no value today")
 
     x = ops.constant(1.0)
-    register_session_run_conversion_functions(Fails, lambda f: ([x], contract))
+    acts.plugins.register_session_run_conversion_functions(Fails, lambda f: ([x], contract))
     with pytest.raises(InvalidArgumentError, match="no value today"):
         await session.run(Fails())
     assert next(counter) == 1

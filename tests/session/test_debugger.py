@@ -12,11 +12,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+import actorsession as acts
 from actorsession import ConfigProto, Graph, GraphOptions, RunMetadata, RunOptions, Session, TraceLevel, ops
 from actorsession.config import DebugOptions, DebugTensorWatch
 from actorsession.errors import InvalidArgumentError
-from actorsession.runtime.debug.dump import DebugDump
-from actorsession.runtime.debug.sinks import register_debug_sink, unregister_debug_sink
 from tests.property.recipes import Recipe, recipes
 from tests.session.debugger_kit import seen, watch, watch_all
 
@@ -256,16 +255,16 @@ async def test_a_sink_may_run_the_session_itself(graph: Graph) -> None:
     outer: list[str] = []
     with Session(graph=graph) as session:
 
-        def ask(dump: DebugDump) -> None:
+        def ask(dump: acts.debugging.DebugDump) -> None:
             outer.append(dump.node_name)
             assert session.run(z, None, watch("y")) == 1.0
 
-        register_debug_sink("ask", ask)
+        acts.debugging.register_debug_sink("ask", ask)
         try:
             options = watch("y", "z", debug_urls=["sink://ask"])
             await asyncio.to_thread(session.run, z, None, options)
         finally:
-            unregister_debug_sink("ask")
+            acts.debugging.unregister_debug_sink("ask")
         assert outer == ["y", "z"]
         assert [d.session_run_index for d in session.debug_dumps()] == [1, 2]
         assert [r.failures for r in session.debug_reports()] == [0, 0, 0]

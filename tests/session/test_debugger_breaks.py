@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+import actorsession as acts
 from actorsession import AsyncSession, ConfigProto, Graph, RunOptions, nn, ops
 from actorsession.config import DebugOptions
 from actorsession.errors import InvalidArgumentError
-from actorsession.runtime.debug.sinks import register_debug_sink, unregister_debug_sink
 from tests.session.debugger_kit import BREAK, seen, watch
 
 CPU = "/job:localhost/replica:0/task:0/device:CPU:{}".format
@@ -193,11 +193,11 @@ async def test_many_runs_at_once_break_each_by_itself(make_session: MakeSession,
 
 async def test_on_an_event_loop_values_are_taken_in_the_kernel_pool(graph: Graph) -> None:
     threads: list[str] = []
-    register_debug_sink("threads", lambda dump: threads.append(threading.current_thread().name))
+    acts.debugging.register_debug_sink("threads", lambda dump: threads.append(threading.current_thread().name))
     try:
         async with AsyncSession(graph=graph) as session:
             y = ops.identity(ops.constant(1.0), name="y")
             await session.run(y, None, watch("y", debug_urls=["sink://threads"]))
     finally:
-        unregister_debug_sink("threads")
+        acts.debugging.unregister_debug_sink("threads")
     assert threads[0].startswith("actorsession-kernel")

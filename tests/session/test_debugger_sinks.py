@@ -12,22 +12,22 @@ from typing import Any
 
 import pytest
 
+import actorsession as acts
 from actorsession.errors import InvalidArgumentError
-from actorsession.runtime.debug.dump import ENTRY_BYTES, DebugDump
-from actorsession.runtime.debug.sinks import register_debug_sink, unregister_debug_sink
+from actorsession.runtime.debug.dump import ENTRY_BYTES
 from tests.session.debugger_kit import watch, watch_all
 
 
 @pytest.fixture
-def sink() -> Iterator[list[DebugDump]]:
+def sink() -> Iterator[list[acts.debugging.DebugDump]]:
     """What reaches ``sink://tests``."""
-    taken: list[DebugDump] = []
-    register_debug_sink("tests", taken.append)
+    taken: list[acts.debugging.DebugDump] = []
+    acts.debugging.register_debug_sink("tests", taken.append)
     yield taken
-    unregister_debug_sink("tests")
+    acts.debugging.unregister_debug_sink("tests")
 
 
-async def test_a_function_gets_each_value(session: Any, log_of: Any, sink: list[DebugDump]) -> None:
+async def test_a_function_gets_each_value(session: Any, log_of: Any, sink: list[acts.debugging.DebugDump]) -> None:
     x, z = log_of
     await session.run(z, {x: [0.0]}, watch("y", "z", debug_urls=["sink://tests"]))
     assert [d.node_name for d in sink] == ["y", "z"]
@@ -36,12 +36,12 @@ async def test_a_function_gets_each_value(session: Any, log_of: Any, sink: list[
 
 @pytest.fixture
 def broken() -> Iterator[str]:
-    def fail(_: DebugDump) -> None:
+    def fail(_: acts.debugging.DebugDump) -> None:
         raise ValueError("full up")
 
-    register_debug_sink("broken", fail)
+    acts.debugging.register_debug_sink("broken", fail)
     yield "sink://broken"
-    unregister_debug_sink("broken")
+    acts.debugging.unregister_debug_sink("broken")
 
 
 async def test_a_sink_that_fails_is_logged_and_counted_and_the_step_goes_on(

@@ -8,20 +8,19 @@ from typing import Any
 import numpy as np
 import pytest
 
+import actorsession as acts
 from actorsession import ConfigProto, Graph, GraphDef, RunOptions, Session, ops
 from actorsession.config import DebugOptions, DebugTensorWatch
 from actorsession.errors import DeadlineExceededError, InvalidArgumentError, OpError
 from actorsession.plan.signature import RunSignature
 from actorsession.runtime.debug.debugger import LocalDebugRun
-from actorsession.runtime.debug.dump import DebugDump
-from actorsession.runtime.debug.state import DebuggerState, DebuggerStateRegistry
 from tests.session.debugger_kit import watch
 
 CPU = "/job:localhost/replica:0/task:0/device:CPU:{}".format
 MakeSession = Callable[..., Any]
 
 
-class Recorder(DebuggerState):
+class Recorder(acts.debugging.DebuggerState):
     """Notes all that it hears."""
 
     def __init__(self, heard: list[Any]) -> None:
@@ -42,7 +41,7 @@ class Recorder(DebuggerState):
     def publish_graph(self, graph_def: GraphDef, device: str) -> None:
         self.heard.append(("graph", device, [n.name for n in graph_def.nodes]))
 
-    def publish_tensor(self, dump: DebugDump, debug_urls: Sequence[str]) -> None:
+    def publish_tensor(self, dump: acts.debugging.DebugDump, debug_urls: Sequence[str]) -> None:
         self.heard.append(("tensor", dump.watch_key, tuple(debug_urls)))
 
     def publish_end(self, error: OpError | None) -> None:
@@ -53,9 +52,9 @@ class Recorder(DebuggerState):
 def heard() -> Iterator[list[Any]]:
     """What a user's own state hears of debugged runs."""
     found: list[Any] = []
-    before = DebuggerStateRegistry.register_factory(lambda options: Recorder(found))
+    before = acts.debugging.DebuggerStateRegistry.register_factory(lambda options: Recorder(found))
     yield found
-    DebuggerStateRegistry.register_factory(before)
+    acts.debugging.DebuggerStateRegistry.register_factory(before)
 
 
 async def test_a_state_hears_of_run_graphs_values_and_end(session: Any, log_of: Any, heard: list[Any]) -> None:
@@ -100,12 +99,12 @@ async def test_the_end_comes_with_the_error_of_the_step(session: Any, graph: Gra
 
 
 async def test_a_state_that_fails_does_not_break_the_step_unless_it_is_asked_to(session: Any, log_of: Any) -> None:
-    class Broken(DebuggerState):
-        def publish_tensor(self, dump: DebugDump, debug_urls: Sequence[str]) -> None:
+    class Broken(acts.debugging.DebuggerState):
+        def publish_tensor(self, dump: acts.debugging.DebugDump, debug_urls: Sequence[str]) -> None:
             raise RuntimeError("lost")
 
     x, z = log_of
-    before = DebuggerStateRegistry.register_factory(lambda options: Broken())
+    before = acts.debugging.DebuggerStateRegistry.register_factory(lambda options: Broken())
     try:
         await session.run(z, {x: [0.0]}, watch("z"))
         report = session.session.debug_reports()[0]
@@ -113,7 +112,7 @@ async def test_a_state_that_fails_does_not_break_the_step_unless_it_is_asked_to(
         with pytest.raises(OpError, match="debugger state Broken failed: RuntimeError: lost"):
             await session.run(z, {x: [0.0]}, watch("z", raise_sink_errors=True))
     finally:
-        DebuggerStateRegistry.register_factory(before)
+        acts.debugging.DebuggerStateRegistry.register_factory(before)
 
 
 async def test_nothing_is_heard_after_the_end(session: Any, log_of: Any, heard: list[Any]) -> None:

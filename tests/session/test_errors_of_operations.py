@@ -9,10 +9,9 @@ import pytest
 
 from actorsession import ops
 from actorsession.errors import InvalidArgumentError, OpError, UnknownError
-from actorsession.extend import NOT_DIFFERENTIABLE, OpDef
+from actorsession.extend import NOT_DIFFERENTIABLE, OpDef, registered_ops
 from actorsession.extend import register_op as register
-from actorsession.graph.registry import is_registered
-from actorsession.ops.build import make_one
+from tests.nodes import make_one
 
 
 async def test_an_error_has_the_operation_that_was_not_fed(session: Any) -> None:
@@ -41,7 +40,7 @@ class Give:
         raise cls.error
 
 
-if not is_registered("TestRaises"):
+if "TestRaises" not in registered_ops():
     register(
         OpDef(
             name="TestRaises",

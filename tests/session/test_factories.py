@@ -26,7 +26,6 @@ from actorsession.extend import (
 )
 from actorsession.extend import register_session_factory as register_factory
 from actorsession.plan.signature import RunSignature
-from actorsession.session import factory
 from actorsession.session.direct.direct_session import DirectSession
 from actorsession.session.factory import ENTRY_POINTS, get_factory, registered_factories
 from actorsession.session.statistics import SessionStatistics
@@ -34,12 +33,7 @@ from tests.rows import for_each
 from tests.session.faces import AsyncFace, SyncFace
 from tests.session.inner import direct_session
 
-
-@pytest.fixture(autouse=True)
-def registry(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A registry of the test's own, with what is registered."""
-    registered_factories()  # imports the factories of the library, which register themselves
-    monkeypatch.setattr(factory, "_FACTORIES", dict(factory._FACTORIES))
+pytestmark = pytest.mark.usefixtures("registrations")
 
 
 class Toy(SessionFactory):

@@ -20,8 +20,8 @@ from actorsession import AsyncSession, Graph, Session, Tensor, get_static_value,
 from actorsession.errors import InvalidArgumentError, RequestError, ResourceExhaustedError
 from actorsession.extend import NOT_DIFFERENTIABLE, OpDef
 from actorsession.extend import register_op as register
-from actorsession.ops.build import make_one
 from actorsession.session.feeds import converter
+from tests.nodes import make_one
 from tests.rows import for_each
 
 Pair = namedtuple("Pair", ["first", "second"])

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 from actorsession import ConfigProto, Graph, get_default_graph, ops
-from actorsession.extend import NOT_DIFFERENTIABLE, OpDef
+from actorsession.extend import NOT_DIFFERENTIABLE, OpDef, registered_ops
 from actorsession.extend import register_op as register
-from actorsession.graph.registry import is_registered
-from actorsession.ops.build import make_one
+from tests.nodes import make_one
 
 # What ``TestReference`` was given, by reference.
 _SEEN: list[Any] = []
@@ -23,7 +22,7 @@ def _see(value: Any) -> Any:
     return np.float32(0)
 
 
-if not is_registered("TestReference"):
+if "TestReference" not in registered_ops():
     register(
         OpDef(
             name="TestReference",

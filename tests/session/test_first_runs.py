@@ -89,19 +89,30 @@ async def test_segments_of_a_step_are_estimated_with_what_has_arrived(graph: Gra
 # -- large feeds -----------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def copies(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The names of the threads that copy large feeds."""
-    names: list[str] = []
-    kept_feed = feeds_module.kept_feed
+class Copies:
+    """The copies of large feeds.
 
-    def spy(value: Any) -> Any:
+    Attributes:
+        threads: the names of the threads that have begun one.
+        go: whether they go on.
+    """
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.threads, self.go = list[str](), threading.Event()
+        self.go.set()
+        self._copy = feeds_module.kept_feed
+        monkeypatch.setattr(feeds_module, "kept_feed", self)
+
+    def __call__(self, value: Any) -> Any:
         if isinstance(value, np.ndarray) and value.nbytes > LARGE:
-            names.append(threading.current_thread().name)
-        return kept_feed(value)
+            self.threads.append(threading.current_thread().name)
+            assert self.go.wait(20)
+        return self._copy(value)
 
-    monkeypatch.setattr(feeds_module, "kept_feed", spy)
-    return names
+
+@pytest.fixture
+def copies(monkeypatch: pytest.MonkeyPatch) -> Copies:
+    return Copies(monkeypatch)
 
 
 def megabytes(count: int) -> Any:
@@ -109,7 +120,7 @@ def megabytes(count: int) -> Any:
 
 
 async def test_large_feeds_are_copied_beside_the_kernels_and_not_on_the_loop(
-    graph: Graph, gate: Gate, copies: list[str]
+    graph: Graph, gate: Gate, copies: Copies
 ) -> None:
     """They wait for no kernel either: the pool is full."""
     x = ops.placeholder("float32", [None])
@@ -118,65 +129,47 @@ async def test_large_feeds_are_copied_beside_the_kernels_and_not_on_the_loop(
     async with AsyncSession(graph=graph, config=ONE_THREAD) as session:
         waiting = await fill_pool(session, gate, slow, 20)
         fed = asyncio.ensure_future(session.run(y, {x: megabytes(4)}))
-        await eventually(lambda: bool(copies))
-        assert all("blocked" in name for name in copies)
+        await eventually(lambda: bool(copies.threads))
+        assert all("blocked" in name for name in copies.threads)
         gate.open()
         assert await soon(fed) == 0.0
         await soon(asyncio.gather(*waiting))
 
 
-async def test_what_nobody_can_change_is_not_copied(graph: Graph, copies: list[str]) -> None:
+async def test_what_nobody_can_change_is_not_copied(graph: Graph, copies: Copies) -> None:
     x = ops.placeholder("float32", [None])
     y = Probe("read-only feed", work=lambda: None)(x)[0]
     fed = megabytes(4)
     fed.flags.writeable = False
     async with AsyncSession(graph=graph, config=ONE_THREAD) as session:
         await soon(session.run(y, {x: fed}))
-    assert copies == ["MainThread"]  # which has looked, and given it as it is
+    assert copies.threads == ["MainThread"]  # which has looked, and given it as it is
 
 
-async def test_a_run_that_is_cancelled_while_its_feeds_are_copied_leaves_no_step(
-    graph: Graph, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    begun, go = threading.Event(), threading.Event()
-
-    def hold(value: Any) -> Any:
-        begun.set()
-        assert go.wait(20)
-        return value
-
-    monkeypatch.setattr(feeds_module, "kept_feed", hold)
+async def test_a_run_that_is_cancelled_while_its_feeds_are_copied_leaves_no_step(graph: Graph, copies: Copies) -> None:
+    copies.go.clear()
     x = ops.placeholder("float32", [None])
     y = Probe("cancelled feed")(x)[0]
     async with AsyncSession(graph=graph, config=ONE_THREAD) as session:
         run = asyncio.ensure_future(session.run(y, {x: megabytes(2)}))
-        await eventually(begun.is_set)
+        await eventually(lambda: bool(copies.threads))
         run.cancel()
         with pytest.raises(asyncio.CancelledError):
             await run
-        go.set()
+        copies.go.set()
         assert session.statistics().steps == 0
         assert await soon(session.run(y, {x: np.zeros(3, np.float32)})) == 0.0
 
 
-async def test_closing_the_session_while_feeds_are_copied_ends_the_run(
-    graph: Graph, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    begun, go = threading.Event(), threading.Event()
-
-    def hold(value: Any) -> Any:
-        begun.set()
-        assert go.wait(20)
-        return value
-
-    monkeypatch.setattr(feeds_module, "kept_feed", hold)
+async def test_closing_the_session_while_feeds_are_copied_ends_the_run(graph: Graph, copies: Copies) -> None:
+    copies.go.clear()
     x = ops.placeholder("float32", [None])
     y = Probe("closed feed")(x)[0]
     session = AsyncSession(graph=graph, config=ONE_THREAD)
     run = asyncio.ensure_future(session.run(y, {x: megabytes(2)}))
-    await eventually(begun.is_set)
+    await eventually(lambda: bool(copies.threads))
     await session.close()
-    go.set()
+    copies.go.set()
     with pytest.raises(CancelledError, match="closed"):
         await soon(run)
 
@@ -204,11 +197,11 @@ async def test_large_feeds_are_converted_in_a_thread_too(graph: Graph, kind: str
     assert all("blocked" in name for name in threads)
 
 
-async def test_a_partial_run_takes_large_feeds(graph: Graph, copies: list[str]) -> None:
+async def test_a_partial_run_takes_large_feeds(graph: Graph, copies: Copies) -> None:
     x = ops.placeholder("float32", [None])
     y = Probe("partial feed", work=lambda: None)(x)
     async with AsyncSession(graph=graph, config=ONE_THREAD) as session:
         handle = await session.partial_run_setup([y], [x])
         fed = megabytes(2)
         np.testing.assert_array_equal(await soon(session.partial_run(handle, y, {x: fed})), fed)
-    assert any("blocked" in name for name in copies)
+    assert any("blocked" in name for name in copies.threads)

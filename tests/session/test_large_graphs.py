@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+import actorsession as acts
 from actorsession import AsyncSession, ConfigProto, Graph, RunOptions, Session, Tensor, ops
 from actorsession.config import DebugOptions, DebugTensorWatch
 from actorsession.errors import CancelledError, InvalidArgumentError
 from actorsession.extend import PassGroup
-from actorsession.plan.signature import RunSignature
 from actorsession.runtime.planning import LARGE
-from actorsession.session.direct.planner import DirectPlan, Planner
 from tests.cluster.kit import PATIENCE, eventually, soon
 from tests.session.inner import direct_session
 from tests.session.large_kit import FORMS, HeldPass, held_pass, large
@@ -227,18 +226,15 @@ async def test_nodes_are_placed_anew_while_the_loop_goes_on(x: Tensor) -> None:
         assert set(looks) == {"actorsession-planning"}
 
 
-def test_the_collector_pauses_while_a_large_graph_is_planned_without_a_loop(
-    x: Tensor, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_collector_pauses_while_a_large_graph_is_planned_without_a_loop(x: Tensor, registrations: None) -> None:
     """What planning makes stays: traversing it again and again took a tenth of a first run."""
     was_on: list[bool] = []
-    build = Planner._build
 
-    def seen(self: Planner, signature: RunSignature) -> DirectPlan:
+    @acts.plugins.register_graph_pass("POST_PLACEMENT", 1)
+    def note(graph: Any, context: Any) -> Any:
         was_on.append(gc.isenabled())
-        return build(self, signature)
+        return graph
 
-    monkeypatch.setattr(Planner, "_build", seen)
     with Graph().as_default() as small, Session(graph=small) as session:
         assert session.run(ops.constant(1.0) + 1.0) == 2.0
     y = large(x)

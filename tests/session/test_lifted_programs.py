@@ -14,11 +14,11 @@ from actorsession.errors import InvalidArgumentError, OpError
 from actorsession.extend import DeviceAttributes, DeviceSet
 from actorsession.graph.control_flow_ops import PRIMITIVES
 from actorsession.graph.device import LOCAL_TASK
-from actorsession.ops.build import make
 from actorsession.plan.control_flow.functionalize import functionalize
 from actorsession.plan.place import Placer
 from actorsession.plan.prune import GraphView, prune
 from actorsession.plan.signature import RunSignature
+from tests.nodes import make
 from tests.ops.raw_control import raw_cond, raw_while
 from tests.rows import for_each
 

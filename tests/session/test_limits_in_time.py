@@ -13,7 +13,6 @@ import pytest
 
 from actorsession import AsyncSession, ConfigProto, Graph, RunOptions, ops
 from actorsession.errors import DeadlineExceededError, InvalidArgumentError
-from actorsession.runtime.engine import step as step_module
 from tests.session.probe import Probe
 
 KERNEL = "actorsession-kernel"
@@ -127,10 +126,15 @@ def fails_while_another_runs(graph: Graph) -> tuple[Any, threading.Event, thread
 @pytest.mark.parametrize("variable", ["ACTORSESSION_SYNC_ON_FINISH", "TF_SYNC_ON_FINISH"])
 @pytest.mark.parametrize("word", ["false", "0", "False"])
 async def test_without_sync_on_finish_a_failed_step_does_not_wait_for_its_kernels(
-    variable: str, word: str, make_session: Make, graph: Graph, monkeypatch: pytest.MonkeyPatch
+    variable: str,
+    word: str,
+    make_session: Make,
+    graph: Graph,
+    monkeypatch: pytest.MonkeyPatch,
+    settle: Callable[[float], None],
 ) -> None:
     monkeypatch.setenv(variable, word)
-    monkeypatch.setattr(step_module, "_SETTLE", 60.0)  # who waits would wait until it is back
+    settle(60.0)  # who waits would wait until it is back
     fetches, gate, back = fails_while_another_runs(graph)
     session = make_session(OWN_THREADS)
     with pytest.raises(InvalidArgumentError, match="this part fails"):
@@ -145,11 +149,12 @@ async def test_a_failed_step_waits_for_its_kernels_by_default(
     make_session: Make,
     graph: Graph,
     monkeypatch: pytest.MonkeyPatch,
+    settle: Callable[[float], None],
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     if word is not None:
         monkeypatch.setenv("TF_SYNC_ON_FINISH", word)
-    monkeypatch.setattr(step_module, "_SETTLE", 60.0)
+    settle(60.0)
     fetches, gate, back = fails_while_another_runs(graph)
     with caplog.at_level(logging.ERROR, "actorsession.config"):
         session = make_session(OWN_THREADS)
@@ -164,10 +169,10 @@ async def test_a_failed_step_waits_for_its_kernels_by_default(
 
 
 async def test_a_step_given_up_without_sync_on_finish_leaves_its_kernel_behind(
-    graph: Graph, monkeypatch: pytest.MonkeyPatch
+    graph: Graph, monkeypatch: pytest.MonkeyPatch, settle: Callable[[float], None]
 ) -> None:
     monkeypatch.setenv("ACTORSESSION_SYNC_ON_FINISH", "false")
-    monkeypatch.setattr(step_module, "_SETTLE", 60.0)
+    settle(60.0)
     begun, gate, back = threading.Event(), threading.Event(), threading.Event()
     held = Probe("behind", lambda: hold(begun, gate, back))(ops.constant(1.0))
     async with AsyncSession(graph=graph) as session:

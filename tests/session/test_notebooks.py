@@ -7,6 +7,7 @@ import asyncio
 import inspect
 import re
 import sys
+import time
 import types
 import warnings
 from collections.abc import Callable, Iterator
@@ -15,8 +16,9 @@ from typing import Any
 
 import pytest
 
+import actorsession as acts
 from actorsession import AsyncSession, Graph, InteractiveSession, Session, ops
-from actorsession.session import CellWarning, notebooks
+from actorsession.runtime.watchdog import HOLD_LIMIT
 from actorsession.session.notebooks import CellCalls, is_cell
 from tests.session.notebook_kit import Notebook, open_notebook
 
@@ -389,36 +391,41 @@ async def test_a_cell_sees_no_loop_while_a_step_runs_and_has_it_back_also_on_an_
     assert seen == [None, None]
 
 
-def held(calls: CellCalls, seconds: float, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def held(calls: CellCalls, seconds: float) -> list[str]:
     """The warnings of a step that takes some seconds by a clock of the test's own."""
-    times = iter([10.0, 10.0 + seconds])
-    with monkeypatch.context() as patched, warnings.catch_warnings(record=True) as caught:
+    calls.clock = iter([10.0, 10.0 + seconds]).__next__
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        patched.setattr(notebooks, "time", types.SimpleNamespace(perf_counter=times.__next__))
         assert calls.step(lambda: 1) == 1
-    assert all(w.category is CellWarning for w in caught)
+    assert all(w.category is acts.debugging.CellWarning for w in caught)
     return [str(w.message) for w in caught]
 
 
-def test_the_first_step_that_takes_above_50_ms_is_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_first_step_that_takes_above_50_ms_is_warned_of() -> None:
     calls, others = CellCalls(), CellCalls()
-    assert held(calls, 0.049, monkeypatch) == []
-    (told,) = held(calls, 0.12, monkeypatch)
+    assert held(calls, 0.049) == []
+    (told,) = held(calls, 0.12)
     assert "held the notebook's event loop for 0.12 s" in told
-    assert held(calls, 0.12, monkeypatch) == []
-    assert len(held(others, 0.12, monkeypatch)) == 1, "once for each session"
+    assert held(calls, 0.12) == []
+    assert len(held(others, 0.12)) == 1, "once for each session"
 
 
-def test_a_step_that_is_planned_first_is_not_warned_of(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
-    x = ops.constant(1.0) + 1.0
-    times = iter(range(10))
-    monkeypatch.setattr(notebooks, "time", types.SimpleNamespace(perf_counter=times.__next__))
+def linger() -> float:
+    """Holds the loop for longer than a step in a cell should."""
+    end = time.perf_counter() + 2 * HOLD_LIMIT
+    while time.perf_counter() < end:
+        pass
+    return 1.0
+
+
+def test_a_step_that_is_planned_first_is_not_warned_of(graph: Graph) -> None:
+    x = ops.py_func(linger, [], "float64")
 
     async def main() -> None:
         with Session(graph=graph) as session:
-            assert in_run_code(lambda: session.run(x)) == 2.0
-            with pytest.warns(CellWarning, match=r"for 1 s"):
-                assert in_run_code(lambda: session.run(x)) == 2.0
+            assert in_run_code(lambda: session.run(x)) == 1.0
+            with pytest.warns(acts.debugging.CellWarning, match=r"event loop for \d"):
+                assert in_run_code(lambda: session.run(x)) == 1.0
 
     asyncio.run(main())
 

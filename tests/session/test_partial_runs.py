@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+import actorsession as acts
 from actorsession import Graph, Session, Tensor, ops
 from actorsession.errors import InvalidArgumentError, UnimplementedError
-from actorsession.session.conversions import _CONVERSIONS, register_session_run_conversion_functions
+from actorsession.session.conversions import _CONVERSIONS
 from tests.session.partial_kit import Stages
 
 # -- what it is ------------------------------------------------------------------------------------
@@ -181,7 +182,7 @@ class Pair:
 
 
 async def test_objects_with_a_conversion_stand_for_their_tensors(session: Any, stages: Stages) -> None:
-    register_session_run_conversion_functions(
+    acts.plugins.register_session_run_conversion_functions(
         Pair,
         lambda pair: (pair.parts, tuple),
         lambda pair, values: list(zip(pair.parts, values, strict=True)),

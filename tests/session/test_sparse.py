@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+import actorsession as acts
 from actorsession import IndexedSlices, SparseTensor, ops, opsets
 from actorsession.errors import InvalidArgumentError
-from actorsession.ops import IndexedSlicesValue
-from actorsession.opsets import SparseTensorValue
 from tests.rows import for_each
 
 FED = ([[1, 1]], [2.0], [2, 3])
@@ -25,7 +24,7 @@ def _same(found: Any, expected: Any) -> None:
 async def test_a_sparse_tensor_gives_a_sparse_tensor_value(session: Any) -> None:
     sparse = SparseTensor([[0, 0], [1, 2]], [1.0, 2.0], [2, 3])
     found = await session.run(sparse)
-    _same(found, SparseTensorValue([[0, 0], [1, 2]], [1, 2], [2, 3]))
+    _same(found, acts.sparse.SparseTensorValue([[0, 0], [1, 2]], [1, 2], [2, 3]))
     assert [part.dtype.name for part in found] == ["int64", "float32", "int64"]
     assert all(part.flags.writeable for part in found)
     nested = await session.run({"s": [sparse, sparse.values]})
@@ -34,7 +33,7 @@ async def test_a_sparse_tensor_gives_a_sparse_tensor_value(session: Any) -> None
 
 async def test_a_value_whose_parts_are_tensors_is_an_ordinary_named_tuple(session: Any) -> None:
     x = ops.constant([1.0])
-    _same(await session.run(SparseTensorValue(x, x, x)), SparseTensorValue([1], [1], [1]))
+    _same(await session.run(acts.sparse.SparseTensorValue(x, x, x)), acts.sparse.SparseTensorValue([1], [1], [1]))
 
 
 async def test_slices_give_their_value_and_no_shape_when_they_have_none(session: Any) -> None:
@@ -42,17 +41,17 @@ async def test_slices_give_their_value_and_no_shape_when_they_have_none(session:
     found = await session.run(IndexedSlices(rows, indices))
     assert found.dense_shape is None
     _same(found[:2], ([[1, 2]], [0]))
-    assert type(found) is IndexedSlicesValue
+    assert type(found) is acts.sparse.IndexedSlicesValue
     whole = IndexedSlices(rows, indices, ops.constant([4, 2]))
     found = await session.run(whole)
-    assert type(found) is IndexedSlicesValue
+    assert type(found) is acts.sparse.IndexedSlicesValue
     _same(tuple(found), ([[1, 2]], [0], [4, 2]))
 
 
-@for_each("value", [FED, list(FED), SparseTensorValue(*FED)], ids=["tuple", "list", "value"])
+@for_each("value", [FED, list(FED), acts.sparse.SparseTensorValue(*FED)], ids=["tuple", "list", "value"])
 async def test_a_sparse_placeholder_is_fed_a_tuple_or_a_value(session: Any, value: Any) -> None:
     sparse = opsets.sparse_placeholder("float32", name="sp")
-    _same(await session.run(sparse, {sparse: value}), SparseTensorValue(*FED))
+    _same(await session.run(sparse, {sparse: value}), acts.sparse.SparseTensorValue(*FED))
     dense = opsets.sparse_tensor_to_dense(sparse)
     expected = [[0, 0, 0], [0, 2, 0]]
     np.testing.assert_array_equal(await session.run(dense, {sparse: value}), expected)
@@ -75,8 +74,8 @@ async def test_a_sparse_key_may_stand_in_a_tuple(session: Any) -> None:
 async def test_a_sparse_placeholder_with_a_shape_has_it_unless_it_is_fed(session: Any) -> None:
     sparse = opsets.sparse_placeholder("float32", [2, 3])
     parts = {sparse.indices: [[0, 0]], sparse.values: [1.0]}
-    _same(await session.run(sparse, parts), SparseTensorValue([[0, 0]], [1], [2, 3]))
-    other = SparseTensorValue([[1, 1]], [2.0], [9, 9])
+    _same(await session.run(sparse, parts), acts.sparse.SparseTensorValue([[0, 0]], [1], [2, 3]))
+    other = acts.sparse.SparseTensorValue([[1, 1]], [2.0], [9, 9])
     _same(await session.run(sparse, {sparse: other}), other)
 
 
@@ -116,7 +115,7 @@ async def test_a_sparse_tensor_with_a_constant_shape_cannot_be_fed(session: Any)
 async def test_slices_are_fed_a_tuple_or_a_value(session: Any) -> None:
     slices = IndexedSlices(ops.constant([[1.0, 2.0]]), ops.constant([0]))
     whole = IndexedSlices(slices.values, slices.indices, ops.constant([4, 2]))
-    fed = IndexedSlicesValue(np.array([[3, 4]]), np.array([1]), np.array([5, 2]))
+    fed = acts.sparse.IndexedSlicesValue(np.array([[3, 4]]), np.array([1]), np.array([5, 2]))
     for key in (slices, whole):
         found = await session.run(key, {key: fed})
         _same(found[:2], fed[:2])

@@ -25,12 +25,11 @@ from actorsession import (
     ops,
 )
 from actorsession.errors import CancelledError, DeadlineExceededError, InvalidArgumentError
-from actorsession.extend import NOT_DIFFERENTIABLE, OpDef
+from actorsession.extend import NOT_DIFFERENTIABLE, OpDef, registered_ops
 from actorsession.extend import register_op as register
 from actorsession.graph.node import spec
-from actorsession.graph.registry import is_registered
-from actorsession.ops.build import make
 from tests.cluster.kit import eventually, in_process, soon
+from tests.nodes import make
 from tests.rows import for_each
 
 pytestmark = pytest.mark.usefixtures("graph")
@@ -83,7 +82,7 @@ class Later:
         return begin
 
 
-if not is_registered("TestLater"):
+if "TestLater" not in registered_ops():
     register(
         OpDef(
             name="TestLater",

@@ -9,8 +9,8 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import actorsession as acts
 from actorsession import Session, ops
-from actorsession.ops import PartitionedVariable
 from actorsession.ops.variables.save_slices import SaveSliceInfo
 
 __all__ = ["SlowDisk", "names", "parts_of", "started"]
@@ -27,7 +27,7 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def parts_of(whole: Any, cuts: list[int], name: str = "w") -> PartitionedVariable:
+def parts_of(whole: Any, cuts: list[int], name: str = "w") -> acts.variables.PartitionedVariable:
     """A variable in parts along its first axis, as a partitioner makes it."""
     found = []
     for i, (start, end) in enumerate(itertools.pairwise(cuts)):
@@ -36,7 +36,7 @@ def parts_of(whole: Any, cuts: list[int], name: str = "w") -> PartitionedVariabl
         part._set_save_slice_info(SaveSliceInfo(name, whole.shape, offset, (end - start, *whole.shape[1:])))
         found.append(part)
     cut = [len(found)] + [1] * (whole.ndim - 1)
-    return PartitionedVariable(name, whole.shape, found[0].dtype, found, cut)
+    return acts.variables.PartitionedVariable(name, whole.shape, found[0].dtype, found, cut)
 
 
 class SlowDisk:

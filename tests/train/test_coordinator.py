@@ -123,9 +123,16 @@ def test_a_looper_calls_its_function_until_the_stop() -> None:
     assert not looper.is_alive()
 
 
-def test_a_looper_with_an_interval_waits_for_the_next_time_or_the_stop(monkeypatch: pytest.MonkeyPatch) -> None:
-    coord, calls, waits = Coordinator(), list[int](), list[float]()
-    monkeypatch.setattr(coord, "wait_for_stop", waits.append)
+def test_a_looper_with_an_interval_waits_for_the_next_time_or_the_stop() -> None:
+    calls, waits = list[int](), list[float]()
+
+    class Impatient(Coordinator):
+        def wait_for_stop(self, timeout: float | None = None) -> bool:
+            assert timeout is not None
+            waits.append(timeout)
+            return self.should_stop()
+
+    coord = Impatient()
 
     def work() -> None:
         calls.append(1)

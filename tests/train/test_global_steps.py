@@ -7,7 +7,6 @@ import pytest
 from actorsession import (
     Graph,
     GraphKeys,
-    Session,
     Variable,
     constant,
     global_variables,
@@ -15,21 +14,8 @@ from actorsession import (
     trainable_variables,
     variable_scope,
 )
-from actorsession.train import (
-    assert_global_step,
-    create_global_step,
-    get_global_step,
-    get_or_create_global_step,
-    global_step,
-)
+from actorsession.train import assert_global_step, create_global_step, get_global_step, get_or_create_global_step
 from tests.ops.interpreter import Variables, evaluate
-
-
-def test_a_graph_has_no_global_step_until_one_is_made() -> None:
-    assert get_global_step() is None
-    step = create_global_step()
-    assert get_global_step() is step
-    assert get_or_create_global_step() is step
 
 
 def test_it_is_an_int64_scalar_that_starts_at_zero_and_is_not_trained(graph: Graph) -> None:
@@ -93,11 +79,3 @@ def test_what_counts_steps_is_an_integer_scalar() -> None:
     for wrong in (Variable([1, 2]), constant(1.0), 3):
         with pytest.raises(TypeError, match="global step"):
             assert_global_step(wrong)
-
-
-def test_a_session_tells_how_many_steps_there_were() -> None:
-    step = create_global_step()
-    with Session() as sess:
-        sess.run(step.initializer)
-        sess.run(step.assign_add(3))
-        assert global_step(sess, step) == 3

@@ -25,6 +25,7 @@ from actorsession import (
     variables_initializer,
 )
 from actorsession.train import ExponentialMovingAverage
+from tests.rows import refusing
 
 
 def averages(session: Session, kind: str) -> list[Any]:
@@ -153,16 +154,16 @@ def test_variables_are_restored_from_their_averages() -> None:
     assert fresh.variables_to_restore([w])["w/mean"] is w
 
 
-def test_only_floating_types_have_averages() -> None:
-    with pytest.raises(TypeError, match="floating-point types can be averaged, got <Variable"):
-        ExponentialMovingAverage(0.5).apply([Variable(1)])
-
-
-def test_a_tensor_of_open_shape_has_no_average() -> None:
-    with pytest.raises(ValueError, match="must be known to average it"):
-        ExponentialMovingAverage(0.5).apply([placeholder(float32, [None])])
-
-
 def test_nothing_to_average_is_nothing_to_do() -> None:
     constant(1.0)
     assert ExponentialMovingAverage(0.5).apply([]).type == "NoOp"
+
+
+test_what_has_no_average_is_refused = refusing(
+    (lambda: ExponentialMovingAverage(0.5).apply([Variable(1)]), TypeError, "types can be averaged, got <Variable"),
+    (
+        lambda: ExponentialMovingAverage(0.5).apply([placeholder(float32, [None])]),
+        ValueError,
+        "must be known to average it",
+    ),
+)

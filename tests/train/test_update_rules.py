@@ -19,22 +19,14 @@ from actorsession import (
     constant,
     float64,
     global_variables_initializer,
+    int64,
     placeholder,
     train,
 )
-from scripts.differentials.families.optimisers import DENSE_START, INDICES, OPTIMISERS, SLOPES, SPARSE_START, rows_of
+from scripts.differentials.families.training import DENSE_START, INDICES, OPTIMISERS, SLOPES, SPARSE_START, rows_of
 from tests.ops.interpreter import Variables, evaluate, source
+from tests.rows import refusing
 
-SLOTS = {
-    "adadelta": {"accum": "w/Adadelta:0", "accum_update": "w/Adadelta_1:0"},
-    "adagrad": {"accumulator": "w/Adagrad:0"},
-    "adagrad_da": {"gradient_accumulator": "w/AdagradDA:0", "gradient_squared_accumulator": "w/AdagradDA_1:0"},
-    "ftrl": {"accum": "w/Ftrl:0", "linear": "w/Ftrl_1:0"},
-    "proximal_adagrad": {"accumulator": "w/ProximalAdagrad:0"},
-    "proximal_sgd": {},
-    "rmsprop": {"momentum": "w/RMSProp_1:0", "rms": "w/RMSProp:0"},
-    "rmsprop_centered": {"mg": "w/RMSProp_1:0", "momentum": "w/RMSProp_2:0", "rms": "w/RMSProp:0"},
-}
 EVERY = pytest.mark.parametrize("name", OPTIMISERS)
 
 
@@ -118,33 +110,15 @@ def test_variables_of_open_shape_are_trained(name: str) -> None:
 # -- slots ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", SLOTS)
-def test_slots_are_called_as_in_tensorflow(name: str) -> None:
-    w = Variable(DENSE_START, name="w")
-    optimizer = OPTIMISERS[name](acts)
-    grads = constant(SLOPES[0])
-    optimizer.apply_gradients([(grads, w)])
-    slots = {slot: optimizer.get_slot(w, slot) for slot in optimizer.get_slot_names()}
-    assert {key: slot.name for key, slot in slots.items() if slot is not None} == SLOTS[name]
-    assert [v.name for v in optimizer.variables()] == sorted(SLOTS[name].values())
-
-
-def test_slots_start_from_the_numbers_that_were_given() -> None:
-    w = Variable(DENSE_START, name="w")
-    adagrad = train.AdagradOptimizer(0.1, 0.25)
-    rms = train.RMSPropOptimizer(0.1)
-    for optimizer in (adagrad, rms):
-        optimizer.apply_gradients([(constant(SLOPES[0]), w)])
-    slots = [adagrad.get_slot(w, "accumulator"), rms.get_slot(w, "rms")]
-    found = evaluate(slots, None, started())
-    assert [f.tolist() for f in found] == [[0.25] * 3, [1.0] * 3]
-
-
-def test_the_slots_of_ftrl_may_be_named() -> None:
+def test_the_slots_of_ftrl_may_be_named_and_those_of_dual_averaging_have_names() -> None:
     w = Variable(DENSE_START, name="w")
     optimizer = train.FtrlOptimizer(0.1, accum_name="squares", linear_name="sum")
     optimizer.apply_gradients([(constant(SLOPES[0]), w)])
     assert [v.name for v in optimizer.variables()] == ["w/squares:0", "w/sum:0"]
+    dual = train.AdagradDAOptimizer(0.1, constant(0, int64))
+    dual.apply_gradients([(constant(SLOPES[0]), w)])
+    assert [v.name for v in dual.variables()] == ["w/AdagradDA:0", "w/AdagradDA_1:0"]
+    assert dual.get_slot_names() == ["gradient_accumulator", "gradient_squared_accumulator"]
 
 
 def test_the_ops_are_those_of_tensorflow(graph: Graph) -> None:
@@ -162,28 +136,16 @@ def test_the_ops_are_those_of_tensorflow(graph: Graph) -> None:
 # -- what is refused -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("make", "match"),
-    [
-        (lambda: train.AdagradOptimizer(0.1, 0.0), "initial_accumulator_value must be positive"),
-        (lambda: train.ProximalAdagradOptimizer(0.1, -1.0), "initial_accumulator_value must be positive"),
-        (lambda: train.AdagradDAOptimizer(0.1, 0, 0.0), "initial_gradient_squared_accumulator_value must be positive"),
-        (lambda: train.FtrlOptimizer(0.1, 0.5), "learning_rate_power must be at most 0, got 0.5"),
-        (lambda: train.FtrlOptimizer(0.1, initial_accumulator_value=-1.0), "at least 0"),
-        (
-            lambda: train.FtrlOptimizer(0.1, l1_regularization_strength=-1.0),
-            "l1_regularization_strength must be at least 0",
-        ),
-        (
-            lambda: train.FtrlOptimizer(0.1, l2_regularization_strength=-1.0),
-            "l2_regularization_strength must be at least 0",
-        ),
-        (
-            lambda: train.FtrlOptimizer(0.1, l2_shrinkage_regularization_strength=-1.0),
-            "l2_shrinkage_regularization_strength must be at least 0",
-        ),
-    ],
+def _ftrl(**given: Any) -> Any:
+    return lambda: train.FtrlOptimizer(0.1, **given)
+
+
+STRENGTHS = [f"{name}_regularization_strength" for name in ("l1", "l2", "l2_shrinkage")]
+test_numbers_out_of_range_are_refused = refusing(
+    (lambda: train.AdagradOptimizer(0.1, 0.0), ValueError, "initial_accumulator_value must be positive"),
+    (lambda: train.ProximalAdagradOptimizer(0.1, -1.0), ValueError, "initial_accumulator_value must be positive"),
+    (lambda: train.AdagradDAOptimizer(0.1, 0, 0.0), ValueError, "squared_accumulator_value must be positive"),
+    (_ftrl(learning_rate_power=0.5), ValueError, "learning_rate_power must be at most 0, got 0.5"),
+    (_ftrl(initial_accumulator_value=-1.0), ValueError, "at least 0"),
+    *[(_ftrl(**{name: -1.0}), ValueError, f"{name} must be at least 0") for name in STRENGTHS],
 )
-def test_numbers_out_of_range_are_refused(make: Any, match: str) -> None:
-    with pytest.raises(ValueError, match=match):
-        make()

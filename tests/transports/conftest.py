@@ -12,6 +12,7 @@ import pytest
 from tests.transports.authority import Authority
 from transports import Address, SecurityConfig, register_transport
 from transports.shm import arena, lane
+from transports.stream import peer_user as users
 from transports.stream.listener import Secure
 from transports.stream.tls_transport import TlsTransport
 
@@ -88,3 +89,10 @@ def limit(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
             monkeypatch.setattr(arena if hasattr(arena, name) else lane, name, value)
 
     return set_limits
+
+
+@pytest.fixture
+def proc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder, which is looked at in place of ``/proc``."""
+    monkeypatch.setattr(users, "_PROC", tmp_path)
+    return tmp_path

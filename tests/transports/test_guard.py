@@ -5,9 +5,11 @@ from __future__ import annotations
 import socket
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
+from tests.host_names import resolve_names
 from tests.transports.peers import PS, WORKER, echo, numbered, refuse_to_serve
 from transports import (
     Address,
@@ -105,10 +107,7 @@ async def test_one_that_cannot_be_guessed_does(address: str) -> None:
 
 
 async def test_of_several_hosts_that_a_name_has_each_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def found(address: Address) -> list[str]:
-        return ["127.0.0.1", "::1", "192.0.2.7"]
-
-    monkeypatch.setattr("transports.guard._resolved", found)
+    resolve_names(monkeypatch, {"localhost": ["127.0.0.1", "::1", "192.0.2.7"]}.__getitem__)
     with pytest.raises(BindError, match=r"192\.0\.2\.7 is not a loopback address"):
         await listen("tcp://localhost:0", PS, refuse_to_serve)
 
@@ -132,8 +131,10 @@ async def test_a_transport_that_does_not_look_who_dials_takes_a_token_on_loopbac
         assert listener.near
 
 
-async def test_where_the_system_does_not_tell_who_dials_loopback_takes_a_token(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("transports.stream.peer_user.can_identify_users", lambda: False)
+async def test_where_the_system_does_not_tell_who_dials_loopback_takes_a_token(
+    proc: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(socket, "AF_NETLINK")
     with pytest.raises(BindError, match=r"tcp cannot determine here which user .* unix://"):
         await listen("tcp://127.0.0.1:0", PS, refuse_to_serve)
 

@@ -303,15 +303,22 @@ async def test_without_room_arrays_are_sent(limit: Callable[..., None]) -> None:
         assert held == [large(fill) for fill in range(4)]
 
 
+@pytest.fixture
+def overcommit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """What the system says of memory that it has not got; the file is missing at first."""
+    monkeypatch.setattr(arena, "_OVERCOMMIT", str(tmp_path / "overcommit"))
+    return tmp_path / "overcommit"
+
+
 async def test_where_the_system_may_refuse_pages_they_are_reserved_and_arrays_without_are_sent(
-    monkeypatch: pytest.MonkeyPatch,
+    overcommit: Path,
 ) -> None:
     """A write to a page that is refused would end the process."""
-    monkeypatch.setattr(arena, "_may_lack_pages", lambda: True)
+    overcommit.write_text("2\n")
     full = OSError(errno.ENOSPC, "No space left on device")
     async with neighbours() as (dialled, accepted):
         assert was_shared((await carry(dialled, accepted, large(1))).segments[0])
-        with patch("transports.shm.arena.os.posix_fallocate", side_effect=full) as reserve:
+        with patch.object(os, "posix_fallocate", side_effect=full) as reserve:
             came = await carry(dialled, accepted, large(2))
         assert reserve.called
         assert not was_shared(came.segments[0])
@@ -320,22 +327,18 @@ async def test_where_the_system_may_refuse_pages_they_are_reserved_and_arrays_wi
 
 
 @pytest.mark.parametrize(("says", "expected"), [("0\n", False), ("1\n", False), ("2\n", True)])
-def test_strict_overcommit_is_where_the_system_refuses_pages(
-    says: str, expected: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "overcommit").write_text(says)
-    monkeypatch.setattr(arena, "_OVERCOMMIT", str(tmp_path / "overcommit"))
-    assert arena._may_lack_pages() == expected
-    monkeypatch.setattr(arena, "_OVERCOMMIT", str(tmp_path / "missing"))
+def test_strict_overcommit_is_where_the_system_refuses_pages(says: str, expected: bool, overcommit: Path) -> None:
     assert not arena._may_lack_pages()
+    overcommit.write_text(says)
+    assert arena._may_lack_pages() == expected
 
 
-@pytest.mark.parametrize("place", ["os.memfd_create", "os.open"])
-async def test_without_descriptors_for_the_lane_arrays_are_sent(place: str) -> None:
+@pytest.mark.parametrize("function", ["memfd_create", "open"])
+async def test_without_descriptors_for_the_lane_arrays_are_sent(function: str) -> None:
     ps, worker = replace(PS, pid=US), replace(WORKER, pid=US)
     none = OSError(errno.EMFILE, "Too many open files")
     async with linked(LOOPBACK, ps=ps, worker=worker) as (dialled, accepted):
-        with patch(f"transports.shm.arena.{place}", side_effect=none):
+        with patch.object(os, function, side_effect=none):
             for fill in range(3):
                 assert await carry(dialled, accepted, large(fill)) == large(fill)
                 await carry(accepted, dialled, Frame(b"read on"))
@@ -369,8 +372,7 @@ async def test_memory_that_is_not_used_goes_back_to_the_machine(limit: Callable[
 @given(st.data())
 def test_parts_of_an_arena_never_overlap_and_come_together_again(source: st.DataObject) -> None:
     page = 4096
-    with patch.object(arena, "ARENA_SIZE", 16 * page):
-        whole = arena.Arena()
+    whole = arena.Arena(16 * page)
     taken: list[tuple[int, int]] = []
     try:
         for _ in range(source.draw(st.integers(0, 30))):

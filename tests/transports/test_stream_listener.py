@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import resource
 import socket
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -89,11 +91,14 @@ async def test_a_peer_that_would_take_a_descriptor_of_the_processs_own_is_told_s
     async with await listen(socket_address, PS, echo) as listener:
         async with await connect(listener.address, WORKER, timeout=60):
             with monkeypatch.context() as patch:
-                patch.setattr(descriptors, "kept_from", lambda: 0)
-                patch.setattr(descriptors, "descriptor_limit", lambda: 2**20)
+                # The next descriptor is in the lower half of the kept ones, the last quarter.
+                held = [os.dup(0) for _ in range(100)]
+                patch.setattr(resource, "getrlimit", lambda which: 2 * (held[-1] * 5 // 4,))
                 with pytest.raises(ConnectError, match="are kept for its files") as info:
                     await connect(listener.address, WORKER, timeout=60)
                 assert (info.value.phase, info.value.errno) == ("hello", EMFILE)
+                for descriptor in held:
+                    os.close(descriptor)
             await assert_serves(listener)
 
 
@@ -102,8 +107,7 @@ async def test_where_hardly_a_descriptor_is_left_a_stranger_is_not_even_asked_wh
 ) -> None:
     async with await listen(socket_address, PS, echo) as listener:
         with monkeypatch.context() as patch, log_of_transports() as records:
-            patch.setattr(descriptors, "kept_from", lambda: 0)
-            patch.setattr(descriptors, "descriptor_limit", lambda: 1)
+            patch.setattr(resource, "getrlimit", lambda which: (1, 1))
             reader, writer = await open_raw(listener)
             with suppress(ConnectionResetError):
                 assert await reader.read() == b""
@@ -116,7 +120,7 @@ async def test_where_hardly_a_descriptor_is_left_a_stranger_is_not_even_asked_wh
 def test_a_quarter_of_a_low_limit_is_the_processs_own_and_a_quarter_is_for_strangers(
     limit: int, strangers: int, kept: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(descriptors, "descriptor_limit", lambda: limit)
+    monkeypatch.setattr(resource, "getrlimit", lambda which: (limit, limit))
     assert (descriptors.strangers_share(), descriptors.kept_from()) == (strangers, kept)
 
 

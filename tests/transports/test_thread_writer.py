@@ -173,7 +173,7 @@ async def test_the_rest_of_a_frame_is_written_before_all_else(interrupted: bool,
 async def test_threads_write_again_once_something_was_received(socket_address: str) -> None:
     async with raw_peer(socket_address) as (connection, reader, writer):
         connection.open_to_threads()
-        filler = bytes(2**22)
+        filler = bytes(2**25)  # more than the buffers of any kernel hold
         connection.write(Frame(filler))
         assert not await in_thread(connection, b"now")
         await reader.readexactly(len(b"".join(encode_frame(Frame(filler), 1))))

@@ -195,7 +195,7 @@ def test_both_ways_of_asking_find_both_ends(host: str, dialled: str, monkeypatch
     with pair(host, dialled) as ends:
         for end in ends:
             assert users.peer_user(end) == os.geteuid()
-        monkeypatch.setattr(users, "_by_netlink", lambda local, remote: None)
+        monkeypatch.delattr(socket, "AF_NETLINK")
         for end in ends:
             assert users.peer_user(end) == os.geteuid()
 
@@ -207,26 +207,24 @@ def test_a_peer_that_has_closed_has_no_user() -> None:
             users.peer_user(here)
 
 
-def test_where_nothing_tells_nobody_is_trusted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(users, "_by_netlink", lambda local, remote: None)
-    monkeypatch.setattr(users, "_PROC", Path("/nowhere"))
+def test_where_nothing_tells_nobody_is_trusted(proc: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(socket, "AF_NETLINK")
     with pair("127.0.0.1") as (here, _):
         assert users.peer_user(here) is None
         with pytest.raises(AuthenticationError, match=r"the user who owns it is unknown"):
             users.check_user(here, "tcp://there:1", "the dialler")
 
 
-def test_a_user_without_a_number_here_is_not_taken_for_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "self").mkdir()
-    (tmp_path / "self" / "uid_map").write_text("0 100000 65536\n")
-    (tmp_path / "sys" / "kernel").mkdir(parents=True)
-    (tmp_path / "sys" / "kernel" / "overflowuid").write_text(f"{NOBODY}\n")
-    monkeypatch.setattr(users, "_PROC", tmp_path)
-    monkeypatch.setattr(users, "peer_user", lambda sock: NOBODY)
-    monkeypatch.setattr(os, "geteuid", lambda: NOBODY)
+def test_a_user_without_a_number_here_is_not_taken_for_nobody(proc: Path) -> None:
+    """The user of this process has the number that the system shows for such users."""
+    (proc / "self").mkdir()
+    (proc / "self" / "uid_map").write_text("0 100000 65536\n")
+    (proc / "sys" / "kernel").mkdir(parents=True)
+    (proc / "sys" / "kernel" / "overflowuid").write_text(f"{os.geteuid()}\n")
     users._nobody.cache_clear()
     try:
-        with socket.socket() as sock:
+        sock, other = socket.socketpair()
+        with sock, other:
             with pytest.raises(AuthenticationError, match=r"unknown in this user namespace"):
                 users.check_user(sock, "tcp://there:1", "the dialler")
     finally:

@@ -70,14 +70,17 @@ class Arena:
         readers: How many peers have opened it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, size: int | None = None) -> None:
         """Make an arena without a page.
+
+        Args:
+            size: In bytes; ``ARENA_SIZE`` if left out.
 
         Raises:
             OSError: No arena can be made.
         """
         self.token = secrets.token_bytes(TOKEN_SIZE)
-        self.size = ARENA_SIZE
+        self.size = ARENA_SIZE if size is None else size
         self.descriptor = _make_file(self.token, self.size)
         self.readers = 0
         self._numbers = itertools.count()
@@ -258,9 +261,9 @@ class Arena:
         return bool(left)
 
     def _is_locked(self, number: int) -> bool:
-        wanted = _LOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, number, 1, 0)
-        found = fcntl.fcntl(self.descriptor, fcntl.F_OFD_GETLK, wanted)
-        return bool(_LOCK.unpack(found)[0] != fcntl.F_UNLCK)
+        lock = _LOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, number, 1, 0)
+        holder = fcntl.fcntl(self.descriptor, fcntl.F_OFD_GETLK, lock)
+        return bool(_LOCK.unpack(holder)[0] != fcntl.F_UNLCK)
 
     def _begin_trims(self) -> None:
         self._trim_due = True

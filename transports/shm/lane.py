@@ -234,11 +234,11 @@ class SharedLane:
         lent: list[tuple[Buffer | Place, int]] = []
         for position, segment in enumerate(map(flat, frame.segments)):
             length = len(segment)
-            found = _find_place(arena, segment) if length >= SHARE_FROM else None
-            if found is None:
+            place = _find_place(arena, segment) if length >= SHARE_FROM else None
+            if place is None:
                 rest.append(segment)
                 continue
-            offset, held = found
+            offset, held = place
             if isinstance(held, Place):
                 copies.append(Copy(memoryview(segment), held.data))
             places.append(_PLACE.pack(position, (begin + len(lent)) % 2**32, offset, length))

@@ -114,7 +114,7 @@ class StreamConnection(Connection):
             local_address: The address of this end.
             peer_address: The address of the other end.
             peer: The identity of the peer.
-            wire_version: The frame layout that both sides agreed upon.
+            wire_version: The version of frames that both sides agreed upon.
             shares: Whether segments may go through shared memory.
         """
         self.local_address = local_address
@@ -242,13 +242,12 @@ class StreamConnection(Connection):
         written = self._outbox.nbytes + self._transport.get_write_buffer_size() + self._bulk.nbytes
         return written if self._shared is None else written + self._shared.unread
 
-    @property
-    def congested(self) -> bool:
-        """Whether the unsent bytes exceed the high-water mark."""
-        # What ``unsent`` adds up, without a call: each run of a step program asks.
+    def unsent_exceeds(self, nbytes: int) -> bool:
+        """Return whether more than so many bytes are unsent."""
+        # What ``unsent`` adds up, without a call: each step asks.
         written = self._outbox.nbytes + self._transport.get_write_buffer_size() + self._bulk.nbytes
         shared = self._shared
-        return (written if shared is None else written + shared.unread) > HIGH_WATER
+        return (written if shared is None else written + shared.unread) > nbytes
 
     @property
     def ahead(self) -> int:
@@ -428,8 +427,8 @@ class StreamConnection(Connection):
         """End because the peer's bytes are invalid."""
         self._note_end(by_us=True, detail=f"it sent data that is not a frame: {error}")
         self._drop()
-        found = f"{self.peer.task} at {self.peer_address}: {error}"
-        broken = ProtocolError(found, address=self.peer_address)
+        reason = f"{self.peer.task} at {self.peer_address}: {error}"
+        broken = ProtocolError(reason, address=self.peer_address)
         broken.__cause__ = error
         return broken
 

@@ -46,8 +46,8 @@ def lowest_free(descriptor: int) -> int:
         descriptor: An open one.
     """
     try:
-        found = os.dup(descriptor)
+        copy = os.dup(descriptor)
     except OSError:  # none is left
         return descriptor_limit()
-    os.close(found)
-    return found
+    os.close(copy)
+    return copy

@@ -62,18 +62,18 @@ def check_user(sock: socket.socket, address: str, who: str) -> None:
     """
     own, uid = os.geteuid(), peer_user(sock)
     if uid is None:
-        found = (
+        owner = (
             "the user who owns it is unknown (it comes from another network namespace or "
             "a forwarder, or this system does not report owners)"
         )
     elif uid == _nobody():
-        found = f"its user is unknown in this user namespace (shown as {uid})"
+        owner = f"its user is unknown in this user namespace (shown as {uid})"
     elif uid == own or (uid == 0 and sock.family == socket.AF_UNIX):  # root opens any file
         return
     else:
-        found = f"it belongs to user {uid}"
+        owner = f"it belongs to user {uid}"
     raise AuthenticationError(
-        f"{who} at {address} is refused: {found}, and without a token only user "
+        f"{who} at {address} is refused: {owner}, and without a token only user "
         f"{own}, who runs this process, is trusted; set the same token on both sides "
         "(ACTORSESSION_TOKEN), or use tls://",
         address=address,
@@ -121,8 +121,8 @@ def _unix_user(sock: socket.socket) -> int | None:
     which = getattr(socket, "SO_PEERCRED", None)
     if which is None:
         return os.geteuid()
-    found = struct.Struct("=iII")  # pid, uid, gid
-    uid: int = found.unpack(sock.getsockopt(socket.SOL_SOCKET, which, found.size))[1]
+    credentials = struct.Struct("=iII")  # pid, uid, gid
+    uid: int = credentials.unpack(sock.getsockopt(socket.SOL_SOCKET, which, credentials.size))[1]
     return uid
 
 
@@ -158,8 +158,8 @@ def _by_proc(local: _Name, remote: _Name) -> _Socket | None:
             table = (_PROC / "net" / name).read_text(encoding="ascii")
         except OSError:
             continue
-        _, found, row = table.partition(ends)
-        if found:
+        _, entry, row = table.partition(ends)
+        if entry:
             columns = row.split(maxsplit=7)
             return _Socket(int(columns[0], 16), int(columns[4]), int(columns[6]))
     return None

@@ -25,13 +25,13 @@ def port_owner(port: int, proc: Path = Path("/proc")) -> tuple[int, str] | None:
         port: A tcp port of this machine, at any of its addresses.
         proc: The folder of the proc file system.
     """
-    wanted = {f"socket:[{inode}]" for inode in _listening_inodes(port, proc)}
-    if not wanted:
+    links = {f"socket:[{inode}]" for inode in _listening_inodes(port, proc)}
+    if not links:
         return None
     for pid in _pids(proc):
         folder = proc / str(pid)
         try:
-            if not wanted.isdisjoint(_links(folder / "fd")):
+            if not links.isdisjoint(_links(folder / "fd")):
                 return pid, (folder / "comm").read_text(encoding="utf-8", errors="replace").strip()
         except OSError:  # it belongs to another user, or has ended meanwhile
             continue

@@ -97,8 +97,8 @@ def is_loopback(host: str) -> bool:
     Raises:
         ValueError: The host is a name.
     """
-    found = ipaddress.ip_address(host.partition("%")[0])
-    return (getattr(found, "ipv4_mapped", None) or found).is_loopback
+    address = ipaddress.ip_address(host.partition("%")[0])
+    return (getattr(address, "ipv4_mapped", None) or address).is_loopback
 
 
 def check_family(address: Address, sock: socket.socket, families: Sequence[socket.AddressFamily]) -> None:
@@ -140,10 +140,10 @@ def unix_address(requested: Address, sock: socket.socket) -> Address:
 def file_identity(path: str) -> tuple[int, int] | None:
     """Return device and inode of a path, or None where the path does not exist."""
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
 def _remove_stale(path: str) -> None:

@@ -59,11 +59,11 @@ class TlsTransport(TcpTransport):
 
     def announced_address(self, address: Address, sock: socket.socket) -> Address:
         """Return a host name as it was given, because the certificate contains that name."""
-        found = super().announced_address(address, sock)
+        announced = super().announced_address(address, sock)
         with suppress(ValueError):
             ipaddress.ip_address(address.host)
-            return found
-        return Address(scheme=address.scheme, host=address.host, port=found.port)
+            return announced
+        return Address(scheme=address.scheme, host=address.host, port=announced.port)
 
 
 async def _shake_hands(

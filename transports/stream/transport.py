@@ -194,7 +194,7 @@ class TcpTransport(StreamTransport):
     async def bind_socket(self, address: Address) -> socket.socket:
         """Bind one address of the host, IPv4 if it has one, so that port 0 means one port."""
         try:
-            family, host = min(await _resolve(address), key=lambda found: found[0])
+            family, host = min(await _resolve(address), key=lambda resolved: resolved[0])
         except socket.gaierror as error:
             reason, errno = explain(error, 0, "connect")
             raise BindError(reason, address=str(address), errno=errno) from error
@@ -229,8 +229,8 @@ async def _resolve(address: Address) -> list[tuple[int, str]]:
         version = ipaddress.ip_address(address.host).version
         return [(socket.AF_INET6 if version == 6 else socket.AF_INET, address.host)]
     loop = asyncio.get_running_loop()
-    found = await loop.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
-    return [(family, str(name[0])) for family, _, _, _, name in found]
+    addresses = await loop.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
+    return [(family, str(name[0])) for family, _, _, _, name in addresses]
 
 
 def _close(sock: socket.socket | None) -> None:

@@ -228,8 +228,8 @@ async def read_why(
 
             return ask
 
-        found = await collect_wait_graphs({task: asking(task) for task in tasks}, "", deadline)
-    return explain(found.waits, found.silent)
+        graphs = await collect_wait_graphs({task: asking(task) for task in tasks}, "", deadline)
+    return explain(graphs.waits, graphs.silent)
 
 
 @asynccontextmanager

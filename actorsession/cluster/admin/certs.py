@@ -85,7 +85,7 @@ def make_certificates(
     names = tuple(dict.fromkeys([*map(checked_host, hosts), *LOOPBACK_HOSTS]))
     at = Path(path_text(folder))
     source = at if ca_folder is None else Path(path_text(ca_folder))
-    made = Certificates(
+    certificates = Certificates(
         ca_file=str(source / "ca.pem"),
         ca_key_file=str(source / "ca-key.pem"),
         certificate_file=str(at / "cert.pem"),
@@ -95,17 +95,17 @@ def make_certificates(
     files: dict[str, tuple[bytes, bool]] = {}
     if ca_folder is None:
         ca = signing.new_authority()
-        files[made.ca_file] = (ca.certificate, False)
-        files[made.ca_key_file] = (ca.key, True)
+        files[certificates.ca_file] = (ca.certificate, False)
+        files[certificates.ca_key_file] = (ca.key, True)
     else:
-        ca = signing.Pair(_content(made.ca_file), _content(made.ca_key_file))
+        ca = signing.Pair(_content(certificates.ca_file), _content(certificates.ca_key_file))
     leaf = signing.signed_by(ca, names, days)
-    files[made.certificate_file] = (leaf.certificate, False)
-    files[made.key_file] = (leaf.key, True)
+    files[certificates.certificate_file] = (leaf.certificate, False)
+    files[certificates.key_file] = (leaf.key, True)
     with file_errors(f"cannot make the folder {str(at)!r}"):
         at.mkdir(parents=True, exist_ok=True)
     _write_all(files)
-    return made
+    return certificates
 
 
 def checked_host(host: str) -> str:

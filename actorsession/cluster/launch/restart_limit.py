@@ -63,14 +63,14 @@ def checked_restart(restart: object) -> int:
         TypeError: if it is no integer; a bool is none.
         ValueError: if it is below 0.
     """
-    wanted = f"restart is how often a task may be started again within {WINDOW:g} s, 0 or more"
+    expected = f"restart is how often a task may be started again within {WINDOW:g} s, 0 or more"
     try:
         number = operator.index(restart)  # type: ignore[arg-type]
     except TypeError:
         number = None
     if number is None or isinstance(restart, bool):
-        raise TypeError(f"{wanted}; got {restart!r:.100}")
+        raise TypeError(f"{expected}; got {restart!r:.100}")
     if not 0 <= number <= _MOST:
         shown = number if abs(number) < 2**64 else "a larger integer"  # which may be too long to show
-        raise ValueError(f"{wanted}; got {shown}, and the most is {_MOST}")
+        raise ValueError(f"{expected}; got {shown}, and the most is {_MOST}")
     return number

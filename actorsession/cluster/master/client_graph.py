@@ -76,7 +76,7 @@ class ClientGraph:
         group_scope: the scope in which the members of its collectives find each other, if no other session
             has a part in them.
         survey: what is watched, if it is the graph of debugged runs.
-        last_used: when it was last run, as a number that grows with each run of the session.
+        last_used: when a run of it last began, by the monotonic clock.
         programs: the plans of clients that are bound to it.
     """
 
@@ -97,7 +97,7 @@ class ClientGraph:
     nbytes: int = 0
     group_scope: str = field(default_factory=lambda: secrets.token_hex(8))
     survey: PlanSurvey | None = None
-    last_used: int = 0
+    last_used: float = 0.0
     programs: list[Program] = field(default_factory=list, repr=False)
 
 

@@ -15,6 +15,7 @@ import asyncio
 import contextlib
 import itertools
 import logging
+import time
 from collections import Counter
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any
@@ -79,7 +80,6 @@ class ClientGraphs:
         self._cache: PlanCache[ClientGraph] = PlanCache(
             membership.cluster.config.plan_cache_size, self._evicted, lambda graph: graph.last_used
         )
-        self._uses = itertools.count(1)
 
     @property
     def registering(self) -> tuple[tuple[str, ...], ...]:
@@ -98,7 +98,7 @@ class ClientGraphs:
 
     def touch(self, graph: ClientGraph) -> None:
         """Record that a graph is used, so that others are evicted before it."""
-        graph.last_used = next(self._uses)
+        graph.last_used = time.monotonic()
 
     async def acquire(self, signature: RunSignature, deadline: Deadline) -> ClientGraph:
         """Return the registered client graph of a signature; the caller must ``release`` it.
@@ -175,13 +175,13 @@ class ClientGraphs:
     def hold(self, graph: ClientGraph) -> None:
         """Count one more user."""
         graph.users += 1
-        graph.last_used = next(self._uses)
+        graph.last_used = time.monotonic()
 
     def release(self, graph: ClientGraph) -> None:
         """Decrement the user count; the last release of an evicted graph deregisters it."""
         graph.users -= 1
         if graph.dropped and not graph.users:
-            self._drop(graph)
+            self.drop(graph)
 
     def with_fetches(self, fetches: Iterable[str]) -> ClientGraph | None:
         """Return a graph that returns these fetches, among others."""
@@ -255,9 +255,10 @@ class ClientGraphs:
         for program in programs:
             program.unbind()
         if not graph.users:
-            self._drop(graph)
+            self.drop(graph)
 
-    def _drop(self, graph: ClientGraph) -> None:
+    def drop(self, graph: ClientGraph) -> None:
+        """Deregister a graph that was evicted and has no users."""
         if self._observer is not None:
             self._observer.forget(graph)
         if graph.registration is not None and not graph.registration.done():

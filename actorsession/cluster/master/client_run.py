@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
+from actorsession.graph.codec import bytes_held
 from actorsession.messages.step_frames import WireValues, extra_to_wire, write_value
 from actorsession.rpc.local_calls import LocalRun, LocalValues
 from actorsession.rpc.step_calls import ServedRun
@@ -38,12 +39,13 @@ def answer_of(run: ClientRun, parts: _Parts, fetches: Iterable[tuple[int, int]])
                 assert found is not None  # every part has returned
                 write_value(found[at], out.items, out.segments)
         return out
-    values = []
+    values = LocalValues()
     for number, at in fetches:
         found = parts[number]
         assert found is not None  # every part has returned
         values.append(found.read(at) if isinstance(found, WireValues) else found[at])
-    return LocalValues(values)
+    values.nbytes = bytes_held(values) if values else 0
+    return values
 
 
 def extra_of(run: ClientRun, *parts: Any) -> Any:

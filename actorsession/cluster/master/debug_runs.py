@@ -29,7 +29,7 @@ _MOST = 16 * 2**20
 # What each of many tasks returns at least.
 _LEAST = 2**16
 # Steps that are kept for clients which do not ask for their values.
-_KEPT = 256
+MOST_KEPT = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class DebugRuns:
             is_over: returns whether it has ended.
         """
         self._entries[run] = _Entry(step_id, graph, is_over)
-        if len(self._entries) > _KEPT:
+        if len(self._entries) > MOST_KEPT:
             self._entries.popitem(last=False)
 
     async def take(self, message: TakeStepValues) -> StepValues:

@@ -167,14 +167,15 @@ class MasterProgram(Program):
             self._check(run, self._count)
         if graph is None:
             graph = self.bind()
-        if graph is None or session.must_prepare:
+        if graph is None or session.over is not None or session.plans.membership.changed:
             self.begin_later(run)
             return
         nbytes = 0 if graph.may_wait else graph.nbytes + run.values.nbytes
         if not session.admission.enter_nowait(nbytes):
             self.begin_later(run)
             return
-        MasterStep(self, graph, run, nbytes, session.seconds_of(run)).begin()
+        seconds = session.limit if run.seconds is None and run.asked is None else session.seconds_of(run)
+        MasterStep(self, graph, run, nbytes, seconds).begin()
 
     async def _begin_with(self, graph: ClientGraph, run: ClientRun, deadline: Deadline) -> bool:
         session = self.session

@@ -10,8 +10,10 @@ Invariant: A run holds its client graph until it is over.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from actorsession.actors.deadline import Deadline
@@ -20,9 +22,10 @@ from actorsession.cluster.master.client_graph import ClientGraph
 from actorsession.cluster.master.client_graphs import ClientGraphs
 from actorsession.cluster.master.client_run import ClientRun, answer_of, extra_of
 from actorsession.cluster.master.master_program import Program
-from actorsession.cluster.master.partial_step import MasterPartialStep, MasterRun, confirm
+from actorsession.cluster.master.partial_step import MasterPartialStep, MasterRun, OwnTask, confirm
+from actorsession.cluster.master.step_parts import BoundPart
 from actorsession.cluster.unsent import unsent_fetch
-from actorsession.errors import CancelledError, DeadlineExceededError, InvalidArgumentError, OpError, from_exception
+from actorsession.errors import CancelledError, DeadlineExceededError, InvalidArgumentError, from_exception
 from actorsession.messages.step_frames import GraphRequest
 from actorsession.plan.partial import check_signature
 from actorsession.plan.signature import RunSignature
@@ -60,9 +63,14 @@ class PartialProgram(Program):
     def _feeds(self, graph: ClientGraph) -> list[int]:
         return []  # they come with calls
 
+    def _bound(self, graph: ClientGraph, parts: tuple[BoundPart, ...]) -> None:
+        self._label = str(graph.signature)
+        self._own = OwnTask.of(self.session, self.session.plans.members.devices.client_device)
+
     def begin(self, run: ClientRun) -> None:
         """Set up a partial run, and answer with its handle; see ``StepProgram.begin``."""
-        self._check(run, 0)
+        if run.asked is not None or self._is_debugged or run.values:
+            self._check(run, 0)
         graph = self.graph or self.bind()
         if graph is None or self.session.must_prepare:
             self.begin_later(run)
@@ -81,14 +89,14 @@ class PartialProgram(Program):
         assert plan is not None  # it was built for this
         asked = run.asked
         debug_run = None if asked is None else asked.debug_run
-        state = self._runs.new_state(str(graph.signature), plan)
+        state = self._runs.new_state(self._label, plan)
         self._graphs.hold(graph)
         try:
             step = MasterPartialStep(
                 session,
                 graph,
                 self.parts,
-                session.plans.members.devices,
+                self._own,
                 self._graphs.release,
                 None if debug_run is None else GraphRequest(False, debug_run),
             )
@@ -143,7 +151,7 @@ class _OpenRun:
             InvalidArgumentError: for an invalid call, which has changed nothing.
         """
         session, asked, values = self._session, run.asked, run.values.read_all()
-        session.use()
+        session.last_used = time.monotonic()
         if len(values) != len(asked.feeds):
             raise InvalidArgumentError(
                 f"a call that feeds {len(asked.feeds)} tensors brings as many values, got {len(values)}"
@@ -152,7 +160,8 @@ class _OpenRun:
         if call.done:
             self._answer(run, call)
             return
-        alarm = session.wheel.add(session.seconds_of(run), partial(self._late, run, call))
+        seconds = session.limit if run.seconds is None else run.seconds
+        alarm = session.wheel.add(seconds, partial(self._late, run, call))
         run.on_cancel = self._cancelled
         call.on_done = partial(self._waited, run, call, alarm)
 
@@ -175,19 +184,15 @@ class _OpenRun:
         self.driver.abort(CancelledError(words))
 
     def _answer(self, run: ClientRun, call: Call) -> None:
-        try:
-            values = call.result()
-        except OpError as error:
-            run.fail(error)
-            return
-        send = partial(self._send, run, call)
-        if type(run) is not ServedRun or not encode_apart(values, send):
-            send(values)
+        if call.error is not None:
+            run.fail(call.error)
+        elif type(run) is not ServedRun or not encode_apart(call.values, partial(self._send, run, call)):
+            self._send(run, call, call.values)
 
     def _send(self, run: ClientRun, call: Call, values: Sequence[Any]) -> None:
         driver, graph = self.driver, self.driver.step.graph
         try:
-            out = answer_of(run, (values,), [(0, at) for at in range(len(values))])
+            out = answer_of(run, (values,), zip(repeat(0), range(len(values))))
         except Exception as exc:
             run.fail(unsent_fetch(graph.partitions, call.fetches, values, from_exception(exc)))
             return

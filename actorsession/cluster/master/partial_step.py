@@ -22,20 +22,45 @@ from actorsession.actors.ref import LocalRef
 from actorsession.cluster.master.client_graph import ClientGraph
 from actorsession.cluster.master.step_parts import BoundPart, PartsOwner, StepParts
 from actorsession.cluster.worker.worker_rendezvous import WorkerRendezvous
-from actorsession.cluster.worker.worker_session import OpenStepRendezvous
+from actorsession.cluster.worker.worker_session import BindRendezvous
 from actorsession.errors import CancelledError, OpError, error_to_wire
 from actorsession.graph.device import device_task
 from actorsession.messages.step_frames import GraphRequest, WireValues
 from actorsession.messages.worker import CleanupGraph
-from actorsession.plan.device_set import DeviceSet
-from actorsession.plan.rendezvous_key import build_key
+from actorsession.records import dataclass
 from actorsession.runtime.partial.driver import PartialRunDriver
 from actorsession.runtime.partial.run_state import Call, Phase
-from actorsession.runtime.rendezvous import Arrival
 
-__all__ = ["MasterPartialStep", "MasterRun", "confirm"]
+__all__ = ["MasterPartialStep", "MasterRun", "OwnTask", "confirm"]
 
 _NO_FEEDS = WireValues([])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OwnTask:
+    """The master's own task.
+
+    Attributes:
+        task: its name.
+        worker: its worker; the two share a process.
+        hold: opens the rendezvous of a step there.
+    """
+
+    task: str
+    worker: LocalRef
+    hold: Callable[[int], WorkerRendezvous]
+
+    @classmethod
+    def of(cls, session: PartsOwner, client_device: str) -> OwnTask:
+        """Return the task of a session's client device.
+
+        Raises:
+            OpError: if the session there is gone.
+        """
+        task = device_task(client_device)
+        worker = session.workers[task]
+        assert isinstance(worker, LocalRef)
+        return cls(task, worker, worker.submit(BindRendezvous(session.handle), LOCAL_TELL))
 
 
 class MasterPartialStep(StepParts):
@@ -45,7 +70,7 @@ class MasterPartialStep(StepParts):
         session: the session.
         graph: the client graph, which is held for the step.
         parts: its parts.
-        devices: the devices of the session.
+        own: the master's own task.
         release: called with the graph when the run is over.
         asked: see ``StepParts``.
 
@@ -66,7 +91,7 @@ class MasterPartialStep(StepParts):
         session: PartsOwner,
         graph: ClientGraph,
         parts: Sequence[BoundPart],
-        devices: DeviceSet,
+        own: OwnTask,
         release: Callable[[ClientGraph], None],
         asked: GraphRequest | None = None,
     ) -> None:
@@ -76,17 +101,10 @@ class MasterPartialStep(StepParts):
         self._release = release
         self._on_end: Callable[[OpError | None], object] | None = None
         self._failed = self._cleaned = self._ran = self._settled = False
-        client = devices.client_device
-        self._task = device_task(client)
-        own = session.workers[self._task]
-        assert isinstance(own, LocalRef)  # a master and the worker of its task share a process
         self._own = own
-        request = OpenStepRendezvous(session.handle, self.step_id)
-        self.rendezvous: WorkerRendezvous = own.submit(request, LOCAL_TELL)
-        # Nothing is sent under this key. The receive ends when the rendezvous is aborted, be it by this
-        # task's partitions or by a push that could not be delivered.
-        never = build_key(client, devices.by_name[client].incarnation, client, "never")
-        self.rendezvous.recv_async(never, self._aborted)
+        self.rendezvous = own.hold(self.step_id)
+        # Be it by this task's partitions or by a push that could not be delivered.
+        self.rendezvous.on_abort = self._aborted
 
     def start(self, on_end: Callable[[OpError | None], None]) -> None:
         """Begin all parts without feeds; see ``PartialStep.start``."""
@@ -119,10 +137,10 @@ class MasterPartialStep(StepParts):
         """End the step with an error of a part; see ``StepParts.fail``."""
         self._ended(error)
 
-    def _aborted(self, outcome: Arrival | OpError) -> None:
+    def _aborted(self, error: OpError) -> None:
         # Derived: another task has failed, which the calls to the tasks report.
-        if isinstance(outcome, OpError) and not outcome.derived:
-            self._ended(outcome.locate(task=self._task))
+        if not error.derived:
+            self._ended(error.locate(task=self._own.task))
 
     def _ended(self, error: OpError | None) -> None:
         """Handle the end of all partitions, or the failure of one."""
@@ -148,7 +166,7 @@ class MasterPartialStep(StepParts):
         )
         # Only a worker that is being stopped refuses; it ends its steps itself.
         with suppress(OpError):
-            self._own.tell(message)
+            self._own.worker.tell(message)
 
     def roll_back(self, error: OpError) -> None:
         """Have the tasks put back what they took and the client did not receive, unless it is settled."""

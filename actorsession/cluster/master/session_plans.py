@@ -7,6 +7,7 @@ The graph is accessed by one at a time: pieces of planning in a thread, or code 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection
+from functools import cached_property
 from typing import TypeVar
 
 from actorsession.actors.deadline import Deadline
@@ -56,7 +57,6 @@ class SessionPlans:
         members: the tasks that have answered.
         membership: their changes.
         graphs: the client graphs of runs.
-        partial_graphs: the client graphs of partial runs.
     """
 
     def __init__(
@@ -75,8 +75,13 @@ class SessionPlans:
         self._graph = SessionGraph(self.membership, planning, tally)
         self._losses = RestartLosses(self._graph, self.membership)
         self.graphs = ClientGraphs(self._graph, self.membership, planning, children, observer)
-        self.partial_graphs = ClientGraphs(self._graph, self.membership, planning, children, None)
+        self._children = children
         self._moves = 0  # moves of nodes after which the former client graphs were dropped
+
+    @cached_property
+    def partial_graphs(self) -> ClientGraphs:
+        """The client graphs of partial runs, which few sessions have."""
+        return ClientGraphs(self._graph, self.membership, self._planning, self._children, None)
 
     # -- graph ---------------------------------------------------------------------------------
 

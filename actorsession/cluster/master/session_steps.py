@@ -68,6 +68,7 @@ class SessionSteps:
         preparing: how many runs wait for their plan or their turn.
         over: what runs are told once the session is closed.
         admission: the session's share of the master's admission.
+        limit: the seconds that a step may take by default.
         last_used: the time of the latest request by the monotonic clock.
     """
 
@@ -83,7 +84,7 @@ class SessionSteps:
         self._tally = tally
         self._infer_shapes = config.graph_options.infer_shapes
         self._metadata = config.experimental.session_metadata
-        self._limit = config.operation_timeout or DEFAULT_STEP_TIMEOUT
+        self.limit = config.operation_timeout or DEFAULT_STEP_TIMEOUT
         self._whose_limit = whose_limit(0, config.operation_timeout_in_ms)
         self._graphs = plans.graphs
         self._running: dict[int, MasterStep] = {}
@@ -161,7 +162,7 @@ class SessionSteps:
     def seconds_of(self, run: ClientRun) -> float:
         """Return the seconds that a run may take from now on."""
         limit, asked = run.seconds, run.asked
-        seconds = self._limit if limit is None else limit
+        seconds = self.limit if limit is None else limit
         return seconds if asked is None else max(seconds - getattr(asked, "waited", 0.0), 0.0)
 
     def deadline_of(self, run: ClientRun) -> Deadline:
@@ -182,13 +183,16 @@ class SessionSteps:
         """Record that a step has begun."""
         self.last_used = step.since
         self._tally.runs += 1
-        self._graphs.hold(graph)
+        graph.users += 1
+        graph.last_used = step.since
         self._running[step.step_id] = step
 
     def ended(self, step: MasterStep, graph: ClientGraph, nbytes: int) -> None:
         """Record that a step has ended."""
         del self._running[step.step_id]
-        self._graphs.release(graph)
+        graph.users -= 1
+        if graph.dropped and not graph.users:
+            self._graphs.drop(graph)
         self.admission.leave(nbytes)
 
     def is_over(self, step_id: int) -> bool:
@@ -197,7 +201,7 @@ class SessionSteps:
 
     def set_up(self, run: ClientRun, opened: MasterRun) -> None:
         """Record that a partial run was set up."""
-        self.use()
+        self.last_used = time.monotonic()
         self._tally.begin_partial_run()
         graph, handle = opened.step.graph, opened.state.handle
         if graph.survey is not None:

@@ -16,7 +16,7 @@ import itertools
 import logging
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from actorsession.actors.ref import Ref
 from actorsession.cluster.master.client_graph import ClientGraph, TaskPart
@@ -31,7 +31,7 @@ from actorsession.errors import (
     first_error,
     from_exception,
 )
-from actorsession.messages.step_frames import GraphRequest, WireValues, extra_from_wire
+from actorsession.messages.step_frames import NO_VALUES, RUN_GRAPH, GraphRequest, WireValues, extra_from_wire
 from actorsession.messages.worker import CleanupGraph
 from actorsession.plan.partition import RECV, SEND
 from actorsession.plan.prune import ARG
@@ -44,6 +44,7 @@ __all__ = ["STEP_IDS", "BoundPart", "PartsOwner", "StepParts", "bind_parts", "st
 _log = logging.getLogger("actorsession.cluster")
 # Nodes that an error does not name, because no line of the user's program built them.
 _NOT_NAMED = (ARG, SEND, RECV)
+_new = tuple.__new__
 STEP_IDS = itertools.count(secrets.randbits(61))
 """The numbers of steps; they start at a random one, so that those of two masters differ."""
 
@@ -102,9 +103,6 @@ def bind_parts(session: PartsOwner, graph: ClientGraph, feeds: Sequence[int]) ->
                 return None
         bound.append(BoundPart(part, tuple([feeds[at] for at in part.feeds]), steps, begin))
     return tuple(bound)
-
-
-_NO_VALUES = WireValues([])
 
 
 class StepParts:
@@ -182,12 +180,12 @@ class StepParts:
         for number, bound in enumerate(self._parts):
             if bound.steps is None or self._errors:
                 continue
-            sent = WireValues([]) if bound.feeds else _NO_VALUES
-            waiter = _RemotePart(self, number, len(bound.part.fetches))
+            sent = WireValues([]) if bound.feeds else NO_VALUES
+            waiter = _new(_RemotePart, (self, number, len(bound.part.fetches)))  # without a call
             try:
                 for at in bound.feeds:
                     values.pass_on(at, sent)
-                bound.steps.run_graph(self.step_id, bound.part.program, sent, waiter, self._asked)
+                bound.steps.request(RUN_GRAPH, self.step_id, bound.part.program, None, self._asked, sent, waiter)
             except Exception as exc:
                 self.failed(number, from_exception(exc))
 
@@ -270,33 +268,36 @@ class StepParts:
         raise NotImplementedError
 
 
-class _RemotePart:
-    """Waits for the part of a step at another task."""
+class _RemotePart(NamedTuple):
+    """Waits for the part of a step at another task.
 
-    __slots__ = ("_fetches", "_number", "_step")
+    Attributes:
+        step: the step.
+        number: the number of the part.
+        fetches: how many values it returns.
+    """
 
-    def __init__(self, step: StepParts, number: int, fetches: int) -> None:
-        self._step = step
-        self._number = number
-        self._fetches = fetches
+    step: StepParts
+    number: int
+    fetches: int
 
     def done(self, values: WireValues, extra: Any) -> None:
         """See ``RunWaiter.done``."""
         pushed, stats = (extra or 0, None) if type(extra) is not bytes else extra_from_wire(extra, 2)
         if (
-            len(values.items) != 2 * self._fetches
+            len(values.items) != 2 * self.fetches
             or type(pushed) is not int
             or pushed < 0
             or not (stats is None or type(stats) is list)
         ):
             raise ProtocolError(
-                f"a part with {self._fetches} fetches was answered by {len(values)} values and {extra!r:.100}"
+                f"a part with {self.fetches} fetches was answered by {len(values)} values and {extra!r:.100}"
             )
-        self._step.done(self._number, values, pushed, stats)
+        self.step.done(self.number, values, pushed, stats)
 
     def failed(self, error: OpError) -> None:
         """See ``RunWaiter.failed``."""
-        self._step.failed(self._number, error)
+        self.step.failed(self.number, error)
 
     def gone(self) -> None:
         """See ``RunWaiter.gone``."""

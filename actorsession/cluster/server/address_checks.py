@@ -82,12 +82,12 @@ def checked_addresses(spec: ClusterSpec, scheme: str) -> dict[str, str]:
     tasks = spec.tasks(scheme)
     for task, address in tasks.items():
         try:
-            found = parse_address(address).scheme
+            actual = parse_address(address).scheme
         except ValueError as exc:
             raise InvalidArgumentError(f"{task}: {exc}", task=task) from None
-        if not supports(found):
+        if not supports(actual):
             raise NotFoundError(
-                f"{task}: nothing here speaks {found!r} of {address!r}; there are {', '.join(transport_schemes())}",
+                f"{task}: nothing here speaks {actual!r} of {address!r}; there are {', '.join(transport_schemes())}",
                 task=task,
             )
     return tasks

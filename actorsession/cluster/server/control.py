@@ -142,7 +142,7 @@ def is_near(address: str) -> bool:
     if parsed.port is None or parsed.scheme == "tls":
         return True
     try:
-        found = ipaddress.ip_address(parsed.host.partition("%")[0])
+        host = ipaddress.ip_address(parsed.host.partition("%")[0])
     except ValueError:
         return False
-    return (getattr(found, "ipv4_mapped", None) or found).is_loopback
+    return (getattr(host, "ipv4_mapped", None) or host).is_loopback

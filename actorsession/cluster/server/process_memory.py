@@ -36,8 +36,8 @@ def process_memory(status: Path = _OWN) -> ProcessMemory:
         text = status.read_text(encoding="ascii", errors="replace")
     except OSError:
         return ProcessMemory()
-    found = dict(line.split(":", 1) for line in text.splitlines() if ":" in line)
-    return ProcessMemory(_bytes(found.get("VmRSS", "")), _bytes(found.get("VmHWM", "")))
+    fields = dict(line.split(":", 1) for line in text.splitlines() if ":" in line)
+    return ProcessMemory(_bytes(fields.get("VmRSS", "")), _bytes(fields.get("VmHWM", "")))
 
 
 def _bytes(text: str) -> int:

@@ -159,8 +159,8 @@ async def start_sidecar(address: Address, pulse: HeartbeatMemory, token: str | N
 async def _bind(host: str, *, always: bool) -> socket.socket | None:
     """Return a datagram socket bound to a host's address; ``None`` if that is loopback."""
     loop = asyncio.get_running_loop()
-    found = await loop.getaddrinfo(host, 0, type=socket.SOCK_DGRAM, flags=socket.AI_PASSIVE)
-    family, kind, number, _, where = found[0]
+    resolved = await loop.getaddrinfo(host, 0, type=socket.SOCK_DGRAM, flags=socket.AI_PASSIVE)
+    family, kind, number, _, where = resolved[0]
     if not always and ipaddress.ip_address(str(where[0]).partition("%")[0]).is_loopback:
         return None
     sock = socket.socket(family, kind, number)

@@ -36,7 +36,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from io import BufferedReader
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, Protocol, TypeAlias
+from typing import Any, BinaryIO, NamedTuple, TypeAlias
 
 from actorsession.actors.loops import in_thread
 from actorsession.checkpoints.atomic import (
@@ -48,6 +48,7 @@ from actorsession.checkpoints.atomic import (
     remove_abandoned,
     write_whole,
 )
+from actorsession.cluster.worker.worker import Worker
 from actorsession.config.file_roots import path_text
 from actorsession.errors import (
     FailedPreconditionError,
@@ -68,7 +69,7 @@ from actorsession.records import dataclass
 from actorsession.runtime.devices import Device
 from actorsession.runtime.resources import Variable
 
-__all__ = ["Owner", "Snapshot", "SnapshotStore", "Snapshots", "StepCounts", "restore_latest", "stored_cluster_id"]
+__all__ = ["Owner", "Snapshot", "SnapshotStore", "Snapshots", "restore_latest", "stored_cluster_id"]
 
 _log = logging.getLogger("actorsession.cluster")
 
@@ -288,8 +289,8 @@ class SnapshotStore:
 
     def _files(self) -> list[tuple[int, Path]]:
         """Return the snapshots with their numbers, the latest first; other files are ignored."""
-        found = [(self._form.fullmatch(path.name), path) for path in self._directory.iterdir()]
-        return sorted([(int(m[1] or m[2]), p) for m, p in found if m is not None], reverse=True)
+        files = [(self._form.fullmatch(path.name), path) for path in self._directory.iterdir()]
+        return sorted([(int(m[1] or m[2]), p) for m, p in files if m is not None], reverse=True)
 
     def write(self, snapshot: Snapshot) -> Path:
         """Write a snapshot, and remove those before the last one.
@@ -371,8 +372,8 @@ def _locked(path: str, own: Owner) -> LockedFile | None:
 def _locks(folder: str) -> list[str]:
     """Return the names of the locks of tasks; what is no file was not made by one."""
     with os.scandir(folder) as entries:
-        found = [e.name for e in entries if _LOCKS.fullmatch(e.name) and e.is_file(follow_symlinks=False)]
-    return sorted(found)
+        names = [e.name for e in entries if _LOCKS.fullmatch(e.name) and e.is_file(follow_symlinks=False)]
+    return sorted(names)
 
 
 def _owners(directory: Path) -> Iterator[tuple[Path, Owner | None]]:
@@ -402,12 +403,12 @@ def stored_cluster_id(directory: str | os.PathLike[str]) -> str | None:
                 remove_abandoned(folder, _LOCKS)
             if locks := _locks(folder):
                 raise UnavailableError(f"{folder!r} is in use: {', '.join(locks)}")
-            found = {owner.cluster_id for _, owner in _owners(Path(folder)) if owner is not None}
+            ids = {owner.cluster_id for _, owner in _owners(Path(folder)) if owner is not None}
         finally:
             taking.release()
     except (OSError, FailedPreconditionError):  # it is missing, or on another machine
         return None
-    return found.pop() if len(found) == 1 else None
+    return ids.pop() if len(ids) == 1 else None
 
 
 class _ForeignError(ValueError):
@@ -437,10 +438,10 @@ def _read_head(file: BufferedReader) -> tuple[bool, bytes, Sequence[int]]:
     if number * 8 > left:
         raise ValueError(f"it is damaged: {number} parts in {left} bytes")
     sizes = file.read(number * 8)
-    found = struct.unpack(f"<{number}Q", sizes)
-    if max(found, default=0) > left:
-        raise ValueError(f"it is damaged: a part of {max(found)} bytes in {left}")
-    return magic == _MAGIC, count + sizes, found
+    lengths = struct.unpack(f"<{number}Q", sizes)
+    if max(lengths, default=0) > left:
+        raise ValueError(f"it is damaged: a part of {max(lengths)} bytes in {left}")
+    return magic == _MAGIC, count + sizes, lengths
 
 
 def _read_part(file: BufferedReader, size: int) -> bytearray:
@@ -501,44 +502,32 @@ def _saved(entry: Any) -> Saved:
 
 def restore_latest(store: SnapshotStore, devices: Sequence[Device]) -> Snapshot | None:
     """Restore the variables of devices from the latest snapshot, and return it if there is one."""
-    found = store.latest()
-    if found is None:
+    snapshot = store.latest()
+    if snapshot is None:
         return None
     local = {device_in_task(d.name): d for d in devices}
-    for saved in found.variables:
+    for saved in snapshot.variables:
         device = local.get(saved.device)
         if device is None:
             _log.warning("variable %r was on %s, which is not here", saved.name, saved.device)
             continue
         device.resources.variable(saved.container, saved.name, saved.spec).assign(saved.value)
-    if found.owner is None:
+    if snapshot.owner is None:
         _log.warning(
-            "the snapshot %s is of an earlier version and does not name its cluster; it is taken over", found.path
+            "the snapshot %s is of an earlier version and does not name its cluster; it is taken over", snapshot.path
         )
     _log.info(
         "%d variables are back from the snapshot after %d steps, %s of %s",
-        len(found.variables),
-        found.steps,
-        found.path,
-        found.owner or "an earlier version",
+        len(snapshot.variables),
+        snapshot.steps,
+        snapshot.path,
+        snapshot.owner or "an earlier version",
     )
-    return found
+    return snapshot
 
 
 # Device, container and name of a variable.
 _Place: TypeAlias = tuple[str, str, str]
-
-
-class StepCounts(Protocol):
-    """The steps of a worker."""
-
-    @property
-    def runs(self) -> int:
-        """The number of steps started so far in this incarnation."""
-
-    @property
-    def running(self) -> int:
-        """The number of steps that run now."""
 
 
 class Snapshots:
@@ -548,7 +537,7 @@ class Snapshots:
         store: the store to write to.
         devices: the devices whose variables are saved.
         every: seconds between two snapshots.
-        steps: the steps of the worker.
+        worker: the worker, whose steps are counted.
         restored: the snapshot that the variables were restored from.
 
     Attributes:
@@ -562,12 +551,12 @@ class Snapshots:
         store: SnapshotStore,
         devices: Sequence[Device],
         every: float,
-        steps: StepCounts,
+        worker: Worker,
         restored: Snapshot | None = None,
     ) -> None:
         self._store = store
         self._devices = devices
-        self._steps = steps
+        self._worker = worker
         self._before = 0 if restored is None else restored.steps  # steps of former incarnations
         self._writing = threading.Lock()  # one file at a time, from any thread
         # The number of changes of each variable in the last file; ``None`` before there is one.
@@ -597,7 +586,7 @@ class Snapshots:
     async def _until_quiet(self) -> None:
         end = time.monotonic() + _QUIET
         # There is no event for this: steps end in many places, and none should pay for being watched.
-        while self._steps.running and time.monotonic() < end:  # noqa: ASYNC110
+        while self._worker.counts().steps and time.monotonic() < end:  # noqa: ASYNC110
             await asyncio.sleep(_LOOK)
 
     async def take(self) -> None:
@@ -684,5 +673,6 @@ class Snapshots:
             for place, variable in self._variables()
             if (value := variable.value) is not None
         ]
-        steps = self._before + self._steps.runs - self._steps.running
-        return Snapshot(steps, time.time_ns() // 1000, not self._steps.running, saved)
+        counts = self._worker.counts()
+        steps = self._before + counts.runs - counts.steps
+        return Snapshot(steps, time.time_ns() // 1000, not counts.steps, saved)

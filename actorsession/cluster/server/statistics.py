@@ -229,17 +229,17 @@ class ServerStatistics:
         """Return the counters for Prometheus, with the task as a label of each."""
         labels = {"task": self.task}
         about = {**labels, "version": self.version, "pid": str(self.pid)}
-        found = metric_families(self, _METRICS, labels)
+        families = metric_families(self, _METRICS, labels)
         if self.snapshot_every > 0:
-            found += metric_families(self, _SNAPSHOT_METRICS, labels)
-        found.append(
+            families += metric_families(self, _SNAPSHOT_METRICS, labels)
+        families.append(
             MetricFamily("actorsession_server_info", "gauge", "Version and process of the server.", [(about, 1)])
         )
         for device in self.devices:
-            found += device.metric_families(labels)
+            families += device.metric_families(labels)
         for link in self.links:
-            found += link.metric_families(labels)
-        return found
+            families += link.metric_families(labels)
+        return families
 
     def prometheus(self) -> str:
         """Return the counters in the text form that Prometheus reads.
@@ -261,9 +261,9 @@ def _parsed(kind: type[T], value: Any) -> T:
     """
     if not isinstance(value, Mapping):
         raise TypeError(f"expected a mapping, got {type(value).__name__}")
-    made: Any = kind
-    found = {f.name: _checked(f, value[f.name]) for f in fields(made) if f.name in value}
-    return kind(**found)
+    dataclass_type: Any = kind
+    values = {f.name: _checked(f, value[f.name]) for f in fields(dataclass_type) if f.name in value}
+    return kind(**values)
 
 
 def _checked(field: Any, value: Any) -> Any:

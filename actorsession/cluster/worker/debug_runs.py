@@ -18,7 +18,7 @@ __all__ = ["TaskDebugRuns"]
 
 # Ended steps that are kept for clients which do not ask for their values, such as those that have died while
 # their session lives on.
-_KEPT = 64
+MOST_KEPT = 64
 
 
 class TaskDebugRuns:
@@ -52,7 +52,7 @@ class TaskDebugRuns:
         return run
 
     def _drop_oldest(self) -> None:
-        if len(self._runs) > _KEPT:
+        if len(self._runs) > MOST_KEPT:
             oldest = next((i for i, run in self._runs.items() if run.ended), None)
             if oldest is not None:
                 del self._runs[oldest]

@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
-from typing import Any, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from actorsession.actors.supervision import Children
 from actorsession.cluster.unsent import unsent_fetch
@@ -21,7 +21,7 @@ from actorsession.cluster.worker.debug_runs import TaskDebugRuns
 from actorsession.cluster.worker.env import WorkerEnv
 from actorsession.cluster.worker.worker_rendezvous import WorkerRendezvous
 from actorsession.errors import AbortedError, CancelledError, InvalidArgumentError, OpError, from_exception
-from actorsession.messages.step_frames import GraphRequest, WireValues, extra_to_wire
+from actorsession.messages.step_frames import NO_VALUES, GraphRequest, WireValues, extra_to_wire
 from actorsession.metrics import SessionTally
 from actorsession.records import dataclass
 from actorsession.rpc.served_runs import ServedRun, encode_apart
@@ -34,7 +34,8 @@ from actorsession.runtime.engine.takes import ended_from_outside
 
 __all__ = ["PartProgram", "PartSteps", "PartValues", "PartWaiter", "Registered", "unknown_graph"]
 
-_NO_VALUES = WireValues([])
+
+_new = tuple.__new__
 
 
 class PartWaiter(Protocol):
@@ -85,7 +86,7 @@ class PartProgram:
         if registered.released:
             run.gone()
             return
-        waiter = _RemoteWaiter(run, registered)
+        waiter = _new(_RemoteWaiter, (run, registered))  # without a call
         feeds = run.values.read_all()
         answer = steps.begin(registered, run.peer, run.call, feeds, waiter, run.asked)
         if answer is None:
@@ -94,33 +95,32 @@ class PartProgram:
             waiter.part_done(*answer)
 
 
-class _RemoteWaiter:
-    """The master of a step, at another task."""
+class _RemoteWaiter(NamedTuple):
+    """The master of a step, at another task.
 
-    __slots__ = ("_registered", "_run")
+    Attributes:
+        run: its run.
+        registered: the graph.
+    """
 
-    def __init__(self, run: ServedRun, registered: Registered) -> None:
-        self._run = run
-        self._registered = registered
+    run: ServedRun
+    registered: Registered
 
     def part_done(self, values: Sequence[Any], pushed: int, stats: list[Any] | None) -> None:
         """See ``PartWaiter.part_done``."""
-        if values and encode_apart(values, partial(self._write, pushed, stats)):
+        if values and encode_apart(values, partial(self.part_done, pushed=pushed, stats=stats)):
             return
-        self._write(pushed, stats, values)
-
-    def _write(self, pushed: int, stats: list[Any] | None, values: Sequence[Any]) -> None:
         try:
-            wire = WireValues.of(values) if values else _NO_VALUES
+            wire = WireValues.of(values) if values else NO_VALUES
             extra = (pushed or None) if stats is None else extra_to_wire(pushed, stats)
         except Exception as exc:
-            self._run.fail(self._registered.unsent(values, from_exception(exc)))
+            self.run.fail(self.registered.unsent(values, from_exception(exc)))
         else:
-            self._run.done(wire, extra)
+            self.run.done(wire, extra)
 
     def part_failed(self, error: OpError) -> None:
         """See ``PartWaiter.part_failed``."""
-        self._run.fail(error)
+        self.run.fail(error)
 
 
 class PartSteps:
@@ -175,12 +175,32 @@ class PartSteps:
                 begin = partial(self._begin_held, registered, peer, step_id, feeds, waiter, asked)
                 self.held.hold(link, step_id, begin, waiter.part_failed)
                 return None
-        started = self._start(registered, step_id, feeds, asked)
-        if isinstance(started, list):
-            return started, 0, None
-        if started.done:
-            return self._finish(started)
-        started.on_done(partial(self._report, started, waiter))
+        graph, pool, env = registered.graph, self._pool, self._env
+        trace, debug = asked is not None and asked.trace, None
+        if registered.debug is not None:
+            debug_run = None if asked is None else asked.debug_run
+            debug = self.debug_runs.begin(registered.debug, step_id, debug_run)
+        env.counters.runs += 1
+        self._tally.runs += 1
+        inline = None if trace or debug is not None else graph.inline
+        if inline is not None and (pool is None or not inline.is_expensive(feeds)):
+            return list(inline.run(feeds, self._gate)), 0, None
+        step = Step(
+            step_id,
+            env.rendezvous.begin(step_id, env.peers),
+            len(graph.fetches),
+            partitions=len(graph.parts),
+            pool=pool,
+            loop=asyncio.get_running_loop(),
+            trace=trace,
+            debug=debug,
+            groups=registered.groups,
+        )
+        self.running[step_id] = step
+        graph.begin(step, feeds)
+        if step.done:
+            return self._finish(step)
+        step.on_done(partial(self._report, step, waiter))
         return None
 
     def _begin_held(
@@ -204,6 +224,16 @@ class PartSteps:
         else:
             waiter.part_done(*answer)
 
+    def hold(self, step_id: int) -> WorkerRendezvous:
+        """Return the rendezvous of a partial run, which outlasts its partitions here.
+
+        Raises:
+            OpError: why the session has ended.
+        """
+        if self.over is not None:
+            raise self.over
+        return self._env.rendezvous.hold(step_id, self._env.peers)
+
     def cancel(self, step_id: int) -> None:
         """Cancel partitions that ``begin`` has begun; their waiter is called as they end."""
         error = CancelledError(f"step {step_id} was cancelled", derived=True)
@@ -211,35 +241,6 @@ class PartSteps:
         step = self.running.get(step_id)
         if step is not None:
             step.fail(error)
-
-    def _start(
-        self, registered: Registered, step_id: int, feeds: Sequence[Any], asked: GraphRequest | None
-    ) -> list[Any] | Step:
-        """Begin partitions; return the step, or the values of a plan that is a single call."""
-        graph, pool, env = registered.graph, self._pool, self._env
-        trace, debug = asked is not None and asked.trace, None
-        if registered.debug is not None:
-            debug_run = None if asked is None else asked.debug_run
-            debug = self.debug_runs.begin(registered.debug, step_id, debug_run)
-        env.counters.runs += 1
-        self._tally.runs += 1
-        inline = None if trace or debug is not None else graph.inline
-        if inline is not None and (pool is None or not inline.is_expensive(feeds)):
-            return list(inline.run(feeds, self._gate))
-        step = Step(
-            step_id,
-            env.rendezvous.begin(step_id, env.peers),
-            len(graph.fetches),
-            partitions=len(graph.parts),
-            pool=pool,
-            loop=asyncio.get_running_loop(),
-            trace=trace,
-            debug=debug,
-            groups=registered.groups,
-        )
-        self.running[step_id] = step
-        graph.begin(step, feeds)
-        return step
 
     def _refusal(self, registered: Registered, feeds: Sequence[Any]) -> OpError:
         """Return why partitions cannot be run with these feeds."""
@@ -255,20 +256,18 @@ class PartSteps:
         Raises:
             OpError: the step's first error.
         """
-        self._end(step)
+        step_id = step.step_id
+        self.running.pop(step_id, None)
+        if step.debug is not None:
+            step.debug.end(step.error)
+        self._env.rendezvous.end(step_id, step.error)
         values = step.result()
         if step.takes:
-            self.unsettled[step.step_id] = step
+            self.unsettled[step_id] = step
         rendezvous = step.rendezvous
         assert isinstance(rendezvous, WorkerRendezvous)  # begin() has made it
         stats = None if step.collector is None else step.stats
         return values, rendezvous.pushed, None if stats is None else stats.to_wire()
-
-    def _end(self, step: Step) -> None:
-        self.running.pop(step.step_id, None)
-        if step.debug is not None:
-            step.debug.end(step.error)
-        self._env.rendezvous.end(step.step_id, step.error)
 
     def give_up(self, step_id: int, error: OpError, handed_out: Collection[int] = ()) -> None:
         """End a step that runs here with an error.

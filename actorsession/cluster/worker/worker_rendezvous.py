@@ -29,7 +29,8 @@ Push: TypeAlias = Callable[[str, Pushed], None]
 
 # Tombstones kept: a late push comes within seconds of the step's end, and no worker ends more steps than this
 # in that time.
-_TOMBSTONES = 10_000
+MAX_REMEMBERED = 10_000
+_new = tuple.__new__
 # Seconds that values pushed for a step may wait for its start; a live master starts a step on all its workers
 # at once.
 _UNBEGUN = 60.0
@@ -72,9 +73,19 @@ class WorkerRendezvous(Rendezvous):
         holder: the table that keeps the rendezvous beyond the end of the partitions here, for a partial run.
     """
 
-    gathers = True
-
-    __slots__ = ("_gathered", "_push", "_what", "begun", "created", "holder", "peers", "pushed", "step_id", "task")
+    __slots__ = (
+        "_push",
+        "_what",
+        "begun",
+        "created",
+        "gathered",
+        "holder",
+        "on_abort",
+        "peers",
+        "pushed",
+        "step_id",
+        "task",
+    )
 
     def __init__(self, step_id: int, task: str, push: Push) -> None:
         # What the base class does, without a call.
@@ -89,7 +100,8 @@ class WorkerRendezvous(Rendezvous):
         self.task = task
         self._push = push
         self.peers: SessionPeers | None = None
-        self._gathered: dict[str, Pushed] = {}  # by task
+        self.gathered: dict[str, Pushed] = {}
+        self.on_abort: Callable[[OpError], None] | None = None
 
     @property
     def what(self) -> str:
@@ -119,9 +131,9 @@ class WorkerRendezvous(Rendezvous):
             return
         if self._aborted is not None or self._closed:
             raise self.aborted or CancelledError("the step is over", derived=True)
-        message = self._gathered.get(task)
+        message = self.gathered.get(task)
         if message is None:
-            self._gathered[task] = Pushed(step_id=self.step_id, keys=[key], values=[value], dead=[dead])
+            self.gathered[task] = _new(Pushed, (self.step_id, [key], [value], [dead]))  # without a call
         else:
             message.keys.append(key)
             message.values.append(value)
@@ -129,9 +141,7 @@ class WorkerRendezvous(Rendezvous):
 
     def flush(self) -> None:
         """Push what was gathered, one message per task."""
-        if not self._gathered:
-            return
-        gathered, self._gathered = self._gathered, {}
+        gathered, self.gathered = self.gathered, {}
         for task, message in gathered.items():
             values = message.values
             if len(values) > 1 or getattr(values[0], "nbytes", 0) > INLINE_LIMIT:
@@ -140,7 +150,7 @@ class WorkerRendezvous(Rendezvous):
 
     def release(self) -> None:
         """End the step of a partial run that has succeeded on all tasks; what is left here is dropped."""
-        holder, self.holder = self.holder, None
+        holder, self.holder, self.on_abort = self.holder, None, None
         if holder is not None:
             holder.end(self.step_id)
 
@@ -225,7 +235,7 @@ class RendezvousTable:
             return
         # A copy: the error itself would keep the frames that raised it alive, with every array in them.
         self._over[step_id] = None if error is None else error_from_wire(error_to_wire(error))
-        if len(self._over) > _TOMBSTONES:
+        if len(self._over) > MAX_REMEMBERED:
             self._over.popitem(last=False)
         rendezvous = self.steps.pop(step_id, None)
         if rendezvous is not None and not rendezvous.begun:

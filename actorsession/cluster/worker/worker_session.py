@@ -35,22 +35,21 @@ from actorsession.metrics import session_tally
 from actorsession.records import dataclass
 from actorsession.runtime.engine.executor import Executor
 
-__all__ = ["BeginPart", "BindPart", "OpenStepRendezvous", "WorkerSession"]
+__all__ = ["BeginPart", "BindPart", "BindRendezvous", "WorkerSession"]
 
 
 @dataclass(frozen=True, slots=True)
-class OpenStepRendezvous:
-    """A request for the rendezvous of a partial run, which exists until ``CleanupGraph`` or an error.
+class BindRendezvous:
+    """A request for what opens the rendezvous of partial runs for a master in this process.
 
-    Answered synchronously; sent by the master in the same process, never over a link.
+    Answered synchronously with a function of the step id, which raises once the session has ended. What it
+    returns exists until ``CleanupGraph`` or an error.
 
     Attributes:
         session_handle: the session.
-        step_id: the step.
     """
 
     session_handle: str
-    step_id: int
 
 
 BeginPart: TypeAlias = Callable[[int, Sequence[Any], PartWaiter, GraphRequest | None], "PartValues | None"]
@@ -59,7 +58,7 @@ BeginPart: TypeAlias = Callable[[int, Sequence[Any], PartWaiter, GraphRequest | 
 
 @dataclass(frozen=True, slots=True)
 class BindPart:
-    """A request for what begins partitions for a master in this process; see ``OpenStepRendezvous``.
+    """A request for what begins partitions for a master in this process; see ``BindRendezvous``.
 
     Answered with a ``BeginPart``, which raises once the session has ended.
 
@@ -123,13 +122,10 @@ class WorkerSession(Actor):
         """Return what runs this worker's partitions for steps of a master in this process."""
         return partial(self.steps.begin, self.graphs.find(message.graph_handle), LOCAL)
 
-    @answers(OpenStepRendezvous, direct=True)
-    def on_open_rendezvous(self, message: OpenStepRendezvous, call: CallContext) -> WorkerRendezvous:
-        """Return the rendezvous of a partial run, which is used in the same process."""
-        if self.steps.over is not None:
-            raise self.steps.over
-        env = self._env
-        return env.rendezvous.hold(message.step_id, env.peers)
+    @answers(BindRendezvous, direct=True)
+    def on_bind_rendezvous(self, message: BindRendezvous, call: CallContext) -> Callable[[int], WorkerRendezvous]:
+        """Return what opens the rendezvous of a partial run, which is used in the same process."""
+        return self.steps.hold
 
     @answers(TakeWatchedValues)
     def on_take_watched_values(self, message: TakeWatchedValues, call: CallContext) -> WatchedValues:

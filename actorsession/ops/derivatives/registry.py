@@ -21,6 +21,7 @@ from actorsession.graph.source_location import user_line
 from actorsession.ops.arrays.fills import zeros_like
 from actorsession.ops.build import convert_to_tensor
 from actorsession.ops.indexed_slices import IndexedSlices
+from actorsession.registrations import scoped
 
 __all__ = [
     "NoGradient",
@@ -34,8 +35,8 @@ __all__ = [
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_NAMED: dict[str, Gradient] = {}
-_LINES: dict[str, str] = {}
+_NAMED: dict[str, Gradient] = scoped({})
+_LINES: dict[str, str] = scoped({})
 
 
 class RegisterGradient:

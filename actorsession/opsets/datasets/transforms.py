@@ -17,7 +17,6 @@ from actorsession.errors import (
     NotFoundError,
     OpError,
     OutOfRangeError,
-    UnimplementedError,
 )
 from actorsession.graph import codec
 from actorsession.graph.dtypes import as_dtype
@@ -29,6 +28,7 @@ from actorsession.opsets.datasets.sources import choose_seeds
 from actorsession.opsets.datasets.stages import Cursor, Element, Stage, kind, plain, restored
 from actorsession.opsets.parsing.example_nodes import ParsePlan
 from actorsession.opsets.parsing.file_parts import whole_file
+from actorsession.opsets.ragged.variants import RaggedValue
 from actorsession.opsets.sparse.serialising import sparse_value
 
 __all__: list[str] = []
@@ -259,26 +259,30 @@ class _Parsed(_SameCount):
 
     @classmethod
     def check(cls, stage: Stage) -> None:
-        if stage.values.get("ragged_keys"):
-            raise UnimplementedError(f"{stage.kind}: there are no ragged tensors here")
+        cls._plan_of(stage)
+
+    @staticmethod
+    def _plan_of(stage: Stage) -> ParsePlan:
+        values = stage.values
+        keys = [
+            [key.encode() if isinstance(key, str) else key for key in values.get(name, ())]
+            for name in ("sparse_keys", "dense_keys", "ragged_keys")
+        ]
+        return ParsePlan(stage.kind, values, [as_dtype(dtype) for dtype in values["Tdense"]], *keys)
 
     def start(self) -> None:
-        values = self.stage.values
-        sparse, dense = [
-            [key.encode() if isinstance(key, str) else key for key in values[name]]
-            for name in ("sparse_keys", "dense_keys")
-        ]
-        types = [as_dtype(dtype) for dtype in values["Tdense"]]
-        self._plan = ParsePlan(self.stage.kind, values, types, sparse, dense, [])
-        self._defaults = [boxed(value) for value in values["dense_defaults"]]
-        self._keys, self._count = [*sparse, *dense], len(sparse)
+        self._plan = self._plan_of(self.stage)
+        self._defaults = [boxed(value) for value in self.stage.values["dense_defaults"]]
 
     def __next__(self) -> Element:
         (serialized,) = next(self.source)
-        found = self._plan.parse(boxed(serialized).tolist(), [], self._defaults)
-        count = self._count
+        plan = self._plan
+        found = plan.parse(boxed(serialized).tolist(), [], self._defaults)
+        count, last = len(plan.sparse), len(found) - len(plan.ragged)
         sparse = [sparse_value(*found[k : 3 * count : count]) for k in range(count)]
-        features = dict(zip(self._keys, [*sparse, *found[3 * count :]], strict=True))
+        ragged = [RaggedValue([found[k]], found[k - len(plan.ragged)]) for k in range(last, len(found))]
+        dense = found[3 * count : last - len(plan.ragged)]
+        features = dict(zip(plan.keys, [*sparse, *dense, *ragged], strict=True))
         return tuple([features[key] for key in sorted(features)])
 
 

@@ -45,8 +45,8 @@ __all__ = ["Expression", "compiled"]
 # Maximum number of instructions of a program; RE2 rejects patterns of about five times as many.
 _MOST_CODE = 50_000
 # Number of states cached by one automaton, and of positions of a text whose states are kept at a time.
-_MOST_STATES = 4_000
-_BLOCK = 1 << 14
+MOST_STATES = 4_000
+BLOCK = 1 << 14
 _SHOWN = 200
 
 _LEAF, _CHOICE, _MARK, _LOOK, _END = range(5)
@@ -331,7 +331,7 @@ class _Automaton:
         key = (leaves & program.readers[number], kind, began)
         found = self._states.get(key)
         if found is None:
-            if len(self._states) >= _MOST_STATES:
+            if len(self._states) >= MOST_STATES:
                 self._forget()
             found = self._states[key] = _State(key[0], kind, self._anywhere, began, len(program.kinds))
         state.rows[number] = found
@@ -443,7 +443,7 @@ class _Reading:
         state = automaton.last
         self._ends: dict[int, _State] = {}
         began = bytearray()
-        for block in range(len(text) // _BLOCK, -1, -1):
+        for block in range(len(text) // BLOCK, -1, -1):
             self._ends[block] = state
             for number in reversed(self._of_block(block)):
                 state = state.rows[number] or automaton.before(state, number)
@@ -454,11 +454,11 @@ class _Reading:
         self._block, self._states = -1, [state]
 
     def _of_block(self, block: int) -> bytes:
-        return self._classes[block * _BLOCK : (block + 1) * _BLOCK]
+        return self._classes[block * BLOCK : (block + 1) * BLOCK]
 
     def _state(self, at: int) -> _State:
         """Return the state at a position."""
-        block, inside = divmod(at, _BLOCK)
+        block, inside = divmod(at, BLOCK)
         if block != self._block:
             state = self._ends[block]
             states = [state]

@@ -23,16 +23,16 @@ class _Call(Construct):
 
     def write(self) -> None:
         """Write the call."""
-        block, wanted = self.block, self.wanted()
+        block, outputs = self.block, self.wanted()
         first = CALLS[self.node.op]
         flow = self.function("f", 0, first)
         inside = FunctionEmitter(flow, self.text, block.indent, self.arguments[first:])
-        results = [flow.fetches[k][1] for k in wanted]
+        results = [flow.fetches[k][1] for k in outputs]
         values = inside.run(results)
-        if wanted:
-            made = f"{self.results(wanted)} = {', '.join(values)}"
-            block.line(made + block.comment(self.i), self.number)
+        if outputs:
+            line = f"{self.results(outputs)} = {', '.join(values)}"
+            block.line(line + block.comment(self.i), self.number)
             arrays = inside.made_arrays(results)
             if arrays:
                 block.line(f"del {', '.join(arrays)}")
-        block.release(self.flow.inputs[self.i], self.i if len(wanted) == len(self.node.outputs) else None)
+        block.release(self.flow.inputs[self.i], self.i if len(outputs) == len(self.node.outputs) else None)

@@ -102,9 +102,9 @@ class _Compiler:
     def _unread(self) -> tuple[NodeContext, ...]:
         """Return the contexts of the nodes that make or check some state, and whose value nothing reads."""
         flow = self.flow
-        found = [i for i, op in enumerate(flow.ops) if op is not None and op.once and op.stateful]
+        nodes = [i for i, op in enumerate(flow.ops) if op is not None and op.once and op.stateful]
         fetched = {ref for _, ref in flow.fetches}
-        return tuple([flow.context(i) for i in found if (i, 0) not in flow.uses and (i, 0) not in fetched])
+        return tuple([flow.context(i) for i in nodes if (i, 0) not in flow.uses and (i, 0) not in fetched])
 
     def _writer(self, index: int) -> SegmentWriter:
         suspensions = {i: number for number, i in enumerate(self.suspension_of)}
@@ -183,8 +183,8 @@ class _Compiler:
         return crossing
 
     def _predecessors(self, index: int, nodes: Sequence[int]) -> tuple[int, ...]:
-        found = {self.segment_of[i] for node in nodes for i in self.flow.before[node]}
-        return tuple(sorted(found - {index, -1}))
+        segments = {self.segment_of[i] for node in nodes for i in self.flow.before[node]}
+        return tuple(sorted(segments - {index, -1}))
 
     # -- values --------------------------------------------------------------------------------
 
@@ -194,12 +194,12 @@ class _Compiler:
 
     def _outside(self, op: str, attr: str) -> tuple[tuple[int, Any], ...]:
         """Return the slots of feeds or arrivals, each with the attribute that identifies it."""
-        found = []
+        refs = []
         for i, node in enumerate(self.flow.nodes):
             if node.op == op:
                 self.slots[i, 0] = self._new_slot()
-                found.append((self.slots[i, 0], node.attrs[attr]))
-        return tuple(found)
+                refs.append((self.slots[i, 0], node.attrs[attr]))
+        return tuple(refs)
 
     def _suspensions(self) -> tuple[Suspension, ...]:
         """Return the nodes that suspend; their outputs get slots."""
@@ -213,7 +213,7 @@ class _Compiler:
 
     def _takes(self) -> dict[int, TakePlan]:
         """Return the nodes that take, by number among those that suspend."""
-        found = {}
+        takes = {}
         numbers = {i: number for number, i in enumerate(self.suspension_of)}
         for i, number in numbers.items():
             uses = uses_of(self.flow.nodes[i])
@@ -223,8 +223,8 @@ class _Compiler:
                     for j in self.flow.downstream(i)
                     if stores(self.flow.nodes[j], self.flow.has_handle(j))
                 ]
-                found[number] = TakePlan(uses, frozenset(stored_by))
-        return found
+                takes[number] = TakePlan(uses, frozenset(stored_by))
+        return takes
 
     def _arrivals(self) -> tuple[int, ...]:
         """Return the slots of all arrivals, in the order of their bits."""

@@ -40,8 +40,8 @@ class Construct:
     def function(self, key: str, own: int, first_capture: int) -> UseDef:
         """Return the use-def analysis of a function, and number its nodes."""
         captured = self.flow.inputs[self.i][first_capture:]
-        found = {own + k: self.flow.constant(ref) for k, ref in enumerate(captured)}
-        constants: Mapping[int, Array] = {k: v for k, v in found.items() if v is not None}
+        known = {own + k: self.flow.constant(ref) for k, ref in enumerate(captured)}
+        constants: Mapping[int, Array] = {k: v for k, v in known.items() if v is not None}
         base = len(self.text.nodes)
         flow = function_use_def(self.node.attrs[key], self.text.device, base, constants)
         self.text.nodes.extend(flow.nodes)
@@ -63,9 +63,9 @@ class Construct:
         """Return an expression for whether a predicate holds."""
         return name if flow.is_scalar(ref) else f"predicate({name})"
 
-    def results(self, wanted: Iterable[int]) -> str:
+    def results(self, outputs: Iterable[int]) -> str:
         """Return the local variables of outputs."""
-        return ", ".join([self.block.local((self.i, k)) for k in wanted])
+        return ", ".join([self.block.local((self.i, k)) for k in outputs])
 
 
 class _While(Construct):
@@ -89,13 +89,13 @@ class _While(Construct):
         block.release(inputs[:given])
         block.line("while True:", self.number)
         self._iteration(cond, body, [*names, *captured], live)
-        wanted = self.wanted()
-        finals = ", ".join([names[k] for k in wanted])
-        block.line(f"{self.results(wanted)} = {finals}", self.number)
+        outputs = self.wanted()
+        finals = ", ".join([names[k] for k in outputs])
+        block.line(f"{self.results(outputs)} = {finals}", self.number)
         arrays = [names[k] for k in live if not body.is_scalar((k, 0))]
         if arrays:
             block.line(f"del {', '.join(arrays)}")
-        block.release(inputs[given:], self.i if len(wanted) == count else None)
+        block.release(inputs[given:], self.i if len(outputs) == count else None)
 
     def _first(self, k: int, given: int) -> str:
         """Return the expression of a variable's first value."""
@@ -142,28 +142,28 @@ class _If(Construct):
 
     def write(self) -> None:
         """Write the branch."""
-        block, inputs, wanted = self.block, self.flow.inputs[self.i], self.wanted()
+        block, inputs, outputs = self.block, self.flow.inputs[self.i], self.wanted()
         test = self.test(self.flow, inputs[0], self.arguments[0])
         before, costs = self.text.cost, []
         for head, key in ((f"if {test}:", "then_branch"), ("else:", "else_branch")):
             block.line(f"{head}{block.comment(self.i)}", self.number)
             self.text.cost = before
-            self._branch(key, wanted)
+            self._branch(key, outputs)
             costs.append(self.text.cost)
         self.text.cost = max(costs)
         self.text.steady &= max(costs) - min(costs) <= CHECK_EVERY
-        block.release(inputs, self.i if len(wanted) == len(self.node.outputs) else None)
+        block.release(inputs, self.i if len(outputs) == len(self.node.outputs) else None)
 
-    def _branch(self, key: str, wanted: Sequence[int]) -> None:
+    def _branch(self, key: str, outputs: Sequence[int]) -> None:
         flow = self.function(key, 0, 1)
         captured = self.arguments[1:]
         branch = FunctionEmitter(flow, self.text, self.block.indent + INDENT, captured)
-        results = [flow.fetches[k][1] for k in wanted]
+        results = [flow.fetches[k][1] for k in outputs]
         values = branch.run(results)
-        if not wanted:
+        if not outputs:
             branch.line("pass")
             return
-        branch.line(f"{self.results(wanted)} = {', '.join(values)}", self.number)
+        branch.line(f"{self.results(outputs)} = {', '.join(values)}", self.number)
         arrays = branch.made_arrays(results)
         if arrays:
             branch.line(f"del {', '.join(arrays)}")

@@ -177,9 +177,9 @@ class Emitter:
             return
         if op.suspends:
             expression = f"C.wait_for({expression})"
-        made = self._made(i)
-        value = f"({made})" if len(node.outputs) > 1 else made or "None"
-        self.line(f"{value} = {expression}{comment}" if made else expression + comment, number, value)
+        target = self._made(i)
+        value = f"({target})" if len(node.outputs) > 1 else target or "None"
+        self.line(f"{value} = {expression}{comment}" if target else expression + comment, number, value)
 
     def _check(self, i: int) -> NodeContext:
         """Count a node's cost, and write a check for cancellation before it if one is due."""
@@ -220,8 +220,8 @@ class Emitter:
     def _write_new(self, i: int, arguments: Sequence[str]) -> None:
         """Write a node whose result goes to a new array that other processes can read."""
         target, spec = self.local((i, 0)), self.flow.nodes[i].outputs[0]
-        made = f"empty({spec.shape.sizes!r}, {spec.dtype.np_dtype.name!r})"
-        self.line(f"{target} = {made}{self.comment(i)}", self.number(i))
+        array = f"empty({spec.shape.sizes!r}, {spec.dtype.np_dtype.name!r})"
+        self.line(f"{target} = {array}{self.comment(i)}", self.number(i))
         call = f"{self._bound('n', i)}({', '.join(arguments)}, {target})"
         self.line(call + self.comment(i), self.number(i), target)
 
@@ -324,8 +324,8 @@ class Emitter:
             if not left[ref] and self._may_drop(ref) and ref not in self._gone:
                 dead.append(self.local(ref))
         if made_by is not None:
-            made = [(made_by, o) for o in range(len(flow.nodes[made_by].outputs))]
-            dead.extend(self.local(ref) for ref in made if ref not in left and not flow.is_scalar(ref))
+            results = [(made_by, o) for o in range(len(flow.nodes[made_by].outputs))]
+            dead.extend(self.local(ref) for ref in results if ref not in left and not flow.is_scalar(ref))
         if dead:
             self.line(f"del {', '.join(dead)}")
 
@@ -382,8 +382,8 @@ class FunctionEmitter(Emitter):
 
     def made_arrays(self, results: Sequence[Ref]) -> list[str]:
         """Return the local variables of results that are arrays made in this code."""
-        made = [r for r in dict.fromkeys(results) if r[0] >= len(self._names) and self._may_drop(r)]
-        return [self.local(ref) for ref in made]
+        arrays = [r for r in dict.fromkeys(results) if r[0] >= len(self._names) and self._may_drop(r)]
+        return [self.local(ref) for ref in arrays]
 
 
 def _comment(text: str) -> str:

@@ -37,7 +37,7 @@ _Sizes = tuple[Dim, ...] | None
 # Least nodes of a run: with a static shape, and where each step must test its arrays first.
 _FEWEST, _FEWEST_UNKNOWN = 2, 3
 # Nodes that may be moved before a run: the inputs of the run must stay that much longer.
-_PASSED = 32
+MOST_PASSED = 32
 
 
 def fused(flow: UseDef, nodes: Iterable[int]) -> list[int | Run]:
@@ -71,7 +71,7 @@ def fused(flow: UseDef, nodes: Iterable[int]) -> list[int | Run]:
             run.append(i)
             members.add(i)
             continue
-        if run and (fits or passed == _PASSED or not members.isdisjoint(flow.before[i])):
+        if run and (fits or passed == MOST_PASSED or not members.isdisjoint(flow.before[i])):
             end()
         if fits:
             run.append(i)
@@ -121,14 +121,14 @@ def write_run(block: Emitter, run: Run, write_one_by_one: Callable[[], None]) ->
     block.indent += INDENT
     before = [block.local(ref) for ref in part.operands]
     write_one_by_one()
-    made = [block.local(ref) for ref in part.results]
+    results = [block.local(ref) for ref in part.results]
     block.indent = block.indent.removesuffix(INDENT)
     block.line("else:", number)
     block.indent += INDENT
-    call = f"{', '.join(made)} = {name}(C.check, {', '.join(operands)})"
+    call = f"{', '.join(results)} = {name}(C.check, {', '.join(operands)})"
     block.line(call + block.comment(run[-1]), number)
     ended = [v for ref, v in zip(part.operands, before, strict=True) if block.has_ended(ref)]
-    dead = [name for name in ended if name not in made]
+    dead = [name for name in ended if name not in results]
     if dead:
         block.line(f"del {', '.join(dead)}")
     block.indent = block.indent.removesuffix(INDENT)
@@ -156,13 +156,13 @@ class _Part:
         for i in run:
             for ref in flow.inputs[i]:
                 uses[ref] = uses.get(ref, 0) + 1
-        made = [(i, 0) for i in run]
+        refs = [(i, 0) for i in run]
         inside = frozenset(run)
         outside = [ref for ref in uses if ref[0] not in inside]
         scalars = [ref for ref in outside if flow.is_scalar(ref)]
         self.operands = [*[ref for ref in outside if not flow.is_scalar(ref)], *scalars]
         self.arrays = len(outside) - len(scalars)
-        self.results = [ref for ref in made if block.uses_left(ref) > uses.get(ref, 0)]
+        self.results = [ref for ref in refs if block.uses_left(ref) > uses.get(ref, 0)]
         self._place = {ref: f"p{k}" for k, ref in enumerate(self.operands)}
         self._place |= {ref: f"r{k}" for k, ref in enumerate(self.results)}
         self._left = uses  # how often each value is still read
@@ -179,10 +179,12 @@ class _Part:
             *[f"r{k}" for k in range(len(self.results))],
             *[f"s{k}" for k in range(len(self._buffers))],
         ]
-        made = [self.operands.index(self._over[ref]) if ref in self._over else self._dtype(ref) for ref in self.results]
+        targets = [
+            self.operands.index(self._over[ref]) if ref in self._over else self._dtype(ref) for ref in self.results
+        ]
         flow = self._block.flow
         sent = [k for k, ref in enumerate(self.results) if flow.is_sent(ref)]
-        given = f"{self.arrays}, {made}, {self._buffers}, {len(self._run)}"
+        given = f"{self.arrays}, {targets}, {self._buffers}, {len(self._run)}"
         given += f", {sent}" if sent else ""
         last = f"{name} = Blockwise({name}_part, {given})"
         head = f"def {name}_part({', '.join(parameters)}):"

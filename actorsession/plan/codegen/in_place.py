@@ -121,16 +121,16 @@ def joins_among(flow: UseDef, nodes: Sequence[int]) -> dict[int, list[Join]]:
     Returns:
         The sums by the nodes that make their inputs.
     """
-    found: dict[int, list[Join]] = {}
+    joins: dict[int, list[Join]] = {}
     here: set[int] = set()
     for i in nodes:
         op = flow.ops[i]
         if op is not None and op.joins is not None and _is_known(flow, i):
             join = Join(i, {ref for ref in flow.inputs[i] if ref[0] in here})
             for producer in {ref[0] for ref in join.missing}:
-                found.setdefault(producer, []).append(join)
+                joins.setdefault(producer, []).append(join)
         here.add(i)
-    return found
+    return joins
 
 
 def _is_known(flow: UseDef, i: int) -> bool:

@@ -105,13 +105,13 @@ def _folded_inside(
 
 def _statements(lines: Iterable[Line], indent: str) -> list[list[Line]]:
     """Return the statements of a suite, each with all of its lines."""
-    found: list[list[Line]] = []
+    statements: list[list[Line]] = []
     for line in lines:
-        if found and (_is_inside(line, indent) or line.text.startswith(f"{indent}else:")):
-            found[-1].append(line)
+        if statements and (_is_inside(line, indent) or line.text.startswith(f"{indent}else:")):
+            statements[-1].append(line)
         else:
-            found.append([line])
-    return found
+            statements.append([line])
+    return statements
 
 
 def _is_inside(line: Line, indent: str) -> bool:

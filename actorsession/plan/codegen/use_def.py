@@ -119,22 +119,22 @@ class UseDef:
 
     def upstream(self, refs: Iterable[Ref]) -> set[int]:
         """Return the nodes that values depend on, including their producers."""
-        found: set[int] = set()
+        nodes: set[int] = set()
         waiting = [i for i, _ in refs]
         while waiting:
             i = waiting.pop()
-            if i not in found:
-                found.add(i)
+            if i not in nodes:
+                nodes.add(i)
                 waiting.extend(self.before[i])
-        return found
+        return nodes
 
     def downstream(self, i: int) -> set[int]:
         """Return the nodes that depend on a node's values."""
-        found = {i}
+        nodes = {i}
         for j, refs in enumerate(self.inputs):  # producers come first
-            if any(ref[0] in found for ref in refs):
-                found.add(j)
-        return found - {i}
+            if any(ref[0] in nodes for ref in refs):
+                nodes.add(j)
+        return nodes - {i}
 
     @cached_property
     def _readers(self) -> dict[Ref, list[int]]:

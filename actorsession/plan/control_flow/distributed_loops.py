@@ -86,13 +86,13 @@ def _received(
     nodes: Mapping[str, NodeDef], device_of: Mapping[str, str], frames: Mapping[str, Frame], copied: set[str]
 ) -> list[tuple[Frame, str]]:
     """Return the frames in which a device receives anything, each with that device."""
-    found: dict[tuple[Frame, str], None] = {}
+    values: dict[tuple[Frame, str], None] = {}
     for node in nodes.values():
         for name in (*[n for n, _ in node.inputs], *node.control_inputs):
             away = name not in copied and device_of[name] != device_of.get(node.name)
             if away and node.name not in copied and frames[name] != ROOT:
-                found[frames[name], device_of[node.name]] = None
-    return list(found)
+                values[frames[name], device_of[node.name]] = None
+    return list(values)
 
 
 class _Mover:
@@ -113,19 +113,19 @@ class _Mover:
                 if graph.nodes[name].op in ENTERS | NEXT_ITERATIONS:
                     readers.setdefault(name, {})[self.device_of[node.name]] = None
         twins: dict[tuple[str, str], str] = {}
-        made: dict[str, NodeDef] = {}
+        nodes: dict[str, NodeDef] = {}
         for node in graph.nodes.values():
             devices = readers.get(node.name, {})
             here = self.device_of[node.name]
             if not devices or here in devices or node.name in self._kept:
-                made[node.name] = node
+                nodes[node.name] = node
             for device in devices:
                 if device != here:
                     twin = replace(node, name=f"_moved/{len(twins)}/{node.name}", device=device)
                     twins[node.name, device] = twin.name
-                    made[twin.name] = twin
+                    nodes[twin.name] = twin
                     self.device_of[twin.name] = device
-        return {name: self._rewired(node, twins) for name, node in made.items()} if twins else made
+        return {name: self._rewired(node, twins) for name, node in nodes.items()} if twins else nodes
 
     def _rewired(self, node: NodeDef, twins: Mapping[tuple[str, str], str]) -> NodeDef:
         device = self.device_of[node.name]
@@ -191,12 +191,12 @@ class _Adder:
         self._device_of[node.name] = device
 
     def _condition(self, frame: Frame, device: str) -> NodeDef:
-        found = self._conditions.get(frame, [])
-        if len(found) != 1:
-            names = ", ".join(repr(node.name) for node in found) or "none"
+        conditions = self._conditions.get(frame, [])
+        if len(conditions) != 1:
+            names = ", ".join(repr(node.name) for node in conditions) or "none"
             raise UnimplementedError(
                 f"loop {frame.name!r} has nodes on several devices, among them {device}; such "
                 f"a loop must have exactly one LoopCond, but this one has {names}. Put the "
                 "loop on one device"
             )
-        return found[0]
+        return conditions[0]

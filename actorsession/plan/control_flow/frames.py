@@ -34,12 +34,12 @@ class Frame:
     @property
     def outwards(self) -> tuple[Frame, ...]:
         """The frame and those around it, without the root."""
-        found: list[Frame] = []
+        frames: list[Frame] = []
         at: Frame | None = self
         while at is not None and at.parent is not None:
-            found.append(at)
+            frames.append(at)
             at = at.parent
-        return tuple(found)
+        return tuple(frames)
 
 
 ROOT = Frame("")
@@ -84,15 +84,15 @@ def input_frame(node: NodeDef, frames: Mapping[str, Frame]) -> Frame:
 
 
 def _read(node: NodeDef, nodes: Mapping[str, NodeDef], frames: Mapping[str, Frame]) -> Frame:
-    found: tuple[str, Frame] | None = None
+    read: tuple[str, Frame] | None = None
     data = [name for name, _ in node.inputs if not is_back_edge(node.op, nodes[name].op)]
     for name in (*data, *node.control_inputs):
         frame = frames[name]
-        if found is None:
-            found = name, frame
-        elif found[1] != frame:
-            raise _mixed(node, name, frame, *found)
-    return ROOT if found is None else found[1]
+        if read is None:
+            read = name, frame
+        elif read[1] != frame:
+            raise _mixed(node, name, frame, *read)
+    return ROOT if read is None else read[1]
 
 
 def _mixed(node: NodeDef, one: str, frame: Frame, other: str, there: Frame) -> InvalidArgumentError:

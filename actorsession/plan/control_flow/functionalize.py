@@ -92,10 +92,10 @@ def functionalize_function(
         read = [(outside(k), 0) if name == ARGUMENT else (name, k) for name, k in node.inputs]
         there[node.name] = replace(node, inputs=tuple(read))
     fetches = tuple([(outside(k), 0) if name == ARGUMENT else (name, k) for name, k in outputs])
-    found, _ = functionalize(StepGraph(there, (), fetches, ()), dict.fromkeys(there, ""))
+    converted, _ = functionalize(StepGraph(there, (), fetches, ()), dict.fromkeys(there, ""))
     places = {name: index for index, name in enumerate(given)}
-    made = []
-    for name, node in found.nodes.items():
+    added = []
+    for name, node in converted.nodes.items():
         if node.op in PRIMITIVES:
             raise ValueError(
                 f"node {name!r} ({node.op}) is in a function, and of no loop or conditional that one "
@@ -103,8 +103,8 @@ def functionalize_function(
             )
         if name not in given:
             refs = [(ARGUMENT, places[n]) if n in places else (n, k) for n, k in node.inputs]
-            made.append(replace(node, inputs=tuple(refs)))
-    return made
+            added.append(replace(node, inputs=tuple(refs)))
+    return added
 
 
 def _lift_all(rewriter: GraphRewriter, refused: set[Frame]) -> None:

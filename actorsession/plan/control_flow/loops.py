@@ -192,16 +192,16 @@ class _Loop:
 
     def _upstream(self, names: list[str]) -> set[str]:
         """Return the nodes of the frame that others need in the same iteration, including structural ones."""
-        found: set[str] = set()
+        upstream: set[str] = set()
         waiting = list(names)
         while waiting:
             name = waiting.pop()
-            if name in found:
+            if name in upstream:
                 continue
-            found.add(name)
+            upstream.add(name)
             if name not in self.structure:
                 waiting.extend(producers(self.rewriter.nodes[name]))
-        return found
+        return upstream
 
     # -- the loop as one node ------------------------------------------------------------------
 
@@ -277,13 +277,13 @@ class _Loop:
 
     def _decides(self, captures: dict[Ref, int]) -> frozenset[int]:
         """Return the inputs that the condition needs in the first iteration."""
-        found = set()
+        names = set()
         for name in self.needed & self.structure:
             node = self.rewriter.nodes[name]
             if node.op == "Merge":
-                found.add(self.number[name])
+                names.add(self.number[name])
             elif node.op == "Enter":
                 read = node.inputs[0]
                 if read in captures:
-                    found.add(len(self.parts.merges) + captures[read])
-        return frozenset(found)
+                    names.add(len(self.parts.merges) + captures[read])
+        return frozenset(names)

@@ -80,9 +80,9 @@ class Predicates:
 
     def _union(self, refs: Iterable[Ref], control: Iterable[str] = ()) -> Predicate | None:
         """Return the control predicate of a node that needs several values."""
-        found = [*[self.of_value(ref) for ref in refs], *[self.of(name) for name in control]]
+        predicates = [*[self.of_value(ref) for ref in refs], *[self.of(name) for name in control]]
         choices = _ALWAYS
-        for each in found:
+        for each in predicates:
             if each is None:
                 return None
             choices |= each

@@ -134,9 +134,9 @@ class GraphRewriter:
         self.put(node, frame, device, position)
         self.made.add(node.name)
 
-    def new_name(self, wanted: str) -> str:
+    def new_name(self, base: str) -> str:
         """Return a name that no node has or had."""
-        name = free_name(wanted, self._input_of_side)
+        name = free_name(base, self._input_of_side)
         self._input_of_side.add(name)
         return name
 
@@ -264,17 +264,17 @@ class FunctionWriter:
 
     def controls(self, names: Iterable[str]) -> tuple[str, ...]:
         """Return the nodes of the function that a node of it runs after."""
-        found: dict[str, None] = {}
+        controls: dict[str, None] = {}
         for name in names:
             if name in self._passed:
                 producer = self._passed[name][0]
                 if producer != ARGUMENT:
-                    found[producer] = None
+                    controls[producer] = None
             elif name in self._inside:
-                found[name] = None
+                controls[name] = None
             elif name not in self._structure:
                 self.before[name] = None
-        return tuple(found)
+        return tuple(controls)
 
     def passing(self, name: str, ref: Ref, control_inputs: Sequence[str]) -> Ref:
         """Return a result that waits for other nodes: an Identity of the given name, if there are any."""

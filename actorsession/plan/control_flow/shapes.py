@@ -32,29 +32,29 @@ _ROUNDS = 4
 _EFFORT = 50
 
 
-def with_known_shapes(nodes: Mapping[str, NodeDef], made: Collection[str]) -> dict[str, NodeDef]:
+def with_known_shapes(nodes: Mapping[str, NodeDef], added: Collection[str]) -> dict[str, NodeDef]:
     """Return the nodes of a step, with inferred shapes in functionalized loops and conditionals.
 
     Args:
         nodes: by name, producers first.
-        made: the names of the functionalized loops and conditionals.
+        added: the names of the functionalized loops and conditionals.
 
     Raises:
         ValueError: if shapes do not fit, or inference takes too long.
     """
     refiner = _Refiner(nodes)
-    found: dict[str, NodeDef] = {}
+    refined: dict[str, NodeDef] = {}
     known: dict[Ref, TensorSpec] = {}  # better types of values than their nodes have
     for node in nodes.values():
-        if node.name in made:
+        if node.name in added:
             specs = [known.get(ref, nodes[ref[0]].outputs[ref[1]]) for ref in node.inputs]
             constants = [_constant(nodes[name]) for name, _ in node.inputs]
             node = refiner.construct(node, specs, constants)
             _note(known, node, node.outputs)
         elif any(ref in known for ref in node.inputs):
             _note(known, node, _follows(node, nodes, known))
-        found[node.name] = node
-    return found
+        refined[node.name] = node
+    return refined
 
 
 def _note(known: dict[Ref, TensorSpec], node: NodeDef, specs: Specs) -> None:
@@ -120,8 +120,8 @@ class _Refiner:
         for turn in range(_ROUNDS):
             refined = self._function(body, variables, captures, captured)
             after = [
-                TensorSpec(s.dtype, s.shape.most_specific_compatible_shape(made.shape))
-                for s, made in zip(variables, refined.output_specs(), strict=True)
+                TensorSpec(s.dtype, s.shape.most_specific_compatible_shape(result.shape))
+                for s, result in zip(variables, refined.output_specs(), strict=True)
             ]
             if after == variables:
                 break

@@ -49,16 +49,16 @@ def spread(nodes: Mapping[str, NodeDef], known: Mapping[str, NodeDef]) -> Mappin
     waiting = [node for node in nodes.values() if _spans(node, nodes, known)]
     if not waiting:
         return nodes
-    found = dict(nodes)
+    result = dict(nodes)
     while waiting:
         node = waiting.pop()
-        made = list(_Writer(node, {**known, **found}).written())
-        del found[node.name]
-        for each in made:
-            found[each.name] = each
-            if _spans(each, found, known):
+        written = list(_Writer(node, {**known, **result}).written())
+        del result[node.name]
+        for each in written:
+            result[each.name] = each
+            if _spans(each, result, known):
                 waiting.append(each)
-    return found
+    return result
 
 
 def _spans(node: NodeDef, nodes: Mapping[str, NodeDef], known: Mapping[str, NodeDef]) -> bool:

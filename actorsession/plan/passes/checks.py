@@ -178,14 +178,14 @@ def _check_new(node: NodeDef, nodes: Mapping[str, NodeDef]) -> None:
     specs = tuple([producer.outputs[index] for producer, index in read])
     constants = tuple([p.attrs.get("value") if p.op == "Const" else None for p, _ in read])
     try:
-        found = lookup(node.op).infer(InferContext(node.op, specs, node.attrs, constants))
+        inferred = lookup(node.op).infer(InferContext(node.op, specs, node.attrs, constants))
     except Exception as exc:
         raise InvalidArgumentError(f"node {node.name!r} ({node.op}) is invalid: {exc}") from exc
-    if [spec.dtype for spec in found] != [spec.dtype for spec in node.outputs]:
+    if [spec.dtype for spec in inferred] != [spec.dtype for spec in node.outputs]:
         raise InvalidArgumentError(
             f"node {node.name!r} ({node.op}) declares outputs of dtypes "
             f"{[spec.dtype.name for spec in node.outputs]}, but its shape function "
-            f"returns {[s.dtype.name for s in found]}"
+            f"returns {[s.dtype.name for s in inferred]}"
         )
 
 

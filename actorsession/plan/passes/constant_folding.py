@@ -70,22 +70,22 @@ def evaluated(
     arrays = tuple([c.array for c in read])
     if any(output.dtype in (variant, resource) for output in node.outputs):
         return None  # a list of tensors is no array, and no constant that can be sent
-    found = _with_known_shapes(node, definition, specs, arrays)
-    if found is None or max([_nbytes(s) for s in found.outputs], default=0) > most_bytes:
+    typed = _with_known_shapes(node, definition, specs, arrays)
+    if typed is None or max([_nbytes(s) for s in typed.outputs], default=0) > most_bytes:
         return None
-    if any(s.dtype is string for s in found.outputs) and not _reads_little(read):
+    if any(s.dtype is string for s in typed.outputs) and not _reads_little(read):
         return None
-    if node_cost(found, specs)[0] > _FOLD_BELOW:
+    if node_cost(typed, specs)[0] > _FOLD_BELOW:
         return None
     try:
-        kernel = definition.kernel(NodeContext(found, specs, arrays, device))
+        kernel = definition.kernel(NodeContext(typed, specs, arrays, device))
         result = kernel(*[c.value for c in read])
-        values = (result,) if len(found.outputs) == 1 else result
-        made = [_own_array(v, s) for v, s in zip(values, found.outputs, strict=True)]
+        values = (result,) if len(typed.outputs) == 1 else result
+        owned = [_own_array(v, s) for v, s in zip(values, typed.outputs, strict=True)]
     except Exception:
         return None  # the step will raise the same error, with the user's line
-    good = [a for a in made if a is not None and held_bytes(a) <= most_bytes]
-    return good if len(good) == len(made) else None
+    good = [a for a in owned if a is not None and held_bytes(a) <= most_bytes]
+    return good if len(good) == len(owned) else None
 
 
 def _with_known_shapes(

@@ -38,11 +38,11 @@ def group_control_edges(graph: StepGraph, device_of: Mapping[str, str]) -> tuple
     if len({device_of[name] for name in graph.nodes}) < 2:
         return graph, device_of
     edges = {
-        node.name: found
+        node.name: edges_in
         for node in graph.nodes.values()
-        if node.control_inputs and (found := _edges(node, graph, device_of))
+        if node.control_inputs and (edges_in := _edges(node, graph, device_of))
     }
-    grouped = _worth_grouping(edge for found in edges.values() for edge in found)
+    grouped = _worth_grouping(edge for edges_in in edges.values() for edge in edges_in)
     if not grouped or not PRIMITIVES.isdisjoint([n.op for n in graph.nodes.values()]):
         return graph, device_of
     nodes: dict[str, NodeDef] = {}

@@ -42,6 +42,7 @@ from actorsession.plan.passes.control_edges import group_control_edges
 from actorsession.plan.passes.optimise import OptimiserSettings, optimise
 from actorsession.plan.prune import GraphView, StepGraph
 from actorsession.records import dataclass
+from actorsession.registrations import scoped
 
 __all__ = [
     "ENTRY_POINTS",
@@ -162,12 +163,12 @@ def _built_in(
     group: PassGroup,
     phase: int,
     change: Callable[[StepGraph, Mapping[str, str], PassContext], tuple[StepGraph, Mapping[str, str]]],
-    wanted: Callable[[PassContext], bool],
+    enabled: Callable[[PassContext], bool],
 ) -> GraphPass:
     """Return a pass that changes placed graphs where the settings ask for it."""
 
     def function(placed: PlacedGraph, context: PassContext) -> PlacedGraph:
-        if not wanted(context):
+        if not enabled(context):
             return placed
         graph, device_of = change(placed.graph, placed.device_of, context)
         return placed if graph is placed.graph else PlacedGraph(graph, device_of)
@@ -206,7 +207,7 @@ _BUILT_IN = (
     ),
 )
 _LOCK = threading.Lock()
-_PASSES: dict[str, GraphPass] = {made.name: made for made in _BUILT_IN}
+_PASSES: dict[str, GraphPass] = scoped({made.name: made for made in _BUILT_IN})
 
 
 def register_pass(group: PassGroup | str, phase: int, name: str | None = None) -> Callable[[_F], _F]:
@@ -230,11 +231,11 @@ def register_pass(group: PassGroup | str, phase: int, name: str | None = None) -
     return register
 
 
-def _add(made: GraphPass) -> None:
+def _add(graph_pass: GraphPass) -> None:
     with _LOCK:
-        if made.name in _PASSES:
-            raise KeyError(f"a graph pass named {made.name!r} is already registered")
-        _PASSES[made.name] = made
+        if graph_pass.name in _PASSES:
+            raise KeyError(f"a graph pass named {graph_pass.name!r} is already registered")
+        _PASSES[graph_pass.name] = graph_pass
 
 
 def unregister_pass(name: str) -> None:
@@ -251,16 +252,16 @@ def registered_passes() -> tuple[GraphPass, ...]:
     """Return all passes, those of other distributions included, in the order in which they run."""
     _PLUGINS.load()
     with _LOCK:
-        found = list(_PASSES.values())
+        passes = list(_PASSES.values())
     order = list(PassGroup)
-    return tuple(sorted(found, key=lambda p: (order.index(p.group), p.phase, p.name)))
+    return tuple(sorted(passes, key=lambda p: (order.index(p.group), p.phase, p.name)))
 
 
-def _use(entry: object, made: object) -> None:
+def _use(entry: object, graph_pass: object) -> None:
     """Register a pass of another distribution."""
-    if not isinstance(made, GraphPass):
-        raise TypeError(f"an entry point of {ENTRY_POINTS} is a GraphPass, got {made!r:.100}")
-    _add(made)
+    if not isinstance(graph_pass, GraphPass):
+        raise TypeError(f"an entry point of {ENTRY_POINTS} is a GraphPass, got {graph_pass!r:.100}")
+    _add(graph_pass)
 
 
 _PLUGINS = Plugins(ENTRY_POINTS, _use)
@@ -293,9 +294,13 @@ class PassRunner:
         self._settings = settings
         self._handle = handle
         self._options = options
-        self._groups: dict[PassGroup, list[_Entry]] = {group: [] for group in PassGroup}
-        for made in registered_passes():
-            self._groups[made.group].append(_Entry(made, made in _BUILT_IN))
+        passes = registered_passes()
+        # One list, in which a group is looked up when something is planned: open sessions keep it.
+        self._entries = [_Entry(p, p in _BUILT_IN) for group in PassGroup for p in passes if p.group is group]
+
+    def _passes(self, *groups: PassGroup) -> list[_Entry]:
+        """Return the passes of some groups, in the order in which they run."""
+        return [entry for entry in self._entries if entry.made.group in groups]
 
     def new_nodes(self, nodes: Sequence[NodeDef], view: GraphView, devices: DeviceSet) -> Sequence[NodeDef]:
         """Return the replacement of nodes that were added to a graph.
@@ -303,14 +308,14 @@ class PassRunner:
         Raises:
             InvalidArgumentError: if a pass breaks the graph; the message names it.
         """
-        entries = self._groups[PassGroup.PRE_PLACEMENT]
+        entries = self._passes(PassGroup.PRE_PLACEMENT)
         if not entries:
             return nodes
-        found: Mapping[str, NodeDef] = {node.name: node for node in nodes}
+        result: Mapping[str, NodeDef] = {node.name: node for node in nodes}
         for entry in entries:
-            context = self._context(view, devices, found)
-            found = self._run(entry, found, context, functools.partial(checked_nodes, view))
-        return tuple(found.values())
+            context = self._context(view, devices, result)
+            result = self._run(entry, result, context, functools.partial(checked_nodes, view))
+        return tuple(result.values())
 
     def _context(
         self, view: Mapping[str, NodeDef], devices: DeviceSet, added: Mapping[str, NodeDef] = MappingProxyType({})
@@ -338,10 +343,9 @@ class PassRunner:
         Raises:
             InvalidArgumentError: if a pass breaks the graph; the message names it.
         """
-        entries = list(self._groups[PassGroup.POST_PLACEMENT])
-        if optimised:
-            entries += self._groups[PassGroup.POST_REWRITE_FOR_EXEC]
-        found = PlacedGraph(graph, device_of)
+        optimising = [PassGroup.POST_REWRITE_FOR_EXEC] if optimised else []
+        entries = self._passes(PassGroup.POST_PLACEMENT, *optimising)
+        result = PlacedGraph(graph, device_of)
         context = self._context(view, devices)
 
         def check(before: PlacedGraph, after: Any) -> PlacedGraph:
@@ -351,8 +355,8 @@ class PassRunner:
             return PlacedGraph(nodes, after.device_of)
 
         for entry in entries:
-            found = self._run(entry, found, context, check)
-        return found.graph, dict(found.device_of)
+            result = self._run(entry, result, context, check)
+        return result.graph, dict(result.device_of)
 
     def partitions(
         self, parts: Sequence[Partition], view: Mapping[str, NodeDef], devices: DeviceSet
@@ -362,41 +366,41 @@ class PassRunner:
         Raises:
             InvalidArgumentError: if a pass breaks a partition; the message names it.
         """
-        found = tuple(parts)
+        result = tuple(parts)
         context = self._context(view, devices)
-        for entry in self._groups[PassGroup.POST_PARTITIONING]:
-            found = self._run(entry, found, context, check_partitions)
-        return found
+        for entry in self._passes(PassGroup.POST_PARTITIONING):
+            result = self._run(entry, result, context, check_partitions)
+        return result
 
     def _run(self, entry: _Entry, before: _T, context: PassContext, check: Callable[[_T, Any], _T]) -> _T:
         check_wanted()
-        made = entry.made
+        graph_pass = entry.made
         began = time.perf_counter()
         try:
-            after = made.function(before, context)
+            after = graph_pass.function(before, context)
             changed = after is not before
             if changed and not entry.trusted:
                 after = check(before, after)
         except InvalidArgumentError as exc:
             raise InvalidArgumentError(
-                f"graph pass {made.name!r} ({made.group.value}, phase {made.phase}): {exc.message}"
+                f"graph pass {graph_pass.name!r} ({graph_pass.group.value}, phase {graph_pass.phase}): {exc.message}"
             ) from exc
         except Exception as exc:
-            exc.add_note(f"in graph pass {made.name!r} ({made.group.value}, phase {made.phase})")
+            exc.add_note(f"in graph pass {graph_pass.name!r} ({graph_pass.group.value}, phase {graph_pass.phase})")
             raise
         seconds = time.perf_counter() - began
         entry.runs, entry.seconds = entry.runs + 1, entry.seconds + seconds
         entry.changes += changed
         _log.debug(
             "graph pass %r (%s, phase %d): %s, %.3f ms",
-            made.name,
-            made.group.value,
-            made.phase,
+            graph_pass.name,
+            graph_pass.group.value,
+            graph_pass.phase,
             "changed" if changed else "as it was",
             seconds * 1e3,
         )
-        found: _T = after
-        return found
+        result: _T = after
+        return result
 
     def statistics(self) -> tuple[PassStatistics, ...]:
         """Return the statistics of each pass, in the order in which they run."""
@@ -409,6 +413,5 @@ class PassRunner:
                 changes=entry.changes,
                 seconds=entry.seconds,
             )
-            for entries in self._groups.values()
-            for entry in entries
+            for entry in self._entries
         )

@@ -437,10 +437,10 @@ def exchange_for(
 ) -> Exchange:
     """Return the exchange for a call: direct for small values and all-to-all, a ring for large ones."""
     kind, value = call.collective.kind, call.value
-    made: type[Exchange] = DirectExchange
+    exchange: type[Exchange] = DirectExchange
     if kind == BROADCAST:
-        made = Broadcast if group.shared is None else SharedBroadcast
+        exchange = Broadcast if group.shared is None else SharedBroadcast
     elif kind != ALL_TO_ALL and len(group.members) > 1 and value is not None:
         sent = value.nbytes * (len(group.members) - 1)
-        made = Ring if sent > DIRECT_BYTES else DirectExchange
-    return made(call, group, device, rendezvous, number, buffers)
+        exchange = Ring if sent > DIRECT_BYTES else DirectExchange
+    return exchange(call, group, device, rendezvous, number, buffers)

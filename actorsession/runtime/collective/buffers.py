@@ -47,9 +47,9 @@ class BufferPool:
                 block = mmap.mmap(-1, max(nbytes, 1), flags=flags)
             if hasattr(mmap, "MADV_HUGEPAGE"):
                 block.madvise(mmap.MADV_HUGEPAGE)
-        made = np.frombuffer(block, dtype, elements)
-        weakref.finalize(made, self._give_back, block).atexit = False
-        return made
+        array = np.frombuffer(block, dtype, elements)
+        weakref.finalize(array, self._give_back, block).atexit = False
+        return array
 
     @property
     def kept(self) -> int:

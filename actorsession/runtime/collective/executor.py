@@ -119,14 +119,14 @@ class CollectiveExecutor:
         exchange = self._exchanges.get(call)
         return () if exchange is None else exchange.awaited()
 
-    def _joined(self, call: CollectiveCall, device: str, found: Group | OpError) -> None:
+    def _joined(self, call: CollectiveCall, device: str, group: Group | OpError) -> None:
         if call.done():
             return
-        if isinstance(found, OpError):
-            call.fail(found)
+        if isinstance(group, OpError):
+            call.fail(group)
             return
         c = call.collective
-        shared = found.shared
+        shared = group.shared
         if shared is None:
             rendezvous = self._rendezvous
             number = self._executed[c.group, c.instance, device]
@@ -138,7 +138,7 @@ class CollectiveExecutor:
             call.add_done_callback(lambda _: shared.finish(c.instance, device))
         try:
             exchange = self._exchanges[call] = exchange_for(
-                call, found, device, rendezvous, number, self._groups.buffers
+                call, group, device, rendezvous, number, self._groups.buffers
             )
             exchange.begin()
         except Exception as exc:

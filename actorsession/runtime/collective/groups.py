@@ -200,10 +200,10 @@ def _order(device: str) -> tuple[str, int, int, str, int]:
     return (spec.job or "", spec.replica or 0, spec.task or 0, spec.device_type or "", spec.device_index or 0)
 
 
-def _sizes(found: _Forming | Group, size: int, member: Member) -> OpError:
-    members = found.members
-    first = next(iter(members)) if isinstance(found, _Forming) else found.members[0].device
-    other = found.size if isinstance(found, _Forming) else len(members)
+def _sizes(group: _Forming | Group, size: int, member: Member) -> OpError:
+    members = group.members
+    first = next(iter(members)) if isinstance(group, _Forming) else group.members[0].device
+    other = group.size if isinstance(group, _Forming) else len(members)
     return InvalidArgumentError(
         f"the members of a group agree on its size: {first} has {other}, {member.device} has {size}"
     )

@@ -172,5 +172,5 @@ def _setting(text: str, kind: _Kind, part: str) -> tuple[str, Any]:
     try:
         return name, read(value)
     except (ValueError, KeyError):
-        wanted = "true or false" if isinstance(default, bool) else "a number"
-        raise InvalidArgumentError(f"setting {name} of debug op {text!r} is {wanted}, got {value!r}") from None
+        expected = "true or false" if isinstance(default, bool) else "a number"
+        raise InvalidArgumentError(f"setting {name} of debug op {text!r} is {expected}, got {value!r}") from None

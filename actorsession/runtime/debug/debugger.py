@@ -293,14 +293,14 @@ class SessionDebugger(Generic[P]):
         """
         key = (signature, options.of_plan, is_partial)
         with self._lock:
-            found = self._plans.get(key)
-            if found is not None:
+            kept = self._plans.get(key)
+            if kept is not None:
                 self._plans.move_to_end(key)
-                return found
-        made = self._make_plan(signature, options, is_partial)
+                return kept
+        new = self._make_plan(signature, options, is_partial)
         with self._lock:
             # If two threads made the plan, the first one wins, so that its runs are counted together.
-            plan = self._plans.setdefault(key, made)
+            plan = self._plans.setdefault(key, new)
             self._plans.move_to_end(key)
             while len(self._plans) > _PLANS:
                 self._plans.popitem(last=False)

@@ -193,12 +193,12 @@ class DebugGraphDecorator(DebugGraphDecoratorInterface):
 
     def _wants(self, ref: Ref, dtype: DType) -> tuple[tuple[DebugOp, tuple[str, ...]], ...]:
         """Return the debug ops for a tensor: each op once, with all its URLs."""
-        found: dict[str, dict[str, None]] = {}
+        outputs: dict[str, dict[str, None]] = {}
         for watch in self._watches(ref):
             for text in watch.debug_ops:
                 if text in self._ops and self._goes_with(self._ops[text], ref, dtype, watch):
-                    found.setdefault(text, {}).update(dict.fromkeys(watch.debug_urls))
-        return tuple([(self._ops[text], tuple(urls)) for text, urls in found.items()])
+                    outputs.setdefault(text, {}).update(dict.fromkeys(watch.debug_urls))
+        return tuple([(self._ops[text], tuple(urls)) for text, urls in outputs.items()])
 
     def _goes_with(self, op: DebugOp, ref: Ref, dtype: DType, watch: DebugTensorWatch) -> bool:
         if op.takes(dtype):
@@ -218,13 +218,13 @@ class DebugGraphDecorator(DebugGraphDecoratorInterface):
     def decorate_graph(self, graph_def: GraphDef, device: str) -> GraphDef:
         """Return the nodes of a partition with debug nodes; a tensor is observed in its first partition."""
         nodes: list[NodeDef] = []
-        made: dict[str, NodeDef] = {}
+        added: dict[str, NodeDef] = {}
         for node in graph_def.nodes:
-            made[node.name] = node
+            added[node.name] = node
             nodes.append(self._checked_inside(node, device))
             fresh = self.fresh_values(node)
             nodes.extend(self._watching(fresh, device))
-            nodes.extend(self._checking(node, fresh, made, device))
+            nodes.extend(self._checking(node, fresh, added, device))
         return GraphDef(tuple(nodes), graph_def.version, graph_def.seed)
 
     @property
@@ -302,7 +302,7 @@ class DebugGraphDecorator(DebugGraphDecoratorInterface):
                 yield self._node(WATCH, f"__dbg_{name}:{slot}", point, (value.read,), attrs)
 
     def _checking(
-        self, node: NodeDef, values: Sequence[_Value], made: Mapping[str, NodeDef], device: str
+        self, node: NodeDef, values: Sequence[_Value], nodes: Mapping[str, NodeDef], device: str
     ) -> Iterator[NodeDef]:
         outputs = [v for v in values if v.spec.dtype.kind in "fc"]
         if not self.options.break_on or not outputs or functions_of(node):
@@ -313,7 +313,7 @@ class DebugGraphDecorator(DebugGraphDecoratorInterface):
         name = outputs[0].ref[0]
         if any(fnmatch.fnmatchcase(name, pattern) for pattern in self.options.break_exclude):
             return
-        inputs = [(ref, made[ref[0]].outputs[ref[1]].dtype) for ref in dict.fromkeys(node.inputs)]
+        inputs = [(ref, nodes[ref[0]].outputs[ref[1]].dtype) for ref in dict.fromkeys(node.inputs)]
         point = NumericsPoint(
             name,
             outputs[0].op_type,
@@ -321,8 +321,8 @@ class DebugGraphDecorator(DebugGraphDecoratorInterface):
             node.source,
             fed,
             tuple([(tensor_name(*v.ref), v.spec.dtype) for v in outputs]),
-            tuple([(self._known_as(made[r[0]], r[1]), d) for r, d in inputs if d is not resource]),
-            tuple([self._known_as(made[r[0]], r[1]) for r, d in inputs if d is resource]),
+            tuple([(self._known_as(nodes[r[0]], r[1]), d) for r, d in inputs if d is not resource]),
+            tuple([self._known_as(nodes[r[0]], r[1]) for r, d in inputs if d is resource]),
         )
         read = [v.read for v in outputs] + [ref for ref, dtype in inputs if dtype is not resource]
         # The slot is in the name, because a node with a fed output may run for its other outputs.
@@ -340,13 +340,13 @@ class DebugGraphDecorator(DebugGraphDecoratorInterface):
         return replace(node, attrs=attrs)
 
     def _checked_function(self, function: FunctionDef, device: str) -> FunctionDef:
-        made = {ARGUMENT: NodeDef(name=ARGUMENT, op="", outputs=function.arguments)}
+        known = {ARGUMENT: NodeDef(name=ARGUMENT, op="", outputs=function.arguments)}
         nodes: list[NodeDef] = []
         behind: dict[str, dict[str, None]] = {ARGUMENT: {}}  # the checks before each node
         for node in function.nodes:
-            made[node.name] = node
+            known[node.name] = node
             nodes.append(self._checked_inside(node, device))
-            checks = list(self._checking(node, self.values(node, ()), made, device))
+            checks = list(self._checking(node, self.values(node, ()), known, device))
             nodes.extend(checks)
             before = [name for name, _ in node.inputs] + list(node.control_inputs)
             behind[node.name] = dict.fromkeys(
@@ -355,7 +355,7 @@ class DebugGraphDecorator(DebugGraphDecoratorInterface):
         outputs = list(function.outputs)
         for i, (name, slot) in enumerate(outputs):
             if behind[name]:  # a function runs only what its outputs need, so they must need the checks
-                spec = made[name].outputs[slot]
+                spec = known[name].outputs[slot]
                 result = NodeDef(
                     name=f"__checked_{i}",
                     op="Identity",
@@ -451,12 +451,13 @@ class DebugGraphDecoratorRegistry(FactoryRegistry):
             InvalidArgumentError: if the factory makes something else.
         """
         factory: DecoratorFactory | None = cls._registered()
-        made = default if factory is None else factory(debug_options, default)
-        if not isinstance(made, DebugGraphDecoratorInterface):
+        decorator = default if factory is None else factory(debug_options, default)
+        if not isinstance(decorator, DebugGraphDecoratorInterface):
             raise InvalidArgumentError(
-                f"a debug graph decorator factory makes a DebugGraphDecoratorInterface, this one made {made!r:.100}"
+                f"a debug graph decorator factory makes a DebugGraphDecoratorInterface, "
+                f"this one made {decorator!r:.100}"
             )
-        return made
+        return decorator
 
 
 def decorated(parts: Sequence[Partition], default: DebugGraphDecorator) -> tuple[Partition, ...]:
@@ -471,7 +472,7 @@ def decorated(parts: Sequence[Partition], default: DebugGraphDecorator) -> tuple
             what cannot be run.
     """
     used = DebugGraphDecoratorRegistry.create_decorator(default.options, default)
-    made = []
+    decorated_parts = []
     for part in parts:
         graph = used.decorate_graph(GraphDef(part.nodes), part.device)
         if not isinstance(graph, GraphDef):
@@ -479,9 +480,9 @@ def decorated(parts: Sequence[Partition], default: DebugGraphDecorator) -> tuple
         with_nodes = replace(part, nodes=tuple(graph.nodes))
         if used is not default:
             (with_nodes,) = check_partitions([part], [with_nodes])
-        made.append(with_nodes)
+        decorated_parts.append(with_nodes)
         used.publish_graph(graph, part.device)
-    return tuple(made)
+    return tuple(decorated_parts)
 
 
 # -- the nodes in generated code -------------------------------------------------------------------

@@ -65,7 +65,7 @@ class NumericsPoint:
             raise self._error(outputs, values[count:])
 
     def _error(self, outputs: Sequence[Any], inputs: Sequence[Any]) -> InvalidArgumentError:
-        made = "; ".join(
+        counts = "; ".join(
             [
                 _counts(name, dtype, value)
                 for (name, dtype), value in zip(self.outputs, outputs, strict=True)
@@ -73,9 +73,9 @@ class NumericsPoint:
             ]
         )
         if self.fed:
-            text = f"a NaN or Inf was fed: {made}"
+            text = f"a NaN or Inf was fed: {counts}"
         else:
-            text = f"{self.node_name!r} ({self.op_type}) made a NaN or Inf: {made}; {self._from(inputs)}"
+            text = f"{self.node_name!r} ({self.op_type}) made a NaN or Inf: {counts}; {self._from(inputs)}"
         return InvalidArgumentError(
             f"{text}. Nodes that may do so are named in break_exclude",
             node=self.node_name,

@@ -135,14 +135,14 @@ def survey(
     plain = RunSignature(signature.feeds, signature.fetches, signature.targets)
     decorator = DebugGraphDecorator(options, plain, known)
     types = {name: known[split_name(name)[0]].op for name in signature.feeds}
-    found = []
+    surveyed = []
     for task, feeds in tasks:
         nodes = [node for part in partitions if part.task == task for node in part.nodes]
         here = dict.fromkeys([ref for node in nodes for ref in decorator.tensors(node)])
         elsewhere = [ref for ref in here if ref in decorator.seen]
         for node in nodes:
             decorator.check(node)
-        found.append(
+        surveyed.append(
             TaskWatches(
                 options=replace(options, debug_tensor_watch_opts=decorator.watches_of(here)),
                 feeds=tuple([signature.feeds[position] for position in feeds]),
@@ -151,7 +151,7 @@ def survey(
                 elsewhere=tuple([tensor_name(*ref) for ref in elsewhere]),
             )
         )
-    return PlanSurvey(tasks=tuple(found), not_run=decorator.not_run, refused=tuple(decorator.refused))
+    return PlanSurvey(tasks=tuple(surveyed), not_run=decorator.not_run, refused=tuple(decorator.refused))
 
 
 # -- at the worker ---------------------------------------------------------------------------------
@@ -179,8 +179,8 @@ class TaskDebugPlan:
     def __init__(self, watches: TaskWatches, partitions: Sequence[Partition], files: FileRoots) -> None:
         self.signature = watches.signature
         self.files = files
-        wanted = watches.options.debug_tensor_watch_opts
-        urls = dict.fromkeys([url for watch in wanted for url in watch.debug_urls])
+        watched = watches.options.debug_tensor_watch_opts
+        urls = dict.fromkeys([url for watch in watched for url in watch.debug_urls])
         self.urls = tuple([url for url in urls if check_url(url)])
         for url in self.urls:  # refused before any step runs
             sink_for(url, DumpStore(), watches.options, files)

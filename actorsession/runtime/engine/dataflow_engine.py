@@ -236,8 +236,8 @@ class DataflowEngine(ControlFlowContext):
             self._propagation.give(plan, iteration, values)
         elif kind == CALL:
             if self._plain and plan.is_plain:
-                made = plan.function(*values)
-                self._propagation.give(plan, iteration, (made,) if plan.outputs == 1 else made or ())
+                result = plan.function(*values)
+                self._propagation.give(plan, iteration, (result,) if plan.outputs == 1 else result or ())
             else:
                 self._call(plan, iteration, values)
         elif kind == SWITCH:
@@ -277,14 +277,14 @@ class DataflowEngine(ControlFlowContext):
             self._suspended.add(self, number, plan.function(*values))
             return
         if plan.segment is not None:
-            found = self._run_function(plan, values)
+            outputs = self._run_function(plan, values)
         else:
-            made = plan.function(*values)
+            result = plan.function(*values)
             seconds = (time.perf_counter_ns() - begin) * 1e-9
             if seconds > policy.offload_above:
                 policy.record_node(plan, seconds)
-            found = self._outputs(plan, made, begin)
-        self._propagation.give(plan, iteration, found)
+            outputs = self._outputs(plan, result, begin)
+        self._propagation.give(plan, iteration, outputs)
 
     def compute(self, plan: NodePlan, values: Sequence[Any], begin: int) -> Sequence[Any]:
         """Return the results of a node that does not suspend, one per output; callable from any thread."""
@@ -296,12 +296,12 @@ class DataflowEngine(ControlFlowContext):
         """Return the results of a functional control flow operation."""
         assert plan.segment is not None
         order, results = plan.index
-        found = plan.segment.function(self, *[values[i] for i in order])
-        return [found[i] for i in results]
+        outputs = plan.segment.function(self, *[values[i] for i in order])
+        return [outputs[i] for i in results]
 
-    def _outputs(self, plan: NodePlan, made: Any, begin: int) -> Sequence[Any]:
+    def _outputs(self, plan: NodePlan, result: Any, begin: int) -> Sequence[Any]:
         """Return the results of a kernel as one value per output; record them if the step is traced."""
-        outputs: Sequence[Any] = (made,) if plan.outputs == 1 else made or ()
+        outputs: Sequence[Any] = (result,) if plan.outputs == 1 else result or ()
         if self.step.collector is not None:
             self.step.collector.add_suspended(self.bound, plan.number, begin, outputs)
         return outputs

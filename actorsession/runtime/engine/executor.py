@@ -81,6 +81,7 @@ class Executor(Actor):
 
     Attributes:
         policy: decides for all partitions of the device what runs in the kernel pool.
+        running: the partitions that have begun, in this order; a step removes its own when it is done.
     """
 
     def __init__(self, device: Device) -> None:
@@ -92,7 +93,7 @@ class Executor(Actor):
         self.policy = OffloadPolicy()
         self._lock = threading.Lock()
         self._loaded: weakref.WeakSet[LoadedPartition] = weakref.WeakSet()  # a plan owns its own
-        self._running: dict[Engine, None] = {}  # in the order in which they have begun
+        self.running: dict[Engine, None] = {}
         self._begun = self._offloaded = 0
         self._closed: OpError | None = None
 
@@ -127,7 +128,7 @@ class Executor(Actor):
         with self._lock:
             if self._closed is not None:
                 raise type(self._closed)(self._closed.message)
-            self._running[engine] = None
+            self.running[engine] = None
             self._begun += 1
         step.engines.append(engine)
         engine.start()
@@ -143,10 +144,6 @@ class Executor(Actor):
         except Exception as exc:
             message.step.fail(from_exception(exc))
         message.step.drain()
-
-    def ended(self, engine: Engine) -> None:
-        """Release a partition whose step is done."""
-        self._running.pop(engine, None)
 
     def offload(self, work: OffloadedWork, *, blocks: bool, first: object = None) -> None:
         """Run a segment or node in the kernel pool of its step; see ``Step.offload``."""
@@ -164,7 +161,7 @@ class Executor(Actor):
             if self._closed is not None:
                 return
             self._closed = error
-            running = list(self._running)
+            running = list(self.running)
         for engine in running:
             if engine.step.abort_error is None:
                 engine.step.cancel(error)
@@ -181,7 +178,7 @@ class Executor(Actor):
             device=self.device.name,
             loaded=len(self._loaded),
             begun=self._begun,
-            running=len(self._running),
+            running=len(self.running),
             offloaded=self._offloaded,
             runs=self.policy.runs,
             seconds=self.policy.seconds,

@@ -57,10 +57,10 @@ class ExecutorStatistics:
 
 def statistics_by_device(executors: Iterable[Executor]) -> tuple[ExecutorStatistics, ...]:
     """Return the counters of executors, those of several executors of one device added."""
-    found: dict[str, ExecutorStatistics] = {}
+    statistics: dict[str, ExecutorStatistics] = {}
     for executor in executors:
         one = executor.executor_statistics()
-        other = found.get(one.device)
+        other = statistics.get(one.device)
         if other is not None:
             one = ExecutorStatistics(
                 device=one.device,
@@ -71,5 +71,5 @@ def statistics_by_device(executors: Iterable[Executor]) -> tuple[ExecutorStatist
                 runs=one.runs + other.runs,
                 seconds=one.seconds + other.seconds,
             )
-        found[one.device] = one
-    return tuple(found.values())
+        statistics[one.device] = one
+    return tuple(statistics.values())

@@ -300,13 +300,10 @@ class Step:
             self.roll_back(handed_out=self.handed_out)
         if self.takes is not None:
             self.takes.end()
-        engines, self.engines = self.engines, []
+        for engine in self.engines:
+            engine.executor.running.pop(engine, None)
+        self.engines = []
         callbacks, self._on_done = self._on_done, []
-        try:
-            for engine in engines:
-                engine.executor.ended(engine)
-        except Exception:  # whoever waits for the end hears of it all the same
-            _log.exception("step %d: what follows its end has failed", self.step_id)
         for callback in callbacks:
             try:
                 callback()
@@ -344,7 +341,7 @@ class Step:
         try:
             while self._unbegun:
                 self._begin_collective(*self._unbegun.pop(0))
-            if self.rendezvous.gathers:
+            if self.rendezvous.gathered:
                 self.rendezvous.flush()
         except Exception as exc:
             self.broke(exc)
@@ -361,8 +358,15 @@ class Step:
         elif self.error is None:
             self.error = error
 
-    def ended(self) -> None:
-        """Count a partition that has run to its end."""
+    def ended(self, fetches: Sequence[tuple[int, int]] = (), slots: Sequence[Any] = ()) -> None:
+        """Count a partition that has run to its end.
+
+        Args:
+            fetches: for each value that it returns, the position among those of the step and its slot.
+            slots: the values of the partition.
+        """
+        for position, slot in fetches:
+            self.outputs[position] = slots[slot]
         self._unfinished -= 1
         if not self._unfinished and self.error is None:
             self.done = True

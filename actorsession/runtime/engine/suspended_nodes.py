@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from actorsession.errors import CancelledError
 from actorsession.graph.collective_call import CollectiveCall
-from actorsession.graph.take import Take
+from actorsession.graph.take import AvailableTake, Take
 from actorsession.plan.codegen.segment_context import PendingValues
 from actorsession.runtime.interruptible import cancel_pending
 
@@ -98,10 +98,10 @@ class SuspendedNodes:
 
     def _notify(self, future: Future[Any]) -> None:
         """Schedule ``_resume`` in the thread of the step; called in any thread."""
-        found = self._nodes.get(future)
-        if found is None:  # the step has cancelled it
+        node = self._nodes.get(future)
+        if node is None:  # the step has cancelled it
             return
-        loop, context = found.engine.step.loop, found.engine.step.context
+        loop, context = node.engine.step.loop, node.engine.step.context
         assert loop is not None
         inside = None if context is None else context.copy()
         if asyncio._get_running_loop() is loop:  # as in a collective: the loop need not be woken
@@ -112,11 +112,11 @@ class SuspendedNodes:
             loop.call_soon_threadsafe(self._resume, future, context=inside)
 
     def _resume(self, future: Future[Any]) -> None:
-        found = self._nodes.pop(future, None)
-        if found is not None:
-            step = found.engine.step
+        node = self._nodes.pop(future, None)
+        if node is not None:
+            step = node.engine.step
             try:
-                deliver(found.engine, found.number, future)
+                deliver(node.engine, node.number, future)
                 step.drain()
             except Exception as exc:  # nobody else would end the step
                 step.broke(exc)
@@ -125,7 +125,9 @@ class SuspendedNodes:
 
 def deliver(engine: Engine, number: int, future: Future[Any]) -> None:
     """Give an engine the values of a node whose future is done, or fail its step with the error."""
-    error = CancelledError("the node's wait was cancelled") if future.cancelled() else future.exception()
+    error: BaseException | None = None
+    if type(future) is not AvailableTake:
+        error = CancelledError("the node's wait was cancelled") if future.cancelled() else future.exception()
     if error is None:
         take = future if isinstance(future, Take) else None
         try:

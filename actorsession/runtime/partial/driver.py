@@ -210,10 +210,14 @@ class PartialRunDriver(Generic[S]):
         if self.step.shares_memory and isinstance(value, np.ndarray):
             owned = self._plan.owned[position]
             value = value[()] if not value.ndim else value if owned else value.copy()
-        self._perform(self.state.arrived(call, index, value))
+        instructions = self.state.arrived(call, index, value)
+        if instructions:
+            self._perform(instructions)
 
     def _send(self, call: Call) -> None:
         if call.feeds:
             keys = self._plan.feed_keys
             self.step.feed([(key, value) for i, value in call.feeds for key in keys[i]])
-        self._perform(self.state.sent(call))
+        instructions = self.state.sent(call)
+        if instructions:
+            self._perform(instructions)

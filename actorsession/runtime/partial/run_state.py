@@ -123,6 +123,8 @@ class Delete(NamedTuple):
     """Drop the run; no further instructions follow."""
 
 
+_new = tuple.__new__
+_DELETE = Delete()
 Instruction: TypeAlias = Receive | Send | Answer | Refuse | Abort | Delete
 
 
@@ -213,12 +215,13 @@ class RunState:
         if self.phase is Phase.FAILED:
             assert self._error is not None
             self.phase = Phase.OVER
-            return call, [Refuse(call, self._error), Delete()]
+            return call, [Refuse(call, self._error), _DELETE]
         self._mark(shape.fed, shape.fetched)
         call.last = self.phase is Phase.COMPLETE
         self._calls.append(call)
         # Receivers first: a value with a receiver need not be kept.
-        return call, [Receive(call), Send(call)] if call.fetches else [Send(call)]
+        send = _new(Send, (call,))  # without a call
+        return call, [_new(Receive, (call,)), send] if call.fetches else [send]
 
     def sent(self, call: Call) -> list[Instruction]:
         """Handle that the feeds of a call were sent; the segments they made ready have run or are pooled."""
@@ -241,12 +244,15 @@ class RunState:
         if self.phase is Phase.OVER:
             return []
         if error is None:
-            ready = [call for call in self._calls if not call.left]
-            return [instruction for call in ready for instruction in self._answer(call)]
+            instructions: list[Instruction] = []
+            for call in [*self._calls]:
+                if not call.left:
+                    instructions += self._answer(call)
+            return instructions
         waiting, self._calls = self._calls, []
         if waiting:
             self.phase = Phase.OVER
-            return [*[Refuse(call, error) for call in waiting], Delete()]
+            return [*[Refuse(call, error) for call in waiting], _DELETE]
         self.phase, self._error = Phase.FAILED, error
         return []
 
@@ -256,7 +262,7 @@ class RunState:
             return []
         self.phase = Phase.OVER
         waiting, self._calls = self._calls, []
-        return [Abort(error), *[Refuse(call, error) for call in waiting], Delete()]
+        return [Abort(error), *[Refuse(call, error) for call in waiting], _DELETE]
 
     # -- inside --------------------------------------------------------------------------------
 
@@ -271,8 +277,8 @@ class RunState:
         self._calls.remove(call)
         if self._ended and self.phase is Phase.COMPLETE and not self._calls:
             self.phase = Phase.OVER
-            return [Answer(call), Delete()]
-        return [Answer(call)]
+            return [_new(Answer, (call,)), _DELETE]
+        return [_new(Answer, (call,))]
 
     def _mark(self, fed: int, fetched: int) -> None:
         self._fed |= fed

@@ -37,9 +37,9 @@ class DirectPlanning(Planning):
 
     async def prepare(self, signature: RunSignature) -> DirectPlan:
         """Return the plan of a signature; see ``DirectSession.prepare``."""
-        found = self._planner.kept(signature)
-        if found is not None:
-            return found
+        plan = self._planner.kept(signature)
+        if plan is not None:
+            return plan
         make, what = partial(self._planner.make, signature), f"the plan of a step, {signature}"
         return await self.share(signature.sorted(), make, what, signature.size)
 

@@ -325,9 +325,9 @@ class _PartialRun(ProcessBound):
 
 
 def _abort_dropped(runs: weakref.ref[PartialRuns[Any]], handle: str, owner: Owner) -> None:
-    found = runs()
-    if found is not None and not owner.is_forked:
-        found.abort_here(handle, CancelledError(f"partial run {handle!r} was dropped"))
+    dropped = runs()
+    if dropped is not None and not owner.is_forked:
+        dropped.abort_here(handle, CancelledError(f"partial run {handle!r} was dropped"))
 
 
 class PartialRun(_PartialRun):

@@ -119,21 +119,21 @@ class DirectPartialRuns(PartialRuns[PartialPlan]):
 
     def waits(self, most: int) -> list[PartialWaits]:
         """Return the open runs, oldest first, at most ``most``; callable from any thread."""
-        found = [*self.actor.runs.waits(most), *self.thread_runs.waits(most)]
-        return sorted(found, key=lambda run: run.step_id)[:most]
+        waits = [*self.actor.runs.waits(most), *self.thread_runs.waits(most)]
+        return sorted(waits, key=lambda run: run.step_id)[:most]
 
     def plan(self, signature: RunSignature) -> PartialPlan:
         """Return the plan of a signature; build it if it is not cached. Thread-safe."""
         check_signature(signature)
-        found = self._plans.get(signature)
-        if found is None:
+        plan = self._plans.get(signature)
+        if plan is None:
             with self._planner.locked(), self._planner.tally.planning():
                 self._planner.extend()
                 sorted_ = signature.sorted()
-                made = self._planner.partial_partitions(sorted_)
-                graph = self._planner.load(made.parts)
-            found = self._plans.put(signature, PartialPlan(sorted_, made, graph, str(sorted_)))
-        return found
+                parts = self._planner.partial_partitions(sorted_)
+                graph = self._planner.load(parts.parts)
+            plan = self._plans.put(signature, PartialPlan(sorted_, parts, graph, str(sorted_)))
+        return plan
 
     async def prepare(self, signature: RunSignature) -> PartialPlan:
         """Return the plan of a signature; see ``DirectSession.prepare``."""

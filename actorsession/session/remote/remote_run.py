@@ -26,7 +26,7 @@ from actorsession.errors import (
     ProtocolError,
     from_exception,
 )
-from actorsession.messages.step_frames import CallRequest, StepRequest, extra_from_wire
+from actorsession.messages.step_frames import PARTIAL_RUN, RUN_STEP, CallRequest, StepRequest, extra_from_wire
 from actorsession.runtime.interruptible import acquire
 from actorsession.runtime.partial.run_state import no_such_run
 from actorsession.session.remote.values import RunValues, SessionProgram, own_values
@@ -34,8 +34,10 @@ from actorsession.session.remote.values import RunValues, SessionProgram, own_va
 if TYPE_CHECKING:
     from actorsession.session.remote.remote_steps import RemoteSteps
 
-__all__ = ["AsyncRun", "MustWait", "PartialCall", "RemoteRun", "ThreadRun"]
+__all__ = ["ANSWER_MARGIN", "AsyncRun", "MustWait", "PartialCall", "RemoteRun", "ThreadRun"]
 
+ANSWER_MARGIN = 0.25
+"""Seconds that the client waits beyond the limit of a run, for the master's report on what was late."""
 # Seconds that a thread waits beyond the limit for its loop, which ends the run then unless it hangs.
 _LOOP_MARGIN = 10.0
 _PLAIN = StepRequest()
@@ -59,16 +61,21 @@ class RemoteRun:
         asked: what is asked for beside them; ``None`` for nothing. The first run of a plan brings it along.
 
     Attributes:
+        kind: the kind of the frame that requests it.
         counts: whether the admission of the session counts runs of its kind.
+        sets_up: whether the answer is the handle of a partial run, in place of a report.
         program: the argument ``program``.
         values: the argument ``values``.
+        number: the number of what is requested there: that of the program, or of the setup of a call.
         call: its number; -1 while it was not requested.
         extra: what the master has said beside the values.
         nbytes: the bytes for which the run counts in the session's admission.
         admitted: whether it counts there now.
     """
 
+    kind: ClassVar[int] = RUN_STEP
     counts: ClassVar[bool] = True
+    sets_up: ClassVar[bool] = False
     __slots__ = (
         "_asked",
         "_error",
@@ -80,6 +87,7 @@ class RemoteRun:
         "call",
         "extra",
         "nbytes",
+        "number",
         "program",
         "values",
     )
@@ -96,6 +104,7 @@ class RemoteRun:
         self._steps = steps
         self._asked = asked if program.known else replace(asked or _PLAIN, plan=program.plan)
         self.program = program
+        self.number = program.number
         self.values = values
         self._limit = limit
         self._fetches = fetches
@@ -107,27 +116,19 @@ class RemoteRun:
         self._error: BaseException | None = None
 
     def begin(self) -> None:
-        """Request the run, if it need not wait."""
-        steps, program = self._steps, self.program
+        """Request the run, which was admitted."""
+        calls = self.program.calls
+        # Before the request, because a master in this process may answer at once.
+        call = self.call = next(self._steps.calls)
         try:
-            if not (self.admitted or steps.admit(self, program, self.values.nbytes)):
-                self._end(MustWait())
-                return
-            # Before the request, because a master in this process may answer at once.
-            call = self.call = next(steps.calls)
-            self._begun()
-            try:
-                self._request(call)
-            except BaseException:  # Ctrl-C among them, which may come inside a master of this process
-                program.calls.cancel(call)
-                self._leave()
+            calls.request(self.kind, call, self.number, self._limit, self._asked, self.values, self)
+        except BaseException as exc:  # Ctrl-C among them, which may come inside a master of this process
+            calls.cancel(call)
+            self._leave()
+            if not isinstance(exc, Exception):
                 raise
-        except Exception as exc:  # on the session's loop, where nobody would see it
-            steps.explain(from_exception(exc), self._end)
-
-    def _request(self, call: int) -> None:
-        program = self.program
-        program.calls.run_step(call, program.number, self._limit, self.values, self, self._asked)
+            # On the session's loop, where nobody would see it.
+            self._steps.explain(from_exception(exc), self._end)
 
     def result(self) -> Sequence[Any]:
         """Return the fetched values of a run that has ended; arrays are the caller's own.
@@ -163,9 +164,9 @@ class RemoteRun:
 
     def done(self, values: RunValues, extra: Any) -> None:
         """See ``RunWaiter.done``."""
-        if extra is not None:
-            extra = extra_from_wire(extra, 2) if type(extra) is bytes else extra
-        if len(values) != self._fetches or not (extra is None or type(extra) is list):
+        if type(extra) is bytes:
+            extra = extra_from_wire(extra, 1 if self.sets_up else 2)
+        if len(values) != self._fetches or not (type(extra) is list or (extra is None and not self.sets_up)):
             raise ProtocolError(
                 f"a run with {self._fetches} fetches was answered by {len(values)} values and {extra!r:.100}"
             )
@@ -187,22 +188,19 @@ class RemoteRun:
             return
         program.known, self._asked = False, replace(self._asked or _PLAIN, plan=program.plan)
         try:
-            self._request(self.call)
+            program.calls.request(RUN_STEP, self.call, self.number, self._limit, self._asked, self.values, self)
         except OpError as error:
             self.failed(error)
 
     def _expired(self) -> None:
         if not self.admitted:  # it has ended
             return
-        program, seconds = self.program, self._steps.patience(self._limit)
+        program, seconds = self.program, (self._limit or self._steps.step_limit) + ANSWER_MARGIN
         program.calls.cancel(self.call)
         where = f"{program.channel.peer_name} at {program.channel.address}"
         self.failed(DeadlineExceededError(f"{where} did not answer a step within {seconds:.3g} s"))
 
     # -- the end -------------------------------------------------------------------------------
-
-    def _begun(self) -> None:
-        """Get ready for the end of a run that has a number and is about to be requested."""
 
     def _leave(self) -> None:
         self._steps.leave(self)
@@ -222,15 +220,10 @@ class AsyncRun(RemoteRun):
     __slots__ = ("_alarm", "ended")
     ended: asyncio.Future[None]
     """Done when the run has ended; made by ``start``."""
-    _alarm: Alarm | None
-
-    def _begun(self) -> None:
-        steps = self._steps
-        self._alarm = steps.wheel.add(steps.patience(self._limit), self._expired)
+    _alarm: Alarm
 
     def _leave(self) -> None:
-        if self._alarm is not None:
-            self._steps.wheel.discard(self._alarm)
+        self._steps.wheel.discard(self._alarm)
         self._steps.leave(self)
 
     def _wake(self) -> None:
@@ -239,7 +232,9 @@ class AsyncRun(RemoteRun):
 
     def start(self) -> asyncio.Future[None]:
         """Begin the run; return a future for its end, after which ``result`` says what came of it."""
-        self.ended, self._alarm = asyncio.get_running_loop().create_future(), None
+        steps = self._steps
+        self.ended = asyncio.get_running_loop().create_future()
+        self._alarm = steps.wheel.add((self._limit or steps.step_limit) + ANSWER_MARGIN, self._expired)
         self.begin()
         return self.ended
 
@@ -248,16 +243,9 @@ class Setup(AsyncRun):
     """A run that sets up a partial run; its answer is the handle."""
 
     counts = False
+    sets_up = True
     unconfirmed = False
     __slots__ = ()
-
-    def done(self, values: RunValues, extra: Any) -> None:
-        """See ``RunWaiter.done``."""
-        self.program.known = True
-        self._leave()
-        self._found = values
-        self.extra = extra_from_wire(extra, 1) if self.program.over_link else extra
-        self._wake()
 
 
 class PartialCall(AsyncRun):
@@ -271,8 +259,10 @@ class PartialCall(AsyncRun):
     The others are those of ``RemoteRun``.
     """
 
+    kind = PARTIAL_RUN
     counts = False
-    __slots__ = ("_handle", "_names", "_setup")
+    __slots__ = ("_handle",)
+    _asked: CallRequest  # type: ignore[assignment]
 
     def __init__(
         self,
@@ -285,13 +275,9 @@ class PartialCall(AsyncRun):
         handle: str,
     ) -> None:
         super().__init__(steps, program, values, limit, len(asked.fetches))
-        self._setup = setup
-        self._names = asked
+        self.number = setup
+        self._asked = asked
         self._handle = handle
-
-    def _request(self, call: int) -> None:
-        calls = self.program.calls
-        calls.call_partial(call, self._setup, self._limit, self.values, self, self._names)
 
     def gone(self) -> None:
         """See ``RunWaiter.gone``."""
@@ -329,7 +315,7 @@ class ThreadRun(RemoteRun):
         Args:
             call: calls a function on the session's loop.
         """
-        patience = self._steps.patience(self._limit)
+        patience = (self._limit or self._steps.step_limit) + ANSWER_MARGIN
         try:
             if not self._begin_here():
                 call(self._begin_on_loop)
@@ -352,14 +338,21 @@ class ThreadRun(RemoteRun):
 
     def _begin_here(self) -> bool:
         """Begin the run in the calling thread; return False if the loop has to do it."""
-        steps, program, values = self._steps, self.program, self.values
-        if not (program.threads_may_write and steps.admit(self, program, values.nbytes)):
+        steps, program = self._steps, self.program
+        if not (program.threads_may_write and steps.admit(self)):
             return False
         call = self.call = next(steps.calls)
-        return program.run_from_thread(call, self._limit, values, self, self._asked)
+        return program.run_from_thread(call, self._limit, self._asked, self.values, self)
 
     def _begin_on_loop(self) -> None:
         self.program.open_to_threads()
+        try:
+            if not (self.admitted or self._steps.admit(self)):
+                self._end(MustWait())
+                return
+        except CancelledError as error:
+            self._end(error)
+            return
         self.begin()
 
 

@@ -43,15 +43,17 @@ RunValues: TypeAlias = WireValues | LocalValues
 class RunCalls(Protocol):
     """Requests runs of a master: ``StepCalls`` over a link, ``LocalCalls`` within a process."""
 
-    def run_step(
-        self, call: int, program: int, seconds: float | None, values: Any, waiter: Any, asked: StepRequest | None = None
+    def request(
+        self,
+        kind: int,
+        call: int,
+        number: int,
+        seconds: float | None,
+        asked: StepRequest | CallRequest | None,
+        values: Any,
+        waiter: Any,
     ) -> None:
-        """Request a run; see ``StepCalls.run_step``."""
-
-    def call_partial(
-        self, call: int, setup: int, seconds: float | None, values: Any, waiter: Any, asked: CallRequest
-    ) -> None:
-        """Request a call of a partial run; see ``StepCalls.call_partial``."""
+        """Request a run; see ``StepCalls.request``."""
 
     def cancel(self, call: int) -> None:
         """Cancel a run; see ``StepCalls.cancel``."""
@@ -97,19 +99,23 @@ class SessionProgram:
             self.channel.open_to_threads()
 
     def run_from_thread(
-        self, call: int, seconds: float | None, values: RunValues, waiter: Any, asked: StepRequest | None
+        self, call: int, seconds: float | None, asked: StepRequest | None, values: RunValues, waiter: Any
     ) -> bool:
         """Request a run in another thread than that of the loop; see ``StepCalls.run_from_thread``."""
         channel = self.channel
         return (
             isinstance(channel, Link)
             and isinstance(values, WireValues)
-            and channel.steps.run_from_thread(call, self.number, seconds, values, waiter, asked)
+            and channel.steps.run_from_thread(call, self.number, seconds, asked, values, waiter)
         )
 
-    def sent(self, feeds: Sequence[Any]) -> RunValues:
-        """Return feeds as a run takes them; arrays are borrowed until it has ended, or copied."""
-        return WireValues.of(feeds) if self.over_link else LocalValues(map(kept_feed, feeds))
+    def sent(self, feeds: Sequence[Any], nbytes: int) -> RunValues:
+        """Return feeds of so many bytes as a run takes them; arrays are borrowed until it has ended, or copied."""
+        if self.over_link:
+            return WireValues.of(feeds)
+        values = LocalValues(map(kept_feed, feeds))
+        values.nbytes = nbytes
+        return values
 
 
 @dataclass(slots=True, eq=False)
@@ -185,11 +191,11 @@ def timeline_of(metadata: RunMetadata, wire: dict[str, Any] | None) -> StepStats
         metadata: filled with the report.
         wire: the report.
     """
-    found = wire.get("timeline") if wire else None
-    if found is None:
+    timeline = wire.get("timeline") if wire else None
+    if timeline is None:
         return None
     # The caller gets the same statistics where it requested them, too.
-    return metadata.step_stats if found is True else StepStats.from_wire(found)
+    return metadata.step_stats if timeline is True else StepStats.from_wire(timeline)
 
 
 def _own(value: Any) -> Any:

@@ -1,17 +1,16 @@
-"""Shapes and shape operations, selection and sorting."""
+"""Shapes, selection, sorting and slices; gathering, scattering and segments."""
 
 from __future__ import annotations
 
-from itertools import permutations
+from itertools import permutations, product
 from typing import Any
 
-from scripts.differentials.numbers import choices, reals
-from scripts.differentials.program import Family, on, sized
+from scripts.differentials.numbers import choices, reals, wholes
+from scripts.differentials.program import Build, Family, Plan, Step, on, sized
 
 __all__ = ["FAMILIES"]
 
 arrays = Family("arrays")
-FAMILIES = [arrays]
 
 _KNOWN = {"known": True, "unknown": False}
 _ORDERS = {"".join(map(str, order)): order for order in permutations(range(3))}
@@ -204,3 +203,318 @@ arrays.each(
         ),
     }
 )
+
+
+slicing = Family("slicing")
+
+
+_INDEXES: dict[str, Any] = {
+    "first": lambda x: x[0],
+    "last": lambda x: x[-1],
+    "two": lambda x: x[1, 2],
+    "three": lambda x: x[1, 2, 3],
+    "range": lambda x: x[:, 1:3],
+    "step": lambda x: x[:, :, ::2],
+    "back": lambda x: x[:, :, ::-1],
+    "back-two": lambda x: x[:, :, ::-2],
+    "ellipsis": lambda x: x[..., 1],
+    "ellipsis-first": lambda x: x[0, ...],
+    "ellipsis-alone": lambda x: x[...],
+    "new-first": lambda x: x[None],
+    "new-middle": lambda x: x[:, None, 1],
+    "new-last": lambda x: x[..., None],
+    "empty": lambda x: x[:, 2:1],
+    "beyond": lambda x: x[:, 1:99],
+    "negative-range": lambda x: x[:, -2:-1],
+    "all": lambda x: x[:],
+    "mixed": lambda x: x[1:, 0, ::3],
+    "from-end-back": lambda x: x[:, 2:0:-1],
+    "too-many": lambda x: x[0, 0, 0, 0],
+    "outside": lambda x: x[5],
+    "outside-negative": lambda x: x[-3],
+    "text": lambda x: x["a"],
+    "fraction": lambda x: x[1.5],
+    "list": lambda x: x[[0, 1]],
+    "bool": lambda x: x[True],
+    "two-ellipses": lambda x: x[..., 0, ...],
+    "zero-step": lambda x: x[::0],
+    "tuple-in-tuple": lambda x: x[(0, 1)],
+    "new-new": lambda x: x[None, None, 0],
+    "chained": lambda x: x[1][2][1:3],
+    "far-back": lambda x: x[:, :, -99:2],
+    "back-beyond": lambda x: x[:, :, 99::-1],
+    "none-only-stop": lambda x: x[:1, :2, :3],
+}
+slicing.over("{take}-{known}", on(lambda tf, x, take: take(x)), take=_INDEXES, known=_KNOWN)
+
+
+def _masked(ellipsis: int, new: int, shrink: int, strides: tuple[int, ...]) -> Build:
+    """Return a program with a step for every begin and end mask, and one combination of the others."""
+    begin, end = ([1, 0, 1], [3, 3, 4]) if strides[0] > 0 else ([2, 3, 4], [0, 1, 1])
+    pairs = [(0, 0), (1, 2), (2, 4), (4, 1), (7, 0), (0, 7), (7, 7), (5, 3)]
+
+    def masked(tf: Any, x: Any) -> list[Any]:
+        masks = {"ellipsis_mask": ellipsis, "new_axis_mask": new, "shrink_axis_mask": shrink}
+        return [
+            tf.strided_slice(x, begin, end, strides, begin_mask=first, end_mask=last, **masks) for first, last in pairs
+        ]
+
+    return on(masked, (3, 4, 5))
+
+
+for _ellipsis, _new, _shrink in product((0, 1, 2, 4), (0, 1, 2, 5), (0, 1, 2, 4, 6)):
+    slicing.add(f"masks-{_ellipsis}-{_new}-{_shrink}", _masked(_ellipsis, _new, _shrink, (1, 1, 1)))
+for _ellipsis, _new in product((0, 1, 4), (0, 2)):
+    slicing.add(f"masks-back-{_ellipsis}-{_new}", _masked(_ellipsis, _new, 0, (-1, -2, -1)))
+    slicing.add(f"masks-steps-{_ellipsis}-{_new}", _masked(_ellipsis, _new, 0, (2, 1, 3)))
+
+
+@slicing("fed-bounds")
+def _fed_bounds(tf: Any, np: Any) -> Plan:
+    x = tf.placeholder(tf.float32, (2, 3, 4))
+    start, stop = tf.placeholder(tf.int32, []), tf.placeholder(tf.int32, [])
+    fed = {x: reals(np, (2, 3, 4)), start: 0, stop: 1}
+    return Plan([x[start:stop], x[:, start], x[0, stop:]], fed)
+
+
+@slicing("fed-index-outside")
+def _fed_index(tf: Any, np: Any) -> Plan:
+    x, index = tf.placeholder(tf.float32, (2, 3, 4)), tf.placeholder(tf.int32, [])
+    return Plan(x[index], {x: reals(np, (2, 3, 4)), index: 7})
+
+
+for _begin, _size in (
+    ([0, 1, 1], [2, 2, 3]),
+    ([1, 0, 0], [-1, -1, -1]),
+    ([0, 0, 0], [0, 1, 4]),
+    ([1, 2, 3], [1, 1, 1]),
+    ([0, 0, 3], [2, 3, 4]),
+    ([0, 0], [1, 1]),
+    ([-1, 0, 0], [1, 1, 1]),
+):
+    slicing.over(
+        "slice-{begin}-{size}-{known}",
+        on(lambda tf, x, begin, size: tf.slice(x, begin, size)),
+        begin=[_begin],
+        size=[_size],
+        known=_KNOWN,
+    )
+
+
+gathers, scatters = Family("gather"), Family("scatter")
+segments, sparse = Family("segments"), Family("sparse")
+
+gathers.over(
+    "axis{axis}-{indices}",
+    lambda tf, np, axis, indices: tf.gather(reals(np, (2, 3, 4)), tf.constant(indices, tf.int32), axis=axis),
+    axis=(0, 1, -1, 3),
+    indices=(1, [0, 1], [[1, 0], [0, 0]], []),
+)
+for _dims, _place in ((1, 1), (1, 2), (2, 2), (1, None), (-1, None), (3, 1)):
+    gathers.over(
+        "batch{dims}-axis{axis}",
+        lambda tf, np, dims, axis: tf.gather(reals(np, (2, 3, 4)), [[0, 2], [1, 1]], axis=axis, batch_dims=dims),
+        dims=[_dims],
+        axis=[_place],
+    )
+_PLACES: list[Any] = [[[0], [1]], [[0, 1]], [[[1, 2, 3]], [[0, 0, 0]]], [0, 2], [[]], [[0] * 4]]
+gathers.over(
+    "nd-{indices}",
+    lambda tf, np, indices: tf.gather_nd(reals(np, (2, 3, 4)), tf.constant(indices, tf.int32)),
+    indices=[*_PLACES, [[2, 0]]],
+)
+gathers.add("nd-batch", lambda tf, np: tf.gather_nd(reals(np, (2, 3)), [[0], [2]], batch_dims=1))
+gathers.add("batch-gather", lambda tf, np: tf.batch_gather(reals(np, (2, 3)), [[0, 2], [1, 1]]))
+
+
+@gathers("fed-index-outside")
+def _outside(tf: Any, np: Any) -> Plan:
+    index = tf.placeholder(tf.int32, [None])
+    x = tf.constant([1.0, 2.0, 3.0])
+    return Plan(tf.gather(x, index), steps=[Step(tf.gather(x, index), {index: fed}) for fed in ([0, 2], [3], [-1], [])])
+
+
+@gathers("from-a-variable")
+def _from_variable(tf: Any, np: Any) -> Plan:
+    v = tf.Variable(reals(np, (4, 2)), name="table")
+    rows = tf.gather(v, [3, 0, 3])
+    slope = tf.gradients(rows * [[1.0, 2.0]], v)[0]
+    return Plan([rows, tf.nn.embedding_lookup(v, [[1], [2]]), slope])
+
+
+@gathers("embedding-of-parts")
+def _parts(tf: Any, np: Any) -> list[Any]:
+    tables = [tf.constant(reals(np, (2, 3), high)) for high in (-1, 0, 1)]
+    return [tf.nn.embedding_lookup(tables, [0, 5, 3, 1], partition_strategy=strategy) for strategy in ("mod", "div")]
+
+
+_SCATTERS = {f"scatter_{name}": f"scatter_{name}" for name in ["update", "add", "sub", "mul", "div", "min", "max"]}
+
+
+@scatters("{name}-{number}", name=_SCATTERS, number=(2, 5))
+def _scattered(tf: Any, np: Any, name: str, number: int) -> Plan:
+    v = tf.Variable(reals(np, (4, 2), 1, 3))
+    changed = getattr(tf, name)(v, [0, 2], tf.constant(reals(np, (2, 2), 1, number)))
+    return Plan(steps=[Step(changed), Step(changed), Step(v)])
+
+
+@scatters("{name}-{number}-twice-one-row", name=_SCATTERS, number=(2, 5))
+def _scattered_twice(tf: Any, np: Any, name: str, number: int) -> Plan:
+    v = tf.Variable(wholes(np, (5,), 1, 9))
+    changed = getattr(tf, name)(v, [[1], [1]], [[number], [number]])
+    return Plan(steps=[Step(changed), Step(v)])
+
+
+@scatters("{name}", name=("scatter_nd_update", "scatter_nd_add", "scatter_nd_sub"))
+def _scattered_nd(tf: Any, np: Any, name: str) -> Plan:
+    v = tf.Variable(reals(np, (3, 2)))
+    index = tf.placeholder(tf.int32, [None, 2])
+    changed = getattr(tf, name)(v, index, [10.0, 20.0])
+    feeds = [{index: [[0, 1], [2, 0]]}, {index: [[0, 1], [0, 1]]}, {index: [[5, 0], [0, 0]]}]
+    return Plan(steps=[*(Step(changed, fed) for fed in feeds), Step(v)])
+
+
+@scatters("tensor-{name}", name=("update", "add", "sub", "min", "max"))
+def _tensor_scattered(tf: Any, np: Any, name: str) -> Plan:
+    x = tf.constant(reals(np, (4, 3)))
+    function = getattr(tf, f"tensor_scatter_nd_{name}")
+    return Plan([function(x, [[1], [3]], reals(np, (2, 3))), function(x, [[0, 2]], [9.0])])
+
+
+for _size, _indices in (([5], [[1], [3]]), ([2, 2], [[0, 1], [1, 0]]), ([5], [[1], [1]]), ([2], [[0], [5]])):
+    scatters.over(
+        "nd-{shape}-{indices}",
+        lambda tf, np, shape, indices: tf.scatter_nd(indices, [1.5, 2.5], shape),
+        shape=[_size],
+        indices=[_indices],
+    )
+
+
+@scatters("outside")
+def _scatter_outside(tf: Any, np: Any) -> Plan:
+    v, index = tf.Variable([1.0, 2.0]), tf.placeholder(tf.int32, [None])
+    changed = tf.scatter_update(v, index, [5.0])
+    return Plan(steps=[Step(changed, {index: [2]}), Step(v), Step(changed, {index: [1]}), Step(v)])
+
+
+@scatters("slices-of-a-variable")
+def _scatter_slices(tf: Any, np: Any) -> Plan:
+    v = tf.Variable(np.zeros((3, 2), "float32"))
+    added = v.scatter_add(tf.IndexedSlices(tf.ones([2, 2]), tf.constant([0, 0])))
+    part = v[1].assign([7.0, 8.0])
+    return Plan(steps=[Step(added), Step(part), Step(v)])
+
+
+def _joined(*lists: list[int]) -> dict[str, list[int]]:
+    return {"".join(map(str, ids)): ids for ids in lists}
+
+
+segments.over(
+    "{name}-{ids}",
+    lambda tf, np, name, ids: getattr(tf, f"segment_{name}")(reals(np, (4, 2)), ids),
+    name=("sum", "mean", "prod", "min", "max"),
+    ids=_joined([0, 0, 1, 3], [0, 1, 2, 3], [1, 0, 0, 0]),
+)
+segments.over(
+    "unsorted-{name}-{ids}",
+    lambda tf, np, name, ids: getattr(tf, f"unsorted_segment_{name}")(reals(np, (4, 2)), ids, 3),
+    name=("sum", "mean", "prod", "min", "max", "sqrt_n"),
+    ids=_joined([2, 0, 2, 0], [0, -1, 1, 1], [0, 9, 0, 0]),
+)
+_MEANS = {name: f"sparse_segment_{name}" for name in ("sum", "mean", "sqrt_n")}
+segments.over(
+    "sparse-{name}", lambda tf, np, name: getattr(tf, name)(reals(np, (5, 2)), [4, 0, 2], [0, 0, 1]), name=_MEANS
+)
+
+
+@segments("sparse-{name}-slope", name=_MEANS)
+def _slope(tf: Any, np: Any, name: str) -> Any:
+    x = tf.constant(reals(np, (5, 2)))
+    return tf.gradients(getattr(tf, name)(x, [4, 0, 4], [0, 0, 1]) ** 2, x)
+
+
+segments.add("partition", lambda tf, np: tf.dynamic_partition(reals(np, (5, 2)), [0, 1, 0, 2, 1], 3))
+segments.add("partition-outside", lambda tf, np: tf.dynamic_partition([1.0, 2.0], [0, 3], 2))
+segments.add("stitch", lambda tf, np: tf.dynamic_stitch([[0, 2], [3, 1]], [[1.0, 2.0], [3.0, 4.0]]))
+segments.add("stitch-later-wins", lambda tf, np: tf.dynamic_stitch([[0, 1], [1]], [[1, 2], [9]]))
+segments.add("stitch-gaps", lambda tf, np: tf.shape(tf.dynamic_stitch([[0], [4]], [[1], [2]])))
+
+
+@segments("partition-and-stitch")
+def _round_trip(tf: Any, np: Any) -> Any:
+    x = tf.constant(reals(np, (6,)))
+    where = tf.cast(x > 0, tf.int32)
+    parts = tf.dynamic_partition(x, where, 2)
+    places = tf.dynamic_partition(tf.range(6), where, 2)
+    return tf.dynamic_stitch(places, [-parts[0], parts[1] * 10])
+
+
+def _sparse(tf: Any, np: Any) -> Any:
+    return tf.SparseTensor([[0, 1], [1, 0], [2, 3]], tf.constant(reals(np, (3,))), [3, 4])
+
+
+_SPARSE: dict[str, Any] = {
+    "itself": lambda tf, np, s: s,
+    "to-dense": lambda tf, np, s: tf.sparse_tensor_to_dense(s),
+    "to-dense-default": lambda tf, np, s: tf.sparse_tensor_to_dense(s, -1.0),
+    "parts": lambda tf, np, s: [s.indices, s.values, s.dense_shape],
+    "matmul": lambda tf, np, s: tf.sparse_tensor_dense_matmul(s, reals(np, (4, 2))),
+    "matmul-adjoint": lambda tf, np, s: tf.sparse_tensor_dense_matmul(s, reals(np, (3, 2)), adjoint_a=True),
+    "matmul-wrong": lambda tf, np, s: tf.sparse_tensor_dense_matmul(s, reals(np, (3, 2))),
+    "add-sparse": lambda tf, np, s: tf.sparse_add(s, s),
+    "add-dense": lambda tf, np, s: tf.sparse_add(s, tf.ones([3, 4])),
+    "reorder": lambda tf, np, s: tf.sparse_reorder(tf.SparseTensor([[1, 0], [0, 1]], [1.0, 2.0], [2, 2])),
+    "from-dense-indices": lambda tf, np, s: tf.sparse_to_dense([[0, 1], [1, 0]], [2, 2], [1.0, 2.0], 9.0),
+    "disordered-dense": lambda tf, np, s: tf.sparse_to_dense([[1, 0], [0, 1]], [2, 2], [1.0, 2.0]),
+    "disordered-unchecked": lambda tf, np, s: tf.sparse_to_dense(
+        [[1, 0], [0, 1]], [2, 2], [1.0, 2.0], validate_indices=False
+    ),
+    "edit-distance": lambda tf, np, s: tf.edit_distance(
+        tf.SparseTensor([[0, 0], [0, 1]], ["a", "b"], [1, 2]), tf.SparseTensor([[0, 0], [0, 1]], ["a", "c"], [1, 2])
+    ),
+    "embedding": lambda tf, np, s: tf.nn.embedding_lookup_sparse(
+        tf.constant(reals(np, (5, 2))),
+        tf.SparseTensor([[0, 0], [0, 1], [1, 0]], tf.constant([1, 3, 4], tf.int64), [2, 2]),
+        None,
+        combiner="mean",
+    ),
+    "slope-of-values": lambda tf, np, s: tf.gradients(
+        tf.sparse_tensor_dense_matmul(s, reals(np, (4, 2))) ** 2, s.values
+    ),
+    "slope-of-dense": lambda tf, np, s: tf.gradients(tf.sparse_tensor_to_dense(s) ** 3, s.values),
+    "reshape": lambda tf, np, s: tf.sparse_reshape(s, [2, 6]),
+    "concat": lambda tf, np, s: tf.sparse_concat(0, [s, s]),
+    "slice": lambda tf, np, s: tf.sparse_slice(s, [0, 1], [2, 3]),
+    "transpose": lambda tf, np, s: tf.sparse_transpose(s),
+    "retain": lambda tf, np, s: tf.sparse_retain(s, [True, False, True]),
+    "reduce-sum": lambda tf, np, s: tf.sparse_reduce_sum(s, 1),
+    "softmax": lambda tf, np, s: tf.sparse_softmax(s),
+    "to-indicator": lambda tf, np, s: tf.sparse_to_indicator(
+        tf.SparseTensor([[0, 0], [1, 0]], tf.constant([1, 2], tf.int64), [2, 1]), 4
+    ),
+    "fill-empty-rows": lambda tf, np, s: list(tf.sparse_fill_empty_rows(s, 5.0)),
+}
+sparse.each(_SPARSE, lambda make: lambda tf, np: make(tf, np, _sparse(tf, np)))
+
+
+@sparse("placeholder")
+def _fed_sparse(tf: Any, np: Any) -> Plan:
+    s = tf.sparse_placeholder(tf.float32)
+    dense = tf.sparse_tensor_to_dense(s)
+    value = tf.SparseTensorValue([[0, 0], [1, 2]], [1.0, 2.0], [2, 3])
+    return Plan(steps=[Step(dense, {s: value}), Step(dense, {s: ([[0, 1]], [5.0], [1, 2])}), Step(s, {s: value})])
+
+
+@sparse("indexed-slices")
+def _slices(tf: Any, np: Any) -> Any:
+    slices = tf.IndexedSlices(tf.constant([[1.0], [2.0]]), tf.constant([2, 0]), tf.constant([3, 1]))
+    return [slices, tf.convert_to_tensor(slices)]
+
+
+@sparse("mask-{indices}", indices={"2": [2], "0-4": [0, 4], "nothing": []})
+def _mask(tf: Any, np: Any, indices: list[int]) -> Any:
+    slices = tf.IndexedSlices(tf.constant([[1.0], [2.0], [3.0]]), tf.constant([4, 2, 0]))
+    return tf.sparse_mask(slices, indices)
+
+
+FAMILIES = [arrays, slicing, gathers, scatters, segments, sparse]

@@ -34,9 +34,13 @@ _QUANTA: dict[str, Any] = {
 }
 
 
-@assorted("fake-quant-args-{ends}-{bits}-{narrow}", **_QUANTA)
-def _by_args(tf: Any, np: Any, ends: Any, bits: int, narrow: bool) -> Any:
-    return _with_slopes(tf, tf.fake_quant_with_min_max_args, [_numbers(tf, np)], *ends, bits, narrow)
+assorted.over(
+    "fake-quant-args-{ends}-{bits}-{narrow}",
+    lambda tf, np, ends, bits, narrow: _with_slopes(
+        tf, tf.fake_quant_with_min_max_args, [_numbers(tf, np)], *ends, bits, narrow
+    ),
+    **_QUANTA,
+)
 
 
 @assorted("fake-quant-vars-{ends}-{bits}-{narrow}", **_QUANTA)

@@ -203,3 +203,77 @@ def _single(tf: Any, np: Any) -> Plan:
     element = tf.data.experimental.get_single_element
     made = [element(tf.data.Dataset.range(count)) for count in (1, 0, 2)]
     return Plan(steps=[Step(each) for each in made])
+
+
+# Batches of examples, each a mapping from keys to numbers or texts; ``None`` is a feature of no kind.
+_BATCHES: list[list[dict[str, Any]]] = [
+    [{"r": [1, 2], "s": [7], "d": [1.5], "f": [0.5]}, {"r": [], "d": [2.5], "f": [1.5, 2.5], "t": ["a"]}],
+    [{"d": [3.5], "r": None}, {"r": [3, 4, 5], "d": [4.5], "t": ["b", ""], "s": [8, 9]}, {"d": [5.5]}],
+]
+_PARSED: dict[str, dict[str, Any]] = {
+    "ragged": {},
+    "ragged-int32": {"splits": "int32"},
+    "ragged-of-other-kind": {"batches": [[{"d": [1.5]}, {"d": [1.5], "r": [2.5]}]]},
+    "ragged-without-splits": {"ragged_split_types": ["int64"]},
+    "ragged-key-twice": {"ragged_keys": ["r", "f", "s"]},
+    "ragged-of-broken-example": {"batches": [["no example"]]},
+    "ragged-without-rows": {"batches": [[]]},
+}
+
+
+def _example(tf: Any, given: Any) -> bytes:
+    if isinstance(given, str):
+        return given.encode()
+    made = tf.train.Example()
+    for key, values in given.items():
+        feature = made.features.feature[key]
+        for value in values or ():
+            kind = {int: "int64_list", float: "float_list", str: "bytes_list"}[type(value)]
+            getattr(feature, kind).value.append(value.encode() if isinstance(value, str) else value)
+    return bytes(made.SerializeToString())
+
+
+@datasets("parsed-{name}", name=_PARSED)
+def _parsed(tf: Any, np: Any, name: Any) -> Plan:
+    """Ragged features beside others come as variants, in the order of all keys."""
+    wanted = {
+        "sparse_keys": ["s"],
+        "sparse_types": ["int64"],
+        "dense_keys": ["d"],
+        "dense_shapes": [[]],
+        "ragged_keys": ["r", "f", "t"],
+        "ragged_value_types": ["int64", "float32", "string"],
+        "ragged_split_types": [name.get("splits", "int64")] * 3,
+        **{key: value for key, value in name.items() if key.startswith("ragged")},
+    }
+    batches = [[_example(tf, each) for each in batch] for batch in name.get("batches", _BATCHES)]
+    rows = [np.array(batch, object) for batch in batches]
+    given = tf.data.Dataset.from_generator(lambda: iter(rows), tf.string, [None])
+    raw, made = tf.raw_ops, {key: _types(tf, value) for key, value in wanted.items()}
+    types = [tf.float32, tf.variant, tf.variant, tf.variant, tf.variant]
+    specs = {"output_types": types, "output_shapes": [[None], [], [], None, []]}
+    parsed = raw.ParseExampleDatasetV2(
+        input_dataset=given._variant_tensor,
+        num_parallel_calls=np.int64(1),
+        dense_defaults=[tf.constant([], tf.float32)],
+        **specs,
+        **made,
+    )
+    iterator = raw.IteratorV2(shared_name="", container="", **specs)
+    start = raw.MakeIterator(dataset=parsed, iterator=iterator)
+    dense, *ragged, sparse, texts = raw.IteratorGetNext(iterator=iterator, **specs)
+    found = [dense, tf.shape(sparse)]
+    for encoded, dtype in zip([*ragged, texts], [tf.float32, tf.int64, tf.string], strict=True):
+        splits, values = raw.RaggedTensorFromVariant(
+            encoded_ragged=encoded,
+            input_ragged_rank=1,
+            output_ragged_rank=1,
+            Tvalues=dtype,
+            Tsplits=made["ragged_split_types"][0],
+        )
+        found += [*splits, values]
+    return Plan(steps=[Step(start), *[Step(found)] * (len(rows) + 1)])
+
+
+def _types(tf: Any, values: Any) -> Any:
+    return [getattr(tf, each) if each in ("int32", "int64", "float32", "string") else each for each in values]

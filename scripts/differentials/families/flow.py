@@ -62,24 +62,19 @@ def _one_branch(tf: Any, np: Any) -> Plan:
     return Plan(steps=[Step(y, {which: True}), Step(y, {which: False}), Step([a, b])])
 
 
-@flow("cond-of-a-python-bool")
-def _python(tf: Any, np: Any) -> Any:
-    return tf.cond(True, lambda: tf.constant(1), lambda: tf.constant(2))
+flow.add("cond-of-a-python-bool", lambda tf, np: tf.cond(True, lambda: tf.constant(1), lambda: tf.constant(2)))
 
 
-@flow("cond-of-a-number")
-def _number(tf: Any, np: Any) -> Any:
-    return tf.cond(tf.constant(1), lambda: tf.constant(1), lambda: tf.constant(2))
+flow.add("cond-of-a-number", lambda tf, np: tf.cond(tf.constant(1), lambda: tf.constant(1), lambda: tf.constant(2)))
 
 
-@flow("cond-of-a-vector")
-def _vector(tf: Any, np: Any) -> Any:
-    return tf.cond(tf.constant([True, False]), lambda: tf.constant(1), lambda: tf.constant(2))
+flow.add(
+    "cond-of-a-vector",
+    lambda tf, np: tf.cond(tf.constant([True, False]), lambda: tf.constant(1), lambda: tf.constant(2)),
+)
 
 
-@flow("cond-without-functions")
-def _no_functions(tf: Any, np: Any) -> Any:
-    return tf.cond(tf.constant(True), tf.constant(1), tf.constant(2))
+flow.add("cond-without-functions", lambda tf, np: tf.cond(tf.constant(True), tf.constant(1), tf.constant(2)))
 
 
 @flow("cond-slope")

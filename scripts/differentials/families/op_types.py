@@ -6,9 +6,11 @@ The numbers of this family do not depend on the seed.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from inspect import signature
 from typing import Any
 
 import numpy as np
+from numpy import array, float32, float64, full, int32, int64, zeros
 
 from scripts.differentials.program import Family, Plan, Step
 
@@ -39,24 +41,30 @@ def positive(*shape: int, dtype: str = "float32") -> Any:
     return x @ np.swapaxes(x, -1, -2) + np.eye(shape[-1], dtype=dtype)
 
 
-def case(name: str, *, tolerance: float | None = None, slopes: bool = True, **given: Any) -> None:
+def case(name: str, *inputs: Any, tolerance: float | None = None, slopes: bool = True, **given: Any) -> None:
     """Add a node: arrays are its inputs, the rest its attributes; with gradients by the floating inputs.
 
     Args:
         name: the operation type, and after a dash what is special.
+        inputs: the first inputs, in the order of the operation type.
         tolerance: see ``Plan``.
         slopes: whether the gradients are compared.
-        given: inputs and attributes, by their names.
+        given: the other inputs and the attributes, by their names.
     """
-    op_types.add(name, lambda tf, _: _node(tf, name.partition("-")[0], given, tolerance, slopes))
+    op_types.add(name, lambda tf, _: _node(tf, name.partition("-")[0], inputs, given, tolerance, slopes))
 
 
-def _node(tf: Any, op_type: str, given: dict[str, Any], tolerance: float | None, slopes: bool) -> Plan:
-    made = {key: _operand(tf, value) for key, value in given.items()}
-    outputs = getattr(tf.raw_ops, op_type)(**made)
+def _node(
+    tf: Any, op_type: str, inputs: Sequence[Any], given: dict[str, Any], tolerance: float | None, slopes: bool
+) -> Plan:
+    make = getattr(tf.raw_ops, op_type)
+    made = {
+        key: _operand(tf, value)
+        for key, value in (*zip(signature(make).parameters, inputs, strict=False), *given.items())
+    }
     operands = [each for value in made.values() for each in _flat(value)]
     tensors = [each for each in operands if isinstance(each, tf.Tensor)]
-    return _plan(tf, op_type, tensors, outputs, tolerance, slopes)
+    return _plan(tf, op_type, tensors, make(**made), tolerance, slopes)
 
 
 def _operand(tf: Any, value: Any) -> Any:
@@ -140,73 +148,55 @@ def _set_attr(tf: Any, attr: Any, key: str, value: Any) -> None:
 
 # -- older forms -----------------------------------------------------------------------------------
 
-case("AccumulateNV2", inputs=[reals(2, 3), reals(2, 3), reals(2, 3)], shape=[2, 3])
-case("BatchToSpace", input=reals(8, 2, 1, 1), crops=np.array([[0, 1], [1, 0]]), block_size=2)
-case("BiasAddV1", value=reals(2, 3, 4), bias=reals(4))
-case("Concat", concat_dim=np.int32(1), values=[reals(2, 3), reals(2, 1), reals(2, 0)])
-case("Gather", params=reals(4, 3), indices=np.array([[3, 0], [0, 1]]))
-case("Gather-range", params=reals(4, 3), indices=np.array([4]))
-case("InTopK", predictions=reals(3, 5), targets=np.array([0, 3, 7]), k=2)
-case("Mod", x=wholes(9, low=-9), y=np.full(9, 4, np.int32))
-case("Mod-floats", x=reals(9), y=np.full(9, 0.7, np.float32))
-case("Mod-by-zero", x=wholes(2), y=np.zeros(2, np.int32))
-old("RandomPoisson", 24, [np.array([2]), np.zeros(3, np.float32)], S="int64", dtype="float32")
-case("Reverse", tensor=reals(2, 3, 2), dims=np.array([True, False, True]))
-case("Reverse-rank", tensor=reals(2, 3), dims=np.array([True]))
-case("ScatterNdNonAliasingAdd", input=reals(4, 2), indices=np.array([[1], [3], [1]]), updates=reals(3, 2))
-case("Snapshot", input=reals(3))
-case("SpaceToBatch", input=reals(1, 3, 2, 1), paddings=np.array([[1, 0], [0, 0]]), block_size=2)
-case("PreventGradient", input=reals(3), message="because")
-case("DeepCopy", x=reals(2, 2), slopes=False)
+case("AccumulateNV2", [reals(2, 3), reals(2, 3), reals(2, 3)], shape=[2, 3])
+case("BatchToSpace", reals(8, 2, 1, 1), array([[0, 1], [1, 0]]), block_size=2)
+case("BiasAddV1", reals(2, 3, 4), reals(4))
+case("Concat", int32(1), [reals(2, 3), reals(2, 1), reals(2, 0)])
+case("Gather", reals(4, 3), array([[3, 0], [0, 1]]))
+case("Gather-range", reals(4, 3), array([4]))
+case("InTopK", reals(3, 5), array([0, 3, 7]), k=2)
+case("Mod", wholes(9, low=-9), full(9, 4, int32))
+case("Mod-floats", reals(9), full(9, 0.7, float32))
+case("Mod-by-zero", wholes(2), zeros(2, int32))
+old("RandomPoisson", 24, [array([2]), zeros(3, float32)], S="int64", dtype="float32")
+case("Reverse", reals(2, 3, 2), array([True, False, True]))
+case("Reverse-rank", reals(2, 3), array([True]))
+case("ScatterNdNonAliasingAdd", reals(4, 2), array([[1], [3], [1]]), reals(3, 2))
+case("Snapshot", reals(3))
+case("SpaceToBatch", reals(1, 3, 2, 1), array([[1, 0], [0, 0]]), block_size=2)
+case("PreventGradient", reals(3), message="because")
+case("DeepCopy", reals(2, 2), slopes=False)
 for _a, _b in ((False, False), (True, False), (False, True), (True, True)):
-    case(
-        f"SparseMatMul-{_a:d}{_b:d}",
-        a=reals(*((3, 2) if _a else (2, 3))),
-        transpose_a=_a,
-        b=reals(*((4, 3) if _b else (3, 4))),
-        transpose_b=_b,
-        a_is_sparse=True,
-    )
-case("MatrixDiag", diagonal=reals(2, 3))
-case("MatrixDiagPart", input=reals(2, 3, 4))
-case("MatrixSetDiag", input=reals(2, 3, 2), diagonal=reals(2, 2))
-case("MatrixSetDiag-shape", input=reals(2, 3, 2), diagonal=reals(2, 3))
-_BAND: dict[str, Any] = {"k": np.array([-1, 1]), "padding_value": np.float32(7)}
-case("MatrixDiagV2", diagonal=reals(2, 3, 3), num_rows=np.int32(3), num_cols=np.int32(3), **_BAND)
-case("MatrixDiagPartV2", input=reals(2, 3, 4), **_BAND)
-case("MatrixSetDiagV2", input=reals(2, 3, 3), diagonal=reals(2, 3, 3), k=np.array([-1, 1]))
-case("NonMaxSuppression", boxes=np.sort(reals(6, 4)), scores=reals(6), max_output_size=np.int32(4), iou_threshold=0.1)
-case(
-    "NonMaxSuppressionV2",
-    boxes=np.sort(reals(6, 4)),
-    scores=reals(6),
-    max_output_size=np.int32(4),
-    iou_threshold=np.float32(0.3),
-)
-case(
-    "NonMaxSuppression-threshold",
-    boxes=np.sort(reals(6, 4)),
-    scores=reals(6),
-    max_output_size=np.int32(4),
-    iou_threshold=1.5,
-)
-old("TileGrad", 2, [reals(4, 6), np.array([2, 3])], T="float32")
-old("AdjustContrast", 1, [wholes(2, 2, 3, dtype="uint8"), *map(np.float32, (2.0, 1.5, 6.0))], T="uint8")
+    _in = reals(*((3, 2) if _a else (2, 3))), reals(*((4, 3) if _b else (3, 4)))
+    case(f"SparseMatMul-{_a:d}{_b:d}", *_in, transpose_a=_a, transpose_b=_b, a_is_sparse=True)
+case("MatrixDiag", reals(2, 3))
+case("MatrixDiagPart", reals(2, 3, 4))
+case("MatrixSetDiag", reals(2, 3, 2), reals(2, 2))
+case("MatrixSetDiag-shape", reals(2, 3, 2), reals(2, 3))
+_BAND: dict[str, Any] = {"k": array([-1, 1]), "padding_value": float32(7)}
+case("MatrixDiagV2", diagonal=reals(2, 3, 3), num_rows=int32(3), num_cols=int32(3), **_BAND)
+case("MatrixDiagPartV2", reals(2, 3, 4), **_BAND)
+case("MatrixSetDiagV2", reals(2, 3, 3), reals(2, 3, 3), array([-1, 1]))
+case("NonMaxSuppression", np.sort(reals(6, 4)), reals(6), int32(4), iou_threshold=0.1)
+case("NonMaxSuppressionV2", np.sort(reals(6, 4)), reals(6), int32(4), float32(0.3))
+case("NonMaxSuppression-threshold", np.sort(reals(6, 4)), reals(6), int32(4), iou_threshold=1.5)
+old("TileGrad", 2, [reals(4, 6), array([2, 3])], T="float32")
+old("AdjustContrast", 1, [wholes(2, 2, 3, dtype="uint8"), *map(float32, (2.0, 1.5, 6.0))], T="uint8")
 old("BatchCholesky", 12, [positive(2, 3, 3)], T="float32", tolerance=1e-4)
 old("BatchMatrixDiag", 13, [reals(2, 3)], T="float32")
 old("BatchMatrixDiagPart", 13, [reals(2, 3, 3)], T="float32")
 old("BatchMatrixSetDiag", 13, [reals(2, 3, 3), reals(2, 3)], T="float32")
-old("BatchMatrixBandPart", 13, [reals(2, 3, 3), np.int64(1), np.int64(0)], T="float32")
+old("BatchMatrixBandPart", 13, [reals(2, 3, 3), int64(1), int64(0)], T="float32")
 old("BatchMatrixInverse", 12, [positive(2, 3, 3)], T="float32", tolerance=1e-4)
 old("BatchMatrixDeterminant", 12, [positive(2, 3, 3)], T="float32", tolerance=1e-4)
 old("BatchMatrixSolve", 12, [positive(2, 3, 3), reals(2, 3, 1)], T="float32", tolerance=1e-4)
 old("BatchMatrixTriangularSolve", 12, [positive(2, 3, 3), reals(2, 3, 1)], T="float32", tolerance=1e-4)
-old("BatchMatrixSolveLs", 12, [positive(2, 3, 3), reals(2, 3, 1), np.float64(0)], T="float32", tolerance=1e-3)
+old("BatchMatrixSolveLs", 12, [positive(2, 3, 3), reals(2, 3, 1), float64(0)], T="float32", tolerance=1e-3)
 old("BatchSvd", 12, [positive(2, 3, 3)], T="float32", tolerance=1e-4, compute_uv=False)
 old("BatchSelfAdjointEigV2", 12, [positive(2, 3, 3)], T="float32", tolerance=1e-4, compute_v=False)
 
 
-old("SelfAdjointEig", 10, [np.diag(np.array([3, 1, 2], np.float32))], T="float32")
+old("SelfAdjointEig", 10, [np.diag(array([3, 1, 2], float32))], T="float32")
 
 
 # -- older handles ---------------------------------------------------------------------------------
@@ -240,10 +230,10 @@ for _kind in ("FIFOQueue", "PaddingFIFOQueue", "RandomShuffleQueue", "PriorityQu
         ranked = kind == "PriorityQueue"
         types = {} if ranked else {"component_types": [tf.float32]}
         queue = getattr(raw, kind)(**types, shapes=[[2]], **({"component_types": [tf.float32]} if ranked else {}))
-        row: list[Any] = [np.array([1, 2], np.float32)]
-        rows = [np.array([[1, 2]] * 3, np.float32)]
+        row: list[Any] = [array([1, 2], float32)]
+        rows = [array([[1, 2]] * 3, float32)]
         if ranked:
-            row, rows = [np.int64(1), *row], [np.array([3, 2, 5]), *rows]
+            row, rows = [int64(1), *row], [array([3, 2, 5]), *rows]
         out = [tf.int64] * ranked + [tf.float32]
         return Plan(
             steps=[
@@ -264,13 +254,13 @@ for _kind in ("FIFOQueue", "PaddingFIFOQueue", "RandomShuffleQueue", "PriorityQu
 def _(tf: Any, _: Any) -> Any:
     raw = tf.raw_ops
     table = raw.MutableHashTable(key_dtype=tf.string, value_dtype=tf.int64)
-    keys, values = [b"a", b"b"], np.array([1, 2])
+    keys, values = [b"a", b"b"], array([1, 2])
     return Plan(
         steps=[
             Step(raw.LookupTableInsert(table_handle=table, keys=keys, values=values)),
-            Step(raw.LookupTableFind(table_handle=table, keys=[b"b", b"c"], default_value=np.int64(-1))),
+            Step(raw.LookupTableFind(table_handle=table, keys=[b"b", b"c"], default_value=int64(-1))),
             Step(raw.LookupTableSize(table_handle=table)),
-            Step(raw.LookupTableImport(table_handle=table, keys=[b"z"], values=np.array([5]))),
+            Step(raw.LookupTableImport(table_handle=table, keys=[b"z"], values=array([5]))),
             Step(list(raw.LookupTableExport(table_handle=table, Tkeys=tf.string, Tvalues=tf.int64))),
         ]
     )
@@ -280,8 +270,8 @@ def _(tf: Any, _: Any) -> Any:
 def _(tf: Any, _: Any) -> Any:
     raw = tf.raw_ops
     table = raw.HashTable(key_dtype=tf.string, value_dtype=tf.int64)
-    find = raw.LookupTableFind(table_handle=table, keys=[b"b"], default_value=np.int64(-1))
-    start = raw.InitializeTable(table_handle=table, keys=[b"a", b"b"], values=np.array([1, 2]))
+    find = raw.LookupTableFind(table_handle=table, keys=[b"b"], default_value=int64(-1))
+    start = raw.InitializeTable(table_handle=table, keys=[b"a", b"b"], values=array([1, 2]))
     return Plan(steps=[Step(find), Step(start), Step(find)])
 
 
@@ -289,7 +279,7 @@ def _(tf: Any, _: Any) -> Any:
 def _(tf: Any, _: Any) -> Any:
     raw = tf.raw_ops
     handle = raw.ConditionalAccumulator(dtype=tf.float32, shape=[2])
-    give = raw.AccumulatorApplyGradient(handle=handle, local_step=np.int64(0), gradient=[1.0, 3.0])
+    give = raw.AccumulatorApplyGradient(handle=handle, local_step=int64(0), gradient=[1.0, 3.0])
     return Plan(
         steps=[
             Step(give),
@@ -322,16 +312,16 @@ def _lstm(*shape: int, peepholes: bool) -> dict[str, Any]:
 @op_types("BlockLSTM-short")
 def _(tf: Any, _: Any) -> Any:
     """After the last step the state and the outputs are zeros, and the rest is what memory held."""
-    found = tf.raw_ops.BlockLSTM(seq_len_max=np.int64(2), **_lstm(3, 4, peepholes=False))
+    found = tf.raw_ops.BlockLSTM(seq_len_max=int64(2), **_lstm(3, 4, peepholes=False))
     return [found.cs, found.h]
 
 
 for _peeps in (False, True):
     case(f"LSTMBlockCell-{_peeps:d}", slopes=False, cell_clip=0.4, **_lstm(4, peepholes=_peeps))
     for _clip in (-1.0, 0.4):
-        case(f"BlockLSTM-{_peeps:d}-{_clip}", seq_len_max=np.int64(3), cell_clip=_clip, **_lstm(3, 4, peepholes=_peeps))
+        case(f"BlockLSTM-{_peeps:d}-{_clip}", int64(3), cell_clip=_clip, **_lstm(3, 4, peepholes=_peeps))
     # TensorFlow's gradient of it is not that of finite differences; ours is.
-    case(f"BlockLSTMV2-{_peeps:d}", slopes=False, seq_len_max=np.int64(3), **_lstm(3, 4, peepholes=_peeps))
+    case(f"BlockLSTMV2-{_peeps:d}", int64(3), slopes=False, **_lstm(3, 4, peepholes=_peeps))
     _CELL = _lstm(4, peepholes=_peeps)
     case(
         f"LSTMBlockCellGrad-{_peeps:d}",
@@ -356,29 +346,29 @@ case("GRUBlockCellGrad", slopes=False, r=reals(4, 2) / 3, u=reals(4, 2) / 5, c=r
 
 # -- arrays ----------------------------------------------------------------------------------------
 
-case("Bincount", arr=np.array([[1, 3], [3, 9]]).astype(np.int32), size=np.int32(5), weights=reals(2, 2))
-case("Bincount-unweighted", arr=np.array([1, 3, 3], np.int32), size=np.int32(4), weights=np.zeros(0, np.int32))
-case("Bincount-negative", arr=np.array([1, -3], np.int32), size=np.int32(4), weights=np.zeros(0, np.float32))
-case("NthElement", input=reals(3, 5), n=np.int32(1))
-case("NthElement-reverse", input=np.array([[1, 3, 3, 2]], np.float32), n=np.int32(0), reverse=True)
-case("NthElement-outside", input=reals(3, 5), n=np.int32(5))
-old("NearestNeighbors", 2474, [reals(5, 3), reals(4, 3), np.int64(2)], outputs=2)
-old("NearestNeighbors-all", 2474, [reals(2, 3), reals(4, 3), np.int64(9)], outputs=2)
-_REPEATED = np.array([[1, 2, 1], [0, 5, 0], [1, 2, 1]], np.float32)
-case("UniqueV2-rows", x=_REPEATED, axis=np.array([0]), slopes=False)
-case("UniqueV2-columns", x=_REPEATED, axis=np.array([1]), slopes=False)
-case("UniqueV2-vector", x=np.array([4, 1, 4]), axis=np.zeros(0, np.int64))
-case("UniqueWithCountsV2", x=_REPEATED, axis=np.array([0]), slopes=False)
-case("InplaceUpdate", x=reals(4, 2), i=np.array([2, 0], np.int32), v=reals(2, 2), slopes=False)
-case("InplaceAdd", x=reals(4, 2), i=np.array([2, 0], np.int32), v=reals(2, 2), slopes=False)
-case("InplaceSub", x=reals(4, 2), i=np.array([2, 3], np.int32), v=reals(2, 2), slopes=False)
-case("Empty", shape=np.array([2, 3], np.int32), dtype="float32", init=True)
-case("DataFormatDimMap", x=np.array([0, 1, 2, 3, -1, -4], np.int32))
-case("DataFormatDimMap-other", x=np.array([3, 0]), src_format="NCHW", dst_format="NHWC")
-case("DataFormatVecPermute", x=np.array([7, 4, 9, 3], np.int32))
-case("DataFormatVecPermute-pairs", x=np.arange(8, dtype=np.int32).reshape(4, 2))
-case("DataFormatVecPermute-spatial", x=np.array([4, 9], np.int32))
-case("DataFormatVecPermute-length", x=np.array([4, 9, 1], np.int32))
+case("Bincount", array([[1, 3], [3, 9]]).astype(int32), int32(5), reals(2, 2))
+case("Bincount-unweighted", array([1, 3, 3], int32), int32(4), zeros(0, int32))
+case("Bincount-negative", array([1, -3], int32), int32(4), zeros(0, float32))
+case("NthElement", reals(3, 5), int32(1))
+case("NthElement-reverse", array([[1, 3, 3, 2]], float32), int32(0), reverse=True)
+case("NthElement-outside", reals(3, 5), int32(5))
+old("NearestNeighbors", 2474, [reals(5, 3), reals(4, 3), int64(2)], outputs=2)
+old("NearestNeighbors-all", 2474, [reals(2, 3), reals(4, 3), int64(9)], outputs=2)
+_REPEATED = array([[1, 2, 1], [0, 5, 0], [1, 2, 1]], float32)
+case("UniqueV2-rows", _REPEATED, array([0]), slopes=False)
+case("UniqueV2-columns", _REPEATED, array([1]), slopes=False)
+case("UniqueV2-vector", array([4, 1, 4]), zeros(0, int64))
+case("UniqueWithCountsV2", _REPEATED, array([0]), slopes=False)
+case("InplaceUpdate", reals(4, 2), array([2, 0], int32), reals(2, 2), slopes=False)
+case("InplaceAdd", reals(4, 2), array([2, 0], int32), reals(2, 2), slopes=False)
+case("InplaceSub", reals(4, 2), array([2, 3], int32), reals(2, 2), slopes=False)
+case("Empty", array([2, 3], int32), dtype="float32", init=True)
+case("DataFormatDimMap", array([0, 1, 2, 3, -1, -4], int32))
+case("DataFormatDimMap-other", array([3, 0]), src_format="NCHW", dst_format="NHWC")
+case("DataFormatVecPermute", array([7, 4, 9, 3], int32))
+case("DataFormatVecPermute-pairs", np.arange(8, dtype=int32).reshape(4, 2))
+case("DataFormatVecPermute-spatial", array([4, 9], int32))
+case("DataFormatVecPermute-length", array([4, 9, 1], int32))
 for _scales in (False, True):
     old(
         f"BatchNormWithGlobalNormalization-{_scales:d}",
@@ -414,77 +404,24 @@ def _(tf: Any, _: Any) -> Any:
 
 # -- ragged tensors --------------------------------------------------------------------------------
 
-_ENDS, _INNER = np.array([0, 2, 2, 3]), np.array([0, 1, 4, 5])
-case("RaggedRange", starts=np.array([2, 5, 8]), limits=np.array([3, 5, 12]), deltas=np.array([1, 1, 3]))
-case("RaggedRange-floats", starts=np.float32(0), limits=np.float32(1), deltas=np.float32(0.3))
-case("RaggedRange-zero", starts=np.array([1, 1]), limits=np.array([3, 3]), deltas=np.array([1, 0]))
-case(
-    "RaggedRange-narrow",
-    starts=np.array([1, 1], np.int32),
-    limits=np.array([3, 0], np.int32),
-    deltas=np.array([1, -1], np.int32),
-    Tsplits="int32",
-)
-case("RaggedTensorToSparse", rt_nested_splits=[_ENDS], rt_dense_values=reals(3))
-case("RaggedTensorToSparse-deep", rt_nested_splits=[_ENDS, _INNER], rt_dense_values=reals(5, 2))
-case("RaggedTensorToSparse-wrong", rt_nested_splits=[_ENDS], rt_dense_values=reals(4))
+_ENDS, _INNER = array([0, 2, 2, 3]), array([0, 1, 4, 5])
+case("RaggedRange", array([2, 5, 8]), array([3, 5, 12]), array([1, 1, 3]))
+case("RaggedRange-floats", float32(0), float32(1), float32(0.3))
+case("RaggedRange-zero", array([1, 1]), array([3, 3]), array([1, 0]))
+case("RaggedRange-narrow", array([1, 1], int32), array([3, 0], int32), array([1, -1], int32), Tsplits="int32")
+case("RaggedTensorToSparse", [_ENDS], reals(3))
+case("RaggedTensorToSparse-deep", [_ENDS, _INNER], reals(5, 2))
+case("RaggedTensorToSparse-wrong", [_ENDS], reals(4))
 _TYPES: dict[str, Any] = {"row_partition_types": ["ROW_SPLITS"]}
-case(
-    "RaggedTensorToTensor",
-    shape=np.array([-1, -1]),
-    values=reals(3),
-    default_value=np.float32(9),
-    row_partition_tensors=[_ENDS],
-    **_TYPES,
-)
-case(
-    "RaggedTensorToTensor-cut",
-    shape=np.array([2, 1]),
-    values=reals(3),
-    default_value=np.float32(9),
-    row_partition_tensors=[_ENDS],
-    **_TYPES,
-)
-case(
-    "RaggedTensorToTensor-deep",
-    shape=np.int64(-1),
-    values=reals(5, 2),
-    default_value=np.float32(0),
-    row_partition_tensors=[_ENDS, _INNER],
-    row_partition_types=["ROW_SPLITS"] * 2,
-)
-case(
-    "RaggedTensorToTensor-ids",
-    shape=np.array([-1, 4]),
-    values=reals(3),
-    default_value=np.float32(1),
-    row_partition_tensors=[np.int64(4), np.array([0, 2, 2])],
-    row_partition_types=["FIRST_DIM_SIZE", "VALUE_ROWIDS"],
-)
-case(
-    "RaggedGather",
-    params_nested_splits=[_ENDS],
-    params_dense_values=reals(3),
-    indices=np.array([2, 0, 0]),
-    OUTPUT_RAGGED_RANK=1,
-    slopes=False,
-)
-case(
-    "RaggedGather-deep",
-    params_nested_splits=[_ENDS, _INNER],
-    params_dense_values=reals(5, 2),
-    indices=np.array([[2, 0], [1, 0]]),
-    OUTPUT_RAGGED_RANK=3,
-    slopes=False,
-)
-case(
-    "RaggedGather-outside",
-    params_nested_splits=[_ENDS],
-    params_dense_values=reals(3),
-    indices=np.array([3]),
-    OUTPUT_RAGGED_RANK=1,
-    slopes=False,
-)
+case("RaggedTensorToTensor", array([-1, -1]), reals(3), float32(9), [_ENDS], **_TYPES)
+case("RaggedTensorToTensor-cut", array([2, 1]), reals(3), float32(9), [_ENDS], **_TYPES)
+_in = int64(-1), reals(5, 2), float32(0), [_ENDS, _INNER]
+case("RaggedTensorToTensor-deep", *_in, row_partition_types=["ROW_SPLITS"] * 2)
+_in = array([-1, 4]), reals(3), float32(1), [int64(4), array([0, 2, 2])]
+case("RaggedTensorToTensor-ids", *_in, row_partition_types=["FIRST_DIM_SIZE", "VALUE_ROWIDS"])
+case("RaggedGather", [_ENDS], reals(3), array([2, 0, 0]), OUTPUT_RAGGED_RANK=1, slopes=False)
+case("RaggedGather-deep", [_ENDS, _INNER], reals(5, 2), array([[2, 0], [1, 0]]), OUTPUT_RAGGED_RANK=3, slopes=False)
+case("RaggedGather-outside", [_ENDS], reals(3), array([3]), OUTPUT_RAGGED_RANK=1, slopes=False)
 
 
 # -- sequences -------------------------------------------------------------------------------------
@@ -505,71 +442,41 @@ def _sequence(tf: Any) -> Any:
     return made.SerializeToString()
 
 
-@op_types("ParseSingleSequenceExample")
-def _(tf: Any, _: Any) -> Any:
-    found = tf.raw_ops.ParseSingleSequenceExample(
-        serialized=_sequence(tf),
-        feature_list_dense_missing_assumed_empty=["gone"],
-        context_sparse_keys=["s"],
-        context_dense_keys=["n"],
-        feature_list_sparse_keys=["y"],
-        feature_list_dense_keys=["x", "gone"],
-        context_dense_defaults=[np.array([0])],
-        debug_name="a",
-        context_sparse_types=[tf.int64],
-        feature_list_dense_types=[tf.float32, tf.int64],
-        context_dense_shapes=[[1]],
-        feature_list_sparse_types=[tf.int64],
-        feature_list_dense_shapes=[[2], []],
-    )
-    return Plan(steps=[Step([list(part) for part in found])])
+_PARTS: dict[str, Any] = {
+    "feature_list_dense_missing_assumed_empty": ["gone"],
+    "context_sparse_keys": ["s"],
+    "context_dense_keys": ["n"],
+    "feature_list_sparse_keys": ["y"],
+    "feature_list_dense_keys": ["x", "gone"],
+    "context_sparse_types": ["int64"],
+    "feature_list_dense_types": ["float32", "int64"],
+    "context_dense_shapes": [[1]],
+    "feature_list_sparse_types": ["int64"],
+    "feature_list_dense_shapes": [[2], []],
+}
+_COUNTS = {"Ncontext_sparse": 1, "Ncontext_dense": 1, "Nfeature_list_sparse": 1, "Nfeature_list_dense": 2}
+for _name, _count in (("ParseSingleSequenceExample", 0), ("ParseSequenceExample", 2)):
 
-
-@op_types("ParseSequenceExample")
-def _(tf: Any, _: Any) -> Any:
-    found = tf.raw_ops.ParseSequenceExample(
-        serialized=[_sequence(tf)] * 2,
-        debug_name=["a", "b"],
-        context_dense_defaults=[np.array([0])],
-        feature_list_dense_missing_assumed_empty=["gone"],
-        context_sparse_keys=["s"],
-        context_dense_keys=["n"],
-        feature_list_sparse_keys=["y"],
-        feature_list_dense_keys=["x", "gone"],
-        Ncontext_sparse=1,
-        Ncontext_dense=1,
-        Nfeature_list_sparse=1,
-        Nfeature_list_dense=2,
-        context_sparse_types=[tf.int64],
-        feature_list_dense_types=[tf.float32, tf.int64],
-        context_dense_shapes=[[1]],
-        feature_list_sparse_types=[tf.int64],
-        feature_list_dense_shapes=[[2], []],
-    )
-    return Plan(steps=[Step([list(part) for part in found])])
+    @op_types(_name)
+    def _(tf: Any, _: Any, name: str = _name, count: int = _count) -> Any:
+        texts, labels = [_sequence(tf)] * count or _sequence(tf), ["a", "b"][:count] or "a"
+        given = {"serialized": texts, "debug_name": labels, "context_dense_defaults": [array([0])], **_PARTS}
+        found = getattr(tf.raw_ops, name)(**given, **(_COUNTS if count else {}))
+        return Plan(steps=[Step([list(part) for part in found])])
 
 
 # -- fused nodes -----------------------------------------------------------------------------------
 
-_PADS = np.array([[0, 0], [1, 2], [0, 1], [0, 0]], np.int32)
+_PADS = array([[0, 0], [1, 2], [0, 1], [0, 0]], int32)
 for _mode in ("REFLECT", "SYMMETRIC"):
+    _in = reals(1, 4, 5, 3), _PADS, reals(2, 2, 3, 4)
     case(
-        f"FusedPadConv2D-{_mode}",
-        input=reals(1, 4, 5, 3),
-        paddings=_PADS,
-        filter=reals(2, 2, 3, 4),
-        mode=_mode,
-        strides=[1, 1, 2, 1],
-        padding="VALID",
-        slopes=False,
-        tolerance=1e-5,
+        f"FusedPadConv2D-{_mode}", *_in, mode=_mode, strides=[1, 1, 2, 1], padding="VALID", slopes=False, tolerance=1e-5
     )
+    _in = reals(1, 3, 4, 3), array([6, 5], int32), _PADS, reals(2, 2, 3, 4)
     case(
         f"FusedResizeAndPadConv2D-{_mode}",
-        input=reals(1, 3, 4, 3),
-        size=np.array([6, 5], np.int32),
-        paddings=_PADS,
-        filter=reals(2, 2, 3, 4),
+        *_in,
         mode=_mode,
         strides=[1, 1, 1, 1],
         padding="SAME",
@@ -577,16 +484,8 @@ for _mode in ("REFLECT", "SYMMETRIC"):
         slopes=False,
         tolerance=1e-5,
     )
-case(
-    "FusedPadConv2D-far",
-    input=reals(1, 2, 2, 1),
-    paddings=_PADS * 3,
-    filter=reals(2, 2, 1, 1),
-    mode="REFLECT",
-    strides=[1, 1, 1, 1],
-    padding="VALID",
-    slopes=False,
-)
+_in = reals(1, 2, 2, 1), _PADS * 3, reals(2, 2, 1, 1)
+case("FusedPadConv2D-far", *_in, mode="REFLECT", strides=[1, 1, 1, 1], padding="VALID", slopes=False)
 for _name, _args in (
     ("BiasAdd", 1),
     ("BiasAdd Relu", 1),
@@ -628,120 +527,73 @@ for _name in ("BiasAdd", "BiasAdd Relu", "BiasAdd Tanh", "BiasAdd Sigmoid"):
         transpose_a=True,
         tolerance=1e-5,
     )
-_SIZES: dict[str, Any] = {"ksize": np.array([1, 2, 3, 1], np.int32), "strides": np.array([1, 1, 2, 1], np.int32)}
-case("MaxPoolV2", input=reals(2, 4, 6, 3), padding="SAME", **_SIZES)
-case("MaxPoolV2-valid", input=reals(2, 4, 6, 3), padding="VALID", **_SIZES)
-case("MaxPoolV2-integers", input=wholes(1, 3, 4, 2), padding="SAME", **_SIZES)
+_SIZES: dict[str, Any] = {"ksize": array([1, 2, 3, 1], int32), "strides": array([1, 1, 2, 1], int32)}
+case("MaxPoolV2", reals(2, 4, 6, 3), padding="SAME", **_SIZES)
+case("MaxPoolV2-valid", reals(2, 4, 6, 3), padding="VALID", **_SIZES)
+case("MaxPoolV2-integers", wholes(1, 3, 4, 2), padding="SAME", **_SIZES)
 case(
-    "MaxPoolGradGradV2",
-    orig_input=reals(1, 3, 4, 2),
-    orig_output=reals(1, 3, 2, 2),
-    grad=reals(1, 3, 4, 2),
-    padding="SAME",
-    **_SIZES,
-    slopes=False,
+    "MaxPoolGradGradV2", reals(1, 3, 4, 2), reals(1, 3, 2, 2), reals(1, 3, 4, 2), padding="SAME", **_SIZES, slopes=False
 )
 for _adj in (False, True):
-    case(
-        f"BatchMatMulV3-{_adj:d}",
-        x=reals(2, 3, 4),
-        y=reals(*((1, 5, 4) if _adj else (1, 4, 5))),
-        Tout="float32",
-        adj_y=_adj,
-        tolerance=1e-5,
-    )
-case("BatchMatMulV3-bytes", x=wholes(2, 3, 4, dtype="int8"), y=wholes(4, 2, dtype="int8"), Tout="int32")
+    _in = reals(2, 3, 4), reals(*((1, 5, 4) if _adj else (1, 4, 5)))
+    case(f"BatchMatMulV3-{_adj:d}", *_in, Tout="float32", adj_y=_adj, tolerance=1e-5)
+case("BatchMatMulV3-bytes", wholes(2, 3, 4, dtype="int8"), wholes(4, 2, dtype="int8"), Tout="int32")
 
 # -- images ----------------------------------------------------------------------------------------
 
 for _padding in ("SAME", "VALID"):
     case(
         f"ExtractVolumePatches-{_padding}",
-        input=reals(2, 4, 3, 5, 2),
+        reals(2, 4, 3, 5, 2),
         ksizes=[1, 2, 2, 3, 1],
         strides=[1, 1, 2, 2, 1],
         padding=_padding,
     )
 case(
     "ExtractVolumePatches-integers",
-    input=wholes(1, 2, 2, 2, 1),
+    wholes(1, 2, 2, 2, 1),
     ksizes=[1, 2, 1, 2, 1],
     strides=[1, 1, 1, 1, 1],
     padding="SAME",
 )
-_MOVED = {"scale": np.array([0.6, 1.7], np.float32), "translation": np.array([-0.4, 1.2], np.float32)}
+_MOVED = {"scale": array([0.6, 1.7], float32), "translation": array([-0.4, 1.2], float32)}
 for _curve in ("lanczos1", "lanczos3", "lanczos5", "gaussian", "box", "triangle", "keyscubic", "mitchellcubic"):
     for _anti in (False, True):
         case(
             f"ScaleAndTranslate-{_curve}-{_anti:d}",
-            images=reals(2, 6, 5, 2),
+            reals(2, 6, 5, 2),
+            array([4, 9], int32),
             antialias=_anti,
-            size=np.array([4, 9], np.int32),
             kernel_type=_curve,
             tolerance=1e-4,
             **_MOVED,
         )
-case(
-    "ScaleAndTranslate-bytes",
-    slopes=False,
-    images=wholes(1, 4, 4, 1, dtype="uint8"),
-    size=np.array([3, 3], np.int32),
-    tolerance=1e-4,
-    **_MOVED,
-)
-case(
-    "ScaleAndTranslate-negative",
-    images=reals(1, 4, 4, 1),
-    size=np.array([3, 3], np.int32),
-    scale=np.array([-1, 1], np.float32),
-    translation=np.zeros(2, np.float32),
-)
-case(
-    "ScaleAndTranslateGrad",
-    grads=reals(1, 4, 9, 2),
-    original_image=reals(1, 6, 5, 2),
-    slopes=False,
-    kernel_type="triangle",
-    antialias=True,
-    tolerance=1e-4,
-    **_MOVED,
-)
-_TURN = np.array([[0.8, -0.6, 1.5, 0.6, 0.8, -2.0, 0.01, -0.02], [1.5, 0, -4, 0, 2.5, 7, 0, 0]], np.float32)
+_in = wholes(1, 4, 4, 1, dtype="uint8"), array([3, 3], int32)
+case("ScaleAndTranslate-bytes", *_in, slopes=False, tolerance=1e-4, **_MOVED)
+case("ScaleAndTranslate-negative", reals(1, 4, 4, 1), array([3, 3], int32), array([-1, 1], float32), zeros(2, float32))
+_in = reals(1, 4, 9, 2), reals(1, 6, 5, 2)
+case("ScaleAndTranslateGrad", *_in, slopes=False, kernel_type="triangle", antialias=True, tolerance=1e-4, **_MOVED)
+_TURN = array([[0.8, -0.6, 1.5, 0.6, 0.8, -2.0, 0.01, -0.02], [1.5, 0, -4, 0, 2.5, 7, 0, 0]], float32)
 for _fill in ("CONSTANT", "REFLECT", "WRAP", "NEAREST"):
     for _between in ("NEAREST", "BILINEAR"):
+        _in = reals(2, 5, 4, 2), _TURN, array([6, 7], int32)
         case(
             f"ImageProjectiveTransformV2-{_fill}-{_between}",
-            images=reals(2, 5, 4, 2),
-            transforms=_TURN,
-            output_shape=np.array([6, 7], np.int32),
+            *_in,
             interpolation=_between,
             fill_mode=_fill,
             tolerance=1e-4,
         )
-        case(
-            f"ImageProjectiveTransformV3-{_fill}-{_between}",
-            images=wholes(2, 4, 5, 1, dtype="uint8"),
-            transforms=_TURN[:1],
-            output_shape=np.array([4, 5], np.int32),
-            interpolation=_between,
-            fill_mode=_fill,
-            fill_value=np.float32(7),
-        )
-case(
-    "ImageProjectiveTransformV2-count",
-    images=reals(3, 5, 4, 2),
-    transforms=_TURN,
-    output_shape=np.array([6, 7], np.int32),
-    interpolation="NEAREST",
-)
+        _in = wholes(2, 4, 5, 1, dtype="uint8"), _TURN[:1], array([4, 5], int32), float32(7)
+        case(f"ImageProjectiveTransformV3-{_fill}-{_between}", *_in, interpolation=_between, fill_mode=_fill)
+case("ImageProjectiveTransformV2-count", reals(3, 5, 4, 2), _TURN, array([6, 7], int32), interpolation="NEAREST")
 for _centred in (False, True):
     for _normal in (False, True):
         for _version in ("", "V2"):
+            _in = reals(2, 6, 7, 1), array([3, 4], int32), array([[0.25, 0.1], [-1.3, 2.2]], float32)
             case(
                 f"ExtractGlimpse{_version}-{_centred:d}{_normal:d}",
-                input=reals(2, 6, 7, 1),
-                size=np.array([3, 4], np.int32),
-                offsets=np.array([[0.25, 0.1], [-1.3, 2.2]], np.float32),
+                *_in,
                 centered=_centred,
                 normalized=_normal,
                 noise="zero",
@@ -760,7 +612,7 @@ def quantised(kind: str, *shape: int) -> Any:
 
 def ends(*numbers: float) -> list[Any]:
     """Ends of ranges."""
-    return [np.float32(number) for number in numbers]
+    return [float32(number) for number in numbers]
 
 
 def four(names: str) -> dict[str, Any]:
@@ -768,182 +620,84 @@ def four(names: str) -> dict[str, Any]:
     return dict(zip(names.split(), ends(-1, 3, -2, 1), strict=True))
 
 
-_SPREAD = np.array([-9, -3.3, -1, -0.504, -0.01, 0, 0.004, 0.5, 1.25, 2.71, 5.999, 70], np.float32)
+_SPREAD = array([-9, -3.3, -1, -0.504, -0.01, 0, 0.004, 0.5, 1.25, 2.71, 5.999, 70], float32)
 for _kind in ("quint8", "qint8", "quint16", "qint16", "qint32"):
     for _mode in ("MIN_COMBINED", "MIN_FIRST", "SCALED"):
         # Of an integer of 32 bits that is beyond the range TensorFlow's is undefined.
         if _mode == "MIN_COMBINED" or _kind in ("quint8", "qint8"):
-            case(
-                f"QuantizeV2-{_kind}-{_mode}",
-                input=_SPREAD,
-                min_range=np.float32(-3.3),
-                max_range=np.float32(6),
-                T=_kind,
-                mode=_mode,
-                slopes=False,
-            )
+            case(f"QuantizeV2-{_kind}-{_mode}", _SPREAD, float32(-3.3), float32(6), T=_kind, mode=_mode, slopes=False)
         if _kind != "qint32" or _mode == "MIN_FIRST":
-            case(
-                f"Dequantize-{_kind}-{_mode}",
-                input=quantised(_kind, 3, 4),
-                min_range=np.float32(-3.3),
-                max_range=np.float32(6),
-                mode=_mode,
-                tolerance=1e-6,
-            )
-case(
-    "QuantizeV2-narrow",
-    input=_SPREAD,
-    min_range=np.float32(-3),
-    max_range=np.float32(2),
-    T="qint8",
-    mode="SCALED",
-    narrow_range=True,
-    round_mode="HALF_TO_EVEN",
-    slopes=False,
-)
-case(
-    "QuantizeV2-axis",
-    input=reals(3, 2, 4),
-    min_range=np.array([-1, 0], np.float32),
-    axis=1,
-    T="qint8",
-    max_range=np.array([1, 2], np.float32),
-    mode="SCALED",
-    slopes=False,
-)
-case("QuantizeV2-wrong", input=_SPREAD, min_range=np.float32(2), max_range=np.float32(1), T="quint8", slopes=False)
-case(
-    "Dequantize-axis",
-    input=quantised("qint8", 3, 2, 4),
-    min_range=np.array([-1, 0], np.float32),
-    axis=1,
-    max_range=np.array([1, 2], np.float32),
-    mode="SCALED",
-    narrow_range=True,
-)
+            _in = quantised(_kind, 3, 4), float32(-3.3), float32(6)
+            case(f"Dequantize-{_kind}-{_mode}", *_in, mode=_mode, tolerance=1e-6)
+_in = _SPREAD, float32(-3), float32(2)
+case("QuantizeV2-narrow", *_in, T="qint8", mode="SCALED", narrow_range=True, round_mode="HALF_TO_EVEN", slopes=False)
+_in = reals(3, 2, 4), array([-1, 0], float32), array([1, 2], float32)
+case("QuantizeV2-axis", *_in, axis=1, T="qint8", mode="SCALED", slopes=False)
+case("QuantizeV2-wrong", _SPREAD, float32(2), float32(1), T="quint8", slopes=False)
+_in = quantised("qint8", 3, 2, 4), array([-1, 0], float32), array([1, 2], float32)
+case("Dequantize-axis", *_in, axis=1, mode="SCALED", narrow_range=True)
 for _kind in ("quint8", "qint8"):
-    case(
-        f"Requantize-{_kind}",
-        input=quantised("qint32", 4, 5),
-        input_min=np.float32(-900),
-        input_max=np.float32(1200),
-        requested_output_min=np.float32(-300),
-        out_type=_kind,
-        requested_output_max=np.float32(800),
-    )
-case(
-    "RequantizationRange",
-    input=quantised("qint32", 4, 5),
-    input_min=np.float32(-900),
-    input_max=np.float32(1200),
-    slopes=False,
-)
-case(
-    "QuantizeDownAndShrinkRange",
-    input=quantised("qint32", 4, 5),
-    input_min=np.float32(-900),
-    input_max=np.float32(1200),
-    out_type="quint8",
-    slopes=False,
-)
+    _in = quantised("qint32", 4, 5), float32(-900), float32(1200), float32(-300), float32(800)
+    case(f"Requantize-{_kind}", *_in, out_type=_kind)
+case("RequantizationRange", quantised("qint32", 4, 5), float32(-900), float32(1200), slopes=False)
+_in = quantised("qint32", 4, 5), float32(-900), float32(1200)
+case("QuantizeDownAndShrinkRange", *_in, out_type="quint8", slopes=False)
 _FOUR = four("min_input max_input min_filter max_filter")
 for _padding in ("SAME", "VALID"):
-    case(
-        f"QuantizedConv2D-{_padding}",
-        input=quantised("quint8", 1, 4, 5, 2),
-        padding=_padding,
-        filter=quantised("quint8", 2, 3, 2, 3),
-        strides=[1, 2, 2, 1],
-        slopes=False,
-        **_FOUR,
-    )
+    _in = quantised("quint8", 1, 4, 5, 2), quantised("quint8", 2, 3, 2, 3)
+    case(f"QuantizedConv2D-{_padding}", *_in, padding=_padding, strides=[1, 2, 2, 1], slopes=False, **_FOUR)
 for _turn in (False, True):
-    case(
-        f"QuantizedMatMul-{_turn:d}",
-        a=quantised("quint8", 2, 3),
-        transpose_b=_turn,
-        min_a=np.float32(-1),
-        b=quantised("quint8", *((4, 3) if _turn else (3, 4))),
-        max_a=np.float32(3),
-        slopes=False,
-        min_b=np.float32(0),
-        max_b=np.float32(5),
-    )
-case(
-    "QuantizedBiasAdd",
-    input=quantised("quint8", 2, 3),
-    bias=quantised("quint8", 3),
-    out_type="qint32",
-    slopes=False,
-    **four("min_input max_input min_bias max_bias"),
-)
-case(
-    "QuantizedBiasAdd-count",
-    input=quantised("quint8", 2, 3),
-    bias=quantised("quint8", 2),
-    out_type="qint32",
-    slopes=False,
-    **four("min_input max_input min_bias max_bias"),
-)
+    _in = quantised("quint8", 2, 3), quantised("quint8", *((4, 3) if _turn else (3, 4))), *ends(-1, 3, 0, 5)
+    case(f"QuantizedMatMul-{_turn:d}", *_in, transpose_b=_turn, slopes=False)
+_in = quantised("quint8", 2, 3), quantised("quint8", 3)
+case("QuantizedBiasAdd", *_in, out_type="qint32", slopes=False, **four("min_input max_input min_bias max_bias"))
+_in = quantised("quint8", 2, 3), quantised("quint8", 2)
+case("QuantizedBiasAdd-count", *_in, out_type="qint32", slopes=False, **four("min_input max_input min_bias max_bias"))
 for _name in ("QuantizedRelu", "QuantizedRelu6"):
     for _kind in ("quint8", "qint32"):
         case(
             f"{_name}-{_kind}",
             features=quantised(_kind, 3, 4),
-            min_features=np.float32(-8),
+            min_features=float32(-8),
             slopes=False,
-            max_features=np.float32(9),
+            max_features=float32(9),
             out_type=_kind,
         )
 for _name in ("QuantizedMaxPool", "QuantizedAvgPool"):
     case(
         _name,
         input=quantised("quint8", 1, 4, 5, 2),
-        min_input=np.float32(-8),
-        max_input=np.float32(9),
+        min_input=float32(-8),
+        max_input=float32(9),
         ksize=[1, 2, 2, 1],
         strides=[1, 2, 1, 1],
         padding="SAME",
         slopes=False,
     )
-case(
-    "QuantizedConcat",
-    concat_dim=np.int32(1),
-    values=[quantised("quint8", 2, 3), quantised("quint8", 2, 2)],
-    input_mins=ends(-1, -2),
-    input_maxes=ends(3, 2.5),
-    slopes=False,
-)
+_in = int32(1), [quantised("quint8", 2, 3), quantised("quint8", 2, 2)], ends(-1, -2), ends(3, 2.5)
+case("QuantizedConcat", *_in, slopes=False)
 case(
     "QuantizedConcat-integers",
-    concat_dim=np.int32(0),
+    concat_dim=int32(0),
     slopes=False,
     input_mins=ends(-1, -2),
     values=[quantised("qint32", 2, 3), quantised("qint32", 1, 3)],
     input_maxes=ends(3, 2.5),
 )
-case(
-    "QuantizedReshape",
-    tensor=quantised("quint8", 2, 3),
-    shape=np.array([-1, 2], np.int32),
-    input_min=np.float32(-1),
-    input_max=np.float32(2),
-    slopes=False,
-)
+case("QuantizedReshape", quantised("quint8", 2, 3), array([-1, 2], int32), float32(-1), float32(2), slopes=False)
 for _name in ("QuantizedAdd", "QuantizedMul"):
     case(_name, x=quantised("quint8", 2, 3), y=quantised("quint8", 3), slopes=False, **four("min_x max_x min_y max_y"))
 for _given in (False, True):
     for _signed in (False, True):
         _steps: dict[str, Any] = {
             "input": _SPREAD,
-            "input_min": np.float32(-3.3),
-            "input_max": np.float32(6),
+            "input_min": float32(-3.3),
+            "input_max": float32(6),
             "range_given": _given,
             "signed_input": _signed,
         }
         case(f"QuantizeAndDequantizeV2-{_given:d}{_signed:d}", num_bits=6, tolerance=1e-6, **_steps)
-        case(f"QuantizeAndDequantizeV3-{_given:d}{_signed:d}", num_bits=np.int32(8), tolerance=1e-6, **_steps)
+        case(f"QuantizeAndDequantizeV3-{_given:d}{_signed:d}", num_bits=int32(8), tolerance=1e-6, **_steps)
         case(
             f"QuantizeAndDequantizeV4-{_given:d}{_signed:d}",
             narrow_range=True,
@@ -951,26 +705,13 @@ for _given in (False, True):
             tolerance=1e-6,
             **_steps,
         )
-case(
-    "QuantizeAndDequantizeV2-axis",
-    input=reals(3, 2, 4),
-    input_min=np.array([-1, 0], np.float32),
-    axis=1,
-    input_max=np.array([1, 2], np.float32),
-    tolerance=1e-6,
-)
-case(
-    "QuantizeAndDequantizeV4-axis",
-    input=reals(3, 2, 4),
-    input_min=np.array([-1, 0], np.float32),
-    axis=1,
-    input_max=np.array([1, 2], np.float32),
-    tolerance=1e-6,
-)
-case("QuantizeAndDequantizeV2-wrong", input=_SPREAD, input_min=np.float32(3), input_max=np.float32(2), range_given=True)
-old(
-    "QuantizeAndDequantize", 21, [_SPREAD], T="float32", input_min=-3.0, input_max=2.0, range_given=True, tolerance=1e-6
-)
+_in = reals(3, 2, 4), array([-1, 0], float32), array([1, 2], float32)
+case("QuantizeAndDequantizeV2-axis", *_in, axis=1, tolerance=1e-6)
+_in = reals(3, 2, 4), array([-1, 0], float32), array([1, 2], float32)
+case("QuantizeAndDequantizeV4-axis", *_in, axis=1, tolerance=1e-6)
+case("QuantizeAndDequantizeV2-wrong", _SPREAD, float32(3), float32(2), range_given=True)
+_in = [_SPREAD]
+old("QuantizeAndDequantize", 21, _in, T="float32", input_min=-3.0, input_max=2.0, range_given=True, tolerance=1e-6)
 
 
 @op_types("QuantizedBatchNormWithGlobalNormalization")
@@ -993,7 +734,7 @@ def _(tf: Any, _: Any) -> Any:
 @op_types("Cast-quantised")
 def _(tf: Any, _: Any) -> Any:
     given = tf.constant(quantised("quint8", 5))
-    back = tf.cast(np.array([1.5, 300.0, -2.0], np.float32), tf.qint32)
+    back = tf.cast(array([1.5, 300.0, -2.0], float32), tf.qint32)
     return [given, tf.cast(given, tf.float32), tf.bitcast(given, tf.uint8), back, tf.concat([given, given], 0)]
 
 
@@ -1002,7 +743,7 @@ def _(tf: Any, _: Any) -> Any:
 
 def texts(*values: bytes) -> Any:
     """A vector of strings."""
-    return np.array(values, object)
+    return array(values, object)
 
 
 _SAID = texts(b"a\xc3\xa9\xe2\x82\xac", b"", b"\xff\xf0\x9f\x98\x80z", b"\xe2\x82", b"\x01\t\xc3")
@@ -1016,36 +757,15 @@ for _errors in ("replace", "ignore"):
             replacement_char=63,
             replace_control_characters=_errors == "replace",
         )
-case("UnicodeDecode-wide", input=texts(b"\0a\xd8\x3d\xde\0", b"\0b"), input_encoding="UTF-16-BE")
-case("UnicodeDecode-strict", input=_SAID, input_encoding="UTF-8", errors="strict")
+case("UnicodeDecode-wide", texts(b"\x00a\xd8=\xde\x00", b"\x00b"), input_encoding="UTF-16-BE")
+case("UnicodeDecode-strict", _SAID, input_encoding="UTF-8", errors="strict")
 for _encoding in ("UTF-8", "UTF-16-BE", "UTF-32-BE"):
-    case(
-        f"UnicodeEncode-{_encoding}",
-        input_values=np.array([97, 233, 0x1F600, 0xD800, 98], np.int32),
-        input_splits=np.array([0, 2, 2, 5]),
-        output_encoding=_encoding,
-    )
-case(
-    "UnicodeEncode-ignore",
-    input_values=np.array([97, 0x110000, 98], np.int32),
-    errors="ignore",
-    input_splits=np.array([0, 3]),
-    output_encoding="UTF-8",
-)
-case(
-    "UnicodeEncode-strict",
-    input_values=np.array([97, 0x110000, 98], np.int32),
-    errors="strict",
-    input_splits=np.array([0, 3]),
-    output_encoding="UTF-8",
-)
-case(
-    "UnicodeEncode-splits",
-    input_values=np.array([97], np.int32),
-    input_splits=np.array([0, 2]),
-    output_encoding="UTF-8",
-)
-_WORDS = {"data": texts(b"a", b"b", b"c", b"d"), "data_splits": np.array([0, 3, 3, 4])}
+    _in = array([97, 233, 0x1F600, 0xD800, 98], int32), array([0, 2, 2, 5])
+    case(f"UnicodeEncode-{_encoding}", *_in, output_encoding=_encoding)
+case("UnicodeEncode-ignore", array([97, 0x110000, 98], int32), array([0, 3]), errors="ignore", output_encoding="UTF-8")
+case("UnicodeEncode-strict", array([97, 0x110000, 98], int32), array([0, 3]), errors="strict", output_encoding="UTF-8")
+case("UnicodeEncode-splits", array([97], int32), array([0, 2]), output_encoding="UTF-8")
+_WORDS = {"data": texts(b"a", b"b", b"c", b"d"), "data_splits": array([0, 3, 3, 4])}
 for _pad in (-1, 0, 1):
     for _short in (False, True):
         case(
@@ -1060,104 +780,58 @@ for _pad in (-1, 0, 1):
         )
 case(
     "StringNGrams-splits",
+    texts(b"a"),
+    array([0, 2]),
     separator="|",
     ngram_widths=[2],
     left_pad="",
     right_pad="",
     pad_width=0,
     preserve_short_sequences=False,
-    data=texts(b"a"),
-    data_splits=np.array([0, 2]),
 )
-case("DecodePaddedRaw", input_bytes=texts(b"abcdef", b"\x01"), fixed_length=np.int32(4), out_type="int16")
-case(
-    "DecodePaddedRaw-big",
-    input_bytes=texts(b"abcdef", b"\x01"),
-    fixed_length=np.int32(4),
-    out_type="int16",
-    little_endian=False,
-)
-case("DecodePaddedRaw-length", input_bytes=texts(b"abcdef"), fixed_length=np.int32(3), out_type="int16")
+case("DecodePaddedRaw", texts(b"abcdef", b"\x01"), int32(4), out_type="int16")
+case("DecodePaddedRaw-big", texts(b"abcdef", b"\x01"), int32(4), out_type="int16", little_endian=False)
+case("DecodePaddedRaw-length", texts(b"abcdef"), int32(3), out_type="int16")
 
 # -- rows ------------------------------------------------------------------------------------------
 
-_COUNTED = np.array([1, 0, 3, 1, 1, 5])
-_NONE = np.zeros(0, np.float32)
+_COUNTED = array([1, 0, 3, 1, 1, 5])
+_NONE = zeros(0, float32)
 for _weights in (_NONE, reals(6)):
     for _binary in (False, True):
         _marks = {"weights": _weights, "binary_output": _binary, "slopes": False}
         _label = f"{len(_weights)}{_binary:d}"
-        case(f"RaggedBincount-{_label}", splits=np.array([0, 2, 2, 6]), values=_COUNTED, size=np.int64(5), **_marks)
-        case(
-            f"SparseBincount-{_label}",
-            indices=np.array([[0, 0], [0, 2], [1, 1], [1, 2], [3, 0], [3, 1]]),
-            values=_COUNTED,
-            dense_shape=np.array([4, 3]),
-            size=np.int64(5),
-            **_marks,
-        )
-        case(f"RaggedCountSparseOutput-{_label}", splits=np.array([0, 2, 2, 6]), values=_COUNTED, **_marks)
+        case(f"RaggedBincount-{_label}", array([0, 2, 2, 6]), _COUNTED, int64(5), **_marks)
+        _in = array([[0, 0], [0, 2], [1, 1], [1, 2], [3, 0], [3, 1]]), _COUNTED, array([4, 3]), int64(5)
+        case(f"SparseBincount-{_label}", *_in, **_marks)
+        case(f"RaggedCountSparseOutput-{_label}", array([0, 2, 2, 6]), _COUNTED, **_marks)
         case(
             f"SparseCountSparseOutput-{_label}",
             values=_COUNTED,
-            dense_shape=np.array([4, 3]),
-            indices=np.array([[0, 0], [0, 2], [1, 1], [1, 2], [3, 0], [3, 1]]),
+            dense_shape=array([4, 3]),
+            indices=array([[0, 0], [0, 2], [1, 1], [1, 2], [3, 0], [3, 1]]),
             **_marks,
         )
-        case(f"DenseCountSparseOutput-{_label}", values=_COUNTED, minlength=8, **_marks)
+        case(f"DenseCountSparseOutput-{_label}", _COUNTED, minlength=8, **_marks)
         _marks["weights"] = _weights.reshape(2, 3) if len(_weights) else _weights
-        case(f"DenseCountSparseOutput-rows{_label}", values=_COUNTED.reshape(2, 3), maxlength=4, **_marks)
-case(
-    "SparseBincount-vector",
-    indices=np.arange(6)[:, None],
-    values=_COUNTED,
-    dense_shape=np.array([9]),
-    size=np.int64(3),
-    weights=_NONE,
-    slopes=False,
-)
-case(
-    "RaggedBincount-negative",
-    splits=np.array([0, 1]),
-    values=np.array([-1]),
-    size=np.int64(2),
-    weights=_NONE,
-    slopes=False,
-)
-case("DenseCountSparseOutput-negative", values=np.array([-1]), weights=_NONE, binary_output=False, slopes=False)
-case(
-    "RaggedCountSparseOutput-splits",
-    splits=np.array([0, 3]),
-    values=np.array([1]),
-    weights=_NONE,
-    binary_output=False,
-    slopes=False,
-)
-case(
-    "RaggedFillEmptyRows",
-    value_rowids=np.array([0, 2, 2]),
-    values=reals(3),
-    nrows=np.int64(4),
-    default_value=np.float32(7),
-)
-case(
-    "RaggedFillEmptyRows-full",
-    value_rowids=np.array([0, 1]),
-    values=np.array([1, 2]),
-    nrows=np.int64(2),
-    default_value=np.int64(7),
-)
-case("RaggedFillEmptyRowsGrad", reverse_index_map=np.array([0, 3]), grad_values=reals(4), slopes=False)
+        case(f"DenseCountSparseOutput-rows{_label}", _COUNTED.reshape(2, 3), maxlength=4, **_marks)
+case("SparseBincount-vector", np.arange(6)[:, None], _COUNTED, array([9]), int64(3), _NONE, slopes=False)
+case("RaggedBincount-negative", array([0, 1]), array([-1]), int64(2), _NONE, slopes=False)
+case("DenseCountSparseOutput-negative", array([-1]), _NONE, binary_output=False, slopes=False)
+case("RaggedCountSparseOutput-splits", array([0, 3]), array([1]), _NONE, binary_output=False, slopes=False)
+case("RaggedFillEmptyRows", array([0, 2, 2]), reals(3), int64(4), float32(7))
+case("RaggedFillEmptyRows-full", array([0, 1]), array([1, 2]), int64(2), int64(7))
+case("RaggedFillEmptyRowsGrad", array([0, 3]), reals(4), slopes=False)
 for _hashed in (False, True):
     _kind = "int64" if _hashed else "string"
     case(
         f"RaggedCross-{_hashed:d}",
-        ragged_values=[np.array([1, 2, 3]), texts(b"a", b"b", b"c")],
-        ragged_row_splits=[np.array([0, 2, 3]), np.array([0, 1, 3])],
-        sparse_indices=[np.array([[0, 0], [1, 1]])],
-        sparse_values=[texts(b"x", b"y")],
-        sparse_shape=[np.array([2, 2])],
-        dense_inputs=[np.array([[7, 8], [9, 10]])],
+        [array([1, 2, 3]), texts(b"a", b"b", b"c")],
+        [array([0, 2, 3]), array([0, 1, 3])],
+        [array([[0, 0], [1, 1]])],
+        [texts(b"x", b"y")],
+        [array([2, 2])],
+        [array([[7, 8], [9, 10]])],
         input_order="RSDR",
         hashed_output=_hashed,
         num_buckets=100 if _hashed else 0,
@@ -1211,7 +885,7 @@ def _(tf: Any, _: Any) -> Any:
 def _(tf: Any, _: Any) -> Any:
     raw = tf.raw_ops
     x = tf.constant(reals(5, 2))
-    parts = raw.TensorListSplit(tensor=x, element_shape=[-1, 2], lengths=np.array([2, 0, 3]))
+    parts = raw.TensorListSplit(tensor=x, element_shape=[-1, 2], lengths=array([2, 0, 3]))
     whole = raw.TensorListConcat(input_handle=parts, element_dtype=tf.float32, element_shape=[None, 2])
     some = raw.TensorListScatter(tensor=x, indices=[3, 0, 1, 2, 4], element_shape=[2])
     stacked = raw.TensorListStack(input_handle=some, element_shape=[2], element_dtype=tf.float32)
@@ -1239,17 +913,14 @@ def _(tf: Any, _: Any) -> Any:
     raw = tf.raw_ops
     kept = {"shared_name": "kept", "container": ""}
     one = raw.AddSparseToTensorsMap(
-        sparse_indices=np.array([[1], [2]]), sparse_values=reals(2), sparse_shape=np.array([4]), **kept
+        sparse_indices=array([[1], [2]]), sparse_values=reals(2), sparse_shape=array([4]), **kept
     )
     with tf.control_dependencies([one]):
         many = raw.AddManySparseToTensorsMap(
-            sparse_indices=np.array([[0, 0], [0, 3], [2, 1]]),
-            sparse_values=reals(3),
-            sparse_shape=np.array([3, 6]),
-            **kept,
+            sparse_indices=array([[0, 0], [0, 3], [2, 1]]), sparse_values=reals(3), sparse_shape=array([3, 6]), **kept
         )
     taken = raw.TakeManySparseFromTensorsMap(sparse_handles=tf.concat([many, [one]], 0), dtype=tf.float32, **kept)
-    again = raw.TakeManySparseFromTensorsMap(sparse_handles=[np.int64(77)], dtype=tf.float32, **kept)
+    again = raw.TakeManySparseFromTensorsMap(sparse_handles=[int64(77)], dtype=tf.float32, **kept)
     return Plan(steps=[Step(list(taken)), Step(list(again))])
 
 
@@ -1257,13 +928,13 @@ def _(tf: Any, _: Any) -> Any:
 def _(tf: Any, _: Any) -> Any:
     raw = tf.raw_ops
     table = raw.MutableDenseHashTableV2(
-        empty_key=np.int64(-1), deleted_key=np.int64(-2), value_dtype=tf.float32, value_shape=[2], initial_num_buckets=8
+        empty_key=int64(-1), deleted_key=int64(-2), value_dtype=tf.float32, value_shape=[2], initial_num_buckets=8
     )
-    keys = np.array([5, 3, 5])
-    find = raw.LookupTableFindV2(table_handle=table, keys=keys, default_value=np.float32([7, 8]))
+    keys = array([5, 3, 5])
+    find = raw.LookupTableFindV2(table_handle=table, keys=keys, default_value=float32([7, 8]))
     insert = raw.LookupTableInsertV2(table_handle=table, keys=keys[:2], values=reals(2, 2))
-    reserved = raw.LookupTableInsertV2(table_handle=table, keys=np.array([-1]), values=reals(1, 2))
-    remove = raw.LookupTableRemoveV2(table_handle=table, keys=np.array([5]))
+    reserved = raw.LookupTableInsertV2(table_handle=table, keys=array([-1]), values=reals(1, 2))
+    remove = raw.LookupTableRemoveV2(table_handle=table, keys=array([5]))
     return Plan(
         steps=[
             Step(find),
@@ -1273,7 +944,7 @@ def _(tf: Any, _: Any) -> Any:
             Step(raw.LookupTableSizeV2(table_handle=table)),
             Step(remove),
             Step(find),
-            Step(raw.LookupTableFindV2(table_handle=table, keys=np.array([-2]), default_value=np.float32([7, 8]))),
+            Step(raw.LookupTableFindV2(table_handle=table, keys=array([-2]), default_value=float32([7, 8]))),
         ]
     )
 
@@ -1303,33 +974,27 @@ def update(name: str, slots: int, sparse: bool = False, **given: Any) -> None:
         refs = [each.handle if by_handle else each._ref() for each in made]
         inputs = dict(zip(names, refs, strict=False))
         rest = {key: value for key, value in given.items() if key != "_slots"}
-        slope = {"grad": reals(3, 2), "indices": np.array([2, 0, 1])} if sparse else {"grad": reals(4, 2)}
+        slope = {"grad": reals(3, 2), "indices": array([2, 0, 1])} if sparse else {"grad": reals(4, 2)}
         node = getattr(tf.raw_ops, op_type)(**inputs, **slope, **rest)
         return Plan(steps=[Step(node.op if hasattr(node, "op") else node), Step(made)] * 2, tolerance=1e-5)
 
 
-_RATE = {"lr": np.float32(0.1)}
-_BETAS = {
-    "beta1_power": np.float32(0.9),
-    **_RATE,
-    "beta1": np.float32(0.9),
-    "beta2": np.float32(0.99),
-    "epsilon": np.float32(0.01),
-}
-_SIGN = {"sign_decay": np.float32(0.7), "beta": np.float32(0.8)}
+_RATE = {"lr": float32(0.1)}
+_BETAS = {"beta1_power": float32(0.9), **_RATE, "beta1": float32(0.9), "beta2": float32(0.99), "epsilon": float32(0.01)}
+_SIGN = {"sign_decay": float32(0.7), "beta": float32(0.8)}
 for _prefix in ("Resource", ""):
     update(f"{_prefix}ApplyAdaMax", 2, **_BETAS)
-    update(f"{_prefix}ApplyAdagradV2", 1, _slots="accum", epsilon=np.float32(0.1), **_RATE)
-    update(f"{_prefix}SparseApplyAdagradV2", 1, True, _slots="accum", epsilon=np.float32(0.1), **_RATE)
-    update(f"{_prefix}ApplyAddSign", 1, alpha=np.float32(1.2), **_RATE, **_SIGN)
-    update(f"{_prefix}ApplyPowerSign", 1, logbase=np.float32(1.1), **_RATE, **_SIGN)
-update("ResourceApplyAdamWithAmsgrad", 3, beta2_power=np.float32(0.99), **_BETAS)
+    update(f"{_prefix}ApplyAdagradV2", 1, _slots="accum", epsilon=float32(0.1), **_RATE)
+    update(f"{_prefix}SparseApplyAdagradV2", 1, True, _slots="accum", epsilon=float32(0.1), **_RATE)
+    update(f"{_prefix}ApplyAddSign", 1, alpha=float32(1.2), **_RATE, **_SIGN)
+    update(f"{_prefix}ApplyPowerSign", 1, logbase=float32(1.1), **_RATE, **_SIGN)
+update("ResourceApplyAdamWithAmsgrad", 3, beta2_power=float32(0.99), **_BETAS)
 for _nesterov in (False, True):
     update(
         f"ResourceApplyKerasMomentum-{_nesterov:d}",
         1,
         _slots="accum",
-        momentum=np.float32(0.9),
+        momentum=float32(0.9),
         use_nesterov=_nesterov,
         **_RATE,
     )
@@ -1338,7 +1003,7 @@ for _nesterov in (False, True):
         1,
         True,
         _slots="accum",
-        momentum=np.float32(0.9),
+        momentum=float32(0.9),
         use_nesterov=_nesterov,
         **_RATE,
     )
@@ -1353,67 +1018,51 @@ def _(tf: Any, _: Any) -> Any:
 
 
 for _what, _value in (
-    ("zero", np.float32(0)),
-    ("number", np.float32(0.5)),
-    ("empty", np.zeros(0, np.int32)),
-    ("vector", np.zeros(2, np.int32)),
-    ("text", np.array(b"a", object)),
-    ("no-text", np.array(b"", object)),
+    ("zero", float32(0)),
+    ("number", float32(0.5)),
+    ("empty", zeros(0, int32)),
+    ("vector", zeros(2, int32)),
+    ("text", array(b"a", object)),
+    ("no-text", array(b"", object)),
 ):
-    case(f"ToBool-{_what}", input=_value, slopes=False)
-case("CheckNumericsV2", tensor=reals(3), message="because")
-case("CheckNumericsV2-wrong", tensor=np.array([1, np.nan, -np.inf], np.float32), message="because", slopes=False)
-case(
-    "RandomGammaGrad",
-    alpha=np.array([0.3, 1, 2.5, 40], np.float64),
-    sample=np.array([0.2, 1.5, 3, 38], np.float64),
-    slopes=False,
-    tolerance=1e-6,
-)
+    case(f"ToBool-{_what}", _value, slopes=False)
+case("CheckNumericsV2", reals(3), message="because")
+case("CheckNumericsV2-wrong", array([1, np.nan, -np.inf], float32), message="because", slopes=False)
+_in = array([0.3, 1, 2.5, 40], float64), array([0.2, 1.5, 3, 38], float64)
+case("RandomGammaGrad", *_in, slopes=False, tolerance=1e-6)
 
 
 # -- gradients as nodes, and centres of clusters ---------------------------------------------------
 
 for _kind in ("float32", "float64"):
-    case(
-        f"CholeskyGrad-{_kind}",
-        l=np.linalg.cholesky(positive(2, 3, 3, dtype=_kind)),
-        slopes=False,
-        grad=reals(2, 3, 3, dtype=_kind),
-        tolerance=1e-4,
-    )
+    _in = np.linalg.cholesky(positive(2, 3, 3, dtype=_kind)), reals(2, 3, 3, dtype=_kind)
+    case(f"CholeskyGrad-{_kind}", *_in, slopes=False, tolerance=1e-4)
 old("BatchCholeskyGrad", 12, [np.linalg.cholesky(positive(3, 3)), reals(3, 3)], T="float32", tolerance=1e-4)
 for _kind in ("Sum", "Mean", "SqrtN"):
     case(
         f"SparseSegment{_kind}GradV2",
         grad=reals(3, 2),
-        indices=np.array([7, 1, 7, 4]),
-        segment_ids=np.array([0, 0, 1, 2], np.int32),
-        dense_output_dim0=np.int32(9),
+        indices=array([7, 1, 7, 4]),
+        segment_ids=array([0, 0, 1, 2], int32),
+        dense_output_dim0=int32(9),
         slopes=False,
         tolerance=1e-6,
     )
-_CLOUD = np.array([[0, 0], [10, 10], [20, 20]], np.float32)
+_CLOUD = array([[0, 0], [10, 10], [20, 20]], float32)
 
 
 @op_types("KmeansPlusPlusInitialization")
 def _(tf: Any, _: Any) -> Any:
     """As many centres as there are different points are all of them, whatever is drawn."""
     found = tf.raw_ops.KmeansPlusPlusInitialization(
-        points=np.repeat(_CLOUD, 2, 0), num_to_sample=np.int64(3), seed=np.int64(5), num_retries_per_sample=np.int64(2)
+        points=np.repeat(_CLOUD, 2, 0), num_to_sample=int64(3), seed=int64(5), num_retries_per_sample=int64(2)
     )
     return tf.sort(found[:, 0])
 
 
-case(
-    "KmeansPlusPlusInitialization-many",
-    points=_CLOUD,
-    num_to_sample=np.int64(4),
-    seed=np.int64(5),
-    num_retries_per_sample=np.int64(0),
-)
-case("KMC2ChainInitialization", distances=np.array([0, 0, 1, 0], np.float32), seed=np.int64(3))
-case("KMC2ChainInitialization-empty", distances=np.zeros(0, np.float32), seed=np.int64(3))
+case("KmeansPlusPlusInitialization-many", _CLOUD, int64(4), int64(5), int64(0))
+case("KMC2ChainInitialization", array([0, 0, 1, 0], float32), int64(3))
+case("KMC2ChainInitialization-empty", zeros(0, float32), int64(3))
 
 
 @op_types("TensorArrayGradWithShape")

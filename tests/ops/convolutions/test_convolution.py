@@ -7,14 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from actorsession import nn, shape, stack
 from actorsession.errors import InvalidArgumentError
-from actorsession.namespaces import nn
-from actorsession.ops import stack
-from actorsession.ops.arrays.dimensions import shape
 from tests.ops.cases import computed, static_shape
 from tests.ops.interpreter import check_gradient, evaluate, source
 from tests.ops.table.sliding import back_to_images, correlated
-from tests.rows import for_each
+from tests.rows import for_each, refusing
 
 RNG = np.random.default_rng(0)
 
@@ -29,18 +27,56 @@ def close(function: Any, wanted: Any, *arrays: Any) -> None:
     np.testing.assert_allclose(found, wanted, 1e-4, 1e-4)
 
 
-# -- conv2d ----------------------------------------------------------------------------------------
+# -- forms -----------------------------------------------------------------------------------------
 
 
-@for_each("strides", [2, [2], [2, 2], [1, 2, 2, 1]])
-def test_strides_are_one_number_or_one_for_each_axis(strides: Any) -> None:
-    x, f = some(1, 5, 4, 2), some(3, 2, 2, 3)
-    close(lambda x, f: nn.conv2d(x, f, strides, "SAME"), correlated(x, f, [2, 2], "SAME"), x, f)
+@for_each(
+    "build, axes, stride, padding, apart",
+    [
+        *[(lambda x, f, s=s: nn.conv2d(x, f, s, "SAME"), 2, 2, "SAME", 1) for s in (2, [2], [2, 2], [1, 2, 2, 1])],
+        (lambda x, f: nn.conv2d(x, f, padding="VALID"), 2, 1, "VALID", 1),
+        (lambda x, f: nn.conv1d(x, f, 1, "SAME"), 1, 1, "SAME", 1),
+        (lambda x, f: nn.conv1d(x, f, 2, "SAME"), 1, 2, "SAME", 1),
+        (lambda x, f: nn.conv1d(x, f, 1, "SAME", dilations=2), 1, 1, "SAME", 2),
+        *[(lambda x, f, n=n: nn.convolution(x, f, "VALID", dilations=[2] * n), n, 1, "VALID", 2) for n in (1, 2, 3)],
+        (lambda x, f: nn.atrous_conv2d(x, f, 2, "SAME"), 2, 1, "SAME", 2),
+    ],
+)
+def test_every_form_of_a_convolution_is_a_sum_over_windows(
+    build: Any, axes: int, stride: int, padding: str, apart: int
+) -> None:
+    x, f = some(2, *[7, 6, 5][:axes], 2), some(*[3, 2, 2][:axes], 2, 3)
+    close(build, correlated(x, f, [stride] * axes, padding, [apart] * axes), x, f)
 
 
-def test_strides_are_one_if_left_out() -> None:
-    x, f = some(1, 5, 4, 2), some(3, 2, 2, 3)
-    close(lambda x, f: nn.conv2d(x, f, padding="VALID"), correlated(x, f, [1, 1], "VALID"), x, f)
+@for_each(
+    "build, axes",
+    [
+        (lambda x, f: nn.conv1d(x, f, 1, "SAME", data_format="NCW"), 1),
+        (lambda x, f: nn.conv3d(x, f, [1] * 5, "SAME", data_format="NCDHW"), 3),
+    ],
+)
+def test_sequences_and_volumes_may_have_channels_first(build: Any, axes: int) -> None:
+    x, f = some(1, *[4, 3, 3][:axes], 2), some(*[2] * axes, 2, 3)
+    close(build, np.moveaxis(correlated(x, f, [1] * axes, "SAME"), -1, 1), np.moveaxis(x, -1, 1), f)
+    if axes == 1:
+        check_gradient(build, np.moveaxis(x, -1, 1), f)
+
+
+@for_each(
+    "build, axes, stride, apart",
+    [
+        (lambda x, f, to: nn.conv1d_transpose(x, f, to, 2), 1, 2, 1),
+        (lambda x, f, to: nn.conv2d_transpose(x, f, to, 2), 2, 2, 1),
+        (lambda x, f, to: nn.conv3d_transpose(x, f, to, 2), 3, 2, 1),
+        *[(lambda x, f, to: nn.conv_transpose(x, f, to, 2), axes, 2, 1) for axes in (1, 2, 3)],
+        (lambda x, f, to: nn.atrous_conv2d_transpose(x, f, to, 2, "SAME"), 2, 1, 2),
+    ],
+)
+def test_a_transposed_convolution_is_the_gradient_of_one(build: Any, axes: int, stride: int, apart: int) -> None:
+    x, f = some(2, *[3, 4, 2][:axes], 3), some(*[3, 2, 2][:axes], 2, 3)
+    to = [2, *[stride * n for n in x.shape[1:-1]], 2]
+    close(lambda x, f: build(x, f, to), back_to_images(to, f, x, [stride] * axes, "SAME", [apart] * axes), x, f)
 
 
 def test_a_large_image_is_cut_into_rows() -> None:
@@ -72,115 +108,6 @@ def test_nodes_have_the_names_of_tensorflow() -> None:
     assert nn.convolution(x, f, "SAME").op.name == "convolution"
 
 
-@for_each(
-    "arguments, match",
-    [
-        ({"padding": "same"}, "padding of Conv2D is one of"),
-        ({"padding": [[1, 1], [1, 1]]}, "a list of paddings is 4 pairs"),
-        ({"padding": [[1, 0], [0, 0], [0, 0], [0, 0]]}, "does not pad batches"),
-        ({"padding": [[0, 0], [-1, 0], [0, 0], [0, 0]]}, "at least 0"),
-        ({"padding": "SAME", "strides": [2, 1, 1, 1]}, "1 for batch and channels"),
-        ({"padding": "SAME", "strides": [1, 0, 1, 1]}, "at least 1"),
-        ({"padding": "SAME", "strides": [1, 1, 1]}, "strides has length 1, 2 or 4"),
-        ({"padding": "SAME", "dilations": [2, 1, 1, 1]}, "1 for batch and channels"),
-        ({"padding": "SAME", "data_format": "NWC"}, "data_format is NHWC or NCHW"),
-    ],
-)
-def test_arguments_that_fit_no_convolution_are_refused(arguments: Any, match: str) -> None:
-    with pytest.raises(ValueError, match=match):
-        nn.conv2d(source("float32", [1, 5, 5, 3]), source("float32", [3, 3, 3, 4]), **arguments)
-
-
-def test_a_padding_and_one_type_are_needed() -> None:
-    x, f = source("float32", [1, 5, 5, 3]), source("float32", [3, 3, 3, 4])
-    with pytest.raises(TypeError, match="padding of Conv2D is a string"):
-        nn.conv2d(x, f, 1)
-    with pytest.raises(TypeError, match="float64"):
-        nn.conv2d(x, source("float64", [3, 3, 3, 4]), 1, "SAME")
-    with pytest.raises(TypeError, match="takes floating types, int32 as input; got int64"):
-        nn.conv2d(source("int64", [1, 5, 5, 3]), source("int64", [3, 3, 3, 4]), 1, "SAME")
-
-
-# -- other numbers of axes -------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("stride", "dilation"), [(1, 1), (2, 1), (1, 2)])
-def test_sequences_are_images_of_one_row(stride: int, dilation: int) -> None:
-    x, f = some(2, 7, 3), some(3, 3, 4)
-    wanted = correlated(x, f, [stride], "SAME", [dilation])
-    close(lambda x, f: nn.conv1d(x, f, stride, "SAME", dilations=dilation), wanted, x, f)
-    turned = np.moveaxis(x, 1, 2)
-
-    def front(x: Any, f: Any) -> Any:
-        return nn.conv1d(x, f, stride, "SAME", data_format="NCW", dilations=dilation)
-
-    close(front, np.moveaxis(wanted, 1, 2), turned, f)
-    check_gradient(front, turned[:1], f)
-
-
-def test_volumes_may_have_channels_first() -> None:
-    x, f = some(1, 3, 4, 3, 2), some(2, 2, 2, 2, 3)
-    wanted = np.moveaxis(correlated(x, f, [1, 1, 1], "VALID"), -1, 1)
-
-    def front(x: Any, f: Any) -> Any:
-        return nn.conv3d(x, f, [1, 1, 1, 1, 1], "VALID", data_format="NCDHW")
-
-    close(front, wanted, np.moveaxis(x, -1, 1), f)
-
-
-def test_strides_of_volumes_are_a_list() -> None:
-    with pytest.raises(TypeError, match="a list of 5 numbers, got 1"):
-        nn.conv3d(some(1, 3, 3, 3, 1), some(2, 2, 2, 1, 1), 1, "SAME")
-
-
-@pytest.mark.parametrize("axes", [1, 2, 3])
-def test_convolution_takes_the_number_of_axes_from_the_filter(axes: int) -> None:
-    x, f = some(1, *[6, 5, 4][:axes], 2), some(*[2] * axes, 2, 3)
-    wanted = correlated(x, f, [1] * axes, "VALID", [2] * axes)
-    close(lambda x, f: nn.convolution(x, f, "VALID", dilations=[2] * axes), wanted, x, f)
-
-
-def test_atrous_conv2d_spreads_the_filter() -> None:
-    x, f = some(1, 7, 6, 2), some(3, 2, 2, 3)
-    wanted = correlated(x, f, [1, 1], "SAME", [2, 2])
-    close(lambda x, f: nn.atrous_conv2d(x, f, 2, "SAME"), wanted, x, f)
-
-
-def test_convolution_refuses_strides_and_gaps_at_once() -> None:
-    x, f = source("float32", [1, 9, 9, 3]), source("float32", [3, 3, 3, 4])
-    with pytest.raises(ValueError, match="strides > 1 not supported in conjunction"):
-        nn.convolution(x, f, "VALID", strides=[2, 2], dilations=[2, 2])
-    with pytest.raises(ValueError, match="1, 2 or 3 spatial axes, got 0"):
-        nn.convolution(source("float32", [9, 3]), source("float32", [3, 4]), "VALID")
-
-
-# -- transposed ------------------------------------------------------------------------------------
-
-
-def test_a_transposed_convolution_is_the_gradient_of_one() -> None:
-    x, f = some(2, 3, 4, 3), some(3, 3, 2, 3)
-    wanted = back_to_images([2, 6, 7, 2], f, x, [2, 2], "SAME")
-    close(lambda x, f: nn.conv2d_transpose(x, f, [2, 6, 7, 2], 2), wanted, x, f)
-    close(lambda x, f: nn.conv_transpose(x, f, [2, 6, 7, 2], 2), wanted, x, f)
-    check_gradient(lambda x, f: nn.conv2d_transpose(x, f, [1, 4, 4, 2], 2), some(1, 2, 2, 2), some(3, 3, 2, 2))
-
-
-def test_transposed_convolutions_of_sequences_and_volumes() -> None:
-    x, f = some(2, 3, 3), some(3, 2, 3)
-    wanted = back_to_images([2, 6, 2], f, x, [2], "SAME")
-    close(lambda x, f: nn.conv1d_transpose(x, f, [2, 6, 2], 2), wanted, x, f)
-    close(lambda x, f: nn.conv_transpose(x, f, [2, 6, 2], 2), wanted, x, f)
-    x, f = some(1, 2, 1, 2, 3), some(3, 2, 2, 2, 3)
-    wanted = back_to_images([1, 4, 2, 4, 2], f, x, [2, 2, 2], "SAME")
-    close(lambda x, f: nn.conv3d_transpose(x, f, [1, 4, 2, 4, 2], 2), wanted, x, f)
-
-
-def test_an_atrous_transpose_spreads_the_filter() -> None:
-    x, f = some(1, 5, 6, 3), some(3, 2, 2, 3)
-    wanted = back_to_images([1, 5, 6, 2], f, x, [1, 1], "SAME", [2, 2])
-    close(lambda x, f: nn.atrous_conv2d_transpose(x, f, [1, 5, 6, 2], 2, "SAME"), wanted, x, f)
-
-
 def test_an_output_shape_with_an_unknown_batch_leaves_the_rest_known() -> None:
     x, f = source("float32", [None, 3, 4, 3]), source("float32", [3, 3, 2, 3])
     y = nn.conv2d_transpose(x, f, stack([shape(x)[0], 6, 8, 2]), 2)
@@ -188,10 +115,8 @@ def test_an_output_shape_with_an_unknown_batch_leaves_the_rest_known() -> None:
     assert evaluate([y], {x: some(5, 3, 4, 3), f: some(3, 3, 2, 3)})[0].shape == (5, 6, 8, 2)
 
 
-def test_an_output_shape_that_no_convolution_has_is_refused() -> None:
+def test_an_output_shape_that_turns_out_to_be_of_no_convolution_is_refused() -> None:
     x, f = source("float32", [1, 3, 4, 3]), source("float32", [3, 3, 2, 3])
-    with pytest.raises(ValueError, match="gradient of the output has shape"):
-        nn.conv2d_transpose(x, f, [1, 9, 8, 2], 2)
     sizes = source("int32", [4])
     y = nn.conv2d_transpose(x, f, sizes, 2)
     assert y.shape.as_list() == [1, None, None, None]
@@ -202,20 +127,11 @@ def test_an_output_shape_that_no_convolution_has_is_refused() -> None:
 # -- channels by themselves ------------------------------------------------------------------------
 
 
-def test_a_separable_convolution_mixes_channels_afterwards() -> None:
-    x, f, mixer = some(1, 4, 5, 2), some(2, 3, 2, 3), some(1, 1, 6, 4)
-
+def test_a_separable_convolution_leaves_what_is_not_known_of_its_shape() -> None:
     def both(x: Any, f: Any, mixer: Any) -> Any:
         return nn.separable_conv2d(x, f, mixer, [1, 2, 2, 1], "SAME")
 
-    parts = [correlated(x[..., [i]], f[:, :, [i]], [2, 2], "SAME") for i in range(2)]
-    close(both, np.concatenate(parts, -1) @ mixer[0, 0], x, f, mixer)
     assert static_shape(both, [None, None, 5, 2], [2, 3, 2, 3], [1, 1, 6, 4]) == [None, None, 3, 4]
-
-
-def test_the_filter_of_a_mixture_has_one_pixel() -> None:
-    with pytest.raises(ValueError, match="a pointwise filter has shape"):
-        nn.separable_conv2d(some(1, 4, 5, 2), some(2, 3, 2, 3), some(1, 2, 6, 4), [1, 1, 1, 1], "SAME")
 
 
 def test_channels_by_themselves_may_have_gaps_and_come_first() -> None:
@@ -247,3 +163,49 @@ def test_strides_gaps_and_filters_of_channels_by_themselves_may_be_anything(
 
     close(convolved, wanted, x, f)
     check_gradient(convolved, x[:1], f)
+
+
+# -- what is refused -------------------------------------------------------------------------------
+
+
+def _conv2d(dtypes: tuple[str, str] = ("float32", "float32"), **arguments: Any) -> Any:
+    x, f = source(dtypes[0], [1, 5, 5, 3]), source(dtypes[1], [3, 3, 3, 4])
+    return lambda: nn.conv2d(x, f, **{"padding": "SAME", **arguments})
+
+
+def _convolution(x: Any, f: Any, **arguments: Any) -> Any:
+    return lambda: nn.convolution(source("float32", x), source("float32", f), "VALID", **arguments)
+
+
+NUMBERS = "takes floating types, int32 as input; got int64"
+test_arguments_that_fit_no_convolution_are_refused = refusing(
+    (_conv2d(padding="same"), ValueError, "padding of Conv2D is one of"),
+    (_conv2d(padding=[[1, 1], [1, 1]]), ValueError, "a list of paddings is 4 pairs"),
+    (_conv2d(padding=[[1, 0], [0, 0], [0, 0], [0, 0]]), ValueError, "does not pad batches"),
+    (_conv2d(padding=[[0, 0], [-1, 0], [0, 0], [0, 0]]), ValueError, "at least 0"),
+    (_conv2d(strides=[2, 1, 1, 1]), ValueError, "1 for batch and channels"),
+    (_conv2d(strides=[1, 0, 1, 1]), ValueError, "at least 1"),
+    (_conv2d(strides=[1, 1, 1]), ValueError, "strides has length 1, 2 or 4"),
+    (_conv2d(dilations=[2, 1, 1, 1]), ValueError, "1 for batch and channels"),
+    (_conv2d(data_format="NWC"), ValueError, "data_format is NHWC or NCHW"),
+    (_conv2d(padding=None), TypeError, "padding of Conv2D is a string"),
+    (_conv2d(("float32", "float64")), TypeError, "float64"),
+    (_conv2d(("int64", "int64")), TypeError, NUMBERS),
+    (lambda: nn.conv3d(some(1, 3, 3, 3, 1), some(2, 2, 2, 1, 1), 1, "SAME"), TypeError, "a list of 5 numbers, got 1"),
+    (
+        _convolution([1, 9, 9, 3], [3, 3, 3, 4], strides=[2, 2], dilations=[2, 2]),
+        ValueError,
+        "strides > 1 not supported in conjunction",
+    ),
+    (_convolution([9, 3], [3, 4]), ValueError, "1, 2 or 3 spatial axes, got 0"),
+    (
+        lambda: nn.conv2d_transpose(source("float32", [1, 3, 4, 3]), some(3, 3, 2, 3), [1, 9, 8, 2], 2),
+        ValueError,
+        "gradient of the output has shape",
+    ),
+    (
+        lambda: nn.separable_conv2d(some(1, 4, 5, 2), some(2, 3, 2, 3), some(1, 2, 6, 4), [1, 1, 1, 1], "SAME"),
+        ValueError,
+        "a pointwise filter has shape",
+    ),
+)

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession.namespaces import nn
+from actorsession import nn
 from tests.ops.interpreter import Program, Variables
-from tests.rows import for_each
+from tests.rows import refusing
 
 IMAGES = np.random.default_rng(9).normal(size=(1, 11, 17, 1)).astype(np.float32)
 RATIO = [1.0, 1.5, 2.4, 1.0]
@@ -51,21 +51,15 @@ def test_regions_stay_on_request() -> None:
     np.testing.assert_array_equal(found[0][0][0], found[1][0][0])
 
 
-@for_each(
-    "ratio, more, message",
-    [
-        ([1.0, 0.5, 1.0, 1.0], {}, "none smaller than 1"),
-        ([2.0, 1.0, 1.0, 1.0], {}, "pooling_ratio is"),
-        ([1.0, 2.0], {}, "pooling_ratio is"),
-        ([1.0, 12.0, 1.0, 1.0], {}, "is higher than the size of 11"),
-        (RATIO, {"seed": 1}, "should be 0 if deterministic is false"),
-    ],
+def _pool(ratio: Any, images: Any = IMAGES, **more: Any) -> Any:
+    return lambda: nn.fractional_max_pool(images, ratio, **more)
+
+
+test_ratios_seeds_and_numbers_that_cannot_be_are_refused = refusing(
+    (_pool([1.0, 0.5, 1.0, 1.0]), ValueError, "none smaller than 1"),
+    (_pool([2.0, 1.0, 1.0, 1.0]), ValueError, "pooling_ratio is"),
+    (_pool([1.0, 2.0]), ValueError, "pooling_ratio is"),
+    (_pool([1.0, 12.0, 1.0, 1.0]), ValueError, "is higher than the size of 11"),
+    (_pool(RATIO, seed=1), ValueError, "should be 0 if deterministic is false"),
+    (_pool(RATIO, IMAGES.astype(np.float16)), TypeError, "takes float32, float64, int32, int64"),
 )
-def test_ratios_and_seeds_that_cannot_be_are_refused(ratio: Any, more: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        nn.fractional_max_pool(IMAGES, ratio, **more)
-
-
-def test_numbers_are_of_full_precision() -> None:
-    with pytest.raises(TypeError, match="takes float32, float64, int32, int64"):
-        nn.fractional_max_pool(IMAGES.astype(np.float16), RATIO)

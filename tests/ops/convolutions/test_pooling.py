@@ -7,12 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession.namespaces import nn
-from actorsession.ops.derivatives.gradients import gradients
-from tests.ops.cases import computed, expect
+from actorsession import gradients, nn
+from actorsession.ops.convolutions import pooling_kernels
+from actorsession.ops.convolutions.kernels import Sliding
+from actorsession.ops.convolutions.pooling_kernels import largest, spread
+from tests.ops.cases import computed
 from tests.ops.interpreter import check_gradient, evaluate, source
 from tests.ops.table.sliding import pooled
-from tests.rows import for_each
+from tests.ops.uses import gives
+from tests.rows import for_each, refusing
 
 RNG = np.random.default_rng(0)
 X = (RNG.permutation(2 * 6 * 5 * 3).reshape(2, 6, 5, 3) / 8).astype(np.float32)
@@ -27,15 +30,19 @@ def close(function: Any, wanted: Any, *arrays: Any) -> None:
 @for_each("ksize", [3, [3], [3, 3], [1, 3, 3, 1]])
 def test_windows_are_one_number_or_one_for_each_axis(ksize: Any) -> None:
     wanted = pooled(X, [3, 3], [2, 2], "VALID", np.max)
-    expect(lambda x: nn.max_pool(x, ksize, 2, "VALID"), wanted, X)
-    expect(lambda x: nn.max_pool2d(x, ksize, 2, "VALID"), wanted, X)
-    expect(lambda x: nn.max_pool_v2(x, ksize, 2, "VALID", "NHWC"), wanted, X)
+    gives(lambda x: nn.max_pool(x, ksize, 2, "VALID"), wanted, X).check()
+    gives(lambda x: nn.max_pool2d(x, ksize, 2, "VALID"), wanted, X).check()
+    gives(lambda x: nn.max_pool_v2(x, ksize, 2, "VALID", "NHWC"), wanted, X).check()
 
 
 def test_what_is_over_the_edge_does_not_count_in_a_mean() -> None:
     wanted = pooled(X, [3, 3], [2, 2], "SAME", np.mean)
     for function in (nn.avg_pool, nn.avg_pool2d, nn.avg_pool_v2):
         close(lambda x, function=function: function(x, 3, 2, "SAME"), wanted, X)
+    close(lambda x: nn.pool(x, [2, 3], "AVG", "SAME"), pooled(X, [2, 3], [1, 1], "SAME", np.mean), X)
+    line = X[:, :, 0]
+    wanted = pooled(line, [2], [2], "VALID", np.max)
+    close(lambda x: nn.pool(x, [2], "MAX", "VALID", strides=[2]), wanted, line)
 
 
 def test_sequences_and_volumes() -> None:
@@ -55,14 +62,6 @@ def test_sequences_and_volumes() -> None:
         check_gradient(lambda x, f=deep: f(x, 2, 1, "SAME", "NCDHW"), front[:1, :, :2, :3])
 
 
-@pytest.mark.parametrize(("kind", "choose"), [("MAX", np.max), ("AVG", np.mean)])
-def test_pool_takes_the_number_of_axes_from_the_window(kind: str, choose: Any) -> None:
-    close(lambda x: nn.pool(x, [2, 3], kind, "SAME"), pooled(X, [2, 3], [1, 1], "SAME", choose), X)
-    line = X[:, :, 0]
-    wanted = pooled(line, [2], [2], "VALID", choose)
-    close(lambda x: nn.pool(x, [2], kind, "VALID", strides=[2]), wanted, line)
-
-
 def test_nodes_have_the_names_of_tensorflow() -> None:
     x, line = source("float32", [1, 8, 8, 3]), source("float32", [1, 8, 3])
     assert nn.max_pool(x, 2, 2, "SAME").op.name == "MaxPool"
@@ -71,43 +70,6 @@ def test_nodes_have_the_names_of_tensorflow() -> None:
     assert nn.max_pool1d(line, 2, 2, "SAME").op.name == "MaxPool1d/Squeeze"
     assert nn.avg_pool1d(line, 2, 2, "SAME").op.name == "AvgPool1D/Squeeze"
     assert nn.pool(x, [2, 2], "MAX", "SAME").op.name == "max_pool"
-
-
-@for_each(
-    "arguments, match",
-    [
-        ((0, 2, "SAME"), "ksize of MaxPool is 4 numbers of at least 1"),
-        ((2, 2, "same"), "padding of MaxPool is one of"),
-        (([2, 1, 1, 1], 1, "SAME"), "does not pool over batches"),
-        (([1, 2, 1, 2], [1, 1, 1, 2], "SAME"), "pools over the channels"),
-        ((2, 2, [[0, 0], [2, 0], [0, 0], [0, 0]]), "smaller than the window"),
-        ((2, 2, "SAME", "NWC"), "data_format is NHWC or NCHW"),
-        (([2, 2, 2], 2, "SAME"), "ksize has length 1, 2 or 4"),
-    ],
-)
-def test_arguments_that_fit_no_pool_are_refused(arguments: Any, match: str) -> None:
-    with pytest.raises(ValueError, match=match):
-        nn.max_pool(source("float32", [1, 5, 5, 4]), *arguments)
-
-
-def test_means_have_no_lists_of_paddings() -> None:
-    with pytest.raises(TypeError, match="padding of AvgPool is a string"):
-        nn.avg_pool(source("float32", [1, 5, 5, 4]), 2, 2, [[0, 0], [1, 1], [1, 1], [0, 0]])
-
-
-def test_pools_without_a_node_are_refused() -> None:
-    x = source("float32", [1, 9, 9, 3])
-    refused: list[tuple[dict[str, Any], str]] = [
-        ({"pooling_type": "MIN"}, "no 2-D MIN pool"),
-        ({"window_shape": [2], "pooling_type": "MAX"}, "needs rank 3"),
-        ({"pooling_type": "MAX", "dilations": [2, 2], "padding": "SAME"}, "without gaps"),
-        ({"pooling_type": "MAX", "dilations": [2, 2, 2]}, "a number for each of 2 axes"),
-        ({"pooling_type": "MAX", "dilations": 2, "strides": 2}, "in conjunction with"),
-        ({"pooling_type": "MAX", "dilations": [5, 9]}, "does not fit"),
-    ]
-    for arguments, match in refused:
-        with pytest.raises(ValueError, match=match):
-            nn.pool(x, **{"window_shape": [2, 2], "padding": "VALID", **arguments})
 
 
 @for_each("known", [True, False], ids=["known", "hidden"])
@@ -148,16 +110,83 @@ def test_places_of_maxima_count_in_the_image_or_in_the_batch() -> None:
         assert computed(places, x).dtype == np.int32
 
 
-def test_places_of_maxima_are_of_images_with_channels_last() -> None:
-    with pytest.raises(ValueError, match="takes NHWC"):
-        nn.max_pool_with_argmax(X, [1, 2, 2, 1], [1, 2, 2, 1], "SAME", "NCHW")
-    with pytest.raises(TypeError, match="lists of 4 numbers"):
-        nn.max_pool_with_argmax(X, 2, 2, "SAME")
-
-
 def test_an_erosion_is_a_dilation_upside_down() -> None:
     f = RNG.standard_normal((3, 2, 3)).astype(np.float32)
     ones, rates = [1, 1, 1, 1], [1, 1, 2, 1]
     upside = -computed(lambda x, f: nn.dilation2d(x, f, ones, rates, "VALID"), -X, f[::-1, ::-1])
-    expect(lambda x, f: nn.erosion2d(x, f, ones, rates, "VALID"), upside, X, f)
+    gives(lambda x, f: nn.erosion2d(x, f, ones, rates, "VALID"), upside, X, f).check()
     check_gradient(lambda x, f: nn.erosion2d(x, f, ones, rates, "SAME"), X[:1, :4, :4], f)
+
+
+# -- the way back through windows that tile the images, which is quick -----------------------------
+
+
+def tiling(window: tuple[int, ...], counts: tuple[int, ...]) -> Sliding:
+    ones = (1,) * len(window)
+    return Sliding(counts, window, window, ones, ((0, 0),) * len(window))
+
+
+@for_each("dtype", ["f2", "f4", "f8", "i4", "i8"])
+@for_each(
+    "batch, window, counts, channels",
+    [(3, (2, 2), (4, 5), 3), (2, (3, 2), (2, 2), 1), (50, (2, 2), (9, 9), 40), (2, (2, 1, 2), (2, 3, 2), 2)],
+)
+def test_all_goes_to_the_first_of_the_largest_as_where_windows_overlap(
+    monkeypatch: pytest.MonkeyPatch,
+    dtype: str,
+    batch: int,
+    window: tuple[int, ...],
+    counts: tuple[int, ...],
+    channels: int,
+) -> None:
+    random = np.random.default_rng(1)
+    s = tiling(window, counts)
+    sizes = [n * w for n, w in zip(counts, window, strict=True)]
+    x = random.integers(0, 3, (batch, *sizes, channels)).astype(dtype)  # many are equal
+    y = largest(x, s)
+    g = random.integers(1, 9, y.shape).astype(dtype)
+    quick = spread(x, y, g, s)
+    monkeypatch.setattr(pooling_kernels, "_tiled", lambda *_: False)
+    np.testing.assert_array_equal(quick, spread(x, y, g, s))
+    assert quick.sum(dtype="f8") == g.sum(dtype="f8")
+
+
+def test_what_is_not_the_largest_gets_0_of_any_gradient_and_so_does_nan() -> None:
+    x = np.array([1, 2, np.nan, 3], np.float32).reshape(1, 2, 2, 1)
+    s = tiling((1, 2), (2, 1))
+    y = largest(x, s)
+    g = np.array([np.inf, np.nan], np.float32).reshape(1, 2, 1, 1)
+    np.testing.assert_array_equal(spread(x, y, g, s).ravel(), [0, np.inf, 0, np.nan])
+
+
+# -- what is refused -------------------------------------------------------------------------------
+
+
+def _max(*arguments: Any) -> Any:
+    return lambda: nn.max_pool(source("float32", [1, 5, 5, 4]), *arguments)
+
+
+def _pool(**arguments: Any) -> Any:
+    given = {"window_shape": [2, 2], "padding": "VALID", "pooling_type": "MAX", **arguments}
+    return lambda: nn.pool(source("float32", [1, 9, 9, 3]), **given)
+
+
+ENDS = [[0, 0], [1, 1], [1, 1], [0, 0]]
+test_arguments_that_fit_no_pool_are_refused = refusing(
+    (_max(0, 2, "SAME"), ValueError, "ksize of MaxPool is 4 numbers of at least 1"),
+    (_max(2, 2, "same"), ValueError, "padding of MaxPool is one of"),
+    (_max([2, 1, 1, 1], 1, "SAME"), ValueError, "does not pool over batches"),
+    (_max([1, 2, 1, 2], [1, 1, 1, 2], "SAME"), ValueError, "pools over the channels"),
+    (_max(2, 2, [[0, 0], [2, 0], [0, 0], [0, 0]]), ValueError, "smaller than the window"),
+    (_max(2, 2, "SAME", "NWC"), ValueError, "data_format is NHWC or NCHW"),
+    (_max([2, 2, 2], 2, "SAME"), ValueError, "ksize has length 1, 2 or 4"),
+    (_pool(pooling_type="MIN"), ValueError, "no 2-D MIN pool"),
+    (_pool(window_shape=[2]), ValueError, "needs rank 3"),
+    (_pool(dilations=[2, 2], padding="SAME"), ValueError, "without gaps"),
+    (_pool(dilations=[2, 2, 2]), ValueError, "a number for each of 2 axes"),
+    (_pool(dilations=2, strides=2), ValueError, "in conjunction with"),
+    (_pool(dilations=[5, 9]), ValueError, "does not fit"),
+    (lambda: nn.avg_pool(source("float32", [1, 5, 5, 4]), 2, 2, ENDS), TypeError, "padding of AvgPool is a string"),
+    (lambda: nn.max_pool_with_argmax(X, [1, 2, 2, 1], [1, 2, 2, 1], "SAME", "NCHW"), ValueError, "takes NHWC"),
+    (lambda: nn.max_pool_with_argmax(X, 2, 2, "SAME"), TypeError, "lists of 4 numbers"),
+)

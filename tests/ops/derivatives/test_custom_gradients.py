@@ -8,12 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
-from actorsession.graph.graph import Graph
-from actorsession.graph.registry import OpDef, register
-from actorsession.ops.build import make_one
-from actorsession.ops.derivatives import registry as gradient_registry
-from actorsession.session import Session
+from actorsession import Graph, Session, ops
+from actorsession.extend import OpDef
+from actorsession.extend import register_op as register
+from tests.nodes import make_one
 from tests.rows import for_each
 
 for name in ("TestNoGradientA", "TestNoGradientB"):
@@ -21,10 +19,8 @@ for name in ("TestNoGradientA", "TestNoGradientB"):
 
 
 @pytest.fixture(autouse=True)
-def graph(monkeypatch: pytest.MonkeyPatch) -> Iterator[Graph]:
+def graph(registrations: None) -> Iterator[Graph]:
     """Gradients that a test registers are forgotten after it."""
-    monkeypatch.setattr(gradient_registry, "_NAMED", {})
-    monkeypatch.setattr(gradient_registry, "_LINES", {})
     with Graph().as_default() as made:
         yield made
 

@@ -7,11 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
+from actorsession import Graph, Session, ops
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.graph import Graph
 from actorsession.ops.flow.assertions import summary
-from actorsession.session import Session
 from tests.rows import for_each
 
 

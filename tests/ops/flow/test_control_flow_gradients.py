@@ -11,11 +11,9 @@ import pytest
 import actorsession as acts
 from actorsession import ops
 from actorsession.config import ConfigProto
-from actorsession.graph.graph import Graph
-from actorsession.graph.node import GraphDef
-from actorsession.graph.registry import OpDef, register
-from actorsession.ops.build import make_one
-from actorsession.session import Session
+from actorsession.extend import OpDef
+from actorsession.extend import register_op as register
+from tests.nodes import make_one
 from tests.plan.kit import Made
 from tests.rows import for_each
 
@@ -24,7 +22,7 @@ Build = Callable[..., Any]
 
 
 def run(fetches: Any, feeds: Any = None, devices: int = 1) -> Any:
-    with Session(config=ConfigProto(device_count={"CPU": devices})) as session:
+    with acts.Session(config=ConfigProto(device_count={"CPU": devices})) as session:
         session.run(ops.global_variables_initializer())
         return session.run(fetches, feeds)
 
@@ -35,7 +33,7 @@ def check(build: Build, *values: Any, rtol: float = 1e-5) -> list[Any]:
     xs = [ops.placeholder("float64", a.shape) for a in arrays]
     y = ops.reduce_sum(build(*xs))
     grads = [ops.convert_to_tensor(g) for g in ops.gradients(y, xs, unconnected_gradients="zero")]
-    with Session() as session:
+    with acts.Session() as session:
         session.run(ops.global_variables_initializer())
         fed = dict(zip(xs, arrays, strict=True))
         found = session.run(grads, fed)
@@ -241,7 +239,7 @@ def test_a_body_with_state_runs_once_however_many_gradients_are_taken() -> None:
     x = ops.constant(1.0, "float64")
     y = loop(body, x)
     first, second = ops.gradients(y, x)[0], ops.gradients(y * 2.0, x)[0]
-    with Session() as session:
+    with acts.Session() as session:
         session.run(count.initializer)
         value, one, two = session.run([y, first, second])
         assert session.run(count) == 3
@@ -273,7 +271,7 @@ def test_gradients_go_back_through_ten_thousand_iterations() -> None:
 def test_a_session_that_ran_a_loop_takes_gradients_that_were_built_later() -> None:
     x = ops.placeholder("float64", [])
     y = ops.cond(x > 0.0, lambda: loop(lambda i, a: a * ops.sin(a), x), lambda: x)
-    with Session() as session:
+    with acts.Session() as session:
         before = session.run(y, {x: 0.7})
         names = [t.name for t in y.op.inputs]
         (grad,) = ops.gradients(y, x)
@@ -287,7 +285,7 @@ def test_a_session_that_ran_a_loop_takes_gradients_that_were_built_later() -> No
     assert names == [t.name for t in y.op.inputs]
 
 
-def test_what_is_the_same_in_each_iteration_is_not_kept(graph: Graph) -> None:
+def test_what_is_the_same_in_each_iteration_is_not_kept(graph: acts.Graph) -> None:
     """Both factors that change are, and neither what was captured nor what is handed on unchanged."""
     x, same = ops.placeholder("float64", []), ops.placeholder("float64", [])
     *_, last = ops.while_loop(lambda i, s, a: i < 5, lambda i, s, a: (i + 1, s, a * x * s), [0, same, x])
@@ -298,7 +296,7 @@ def test_what_is_the_same_in_each_iteration_is_not_kept(graph: Graph) -> None:
     assert run(found, {x: 1.0, same: 2.0}) == [6 * 32.0, 5 * 16.0]
 
 
-def test_a_loop_pays_nothing_for_gradients_that_are_not_fetched(graph: Graph) -> None:
+def test_a_loop_pays_nothing_for_gradients_that_are_not_fetched(graph: acts.Graph) -> None:
     """The lists are made only where something reads them."""
     x = ops.placeholder("float64", [], name="x")
     y = loop(lambda i, a: ops.sin(a), x)
@@ -310,16 +308,16 @@ def test_a_loop_pays_nothing_for_gradients_that_are_not_fetched(graph: Graph) ->
     assert "NO_ITEMS" in " ".join(back)
 
 
-def test_a_graph_with_gradients_travels_as_plain_data(graph: Graph) -> None:
+def test_a_graph_with_gradients_travels_as_plain_data(graph: acts.Graph) -> None:
     y = ops.cond(ops.constant(1) < 2, lambda: loop(lambda i, a: ops.sin(a), 0.5), lambda: 0.5)
     ops.gradients(y, [y.op.inputs[0]])
     x = ops.constant(0.5)
     ops.gradients(loop(lambda i, a: ops.sin(a) * a, x), x)
     data = graph.as_graph_def().to_bytes()
-    assert GraphDef.from_bytes(data).to_bytes() == data
+    assert acts.GraphDef.from_bytes(data).to_bytes() == data
 
 
-def test_gradients_of_a_graph_that_came_as_data_go_through_its_loops(graph: Graph) -> None:
+def test_gradients_of_a_graph_that_came_as_data_go_through_its_loops(graph: acts.Graph) -> None:
     """Only the functions are at hand then, and are built again."""
     x = ops.placeholder("float64", [])
     y = loop(lambda i, a: ops.cond(a > 0.5, lambda: ops.sin(a), lambda: a * x), x)

@@ -15,8 +15,23 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from actorsession import ops
-from actorsession.cluster import LocalCluster
+from actorsession import (
+    AsyncSession,
+    Graph,
+    GraphDef,
+    LocalCluster,
+    Operation,
+    Session,
+    Tensor,
+    as_dtype,
+    async_py_func,
+    float32,
+    float64,
+    int32,
+    ops,
+    py_func,
+    string,
+)
 from actorsession.config import ConfigProto, RunMetadata, RunOptions, TraceLevel
 from actorsession.errors import (
     InternalError,
@@ -30,14 +45,10 @@ from actorsession.errors import (
     UnknownError,
 )
 from actorsession.graph.codec import pack, unpack
-from actorsession.graph.dtypes import as_dtype, float32, float64, int32, resource, string
-from actorsession.graph.graph import Graph
-from actorsession.graph.node import GraphDef
-from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.dtypes import resource
 from actorsession.ops.flow import script
-from actorsession.ops.flow.script import async_py_func, py_func
-from actorsession.session import AsyncSession, Session
 from tests.cluster.kit import in_process
+from tests.nodes import make_one
 from tests.rows import for_each
 
 
@@ -494,7 +505,7 @@ def test_the_text_of_a_graph_holds_a_token_and_nothing_else_of_the_function(grap
 
 
 def node_with(token: Any) -> Any:
-    return ops.build.make_one("PyFunc", [], {"token": token, "Tin": [], "Tout": [float32]})
+    return make_one("PyFunc", [], {"token": token, "Tin": [], "Tout": [float32]})
 
 
 def test_a_graph_that_came_back_to_its_process_calls_the_function() -> None:

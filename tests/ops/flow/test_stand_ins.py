@@ -11,17 +11,14 @@ import pytest
 
 import actorsession as acts
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.graph import Graph
-from actorsession.graph.operation import Tensor
-from actorsession.interop import import_graph_def
-from actorsession.ops.build import make
 from actorsession.ops.flow import dataflow
 from tests.interop.kit import stored
+from tests.nodes import make
 from tests.ops.raw_control import raw_cond, raw_while
 from tests.rows import for_each
 
-Values = Sequence[Tensor]
-Built = Callable[[int, Values], list[Tensor]]
+Values = Sequence[acts.Tensor]
+Built = Callable[[int, Values], list[acts.Tensor]]
 
 
 @pytest.fixture(params=[1, 2], ids=["one device", "two devices"])
@@ -30,14 +27,14 @@ def session(request: pytest.FixtureRequest) -> Iterator[acts.Session]:
         yield made
 
 
-def powers(x: Tensor, w: Tensor, n: Tensor, name: str = "raw_while") -> list[Tensor]:
+def powers(x: acts.Tensor, w: acts.Tensor, n: acts.Tensor, name: str = "raw_while") -> list[acts.Tensor]:
     """How often it went round, and ``x`` times ``w`` to the power of that."""
     return raw_while(
         lambda v, c: v[0] < c[0], lambda v, c: [v[0] + 1, v[1] * c[1]], [acts.constant(0), x], [n, w], name=name
     )
 
 
-def given() -> tuple[Tensor, Tensor, Tensor]:
+def given() -> tuple[acts.Tensor, acts.Tensor, acts.Tensor]:
     return (acts.placeholder("float32", []), acts.placeholder("float32", []), acts.placeholder("int32", []))
 
 
@@ -50,7 +47,7 @@ def test_the_gradient_of_a_loop_is_that_of_what_it_computes(session: acts.Sessio
         assert [float(v) for v in found] == [k, 3 * 2**k, 2**k, 3 * k * 2 ** max(k - 1, 0)]
 
 
-def test_several_gradients_of_a_loop_share_what_stands_in_for_it(graph: Graph) -> None:
+def test_several_gradients_of_a_loop_share_what_stands_in_for_it(graph: acts.Graph) -> None:
     x, w, n = given()
     _, y = powers(x, w, n)
     (first,) = acts.gradients(y, x)
@@ -72,7 +69,7 @@ def test_second_derivatives_go_through_it_too(session: acts.Session) -> None:
 def test_loops_in_a_row_and_within_each_other_pass_it_on(session: acts.Session) -> None:
     x, w, n = given()
 
-    def body(values: Values, constants: Values) -> list[Tensor]:
+    def body(values: Values, constants: Values) -> list[acts.Tensor]:
         return [values[0] + 1, powers(values[1], constants[1], values[0], "inner")[1]]
 
     start = [acts.constant(0), powers(x, w, n)[1]]
@@ -108,11 +105,11 @@ def test_a_variable_read_in_each_iteration_has_a_gradient(session: acts.Session)
     assert session.run(slope, {n: 3}) == 36.0
 
 
-def counting(total: acts.Variable, x: Tensor) -> tuple[Tensor, Tensor]:
+def counting(total: acts.Variable, x: acts.Tensor) -> tuple[acts.Tensor, acts.Tensor]:
     """A loop of three iterations that counts them in a variable; its result, and a tensor inside."""
-    inside: list[Tensor] = []
+    inside: list[acts.Tensor] = []
 
-    def body(values: Values, constants: Values) -> list[Tensor]:
+    def body(values: Values, constants: Values) -> list[acts.Tensor]:
         attrs = {"dtype": total.dtype}
         added = make("AssignAddVariableOp", [constants[0], acts.constant(1)], attrs)
         with acts.control_dependencies([added]):
@@ -144,7 +141,7 @@ def test_a_step_that_would_change_state_twice_is_refused(session: acts.Session) 
     assert session.run(total) == 3
 
 
-def test_a_loop_that_is_not_differentiated_is_left_alone(graph: Graph) -> None:
+def test_a_loop_that_is_not_differentiated_is_left_alone(graph: acts.Graph) -> None:
     x, _, n = given()
     count, _ = powers(acts.constant(1.0), acts.constant(2.0), n)
     y = x * acts.cast(count, "float32")
@@ -171,10 +168,10 @@ def test_a_partial_run_can_ask_for_it(session: acts.Session) -> None:
     assert session.partial_run(handle, [y, slope], {x: 3.0, w: 2.0, n: 2}) == [12.0, 12.0]
 
 
-def test_it_is_what_tensorflow_built_for_a_recurrent_network(graph: Graph) -> None:
+def test_it_is_what_tensorflow_built_for_a_recurrent_network(graph: acts.Graph) -> None:
     """A frozen graph with the loop back that TensorFlow made: arrays and all."""
     message, feeds, _ = stored("recurrent")
-    import_graph_def(message, name="")
+    acts.import_graph_def(message, name="")
     x, states = graph.get_tensor_by_name("x:0"), graph.get_tensor_by_name("states:0")
     weights = graph.get_operation_by_name("weights").outputs[0]
     slopes = acts.gradients(acts.reduce_sum(states**2.0), [x, weights])
@@ -188,7 +185,7 @@ def test_it_is_what_tensorflow_built_for_a_recurrent_network(graph: Graph) -> No
 # -- random programs -------------------------------------------------------------------------------
 
 
-def loop(raw: bool, times: Tensor, body: Built, values: Values) -> list[Tensor]:
+def loop(raw: bool, times: acts.Tensor, body: Built, values: Values) -> list[acts.Tensor]:
     """A loop of either kind over some values."""
     if raw:
         start = [times * 0, *values]
@@ -199,7 +196,7 @@ def loop(raw: bool, times: Tensor, body: Built, values: Values) -> list[Tensor]:
     return list(found[1:])
 
 
-def branch(raw: bool, taken: Tensor, yes: Built, no: Built, values: Values) -> list[Tensor]:
+def branch(raw: bool, taken: acts.Tensor, yes: Built, no: Built, values: Values) -> list[acts.Tensor]:
     if raw:
         return raw_cond(taken, lambda v: yes(1, v), lambda v: no(1, v), values)
     return list(acts.cond(taken, lambda: yes(0, values), lambda: no(0, values)))
@@ -214,7 +211,7 @@ def program(draw: random.Random, depth: int) -> Built:
         inner = [program(draw, depth - 1) for _ in range(2)] if kind in ("loop", "branch") else []
         steps.append(_step(kind, to, one, other, draw.randint(0, 3), inner))
 
-    def build(raw: int, values: Values) -> list[Tensor]:
+    def build(raw: int, values: Values) -> list[acts.Tensor]:
         for step in steps:
             values = step(raw, values)
         return list(values)
@@ -223,7 +220,7 @@ def program(draw: random.Random, depth: int) -> Built:
 
 
 def _step(kind: str, to: int, one: int, other: int, times: int, inner: list[Built]) -> Built:
-    def build(raw: int, values: Values) -> list[Tensor]:
+    def build(raw: int, values: Values) -> list[acts.Tensor]:
         values = list(values)
         if kind == "tanh":
             values[to] = acts.tanh(values[one] * 1.5)
@@ -258,7 +255,7 @@ def test_random_programs_have_the_gradient_of_the_same_built_by_while_loop_and_c
             np.testing.assert_allclose(raw_side[1:], slopes, rtol=1e-4, atol=1e-6)
 
 
-def _slope(session: acts.Session, y: Tensor, feeds: dict[Tensor, float], by: Tensor) -> float:
+def _slope(session: acts.Session, y: acts.Tensor, feeds: dict[acts.Tensor, float], by: acts.Tensor) -> float:
     """The difference quotient of a result."""
     step = 1e-6
     more, less = (session.run(y, {**feeds, by: feeds[by] + d}) for d in (step, -step))

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 import actorsession as acts
-from actorsession.graph.graph import Graph
-from actorsession.ops.build import make, make_one
 from actorsession.ops.flow import dataflow
+from tests.nodes import make, make_one
 from tests.ops.raw_control import raw_cond, raw_while
 
 
@@ -53,7 +52,7 @@ def test_a_way_that_ends_in_something_else_gives_zeros(session: acts.Session) ->
     assert no.tolist() == [0.0, 0.0]
 
 
-def test_the_gradient_is_built_of_the_operations_of_tensorflow(graph: Graph) -> None:
+def test_the_gradient_is_built_of_the_operations_of_tensorflow(graph: acts.Graph) -> None:
     x, taken = acts.constant(3.0), acts.placeholder("bool", [])
     ways = dataflow.switch(x, taken)
     y = dataflow.merge([ways.output_false, ways.output_true * 2.0]).output

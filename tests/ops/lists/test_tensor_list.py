@@ -12,8 +12,7 @@ from actorsession import ops
 from actorsession.config import ConfigProto
 from actorsession.errors import InvalidArgumentError, ProtocolError
 from actorsession.graph import codec
-from actorsession.graph.dtypes import float32, int32, string, variant
-from actorsession.graph.shape import TensorShape
+from actorsession.graph.dtypes import variant
 from actorsession.ops.lists.blocks import tensor_list_from_tensor, tensor_list_stack
 from actorsession.ops.lists.nodes import (
     empty_tensor_list,
@@ -24,12 +23,11 @@ from actorsession.ops.lists.nodes import (
 )
 from actorsession.ops.lists.persistent_vector import PersistentVector
 from actorsession.ops.lists.values import TensorList, empty_list, fits, new_list
-from actorsession.session import Session
 from tests.rows import for_each
 
 
 def run(fetches: Any, feeds: Any = None, devices: int = 1) -> Any:
-    with Session(config=ConfigProto(device_count={"CPU": devices})) as session:
+    with acts.Session(config=ConfigProto(device_count={"CPU": devices})) as session:
         return session.run(fetches, feeds)
 
 
@@ -102,12 +100,12 @@ def test_lists_are_of_dtype_variant_which_can_be_neither_fed_nor_fetched() -> No
     "value",
     [
         empty_list(None),
-        empty_list(string, TensorShape([2])),
-        new_list(int32, TensorShape([None, 2]), 40),
-        TensorList(float32, TensorShape([]), PersistentVector.of([np.float32(1.5), None])),
-        TensorList(string, TensorShape([]), PersistentVector.of([b"a", b""])),
-        TensorList(float32, TensorShape([3000]), PersistentVector.of([np.ones(3000, np.float32)] * 3)),
-        TensorList(variant, TensorShape([]), PersistentVector.of([new_list(int32, TensorShape([]), 2)])),
+        empty_list(acts.string, acts.TensorShape([2])),
+        new_list(acts.int32, acts.TensorShape([None, 2]), 40),
+        TensorList(acts.float32, acts.TensorShape([]), PersistentVector.of([np.float32(1.5), None])),
+        TensorList(acts.string, acts.TensorShape([]), PersistentVector.of([b"a", b""])),
+        TensorList(acts.float32, acts.TensorShape([3000]), PersistentVector.of([np.ones(3000, np.float32)] * 3)),
+        TensorList(variant, acts.TensorShape([]), PersistentVector.of([new_list(acts.int32, acts.TensorShape([]), 2)])),
     ],
     ids=["empty", "strings", "unset", "scalars", "words", "large", "lists"],
 )
@@ -131,11 +129,11 @@ def test_a_list_travels_as_plain_data(value: TensorList, apart: bool) -> None:
     [
         None,
         [],
-        [float32, TensorShape([]), 3],
-        [float32, TensorShape([]), [np.int32(3)]],
-        [float32, TensorShape([]), [b"a"]],
-        [None, TensorShape([]), [np.float32(3)]],
-        ["float32", TensorShape([]), []],
+        [acts.float32, acts.TensorShape([]), 3],
+        [acts.float32, acts.TensorShape([]), [np.int32(3)]],
+        [acts.float32, acts.TensorShape([]), [b"a"]],
+        [None, acts.TensorShape([]), [np.float32(3)]],
+        ["float32", acts.TensorShape([]), []],
     ],
     ids=range(7),
 )
@@ -147,5 +145,5 @@ def test_what_is_no_list_is_refused(wire: Any) -> None:
 @for_each("found", [(), (2,), (2, 3), (3, 2), (0, 3), (2, 3, 1)])
 @for_each("known", [None, [], [2], [None], [2, 3], [None, 3], [None, None], [0, 3]])
 def test_a_value_fits_where_its_shape_is_compatible(known: Any, found: Any) -> None:
-    shape = TensorShape(known)
+    shape = acts.TensorShape(known)
     assert fits(shape, found) is shape.is_compatible_with(found)

@@ -7,16 +7,21 @@ from typing import Any
 import numpy as np
 import pytest
 
+from actorsession import (
+    Graph,
+    IndexedSlices,
+    SparseTensor,
+    Variable,
+    as_dtype,
+    constant,
+    float32,
+    global_variables_initializer,
+    gradients,
+    int32,
+    int64,
+    nn,
+)
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import as_dtype, float32, int32, int64
-from actorsession.graph.graph import Graph
-from actorsession.namespaces import nn
-from actorsession.ops.build import constant
-from actorsession.ops.derivatives.gradients import gradients
-from actorsession.ops.indexed_slices import IndexedSlices
-from actorsession.ops.variables.lists import global_variables_initializer
-from actorsession.ops.variables.variable import Variable
-from actorsession.opsets.sparse.basics import SparseTensor
 from actorsession.train import GradientDescentOptimizer
 from tests.ops.interpreter import Variables, check_gradient, evaluate, source
 from tests.rows import for_each

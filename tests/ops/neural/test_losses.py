@@ -8,15 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import losses
+from actorsession import Graph, GraphKeys, constant, float32, float64, gradients, int32, losses
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import float32, float64, int32
-from actorsession.graph.graph import Graph
-from actorsession.ops.build import constant
-from actorsession.ops.derivatives.gradients import gradients
-from actorsession.ops.graph_keys import GraphKeys
-from tests.ops.interpreter import check_gradient, evaluate, source
-from tests.rows import for_each
+from tests.ops.interpreter import evaluate, source
+from tests.rows import for_each, refusing
 
 LABELS = [[1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
 FOUND = [[0.5, -1.0, 2.0], [1.5, 0.25, -0.75]]
@@ -29,27 +24,14 @@ def value(tensor: Any) -> Any:
 
 
 CASES: dict[str, tuple[Callable[[], Any], float]] = {
-    "absolute_difference": (lambda: losses.absolute_difference(LABELS, FOUND), 0.91666669),
-    "mean_squared_error": (lambda: losses.mean_squared_error(LABELS, FOUND), 0.9375),
-    "hinge_loss": (lambda: losses.hinge_loss(LABELS, FOUND), 0.66666669),
-    "huber_loss": (lambda: losses.huber_loss(LABELS, FOUND), 0.44791666),
-    "huber_delta": (lambda: losses.huber_loss(LABELS, FOUND, delta=0.5), 0.33333334),
-    "log_loss": (lambda: losses.log_loss(LABELS, SHARES), 0.25408462),
     "log_epsilon": (lambda: losses.log_loss(LABELS, SHARES, epsilon=0.1), 0.13175656),
-    "cosine": (lambda: losses.cosine_distance(LABELS, FOUND, 1), -0.375),
     "cosine_dim": (lambda: losses.cosine_distance(LABELS, FOUND, 0), 0.08333334),
-    "sigmoid": (lambda: losses.sigmoid_cross_entropy(LABELS, FOUND), 0.5964151),
     "sigmoid_smooth": (lambda: losses.sigmoid_cross_entropy(LABELS, FOUND, label_smoothing=0.2), 0.64641505),
-    "softmax": (lambda: losses.softmax_cross_entropy(LABELS, FOUND), 1.78164768),
-    "softmax_smooth": (lambda: losses.softmax_cross_entropy(LABELS, FOUND, label_smoothing=0.2), 1.74918318),
-    "sparse": (lambda: losses.sparse_softmax_cross_entropy([2, 0], FOUND), 0.28599197),
     "sparse_column": (
         lambda: losses.sparse_softmax_cross_entropy([[2], [0]], FOUND, weights=[[0.5], [0.0]]),
         0.12065566,
     ),
     "pairwise": (lambda: losses.mean_pairwise_squared_error(LABELS, FOUND), 5.54166698),
-    "pairwise_rows": (lambda: losses.mean_pairwise_squared_error(LABELS, FOUND, [[2.0], [0.5]]), 6.02083349),
-    "pairwise_scalar": (lambda: losses.mean_pairwise_squared_error(LABELS, FOUND, 2.0), 11.08333397),
     "pairwise_zero": (lambda: losses.mean_pairwise_squared_error(LABELS, FOUND, [[0.0], [0.5]]), 1.6875),
     "pairwise_elements": (lambda: losses.mean_pairwise_squared_error(LABELS, FOUND, WEIGHTS), 22.875),
 }
@@ -73,19 +55,12 @@ def test_losses_are_those_of_tensorflow(name: str) -> None:
 
 
 @for_each("kind", REDUCED)
-def test_reductions_are_those_of_tensorflow(kind: str) -> None:
-    reduction = getattr(losses.Reduction, kind)
-    for weights, wanted in zip((WEIGHTS, [[2.0], [0.0]]), REDUCED[kind], strict=True):
-        loss = losses.mean_squared_error(LABELS, FOUND, weights, reduction=reduction)
-        np.testing.assert_allclose(value(loss), wanted, rtol=1e-6)
-
-
-@for_each("kind", REDUCED)
-def test_shapes_need_not_be_known(kind: str) -> None:
-    reduction = getattr(losses.Reduction, kind)
-    labels, found, weights = (source(float32) for _ in range(3))
-    loss = losses.mean_squared_error(labels, found, weights, reduction=reduction)
+@for_each("shape", [[2, 3], None], ids=["known", "hidden"])
+def test_reductions_are_those_of_tensorflow(kind: str, shape: Any) -> None:
+    labels, found = source(float32, shape), source(float32, shape)
     for given, wanted in zip((WEIGHTS, [[2.0], [0.0]]), REDUCED[kind], strict=True):
+        weights = source(float32, shape and np.shape(given))
+        loss = losses.mean_squared_error(labels, found, weights, reduction=getattr(losses.Reduction, kind))
         [got] = evaluate([loss], {labels: LABELS, found: FOUND, weights: given})
         np.testing.assert_allclose(got, wanted, rtol=1e-6)
 
@@ -117,23 +92,6 @@ def test_types_are_those_of_tensorflow() -> None:
     assert losses.absolute_difference([1, 2], constant([2, 4], int32)).dtype is float32
 
 
-# -- gradients -----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "f",
-    [
-        lambda x: losses.softmax_cross_entropy([[0.5, 0.0, 0.5], [0.0, 1.0, 0.0]], x),
-        lambda x: losses.sigmoid_cross_entropy(LABELS, x, WEIGHTS),
-        lambda x: losses.sparse_softmax_cross_entropy([2, 0], x),
-    ],
-    ids=["softmax", "sigmoid", "sparse"],
-)
-def test_gradients_are_those_of_finite_differences(f: Any) -> None:
-    """In float32 inside, as TensorFlow's, so with a coarse step."""
-    check_gradient(f, np.array(FOUND), step=1e-2, rtol=1e-2, atol=1e-3)
-
-
 def test_gradients_of_differences() -> None:
     x = source(float32, [2, 3])
     made = [
@@ -154,12 +112,9 @@ def test_gradients_of_differences() -> None:
 
 
 def test_losses_are_named_as_in_tensorflow() -> None:
-    assert losses.mean_squared_error(LABELS, FOUND).op.name == "mean_squared_error/value"
-    assert losses.huber_loss(LABELS, FOUND, scope="mine").op.name == "mine/value"
     summed = losses.hinge_loss(LABELS, FOUND, reduction=losses.Reduction.SUM)
-    assert summed.op.name == "hinge_loss/Sum"
     loss = losses.sparse_softmax_cross_entropy([2, 0], FOUND)
-    assert loss.op.name == "sparse_softmax_cross_entropy_loss/value"
+    assert [summed.op.name, loss.op.name] == ["hinge_loss/Sum", "sparse_softmax_cross_entropy_loss/value"]
 
 
 def test_losses_are_collected_and_added_up(graph: Graph) -> None:
@@ -194,28 +149,31 @@ def test_the_values_of_the_reductions_are_those_of_tensorflow() -> None:
 # -- what is refused -----------------------------------------------------------------------------
 
 
-@for_each(
-    "make, match",
-    [
-        (lambda: losses.mean_squared_error(None, FOUND), "labels must be given, got None"),
-        (lambda: losses.log_loss(LABELS, None), "predictions must be given, got None"),
-        (lambda: losses.hinge_loss(LABELS, None), "logits must be given, got None"),
-        (lambda: losses.sigmoid_cross_entropy(None, FOUND), "multi_class_labels must be given, got None"),
-        (lambda: losses.softmax_cross_entropy(None, FOUND), "onehot_labels must be given"),
-        (lambda: losses.mean_squared_error([1.0], [2.0, 3.0]), r"got \(1,\) and \(2,\)"),
-        (lambda: losses.cosine_distance([1.0], [1.0]), "must specify 'axis'"),
-        (
-            lambda: losses.mean_squared_error(LABELS, FOUND, [1.0, 2.0, 3.0]),
-            r"got weights of shape \(3,\) for values of shape \(2, 3\)",
-        ),
-        (lambda: losses.mean_squared_error([1.0, 2.0], [2.0, 3.0], [1.0, 2.0, 3.0]), "each dimension 1 or the same"),
-        (lambda: losses.mean_squared_error([1.0], [2.0], reduction="mean"), "a reduction is one of .* got 'mean'"),
-        (lambda: losses.get_total_loss(), "one or more tensors"),
-    ],
+test_what_does_not_fit_is_refused_by_the_line_that_builds = refusing(
+    (lambda: losses.mean_squared_error(None, FOUND), ValueError, "labels must be given, got None"),
+    (lambda: losses.log_loss(LABELS, None), ValueError, "predictions must be given, got None"),
+    (lambda: losses.hinge_loss(LABELS, None), ValueError, "logits must be given, got None"),
+    (lambda: losses.sigmoid_cross_entropy(None, FOUND), ValueError, "multi_class_labels must be given, got None"),
+    (lambda: losses.softmax_cross_entropy(None, FOUND), ValueError, "onehot_labels must be given"),
+    (lambda: losses.mean_squared_error([1.0], [2.0, 3.0]), ValueError, r"got \(1,\) and \(2,\)"),
+    (lambda: losses.cosine_distance([1.0], [1.0]), ValueError, "must specify 'axis'"),
+    (
+        lambda: losses.mean_squared_error(LABELS, FOUND, [1.0, 2.0, 3.0]),
+        ValueError,
+        r"got weights of shape \(3,\) for values of shape \(2, 3\)",
+    ),
+    (
+        lambda: losses.mean_squared_error([1.0, 2.0], [2.0, 3.0], [1.0, 2.0, 3.0]),
+        ValueError,
+        "each dimension 1 or the same",
+    ),
+    (
+        lambda: losses.mean_squared_error([1.0], [2.0], reduction="mean"),
+        ValueError,
+        "a reduction is one of .* got 'mean'",
+    ),
+    (lambda: losses.get_total_loss(), ValueError, "one or more tensors"),
 )
-def test_what_does_not_fit_is_refused_by_the_line_that_builds(make: Any, match: str) -> None:
-    with pytest.raises(ValueError, match=match):
-        make()
 
 
 def test_weights_that_turn_out_not_to_fit_are_refused() -> None:

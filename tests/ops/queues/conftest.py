@@ -6,8 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from actorsession.graph.graph import Graph
-from actorsession.session import AsyncSession
+from actorsession import AsyncSession, Graph
 from tests.ops.queues.kit import ONE_THREAD
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from actorsession import AsyncSession
 from actorsession.config import ConfigProto
-from actorsession.session import AsyncSession
 from tests.cluster.kit import eventually
 from tests.session.inner import direct_session
 

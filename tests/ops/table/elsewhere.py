@@ -112,14 +112,11 @@ _BY_FILE = {
     "tests/opsets/images/test_image.py": """
         SampleDistortedBoundingBoxV2
     """,
-    "tests/opsets/sparse/test_crosses.py": """
+    "tests/opsets/sparse/test_uses.py": """
         SparseCross SparseCrossV2
     """,
     "tests/opsets/parsing/test_files.py": """
         MatchingFiles ReadFile WriteFile
-    """,
-    "tests/ops/variables/test_assignment.py": """
-        AssignAddVariableOp AssignSubVariableOp AssignVariableOp
     """,
     "tests/ops/variables/test_session_ops.py": """
         DeleteSessionTensor GetSessionHandle GetSessionTensor
@@ -132,20 +129,14 @@ _BY_FILE = {
     "tests/ops/flow/test_control_flow.py": """
         If While
     """,
-    "tests/ops/flow/test_dataflow.py": """
-        ControlTrigger Enter Exit LoopCond Merge NextIteration RefEnter RefExit RefMerge
-        RefNextIteration RefSwitch Switch _SwitchN
+    "tests/ops/flow/test_uses.py": """
+        ControlTrigger Enter Exit LoopCond Merge NextIteration NoOp RefEnter RefExit RefMerge
+        RefNextIteration RefSwitch RemoteCall Switch _SwitchN
     """,
     "tests/ops/flow/test_functions.py": """
         PartitionedCall StatefulPartitionedCall SymbolicGradient
     """,
-    "tests/ops/flow/test_functional.py": """
-        RemoteCall
-    """,
-    "tests/ops/flow/test_control.py": """
-        NoOp
-    """,
-    "tests/ops/arrays/test_array.py": """
+    "tests/ops/arrays/test_uses.py": """
         Placeholder
     """,
     "tests/ops/flow/test_script.py": """
@@ -153,18 +144,13 @@ _BY_FILE = {
     """,
     "tests/ops/randomness/test_random.py": """
         RandomStandardNormal RandomUniform RandomUniformInt TruncatedNormal
-    """,
-    "tests/ops/randomness/test_random_samples.py": """
         Multinomial RandomGamma RandomPoissonV2 RandomShuffle
-    """,
-    "tests/ops/randomness/test_stateless_random.py": """
         StatelessMultinomial StatelessRandomGammaV2 StatelessRandomNormal StatelessRandomPoisson
         StatelessRandomUniform StatelessRandomUniformFullInt StatelessRandomUniformInt
         StatelessTruncatedNormal
     """,
     "tests/ops/variables/test_state.py": """
-        ReadVariableOp ResourceScatterAdd ResourceScatterSub ResourceScatterUpdate VarHandleOp
-        VarIsInitializedOp
+        AssignAddVariableOp AssignSubVariableOp AssignVariableOp ReadVariableOp VarHandleOp VarIsInitializedOp
     """,
     "tests/session/test_state.py": """
         ResourceCountUpTo
@@ -189,10 +175,10 @@ _BY_FILE = {
     "tests/ops/flow/test_async_script.py": """
         AsyncPyFunc
     """,
-    "tests/ops/variables/test_scatter_updates.py": """
-        ResourceScatterDiv ResourceScatterMax ResourceScatterMin ResourceScatterMul ResourceScatterNdAdd
-        ResourceScatterNdMax ResourceScatterNdMin ResourceScatterNdSub ResourceScatterNdUpdate
-        ResourceStridedSliceAssign
+    "tests/ops/variables/test_changes.py": """
+        ResourceScatterAdd ResourceScatterDiv ResourceScatterMax ResourceScatterMin ResourceScatterMul
+        ResourceScatterNdAdd ResourceScatterNdMax ResourceScatterNdMin ResourceScatterNdSub
+        ResourceScatterNdUpdate ResourceScatterSub ResourceScatterUpdate ResourceStridedSliceAssign
     """,
     "tests/opsets/sampling/test_candidates.py": """
         AllCandidateSampler FixedUnigramCandidateSampler LogUniformCandidateSampler

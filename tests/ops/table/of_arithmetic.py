@@ -11,7 +11,7 @@ import numpy as np
 
 from actorsession import ops
 from actorsession.ops.broadcasting import broadcast_gradient_args
-from actorsession.ops.build import make_one
+from tests.nodes import make_one
 from tests.ops.table.row import Fault, Row
 from tests.ops.table.values import EMPTY
 
@@ -49,6 +49,8 @@ INTEGERS = [
     (UNSIGNED, MANY),
     (np.int32(7), np.int32(-2)),
     (np.array([[2**40], [-5]]), np.array([3, -3])),
+    (np.zeros([0, 2], np.int32), np.array([3, 0], np.int32)),
+    (np.zeros(0, np.int32), np.int32(0)),
 ]
 
 

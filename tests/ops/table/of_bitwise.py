@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.ops.elements import bitwise
+from actorsession import bitwise
 from tests.ops.table.row import Row
 
 WHY = "integers; TensorFlow marks it so"

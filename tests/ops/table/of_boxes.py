@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.namespaces import image
-from actorsession.ops.build import make
+from actorsession import image
+from tests.nodes import make
 from tests.ops.table.row import Fault, Row
 
 BOXES = np.array([[0, 0, 1, 1], [0, 0.1, 1, 1.1], [1, 1, 0, 0.1], [0, 2, 1, 3], [0, 2, 0, 2]], np.float32)

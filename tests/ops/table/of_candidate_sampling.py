@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.namespaces import nn
+from actorsession import nn
 from tests.ops.table.row import Fault, Row
 
 TRUE = np.array([[0, 3], [5, 1], [3, 3]])

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.ops.build import make_one
+from tests.nodes import make_one
 from tests.ops.table.row import Fault, Row
 
 WHY = "TensorFlow has registered none"

@@ -10,7 +10,7 @@ import ml_dtypes
 import numpy as np
 
 from actorsession import ops
-from actorsession.ops.build import make_one
+from tests.nodes import make_one
 from tests.ops.table.row import Fault, Row
 from tests.ops.table.values import EMPTY
 

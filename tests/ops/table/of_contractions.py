@@ -7,13 +7,9 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from actorsession.ops.arrays.fills import ones_like
-from actorsession.ops.build import make_one
-from actorsession.ops.linear.einsum import einsum
-from actorsession.ops.linear.least_squares import matrix_solve_ls
-from actorsession.ops.linear.matmul import matmul
-from actorsession.ops.linear.matrix_diagonals import matrix_diag, matrix_diag_part
-from actorsession.ops.linear.matrix_functions import logm, matrix_square_root
+import actorsession as acts
+from actorsession import einsum, matmul, ones_like
+from tests.nodes import make_one
 from tests.ops.table.row import Fault, Row
 
 RNG = np.random.default_rng(7)
@@ -159,7 +155,7 @@ FIT = "of as many rows"
 LEAST_SQUARES = [
     Row(
         op="MatrixSolveLs",
-        build=lambda a, b, weight=weight: matrix_solve_ls(a, b, weight),
+        build=lambda a, b, weight=weight: acts.linalg.lstsq(a, b, weight),
         numpy=lambda a, b, weight=weight: _regularised(a, b, weight),
         inputs=SYSTEMS,
         faults=[
@@ -174,7 +170,7 @@ LEAST_SQUARES = [
 ]
 SLOW = Row(
     op="MatrixSolveLs",
-    build=lambda a, b: matrix_solve_ls(a, b, fast=False),
+    build=lambda a, b: acts.linalg.lstsq(a, b, fast=False),
     numpy=lambda a, b: (np.linalg.pinv(a) @ b).astype(a.dtype),
     inputs=[*SYSTEMS, (DEFICIENT, np.ones((3, 1)))],
     label="slow",
@@ -189,7 +185,7 @@ def _of_shapes(weight: float, *shapes: Any) -> Any:
     def build(a: Any, b: Any) -> Any:
         a.set_shape(shapes[0])
         b.set_shape(shapes[1])
-        return matrix_solve_ls(a, b, weight)
+        return acts.linalg.lstsq(a, b, weight)
 
     return build
 
@@ -212,7 +208,7 @@ LEAST_SQUARES_SMOOTH = [
 
 
 def _about_definite(x: Any) -> Any:
-    return matmul(x, x, adjoint_b=True) + matrix_diag(ones_like(matrix_diag_part(x)))
+    return matmul(x, x, adjoint_b=True) + acts.linalg.diag(ones_like(acts.linalg.diag_part(x)))
 
 
 def _positive(x: Any) -> Any:
@@ -223,7 +219,7 @@ def _positive(x: Any) -> Any:
 ROOTED = [_array(3, 3), _array(2, 2, 2, dtype=np.float32), _array(3, 3, dtype=np.complex128)]
 SQUARE_ROOT = Row(
     op="MatrixSquareRoot",
-    build=lambda x: matmul(matrix_square_root(x), matrix_square_root(x)),
+    build=lambda x: matmul(acts.linalg.sqrtm(x), acts.linalg.sqrtm(x)),
     numpy=lambda x: x,
     inputs=[
         *[(_positive(x),) for x in ROOTED[:2]],
@@ -241,7 +237,7 @@ SQUARE_ROOT = Row(
 )
 COMPLEX_ROOT = Row(
     op="MatrixSquareRoot",
-    build=matrix_square_root,
+    build=acts.linalg.sqrtm,
     numpy=lambda x: np.full_like(x, np.nan),
     inputs=[(np.diag([-1.0, 1.0]),)],
     smooth=[],
@@ -250,7 +246,7 @@ COMPLEX_ROOT = Row(
 )
 SQUARE_ROOT_SMOOTH = Row(
     op="MatrixSquareRoot",
-    build=lambda x: matrix_square_root(_about_definite(x)),
+    build=lambda x: acts.linalg.sqrtm(_about_definite(x)),
     numpy=lambda x: None,
     inputs=[],
     smooth=[(_array(3, 3),), (_array(2, 2, 2),)],
@@ -259,7 +255,7 @@ SQUARE_ROOT_SMOOTH = Row(
 )
 LOGARITHM = Row(
     op="MatrixLogarithm",
-    build=logm,
+    build=acts.linalg.logm,
     numpy=lambda x: _logarithm(x),
     inputs=[
         (_array(3, 3, dtype=np.complex128),),

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.namespaces import nn
-from actorsession.ops.build import make_one
+from actorsession import nn
+from tests.nodes import make_one
 from tests.ops.table.row import Fault, Row
 from tests.ops.table.sliding import back_to_filter, back_to_images, by_channel_last, correlated
 

@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from actorsession import ops
-from actorsession.namespaces import math
-from actorsession.ops.build import make_one
+from actorsession import math, ops
+from tests.nodes import make_one
 from tests.ops.table.row import Fault, Row
 
 INTS = np.array([1, 1, 2, 5], np.int32)

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.namespaces import image
-from actorsession.ops.build import make_one
-from actorsession.ops.elements.cast import cast
+from actorsession import cast, image
+from tests.nodes import make_one
 from tests.ops.table.row import Fault, Row
 
 IMAGES = np.random.default_rng(3).normal(size=(2, 4, 5, 2)).astype(np.float32)

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.namespaces import nn
-from actorsession.ops.build import make
-from actorsession.opsets.sparse.basics import SparseTensor
+from actorsession import SparseTensor, nn
+from tests.nodes import make
 from tests.ops.table.row import Fault, Row
 
 INPUTS = np.random.default_rng(4).normal(size=(4, 2, 3)).astype(np.float32) * 2

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from actorsession import ops
-from actorsession.namespaces import math
+from actorsession import math, ops
 from tests.ops.table.row import Fault, Row
 
 X = np.array([[1.5, -2.0, 0.5], [3.0, 1.0, -1.0]], np.float32)

@@ -8,9 +8,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from actorsession import ops
-from actorsession.namespaces import nn
-from actorsession.ops.build import make_one
+from actorsession import nn, ops
+from tests.nodes import make_one
 from tests.ops.table.row import Row
 from tests.ops.table.values import EMPTY
 

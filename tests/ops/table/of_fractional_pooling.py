@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.namespaces import nn
-from actorsession.ops.build import make_one
+from actorsession import nn
+from tests.nodes import make_one
 from tests.ops.table.row import Fault, Row
 
 IMAGES = np.random.default_rng(8).normal(size=(2, 4, 6, 2)).astype(np.float32)

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.namespaces import image
-from actorsession.ops.build import make_one
+from actorsession import image
+from tests.nodes import make_one
 from tests.ops.table.row import Fault, Row
 
 BYTES = (np.arange(4 * 5 * 3) * 4).astype(np.uint8).reshape(4, 5, 3)

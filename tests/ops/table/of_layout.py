@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from actorsession import ops
-from actorsession.ops.build import make_one
+from tests.nodes import make_one
 from tests.ops.table.row import Fault, Row
 from tests.ops.table.values import BRAIN, COMPLEX, EMPTY, ONE, TRUTH, WORD, WORDS, M, X, ints, longs
 

@@ -10,13 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.ops.arrays.fills import ones_like
-from actorsession.ops.linear.determinants import matrix_determinant, slogdet
-from actorsession.ops.linear.diagonals import matrix_band_part
-from actorsession.ops.linear.factorisations import cholesky, lu, qr
-from actorsession.ops.linear.matmul import matmul
-from actorsession.ops.linear.matrix_diagonals import matrix_diag, matrix_diag_part, matrix_set_diag
-from actorsession.ops.linear.solving import matrix_inverse, matrix_solve, matrix_triangular_solve
+import actorsession as acts
+from actorsession import matmul, ones_like
 from tests.ops.table.row import Fault, Row
 
 __all__ = ["ANY", "DEFINITE", "NOT_SQUARE", "OBLONGS", "ROWS", "VECTOR", "matrices"]
@@ -63,7 +58,7 @@ ANY = 1e-4
 INVERSES = [
     Row(
         op="MatrixInverse",
-        build=lambda x, turn=turn: matrix_inverse(x, adjoint=turn),
+        build=lambda x, turn=turn: acts.linalg.inv(x, adjoint=turn),
         numpy=lambda x, turn=turn: np.linalg.inv(_turned(x) if turn else x).astype(x.dtype),
         inputs=SQUARES,
         smooth=[(matrices(3, 3),), (matrices(2, 2, 2),)],
@@ -76,7 +71,7 @@ INVERSES = [
 ]
 INVERSE_OF_HALVES = Row(
     op="MatrixInverse",
-    build=matrix_inverse,
+    build=acts.linalg.inv,
     numpy=lambda x: np.linalg.inv(x.astype(np.float32)).astype(x.dtype),
     inputs=[HALF],
     label="halves",
@@ -93,7 +88,7 @@ SYSTEMS = [
 SOLUTIONS = [
     Row(
         op="MatrixSolve",
-        build=lambda a, b, turn=turn: matrix_solve(a, b, adjoint=turn),
+        build=lambda a, b, turn=turn: acts.linalg.solve(a, b, adjoint=turn),
         numpy=lambda a, b, turn=turn: np.linalg.solve(_turned(a) if turn else a, b),
         inputs=SYSTEMS,
         smooth=[(matrices(3, 3), matrices(3, 2)), (matrices(2, 2, 2), matrices(2, 2, 1))],
@@ -135,7 +130,7 @@ TRIANGLES = [
 TRIANGULAR = [
     Row(
         op="MatrixTriangularSolve",
-        build=lambda a, b, lower=lower, turn=turn: matrix_triangular_solve(a, b, lower, turn),
+        build=lambda a, b, lower=lower, turn=turn: acts.linalg.triangular_solve(a, b, lower, turn),
         numpy=lambda a, b, lower=lower, turn=turn: np.linalg.solve(
             _turned(_triangle(a, lower)) if turn else _triangle(a, lower), b
         ),
@@ -163,12 +158,12 @@ TRIANGULAR = [
 
 def _about_definite(x: Any) -> Any:
     """A positive definite tensor made of any square one."""
-    return matmul(x, x, adjoint_b=True) + matrix_diag(ones_like(matrix_diag_part(x)))
+    return matmul(x, x, adjoint_b=True) + acts.linalg.diag(ones_like(acts.linalg.diag_part(x)))
 
 
 CHOLESKY = Row(
     op="Cholesky",
-    build=cholesky,
+    build=acts.linalg.cholesky,
     numpy=lambda x: np.linalg.cholesky(x).astype(x.dtype),
     inputs=[*DEFINITE, (np.array([[4.0, np.nan], [2.0, 5.0]]),)],
     faults=[NOT_SQUARE, VECTOR],
@@ -177,7 +172,7 @@ CHOLESKY = Row(
 )
 CHOLESKY_SMOOTH = Row(
     op="Cholesky",
-    build=lambda x: cholesky(_about_definite(x)),
+    build=lambda x: acts.linalg.cholesky(_about_definite(x)),
     numpy=lambda x: np.linalg.cholesky(x @ _turned(x) + np.eye(x.shape[-1])),
     inputs=[],
     smooth=[(matrices(3, 3),), (matrices(2, 2, 2),)],
@@ -186,8 +181,8 @@ CHOLESKY_SMOOTH = Row(
 
 
 def _qr_parts(x: Any, full: bool) -> Any:
-    q, r = qr(x, full)
-    return [matmul(q, r), matmul(q, q, adjoint_a=True), r - matrix_band_part(r, 0, -1)]
+    q, r = acts.linalg.qr(x, full)
+    return [matmul(q, r), matmul(q, q, adjoint_a=True), r - acts.linalg.band_part(r, 0, -1)]
 
 
 def _qr_wanted(x: Any, full: bool) -> Any:
@@ -213,7 +208,7 @@ QR = [
 QR_SMOOTH = [
     Row(
         op="Qr",
-        build=lambda x, full=full: list(qr(x, full)),
+        build=lambda x, full=full: list(acts.linalg.qr(x, full)),
         numpy=lambda x: None,
         inputs=[],
         smooth=smooth,
@@ -227,9 +222,9 @@ QR_SMOOTH = [
 
 
 def _lu_parts(x: Any) -> Any:
-    both, order = lu(x)
-    upper = matrix_band_part(both, 0, -1)
-    lower = matrix_set_diag(both - upper, ones_like(matrix_diag_part(both)))
+    both, order = acts.linalg.lu(x)
+    upper = acts.linalg.band_part(both, 0, -1)
+    lower = acts.linalg.set_diag(both - upper, ones_like(acts.linalg.diag_part(both)))
     return [matmul(lower, upper), order]
 
 
@@ -262,7 +257,7 @@ LU = Row(
 )
 LU_SMOOTH = Row(
     op="Lu",
-    build=lambda x: lu(x).lu,
+    build=lambda x: acts.linalg.lu(x).lu,
     numpy=lambda x: None,
     inputs=[],
     smooth=[(matrices(3, 3),), (matrices(2, 2, 2),)],
@@ -273,7 +268,7 @@ LU_SMOOTH = Row(
 
 DETERMINANT = Row(
     op="MatrixDeterminant",
-    build=matrix_determinant,
+    build=acts.linalg.det,
     numpy=lambda x: np.asarray(np.linalg.det(x), x.dtype),
     inputs=[*SQUARES, (np.zeros((2, 2)),), (np.full((2, 2), np.nan),)],
     smooth=[(matrices(3, 3),), (matrices(2, 2, 2),)],
@@ -283,7 +278,7 @@ DETERMINANT = Row(
 )
 LOG_DETERMINANT = Row(
     op="LogMatrixDeterminant",
-    build=lambda x: list(slogdet(x)),
+    build=lambda x: list(acts.linalg.slogdet(x)),
     numpy=lambda x: [np.asarray(part, x.dtype) for part in np.linalg.slogdet(x)],
     inputs=[*SQUARES, (np.zeros((2, 2)),)],
     smooth=[(matrices(3, 3),), (matrices(2, 2, 2),)],

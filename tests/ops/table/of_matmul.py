@@ -7,8 +7,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from actorsession.graph.dtypes import int32
-from actorsession.ops.build import make_one
+from actorsession import int32
+from tests.nodes import make_one
 from tests.ops.table.row import Fault, Row
 
 A = np.array([[1.0, -2.0, 0.5], [4.0, 5.0, -6.0]], np.float32)

@@ -8,8 +8,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from actorsession.namespaces import nn
-from actorsession.ops.build import make
+from actorsession import nn
+from tests.nodes import make
 from tests.ops.table.row import Fault, Row
 from tests.ops.table.values import EMPTY
 

@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from actorsession import ops
-from actorsession.namespaces import nn
-from actorsession.ops.build import make
+from actorsession import nn, ops
+from tests.nodes import make
 from tests.ops.table.row import Fault, Row
 
 RNG = np.random.default_rng(0)

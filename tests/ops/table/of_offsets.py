@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.ops.build import make
+from tests.nodes import make
 from tests.ops.table.row import Fault, Row
 
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.graph.dtypes import bfloat16, float32, int64, string, uint8
+import actorsession as acts
+from actorsession import bfloat16, constant, float32, int64, string, uint8
 from actorsession.interop.example_protos import (
     BytesList,
     Example,
@@ -21,24 +22,7 @@ from actorsession.interop.example_protos import (
     SequenceExample,
 )
 from actorsession.interop.protos import TensorProto
-from actorsession.interop.tensors import make_tensor_proto
-from actorsession.ops import constant
-from actorsession.ops.build import make
-from actorsession.opsets import (
-    FixedLenFeature,
-    FixedLenSequenceFeature,
-    VarLenFeature,
-    decode_compressed,
-    decode_csv,
-    decode_json_example,
-    decode_raw,
-    parse_example,
-    parse_sequence_example,
-    parse_tensor,
-    serialize_tensor,
-    string_to_hash_bucket,
-    string_to_hash_bucket_strong,
-)
+from tests.nodes import make
 from tests.ops.table.of_strings import word, words
 from tests.ops.table.row import Fault, Row
 
@@ -82,11 +66,18 @@ BARE = example(a=[3.0, 4.0], b=[-6])
 
 def _parsed(features: dict[str, Any]) -> Callable[..., Any]:
     """All tensors of a node, sparse ones first."""
-    return lambda x: next(iter(parse_example(x, features).values())).op.outputs
+    return lambda x: next(iter(acts.io.parse_example(x, features).values())).op.outputs
 
 
-ABC = {"a": FixedLenFeature([2], float32), "b": FixedLenFeature([], int64), "c": VarLenFeature(string)}
-BLOCKS = {"a": FixedLenSequenceFeature([1], float32, True, -1.0), "c": FixedLenSequenceFeature([], string, True)}
+ABC = {
+    "a": acts.io.FixedLenFeature([2], float32),
+    "b": acts.io.FixedLenFeature([], int64),
+    "c": acts.io.VarLenFeature(string),
+}
+BLOCKS = {
+    "a": acts.io.FixedLenSequenceFeature([1], float32, True, -1.0),
+    "c": acts.io.FixedLenSequenceFeature([], string, True),
+}
 
 
 def _older(x: Any) -> Any:
@@ -134,7 +125,7 @@ EXAMPLES = [
         ((EMPTY,), [np.zeros([0, 0, 1], np.float32), np.zeros([0, 0], object)]),
     ),
     _row(
-        "ParseExampleV2", _parsed({"a": FixedLenFeature([2], float32, [8.0, 9.0])}),
+        "ParseExampleV2", _parsed({"a": acts.io.FixedLenFeature([2], float32, [8.0, 9.0])}),
         lambda _: np.array([[8, 9]], np.float32), [(words(b""),)], "default",
         [
             Fault((words(FULL, "garbage"),), "Could not parse example input 1"),
@@ -144,7 +135,7 @@ EXAMPLES = [
         ],
     ),
     _row(
-        "ParseExampleV2", _parsed({"c": FixedLenFeature([2], string)}),
+        "ParseExampleV2", _parsed({"c": acts.io.FixedLenFeature([2], string)}),
         lambda _: words(["x", "y"]), [(words(FULL),)], "required",
         [Fault((words(FULL, BARE),), "Key: c, Index: 1.*is required but could not be found")],
     ),
@@ -193,15 +184,15 @@ BRIEF = sequence({"k": ints(8)}, l=[ints(4, 5, 6)], m=[floats(5, 6)])
 
 def _sequences(context: dict[str, Any], steps: dict[str, Any]) -> Callable[..., Any]:
     """All tensors of a node."""
-    return lambda x: next(iter(parse_sequence_example(x, context, steps)[1].values())).op.outputs
+    return lambda x: next(iter(acts.io.parse_sequence_example(x, context, steps)[1].values())).op.outputs
 
 
 SEQUENCES = [
     *_known(
         "ParseSequenceExampleV2",
         _sequences(
-            {"k": FixedLenFeature([], int64), "f": VarLenFeature(float32)},
-            {"l": VarLenFeature(int64), "m": FixedLenSequenceFeature([2], float32)},
+            {"k": acts.io.FixedLenFeature([], int64), "f": acts.io.VarLenFeature(float32)},
+            {"l": acts.io.VarLenFeature(int64), "m": acts.io.FixedLenSequenceFeature([2], float32)},
         ),
         "batch",
         (
@@ -227,11 +218,11 @@ SEQUENCES = [
     ),
     *_known(
         "ParseSequenceExampleV2",
-        _sequences({}, {"m": FixedLenSequenceFeature([2], float32, True)}), "missing",
+        _sequences({}, {"m": acts.io.FixedLenSequenceFeature([2], float32, True)}), "missing",
         ((words(b"", BRIEF),), [np.array([[[0, 0]], [[5, 6]]], np.float32)[:, :1], np.array([0, 1])]),
     ),
     _row(
-        "ParseSequenceExampleV2", _sequences({}, {"l": FixedLenSequenceFeature([], int64)}),
+        "ParseSequenceExampleV2", _sequences({}, {"l": acts.io.FixedLenSequenceFeature([], int64)}),
         lambda _: [np.array([[1, 2]]), np.array([2])],
         [(words(sequence({}, l=[ints(1), ints(2)])),)], "refusing",
         [
@@ -252,7 +243,7 @@ SEQUENCES = [
 
 
 def _csv(defaults: list[Any], **more: Any) -> Callable[..., Any]:
-    return lambda x: decode_csv(x, defaults, **more)
+    return lambda x: acts.io.decode_csv(x, defaults, **more)
 
 
 CSV = [
@@ -315,7 +306,7 @@ ARRAYS = [
 
 
 def _message(array: Any) -> bytes:
-    made = make_tensor_proto(array)
+    made = acts.io.make_tensor_proto(array)
     if array.dtype != object and array.size:  # the op has no short form for a single number
         made = TensorProto(dtype=made.dtype, tensor_shape=made.tensor_shape, tensor_content=array.tobytes())
     return made.SerializeToString()
@@ -323,7 +314,7 @@ def _message(array: Any) -> bytes:
 
 def _serialized(x: Any) -> Any:
     """As numbers: numpy's own strings lose zero bytes at their end."""
-    return decode_raw(serialize_tensor(x), uint8)
+    return acts.io.decode_raw(acts.io.serialize_tensor(x), uint8)
 
 
 def _octets(x: Any) -> Any:
@@ -336,16 +327,16 @@ TENSORS = [
     _row("SerializeTensor", _serialized, _octets, [(a,) for a in ARRAYS]),
     _row("SerializeTensor", _serialized, _octets,
          [(words(["a", "bc"]),), (word("abc"),), (EMPTY,)], "strings"),
-    *_known("ParseTensor", lambda x: parse_tensor(x, float32), "float32",
+    *_known("ParseTensor", lambda x: acts.io.parse_tensor(x, float32), "float32",
             ((word(_message(np.array([[1, 2]], np.float32))),), np.array([[1, 2]], np.float32)),
             ((word(_message(np.float32(3))),), np.float32(3)),
             ((word(_message(np.zeros([2, 0], np.float32))),), np.zeros([2, 0], np.float32)),
             ((word(SHORT),), np.array([2, 2, 2], np.float32))),
-    *_known("ParseTensor", lambda x: parse_tensor(x, string), "strings",
+    *_known("ParseTensor", lambda x: acts.io.parse_tensor(x, string), "strings",
             ((word(_message(words(["a", "b"]))),), words(["a", "b"])),
             ((word(_message(word("z"))),), word("z"))),
     _row(
-        "ParseTensor", lambda x: parse_tensor(x, float32), lambda _: np.float32(1),
+        "ParseTensor", lambda x: acts.io.parse_tensor(x, float32), lambda _: np.float32(1),
         [(word(_message(np.float32(1))),)], "refusing",
         [
             Fault((word("garbage"),), "Could not parse `serialized`"),
@@ -356,12 +347,12 @@ TENSORS = [
             Fault((word(BIG),), "cannot have 1 elements"),
         ],
     ),
-    *_known("DecodeCompressed", lambda x: decode_compressed(x, "ZLIB"), "zlib",
+    *_known("DecodeCompressed", lambda x: acts.io.decode_compressed(x, "ZLIB"), "zlib",
             ((words(zlib.compress(b"abc"), zlib.compress(b"")),), words("abc", "")),
             ((word(zlib.compress(b"abc" * 50)[:-4]),), word("abc" * 50)), ((EMPTY,), EMPTY)),
-    *_known("DecodeCompressed", lambda x: decode_compressed(x, "GZIP"), "gzip",
+    *_known("DecodeCompressed", lambda x: acts.io.decode_compressed(x, "GZIP"), "gzip",
             ((words([gzip.compress(b"abc")]),), words(["abc"]))),
-    *_known("DecodeCompressed", decode_compressed, "plain", ((word("ab"),), word("ab"))),
+    *_known("DecodeCompressed", acts.io.decode_compressed, "plain", ((word("ab"),), word("ab"))),
 ]  # fmt: skip
 
 
@@ -373,16 +364,16 @@ PLAIN = JSON % (
 JSON_EXAMPLES = [
     *_known(
         "DecodeJSONExample", lambda x: list(
-            parse_example(decode_json_example(x), {
-                "a": FixedLenFeature([3], int64), "b": FixedLenFeature([2], float32),
-                "c": FixedLenFeature([], string), "d": FixedLenFeature([], int64, 4),
+            acts.io.parse_example(acts.io.decode_json_example(x), {
+                "a": acts.io.FixedLenFeature([3], int64), "b": acts.io.FixedLenFeature([2], float32),
+                "c": acts.io.FixedLenFeature([], string), "d": acts.io.FixedLenFeature([], int64, 4),
             }).values()
         ), "parsed",
         ((words(PLAIN),), [np.array([[1, 2, -1]]), np.array([[1.5, np.nan]], np.float32), words("ab"),
                            np.array([4])]),
     ),
     *_known(
-        "DecodeJSONExample", decode_json_example, "bytes",
+        "DecodeJSONExample", acts.io.decode_json_example, "bytes",
         ((words("{}", JSON % ""),), words(b"", b"\x0a\x00")),
         # TensorFlow's own bytes.
         ((word(JSON % '"a":{"int64_list":{"value":[1]}}'),),
@@ -390,7 +381,7 @@ JSON_EXAMPLES = [
         ((EMPTY,), EMPTY),
     ),
     _row(
-        "DecodeJSONExample", decode_json_example, lambda _: words(b""), [(words("{}"),)], "refusing",
+        "DecodeJSONExample", acts.io.decode_json_example, lambda _: words(b""), [(words("{}"),)], "refusing",
         [
             Fault((words(bad),), "Error while parsing JSON")
             for bad in (
@@ -409,17 +400,17 @@ JSON_EXAMPLES = [
 
 TEXTS = words("a", "bc", "", "hello world this is longer than 8")
 HASHES = [
-    *_known("StringToHashBucket", lambda x: string_to_hash_bucket(x, 1000000007), "prime",
+    *_known("StringToHashBucket", lambda x: acts.strings.to_hash_bucket(x, 1000000007), "prime",
             ((TEXTS,), np.array([395105680, 857900967, 727638525, 211846230])),
             ((word("bc"),), np.int64(857900967)), ((EMPTY,), np.zeros(0, np.int64))),
     *_known("StringToHashBucketStrong",
-            lambda x: string_to_hash_bucket_strong(x, 1000000007, [1, 2]), "prime",
+            lambda x: acts.strings.to_hash_bucket_strong(x, 1000000007, [1, 2]), "prime",
             ((TEXTS,), np.array([142192448, 968030473, 436933189, 422100444])),
             ((word("a"),), np.int64(142192448)), ((EMPTY,), np.zeros(0, np.int64))),
     *_known("StringToHashBucketStrong",
-            lambda x: string_to_hash_bucket_strong(x, 2**62, [2**62, -5]), "large key",
+            lambda x: acts.strings.to_hash_bucket_strong(x, 2**62, [2**62, -5]), "large key",
             ((words("a"),), np.array([2514515071904507145]))),
-    _row("StringToHashBucketStrong", lambda x: string_to_hash_bucket_strong(x, 10, [1, 2]),
+    _row("StringToHashBucketStrong", lambda x: acts.strings.to_hash_bucket_strong(x, 10, [1, 2]),
          lambda x: np.zeros(x.shape, np.int64), [(EMPTY,)], "empty"),
 ]  # fmt: skip
 

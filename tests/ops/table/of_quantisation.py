@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 import actorsession as acts
-from actorsession.ops.elements.cast import cast
 from tests.ops.table.row import Fault, Row
 
 MARKED = "TensorFlow marks it so"
@@ -50,7 +49,7 @@ GRADS = np.linspace(-1, 2, X.size, dtype=np.float32)
 
 def _smooth(function: Any, *ends: Any) -> Any:
     """In float64 outside, for differences as wide as several steps."""
-    return lambda x, *_: cast(function(cast(x, np.float32), *ends), np.float64)
+    return lambda x, *_: acts.cast(function(acts.cast(x, np.float32), *ends), np.float64)
 
 
 QUANTISED = [

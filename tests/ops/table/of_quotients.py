@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from actorsession import ops
-from actorsession.namespaces import math
+from actorsession import math, ops
 from tests.ops.table.row import Fault, Row
 from tests.ops.table.values import EMPTY
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+import actorsession as acts
 from actorsession import ops
-from actorsession.ops.elements.complex_numbers import complex, imag
 from tests.ops.table.row import Fault, Row
 
 RNG = np.random.default_rng(5)
@@ -116,7 +116,7 @@ REVERSALS = [
     Row(
         op="ConjugateTranspose",
         label="by-parts",
-        build=lambda x: imag(ops.transpose(complex(x, x * x), [-1, 0], conjugate=True)),
+        build=lambda x: acts.math.imag(ops.transpose(acts.math.complex(x, x * x), [-1, 0], conjugate=True)),
         numpy=lambda x: -np.square(x.T),
         inputs=[(MATRIX,)],
         smooth=[(MATRIX,)],

@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from actorsession import ops
-from actorsession.namespaces import math
-from actorsession.ops.build import make_one
+from actorsession import math, ops
 from actorsession.ops.elements.nearness import approximate_equal
+from tests.nodes import make_one
 from tests.ops.table.row import Fault, Row
 from tests.ops.table.values import EMPTY
 

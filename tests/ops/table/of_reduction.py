@@ -8,9 +8,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from actorsession import ops
-from actorsession.namespaces import nn
-from actorsession.ops.build import make_one
+from actorsession import nn, ops
+from tests.nodes import make_one
 from tests.ops.table.row import Fault, Row
 from tests.ops.table.values import EMPTY
 
@@ -281,6 +280,7 @@ TOP = [
             (SMALL, np.int32(2)),
             (UNSIGNED, np.int32(1)),
             (LONG, np.int32(3)),
+            (LONG // 8, np.int32(7)),  # with many equal entries
             (X, np.int32(0)),
             (EMPTY, np.int32(2)),
             (X.astype(np.float16), np.int32(2)),

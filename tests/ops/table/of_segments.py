@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from actorsession import ops, opsets
-from actorsession.ops.build import make_one
+from tests.nodes import make_one
 from tests.ops.table.row import Fault, Row
 
 DATA = np.array([[1.5, -2.0], [0.5, 3.0], [2.5, -2.0], [-1.0, 4.0], [3.0, 0.25]])

@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from actorsession import ops, opsets
+from actorsession import SparseTensor, ops, opsets
 from actorsession.ops import raw
 from actorsession.ops.arrays import partitions
-from actorsession.ops.build import make_one
 from actorsession.opsets.images import patches
-from actorsession.opsets.sparse.basics import SparseTensor
 from actorsession.opsets.text.fingerprints import farmhash64
+from tests.nodes import make_one
 from tests.ops.table.row import Fault, Row
 
 RNG = np.random.default_rng(7)

@@ -8,12 +8,9 @@ from typing import Any
 import numpy as np
 
 import actorsession as acts
-from actorsession.graph.dtypes import as_dtype
-from actorsession.namespaces import sets
-from actorsession.ops.build import make
 from actorsession.opsets.parsing.serialized import written
 from actorsession.opsets.sparse import serialising
-from actorsession.opsets.sparse.basics import SparseTensor
+from tests.nodes import make
 from tests.ops.table.row import Fault, Row
 
 MARKED = "integers; TensorFlow marks it so"
@@ -26,7 +23,7 @@ def _sparse(dense: Any) -> tuple[Any, Any, Any]:
     return places.astype(np.int64), dense[tuple(places.T)], np.array(dense.shape, np.int64)
 
 
-def _parts(made: SparseTensor) -> list[Any]:
+def _parts(made: acts.SparseTensor) -> list[Any]:
     return [made.indices, made.values, made.dense_shape]
 
 
@@ -75,8 +72,8 @@ def _set_rows(operation: str) -> list[Row]:
 
     def function(a: Any, b: Any) -> list[Any]:
         if operation in ("a-b", "b-a"):
-            return _parts(sets.difference(a, b, aminusb=operation == "a-b"))
-        return _parts(getattr(sets, operation)(a, b))
+            return _parts(acts.sets.difference(a, b, aminusb=operation == "a-b"))
+        return _parts(getattr(acts.sets, operation)(a, b))
 
     def numpy(first: list[set[Any]], second: list[set[Any]], outer: Any, dtype: Any) -> list[Any]:
         rows = [combine(a, b) for a, b in zip(first, second, strict=True)]
@@ -99,7 +96,7 @@ def _set_rows(operation: str) -> list[Row]:
         ),
         Row(
             op="DenseToSparseSetOperation",
-            build=lambda x, *y: function(x, SparseTensor(*y)),
+            build=lambda x, *y: function(x, acts.SparseTensor(*y)),
             numpy=lambda x, *y: numpy(_rows(x), _sparse_rows(*y), x.shape[:-1], x.dtype),
             inputs=[(FIRST, *b), (WORDS, *_sparse(OTHERS))],
             label=operation,
@@ -108,7 +105,7 @@ def _set_rows(operation: str) -> list[Row]:
         ),
         Row(
             op="DenseToSparseSetOperation",
-            build=lambda y, *x: function(SparseTensor(*x), y),
+            build=lambda y, *x: function(acts.SparseTensor(*x), y),
             numpy=lambda y, *x: numpy(_sparse_rows(*x), _rows(y), y.shape[:-1], y.dtype),
             inputs=[(SECOND, *a)],
             label=f"{operation}-turned",
@@ -116,7 +113,7 @@ def _set_rows(operation: str) -> list[Row]:
         ),
         Row(
             op="SparseToSparseSetOperation",
-            build=lambda *x: function(SparseTensor(*x[:3]), SparseTensor(*x[3:])),
+            build=lambda *x: function(acts.SparseTensor(*x[:3]), acts.SparseTensor(*x[3:])),
             numpy=lambda *x: numpy(_sparse_rows(*x[:3]), _sparse_rows(*x[3:]), x[2][:-1], x[1].dtype),
             inputs=[(*a, *b), (*_sparse(0 * FIRST), *b)],
             label=operation,
@@ -132,7 +129,7 @@ def _set_rows(operation: str) -> list[Row]:
 
 SIZES = Row(
     op="SetSize",
-    build=lambda *x: sets.size(SparseTensor(*x)),
+    build=lambda *x: acts.sets.size(acts.SparseTensor(*x)),
     numpy=lambda *x: np.array([len(row) for row in _sparse_rows(*x)], np.int32).reshape(x[2][:-1]),
     inputs=[_sparse(FIRST), _sparse(SECOND[0]), _sparse(WORDS), _sparse(0 * FIRST)],
     no_gradient=MARKED,
@@ -156,7 +153,7 @@ def _split(count: int, axis: int) -> Row:
         return [piece[i].astype(values.dtype if i == 1 else np.int64) for i in range(3) for piece in pieces]
 
     def build(*parts: Any) -> list[Any]:
-        made = acts.sparse.split(sp_input=SparseTensor(*parts), num_split=count, axis=axis)
+        made = acts.sparse.split(sp_input=acts.SparseTensor(*parts), num_split=count, axis=axis)
         return [_parts(piece)[i] for i in range(3) for piece in made]
 
     return Row(
@@ -194,7 +191,7 @@ def _reduced(kind: str, axis: Any, keepdims: Any) -> Row:
 
     return Row(
         op=f"SparseReduce{kind.title()}Sparse",
-        build=lambda *x: _parts(function(SparseTensor(*x), axis, keepdims)),
+        build=lambda *x: _parts(function(acts.SparseTensor(*x), axis, keepdims)),
         numpy=numpy,
         inputs=[_sparse(NUMBERS), _sparse(NUMBERS.astype(np.int32)), _sparse(0 * NUMBERS)],
         label=f"{axis}-{keepdims}".replace(" ", ""),
@@ -219,7 +216,7 @@ def _extreme(kind: str) -> Row:
     a, b = _sparse(NUMBERS), _sparse(MORE)
     return Row(
         op=f"SparseSparse{kind.title()}imum",
-        build=lambda *x: _parts(function(SparseTensor(*x[:3]), SparseTensor(*x[3:])))[:2],
+        build=lambda *x: _parts(function(acts.SparseTensor(*x[:3]), acts.SparseTensor(*x[3:])))[:2],
         numpy=numpy,
         inputs=[
             (*a, *b),
@@ -259,7 +256,7 @@ BAD_AXES = Row(
 
 def _messages(*parts: Any) -> Any:
     out = np.empty(3, object)
-    out[:] = [written(np.asarray(part), as_dtype(np.asarray(part).dtype)) for part in parts]
+    out[:] = [written(np.asarray(part), acts.as_dtype(np.asarray(part).dtype)) for part in parts]
     return out
 
 
@@ -275,7 +272,7 @@ STRINGS = _many(*_sparse(NUMBERS))
 SERIALISED = [
     Row(
         op="SerializeSparse",
-        build=lambda *x: acts.io.serialize_sparse(SparseTensor(*x)),
+        build=lambda *x: acts.io.serialize_sparse(acts.SparseTensor(*x)),
         numpy=_messages,
         inputs=[_sparse(NUMBERS), _sparse(FIRST), _sparse(0 * NUMBERS), _sparse(WORDS)],
         no_gradient=NONE,
@@ -283,7 +280,7 @@ SERIALISED = [
     ),
     Row(
         op="SerializeManySparse",
-        build=lambda *x: acts.io.serialize_many_sparse(SparseTensor(*x)),
+        build=lambda *x: acts.io.serialize_many_sparse(acts.SparseTensor(*x)),
         numpy=_many,
         inputs=[_sparse(NUMBERS), _sparse(FIRST), _sparse(0 * NUMBERS), _sparse(WORDS)],
         no_gradient=NONE,

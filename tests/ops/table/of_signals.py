@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.namespaces import signal
-from actorsession.ops.build import make_one
-from actorsession.ops.elements.complex_numbers import complex as complex_of
-from actorsession.ops.elements.complex_numbers import imag, real
+import actorsession as acts
+from actorsession import signal
+from tests.nodes import make_one
 from tests.ops.table.row import Fault, Row
 
 _DRAWN = np.random.default_rng(7)
@@ -23,9 +22,9 @@ def _parts(function: Callable[..., Any], known: Any = None) -> Callable[..., Any
     rest = () if known is None else (known,)
 
     def build(*given: Any) -> Any:
-        value = given[0] if len(given) == 1 else complex_of(*given)
+        value = given[0] if len(given) == 1 else acts.math.complex(*given)
         found = function(value, *rest)
-        return [real(found), imag(found)] if found.dtype.is_complex else found
+        return [acts.math.real(found), acts.math.imag(found)] if found.dtype.is_complex else found
 
     return build
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from actorsession import ops
 from actorsession.ops.arrays.strided import MASKS
-from actorsession.ops.build import make_one
+from tests.nodes import make_one
 from tests.ops.table.row import Fault, Row
 from tests.ops.table.values import EMPTY, ONE, M, X, ints, longs
 

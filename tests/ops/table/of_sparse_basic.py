@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.ops.build import make, make_one
+from tests.nodes import make, make_one
 from tests.ops.table.row import Fault, Row
 from tests.ops.table.values import longs
 

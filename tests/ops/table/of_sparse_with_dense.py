@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.ops.build import make_one
+from tests.nodes import make_one
 from tests.ops.table.row import Fault, Row
 
 PLACES = np.array([[0, 1], [1, 0], [1, 2]])

@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from actorsession import ops, opsets
-from actorsession.namespaces import math
-from actorsession.ops.build import make_one
+from actorsession import math, ops, opsets
+from tests.nodes import make_one
 from tests.ops.table.row import Fault, Row
 from tests.ops.table.values import EMPTY
 

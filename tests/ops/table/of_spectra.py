@@ -9,16 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.ops.arrays.shape import expand_dims
-from actorsession.ops.build import make, make_one
-from actorsession.ops.linear.matmul import matmul
-from actorsession.ops.linear.spectra import self_adjoint_eig, svd
+import actorsession as acts
+from actorsession import expand_dims, matmul
+from tests.nodes import make, make_one
 from tests.ops.table.of_linear_algebra import ANY, DEFINITE, NOT_SQUARE, OBLONGS, VECTOR, matrices
 from tests.ops.table.row import Row
 
 
 def _eigen_parts(x: Any) -> Any:
-    e, v = self_adjoint_eig(x)
+    e, v = acts.linalg.eigh(x)
     return [e, matmul(v * expand_dims(e, -2), v, adjoint_b=True), matmul(v, v, adjoint_a=True)]
 
 
@@ -39,7 +38,7 @@ EIGEN = Row(
 )
 EIGEN_SMOOTH = Row(
     op="SelfAdjointEigV2",
-    build=lambda x: list(self_adjoint_eig(x)),
+    build=lambda x: list(acts.linalg.eigh(x)),
     numpy=lambda x: None,
     inputs=[],
     smooth=[(matrices(3, 3),), (matrices(2, 2, 2),)],
@@ -110,7 +109,7 @@ SVD_VALUES = Row(
 BROKEN = np.stack([np.full((2, 2), np.nan), np.diag([3.0, 2.0]), np.full((2, 2), np.inf)])
 SVD_BROKEN = Row(
     op="Svd",
-    build=lambda x: svd(x)[0],
+    build=lambda x: acts.linalg.svd(x)[0],
     numpy=lambda x: np.array([[np.nan, np.nan], [3.0, 2.0], [np.nan, np.nan]]),
     inputs=[(BROKEN,)],
     label="not_finite",
@@ -126,10 +125,10 @@ SVD_SMOOTH = [
         label=label,
     )
     for label, build in [
-        ("vectors_gradient", lambda x: list(svd(x))),
-        ("values_gradient", lambda x: svd(x, compute_uv=False)),
-        ("only_values_gradient", lambda x: svd(x)[0]),
-        ("full_values_gradient", lambda x: svd(x, full_matrices=True)[0]),
+        ("vectors_gradient", lambda x: list(acts.linalg.svd(x))),
+        ("values_gradient", lambda x: acts.linalg.svd(x, compute_uv=False)),
+        ("only_values_gradient", lambda x: acts.linalg.svd(x)[0]),
+        ("full_values_gradient", lambda x: acts.linalg.svd(x, full_matrices=True)[0]),
     ]
 ]
 

@@ -7,12 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.graph.dtypes import float64, int16, int32, int64
-from actorsession.namespaces import strings
-from actorsession.ops.build import make, make_one
-from actorsession.opsets.text.characters import decode_base64, encode_base64
-from actorsession.opsets.text.numbers import decode_raw
-from actorsession.opsets.text.splitting import string_split
+import actorsession as acts
+from actorsession import float64, int16, int32, int64, strings
+from tests.nodes import make, make_one
 from tests.ops.table.row import Fault, Row
 
 WHY = "strings; TensorFlow marks it so"
@@ -122,22 +119,22 @@ CHARACTERS = [
         ],
     ),
     *_known(
-        "EncodeBase64", encode_base64, "bare",
+        "EncodeBase64", acts.io.encode_base64, "bare",
         ((words(b"\xff\xfe\xfd\xfc", ""),), words("__79_A", "")),
         ((word("a"),), word("YQ")),
         ((EMPTY,), EMPTY),
     ),
     *_known(
-        "EncodeBase64", lambda x: encode_base64(x, pad=True), "padded",
+        "EncodeBase64", lambda x: acts.io.encode_base64(x, pad=True), "padded",
         ((words(b"\xff\xfe\xfd\xfc", ""),), words("__79_A==", "")),
     ),
     *_known(
-        "DecodeBase64", decode_base64, "both",
+        "DecodeBase64", acts.io.decode_base64, "both",
         ((words("__79_A", "__79_A==", "", "YR"),), words(*[b"\xff\xfe\xfd\xfc"] * 2, "", "a")),
         ((word("YQ"),), word("a")),
     ),
     _row(
-        "DecodeBase64", decode_base64, lambda x: x, [(EMPTY,)],
+        "DecodeBase64", acts.io.decode_base64, lambda x: x, [(EMPTY,)],
         faults=[
             Fault((words(bad),), "no web-safe base64")
             for bad in ("a+/b", "a", "ab=", "a=bc", "ab===")
@@ -267,7 +264,7 @@ SPLITTING = [
         "kept",
         ((words("a  b c ", ""), word(" ")), _sparse([2, 5], {0: ["a", "", "b", "c", ""]})),
     ),
-    _row("StringSplit", lambda x: string_split(x).values, lambda x: x, [(words("a", "b"),)]),
+    _row("StringSplit", lambda x: acts.strings.string_split(x).values, lambda x: x, [(words("a", "b"),)]),
     *_known(
         "StringSplitV2",
         _split(maxsplit=-1),
@@ -348,20 +345,20 @@ NUMBERS = [
          for bad in ("", "abc", "1.5f", "1_0", "e5")],
     ),
     *_known(
-        "DecodeRaw", lambda x: decode_raw(x, int16), "little",
+        "DecodeRaw", lambda x: acts.io.decode_raw(x, int16), "little",
         ((words("abcd", "efgh"),), np.frombuffer(b"abcdefgh", "<i2").reshape(2, 2)),
         ((word("ab"),), np.frombuffer(b"ab", "<i2")),
         ((np.zeros([0], object),), np.zeros([0, 0], np.int16)),
         ((words("", ""),), np.zeros([2, 0], np.int16)),
     ),
-    *_known("DecodeRaw", lambda x: decode_raw(x, int16, little_endian=False), "big",
+    *_known("DecodeRaw", lambda x: acts.io.decode_raw(x, int16, little_endian=False), "big",
             ((words(["abcd", "efgh"]),), np.array([[[24930, 25444], [25958, 26472]]], np.int16))),
-    *_known("DecodeRaw", lambda x: decode_raw(x, bool), "bool",
+    *_known("DecodeRaw", lambda x: acts.io.decode_raw(x, bool), "bool",
             ((words(b"\1\0"),), np.array([[True, False]]))),
-    *_known("DecodeRaw", lambda x: decode_raw(x, "complex64", little_endian=False), "complex",
+    *_known("DecodeRaw", lambda x: acts.io.decode_raw(x, "complex64", little_endian=False), "complex",
             ((word(np.array([1.5, -2], ">f4").tobytes()),), np.array([1.5 - 2j], np.complex64))),
     _row(
-        "DecodeRaw", lambda x: decode_raw(x, int64),
+        "DecodeRaw", lambda x: acts.io.decode_raw(x, int64),
         lambda x: np.array([np.frombuffer(v, "<i8") for v in x]), [(words("abcdefgh"),)], "long",
         [Fault((words("abc", "ab"),), "have one length"),
          Fault((words("abc"),), "multiple of 8 bytes")],

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.ops.arrays.fills import zeros_like
-from actorsession.ops.build import make_one
+from actorsession import zeros_like
 from actorsession.ops.lists.blocks import (
     tensor_list_from_tensor,
     tensor_list_gather,
@@ -26,6 +25,7 @@ from actorsession.ops.lists.nodes import (
 )
 from actorsession.ops.lists.parts import tensor_list_concat, tensor_list_split
 from actorsession.ops.lists.sums import add_lists
+from tests.nodes import make_one
 from tests.ops.table.row import Fault, Row
 
 ROWS3 = np.array([[1.5, -2.0], [0.5, np.nan], [3.0, np.inf]], np.float32)

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.namespaces import linalg
-from actorsession.ops.build import make_one
+from actorsession import linalg
+from tests.nodes import make_one
 from tests.ops.table.row import Fault, Row
 
 DRAWN = np.random.default_rng(11)

@@ -6,16 +6,15 @@ import threading
 from typing import Any
 
 import numpy as np
-import pytest
 
-from actorsession.graph.dtypes import as_dtype, float32, int32
-from actorsession.graph.node import TensorSpec
-from actorsession.graph.operation import Tensor
-from actorsession.graph.shape import TensorShape, unknown_shape
+from actorsession import Tensor, TensorShape, as_dtype, constant, float32, int32, int64
+from actorsession.extend import TensorSpec
+from actorsession.graph.shape import unknown_shape
 from actorsession.ops.blas import BLOCK_BYTES
-from actorsession.ops.build import constant, make, make_one
+from tests.nodes import make, make_one
 from tests.ops.holders import InPlace, Shared, arrays, kernel
 from tests.ops.interpreter import source
+from tests.rows import refusing
 
 # More than two blocks of float32 in each op, and no whole number of them.
 MANY = BLOCK_BYTES // 8 + 1001
@@ -88,49 +87,47 @@ def test_steps_in_several_threads_do_not_disturb_each_other() -> None:
 # -- what does not fit ---------------------------------------------------------------------------
 
 
-def _handle(dtype: Any, shape: Any) -> Tensor:
-    attrs = {"dtype": as_dtype(dtype), "shape": TensorShape(shape)}
-    return make_one("VarHandleOp", (), attrs)
+def _handle(dtype: Any = float32, shape: Any = (1,)) -> Tensor:
+    return make_one("VarHandleOp", (), {"dtype": as_dtype(dtype), "shape": TensorShape(shape)})
 
 
-def _descend(dtype: Any, shape: Any, alpha: Tensor, delta: Tensor) -> None:
+def _descend(shape: Any, alpha: Tensor, delta: Tensor, dtype: Any = float32) -> None:
     attrs = {"dtype": as_dtype(dtype), "shape": TensorShape(shape)}
     make("ResourceApplyGradientDescent", [_handle(dtype, shape), alpha, delta], attrs)
 
 
-def test_a_gradient_of_impossible_shape_is_refused_while_building() -> None:
-    with pytest.raises(ValueError, match=r"has shape \(2,\), input 2 has \(3,\)"):
-        _descend(float32, [2], constant(1.0), constant([1.0, 2.0, 3.0]))
+def _dual(step: Tensor, grad: Tensor) -> None:
+    slots = [_handle(shape=[2]) for _ in range(3)]
+    inputs = [*slots, grad, *[constant(1.0)] * 3, step]
+    make("ResourceApplyAdagradDA", inputs, {"dtype": float32, "shape": TensorShape([2])})
 
 
-def test_a_gradient_of_another_dtype_is_refused_while_building() -> None:
-    with pytest.raises(TypeError, match="takes inputs of one dtype; got resource, float32, float64"):
-        _descend(float32, [1], constant(1.0), constant([1.0], "float64"))
-
-
-def test_a_rate_of_another_dtype_is_refused_while_building() -> None:
-    with pytest.raises(TypeError, match="takes floating types, complex types as alpha; got int32"):
-        _descend(float32, [1], constant(1, int32), constant([1.0]))
-
-
-def test_a_rate_that_is_no_scalar_is_refused_while_building() -> None:
-    with pytest.raises(ValueError, match=r"input 1 is a scalar, got shape \(2,\)"):
-        _descend(float32, [2], constant([1.0, 2.0]), constant([1.0, 2.0]))
-
-
-def test_an_integer_variable_is_refused_while_building() -> None:
-    with pytest.raises(TypeError, match="takes floating types, complex types as alpha; got int32"):
-        _descend(int32, [1], constant(1, int32), constant([1], int32))
-
-
-def test_a_slot_that_is_no_handle_is_refused_while_building() -> None:
-    attrs = {"dtype": float32, "shape": TensorShape([1])}
+def _slotless() -> None:
     one = constant(1.0)
-    with pytest.raises(TypeError, match="handle as input 1, got a float32 tensor"):
-        make("ResourceApplyMomentum", [_handle(float32, [1]), one, one, constant([1.0]), one], attrs)
+    make("ResourceApplyMomentum", [_handle(), one, one, constant([1.0]), one], {"dtype": float32, "shape": [1]})
+
+
+RATE = "takes floating types, complex types as alpha; got int32"
+test_what_can_never_fit_is_refused_by_the_line_that_builds = refusing(
+    (lambda: _descend([2], constant(1.0), constant([1.0] * 3)), ValueError, r"shape \(2,\), input 2 has \(3,\)"),
+    (
+        lambda: _descend([1], constant(1.0), constant([1.0], "float64")),
+        TypeError,
+        "takes inputs of one dtype; got resource, float32, float64",
+    ),
+    (lambda: _descend([1], constant(1, int32), constant([1.0])), TypeError, RATE),
+    (lambda: _descend([1], constant(1, int32), constant([1], int32), int32), TypeError, RATE),
+    (lambda: _descend([2], constant([1.0] * 2), constant([1.0] * 2)), ValueError, r"1 is a scalar, got shape \(2,\)"),
+    (_slotless, TypeError, "handle as input 1, got a float32 tensor"),
+    (lambda: _dual(constant(1.0), constant([1.0] * 2)), TypeError, "the global step is int64, got float32"),
+    (lambda: _dual(constant([1], int64), constant([1.0] * 2)), ValueError, r"is a scalar, got shape \(1,\)"),
+    (lambda: _dual(constant(1, int64), constant([1.0] * 3)), ValueError, r"shape \(2,\), input 3 has \(3,\)"),
+    (lambda: _dual(constant(1, int64), constant([1.0] * 2, "float64")), TypeError, "takes inputs of one dtype"),
+)
 
 
 def test_unknown_shapes_are_accepted() -> None:
     delta = source(float32)
     assert delta.spec == TensorSpec(float32, unknown_shape)
-    _descend(float32, None, source(float32), delta)
+    _descend(None, source(float32), delta)
+    _dual(constant(1, int64), constant([1.0, 1.0]))

@@ -9,14 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
+from actorsession import Graph, Session, float32, int32, ops, string
 from actorsession.checkpoints import CheckpointReader
 from actorsession.errors import DataLossError, InvalidArgumentError, NotFoundError
-from actorsession.graph.dtypes import float32, int32, resource, string
-from actorsession.graph.graph import Graph
+from actorsession.graph.dtypes import resource
 from actorsession.graph.registry import lookup
 from actorsession.ops.variables.checkpointing import merge_v2_checkpoints, restore_v2, save_v2, sharded_filename
-from actorsession.session import Session
 
 
 @pytest.fixture

@@ -8,14 +8,25 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
-from actorsession.graph.dtypes import bool_, complex64, float32, float64, int32, int64, string
-from actorsession.graph.graph import Graph
-from actorsession.graph.operation import Tensor
-from actorsession.ops import AUTO_REUSE, GraphKeys, get_local_variable, get_variable
-from actorsession.ops import variable_scope as scoped
-from actorsession.ops.build import constant
-from actorsession.ops.variables.variable import Variable
+import actorsession as acts
+from actorsession import (
+    AUTO_REUSE,
+    Graph,
+    GraphKeys,
+    Tensor,
+    Variable,
+    bool_,
+    complex64,
+    constant,
+    float32,
+    float64,
+    get_variable,
+    int32,
+    int64,
+    ops,
+    string,
+)
+from actorsession import variable_scope as scoped
 from tests.ops.interpreter import Variables, evaluate, source
 from tests.rows import for_each
 
@@ -27,50 +38,31 @@ def first_value(variable: Variable) -> Any:
 # -- sharing ---------------------------------------------------------------------------------------
 
 
-def test_a_name_is_new_unless_it_is_to_be_shared() -> None:
-    get_variable("w", [2])
-    with pytest.raises(ValueError, match=r"w already exists.*reuse=True or reuse=tf.AUTO_REUSE"):
-        get_variable("w", [2])
-
-
 def test_a_shared_variable_is_the_same_object() -> None:
-    with scoped("a"):
-        w = get_variable("w", [2])
-    with scoped("a", reuse=True):
-        assert get_variable("w") is w
-        assert get_variable("w", [2]) is w
-        assert get_variable("w", initializer=constant([1.0, 2.0, 3.0])) is w
-
-
-def test_who_shares_only_finds_nothing_new() -> None:
-    with scoped("a", reuse=True), pytest.raises(ValueError, match=r"a/q does not exist.*AUTO_REUSE"):
-        get_variable("q", [2])
-
-
-def test_a_variable_made_without_get_variable_is_not_found() -> None:
-    Variable(1.0, name="w")
-    with scoped("", reuse=True), pytest.raises(ValueError, match=r"was not created with tf.get_variable"):
-        get_variable("w", [])
-
-
-def test_what_is_not_there_may_be_made() -> None:
     with scoped("a", reuse=AUTO_REUSE):
         w = get_variable("w", [2])
         assert get_variable("w", [2]) is w
+    with scoped("a", reuse=True):
+        assert get_variable("w") is w
+        assert get_variable("w", initializer=constant([1.0, 2.0, 3.0])) is w
 
 
-@pytest.mark.parametrize(
-    ("arguments", "match"),
+@for_each(
+    "reuse, arguments, match",
     [
-        ({"shape": [3]}, r"specified shape \(3,\) and found shape \(2,\)"),
-        ({"shape": [2], "dtype": int32}, "specified dtype int32 and found dtype float32"),
-        ({"shape": [2], "dtype": float64}, "specified dtype float64"),
+        (None, {"name": "w", "shape": [2]}, r"w already exists.*reuse=True or reuse=tf.AUTO_REUSE"),
+        (True, {"name": "q", "shape": [2]}, r"q does not exist.*AUTO_REUSE"),
+        (True, {"name": "v", "shape": []}, r"was not created with tf.get_variable"),
+        (True, {"name": "w", "shape": [3]}, r"specified shape \(3,\) and found shape \(2,\)"),
+        (True, {"name": "w", "shape": [2], "dtype": int32}, "specified dtype int32 and found dtype float32"),
+        (True, {"name": "w", "shape": [2], "dtype": float64}, "specified dtype float64"),
     ],
 )
-def test_who_shares_asks_for_what_is_there(arguments: dict[str, Any], match: str) -> None:
+def test_who_shares_asks_for_what_is_there(reuse: Any, arguments: dict[str, Any], match: str) -> None:
+    Variable(1.0, name="v")
     get_variable("w", [2])
-    with scoped("", reuse=True), pytest.raises(ValueError, match=match):
-        get_variable("w", **arguments)
+    with scoped("", reuse=reuse), pytest.raises(ValueError, match=match):
+        get_variable(**arguments)
 
 
 def test_several_threads_that_ask_for_one_name_get_one_variable(graph: Graph) -> None:
@@ -129,17 +121,13 @@ def test_an_initialiser_is_a_class_or_a_function_of_shape_and_dtype(initializer:
         (np.zeros((2, 1)), float64, [2, 1]),
         ("text", string, []),
         (lambda: np.zeros(3), float64, [3]),
+        (lambda: constant([1.0, 2.0]), float32, [2]),
+        (lambda: Variable([1.0, 2.0]), float32, [2]),
     ],
-    ids=["list", "int", "array", "text", "function"],
 )
 def test_a_value_brings_its_own_shape_and_dtype(value: Any, dtype: Any, shape: Any) -> None:
     w = get_variable("w", initializer=value)
     assert (w.dtype, w.shape) == (dtype, shape)
-
-
-def test_a_tensor_or_variable_may_be_the_first_value() -> None:
-    v = get_variable("v", initializer=constant([1.0, 2.0]))
-    assert get_variable("w", initializer=v).shape == [2]
 
 
 def test_a_plain_value_takes_the_dtype_asked_for_if_it_fits() -> None:
@@ -195,8 +183,8 @@ def test_variables_join_collections_as_asked() -> None:
 
 
 def test_local_variables_are_neither_global_nor_trained() -> None:
-    v = get_local_variable("v", [1])
-    w = get_local_variable("w", [1], collections=["mine"])
+    v = acts.variables.get_local_variable("v", [1])
+    w = acts.variables.get_local_variable("w", [1], collections=["mine"])
     assert ops.local_variables() == [v, w]
     assert (ops.global_variables(), ops.trainable_variables()) == ([], [])
     assert v.graph.get_collection("mine") == [w]

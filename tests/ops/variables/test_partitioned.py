@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
-from actorsession import ops
+import actorsession as acts
+from actorsession import Session, Variable, constant, convert_to_tensor, float32, get_variable, int32, ops
+from actorsession import variable_scope as scoped
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import float32, int32
-from actorsession.ops import PartitionedVariable, fixed_size_partitioner, get_variable
-from actorsession.ops import variable_scope as scoped
-from actorsession.ops.build import constant, convert_to_tensor
 from actorsession.ops.variables.partitioned import PartitionInfo
-from actorsession.ops.variables.variable import Variable
-from actorsession.session import Session
 from tests.ops.interpreter import Variables, evaluate, source
-from tests.rows import for_each
+from tests.rows import for_each, refusing
 
 WHOLE = np.arange(14, dtype=np.float32).reshape(7, 2)
 
 
-def cut(name: str = "w", parts: int = 3, **arguments: Any) -> PartitionedVariable:
+def cut(name: str = "w", parts: int = 3, **arguments: Any) -> acts.variables.PartitionedVariable:
     given = {"initializer": constant(WHOLE), **arguments}
-    made = get_variable(name, [7, 2], partitioner=fixed_size_partitioner(parts), **given)
-    assert isinstance(made, PartitionedVariable)
+    made = get_variable(name, [7, 2], partitioner=acts.variables.fixed_size_partitioner(parts), **given)
+    assert isinstance(made, acts.variables.PartitionedVariable)
     return made
 
 
-def started(variable: PartitionedVariable) -> Variables:
+def started(variable: acts.variables.PartitionedVariable) -> Variables:
     state = Variables()
     evaluate([ops.variables_initializer(list(variable))], None, state)
     return state
@@ -39,17 +35,18 @@ def started(variable: PartitionedVariable) -> Variables:
 
 
 def test_parts_are_variables_named_after_the_whole() -> None:
-    with scoped("p", partitioner=fixed_size_partitioner(3)):
+    with scoped("p", partitioner=acts.variables.fixed_size_partitioner(3)):
         w = get_variable("w", [7, 2])
     assert (w.name, w.dtype, w.shape, w.get_shape(), len(w)) == ("p/w", float32, [7, 2], [7, 2], 3)
     assert [part.name for part in w] == ["p/w/part_0:0", "p/w/part_1:0", "p/w/part_2:0"]
     assert ops.trainable_variables() == list(w)
     assert repr(w) == "<PartitionedVariable 'p/w' shape=(7, 2) dtype=float32 in 3x1>"
+    assert isinstance(get_variable("s", [], partitioner=acts.variables.fixed_size_partitioner(2)), Variable)
 
 
 def test_the_first_parts_are_longer_where_the_extent_cannot_be_divided() -> None:
     assert [part.shape.as_list() for part in cut()] == [[3, 2], [2, 2], [2, 2]]
-    wide = get_variable("v", [4, 5], partitioner=fixed_size_partitioner(2, axis=1))
+    wide = get_variable("v", [4, 5], partitioner=acts.variables.fixed_size_partitioner(2, axis=1))
     assert [part.shape.as_list() for part in wide] == [[4, 3], [4, 2]]
 
 
@@ -71,7 +68,7 @@ def test_an_initial_value_is_cut_as_the_variable_is() -> None:
 
 
 def test_plain_values_are_cut_too_and_bring_shape_and_dtype() -> None:
-    w = get_variable("w", initializer=[1, 2, 3], partitioner=fixed_size_partitioner(2))
+    w = get_variable("w", initializer=[1, 2, 3], partitioner=acts.variables.fixed_size_partitioner(2))
     assert (w.dtype, w.shape) == (int32, [3])
     assert [v.tolist() for v in evaluate(list(w), None, started(w))] == [[1, 2], [3]]
 
@@ -92,26 +89,22 @@ def test_initialisers_learn_which_part_they_are_asked_for() -> None:
 
 
 def test_an_identity_matrix_stays_one_when_it_is_cut() -> None:
-    half = fixed_size_partitioner(2)
+    half = acts.variables.fixed_size_partitioner(2)
     w = get_variable("w", [4, 3], initializer=ops.identity_initializer(), partitioner=half)
     assert evaluate([w.as_tensor()], None, started(w))[0].tolist() == np.eye(4, 3).tolist()
 
 
 def test_random_parts_have_the_spread_of_the_whole() -> None:
     whole = ops.uniform_unit_scaling_initializer(seed=1)
-    v = get_variable("v", [2, 300], initializer=whole, partitioner=fixed_size_partitioner(2))
+    v = get_variable("v", [2, 300], initializer=whole, partitioner=acts.variables.fixed_size_partitioner(2))
     scaled = ops.variance_scaling_initializer(distribution="uniform", seed=1)
-    w = get_variable("w", [200, 30], initializer=scaled, partitioner=fixed_size_partitioner(2))
+    w = get_variable("w", [200, 30], initializer=scaled, partitioner=acts.variables.fixed_size_partitioner(2))
     state = Variables()
     evaluate([ops.global_variables_initializer()], None, state)
     found = [np.abs(value).max() for value in evaluate([*v, *w], None, state)]
     limits = [np.sqrt(3 / 2)] * 2 + [np.sqrt(3 / 200)] * 2
     for largest, limit in zip(found, limits, strict=True):
         assert 0.95 * limit < largest <= limit
-
-
-def test_scalars_are_not_cut() -> None:
-    assert isinstance(get_variable("s", [], partitioner=fixed_size_partitioner(2)), Variable)
 
 
 @for_each(
@@ -131,25 +124,6 @@ def test_an_answer_that_is_no_cut_is_refused_and_nothing_made(partitioner: Any, 
     assert ops.global_variables() == []
 
 
-def test_the_shape_of_what_is_cut_is_known() -> None:
-    with pytest.raises(ValueError, match=r"must be fully defined, got \(None, 4\)"):
-        get_variable("w", [None, 4], partitioner=fixed_size_partitioner(2))
-
-
-@for_each(
-    "arguments, error",
-    [
-        (("w", [2], float32, "parts", [1]), TypeError),
-        (("w", [2], float32, [], 1), TypeError),
-        (("w", [2], float32, [], [2]), ValueError),
-        (("w", [2, 2], float32, [], [1]), ValueError),
-    ],
-)
-def test_parts_that_do_not_make_a_whole_are_refused(arguments: Any, error: Any) -> None:
-    with pytest.raises(error):
-        PartitionedVariable(*arguments)
-
-
 def part(value: float, whole: list[int], offset: int) -> Any:
     made = ops.Variable([value])
     made._set_save_slice_info(ops.Variable.SaveSliceInfo("w", whole, [offset], [1]))
@@ -158,7 +132,7 @@ def part(value: float, whole: list[int], offset: int) -> Any:
 
 def test_parts_are_ordered_by_where_they_begin() -> None:
     parts = [part(1.0, [2], 1), part(0.0, [2], 0)]
-    assert list(PartitionedVariable("w", [2], float32, parts, [2])) == parts[::-1]
+    assert list(acts.variables.PartitionedVariable("w", [2], float32, parts, [2])) == parts[::-1]
 
 
 @for_each(
@@ -173,11 +147,11 @@ def test_parts_are_ordered_by_where_they_begin() -> None:
 def test_parts_of_another_whole_are_refused(parts: Any, shape: list[int], cuts: list[int], match: str) -> None:
     made = [ops.Variable([0.0]) if each is None else part(*each) for each in parts]
     with pytest.raises(ValueError, match=match):
-        PartitionedVariable("w", shape, float32, made, cuts)
+        acts.variables.PartitionedVariable("w", shape, float32, made, cuts)
 
 
 def test_a_list_of_tensors_is_assigned_part_by_part() -> None:
-    w = PartitionedVariable("w", [2], float32, [part(0.0, [2], 0), part(1.0, [2], 1)], [2])
+    w = acts.variables.PartitionedVariable("w", [2], float32, [part(0.0, [2], 0), part(1.0, [2], 1)], [2])
     with Session() as session:
         session.run(ops.global_variables_initializer())
         session.run(w.assign([ops.constant([5.0]), ops.constant([6.0])]))
@@ -192,7 +166,7 @@ def test_parts_are_shared_together_or_one_by_one() -> None:
     with scoped("", reuse=True):
         assert get_variable("w", [7, 2]) is w
         assert get_variable("w") is w
-        assert get_variable("w", [7, 2], partitioner=fixed_size_partitioner(3)) is w
+        assert get_variable("w", [7, 2], partitioner=acts.variables.fixed_size_partitioner(3)) is w
         assert get_variable("w/part_0") is next(iter(w))
 
 
@@ -201,7 +175,7 @@ def test_parts_are_shared_together_or_one_by_one() -> None:
     [
         ({"shape": [7, 3]}, r"found shape \(7, 2\)"),
         ({"shape": [7, 2], "dtype": int32}, "found dtype float32"),
-        ({"shape": [7, 2], "partitioner": fixed_size_partitioner(2)}, r"cut as \[3, 1\]"),
+        ({"shape": [7, 2], "partitioner": acts.variables.fixed_size_partitioner(2)}, r"cut as \[3, 1\]"),
     ],
 )
 def test_who_shares_asks_for_the_same_cut(arguments: dict[str, Any], match: str) -> None:
@@ -226,24 +200,16 @@ def test_a_name_is_in_parts_or_in_one_piece() -> None:
 # -- reading and changing --------------------------------------------------------------------------
 
 
-def test_the_whole_is_its_parts_joined() -> None:
-    w = cut()
+@for_each("parts, axis", [(3, 0), (1, 0), (2, 1)])
+def test_the_whole_is_its_parts_joined(parts: int, axis: int) -> None:
+    w = get_variable(
+        "w", initializer=constant(WHOLE), partitioner=acts.variables.fixed_size_partitioner(parts, axis=axis)
+    )
     state = started(w)
     whole, doubled = w.as_tensor(), constant(2.0) * convert_to_tensor(w)
     assert (whole.op.type, whole.name) == ("Identity", "w:0")
     np.testing.assert_array_equal(evaluate([whole], None, state)[0], WHOLE)
     np.testing.assert_array_equal(evaluate([doubled], None, state)[0], WHOLE * 2)
-
-
-def test_a_single_part_is_the_whole() -> None:
-    w = cut(parts=1)
-    np.testing.assert_array_equal(evaluate([w.as_tensor()], None, started(w))[0], WHOLE)
-
-
-def test_a_cut_along_the_last_axis_is_joined_there() -> None:
-    half = fixed_size_partitioner(2, axis=1)
-    w = get_variable("w", initializer=constant(WHOLE), partitioner=half)
-    np.testing.assert_array_equal(evaluate([w.as_tensor()], None, started(w))[0], WHOLE)
 
 
 @pytest.mark.parametrize(
@@ -269,23 +235,11 @@ def test_one_whole_is_assigned_to_another_part_by_part() -> None:
         w.assign(cut("x", parts=2))
 
 
-@pytest.mark.parametrize(("shape", "match"), [([8, 2], r"8 positions on axis 0"), ([7, 3], r"has shape \(3, 2\)")])
-def test_a_value_of_another_shape_is_not_assigned(shape: list[int], match: str) -> None:
-    with pytest.raises(ValueError, match=match):
-        cut().assign(ops.zeros(shape))
-
-
 def test_a_value_that_turns_out_to_have_another_shape_is_not_assigned() -> None:
     w, given = cut(), source(float32)
     state = started(w)
     with pytest.raises(InvalidArgumentError, match="do not make up axis 0"):
         evaluate(w.assign(given), {given: np.zeros((8, 2), np.float32)}, state)
-
-
-def test_a_whole_is_no_element_of_the_graph() -> None:
-    w = cut()
-    with Session() as sess, pytest.raises(TypeError, match="PartitionedVariable"):
-        sess.run(w)
 
 
 def test_gradients_reach_the_parts() -> None:
@@ -301,10 +255,41 @@ def test_each_part_has_a_loss_of_its_own() -> None:
     assert [loss.op.name for loss in losses] == [f"w/part_{i}/Regularizer/Sum" for i in range(3)]
 
 
-def test_a_part_that_is_no_stretch_is_refused() -> None:
-    info = PartitionInfo((4, 4), (0, 2))
-    assert info.single_slice_dim([4, 4 - 2]) == 1
+def test_a_part_may_be_a_stretch_of_any_axis() -> None:
+    assert PartitionInfo((4, 4), (0, 2)).single_slice_dim([4, 2]) == 1
     assert PartitionInfo((4,), (0,)).single_slice_dim([4]) is None
-    for shape in ([2, 2], [4, 3], [4]):
-        with pytest.raises(ValueError, match="a part of shape"):
-            info.single_slice_dim(shape)
+
+
+def _fetched() -> None:
+    with Session() as session:
+        session.run(cut())
+
+
+HALF: Any = acts.variables.fixed_size_partitioner(2)
+NO_PARTS: Any = "parts"
+test_what_is_no_whole_or_no_part_is_refused = refusing(
+    (lambda: get_variable("w", [None, 4], partitioner=HALF), ValueError, r"fully defined, got \(None, 4\)"),
+    (
+        lambda: acts.variables.PartitionedVariable("w", [2], float32, NO_PARTS, [1]),
+        TypeError,
+        "variable_list is a list or tuple",
+    ),
+    (
+        lambda: acts.variables.PartitionedVariable("w", [2], float32, [], cast("Any", 1)),
+        TypeError,
+        "partitions is a list or tuple",
+    ),
+    (lambda: acts.variables.PartitionedVariable("w", [2], float32, [], [2]), ValueError, "may not be empty"),
+    (
+        lambda: acts.variables.PartitionedVariable("w", [2, 2], float32, [part(0.0, [2], 0)], [1]),
+        ValueError,
+        r"cannot be cut as \[1\]",
+    ),
+    (lambda: cut().assign(ops.zeros([8, 2])), ValueError, "8 positions on axis 0"),
+    (lambda: cut().assign(ops.zeros([7, 3])), ValueError, r"has shape \(3, 2\)"),
+    (_fetched, TypeError, "PartitionedVariable"),
+    *[
+        (lambda shape=shape: PartitionInfo((4, 4), (0, 2)).single_slice_dim(shape), ValueError, "a part of shape")
+        for shape in ([2, 2], [4, 3], [4])
+    ],
+)

@@ -4,67 +4,47 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
-from actorsession.graph.dtypes import float32, string
-from actorsession.graph.shape import TensorShape
-from actorsession.ops import fixed_size_partitioner, min_max_variable_partitioner, variable_axis_size_partitioner
-from tests.rows import for_each
+import actorsession as acts
+from actorsession import TensorShape, float32, string
+from tests.rows import for_each, refusing
 
 
 @for_each(
     "partitioner, shape, dtype, wanted",
     [
-        (fixed_size_partitioner(3), [7, 2], float32, [3, 1]),
-        (fixed_size_partitioner(9), [4, 5], float32, [4, 1]),
-        (fixed_size_partitioner(2, axis=1), [4, 5], float32, [1, 2]),
-        (variable_axis_size_partitioner(16), [4, 5], float32, [4, 1]),
-        (variable_axis_size_partitioner(16, axis=1), [4, 5], float32, [1, 5]),
-        (variable_axis_size_partitioner(1000, max_shards=3), [400, 5], float32, [3, 1]),
-        (variable_axis_size_partitioner(64), [4, 5], string, [4, 1]),
-        (variable_axis_size_partitioner(1 << 20), [4, 5], float32, [1, 1]),
-        (min_max_variable_partitioner(4, min_slice_size=16), [4, 5], float32, [4, 1]),
-        (min_max_variable_partitioner(4), [4, 5], float32, [1, 1]),
-        (min_max_variable_partitioner(100, min_slice_size=16), [8, 5], float32, [8, 1]),
-        (min_max_variable_partitioner(8, axis=1, min_slice_size=16), [8, 5], float32, [1, 5]),
+        (acts.variables.fixed_size_partitioner(3), [7, 2], float32, [3, 1]),
+        (acts.variables.fixed_size_partitioner(9), [4, 5], float32, [4, 1]),
+        (acts.variables.fixed_size_partitioner(2, axis=1), [4, 5], float32, [1, 2]),
+        (acts.variables.variable_axis_size_partitioner(16), [4, 5], float32, [4, 1]),
+        (acts.variables.variable_axis_size_partitioner(16, axis=1), [4, 5], float32, [1, 5]),
+        (acts.variables.variable_axis_size_partitioner(1000, max_shards=3), [400, 5], float32, [3, 1]),
+        (acts.variables.variable_axis_size_partitioner(64), [4, 5], string, [4, 1]),
+        (acts.variables.variable_axis_size_partitioner(1 << 20), [4, 5], float32, [1, 1]),
+        (acts.variables.min_max_variable_partitioner(4, min_slice_size=16), [4, 5], float32, [4, 1]),
+        (acts.variables.min_max_variable_partitioner(4), [4, 5], float32, [1, 1]),
+        (acts.variables.min_max_variable_partitioner(100, min_slice_size=16), [8, 5], float32, [8, 1]),
+        (acts.variables.min_max_variable_partitioner(8, axis=1, min_slice_size=16), [8, 5], float32, [1, 5]),
+        (acts.variables.fixed_size_partitioner(2), [0, 4], float32, [1, 1]),
+        (acts.variables.variable_axis_size_partitioner(16), [0, 4], float32, [1, 1]),
+        (acts.variables.min_max_variable_partitioner(2), [0, 4], float32, [1, 1]),
     ],
 )
 def test_the_number_of_parts(partitioner: Any, shape: Any, dtype: Any, wanted: list[int]) -> None:
     assert partitioner(shape=TensorShape(shape), dtype=dtype) == wanted
 
 
-@pytest.mark.parametrize(
-    "partitioner", [fixed_size_partitioner(2), variable_axis_size_partitioner(16), min_max_variable_partitioner(2)]
+ALL: list[Any] = [
+    acts.variables.fixed_size_partitioner,
+    acts.variables.variable_axis_size_partitioner,
+    acts.variables.min_max_variable_partitioner,
+]
+NO_AXIS, OPEN, FEW = r"shape \[4, 5\] has no axis", "not fully defined", "is at least 1, got 0"
+test_axes_shapes_and_sizes_that_cannot_be_are_refused = refusing(
+    *[(lambda make=make: make(16, axis=7)(TensorShape([4, 5]), float32), ValueError, NO_AXIS) for make in ALL],
+    *[(lambda make=make: make(16)(TensorShape([4, None]), float32), ValueError, OPEN) for make in ALL],
+    (lambda: acts.variables.variable_axis_size_partitioner(0), ValueError, FEW),
+    (lambda: acts.variables.variable_axis_size_partitioner(3, bytes_per_string_element=0), ValueError, FEW),
+    (lambda: acts.variables.variable_axis_size_partitioner(3, max_shards=0), ValueError, FEW),
+    (lambda: acts.variables.min_max_variable_partitioner(0), ValueError, FEW),
+    (lambda: acts.variables.min_max_variable_partitioner(3, min_slice_size=0), ValueError, FEW),
 )
-def test_nothing_is_cut_into_no_parts(partitioner: Any) -> None:
-    assert partitioner(shape=TensorShape([0, 4]), dtype=float32) == [1, 1]
-
-
-@pytest.mark.parametrize(
-    "partitioner",
-    [
-        fixed_size_partitioner(2, axis=4),
-        variable_axis_size_partitioner(16, axis=7),
-        min_max_variable_partitioner(2, axis=5),
-    ],
-)
-def test_an_axis_must_exist_and_the_shape_be_known(partitioner: Any) -> None:
-    with pytest.raises(ValueError, match=r"shape \[4, 5\] has no axis"):
-        partitioner(shape=TensorShape([4, 5]), dtype=float32)
-    with pytest.raises(ValueError, match="not fully defined"):
-        partitioner(shape=TensorShape([4, None]), dtype=float32)
-
-
-@for_each(
-    "make",
-    [
-        lambda: variable_axis_size_partitioner(0),
-        lambda: variable_axis_size_partitioner(3, bytes_per_string_element=0),
-        lambda: variable_axis_size_partitioner(3, max_shards=0),
-        lambda: min_max_variable_partitioner(0),
-        lambda: min_max_variable_partitioner(3, min_slice_size=0),
-    ],
-)
-def test_sizes_and_numbers_are_at_least_one(make: Any) -> None:
-    with pytest.raises(ValueError, match="is at least 1, got 0"):
-        make()

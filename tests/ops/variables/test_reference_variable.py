@@ -10,7 +10,7 @@ import pytest
 
 import actorsession as acts
 from actorsession import ops
-from actorsession.graph.dtypes import as_dtype, reference_dtype
+from actorsession.graph.dtypes import reference_dtype
 from actorsession.ops import raw
 from actorsession.ops.variables.reference_nodes import REFERENCE_TYPES
 
@@ -247,37 +247,6 @@ def test_whether_it_has_a_value_can_be_asked(session: acts.Session) -> None:
     assert session.run(asked)
 
 
-@pytest.mark.parametrize(
-    ("update", "wanted"),
-    [
-        ("add", [[11.0, 12.0], [3.0, 4.0]]),
-        ("sub", [[-9.0, -8.0], [3.0, 4.0]]),
-        ("update", [[10.0, 10.0], [3.0, 4.0]]),
-        ("mul", [[10.0, 20.0], [3.0, 4.0]]),
-        ("div", [[0.1, 0.2], [3.0, 4.0]]),
-        ("min", [[1.0, 2.0], [3.0, 4.0]]),
-        ("max", [[10.0, 10.0], [3.0, 4.0]]),
-    ],
-)
-def test_rows_are_updated(session: acts.Session, update: str, wanted: Any) -> None:
-    v = made([[1.0, 2.0], [3.0, 4.0]])
-    row = getattr(ops, f"scatter_{update}")(v, [0], [[10.0, 10.0]])
-    assert row.op.type == f"Scatter{update.title()}"
-    started(session)
-    np.testing.assert_allclose(session.run(row), wanted, rtol=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("update", "wanted"), [("add", 11.0), ("sub", -9.0), ("update", 10.0), ("min", 1.0), ("max", 10.0)]
-)
-def test_elements_are_updated(session: acts.Session, update: str, wanted: float) -> None:
-    v = made()
-    changed = getattr(v, f"scatter_nd_{update}")([[0]], [10.0])
-    assert changed.op.type == f"ScatterNd{update.title()}"
-    started(session)
-    np.testing.assert_array_equal(session.run(changed), [wanted, 2.0])
-
-
 def test_a_part_is_assigned_and_a_counter_counts(session: acts.Session) -> None:
     v, n = made(), ops.Variable(0, name="n", use_resource=False)
     part, count = v[1].assign(9.0), n.count_up_to(2)
@@ -295,21 +264,12 @@ def test_every_type_that_takes_references_stands_for_one_that_takes_handles() ->
         assert (known.stands_for, known.references > 0) == (handled, True)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "Adadelta",
-        "Adagrad",
-        "AdagradDA",
-        "Adam",
-        "Ftrl",
-        "GradientDescent",
-        "Momentum",
-        "ProximalAdagrad",
-        "ProximalGradientDescent",
-        "RMSProp",
-    ],
-)
+OPTIMISERS = """
+    Adadelta Adagrad AdagradDA Adam Ftrl GradientDescent Momentum ProximalAdagrad ProximalGradientDescent RMSProp
+"""
+
+
+@pytest.mark.parametrize("name", OPTIMISERS.split())
 @pytest.mark.parametrize("is_sparse", [False, True])
 def test_optimisers_change_both_kinds_alike(name: str, is_sparse: bool) -> None:
     found = []
@@ -327,7 +287,7 @@ def test_optimisers_change_both_kinds_alike(name: str, is_sparse: bool) -> None:
                     session.run(train)
                 found.append(session.run([v, step]))
             slots = [optimizer.get_slot(v, slot) for slot in optimizer.get_slot_names()]
-            assert all(as_dtype(slot.dtype) is acts.float32 for slot in slots)
+            assert all(acts.as_dtype(slot.dtype) is acts.float32 for slot in slots)
             assert all(slot.op.type == v.op.type for slot in slots)
     np.testing.assert_array_equal(found[0][0], found[1][0])
     assert found[0][1] == found[1][1] == 3
@@ -362,3 +322,18 @@ def test_it_is_true_as_an_object_and_has_no_length(session: acts.Session) -> Non
     with pytest.raises(TypeError, match="no length while the graph is built"):
         len(v * 1.0)
     assert ops.zeros_like(v, False).dtype.name == "float32"
+
+
+def test_the_shape_may_change_in_a_loop_if_it_is_not_checked(session: acts.Session) -> None:
+    v = made()
+
+    def body(i: Any) -> Any:
+        with session.graph.control_dependencies([ops.assign(v, [1.0, 2.0, 3.0], validate_shape=False)]):
+            return i + 1
+
+    loop = ops.while_loop(lambda i: i < 1, body, [0])
+    started(session)
+    session.run(loop)
+    np.testing.assert_array_equal(session.run(v), [1, 2, 3])
+    with pytest.raises(acts.errors.InvalidArgumentError, match=r"lhs shape= \[3\] rhs shape= \[2\]"):
+        session.run(v.initializer)

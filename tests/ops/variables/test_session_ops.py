@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
-from actorsession import ops
+from actorsession import Graph, get_default_graph, ops
 from actorsession.errors import FailedPreconditionError, InternalError, InvalidArgumentError
-from actorsession.graph.graph import Graph
-from actorsession.graph.registry import NOT_DIFFERENTIABLE, TENSOR_STORE, lookup
+from actorsession.extend import NOT_DIFFERENTIABLE
+from actorsession.graph.registry import TENSOR_STORE, lookup
 from actorsession.ops.variables.session_ops import UnsavedHandle, handle_device, handle_dtype
 from actorsession.plan.codegen.node_context import NodeContext
 from actorsession.runtime.resources import ResourceManager
 from actorsession.runtime.tensor_store import TensorStore
-from tests.rows import for_each
+from tests.rows import for_each, refusing
 
 DEVICE = "/job:localhost/replica:0/task:0/device:CPU:0"
 
@@ -46,21 +46,6 @@ def test_a_handle_is_a_string_scalar_where_its_data_is() -> None:
     assert handle.name == "GetSessionHandle:0"
 
 
-@for_each("wrong", [[1.0], 1.0, "x", None], ids=repr)
-def test_only_tensors_have_handles(wrong: Any) -> None:
-    with pytest.raises(TypeError, match="data is a Tensor"):
-        ops.get_session_handle(wrong)
-
-
-def test_variables_and_operations_have_no_handles() -> None:
-    variable = ops.Variable(1.0)
-    for wrong in (variable, variable.op):
-        with pytest.raises(TypeError, match="data is a Tensor"):
-            ops.get_session_handle(wrong)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match=r"GetSessionHandle takes .*; got resource"):
-        ops.get_session_handle(variable.handle)
-
-
 def test_a_reading_stands_on_the_device_that_the_handle_names(graph: Graph) -> None:
     with graph.device("/job:elsewhere"), graph.name_scope("scope"):
         placeholder, tensor = ops.get_session_tensor(f"x;1;{DEVICE}", "int64", name="reading")
@@ -87,14 +72,6 @@ def test_what_is_no_handle_is_refused_before_anything_is_built(wrong: Any, graph
 def test_the_device_of_a_handle_is_canonical() -> None:
     assert handle_device("x;1;/job:localhost/replica:0/task:0/cpu:0") == DEVICE
     assert handle_device(f"name;with;semicolons;1;{DEVICE}".encode()) == DEVICE
-
-
-def test_a_reading_takes_one_string(graph: Graph) -> None:
-    attrs = {"dtype": "float32"}
-    with pytest.raises(TypeError, match="takes string as handle"):
-        graph.create_op("GetSessionTensor", [ops.constant(1)], attrs)
-    with pytest.raises(ValueError, match="takes a scalar as handle"):
-        graph.create_op("GetSessionTensor", [ops.constant(["a", "b"])], attrs)
 
 
 def test_nothing_flows_through_handles() -> None:
@@ -152,3 +129,18 @@ def test_a_device_without_a_store_refuses_handles() -> None:
     for made in (handle, tensor, deletion):
         with pytest.raises(FailedPreconditionError, match="belongs to a server"):
             kernel(made, None)(b"anything")
+
+
+def _reading(handle: Any) -> Any:
+    return get_default_graph().create_op("GetSessionTensor", [ops.constant(handle)], {"dtype": "float32"})
+
+
+OTHERS: list[Any] = [[1.0], 1.0, "x", None]
+test_only_tensors_have_handles_and_a_reading_takes_one_string = refusing(
+    *[(lambda other=other: ops.get_session_handle(other), TypeError, "data is a Tensor") for other in OTHERS],
+    (lambda: ops.get_session_handle(cast("Any", ops.Variable(1.0))), TypeError, "data is a Tensor"),
+    (lambda: ops.get_session_handle(cast("Any", ops.Variable(1.0).op)), TypeError, "data is a Tensor"),
+    (lambda: ops.get_session_handle(ops.Variable(1.0).handle), TypeError, r"GetSessionHandle takes .*; got resource"),
+    (lambda: _reading(1), TypeError, "takes string as handle"),
+    (lambda: _reading(["a", "b"]), ValueError, "takes a scalar as handle"),
+)

@@ -8,12 +8,9 @@ from typing import Any
 
 import pytest
 
-from actorsession import ops
-from actorsession.graph.dtypes import float16, float32, float64
-from actorsession.graph.graph import Graph
-from actorsession.ops import AUTO_REUSE, VariableScope, get_variable, get_variable_scope
-from actorsession.ops import variable_scope as scoped
-from actorsession.ops.build import constant
+import actorsession as acts
+from actorsession import AUTO_REUSE, Graph, constant, float16, float32, float64, get_variable, ops
+from actorsession import variable_scope as scoped
 from tests.rows import for_each
 
 
@@ -23,17 +20,6 @@ def op_name() -> str:
 
 
 # -- names -----------------------------------------------------------------------------------------
-
-
-def test_variables_and_nodes_are_named_after_the_scope() -> None:
-    with scoped("a") as scope:
-        assert scope.name == "a"
-        assert scope.original_name_scope == "a/"
-        assert get_variable("w", [2]).name == "a/w:0"
-        assert op_name() == "a/x"
-        with scoped("b"):
-            assert get_variable("w", [2]).name == "a/b/w:0"
-    assert get_variable("w", [2]).name == "w:0"
 
 
 def test_a_name_entered_again_is_the_same_for_variables_and_a_new_one_for_nodes() -> None:
@@ -71,7 +57,7 @@ def test_scopes_of_names_do_not_name_variables(graph: Graph) -> None:
             assert op_name() == "ns/vs/x"
         with scoped(scope):
             assert op_name() == "ns/vs_1/x"
-        with scoped(get_variable_scope()) as root:
+        with scoped(acts.variables.get_variable_scope()) as root:
             assert root.name == ""
             assert op_name() == "ns/x"
         with scoped(""):
@@ -131,8 +117,8 @@ def test_values_say_which_graph_is_meant() -> None:
         value = constant(1.0)
     with scoped("a", values=[value]):
         assert get_variable("w", [2]).graph is other
-        assert get_variable_scope().name == "a"
-    assert get_variable_scope().name == ""
+        assert acts.variables.get_variable_scope().name == "a"
+    assert acts.variables.get_variable_scope().name == ""
 
 
 # -- what is refused -------------------------------------------------------------------------------
@@ -153,17 +139,14 @@ def test_arguments_of_another_kind_are_refused(arguments: dict[str, Any], error:
         scoped(**arguments)
 
 
-def test_a_malformed_name_leaves_no_scope_behind() -> None:
+def test_a_malformed_name_or_an_error_in_the_block_leaves_no_scope_behind() -> None:
     with pytest.raises(ValueError, match="not a valid root scope name"), scoped("bad name"):
         pass
-    assert get_variable_scope().name == ""
-    assert op_name() == "x"
-
-
-def test_an_error_in_the_block_leaves_the_scope() -> None:
     with pytest.raises(KeyError), scoped("a"):
         raise KeyError("mine")
-    assert get_variable_scope().name == ""
+    with pytest.raises(ValueError, match="custom_getter is a function, got 3"):
+        get_variable("w", [2], custom_getter=3)  # type: ignore[arg-type]
+    assert acts.variables.get_variable_scope().name == ""
     assert op_name() == "x"
 
 
@@ -253,7 +236,7 @@ def test_sharing_may_begin_in_the_middle_of_a_scope() -> None:
 
 def test_outside_all_scopes_settings_stay() -> None:
     v = get_variable("v", [2])
-    get_variable_scope().reuse_variables()
+    acts.variables.get_variable_scope().reuse_variables()
     assert get_variable("v") is v
     with Graph().as_default():
         assert get_variable("v", [2]) is not v
@@ -261,7 +244,7 @@ def test_outside_all_scopes_settings_stay() -> None:
 
 def test_the_mode_of_making_what_is_not_there_has_a_telling_repr() -> None:
     assert repr(AUTO_REUSE) == "ReuseMode.AUTO_REUSE"
-    assert repr(VariableScope(AUTO_REUSE, "a")) == "<VariableScope 'a' reuse=ReuseMode.AUTO_REUSE>"
+    assert repr(acts.variables.VariableScope(AUTO_REUSE, "a")) == "<VariableScope 'a' reuse=ReuseMode.AUTO_REUSE>"
 
 
 # -- custom getters --------------------------------------------------------------------------------
@@ -287,19 +270,6 @@ def test_custom_getters_are_asked_from_the_inside_out() -> None:
         assert log == []
 
 
-def test_a_custom_getter_may_give_something_else() -> None:
-    def halved(getter: Any, *args: Any, **kwargs: Any) -> Any:
-        return getter(*args, **kwargs) * 0.5
-
-    with scoped("a", custom_getter=halved):
-        assert get_variable("w", [2]).op.type == "Mul"
-
-
-def test_a_custom_getter_is_a_function() -> None:
-    with pytest.raises(ValueError, match="custom_getter is a function, got 3"):
-        get_variable("w", [2], custom_getter=3)  # type: ignore[arg-type]
-
-
 # -- what was made in a scope ----------------------------------------------------------------------
 
 
@@ -313,7 +283,7 @@ def test_a_scope_knows_its_variables() -> None:
     assert scope.trainable_variables() == [v]
     assert scope.local_variables() == [local]
     assert scope.get_collection(ops.GraphKeys.GLOBAL_VARIABLES) == [v, w]
-    assert len(VariableScope(False).global_variables()) == 3
+    assert len(acts.variables.VariableScope(False).global_variables()) == 3
 
 
 # -- who sees them ---------------------------------------------------------------------------------
@@ -324,7 +294,7 @@ def test_threads_do_not_see_the_scopes_of_each_other(graph: Graph) -> None:
 
     def other() -> None:
         with graph.as_default():
-            seen.append(get_variable_scope().name)
+            seen.append(acts.variables.get_variable_scope().name)
             with scoped("b"):
                 seen.append(get_variable("w", [1]).name)
 
@@ -332,7 +302,7 @@ def test_threads_do_not_see_the_scopes_of_each_other(graph: Graph) -> None:
         thread = threading.Thread(target=other)
         thread.start()
         thread.join()
-        assert get_variable_scope().name == "a"
+        assert acts.variables.get_variable_scope().name == "a"
     assert seen == ["", "b/w:0"]
 
 
@@ -343,12 +313,12 @@ async def test_children_do_not_see_the_scopes_of_each_other() -> None:
         with scoped("a"):
             entered.set()
             await asyncio.sleep(0)
-            return get_variable_scope().name
+            return acts.variables.get_variable_scope().name
 
     async def two() -> str:
         await entered.wait()
         with scoped("b"):
-            return get_variable_scope().name
+            return acts.variables.get_variable_scope().name
 
     assert list(await asyncio.gather(one(), two())) == ["a", "b"]
 

@@ -1,23 +1,27 @@
-"""Variables as users hold them: names, static types, places, reads, updates and collections."""
+"""Variables as users hold them: how they are made, named, placed, read, updated, copied, loaded and listed."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
-from actorsession.errors import FailedPreconditionError, InvalidArgumentError
+import actorsession as acts
+from actorsession import ops
+from actorsession.errors import FailedPreconditionError
 from actorsession.graph.dtypes import bool_, float32, float64, int32, int64, resource, string
-from actorsession.graph.graph import Graph
+from actorsession.graph.graph import Graph, get_default_graph
 from actorsession.graph.operation import Operation, Tensor
+from actorsession.ops import VariableAggregation, VariableSynchronization, get_variable, variable_creator_scope
 from actorsession.ops.build import constant, convert_to_tensor
 from actorsession.ops.graph_keys import GraphKeys
-from actorsession.ops.indexed_slices import IndexedSlices
 from actorsession.ops.variables import lists
+from actorsession.ops.variables.updates import batch_places
 from actorsession.ops.variables.variable import Variable
+from actorsession.session import AsyncSession, Session
 from tests.ops.interpreter import Variables, evaluate, source
-from tests.rows import for_each
+from tests.ops.uses import Use, each_use, equals, gives, refuses
 
 
 def started(*variables: Variable) -> Variables:
@@ -27,362 +31,413 @@ def started(*variables: Variable) -> Variables:
     return state
 
 
-def value_of(variable: Variable, state: Variables) -> Any:
-    return evaluate([variable], None, state)[0]
+def values(*fetches: Any, of: Any = ()) -> list[Any]:
+    """Plain values of fetches, with the first values of variables: those fetched, or others."""
+    state = started(*(of or [f for f in fetches if isinstance(f, Variable)]))
+    return [np.asarray(v).tolist() for v in evaluate(list(fetches), None, state)]
 
 
-# -- construction --------------------------------------------------------------------------------
+def _in(block: Any, build: Any) -> Any:
+    with block:
+        return build()
 
 
-def test_a_variable_takes_type_and_shape_from_its_first_value() -> None:
-    w = Variable([[1.0, 2.0]], name="w")
-    assert w.dtype is float32
-    assert w.shape == [1, 2]
-    assert w.get_shape() == [1, 2]
+def _ps(**given: Any) -> Variable:
+    return cast(Variable, _in(get_default_graph().device("/job:ps/task:1"), lambda: Variable([1.0], name="w", **given)))
 
 
-@for_each("value, dtype", [(1, int32), (1.5, float32), (True, bool_), ("text", string), (np.float64(1), float64)])
-def test_the_dtype_follows_the_rules_for_constants(value: Any, dtype: Any) -> None:
-    assert Variable(value).dtype is dtype
+# -- names, types, places --------------------------------------------------------------------------
 
 
-def test_a_given_dtype_wins_over_the_kind_of_a_plain_value() -> None:
-    assert Variable(1, dtype=float64).dtype is float64
-
-
-def test_a_first_value_that_does_not_fit_the_dtype_is_a_type_error() -> None:
-    with pytest.raises(TypeError):
-        Variable(1.5, dtype=int32)
-
-
-def test_the_name_is_that_of_the_handle() -> None:
+def _named() -> Any:
     w = Variable(1.0, name="w")
-    assert w.name == "w:0"
-    assert w.op.name == "w"
-    assert w.op.type == "VarHandleOp"
-    assert w.handle.dtype is resource
+    return w.name, w.op.name, w.op.type, w.handle.dtype
 
 
-def test_names_are_unique_and_follow_the_scopes(graph: Graph) -> None:
-    with graph.name_scope("layer"):
-        names = [Variable(1.0, name="w").name, Variable(1.0, name="w").name, Variable(1.0).name]
-    assert names == ["layer/w:0", "layer/w_1:0", "layer/Variable:0"]
-
-
-def test_the_nodes_of_a_variable_are_named_after_it(graph: Graph) -> None:
+def _nodes() -> Any:
     Variable([1.0], name="w")
-    assert [op.name for op in graph.get_operations()] == [
-        "w/Initializer/initial_value",
-        "w",
-        "w/Assign",
-        "w/Read/ReadVariableOp",
-    ]
+    return [op.name for op in get_default_graph().get_operations()]
 
 
-def test_a_tensor_as_first_value_is_used_as_it_is() -> None:
-    first = constant([1.0, 2.0])
-    assert Variable(first).initial_value is first
-
-
-def test_a_function_builds_the_first_value_inside_the_scope_of_the_variable() -> None:
+def _function() -> Any:
     w = Variable(lambda: constant([1.0, 2.0], name="start"), name="w")
-    assert w.initial_value.op.name == "w/Initializer/start"
-    assert w.shape == [2]
-    np.testing.assert_array_equal(value_of(w, started(w)), [1.0, 2.0])
+    return w.initial_value.op.name, w.shape.as_list(), *values(w)
 
 
-def test_making_a_variable_ignores_the_control_dependencies_around_it(graph: Graph) -> None:
-    with graph.control_dependencies([constant(1.0, name="before")]):
-        w = Variable(lambda: constant([1.0]), name="w")
-    for op in graph.get_operations():
-        assert op.control_inputs == ()
-    assert w.initializer.control_inputs == ()
+def _around() -> Any:
+    """Control dependencies around a variable are none of its nodes."""
+    with get_default_graph().control_dependencies([constant(1.0, name="before")]):
+        Variable(lambda: constant([1.0]), name="w")
+    return {op.control_inputs for op in get_default_graph().get_operations()}
 
 
-def test_a_variable_belongs_to_the_graph_of_its_first_value() -> None:
+def _elsewhere() -> Any:
+    """A variable belongs to the graph of its first value."""
     with Graph().as_default() as other:
         first = constant(1.0)
     w = Variable(first)
-    assert w.graph is other
-    assert other.get_collection(GraphKeys.GLOBAL_VARIABLES) == [w]
+    return w.graph is other, other.get_collection(GraphKeys.GLOBAL_VARIABLES) == [w], w.initial_value is first
 
 
-def test_a_variable_needs_a_first_value() -> None:
-    with pytest.raises(ValueError, match="initial_value"):
-        Variable()
+def _open(**given: Any) -> Any:
+    """What is known of the shape of a variable, and that of a larger value."""
+    w = Variable([[1.0, 2.0]], **given)
+    return w.shape.sizes, evaluate([w.assign([[1.0, 2.0], [3.0, 4.0]])])[0].shape
 
 
-def test_a_first_value_of_unknown_shape_is_refused_and_the_remedies_named() -> None:
-    with pytest.raises(ValueError, match=r"shape=.*validate_shape=False"):
-        Variable(source(float32))
+def _container() -> Any:
+    return set(started(_in(get_default_graph().container("box"), lambda: Variable(1.0, name="w"))).holders)
 
 
-def test_a_first_value_that_contradicts_the_asked_shape_is_refused(graph: Graph) -> None:
-    with pytest.raises(ValueError, match=r"has shape \(2,\), asked was shape \(3,\)"):
-        Variable([1.0, 2.0], shape=[3])
-    assert graph.get_collection(GraphKeys.GLOBAL_VARIABLES) == []
+def _places() -> Any:
+    """Of reads and updates, which are made elsewhere."""
+    w = _ps()
+    with get_default_graph().device("/job:worker/task:0"):
+        added = w.assign_add([1.0])
+        found = [w.initializer, w.value().op, added.op, w.is_initialized().op, *added.op.control_inputs]
+    return len(found), {(op.device, op.groups()) for op in found}
 
 
-def test_an_asked_shape_may_leave_dimensions_open() -> None:
-    w = Variable([[1.0, 2.0]], shape=[None, 2])
-    assert w.shape.sizes == (None, 2)
-    grown = w.assign([[1.0, 2.0], [3.0, 4.0]])
-    np.testing.assert_array_equal(evaluate([grown])[0], [[1.0, 2.0], [3.0, 4.0]])
-
-
-def test_without_validation_the_shape_may_change() -> None:
-    w = Variable([1.0], validate_shape=False)
-    assert w.shape.sizes is None
-    assert evaluate([w.assign([[1.0, 2.0]])])[0].shape == (1, 2)
-
-
-def test_state_goes_into_the_container_of_the_scope(graph: Graph) -> None:
-    with graph.container("box"):
-        w = Variable(1.0, name="w")
-    assert set(started(w).holders) == {("box", "w")}
-
-
-def test_a_handle_cannot_be_stored_in_a_variable() -> None:
-    with pytest.raises(TypeError, match="resource"):
-        Variable(Variable(1.0).handle)
-
-
-# -- places --------------------------------------------------------------------------------------
-
-
-def test_the_device_is_that_of_the_scope(graph: Graph) -> None:
-    with graph.device("/job:ps/task:1"):
-        w = Variable(1.0)
-    assert w.device == "/job:ps/task:1"
-
-
-def test_reads_and_updates_are_placed_where_the_handle_is(graph: Graph) -> None:
-    with graph.device("/job:ps/task:1"):
-        w = Variable([1.0, 2.0], name="w")
-    with graph.device("/job:worker/task:0"):
-        added = w.assign_add([1.0, 1.0])
-        ops = [w.initializer, w.value().op, added.op, w.is_initialized().op]
-        ops.extend(added.op.control_inputs)
-    assert len(ops) == 5
-    for op in ops:
-        assert op.device == "/job:ps/task:1"
-        assert op.groups() == ("loc:@w",)
-
-
-def test_a_first_value_whose_type_is_known_beforehand_is_made_beside_the_handle() -> None:
+def _beside() -> Any:
     w = Variable(lambda: constant([1.0, 2.0]), name="w", dtype=float32, shape=[2])
-    assert w.initial_value.op.groups() == ("loc:@w",)
-    np.testing.assert_array_equal(value_of(w, started(w)), [1.0, 2.0])
+    return w.initial_value.op.groups(), *values(w)
 
 
-def test_a_variable_may_be_placed_beside_another(graph: Graph) -> None:
-    with graph.device("/job:ps/task:1"):
-        w = Variable(1.0, name="w")
-    with graph.colocate_with(w.op):
-        slot = Variable(lambda: constant(0.0), name="slot", dtype=float32, shape=())
-    assert slot.device == "/job:ps/task:1"
-    assert slot.op.groups() == ("loc:@w",)
-    assert slot.value().op.groups() == ("loc:@w",)
+def _slot() -> Any:
+    make = lambda: Variable(lambda: constant(0.0), name="slot", dtype=float32, shape=())  # noqa: E731
+    slot = _in(get_default_graph().colocate_with(_ps().op), make)
+    return slot.device, slot.op.groups(), slot.value().op.groups()
 
 
-# -- reading -------------------------------------------------------------------------------------
+MADE: list[Use] = [
+    *(
+        equals(lambda value=value: Variable(value).dtype, dtype)
+        for value, dtype in ((1, int32), (1.5, float32), (True, bool_), ("text", string), (np.float64(1), float64))
+    ),
+    equals(lambda: Variable(1, dtype=float64).dtype, float64),
+    equals(_named, ("w:0", "w", "VarHandleOp", resource)),
+    equals(_nodes, ["w/Initializer/initial_value", "w", "w/Assign", "w/Read/ReadVariableOp"]),
+    equals(_function, ("w/Initializer/start", [2], [1.0, 2.0])),
+    equals(_around, {()}),
+    equals(_elsewhere, (True, True, True)),
+    equals(lambda: _open(shape=[None, 2]), ((None, 2), (2, 2))),
+    equals(lambda: _open(validate_shape=False), (None, (2, 2))),
+    equals(_container, {("box", "w")}),
+    equals(_places, (5, {("/job:ps/task:1", ("loc:@w",))})),
+    # A first value whose type is known beforehand is made beside the handle; a variable may be placed beside another.
+    equals(_beside, (("loc:@w",), [1.0, 2.0])),
+    equals(_slot, ("/job:ps/task:1", ("loc:@w",), ("loc:@w",))),
+    equals(lambda: repr(Variable(1.0, name="a")), "<Variable 'a:0' shape=() dtype=float32>"),
+    equals(lambda: Variable(1.0) == Variable(1.0), False),
+    # Variables are trained unless their copies are only read together, and remember what was asked for.
+    equals(lambda: [v.trainable for v in _synchronized()], [True, False, True]),
+    equals(lambda: Variable(1.0, aggregation=VariableAggregation.MEAN).aggregation, VariableAggregation.MEAN),
+    equals(lambda: Variable(1.0).synchronization, VariableSynchronization.AUTO),
+    equals(lambda: VariableAggregation(3), VariableAggregation.ONLY_FIRST_REPLICA),
+    refuses(lambda: Variable(1.5, dtype=int32), TypeError, "int32"),
+    refuses(lambda: Variable(), ValueError, "initial_value"),
+    refuses(lambda: Variable(source(float32)), ValueError, r"shape=.*validate_shape=False"),
+    refuses(lambda: Variable([1.0, 2.0], shape=[3]), ValueError, r"has shape \(2,\), asked was shape \(3,\)"),
+    refuses(lambda: Variable(Variable(1.0).handle), TypeError, "resource"),
+    refuses(lambda: Variable(1.0, constraint=cast("Any", 3)), ValueError, "constraint is a function or None, got 3"),
+    refuses(lambda: Variable(1.0, variable_def=object()), ValueError, "are mutually exclusive"),
+    refuses(lambda: Variable(1.0, collections="mine"), ValueError, "list, tuple or set"),
+    refuses(lambda: bool(Variable([1.0])), TypeError, "no truth value"),
+]
 
 
-def test_reading_before_the_initializer_ran_fails() -> None:
-    with pytest.raises(FailedPreconditionError):
-        evaluate([Variable(1.0)])
+def _synchronized() -> Any:
+    on_read = VariableSynchronization.ON_READ
+    yield from (Variable(1.0), Variable(1.0, synchronization=on_read))
+    yield Variable(1.0, trainable=True, synchronization=on_read)
 
 
-def test_a_variable_stands_for_one_read_as_element_of_its_graph(graph: Graph) -> None:
+# -- reads and updates -----------------------------------------------------------------------------
+
+
+def _element() -> Any:
+    """A variable stands for one read as an element of its graph; every value is a read of its own."""
     w = Variable(1.0)
-    element = graph.as_graph_element(w)
+    element = w.graph.as_graph_element(w)
     assert isinstance(element, Tensor)
-    assert element is graph.as_graph_element(w)
-    assert element.op.type == "ReadVariableOp"
-
-
-def test_every_value_is_a_read_of_its_own() -> None:
-    w = Variable(1.0)
     reads = {w.value(), w.value(), w.read_value(), w._operand(), w._as_graph_element()}
-    assert len(reads) == 5
-    assert {read.op.type for read in reads} == {"ReadVariableOp"}
+    return element is w.graph.as_graph_element(w), len(reads), {read.op.type for read in (*reads, element)}
 
 
-def test_a_read_under_a_control_dependency_gives_the_value_after_it(graph: Graph) -> None:
+def _after() -> Any:
     w = Variable(1.0)
-    state = started(w)
-    with graph.control_dependencies([w.assign(5.0, read_value=False)]):
-        after = convert_to_tensor(w)
-    assert evaluate([after], None, state) == [5.0]
+    with get_default_graph().control_dependencies([w.assign(5.0, read_value=False)]):
+        return values(convert_to_tensor(w), of=[w])
 
 
-def test_whether_a_variable_is_initialised_can_be_asked() -> None:
-    w = Variable(1.0)
-    asked = lists.is_variable_initialized(w)
-    assert evaluate([asked]) == [False]
-    assert evaluate([asked], None, started(w)) == [True]
+def _update(method: str) -> Any:
+    update = getattr(Variable(1.0), method)(2.0, name="change", read_value=False)
+    return isinstance(update, Operation), update.name
 
 
-def test_a_variable_has_no_truth_value_and_a_telling_repr() -> None:
-    w = Variable([1.0], name="w")
-    with pytest.raises(TypeError, match="no truth value"):
-        bool(w)
-    assert repr(w) == "<Variable 'w:0' shape=(1,) dtype=float32>"
+def _any_op() -> Any:
+    w = _ps()
+    update = w.add_update("ResourceApplyGradientDescent", [constant(0.5), constant([1.0])], "step", use_locking=True)
+    return update.name, update.device, *values(w.read_after(update), of=[w])
 
 
-def test_variables_compare_by_identity() -> None:
-    a, b = Variable(1.0), Variable(1.0)
-    assert a != b
-    assert len({a, b, a}) == 2
+def _copied() -> Any:
+    """What readers take is one copy, on a device of its own."""
+    v = _ps(caching_device="/job:worker/task:0")
+    copy = v.value()
+    assert copy is v.value()
+    assert (copy.op.groups(), copy.op.inputs[0].op.type) == ((), "ReadVariableOp")
+    kinds = [t.op.type for t in (copy, v.assign_add([1.0]))]
+    return kinds, [t.device for t in (copy, copy.op.inputs[0], v.read_value())]
 
 
-# -- updates -------------------------------------------------------------------------------------
+def _slope() -> Any:
+    v = Variable([1.0, 2.0], caching_device="/cpu:0")
+    return values(*ops.gradients(ops.reduce_sum(v * v), [v]), of=[v])
 
 
-@pytest.mark.parametrize(
-    ("method", "operand", "expected"),
-    [
-        ("assign", [5.0, 6.0], [5.0, 6.0]),
-        ("assign_add", [1.0, 2.0], [11.0, 22.0]),
-        ("assign_sub", [1.0, 2.0], [9.0, 18.0]),
-    ],
-)
-def test_an_update_gives_the_value_after_it(method: str, operand: Any, expected: Any) -> None:
-    w = Variable([10.0, 20.0])
-    state = started(w)
-    updated = getattr(w, method)(operand)
-    np.testing.assert_array_equal(evaluate([updated], None, state)[0], expected)
-    np.testing.assert_array_equal(value_of(w, state), expected)
+def _chosen() -> Any:
+    return Variable(1.0, caching_device=lambda op: "/cpu:0" if op.type == "Identity" else "").value().device
 
 
-@pytest.mark.parametrize("method", ["assign", "assign_add", "assign_sub"])
-def test_an_update_without_reading_is_an_operation(method: str) -> None:
-    w = Variable(1.0)
-    update = getattr(w, method)(2.0, name="change", read_value=False)
-    assert isinstance(update, Operation)
-    assert update.name == "change"
+def _rows() -> Any:
+    v = Variable([[1.0, 2.0], [3.0, 4.0]])
+    return values(v.sparse_read([1]), v.gather_nd([[0, 1]]), of=[v])
 
 
-def test_plain_values_take_the_dtype_of_the_variable() -> None:
-    w = Variable(1, dtype=int64)
-    assert evaluate([w.assign_add(1)], None, started(w)) == [2]
+def _narrowed(*shapes: Any) -> Variable:
+    v = Variable(source(float32), validate_shape=False)
+    for shape in shapes:
+        v.set_shape(shape)
+    assert v.shape == v.value().shape == v.get_shape()
+    return v
 
 
-def test_a_tensor_of_another_dtype_is_not_assigned() -> None:
-    with pytest.raises(TypeError, match="float32"):
-        Variable(1, dtype=int64).assign(constant(1.0))
+def _in_place(operator: str) -> Any:
+    v: Any = Variable(1.0)
+    getattr(v, operator)(1.0)
 
 
-def test_a_value_of_another_static_shape_is_not_assigned() -> None:
-    with pytest.raises(ValueError, match=r"\(2,\)"):
-        Variable([1.0, 2.0]).assign([1.0, 2.0, 3.0])
+USED: list[Use] = [
+    equals(_element, (True, 5, {"ReadVariableOp"})),
+    equals(_after, [5.0]),
+    *(equals(lambda m=m: _update(m), (True, "change")) for m in ("assign", "assign_add", "assign_sub")),
+    equals(_any_op, ("step", "/job:ps/task:1", [0.5])),
+    equals(_copied, (["Identity", "ReadVariableOp"], ["/job:worker/task:0", "/job:ps/task:1", "/job:ps/task:1"])),
+    equals(_chosen, "/device:CPU:0"),
+    equals(_slope, [[2.0, 4.0]]),
+    equals(_rows, [[[3.0, 4.0]], [2.0]]),
+    equals(lambda: _narrowed([None, 2], [3, None]).shape.as_list(), [3, 2]),
+    refuses(lambda: _narrowed([3, 2], [4, 2]), ValueError, "not compatible"),
+    refuses(lambda: _narrowed([3, 2]).assign([1.0]), ValueError, r"\(3, 2\)"),
+    refuses(lambda: Variable(1, dtype=int64).assign(constant(1.0)), TypeError, "float32"),
+    refuses(lambda: Variable([1.0]).scatter_add(cast("Any", constant([1.0]))), TypeError, "take IndexedSlices, got"),
+    refuses(lambda: _in_place("__iadd__"), RuntimeError, r"variable \+= value.*assign_add"),
+    refuses(lambda: _in_place("__isub__"), RuntimeError, r"variable -= value.*assign_sub"),
+    refuses(lambda: Variable([1.0]).load([1.0]), ValueError, "No default session"),
+    # Positions of a batch stand before the indices.
+    equals(lambda: values(batch_places(constant([[5, 6], [7, 8]]))), [[[[0, 5], [0, 6]], [[1, 7], [1, 8]]]]),
+    refuses(lambda: batch_places(source("int32")), ValueError, "known rank"),
+]
 
 
-def test_a_value_that_turns_out_to_have_another_shape_is_not_assigned() -> None:
-    w, given = Variable([1.0, 2.0]), source(float32)
-    with pytest.raises(InvalidArgumentError, match=r"\[3\]"):
-        evaluate([w.assign(given)], {given: [1.0, 2.0, 3.0]}, started(w))
+# -- collections -----------------------------------------------------------------------------------
 
 
-def test_rows_are_scattered_by_slices() -> None:
-    w = Variable(np.zeros((3, 2), np.float32))
-    state = started(w)
-    delta = IndexedSlices(constant([[1.0, 2.0], [3.0, 4.0]]), constant([2, 2]))
-    assert evaluate([w.scatter_add(delta)], None, state)[0].tolist() == [[0, 0], [0, 0], [4, 6]]
-    assert evaluate([w.scatter_sub(delta)], None, state)[0].tolist() == [[0, 0], [0, 0], [0, 0]]
-    assert evaluate([w.scatter_update(delta)], None, state)[0][2].tolist() == [3, 4]
-
-
-def test_scattering_takes_slices_only() -> None:
-    with pytest.raises(TypeError, match="take IndexedSlices, got Tensor"):
-        Variable([1.0]).scatter_add(constant([1.0]))  # type: ignore[arg-type]
-
-
-# -- collections ---------------------------------------------------------------------------------
-
-
-def test_variables_join_the_collections_that_programs_look_into() -> None:
-    a = Variable(1.0)
-    b = Variable(1.0, trainable=False)
+def _listed() -> Any:
+    a, b = Variable(1.0), Variable(1.0, trainable=False)
     c = Variable(1.0, collections=[GraphKeys.LOCAL_VARIABLES], trainable=False)
-    assert lists.global_variables() == [a, b]
-    assert lists.trainable_variables() == [a]
-    assert lists.local_variables() == [c]
+    return lists.global_variables() == [a, b], lists.trainable_variables() == [a], lists.local_variables() == [c]
 
 
-def test_a_trainable_variable_joins_the_trainable_ones_in_any_case() -> None:
-    a = Variable(1.0, collections=["mine"])
-    assert lists.trainable_variables() == [a]
-    assert lists.global_variables() == []
+def _mine() -> Any:
+    """A trainable variable joins the trainable ones in any case, and a collection named twice is joined once."""
+    a = Variable(1.0, collections=["mine", "mine"])
+    return lists.trainable_variables() == a.graph.get_collection("mine") == [a], lists.global_variables()
 
 
-def test_collections_can_be_narrowed_to_a_scope(graph: Graph) -> None:
-    with graph.name_scope("a"):
-        inside = Variable(1.0)
+def _scoped() -> Any:
+    inside = _in(get_default_graph().name_scope("a"), lambda: Variable(1.0))
     Variable(1.0)
-    assert lists.global_variables("a/") == [inside]
+    return lists.global_variables("a/") == [inside]
 
 
-def test_collections_are_a_list() -> None:
-    with pytest.raises(ValueError, match="list, tuple or set"):
-        Variable(1.0, collections="variables")
+def _other_lists() -> Any:
+    for key, function in (
+        (GraphKeys.MODEL_VARIABLES, lists.model_variables),
+        (GraphKeys.MOVING_AVERAGE_VARIABLES, lists.moving_average_variables),
+    ):
+        a, b = (Variable(1.0, name=name, collections=[key]) for name in "ab")
+        yield function() == [a, b] and function("b") == [b]
+
+
+LISTED: list[Use] = [
+    equals(_listed, (True, True, True)),
+    equals(_mine, (True, [])),
+    equals(_scoped, True),
+    equals(lambda: [*_other_lists()], [True, True]),
+    gives(lambda: lists.report_uninitialized_variables([]), np.zeros(0, object)),
+    equals(lambda: evaluate([lists.variables_initializer([])]), [None]),
+    equals(lambda: lists.assert_variables_initialized(), None),
+]
+
+
+@each_use([*MADE, *USED, *LISTED])
+def test_variables_do_what_their_rows_say(use: Use) -> None:
+    use.check()
 
 
 def test_initializers_give_first_values_to_what_exists_when_they_are_built() -> None:
-    a = Variable([1.0, 2.0])
+    a, state = Variable([1.0, 2.0]), Variables()
     local = Variable(3.0, trainable=False, collections=[GraphKeys.LOCAL_VARIABLES])
-    state = Variables()
     evaluate([lists.global_variables_initializer()], None, state)
-    assert value_of(a, state).tolist() == [1.0, 2.0]
+    assert evaluate([a], None, state)[0].tolist() == [1.0, 2.0]
     with pytest.raises(FailedPreconditionError):
-        value_of(local, state)
+        evaluate([local], None, state)
     evaluate([lists.local_variables_initializer()], None, state)
-    assert value_of(local, state) == 3.0
+    assert evaluate([local], None, state) == [3.0]
 
 
-def test_initialising_nothing_is_an_operation_too() -> None:
-    assert evaluate([lists.variables_initializer([])]) == [None]
-
-
-def test_variables_without_value_are_reported_by_name() -> None:
+def test_variables_without_value_are_reported_by_name_and_fail_a_tensor_of_ranks() -> None:
     a, b, c = (Variable(1.0, name=n) for n in "abc")
+    everything, some = lists.report_uninitialized_variables(), lists.report_uninitialized_variables([b, c])
+    ranks = lists.assert_variables_initialized([a, b])
     state = started(b)
-    everything, some = (lists.report_uninitialized_variables(), lists.report_uninitialized_variables([b, c]))
-    assert evaluate([everything], None, state)[0].tolist() == [b"a", b"c"]
-    assert evaluate([some], None, state)[0].tolist() == [b"c"]
-    evaluate([a.initializer, c.initializer], None, state)
-    assert evaluate([everything], None, state)[0].shape == (0,)
-
-
-def test_without_variables_none_is_reported() -> None:
-    assert evaluate([lists.report_uninitialized_variables()])[0].shape == (0,)
-
-
-def test_an_update_by_any_op_is_placed_beside_the_variable(graph: Graph) -> None:
-    with graph.device("/job:ps/task:1"):
-        w = Variable([1.0], name="w")
-    rate, slope = constant(0.5), constant([1.0])
-    update = w.add_update("ResourceApplyGradientDescent", [rate, slope], "step", use_locking=True)
-    assert (update.name, update.device) == ("step", "/job:ps/task:1")
-    assert evaluate([w.read_after(update)], None, started(w))[0].tolist() == [0.5]
-
-
-def test_the_lists_of_variables_are_collections_that_can_be_narrowed(graph: Graph) -> None:
-    found = {
-        GraphKeys.MODEL_VARIABLES: lists.model_variables,
-        GraphKeys.MOVING_AVERAGE_VARIABLES: lists.moving_average_variables,
-    }
-    for key, function in found.items():
-        a, b = (Variable(1.0, name="a", collections=[key]), Variable(1.0, name="b", collections=[key]))
-        assert function() == [a, b]
-        assert function("b") == [b]
-
-
-def test_a_tensor_of_ranks_fails_while_a_variable_has_no_value() -> None:
-    assert lists.assert_variables_initialized() is None
-    a, b = Variable([1.0]), Variable([[1.0]])
-    both, one = lists.assert_variables_initialized(), lists.assert_variables_initialized([a])
+    assert [v.tolist() for v in evaluate([everything, some], None, state)] == [[b"a", b"c"], [b"c"]]
     with pytest.raises(FailedPreconditionError):
-        evaluate([both], None, started(a))
-    assert evaluate([one], None, started(a)) == [1]
-    assert evaluate([both], None, started(a, b))[0].tolist() == [1, 2]
+        evaluate([ranks], None, state)
+    evaluate([a.initializer, c.initializer], None, state)
+    assert [v.tolist() for v in evaluate([everything, ranks], None, state)] == [[], [0, 0]]
+
+
+# -- in sessions -----------------------------------------------------------------------------------
+
+
+def test_a_value_is_loaded_into_one_session() -> None:
+    v = Variable([1.0, 2.0])
+    with Session() as one, Session() as other:
+        other.run(v.initializer)
+        v.load([3.0, 4.0], one)
+        assert v.eval(one).tolist() == [3.0, 4.0]
+        assert v.eval(other).tolist() == [1.0, 2.0]
+        with one.as_default():
+            v.load(np.array([5.0, 6.0]))
+            assert v.eval().tolist() == [5.0, 6.0]
+        with pytest.raises(ValueError, match="shape"):
+            v.load([1.0, 2.0, 3.0], one)
+
+
+async def test_loading_can_be_awaited() -> None:
+    v = Variable([1.0, 2.0])
+    async with AsyncSession() as sess:
+        await v.load([3.0, 4.0], sess)
+        assert (await sess.run(v)).tolist() == [3.0, 4.0]
+
+
+def test_the_first_value_stands_in_for_a_value_that_is_not_there_yet() -> None:
+    v = Variable(ops.random_normal([3]))
+    w = Variable(v.initialized_value() * 2.0)
+    with Session() as sess:
+        sess.run(ops.global_variables_initializer())
+        assert (sess.run(w) == 2.0 * sess.run(v)).all()
+        sess.run(v.assign([7.0, 8.0, 9.0]))
+        sess.run(w.initializer)
+        assert sess.run(w).tolist() == [14.0, 16.0, 18.0]
+
+
+def test_a_first_value_made_of_another_variable_is_had_in_the_same_step() -> None:
+    """Reads and updates of one variable run in the order in which they were built."""
+    v = Variable(ops.random_normal([200, 200]))
+    w = Variable(ops.matmul(v, v))
+    x = Variable(w + v)
+    with Session() as sess:
+        sess.run(ops.global_variables_initializer())
+        first, product, total = sess.run([v, w, x])
+    np.testing.assert_array_equal(total, product + first)
+
+
+# -- who has a say when a variable is made ---------------------------------------------------------
+
+
+def test_creators_are_asked_from_the_inside_out() -> None:
+    log: list[str] = []
+
+    def outer(next_creator: Any, **kwargs: Any) -> Any:
+        log.append(f"outer {kwargs['name']} {kwargs['trainable']}")
+        return next_creator(**kwargs)
+
+    def inner(next_creator: Any, **kwargs: Any) -> Any:
+        log.append("inner")
+        return next_creator(**{**kwargs, "trainable": False})
+
+    with variable_creator_scope(outer), variable_creator_scope(inner):
+        v = Variable(1.0, name="v")
+        w = get_variable("w", [2])
+    assert (v.trainable, w.trainable, Variable(1.0).trainable) == (False, False, True)
+    assert log == ["inner", "outer v False", "inner", "outer w False"]
+
+
+def test_a_creator_gets_every_argument_by_name() -> None:
+    seen: dict[str, Any] = {}
+
+    def creator(next_creator: Any, **kwargs: Any) -> Any:
+        seen.update(kwargs)
+        return next_creator(**kwargs)
+
+    with variable_creator_scope(creator):
+        Variable(1.0, False, ["mine"], dtype="float64")
+    assert sorted(seen) == [
+        "aggregation", "caching_device", "collections", "constraint", "dtype", "expected_shape",
+        "import_scope", "initial_value", "name", "shape", "synchronization", "trainable",
+        "use_resource", "validate_shape", "variable_def",
+    ]  # fmt: skip
+    assert (seen["initial_value"], seen["trainable"], seen["collections"]) == (1.0, False, ["mine"])
+    assert (seen["dtype"], seen["validate_shape"], seen["shape"]) == ("float64", True, None)
+
+
+def test_a_creator_may_make_something_else() -> None:
+    with variable_creator_scope(lambda next_creator, **kwargs: "anything"):
+        made: list[Any] = [Variable(1.0), get_variable("w", [2])]
+    assert made == ["anything", "anything"]
+
+
+def test_creators_belong_to_a_graph_and_a_block() -> None:
+    with variable_creator_scope(lambda next_creator, **kwargs: "anything"):
+        with Graph().as_default():
+            assert isinstance(Variable(1.0), Variable)
+        with pytest.raises(KeyError), variable_creator_scope(lambda make, **kwargs: "other"):
+            raise KeyError
+        made: Any = Variable(1.0)
+        assert made == "anything"
+    assert isinstance(Variable(1.0), Variable)
+
+
+def test_kinds_of_variables_have_their_own_making() -> None:
+    class Mine(Variable):
+        pass
+
+    with variable_creator_scope(lambda next_creator, **kwargs: "anything"):
+        assert isinstance(Mine(1.0), Mine)
+
+
+@pytest.mark.parametrize("use_resource", [True, False])
+def test_an_initial_value_from_inside_a_loop_is_refused(use_resource: bool) -> None:
+    def made(lazily: bool) -> Any:
+        first = acts.zeros([])
+        value = (lambda: acts.zeros([])) if lazily else first
+        return acts.Variable(value, use_resource=use_resource).read_value()
+
+    def looped(lazily: bool) -> Any:
+        return acts.while_loop(lambda i, _: i < 3, lambda i, _: (i + 1, made(lazily)), [0, 0.0])
+
+    with acts.Graph().as_default():
+        with pytest.raises(ValueError, match="inside a control-flow construct, 'while'"):
+            looped(False)
+        assert len(looped(True)) == 2
+
+
+def test_a_variable_is_made_of_the_names_of_its_nodes() -> None:
+    with acts.Graph().as_default():
+        first = acts.Variable(3.0, trainable=False)
+        again: Any = acts.Variable(variable_def=first.to_proto())
+        assert (again.name, again.trainable) == (first.name, False)

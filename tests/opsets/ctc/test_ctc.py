@@ -32,11 +32,6 @@ def test_inputs_may_have_the_batch_first_and_another_name() -> None:
     np.testing.assert_array_equal(found[0], found[2])
 
 
-def test_labels_are_a_sparse_tensor() -> None:
-    with pytest.raises(TypeError, match="to be a SparseTensor"):
-        nn.ctc_loss(constant([[1]]), INPUTS, [5, 4])  # type: ignore[arg-type]
-
-
 def test_the_gradient_of_the_loss_has_none() -> None:
     x = constant(INPUTS)
     [slope] = gradients(nn.ctc_loss(labels(), x, [5, 4]), [x])

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 import actorsession as acts
 from actorsession import errors, float32, int64, string
-from actorsession.opsets import FixedLenFeature, FixedLenSequenceFeature, VarLenFeature, parse_example
 from actorsession.opsets.parsing.example_batches import BatchReader, ExampleError
 from actorsession.opsets.parsing.example_reader import WrongKindError
 from actorsession.opsets.parsing.feature_values import FeatureError, values_of
@@ -237,13 +236,13 @@ def test_what_is_missing_gets_the_default_and_what_is_short_is_padded() -> None:
         number = [entry(b"f", 2, length_field(1, struct.pack("<2f", i, -i)))] if i % 5 else []
         rows.append(example(*text, *counted, *number))
     with acts.Graph().as_default(), acts.Session() as session:
-        made = parse_example(
+        made = acts.io.parse_example(
             rows,
             {
-                "t": FixedLenFeature([], string, "none"),
-                "f": FixedLenFeature([2], float32, [7, 8]),
-                "n": FixedLenSequenceFeature([], int64, True, -1),
-                "v": VarLenFeature(float32),
+                "t": acts.io.FixedLenFeature([], string, "none"),
+                "f": acts.io.FixedLenFeature([2], float32, [7, 8]),
+                "n": acts.io.FixedLenSequenceFeature([], int64, True, -1),
+                "v": acts.io.VarLenFeature(float32),
             },
         )
         found = session.run(made)
@@ -267,7 +266,7 @@ def test_what_is_missing_gets_the_default_and_what_is_short_is_padded() -> None:
 def test_one_example_of_a_batch_is_refused_by_its_number(last: bytes, match: str) -> None:
     rows = [example(entry(b"a", 3, length_field(1, b"\x05")))] * 29 + [example(last)]
     with acts.Graph().as_default(), acts.Session() as session:
-        made = parse_example(rows, {"a": FixedLenFeature([], int64)})
+        made = acts.io.parse_example(rows, {"a": acts.io.FixedLenFeature([], int64)})
         with pytest.raises(errors.InvalidArgumentError, match=match):
             session.run(made)
 

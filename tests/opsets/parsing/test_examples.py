@@ -12,14 +12,6 @@ from hypothesis import strategies as st
 import actorsession as acts
 from actorsession import errors, float32, int32, int64, ops, string
 from actorsession.interop.example_protos import BytesList, Example, Feature, Features, FloatList, Int64List
-from actorsession.opsets import (
-    FixedLenFeature,
-    FixedLenSequenceFeature,
-    SparseFeature,
-    VarLenFeature,
-    parse_example,
-    parse_single_example,
-)
 from actorsession.opsets.parsing.example_reader import ExampleReader, WrongKindError
 from actorsession.protobuf.wire import WireError, length_field
 from tests.rows import for_each
@@ -47,7 +39,7 @@ def run(fetches: Any) -> Any:
 
 
 def refused(serialized: Any, features: dict[str, Any], match: str, names: Any = None) -> None:
-    parsed = parse_example(serialized, features, example_names=names)
+    parsed = acts.io.parse_example(serialized, features, example_names=names)
     with pytest.raises(errors.InvalidArgumentError, match=match):
         run(parsed)
 
@@ -59,61 +51,65 @@ def refused(serialized: Any, features: dict[str, Any], match: str, names: Any = 
     "feature, kind, match",
     [
         (3, ValueError, "Unsupported int 3 for key 'a'"),
-        (FixedLenFeature(None, float32), ValueError, "Missing shape for feature a"),
-        (FixedLenFeature([2], None), ValueError, "Missing type for feature a"),
-        (FixedLenFeature([None], float32), ValueError, "First dimension .* unknown"),
-        (FixedLenFeature([2, None], float32), ValueError, "All dimensions of shape"),
-        (FixedLenFeature([2], "int32"), TypeError, "of int32: string, float32 and int64"),
-        (FixedLenFeature([2], float32, [1.0]), ValueError, "1 elements"),
-        (FixedLenFeature([1], float32, ["x"]), TypeError, "float32"),
-        (FixedLenSequenceFeature([], float32), ValueError, "requires allow_missing"),
-        (FixedLenSequenceFeature([], float32, True, [1.0, 2.0]), ValueError, "2 elements"),
-        (VarLenFeature(None), ValueError, "Missing type"),
-        (VarLenFeature("float64"), TypeError, "of float64"),
-        (SparseFeature(None, "v", float32, 5), ValueError, "Missing index_key"),
-        (SparseFeature("i", None, float32, 5), ValueError, "Missing value_key"),
-        (SparseFeature(["i", "j"], "v", float32, [5]), ValueError, "has as many sizes"),
+        (acts.io.FixedLenFeature(None, float32), ValueError, "Missing shape for feature a"),
+        (acts.io.FixedLenFeature([2], None), ValueError, "Missing type for feature a"),
+        (acts.io.FixedLenFeature([None], float32), ValueError, "First dimension .* unknown"),
+        (acts.io.FixedLenFeature([2, None], float32), ValueError, "All dimensions of shape"),
+        (acts.io.FixedLenFeature([2], "int32"), TypeError, "of int32: string, float32 and int64"),
+        (acts.io.FixedLenFeature([2], float32, [1.0]), ValueError, "1 elements"),
+        (acts.io.FixedLenFeature([1], float32, ["x"]), TypeError, "float32"),
+        (acts.io.FixedLenSequenceFeature([], float32), ValueError, "requires allow_missing"),
+        (acts.io.FixedLenSequenceFeature([], float32, True, [1.0, 2.0]), ValueError, "2 elements"),
+        (acts.io.VarLenFeature(None), ValueError, "Missing type"),
+        (acts.io.VarLenFeature("float64"), TypeError, "of float64"),
+        (acts.io.SparseFeature(None, "v", float32, 5), ValueError, "Missing index_key"),
+        (acts.io.SparseFeature("i", None, float32, 5), ValueError, "Missing value_key"),
+        (acts.io.SparseFeature(["i", "j"], "v", float32, [5]), ValueError, "has as many sizes"),
     ],
 )
 def test_a_feature_that_says_too_little_is_refused(feature: Any, kind: type[Exception], match: str) -> None:
     with pytest.raises(kind, match=match):
-        parse_example([b""], {"a": feature})
+        acts.io.parse_example([b""], {"a": feature})
 
 
 def test_a_key_is_wanted_in_one_way() -> None:
     with pytest.raises(ValueError, match=r"must not intersect.*intersection: \['i'\]"):
-        parse_example([b""], {"i": FixedLenFeature([], int64), "s": SparseFeature("i", "v", float32, 5)})
+        acts.io.parse_example(
+            [b""], {"i": acts.io.FixedLenFeature([], int64), "s": acts.io.SparseFeature("i", "v", float32, 5)}
+        )
     with pytest.raises(ValueError, match="Conflicting type int64 vs float32 for feature v"):
-        parse_example([b""], {"a": SparseFeature("v", "x", int64, 5), "v": VarLenFeature(float32)})
-    for parse in (parse_example, parse_single_example):
+        acts.io.parse_example(
+            [b""], {"a": acts.io.SparseFeature("v", "x", int64, 5), "v": acts.io.VarLenFeature(float32)}
+        )
+    for parse in (acts.io.parse_example, acts.io.parse_single_example):
         with pytest.raises(ValueError, match="features"):
             parse([b""], {})
 
 
 def test_one_example_is_a_scalar_and_many_are_a_vector() -> None:
-    wanted = {"a": VarLenFeature(int64)}
+    wanted = {"a": acts.io.VarLenFeature(int64)}
     with pytest.raises(ValueError, match="must be a scalar"):
-        parse_single_example([b""], wanted)
+        acts.io.parse_single_example([b""], wanted)
     with pytest.raises(ValueError, match="vector of examples or one"):
-        parse_example([[b""]], wanted)
-    assert parse_single_example(ops.placeholder(string), wanted)["a"].shape.as_list() == [None]
+        acts.io.parse_example([[b""]], wanted)
+    assert acts.io.parse_single_example(ops.placeholder(string), wanted)["a"].shape.as_list() == [None]
 
 
 def test_shapes_are_known_and_nodes_have_tensorflows_names(graph: Any) -> None:
-    made = parse_example(
+    made = acts.io.parse_example(
         ops.placeholder(string, [None]),
         {
-            "a b": FixedLenFeature([1], int64, 7),
-            "f": FixedLenFeature([2, 3], float32),
-            "v": VarLenFeature(string),
-            "s": FixedLenSequenceFeature([4], float32, True),
+            "a b": acts.io.FixedLenFeature([1], int64, 7),
+            "f": acts.io.FixedLenFeature([2, 3], float32),
+            "v": acts.io.VarLenFeature(string),
+            "s": acts.io.FixedLenSequenceFeature([4], float32, True),
         },
     )
     shapes = {key: value.shape.as_list() for key, value in made.items()}
     assert shapes == {"a b": [None, 1], "f": [None, 2, 3], "v": [None, None], "s": [None, None, 4]}
     names = {op.name for op in graph.get_operations()}
     assert names >= {"ParseExample/key_a_b", "ParseExample/ParseExampleV2"}
-    single = parse_single_example(b"", {"f": FixedLenFeature([2, 3], float32)}, name="one")
+    single = acts.io.parse_single_example(b"", {"f": acts.io.FixedLenFeature([2, 3], float32)}, name="one")
     assert (single["f"].op.name, single["f"].shape.as_list()) == ("one/one/one", [2, 3])
 
 
@@ -123,11 +119,11 @@ def test_shapes_are_known_and_nodes_have_tensorflows_names(graph: Any) -> None:
 def test_a_sparse_feature_is_put_together_of_its_parts_in_order() -> None:
     data = [example(i=ints(3, 0), j=ints(1, 1), v=floats(1, 2)), example(i=ints(1), j=ints(0), v=floats(9))]
     wanted = {
-        "flat": SparseFeature("i", "v", float32, 5),
-        "as_is": SparseFeature("i", "v", float32, 5, True),
-        "deep": SparseFeature(["i", "j"], "v", float32, [5, 2]),
+        "flat": acts.io.SparseFeature("i", "v", float32, 5),
+        "as_is": acts.io.SparseFeature("i", "v", float32, 5, True),
+        "deep": acts.io.SparseFeature(["i", "j"], "v", float32, [5, 2]),
     }
-    made = parse_example(data, wanted)
+    made = acts.io.parse_example(data, wanted)
     assert list(made) == ["flat", "as_is", "deep"]
     assert made["deep"].shape.as_list() == [None, 5, 2]
     found = run(made)
@@ -136,7 +132,7 @@ def test_a_sparse_feature_is_put_together_of_its_parts_in_order() -> None:
     assert found["flat"].dense_shape.tolist() == [2, 5]
     assert found["as_is"].indices.tolist() == [[0, 3], [0, 0], [1, 1]]
     assert found["deep"].indices.tolist() == [[0, 0, 1], [0, 3, 1], [1, 1, 0]]
-    single = run(parse_single_example(data[0], wanted))
+    single = run(acts.io.parse_single_example(data[0], wanted))
     assert single["flat"].indices.tolist() == [[0], [3]]
     assert single["flat"].dense_shape.tolist() == [5]
 
@@ -144,12 +140,12 @@ def test_a_sparse_feature_is_put_together_of_its_parts_in_order() -> None:
 def test_errors_name_the_example_the_key_and_what_was_found() -> None:
     data = [example(a=floats(1, 2)), example(b=ints(1))]
     names = ["first", "second"]
-    wanted = {"a": FixedLenFeature([2], float32)}
+    wanted = {"a": acts.io.FixedLenFeature([2], float32)}
     refused(data, wanted, "Name: second, Key: a, Index: 1. .*required but could not", names)
-    refused(data[:1] * 2, {"a": VarLenFeature(int64)}, "Key: a, Index: 0. Data types don't match")
+    refused(data[:1] * 2, {"a": acts.io.VarLenFeature(int64)}, "Key: a, Index: 0. Data types don't match")
     refused([data[0], b"\x0a\x05"], wanted, "example input 1, called b'second'", names)
     refused(data, wanted, "same shape as serialized: 1 names, 2 examples", ["x"])
-    blocks = {"a": FixedLenSequenceFeature([3], float32, True)}
+    blocks = {"a": acts.io.FixedLenSequenceFeature([3], float32, True)}
     refused(data, blocks, r"Index: 0.*not a multiple .*Saw 2 values .*\[\?,3\]")
 
 
@@ -158,11 +154,11 @@ def test_a_feature_that_comes_twice_is_the_last_one_unless_that_is_empty() -> No
         length_field(1, length_field(1, b"a") + length_field(2, feature.SerializeToString()))
         for feature in (ints(5), ints(6), Feature())
     )
-    wanted = {"a": FixedLenFeature([], int64)}
+    wanted = {"a": acts.io.FixedLenFeature([], int64)}
     for entries, value in ((first + last, 6), (last + first, 5), (first + empty, 5)):
-        assert run(parse_single_example(length_field(1, entries), wanted))["a"] == value
+        assert run(acts.io.parse_single_example(length_field(1, entries), wanted))["a"] == value
     # The map itself may come in two pieces.
-    assert run(parse_single_example(length_field(1, first) + length_field(1, last), wanted))["a"] == 6
+    assert run(acts.io.parse_single_example(length_field(1, first) + length_field(1, last), wanted))["a"] == 6
 
 
 @pytest.mark.parametrize(
@@ -178,7 +174,7 @@ def test_numbers_may_stand_one_by_one(content: bytes, wanted: list[int]) -> None
     swapped = length_field(2, content) + length_field(1, b"a")
     for each in (entry, swapped):
         data = length_field(1, length_field(1, each)) + b"\x50\x01"
-        found = run(parse_single_example(data, {"a": VarLenFeature(int64)}))["a"]
+        found = run(acts.io.parse_single_example(data, {"a": acts.io.VarLenFeature(int64)}))["a"]
         assert found.values.tolist() == wanted
 
 
@@ -186,8 +182,8 @@ def test_many_numbers_are_values_of_their_own() -> None:
     """They are not copied when they are cut out, but when they become an array."""
     rows = [[float(i + j) for j in range(1000)] for i in range(3)]
     data = [example(f=floats(*row), i=ints(*map(int, row))) for row in rows]
-    wanted = {"f": FixedLenFeature([10, 100], float32), "i": FixedLenSequenceFeature([], int64, True)}
-    made = parse_example(data, wanted)
+    wanted = {"f": acts.io.FixedLenFeature([10, 100], float32), "i": acts.io.FixedLenSequenceFeature([], int64, True)}
+    made = acts.io.parse_example(data, wanted)
     with acts.Session() as session:
         for _ in range(2):
             found = session.run(made)
@@ -224,8 +220,8 @@ def batches(draw: st.DrawFn) -> list[Example]:
 def test_values_are_those_that_the_messages_hold(examples: list[Example]) -> None:
     data = [_in_any_order(each) for each in examples]
     with acts.Graph().as_default():
-        wanted = {key: VarLenFeature(kind) for key, kind in KINDS.items()}
-        found = run(parse_example(np.array([*data, None], object)[:-1], wanted))
+        wanted = {key: acts.io.VarLenFeature(kind) for key, kind in KINDS.items()}
+        found = run(acts.io.parse_example(np.array([*data, None], object)[:-1], wanted))
     for key, name in LISTS.items():
         lists = [list(getattr(each.features.feature[key], name).value) for each in examples]
         flat = [value for values in lists for value in values]
@@ -279,7 +275,7 @@ def test_what_was_read_before_changes_no_answer(rounds: list[Any]) -> None:
 def test_any_bytes_are_an_example_or_refused(data: bytes) -> None:
     assert cells(reader(), length_field(1, data)) == cells(reader(), length_field(1, data))
     with acts.Graph().as_default():
-        made = parse_example([data], {"a": VarLenFeature(int64), "b": VarLenFeature(float32)})
+        made = acts.io.parse_example([data], {"a": acts.io.VarLenFeature(int64), "b": acts.io.VarLenFeature(float32)})
         with acts.Session() as session:
             try:
                 session.run(made)

@@ -21,14 +21,6 @@ from actorsession.interop.example_protos import (
     Int64List,
     SequenceExample,
 )
-from actorsession.opsets import (
-    FixedLenFeature,
-    FixedLenSequenceFeature,
-    SparseFeature,
-    VarLenFeature,
-    parse_sequence_example,
-    parse_single_sequence_example,
-)
 from actorsession.protobuf.wire import length_field
 from tests.rows import for_each
 
@@ -50,10 +42,10 @@ def run(fetches: Any) -> Any:
 
 
 def test_the_context_and_the_steps_have_keys_of_their_own() -> None:
-    context, steps, lengths = parse_sequence_example(
+    context, steps, lengths = acts.io.parse_sequence_example(
         [sequence([[1], [2]], l=ints(9)), sequence([[3]], l=ints(8))],
-        {"l": FixedLenFeature([], int64)},
-        {"l": FixedLenSequenceFeature([], int64)},
+        {"l": acts.io.FixedLenFeature([], int64)},
+        {"l": acts.io.FixedLenSequenceFeature([], int64)},
     )
     assert run(context["l"]).tolist() == [9, 8]
     assert run(steps["l"]).tolist() == [[1, 2], [3, 0]]
@@ -62,8 +54,8 @@ def test_the_context_and_the_steps_have_keys_of_their_own() -> None:
 
 
 def test_one_sequence_has_no_axis_of_a_batch(graph: Any) -> None:
-    context, steps = parse_single_sequence_example(
-        ops.placeholder(string), {"k": VarLenFeature(int64)}, {"l": VarLenFeature(int64)}
+    context, steps = acts.io.parse_single_sequence_example(
+        ops.placeholder(string), {"k": acts.io.VarLenFeature(int64)}, {"l": acts.io.VarLenFeature(int64)}
     )
     assert context["k"].shape.as_list() == [None]
     assert steps["l"].shape.as_list() == [None, None]
@@ -76,41 +68,41 @@ def test_one_sequence_has_no_axis_of_a_batch(graph: Any) -> None:
     "context, steps, match",
     [
         (None, None, "at least one should have values"),
-        ({"a": FixedLenSequenceFeature([], int64)}, None, "Unsupported FixedLenSequenceFeature"),
-        ({"a": SparseFeature("i", "v", int64, 3)}, None, "Unsupported SparseFeature"),
-        (None, {"a": FixedLenFeature([], int64)}, "Unsupported FixedLenFeature"),
-        (None, {"a": FixedLenSequenceFeature([], int64, default_value=3)}, "has no default"),
-        (None, {"a": FixedLenSequenceFeature([None], int64)}, "not fully defined"),
+        ({"a": acts.io.FixedLenSequenceFeature([], int64)}, None, "Unsupported FixedLenSequenceFeature"),
+        ({"a": acts.io.SparseFeature("i", "v", int64, 3)}, None, "Unsupported SparseFeature"),
+        (None, {"a": acts.io.FixedLenFeature([], int64)}, "Unsupported FixedLenFeature"),
+        (None, {"a": acts.io.FixedLenSequenceFeature([], int64, default_value=3)}, "has no default"),
+        (None, {"a": acts.io.FixedLenSequenceFeature([None], int64)}, "not fully defined"),
     ],
 )
 def test_what_a_sequence_cannot_give_is_refused(context: Any, steps: Any, match: str) -> None:
     with pytest.raises(ValueError, match=match):
-        parse_single_sequence_example(b"", context, steps)
+        acts.io.parse_single_sequence_example(b"", context, steps)
     with pytest.raises(ValueError, match=match):
-        parse_sequence_example([b""], context, steps)
+        acts.io.parse_sequence_example([b""], context, steps)
 
 
 def test_errors_name_the_sequence() -> None:
-    wanted = {"k": FixedLenFeature([], int64)}
+    wanted = {"k": acts.io.FixedLenFeature([], int64)}
     data = [sequence([], k=ints(1)), sequence([])]
-    context, _, _ = parse_sequence_example(data, wanted, example_names=["x", "y"])
+    context, _, _ = acts.io.parse_sequence_example(data, wanted, example_names=["x", "y"])
     with pytest.raises(errors.InvalidArgumentError, match=r"Name: y, Context feature: k.*required"):
         run(context)
-    context, _ = parse_single_sequence_example(data[1], wanted, example_name="alone")
+    context, _ = acts.io.parse_single_sequence_example(data[1], wanted, example_name="alone")
     with pytest.raises(errors.InvalidArgumentError, match="Name: alone, Context feature: k"):
         run(context)
-    context, _, _ = parse_sequence_example(data, wanted, example_names=["x"])
+    context, _, _ = acts.io.parse_sequence_example(data, wanted, example_names=["x"])
     with pytest.raises(errors.InvalidArgumentError, match="1 names, 2 examples"):
         run(context)
     with pytest.raises(ValueError, match="must be a scalar"):
-        parse_single_sequence_example(data, wanted)
+        acts.io.parse_single_sequence_example(data, wanted)
 
 
 @given(st.lists(st.lists(st.lists(st.integers(-(2**63), 2**63 - 1), max_size=3), max_size=4), max_size=4))
 def test_steps_are_those_that_the_messages_hold(batch: list[list[list[int]]]) -> None:
     with acts.Graph().as_default():
         data = ops.placeholder(string, [None])
-        _, steps, _ = parse_sequence_example(data, None, {"l": VarLenFeature(int64)})
+        _, steps, _ = acts.io.parse_sequence_example(data, None, {"l": acts.io.VarLenFeature(int64)})
         with acts.Session() as session:
             found = session.run(steps["l"], {data: [sequence(each) for each in batch]})
     flat = [
@@ -130,8 +122,10 @@ def test_any_bytes_are_a_sequence_or_refused(data: bytes) -> None:
     lists = length_field(2, length_field(1, length_field(1, b"l") + length_field(2, data)))
     for each in (data, lists, length_field(1, data), length_field(2, data)):
         with acts.Graph().as_default(), acts.Session() as session:
-            made = parse_sequence_example(
-                [each], {"k": VarLenFeature(int64)}, {"l": VarLenFeature(float32), "m": VarLenFeature(int64)}
+            made = acts.io.parse_sequence_example(
+                [each],
+                {"k": acts.io.VarLenFeature(int64)},
+                {"l": acts.io.VarLenFeature(float32), "m": acts.io.VarLenFeature(int64)},
             )
             try:
                 session.run(made)

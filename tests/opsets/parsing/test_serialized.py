@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import actorsession as acts
 from actorsession import errors, ops, opsets
-from actorsession.interop import TensorProto, make_ndarray
+from actorsession.interop import TensorProto
 from tests.rows import for_each
 
 
@@ -50,7 +50,7 @@ def test_elements_may_stand_one_by_one(dtype: str, field: str, values: list[Any]
     proto = TensorProto(dtype=kind.as_datatype_enum, **{field: values})
     proto.tensor_shape.dim.add(size=2)
     found = parsed(proto.SerializeToString(), kind)
-    np.testing.assert_array_equal(found, make_ndarray(proto))
+    np.testing.assert_array_equal(found, acts.io.make_ndarray(proto))
     assert found.dtype == kind.np_dtype
 
 

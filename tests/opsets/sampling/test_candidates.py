@@ -14,7 +14,7 @@ from actorsession.errors import InvalidArgumentError
 from actorsession.extend import NOT_DIFFERENTIABLE
 from actorsession.graph.registry import lookup
 from tests.ops.interpreter import Variables, evaluate, source
-from tests.rows import for_each
+from tests.rows import for_each, refusing
 
 TRUE = np.array([[0, 3], [5, 1]])
 UNIGRAMS = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
@@ -188,21 +188,15 @@ def test_an_unknown_batch_stays_unknown() -> None:
     assert sample.true_expected_count.shape.as_list() == [None, 2]
 
 
-@for_each(
-    "make, match",
-    [
-        (lambda: uniform(0, True), "num_sampled is at least 1, got 0"),
-        (lambda: log_uniform(2, True, 0), "range_max is at least 1, got 0"),
-        (lambda: nn.uniform_candidate_sampler(TRUE, 0, 1, True, 9), "num_true is at least 1, got 0"),
-        (lambda: nn.uniform_candidate_sampler(TRUE, 3, 1, True, 9), r"shape \[batch, 3\], got \(2, 2\)"),
-        (lambda: nn.all_candidate_sampler([1, 2], 1, 1, True), r"got \(2,\)"),
-        (lambda: fixed(3, False, unigrams=()), "one of the two"),
-        (lambda: fixed(3, False, vocab_file="words"), "one of the two"),
-    ],
+test_numbers_that_cannot_be_are_refused_while_building = refusing(
+    (lambda: uniform(0, True), ValueError, "num_sampled is at least 1, got 0"),
+    (lambda: log_uniform(2, True, 0), ValueError, "range_max is at least 1, got 0"),
+    (lambda: nn.uniform_candidate_sampler(TRUE, 0, 1, True, 9), ValueError, "num_true is at least 1, got 0"),
+    (lambda: nn.uniform_candidate_sampler(TRUE, 3, 1, True, 9), ValueError, r"\[batch, 3\], got \(2, 2\)"),
+    (lambda: nn.all_candidate_sampler([1, 2], 1, 1, True), ValueError, r"got \(2,\)"),
+    (lambda: fixed(3, False, unigrams=()), ValueError, "one of the two"),
+    (lambda: fixed(3, False, vocab_file="words"), ValueError, "one of the two"),
 )
-def test_numbers_that_cannot_be_are_refused_while_building(make: Any, match: str) -> None:
-    with pytest.raises(ValueError, match=match):
-        make()
 
 
 @for_each(

@@ -7,22 +7,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import Graph, Session, SparseTensor, as_dtype, constant, gradients, placeholder
+from actorsession import Graph, Session, SparseTensor, as_dtype, constant, placeholder
 from actorsession import shape as shape_of
-from actorsession.errors import InvalidArgumentError
 from actorsession.opsets.sparse import kernels
 from actorsession.opsets.sparse.basics import (
     SparseTensorValue,
-    sparse_add,
     sparse_placeholder,
-    sparse_reorder,
     sparse_tensor_dense_matmul,
     sparse_tensor_to_dense,
-    sparse_to_dense,
 )
-from tests.ops.cases import computed, expect, f32, i32, i64
-from tests.ops.interpreter import check_gradient, evaluate, source
-from tests.rows import for_each
+from tests.ops.cases import f32, i64
+from tests.ops.interpreter import evaluate, source
+from tests.ops.uses import gives
+from tests.rows import for_each, refusing
 
 PLACES = i64([[0, 0], [1, 2]])
 SHAPE = i64([2, 3])
@@ -84,21 +81,6 @@ def test_other_values_stand_at_the_same_places() -> None:
     assert other.dtype.name == "int32"
 
 
-@for_each(
-    "indices, values, shape, kind",
-    [
-        ([[0.5, 0]], [1.0], [2, 3], TypeError),
-        ([0, 0], [1.0], [2, 3], ValueError),
-        ([[0, 0]], [1.0, 2.0], [2, 3], ValueError),
-        ([[0, 0]], [1.0], [2, 3, 4], ValueError),
-        ([[0, 0]], [[1.0]], [2, 3], ValueError),
-    ],
-)
-def test_parts_that_do_not_fit_are_refused(indices: Any, values: Any, shape: Any, kind: type[Exception]) -> None:
-    with pytest.raises(kind):
-        SparseTensor(indices, values, shape)
-
-
 def test_a_fetched_value_becomes_a_sparse_tensor_again() -> None:
     value = SparseTensorValue(PLACES, f32([1, 2]), SHAPE)
     sparse = SparseTensor.from_value(value)
@@ -129,126 +111,7 @@ def test_a_sparse_placeholder_takes_its_shape_from_a_tensor() -> None:
     assert anything.dense_shape.op.type == "Placeholder"
 
 
-# -- dense -----------------------------------------------------------------------------------------
-
-
-def test_a_default_fills_the_other_places() -> None:
-    with Graph().as_default():
-        numbers = SparseTensor([[0, 1]], [5.0], [1, 3])
-        texts = SparseTensor([[1]], ["a"], [3])
-        filled, plain, other = evaluate(
-            [sparse_tensor_to_dense(numbers, -1.0), sparse_tensor_to_dense(texts), sparse_tensor_to_dense(texts, "z")]
-        )
-    np.testing.assert_array_equal(filled, f32([[-1, 5, -1]]))
-    assert plain.tolist() == [b"", b"a", b""]
-    assert other.tolist() == [b"z", b"a", b"z"]
-
-
-def test_unchecked_the_last_of_two_entries_for_one_place_wins() -> None:
-    sparse = SparseTensor([[0, 0], [0, 0]], [1.0, 2.0], [1, 2])
-    [dense] = evaluate([sparse_tensor_to_dense(sparse, validate_indices=False)])
-    np.testing.assert_array_equal(dense, [[2, 0]])
-
-
-@pytest.mark.parametrize(
-    ("indices", "dims", "values", "expected"),
-    [
-        ([1, 3], [5], 1, i32([0, 1, 0, 1, 0])),
-        (2, [5], 1.0, f32([0, 0, 1, 0, 0])),
-        ([[0, 1], [1, 0]], [2, 2], [3, 4], i32([[0, 3], [4, 0]])),
-    ],
-    ids=["vector of places", "one place", "matrix of places"],
-)
-def test_sparse_to_dense_takes_places_of_rank_0_to_2(indices: Any, dims: Any, values: Any, expected: Any) -> None:
-    dense = sparse_to_dense(indices, dims, values, default_value=0)
-    assert dense.shape == dims
-    [found] = evaluate([dense])
-    assert found.dtype == expected.dtype
-    np.testing.assert_array_equal(found, expected)
-
-
-def test_the_static_shape_of_a_dense_tensor_is_that_of_the_sparse_one() -> None:
-    sparse = sparse_placeholder("float32", [None, 3])
-    assert sparse_tensor_to_dense(sparse).shape == [None, 3]
-    with pytest.raises(TypeError, match="a SparseTensor is wanted"):
-        sparse_tensor_to_dense(constant([1.0]))  # type: ignore[arg-type]
-
-
-# -- order, sums and products ----------------------------------------------------------------------
-
-
-def test_reordering_brings_entries_into_row_major_order() -> None:
-    def reordered(indices: Any, values: Any, dims: Any) -> Any:
-        ordered = sparse_reorder(SparseTensor(indices, values, dims))
-        return [ordered.indices, ordered.values, ordered.dense_shape]
-
-    expect(
-        reordered,
-        [i64([[0, 0], [0, 0], [1, 2]]), f32([2, 3, 1]), SHAPE],
-        i64([[1, 2], [0, 0], [0, 0]]),
-        f32([1, 2, 3]),
-        SHAPE,
-    )
-
-
-def _sum(threshold: Any = None) -> Any:
-    def add(*parts: Any) -> Any:
-        total = sparse_add(SparseTensor(*parts[:3]), SparseTensor(*parts[3:]), threshold)
-        return [total.indices, total.values, total.dense_shape]
-
-    return add
-
-
-A = (PLACES, f32([2, 1]), SHAPE)
-B = (i64([[0, 0], [1, 1]]), f32([-2, 4]), SHAPE)
-
-
-def test_two_sparse_tensors_are_added_entry_by_entry() -> None:
-    expect(_sum(), [i64([[0, 0], [1, 1], [1, 2]]), f32([0, 4, 1]), SHAPE], *A, *B)
-
-
-def test_a_sum_drops_entries_below_the_threshold() -> None:
-    expect(_sum(1.0), [i64([[1, 1], [1, 2]]), f32([4, 1]), SHAPE], *A, *B)
-
-
-def test_sparse_tensors_of_other_shapes_are_not_added() -> None:
-    other = i64([2, 4])
-    with pytest.raises(ValueError, match="not compatible"):
-        sparse_add(SparseTensor(*A), SparseTensor(B[0], B[1], other))
-    with pytest.raises(InvalidArgumentError, match="not the same"):
-        computed(_sum(), *A, B[0], B[1], other, known=False)
-
-
-def test_a_sparse_and_a_dense_tensor_are_added_to_a_dense_one() -> None:
-    def add(indices: Any, values: Any, dims: Any, dense: Any) -> Any:
-        sparse = SparseTensor(indices, values, dims)
-        return [sparse_add(sparse, dense), sparse_add(dense, sparse)]
-
-    expected = _dense(*A) + 1
-    expect(add, [expected, expected], *A, np.ones((2, 3), np.float32))
-
-
-def test_sums_need_a_sparse_tensor() -> None:
-    with pytest.raises(TypeError, match="a SparseTensor is wanted"):
-        sparse_add(constant([1.0]), constant([1.0]))
-
-
-@for_each("adjoint_a", [False, True])
-@for_each("adjoint_b", [False, True])
-def test_a_sparse_times_a_dense_matrix_is_the_dense_product(adjoint_a: bool, adjoint_b: bool) -> None:
-    rng = np.random.default_rng(1)
-    inner = 2 if adjoint_a else 3
-    b = rng.normal(size=(4, inner) if adjoint_b else (inner, 4))
-    values = rng.normal(size=3)
-    indices = i64([[1, 2], [0, 0], [1, 0]])
-
-    def product(values: Any, b: Any) -> Any:
-        return sparse_tensor_dense_matmul(SparseTensor(indices, values, SHAPE), b, adjoint_a, adjoint_b)
-
-    dense = _dense(indices, values, SHAPE)
-    expected = (dense.T if adjoint_a else dense) @ (b.T if adjoint_b else b)
-    expect(product, expected, values, b, exact=False)
-    check_gradient(product, values, b)
+# -- products --------------------------------------------------------------------------------------
 
 
 @for_each("by", ["scipy", "numpy"])
@@ -271,8 +134,8 @@ def test_a_large_product_is_that_of_the_dense_matrix_however_it_is_computed(
 
     wanted = dense @ b.astype(complex)
     is_complex = values.dtype.kind == "c"
-    expect(product, (wanted if is_complex else wanted.real).astype(values.dtype), values, b)
-    expect(product, np.zeros((9, 0), values.dtype), values, b[:, :0])
+    gives(product, (wanted if is_complex else wanted.real).astype(values.dtype), values, b).check()
+    gives(product, np.zeros((9, 0), values.dtype), values, b[:, :0]).check()
 
 
 # -- what can still be fed -------------------------------------------------------------------------
@@ -294,20 +157,10 @@ def test_a_dense_shape_whose_value_was_read_can_no_longer_be_fed() -> None:
     assert graph.is_feedable(of_tensor)
 
 
-def test_a_gradient_reaches_the_values_only() -> None:
-    sparse = SparseTensor(PLACES, [1.0, 2.0], SHAPE)
-    dense = sparse_tensor_to_dense(sparse)
-    of_values, of_indices = gradients(dense * dense, [sparse.values, sparse.indices])
-    [found] = evaluate([of_values])
-    assert of_indices is None
-    np.testing.assert_array_equal(found, [2, 4])
-
-
-def test_parts_of_two_dtypes_are_refused() -> None:
-    sparse = SparseTensor(*A)
-    with pytest.raises(TypeError, match="one dtype"):
-        sparse_add(sparse, sparse.with_values([1, 2]))
-    with pytest.raises(TypeError, match="float32"):
-        sparse_tensor_dense_matmul(sparse, constant([[1], [2], [3]]))
-    with pytest.raises(TypeError):
-        sparse_to_dense(constant([1, 3]), constant(i64([5])), [1, 2])
+test_parts_that_do_not_fit_are_refused = refusing(
+    (lambda: SparseTensor([[0.5, 0]], [1.0], [2, 3]), TypeError, "Expected int64"),
+    (lambda: SparseTensor([0, 0], [1.0], [2, 3]), ValueError, "indices of a SparseTensor have rank 2"),
+    (lambda: SparseTensor([[0, 0]], [1.0, 2.0], [2, 3]), ValueError, "1 rows against 2"),
+    (lambda: SparseTensor([[0, 0]], [1.0], [2, 3, 4]), ValueError, "2 columns against 3"),
+    (lambda: SparseTensor([[0, 0]], [[1.0]], [2, 3]), ValueError, "values of a SparseTensor have rank 1"),
+)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from actorsession import AsyncSession, Graph, Session, float32, int32, ops, opse
 from actorsession.errors import CancelledError, InvalidArgumentError, OutOfRangeError
 from tests.cluster.kit import soon
 from tests.ops.queues.kit import started, waiting
-from tests.rows import for_each
+from tests.rows import for_each, refusing
 
 FIRST = -(2**63)
 
@@ -73,6 +73,7 @@ async def test_static_shapes_are_those_of_the_barrier(graph: Graph) -> None:
     assert small.values[1].shape.as_list() == [None, 2]
     single = opsets.Barrier(float32).take_many(2)
     assert (len(single.values), single.values[0].shape.rank) == (1, None)
+    assert [value.shape.rank for value in opsets.Barrier((float32, string)).take_many(1)[2]] == [None, None]
 
 
 async def test_values_without_a_known_shape_have_that_of_the_first(session: AsyncSession) -> None:
@@ -126,27 +127,19 @@ async def test_shapes_that_are_wrong_at_run_time_are_refused_then(session: Async
     assert await sizes(session, barrier) == [0, 0]
 
 
-def test_without_shapes_all_are_open() -> None:
-    barrier = opsets.Barrier((float32, string))
-    assert [value.shape.rank for value in barrier.take_many(1)[2]] == [None, None]
+def _barrier(*types: Any, **given: Any) -> opsets.Barrier:
+    return opsets.Barrier(types or (float32,), **(given or {"shapes": ((),)}))
 
 
-def test_what_is_wrong_when_it_is_built_is_refused_by_that_line() -> None:
-    barrier = opsets.Barrier(float32, shapes=())
-    with pytest.raises(ValueError, match="takes a vector as keys"):
-        barrier.insert_many(0, [["a"]], [1.0])
-    with pytest.raises(ValueError, match="a row for each key"):
-        barrier.insert_many(0, ["a", "b"], [1.0])
-    with pytest.raises(TypeError, match="takes string as keys; got int32"):
-        barrier.insert_many(0, [1], [1.0])
-    with pytest.raises(TypeError, match="knows no timeout"):
-        barrier.take_many(1, timeout=10)  # type: ignore[arg-type] # what is tested
-    with pytest.raises(ValueError, match="num_elements is at least 0"):
-        barrier.take_many(-1)
-    with pytest.raises(ValueError, match="Empty tensors are not supported"):
-        opsets.Barrier(float32, shapes=((0,),))
-    with pytest.raises(ValueError, match="a shape for each of its 2 types"):
-        opsets.Barrier((float32, float32), shapes=((),))
+test_what_is_wrong_when_it_is_built_is_refused_by_that_line = refusing(
+    (lambda: _barrier().insert_many(0, [["a"]], [1.0]), ValueError, "takes a vector as keys"),
+    (lambda: _barrier().insert_many(0, ["a", "b"], [1.0]), ValueError, "a row for each key"),
+    (lambda: _barrier().insert_many(0, [1], [1.0]), TypeError, "takes string as keys; got int32"),
+    (lambda: _barrier().take_many(1, timeout=cast("Any", 10)), TypeError, "knows no timeout"),
+    (lambda: _barrier().take_many(-1), ValueError, "num_elements is at least 0"),
+    (lambda: _barrier(shapes=((0,),)), ValueError, "Empty tensors are not supported"),
+    (lambda: _barrier(float32, float32, shapes=((),)), ValueError, "a shape for each of its 2 types"),
+)
 
 
 # -- waiting ---------------------------------------------------------------------------------------

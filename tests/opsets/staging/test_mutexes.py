@@ -12,6 +12,8 @@ from actorsession import AsyncSession, Graph, control_dependencies, ops, opsets
 from actorsession.errors import CancelledError, InvalidArgumentError
 from actorsession.ops import raw
 from actorsession.opsets.staging.mutexes import CRITICAL_SECTION_EXECUTIONS, CRITICAL_SECTIONS, MutexState
+from tests.cluster.kit import soon
+from tests.ops.queues.kit import started, waiting
 
 
 @pytest.fixture
@@ -51,11 +53,11 @@ def test_a_lock_is_given_in_the_order_of_asking() -> None:
 
 def test_who_waits_for_a_mutex_that_is_reset_fails() -> None:
     mutex = MutexState("Mutex 'm'")
-    held, waiting = mutex.lock(), mutex.lock()
+    held, behind = mutex.lock(), mutex.lock()
     mutex.clear()
     assert held.done()
     with pytest.raises(CancelledError, match="Mutex 'm' was reset"):
-        waiting.result()
+        behind.result()
 
 
 # -- sections --------------------------------------------------------------------------------------
@@ -116,13 +118,13 @@ async def test_a_step_that_is_ended_in_a_section_gives_the_lock_back(session: As
     taking = section.execute(queue.dequeue)
     other = section.execute(number.read_value)
     await session.run(number.initializer)
-    step = asyncio.create_task(session.run(taking))
-    await asyncio.sleep(0.05)
-    waiting = asyncio.create_task(session.run(other))
-    await asyncio.sleep(0.05)
-    assert not waiting.done()
+    step = started(session, taking)
+    await waiting(session)
+    behind = started(session, other)
+    await waiting(session, 2)
+    assert not behind.done()
     step.cancel()
-    assert await asyncio.wait_for(waiting, 5) == 0.0
+    assert await soon(behind) == 0.0
 
 
 async def test_a_lock_that_is_no_lock_is_refused(session: AsyncSession, graph: Graph) -> None:

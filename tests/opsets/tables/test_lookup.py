@@ -14,7 +14,7 @@ import actorsession as acts
 from actorsession import Graph, lookup, opsets
 from actorsession.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError
 from actorsession.ops import raw
-from actorsession.ops.build import make
+from tests.nodes import make
 from tests.rows import for_each
 
 ASIS = lookup.TextFileIndex.WHOLE_LINE

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+import actorsession as acts
 from actorsession import Graph, uint8
-from actorsession.opsets.text.fingerprints import farmhash64, fingerprint
+from actorsession.opsets.text.fingerprints import farmhash64
 from tests.ops.interpreter import evaluate, source
 from tests.rows import for_each
 
@@ -38,7 +39,7 @@ def test_each_length_has_the_fingerprint_of_tensorflow(size: int) -> None:
 
 def _numbers(data: Any) -> list[int]:
     with Graph().as_default():
-        [found] = evaluate([fingerprint(data)])
+        [found] = evaluate([acts.strings.fingerprint(data)])
     return [int.from_bytes(row.tobytes(), "little") for row in found]
 
 
@@ -53,13 +54,13 @@ def test_rows_of_several_strings_are_hashed_by_the_fingerprints_of_each() -> Non
 
 
 def test_a_fingerprint_has_8_bytes() -> None:
-    known = fingerprint(source("float32", [3, None]))
+    known = acts.strings.fingerprint(source("float32", [3, None]))
     assert (known.dtype, known.shape.as_list()) == (uint8, [3, 8])
-    assert fingerprint(source("float32")).shape.as_list() == [None, 8]
+    assert acts.strings.fingerprint(source("float32")).shape.as_list() == [None, 8]
 
 
 def test_scalars_and_other_methods_are_refused() -> None:
     with pytest.raises(ValueError, match="rank at least 1"):
-        fingerprint(1)
+        acts.strings.fingerprint(1)
     with pytest.raises(ValueError, match="farmhash64, got b'md5'"):
-        fingerprint([1], method="md5")
+        acts.strings.fingerprint([1], method="md5")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 
 import pytest
@@ -10,8 +11,7 @@ from hypothesis import strategies as st
 
 from actorsession import Graph, TensorShape, strings
 from actorsession.errors import InvalidArgumentError
-from actorsession.opsets.text import regex_programs
-from actorsession.opsets.text.regex_programs import Expression, compiled
+from actorsession.opsets.text.regex_programs import BLOCK, MOST_STATES, Expression, compiled
 from tests.ops.interpreter import evaluate, source
 from tests.rows import for_each
 
@@ -148,21 +148,21 @@ def test_a_pattern_that_goes_back_elsewhere_takes_one_turn_for_each_byte(pattern
     assert expression.matches(b"a" * 99_999 + b"b") or "{" in pattern
 
 
-def test_what_a_long_search_keeps_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_long_search_keeps_is_bounded() -> None:
     """A text whose places are all unlike, in blocks: states are dropped and made again."""
-    monkeypatch.setattr(regex_programs, "_MOST_STATES", 20)
-    monkeypatch.setattr(regex_programs, "_BLOCK", 64)
-    text = "".join("ab"[n * n % 7 % 2] for n in range(1000)) * 2
-    expression = Expression(b"a(a|b){6}a")
-    found = [tuple(span[:2]) for span in expression.search(text.encode())]
-    assert found == [m.span() for m in re.finditer("a(a|b){6}a", text)]
-    assert len(expression._anywhere._states) <= 20
+    draw = random.Random(1)
+    text = "".join(draw.choices("ab", k=2 * BLOCK))
+    assert len({text[at : at + 14] for at in range(len(text))}) > MOST_STATES
+    expression = Expression(b"a(a|b){14}a")
+    spans = [tuple(span[:2]) for span in expression.search(text.encode())]
+    assert spans == [m.span() for m in re.finditer("a(a|b){14}a", text)]
+    assert len(expression._anywhere._states) <= MOST_STATES
 
 
-def test_a_match_may_be_longer_than_a_block(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(regex_programs, "_BLOCK", 16)
-    found = list(Expression(b"b(a*)b").search(b"ab" + b"a" * 100 + b"bab"))
-    assert found == [[1, 103, 2, 102]]
+def test_a_match_may_be_longer_than_a_block() -> None:
+    length = 3 * BLOCK
+    matches = list(Expression(b"b(a*)b").search(b"ab" + b"a" * length + b"bab"))
+    assert matches == [[1, length + 3, 2, length + 2]]
 
 
 @pytest.mark.parametrize("rewrite", [r"\1", r"\q", "\\"])

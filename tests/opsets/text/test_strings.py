@@ -13,6 +13,7 @@ from actorsession import ops, opsets, strings
 from actorsession.errors import InvalidArgumentError, ResourceExhaustedError
 from actorsession.opsets.parsing import serialized
 from actorsession.opsets.text import kernels
+from actorsession.plan.codegen.memory_check import memory_limit
 from tests.ops.interpreter import evaluate, source
 from tests.rows import for_each
 
@@ -119,12 +120,12 @@ def test_a_string_has_a_longest_length(build: Any, monkeypatch: pytest.MonkeyPat
         evaluate([made], {x: b"1234567890"})
 
 
-def test_strings_for_which_there_is_no_memory_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernels, "memory_limit", lambda: 100)
-    x = ops.fill([11], source("string", []))
+def test_strings_for_which_there_is_no_memory_are_refused() -> None:
+    """The strings that are joined are one; what is made of them would be 16 TiB."""
+    x = ops.fill([1 << 20], source("string", []))
     made = strings.join([x, x])
-    with pytest.raises(ResourceExhaustedError, match=r"would take 110 bytes; .* have 100"):
-        evaluate([made], {x.op.inputs[1]: b"12345"})
+    with pytest.raises(ResourceExhaustedError, match=rf"would take {1 << 44} bytes; .* have {memory_limit()}"):
+        evaluate([made], {x.op.inputs[1]: b"x" * (1 << 23)})
 
 
 def test_one_axis_is_not_joined_twice() -> None:

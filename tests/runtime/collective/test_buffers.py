@@ -69,5 +69,5 @@ def test_what_is_kept_unused_makes_room_where_there_is_no_address_space(monkeypa
             raise OSError(errno.ENOMEM, "Cannot allocate memory")
         return make(*args, **how)
 
-    monkeypatch.setattr("actorsession.runtime.collective.buffers.mmap.mmap", limited)
+    monkeypatch.setattr(mmap, "mmap", limited)
     assert pool.array(2000, FLOAT).shape == (2000,)

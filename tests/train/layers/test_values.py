@@ -1,16 +1,15 @@
-"""The outputs of layers, against numpy; and gradients, against finite differences."""
+"""The outputs of layers, against numpy."""
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pytest
 
 import actorsession as acts
 from actorsession import layers
+from tests.ops.table.sliding import back_to_images, correlated, pooled
 from tests.rows import for_each
 from tests.train.layers.kit import filled, reals, value
 
@@ -27,52 +26,13 @@ def close(found: Any, wanted: Any) -> None:
     np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
 
 
-# -- numpy -----------------------------------------------------------------------------------------
-
-
-def windows(x: Any, size: Any, strides: Any, same: bool, fill: float = 0.0) -> Any:
-    """Yield the places of outputs, and the windows ``[batch, *size, channels]`` that they are made of."""
-    if same:
-        pads = [(0, 0)]
-        for extent, k, s in zip(x.shape[1:-1], size, strides, strict=True):
-            missing = max((-(-extent // s) - 1) * s + k - extent, 0)
-            pads.append((missing // 2, missing - missing // 2))
-        x = np.pad(x, [*pads, (0, 0)], constant_values=fill)
-    counts = [(extent - k) // s + 1 for extent, k, s in zip(x.shape[1:-1], size, strides, strict=True)]
-    for place in itertools.product(*map(range, counts)):
-        cut = [slice(at * s, at * s + k) for at, s, k in zip(place, strides, size, strict=True)]
-        yield place, counts, x[(slice(None), *cut)]
-
-
-def windowed(x: Any, size: Any, strides: Any, same: bool, made: Callable[[Any], Any], fill: float = 0.0) -> Any:
-    parts = list(windows(x, size, strides, same, fill))
-    counts = parts[0][1]
-    flat = np.stack([made(window) for _, _, window in parts], axis=1)
-    return flat.reshape(len(x), *counts, -1)
-
-
-def convolved(x: Any, kernel: Any, strides: Any, same: bool) -> Any:
-    axes = list(range(1, x.ndim))
-    return windowed(
-        x,
-        kernel.shape[:-2],
-        strides,
-        same,
-        lambda window: np.tensordot(window, kernel, (axes, list(range(kernel.ndim - 1)))),
-    )
-
-
 # -- dense -----------------------------------------------------------------------------------------
 
 
 def test_a_dense_layer_multiplies_with_its_kernel(session: acts.Session) -> None:
-    x = reals(5, 3)
+    x = reals(2, 5, 3)
     found, (kernel, bias) = outputs_of(session, layers.Dense(4, activation=acts.tanh), x)
     close(found, np.tanh(x @ kernel + bias))
-
-
-def test_a_dense_layer_takes_further_axes_and_no_bias(session: acts.Session) -> None:
-    x = reals(2, 5, 3)
     found, (kernel,) = outputs_of(session, layers.Dense(4, use_bias=False), x)
     close(found, x @ kernel)
 
@@ -89,30 +49,25 @@ def test_outputs_have_the_static_shapes_that_follow() -> None:
 
 # -- convolutions ----------------------------------------------------------------------------------
 
-CONVOLUTIONS: dict[str, tuple[type[Any], Any, Any, Any]] = {
-    "1d": (layers.Conv1D, (2, 7, 3), 3, 2),
-    "2d": (layers.Conv2D, (2, 6, 5, 3), (3, 2), (2, 1)),
-    "3d": (layers.Conv3D, (2, 4, 5, 3, 2), 2, (1, 2, 1)),
-}
-
 
 @for_each("padding", ["valid", "same"])
-@for_each("kind", CONVOLUTIONS)
-def test_a_convolution_is_a_sum_over_windows(kind: str, padding: str) -> None:
-    make, shape, size, strides = CONVOLUTIONS[kind]
-    x = reals(*shape)
+@for_each(
+    "make, shape, size, strides, apart",
+    [
+        (layers.Conv1D, (2, 7, 3), 3, 2, 1),
+        (layers.Conv2D, (2, 6, 5, 3), (3, 2), (2, 1), 1),
+        (layers.Conv3D, (2, 4, 5, 3, 2), 2, (1, 2, 1), 1),
+        (layers.Conv1D, (2, 9, 3), 3, 1, 2),
+    ],
+)
+def test_a_convolution_is_a_sum_over_windows(
+    make: Any, shape: Any, size: Any, strides: Any, apart: int, padding: str
+) -> None:
+    x, axes = reals(*shape), len(shape) - 2
     with acts.Graph().as_default(), acts.Session() as session:
-        found, (kernel, bias) = outputs_of(session, make(4, size, strides, padding), x)
-    steps = strides if isinstance(strides, tuple) else (strides,) * (len(shape) - 2)
-    close(found, convolved(x, kernel, steps, padding == "same") + bias)
-
-
-def test_a_dilated_kernel_has_gaps(session: acts.Session) -> None:
-    x = reals(2, 9, 3)
-    found, (kernel, bias) = outputs_of(session, layers.Conv1D(4, 3, dilation_rate=2), x)
-    wide = np.zeros([5, 3, 4], np.float32)
-    wide[::2] = kernel
-    close(found, convolved(x, wide, (1,), False) + bias)
+        found, (kernel, bias) = outputs_of(session, make(4, size, strides, padding, dilation_rate=apart), x)
+    steps = strides if isinstance(strides, tuple) else (strides,) * axes
+    close(found, correlated(x, kernel, steps, padding.upper(), [apart] * axes) + bias)
 
 
 IN_FRONT: dict[str, tuple[Callable[..., Any], tuple[int, ...]]] = {
@@ -143,66 +98,45 @@ def test_channels_may_come_first(kind: str) -> None:
     close(np.moveaxis(found, 1, -1), wanted)
 
 
-TRANSPOSED: dict[str, tuple[type[Any], tuple[int, ...], Any, Any]] = {
-    "1d": (layers.Conv1DTranspose, (2, 5, 3), 3, 2),
-    "2d": (layers.Conv2DTranspose, (2, 4, 3, 3), (3, 2), (2, 3)),
-    "3d": (layers.Conv3DTranspose, (1, 3, 2, 2, 2), 2, 1),
-}
-
-
 @for_each("padding", ["valid", "same"])
-@for_each("kind", TRANSPOSED)
-def test_a_transposed_convolution_is_the_gradient_of_a_convolution(kind: str, padding: str) -> None:
-    """The outputs ``y`` satisfy ``<y, z> = <x, conv(z)>`` for every ``z`` of their shape."""
-    make, shape, size, strides = TRANSPOSED[kind]
+@for_each(
+    "make, shape, size, strides",
+    [
+        (layers.Conv1DTranspose, (2, 5, 3), (3,), (2,)),
+        (layers.Conv2DTranspose, (2, 4, 3, 3), (3, 2), (2, 3)),
+        (layers.Conv3DTranspose, (1, 3, 2, 2, 2), (2, 2, 2), (1, 1, 1)),
+    ],
+)
+def test_a_transposed_convolution_is_the_gradient_of_a_convolution(
+    make: Any, shape: Any, size: Any, strides: Any, padding: str
+) -> None:
     x = reals(*shape)
     with acts.Graph().as_default(), acts.Session() as session:
-        layer = make(4, size, strides, padding, use_bias=False)
-        found, (kernel,) = outputs_of(session, layer, x)
-    steps = strides if isinstance(strides, tuple) else (strides,) * (len(shape) - 2)
-    sizes = kernel.shape[:-2]
-    extra = [max(k - s, 0) if padding == "valid" else 0 for k, s in zip(sizes, steps, strict=True)]
-    spatial = [n * s + e for n, s, e in zip(shape[1:-1], steps, extra, strict=True)]
-    assert found.shape == (shape[0], *spatial, 4)
-    z = reals(*found.shape, seed=1)
-    forward = convolved(z, kernel, steps, padding == "same")
-    assert forward.shape == x.shape
-    np.testing.assert_allclose(np.vdot(found, z), np.vdot(x, forward), rtol=1e-4)
+        found, (kernel,) = outputs_of(session, make(4, size, strides, padding, use_bias=False), x)
+    extra = [max(k - s, 0) if padding == "valid" else 0 for k, s in zip(size, strides, strict=True)]
+    spatial = [n * s + e for n, s, e in zip(shape[1:-1], strides, extra, strict=True)]
+    close(found, back_to_images([shape[0], *spatial, 4], kernel, x, strides, padding.upper()))
 
 
 def test_a_separable_convolution_mixes_channels_after_its_windows(session: acts.Session) -> None:
     x = reals(2, 5, 5, 3)
     layer = layers.SeparableConv2D(4, 3, 2, depth_multiplier=2)
     found, (depthwise, pointwise, bias) = outputs_of(session, layer, x)
-    each = np.concatenate(
-        [convolved(x[..., c : c + 1], depthwise[:, :, c : c + 1], (2, 2), False) for c in range(3)], axis=-1
-    )
-    close(found, each @ pointwise[0, 0] + bias)
+    each = [correlated(x[..., [c]], depthwise[:, :, [c]], (2, 2), "VALID") for c in range(3)]
+    close(found, np.concatenate(each, axis=-1) @ pointwise[0, 0] + bias)
 
 
 # -- pooling ---------------------------------------------------------------------------------------
 
-POOLS: dict[str, tuple[type[Any], Any, bool]] = {
-    "max 1d": (layers.MaxPooling1D, (2, 7, 3), True),
-    "max 2d": (layers.MaxPooling2D, (2, 5, 6, 3), True),
-    "max 3d": (layers.MaxPooling3D, (1, 4, 5, 4, 2), True),
-    "average 1d": (layers.AveragePooling1D, (2, 7, 3), False),
-    "average 2d": (layers.AveragePooling2D, (2, 5, 6, 3), False),
-    "average 3d": (layers.AveragePooling3D, (1, 4, 5, 4, 2), False),
-}
-
 
 @for_each("padding", ["valid", "same"])
-@for_each("kind", POOLS)
-def test_pooling_is_over_windows(kind: str, padding: str) -> None:
-    make, shape, largest = POOLS[kind]
-    x = reals(*shape)
+@for_each("axes", [1, 2, 3])
+@for_each("kind, choose", [("Max", np.max), ("Average", np.mean)])
+def test_pooling_is_over_windows(kind: str, choose: Any, axes: int, padding: str) -> None:
+    x = reals(2, *[7, 5, 4][:axes], 3)
     with acts.Graph().as_default():
-        found = value(make(3, 2, padding)(x))
-    axes, count = tuple(range(1, len(shape) - 1)), len(shape) - 2
-    reduce: Any = np.nanmax if largest else np.nanmean
-    wanted = windowed(x, [3] * count, [2] * count, padding == "same", lambda w: reduce(w, axis=axes), np.nan)
-    close(found, wanted)
+        found = value(getattr(layers, f"{kind}Pooling{axes}D")(3, 2, padding)(x))
+    close(found, pooled(x, [3] * axes, [2] * axes, padding.upper(), choose))
 
 
 def test_the_strides_of_pooling_are_its_size_if_left_out() -> None:
@@ -210,19 +144,10 @@ def test_the_strides_of_pooling_are_its_size_if_left_out() -> None:
     close(value(layers.max_pooling2d(x, 3)), value(layers.max_pooling2d(x, 3, 3)))
 
 
-GLOBAL: dict[str, tuple[Callable[..., Any], int, Any]] = {
-    "max 1d": (layers.global_max_pooling1d, 1, np.max),
-    "max 2d": (layers.global_max_pooling2d, 2, np.max),
-    "max 3d": (layers.global_max_pooling3d, 3, np.max),
-    "average 1d": (layers.global_average_pooling1d, 1, np.mean),
-    "average 2d": (layers.global_average_pooling2d, 2, np.mean),
-    "average 3d": (layers.global_average_pooling3d, 3, np.mean),
-}
-
-
-@for_each("kind", GLOBAL)
-def test_global_pooling_is_over_all_elements(kind: str) -> None:
-    function, spatial, reduce = GLOBAL[kind]
+@for_each("spatial", [1, 2, 3])
+@for_each("kind, reduce", [("max", np.max), ("average", np.mean)])
+def test_global_pooling_is_over_all_elements(kind: str, reduce: Any, spatial: int) -> None:
+    function = getattr(layers, f"global_{kind}_pooling{spatial}d")
     x = reals(2, *range(3, 3 + spatial), 4)
     with acts.Graph().as_default():
         plain, kept = function(x), function(x, keepdims=True)
@@ -495,58 +420,7 @@ def test_two_cells_run_in_both_directions(session: acts.Session) -> None:
         close(found[1][member, :length], wanted[member, :length][::-1])
 
 
-# -- gradients -------------------------------------------------------------------------------------
-
-DIFFERENTIATED: dict[str, tuple[Callable[[Any], Any], tuple[int, ...]]] = {
-    "dense": (lambda x: layers.dense(x, 3, activation=acts.tanh), (4, 2)),
-    "conv2d": (lambda x: layers.conv2d(x, 2, 2, 2), (2, 4, 4, 2)),
-    "conv2d_transpose": (lambda x: layers.conv2d_transpose(x, 2, 2, 2), (1, 2, 3, 2)),
-    "separable_conv2d": (lambda x: layers.separable_conv2d(x, 2, 2), (1, 3, 3, 2)),
-    "batch_normalization": (lambda x: layers.batch_normalization(x, training=True), (5, 2)),
-    "batch_normalization of images by a tensor": (
-        lambda x: layers.batch_normalization(x, training=acts.placeholder_with_default(True, [])),
-        (2, 2, 2, 2),
-    ),
-    "batch_normalization of columns by a tensor": (
-        lambda x: layers.batch_normalization(x, training=acts.placeholder_with_default(True, [])),
-        (5, 2),
-    ),
-    "layer_normalization": (layers.layer_normalization, (3, 4)),
-    "lstm": (lambda x: layers.rnn(x, layers.LSTMCell(2))[0], (2, 3, 2)),
-}
-
-
-@for_each("kind", DIFFERENTIATED)
-def test_gradients_are_those_of_finite_differences(kind: str) -> None:
-    build, shape = DIFFERENTIATED[kind]
-    at, step = reals(*shape).astype(np.float64), 1e-5
-    with acts.Graph().as_default(), acts.Session() as session:
-        x = acts.placeholder(acts.float64, shape)
-        outputs = build(x)
-        weight = acts.trainable_variables()[0]
-        mixed = acts.reduce_sum(
-            outputs * np.cos(np.arange(np.prod(outputs.shape.as_list()))).reshape(outputs.shape.as_list())
-        )
-        wanted = acts.gradients(mixed, [x, weight])
-        session.run(acts.global_variables_initializer())
-        initial = session.run(weight)
-        of_x, of_weight = session.run(wanted, {x: at})
-
-        def moved(values: Any, place: Any, by: float) -> Any:
-            other = values.copy()
-            other[place] += by
-            return other
-
-        for place in np.ndindex(*shape):
-            up, down = (session.run(mixed, {x: moved(at, place, s)}) for s in (step, -step))
-            assert of_x[place] == pytest.approx((up - down) / (2 * step), abs=1e-5)
-        for place in itertools.islice(np.ndindex(*initial.shape), 6):
-            sides = []
-            for by in (step, -step):
-                weight.load(moved(initial, place, by), session)
-                sides.append(session.run(mixed, {x: at}))
-            assert of_weight[place] == pytest.approx((sides[0] - sides[1]) / (2 * step), abs=1e-5)
-            weight.load(initial, session)
+# -- training --------------------------------------------------------------------------------------
 
 
 def test_a_network_of_layers_learns(session: acts.Session) -> None:

@@ -1,0 +1,31 @@
+"""Nodes of any operation type, with attributes that no public function sets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from actorsession import Graph, Operation, Tensor, get_default_graph
+
+
+def make(
+    op_type: str,
+    inputs: Sequence[Any],
+    attrs: Mapping[str, Any] | None = None,
+    name: str | None = None,
+    graph: Graph | None = None,
+) -> Operation:
+    """Add a node to a graph: the one given, that of its first input, or the default graph."""
+    owners = (x.graph for x in inputs if isinstance(x, Tensor))
+    return (graph or next(owners, None) or get_default_graph()).create_op(op_type, inputs, attrs, name)
+
+
+def make_one(
+    op_type: str,
+    inputs: Sequence[Any],
+    attrs: Mapping[str, Any] | None = None,
+    name: str | None = None,
+    graph: Graph | None = None,
+) -> Tensor:
+    """Add a node with one output and return that tensor."""
+    return make(op_type, inputs, attrs, name, graph).outputs[0]
