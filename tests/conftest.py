@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import gc
 import importlib.util
 import os
@@ -240,6 +241,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+@functools.cache
 def _is_in(path: Path, places: tuple[str, ...]) -> bool:
     """Whether a file of tests is one of some files, or in one of some folders."""
     return any(path.is_relative_to(_HERE / place) for place in places)
