@@ -29,7 +29,7 @@ from actorsession.errors import InvalidArgumentError, UnavailableError
 from actorsession.rpc.liveness.lease import BEAT_SECONDS, LEASE_SECONDS
 from actorsession.rpc.liveness.verdict import PATIENCE as PATIENCE_LEASES
 from tests.cluster.holding import hold
-from tests.cluster.kit import LONG_LEASE, PATIENCE, W0, W1, eventually, on, soon
+from tests.cluster.kit import PATIENCE, W0, W1, eventually, on, soon
 from tests.cluster.script import is_running, running
 from tests.cluster.test_child import ONE, line_of, worker
 from tests.loops import run_to_end
@@ -144,20 +144,6 @@ def test_a_worker_that_is_stopped_in_the_middle_of_a_kernel_is_lost_within_two_l
                     str(info.value),
                 )
                 assert await soon(session.run(model.short)) == 6.0
-
-    run_to_end(main())
-
-
-def test_a_worker_that_is_killed_in_the_middle_of_a_kernel_is_lost_at_once(graph: Graph, tmp_path: Path) -> None:
-    async def main() -> None:
-        with pair(LONG_LEASE) as workers:
-            model = Model(tmp_path, 60.0)
-            async with AsyncSession(workers.target, graph=graph) as session:
-                run = await model.begin(session)
-                workers.processes[1].kill()
-                with pytest.raises(UnavailableError, match="closed by the peer") as info:
-                    await soon(run)
-                assert info.value.task == W1
 
     run_to_end(main())
 
