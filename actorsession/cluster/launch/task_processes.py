@@ -67,10 +67,10 @@ class TaskProcesses(Generic[P]):
         Raises:
             ValueError: for an unknown task.
         """
-        found = self.by_task.get(task_name(job, index))
-        if found is None:
+        process = self.by_task.get(task_name(job, index))
+        if process is None:
             raise ValueError(f"no task {index} in job {job!r}; there are {sorted(self.by_task)}")
-        return found
+        return process
 
     # -- start ---------------------------------------------------------------------------------
 
@@ -194,8 +194,8 @@ class TaskProcesses(Generic[P]):
         """Return the counters of every task whose process runs; see ``ManagedCluster.statistics``."""
         alive, settings = [p for p in self.by_task.values() if p.alive], self._settings
         asking = [read_statistics(p.address, token=settings.token, security=settings.security) for p in alive]
-        found = await asyncio.gather(*asking)
-        return {process.task: counters for process, counters in zip(alive, found, strict=True)}
+        counters = await asyncio.gather(*asking)
+        return {process.task: each for process, each in zip(alive, counters, strict=True)}
 
     # -- ends ----------------------------------------------------------------------------------
 

@@ -180,8 +180,8 @@ class RemoteSession(SessionInterface[RemotePlan]):
     async def find_placement(self) -> dict[str, Placed]:
         """Return where the master has placed the nodes of the graph, with the reasons."""
         await self.connection.send_graph()
-        found = await self.connection.placement()
-        return {n: Placed(d, found.reasons.get(n, "")) for n, d in found.devices.items()}
+        placed = await self.connection.placement()
+        return {n: Placed(d, placed.reasons.get(n, "")) for n, d in placed.devices.items()}
 
     async def wait_for(self, tasks: str, count: int | None, limit: float) -> list[str]:
         """Wait until tasks of the cluster answer; see ``AsyncSession.wait_for``."""
@@ -205,11 +205,11 @@ class RemoteSession(SessionInterface[RemotePlan]):
             return explain([], silent, waiting=waiting)
         message = AskSessionWhy(session_handle=connection.handle, timeout_in_ms=max(1, int(within * 1000)))
         try:
-            found = await connection.ask(message, Deadline.after(within + ANSWER_MARGIN), SessionWhy)
-            waits = [TaskWaits.from_wire(said) for said in found.waits]
+            answer = await connection.ask(message, Deadline.after(within + ANSWER_MARGIN), SessionWhy)
+            waits = [TaskWaits.from_wire(said) for said in answer.waits]
         except OpError as error:
             return explain([], {connection.target: error.message}, waiting=waiting)
-        return explain(waits, found.silent, waiting=waiting)
+        return explain(waits, answer.silent, waiting=waiting)
 
     def statistics(self) -> SessionStatistics:
         """Return the counters of the session."""
