@@ -82,7 +82,7 @@ class EngineCluster(ManagedCluster[EngineProcess]):
             snapshot_dir=snapshot_dir,
         )
         self._launcher = launcher
-        self._resources = {job: dict(wanted) for job, wanted in (resources or {}).items()}
+        self._resources = {job: dict(amounts) for job, amounts in (resources or {}).items()}
         unknown = sorted(self._resources.keys() - jobs.keys())
         if unknown:
             raise ValueError(f"resources are given for {unknown}; the jobs are {sorted(jobs)}")
@@ -106,8 +106,8 @@ class EngineCluster(ManagedCluster[EngineProcess]):
         return self._token
 
     def _order(self, job: str, index: int) -> TaskOrder:
-        wanted = self._resources.get(job, {})
-        return TaskOrder(job=job, index=index, resources=wanted, cluster_id=self.cluster_id, **self._common)
+        amounts = self._resources.get(job, {})
+        return TaskOrder(job=job, index=index, resources=amounts, cluster_id=self.cluster_id, **self._common)
 
     async def _prepare(self, deadline: Deadline) -> None:
         orders = [self._order(process.job, process.index) for process in self.processes.values()]

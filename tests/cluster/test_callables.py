@@ -13,21 +13,21 @@ from actorsession import AsyncSession, Graph, Session, ops
 from actorsession.config import RunMetadata, RunOptions, TraceLevel
 from actorsession.errors import CancelledError, DeadlineExceededError, InvalidArgumentError, UnavailableError
 from actorsession.runtime.planning import LARGE
-from tests.cluster.hands import Hands
 from tests.cluster.kit import W0, W1, Gate, InProcess, on, soon
-from tests.cluster.roads import roads
-from tests.cluster.ways import Way, way
+from tests.cluster.master_access import Way, way
+from tests.cluster.process_cluster import ProcessCluster
+from tests.cluster.slow_graph import slow_graph
 from tests.session.inner import link_statistics
 
 __all__ = ["way"]
 
 
 async def test_callables_go_all_roads(way: Way) -> None:
-    road = roads(products=LARGE)  # the graph is one that is planned in a thread
-    async with AsyncSession(way.target, graph=road.graph, config=way.config()) as session:
-        await session.run(road.init)
-        here = session.make_callable(road.here, [road.x])
-        across = session.make_callable({"across": road.across, "both": [road.here]}, ["x:0"])
+    slow = slow_graph(products=LARGE)  # the graph is one that is planned in a thread
+    async with AsyncSession(way.target, graph=slow.graph, config=way.config()) as session:
+        await session.run(slow.init)
+        here = session.make_callable(slow.here, [slow.x])
+        across = session.make_callable({"across": slow.across, "both": [slow.here]}, ["x:0"])
         for value in (1.0, 2.0, 3.0):
             assert await here(value) == 2 * value
             assert await across(value) == {"across": 3 * (10 + 2 * value), "both": [2 * value]}
@@ -39,12 +39,12 @@ async def test_callables_go_all_roads(way: Way) -> None:
 
 
 async def test_callables_without_await_go_all_roads_from_many_threads(way: Way) -> None:
-    road = roads()
+    slow = slow_graph()
 
     def use() -> None:
-        with Session(way.target, graph=road.graph, config=way.config()) as session:
-            session.run(road.init)
-            across = session.make_callable(road.across, [road.x])
+        with Session(way.target, graph=slow.graph, config=way.config()) as session:
+            session.run(slow.init)
+            across = session.make_callable(slow.across, [slow.x])
 
             def call(number: int) -> None:
                 got[number] = [across(number + i) for i in range(5)]
@@ -61,10 +61,10 @@ async def test_callables_without_await_go_all_roads_from_many_threads(way: Way) 
 
 
 async def test_a_call_costs_one_message(way: Way) -> None:
-    road = roads()
-    async with AsyncSession(way.target, graph=road.graph, config=way.config()) as session:
-        await session.run(road.init)
-        across = session.make_callable(road.across, [road.x])
+    slow = slow_graph()
+    async with AsyncSession(way.target, graph=slow.graph, config=way.config()) as session:
+        await session.run(slow.init)
+        across = session.make_callable(slow.across, [slow.x])
         for _ in range(2):  # the first registers the step program of the rest
             await across(1.0)
         link = session.statistics().link
@@ -77,19 +77,19 @@ async def test_a_call_costs_one_message(way: Way) -> None:
 
 
 async def test_many_children_share_a_callable(way: Way) -> None:
-    road = roads()
-    async with AsyncSession(way.target, graph=road.graph, config=way.config()) as session:
-        await session.run(road.init)
-        across = session.make_callable(road.across, [road.x])
+    slow = slow_graph()
+    async with AsyncSession(way.target, graph=slow.graph, config=way.config()) as session:
+        await session.run(slow.init)
+        across = session.make_callable(slow.across, [slow.x])
         got = await soon(asyncio.gather(*[across(float(i)) for i in range(50)]))
         assert got == [3 * (10 + 2 * i) for i in range(50)]
 
 
 async def test_options_and_metadata_are_taken(way: Way) -> None:
-    road = roads()
-    async with AsyncSession(way.target, graph=road.graph, config=way.config()) as session:
-        await session.run(road.init)
-        across = session.make_callable(road.across, [road.x], accept_options=True)
+    slow = slow_graph()
+    async with AsyncSession(way.target, graph=slow.graph, config=way.config()) as session:
+        await session.run(slow.init)
+        across = session.make_callable(slow.across, [slow.x], accept_options=True)
         options = RunOptions(trace_level=TraceLevel.FULL_TRACE, output_partition_graphs=True)
         metadata = RunMetadata()
         assert await across(1.0, options=options, run_metadata=metadata) == 36
@@ -97,7 +97,7 @@ async def test_options_and_metadata_are_taken(way: Way) -> None:
         traced = {node.node_name for d in metadata.step_stats.dev_stats for node in d.node_stats}
         assert {"here", "sum", "across"} <= traced
         assert len(metadata.partition_graphs) >= 3
-        plain = session.make_callable(road.init)
+        plain = session.make_callable(slow.init)
         with pytest.raises(TypeError, match="accept_options=True"):
             await plain(options=options)
 
@@ -146,9 +146,9 @@ async def test_an_error_names_the_task_and_leaves_the_callable_usable(way: Way, 
 
 
 async def test_after_close_a_callable_says_that_the_session_is_closed(way: Way) -> None:
-    road = roads()
-    session = AsyncSession(way.target, graph=road.graph, config=way.config())
-    fed, plain = session.make_callable(road.here, [road.x]), session.make_callable(road.init)
+    slow = slow_graph()
+    session = AsyncSession(way.target, graph=slow.graph, config=way.config())
+    fed, plain = session.make_callable(slow.here, [slow.x]), session.make_callable(slow.init)
     assert await fed(1.0) == 2
     await session.close()
     with pytest.raises(RuntimeError, match="closed Session"):
@@ -158,11 +158,11 @@ async def test_after_close_a_callable_says_that_the_session_is_closed(way: Way) 
 
 
 @pytest.mark.process
-async def test_after_the_loss_of_the_master_a_call_is_unavailable_and_names_it(mortal: Hands) -> None:
-    road = roads()
-    session = AsyncSession(mortal.target("worker"), graph=road.graph)
-    await session.run(road.init)
-    across = session.make_callable(road.across, [road.x])
+async def test_after_the_loss_of_the_master_a_call_is_unavailable_and_names_it(mortal: ProcessCluster) -> None:
+    slow = slow_graph()
+    session = AsyncSession(mortal.target("worker"), graph=slow.graph)
+    await session.run(slow.init)
+    across = session.make_callable(slow.across, [slow.x])
     assert await across(1.0) == 36
     mortal.cluster.process("worker", 0).kill_now()
     for _ in range(2):

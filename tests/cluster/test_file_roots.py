@@ -51,8 +51,8 @@ from actorsession.ops.variables.checkpointing import merge_v2_checkpoints, resto
 from actorsession.runtime.debug.dump import DumpStore
 from actorsession.runtime.debug.sinks import sink_for
 from tests.cluster.kit import soon
+from tests.irregular_files import OBSTACLES
 from tests.nodes import make_one
-from tests.obstacles import OBSTACLES
 
 ONE = {"worker": ["127.0.0.1:0"]}
 

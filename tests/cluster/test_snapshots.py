@@ -34,7 +34,7 @@ from actorsession.errors import (
 from actorsession.extend import TensorSpec
 from actorsession.runtime.resources import DEFAULT_CONTAINER
 from tests.cluster.kit import PATIENCE, W0, W1, eventually, on, soon
-from tests.obstacles import OBSTACLES
+from tests.irregular_files import OBSTACLES
 from tests.plan.kit import node
 from tests.ports import HoldPorts
 

@@ -78,7 +78,6 @@ from actorsession.rpc.local_calls import LocalCalls
 from actorsession.rpc.step_calls import StepCalls
 from actorsession.runtime.interruptible import CancelScope
 from actorsession.runtime.loop_thread import LoopThread
-from tests.cluster.hands import Hands
 from tests.cluster.kit import (
     PATIENCE,
     W0,
@@ -98,8 +97,9 @@ from tests.cluster.kit import (
     soon,
     until_all,
 )
+from tests.cluster.process_cluster import ProcessCluster
 from tests.cluster.proxy import Proxy
-from tests.cluster.test_hostile import linked
+from tests.cluster.test_hostile_clients import linked
 from tests.cluster.test_membership import joined
 from tests.loops import run_to_end
 from tests.nodes import make_one
@@ -939,7 +939,9 @@ LARGE, SMALL = np.full([800, 800], 0.01, np.float32), np.zeros([2, 2], np.float3
 
 @pytest.mark.process
 @pytest.mark.parametrize("killed", [0, 1], ids=["master", "worker"])
-async def test_a_process_that_is_killed_ends_the_steps_that_it_runs(killed: int, mortal: Hands, graph: Graph) -> None:
+async def test_a_process_that_is_killed_ends_the_steps_that_it_runs(
+    killed: int, mortal: ProcessCluster, graph: Graph
+) -> None:
     x, end = slow_on_w1()
     cluster = mortal.cluster
     async with AsyncSession(cluster.target("worker"), graph) as session:

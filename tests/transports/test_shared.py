@@ -20,7 +20,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.shortage import Shortage
+from tests.allocation_failures import Shortage
 from tests.transports.peers import PS, WORKER, linked, raw_peer, start, until
 from transports import (
     Connection,

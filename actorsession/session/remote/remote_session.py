@@ -333,11 +333,11 @@ class RemoteSession(SessionInterface[RemotePlan]):
         if self.handle and self._master.reached:
             try:
                 anew = self.restart.in_doubt or self.restart.replaced
-                found = await self._ask_to_reattach(deadline, anew=anew)
+                answer = await self._ask_to_reattach(deadline, anew=anew)
                 lost = self.restart.lost
                 await self.restart.begin(self.restart.wait)
                 self.restart.settle()
-                return replace(found, restarted=tuple(dict.fromkeys((*found.restarted, *lost))))
+                return replace(answer, restarted=tuple(dict.fromkeys((*answer.restarted, *lost))))
             except (UnavailableError, AbortedError) as error:
                 loss = error  # the master is gone, or has dropped the session
         return await self._create_anew(deadline, loss)
@@ -354,9 +354,13 @@ class RemoteSession(SessionInterface[RemotePlan]):
 
     async def _ask_to_reattach(self, deadline: Deadline, *, anew: bool) -> Reattached:
         message = ReattachSession(session_handle=self.handle, anew=anew, request_id=self.request_id())
-        found = await self.ask(message, deadline, SessionReattached)
+        answer = await self.ask(message, deadline, SessionReattached)
         return Reattached(
-            tuple(found.added), tuple(found.removed), tuple(found.restarted), tuple(found.lost), tuple(found.restored)
+            tuple(answer.added),
+            tuple(answer.removed),
+            tuple(answer.restarted),
+            tuple(answer.lost),
+            tuple(answer.restored),
         )
 
     async def _create_anew(self, deadline: Deadline, loss: OpError | None) -> Reattached:
@@ -373,12 +377,12 @@ class RemoteSession(SessionInterface[RemotePlan]):
                 self._lost = UnavailableError(words, task=loss.task)
             raise
         self._lost = None
-        found = await self._ask_to_reattach(deadline, anew=True)
+        answer = await self._ask_to_reattach(deadline, anew=True)
         self.restart.settle()
         now = self._master.link.peer if self._master.link is not None else None
         if before is not None and now is not None and before.incarnation != now.incarnation:
-            return replace(found, restarted=(now.task,))
-        return replace(found, restored=())  # those of a master that was not restarted are old news
+            return replace(answer, restarted=(now.task,))
+        return replace(answer, restored=())  # those of a master that was not restarted are old news
 
     # -- running -------------------------------------------------------------------------------
 
@@ -486,8 +490,8 @@ class RemoteSession(SessionInterface[RemotePlan]):
     async def find_placement(self) -> dict[str, Placed]:
         """Return where the master has placed the nodes of the graph, with the reasons."""
         await self._send_graph()
-        found = await self.ask_placement()
-        return {n: Placed(d, found.reasons.get(n, "")) for n, d in found.devices.items()}
+        placement = await self.ask_placement()
+        return {n: Placed(d, placement.reasons.get(n, "")) for n, d in placement.devices.items()}
 
     async def ask_placement(self) -> PlacementFound:
         """Ask the master of a session that exists where it has placed the nodes."""
@@ -511,11 +515,11 @@ class RemoteSession(SessionInterface[RemotePlan]):
             return explain([], silent, waiting=waiting)
         message = AskSessionWhy(session_handle=self.handle, timeout_in_ms=max(1, int(within * 1000)))
         try:
-            found = await self.ask(message, Deadline.after(within + ANSWER_MARGIN), SessionWhy)
-            waits = [TaskWaits.from_wire(said) for said in found.waits]
+            answer = await self.ask(message, Deadline.after(within + ANSWER_MARGIN), SessionWhy)
+            waits = [TaskWaits.from_wire(said) for said in answer.waits]
         except OpError as error:
             return explain([], {self._target: error.message}, waiting=waiting)
-        return explain(waits, found.silent, waiting=waiting)
+        return explain(waits, answer.silent, waiting=waiting)
 
     # -- end -----------------------------------------------------------------------------------
 

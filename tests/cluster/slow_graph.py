@@ -19,7 +19,7 @@ LONG = 400
 
 
 @dataclass(frozen=True)
-class Roads:
+class SlowGraph:
     """Tensors of one graph, by the way they go.
 
     Attributes:
@@ -39,7 +39,7 @@ class Roads:
     init: acts.Operation
 
 
-def roads(products: int = 1) -> Roads:
+def slow_graph(products: int = 1) -> SlowGraph:
     """The graph, with so many products on the long way; ``LONG`` of them take seconds."""
     graph = acts.Graph()
     with graph.as_default():
@@ -61,7 +61,7 @@ def roads(products: int = 1) -> Roads:
         with acts.device("/job:worker/task:0"):
             long = acts.reduce_sum(product) + 1.0
         init = acts.group(bias.initializer, marker.initializer)
-    return Roads(graph, x, big, here, across, long, marker, init)
+    return SlowGraph(graph, x, big, here, across, long, marker, init)
 
 
 async def eventually(condition: Callable[[], Awaitable[bool]], what: str) -> None:
@@ -74,13 +74,13 @@ async def eventually(condition: Callable[[], Awaitable[bool]], what: str) -> Non
         raise AssertionError(f"did not come true in {PATIENCE} s: {what}") from None
 
 
-async def begin_long(session: Any, road: Roads) -> asyncio.Task[Any]:
+async def begin_long(session: Any, slow: SlowGraph) -> asyncio.Task[Any]:
     """Starts the long way and waits until worker 1 has been let go."""
-    before = await session.run(road.marker)
-    run = asyncio.create_task(session.run(road.long, {road.big: LARGE}))
+    before = await session.run(slow.marker)
+    run = asyncio.create_task(session.run(slow.long, {slow.big: LARGE}))
 
     async def begun() -> bool:
-        return bool(await session.run(road.marker) > before)
+        return bool(await session.run(slow.marker) > before)
 
     await eventually(begun, "the long way has begun")
     return run
