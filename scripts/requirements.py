@@ -7,6 +7,7 @@ it to pip. The script must run in an interpreter that may have nothing but pip.
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import subprocess
@@ -103,10 +104,44 @@ def lowest(pinned: str, project: dict[str, Any]) -> str:
     return "\n".join([*kept, *(f"{name}=={version}" for name, version in bounds.items())]) + "\n"
 
 
+# Settings of pip that decide what it finds, with the options of uv that do.
+UV_OPTIONS = {
+    "index-url": "--index-url",
+    "extra-index-url": "--extra-index-url",
+    "find-links": "--find-links",
+    "constraint": "--constraint",
+    "cert": "--cert",
+    "trusted-host": "--allow-insecure-host",
+}
+
+
+def uv_options(configuration: str) -> list[str]:
+    """Return the options with which uv finds what pip does, given what ``pip config list`` says."""
+    settings = {}
+    for line in configuration.splitlines():
+        key, _, value = line.partition("=")
+        section, _, name = key.rpartition(".")
+        settings[section, name] = str(ast.literal_eval(value))
+
+    def setting(name: str) -> str:
+        return next(
+            (settings[place, name] for place in (":env:", "install", "global") if (place, name) in settings), ""
+        )
+
+    # pip takes the best version of all places, uv by default one of the first place that has any.
+    found = ["--index-strategy", "unsafe-best-match"]
+    for name, option in UV_OPTIONS.items():
+        found += [word for value in setting(name).split() for word in (option, value)]
+    return [*found, *(["--no-index"] if setting("no-index").lower() in ("1", "true", "yes", "on") else [])]
+
+
 def main(words: list[str]) -> None:
-    """Write the pins (``renew 3.11 3.12 ...``), or print constraints with the lower bounds (``lowest``)."""
+    """Write the pins (``renew 3.11 ...``), or print constraints with the lower bounds (``lowest``) or uv's options."""
     if words[0] == "renew":
         PINS.write_text(pins({python: resolve(python) for python in words[1:]}), encoding="utf-8")
+    elif words[0] == "uv":
+        listing = [sys.executable, "-m", "pip", "config", "list"]
+        print(*uv_options(subprocess.run(listing, check=True, capture_output=True, text=True).stdout), sep="\n")
     else:
         sys.stdout.write(lowest(PINS.read_text(encoding="utf-8"), read_project()))
 

@@ -2,7 +2,7 @@
 # The environment that the scripts share: finds a Python, makes .venv, installs into it.
 #
 # Sourced by the scripts that need one; they call prepare_environment. Works from any directory, with
-# spaces in the path, and with bash 3.2 (macOS). Everything that pip says goes to a log, which is
+# spaces in the path, and with bash 3.2 (macOS). Everything that pip and uv say goes to a log, which is
 # shown only when a phase fails: pip writes warnings to stderr even when all is well.
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
@@ -11,6 +11,7 @@ PINS=scripts/constraints.txt    # as pip sees it, which runs in ROOT; scripts/re
 PYTHONS="3.11 3.12 3.13 3.14"   # the versions that we are for, the oldest first
 PYTHON=            # set by find_python
 NEWLINE=$'\n'
+UV=                # set by find_uv
 INTERRUPTED=130    # exit status after Ctrl-C during the set-up; demo wants 0
 LOG=
 
@@ -97,6 +98,19 @@ find_python() {
     return 1
 }
 
+# Sets UV to the uv on PATH, or else to that of the Python that was found, if there is one that runs; it needs a
+# fraction of the time of pip. Sets UV_OPTIONS to what pip's configuration comes to for uv, which does not read it.
+find_uv() {
+    local python=${PYTHON:-$VENV/bin/python} said= word
+    UV=$(command -v uv) || UV=$("$python" -c 'import uv; print(uv.find_uv_bin())' 2>/dev/null </dev/null)
+    [ -n "$UV" ] && "$UV" --version >/dev/null 2>&1 </dev/null &&
+        said=$("$python" "$ROOT/scripts/requirements.py" uv 2>/dev/null </dev/null) || UV=
+    UV_OPTIONS=()
+    while IFS= read -r word; do
+        [ -z "$word" ] || UV_OPTIONS+=("$word")
+    done <<<"$said"
+}
+
 # What an installation depends on, as a hash; nothing when the environment does not run.
 fingerprint() {
     "$VENV/bin/python" -I -S -c '
@@ -175,13 +189,38 @@ attempt() {
 
 # Likewise, and ends the script if the command fails.
 phase() {
-    local status
-    attempt "$@" && return 0
-    status=$?
-    shift
+    attempt "$@" || fail "$?" "$@"
+}
+
+# Ends the script after a phase that failed with status $1; the rest is what was asked of attempt or attempt_install.
+fail() {
     cat "$LOG" >&2
-    complain "The set-up failed (exit status $status of: $*)."
+    complain "The set-up failed (exit status $1 of: ${*:3})."
     exit 1
+}
+
+# Installs what the words after $1 say, as pip understands them, and returns the exit status; $1 is the line to print.
+# What uv cannot do, for whatever reason, pip does.
+attempt_install() {
+    local line=$1
+    shift
+    [ -n "$UV" ] && attempt "$line" "$UV" pip install --python "$VENV/bin/python" "${UV_OPTIONS[@]}" "$@" && return 0
+    attempt "$line${UV:+ with pip, because uv has failed}" "$VENV/bin/python" -m pip install "$@"
+}
+
+# Likewise, and ends the script if the installation fails.
+install() {
+    attempt_install "$@" || fail "$?" "$1" pip install "${@:2}"
+}
+
+# Makes .venv with uv, and pip in it; fails where that cannot be done, and pip does the rest.
+make_with_uv() {
+    [ -n "$UV" ] && attempt "Environment: making ${VENV##*/} with uv and $PYTHON" \
+        "$UV" venv --clear --python "$PYTHON" "$VENV" &&
+        attempt "Environment: installing pip" "$UV" pip install --python "$VENV/bin/python" "${UV_OPTIONS[@]}" pip \
+            --constraint "$PINS" && return 0
+    UV=
+    return 1
 }
 
 # Makes .venv ready for profile $1: demo (what the demo needs) or dev (all tools of development); or, for
@@ -205,33 +244,40 @@ prepare_environment() {
 }
 
 make_environment() {
-    local profile=$1 held=$PINS
+    local profile=$1 held=$PINS pip=
     trap 'rm -f "$LOG"' EXIT
     LOG=$(mktemp "${TMPDIR:-/tmp}/actorsession-setup.XXXXXX") || exit 1
     export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 PIP_USER=0
 
     if ! environment_works; then
         find_python "$profile" || exit 1
-        phase "Environment: making ${VENV##*/} with $PYTHON" "$PYTHON" -m venv --clear "$VENV"
+        find_uv
+        if make_with_uv; then
+            pip=made
+        else
+            phase "Environment: making ${VENV##*/} with $PYTHON" "$PYTHON" -m venv --clear "$VENV"
+        fi
         printf '%s' "$ROOT" >"$VENV/.made-for"
+    else
+        find_uv
     fi
     : >"$VENV/.unfinished"
-    phase "Environment: updating pip" "$VENV/bin/python" -m pip install --upgrade pip --constraint "$held"
+    [ -n "$pip" ] || install "Environment: updating pip" --upgrade pip --constraint "$held"
     case $profile in
         demo | famous)
-            install "actorsession with the demo's needs" "$held" --editable '.[demo]'
+            install_project "actorsession with the demo's needs" "$held" --editable '.[demo]'
             ;;
         dev)
-            install "actorsession with the tools of development" "$held" --editable . --group dev
+            install_project "actorsession with the tools of development" "$held" --editable . --group dev
             install_other_numpy
             ;;
         docs)
-            install "actorsession with what builds its documentation" "$held" --editable . --group docs
+            install_project "actorsession with what builds its documentation" "$held" --editable . --group docs
             ;;
         lowest)
             held=$VENV/lowest.txt
             "$VENV/bin/python" "$ROOT/scripts/requirements.py" lowest >"$held" || exit 1
-            install "the lowest versions that pyproject.toml allows" "$held" --editable . --group dev
+            install_project "the lowest versions that pyproject.toml allows" "$held" --editable . --group dev
             ;;
     esac
     fingerprint >"$VENV/.installed-$profile"
@@ -251,9 +297,9 @@ add_group() {
     trap 'rm -f "$LOG"' EXIT
     LOG=$(mktemp "${TMPDIR:-/tmp}/actorsession-setup.XXXXXX") || exit 1
     export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 PIP_USER=0
-    if attempt "Environment: installing the group $group" "$VENV/bin/python" -m pip install --no-compile \
-        --only-binary :all: ${apart:+--no-deps --upgrade --target "$VENV/$apart"} --group "$group" \
-        --constraint "$held"; then
+    find_uv
+    if attempt_install "Environment: installing the group $group" --no-compile --only-binary :all: \
+        ${apart:+--no-deps --upgrade --target "$VENV/$apart"} --group "$group" --constraint "$held"; then
         compile
         fingerprint >"$VENV/.installed-$group"
     else
@@ -273,11 +319,8 @@ last_line() {
 }
 
 # Installs what $3 and so on say, held to the constraints $2; $1 says what that is.
-install() {
-    local what=$1 held=$2
-    shift 2
-    phase "Environment: installing $what" "$VENV/bin/python" -m pip install --no-compile "$@" \
-        --constraint "$held" --build-constraint "$held"
+install_project() {
+    install "Environment: installing $1" --no-compile "${@:3}" --constraint "$2" --build-constraint "$2"
     compile
 }
 
@@ -308,6 +351,6 @@ print("numpy==" + version("numpy"))')
     other=$newest python=${PYTHONS##* }
     [ "$ours" != "$newest" ] || other=$oldest python=${PYTHONS%% *}
     [ "$ours" != "$other" ] || return 0
-    phase "Environment: installing $other for mypy" "$VENV/bin/python" -m pip install "$other" --no-deps \
-        --target "$VENV/numpy-for-$python" --python-version "$python" --only-binary :all:
+    install "Environment: installing $other for mypy" "$other" --no-deps --target "$VENV/numpy-for-$python" \
+        --python-version "$python" --only-binary :all:
 }

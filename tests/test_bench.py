@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scripts.benchmarks import cnn, command, compare, lstm, mlp
+from scripts.benchmarks import cnn, command, compare, lstm, mlp, side
 from scripts.benchmarks.case import Effort, SyncCase
 from scripts.benchmarks.command import main
 from scripts.benchmarks.install_size import installed_bytes
@@ -58,24 +58,20 @@ def test_rows_have_names_of_their_own_and_known_groups() -> None:
     assert {row.group for row in ROWS} == set(GROUPS)
 
 
-def test_every_row_that_can_run_has_a_question_and_our_side_answers_it() -> None:
+def test_every_row_that_can_run_has_a_question_and_each_side_answers_it() -> None:
+    """TensorFlow's has the programs that are given a library, and none is ours alone."""
     assert set(QUESTIONS) == TIMED
     assert set(builders(Library())) == TIMED
+    assert set(side.builders(Library())) == TIMED
 
 
-def rows_in(*names: str) -> set[str]:
+def rows_in(name: str) -> set[str]:
     """The rows that a peer answers, read from the source because the peers are not here."""
     answered: set[str] = set()
-    for name in names:
-        for node in ast.walk(ast.parse((BENCHMARKS / name).read_text(encoding="utf-8"))):
-            if isinstance(node, ast.AnnAssign) and isinstance(node.value, ast.Dict):
-                answered |= {str(ast.literal_eval(key)) for key in node.value.keys if key}
+    for node in ast.walk(ast.parse((BENCHMARKS / name).read_text(encoding="utf-8"))):
+        if isinstance(node, ast.AnnAssign) and isinstance(node.value, ast.Dict):
+            answered |= {str(ast.literal_eval(key)) for key in node.value.keys if key}
     return answered
-
-
-def test_tensorflow_answers_all_rows() -> None:
-    """Those of all programs that are given a library, and none is ours alone."""
-    assert rows_in(*[path.name for path in BENCHMARKS.glob("*_rows.py")]) == TIMED
 
 
 @pytest.mark.parametrize("peer", ["ray", "pyzmq"])
@@ -470,20 +466,14 @@ def test_ctrl_c_ends_it_at_once_and_leaves_nothing() -> None:
     assert (run.returncode, output.splitlines()[-1:], errors) == (130, [b"Stopped."], b"")
 
 
-def counted(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """The script that counts calls, run to its end."""
-    return subprocess.run(
-        [sys.executable, "scripts/benchmarks/calls.py", *arguments],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+def measured(*command: str) -> subprocess.CompletedProcess[str]:
+    """A script that measures something on its own, run to its end."""
+    return subprocess.run([sys.executable, *command], cwd=ROOT, capture_output=True, text=True, timeout=120)
 
 
 def test_the_calls_of_a_step_are_counted_and_listed_by_folder() -> None:
     """A collective of two workers calls what its step without it calls, and more."""
-    found = counted("--steps", "3", "--rooms", "reads-two-workers", "reduce-4kb-2")
+    found = measured("scripts/benchmarks/calls.py", "--steps", "3", "--rooms", "reads-two-workers", "reduce-4kb-2")
     assert (found.returncode, found.stderr) == (0, "")
     heading, *lines = found.stdout.splitlines()
     assert heading.split() == ["step", "own", "calls", "C", "calls", "processor", "us"]
@@ -496,19 +486,13 @@ def test_the_calls_of_a_step_are_counted_and_listed_by_folder() -> None:
 
 
 def test_a_kind_of_step_that_does_not_exist_is_named() -> None:
-    found = counted("local", "remote")
+    found = measured("scripts/benchmarks/calls.py", "local", "remote")
     assert found.returncode == 2
     assert "no scenario remote; there are local, suspending" in found.stderr
 
 
 def test_the_time_until_a_killed_task_is_named_is_measured() -> None:
-    found = subprocess.run(
-        [sys.executable, "scripts/benchmarks/loss.py", "--repeats", "1", "--signals", "SIGKILL"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    found = measured("scripts/benchmarks/loss.py", "--repeats", "1", "--signals", "SIGKILL")
     assert (found.returncode, found.stderr) == (0, "")
     figure, error = found.stdout.splitlines()
     assert re.fullmatch(r"SIGKILL: [\d,]+ ms \(median of 1\)", figure)
@@ -517,10 +501,7 @@ def test_the_time_until_a_killed_task_is_named_is_measured() -> None:
 
 
 def test_costs_per_worker_are_measured_in_one_process_and_over_processes() -> None:
-    counts = ["--in-process", "2", "--processes", "2", "--repeats", "1"]
-    found = subprocess.run(
-        [sys.executable, "scripts/benchmarks/scale.py", *counts], cwd=ROOT, capture_output=True, text=True, timeout=120
-    )
+    found = measured("scripts/benchmarks/scale.py", "--in-process", "2", "--processes", "2", "--repeats", "1")
     assert (found.returncode, found.stderr) == (0, "")
     servers, heading, one, processes, _, other = found.stdout.splitlines()
     assert servers == "servers in one process, over TCP; in brackets, per worker"
@@ -534,14 +515,7 @@ def test_costs_per_worker_are_measured_in_one_process_and_over_processes() -> No
 
 @pytest.mark.skipif(os.cpu_count() == 1, reason="the parameter server needs a core of its own")
 def test_the_load_of_a_parameter_server_is_measured_for_each_number_of_workers() -> None:
-    options = ["--workers", "1", "2", "--seconds", "0.2"]
-    found = subprocess.run(
-        [sys.executable, "-m", "scripts.benchmarks.ps_load", *options],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    found = measured("-m", "scripts.benchmarks.ps_load", "--workers", "1", "2", "--seconds", "0.2")
     assert (found.returncode, found.stderr) == (0, "")
     heading, *rows = found.stdout.splitlines()
     assert [cell.strip() for cell in heading.split("|")] == [

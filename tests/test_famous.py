@@ -93,7 +93,7 @@ def test_the_page_has_all_rows_of_the_table() -> None:
 
 
 def test_a_row_of_markdown_has_our_figures_and_those_of_tensorflow() -> None:
-    row = Row(repository="a/b", commit="0" * 40, what="x", programs=(), sign=LOSS, figure="0.8, the paper")
+    row = Row(source=f"a/b@{40 * '0'}", what="x", programs=(), sign=LOSS, figure="0.8, the paper")
     ours, theirs = Outcome(True, "loss 2 → 1", 3.0), Outcome(True, "loss 2 → 0.9", 3.0)
     assert markdown([(row, ours, None)]).splitlines()[-1] == (
         "| [a/b](https://github.com/a/b) | `00000000` | x | loss 2 → 1 | 0.8, the paper |"
@@ -116,7 +116,7 @@ def clone(folder: Path, program: str) -> str:
 
 def row_of(commit: str, **changed: object) -> Row:
     """A row that runs the one program."""
-    fixed = {"repository": "a/b", "commit": commit, "what": "x", "programs": ("train.py",), "sign": LOSS}
+    fixed = {"source": f"a/b@{commit}", "what": "x", "programs": ("train.py",), "sign": LOSS}
     return Row(**{**fixed, **changed})  # type: ignore[arg-type]
 
 

@@ -38,6 +38,8 @@ if [ "$1 $2" = "-m venv" ]; then
     for tool in ruff mypy lint-imports; do
         cp "$FAKES/tool" "$4/bin/$tool"
     done
+elif [ "$1 $2" = "-c import uv; print(uv.find_uv_bin())" ]; then
+    echo "$UV_OF_PYTHON"
 else
     exec "{sys.executable}" "$@"
 fi
@@ -49,6 +51,7 @@ case "$1 $2" in
         echo "$*" >>"$CALLS"
         eval "$PIP_DOES"
         ;;
+    "-c import uv; print(uv.find_uv_bin())") exit 1 ;;
     "-c "*getppid*)
         echo loop >>"$CALLS"
         exec "{sys.executable}" "$@"
@@ -64,6 +67,16 @@ case "$1 $2" in
         ;;
     *) exec "{sys.executable}" "$@" ;;
 esac
+"""
+
+# Makes an environment as FAKE_PYTHON does, and installs as its pip does.
+FAKE_UV = """#!/bin/sh
+[ "$1" != --version ] || exit "${UV_ENDS_WITH:-0}"
+echo "uv $*" >>"$CALLS"
+eval "${UV_DOES:-:}"
+if [ "$1" = venv ]; then
+    CALLS=/dev/null exec "$4" -m venv --clear "$5"
+fi
 """
 
 # ruff, mypy and lint-imports.
@@ -112,6 +125,7 @@ class Checkout:
             "CALLS": str(self.calls),
             "PIP_DOES": "echo 'WARNING: as pip does' >&2",
             "TMPDIR": str(folder),
+            "PIP_CONFIG_FILE": os.devnull,
         }
 
     def add_program(self, name: str, text: str) -> Path:
@@ -417,6 +431,111 @@ def test_a_failing_pip_shows_its_log_and_the_next_run_starts_afresh(checkout: Ch
     checkout.made_calls()
     checkout.bash("prepare_environment dev")
     assert checkout.made_calls() == ["venv", *install_dev(checkout)]
+
+
+# --- with uv
+
+
+def with_uv(checkout: Checkout, *options: str) -> list[str]:
+    """What is asked of uv for the demo, given what pip's configuration comes to."""
+    pip = f"uv pip install --python {checkout.environment}/bin/python --index-strategy unsafe-best-match"
+    return [
+        f"uv venv --clear --python {checkout.fakes}/python3 {checkout.environment}",
+        " ".join([pip, *options, "pip", HELD]),
+        " ".join([pip, *options, "--no-compile --editable .[demo]", BUILT]),
+    ]
+
+
+@pytest.mark.parametrize("where", ["path", "python"])
+def test_uv_makes_the_environment_and_installs_where_it_is_at_hand(checkout: Checkout, where: str) -> None:
+    uv = checkout.add_program("uv" if where == "path" else "of python/uv", FAKE_UV)
+    of_python = {} if where == "path" else {"UV_OF_PYTHON": str(uv)}
+    run = checkout.bash("prepare_environment demo", **of_python)
+    assert (run.returncode, run.stderr) == (0, "")
+    assert checkout.made_calls() == with_uv(checkout)
+    assert [line.split(" ")[1] for line in run.stdout.splitlines()] == [
+        "making",
+        "installing",
+        "installing",
+        "compiling",
+    ]
+    assert (checkout.environment / ".made-for").read_text() == str(checkout.root)
+
+    run = checkout.bash("prepare_environment demo", **of_python)
+    assert (run.stdout, checkout.made_calls()) == ("Environment: .venv is up to date\n", [])
+
+
+def test_uv_searches_where_pip_is_configured_to(checkout: Checkout) -> None:
+    checkout.add_program("uv", FAKE_UV)
+    checkout.bash("prepare_environment demo", PIP_FIND_LINKS="/one /two", PIP_NO_INDEX="1")
+    assert checkout.made_calls() == with_uv(checkout, "--find-links /one --find-links /two --no-index")
+
+
+def test_a_setting_of_pip_s_is_the_nearest_to_its_command() -> None:
+    said = """\
+:env:.constraint='/of/env'
+global.cert='/a/file'
+global.constraint='/of/global'
+global.extra-index-url='file:///one\\nfile:///two'
+global.find-links='/of/global'
+install.find-links='/of/install'
+install.no-index='false'
+"""
+    assert requirements.uv_options(said) == [
+        *("--index-strategy", "unsafe-best-match"),
+        *("--extra-index-url", "file:///one", "--extra-index-url", "file:///two"),
+        *("--find-links", "/of/install", "--constraint", "/of/env", "--cert", "/a/file"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("fails", "begins", "pip_from"),
+    [
+        ("exit 2", ["making", "making", "updating"], 0),
+        ('[ "$1" != pip ] || exit 2', ["making", "installing", "making", "updating"], 0),
+        ('case "$*" in *.[[]demo]*) exit 2 ;; esac', ["making", "installing", "installing"], 1),
+    ],
+    ids=["to make it", "to install pip", "to install the project"],
+)
+def test_where_uv_fails_pip_is_used(checkout: Checkout, fails: str, begins: list[str], pip_from: int) -> None:
+    checkout.add_program("uv", FAKE_UV)
+    run = checkout.bash("prepare_environment demo", UV_DOES=fails)
+    assert (run.returncode, run.stderr) == (0, "")
+    assert [line.split(" ")[1] for line in run.stdout.splitlines()] == [*begins, "installing", "compiling"]
+    calls = [call for call in checkout.made_calls() if not call.startswith("uv ")]
+    assert calls == [*(["venv"] if pip_from == 0 else []), *INSTALL_DEMO[pip_from:]]
+    assert ("with pip, because uv has failed" in run.stdout) == (pip_from == 1)
+    assert checkout.bash("prepare_environment demo").stdout == "Environment: .venv is up to date\n"
+
+
+@pytest.mark.parametrize("broken", ["UV_ENDS_WITH", "PIP_CONFIG_FILE"])
+def test_a_uv_that_does_not_run_or_cannot_be_told_is_not_used(checkout: Checkout, broken: str) -> None:
+    checkout.add_program("uv", FAKE_UV)
+    nonsense = checkout.root / "pip.conf"
+    nonsense.write_text("find-links: of no section")
+    run = checkout.bash("prepare_environment demo", **{broken: "1" if broken == "UV_ENDS_WITH" else str(nonsense)})
+    assert (run.returncode, run.stderr) == (0, "")
+    assert checkout.made_calls() == ["venv", *INSTALL_DEMO]
+
+
+def test_uv_updates_an_environment_that_pip_has_made(checkout: Checkout) -> None:
+    checkout.bash("prepare_environment demo")
+    checkout.made_calls()
+    checkout.add_program("uv", FAKE_UV)
+    (checkout.root / "pyproject.toml").write_text("[project]\n# changed\n")
+    checkout.bash("prepare_environment demo")
+    _, pip, install = with_uv(checkout)
+    assert checkout.made_calls() == [pip.replace(" pip --con", " --upgrade pip --con"), install]
+
+
+def test_groups_of_engines_are_installed_by_uv_too(checkout: Checkout) -> None:
+    checkout.bash("prepare_environment dev")
+    checkout.made_calls()
+    checkout.add_program("uv", FAKE_UV)
+    assert scripts_test(checkout, "--all").returncode == 0
+    uv = f"uv pip install --python {checkout.environment}/bin/python --index-strategy unsafe-best-match"
+    wanted = [call.replace("-m pip install", uv) for call in engines(checkout)]
+    assert [call for call in checkout.made_calls() if "pip" in call] == wanted
 
 
 # --- the versions

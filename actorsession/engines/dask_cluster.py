@@ -228,6 +228,9 @@ class _DaskLauncher:
         if owned:
             await client.close()
 
+    def close_now(self) -> None:
+        """Do nothing: the scheduler forgets the client when this process has ended."""
+
 
 class _DaskPlacement:
     """One task in a Dask worker."""

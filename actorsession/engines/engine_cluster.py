@@ -1,9 +1,8 @@
 """The base class of clusters whose processes an engine places: Ray, Dask, and whatever owns machines.
 
-A ``ManagedCluster`` over a ``Launcher``. Owned by this class: the orders for the launcher with the token and
-the addresses, and what a lost task gets in a step's way. The engine decides where a task runs; whether it is
-started again is decided here, as for a ``LocalCluster``, because only its cluster can tell the other tasks
-where it is. Tensors never go through the engine.
+A ``ManagedCluster`` over a ``Launcher``, which gets its orders from ``EngineSpawner``. The engine decides
+where a task runs; whether it is started again is decided here, as for a ``LocalCluster``, because only its
+cluster can tell the other tasks where it is. Tensors never go through the engine.
 """
 
 from __future__ import annotations
@@ -15,7 +14,9 @@ from typing import Any
 
 from actorsession.actors.deadline import Deadline
 from actorsession.cluster import SecurityConfig
+from actorsession.cluster.launch.cluster_settings import ClusterSettings
 from actorsession.cluster.launch.managed_cluster import ManagedCluster, checked_imports
+from actorsession.cluster.launch.spawner import Spawner
 from actorsession.cluster.launch.task_restarts import TaskEnd
 from actorsession.durations import checked_seconds
 from actorsession.engines.engine_process import EngineProcess
@@ -71,22 +72,21 @@ class EngineCluster(ManagedCluster[EngineProcess]):
         cluster_id: str | None = None,
     ) -> None:
         security = security or shared_security()
-        super().__init__(
-            jobs,
+        amounts = {job: dict(of_task) for job, of_task in (resources or {}).items()}
+        unknown = sorted(amounts.keys() - jobs.keys())
+        if unknown:
+            raise ValueError(f"resources are given for {unknown}; the jobs are {sorted(jobs)}")
+        self._token = secrets.token_hex(_TOKEN_BYTES)
+        settings = ClusterSettings(
             start_timeout=start_timeout,
             security=security,
-            token=secrets.token_hex(_TOKEN_BYTES),
+            token=self._token,
             restart=restart,
             on_end=on_end,
             cluster_id=cluster_id,
             snapshot_dir=snapshot_dir,
         )
-        self._launcher = launcher
-        self._resources = {job: dict(amounts) for job, amounts in (resources or {}).items()}
-        unknown = sorted(self._resources.keys() - jobs.keys())
-        if unknown:
-            raise ValueError(f"resources are given for {unknown}; the jobs are {sorted(jobs)}")
-        self._common: dict[str, Any] = {
+        common: dict[str, Any] = {
             "token": self._token,
             "scheme": "tcp" if security is None else "tls",
             "keep": checked_seconds("keep", keep),
@@ -98,30 +98,61 @@ class EngineCluster(ManagedCluster[EngineProcess]):
             "imports": checked_imports(imports),
             "security": security,
         }
+        super().__init__(jobs, EngineSpawner(launcher, amounts, common, settings.start_timeout), settings)
 
     @property
     def token(self) -> str:
         """The secret of this cluster, for clients in other processes (``ACTORSESSION_TOKEN``)."""
-        assert self._token is not None
         return self._token
+
+
+class EngineSpawner(Spawner[EngineProcess]):
+    """Has the processes of a cluster placed by an engine.
+
+    Args:
+        launcher: the engine's part.
+        resources: what the engine is to reserve for each task of a job.
+        common: what the orders of all tasks have, by the names of ``TaskOrder``.
+        timeout: seconds for a task to come up.
+    """
+
+    def __init__(
+        self,
+        launcher: Launcher,
+        resources: Mapping[str, Mapping[str, float]],
+        common: Mapping[str, Any],
+        timeout: float,
+    ) -> None:
+        self._launcher = launcher
+        self._resources = resources
+        self._common = common
+        self._timeout = timeout
 
     def _order(self, job: str, index: int) -> TaskOrder:
         amounts = self._resources.get(job, {})
         return TaskOrder(job=job, index=index, resources=amounts, cluster_id=self.cluster_id, **self._common)
 
-    async def _prepare(self, deadline: Deadline) -> None:
-        orders = [self._order(process.job, process.index) for process in self.processes.values()]
-        await self._launcher.open(orders, deadline)
+    async def prepare(self, processes: Sequence[EngineProcess], deadline: Deadline) -> None:
+        """Have the engine reserve what the tasks need."""
+        await self._launcher.open([self._order(process.job, process.index) for process in processes], deadline)
 
-    def _new_process(self, job: str, index: int, together: int) -> EngineProcess:
-        return EngineProcess(self._launcher, self._order(job, index), self._start_timeout)
+    def new_process(self, job: str, index: int, together: int) -> EngineProcess:
+        """See ``Spawner.new_process``."""
+        return EngineProcess(self._launcher, self._order(job, index), self._timeout)
 
-    def _new_address(self, job: str, index: int) -> str:
+    def new_address(self, job: str, index: int) -> str:
+        """See ``Spawner.new_address``."""
         # The task listens at an address of its node and sends it; nobody else takes one of port 0.
         return f"{self._common['scheme']}://127.0.0.1:0"
 
-    async def _spawn(self, process: EngineProcess, cluster: Mapping[str, Any]) -> None:
+    async def spawn(self, process: EngineProcess, cluster: Mapping[str, Any]) -> None:
+        """See ``Spawner.spawn``."""
         process.start(cluster)
 
-    async def _release(self) -> None:
+    async def release(self) -> None:
+        """Give back what the engine has reserved."""
         await self._launcher.close()
+
+    def release_now(self) -> None:
+        """Do the same without waiting."""
+        self._launcher.close_now()

@@ -149,3 +149,6 @@ class Launcher(Protocol):
 
     async def close(self) -> None:
         """Give back all reservations, and end the connection if ``open`` made it; may be called twice."""
+
+    def close_now(self) -> None:
+        """Give back without waiting what would outlive this process, for a program that ends at once."""

@@ -171,6 +171,9 @@ class _RayLauncher:
         if group is not None or connected:
             await asyncio.to_thread(_disconnect, group, connected=connected)
 
+    def close_now(self) -> None:
+        """Do nothing: Ray takes the bundles back when this process has ended."""
+
 
 class _RayTask:
     """The actor of one task."""

@@ -64,9 +64,6 @@ class SlurmCluster(EngineCluster):
         """The ids of the Slurm jobs that hold nodes for this cluster."""
         return self._slurm.jobs
 
-    def _release_now(self) -> None:
-        self._slurm.close_now()
-
 
 def _show(line: str) -> None:
     """Write a line to standard error if somebody watches it."""

@@ -119,6 +119,13 @@ class VariableHolder(Protocol):
     def initialized(self) -> bool:
         """Whether a value was assigned."""
 
+    @property
+    def shape(self) -> tuple[int, ...] | None:
+        """The shape of the value, or that with which a reference variable without one was first asked for."""
+
+    def declare(self, shape: tuple[int, ...]) -> None:
+        """Make it a reference variable, of a shape that holds until it has a value or is cleared."""
+
     def read(self) -> Any:
         """Return the value, which is borrowed.
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
 
-__all__ = ["Loan", "Take"]
+__all__ = ["AvailableTake", "Loan", "Take"]
 
 
 class Take(Future[Any]):
@@ -51,6 +51,50 @@ class Take(Future[Any]):
         """Cancel the take, or put its values back once it is fulfilled."""
         if not self.cancel():
             self.add_done_callback(lambda _: self.put_back())
+
+
+class AvailableTake(Take):
+    """A take that is fulfilled when it is made; it has neither the lock nor the condition of a future.
+
+    Args:
+        values: the node's values.
+        undo: puts the values taken back, at the front; callable from any thread. ``None`` if nothing was taken.
+    """
+
+    def __init__(self, values: Any, undo: Callable[[], None] | None = None) -> None:
+        self.values = values
+        self._undo = undo
+
+    def cancel(self) -> bool:
+        """Return that it is too late."""
+        return False
+
+    def cancelled(self) -> bool:
+        """Return that it is not."""
+        return False
+
+    def running(self) -> bool:
+        """Return that it has ended."""
+        return False
+
+    def done(self) -> bool:
+        """Return that it is."""
+        return True
+
+    def result(self, timeout: float | None = None) -> Any:
+        """Return the values."""
+        return self.values
+
+    def exception(self, timeout: float | None = None) -> None:
+        """Return that there is none."""
+        return
+
+    def add_done_callback(self, fn: Callable[[Future[Any]], object]) -> None:
+        """Call a function now."""
+        fn(self)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self.values!r:.100}>"
 
 
 class Loan(Take):

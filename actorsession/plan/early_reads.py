@@ -33,7 +33,7 @@ def read_variables_first(graph: StepGraph, view: Mapping[str, NodeDef]) -> StepG
     waits: dict[str, list[str]] = {}
     for name, node in nodes.items():
         if node.op == "VarHandleOp":
-            if not node.control_inputs and not node.attrs.get(BY_REFERENCE):
+            if not node.control_inputs and BY_REFERENCE not in node.attrs:
                 writers[name, 0] = []
         elif node.op == "ReadVariableOp":
             for writer in writers.get(node.inputs[0], ()) if not node.control_inputs else ():

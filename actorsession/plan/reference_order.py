@@ -51,7 +51,7 @@ def order_references(graph: StepGraph) -> StepGraph:
         The graph; the argument itself if nothing in it was open.
     """
     nodes = graph.nodes
-    writers: dict[Ref, list[str]] = {(name, 0): [] for name, node in nodes.items() if node.attrs.get(BY_REFERENCE)}
+    writers: dict[Ref, list[str]] = {(name, 0): [] for name, node in nodes.items() if BY_REFERENCE in node.attrs}
     if not writers:
         return graph
     raw = in_raw_control_flow(nodes)

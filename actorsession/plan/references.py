@@ -38,7 +38,7 @@ HANDLE_OF = "ReferenceHandle"
 """The operation type that gives the handle of a reference, for loop bodies and branches."""
 
 BY_REFERENCE = "_by_reference"
-"""The attribute of a ``VarHandleOp`` that stands for a reference variable."""
+"""The attribute of a ``VarHandleOp`` that stands for a reference variable: the shape that the graph gives it."""
 
 READ = "_read/"
 """The start of the names of reads that are no nodes of the graph."""
@@ -185,7 +185,7 @@ class _Rewriter:
         attrs = {**_own(node.attrs, stands_for), "dtype": spec.dtype, "shape": spec.shape}
         if stands_for == "VarHandleOp":
             # An assignment may let the shape change; the others check it themselves.
-            attrs.update({"shape": unknown_shape, BY_REFERENCE: True})
+            attrs.update({"shape": unknown_shape, BY_REFERENCE: spec.shape})
         return replace(node, op=stands_for, attrs=attrs, outputs=(_HANDLE,))
 
     def _taker(self, node: NodeDef, stands_for: str, count: int) -> tuple[NodeDef, int]:

@@ -95,7 +95,7 @@ class Variable:
         by_reference: whether it is a reference variable, whose errors are those of TensorFlow's.
     """
 
-    __slots__ = ("_lent", "_lock", "_value", "by_reference", "changes", "name", "spec")
+    __slots__ = ("_declared", "_lent", "_lock", "_value", "by_reference", "changes", "name", "spec")
 
     def __init__(self, name: str, spec: TensorSpec) -> None:
         self.name = name
@@ -105,6 +105,20 @@ class Variable:
         self._lent = False  # whether values were sent to other tasks
         self.changes = 0
         self.by_reference = False
+        self._declared: tuple[int, ...] | None = None
+
+    def declare(self, shape: tuple[int, ...]) -> None:
+        """Make it a reference variable, of a shape that holds until it has a value or is cleared."""
+        self.by_reference = True
+        if self._declared is None:
+            self._declared = shape
+
+    @property
+    def shape(self) -> tuple[int, ...] | None:
+        """The shape of the value, or that with which a reference variable without one was first asked for."""
+        value = self._value
+        # A string scalar is plain bytes, which have no shape.
+        return self._declared if value is None else getattr(value, "shape", ())
 
     @property
     def initialized(self) -> bool:
@@ -217,7 +231,7 @@ class Variable:
         """Leave the variable uninitialised."""
         with self._lock:
             self.changes += self._value is not None
-            self._value = None
+            self._value = self._declared = None
 
     def _new_like(self, value: Array) -> Array:
         """Return an array for a new value, where other processes can read it if the old one was lent."""

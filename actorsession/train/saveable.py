@@ -15,6 +15,7 @@ from actorsession.graph.operation import Operation, Tensor
 from actorsession.ops.arrays.shape import reshape
 from actorsession.ops.build import graph_of
 from actorsession.ops.graph_keys import GraphKeys
+from actorsession.ops.variables.reference_variable import ReferenceVariable
 
 __all__ = ["SaveSpec", "SaveableObject", "saveables_of"]
 
@@ -97,7 +98,8 @@ class _VariableSaveable(SaveableObject):
         [value] = restored_tensors
         if restored_shapes is not None and restored_shapes[0] is not None:
             value = reshape(value, list(restored_shapes[0].as_tuple()))
-        assigned: Operation = self.op.assign(value, read_value=False)
+        more = {"validate_shape": self.op.shape.is_fully_defined()} if isinstance(self.op, ReferenceVariable) else {}
+        assigned: Operation = self.op.assign(value, read_value=False, **more)
         return assigned
 
 

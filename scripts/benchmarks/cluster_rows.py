@@ -40,12 +40,7 @@ class ClusterRows:
             "feed-64mb": self._feed,
             "fetch-64mb": self._fetch,
             "ps-sgd": self._ps_sgd,
-            "reduce-4kb-2": self._reduce,
-            "reduce-1mb-2": self._reduce,
-            "reduce-64mb-2": self._reduce,
-            "reduce-4kb-4": self._reduce,
-            "reduce-1mb-4": self._reduce,
-            "reduce-64mb-4": self._reduce,
+            **{f"reduce-{size}-{n}": self._reduce for size in ("4kb", "1mb", "64mb") for n in (2, 4)},
             "cluster-start": self._start,
         }
 

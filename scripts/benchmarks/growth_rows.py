@@ -65,18 +65,16 @@ class GrowthRows:
     def __init__(self, library: Library) -> None:
         self._library, self._tf = library, library.tf
         self.builders: dict[str, Callable[[Question], Case]] = {
-            "build-2000": self._build,
-            "build-20000": self._build,
-            "build-200000": self._build,
-            "first-run-2000": self._first_run,
-            "first-run-20000": self._first_run,
-            "first-run-200000": self._first_run,
-            "step-2000": self._step,
-            "step-20000": self._step,
-            "step-200000": self._step,
-            "new-plan-2000": self._new_plan,
-            "new-plan-20000": self._new_plan,
-            "new-plan-200000": self._new_plan,
+            **{
+                f"{kind}-{size}": build
+                for size in (2_000, 20_000, 200_000)
+                for kind, build in (
+                    ("build", self._build),
+                    ("first-run", self._first_run),
+                    ("step", self._step),
+                    ("new-plan", self._new_plan),
+                )
+            },
             "in-process-10": self._in_process,
             "in-process-50": self._in_process,
             "memory-session": self._memory_session,

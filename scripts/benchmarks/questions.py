@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -29,8 +30,11 @@ __all__ = [
 
 # 20,000 nodes in a shape that is typical of programs: neither one long chain nor all independent.
 WIDTH, LAYERS = 100, 198
-# Layers of graphs of 2,000 and of 200,000 nodes; ``LAYERS`` is between them.
-_SMALL, _LARGE = 18, 1998
+# Layers of graphs of 2,000, of 20,000 and of 200,000 nodes.
+_SMALL = 18
+_GRAPHS = _SMALL, LAYERS, 1998
+# Bytes, by the name in rows.
+_SIZES = {"4kb": 4 * 2**10, "1mb": 2**20, "64mb": 64 * 2**20}
 HOPS = 20
 CALLERS = 8
 # Steps of each caller in one sample of rows with several: what it costs to start and to join them does not
@@ -346,20 +350,13 @@ QUESTIONS: dict[str, Callable[[], Question]] = {
     "push-64mb-host": _push,
     "push-64mb-result": _push_result,
     "push-64mb": _push,
-    "feed-1mb": lambda: _feed(2**20),
-    "fetch-1mb": lambda: _fetch(2**20),
-    "feed-64mb": lambda: _feed(64 * 2**20),
-    "fetch-64mb": lambda: _fetch(64 * 2**20),
+    **{f"feed-{name}": partial(_feed, _SIZES[name]) for name in ("1mb", "64mb")},
+    **{f"fetch-{name}": partial(_fetch, _SIZES[name]) for name in ("1mb", "64mb")},
     "ps-sgd": lambda: _train(mlp, mlp.first_weights(), 64, 0.1),
     "ps-sgd-2": lambda: _train(mlp, mlp.first_weights(), 64, 0.1, workers=2),
     "ps-sgd-4": lambda: _train(mlp, mlp.first_weights(), 64, 0.1, workers=4),
     "idle": _two_workers,
-    "reduce-4kb-2": lambda: _reduce(4 * 2**10, 2),
-    "reduce-1mb-2": lambda: _reduce(2**20, 2),
-    "reduce-64mb-2": lambda: _reduce(64 * 2**20, 2),
-    "reduce-4kb-4": lambda: _reduce(4 * 2**10, 4),
-    "reduce-1mb-4": lambda: _reduce(2**20, 4),
-    "reduce-64mb-4": lambda: _reduce(64 * 2**20, 4),
+    **{f"reduce-{name}-{tasks}": partial(_reduce, size, tasks) for name, size in _SIZES.items() for tasks in (2, 4)},
     "sparse-matmul": _sparse_matmul,
     "depthwise": _depthwise,
     "records-read": _records,
@@ -371,18 +368,10 @@ QUESTIONS: dict[str, Callable[[], Question]] = {
     "checkpoint-read-v1": _checkpoint,
     "checkpoint-restore": _checkpoint,
     "cluster-start": _start,
-    "build-2000": lambda: plans(_SMALL),
-    "build-20000": lambda: plans(LAYERS),
-    "build-200000": lambda: plans(_LARGE),
-    "first-run-2000": lambda: layered(_SMALL),
-    "first-run-20000": lambda: layered(LAYERS),
-    "first-run-200000": lambda: layered(_LARGE),
-    "step-2000": lambda: layered(_SMALL),
-    "step-20000": lambda: layered(LAYERS),
-    "step-200000": lambda: layered(_LARGE),
-    "new-plan-2000": lambda: plans(_SMALL),
-    "new-plan-20000": lambda: plans(LAYERS),
-    "new-plan-200000": lambda: plans(_LARGE),
+    **{f"{kind}-{100 * (layers + 2)}": partial(plans, layers) for kind in ("build", "new-plan") for layers in _GRAPHS},
+    **{
+        f"{kind}-{100 * (layers + 2)}": partial(layered, layers) for kind in ("first-run", "step") for layers in _GRAPHS
+    },
     "in-process-10": lambda: in_process(10),
     "in-process-50": lambda: in_process(50),
     "memory-session": open_sessions,

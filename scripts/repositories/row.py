@@ -16,8 +16,7 @@ class Row:
     """A repository and what is run.
 
     Attributes:
-        repository: its owner and name on GitHub.
-        commit: the commit that is run, all 40 digits.
+        source: its owner and name on GitHub, ``@``, and the commit that is run, all 40 digits.
         what: what is run, in words.
         programs: the arguments of ``run-tf1``, one after the other; ``DRIVERS/`` is the folder of ours.
         sign: the sign in what they print together.
@@ -34,8 +33,7 @@ class Row:
         endless: whether the last program is stopped once the sign is there; it would go on for hours.
     """
 
-    repository: str
-    commit: str
+    source: str
     what: str
     programs: tuple[str, ...]
     sign: Sign
@@ -49,6 +47,16 @@ class Row:
     environment: Mapping[str, str] = field(default_factory=dict)
     seconds: float = 900
     endless: bool = False
+
+    @property
+    def repository(self) -> str:
+        """Its owner and name."""
+        return self.source.partition("@")[0]
+
+    @property
+    def commit(self) -> str:
+        """The commit that is run."""
+        return self.source.partition("@")[2]
 
     @property
     def url(self) -> str:

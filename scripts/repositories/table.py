@@ -14,16 +14,14 @@ _KERAS = ("keras==2.3.1", "keras-applications==1.0.8", "keras-preprocessing==1.1
 
 ROWS: tuple[Row, ...] = (
     Row(
-        repository="openai/gpt-2",
-        commit="9b63575ef42771a015060c964af2c3da4cf7c8ab",
+        source="openai/gpt-2@9b63575ef42771a015060c964af2c3da4cf7c8ab",
         what="two layers trained on a sentence, then the sampler goes on with it",
         programs=("DRIVERS/train_gpt2.py",),
         sign=Reaches("letters right", rf"right {_NUMBER}", least=0.95),
         requires=("regex",),
     ),
     Row(
-        repository="google-research/bert",
-        commit="eedf5716ce1268e56f0a50264a88cafad334ac61",
+        source="google-research/bert@eedf5716ce1268e56f0a50264a88cafad334ac61",
         what="`create_pretraining_data.py` and `run_pretraining.py`, two layers on its sample text",
         programs=(
             "create_pretraining_data.py --input_file=sample_text.txt --output_file=made.tfrecord"
@@ -37,8 +35,7 @@ ROWS: tuple[Row, ...] = (
         sign=Reaches("accuracy of masked words", rf"masked_lm_accuracy = {_NUMBER}", least=0.5),
     ),
     Row(
-        repository="google-research/bert",
-        commit="eedf5716ce1268e56f0a50264a88cafad334ac61",
+        source="google-research/bert@eedf5716ce1268e56f0a50264a88cafad334ac61",
         what="`run_classifier.py`, task CoLA on generated sentences",
         programs=(
             "run_classifier.py --task_name=cola --do_train --do_eval --data_dir=cola --output_dir=out"
@@ -49,8 +46,7 @@ ROWS: tuple[Row, ...] = (
         sign=Reaches("accuracy", rf"eval_accuracy = {_NUMBER}", least=0.9),
     ),
     Row(
-        repository="tensorflow/nmt",
-        commit="0be864257a76c151eef20ea689755f08bc1faf4e",
+        source="tensorflow/nmt@0be864257a76c151eef20ea689755f08bc1faf4e",
         what="`nmt.nmt`, attention, beam search; a made language in turned order",
         programs=(
             "-m nmt.nmt --src=src --tgt=tgt --vocab_prefix=made/vocab --train_prefix=made/train"
@@ -63,22 +59,19 @@ ROWS: tuple[Row, ...] = (
         sign=Reaches("BLEU", rf"test bleu {_NUMBER}", least=60),
     ),
     Row(
-        repository="dennybritz/cnn-text-classification-tf",
-        commit="18762b459e21d9c70e5c242f8d43fc4e6db37a0d",
+        source="dennybritz/cnn-text-classification-tf@18762b459e21d9c70e5c242f8d43fc4e6db37a0d",
         what="`train.py`, film reviews that it ships, 4 epochs",
         programs=("train.py --num_epochs=4 --num_filters=32 --embedding_dim=64",),
         sign=Falls("loss", rf"step \d+, loss {_NUMBER}", to=0.55),
     ),
     Row(
-        repository="sherjilozair/char-rnn-tensorflow",
-        commit="4bff62d34ba6d536f052145cd3f8f79b6fa11365",
+        source="sherjilozair/char-rnn-tensorflow@4bff62d34ba6d536f052145cd3f8f79b6fa11365",
         what="`train.py` and `sample.py`, Shakespeare that it ships, one epoch",
         programs=("train.py --num_epochs=1 --rnn_size=96 --log_dir=logs", "sample.py -n 100"),
         sign=Falls("loss", rf"train_loss = {_NUMBER}", to=0.65),
     ),
     Row(
-        repository="tkipf/gcn",
-        commit="39a4089fe72ad9f055ed6fdb9746abdcfebc4d81",
+        source="tkipf/gcn@39a4089fe72ad9f055ed6fdb9746abdcfebc4d81",
         what="`train.py`, Cora, 200 epochs",
         programs=("train.py",),
         folder="gcn",
@@ -88,8 +81,7 @@ ROWS: tuple[Row, ...] = (
         figure="0.815, the paper",
     ),
     Row(
-        repository="PetarV-/GAT",
-        commit="5af87e7fce2b90ae1cbd621cd58059036a3c7436",
+        source="PetarV-/GAT@5af87e7fce2b90ae1cbd621cd58059036a3c7436",
         what="`execute_cora_sparse.py`, Cora, 100 epochs",
         programs=("execute_cora_sparse.py",),
         constants={"execute_cora_sparse.py": {"nb_epochs": "100"}},
@@ -98,8 +90,7 @@ ROWS: tuple[Row, ...] = (
         figure="0.83, the paper, with up to 100,000 epochs",
     ),
     Row(
-        repository="ibab/tensorflow-wavenet",
-        commit="3c973c038c8c2c20fef0039f111cb04139ff594b",
+        source="ibab/tensorflow-wavenet@3c973c038c8c2c20fef0039f111cb04139ff594b",
         what="`train.py`, 16 dilated layers, generated tones",
         programs=(
             "train.py --data_dir=made --wavenet_params=made/params.json --num_steps=100 --sample_size=2000"
@@ -110,8 +101,7 @@ ROWS: tuple[Row, ...] = (
         sign=Falls("loss", rf"loss = {_NUMBER}", to=0.7),
     ),
     Row(
-        repository="carpedm20/DCGAN-tensorflow",
-        commit="62c9a2a7f74505cad30858bf40307c93e5bd9293",
+        source="carpedm20/DCGAN-tensorflow@62c9a2a7f74505cad30858bf40307c93e5bd9293",
         what="`main.py`, 60 steps, generated digits of MNIST's form",
         programs=(
             "main.py --dataset mnist --input_height=28 --output_height=28 --train --epoch=1"
@@ -124,8 +114,7 @@ ROWS: tuple[Row, ...] = (
         figure="0.785, TensorFlow 2.21 with layers that stand for `contrib`",
     ),
     Row(
-        repository="tkipf/gae",
-        commit="0ebbe9b9a8f496eb12deb9aa6a62e7016b5a5ac3",
+        source="tkipf/gae@0ebbe9b9a8f496eb12deb9aa6a62e7016b5a5ac3",
         what="`train.py`, Cora, 100 epochs",
         programs=("train.py --epochs=100",),
         folder="gae",
@@ -135,8 +124,7 @@ ROWS: tuple[Row, ...] = (
         figure="0.91, the paper, after 200 epochs",
     ),
     Row(
-        repository="williamleif/GraphSAGE",
-        commit="a0fdef95dca7b456dab01cb35034717c8b6dd017",
+        source="williamleif/GraphSAGE@a0fdef95dca7b456dab01cb35034717c8b6dd017",
         what="`supervised_train`, means of neighbours, a generated graph of three communities",
         programs=(
             "-m graphsage.supervised_train --train_prefix=made/made --epochs=8 --batch_size=64 --dim_1=32"
@@ -148,8 +136,7 @@ ROWS: tuple[Row, ...] = (
         sign=Reaches("F1", rf"Full validation stats: .*f1_micro= {_NUMBER}", least=0.9),
     ),
     Row(
-        repository="hunkim/word-rnn-tensorflow",
-        commit="5df11c5578a43bf0b732e0bcb63ee8fec7a29d33",
+        source="hunkim/word-rnn-tensorflow@5df11c5578a43bf0b732e0bcb63ee8fec7a29d33",
         what="`train.py`, two LSTMs, generated sentences",
         programs=(
             "train.py --data_dir=made --rnn_size=64 --batch_size=10 --seq_length=15 --num_epochs=2"
@@ -159,16 +146,14 @@ ROWS: tuple[Row, ...] = (
         sign=Falls("loss", rf"train_loss = {_NUMBER}", to=0.5),
     ),
     Row(
-        repository="aymericdamien/TensorFlow-Examples",
-        commit="6dcbe14649163814e72a22a999f20c5e247ce988",
+        source="aymericdamien/TensorFlow-Examples@6dcbe14649163814e72a22a999f20c5e247ce988",
         what="`dynamic_rnn.py`, its toy sequences",
         programs=("dynamic_rnn.py",),
         folder="tensorflow_v1/examples/3_NeuralNetworks",
         sign=Reaches("accuracy", rf"Testing Accuracy: {_NUMBER}", least=0.8),
     ),
     Row(
-        repository="nlintz/TensorFlow-Tutorials",
-        commit="d6bdab7df46492446c48537fcf37e20ba44e8168",
+        source="nlintz/TensorFlow-Tutorials@d6bdab7df46492446c48537fcf37e20ba44e8168",
         what="`05_convolutional_net.py`, digits made up",
         programs=("05_convolutional_net.py",),
         environment={"ACTORSESSION_SYNTHETIC_MNIST": "1"},
@@ -176,8 +161,7 @@ ROWS: tuple[Row, ...] = (
         endless=True,
     ),
     Row(
-        repository="jakeret/tf_unet",
-        commit="0dcdf2ff1ebcc2ee59997d127a0c0be847168884",
+        source="jakeret/tf_unet@0dcdf2ff1ebcc2ee59997d127a0c0be847168884",
         what="`launcher.py`, noisy circles of its own, 196 pixels wide, with Adam",
         programs=("scripts/launcher.py",),
         path=(".",),
@@ -191,8 +175,7 @@ ROWS: tuple[Row, ...] = (
         sign=Falls("loss", rf"Average loss: {_NUMBER}", to=0.7),
     ),
     Row(
-        repository="tflearn/tflearn",
-        commit="db5176773299b67a2a75c5889fb2aba7fd0fea8a",
+        source="tflearn/tflearn@db5176773299b67a2a75c5889fb2aba7fd0fea8a",
         what="`convnet_mnist.py`, generated digits",
         programs=("examples/images/convnet_mnist.py",),
         path=(".",),
@@ -202,8 +185,7 @@ ROWS: tuple[Row, ...] = (
         endless=True,
     ),
     Row(
-        repository="tflearn/tflearn",
-        commit="db5176773299b67a2a75c5889fb2aba7fd0fea8a",
+        source="tflearn/tflearn@db5176773299b67a2a75c5889fb2aba7fd0fea8a",
         what="`seq2seq_example.py`, sorts ten numbers",
         programs=("examples/nlp/seq2seq_example.py -e 30 -r 0.005 train 2000",),
         path=(".",),
@@ -211,8 +193,7 @@ ROWS: tuple[Row, ...] = (
         sign=Falls("loss", rf"loss: .*?{_NUMBER}", to=0.7),
     ),
     Row(
-        repository="openai/baselines",
-        commit="ea25b9e8b234e6ee1bca43083f8f3cf974143998",
+        source="openai/baselines@ea25b9e8b234e6ee1bca43083f8f3cf974143998",
         what="`train_cartpole.py`, deep Q-learning",
         programs=("baselines/deepq/experiments/train_cartpole.py",),
         path=(".",),
@@ -223,8 +204,7 @@ ROWS: tuple[Row, ...] = (
         endless=True,
     ),
     Row(
-        repository="openai/baselines",
-        commit="ea25b9e8b234e6ee1bca43083f8f3cf974143998",
+        source="openai/baselines@ea25b9e8b234e6ee1bca43083f8f3cf974143998",
         what="`baselines.run`, PPO, CartPole, 30,000 steps",
         programs=(
             "-m baselines.run --alg=ppo2 --env=CartPole-v0 --network=mlp --num_timesteps=30000 --nsteps=128"
@@ -236,8 +216,7 @@ ROWS: tuple[Row, ...] = (
         sign=Reaches("reward of an episode", rf"eprewmean\s*\| {_NUMBER}", least=80),
     ),
     Row(
-        repository="affinelayer/pix2pix-tensorflow",
-        commit="0f2174424356162920fc25067e63db2bcf19f4e7",
+        source="affinelayer/pix2pix-tensorflow@0f2174424356162920fc25067e63db2bcf19f4e7",
         what="`pix2pix.py`, generated outlines to discs",
         programs=(
             "pix2pix.py --mode=train --input_dir=made --output_dir=out --max_steps=400 --ngf=8 --ndf=8"
@@ -248,8 +227,7 @@ ROWS: tuple[Row, ...] = (
         sign=Reaches("difference of images", rf"gen_loss_L1 {_NUMBER}", most=0.4, count=40),
     ),
     Row(
-        repository="vanhuyz/CycleGAN-TensorFlow",
-        commit="befe2f57032ee6c25d0dbd1f497f5b5432375da5",
+        source="vanhuyz/CycleGAN-TensorFlow@befe2f57032ee6c25d0dbd1f497f5b5432375da5",
         what="`build_data.py` and `train.py`, generated red and blue discs",
         programs=(
             "build_data.py --X_input_dir=x --Y_input_dir=y --X_output_file=made/x.tfrecords"
@@ -262,8 +240,7 @@ ROWS: tuple[Row, ...] = (
         endless=True,
     ),
     Row(
-        repository="hwalsuklee/tensorflow-generative-model-collections",
-        commit="3abde8a9bcfe31815da50347d14641ec95096f62",
+        source="hwalsuklee/tensorflow-generative-model-collections@3abde8a9bcfe31815da50347d14641ec95096f62",
         what="`main.py --gan_type VAE`, generated digits",
         programs=("main.py --gan_type=VAE --epoch=1",),
         data=lambda folder: data.digits(folder / "data" / "mnist"),
@@ -272,8 +249,7 @@ ROWS: tuple[Row, ...] = (
         endless=True,
     ),
     Row(
-        repository="cbfinn/maml",
-        commit="a7f45f1bcd7457fe97b227a21e89b8a82cc5fa49",
+        source="cbfinn/maml@a7f45f1bcd7457fe97b227a21e89b8a82cc5fa49",
         what="`main.py`, sinusoids, 4,000 steps",
         programs=(
             "main.py --datasource=sinusoid --logdir=logs --metatrain_iterations=4001 --norm=None"
@@ -283,8 +259,7 @@ ROWS: tuple[Row, ...] = (
         sign=Reaches("loss after adaptation", rf"Iteration \d+: .*, {_NUMBER}", most=3.0),
     ),
     Row(
-        repository="keithito/tacotron",
-        commit="d26c763342518d4e432e9c4036a1aff3b4fdaa1e",
+        source="keithito/tacotron@d26c763342518d4e432e9c4036a1aff3b4fdaa1e",
         what="`train.py`, small layers, generated spectrograms",
         programs=(
             "train.py --base_dir=. --input=made/train.txt --hparams=batch_size=8,num_mels=20,num_freq=65,"
@@ -297,8 +272,7 @@ ROWS: tuple[Row, ...] = (
         endless=True,
     ),
     Row(
-        repository="google-deepmind/dnc",
-        commit="f5981c66ac6fe27978014c314c4aba39f1962ee3",
+        source="google-deepmind/dnc@f5981c66ac6fe27978014c314c4aba39f1962ee3",
         what="`train.py`, repeated copies, with Sonnet 1.23",
         programs=("train.py --checkpoint_dir=out --learning_rate=1e-3 --report_interval=20",),
         requires=("wrapt", "contextlib2", "semantic_version"),
@@ -307,8 +281,7 @@ ROWS: tuple[Row, ...] = (
         endless=True,
     ),
     Row(
-        repository="guillaumegenthial/sequence_tagging",
-        commit="5cb9890e7c52e35a1239378da43a8de7be508003",
+        source="guillaumegenthial/sequence_tagging@5cb9890e7c52e35a1239378da43a8de7be508003",
         what="`build_data.py` and `train.py`, LSTMs over letters and words with a CRF, generated sentences",
         programs=("build_data.py", "train.py"),
         data=data.names_of_places,
@@ -325,8 +298,7 @@ ROWS: tuple[Row, ...] = (
         sign=Reaches("F1", rf"f1 {_NUMBER}", least=90),
     ),
     Row(
-        repository="Kyubyong/transformer",
-        commit="fb023bb097e08d53baf25b46a9da490beba51a21",
+        source="Kyubyong/transformer@fb023bb097e08d53baf25b46a9da490beba51a21",
         what="`train.py`, two blocks, a made language in turned order",
         programs=(
             "train.py --train1=train.de.bpe --train2=train.en.bpe --eval1=eval.de.bpe --eval2=eval.en.bpe"
@@ -340,8 +312,7 @@ ROWS: tuple[Row, ...] = (
         sign=Reaches("BLEU", rf"iwslt2016_E04.*B{_NUMBER}$", least=60),
     ),
     Row(
-        repository="allenai/bilm-tf",
-        commit="7cffee2b0986be51f5e2a747244836e1047657f4",
+        source="allenai/bilm-tf@7cffee2b0986be51f5e2a747244836e1047657f4",
         what="its trainer, letters and two LSTMs in both directions, generated sentences",
         programs=("DRIVERS/train_bilm.py",),
         path=(".",),
@@ -349,8 +320,7 @@ ROWS: tuple[Row, ...] = (
         sign=Falls("perplexity", rf"train_perplexity={_NUMBER}", to=0.9, least=2),
     ),
     Row(
-        repository="dennybritz/reinforcement-learning",
-        commit="2b832284894a65eccdd82353cc446f68d100676e",
+        source="dennybritz/reinforcement-learning@2b832284894a65eccdd82353cc446f68d100676e",
         what="notebook: REINFORCE with a baseline, walks along a cliff",
         programs=("DRIVERS/notebook.py 'CliffWalk REINFORCE with Baseline Solution.ipynb'",),
         folder="PolicyGradient",
@@ -360,8 +330,7 @@ ROWS: tuple[Row, ...] = (
         figure="-17 by the safe way, the notebook's plot",
     ),
     Row(
-        repository="awjuliani/DeepRL-Agents",
-        commit="f3c9a3ff9ee86029a72b63bbfa4dce3c56979ab3",
+        source="awjuliani/DeepRL-Agents@f3c9a3ff9ee86029a72b63bbfa4dce3c56979ab3",
         what="notebook: Q-learning with a network, FrozenLake",
         programs=("DRIVERS/notebook.py Q-Network.ipynb",),
         requires=("matplotlib",),
@@ -370,8 +339,7 @@ ROWS: tuple[Row, ...] = (
         figure="0.3 to 0.5, the notebook; at random 0.015",
     ),
     Row(
-        repository="MorvanZhou/Reinforcement-learning-with-tensorflow",
-        commit="93e333484be0e262d28b65507b6a1d002424a056",
+        source="MorvanZhou/Reinforcement-learning-with-tensorflow@93e333484be0e262d28b65507b6a1d002424a056",
         what="`run_CartPole.py`, policy gradient",
         programs=("run_CartPole.py",),
         folder="contents/7_Policy_gradient_softmax",
@@ -381,8 +349,7 @@ ROWS: tuple[Row, ...] = (
         endless=True,
     ),
     Row(
-        repository="Hvass-Labs/TensorFlow-Tutorials",
-        commit="d5f33973570fe6ef9c78c8a38c7449a932c81010",
+        source="Hvass-Labs/TensorFlow-Tutorials@d5f33973570fe6ef9c78c8a38c7449a932c81010",
         what="notebook: `02_Convolutional_Neural_Network`, generated digits",
         programs=("DRIVERS/notebook.py 02_Convolutional_Neural_Network.ipynb",),
         data=lambda folder: data.digits(folder / "data" / "MNIST"),
@@ -392,8 +359,7 @@ ROWS: tuple[Row, ...] = (
         figure="93 after 1,000 steps with MNIST's digits, the notebook",
     ),
     Row(
-        repository="lengstrom/fast-style-transfer",
-        commit="0d3d981f7ab948253d355585bdbdfa914247b4d0",
+        source="lengstrom/fast-style-transfer@0d3d981f7ab948253d355585bdbdfa914247b4d0",
         what="`style.py`, generated images, a small random VGG",
         programs=(
             "style.py --style made/000.jpg --checkpoint-dir out --train-path made --test made/001.jpg"
@@ -409,8 +375,7 @@ ROWS: tuple[Row, ...] = (
         sign=Falls("loss", rf"(?i)loss: {_NUMBER}", to=0.7, least=4),
     ),
     Row(
-        repository="anishathalye/neural-style",
-        commit="d0a114879c1c69086e5f812f3432be634e29db5e",
+        source="anishathalye/neural-style@d0a114879c1c69086e5f812f3432be634e29db5e",
         what="`neural_style.py`, generated images, a small random VGG",
         programs=(
             "neural_style.py --content made/000.jpg --styles made/001.jpg --output out.jpg"
@@ -421,16 +386,14 @@ ROWS: tuple[Row, ...] = (
         sign=Falls("loss", rf"total loss: {_NUMBER}", to=0.5),
     ),
     Row(
-        repository="brightmart/text_classification",
-        commit="091ff9910839ba5053302383af99762c0c91a992",
+        source="brightmart/text_classification@091ff9910839ba5053302383af99762c0c91a992",
         what="`a1_seq2seq_attention_model.py`, turns sequences round",
         programs=("a1_seq2seq_attention_model.py",),
         folder="a06_Seq2seqWithAttention",
         sign=Falls("loss", rf"(?m)^\d+ loss: {_NUMBER}", to=0.5),
     ),
     Row(
-        repository="chiphuyen/stanford-tensorflow-tutorials",
-        commit="51e53daaa2a32cfe7a1966f060b28dbbd081791c",
+        source="chiphuyen/stanford-tensorflow-tutorials@51e53daaa2a32cfe7a1966f060b28dbbd081791c",
         what="`07_convnet_layers.py`, generated digits",
         programs=("07_convnet_layers.py",),
         folder="examples",
@@ -440,8 +403,7 @@ ROWS: tuple[Row, ...] = (
         endless=True,
     ),
     Row(
-        repository="pkmital/tensorflow_tutorials",
-        commit="c3eefe59979cdde7b8cb59d2c52da8ebebe43254",
+        source="pkmital/tensorflow_tutorials@c3eefe59979cdde7b8cb59d2c52da8ebebe43254",
         what="`07_autoencoder.py`, ten epochs, generated digits",
         programs=("07_autoencoder.py",),
         folder="python",
@@ -452,8 +414,7 @@ ROWS: tuple[Row, ...] = (
         endless=True,  # it waits for a key in the end
     ),
     Row(
-        repository="google-deepmind/learning-to-learn",
-        commit="f3c1a8d176b8ea7cc60478bfcfdd10a7a52fd296",
+        source="google-deepmind/learning-to-learn@f3c1a8d176b8ea7cc60478bfcfdd10a7a52fd296",
         what="`train.py`, an optimiser for quadratic problems, with Sonnet 1.23",
         programs=("train.py --problem=quadratic --num_epochs=600 --log_period=20 --num_steps=40",),
         requires=("wrapt", "contextlib2", "semantic_version", "mock", "dill"),
@@ -462,8 +423,7 @@ ROWS: tuple[Row, ...] = (
         endless=True,
     ),
     Row(
-        repository="openai/pixel-cnn",
-        commit="bbc15688dd37934a12c2759cf2b34975e15901d9",
+        source="openai/pixel-cnn@bbc15688dd37934a12c2759cf2b34975e15901d9",
         what="`train.py`, one block of 8 filters, generated slopes",
         programs=(
             "--soft-placement train.py -i made -o out -d imagenet -q 1 -n 8 -m 2 -b 16 -u 16 -g 1 -p 0"
@@ -475,8 +435,7 @@ ROWS: tuple[Row, ...] = (
         endless=True,
     ),
     Row(
-        repository="zihangdai/xlnet",
-        commit="bbaa3a6fa0b3a2ee694e8cf66167434f9eca9660",
+        source="zihangdai/xlnet@bbaa3a6fa0b3a2ee694e8cf66167434f9eca9660",
         what="`data_utils.py` and `train_gpu.py`, two layers, generated sentences",
         programs=(
             "data_utils.py --use_tpu=False --bsz_per_host=8 --num_core_per_host=1 --seq_len=32"
@@ -493,8 +452,7 @@ ROWS: tuple[Row, ...] = (
         sign=Falls("loss", rf"loss {_NUMBER}", to=0.6),
     ),
     Row(
-        repository="davidsandberg/facenet",
-        commit="096ed770f163957c1e56efa7feeb194773920f6e",
+        source="davidsandberg/facenet@096ed770f163957c1e56efa7feeb194773920f6e",
         what="`train_softmax.py`, SqueezeNet, discs for faces",
         programs=(
             "src/train_softmax.py --data_dir made --model_def models.squeezenet --image_size 64"
@@ -509,8 +467,7 @@ ROWS: tuple[Row, ...] = (
         endless=True,
     ),
     Row(
-        repository="YunYang1994/tensorflow-yolov3",
-        commit="03cb272af2e26d598c553f3a2d38024fc6f67a0b",
+        source="YunYang1994/tensorflow-yolov3@03cb272af2e26d598c553f3a2d38024fc6f67a0b",
         what="`train.py`, the whole network, generated discs of 96 pixels",
         programs=("train.py",),
         data=lambda folder: data.discs(folder / "made", 80, 96, boxes=folder / "boxes.txt"),
@@ -529,8 +486,7 @@ ROWS: tuple[Row, ...] = (
         endless=True,
     ),
     Row(
-        repository="google/seq2seq",
-        commit="7f485894d412e8d81ce0e07977831865e44309ce",
+        source="google/seq2seq@7f485894d412e8d81ce0e07977831865e44309ce",
         what="`bin.train`, attention, a made language in turned order",
         programs=(
             "-m bin.train --config_paths=example_configs/nmt_small.yml"
@@ -546,8 +502,7 @@ ROWS: tuple[Row, ...] = (
         sign=Falls("loss", rf"(?:loss = |Loss: ){_NUMBER}", to=0.6, least=2),
     ),
     Row(
-        repository="qqwweee/keras-yolo3",
-        commit="e6598d13c703029b2686bc2eb8d5c09badf42992",
+        source="qqwweee/keras-yolo3@e6598d13c703029b2686bc2eb8d5c09badf42992",
         what="the tiny model, on generated rectangles",
         programs=("DRIVERS/train_yolo3.py",),
         path=(".",),
@@ -557,8 +512,7 @@ ROWS: tuple[Row, ...] = (
         sign=Falls("loss", rf"loss: {_NUMBER}", to=0.5, least=12),
     ),
     Row(
-        repository="fizyr/keras-retinanet",
-        commit="08af308d01a8f22dc286d62bc26c8496e1ff6539",
+        source="fizyr/keras-retinanet@08af308d01a8f22dc286d62bc26c8496e1ff6539",
         what="`keras_retinanet.bin.train`, ResNet-50 from the beginning, generated rectangles",
         programs=(
             "DRIVERS/train_retinanet.py --epochs=4 --steps=4 --batch-size=2 --no-weights --lr=1e-4"
@@ -582,8 +536,7 @@ ROWS: tuple[Row, ...] = (
         sign=Falls("loss", rf"loss: {_NUMBER}", to=0.6, least=4),
     ),
     Row(
-        repository="minimaxir/textgenrnn",
-        commit="f65413bb3b4e3b177d50b897f3a97cb5db700c08",
+        source="minimaxir/textgenrnn@f65413bb3b4e3b177d50b897f3a97cb5db700c08",
         what="writes with the weights that it ships, and `train_on_texts`, four sentences",
         programs=("DRIVERS/train_textgenrnn.py",),
         path=(".",),
@@ -592,8 +545,7 @@ ROWS: tuple[Row, ...] = (
         sign=Falls("loss", rf"loss: {_NUMBER}", to=0.7, least=8),
     ),
     Row(
-        repository="taehoonlee/tensornets",
-        commit="c9b1d78f806892193efdebee2789a47fd148b984",
+        source="taehoonlee/tensornets@c9b1d78f806892193efdebee2789a47fd148b984",
         what="`MobileNet25`, 30 steps on 16 random images",
         programs=("DRIVERS/train_tensornets.py",),
         path=(".",),

@@ -149,12 +149,17 @@ async def test_a_master_refuses_a_wiring_that_is_none(way: Way, graph: Graph) ->
         ]
         for wiring, said in wrong:
             message = PrepareStep(
-                session_handle=remote.handle, feeds=[], fetches=["y:0"], targets=[], partial=False, wiring=wiring
+                session_handle=remote.connection.handle,
+                feeds=[],
+                fetches=["y:0"],
+                targets=[],
+                partial=False,
+                wiring=wiring,
             )
             with pytest.raises(InvalidArgumentError, match=said):
-                await soon(remote.ask_step(message, None, Done))
+                await soon(remote.steps.ask(message, 10.0, Done))
         partial = PrepareStep(
-            session_handle=remote.handle,
+            session_handle=remote.connection.handle,
             feeds=["x:0"],
             fetches=["y:0"],
             targets=[],
@@ -162,4 +167,4 @@ async def test_a_master_refuses_a_wiring_that_is_none(way: Way, graph: Graph) ->
             wiring=[[], [["x:0", "anywhere"]], []],
         )
         with pytest.raises(InvalidArgumentError, match="a partial run connects no tensors"):
-            await soon(remote.ask_step(partial, None, Done))
+            await soon(remote.steps.ask(partial, 10.0, Done))

@@ -631,7 +631,7 @@ async def test_steps_whose_options_and_debugged_run_do_not_agree_are_refused(clu
         calls = LocalCalls(registry.lookup(cluster.target()), "")  # type: ignore[arg-type]
         feed = np.zeros(1, np.float32)
         for options, debug_run in ((watch("z").to_wire(), None), ({}, [0, 0, {}, False])):
-            plan, outcome = plan_of(remote.handle, ["z:0"], ["x:0"], options=options), Outcome()
+            plan, outcome = plan_of(remote.connection.handle, ["z:0"], ["x:0"], options=options), Outcome()
             asked = StepRequest(plan=plan, debug_run=debug_run)
             number = next(remote.steps.calls)
             calls.request(RUN_STEP, number, number, None, asked, LocalValues.of([feed]), outcome)

@@ -631,7 +631,7 @@ async def test_a_stop_during_the_start_ends_it_and_leaves_nothing() -> None:
     cluster = LocalCluster({"worker": 1})
     starting = asyncio.create_task(cluster.start())
     await eventually(lambda: any(p.alive for p in cluster.processes.values()))
-    pid, folder = cluster.process("worker").pid, cluster._folder
+    pid, folder = cluster.process("worker").pid, cluster._spawner.folder  # type: ignore[attr-defined]
     assert folder is not None
     await soon(cluster.stop())
     assert not is_running(pid)

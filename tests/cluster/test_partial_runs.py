@@ -557,7 +557,7 @@ async def test_the_loss_of_the_client_ends_its_runs(cluster: InProcess, pipe: Pi
     handle = await session.partial_run_setup(pipe.fetches, pipe.feeds)
     await session.partial_run(handle, [], {pipe.a: 1})
     assert not cluster.server(W1).statistics().idle or not cluster.server(W0).statistics().idle
-    link = remote_session(session)._master.link
+    link = remote_session(session).connection.master.link
     assert link is not None
     await link.aclose()
     await eventually(lambda: cluster.server(W0).statistics().sessions == 0)

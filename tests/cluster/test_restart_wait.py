@@ -83,9 +83,9 @@ async def test_a_client_waits_for_its_master_and_keeps_the_state_of_other_tasks(
             session: Any = AsyncSession(master.target, graph=graph)
             await session.run(kept.initializer)
             assert await soon(session.run(y)) == 10.0
-        await eventually(lambda: session._session.lost_master)
+        await eventually(lambda: session._session.connection.lost_master)
         running = [asyncio.create_task(session.run(y)) for _ in range(3)]
-        await eventually(lambda: session._session.restart._resuming.locked())
+        await eventually(lambda: session._session.connection.recovery._resuming.locked())
         async with new_server(0) as again:
             assert await soon(asyncio.gather(*running)) == [10.0] * 3
             assert again.statistics().sessions == 1
@@ -101,7 +101,7 @@ async def test_a_client_whose_state_was_lost_with_the_master_goes_on_after_reatt
         async with new_server(0) as master:
             session: Any = AsyncSession(master.target, graph=graph)
             await session.run(gone.initializer)
-        await eventually(lambda: session._session.lost_master)
+        await eventually(lambda: session._session.connection.lost_master)
         async with new_server(0):
             for _ in range(2):
                 with pytest.raises(WorkerRestartedError, match=f"what it kept on {W0}"):

@@ -241,7 +241,7 @@ def test_a_ps_that_died_together_with_the_master_is_not_used_as_if_it_had_not(
     session.run(v.initializer)
     for job in ("ps", "worker"):
         held.cluster.process(job).send_signal(signal.SIGKILL)
-    wait_until(lambda: session.session._session.lost_master)
+    wait_until(lambda: session.session._session.connection.lost_master)
     with pytest.raises(WorkerRestartedError, match=f"has lost what it kept on {PS0}"):
         session.run(v)
     assert session.reattach(restore=v.initializer).lost == ("v",)
@@ -386,7 +386,7 @@ async def in_the_middle_of_a_restart(cluster: LocalCluster, moment: str) -> None
     process = cluster.process("worker", 1)
     process.send_signal(signal.SIGKILL)
     if moment == "starting":
-        await eventually(lambda: any(p.alive for p in cluster._starting))
+        await eventually(lambda: any(p.alive for p in cluster._tasks.starting))
         assert len(running(cluster)) == 1
     else:
         await eventually(lambda: bool(process.sequel))
@@ -452,7 +452,7 @@ async def test_a_cluster_that_is_killed_in_the_middle_of_a_restart_starts_nothin
 async def test_a_cluster_that_is_stopped_in_the_middle_of_a_restart_by_hand_leaves_nothing() -> None:
     async with LocalCluster({"worker": 2}, restart=3) as cluster:
         restarting = asyncio.create_task(cluster.restart("worker", 1))
-        await eventually(lambda: any(p.alive for p in cluster._starting))
+        await eventually(lambda: any(p.alive for p in cluster._tasks.starting))
         await soon(cluster.stop())
         assert running(cluster, 0) == running(cluster) == []
         with pytest.raises((UnavailableError, FailedPreconditionError)):
@@ -490,7 +490,7 @@ async def cancelled_while_it_hangs_up(
     session: Any, run: Coroutine[Any, Any, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Cancels a run that goes on after a loss, at the moment at which the lost connection is closed."""
-    master, closed, never = session._session._master, asyncio.Event(), asyncio.Event()
+    master, closed, never = session._session.connection.master, asyncio.Event(), asyncio.Event()
     hang_up = master.hang_up
 
     async def held(grace: float) -> None:
@@ -516,10 +516,10 @@ async def test_a_session_that_is_closed_while_it_waits_for_its_master_ends_its_r
         session: Any = AsyncSession(cluster.target("worker"), graph=graph)
         assert await soon(session.run(y, {x: 1.0})) == 2.0
         os.kill(cluster.process("worker").pid, signal.SIGKILL)
-        await eventually(lambda: session._session.lost_master)
+        await eventually(lambda: session._session.connection.lost_master)
         await cancelled_while_it_hangs_up(session, session.run(y, {x: 1.0}), monkeypatch)
         waiting = [asyncio.create_task(session.run(y, {x: 1.0})) for _ in range(3)]
-        await eventually(lambda: session._session.restart._resuming.locked())
+        await eventually(lambda: session._session.connection.recovery._resuming.locked())
         waiting[0].cancel()
         with pytest.raises(asyncio.CancelledError):
             await soon(waiting[0])

@@ -29,7 +29,7 @@ class Fixture:
         executors = {d.name: Executor(d) for d in devices}
         table = RendezvousTable(W0, self.cache.push)
         self.parts = WorkerEnv(W0, devices, executors, table, self.cache, None, TaskGroups(table))
-        self.mgr = SessionMgr(self.parts, lambda workers: workers.push)
+        self.mgr = SessionMgr(self.parts)
 
     def create(self, handle: str, master: str = W1, life: int = 1, **more: Any) -> list[str]:
         settings = {"isolate_session_state": False, "peers": {}, "task": "", **more}

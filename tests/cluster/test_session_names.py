@@ -112,7 +112,7 @@ async def test_a_session_keeps_its_name_when_it_connects_again(cluster: InProces
     async with AsyncSession(cluster.target(), graph=graph, config=config) as session:
         for _ in range(5):
             assert await soon(session.run(y)) == 2.0
-            await session._session._master.hang_up(0.0)  # type: ignore[attr-defined]
+            await session._session.connection.master.hang_up(0.0)  # type: ignore[attr-defined]
             await soon(session.reattach())
         assert await soon(session.run(y)) == 2.0
 

@@ -386,7 +386,7 @@ SHARED_DEVICES = {
 
 def known_at(server: Server, session: AsyncSession) -> list[str]:
     """The devices of the whole cluster that a worker knows for a session."""
-    return list(server.actors.worker._sessions.find(session._session.handle).graphs.cluster_devices)  # type: ignore[attr-defined]
+    return list(server.actors.worker._sessions.find(session._session.connection.handle).graphs.cluster_devices)  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("name", SHARED_DEVICES)

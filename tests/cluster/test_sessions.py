@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 import ml_dtypes
@@ -204,6 +205,67 @@ async def test_variables_are_shared_by_all_sessions_and_outlive_them(cluster: In
         assert await session.run(v) == 5.0
     async with AsyncSession(cluster.target(W0), graph=graph) as later:
         assert await later.run(v) == 5.0
+
+
+_SHAPES = r"shapes of both tensors to match. lhs shape= \[3\] rhs shape= \[\]"
+
+
+def _in_a_loop(v: Any) -> Any:
+    def body(i: Any) -> Any:
+        with v.graph.control_dependencies([v.assign(8.0)]):
+            return i + 1
+
+    return ops.while_loop(lambda i: i < 1, body, [0])
+
+
+# What a graph that gives the variable ``[1.0, 2.0, 3.0]`` another value does to it, with what TensorFlow gives or says.
+_CHANGES: list[tuple[Any, Callable[[Any], Any], Any]] = [
+    (8.0, lambda v: v.initializer, _SHAPES),
+    ([[1.0, 2.0, 3.0]], lambda v: v.initializer, _SHAPES.replace(r"\[\]", r"\[1, 3\]")),
+    (8.0, _in_a_loop, _SHAPES),
+    (8.0, lambda v: v.assign_add(1.0), "must be the same"),
+    (8.0, lambda v: v, [1.0, 2.0, 3.0]),
+    ([0.0, 0.0, 0.0], lambda v: v.assign_add([1.0, 1.0, 1.0]), [2.0, 3.0, 4.0]),
+    (8.0, lambda v: ops.assign(v, 9.0, validate_shape=False), 9.0),
+]
+
+
+@pytest.mark.parametrize(("value", "change", "wanted"), _CHANGES)
+async def test_a_second_graph_cannot_give_a_shared_reference_variable_another_shape(
+    cluster: InProcess, graph: Graph, value: Any, change: Callable[[Any], Any], wanted: Any
+) -> None:
+    v = ops.Variable([1.0, 2.0, 3.0], use_resource=False, name="v")
+    async with AsyncSession(cluster.target(), graph=graph) as session:
+        await session.run(v.initializer)
+    with Graph().as_default() as other:
+        v = ops.Variable(value, use_resource=False, name="v")
+        async with AsyncSession(cluster.target(), graph=other) as session:
+            if isinstance(wanted, str):
+                with pytest.raises(InvalidArgumentError, match=wanted):
+                    await session.run(change(v))
+            else:
+                np.testing.assert_array_equal(await session.run(change(v)), wanted)
+
+
+async def test_the_shape_of_a_shared_reference_variable_is_that_of_the_graph_which_ran_first(
+    cluster: InProcess, graph: Graph
+) -> None:
+    """Before there is a value; a session with state of its own, and one after a reset, begin anew."""
+    v = ops.Variable([1.0, 2.0, 3.0], use_resource=False, name="v")
+    async with AsyncSession(cluster.target(), graph=graph) as session:
+        assert not await session.run(v.is_initialized())
+    isolated = ConfigProto(isolate_session_state=True)
+    with Graph().as_default() as other:
+        v = ops.Variable(8.0, use_resource=False, name="v")
+        async with AsyncSession(cluster.target(), graph=other) as session:
+            with pytest.raises(InvalidArgumentError, match=_SHAPES):
+                await session.run(v.initializer)
+        for config, resets in ((isolated, False), (None, True)):
+            if resets:
+                await AsyncSession.reset(cluster.target())
+            async with AsyncSession(cluster.target(), graph=other, config=config) as session:
+                await session.run(v.initializer)
+                assert await session.run(v) == 8.0
 
 
 async def test_an_isolated_session_has_variables_of_its_own_until_it_closes(cluster: InProcess, graph: Graph) -> None:

@@ -394,7 +394,7 @@ async def test_eight_threads_of_one_session_get_their_own_answers(
 
             with concurrent.futures.ThreadPoolExecutor(8) as threads:
                 list(threads.map(work, range(8)))
-            over_link = session._session._master.link is not None  # type: ignore[attr-defined]
+            over_link = session._session.connection.master.link is not None  # type: ignore[attr-defined]
             assert (requests.of_threads > 0) is over_link
 
     await soon(asyncio.to_thread(program))
@@ -534,7 +534,7 @@ async def nothing_is_left(cluster: InProcess, session: AsyncSession) -> None:
     await cluster.until_idle()
     seen = session._session.statistics()
     assert (seen.steps, seen.waiting) == (0, 0)
-    channel = session._session._master.channel  # type: ignore[attr-defined]
+    channel = session._session.connection.master.channel  # type: ignore[attr-defined]
     if isinstance(channel, LocalCalls):
         assert not channel.pending
     else:
@@ -1347,7 +1347,7 @@ async def test_runs_are_counted_at_the_session_and_at_all_servers(cluster: InPro
             (open_session,) = cluster.server(W0).statistics().open_sessions
             link = session._session.statistics().link
             assert link is not None
-            return [*(s.runs for s in servers), open_session.runs, session._session.tally.runs]  # type: ignore[attr-defined]
+            return [*(s.runs for s in servers), open_session.runs, session._session.steps.tally.runs]  # type: ignore[attr-defined]
 
         before = counts()
         held.gate.open()

@@ -139,7 +139,7 @@ async def test_an_element_that_was_put_elsewhere_is_not_there_twice(way: Way) ->
             sizes.append(two.size())
     async with AsyncSession(way.target, graph=graph, config=way.config()) as session:
         await session.run(puts)
-        channel: Any = remote_session(session)._master.channel
+        channel: Any = remote_session(session).connection.master.channel
         calls = channel.steps
         told: list[bool] = []
         confirm = calls.confirm

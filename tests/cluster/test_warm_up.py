@@ -13,7 +13,7 @@ from tests.cluster.kit import W0, W1, InProcess, on, soon
 
 def runs(cluster: InProcess) -> int:
     """Steps that workers have begun so far."""
-    return sum(s._actors.worker.runs if s._actors is not None else 0 for s in cluster.servers)
+    return sum(s._actors.worker.counts().runs if s._actors is not None else 0 for s in cluster.servers)
 
 
 @pytest.mark.usefixtures("way")

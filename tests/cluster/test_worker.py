@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -43,10 +43,27 @@ from actorsession.plan.rendezvous_key import build_key
 from actorsession.plan.signature import RunSignature
 from actorsession.runtime.devices import make_devices
 from actorsession.runtime.kernel_pool import KernelPool
+from actorsession.runtime.wait_graph import MasterWaits
 from tests.cluster.fakes import FakeWorkerCache, Outcome, joined_steps
 from tests.cluster.kit import W0, W1, Gate, eventually, on, soon
 
 HERE, THERE = f"{W0}/device:CPU:0", f"{W1}/device:CPU:0"
+
+
+class FakeServer:
+    """The server of a worker that is by itself."""
+
+    task, incarnation = W0, 77
+    restored: dict[str, Any] | None = None
+
+    def counters(self) -> dict[str, Any]:
+        return {"counted": 1}
+
+    def learn_tasks(self, tasks: Mapping[str, str], given_up: Sequence[str]) -> None:
+        raise NotImplementedError
+
+    def master_waits(self, most: int) -> list[MasterWaits]:
+        return []
 
 
 class Bench:
@@ -58,16 +75,7 @@ class Bench:
         self.others = make_devices(W1, {})
         self.workers = FakeWorkerCache()
         self.pushed = self.workers.pushed
-        self.worker = Worker(
-            W0,
-            77,
-            self.devices,
-            self.workers,
-            self.pool,
-            statistics=lambda: {"counted": 1},
-            update_cluster=lambda tasks, given_up: None,
-            master_waits=lambda most: [],
-        )
+        self.worker = Worker(FakeServer(), self.devices, self.workers, self.pool)
         self.ref: LocalRef = self.worker.ref
         # The step frames of the link to the master, at its end and at that of the worker.
         self.master, self.steps = joined_steps(W0, W1)
@@ -136,7 +144,8 @@ class Bench:
         self.worker.take_push(W1, step_id, [key], [value], [False])
 
     def pending(self) -> tuple[int, int]:
-        return self.worker.running, self.worker.pending_rendezvous
+        found = self.worker.counts()
+        return found.steps, found.rendezvous
 
 
 @pytest.fixture
@@ -182,13 +191,13 @@ async def test_a_master_that_restarted_finds_its_earlier_sessions_gone(bench: Be
     await bench.create("old", W1, life=1)
     await bench.create("also old", W1, life=1)
     await bench.create("another master's", W0, life=1)
-    assert bench.worker.sessions == 3
+    assert bench.worker.counts().sessions == 3
     await bench.create("new", W1, life=2)
-    assert bench.worker.sessions == 2
+    assert bench.worker.counts().sessions == 2
     with pytest.raises(AbortedError):
         await bench.ask(BindPart("old", "g"))
     await bench.create("newer", W1, life=2)
-    assert bench.worker.sessions == 3
+    assert bench.worker.counts().sessions == 3
 
 
 async def test_a_session_whose_master_is_gone_is_dropped_with_its_steps(bench: Bench, graph: Graph) -> None:
@@ -209,12 +218,12 @@ async def test_a_session_whose_master_is_gone_is_dropped_with_its_steps(bench: B
         c = b + 1.0
     handle = await bench.register(graph, [c], [a])
     run = asyncio.create_task(bench.run(handle))
-    await eventually(lambda: bench.worker.running == 1)
+    await eventually(lambda: bench.worker.counts().steps == 1)
     for callback in gone:
         callback()
     with pytest.raises(AbortedError, match="master of the session is gone"):
         await run
-    await eventually(lambda: bench.worker.sessions == 0)
+    await eventually(lambda: bench.worker.counts().sessions == 0)
     assert bench.pending() == (0, 0)
 
 
@@ -232,7 +241,7 @@ async def test_a_registered_graph_runs_until_it_is_deregistered(bench: Bench, gr
     assert await bench.run(handle, np.float32(2)) == "gone"
     with pytest.raises(AbortedError, match=f"{handle!r} is not registered"):
         await bench.ask(BindPart("s", handle))
-    assert bench.worker.runs == 2
+    assert bench.worker.counts().runs == 2
 
 
 async def test_a_step_with_another_number_of_feeds_is_refused_and_harms_nobody(bench: Bench, graph: Graph) -> None:
@@ -337,13 +346,13 @@ async def test_closing_a_session_cancels_its_steps_and_no_others(bench: Bench, g
         await bench.create(session)
         handle = await bench.register(graph, [c], [a], session=session)
         runs[session] = asyncio.create_task(bench.run(handle, step_id=step_id))
-    await eventually(lambda: bench.worker.running == 2)
+    await eventually(lambda: bench.worker.counts().steps == 2)
     await bench.ask(DeleteWorkerSession(session_handle="one"))
     with pytest.raises(CancelledError, match=r"Session has been closed\."):
         await soon(runs["one"])
     bench.push("edge_0_b:0", np.float32(1), step_id=2)
     assert await soon(runs["two"]) == [2.0]
-    assert bench.worker.graphs == 1
+    assert bench.worker.counts().graphs == 1
 
 
 async def test_a_step_in_the_kernel_pool_counts_until_its_kernel_is_back(bench: Bench, graph: Graph) -> None:
@@ -356,7 +365,7 @@ async def test_a_step_in_the_kernel_pool_counts_until_its_kernel_is_back(bench: 
     await gate.wait_entered()
     run.cancel()
     await asyncio.gather(run, return_exceptions=True)
-    assert bench.worker.running == 1
+    assert bench.worker.counts().steps == 1
     gate.open()
     await eventually(lambda: bench.pending() == (0, 0))
 
@@ -471,4 +480,4 @@ async def test_partitions_that_make_no_sense_are_refused(bench: Bench) -> None:
     for partitions in ([5], [["/job:x", []]], [[f"{W0}/device:CPU:0", [["n"]], []]]):
         with pytest.raises(ProtocolError):
             await bench.ask(RegisterGraph(session_handle="s", partitions=partitions))
-    assert bench.worker.graphs == 0
+    assert bench.worker.counts().graphs == 0

@@ -40,7 +40,7 @@ class Desk:
         self.moves = False
         self.refusal: OpError | None = None
         self.how: TaskFate | None = TaskFate(clean=False, how="its leg broke")
-        self.opened = self.closed = 0
+        self.opened = self.closed = self.closed_now = 0
 
     async def open(self, orders: Sequence[TaskOrder], deadline: Deadline) -> None:
         self.opened = len(orders)
@@ -61,6 +61,9 @@ class Desk:
 
     async def close(self) -> None:
         self.closed += 1
+
+    def close_now(self) -> None:
+        self.closed_now += 1
 
 
 class _Place:

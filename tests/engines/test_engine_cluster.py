@@ -118,7 +118,7 @@ async def test_a_stop_that_is_cancelled_ends_the_tasks_and_gives_all_back() -> N
     with pytest.raises(asyncio.CancelledError):
         await soon(stopping)
     await soon(cluster.stop())
-    assert cluster.desk.closed == 1
+    assert (cluster.desk.closed, cluster.desk.closed_now) == (1, 1)
     await eventually(lambda: not any(place.host.serving for place in cluster.desk.places.values()))
 
 

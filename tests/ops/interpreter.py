@@ -62,6 +62,13 @@ class Holder:
     def initialized(self) -> bool:
         return self._value is not None
 
+    @property
+    def shape(self) -> tuple[int, ...] | None:
+        return None if self._value is None else np.shape(self._value)
+
+    def declare(self, shape: tuple[int, ...]) -> None:
+        self.by_reference = True
+
     def read(self) -> Any:
         if self._value is None:
             raise FailedPreconditionError("the variable is uninitialised")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
-import pytest
 
 from actorsession import ClusterSpec, Graph, Operation, Variable, constant
 from actorsession.train import replica_device_setter
-from tests.rows import refusing
+from tests.ops.uses import Use, each_use, equals, refuses
 
 CLUSTER = {"ps": ["h:1", "h:2"], "worker": ["h:3", "h:4"]}
 
@@ -45,67 +45,12 @@ def test_everything_else_goes_to_the_worker() -> None:
     assert v.initial_value.op.device == "/job:worker/task:1"
 
 
-def test_reads_and_assignments_stay_with_their_variable() -> None:
-    graph = Graph()
-    with graph.as_default(), graph.device(replica_device_setter(ps_tasks=2)):
-        variable("first")
-        second = variable("second")
-        assert second.initializer.device == "/job:ps/task:1"
-        assert second.value().op.device == "/job:ps/task:1"
-
-
-@pytest.mark.parametrize("cluster", [CLUSTER, ClusterSpec(CLUSTER)], ids=["dict", "spec"])
-def test_the_number_of_servers_comes_from_the_cluster(cluster: Any) -> None:
-    found = devices_of_variables(3, ps_tasks=7, cluster=cluster)
-    assert found == ["/job:ps/task:0", "/job:ps/task:1", "/job:ps/task:0"]
-
-
-def test_the_server_job_may_have_another_name() -> None:
-    found = devices_of_variables(2, cluster={"store": ["h:1"], "worker": ["h:2"]}, ps_device="/job:store/device:CPU:0")
-    assert found == ["/job:store/task:0/device:CPU:0"] * 2
-
-
-@pytest.mark.parametrize("options", [{}, {"cluster": {"worker": ["h:1"]}}], ids=["none", "no job"])
-def test_without_servers_there_is_no_device_function(options: dict[str, Any]) -> None:
-    assert replica_device_setter(**options) is None
-
-
 def test_an_inner_block_wins_part_by_part() -> None:
     graph = Graph()
     setter = replica_device_setter(ps_tasks=2, worker_device="/job:worker/task:1")
     with graph.as_default(), graph.device(setter), graph.device("/device:CPU:1"):
         assert variable("v").op.device == "/job:ps/task:0/device:CPU:1"
         assert constant(1.0).op.device == "/job:worker/task:1/device:CPU:1"
-
-
-def test_an_inner_task_of_the_server_job_wins() -> None:
-    graph = Graph()
-    setter = replica_device_setter(ps_tasks=2)
-    with graph.as_default(), graph.device(setter), graph.device("/job:ps/task:1"):
-        assert variable("v").op.device == "/job:ps/task:1"
-
-
-def test_an_inner_job_keeps_a_variable_off_the_servers_and_uses_up_no_turn() -> None:
-    graph = Graph()
-    with graph.as_default(), graph.device(replica_device_setter(ps_tasks=2)):
-        with graph.device("/job:worker"):
-            assert variable("own").op.device == "/job:worker"
-        assert variable("shared").op.device == "/job:ps/task:0"
-
-
-def test_without_merging_an_inner_block_is_taken_as_it_is() -> None:
-    graph = Graph()
-    setter = replica_device_setter(ps_tasks=2, merge_devices=False)
-    with graph.as_default(), graph.device(setter):
-        with graph.device("/device:CPU:1"):
-            assert variable("v").op.device == "/device:CPU:1"
-        assert variable("w").op.device == "/job:ps/task:0"
-
-
-def test_an_outer_block_does_not_change_the_answer() -> None:
-    graph = Graph()
-    with graph.as_default(), graph.device("/job:elsewhere/task:5"), graph.device(replica_device_setter(ps_tasks=1)):
-        assert variable("v").op.device == "/job:ps/task:0"
 
 
 def test_the_servers_are_chosen_by_a_strategy_of_ones_own() -> None:
@@ -120,27 +65,61 @@ def test_the_servers_are_chosen_by_a_strategy_of_ones_own() -> None:
     assert chosen == ["v0", "v1"]
 
 
-def test_the_op_types_that_go_to_the_servers_can_be_named() -> None:
-    graph = Graph()
-    with graph.as_default(), graph.device(replica_device_setter(ps_tasks=1, ps_ops=["Const"])):
-        assert constant(1.0).op.device == "/job:ps/task:0"
-        assert variable("v").op.device == "/job:worker"
+def placed(*blocks: str, setter: Any, outer: str = "") -> list[str]:
+    """The devices of a variable, its initializer, its value and a constant, made in blocks within a setter's."""
+    with Graph().as_default() as graph, graph.device(outer or None), graph.device(setter), ExitStack() as stack:
+        for block in blocks:
+            stack.enter_context(graph.device(block))
+        v = variable("v")
+        return [op.device for op in (v.op, v.initializer, v.value().op, constant(1.0).op)]
 
 
-def test_an_empty_server_device_leaves_variables_on_the_worker() -> None:
-    found = devices_of_variables(1, ps_tasks=1, ps_device="")
-    assert found == ["/job:worker"]
+def _turns() -> list[str]:
+    """An inner job keeps a variable off the servers, and uses up no turn."""
+    with Graph().as_default() as graph, graph.device(replica_device_setter(ps_tasks=2)):
+        with graph.device("/job:worker"):
+            own = variable("own").op.device
+        return [own, variable("shared").op.device]
 
 
-def test_two_replicas_put_the_same_variable_on_the_same_server() -> None:
-    first = devices_of_variables(3, cluster=CLUSTER, worker_device="/job:worker/task:0")
-    second = devices_of_variables(3, cluster=CLUSTER, worker_device="/job:worker/task:1")
-    assert first == second
-
-
+PS0, PS1, OWN = "/job:ps/task:0", "/job:ps/task:1", "/job:worker"
 NO_FUNCTION: Any = 1
-test_what_is_no_setter_is_refused = refusing(
-    (lambda: replica_device_setter(1, ps_strategy=NO_FUNCTION), TypeError, "from operation to task, got 1"),
-    (lambda: replica_device_setter(ps_tasks=-1), ValueError, "at least 0; got -1"),
-    (lambda: replica_device_setter(1, worker_device="/jobs:worker"), ValueError, "malformed device name"),
-)
+ROWS: list[Use] = [
+    *(
+        equals(lambda c=c: devices_of_variables(3, ps_tasks=7, cluster=c), [PS0, PS1, PS0])
+        for c in (CLUSTER, ClusterSpec(CLUSTER))
+    ),
+    equals(
+        lambda: devices_of_variables(2, cluster={"store": ["h:1"], "worker": ["h:2"]}, ps_device="/job:store/cpu:0"),
+        ["/job:store/task:0/device:CPU:0"] * 2,
+    ),
+    equals(lambda: devices_of_variables(1, ps_tasks=1, ps_device=""), [OWN]),
+    # Two replicas put the same variable on the same server.
+    *(
+        equals(
+            lambda k=k: devices_of_variables(3, cluster=CLUSTER, worker_device=f"/job:worker/task:{k}"), [PS0, PS1, PS0]
+        )
+        for k in range(2)
+    ),
+    equals(replica_device_setter, None),
+    equals(lambda: replica_device_setter(cluster={"worker": ["h:1"]}), None),
+    # Reads and assignments stay with their variable, an inner task wins, and so does one without merging.
+    equals(lambda: placed(setter=replica_device_setter(ps_tasks=2)), [PS0, PS0, PS0, OWN]),
+    equals(lambda: placed(PS1, setter=replica_device_setter(ps_tasks=2))[0], PS1),
+    equals(_turns, [OWN, PS0]),
+    equals(
+        lambda: placed("/device:CPU:1", setter=replica_device_setter(ps_tasks=2, merge_devices=False))[0],
+        "/device:CPU:1",
+    ),
+    equals(lambda: placed(setter=replica_device_setter(ps_tasks=2, merge_devices=False))[0], PS0),
+    equals(lambda: placed(setter=replica_device_setter(ps_tasks=1), outer="/job:elsewhere/task:5")[0], PS0),
+    equals(lambda: placed(setter=replica_device_setter(1, ps_ops=["Const"]))[::3], [OWN, PS0]),
+    refuses(lambda: replica_device_setter(1, ps_strategy=NO_FUNCTION), TypeError, "from operation to task, got 1"),
+    refuses(lambda: replica_device_setter(ps_tasks=-1), ValueError, "at least 0; got -1"),
+    refuses(lambda: replica_device_setter(1, worker_device="/jobs:worker"), ValueError, "malformed device name"),
+]
+
+
+@each_use(ROWS)
+def test_nodes_go_where_the_rows_say(use: Use) -> None:
+    use.check()

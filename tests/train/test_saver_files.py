@@ -6,6 +6,7 @@ import logging
 import os
 import re
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,15 @@ from actorsession.checkpoints import CheckpointReader
 from actorsession.train import Saver
 from tests.cluster.kit import W0, W1, in_process, on
 from tests.train.kit import names, started
+
+
+def saved(session: Session, folder: Path, steps: Iterable[int], **options: Any) -> tuple[Saver, list[Any]]:
+    """A saver of one variable that has saved at these steps, without graphs, and where."""
+    ops.Variable(1.0)
+    saver = Saver(**options)
+    started(session)
+    return saver, [saver.save(session, str(folder / "m"), step, write_meta_graph=False) for step in steps]
+
 
 # -- what a checkpoint is called, and what lies beside it ------------------------------------------
 
@@ -43,10 +53,7 @@ def test_a_step_that_is_no_whole_number_is_refused(session: Session, tmp_path: P
 
 
 def test_the_state_file_names_the_latest(session: Session, tmp_path: Path) -> None:
-    ops.Variable(1.0)
-    saver = Saver()
-    started(session)
-    paths = [saver.save(session, str(tmp_path / "m"), step) for step in range(2)]
+    saver, paths = saved(session, tmp_path, range(2))
     assert train.latest_checkpoint(str(tmp_path)) == paths[-1]
     state = train.get_checkpoint_state(str(tmp_path))
     assert state is not None
@@ -138,30 +145,19 @@ def test_the_state_file_names_no_checkpoint_that_is_being_removed(
 
     unlink = os.unlink
     monkeypatch.setattr(os, "unlink", remove)
-    ops.Variable(1.0)
-    saver = Saver(max_to_keep=1)
-    started(session)
-    first, second, third = [saver.save(session, str(tmp_path / "m"), i) for i in range(3)]
+    _, (first, second, third) = saved(session, tmp_path, range(3), max_to_keep=1)
     assert named == [[first, second], [second, third]]
 
 
 @pytest.mark.parametrize("kept", [0, None])
 def test_all_are_kept_if_asked_for(session: Session, tmp_path: Path, kept: int | None) -> None:
-    ops.Variable(1.0)
-    saver = Saver(max_to_keep=kept)
-    started(session)
-    for step in range(7):
-        saver.save(session, str(tmp_path / "m"), step, write_meta_graph=False)
+    saved(session, tmp_path, range(7), max_to_keep=kept)
     assert len(names(tmp_path)) == 8
     assert train.latest_checkpoint(str(tmp_path)) == str(tmp_path / "m-6")
 
 
 def test_the_same_name_again_counts_once(session: Session, tmp_path: Path) -> None:
-    ops.Variable(1.0)
-    saver = Saver(max_to_keep=2)
-    started(session)
-    for step in (1, 2, 1, 1):
-        saver.save(session, str(tmp_path / "m"), step, write_meta_graph=False)
+    saver, _ = saved(session, tmp_path, (1, 2, 1, 1), max_to_keep=2)
     assert [Path(p).name for p in saver.last_checkpoints] == ["m-2", "m-1"]
     assert names(tmp_path) == ["checkpoint", "m-1.safetensors", "m-2.safetensors"]
 
@@ -181,10 +177,7 @@ def test_one_in_some_hours_is_kept_for_good(session: Session, tmp_path: Path, mo
 
 
 def test_checkpoints_of_an_earlier_program_are_counted(session: Session, tmp_path: Path) -> None:
-    ops.Variable(1.0)
-    started(session)
-    first = Saver()
-    paths = [first.save(session, str(tmp_path / "m"), step, write_meta_graph=False) for step in range(3)]
+    _, paths = saved(session, tmp_path, range(3))
     second = Saver(max_to_keep=2)
     second.recover_last_checkpoints([str(tmp_path / "gone"), *map(str, paths[1:])])
     assert second.last_checkpoints == paths[1:]
@@ -245,11 +238,7 @@ def test_each_task_and_not_each_device_writes_a_file(graph: Graph, tmp_path: Pat
 
 
 def test_old_checkpoints_in_shards_are_removed_whole(session: Session, tmp_path: Path) -> None:
-    ops.Variable(1.0)
-    saver = Saver(sharded=True, max_to_keep=1)
-    started(session)
-    for step in range(3):
-        saver.save(session, str(tmp_path / "m"), step, write_meta_graph=False)
+    saved(session, tmp_path, range(3), sharded=True, max_to_keep=1)
     assert without_nonces(tmp_path) == ["checkpoint", "m-2-00000-of-00001.safetensors", "m-2.safetensors.index.json"]
 
 

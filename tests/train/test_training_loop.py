@@ -35,6 +35,10 @@ class Counter:
     def batches(self, *losses: float) -> list[dict[Any, Any]]:
         return [{self.said: loss} for loss in losses]
 
+    def fit(self, session: Any, *losses: float, **options: Any) -> Any:
+        """The training on batches of these losses."""
+        return acts.train.fit(session, self.train, self.batches(*losses), loss=self.loss, **options)
+
 
 @pytest.fixture
 def model(graph: Graph) -> Counter:
@@ -51,7 +55,7 @@ async def opened(model: Any) -> AsyncIterator[AsyncSession]:
 async def still_usable(session: AsyncSession, model: Counter, steps: int) -> None:
     """The steps before were whole, and the next training goes on from there."""
     assert await session.run(model.count) == steps
-    await acts.train.fit(session, model.train, model.batches(1.0), loss=model.loss)
+    await model.fit(session, 1.0)
     assert await session.run(model.count) == steps + 1
 
 
@@ -60,7 +64,7 @@ async def still_usable(session: AsyncSession, model: Counter, steps: int) -> Non
 
 async def test_each_epoch_has_a_report(model: Counter) -> None:
     async with opened(model) as session:
-        result = await acts.train.fit(session, model.train, model.batches(4, 2), loss=model.loss, epochs=3)
+        result = await model.fit(session, 4, 2, epochs=3)
     assert [(r.epoch, r.step, r.loss) for r in result.reports] == [(1, 2, 3), (2, 4, 3), (3, 6, 3)]
     assert [r.best for r in result.reports] == [True, False, False]
     assert (result.steps, result.best, result.stopped_early) == (6, result.reports[0], False)
@@ -70,7 +74,7 @@ async def test_each_epoch_has_a_report(model: Counter) -> None:
 
 async def test_reports_follow_some_steps_and_the_last_one(model: Counter) -> None:
     async with opened(model) as session:
-        fitting = acts.train.fit(session, model.train, model.batches(1, 2, 3), loss=model.loss, epochs=2, every=4)
+        fitting = model.fit(session, 1, 2, 3, epochs=2, every=4)
         reports = [report async for report in fitting]
     assert [(r.epoch, r.step, r.loss) for r in reports] == [(2, 4, 7 / 4), (2, 6, 2.5)]
 
@@ -104,7 +108,7 @@ async def test_a_step_may_have_no_feeds(graph: Graph) -> None:
 
 def test_a_session_without_await_has_the_same_training(model: Counter, session: Session) -> None:
     session.run(model.init)
-    fitting = acts.train.fit(session, model.train, model.batches(4, 2), loss=model.loss, epochs=2)
+    fitting = model.fit(session, 4, 2, epochs=2)
     assert [(r.epoch, r.step, r.loss) for r in fitting] == [(1, 2, 3), (2, 4, 3)]
     assert fitting.run().steps == 4
     assert session.run(model.count) == 8
@@ -123,7 +127,7 @@ async def test_other_children_of_the_loop_run_between_steps(model: Counter) -> N
 
     async with opened(model) as session, asyncio.TaskGroup() as children:
         counting = children.create_task(count())
-        await acts.train.fit(session, model.train, model.batches(*[1.0] * 50), loss=model.loss)
+        await model.fit(session, *[1.0] * 50)
         counting.cancel()
     assert turns >= 50
 
@@ -142,9 +146,7 @@ def test_a_terminal_shows_a_line_for_each_report(stream: type[io.StringIO]) -> N
         model = Counter()
         session.run(model.init)
         with contextlib.redirect_stderr(stream()) as shown:
-            acts.train.fit(
-                session, model.train, model.batches(4, 2), loss=model.loss, validation=model.batches(7), epochs=2
-            ).run()
+            model.fit(session, 4, 2, validation=model.batches(7), epochs=2).run()
     lines = shown.getvalue().splitlines()
     if stream is Terminal:
         assert [line.rsplit(",", 1)[0] for line in lines] == [
@@ -158,9 +160,7 @@ def test_a_terminal_shows_a_line_for_each_report(stream: type[io.StringIO]) -> N
 async def test_progress_is_called_with_each_report(model: Counter) -> None:
     seen: list[acts.train.FitReport] = []
     async with opened(model) as session:
-        result = await acts.train.fit(
-            session, model.train, model.batches(1), loss=model.loss, epochs=2, progress=seen.append
-        )
+        result = await model.fit(session, 1, epochs=2, progress=seen.append)
     assert tuple(seen) == result.reports
 
 
@@ -169,14 +169,8 @@ async def test_progress_is_called_with_each_report(model: Counter) -> None:
 
 async def test_the_metric_is_the_mean_over_the_validation_batches(model: Counter) -> None:
     async with opened(model) as session:
-        result = await acts.train.fit(
-            session,
-            model.train,
-            model.batches(9, 9),
-            loss=model.loss,
-            validation=lambda: iter(model.batches(1, 2, 6)),
-            metric=model.loss * 10.0,
-            epochs=2,
+        result = await model.fit(
+            session, 9, 9, validation=lambda: iter(model.batches(1, 2, 6)), metric=model.loss * 10.0, epochs=2
         )
         assert [r.metric for r in result.reports] == [30, 30]
         assert await session.run(model.count) == 4
@@ -201,11 +195,9 @@ async def test_training_stops_when_nothing_is_better(kind: str, maximize: bool) 
         script = [-loss if maximize else loss for loss in losses]
         metric = acts.gather(acts.constant([0.0, *script]), acts.cast(model.count, acts.int32))
     async with opened(model) as session:
-        result = await acts.train.fit(
+        result = await model.fit(
             session,
-            model.train,
-            model.batches(1),
-            loss=model.loss,
+            1,
             epochs=len(losses),
             validation=[None],
             metric=metric,
@@ -220,9 +212,7 @@ async def test_training_stops_when_nothing_is_better(kind: str, maximize: bool) 
 
 async def test_the_loss_is_watched_without_validation(model: Counter) -> None:
     async with opened(model) as session:
-        result = await acts.train.fit(
-            session, model.train, model.batches(3, 1, 2, 2, 0), loss=model.loss, every=1, patience=2
-        )
+        result = await model.fit(session, 3, 1, 2, 2, 0, every=1, patience=2)
         assert (result.steps, result.best.step, result.stopped_early) == (4, 2, True)
         assert await session.run(model.count) == 4
 
@@ -245,15 +235,7 @@ async def test_variables_with_one_initial_value_get_their_own_best_values(graph:
 async def test_checkpoints_are_numbered_by_the_steps_and_restore(model: Counter, tmp_path: Path) -> None:
     saver = acts.train.Saver(max_to_keep=2)
     async with opened(model) as session:
-        result = await acts.train.fit(
-            session,
-            model.train,
-            model.batches(1, 1, 1),
-            loss=model.loss,
-            every=1,
-            saver=saver,
-            checkpoint=tmp_path / "m",
-        )
+        result = await model.fit(session, 1, 1, 1, every=1, saver=saver, checkpoint=tmp_path / "m")
         assert [r.checkpoint for r in result.reports] == [f"{tmp_path}/m-{n}" for n in (1, 2, 3)]
         assert saver.last_checkpoints == [f"{tmp_path}/m-2", f"{tmp_path}/m-3"]
         await saver.restore_async(session, f"{tmp_path}/m-2")
@@ -302,7 +284,7 @@ async def test_a_training_is_left_by_an_exception_of_the_program(model: Counter)
 
     async with opened(model) as session:
         with pytest.raises(LookupError, match="enough after 2"):
-            await acts.train.fit(session, model.train, model.batches(1, 1), loss=model.loss, progress=refuse)
+            await model.fit(session, 1, 1, progress=refuse)
         await still_usable(session, model, 2)
 
 
@@ -357,9 +339,7 @@ async def test_a_checkpoint_of_a_cancelled_training_is_whole_or_absent(
         saver = acts.train.Saver()
 
         async def train() -> None:
-            await acts.train.fit(
-                session, model.train, model.batches(1, 1), loss=model.loss, saver=saver, checkpoint=tmp_path / "m"
-            )
+            await model.fit(session, 1, 1, saver=saver, checkpoint=tmp_path / "m")
 
         with monkeypatch.context() as patch:
             patch.setattr(os, "fsync", slow.sync)
@@ -398,9 +378,7 @@ async def test_a_loss_that_is_no_number_is_an_error_with_its_step(loss: float) -
 async def test_a_metric_that_is_no_number_is_an_error_with_its_step(model: Counter) -> None:
     async with opened(model) as session:
         with pytest.raises(FloatingPointError, match=r"the metric is nan after step 2 \(epoch 1\)"):
-            await acts.train.fit(
-                session, model.train, model.batches(1, 1), loss=model.loss, validation=model.batches(1, math.nan)
-            )
+            await model.fit(session, 1, 1, validation=model.batches(1, math.nan))
         await still_usable(session, model, 2)
 
 
@@ -419,7 +397,7 @@ async def test_batches_without_feeds_are_an_error(model: Counter) -> None:
         with pytest.raises(ValueError, match=r"batches has no feeds\. An iterator is used up after one"):
             await acts.train.fit(session, model.train, once, loss=model.loss, epochs=2)
         with pytest.raises(ValueError, match="validation has no feeds"):
-            await acts.train.fit(session, model.train, model.batches(1), loss=model.loss, validation=[])
+            await model.fit(session, 1, validation=[])
         await still_usable(session, model, 2)
 
 
@@ -439,11 +417,11 @@ async def test_batches_that_are_no_feeds_are_refused(model: Counter) -> None:
 async def test_each_session_has_its_way_of_training(graph: Graph) -> None:
     model = Counter()
     async with opened(model) as session:
-        fitting = acts.train.fit(session, model.train, model.batches(1), loss=model.loss)
+        fitting = model.fit(session, 1)
         with pytest.raises(TypeError, match=r"AsyncSession is run by await fit\(...\) or 'async for"):
             fitting.run()
     with Session(graph=graph) as blocking:
-        fitting = acts.train.fit(blocking, model.train, model.batches(1), loss=model.loss)
+        fitting = model.fit(blocking, 1)
         with pytest.raises(TypeError, match=r"Session is run by fit\(...\).run\(\) or 'for report"):
             await fitting
 
@@ -481,7 +459,7 @@ def test_wrong_arguments_are_refused_before_anything_runs(what: str) -> None:
 
 
 def test_a_training_that_is_never_run_is_warned_of(model: Counter, session: Session) -> None:
-    fitting = [acts.train.fit(session, model.train, model.batches(1), loss=model.loss)]
+    fitting = [model.fit(session, 1)]
     with pytest.warns(RuntimeWarning, match="was never run"):
         fitting.clear()
 

@@ -6,7 +6,7 @@ communicate through sockets in a folder that only their user may enter. Children
 when it is killed, because their standard input ends. When a child has ended, its exit code or signal and the
 last lines that it wrote are available.
 
-What is not about processes of this machine is the base class's, ``ManagedCluster``.
+What is about processes of this machine is in ``LocalSpawner``; all else is the base class's, ``ManagedCluster``.
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from actorsession.actors.deadline import Deadline
+from actorsession.cluster.launch.cluster_settings import ClusterSettings
 from actorsession.cluster.launch.managed_cluster import ManagedCluster, checked_imports
 from actorsession.cluster.launch.socket_folder import SocketFolder
+from actorsession.cluster.launch.spawner import Spawner
 from actorsession.cluster.launch.task_restarts import TaskEnd
 from actorsession.cluster.launch.worker_process import WorkerProcess
 from actorsession.config import CONNECT_TIMEOUT
@@ -85,56 +87,76 @@ class LocalCluster(ManagedCluster[WorkerProcess]):
         on_end: Callable[[TaskEnd], object] | None = None,
         cluster_id: str | None = None,
     ) -> None:
-        super().__init__(
-            jobs,
+        settings = ClusterSettings(
             start_timeout=start_timeout,
             security=security,
-            token=None,
             restart=restart,
             on_end=on_end,
             cluster_id=cluster_id,
             snapshot_dir=snapshot_dir,
         )
-        self._devices = devices
         if protocol not in (None, "unix", "tcp", "tls"):
             raise ValueError(f"a local cluster's protocol is unix, tcp or tls, got {protocol!r:.100}")
-        self._protocol = protocol
-        self._folder: SocketFolder | None = None
-        self._more: tuple[str, ...] = ()
+        more: tuple[str, ...] = ()
         if snapshot_dir is not None:
             every = str(checked_seconds("snapshot_every", snapshot_every))
-            folder = path_text(snapshot_dir, "snapshot_dir")
-            self._more = ("--snapshot-dir", folder, "--snapshot-every", every)
+            more = ("--snapshot-dir", path_text(snapshot_dir, "snapshot_dir"), "--snapshot-every", every)
         for root in file_roots:
-            self._more += ("--file-root", os.path.abspath(path_text(root, "a file root")))
+            more += ("--file-root", os.path.abspath(path_text(root, "a file root")))
         for name in checked_imports(imports):
-            self._more += ("--import", name)
+            more += ("--import", name)
         if log_file is not None:
-            self._more += ("--log-file", os.path.abspath(log_file))
+            more += ("--log-file", os.path.abspath(log_file))
         if restart:
-            self._more += ("--restart-wait", str(CONNECT_TIMEOUT))
+            more += ("--restart-wait", str(CONNECT_TIMEOUT))
+        super().__init__(jobs, LocalSpawner(protocol, security, devices, more), settings)
 
-    async def _prepare(self, deadline: Deadline) -> None:
+
+class LocalSpawner(Spawner[WorkerProcess]):
+    """Spawns the processes of a local cluster.
+
+    Args:
+        protocol: see ``LocalCluster``.
+        security: TLS files of all processes.
+        devices: CPU devices per task.
+        options: further options of the command of each process.
+
+    Attributes:
+        folder: that of their sockets, while there is one.
+    """
+
+    def __init__(
+        self, protocol: str | None, security: SecurityConfig | None, devices: int, options: Sequence[str]
+    ) -> None:
+        self._protocol = protocol
+        self._security = security
+        self._devices = devices
+        self._options = options
+        self.folder: SocketFolder | None = None
+
+    async def prepare(self, processes: Sequence[WorkerProcess], deadline: Deadline) -> None:
+        """Make the folder of the sockets, if there are any."""
         if self._protocol is None:
             self._protocol = "tls" if self._security or shared_security() else "unix"
         if self._protocol == "unix":
-            self._folder = SocketFolder()
+            self.folder = SocketFolder()
 
-    def _new_process(self, job: str, index: int, together: int) -> WorkerProcess:
+    def new_process(self, job: str, index: int, together: int) -> WorkerProcess:
+        """See ``Spawner.new_process``."""
         return WorkerProcess(job, index, self._security, together)
 
-    def _new_address(self, job: str, index: int) -> str:
-        if self._folder is not None:
-            return self._folder.address(f"{job}-{index}")
+    def new_address(self, job: str, index: int) -> str:
+        """See ``Spawner.new_address``."""
+        if self.folder is not None:
+            return self.folder.address(f"{job}-{index}")
         return f"{self._protocol}://127.0.0.1:0"
 
-    async def _spawn(self, process: WorkerProcess, cluster: Mapping[str, Any]) -> None:
-        await process.start(cluster, self._cluster_id, self._devices, self._more)
+    async def spawn(self, process: WorkerProcess, cluster: Mapping[str, Any]) -> None:
+        """See ``Spawner.spawn``."""
+        await process.start(cluster, self.cluster_id, self._devices, self._options)
 
-    async def _release(self) -> None:
-        self._release_now()
-
-    def _release_now(self) -> None:
-        folder, self._folder = self._folder, None
+    def release_now(self) -> None:
+        """Remove the folder of the sockets."""
+        folder, self.folder = self.folder, None
         if folder is not None:
             folder.remove()

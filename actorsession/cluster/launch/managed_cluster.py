@@ -1,10 +1,9 @@
 """What all clusters have in common that this process starts and ends: their tasks, and what changes them.
 
-``ManagedCluster`` is the base class of ``LocalCluster`` and of the clusters on engines. A subclass makes the
-process of a task (``_new_process``, ``_spawn``) and knows where it may listen (``_new_address``). The base
-starts all of them, tells each task of the others, starts tasks again (``task_restarts``, and ``restart`` by
-hand), adds and removes tasks, reports their ends to sessions, and runs all that in a thread for a program
-without an event loop. Imports processes by their interface only.
+``ManagedCluster`` is the base class of ``LocalCluster`` and of the clusters on engines, which give it a
+``Spawner``. It starts and ends all tasks, starts them again by hand, adds and removes them.
+``TaskProcesses`` has the processes and tells each task of the others, ``TaskRestarts`` starts tasks again
+whose processes have ended, and ``ClusterThread`` runs all that for a program without an event loop.
 
 Invariants: whoever starts or ends the process of a task holds the lock of the task or is its only watch, so
 no two processes are at one address. The end of the whole cluster ends all of them. The table of ``LifeCycle``
@@ -16,35 +15,29 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import functools
-import logging
 import os
 import re
 import secrets
-import threading
 from collections import defaultdict
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
-from types import NoneType, TracebackType
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
 from actorsession.actors.deadline import Deadline
-from actorsession.actors.life_cycle import Call, LifeCycle, State
+from actorsession.actors.life_cycle import LifeCycle, State
 from actorsession.actors.loops import in_thread
-from actorsession.cluster.admin.admin_client import read_statistics, update_cluster
 from actorsession.cluster.launch.cluster_interface import TaskProcess, TaskStatus
-from actorsession.cluster.launch.restart_limit import checked_restart
-from actorsession.cluster.launch.task_restarts import TaskEnd, TaskRestarts
+from actorsession.cluster.launch.cluster_settings import ClusterSettings
+from actorsession.cluster.launch.cluster_thread import ClusterThread
+from actorsession.cluster.launch.spawner import Spawner
+from actorsession.cluster.launch.task_processes import TaskProcesses, raise_losses
 from actorsession.cluster.server.snapshots import stored_cluster_id
 from actorsession.cluster.server.statistics import ServerStatistics
 from actorsession.cluster.spec import ClusterSpec
 from actorsession.durations import checked_seconds
-from actorsession.errors import DataLossError, FailedPreconditionError, OpError, UnavailableError
-from actorsession.graph.device import task_name
+from actorsession.errors import DataLossError, UnavailableError
 from actorsession.process_bound import ProcessBound
-from actorsession.rpc import exit_reports
-from actorsession.runtime.loop_thread import LoopThread
 from actorsession.standard_streams import open_standard_descriptors
-from transports import SecurityConfig
 
 __all__ = ["GRACE", "ManagedCluster", "checked_imports"]
 
@@ -54,7 +47,6 @@ T = TypeVar("T")
 GRACE = 5.0
 """Seconds that processes have to end by themselves."""
 
-_log = logging.getLogger("actorsession.cluster")
 # Seconds for processes of a program that has ended to end, too, and between two looks.
 _ENDING, _LOOK = 5.0, 0.1
 _ID_BYTES = 8
@@ -66,77 +58,32 @@ class ManagedCluster(ProcessBound, Generic[P]):
 
     Args:
         jobs: number of tasks of each job.
-        start_timeout: seconds for all processes to come up.
-        security: TLS files of all processes and of this one.
-        token: the secret that all processes and this one share, if they need one.
-        restart: how often a task is started again within 60 s; see ``LocalCluster``.
-        on_end: called on the cluster's loop with the end of each process; see ``LocalCluster``.
-        cluster_id: the id of the cluster; see ``LocalCluster``.
-        snapshot_dir: where all tasks keep snapshots, if they do.
+        spawner: makes and starts their processes.
+        settings: of the cluster.
 
     Attributes:
         processes: the process of each task, by task name.
 
     Raises:
         ValueError: for no task at all, or a number below 0.
-        TypeError: for a number of restarts that is no integer, or an id that is no text.
-        InvalidArgumentError: for a duration out of range.
     """
 
     instead = "send its target() or its spec, and make a session with that"
 
-    def __init__(
-        self,
-        jobs: Mapping[str, int],
-        *,
-        start_timeout: float,
-        security: SecurityConfig | None,
-        token: str | None,
-        restart: int,
-        on_end: Callable[[TaskEnd], object] | None,
-        cluster_id: str | None,
-        snapshot_dir: str | os.PathLike[str] | None,
-    ) -> None:
+    def __init__(self, jobs: Mapping[str, int], spawner: Spawner[P], settings: ClusterSettings) -> None:
         if not jobs or min(jobs.values()) < 0 or not sum(jobs.values()):
             raise ValueError(f"a cluster has at least one task, got {dict(jobs)}")
         self._jobs = dict(jobs)
-        self._start_timeout = checked_seconds("start_timeout", start_timeout)
-        self._security = security
-        self._token = token
-        self._restarts = TaskRestarts(checked_restart(restart), self._start_again, on_end, self._tell_given_up)
+        self._spawner = spawner
+        cluster_id = settings.cluster_id
+        self._snapshots_of = settings.snapshot_dir if cluster_id is None else None  # who goes on with whose?
+        spawner.cluster_id = secrets.token_hex(_ID_BYTES) if cluster_id is None else cluster_id
+        self._life = LifeCycle("cluster", "the cluster", lambda: self._tasks.kill_now())
+        self._tasks = TaskProcesses(spawner, self._life, settings)
+        self._restarts = self._tasks.restarts
         self._changing: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._starting: set[P] = set()  # those that no task has yet
-        if not isinstance(cluster_id, (str, NoneType)):
-            raise TypeError(f"a cluster id is a string, got {cluster_id!r:.100}")
-        self._snapshots_of = snapshot_dir if cluster_id is None else None  # who goes on with whose?
-        self._cluster_id = secrets.token_hex(_ID_BYTES) if cluster_id is None else cluster_id
-        self._life = LifeCycle("cluster", "the cluster", self._cut)
-        self._loop_thread: LoopThread | None = None
-        self._entering = threading.Lock()
-        self.processes: dict[str, P] = {}
-
-    # -- what a subclass decides ---------------------------------------------------------------
-
-    async def _prepare(self, deadline: Deadline) -> None:
-        """Do what comes before the first process; ``processes`` has all, none of which is started."""
-
-    def _new_process(self, job: str, index: int, together: int) -> P:
-        """Return the process of a task, not started; ``together`` is the number of all processes."""
-        raise NotImplementedError
-
-    def _new_address(self, job: str, index: int) -> str:
-        """Return the address at which a new task is to listen, which may have port 0."""
-        raise NotImplementedError
-
-    async def _spawn(self, process: P, cluster: Mapping[str, Any]) -> None:
-        """Begin to start a process, with the addresses that are known; ``announced`` waits for its own."""
-        raise NotImplementedError
-
-    async def _release(self) -> None:
-        """Give back what ``_prepare`` has taken, after the end of all processes; may be called twice."""
-
-    def _release_now(self) -> None:
-        """Do the same without waiting."""
+        self._thread = ClusterThread(self._life)
+        self.processes = self._tasks.by_task
 
     # -- start ---------------------------------------------------------------------------------
 
@@ -151,37 +98,15 @@ class ManagedCluster(ProcessBound, Generic[P]):
             ResourceExhaustedError: if there is no place for them.
             FailedPreconditionError: if the cluster was started before, or is stopped meanwhile.
         """
-        await self._life.start(self._start, lambda: self._end(0.0))
+        await self._life.start(self._start, lambda: self._tasks.stop(0.0))
 
     async def _start(self) -> None:
         open_standard_descriptors()  # the loop may be the caller's own
-        together = sum(self._jobs.values())
         if self._snapshots_of is not None:
-            self._cluster_id = await _stored_id(self._snapshots_of) or self._cluster_id
-        for job, count in self._jobs.items():
-            for index in range(count):
-                process = self._new_process(job, index, together)
-                self.processes[process.task] = process
-        deadline = Deadline.after(self._start_timeout)
-        await self._prepare(deadline)
-        await deadline.wait(self._bring_up(), what="the processes of the cluster")
+            self._spawner.cluster_id = await _stored_id(self._snapshots_of) or self._spawner.cluster_id
+        await self._tasks.start_all(self._jobs)
         if self._life.state is State.STARTING:
             self._restarts.watch(self.processes.values())
-
-    async def _bring_up(self) -> None:
-        placeholder = {
-            job: [self._new_address(job, index) for index in range(count)] for job, count in self._jobs.items() if count
-        }
-        processes = list(self.processes.values())
-        for process in processes:
-            if self._life.state is State.STARTING:  # else all are being ended
-                await self._spawn(process, placeholder)
-        for process in processes:
-            await process.announced()
-        cluster = self.spec.as_dict()
-        await asyncio.gather(*[process.tell_cluster(cluster) for process in processes])
-        for process in processes:
-            self._report_end_of(process)
 
     @property
     def cluster_id(self) -> str:
@@ -189,12 +114,12 @@ class ManagedCluster(ProcessBound, Generic[P]):
 
         Needed by a server outside that is to be their master.
         """
-        return self._cluster_id
+        return self._spawner.cluster_id
 
     @property
     def spec(self) -> ClusterSpec:
         """The tasks and their real addresses."""
-        return ClusterSpec.of_tasks({p.task: p.address for p in self.processes.values()})
+        return self._tasks.spec
 
     def target(self, job: str, index: int = 0) -> str:
         """Return the address of a task, for sessions that use it as their master.
@@ -210,10 +135,7 @@ class ManagedCluster(ProcessBound, Generic[P]):
         Raises:
             ValueError: for an unknown task.
         """
-        process = self.processes.get(task_name(job, index))
-        if process is None:
-            raise ValueError(f"no task {index} in job {job!r}; there are {sorted(self.processes)}")
-        return process
+        return self._tasks.find(job, index)
 
     @property
     def restarts(self) -> dict[str, int]:
@@ -243,24 +165,14 @@ class ManagedCluster(ProcessBound, Generic[P]):
             await self._restarts.release(task)
             given_up = self._restarts.given_up
             try:
-                process = await self._start_again(self.process(job, index))
+                process = await self._tasks.begin_again(self.process(job, index))
                 self._restarts.watch([process])
             except BaseException:
                 self._restarts.give_up(task)
                 raise
             finally:
                 if given_up != self._restarts.given_up:
-                    await self._tell_given_up()
-        return process
-
-    async def _start_again(self, former: P) -> P:
-        """Start the task of a process again, at its address if it can; kill the process if it runs."""
-        await former.stop(0.0)
-        self._restarts.record_end(former)
-        process = await self._begin(former.job, former.index, former.address)
-        if process.address != former.address:
-            exit_reports.unregister_exit_reporter(former.address)
-            await self._tell_or_log(p for p in self.processes.values() if p is not process)
+                    await self._tasks.tell_or_log()
         return process
 
     async def add(self, job: str) -> P:
@@ -277,13 +189,9 @@ class ManagedCluster(ProcessBound, Generic[P]):
             DeadlineExceededError: if coming up takes too long.
         """
         self._life.check()
-        taken = {*self.processes, *(process.task for process in self._starting)}
-        index = 0
-        while task_name(job, index) in taken:
-            index += 1
-        process = await self._begin(job, index, self._new_address(job, index))
+        process = await self._tasks.begin(job, self._tasks.free_index(job))
         self._restarts.watch([process])
-        await self._tell(p for p in self.processes.values() if p is not process)
+        await self._tasks.tell(but=process)
         return process
 
     async def scale(self, job: str, count: int) -> None:
@@ -337,89 +245,7 @@ class ManagedCluster(ProcessBound, Generic[P]):
             if len(self.processes) == 1:
                 raise ValueError(f"{task} is the last task; stop the cluster instead")
             await self._restarts.release(task)
-            process = self.process(job, index)
-            del self.processes[task]
-            self._restarts.forget(task)
-            how = f"{task} was removed from its cluster by process {os.getpid()}"
-            exit_reports.retire(process.address, how)
-            try:
-                await self._tell(self.processes.values())
-            finally:
-                await process.stop(grace)
-        _tell_losses([process])
-
-    async def _begin(self, job: str, index: int, address: str) -> P:
-        """Start one more process, for a task at the given address."""
-        self._life.check()
-        together = len({*self.processes, task_name(job, index)})
-        process = self._new_process(job, index, together)
-        cluster = ClusterSpec.of_tasks({**self.spec.tasks(), process.task: address}).as_dict()
-        self._starting.add(process)
-        try:
-            await self._spawn(process, cluster)
-            deadline = Deadline.after(self._start_timeout)
-            await deadline.wait(process.announced(), what=f"the process of {process.task}")
-            await self._introduce(process, deadline)
-            self._life.check()  # otherwise no later call would end the process
-        except BaseException:
-            await process.stop(0.0)
-            raise
-        finally:
-            self._starting.discard(process)
-        self.processes[process.task] = process
-        self._report_end_of(process)
-        return process
-
-    async def _introduce(self, process: P, deadline: Deadline) -> None:
-        """Send a new process the tasks of the cluster, until it has those that there are by then."""
-        told = tasks = {**self.spec.tasks(), process.task: process.address}
-        telling = process.tell_cluster(ClusterSpec.of_tasks(tasks).as_dict())
-        await deadline.wait(telling, what=f"the process of {process.task}")
-        while (tasks := {**self.spec.tasks(), process.task: process.address}) != told:
-            await update_cluster(process.address, tasks, deadline=deadline, token=self._token, security=self._security)
-            told = tasks
-
-    def _report_end_of(self, process: P) -> None:
-        task, restarts = process.task, self._restarts
-        exit_reports.register_exit_reporter(
-            process.address, functools.partial(self._fate_of, task), lambda: task in restarts.given_up
-        )
-
-    async def _fate_of(self, own: str, task: str | None) -> str:
-        """Return how the process of a task ended, for errors of sessions opened at another task."""
-        task = task or own
-        process = self.processes.get(task)
-        words = "" if process is None else await process.last_words()
-        if not words and (former := self._restarts.recently_ended(task)) is not None:
-            words = await former.last_words()
-        return words
-
-    async def _tell(self, processes: Iterable[P], deadline: Deadline | None = None) -> None:
-        """Send the tasks of the cluster to those of ``processes`` that are alive; by default within 10 s."""
-        alive = [p for p in processes if p.alive]
-        tasks, given_up = self.spec.tasks(), self._restarts.given_up
-        telling = [
-            update_cluster(
-                p.address, tasks, given_up=given_up, token=self._token, security=self._security, deadline=deadline
-            )
-            for p in alive
-        ]
-        outcomes = await asyncio.gather(*telling, return_exceptions=True)
-        faults = [f"{p.task}: {o}" for p, o in zip(alive, outcomes, strict=True) if o is not None]
-        if faults:
-            raise UnavailableError(f"could not be told of the change: {'; '.join(faults)}")
-
-    async def _tell_given_up(self) -> None:
-        """Send all tasks those that are not started again, for which steps need not wait."""
-        await self._tell_or_log(self.processes.values())
-
-    async def _tell_or_log(self, processes: Iterable[P]) -> None:
-        # Nobody else tells a task that is merely busy.
-        deadline = Deadline.after(self._start_timeout)
-        try:
-            await self._tell(processes, deadline)
-        except OpError as error:  # a task that ends now, too
-            _log.info("%s", error.message)
+            await self._tasks.remove(self.process(job, index), grace)
 
     def status(self) -> dict[str, TaskStatus]:
         """Return the state of each task's process, by task name; asks no process."""
@@ -453,10 +279,7 @@ class ManagedCluster(ProcessBound, Generic[P]):
             DeadlineExceededError: if that takes too long.
         """
         self._life.owner.check_process()
-        alive = [p for p in self.processes.values() if p.alive]
-        asking = [read_statistics(p.address, token=self._token, security=self._security) for p in alive]
-        answers = await asyncio.gather(*asking)
-        return {process.task: counters for process, counters in zip(alive, answers, strict=True)}
+        return await self._tasks.statistics()
 
     async def stop(self, grace: float = GRACE) -> None:
         """End all processes concurrently; may be called twice, and while they are started or ended.
@@ -477,18 +300,8 @@ class ManagedCluster(ProcessBound, Generic[P]):
 
     async def _stop(self, grace: float) -> None:
         await self._restarts.stop()
-        await self._end(grace)
-        _tell_losses(self.processes.values())
-
-    async def _end(self, grace: float) -> None:
-        async with asyncio.TaskGroup() as group:
-            for process in self.processes.values():
-                group.create_task(process.stop(grace), name=f"stop {process.task}")
-            for process in self._starting:  # those of ``restart`` and ``add``, which fail then
-                group.create_task(process.stop(0.0), name=f"stop {process.task}")
-        for process in self.processes.values():
-            exit_reports.retire(process.address, f"its cluster was stopped in order by process {os.getpid()}")
-        await self._release()
+        await self._tasks.stop(grace)
+        raise_losses(self.processes.values())
 
     def kill_now(self) -> None:
         """Kill all processes without waiting, for a program that ends at once; none is started afterwards.
@@ -496,11 +309,6 @@ class ManagedCluster(ProcessBound, Generic[P]):
         In a forked child it does nothing.
         """
         self._life.cut()
-
-    def _cut(self) -> None:
-        for process in [*self.processes.values(), *self._starting]:
-            process.kill_now()
-        self._release_now()
 
     # -- programs without a loop ---------------------------------------------------------------
 
@@ -513,36 +321,10 @@ class ManagedCluster(ProcessBound, Generic[P]):
             FailedPreconditionError: if the cluster was not entered so.
             RuntimeError: in a forked child.
         """
-        thread = self._loop_thread
-        try:
-            self._life.owner.check_process()
-            if thread is None:
-                raise FailedPreconditionError(
-                    "do() is for a cluster that was entered by a plain `with`; in a coroutine await the call itself"
-                )
-        except BaseException:
-            work.close()
-            raise
-        return thread.wait(work)
+        return self._thread.do(work)
 
     def __enter__(self) -> Self:
-        if asyncio._get_running_loop() is not None:
-            raise RuntimeError(
-                "a plain `with` blocks and must not be used inside a running event loop: use "
-                f"`async with {type(self).__name__}(...)` there"
-            )
-        self._life.owner.check_process()
-        with self._entering:
-            # Before the thread is made, which must not take the place of that of a cluster that is open.
-            if self._loop_thread is not None or self._life.state is not State.NEW:
-                self._life.check(Call.START)
-                raise FailedPreconditionError("the cluster is being started")
-            self._loop_thread = LoopThread("actorsession-cluster-loop")
-        try:
-            self.do(self.start())
-        except BaseException:
-            self._end_loop()
-            raise
+        self._thread.enter(type(self).__name__, self.start)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None) -> None:
@@ -557,20 +339,7 @@ class ManagedCluster(ProcessBound, Generic[P]):
         Raises:
             DataLossError: see ``stop``.
         """
-        if self._life.owner.is_forked:
-            return
-        with self._entering:  # one call ends the cluster, and the others return after it
-            if self._loop_thread is None:
-                return
-            try:
-                self.do(self.stop())
-            finally:
-                self._end_loop()
-
-    def _end_loop(self) -> None:
-        thread, self._loop_thread = self._loop_thread, None
-        if thread is not None:
-            thread.stop()
+        self._thread.close(self.stop)
 
     async def __aenter__(self) -> Self:
         await self.start()
@@ -603,13 +372,6 @@ async def _stored_id(snapshot_dir: str | os.PathLike[str]) -> str | None:
             await asyncio.sleep(_LOOK)
         else:
             return stored if stored and _GENERATED.fullmatch(stored) else None
-
-
-def _tell_losses(processes: Iterable[TaskProcess]) -> None:
-    """Raise a ``DataLossError`` that says what was lost with processes, if anything was."""
-    lost = [process.lost for process in processes if process.lost]
-    if lost:
-        raise DataLossError(" | ".join(lost))
 
 
 @contextlib.contextmanager

@@ -13,8 +13,8 @@ import logging
 import signal
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable
-from typing import Generic, TypeVar
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from actorsession.actors.supervision import Children
 from actorsession.cluster.launch.cluster_interface import TaskProcess
@@ -22,6 +22,9 @@ from actorsession.cluster.launch.restart_limit import WINDOW, RestartLimit
 from actorsession.errors import FailedPreconditionError, OpError
 from actorsession.records import dataclass
 from actorsession.rpc.exit_reports import LAST_LINES
+
+if TYPE_CHECKING:
+    from actorsession.cluster.launch.task_processes import TaskProcesses
 
 __all__ = ["TaskEnd", "TaskRestarts"]
 
@@ -57,26 +60,17 @@ class TaskRestarts(Generic[P]):
 
     Args:
         most: how often a task may be started again within ``WINDOW`` seconds; see ``RestartLimit``.
-        start: starts a task again whose process has ended, and returns its new process; raises
-            ``FailedPreconditionError`` if the cluster is stopped.
+        processes: the processes.
         on_end: called with each end, on the cluster's loop.
-        on_given_up: awaited when a task has ended that is not started again.
 
     Attributes:
         counts: the number of attempts for each task that has ever been started again.
     """
 
-    def __init__(
-        self,
-        most: int,
-        start: Callable[[P], Awaitable[P]],
-        on_end: Callable[[TaskEnd], object] | None,
-        on_given_up: Callable[[], Awaitable[None]],
-    ) -> None:
+    def __init__(self, most: int, processes: TaskProcesses[P], on_end: Callable[[TaskEnd], object] | None) -> None:
         self._most = most
-        self._start = start
+        self._processes = processes
         self._on_end = on_end
-        self._on_given_up = on_given_up
         self._children = Children("restarts of a cluster")
         self._watches: dict[str, asyncio.Task[None]] = {}
         self._ending: set[asyncio.Task[None]] = set()  # those that were cancelled
@@ -147,7 +141,7 @@ class TaskRestarts(Generic[P]):
             if again is None:
                 self.give_up(process.task)
                 if self._most:
-                    await self._on_given_up()
+                    await self._processes.tell_or_log()
                 return
             process.sequel = "it was started again"
             process = again
@@ -171,7 +165,7 @@ class TaskRestarts(Generic[P]):
             limit.record(time.monotonic())
             self.counts[process.task] += 1
             try:
-                return await self._start(process)
+                return await self._processes.begin_again(process)
             except FailedPreconditionError:  # the cluster is stopped
                 return None
             except (OpError, OSError) as error:

@@ -17,7 +17,6 @@ import asyncio
 import contextlib
 import logging
 import os
-import time
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -31,7 +30,6 @@ from actorsession.cluster.resolvers import ClusterResolver
 from actorsession.cluster.server.address_checks import checked_scheme, refuse_plain
 from actorsession.cluster.server.cluster_view import ClusterView
 from actorsession.cluster.server.control import Control
-from actorsession.cluster.server.process_memory import process_memory
 from actorsession.cluster.server.settings import ServerSettings
 from actorsession.cluster.server.sidecar import Vitals
 from actorsession.cluster.server.snapshots import Snapshots, SnapshotStore
@@ -55,9 +53,7 @@ from actorsession.messages.worker import WORKER, CleanupGraph
 from actorsession.process_bound import ProcessBound
 from actorsession.rpc.security import shared_security, shared_token
 from actorsession.runtime.devices import new_incarnation
-from actorsession.runtime.step_inspector import held_pool
 from actorsession.standard_streams import open_standard_descriptors
-from actorsession.version import installed_version
 from transports import Hello, Listener, TransportError, listen
 
 __all__ = ["Server", "ServerStatistics"]
@@ -138,7 +134,6 @@ class Server(ProcessBound):
         self._life = LifeCycle("server", f"the server of {self.task}", self._drop, retries=True, goes_on=True)
         self._stopping = asyncio.Event()
         self._kept: asyncio.TimerHandle | None = None
-        self._started = time.monotonic()
         self.end_reason = ""
 
     # -- lifecycle -----------------------------------------------------------------------------
@@ -159,7 +154,6 @@ class Server(ProcessBound):
         await self._life.start(self._start, self._undo_start)
 
     async def _start(self) -> None:
-        self._started = time.monotonic()
         if self._settings.snapshot_dir is not None:
             where, owner = self._settings.snapshot_dir, self._hello.cluster_id
             self._store = SnapshotStore(where, self.task, owner)
@@ -212,9 +206,8 @@ class Server(ProcessBound):
 
     def _make_actors(self, store: SnapshotStore | None) -> TaskActors:
         actors = self._actors = TaskActors(
-            self._hello, self._settings, self._files, self._cluster_view,
-            self._cache, store, lambda: self.statistics().to_wire(),
-        )  # fmt: skip
+            self._settings, self._files, self._cluster_view, self._cache, store, self._vitals
+        )
         self._control = Control(
             self.task, self._hello.cluster_id, self._cluster_view.tasks,
             self._begin_stop, self.keep, trusted=self._token is not None,
@@ -426,38 +419,7 @@ class Server(ProcessBound):
         Raises:
             FailedPreconditionError: before the server was started.
         """
-        master, worker, pool = self.actors.master, self.actors.worker, self.actors.pool
-        held, memory, snapshots = held_pool(pool, self.task), process_memory(), self._snapshots
-        threads = 0 if pool is None else pool.threads
-        return ServerStatistics(
-            task=self.task,
-            sessions=master.sessions,
-            worker_sessions=worker.sessions,
-            graphs=worker.graphs,
-            steps=worker.running,
-            rendezvous=worker.pending_rendezvous,
-            runs=worker.runs,
-            pushes=self._cache.pushes,
-            waiting=master.waiting,
-            held=worker.held,
-            unsettled=worker.unsettled,
-            links=self._cache.statistics(),
-            devices=worker.device_statistics,
-            loop_lag=self._vitals.lag[0],
-            worst_loop_lag=self._vitals.lag[1],
-            pool_threads=threads if held is None else held.threads,
-            overdue=0 if held is None else held.held,
-            overdue_kernels="" if held is None else str(held),
-            pid=os.getpid(),
-            version=installed_version(),
-            uptime=time.monotonic() - self._started,
-            memory=memory.resident,
-            peak_memory=memory.peak,
-            snapshot_every=0.0 if snapshots is None else snapshots.every,
-            snapshot_age=0.0 if snapshots is None else snapshots.age,
-            restored_from=self.restored_from,
-            open_sessions=master.open_sessions(),
-        )
+        return self.actors.statistics()
 
     def __repr__(self) -> str:
         where = self._listener.address if self._listener is not None else "not started"

@@ -36,7 +36,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from io import BufferedReader
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, Protocol, TypeAlias
+from typing import Any, BinaryIO, NamedTuple, TypeAlias
 
 from actorsession.actors.loops import in_thread
 from actorsession.checkpoints.atomic import (
@@ -48,6 +48,7 @@ from actorsession.checkpoints.atomic import (
     remove_abandoned,
     write_whole,
 )
+from actorsession.cluster.worker.worker import Worker
 from actorsession.config.file_roots import path_text
 from actorsession.errors import (
     FailedPreconditionError,
@@ -68,7 +69,7 @@ from actorsession.records import dataclass
 from actorsession.runtime.devices import Device
 from actorsession.runtime.resources import Variable
 
-__all__ = ["Owner", "Snapshot", "SnapshotStore", "Snapshots", "StepCounts", "restore_latest", "stored_cluster_id"]
+__all__ = ["Owner", "Snapshot", "SnapshotStore", "Snapshots", "restore_latest", "stored_cluster_id"]
 
 _log = logging.getLogger("actorsession.cluster")
 
@@ -529,18 +530,6 @@ def restore_latest(store: SnapshotStore, devices: Sequence[Device]) -> Snapshot 
 _Place: TypeAlias = tuple[str, str, str]
 
 
-class StepCounts(Protocol):
-    """The steps of a worker."""
-
-    @property
-    def runs(self) -> int:
-        """The number of steps started so far in this incarnation."""
-
-    @property
-    def running(self) -> int:
-        """The number of steps that run now."""
-
-
 class Snapshots:
     """Takes the snapshots of one server.
 
@@ -548,7 +537,7 @@ class Snapshots:
         store: the store to write to.
         devices: the devices whose variables are saved.
         every: seconds between two snapshots.
-        steps: the steps of the worker.
+        worker: the worker, whose steps are counted.
         restored: the snapshot that the variables were restored from.
 
     Attributes:
@@ -562,12 +551,12 @@ class Snapshots:
         store: SnapshotStore,
         devices: Sequence[Device],
         every: float,
-        steps: StepCounts,
+        worker: Worker,
         restored: Snapshot | None = None,
     ) -> None:
         self._store = store
         self._devices = devices
-        self._steps = steps
+        self._worker = worker
         self._before = 0 if restored is None else restored.steps  # steps of former incarnations
         self._writing = threading.Lock()  # one file at a time, from any thread
         # The number of changes of each variable in the last file; ``None`` before there is one.
@@ -597,7 +586,7 @@ class Snapshots:
     async def _until_quiet(self) -> None:
         end = time.monotonic() + _QUIET
         # There is no event for this: steps end in many places, and none should pay for being watched.
-        while self._steps.running and time.monotonic() < end:  # noqa: ASYNC110
+        while self._worker.counts().steps and time.monotonic() < end:  # noqa: ASYNC110
             await asyncio.sleep(_LOOK)
 
     async def take(self) -> None:
@@ -684,5 +673,6 @@ class Snapshots:
             for place, variable in self._variables()
             if (value := variable.value) is not None
         ]
-        steps = self._before + self._steps.runs - self._steps.running
-        return Snapshot(steps, time.time_ns() // 1000, not self._steps.running, saved)
+        counts = self._worker.counts()
+        steps = self._before + counts.runs - counts.steps
+        return Snapshot(steps, time.time_ns() // 1000, not counts.steps, saved)

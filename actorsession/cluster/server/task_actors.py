@@ -5,14 +5,19 @@ Made by ``Server`` when it starts, and ended by it. What was made is released if
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+import time
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from actorsession.cluster.master.env import MasterEnv
 from actorsession.cluster.master.master import Master
 from actorsession.cluster.server.cluster_view import ClusterView
+from actorsession.cluster.server.process_memory import process_memory
 from actorsession.cluster.server.settings import ServerSettings
+from actorsession.cluster.server.sidecar import Vitals
 from actorsession.cluster.server.snapshots import Snapshots, SnapshotStore, restore_latest
+from actorsession.cluster.server.statistics import ServerStatistics
 from actorsession.cluster.worker.worker import Worker
 from actorsession.cluster.worker_cache import WorkerCache
 from actorsession.config.file_roots import FileRoots
@@ -21,7 +26,9 @@ from actorsession.ops.blas_threads import BlasThreads, hold_blas_threads, share_
 from actorsession.runtime.devices import make_devices
 from actorsession.runtime.kernel_pool import processors
 from actorsession.runtime.session_pools import server_pool
-from transports import Hello
+from actorsession.runtime.step_inspector import held_pool
+from actorsession.runtime.wait_graph import MasterWaits
+from actorsession.version import installed_version
 
 __all__ = ["TaskActors"]
 
@@ -30,15 +37,17 @@ class TaskActors:
     """The actors of one task that serves.
 
     Args:
-        hello: the task and its incarnation.
         settings: those of the server.
         files: where kernels may open files; by default that depends on who can reach the server.
         view: the tasks of the cluster.
         cache: the links to them.
         store: where snapshots are, if there are any.
-        statistics: returns the counters of the server, which its worker answers with.
+        vitals: the heartbeat of the server.
 
     Attributes:
+        task: the task.
+        incarnation: its incarnation.
+        restored: see ``WorkerServer``.
         master: the master.
         worker: the worker.
         devices: the devices of the task.
@@ -51,29 +60,32 @@ class TaskActors:
 
     def __init__(
         self,
-        hello: Hello,
         settings: ServerSettings,
         files: FileRoots | None,
         view: ClusterView,
         cache: WorkerCache,
         store: SnapshotStore | None,
-        statistics: Callable[[], dict[str, Any]],
+        vitals: Vitals,
     ) -> None:
         config = settings.config
-        self._task = hello.task
+        self.task, self.incarnation = view.task, cache.links.hello.incarnation
         self._files = files
         self._view = view
+        self._cache = cache
+        self._vitals = vitals
+        self._started = time.monotonic()
         self._threads = config.intra_op_parallelism_threads
         self._share: BlasThreads | None = None
         self.pool = server_pool(config)
         try:
             self._blas = hold_blas_threads(self._threads) if self._threads else None
-            self.devices = make_devices(self._task, config.device_count)
+            self.devices = make_devices(self.task, config.device_count)
             self.open_files(near=False)  # until the listener shows who can reach the server
             restored = None if store is None else restore_latest(store, self.devices)
+            self.restored = None if restored is None else restored.to_wire()
             env = MasterEnv(
-                self._task,
-                hello.incarnation,
+                self.task,
+                self.incarnation,
                 view,
                 cache,
                 config,
@@ -81,17 +93,7 @@ class TaskActors:
                 settings.restart_wait,
             )
             self.master = Master(env, settings.session_gc_seconds, settings.max_inflight_steps)
-            self.worker = Worker(
-                self._task,
-                hello.incarnation,
-                self.devices,
-                cache,
-                self.pool,
-                statistics=statistics,
-                update_cluster=view.learn_tasks,
-                master_waits=self.master.waits,
-                restored=None if restored is None else restored.to_wire(),
-            )
+            self.worker = Worker(self, self.devices, cache, self.pool)
             self.snapshots: Snapshots | None = None
             if store is not None:
                 every = settings.snapshot_every
@@ -102,7 +104,7 @@ class TaskActors:
 
     def open_files(self, *, near: bool) -> None:
         """Set where kernels may open files; ``near`` if only this machine can reach the server."""
-        files = self._files or FileRoots(None if near else (), self._task)
+        files = self._files or FileRoots(None if near else (), self.task)
         for device in self.devices:
             device.resources.files = files
 
@@ -112,6 +114,57 @@ class TaskActors:
         threads = None if self._threads else thread_count(processes, processors())
         if threads != (None if self._share is None else self._share.number):
             self._share = None if threads is None else share_blas_threads(threads)
+
+    # -- WorkerServer --------------------------------------------------------------------------
+
+    def counters(self) -> dict[str, Any]:
+        """See ``WorkerServer.counters``."""
+        return self.statistics().to_wire()
+
+    def learn_tasks(self, tasks: Mapping[str, str], given_up: Sequence[str]) -> None:
+        """See ``WorkerServer.learn_tasks``."""
+        self._view.learn_tasks(tasks, given_up)
+
+    def master_waits(self, most: int) -> list[MasterWaits]:
+        """See ``WorkerServer.master_waits``."""
+        return self.master.waits(most)
+
+    def statistics(self) -> ServerStatistics:
+        """Return the current counters of the server."""
+        master, pool, snapshots = self.master, self.pool, self.snapshots
+        worker, held, memory = self.worker.counts(), held_pool(pool, self.task), process_memory()
+        threads = 0 if pool is None else pool.threads
+        return ServerStatistics(
+            task=self.task,
+            sessions=master.sessions,
+            worker_sessions=worker.sessions,
+            graphs=worker.graphs,
+            steps=worker.steps,
+            rendezvous=worker.rendezvous,
+            runs=worker.runs,
+            pushes=self._cache.pushes,
+            waiting=master.waiting,
+            held=worker.held,
+            unsettled=worker.unsettled,
+            links=self._cache.statistics(),
+            devices=worker.devices,
+            loop_lag=self._vitals.lag[0],
+            worst_loop_lag=self._vitals.lag[1],
+            pool_threads=threads if held is None else held.threads,
+            overdue=0 if held is None else held.held,
+            overdue_kernels="" if held is None else str(held),
+            pid=os.getpid(),
+            version=installed_version(),
+            uptime=time.monotonic() - self._started,
+            memory=memory.resident,
+            peak_memory=memory.peak,
+            snapshot_every=0.0 if snapshots is None else snapshots.every,
+            snapshot_age=0.0 if snapshots is None else snapshots.age,
+            restored_from="" if snapshots is None else snapshots.restored,
+            open_sessions=master.open_sessions(),
+        )
+
+    # -- end -----------------------------------------------------------------------------------
 
     async def stop(self, why: OpError) -> None:
         """Stop master and worker, whose callers are told why, and the threads."""

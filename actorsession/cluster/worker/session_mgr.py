@@ -14,24 +14,49 @@ Plain synchronous code; owned by the worker actor. Imports worker sessions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import field, replace
 
 from actorsession.cluster.worker.env import WorkerEnv
-from actorsession.cluster.worker.worker_rendezvous import Push, SessionPeers
+from actorsession.cluster.worker.worker_rendezvous import SessionPeers
 from actorsession.cluster.worker.worker_session import WorkerSession
-from actorsession.cluster.worker_cache_interface import WorkerCacheInterface
-from actorsession.errors import AbortedError, InvalidArgumentError
+from actorsession.errors import AbortedError, InvalidArgumentError, OpError
 from actorsession.messages.worker import CreateWorkerSession
 from actorsession.records import dataclass
 from actorsession.runtime.devices import Device
 from actorsession.runtime.engine.executor import Executor
+from actorsession.runtime.engine.executor_statistics import ExecutorStatistics, statistics_by_device
 from actorsession.runtime.resources import ResourceManager
 
-__all__ = ["LEGACY", "SessionMgr"]
+__all__ = ["LEGACY", "SessionMgr", "WorkerCounts"]
 
 LEGACY = ""
 """The handle of the session that always exists."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerCounts:
+    """The counters of a worker at one moment; see ``ServerStatistics``.
+
+    Attributes:
+        sessions: sessions that masters have here.
+        graphs: their registered graphs.
+        steps: steps that run here.
+        held: steps that are held back by backpressure of a task that they send to.
+        unsettled: steps that have run here and whose takes are not settled yet.
+        runs: steps started here so far.
+        rendezvous: steps that have a rendezvous here.
+        devices: counters of each device, those of sessions with executors of their own added.
+    """
+
+    sessions: int
+    graphs: int
+    steps: int
+    held: int
+    unsettled: int
+    runs: int
+    rendezvous: int
+    devices: tuple[ExecutorStatistics, ...]
 
 
 @dataclass(slots=True)
@@ -59,12 +84,10 @@ class SessionMgr:
 
     Args:
         env: the environment that sessions of the worker's own cluster share.
-        push_over: returns the function that pushes to the tasks of a worker cache.
     """
 
-    def __init__(self, env: WorkerEnv, push_over: Callable[[WorkerCacheInterface], Push]) -> None:
+    def __init__(self, env: WorkerEnv) -> None:
         self._env = env
-        self._push_over = push_over
         self._legacy = WorkerSession(LEGACY, env)
         self._sessions: dict[str, WorkerSession] = {}
         self._masters: dict[str, _Master] = {}
@@ -99,7 +122,7 @@ class SessionMgr:
         if not task:
             return replace(env, devices=devices, executors=executors)
         workers = env.workers.for_session(message.session_handle, task, message.peers)
-        peers = SessionPeers(message.session_handle, task, workers, self._push_over(workers))
+        peers = SessionPeers(message.session_handle, task, workers, env.log.pushes_over(workers))
         return replace(env, task=task, devices=devices, executors=executors, workers=workers, peers=peers)
 
     def _note(self, handle: str, task: str, incarnation: int) -> list[str]:
@@ -153,6 +176,27 @@ class SessionMgr:
             if not master.handles:
                 del self._masters[task]
         return session
+
+    def give_up(self, step_id: int, error: OpError, handed_out: Collection[int] = ()) -> None:
+        """End a step wherever it is; see ``PartSteps.give_up``."""
+        for session in self.sessions:
+            session.steps.give_up(step_id, error, handed_out)
+        self._env.rendezvous.end(step_id, error)
+
+    def counts(self) -> WorkerCounts:
+        """Return the counters of the worker."""
+        env, steps = self._env, [session.steps for session in self.sessions]
+        own = [executor for session in self.sessions for executor in session.executors]
+        return WorkerCounts(
+            sessions=len(self),
+            graphs=sum(len(session.graphs) for session in self.sessions),
+            steps=sum(len(s.running) for s in steps),
+            held=sum(len(s.held) for s in steps),
+            unsettled=sum(len(s.unsettled) for s in steps),
+            runs=env.counters.runs,
+            rendezvous=len(env.rendezvous) - len(env.groups),
+            devices=statistics_by_device(dict.fromkeys([*env.executors.values(), *own])),
+        )
 
     @property
     def handles(self) -> tuple[str, ...]:

@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
 
 from actorsession.actors.actor import Actor, answers, handles, routes
 from actorsession.actors.context import CallContext
 from actorsession.cluster.wait_graphs import own_wait_graph
 from actorsession.cluster.worker.collective_groups import TaskGroups, complete_group
 from actorsession.cluster.worker.env import WorkerEnv
-from actorsession.cluster.worker.session_mgr import SessionMgr
+from actorsession.cluster.worker.rpc_log import RpcLog
+from actorsession.cluster.worker.session_mgr import SessionMgr, WorkerCounts
 from actorsession.cluster.worker.stalled_sends import MissingTensorProbe
-from actorsession.cluster.worker.worker_rendezvous import Push, RendezvousTable
+from actorsession.cluster.worker.worker_rendezvous import RendezvousTable
 from actorsession.cluster.worker.worker_session import BindPart, BindRendezvous, WorkerSession
 from actorsession.cluster.worker_cache_interface import WorkerCacheInterface
 from actorsession.errors import AbortedError, CancelledError, OpError, ProtocolError, error_from_wire, from_exception
@@ -47,65 +48,64 @@ from actorsession.messages.worker import (
     WorkerStatus,
     WorkerWhy,
 )
-from actorsession.rpc.pushes import Pushed
 from actorsession.runtime.devices import Device
 from actorsession.runtime.engine.executor import Executor
-from actorsession.runtime.engine.executor_statistics import ExecutorStatistics, statistics_by_device
 from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.runtime.wait_graph import MasterWaits
 
-__all__ = ["Worker"]
+__all__ = ["Worker", "WorkerServer"]
 
 _log = logging.getLogger("actorsession.cluster")
+
+
+class WorkerServer(Protocol):
+    """The server of a worker, as its worker sees it.
+
+    Attributes:
+        task: its task.
+        incarnation: the incarnation of the task.
+        restored: the snapshot that the variables were restored from, in wire form.
+    """
+
+    task: str
+    incarnation: int
+    restored: dict[str, Any] | None
+
+    def counters(self) -> dict[str, Any]:
+        """Return the counters of the server in wire form."""
+
+    def learn_tasks(self, tasks: Mapping[str, str], given_up: Sequence[str]) -> None:
+        """Register the tasks of the cluster; see ``ClusterView.learn_tasks``."""
+
+    def master_waits(self, most: int) -> list[MasterWaits]:
+        """Return what the sessions of the server's master wait for, with at most so many steps of each."""
 
 
 class Worker(Actor):
     """The actor that runs partitions for the masters of a cluster.
 
     Args:
-        task: the task name of the worker.
-        incarnation: the incarnation of the task.
+        server: the server.
         devices: the devices of the task.
         workers: the other tasks.
         pool: threads for kernels.
-        statistics: returns the counters of the server in wire form.
-        update_cluster: registers the tasks of the server's cluster, and those of them that are not started
-            again; raises if they are invalid.
-        master_waits: returns what the sessions wait for whose master is at the same server; the argument
-            limits the steps of each.
-        restored: the snapshot that the variables were restored from, in wire form.
     """
 
     def __init__(
-        self,
-        task: str,
-        incarnation: int,
-        devices: tuple[Device, ...],
-        workers: WorkerCacheInterface,
-        pool: KernelPool | None,
-        *,
-        statistics: Callable[[], dict[str, Any]],
-        update_cluster: Callable[[Mapping[str, str], Sequence[str]], None],
-        master_waits: Callable[[int], list[MasterWaits]],
-        restored: dict[str, Any] | None = None,
+        self, server: WorkerServer, devices: tuple[Device, ...], workers: WorkerCacheInterface, pool: KernelPool | None
     ) -> None:
-        super().__init__(f"worker {task}")
-        self._incarnation = incarnation
+        super().__init__(f"worker {server.task}")
+        self._server = server
         self._workers = workers
-        self._statistics = statistics
-        self._update_cluster = update_cluster
-        self._master_waits = master_waits
-        self._restored = restored
         self._closing = False
         executors = {d.name: Executor(d) for d in devices}
-        table = RendezvousTable(task, self._push_over(workers))
-        self._table = table
+        self._log = RpcLog()
+        self._table = table = RendezvousTable(server.task, self._log.pushes_over(workers))
         groups = TaskGroups(table)
-        self._env = WorkerEnv(task, devices, executors, table, workers, pool, groups)
-        self._log = self._env.log
-        self._sessions = SessionMgr(self._env, self._push_over)
+        self._env = WorkerEnv(server.task, devices, executors, table, workers, pool, groups, log=self._log)
+        self._sessions = SessionMgr(self._env)
         incarnations = [d.attributes.incarnation for d in devices]
-        self._probe = MissingTensorProbe(table, incarnations, workers, self._give_up)
+        self._probe = MissingTensorProbe(table, incarnations, workers, self._sessions.give_up)
         self._probing: asyncio.Task[None] | None = None
         self._unwatch: dict[str, Callable[[], None]] = {}  # the links of the sessions' masters
 
@@ -120,10 +120,10 @@ class Worker(Actor):
         """Return the identity, the devices and the counters of this worker."""
         return WorkerStatus(
             task=self._env.task,
-            incarnation=self._incarnation,
+            incarnation=self._server.incarnation,
             devices=[d.attributes.to_wire() for d in self._env.devices],
-            statistics=self._statistics(),
-            restored=self._restored,
+            statistics=self._server.counters(),
+            restored=self._server.restored,
         )
 
     @answers(AskWhy, direct=True)
@@ -132,7 +132,7 @@ class Worker(Actor):
 
         Direct, so that it is answered however full the mailbox is.
         """
-        masters = self._master_waits(message.most)
+        masters = self._server.master_waits(message.most)
         sessions, table = self._sessions.sessions, self._env.rendezvous
         waits = own_wait_graph(message, self._env.task, sessions, table, masters, self._env.pool)
         return WorkerWhy(waits=waits.to_wire())
@@ -140,7 +140,7 @@ class Worker(Actor):
     @answers(UpdateCluster)
     def on_update_cluster(self, message: UpdateCluster, call: CallContext) -> Done:
         """Register the current tasks of the cluster."""
-        self._update_cluster(message.cluster, message.given_up)
+        self._server.learn_tasks(message.cluster, message.given_up)
         return Done()
 
     @answers(AskOwed)
@@ -247,17 +247,6 @@ class Worker(Actor):
 
     # -- steps ---------------------------------------------------------------------------------
 
-    def _push_over(self, workers: WorkerCacheInterface) -> Push:
-        """Return the function that pushes to other tasks over the links of a worker cache."""
-
-        def push(task: str, message: Pushed) -> None:
-            if self._log.enabled:
-                values = message.values
-                self._log.note(message.step_id, "PushTensors", task, values, outgoing=True)
-            workers.push(task, message)
-
-        return push
-
     def take_push(
         self, peer: str, step_id: int, keys: Sequence[str], values: Sequence[Any], dead: Sequence[bool]
     ) -> None:
@@ -277,7 +266,7 @@ class Worker(Actor):
 
     def _refuse_push(self, peer: str, step_id: int, exc: Exception) -> None:
         _log.warning("step %d: a push of %s: %s", step_id, peer, exc)
-        self._give_up(step_id, from_exception(exc))
+        self._sessions.give_up(step_id, from_exception(exc))
 
     @handles(CleanupGraph)
     def on_cleanup_graph(self, message: CleanupGraph, call: CallContext) -> Done:
@@ -295,13 +284,8 @@ class Worker(Actor):
             except Exception:  # it would end the worker, which other sessions and steps use
                 _log.exception("step %d: what it has taken is not put back", message.step_id)
         over = error or CancelledError("the step is over", derived=True)
-        self._give_up(message.step_id, over, taken)
+        self._sessions.give_up(message.step_id, over, taken)
         return Done()
-
-    def _give_up(self, step_id: int, error: OpError, handed_out: Collection[int] = ()) -> None:
-        for session in self._sessions.sessions:
-            session.steps.give_up(step_id, error, handed_out)
-        self._env.rendezvous.end(step_id, error)
 
     @answers(CleanupAll)
     def on_cleanup_all(self, message: CleanupAll, call: CallContext) -> Done:
@@ -330,48 +314,9 @@ class Worker(Actor):
         for executor in self._env.executors.values():
             await executor.stop(why)
 
-    # -- counters ------------------------------------------------------------------------------
-
-    @property
-    def sessions(self) -> int:
-        """The number of sessions that have a side here."""
-        return len(self._sessions)
-
-    @property
-    def graphs(self) -> int:
-        """The number of registered graphs."""
-        return sum(len(s.graphs) for s in self._sessions.sessions)
-
-    @property
-    def running(self) -> int:
-        """The number of steps that run here."""
-        return sum(len(s.steps.running) for s in self._sessions.sessions)
-
-    @property
-    def held(self) -> int:
-        """The number of steps that are held back by backpressure of a task that they send to."""
-        return sum(len(s.steps.held) for s in self._sessions.sessions)
-
-    @property
-    def unsettled(self) -> int:
-        """The number of steps that have run here and whose takes are not settled yet."""
-        return sum(len(s.steps.unsettled) for s in self._sessions.sessions)
-
-    @property
-    def device_statistics(self) -> tuple[ExecutorStatistics, ...]:
-        """The counters of each device, those of sessions with executors of their own added."""
-        own = [e for session in self._sessions.sessions for e in session.executors]
-        return statistics_by_device(dict.fromkeys([*self._env.executors.values(), *own]))
-
-    @property
-    def runs(self) -> int:
-        """The number of steps started here so far."""
-        return self._env.counters.runs
-
-    @property
-    def pending_rendezvous(self) -> int:
-        """The number of steps that have a rendezvous here."""
-        return len(self._env.rendezvous) - len(self._env.groups)
+    def counts(self) -> WorkerCounts:
+        """Return the counters of this worker."""
+        return self._sessions.counts()
 
 
 def _nothing() -> None:

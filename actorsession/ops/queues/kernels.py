@@ -93,7 +93,7 @@ def _check_rows(ctx: InferContext, given: Sequence[TensorSpec]) -> None:
 
 def _check_element(specs: Sequence[TensorSpec], values: Sequence[Any], *, many: bool) -> None:
     for i, (spec, value) in enumerate(zip(specs, values, strict=True)):
-        shape = np.shape(value)
+        shape = value.shape if isinstance(value, np.ndarray) else np.shape(value)
         if many and not shape:
             raise InvalidArgumentError(f"component {i} of many elements is a scalar")
         if not spec.shape.is_compatible_with(shape[1:] if many else shape):

@@ -28,7 +28,7 @@ import numpy as np
 
 from actorsession.errors import CancelledError, OutOfRangeError
 from actorsession.graph.node import TensorSpec
-from actorsession.graph.take import Take
+from actorsession.graph.take import AvailableTake, Take
 from actorsession.records import dataclass
 
 __all__ = ["Element", "FifoElements", "PriorityElements", "QueueState", "ShuffledElements"]
@@ -171,6 +171,8 @@ class _Dequeue:
     future: Take = field(default_factory=Take)
 
 
+_ENQUEUED = AvailableTake(())
+
 # A finished attempt and its error; ``None`` if it succeeded.
 _Outcome: TypeAlias = tuple["_Enqueue | _Dequeue", BaseException | None]
 
@@ -207,14 +209,22 @@ class QueueState:
         Returns:
             A future, done when the last element is in; CancelledError if the queue is closed.
         """
-        attempt = _Enqueue(deque(elements))
+        attempt = None
         with self._lock:
-            if self._closed:
-                attempt.future.set_exception(CancelledError(f"{self.label} is closed."))
-                return attempt.future
-            self._enqueues.append(attempt)
+            if len(elements) == 1 and not (self._enqueues or self._closed) and self._has_room():
+                self._elements.add(elements[0])  # most of them: nobody waits for room
+                if not self._dequeues:
+                    return _ENQUEUED
+            else:
+                attempt = _Enqueue(deque(elements))
+                if self._closed:
+                    attempt.future.set_exception(CancelledError(f"{self.label} is closed."))
+                    return attempt.future
+                self._enqueues.append(attempt)
             outcomes = self._serve()
         self._tell(outcomes)
+        if attempt is None:
+            return _ENQUEUED
         if not attempt.future.done():
             attempt.future.add_done_callback(lambda future: self._forget_enqueue(attempt))
         return attempt.future
@@ -230,10 +240,22 @@ class QueueState:
         Returns:
             A future of the node's values; OutOfRangeError if the queue is closed and has too few elements.
         """
-        attempt = _Dequeue(wanted, join, up_to)
         with self._lock:
-            self._dequeues.append(attempt)
-            outcomes = self._serve()
+            elements = self._elements
+            if not (self._enqueues or self._dequeues) and elements.available(closed=self._closed) >= wanted:
+                taken, resets = [elements.take() for _ in range(wanted)], self._resets
+                attempt = None
+            else:
+                attempt = _Dequeue(wanted, join, up_to)
+                self._dequeues.append(attempt)
+                outcomes = self._serve()
+        if attempt is None:  # most of them: nobody waits, and there are enough
+            undo = partial(self._put_back, taken, resets)
+            try:
+                return AvailableTake(join([entry[-1] for entry in taken]), undo)
+            except BaseException:
+                undo()
+                raise
         self._tell(outcomes)
         if not attempt.future.done():
             attempt.future.add_done_callback(lambda future: self._forget_dequeue(attempt))
@@ -351,16 +373,16 @@ class QueueState:
                 attempt.future.set_result(())
 
     def _hand_out(self, attempt: _Dequeue) -> None:
-        taken, resets = attempt.taken, self._resets
-
-        def undo() -> None:
-            with self._lock:
-                if resets == self._resets:
-                    self._elements.put_back(taken)
-                outcomes = self._serve()
-            self._tell(outcomes)
-
+        taken, undo = attempt.taken, partial(self._put_back, attempt.taken, self._resets)
         attempt.future.fulfil(partial(attempt.join, [entry[-1] for entry in taken]), undo)
+
+    def _put_back(self, taken: Sequence[Entry], resets: int) -> None:
+        """Put elements back that were taken when the queue had been reset so many times."""
+        with self._lock:
+            if resets == self._resets:
+                self._elements.put_back(taken)
+            outcomes = self._serve()
+        self._tell(outcomes)
 
     def _forget_enqueue(self, attempt: _Enqueue) -> None:
         if not attempt.future.cancelled():

@@ -100,18 +100,29 @@ for _stands_for, _name in REFERENCE_TYPES.items():
     )
 
 
-class _Fed:
-    """What a loop body or branch sees of a variable whose reference is fed: the value, which stays."""
+class _Held:
+    """A variable that has a value from the start."""
 
     initialized, by_reference = True, True
 
     def __init__(self, value: Any) -> None:
         self._value = value
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return np.shape(self._value)
+
+    def declare(self, shape: tuple[int, ...]) -> None:
+        pass
+
     def read(self) -> Any:
         return self._value
 
     lend = read
+
+
+class _Fed(_Held):
+    """What a loop body or branch sees of a variable whose reference is fed: the value, which stays."""
 
     def assign(self, *args: Any) -> None:
         raise InvalidArgumentError("a variable that is fed cannot be changed in the same step")
@@ -119,18 +130,8 @@ class _Fed:
     update = access = assign
 
 
-class _Temporary:
-    """The variable of one step, which begins with zeros."""
-
-    initialized, by_reference = True, True
-
-    def __init__(self, spec: TensorSpec) -> None:
-        self._value: Any = np.zeros(spec.shape.as_tuple(), spec.dtype.np_dtype)
-
-    def read(self) -> Any:
-        return self._value
-
-    lend = read
+class _Temporary(_Held):
+    """The variable of one step."""
 
     def assign(self, value: Any) -> None:
         self._value = value
@@ -144,7 +145,7 @@ class _Temporary:
 
 def _temporary(ctx: KernelContext) -> Kernel:
     spec = variable_spec(ctx.attrs)
-    return lambda: _Temporary(spec)
+    return lambda: _Temporary(np.zeros(spec.shape.as_tuple(), spec.dtype.np_dtype))
 
 
 op("TemporaryHandle", lambda ctx: [scalar_shape], kernel=_temporary, grad=NOT_DIFFERENTIABLE)

@@ -19,7 +19,7 @@ from actorsession.graph.graph import Graph
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, ReferenceTensor, Tensor
 from actorsession.graph.scopes import DeviceFunction, entered, scope_of
-from actorsession.graph.shape import ShapeLike, TensorShape, as_shape, shown
+from actorsession.graph.shape import ShapeLike, TensorShape, as_shape, shown, unknown_shape
 from actorsession.ops import raw
 from actorsession.ops.build import convert_to_tensor, make, make_one
 from actorsession.ops.variables.creation import VariableAggregation, VariableSynchronization
@@ -182,8 +182,8 @@ class ReferenceVariable(Variable):
         return self._assigned("AssignVariableOp", value, name, read_value, validate_shape=validate_shape)
 
     def _assigned(self, op_type: str, value: Any, name: str | None, read_value: bool, **attrs: Any) -> Any:
-        if self._is_inside():
-            attrs.pop("validate_shape", None)
+        if self._is_inside() and attrs.get("validate_shape") is False:
+            attrs["shape"] = unknown_shape
         with self.graph.name_scope(name or REFERENCE_TYPES[op_type]) as scope:
             tensor = convert_to_tensor(value, self._handle.spec.dtype, "value", graph=self.graph)
             update = self.add_update(op_type, [tensor], scope, **attrs)

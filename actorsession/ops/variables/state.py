@@ -110,8 +110,10 @@ def _handle_kernel(ctx: KernelContext) -> Kernel:
     holder = ctx.resources.variable(
         ctx.attrs["container"], ctx.attrs["shared_name"] or ctx.name, variable_spec(ctx.attrs)
     )
-    if ctx.attrs.get("_by_reference"):
-        holder.by_reference = True
+    declared = ctx.attrs.get("_by_reference")
+    if declared is not None:
+        # TensorFlow makes one whose shape is not known as a scalar.
+        holder.declare(declared.as_tuple() if declared.is_fully_defined() else ())
     return lambda: holder
 
 
@@ -165,14 +167,23 @@ def _assigned(ctx: InferContext) -> Sequence[TensorShape]:
 
 
 def _assign_kernel(ctx: KernelContext) -> Kernel:
-    declared = variable_spec(ctx.attrs).shape
-    if fits_always(declared, ctx.inputs[1].shape):
+    declared, validates = variable_spec(ctx.attrs).shape, ctx.attrs.get("validate_shape")
+    if not validates and fits_always(declared, ctx.inputs[1].shape):
         return lambda handle, value: handle.assign(value)
 
     def assign(handle: VariableHolder, value: Any) -> None:
-        if not declared.is_compatible_with(np.shape(value)):
+        shape = getattr(value, "shape", ())  # a string scalar is plain bytes
+        # Another graph may have given a reference variable another shape, so that what counts is its value.
+        wanted = handle.shape if validates and handle.by_reference else None
+        if wanted is not None:
+            if wanted != shape:
+                raise InvalidArgumentError(
+                    "Assign requires shapes of both tensors to match. "
+                    f"lhs shape= {list(wanted)} rhs shape= {list(shape)}"
+                )
+        elif not declared.is_compatible_with(shape):
             raise InvalidArgumentError(
-                f"cannot assign a value of shape {list(np.shape(value))} "
+                f"cannot assign a value of shape {list(shape)} "
                 f"to a variable of shape {declared}: only one that was made with validate_shape=False "
                 "takes other shapes"
             )
@@ -183,13 +194,12 @@ def _assign_kernel(ctx: KernelContext) -> Kernel:
 
 def _adding_kernel(function: Any) -> Callable[[KernelContext], Kernel]:
     def kernel(ctx: KernelContext) -> Kernel:
-        declared = variable_spec(ctx.attrs).shape
-        if declared.is_fully_defined() and fits_always(declared, ctx.inputs[1].shape):
-            return lambda handle, value: handle.update(function, value)
         op = ctx.op
 
+        # Also where the graph knows both shapes: another graph may have given the variable another one.
         def checked(old: Any, value: Any, **out: Any) -> Any:
-            check_same_shape(op, old, value)
+            if old.shape != value.shape:
+                check_same_shape(op, old, value)
             return function(old, value, **out)
 
         return lambda handle, value: handle.update(checked, value)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from actorsession.errors import CancelledError
 from actorsession.graph.collective_call import CollectiveCall
-from actorsession.graph.take import Take
+from actorsession.graph.take import AvailableTake, Take
 from actorsession.plan.codegen.segment_context import PendingValues
 from actorsession.runtime.interruptible import cancel_pending
 
@@ -125,7 +125,9 @@ class SuspendedNodes:
 
 def deliver(engine: Engine, number: int, future: Future[Any]) -> None:
     """Give an engine the values of a node whose future is done, or fail its step with the error."""
-    error = CancelledError("the node's wait was cancelled") if future.cancelled() else future.exception()
+    error: BaseException | None = None
+    if type(future) is not AvailableTake:
+        error = CancelledError("the node's wait was cancelled") if future.cancelled() else future.exception()
     if error is None:
         take = future if isinstance(future, Take) else None
         try:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from actorsession.actors.deadline import Deadline
 from actorsession.config import RunOptions
+from actorsession.config.limits import check_run_size
 from actorsession.errors import (
     CancelledError,
     DeadlineExceededError,
@@ -41,7 +42,8 @@ from actorsession.session.value_delivery import ValueDelivery
 
 if TYPE_CHECKING:
     from actorsession.session.remote.remote_debugger import RemoteDebugger
-    from actorsession.session.remote.remote_session import RemoteSession
+    from actorsession.session.remote.remote_steps import RemoteSteps
+    from actorsession.session.remote.session_connection import SessionConnection
 
 __all__ = ["RemotePartialPlan", "RemotePartialRuns"]
 
@@ -87,14 +89,18 @@ class RemotePartialRuns(PartialRuns[RemotePartialPlan]):
     """The partial runs of one remote session.
 
     Args:
-        session: the session.
+        connection: of the session.
+        steps: the steps of the session.
         debugger: the debugged runs of the session.
         idle_limit: seconds after which the master ends a run that is not continued.
     """
 
-    def __init__(self, session: RemoteSession, debugger: RemoteDebugger, idle_limit: float) -> None:
+    def __init__(
+        self, connection: SessionConnection, steps: RemoteSteps, debugger: RemoteDebugger, idle_limit: float
+    ) -> None:
         super().__init__()
-        self._session = session
+        self._connection = connection
+        self._steps = steps
         self._debugger = debugger
         self._idle_limit = idle_limit
         self._open: dict[str, _OpenRun] = {}
@@ -102,8 +108,8 @@ class RemotePartialRuns(PartialRuns[RemotePartialPlan]):
 
     def __len__(self) -> int:
         """Return the number of open runs, as far as it shows in their calls; callable from any thread."""
-        session, recent = self._session, time.monotonic() - self._idle_limit
-        there = None if session.lost_master else session.channel
+        connection, recent = self._connection, time.monotonic() - self._idle_limit
+        there = None if connection.lost_master else connection.master.channel
         return sum(
             run.program.channel is there and (run.waiting > 0 or run.last_use > recent)
             for run in list(self._open.values())
@@ -116,13 +122,14 @@ class RemotePartialRuns(PartialRuns[RemotePartialPlan]):
             InvalidArgumentError: if the signature is not valid for a partial run.
         """
         check_signature(signature)
+        check_run_size(signature.size)
         return RemotePartialPlan(signature)
 
     async def open(self, plan: RemotePartialPlan, options: RunOptions | None = None) -> str:
         """Start a run at the master; operations that need no feed are under way when this returns."""
         self._loop = asyncio.get_running_loop()
-        if not self._session.is_current:
-            await self._session.prepare(plan.signature)
+        if not self._connection.is_current:
+            await self._connection.send_graph()
         if options is None:
             return await self._set_up(plan)
         setup = partial(self._set_up, plan, options)
@@ -131,12 +138,12 @@ class RemotePartialRuns(PartialRuns[RemotePartialPlan]):
     async def _set_up(
         self, plan: RemotePartialPlan, options: RunOptions | None = None, debug_run: list[Any] | None = None
     ) -> str:
-        session, signature = self._session, plan.signature
-        session.tally.begin_partial_run()
-        program = session.steps.program(plan.programs, signature, options, partial=True)
+        steps, signature = self._steps, plan.signature
+        steps.tally.begin_partial_run()
+        program = steps.program(plan.programs, signature, options, partial=True)
         asked = None if debug_run is None else StepRequest(debug_run=debug_run)
-        run = Setup(session.steps, program, program.sent((), 0), None, 0, asked)
-        await session.steps.request(run, None)
+        run = Setup(steps, program, program.sent((), 0), None, 0, asked)
+        await steps.request(run, None)
         handle: str = run.extra[0]
         self._open[handle] = _OpenRun(program, run.call, set(signature.feeds), set(signature.fetches), time.monotonic())
         return handle
@@ -145,8 +152,8 @@ class RemotePartialRuns(PartialRuns[RemotePartialPlan]):
         self, handle: str, feeds: tuple[str, ...], values: Sequence[Any], fetches: tuple[str, ...], limit: float | None
     ) -> Sequence[Any]:
         """Continue a run with feeds, and return fetches; cancelling the call aborts the run."""
-        if not self._session.handle:
-            await self._session.connect()
+        if not self._connection.handle:
+            await self._connection.connect()
         if not self._debugger.is_debugged(handle):
             return await self._call(handle, feeds, values, fetches, limit, None)
         held = ValueDelivery(run_now)
@@ -182,11 +189,11 @@ class RemotePartialRuns(PartialRuns[RemotePartialPlan]):
         limit: float | None,
         delivery: ValueDelivery | None,
     ) -> Sequence[Any]:
-        session, run = self._session, self._open.get(handle)
-        if run is None or run.program.channel is not session.channel:
+        steps, run = self._steps, self._open.get(handle)
+        if run is None or run.program.channel is not self._connection.master.channel:
             await self._check_session(handle)
             raise no_such_run(handle)
-        steps, program, asked = session.steps, run.program, CallRequest(feeds, fetches)
+        program, asked = run.program, CallRequest(feeds, fetches)
         run.waiting += 1
         try:
             nbytes = bytes_held(values)
@@ -225,18 +232,22 @@ class RemotePartialRuns(PartialRuns[RemotePartialPlan]):
         Raises:
             OpError: the error of every request for it.
         """
-        session, error = self._session, error_to_wire(no_such_run(handle))
-        message = PartialRunDrop(session_handle=session.handle, partial_run_handle=handle, error=error)
-        await session.ask_step(message, _DROP, Done)
+        await self._steps.ask(self._drop(handle, no_such_run(handle)), _DROP, Done)
+
+    def _drop(self, handle: str, error: OpError) -> PartialRunDrop:
+        session_handle = self._connection.handle
+        return PartialRunDrop(session_handle=session_handle, partial_run_handle=handle, error=error_to_wire(error))
 
     async def abort(self, handle: str, error: OpError) -> None:
         """Abort a run if it is open, without waiting for its kernels to end between two nodes."""
         self._open.pop(handle, None)
-        session = self._session
-        message = PartialRunDrop(session_handle=session.handle, partial_run_handle=handle, error=error_to_wire(error))
+        connection = self._connection
+        message = PartialRunDrop(
+            session_handle=connection.handle, partial_run_handle=handle, error=error_to_wire(error)
+        )
         # A master that is gone, or has dropped the session, has aborted the run.
         with contextlib.suppress(OpError):
-            await session.ask(message, Deadline.after(_DROP), Done)
+            await connection.ask(message, Deadline.after(_DROP), Done)
         await self._debugger.aborted(handle, error)
 
     def abort_here(self, handle: str, error: OpError) -> None:
@@ -246,4 +257,4 @@ class RemotePartialRuns(PartialRuns[RemotePartialPlan]):
                 self._loop.call_soon_threadsafe(self._drop_soon, handle, error)
 
     def _drop_soon(self, handle: str, error: OpError) -> None:
-        self._session.start(self.abort(handle, error), f"drop partial run {handle}")
+        self._connection.start(self.abort(handle, error), f"drop partial run {handle}")

@@ -21,6 +21,7 @@ from actorsession.actors.supervision import Children
 from actorsession.config import CONNECT_TIMEOUT, ConfigProto
 from actorsession.errors import (
     AbortedError,
+    CancelledError,
     DeadlineExceededError,
     InternalError,
     InvalidArgumentError,
@@ -49,12 +50,14 @@ from transports import (
     connect,
 )
 
-__all__ = ["RETRY", "MasterConnection", "reset_master"]
+__all__ = ["GONE", "RETRY", "MasterConnection", "reset_master"]
 
 T = TypeVar("T")
 
 RETRY = 0.1
 """Seconds between attempts to reach a master that does not answer yet."""
+GONE = (UnavailableError, DeadlineExceededError, AbortedError, CancelledError)
+"""The errors of a request that a closed session, or a lost master, makes."""
 
 # Seconds for closing a connection.
 _GRACE = 2.0

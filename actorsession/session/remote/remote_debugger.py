@@ -29,7 +29,8 @@ from actorsession.runtime.debug.task_debugger import dump_from_wire
 from actorsession.session.value_delivery import ValueDelivery
 
 if TYPE_CHECKING:
-    from actorsession.session.remote.remote_session import RemoteSession
+    from actorsession.session.remote.remote_steps import RemoteSteps
+    from actorsession.session.remote.session_connection import SessionConnection
 
 __all__ = ["RemoteDebugger", "run_now"]
 
@@ -97,11 +98,13 @@ class RemoteDebugger:
     """The debugged runs of one remote session.
 
     Args:
-        session: the session.
+        connection: of the session.
+        steps: its steps.
     """
 
-    def __init__(self, session: RemoteSession) -> None:
-        self._session = session
+    def __init__(self, connection: SessionConnection, steps: RemoteSteps) -> None:
+        self._connection = connection
+        self._steps = steps
         self._runs: SessionDebugger[DebugPlan] = SessionDebugger(
             lambda signature, options, is_partial: DebugPlan(signature), writes_files=False
         )
@@ -116,7 +119,7 @@ class RemoteDebugger:
         """Begin a run; the master checks the options of a new plan before."""
         if not self._runs.has_plan(signature, options, is_partial=is_partial):
             asked = RunOptions(debug_options=options.of_plan)
-            await self._session.prepare_step(signature, asked, partial=is_partial)
+            await self._steps.prepare(signature, asked, partial=is_partial)
         debug = self._runs.new_run(signature, options, is_partial=is_partial)
         urls = [url for watch in options.debug_tensor_watch_opts for url in watch.debug_urls]
         run = _Run(debug, debug.run.all_values or any(url.startswith("sink://") for url in urls))
@@ -129,10 +132,10 @@ class RemoteDebugger:
 
     async def _call(self, run: _Run, work: Callable[[], None]) -> None:
         """Do something that may call code of the program, which then has a thread of the session."""
-        if not run.calls_user or self._session.closed:
+        if not run.calls_user or self._connection.closed:
             work()
         else:
-            await self._session.offload(work)
+            await self._steps.offload(work)
 
     async def _end(self, run: _Run, error: OpError | None) -> None:
         """End a run, also while the session closes; a caller that is cancelled leaves it to the thread."""
@@ -163,7 +166,7 @@ class RemoteDebugger:
             OpError: the error of the step; that of a sink, if the options have ``raise_sink_errors``.
         """
         run = await self._begin(signature, options, is_partial=False)
-        request_id = self._session.request_id()
+        request_id = self._connection.request_id()
         # Confirmed when all is published: a caller that is cancelled before has not received the values.
         held = delivery or ValueDelivery(run_now)
         received = False
@@ -185,10 +188,10 @@ class RemoteDebugger:
 
     def _finish_later(self, run: _Run, key: str, error: OpError) -> None:
         """Do ``_finish`` beside the caller, who is being cancelled."""
-        if self._session.closed:
+        if self._connection.closed:
             run.end(error)
         else:
-            self._session.start(self._finish(run, key, error), f"take the watched values of {key}")
+            self._connection.start(self._finish(run, key, error), f"take the watched values of {key}")
 
     async def _finish(self, run: _Run, key: str, error: OpError) -> None:
         """Take what a run that has failed has left, and end it."""
@@ -205,18 +208,18 @@ class RemoteDebugger:
         Raises:
             OpError: the error of a sink or state, if the run has ``raise_sink_errors``.
         """
-        session = self._session
-        message = TakeStepValues(session_handle=session.handle, run=key, last=last)
+        connection = self._connection
+        message = TakeStepValues(session_handle=connection.handle, run=key, last=last)
         while True:
             try:
-                values = await session.ask(message, Deadline.after(_TAKE), StepValues)
+                values = await connection.ask(message, Deadline.after(_TAKE), StepValues)
             except OpError as error:
-                run.lost[session.target] = error.message
+                run.lost[connection.target] = error.message
                 return True
             try:
                 await self._call(run, partial(run.receive, values))
             except (ProtocolError, TypeError, ValueError) as error:
-                run.lost[session.target] = f"malformed values: {error}"
+                run.lost[connection.target] = f"malformed values: {error}"
                 return True
             if not any(more for *_, more in values.tasks.values()):
                 return values.over

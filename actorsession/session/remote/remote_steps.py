@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from actorsession.actors.deadline import Deadline
 from actorsession.actors.timer_wheel import TimerWheel
 from actorsession.config import DEFAULT_STEP_TIMEOUT, ConfigProto, RunMetadata, RunOptions, StepStats
-from actorsession.errors import AbortedError, CancelledError, DeadlineExceededError, OpError, UnavailableError
+from actorsession.errors import CancelledError, OpError, UnavailableError
 from actorsession.graph.codec import bytes_held
+from actorsession.messages.done import Done
 from actorsession.messages.registry import VOCABULARY
 from actorsession.messages.step_frames import StepRequest
 from actorsession.metrics import SessionTally
@@ -25,8 +26,8 @@ from actorsession.rpc.link import Link
 from actorsession.runtime.admission import Admission
 from actorsession.runtime.kept_feeds import LARGE, aside
 from actorsession.runtime.kernel_pool import KernelPool
-from actorsession.session.remote.master_connection import MasterConnection
-from actorsession.session.remote.remote_run import AsyncRun, MustWait, RemoteRun, ThreadRun
+from actorsession.session.remote.master_connection import GONE
+from actorsession.session.remote.remote_run import ANSWER_MARGIN, AsyncRun, MustWait, RemoteRun, ThreadRun
 from actorsession.session.remote.values import (
     RemotePlan,
     SessionProgram,
@@ -40,14 +41,12 @@ from actorsession.session.session_interface import SESSION_CLOSED, TIMELINES
 from actorsession.session.value_delivery import ValueDelivery
 
 if TYPE_CHECKING:
-    from actorsession.session.remote.remote_session import RemoteSession
+    from actorsession.session.remote.session_connection import SessionConnection
 
-__all__ = ["GONE", "LEAST", "RemoteSteps"]
+__all__ = ["LEAST", "RemoteSteps"]
 
 LEAST = 1e-3
 """Seconds that are left of a limit at least, so that the answer is an error of the step."""
-GONE = (UnavailableError, DeadlineExceededError, AbortedError, CancelledError)
-"""The errors of a request that a closed session, or a lost master, makes."""
 
 T = TypeVar("T")
 R = TypeVar("R", bound=RemoteRun)
@@ -57,38 +56,38 @@ class RemoteSteps:
     """The steps of one remote session.
 
     Args:
-        session: the session.
-        master: its connection to the master.
+        connection: of the session.
         config: its settings.
         tally: its counters for the process metrics.
 
     Attributes:
         calls: the numbers of runs and of plans.
+        tally: the argument ``tally``.
         step_limit: seconds that a step may take by default.
         wheel: the deadlines of the runs.
     """
 
     __slots__ = (
+        "_connection",
         "_inflight",
         "_master",
         "_operation_timeout",
         "_pool",
+        "_requests",
         "_running",
         "_runs",
-        "_session",
-        "_tally",
         "_timelines",
         "calls",
         "step_limit",
+        "tally",
         "wheel",
     )
 
-    def __init__(
-        self, session: RemoteSession, master: MasterConnection, config: ConfigProto, tally: SessionTally
-    ) -> None:
-        self._session = session
-        self._master = master
-        self._tally = tally
+    def __init__(self, connection: SessionConnection, config: ConfigProto, tally: SessionTally) -> None:
+        self._connection = connection
+        self._master = connection.master
+        self.tally = tally
+        self._requests = 0  # those under way that may take as long as a step
         self._runs = itertools.count(1)
         self._running: set[RemoteRun] = set()
         self._inflight = Admission(config.max_inflight_steps).share(
@@ -103,8 +102,8 @@ class RemoteSteps:
 
     @property
     def under_way(self) -> int:
-        """The number of runs that were requested and have not ended."""
-        return len(self._running)
+        """The number of runs, and of requests as long as a step, that have not ended."""
+        return self._requests + len(self._running)
 
     @property
     def waiting(self) -> int:
@@ -208,17 +207,17 @@ class RemoteSteps:
     ) -> R | None:
         """Return a run of a plan; ``None`` if it has to wait for a connection, or for copies of its feeds."""
         channel = self._master.channel
-        if channel is None or (self._session.restart.wait and self._session.restart.is_due):
+        if channel is None or (self._connection.recovery.wait and self._connection.recovery.is_due):
             return None
         nbytes = bytes_held(feeds)
-        if nbytes > LARGE and copies_much(feeds, over_link=self._session.over_link):
+        if nbytes > LARGE and copies_much(feeds, over_link=self._connection.over_link):
             return None
         program = plan.programs.get(None) if options is None else None
         if program is None or program.channel is not channel:
             program = self.program(plan.programs, plan.signature, options, partial=False)
         values = program.sent(feeds, nbytes)
         run = kind(self, program, values, limit, len(plan.signature.fetches), asked)
-        if nbytes and not self._session.sent.may_wait:
+        if nbytes and not self._connection.sent.may_wait:
             run.nbytes = nbytes
         return run
 
@@ -231,16 +230,16 @@ class RemoteSteps:
         options: RunOptions | None,
     ) -> AsyncRun:
         """Return a run that was admitted, once it need not wait any more."""
-        self._session.check_there()
+        self._connection.check_there()
         seconds = limit or self.step_limit
         late = Deadline.after(seconds)
-        nbytes = 0 if self._session.sent.may_wait else bytes_held(feeds)
+        nbytes = 0 if self._connection.sent.may_wait else bytes_held(feeds)
         if not self._inflight.enter_nowait(nbytes):
             await self._inflight.enter(late, nbytes)
         try:
-            self._session.check_open()
-            if self._session.restart.is_due:
-                await self._session.be_connected(late)
+            self._connection.check_open()
+            if self._connection.recovery.is_due:
+                await self._connection.be_connected(late)
             kept = await self.sent_feeds(feeds)
             program = self.program(plan.programs, plan.signature, options, partial=False)
             values = program.sent(kept, bytes_held(kept))
@@ -254,7 +253,7 @@ class RemoteSteps:
             raise
         run.nbytes, run.admitted = nbytes, True
         self._running.add(run)
-        self._tally.runs = next(self._runs)
+        self.tally.runs = next(self._runs)
         return run
 
     def program(
@@ -282,7 +281,7 @@ class RemoteSteps:
                 key = plan_options.debug_options, group
         program = programs.get(key)
         if program is None or program.channel is not channel:
-            plan = plan_to_wire(self._session.handle, signature, plan_options, partial=partial)
+            plan = plan_to_wire(self._connection.handle, signature, plan_options, partial=partial)
             program = SessionProgram.over(channel, next(self.calls), VOCABULARY.to_wire(plan))
             programs[key] = program
         return program
@@ -308,19 +307,19 @@ class RemoteSteps:
         Raises:
             CancelledError: if the session is closed.
         """
-        if self._session.closed:
+        if self._connection.closed:
             raise CancelledError(SESSION_CLOSED)
         channel = run.program.channel
         if (
             channel is not self._master.channel
             or channel.must_wait
-            or (self._session.restart.wait and self._session.restart.is_due)
+            or (self._connection.recovery.wait and self._connection.recovery.is_due)
         ):
             return False
         if not self._inflight.enter_run(run):
             return False
         self._running.add(run)
-        self._tally.runs = next(self._runs)
+        self.tally.runs = next(self._runs)
         return True
 
     def leave(self, run: RemoteRun) -> None:
@@ -331,9 +330,33 @@ class RemoteSteps:
             if run.counts:
                 self._inflight.leave(run.nbytes)
 
+    async def prepare(self, signature: RunSignature, options: RunOptions | None, *, partial: bool) -> None:
+        """Make the master plan a step and register its partitions, with what its options watch."""
+        message = plan_to_wire(self._connection.handle, signature, options, partial=partial)
+        await self.ask(message, self.step_limit, Done)
+
+    async def ask(self, message: object, limit: float, reply: type[T]) -> T:
+        """Send the master a request that may take as long as a step, and return its answer.
+
+        Args:
+            message: the request.
+            limit: seconds that the master may take.
+            reply: the class of the answer.
+        """
+        self._connection.check_there()
+        self._requests += 1
+        try:
+            return await self._master.ask(message, Deadline.after(limit + ANSWER_MARGIN), reply)
+        except GONE as error:
+            if self._connection.closed:
+                raise CancelledError(SESSION_CLOSED) from error
+            raise
+        finally:
+            self._requests -= 1
+
     async def request(self, run: AsyncRun, delivery: ValueDelivery | None) -> Sequence[Any]:
         """Request the setup or a call of a partial run, which no admission counts; see ``finish``."""
-        self._session.check_there()
+        self._connection.check_there()
         channel = run.program.channel
         if channel.must_wait and isinstance(channel, Link):
             await channel.wait_to_run(Deadline.after(self.step_limit))
@@ -343,12 +366,12 @@ class RemoteSteps:
 
     def explain(self, error: OpError, then: Callable[[OpError], None]) -> None:
         """Pass on the error of a run, with the exit status of a lost task."""
-        if self._session.closed:
+        if self._connection.closed:
             then(CancelledError(SESSION_CLOSED) if isinstance(error, GONE) else error)
             return
         if isinstance(error, UnavailableError):
             asking = self._master.add_fate(error)
-            child = self._session.start(asking, "exit status of a lost task")
+            child = self._connection.start(asking, "exit status of a lost task")
             if child is not None:
                 # Not in the child, which runs no code if it is cancelled before it begins.
                 child.add_done_callback(lambda _: then(error))
@@ -357,14 +380,14 @@ class RemoteSteps:
 
     async def sent_feeds(self, feeds: Sequence[Any]) -> Sequence[Any]:
         """Return feeds that cannot change while the step is under way; copy large ones in a thread."""
-        over_link = self._session.over_link
+        over_link = self._connection.over_link
         if not copies_much(feeds, over_link=over_link):
             return sent_feeds(feeds, over_link=over_link)
         return await self.offload(lambda: sent_feeds(feeds, over_link=over_link))
 
     async def offload(self, work: Callable[[], T]) -> T:
         """Do work on large values in a thread of the session."""
-        self._session.check_open()
+        self._connection.check_open()
         if self._pool is None:
             self._pool = KernelPool(1)
         return await aside(self._pool, work)

@@ -1,6 +1,6 @@
 """What the master of a remote session has of the client's graph, and how new nodes get there.
 
-Owned by a ``RemoteSession``.
+Owned by a ``SessionConnection``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from actorsession.records import dataclass
 from actorsession.runtime.planning import LARGE, Planning
 
 if TYPE_CHECKING:
-    from actorsession.session.remote.remote_session import RemoteSession
+    from actorsession.session.remote.session_connection import SessionConnection
 
 __all__ = ["SentGraph", "Snapshot"]
 
@@ -48,7 +48,7 @@ class SentGraph:
     """The graph of a session, as far as its master has it.
 
     Args:
-        session: the session.
+        connection: of the session.
         graph: its graph; it may grow.
         config: its settings.
 
@@ -57,21 +57,21 @@ class SentGraph:
     """
 
     __slots__ = (
+        "_connection",
         "_extending",
         "_extensions",
         "_graph",
         "_limit",
         "_planning",
         "_sent",
-        "_session",
         "_size",
         "_unbuilt",
         "_version",
         "may_wait",
     )
 
-    def __init__(self, session: RemoteSession, graph: Graph, config: ConfigProto) -> None:
-        self._session = session
+    def __init__(self, connection: SessionConnection, graph: Graph, config: ConfigProto) -> None:
+        self._connection = connection
         self._graph = graph
         self._limit = config.operation_timeout or DEFAULT_STEP_TIMEOUT
         # Whether the graph is still being built: a static one is sent by the first run.
@@ -130,7 +130,7 @@ class SentGraph:
                 ops = operations()
                 nodes = GraphDef(tuple(op.plain for op in ops), seed=seed)
             self._planning.check()
-            return _may_wait(ops), nodes.to_wire(pack=many and self._session.over_link)
+            return _may_wait(ops), nodes.to_wire(pack=many and self._connection.over_link)
 
         described = self._planning.run(describe) if many else _now(describe)
         may_wait, wire = await deadline.wait(described, what="the graph to be described")
@@ -158,12 +158,13 @@ class SentGraph:
             wire = await self.described(new, grows + total - self._size, deadline)
             if not nodes_in(wire[-1]):
                 return
-            extended = await self._session.ask(
+            connection = self._connection
+            extended = await connection.ask(
                 ExtendSession(
-                    session_handle=self._session.handle,
+                    session_handle=connection.handle,
                     graph=wire,
                     current_graph_version=self._version,
-                    request_id=self._session.request_id(),
+                    request_id=connection.request_id(),
                 ),
                 deadline,
                 SessionExtended,

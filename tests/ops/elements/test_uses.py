@@ -35,10 +35,7 @@ def _names(*tensors: Any) -> list[str]:
 # -- arithmetic and division -----------------------------------------------------------------------
 
 TRUTHS = np.array([True, False])
-PRODUCTS = ["mul/Cast_2", "mul_1/Cast_2", "mul_2/Cast_2"]
 UNLIKE = f32([1, 2]), f32([1, 2, 3])
-X, Y = [7, -7, 7, -7, 6, 0], [2, 2, -2, -2, 3, -5]
-WHOLE: list[tuple[Any, Any]] = [(np.array(X, t), np.array(Y, t)) for t in (np.int8, np.int16, np.int32, np.int64)]
 FLOORS = (ops.floor_div, ops.floordiv, operator.floordiv)
 QUOTIENTS: dict[Any, Any] = {
     **dict.fromkeys((np.int8, np.uint8, np.int16, np.uint16), np.float32),
@@ -53,24 +50,12 @@ ARITHMETIC = [
     slopes(lambda x: x**2, np.array([0.0, -1.0, 2.0])),
     refuses(lambda: ops.add_n([]), ValueError, "one or more"),
     refuses(lambda: ops.add_n(*_like([1.0])), ValueError, "one or more"),
-    gives(lambda x: [x * ops.constant([True, True]), x * True, False * x], [TRUTHS, TRUTHS, TRUTHS & False], TRUTHS),
-    equals(lambda: _names(*[p for x in _like([True]) for p in (x * x, x * True, False * x)]), PRODUCTS),
     refuses(lambda: ops.multiply(*_like(True, True)), TypeError, "got bool"),
-    *(
-        gives(
-            lambda x, y: [x // y, x % y, make_one("Div", [x, y]), ops.div(x, y)],
-            [x // y, x % y, np.trunc(x / y).astype(x.dtype), x // y],
-            *(x, y),
-        )
-        for x, y in WHOLE
-    ),
     *(
         gives(lambda x, y: [x / y, ops.divide(x, y), ops.truediv(x, y)], [np.array([3.5, 2], q)] * 3, *args)
         for t, q in QUOTIENTS.items()
         for args in [(np.array([7, 6], t), np.array([2, 3], t))]
     ),
-    gives(lambda x: [3 / x, x / 2], [1.5, 1.0], i32(2)),
-    gives(lambda x: 3 / x, f32(1.5), f32(2)),
     refuses(lambda: operator.truediv(*_like(1.0, 1)), TypeError, "float32 and int32"),
     refuses(lambda: operator.truediv(*_like(True, True)), TypeError, "bool"),
     gives(ops.div_no_nan, f32([0, 1.5]), np.array([1, 3], np.int8), np.array([0, 2], np.int8)),
@@ -98,10 +83,7 @@ ARITHMETIC = [
 
 # -- bits, comparisons, selection ------------------------------------------------------------------
 
-BITS = i32([5, -2])
-LOGIC: dict[Op, Op] = {ops.logical_and: np.logical_and, ops.logical_or: np.logical_or, ops.logical_xor: np.logical_xor}
-LEFT, RIGHT = f32([1, 3]), f32([1, 2])
-NONE, SECOND, BOTH = [False, False], [False, True], [True, True]
+LOGIC = [ops.logical_and, ops.logical_or, ops.logical_xor]
 ROW_CHOICE, ROWS, SQUARE = np.array([True, False]), np.arange(6.0).reshape(2, 3), np.arange(4.0).reshape(2, 2)
 CHOOSERS = [np.random.default_rng(0).random(shape) < 0.5 for shape in ((2, 3), (2,), ())]
 UNLIKE_SHAPES: list[Any] = [([2, 3], [2, 3], ()), ([2, 3], (), ()), ([3], [2, 3], [2, 3]), ([2, 1], [2, 3], [2, 3])]
@@ -112,9 +94,7 @@ def _chosen(function: Op, c: Any, x: Any, y: Any) -> Any:
 
 
 COMPARED = [
-    gives(lambda x: [x & 3, 3 & x, x | 8, 8 | x], [[1, 2], [1, 2], [13, -2], [13, -2]], BITS),
-    gives(lambda x: [x ^ 1, 1 ^ x, ~x], [[4, -1], [4, -1], [-6, 1]], BITS),
-    gives(lambda x: [x & True, True | x, x ^ True, ~x], [[True, False], BOTH, SECOND, SECOND], TRUTHS),
+    gives(lambda x: [3 & x, ~x], [i32([1, 2]), i32([-6, 1])], i32([5, -2])),
     *(
         refuses(lambda f=f, v=v: f(*_like(v, v)), TypeError, "integers")
         for f in (operator.and_, operator.or_, operator.xor)
@@ -131,24 +111,10 @@ COMPARED = [
         {"and": "LogicalAnd", "LogicalNot": "LogicalNot"},
     ),
     equals(lambda: (ops.Variable([6, 3]) & 2).op.type, "BitwiseAnd"),
-    *(
-        gives(f, oracle(np.full(shape, a), b), np.full(shape, a), np.bool_(b))
-        for f, oracle in LOGIC.items()
-        for shape in ((), (2, 2))
-        for a in (True, False)
-        for b in (True, False)
-    ),
     *(refuses(lambda f=f: f(*_like(1, 1)), TypeError, "int32") for f in LOGIC),
     refuses(lambda: ops.logical_not(ops.constant(1)), TypeError, "int32"),
-    gives(
-        lambda x, y: [x < y, x > y, x <= y, x >= y, 1.0 < x],  # noqa: SIM300 - a plain value on the left
-        [LEFT < RIGHT, LEFT > RIGHT, LEFT <= RIGHT, LEFT >= RIGHT, LEFT > 1],
-        *(LEFT, RIGHT),
-    ),
-    gives(lambda p, q: [p & q, p | q, p ^ q, ~p], [NONE, SECOND, SECOND, BOTH], np.array(NONE), np.array(SECOND)),
     equals(lambda: operator.eq(*_like(1, 1)), False),  # equality of tensors is identity
     equals(lambda: operator.eq(*[ops.constant(1)] * 2), True),
-    gives(lambda x, y: ops.where([True, False], x, y), np.array([ROWS[0], -ROWS[1]]), ROWS, -ROWS),
     equals(lambda: ops.where([True, False], *_like(ROWS, -ROWS)).op.type, "Select"),
     gives(lambda x, y: ops.where([True, False], x, y), np.array([SQUARE[0], -SQUARE[1]]), SQUARE, -SQUARE),
     gives(lambda x, y: ops.where_v2([True, False], x, y), np.where(ROW_CHOICE, SQUARE, -SQUARE), SQUARE, -SQUARE),
@@ -302,15 +268,11 @@ CLIPPED = [
     gives(lambda: ops.clip_by_norm(_slices([3.0, 4.0]), 1.0).values, f32([[0.6, 0.8]]), rtol=1e-6),
     equals(lambda: [ops.clip_by_value(s, 0.0, 3.5).indices is s.indices for s in [_slices([3.0, 4.0])]], [True]),
     gives(lambda x: ops.norm(ops.clip_by_norm(x, 1.0)), f32(1), NORMS, rtol=1e-6),
-    gives(lambda x: ops.clip_by_norm(x, 1.0, axes=[1]), f32([[0.6, 0.8], [0.1, 0.2]]), NORMS, rtol=1e-6),
     gives(lambda x: ops.clip_by_norm(x, 1.0), f32([0, 0]), f32([0, 0])),
     gives(lambda x: ops.is_finite(ops.gradients(ops.clip_by_norm(x, 1.0), x)[0]), [True, True], f32([0, 0])),
     gives(lambda x: [ops.clip_by_norm(x, -1.0), ops.clip_by_norm(x, ops.constant(-1.0))], [[0, 0]] * 2, PAIR),
-    # The norm of [3, 4] by its two elements is 2.5.
-    gives(lambda x: [ops.clip_by_average_norm(x, n) for n in (0.5, 9.0)], [f32([0.6, 0.8]), PAIR], PAIR, rtol=1e-6),
     gives(lambda x: ops.clip_by_global_norm([x], 20.0)[0], [PAIR], PAIR, rtol=1e-6),
     gives(lambda x: ops.clip_by_global_norm([x], 1.0, use_norm=5.0)[0], [f32([0.6, 0.8])], PAIR, rtol=1e-6),
-    gives(lambda x, y: ops.clip_by_global_norm([x, y], 1.0)[0], [[np.nan], [np.nan]], f32([np.inf]), f32([1])),
     gives(lambda: ops.global_norm([None]), 0),
     *(refuses(lambda v=v: ops.global_norm(v), TypeError, "list") for v in ("gradients", 3.0)),
     *(refuses(lambda v=v: ops.clip_by_global_norm(v, 1.0), TypeError, "list") for v in ("gradients", 3.0)),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -11,6 +11,7 @@ import actorsession as acts
 from actorsession.graph.function import FunctionDef
 from actorsession.ops.flow.functions import DefinedFunction
 from tests.nodes import make_one
+from tests.rows import refusing
 
 
 def run(fetches: Any, feeds: Any = None, init: Any = ()) -> Any:
@@ -269,28 +270,7 @@ def test_an_operation_without_gradient_in_the_body_is_named() -> None:
 # -- refusals ------------------------------------------------------------------------------------
 
 
-def test_wrong_arguments_are_refused_where_the_call_is_built() -> None:
-    foo = two()
-    with pytest.raises(ValueError, match="expected 2 arguments, got 1"):
-        foo(1.0)
-    with pytest.raises(ValueError, match="argument 1 of 'Foo' is of float32"):
-        foo(1.0, acts.constant(1))
-    with pytest.raises(ValueError, match="'Foo' cannot take arguments of these shapes"):
-        foo([1.0, 2.0], [1.0, 2.0, 3.0])
-    with pytest.raises(ValueError, match="unknown keyword arguments"):
-        foo(1.0, 2.0, spam=3)
-
-
-def test_a_function_that_calls_itself_is_refused() -> None:
-    @acts.flow.Defun(acts.float32)
-    def once_more(x: Any) -> Any:
-        return once_more(x - 1.0)
-
-    with pytest.raises(RecursionError, match="'once_more' calls itself"):
-        once_more(3.0)
-
-
-def test_two_functions_that_call_each_other_are_refused() -> None:
+def test_functions_that_call_themselves_or_each_other_are_refused() -> None:
     @acts.flow.Defun(acts.float32)
     def first(x: Any) -> Any:
         return second(x)
@@ -302,16 +282,12 @@ def test_two_functions_that_call_each_other_are_refused() -> None:
     with pytest.raises(RecursionError, match="'first' calls itself"):
         first(3.0)
 
+    @acts.flow.Defun(acts.float32)
+    def once_more(x: Any) -> Any:
+        return once_more(x - 1.0)
 
-def test_functions_of_other_forms_are_refused() -> None:
-    with pytest.raises(ValueError, match="must be callable"):
-        acts.flow.Defun(acts.float32)(3)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="defaults or keyword"):
-        acts.flow.Defun(acts.float32)(lambda x=1: x)
-    with pytest.raises(ValueError, match="takes 1 arguments; 2 dtypes are given"):
-        acts.flow.Defun(acts.float32, acts.float32)(lambda x: x)
-    with pytest.raises(ValueError, match="cannot return None among its results"):
-        acts.flow.Defun(acts.float32)(lambda x: [x, None])(1.0)
+    with pytest.raises(RecursionError, match="'once_more' calls itself"):
+        once_more(3.0)
 
 
 def test_a_failing_function_leaves_nothing_in_the_graph(graph: acts.Graph) -> None:
@@ -338,6 +314,26 @@ def test_tensors_of_a_body_cannot_be_used_outside() -> None:
 def test_shapes_that_the_program_says_are_believed() -> None:
     f = acts.flow.Defun(acts.float32, shape_func=lambda op: [[3]])(lambda x: x)
     assert f(acts.placeholder(acts.float32)).shape.as_list() == [3]
+
+
+test_wrong_arguments_and_functions_of_other_forms_are_refused = refusing(
+    (lambda: two()(1.0), ValueError, "expected 2 arguments, got 1"),
+    (lambda: two()(1.0, acts.constant(1)), ValueError, "argument 1 of 'Foo' is of float32"),
+    (lambda: two()([1.0, 2.0], [1.0] * 3), ValueError, "'Foo' cannot take arguments of these shapes"),
+    (lambda: two()(1.0, 2.0, spam=3), ValueError, "unknown keyword arguments"),
+    (lambda: acts.flow.Defun(acts.float32)(cast("Any", 3)), ValueError, "must be callable"),
+    (lambda: acts.flow.Defun(acts.float32)(lambda x=1: x), ValueError, "defaults or keyword"),
+    (
+        lambda: acts.flow.Defun(acts.float32, acts.float32)(lambda x: x),
+        ValueError,
+        "takes 1 arguments; 2 dtypes are given",
+    ),
+    (
+        lambda: acts.flow.Defun(acts.float32)(lambda x: [x, None])(1.0),
+        ValueError,
+        "cannot return None among its results",
+    ),
+)
 
 
 # -- elsewhere -----------------------------------------------------------------------------------

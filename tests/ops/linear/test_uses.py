@@ -160,16 +160,7 @@ PRODUCTS = [
         for side, turn in (("transpose", z.swapaxes(-1, -2)), ("adjoint", z.conj().swapaxes(-1, -2)))
         for a, b in [SIDES_OF[side]]
     ),
-    gives(lambda a, b: a @ b, LEFT @ RIGHT, LEFT, RIGHT),
     gives(lambda b: LEFT @ b, LEFT @ RIGHT, RIGHT),
-    *(
-        slopes(lambda x, y, turns=turns: ops.matmul(x, y, *turns), _turned(a, turns[0]), _turned(b, turns[1]))
-        for turns in TURNS
-        for a, b in (
-            (LEFT + np.zeros((*n, 2, 3)), RIGHT + np.zeros((*m, 3, 4)))
-            for n, m in (((3,), (3,)), ((), (3,)), ((2, 1), (3,)))
-        )
-    ),
     refuses(
         lambda: ops.matmul(COMPLEX, COMPLEX, transpose_b=True, adjoint_b=True), ValueError, "transpose_b and adjoint_b"
     ),

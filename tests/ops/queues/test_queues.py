@@ -23,19 +23,6 @@ from tests.rows import for_each
 # -- order -----------------------------------------------------------------------------------------
 
 
-async def test_elements_come_out_in_the_order_in_which_they_came_in(session: AsyncSession) -> None:
-    queue = ops.FIFOQueue(10, [float32, int32], shapes=[[], [2]])
-    x = ops.placeholder("float32", [])
-    put, take = queue.enqueue([x, [1, 2]]), queue.dequeue()
-    for i in range(3):
-        await session.run(put, {x: i})
-    assert await session.run(queue.size()) == 3
-    found = [await session.run(take) for _ in range(3)]
-    assert [f[0] for f in found] == [0.0, 1.0, 2.0]
-    np.testing.assert_array_equal(found[0][1], [1, 2])
-    assert await session.run(queue.size()) == 0
-
-
 async def test_an_element_of_many_components_is_a_copy_of_what_went_in(session: AsyncSession) -> None:
     """Nobody who writes to what came out changes what goes in the next time."""
     count = 80
@@ -46,17 +33,6 @@ async def test_an_element_of_many_components_is_a_copy_of_what_went_in(session: 
         for component in await session.run(take):
             np.testing.assert_array_equal(component, [1.0, 2.0])
             component[:] = 0.0
-
-
-async def test_many_go_in_and_come_out_as_rows(session: AsyncSession) -> None:
-    queue = ops.FIFOQueue(10, [float32, int32], shapes=[[], [2]])
-    await session.run(queue.enqueue_many([[1.0, 2.0, 3.0], [[1, 2], [3, 4], [5, 6]]]))
-    a, b = await session.run(queue.dequeue_many(2))
-    np.testing.assert_array_equal(a, [1.0, 2.0])
-    np.testing.assert_array_equal(b, [[1, 2], [3, 4]])
-    none = await session.run(queue.dequeue_many(0))
-    assert [v.shape for v in none] == [(0,), (0, 2)]
-    assert await session.run(queue.size()) == 1
 
 
 async def test_the_lowest_priority_number_comes_first_and_of_equals_the_oldest(session: AsyncSession) -> None:
@@ -84,15 +60,6 @@ async def test_a_shuffling_queue_keeps_elements_back_until_it_is_closed(session:
     await waiting(session)
     await session.run(queue.close())
     assert sorted([first, await soon(second), await session.run(take)]) == [1, 2, 3]
-
-
-async def test_elements_of_different_lengths_are_padded(session: AsyncSession) -> None:
-    queue = ops.PaddingFIFOQueue(10, [int32, string], shapes=[[None], []])
-    n = ops.placeholder("int32", [None])
-    for values in ([1, 2, 3], [4]):
-        await session.run(queue.enqueue([n, "w"]), {n: values})
-    numbers, words = await session.run(queue.dequeue_many(2))
-    assert (numbers.tolist(), words.tolist()) == ([[1, 2, 3], [4, 0, 0]], [b"w", b"w"])
 
 
 # -- waiting ---------------------------------------------------------------------------------------
@@ -139,15 +106,6 @@ def test_a_synchronous_session_waits_for_what_another_thread_puts_in(graph: Grap
         thread.start()
         assert session.run(take) == 5
         thread.join()
-
-
-async def test_a_queue_is_used_in_a_loop(session: AsyncSession) -> None:
-    queue = ops.FIFOQueue(10, int32, shapes=[])
-    await session.run(queue.enqueue_many([[1, 2, 3]]))
-    total = ops.while_loop(
-        lambda i, s: i < 3, lambda i, s: (i + 1, s + queue.dequeue()), [ops.constant(0), ops.constant(0)]
-    )
-    assert await soon(session.run(total[1])) == 6
 
 
 # -- the end ---------------------------------------------------------------------------------------

@@ -46,32 +46,14 @@ class Source(NamedTuple):
     size: Any
 
 
-def _queue(make: Callable[[], Any], count: int | None = None) -> Source:
-    queue = make()
-    take = queue.dequeue() if count is None else queue.dequeue_many(count)
-    return Source(queue.enqueue_many([list(range(count or 1))]), take, queue.size())
+def _queue(queue: Any, values: Any = 1, many: int | None = None, up_to: bool = False) -> Source:
+    put = queue.enqueue(values) if many is None else queue.enqueue_many([list(range(many))])
+    take = queue.dequeue() if many is None else queue.dequeue_many(many)
+    return Source(put, queue.dequeue_up_to(1) if up_to else take, queue.size())
 
 
-def _up_to() -> Source:
-    queue = ops.FIFOQueue(9, int32, shapes=[])
-    return Source(queue.enqueue(1), queue.dequeue_up_to(1), queue.size())
-
-
-def _priority() -> Source:
-    queue = ops.PriorityQueue(9, [string], [()])
-    key = ops.constant(1, int64)
-    return Source(queue.enqueue([key, "x"]), queue.dequeue(), queue.size())
-
-
-def _dense() -> Source:
-    total = opsets.ConditionalAccumulator(float32, shape=[2])
-    return Source(total.apply_grad([1.0, 2.0], _NEW), total.take_grad(1), total.num_accumulated())
-
-
-def _sparse() -> Source:
-    total = opsets.SparseConditionalAccumulator(float32, shape=[4, 2])
-    put = total.apply_grad([1], [[1.0, 2.0]], local_step=_NEW)
-    return Source(put, total.take_grad(1), total.num_accumulated())
+def _gradients(total: Any, *given: Any) -> Source:
+    return Source(total.apply_grad(*given, local_step=_NEW), total.take_grad(1), total.num_accumulated())
 
 
 def _area() -> Source:
@@ -90,15 +72,21 @@ def _barrier() -> Source:
     return Source(barrier.insert_many(0, ["k"], [1.0]), barrier.take_many(1), barrier.ready_size())
 
 
+def _fifo() -> Any:
+    return ops.FIFOQueue(9, int32, shapes=[])
+
+
 SOURCES: dict[str, Callable[[], Source]] = {
-    "fifo": lambda: _queue(lambda: ops.FIFOQueue(9, int32, shapes=[])),
-    "fifo, many": lambda: _queue(lambda: ops.FIFOQueue(9, int32, shapes=[]), 3),
-    "fifo, up to": _up_to,
-    "padding": lambda: _queue(lambda: ops.PaddingFIFOQueue(9, int32, shapes=[[]])),
-    "shuffled": lambda: _queue(lambda: ops.RandomShuffleQueue(9, 0, int32, shapes=[])),
-    "priority": _priority,
-    "accumulator": _dense,
-    "sparse accumulator": _sparse,
+    "fifo": lambda: _queue(_fifo()),
+    "fifo, many": lambda: _queue(_fifo(), many=3),
+    "fifo, up to": lambda: _queue(_fifo(), up_to=True),
+    "padding": lambda: _queue(ops.PaddingFIFOQueue(9, int32, shapes=[[]])),
+    "shuffled": lambda: _queue(ops.RandomShuffleQueue(9, 0, int32, shapes=[])),
+    "priority": lambda: _queue(ops.PriorityQueue(9, [string], [()]), [ops.constant(1, int64), "x"]),
+    "accumulator": lambda: _gradients(opsets.ConditionalAccumulator(float32, shape=[2]), [1.0, 2.0]),
+    "sparse accumulator": lambda: _gradients(
+        opsets.SparseConditionalAccumulator(float32, shape=[4, 2]), [1], [[1.0, 2.0]]
+    ),
     "staging area": _area,
     "map staging area": lambda: _map(True),
     "map staging area, any": lambda: _map(False),

@@ -32,9 +32,9 @@ def _drawn(make: Callable[..., Any], session: Variables | None = None) -> Any:
 def draws(
     build: Callable[..., Any],
     dtype: Any = np.float32,
-    *,
     mean: Any = None,
     deviation: Any = None,
+    *,
     within: Any = None,
     reaches: Any = None,
     values: Any = None,
@@ -72,10 +72,6 @@ def _near(moment: Callable[..., Any], wanted: Any, tolerance: Any) -> bool:
     return bool((np.abs(moment(0 if np.ndim(wanted) else None) - np.asarray(wanted)) <= tolerance).all())
 
 
-def _poisson_mean(mean: float) -> tuple[float, float]:
-    return mean, 5 * (mean / ABOUT) ** 0.5
-
-
 # The deviations of a normal distribution cut at two deviations, and of a uniform one of length 1.
 CUT, FLAT = 0.8796, 12**-0.5
 BELOW_1 = (0, float(np.nextafter(1, 0)))
@@ -92,41 +88,20 @@ DISTRIBUTIONS = [
         row
         for t in FLOATS
         for row in (
-            draws(
-                lambda t=t: normal([200, 100], dtype=t, seed=1), t, mean=(0, 0.03), deviation=(1, 0.03), reaches=(-3, 3)
-            ),
-            draws(
-                lambda t=t: truncated([200, 100], dtype=t, seed=1),
-                t,
-                mean=(0, 0.03),
-                deviation=(CUT, 0.02),
-                within=(-2, 2),
-            ),
-            draws(
-                lambda t=t: uniform([200, 500], dtype=t, seed=1),
-                t,
-                mean=(0.5, 0.01),
-                deviation=(FLAT, 0.01),
-                within=BELOW_1,
-            ),
-            draws(
-                lambda t=t: by_seed([ABOUT], SEED, -1, 3, t),
-                t,
-                mean=(1, 0.12),
-                deviation=(4 * FLAT, 0.1),
-                within=(-1, 3),
-            ),
-            draws(lambda t=t: normal_by_seed([ABOUT], SEED, 5.0, 2.0, t), t, mean=(5, 0.12), deviation=(2, 0.1)),
-            draws(
-                lambda t=t: cut_by_seed([ABOUT], SEED, dtype=t), t, mean=(0, 0.12), deviation=(CUT, 0.1), within=(-2, 2)
-            ),
+            draws(lambda t=t: normal([200, 100], dtype=t, seed=1), t, (0, 0.03), (1, 0.03), reaches=(-3, 3)),
+            draws(lambda t=t: truncated([200, 100], dtype=t, seed=1), t, (0, 0.03), (CUT, 0.02), within=(-2, 2)),
+            draws(lambda t=t: uniform([200, 500], dtype=t, seed=1), t, (0.5, 0.01), (FLAT, 0.01), within=BELOW_1),
+            draws(lambda t=t: by_seed([ABOUT], SEED, -1, 3, t), t, (1, 0.12), (4 * FLAT, 0.1), within=(-1, 3)),
+            draws(lambda t=t: normal_by_seed([ABOUT], SEED, 5.0, 2.0, t), t, (5, 0.12), (2, 0.1)),
+            draws(lambda t=t: cut_by_seed([ABOUT], SEED, dtype=t), t, (0, 0.12), (CUT, 0.1), within=(-2, 2)),
         )
     ),
-    draws(lambda: normal([10_000], 5.0, 0.5, seed=1), mean=(5, 0.03), deviation=(0.5, 0.03)),
+    draws(lambda: normal([10_000], 5.0, 0.5, seed=1), np.float32, (5, 0.03), (0.5, 0.03)),
     draws(
         lambda: normal([1000, 2], [0.0, 100.0], [1.0, 0.0], seed=1),
-        mean=([0, 100], [0.2, 0]),
-        deviation=([1, 0], [0.1, 0]),
+        np.float32,
+        ([0, 100], [0.2, 0]),
+        ([1, 0], [0.1, 0]),
     ),
     draws(lambda: truncated([10_000], 5.0, 0.1, seed=1), within=(4.8, 5.2)),
     *(
@@ -151,21 +126,12 @@ DISTRIBUTIONS = [
     ),
     *(
         row
-        for mean in (0.5, 4.0, 100.0)
+        for m in (0.5, 4.0, 100.0)
         for t in ("float32", "float64", "int32", "int64")
+        for f in [lambda m=m, t=t: random.poisson(m, [ABOUT], t, seed=1)]
         for row in (
-            draws(
-                lambda m=mean, t=t: random.poisson(m, [ABOUT], t, seed=1),
-                t,
-                mean=_poisson_mean(mean),
-                deviation=(mean**0.5, 0.07 * mean**0.5),
-            ),
-            gives(
-                lambda m=mean, t=t: [
-                    x for p in [random.poisson(m, [9], t)] for x in [p - ops.cast(ops.cast(p, "int64"), t)]
-                ],
-                [[0] * 9],
-            ),
+            draws(f, t, (m, 5 * (m / ABOUT) ** 0.5), (m**0.5, 0.07 * m**0.5)),
+            draws(lambda f=f: ops.mod(f(), 1), t, values=[0]),
         )
     ),
     draws(lambda: random.poisson([-1.0, 0.0], [4], seed=1), values=[0.0]),

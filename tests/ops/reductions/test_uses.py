@@ -56,20 +56,16 @@ REDUCED = [
         for shape, axis in AXES
     ),
     *(  # large numbers do not overflow
-        row
+        gives(
+            lambda x, *given, a=axis, k=keep: ops.reduce_logsumexp(x, given[0] if given else a, k),
+            _log_sum(x, axis, keep),
+            *(x, *fed),
+            rtol=1e-12,
+        )
         for keep in (True, False)
         for shape, axis in [*AXES, ((3, 40), 1)]
-        for shift in (0.0, 1000.0, -1000.0)
-        for x in [_apart(shape) + shift]
-        for wanted in [_log_sum(x, axis, keep)]
-        for row in (
-            gives(lambda x, a=axis, k=keep: ops.reduce_logsumexp(x, a, k), wanted, x, rtol=1e-12),
-            *(
-                []
-                if axis is None
-                else [gives(lambda x, a, k=keep: ops.reduce_logsumexp(x, a, k), wanted, x, i32(axis), rtol=1e-12)]
-            ),
-        )
+        for x in (_apart(shape), _apart(shape) + 1000.0, _apart(shape) - 1000.0)
+        for fed in ([], [] if axis is None else [i32(axis)])
     ),
     gives(
         lambda x: ops.reduce_logsumexp(x, 1),
@@ -88,12 +84,8 @@ REDUCED = [
     ),
     back(ops.reduce_max, [0.5, 0, 0.5, 0], f32([3, 1, 3, 2])),
     static(lambda x: ops.reduce_sum(x, keepdims=True), [1, 1], [2, 3]),
-    *(
-        gives(lambda x, f=f, a=axis, k=keep: f(x, a, k), oracle(X, axis, keepdims=keep), X, rtol=1e-7)
-        for f, oracle in ((math.reduce_variance, np.var), (math.reduce_std, np.std))
-        for axis in (None, 0, -1, (0, 1))
-        for keep in (False, True)
-    ),
+    gives(lambda x: math.reduce_std(x, 0, True), X.std(0, keepdims=True), X, rtol=1e-7),
+    gives(lambda x: math.reduce_variance(x, -1, True), X.var(-1, keepdims=True), X, rtol=1e-7),
     slopes(lambda x: [math.reduce_std(x, 1), math.reduce_variance(x)], X),
     gives(math.reduce_variance, np.array([1 + 2j, 3, -1j]).var(), np.array([1 + 2j, 3, -1j]), rtol=1e-7),
     refuses(lambda: math.reduce_variance(ops.constant([1, 2])), TypeError, "int32"),
@@ -108,18 +100,9 @@ REDUCED = [
 
 COUNTED = i32([[1, 1], [2, 5]])
 BINNED = f32([[-1, 0, 1.5], [2, 5, 15]])
-ORDERS: list[tuple[Any, bool, bool]] = [
-    ([1.0, 2.0, 3.0], True, True),
-    ([[1.0, 2.0], [2.0, 3.0]], True, False),
-    ([2.0, 1.0], False, False),
-    ([7.0], True, True),
-    (np.zeros([0]), True, True),
-    ([1.0, np.nan], False, False),
-]
+ORDERS = [ops.is_non_decreasing, ops.is_strictly_increasing]
 COUNTS = [
     gives(ops.bincount, i32([0, 2, 1, 0, 0, 1]), COUNTED),
-    gives(lambda x: ops.bincount(x, minlength=8), [0, 2, 1, 0, 0, 1, 0, 0], COUNTED),
-    gives(lambda x: ops.bincount(x, maxlength=2), [0, 2], COUNTED),
     gives(lambda x: ops.bincount(x, dtype="int64"), i64([0, 2, 0, 1]), i32([1, 1, 3])),
     gives(lambda x: ops.bincount(x, weights=ops.constant([0.5, 1.0, 2.0])), f32([0, 1.5, 0, 2]), i32([1, 1, 3])),
     gives(ops.bincount, i32([]), i32([])),
@@ -132,7 +115,6 @@ COUNTS = [
         refuses(lambda f=f: f([1.0], [0.0, 5.0], 0), ValueError, "at least 1 bin")
         for f in (ops.histogram_fixed_width, ops.histogram_fixed_width_bins)
     ),
-    gives(ops.confusion_matrix, i32([[0, 0, 0], [0, 0, 1], [1, 0, 1]]), i32([1, 2, 2]), i32([2, 2, 0])),
     gives(
         lambda: ops.confusion_matrix([0, 1], [[1], [1]], 3, "float32", weights=[0.5, 2.0]),
         f32([[0, 0.5, 0], [0, 2, 0], [0] * 3]),
@@ -146,8 +128,8 @@ COUNTS = [
     gives(lambda x: ops.count_nonzero(x, dtype="int32"), np.int32(2), np.array([True, False, True])),
     gives(lambda x: ops.count_nonzero(x, keepdims=True), i64([1]), np.array([b"", b"a"], object)),
     gives(lambda x: ops.count_nonzero(input=x, axis=[0]), np.int64(1), f32([0, np.nan])),
-    *(gives(ops.is_non_decreasing, np.bool_(rises), f32(x)) for x, rises, _ in ORDERS),
-    *(gives(ops.is_strictly_increasing, np.bool_(strictly), f32(x)) for x, _, strictly in ORDERS),
+    *(gives(f, np.bool_(True), x) for f in ORDERS for x in (f32([7]), f32([]), f32([[1, 2], [3, 4]]))),
+    *(gives(f, np.bool_(False), x) for f in ORDERS for x in (f32([1, np.nan]), f32([[1, 3], [2, 4]]))),
     refuses(lambda: ops.is_non_decreasing(["a"]), TypeError, "string"),
     gives(nn.zero_fraction, f32(0.75), i32([0, 1, 0, 0])),
     gives(nn.zero_fraction, f32(np.nan), f32([])),
@@ -158,7 +140,6 @@ COUNTS = [
 
 CUBE = np.random.default_rng(3).permutation(24).reshape(2, 3, 4).astype(np.float32)
 SORTED = i32([1, 3, 3, 5])
-SPREAD = np.random.default_rng(0)
 
 
 def _ends(name: str) -> tuple[Any, Any]:
@@ -168,28 +149,15 @@ def _ends(name: str) -> tuple[Any, Any]:
     return np.array([3, high, low, 1], dtype), np.array([low, 1, 3, high], dtype)
 
 
-def _top(x: Any, k: int) -> list[Any]:
-    """By a stable sort in Python, on (descending value, index)."""
-    rows = x.reshape(-1, x.shape[-1])
-    order = [[i for _, i in sorted((-int(v), i) for i, v in enumerate(r))][:k] for r in rows]
-    chosen = np.array(order, np.int32).reshape(*x.shape[:-1], k)
-    return [np.take_along_axis(x, chosen, -1), chosen]
-
-
 SEARCHES = [
     *(refuses(lambda f=f: f(ops.constant(1j)), TypeError, "complex") for f in (ops.argmax, ops.argmin)),
     *(
         refuses(lambda f=f: f([1.0], 0, output_type="float32"), TypeError, "as output; got float32")
         for f in (ops.argmax, ops.argmin)
     ),
-    *(gives(lambda x, a=a: ops.sort(x, a), np.sort(CUBE, a), CUBE) for a in (-1, 0, 1, 2, -3)),
     *(gives(lambda x, a=a: ops.sort(x, a, "DESCENDING"), -np.sort(-CUBE, a), CUBE) for a in (-1, 0, 1, 2, -3)),
     *(gives(lambda x, a: ops.sort(ranked(x, 3), a), np.sort(CUBE, a), CUBE, i32(a)) for a in (0, 1, -1, 2)),
     *(gives(lambda x, a=a: ops.argsort(x, a), np.argsort(CUBE, a).astype(np.int32), CUBE) for a in (-1, 0, 1)),
-    *(
-        gives(lambda x, a=a: ops.argsort(x, a, "DESCENDING"), np.flip(np.argsort(CUBE, a), a).astype(np.int32), CUBE)
-        for a in (-1, 0, 1)
-    ),
     *(
         row
         for x, wanted in map(_ends, ["int8", "uint8", "int64", "uint32", "float16", "bfloat16"])
@@ -207,30 +175,14 @@ SEARCHES = [
     refuses(lambda: ops.sort(1), ValueError, "axis -1 is not in"),
     slopes(ops.sort, CUBE),
     slopes(lambda x: ops.sort(x, 0, "DESCENDING"), CUBE),
-    gives(lambda v: ops.searchsorted(SORTED, v), i32([0, 1, 4]), i32([0, 3, 9])),
     gives(lambda v: ops.searchsorted(SORTED, v, "right", "int64"), i64([0, 3, 4]), i32([0, 3, 9])),
     refuses(lambda: ops.searchsorted([1], [1], side="up"), ValueError, "'left' or 'right', got 'up'"),
     fails(lambda: raw.Bucketize([1.0], boundaries=[2.0, 1.0]), "boundaries in order"),
-    *(
-        row
-        for shape in ((7,), (3, 7), (2, 3, 7), (3, 200), (5, 64))
-        for dtype in (np.float32, np.int32, np.int64, np.float64)
-        for span in (4, 1000)  # with many equal entries, and with few
-        for x in [SPREAD.integers(-span, span, shape).astype(dtype)]
-        for k in (0, 1, 3, 7)
-        for row in (gives(lambda x, k=k: nn.top_k(x, k), _top(x, k), x), gives(nn.top_k, _top(x, k), x, i32(k)))
-    ),
     equals(lambda: [dims(t.values) for t in [nn.top_k([1.0, 2.0])]], [[1]]),
     equals(lambda: nn.top_k([1.0, 2.0]).indices.dtype.name, "int32"),
     refuses(lambda: nn.in_top_k(source("float64", [2, 2]), [0, 1], 1), TypeError, "float32, got float64"),
     refuses(lambda: nn.in_top_k(source("float32", [2, 2]), [0, 1, 1], 1), ValueError, "not compatible"),
     fails(lambda p, t: nn.in_top_k(p, t, 1), r"got \[2, 2\] and \[3\]", f32([[0, 0], [0, 0]]), i32([0, 1, 1])),
-    gives(
-        lambda x: [t for u in [ops.unique_with_counts(x)] for t in (u.y, u.idx, u.count)],
-        [[3, 1], [0, 1, 0], [2, 1]],
-        i32([3, 1, 3]),
-    ),
-    gives(lambda x: [t for u in [ops.setdiff1d(x, [2])] for t in (u.out, u.idx)], [[1, 1], [0, 2]], i32([1, 2, 1])),
     equals(lambda: ops.unique([1]).idx.dtype.name, "int32"),
     equals(lambda: ops.unique_with_counts([1], out_idx="int64").count.dtype.name, "int64"),
     equals(lambda: ops.setdiff1d([1], [2], index_dtype="int64").idx.dtype.name, "int64"),
@@ -260,13 +212,6 @@ def _sums(data: Any) -> list[Any]:
 
 
 SEGMENTS = [
-    gives(
-        lambda x, i: [f(x, i, 3) for f in MEANS],
-        [np.array([[0.0, 0.0], [2, 3], [0, 0]]), np.array([[0, 0], [4, 6], [0, 0]]) / np.sqrt(2)],
-        ROWS,
-        i32([1, 1, -1]),
-        rtol=1e-7,
-    ),
     *(slopes(lambda x, i, f=f: f(x, i, 3), ROWS, i32([2, 0, 2])) for f in MEANS),
     *(static(lambda x, f=f: f(x, [0, 1, 2, 0], 3), [3, 2], [4, 2]) for f in MEANS),
     # The mean of many narrow integers does not divide by a count that wrapped.

@@ -112,7 +112,7 @@ _BY_FILE = {
     "tests/opsets/images/test_image.py": """
         SampleDistortedBoundingBoxV2
     """,
-    "tests/opsets/sparse/test_crosses.py": """
+    "tests/opsets/sparse/test_uses.py": """
         SparseCross SparseCrossV2
     """,
     "tests/opsets/parsing/test_files.py": """
@@ -129,18 +129,12 @@ _BY_FILE = {
     "tests/ops/flow/test_control_flow.py": """
         If While
     """,
-    "tests/ops/flow/test_dataflow.py": """
-        ControlTrigger Enter Exit LoopCond Merge NextIteration RefEnter RefExit RefMerge
-        RefNextIteration RefSwitch Switch _SwitchN
+    "tests/ops/flow/test_uses.py": """
+        ControlTrigger Enter Exit LoopCond Merge NextIteration NoOp RefEnter RefExit RefMerge
+        RefNextIteration RefSwitch RemoteCall Switch _SwitchN
     """,
     "tests/ops/flow/test_functions.py": """
         PartitionedCall StatefulPartitionedCall SymbolicGradient
-    """,
-    "tests/ops/flow/test_functional.py": """
-        RemoteCall
-    """,
-    "tests/ops/flow/test_control.py": """
-        NoOp
     """,
     "tests/ops/arrays/test_uses.py": """
         Placeholder

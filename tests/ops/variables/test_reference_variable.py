@@ -322,3 +322,18 @@ def test_it_is_true_as_an_object_and_has_no_length(session: acts.Session) -> Non
     with pytest.raises(TypeError, match="no length while the graph is built"):
         len(v * 1.0)
     assert ops.zeros_like(v, False).dtype.name == "float32"
+
+
+def test_the_shape_may_change_in_a_loop_if_it_is_not_checked(session: acts.Session) -> None:
+    v = made()
+
+    def body(i: Any) -> Any:
+        with session.graph.control_dependencies([ops.assign(v, [1.0, 2.0, 3.0], validate_shape=False)]):
+            return i + 1
+
+    loop = ops.while_loop(lambda i: i < 1, body, [0])
+    started(session)
+    session.run(loop)
+    np.testing.assert_array_equal(session.run(v), [1, 2, 3])
+    with pytest.raises(acts.errors.InvalidArgumentError, match=r"lhs shape= \[3\] rhs shape= \[2\]"):
+        session.run(v.initializer)

@@ -1,4 +1,4 @@
-"""Variables as users hold them: names, static types, places, reads, updates and collections."""
+"""Variables as users hold them: how they are made, named, placed, read, updated, copied, loaded and listed."""
 
 from __future__ import annotations
 
@@ -7,275 +7,450 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from actorsession import (
-    Graph,
-    GraphKeys,
-    Operation,
-    Tensor,
-    Variable,
-    bool_,
-    constant,
-    convert_to_tensor,
-    float32,
-    float64,
-    int32,
-    int64,
-    string,
-)
+import actorsession as acts
+from actorsession import ops
 from actorsession.errors import FailedPreconditionError
 from actorsession.graph.dtypes import resource
 from actorsession.ops.variables import lists
+from actorsession.ops.variables.updates import batch_places
 from tests.ops.interpreter import Variables, evaluate, source
-from tests.rows import for_each, refusing
+from tests.ops.uses import Use, each_use, equals, gives, refuses
 
 
-def started(*variables: Variable) -> Variables:
+def started(*variables: acts.Variable) -> Variables:
     """State in which the variables have their first values."""
     state = Variables()
     evaluate([lists.variables_initializer(variables)], None, state)
     return state
 
 
-def value_of(variable: Variable, state: Variables) -> Any:
-    return evaluate([variable], None, state)[0]
+def values(*fetches: Any, of: Any = ()) -> list[Any]:
+    """Plain values of fetches, with the first values of variables: those fetched, or others."""
+    state = started(*(of or [f for f in fetches if isinstance(f, acts.Variable)]))
+    return [np.asarray(v).tolist() for v in evaluate(list(fetches), None, state)]
 
 
-# -- construction --------------------------------------------------------------------------------
+def _in(block: Any, build: Any) -> Any:
+    with block:
+        return build()
 
 
-@for_each("value, dtype", [(1, int32), (1.5, float32), (True, bool_), ("text", string), (np.float64(1), float64)])
-def test_the_dtype_follows_the_rules_for_constants_unless_it_is_given(value: Any, dtype: Any) -> None:
-    assert Variable(value).dtype is dtype
-    assert Variable(1, dtype=float64).dtype is float64
+def _ps(**given: Any) -> acts.Variable:
+    return cast(
+        acts.Variable,
+        _in(acts.get_default_graph().device("/job:ps/task:1"), lambda: acts.Variable([1.0], name="w", **given)),
+    )
 
 
-def test_the_name_is_that_of_the_handle() -> None:
-    w = Variable(1.0, name="w")
-    assert w.name == "w:0"
-    assert w.op.name == "w"
-    assert w.op.type == "VarHandleOp"
-    assert w.handle.dtype is resource
+# -- names, types, places --------------------------------------------------------------------------
 
 
-def test_the_nodes_of_a_variable_are_named_after_it(graph: Graph) -> None:
-    Variable([1.0], name="w")
-    assert [op.name for op in graph.get_operations()] == [
-        "w/Initializer/initial_value",
-        "w",
-        "w/Assign",
-        "w/Read/ReadVariableOp",
-    ]
+def _named() -> Any:
+    w = acts.Variable(1.0, name="w")
+    return w.name, w.op.name, w.op.type, w.handle.dtype
 
 
-def test_a_tensor_as_first_value_is_used_as_it_is() -> None:
-    first = constant([1.0, 2.0])
-    assert Variable(first).initial_value is first
+def _nodes() -> Any:
+    acts.Variable([1.0], name="w")
+    return [op.name for op in acts.get_default_graph().get_operations()]
 
 
-def test_a_function_builds_the_first_value_inside_the_scope_of_the_variable() -> None:
-    w = Variable(lambda: constant([1.0, 2.0], name="start"), name="w")
-    assert w.initial_value.op.name == "w/Initializer/start"
-    assert w.shape == [2]
-    np.testing.assert_array_equal(value_of(w, started(w)), [1.0, 2.0])
+def _function() -> Any:
+    w = acts.Variable(lambda: acts.constant([1.0, 2.0], name="start"), name="w")
+    return w.initial_value.op.name, w.shape.as_list(), *values(w)
 
 
-def test_making_a_variable_ignores_the_control_dependencies_around_it(graph: Graph) -> None:
-    with graph.control_dependencies([constant(1.0, name="before")]):
-        w = Variable(lambda: constant([1.0]), name="w")
-    for op in graph.get_operations():
-        assert op.control_inputs == ()
-    assert w.initializer.control_inputs == ()
+def _around() -> Any:
+    """Control dependencies around a variable are none of its nodes."""
+    with acts.get_default_graph().control_dependencies([acts.constant(1.0, name="before")]):
+        acts.Variable(lambda: acts.constant([1.0]), name="w")
+    return {op.control_inputs for op in acts.get_default_graph().get_operations()}
 
 
-def test_a_variable_belongs_to_the_graph_of_its_first_value() -> None:
-    with Graph().as_default() as other:
-        first = constant(1.0)
-    w = Variable(first)
-    assert w.graph is other
-    assert other.get_collection(GraphKeys.GLOBAL_VARIABLES) == [w]
+def _elsewhere() -> Any:
+    """A variable belongs to the graph of its first value."""
+    with acts.Graph().as_default() as other:
+        first = acts.constant(1.0)
+    w = acts.Variable(first)
+    return w.graph is other, other.get_collection(acts.GraphKeys.GLOBAL_VARIABLES) == [w], w.initial_value is first
 
 
-def test_an_asked_shape_may_leave_dimensions_open() -> None:
-    w = Variable([[1.0, 2.0]], shape=[None, 2])
-    assert w.shape.sizes == (None, 2)
-    grown = w.assign([[1.0, 2.0], [3.0, 4.0]])
-    np.testing.assert_array_equal(evaluate([grown])[0], [[1.0, 2.0], [3.0, 4.0]])
+def _open(**given: Any) -> Any:
+    """What is known of the shape of a variable, and that of a larger value."""
+    w = acts.Variable([[1.0, 2.0]], **given)
+    return w.shape.sizes, evaluate([w.assign([[1.0, 2.0], [3.0, 4.0]])])[0].shape
 
 
-def test_without_validation_the_shape_may_change() -> None:
-    w = Variable([1.0], validate_shape=False)
-    assert w.shape.sizes is None
-    assert evaluate([w.assign([[1.0, 2.0]])])[0].shape == (1, 2)
+def _container() -> Any:
+    return set(started(_in(acts.get_default_graph().container("box"), lambda: acts.Variable(1.0, name="w"))).holders)
 
 
-def test_state_goes_into_the_container_of_the_scope(graph: Graph) -> None:
-    with graph.container("box"):
-        w = Variable(1.0, name="w")
-    assert set(started(w).holders) == {("box", "w")}
+def _places() -> Any:
+    """Of reads and updates, which are made elsewhere."""
+    w = _ps()
+    with acts.get_default_graph().device("/job:worker/task:0"):
+        added = w.assign_add([1.0])
+        found = [w.initializer, w.value().op, added.op, w.is_initialized().op, *added.op.control_inputs]
+    return len(found), {(op.device, op.groups()) for op in found}
 
 
-# -- places --------------------------------------------------------------------------------------
+def _beside() -> Any:
+    w = acts.Variable(lambda: acts.constant([1.0, 2.0]), name="w", dtype=acts.float32, shape=[2])
+    return w.initial_value.op.groups(), *values(w)
 
 
-def test_reads_and_updates_are_placed_where_the_handle_is(graph: Graph) -> None:
-    with graph.device("/job:ps/task:1"):
-        w = Variable([1.0, 2.0], name="w")
-    with graph.device("/job:worker/task:0"):
-        added = w.assign_add([1.0, 1.0])
-        ops = [w.initializer, w.value().op, added.op, w.is_initialized().op]
-        ops.extend(added.op.control_inputs)
-    assert len(ops) == 5
-    for op in ops:
-        assert op.device == "/job:ps/task:1"
-        assert op.groups() == ("loc:@w",)
+def _slot() -> Any:
+    make = lambda: acts.Variable(lambda: acts.constant(0.0), name="slot", dtype=acts.float32, shape=())  # noqa: E731
+    slot = _in(acts.get_default_graph().colocate_with(_ps().op), make)
+    return slot.device, slot.op.groups(), slot.value().op.groups()
 
 
-def test_a_first_value_whose_type_is_known_beforehand_is_made_beside_the_handle() -> None:
-    w = Variable(lambda: constant([1.0, 2.0]), name="w", dtype=float32, shape=[2])
-    assert w.initial_value.op.groups() == ("loc:@w",)
-    np.testing.assert_array_equal(value_of(w, started(w)), [1.0, 2.0])
+MADE: list[Use] = [
+    *(
+        equals(lambda value=value: acts.Variable(value).dtype, dtype)
+        for value, dtype in (
+            (1, acts.int32),
+            (1.5, acts.float32),
+            (True, acts.bool_),
+            ("text", acts.string),
+            (np.float64(1), acts.float64),
+        )
+    ),
+    equals(lambda: acts.Variable(1, dtype=acts.float64).dtype, acts.float64),
+    equals(_named, ("w:0", "w", "VarHandleOp", resource)),
+    equals(_nodes, ["w/Initializer/initial_value", "w", "w/Assign", "w/Read/ReadVariableOp"]),
+    equals(_function, ("w/Initializer/start", [2], [1.0, 2.0])),
+    equals(_around, {()}),
+    equals(_elsewhere, (True, True, True)),
+    equals(lambda: _open(shape=[None, 2]), ((None, 2), (2, 2))),
+    equals(lambda: _open(validate_shape=False), (None, (2, 2))),
+    equals(_container, {("box", "w")}),
+    equals(_places, (5, {("/job:ps/task:1", ("loc:@w",))})),
+    # A first value whose type is known beforehand is made beside the handle; a variable may be placed beside another.
+    equals(_beside, (("loc:@w",), [1.0, 2.0])),
+    equals(_slot, ("/job:ps/task:1", ("loc:@w",), ("loc:@w",))),
+    equals(lambda: repr(acts.Variable(1.0, name="a")), "<Variable 'a:0' shape=() dtype=float32>"),
+    equals(lambda: acts.Variable(1.0) == acts.Variable(1.0), False),
+    # Variables are trained unless their copies are only read together, and remember what was asked for.
+    equals(lambda: [v.trainable for v in _synchronized()], [True, False, True]),
+    equals(
+        lambda: acts.Variable(1.0, aggregation=acts.variables.VariableAggregation.MEAN).aggregation,
+        acts.variables.VariableAggregation.MEAN,
+    ),
+    equals(lambda: acts.Variable(1.0).synchronization, acts.variables.VariableSynchronization.AUTO),
+    equals(lambda: acts.variables.VariableAggregation(3), acts.variables.VariableAggregation.ONLY_FIRST_REPLICA),
+    refuses(lambda: acts.Variable(1.5, dtype=acts.int32), TypeError, "int32"),
+    refuses(lambda: acts.Variable(), ValueError, "initial_value"),
+    refuses(lambda: acts.Variable(source(acts.float32)), ValueError, r"shape=.*validate_shape=False"),
+    refuses(lambda: acts.Variable([1.0, 2.0], shape=[3]), ValueError, r"has shape \(2,\), asked was shape \(3,\)"),
+    refuses(lambda: acts.Variable(acts.Variable(1.0).handle), TypeError, "resource"),
+    refuses(
+        lambda: acts.Variable(1.0, constraint=cast("Any", 3)), ValueError, "constraint is a function or None, got 3"
+    ),
+    refuses(lambda: acts.Variable(1.0, variable_def=object()), ValueError, "are mutually exclusive"),
+    refuses(lambda: acts.Variable(1.0, collections="mine"), ValueError, "list, tuple or set"),
+    refuses(lambda: bool(acts.Variable([1.0])), TypeError, "no truth value"),
+]
 
 
-def test_a_variable_may_be_placed_beside_another(graph: Graph) -> None:
-    with graph.device("/job:ps/task:1"):
-        w = Variable(1.0, name="w")
-    with graph.colocate_with(w.op):
-        slot = Variable(lambda: constant(0.0), name="slot", dtype=float32, shape=())
-    assert slot.device == "/job:ps/task:1"
-    assert slot.op.groups() == ("loc:@w",)
-    assert slot.value().op.groups() == ("loc:@w",)
+def _synchronized() -> Any:
+    on_read = acts.variables.VariableSynchronization.ON_READ
+    yield from (acts.Variable(1.0), acts.Variable(1.0, synchronization=on_read))
+    yield acts.Variable(1.0, trainable=True, synchronization=on_read)
 
 
-# -- reading -------------------------------------------------------------------------------------
+# -- reads and updates -----------------------------------------------------------------------------
 
 
-def test_a_variable_stands_for_one_read_as_element_of_its_graph(graph: Graph) -> None:
-    w = Variable(1.0)
-    element = graph.as_graph_element(w)
-    assert isinstance(element, Tensor)
-    assert element is graph.as_graph_element(w)
-    assert element.op.type == "ReadVariableOp"
-
-
-def test_every_value_is_a_read_of_its_own() -> None:
-    w = Variable(1.0)
+def _element() -> Any:
+    """A variable stands for one read as an element of its graph; every value is a read of its own."""
+    w = acts.Variable(1.0)
+    element = w.graph.as_graph_element(w)
+    assert isinstance(element, acts.Tensor)
     reads = {w.value(), w.value(), w.read_value(), w._operand(), w._as_graph_element()}
-    assert len(reads) == 5
-    assert {read.op.type for read in reads} == {"ReadVariableOp"}
+    return element is w.graph.as_graph_element(w), len(reads), {read.op.type for read in (*reads, element)}
 
 
-def test_variables_compare_by_identity_and_have_a_telling_repr() -> None:
-    a, b = Variable(1.0, name="a"), Variable(1.0)
-    assert a != b
-    assert repr(a) == "<Variable 'a:0' shape=() dtype=float32>"
-    assert len({a, b, a}) == 2
+def _after() -> Any:
+    w = acts.Variable(1.0)
+    with acts.get_default_graph().control_dependencies([w.assign(5.0, read_value=False)]):
+        return values(acts.convert_to_tensor(w), of=[w])
 
 
-def test_a_read_under_a_control_dependency_gives_the_value_after_it(graph: Graph) -> None:
-    w = Variable(1.0)
-    state = started(w)
-    with graph.control_dependencies([w.assign(5.0, read_value=False)]):
-        after = convert_to_tensor(w)
-    assert evaluate([after], None, state) == [5.0]
+def _update(method: str) -> Any:
+    update = getattr(acts.Variable(1.0), method)(2.0, name="change", read_value=False)
+    return isinstance(update, acts.Operation), update.name
 
 
-# -- updates -------------------------------------------------------------------------------------
+def _any_op() -> Any:
+    w = _ps()
+    update = w.add_update(
+        "ResourceApplyGradientDescent", [acts.constant(0.5), acts.constant([1.0])], "step", use_locking=True
+    )
+    return update.name, update.device, *values(w.read_after(update), of=[w])
 
 
-@pytest.mark.parametrize("method", ["assign", "assign_add", "assign_sub"])
-def test_an_update_without_reading_is_an_operation(method: str) -> None:
-    w = Variable(1.0)
-    update = getattr(w, method)(2.0, name="change", read_value=False)
-    assert isinstance(update, Operation)
-    assert update.name == "change"
+def _copied() -> Any:
+    """What readers take is one copy, on a device of its own."""
+    v = _ps(caching_device="/job:worker/task:0")
+    copy = v.value()
+    assert copy is v.value()
+    assert (copy.op.groups(), copy.op.inputs[0].op.type) == ((), "ReadVariableOp")
+    kinds = [t.op.type for t in (copy, v.assign_add([1.0]))]
+    return kinds, [t.device for t in (copy, copy.op.inputs[0], v.read_value())]
 
 
-# -- collections ---------------------------------------------------------------------------------
+def _slope() -> Any:
+    v = acts.Variable([1.0, 2.0], caching_device="/cpu:0")
+    return values(*ops.gradients(ops.reduce_sum(v * v), [v]), of=[v])
 
 
-def test_variables_join_the_collections_that_programs_look_into() -> None:
-    a = Variable(1.0)
-    b = Variable(1.0, trainable=False)
-    c = Variable(1.0, collections=[GraphKeys.LOCAL_VARIABLES], trainable=False)
-    assert lists.global_variables() == [a, b]
-    assert lists.trainable_variables() == [a]
-    assert lists.local_variables() == [c]
+def _chosen() -> Any:
+    return acts.Variable(1.0, caching_device=lambda op: "/cpu:0" if op.type == "Identity" else "").value().device
 
 
-def test_a_trainable_variable_joins_the_trainable_ones_in_any_case() -> None:
-    a = Variable(1.0, collections=["mine"])
-    assert lists.trainable_variables() == [a]
-    assert lists.global_variables() == []
+def _rows() -> Any:
+    v = acts.Variable([[1.0, 2.0], [3.0, 4.0]])
+    return values(v.sparse_read([1]), v.gather_nd([[0, 1]]), of=[v])
 
 
-def test_collections_can_be_narrowed_to_a_scope(graph: Graph) -> None:
-    with graph.name_scope("a"):
-        inside = Variable(1.0)
-    Variable(1.0)
-    assert lists.global_variables("a/") == [inside]
+def _narrowed(*shapes: Any) -> acts.Variable:
+    v = acts.Variable(source(acts.float32), validate_shape=False)
+    for shape in shapes:
+        v.set_shape(shape)
+    assert v.shape == v.value().shape == v.get_shape()
+    return v
+
+
+def _in_place(operator: str) -> Any:
+    v: Any = acts.Variable(1.0)
+    getattr(v, operator)(1.0)
+
+
+USED: list[Use] = [
+    equals(_element, (True, 5, {"ReadVariableOp"})),
+    equals(_after, [5.0]),
+    *(equals(lambda m=m: _update(m), (True, "change")) for m in ("assign", "assign_add", "assign_sub")),
+    equals(_any_op, ("step", "/job:ps/task:1", [0.5])),
+    equals(_copied, (["Identity", "ReadVariableOp"], ["/job:worker/task:0", "/job:ps/task:1", "/job:ps/task:1"])),
+    equals(_chosen, "/device:CPU:0"),
+    equals(_slope, [[2.0, 4.0]]),
+    equals(_rows, [[[3.0, 4.0]], [2.0]]),
+    equals(lambda: _narrowed([None, 2], [3, None]).shape.as_list(), [3, 2]),
+    refuses(lambda: _narrowed([3, 2], [4, 2]), ValueError, "not compatible"),
+    refuses(lambda: _narrowed([3, 2]).assign([1.0]), ValueError, r"\(3, 2\)"),
+    refuses(lambda: acts.Variable(1, dtype=acts.int64).assign(acts.constant(1.0)), TypeError, "float32"),
+    refuses(
+        lambda: acts.Variable([1.0]).scatter_add(cast("Any", acts.constant([1.0]))),
+        TypeError,
+        "take IndexedSlices, got",
+    ),
+    refuses(lambda: _in_place("__iadd__"), RuntimeError, r"variable \+= value.*assign_add"),
+    refuses(lambda: _in_place("__isub__"), RuntimeError, r"variable -= value.*assign_sub"),
+    refuses(lambda: acts.Variable([1.0]).load([1.0]), ValueError, "No default session"),
+    # Positions of a batch stand before the indices.
+    equals(lambda: values(batch_places(acts.constant([[5, 6], [7, 8]]))), [[[[0, 5], [0, 6]], [[1, 7], [1, 8]]]]),
+    refuses(lambda: batch_places(source("int32")), ValueError, "known rank"),
+]
+
+
+# -- collections -----------------------------------------------------------------------------------
+
+
+def _listed() -> Any:
+    a, b = acts.Variable(1.0), acts.Variable(1.0, trainable=False)
+    c = acts.Variable(1.0, collections=[acts.GraphKeys.LOCAL_VARIABLES], trainable=False)
+    return lists.global_variables() == [a, b], lists.trainable_variables() == [a], lists.local_variables() == [c]
+
+
+def _mine() -> Any:
+    """A trainable variable joins the trainable ones in any case, and a collection named twice is joined once."""
+    a = acts.Variable(1.0, collections=["mine", "mine"])
+    return lists.trainable_variables() == a.graph.get_collection("mine") == [a], lists.global_variables()
+
+
+def _scoped() -> Any:
+    inside = _in(acts.get_default_graph().name_scope("a"), lambda: acts.Variable(1.0))
+    acts.Variable(1.0)
+    return lists.global_variables("a/") == [inside]
+
+
+def _other_lists() -> Any:
+    for key, function in (
+        (acts.GraphKeys.MODEL_VARIABLES, lists.model_variables),
+        (acts.GraphKeys.MOVING_AVERAGE_VARIABLES, lists.moving_average_variables),
+    ):
+        a, b = (acts.Variable(1.0, name=name, collections=[key]) for name in "ab")
+        yield function() == [a, b] and function("b") == [b]
+
+
+LISTED: list[Use] = [
+    equals(_listed, (True, True, True)),
+    equals(_mine, (True, [])),
+    equals(_scoped, True),
+    equals(lambda: [*_other_lists()], [True, True]),
+    gives(lambda: lists.report_uninitialized_variables([]), np.zeros(0, object)),
+    equals(lambda: evaluate([lists.variables_initializer([])]), [None]),
+    equals(lambda: lists.assert_variables_initialized(), None),
+]
+
+
+@each_use([*MADE, *USED, *LISTED])
+def test_variables_do_what_their_rows_say(use: Use) -> None:
+    use.check()
 
 
 def test_initializers_give_first_values_to_what_exists_when_they_are_built() -> None:
-    a = Variable([1.0, 2.0])
-    local = Variable(3.0, trainable=False, collections=[GraphKeys.LOCAL_VARIABLES])
-    state = Variables()
+    a, state = acts.Variable([1.0, 2.0]), Variables()
+    local = acts.Variable(3.0, trainable=False, collections=[acts.GraphKeys.LOCAL_VARIABLES])
     evaluate([lists.global_variables_initializer()], None, state)
-    assert value_of(a, state).tolist() == [1.0, 2.0]
+    assert evaluate([a], None, state)[0].tolist() == [1.0, 2.0]
     with pytest.raises(FailedPreconditionError):
-        value_of(local, state)
+        evaluate([local], None, state)
     evaluate([lists.local_variables_initializer()], None, state)
-    assert value_of(local, state) == 3.0
+    assert evaluate([local], None, state) == [3.0]
 
 
-def test_variables_without_value_are_reported_by_name() -> None:
-    a, b, c = (Variable(1.0, name=n) for n in "abc")
+def test_variables_without_value_are_reported_by_name_and_fail_a_tensor_of_ranks() -> None:
+    a, b, c = (acts.Variable(1.0, name=n) for n in "abc")
+    everything, some = lists.report_uninitialized_variables(), lists.report_uninitialized_variables([b, c])
+    ranks = lists.assert_variables_initialized([a, b])
     state = started(b)
-    everything, some = (lists.report_uninitialized_variables(), lists.report_uninitialized_variables([b, c]))
-    assert evaluate([everything], None, state)[0].tolist() == [b"a", b"c"]
-    assert evaluate([some], None, state)[0].tolist() == [b"c"]
-    evaluate([a.initializer, c.initializer], None, state)
-    assert evaluate([everything], None, state)[0].shape == (0,)
-    assert evaluate([lists.report_uninitialized_variables([])])[0].shape == (0,)
-    assert evaluate([lists.variables_initializer([])]) == [None]
-
-
-def test_an_update_by_any_op_is_placed_beside_the_variable(graph: Graph) -> None:
-    with graph.device("/job:ps/task:1"):
-        w = Variable([1.0], name="w")
-    rate, slope = constant(0.5), constant([1.0])
-    update = w.add_update("ResourceApplyGradientDescent", [rate, slope], "step", use_locking=True)
-    assert (update.name, update.device) == ("step", "/job:ps/task:1")
-    assert evaluate([w.read_after(update)], None, started(w))[0].tolist() == [0.5]
-
-
-def test_the_lists_of_variables_are_collections_that_can_be_narrowed(graph: Graph) -> None:
-    found = {
-        GraphKeys.MODEL_VARIABLES: lists.model_variables,
-        GraphKeys.MOVING_AVERAGE_VARIABLES: lists.moving_average_variables,
-    }
-    for key, function in found.items():
-        a, b = (Variable(1.0, name="a", collections=[key]), Variable(1.0, name="b", collections=[key]))
-        assert function() == [a, b]
-        assert function("b") == [b]
-
-
-def test_a_tensor_of_ranks_fails_while_a_variable_has_no_value() -> None:
-    assert lists.assert_variables_initialized() is None
-    a, b = Variable([1.0]), Variable([[1.0]])
-    both, one = lists.assert_variables_initialized(), lists.assert_variables_initialized([a])
+    assert [v.tolist() for v in evaluate([everything, some], None, state)] == [[b"a", b"c"], [b"c"]]
     with pytest.raises(FailedPreconditionError):
-        evaluate([both], None, started(a))
-    assert evaluate([one], None, started(a)) == [1]
-    assert evaluate([both], None, started(a, b))[0].tolist() == [1, 2]
+        evaluate([ranks], None, state)
+    evaluate([a.initializer, c.initializer], None, state)
+    assert [v.tolist() for v in evaluate([everything, ranks], None, state)] == [[], [0, 0]]
 
 
-test_what_makes_no_variable_or_does_not_fit_it_is_refused = refusing(
-    (lambda: Variable(1.5, dtype=int32), TypeError, "int32"),
-    (lambda: Variable(), ValueError, "initial_value"),
-    (lambda: Variable(source(float32)), ValueError, r"shape=.*validate_shape=False"),
-    (lambda: Variable([1.0, 2.0], shape=[3]), ValueError, r"has shape \(2,\), asked was shape \(3,\)"),
-    (lambda: Variable(Variable(1.0).handle), TypeError, "resource"),
-    (lambda: Variable(1, dtype=int64).assign(constant(1.0)), TypeError, "float32"),
-    (lambda: Variable([1.0]).scatter_add(cast("Any", constant([1.0]))), TypeError, "take IndexedSlices, got Tensor"),
-    (lambda: bool(Variable([1.0])), TypeError, "no truth value"),
-)
+# -- in sessions -----------------------------------------------------------------------------------
+
+
+def test_a_value_is_loaded_into_one_session() -> None:
+    v = acts.Variable([1.0, 2.0])
+    with acts.Session() as one, acts.Session() as other:
+        other.run(v.initializer)
+        v.load([3.0, 4.0], one)
+        assert v.eval(one).tolist() == [3.0, 4.0]
+        assert v.eval(other).tolist() == [1.0, 2.0]
+        with one.as_default():
+            v.load(np.array([5.0, 6.0]))
+            assert v.eval().tolist() == [5.0, 6.0]
+        with pytest.raises(ValueError, match="shape"):
+            v.load([1.0, 2.0, 3.0], one)
+
+
+async def test_loading_can_be_awaited() -> None:
+    v = acts.Variable([1.0, 2.0])
+    async with acts.AsyncSession() as sess:
+        await v.load([3.0, 4.0], sess)
+        assert (await sess.run(v)).tolist() == [3.0, 4.0]
+
+
+def test_the_first_value_stands_in_for_a_value_that_is_not_there_yet() -> None:
+    v = acts.Variable(ops.random_normal([3]))
+    w = acts.Variable(v.initialized_value() * 2.0)
+    with acts.Session() as sess:
+        sess.run(ops.global_variables_initializer())
+        assert (sess.run(w) == 2.0 * sess.run(v)).all()
+        sess.run(v.assign([7.0, 8.0, 9.0]))
+        sess.run(w.initializer)
+        assert sess.run(w).tolist() == [14.0, 16.0, 18.0]
+
+
+def test_a_first_value_made_of_another_variable_is_had_in_the_same_step() -> None:
+    """Reads and updates of one variable run in the order in which they were built."""
+    v = acts.Variable(ops.random_normal([200, 200]))
+    w = acts.Variable(ops.matmul(v, v))
+    x = acts.Variable(w + v)
+    with acts.Session() as sess:
+        sess.run(ops.global_variables_initializer())
+        first, product, total = sess.run([v, w, x])
+    np.testing.assert_array_equal(total, product + first)
+
+
+# -- who has a say when a variable is made ---------------------------------------------------------
+
+
+def test_creators_are_asked_from_the_inside_out() -> None:
+    log: list[str] = []
+
+    def outer(next_creator: Any, **kwargs: Any) -> Any:
+        log.append(f"outer {kwargs['name']} {kwargs['trainable']}")
+        return next_creator(**kwargs)
+
+    def inner(next_creator: Any, **kwargs: Any) -> Any:
+        log.append("inner")
+        return next_creator(**{**kwargs, "trainable": False})
+
+    with acts.variables.variable_creator_scope(outer), acts.variables.variable_creator_scope(inner):
+        v = acts.Variable(1.0, name="v")
+        w = acts.get_variable("w", [2])
+    assert (v.trainable, w.trainable, acts.Variable(1.0).trainable) == (False, False, True)
+    assert log == ["inner", "outer v False", "inner", "outer w False"]
+
+
+def test_a_creator_gets_every_argument_by_name() -> None:
+    seen: dict[str, Any] = {}
+
+    def creator(next_creator: Any, **kwargs: Any) -> Any:
+        seen.update(kwargs)
+        return next_creator(**kwargs)
+
+    with acts.variables.variable_creator_scope(creator):
+        acts.Variable(1.0, False, ["mine"], dtype="float64")
+    assert sorted(seen) == [
+        "aggregation", "caching_device", "collections", "constraint", "dtype", "expected_shape",
+        "import_scope", "initial_value", "name", "shape", "synchronization", "trainable",
+        "use_resource", "validate_shape", "variable_def",
+    ]  # fmt: skip
+    assert (seen["initial_value"], seen["trainable"], seen["collections"]) == (1.0, False, ["mine"])
+    assert (seen["dtype"], seen["validate_shape"], seen["shape"]) == ("float64", True, None)
+
+
+def test_a_creator_may_make_something_else() -> None:
+    with acts.variables.variable_creator_scope(lambda next_creator, **kwargs: "anything"):
+        made: list[Any] = [acts.Variable(1.0), acts.get_variable("w", [2])]
+    assert made == ["anything", "anything"]
+
+
+def test_creators_belong_to_a_graph_and_a_block() -> None:
+    with acts.variables.variable_creator_scope(lambda next_creator, **kwargs: "anything"):
+        with acts.Graph().as_default():
+            assert isinstance(acts.Variable(1.0), acts.Variable)
+        with pytest.raises(KeyError), acts.variables.variable_creator_scope(lambda make, **kwargs: "other"):
+            raise KeyError
+        made: Any = acts.Variable(1.0)
+        assert made == "anything"
+    assert isinstance(acts.Variable(1.0), acts.Variable)
+
+
+def test_kinds_of_variables_have_their_own_making() -> None:
+    class Mine(acts.Variable):
+        pass
+
+    with acts.variables.variable_creator_scope(lambda next_creator, **kwargs: "anything"):
+        assert isinstance(Mine(1.0), Mine)
+
+
+@pytest.mark.parametrize("use_resource", [True, False])
+def test_an_initial_value_from_inside_a_loop_is_refused(use_resource: bool) -> None:
+    def made(lazily: bool) -> Any:
+        first = acts.zeros([])
+        value = (lambda: acts.zeros([])) if lazily else first
+        return acts.Variable(value, use_resource=use_resource).read_value()
+
+    def looped(lazily: bool) -> Any:
+        return acts.while_loop(lambda i, _: i < 3, lambda i, _: (i + 1, made(lazily)), [0, 0.0])
+
+    with acts.Graph().as_default():
+        with pytest.raises(ValueError, match="inside a control-flow construct, 'while'"):
+            looped(False)
+        assert len(looped(True)) == 2
+
+
+def test_a_variable_is_made_of_the_names_of_its_nodes() -> None:
+    with acts.Graph().as_default():
+        first = acts.Variable(3.0, trainable=False)
+        again: Any = acts.Variable(variable_def=first.to_proto())
+        assert (again.name, again.trainable) == (first.name, False)

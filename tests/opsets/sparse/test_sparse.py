@@ -11,9 +11,7 @@ import pytest
 import actorsession as acts
 from actorsession import Graph, Session, SparseTensor, as_dtype, constant, placeholder
 from actorsession import shape as shape_of
-from actorsession.errors import InvalidArgumentError
-from actorsession.opsets.sparse.basics import sparse_to_dense
-from tests.ops.cases import computed, expect, f32, i32, i64
+from tests.ops.cases import expect, f32, i64
 from tests.ops.interpreter import evaluate, source
 from tests.rows import for_each, refusing
 
@@ -107,64 +105,7 @@ def test_a_sparse_placeholder_takes_its_shape_from_a_tensor() -> None:
     assert anything.dense_shape.op.type == "Placeholder"
 
 
-# -- dense -----------------------------------------------------------------------------------------
-
-
-def test_unchecked_the_last_of_two_entries_for_one_place_wins() -> None:
-    sparse = SparseTensor([[0, 0], [0, 0]], [1.0, 2.0], [1, 2])
-    [dense] = evaluate([acts.sparse.to_dense(sparse, validate_indices=False)])
-    np.testing.assert_array_equal(dense, [[2, 0]])
-
-
-@pytest.mark.parametrize(
-    ("indices", "dims", "values", "expected"),
-    [
-        ([1, 3], [5], 1, i32([0, 1, 0, 1, 0])),
-        (2, [5], 1.0, f32([0, 0, 1, 0, 0])),
-        ([[0, 1], [1, 0]], [2, 2], [3, 4], i32([[0, 3], [4, 0]])),
-    ],
-    ids=["vector of places", "one place", "matrix of places"],
-)
-def test_sparse_to_dense_takes_places_of_rank_0_to_2(indices: Any, dims: Any, values: Any, expected: Any) -> None:
-    dense = sparse_to_dense(indices, dims, values, default_value=0)
-    assert dense.shape == dims
-    [found] = evaluate([dense])
-    assert found.dtype == expected.dtype
-    np.testing.assert_array_equal(found, expected)
-
-
-def test_the_static_shape_of_a_dense_tensor_is_that_of_the_sparse_one() -> None:
-    sparse = acts.sparse.placeholder("float32", [None, 3])
-    assert acts.sparse.to_dense(sparse).shape == [None, 3]
-    with pytest.raises(TypeError, match="a SparseTensor is wanted"):
-        acts.sparse.to_dense(constant([1.0]))  # type: ignore[arg-type]
-
-
-# -- order, sums and products ----------------------------------------------------------------------
-
-
-def _sum(threshold: Any = None) -> Any:
-    def add(*parts: Any) -> Any:
-        total = acts.sparse.add(SparseTensor(*parts[:3]), SparseTensor(*parts[3:]), threshold)
-        return [total.indices, total.values, total.dense_shape]
-
-    return add
-
-
-A = (PLACES, f32([2, 1]), SHAPE)
-B = (i64([[0, 0], [1, 1]]), f32([-2, 4]), SHAPE)
-
-
-def test_a_sum_drops_entries_below_the_threshold() -> None:
-    expect(_sum(1.0), [i64([[1, 1], [1, 2]]), f32([4, 1]), SHAPE], *A, *B)
-
-
-def test_sparse_tensors_of_other_shapes_are_not_added() -> None:
-    other = i64([2, 4])
-    with pytest.raises(ValueError, match="not compatible"):
-        acts.sparse.add(SparseTensor(*A), SparseTensor(B[0], B[1], other))
-    with pytest.raises(InvalidArgumentError, match="not the same"):
-        computed(_sum(), *A, B[0], B[1], other, known=False)
+# -- products --------------------------------------------------------------------------------------
 
 
 @for_each("by", ["scipy", "numpy"])
@@ -216,8 +157,4 @@ test_parts_that_do_not_fit_are_refused = refusing(
     (lambda: SparseTensor([[0, 0]], [1.0, 2.0], [2, 3]), ValueError, "1 rows against 2"),
     (lambda: SparseTensor([[0, 0]], [1.0], [2, 3, 4]), ValueError, "2 columns against 3"),
     (lambda: SparseTensor([[0, 0]], [[1.0]], [2, 3]), ValueError, "values of a SparseTensor have rank 1"),
-    (lambda: acts.sparse.add(constant([1.0]), constant([1.0])), TypeError, "a SparseTensor is wanted"),
-    (lambda: acts.sparse.add(SparseTensor(*A), SparseTensor(A[0], [1, 2], A[2])), TypeError, "one dtype"),
-    (lambda: acts.sparse.matmul(SparseTensor(*A), constant([[1], [2], [3]])), TypeError, "float32"),
-    (lambda: sparse_to_dense(constant([1, 3]), constant(i64([5])), [1, 2]), TypeError, "int32 is wanted here"),
 )

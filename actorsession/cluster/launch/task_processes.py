@@ -1,0 +1,256 @@
+"""The processes of the tasks of a cluster: which there are, and what each is told of the others.
+
+Starts and ends them, sends each the addresses of all, and reports their ends to sessions. Which tasks there
+are is decided by ``ManagedCluster``, which owns this; ``TaskRestarts`` decides which are started again.
+Imports processes by their interface only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import logging
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Generic, TypeVar
+
+from actorsession.actors.deadline import Deadline
+from actorsession.actors.life_cycle import LifeCycle, State
+from actorsession.cluster.admin.admin_client import read_statistics, update_cluster
+from actorsession.cluster.launch.cluster_interface import TaskProcess
+from actorsession.cluster.launch.cluster_settings import ClusterSettings
+from actorsession.cluster.launch.spawner import Spawner
+from actorsession.cluster.launch.task_restarts import TaskRestarts
+from actorsession.cluster.server.statistics import ServerStatistics
+from actorsession.cluster.spec import ClusterSpec
+from actorsession.errors import DataLossError, OpError, UnavailableError
+from actorsession.graph.device import task_name
+from actorsession.rpc import exit_reports
+
+__all__ = ["TaskProcesses", "raise_losses"]
+
+P = TypeVar("P", bound=TaskProcess)
+
+_log = logging.getLogger("actorsession.cluster")
+
+
+class TaskProcesses(Generic[P]):
+    """The processes of one cluster.
+
+    Args:
+        spawner: makes and starts them.
+        life: the life cycle of the cluster.
+        settings: of the cluster.
+
+    Attributes:
+        restarts: starts tasks again.
+        by_task: the process of each task, by task name.
+        starting: those that are started and that no task has yet.
+    """
+
+    def __init__(self, spawner: Spawner[P], life: LifeCycle, settings: ClusterSettings) -> None:
+        self._spawner = spawner
+        self._life = life
+        self._settings = settings
+        self.restarts = TaskRestarts(settings.restart, self, settings.on_end)
+        self.by_task: dict[str, P] = {}
+        self.starting: set[P] = set()
+
+    @property
+    def spec(self) -> ClusterSpec:
+        """The tasks and their real addresses."""
+        return ClusterSpec.of_tasks({p.task: p.address for p in self.by_task.values()})
+
+    def find(self, job: str, index: int) -> P:
+        """Return the process of a task.
+
+        Raises:
+            ValueError: for an unknown task.
+        """
+        process = self.by_task.get(task_name(job, index))
+        if process is None:
+            raise ValueError(f"no task {index} in job {job!r}; there are {sorted(self.by_task)}")
+        return process
+
+    # -- start ---------------------------------------------------------------------------------
+
+    async def start_all(self, jobs: Mapping[str, int]) -> None:
+        """Start the processes of all tasks, and wait until each has the addresses of the others."""
+        together = sum(jobs.values())
+        for job, count in jobs.items():
+            for index in range(count):
+                process = self._spawner.new_process(job, index, together)
+                self.by_task[process.task] = process
+        processes, deadline = list(self.by_task.values()), Deadline.after(self._settings.start_timeout)
+        await self._spawner.prepare(processes, deadline)
+        await deadline.wait(self._bring_up(jobs, processes), what="the processes of the cluster")
+
+    async def _bring_up(self, jobs: Mapping[str, int], processes: Sequence[P]) -> None:
+        new_address = self._spawner.new_address
+        placeholder = {job: [new_address(job, index) for index in range(n)] for job, n in jobs.items() if n}
+        for process in processes:
+            if self._life.state is State.STARTING:  # else all are being ended
+                await self._spawner.spawn(process, placeholder)
+        for process in processes:
+            await process.announced()
+        cluster = self.spec.as_dict()
+        await asyncio.gather(*[process.tell_cluster(cluster) for process in processes])
+        for process in processes:
+            self._report_end_of(process)
+
+    def free_index(self, job: str) -> int:
+        """Return the lowest index of a job that no task has."""
+        taken = {*self.by_task, *(process.task for process in self.starting)}
+        index = 0
+        while task_name(job, index) in taken:
+            index += 1
+        return index
+
+    async def begin(self, job: str, index: int, address: str | None = None) -> P:
+        """Start one more process for a task, which knows all others when this returns.
+
+        Args:
+            job: the job of the task.
+            index: its index in the job.
+            address: where it is to listen if it can; by default at an address of its own.
+        """
+        self._life.check()
+        together = len({*self.by_task, task_name(job, index)})
+        process = self._spawner.new_process(job, index, together)
+        address = self._spawner.new_address(job, index) if address is None else address
+        cluster = ClusterSpec.of_tasks({**self.spec.tasks(), process.task: address}).as_dict()
+        self.starting.add(process)
+        try:
+            await self._spawner.spawn(process, cluster)
+            deadline = Deadline.after(self._settings.start_timeout)
+            await deadline.wait(process.announced(), what=f"the process of {process.task}")
+            await self._introduce(process, deadline)
+            self._life.check()  # otherwise no later call would end the process
+        except BaseException:
+            await process.stop(0.0)
+            raise
+        finally:
+            self.starting.discard(process)
+        self.by_task[process.task] = process
+        self._report_end_of(process)
+        return process
+
+    async def _introduce(self, process: P, deadline: Deadline) -> None:
+        """Send a new process the tasks of the cluster, until it has those that there are by then."""
+        told = tasks = {**self.spec.tasks(), process.task: process.address}
+        telling = process.tell_cluster(ClusterSpec.of_tasks(tasks).as_dict())
+        await deadline.wait(telling, what=f"the process of {process.task}")
+        settings = self._settings
+        while (tasks := {**self.spec.tasks(), process.task: process.address}) != told:
+            await update_cluster(
+                process.address, tasks, deadline=deadline, token=settings.token, security=settings.security
+            )
+            told = tasks
+
+    async def begin_again(self, former: P) -> P:
+        """Start the task of a process again, at its address if it can; kill the process if it runs."""
+        await former.stop(0.0)
+        self.restarts.record_end(former)
+        process = await self.begin(former.job, former.index, former.address)
+        if process.address != former.address:
+            exit_reports.unregister_exit_reporter(former.address)
+            await self.tell_or_log(but=process)
+        return process
+
+    # -- what each is told ---------------------------------------------------------------------
+
+    async def tell(self, *, but: P | None = None, deadline: Deadline | None = None) -> None:
+        """Send all tasks that are alive the tasks of the cluster; by default within 10 s.
+
+        Args:
+            but: the process of one that knows them.
+            deadline: the time until which to wait.
+
+        Raises:
+            UnavailableError: if tasks could not be told; names those tasks.
+        """
+        alive, settings = [p for p in self.by_task.values() if p.alive and p is not but], self._settings
+        tasks, given_up = self.spec.tasks(), self.restarts.given_up
+        telling = [
+            update_cluster(
+                p.address, tasks, given_up=given_up, token=settings.token, security=settings.security, deadline=deadline
+            )
+            for p in alive
+        ]
+        outcomes = await asyncio.gather(*telling, return_exceptions=True)
+        faults = [f"{p.task}: {o}" for p, o in zip(alive, outcomes, strict=True) if o is not None]
+        if faults:
+            raise UnavailableError(f"could not be told of the change: {'; '.join(faults)}")
+
+    async def tell_or_log(self, *, but: P | None = None) -> None:
+        """Do the same for a change that no caller waits for."""
+        # Nobody else tells a task that is merely busy.
+        try:
+            await self.tell(but=but, deadline=Deadline.after(self._settings.start_timeout))
+        except OpError as error:  # a task that ends now, too
+            _log.info("%s", error.message)
+
+    async def statistics(self) -> dict[str, ServerStatistics]:
+        """Return the counters of every task whose process runs; see ``ManagedCluster.statistics``."""
+        alive, settings = [p for p in self.by_task.values() if p.alive], self._settings
+        asking = [read_statistics(p.address, token=settings.token, security=settings.security) for p in alive]
+        answers = await asyncio.gather(*asking)
+        return {process.task: counters for process, counters in zip(alive, answers, strict=True)}
+
+    # -- ends ----------------------------------------------------------------------------------
+
+    def _report_end_of(self, process: P) -> None:
+        task, restarts = process.task, self.restarts
+        exit_reports.register_exit_reporter(
+            process.address, functools.partial(self._fate_of, task), lambda: task in restarts.given_up
+        )
+
+    async def _fate_of(self, own: str, task: str | None) -> str:
+        """Return how the process of a task ended, for errors of sessions opened at another task."""
+        task = task or own
+        process = self.by_task.get(task)
+        words = "" if process is None else await process.last_words()
+        if not words and (former := self.restarts.recently_ended(task)) is not None:
+            words = await former.last_words()
+        return words
+
+    async def remove(self, process: P, grace: float) -> None:
+        """Remove the task of a process: tell all others, then end the process.
+
+        Raises:
+            UnavailableError: if tasks could not be told; the process has ended nevertheless.
+            DataLossError: if it could not write its last snapshot; says what is lost.
+        """
+        del self.by_task[process.task]
+        self.restarts.forget(process.task)
+        how = f"{process.task} was removed from its cluster by process {os.getpid()}"
+        exit_reports.retire(process.address, how)
+        try:
+            await self.tell()
+        finally:
+            await process.stop(grace)
+        raise_losses([process])
+
+    async def stop(self, grace: float) -> None:
+        """End all processes at once, and give back what they had."""
+        async with asyncio.TaskGroup() as group:
+            for process in self.by_task.values():
+                group.create_task(process.stop(grace), name=f"stop {process.task}")
+            for process in self.starting:  # those of ``restart`` and ``add``, which fail then
+                group.create_task(process.stop(0.0), name=f"stop {process.task}")
+        for process in self.by_task.values():
+            exit_reports.retire(process.address, f"its cluster was stopped in order by process {os.getpid()}")
+        await self._spawner.release()
+
+    def kill_now(self) -> None:
+        """Kill all processes without waiting, and give back what they had."""
+        for process in [*self.by_task.values(), *self.starting]:
+            process.kill_now()
+        self._spawner.release_now()
+
+
+def raise_losses(processes: Iterable[TaskProcess]) -> None:
+    """Raise a ``DataLossError`` that says what was lost with processes, if anything was."""
+    lost = [process.lost for process in processes if process.lost]
+    if lost:
+        raise DataLossError(" | ".join(lost))

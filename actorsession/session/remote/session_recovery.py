@@ -1,0 +1,204 @@
+"""The recovery of a remote session after the loss of its master, or of other tasks.
+
+A session ends with the process of its master. Where the master has said that something starts lost tasks
+again (``restart_wait`` of ``Server``), the client waits for the new process and creates the session there
+with the same graph. If the graph keeps state on a task whose process is another by then, the session goes on
+only after ``reattach``: a step that went on as if nothing had happened would be wrong. Owned by a
+``SessionConnection``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from actorsession.actors.deadline import Deadline
+from actorsession.config import CONNECT_TIMEOUT, ConfigProto
+from actorsession.errors import AbortedError, OpError, UnavailableError, WorkerRestartedError
+from actorsession.graph.device import device_task
+from actorsession.graph.graph import Graph
+from actorsession.graph.kept_state import VARIABLES, holds_state, named
+from actorsession.messages.session import ReattachSession, SessionReattached
+from actorsession.rpc.exit_reports import is_given_up
+from actorsession.session.reattach import Reattached
+
+if TYPE_CHECKING:
+    from actorsession.session.remote.session_connection import SessionConnection
+
+__all__ = ["SessionRecovery"]
+
+
+class SessionRecovery:
+    """What one session knows about the processes of its tasks, and what it has lost with them.
+
+    Args:
+        connection: of the session.
+        graph: its graph.
+        config: its settings.
+
+    Attributes:
+        failure: why the session is not at its master any more, once ``reattach`` has failed: all calls say so.
+        wait: seconds for which the session waits for its master; 0 if nothing starts it again.
+    """
+
+    __slots__ = (
+        "_before",
+        "_connection",
+        "_graph",
+        "_incarnations",
+        "_loss",
+        "_lost",
+        "_private",
+        "_replaced",
+        "_resuming",
+        "failure",
+        "wait",
+    )
+
+    def __init__(self, connection: SessionConnection, graph: Graph, config: ConfigProto) -> None:
+        self._connection = connection
+        self._graph = graph
+        # Whether the state of the session ends with its master.
+        self._private = config.isolate_session_state or config.cluster_def is not None
+        self._incarnations: Mapping[str, int] = {}
+        # Those of the lost session, until it is known what was lost with it.
+        self._before: Mapping[str, int] | None = None
+        # The tasks on which the session has lost state, until ``reattach``.
+        self._lost: tuple[str, ...] = ()
+        # Whether the session replaces one that was lost, and ``reattach`` has not reported yet what was lost.
+        self._replaced = False
+        self.failure: OpError | None = None
+        self._loss: OpError | None = None  # what had happened before ``reattach`` was called
+        self._resuming = asyncio.Lock()
+        self.wait = 0.0
+
+    async def begin(self, wait: float) -> None:
+        """Note the processes of all tasks, because a session was created or has gone on after a loss."""
+        self.wait = wait
+        if wait:
+            devices = await self._connection.devices()
+            self._incarnations = {device_task(device.name): device.incarnation for device in devices}
+
+    @property
+    def is_due(self) -> bool:
+        """Whether ``resume`` must be called before the next request."""
+        return bool(self.wait) and (self._in_doubt or self._connection.lost_master)
+
+    @property
+    def _in_doubt(self) -> bool:
+        """Whether the session has lost state, or may have."""
+        return bool(self._lost) or self._before is not None
+
+    async def resume(self) -> None:
+        """Continue at the new process of the master.
+
+        Raises:
+            WorkerRestartedError: if the session has lost state, until ``reattach``.
+            UnavailableError: if the master does not answer in time.
+        """
+        async with self._resuming:  # of several runs, one does it
+            if self._connection.lost_master:
+                if self._before is None:
+                    self._before = self._incarnations
+                await self._connect_anew(self.wait)
+            if self._before is not None:
+                lost = await self._find_losses(self._before)
+                self._before, self._lost = None, tuple(sorted({*self._lost, *lost}))
+            if self._lost:
+                raise self._error()
+
+    async def _connect_anew(self, limit: float = CONNECT_TIMEOUT) -> None:
+        """Create a new session at the master for the same graph; errors say how the former one was lost, too."""
+        connection = self._connection
+        self._loss = self._loss or connection.master.loss
+        await connection.forget()
+        try:
+            await connection.connect(limit, anew=True)
+        except OpError as error:
+            if self._loss is not None and not connection.closed:
+                error.message += f"; the session had been lost before: {self._loss.message}"
+            raise
+        self._loss = None
+
+    async def _find_losses(self, before: Mapping[str, int]) -> set[str]:
+        """Return the tasks on which the graph keeps state, and whose processes are others than before."""
+        now = self._incarnations
+        kept = [op.name for op in self._graph.get_operations() if holds_state(op.plain)]
+        if not kept:
+            return set()
+        placed = (await self._connection.placement()).devices
+        tasks = {device_task(placed[name]) for name in kept if name in placed}
+        return {task for task in tasks if self._private or before.get(task) != now.get(task)}
+
+    def _error(self) -> WorkerRestartedError:
+        variables = [op.name for op in self._graph.get_operations() if op.type in VARIABLES]
+        return WorkerRestartedError(
+            f"the master was started again, and the session has lost what it kept on {named(self._lost)}; "
+            "session.reattach() goes on without, and says which variables have a value. Variables of the "
+            f"graph: {named(variables)}",
+            task=self._lost[0],
+        )
+
+    # -- reattach ------------------------------------------------------------------------------
+
+    async def reattach(self) -> Reattached:
+        """Continue with the tasks that are present now; connect again if the master was lost.
+
+        Raises:
+            UnavailableError: if the master cannot be reached.
+            DeadlineExceededError: if tasks that the graph uses do not answer; it names all of them.
+        """
+        connection = self._connection
+        connection.check_open()
+        deadline = Deadline.after(connection.limit)
+        loss = self._loss
+        if connection.handle and connection.master.reached:
+            try:
+                answer = await self._ask(deadline, anew=self._in_doubt or self._replaced)
+                lost = self._lost
+                await self.begin(self.wait)
+                self._settle()
+                return replace(answer, restarted=tuple(dict.fromkeys((*answer.restarted, *lost))))
+            except (UnavailableError, AbortedError) as error:
+                loss = error  # the master is gone, or has dropped the session
+        return await self._replace(deadline, loss)
+
+    async def _replace(self, deadline: Deadline, loss: OpError | None) -> Reattached:
+        """Create a new session at the master for the same graph, in place of one that was lost."""
+        master = self._connection.master
+        before = master.link.peer if master.link is not None else None
+        self._replaced = True
+        self._loss = self.failure = loss
+        try:
+            await self._connect_anew()
+        except OpError as error:
+            if loss is not None:
+                again = "" if is_given_up(master.address) else ", and may be tried again"
+                words = f"reattach() has failed{again}: {error.message}"
+                self.failure = UnavailableError(words, task=loss.task)
+            raise
+        self.failure = None
+        answer = await self._ask(deadline, anew=True)
+        self._settle()
+        now = master.link.peer if master.link is not None else None
+        if before is not None and now is not None and before.incarnation != now.incarnation:
+            return replace(answer, restarted=(now.task,))
+        return replace(answer, restored=())  # those of a master that was not restarted are old news
+
+    async def _ask(self, deadline: Deadline, *, anew: bool) -> Reattached:
+        connection = self._connection
+        message = ReattachSession(session_handle=connection.handle, anew=anew, request_id=connection.request_id())
+        answer = await connection.ask(message, deadline, SessionReattached)
+        return Reattached(
+            tuple(answer.added),
+            tuple(answer.removed),
+            tuple(answer.restarted),
+            tuple(answer.lost),
+            tuple(answer.restored),
+        )
+
+    def _settle(self) -> None:
+        """Forget what was lost, because ``reattach`` has reported it."""
+        self._before, self._lost, self._replaced = None, (), False
