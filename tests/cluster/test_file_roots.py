@@ -365,8 +365,8 @@ class Swap:
             return of(folder, name)
 
         patch.setattr(os, "fsync", lambda descriptor: None)  # which takes most of the time
-        patch.setattr(FileRoots, "_resolve", resolved)
-        patch.setattr(Folder, "_of", used)
+        for kind, name, function in ((FileRoots, "_resolve", resolved), (Folder, "_of", used)):
+            patch.setattr(kind, name, function)
 
     def at(self, moment: int, victim: Path, target: Path) -> None:
         """Count moments from 1 on, and swap at that one."""

@@ -396,8 +396,8 @@ async def in_the_middle_of_a_restart(cluster: LocalCluster, moment: str) -> None
 @pytest.fixture
 def endless_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     """A restart pauses for as long as the test lasts."""
-    monkeypatch.setattr(restart_limit, "_FIRST_PAUSE", 10 * PATIENCE)
-    monkeypatch.setattr(restart_limit, "WINDOW", 100 * PATIENCE)
+    for name, seconds in {"_FIRST_PAUSE": 10 * PATIENCE, "WINDOW": 100 * PATIENCE}.items():
+        monkeypatch.setattr(restart_limit, name, seconds)
 
 
 @pytest.fixture(params=["pausing", "starting"])

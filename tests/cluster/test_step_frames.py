@@ -206,8 +206,8 @@ def requests(monkeypatch: pytest.MonkeyPatch) -> Requests:
             seen.of_threads += was_sent
         return was_sent
 
-    monkeypatch.setattr(StepCalls, "request", counted)
-    monkeypatch.setattr(StepCalls, "run_from_thread", counted_in_thread)
+    for name, function in {"request": counted, "run_from_thread": counted_in_thread}.items():
+        monkeypatch.setattr(StepCalls, name, function)
     return seen
 
 
