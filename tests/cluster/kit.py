@@ -8,7 +8,7 @@ import socket
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from typing import Any
+from typing import Any, cast
 
 from actorsession import ClusterSpec, LocalCluster, Server, ServerSettings, Tensor, get_default_graph, ops
 from actorsession.actors import Deadline, registry
@@ -53,7 +53,7 @@ LONG_LEASE = 10 * PATIENCE
 def patient_cluster(jobs: dict[str, int], **options: Any) -> LocalCluster:
     """A cluster of processes that take nobody for lost because of silence."""
     cluster = LocalCluster(jobs, **options)
-    cluster._more = ("--lease", str(LONG_LEASE))
+    cast("Any", cluster._spawner)._options += ("--lease", str(LONG_LEASE))
     return cluster
 
 

@@ -98,6 +98,7 @@ def test_what_a_killed_client_had_for_itself_is_freed_on_workers(three: ProcessC
         client.stdin.write(three.target("worker") + "\n")
         client.stdin.flush()
         three.do(until_all([three.target("worker", 1)], lambda s: s.steps == 1 and s.runs >= runs + 2))
+        # Of another process nothing but its memory shows that the variable is there, and is gone.
         assert resident(pid) > before + STATE - LEFT
         client.kill()
         client.wait(PATIENCE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -94,7 +95,7 @@ def _maybe_shapes() -> Any:
     )
 
 
-ONE = lambda: ops.constant(1.0)  # noqa: E731
+ONE: Callable[[], Any] = lambda: ops.constant(1.0)  # noqa: E731
 ROWS: list[Use] = [
     equals(lambda: taken(train.range_input_producer(3, shuffle=False).dequeue(), 7), [0, 1, 2, 0, 1, 2, 0]),
     equals(_files, ([string], [b"a", b"b"], ["input_producer"])),

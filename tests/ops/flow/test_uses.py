@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
-from typing import Any
+from functools import partial
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -129,6 +131,18 @@ def _each(name: str, *given: Any) -> Any:
     return lambda: getattr(acts.flow, name)(*given[:1], *[make() for make in given[1:]])
 
 
+def _folded(name: str, first: int | None) -> Any:
+    return getattr(acts.flow, name)(_tens, items(), first)
+
+
+def _scanned(first: int | None, reverse: bool) -> Any:
+    return acts.flow.scan(operator.add, items(), initializer=first, reverse=reverse)
+
+
+def _tens(total: Any, digit: Any) -> Any:
+    return total * 10 + digit
+
+
 MAPPED: list[Use] = [
     ran(lambda: acts.map_fn(_halves, items(), fn_output_signature=BOTH), ([-1, -2, -3], [0.5, 1.0, 1.5])),
     ran(lambda: acts.map_fn(lambda x: x["b"][0] * x["a"], _elems(), fn_output_signature=acts.int32), [[1], [4], [9]]),
@@ -137,7 +151,7 @@ MAPPED: list[Use] = [
     ran(lambda: _some(0), []),
     ran(_in_a_branch, [[[2.0, 3.0], [4.0, 5.0]], [[-1.0, -2.0], [-3.0, -4.0]]]),
     *(
-        ran(lambda f=f, i=i: getattr(acts.flow, f)(lambda a, x: a * 10 + x, items(), i), expected)
+        ran(partial(_folded, f, i), expected)
         for f, i, expected in (("foldl", None, 123), ("foldl", 7, 7123), ("foldr", None, 321), ("foldr", 7, 7321))
     ),
     # A fold may make another structure than it takes.
@@ -148,7 +162,7 @@ MAPPED: list[Use] = [
         (12, 3),
     ),
     *(
-        ran(lambda i=i, r=r: acts.flow.scan(lambda a, x: a + x, items(), initializer=i, reverse=r), expected)
+        ran(partial(_scanned, i, r), expected)
         for i, r, expected in (
             (None, False, [1, 3, 6]),
             (10, False, [11, 13, 16]),
@@ -293,8 +307,8 @@ def _grown() -> Any:
     return [t.shape.rank for t in found], run(found)[1].shape
 
 
-def _counted(*bounds: int) -> Any:
-    return For(*bounds, [0.0], acts.flow.Defun(acts.int32, REAL)(lambda i, x: x + acts.cast(i, REAL)))
+def _counted(start: int, limit: int, delta: int) -> Any:
+    return For(start, limit, delta, [0.0], acts.flow.Defun(acts.int32, REAL)(lambda i, x: x + acts.cast(i, REAL)))
 
 
 def _capturing() -> Any:
@@ -312,7 +326,7 @@ CALLED: list[Use] = [
     equals(lambda: _ifs(REAL, [None], [1.0], [])[1], [[7.0, -1.0], [2.0, 3.0]]),
     equals(_grown, ([0, None], (32,))),
     *(
-        ran(lambda bounds=bounds: _counted(*bounds), [expected])
+        ran(partial(_counted, *bounds), [expected])
         for bounds, expected in (((0, 5, 1), 10.0), ((5, 0, -2), 9.0), ((0, 0, 1), 0.0), ((0, 5, 0), 0.0))
     ),
     ran(lambda: symbolic_gradient([2.0, 3.0, 1.0, 10.0], [REAL, REAL], product()), [13.0, -8.0]),
@@ -375,11 +389,12 @@ def _waiting() -> Any:
 
 def _tupled() -> Any:
     x, y, extra = acts.constant(1.0) * 2.0, acts.constant([2.0]) * 3.0, acts.no_op()
-    slices = acts.IndexedSlices(acts.constant([1.0]), acts.constant([0]), acts.constant([5]))
-    first, nothing, second, kept = acts.tuple([x, None, y, slices], control_inputs=[extra])
+    parts = acts.constant([1.0]), acts.constant([0]), acts.constant([5])
+    slices = acts.IndexedSlices(*parts)
+    first, nothing, second, kept = cast("Any", acts.tuple)([x, None, y, slices], control_inputs=[extra])
     (gate,) = first.op.control_inputs
     assert second.op.control_inputs == (gate,)
-    assert set(gate.control_inputs) == {x.op, y.op, slices.values.op, slices.indices.op, slices.dense_shape.op, extra}
+    assert set(gate.control_inputs) == {x.op, y.op, extra, *(part.op for part in parts)}
     assert (kept.indices, kept.dense_shape) == (slices.indices, slices.dense_shape)
     return nothing, kept.values.op.type, plain(run([first, second]))
 

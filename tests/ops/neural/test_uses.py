@@ -247,11 +247,12 @@ MOMENTS: list[Use] = [
 
 # -- dropout ---------------------------------------------------------------------------------------
 
+KNOWN_SHAPES: list[list[int] | None] = [[], None]
 DROPPED: list[Use] = [
     gives(lambda x: nn.dropout(x, rate=0), X, X),
     *(
         equals(lambda known=known: dims(nn.dropout(source("float32", [None, 5]), source("float32", known))), [None, 5])
-        for known in ([], None)
+        for known in KNOWN_SHAPES
     ),
     refuses(lambda: nn.dropout(constant([1.0]), rate=1.0), ValueError, "dropout"),
     refuses(lambda: nn.dropout(constant([1.0]), rate=-0.1), ValueError, "dropout"),

@@ -166,7 +166,7 @@ OPERATORS: list[Use] = [
     ),
     gives(lambda: (pair([1, 3]) / 2).values, np.array([0.5, 1.5])),
     refuses(lambda: 2.0 * cast("Any", pair()), TypeError, "unsupported operand"),
-    refuses(lambda: pair() + 1.0, TypeError, "unsupported operand"),
+    refuses(lambda: cast("Any", pair()) + 1.0, TypeError, "unsupported operand"),
     refuses(lambda: operator.neg(cast("Any", pair())), TypeError, "bad operand"),
     refuses(lambda: pair() * pair(), TypeError, "Expected float64, but got <SparseTensor"),
     refuses(
