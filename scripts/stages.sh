@@ -32,13 +32,14 @@ stage() {
     [ "$STATUS" -ne 0 ] || STATUS=$status
 }
 
-# What comes before any test, the same for both scripts; mypy goes on beside the tests, until end_types.
+# What comes before any test, the same for both scripts; mypy goes on beside the tests, until end_types. With $1, it
+# also reads the types of the numpy of other Pythons, which takes as long again.
 static_stages() {
     local there
     TYPES=()
     begin_types "mypy" "$VENV/mypy.log"
     for there in "$VENV"/numpy-for-*; do
-        [ ! -d "$there" ] || PYTHONPATH=$there begin_types "mypy with the numpy of Python ${there##*-}" "$there.log" \
+        [ -z "${1:-}" ] || [ ! -d "$there" ] || PYTHONPATH=$there begin_types "mypy with the numpy of Python ${there##*-}" "$there.log" \
             --python-version "${there##*-}"
     done
     stage "ruff check" "$VENV/bin/ruff" check .

@@ -712,32 +712,29 @@ def test_the_summary_of_a_good_run_lists_every_stage(checkout: Checkout) -> None
     assert run.stdout.endswith("  ok      one (0 s)\n  ok      two (0 s)\nAll passed.\n")
 
 
-STAGES = [
-    "ruff check",
-    "ruff format",
-    "import rules",
-    "bytecode",
-    "pytest",
-    "mypy",
-    "mypy with the numpy of Python 3.14",
-]
+STAGES = ["ruff check", "ruff format", "import rules", "bytecode", "pytest", "mypy"]
+OTHER_TYPES = "mypy with the numpy of Python 3.14"
 
 
+@pytest.mark.parametrize("options", [[], ["--all", "--no-engines"]], ids=["usual", "all"])
 @pytest.mark.parametrize(("status", "word"), [(0, "ok     "), (1, "FAILED ")])
-def test_all_stages_run_whether_they_pass_or_fail(checkout: Checkout, status: int, word: str) -> None:
+def test_all_stages_run_whether_they_pass_or_fail(
+    checkout: Checkout, status: int, word: str, options: list[str]
+) -> None:
     checkout.bash("prepare_environment dev")
     (checkout.environment / "numpy-for-3.14").mkdir()  # as pip would
     checkout.made_calls()
-    run = scripts_test(checkout, "-k", "x", TOOLS_END_WITH=str(status), PYTEST_DOES=f"exit {status}")
+    run = scripts_test(checkout, *options, "-k", "x", TOOLS_END_WITH=str(status), PYTEST_DOES=f"exit {status}")
     assert run.returncode == status
     summary = run.stdout.rpartition("\n\n")[2].splitlines()
-    assert [line.partition(" (")[0] for line in summary[: len(STAGES)]] == [f"  {word} {stage}" for stage in STAGES]
-    assert summary[len(STAGES) :] == ([] if status else ["All passed."])
+    stages = [*STAGES, *([OTHER_TYPES] if options else [])]
+    assert [line.partition(" (")[0] for line in summary[: len(stages)]] == [f"  {word} {stage}" for stage in stages]
+    assert summary[len(stages) :] == ([] if status else ["All passed."])
     assert sorted(checkout.made_calls()) == [
         "compileall",
         "lint-imports --no-logo --no-cache",
         "mypy --strict",
-        "mypy --strict --python-version 3.14 with numpy-for-3.14",
+        *(["mypy --strict --python-version 3.14 with numpy-for-3.14"] if options else []),
         "pytest",
         "pytest",  # to compile, and to run
         "ruff check .",

@@ -71,7 +71,7 @@ class Connection(ABC):
         local_address: The address of this end.
         peer_address: The address of the other end; on the dialling side, the address as dialled.
         peer: The identity of the peer.
-        wire_version: The frame layout that both sides agreed upon.
+        wire_version: The version of frames that both sides agreed upon.
     """
 
     local_address: str

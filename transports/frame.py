@@ -15,8 +15,9 @@ bytes of all chunks form a second stream of frames like the first, without chunk
 frame between the shared-memory lanes of both ends (``shm``), which is otherwise like any other.
 
 Invariants. A large segment is never copied when it is sent. A frame that no receiver would accept is
-refused by its sender. Wire version 0 is reserved for handshake frames. Their layout never changes, so that
-peers of any version can report to each other why they are incompatible.
+refused by its sender. The wire version changes with the layout of frames and with what users put in them, so
+that peers that would misread each other do not connect. Wire version 0 is reserved for handshake frames.
+Their layout never changes, so that peers of any version can report to each other why they are incompatible.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ Buffer: TypeAlias = bytes | bytearray | memoryview
 
 # The first byte is not ASCII, so that text protocols and TLS (0x16) are distinguished by one byte.
 MAGIC = b"\xabF"
-WIRE_VERSION = 1
+# Version 2: every step travels as frames, whose contents peers of version 1 do not know.
+WIRE_VERSION = 2
 HANDSHAKE_VERSION = 0
 PREFIX = Struct("!2sBBII")
 # The prefix again, with the part that is the same in all frames of a stream as one field: 60 % of the time.

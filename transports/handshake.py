@@ -287,7 +287,7 @@ class Handshake:
             raise WrongPeer(
                 f"no common wire version: {self._side(self.role)} supports "
                 f"{sorted(self._hello.wire_versions)}, {self._side(self.role.other)} supports "
-                f"{sorted(peer.wire_versions)}"
+                f"{sorted(peer.wire_versions)}; both must run the same version of the library"
             )
         return version
 

@@ -34,7 +34,7 @@ class Hello:
         pid: The process id.
         pulse: Where the other end can check whether the process is alive when nothing arrives from it; ""
             if nowhere. This package does not interpret it.
-        wire_versions: The frame layouts that the side supports; the highest common one is used.
+        wire_versions: The versions of frames that the side supports; the highest common one is used.
     """
 
     cluster_id: str

@@ -192,7 +192,7 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
             InvalidArgumentError: if there is nothing to run.
         """
         request, arguments = self._requests.of_callable(fetches, feed_list)
-        prepared = AsyncCallable(self._begin_run, self._run_request, request, arguments, accept_options=accept_options)
+        prepared = AsyncCallable(self, request, arguments, accept_options=accept_options)
         self._keep(prepared)
         return prepared
 
@@ -216,9 +216,7 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
             ValueError: for a tensor that may not be fed, or not be fetched.
         """
         request, arguments = self._prepared_from(options)
-        prepared = AsyncCallable(
-            self._begin_run, self._run_request, request, arguments, own_options=options.run_options
-        )
+        prepared = AsyncCallable(self, request, arguments, own_options=options.run_options)
         self._keep(prepared)
         return prepared
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable as CallableType
 from collections.abc import Coroutine, Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from actorsession.config import RunMetadata, RunOptions
 from actorsession.errors import CancelledError, InvalidArgumentError, RequestTypeError
@@ -19,6 +19,9 @@ from actorsession.session.blocking import complete
 from actorsession.session.feeds import flatten_feeds
 from actorsession.session.notebooks import CellCalls
 from actorsession.session.request import Request
+
+if TYPE_CHECKING:
+    from actorsession.session.base import BaseSession
 
 __all__ = [
     "Arguments",
@@ -31,10 +34,6 @@ __all__ = [
 ]
 
 MakeError: TypeAlias = CallableType[[], RuntimeError | CancelledError]
-RunRequest: TypeAlias = CallableType[
-    [Request, Sequence[Any], RunOptions | None, RunMetadata | None], Coroutine[Any, Any, Any]
-]
-"""Runs a request with values for its feeds; see ``BaseSession._run_request``."""
 
 
 def closed_error() -> RuntimeError:
@@ -119,8 +118,7 @@ class _Prepared(ProcessBound):
     """The common base of both kinds of callables.
 
     Args:
-        begin_run: raises unless the session is usable, with the error that it is given for a closed session.
-        run_request: runs the request.
+        session: the session.
         request: the run; released on close.
         arguments: the tensors that the arguments feed.
         accept_options: whether calls may pass run options.
@@ -135,18 +133,16 @@ class _Prepared(ProcessBound):
         "__weakref__",
         "_accepts",
         "_arguments",
-        "_begin_run",
         "_cells",
         "_closed_error",
         "_own_options",
         "_request",
-        "_run_request",
+        "_session",
     )
 
     def __init__(
         self,
-        begin_run: CallableType[[MakeError], None],
-        run_request: RunRequest,
+        session: BaseSession,
         request: Request,
         arguments: Arguments,
         *,
@@ -154,8 +150,7 @@ class _Prepared(ProcessBound):
         own_options: RunOptions | None = None,
         cells: CellCalls | None = None,
     ) -> None:
-        self._begin_run = begin_run
-        self._run_request = run_request
+        self._session = session
         self._request: Request | None = request
         self._arguments = arguments
         # As in TensorFlow, a callable with a feed list always accepts options.
@@ -177,7 +172,7 @@ class _Prepared(ProcessBound):
         request = self._request
         if request is None:
             raise self._closed_error()
-        self._begin_run(self._closed_error)
+        self._session._begin_run(self._closed_error)
         own = self._own_options
         if own is not None:
             if options is not None:
@@ -186,7 +181,7 @@ class _Prepared(ProcessBound):
             options = None if own == _NO_OPTIONS else own
         elif (options is not None or run_metadata is not None) and not self._accepts:
             raise TypeError("the callable takes no options: make it with make_callable(..., accept_options=True)")
-        return self._run_request(request, self._arguments.values(values), options, run_metadata)
+        return self._session._run_request(request, self._arguments.values(values), options, run_metadata)
 
     def __repr__(self) -> str:
         state = "released" if self._request is None else str(self._request.signature)

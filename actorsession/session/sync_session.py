@@ -166,18 +166,14 @@ class Session(SyncPartialRuns, BaseSession):
             closes.
         """
         request, arguments = self._requests.of_callable(fetches, feed_list)
-        prepared = Callable(
-            self._begin_run, self._run_request, request, arguments, accept_options=accept_options, cells=self._cells
-        )
+        prepared = Callable(self, request, arguments, accept_options=accept_options, cells=self._cells)
         self._keep(prepared)
         return prepared
 
     def make_callable_from_options(self, options: CallableOptions) -> Callable:
         """Prepare a run that is described by names; see ``AsyncSession.make_callable_from_options``."""
         request, arguments = self._prepared_from(options)
-        prepared = Callable(
-            self._begin_run, self._run_request, request, arguments, own_options=options.run_options, cells=self._cells
-        )
+        prepared = Callable(self, request, arguments, own_options=options.run_options, cells=self._cells)
         self._keep(prepared)
         return prepared
 

@@ -1,8 +1,9 @@
 """The differences between two records of one program.
 
 Each difference has a kind, to which reasons refer: ``value``, ``dtype``, ``shape``, ``type`` (the type of the
-returned object), ``static`` (dtype or shape before any run), ``name``, ``facts``, ``error`` (its class, or
-whether there is one), ``moment`` (building or running), ``broken`` (a side could not make its record).
+returned object), ``static`` (dtype or shape before any run), ``exact`` (a shape of which we know more), ``name``,
+``facts``, ``error`` (its class, or whether there is one), ``moment`` (building or running), ``broken`` (a side
+could not make its record).
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 
 __all__ = ["KINDS", "Difference", "differences"]
 
-KINDS = ("value", "dtype", "shape", "type", "static", "name", "facts", "error", "moment", "broken")
+KINDS = ("value", "dtype", "shape", "type", "static", "exact", "name", "facts", "error", "moment", "broken")
 
 # Relative and absolute. The order of sums may differ, and functions such as exp differ in the last digits.
 _TOLERANCES = {
@@ -114,9 +115,16 @@ def _shown(error: dict[str, Any] | None) -> str:
 def _static(where: str, mine: dict[str, Any], other: dict[str, Any]) -> Iterator[Difference]:
     for part in ("dtype", "shape"):
         if mine[part] != other[part]:
-            yield _of("static", f"{where}, {part}", mine[part], other[part])
+            kind = "exact" if part == "shape" and _is_more_exact(mine[part], other[part]) else "static"
+            yield _of(kind, f"{where}, {part}", mine[part], other[part])
     if mine.get("node") != other.get("node"):
         yield _of("name", where, mine.get("node"), other.get("node"))
+
+
+def _is_more_exact(mine: list[int | None] | None, other: list[int | None] | None) -> bool:
+    if mine is None or other is None:
+        return other is None
+    return len(mine) == len(other) and all(size in (None, known) for known, size in zip(mine, other, strict=True))
 
 
 def _step(where: str, mine: dict[str, Any], other: dict[str, Any], record: dict[str, Any]) -> Iterator[Difference]:

@@ -55,10 +55,7 @@ def judge(program: Program, ours: dict[str, Any], theirs: dict[str, Any]) -> Out
 
 
 def _reason(name: str, difference: Difference) -> Reason | None:
-    for reason in REASONS:
-        if difference.kind in reason.kinds and reason.matches(name):
-            return reason
-    return None
+    return next((each for each in REASONS if each.explains(name, difference.kind, difference.theirs)), None)
 
 
 def stale(outcomes: Sequence[Outcome], known: Sequence[str]) -> list[Reason]:

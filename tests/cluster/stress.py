@@ -27,7 +27,7 @@ from actorsession.cluster import read_statistics
 from actorsession.config import RunOptions
 from actorsession.errors import AbortedError, DeadlineExceededError, OpError, UnavailableError
 from tests.bit_errors import FORMATS, flipped
-from tests.cluster.lock_holding_worker import hold
+from tests.cluster.gil_worker import hold
 from tests.cluster.test_kernels import holding_worker
 from tests.crash_points import SCENARIOS, run_scenario
 from tests.fuzz.readers import READERS, spoil_arguments, spoil_files

@@ -28,8 +28,8 @@ from actorsession.cluster import read_statistics
 from actorsession.errors import InvalidArgumentError, UnavailableError
 from actorsession.rpc.liveness.lease import BEAT_SECONDS, LEASE_SECONDS
 from actorsession.rpc.liveness.verdict import PATIENCE as PATIENCE_LEASES
-from tests.cluster.kit import LONG_LEASE, PATIENCE, W0, W1, eventually, on, soon
-from tests.cluster.lock_holding_worker import hold
+from tests.cluster.gil_worker import hold
+from tests.cluster.kit import PATIENCE, W0, W1, eventually, on, soon
 from tests.cluster.script import is_running, running
 from tests.cluster.test_child import ONE, line_of, worker
 from tests.loops import run_to_end
@@ -63,7 +63,7 @@ def pair(lease: float, *more: str) -> Iterator[Pair]:
     words = ["--lease", str(lease), "--beat", str(lease / 4), *more]
 
     def command(index: int, ports: list[int]) -> list[str]:
-        start = [sys.executable, "-m", "tests.cluster.lock_holding_worker", "worker", "--job", "worker"]
+        start = [sys.executable, "-m", "tests.cluster.gil_worker", "worker", "--job", "worker"]
         spec = json.dumps({"worker": [f"127.0.0.1:{port}" for port in ports]})
         return [*start, "--task", str(index), "--cluster", spec, *words]
 
@@ -144,20 +144,6 @@ def test_a_worker_that_is_stopped_in_the_middle_of_a_kernel_is_lost_within_two_l
                     str(info.value),
                 )
                 assert await soon(session.run(model.short)) == 6.0
-
-    run_to_end(main())
-
-
-def test_a_worker_that_is_killed_in_the_middle_of_a_kernel_is_lost_at_once(graph: Graph, tmp_path: Path) -> None:
-    async def main() -> None:
-        with pair(LONG_LEASE) as workers:
-            model = Model(tmp_path, 60.0)
-            async with AsyncSession(workers.target, graph=graph) as session:
-                run = await model.begin(session)
-                workers.processes[1].kill()
-                with pytest.raises(UnavailableError, match="closed by the peer") as info:
-                    await soon(run)
-                assert info.value.task == W1
 
     run_to_end(main())
 

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
-import threading
-from typing import Any
-
-import numpy as np
 import pytest
 
-from actorsession import AsyncSession, Graph, Session, ops
+from actorsession import AsyncSession, Graph, ops
 from actorsession.config import RunMetadata, RunOptions, TraceLevel
-from actorsession.errors import CancelledError, DeadlineExceededError, InvalidArgumentError, UnavailableError
+from actorsession.errors import CancelledError, InvalidArgumentError
 from actorsession.runtime.planning import LARGE
-from tests.cluster.kit import W0, W1, Gate, InProcess, on, soon
+from tests.cluster.kit import W0, W1, on
 from tests.cluster.master_access import Way, way
-from tests.cluster.process_cluster import ProcessCluster
 from tests.cluster.slow_graph import slow_graph
 from tests.session.inner import link_statistics
 
@@ -38,28 +32,6 @@ async def test_callables_go_all_roads(way: Way) -> None:
         assert await here(4.0) == 8
 
 
-async def test_callables_without_await_go_all_roads_from_many_threads(way: Way) -> None:
-    slow = slow_graph()
-
-    def use() -> None:
-        with Session(way.target, graph=slow.graph, config=way.config()) as session:
-            session.run(slow.init)
-            across = session.make_callable(slow.across, [slow.x])
-
-            def call(number: int) -> None:
-                got[number] = [across(number + i) for i in range(5)]
-
-            got: dict[int, Any] = {}
-            threads = [threading.Thread(target=call, args=[n]) for n in range(4)]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
-            assert got == {n: [3 * (10 + 2 * (n + i)) for i in range(5)] for n in range(4)}
-
-    await soon(asyncio.to_thread(use))
-
-
 async def test_a_call_costs_one_message(way: Way) -> None:
     slow = slow_graph()
     async with AsyncSession(way.target, graph=slow.graph, config=way.config()) as session:
@@ -74,15 +46,6 @@ async def test_a_call_costs_one_message(way: Way) -> None:
             await across(1.0)
         if link is not None:
             assert link_statistics(session).calls_sent == link.calls_sent + 10
-
-
-async def test_many_children_share_a_callable(way: Way) -> None:
-    slow = slow_graph()
-    async with AsyncSession(way.target, graph=slow.graph, config=way.config()) as session:
-        await session.run(slow.init)
-        across = session.make_callable(slow.across, [slow.x])
-        got = await soon(asyncio.gather(*[across(float(i)) for i in range(50)]))
-        assert got == [3 * (10 + 2 * i) for i in range(50)]
 
 
 async def test_options_and_metadata_are_taken(way: Way) -> None:
@@ -102,21 +65,6 @@ async def test_options_and_metadata_are_taken(way: Way) -> None:
             await plain(options=options)
 
 
-@pytest.mark.usefixtures("patient_clients")
-async def test_a_limit_of_one_call_ends_that_call(cluster: InProcess, graph: Graph) -> None:
-    gate = Gate("limit of a call")
-    a = ops.placeholder("float32", [])
-    with on(W1):
-        held = gate(a)
-    async with AsyncSession(cluster.target(), graph=graph) as session:
-        call = session.make_callable(held, [a], accept_options=True)
-        with pytest.raises(DeadlineExceededError, match=W1):
-            await call(1.0, options=RunOptions(timeout_in_ms=200))
-        gate.open()
-        assert await soon(call(2.0)) == 2.0
-    await cluster.until_idle()
-
-
 async def test_a_callable_sees_a_graph_that_grew_and_a_plan_that_fell_out(way: Way, graph: Graph) -> None:
     a = ops.placeholder("float32", [], name="a")
     with on(W1):
@@ -133,18 +81,6 @@ async def test_a_callable_sees_a_graph_that_grew_and_a_plan_that_fell_out(way: W
             assert await first(value) == 2 * value
 
 
-async def test_an_error_names_the_task_and_leaves_the_callable_usable(way: Way, graph: Graph) -> None:
-    divisor = ops.placeholder("int32", [], name="divisor")
-    with on(W1):
-        quotient = ops.floordiv(ops.constant(6), divisor, name="quotient")
-    async with AsyncSession(way.target, graph=graph, config=way.config()) as session:
-        divide = session.make_callable(quotient, [divisor])
-        with pytest.raises(InvalidArgumentError, match="division by zero") as caught:
-            await divide(0)
-        assert (caught.value.node, caught.value.task) == ("quotient", W1)
-        assert await divide(np.int32(2)) == 3
-
-
 async def test_after_close_a_callable_says_that_the_session_is_closed(way: Way) -> None:
     slow = slow_graph()
     session = AsyncSession(way.target, graph=slow.graph, config=way.config())
@@ -155,20 +91,6 @@ async def test_after_close_a_callable_says_that_the_session_is_closed(way: Way) 
         await fed(1.0)
     with pytest.raises(CancelledError, match="has been closed"):
         await plain()
-
-
-@pytest.mark.process
-async def test_after_the_loss_of_the_master_a_call_is_unavailable_and_names_it(mortal: ProcessCluster) -> None:
-    slow = slow_graph()
-    session = AsyncSession(mortal.target("worker"), graph=slow.graph)
-    await session.run(slow.init)
-    across = session.make_callable(slow.across, [slow.x])
-    assert await across(1.0) == 36
-    mortal.cluster.process("worker", 0).kill_now()
-    for _ in range(2):
-        with pytest.raises(UnavailableError, match=W0):
-            await soon(across(1.0))
-    await soon(session.close())
 
 
 # -- what else a session asks its master for -------------------------------------------------------

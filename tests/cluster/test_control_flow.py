@@ -48,15 +48,6 @@ async def test_an_error_in_a_body_names_node_and_device(cluster: InProcess, way:
     assert "test_control_flow.py:" in str(info.value.source)
 
 
-async def test_an_endless_loop_on_a_worker_ends_at_its_deadline(cluster: InProcess, graph: acts.Graph) -> None:
-    with on(W1):
-        endless = ops.while_loop(lambda i: True, lambda i: i + 1, [0])
-    async with acts.AsyncSession(cluster.target(), graph=graph) as session:
-        with pytest.raises(DeadlineExceededError):
-            await soon(session.run(endless, options=acts.RunOptions(timeout_in_ms=100)))
-        await cluster.until_idle()
-
-
 async def test_a_loop_that_was_short_on_a_worker_ends_at_its_deadline_when_it_is_endless(
     cluster: InProcess, graph: acts.Graph
 ) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from typing import Any
 
 import numpy as np
@@ -20,8 +19,8 @@ from actorsession.config import (
     RunMetadata,
     RunOptions,
 )
-from actorsession.errors import DeadlineExceededError, InvalidArgumentError, OpError
-from tests.cluster.kit import PS0, W0, W1, Gate, eventually, in_process, on, soon
+from actorsession.errors import DeadlineExceededError, InvalidArgumentError
+from tests.cluster.kit import PS0, W0, W1, eventually, in_process, on, soon
 from tests.ports import HoldPorts
 
 # Long enough for the creation of a session on a busy machine, which it limits as well.
@@ -43,31 +42,6 @@ async def test_allow_soft_placement(way: str, graph: Graph) -> None:
     async with in_process(config=ConfigProto(allow_soft_placement=True)) as cluster:
         async with AsyncSession(cluster.target(), graph=graph) as session:
             assert await soon(session.run(y)) == 2.0
-
-
-async def test_log_device_placement(graph: Graph, caplog: pytest.LogCaptureFixture) -> None:
-    with on(W1):
-        y = ops.add(ops.constant(1.0), 1.0, name="y")
-    with caplog.at_level(logging.INFO, "actorsession.session"):
-        async with in_process(config=ConfigProto(log_device_placement=True)) as cluster:
-            async with AsyncSession(cluster.target(), graph=graph) as session:
-                await soon(session.run(y))
-    assert f"y: (AddV2): {W1}/device:CPU:0 (requested {W1})" in caplog.messages
-
-
-async def test_isolate_session_state(graph: Graph) -> None:
-    with on(W1):
-        v = ops.Variable(0.0)
-        add = v.assign_add(1.0)
-    async with in_process(config=ConfigProto(isolate_session_state=True)) as cluster:
-        async with (
-            AsyncSession(cluster.target(), graph=graph) as one,
-            AsyncSession(cluster.target(), graph=graph) as other,
-        ):
-            for session in (one, other):
-                await soon(session.run(v.initializer))
-            for session in (one, other):
-                assert await soon(session.run(add)) == 1.0
 
 
 @pytest.mark.parametrize(
@@ -117,42 +91,6 @@ async def test_the_limit_of_a_session_or_of_a_run_takes_its_place(by: str, graph
             assert await soon(first) == 1.0
 
 
-async def test_wait_for_all_tasks_within_the_operation_timeout_of_the_server(
-    graph: Graph, hold_ports: HoldPorts
-) -> None:
-    (port,) = hold_ports(1)
-    cluster = {"worker": ["127.0.0.1:0"], "ps": [f"127.0.0.1:{port}"]}
-    config = ConfigProto(wait_for_all_tasks=True, operation_timeout_in_ms=500)
-    async with Server(cluster, "worker", 0, settings=ServerSettings(config=config)) as server:
-        session = AsyncSession(server.target, graph=graph)
-        with pytest.raises(DeadlineExceededError, match=f"did not answer in time: {PS0}"):
-            await soon(session.list_devices())
-        await session.close()
-
-
-async def test_max_inflight_steps(graph: Graph) -> None:
-    gate = Gate("one step of a session at a time")
-    x = ops.placeholder("float32", [])
-    y = gate(x)
-    async with in_process(config=ConfigProto(max_inflight_steps=1)) as cluster:
-        async with AsyncSession(cluster.target(), graph=graph) as session:
-            runs = [asyncio.create_task(session.run(y, {x: n})) for n in (1.0, 2.0)]
-            await eventually(lambda: cluster.statistics()[W0].waiting == 1)
-            gate.open()
-            assert await soon(asyncio.gather(*runs)) == [1.0, 2.0]
-
-
-async def test_partial_run_idle_limit_in_ms(graph: Graph) -> None:
-    x = ops.placeholder("float32", [])
-    y = x + 1.0
-    async with in_process(config=ConfigProto(partial_run_idle_limit_in_ms=1)) as cluster:
-        async with AsyncSession(cluster.target(), graph=graph) as session:
-            handle = await session.partial_run_setup([y], [x])
-            await eventually(lambda: cluster.statistics()[W0].steps == 0)
-            with pytest.raises(OpError):
-                await soon(session.partial_run(handle, y, {x: 1.0}))
-
-
 async def test_graph_options_field_by_field(way: str, graph: Graph) -> None:
     """The server turns optimisation off, and the session asks for shapes: both act."""
     with on(W1):
@@ -167,16 +105,6 @@ async def test_graph_options_field_by_field(way: str, graph: Graph) -> None:
     np.testing.assert_array_equal(found, [3.0])
     (node,) = [n for g in metadata.partition_graphs for n in g.nodes if n.name == "sum"]
     assert (node.op, "_output_shapes" in node.attrs) == ("AddV2", True)
-
-
-async def test_build_cost_model(graph: Graph) -> None:
-    y = ops.add(ops.constant(1.0), 1.0, name="y")
-    metadata = RunMetadata()
-    config = ConfigProto(graph_options=GraphOptions(build_cost_model=1))
-    async with in_process(config=config) as cluster:
-        async with AsyncSession(cluster.target(), graph=graph) as session:
-            assert await soon(session.run(y, run_metadata=metadata)) == 2.0
-    assert "y" in [node.name for node in metadata.cost_graph.node]
 
 
 async def test_cluster_def(graph: Graph, hold_ports: HoldPorts) -> None:

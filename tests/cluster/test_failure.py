@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import re
 import signal
 import time
 from pathlib import Path
@@ -13,24 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import AsyncSession, Graph, LocalCluster, Session, ops
-from actorsession.cluster import read_statistics
+from actorsession import AsyncSession, Graph, LocalCluster, ops
 from actorsession.config import ConfigProto, RunOptions
-from actorsession.errors import (
-    AbortedError,
-    DeadlineExceededError,
-    FailedPreconditionError,
-    OpError,
-    UnavailableError,
-    WorkerRestartedError,
-)
-from actorsession.rpc.liveness.lease import BEAT_SECONDS, LEASE_SECONDS
+from actorsession.errors import DeadlineExceededError, UnavailableError
 from tests.cluster.kit import PATIENCE, PS0, W0, W1, is_empty, is_idle, long_product, on, soon, until_all
 from tests.cluster.process_cluster import ProcessCluster
 from tests.cluster.script import script
-from tests.cluster.test_child import worker
 from tests.loops import run_to_end
-from tests.ports import HoldPorts
 
 pytestmark = pytest.mark.process
 
@@ -151,27 +138,6 @@ def test_a_worker_that_is_stopped_delays_nobody_beyond_the_limits_in_time(mortal
     run_to_end(main())
 
 
-@pytest.mark.slow
-def test_a_worker_that_is_stopped_for_good_is_lost_when_its_lease_is_over(graph: Graph) -> None:
-    model = Model()
-
-    async def main() -> None:
-        async with LocalCluster({"ps": 1, "worker": 2}) as cluster:
-            async with AsyncSession(cluster.target("worker", 0), graph=graph) as session:
-                run = model.begin(session)
-                await at_work(cluster, "worker", 1)
-                cluster.process("worker", 1).send_signal(signal.SIGSTOP)
-                with pytest.raises(UnavailableError) as info:
-                    await soon(run)
-                assert info.value.task == W1
-                silence = re.search(r"nothing came from it for (\S+) s", info.value.message)
-                assert silence is not None
-                assert LEASE_SECONDS - BEAT_SECONDS < float(silence[1]) < 2 * LEASE_SECONDS
-            await cluster.stop(grace=0.1)
-
-    run_to_end(main())
-
-
 CLIENT = """
     import asyncio, sys
     import numpy as np
@@ -210,53 +176,3 @@ def test_the_sessions_of_a_client_that_is_killed_are_collected(processes: LocalC
         client.kill()
         client.wait(PATIENCE)
     run_to_end(until_all(targets, is_empty))
-
-
-def test_a_worker_that_came_back_is_another_one(graph: Graph, hold_ports: HoldPorts) -> None:
-    """Its variables are gone: an old session is told so, and a new one starts anew."""
-    spec = json.dumps({"worker": [f"127.0.0.1:{port}" for port in hold_ports(2)]})
-    with on(W1):
-        v = ops.Variable(1.0, name="v")
-    with on(W0):
-        end = v + 1.0
-        alone = ops.constant(2.0) * 3.0
-    with worker(0, spec) as (_, target):
-        session = Session(target, graph=graph)
-        with worker(1, spec):
-            session.run(v.initializer)
-            assert session.run(end) == 2.0
-        with pytest.raises(UnavailableError):
-            session.run(end)
-        with worker(1, spec):
-            for _ in range(2):
-                with pytest.raises(WorkerRestartedError, match=f"{W1} has restarted") as info:
-                    session.run(end)
-                assert isinstance(info.value, AbortedError)
-                assert info.value.task == W1
-            assert session.run(alone) == 6.0
-            session.close()
-            with Session(target, graph=graph) as new:
-                with pytest.raises(FailedPreconditionError):
-                    new.run(end)
-                new.run(v.initializer)
-                assert new.run(end) == 2.0
-
-
-def test_a_master_that_came_back_drops_what_its_earlier_life_left(graph: Graph, hold_ports: HoldPorts) -> None:
-    spec = json.dumps({"worker": [f"127.0.0.1:{port}" for port in hold_ports(2)]})
-    with on(W1):
-        v = ops.Variable(5.0, name="v")
-    with on(W0):
-        end = v + 1.0
-    with worker(1, spec) as (_, other):
-        with worker(0, spec) as (master, target):
-            session = Session(target, graph=graph)
-            session.run(v.initializer)
-            master.kill()
-        with pytest.raises(OpError):
-            session.run(end)
-        session.close()
-        with worker(0, spec), Session(target, graph=graph) as new:
-            assert new.run(end) == 6.0  # the variable lives on another task
-            seen = run_to_end(read_statistics(other))
-            assert (seen.worker_sessions, seen.graphs) == (1, 1)

@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 import actorsession as acts
-from actorsession import AsyncSession, Graph, GraphDef, Session, Tensor, ops
+from actorsession import AsyncSession, Graph, GraphDef, Tensor, ops
 from actorsession.config import RunOptions
-from actorsession.errors import CancelledError, DeadlineExceededError, InvalidArgumentError, ResourceExhaustedError
+from actorsession.errors import CancelledError, DeadlineExceededError, ResourceExhaustedError
 from actorsession.extend import NOT_DIFFERENTIABLE, OpDef, registered_ops
 from actorsession.extend import register_op as register
 from actorsession.runtime.planning import LARGE
@@ -194,19 +194,6 @@ async def test_constants_and_loops_of_a_large_graph_arrive_as_they_are(cluster: 
 
 
 @pytest.mark.usefixtures("way")
-async def test_what_is_wrong_with_a_large_graph_is_said_as_with_any(cluster: InProcess, x: Tensor) -> None:
-    y = large(x)
-    async with AsyncSession(cluster.target(), graph=x.graph) as session:
-        with pytest.raises(InvalidArgumentError, match="feed a value for placeholder"):
-            await soon(session.run(y))
-        assert await soon(session.run(y, {x: 1.0})) == 1.0 + ONES
-        with x.graph.device("/job:nobody/task:0"):
-            z = large(y)
-        with pytest.raises(InvalidArgumentError, match="nobody"):
-            await soon(session.run(z, {x: 1.0}))
-
-
-@pytest.mark.usefixtures("way")
 async def test_a_partial_run_of_a_large_graph_lets_others_go_on(cluster: InProcess, x: Tensor) -> None:
     y = large(x)
     with held_pass() as held:
@@ -218,16 +205,6 @@ async def test_a_partial_run_of_a_large_graph_lets_others_go_on(cluster: InProce
                 held.go.set()
                 handle = await soon(setup)
                 assert await soon(session.partial_run(handle, y, {x: 1.0})) == 1.0 + ONES
-
-
-async def test_a_session_without_await_runs_a_large_graph(cluster: InProcess, x: Tensor) -> None:
-    y = large(x)
-
-    def run() -> Any:
-        with Session(cluster.target(), graph=x.graph) as session:
-            return session.run(y, {x: 1.0})
-
-    assert await soon(asyncio.to_thread(run)) == 1.0 + ONES
 
 
 @pytest.mark.usefixtures("way")

@@ -83,16 +83,6 @@ async def test_a_step_runs_over_all_processes(processes: LocalCluster, graph: Gr
     await until_all(processes.spec.tasks().values(), is_idle)
 
 
-async def test_two_hundred_runs_at_once_over_processes(processes: LocalCluster, graph: Graph) -> None:
-    a = ops.placeholder("float32", [])
-    ends = [chain(a, hops, (W0, W1, PS0)) for hops in (1, 2, 3, 6)]
-    async with AsyncSession(processes.target("worker", 1), graph=graph) as session:
-        runs = [session.run(ends[i % 4], {a: float(i)}) for i in range(200)]
-        results = await soon(asyncio.gather(*runs))
-    assert results == [float(i + (1, 2, 3, 6)[i % 4]) for i in range(200)]
-    await until_all(processes.spec.tasks().values(), is_idle)
-
-
 async def test_runs_given_up_at_any_moment_leave_nothing_at_any_process(processes: LocalCluster, graph: Graph) -> None:
     a = ops.placeholder("float32", [])
     end = chain(a, 9, (W0, W1, PS0))
@@ -114,41 +104,6 @@ async def test_runs_given_up_at_any_moment_leave_nothing_at_any_process(processe
         assert given_up > 100
         assert await session.run(end, {a: 2.0}) == 11.0
         await until_all(processes.spec.tasks().values(), is_idle)
-
-
-async def test_the_statistics_of_all_tasks_can_be_asked_for(processes: LocalCluster, graph: Graph) -> None:
-    a = ops.placeholder("float32", [])
-    end = chain(a, 2)
-    async with AsyncSession(processes.target("worker", 0), graph=graph) as session:
-        await session.run(end, {a: 1.0})
-        before = await processes.statistics()
-        for _ in range(10):
-            await session.run(end, {a: 1.0})
-        after = await processes.statistics()
-    assert sorted(after) == [PS0, W0, W1]
-    assert [after[t].runs - before[t].runs for t in (PS0, W0, W1)] == [0, 10, 10]
-    assert [after[t].pushes - before[t].pushes for t in (PS0, W0, W1)] == [0, 10, 0]
-
-    def sent(task: str, peer: str) -> int:
-        now, then = (
-            sum(k.tells_sent + k.calls_sent for k in seen[task].peers if k.peer == peer) for seen in (after, before)
-        )
-        return now - then
-
-    # a RunGraph and a push to the other worker in each step; nothing to the ps, which has no part
-    assert (sent(W0, W1), sent(W0, PS0)) == (20, 0)
-
-
-async def test_synchronous_sessions_in_threads_share_a_cluster(processes: LocalCluster, graph: Graph) -> None:
-    a = ops.placeholder("float32", [])
-    end = chain(a, 3)
-
-    def use(number: int) -> list[Any]:
-        with Session(processes.target("worker", number % 2), graph=graph) as session:
-            return [session.run(end, {a: float(i)}) for i in range(20)]
-
-    results = await soon(asyncio.gather(*[asyncio.to_thread(use, n) for n in range(6)]))
-    assert results == [[i + 3.0 for i in range(20)]] * 6
 
 
 # -- starting and ending ---------------------------------------------------------------------------

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import AsyncSession, Graph, GraphDef, ops
+from actorsession import Graph, GraphDef, ops
 from actorsession.actors import Children, Deadline, LocalRef, registry
 from actorsession.config import ConfigProto
 from actorsession.errors import (
     AbortedError,
-    FailedPreconditionError,
     InvalidArgumentError,
     OpError,
     ProtocolError,
@@ -79,23 +78,6 @@ async def test_an_unknown_session_is_aborted_for_every_call_and_fine_to_close(cl
     with pytest.raises(AbortedError, match=unknown):
         await client.run("h", ["x:0"])
     assert await client.ask(CloseSession(session_handle="h")) == Done()
-
-
-async def test_every_session_has_a_handle_of_its_own(client: Client, graph: Graph) -> None:
-    made = [(await client.create(graph)).session_handle for _ in range(5)]
-    assert len(set(made)) == 5
-    for handle in made:
-        await client.ask(CloseSession(session_handle=handle))
-
-
-async def test_a_closed_session_is_unknown(client: Client, graph: Graph, cluster: InProcess) -> None:
-    handle = (await client.create(graph)).session_handle
-    assert cluster.server(W0).statistics().sessions == 1
-    assert await client.ask(CloseSession(session_handle=handle)) == Done()
-    assert await client.ask(CloseSession(session_handle=handle)) == Done()
-    with pytest.raises(AbortedError):
-        await client.run(handle, ["x:0"])
-    assert [s.worker_sessions for s in cluster.statistics().values()] == [0, 0]
 
 
 # -- graphs ----------------------------------------------------------------------------------------
@@ -222,25 +204,6 @@ async def test_a_session_ends_with_the_connection_of_its_client(cluster: InProce
     await eventually(lambda: all(not s.worker_sessions for s in cluster.statistics().values()))
     await cluster.until_idle()
     await children.stop()
-
-
-async def test_a_reset_closes_all_sessions_and_clears_variables_everywhere(
-    cluster: InProcess, client: Client, graph: Graph
-) -> None:
-    variables = []
-    for task in (W0, W1):
-        with on(task):
-            variables.append(ops.Variable(1.0, name=f"v{task[-1]}"))
-    async with AsyncSession(cluster.target(), graph=graph) as session:
-        await session.run([v.initializer for v in variables])
-        assert await client.ask(ResetContainers(containers=[])) == Done()
-        assert all(s.sessions == s.worker_sessions == 0 for s in cluster.statistics().values())
-        with pytest.raises(AbortedError):
-            await session.run(variables)
-    async with AsyncSession(cluster.target(), graph=graph) as session:
-        for variable in variables:
-            with pytest.raises(FailedPreconditionError):
-                await session.run(variable)
 
 
 async def test_a_reset_names_a_task_that_is_not_there_and_does_not_wait_for_it(graph: Graph) -> None:

@@ -23,7 +23,7 @@ from actorsession.config import (
     StepStats,
     TraceLevel,
 )
-from actorsession.errors import FailedPreconditionError, InvalidArgumentError
+from actorsession.errors import InvalidArgumentError
 from actorsession.plan.cost_model import CostModel
 from actorsession.plan.place import Placed
 from actorsession.plan.signature import RunSignature
@@ -76,30 +76,6 @@ async def test_every_nth_step_of_a_session_is_traced_on_all_tasks(way: str, grap
     assert {d.device for d in kept[0].dev_stats} == {device(W0), device(W1)}
     assert len({stats.step_id for stats in kept}) == 3
     timeline.Timeline(kept[0]).generate_chrome_trace_format()
-
-
-async def test_the_last_eight_timelines_are_kept_and_the_caller_gets_the_same_statistics(graph: Graph) -> None:
-    x, end = two_tasks()
-    seen = []
-    async with in_process() as cluster, AsyncSession(cluster.target(), graph, config=timed(1)) as session:
-        for _ in range(10):
-            metadata = RunMetadata()
-            await soon(session.run(end, {x: X}, options=FULL, run_metadata=metadata))
-            seen.append(metadata.step_stats)
-        kept = session.timelines()
-    assert [a is b for a, b in zip(kept, seen[2:], strict=True)] == [True] * 8
-
-
-async def test_a_failed_step_leaves_no_timeline_and_a_callable_leaves_one(graph: Graph) -> None:
-    x, end = two_tasks()
-    with on(W1):
-        empty = ops.Variable(X, name="v").read_value()
-    async with in_process() as cluster, AsyncSession(cluster.target(), graph, config=timed(1)) as session:
-        with pytest.raises(FailedPreconditionError):
-            await soon(session.run(empty))
-        assert session.timelines() == []
-        await soon(session.make_callable(end, [x])(X))
-        assert [nodes_of(stats) for stats in session.timelines()] == [{"there", "end"}]
 
 
 async def test_timelines_and_the_cost_model_choose_their_steps_by_themselves(graph: Graph) -> None:

@@ -18,15 +18,7 @@ import pytest
 
 from actorsession import AsyncSession, Graph, LocalCluster, Tensor, ops
 from actorsession.config import ConfigProto, RPCOptions
-from actorsession.errors import (
-    AbortedError,
-    CancelledError,
-    DeadlineExceededError,
-    FailedPreconditionError,
-    InvalidArgumentError,
-    UnavailableError,
-)
-from actorsession.runtime.partial.run_state import Phase
+from actorsession.errors import CancelledError, DeadlineExceededError, InvalidArgumentError, UnavailableError
 from tests.cluster.kit import PS0, W0, W1, Gate, InProcess, eventually, is_idle, on, soon, until_all
 from tests.cluster.master_access import Way, made_ways
 from tests.cluster.process_cluster import ProcessCluster
@@ -93,7 +85,6 @@ LOCAL = {
         "test_the_limit_counts_for_each_call_and_not_for_the_time_between",
         "test_a_run_that_nobody_continues_is_collected_after_its_idle_limit",
         "test_the_default_idle_limit_is_ten_minutes",
-        "test_a_wrong_call_does_not_keep_a_run_alive",
         "test_closing_the_session_collects_its_runs_with_their_rendezvous",
         "test_ordinary_and_partial_plans_are_kept_apart",
         "test_a_kind_of_session_without_partial_runs_says_so",
@@ -276,18 +267,6 @@ async def test_loops_and_branches_run_as_their_feeds_come(session: Any, graph: G
         await session.partial_run(handle, looped)
     assert await session.partial_run(handle, looped, {turns: 3}) == 24
     assert await session.partial_run(handle, chosen, {stages.c: 90}) == 90
-
-
-async def test_large_feeds_and_fetches_go_both_ways(session: Any, graph: Graph) -> None:
-    p, q = (ops.placeholder("float32", [None]) for _ in range(2))
-    half = p * 0.5
-    whole = half + q
-    array = np.arange(300_000, dtype=np.float32)
-    handle = await session.partial_run_setup([half, whole], [p, q])
-    got = await session.partial_run(handle, half, {p: array})
-    np.testing.assert_array_equal(got, array * 0.5)
-    got += 1.0  # the caller's own
-    np.testing.assert_array_equal(await session.partial_run(handle, whole, {q: array}), array * 1.5)
 
 
 async def test_many_runs_of_many_children_are_open_at_once(session: Any, stages: Stages) -> None:
@@ -526,15 +505,6 @@ async def test_a_client_counts_its_open_runs_as_the_master_does_whatever_ends_th
     assert session.statistics().partial_runs == 0
 
 
-async def test_a_client_does_not_count_runs_that_are_idle_for_longer_than_the_limit(
-    cluster: InProcess, pipe: Pipe, plain_graph: Graph
-) -> None:
-    config = wire_config(partial_run_idle_limit_in_ms=1)
-    async with AsyncSession(cluster.target(), graph=plain_graph, config=config) as session:
-        await session.partial_run_setup(pipe.fetches, pipe.feeds)
-        await eventually(lambda: not session.statistics().partial_runs)
-
-
 async def test_a_report_on_hangs_counts_the_calls_of_a_partial_run(
     cluster: InProcess, held: Held, plain_graph: Graph
 ) -> None:
@@ -565,21 +535,6 @@ async def test_the_loss_of_the_client_ends_its_runs(cluster: InProcess, pipe: Pi
     await session.close()
 
 
-async def test_a_reset_of_the_master_ends_runs_with_aborted(cluster: InProcess, held: Held, plain_graph: Graph) -> None:
-    async with AsyncSession(cluster.target(), graph=plain_graph) as session:
-        handle = await session.partial_run_setup(held.fetches, held.feeds)
-        call = asyncio.create_task(session.partial_run(handle, held.held, {held.a: 1}))
-        await held.gate.wait_entered()
-        await soon(AsyncSession.reset(cluster.target()))
-        for late in (call, session.partial_run(handle, held.free, {held.b: 1})):
-            with pytest.raises(AbortedError):
-                await late
-        with pytest.raises(AbortedError):
-            await session.partial_run_setup(held.free, held.b)
-    held.gate.open()
-    await cluster.until_idle()
-
-
 @pytest.mark.process
 async def test_a_worker_that_is_killed_ends_the_runs_that_have_a_part_there(
     mortal: ProcessCluster, pipe: Pipe, plain_graph: Graph
@@ -608,21 +563,3 @@ async def test_a_master_that_is_killed_ends_its_runs_on_all_workers(
         await soon(session.partial_run(handle, pipe.fetches, {pipe.a: 1, pipe.b: 1}))
     await until_all([mortal.target("worker", 1)], is_idle)
     await soon(session.close())
-
-
-async def test_what_fails_at_setup_is_told_by_the_first_call_and_leaves_nothing_meanwhile(
-    cluster: InProcess, plain_graph: Graph
-) -> None:
-    a = ops.placeholder("float32", [], name="a")
-    with on(W1):
-        v = ops.Variable(np.float32(1), name="v")
-        bad = v + 1.0
-    async with AsyncSession(cluster.target(), graph=plain_graph) as session:
-        handle = await session.partial_run_setup([bad, a * 2.0], a)
-        (run,) = master_runs(cluster)._runs.values()
-        await eventually(lambda: run.state.phase is Phase.FAILED)
-        await cluster.until_idle()
-        with pytest.raises(FailedPreconditionError, match="v"):
-            await session.partial_run(handle, [], {a: 1})
-        with pytest.raises(InvalidArgumentError, match="No partial run"):
-            await session.partial_run(handle, [], {a: 1})

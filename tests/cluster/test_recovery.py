@@ -12,7 +12,7 @@ import pytest
 
 from actorsession import Graph, ops
 from actorsession.cluster.server.snapshots import Snapshot, SnapshotStore
-from actorsession.config import ConfigProto, RunOptions
+from actorsession.config import ConfigProto
 from actorsession.errors import (
     AbortedError,
     DeadlineExceededError,
@@ -101,43 +101,6 @@ def restorer(face: str, model: Regression, saved: Any) -> Any:
     return restore
 
 
-def test_fetches_restore_too(three: ProcessCluster, graph: Graph) -> None:
-    model = Regression()
-    for face in FACES:
-        session = three.session(face, three.target("worker"), graph=graph)
-        session.run(model.initial)
-        three.do(three.cluster.restart("ps"))
-        with pytest.raises(WorkerRestartedError):
-            session.run(model.w)
-        session.reattach(restore=model.initial)
-        np.testing.assert_array_equal(session.run(model.other), [1.0, 2.0])
-        session.close()
-
-
-def test_a_session_goes_on_with_a_master_that_came_back(three: ProcessCluster, graph: Graph) -> None:
-    """What was on other tasks is still there, and what the former master left there is dropped."""
-    with on(PS0):
-        kept = ops.Variable(5.0, name="kept")
-    with on(W0):
-        gone = ops.Variable(7.0, name="gone")
-        total = kept + gone
-    for face in FACES:
-        session = three.session(face, three.target("worker"), graph=graph)
-        session.run([kept.initializer, gone.initializer])
-        three.do(three.cluster.restart("worker", 0))
-        for _ in range(2):
-            with pytest.raises(UnavailableError) as info:
-                session.run(total)
-            assert info.value.task == W0
-        found = session.reattach(restore=gone.initializer)
-        assert found.restarted == (W0,)
-        assert session.run(total) == 12.0
-        ps = three.do(three.cluster.statistics())[PS0]
-        assert ps.worker_sessions == 1
-        session.close()
-        three.until_empty()
-
-
 def test_what_was_lost_is_said_by_the_reattach_that_succeeds(three: ProcessCluster, graph: Graph) -> None:
     """1. The master and the ps are lost. 2. The master is back, and a first attempt fails, because the ps is
     not. 3. The ps is back, too: the second attempt names what the session has lost."""
@@ -194,66 +157,6 @@ def test_variables_of_a_killed_process_come_back_from_its_last_snapshot(tmp_path
         session.run(add)
         assert session.run(seen) == 6.0
         session.close()
-
-
-def test_a_new_session_runs_beside_a_dead_worker_if_it_does_not_use_it(three: ProcessCluster, graph: Graph) -> None:
-    """With device filters it does not even see the worker. One that is to wait for every task, as in
-    TensorFlow, or a step that needs the worker, says who is missing."""
-    with on(W0):
-        alone = ops.constant(2.0) * 3.0
-    with Graph().as_default() as both, on(W1):
-        x = ops.placeholder("float32", [])
-        there = x + 1.0
-    for face in FACES:
-        old = three.session(face, three.target("worker"), graph=graph)
-        assert old.run(alone) == 6.0
-        process = three.cluster.process("worker", 1)
-        process.send_signal(signal.SIGKILL)
-        three.do(process.wait_ended())
-        assert old.run(alone) == 6.0
-        for config in (ConfigProto(device_filters=["/job:ps", "/job:worker/task:0"]), ConfigProto()):
-            new = three.session(face, three.target("worker"), graph=graph, config=config)
-            assert new.run(alone) == 6.0
-            new.close()
-        for waits in (True, False):
-            config = ConfigProto(operation_timeout_in_ms=4000, wait_for_all_tasks=waits)
-            patient = three.session(face, three.target("worker"), graph=both, config=config)
-            with pytest.raises(DeadlineExceededError) as info:
-                patient.run(there, {x: 1.0})
-            said = info.value.message
-            assert f"1 of 3 tasks did not answer in time: {W1} at {process.address}" in said
-            assert "attempts, last: cannot reach" in said
-            patient.close()
-        three.do(three.cluster.restart("worker", 1))
-        old.close()
-        three.until_empty()
-
-
-def test_a_session_that_began_without_a_task_uses_it_once_it_is_there(three: ProcessCluster) -> None:
-    """What needs the task says what was tried, and nothing else is delayed."""
-    process = three.cluster.process("worker", 1)
-    process.send_signal(signal.SIGKILL)
-    three.do(process.wait_ended())
-    graphs = {face: Graph() for face in FACES}
-    sessions, fetches, inputs = {}, {}, {}
-    for face, graph in graphs.items():
-        with graph.as_default():
-            inputs[face] = x = ops.placeholder("float32", [])
-            with on(W0):
-                here = x + 1.0
-        sessions[face] = three.session(face, three.target("worker"), graph=graph)
-        assert sessions[face].run(here, {x: 1.0}) == 2.0
-        with graph.as_default(), on(W1):
-            there = x + 2.0
-        with pytest.raises(DeadlineExceededError, match="did not answer in time: ") as info:
-            sessions[face].run(there, {x: 1.0}, RunOptions(timeout_in_ms=500))
-        assert f"{W1} at {process.address}" in info.value.message
-        fetches[face] = [there, here]
-    three.do(three.cluster.restart("worker", 1))
-    for face, session in sessions.items():
-        assert session.run(fetches[face], {inputs[face]: 1.0}) == [3.0, 2.0]
-        session.close()
-    three.until_empty()
 
 
 def test_tasks_are_added_to_a_cluster_of_processes_and_removed_from_it(graph: Graph) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -14,9 +13,8 @@ import pytest
 
 from actorsession import AsyncSession, Graph, Server, Session, ops
 from actorsession.config import ConfigProto
-from actorsession.errors import CancelledError, DeadlineExceededError, InvalidArgumentError, UnavailableError
-from tests.cluster.kit import W0, W1, Gate, InProcess, chain, eventually, in_process, on, silent_address, soon
-from tests.session.inner import link_statistics
+from actorsession.errors import CancelledError, DeadlineExceededError, UnavailableError
+from tests.cluster.kit import W0, W1, Gate, InProcess, eventually, in_process, on, silent_address, soon
 from transports import Connection, Hello, listen, parse_address
 
 
@@ -135,49 +133,6 @@ async def test_cancelling_the_creation_of_a_session_leaves_nothing_at_the_master
 # -- running ---------------------------------------------------------------------------------------
 
 
-async def test_the_first_runs_of_a_session_may_come_at_the_same_time(
-    over_links: Any, cluster: InProcess, graph: Graph
-) -> None:
-    a = ops.placeholder("float32", [])
-    end = chain(a, 2)
-    session = AsyncSession(cluster.target(), graph=graph)
-    results = await soon(asyncio.gather(*[session.run(end, {a: i}) for i in range(20)]))
-    assert results == [i + 2.0 for i in range(20)]
-    assert cluster.server(W0).statistics().sessions == 1
-    await session.close()
-
-
-async def test_large_feeds_and_fetches_go_both_ways(over_links: Any, cluster: InProcess, graph: Graph) -> None:
-    a = ops.placeholder("float32", [None])
-    with on(W1):
-        end = a + 1.0
-    array = np.arange(3_000_000, dtype=np.float32)
-    async with AsyncSession(cluster.target(), graph=graph) as session:
-        for _ in range(3):
-            got = await soon(session.run(end, {a: array}))
-            np.testing.assert_array_equal(got, array + 1)
-        link = link_statistics(session)
-        assert link.bytes_sent > 3 * array.nbytes
-        assert link.bytes_received > 3 * array.nbytes
-
-
-@pytest.mark.usefixtures("way")
-async def test_the_statistics_of_a_session_count_its_steps_and_its_link(
-    cluster: InProcess, graph: Graph, way: str
-) -> None:
-    gate = Gate(f"statistics of a session {way}")
-    a = ops.placeholder("float32", [])
-    held = gate(a)
-    async with AsyncSession(cluster.target(), graph=graph) as session:
-        assert (session.statistics().link is None) == (way == "direct")
-        run = asyncio.create_task(session.run(held, {a: 1.0}))
-        await gate.wait_entered()
-        assert session.statistics().steps == 1
-        gate.open()
-        assert await soon(run) == 1.0
-        assert session.statistics().steps == 0
-
-
 # -- closing ---------------------------------------------------------------------------------------
 
 
@@ -210,46 +165,7 @@ async def test_a_session_that_is_closed_while_it_connects_does_not_stay_open(ove
         await eventually(lambda: server.statistics().links == ())
 
 
-async def test_a_session_that_is_closed_while_it_dials_leaves_no_connection(
-    over_links: Any, graph: Graph, cluster: InProcess
-) -> None:
-    session = AsyncSession(cluster.target(), graph=graph)
-    dialling = asyncio.create_task(session.list_devices())
-    # It begins, and cannot be connected before the loop has read an answer.
-    await asyncio.sleep(0)
-    await soon(session.close())
-    with pytest.raises(CancelledError):
-        await soon(dialling)
-    links = cluster.servers[0].statistics
-    await eventually(lambda: all(link.peer != "client" for link in links().links))
-
-
 # -- the synchronous face --------------------------------------------------------------------------
-
-
-def in_threads(work: Callable[[int], Any], count: int) -> list[Any]:
-    with ThreadPoolExecutor(count) as pool:
-        return list(pool.map(work, range(count)))
-
-
-async def test_one_session_may_be_used_from_many_threads(over_links: Any, cluster: InProcess, graph: Graph) -> None:
-    a = ops.placeholder("float32", [])
-    ends = [chain(a, hops) for hops in (1, 2, 3)]
-    bad = ops.matmul(ops.placeholder("float32", [None, None], name="m"), ops.ones([2, 2]))
-
-    def use(number: int) -> list[float]:
-        results = []
-        for i in range(10):
-            results.append(session.run(ends[(number + i) % 3], {a: float(number)}))
-            with pytest.raises(InvalidArgumentError):
-                session.run(bad, {"m:0": np.ones([2, 3])})
-        return results
-
-    session = Session(cluster.target(), graph=graph)
-    results = await soon(asyncio.to_thread(in_threads, use, 8))
-    assert results == [[n + 1.0 + (n + i) % 3 for i in range(10)] for n in range(8)]
-    await soon(asyncio.to_thread(session.close))
-    await cluster.until_idle()
 
 
 @pytest.mark.usefixtures("way")
@@ -280,22 +196,5 @@ async def test_a_session_in_another_thread_than_its_server_works_too(cluster: In
     values = await soon(asyncio.to_thread(use))
     await soon(asyncio.to_thread(use_too_long))
     np.testing.assert_array_equal(values, [np.full(5, 1.0 + i) for i in range(5)])
-    gate.open()
-    await cluster.until_idle()
-
-
-async def test_closing_a_session_in_one_thread_ends_the_run_of_another(
-    over_links: Any, cluster: InProcess, graph: Graph
-) -> None:
-    gate = Gate("closed in another thread")
-    a = ops.placeholder("float32", [])
-    with on(W1):
-        held = gate(a)
-    session = Session(cluster.target(), graph=graph)
-    run = asyncio.create_task(asyncio.to_thread(session.run, held, {a: 1.0}))
-    await gate.wait_entered()
-    await soon(asyncio.to_thread(session.close))
-    with pytest.raises(CancelledError, match="closed"):
-        await soon(run)
     gate.open()
     await cluster.until_idle()

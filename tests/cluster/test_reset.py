@@ -17,7 +17,7 @@ from actorsession.errors import (
     NotFoundError,
     UnavailableError,
 )
-from tests.cluster.kit import PS0, W0, W1, Gate, InProcess, eventually, on, soon
+from tests.cluster.kit import PS0, W0, W1, InProcess, eventually, on, soon
 from tests.cluster.master_access import Way, way
 from tests.cluster.process_cluster import ProcessCluster
 
@@ -65,21 +65,6 @@ async def test_the_face_without_await_resets_too(way: Way, graph: Graph) -> None
                 session.run(variables.init)
 
     await soon(asyncio.to_thread(use))
-
-
-async def test_a_run_in_flight_ends_with_aborted(cluster: InProcess, graph: Graph) -> None:
-    gate = Gate("reset")
-    a = ops.placeholder("float32", [])
-    with on(W1):
-        held = gate(a)
-    async with AsyncSession(cluster.target(), graph=graph) as session:
-        run = asyncio.create_task(session.run(held, {a: 1.0}))
-        await gate.wait_entered()
-        await soon(AsyncSession.reset(cluster.target()))
-        with pytest.raises(AbortedError, match="reset"):
-            await soon(run)
-    gate.open()
-    await cluster.until_idle()
 
 
 async def test_only_the_containers_that_are_named_are_cleared(cluster: InProcess, graph: Graph) -> None:

@@ -1,4 +1,4 @@
-"""Connections that are reset in their hello: each link is dialled again, within the limit of who needs it."""
+"""Hellos that fail: a reset one is sent again within the limit of who needs it, one of another version is refused."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ from actorsession import AsyncSession, Graph, ops
 from actorsession.actors import Deadline
 from actorsession.cluster import read_statistics
 from actorsession.config import RunOptions
-from actorsession.errors import DeadlineExceededError
+from actorsession.errors import DeadlineExceededError, UnavailableError
 from actorsession.messages import GetStatus
 from tests.cluster.kit import W0, W1, InProcess, eventually, in_process, on, soon
 from tests.cluster.proxy import Proxy
 from tests.cluster.test_worker_cache import Task, push, tasks
+from transports import Connection, Hello, WrongPeer, connect, listen
+from transports.frame import WIRE_VERSION
 
 # How many connections a proxy resets before it lets the next one through.
 RESETS = 3
@@ -112,3 +114,37 @@ async def test_who_gives_up_waiting_for_a_link_is_told_what_the_attempts_ended_w
             await soon(a.cache.worker(W1).ask(GetStatus(), Deadline.after(0.5)))
         assert info.value.task == W1
         assert proxy.address in info.value.message
+
+
+# -- of another version ----------------------------------------------------------------------------
+
+OLDER = WIRE_VERSION - 1
+
+
+def older(task: str) -> Hello:
+    """The hello of a release whose steps have other frames."""
+    return Hello(cluster_id="", task=task, incarnation=1, pid=1, wire_versions=(OLDER,))
+
+
+async def test_a_client_of_another_version_is_refused_with_both_versions() -> None:
+    async with in_process({"worker": 1}) as cluster:
+        with pytest.raises(WrongPeer) as info:
+            await soon(connect(cluster.target(), older("client")))
+    assert f"no common wire version: the listener {W0} supports [{WIRE_VERSION}]" in str(info.value)
+    assert f"client supports [{OLDER}]; both must run the same version of the library" in str(info.value)
+
+
+async def test_a_session_is_told_at_once_that_its_master_has_another_version(graph: Graph) -> None:
+    async def never(connection: Connection) -> None:
+        raise AssertionError("a peer of another version is served")
+
+    async with await listen("tcp://127.0.0.1:0", older(W0), never) as listener:
+        session = AsyncSession(listener.address, graph=graph)
+        with pytest.raises(UnavailableError) as info:
+            await soon(session.list_devices())
+        await session.close()
+    assert f"no master of ours is at {listener.address}: refused by the listener: no common wire version: " in (
+        info.value.message
+    )
+    assert f"the listener {W0} supports [{OLDER}]" in info.value.message
+    assert f"client supports [{WIRE_VERSION}]; both must run the same version of the library" in info.value.message

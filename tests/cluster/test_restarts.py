@@ -191,47 +191,6 @@ def test_a_step_waits_no_longer_than_its_limit(held: ProcessCluster, graph: Grap
 # -- masters ---------------------------------------------------------------------------------------
 
 
-def test_a_session_goes_on_with_its_master_if_it_has_lost_nothing(held: ProcessCluster, graph: Graph) -> None:
-    """The variable of the ps is still there; callables and plans stay valid; new nodes too."""
-    with on(PS0):
-        kept = ops.Variable(5.0, name="kept")
-    with on(W0):
-        y = kept * 2.0
-    for face in FACES:
-        session = held.session(face, held.target("worker"), graph=graph)
-        session.run(kept.initializer)
-        assert session.run(y) == 10.0
-        kill(held, "worker", 0)
-        assert session.run(y) == 10.0
-        kill(held, "worker", 0)
-        with on(W1):
-            more = y + 1.0
-        assert session.run([more, y]) == [11.0, 10.0]
-        session.close()
-
-
-def test_a_session_whose_master_kept_its_state_goes_on_after_reattach(held: ProcessCluster, graph: Graph) -> None:
-    with on(PS0):
-        kept = ops.Variable(5.0, name="kept")
-    with on(W0):
-        gone = ops.Variable(7.0, name="gone")
-        total = kept + gone
-    for face in FACES:
-        session = held.session(face, held.target("worker"), graph=graph)
-        session.run([kept.initializer, gone.initializer])
-        session.run(kept.assign(6.0))
-        kill(held, "worker", 0)
-        for _ in range(2):
-            with pytest.raises(WorkerRestartedError) as info:
-                session.run(total)
-            assert info.value.task == W0
-            assert f"has lost what it kept on {W0}; session.reattach()" in info.value.message
-        found = session.reattach(restore=ops.group(kept.initializer, gone.initializer))
-        assert (found.restarted, found.lost) == ((W0,), ("gone",))
-        assert session.run(total) == 13.0
-        session.close()
-
-
 def test_a_ps_that_died_together_with_the_master_is_not_used_as_if_it_had_not(
     held: ProcessCluster, graph: Graph
 ) -> None:

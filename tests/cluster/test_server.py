@@ -214,18 +214,6 @@ async def test_what_was_stopped_is_collected(over_links: Any, graph: Graph) -> N
     assert [server() for server in stopped] == [None] * 6
 
 
-async def test_stopping_a_server_fails_the_runs_of_its_clients(over_links: Any, graph: Graph) -> None:
-    a = ops.placeholder("float32", [])
-    end = chain(a, 2)
-    async with in_process() as cluster:
-        async with AsyncSession(cluster.target(), graph=graph) as session:
-            assert await session.run(end, {a: 1.0}) == 3.0
-            await soon(cluster.server(W0).stop())
-            with pytest.raises(UnavailableError) as info:
-                await soon(session.run(end, {a: 1.0}))
-            assert info.value.task == W0
-
-
 # -- which task ------------------------------------------------------------------------------------
 
 TWO = {"ps": ["127.0.0.1:0"], "worker": ["127.0.0.1:0", "127.0.0.1:0"]}
@@ -403,12 +391,6 @@ async def test_a_session_that_waits_for_a_cluster_that_is_not_complete_names_the
             assert len(await soon(session.list_devices())) == 2  # the same session tries anew
         await session.close()
         assert server.statistics().sessions == 0
-
-
-async def test_one_server_is_a_cluster(graph: Graph) -> None:
-    a = ops.placeholder("float32", [])
-    async with Server(ONE, "worker") as server:
-        assert await _run(server.target, graph, a * 2.0, {a: 4.0}) == 8.0
 
 
 @pytest.mark.parametrize("where", ["unix://{}/", "abstract://{}/", "inproc://{}/"])

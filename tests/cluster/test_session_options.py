@@ -306,20 +306,6 @@ async def test_enable_bfloat16_sendrecv_narrows_what_goes_from_task_to_task(
     np.testing.assert_array_equal(numbers, (EXACT * 1000).astype(np.int32))
 
 
-@pytest.mark.parametrize("by_rpc", [False, True])
-async def test_use_rpc_for_inprocess_master_goes_over_a_link_with_the_same_results(
-    by_rpc: bool, cluster: InProcess, graph: Graph
-) -> None:
-    x = ops.placeholder("float32", [3])
-    with on(W1):
-        y = x * 2.0
-    config = ConfigProto(rpc_options=RPCOptions(use_rpc_for_inprocess_master=by_rpc))
-    async with AsyncSession(cluster.target(), graph=graph, config=config) as session:
-        value = await soon(session.run(y, {x: EXACT}))
-        assert (session.statistics().link is not None) == by_rpc
-    np.testing.assert_array_equal(value, EXACT * 2)
-
-
 async def test_an_inproc_master_is_dialled_as_well_when_asked(graph: Graph) -> None:
     y = ops.constant(1.0) + 1.0
     config = ConfigProto(rpc_options=RPCOptions(use_rpc_for_inprocess_master=True))

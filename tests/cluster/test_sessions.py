@@ -6,33 +6,18 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import pytest
 
 from actorsession import AsyncSession, Graph, ops
 from actorsession.config import ConfigProto, RunMetadata, RunOptions, TraceLevel
-from actorsession.errors import CancelledError, DeadlineExceededError, FailedPreconditionError, InvalidArgumentError
-from tests.cluster.kit import W0, W1, Gate, InProcess, chain, eventually, in_process, on, soon
+from actorsession.errors import FailedPreconditionError, InvalidArgumentError
+from tests.cluster.kit import W0, W1, Gate, InProcess, chain, on, soon
 
 pytestmark = pytest.mark.usefixtures("way")
 
 
 # -- results ---------------------------------------------------------------------------------------
-
-
-async def test_a_value_goes_from_worker_to_worker(cluster: InProcess, graph: Graph) -> None:
-    a = ops.placeholder("float32", [3], name="a")
-    with on(W0):
-        x = a + 1.0
-    with on(W1):
-        y = x * 2.0
-    async with AsyncSession(cluster.target(), graph=graph) as session:
-        for value in ([1, 2, 3], [4, 5, 6]):
-            got_y, got_x = await session.run([y, x], {a: value})
-            np.testing.assert_array_equal(got_x, np.add(value, 1))
-            np.testing.assert_array_equal(got_y, np.add(value, 1) * 2)
-    await cluster.until_idle()
 
 
 @pytest.mark.parametrize("hops", [1, 2, 20])
@@ -81,48 +66,6 @@ async def test_control_edges_cross_tasks(cluster: InProcess, graph: Graph) -> No
         for count in (1, 2, 3):
             assert await session.run(after) == 7.0
             assert await session.run(v) == 1.0 + 10.0 * count
-
-
-async def test_scalars_strings_and_empty_arrays_come_back_as_they_do_in_one_process(
-    cluster: InProcess, graph: Graph
-) -> None:
-    values: dict[str, Any] = {
-        "float32": np.full([1, 1], 1.5, np.float32),
-        "int64": np.int64(7),
-        "bool": np.array([True, False]),
-        "string": np.array([b"a", b"\xff\x00"], object),
-        "complex64": np.array([1 + 2j], np.complex64),
-        "bfloat16": np.ones(3, ml_dtypes.bfloat16),
-        "float64": np.zeros([0, 3]),
-    }
-    fetches, feeds = {}, {}
-    with on(W1):
-        for dtype, value in values.items():
-            fed = ops.placeholder(dtype)
-            fetches[dtype], feeds[fed] = ops.identity(fed), value
-    async with AsyncSession(cluster.target(), graph=graph) as session:
-        got = await session.run(fetches, feeds)
-    for dtype, value in values.items():
-        np.testing.assert_array_equal(got[dtype], value)
-        assert got[dtype].dtype == value.dtype
-        assert got[dtype].shape == value.shape
-    assert type(got["int64"]) is np.int64
-
-
-async def test_fetched_arrays_are_the_callers_own(cluster: InProcess, graph: Graph) -> None:
-    """Small ones travel inside a message and large ones beside it; both may be written to."""
-    made = {}
-    for task in (W0, W1):
-        for size in (10, 100_000):
-            with on(task):
-                made[task, size] = ops.Variable(ops.zeros([size]), name=f"v{task[-1]}{size}")
-    async with AsyncSession(cluster.target(), graph=graph) as session:
-        await session.run(ops.group(*[v.initializer for v in made.values()]))
-        for variable in made.values():
-            for _ in range(2):
-                value = await session.run(variable)
-                assert not value.any()
-                value += 1.0
 
 
 async def test_fed_arrays_are_taken_as_they_are_when_the_run_begins(cluster: InProcess, graph: Graph) -> None:
@@ -178,15 +121,6 @@ async def test_the_statistics_of_a_step_cover_all_tasks(cluster: InProcess, grap
     assert len(sent) == 3
     assert sent == sorted(t.key for t in stats.transfers if t.kind == "recv")
     assert sorted(g.nodes[0].device for g in metadata.partition_graphs) == devices
-
-
-async def test_the_devices_of_all_tasks_are_listed_the_client_device_first(graph: Graph) -> None:
-    config = ConfigProto(device_count={"CPU": 2})
-    async with in_process({"ps": 1, "worker": 1}, config=config) as cluster:
-        async with AsyncSession(cluster.target(W0), graph=graph) as session:
-            names = [device.name for device in await session.list_devices()]
-    assert names[0] == f"{W0}/device:CPU:0"
-    assert len(set(names)) == 4
 
 
 # -- state -----------------------------------------------------------------------------------------
@@ -289,18 +223,6 @@ async def test_an_isolated_session_has_variables_of_its_own_until_it_closes(clus
 # -- growing graphs --------------------------------------------------------------------------------
 
 
-async def test_a_graph_may_grow_between_runs(cluster: InProcess, graph: Graph) -> None:
-    with on(W0):
-        v = ops.Variable(1.0, name="v")
-    async with AsyncSession(cluster.target(), graph=graph) as session:
-        await session.run(v.initializer)
-        for number in range(3):
-            with on(W1):
-                more = v + float(number)
-            assert await session.run(more) == 1.0 + number
-        assert await session.run(v) == 1.0
-
-
 async def test_runs_that_need_a_grown_graph_at_the_same_time_extend_it_once(cluster: InProcess, graph: Graph) -> None:
     a = ops.placeholder("float32", [])
     async with AsyncSession(cluster.target(), graph=graph) as session:
@@ -351,58 +273,7 @@ async def test_concurrent_first_runs_register_one_graph(cluster: InProcess, grap
         assert [s.graphs for s in cluster.statistics().values()] == [1, 1]
 
 
-async def test_plans_beyond_the_cache_are_released_on_all_workers_and_made_again(
-    cluster: InProcess, graph: Graph
-) -> None:
-    a = ops.placeholder("float32", [])
-    ends = [chain(a + float(i), 2) for i in range(6)]
-    config = ConfigProto(plan_cache_size=2)
-    async with AsyncSession(cluster.target(), graph=graph, config=config) as session:
-        for _ in range(2):
-            results = await soon(asyncio.gather(*[session.run(e, {a: 1.0}) for e in ends]))
-            assert results == [3.0 + i for i in range(6)]
-        for i, end in enumerate(ends):
-            assert await session.run(end, {a: 1.0}) == 3.0 + i
-
-        await eventually(lambda: all(s.graphs <= 2 for s in cluster.statistics().values()))
-    await cluster.until_idle()
-
-
-async def test_a_feed_that_is_missing_is_named(cluster: InProcess, graph: Graph) -> None:
-    a = ops.placeholder("float32", [], name="the_missing")
-    with on(W1):
-        x = a + 1.0
-    async with AsyncSession(cluster.target(), graph=graph) as session:
-        with pytest.raises(InvalidArgumentError, match="the_missing"):
-            await session.run(x)
-        assert await session.run(x, {a: 1.0}) == 2.0
-
-
 # -- errors ----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("task", [W0, W1])
-async def test_an_error_of_a_kernel_comes_with_node_device_task_and_source_line(
-    cluster: InProcess, graph: Graph, task: str
-) -> None:
-    a = ops.placeholder("float32", [None, None])
-    with on(task):
-        bad = ops.matmul(a, a, name="the_product")
-    with on(W0 if task == W1 else W1):
-        end = bad + 1.0
-    async with AsyncSession(cluster.target(), graph=graph) as session:
-        for fetches in (bad, end, [end, bad]):
-            with pytest.raises(InvalidArgumentError) as info:
-                await session.run(fetches, {a: np.ones([2, 3])})
-            error = info.value
-            assert error.node == "the_product"
-            assert error.device == f"{task}/device:CPU:0"
-            assert error.task == task
-            assert error.source is not None
-            assert "test_sessions.py:" in error.source
-            assert not error.derived
-        await cluster.until_idle()
-        assert (await session.run(end, {a: np.eye(2)})).shape == (2, 2)
 
 
 async def test_an_error_ends_the_step_on_the_tasks_that_wait_for_its_values(cluster: InProcess, graph: Graph) -> None:
@@ -425,60 +296,6 @@ async def test_an_error_ends_the_step_on_the_tasks_that_wait_for_its_values(clus
 # -- cancellation ----------------------------------------------------------------------------------
 
 
-async def test_cancelling_a_run_ends_it_at_once_and_leaves_nothing_pending(cluster: InProcess, graph: Graph) -> None:
-    gate = Gate("a cancelled run")
-    a = ops.placeholder("float32", [])
-    with on(W1):
-        held = gate(a)
-    with on(W0):
-        end, other = held + 1.0, a + 2.0
-    async with AsyncSession(cluster.target(), graph=graph) as session:
-        run = asyncio.create_task(session.run(end, {a: 1.0}))
-        await gate.wait_entered()
-        run.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await soon(run)
-        assert await session.run(other, {a: 1.0}) == 3.0
-        gate.open()  # a kernel cannot be interrupted; its step ends when it returns
-        await cluster.until_idle()
-        assert await session.run(end, {a: 1.0}) == 2.0
-
-
-async def test_asyncio_timeout_gives_a_run_up(cluster: InProcess, graph: Graph) -> None:
-    gate = Gate("a timeout")
-    a = ops.placeholder("float32", [])
-    with on(W1):
-        held = gate(a)
-    with on(W0):
-        end = held + 1.0
-    async with AsyncSession(cluster.target(), graph=graph) as session:
-        with pytest.raises(TimeoutError):
-            async with asyncio.timeout(0.05):
-                await session.run(end, {a: 1.0})
-        gate.open()
-        await cluster.until_idle()
-        assert await session.run(end, {a: 1.0}) == 2.0
-
-
-@pytest.mark.usefixtures("patient_clients")
-@pytest.mark.parametrize("by", ["options", "config"])
-async def test_a_limit_in_time_ends_the_step_and_names_who_was_at_work(
-    cluster: InProcess, graph: Graph, by: str
-) -> None:
-    gate = Gate(f"a limit by {by}")
-    a = ops.placeholder("float32", [])
-    with on(W1):
-        end = gate(a)
-    config = ConfigProto(operation_timeout_in_ms=1000) if by == "config" else None
-    options = RunOptions(timeout_in_ms=1000) if by == "options" else None
-    async with AsyncSession(cluster.target(), graph=graph, config=config) as session:
-        with pytest.raises(DeadlineExceededError, match=f"still at work on it: {W1}"):
-            await session.run(end, {a: 1.0}, options)
-        gate.open()
-        await cluster.until_idle()
-        assert await session.run(end, {a: 1.0}, options) == 1.0
-
-
 async def test_runs_cancelled_at_any_moment_leave_nothing_behind(cluster: InProcess, graph: Graph) -> None:
     a = ops.placeholder("float32", [])
     end = chain(a, 6)
@@ -495,38 +312,7 @@ async def test_runs_cancelled_at_any_moment_leave_nothing_behind(cluster: InProc
         await cluster.until_idle()
 
 
-async def test_closing_a_session_ends_its_runs_with_cancelled_error(cluster: InProcess, graph: Graph) -> None:
-    gate = Gate("a closed session")
-    a = ops.placeholder("float32", [])
-    with on(W1):
-        held = gate(a)
-    with on(W0):
-        end = held + 1.0
-    session = AsyncSession(cluster.target(), graph=graph)
-    run = asyncio.create_task(session.run(end, {a: 1.0}))
-    await gate.wait_entered()
-    await soon(session.close())
-    with pytest.raises(CancelledError, match=r"Session has been closed\."):
-        await soon(run)
-    await session.close()
-    with pytest.raises(RuntimeError, match="closed Session"):
-        await session.run(end, {a: 1.0})
-    gate.open()
-    await cluster.until_idle()
-    assert all(s.sessions == s.worker_sessions == 0 for s in cluster.statistics().values())
-
-
 # -- many ------------------------------------------------------------------------------------------
-
-
-async def test_two_hundred_runs_at_once(cluster: InProcess, graph: Graph) -> None:
-    a = ops.placeholder("float32", [])
-    ends = [chain(a, hops) for hops in (1, 2, 3, 4)]
-    async with AsyncSession(cluster.target(), graph=graph) as session:
-        runs = [session.run(ends[i % 4], {a: float(i)}) for i in range(200)]
-        results = await soon(asyncio.gather(*runs))
-    assert results == [float(i + 1 + i % 4) for i in range(200)]
-    await cluster.until_idle()
 
 
 async def test_fifty_sessions_at_once(cluster: InProcess, graph: Graph) -> None:

@@ -6,11 +6,9 @@ import asyncio
 import concurrent.futures
 import os
 import queue
-import re
 import signal
 import threading
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
 from types import FrameType
@@ -19,40 +17,17 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 import pytest
 
-from actorsession import (
-    AsyncSession,
-    ClusterSpec,
-    DType,
-    Graph,
-    LocalCluster,
-    SecurityConfig,
-    Server,
-    Session,
-    Tensor,
-    as_dtype,
-    ops,
-)
+from actorsession import AsyncSession, DType, Graph, LocalCluster, SecurityConfig, Session, Tensor, as_dtype, ops
 from actorsession.config import (
-    CallableOptions,
     ConfigProto,
     DebugOptions,
     DebugTensorWatch,
-    GraphOptions,
     RPCOptions,
     RunMetadata,
     RunOptions,
-    TensorConnection,
     TraceLevel,
 )
-from actorsession.errors import (
-    AbortedError,
-    CancelledError,
-    DeadlineExceededError,
-    InvalidArgumentError,
-    OpError,
-    UnavailableError,
-    WorkerRestartedError,
-)
+from actorsession.errors import AbortedError, CancelledError, DeadlineExceededError, OpError, UnavailableError
 from actorsession.extend import NOT_DIFFERENTIABLE, OpDef, registered_ops
 from actorsession.extend import register_op as register
 from actorsession.graph import codec
@@ -87,9 +62,7 @@ from tests.cluster.kit import (
     chain,
     eventually,
     in_process,
-    is_empty,
     is_idle,
-    long_product,
     lose_pushes,
     on,
     plan_of,
@@ -97,13 +70,10 @@ from tests.cluster.kit import (
     soon,
     until_all,
 )
-from tests.cluster.process_cluster import ProcessCluster
 from tests.cluster.proxy import Proxy
 from tests.cluster.test_hostile_clients import linked
-from tests.cluster.test_membership import joined
 from tests.loops import run_to_end
 from tests.nodes import make_one
-from tests.ports import HoldPorts
 from tests.rows import for_each
 from tests.transports.authority import Authority
 from transports import Frame
@@ -306,68 +276,6 @@ async def test_one_callable_and_fifty_runs_at_once_get_their_own_answers(cluster
     await cluster.until_idle()
 
 
-CALLABLES: dict[str, Callable[[Any, Tensor, Tensor], Any]] = {
-    "fetches": lambda s, x, end: s.make_callable({"end": end}, [x]),
-    "options of a call": lambda s, x, end: partial(
-        s.make_callable({"end": end}, [x], accept_options=True), options=RunOptions(timeout_in_ms=1000 * int(PATIENCE))
-    ),
-    "names": lambda s, x, end: s.make_callable_from_options(CallableOptions(feed=[x.name], fetch=[end.name])),
-    "own limit": lambda s, x, end: s.make_callable_from_options(
-        CallableOptions(feed=[x.name], fetch=[end.name], run_options=RunOptions(timeout_in_ms=1000 * int(PATIENCE)))
-    ),
-    "wiring": lambda s, x, end: s.make_callable_from_options(
-        CallableOptions(
-            feed=["y"],
-            fetch=[end.name],
-            tensor_connection=[TensorConnection(from_tensor="y:0", to_tensor=x.name)],
-            feed_devices={"y:0": f"{W1}/device:CPU:0"},
-            fetch_devices={end.name: f"{W0}/device:CPU:0"},
-        )
-    ),
-}
-
-
-@both_ways
-@pytest.mark.parametrize("kind", CALLABLES)
-async def test_a_callable_of_any_kind_gives_the_values_of_its_runs(kind: str, cluster: InProcess, graph: Graph) -> None:
-    x, end = two_tasks()
-    ops.placeholder("float32", [], name="y")
-
-    def value_of(found: Any) -> Any:
-        return found["end"] if isinstance(found, dict) else found[0]
-
-    async with AsyncSession(cluster.target(), graph) as session:
-        call = CALLABLES[kind](session, x, end)
-        for number in range(3):
-            assert value_of(await soon(call(float(number)))) == number + 3.0
-
-    def in_thread() -> None:
-        with Session(cluster.target(), graph) as session:
-            assert value_of(CALLABLES[kind](session, x, end)(1.0)) == 4.0
-
-    await soon(asyncio.to_thread(in_thread))
-
-
-@both_ways
-@pytest.mark.parametrize("scheme", ["inproc", "unix", "grpc"])
-async def test_steps_run_over_every_transport(scheme: str, graph: Graph, tmp_path: Path) -> None:
-    x, end = two_tasks()
-    where = {"inproc": f"inproc://{tmp_path.name}-{{}}", "unix": f"unix://{tmp_path}/{{}}"}
-    bind = [where.get(scheme, "127.0.0.1:0").format(index) for index in range(2)]
-    async with AsyncExitStack() as stack:
-        servers = [Server({"worker": bind}, "worker", index) for index in range(2)]
-        for server in servers:
-            await stack.enter_async_context(server)
-        for server in servers:
-            server.learn_peers({"worker": [each.target for each in servers]})
-        target = servers[0].target
-        if scheme == "grpc":
-            target = target.replace("tcp://", "grpc://")
-        session = await stack.enter_async_context(AsyncSession(target, graph))
-        for number in range(3):
-            assert await soon(session.run(end, {x: float(number)})) == number + 3.0
-
-
 @both_ways
 async def test_eight_threads_of_one_session_get_their_own_answers(
     cluster: InProcess, graph: Graph, requests: Requests
@@ -455,29 +363,6 @@ async def test_over_tls_the_loop_writes_the_runs_of_threads(
         assert requests.of_threads == 0
 
 
-@both_ways
-async def test_a_task_may_have_several_devices(graph: Graph) -> None:
-    x = ops.placeholder("float32", [], name="x")
-    tasks = [f"{task}/device:CPU:{n}" for task in (W0, W1) for n in (0, 1)]
-    end = chain(x, 8, tuple(tasks))
-    options = ConfigProto(device_count={"CPU": 2}, inter_op_parallelism_threads=2)
-    async with in_process(config=options) as cluster:
-        async with AsyncSession(cluster.target(), graph) as session:
-            assert await warm(session, end, {x: 1.0}) == 9.0
-
-
-@both_ways
-async def test_steps_run_over_tls(graph: Graph, tmp_path_factory: pytest.TempPathFactory) -> None:
-    files: SecurityConfig = Authority(tmp_path_factory.mktemp("authority") / "ca").files()
-    x, end = two_tasks()
-    config = ConfigProto(
-        rpc_options=RPCOptions(ca_file=files.ca_file, certificate_file=files.certificate_file, key_file=files.key_file)
-    )
-    async with in_process(security=files) as cluster:
-        async with AsyncSession(cluster.target(), graph, config) as session:
-            assert await warm(session, end, {x: 1.0}) == 4.0
-
-
 @pytest.mark.process
 @pytest.mark.usefixtures("processes")
 async def test_large_values_between_processes_arrive_as_they_are(processes: LocalCluster, graph: Graph) -> None:
@@ -558,29 +443,6 @@ async def test_a_limit_ends_the_step_on_all_tasks_and_names_those_at_work(cluste
         held.gate.open()
         await nothing_is_left(cluster, session)
         assert await soon(session.run(held.end, {held.x: 1.0}, timeout=PATIENCE)) == 2.0
-
-
-@both_ways
-@pytest.mark.parametrize("of", ["client", "server"])
-async def test_a_limit_of_the_session_ends_the_step_and_is_named_by_its_option(of: str, graph: Graph) -> None:
-    """Whichever side has set it."""
-    held = Held(f"program limit of the {of}")
-    limited = ConfigProto(operation_timeout_in_ms=1000 * int(PATIENCE))
-    options: dict[str, Any] = {"config": limited} if of == "server" else {}
-    async with in_process(**options) as cluster:
-        async with AsyncSession(cluster.target(), graph, limited if of == "client" else None) as session:
-            await warm(session, held.end, {held.x: 1.0})
-            held.gate.close()
-            for master in cluster.server(W0).actors.master._sessions.values():
-                assert master.steps.limit == PATIENCE
-                # A session could not be opened in the time that this test waits.
-                master.steps.limit = 0.2
-            error = await error_of(session, held.end, {held.x: 1.0})
-            assert isinstance(error, DeadlineExceededError)
-            whose = rf"the session's limit of {PATIENCE:g} s \(operation_timeout_in_ms\); still at"
-            assert re.search(whose, error.message)
-            held.gate.open()
-            await nothing_is_left(cluster, session)
 
 
 @both_ways
@@ -703,22 +565,6 @@ async def test_closing_a_session_ends_its_runs(cluster: InProcess, graph: Graph)
 
 
 @both_ways
-async def test_closing_a_session_in_one_thread_ends_the_runs_of_others(cluster: InProcess, graph: Graph) -> None:
-    held = Held("frames closed in a thread")
-    session = Session(cluster.target(), graph)
-    await soon(asyncio.to_thread(session.run, held.end, {held.x: 1.0}))
-    held.gate.close()
-    runs = [asyncio.ensure_future(asyncio.to_thread(session.run, held.end, {held.x: 1.0})) for _ in range(3)]
-    await held.gate.wait_entered(3)
-    await soon(asyncio.to_thread(session.close))
-    for run in runs:
-        with pytest.raises(CancelledError, match=r"^Session has been closed\.$"):
-            await soon(run)
-    held.gate.open()
-    await cluster.until_idle()
-
-
-@both_ways
 async def test_a_cancel_scope_ends_the_run_of_its_thread(cluster: InProcess, graph: Graph) -> None:
     """As queue runners do when their program stops."""
     held, scope = Held("frames scope"), CancelScope()
@@ -822,22 +668,6 @@ def test_ctrl_c_ends_a_blocked_run_of_a_master_in_this_process(graph: Graph) -> 
         loop.stop()
 
 
-@pytest.mark.parametrize("way", ["direct"], indirect=True)
-async def test_a_server_that_stops_ends_the_runs_of_sessions_in_its_process(graph: Graph) -> None:
-    held = Held("frames stopped server")
-    async with in_process() as cluster:
-        session = AsyncSession(cluster.target(), graph)
-        await held.warm(session)
-        runs = [await held.begin(session) for _ in range(2)]
-        await soon(cluster.server(W0).stop())
-        await soon(asyncio.wait(runs))
-        assert all(isinstance(run.exception(), UnavailableError) for run in runs)
-        held.gate.open()
-        with pytest.raises(UnavailableError, match="was stopped in order"):
-            await soon(session.run(held.end, {held.x: 1.0}))
-        await soon(session.close())
-
-
 @both_ways
 async def test_a_run_that_waited_at_its_client_is_told_its_whole_limit(cluster: InProcess, graph: Graph) -> None:
     """The time that it has waited counts, and the error names the limit that was set."""
@@ -907,71 +737,6 @@ async def test_an_error_of_a_kernel_names_node_device_task_and_line(
             assert f"{Path(__file__).name}:" in str(error.source)
         assert await soon(session.run(end, {a: 1, b: 1})) == 17
         await nothing_is_left(cluster, session)
-
-
-@pytest.mark.parametrize(("task", "way"), [(W0, "link"), (W1, "link"), (W1, "direct")], indirect=["way"])
-async def test_a_value_that_cannot_be_encoded_fails_its_step(task: str, cluster: InProcess, graph: Graph) -> None:
-    wait = Wait("frames not encodable")
-    x = ops.placeholder("float32", [], name="x")
-    with on(task):
-        end = wait(x)
-    async with AsyncSession(cluster.target(), graph) as session:
-        await warm(session, end, {x: 1.0})
-        wait.value = object()
-        with pytest.raises(InvalidArgumentError, match="cannot send a object"):
-            await soon(session.run(end, {x: 1.0}))
-        wait.value = None
-        assert await soon(session.run(end, {x: 2.0})) == 2.0
-        await nothing_is_left(cluster, session)
-
-
-def slow_on_w1() -> tuple[Tensor, Tensor]:
-    """What takes seconds on worker 1, for what worker 0 waits; quick for a small matrix."""
-    x = ops.placeholder("float32", [None, None], name="x")
-    with on(W1):
-        there = long_product(x, 1000)
-    with on(W0):
-        return x, ops.add(there, 1.0, name="end")
-
-
-LARGE, SMALL = np.full([800, 800], 0.01, np.float32), np.zeros([2, 2], np.float32)
-
-
-@pytest.mark.process
-@pytest.mark.parametrize("killed", [0, 1], ids=["master", "worker"])
-async def test_a_process_that_is_killed_ends_the_steps_that_it_runs(
-    killed: int, mortal: ProcessCluster, graph: Graph
-) -> None:
-    x, end = slow_on_w1()
-    cluster = mortal.cluster
-    async with AsyncSession(cluster.target("worker"), graph) as session:
-        await warm(session, end, {x: SMALL})
-        run = asyncio.create_task(error_of(session, end, {x: LARGE}))
-        await until_all([cluster.target("worker", 1)], lambda seen: seen.steps == 1)
-        cluster.process("worker", killed).send_signal(signal.SIGKILL)
-        error = await run
-        assert isinstance(error, UnavailableError)
-        assert error.task == (W0, W1)[killed]
-    others = [process.address for process in cluster.processes.values() if process.alive]
-    mortal.do(until_all(others, is_empty))
-
-
-@both_ways
-async def test_a_task_that_falls_silent_is_lost_when_its_lease_is_over(graph: Graph) -> None:
-    held = Held("frames silent")
-    async with in_process(beat=0.1, lease=0.6) as cluster, Proxy(cluster.target(W1)) as proxy:
-        cluster.servers[0].learn_peers({"worker": [cluster.target(W0), proxy.address]})
-        async with AsyncSession(cluster.target(), graph) as session:
-            await warm(session, held.end, {held.x: 1.0})
-            held.gate.close()
-            run = asyncio.create_task(error_of(session, held.end, {held.x: 1.0}))
-            await held.gate.wait_entered()
-            proxy.lose_host()
-            error = await run
-            assert isinstance(error, UnavailableError)
-            assert error.task == W1
-            held.gate.open()
-            proxy.heal()
 
 
 async def test_a_value_that_was_lost_ends_its_step(
@@ -1135,19 +900,6 @@ async def test_many_strings_are_read_and_written_in_threads_while_another_sessio
         await cluster.until_idle()
 
 
-async def test_a_value_among_many_strings_that_cannot_be_sent_fails_its_step(graph: Graph, cluster: InProcess) -> None:
-    wait = Wait("object")
-    x = ops.placeholder("float32", [])
-    end = wait(x)
-    async with AsyncSession(cluster.target(), graph) as session:
-        assert await warm(session, end, {x: 1.0}) == 1.0
-        wait.value = np.array([object()] * (2**16 + 1), dtype=object)
-        with pytest.raises(InvalidArgumentError, match="cannot be sent"):
-            await soon(session.run(end, {x: 1.0}))
-        wait.value = None
-        assert await soon(session.run(end, {x: 2.0})) == 2.0
-
-
 # -- what changes between two runs ---------------------------------------------------------------------
 
 
@@ -1193,15 +945,6 @@ async def test_what_runs_take_is_settled_when_their_values_have_arrived(cluster:
         await nothing_is_left(cluster, session)
 
 
-@both_ways
-async def test_a_session_that_is_reattached_goes_on(cluster: InProcess, graph: Graph) -> None:
-    x, end = two_tasks()
-    async with AsyncSession(cluster.target(), graph) as session:
-        assert await warm(session, end, {x: 1.0}) == 4.0
-        await soon(session.reattach())
-        assert await warm(session, end, {x: 2.0}) == 5.0
-
-
 async def test_a_link_that_is_lost_takes_its_plans_along(cluster: InProcess, graph: Graph) -> None:
     x, end = two_tasks()
     async with Proxy(cluster.target()) as proxy, AsyncSession(proxy.address, graph) as session:
@@ -1214,158 +957,7 @@ async def test_a_link_that_is_lost_takes_its_plans_along(cluster: InProcess, gra
         assert await warm(session, end, {x: 2.0}) == 5.0
 
 
-@both_ways
-async def test_tasks_join_leave_and_come_back_between_runs(graph: Graph) -> None:
-    x = ops.placeholder("float32", [], name="x")
-    with on(W0):
-        stays = x * 2.0
-    async with in_process({"worker": 1}) as cluster:
-        async with AsyncSession(cluster.target(), graph) as session:
-            await warm(session, stays, {x: 1.0})
-            with on(W1):
-                leaves = stays + 1.0
-            for _ in range(2):
-                async with joined(cluster, 1):
-                    await warm(session, [stays, leaves], {x: 1.0})
-                    found = await soon(session.run([stays, leaves], {x: 2.0}))
-                    assert found == [4.0, 5.0]
-                error = await error_of(session, [stays, leaves], {x: 1.0})
-                assert "has left the cluster" in error.message
-                assert await soon(session.run(stays, {x: 3.0})) == 6.0
-
-
-@both_ways
-async def test_a_task_that_has_restarted_is_told_of_with_what_was_lost(graph: Graph, hold_ports: HoldPorts) -> None:
-    x = ops.placeholder("float32", [], name="x")
-    with on(W1):
-        v = ops.Variable(2.0, name="v")
-        there = v * x
-    with on(W0):
-        end = there + 1.0
-    (port,) = hold_ports(1)
-    async with in_process({"worker": 1}) as cluster:
-        async with AsyncExitStack() as stack:
-            task = await stack.enter_async_context(serving(cluster, 1, port))
-            session = await stack.enter_async_context(AsyncSession(cluster.target(), graph))
-            await soon(session.run(v.initializer))
-            await warm(session, end, {x: 1.0})
-            await task.stop()
-            for _ in range(2):
-                error = await error_of(session, end, {x: 1.0})
-                assert isinstance(error, UnavailableError)
-            await stack.enter_async_context(serving(cluster, 1, port))
-            error = await error_of(session, end, {x: 1.0})
-            assert isinstance(error, WorkerRestartedError)
-            assert "Variables lost: v" in error.message
-            await soon(session.reattach(restore=v.initializer))
-            assert await warm(session, end, {x: 3.0}) == 7.0
-
-
-@asynccontextmanager
-async def serving(cluster: InProcess, index: int, port: int) -> AsyncIterator[Server]:
-    """One more server at a port, which the others are told of, and stay told of."""
-    spec = {**cluster.spec.tasks(), f"/job:worker/replica:0/task:{index}": f"127.0.0.1:{port}"}
-    async with Server(ClusterSpec.of_tasks(spec), "worker", index) as server:
-        for each in cluster.servers:
-            each.learn_peers(ClusterSpec.of_tasks(spec))
-        yield server
-
-
-@both_ways
-async def test_a_session_that_was_reset_ends_its_runs_and_refuses_others(cluster: InProcess, graph: Graph) -> None:
-    held = Held("frames reset")
-    async with AsyncSession(cluster.target(), graph) as session:
-        await held.warm(session)
-        run = await held.begin(session)
-        await soon(AsyncSession.reset(cluster.target()))
-        await soon(asyncio.wait([run]))
-        assert isinstance(run.exception(), AbortedError)
-        held.gate.open()
-        error = await error_of(session, held.end, {held.x: 1.0})
-        assert isinstance(error, AbortedError)
-        assert "is not known to the master" in error.message
-        await cluster.until_idle()
-
-
-@both_ways
-async def test_a_run_that_waits_its_turn_ends_with_its_session(graph: Graph) -> None:
-    """Each of two runs ends at once: the one under way, and the one that the master has not begun."""
-    held = Held("frames closed while waiting")
-    async with in_process(max_inflight_steps=1) as cluster:
-        async with AsyncSession(cluster.target(), graph) as session:
-            await held.warm(session)
-            runs = [await held.begin(session)]
-            runs.append(asyncio.create_task(session.run(held.end, {held.x: 2.0})))
-            await eventually(lambda: cluster.server(W0).statistics().waiting == 1)
-            await soon(AsyncSession.reset(cluster.target()))
-            await soon(asyncio.wait(runs))
-            assert all(isinstance(run.exception(), (AbortedError, CancelledError)) for run in runs)
-            held.gate.open()
-            await cluster.until_idle()
-
-
-async def test_runs_that_wait_at_their_client_run_when_there_is_room(cluster: InProcess, graph: Graph) -> None:
-    held = Held("frames saturated")
-    async with AsyncSession(cluster.target(), graph, ConfigProto(max_inflight_steps=1)) as session:
-        await held.warm(session)
-        runs = [await held.begin(session)]
-        runs += [asyncio.create_task(session.run(held.end, {held.x: 1.0})) for _ in range(5)]
-        await eventually(lambda: session._session.statistics().waiting == 5)
-        held.gate.open()
-        assert await soon(asyncio.gather(*runs)) == [2.0] * 6
-        await nothing_is_left(cluster, session)
-
-
 # -- observation ---------------------------------------------------------------------------------------
-
-
-@both_ways
-async def test_why_names_the_step_and_the_tasks_that_it_waits_for(cluster: InProcess, graph: Graph) -> None:
-    held = Held("frames why")
-    async with AsyncSession(cluster.target(), graph) as session:
-        await held.warm(session)
-        run = await held.begin(session)
-        why = await soon(session.why())
-        held.gate.open()
-        assert await soon(run) == 2.0
-        (step,) = why.steps
-        assert set(step.unfinished) == {W0, W1}
-        assert why.root is not None
-        assert (why.root.kind, why.root.task) == ("suspended", W1)
-        assert why.root.source is not None
-        assert Path(__file__).name in why.root.source
-        assert str(await soon(session.why())) == "No step is under way."
-
-
-async def test_runs_are_counted_at_the_session_and_at_all_servers(cluster: InProcess, graph: Graph) -> None:
-    held = Held("frames counted")
-    async with AsyncSession(cluster.target(), graph) as session:
-        await held.warm(session)
-
-        def counts() -> list[int]:
-            servers = cluster.statistics().values()
-            (open_session,) = cluster.server(W0).statistics().open_sessions
-            link = session._session.statistics().link
-            assert link is not None
-            return [*(s.runs for s in servers), open_session.runs, session._session.steps.tally.runs]  # type: ignore[attr-defined]
-
-        before = counts()
-        held.gate.open()
-        for _ in range(5):
-            await soon(session.run(held.end, {held.x: 1.0}))
-        assert [now - then for now, then in zip(counts(), before, strict=True)] == [5] * 4
-        held.gate.close()
-        runs = [await held.begin(session) for _ in range(3)]
-        assert session._session.statistics().steps == 3
-        (open_session,) = cluster.server(W0).statistics().open_sessions
-        assert open_session.steps == 3
-        link = session._session.statistics().link
-        assert link is not None
-        assert link.pending == 3
-        assert [s.steps for s in cluster.statistics().values()] == [3, 3]
-        held.gate.open()
-        await soon(asyncio.gather(*runs))
-        await nothing_is_left(cluster, session)
 
 
 @both_ways
@@ -1413,16 +1005,6 @@ async def test_a_run_that_asks_for_more_is_followed_by_plain_ones(how: str, clus
             names = {n.node_name for d in metadata.step_stats.dev_stats for n in d.node_stats}
             assert end.op.name in names
         await nothing_is_left(cluster, session)
-
-
-@both_ways
-async def test_every_nth_step_of_a_plan_that_runs_often_is_traced(cluster: InProcess, graph: Graph) -> None:
-    x, end = two_tasks()
-    config = ConfigProto(graph_options=GraphOptions(timeline_step=3))
-    async with AsyncSession(cluster.target(), graph, config) as session:
-        for number in range(9):
-            assert await soon(session.run(end, {x: 1.0})) == 4.0
-            assert len(session.timelines()) == (number + 1) // 3
 
 
 # -- peers that send what no client would ------------------------------------------------------------
@@ -1493,13 +1075,6 @@ async def serves(cluster: InProcess) -> None:
             await nothing_is_left(cluster, session)
 
 
-async def test_a_run_of_an_unknown_program_is_answered_by_gone(hostile: Hostile) -> None:
-    hostile.send(RUN_STEP, 7, hostile.number + 1, None, None, *ONE_VALUE)
-    assert await hostile.answer() == [GONE, 7]
-    hostile.send(RUN_STEP, 8, hostile.number, None, None, *ONE_VALUE)
-    assert (await hostile.answer())[:2] == [DONE, 8]
-
-
 @for_each("items", [[], 2 * ONE_VALUE], ids=["none", "two"])
 async def test_a_run_with_another_number_of_values_fails(hostile: Hostile, items: Any) -> None:
     hostile.send(RUN_STEP, 7, hostile.number, None, None, *items)
@@ -1541,23 +1116,10 @@ async def test_a_value_that_does_not_fit_fails_its_run_or_is_computed_and_holds_
     "wire",
     [
         (RUN_STEP, 1, "number", None, None),
-        (RUN_STEP, 1, 2, float("nan"), None),
-        (RUN_STEP, 1, 2, None),
-        (RUN_STEP, 1, 2, None, 5),
-        (RUN_STEP, 1, 2, None, pack([None, {}, None, "", -1.0])),
-        (RUN_STEP, 1, 2, None, None, b"form"),
         (RUN_STEP, 1, 2, None, None, b"\x01", b"no float"),
-        (RUN_STEP, 1, 2, None, None, b"\x01", 0),
-        (RUN_STEP, -1, 2, None, None),
-        (RUN_STEP, None, 2, None, None),
-        (PARTIAL_RUN, 1, 2, None, None),
         (PARTIAL_RUN, 1, 2, None, pack([["x:0"], [1]])),
         (RUN_GRAPH, 1, 2, None, pack([1, None])),
-        (PUSH, 1, 0, None, None),
         (PUSH, 1, 10**6, *ONE_VALUE),
-        (PUSH, 1, -1, *ONE_VALUE),
-        (PUSH, 1, "key", b"\x01", b"short"),
-        (PUSH, 1, "key"),
         (FAIL, 1, "no error"),
     ],
     ids=repr,
@@ -1566,22 +1128,6 @@ async def test_a_frame_that_is_malformed_ends_the_link_and_nothing_else(wire: An
     hostile.send(*wire)
     await soon(hostile.link.wait_closed())
     assert hostile.answers.empty()
-
-
-async def test_a_run_that_is_requested_twice_at_once_ends_the_link(cluster: InProcess, graph: Graph) -> None:
-    held = Held("frames twice")
-    async with linked(cluster.target()) as link:
-        hostile = Hostile(link)
-        await hostile.open(graph, held.x.name, held.end.name)
-        held.gate.close()
-        hostile.send(RUN_STEP, 1, hostile.number, None, None, *ONE_VALUE)
-        await held.gate.wait_entered()
-        hostile.send(RUN_STEP, 1, hostile.number, None, None, *ONE_VALUE)
-        await soon(link.wait_closed())
-    held.gate.open()
-    await cluster.until_idle()
-    await serves(cluster)
-    assert held.gate.entered == 1
 
 
 async def test_answers_to_runs_that_the_server_has_not_requested_are_dropped(hostile: Hostile) -> None:

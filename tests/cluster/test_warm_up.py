@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 
-from actorsession import AsyncSession, Graph, Session, ops
-from actorsession.errors import InvalidArgumentError
+from actorsession import AsyncSession, Graph, ops
 from tests.cluster.kit import W0, W1, InProcess, on, soon
 
 
@@ -49,29 +46,3 @@ async def test_no_state_changes_on_any_task(cluster: InProcess, graph: Graph) ->
         await soon(session.run(initialise))
         await soon(session.warm_up(update))
         assert await soon(session.run(v)) == 1.0
-
-
-@pytest.mark.usefixtures("way")
-async def test_what_the_run_would_refuse_is_refused(cluster: InProcess, graph: Graph) -> None:
-    x = ops.placeholder("float32", [], name="x")
-    y = x + 1.0
-    async with AsyncSession(cluster.target(), graph=graph) as session:
-        with pytest.raises(InvalidArgumentError, match="feed a value for placeholder") as info:
-            await soon(session.warm_up(y))
-        assert info.value.op is x.op
-        with pytest.raises(InvalidArgumentError, match="at least one target"):
-            await soon(session.warm_up([], [x], partial=True))
-
-
-async def test_a_session_without_await_is_warmed_up(cluster: InProcess, graph: Graph) -> None:
-    x = ops.placeholder("float32", [], name="x")
-    with on(W1):
-        y = x + 1.0
-
-    def work() -> None:
-        with Session(cluster.target(), graph=graph) as session:
-            session.warm_up(y, [x])
-            assert cluster.statistics()[W1].graphs == 1
-            assert session.run(y, {x: 1.0}) == 2.0
-
-    await soon(asyncio.to_thread(work))

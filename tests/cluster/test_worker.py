@@ -355,6 +355,25 @@ async def test_closing_a_session_cancels_its_steps_and_no_others(bench: Bench, g
     assert bench.worker.counts().graphs == 1
 
 
+async def test_closing_a_session_puts_back_what_its_steps_have_taken_and_nobody_has_confirmed(
+    bench: Bench, graph: Graph
+) -> None:
+    """1. A step has taken one of two elements, and its master does not say what became of it. 2. Its session
+    is closed. 3. Another one finds both."""
+    with on(W0):
+        queue = ops.FIFOQueue(2, "float32", shapes=[[]], shared_name="kept")
+        put, taken, size = queue.enqueue_many([[1.0, 2.0]]), queue.dequeue(), queue.size()
+    for session in ("one", "two"):
+        await bench.create(session)
+    filled = await bench.register(graph, [], targets=[put], session="one")
+    assert await bench.run(filled) == []
+    assert await bench.run(await bench.register(graph, [taken], session="one"), step_id=2) == [1.0]
+    counted = await bench.register(graph, [size], session="two")
+    assert await bench.run(counted, step_id=3) == [1]
+    await bench.ask(DeleteWorkerSession(session_handle="one"))
+    assert await bench.run(counted, step_id=4) == [2]
+
+
 async def test_a_step_in_the_kernel_pool_counts_until_its_kernel_is_back(bench: Bench, graph: Graph) -> None:
     await bench.create()
     gate = Gate("in the pool of a worker")

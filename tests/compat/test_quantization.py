@@ -32,6 +32,16 @@ def test_rounding_lets_the_gradient_through_within_its_range() -> None:
     assert (slope.tolist(), limited.tolist()) == ([1, 1, 1], [0, 1, 0])
 
 
+def test_halves_are_rounded_to_even_or_up() -> None:
+    x = tf.constant([-1.5, -0.5, 0.5, 1.5, 2.5])
+    found = [
+        tf.quantization.quantize_and_dequantize_v2(x, -4.0, 3.0, range_given=True, num_bits=3, round_mode=mode)
+        for mode in ("HALF_TO_EVEN", "HALF_UP")
+    ]
+    with tf.Session() as sess:
+        assert [value.tolist() for value in sess.run(found)] == [[-2, 0, 0, 2, 2], [-1, 0, 1, 2, 3]]
+
+
 def test_a_quantised_network_gives_what_the_real_one_does() -> None:
     random = np.random.default_rng(0)
     images = random.uniform(-1, 1, (1, 6, 6, 2)).astype(np.float32)

@@ -13,7 +13,7 @@ import numpy as np
 from actorsession import Graph, Tensor, as_dtype
 from tests.ops.interpreter import evaluate, source
 
-__all__ = ["computed", "expect", "f32", "i32", "i64", "static_shape"]
+__all__ = ["computed", "f32", "i32", "i64", "static_shape"]
 
 
 def f32(value: Any) -> Any:
@@ -41,36 +41,6 @@ def computed(f: Callable[..., Any], *values: Any, known: bool = True) -> Any:
         fetches = list(made) if several else [made]
         results = evaluate(fetches, dict(zip(inputs, arrays, strict=True)))
     return results if several else results[0]
-
-
-def expect(f: Callable[..., Any], expected: Any, *values: Any, exact: bool = True) -> None:
-    """Checks what ``f`` computes, with static shapes known and hidden.
-
-    Args:
-        f: from tensors to a tensor, or to a list of them if ``expected`` is a list.
-        expected: arrays; their dtype and shape count as well.
-        *values: inputs of ``f``.
-        exact: whether values must be equal, or close as rounding goes.
-    """
-    for known in (True, False):
-        found = computed(f, *values, known=known)
-        pairs = zip(
-            found if isinstance(expected, list) else [found],
-            expected if isinstance(expected, list) else [expected],
-            strict=True,
-        )
-        for got, want in pairs:
-            _compare(np.asarray(got), np.asarray(want), exact)
-
-
-def _compare(got: Any, want: Any, exact: bool) -> None:
-    assert got.shape == want.shape
-    if want.dtype.kind not in "OS":
-        assert got.dtype == want.dtype
-    if exact:
-        np.testing.assert_array_equal(got, want.astype(got.dtype))
-    else:
-        np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)
 
 
 def static_shape(f: Callable[..., Any], *shapes: Sequence[int | None] | None) -> Any:

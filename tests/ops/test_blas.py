@@ -25,31 +25,27 @@ def four_threads(product_threads: Callable[[int], None]) -> None:
 
 
 @needs_openblas
-def test_products_keep_to_one_thread_within_a_block_and_to_the_old_number_after_it(four_threads: None) -> None:
-    (library, *_) = loaded_libraries()
-    with single_threaded() as usual, single_threaded() as inner:
-        assert (usual, inner, library.asked()) == (4, 4, 1)
-    assert library.asked() == 4
-
-
-@needs_openblas
-def test_where_products_have_one_thread_anyway_nothing_is_changed(four_threads: None) -> None:
+@for_each(
+    "before, within, changed, after",
+    [
+        (4, 1, None, 4),  # one thread within a block, and the old number after it
+        (1, 1, 3, 3),  # where products have one thread anyway nothing is changed
+        (4, 1, 3, 3),  # a number that is set meanwhile counts afterwards
+    ],
+)
+def test_products_keep_to_one_thread_within_a_block(
+    four_threads: None, before: int, within: int, changed: int | None, after: int
+) -> None:
     (library, *others) = loaded_libraries()
     for each in (library, *others):
-        each.set(1)
-    with single_threaded() as usual:
-        assert usual == 1
-        library.set(3)
-    assert library.asked() == 3
-
-
-@needs_openblas
-def test_a_number_that_is_set_meanwhile_counts_afterwards(four_threads: None) -> None:
-    (library, *_) = loaded_libraries()
-    with single_threaded():
-        library.set(3)
-        assert (library.get(), library.asked()) == (3, 1)
-    assert library.asked() == 3
+        each.set(before)
+    with single_threaded() as usual, single_threaded() as inner:
+        assert (usual, inner, library.asked()) == (before, before, within)
+        if changed is not None:
+            library.set(changed)
+            assert library.get() == changed
+            assert library.asked() == (changed if before == 1 else within)
+    assert library.asked() == after
 
 
 @needs_openblas

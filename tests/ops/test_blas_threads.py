@@ -17,6 +17,7 @@ from actorsession.ops.blas_threads import (
     thread_count,
 )
 from actorsession.runtime.kernel_pool import processors
+from tests.rows import for_each
 
 pytestmark = pytest.mark.skipif(not loaded_libraries(), reason="numpy's BLAS is no OpenBLAS here")
 
@@ -37,21 +38,33 @@ def test_the_library_that_numpy_has_loaded_is_found_by_the_process_itself() -> N
     assert library.get() == 4
 
 
-def test_a_number_counts_while_somebody_holds_it() -> None:
-    held = hold_blas_threads(1)
-    assert held is not None
-    assert blas_threads() == 1
-    del held
-    assert blas_threads() == 4
+# What sessions hold and servers share, and is let go again, each with the number that counts after it.
+HISTORIES: dict[str, list[tuple[str, int, int]]] = {
+    "a number counts while somebody holds it": [("hold", 1, 1), ("let go", 0, 4)],
+    "the last holder brings the old number back": [("hold", 2, 2), ("hold", 2, 2), ("let go", 0, 2), ("let go", 1, 4)],
+    "another counts once the first is let go": [("hold", 1, 1), ("let go", 0, 4), ("hold", 3, 3), ("let go", 1, 4)],
+    "the least share counts": [("share", 3, 3), ("share", 2, 2), ("let go", 1, 3), ("let go", 0, 4)],
+    "what a session asks for counts before any share": [
+        *(("share", 1, 1), ("hold", 3, 3), ("share", 2, 3)),
+        *(("let go", 1, 1), ("let go", 0, 2), ("let go", 2, 4)),
+    ],
+}
 
 
-def test_the_last_holder_brings_the_old_number_back() -> None:
-    first, second = hold_blas_threads(2), hold_blas_threads(2)
-    assert first is second
-    del first
-    assert blas_threads() == 2
-    del second
-    assert blas_threads() == 4
+@for_each("history", HISTORIES)
+def test_numbers_count_in_their_order(history: str) -> None:
+    kept: list[object] = []
+    for event, number, counts in HISTORIES[history]:
+        if event == "let go":
+            kept[number] = None
+        else:
+            kept.append((hold_blas_threads if event == "hold" else share_blas_threads)(number))
+            assert kept[-1] is not None
+        assert blas_threads() == counts, (event, number)
+
+
+def test_holders_of_one_number_have_one_hold() -> None:
+    assert hold_blas_threads(2) is hold_blas_threads(2)
 
 
 def test_another_number_is_logged_once_and_has_no_effect(caplog: pytest.LogCaptureFixture) -> None:
@@ -63,15 +76,6 @@ def test_another_number_is_logged_once_and_has_no_effect(caplog: pytest.LogCaptu
     assert "intra_op_parallelism_threads=3 has no effect" in record.message
     assert "asked for 1" in record.message
     del held, others
-
-
-def test_another_number_counts_once_the_first_is_let_go() -> None:
-    held = hold_blas_threads(1)
-    del held
-    held = hold_blas_threads(3)
-    assert blas_threads() == 3
-    del held
-    assert blas_threads() == 4
 
 
 def test_a_library_that_is_not_known_is_said_to_be_unknown(
@@ -86,30 +90,6 @@ def test_a_library_that_is_not_known_is_said_to_be_unknown(
 
 def test_a_file_that_is_no_openblas_is_passed_over() -> None:
     assert loaded_libraries(["/nowhere/libopenblas.so", "libc.so.6"]) == []
-
-
-# -- shares ----------------------------------------------------------------------------------------
-
-
-def test_the_least_share_counts_while_its_server_lives() -> None:
-    first, second = share_blas_threads(3), share_blas_threads(2)
-    assert blas_threads() == 2
-    del second
-    assert blas_threads() == 3
-    del first
-    assert blas_threads() == 4
-
-
-def test_what_a_session_asks_for_counts_before_any_share() -> None:
-    share = share_blas_threads(1)
-    held = hold_blas_threads(3)
-    assert blas_threads() == 3
-    later = share_blas_threads(2)
-    assert blas_threads() == 3
-    del held
-    assert blas_threads() == 1
-    del share, later
-    assert blas_threads() == 4
 
 
 # -- the environment of processes that are started -------------------------------------------------

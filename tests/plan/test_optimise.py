@@ -303,6 +303,38 @@ def test_the_folded_value_of_an_op_without_a_device_travels_no_more(graph: Graph
 # -- equal nodes -----------------------------------------------------------------------------------
 
 
+def test_a_product_with_ones_gives_way_to_the_other_factor(graph: Graph) -> None:
+    for dtype in ("float32", "int32", "bfloat16"):
+        x, one = ops.placeholder(dtype, [200, 20000]), ops.constant(1, dtype)
+        row, whole = ops.reshape(one, [1]), ops.fill([200, 20000], one)
+        for product in (
+            x * 1,
+            row * x,
+            x * ops.broadcast_to(one, [200, 20000]),
+            whole * x,
+            ops.tile([[one]], [200, 1]) * x,
+        ):
+            assert Optimised(graph, [ops.negative(product)], [x]).ops() == ["_Arg", "Neg"]
+
+
+def test_the_gradient_of_a_sum_of_products_multiplies_no_ones(graph: Graph) -> None:
+    x, w = (ops.placeholder("float32", [2000, 20000]) for _ in "xw")
+    slope = ops.negative(ops.gradients(ops.reduce_sum(x * w), x)[0])
+    assert Optimised(graph, [slope], [x, w]).ops() == ["_Arg", "Neg"]
+
+
+def test_a_product_with_ones_stays_where_it_is_more(graph: Graph) -> None:
+    """It is or may be larger, it is fetched, it waits for something, or 1 times infinity is no number."""
+    x, some, z = ops.placeholder("float32", [1, 3]), ops.placeholder("float32", [None, 3]), ops.placeholder("complex64")
+    ones = ops.fill([2, 3], 1.0)
+    with graph.control_dependencies([ops.Variable(1.0).initializer]):
+        later = x * 1.0
+    for product in (x * ones, some * ones, z * 1.0, later, x * 2.0):
+        assert "Mul" in Optimised(graph, [ops.negative(product)], [x, some, z]).ops()
+    assert "Mul" in Optimised(graph, [x * 1.0], [x]).ops()
+    assert "Mul" in Optimised(graph, [ops.negative(x * 1.0)], [x], options=MERGING).ops()
+
+
 def test_equal_nodes_become_one(graph: Graph) -> None:
     x = ops.placeholder("float32", [2])
     y = ops.tanh(x * 2.0) + ops.tanh(x * 2.0)

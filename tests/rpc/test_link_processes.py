@@ -120,19 +120,6 @@ async def test_a_peer_that_is_stopped_for_less_than_the_lease_answers_late(
         assert await soon(asker) == Said(text="late")
 
 
-@each_socket
-async def test_a_peer_that_is_killed_fails_pending_asks_at_once(scheme: str) -> None:
-    with server_process(scheme) as server:
-        async with linked_to(server, lease=30.0) as link:
-            asker = asyncio.create_task(link.ask("desk", Hold(name="a")))
-            await soon(link.ask("desk", Say(text="it has begun")))
-            server.process.kill()
-            killed = time.monotonic()
-            with pytest.raises(UnavailableError, match="closed by the peer"):
-                await soon(asker)
-            assert time.monotonic() - killed < 5
-
-
 async def test_the_process_we_are_in_may_stand_still_itself(servers: Mapping[str, Server]) -> None:
     """
     1. Our own loop is held for longer than the lease.

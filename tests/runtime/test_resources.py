@@ -21,7 +21,6 @@ from actorsession.graph import shared_arrays
 from actorsession.graph.node import spec
 from actorsession.runtime import resources
 from actorsession.runtime.resources import ResourceManager, UninitializedVariableError, Variable
-from tests.rows import for_each
 
 VECTOR = spec("float32", [3])
 
@@ -34,24 +33,6 @@ def made(value: np.ndarray | None = None) -> Variable:
     variable = Variable("v", VECTOR)
     variable.assign(vector(1, 2, 3) if value is None else value)
     return variable
-
-
-def test_reading_an_uninitialised_variable_names_it_and_says_what_to_do() -> None:
-    variable = Variable("weights", VECTOR)
-    assert not variable.initialized
-    with pytest.raises(FailedPreconditionError, match=r"'weights'.*read.*initializer") as caught:
-        variable.read()
-    assert not isinstance(caught.value, NotFoundError)
-
-
-@for_each("change", [lambda v: v.update(np.add, vector(1, 1, 1)), lambda v: v.access(lambda value: value)])
-@for_each("kind", [NotFoundError, FailedPreconditionError])
-def test_changing_an_uninitialised_variable_fails_as_both_kinds_of_tensorflow_do(change: Any, kind: Any) -> None:
-    variable = Variable("weights", VECTOR)
-    with pytest.raises(kind, match=r"'weights'.*changed.*initializer") as caught:
-        change(variable)
-    assert caught.value.error_code == NotFoundError.error_code
-    assert not variable.initialized
 
 
 def test_the_error_of_an_uninitialised_variable_travels_as_not_found() -> None:
@@ -152,42 +133,6 @@ def test_an_update_that_fails_leaves_the_value() -> None:
     with pytest.raises(ValueError, match="broadcast"):
         variable.update(np.add, np.zeros(5, np.float32))
     np.testing.assert_array_equal(variable.read(), [1, 2, 3])
-
-
-def test_one_name_is_one_variable_and_containers_are_apart() -> None:
-    manager = ResourceManager()
-    first = manager.variable("", "v", VECTOR)
-    assert manager.variable("", "v", VECTOR) is first
-    assert manager.variable("localhost", "v", VECTOR) is first  # the default container's name
-    assert manager.variable("other", "v", VECTOR) is not first
-
-
-def test_clearing_a_container_leaves_its_holders_uninitialised_but_valid() -> None:
-    manager = ResourceManager()
-    kept, cleared = manager.variable("a", "v", VECTOR), manager.variable("b", "v", VECTOR)
-    kept.assign(vector(1, 2, 3))
-    cleared.assign(vector(1, 2, 3))
-    manager.clear(["b"])
-    assert (kept.initialized, cleared.initialized) == (True, False)
-    assert manager.variable("b", "v", VECTOR) is cleared
-    cleared.assign(vector(4, 5, 6))
-    np.testing.assert_array_equal(cleared.read(), [4, 5, 6])
-
-
-def test_clearing_without_names_clears_the_default_container() -> None:
-    manager = ResourceManager()
-    default, named = manager.variable("", "v", VECTOR), manager.variable("a", "v", VECTOR)
-    default.assign(vector(1, 2, 3))
-    named.assign(vector(1, 2, 3))
-    manager.clear()
-    assert (default.initialized, named.initialized) == (False, True)
-
-
-def test_a_name_in_use_cannot_get_another_type() -> None:
-    manager = ResourceManager()
-    manager.variable("", "v", VECTOR).assign(vector(1, 2, 3))
-    with pytest.raises(InvalidArgumentError, match=r"'v' exists with float32"):
-        manager.variable("", "v", spec("int32", [3]))
 
 
 # -- resources of any kind -----------------------------------------------------------------------

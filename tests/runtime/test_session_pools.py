@@ -62,16 +62,6 @@ def test_a_session_that_comes_when_no_other_lives_decides_anew() -> None:
     assert second.sizes == (7,)
 
 
-def test_closing_one_session_leaves_the_pool_to_the_others() -> None:
-    first, second = pools(), pools()
-    first.shutdown()
-    pool = second.choose(None)
-    assert pool is not None
-    pool.submit(int)
-    assert (first.submitted, second.submitted) == (0, 1)
-    second.shutdown()
-
-
 def test_without_any_number_there_is_a_thread_per_processor() -> None:
     assert pools().sizes == (processors(),)
 
@@ -108,14 +98,6 @@ def test_a_bad_number_in_the_environment_is_logged_and_ignored(
 # -- the caller's thread ---------------------------------------------------------------------------
 
 
-def test_a_negative_number_means_the_callers_thread() -> None:
-    made = pools(inter_op_parallelism_threads=-1)
-    assert made.sizes == ()
-    assert made.choose(None) is None
-    assert made.choose(number(0)) is None
-    assert made.choose(number(-1)) is None
-
-
 def test_a_negative_number_in_the_environment_counts_where_the_settings_say_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -132,45 +114,12 @@ def test_pools_that_are_asked_for_are_there_whatever_the_number_of_threads() -> 
     assert some.sizes == (processors(),)
 
 
-def test_minus_one_means_the_callers_thread_for_one_run() -> None:
-    made = pools()
-    assert made.choose(number(-1)) is None
-    assert made.choose(number(0)) is not None
-
-
 # -- pools of a session's own ----------------------------------------------------------------------
-
-
-def test_a_session_may_have_threads_of_its_own() -> None:
-    own = pools(use_per_session_threads=True, inter_op_parallelism_threads=3)
-    others = pools(inter_op_parallelism_threads=5)
-    assert (own.sizes, others.sizes) == ((3,), (5,))
-    assert not same_threads(own, others)
-    assert own.explicit
-    assert not others.explicit
-
-
-def test_a_run_chooses_from_numbered_pools() -> None:
-    made = listed(ThreadPoolOptionProto(num_threads=1), ThreadPoolOptionProto(num_threads=2))
-    assert made.sizes == (1, 2)
-    first, second = made.choose(number(0)), made.choose(number(1))
-    assert first is not None
-    assert second is not None
-    assert (first.threads, second.threads) == (1, 2)
-    assert made.choose(None) is first
-    assert made.explicit
 
 
 def test_a_listed_pool_without_a_number_is_sized_like_the_pool_of_the_process() -> None:
     made = listed(ThreadPoolOptionProto(), inter_op_parallelism_threads=3)
     assert made.sizes == (3,)
-
-
-@pytest.mark.parametrize("index", [2, 7, -2])
-def test_a_number_that_no_pool_has_is_an_invalid_argument(index: int) -> None:
-    made = listed(ThreadPoolOptionProto(num_threads=1), ThreadPoolOptionProto(num_threads=1))
-    with pytest.raises(InvalidArgumentError, match=f"Invalid inter_op_thread_pool: {index}; .* pools 0 to 1"):
-        made.choose(number(index))
 
 
 @pytest.mark.parametrize("threads", [0, -1])
@@ -186,12 +135,6 @@ def named(name: str, threads: int = 0) -> SessionPools:
     return listed(ThreadPoolOptionProto(num_threads=threads, global_name=name))
 
 
-def test_pools_of_one_name_are_one_pool_in_the_process() -> None:
-    first, second, other = named("serving", 2), named("serving", 2), named("training", 2)
-    assert same_threads(first, second)
-    assert not same_threads(first, other)
-
-
 def test_a_name_with_another_size_is_an_invalid_argument_that_names_both() -> None:
     first = named("serving", 2)
     words = r"'serving' has 2 threads and cannot have 3"
@@ -200,12 +143,6 @@ def test_a_name_with_another_size_is_an_invalid_argument_that_names_both() -> No
     assert first.sizes == (2,)
     first.shutdown()
     assert named("serving", 3).sizes == (3,), f"{refused.value!r} holds a share of the threads"
-
-
-def test_a_name_is_free_when_nobody_uses_it_any_more() -> None:
-    first = named("serving", 2)
-    first.shutdown()
-    assert named("serving", 3).sizes == (3,)
 
 
 def test_a_session_that_could_not_be_made_holds_no_pool() -> None:

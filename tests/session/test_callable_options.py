@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import numpy as np
 import pytest
 
-from actorsession import (
-    AsyncSession,
-    ConfigProto,
-    Graph,
-    GraphOptions,
-    OptimizerOptions,
-    RunMetadata,
-    RunOptions,
-    TraceLevel,
-    ops,
-)
+from actorsession import ConfigProto, Graph, GraphOptions, OptimizerOptions, RunMetadata, RunOptions, TraceLevel, ops
 from actorsession.config import CallableOptions, DebugOptions, DebugTensorWatch, OptLevel, TensorConnection
-from actorsession.errors import CancelledError, DeadlineExceededError, InvalidArgumentError, NotFoundError
+from actorsession.errors import DeadlineExceededError, InvalidArgumentError, NotFoundError
 from tests.ops.raw_control import raw_while
 from tests.rows import for_each
 from tests.session.session_adapters import Made
@@ -123,16 +112,6 @@ def test_options_of_other_types_are_refused() -> None:
 async def test_what_are_no_options_is_refused(session: Any, chain: Any) -> None:
     with pytest.raises(TypeError, match="options is a CallableOptions, got 'y:0'"):
         session.session.make_callable_from_options("y:0")
-
-
-async def test_a_callable_of_a_closed_session_says_so_when_it_is_called(session: Any, chain: Any) -> None:
-    run = make(session, feed=["x:0"], fetch=["z:0"])
-    await session.close()
-    with pytest.raises(CancelledError, match="closed"):
-        await run([1, 2])
-    late = make(session, feed=["x:0"], fetch=["z:0"])
-    with pytest.raises(CancelledError, match="closed"):
-        await late([1, 2])
 
 
 # -- run options -----------------------------------------------------------------------------------
@@ -388,11 +367,3 @@ async def test_loops_of_single_operations_are_fed_fetched_and_connected_at_any_d
 
 
 # -- many at once ----------------------------------------------------------------------------------
-
-
-async def test_many_children_share_a_callable(graph: Graph, chain: Any) -> None:
-    async with AsyncSession(graph=graph) as session:
-        run = session.make_callable_from_options(CallableOptions(feed=["x:0"], fetch=["z:0"]))
-        found = await asyncio.gather(*[run([i, i]) for i in range(20)])
-        np.testing.assert_array_equal([z for (z,) in found], [[2 * i + 1] * 2 for i in range(20)])
-        assert session.statistics().callables == 1

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from actorsession import AsyncSession, ConfigProto, Graph, RunOptions, Session, Tensor, ops
-from actorsession.errors import CancelledError, DeadlineExceededError
+from actorsession.errors import DeadlineExceededError
 from actorsession.plan.signature import RunSignature
 from actorsession.session.request import Request
 from tests.cluster.kit import PATIENCE
@@ -44,18 +44,6 @@ async def started(session: AsyncSession) -> None:
         await asyncio.sleep(0.001)
 
 
-async def test_cancelling_a_run_ends_the_step_and_leaves_the_session_usable(long_graph: Any) -> None:
-    graph, x, y, short = long_graph
-    async with AsyncSession(graph=graph) as session:
-        run = asyncio.create_task(session.run(y, {x: LARGE}))
-        await started(session)
-        run.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await run
-        assert session.statistics().steps == 0
-        assert await session.run(short, {"s:0": 1}) == 2
-
-
 async def test_asyncio_timeout_ends_the_step(long_graph: Any) -> None:
     graph, x, y, short = long_graph
     async with AsyncSession(graph=graph) as session:
@@ -66,14 +54,6 @@ async def test_asyncio_timeout_ends_the_step(long_graph: Any) -> None:
         assert await session.run(short, {"s:0": 1}) == 2
 
 
-async def test_a_limit_in_the_options_ends_the_step_with_deadline_exceeded(long_graph: Any) -> None:
-    graph, x, y, short = long_graph
-    async with AsyncSession(graph=graph) as session:
-        with pytest.raises(DeadlineExceededError, match="step"):
-            await session.run(y, {x: LARGE}, RunOptions(timeout_in_ms=50))
-        assert await session.run(short, {"s:0": 1}) == 2
-
-
 def test_a_limit_of_the_session_counts_in_the_synchronous_face_too(long_graph: Any) -> None:
     graph, x, y, short = long_graph
     config = ConfigProto(operation_timeout_in_ms=50)
@@ -81,16 +61,6 @@ def test_a_limit_of_the_session_counts_in_the_synchronous_face_too(long_graph: A
         with pytest.raises(DeadlineExceededError):
             session.run(y, {x: LARGE})
         assert session.run(short, {"s:0": 1}) == 2
-
-
-async def test_closing_cancels_what_runs(long_graph: Any) -> None:
-    graph, x, y, _ = long_graph
-    session = AsyncSession(graph=graph)
-    run = asyncio.create_task(session.run(y, {x: LARGE}))
-    await started(session)
-    await session.close()
-    with pytest.raises(CancelledError, match="closed"):
-        await run
 
 
 async def test_a_run_that_is_dear_does_not_hold_up_another(long_graph: Any) -> None:
@@ -216,45 +186,6 @@ def test_threads_that_make_a_new_request_at_once_feed_what_each_key_says() -> No
         sys.setswitchinterval(interval)
     values = list(reversed(names))  # the values of feeds that are named backwards
     assert all(request.feeds(values) == list(names) for request in requests)
-
-
-def test_threads_do_not_inherit_defaults() -> None:
-    seen: list[Graph] = []
-    with Session(graph=Graph()) as session:
-
-        def work(index: int) -> None:
-            from actorsession import get_default_graph, get_default_session
-
-            assert get_default_session() is None
-            seen.append(get_default_graph())
-
-        in_threads(3, work)
-        assert session.graph not in seen
-    assert len({id(g) for g in seen}) == 3
-
-
-@pytest.mark.process
-@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_a_session_used_after_fork_says_so() -> None:
-    graph = Graph()
-    with graph.as_default():
-        x = ops.constant(1)
-    with Session(graph=graph) as session:
-        assert session.run(x) == 1
-        reader, writer = os.pipe()
-        pid = os.fork()
-        if pid == 0:
-            try:
-                session.run(x)
-            except RuntimeError as exc:
-                os.write(writer, str(exc).encode())
-            os._exit(0)
-        os.close(writer)
-        with os.fdopen(reader, "rb") as pipe:
-            message = pipe.read().decode()
-        os.waitpid(pid, 0)
-    assert "cannot be used in the forked process" in message
-    assert "spawn" in message
 
 
 @pytest.mark.process

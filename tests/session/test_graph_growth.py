@@ -29,14 +29,6 @@ async def test_nodes_added_after_a_run_are_found_by_the_next(session: Any) -> No
     assert await session.run(later.name) == 42.0
 
 
-async def test_growth_never_disturbs_state(session: Any) -> None:
-    v = ops.Variable(1.0)
-    await session.run(v.initializer)
-    for i in range(5):
-        assert await session.run(v.assign_add(1.0)) == 2.0 + i
-    assert await session.run(v) == 6.0
-
-
 async def test_only_new_nodes_are_taken_in(session: Any) -> None:
     x = ops.placeholder("float32", [])
     y = x + 1.0
@@ -74,19 +66,6 @@ async def test_a_failed_extend_changes_nothing(make_session: Any) -> None:
         assert session.session.statistics().nodes == known
     # What was planned before still runs.
     assert await session.run("add:0") == 2.0
-
-
-async def test_with_place_pruned_graph_a_bad_device_elsewhere_is_no_error(make_session: Any) -> None:
-    config = ConfigProto()
-    config = replace(config, graph_options=replace(config.graph_options, place_pruned_graph=True))
-    session = make_session(config)
-    x = ops.constant(1.0)
-    with x.graph.device("/device:CPU:7"):
-        bad = ops.identity(x, name="astray")
-    assert await session.run(x + 2.0) == 3.0
-    with pytest.raises(InvalidArgumentError, match="'astray' requests device"):
-        await session.run(bad)
-    assert await session.run(x + 3.0) == 4.0
 
 
 def test_a_cycle_is_refused_and_names_its_nodes() -> None:
@@ -196,26 +175,7 @@ async def test_changing_a_node_in_a_loop_that_ran_is_reported_too(session: Any) 
         assert await session.run(loop, {x: [1.0]}) == 3
 
 
-def test_changing_a_node_before_it_ran_is_nothing_to_report(graph: Graph) -> None:
-    x = ops.placeholder("float32", None)
-    with Session(graph=graph) as session:
-        session.run(ops.constant(1))
-        y = ops.identity(x)
-        y.set_shape([2])
-        assert session.run(y, {x: [1.0, 2.0]}).shape == (2,)
-
-
 # -- the run-signature cache -----------------------------------------------------------------------
-
-
-async def test_the_order_of_feeds_and_fetches_does_not_matter(session: Any) -> None:
-    a, b = ops.placeholder("float32", []), ops.placeholder("float32", [])
-    total, difference = a + b, a - b
-    assert await session.run([total, difference], {a: 1, b: 2}) == [3.0, -1.0]
-    assert await session.run([difference, total], {b: 2, a: 1}) == [-1.0, 3.0]
-    assert await session.run({"d": difference, "t": total}, {b: 2, a: 1}) == {"d": -1.0, "t": 3.0}
-    cache = session.session.statistics().cache
-    assert (cache.plans, cache.misses) == (1, 1)
 
 
 async def test_a_run_that_was_made_before_makes_no_plan(session: Any) -> None:

@@ -16,7 +16,6 @@ import actorsession.compat.v1 as tf
 from actorsession import AsyncSession, ConfigProto, Graph, RunMetadata, RunOptions, Session, get_default_graph, ops
 from actorsession.config import DebugOptions, DebugTensorWatch
 from actorsession.errors import (
-    CancelledError,
     InaccessibleTensorError,
     InvalidArgumentError,
     OpError,
@@ -25,8 +24,6 @@ from actorsession.errors import (
     UnimplementedError,
     UnknownError,
 )
-from actorsession.plan.rendezvous_key import build_key
-from actorsession.runtime.rendezvous import Arrival, Rendezvous
 from tests.rows import for_each
 from tests.session.probe import Probe
 
@@ -60,16 +57,6 @@ async def test_what_was_built_in_a_branch_cannot_be_fetched_or_fed(session: Any,
     with pytest.raises(InaccessibleTensorError, match="inside 'cond'"):
         await session.run(result, {wanted: 1.0})
     assert await session.run(result) == 2
-
-
-async def test_what_is_not_needed_has_no_effects(session: Any) -> None:
-    v = ops.Variable(0.0)
-    counted = v.assign_add(1.0)
-    beside = counted * 2.0
-    assert beside.shape.rank == 0
-    await session.run(v.initializer)
-    assert await session.run(ops.constant(1.0) + 1.0) == 2
-    assert await session.run(v) == 0
 
 
 async def test_what_is_fetched_twice_runs_once(session: Any) -> None:
@@ -108,18 +95,6 @@ def test_a_session_without_a_graph_takes_the_default_graph(kind: Any, graph: Gra
     with Graph().as_default():
         assert session.graph is graph
         assert kind().graph is not graph
-
-
-async def test_growth_keeps_the_plans_that_there_are(session: Any) -> None:
-    x = ops.placeholder("float32", [])
-    first = x * 2.0
-    assert await session.run(first, {x: 1}) == 2
-    second = first + 1.0
-    assert await session.run(second, {x: 1}) == 3
-    before = session.session.statistics().cache
-    assert await session.run(first, {x: 2}) == 4
-    after = session.session.statistics().cache
-    assert (after.plans, after.misses) == (before.plans, before.misses) == (2, 2)
 
 
 # -- devices ---------------------------------------------------------------------------------------
@@ -289,19 +264,6 @@ async def test_parallel_iterations_change_neither_values_nor_the_order_of_effect
     assert results == [(sum(want), want[-1])] * 4
 
 
-async def test_closing_ends_an_endless_loop(make_session: Make) -> None:
-    """1. A loop without end is in an iteration. 2. The session is closed.
-    3. The loop ends between two nodes, and the run is cancelled."""
-    face, entered = make_session(), threading.Event()
-    probe = Probe("endless", entered.set, dear=False)
-    endless = ops.while_loop(lambda i: True, lambda i: probe(i) + 1, [ops.constant(0)])
-    running = asyncio.create_task(face.run(endless))
-    assert await asyncio.to_thread(entered.wait, 20)
-    await face.close()
-    with pytest.raises(CancelledError, match="closed"):
-        await running
-
-
 # -- concurrency -----------------------------------------------------------------------------------
 
 
@@ -324,28 +286,6 @@ async def test_a_run_that_is_blocked_blocks_no_other_with_one_thread(make_sessio
     assert not running.done()
     gate.set()
     assert await running
-
-
-async def test_updates_of_many_runs_are_all_counted(make_session: Make) -> None:
-    face = make_session(ConfigProto(use_per_session_threads=True, inter_op_parallelism_threads=4))
-    v = ops.Variable(np.zeros(3, np.float32))
-    probe = Probe("before an update", lambda: None)
-    update = v.assign_add(probe(ops.constant([1.0, 1.0, 1.0])), read_value=False)
-    await face.run(v.initializer)
-    await asyncio.gather(*[face.run(update) for _ in range(200)])
-    np.testing.assert_array_equal(await face.run(v), [200, 200, 200])
-
-
-async def test_runs_at_once_meet_in_rendezvous_of_their_own(make_session: Make) -> None:
-    """The same keys in every step; a value of one never comes to another."""
-    face, graph = make_session(TWO), get_default_graph()
-    x = ops.placeholder("float32", [], name="x")
-    with graph.device("/cpu:1"):
-        y = ops.negative(x)
-    with graph.device("/cpu:0"):
-        z = y * 10.0 + x
-    found = await asyncio.gather(*[face.run(z, {x: i}) for i in range(60)])
-    assert found == [-9.0 * i for i in range(60)]
 
 
 # -- factories -------------------------------------------------------------------------------------
@@ -404,28 +344,6 @@ async def test_a_kernel_that_does_not_come_back_is_waited_for_no_longer_than_a_l
         gate.set()
 
 
-async def test_a_step_that_is_suspended_reads_the_values_that_it_was_fed(graph: Graph) -> None:
-    """Also where the array that was fed is read-only, and its caller writes to what it is a view of."""
-    entered, gate = threading.Event(), threading.Event()
-
-    def stay() -> None:
-        entered.set()
-        gate.wait(30)
-
-    x = ops.placeholder("float32", [2])
-    with graph.control_dependencies([Probe("fed view", stay)(ops.constant(1.0)).op]):
-        y = ops.identity(x) + 1.0
-    memory = np.zeros(2, np.float32)
-    view = memory[:]
-    view.flags.writeable = False
-    async with AsyncSession(graph=graph) as session:
-        running = asyncio.create_task(session.run(y, {x: view}))
-        assert await asyncio.to_thread(entered.wait, 20)
-        memory[:] = 7.0
-        gate.set()
-        np.testing.assert_array_equal(await running, [1.0, 1.0])
-
-
 async def test_signatures_share_the_state_of_kernels(session: Any) -> None:
     """Two signatures that draw with one node go through one sequence; another session begins it anew."""
     drawn = ops.random_uniform([4], seed=7)
@@ -445,15 +363,3 @@ async def test_a_partial_run_is_named_by_its_signature_and_a_counter(session: An
     numbers = [re.fullmatch(r"a:0,b:0->total:0/total;(\d+)", handle) for handle in handles]
     first, second = [int(found[1]) for found in numbers if found]
     assert second == first + 1
-
-
-def test_between_devices_of_a_process_a_value_is_handed_over_as_it_is() -> None:
-    cpu = "/job:localhost/replica:0/task:0/device:CPU:{}".format
-    key, value = build_key(cpu(0), 1, cpu(1), "x"), np.zeros(3)
-    rendezvous, taken = Rendezvous(), list[Any]()
-    rendezvous.send(key, value)
-    rendezvous.recv_async(key, taken.append)
-    rendezvous.recv_async(key, taken.append)
-    rendezvous.send(key, value)
-    assert all(isinstance(a, Arrival) and a.value is value for a in taken)
-    assert len(taken) == 2

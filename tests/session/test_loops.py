@@ -15,9 +15,20 @@ from typing import Any
 
 import pytest
 
-from actorsession import AsyncSession, ConfigProto, Graph, GraphOptions, OptimizerOptions, RunOptions, Session, ops
+from actorsession import (
+    AsyncSession,
+    ConfigProto,
+    Graph,
+    GraphOptions,
+    OptimizerOptions,
+    RunOptions,
+    Session,
+    get_default_graph,
+    ops,
+)
 from actorsession.config import OptLevel
 from actorsession.errors import CancelledError, DeadlineExceededError, InvalidArgumentError
+from tests.session.session_adapters import AsyncAdapter, LocalAdapter, SyncAdapter
 
 Make = Callable[..., Any]
 FOR_EVER = -1
@@ -50,64 +61,63 @@ def loop(graph: Graph) -> Counting:
 MEASURED = pytest.mark.parametrize("measured", [False, True], ids=["new", "measured"])
 
 
-@MEASURED
-async def test_a_limit_of_a_run_ends_an_endless_loop(loop: Counting, make_session: Make, measured: bool) -> None:
-    face = make_session()
-    if measured:
-        await loop.measure(face)
+async def run_with_limit(face: Any, loop: Counting) -> None:
     with pytest.raises(DeadlineExceededError):
         await face.run(loop.end, {loop.n: FOR_EVER}, RunOptions(timeout_in_ms=40))
-    assert await face.run(loop.end, {loop.n: 7}) == 7
-    assert face.session.statistics().steps == 0
 
 
-@MEASURED
-async def test_a_limit_of_the_session_ends_an_endless_loop(loop: Counting, make_session: Make, measured: bool) -> None:
-    face = make_session(ConfigProto(operation_timeout_in_ms=200))
-    if measured:
-        await loop.measure(face)
+async def run_within_that_of_the_session(face: Any, loop: Counting) -> None:
     with pytest.raises(DeadlineExceededError):
         await face.run(loop.end, {loop.n: FOR_EVER})
-    assert await face.run(loop.end, {loop.n: 7}) == 7
-    assert face.session.statistics().steps == 0
 
 
-@MEASURED
-async def test_a_timeout_around_a_run_ends_an_endless_loop(loop: Counting, measured: bool) -> None:
-    async with AsyncSession() as session:
-        if measured:
-            await loop.measure(session)
-        with pytest.raises(TimeoutError):
-            async with asyncio.timeout(0.04):
-                await session.run(loop.end, {loop.n: FOR_EVER})
-        assert await session.run(loop.end, {loop.n: 7}) == 7
-        assert session.statistics().steps == 0
+async def run_within_a_timeout(face: Any, loop: Counting) -> None:
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.04):
+            await face.session.run(loop.end, {loop.n: FOR_EVER})
 
 
-@MEASURED
-async def test_a_child_that_is_cancelled_leaves_no_endless_loop_behind(loop: Counting, measured: bool) -> None:
-    async with AsyncSession() as session:
-        if measured:
-            await loop.measure(session)
-        run = asyncio.create_task(session.run(loop.end, {loop.n: FOR_EVER}))
-        await started(session)
-        run.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await run
-        assert session.statistics().steps == 0
-        assert await session.run(loop.end, {loop.n: 7}) == 7
+async def cancel(face: Any, loop: Counting) -> None:
+    run = asyncio.create_task(face.session.run(loop.end, {loop.n: FOR_EVER}))
+    await started(face.session)
+    run.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await run
 
 
-@MEASURED
-async def test_closing_from_elsewhere_ends_an_endless_loop(loop: Counting, measured: bool) -> None:
-    session = AsyncSession()
-    if measured:
-        await loop.measure(session)
-    run = asyncio.create_task(session.run(loop.end, {loop.n: FOR_EVER}))
-    await started(session)
-    await session.close()
+async def close(face: Any, loop: Counting) -> None:
+    run = asyncio.create_task(face.run(loop.end, {loop.n: FOR_EVER}))
+    await started(face.session)
+    await face.close()
     with pytest.raises(CancelledError, match="closed"):
         await run
+
+
+# What gives a run up, in which faces, and the settings of its session.
+GIVING_UP: list[tuple[Callable[[Any, Counting], Any], type[LocalAdapter], ConfigProto | None]] = [
+    (run_with_limit, AsyncAdapter, None),
+    (run_with_limit, SyncAdapter, None),
+    (run_within_that_of_the_session, AsyncAdapter, ConfigProto(operation_timeout_in_ms=200)),
+    (run_within_that_of_the_session, SyncAdapter, ConfigProto(operation_timeout_in_ms=200)),
+    (run_within_a_timeout, AsyncAdapter, None),
+    (cancel, AsyncAdapter, None),
+    (close, AsyncAdapter, None),
+]
+
+
+@MEASURED
+@pytest.mark.parametrize(("give_up", "kind", "config"), GIVING_UP, ids=lambda v: getattr(v, "__name__", ""))
+async def test_whatever_gives_a_run_up_ends_its_endless_loop(
+    give_up: Callable[[Any, Counting], Any], kind: Any, config: ConfigProto | None, loop: Counting, measured: bool
+) -> None:
+    face = kind(get_default_graph(), config)
+    if measured:
+        await loop.measure(face)
+    await give_up(face, loop)
+    if give_up is not close:
+        assert await face.run(loop.end, {loop.n: 7}) == 7
+        assert face.session.statistics().steps == 0
+        await face.close()
 
 
 @MEASURED

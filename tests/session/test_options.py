@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable
 from typing import Any
 
@@ -32,44 +31,9 @@ Make = Callable[..., Any]
 # -- state and names -------------------------------------------------------------------------------
 
 
-@for_each("isolated", [False, True])
-async def test_a_direct_session_always_has_state_of_its_own(isolated: bool, make_session: Make, graph: Graph) -> None:
-    v = ops.Variable(1.0)
-    add = v.assign_add(1.0)
-    one, other = (make_session(ConfigProto(isolate_session_state=isolated)) for _ in range(2))
-    await one.run(v.initializer)
-    await other.run(v.initializer)
-    await one.run(add)
-    assert (await one.run(v), await other.run(v)) == (2.0, 1.0)
-
-
 def serving(name: str, version: int) -> ConfigProto:
     metadata = SessionMetadata(name=name, version=version)
     return ConfigProto(experimental=Experimental(session_metadata=metadata))
-
-
-async def test_a_session_metadata_version_is_not_negative(make_session: Make) -> None:
-    with pytest.raises(InvalidArgumentError, match=r"at least 0, got -1 for 'model'"):
-        make_session(serving("model", -1))
-
-
-async def test_two_living_sessions_have_different_names_or_versions(make_session: Make) -> None:
-    first = make_session(serving("model", 1))
-    make_session(serving("model", 2))
-    make_session(serving("other", 1))
-    with pytest.raises(InvalidArgumentError, match="'model' with version 1 lives already"):
-        make_session(serving("model", 1))
-    await first.close()
-    make_session(serving("model", 1))
-
-
-@pytest.mark.parametrize("kind", [AsyncSession, Session])
-def test_the_name_of_a_session_that_is_gone_is_free(kind: Any, graph: Graph) -> None:
-    session = kind(graph=graph, config=serving("gone", 1))
-    del session
-    gc.collect()
-    with Session(graph=graph, config=serving("gone", 1)):
-        pass
 
 
 def test_a_session_that_could_not_be_made_takes_no_name(graph: Graph) -> None:
@@ -225,16 +189,3 @@ async def test_a_static_graph_is_complete_at_the_first_run(make_session: Make, g
         with pytest.raises(FailedPreconditionError, match=r"grown since .*'late'.*optimize_for_static"):
             await session.run(fetches, {x: 1.0})
     assert await session.run(y, {x: 2.0}) == 4.0
-
-
-async def test_settings_of_clusters_have_no_effect_on_a_direct_session(make_session: Make) -> None:
-    """It has all its devices in one process, and state of its own."""
-    shared = Experimental(share_session_state_in_clusterspec_propagation=True)
-    config = ConfigProto(share_cluster_devices_in_session=True, experimental=shared)
-    v = ops.Variable(1.0)
-    add = v.assign_add(1.0)
-    one, other = make_session(config), make_session(config)
-    for session in (one, other):
-        await session.run(v.initializer)
-    for session in (one, other):
-        assert await session.run(add) == 2.0

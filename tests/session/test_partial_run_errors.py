@@ -109,20 +109,6 @@ async def test_a_wrong_call_changes_nothing_and_the_handle_still_works(
     assert session.counts() == (0, 0, 0)
 
 
-async def test_feeds_are_checked_before_fetches_and_those_before_what_they_need(session: Any, stages: Stages) -> None:
-    handle = await stages.setup(session)
-    await session.partial_run(handle, stages.first, {stages.a: 1, stages.b: 1})
-    for fetches, feeds, said in [
-        (["b:0", "second:0"], {"a:0": 1}, "feed a:0 has already been fed"),
-        (["first:0"], {"first:0": 1, "a:0": 1}, "feed first:0 was not specified|both"),
-        (["second:0", "first:0"], {}, "fetch first:0 has already been fetched"),
-        (["second:0", "b:0"], {}, "fetch b:0 was not specified"),
-        (["second:0"], {}, "can't be computed"),
-    ]:
-        with pytest.raises(InvalidArgumentError, match=said):
-            await session.partial_run(handle, fetches, feeds)
-
-
 async def test_an_unknown_handle_is_refused(session: Any, stages: Stages) -> None:
     with pytest.raises(InvalidArgumentError, match="No partial run of this session has the handle 'nope'"):
         await session.partial_run("nope", stages.first)

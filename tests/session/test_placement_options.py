@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from actorsession import AsyncSession, ConfigProto, Graph, GraphOptions, Session, ops
-from actorsession.errors import InvalidArgumentError, NotFoundError
+from actorsession.errors import InvalidArgumentError
 from tests.rows import for_each
 
 DEVICE = "/job:localhost/replica:0/task:0/device:CPU:{}"
@@ -53,13 +53,6 @@ async def test_an_op_cannot_be_placed_on_a_device_that_is_filtered_out(make_sess
 def test_a_malformed_filter_is_an_invalid_argument(kind: Any, graph: Graph) -> None:
     with pytest.raises(InvalidArgumentError, match=r"invalid device filter: .*'nonsense::'"):
         kind(graph=graph, config=ConfigProto(device_filters=["nonsense::"]))
-
-
-async def test_device_count_gives_the_number_of_devices(make_session: Make, graph: Graph) -> None:
-    session = make_session(ConfigProto(device_count={"CPU": 2}))
-    assert devices_of(session) == [DEVICE.format(0), DEVICE.format(1)]
-    with pytest.raises(NotFoundError, match="at least one CPU"):
-        make_session(ConfigProto(device_count={"CPU": 0}))
 
 
 # -- placement -------------------------------------------------------------------------------------

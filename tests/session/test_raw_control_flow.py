@@ -13,7 +13,7 @@ import pytest
 import actorsession as acts
 from actorsession import Graph, GraphOptions, OptimizerOptions, Tensor
 from actorsession.config import OptLevel
-from actorsession.errors import CancelledError, DeadlineExceededError, InvalidArgumentError
+from actorsession.errors import DeadlineExceededError, InvalidArgumentError
 from actorsession.ops.flow import dataflow
 from tests.nodes import make
 from tests.ops.raw_control import raw_cond, raw_while
@@ -336,16 +336,6 @@ async def test_an_endless_loop_that_is_compiled_within_others_leaves_the_event_l
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-
-
-async def test_closing_the_session_ends_an_endless_loop(graph: Graph) -> None:
-    loop = endless()
-    async with acts.AsyncSession(graph=graph) as session:
-        task = asyncio.create_task(session.run(loop))
-        for _ in range(5):
-            await asyncio.sleep(0)
-    with pytest.raises(CancelledError):
-        await task
 
 
 async def test_an_operation_that_waits_in_a_loop_lets_others_go_on(graph: Graph) -> None:

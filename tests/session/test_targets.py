@@ -10,13 +10,7 @@ import pytest
 
 import actorsession.compat.v1 as tf
 from actorsession import AsyncInteractiveSession, AsyncSession, Graph, InteractiveSession, Session, ops
-from actorsession.errors import (
-    CancelledError,
-    DeadlineExceededError,
-    InvalidArgumentError,
-    NotFoundError,
-    UnavailableError,
-)
+from actorsession.errors import CancelledError, DeadlineExceededError, InvalidArgumentError, UnavailableError
 from actorsession.session.targets import is_local, master_addresses, names_master
 from tests.rows import for_each
 
@@ -120,10 +114,3 @@ def test_a_malformed_target_is_refused_where_it_is_given(target: str, maker: str
         makers()[maker](target)
     assert f"malformed target {target!r}" in refused.value.message
     assert "Targets are '' or 'local' for this process; host:port, tcp://" in refused.value.message
-
-
-@for_each("target", ["foo", "foo:bar", "pigeon://loft", "LOCAL", "foo,bar"])
-@for_each("maker", makers())
-def test_a_target_of_no_kind_is_not_found_and_told_what_there_is(target: str, maker: str) -> None:
-    with pytest.raises(NotFoundError, match="Targets are '' or 'local' for this process; host:p"):
-        makers()[maker](target)

@@ -11,7 +11,6 @@ import pytest
 
 from actorsession import ConfigProto, Graph, Session, ops
 from actorsession.errors import CancelledError, DeadlineExceededError, InvalidArgumentError
-from tests.session.partial_kit import collect, set_clock
 
 LIMITED = ConfigProto(operation_timeout_in_ms=50)
 
@@ -95,20 +94,6 @@ async def test_closing_ends_a_call_that_waits(session: Any, taking: Taking) -> N
     await session.close()
     with pytest.raises(CancelledError, match="closed"):
         await call
-    assert counts(session) == (0, 0, 0)
-
-
-async def test_one_that_nobody_continues_is_collected(session: Any, taking: Taking) -> None:
-    class Late:
-        def now(self) -> float:
-            return 1e9
-
-    await session.partial_run_setup([taking.product], taking.x)
-    await session.partial_run_setup([taking.x + 1.0], taking.x)
-    set_clock(session.session, Late())
-    collect(session.session)
-    while counts(session)[0]:  # noqa: ASYNC110 - told to a loop in another thread
-        await asyncio.sleep(0.001)
     assert counts(session) == (0, 0, 0)
 
 

@@ -10,13 +10,13 @@ import pytest
 from tests.transports.peers import PS, WORKER, linked, numbered, start
 from transports import Connection, ConnectionClosed, Frame
 from transports.connection import HIGH_WATER
-from transports.frame import measure_frame
+from transports.frame import WIRE_VERSION, measure_frame
 
 
 async def test_both_ends_know_who_the_other_is(address: str) -> None:
     async with linked(address) as (dialled, accepted):
         assert (dialled.peer, accepted.peer) == (PS, WORKER)
-        assert dialled.wire_version == accepted.wire_version == 1
+        assert dialled.wire_version == accepted.wire_version == WIRE_VERSION
         assert dialled.peer_address == accepted.local_address
         assert dialled.local_address == accepted.peer_address
         assert not dialled.closed

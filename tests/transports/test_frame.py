@@ -25,7 +25,7 @@ from transports.frame import (
 def test_the_layout_is_prefix_lengths_header_segments() -> None:
     (piece,) = encode_frame(Frame(b"head", (b"one", b"", b"three")))
     assert piece == (
-        b"\xabF\x01\x00" + struct.pack("!II", 4, 3) + struct.pack("!3Q", 3, 0, 5) + b"head" + b"one" + b"three"
+        b"\xabF\x02\x00" + struct.pack("!II", 4, 3) + struct.pack("!3Q", 3, 0, 5) + b"head" + b"one" + b"three"
     )
 
 
@@ -104,7 +104,7 @@ def test_frames_are_equal_when_their_bytes_are() -> None:
     ("prefix", "complaint"),
     [
         (b"GET / HTTP/1.1\r\n", "received b'GET / HTTP/1' where a frame must begin with"),
-        (PREFIX.pack(MAGIC, 9, 0, 0, 0), "wire version 9 with flags 0; the peers agreed on version 1"),
+        (PREFIX.pack(MAGIC, 9, 0, 0, 0), f"wire version 9 with flags 0; the peers agreed on version {WIRE_VERSION}"),
         (PREFIX.pack(MAGIC, HANDSHAKE_VERSION, 0, 0, 0), "wire version 0"),
         (PREFIX.pack(MAGIC, WIRE_VERSION, 4, 0, 0), "with flags 4"),
         (PREFIX.pack(MAGIC, WIRE_VERSION, 0, 11, 0), "header of 11 bytes is announced; the limit is 10"),

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from tests.transports.peers import PS, WORKER
 from transports import AuthenticationError, ProtocolError, TransportError, WrongPeer
+from transports.frame import WIRE_VERSION
 from transports.handshake import NONCE_SIZE, Establish, Fail, Handshake, Instruction, Role, Send, State, check_token
 
 Link = Callable[[Role, bytes], bytes]
@@ -62,7 +63,7 @@ def errors_of(one: Handshake, other: Handshake) -> dict[Role, TransportError]:
 @pytest.mark.parametrize("token", [None, "secret"])
 def test_two_that_agree_learn_who_the_other_is(token: str | None) -> None:
     ends, sent = join(dialler(token=token, expect_task=PS.task, expect_cluster="green"), listener(token=token))
-    assert ends == {Role.DIALLER: Establish(PS, 1), Role.LISTENER: Establish(WORKER, 1)}
+    assert ends == {Role.DIALLER: Establish(PS, WIRE_VERSION), Role.LISTENER: Establish(WORKER, WIRE_VERSION)}
     kinds = [(role, msgpack.unpackb(message)["type"]) for role, message in sent]
     assert kinds == [
         (Role.DIALLER, "hello"),
@@ -75,8 +76,8 @@ def test_two_that_agree_learn_who_the_other_is(token: str | None) -> None:
 def test_a_client_that_knows_no_cluster_is_welcome() -> None:
     client = replace(WORKER, cluster_id="", task="client")
     ends, _ = join(dialler(hello=client), listener())
-    assert ends[Role.LISTENER] == Establish(client, 1)
-    assert ends[Role.DIALLER] == Establish(PS, 1)
+    assert ends[Role.LISTENER] == Establish(client, WIRE_VERSION)
+    assert ends[Role.DIALLER] == Establish(PS, WIRE_VERSION)
 
 
 def test_the_highest_common_wire_version_is_agreed() -> None:
@@ -153,7 +154,7 @@ def test_a_proof_cannot_be_sent_back_as_the_other_sides() -> None:
     (confirm,) = victim.receive(sent[1][1])
     assert isinstance(confirm, Send)
     proof = msgpack.unpackb(confirm.header)["proof"]
-    welcome = msgpack.packb({"type": "welcome", "proof": proof, "wire_version": 1})
+    welcome = msgpack.packb({"type": "welcome", "proof": proof, "wire_version": WIRE_VERSION})
     end = victim.receive(welcome)[-1]
     assert isinstance(end, Fail)
     assert isinstance(end.error, AuthenticationError)
@@ -179,7 +180,7 @@ def test_a_bit_changed_on_the_way_is_noticed_where_there_is_a_token(message: int
 HELLO = WORKER.to_wire() | {"type": "hello", "nonce": bytes(NONCE_SIZE), "authenticates": False}
 UNEXPECTED = {
     "confirm": {"type": "confirm", "proof": None},
-    "welcome": {"type": "welcome", "proof": None, "wire_version": 1},
+    "welcome": {"type": "welcome", "proof": None, "wire_version": WIRE_VERSION},
     "hello without nonce": HELLO | {"nonce": None},
     "hello with a short nonce": HELLO | {"nonce": b"short"},
     "hello of unclear intent": HELLO | {"authenticates": None},
@@ -225,10 +226,11 @@ def test_a_listener_that_takes_another_version_is_refused() -> None:
     side = dialler()
     side.start()
     side.receive(msgpack.packb(HELLO))
-    welcome = {"type": "welcome", "proof": None, "wire_version": 2}
+    welcome = {"type": "welcome", "proof": None, "wire_version": WIRE_VERSION + 1}
     end = side.receive(msgpack.packb(welcome))[-1]
     assert isinstance(end, Fail)
-    assert "chose wire version 2; the highest that both support is 1" in str(end.error)
+    said = f"chose wire version {WIRE_VERSION + 1}; the highest that both support is {WIRE_VERSION}"
+    assert said in str(end.error)
 
 
 def test_a_refusal_is_shown_without_what_a_terminal_would_obey() -> None:

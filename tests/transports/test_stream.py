@@ -188,4 +188,4 @@ async def test_a_handshake_that_trickles_in_succeeds(chop: int) -> None:
             )
             for role, hello in ((Role.DIALLER, WORKER), (Role.LISTENER, PS))
         ]
-    assert [child.result() for child in shaking] == [Establish(PS, 1), Establish(WORKER, 1)]
+    assert [child.result() for child in shaking] == [Establish(PS, WIRE_VERSION), Establish(WORKER, WIRE_VERSION)]

@@ -114,7 +114,7 @@ class StreamConnection(Connection):
             local_address: The address of this end.
             peer_address: The address of the other end.
             peer: The identity of the peer.
-            wire_version: The frame layout that both sides agreed upon.
+            wire_version: The version of frames that both sides agreed upon.
             shares: Whether segments may go through shared memory.
         """
         self.local_address = local_address

@@ -6,6 +6,7 @@ flat elements only, so rows of moderate length are added element by element.
 
 from __future__ import annotations
 
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -160,12 +161,12 @@ def _check_scalars(*operands: Any) -> None:
             raise InvalidArgumentError(f"OneHot: {what} is a scalar, got shape {list(np.shape(value))}")
 
 
-def _written(indices: Any, depth: Any, on: Any, off: Any) -> Any:
+def _written(dtype: Any, indices: Any, depth: Any, on: Any, off: Any) -> Any:
     _check_scalars(depth, on, off)
     extent = int(depth)
     if extent < 0:
         raise InvalidArgumentError(f"OneHot: depth is at least 0, got {extent}")
-    out = np.full((indices.size, extent), off, off.dtype)
+    out = np.full((indices.size, extent), off, dtype)
     flat = indices.reshape(-1).astype(np.int64)  # a small type could not hold the depth
     rows = np.flatnonzero(_unsigned(flat) < extent)
     out.reshape(-1)[rows * extent + flat[rows]] = on
@@ -174,7 +175,7 @@ def _written(indices: Any, depth: Any, on: Any, off: Any) -> Any:
 
 def _one_hot_kernel(ctx: KernelContext) -> Kernel:
     depth, on, off = constant_ints(ctx, 1), ctx.constant(2), ctx.constant(3)
-    made = _written
+    made: Kernel = partial(_written, ctx.outputs[0].dtype.np_dtype)  # a fed string has no dtype
     if depth is not None and on is not None and off is not None and depth[0] <= _TABLE_DEPTH:
         _check_scalars(ctx.constant(1), on, off)
         made = _table_kernel(depth[0], on, off)

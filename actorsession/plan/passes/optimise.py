@@ -1,10 +1,11 @@
 """Optimise: the same step with fewer nodes.
 
 This is a pure pass over a pruned and placed step graph, called by sessions and masters before they partition.
-One walk from producers to consumers does three things to a node, in this order: an unobserved Identity is
-replaced by its input; a node whose inputs are all constants becomes a constant; a node that repeats an
-earlier one is replaced by that. A second walk, backwards, drops the nodes that are no longer read. Both are
-linear in the nodes, so that large graphs plan as fast as before.
+One walk from producers to consumers does four things to a node, in this order: an unobserved Identity is
+replaced by its input; a node whose inputs are all constants becomes a constant; a product with ones, such as
+the gradient of a sum of products, is replaced by the other factor; a node that repeats an earlier one is
+replaced by that. A second walk, backwards, drops the nodes that are no longer read. Both are linear in the
+nodes, so that large graphs plan as fast as before.
 
 Only nodes without state and side effects are changed, and never feeds or placeholders. Fetched nodes and
 targets keep their names. Every node keeps its place in the order, its device, and the user's line.
@@ -24,6 +25,7 @@ import numpy as np
 
 from actorsession.config import OptimizerOptions, OptLevel
 from actorsession.graph.control_flow_ops import PRIMITIVES
+from actorsession.graph.dtypes import ALL_TYPES
 from actorsession.graph.function import CONSTRUCTS
 from actorsession.graph.node import NodeDef, TensorSpec
 from actorsession.graph.registry import Array, InferContext, OpDef, is_registered, lookup
@@ -43,6 +45,10 @@ _FOLDED_TOGETHER = 4
 _COMPARED_BYTES = 1024
 Ref = tuple[str, int]
 _PASSING = frozenset({"Identity", "StopGradient"})
+# Whose elements are those of their input, or of the one with that number.
+_SPREADS = {"BroadcastTo": 0, "Fill": 1, "Reshape": 0, "Tile": 0}
+# A complex product with 1 is another number where a factor is infinite.
+_REAL = frozenset([dtype for dtype in ALL_TYPES if dtype.is_floating or dtype.is_integer])
 # Types that can be fed. Pruning leaves only the one with a default in a graph. It keeps its node, because
 # programs look for it by name.
 _FED = PLACEHOLDERS | {"PlaceholderWithDefault"}
@@ -133,6 +139,7 @@ class _Walk:
         self._moved: dict[Ref, Ref] = {}  # values that are read from another node now
         self._replacement: dict[str, str] = {}  # replacements of nodes in control inputs
         self._constants: dict[str, Constant] = {}
+        self._ones: set[str] = set()  # nodes without control inputs whose elements are all 1
         self._folded = 0
         self._seen: dict[tuple[Any, ...], NodeDef] = {}
         self._pure: dict[str, OpDef | None] = {ARG: None}  # by type; None for those not to be changed
@@ -161,7 +168,11 @@ class _Walk:
         if not node.control_inputs:
             if op == "Const":
                 self._note_constant(node)
-            elif self._folds and node.inputs and self._fold(node, definition):
+            elif op in _SPREADS and node.inputs[_SPREADS[op]][0] in self._ones:
+                self._ones.add(node.name)
+            if self._folds and node.inputs and self._fold(node, definition):
+                return
+            if self._folds and op == "Mul" and self._is_by_ones(node):
                 return
         if not (self._merges and self._merge(node)):
             self.nodes[node.name] = node
@@ -232,9 +243,12 @@ class _Walk:
 
     def _forwards(self, node: NodeDef) -> bool:
         """Redirect the readers of an Identity to its input if unobservable; return whether it was done."""
-        if node.control_inputs or node.name in self._kept:
+        return not node.control_inputs and self._redirects(node, node.inputs[0])
+
+    def _redirects(self, node: NodeDef, ref: Ref) -> bool:
+        """Redirect the readers of a node to a value that is the same if unobservable; return whether it was done."""
+        if node.name in self._kept:
             return False
-        ref = node.inputs[0]
         producer = self.nodes[ref[0]]
         # Its static shape may be more precise than its input's, and readers were built for that.
         same_type = producer.outputs[ref[1]] == node.outputs[0]
@@ -252,6 +266,8 @@ class _Walk:
     def _note_constant(self, node: NodeDef) -> None:
         array = node.attrs["value"]
         self._constants[node.name] = Constant.of(array, node.outputs[0])
+        if array.size == 1 and node.outputs[0].dtype in _REAL and array.item() == 1:
+            self._ones.add(node.name)
 
     def _fold(self, node: NodeDef, definition: OpDef) -> bool:
         """Replace a node that reads only constants by constants; return whether it was replaced."""
@@ -272,6 +288,17 @@ class _Walk:
         for i, array in enumerate(arrays):
             self._put_constant(node, i, array, f"_folded/{node.name}/{i}" if several else node.name)
         return True
+
+    def _is_by_ones(self, node: NodeDef) -> bool:
+        """Redirect the readers of a product with ones to its other factor; return whether it was done."""
+        one, other = node.inputs
+        if one[0] not in self._ones:
+            one, other = other, one
+        if one[0] not in self._ones:
+            return False
+        # Ones without axes make no shape larger.
+        ones, factor = self.nodes[one[0]].outputs[0], self.nodes[other[0]].outputs[other[1]]
+        return (ones.shape.rank == 0 or factor.shape.is_fully_defined()) and self._redirects(node, other)
 
     def _put_constant(self, node: NodeDef, index: int, array: Array, name: str) -> None:
         """Add a constant of that name for an output of a node."""

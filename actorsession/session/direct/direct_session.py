@@ -37,7 +37,7 @@ from actorsession.runtime.hang_report import HangReport, Looks, explain
 from actorsession.runtime.kept_feeds import aside
 from actorsession.runtime.session_pools import SessionPools
 from actorsession.runtime.tensor_store import TensorStore, install_tensor_store
-from actorsession.session.direct.planner import DirectPlan, Planner
+from actorsession.session.direct.planner import DirectPlan, Planner, PlannerEnv
 from actorsession.session.direct.planning import DirectPlanning
 from actorsession.session.direct.steps import DirectSteps, graph_of, needs_step
 from actorsession.session.partial.direct_partial_runs import DirectPartialRuns
@@ -92,17 +92,8 @@ class DirectSession(LocalSession[DirectPlan]):
         self._device_set = device_set(self._devices)
         self._gate = Gate()
         self._tally = session_tally("direct", self)
-        self.planner = Planner(
-            graph,
-            config,
-            self._device_set,
-            self._executors,
-            self._gate.check,
-            on_evict,
-            costs,
-            self.handle,
-            self._tally,
-        )
+        self._planner_env = PlannerEnv(self.handle, config, self._device_set, self._executors, self._gate)
+        self.planner = Planner(graph, self._planner_env, on_evict, costs, self._tally)
         self._tensors = install_tensor_store(self._devices)
         self.debugger = SessionDebugger(self.planner.debug_plan)
         self._planning = DirectPlanning(self.planner, self.debugger)
@@ -180,9 +171,7 @@ class DirectSession(LocalSession[DirectPlan]):
 
     def planner_for(self, graph: Graph) -> Callable[[RunSignature], DirectPlan]:
         """Return the function that plans runs of another graph on the session's devices."""
-        return Planner(
-            graph, self._config, self._device_set, self._executors, self._gate.check, handle=self.handle
-        ).plan
+        return Planner(graph, self._planner_env).plan
 
     def placement(self) -> dict[str, Placed]:
         """Return the device of every node of the graph, with the reason."""

@@ -29,14 +29,15 @@ from actorsession.plan.place import Placed
 from actorsession.plan.plan_cache import CacheStatistics, PlanCache
 from actorsession.plan.prune import StepGraph
 from actorsession.plan.signature import RunSignature
+from actorsession.records import dataclass
 from actorsession.runtime.debug.debugger import LoadedDebugPlan
 from actorsession.runtime.debug.graph import DebugGraphDecorator, decorated
 from actorsession.runtime.engine.executor import Executor
-from actorsession.runtime.engine.inline_run import InlineRun
+from actorsession.runtime.engine.inline_run import Gate, InlineRun
 from actorsession.runtime.engine.loaded_graph import LoadedGraph, tell_states
 from actorsession.runtime.planning import LARGE
 
-__all__ = ["DirectPlan", "Planner"]
+__all__ = ["DirectPlan", "Planner", "PlannerEnv"]
 
 
 class DirectPlan:
@@ -65,18 +66,33 @@ class DirectPlan:
         self.needs_loop = graph.suspends or graph.overlaps
 
 
+@dataclass(frozen=True, slots=True)
+class PlannerEnv:
+    """What the planners of one session share.
+
+    Attributes:
+        handle: name of the session, for graph passes.
+        config: its settings.
+        devices: its devices.
+        executors: by device name.
+        gate: the gate of the session; a planning ends between two passes when that is closed.
+    """
+
+    handle: str
+    config: ConfigProto
+    devices: DeviceSet
+    executors: Mapping[str, Executor]
+    gate: Gate
+
+
 class Planner:
     """Makes and keeps the plans of one direct session; thread-safe.
 
     Args:
         graph: it may grow; new nodes are found when a run needs a plan.
-        config: the session's settings.
-        devices: the session's devices.
-        executors: by device name.
-        check: called between two passes; what it raises ends the planning.
+        env: of the session.
         on_evict: called with a plan that is kept no longer.
         costs: what nodes were measured to cost, for sessions that measure.
-        handle: name of the session, for graph passes.
         tally: the counters of the session.
 
     Attributes:
@@ -86,20 +102,16 @@ class Planner:
     def __init__(
         self,
         graph: Graph,
-        config: ConfigProto,
-        devices: DeviceSet,
-        executors: Mapping[str, Executor],
-        check: Callable[[], None],
+        env: PlannerEnv,
         on_evict: Callable[[DirectPlan], None] | None = None,
         costs: CostModel | None = None,
-        handle: str = "",
         tally: SessionTally | None = None,
     ) -> None:
-        self._check = check
+        self._check = check = env.gate.check
         self.tally = tally or SessionTally("direct")
         self._graph = graph
-        self._executors = executors
-        self._state = GraphExecutionState(config, devices, check, handle=handle)
+        self._executors = env.executors
+        self._state = GraphExecutionState(env.config, env.devices, check, handle=env.handle)
         self._costs = costs
         self._extensions = 0  # of the graph's nodes, seen so far
         self._registered = 0  # how many of the graph's operations; passes may add nodes to them
@@ -108,7 +120,7 @@ class Planner:
         self._states: dict[str, dict[str, Any]] = {}
         self.uses = itertools.count(1)
         self._built = 0
-        self._cache: PlanCache[DirectPlan] = PlanCache(config.plan_cache_size, on_evict, lambda plan: plan.used)
+        self._cache: PlanCache[DirectPlan] = PlanCache(env.config.plan_cache_size, on_evict, lambda plan: plan.used)
         self._lock = threading.Lock()
 
     def plan(self, signature: RunSignature) -> DirectPlan:

@@ -63,6 +63,7 @@ class RemoteRun:
     Attributes:
         kind: the kind of the frame that requests it.
         counts: whether the admission of the session counts runs of its kind.
+        sets_up: whether the answer is the handle of a partial run, in place of a report.
         program: the argument ``program``.
         values: the argument ``values``.
         number: the number of what is requested there: that of the program, or of the setup of a call.
@@ -74,6 +75,7 @@ class RemoteRun:
 
     kind: ClassVar[int] = RUN_STEP
     counts: ClassVar[bool] = True
+    sets_up: ClassVar[bool] = False
     __slots__ = (
         "_asked",
         "_error",
@@ -162,9 +164,9 @@ class RemoteRun:
 
     def done(self, values: RunValues, extra: Any) -> None:
         """See ``RunWaiter.done``."""
-        if extra is not None:
-            extra = extra_from_wire(extra, 2) if type(extra) is bytes else extra
-        if len(values) != self._fetches or not (extra is None or type(extra) is list):
+        if type(extra) is bytes:
+            extra = extra_from_wire(extra, 1 if self.sets_up else 2)
+        if len(values) != self._fetches or not (type(extra) is list or (extra is None and not self.sets_up)):
             raise ProtocolError(
                 f"a run with {self._fetches} fetches was answered by {len(values)} values and {extra!r:.100}"
             )
@@ -241,16 +243,9 @@ class Setup(AsyncRun):
     """A run that sets up a partial run; its answer is the handle."""
 
     counts = False
+    sets_up = True
     unconfirmed = False
     __slots__ = ()
-
-    def done(self, values: RunValues, extra: Any) -> None:
-        """See ``RunWaiter.done``."""
-        self.program.known = True
-        self._leave()
-        self._found = values
-        self.extra = extra_from_wire(extra, 1) if self.program.over_link else extra
-        self._wake()
 
 
 class PartialCall(AsyncRun):

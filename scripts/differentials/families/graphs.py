@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 from scripts.differentials.program import Family, Plan, words
@@ -318,21 +319,10 @@ def _lookups(tf: Any, np: Any) -> Plan:
     )
 
 
-for _address in ("b:0", "a", "a:1", "a:x", ":0", "a:0:0"):
-    collections.add(
-        f"tensor-by-name-{_address}",
-        lambda tf, np, asked=_address: (
-            tf.constant(1, name="a"),
-            Plan(facts=tf.get_default_graph().get_tensor_by_name(asked).name),
-        )[1],
-    )
-    collections.add(
-        f"operation-by-name-{_address}",
-        lambda tf, np, asked=_address: (
-            tf.constant(1, name="a"),
-            Plan(facts=tf.get_default_graph().get_operation_by_name(asked).name),
-        )[1],
-    )
+@collections("{kind}-by-name-{name}", kind=("tensor", "operation"), name=("b:0", "a", "a:1", "a:x", ":0", "a:0:0"))
+def _by_name(tf: Any, np: Any, kind: str, name: str) -> Plan:
+    graph = tf.constant(1, name="a").graph
+    return Plan(facts=getattr(graph, f"get_{kind}_by_name")(name).name)
 
 
 scopes = Family("scopes")
@@ -385,21 +375,12 @@ _NAMED: dict[str, Callable[[Any], list[Any]]] = {
         tf.sign(1.0),
     ],
 }
-for _name, _called in _NAMED.items():
-    for _scope in (None, "outer", "outer/"):
 
-        def _in_scope(
-            tf: Any, np: Any, called: Callable[[Any], list[Any]] = _called, scope: str | None = _scope
-        ) -> Plan:
-            if scope is None:
-                found = called(tf)
-            else:
-                with tf.name_scope(scope):
-                    found = called(tf)
-            return Plan(facts=[[each.name, each.op.type] for each in found])
 
-        _suffix = {None: "plain", "outer": "in-scope", "outer/": "in-literal-scope"}[_scope]
-        scopes.add(f"names-{_name}-{_suffix}", _in_scope)
+@scopes("names-{make}-{scope}", make=_NAMED, scope={"plain": "", "in-scope": "outer", "in-literal-scope": "outer/"})
+def _in_scope(tf: Any, np: Any, make: Callable[[Any], list[Any]], scope: str) -> Plan:
+    with tf.name_scope(scope) if scope else nullcontext():
+        return Plan(facts=[[each.name, each.op.type] for each in make(tf)])
 
 
 @scopes("nested")
@@ -427,17 +408,14 @@ def _nested(tf: Any, np: Any) -> Plan:
     )
 
 
-for _bad in ("a b", "-a", "", "a//b", "ä", "a:0", ".a", "_a"):
-    scopes.add(
-        f"name-{ascii(_bad)[1:-1].replace(' ', '~')}-of-a-node",
-        lambda tf, np, bad=_bad: Plan(facts=tf.constant(1, name=bad).name),
-    )
+_BAD = {ascii(bad)[1:-1].replace(" ", "~"): bad for bad in ("a b", "-a", "", "a//b", "ä", "a:0", ".a", "_a")}
+scopes.over("name-{bad}-of-a-node", lambda tf, np, bad: Plan(facts=tf.constant(1, name=bad).name), bad=_BAD)
 
-    def _bad_scope(tf: Any, np: Any, bad: str = _bad) -> Plan:
-        with tf.name_scope(bad) as scope:
-            return Plan(facts=[scope, tf.constant(1).name])
 
-    scopes.add(f"name-{ascii(_bad)[1:-1].replace(' ', '~')}-of-a-scope", _bad_scope)
+@scopes("name-{bad}-of-a-scope", bad=_BAD)
+def _bad_scope(tf: Any, np: Any, bad: str) -> Plan:
+    with tf.name_scope(bad) as scope:
+        return Plan(facts=[scope, tf.constant(1).name])
 
 
 @scopes("reuse-{reuse}", reuse=(None, False, True, "auto"))

@@ -14,7 +14,8 @@ cells = Family("cells")
 loops = Family("rnn")
 FAMILIES = [cells, loops]
 
-_Cell = Callable[[Any], Any]
+_Cell = Callable[[Any, Any], Any]
+"""Makes a cell of an API module and its module of cells."""
 
 
 def _waves(tf: Any, np: Any) -> Any:
@@ -41,9 +42,9 @@ def _seen(tf: Any, cell: Any) -> list[Any]:
     return [named, trained, len(losses), repr(cell.state_size), repr(cell.output_size)]
 
 
-def _run_cell(tf: Any, np: Any, cell: _Cell, dtype: str = "float32") -> Plan:
+def _run_cell(tf: Any, np: Any, make: _Cell, dtype: str = "float32") -> Plan:
     """Return two steps of a cell, and the gradients of its outputs."""
-    made = cell(tf)
+    made = make(tf, tf.nn.rnn_cell)
     x = tf.constant(reals(np, (2, 3), dtype=dtype))
     with _scope(tf, np):
         state = made.zero_state(2, x.dtype)
@@ -55,73 +56,53 @@ def _run_cell(tf: Any, np: Any, cell: _Cell, dtype: str = "float32") -> Plan:
 
 
 _MADE: dict[str, _Cell] = {
-    "basic": lambda tf: tf.nn.rnn_cell.BasicRNNCell(4),
-    "basic-relu": lambda tf: tf.nn.rnn_cell.BasicRNNCell(4, activation=tf.nn.relu),
-    "basic-named": lambda tf: tf.nn.rnn_cell.BasicRNNCell(4, name="mine", activation="sigmoid"),
-    "basic-untrained": lambda tf: tf.nn.rnn_cell.BasicRNNCell(4, trainable=False),
-    "gru": lambda tf: tf.nn.rnn_cell.GRUCell(4),
-    "gru-initializers": lambda tf: tf.nn.rnn_cell.GRUCell(
+    "basic": lambda tf, c: c.BasicRNNCell(4),
+    "basic-relu": lambda tf, c: c.BasicRNNCell(4, activation=tf.nn.relu),
+    "basic-named": lambda tf, c: c.BasicRNNCell(4, name="mine", activation="sigmoid"),
+    "basic-untrained": lambda tf, c: c.BasicRNNCell(4, trainable=False),
+    "gru": lambda tf, c: c.GRUCell(4),
+    "gru-initializers": lambda tf, c: c.GRUCell(
         4, kernel_initializer=tf.constant_initializer(0.2), bias_initializer=tf.constant_initializer(0.1)
     ),
-    "basic-lstm": lambda tf: tf.nn.rnn_cell.BasicLSTMCell(4),
-    "basic-lstm-bias": lambda tf: tf.nn.rnn_cell.BasicLSTMCell(4, forget_bias=0.25),
-    "basic-lstm-one-state": lambda tf: tf.nn.rnn_cell.BasicLSTMCell(4, state_is_tuple=False),
-    "lstm": lambda tf: tf.nn.rnn_cell.LSTMCell(4),
-    "lstm-peepholes": lambda tf: tf.nn.rnn_cell.LSTMCell(4, use_peepholes=True),
-    "lstm-clip": lambda tf: tf.nn.rnn_cell.LSTMCell(4, cell_clip=0.2),
-    "lstm-projection": lambda tf: tf.nn.rnn_cell.LSTMCell(4, num_proj=2),
-    "lstm-projection-clip": lambda tf: tf.nn.rnn_cell.LSTMCell(4, num_proj=2, proj_clip=0.1),
-    "lstm-all": lambda tf: tf.nn.rnn_cell.LSTMCell(
+    "basic-lstm": lambda tf, c: c.BasicLSTMCell(4),
+    "basic-lstm-bias": lambda tf, c: c.BasicLSTMCell(4, forget_bias=0.25),
+    "basic-lstm-one-state": lambda tf, c: c.BasicLSTMCell(4, state_is_tuple=False),
+    "lstm": lambda tf, c: c.LSTMCell(4),
+    "lstm-peepholes": lambda tf, c: c.LSTMCell(4, use_peepholes=True),
+    "lstm-clip": lambda tf, c: c.LSTMCell(4, cell_clip=0.2),
+    "lstm-projection": lambda tf, c: c.LSTMCell(4, num_proj=2),
+    "lstm-projection-clip": lambda tf, c: c.LSTMCell(4, num_proj=2, proj_clip=0.1),
+    "lstm-all": lambda tf, c: c.LSTMCell(
         4, True, 0.3, tf.constant_initializer(0.3), 3, 0.2, forget_bias=0.5, activation=tf.nn.relu
     ),
-    "lstm-one-state": lambda tf: tf.nn.rnn_cell.LSTMCell(4, num_proj=2, state_is_tuple=False),
-    "stack": lambda tf: tf.nn.rnn_cell.MultiRNNCell([tf.nn.rnn_cell.BasicLSTMCell(4), tf.nn.rnn_cell.GRUCell(2)]),
-    "stack-one-state": lambda tf: tf.nn.rnn_cell.MultiRNNCell(
-        [tf.nn.rnn_cell.GRUCell(4), tf.nn.rnn_cell.GRUCell(2)], state_is_tuple=False
-    ),
-    "stack-of-one-cell": lambda tf: tf.nn.rnn_cell.MultiRNNCell([tf.nn.rnn_cell.GRUCell(3, name="shared")] * 2),
-    "stack-of-other-widths": lambda tf: tf.nn.rnn_cell.MultiRNNCell([tf.nn.rnn_cell.GRUCell(4)] * 2),
-    "residual": lambda tf: tf.nn.rnn_cell.ResidualWrapper(tf.nn.rnn_cell.GRUCell(3)),
-    "residual-function": lambda tf: tf.nn.rnn_cell.ResidualWrapper(
-        tf.nn.rnn_cell.GRUCell(4), lambda x, y: tf.concat([x, y], 1)
-    ),
-    "residual-of-another-width": lambda tf: tf.nn.rnn_cell.ResidualWrapper(tf.nn.rnn_cell.GRUCell(4)),
-    "device": lambda tf: tf.nn.rnn_cell.DeviceWrapper(tf.nn.rnn_cell.GRUCell(3), "/cpu:0"),
-    "dropout-of-nothing": lambda tf: tf.nn.rnn_cell.DropoutWrapper(tf.nn.rnn_cell.GRUCell(3)),
-    "dropout-nested": lambda tf: tf.nn.rnn_cell.MultiRNNCell(
-        [tf.nn.rnn_cell.DropoutWrapper(tf.nn.rnn_cell.LSTMCell(3), 1.0, 1.0, 1.0)] * 1
-    ),
-    "whole-number-dtype": lambda tf: tf.nn.rnn_cell.GRUCell(3, dtype=tf.int32),
-    "unknown-argument": lambda tf: tf.nn.rnn_cell.GRUCell(3, units=4),
-    "unknown-activation": lambda tf: tf.nn.rnn_cell.GRUCell(3, activation="loud"),
-    "stack-of-nothing": lambda tf: tf.nn.rnn_cell.MultiRNNCell([]),
-    "stack-of-no-list": lambda tf: tf.nn.rnn_cell.MultiRNNCell(tf.nn.rnn_cell.GRUCell(3)),
-    "stack-of-tuples-as-one": lambda tf: tf.nn.rnn_cell.MultiRNNCell(
-        [tf.nn.rnn_cell.BasicLSTMCell(3)], state_is_tuple=False
-    ),
-    "dropout-of-no-cell": lambda tf: tf.nn.rnn_cell.DropoutWrapper(3),
-    "dropout-above-one": lambda tf: tf.nn.rnn_cell.DropoutWrapper(tf.nn.rnn_cell.GRUCell(3), 1.5),
-    "dropout-visitor": lambda tf: tf.nn.rnn_cell.DropoutWrapper(
-        tf.nn.rnn_cell.GRUCell(3), dropout_state_filter_visitor=3
-    ),
-    "dropout-without-dtype": lambda tf: tf.nn.rnn_cell.DropoutWrapper(
-        tf.nn.rnn_cell.GRUCell(3), 0.5, variational_recurrent=True
-    ),
-    "dropout-without-size": lambda tf: tf.nn.rnn_cell.DropoutWrapper(
-        tf.nn.rnn_cell.GRUCell(3), 0.5, variational_recurrent=True, dtype=tf.float32
+    "lstm-one-state": lambda tf, c: c.LSTMCell(4, num_proj=2, state_is_tuple=False),
+    "stack": lambda tf, c: c.MultiRNNCell([c.BasicLSTMCell(4), c.GRUCell(2)]),
+    "stack-one-state": lambda tf, c: c.MultiRNNCell([c.GRUCell(4), c.GRUCell(2)], state_is_tuple=False),
+    "stack-of-one-cell": lambda tf, c: c.MultiRNNCell([c.GRUCell(3, name="shared")] * 2),
+    "stack-of-other-widths": lambda tf, c: c.MultiRNNCell([c.GRUCell(4)] * 2),
+    "residual": lambda tf, c: c.ResidualWrapper(c.GRUCell(3)),
+    "residual-function": lambda tf, c: c.ResidualWrapper(c.GRUCell(4), lambda x, y: tf.concat([x, y], 1)),
+    "residual-of-another-width": lambda tf, c: c.ResidualWrapper(c.GRUCell(4)),
+    "device": lambda tf, c: c.DeviceWrapper(c.GRUCell(3), "/cpu:0"),
+    "dropout-of-nothing": lambda tf, c: c.DropoutWrapper(c.GRUCell(3)),
+    "dropout-nested": lambda tf, c: c.MultiRNNCell([c.DropoutWrapper(c.LSTMCell(3), 1.0, 1.0, 1.0)] * 1),
+    "whole-number-dtype": lambda tf, c: c.GRUCell(3, dtype=tf.int32),
+    "unknown-argument": lambda tf, c: c.GRUCell(3, units=4),
+    "unknown-activation": lambda tf, c: c.GRUCell(3, activation="loud"),
+    "stack-of-nothing": lambda tf, c: c.MultiRNNCell([]),
+    "stack-of-no-list": lambda tf, c: c.MultiRNNCell(c.GRUCell(3)),
+    "stack-of-tuples-as-one": lambda tf, c: c.MultiRNNCell([c.BasicLSTMCell(3)], state_is_tuple=False),
+    "dropout-of-no-cell": lambda tf, c: c.DropoutWrapper(3),
+    "dropout-above-one": lambda tf, c: c.DropoutWrapper(c.GRUCell(3), 1.5),
+    "dropout-visitor": lambda tf, c: c.DropoutWrapper(c.GRUCell(3), dropout_state_filter_visitor=3),
+    "dropout-without-dtype": lambda tf, c: c.DropoutWrapper(c.GRUCell(3), 0.5, variational_recurrent=True),
+    "dropout-without-size": lambda tf, c: c.DropoutWrapper(
+        c.GRUCell(3), 0.5, variational_recurrent=True, dtype=tf.float32
     ),
 }
-for _name, _cell in _MADE.items():
-    for _dtype in ("float32", "float64"):
-
-        def _called(tf: Any, np: Any, cell: _Cell = _cell, dtype: str = _dtype) -> Plan:
-            return _run_cell(tf, np, cell, dtype)
-
-        if _dtype == "float32" or _name in ("basic", "gru", "basic-lstm", "lstm-all", "stack"):
-            suffix = "" if _dtype == "float32" else f"-{_dtype}"
-            cells.add(_name + suffix, _called)
-
-
+cells.over("{make}", _run_cell, make=_MADE)
+_DOUBLE = ("basic", "gru", "basic-lstm", "lstm-all", "stack")
+cells.over("{make}-{dtype}", _run_cell, make={name: _MADE[name] for name in _DOUBLE}, dtype=["float64"])
 # Which elements are dropped is random, so only dtypes and shapes are compared.
 _DROPPED: dict[str, dict[str, Any]] = {
     "inputs": {"input_keep_prob": 0.5},
@@ -138,15 +119,13 @@ _DROPPED: dict[str, dict[str, Any]] = {
         "seed": 1,
     },
 }
-for _name, _settings in _DROPPED.items():
-    for _kind in ("BasicLSTMCell", "GRUCell"):
 
-        def _dropout(tf: Any, np: Any, settings: Any = _settings, kind: str = _kind) -> Plan:
-            inner = getattr(tf.nn.rnn_cell, kind)(4)
-            plan = _run_cell(tf, np, lambda tf: tf.nn.rnn_cell.DropoutWrapper(inner, **settings))
-            return Plan(plan.fetches, facts=plan.facts, random=True)
 
-        cells.add(f"dropout-{_name}-{_kind.lower()}", _dropout)
+@cells("dropout-{settings}-{kind}", settings=_DROPPED, kind={"basiclstmcell": "BasicLSTMCell", "grucell": "GRUCell"})
+def _dropout(tf: Any, np: Any, settings: Any, kind: str) -> Plan:
+    inner = getattr(tf.nn.rnn_cell, kind)(4)
+    plan = _run_cell(tf, np, lambda tf, c: c.DropoutWrapper(inner, **settings))
+    return Plan(plan.fetches, facts=plan.facts, random=True)
 
 
 @cells("names-of-objects")
@@ -226,13 +205,11 @@ def _regularized(tf: Any, np: Any) -> Plan:
     return Plan([out, *losses], facts=_seen(tf, cell))
 
 
-for _label, _shape in {"vector": [3], "cube": [2, 2, 3], "unknown-depth": [2, None]}.items():
-
-    @cells(f"inputs-{_label}")
-    def _inputs(tf: Any, np: Any, shape: Any = _shape) -> Any:
-        cell = tf.nn.rnn_cell.GRUCell(2)
-        x = tf.placeholder(tf.float32, shape)
-        return cell(x, cell.zero_state(2, tf.float32))[0]
+@cells("inputs-{shape}", shape={"vector": [3], "cube": [2, 2, 3], "unknown-depth": [2, None]})
+def _inputs(tf: Any, np: Any, shape: Any) -> Any:
+    cell = tf.nn.rnn_cell.GRUCell(2)
+    x = tf.placeholder(tf.float32, shape)
+    return cell(x, cell.zero_state(2, tf.float32))[0]
 
 
 @cells("whole-numbers")
@@ -297,34 +274,27 @@ def _own(tf: Any, way: str) -> Any:
     return {"built": Built, "got": Got, "called": Called}[way](3)
 
 
-for _way in ("built", "got", "called"):
-
-    @cells(f"own-{_way}")
-    def _own_cell(tf: Any, np: Any, way: str = _way) -> Plan:
-        cell = _own(tf, way)
-        x = tf.placeholder(tf.float32, [2, None, 3])
-        with _scope(tf, np):
-            outs, state = tf.nn.dynamic_rnn(cell, x, dtype=tf.float32)
-        weights = [[v.name for v in found] for found in (cell.weights, cell.trainable_weights)]
-        return Plan(
-            [outs, state, tf.gradients(outs, tf.trainable_variables())],
-            {x: reals(np, (2, 4, 3))},
-            facts=[_seen(tf, cell), weights if way != "called" else None],
-        )
+@cells("own-{way}", way=("built", "got", "called"))
+def _own_cell(tf: Any, np: Any, way: str) -> Plan:
+    cell = _own(tf, way)
+    x = tf.placeholder(tf.float32, [2, None, 3])
+    with _scope(tf, np):
+        outs, state = tf.nn.dynamic_rnn(cell, x, dtype=tf.float32)
+    weights = [[v.name for v in found] for found in (cell.weights, cell.trainable_weights)]
+    fetched = [outs, state, tf.gradients(outs, tf.trainable_variables())]
+    return Plan(fetched, {x: reals(np, (2, 4, 3))}, facts=[_seen(tf, cell), weights if way != "called" else None])
 
 
 # -- loops -----------------------------------------------------------------------------------------
 
 
 _INNER: dict[str, _Cell] = {
-    "basic": lambda tf: tf.nn.rnn_cell.BasicRNNCell(4),
-    "gru": lambda tf: tf.nn.rnn_cell.GRUCell(4),
-    "lstm": lambda tf: tf.nn.rnn_cell.BasicLSTMCell(4),
-    "lstm-all": lambda tf: tf.nn.rnn_cell.LSTMCell(4, True, 0.5, num_proj=3, proj_clip=0.2),
-    "lstm-one-state": lambda tf: tf.nn.rnn_cell.BasicLSTMCell(4, state_is_tuple=False),
-    "stack": lambda tf: tf.nn.rnn_cell.MultiRNNCell(
-        [tf.nn.rnn_cell.LSTMCell(4), tf.nn.rnn_cell.ResidualWrapper(tf.nn.rnn_cell.GRUCell(4))]
-    ),
+    "basic": lambda tf, c: c.BasicRNNCell(4),
+    "gru": lambda tf, c: c.GRUCell(4),
+    "lstm": lambda tf, c: c.BasicLSTMCell(4),
+    "lstm-all": lambda tf, c: c.LSTMCell(4, True, 0.5, num_proj=3, proj_clip=0.2),
+    "lstm-one-state": lambda tf, c: c.BasicLSTMCell(4, state_is_tuple=False),
+    "stack": lambda tf, c: c.MultiRNNCell([c.LSTMCell(4), c.ResidualWrapper(c.GRUCell(4))]),
 }
 _LENGTHS: dict[str, Any] = {"": None, "-lengths": [2, 5, 0], "-short": [2, 1, 3]}
 # The same where each step has nodes of its own: a few steps show what many do.
@@ -338,53 +308,44 @@ def _slopes(tf: Any, outs: Any, inputs: list[Any]) -> Any:
     return tf.gradients(loss, [*inputs, *tf.trainable_variables()])
 
 
-for _name, _cell in _INNER.items():
-    for _suffix, _lengths in _LENGTHS.items():
-
-        @loops(f"dynamic-{_name}{_suffix}")
-        def _dynamic(tf: Any, np: Any, cell: _Cell = _cell, lengths: Any = _lengths) -> Plan:
-            made = cell(tf)
-            x = tf.placeholder(tf.float32, [None, None, 3])
-            with _scope(tf, np):
-                outs, state = tf.nn.dynamic_rnn(made, x, lengths, dtype=tf.float32)
-            fetched = [outs, state, _slopes(tf, outs, [x])]
-            return Plan(fetched, {x: reals(np, (3, 5, 3))}, facts=_seen(tf, made))
-
-        @loops(f"static-{_name}{_suffix}")
-        def _static(tf: Any, np: Any, cell: _Cell = _cell, lengths: Any = _FEW[_suffix]) -> Plan:
-            made = cell(tf)
-            x = tf.placeholder(tf.float32, [None, _STEPS, 3])
-            with _scope(tf, np):
-                outs, state = tf.nn.static_rnn(made, tf.unstack(x, axis=1), dtype=tf.float32, sequence_length=lengths)
-            fetched = [outs, state, _slopes(tf, outs, [x])]
-            return Plan(fetched, {x: reals(np, (3, _STEPS, 3))}, facts=_seen(tf, made))
+@loops("dynamic-{cell}{lengths}", cell=_INNER, lengths=_LENGTHS)
+def _dynamic(tf: Any, np: Any, cell: _Cell, lengths: Any) -> Plan:
+    made = cell(tf, tf.nn.rnn_cell)
+    x = tf.placeholder(tf.float32, [None, None, 3])
+    with _scope(tf, np):
+        outs, state = tf.nn.dynamic_rnn(made, x, lengths, dtype=tf.float32)
+    return Plan([outs, state, _slopes(tf, outs, [x])], {x: reals(np, (3, 5, 3))}, facts=_seen(tf, made))
 
 
-for _suffix, _lengths in _LENGTHS.items():
-    for _major in (False, True):
+@loops("static-{cell}{lengths}", cell=_INNER, lengths=_FEW)
+def _static(tf: Any, np: Any, cell: _Cell, lengths: Any) -> Plan:
+    made = cell(tf, tf.nn.rnn_cell)
+    x = tf.placeholder(tf.float32, [None, _STEPS, 3])
+    with _scope(tf, np):
+        outs, state = tf.nn.static_rnn(made, tf.unstack(x, axis=1), dtype=tf.float32, sequence_length=lengths)
+    return Plan([outs, state, _slopes(tf, outs, [x])], {x: reals(np, (3, _STEPS, 3))}, facts=_seen(tf, made))
 
-        @loops(f"both-ways{_suffix}{'-time-major' if _major else ''}")
-        def _both(tf: Any, np: Any, lengths: Any = _lengths, major: bool = _major) -> Plan:
-            shape = (5, 3, 2) if major else (3, 5, 2)
-            x = tf.placeholder(tf.float32, [None, None, 2])
-            forward, back = tf.nn.rnn_cell.GRUCell(3), tf.nn.rnn_cell.BasicLSTMCell(2)
-            with _scope(tf, np):
-                outs, states = tf.nn.bidirectional_dynamic_rnn(
-                    forward, back, x, lengths, dtype=tf.float32, time_major=major
-                )
-            fetched = [outs, states, _slopes(tf, outs, [x])]
-            return Plan(fetched, {x: reals(np, shape)}, facts=_seen(tf, back))
 
-    @loops(f"static-both-ways{_suffix}")
-    def _static_both(tf: Any, np: Any, lengths: Any = _FEW[_suffix]) -> Plan:
-        x = tf.placeholder(tf.float32, [3, _STEPS, 2])
-        forward, back = tf.nn.rnn_cell.GRUCell(3), tf.nn.rnn_cell.BasicLSTMCell(2)
-        with _scope(tf, np):
-            found = tf.nn.static_bidirectional_rnn(
-                forward, back, tf.unstack(x, axis=1), dtype=tf.float32, sequence_length=lengths
-            )
-        fetched = [*found, _slopes(tf, found[0], [x])]
-        return Plan(fetched, {x: reals(np, (3, _STEPS, 2))}, facts=_seen(tf, back))
+@loops("both-ways{lengths}{major}", lengths=_LENGTHS, major={"": False, "-time-major": True})
+def _both(tf: Any, np: Any, lengths: Any, major: bool) -> Plan:
+    x = tf.placeholder(tf.float32, [None, None, 2])
+    forward, back = tf.nn.rnn_cell.GRUCell(3), tf.nn.rnn_cell.BasicLSTMCell(2)
+    options = {"dtype": tf.float32, "time_major": major}
+    with _scope(tf, np):
+        outs, states = tf.nn.bidirectional_dynamic_rnn(forward, back, x, lengths, **options)
+    fed = {x: reals(np, (5, 3, 2) if major else (3, 5, 2))}
+    return Plan([outs, states, _slopes(tf, outs, [x])], fed, facts=_seen(tf, back))
+
+
+@loops("static-both-ways{lengths}", lengths=_FEW)
+def _static_both(tf: Any, np: Any, lengths: Any) -> Plan:
+    x = tf.placeholder(tf.float32, [3, _STEPS, 2])
+    forward, back = tf.nn.rnn_cell.GRUCell(3), tf.nn.rnn_cell.BasicLSTMCell(2)
+    options = {"dtype": tf.float32, "sequence_length": lengths}
+    with _scope(tf, np):
+        found = tf.nn.static_bidirectional_rnn(forward, back, tf.unstack(x, axis=1), **options)
+    fed = {x: reals(np, (3, _STEPS, 2))}
+    return Plan([*found, _slopes(tf, found[0], [x])], fed, facts=_seen(tf, back))
 
 
 @loops("state-goes-on")
@@ -446,6 +407,7 @@ def _trains(tf: Any, np: Any) -> Plan:
     return Plan(steps=[Step([loss, train], fed)] * 8 + [Step(tf.trainable_variables(), fed)])
 
 
+@loops("raw{emit}", emit={"": False, "-emitting": True})
 def _stopping(tf: Any, np: Any, emit: bool) -> Plan:
     cell, lengths = tf.nn.rnn_cell.GRUCell(3), [2, 4]
     inputs = tf.constant(reals(np, (4, 2, 3)))
@@ -462,13 +424,6 @@ def _stopping(tf: Any, np: Any, emit: bool) -> Plan:
     with _scope(tf, np):
         outs, state, counted = tf.nn.raw_rnn(cell, loop_fn)
     return Plan([outs.stack(), state, counted], facts=_seen(tf, cell))
-
-
-for _emits in (False, True):
-
-    @loops(f"raw{'-emitting' if _emits else ''}")
-    def _raw(tf: Any, np: Any, emits: bool = _emits) -> Plan:
-        return _stopping(tf, np, emits)
 
 
 class _Kept:
@@ -539,8 +494,7 @@ _WRONG: dict[str, Callable[[Any, Any], Any]] = {
     ),
     "raw-no-function": lambda tf, cell: tf.nn.raw_rnn(cell, 3),
 }
-for _name, _asked in _WRONG.items():
-
-    @loops(f"wrong-{_name}")
-    def _wrong(tf: Any, np: Any, asked: Callable[[Any, Any], Any] = _asked) -> Any:
-        return asked(tf, tf.nn.rnn_cell.GRUCell(4))[0]
+loops.each(
+    {f"wrong-{name}": asked for name, asked in _WRONG.items()},
+    lambda asked: lambda tf, np: asked(tf, tf.nn.rnn_cell.GRUCell(4))[0],
+)

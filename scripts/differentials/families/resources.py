@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import product
 from typing import Any
 
 from scripts.differentials.numbers import reals
@@ -14,16 +13,13 @@ __all__ = ["FAMILIES"]
 variables = Family("variables")
 
 
-for _name, _dtype in product(("assign", "assign_add", "assign_sub"), ("float32", "int32", "float64")):
-
-    def _assigned(tf: Any, np: Any, name: str = _name, dtype: str = _dtype) -> Plan:
-        v = tf.Variable(np.array([4, 6], dtype), name="v")
-        by = tf.placeholder(dtype, [2])
-        function, method = getattr(tf, name)(v, by), getattr(v, name)(by)
-        fed = {by: [1, 2]}
-        return Plan(steps=[Step(function, fed), Step(v), Step(method, fed), Step([v, v + 1])])
-
-    variables.add(f"{_name}-{_dtype}", _assigned)
+@variables("{name}-{dtype}", name=("assign", "assign_add", "assign_sub"), dtype=("float32", "int32", "float64"))
+def _assigned(tf: Any, np: Any, name: str, dtype: str) -> Plan:
+    v = tf.Variable(np.array([4, 6], dtype), name="v")
+    by = tf.placeholder(dtype, [2])
+    function, method = getattr(tf, name)(v, by), getattr(v, name)(by)
+    fed = {by: [1, 2]}
+    return Plan(steps=[Step(function, fed), Step(v), Step(method, fed), Step([v, v + 1])])
 
 
 @variables("counter")
@@ -141,11 +137,11 @@ _DRAWERS = words(
     initializers.he_uniform initializers.lecun_normal initializers.lecun_uniform
     """
 )
-for _name, _maker in _MAKERS.items():
-    variables.add(
-        f"initializer-{_name}",
-        lambda tf, np, maker=_maker: Plan(tf.get_variable("v", [2, 3], initializer=maker(tf)), names=True),
-    )
+variables.over(
+    "initializer-{make}",
+    lambda tf, np, make: Plan(tf.get_variable("v", [2, 3], initializer=make(tf)), names=True),
+    make=_MAKERS,
+)
 
 
 @variables("initializer-{name}", name=_DRAWERS)
@@ -177,45 +173,46 @@ def _several(tf: Any, np: Any) -> Plan:
 queues = Family("queues")
 
 
-_QUEUES: dict[str, Callable[[Any], Any]] = {
-    "fifo": lambda tf: tf.FIFOQueue(3, tf.int32, shapes=[()]),
-    "shuffle": lambda tf: tf.RandomShuffleQueue(3, 0, tf.int32, shapes=[()]),
-    "priority": lambda tf: tf.PriorityQueue(3, [tf.int32], [()]),
-    "padding": lambda tf: tf.PaddingFIFOQueue(3, tf.int32, shapes=[(None,)]),
-}
-
-
-def _items(tf: Any, kind: str) -> list[Any]:
-    if kind == "priority":
-        return [(tf.constant(p, tf.int64), tf.constant(v)) for p, v in ((5, 50), (1, 10), (3, 30))]
-    if kind == "padding":
-        return [tf.constant([1]), tf.constant([2, 3]), tf.constant([4, 5, 6])]
+def _numbers(tf: Any) -> list[Any]:
     return [tf.constant(v) for v in (7, 7, 7)]
 
 
-for _kind, _queue in _QUEUES.items():
+# Each kind with three items for it.
+_QUEUES: dict[str, tuple[Callable[[Any], Any], Callable[[Any], list[Any]]]] = {
+    "fifo": (lambda tf: tf.FIFOQueue(3, tf.int32, shapes=[()]), _numbers),
+    "shuffle": (lambda tf: tf.RandomShuffleQueue(3, 0, tf.int32, shapes=[()]), _numbers),
+    "priority": (
+        lambda tf: tf.PriorityQueue(3, [tf.int32], [()]),
+        lambda tf: [(tf.constant(p, tf.int64), tf.constant(v)) for p, v in ((5, 50), (1, 10), (3, 30))],
+    ),
+    "padding": (
+        lambda tf: tf.PaddingFIFOQueue(3, tf.int32, shapes=[(None,)]),
+        lambda tf: [tf.constant([1]), tf.constant([2, 3]), tf.constant([4, 5, 6])],
+    ),
+}
 
-    def _in_and_out(tf: Any, np: Any, kind: str = _kind, make: Any = _queue) -> Plan:
-        queue = make(tf)
-        steps = [Step(queue.enqueue(item)) for item in _items(tf, kind)]
-        out = queue.dequeue()
-        return Plan(steps=[*steps, Step(queue.size()), *[Step(out)] * 3, Step(queue.size())])
 
-    def _many(tf: Any, np: Any, kind: str = _kind, make: Any = _queue) -> Plan:
-        queue = make(tf)
-        steps = [Step(queue.enqueue(item)) for item in _items(tf, kind)]
-        return Plan(steps=[*steps, Step(queue.dequeue_many(2)), Step(queue.dequeue_up_to(1)), Step(queue.size())])
+@queues("{kind}-in-and-out", kind=_QUEUES)
+def _in_and_out(tf: Any, np: Any, kind: Any) -> Plan:
+    queue, items = (make(tf) for make in kind)
+    out = queue.dequeue()
+    steps = [*map(queue.enqueue, items), queue.size(), out, out, out, queue.size()]
+    return Plan(steps=[*map(Step, steps)])
 
-    def _closed(tf: Any, np: Any, kind: str = _kind, make: Any = _queue) -> Plan:
-        queue = make(tf)
-        item = queue.enqueue(_items(tf, kind)[0])
-        out = queue.dequeue()
-        steps = [item, queue.is_closed(), queue.close(), queue.is_closed(), item, out, out, queue.size()]
-        return Plan(steps=[*map(Step, steps), Step(queue.dequeue_up_to(2)), Step(queue.dequeue_many(1))])
 
-    queues.add(f"{_kind}-in-and-out", _in_and_out)
-    queues.add(f"{_kind}-many", _many)
-    queues.add(f"{_kind}-closed", _closed)
+@queues("{kind}-many", kind=_QUEUES)
+def _many(tf: Any, np: Any, kind: Any) -> Plan:
+    queue, items = (make(tf) for make in kind)
+    steps = [*map(queue.enqueue, items), queue.dequeue_many(2), queue.dequeue_up_to(1), queue.size()]
+    return Plan(steps=[*map(Step, steps)])
+
+
+@queues("{kind}-closed", kind=_QUEUES)
+def _closed(tf: Any, np: Any, kind: Any) -> Plan:
+    queue, items = (make(tf) for make in kind)
+    item, out = queue.enqueue(items[0]), queue.dequeue()
+    steps = [item, queue.is_closed(), queue.close(), queue.is_closed(), item, out, out, queue.size()]
+    return Plan(steps=[*map(Step, steps), Step(queue.dequeue_up_to(2)), Step(queue.dequeue_many(1))])
 
 
 @queues("fifo-two-components")
@@ -277,11 +274,11 @@ def _chosen(tf: Any, np: Any) -> Plan:
     return Plan(steps=[Step(pair[1].enqueue(8)), Step(chosen.size(), {index: 0}), Step(chosen.dequeue(), {index: 1})])
 
 
-for _size in (-1, "a"):
-    queues.add(
-        f"fifo-capacity-{_size}",
-        lambda tf, np, size=_size: Plan(steps=[Step(tf.FIFOQueue(size, tf.int32, shapes=[()]).enqueue(1))]),
-    )
+queues.over(
+    "fifo-capacity-{size}",
+    lambda tf, np, size: Plan(steps=[Step(tf.FIFOQueue(size, tf.int32, shapes=[()]).enqueue(1))]),
+    size=(-1, "a"),
+)
 
 
 @queues("padding-two-dimensions")

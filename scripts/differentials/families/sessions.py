@@ -331,36 +331,27 @@ def _no_fetch(tf: Any, np: Any) -> Plan:
 
 # --- devices
 
-for _device in (
-    "/cpu:0",
-    "/device:CPU:0",
-    "/job:localhost",
-    "/job:localhost/task:0/cpu:0",
-    "/gpu:0",
-    "/cpu:7",
-    "/job:worker/task:3",
-    "cpu",
-    "/foo:0",
-    "/cpu:x",
-    "",
-    "/replica:0/task:0",
-    "/cpu:*",
-    "//cpu:0",
-):
+_DEVICES = words(
+    """
+    /cpu:0 /device:CPU:0 /job:localhost /job:localhost/task:0/cpu:0 /gpu:0 /cpu:7 /job:worker/task:3 cpu
+    /foo:0 /cpu:x /replica:0/task:0 /cpu:* //cpu:0
+    """
+)
+_DEVICE = {"device": {"empty": "", **{name: name for name in _DEVICES}}}
 
-    def _placed(tf: Any, np: Any, device: str = _device) -> Plan:
-        with tf.device(device):
-            a = tf.constant([1.0, 2.0])
-            b = a + 1
-        return Plan(steps=[Step(b)], facts=[a.device, b.op.device])
 
-    devices.add(f"string-{_device or 'empty'}", _placed)
+@devices("string-{device}", **_DEVICE)
+def _placed(tf: Any, np: Any, device: str) -> Plan:
+    with tf.device(device):
+        a = tf.constant([1.0, 2.0])
+        b = a + 1
+    return Plan(steps=[Step(b)], facts=[a.device, b.op.device])
 
-    def _parsed(tf: Any, np: Any, device: str = _device) -> Plan:
-        spec = tf.DeviceSpec.from_string(device)
-        return Plan(facts=[spec.to_string(), spec.job, spec.replica, spec.task, spec.device_type, spec.device_index])
 
-    devices.add(f"spec-{_device or 'empty'}", _parsed)
+@devices("spec-{device}", **_DEVICE)
+def _parsed(tf: Any, np: Any, device: str) -> Plan:
+    spec = tf.DeviceSpec.from_string(device)
+    return Plan(facts=[spec.to_string(), spec.job, spec.replica, spec.task, spec.device_type, spec.device_index])
 
 
 @devices("nested")

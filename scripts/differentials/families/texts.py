@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from scripts.differentials.program import Family
+from scripts.differentials.program import Family, Plan
 
 __all__ = ["FAMILIES"]
 
@@ -54,3 +54,9 @@ _TEXTS: dict[str, Callable[[Any], Any]] = {
     "format": lambda tf: tf.strings.format("{} and {}", [tf.constant(1), tf.constant([1, 2])]),
 }
 strings.each(_TEXTS, lambda call: lambda tf, np: call(tf))
+
+
+@strings("one-hot-of-fed-text")
+def _fed(tf: Any, np: Any) -> Plan:
+    on = tf.placeholder(tf.string, [])
+    return Plan(tf.one_hot([0, 2], 3, on, "off"), {on: "on"})

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from scripts.differentials.numbers import reals
-from scripts.differentials.program import Build, Family, Plan, Step
+from scripts.differentials.program import Family, Plan, Step
 
 __all__ = ["FAMILIES"]
 
@@ -232,15 +232,11 @@ def _infinite(tf: Any, np: Any) -> Any:
     return [*found, norm]
 
 
-for _norm in (0.5, 5.0):
-    gradients.add(
-        f"clip-by-average-norm-{_norm}",
-        lambda tf, np, norm=_norm: tf.clip_by_average_norm(tf.constant([3.0, -4.0]), norm),
-    )
-    gradients.add(
-        f"clip-by-norm-axis-{_norm}",
-        lambda tf, np, norm=_norm: tf.clip_by_norm(tf.constant([[3.0, -4.0], [0.0, 0.1]]), norm, axes=[1]),
-    )
+_NORMS: dict[str, Callable[[Any, float], Any]] = {
+    "average-norm": lambda tf, norm: tf.clip_by_average_norm(tf.constant([3.0, -4.0]), norm),
+    "norm-axis": lambda tf, norm: tf.clip_by_norm(tf.constant([[3.0, -4.0], [0.0, 0.1]]), norm, axes=[1]),
+}
+gradients.over("clip-by-{clip}-{norm}", lambda tf, np, clip, norm: clip(tf, norm), clip=_NORMS, norm=(0.5, 5.0))
 
 
 optimisers = Family("optimisers")
@@ -265,26 +261,19 @@ _OPTIMISERS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def _trained(make: Callable[[Any], Any], kind: str) -> Build:
-    def build(tf: Any, np: Any) -> Plan:
-        w = tf.get_variable("w", initializer=reals(np, (3, 2)))
-        b = tf.get_variable("b", initializer=[0.5, -0.5])
-        if kind == "sparse":
-            loss = tf.reduce_sum((tf.nn.embedding_lookup(w, [0, 2, 0]) + b) ** 2)
-        else:
-            loss = tf.reduce_mean((tf.matmul(reals(np, (4, 3)), w) + b - 1.0) ** 2)
-        step = tf.train.get_or_create_global_step()
-        optimizer = make(tf.train)
-        train = optimizer.minimize(loss, global_step=step)
-        facts = [[v.name for v in tf.global_variables()], optimizer.get_slot_names(), train.name]
-        return Plan(steps=[*[Step([train, loss])] * 5, Step(tf.global_variables())], facts=facts, tolerance=5e-5)
-
-    return build
-
-
-for _name, _optimiser in _OPTIMISERS.items():
-    for _kind in ("dense", "sparse"):
-        optimisers.add(f"{_name}-{_kind}", _trained(_optimiser, _kind))
+@optimisers("{make}-{kind}", make=_OPTIMISERS, kind=("dense", "sparse"))
+def _trained(tf: Any, np: Any, make: Callable[[Any], Any], kind: str) -> Plan:
+    w = tf.get_variable("w", initializer=reals(np, (3, 2)))
+    b = tf.get_variable("b", initializer=[0.5, -0.5])
+    if kind == "sparse":
+        loss = tf.reduce_sum((tf.nn.embedding_lookup(w, [0, 2, 0]) + b) ** 2)
+    else:
+        loss = tf.reduce_mean((tf.matmul(reals(np, (4, 3)), w) + b - 1.0) ** 2)
+    step = tf.train.get_or_create_global_step()
+    optimizer = make(tf.train)
+    train = optimizer.minimize(loss, global_step=step)
+    facts = [[v.name for v in tf.global_variables()], optimizer.get_slot_names(), train.name]
+    return Plan(steps=[*[Step([train, loss])] * 5, Step(tf.global_variables())], facts=facts, tolerance=5e-5)
 
 
 @optimisers("two-halves")

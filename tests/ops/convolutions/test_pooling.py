@@ -9,9 +9,10 @@ import numpy as np
 from actorsession import gradients, nn
 from actorsession.ops.convolutions.kernels import Sliding
 from actorsession.ops.convolutions.pooling_kernels import largest, spread
-from tests.ops.cases import computed, expect
+from tests.ops.cases import computed
 from tests.ops.interpreter import check_gradient, evaluate, source
 from tests.ops.table.sliding import pooled
+from tests.ops.uses import gives
 from tests.rows import for_each, refusing
 
 RNG = np.random.default_rng(0)
@@ -27,9 +28,9 @@ def close(function: Any, wanted: Any, *arrays: Any) -> None:
 @for_each("ksize", [3, [3], [3, 3], [1, 3, 3, 1]])
 def test_windows_are_one_number_or_one_for_each_axis(ksize: Any) -> None:
     wanted = pooled(X, [3, 3], [2, 2], "VALID", np.max)
-    expect(lambda x: nn.max_pool(x, ksize, 2, "VALID"), wanted, X)
-    expect(lambda x: nn.max_pool2d(x, ksize, 2, "VALID"), wanted, X)
-    expect(lambda x: nn.max_pool_v2(x, ksize, 2, "VALID", "NHWC"), wanted, X)
+    gives(lambda x: nn.max_pool(x, ksize, 2, "VALID"), wanted, X).check()
+    gives(lambda x: nn.max_pool2d(x, ksize, 2, "VALID"), wanted, X).check()
+    gives(lambda x: nn.max_pool_v2(x, ksize, 2, "VALID", "NHWC"), wanted, X).check()
 
 
 def test_what_is_over_the_edge_does_not_count_in_a_mean() -> None:
@@ -111,7 +112,7 @@ def test_an_erosion_is_a_dilation_upside_down() -> None:
     f = RNG.standard_normal((3, 2, 3)).astype(np.float32)
     ones, rates = [1, 1, 1, 1], [1, 1, 2, 1]
     upside = -computed(lambda x, f: nn.dilation2d(x, f, ones, rates, "VALID"), -X, f[::-1, ::-1])
-    expect(lambda x, f: nn.erosion2d(x, f, ones, rates, "VALID"), upside, X, f)
+    gives(lambda x, f: nn.erosion2d(x, f, ones, rates, "VALID"), upside, X, f).check()
     check_gradient(lambda x, f: nn.erosion2d(x, f, ones, rates, "SAME"), X[:1, :4, :4], f)
 
 

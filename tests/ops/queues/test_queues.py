@@ -41,6 +41,7 @@ async def test_the_lowest_priority_number_comes_first_and_of_equals_the_oldest(s
     await session.run(queue.enqueue_many([[3, 1, 2, 1], ["c", "a1", "b", "a2"]]))
     numbers, words = await session.run(queue.dequeue_many(4))
     assert (numbers.tolist(), words.tolist()) == ([1, 1, 2, 3], [b"a1", b"a2", b"b", b"c"])
+    assert [part.shape for part in await session.run(queue.dequeue_many(0))] == [(0,), (0,)]
 
 
 async def test_elements_that_were_shuffled_are_all_there_and_in_another_order(session: AsyncSession) -> None:

@@ -49,6 +49,8 @@ INTEGERS = [
     (UNSIGNED, MANY),
     (np.int32(7), np.int32(-2)),
     (np.array([[2**40], [-5]]), np.array([3, -3])),
+    (np.zeros([0, 2], np.int32), np.array([3, 0], np.int32)),
+    (np.zeros(0, np.int32), np.int32(0)),
 ]
 
 

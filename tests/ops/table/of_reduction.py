@@ -280,6 +280,7 @@ TOP = [
             (SMALL, np.int32(2)),
             (UNSIGNED, np.int32(1)),
             (LONG, np.int32(3)),
+            (LONG // 8, np.int32(7)),  # with many equal entries
             (X, np.int32(0)),
             (EMPTY, np.int32(2)),
             (X.astype(np.float16), np.int32(2)),

@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 from actorsession.errors import CancelledError, InvalidArgumentError
 from actorsession.graph.collective_call import ALL_TO_ALL, BROADCAST, GATHER, REDUCE, REDUCE_SCATTER, CollectiveCall
 from actorsession.runtime.collective import algorithms
+from actorsession.runtime.collective.algorithms import exchange_for
+from actorsession.runtime.collective.buffers import BufferPool
 from actorsession.runtime.collective.executor import CollectiveExecutor
-from actorsession.runtime.collective.groups import GroupTable
+from actorsession.runtime.collective.groups import Group, GroupTable, Member
 from actorsession.runtime.rendezvous import Rendezvous
 from tests.rows import for_each
 from tests.runtime.collective.kit import collective, device, exchange
@@ -63,6 +65,22 @@ def test_all_reduce(way: str, drawn: Any, merge: str, dtype: Any) -> None:
     for found in results(REDUCE, values, order, merge=merge, final="Id"):
         assert found.dtype == wanted.dtype
         np.testing.assert_array_equal(found, wanted)
+
+
+def test_instances_of_two_groups_may_have_one_key(way: str) -> None:
+    """The two members begin their exchanges in different orders."""
+    rendezvous, members = Rendezvous(), tuple(Member(device(n).name, device(n).incarnation) for n in range(2))
+    calls: dict[tuple[int, int], CollectiveCall] = {}
+    for group, rank in ((1, 0), (2, 1), (2, 0), (1, 1)):
+        made = collective(REDUCE, 2, group=group, merge="Add", final="Id")
+        call = calls[group, rank] = CollectiveCall(made, np.array([group * 10.0 + rank]))
+        exchange_for(call, Group(group, members), members[rank].device, rendezvous, 0, BufferPool()).begin()
+    assert {key: call.result(0).tolist() for key, call in calls.items()} == {
+        (1, 0): [21.0],
+        (1, 1): [21.0],
+        (2, 0): [41.0],
+        (2, 1): [41.0],
+    }
 
 
 @same_way

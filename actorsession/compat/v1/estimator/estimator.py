@@ -10,31 +10,24 @@ import copy
 import inspect
 import os
 import tempfile
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from actorsession import ops
-from actorsession.compat.v1.estimator.export import PredictOutput
+from actorsession.compat.v1.estimator.checkpointing import add_saver, checkpoint_hooks
 from actorsession.compat.v1.estimator.run_config import RunConfig
+from actorsession.compat.v1.estimator.saved_models import exported_folder, write_model
 from actorsession.compat.v1.estimator.specs import EstimatorSpec, ModeKeys
-from actorsession.compat.v1.gfile import Copy, MakeDirs, Rename
 from actorsession.compat.v1.graphs.graph import Graph, get_default_graph
 from actorsession.compat.v1.logging import get_logger
 from actorsession.compat.v1.metrics.means import mean
-from actorsession.compat.v1.saved_model.builder import SavedModelBuilder
-from actorsession.compat.v1.saved_model.signature_constants import DEFAULT_SERVING_SIGNATURE_DEF_KEY
-from actorsession.compat.v1.saved_model.tag_constants import SERVING
-from actorsession.compat.v1.sessions.session import Session
 from actorsession.compat.v1.summary.writers import FileWriterCache
-from actorsession.compat.v1.train.checkpoints.savers import Saver
 from actorsession.compat.v1.train.checkpoints.warm_starts import WarmStartSettings, warm_start
 from actorsession.compat.v1.train.hooks.basic import LoggingTensorHook, NanTensorHook, SessionRunHook, StopAtStepHook
-from actorsession.compat.v1.train.hooks.checkpoints import CheckpointSaverHook
 from actorsession.compat.v1.train.monitored_session import MonitoredSession, MonitoredTrainingSession
-from actorsession.compat.v1.train.session_creators import ChiefSessionCreator, Scaffold
+from actorsession.compat.v1.train.session_creators import ChiefSessionCreator
 from actorsession.config.file_roots import path_text
 from actorsession.graph.graph import device, name_scope
 from actorsession.interop.event_protos import Summary
@@ -192,24 +185,13 @@ class Estimator:
         found = _checked_hooks(hooks)
         if steps is not None or max_steps is not None:
             found.append(StopAtStepHook(steps, max_steps))
-        with Graph().as_default(), device(self._device_fn()):
+        with Graph().as_default(), device(_device_fn(self._config)):
             self._train_in_graph(input_fn, found, list(saving_listeners or ()))
         return self
 
     def _latest_step(self) -> int:
         path = self.latest_checkpoint()
         return 0 if path is None else int(load_variable(path, GraphKeys.GLOBAL_STEP))
-
-    def _device_fn(self) -> Any:
-        config = self._config
-        if config.device_fn is not None or not config.num_ps_replicas:
-            return config.device_fn
-        return replica_device_setter(
-            ps_tasks=config.num_ps_replicas,
-            worker_device=f"/job:{config.task_type}/task:{config.task_id}",
-            merge_devices=True,
-            cluster=config.cluster_spec,
-        )
 
     def _train_in_graph(self, input_fn: Any, hooks: list[SessionRunHook], listeners: list[Any]) -> None:
         spec, step, inputs = self._built(input_fn, ModeKeys.TRAIN)
@@ -226,8 +208,8 @@ class Estimator:
             shown = {_LOSS: spec.loss, "step": step}
             hooks.append(LoggingTensorHook(shown, every_n_iter=config.log_step_count_steps))
         hooks += spec.training_hooks
-        self._set_saver(spec.scaffold)
-        chief_hooks = [*spec.training_chief_hooks, *self._checkpoint_hooks(spec, hooks, listeners)]
+        add_saver(config, spec.scaffold)
+        chief_hooks = [*spec.training_chief_hooks, *checkpoint_hooks(config, spec, hooks, listeners)]
         with MonitoredTrainingSession(
             config.master,
             config.is_chief,
@@ -249,41 +231,6 @@ class Estimator:
             _log.warning("Training with estimator made no steps. Perhaps input is empty or misspecified.")
         else:
             _log.info("Loss for final step: %s.", loss)
-
-    def _set_saver(self, scaffold: Scaffold) -> None:
-        graph = get_default_graph()
-        if scaffold.saver is None and not graph.get_collection(GraphKeys.SAVERS):
-            made = Saver(
-                max_to_keep=self._config.keep_checkpoint_max,
-                keep_checkpoint_every_n_hours=self._config.keep_checkpoint_every_n_hours,
-                save_relative_paths=True,
-            )
-            graph.add_to_collection(GraphKeys.SAVERS, made)
-
-    def _checkpoint_hooks(self, spec: EstimatorSpec, hooks: Iterable[Any], listeners: list[Any]) -> list[Any]:
-        """Return the hook that saves, unless there is one, which then has the listeners."""
-        config = self._config
-        there = [h for h in (*spec.training_chief_hooks, *hooks) if isinstance(h, CheckpointSaverHook)]
-        if there:
-            there[0]._listeners.extend(listeners)
-            return []
-        if not (config.save_checkpoints_secs or config.save_checkpoints_steps):
-            if listeners:
-                raise ValueError(
-                    "There should be a CheckpointSaverHook to use saving_listeners. Please set one of the "
-                    "RunConfig.save_checkpoints_steps or RunConfig.save_checkpoints_secs."
-                )
-            return []
-        return [
-            CheckpointSaverHook(
-                self._model_dir,
-                config.save_checkpoints_secs,
-                config.save_checkpoints_steps,
-                scaffold=spec.scaffold,
-                listeners=listeners,
-                save_graph_def=config.checkpoint_save_graph_def,
-            )
-        ]
 
     # -- evaluation ----------------------------------------------------------------------------
 
@@ -334,23 +281,8 @@ class Estimator:
                 while not session.should_stop() and (steps is None or done < steps):
                     session.run(update)
                     done += 1
-        self._write_metrics(last.values, name)
+        _write_metrics(self.eval_dir(name), last.values)
         return last.values
-
-    def _write_metrics(self, values: Mapping[str, Any], name: str | None) -> None:
-        """Write metrics as summaries, and to the log."""
-        step = int(values[_STEP])
-        said = ", ".join(f"{key} = {values[key]}" for key in sorted(values))
-        _log.info("Saving dict for global step %d: %s", step, said)
-        summary = Summary()
-        for key in sorted(values):
-            value = np.asarray(values[key])
-            if key != _STEP and value.ndim == 0 and value.dtype.kind in "biuf":
-                summary.value.add(tag=key, simple_value=float(value))
-        with Graph().as_default():  # a new writer begins with the default graph
-            writer = FileWriterCache.get(self.eval_dir(name))
-        writer.add_summary(summary, step)
-        writer.flush()
 
     # -- prediction ----------------------------------------------------------------------------
 
@@ -431,10 +363,8 @@ class Estimator:
         path = checkpoint_path or self.latest_checkpoint()
         if path is None:
             raise ValueError(f"Couldn't find trained model at {self._model_dir}.")
-        folder = _new_folder(path_text(export_dir_base))
-        unfinished = os.path.join(os.path.dirname(folder), f"temp-{os.path.basename(folder)}")
-        with Graph().as_default() as graph:
-            create_global_step(graph)
+        with exported_folder(export_dir_base, assets_extra) as folder, Graph().as_default():
+            create_global_step(get_default_graph())
             if self._config.tf_random_seed is not None:
                 ops.set_random_seed(self._config.tf_random_seed)
             given = serving_input_receiver_fn()
@@ -442,27 +372,8 @@ class Estimator:
             if isinstance(features, Mapping) and list(features) == ["feature"]:
                 features = features["feature"]
             spec = self._call_model_fn(features, None, experimental_mode, self._config)
-            signatures = _signatures(spec, given)
-            with Session(config=self._config.session_config) as session:
-                saver = spec.scaffold.saver or Saver(allow_empty=True)
-                first = spec.scaffold.local_init_op or Scaffold.default_local_init_op()
-                saver.restore(session, path)
-                builder = SavedModelBuilder(unfinished)
-                builder.add_meta_graph_and_variables(
-                    session,
-                    [SERVING],
-                    signatures,
-                    assets_collection=graph.get_collection(GraphKeys.ASSET_FILEPATHS),
-                    main_op=first,
-                    saver=saver,
-                )
-                builder.save(as_text)
-        for target, source in (assets_extra or {}).items():
-            copied = os.path.join(unfinished, "assets.extra", os.fsdecode(target))
-            MakeDirs(os.path.dirname(copied))
-            Copy(os.fsdecode(source), copied)
-        Rename(unfinished, folder)
-        return os.fsencode(folder)
+            write_model(folder.unfinished, spec, given, path, self._config.session_config, as_text=as_text)
+        return os.fsencode(folder.path)
 
     def export_savedmodel(
         self,
@@ -595,6 +506,33 @@ def _with_folder(config: Any, model_dir: Any) -> RunConfig:
     return config.replace(model_dir=folder)  # type: ignore[no-any-return]
 
 
+def _device_fn(config: RunConfig) -> Any:
+    if config.device_fn is not None or not config.num_ps_replicas:
+        return config.device_fn
+    return replica_device_setter(
+        ps_tasks=config.num_ps_replicas,
+        worker_device=f"/job:{config.task_type}/task:{config.task_id}",
+        merge_devices=True,
+        cluster=config.cluster_spec,
+    )
+
+
+def _write_metrics(folder: str, values: Mapping[str, Any]) -> None:
+    """Write metrics as summaries to a folder, and to the log."""
+    step = int(values[_STEP])
+    said = ", ".join(f"{key} = {values[key]}" for key in sorted(values))
+    _log.info("Saving dict for global step %d: %s", step, said)
+    summary = Summary()
+    for key in sorted(values):
+        value = np.asarray(values[key])
+        if key != _STEP and value.ndim == 0 and value.dtype.kind in "biuf":
+            summary.value.add(tag=key, simple_value=float(value))
+    with Graph().as_default():  # a new writer begins with the default graph
+        writer = FileWriterCache.get(folder)
+    writer.add_summary(summary, step)
+    writer.flush()
+
+
 def _checked_hooks(hooks: Sequence[Any] | None) -> list[Any]:
     found = list(hooks or ())
     for hook in found:
@@ -620,37 +558,3 @@ def _batch_size(batch: Mapping[str, Any]) -> int:
     if len(set(sizes.values())) != 1:
         raise ValueError(f"Batch length of predictions should be same. The sizes are {sizes}")
     return int(next(iter(sizes.values())))
-
-
-def _new_folder(base: str) -> str:
-    """Return a path below a folder that is a time in seconds, and not taken, by a killed export either."""
-    stamp = int(time.time())
-    while any(os.path.exists(os.path.join(base, f"{start}{stamp}")) for start in ("", "temp-")):
-        stamp += 1
-    return os.path.join(base, str(stamp))
-
-
-def _signatures(spec: EstimatorSpec, given: Any) -> dict[str, Any]:
-    """Return the signatures of a model's outputs, without those that its inputs do not allow."""
-    outputs = spec.export_outputs
-    if outputs is None:
-        outputs = {DEFAULT_SERVING_SIGNATURE_DEF_KEY: PredictOutput(spec.predictions)}
-    made, refused = {}, {}
-    for key, output in outputs.items():
-        try:
-            made[key] = output.as_signature_def(given.receiver_tensors)
-        except ValueError as exc:
-            refused[key] = str(exc)
-    for key, inputs in (given.receiver_tensors_alternatives or {}).items():
-        tensors = inputs if isinstance(inputs, Mapping) else {"input": inputs}
-        for name, output in outputs.items():
-            try:
-                label = key if name == DEFAULT_SERVING_SIGNATURE_DEF_KEY else f"{key}:{name}"
-                made[label] = output.as_signature_def(tensors)
-            except ValueError as exc:
-                refused[f"{key}:{name}"] = str(exc)
-    for key, why in refused.items():
-        _log.info("The signature %r is not exported: %s", key, why)
-    if not made:
-        raise ValueError(f"the model has no signature for these inputs: {refused}")
-    return made

@@ -87,6 +87,60 @@ class InputSpec:
         return None
 
 
+class LayerCalls:
+    """The calls of a layer, in their order: what each took and returned."""
+
+    def __init__(self) -> None:
+        self._calls: list[dict[str, Any]] = []
+
+    def add(self, inputs: Any, outputs: Any) -> None:
+        """Add a call."""
+        self._calls.append({"input": inputs, "output": outputs})
+
+    def only(self, layer: str, what: str) -> Any:
+        """Return the ``input`` or the ``output`` of the only call of a layer.
+
+        Raises:
+            AttributeError: if there is none, or there are several.
+        """
+        if not self._calls:
+            raise AttributeError(f"Layer {layer} is not connected, no {what} to return.")
+        if len(self._calls) > 1:
+            raise AttributeError(
+                f"Layer {layer} has multiple inbound nodes, hence the notion of 'layer {what}' is "
+                "ill-defined: it was called several times. Keep what the calls take and return instead."
+            )
+        return self._calls[0][what]
+
+    def at(self, number: int, what: str, of_it: str = "") -> Any:
+        """Return the ``input`` or the ``output`` of a call.
+
+        Args:
+            number: the number of the call.
+            what: which of both.
+            of_it: what is wanted of it, for the errors.
+
+        Raises:
+            RuntimeError: if there was no call yet.
+            ValueError: for a number that is too large.
+        """
+        if not self._calls:
+            raise RuntimeError(f"The layer has never been called and thus has no defined {what}{of_it}.")
+        if not number < len(self._calls):
+            raise ValueError(
+                f"Asked to get {what}{of_it} at node {number}, but the layer has only {len(self._calls)} inbound nodes."
+            )
+        return self._calls[number][what]
+
+    def depending(self, found: Iterable[Any], inputs: Any) -> list[Any]:
+        """Return those nodes that depend on inputs; for ``None`` those that depend on none of the calls'."""
+        if inputs is None:
+            known = [leaf for call in self._calls for leaf in nests.flatten(call["input"])]
+            return [each for each in found if not _reaches(each, known)]
+        leaves = nests.flatten(inputs)
+        return [each for each in found if _reaches(each, leaves)]
+
+
 class Layer(ours.Layer):
     """A layer whose subclasses define ``call``, and ``build`` if it has weights.
 
@@ -178,34 +232,12 @@ class Layer(ours.Layer):
             )
         return sum(math.prod(variable.shape.as_list()) for variable in self.weights)
 
-    def _calls(self) -> list[tuple[Any, Any]]:
-        """Return the inputs and outputs of its calls."""
-        found: list[tuple[Any, Any]] = self.__dict__.setdefault("_made", [])
+    def _calls(self) -> LayerCalls:
+        found: LayerCalls = self.__dict__.setdefault("_made", LayerCalls())  # of one without ``__init__``, too
         return found
 
-    def _of_only_call(self, what: str, place: int) -> Any:
-        calls = self._calls()
-        if not calls:
-            raise AttributeError(f"Layer {self.name} is not connected, no {what} to return.")
-        if len(calls) > 1:
-            raise AttributeError(
-                f"Layer {self.name} has multiple inbound nodes, hence the notion of 'layer {what}' is "
-                "ill-defined: it was called several times. Keep what the calls take and return instead."
-            )
-        return calls[0][place]
-
-    def _of_call(self, what: str, place: int, number: int) -> Any:
-        calls = self._calls()
-        if not calls:
-            raise RuntimeError(f"The layer has never been called and thus has no defined {what}.")
-        if not number < len(calls):
-            raise ValueError(
-                f"Asked to get {what} at node {number}, but the layer has only {len(calls)} inbound nodes."
-            )
-        return calls[number][place]
-
-    input = property(lambda self: self._of_only_call("input", 0), doc="The inputs of its call.")
-    output = property(lambda self: self._of_only_call("output", 1), doc="The outputs of its call.")
+    input = property(lambda self: self._calls().only(self.name, "input"), doc="The inputs of its call.")
+    output = property(lambda self: self._calls().only(self.name, "output"), doc="The outputs of its call.")
 
     @property
     def input_shape(self) -> Any:
@@ -219,19 +251,19 @@ class Layer(ours.Layer):
 
     def get_input_at(self, node_index: int) -> Any:
         """Return the inputs of a call, by its number."""
-        return self._of_call("input", 0, node_index)
+        return self._calls().at(node_index, "input")
 
     def get_output_at(self, node_index: int) -> Any:
         """Return the outputs of a call, by its number."""
-        return self._of_call("output", 1, node_index)
+        return self._calls().at(node_index, "output")
 
     def get_input_shape_at(self, node_index: int) -> Any:
         """Return the shape of the inputs of a call, by its number."""
-        return nests.mapped(_as_tuple, self._of_call("input shape", 0, node_index))
+        return nests.mapped(_as_tuple, self._calls().at(node_index, "input", " shape"))
 
     def get_output_shape_at(self, node_index: int) -> Any:
         """Return the shape of the outputs of a call, by its number."""
-        return nests.mapped(_as_tuple, self._of_call("output shape", 1, node_index))
+        return nests.mapped(_as_tuple, self._calls().at(node_index, "output", " shape"))
 
     # -- losses and updates -----------------------------------------------------------------------
 
@@ -267,18 +299,11 @@ class Layer(ours.Layer):
 
     def get_losses_for(self, inputs: Any) -> list[Any]:
         """Return the losses that depend on inputs; for ``None`` those that depend on none of its calls'."""
-        return self._depending(self.losses, inputs)
+        return self._calls().depending(self.losses, inputs)
 
     def get_updates_for(self, inputs: Any) -> list[Any]:
         """Return the updates that depend on inputs; for ``None`` those that depend on none of its calls'."""
-        return self._depending(self.updates, inputs)
-
-    def _depending(self, found: Iterable[Any], inputs: Any) -> list[Any]:
-        if inputs is None:
-            known = [leaf for given, _ in self._calls() for leaf in nests.flatten(given)]
-            return [each for each in found if not _reaches(each, known)]
-        leaves = nests.flatten(inputs)
-        return [each for each in found if _reaches(each, leaves)]
+        return self._calls().depending(self.updates, inputs)
 
     # -- calling ----------------------------------------------------------------------------------
 
@@ -295,7 +320,7 @@ class Layer(ours.Layer):
         if known is not graph and self.built:
             raise ValueError(f"layer {self.name!r} was built in another graph, and its weights belong to that one")
         outputs = super()._invoke(scope, inputs, *args, **kwargs)
-        self._calls().append((self._converted(inputs), outputs))
+        self._calls().add(self._converted(inputs), outputs)
         return outputs
 
     def _activity_loss(self, outputs: Any) -> Any:
