@@ -118,11 +118,11 @@ class Plugins:
     def _load(self, entry: EntryPoint) -> None:
         identity = _identity(entry)
         try:
-            found = entry.load()
+            plugin = entry.load()
             with _LOCK:
                 if identity not in self._done:  # another thread may have been faster
                     self._done.add(identity)
-                    self._use(entry, found)
+                    self._use(entry, plugin)
         except (Exception, SystemExit) as exc:
             # A plug-in may raise anything while it is imported, and must not affect the others.
             self._done.add(identity)

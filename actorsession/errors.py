@@ -71,14 +71,14 @@ class PicklableError(Exception):
         return _unpacked, (_packed(self),)
 
     def __copy__(self) -> Self:
-        made: Self = _restored(type(self), self.args, vars(self), self)
-        return made
+        copied: Self = _restored(type(self), self.args, vars(self), self)
+        return copied
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         for kept in (getattr(self, "op", None), getattr(self, "_node_def", None)):
             memo[id(kept)] = kept
-        made: Self = _restored(type(self), self.args, copy.deepcopy(vars(self), memo), self)
-        return made
+        copied: Self = _restored(type(self), self.args, copy.deepcopy(vars(self), memo), self)
+        return copied
 
 
 class OpError(PicklableError):
@@ -443,13 +443,13 @@ def error_from_wire(value: Any) -> OpError:
 
 def _restored(kind: Any, args: Any, state: dict[str, Any], like: BaseException | None = None) -> Any:
     """Return an error of a class without a call of its constructor, raised from the same as another one."""
-    made = kind.__new__(kind, *args)
-    made.args = args
-    made.__dict__.update(state)
+    error = kind.__new__(kind, *args)
+    error.args = args
+    error.__dict__.update(state)
     if like is not None:
-        made.__cause__, made.__context__ = like.__cause__, like.__context__
-        made.__suppress_context__ = like.__suppress_context__
-    return made
+        error.__cause__, error.__context__ = like.__cause__, like.__context__
+        error.__suppress_context__ = like.__suppress_context__
+    return error
 
 
 def _packed(error: BaseException) -> list[tuple[Any, ...]]:
@@ -502,11 +502,11 @@ def _pickled_form(error: BaseException) -> tuple[Any, Any, Any, dict[str, Any]]:
 def _constructed(kind: Any, args: Any, state: dict[str, Any]) -> Any:
     """Return an error that its constructor makes, since classes of C keep things outside of attributes."""
     try:
-        made = kind(*args)
+        error = kind(*args)
     except Exception:
         return _restored(kind, args, state)
-    made.__dict__.update(state)
-    return made
+    error.__dict__.update(state)
+    return error
 
 
 def _unpacked(rows: list[tuple[Any, ...]]) -> BaseException:
@@ -542,10 +542,10 @@ def _is_plain(value: Any, depth: int = 8) -> bool:
 
 def _is_importable(kind: type) -> bool:
     """Return whether another process finds a class by its name."""
-    found: Any = sys.modules.get(kind.__module__)
+    value: Any = sys.modules.get(kind.__module__)
     for name in kind.__qualname__.split("."):
-        found = getattr(found, name, None)
-    return found is kind
+        value = getattr(value, name, None)
+    return value is kind
 
 
 def first_error(errors: list[OpError]) -> OpError | None:

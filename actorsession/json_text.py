@@ -43,9 +43,9 @@ def read_json_object(text: str | bytes | bytearray, where: str, what: str = "an 
         TypeError: if it is something else than an object.
     """
     try:
-        found = read_json(text)
+        value = read_json(text)
     except ValueError as exc:
         raise RequestValueError(f"{where} is not JSON: {exc}") from None
-    if not isinstance(found, dict):
-        raise RequestTypeError(f"{where} is {what}, got {found!r:.100}")
-    return found
+    if not isinstance(value, dict):
+        raise RequestTypeError(f"{where} is {what}, got {value!r:.100}")
+    return value

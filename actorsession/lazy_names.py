@@ -63,10 +63,10 @@ def lazy_names(
     def load(name: str) -> Any:
         where = names.get(name)
         if where is None:
-            inner = {ours: found.module for ours, found in names.items() if not found.attribute}
+            inner = {ours: location.module for ours, location in names.items() if not location.attribute}
             raise NoAttributeError(package, name, everything, inner)
-        found = importlib.import_module(where.module)
-        value = getattr(found, where.attribute) if where.attribute else found
+        location = importlib.import_module(where.module)
+        value = getattr(location, where.attribute) if where.attribute else location
         setattr(sys.modules[package], name, value)
         return value
 

@@ -111,8 +111,8 @@ def _write_init(cls: type) -> Callable[..., None]:
         value = f.name
         if f.default_factory is not _MISSING:
             namespace[f"make_{f.name}"] = f.default_factory
-            made = f"make_{f.name}()"
-            value = f"{made} if {f.name} is MISSING else {f.name}" if f.init else made
+            factory = f"make_{f.name}()"
+            value = f"{factory} if {f.name} is MISSING else {f.name}" if f.init else factory
         elif f.default is not _MISSING:
             namespace[f"default_{f.name}"] = f.default
             value = f.name if f.init else f"default_{f.name}"
@@ -192,10 +192,10 @@ else:
 
         def make(cls: type) -> type:
             plain = dataclasses.dataclass(init=False, repr=False, eq=False, slots=slots, kw_only=kw_only)
-            made: Any = plain(cls)
-            _share_methods(made, frozen=frozen, eq=eq, repr=repr)
-            if "__init__" not in vars(made):
-                made.__init__ = _UnwrittenInit(made)
-            return made
+            decorated: Any = plain(cls)
+            _share_methods(decorated, frozen=frozen, eq=eq, repr=repr)
+            if "__init__" not in vars(decorated):
+                decorated.__init__ = _UnwrittenInit(decorated)
+            return decorated
 
         return make if cls is None else make(cls)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from actorsession import layers
-from tests.warm import Warm, warm_process
+from tests.forked_programs import Warm, warm_process
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ["tutorial.md", "layers.md", "questions.md", "sessions.md", "distributed.md", "checkpoints.md", "graphs.md"]

@@ -124,8 +124,8 @@ def files_beginning(prefix: str, rest: str, files: FileRoots) -> list[tuple[str,
     above, name = os.path.split(prefix)
     form = re.compile(re.escape(name) + rest)
     with contextlib.suppress(OSError), files.folder(above) as folder:
-        found = [form.fullmatch(entry) for entry in sorted(folder.names())]
-        return [(os.path.join(above, match.string), match) for match in found if match]
+        matches = [form.fullmatch(entry) for entry in sorted(folder.names())]
+        return [(os.path.join(above, match.string), match) for match in matches if match]
     return []
 
 
@@ -434,21 +434,21 @@ def _remove_abandoned(folder: Folder, form: re.Pattern[str]) -> None:
                 _remove_unused(folder, name, lambda: False)
 
 
-def remove_unused(path: str, wanted: Callable[[], bool] = lambda: False, files: FileRoots = ANYWHERE) -> None:
+def remove_unused(path: str, is_used: Callable[[], bool] = lambda: False, files: FileRoots = ANYWHERE) -> None:
     """Remove a file unless it is being written or kept; errors are ignored.
 
     Args:
         path: the file.
-        wanted: whether it is to stay all the same; called while the file is locked, so that it cannot be kept
+        is_used: whether it is to stay all the same; called while the file is locked, so that it cannot be kept
             anew.
         files: the folders in which files may be removed.
     """
     above, name = os.path.split(path)
     with contextlib.suppress(OSError), files.folder(above) as folder:
-        _remove_unused(folder, name, wanted)
+        _remove_unused(folder, name, is_used)
 
 
-def _remove_unused(folder: Folder, name: str, wanted: Callable[[], bool]) -> None:
+def _remove_unused(folder: Folder, name: str, is_used: Callable[[], bool]) -> None:
     if sys.platform == "win32":
         return  # nothing shows whether a file is in use
     # The file stays if it is another user's, or on a file system without locks.
@@ -457,7 +457,7 @@ def _remove_unused(folder: Folder, name: str, wanted: Callable[[], bool]) -> Non
         descriptor = folder.open(name, os.O_RDWR | _UNBLOCKED)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if not wanted():
+            if not is_used():
                 folder.unlink(name)
         finally:
             os.close(descriptor)

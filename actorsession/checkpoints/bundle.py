@@ -60,8 +60,8 @@ def data_file(prefix: str, shard: int, shards: int) -> str:
 
 def data_files(prefix: str, files: FileRoots = ANYWHERE) -> dict[str, int]:
     """Return the files of that form that exist, each with the number of files that its name tells."""
-    found = files_beginning(prefix, r"\.data-\d{5}-of-(\d{5})", files)
-    return {path: int(match[1]) for path, match in found}
+    matches = files_beginning(prefix, r"\.data-\d{5}-of-(\d{5})", files)
+    return {path: int(match[1]) for path, match in matches}
 
 
 @dataclass(slots=True)
@@ -119,8 +119,8 @@ class _DataFiles:
         rows = rows[sizes[rows].cumsum() <= _TOGETHER]
         if rows.size > 1:  # else a call for one is faster
             starts, sizes = offsets[rows].astype(np.int64), sizes[rows].astype(np.int64)
-            found = masked(crc32c_each(np.frombuffer(mapped, np.uint8), starts, sizes))
-            for row, is_sound in zip(rows.tolist(), (found == sums[rows]).tolist(), strict=True):
+            actual = masked(crc32c_each(np.frombuffer(mapped, np.uint8), starts, sizes))
+            for row, is_sound in zip(rows.tolist(), (actual == sums[rows]).tolist(), strict=True):
                 self.are_sound[row] = is_sound
 
 
@@ -161,9 +161,9 @@ class _Stored:
         if dtype is string:
             where = f"{self.name!r} in {files.prefix!r}"
             return _strings(content, files.sums[row], self.extent.sizes, where)
-        if (found := masked(crc32c(content))) != files.sums[row]:
+        if (checksum := masked(crc32c(content))) != files.sums[row]:
             raise DataLossError(
-                f"the bytes of {self.name!r} in {files.prefix!r} have the checksum {found:#010x}, but "
+                f"the bytes of {self.name!r} in {files.prefix!r} have the checksum {checksum:#010x}, but "
                 f"the index has {files.sums[row]:#010x}: the file is damaged"
             )
         return content.view(dtype.np_dtype).reshape(self.extent.sizes)
@@ -363,11 +363,11 @@ def _read_records(records: Sequence[bytes]) -> list[list[Any]]:
         _form_of(record[: 4 + record[3]]) if usual else None
         for record, usual in zip(records, is_usual.tolist(), strict=True)
     ]
-    found: list[list[Any]] = [forms, [()] * len(records), *columns]
+    columns_read: list[list[Any]] = [forms, [()] * len(records), *columns]
     for other in np.flatnonzero(~is_usual).tolist():
-        for column, value in zip(found, _read_record(records[other]), strict=True):
+        for column, value in zip(columns_read, _read_record(records[other]), strict=True):
             column[other] = value
-    return found
+    return columns_read
 
 
 def _read_record(data: bytes) -> tuple[_Form, Sequence[list[tuple[int, int]]], int, int, int, int]:

@@ -132,11 +132,11 @@ def write_bundle(
                 entries[name.encode()] = whole + length_field(_SLICES, slice_message(spans))
             file.writelines(parts)
 
-    with _replacing(prefix, files) as made:
-        shards = _new_files(prefix, [None], made, files)
+    with _replacing(prefix, files) as new_files:
+        shards = _new_files(prefix, [None], new_files, files)
         path = data_file(prefix, 0, shards)
         # It is open, and so locked, until an index names it.
-        with file_errors(f"cannot write {path!r}"), made[path] as file:
+        with file_errors(f"cannot write {path!r}"), new_files[path] as file:
             write(file)
             file.flush()
             os.fsync(file.fileno())
@@ -177,26 +177,26 @@ def _replacing(prefix: str, files: FileRoots) -> Iterator[dict[str, BinaryIO]]:
     remove_remains(prefix, files)
     old = _named(prefix, files) or set()
     _remove_unnamed(prefix, files)
-    made: dict[str, BinaryIO] = {}
+    new_files: dict[str, BinaryIO] = {}
     try:
-        yield made
+        yield new_files
     except BaseException:
-        for file in made.values():
+        for file in new_files.values():
             file.close()
-        for path in set(made) - (_named(prefix, files) or set()):
+        for path in set(new_files) - (_named(prefix, files) or set()):
             with contextlib.suppress(OSError, OpError):
                 files.unlink(path)
         raise
-    drop_files(*sorted(old - set(made)), files=files)
+    drop_files(*sorted(old - set(new_files)), files=files)
 
 
-def _new_files(prefix: str, sources: Sequence[str | None], made: dict[str, BinaryIO], files: FileRoots) -> int:
+def _new_files(prefix: str, sources: Sequence[str | None], new_files: dict[str, BinaryIO], files: FileRoots) -> int:
     """Make data files, and return the count that is in their names, which no other save has.
 
     Args:
         prefix: of the checkpoint.
         sources: for each the file that gets the name; ``None`` for a new one.
-        made: gets them.
+        new_files: gets them.
         files: the folders in which files may be made.
     """
     count = max(1, len(sources))
@@ -208,15 +208,15 @@ def _new_files(prefix: str, sources: Sequence[str | None], made: dict[str, Binar
                 for number, source in enumerate(sources):
                     path = data_file(prefix, number, count)
                     if source is None:
-                        made[path] = create_file(path, files)
+                        new_files[path] = create_file(path, files)
                     else:
-                        made[path] = _linked(source, path, files)
+                        new_files[path] = _linked(source, path, files)
                 return count
             except FileExistsError:  # another save has taken the number meanwhile
-                for path, file in made.items():
+                for path, file in new_files.items():
                     file.close()
                     files.unlink(path)
-                made.clear()
+                new_files.clear()
 
 
 def _linked(source: str, path: str, files: FileRoots) -> BinaryIO:
@@ -248,9 +248,9 @@ def _renumber(prefix: str, entries: Mapping[bytes, bytes], parts: Sequence[str],
     """
     if count == max(1, len(parts)) or _named(prefix, files) != set(parts):
         return
-    with contextlib.suppress(OpError), _replacing(prefix, files) as made:
-        shards = _new_files(prefix, parts, made, files)
-        for file in made.values():
+    with contextlib.suppress(OpError), _replacing(prefix, files) as new_files:
+        shards = _new_files(prefix, parts, new_files, files)
+        for file in new_files.values():
             file.close()
         _write_index(prefix, entries, shards, files)
 
@@ -310,12 +310,12 @@ def merge_bundles(
             else:
                 name = key.decode("utf-8", "replace")
                 raise InvalidArgumentError(f"two shards of {destination!r} contain {name!r}")
-    with _replacing(destination, files) as made:
-        shards = _new_files(destination, list(parts), made, files)
+    with _replacing(destination, files) as new_files:
+        shards = _new_files(destination, list(parts), new_files, files)
         _write_index(destination, entries, shards, files)
-        for file in made.values():
+        for file in new_files.values():
             file.close()
-    _renumber(destination, entries, list(made), shards, files)
+    _renumber(destination, entries, list(new_files), shards, files)
     others = [p for p in prefixes if os.path.abspath(p) != os.path.abspath(destination)]
     for prefix in others:
         drop_files(prefix + BUNDLE_SUFFIX, *data_files(prefix, files), files=files)

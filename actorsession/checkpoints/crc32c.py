@@ -89,8 +89,8 @@ def crc32c_each(
     registers = _of_heads(data, starts, heads)
     for row in range(int(rows.max())):
         on = np.flatnonzero(rows > row)
-        found = _row_sums(data, starts[on] + heads[on] + row * _ROW, _ROW)
-        registers[on] = _row_appended(registers[on]) ^ found
+        sums = _row_sums(data, starts[on] + heads[on] + row * _ROW, _ROW)
+        registers[on] = _row_appended(registers[on]) ^ sums
     out[short] = registers ^ np.uint32(_ALL)
     return out
 
@@ -139,24 +139,30 @@ def _advance(register: int, data: np.ndarray[Any, Any]) -> int:
         return register
     # The previous register is equivalent to a change of the first four bytes.
     head = data.size % _ROW or _ROW
-    found = int(np.bitwise_xor.reduce(_sum_table().take(data[:head] + _distances()[-head:])))
+    checksum = int(np.bitwise_xor.reduce(_sum_table().take(data[:head] + _distances()[-head:])))
     table = _byte_list()
     if head < 4:
         for _ in range(head):
             register = table[register & 255] ^ register >> 8
-        found ^= register
+        checksum ^= register
     else:
         parts = _sums()
-        found ^= parts[head - 1 << 8 | register & 255] ^ parts[head - 2 << 8 | register >> 8 & 255]
-        found ^= parts[head - 3 << 8 | register >> 16 & 255] ^ parts[head - 4 << 8 | register >> 24]
+        checksum ^= parts[head - 1 << 8 | register & 255] ^ parts[head - 2 << 8 | register >> 8 & 255]
+        checksum ^= parts[head - 3 << 8 | register >> 16 & 255] ^ parts[head - 4 << 8 | register >> 24]
     if head == data.size:
-        return found
+        return checksum
     rows = data[head:].reshape(-1, _ROW)  # a dozen, because longer inputs were folded
     sums = np.bitwise_xor.reduce(_sum_table().take(rows + _distances()), axis=1)
     first, second, third, fourth = _appending_lists()
     for each in sums.tolist():
-        found = first[found & 255] ^ second[found >> 8 & 255] ^ third[found >> 16 & 255] ^ fourth[found >> 24] ^ each
-    return found
+        checksum = (
+            first[checksum & 255]
+            ^ second[checksum >> 8 & 255]
+            ^ third[checksum >> 16 & 255]
+            ^ fourth[checksum >> 24]
+            ^ each
+        )
+    return checksum
 
 
 # -- many inputs -----------------------------------------------------------------------------------
@@ -197,7 +203,7 @@ def _row_sums(
     out = np.empty(starts.size, np.uint32)
     at_once = min(max(_LOOKED_UP // width, 1), starts.size)
     # Fresh memory for each block would take as long as the looking up.
-    places, found = np.empty((at_once, width), np.intp), np.empty((at_once, width), np.uint32)
+    places, entries = np.empty((at_once, width), np.intp), np.empty((at_once, width), np.uint32)
     for start in range(0, starts.size, at_once):
         some = slice(start, start + at_once)
         rows = items[starts[some]].view(np.uint8).reshape(-1, width)
@@ -206,8 +212,8 @@ def _row_sums(
         count = len(rows)
         np.add(rows, distances, out=places[:count])
         # All places are in the table; this mode needs no memory of its own.
-        table.take(places[:count], out=found[:count], mode="clip")
-        np.bitwise_xor.reduce(found[:count], axis=1, out=out[some])
+        table.take(places[:count], out=entries[:count], mode="clip")
+        np.bitwise_xor.reduce(entries[:count], axis=1, out=out[some])
     return out
 
 
@@ -215,10 +221,10 @@ def _row_appended(registers: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Return the registers after a row of zeros."""
     octets = registers.view(np.uint8).reshape(-1, 4)
     tables = _appending_zeros()
-    found = tables[0][octets[:, 0]]
+    sums = tables[0][octets[:, 0]]
     for i in (1, 2, 3):
-        found ^= tables[i][octets[:, i]]
-    return found
+        sums ^= tables[i][octets[:, i]]
+    return sums
 
 
 # -- tables ----------------------------------------------------------------------------------------
@@ -234,8 +240,8 @@ def _byte_table() -> np.ndarray[Any, Any]:
 
 @functools.cache
 def _byte_list() -> list[int]:
-    found: list[int] = _byte_table().tolist()
-    return found
+    table: list[int] = _byte_table().tolist()
+    return table
 
 
 @functools.cache

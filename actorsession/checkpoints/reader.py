@@ -42,16 +42,16 @@ MISSING = "there is no checkpoint "
 
 def _candidates(prefix: str, files: FileRoots = ANYWHERE) -> list[tuple[str, Callable[[], Source]]]:
     """Return the files that a prefix may lead to, with a function to open each."""
-    found: list[tuple[str, Callable[[], Source]]] = [
+    candidates: list[tuple[str, Callable[[], Source]]] = [
         (path, functools.partial(NativeCheckpoint, path, files)) for path in (prefix + SUFFIX, prefix + INDEX_SUFFIX)
     ]
-    found.append((prefix + BUNDLE_SUFFIX, functools.partial(_open_bundle, prefix, files)))
+    candidates.append((prefix + BUNDLE_SUFFIX, functools.partial(_open_bundle, prefix, files)))
     oldest = slice_table.files_of(prefix, files)
     if oldest:
-        found.append((oldest[0], functools.partial(slice_table.SliceTable, prefix, files)))
+        candidates.append((oldest[0], functools.partial(slice_table.SliceTable, prefix, files)))
     if prefix.endswith((SUFFIX, INDEX_SUFFIX)):
-        found.append((prefix, lambda: NativeCheckpoint(prefix, files)))
-    return found
+        candidates.append((prefix, lambda: NativeCheckpoint(prefix, files)))
+    return candidates
 
 
 def _open_bundle(prefix: str, files: FileRoots) -> Source:
@@ -73,8 +73,8 @@ def _chosen(prefix: str, files: FileRoots = ANYWHERE) -> tuple[str, Callable[[],
 
 def main_file(prefix: str, files: FileRoots = ANYWHERE) -> str | None:
     """Return the file that a prefix leads to; ``None`` if there is none."""
-    found = _chosen(prefix, files)
-    return None if found is None else found[0]
+    chosen = _chosen(prefix, files)
+    return None if chosen is None else chosen[0]
 
 
 def checkpoint_exists(prefix: str) -> bool:
@@ -98,10 +98,10 @@ def open_checkpoint(prefix: str, files: FileRoots = ANYWHERE) -> Source:
         NotFoundError: if there is none.
         DataLossError: if it is damaged.
     """
-    found = _chosen(prefix, files)
-    if found is None:
+    chosen = _chosen(prefix, files)
+    if chosen is None:
         raise NotFoundError(f"{MISSING}{prefix!r}: neither {prefix + SUFFIX!r} nor {prefix + BUNDLE_SUFFIX!r} exists")
-    return found[1]()
+    return chosen[1]()
 
 
 def remove_files(prefix: str) -> None:
@@ -189,8 +189,8 @@ class CheckpointReader:
             NotFoundError: if there is none of that name; the message lists the nearest names.
         """
         entries = self._source.entries
-        found = entries.get(name) or entries.get(name := _text(name))
-        if found is None:
+        entry = entries.get(name) or entries.get(name := _text(name))
+        if entry is None:
             import difflib
 
             near = difflib.get_close_matches(name, self._source.entries, n=3, cutoff=0.5)
@@ -198,7 +198,7 @@ class CheckpointReader:
             raise NotFoundError(
                 f"the checkpoint {self._prefix!r} has no tensor {name!r}; of its {len(self._source.entries)} {hint}"
             )
-        return found
+        return entry
 
     def read(self, name: str, shape_and_slice: tuple[tuple[int, ...], Extent] | None = None) -> Any:
         """Return a tensor, or a slice of it, as a new array.

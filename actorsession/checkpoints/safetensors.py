@@ -264,10 +264,10 @@ class SafetensorsFile:
         assert stored.dtype is not None, name
         content = self._content(stored)
         if stored.crc is not None and name not in self._checked:
-            found = zlib.crc32(content.data)
-            if found != stored.crc:
+            checksum = zlib.crc32(content.data)
+            if checksum != stored.crc:
                 raise DataLossError(
-                    f"the bytes of {name!r} in {self.path!r} have the checksum {found:08x}, "
+                    f"the bytes of {name!r} in {self.path!r} have the checksum {checksum:08x}, "
                     f"but the header has {stored.crc:08x}: the file is damaged"
                 )
             self._checked.add(name)
@@ -314,16 +314,16 @@ def _tensors(header: dict[str, Any]) -> dict[str, Stored]:
     metadata = header.pop(_METADATA, {})
     ours = read_json(metadata.get(_OURS, "{}"))
     crcs, meant, parts = (ours.get(key, {}) for key in ("crc32", "stored_as", "slices"))
-    found = {
+    tensors = {
         _text(name): _stored(name, entry, crcs.get(name), meant.get(name), parts.get(name))
         for name, entry in header.items()
     }
     position = 0
-    for name, stored in sorted(found.items(), key=lambda item: (item[1].begin, item[1].end)):
+    for name, stored in sorted(tensors.items(), key=lambda item: (item[1].begin, item[1].end)):
         if stored.begin != position:
             raise ValueError(f"{name!r} begins at byte {stored.begin} instead of {position}")
         position = stored.end
-    return found
+    return tensors
 
 
 def _stored(name: str, entry: dict[str, Any], crc: Any, meant: Any, part: Any) -> Stored:

@@ -96,7 +96,7 @@ def saving(prefix: str) -> Iterator[str]:
         try:
             yield f"{prefix}.{nonce}"
         except BaseException:
-            remove_remains(prefix, abandoned=lambda found, *_: found == nonce)
+            remove_remains(prefix, abandoned=lambda other, *_: other == nonce)
             raise
 
 
@@ -204,7 +204,7 @@ def merge(prefixes: Sequence[str], destination: str, delete_old_dirs: bool = Tru
                 old = set(_shards_named(destination, files)) - set(targets)
                 _install(prefixes, targets, destination, files)
         except BaseException:
-            remove_remains(destination, files, lambda found, *_: found == nonce)
+            remove_remains(destination, files, lambda other, *_: other == nonce)
             raise
     drop_files(destination + SUFFIX, *sorted(old), files=files)
     if delete_old_dirs:
@@ -277,8 +277,8 @@ def remove_files_of(prefix: str) -> None:
 
 def _shards(prefix: str, files: FileRoots = ANYWHERE, suffix: str = re.escape(SUFFIX)) -> list[tuple[str, str | None]]:
     """Return the existing shards of a prefix, of any checkpoint, with their nonces."""
-    found = files_beginning(prefix, _SHARD.pattern + suffix, files)
-    return [(path, match["nonce"]) for path, match in found]
+    matches = files_beginning(prefix, _SHARD.pattern + suffix, files)
+    return [(path, match["nonce"]) for path, match in matches]
 
 
 def _shards_named(prefix: str, files: FileRoots) -> list[str]:
@@ -378,8 +378,8 @@ class NativeCheckpoint:
                 file = SafetensorsFile(beside, self._roots)
             except NotFoundError as exc:
                 raise DataLossError(f"{path!r} names the file {name!r}, which is missing") from exc
-            wanted = headers.get(name)
-            if wanted is not None and wanted != f"{file.header.crc:08x}":
+            header = headers.get(name)
+            if header is not None and header != f"{file.header.crc:08x}":
                 raise DataLossError(
                     f"{file.path!r} is not the file that {path!r} was written with; saving was "
                     "interrupted, or one of the files was replaced"

@@ -63,11 +63,11 @@ def filespec(prefix: str, shards: int) -> str:
 
 def files_of(prefix: str, files: FileRoots = ANYWHERE) -> list[str]:
     """Return the files that a path or a pattern names, if they are tables."""
-    found = [prefix]
+    paths = [prefix]
     if _PATTERN.search(prefix):
         start, shards = prefix[:-14], prefix[-14:]
-        found = sorted(files.matching(glob.escape(start) + shards))
-    return [path for path in found if _is_table(path, files)]
+        paths = sorted(files.matching(glob.escape(start) + shards))
+    return [path for path in paths if _is_table(path, files)]
 
 
 def _is_table(path: str, files: FileRoots) -> bool:
@@ -141,15 +141,15 @@ class SliceTable:
 
 def _whole(prefix: str, files: FileRoots = ANYWHERE) -> list[str]:
     """Return the files of a checkpoint, if they are all there."""
-    found, pattern = files_of(prefix, files), _PATTERN.search(prefix)
-    if not found:
+    paths, pattern = files_of(prefix, files), _PATTERN.search(prefix)
+    if not paths:
         raise NotFoundError(f"there is no table {prefix!r}")
-    if pattern is not None and len(found) != int(pattern[1]):
+    if pattern is not None and len(paths) != int(pattern[1]):
         raise DataLossError(
-            f"{prefix!r} names {int(pattern[1])} tables, and there are {len(found)}: a file is missing, or "
+            f"{prefix!r} names {int(pattern[1])} tables, and there are {len(paths)}: a file is missing, or "
             "is no table any more"
         )
-    return found
+    return paths
 
 
 def _read(path: str, files: FileRoots = ANYWHERE) -> dict[bytes, bytes]:
@@ -173,9 +173,9 @@ def _values(content: bytes, dtype: DType, shape: Shape) -> Array:
     data = next((as_bytes(v) for n, v in fields(content) if n == 2), b"")
     tensor = next((as_bytes(v) for n, v in fields(data) if n == 3), b"")
     if dtype is string:
-        found = [as_bytes(v) for n, v in fields(tensor) if n == _STRINGS]
-        texts = np.empty(len(found), object)
-        texts[:] = found
+        values = [as_bytes(v) for n, v in fields(tensor) if n == _STRINGS]
+        texts = np.empty(len(values), object)
+        texts[:] = values
         return texts.reshape(shape)
     field, form = _field_of(dtype)
     parts = [v for n, v in fields(tensor) if n == field]

@@ -54,12 +54,12 @@ def read_table(data: bytes, path: str) -> dict[bytes, bytes]:
             raise ValueError("its footer is not that of a table")
         _block(data, *handles[:2])
         index = _block(data, *handles[2:])
-        found: dict[bytes, bytes] = {}
+        rows: dict[bytes, bytes] = {}
         for _, pointer in _entries(index):
-            found.update(_entries(_block(data, *_handle(pointer, 0)[:2])))
+            rows.update(_entries(_block(data, *_handle(pointer, 0)[:2])))
     except ValueError as exc:
         raise DataLossError(f"the table {path!r} is damaged: {exc}") from exc
-    return found
+    return rows
 
 
 def _handle(data: bytes, position: int) -> tuple[int, int, int]:
@@ -75,9 +75,9 @@ def _block(data: bytes, offset: int, size: int) -> bytes:
     if end + _TRAILER > len(data) - _FOOTER:
         raise ValueError(f"a block at {offset} of {size} bytes lies outside the file")
     stored = int.from_bytes(data[end + 1 : end + _TRAILER], "little")
-    found = masked(crc32c(data[offset : end + 1]))
-    if stored != found:
-        raise ValueError(f"the block at {offset} has the checksum {found:#010x}, but {stored:#010x} is stored")
+    checksum = masked(crc32c(data[offset : end + 1]))
+    if stored != checksum:
+        raise ValueError(f"the block at {offset} has the checksum {checksum:#010x}, but {stored:#010x} is stored")
     if data[end] == _NONE:
         return data[offset:end]
     if data[end] == _SNAPPY:

@@ -53,15 +53,15 @@ def unpack_strings(content: Any, shape: Shape, where: str) -> Array:
         DataLossError: if the bytes are not those of a tensor of that shape.
     """
     data, count = bytes(content), math.prod(shape)
-    found: list[bytes] = []
+    strings: list[bytes] = []
     position = 0
-    while len(found) < count and position + _LENGTH.size <= len(data):
+    while len(strings) < count and position + _LENGTH.size <= len(data):
         (size,) = _LENGTH.unpack_from(data, position)
         position += _LENGTH.size
-        found.append(data[position : position + size])
+        strings.append(data[position : position + size])
         position += size
-    if len(found) != count or position != len(data):
+    if len(strings) != count or position != len(data):
         raise DataLossError(f"{where} does not contain the {count} strings of shape {list(shape)}")
     out = np.empty(count, object)
-    out[:] = found
+    out[:] = strings
     return out.reshape(shape)

@@ -59,13 +59,13 @@ def _run(options: argparse.Namespace) -> int:
 
     with given("--hosts"):
         hosts = [checked_host(host) for host in options.hosts.split(",") if host.strip()]
-    made = _made(options, hosts)
+    paths = _made(options, hosts)
     if options.json:
-        print_json(asdict(made))
+        print_json(asdict(paths))
         return SUCCESS
-    print_line(f"a certificate for {', '.join(made.hosts)}, valid for {options.days} days:")
-    print_line(f"  --tls-ca {made.ca_file} --tls-cert {made.certificate_file} --tls-key {made.key_file}")
-    print_line(f"keep {made.ca_key_file} in a separate place: its owner can sign certificates for the cluster")
+    print_line(f"a certificate for {', '.join(paths.hosts)}, valid for {options.days} days:")
+    print_line(f"  --tls-ca {paths.ca_file} --tls-cert {paths.certificate_file} --tls-key {paths.key_file}")
+    print_line(f"keep {paths.ca_key_file} in a separate place: its owner can sign certificates for the cluster")
     return SUCCESS
 
 

@@ -146,23 +146,23 @@ def _blas() -> Iterator[Finding]:
         )
     better = core_type()
     for library in libraries:
-        found = f"OpenBLAS with {library.kernels} kernels, {library.get()} threads"
+        text = f"OpenBLAS with {library.kernels} kernels, {library.get()} threads"
         if better is not None and better.lower() != library.kernels.lower():
             yield Finding(
                 "BLAS",
                 ADVICE,
-                found,
+                text,
                 f"export OPENBLAS_CORETYPE={better} before Python starts, as worker processes have it",
             )
         elif library.get() > processors():
             yield Finding(
                 "BLAS",
                 ADVICE,
-                f"{found} for {processors()} cores",
+                f"{text} for {processors()} cores",
                 f"export OPENBLAS_NUM_THREADS={processors()}: threads that share a core wait for each other",
             )
         else:
-            yield Finding("BLAS", OK, found)
+            yield Finding("BLAS", OK, text)
 
 
 def _shared_memory() -> Iterator[Finding]:
@@ -197,10 +197,10 @@ def _shared_memory() -> Iterator[Finding]:
 def _descriptors() -> Iterator[Finding]:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     limits = ["unlimited" if limit == resource.RLIM_INFINITY else f"{limit:,}" for limit in (soft, hard)]
-    found = f"{limits[0]} of at most {limits[1]}"
+    text = f"{limits[0]} of at most {limits[1]}"
     yield _advised(
         "open files",
-        found,
+        text,
         f"ulimit -n {_DESCRIPTORS}, or LimitNOFILE= of the service: each peer and session takes some",
         unless=soft == resource.RLIM_INFINITY or soft >= _DESCRIPTORS,
     )
@@ -208,10 +208,10 @@ def _descriptors() -> Iterator[Finding]:
 
 def _clock() -> Iterator[Finding]:
     clock = time.get_clock_info("monotonic")
-    found = f"{clock.implementation}, resolution {clock.resolution:g} s"
+    text = f"{clock.implementation}, resolution {clock.resolution:g} s"
     yield _advised(
         "clock",
-        found,
+        text,
         "limits below some milliseconds are not kept; choose another clock source",
         unless=clock.resolution <= _RESOLUTION and not clock.adjustable,
     )
@@ -243,10 +243,10 @@ def _ports() -> Iterator[Finding]:
             first, last = map(int, file.read().split())
     except OSError:  # another system
         return
-    found = f"{last - first + 1:,} ({first} to {last})"
+    text = f"{last - first + 1:,} ({first} to {last})"
     yield _advised(
         "ports for connections",
-        found,
+        text,
         "sysctl -w net.ipv4.ip_local_port_range='32768 60999'",
         unless=last - first >= _PORTS,
     )

@@ -49,17 +49,17 @@ def _run(options: argparse.Namespace) -> int:
     if options.values:
         print_values({name: read_value(options.path, name) for name in options.values}, as_json=options.json)
         return SUCCESS
-    found = inspect(options.path)
+    description = inspect(options.path)
     if options.json:
-        print_json(found)
+        print_json(description)
     else:
-        print_line(*_lines(found))
+        print_line(*_lines(description))
     return SUCCESS
 
 
-def _lines(found: Mapping[str, Any], indent: str = "") -> Iterator[str]:
+def _lines(description: Mapping[str, Any], indent: str = "") -> Iterator[str]:
     """Yield the lines that show plain data: a line for a value, a table for rows, else an indented block."""
-    for key, value in found.items():
+    for key, value in description.items():
         title = f"{indent}{key.replace('_', ' ')}:"
         if isinstance(value, Mapping) and all(isinstance(v, int) for v in value.values()):
             yield f"{title} {', '.join(f'{name} {count}' for name, count in value.items()) or 'none'}"

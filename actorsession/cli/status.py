@@ -201,22 +201,22 @@ def findings(counters: ServerStatistics, versions: Iterable[str]) -> list[str]:
         counters: the counters of the task.
         versions: the versions that the tasks of its cluster run.
     """
-    found = []
+    texts = []
     newest = max(versions, key=_order, default="")
     if _order(counters.version) < _order(newest):
-        found.append(f"it runs version {counters.version or 'unknown'}, and another task {newest}")
+        texts.append(f"it runs version {counters.version or 'unknown'}, and another task {newest}")
     if counters.loop_lag > _LATE:
-        found.append(f"its event loop was {counters.loop_lag:.1f} s late; a kernel or callback holds it")
+        texts.append(f"its event loop was {counters.loop_lag:.1f} s late; a kernel or callback holds it")
     if counters.snapshot_overdue:
-        found.append(
+        texts.append(
             f"its last snapshot is {_duration(counters.snapshot_age)} old, with one every "
             f"{_duration(counters.snapshot_every)}; its log has the reason"
         )
     if counters.overdue:
         all_held = counters.overdue >= counters.pool_threads
         last = "; other kernels wait until the task is restarted" if all_held else ""
-        found.append(f"{counters.overdue_kernels}{last}")
-    return found
+        texts.append(f"{counters.overdue_kernels}{last}")
+    return texts
 
 
 def _order(version: str) -> tuple[tuple[int, int, str], ...]:
@@ -242,11 +242,11 @@ def _json_lines(rows: Sequence[_Row]) -> Iterable[str]:
         if row.counters is None:
             silent[row.address] = {"task": row.task or None, "reason": row.fault}
         elif row.fault:
-            found = {"task": row.task, "reason": row.fault, "found": row.counters.to_wire()}
-            wrong[row.address] = found
+            entry = {"task": row.task, "reason": row.fault, "found": row.counters.to_wire()}
+            wrong[row.address] = entry
         else:
-            found = {"address": row.address, **row.counters.to_wire()}
-            tasks[row.counters.task] = {**found, "findings": wrongs[row.address]}
+            entry = {"address": row.address, **row.counters.to_wire()}
+            tasks[row.counters.task] = {**entry, "findings": wrongs[row.address]}
     return [as_json({"tasks": tasks, "silent": silent, "wrong": wrong})]
 
 

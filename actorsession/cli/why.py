@@ -51,9 +51,9 @@ def _run(options: argparse.Namespace) -> int:
     async def ask() -> Any:
         return await read_why(options.address, deadline=Deadline.after(options.timeout))
 
-    found = run(ask())
+    report = run(ask())
     if options.json:
-        print_json(found.to_json())
+        print_json(report.to_json())
     else:
-        print_line(*str(found).split("\n"))
-    return FAILURE if found.silent else SUCCESS
+        print_line(*str(report).split("\n"))
+    return FAILURE if report.silent else SUCCESS

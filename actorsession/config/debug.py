@@ -136,7 +136,7 @@ def _strings(name: str, value: Any, *, least: int = 1) -> tuple[str, ...]:
     is_list = isinstance(value, Sequence) and not isinstance(value, str)
     if not is_list or not all(isinstance(item, str) for item in value):
         raise InvalidArgumentError(f"{name} must be a list of strings, got {value!r:.100}")
-    found = tuple(value)
-    if len(found) < least:
+    strings = tuple(value)
+    if len(strings) < least:
         raise InvalidArgumentError(f"{name} must name at least one, got none")
-    return found
+    return strings

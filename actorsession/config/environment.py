@@ -46,9 +46,9 @@ def environment_switch(*names: str, default: bool) -> bool:
         text = os.environ.get(name, "").strip()
         if not text:
             continue
-        found = _WORDS.get(text.lower())
-        if found is not None:
-            return found
+        switch = _WORDS.get(text.lower())
+        if switch is not None:
+            return switch
         _log.error(
             "environment variable %s is ignored: %r is none of %s; the value is %s",
             name,

@@ -285,10 +285,10 @@ class FileRoots:
         if self.roots is None:
             return os.stat(path)
         with self._parent(path) as (folder, name):
-            found = folder.stat(name)
-        if stat.S_ISLNK(found.st_mode):
+            status = folder.stat(name)
+        if stat.S_ISLNK(status.st_mode):
             raise _replaced(path)
-        return found
+        return status
 
     def unlink(self, path: str) -> None:
         """Remove a file, or a link, if it exists.
@@ -308,19 +308,19 @@ class FileRoots:
             PermissionDeniedError: one of the two folders is outside of the roots.
             OSError: the system refuses.
         """
-        with self._two(source, destination) as (old, name, new, wanted):
-            old.replace(name, new, wanted)
+        with self._two(source, destination) as (old, name, new, new_name):
+            old.replace(name, new, new_name)
 
     def link(self, source: str, destination: str) -> None:
         """Give a file another name, which must not exist; errors are those of ``replace``."""
-        with self._two(source, destination) as (old, name, new, wanted):
-            old.link(name, new, wanted)
+        with self._two(source, destination) as (old, name, new, new_name):
+            old.link(name, new, new_name)
 
     @contextlib.contextmanager
     def _two(self, source: str, destination: str) -> Iterator[tuple[Folder, str, Folder, str]]:
-        (above, name), (beside, wanted) = os.path.split(source), os.path.split(destination)
+        (above, name), (beside, new_name) = os.path.split(source), os.path.split(destination)
         with self.folder(above) as old, self.folder(beside) as new:
-            yield old, name, new, wanted
+            yield old, name, new, new_name
 
     def remove_empty(self, path: str) -> None:
         """Remove a folder if it is empty, and neither a root nor above one; what cannot be removed stays.
@@ -338,8 +338,8 @@ class FileRoots:
             with self.folder(os.path.dirname(real)) as folder:
                 # By another name, as on a file system that ignores case.
                 name = os.path.basename(real)
-                found = folder.stat(name)
-                if not any(_is_same(found, root) for root in self.roots):
+                status = folder.stat(name)
+                if not any(_is_same(status, root) for root in self.roots):
                     folder.rmdir(name)
 
     def matching(self, pattern: str) -> Iterator[str]:
@@ -355,14 +355,14 @@ class FileRoots:
             if self.exists(pattern):
                 yield pattern
             return
-        for found in self.matching(head) if _has_marks(head) else [head]:
+        for path_above in self.matching(head) if _has_marks(head) else [head]:
             try:
-                with self.folder(found) as folder:
+                with self.folder(path_above) as folder:
                     names = folder.names()
             except (FileNotFoundError, NotADirectoryError):
                 continue
             for each in fnmatch.filter(names, name) if name else [""]:
-                yield os.path.join(found, each)
+                yield os.path.join(path_above, each)
 
     def exists(self, path: str) -> bool:
         """Return whether there is something with a name, be it a link.
@@ -502,9 +502,9 @@ def _is_in(path: str, folder: str) -> bool:
     return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
 
 
-def _is_same(found: os.stat_result, path: str) -> bool:
+def _is_same(status: os.stat_result, path: str) -> bool:
     with contextlib.suppress(OSError):
-        return os.path.samestat(found, os.stat(path))
+        return os.path.samestat(status, os.stat(path))
     return False
 
 

@@ -93,16 +93,16 @@ def check_types(settings: DataclassInstance) -> None:
     for f in fields(settings):
         value = getattr(settings, f.name)
         if _LIST_OF in f.metadata:
-            made: Any = _instances(f.name, value, f.metadata[_LIST_OF])
+            checked: Any = _instances(f.name, value, f.metadata[_LIST_OF])
         elif _CLASS in f.metadata:
             left_out = value is None and f.default is None
-            made = None if left_out else _instance(f.name, value, f.metadata[_CLASS])
+            checked = None if left_out else _instance(f.name, value, f.metadata[_CLASS])
         elif f.default is not MISSING and type(f.default) in (bool, int, str):
-            made = _plain_of_type(f.name, value, type(f.default))
+            checked = _plain_of_type(f.name, value, type(f.default))
         else:
-            made = tuple(value) if isinstance(value, list) else value
-        if made is not value:
-            object.__setattr__(settings, f.name, made)
+            checked = tuple(value) if isinstance(value, list) else value
+        if checked is not value:
+            object.__setattr__(settings, f.name, checked)
 
 
 def _instances(name: str, value: Any, cls: type[Any]) -> tuple[Any, ...]:

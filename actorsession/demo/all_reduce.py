@@ -149,11 +149,11 @@ class _Training:
 
     async def _look(self, member: _Member, session: acts.AsyncSession, done: int) -> None:
         """Measure and report the accuracy, and save the variables now and then."""
-        found = await check(session, member.replica.model, self._digits)
+        accuracy = await check(session, member.replica.model, self._digits)
         members = len(self._members)
-        self._lesson.curve.append(Checkpoint(done * members, found.accuracy))
+        self._lesson.curve.append(Checkpoint(done * members, accuracy.accuracy))
         if done > self._told:
-            self._on_progress((done - self._told) * members, found.accuracy)
+            self._on_progress((done - self._told) * members, accuracy.accuracy)
             self._told = done
         if done >= self._saved_at + _LOOKS_PER_SAVE * self._every or not self._saved:
             path = await member.saver.save_async(session, self._prefix, global_step=done)

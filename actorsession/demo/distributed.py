@@ -164,12 +164,12 @@ class _Training:
     async def _report(self, session: acts.AsyncSession, replica: Replica, steps: int) -> None:
         """Report steps that are done, and measure the accuracy from time to time."""
         self._done += steps
-        found = None
+        accuracy = None
         if self._done - self._looked >= self._look_every and self._left:
             self._looked = self._done
-            found = await check(session, replica.model, self._digits)
-            self._lesson.curve.append(found)
-        self._on_progress(steps, None if found is None else found.accuracy)
+            accuracy = await check(session, replica.model, self._digits)
+            self._lesson.curve.append(accuracy)
+        self._on_progress(steps, None if accuracy is None else accuracy.accuracy)
 
     async def _go_on_without(self, replica: Replica, error: OpError) -> None:
         """Leave the steps of a replica to the others if its worker was lost, and have another worker join.
@@ -229,9 +229,9 @@ async def profile_step(
             await asyncio.gather(
                 *[
                     session.run(
-                        replica.model.train, {replica.model.images: images, replica.model.labels: labels}, traced, found
+                        replica.model.train, {replica.model.images: images, replica.model.labels: labels}, traced, run
                     )
-                    for session, replica, found in runs
+                    for session, replica, run in runs
                 ]
             )
 

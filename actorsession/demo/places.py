@@ -30,7 +30,7 @@ def new_cluster(place: str, jobs: Mapping[str, int]) -> Cluster:
         place: one of ``PLACES``.
         jobs: number of tasks of each job.
     """
-    module, name, wanted = _CLASSES[place]
-    settings = {"resources": dict.fromkeys(jobs, wanted)} if wanted else {}
-    made: Cluster = getattr(importlib.import_module(module), name)(jobs, **settings)
-    return made
+    module, name, extra = _CLASSES[place]
+    settings = {"resources": dict.fromkeys(jobs, extra)} if extra else {}
+    cluster: Cluster = getattr(importlib.import_module(module), name)(jobs, **settings)
+    return cluster

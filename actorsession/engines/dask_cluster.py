@@ -110,10 +110,10 @@ class _DaskLauncher:
 
     async def workers(self) -> dict[str, dict[str, Any]]:
         """Return what the scheduler knows of its running workers, by address."""
-        found = await self.ask(lambda client: client.scheduler.identity())
+        identity = await self.ask(lambda client: client.scheduler.identity())
         return {
             address: worker
-            for address, worker in found["workers"].items()
+            for address, worker in identity["workers"].items()
             if worker.get("status", "running") == "running"
         }
 
@@ -195,7 +195,7 @@ class _DaskLauncher:
         fitting = [worker for worker in workers if self._fits(order, worker, workers[worker])]
         if not fitting:
             return None
-        worker = min(fitting, key=lambda found: (alike[found], tasks[found]))
+        worker = min(fitting, key=lambda name: (alike[name], tasks[name]))
         self._places[order.task] = worker, order
         return worker
 
@@ -224,8 +224,8 @@ class _DaskLauncher:
     async def close(self) -> None:
         """Close the client, if this object has made it."""
         client, self._client = self._client, None
-        made, self._made = self._made, False
-        if made:
+        owned, self._made = self._made, False
+        if owned:
             await client.close()
 
     def close_now(self) -> None:

@@ -157,11 +157,11 @@ class _RayLauncher:
         strategy: Any = "SPREAD" if "SPREAD" in self._strategy else "DEFAULT"
         if order.task in self._bundles:  # one that was added later has none
             strategy = PlacementGroupSchedulingStrategy(self._group, self._bundles[order.task])
-        wanted = {"num_cpus": 1.0, **order.resources}
-        named = {key: wanted.pop(key) for key in ("num_cpus", "num_gpus", "memory") if key in wanted}
+        amounts = {"num_cpus": 1.0, **order.resources}
+        named = {key: amounts.pop(key) for key in ("num_cpus", "num_gpus", "memory") if key in amounts}
         remote: Any = ray.remote(_RayTask)
         return remote.options(
-            **named, resources=wanted, scheduling_strategy=strategy, max_restarts=0, max_task_retries=0
+            **named, resources=amounts, scheduling_strategy=strategy, max_restarts=0, max_task_retries=0
         ).remote()
 
     async def close(self) -> None:
@@ -259,8 +259,8 @@ class _RayPlacement:
 
 def _bundle(order: TaskOrder) -> dict[str, float]:
     """Return what Ray reserves for a task, by Ray's keys."""
-    wanted = {"num_cpus": 1.0, **order.resources}
-    return {_BUNDLE_KEYS.get(key, key): amount for key, amount in wanted.items() if amount}
+    amounts = {"num_cpus": 1.0, **order.resources}
+    return {_BUNDLE_KEYS.get(key, key): amount for key, amount in amounts.items() if amount}
 
 
 async def _answer(reference: Any) -> Any:
@@ -288,9 +288,9 @@ async def _reserved(reference: Any, deadline: Deadline, asked: str) -> None:
         ) from None
 
 
-def _amounts(found: Mapping[str, float]) -> str:
+def _amounts(amounts: Mapping[str, float]) -> str:
     """Return the resources of a Ray cluster as text, without those that stand for nodes and groups."""
-    shown = {k: v for k, v in sorted(found.items()) if ":" not in k and "_group_" not in k}
+    shown = {k: v for k, v in sorted(amounts.items()) if ":" not in k and "_group_" not in k}
     return ", ".join(f"{key} {amount:g}" for key, amount in shown.items()) or "nothing"
 
 

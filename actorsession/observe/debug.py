@@ -102,10 +102,10 @@ def _restored(stored: Array, dtype: str, shape: tuple[int, ...]) -> Array:
     kind = as_dtype(dtype)
     if kind.kind == "s":
         return _strings(stored, shape)
-    found = stored.view(kind.np_dtype) if dtype == "bfloat16" else stored
-    if found.dtype != kind.np_dtype or found.shape != shape:
-        raise ValueError(f"found {found.dtype} of shape {list(found.shape)}")
-    return found
+    restored = stored.view(kind.np_dtype) if dtype == "bfloat16" else stored
+    if restored.dtype != kind.np_dtype or restored.shape != shape:
+        raise ValueError(f"found {restored.dtype} of shape {list(restored.shape)}")
+    return restored
 
 
 def _strings(stored: Array, shape: tuple[int, ...]) -> Array:
@@ -115,12 +115,12 @@ def _strings(stored: Array, shape: tuple[int, ...]) -> Array:
     lengths = np.frombuffer(blob[: 8 * count], "<i8")
     if len(lengths) != count or (lengths < 0).any() or lengths.sum() != len(blob) - 8 * count:
         raise ValueError(f"found {len(blob)} bytes that are not {count} strings")
-    found = np.empty(count, object)
+    strings = np.empty(count, object)
     begin = 8 * count
     for i, length in enumerate(lengths.tolist()):
-        found[i] = blob[begin : begin + length]
+        strings[i] = blob[begin : begin + length]
         begin += length
-    return found.reshape(shape)
+    return strings.reshape(shape)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,8 +188,8 @@ class DebugDumpDir:
         self.path = Path(path_text(path))
         if not os.path.isdir(self.path):
             raise MissingFileError(f"there is no directory {self.path}")
-        found = [_run(p.parent) for p in self.path.glob("run_*/manifest.json")]
-        self.runs: tuple[DumpedRun, ...] = tuple(sorted(found, key=lambda run: (run.begin, run.session_run_index)))
+        runs = [_run(p.parent) for p in self.path.glob("run_*/manifest.json")]
+        self.runs: tuple[DumpedRun, ...] = tuple(sorted(runs, key=lambda run: (run.begin, run.session_run_index)))
 
     @property
     def dumped_tensor_data(self) -> tuple[DebugTensorDatum, ...]:
@@ -286,7 +286,7 @@ class DebugDumpDir:
             device_name: only of this device.
             exclude_node_names: regular expression; nodes whose name matches from its beginning are left out.
         """
-        found = []
+        data = []
         excluded = re.compile(exclude_node_names) if exclude_node_names else None
         for datum in self.dumped_tensor_data:
             if device_name not in (None, datum.device_name):
@@ -294,10 +294,10 @@ class DebugDumpDir:
             if excluded is not None and excluded.match(datum.node_name):
                 continue
             if predicate(datum, datum.get_tensor()):
-                found.append(datum)
-                if len(found) == first_n:
+                data.append(datum)
+                if len(data) == first_n:
                     break
-        return found
+        return data
 
 
 def _run(path: Path) -> DumpedRun:

@@ -199,7 +199,7 @@ class _Drawing:
             node = _Node(stats, op, inputs, pid, lane_of[id(span)])
             self._nodes.append(node)
             for output in stats.output:
-                made = output.tensor_description
+                description = output.tensor_description
                 name = f"{stats.node_name}:{output.slot}" if output.slot else stats.node_name
                 self._tensors[name] = _Tensor(
                     len(self._tensors),
@@ -208,9 +208,9 @@ class _Drawing:
                     node.end,
                     (pid, node.tid),
                     pid + 1,
-                    made.allocated_bytes,
-                    made.allocator_name,
-                    f"{made.dtype}{list(made.shape)}, {made.allocated_bytes} bytes",
+                    description.allocated_bytes,
+                    description.allocator_name,
+                    f"{description.dtype}{list(description.shape)}, {description.allocated_bytes} bytes",
                 )
 
     def _draw_node(self, node: _Node, show_dataflow: bool) -> None:
@@ -232,11 +232,11 @@ class _Drawing:
 
     def _draw_tensors(self) -> None:
         for name, t in self._tensors.items():
-            made = event("N", "Tensor", name, t.tensors_pid, t.at[1], t.made)
+            creation = event("N", "Tensor", name, t.tensors_pid, t.at[1], t.made)
             seen = event("O", "Tensor", name, t.tensors_pid, t.at[1], t.ready)
             gone = event("D", "Tensor", name, t.tensors_pid, 0, t.last_used)
             shown = {"snapshot": {"tensor_description": t.shown_as}}
-            self.events.append(made | {"id": t.number})
+            self.events.append(creation | {"id": t.number})
             self.events.append(seen | {"id": t.number, "args": shown})
             self.events.append(gone | {"id": t.number})
 

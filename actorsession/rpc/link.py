@@ -362,8 +362,8 @@ class LinkReader:
             # The peer relies on something that was not understood or not accepted; ending the link is
             # safer.
             logger.error("closing the link to %s: %s", self._end.who, exc)
-            found = from_exception(exc).message
-            self._end.give_up(f"a message from it could not be accepted: {found}", ours=False)
+            reason = from_exception(exc).message
+            self._end.give_up(f"a message from it could not be accepted: {reason}", ours=False)
 
     def _on_lost(self, frame: LostFrame) -> None:
         """Fail what a frame was about for which there was no memory, and nothing else.

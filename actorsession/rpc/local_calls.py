@@ -40,9 +40,9 @@ class LocalValues(list[Any]):
     @classmethod
     def of(cls, values: Iterable[Any]) -> LocalValues:
         """Return values with their bytes."""
-        made = cls(values)
-        made.nbytes = bytes_held(made)
-        return made
+        local_values = cls(values)
+        local_values.nbytes = bytes_held(local_values)
+        return local_values
 
     def pass_on(self, number: int, other: WireValues) -> None:
         """Add one of these values to those of a frame.

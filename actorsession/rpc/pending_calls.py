@@ -127,8 +127,8 @@ class PendingCalls:
         if type(reply.message) is call.reply:
             call.answer.set_result(reply.message)
             return
-        expected, found = call.reply.__name__, type(reply.message).__name__
-        call.fail(ProtocolError(f"{call}: expected {expected}, found {found}", task=self._peer))
+        expected, actual = call.reply.__name__, type(reply.message).__name__
+        call.fail(ProtocolError(f"{call}: expected {expected}, found {actual}", task=self._peer))
 
     def failed(self, failure: Failure) -> None:
         """Complete a call with the error that its handler at the peer raised."""

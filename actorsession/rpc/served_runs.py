@@ -404,9 +404,9 @@ def encode_apart(values: Sequence[Any], then: Callable[[Sequence[Any]], None]) -
     loop = asyncio.get_running_loop()
 
     def work() -> None:
-        made = [encoded_ahead(value) if is_long_text(value) else value for value in values]
+        encoded = [encoded_ahead(value) if is_long_text(value) else value for value in values]
         with suppress(RuntimeError):  # the loop is closed, so nobody waits
-            loop.call_soon_threadsafe(then, made)
+            loop.call_soon_threadsafe(then, encoded)
 
     try:
         threading.Thread(target=work, name="actorsession-encoding", daemon=True).start()

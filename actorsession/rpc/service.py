@@ -282,7 +282,7 @@ class Service:
         if type(message) is expected:
             values = getattr(message, "values", None)
             if type(values) is not list or not encode_apart(
-                values, lambda made: self._reply(call, replace(message, values=made))
+                values, lambda encoded: self._reply(call, replace(message, values=encoded))
             ):
                 self._send_answer(Reply(call.call_id, message))
             return

@@ -28,7 +28,7 @@ from actorsession.errors import (
     OpError,
     ResourceExhaustedError,
 )
-from tests.obstacles import OBSTACLES
+from tests.irregular_files import OBSTACLES
 
 LEFT = ".m.0123456789ab.tmp"
 

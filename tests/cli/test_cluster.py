@@ -15,8 +15,8 @@ import pytest
 
 from actorsession import Graph, Session, ops
 from tests.cli.kit import asked, called, rest, serving
+from tests.cluster.exit_on_import import ExitOnImport
 from tests.cluster.kit import PATIENCE, PS0, W0, W1, chain
-from tests.cluster.mortality import Mortality
 from tests.cluster.script import command, environment, is_running, running
 from tests.cluster.test_local_cluster import wait_for_end
 
@@ -133,17 +133,19 @@ def test_a_task_that_dies_is_started_again_and_each_restart_is_a_line() -> None:
 
 
 @pytest.fixture
-def mortality(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Mortality:
+def exit_on_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ExitOnImport:
     """A module that all processes of a command can import."""
     path = os.pathsep.join([environment()["PYTHONPATH"], str(tmp_path)])
     monkeypatch.setattr("tests.cli.kit.environment", lambda **more: environment(PYTHONPATH=path))
-    return Mortality(tmp_path)
+    return ExitOnImport(tmp_path)
 
 
-def test_a_task_that_dies_at_every_start_is_given_up_and_the_command_fails_with_the_last(mortality: Mortality) -> None:
-    words = ["cluster", "--jobs", "worker=1", "--restart", "1", "--import", mortality.name]
+def test_a_task_that_dies_at_every_start_is_given_up_and_the_command_fails_with_the_last(
+    exit_on_import: ExitOnImport,
+) -> None:
+    words = ["cluster", "--jobs", "worker=1", "--restart", "1", "--import", exit_on_import.name]
     with serving(*words) as (process, said):
-        mortality.begin()
+        exit_on_import.begin()
         os.kill(said["tasks"][W0]["pid"], signal.SIGKILL)
         code, out, err = rest(process)
     assert (code, out) == (1, "")
@@ -155,16 +157,16 @@ def test_a_task_that_dies_at_every_start_is_given_up_and_the_command_fails_with_
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_a_signal_in_the_middle_of_a_restart_leaves_no_process(mortality: Mortality, number: int) -> None:
+def test_a_signal_in_the_middle_of_a_restart_leaves_no_process(exit_on_import: ExitOnImport, number: int) -> None:
     """The third attempt comes after a pause of 1.6 s; at SIGKILL it has just begun."""
-    words = ["cluster", "--jobs", "worker=2", "--restart", "9", "--import", mortality.name]
+    words = ["cluster", "--jobs", "worker=2", "--restart", "9", "--import", exit_on_import.name]
     with serving(*words) as (process, said):
-        mortality.begin()
+        exit_on_import.begin()
         os.kill(said["tasks"][W1]["pid"], signal.SIGKILL)
         for times in (1, 2, 3):
             assert f"started again ({times} of 9 times in 60 s)" in error_line(process)
         if number == signal.SIGKILL:
-            mortality.end()
+            exit_on_import.end()
             while not workers_of(said, W1):
                 assert process.poll() is None
         left = workers_of(said, W0) + workers_of(said, W1)

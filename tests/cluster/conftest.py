@@ -13,8 +13,8 @@ from actorsession import Graph, LocalCluster
 from actorsession.actors import Deadline
 from actorsession.cluster.master import session_plans
 from actorsession.session.remote import remote_run
-from tests.cluster.hands import Hands, holding
 from tests.cluster.kit import PATIENCE, InProcess, in_process, patient_cluster, reach_over_links
+from tests.cluster.process_cluster import ProcessCluster, holding
 from tests.conftest import _HELD_BEFORE, LOOP_FACTORIES
 
 _HERE = Path(__file__).parent
@@ -81,13 +81,13 @@ def processes() -> Iterator[LocalCluster]:
 
 
 @pytest.fixture(scope="package")
-def mortal_processes() -> Iterator[Hands]:
+def mortal_processes() -> Iterator[ProcessCluster]:
     with holding(patient_cluster({"ps": 1, "worker": 2})) as held:
         yield held
 
 
 @pytest.fixture
-def mortal(request: pytest.FixtureRequest, mortal_processes: Hands) -> Iterator[Hands]:
+def mortal(request: pytest.FixtureRequest, mortal_processes: ProcessCluster) -> Iterator[ProcessCluster]:
     """One ps and two workers for a test that kills, stops or restarts some: afterwards all are there again.
 
     Nothing of a test is left to the next but the addresses and the processes that it did not touch.

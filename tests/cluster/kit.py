@@ -179,8 +179,9 @@ def lose_pushes(links: Any, monkeypatch: Any) -> None:
 def hold_back(links: Any, monkeypatch: Any) -> asyncio.Event:
     """Has a task of this process hold its steps back, as where a peer reads slowly, until the event is set."""
     free = asyncio.Event()
-    monkeypatch.setattr(links, "is_backlogged", lambda task: not free.is_set())
-    monkeypatch.setattr(links, "wait_for_capacity", lambda task: free.wait())
+    answers = {"is_backlogged": lambda task: not free.is_set(), "wait_for_capacity": lambda task: free.wait()}
+    for name, answer in answers.items():
+        monkeypatch.setattr(links, name, answer)
     return free
 
 

@@ -7,7 +7,7 @@ with one typed error; a counter never counts what was not acknowledged, nor forg
 lives; at the end nothing pending remains on any task, and memory is flat.
 
 Run by ``scripts/soak``, and for some seconds by the tests: ``python -m tests.cluster.soak --help``. The same
-seed chooses the same faults, though not at the same moments of the steps. The storms of ``storms`` come after
+seed chooses the same faults, though not at the same moments of the steps. The functions of ``stress`` come after
 it, each for as long as it took to find what broke under it.
 """
 
@@ -31,7 +31,7 @@ import numpy as np
 from actorsession import AsyncSession, Graph, LocalCluster, ops
 from actorsession.cluster import ServerStatistics, read_statistics
 from actorsession.errors import AbortedError, DeadlineExceededError, FailedPreconditionError, OpError, UnavailableError
-from tests.cluster.storms import STORMS
+from tests.cluster.stress import STRESS_TESTS
 from tests.loops import run_to_end
 
 CLIENTS = 4
@@ -381,7 +381,7 @@ def main() -> int:
     """The command line."""
     parser = argparse.ArgumentParser(prog="soak", description=__doc__.partition("\n\n")[0])
     parser.add_argument("--seconds", type=float, default=60.0, help="default %(default)g")
-    parser.add_argument("--storms", type=float, default=30.0, help="seconds for each storm (default %(default)g)")
+    parser.add_argument("--stress", type=float, default=30.0, help="seconds for each stress test (default %(default)g)")
     parser.add_argument("--steps", type=int, default=5000, help="at least (default %(default)s)")
     parser.add_argument("--seed", type=int, help="of an earlier soak; by default another one each time")
     options = parser.parse_args()
@@ -392,8 +392,8 @@ def main() -> int:
     run_to_end(soak.run())
     say("\n".join(report(soak, time.monotonic() - start)))
     wrong = bool(soak.tally.wrong)
-    for name, storm in STORMS.items() if options.storms else ():
-        seen = run_to_end(storm(options.storms, seed))
+    for name, test in STRESS_TESTS.items() if options.stress else ():
+        seen = run_to_end(test(options.stress, seed))
         did = ", ".join(f"{n} {what}" for what, n in sorted(seen.done.items()))
         say("\n".join([f"{name}: {did}", *[f"WRONG: {words}" for words in seen.wrong]]))
         wrong |= bool(seen.wrong)

@@ -33,8 +33,8 @@ from actorsession.messages.done import Done
 from actorsession.messages.worker import CreateWorkerSession, DeleteWorkerSession, GetStatus, UpdateWorkerSession
 from actorsession.runtime import planning
 from tests.cluster.fakes import FakeWorker, FakeWorkerCache
-from tests.cluster.hands import FACES, Hands
 from tests.cluster.kit import PATIENCE, PS0, W0, W1, W2, eventually, on, soon
+from tests.cluster.process_cluster import FACES, ProcessCluster
 from tests.cluster.test_device_discovery import status
 from tests.ports import held_ports
 from tests.session.large_kit import large
@@ -69,12 +69,12 @@ def endless_grace(grace: Callable[[float], None]) -> None:
 
 
 @pytest.fixture
-def three(mortal: Hands) -> Hands:
+def three(mortal: ProcessCluster) -> ProcessCluster:
     """One ps and two workers."""
     return mortal
 
 
-def killed(held: Hands, index: int) -> str:
+def killed(held: ProcessCluster, index: int) -> str:
     """Kills a worker; where it was."""
     process = held.cluster.process("worker", index)
     process.send_signal(signal.SIGKILL)
@@ -84,7 +84,7 @@ def killed(held: Hands, index: int) -> str:
 
 @pytest.mark.process
 def test_a_new_session_works_beside_a_task_that_was_killed_and_uses_it_when_it_is_back(
-    three: Hands, graph: Graph
+    three: ProcessCluster, graph: Graph
 ) -> None:
     """1. One of three tasks is killed. 2. A new session runs on the others. 3. Only a step placed there asks
     for it, and says what was tried. 4. The task comes back, and the same session runs there."""
@@ -109,7 +109,7 @@ def test_a_new_session_works_beside_a_task_that_was_killed_and_uses_it_when_it_i
 
 @pytest.mark.process
 def test_a_new_session_works_beside_a_task_that_is_stopped_and_uses_it_when_it_goes_on(
-    three: Hands, graph: Graph
+    three: ProcessCluster, graph: Graph
 ) -> None:
     x = ops.placeholder("float32", [])
     others, there = doubled(W0, doubled(PS0, x)), doubled(W1, x)
@@ -128,7 +128,9 @@ def test_a_new_session_works_beside_a_task_that_is_stopped_and_uses_it_when_it_g
 
 
 @pytest.mark.process
-def test_a_task_that_was_restarted_is_used_again_where_the_session_lost_nothing(three: Hands, graph: Graph) -> None:
+def test_a_task_that_was_restarted_is_used_again_where_the_session_lost_nothing(
+    three: ProcessCluster, graph: Graph
+) -> None:
     """Twice, and with plans that it had registered there. What others have on that task is lost all the same,
     which their sessions are told."""
     x = ops.placeholder("float32", [])
@@ -156,7 +158,7 @@ def test_a_task_that_was_restarted_is_used_again_where_the_session_lost_nothing(
 
 
 @pytest.mark.process
-def test_reattach_waits_for_the_tasks_that_the_graph_uses_and_for_no_other(three: Hands, graph: Graph) -> None:
+def test_reattach_waits_for_the_tasks_that_the_graph_uses_and_for_no_other(three: ProcessCluster, graph: Graph) -> None:
     with on(PS0):
         v = ops.Variable(1.0, name="v")
     session = three.session("async", three.target("worker"), graph=graph)
@@ -614,7 +616,7 @@ async def test_a_task_that_has_left_is_not_waited_for() -> None:
 @pytest.mark.process
 @pytest.mark.parametrize("face", FACES)
 def test_a_program_waits_for_a_task_that_was_killed_until_it_answers_again(
-    three: Hands, graph: Graph, face: str
+    three: ProcessCluster, graph: Graph, face: str
 ) -> None:
     """1. All tasks answer. 2. One is killed: with a count the others are enough, without one it is named at
     the limit. 3. It is started again while the call waits."""

@@ -13,8 +13,8 @@ from actorsession.errors import CancelledError, InvalidArgumentError, NotFoundEr
 from actorsession.messages.done import Done
 from actorsession.messages.session import PrepareStep
 from tests.cluster.kit import PS0, W0, W1, on, soon
-from tests.cluster.roads import roads
-from tests.cluster.ways import Way, way
+from tests.cluster.master_access import Way, way
+from tests.cluster.slow_graph import slow_graph
 from tests.session.inner import link_statistics
 
 __all__ = ["way"]
@@ -29,9 +29,9 @@ def cpu(task: str) -> str:
 
 
 async def test_callables_from_options_go_all_roads(way: Way) -> None:
-    road = roads()
-    async with AsyncSession(way.target, graph=road.graph, config=way.config()) as session:
-        await session.run(road.init)
+    slow = slow_graph()
+    async with AsyncSession(way.target, graph=slow.graph, config=way.config()) as session:
+        await session.run(slow.init)
         across = session.make_callable_from_options(
             CallableOptions(feed=["x:0"], fetch=["across", "here:0"], target=["sum"])
         )
@@ -48,11 +48,11 @@ async def test_callables_from_options_go_all_roads(way: Way) -> None:
 
 
 async def test_without_await_too(way: Way) -> None:
-    road = roads()
+    slow = slow_graph()
 
     def use() -> None:
-        with Session(way.target, graph=road.graph, config=way.config()) as session:
-            session.run(road.init)
+        with Session(way.target, graph=slow.graph, config=way.config()) as session:
+            session.run(slow.init)
             connected = session.make_callable_from_options(
                 CallableOptions(fetch=["across:0"], tensor_connection=connect(("bias:0", "x:0")))
             )

@@ -9,19 +9,19 @@ from actorsession.config import RunMetadata, RunOptions, TraceLevel
 from actorsession.errors import CancelledError, InvalidArgumentError
 from actorsession.runtime.planning import LARGE
 from tests.cluster.kit import W0, W1, on
-from tests.cluster.roads import roads
-from tests.cluster.ways import Way, way
+from tests.cluster.master_access import Way, way
+from tests.cluster.slow_graph import slow_graph
 from tests.session.inner import link_statistics
 
 __all__ = ["way"]
 
 
 async def test_callables_go_all_roads(way: Way) -> None:
-    road = roads(products=LARGE)  # the graph is one that is planned in a thread
-    async with AsyncSession(way.target, graph=road.graph, config=way.config()) as session:
-        await session.run(road.init)
-        here = session.make_callable(road.here, [road.x])
-        across = session.make_callable({"across": road.across, "both": [road.here]}, ["x:0"])
+    slow = slow_graph(products=LARGE)  # the graph is one that is planned in a thread
+    async with AsyncSession(way.target, graph=slow.graph, config=way.config()) as session:
+        await session.run(slow.init)
+        here = session.make_callable(slow.here, [slow.x])
+        across = session.make_callable({"across": slow.across, "both": [slow.here]}, ["x:0"])
         for value in (1.0, 2.0, 3.0):
             assert await here(value) == 2 * value
             assert await across(value) == {"across": 3 * (10 + 2 * value), "both": [2 * value]}
@@ -33,10 +33,10 @@ async def test_callables_go_all_roads(way: Way) -> None:
 
 
 async def test_a_call_costs_one_message(way: Way) -> None:
-    road = roads()
-    async with AsyncSession(way.target, graph=road.graph, config=way.config()) as session:
-        await session.run(road.init)
-        across = session.make_callable(road.across, [road.x])
+    slow = slow_graph()
+    async with AsyncSession(way.target, graph=slow.graph, config=way.config()) as session:
+        await session.run(slow.init)
+        across = session.make_callable(slow.across, [slow.x])
         for _ in range(2):  # the first registers the step program of the rest
             await across(1.0)
         link = session.statistics().link
@@ -49,10 +49,10 @@ async def test_a_call_costs_one_message(way: Way) -> None:
 
 
 async def test_options_and_metadata_are_taken(way: Way) -> None:
-    road = roads()
-    async with AsyncSession(way.target, graph=road.graph, config=way.config()) as session:
-        await session.run(road.init)
-        across = session.make_callable(road.across, [road.x], accept_options=True)
+    slow = slow_graph()
+    async with AsyncSession(way.target, graph=slow.graph, config=way.config()) as session:
+        await session.run(slow.init)
+        across = session.make_callable(slow.across, [slow.x], accept_options=True)
         options = RunOptions(trace_level=TraceLevel.FULL_TRACE, output_partition_graphs=True)
         metadata = RunMetadata()
         assert await across(1.0, options=options, run_metadata=metadata) == 36
@@ -60,7 +60,7 @@ async def test_options_and_metadata_are_taken(way: Way) -> None:
         traced = {node.node_name for d in metadata.step_stats.dev_stats for node in d.node_stats}
         assert {"here", "sum", "across"} <= traced
         assert len(metadata.partition_graphs) >= 3
-        plain = session.make_callable(road.init)
+        plain = session.make_callable(slow.init)
         with pytest.raises(TypeError, match="accept_options=True"):
             await plain(options=options)
 
@@ -82,9 +82,9 @@ async def test_a_callable_sees_a_graph_that_grew_and_a_plan_that_fell_out(way: W
 
 
 async def test_after_close_a_callable_says_that_the_session_is_closed(way: Way) -> None:
-    road = roads()
-    session = AsyncSession(way.target, graph=road.graph, config=way.config())
-    fed, plain = session.make_callable(road.here, [road.x]), session.make_callable(road.init)
+    slow = slow_graph()
+    session = AsyncSession(way.target, graph=slow.graph, config=way.config())
+    fed, plain = session.make_callable(slow.here, [slow.x]), session.make_callable(slow.init)
     assert await fed(1.0) == 2
     await session.close()
     with pytest.raises(RuntimeError, match="closed Session"):

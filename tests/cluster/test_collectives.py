@@ -20,7 +20,6 @@ from actorsession.errors import DeadlineExceededError, InvalidArgumentError, Una
 from actorsession.ops import raw
 from actorsession.runtime.collective import algorithms
 from actorsession.runtime.collective.algorithms import CHUNK_BYTES
-from tests.cluster.hands import Hands
 from tests.cluster.kit import (
     LONG_LEASE,
     PATIENCE,
@@ -36,6 +35,7 @@ from tests.cluster.kit import (
     until_all,
     until_root,
 )
+from tests.cluster.process_cluster import ProcessCluster
 
 
 @pytest.fixture(autouse=True)
@@ -220,7 +220,7 @@ async def test_why_says_what_the_member_that_has_not_come_waits_for() -> None:
 
 
 @pytest.mark.process
-async def test_a_member_that_is_killed_fails_the_step_and_meets_again_when_it_is_back(mortal: Hands) -> None:
+async def test_a_member_that_is_killed_fails_the_step_and_meets_again_when_it_is_back(mortal: ProcessCluster) -> None:
     group, x = acts.collective.Group(2), acts.placeholder("float32", [None, None])
     totals = on_each([W0, W1], lambda i: acts.collective.all_reduce(long_product(x, 1000) if i else x * 1.0, group))
     short = on_each([W0, W1], lambda i: acts.collective.all_reduce(x + float(i), group))

@@ -42,8 +42,8 @@ from actorsession.runtime.debug.dump import ENTRY_BYTES
 from actorsession.runtime.debug.task_debugger import PlanSurvey, TaskWatches, dump_from_wire
 from actorsession.runtime.debug.watched_step import DebugRunDef
 from actorsession.session.remote.remote_debugger import RemoteDebugger
-from tests.cluster.hands import Hands
 from tests.cluster.kit import W0, W1, Gate, InProcess, Outcome, eventually, in_process, on, plan_of, soon, until_all
+from tests.cluster.process_cluster import ProcessCluster
 from tests.session.debugger_kit import BREAK, watch, watch_all
 
 CPU0, CPU1 = (f"{task}/device:CPU:0" for task in (W0, W1))
@@ -469,7 +469,7 @@ async def test_a_step_that_ends_early_shows_what_it_has_seen(how: str, cluster: 
 
 @pytest.mark.process
 async def test_over_processes_a_worker_that_dies_in_a_watched_step_is_named(
-    mortal: Hands, graph: Graph, tmp_path: Path
+    mortal: ProcessCluster, graph: Graph, tmp_path: Path
 ) -> None:
     """Values travel from other processes, and files are written there.
 

@@ -15,8 +15,8 @@ import pytest
 from actorsession import Graph, ops
 from actorsession.config import ConfigProto
 from tests.cluster.kit import in_process
-from tests.cluster.remote_faces import FACES, spread
-from tests.cluster.ways import Way
+from tests.cluster.master_access import Way
+from tests.cluster.remote_adapters import FACES, spread
 from tests.session import (
     test_debugger,
     test_debugger_breaks,

@@ -11,16 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
-from actorsession.actors.loops import run as run_to_end
-from actorsession.cluster import LocalCluster
+from actorsession import AsyncSession, Graph, LocalCluster, ops
 from actorsession.config import ConfigProto, RunOptions
 from actorsession.errors import DeadlineExceededError, UnavailableError
-from actorsession.graph.graph import Graph
-from actorsession.session import AsyncSession
-from tests.cluster.hands import Hands
 from tests.cluster.kit import PATIENCE, PS0, W0, W1, is_empty, is_idle, long_product, on, soon, until_all
+from tests.cluster.process_cluster import ProcessCluster
 from tests.cluster.script import script
+from tests.loops import run_to_end
 
 pytestmark = pytest.mark.process
 
@@ -51,7 +48,9 @@ async def at_work(cluster: LocalCluster, job: str, index: int) -> None:
     await until_all([cluster.target(job, index)], lambda seen: seen.steps == 1)
 
 
-async def test_a_worker_killed_in_a_step_fails_that_step_at_once_and_others_run_on(mortal: Hands, graph: Graph) -> None:
+async def test_a_worker_killed_in_a_step_fails_that_step_at_once_and_others_run_on(
+    mortal: ProcessCluster, graph: Graph
+) -> None:
     model = Model()
     cluster = mortal.cluster
     living = [cluster.target("ps"), cluster.target("worker", 0)]
@@ -87,7 +86,7 @@ async def test_a_worker_killed_in_a_step_fails_that_step_at_once_and_others_run_
 
 
 async def test_a_master_that_is_killed_is_named_and_the_other_tasks_drop_its_sessions(
-    mortal: Hands, graph: Graph
+    mortal: ProcessCluster, graph: Graph
 ) -> None:
     model = Model()
     cluster = mortal.cluster
@@ -106,7 +105,7 @@ async def test_a_master_that_is_killed_is_named_and_the_other_tasks_drop_its_ses
 
 
 @pytest.mark.usefixtures("patient_clients")
-def test_a_worker_that_is_stopped_delays_nobody_beyond_the_limits_in_time(mortal: Hands, graph: Graph) -> None:
+def test_a_worker_that_is_stopped_delays_nobody_beyond_the_limits_in_time(mortal: ProcessCluster, graph: Graph) -> None:
     """A stopped host answers nothing and hangs nothing up; it goes on later as if nothing were."""
     model = Model()
     cluster = mortal.cluster

@@ -51,8 +51,8 @@ from actorsession.ops.variables.checkpointing import merge_v2_checkpoints, resto
 from actorsession.runtime.debug.dump import DumpStore
 from actorsession.runtime.debug.sinks import sink_for
 from tests.cluster.kit import soon
+from tests.irregular_files import OBSTACLES
 from tests.nodes import make_one
-from tests.obstacles import OBSTACLES
 
 ONE = {"worker": ["127.0.0.1:0"]}
 
@@ -365,8 +365,8 @@ class Swap:
             return of(folder, name)
 
         patch.setattr(os, "fsync", lambda descriptor: None)  # which takes most of the time
-        patch.setattr(FileRoots, "_resolve", resolved)
-        patch.setattr(Folder, "_of", used)
+        for kind, name, function in ((FileRoots, "_resolve", resolved), (Folder, "_of", used)):
+            patch.setattr(kind, name, function)
 
     def at(self, moment: int, victim: Path, target: Path) -> None:
         """Count moments from 1 on, and swap at that one."""

@@ -20,10 +20,10 @@ from actorsession.config import ConfigProto, RunOptions
 from actorsession.errors import DeadlineExceededError, InvalidArgumentError, UnavailableError
 from actorsession.runtime.hang_report import Cause
 from actorsession.runtime.wait_graph import QUEUED
-from tests.cluster.holding import hold
+from tests.cluster.gil_worker import hold
 from tests.cluster.kit import PATIENCE, W0, Gate, eventually, in_process, soon
 from tests.cluster.script import is_running, running
-from tests.cluster.test_busy import children_of
+from tests.cluster.test_busy_workers import children_of
 from tests.cluster.test_child import ONE, line_of
 from tests.loops import run_to_end
 
@@ -102,7 +102,7 @@ async def _queued(session: AsyncSession) -> Cause:
 @contextmanager
 def holding_worker(*more: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """A worker that knows the op ``hold``, and where it listens."""
-    words = [sys.executable, "-m", "tests.cluster.holding", "worker", "--job", "worker", "--task", "0"]
+    words = [sys.executable, "-m", "tests.cluster.gil_worker", "worker", "--job", "worker", "--task", "0"]
     with running([*words, "--cluster", ONE, "--grace", str(GRACE), *more]) as process:
         line = line_of(process)
         yield process, json.loads(line)["address"] if more else line.split()[3].rstrip(";")

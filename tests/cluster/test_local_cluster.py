@@ -30,8 +30,8 @@ from actorsession.errors import (
 )
 from actorsession.rpc.exit_reports import LAST_LINES
 from actorsession.session.targets import master_addresses
-from tests.cluster.hands import Hands
 from tests.cluster.kit import PS0, W0, W1, chain, eventually, is_idle, on, soon, until_all
+from tests.cluster.process_cluster import ProcessCluster
 from tests.cluster.script import is_running, script
 from tests.leaks import take_holdings
 
@@ -275,7 +275,9 @@ async def test_a_process_that_does_not_end_by_itself_is_killed() -> None:
         assert process.fate.startswith("killed by SIGKILL, by the program ")
 
 
-async def test_the_error_of_a_step_says_how_the_process_that_it_lost_has_ended(mortal: Hands, graph: Graph) -> None:
+async def test_the_error_of_a_step_says_how_the_process_that_it_lost_has_ended(
+    mortal: ProcessCluster, graph: Graph
+) -> None:
     """In both faces, of a worker and of the master, and when nobody is there any more."""
     a = ops.placeholder("float32", [])
     end = chain(a, 3)

@@ -19,10 +19,10 @@ import pytest
 from actorsession import AsyncSession, Graph, LocalCluster, Tensor, ops
 from actorsession.config import ConfigProto, RPCOptions
 from actorsession.errors import CancelledError, DeadlineExceededError, InvalidArgumentError, UnavailableError
-from tests.cluster.hands import Hands
 from tests.cluster.kit import PS0, W0, W1, Gate, InProcess, eventually, is_idle, on, soon, until_all
-from tests.cluster.remote_faces import FACES, spread
-from tests.cluster.ways import Way, made_ways
+from tests.cluster.master_access import Way, made_ways
+from tests.cluster.process_cluster import ProcessCluster
+from tests.cluster.remote_adapters import FACES, spread
 from tests.session import (
     test_partial_run_ends,
     test_partial_run_errors,
@@ -537,7 +537,7 @@ async def test_the_loss_of_the_client_ends_its_runs(cluster: InProcess, pipe: Pi
 
 @pytest.mark.process
 async def test_a_worker_that_is_killed_ends_the_runs_that_have_a_part_there(
-    mortal: Hands, pipe: Pipe, plain_graph: Graph
+    mortal: ProcessCluster, pipe: Pipe, plain_graph: Graph
 ) -> None:
     with on(W0):
         near = pipe.b * 3.0
@@ -553,7 +553,7 @@ async def test_a_worker_that_is_killed_ends_the_runs_that_have_a_part_there(
 
 @pytest.mark.process
 async def test_a_master_that_is_killed_ends_its_runs_on_all_workers(
-    mortal: Hands, pipe: Pipe, plain_graph: Graph
+    mortal: ProcessCluster, pipe: Pipe, plain_graph: Graph
 ) -> None:
     session = AsyncSession(mortal.target("worker"), graph=plain_graph)
     handle = await session.partial_run_setup(pipe.fetches, pipe.feeds)

@@ -22,14 +22,14 @@ from actorsession.errors import (
     WorkerRestartedError,
 )
 from actorsession.train import GradientDescentOptimizer
-from tests.cluster.hands import FACES, Hands, hands
 from tests.cluster.kit import PS0, W0, W1, W2, on
+from tests.cluster.process_cluster import FACES, ProcessCluster, process_cluster
 
 pytestmark = pytest.mark.process
 
 
 @pytest.fixture
-def three(mortal: Hands) -> Hands:
+def three(mortal: ProcessCluster) -> ProcessCluster:
     """One ps and two workers."""
     return mortal
 
@@ -62,7 +62,7 @@ class Regression:
         return float(w)
 
 
-def test_training_goes_on_with_the_right_values_after_a_restart_of_the_ps(three: Hands, graph: Graph) -> None:
+def test_training_goes_on_with_the_right_values_after_a_restart_of_the_ps(three: ProcessCluster, graph: Graph) -> None:
     """1. Ten steps. 2. The ps is killed and started again. 3. The error lists what is lost. 4. The weight is
     restored from what the program had saved. 5. Ten more steps, and the weight is that of twenty."""
     model = Regression()
@@ -101,7 +101,7 @@ def restorer(face: str, model: Regression, saved: Any) -> Any:
     return restore
 
 
-def test_what_was_lost_is_said_by_the_reattach_that_succeeds(three: Hands, graph: Graph) -> None:
+def test_what_was_lost_is_said_by_the_reattach_that_succeeds(three: ProcessCluster, graph: Graph) -> None:
     """1. The master and the ps are lost. 2. The master is back, and a first attempt fails, because the ps is
     not. 3. The ps is back, too: the second attempt names what the session has lost."""
     with on(PS0):
@@ -137,7 +137,7 @@ def test_variables_of_a_killed_process_come_back_from_its_last_snapshot(tmp_path
         add = v.assign_add(1.0).op
     with on(W0):
         seen = v + 0.0
-    with hands({"worker": 2}, snapshot_dir=tmp_path, snapshot_every=0.05) as held:
+    with process_cluster({"worker": 2}, snapshot_dir=tmp_path, snapshot_every=0.05) as held:
         session = held.session("sync", held.target("worker"), graph=graph)
         session.run(v.initializer)
         for _ in range(5):
@@ -163,7 +163,7 @@ def test_tasks_are_added_to_a_cluster_of_processes_and_removed_from_it(graph: Gr
     x = ops.placeholder("float32", [])
     with on(W0):
         here = x + 1.0
-    with hands({"worker": 2}) as held:
+    with process_cluster({"worker": 2}) as held:
         session = held.session("sync", held.target("worker"), graph=graph)
         assert session.run(here, {x: 1.0}) == 2.0
         added = held.do(held.cluster.add("worker"))
@@ -188,7 +188,7 @@ def test_tasks_are_added_to_a_cluster_of_processes_and_removed_from_it(graph: Gr
 
 
 def test_tasks_that_are_added_at_once_have_indices_of_their_own(graph: Graph) -> None:
-    with hands({"worker": 1}) as held:
+    with process_cluster({"worker": 1}) as held:
         held.do(held.cluster.scale("worker", 3))
         assert sorted(held.cluster.spec.tasks()) == [W0, W1, W2]
         sums = []
@@ -202,14 +202,14 @@ def test_tasks_that_are_added_at_once_have_indices_of_their_own(graph: Graph) ->
 
 
 def test_the_last_task_of_a_cluster_is_not_removed() -> None:
-    with hands({"worker": 1}) as held:
+    with process_cluster({"worker": 1}) as held:
         with pytest.raises(ValueError, match="is the last task; stop the cluster instead"):
             held.do(held.cluster.remove("worker"))
         assert held.cluster.process("worker").alive
 
 
 def test_a_cluster_that_was_stopped_starts_no_processes() -> None:
-    with hands({"worker": 1}) as held:
+    with process_cluster({"worker": 1}) as held:
         held.do(held.cluster.stop())
         for call in (held.cluster.restart("worker"), held.cluster.add("worker")):
             with pytest.raises(FailedPreconditionError, match="the cluster was stopped"):

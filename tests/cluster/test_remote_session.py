@@ -15,7 +15,7 @@ from actorsession import AsyncSession, Graph, Server, Session, ops
 from actorsession.config import ConfigProto
 from actorsession.errors import CancelledError, DeadlineExceededError, UnavailableError
 from tests.cluster.kit import W0, W1, Gate, InProcess, eventually, in_process, on, silent_address, soon
-from transports import Connection, Hello, listen
+from transports import Connection, Hello, listen, parse_address
 
 
 def quick(milliseconds: int = 300) -> ConfigProto:
@@ -71,9 +71,17 @@ async def test_a_master_that_comes_late_is_waited_for(over_links: Any, graph: Gr
     a = ops.placeholder("float32", [])
     async with in_process({"worker": 1}) as cluster:
         target = cluster.target()
+    tried = asyncio.Event()
+
+    async def hang_up(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        tried.set()
+        writer.close()
+
+    address = parse_address(target)
     session = AsyncSession(target, graph=graph)
-    run = asyncio.create_task(session.run(a + 1.0, {a: 1.0}))
-    await asyncio.sleep(0.02)  # it has tried, and been refused
+    async with await asyncio.start_server(hang_up, address.host, address.port):
+        run = asyncio.create_task(session.run(a + 1.0, {a: 1.0}))
+        await soon(tried.wait())
     async with Server({"worker": [target]}, "worker"):
         assert await soon(run) == 2.0
         await session.close()

@@ -17,9 +17,9 @@ from actorsession.errors import (
     NotFoundError,
     UnavailableError,
 )
-from tests.cluster.hands import Hands
 from tests.cluster.kit import PS0, W0, W1, InProcess, eventually, on, soon
-from tests.cluster.ways import Way, way
+from tests.cluster.master_access import Way, way
+from tests.cluster.process_cluster import ProcessCluster
 
 __all__ = ["way"]
 
@@ -115,7 +115,7 @@ async def test_masters_at_other_kinds_of_addresses_are_reset_too(scheme: str, gr
 
 @pytest.mark.process
 async def test_a_stopped_worker_is_named_within_the_limit_and_the_others_are_cleared(
-    mortal: Hands, graph: Graph
+    mortal: ProcessCluster, graph: Graph
 ) -> None:
     """1. Worker 1 is stopped: it neither answers nor hangs up. 2. The reset ends within its limit and says
     so, and nothing of the process that worker 0 had before. 3. The session is closed all the same, and the

@@ -28,9 +28,9 @@ from actorsession.errors import (
     UnavailableError,
     WorkerRestartedError,
 )
-from tests.cluster.hands import FACES, Hands, hands
+from tests.cluster.exit_on_import import ExitOnImport
 from tests.cluster.kit import PATIENCE, PS0, W0, W1, eventually, long_product, on, soon, until_all
-from tests.cluster.mortality import Mortality
+from tests.cluster.process_cluster import FACES, ProcessCluster, process_cluster
 from tests.cluster.script import is_running
 from tests.cluster.test_recovery import saved_at
 from tests.conftest import _HELD_BEFORE
@@ -49,7 +49,7 @@ def wait_until(condition: Callable[[], Any]) -> None:
         time.sleep(0.005)
 
 
-def kill(held: Hands, job: str, index: int = 0) -> WorkerProcess:
+def kill(held: ProcessCluster, job: str, index: int = 0) -> WorkerProcess:
     """Kill the process of a task, and wait until the other tasks and this program have seen it end."""
     process = held.cluster.process(job, index)
     process.send_signal(signal.SIGKILL)
@@ -58,20 +58,20 @@ def kill(held: Hands, job: str, index: int = 0) -> WorkerProcess:
     return process
 
 
-async def until_gone(held: Hands, process: WorkerProcess) -> None:
+async def until_gone(held: ProcessCluster, process: WorkerProcess) -> None:
     """Wait until no other task has a connection to a process."""
     others = [p.address for p in held.cluster.processes.values() if p is not process and p.alive]
     await until_all(others, lambda seen: all(k.peer != process.task for k in seen.peers))
 
 
 @pytest.fixture(scope="module")
-def own_processes() -> Iterator[Hands]:
-    with hands({"ps": 1, "worker": 2}, restart=OFTEN) as held:
+def own_processes() -> Iterator[ProcessCluster]:
+    with process_cluster({"ps": 1, "worker": 2}, restart=OFTEN) as held:
         yield held
 
 
 @pytest.fixture
-def held(request: pytest.FixtureRequest, own_processes: Hands) -> Iterator[Hands]:
+def held(request: pytest.FixtureRequest, own_processes: ProcessCluster) -> Iterator[ProcessCluster]:
     """One ps and two workers that are started again; afterwards all are there and have nothing."""
     yield own_processes
     wait_until(lambda: all(p.alive for p in own_processes.cluster.processes.values()))
@@ -86,7 +86,9 @@ def held(request: pytest.FixtureRequest, own_processes: Hands) -> Iterator[Hands
 # -- workers ---------------------------------------------------------------------------------------
 
 
-def test_a_session_uses_a_worker_that_died_between_two_steps_without_an_error(held: Hands, graph: Graph) -> None:
+def test_a_session_uses_a_worker_that_died_between_two_steps_without_an_error(
+    held: ProcessCluster, graph: Graph
+) -> None:
     """The step waits for the new process, at the same address, and has begun nothing before."""
     x = ops.placeholder("float32", [3])
     with on(W0):
@@ -107,7 +109,7 @@ def test_a_session_uses_a_worker_that_died_between_two_steps_without_an_error(he
         session.close()
 
 
-def test_a_step_during_which_a_worker_dies_says_how_and_the_next_one_runs(held: Hands, graph: Graph) -> None:
+def test_a_step_during_which_a_worker_dies_says_how_and_the_next_one_runs(held: ProcessCluster, graph: Graph) -> None:
     x = ops.placeholder("float32", [None, None])
     with on(W1):
         product = long_product(x)
@@ -130,7 +132,9 @@ def test_a_step_during_which_a_worker_dies_says_how_and_the_next_one_runs(held: 
         session.close()
 
 
-def test_what_a_ps_without_snapshots_has_lost_is_an_error_until_it_is_restored(held: Hands, graph: Graph) -> None:
+def test_what_a_ps_without_snapshots_has_lost_is_an_error_until_it_is_restored(
+    held: ProcessCluster, graph: Graph
+) -> None:
     with on(PS0):
         w = ops.Variable([1.0, 2.0], name="w")
     with on(W1):
@@ -153,7 +157,7 @@ def test_a_ps_that_is_started_again_restores_its_snapshot(tmp_path: Path, graph:
         w = ops.Variable(0.0, name="w")
         add = w.assign_add(1.0).op
     jobs = {"ps": 1, "worker": 1}
-    with hands(jobs, snapshot_dir=tmp_path, snapshot_every=0.05, restart=3) as held:
+    with process_cluster(jobs, snapshot_dir=tmp_path, snapshot_every=0.05, restart=3) as held:
         session = held.session("sync", held.target("worker"), graph=graph)
         session.run(w.initializer)
         for _ in range(5):
@@ -168,7 +172,7 @@ def test_a_ps_that_is_started_again_restores_its_snapshot(tmp_path: Path, graph:
         session.close()
 
 
-def test_a_step_waits_no_longer_than_its_limit(held: Hands, graph: Graph) -> None:
+def test_a_step_waits_no_longer_than_its_limit(held: ProcessCluster, graph: Graph) -> None:
     x = ops.placeholder("float32", [])
     with on(W1):
         y = x + 1.0
@@ -187,7 +191,9 @@ def test_a_step_waits_no_longer_than_its_limit(held: Hands, graph: Graph) -> Non
 # -- masters ---------------------------------------------------------------------------------------
 
 
-def test_a_ps_that_died_together_with_the_master_is_not_used_as_if_it_had_not(held: Hands, graph: Graph) -> None:
+def test_a_ps_that_died_together_with_the_master_is_not_used_as_if_it_had_not(
+    held: ProcessCluster, graph: Graph
+) -> None:
     with on(PS0):
         v = ops.Variable(5.0, name="v")
     session = held.session("sync", held.target("worker"), graph=graph)
@@ -202,7 +208,7 @@ def test_a_ps_that_died_together_with_the_master_is_not_used_as_if_it_had_not(he
     session.close()
 
 
-def test_state_of_the_session_alone_ends_with_its_master(held: Hands, graph: Graph) -> None:
+def test_state_of_the_session_alone_ends_with_its_master(held: ProcessCluster, graph: Graph) -> None:
     with on(PS0):
         v = ops.Variable(5.0, name="v")
     config = ConfigProto(isolate_session_state=True)
@@ -220,23 +226,25 @@ def test_state_of_the_session_alone_ends_with_its_master(held: Hands, graph: Gra
 
 
 @pytest.fixture
-def mortality(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Mortality:
+def exit_on_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ExitOnImport:
     monkeypatch.syspath_prepend(str(tmp_path))
-    return Mortality(tmp_path)
+    return ExitOnImport(tmp_path)
 
 
-def test_a_task_that_dies_at_every_start_is_given_up_and_errors_say_so(mortality: Mortality, graph: Graph) -> None:
+def test_a_task_that_dies_at_every_start_is_given_up_and_errors_say_so(
+    exit_on_import: ExitOnImport, graph: Graph
+) -> None:
     """1. The limit is reached. 2. Steps fail at once and say so. 3. ``restart`` brings it back."""
     x = ops.placeholder("float32", [])
     with on(W1):
         y = x + 1.0
     ends: list[TaskEnd] = []
-    imports = [mortality.name]
-    with hands({"worker": 2}, restart=2, imports=imports, on_end=ends.append) as held:
+    imports = [exit_on_import.name]
+    with process_cluster({"worker": 2}, restart=2, imports=imports, on_end=ends.append) as held:
         session = held.session("sync", held.target("worker"), graph=graph)
         other = held.session("sync", held.target("worker", 1), graph=graph)
         assert session.run(y, {x: 1.0}) == other.run(y, {x: 1.0}) == 2.0
-        mortality.begin()
+        exit_on_import.begin()
         former = kill(held, "worker", 1)
         wait_until(lambda: ends and not ends[-1].restarts)
         assert [(end.task, end.restarts, end.clean) for end in ends] == [
@@ -262,7 +270,7 @@ def test_a_task_that_dies_at_every_start_is_given_up_and_errors_say_so(mortality
             assert time.monotonic() - start < PATIENCE / 4  # it does not wait for the task
         with pytest.raises(UnavailableError, match="did not come up: exit code 3"):
             held.do(held.cluster.restart("worker", 1))
-        mortality.end()
+        exit_on_import.end()
         held.do(held.cluster.restart("worker", 1))
         assert session.run(y, {x: 1.0}) == other.run(y, {x: 1.0}) == 2.0
         kill(held, "worker", 1)
@@ -347,8 +355,8 @@ async def in_the_middle_of_a_restart(cluster: LocalCluster, moment: str) -> None
 @pytest.fixture
 def endless_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     """A restart pauses for as long as the test lasts."""
-    monkeypatch.setattr(restart_limit, "_FIRST_PAUSE", 10 * PATIENCE)
-    monkeypatch.setattr(restart_limit, "WINDOW", 100 * PATIENCE)
+    for name, seconds in {"_FIRST_PAUSE": 10 * PATIENCE, "WINDOW": 100 * PATIENCE}.items():
+        monkeypatch.setattr(restart_limit, name, seconds)
 
 
 @pytest.fixture(params=["pausing", "starting"])

@@ -11,8 +11,8 @@ import pytest
 
 from actorsession import AsyncSession, ClusterSpec, Graph, Server, ServerSettings, ops
 from actorsession.errors import FailedPreconditionError, InvalidArgumentError, OpError, WorkerRestartedError
-from tests.cluster.hands import FACES, hands
 from tests.cluster.kit import PS0, W0, W1, on, soon
+from tests.cluster.process_cluster import FACES, process_cluster
 
 JOBS = {"ps": ["127.0.0.1:0"], "worker": ["127.0.0.1:0", "127.0.0.1:0"]}
 TASKS = {PS0: ("ps", 0), W0: ("worker", 0), W1: ("worker", 1)}
@@ -204,7 +204,7 @@ def test_recovery_of_processes_leaves_a_thousand_steps_alone(tmp_path: Path, gra
     with on(W1):
         seen = v + 0.0
     add = v.assign_add(1000.0).op
-    with hands({"ps": 1, "worker": 2}, snapshot_dir=tmp_path) as held:
+    with process_cluster({"ps": 1, "worker": 2}, snapshot_dir=tmp_path) as held:
         sessions = [held.session(face, held.target("worker"), graph=graph) for face in FACES]
         sessions[0].run(v.initializer)
         sessions[0].run(add)

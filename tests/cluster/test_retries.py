@@ -16,7 +16,7 @@ from actorsession.errors import AbortedError, UnavailableError
 from actorsession.messages import MASTER, CloseSession, CreateSession, ExtendSession, SessionCreated
 from actorsession.rpc import Link
 from tests.cluster.kit import PATIENCE, W0, InProcess, eventually, run_by_frame, soon
-from tests.cluster.lost_replies import LossyProxy, lossy_proxy
+from tests.cluster.lossy_proxy import LossyProxy, lossy_proxy
 from transports import Hello, connect
 
 

@@ -13,7 +13,7 @@ from actorsession.config import ConfigProto, Experimental, RunMetadata, RunOptio
 from actorsession.errors import InvalidArgumentError
 from actorsession.messages.session import CloseSession, CreateSession, SessionCreated
 from tests.cluster.kit import PATIENCE, W0, W1, InProcess, on, soon
-from tests.cluster.ways import Way, way
+from tests.cluster.master_access import Way, way
 
 __all__ = ["way"]
 TAKEN = "'model' with version 1 lives already"

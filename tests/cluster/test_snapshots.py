@@ -34,7 +34,7 @@ from actorsession.errors import (
 from actorsession.extend import TensorSpec
 from actorsession.runtime.resources import DEFAULT_CONTAINER
 from tests.cluster.kit import PATIENCE, W0, W1, eventually, on, soon
-from tests.obstacles import OBSTACLES
+from tests.irregular_files import OBSTACLES
 from tests.plan.kit import node
 from tests.ports import HoldPorts
 
@@ -104,7 +104,7 @@ def test_a_snapshot_that_there_is_no_memory_for_is_not_passed_over_for_the_one_b
     for steps in (1, 2):
         store.write(a_snapshot(*VALUES, steps=steps))
     with monkeypatch.context() as patched:
-        patched.setattr(snapshots, "_read_parts", mock.Mock(side_effect=error))
+        patched.setattr("builtins.open", mock.Mock(side_effect=error))
         with pytest.raises(ResourceExhaustedError):
             store.latest()
     found = store.latest()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.cluster.soak import LOOKS, Soak, report
-from tests.cluster.storms import STORMS
+from tests.cluster.stress import STRESS_TESTS
 from tests.loops import run_to_end
 
 pytestmark = pytest.mark.process
@@ -30,8 +30,8 @@ def test_steps_are_right_or_fail_with_one_typed_error_while_tasks_come_and_go() 
 
 
 @pytest.mark.timeout(120)
-@pytest.mark.parametrize("name", [name for name in STORMS if name not in OF_THEIR_OWN])
+@pytest.mark.parametrize("name", [name for name in STRESS_TESTS if name not in OF_THEIR_OWN])
 def test_what_clusters_broke_under_once_breaks_nothing(name: str) -> None:
-    seen = run_to_end(STORMS[name](2.0, SEED))
+    seen = run_to_end(STRESS_TESTS[name](2.0, SEED))
     assert not seen.wrong, seen
     assert seen.done

@@ -71,7 +71,7 @@ from tests.cluster.kit import (
     until_all,
 )
 from tests.cluster.proxy import Proxy
-from tests.cluster.test_hostile import linked
+from tests.cluster.test_hostile_clients import linked
 from tests.loops import run_to_end
 from tests.nodes import make_one
 from tests.rows import for_each
@@ -176,8 +176,8 @@ def requests(monkeypatch: pytest.MonkeyPatch) -> Requests:
             seen.of_threads += was_sent
         return was_sent
 
-    monkeypatch.setattr(StepCalls, "request", counted)
-    monkeypatch.setattr(StepCalls, "run_from_thread", counted_in_thread)
+    for name, function in {"request": counted, "run_from_thread": counted_in_thread}.items():
+        monkeypatch.setattr(StepCalls, name, function)
     return seen
 
 

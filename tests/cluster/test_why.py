@@ -31,7 +31,6 @@ from actorsession.plan.rendezvous_key import build_key
 from actorsession.runtime.hang_report import HangReport, Looks, explain
 from actorsession.runtime.wait_graph import KernelNow, MasterWaits, SentKey, StepWaits, TaskWaits, Waiter
 from tests.cli.kit import called, line_of
-from tests.cluster.hands import Hands
 from tests.cluster.kit import (
     PATIENCE,
     W0,
@@ -48,6 +47,7 @@ from tests.cluster.kit import (
     soon,
     until_root,
 )
+from tests.cluster.process_cluster import ProcessCluster
 from tests.cluster.script import running
 from tests.loops import run_to_end
 from tests.ports import HoldPorts, held_ports
@@ -412,7 +412,7 @@ def losing() -> Iterator[list[str]]:
     with (
         held_ports(2) as ports,
         running(command("actorsession", 0, ports)) as first,
-        running(command("tests.cluster.dropping", 1, ports)) as second,
+        running(command("tests.cluster.lossy_worker", 1, ports)) as second,
     ):
         yield [line_of(process).split()[3].rstrip(";") for process in (first, second)]
 
@@ -470,7 +470,7 @@ def causes_in(printed: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.process
-def test_a_task_that_is_stopped_is_named_and_busy_ones_answer(mortal: Hands, graph: Graph) -> None:
+def test_a_task_that_is_stopped_is_named_and_busy_ones_answer(mortal: ProcessCluster, graph: Graph) -> None:
     x = ops.placeholder("float32", [600, 600], name="x")
     with on(W1):
         slow = long_product(x, 1000)

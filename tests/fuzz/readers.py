@@ -3,7 +3,7 @@
 ``READERS`` has the functions that read files, variables or bytes that somebody else may have written, and the
 commands that do: a row with valid files and how they are read. ``spoil_files`` reads spoilt files for as long
 as it is told to, and returns what came out wrong; ``spoil_arguments`` does the same to words of the command
-line. The tests do so for a moment; ``scripts/soak`` runs them as one of its storms.
+line. The tests do so for a moment; ``scripts/soak`` runs them as one of its stress tests.
 """
 
 from __future__ import annotations

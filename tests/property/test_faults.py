@@ -22,8 +22,8 @@ from actorsession import AsyncSession, ops
 from actorsession.cluster import update_cluster
 from actorsession.config import RunOptions
 from actorsession.errors import DeadlineExceededError, OpError, UnavailableError
-from tests.cluster.hands import Hands, holding
 from tests.cluster.kit import PATIENCE, W0, W1, is_empty, is_idle, patient_cluster, until_all
+from tests.cluster.process_cluster import ProcessCluster, holding
 from tests.cluster.proxy import Proxy
 from tests.property.recipes import Recipe, assert_agree, recipes
 from tests.property.test_steps import Checks, Model
@@ -41,7 +41,7 @@ EXAMPLES, EXAMPLES_OF_ALL = 3, 12
 class Scene:
     """A master and another worker, with a proxy before each, through which all others reach it."""
 
-    def __init__(self, hands: Hands) -> None:
+    def __init__(self, hands: ProcessCluster) -> None:
         self.hands = hands
         self.cluster = hands.cluster
         self.proxies = {task: Proxy(process.address) for task, process in self.cluster.processes.items()}

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from actorsession import AsyncSession, ConfigProto, Graph, Session, Tensor, gradients, nn, ops
 from actorsession.errors import CancelledError, InvalidArgumentError
-from actorsession.ops import blockwise
 from tests.blocks import BlockRun, process_small_arrays, record_runs
 from tests.session.inner import direct_session
 
@@ -78,7 +77,7 @@ def fed(seed: int, rows: int = ROWS) -> list[Any]:
 def one_by_one(graph: Graph, wanted: Sequence[Any], feeds: dict[Any, Any]) -> list[Any]:
     """The values of a step in which each node is called by itself."""
     with pytest.MonkeyPatch.context() as patch, Session(graph=graph) as session:
-        patch.setattr(blockwise.Blockwise, "takes", lambda self, *arrays: False)
+        process_small_arrays(patch, least=2**62)
         return list(session.run(wanted, feeds))
 
 
@@ -172,15 +171,10 @@ def test_what_was_fetched_is_the_callers_own(ran: list[BlockRun]) -> None:
 def test_a_session_that_is_closed_meanwhile_ends_a_run_before_its_next_block(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = Graph()
     values = build(graph, [("mul", 0, 1), ("tanh", 2, 0), ("sub", 3, 1)], [None, COLUMNS])
-    run = blockwise.Blockwise.__call__
-
-    def closing(self: Any, check: Any, *operands: Any) -> Any:
-        direct_session(session).close_here()
-        return run(self, check, *operands)
-
-    monkeypatch.setattr(blockwise.Blockwise, "__call__", closing)
+    runs = record_runs(monkeypatch, lambda: direct_session(session).close_here())
     with Session(graph=graph) as session, pytest.raises(CancelledError, match="closed"):
         session.run(values[-1], dict(zip(values, fed(0), strict=False)))
+    assert len(runs) == 1
 
 
 async def test_a_run_in_the_kernel_pool_gives_the_same(ran: list[BlockRun]) -> None:

@@ -35,7 +35,7 @@ from tests.actors.kit import (
     linked,
     soon,
 )
-from tests.shortage import Shortage
+from tests.allocation_failures import Shortage
 from transports import Frame
 
 # -- asking and telling ----------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from actorsession import AsyncSession, Graph, Server, ServerSettings, Session, T
 from actorsession.extend import NOT_DIFFERENTIABLE, OpDef, registered_ops
 from actorsession.extend import register_op as register
 from actorsession.runtime.watchdog import HOLD_LIMIT, WATCHDOG, Watchdog
-from tests.cluster.holding import hold
+from tests.cluster.gil_worker import hold
 from tests.cluster.kit import PATIENCE, eventually
 from tests.nodes import make_one
 

@@ -13,8 +13,8 @@ import pytest
 from actorsession import ConfigProto, Graph, ops
 from actorsession.runtime.engine import step
 from tests.conftest import LOOP_FACTORIES, LoopFactory
-from tests.session.faces import AsyncFace, LocalFace, SyncFace
 from tests.session.partial_kit import Dear, Stages
+from tests.session.session_adapters import AsyncAdapter, LocalAdapter, SyncAdapter
 
 # What these files specify is what a call gives or refuses, and not when. Files of steps that run at once, of
 # cancellation, limits in time and of partial runs are not among them.
@@ -23,7 +23,7 @@ _OF_VALUES = {
     "test_cost_model", "test_debugger", "test_debugger_breaks", "test_debugger_sinks",
     "test_debugger_states", "test_devices", "test_errors_of_operations", "test_feeds",
     "test_fetches", "test_growth_of_callables", "test_handle_ends", "test_handles", "test_options",
-    "test_placement_options", "test_restricted_feeds", "test_run_metadata", "test_semantics_gaps",
+    "test_placement_options", "test_restricted_feeds", "test_run_metadata", "test_local_semantics",
     "test_sparse", "test_state", "test_targets", "test_warm_up",
 }  # fmt: skip
 
@@ -61,7 +61,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def _repeats_threads(item: pytest.Item) -> bool:
     callspec = getattr(item, "callspec", None)
-    if callspec is None or callspec.params.get("make_session") is not SyncFace:
+    if callspec is None or callspec.params.get("make_session") is not SyncAdapter:
         return False
     return "uvloop" in callspec.id.split("-")
 
@@ -69,7 +69,7 @@ def _repeats_threads(item: pytest.Item) -> bool:
 class Sessions:
     """Makes sessions of one kind on one graph, which are closed together."""
 
-    def __init__(self, kind: type[LocalFace], graph: Graph) -> None:
+    def __init__(self, kind: type[LocalAdapter], graph: Graph) -> None:
         self._kind = kind
         self._graph = graph
         self._made: list[Any] = []
@@ -87,7 +87,7 @@ class Sessions:
             await session.close()
 
 
-@pytest.fixture(params=[AsyncFace, SyncFace], ids=lambda kind: str(kind.name))
+@pytest.fixture(params=[AsyncAdapter, SyncAdapter], ids=lambda kind: str(kind.name))
 async def make_session(request: Any, graph: Graph) -> AsyncIterator[Sessions]:
     """Makes sessions on the test's graph; they are closed at its end."""
     sessions = Sessions(request.param, graph)

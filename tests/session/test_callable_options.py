@@ -12,7 +12,7 @@ from actorsession.config import CallableOptions, DebugOptions, DebugTensorWatch,
 from actorsession.errors import DeadlineExceededError, InvalidArgumentError, NotFoundError
 from tests.ops.raw_control import raw_while
 from tests.rows import for_each
-from tests.session.faces import Made
+from tests.session.session_adapters import Made
 
 CPU = "/job:localhost/replica:0/task:0/device:CPU:{}"
 

@@ -30,8 +30,8 @@ from actorsession.session.direct.direct_session import DirectSession
 from actorsession.session.factory import ENTRY_POINTS, get_factory, registered_factories
 from actorsession.session.statistics import SessionStatistics
 from tests.rows import for_each
-from tests.session.faces import AsyncFace, SyncFace
 from tests.session.inner import direct_session
+from tests.session.session_adapters import AsyncAdapter, SyncAdapter
 
 pytestmark = pytest.mark.usefixtures("registrations")
 
@@ -164,7 +164,7 @@ async def test_a_session_of_another_kind_needs_the_abstract_methods_alone(graph:
     x = ops.placeholder("float32", [2])
     y = x + 1.0
     with Session("toy://a", graph=graph) as sync:
-        face = SyncFace.__new__(SyncFace)
+        face = SyncAdapter.__new__(SyncAdapter)
         face.session = sync
         np.testing.assert_array_equal(await face.run(y, {x: [1, 2]}), [2, 3])
         np.testing.assert_array_equal(await face.callable(y, [x])([1, 2]), [2, 3])
@@ -279,7 +279,7 @@ def test_an_entry_point_that_is_no_factory_is_told(
 # -- reset -----------------------------------------------------------------------------------------
 
 
-@for_each("kind", [AsyncFace, SyncFace], ids=lambda kind: str(kind.name))
+@for_each("kind", [AsyncAdapter, SyncAdapter], ids=lambda kind: str(kind.name))
 async def test_reset_closes_every_local_session(graph: Graph, kind: Any) -> None:
     sessions = [kind(graph), kind(graph)]
     three = ops.constant(1) + 2
@@ -363,7 +363,7 @@ async def test_reset_goes_to_the_factory_with_the_containers(graph: Graph) -> No
     ],
     ids=["string", "bytes", "number", "set", "member"],
 )
-@for_each("kind", [AsyncFace, SyncFace])
+@for_each("kind", [AsyncAdapter, SyncAdapter])
 async def test_reset_takes_a_list_of_names(graph: Graph, kind: Any, containers: Any, said: str) -> None:
     face = kind(graph)
     with pytest.raises(TypeError, match=said):

@@ -28,7 +28,7 @@ from actorsession import (
 )
 from actorsession.config import OptLevel
 from actorsession.errors import CancelledError, DeadlineExceededError, InvalidArgumentError
-from tests.session.faces import AsyncFace, LocalFace, SyncFace
+from tests.session.session_adapters import AsyncAdapter, LocalAdapter, SyncAdapter
 
 Make = Callable[..., Any]
 FOR_EVER = -1
@@ -94,14 +94,14 @@ async def close(face: Any, loop: Counting) -> None:
 
 
 # What gives a run up, in which faces, and the settings of its session.
-GIVING_UP: list[tuple[Callable[[Any, Counting], Any], type[LocalFace], ConfigProto | None]] = [
-    (run_with_limit, AsyncFace, None),
-    (run_with_limit, SyncFace, None),
-    (run_within_that_of_the_session, AsyncFace, ConfigProto(operation_timeout_in_ms=200)),
-    (run_within_that_of_the_session, SyncFace, ConfigProto(operation_timeout_in_ms=200)),
-    (run_within_a_timeout, AsyncFace, None),
-    (cancel, AsyncFace, None),
-    (close, AsyncFace, None),
+GIVING_UP: list[tuple[Callable[[Any, Counting], Any], type[LocalAdapter], ConfigProto | None]] = [
+    (run_with_limit, AsyncAdapter, None),
+    (run_with_limit, SyncAdapter, None),
+    (run_within_that_of_the_session, AsyncAdapter, ConfigProto(operation_timeout_in_ms=200)),
+    (run_within_that_of_the_session, SyncAdapter, ConfigProto(operation_timeout_in_ms=200)),
+    (run_within_a_timeout, AsyncAdapter, None),
+    (cancel, AsyncAdapter, None),
+    (close, AsyncAdapter, None),
 ]
 
 

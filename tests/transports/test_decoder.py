@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tests.shortage import Shortage
+from tests.allocation_failures import Shortage
 from transports import Frame, FrameDecoder, LostFrame, ProtocolError, encode_frame
 from transports.decoder import DIRECT_FROM, FIRST_ROOM, READ_SIZE
 from transports.frame import (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import mmap
 import os
 import signal
 import struct
@@ -20,7 +21,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.shortage import Shortage
+from tests.allocation_failures import Shortage
 from tests.transports.peers import PS, WORKER, linked, raw_peer, start, until
 from transports import (
     Connection,
@@ -551,7 +552,7 @@ async def test_a_reader_that_keeps_much_and_has_no_memory_for_a_copy_loses_that_
 @pytest.mark.parametrize("error", [OSError(12, "no memory"), MemoryError(), ValueError("too large")])
 async def test_an_arena_for_which_there_is_no_address_space_is_refused(error: Exception) -> None:
     ps, worker = replace(PS, pid=US), replace(WORKER, pid=US)
-    with patch("transports.shm.lane.mmap.mmap", side_effect=error):
+    with patch.object(mmap, "mmap", side_effect=error):
         async with linked(LOOPBACK, ps=ps, worker=worker) as (dialled, accepted):
             for fill in range(3):
                 (segment,) = (await carry(dialled, accepted, large(fill, 2**20))).segments

@@ -9,6 +9,7 @@ import socket
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from errno import EMFILE
+from typing import Any
 
 import pytest
 
@@ -32,10 +33,10 @@ async def assert_serves(listener: Listener) -> None:
 
 @pytest.fixture(params=["bound", "share of the descriptors"])
 def room_for_three(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    if request.param == "bound":
-        monkeypatch.setattr(stream_listener, "MAX_HANDSHAKES", 3)
-    else:
-        monkeypatch.setattr(descriptors, "strangers_share", lambda: 3)
+    limit: tuple[Any, str, Any] = (stream_listener, "MAX_HANDSHAKES", 3)
+    if request.param != "bound":
+        limit = (descriptors, "strangers_share", lambda: 3)
+    monkeypatch.setattr(*limit)
 
 
 async def wait_for_handshakes(listener: Listener, count: int) -> None:

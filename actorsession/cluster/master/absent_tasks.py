@@ -91,17 +91,17 @@ class AbsentTasks:
         child = self._children.start(self._run(search), name=f"search for {task}", awaited=True)
         # All waiters may have been cancelled by the time it fails.
         child.add_done_callback(lambda done: done.cancelled() or done.exception())
-        made = self._pursuits[task] = _Pursuit(search, child)
-        return made
+        pursuit = self._pursuits[task] = _Pursuit(search, child)
+        return pursuit
 
     async def _run(self, search: TaskSearch) -> None:
         while True:
-            found = await search.run(Deadline.never())
+            task_found = await search.run(Deadline.never())
             if search.task not in self._cluster.wanted():
                 raise NotFoundError(f"{search.task} has left the cluster", task=search.task)
-            assert found is not None  # there is no deadline
+            assert task_found is not None  # there is no deadline
             try:
-                await self._take(found)
+                await self._take(task_found)
                 return
             except UnavailableError as error:  # lost again
                 search.last = error.message

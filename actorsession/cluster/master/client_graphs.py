@@ -85,8 +85,8 @@ class ClientGraphs:
     def registering(self) -> tuple[tuple[str, ...], ...]:
         """For each graph whose registration has not ended, the tasks that have partitions of it."""
         kept = self._cache.plans()
-        found = [g for g in kept if g.registration is not None and not g.registration.done()]
-        return (*self._awaited, *[tuple([part.task for part in graph.parts]) for graph in found])
+        graphs = [g for g in kept if g.registration is not None and not g.registration.done()]
+        return (*self._awaited, *[tuple([part.task for part in graph.parts]) for graph in graphs])
 
     def ready(self, signature: RunSignature) -> ClientGraph | None:
         """Return the client graph of a signature, if it is registered."""
@@ -111,15 +111,15 @@ class ClientGraphs:
         while (graph := self._cache.get(signature)) is None:
             if self._planning.must_wait(self._graph.size + signature.size):
                 making = asyncio.shield(self._make(signature.sorted()))
-                made = await deadline.wait(making, what=f"the plan of a step, {signature}")
-                await self._has_waited(made, deadline)
+                planned = await deadline.wait(making, what=f"the plan of a step, {signature}")
+                await self._has_waited(planned, deadline)
                 # The graph enters the cache in the next iteration of the event loop at the latest. By now it
                 # may also have been evicted again, or may have to be rebuilt.
                 await asyncio.sleep(0)
                 continue
-            made = self._build(signature.sorted())
-            if not await self._has_waited(made, deadline):
-                graph = self._enter(made)
+            planned = self._build(signature.sorted())
+            if not await self._has_waited(planned, deadline):
+                graph = self._enter(planned)
                 break
         self.hold(graph)
         try:
@@ -151,14 +151,14 @@ class ClientGraphs:
         if making is None:
             making = self._planning.start(lambda: self._build(signature))
             self._making[signature] = making
-            making.add_done_callback(lambda made: self._made(signature, made))
+            making.add_done_callback(lambda future: self._made(signature, future))
         return making
 
-    def _made(self, signature: RunSignature, made: asyncio.Future[ClientGraph]) -> None:
+    def _made(self, signature: RunSignature, future: asyncio.Future[ClientGraph]) -> None:
         del self._making[signature]
-        if not made.cancelled() and made.exception() is None and not made.result().absent:
+        if not future.cancelled() and future.exception() is None and not future.result().absent:
             with contextlib.suppress(AbortedError):  # the session is closing
-                self._enter(made.result())
+                self._enter(future.result())
 
     def _enter(self, graph: ClientGraph) -> ClientGraph:
         """Cache a graph and start its registration, or return the cached graph of the same signature."""
@@ -185,9 +185,9 @@ class ClientGraphs:
 
     def with_fetches(self, fetches: Iterable[str]) -> ClientGraph | None:
         """Return a graph that returns these fetches, among others."""
-        wanted = set(fetches)
+        names = set(fetches)
         plans = self._cache.plans()
-        return next((graph for graph in plans if wanted <= {*graph.signature.fetches}), None)
+        return next((graph for graph in plans if names <= {*graph.signature.fetches}), None)
 
     def forget(self, tasks: Collection[str]) -> None:
         """Drop the graphs that have partitions on any of ``tasks``, which have left or restarted."""

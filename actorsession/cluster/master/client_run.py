@@ -32,18 +32,18 @@ def answer_of(run: ClientRun, parts: _Parts, fetches: Iterable[tuple[int, int]])
     if type(run) is ServedRun:
         out = WireValues([])
         for number, at in fetches:
-            found = parts[number]
-            if isinstance(found, WireValues):
-                found.pass_on(at, out)
+            part = parts[number]
+            if isinstance(part, WireValues):
+                part.pass_on(at, out)
             else:
-                assert found is not None  # every part has returned
-                write_value(found[at], out.items, out.segments)
+                assert part is not None  # every part has returned
+                write_value(part[at], out.items, out.segments)
         return out
     values = LocalValues()
     for number, at in fetches:
-        found = parts[number]
-        assert found is not None  # every part has returned
-        values.append(found.read(at) if isinstance(found, WireValues) else found[at])
+        part = parts[number]
+        assert part is not None  # every part has returned
+        values.append(part.read(at) if isinstance(part, WireValues) else part[at])
     values.nbytes = bytes_held(values) if values else 0
     return values
 

@@ -57,14 +57,14 @@ class Creations:
         return await self._create(request_id, create)
 
     async def _create(self, request_id: str, create: Callable[[], Awaitable[Any]]) -> Any:
-        made: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        created: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         if len(self._made) >= self._kept:
             del self._made[next(iter(self._made))]
-        self._made[request_id] = made
+        self._made[request_id] = created
         try:
             answer = await create()
         except BaseException:
-            made.cancel()
+            created.cancel()
             raise
-        made.set_result(answer)
+        created.set_result(answer)
         return answer

@@ -82,13 +82,13 @@ class DebugRuns:
         asked = TakeWatchedValues(
             session_handle=self._handle, step_id=entry.step_id, last=last, most=max(_LEAST, _MOST // max(1, len(tasks)))
         )
-        found = await asyncio.gather(*[self._ask(task, asked) for task in tasks])
-        taken = {t: f for t, f in zip(tasks, found, strict=True) if isinstance(f, WatchedValues)}
+        answers = await asyncio.gather(*[self._ask(task, asked) for task in tasks])
+        taken = {t: f for t, f in zip(tasks, answers, strict=True) if isinstance(f, WatchedValues)}
         if last and not any(values.more for values in taken.values()):
             self._entries.pop(message.run, None)
         return StepValues(
             tasks={task: [v.graphs, v.values, v.counts, v.last_failure, v.more] for task, v in taken.items()},
-            lost={t: f for t, f in zip(tasks, found, strict=True) if isinstance(f, str)},
+            lost={t: f for t, f in zip(tasks, answers, strict=True) if isinstance(f, str)},
             not_run=list(survey.not_run),
             refused=list(survey.refused),
             over=over,

@@ -169,8 +169,8 @@ async def find_tasks(
     Raises:
         DeadlineExceededError: if some task did not answer; names each with address, attempts and last error.
     """
-    found, _ = await look_for_tasks(addresses, worker, deadline, addresses)
-    return found
+    tasks, _ = await look_for_tasks(addresses, worker, deadline, addresses)
+    return tasks
 
 
 async def look_for_tasks(

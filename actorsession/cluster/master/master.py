@@ -80,7 +80,7 @@ class Master(Actor):
         self._alarm: asyncio.TimerHandle | None = None
         self._sessions: dict[str, MasterSession] = {}
         self._names: SessionNames[MasterSession] = SessionNames()
-        self._creations = Creations(lambda made: made.session_handle in self._sessions)
+        self._creations = Creations(lambda created: created.session_handle in self._sessions)
         self._clients: Counter[str] = Counter()  # links over which each session was created
         self._ended: OrderedDict[str, OpError] = OrderedDict()  # why each of the last sessions ended
         self._closing: OpError | None = None

@@ -199,8 +199,8 @@ class MasterSession(Actor):
 
     async def _why(self, message: AskSessionWhy) -> SessionWhy:
         asks = {task: worker.ask for task, worker in self.steps.workers.items()}
-        found = await collect_wait_graphs(asks, self.handle, Deadline.after(in_seconds(_checked(message))))
-        return SessionWhy(waits=[w.to_wire() for w in found.waits], silent=found.silent)
+        graphs = await collect_wait_graphs(asks, self.handle, Deadline.after(in_seconds(_checked(message))))
+        return SessionWhy(waits=[w.to_wire() for w in graphs.waits], silent=graphs.silent)
 
     async def close(self, why: OpError) -> None:
         """End all steps with an error and drop the session at its workers; bounded in time, idempotent."""

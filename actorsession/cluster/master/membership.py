@@ -83,14 +83,14 @@ class Membership:
         """
         self.cluster.connect()
         await self.cluster.links.refresh_addresses(deadline)
-        version, wanted = self.cluster.env.cluster.version, self.cluster.wanted()
-        needed = wanted if self.cluster.config.wait_for_all_tasks else {self.cluster.task}
-        found, reasons = await look_for_tasks(wanted, self.cluster.links.worker, deadline, needed)
-        wanted = self._with_current_addresses(wanted)
-        fresh = {f.task: self.members.member(f, wanted[f.task]) for f in found}
-        self.cluster.devices_of(wanted, fresh)  # invalid devices raise before any session is opened
-        away = await self.members.begin(fresh, wanted, needed, deadline)
-        self._commit(wanted, fresh, {**reasons, **away}, version)
+        version, addresses = self.cluster.env.cluster.version, self.cluster.wanted()
+        needed = addresses if self.cluster.config.wait_for_all_tasks else {self.cluster.task}
+        tasks, reasons = await look_for_tasks(addresses, self.cluster.links.worker, deadline, needed)
+        addresses = self._with_current_addresses(addresses)
+        fresh = {f.task: self.members.member(f, addresses[f.task]) for f in tasks}
+        self.cluster.devices_of(addresses, fresh)  # invalid devices raise before any session is opened
+        away = await self.members.begin(fresh, addresses, needed, deadline)
+        self._commit(addresses, fresh, {**reasons, **away}, version)
         await self.members.send_updates()
         for reason in self.missing.values():
             _log.warning("session %s begins without %s", self._handle, reason)
@@ -102,14 +102,14 @@ class Membership:
             OpError: if a worker refused.
         """
         async with self._changing:
-            version, wanted = self.cluster.env.cluster.version, self.cluster.wanted()
+            version, addresses = self.cluster.env.cluster.version, self.cluster.wanted()
             if version == self._version:
                 return Changes()
-            new = {t: a for t, a in wanted.items() if t not in self.members.by_task}
-            found, reasons = await look_for_tasks(new, self.cluster.links.worker, deadline, ())
+            new = {t: a for t, a in addresses.items() if t not in self.members.by_task}
+            tasks, reasons = await look_for_tasks(new, self.cluster.links.worker, deadline, ())
             for reason in reasons.values():
                 _log.warning("session %s goes on without %s", self._handle, reason)
-            return await self._change(found, reasons, wanted, (), version, deadline)
+            return await self._change(tasks, reasons, addresses, (), version, deadline)
 
     async def reattach(self, used: Collection[str], deadline: Deadline) -> Changes:
         """Ask all tasks for their status again, which finds those that have restarted.
@@ -124,12 +124,12 @@ class Membership:
         """
         async with self._changing:
             await self.cluster.links.refresh_addresses(deadline)
-            version, wanted = self.cluster.env.cluster.version, self.cluster.wanted()
+            version, addresses = self.cluster.env.cluster.version, self.cluster.wanted()
             for_all, own = self.cluster.config.wait_for_all_tasks, self.cluster.task
-            needed = {t for t in wanted if for_all or t in used or t == own}
+            needed = {t for t in addresses if for_all or t in used or t == own}
             limit = sooner(deadline)
-            found, reasons = await look_for_tasks(wanted, self.cluster.links.worker, limit, needed)
-            return await self._change(found, reasons, wanted, needed, version, deadline)
+            tasks, reasons = await look_for_tasks(addresses, self.cluster.links.worker, limit, needed)
+            return await self._change(tasks, reasons, addresses, needed, version, deadline)
 
     async def present(self, chosen: DeviceFilters, deadline: Deadline) -> tuple[list[str], Mapping[str, str]]:
         """Ask some tasks, also those that answered before, and admit those that had not.
@@ -140,8 +140,8 @@ class Membership:
         """
         tasks = {task: a for task, a in self.cluster.wanted().items() if chosen.allows(task)}
         asked = {t: a for t, a in tasks.items() if t != self.cluster.task}
-        found, absent = await look_for_tasks(asked, self.cluster.links.worker, deadline, ())
-        for task in found:
+        answered, absent = await look_for_tasks(asked, self.cluster.links.worker, deadline, ())
+        for task in answered:
             with contextlib.suppress(*AWAY):  # lost again; its next status says so
                 await self._admit(task, GRACE)
         return [task for task in tasks if task not in absent], absent
@@ -156,9 +156,9 @@ class Membership:
         asked = {t: a for t, a in self.cluster.wanted().items() if t in self.missing and t not in needed}
 
         async def ask_once() -> None:
-            found, reasons = await look_for_tasks(asked, self.cluster.links.worker, deadline, ())
+            tasks, reasons = await look_for_tasks(asked, self.cluster.links.worker, deadline, ())
             self._absent.reasons.update({t: w for t, w in reasons.items() if t in self.missing})
-            for task in found:
+            for task in tasks:
                 try:
                     await self._admit(task, GRACE)
                 except OpError as error:
@@ -187,15 +187,15 @@ class Membership:
             await self._absent.wait_for(absent, deadline)
         return bool(absent)
 
-    async def _admit(self, found: FoundTask, limit: float = CONNECT_TIMEOUT) -> None:
+    async def _admit(self, answered: FoundTask, limit: float = CONNECT_TIMEOUT) -> None:
         """Make a formerly absent task a member, within ``limit`` seconds."""
-        task = found.task
+        task = answered.task
         async with self.members.opening[task]:
             if task not in self.missing:
                 return
             # The worker may have opened the session when it was asked before.
             address = self.cluster.wanted()[task]
-            member = await self.members.open_again(found, address, Deadline.after(limit))
+            member = await self.members.open_again(answered, address, Deadline.after(limit))
             known = self._tasks.get(task)
             if not self._add(member):
                 await self.members.drop([member])
@@ -228,10 +228,10 @@ class Membership:
             old = self.members.by_task.get(task)
             if old is None:
                 return
-            found = FoundTask(task, await self.cluster.links.worker(task).ask(GetStatus(), deadline))
-            if found.incarnation == old.found.incarnation and not old.lapsed:
+            answered = FoundTask(task, await self.cluster.links.worker(task).ask(GetStatus(), deadline))
+            if answered.incarnation == old.found.incarnation and not old.lapsed:
                 return
-            if self._add(await self.members.open_again(found, old.address, deadline)):
+            if self._add(await self.members.open_again(answered, old.address, deadline)):
                 _log.info("session %s goes on with another life of %s", self._handle, task)
                 await self.members.send_updates()
 
@@ -249,23 +249,23 @@ class Membership:
 
     async def _change(
         self,
-        found: Sequence[FoundTask],
+        tasks: Sequence[FoundTask],
         reasons: Mapping[str, str],
-        wanted: Mapping[str, str],
+        addresses: Mapping[str, str],
         needed: Collection[str],
         version: int,
         deadline: Deadline,
     ) -> Changes:
-        wanted = self._with_current_addresses(wanted)
+        addresses = self._with_current_addresses(addresses)
         fresh: dict[str, Member] = {}
-        for task in found:
+        for task in tasks:
             old = self.members.by_task.get(task.task)
             if old is None or old.lapsed or old.found.incarnation != task.incarnation:
                 begun = old is not None or task.task in self.members.unconfirmed
-                fresh[task.task] = self.members.member(task, wanted[task.task], lapsed=begun)
-        self.cluster.devices_of(wanted, {**self.members.by_task, **fresh})
-        away = await self.members.begin(fresh, wanted, needed, deadline)
-        changes, moved = self._commit(wanted, fresh, {**reasons, **away}, version)
+                fresh[task.task] = self.members.member(task, addresses[task.task], lapsed=begun)
+        self.cluster.devices_of(addresses, {**self.members.by_task, **fresh})
+        away = await self.members.begin(fresh, addresses, needed, deadline)
+        changes, moved = self._commit(addresses, fresh, {**reasons, **away}, version)
         if changes:
             _log.info("session %s: %s", self._handle, changes)
         await self.members.send_updates(moved, changes)
@@ -273,7 +273,7 @@ class Membership:
         return changes
 
     def _commit(
-        self, wanted: Mapping[str, str], fresh: Mapping[str, Member], reasons: Mapping[str, str], version: int
+        self, addresses: Mapping[str, str], fresh: Mapping[str, Member], reasons: Mapping[str, str], version: int
     ) -> tuple[Changes, dict[str, str]]:
         """Apply a change: new members, and tasks that have moved or left.
 
@@ -282,7 +282,7 @@ class Membership:
         """
         before = self.members.by_task
         members: dict[str, Member] = {}
-        for task, address in wanted.items():
+        for task, address in addresses.items():
             member = fresh.get(task) or before.get(task)
             if member is not None and member.address != address:
                 # The task has moved or restarted; the steps that need it report which.
@@ -295,13 +295,13 @@ class Membership:
             restarted=tuple(t for t, m in fresh.items() if t in before and self.members.lost_state(m)),
             left=tuple(m for t, m in before.items() if t not in members),
         )
-        moved = {task: a for task, a in wanted.items() if self._tasks.get(task) != a}
+        moved = {task: a for task, a in addresses.items() if self._tasks.get(task) != a}
         for task in fresh:
             self.members.unconfirmed.pop(task, None)
         known = {**self.missing, **reasons}
-        self._absent.reasons = {t: known.get(t, t) for t in wanted if t not in members}
-        self._tasks, self._version = wanted, version
-        self.members.replace(wanted, members)
+        self._absent.reasons = {t: known.get(t, t) for t in addresses if t not in members}
+        self._tasks, self._version = addresses, version
+        self.members.replace(addresses, members)
         return changes, moved
 
     def _with_current_addresses(self, tasks: Mapping[str, str]) -> dict[str, str]:

@@ -93,19 +93,19 @@ class SessionCluster:
         Raises:
             InvalidArgumentError: for a malformed name, or if the cluster has no such task.
         """
-        tasks, wanted = self._tasks(), self.config.experimental.collective_group_leader
-        if not wanted:
+        tasks, leader = self._tasks(), self.config.experimental.collective_group_leader
+        if not leader:
             return next(iter(tasks))
         try:
-            spec = DeviceSpec.parse(wanted)
+            spec = DeviceSpec.parse(leader)
         except ValueError as exc:
             raise InvalidArgumentError(f"collective_group_leader: {exc}") from exc
-        found = f"/job:{spec.job}/replica:{spec.replica or 0}/task:{spec.task or 0}"
-        if found not in tasks:
+        name = f"/job:{spec.job}/replica:{spec.replica or 0}/task:{spec.task or 0}"
+        if name not in tasks:
             raise InvalidArgumentError(
-                f"collective_group_leader={wanted!r} is no task of the cluster, which has {', '.join(tasks)}"
+                f"collective_group_leader={leader!r} is no task of the cluster, which has {', '.join(tasks)}"
             )
-        return found
+        return name
 
     def devices_of(self, tasks: Iterable[str], members: Mapping[str, Member]) -> DeviceSet:
         """Return the devices of all tasks, members or absent, in the order of the cluster.

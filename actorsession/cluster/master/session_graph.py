@@ -109,7 +109,7 @@ class SessionGraph:
         missing, devices = self._membership.missing, self._membership.members.devices
         if not missing:
             return set()
-        found = set()
+        tasks = set()
         for text in {node.device for node in graph.nodes}:
             try:
                 request = DeviceSpec.parse(text)
@@ -117,8 +117,8 @@ class SessionGraph:
                 continue  # placement reports it
             task = str(request.task_spec)
             if task in missing and not devices.matching(request):
-                found.add(task)
-        return found
+                tasks.add(task)
+        return tasks
 
     @property
     def nodes(self) -> Mapping[str, NodeDef]:
@@ -168,9 +168,9 @@ class SessionGraph:
                 graph and these devices.
         """
         with self._tally.planning():
-            made = self._state.partial_partitions(signature)
-            graph = split_by_task(signature, made.parts, self._membership.cluster.task)
-            graph.partial = made
+            parts = self._state.partial_partitions(signature)
+            graph = split_by_task(signature, parts.parts, self._membership.cluster.task)
+            graph.partial = parts
             return self._marked(graph)
 
     def _marked(self, graph: ClientGraph) -> ClientGraph:

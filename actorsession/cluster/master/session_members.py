@@ -95,17 +95,17 @@ class SessionMembers:
             status = await self._cluster.links.worker(task).ask(GetStatus(), Deadline.after(_ASK))
         except OpError:
             return None
-        found: Mapping[str, Any] | None = status.restored
-        return found
+        restored: Mapping[str, Any] | None = status.restored
+        return restored
 
     def lost_state(self, member: Member) -> bool:
         """Return whether a former member begins without the session's variables."""
         before = self.by_task[member.found.task].found
         return self._cluster.is_private or before.incarnation != member.found.incarnation
 
-    def member(self, found: FoundTask, address: str, *, lapsed: bool = False) -> Member:
+    def member(self, task: FoundTask, address: str, *, lapsed: bool = False) -> Member:
         """Return a task that has answered as a member."""
-        return Member(found, address, self._cluster.links.worker(found.task, found.incarnation), lapsed)
+        return Member(task, address, self._cluster.links.worker(task.task, task.incarnation), lapsed)
 
     def replace(self, tasks: Iterable[str], members: dict[str, Member]) -> None:
         """Replace the members, and the devices by those of all tasks of the session."""
@@ -174,10 +174,10 @@ class SessionMembers:
             await self._open(member.found.task, member, peers, deadline)
         return member
 
-    async def open_again(self, found: FoundTask, address: str, deadline: Deadline) -> Member:
+    async def open_again(self, task: FoundTask, address: str, deadline: Deadline) -> Member:
         """Open the session at a worker that may have opened it before; its lock in ``opening`` is held."""
-        member = self.unconfirmed[found.task] = self.member(found, address, lapsed=True)
-        await self._open(found.task, member, self._cluster.wanted(), deadline)
+        member = self.unconfirmed[task.task] = self.member(task, address, lapsed=True)
+        await self._open(task.task, member, self._cluster.wanted(), deadline)
         return member
 
     async def renew(self, task: str, deadline: Deadline) -> None:

@@ -105,8 +105,8 @@ class StepObserver:
         if model is None or not model.steps:
             return {}
         nodes = [node for partition in part.partitions for node in partition.nodes]
-        found = {node.name: model.node_seconds(node) for node in nodes}
-        return {name: seconds[0] for name, seconds in found.items() if seconds is not None}
+        measured = {node.name: model.node_seconds(node) for node in nodes}
+        return {name: seconds[0] for name, seconds in measured.items() if seconds is not None}
 
     def forget(self, graph: ClientGraph) -> None:
         """Close the publisher of a client graph that is dropped."""
@@ -125,11 +125,11 @@ class StepObserver:
         if factory is None:
             return None
         if graph not in self._publishers:
-            made = self._publishers[graph] = _guarded(lambda: factory(self._handle, graph.signature, self._config))
-            if made is not None:
+            publisher = self._publishers[graph] = _guarded(lambda: factory(self._handle, graph.signature, self._config))
+            if publisher is not None:
                 graphs = partition_graphs(graph.partitions, infer_shapes=False)
                 by_device = {part.device: g for part, g in zip(graph.partitions, graphs, strict=True)}
-                _guarded(lambda: made.publish_graphs(by_device))
+                _guarded(lambda: publisher.publish_graphs(by_device))
         return self._publishers[graph]
 
 

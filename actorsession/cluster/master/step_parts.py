@@ -221,8 +221,8 @@ class StepParts:
             asyncio.get_running_loop().call_soon(self._fail_with_first)
 
     def _fail_with_first(self) -> None:
-        found = [_part_error(e, self._parts[n].part, self.step_id) for n, e in self._errors]
-        error = first_error(found)
+        errors = [_part_error(e, self._parts[n].part, self.step_id) for n, e in self._errors]
+        error = first_error(errors)
         assert error is not None
         self.fail(error)
 

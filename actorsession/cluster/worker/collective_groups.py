@@ -53,18 +53,18 @@ def complete_group(table: GroupTable, message: CompleteGroup) -> asyncio.Future[
     """
     answer: asyncio.Future[GroupCompleted] = asyncio.get_running_loop().create_future()
 
-    def joined(found: Group | OpError) -> None:
+    def joined(group: Group | OpError) -> None:
         if answer.done():
             return
-        if isinstance(found, OpError):
-            answer.set_exception(found)
+        if isinstance(group, OpError):
+            answer.set_exception(group)
         else:
-            members = found.members
+            members = group.members
             answer.set_result(
                 GroupCompleted(
                     devices=[m.device for m in members],
                     incarnations=[m.incarnation for m in members],
-                    number=found.number,
+                    number=group.number,
                 )
             )
 
@@ -296,14 +296,14 @@ class TaskGroups:
 
     def _of(self, scope: str, group: Group, peers: SessionPeers | None) -> _Exchanges | None:
         """Return the exchanges of a group; ``None`` if they have ended."""
-        found = self._exchanges.get(group.number)
-        if found is None:
+        exchanges = self._exchanges.get(group.number)
+        if exchanges is None:
             if self._table.is_over(group.number):
                 return None
             rendezvous = self._table.begin(group.number, peers)
             rendezvous.what = f"group {group.key} of {scope}"
-            found = self._exchanges[group.number] = _Exchanges(scope, group, rendezvous, self._end)
-        return None if found.is_over else found
+            exchanges = self._exchanges[group.number] = _Exchanges(scope, group, rendezvous, self._end)
+        return None if exchanges.is_over else exchanges
 
     def _end(self, exchanges: _Exchanges, error: OpError, left: Sequence[Any] = ()) -> None:
         """End exchanges here, and tell the other members and the leader; ``left`` is as in ``EndGroup``."""

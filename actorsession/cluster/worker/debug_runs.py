@@ -62,13 +62,13 @@ class TaskDebugRuns:
         run = self._runs.get(message.step_id)
         if run is None:
             return WatchedValues(graphs=[], values=[], counts=[], last_failure="", more=False)
-        found = run.take(message.most)
-        if message.last and not found.more:
+        values = run.take(message.most)
+        if message.last and not values.more:
             del self._runs[message.step_id]
         return WatchedValues(
-            graphs=found.graphs,
-            values=found.values,
-            counts=found.counts,
-            last_failure=found.last_failure,
-            more=found.more,
+            graphs=values.graphs,
+            values=values.values,
+            counts=values.counts,
+            last_failure=values.last_failure,
+            more=values.more,
         )

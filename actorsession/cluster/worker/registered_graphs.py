@@ -64,9 +64,9 @@ class RegisteredGraphs:
         Raises:
             ProtocolError: for a malformed device.
         """
-        found = [DeviceAttributes.from_wire(device) for device in devices]
-        if found:
-            self.cluster_devices = {device.name: device for device in found}
+        attributes = [DeviceAttributes.from_wire(device) for device in devices]
+        if attributes:
+            self.cluster_devices = {device.name: device for device in attributes}
 
     def register(self, message: RegisterGraph, call: CallContext) -> GraphRegistered | Awaitable[GraphRegistered]:
         """Check and compile partitions for this worker's devices; large ones in a worker thread."""

@@ -87,14 +87,14 @@ class MissingTensorProbe:
 
     def _waiting(self) -> Mapping[_Sender, dict[int, str]]:
         """Return, by awaited task, the waiting steps with one awaited key of each."""
-        found: defaultdict[_Sender, dict[int, str]] = defaultdict(dict)
+        waiting: defaultdict[_Sender, dict[int, str]] = defaultdict(dict)
         limit = time.monotonic() - BEAT_SECONDS
         for rendezvous in self._table.begun_before(limit):
             for task, key in rendezvous.awaited().items():
                 sender = (task, rendezvous.peers)
-                if len(found[sender]) < _ASKED:
-                    found[sender][rendezvous.step_id] = key
-        return found
+                if len(waiting[sender]) < _ASKED:
+                    waiting[sender][rendezvous.step_id] = key
+        return waiting
 
     async def _ask(self, sender: _Sender, steps: Mapping[int, str]) -> None:
         try:

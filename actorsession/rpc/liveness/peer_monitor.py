@@ -137,9 +137,9 @@ class PeerMonitor:
         work = self._watch.look(now)
         if not look.lost:
             return None, work
-        found = self._watch.finding(now, look.silence)
-        if found is not None:
-            return f"{found}; {said}", work
+        finding = self._watch.finding(now, look.silence)
+        if finding is not None:
+            return f"{finding}; {said}", work
         if not self._waiting:
             self._waiting = True
             _log.info("%s is waited for: %s, but it does not look dead", self._peer, said)

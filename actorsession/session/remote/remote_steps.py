@@ -273,15 +273,15 @@ class RemoteSteps:
         channel = self._master.channel
         if channel is None:
             raise UnavailableError(f"there is no connection to the master at {self._master.address}")
-        key = made = None
+        key = plan_options = None
         if options is not None:
             debug, group = options.debug_options, options.experimental.collective_graph_key
             if debug.active or group:
-                made = RunOptions(debug_options=debug.of_plan, experimental=options.experimental)
-                key = made.debug_options, group
+                plan_options = RunOptions(debug_options=debug.of_plan, experimental=options.experimental)
+                key = plan_options.debug_options, group
         program = programs.get(key)
         if program is None or program.channel is not channel:
-            plan = plan_to_wire(self._connection.handle, signature, made, partial=partial)
+            plan = plan_to_wire(self._connection.handle, signature, plan_options, partial=partial)
             program = SessionProgram.over(channel, next(self.calls), VOCABULARY.to_wire(plan))
             programs[key] = program
         return program

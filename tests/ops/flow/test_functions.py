@@ -9,8 +9,8 @@ import pytest
 
 import actorsession as acts
 from actorsession.graph.function import FunctionDef
-from actorsession.ops.build import make_one
-from actorsession.ops.flow.functions import DefinedFunction, Defun
+from actorsession.ops.flow.functions import DefinedFunction
+from tests.nodes import make_one
 from tests.rows import refusing
 
 
@@ -21,7 +21,7 @@ def run(fetches: Any, feeds: Any = None, init: Any = ()) -> Any:
 
 
 def two() -> DefinedFunction:
-    @Defun(acts.float32, acts.float32, func_name="Foo")
+    @acts.flow.Defun(acts.float32, acts.float32, func_name="Foo")
     def foo(x: Any, y: Any) -> Any:
         return x * y + 1.0, x - y
 
@@ -44,7 +44,7 @@ def test_a_call_is_a_node_named_after_the_function_and_gives_its_results() -> No
 def test_the_python_function_is_called_once_however_often_it_is_used(graph: acts.Graph) -> None:
     calls = []
 
-    @Defun(acts.float32)
+    @acts.flow.Defun(acts.float32)
     def double(x: Any) -> Any:
         calls.append(x)
         return x + x
@@ -58,7 +58,7 @@ def test_the_python_function_is_called_once_however_often_it_is_used(graph: acts
 
 
 def test_each_graph_has_a_definition_of_its_own() -> None:
-    double = Defun(acts.float32)(lambda x: x + x)
+    double = acts.flow.Defun(acts.float32)(lambda x: x + x)
     double(1.0)
     with acts.Graph().as_default() as other:
         result = double(2.0)
@@ -67,16 +67,16 @@ def test_each_graph_has_a_definition_of_its_own() -> None:
 
 
 def test_without_dtypes_a_function_is_defined_for_those_of_each_call(graph: acts.Graph) -> None:
-    double = Defun()(lambda x: x + x)
+    double = acts.flow.Defun()(lambda x: x + x)
     assert run([double(1.5), double(np.int64(2))]) == [3.0, 4]
     assert graph.library.names() == ("lambda", "lambda_1")
-    named = Defun(func_name="Twice")(lambda x: x + x)
+    named = acts.flow.Defun(func_name="Twice")(lambda x: x + x)
     assert [named(1.5).op.name, named(np.int64(2)).op.name] == ["Twice_float32", "Twice_int64"]
 
 
 def test_what_is_used_from_outside_is_captured_and_can_be_fed() -> None:
     c = acts.placeholder(acts.float32, [], name="c")
-    scaled = Defun(acts.float32)(lambda x: x * c)
+    scaled = acts.flow.Defun(acts.float32)(lambda x: x * c)
     result = scaled(2.0)
     assert scaled.captured_inputs == [c]
     assert [t.name for t in result.op.inputs][1:] == ["c:0"]
@@ -88,7 +88,7 @@ def test_a_function_defined_inside_a_branch_captures_what_is_there() -> None:
 
     def inside() -> Any:
         doubled = a * 2.0
-        return Defun(acts.float32)(lambda x: x + doubled)(1.0)
+        return acts.flow.Defun(acts.float32)(lambda x: x + doubled)(1.0)
 
     result = acts.cond(a > 0.0, inside, lambda: a)
     assert run(result, {a: 3.0}) == 7.0
@@ -96,8 +96,8 @@ def test_a_function_defined_inside_a_branch_captures_what_is_there() -> None:
 
 
 def test_calls_stand_inside_loops_and_other_functions() -> None:
-    inner = Defun(acts.float32)(lambda x: x * 2.0)
-    outer = Defun(acts.float32)(lambda x: inner(x) + inner(inner(x)))
+    inner = acts.flow.Defun(acts.float32)(lambda x: x * 2.0)
+    outer = acts.flow.Defun(acts.float32)(lambda x: inner(x) + inner(inner(x)))
     _, total = acts.while_loop(lambda i, _: i < 3, lambda i, x: (i + 1, outer(x)), [0, 1.0])
     assert run(total) == 216.0
 
@@ -106,7 +106,7 @@ def test_only_what_a_fetch_needs_is_computed_of_a_call() -> None:
     def fail(x: Any) -> Any:
         raise AssertionError("nobody asked for it")
 
-    @Defun(acts.float32)
+    @acts.flow.Defun(acts.float32)
     def both(x: Any) -> Any:
         return x + 1.0, acts.py_func(fail, [x], acts.float32, stateful=False)
 
@@ -119,7 +119,7 @@ def test_only_what_a_fetch_needs_is_computed_of_a_call() -> None:
 def test_changes_of_state_run_whatever_is_asked_of_the_results() -> None:
     v = acts.Variable(1.0)
 
-    @Defun(acts.float32)
+    @acts.flow.Defun(acts.float32)
     def add_to(x: Any) -> Any:
         v.assign_add(x)
         return x * 2.0
@@ -136,7 +136,7 @@ def test_a_call_waits_for_what_its_body_waits_for_outside() -> None:
     v = acts.Variable(1.0)
     change = v.assign(5.0)
 
-    @Defun(acts.float32)
+    @acts.flow.Defun(acts.float32)
     def plus(x: Any) -> Any:
         with acts.control_dependencies([change]):
             return x + v.read_value()
@@ -150,7 +150,7 @@ def test_a_call_goes_where_its_body_is_tied_to() -> None:
         v = acts.Variable(2.0)
     reading = make_one("ReadVariableOp", [v.handle], {"dtype": v.dtype})
 
-    @Defun(acts.float32)
+    @acts.flow.Defun(acts.float32)
     def double(x: Any) -> Any:
         with acts.colocate_with(reading):
             return x * 2.0
@@ -164,7 +164,7 @@ def test_a_call_goes_where_its_body_is_tied_to() -> None:
 def test_a_function_without_results_gives_the_operation() -> None:
     v = acts.Variable(1.0)
 
-    @Defun(acts.float32)
+    @acts.flow.Defun(acts.float32)
     def set_to(x: Any) -> None:
         v.assign(x)
 
@@ -178,7 +178,7 @@ def test_a_function_without_results_gives_the_operation() -> None:
 
 def test_what_was_computed_of_state_is_not_remembered_between_calls() -> None:
     v = acts.Variable(1.0)
-    read = Defun(acts.float32)(lambda x: v + x)
+    read = acts.flow.Defun(acts.float32)(lambda x: v + x)
     first = read(0.0)
     with acts.control_dependencies([first]), acts.control_dependencies([v.assign(10.0)]):
         second = read(0.0)
@@ -186,7 +186,7 @@ def test_what_was_computed_of_state_is_not_remembered_between_calls() -> None:
 
 
 def test_a_placeholder_inside_is_refused_when_the_call_runs() -> None:
-    inside = Defun(acts.float32)(lambda x: x + acts.placeholder(acts.float32, [], name="hole"))
+    inside = acts.flow.Defun(acts.float32)(lambda x: x + acts.placeholder(acts.float32, [], name="hole"))
     with pytest.raises(acts.errors.InvalidArgumentError, match=r"feed a value .*hole"):
         run(inside(1.0))
 
@@ -197,7 +197,7 @@ def test_a_placeholder_inside_is_refused_when_the_call_runs() -> None:
 def test_the_gradient_of_a_call_is_that_of_the_body() -> None:
     a, c = acts.constant(2.0), acts.constant(3.0)
     v = acts.Variable(4.0)
-    f = Defun(acts.float32, acts.float32)(lambda x, y: (x * y * c * v, x + y))
+    f = acts.flow.Defun(acts.float32, acts.float32)(lambda x, y: (x * y * c * v, x + y))
     found = acts.gradients(f(a, a)[0], [a, c, v])
     assert found[0].op.type == "AddN"  # passed twice: a part from each
     np.testing.assert_allclose(run(found, init=[v.initializer]), [48.0, 16.0, 12.0])
@@ -205,7 +205,7 @@ def test_the_gradient_of_a_call_is_that_of_the_body() -> None:
 
 def test_gradients_of_gradients_go_through_calls() -> None:
     x = acts.constant(2.0)
-    cube = Defun(acts.float32)(lambda x: x * x * x)
+    cube = acts.flow.Defun(acts.float32)(lambda x: x * x * x)
     (first,) = acts.gradients(cube(x), x)
     (second,) = acts.gradients(first, x)
     (third,) = acts.gradients(second, x)
@@ -216,7 +216,7 @@ def test_gradients_of_gradients_go_through_calls() -> None:
 def test_gradients_go_through_loops_and_branches_inside() -> None:
     w, a = acts.constant(2.0), acts.constant(3.0)
 
-    @Defun(acts.float32)
+    @acts.flow.Defun(acts.float32)
     def cubed(x: Any) -> Any:  # (x * w) ** 3, and its gradient
         x.set_shape([])
         turn = lambda i, y: (i + 1, y * x * w)  # noqa: E731
@@ -231,7 +231,7 @@ def test_gradients_go_through_loops_and_branches_inside() -> None:
 def test_gradients_go_through_calls_inside_loops_and_branches() -> None:
     w, a = acts.constant(2.0), acts.constant(3.0)
 
-    @Defun(acts.float32, shape_func=lambda op: [[]])
+    @acts.flow.Defun(acts.float32, shape_func=lambda op: [[]])
     def squared(v: Any) -> Any:
         return acts.cond(v > 0.0, lambda: v * v * w, lambda: v)
 
@@ -243,16 +243,16 @@ def test_gradients_go_through_calls_inside_loops_and_branches() -> None:
 
 def test_what_no_result_depends_on_has_no_gradient() -> None:
     a, b = acts.constant(2.0), acts.constant(3.0)
-    first = Defun(acts.float32, acts.float32)(lambda x, y: x * 2.0)
+    first = acts.flow.Defun(acts.float32, acts.float32)(lambda x, y: x * 2.0)
     assert acts.gradients(first(a, b), [a, b])[1] is None
-    assert acts.gradients(Defun(acts.float32)(lambda x: acts.stop_gradient(x))(a), a) == [None]
+    assert acts.gradients(acts.flow.Defun(acts.float32)(lambda x: acts.stop_gradient(x))(a), a) == [None]
 
 
 def test_a_python_gradient_and_a_gradient_function_are_used_in_place_of_the_bodys() -> None:
     a = acts.constant(2.0)
-    seven = Defun(acts.float32, python_grad_func=lambda op, dy: dy * 7.0)(lambda x: x * x)
-    by_function = Defun(acts.float32, acts.float32)(lambda x, dy: x * dy * 100.0)
-    hundred = Defun(acts.float32, grad_func=by_function)(lambda x: x * x)
+    seven = acts.flow.Defun(acts.float32, python_grad_func=lambda op, dy: dy * 7.0)(lambda x: x * x)
+    by_function = acts.flow.Defun(acts.float32, acts.float32)(lambda x, dy: x * dy * 100.0)
+    hundred = acts.flow.Defun(acts.float32, grad_func=by_function)(lambda x: x * x)
     found = acts.gradients([seven(a)], a) + acts.gradients([hundred(a)], a)
     assert run(found) == [7.0, 200.0]
     assert hundred.grad_func_name == by_function.name
@@ -262,7 +262,7 @@ def test_a_python_gradient_and_a_gradient_function_are_used_in_place_of_the_body
 
 def test_an_operation_without_gradient_in_the_body_is_named() -> None:
     a = acts.constant(2.0)
-    f = Defun(acts.float32)(lambda x: acts.math.truncatemod(x, 2.0))
+    f = acts.flow.Defun(acts.float32)(lambda x: acts.math.truncatemod(x, 2.0))
     with pytest.raises(LookupError, match="no gradient is defined"):
         acts.gradients(f(a), a)
 
@@ -271,18 +271,18 @@ def test_an_operation_without_gradient_in_the_body_is_named() -> None:
 
 
 def test_functions_that_call_themselves_or_each_other_are_refused() -> None:
-    @Defun(acts.float32)
+    @acts.flow.Defun(acts.float32)
     def first(x: Any) -> Any:
         return second(x)
 
-    @Defun(acts.float32)
+    @acts.flow.Defun(acts.float32)
     def second(x: Any) -> Any:
         return first(x)
 
     with pytest.raises(RecursionError, match="'first' calls itself"):
         first(3.0)
 
-    @Defun(acts.float32)
+    @acts.flow.Defun(acts.float32)
     def once_more(x: Any) -> Any:
         return once_more(x - 1.0)
 
@@ -291,7 +291,7 @@ def test_functions_that_call_themselves_or_each_other_are_refused() -> None:
 
 
 def test_a_failing_function_leaves_nothing_in_the_graph(graph: acts.Graph) -> None:
-    @Defun(acts.float32)
+    @acts.flow.Defun(acts.float32)
     def fail(x: Any) -> Any:
         acts.identity(x, name="inside")
         raise OSError("no")
@@ -305,14 +305,14 @@ def test_a_failing_function_leaves_nothing_in_the_graph(graph: acts.Graph) -> No
 
 def test_tensors_of_a_body_cannot_be_used_outside() -> None:
     leaked = []
-    f = Defun(acts.float32)(lambda x: leaked.append(x * 2.0) or x)  # type: ignore[func-returns-value]
+    f = acts.flow.Defun(acts.float32)(lambda x: leaked.append(x * 2.0) or x)  # type: ignore[func-returns-value]
     f(1.0)
     with pytest.raises(acts.errors.InaccessibleTensorError, match="inside 'lambda'"):
         acts.identity(leaked[0])
 
 
 def test_shapes_that_the_program_says_are_believed() -> None:
-    f = Defun(acts.float32, shape_func=lambda op: [[3]])(lambda x: x)
+    f = acts.flow.Defun(acts.float32, shape_func=lambda op: [[3]])(lambda x: x)
     assert f(acts.placeholder(acts.float32)).shape.as_list() == [3]
 
 
@@ -321,10 +321,18 @@ test_wrong_arguments_and_functions_of_other_forms_are_refused = refusing(
     (lambda: two()(1.0, acts.constant(1)), ValueError, "argument 1 of 'Foo' is of float32"),
     (lambda: two()([1.0, 2.0], [1.0] * 3), ValueError, "'Foo' cannot take arguments of these shapes"),
     (lambda: two()(1.0, 2.0, spam=3), ValueError, "unknown keyword arguments"),
-    (lambda: Defun(acts.float32)(cast("Any", 3)), ValueError, "must be callable"),
-    (lambda: Defun(acts.float32)(lambda x=1: x), ValueError, "defaults or keyword"),
-    (lambda: Defun(acts.float32, acts.float32)(lambda x: x), ValueError, "takes 1 arguments; 2 dtypes are given"),
-    (lambda: Defun(acts.float32)(lambda x: [x, None])(1.0), ValueError, "cannot return None among its results"),
+    (lambda: acts.flow.Defun(acts.float32)(cast("Any", 3)), ValueError, "must be callable"),
+    (lambda: acts.flow.Defun(acts.float32)(lambda x=1: x), ValueError, "defaults or keyword"),
+    (
+        lambda: acts.flow.Defun(acts.float32, acts.float32)(lambda x: x),
+        ValueError,
+        "takes 1 arguments; 2 dtypes are given",
+    ),
+    (
+        lambda: acts.flow.Defun(acts.float32)(lambda x: [x, None])(1.0),
+        ValueError,
+        "cannot return None among its results",
+    ),
 )
 
 
@@ -352,7 +360,9 @@ def test_a_call_whose_function_does_not_fit_it_is_refused_by_planners() -> None:
 
 
 def test_an_error_inside_a_call_names_the_node_of_the_body() -> None:
-    f = Defun(acts.float32)(lambda x: acts.debugging.Print(acts.debugging.check_numerics(x, "bad", name="look"), []))
+    f = acts.flow.Defun(acts.float32)(
+        lambda x: acts.debugging.Print(acts.debugging.check_numerics(x, "bad", name="look"), [])
+    )
     a = acts.placeholder(acts.float32, [])
     with pytest.raises(acts.errors.InvalidArgumentError, match="lambda/look"):
         run(f(a), {a: np.nan})

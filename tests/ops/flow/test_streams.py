@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ from typing import TextIO
 import pytest
 
 from actorsession.ops.flow import streams
-from actorsession.ops.flow.streams import relay_standard_streams, serve_others, write_line
+from actorsession.ops.flow.streams import relay_standard_streams, write_line
 
 LINE = "x" * 999
 
@@ -71,17 +72,21 @@ def test_a_file_is_written_at_once(tmp_path: Path, pipe: tuple[TextIO, TextIO]) 
     assert streams._writer._thread is None
 
 
-def test_what_others_print_is_visible_in_a_process_that_serves_them(
-    pipe: tuple[TextIO, TextIO], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(streams, "_serves_others", False)
-    source, sink = pipe
-    write_line(sink, "\x1b[31mown\tprogram")
-    assert source.readline() == "\x1b[31mown\tprogram\n"
-    serve_others()
-    write_line(sink, "\x1b[31mof a\tclient\r\u202e\nsecond\x7f")
-    assert source.readline() == "\\x1b[31mof a\tclient\\r\\u202e\n"
-    assert source.readline() == "second\\x7f\n"
+SERVES_OTHERS = r"""
+import sys
+from actorsession.ops.flow.streams import serve_others, write_line
+write_line(sys.stdout, "\x1b[31mown\tprogram")
+serve_others()
+write_line(sys.stdout, "\x1b[31mof a\tclient\r\u202e\nsecond\x7f")
+"""
+
+
+@pytest.mark.process
+def test_what_others_print_is_visible_in_a_process_that_serves_them() -> None:
+    ended = subprocess.run([sys.executable, "-c", SERVES_OTHERS], capture_output=True, timeout=60, check=True)
+    own, first, second = ended.stdout.decode().splitlines()
+    assert own == "\x1b[31mown\tprogram"
+    assert (first, second) == ("\\x1b[31mof a\tclient\\r\\u202e", "second\\x7f")
 
 
 def test_all_that_a_process_says_may_go_that_way(pipe: tuple[TextIO, TextIO], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,16 +13,11 @@ import pytest
 import actorsession as acts
 from actorsession.errors import InvalidArgumentError, UnimplementedError
 from actorsession.graph.control_flow_ops import PRIMITIVES
-from actorsession.graph.graph import Graph
 from actorsession.graph.registry import lookup
 from actorsession.ops.flow import dataflow
-from actorsession.ops.flow.control import group, no_op, tuple_, with_dependencies
+from actorsession.ops.flow.control import with_dependencies
 from actorsession.ops.flow.functional import For, Gradient, If, While, remote_call, symbolic_gradient
-from actorsession.ops.flow.functions import Defun
-from actorsession.ops.indexed_slices import IndexedSlices
-from actorsession.opsets.sparse.basics import SparseTensor
 from actorsession.plan.codegen.node_context import NodeContext
-from actorsession.session import AsyncSession
 from tests.cluster.kit import in_process, soon
 from tests.ops.uses import Use, dims, each_use, equals, refuses
 from tests.rows import for_each
@@ -279,7 +274,7 @@ REAL = acts.float32
 
 
 def product() -> Any:
-    return Defun(REAL, REAL)(lambda x, y: (x * y + 1.0, x - y))
+    return acts.flow.Defun(REAL, REAL)(lambda x, y: (x * y + 1.0, x - y))
 
 
 def _remote(target: Any = "/cpu:1", args: Any = (2.0, 3.0), f: Any = None, out: int = 2) -> Any:
@@ -299,31 +294,31 @@ def _far_slopes() -> Any:
 
 def _ifs(dtype: Any, shape: Any, *predicates: Any) -> Any:
     p = acts.placeholder(dtype, shape)
-    found = If(p, [2.0, 3.0], product(), Defun(REAL, REAL)(lambda x, y: (x, y)))
+    found = If(p, [2.0, 3.0], product(), acts.flow.Defun(REAL, REAL)(lambda x, y: (x, y)))
     return found[0].op.name, [plain(run(found, {p: value})) for value in predicates]
 
 
-GOES_ON = Defun(acts.int32, REAL)(lambda i, x: i < 5)
+GOES_ON = acts.flow.Defun(acts.int32, REAL)(lambda i, x: i < 5)
 
 
 def _grown() -> Any:
-    grows = Defun(acts.int32, REAL)(lambda i, x: (i + 1, acts.concat([x, x], 0)))
+    grows = acts.flow.Defun(acts.int32, REAL)(lambda i, x: (i + 1, acts.concat([x, x], 0)))
     found = While([acts.constant(0), [1.0]], GOES_ON, grows)
     return [t.shape.rank for t in found], run(found)[1].shape
 
 
 def _counted(start: int, limit: int, delta: int) -> Any:
-    return For(start, limit, delta, [0.0], Defun(acts.int32, REAL)(lambda i, x: x + acts.cast(i, REAL)))
+    return For(start, limit, delta, [0.0], acts.flow.Defun(acts.int32, REAL)(lambda i, x: x + acts.cast(i, REAL)))
 
 
 def _capturing() -> Any:
     c = acts.constant(2.0)
-    return Defun(REAL)(lambda x: x * c)
+    return acts.flow.Defun(REAL)(lambda x: x * c)
 
 
 CALLED: list[Use] = [
     equals(lambda: _far(_remote()), ("RemoteCall", "/device:CPU:1", "CPU:1", [7.0, -1.0])),
-    ran(lambda: _remote(acts.constant("/device:CPU:0"), [2.0], Defun(REAL)(lambda x: x + 1.0), 1), [3.0]),
+    ran(lambda: _remote(acts.constant("/device:CPU:0"), [2.0], acts.flow.Defun(REAL)(lambda x: x + 1.0), 1), [3.0]),
     equals(_far_slopes, (["/device:CPU:1"] * 2, [3.0, 2.0])),
     # Numbers, strings and tensors that may be empty are predicates.
     equals(lambda: _ifs(acts.int32, [], 3, 0), ("If/Merge", [[7.0, -1.0], [2.0, 3.0]])),
@@ -336,17 +331,22 @@ CALLED: list[Use] = [
     ),
     ran(lambda: symbolic_gradient([2.0, 3.0, 1.0, 10.0], [REAL, REAL], product()), [13.0, -8.0]),
     ran(lambda: Gradient([2.0, 3.0, 1.0, 0.0], product()), [3.0, 2.0]),
-    ran(lambda: symbolic_gradient([2.0, 3.0, 1.0], [REAL, REAL], Defun(REAL, REAL)(lambda x, y: x * 2.0)), [2.0, 0.0]),
+    ran(
+        lambda: symbolic_gradient([2.0, 3.0, 1.0], [REAL, REAL], acts.flow.Defun(REAL, REAL)(lambda x, y: x * 2.0)),
+        [2.0, 0.0],
+    ),
     refuses(lambda: _remote(acts.placeholder(acts.string, []), [2.0], out=1), ValueError, "target must be known"),
     refuses(lambda: _remote(out=1), ValueError, "Tout says"),
     refuses(lambda: _remote(args=[2.0], f=lambda x: x, out=1), TypeError, "one that Defun made"),
     refuses(
-        lambda: While([0, [1.0]], GOES_ON, Defun(acts.int32, REAL)(lambda i, x: i + 1)),
+        lambda: While([0, [1.0]], GOES_ON, acts.flow.Defun(acts.int32, REAL)(lambda i, x: i + 1)),
         ValueError,
         "gives 1 values for 2",
     ),
     refuses(lambda: symbolic_gradient([2.0, 3.0, 1.0], [REAL, REAL], product()), ValueError, "2 results, got 1 grad"),
-    refuses(lambda: Gradient([2.0, 1.0], Defun()(lambda x: x * 2.0)), TypeError, "arguments must be declared"),
+    refuses(
+        lambda: Gradient([2.0, 1.0], acts.flow.Defun()(lambda x: x * 2.0)), TypeError, "arguments must be declared"
+    ),
     refuses(lambda: symbolic_gradient([2.0, 1.0], [REAL], _capturing()), ValueError, "pass it as an argument"),
 ]
 
@@ -355,43 +355,43 @@ CALLED: list[Use] = [
 
 
 def _grouped() -> Any:
-    first, second, third = acts.constant(1), acts.constant(2), no_op()
-    together = group(first, [second.op, (third,)], None, name="all")
+    first, second, third = acts.constant(1), acts.constant(2), acts.no_op()
+    together = acts.group(first, [second.op, (third,)], None, name="all")
     return together.name, together.type, together.control_inputs == (first.op, second.op, third), run(together)
 
 
 def _parts() -> Any:
     """What is named twice is waited for once; slices, sparse tensors and structures are waited for in parts."""
-    first, slices = acts.constant(1), IndexedSlices(acts.constant([1.0]), acts.constant([0]))
-    sparse = SparseTensor([[0]], [1.0], [2])
+    first, slices = acts.constant(1), acts.IndexedSlices(acts.constant([1.0]), acts.constant([0]))
+    sparse = acts.SparseTensor([[0]], [1.0], [2])
     parts = (sparse.indices.op, sparse.values.op, sparse.dense_shape.op)
-    yield group().control_inputs == ()
-    yield group(first, first.op).control_inputs == (first.op,)
-    yield group(slices).control_inputs == (slices.values.op, slices.indices.op)
-    yield group({"a": [sparse]}).control_inputs == parts
+    yield acts.group().control_inputs == ()
+    yield acts.group(first, first.op).control_inputs == (first.op,)
+    yield acts.group(slices).control_inputs == (slices.values.op, slices.indices.op)
+    yield acts.group({"a": [sparse]}).control_inputs == parts
 
 
 def _spread() -> Any:
     """A group over several devices gathers on each of them first, and one on one device stands there."""
     with acts.device("/device:CPU:0"):
-        near = [no_op(), no_op()]
+        near = [acts.no_op(), acts.no_op()]
     with acts.device("/device:CPU:1"):
-        far = [no_op()]
-    parts = {part.device: part.control_inputs for part in group(*near, *far).control_inputs}
-    return parts == {"/device:CPU:0": tuple(near), "/device:CPU:1": tuple(far)}, group(*far).device
+        far = [acts.no_op()]
+    parts = {part.device: part.control_inputs for part in acts.group(*near, *far).control_inputs}
+    return parts == {"/device:CPU:0": tuple(near), "/device:CPU:1": tuple(far)}, acts.group(*far).device
 
 
 def _waiting() -> Any:
-    gate = no_op()
+    gate = acts.no_op()
     passed = with_dependencies([gate], acts.constant(3.0), name="passed")
     return passed.op.name, passed.op.control_inputs == (gate,), run(passed)
 
 
 def _tupled() -> Any:
-    x, y, extra = acts.constant(1.0) * 2.0, acts.constant([2.0]) * 3.0, no_op()
+    x, y, extra = acts.constant(1.0) * 2.0, acts.constant([2.0]) * 3.0, acts.no_op()
     parts = acts.constant([1.0]), acts.constant([0]), acts.constant([5])
-    slices = IndexedSlices(*parts)
-    first, nothing, second, kept = cast("Any", tuple_)([x, None, y, slices], control_inputs=[extra])
+    slices = acts.IndexedSlices(*parts)
+    first, nothing, second, kept = cast("Any", acts.tuple)([x, None, y, slices], control_inputs=[extra])
     (gate,) = first.op.control_inputs
     assert second.op.control_inputs == (gate,)
     assert set(gate.control_inputs) == {x.op, y.op, extra, *(part.op for part in parts)}
@@ -464,7 +464,7 @@ async def test_the_items_of_a_constant_travel_to_another_task() -> None:
     with acts.device("/job:worker/task:1"):
         v = acts.Variable(2.0)
     found = acts.map_fn(lambda x: x * v, acts.constant([1.0, 2.0]))
-    async with in_process() as cluster, AsyncSession(cluster.target(), graph=acts.get_default_graph()) as session:
+    async with in_process() as cluster, acts.AsyncSession(cluster.target(), graph=acts.get_default_graph()) as session:
         await soon(session.run(v.initializer))
         np.testing.assert_array_equal(await soon(session.run(found)), [2.0, 4.0])
 
@@ -484,7 +484,7 @@ def test_a_loop_is_closed_by_a_next_iteration_of_the_same_type() -> None:
     assert merged.op not in entered.consumers()[1:]
 
 
-def test_an_input_is_not_replaced_by_what_is_made_of_it(graph: Graph) -> None:
+def test_an_input_is_not_replaced_by_what_is_made_of_it(graph: acts.Graph) -> None:
     one = acts.constant(1)
     two = one + 1
     three = two + 1
@@ -498,7 +498,7 @@ def test_an_input_is_not_replaced_by_what_is_made_of_it(graph: Graph) -> None:
 
 
 @for_each("op", sorted(PRIMITIVES))
-def test_within_a_function_it_says_that_it_runs_in_the_graph_alone(graph: Graph, op: str) -> None:
+def test_within_a_function_it_says_that_it_runs_in_the_graph_alone(graph: acts.Graph, op: str) -> None:
     node = acts.no_op(name="node").plain
     with pytest.raises(UnimplementedError, match="while_loop or cond"):
         lookup(op).kernel(NodeContext(node, (), (), "/device:CPU:0"))

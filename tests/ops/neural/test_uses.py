@@ -7,12 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
-from actorsession.graph.dtypes import as_dtype
-from actorsession.namespaces import nn
-from actorsession.ops.arrays.layout import transpose
-from actorsession.ops.build import constant, make, make_one
-from actorsession.ops.derivatives.gradients import gradients
+from actorsession import as_dtype, constant, gradients, nn, ops, transpose
+from tests.nodes import make, make_one
 from tests.ops.cases import computed, f32, i32
 from tests.ops.interpreter import Variables, evaluate, source
 from tests.ops.uses import Use, back, dims, each_use, equals, fails, gives, ranked, refuses, slopes, static

@@ -10,21 +10,14 @@ import pytest
 import actorsession as acts
 from actorsession import ops
 from actorsession.errors import FailedPreconditionError
-from actorsession.graph.dtypes import bool_, float32, float64, int32, int64, resource, string
-from actorsession.graph.graph import Graph, get_default_graph
-from actorsession.graph.operation import Operation, Tensor
-from actorsession.ops import VariableAggregation, VariableSynchronization, get_variable, variable_creator_scope
-from actorsession.ops.build import constant, convert_to_tensor
-from actorsession.ops.graph_keys import GraphKeys
+from actorsession.graph.dtypes import resource
 from actorsession.ops.variables import lists
 from actorsession.ops.variables.updates import batch_places
-from actorsession.ops.variables.variable import Variable
-from actorsession.session import AsyncSession, Session
 from tests.ops.interpreter import Variables, evaluate, source
 from tests.ops.uses import Use, each_use, equals, gives, refuses
 
 
-def started(*variables: Variable) -> Variables:
+def started(*variables: acts.Variable) -> Variables:
     """State in which the variables have their first values."""
     state = Variables()
     evaluate([lists.variables_initializer(variables)], None, state)
@@ -33,7 +26,7 @@ def started(*variables: Variable) -> Variables:
 
 def values(*fetches: Any, of: Any = ()) -> list[Any]:
     """Plain values of fetches, with the first values of variables: those fetched, or others."""
-    state = started(*(of or [f for f in fetches if isinstance(f, Variable)]))
+    state = started(*(of or [f for f in fetches if isinstance(f, acts.Variable)]))
     return [np.asarray(v).tolist() for v in evaluate(list(fetches), None, state)]
 
 
@@ -42,79 +35,88 @@ def _in(block: Any, build: Any) -> Any:
         return build()
 
 
-def _ps(**given: Any) -> Variable:
-    return cast(Variable, _in(get_default_graph().device("/job:ps/task:1"), lambda: Variable([1.0], name="w", **given)))
+def _ps(**given: Any) -> acts.Variable:
+    return cast(
+        acts.Variable,
+        _in(acts.get_default_graph().device("/job:ps/task:1"), lambda: acts.Variable([1.0], name="w", **given)),
+    )
 
 
 # -- names, types, places --------------------------------------------------------------------------
 
 
 def _named() -> Any:
-    w = Variable(1.0, name="w")
+    w = acts.Variable(1.0, name="w")
     return w.name, w.op.name, w.op.type, w.handle.dtype
 
 
 def _nodes() -> Any:
-    Variable([1.0], name="w")
-    return [op.name for op in get_default_graph().get_operations()]
+    acts.Variable([1.0], name="w")
+    return [op.name for op in acts.get_default_graph().get_operations()]
 
 
 def _function() -> Any:
-    w = Variable(lambda: constant([1.0, 2.0], name="start"), name="w")
+    w = acts.Variable(lambda: acts.constant([1.0, 2.0], name="start"), name="w")
     return w.initial_value.op.name, w.shape.as_list(), *values(w)
 
 
 def _around() -> Any:
     """Control dependencies around a variable are none of its nodes."""
-    with get_default_graph().control_dependencies([constant(1.0, name="before")]):
-        Variable(lambda: constant([1.0]), name="w")
-    return {op.control_inputs for op in get_default_graph().get_operations()}
+    with acts.get_default_graph().control_dependencies([acts.constant(1.0, name="before")]):
+        acts.Variable(lambda: acts.constant([1.0]), name="w")
+    return {op.control_inputs for op in acts.get_default_graph().get_operations()}
 
 
 def _elsewhere() -> Any:
     """A variable belongs to the graph of its first value."""
-    with Graph().as_default() as other:
-        first = constant(1.0)
-    w = Variable(first)
-    return w.graph is other, other.get_collection(GraphKeys.GLOBAL_VARIABLES) == [w], w.initial_value is first
+    with acts.Graph().as_default() as other:
+        first = acts.constant(1.0)
+    w = acts.Variable(first)
+    return w.graph is other, other.get_collection(acts.GraphKeys.GLOBAL_VARIABLES) == [w], w.initial_value is first
 
 
 def _open(**given: Any) -> Any:
     """What is known of the shape of a variable, and that of a larger value."""
-    w = Variable([[1.0, 2.0]], **given)
+    w = acts.Variable([[1.0, 2.0]], **given)
     return w.shape.sizes, evaluate([w.assign([[1.0, 2.0], [3.0, 4.0]])])[0].shape
 
 
 def _container() -> Any:
-    return set(started(_in(get_default_graph().container("box"), lambda: Variable(1.0, name="w"))).holders)
+    return set(started(_in(acts.get_default_graph().container("box"), lambda: acts.Variable(1.0, name="w"))).holders)
 
 
 def _places() -> Any:
     """Of reads and updates, which are made elsewhere."""
     w = _ps()
-    with get_default_graph().device("/job:worker/task:0"):
+    with acts.get_default_graph().device("/job:worker/task:0"):
         added = w.assign_add([1.0])
         found = [w.initializer, w.value().op, added.op, w.is_initialized().op, *added.op.control_inputs]
     return len(found), {(op.device, op.groups()) for op in found}
 
 
 def _beside() -> Any:
-    w = Variable(lambda: constant([1.0, 2.0]), name="w", dtype=float32, shape=[2])
+    w = acts.Variable(lambda: acts.constant([1.0, 2.0]), name="w", dtype=acts.float32, shape=[2])
     return w.initial_value.op.groups(), *values(w)
 
 
 def _slot() -> Any:
-    make = lambda: Variable(lambda: constant(0.0), name="slot", dtype=float32, shape=())  # noqa: E731
-    slot = _in(get_default_graph().colocate_with(_ps().op), make)
+    make = lambda: acts.Variable(lambda: acts.constant(0.0), name="slot", dtype=acts.float32, shape=())  # noqa: E731
+    slot = _in(acts.get_default_graph().colocate_with(_ps().op), make)
     return slot.device, slot.op.groups(), slot.value().op.groups()
 
 
 MADE: list[Use] = [
     *(
-        equals(lambda value=value: Variable(value).dtype, dtype)
-        for value, dtype in ((1, int32), (1.5, float32), (True, bool_), ("text", string), (np.float64(1), float64))
+        equals(lambda value=value: acts.Variable(value).dtype, dtype)
+        for value, dtype in (
+            (1, acts.int32),
+            (1.5, acts.float32),
+            (True, acts.bool_),
+            ("text", acts.string),
+            (np.float64(1), acts.float64),
+        )
     ),
-    equals(lambda: Variable(1, dtype=float64).dtype, float64),
+    equals(lambda: acts.Variable(1, dtype=acts.float64).dtype, acts.float64),
     equals(_named, ("w:0", "w", "VarHandleOp", resource)),
     equals(_nodes, ["w/Initializer/initial_value", "w", "w/Assign", "w/Read/ReadVariableOp"]),
     equals(_function, ("w/Initializer/start", [2], [1.0, 2.0])),
@@ -127,29 +129,34 @@ MADE: list[Use] = [
     # A first value whose type is known beforehand is made beside the handle; a variable may be placed beside another.
     equals(_beside, (("loc:@w",), [1.0, 2.0])),
     equals(_slot, ("/job:ps/task:1", ("loc:@w",), ("loc:@w",))),
-    equals(lambda: repr(Variable(1.0, name="a")), "<Variable 'a:0' shape=() dtype=float32>"),
-    equals(lambda: Variable(1.0) == Variable(1.0), False),
+    equals(lambda: repr(acts.Variable(1.0, name="a")), "<Variable 'a:0' shape=() dtype=float32>"),
+    equals(lambda: acts.Variable(1.0) == acts.Variable(1.0), False),
     # Variables are trained unless their copies are only read together, and remember what was asked for.
     equals(lambda: [v.trainable for v in _synchronized()], [True, False, True]),
-    equals(lambda: Variable(1.0, aggregation=VariableAggregation.MEAN).aggregation, VariableAggregation.MEAN),
-    equals(lambda: Variable(1.0).synchronization, VariableSynchronization.AUTO),
-    equals(lambda: VariableAggregation(3), VariableAggregation.ONLY_FIRST_REPLICA),
-    refuses(lambda: Variable(1.5, dtype=int32), TypeError, "int32"),
-    refuses(lambda: Variable(), ValueError, "initial_value"),
-    refuses(lambda: Variable(source(float32)), ValueError, r"shape=.*validate_shape=False"),
-    refuses(lambda: Variable([1.0, 2.0], shape=[3]), ValueError, r"has shape \(2,\), asked was shape \(3,\)"),
-    refuses(lambda: Variable(Variable(1.0).handle), TypeError, "resource"),
-    refuses(lambda: Variable(1.0, constraint=cast("Any", 3)), ValueError, "constraint is a function or None, got 3"),
-    refuses(lambda: Variable(1.0, variable_def=object()), ValueError, "are mutually exclusive"),
-    refuses(lambda: Variable(1.0, collections="mine"), ValueError, "list, tuple or set"),
-    refuses(lambda: bool(Variable([1.0])), TypeError, "no truth value"),
+    equals(
+        lambda: acts.Variable(1.0, aggregation=acts.variables.VariableAggregation.MEAN).aggregation,
+        acts.variables.VariableAggregation.MEAN,
+    ),
+    equals(lambda: acts.Variable(1.0).synchronization, acts.variables.VariableSynchronization.AUTO),
+    equals(lambda: acts.variables.VariableAggregation(3), acts.variables.VariableAggregation.ONLY_FIRST_REPLICA),
+    refuses(lambda: acts.Variable(1.5, dtype=acts.int32), TypeError, "int32"),
+    refuses(lambda: acts.Variable(), ValueError, "initial_value"),
+    refuses(lambda: acts.Variable(source(acts.float32)), ValueError, r"shape=.*validate_shape=False"),
+    refuses(lambda: acts.Variable([1.0, 2.0], shape=[3]), ValueError, r"has shape \(2,\), asked was shape \(3,\)"),
+    refuses(lambda: acts.Variable(acts.Variable(1.0).handle), TypeError, "resource"),
+    refuses(
+        lambda: acts.Variable(1.0, constraint=cast("Any", 3)), ValueError, "constraint is a function or None, got 3"
+    ),
+    refuses(lambda: acts.Variable(1.0, variable_def=object()), ValueError, "are mutually exclusive"),
+    refuses(lambda: acts.Variable(1.0, collections="mine"), ValueError, "list, tuple or set"),
+    refuses(lambda: bool(acts.Variable([1.0])), TypeError, "no truth value"),
 ]
 
 
 def _synchronized() -> Any:
-    on_read = VariableSynchronization.ON_READ
-    yield from (Variable(1.0), Variable(1.0, synchronization=on_read))
-    yield Variable(1.0, trainable=True, synchronization=on_read)
+    on_read = acts.variables.VariableSynchronization.ON_READ
+    yield from (acts.Variable(1.0), acts.Variable(1.0, synchronization=on_read))
+    yield acts.Variable(1.0, trainable=True, synchronization=on_read)
 
 
 # -- reads and updates -----------------------------------------------------------------------------
@@ -157,27 +164,29 @@ def _synchronized() -> Any:
 
 def _element() -> Any:
     """A variable stands for one read as an element of its graph; every value is a read of its own."""
-    w = Variable(1.0)
+    w = acts.Variable(1.0)
     element = w.graph.as_graph_element(w)
-    assert isinstance(element, Tensor)
+    assert isinstance(element, acts.Tensor)
     reads = {w.value(), w.value(), w.read_value(), w._operand(), w._as_graph_element()}
     return element is w.graph.as_graph_element(w), len(reads), {read.op.type for read in (*reads, element)}
 
 
 def _after() -> Any:
-    w = Variable(1.0)
-    with get_default_graph().control_dependencies([w.assign(5.0, read_value=False)]):
-        return values(convert_to_tensor(w), of=[w])
+    w = acts.Variable(1.0)
+    with acts.get_default_graph().control_dependencies([w.assign(5.0, read_value=False)]):
+        return values(acts.convert_to_tensor(w), of=[w])
 
 
 def _update(method: str) -> Any:
-    update = getattr(Variable(1.0), method)(2.0, name="change", read_value=False)
-    return isinstance(update, Operation), update.name
+    update = getattr(acts.Variable(1.0), method)(2.0, name="change", read_value=False)
+    return isinstance(update, acts.Operation), update.name
 
 
 def _any_op() -> Any:
     w = _ps()
-    update = w.add_update("ResourceApplyGradientDescent", [constant(0.5), constant([1.0])], "step", use_locking=True)
+    update = w.add_update(
+        "ResourceApplyGradientDescent", [acts.constant(0.5), acts.constant([1.0])], "step", use_locking=True
+    )
     return update.name, update.device, *values(w.read_after(update), of=[w])
 
 
@@ -192,21 +201,21 @@ def _copied() -> Any:
 
 
 def _slope() -> Any:
-    v = Variable([1.0, 2.0], caching_device="/cpu:0")
+    v = acts.Variable([1.0, 2.0], caching_device="/cpu:0")
     return values(*ops.gradients(ops.reduce_sum(v * v), [v]), of=[v])
 
 
 def _chosen() -> Any:
-    return Variable(1.0, caching_device=lambda op: "/cpu:0" if op.type == "Identity" else "").value().device
+    return acts.Variable(1.0, caching_device=lambda op: "/cpu:0" if op.type == "Identity" else "").value().device
 
 
 def _rows() -> Any:
-    v = Variable([[1.0, 2.0], [3.0, 4.0]])
+    v = acts.Variable([[1.0, 2.0], [3.0, 4.0]])
     return values(v.sparse_read([1]), v.gather_nd([[0, 1]]), of=[v])
 
 
-def _narrowed(*shapes: Any) -> Variable:
-    v = Variable(source(float32), validate_shape=False)
+def _narrowed(*shapes: Any) -> acts.Variable:
+    v = acts.Variable(source(acts.float32), validate_shape=False)
     for shape in shapes:
         v.set_shape(shape)
     assert v.shape == v.value().shape == v.get_shape()
@@ -214,7 +223,7 @@ def _narrowed(*shapes: Any) -> Variable:
 
 
 def _in_place(operator: str) -> Any:
-    v: Any = Variable(1.0)
+    v: Any = acts.Variable(1.0)
     getattr(v, operator)(1.0)
 
 
@@ -230,13 +239,17 @@ USED: list[Use] = [
     equals(lambda: _narrowed([None, 2], [3, None]).shape.as_list(), [3, 2]),
     refuses(lambda: _narrowed([3, 2], [4, 2]), ValueError, "not compatible"),
     refuses(lambda: _narrowed([3, 2]).assign([1.0]), ValueError, r"\(3, 2\)"),
-    refuses(lambda: Variable(1, dtype=int64).assign(constant(1.0)), TypeError, "float32"),
-    refuses(lambda: Variable([1.0]).scatter_add(cast("Any", constant([1.0]))), TypeError, "take IndexedSlices, got"),
+    refuses(lambda: acts.Variable(1, dtype=acts.int64).assign(acts.constant(1.0)), TypeError, "float32"),
+    refuses(
+        lambda: acts.Variable([1.0]).scatter_add(cast("Any", acts.constant([1.0]))),
+        TypeError,
+        "take IndexedSlices, got",
+    ),
     refuses(lambda: _in_place("__iadd__"), RuntimeError, r"variable \+= value.*assign_add"),
     refuses(lambda: _in_place("__isub__"), RuntimeError, r"variable -= value.*assign_sub"),
-    refuses(lambda: Variable([1.0]).load([1.0]), ValueError, "No default session"),
+    refuses(lambda: acts.Variable([1.0]).load([1.0]), ValueError, "No default session"),
     # Positions of a batch stand before the indices.
-    equals(lambda: values(batch_places(constant([[5, 6], [7, 8]]))), [[[[0, 5], [0, 6]], [[1, 7], [1, 8]]]]),
+    equals(lambda: values(batch_places(acts.constant([[5, 6], [7, 8]]))), [[[[0, 5], [0, 6]], [[1, 7], [1, 8]]]]),
     refuses(lambda: batch_places(source("int32")), ValueError, "known rank"),
 ]
 
@@ -245,29 +258,29 @@ USED: list[Use] = [
 
 
 def _listed() -> Any:
-    a, b = Variable(1.0), Variable(1.0, trainable=False)
-    c = Variable(1.0, collections=[GraphKeys.LOCAL_VARIABLES], trainable=False)
+    a, b = acts.Variable(1.0), acts.Variable(1.0, trainable=False)
+    c = acts.Variable(1.0, collections=[acts.GraphKeys.LOCAL_VARIABLES], trainable=False)
     return lists.global_variables() == [a, b], lists.trainable_variables() == [a], lists.local_variables() == [c]
 
 
 def _mine() -> Any:
     """A trainable variable joins the trainable ones in any case, and a collection named twice is joined once."""
-    a = Variable(1.0, collections=["mine", "mine"])
+    a = acts.Variable(1.0, collections=["mine", "mine"])
     return lists.trainable_variables() == a.graph.get_collection("mine") == [a], lists.global_variables()
 
 
 def _scoped() -> Any:
-    inside = _in(get_default_graph().name_scope("a"), lambda: Variable(1.0))
-    Variable(1.0)
+    inside = _in(acts.get_default_graph().name_scope("a"), lambda: acts.Variable(1.0))
+    acts.Variable(1.0)
     return lists.global_variables("a/") == [inside]
 
 
 def _other_lists() -> Any:
     for key, function in (
-        (GraphKeys.MODEL_VARIABLES, lists.model_variables),
-        (GraphKeys.MOVING_AVERAGE_VARIABLES, lists.moving_average_variables),
+        (acts.GraphKeys.MODEL_VARIABLES, lists.model_variables),
+        (acts.GraphKeys.MOVING_AVERAGE_VARIABLES, lists.moving_average_variables),
     ):
-        a, b = (Variable(1.0, name=name, collections=[key]) for name in "ab")
+        a, b = (acts.Variable(1.0, name=name, collections=[key]) for name in "ab")
         yield function() == [a, b] and function("b") == [b]
 
 
@@ -288,8 +301,8 @@ def test_variables_do_what_their_rows_say(use: Use) -> None:
 
 
 def test_initializers_give_first_values_to_what_exists_when_they_are_built() -> None:
-    a, state = Variable([1.0, 2.0]), Variables()
-    local = Variable(3.0, trainable=False, collections=[GraphKeys.LOCAL_VARIABLES])
+    a, state = acts.Variable([1.0, 2.0]), Variables()
+    local = acts.Variable(3.0, trainable=False, collections=[acts.GraphKeys.LOCAL_VARIABLES])
     evaluate([lists.global_variables_initializer()], None, state)
     assert evaluate([a], None, state)[0].tolist() == [1.0, 2.0]
     with pytest.raises(FailedPreconditionError):
@@ -299,7 +312,7 @@ def test_initializers_give_first_values_to_what_exists_when_they_are_built() -> 
 
 
 def test_variables_without_value_are_reported_by_name_and_fail_a_tensor_of_ranks() -> None:
-    a, b, c = (Variable(1.0, name=n) for n in "abc")
+    a, b, c = (acts.Variable(1.0, name=n) for n in "abc")
     everything, some = lists.report_uninitialized_variables(), lists.report_uninitialized_variables([b, c])
     ranks = lists.assert_variables_initialized([a, b])
     state = started(b)
@@ -314,8 +327,8 @@ def test_variables_without_value_are_reported_by_name_and_fail_a_tensor_of_ranks
 
 
 def test_a_value_is_loaded_into_one_session() -> None:
-    v = Variable([1.0, 2.0])
-    with Session() as one, Session() as other:
+    v = acts.Variable([1.0, 2.0])
+    with acts.Session() as one, acts.Session() as other:
         other.run(v.initializer)
         v.load([3.0, 4.0], one)
         assert v.eval(one).tolist() == [3.0, 4.0]
@@ -328,16 +341,16 @@ def test_a_value_is_loaded_into_one_session() -> None:
 
 
 async def test_loading_can_be_awaited() -> None:
-    v = Variable([1.0, 2.0])
-    async with AsyncSession() as sess:
+    v = acts.Variable([1.0, 2.0])
+    async with acts.AsyncSession() as sess:
         await v.load([3.0, 4.0], sess)
         assert (await sess.run(v)).tolist() == [3.0, 4.0]
 
 
 def test_the_first_value_stands_in_for_a_value_that_is_not_there_yet() -> None:
-    v = Variable(ops.random_normal([3]))
-    w = Variable(v.initialized_value() * 2.0)
-    with Session() as sess:
+    v = acts.Variable(ops.random_normal([3]))
+    w = acts.Variable(v.initialized_value() * 2.0)
+    with acts.Session() as sess:
         sess.run(ops.global_variables_initializer())
         assert (sess.run(w) == 2.0 * sess.run(v)).all()
         sess.run(v.assign([7.0, 8.0, 9.0]))
@@ -347,10 +360,10 @@ def test_the_first_value_stands_in_for_a_value_that_is_not_there_yet() -> None:
 
 def test_a_first_value_made_of_another_variable_is_had_in_the_same_step() -> None:
     """Reads and updates of one variable run in the order in which they were built."""
-    v = Variable(ops.random_normal([200, 200]))
-    w = Variable(ops.matmul(v, v))
-    x = Variable(w + v)
-    with Session() as sess:
+    v = acts.Variable(ops.random_normal([200, 200]))
+    w = acts.Variable(ops.matmul(v, v))
+    x = acts.Variable(w + v)
+    with acts.Session() as sess:
         sess.run(ops.global_variables_initializer())
         first, product, total = sess.run([v, w, x])
     np.testing.assert_array_equal(total, product + first)
@@ -370,10 +383,10 @@ def test_creators_are_asked_from_the_inside_out() -> None:
         log.append("inner")
         return next_creator(**{**kwargs, "trainable": False})
 
-    with variable_creator_scope(outer), variable_creator_scope(inner):
-        v = Variable(1.0, name="v")
-        w = get_variable("w", [2])
-    assert (v.trainable, w.trainable, Variable(1.0).trainable) == (False, False, True)
+    with acts.variables.variable_creator_scope(outer), acts.variables.variable_creator_scope(inner):
+        v = acts.Variable(1.0, name="v")
+        w = acts.get_variable("w", [2])
+    assert (v.trainable, w.trainable, acts.Variable(1.0).trainable) == (False, False, True)
     assert log == ["inner", "outer v False", "inner", "outer w False"]
 
 
@@ -384,8 +397,8 @@ def test_a_creator_gets_every_argument_by_name() -> None:
         seen.update(kwargs)
         return next_creator(**kwargs)
 
-    with variable_creator_scope(creator):
-        Variable(1.0, False, ["mine"], dtype="float64")
+    with acts.variables.variable_creator_scope(creator):
+        acts.Variable(1.0, False, ["mine"], dtype="float64")
     assert sorted(seen) == [
         "aggregation", "caching_device", "collections", "constraint", "dtype", "expected_shape",
         "import_scope", "initial_value", "name", "shape", "synchronization", "trainable",
@@ -396,27 +409,27 @@ def test_a_creator_gets_every_argument_by_name() -> None:
 
 
 def test_a_creator_may_make_something_else() -> None:
-    with variable_creator_scope(lambda next_creator, **kwargs: "anything"):
-        made: list[Any] = [Variable(1.0), get_variable("w", [2])]
+    with acts.variables.variable_creator_scope(lambda next_creator, **kwargs: "anything"):
+        made: list[Any] = [acts.Variable(1.0), acts.get_variable("w", [2])]
     assert made == ["anything", "anything"]
 
 
 def test_creators_belong_to_a_graph_and_a_block() -> None:
-    with variable_creator_scope(lambda next_creator, **kwargs: "anything"):
-        with Graph().as_default():
-            assert isinstance(Variable(1.0), Variable)
-        with pytest.raises(KeyError), variable_creator_scope(lambda make, **kwargs: "other"):
+    with acts.variables.variable_creator_scope(lambda next_creator, **kwargs: "anything"):
+        with acts.Graph().as_default():
+            assert isinstance(acts.Variable(1.0), acts.Variable)
+        with pytest.raises(KeyError), acts.variables.variable_creator_scope(lambda make, **kwargs: "other"):
             raise KeyError
-        made: Any = Variable(1.0)
+        made: Any = acts.Variable(1.0)
         assert made == "anything"
-    assert isinstance(Variable(1.0), Variable)
+    assert isinstance(acts.Variable(1.0), acts.Variable)
 
 
 def test_kinds_of_variables_have_their_own_making() -> None:
-    class Mine(Variable):
+    class Mine(acts.Variable):
         pass
 
-    with variable_creator_scope(lambda next_creator, **kwargs: "anything"):
+    with acts.variables.variable_creator_scope(lambda next_creator, **kwargs: "anything"):
         assert isinstance(Mine(1.0), Mine)
 
 

@@ -12,15 +12,7 @@ import pytest
 import actorsession as acts
 from actorsession import SparseTensor, constant, gradients, int32, nn, sets, sparse
 from actorsession.ops.indexed_slices import to_dense
-from actorsession.opsets.sparse.basics import (
-    SparseTensorValue,
-    sparse_add,
-    sparse_placeholder,
-    sparse_tensor_dense_matmul,
-    sparse_tensor_to_dense,
-    sparse_to_dense,
-)
-from actorsession.opsets.sparse.edit_distance import edit_distance
+from actorsession.opsets.sparse.basics import sparse_to_dense
 from tests.ops.cases import f32, i32, i64
 from tests.ops.interpreter import evaluate, source
 from tests.ops.uses import Use, dims, each_use, equals, fails, gives, refuses
@@ -102,7 +94,7 @@ FUNCTIONS: list[Use] = [
     full(lambda: sparse.reduce_sum(a(), 1, keepdims=True), [[1], [2]]),
     full(lambda: sparse.reduce_sum(a()), 3),
     full(lambda: sparse.reduce_sum(a(), axis=[0, 1]), 3),
-    full(lambda: sparse.reduce_sum(SparseTensorValue(i64([[0, 1]]), f32([1]), i64([2, 3])), 1), [1, 0]),
+    full(lambda: sparse.reduce_sum(acts.sparse.SparseTensorValue(i64([[0, 1]]), f32([1]), i64([2, 3])), 1), [1, 0]),
     full(lambda: sparse.reduce_max(gaps(), 1), [2, 0, 1, 0]),
     full(lambda: sparse.to_indicator(numbers(), 4), [[False, True, True, False], [True, False, False, False]]),
     refuses(lambda: sparse.concat(2, [a(), a()]), ValueError, "axis 2 is not in"),
@@ -129,7 +121,7 @@ B = (i64([[0, 0], [1, 1]]), f32([-2, 4]), i64([2, 3]))
 
 def _sum(threshold: Any = None) -> Any:
     def add(*parts: Any) -> Any:
-        total = sparse_add(SparseTensor(*parts[:3]), SparseTensor(*parts[3:]), threshold)
+        total = acts.sparse.add(SparseTensor(*parts[:3]), SparseTensor(*parts[3:]), threshold)
         return [total.indices, total.values, total.dense_shape]
 
     return add
@@ -149,16 +141,16 @@ def times(left: Any, right: Any) -> Any:
 OPERATORS: list[Use] = [
     gives(_sum(1.0), [i64([[1, 1], [1, 2]]), f32([4, 1]), A[2]], *A, *B),
     fails(_sum(), "not the same", *A, *B[:2], i64([2, 4])),
-    refuses(lambda: sparse_add(SparseTensor(*A), SparseTensor(*B[:2], i64([2, 4]))), ValueError, "not compatible"),
-    refuses(lambda: sparse_add(constant([1.0]), constant([1.0])), TypeError, "a SparseTensor is wanted"),
-    refuses(lambda: sparse_add(SparseTensor(*A), SparseTensor(A[0], [1, 2], A[2])), TypeError, "one dtype"),
-    refuses(lambda: sparse_tensor_dense_matmul(SparseTensor(*A), constant([[1], [2], [3]])), TypeError, "float32"),
+    refuses(lambda: acts.sparse.add(SparseTensor(*A), SparseTensor(*B[:2], i64([2, 4]))), ValueError, "not compatible"),
+    refuses(lambda: acts.sparse.add(constant([1.0]), constant([1.0])), TypeError, "a SparseTensor is wanted"),
+    refuses(lambda: acts.sparse.add(SparseTensor(*A), SparseTensor(A[0], [1, 2], A[2])), TypeError, "one dtype"),
+    refuses(lambda: acts.sparse.matmul(SparseTensor(*A), constant([[1], [2], [3]])), TypeError, "float32"),
     # Unchecked, the last of two entries for one place wins.
     full(
-        lambda: sparse_tensor_to_dense(SparseTensor([[0, 0]] * 2, [1.0, 2.0], [1, 2]), validate_indices=False), [[2, 0]]
+        lambda: acts.sparse.to_dense(SparseTensor([[0, 0]] * 2, [1.0, 2.0], [1, 2]), validate_indices=False), [[2, 0]]
     ),
-    equals(lambda: dims(sparse_tensor_to_dense(sparse_placeholder("float32", [None, 3]))), [None, 3]),
-    refuses(lambda: sparse_tensor_to_dense(cast("Any", constant([1.0]))), TypeError, "a SparseTensor is wanted"),
+    equals(lambda: dims(acts.sparse.to_dense(acts.sparse.placeholder("float32", [None, 3]))), [None, 3]),
+    refuses(lambda: acts.sparse.to_dense(cast("Any", constant([1.0]))), TypeError, "a SparseTensor is wanted"),
     gives(lambda: sparse_to_dense([1, 3], [5], 1, default_value=0), i32([0, 1, 0, 1, 0])),
     gives(lambda: sparse_to_dense(2, [5], 1.0, default_value=0), f32([0, 0, 1, 0, 0])),
     full(lambda: sparse_to_dense([[0, 1], [1, 0]], [2, 2], [3, 4], default_value=0), [[0, 3], [4, 0]]),
@@ -202,10 +194,12 @@ def ids() -> SparseTensor:
     return SparseTensor([[0, 0], [0, 1], [2, 0], [3, 0]], i64([1, -1, 2, 3]), [5, 2])
 
 
-def word(text: str) -> SparseTensorValue:
+def word(text: str) -> acts.sparse.SparseTensorValue:
     """The letters of a word as a row of one."""
     letters = np.array([letter.encode() for letter in text], object)
-    return SparseTensorValue(i64([[0, i] for i in range(len(text))]).reshape(-1, 2), letters, i64([1, len(text)]))
+    return acts.sparse.SparseTensorValue(
+        i64([[0, i] for i in range(len(text))]).reshape(-1, 2), letters, i64([1, len(text)])
+    )
 
 
 def one(*place: int, value: Any = 1, shape: Any = None) -> SparseTensor:
@@ -247,18 +241,24 @@ LOOKUPS: list[Use] = [
     ),
     fails(lambda: sparse.cross([WORDS, WORDS[:1]]).values, "as many rows"),
     refuses(lambda: sparse.cross([]), TypeError, "list of matrices"),
-    equals(lambda: dims(edit_distance(word("a"), word("b")), edit_distance(_hidden(), _hidden())), [[1], [None, None]]),
+    equals(
+        lambda: dims(acts.sparse.edit_distance(word("a"), word("b")), acts.sparse.edit_distance(_hidden(), _hidden())),
+        [[1], [None, None]],
+    ),
     # A sequence may be longer than the shape says.
     gives(
-        lambda: edit_distance(
+        lambda: acts.sparse.edit_distance(
             SparseTensor(i64([[0, 0], [0, 1], [0, 2]]), ["a", "b", "c"], i64([1, 1])), word("abd"), normalize=False
         ),
         f32([1]),
     ),
-    fails(lambda: edit_distance(one(0, 0, shape=[1, 2]), one(4, 0, shape=[1, 2])), r"truth: \[4, 0\] does not index"),
-    refuses(lambda: edit_distance([1], word("a")), TypeError, "hypothesis is a SparseTensor"),
-    refuses(lambda: edit_distance(one(0, 0), word("a")), TypeError, "one dtype"),
-    refuses(lambda: edit_distance(one(0, 0), one(0, 0, 0)), ValueError, "one rank"),
+    fails(
+        lambda: acts.sparse.edit_distance(one(0, 0, shape=[1, 2]), one(4, 0, shape=[1, 2])),
+        r"truth: \[4, 0\] does not index",
+    ),
+    refuses(lambda: acts.sparse.edit_distance([1], word("a")), TypeError, "hypothesis is a SparseTensor"),
+    refuses(lambda: acts.sparse.edit_distance(one(0, 0), word("a")), TypeError, "one dtype"),
+    refuses(lambda: acts.sparse.edit_distance(one(0, 0), one(0, 0, 0)), ValueError, "one rank"),
     # Elements out of order are let through on request.
     gives(
         lambda: sets.size(SparseTensor(i64([[0, 1], [0, 0]]), i64([4, 3]), [1, 2]), validate_indices=False), i32([2])

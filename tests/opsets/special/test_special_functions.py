@@ -3,13 +3,14 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 
 import actorsession as acts
 from actorsession import ops, opsets
-from actorsession.ops import scipy_kernels
+from actorsession.extras import is_installed
 from tests.ops.interpreter import evaluate
 from tests.ops.table.of_special_functions import ROWS
 from tests.ops.table.row import Row
@@ -17,9 +18,11 @@ from tests.rows import for_each
 
 
 @pytest.fixture
-def no_scipy(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if scipy were not installed; the rows of the table import it to compare with."""
-    monkeypatch.setattr(scipy_kernels, "is_installed", lambda package: False)
+def no_scipy(uninstall: Callable[[str], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if scipy were not installed, which the library looks up once; rows of the table compare with it."""
+    uninstall("scipy")
+    assert not is_installed("scipy")
+    monkeypatch.undo()
 
 
 @pytest.mark.usefixtures("no_scipy")

@@ -31,8 +31,9 @@ DTYPES = [np.float32, np.float64, np.float16, ml_dtypes.bfloat16, np.int32, np.i
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Every value is small, or every value is large and has several chunks."""
     way: str = request.param
-    monkeypatch.setattr(algorithms, "DIRECT_BYTES", 2**40 if way == "direct" else -1)
-    monkeypatch.setattr(algorithms, "CHUNK_BYTES", 16)
+    limits = {"DIRECT_BYTES": 2**40 if way == "direct" else -1, "CHUNK_BYTES": 16}
+    for name, value in limits.items():
+        monkeypatch.setattr(algorithms, name, value)
     return way
 
 

@@ -21,7 +21,7 @@ from actorsession.cluster.master.unconfirmed_values import UnconfirmedValues
 from actorsession.config import RunOptions
 from actorsession.errors import DeadlineExceededError
 from tests.cluster.kit import W0, W1, eventually, in_process, is_idle, soon, until_all
-from tests.cluster.ways import Way, way
+from tests.cluster.master_access import Way, way
 from tests.session.inner import remote_session
 
 __all__ = ["way"]
@@ -197,7 +197,7 @@ async def test_calls_of_partial_runs_hand_an_element_out_or_leave_it(way: Way) -
 _CLIENT = """
 import asyncio, sys
 from actorsession.session import AsyncSession
-from tests.cluster.test_early_ends import Shared
+from tests.cluster.test_undone_takes import Shared
 
 async def main():
     shared = Shared("orphaned")

@@ -1,4 +1,4 @@
-"""Storms: what clusters broke under once, again and again for as long as one likes, with real processes.
+"""Stress tests: what clusters broke under once, again and again for as long as one likes, with real processes.
 
 Each is a function of seconds and a seed that returns what it did and what was wrong. ``scripts/soak`` runs
 all of them after the soak itself, the tests each for a moment.
@@ -26,14 +26,14 @@ from actorsession import AsyncSession, Graph, LocalCluster, int32, ops
 from actorsession.cluster import read_statistics
 from actorsession.config import RunOptions
 from actorsession.errors import AbortedError, DeadlineExceededError, OpError, UnavailableError
-from tests.cluster.holding import hold
+from tests.bit_errors import FORMATS, flipped
+from tests.cluster.gil_worker import hold
 from tests.cluster.test_kernels import holding_worker
-from tests.crashes import SCENARIOS, storm
-from tests.flips import FORMATS, flipped
+from tests.crash_points import SCENARIOS, run_scenario
 from tests.fuzz.readers import READERS, spoil_arguments, spoil_files
 from tests.transports.test_users import DIAL, nobody, said
 
-__all__ = ["STORMS", "Storm"]
+__all__ = ["STRESS_TESTS", "StressReport"]
 
 # Seconds by when nothing may be left of a step.
 _SETTLE = 30.0
@@ -42,8 +42,8 @@ _SPOILT_AT_ONCE = 20
 
 
 @dataclass
-class Storm:
-    """What a storm did.
+class StressReport:
+    """What a stress test did.
 
     Attributes:
         done: how often, by what was done.
@@ -72,12 +72,12 @@ async def _until_idle(cluster: LocalCluster) -> list[str]:
 # -- elements of queues ----------------------------------------------------------------------------
 
 
-async def cancelled_dequeues(seconds: float, seed: int) -> Storm:
+async def cancelled_dequeues(seconds: float, seed: int) -> StressReport:
     """Consumers end by limits, timeouts and cancelling, at any moment; each element comes out once."""
-    seen, choice = Storm(), random.Random(seed)
+    seen, choice = StressReport(), random.Random(seed)
     with Graph().as_default() as graph:
         with graph.device("/job:ps/task:0"):
-            queue = ops.FIFOQueue(100_000, int32, shapes=[], shared_name="storm")
+            queue = ops.FIFOQueue(100_000, int32, shapes=[], shared_name="stress")
             x = ops.placeholder(int32, [])
             put, near, size = queue.enqueue(x), queue.dequeue(), queue.size()
             many = queue.dequeue_many(2)
@@ -131,9 +131,9 @@ async def cancelled_dequeues(seconds: float, seed: int) -> Storm:
 # -- processes that stop ---------------------------------------------------------------------------
 
 
-async def orderly_stops(seconds: float, seed: int) -> Storm:
+async def orderly_stops(seconds: float, seed: int) -> StressReport:
     """A task with snapshots is stopped in order in the middle of steps; what was acknowledged stays."""
-    seen, choice = Storm(), random.Random(seed)
+    seen, choice = StressReport(), random.Random(seed)
     with Graph().as_default() as graph, graph.device("/job:ps/task:0"):
         counter = ops.Variable(np.float64(0), name="counter")
         add = counter.assign_add(np.float64(1))
@@ -179,13 +179,13 @@ async def _stop(cluster: LocalCluster, after: float) -> None:
 # -- files -----------------------------------------------------------------------------------------
 
 
-async def crash_points(seconds: float, seed: int) -> Storm:
+async def crash_points(seconds: float, seed: int) -> StressReport:
     """Whatever writes files is killed at each of its calls; nothing is lost, and nothing left behind."""
-    seen, names = Storm(), list(SCENARIOS)
+    seen, names = StressReport(), list(SCENARIOS)
     random.Random(seed).shuffle(names)
     until = time.monotonic() + seconds
     for name in itertools.cycle(names):
-        report = await asyncio.to_thread(storm, name)
+        report = await asyncio.to_thread(run_scenario, name)
         seen.count("crash points", report.points)
         seen.wrong += [f"{name}: {fault}" for fault in report.faults]
         if time.monotonic() >= until:
@@ -193,9 +193,9 @@ async def crash_points(seconds: float, seed: int) -> Storm:
     raise AssertionError("there are no scenarios")
 
 
-async def flipped_bits(seconds: float, seed: int) -> Storm:
+async def flipped_bits(seconds: float, seed: int) -> StressReport:
     """Whatever is written is read again with a bit changed; it is an error, and never a value."""
-    seen, choice = Storm(), random.Random(seed)
+    seen, choice = StressReport(), random.Random(seed)
     until = time.monotonic() + seconds
     for name in itertools.cycle(FORMATS):
         report = await asyncio.to_thread(flipped, name, first=choice.randrange(1 << 20))
@@ -209,9 +209,9 @@ async def flipped_bits(seconds: float, seed: int) -> Storm:
 # -- other users -----------------------------------------------------------------------------------
 
 
-async def another_user(seconds: float, seed: int) -> Storm:
+async def another_user(seconds: float, seed: int) -> StressReport:
     """A process of another user dials a server on loopback and its socket files; it never gets in."""
-    seen, choice = Storm(), random.Random(seed)
+    seen, choice = StressReport(), random.Random(seed)
     if os.geteuid():
         seen.count("skipped: takes root")
         return seen
@@ -237,9 +237,9 @@ async def another_user(seconds: float, seed: int) -> Storm:
 # -- kernels that never end ------------------------------------------------------------------------
 
 
-async def endless_kernels(seconds: float, seed: int) -> Storm:
+async def endless_kernels(seconds: float, seed: int) -> StressReport:
     """Kernels outlive the limits of their steps; others are served, and SIGTERM ends the process."""
-    seen, choice = Storm(), random.Random(seed)
+    seen, choice = StressReport(), random.Random(seed)
     until = time.monotonic() + seconds
     with tempfile.TemporaryDirectory() as folder, Graph().as_default() as graph:
         while time.monotonic() < until or not seen.done:
@@ -281,9 +281,9 @@ async def _overdue(session: AsyncSession, held: Any, begun: Path) -> asyncio.Fut
         limit *= 2
 
 
-async def spoilt_files(seconds: float, seed: int) -> Storm:
+async def spoilt_files(seconds: float, seed: int) -> StressReport:
     """Files, variables and words of others are spoilt and read, by all readers and commands in turn."""
-    seen, until = Storm(), time.monotonic() + seconds
+    seen, until = StressReport(), time.monotonic() + seconds
     for turn in itertools.count(seed):
         seen.wrong += await asyncio.to_thread(spoil_arguments, turn)
         for name in READERS:
@@ -296,7 +296,7 @@ async def spoilt_files(seconds: float, seed: int) -> Storm:
     raise AssertionError("the numbers have come to an end")
 
 
-STORMS: dict[str, Callable[[float, int], Coroutine[Any, Any, Storm]]] = {
+STRESS_TESTS: dict[str, Callable[[float, int], Coroutine[Any, Any, StressReport]]] = {
     "cancelled dequeues": cancelled_dequeues,
     "orderly stops": orderly_stops,
     "crash points of writers": crash_points,

@@ -1,17 +1,17 @@
 """Crash points: whatever writes files is killed at each of its system calls, and what is left is looked at.
 
-A scenario is a piece of work on a folder, with what has to hold whenever it was cut off. ``storm`` runs it in
-a process of its own, which forks a child for each point: the n-th call that changes files (open, half of a
+A scenario is a piece of work on a folder, with what has to hold whenever it was cut off. ``run_scenario`` runs it
+in a process of its own, which forks a child for each point: the n-th call that changes files (open, half of a
 write, sync, rename, link, removal, new folder) is the child's last, by SIGKILL. Then the scenario looks at
 the folder, does the same work again without a fault, and looks once more: nothing may be lost, and nothing
 left behind.
 
-A soak calls ``storm``. The tests do the same with ``storms``, where one child is not killed but copies the
-folder at each call: a killed process leaves what it gave to the kernel, which is what the copy has. That
+A soak calls ``run_scenario``. The tests do the same with ``run_scenarios``, where one child is not killed but copies
+the folder at each call: a killed process leaves what it gave to the kernel, which is what the copy has. That
 files are synced before they get their names, and folders before anything is removed, is what ``unsynced``
 looks for in the list of calls.
 
-Run by itself, ``python -m tests.crashes SCENARIO[=POINTS] ...`` prints a report of each as a line of JSON.
+Run by itself, ``python -m tests.crash_points SCENARIO[=POINTS] ...`` prints a report of each as a line of JSON.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ import numpy as np
 from actorsession import checkpoints
 from actorsession.errors import OpError
 
-__all__ = ["SCENARIOS", "Report", "Scenario", "storm", "storms", "unsynced"]
+__all__ = ["SCENARIOS", "Report", "Scenario", "run_scenario", "run_scenarios", "unsynced"]
 
 _ROOT = Path(__file__).resolve().parent.parent
-# Seconds for a storm; one point takes some milliseconds.
+# Seconds for a run_scenario; one point takes some milliseconds.
 _LIMIT = 900.0
 # In memory where there is such a place: a sync takes tens of milliseconds on a disk that others use.
 _PLACE = "/dev/shm" if os.path.isdir("/dev/shm") else None
@@ -207,7 +207,7 @@ class Scenario:
 
 @dataclass(slots=True)
 class Report:
-    """What a storm has seen.
+    """What a run_scenario has seen.
 
     Attributes:
         scenario: its name.
@@ -222,20 +222,20 @@ class Report:
     lost: int = 0
 
 
-def storm(scenario: str) -> Report:
+def run_scenario(scenario: str) -> Report:
     """Kills the work of a scenario at each of its crash points, in a process of its own.
 
     Args:
         scenario: a key of ``SCENARIOS``.
 
     Raises:
-        AssertionError: if the process of the storm itself fails.
+        AssertionError: if the process of the run_scenario itself fails.
     """
     (report,) = _reports([scenario])
     return report
 
 
-def storms(scenarios: Mapping[str, int]) -> dict[str, Report]:
+def run_scenarios(scenarios: Mapping[str, int]) -> dict[str, Report]:
     """Does the same for several scenarios in one process, with copies in place of killed processes.
 
     Args:
@@ -246,13 +246,13 @@ def storms(scenarios: Mapping[str, int]) -> dict[str, Report]:
 
 
 def _reports(words: Sequence[str]) -> list[Report]:
-    command = [sys.executable, "-m", "tests.crashes", *words]
+    command = [sys.executable, "-m", "tests.crash_points", *words]
     ended = subprocess.run(command, cwd=_ROOT, capture_output=True, text=True, timeout=_LIMIT, check=False)
     assert ended.returncode == 0, ended.stderr
     return [Report(**json.loads(line)) for line in ended.stdout.splitlines()]
 
 
-def _storm(name: str, points: int) -> Report:
+def _run_scenario(name: str, points: int) -> Report:
     scenario, report = SCENARIOS[name], Report(name)
     with tempfile.TemporaryDirectory(dir=_PLACE) as place:
         folder = Path(place) / "at"
@@ -1025,7 +1025,7 @@ SCENARIOS: dict[str, Scenario] = {
 def _main(words: Sequence[str]) -> int:
     for word in words:
         name, _, points = word.partition("=")
-        report = _storm(name, int(points or 0))
+        report = _run_scenario(name, int(points or 0))
         sys.stdout.write(json.dumps(dataclasses.asdict(report)) + "\n")
         sys.stdout.flush()
     return 0

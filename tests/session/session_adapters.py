@@ -1,4 +1,4 @@
-"""Both faces behind one interface, so that a specification of a session is written once."""
+"""Both kinds of sessions behind one interface, so that a specification of a session is written once."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class ThreadedPartialRun:
         return await asyncio.to_thread(self.made.run, *args)
 
 
-class LocalFace:
+class LocalAdapter:
     """What both faces tell of a session in this process."""
 
     session: Any
@@ -60,7 +60,7 @@ class LocalFace:
         return statistics.partial_runs, statistics.steps, statistics.pending
 
 
-class AsyncFace(LocalFace):
+class AsyncAdapter(LocalAdapter):
     """``AsyncSession`` as it is."""
 
     name = "AsyncSession"
@@ -94,7 +94,7 @@ class AsyncFace(LocalFace):
         await self.session.close()
 
 
-class SyncFace(LocalFace):
+class SyncAdapter(LocalAdapter):
     """``Session``, called from a thread as a program on an event loop would."""
 
     name = "Session"

@@ -1,4 +1,4 @@
-"""A cluster of processes that synchronous tests hold, and both faces of sessions behind one set of calls."""
+"""A cluster of processes that synchronous tests hold, and both kinds of sessions behind one set of calls."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ T = TypeVar("T")
 FACES = ("async", "sync")
 
 
-class Hands:
+class ProcessCluster:
     """Processes that belong to a loop in a thread, so that any test can start, stop and change them.
 
     Attributes:
@@ -126,12 +126,12 @@ class Face:
 
 
 @contextmanager
-def holding(cluster: LocalCluster) -> Iterator[Hands]:
+def holding(cluster: LocalCluster) -> Iterator[ProcessCluster]:
     """A cluster, started for as long as the block lasts."""
     loop = new_event_loop()
     thread = threading.Thread(target=loop.run_forever, name="owner of the processes")
     thread.start()
-    held = Hands(cluster, loop)
+    held = ProcessCluster(cluster, loop)
     try:
         held.do(cluster.start())
         yield held
@@ -142,6 +142,6 @@ def holding(cluster: LocalCluster) -> Iterator[Hands]:
         loop.close()
 
 
-def hands(jobs: Mapping[str, int], **options: Any) -> AbstractContextManager[Hands]:
+def process_cluster(jobs: Mapping[str, int], **options: Any) -> AbstractContextManager[ProcessCluster]:
     """A cluster of processes, for as long as the block lasts."""
     return holding(LocalCluster(jobs, **options))

@@ -1,6 +1,6 @@
 """A worker process that loses what it should send to others.
 
-Run as ``python -m tests.cluster.dropping worker ...``: the command line of the package, with pushes that go
+Run as ``python -m tests.cluster.lossy_worker worker ...``: the command line of the package, with pushes that go
 nowhere. The network itself cannot lose one message of a stream, so the loss is put where a fault of ours
 would be: between the step and the link.
 """

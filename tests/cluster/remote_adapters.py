@@ -1,4 +1,4 @@
-"""Both faces of sessions on a cluster, for specifications of local sessions that are run again there."""
+"""Both kinds of sessions on a cluster, for specifications of local sessions that are run again there."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 from actorsession import AsyncSession, Graph, Operation, Session
 from actorsession.config import ConfigProto
 from tests.cluster.kit import PS0, W0, W1
-from tests.cluster.ways import Way
-from tests.session.faces import AsyncFace, SyncFace
+from tests.cluster.master_access import Way
+from tests.session.session_adapters import AsyncAdapter, SyncAdapter
 
 __all__ = ["FACES", "spread"]
 
 
-class RemoteFace:
+class RemoteAdapter:
     """What both faces tell of a session on a cluster."""
 
     way: Way
@@ -28,7 +28,7 @@ class RemoteFace:
         return self.session.statistics().partial_runs, self.way.open_partial_runs(), 0
 
 
-class RemoteAsync(RemoteFace, AsyncFace):
+class RemoteAsync(RemoteAdapter, AsyncAdapter):
     """``AsyncSession`` on a cluster."""
 
     def __init__(self, way: Way, graph: Graph, config: ConfigProto | None) -> None:
@@ -36,7 +36,7 @@ class RemoteAsync(RemoteFace, AsyncFace):
         self.session = AsyncSession(way.target, graph=graph, config=config or way.config())
 
 
-class RemoteSync(RemoteFace, SyncFace):
+class RemoteSync(RemoteAdapter, SyncAdapter):
     """``Session`` on a cluster."""
 
     def __init__(self, way: Way, graph: Graph, config: ConfigProto | None) -> None:

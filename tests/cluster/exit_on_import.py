@@ -13,7 +13,7 @@ if Path(__file__).with_suffix(".dies").exists():
 """
 
 
-class Mortality:
+class ExitOnImport:
     """The module, in a folder that the processes search.
 
     Attributes:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from actorsession import Graph, ops
-from tests.cluster.hands import FACES, Hands, hands
 from tests.cluster.kit import PATIENCE, W0, W1, is_empty, on, until_all
+from tests.cluster.process_cluster import FACES, ProcessCluster, process_cluster
 from tests.cluster.script import script
 from tests.cluster.soak import resident
 
@@ -23,14 +23,14 @@ STATE, LEFT = 256 * 2**20, 64 * 2**20
 
 
 @pytest.fixture
-def three(mortal: Hands) -> Hands:
+def three(mortal: ProcessCluster) -> ProcessCluster:
     """One ps and two workers."""
     return mortal
 
 
 @pytest.mark.parametrize(("job", "index", "grace"), [("worker", 1, WORKER_STOPPED), ("worker", 0, MASTER_STOPPED)])
 def test_close_ends_within_its_grace_beside_a_stopped_process(
-    job: str, index: int, grace: float, three: Hands, graph: Graph
+    job: str, index: int, grace: float, three: ProcessCluster, graph: Graph
 ) -> None:
     """A worker that takes part in the session, or its master; and closing again is fine."""
     with on(W1):
@@ -54,7 +54,7 @@ def test_close_ends_within_its_grace_beside_a_stopped_process(
 
 
 def test_a_cluster_with_a_stopped_process_stops_within_its_grace() -> None:
-    with hands({"worker": 2}) as held:
+    with process_cluster({"worker": 2}) as held:
         held.cluster.process("worker", 1).send_signal(signal.SIGSTOP)
         start = time.monotonic()
         held.do(held.cluster.stop(grace=0.5))
@@ -89,7 +89,7 @@ CLIENT = """
 """
 
 
-def test_what_a_killed_client_had_for_itself_is_freed_on_workers(three: Hands, tmp_path: Path) -> None:
+def test_what_a_killed_client_had_for_itself_is_freed_on_workers(three: ProcessCluster, tmp_path: Path) -> None:
     """Its session is isolated, holds a large variable on a worker, and is in the middle of a step."""
     pid = three.cluster.process("worker", 1).pid
     before, runs = resident(pid), three.do(three.cluster.statistics())[W1].runs
@@ -98,6 +98,7 @@ def test_what_a_killed_client_had_for_itself_is_freed_on_workers(three: Hands, t
         client.stdin.write(three.target("worker") + "\n")
         client.stdin.flush()
         three.do(until_all([three.target("worker", 1)], lambda s: s.steps == 1 and s.runs >= runs + 2))
+        # Of another process nothing but its memory shows that the variable is there, and is gone.
         assert resident(pid) > before + STATE - LEFT
         client.kill()
         client.wait(PATIENCE)

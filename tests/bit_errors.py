@@ -2,7 +2,7 @@
 
 Each format writes some files, and reads them as values. With any bit changed, reading must raise an error of
 ours or find nothing, or find what is before the damage where a file is read as a stream; never a value. The
-tests flip some bits, a soak others, and ``python -m tests.flips [FORMAT ...]`` every one.
+tests flip some bits, a soak others, and ``python -m tests.bit_errors [FORMAT ...]`` every one.
 """
 
 from __future__ import annotations

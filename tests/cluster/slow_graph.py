@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import actorsession as acts
-from actorsession.graph.graph import Graph
-from actorsession.graph.operation import Operation, Tensor
 
 
 @dataclass(frozen=True)
-class Roads:
+class SlowGraph:
     """Tensors of one graph, by the way they go.
 
     Attributes:
@@ -18,16 +16,16 @@ class Roads:
         across: from the ps over worker 0 to worker 1.
     """
 
-    graph: Graph
-    x: Tensor
-    here: Tensor
-    across: Tensor
-    init: Operation
+    graph: acts.Graph
+    x: acts.Tensor
+    here: acts.Tensor
+    across: acts.Tensor
+    init: acts.Operation
 
 
-def roads(products: int = 1) -> Roads:
+def slow_graph(products: int = 1) -> SlowGraph:
     """The graph, which is larger by a number of products that nobody fetches."""
-    graph = Graph()
+    graph = acts.Graph()
     with graph.as_default():
         x = acts.placeholder(acts.float32, [], name="x")
         with acts.device("/job:ps/task:0"):
@@ -40,4 +38,4 @@ def roads(products: int = 1) -> Roads:
             product = big = acts.placeholder(acts.float32, [None, None], name="big")
             for _ in range(products):
                 product = acts.matmul(product, big) * 0.5
-    return Roads(graph, x, here, across, bias.initializer)
+    return SlowGraph(graph, x, here, across, bias.initializer)

@@ -1,10 +1,10 @@
-"""Flipped bits in whatever is written to files: see ``flips``."""
+"""Flipped bits in whatever is written to files: see ``bit_errors``."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.flips import FORMATS, flipped
+from tests.bit_errors import FORMATS, flipped
 
 
 @pytest.mark.parametrize("name", FORMATS)

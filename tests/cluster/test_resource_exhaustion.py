@@ -20,10 +20,10 @@ import actorsession as acts
 from actorsession import ops
 from actorsession.config import ConfigProto
 from actorsession.errors import ResourceExhaustedError, UnavailableError
+from tests.allocation_failures import Shortage
 from tests.cluster.kit import W0, W1, chain, in_process, on, patient_cluster, reach_over_links, soon
 from tests.cluster.test_security import with_files
 from tests.rows import for_each
-from tests.shortage import Shortage
 from tests.transports.authority import Authority
 from transports.shm.lane import SHARED_VARIABLE
 

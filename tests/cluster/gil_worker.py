@@ -1,6 +1,6 @@
 """A worker process whose kernels hold the interpreter lock when a test says so.
 
-Run as ``python -m tests.cluster.holding worker ...``: the command line of the package, with one more op
+Run as ``python -m tests.cluster.gil_worker worker ...``: the command line of the package, with one more op
 registered first. Functions do not travel, so a kernel that a test wants elsewhere must be there already.
 """
 

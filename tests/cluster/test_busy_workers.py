@@ -28,7 +28,7 @@ from actorsession.cluster import read_statistics
 from actorsession.errors import InvalidArgumentError, UnavailableError
 from actorsession.rpc.liveness.lease import BEAT_SECONDS, LEASE_SECONDS
 from actorsession.rpc.liveness.verdict import PATIENCE as PATIENCE_LEASES
-from tests.cluster.holding import hold
+from tests.cluster.gil_worker import hold
 from tests.cluster.kit import PATIENCE, W0, W1, eventually, on, soon
 from tests.cluster.script import is_running, running
 from tests.cluster.test_child import ONE, line_of, worker
@@ -63,7 +63,7 @@ def pair(lease: float, *more: str) -> Iterator[Pair]:
     words = ["--lease", str(lease), "--beat", str(lease / 4), *more]
 
     def command(index: int, ports: list[int]) -> list[str]:
-        start = [sys.executable, "-m", "tests.cluster.holding", "worker", "--job", "worker"]
+        start = [sys.executable, "-m", "tests.cluster.gil_worker", "worker", "--job", "worker"]
         spec = json.dumps({"worker": [f"127.0.0.1:{port}" for port in ports]})
         return [*start, "--task", str(index), "--cluster", spec, *words]
 

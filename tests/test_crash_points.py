@@ -1,4 +1,4 @@
-"""Crash points of whatever writes files: see ``crashes`` for what is done, and what has to hold."""
+"""Crash points of whatever writes files: see ``crash_points`` for what is done, and what has to hold."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from tests.crashes import SCENARIOS, Report, storms, unsynced
+from tests.crash_points import SCENARIOS, Report, run_scenarios, unsynced
 
 # A point takes some ten milliseconds; of those that are much like others, some are looked at. The soak
 # looks at all.
@@ -34,7 +34,7 @@ PROGRAMS = {
 def reports() -> Mapping[str, Report]:
     """Those of all scenarios; starting a process for each would take longer than most of them."""
     points = {**dict.fromkeys(ALL, 1000), **dict.fromkeys(PROGRAMS, FEW)}
-    return storms({name: points.get(name, SOME) for name in SCENARIOS})
+    return run_scenarios({name: points.get(name, SOME) for name in SCENARIOS})
 
 
 @pytest.mark.process

@@ -43,7 +43,7 @@ async def test_a_failed_run_leaves_session_and_state_usable(session: Any) -> Non
         await session.run(quotient, {divisor: 0})
     assert caught.value.node == "quotient"
     assert caught.value.error_code == 3
-    assert "test_life.py" in str(caught.value)
+    assert "test_session_life.py" in str(caught.value)
     assert await session.run(quotient, {divisor: 2}) == 3
 
 

@@ -4,7 +4,7 @@ Importing takes half a second of a processor, which is more than most short prog
 a process of its own has: its own ``__main__``, folder, descriptors, threads and end, with what is called at
 the exit of an interpreter. What a program forgets to import it does not find, because its names are its own.
 
-``python -W error -m tests.warm`` is that process. It reads programs as lines of JSON, and answers each with
+``python -W error -m tests.forked_programs`` is that process. It reads programs as lines of JSON, and answers each with
 one.
 """
 
@@ -63,7 +63,7 @@ class Warm:
 def warm_process() -> Iterator[Warm]:
     """A process to run programs in, which ends with the block."""
     with subprocess.Popen(
-        [sys.executable, "-W", "error", "-m", "tests.warm"],
+        [sys.executable, "-W", "error", "-m", "tests.forked_programs"],
         cwd=ROOT,
         env={"PYTHONPATH": str(ROOT), "PATH": ""},
         text=True,
