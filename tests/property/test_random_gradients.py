@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import actorsession as acts
@@ -181,8 +181,18 @@ def _differences(function: Any, at: Any) -> Any:
     return out
 
 
+# A branch inside another is the first whose gradient needs a value that the outer one needs as well.
+NESTED: Program = [
+    ("if", 0, [("sine", 0, 0)], [
+        ("times", 3, 0, 0), ("times", 0, 3, 0), ("times", 0, 0, 0),
+        ("if", 0, [("sine", 0, 0)], [("times", 0, 0, 0), ("times", 0, 0, 3)]),
+    ]),
+]  # fmt: skip
+
+
 @settings(max_examples=40, deadline=None)
 @given(programs(3))
+@example(NESTED)
 def test_gradients_of_programs_equal_finite_differences_on_one_device_and_three(program: Program) -> None:
     question = Question(program, ["/cpu:0"])
     with Session(graph=question.graph) as session:

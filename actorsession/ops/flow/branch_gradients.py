@@ -51,7 +51,7 @@ def if_gradient(op: Operation, *grads: Tensor | None) -> Grads:
         bodies, found = [], []
         for branch, forward in enumerate(parts.bodies):
             body = builder.function()
-            body.mirrors, body.bring = forward, _from_branch(parts, branch)
+            body.mirrors, body.bring = forward, _from_branch(parts, branch, body)
             ys = [parts.results[branch][k] for k, _ in given]
             with body.building():
                 found.append(gradients_within(forward, ys, captures, [g for _, g in given]))
@@ -66,19 +66,25 @@ def if_gradient(op: Operation, *grads: Tensor | None) -> Grads:
     return once_each(op.inputs, back)
 
 
-def _from_branch(parts: Construct, branch: int) -> Callable[[Tensor], Tensor]:
-    """Return the function that makes a tensor of the forward branch available in the gradient's branch."""
+def _from_branch(parts: Construct, branch: int, body: FunctionBody) -> Callable[[Tensor], Tensor]:
+    """Return the function that makes a tensor of the forward branch available in the gradient's branch.
+
+    A construct inside that branch may be the first to need one, and others need it after that: what is made for it
+    is built in the branch.
+    """
     known: dict[Tensor, Tensor] = {}
 
     def bring(tensor: Tensor) -> Tensor:
         if tensor not in known:
             if tensor.op.type == "Const":
-                known[tensor] = made_again(tensor)
+                with body.building():
+                    known[tensor] = made_again(tensor)
             else:
                 refuse_handle(tensor)
                 note_change(parts)
                 saved = parts.save_from_branch(tensor, branch, lambda: _nothing(tensor))
-                known[tensor] = as_known(saved, tensor.shape)
+                with body.building():
+                    known[tensor] = as_known(saved, tensor.shape)
         return known[tensor]
 
     return bring
