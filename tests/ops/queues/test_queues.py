@@ -33,6 +33,7 @@ async def test_an_element_of_many_components_is_a_copy_of_what_went_in(session: 
         for component in await session.run(take):
             np.testing.assert_array_equal(component, [1.0, 2.0])
             component[:] = 0.0
+    assert {part.shape for part in await session.run(queue.dequeue_many(0))} == {(0, 2)}
 
 
 async def test_the_lowest_priority_number_comes_first_and_of_equals_the_oldest(session: AsyncSession) -> None:
@@ -41,7 +42,6 @@ async def test_the_lowest_priority_number_comes_first_and_of_equals_the_oldest(s
     await session.run(queue.enqueue_many([[3, 1, 2, 1], ["c", "a1", "b", "a2"]]))
     numbers, words = await session.run(queue.dequeue_many(4))
     assert (numbers.tolist(), words.tolist()) == ([1, 1, 2, 3], [b"a1", b"a2", b"b", b"c"])
-    assert [part.shape for part in await session.run(queue.dequeue_many(0))] == [(0,), (0,)]
 
 
 async def test_elements_that_were_shuffled_are_all_there_and_in_another_order(session: AsyncSession) -> None:
