@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import gc
 import importlib.util
 import os
@@ -28,6 +29,7 @@ import pytest
 
 from tests.leaks import Holdings, end_processes, take_holdings, wait_for_release
 from tests.ports import HoldPorts, held_ports
+from tests.template import cold_starts, install
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -67,8 +69,27 @@ WHOLE = (
 
 They run with ``--all``, and when a file or folder of them is named on the command line."""
 
-LOOPS_ARE_THE_SUBJECT = ("actors", "rpc", "runtime", "transports", "test_conftest.py")
+LOOPS_ARE_THE_SUBJECT = ("actors", "rpc", "runtime", "transports", "test_conftest.py", "test_template.py")
 """Files and folders whose async tests always run on both loops."""
+
+STARTS_ARE_THE_SUBJECT = (
+    "cluster/test_code_path.py",
+    "cluster/test_ends_of_programs.py",
+    "cluster/test_interpreter.py",
+    "compat/test_names.py",
+    "graph/test_extension.py",
+    "ops/test_blas_threads.py",
+    "test_cli.py",
+    "test_conftest.py",
+    "test_entry_points.py",
+    "test_extending.py",
+    "test_lazy_names.py",
+    "test_public_api.py",
+    "test_standard_streams.py",
+)
+"""Files and folders of tests whose processes are started as ever, and not from a template."""
+
+install()
 
 _HELD_BEFORE = pytest.StashKey[Holdings]()
 _TIMED_OUT_LOOPS: list[tuple[asyncio.AbstractEventLoop, BaseException]] = []
@@ -220,6 +241,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+@functools.cache
 def _is_in(path: Path, places: tuple[str, ...]) -> bool:
     """Whether a file of tests is one of some files, or in one of some folders."""
     return any(path.is_relative_to(_HERE / place) for place in places)
@@ -363,6 +385,13 @@ async def leaves_no_child_pending() -> AsyncIterator[None]:
     children = sorted(repr(child) for child in _pending_children())
     if children:
         pytest.fail(_report("children on the loop", children), pytrace=False)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Start processes as ever where starts are the subject."""
+    with cold_starts() if _is_in(item.path, STARTS_ARE_THE_SUBJECT) else contextlib.nullcontext():
+        return (yield)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -19,6 +19,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.template import PROCESSES
+
 __all__ = ["Holdings", "end_processes", "take_holdings", "wait_for_release"]
 
 # Descriptors that libraries open once, at their first use, and keep: not a test's own.
@@ -118,7 +120,7 @@ def _open_descriptors() -> list[tuple[int, str]]:
             target = os.readlink(f"{folder}/{name}")
         except FileNotFoundError:  # the one that listed the folder
             continue
-        if int(name) not in STANDARD_STREAMS and not target.startswith(TOLERATED_TARGETS):
+        if int(name) not in (*STANDARD_STREAMS, *PROCESSES.values()) and not target.startswith(TOLERATED_TARGETS):
             found.append((int(name), target))
     return found
 
@@ -132,13 +134,13 @@ def _child_processes() -> list[int]:
     while listed is not None and listed != (again := _listed_children()):
         listed = again  # the list may lack one beside a child that ends while it is read
     if listed is not None:
-        return sorted(listed)
+        return sorted(listed - PROCESSES.keys())
     found = []
     for status in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
             # pid (command) state parent ...: the command may hold spaces and brackets
             parent = int(status.read_text().rpartition(")")[2].split()[1])
-            if parent == os.getpid():
+            if parent == os.getpid() and int(status.parent.name) not in PROCESSES:
                 found.append(int(status.parent.name))
     return found
 

@@ -72,8 +72,8 @@ class EngineCluster(ManagedCluster[EngineProcess]):
         cluster_id: str | None = None,
     ) -> None:
         security = security or shared_security()
-        amounts = {job: dict(of_task) for job, of_task in (resources or {}).items()}
-        unknown = sorted(amounts.keys() - jobs.keys())
+        reserved = {job: dict(of_task) for job, of_task in (resources or {}).items()}
+        unknown = sorted(reserved.keys() - jobs.keys())
         if unknown:
             raise ValueError(f"resources are given for {unknown}; the jobs are {sorted(jobs)}")
         self._token = secrets.token_hex(_TOKEN_BYTES)
@@ -98,7 +98,7 @@ class EngineCluster(ManagedCluster[EngineProcess]):
             "imports": checked_imports(imports),
             "security": security,
         }
-        super().__init__(jobs, EngineSpawner(launcher, amounts, common, settings.start_timeout), settings)
+        super().__init__(jobs, EngineSpawner(launcher, reserved, common, settings.start_timeout), settings)
 
     @property
     def token(self) -> str:
@@ -129,8 +129,8 @@ class EngineSpawner(Spawner[EngineProcess]):
         self._timeout = timeout
 
     def _order(self, job: str, index: int) -> TaskOrder:
-        amounts = self._resources.get(job, {})
-        return TaskOrder(job=job, index=index, resources=amounts, cluster_id=self.cluster_id, **self._common)
+        reserved = self._resources.get(job, {})
+        return TaskOrder(job=job, index=index, resources=reserved, cluster_id=self.cluster_id, **self._common)
 
     async def prepare(self, processes: Sequence[EngineProcess], deadline: Deadline) -> None:
         """Have the engine reserve what the tasks need."""

@@ -178,7 +178,7 @@ with guard.watching([signal.SIGTERM]):
         os.kill(os.getpid(), signal.SIGTERM)
     os.close(guard._pipe)
     os.waitpid(guard._pid, 0)  # it has read what there was
-    print("alive")
+    print("alive", flush=True)
     os._exit(0)
 """
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 
 from actorsession import (
     Graph,
     GraphKeys,
     Session,
     Variable,
-    constant,
     float32,
     float64,
     global_variables,
@@ -25,43 +23,41 @@ from actorsession import (
     variables_initializer,
 )
 from actorsession.train import ExponentialMovingAverage
-from tests.rows import refusing
+from tests.ops.uses import Use, each_use, equals, refuses
+from tests.rows import for_each
 
 
-def averages(session: Session, kind: str) -> list[Any]:
-    """Of a variable that goes up and down by one, and of a tensor, over three updates."""
-    w, x, n = Variable([1.0, 2.0], name="w"), placeholder(float32, [2]), placeholder(int64, [])
-    y = x * 2.0
-    kinds: dict[str, dict[str, Any]] = {"plain": {}, "counted": {"num_updates": n}, "debiased": {"zero_debias": True}}
-    ema = ExponentialMovingAverage(0.9, **kinds[kind])
-    update, move = ema.apply([w, y]), w.assign_add([1.0, -1.0])
-    session.run(global_variables_initializer())
-    found = []
-    for k in range(3):
-        session.run(move)
-        session.run(update, {x: [k + 1.0, k - 1.0], n: k})
-        found.append(session.run([ema.average(w), ema.average(y)]))
-    return found
-
-
-@pytest.mark.parametrize(
-    ("kind", "wanted"),
+@for_each(
+    "options, wanted",
     [
-        ("plain", [[[1.1, 1.9], [0.2, -0.2]], [[1.29, 1.71], [0.58, -0.18]], [[1.561, 1.439], [1.122, 0.038]]]),
-        ("counted", [[[1.9, 1.1], [1.8, -1.8]], [[2.8, 0.2], [3.6, -0.32727279]], [[3.7, -0.7], [5.4, 1.4181818]]]),
+        ([], [[[1.1, 1.9], [0.2, -0.2]], [[1.29, 1.71], [0.58, -0.18]], [[1.561, 1.439], [1.122, 0.038]]]),
         (
-            "debiased",
+            ["num_updates"],
+            [[[1.9, 1.1], [1.8, -1.8]], [[2.8, 0.2], [3.6, -0.32727279]], [[3.7, -0.7], [5.4, 1.4181818]]],
+        ),
+        (
+            ["zero_debias"],
             [
-                [[1.1, 1.9], [2.0, -2.0]],
+                [[1.1, 1.9], [2, -2]],
                 [[1.29, 1.71], [3.0526316, -0.94736832]],
                 [[1.561, 1.439], [4.1402206, 0.14022142]],
             ],
         ),
     ],
-    ids=["plain", "counted", "debiased"],
 )
-def test_averages_are_those_of_tensorflow(session: Session, kind: str, wanted: Any) -> None:
-    np.testing.assert_allclose(np.array(averages(session, kind)), wanted, rtol=1e-5, atol=1e-6)
+def test_averages_are_those_of_tensorflow(session: Session, options: list[str], wanted: Any) -> None:
+    """Of a variable that goes up and down by one, and of a tensor, over three updates."""
+    w, x, n = Variable([1.0, 2.0], name="w"), placeholder(float32, [2]), placeholder(int64, [])
+    y = x * 2.0
+    given: dict[str, Any] = {key: n if key == "num_updates" else True for key in options}
+    ema = ExponentialMovingAverage(0.9, **given)
+    update, move = ema.apply([w, y]), w.assign_add([1.0, -1.0])
+    session.run(global_variables_initializer())
+    for k in range(3):
+        session.run(move)
+        session.run(update, {x: [k + 1.0, k - 1.0], n: k})
+        found = session.run([ema.average(w), ema.average(y)])
+        np.testing.assert_allclose(found, wanted[k], rtol=1e-5, atol=1e-6)
 
 
 def test_averages_are_named_after_what_they_average(graph: Graph) -> None:
@@ -97,28 +93,52 @@ def test_averages_stand_below_the_scope_in_which_they_are_built() -> None:
     ]
 
 
-def test_averages_are_made_once_and_updated_by_every_call(session: Session) -> None:
-    w = Variable([1.0])
-    ema = ExponentialMovingAverage(0.5)
-    first, second = ema.apply([w]), ema.apply([w])
-    average, move = ema.average(w), w.assign([3.0])
-    session.run(global_variables_initializer())
-    session.run(move)
-    session.run(first)
-    session.run(second)
-    assert session.run(average).tolist() == [2.5]
-    assert len(global_variables()) == 2
+def _averaged(start: Any, moved: Any, decay: Any = 0.5, times: int = 1, **options: Any) -> Any:
+    """The average of a variable after updates, and how many variables there are."""
+    w = Variable(start, **options)
+    ema = ExponentialMovingAverage(decay)
+    updates, move = [ema.apply([w]) for _ in range(times)], w.assign(moved)
+    with Session() as session:
+        session.run(global_variables_initializer())
+        for step in (move, *updates):
+            session.run(step)
+        return session.run(ema.average(w)).tolist(), len(global_variables())
 
 
-def test_the_average_of_a_variable_that_has_a_value_starts_from_it(session: Session) -> None:
+def _started_late() -> Any:
     w = Variable([1.0])
-    session.run(w.assign([7.0]))
-    ema = ExponentialMovingAverage(0.5)
-    ema.apply([w])
-    average = ema.average(w)
-    assert average is not None
-    session.run(variables_initializer([average]))
-    assert session.run(average).tolist() == [7.0]
+    with Session() as session:
+        session.run(w.assign([7.0]))
+        ema = ExponentialMovingAverage(0.5)
+        ema.apply([w])
+        average: Any = ema.average(w)
+        session.run(variables_initializer([average]))
+        return session.run(average).tolist()
+
+
+USES: list[Use] = [
+    # Averages are made once and updated by every call.
+    equals(lambda: _averaged([1.0], [3.0], times=2), ([2.5], 2)),
+    # The decay may be a variable, and values of other floating types.
+    equals(lambda: _averaged([1.0], [2.0], Variable(0.5, trainable=False), dtype=float64), ([1.5], 3)),
+    # The average of a variable that has a value starts from it.
+    equals(_started_late, [7.0]),
+    # Nothing to average is nothing to do.
+    equals(lambda: ExponentialMovingAverage(0.5).apply([]).type, "NoOp"),
+    refuses(
+        lambda: ExponentialMovingAverage(0.5).apply([Variable(1)]), TypeError, "types can be averaged, got <Variable"
+    ),
+    refuses(
+        lambda: ExponentialMovingAverage(0.5).apply([placeholder(float32, [None])]),
+        ValueError,
+        "must be known to average it",
+    ),
+]
+
+
+@each_use(USES)
+def test_averages_do_what_their_rows_say(use: Use) -> None:
+    use.check()
 
 
 def test_averages_are_beside_their_variable(graph: Graph) -> None:
@@ -133,16 +153,6 @@ def test_averages_are_beside_their_variable(graph: Graph) -> None:
     assert average.op.groups() == ("loc:@w",)
 
 
-def test_the_decay_may_be_a_variable_and_values_of_other_floating_types(session: Session) -> None:
-    decay, w = Variable(0.5, trainable=False), Variable([1.0], dtype=float64)
-    ema = ExponentialMovingAverage(decay)
-    update, move = ema.apply([w]), w.assign([2.0])
-    session.run(global_variables_initializer())
-    session.run(move)
-    session.run(update)
-    assert session.run(ema.average(w)) == [1.5]
-
-
 def test_variables_are_restored_from_their_averages() -> None:
     w, plain = Variable([1.0], name="w"), Variable([1.0], trainable=False, name="plain")
     ema = ExponentialMovingAverage(0.9)
@@ -152,18 +162,3 @@ def test_variables_are_restored_from_their_averages() -> None:
     assert ema.variables_to_restore([]) == {"w": w, "plain": plain, "w/ExponentialMovingAverage": average}
     fresh = ExponentialMovingAverage(0.9, name="mean")
     assert fresh.variables_to_restore([w])["w/mean"] is w
-
-
-def test_nothing_to_average_is_nothing_to_do() -> None:
-    constant(1.0)
-    assert ExponentialMovingAverage(0.5).apply([]).type == "NoOp"
-
-
-test_what_has_no_average_is_refused = refusing(
-    (lambda: ExponentialMovingAverage(0.5).apply([Variable(1)]), TypeError, "types can be averaged, got <Variable"),
-    (
-        lambda: ExponentialMovingAverage(0.5).apply([placeholder(float32, [None])]),
-        ValueError,
-        "must be known to average it",
-    ),
-)

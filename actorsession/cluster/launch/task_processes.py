@@ -194,8 +194,8 @@ class TaskProcesses(Generic[P]):
         """Return the counters of every task whose process runs; see ``ManagedCluster.statistics``."""
         alive, settings = [p for p in self.by_task.values() if p.alive], self._settings
         asking = [read_statistics(p.address, token=settings.token, security=settings.security) for p in alive]
-        answers = await asyncio.gather(*asking)
-        return {process.task: counters for process, counters in zip(alive, answers, strict=True)}
+        counters = await asyncio.gather(*asking)
+        return {process.task: each for process, each in zip(alive, counters, strict=True)}
 
     # -- ends ----------------------------------------------------------------------------------
 

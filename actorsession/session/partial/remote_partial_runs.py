@@ -235,8 +235,8 @@ class RemotePartialRuns(PartialRuns[RemotePartialPlan]):
         await self._steps.ask(self._drop(handle, no_such_run(handle)), _DROP, Done)
 
     def _drop(self, handle: str, error: OpError) -> PartialRunDrop:
-        session_handle = self._connection.handle
-        return PartialRunDrop(session_handle=session_handle, partial_run_handle=handle, error=error_to_wire(error))
+        session = self._connection.handle
+        return PartialRunDrop(session_handle=session, partial_run_handle=handle, error=error_to_wire(error))
 
     async def abort(self, handle: str, error: OpError) -> None:
         """Abort a run if it is open, without waiting for its kernels to end between two nodes."""

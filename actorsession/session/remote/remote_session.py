@@ -180,8 +180,8 @@ class RemoteSession(SessionInterface[RemotePlan]):
     async def find_placement(self) -> dict[str, Placed]:
         """Return where the master has placed the nodes of the graph, with the reasons."""
         await self.connection.send_graph()
-        placement = await self.connection.placement()
-        return {n: Placed(d, placement.reasons.get(n, "")) for n, d in placement.devices.items()}
+        placed = await self.connection.placement()
+        return {n: Placed(d, placed.reasons.get(n, "")) for n, d in placed.devices.items()}
 
     async def wait_for(self, tasks: str, count: int | None, limit: float) -> list[str]:
         """Wait until tasks of the cluster answer; see ``AsyncSession.wait_for``."""

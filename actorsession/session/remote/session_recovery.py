@@ -156,11 +156,11 @@ class SessionRecovery:
         loss = self._loss
         if connection.handle and connection.master.reached:
             try:
-                answer = await self._ask(deadline, anew=self._in_doubt or self._replaced)
+                report = await self._ask(deadline, anew=self._in_doubt or self._replaced)
                 lost = self._lost
                 await self.begin(self.wait)
                 self._settle()
-                return replace(answer, restarted=tuple(dict.fromkeys((*answer.restarted, *lost))))
+                return replace(report, restarted=tuple(dict.fromkeys((*report.restarted, *lost))))
             except (UnavailableError, AbortedError) as error:
                 loss = error  # the master is gone, or has dropped the session
         return await self._replace(deadline, loss)
@@ -180,23 +180,23 @@ class SessionRecovery:
                 self.failure = UnavailableError(words, task=loss.task)
             raise
         self.failure = None
-        answer = await self._ask(deadline, anew=True)
+        report = await self._ask(deadline, anew=True)
         self._settle()
         now = master.link.peer if master.link is not None else None
         if before is not None and now is not None and before.incarnation != now.incarnation:
-            return replace(answer, restarted=(now.task,))
-        return replace(answer, restored=())  # those of a master that was not restarted are old news
+            return replace(report, restarted=(now.task,))
+        return replace(report, restored=())  # those of a master that was not restarted are old news
 
     async def _ask(self, deadline: Deadline, *, anew: bool) -> Reattached:
         connection = self._connection
         message = ReattachSession(session_handle=connection.handle, anew=anew, request_id=connection.request_id())
-        answer = await connection.ask(message, deadline, SessionReattached)
+        report = await connection.ask(message, deadline, SessionReattached)
         return Reattached(
-            tuple(answer.added),
-            tuple(answer.removed),
-            tuple(answer.restarted),
-            tuple(answer.lost),
-            tuple(answer.restored),
+            tuple(report.added),
+            tuple(report.removed),
+            tuple(report.restarted),
+            tuple(report.lost),
+            tuple(report.restored),
         )
 
     def _settle(self) -> None:

@@ -10,6 +10,7 @@ import pytest
 from actorsession import Graph, Session, ops
 from actorsession.errors import InvalidArgumentError
 from actorsession.ops.flow.assertions import summary
+from tests.ops.uses import Use, each_use, equals, refuses
 from tests.rows import for_each
 
 
@@ -81,17 +82,12 @@ def test_a_print_lets_gradients_pass() -> None:
 # -- numbers ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("values", "words"),
-    [([1.0, np.nan], "NaN"), ([np.inf], "Inf"), ([np.nan, -np.inf], "Inf and NaN")],
-    ids=["nan", "infinity", "both"],
-)
-def test_numbers_that_are_none_are_refused(values: list[float], words: str) -> None:
+@for_each("values, words", [([1.0, np.nan], "NaN"), ([np.inf], "Inf"), ([np.nan, -np.inf], "Inf and NaN")])
+@for_each("check", [ops.check_numerics, ops.verify_tensor_all_finite])
+def test_numbers_that_are_none_are_refused(check: Any, values: list[float], words: str) -> None:
     x = ops.placeholder("float32")
     with pytest.raises(InvalidArgumentError, match=f"here : Tensor had {words} values"):
-        run(ops.check_numerics(x, "here"), {x: values})
-    with pytest.raises(InvalidArgumentError, match=f"there : Tensor had {words} values"):
-        run(ops.verify_tensor_all_finite(x, "there"), {x: values})
+        run(check(x, "here"), {x: values})
 
 
 def test_numbers_and_their_gradients_pass() -> None:
@@ -103,78 +99,44 @@ def test_numbers_and_their_gradients_pass() -> None:
         run(ops.gradients(ops.sqrt(ops.check_numerics(x * 0.0, "here")), [x]))
 
 
-# -- assertions about two tensors --------------------------------------------------------------------
-
-BINARY = [
-    (ops.assert_equal, "==", 2.0, 3.0),
-    (ops.assert_none_equal, "!=", 3.0, 2.0),
-    (ops.assert_less, "<", 3.0, 2.0),
-    (ops.assert_less_equal, "<=", 2.0, 1.0),
-    (ops.assert_greater, ">", 1.0, 2.0),
-    (ops.assert_greater_equal, ">=", 2.0, 3.0),
-]
-
-
-@for_each("check, sign, fits, fails", BINARY, ids=[b[0].__name__ for b in BINARY])
-def test_a_comparison_is_checked_in_the_step_or_at_once(check: Any, sign: str, fits: float, fails: float) -> None:
-    x, y = ops.placeholder("float32", name="x"), ops.placeholder("float32", name="y")
-    made = check(x, y, message="said")
-    assert run(made, {x: [2.0], y: [fits]}) is None
-    head = rf"\[said\] \[Condition x {sign} y did not hold element-wise:\] \[x \(x:0\) = \] \[2\]"
-    with pytest.raises(InvalidArgumentError, match=head):
-        run(made, {x: [2.0], y: [fails]})
-    assert check([2.0], [fits]).type == "Assert"
-    with pytest.raises(InvalidArgumentError, match=f"said\nCondition x {sign} y did not hold"):
-        check([2.0], [fails], message="said")
+# -- assertions ------------------------------------------------------------------------------------
 
 
 @for_each(
-    "check, sign, fits, fails",
+    "check, condition, fits, fails",
     [
-        (ops.assert_positive, ">", 1.0, 0.0),
-        (ops.assert_negative, "<", -1.0, 0.0),
-        (ops.assert_non_negative, ">=", 0.0, -1.0),
-        (ops.assert_non_positive, "<=", 0.0, 1.0),
+        (ops.assert_equal, "x == y", 2.0, 3.0),
+        (ops.assert_none_equal, "x != y", 3.0, 2.0),
+        (ops.assert_less, "x < y", 1.0, 2.0),
+        (ops.assert_less_equal, "x <= y", 2.0, 3.0),
+        (ops.assert_greater, "x > y", 3.0, 2.0),
+        (ops.assert_greater_equal, "x >= y", 2.0, 1.0),
+        (ops.assert_positive, "x > 0", 1.0, 0.0),
+        (ops.assert_negative, "x < 0", -1.0, 0.0),
+        (ops.assert_non_negative, "x >= 0", 0.0, -1.0),
+        (ops.assert_non_positive, "x <= 0", 0.0, 1.0),
     ],
-    ids=["positive", "negative", "non_negative", "non_positive"],
 )
-def test_a_sign_is_checked_in_the_step_or_at_once(check: Any, sign: str, fits: float, fails: float) -> None:
-    x = ops.placeholder("float32", name="x")
-    assert run(check(x), {x: [fits]}) is None
-    with pytest.raises(InvalidArgumentError, match=f"Condition x {sign} 0 did not hold"):
-        run(check(x), {x: [fails]})
-    assert check([fits]).type == "Assert"
-    with pytest.raises(InvalidArgumentError, match=f"Condition x {sign} 0 did not hold"):
-        check([fails])
+def test_numbers_are_compared_in_the_step_or_at_once(check: Any, condition: str, fits: float, fails: float) -> None:
+    x, y = ops.placeholder("float32", name="x"), ops.placeholder("float32", name="y")
+    others, known = ([y], [[2.0]]) if "y" in condition else ([], [])
+    made = check(x, *others, message="said")
+    assert run(made, {x: [fits], y: [2.0]}) is None
+    head = rf"\[said\] \[Condition {condition} did not hold element-wise:\] \[x \(x:0\) = \] \[{fails:g}\]"
+    with pytest.raises(InvalidArgumentError, match=head):
+        run(made, {x: [fails], y: [2.0]})
+    assert check([fits], *known).type == "Assert"
+    with pytest.raises(InvalidArgumentError, match=f"said\nCondition {condition} did not hold"):
+        check([fails], *known, message="said")
 
 
-def test_nearness_has_tolerances() -> None:
-    x = ops.placeholder("float32", name="x")
-    assert run(ops.assert_near(x, 1.0, rtol=0.1), {x: [1.05]}) is None
-    with pytest.raises(InvalidArgumentError, match="x and y not equal to tolerance"):
-        run(ops.assert_near(x, 1.0), {x: [1.05]})
-
-
-# -- dtypes and ranks --------------------------------------------------------------------------------
-
-
-def test_dtypes_are_checked_at_once() -> None:
-    x = ops.placeholder("float32", name="x")
-    assert ops.assert_integer(1).type == ops.assert_type(x, "float32").type == "NoOp"
-    with pytest.raises(TypeError, match='Expected "x" to be integer type'):
-        ops.assert_integer(x)
-    with pytest.raises(TypeError, match="x:0 must be of type int32; got float32"):
-        ops.assert_type(x, "int32")
-
-
-@pytest.mark.parametrize(
-    ("check", "wanted", "fits", "words"),
+@for_each(
+    "check, wanted, fits, words",
     [
         (ops.assert_rank, 2, [[1.0]], "must have rank 2"),
         (ops.assert_rank_at_least, 2, [[[1.0]]], "must have rank at least 2"),
         (ops.assert_rank_in, [0, 2], [[1.0]], r"must have rank in \(0, 2\)"),
     ],
-    ids=["rank", "at least", "in"],
 )
 def test_ranks_are_checked_in_the_step_or_at_once(check: Any, wanted: Any, fits: Any, words: str) -> None:
     x = ops.placeholder("float32", name="x")
@@ -186,10 +148,32 @@ def test_ranks_are_checked_in_the_step_or_at_once(check: Any, wanted: Any, fits:
         check(ops.constant([1.0]), wanted, message="said")
 
 
-def test_a_scalar_is_handed_on() -> None:
+def _x() -> Any:
+    return ops.placeholder("float32", name="x")
+
+
+def _near(**options: Any) -> Any:
+    x = _x()
+    return run(ops.assert_near(x, 1.0, **options), {x: [1.05]})
+
+
+def _scalar() -> Any:
     x = ops.constant(1.0)
-    assert ops.assert_scalar(x) is x
-    with pytest.raises(ValueError, match="Expected scalar shape"):
-        ops.assert_scalar(ops.constant([1.0]))
-    with pytest.raises(ValueError, match="a rank must be a scalar"):
-        ops.assert_rank(x, [1, 2])
+    return ops.assert_scalar(x) is x
+
+
+OTHERS = [
+    equals(lambda: _near(rtol=0.1), None),
+    refuses(_near, InvalidArgumentError, "x and y not equal to tolerance"),
+    equals(lambda: [ops.assert_integer(1).type, ops.assert_type(_x(), "float32").type], ["NoOp", "NoOp"]),
+    equals(_scalar, True),
+    refuses(lambda: ops.assert_integer(_x()), TypeError, 'Expected "x" to be integer type'),
+    refuses(lambda: ops.assert_type(_x(), "int32"), TypeError, "x:0 must be of type int32; got float32"),
+    refuses(lambda: ops.assert_scalar(ops.constant([1.0])), ValueError, "Expected scalar shape"),
+    refuses(lambda: ops.assert_rank(ops.constant(1.0), [1, 2]), ValueError, "a rank must be a scalar"),
+]
+
+
+@each_use(OTHERS)
+def test_other_assertions_do_what_their_rows_say(use: Use) -> None:
+    use.check()

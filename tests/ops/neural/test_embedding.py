@@ -21,9 +21,9 @@ from actorsession import (
     int64,
     nn,
 )
-from actorsession.errors import InvalidArgumentError
 from actorsession.train import GradientDescentOptimizer
-from tests.ops.interpreter import Variables, check_gradient, evaluate, source
+from tests.ops.interpreter import Variables, evaluate, source
+from tests.ops.uses import Use, each_use, fails, refuses, slopes
 from tests.rows import for_each
 
 TABLE = np.arange(14, dtype=np.float32).reshape(7, 2)
@@ -93,14 +93,6 @@ def test_rows_are_scaled_down_to_a_norm_one_by_one(count: int, ids: Any) -> None
     np.testing.assert_allclose(value(rows), wanted, rtol=1e-6)
 
 
-@pytest.mark.parametrize("strategy", ["mod", "div"])
-def test_gradients_are_those_of_finite_differences(strategy: str) -> None:
-    def f(*tables: Any) -> Any:
-        return nn.embedding_lookup(list(tables), [0, 6, 3, 3], partition_strategy=strategy)
-
-    check_gradient(f, *[np.asarray(p, float) for p in parts(3, strategy)])
-
-
 def test_only_rows_that_were_looked_up_are_trained() -> None:
     w = Variable(TABLE)
     loss = nn.embedding_lookup(w, [1, 1, 4])
@@ -114,20 +106,6 @@ def test_only_rows_that_were_looked_up_are_trained() -> None:
     wanted[1] -= 2
     wanted[4] -= 1
     np.testing.assert_array_equal(evaluate([w], None, state)[0], wanted)
-
-
-def test_an_id_outside_the_table_is_refused() -> None:
-    with pytest.raises(InvalidArgumentError, match="7"):
-        value(nn.embedding_lookup(Variable(TABLE), [7]))
-
-
-def test_a_table_and_a_strategy_are_needed() -> None:
-    nothings: list[Any] = [None, [], ()]
-    for nothing in nothings:
-        with pytest.raises(ValueError, match="params must be given"):
-            nn.embedding_lookup(nothing, [1])
-    with pytest.raises(ValueError, match="'mod' or 'div', got 'by hand'"):
-        nn.embedding_lookup([TABLE, TABLE], [1], partition_strategy="by hand")
 
 
 # -- several ids, one row --------------------------------------------------------------------------
@@ -158,36 +136,58 @@ def test_rows_of_several_ids_are_made_one(combiner: str | None, weighted: bool, 
     np.testing.assert_allclose(value(rows), wanted, rtol=1e-6)
 
 
-@for_each("weighted", [False, True])
-@for_each("combiner", ["sum", "mean", "sqrtn"])
-def test_gradients_of_rows_made_one(combiner: str, weighted: bool) -> None:
-    def f(table: Any) -> Any:
-        ids = SparseTensor(PLACES, constant(IDS, int64), [4, 3])
-        weights = SparseTensor(PLACES, constant(np.array(WEIGHTS)), [4, 3]) if weighted else None
-        return nn.embedding_lookup_sparse(table, ids, weights, combiner=combiner)
-
-    check_gradient(f, np.asarray(TABLE, float))
-
-
 def test_half_precision_is_added_up_in_float32() -> None:
     table = constant(np.full((1, 1), 1.0), "float16")
     places = [[0, i] for i in range(3000)]
     ids = SparseTensor(places, constant([0] * 3000, int32), [1, 3000])
     weights = SparseTensor(places, constant([1.0] * 3000), [1, 3000])
-    rows = nn.embedding_lookup_sparse(table, ids, weights, combiner="sum")
-    found = value(rows)
+    found = value(nn.embedding_lookup_sparse(table, ids, weights, combiner="sum"))
     assert found.dtype == np.float16
     assert found.tolist() == [[3000.0]]
 
 
-def test_what_is_not_sparse_or_does_not_fit_is_refused() -> None:
-    ids, weights = ids_and_weights(True)
-    with pytest.raises(ValueError, match="'mean', 'sqrtn' or 'sum', got 'max'"):
-        nn.embedding_lookup_sparse(TABLE, ids, None, combiner="max")
-    with pytest.raises(TypeError, match="sp_ids is a SparseTensor, got list"):
-        nn.embedding_lookup_sparse(TABLE, [1], weights)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="sp_weights is a SparseTensor, got list"):
-        nn.embedding_lookup_sparse(TABLE, ids, [1.0])  # type: ignore[arg-type]
-    few = SparseTensor([[0, 0]], [1.0], [4, 3])
-    with pytest.raises(ValueError, match=r"a weight for each id, got \(1,\) for \(5,\)"):
-        nn.embedding_lookup_sparse(TABLE, ids, few)
+def _each(strategy: str) -> Use:
+    def of(*tables: Any) -> Any:
+        return nn.embedding_lookup(list(tables), [0, 6, 3, 3], partition_strategy=strategy)
+
+    return slopes(of, *[np.asarray(p, float) for p in parts(3, strategy)])
+
+
+def _several(combiner: str, weighted: bool) -> Use:
+    def of(table: Any) -> Any:
+        weights = SparseTensor(PLACES, constant(np.array(WEIGHTS)), [4, 3]) if weighted else None
+        return nn.embedding_lookup_sparse(table, ids_and_weights(False)[0], weights, combiner=combiner)
+
+    return slopes(of, np.asarray(TABLE, float))
+
+
+def _made_one(ids: Any = None, weights: Any = None, combiner: str | None = None) -> Any:
+    given = ids_and_weights(True)
+    return nn.embedding_lookup_sparse(TABLE, ids or given[0], weights or given[1], combiner=combiner)
+
+
+NOTHINGS: list[Any] = [None, [], ()]
+USES: list[Use] = [
+    *map(_each, ["mod", "div"]),
+    *(_several(combiner, weighted) for combiner in ("sum", "mean", "sqrtn") for weighted in (False, True)),
+    fails(lambda ids: nn.embedding_lookup(TABLE, ids), "7", [7]),
+    *(refuses(lambda no=no: nn.embedding_lookup(no, [1]), ValueError, "params must be given") for no in NOTHINGS),
+    refuses(
+        lambda: nn.embedding_lookup([TABLE, TABLE], [1], partition_strategy="by hand"),
+        ValueError,
+        "'mod' or 'div', got 'by hand'",
+    ),
+    refuses(lambda: _made_one(combiner="max"), ValueError, "'mean', 'sqrtn' or 'sum', got 'max'"),
+    refuses(lambda: _made_one([1]), TypeError, "sp_ids is a SparseTensor, got list"),
+    refuses(lambda: _made_one(weights=[1.0]), TypeError, "sp_weights is a SparseTensor, got list"),
+    refuses(
+        lambda: _made_one(weights=SparseTensor([[0, 0]], [1.0], [4, 3])),
+        ValueError,
+        r"a weight for each id, got \(1,\) for \(5,\)",
+    ),
+]
+
+
+@each_use(USES)
+def test_lookups_do_what_their_rows_say(use: Use) -> None:
+    use.check()

@@ -20,12 +20,12 @@ def add_saver(config: RunConfig, scaffold: Scaffold) -> None:
     """Give the default graph a saver, unless it or a scaffold has one."""
     graph = get_default_graph()
     if scaffold.saver is None and not graph.get_collection(GraphKeys.SAVERS):
-        made = Saver(
+        saver = Saver(
             max_to_keep=config.keep_checkpoint_max,
             keep_checkpoint_every_n_hours=config.keep_checkpoint_every_n_hours,
             save_relative_paths=True,
         )
-        graph.add_to_collection(GraphKeys.SAVERS, made)
+        graph.add_to_collection(GraphKeys.SAVERS, saver)
 
 
 def checkpoint_hooks(config: RunConfig, spec: EstimatorSpec, hooks: Iterable[Any], listeners: list[Any]) -> list[Any]:

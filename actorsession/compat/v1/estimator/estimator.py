@@ -144,10 +144,10 @@ class Estimator:
         return load_variable(self._trained(), name)
 
     def _trained(self) -> str:
-        found = self.latest_checkpoint()
-        if found is None:
+        path = self.latest_checkpoint()
+        if path is None:
             raise ValueError("Estimator hasn't been trained yet.")
-        return found
+        return path
 
     # -- training ------------------------------------------------------------------------------
 
@@ -182,11 +182,11 @@ class Estimator:
         if max_steps is not None and self._latest_step() >= max_steps:
             _log.info("Skipping training since max_steps has already saved.")
             return self
-        found = _checked_hooks(hooks)
+        all_hooks = _checked_hooks(hooks)
         if steps is not None or max_steps is not None:
-            found.append(StopAtStepHook(steps, max_steps))
+            all_hooks.append(StopAtStepHook(steps, max_steps))
         with Graph().as_default(), device(_device_fn(self._config)):
-            self._train_in_graph(input_fn, found, list(saving_listeners or ()))
+            self._train_in_graph(input_fn, all_hooks, list(saving_listeners or ()))
         return self
 
     def _latest_step(self) -> int:
@@ -274,9 +274,9 @@ class Estimator:
             creator = ChiefSessionCreator(
                 spec.scaffold, config=self._config.session_config, checkpoint_filename_with_path=path
             )
-            found = [*inputs, *_checked_hooks(hooks), *spec.evaluation_hooks]
+            all_hooks = [*inputs, *_checked_hooks(hooks), *spec.evaluation_hooks]
             last = _LastValues(values)
-            with MonitoredSession(creator, [*found, last]) as session:
+            with MonitoredSession(creator, [*all_hooks, last]) as session:
                 done = 0
                 while not session.should_stop() and (steps is None or done < steps):
                     session.run(update)
@@ -317,8 +317,8 @@ class Estimator:
             creator = ChiefSessionCreator(
                 spec.scaffold, config=self._config.session_config, checkpoint_filename_with_path=path
             )
-            found = [*inputs, *_checked_hooks(hooks), *spec.prediction_hooks]
-            session = MonitoredSession(creator, found)
+            all_hooks = [*inputs, *_checked_hooks(hooks), *spec.prediction_hooks]
+            session = MonitoredSession(creator, all_hooks)
         # The program's graph is the default one again while it has a prediction.
         with session:
             while not session.should_stop():

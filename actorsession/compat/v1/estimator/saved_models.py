@@ -95,10 +95,10 @@ def _signatures(spec: EstimatorSpec, given: Any) -> dict[str, Any]:
     outputs = spec.export_outputs
     if outputs is None:
         outputs = {DEFAULT_SERVING_SIGNATURE_DEF_KEY: PredictOutput(spec.predictions)}
-    made, refused = {}, {}
+    signatures, refused = {}, {}
     for key, output in outputs.items():
         try:
-            made[key] = output.as_signature_def(given.receiver_tensors)
+            signatures[key] = output.as_signature_def(given.receiver_tensors)
         except ValueError as exc:
             refused[key] = str(exc)
     for key, inputs in (given.receiver_tensors_alternatives or {}).items():
@@ -106,11 +106,11 @@ def _signatures(spec: EstimatorSpec, given: Any) -> dict[str, Any]:
         for name, output in outputs.items():
             try:
                 label = key if name == DEFAULT_SERVING_SIGNATURE_DEF_KEY else f"{key}:{name}"
-                made[label] = output.as_signature_def(tensors)
+                signatures[label] = output.as_signature_def(tensors)
             except ValueError as exc:
                 refused[f"{key}:{name}"] = str(exc)
     for key, why in refused.items():
         _log.info("The signature %r is not exported: %s", key, why)
-    if not made:
+    if not signatures:
         raise ValueError(f"the model has no signature for these inputs: {refused}")
-    return made
+    return signatures

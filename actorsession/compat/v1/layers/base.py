@@ -132,13 +132,13 @@ class LayerCalls:
             )
         return self._calls[number][what]
 
-    def depending(self, found: Iterable[Any], inputs: Any) -> list[Any]:
+    def depending(self, nodes: Iterable[Any], inputs: Any) -> list[Any]:
         """Return those nodes that depend on inputs; for ``None`` those that depend on none of the calls'."""
         if inputs is None:
             known = [leaf for call in self._calls for leaf in nests.flatten(call["input"])]
-            return [each for each in found if not _reaches(each, known)]
+            return [each for each in nodes if not _reaches(each, known)]
         leaves = nests.flatten(inputs)
-        return [each for each in found if _reaches(each, leaves)]
+        return [each for each in nodes if _reaches(each, leaves)]
 
 
 class Layer(ours.Layer):
@@ -233,8 +233,8 @@ class Layer(ours.Layer):
         return sum(math.prod(variable.shape.as_list()) for variable in self.weights)
 
     def _calls(self) -> LayerCalls:
-        found: LayerCalls = self.__dict__.setdefault("_made", LayerCalls())  # of one without ``__init__``, too
-        return found
+        calls: LayerCalls = self.__dict__.setdefault("_made", LayerCalls())  # of one without ``__init__``, too
+        return calls
 
     input = property(lambda self: self._calls().only(self.name, "input"), doc="The inputs of its call.")
     output = property(lambda self: self._calls().only(self.name, "output"), doc="The outputs of its call.")
