@@ -420,8 +420,8 @@ RAW: list[Use] = [
     equals(_spread, (True, "/device:CPU:1")),
     equals(_waiting, ("passed", True, 3.0)),
     equals(_tupled, (None, "Identity", [2.0, [6.0]])),
-    refuses(lambda: tuple_([None]), ValueError, "at least one tensor"),
-    refuses(lambda: group("a"), TypeError, "group takes operations"),
+    refuses(lambda: acts.tuple([None]), ValueError, "at least one tensor"),
+    refuses(lambda: acts.group("a"), TypeError, "group takes operations"),
     equals(_switched, ([True, True], ["Switch:0", "Switch:1"], "Switch")),
     equals(
         lambda: dims(*dataflow.switch_n(acts.placeholder("float32", [3]), acts.placeholder("int32", []), 4)), [[3]] * 4
