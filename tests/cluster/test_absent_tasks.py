@@ -29,7 +29,7 @@ from actorsession.errors import (
     UnavailableError,
     WorkerRestartedError,
 )
-from actorsession.messages.done import Done
+from actorsession.messages import Done
 from actorsession.messages.worker import CreateWorkerSession, DeleteWorkerSession, GetStatus, UpdateWorkerSession
 from actorsession.runtime import planning
 from tests.cluster.fakes import FakeWorker, FakeWorkerCache

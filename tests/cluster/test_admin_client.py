@@ -12,7 +12,7 @@ from actorsession.actors import CallContext, Deadline, registry
 from actorsession.cluster import read_cluster, read_statistics, stop_server
 from actorsession.cluster.server.control import Control, is_near
 from actorsession.errors import DeadlineExceededError, PermissionDeniedError, UnavailableError, UnimplementedError
-from actorsession.messages.done import Done
+from actorsession.messages import Done
 from actorsession.messages.server import GetCluster, KeepServer, StopServer
 from actorsession.rpc.security import TOKEN_VARIABLE
 from tests.cluster.kit import W0, W1, Gate, InProcess, in_process, on, silent_address, soon

@@ -10,7 +10,7 @@ import pytest
 from actorsession import AsyncSession, Graph, Session, ops
 from actorsession.config import CallableOptions, RunMetadata, RunOptions, TensorConnection
 from actorsession.errors import CancelledError, InvalidArgumentError, NotFoundError
-from actorsession.messages.done import Done
+from actorsession.messages import Done
 from actorsession.messages.session import PrepareStep
 from tests.cluster.kit import PS0, W0, W1, on, soon
 from tests.cluster.master_access import Way, way

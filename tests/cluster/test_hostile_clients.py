@@ -21,7 +21,7 @@ from actorsession.config.limits import MAX_RUN_NAMES
 from actorsession.errors import InvalidArgumentError, OpError, ProtocolError, ResourceExhaustedError
 from actorsession.extend import TensorSpec
 from actorsession.graph.function import FunctionDef
-from actorsession.messages.done import Done
+from actorsession.messages import Done
 from actorsession.messages.session import MASTER, CloseSession, CreateSession, ExtendSession, PrepareStep
 from actorsession.messages.worker import WORKER, CreateWorkerSession, GetStatus, RegisterGraph, WorkerStatus
 from actorsession.plan.partition import RECV
