@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
-from actorsession.cluster.worker_cache_interface import WorkerCacheInterface
 from actorsession.errors import ProtocolError
 from actorsession.records import dataclass
-from actorsession.rpc.pushes import Pushed
 
 __all__ = ["RpcEvent", "RpcLog"]
 
@@ -98,16 +96,6 @@ class RpcLog:
                 nbytes=nbytes,
             )
         )
-
-    def pushes_over(self, workers: WorkerCacheInterface) -> Callable[[str, Pushed], None]:
-        """Return the function that pushes to other tasks over the links of a worker cache."""
-
-        def push(task: str, message: Pushed) -> None:
-            if self.enabled:
-                self.note(message.step_id, "PushTensors", task, message.values, outgoing=True)
-            workers.push(task, message)
-
-        return push
 
     def events(self, steps: Collection[int] = ()) -> list[RpcEvent]:
         """Return the events of ``steps``, or of all steps if it is empty, the oldest first."""

@@ -15,6 +15,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any, TypeAlias
 
+from actorsession.cluster.worker.rpc_log import RpcLog
 from actorsession.cluster.worker_cache_interface import WorkerCacheInterface
 from actorsession.errors import CancelledError, InvalidArgumentError, OpError, error_from_wire, error_to_wire
 from actorsession.graph.codec import INLINE_LIMIT, bytes_held
@@ -66,6 +67,7 @@ class WorkerRendezvous(Rendezvous):
         step_id: the step.
         task: this task.
         push: delivers a message to the worker of another task; never blocks.
+        log: takes what is pushed, while it is enabled.
 
     Attributes:
         peers: the tasks of the step's session; ``None`` if they are those of the worker's cluster.
@@ -74,6 +76,7 @@ class WorkerRendezvous(Rendezvous):
     """
 
     __slots__ = (
+        "_log",
         "_push",
         "_what",
         "begun",
@@ -87,7 +90,7 @@ class WorkerRendezvous(Rendezvous):
         "task",
     )
 
-    def __init__(self, step_id: int, task: str, push: Push) -> None:
+    def __init__(self, step_id: int, task: str, push: Push, log: RpcLog) -> None:
         # What the base class does, without a call.
         self._expected, self._sent, self._waiting = {}, {}, {}
         self._aborted, self._closed = None, False
@@ -99,6 +102,7 @@ class WorkerRendezvous(Rendezvous):
         self.created = time.monotonic()
         self.task = task
         self._push = push
+        self._log = log
         self.peers: SessionPeers | None = None
         self.gathered: dict[str, Pushed] = {}
         self.on_abort: Callable[[OpError], None] | None = None
@@ -146,6 +150,8 @@ class WorkerRendezvous(Rendezvous):
             values = message.values
             if len(values) > 1 or getattr(values[0], "nbytes", 0) > INLINE_LIMIT:
                 self.pushed += bytes_held(values)
+            if self._log.enabled:
+                self._log.note(self.step_id, "PushTensors", task, values, outgoing=True)
             self._push(task, message)
 
     def release(self) -> None:
@@ -161,14 +167,16 @@ class RendezvousTable:
     Args:
         task: this task.
         push: delivers a message to the worker of another task.
+        log: takes what the steps push, while it is enabled; by default one of their own.
 
     Attributes:
         steps: the rendezvous of the steps in progress; only the table changes it.
     """
 
-    def __init__(self, task: str, push: Push) -> None:
+    def __init__(self, task: str, push: Push, log: RpcLog | None = None) -> None:
         self._task = task
         self._push = push
+        self._log = RpcLog() if log is None else log
         self.steps: dict[int, WorkerRendezvous] = {}
         self._over: OrderedDict[int, OpError | None] = OrderedDict()
         self._unbegun = 0  # how many of the steps have been pushed to and have not begun
@@ -187,7 +195,7 @@ class RendezvousTable:
             raise self._over[step_id] or CancelledError(f"step {step_id} is over", derived=True)
         rendezvous = self.steps.get(step_id)
         if rendezvous is None:
-            rendezvous = self.steps[step_id] = WorkerRendezvous(step_id, self._task, self._push)
+            rendezvous = self.steps[step_id] = WorkerRendezvous(step_id, self._task, self._push, self._log)
         elif not rendezvous.begun:
             self._unbegun -= 1
         rendezvous.begun = True
@@ -221,7 +229,7 @@ class RendezvousTable:
             if step_id in self._over:
                 return
             self._drop_unbegun()
-            rendezvous = self.steps[step_id] = WorkerRendezvous(step_id, self._task, self._push)
+            rendezvous = self.steps[step_id] = WorkerRendezvous(step_id, self._task, self._push, self._log)
             self._unbegun += 1
         rendezvous.receive(keys, values, dead)
 

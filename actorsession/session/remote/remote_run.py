@@ -29,7 +29,7 @@ from actorsession.errors import (
 from actorsession.messages.step_frames import PARTIAL_RUN, RUN_STEP, CallRequest, StepRequest, extra_from_wire
 from actorsession.runtime.interruptible import acquire
 from actorsession.runtime.partial.run_state import no_such_run
-from actorsession.session.remote.values import RunValues, SessionProgram, own_values
+from actorsession.session.remote.values import RunValues, SessionProgram, own_value, received_value
 
 if TYPE_CHECKING:
     from actorsession.session.remote.remote_steps import RemoteSteps
@@ -140,7 +140,7 @@ class RemoteRun:
         if self._error is not None:
             raise self._error
         assert self._found is not None
-        return own_values(self._found.read_all(), over_link=self.program.over_link)
+        return list(map(received_value if self.program.over_link else own_value, self._found.read_all()))
 
     @property
     def unconfirmed(self) -> bool:

@@ -29,8 +29,9 @@ __all__ = [
     "SessionProgram",
     "copies_much",
     "fill_metadata",
-    "own_values",
+    "own_value",
     "plan_to_wire",
+    "received_value",
     "sent_feeds",
     "timeline_of",
 ]
@@ -165,11 +166,6 @@ def _is_whole(value: Any) -> bool:
     return not large_arrays((value,)) or bool(value.flags.c_contiguous)
 
 
-def own_values(values: Sequence[Any], *, over_link: bool) -> list[Any]:
-    """Return fetched values owned by the caller; rank 0 becomes a scalar, as in TensorFlow."""
-    return list(map(_received if over_link else _own, values))
-
-
 def fill_metadata(metadata: RunMetadata, wire: dict[str, Any] | None) -> None:
     """Fill metadata with the master's report on a run."""
     metadata.clear()
@@ -198,13 +194,15 @@ def timeline_of(metadata: RunMetadata, wire: dict[str, Any] | None) -> StepStats
     return metadata.step_stats if timeline is True else StepStats.from_wire(timeline)
 
 
-def _own(value: Any) -> Any:
+def own_value(value: Any) -> Any:
+    """Return a value of a master in this process, owned by the caller; rank 0 becomes a scalar, as in TensorFlow."""
     if not isinstance(value, np.ndarray):
         return value
     return np.array(value) if value.ndim else value[()]
 
 
-def _received(value: Any) -> Any:
+def received_value(value: Any) -> Any:
+    """Return a value that has come over a link, owned by the caller; see ``own_value``."""
     if not isinstance(value, np.ndarray):
         return value
     if not value.ndim:
