@@ -58,7 +58,7 @@ WATCHED = {
 sys.addaudithook(audit)
 
 from actorsession.cluster import Server
-from tests.loops import run_to_end as run
+import uvloop
 
 async def main():
     global recording
@@ -72,7 +72,7 @@ async def main():
     }
     print(json.dumps({"modules": modules, "seen": seen}), flush=True)
 
-run(main())
+uvloop.run(main())
 """
 
 # Names that nothing here may look up among modules, functions or code.

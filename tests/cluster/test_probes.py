@@ -192,8 +192,10 @@ async def test_sigterm_ends_a_worker_that_is_probed_and_saves_its_variables(tmp_
     that never ends; 3. within its grace the worker writes a last snapshot, answers no probes any more, and
     exits with 0; 4. the next server of the task begins with the variable."""
     snapshots = tmp_path / "snapshots"
-    v = acts.Variable(1.0, name="v")
-    blocked = acts.FIFOQueue(1, ["float32"], shapes=[()]).dequeue()
+    with acts.Graph().as_default() as graph:
+        v = acts.Variable(1.0, name="v")
+        assign, add = v.assign(41.0), v.assign_add(1.0)
+        blocked = acts.FIFOQueue(1, ["float32"], shapes=[()]).dequeue()
     words = command(
         "worker",
         "--cluster",
@@ -210,9 +212,9 @@ async def test_sigterm_ends_a_worker_that_is_probed_and_saves_its_variables(tmp_
         said = json.loads(line_of(process))
         port = said["probe_port"]
         assert (answer(port, "/healthz")[0], answer(port, "/readyz")[0]) == (200, 200)
-        async with acts.AsyncSession(said["address"]) as session:
+        async with acts.AsyncSession(said["address"], graph) as session:
             await session.run(v.initializer)
-            await session.run(v.assign(41.0))
+            await session.run(assign)
             waiting = asyncio.create_task(session.run(blocked))
             async with asyncio.timeout(PATIENCE):
                 while not (await read_statistics(said["address"])).steps:
@@ -226,5 +228,5 @@ async def test_sigterm_ends_a_worker_that_is_probed_and_saves_its_variables(tmp_
         answer(port, "/healthz")
     address = f"unix://{tmp_path}/again"
     async with acts.Server({"worker": [address]}, "worker", settings=acts.ServerSettings(snapshot_dir=snapshots)):
-        async with acts.AsyncSession(address) as session:
-            assert await session.run(v.assign_add(1.0)) == 42.0
+        async with acts.AsyncSession(address, graph) as session:
+            assert await session.run(add) == 42.0

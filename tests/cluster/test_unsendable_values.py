@@ -23,7 +23,6 @@ from actorsession.errors import InvalidArgumentError, OpError, ResourceExhausted
 from actorsession.extend import NOT_DIFFERENTIABLE, OpDef, registered_ops
 from actorsession.extend import register_op as register
 from tests.cluster.kit import W0, W1, on, soon
-from tests.nodes import make_one
 
 SCHEMES = ("inproc", "tcp", "unix")
 DEVICE = "/device:CPU:0"
@@ -81,7 +80,7 @@ class Odd:
         return cls.value()
 
     def __new__(cls, x: acts.Tensor, name: str, *, later: bool = False) -> acts.Tensor:  # type: ignore[misc]
-        return make_one("TestOddLater" if later else "TestOdd", (x,), {}, name)
+        return x.graph.create_op("TestOddLater" if later else "TestOdd", (x,), {}, name).outputs[0]
 
 
 def _kernel(call: Callable[[], Any], context: Any) -> Callable[[Any], Any]:

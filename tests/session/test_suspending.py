@@ -22,6 +22,7 @@ from actorsession import (
     TraceLevel,
     convert_to_tensor,
     float32,
+    get_default_graph,
     ops,
 )
 from actorsession.errors import CancelledError, DeadlineExceededError, InvalidArgumentError
@@ -29,7 +30,6 @@ from actorsession.extend import NOT_DIFFERENTIABLE, OpDef, registered_ops
 from actorsession.extend import register_op as register
 from actorsession.graph.node import spec
 from tests.cluster.kit import eventually, in_process, soon
-from tests.nodes import make
 from tests.rows import for_each
 
 pytestmark = pytest.mark.usefixtures("graph")
@@ -50,7 +50,8 @@ class Later:
         self._all[name] = self
 
     def node(self, *inputs: Any) -> Operation:
-        return make("TestLater", [convert_to_tensor(x) for x in inputs], {"later": self.name, "outputs": self.outputs})
+        attrs = {"later": self.name, "outputs": self.outputs}
+        return get_default_graph().create_op("TestLater", [convert_to_tensor(x) for x in inputs], attrs)
 
     def __call__(self, *inputs: Any) -> Tensor:
         return self.node(*inputs).outputs[0]

@@ -35,6 +35,7 @@ PROMISED = {
     "parse_address",
     "register_transport",
     "transport_schemes",
+    "unregister_transport",
 }
 
 

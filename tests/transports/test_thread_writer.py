@@ -21,7 +21,7 @@ import uvloop
 from tests.rows import for_each
 from tests.transports.peers import linked, raw_peer, until
 from transports import Connection, Frame, encode_frame
-from transports.frame import JOIN_BELOW
+from transports.frame import JOIN_BELOW, WIRE_VERSION
 from transports.stream.connection import StreamConnection
 
 PATIENCE = 60.0
@@ -166,7 +166,7 @@ async def test_the_rest_of_a_frame_is_written_before_all_else(interrupted: bool,
             assert not connection.threads_may_write
         connection.write(Frame(b"behind it"))
         frames = Frame(header), Frame(b"behind it")
-        expected = b"".join(piece for frame in frames for piece in encode_frame(frame, 1))
+        expected = b"".join(piece for frame in frames for piece in encode_frame(frame, WIRE_VERSION))
         assert await reader.readexactly(len(expected)) == expected
 
 
@@ -176,12 +176,12 @@ async def test_threads_write_again_once_something_was_received(socket_address: s
         filler = bytes(2**25)  # more than the buffers of any kernel hold
         connection.write(Frame(filler))
         assert not await in_thread(connection, b"now")
-        await reader.readexactly(len(b"".join(encode_frame(Frame(filler), 1))))
+        await reader.readexactly(len(b"".join(encode_frame(Frame(filler), WIRE_VERSION))))
         assert not connection.threads_may_write  # nobody has looked
-        writer.writelines(encode_frame(Frame(b"answer"), 1))
+        writer.writelines(encode_frame(Frame(b"answer"), WIRE_VERSION))
         assert await connection.recv() == Frame(b"answer")
         assert await in_thread(connection, b"now")
-        expected = b"".join(encode_frame(Frame(b"now"), 1))
+        expected = b"".join(encode_frame(Frame(b"now"), WIRE_VERSION))
         assert await reader.readexactly(len(expected)) == expected
 
 

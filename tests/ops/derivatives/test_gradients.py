@@ -192,7 +192,7 @@ def test_a_grad_y_of_another_dtype_is_a_type_error() -> None:
 
 def test_an_operation_on_a_path_without_gradient_is_a_lookup_error_that_names_it() -> None:
     x = ops.constant(1.0)
-    y = make_one("TestNoGradient", [x], name="odd")
+    y = x.graph.create_op("TestNoGradient", [x], {}, "odd").outputs[0]
     with pytest.raises(LookupError, match=r"'odd' \(op type TestNoGradient\).*test_gradients\.py"):
         gradients(y * 2.0, x)
 
