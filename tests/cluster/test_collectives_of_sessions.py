@@ -402,7 +402,7 @@ async def _meet(cluster: acts.LocalCluster) -> None:
 
 
 def test_an_end_of_a_group_that_is_malformed_changes_nothing() -> None:
-    groups = TaskGroups(RendezvousTable(W0, lambda task, message: None))
+    groups = TaskGroups(RendezvousTable(W0, FakeWorkerCache()))
     joined: list[Any] = []
     table = groups.led(shared_scope(7))
     assert table is not None
@@ -425,7 +425,7 @@ class Here:
     number = 5
 
     def __init__(self) -> None:
-        self.table = RendezvousTable(W0, lambda task, message: None)
+        self.table = RendezvousTable(W0, FakeWorkerCache())
         self.groups, self.requests = TaskGroups(self.table), Children("requests")
         self.workers = FakeWorkerCache()
         self.members = [Member(f"{task}/device:CPU:0", 1) for task in (W0, W1)]

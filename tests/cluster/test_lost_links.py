@@ -161,7 +161,7 @@ class Owing:
 
     def __init__(self) -> None:
         self.peers = FakeWorkerCache()
-        self.table = RendezvousTable(W0, lambda task, message: None)
+        self.table = RendezvousTable(W0, FakeWorkerCache())
         self.given_up: list[tuple[int, OpError]] = []
         self.owed = MissingTensorProbe(self.table, [INCARNATION], self.peers, lambda *step: self.given_up.append(step))
 

@@ -27,7 +27,7 @@ class Fixture:
         self.cache = FakeWorkerCache()
         devices = make_devices(W0, {"CPU": 2})
         executors = {d.name: Executor(d) for d in devices}
-        table = RendezvousTable(W0, self.cache.push)
+        table = RendezvousTable(W0, self.cache)
         self.parts = WorkerEnv(W0, devices, executors, table, self.cache, None, TaskGroups(table))
         self.mgr = SessionMgr(self.parts)
 
@@ -127,7 +127,7 @@ def test_such_a_session_has_links_of_its_own_under_the_names_that_it_brought_alo
         at.create(handle, task=PS0, peers=peers)
         session = at.mgr.find(handle)
         assert session.peers is not None
-        session.peers.push(W1, a_push())
+        session.peers.workers.push(W1, a_push())
     for handle, peers in hosts.items():
         own = at.cache.of_sessions[handle]
         assert (own.task, own.addresses, own.pushed) == (PS0, peers, [(W1, a_push())])

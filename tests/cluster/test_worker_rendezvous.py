@@ -28,7 +28,10 @@ class Sent:
 
     def __init__(self) -> None:
         self.pushes: list[tuple[str, Pushed]] = []
-        self.table = RendezvousTable(W0, lambda task, message: self.pushes.append((task, message)))
+        self.table = RendezvousTable(W0, self)
+
+    def push(self, task: str, message: Pushed) -> None:
+        self.pushes.append((task, message))
 
 
 def push(step_id: int, **tensors: Any) -> tuple[int, list[str], list[Any], list[bool]]:

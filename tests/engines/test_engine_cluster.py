@@ -107,6 +107,7 @@ async def test_a_stop_during_the_start_gives_back_what_the_engine_has_reserved()
         await starting
     assert cluster.desk.closed == 1
     assert not any(process.alive for process in cluster.processes.values())
+    await eventually(lambda: not any(place.host.serving for place in cluster.desk.places.values()))
 
 
 async def test_a_stop_that_is_cancelled_ends_the_tasks_and_gives_all_back() -> None:

@@ -122,7 +122,7 @@ class SessionMgr:
         if not task:
             return replace(env, devices=devices, executors=executors)
         workers = env.workers.for_session(message.session_handle, task, message.peers)
-        peers = SessionPeers(message.session_handle, task, workers, workers.push)
+        peers = SessionPeers(message.session_handle, task, workers)
         return replace(env, task=task, devices=devices, executors=executors, workers=workers, peers=peers)
 
     def _note(self, handle: str, task: str, incarnation: int) -> list[str]:

@@ -100,7 +100,7 @@ class Worker(Actor):
         self._closing = False
         executors = {d.name: Executor(d) for d in devices}
         self._log = RpcLog()
-        self._table = table = RendezvousTable(server.task, workers.push, self._log)
+        self._table = table = RendezvousTable(server.task, workers, self._log)
         groups = TaskGroups(table)
         self._env = WorkerEnv(server.task, devices, executors, table, workers, pool, groups, log=self._log)
         self._sessions = SessionMgr(self._env)

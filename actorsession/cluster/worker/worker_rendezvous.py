@@ -13,7 +13,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import islice
-from typing import Any, TypeAlias
+from typing import Any, Protocol
 
 from actorsession.cluster.worker.rpc_log import RpcLog
 from actorsession.cluster.worker_cache_interface import WorkerCacheInterface
@@ -26,7 +26,13 @@ from actorsession.runtime.rendezvous import Rendezvous
 
 __all__ = ["RendezvousTable", "SessionPeers", "WorkerRendezvous"]
 
-Push: TypeAlias = Callable[[str, Pushed], None]
+
+class Workers(Protocol):
+    """The other tasks, as far as steps push to them."""
+
+    def push(self, task: str, message: Pushed) -> None:
+        """Deliver a message to the worker of another task; never blocks."""
+
 
 # Tombstones kept: a late push comes within seconds of the step's end, and no worker ends more steps than this
 # in that time.
@@ -45,13 +51,11 @@ class SessionPeers:
         session_handle: the session.
         task: this task, by its name in the session.
         workers: the other tasks, over links of the session's own.
-        push: delivers a message to the worker of another task; never blocks.
     """
 
     session_handle: str
     task: str
     workers: WorkerCacheInterface
-    push: Push
 
 
 @lru_cache(maxsize=65536)
@@ -66,7 +70,7 @@ class WorkerRendezvous(Rendezvous):
     Args:
         step_id: the step.
         task: this task.
-        push: delivers a message to the worker of another task; never blocks.
+        workers: the other tasks.
         log: takes what is pushed, while it is enabled.
 
     Attributes:
@@ -77,8 +81,8 @@ class WorkerRendezvous(Rendezvous):
 
     __slots__ = (
         "_log",
-        "_push",
         "_what",
+        "_workers",
         "begun",
         "created",
         "gathered",
@@ -90,7 +94,7 @@ class WorkerRendezvous(Rendezvous):
         "task",
     )
 
-    def __init__(self, step_id: int, task: str, push: Push, log: RpcLog) -> None:
+    def __init__(self, step_id: int, task: str, workers: Workers, log: RpcLog) -> None:
         # What the base class does, without a call.
         self._expected, self._sent, self._waiting = {}, {}, {}
         self._aborted, self._closed = None, False
@@ -101,7 +105,7 @@ class WorkerRendezvous(Rendezvous):
         self.pushed = 0
         self.created = time.monotonic()
         self.task = task
-        self._push = push
+        self._workers = workers
         self._log = log
         self.peers: SessionPeers | None = None
         self.gathered: dict[str, Pushed] = {}
@@ -119,7 +123,7 @@ class WorkerRendezvous(Rendezvous):
     def bind(self, peers: SessionPeers) -> None:
         """Set the tasks of the session, and this task's name among them."""
         self.peers = peers
-        self.task, self._push = peers.task, peers.push
+        self.task, self._workers = peers.task, peers.workers
 
     def awaited(self) -> dict[str, str]:
         """Return the other tasks that values are awaited from, with one awaited key of each."""
@@ -152,7 +156,7 @@ class WorkerRendezvous(Rendezvous):
                 self.pushed += bytes_held(values)
             if self._log.enabled:
                 self._log.note(self.step_id, "PushTensors", task, values, outgoing=True)
-            self._push(task, message)
+            self._workers.push(task, message)
 
     def release(self) -> None:
         """End the step of a partial run that has succeeded on all tasks; what is left here is dropped."""
@@ -166,16 +170,16 @@ class RendezvousTable:
 
     Args:
         task: this task.
-        push: delivers a message to the worker of another task.
+        workers: the other tasks.
         log: takes what the steps push, while it is enabled; by default one of their own.
 
     Attributes:
         steps: the rendezvous of the steps in progress; only the table changes it.
     """
 
-    def __init__(self, task: str, push: Push, log: RpcLog | None = None) -> None:
+    def __init__(self, task: str, workers: Workers, log: RpcLog | None = None) -> None:
         self._task = task
-        self._push = push
+        self._workers = workers
         self._log = RpcLog() if log is None else log
         self.steps: dict[int, WorkerRendezvous] = {}
         self._over: OrderedDict[int, OpError | None] = OrderedDict()
@@ -195,7 +199,7 @@ class RendezvousTable:
             raise self._over[step_id] or CancelledError(f"step {step_id} is over", derived=True)
         rendezvous = self.steps.get(step_id)
         if rendezvous is None:
-            rendezvous = self.steps[step_id] = WorkerRendezvous(step_id, self._task, self._push, self._log)
+            rendezvous = self.steps[step_id] = WorkerRendezvous(step_id, self._task, self._workers, self._log)
         elif not rendezvous.begun:
             self._unbegun -= 1
         rendezvous.begun = True
@@ -229,7 +233,7 @@ class RendezvousTable:
             if step_id in self._over:
                 return
             self._drop_unbegun()
-            rendezvous = self.steps[step_id] = WorkerRendezvous(step_id, self._task, self._push, self._log)
+            rendezvous = self.steps[step_id] = WorkerRendezvous(step_id, self._task, self._workers, self._log)
             self._unbegun += 1
         rendezvous.receive(keys, values, dead)
 

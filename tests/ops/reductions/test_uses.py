@@ -39,7 +39,8 @@ def _apart(shape: Any) -> Any:
 
 def _log_sum(x: Any, axis: Any, keep: bool) -> Any:
     highest = x.max()
-    return highest + np.log(np.sum(np.exp(x - highest), tuple(axis) if isinstance(axis, list) else axis, keepdims=keep))
+    axes: Any = tuple(axis) if isinstance(axis, list) else axis
+    return highest + np.log(np.exp(x - highest).sum(axes, keepdims=keep))
 
 
 def _some_known(x: Any, shape: Any, axis: Any) -> Any:
