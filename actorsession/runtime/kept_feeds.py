@@ -17,7 +17,7 @@ import numpy as np
 from actorsession.errors import CancelledError, exhausted, from_exception
 from actorsession.runtime.kernel_pool import KernelPool
 
-__all__ = ["LARGE", "aside", "kept_feed", "kept_feeds", "large_arrays"]
+__all__ = ["LARGE", "aside", "fixed_feed", "kept_feed", "kept_feeds", "large_arrays"]
 
 T = TypeVar("T")
 
@@ -56,10 +56,10 @@ async def kept_feeds(feeds: Sequence[Any], pool: KernelPool | None) -> Sequence[
     """
     if pool is None or sum(f.nbytes for f in feeds if _may_change(f)) <= LARGE:
         return [kept_feed(feed) for feed in feeds]
-    return await aside(pool, lambda: [_fixed(feed) for feed in feeds])
+    return await aside(pool, lambda: [fixed_feed(feed) for feed in feeds])
 
 
-def _fixed(value: Any) -> Any:
+def fixed_feed(value: Any) -> Any:
     """Return ``kept_feed`` of a value; make a copy read-only, so that it is not copied again."""
     kept = kept_feed(value)
     if kept is not value:

@@ -20,7 +20,7 @@ from actorsession.plan.signature import RunSignature
 from actorsession.records import dataclass
 from actorsession.rpc.link import Link
 from actorsession.rpc.local_calls import LocalCalls, LocalValues
-from actorsession.runtime.kept_feeds import kept_feed, large_arrays
+from actorsession.runtime.kept_feeds import fixed_feed, kept_feed, large_arrays
 
 __all__ = [
     "RemotePlan",
@@ -153,7 +153,7 @@ def sent_feeds(feeds: Sequence[Any], *, over_link: bool) -> Sequence[Any]:
     """Return feeds that cannot change while the step is under way."""
     # Over a link the arrays are borrowed until the answer arrives, and must be contiguous.
     if not over_link:
-        return [kept_feed(feed) for feed in feeds]
+        return [fixed_feed(feed) for feed in feeds]
     return [f if _is_whole(f) else np.ascontiguousarray(f) for f in feeds]
 
 
