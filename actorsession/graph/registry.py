@@ -341,9 +341,10 @@ class OpDef:
 ENTRY_POINTS = "actorsession.op_modules"
 """The entry-point group: each entry is a module that registers operation types when it is imported."""
 
-# Modules by the names of the operation types that they register when they are imported.
-_DEFERRED: dict[str, str] = {}
 _OPS: dict[str, OpDef] = scoped({}, lambda name: name in _DEFERRED)
+# Modules by the names of the operation types that they register when they are imported. A scope restores its
+# tables from the last to the first: what is deferred within it is forgotten before it is asked what stays.
+_DEFERRED: dict[str, str] = scoped({})
 # Those that were looked up, which have what the table of signatures says of them.
 _COMPLETE: dict[str, OpDef] = scoped({})
 

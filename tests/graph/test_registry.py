@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from actorsession.extend import NOT_DIFFERENTIABLE, OpDef, registered_ops
+from actorsession.extend import NOT_DIFFERENTIABLE, OpDef, registered_ops, registration_scope
 from actorsession.extend import register_op as register
 from actorsession.graph.registry import defer, is_registered, lookup
 from tests.graph.kit import join, leaf
@@ -46,17 +46,20 @@ def test_a_type_whose_module_is_not_imported_yet_exists_and_is_imported_when_it_
         "register(made('Late'))\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
-    defer({"Late": "late_ops"})
-    assert is_registered("Late")
-    assert "Late" in registered_ops()
-    with pytest.raises(KeyError, match="'Late' is registered already"):
-        register(made("Late"))
-    assert "late_ops" not in sys.modules
-    try:
-        assert lookup("Late") is lookup("Late")
-        assert "late_ops" in sys.modules
-    finally:
-        sys.modules.pop("late_ops", None)
+    with registration_scope():
+        defer({"Late": "late_ops"})
+        assert is_registered("Late")
+        assert "Late" in registered_ops()
+        with pytest.raises(KeyError, match="'Late' is registered already"):
+            register(made("Late"))
+        assert "late_ops" not in sys.modules
+        try:
+            assert lookup("Late") is lookup("Late")
+            assert "late_ops" in sys.modules
+        finally:
+            sys.modules.pop("late_ops", None)
+    assert not is_registered("Late"), "the scope forgets a type of a module that is imported later"
+    assert "Late" not in registered_ops()
 
 
 def test_an_unknown_type_is_answered_with_the_nearest_names() -> None:
