@@ -30,14 +30,16 @@ stage() {
 }
 
 # What comes before any test, the same for both scripts; mypy goes on beside the tests, until end_types. With $1, it
-# also reads the types of the numpy of other Pythons, which takes as long again.
+# also reads the types of the numpy of other Pythons; tests without numpy have the same types with each.
 static_stages() {
-    local there
+    local there tests
     TYPES=()
     begin_types "mypy" "$VENV/mypy.log"
+    tests=$(grep -rlw --include='*.py' numpy tests)
     for there in "$VENV"/numpy-for-*; do
+        # shellcheck disable=SC2086 # paths of this repository, one a line
         [ -z "${1:-}" ] || [ ! -d "$there" ] || PYTHONPATH=$there begin_types "mypy with the numpy of Python ${there##*-}" "$there.log" \
-            --python-version "${there##*-}"
+            --python-version "${there##*-}" actorsession transports examples/serve $tests
     done
     stage "ruff check" "$VENV/bin/ruff" check .
     stage "ruff format" "$VENV/bin/ruff" format --check .
