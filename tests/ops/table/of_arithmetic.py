@@ -11,7 +11,6 @@ import numpy as np
 
 from actorsession import ops
 from actorsession.ops.broadcasting import broadcast_gradient_args
-from tests.nodes import make_one
 from tests.ops.table.row import Fault, Row
 from tests.ops.table.values import EMPTY
 
@@ -56,13 +55,13 @@ INTEGERS = [
 
 def _of_two(
     name: str,
-    build: Callable[..., Any] | None,
+    build: Any,
     numpy: Callable[..., Any],
     inputs: Sequence[tuple[Any, ...]],
     smooth: Sequence[tuple[Any, ...]] = (SMOOTH, SCALARS, (SCALARS[0], SMOOTH[1])),
     **more: Any,
 ) -> Row:
-    return Row(name, build or (lambda x, y: make_one(name.partition("-")[0], [x, y])), numpy).on(inputs, smooth, **more)
+    return Row(name, build, numpy).on(inputs, smooth, **more)
 
 
 def _joined(x: Any, y: Any) -> Any:
@@ -95,7 +94,7 @@ WORDS = np.array([b"a", b"", b"long\0"], object)
 
 SUMS = [
     _of_two("AddV2", ops.add, operator.add, [*REAL, *LOW, *FIELD, *INTEGERS]),
-    _of_two("Add", None, operator.add, [*REAL, *LOW, *FIELD, *INTEGERS[:1]]),
+    _of_two("Add", {}, operator.add, [*REAL, *LOW, *FIELD, *INTEGERS[:1]]),
     Row("Add-strings", ops.add, _joined).on(
         [(WORDS, WORDS[::-1].copy()), (WORDS, np.array(b"!", object)), (WORDS[:0], WORDS[:1])]
     ),
@@ -107,8 +106,8 @@ SUMS = [
 ]
 QUOTIENTS = [
     _of_two("RealDiv", ops.realdiv, operator.truediv, [*REAL, *LOW, *FIELD], rtol=1e-5),
-    _of_two("Div", None, operator.truediv, [*REAL, *LOW, *FIELD], rtol=1e-5),
-    _of_two("Div-integers", None, _towards_zero, INTEGERS[:3], (), faults=BY_ZERO),
+    _of_two("Div", {}, operator.truediv, [*REAL, *LOW, *FIELD], rtol=1e-5),
+    _of_two("Div-integers", {}, _towards_zero, INTEGERS[:3], (), faults=BY_ZERO),
     _of_two(
         "FloorDiv",
         ops.floordiv,
@@ -189,9 +188,7 @@ def _cast_to(name: str, inputs: Sequence[Any], smooth: bool = False) -> Row:
             x = x.real
         return x.astype(made)
 
-    return Row(f"Cast-{name}", lambda x: make_one("Cast", [x], {"DstT": name}), converted).on(
-        inputs, [(SMOOTH[0],)] if smooth else ()
-    )
+    return Row(f"Cast-{name}", {"DstT": name}, converted).on(inputs, [(SMOOTH[0],)] if smooth else ())
 
 
 FINITE = np.array([-2.5, -0.0, 0.75, 100.0], np.float32)
@@ -215,9 +212,9 @@ def _upper_half(x: Any) -> Any:
     return bits.view(np.float32).astype(ml_dtypes.bfloat16)
 
 
-TRUNCATED = Row(
-    "Cast-truncated", lambda x: make_one("Cast", [x], {"DstT": "bfloat16", "Truncate": True}), _upper_half
-).on([np.array([1.1, 1.00390625, -1.1, 3e38, np.inf], np.float32), FINITE[:0]])
+TRUNCATED = Row("Cast-truncated", {"DstT": "bfloat16", "Truncate": True}, _upper_half).on(
+    [np.array([1.1, 1.00390625, -1.1, 3e38, np.inf], np.float32), FINITE[:0]]
+)
 
 
 # -- the way back from a broadcast -----------------------------------------------------------------

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from actorsession import get_default_graph, ops
-from tests.nodes import make_one
 from tests.ops.table.row import Fault, Row
 from tests.ops.table.values import BRAIN, COMPLEX, EMPTY, ONE, TRUTH, WORD, WORDS, M, X, ints, longs
 
@@ -57,7 +56,7 @@ CONSTANTS = [
 QUESTIONS = [
     Row(
         f"{op}-{dtype}",
-        lambda x, op=op, dtype=dtype: make_one(op, [x], {"out_type": dtype} if dtype else None),
+        {"out_type": dtype} if dtype else {},
         lambda x, ask=ask, dtype=dtype: np.array(ask(x), dtype or np.int32),
     ).on([X, EMPTY, ONE, WORDS, WORD, TRUTH])
     for op, ask, dtypes in (

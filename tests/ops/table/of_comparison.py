@@ -10,7 +10,6 @@ import ml_dtypes
 import numpy as np
 
 from actorsession import ops
-from tests.nodes import make_one
 from tests.ops.table.row import Fault, Row
 from tests.ops.table.values import EMPTY
 
@@ -107,7 +106,7 @@ SMOOTH = np.array([[0.5, 1.5, -2.0], [3.0, 0.25, 1.0]])
 UNLIKE = "x and y of one shape"
 
 CHOICES = [
-    Row("Select", lambda c, x, y: make_one("Select", [c, x, y]), _rows_chosen).on(
+    Row("Select", {}, _rows_chosen).on(
         [
             (np.array([True, False]), X, Y),
             (np.isnan(X), X, Y),

@@ -9,7 +9,6 @@ import numpy as np
 
 import actorsession as acts
 from actorsession import einsum, matmul, ones_like
-from tests.nodes import make_one
 from tests.ops.table.row import Fault, Row
 
 RNG = np.random.default_rng(7)
@@ -67,7 +66,7 @@ EQUATIONS: list[tuple[str, list[Any], list[Any]]] = [
 EINSUM = [
     Row(
         f"Einsum-{equation}",
-        lambda *xs, equation=equation: make_one("Einsum", list(xs), {"equation": equation}),
+        {"equation": equation},
         lambda *xs, equation=equation: np.asarray(np.einsum(equation, *xs)),
     ).on(
         [tuple(_array(*shape) for shape in shapes) for shapes in cases],
@@ -96,11 +95,7 @@ DOUBLED: list[tuple[str, Any, Any]] = [
     ("ji->iji", (2, 3), lambda x: np.stack([np.diag(row) for row in x], 1)),
 ]
 EINSUM_DOUBLED = [
-    Row(
-        f"Einsum-doubled_{equation}",
-        lambda x, equation=equation: make_one("Einsum", [x], {"equation": equation}),
-        wanted,
-    ).on([_array(*shape)], [_array(*shape)])
+    Row(f"Einsum-doubled_{equation}", {"equation": equation}, wanted).on([_array(*shape)], [_array(*shape)])
     for equation, shape, wanted in DOUBLED
 ]
 UNFIT: list[tuple[str, Any]] = [
@@ -110,11 +105,9 @@ UNFIT: list[tuple[str, Any]] = [
     ("...i,...i->...", [([(2, 3), (4, 3)], "counts 2 and 4", "broadcast")]),
 ]
 EINSUM_FAULTS = [
-    Row(
-        f"Einsum-faults_{equation}",
-        lambda *xs, equation=equation: make_one("Einsum", list(xs), {"equation": equation}),
-        lambda *xs: None,
-    ).on([], faults=[Fault(tuple(np.ones(s) for s in shapes), match, static) for shapes, match, static in faults])
+    Row(f"Einsum-faults_{equation}", {"equation": equation}, lambda *xs: None).on(
+        [], faults=[Fault(tuple(np.ones(s) for s in shapes), match, static) for shapes, match, static in faults]
+    )
     for equation, faults in UNFIT
 ]
 

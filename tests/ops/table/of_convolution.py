@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from actorsession import nn
-from tests.nodes import make_one
 from tests.ops.table.row import Fault, Row
 from tests.ops.table.sliding import back_to_filter, back_to_images, by_channel_last, correlated
 
@@ -127,11 +126,7 @@ ROWS = [
         [(some(1, 3, 3, 1), some(2, 2, 1, 1))],
         rtol=2e-3,
     ),
-    Row(
-        "Conv2DBackpropInput",
-        lambda s, f, g: make_one("Conv2DBackpropInput", [s, f, g], TWO_BACK),
-        lambda s, f, g: back_to_images(s, f, g, [2, 2], "SAME"),
-    ).on(
+    Row("Conv2DBackpropInput", TWO_BACK, lambda s, f, g: back_to_images(s, f, g, [2, 2], "SAME")).on(
         [
             (sizes(2, 5, 6, 3), some(3, 2, 3, 4), some(2, 3, 3, 4)),
             (sizes(0, 5, 6, 3), some(3, 2, 3, 4), some(0, 3, 3, 4)),
@@ -151,11 +146,7 @@ ROWS = [
         lambda f, g: nn.conv2d_backprop_input([4, 5], f, g, [1, 1, 1, 1], "SAME"),
         lambda f, g: back_to_images([2, 4, 5, 3], f, g, [1, 1], "SAME"),
     ).on([(some(3, 2, 3, 4), some(2, 4, 5, 4))], [(some(3, 2, 3, 2), some(1, 4, 5, 2))], rtol=1e-5),
-    Row(
-        "Conv2DBackpropFilter",
-        lambda x, s, g: make_one("Conv2DBackpropFilter", [x, s, g], TWO_BACK),
-        lambda x, s, g: back_to_filter(x, s, g, [2, 2], "SAME"),
-    ).on(
+    Row("Conv2DBackpropFilter", TWO_BACK, lambda x, s, g: back_to_filter(x, s, g, [2, 2], "SAME")).on(
         [
             (some(2, 5, 6, 3), sizes(3, 2, 3, 4), some(2, 3, 3, 4)),
             (some(0, 5, 6, 3), sizes(3, 2, 3, 4), some(0, 3, 3, 4)),
@@ -182,7 +173,7 @@ ROWS = [
     ),
     Row(
         "Conv3DBackpropInputV2",
-        lambda s, f, g: make_one("Conv3DBackpropInputV2", [s, f, g], {"strides": (1, 2, 2, 2, 1), "padding": "SAME"}),
+        {"strides": (1, 2, 2, 2, 1), "padding": "SAME"},
         lambda s, f, g: back_to_images(s, f, g, [2, 2, 2], "SAME"),
     ).on(
         [(sizes(2, 3, 4, 3, 2), some(2, 3, 2, 2, 3), some(2, 2, 2, 2, 3))],

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from actorsession import cast, image
-from tests.nodes import make_one
 from tests.ops.table.row import Fault, Row
 
 IMAGES = np.random.default_rng(3).normal(size=(2, 4, 5, 2)).astype(np.float32)
@@ -127,9 +126,7 @@ GRADS = np.random.default_rng(5).normal(size=(3, 3, 4, 2)).astype(np.float32)
 SHAPE = np.array(IMAGES.shape, np.int32)
 CROPS += [
     Row(
-        f"CropAndResizeGradImage-{method}",
-        lambda *x, m=method: make_one("CropAndResizeGradImage", list(x), {"T": np.float32, "method": m}),
-        _back_to_image(method == "nearest"),
+        f"CropAndResizeGradImage-{method}", {"T": np.float32, "method": method}, _back_to_image(method == "nearest")
     ).on(
         [(GRADS, BOXES, WHICH, SHAPE), (GRADS[:, :1, :1], BOXES, WHICH, SHAPE)],
         faults=[
@@ -141,7 +138,7 @@ CROPS += [
     for method in ("bilinear", "nearest")
 ]
 CROPS.append(
-    Row("CropAndResizeGradBoxes", lambda *x: make_one("CropAndResizeGradBoxes", list(x)), _back_to_boxes).on(
+    Row("CropAndResizeGradBoxes", {}, _back_to_boxes).on(
         [
             (GRADS, IMAGES, BOXES, WHICH),
             (GRADS[:, :1, :1], IMAGES, BOXES, WHICH),
@@ -210,7 +207,7 @@ def _glimpse(centered: bool, normalized: bool, *rows: list[list[float]]) -> Row:
     size = np.array([2, 3], np.int32)
     return Row(
         f"ExtractGlimpse-centered-{centered}-normalized-{normalized}",
-        lambda *x: make_one("ExtractGlimpse", list(x), attrs),
+        attrs,
         lambda *_: np.array(rows, np.float32)[..., np.newaxis],
     ).on(
         [(pictures, size, offsets[: len(rows)])],

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from actorsession import SparseTensor, nn
-from tests.nodes import make
 from tests.ops.table.row import Fault, Row
 
 INPUTS = np.random.default_rng(4).normal(size=(4, 2, 3)).astype(np.float32) * 2
@@ -132,9 +131,7 @@ def _greedily(merges: bool, blank: int) -> Row:
         return [*_sparse(rows), -np.array(sums, inputs.dtype)[:, np.newaxis]]
 
     attrs = {"merge_repeated": merges, "blank_index": blank}
-    return Row(
-        f"CTCGreedyDecoder-{merges}-{blank}", lambda *x: list(make("CTCGreedyDecoder", list(x), attrs).outputs), numpy
-    ).on(
+    return Row(f"CTCGreedyDecoder-{merges}-{blank}", attrs, numpy).on(
         [(TIMES, np.array([6, 4], np.int32)), (TIMES.astype(np.float64), np.array([3, 0], np.int32))],
         faults=[
             Fault((TIMES[0], LENGTHS), "must not be empty", "rank 3"),
@@ -162,11 +159,7 @@ def _searched(width: int, paths: int, merges: bool) -> Row:
         return [*(part[i] for i in range(3) for part in parts), chances]
 
     attrs = {"beam_width": width, "top_paths": paths, "merge_repeated": merges}
-    return Row(
-        f"CTCBeamSearchDecoder-{paths}-{merges}",
-        lambda *x: list(make("CTCBeamSearchDecoder", list(x), attrs).outputs),
-        numpy,
-    ).on(
+    return Row(f"CTCBeamSearchDecoder-{paths}-{merges}", attrs, numpy).on(
         [(INPUTS, LENGTHS), (WIDE / 4, LENGTHS), (INPUTS, 0 * LENGTHS)][: 2 + (paths == 1)],
         faults=[
             Fault((INPUTS[0], LENGTHS), "must not be empty", "rank 3"),

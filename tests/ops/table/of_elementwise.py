@@ -9,7 +9,6 @@ import ml_dtypes
 import numpy as np
 
 from actorsession import nn, ops
-from tests.nodes import make_one
 from tests.ops.table.row import Row
 from tests.ops.table.values import EMPTY
 
@@ -35,7 +34,7 @@ def _of_one(
     rtol: float = 1e-5,
 ) -> Row:
     """The row of a function of one tensor: the arrays, a scalar of the first, and no number."""
-    return Row(name, build or (lambda x: make_one(name.partition("-")[0], [x])), numpy).on(
+    return Row(name, build or {}, numpy).on(
         [*arrays, arrays[0].reshape(-1)[-1], np.float32(np.nan)],
         [] if smooth is None else [smooth, np.float64(0.6)],
         rtol=rtol,
@@ -44,7 +43,7 @@ def _of_one(
 
 def _low(op: str, numpy: Callable[..., Any]) -> Row:
     """The row of the same op for 16-bit floats, whose results are rounded once or twice."""
-    return Row(f"{op}-low", lambda x: make_one(op, [x]), lambda x: numpy(x.astype(np.float32)).astype(x.dtype)).on(
+    return Row(f"{op}-low", {}, lambda x: numpy(x.astype(np.float32)).astype(x.dtype)).on(
         [HALF, BRAIN, HALF[1], BRAIN[1], BRAIN[:0]], [np.array([0.3])], rtol=0.02
     )
 
@@ -143,9 +142,7 @@ NARROW = [(HALF[:3], HALF[2:]), (BRAIN[1:4:2], BRAIN[3:])]
 
 def _of_result(op: str, numpy: Callable[..., Any], extra: list[Any], smooth: Any = RESULT) -> Row:
     """The row of a gradient op: of two tensors of one shape."""
-    return Row(op, lambda x, y: make_one(op, [x, y]), numpy).on(
-        [*SHAPES, *extra], [(smooth, INCOMING), (np.float64(0.3), np.float64(2.0))], rtol=1e-5
-    )
+    return Row(op, {}, numpy).on([*SHAPES, *extra], [(smooth, INCOMING), (np.float64(0.3), np.float64(2.0))], rtol=1e-5)
 
 
 def _sqrt_grad(y: Any, dy: Any) -> Any:

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from actorsession import nn
-from tests.nodes import make_one
 from tests.ops.table.row import Fault, Row
 
 IMAGES = np.random.default_rng(8).normal(size=(2, 4, 6, 2)).astype(np.float32)
@@ -87,11 +86,7 @@ BACK = [
     row
     for overlapping in (False, True)
     for row in (
-        Row(
-            f"FractionalMaxPoolGrad-{overlapping}",
-            lambda *x, o=overlapping: make_one("FractionalMaxPoolGrad", list(x), {"overlapping": o}),
-            _largest_back(overlapping),
-        ).on(
+        Row(f"FractionalMaxPoolGrad-{overlapping}", {"overlapping": overlapping}, _largest_back(overlapping)).on(
             [
                 (BY_HAND, FLOW, FLOW, SPLIT, HALVED),
                 (IMAGES, IMAGES[:, :2, :2], IMAGES[:, 2:, 2:4], ROWS_OF, COLUMNS_OF),
@@ -101,11 +96,7 @@ BACK = [
                 Fault((BY_HAND, FLOW, FLOW[:, :1], SPLIT, HALVED), "regions go from 0"),
             ],
         ),
-        Row(
-            f"FractionalAvgPoolGrad-{overlapping}",
-            lambda *x, o=overlapping: make_one("FractionalAvgPoolGrad", list(x), {"overlapping": o}),
-            _means_back(overlapping),
-        ).on(
+        Row(f"FractionalAvgPoolGrad-{overlapping}", {"overlapping": overlapping}, _means_back(overlapping)).on(
             [(SHAPE, FLOW, SPLIT, HALVED), (SHAPE, FLOW.astype(np.float64), SPLIT, HALVED)],
             faults=[
                 Fault((SHAPE, FLOW, SPLIT[::-1].copy(), HALVED), "regions go from 0"),

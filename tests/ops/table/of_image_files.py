@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from actorsession import image
-from tests.nodes import make_one
 from tests.ops.table.row import Fault, Row
 
 BYTES = (np.arange(4 * 5 * 3) * 4).astype(np.uint8).reshape(4, 5, 3)
@@ -167,7 +166,7 @@ KINDS = [
             for window in ([1, 2, 9, 3], [-1, 2, 1, 3], [0, 0, 0, 1])
         ],
     ),
-    Row("EncodeJpegVariableQuality", lambda *x: make_one("EncodeJpegVariableQuality", list(x)), _at_quality).on(
+    Row("EncodeJpegVariableQuality", {}, _at_quality).on(
         [(BYTES, np.int32(50)), (BYTES[:, :, :1], np.int32(100))], needs="PIL", faults=[
             Fault((BYTES, np.int32(101)), "quality must be"),
             Fault((BYTES[:, :, :2], np.int32(50)), "channels"),

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from actorsession import ops
-from tests.nodes import make_one
 from tests.ops.table.row import Fault, Row
 from tests.ops.table.values import BRAIN, COMPLEX, EMPTY, ONE, TRUTH, WORD, WORDS, M, X, ints, longs
 
@@ -209,11 +208,7 @@ def _filler(x: Any) -> Any:
 
 PADS = [
     Row("Pad", ops.pad, _padded).on(PADDED, [(SQUARE, MARGINS)], MISFITS),
-    Row(
-        "PadV2",
-        lambda x, margins, value: make_one("PadV2", [x, margins, value]),
-        lambda x, margins, value: _padded(x, margins, np.asarray(value)[()]),
-    ).on(
+    Row("PadV2", {}, lambda x, margins, value: _padded(x, margins, np.asarray(value)[()])).on(
         [(x, m, _filler(x)) for x, m in PADDED],
         [(SQUARE, MARGINS, np.float64(0.0))],
         [replace(fault, inputs=(*fault.inputs, ONE)) for fault in MISFITS],
@@ -241,7 +236,7 @@ MIRRORS = [
         ),
         Row(
             f"MirrorPadGrad-{mode.lower()}",
-            lambda x, margins, mode=mode: make_one("MirrorPadGrad", [x, margins], {"mode": mode}),
+            {"mode": mode},
             lambda x, margins, mode=mode: _folded(x, margins, mode.lower()),
         ).on(
             [

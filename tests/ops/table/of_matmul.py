@@ -117,18 +117,16 @@ BATCHES = [
         _batches("BatchMatMulV3", name, adj_x, adj_y, [*SAME, *WIDE]),
     )
 ]
-OLDER = Row("BatchMatMul-does_not_broadcast", lambda x, y: make_one("BatchMatMul", [x, y]), np.matmul).on(
+OLDER = Row("BatchMatMul-does_not_broadcast", {}, np.matmul).on(
     [],
     faults=[Fault((X, Y[:1]), "batches of one shape", "batches"), Fault((X, Y[0]), "batches of one shape", "batches")],
 )
-NEWER = Row("BatchMatMulV2-broadcast", lambda x, y: make_one("BatchMatMulV2", [x, y]), np.matmul).on(
+NEWER = Row("BatchMatMulV2-broadcast", {}, np.matmul).on(
     WIDE, [(X[:1], Y), (X, Y[0]), (np.stack([X, X, X]), Y)], rtol=1e-5
 )
 
 WIDER = Row(
-    "BatchMatMulV3-of_a_wider_type",
-    lambda x, y: make_one("BatchMatMulV3", [x, y], {"Tout": int32}),
-    lambda x, y: np.matmul(x.astype(np.int32), y.astype(np.int32)),
+    "BatchMatMulV3-of_a_wider_type", {"Tout": int32}, lambda x, y: np.matmul(x.astype(np.int32), y.astype(np.int32))
 ).on([(np.full([2, 1, 3], 100, np.int8), np.full([3, 2], -100, np.int8))])
 
 ROWS = [*PRODUCTS, *BATCHES, OLDER, NEWER, WIDER]

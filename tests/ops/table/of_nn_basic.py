@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import ml_dtypes
@@ -172,17 +171,13 @@ def _sparse_entropy(logits: Any, labels: Any) -> list[Any]:
     return [(-log[rows, labels]).astype(logits.dtype), back.astype(logits.dtype)]
 
 
-def _two(op: str) -> Callable[..., Any]:
-    return lambda *inputs: list(make(op, list(inputs)).outputs)
-
-
 CHANCES = np.array([[0.2, 0.3, 0.5], [0.0, 1.0, 0.0]], np.float32)
 MASKED = np.array([[1.0, -np.inf, 2.0], [-np.inf, 0.5, -np.inf]], np.float32)
 CLASSES = "at least 1 class"
 FIT = "of one shape"
 DENSE, SPARSE = "SoftmaxCrossEntropyWithLogits", "SparseSoftmaxCrossEntropyWithLogits"
 ENTROPIES = [
-    Row(DENSE, _two(DENSE), _entropy).on(
+    Row(DENSE, {}, _entropy).on(
         [
             (LOGITS, CHANCES),
             (LOGITS, CHANCES[:1]),
@@ -196,10 +191,10 @@ ENTROPIES = [
         [Fault((LOGITS, CHANCES[:, :2]), FIT, FIT), Fault((LOGITS[0], CHANCES[0]), CLASSES, FIT)],
         rtol=1e-5,
     ),
-    Row(f"{DENSE}-slope", lambda *inputs: _two(DENSE)(*inputs)[1], lambda *inputs: _entropy(*inputs)[1]).on(
+    Row(f"{DENSE}-slope", lambda *inputs: make(DENSE, inputs).outputs[1], lambda *inputs: _entropy(*inputs)[1]).on(
         [(LOGITS, CHANCES)], [(SMOOTH, CHANCES.astype(np.float64))], rtol=1e-5
     ),
-    Row(f"{DENSE}-low", _two(DENSE), _entropy).on(
+    Row(f"{DENSE}-low", {}, _entropy).on(
         [
             (SMOOTH.astype(np.float16), CHANCES.astype(np.float16)),
             (SMOOTH.astype(ml_dtypes.bfloat16), CHANCES.astype(ml_dtypes.bfloat16)),
@@ -207,7 +202,7 @@ ENTROPIES = [
         [(SMOOTH, CHANCES.astype(np.float64))],
         rtol=0.03,
     ),
-    Row(SPARSE, _two(SPARSE), _sparse_entropy).on(
+    Row(SPARSE, {}, _sparse_entropy).on(
         [
             (LOGITS, np.array([2, 1], np.int32)),
             (LOGITS.astype(np.float64), np.array([0, 0])),
@@ -225,7 +220,7 @@ ENTROPIES = [
         ],
         rtol=1e-5,
     ),
-    Row(f"{SPARSE}-low", _two(SPARSE), _sparse_entropy).on(
+    Row(f"{SPARSE}-low", {}, _sparse_entropy).on(
         [
             (SMOOTH.astype(np.float16), np.array([2, 0], np.int32)),
             (SMOOTH.astype(ml_dtypes.bfloat16), np.array([1, 1])),

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from actorsession import nn
-from tests.nodes import make_one
 from tests.ops.table.row import Fault, Row
 from tests.ops.table.sliding import by_channel_last, pooled, steps
 
@@ -114,12 +113,7 @@ def sums_to_filter(x: Any, f: Any, g: Any) -> Any:
     return out
 
 
-def built(op: str) -> Any:
-    n = 3 if "3D" in op else 2
-    attrs = {"ksize": (1, *[2] * n, 1), "strides": (1, *[2] * n, 1), "padding": "SAME"}
-    return lambda *inputs: make_one(op, inputs, attrs)
-
-
+FLAT, DEEP = ({"ksize": (1, *[2] * n, 1), "strides": (1, *[2] * n, 1), "padding": "SAME"} for n in (2, 3))
 DILATION = {"strides": (1, 1, 1, 1), "rates": (1, 1, 2, 1), "padding": "SAME"}
 NAN = np.array([1, np.nan, 2, 3, -np.inf, 4], np.float32).reshape(1, 2, 3, 1)
 IMAGES, EMPTY = apart(2, 5, 4, 3), some(0, 5, 4, 3)
@@ -154,14 +148,14 @@ ROWS = [
         [apart(1, 2, 3, 3)],
         [Fault(some(1, 2, 1, 3), "a window of 2 does not fit", "a window of 2")],
     ),
-    Row("MaxPoolGrad", built("MaxPoolGrad"), top_back).on(
+    Row("MaxPoolGrad", FLAT, top_back).on(
         [(IMAGES, top(IMAGES), some(2, 3, 2, 3)), (EMPTY, some(0, 3, 2, 3), some(0, 3, 2, 3))],
         [(IMAGES, top(IMAGES), some(2, 3, 2, 3))],
         [WRONG],
         wrt=[2],
         rtol=1e-5,
     ),
-    Row("MaxPoolGradGrad", built("MaxPoolGradGrad"), top_back_back).on(
+    Row("MaxPoolGradGrad", FLAT, top_back_back).on(
         [(IMAGES, top(IMAGES), some(2, 5, 4, 3))], [(IMAGES, top(IMAGES), some(2, 5, 4, 3))], wrt=[2], rtol=1e-5
     ),
     Row("AvgPool", lambda x: nn.avg_pool(x, 2, 2, "SAME"), mean).on(
@@ -172,7 +166,7 @@ ROWS = [
         lambda x: nn.avg_pool(x, [3, 2], 1, "SAME", "NCHW"),
         by_channel_last(lambda x: pooled(x, [3, 2], [1, 1], "SAME", np.mean)),
     ).on([apart(2, 3, 4, 3)], [some(1, 2, 3, 3)], rtol=1e-5),
-    Row("AvgPoolGrad", built("AvgPoolGrad"), mean_back).on(
+    Row("AvgPoolGrad", FLAT, mean_back).on(
         [(np.array([2, 5, 4, 3], np.int32), some(2, 3, 2, 3))],
         [(np.array([1, 3, 4, 2], np.int32), some(1, 2, 2, 2))],
         [
@@ -185,13 +179,13 @@ ROWS = [
         rtol=1e-5,
     ),
     Row("MaxPool3D", lambda x: nn.max_pool3d(x, 2, 2, "SAME"), top).on([VOLUMES, some(0, 3, 2, 4, 2)], [VOLUMES]),
-    Row("MaxPool3DGrad", built("MaxPool3DGrad"), top_back).on(
+    Row("MaxPool3DGrad", DEEP, top_back).on(
         [(VOLUMES, top(VOLUMES), some(1, 2, 1, 2, 2))],
         [(VOLUMES, top(VOLUMES), some(1, 2, 1, 2, 2))],
         wrt=[2],
         rtol=1e-5,
     ),
-    Row("MaxPool3DGradGrad", built("MaxPool3DGradGrad"), top_back_back).on(
+    Row("MaxPool3DGradGrad", DEEP, top_back_back).on(
         [(VOLUMES, top(VOLUMES), some(1, 3, 2, 4, 2))],
         [(VOLUMES, top(VOLUMES), some(1, 3, 2, 4, 2))],
         wrt=[2],
@@ -200,7 +194,7 @@ ROWS = [
     Row("AvgPool3D", lambda x: nn.avg_pool3d(x, 2, 2, "SAME"), mean).on(
         [VOLUMES, some(0, 3, 2, 4, 2)], [some(1, 3, 2, 2, 2)], rtol=1e-5
     ),
-    Row("AvgPool3DGrad", built("AvgPool3DGrad"), mean_back).on(
+    Row("AvgPool3DGrad", DEEP, mean_back).on(
         [(np.array([1, 3, 2, 4, 2], np.int32), some(1, 2, 1, 2, 2))],
         [(np.array([1, 3, 2, 2, 2], np.int32), some(1, 2, 1, 1, 2))],
         rtol=1e-5,
@@ -213,7 +207,7 @@ ROWS = [
         lambda x: nn.max_pool_with_argmax(x, [1, 2, 2, 1], [1, 2, 2, 1], "SAME", include_batch_in_index=True)[0],
         top,
     ).on([IMAGES], [IMAGES]),
-    Row("MaxPoolGradWithArgmax", built("MaxPoolGradWithArgmax"), placed).on(
+    Row("MaxPoolGradWithArgmax", FLAT, placed).on(
         [(IMAGES, some(2, 3, 2, 3), places(IMAGES)[1])],
         faults=[
             Fault((IMAGES, some(2, 3, 2, 3), places(IMAGES)[1] + 60), "places are in"),
@@ -232,12 +226,10 @@ ROWS = [
         [(apart(1, 3, 4, 2), some(2, 2, 2))],
         [Fault((some(1, 4, 5, 3), some(3, 2, 2)), "images of 3 channels and a filter for 2", "images of 3 channels")],
     ),
-    Row(
-        "Dilation2DBackpropInput", lambda *inputs: make_one("Dilation2DBackpropInput", inputs, DILATION), sums_to_images
-    ).on([(some(2, 4, 5, 2), some(3, 2, 2), some(2, 4, 5, 2))], rtol=1e-5),
-    Row(
-        "Dilation2DBackpropFilter",
-        lambda *inputs: make_one("Dilation2DBackpropFilter", inputs, DILATION),
-        sums_to_filter,
-    ).on([(some(2, 4, 5, 2), some(3, 2, 2), some(2, 4, 5, 2))], rtol=1e-5),
+    Row("Dilation2DBackpropInput", DILATION, sums_to_images).on(
+        [(some(2, 4, 5, 2), some(3, 2, 2), some(2, 4, 5, 2))], rtol=1e-5
+    ),
+    Row("Dilation2DBackpropFilter", DILATION, sums_to_filter).on(
+        [(some(2, 4, 5, 2), some(3, 2, 2), some(2, 4, 5, 2))], rtol=1e-5
+    ),
 ]

@@ -72,11 +72,7 @@ ROWS = [
         ],
         faults=[Fault((np.array([1, 2], np.float32), np.float32(1)), "one shape", "one shape")],
     ),
-    Row(
-        "LinSpace",
-        lambda start, stop, num: make_one("LinSpace", [start, stop, num]),
-        lambda start, stop, num: np.linspace(start, stop, num, dtype=np.asarray(start).dtype),
-    ).on(
+    Row("LinSpace", {}, lambda start, stop, num: np.linspace(start, stop, num, dtype=np.asarray(start).dtype)).on(
         [
             (np.float32(1), np.float32(10), np.int32(4)),
             (np.float64(3), np.float64(-1), np.int64(9)),

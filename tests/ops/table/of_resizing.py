@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from tests.nodes import make_one
 from tests.ops.table.row import Fault, Row
 
 PIXELS = np.array([0, 1, 2.5, 4, 6, 8, 10.5, 12.5, 15, 17.5, 20, 22.5], np.float32)
@@ -94,10 +93,6 @@ RESIZED: dict[tuple[str, str, tuple[int, int]], list[float]] = {
 SIZE = np.array([2, 3], np.int32)
 
 
-def _build(op: str, way: str) -> Callable[..., Any]:
-    return lambda x, size: make_one(op, [x, size], WAYS[way])
-
-
 def _made(op: str, size: tuple[int, int], values: list[float]) -> Row:
     height, width = size
 
@@ -107,7 +102,7 @@ def _made(op: str, size: tuple[int, int], values: list[float]) -> Row:
         return np.concatenate([many] * x.shape[0]) if x.shape[0] else many[:0]
 
     two = np.concatenate([PIXELS, 2 * PIXELS], 3)
-    return Row(f"{op}-{way_of[id(values)]}-{height}x{width}", _build(op, way_of[id(values)]), numpy).on(
+    return Row(f"{op}-{way_of[id(values)]}-{height}x{width}", WAYS[way_of[id(values)]], numpy).on(
         [(given, np.array(size, np.int32)) for given in (PIXELS, two, np.concatenate([two, two]), PIXELS[:0])],
         rtol=2e-5,
     )
@@ -140,7 +135,7 @@ SMOOTH = [(0 * PIXELS, np.array(size, np.int32)) for size in ((2, 3), (5, 6), (1
 
 def _row(op: str, way: str, dtype_stays: bool = False) -> Row:
     none = op == "ResizeArea"
-    return Row(f"{op}-{way}-same", _build(op, way), (lambda x, _size: x) if dtype_stays else _same(way)).on(
+    return Row(f"{op}-{way}-same", WAYS[way], (lambda x, _size: x) if dtype_stays else _same(way)).on(
         [*OWN_SIZE, (np.where(PIXELS > 20, np.nan, PIXELS), OWN_SIZE[0][1])],
         () if none else SMOOTH,
         REFUSED,
@@ -178,7 +173,7 @@ BACK = [
     *[
         Row(
             f"Resize{kind.capitalize()}Grad-{way}",
-            lambda g, x, kind=kind, way=way: make_one(f"Resize{kind.capitalize()}Grad", [g, x], WAYS[way]),
+            WAYS[way],
             lambda g, x, kind=kind, way=way: _back(kind, g, x.shape[1:3], **WAYS[way]).astype(x.dtype),
         ).on(
             [(GRADS, np.zeros([1, 5, 4, 2], dtype)) for dtype in (np.float32, np.float64)],
@@ -191,7 +186,7 @@ BACK = [
     *[
         Row(
             f"ResizeNearestNeighborGrad-{way}",
-            _build("ResizeNearestNeighborGrad", way),
+            WAYS[way],
             lambda g, size, way=way: _back("nearest", g, size, **WAYS[way]).astype(g.dtype),
         ).on(
             [(GRADS, np.array([5, 4], np.int32)), (GRADS.astype(np.float64), SIZE)],

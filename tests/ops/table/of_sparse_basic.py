@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from tests.nodes import make, make_one
 from tests.ops.table.row import Fault, Row
 from tests.ops.table.values import longs
 
@@ -21,14 +20,6 @@ SMOOTH = np.array([0.5, -1.5])
 OUTSIDE = "out of bounds"
 
 
-def _one(op: str, **attrs: Any) -> Callable[..., Any]:
-    return lambda *inputs: make_one(op, list(inputs), attrs)
-
-
-def _several(op: str) -> Callable[..., Any]:
-    return lambda *inputs: list(make(op, list(inputs)).outputs)
-
-
 def _filled(indices: Any, shape: Any, values: Any, default: Any) -> Any:
     out = np.full(shape, default, np.asarray(values).dtype)
     columns = np.reshape(indices, (-1, len(shape)) if np.ndim(indices) > 1 else (-1, 1))
@@ -38,7 +29,7 @@ def _filled(indices: Any, shape: Any, values: Any, default: Any) -> Any:
 
 
 TO_DENSE = [
-    Row("SparseToDense", _one("SparseToDense"), _filled).on(
+    Row("SparseToDense", {}, _filled).on(
         [
             (PLACES, SHAPE, VALUES, ZERO),
             (PLACES.astype(np.int32), SHAPE.astype(np.int32), VALUES, np.float32(np.nan)),
@@ -60,7 +51,7 @@ TO_DENSE = [
             Fault((PLACES, SHAPE, VALUES, VALUES[:1]), "is a scalar", "rank 0"),
         ],
     ),
-    Row("SparseToDense-any_order", _one("SparseToDense", validate_indices=False), _filled).on(
+    Row("SparseToDense-any_order", {"validate_indices": False}, _filled).on(
         [(PLACES[::-1].copy(), SHAPE, VALUES, ZERO), (longs(1, 1), longs(4), VALUES, ZERO)],
         [(PLACES[::-1].copy(), SHAPE, SMOOTH, np.float64(0.5))],
         [Fault((longs([0, -1]), SHAPE, VALUES[:1], ZERO), OUTSIDE)],
@@ -74,7 +65,7 @@ def _ordered(indices: Any, values: Any, shape: Any) -> list[Any]:
 
 
 MIXED = longs([1, 1], [0, 2], [1, 0], [0, 0])
-REORDER = Row("SparseReorder", _several("SparseReorder"), _ordered).on(
+REORDER = Row("SparseReorder", {}, _ordered).on(
     [
         (MIXED, np.array([1, 2, 3, 4], np.float32), SHAPE),
         (longs([1, 1], [0, 2], [1, 1]), np.array([b"a", b"b", b"c"], object), SHAPE),
@@ -115,7 +106,7 @@ def _flowing(grad: Any, a: Any, b: Any, total: Any) -> list[Any]:
 
 OTHER = (longs([0, 0], [1, 0]), np.array([5.0, -2.0], np.float32), SHAPE)
 SUMS = [
-    Row("SparseAdd", _several("SparseAdd"), _summed).on(
+    Row("SparseAdd", {}, _summed).on(
         [
             (PLACES, VALUES, SHAPE, *OTHER, ZERO),
             (PLACES, VALUES, SHAPE, *OTHER, np.float32(0.5)),
@@ -140,7 +131,7 @@ SUMS = [
         ],
         wrt=[1, 4],
     ),
-    Row("SparseAddGrad", _several("SparseAddGrad"), _flowing).on(
+    Row("SparseAddGrad", {}, _flowing).on(
         [
             (np.array([1, 2, 3], np.float32), PLACES, OTHER[0], longs([0, 0], [0, 1], [1, 0])),
             (np.array([7], np.float32), PLACES, OTHER[0], longs([0, 0])),
@@ -159,7 +150,7 @@ def _on_dense(indices: Any, values: Any, shape: Any, dense: Any) -> Any:
     return out
 
 
-ON_DENSE = Row("SparseTensorDenseAdd", _one("SparseTensorDenseAdd"), _on_dense).on(
+ON_DENSE = Row("SparseTensorDenseAdd", {}, _on_dense).on(
     [
         (PLACES, VALUES, SHAPE, DENSE),
         (longs([0, 1], [0, 1]), VALUES, SHAPE, DENSE),
@@ -194,7 +185,7 @@ TWICE = longs([0, 1], [1, 0], [0, 1])
 PRODUCTS = [
     Row(
         f"SparseTensorDenseMatMul-{'adjoint' if adjoint_a else 'plain'}_{'adjoint' if adjoint_b else 'plain'}",
-        _one("SparseTensorDenseMatMul", adjoint_a=adjoint_a, adjoint_b=adjoint_b),
+        {"adjoint_a": adjoint_a, "adjoint_b": adjoint_b},
         _multiplied(adjoint_a, adjoint_b),
     ).on(
         [

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.nodes import make, make_one
+from tests.nodes import make_one
 from tests.ops.table.row import Fault, Row
 from tests.ops.table.values import ints, longs
 
@@ -19,14 +19,6 @@ ALL = PLACES, VALUES, SHAPE
 OUT = (PLACES + 2, VALUES, SHAPE)
 SMOOTH = np.array([0.5, -1.5, 2.5])
 OUTSIDE = "out of bounds"
-
-
-def _several(op: str, **attrs: Any) -> Callable[..., Any]:
-    return lambda *inputs: list(make(op, list(inputs), attrs).outputs)
-
-
-def _one(op: str, **attrs: Any) -> Callable[..., Any]:
-    return lambda *inputs: make_one(op, list(inputs), attrs)
 
 
 def _dense(indices: Any, values: Any, shape: Any, empty: Any = 0) -> Any:
@@ -57,7 +49,7 @@ def _triples(*sparse: Any) -> tuple[Any, ...]:
 
 WIDE = PLACES[:2], VALUES[:2], longs(3, 5)
 JOIN = [
-    Row(f"SparseConcat-axis{axis}", _several("SparseConcat", concat_dim=axis), _joined(axis)).on(
+    Row(f"SparseConcat-axis{axis}", {"concat_dim": axis}, _joined(axis)).on(
         [_triples(ALL, ALL), _triples(ALL, NONE, ALL), *more],
         faults=[
             Fault(_triples(ALL, OUT), OUTSIDE),
@@ -75,7 +67,7 @@ def _reshaped(indices: Any, old: Any, new: Any) -> Any:
 
 
 RESHAPE = [
-    Row("SparseReshape", _several("SparseReshape"), _reshaped).on(
+    Row("SparseReshape", {}, _reshaped).on(
         [
             (PLACES, SHAPE, longs(9)),
             (PLACES, SHAPE, longs(1, -1, 3)),
@@ -98,7 +90,7 @@ def _sliced(indices: Any, values: Any, shape: Any, start: Any, size: Any) -> Any
 
 
 SLICE = [
-    Row("SparseSlice", _several("SparseSlice"), _sliced).on(
+    Row("SparseSlice", {}, _sliced).on(
         [
             (*ALL, longs(0, 1), longs(2, 9)),
             (*ALL, longs(0, 0), longs(3, 3)),
@@ -113,7 +105,7 @@ SLICE = [
             Fault((*OUT, longs(0, 0), longs(2, 2)), OUTSIDE),
         ],
     ),
-    Row("SparseSliceGrad", _one("SparseSliceGrad"), lambda g, i, start, kept: np.array([0, 0, 5], np.float32)).on(
+    Row("SparseSliceGrad", {}, lambda g, i, start, kept: np.array([0, 0, 5], np.float32)).on(
         [(np.array([5], np.float32), PLACES, longs(1, 1), np.array([[0, 1]]))],
         faults=[Fault((VALUES, PLACES, longs(1, 1), np.array([[0, 1]])), "3 gradients of 1")],
     ),
@@ -131,7 +123,7 @@ def _reduced(function: Any, keep: bool, empty: Any) -> Callable[..., Any]:
 
 SIXTEEN = VALUES.astype(np.float64), np.array([1, -2, 4])
 REDUCE = [
-    Row(f"{op}-{keep}", _one(op, keep_dims=keep), _reduced(function, keep, empty)).on(
+    Row(f"{op}-{keep}", {"keep_dims": keep}, _reduced(function, keep, empty)).on(
         [
             *((PLACES, VALUES, SHAPE, axes) for axes in (ints(0), ints(1), ints(-1), ints(0, 1), ints())),
             (PLACES, -VALUES, SHAPE, np.int32(1)),
@@ -202,7 +194,7 @@ def _filled(indices: Any, values: Any, shape: Any, default: Any) -> Any:
 
 
 FILL = [
-    Row("SparseFillEmptyRows", _several("SparseFillEmptyRows"), _filled).on(
+    Row("SparseFillEmptyRows", {}, _filled).on(
         [
             (*ALL, np.float32(-1)),
             (*NONE, np.float32(-1)),
@@ -214,11 +206,7 @@ FILL = [
         [(PLACES, SMOOTH, SHAPE, np.float64(2.0))],
         [Fault((*OUT, np.float32(0)), OUTSIDE), Fault((*ALL, VALUES), "scalar default", "rank 0")],
     ),
-    Row(
-        "SparseFillEmptyRowsGrad",
-        _several("SparseFillEmptyRowsGrad"),
-        lambda where, g: [g[where], np.delete(g, where).sum(dtype=g.dtype)],
-    ).on(
+    Row("SparseFillEmptyRowsGrad", {}, lambda where, g: [g[where], np.delete(g, where).sum(dtype=g.dtype)]).on(
         [(longs(2, 0), np.arange(4, dtype=np.float32)), (longs(), VALUES)],
         faults=[Fault((longs(3), VALUES), "below 3")],
     ),

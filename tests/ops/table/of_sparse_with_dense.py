@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from tests.nodes import make_one
 from tests.ops.table.row import Fault, Row
 
 PLACES = np.array([[0, 1], [1, 0], [1, 2]])
@@ -23,7 +22,7 @@ def _row(op: str, function: Callable[..., Any], smooth: bool = True) -> Row:
     def expected(indices: Any, values: Any, shape: Any, dense: Any) -> Any:
         return function(values, np.broadcast_to(dense, shape)[tuple(indices.T)])
 
-    return Row(op, lambda *inputs: make_one(op, list(inputs)), expected).on(
+    return Row(op, {}, expected).on(
         [
             *((PLACES, VALUES, SHAPE, d) for d in SIDES),
             (*NONE, DENSE),

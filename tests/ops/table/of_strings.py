@@ -9,7 +9,7 @@ import numpy as np
 
 import actorsession as acts
 from actorsession import float64, int16, int32, int64, strings
-from tests.nodes import make, make_one
+from tests.nodes import make
 from tests.ops.table.row import Fault, Row, known
 
 
@@ -331,7 +331,7 @@ REGEX = [
     *known("StaticRegexReplace-flag", _replace("(?i)A|(?:b|cd)*c", r"\\"), (words("axbcdc"), words("\\x\\"))),
     Row(
         "RegexReplace",
-        lambda x, p, r: make_one("RegexReplace", [x, p, r]),
+        {},
         lambda x, _p, _r: _each(lambda v: v.replace(b"b", b"-"))(x),
     ).on([(words("abc"), word("b"), word("-")), (EMPTY, word("b"), word("-"))]),
     *known("StaticRegexFullMatch-static", lambda x: strings.regex_full_match(x, "a.c"),

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from actorsession import linalg
-from tests.nodes import make_one
 from tests.ops.table.row import Fault, Row
 
 DRAWN = np.random.default_rng(11)
@@ -43,7 +42,7 @@ def _parts(diagonals: Any) -> tuple[Any, Any, Any]:
     return diagonals[..., :1, :], diagonals[..., 1:2, :], diagonals[..., 2:, :]
 
 
-PRODUCTS = Row("TridiagonalMatMul", lambda *x: make_one("TridiagonalMatMul", list(x)), _multiplied).on(
+PRODUCTS = Row("TridiagonalMatMul", {}, _multiplied).on(
     [
         (*_parts(THREE), RIGHT),
         (*(part.astype(np.float32) for part in _parts(THREE)), RIGHT.astype(np.float32)),

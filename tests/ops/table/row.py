@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
+
+from tests.nodes import make
 
 __all__ = ["Fault", "Row", "known"]
 
 
 def _case(given: Any) -> tuple[Any, ...]:
     return given if isinstance(given, tuple) else (given,)
+
+
+def _node(op: str, attrs: Mapping[str, Any], *inputs: Any) -> Any:
+    outputs = make(op, inputs, attrs).outputs
+    return outputs[0] if len(outputs) == 1 else list(outputs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +47,8 @@ class Row:
 
     Attributes:
         name: the operation type; after a hyphen, what this way is called where a type has several.
-        build: from tensors to a tensor or a list of tensors; their graph must have a node of the type.
+        build: from tensors to a tensor or a list of tensors; their graph must have a node of the type. Or the
+            attributes of such a node, which is what is built then.
         numpy: from the arrays that those tensors stand for to what comes out, an array or a list of them;
             their dtypes and shapes count.
         inputs: the arrays of each case: the usual, empty, scalar, broadcast, with NaN and infinities.
@@ -54,7 +63,7 @@ class Row:
     """
 
     name: str
-    build: Callable[..., Any]
+    build: Any
     numpy: Callable[..., Any]
     inputs: Sequence[tuple[Any, ...]] = ()
     smooth: Sequence[tuple[Any, ...]] = ()
@@ -71,8 +80,10 @@ class Row:
 
     def on(self, inputs: Sequence[Any], smooth: Sequence[Any] = (), faults: Sequence[Fault] = (), **more: Any) -> Row:
         """Return the row with these cases; a case of one array may stand without its tuple."""
+        build = self.build if callable(self.build) else partial(_node, self.op, self.build)
         refused = [replace(fault, inputs=_case(fault.inputs)) for fault in faults]
-        return replace(self, inputs=[*map(_case, inputs)], smooth=[*map(_case, smooth)], faults=refused, **more)
+        given, at = ([*map(_case, cases)] for cases in (inputs, smooth))
+        return replace(self, build=build, inputs=given, smooth=at, faults=refused, **more)
 
 
 def known(name: str, build: Callable[..., Any], *pairs: tuple[Any, Any]) -> list[Row]:
