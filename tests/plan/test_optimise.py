@@ -227,9 +227,7 @@ def test_a_kernel_that_raises_is_left_to_the_step(graph: Graph) -> None:
     assert made.step_graph.nodes[bad.name].source == bad.source
     with pytest.raises(InvalidArgumentError, match="never"):
         made.run()
-
-
-def test_a_kernel_that_gives_another_type_than_announced_is_left_to_the_step(graph: Graph) -> None:
+    # A kernel that gives another type than announced is left to the step.
     odd = call(graph, lambda v: v.astype(np.float64), ops.constant([1.0, 2.0, 3.0]))
     assert "KitCall" in Optimised(graph, [odd.outputs[0]]).ops()
 
@@ -246,9 +244,7 @@ def test_a_target_is_not_folded(graph: Graph) -> None:
     assert list(made.ops()) == ["Const", "KitView"]
     made.run()
     assert runs == [1]
-
-
-def test_a_node_that_waits_for_something_is_not_folded(graph: Graph) -> None:
+    # A node that waits for something is not folded.
     state = ops.Variable(1.0)
     with graph.control_dependencies([state.initializer]):
         y = ops.constant(2.0) * ops.constant(3.0)
@@ -417,6 +413,10 @@ def test_an_identity_that_nobody_observes_gives_way_to_what_it_reads() -> None:
     found = optimised(nodes, "y:0", feeds="x:0")
     assert list(found.nodes) == ["_arg/x/0", "y"]
     assert found.nodes["y"].inputs == (("_arg/x/0", 0),)
+    # What runs after an identity runs after what it reads.
+    nodes = [node("s", op="VarHandleOp"), node("v", "s", op="ReadVariableOp"), node("a", "v"), X]
+    nodes.append(node("y", "x", op="Neg", after=["a"]))
+    assert optimised(nodes, "y:0", feeds="x:0").nodes["y"].control_inputs == ("v",)
 
 
 @for_each(
@@ -436,12 +436,6 @@ def test_an_identity_that_somebody_observes_stays(identity: NodeDef, asked: dict
     found = optimised(nodes, feeds="x:0", **asked)
     assert found.nodes["a"].op == identity.op
     assert found.nodes["y"].inputs == (("a", 0),)
-
-
-def test_what_runs_after_an_identity_runs_after_what_it_reads() -> None:
-    nodes = [node("s", op="VarHandleOp"), node("v", "s", op="ReadVariableOp"), node("a", "v"), X]
-    nodes.append(node("y", "x", op="Neg", after=["a"]))
-    assert optimised(nodes, "y:0", feeds="x:0").nodes["y"].control_inputs == ("v",)
 
 
 def test_a_variable_kept_from_an_array_that_is_read_elsewhere_keeps_its_value(graph: Graph) -> None:
