@@ -46,9 +46,14 @@ def assert_holds_the_values(prefix: str) -> None:
         np.testing.assert_array_equal(rows, MATRIX[1:])
 
 
-def test_a_checkpoint_of_tensorflow_is_read() -> None:
+def test_a_checkpoint_of_tensorflow_is_read(tmp_path: Path) -> None:
     assert checkpoints.checkpoint_exists(str(OLDEST))
     assert_holds_the_values(str(OLDEST))
+    # Half types keep their bits.
+    path, value = str(tmp_path / "model"), np.array([1.5, -3.0], ml_dtypes.bfloat16)
+    checkpoints.save_slices(path, ["v"], [""], [value])
+    with CheckpointReader(path) as reader:
+        assert reader.read("v").tobytes() == value.tobytes()
 
 
 def test_what_is_written_is_read_and_removed(tmp_path: Path) -> None:
@@ -73,9 +78,6 @@ def test_a_pattern_names_all_shards(tmp_path: Path) -> None:
         assert reader.get_tensor("b").tolist() == [1, 1]
     checkpoints.remove_files(pattern)
     assert not checkpoints.checkpoint_exists(pattern)
-
-
-def test_a_pattern_without_all_of_its_files_is_no_checkpoint(tmp_path: Path) -> None:
     prefix = str(tmp_path / "model")
     checkpoints.save_slices(checkpoints.sharded_name(prefix, 0, 2), ["a"], [""], [np.zeros(2)])
     for use in (CheckpointReader, lambda pattern: checkpoints.join_tables(pattern, prefix)):
@@ -94,13 +96,6 @@ def test_shards_are_joined_to_one_file(tmp_path: Path) -> None:
     with CheckpointReader(pattern) as reader:
         np.testing.assert_array_equal(reader.get_tensor("rows"), MATRIX)
         assert [reader.get_tensor(f"own{shard}")[0] for shard in range(2)] == [0, 1]
-
-
-def test_half_types_keep_their_bits(tmp_path: Path) -> None:
-    path, value = str(tmp_path / "model"), np.array([1.5, -3.0], ml_dtypes.bfloat16)
-    checkpoints.save_slices(path, ["v"], [""], [value])
-    with CheckpointReader(path) as reader:
-        assert reader.read("v").tobytes() == value.tobytes()
 
 
 def test_what_the_format_does_not_have_is_refused(tmp_path: Path) -> None:

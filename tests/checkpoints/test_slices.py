@@ -16,6 +16,9 @@ from actorsession.errors import InvalidArgumentError
 
 def test_an_empty_spec_is_the_whole() -> None:
     assert parse_spec("") is None
+    assert parse_spec(write_spec((5, 4), (2, 0), (2, 4))) == ((5, 4), Extent((2, 0), (2, 4)))
+    piece = (Extent((0,), (2,)), np.ones(2))
+    assert assemble((5,), np.float64, Extent((1,), (3,)), [piece])[1] == 2
 
 
 @pytest.mark.parametrize(
@@ -29,10 +32,6 @@ def test_an_empty_spec_is_the_whole() -> None:
 )
 def test_a_spec_has_the_shape_of_the_whole_and_the_part(spec: str, wanted: object) -> None:
     assert parse_spec(spec) == wanted
-
-
-def test_what_is_written_is_read() -> None:
-    assert parse_spec(write_spec((5, 4), (2, 0), (2, 4))) == ((5, 4), Extent((2, 0), (2, 4)))
 
 
 @pytest.mark.parametrize("spec", ["5", "5 4 2,2", "5 2,2:-", "a 0,1", "5 1", "5 0,x", "5 2,4", "5 -1,2", "5  0,1"])
@@ -52,11 +51,6 @@ def test_a_box_of_a_whole_comes_together_from_its_rows(cuts: list[int], data: st
     found, missing = assemble((12, 3), np.float64, box, pieces)
     np.testing.assert_array_equal(found, whole[start : start + box.sizes[0], column:])
     assert missing == 0
-
-
-def test_elements_that_no_piece_has_are_counted() -> None:
-    piece = (Extent((0,), (2,)), np.ones(2))
-    assert assemble((5,), np.float64, Extent((1,), (3,)), [piece])[1] == 2
 
 
 @pytest.mark.parametrize(

@@ -37,9 +37,6 @@ def test_srun_starts_one_command_for_all_tasks(monkeypatch: Any) -> None:
     found = options_of("--resolver", "slurm", "--jobs", "ps=1,worker=3", "--port", "7000")
     assert task_of(found) == ("worker", 2, "127.0.0.2:7001")
     assert task_of(options_of("--resolver", "slurm")) == ("worker", 3, "127.0.0.2:8889")
-
-
-def test_a_pod_finds_its_task_by_its_name(monkeypatch: Any) -> None:
     monkeypatch.setenv("POD_NAMESPACE", "ns")
     monkeypatch.setenv("POD_NAME", "digits-ps-0")
     found = options_of(*("--resolver", "kubernetes", "--jobs", "ps=1,worker=2", "--prefix", "digits-"))

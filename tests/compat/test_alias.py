@@ -95,6 +95,21 @@ def test_what_a_program_sets_is_its_own() -> None:
     tf.nn.my_relu = len
     assert module("tensorflow.nn").my_relu is len
     assert not hasattr(ours.nn, "my_relu")
+    # A second call does nothing.
+    before = list(sys.meta_path)
+    install_alias()
+    assert sys.meta_path == before
+    # The names of operators are those of tensors.
+    tensor = module("tensorflow").Tensor
+    assert {"__add__", "__rmatmul__", "__getitem__", "__neg__"} <= tensor.OVERLOADABLE_OPERATORS
+    assert [name for name in tensor.OVERLOADABLE_OPERATORS if not hasattr(tensor, name)] == []
+    assert not {"__bool__", "__iter__", "__array__"} & tensor.OVERLOADABLE_OPERATORS
+    # The folders of contrib have the names of their part.
+    layers = module("tensorflow.contrib.layers")
+    assert module("tensorflow.contrib.layers.python.layers.layers").conv2d is layers.conv2d
+    assert find_name("contrib.metrics.python.ops.accuracy") is ours.contrib.metrics.accuracy
+    with pytest.raises(ModuleNotFoundError, match=r"tensorflow has no contrib.layers.python.nothing"):
+        module("tensorflow.contrib.layers.python.nothing")
 
 
 def test_a_missing_attribute_says_where_it_was_used_and_what_may_have_been_meant() -> None:
@@ -141,12 +156,6 @@ def test_the_reason_or_the_nearest_name_is_said(name: str, said: str) -> None:
     assert found.value.args[0].startswith(said)
 
 
-def test_a_second_call_does_nothing() -> None:
-    before = list(sys.meta_path)
-    install_alias()
-    assert sys.meta_path == before
-
-
 def test_tensorflow_itself_is_not_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     remove_alias()
     other = ModuleType("tensorflow")
@@ -155,21 +164,6 @@ def test_tensorflow_itself_is_not_replaced(monkeypatch: pytest.MonkeyPatch) -> N
     with pytest.raises(RuntimeError, match=r"imported already, from /site-packages/tensorflow"):
         install_alias()
     monkeypatch.undo()
-
-
-def test_the_folders_of_contrib_have_the_names_of_their_part() -> None:
-    layers = module("tensorflow.contrib.layers")
-    assert module("tensorflow.contrib.layers.python.layers.layers").conv2d is layers.conv2d
-    assert find_name("contrib.metrics.python.ops.accuracy") is ours.contrib.metrics.accuracy
-    with pytest.raises(ModuleNotFoundError, match=r"tensorflow has no contrib.layers.python.nothing"):
-        module("tensorflow.contrib.layers.python.nothing")
-
-
-def test_the_names_of_operators_are_those_of_tensors() -> None:
-    tensor = module("tensorflow").Tensor
-    assert {"__add__", "__rmatmul__", "__getitem__", "__neg__"} <= tensor.OVERLOADABLE_OPERATORS
-    assert [name for name in tensor.OVERLOADABLE_OPERATORS if not hasattr(tensor, name)] == []
-    assert not {"__bool__", "__iter__", "__array__"} & tensor.OVERLOADABLE_OPERATORS
 
 
 @for_each(

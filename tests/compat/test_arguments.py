@@ -27,14 +27,23 @@ def test_a_constant_may_have_to_have_its_shape_already() -> None:
     assert tf.constant(1, shape=[2]).shape.as_list() == [2]
     with pytest.raises(TypeError, match=r"Expected Tensor's shape: \(2,\), but got \(\)"):
         tf.constant(1, shape=[2], verify_shape=True)
-
-
-def test_a_hint_at_a_type_is_taken_where_it_fits() -> None:
+    # A hint at a type is taken where it fits.
     assert tf.convert_to_tensor(3, dtype_hint=tf.float64).dtype == tf.float64
     assert tf.convert_to_tensor(3, preferred_dtype=tf.int64).dtype == tf.int64
     assert tf.convert_to_tensor(3.5, preferred_dtype=tf.int32).dtype == tf.float32
     assert tf.convert_to_tensor(3, tf.int32, dtype_hint=tf.float64).dtype == tf.int32
     assert tf.convert_to_tensor(tf.constant(1), dtype_hint=tf.float32).dtype == tf.int32
+    # Products are summed in the type that is wanted.
+    x = tf.constant([[100, 100]], tf.int8)
+    wide = tf.matmul(x, x, transpose_b=True, output_type=tf.int32)
+    assert (wide.dtype, value(wide).tolist()) == (tf.int32, [[20000]])
+    # The places that are true are found.
+    assert value(tf.where_v2([True, False, True])).tolist() == [[0], [2]]
+    # Defaults of names and types are tensorflows.
+    x = tf.placeholder(tf.float32, [None])
+    names = [t.op.name for t in (tf.zeros([2]), tf.ones([2]), tf.logical_xor([True], [False]))]
+    assert names == ["zeros", "ones", "LogicalXor"]
+    assert (tf.shape(x).dtype, tf.size(x, out_type=tf.int64).dtype) == (tf.int32, tf.int64)
 
 
 @pytest.mark.parametrize("index_type", [tf.int16, tf.int32, tf.int64])
@@ -42,23 +51,6 @@ def test_indices_of_the_largest_have_the_type_that_is_wanted(index_type: Any) ->
     found = tf.nn.top_k([1.0, 3.0, 2.0], 2, index_type=index_type)
     assert found.indices.dtype == index_type
     assert value(found.indices).tolist() == [1, 2]
-
-
-def test_products_are_summed_in_the_type_that_is_wanted() -> None:
-    x = tf.constant([[100, 100]], tf.int8)
-    wide = tf.matmul(x, x, transpose_b=True, output_type=tf.int32)
-    assert (wide.dtype, value(wide).tolist()) == (tf.int32, [[20000]])
-
-
-def test_the_places_that_are_true_are_found() -> None:
-    assert value(tf.where_v2([True, False, True])).tolist() == [[0], [2]]
-
-
-def test_defaults_of_names_and_types_are_tensorflows() -> None:
-    x = tf.placeholder(tf.float32, [None])
-    names = [t.op.name for t in (tf.zeros([2]), tf.ones([2]), tf.logical_xor([True], [False]))]
-    assert names == ["zeros", "ones", "LogicalXor"]
-    assert (tf.shape(x).dtype, tf.size(x, out_type=tf.int64).dtype) == (tf.int32, tf.int64)
 
 
 def test_a_loop_without_arguments_is_called_without_any() -> None:

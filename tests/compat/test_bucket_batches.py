@@ -55,9 +55,6 @@ def test_a_bucket_of_its_own_size_and_no_more_than_whole_batches() -> None:
     got = batches([which, found])
     assert sorted(x for bucket, batch in got if bucket == 0 for x in batch) == [0, 2, 4, 6]
     assert [batch.tolist() for bucket, batch in got if bucket == 1] == [[1, 3, 5, 7]]
-
-
-def test_what_cannot_be_is_said() -> None:
     with pytest.raises(ValueError, match="num_buckets must be > 1"):
         training.bucket([1], 0, 2, 1)
     with pytest.raises(ValueError, match="3 buckets, 2 batch sizes"):

@@ -44,6 +44,20 @@ def test_a_callable_is_made_of_a_message(session: Any) -> None:
     np.testing.assert_array_equal(z, [11, 22])
     np.testing.assert_array_equal(a, [1, 2])
     assert metadata.HasField("step_stats")
+    # Devices are set by tensor.
+    options = config_pb2.CallableOptions(feed=["x:0"], fetch=["y:0"], fetch_skip_sync=True)
+    (device,) = [found.name for found in session.list_devices()]
+    options.feed_devices["x:0"] = device
+    options.fetch_devices["y:0"] = device
+    np.testing.assert_array_equal(session._make_callable_from_options(options)([1, 2]), [[10, 20]])
+    options.fetch_devices["y:0"] = device.replace("CPU:0", "GPU:0")
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"GPU:0.* does not exist"):
+        session._make_callable_from_options(options)
+    # The librarys own options are taken as well.
+    run = session._make_callable_from_options(config.CallableOptions(feed=["x"], fetch=["y"]))
+    np.testing.assert_array_equal(run([1, 2]), [[10, 20]])
+    with pytest.raises(TypeError, match="options is a CallableOptions"):
+        session._make_callable_from_options(tf.ConfigProto())
 
 
 def test_a_callable_keeps_the_options_that_it_was_made_of(session: Any) -> None:
@@ -54,24 +68,6 @@ def test_a_callable_keeps_the_options_that_it_was_made_of(session: Any) -> None:
     metadata = tf.RunMetadata()
     assert len(run([1.0, 2.0], run_metadata=metadata)) == 2
     assert metadata.HasField("step_stats")
-
-
-def test_devices_are_set_by_tensor(session: Any) -> None:
-    options = config_pb2.CallableOptions(feed=["x:0"], fetch=["y:0"], fetch_skip_sync=True)
-    (device,) = [found.name for found in session.list_devices()]
-    options.feed_devices["x:0"] = device
-    options.fetch_devices["y:0"] = device
-    np.testing.assert_array_equal(session._make_callable_from_options(options)([1, 2]), [[10, 20]])
-    options.fetch_devices["y:0"] = device.replace("CPU:0", "GPU:0")
-    with pytest.raises(tf.errors.InvalidArgumentError, match=r"GPU:0.* does not exist"):
-        session._make_callable_from_options(options)
-
-
-def test_the_librarys_own_options_are_taken_as_well(session: Any) -> None:
-    run = session._make_callable_from_options(config.CallableOptions(feed=["x"], fetch=["y"]))
-    np.testing.assert_array_equal(run([1, 2]), [[10, 20]])
-    with pytest.raises(TypeError, match="options is a CallableOptions"):
-        session._make_callable_from_options(tf.ConfigProto())
 
 
 def test_the_messages_are_compared_copied_and_know_their_fields() -> None:

@@ -29,9 +29,7 @@ def test_a_cluster_is_written_as_a_message_and_read_back() -> None:
     assert tf.train.ClusterSpec(message) == cluster()
     read = tf.train.ClusterDef.FromString(message.SerializeToString())
     assert read == message
-
-
-def test_a_cluster_is_filled_in_job_by_job() -> None:
+    # A cluster is filled in job by job.
     message = tf.train.ClusterDef()
     job = message.job.add()
     job.name = "worker"
@@ -42,9 +40,7 @@ def test_a_cluster_is_filled_in_job_by_job() -> None:
     setter = tf.train.replica_device_setter(cluster=described)
     with tf.Graph().as_default(), tf.device(setter):
         assert tf.Variable(1.0).device == "/job:ps/task:0"
-
-
-def test_a_server_is_described_as_in_tensorflow() -> None:
+    # A server is described as in tensorflow.
     said = tf.train.ServerDef(cluster=cluster().as_cluster_def(), job_name="worker", task_index=1, protocol="grpc")
     assert tf.train.ServerDef.FromString(WRITTEN) == said
     said.default_session_config.intra_op_parallelism_threads = 1
@@ -52,9 +48,7 @@ def test_a_server_is_described_as_in_tensorflow() -> None:
     assert server.server_def == said
     server.server_def.job_name = "ps"
     assert server.server_def == said
-
-
-def test_arguments_win_over_the_description_of_a_server() -> None:
+    # Arguments win over the description of a server.
     said = tf.train.ServerDef(cluster=cluster().as_cluster_def(), job_name="worker")
     assert tf.train.Server(said, start=False).server_def.task_index == 0
     made = tf.train.Server(said, "ps", 3, "grpc", start=False).server_def

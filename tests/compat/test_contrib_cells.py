@@ -113,18 +113,14 @@ def test_an_update_gate() -> None:
     wanted = sigmoid(gate + 1) * state + (1 - sigmoid(gate + 1)) * np.tanh(new)
     np.testing.assert_allclose(output, wanted, rtol=1e-4)
     np.testing.assert_array_equal(output, after)
-
-
-def test_wrappers_map_what_a_cell_reads_and_puts_out() -> None:
+    # Wrappers map what a cell reads and puts out.
     output, (state, _), values = step(rnn.OutputProjectionWrapper(BASIC(4), 2))
     names = sorted(values)
     hidden = np.tanh(np.concatenate([INPUTS[0], state], 1) @ values[names[1]])
     np.testing.assert_allclose(output, hidden @ values[names[3]], rtol=1e-3, atol=1e-5)
     with pytest.raises(ValueError, match="must be > 0"):
         rnn.OutputProjectionWrapper(BASIC(4), 0)
-
-
-def test_a_cell_reads_the_vectors_of_ids() -> None:
+    # A cell reads the vectors of ids.
     cell = rnn.EmbeddingWrapper(BASIC(4), 5, 3)
     ids = np.array([1, 4], np.int32)
     output, (state, _), values = step(cell, ids)

@@ -212,6 +212,19 @@ def test_a_quantile_takes_a_probability_back() -> None:
     )
     with pytest.raises(NotImplementedError, match="quantile is not implemented: Gamma"):
         ds.Gamma(1.0, 1.0).quantile(0.5)
+    # Means that do not exist are nan and variances infinite.
+    made = ds.StudentT([0.5, 1.0, 1.5, 2.0, 4.0], 3.0, 2.0)
+    found = value([made.mean(), made.variance(), made.stddev()])
+    np.testing.assert_allclose(found[0], [np.nan, np.nan, 3.0, 3.0, 3.0])
+    np.testing.assert_allclose(found[1], [np.nan, np.nan, np.inf, np.inf, 8.0])
+    np.testing.assert_allclose(found[2], [np.nan, np.nan, np.inf, np.inf, 8.0**0.5], rtol=1e-6)
+    # The ends of a uniform distribution and nan.
+    uniform = ds.Uniform(1.0, 3.0)
+    at = [1.0, 3.0, 0.9, np.nan]
+    found = value([uniform.prob(at), uniform.cdf(at[:3]), uniform.range()])
+    np.testing.assert_array_equal(found[0], np.array([0.5, 0.0, 0.0, np.nan], np.float32))
+    np.testing.assert_array_equal(found[1], [0.0, 1.0, 0.0])
+    assert found[2] == 2.0
 
 
 def test_modes_are_the_likeliest_values_or_nan() -> None:
@@ -228,23 +241,6 @@ def test_modes_are_the_likeliest_values_or_nan() -> None:
         np.testing.assert_allclose(value(made.mode()), mode, rtol=1e-6)
     with pytest.raises(NotImplementedError, match="mode is not implemented: Uniform"):
         ds.Uniform().mode()
-
-
-def test_means_that_do_not_exist_are_nan_and_variances_infinite() -> None:
-    made = ds.StudentT([0.5, 1.0, 1.5, 2.0, 4.0], 3.0, 2.0)
-    found = value([made.mean(), made.variance(), made.stddev()])
-    np.testing.assert_allclose(found[0], [np.nan, np.nan, 3.0, 3.0, 3.0])
-    np.testing.assert_allclose(found[1], [np.nan, np.nan, np.inf, np.inf, 8.0])
-    np.testing.assert_allclose(found[2], [np.nan, np.nan, np.inf, np.inf, 8.0**0.5], rtol=1e-6)
-
-
-def test_the_ends_of_a_uniform_distribution_and_nan() -> None:
-    made = ds.Uniform(1.0, 3.0)
-    at = [1.0, 3.0, 0.9, np.nan]
-    found = value([made.prob(at), made.cdf(at[:3]), made.range()])
-    np.testing.assert_array_equal(found[0], np.array([0.5, 0.0, 0.0, np.nan], np.float32))
-    np.testing.assert_array_equal(found[1], [0.0, 1.0, 0.0])
-    assert found[2] == 2.0
 
 
 # -- gradients ---------------------------------------------------------------------------------------

@@ -30,9 +30,11 @@ def test_an_error_knows_the_operation_that_it_is_about() -> None:
         c = tf.constant(1, name="c")
         made = tf.errors.NotFoundError(c.op.node_def, c.op, "said")
         assert (made.op, made.node_def.name, made.node) == (c.op, "c", "c")
+    # An error can be copied.
+    copied = copy.copy(tf.errors.AbortedError(None, None, "said"))
+    assert (type(copied), copied.message) == (tf.errors.AbortedError, "said")
 
-
-def test_classes_of_a_program_are_caught_as_what_they_derive_from() -> None:
+    # Classes of a program are caught as what they derive from.
     class NoMore(tf.errors.OutOfRangeError):
         def __init__(self) -> None:
             super().__init__(None, None, "no more")
@@ -40,8 +42,3 @@ def test_classes_of_a_program_are_caught_as_what_they_derive_from() -> None:
     with pytest.raises(errors.OutOfRangeError, match="no more") as caught:
         raise NoMore
     assert caught.value.error_code == tf.errors.OUT_OF_RANGE
-
-
-def test_an_error_can_be_copied() -> None:
-    made = copy.copy(tf.errors.AbortedError(None, None, "said"))
-    assert (type(made), made.message) == (tf.errors.AbortedError, "said")

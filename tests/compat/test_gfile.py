@@ -60,9 +60,7 @@ def test_patterns_match_in_each_part_of_a_path(tmp_path: Path) -> None:
     found = tf.gfile.Glob(f"{tmp_path}/run*/events.?")
     assert found == [f"{tmp_path}/run1/events.1", f"{tmp_path}/run2/events.1"]
     assert tf.gfile.Glob(f"{tmp_path}/run[!1]/*") == [f"{tmp_path}/run2/events.1"]
-
-
-def test_a_file_is_read_back_while_it_is_written(tmp_path: Path) -> None:
+    # A file is read back while it is written.
     file = tf.gfile.GFile(str(tmp_path / "w"), "w+")
     file.write("abc")
     file.seek(0)
@@ -70,9 +68,7 @@ def test_a_file_is_read_back_while_it_is_written(tmp_path: Path) -> None:
     file.write("def")
     file.close()
     assert (tmp_path / "w").read_text() == "abcdef"
-
-
-def test_a_walk_reports_what_cannot_be_listed(tmp_path: Path) -> None:
+    # A walk reports what cannot be listed.
     met: list[Exception] = []
     assert list(tf.io.gfile.walk(str(tmp_path / "none"), onerror=met.append)) == []
     assert [type(error) for error in met] == [tf.errors.NotFoundError]

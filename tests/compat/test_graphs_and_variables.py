@@ -21,9 +21,7 @@ def test_variables_are_reference_variables_unless_a_call_says_otherwise() -> Non
     assert str(r) == "<tf.Variable 'scope/r:0' shape=(2,) dtype=float32>"
     assert (v.op.type, r.op.type) == ("VariableV2", "VarHandleOp")
     assert isinstance(v, tf.Variable)
-
-
-def test_resource_variables_can_be_made_the_default() -> None:
+    # Resource variables can be made the default.
     tf.enable_resource_variables()
     try:
         assert tf.resource_variables_enabled()
@@ -66,6 +64,18 @@ def test_answers_of_device_functions_are_kept_as_they_are_spelt() -> None:
         assert tf.constant(1).device == "/cpu:0"
     with tf.device("/job:a"), tf.device(lambda op: "/cpu:0"):
         assert tf.constant(1).device == "/job:a/device:CPU:0"
+    # Branches of other dtypes are a value error.
+    with pytest.raises(ValueError, match="must have the same type"):
+        tf.cond(tf.constant(True), lambda: 1, lambda: 2.0)
+    with pytest.raises(TypeError, match="'true_fn' must be callable"):
+        tf.cond(tf.constant(True), 1, 2)
+    # Raw operations take their inputs by name.
+    with pytest.raises(TypeError, match="only takes keyword args"):
+        tf.raw_ops.Add(1.0, 2.0)
+    v: Any = tf.Variable([1.0, 2.0])
+    with tf.Session() as sess:
+        changed = sess.run(tf.raw_ops.Assign(ref=v._ref(), value=[3.0, 4.0]))
+    np.testing.assert_array_equal(changed, [3, 4])
 
 
 Pair = collections.namedtuple("Pair", ["a", "b"])
@@ -84,22 +94,6 @@ def test_results_of_loops_have_the_structure_that_the_body_returned() -> None:
         assert sess.run(tf.while_loop(lambda i: i < 3, lambda i: [i + 1], [0])) == 3
 
 
-def test_branches_of_other_dtypes_are_a_value_error() -> None:
-    with pytest.raises(ValueError, match="must have the same type"):
-        tf.cond(tf.constant(True), lambda: 1, lambda: 2.0)
-    with pytest.raises(TypeError, match="'true_fn' must be callable"):
-        tf.cond(tf.constant(True), 1, 2)
-
-
-def test_raw_operations_take_their_inputs_by_name() -> None:
-    with pytest.raises(TypeError, match="only takes keyword args"):
-        tf.raw_ops.Add(1.0, 2.0)
-    v: Any = tf.Variable([1.0, 2.0])
-    with tf.Session() as sess:
-        changed = sess.run(tf.raw_ops.Assign(ref=v._ref(), value=[3.0, 4.0]))
-    np.testing.assert_array_equal(changed, [3, 4])
-
-
 def test_updates_without_a_value_are_a_failed_precondition() -> None:
     v, r = tf.Variable(1.0), tf.Variable(1.0, use_resource=True)
     with tf.Session() as sess:
@@ -108,15 +102,11 @@ def test_updates_without_a_value_are_a_failed_precondition() -> None:
         assert caught.value.error_code == tf.errors.FAILED_PRECONDITION
         with pytest.raises(tf.errors.NotFoundError):
             sess.run(r.assign_add(1.0))
-
-
-def test_a_wrong_value_is_reported_before_a_missing_feed() -> None:
+    # A wrong value is reported before a missing feed.
     x, y = tf.placeholder(tf.int32), tf.placeholder(tf.float32)
     with tf.Session() as sess, pytest.raises(ValueError, match="invalid literal"):
         sess.run(y, {x: "a"})
-
-
-def test_a_variable_survives_the_way_through_its_message() -> None:
+    # A variable survives the way through its message.
     v = tf.Variable([1.0], name="v")
     assert v.to_proto().is_resource is False
     again = tf.Variable.from_proto(v.to_proto())

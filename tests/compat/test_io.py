@@ -79,6 +79,11 @@ def test_options_say_which_compression_they_are() -> None:
     for wrong in ("LZ4", 7):
         with pytest.raises(ValueError, match="Not a valid compression_type"):
             tf.python_io.TFRecordOptions(wrong)
+    assert tf.io.parse_example is tf.parse_example
+    assert tf.io.FixedLenFeature is tf.FixedLenFeature
+    assert tf.io.match_filenames_once is tf.train.match_filenames_once
+    assert tf.strings.to_hash_bucket is tf.string_to_hash_bucket
+    assert [name for name in tf.io.__all__ if not hasattr(tf.io, name)] == []
 
 
 def test_what_cannot_be_written_or_read_is_refused(tmp_path: Path) -> None:
@@ -115,11 +120,3 @@ def test_file_names_are_matched_once_and_handed_out_by_a_queue(tmp_path: Path) -
             session.run(path)
         coord.request_stop()
         coord.join(threads)
-
-
-def test_later_names_are_the_same_functions() -> None:
-    assert tf.io.parse_example is tf.parse_example
-    assert tf.io.FixedLenFeature is tf.FixedLenFeature
-    assert tf.io.match_filenames_once is tf.train.match_filenames_once
-    assert tf.strings.to_hash_bucket is tf.string_to_hash_bucket
-    assert [name for name in tf.io.__all__ if not hasattr(tf.io, name)] == []

@@ -126,15 +126,11 @@ def test_a_scope_gives_its_initialiser_and_regulariser() -> None:
         out = tf.layers.dense(tf.ones([1, 3]), 1, kernel_regularizer=tf.nn.l2_loss)
     (loss,) = tf.losses.get_regularization_losses()
     assert [each.tolist() for each in run([out, loss])] == [[[6.0]], 6.0]
-
-
-def test_what_is_not_trainable_is_in_no_trainable_collection() -> None:
+    # What is not trainable is in no trainable collection.
     tf.layers.dense(tf.ones([2, 3]), 1, trainable=False)
     tf.layers.batch_normalization(tf.ones([2, 3]))
     assert [v.name for v in tf.trainable_variables()] == ["batch_normalization/gamma:0", "batch_normalization/beta:0"]
-
-
-def test_a_constraint_is_applied_to_the_updated_kernel() -> None:
+    # A constraint is applied to the updated kernel.
     out = tf.layers.dense(tf.ones([1, 1]), 1, kernel_initializer=ONES, kernel_constraint=lambda w: tf.minimum(w, 0.5))
     train = tf.train.GradientDescentOptimizer(0.1).minimize(tf.reduce_sum(out))
     with tf.Session() as session:
@@ -200,6 +196,23 @@ def test_a_layer_is_built_by_hand() -> None:
     assert layer.built
     layer(tf.ones([2, 4]))
     assert names() == ["head/kernel:0", "head/bias:0"]
+    # A layer without call returns its inputs.
+    x = tf.ones([2, 3])
+    assert tf.layers.Layer()(x) is x
+    # A layer that is not trainable updates nothing.
+    layer = tf.layers.BatchNormalization(trainable=False)
+    layer(tf.ones([2, 3]), training=True)
+    assert layer.updates == tf.get_collection(tf.GraphKeys.UPDATE_OPS) == []
+    assert len(layer.non_trainable_weights) == 4
+    # A dense layer computes in its own dtype.
+    assert tf.layers.Dense(2, dtype=tf.float64)(tf.ones([2, 3])).dtype == tf.float64
+
+    # A layer takes structures.
+    class Sum(tf.layers.Layer):
+        def call(self, inputs: Any) -> Any:
+            return tf.add_n(inputs)
+
+    assert run(Sum()([tf.ones([2]), tf.ones([2])])).tolist() == [2.0, 2.0]
 
 
 def test_updates_belong_to_the_inputs_that_they_depend_on() -> None:
@@ -290,13 +303,6 @@ def test_a_layer_knows_what_its_weights_were_built_for() -> None:
         layer(tf.ones([1, 5, 6, 6]))
 
 
-def test_a_layer_that_is_not_trainable_updates_nothing() -> None:
-    layer = tf.layers.BatchNormalization(trainable=False)
-    layer(tf.ones([2, 3]), training=True)
-    assert layer.updates == tf.get_collection(tf.GraphKeys.UPDATE_OPS) == []
-    assert len(layer.non_trainable_weights) == 4
-
-
 def test_losses_and_updates_may_be_functions_and_tensors() -> None:
     class Counting(tf.layers.Layer):
         def build(self, input_shape: Any) -> None:
@@ -314,23 +320,6 @@ def test_losses_and_updates_may_be_functions_and_tensors() -> None:
     assert [update.type for update in tf.get_collection(tf.GraphKeys.UPDATE_OPS)] == ["AssignAdd", "Assign"]
     assert layer.losses[1].op.name == "counting/ActivityRegularizer/truediv"
     assert run(layer.losses) == [6.0, 3.0]
-
-
-def test_a_layer_without_call_returns_its_inputs() -> None:
-    x = tf.ones([2, 3])
-    assert tf.layers.Layer()(x) is x
-
-
-def test_a_dense_layer_computes_in_its_own_dtype() -> None:
-    assert tf.layers.Dense(2, dtype=tf.float64)(tf.ones([2, 3])).dtype == tf.float64
-
-
-def test_a_layer_takes_structures() -> None:
-    class Sum(tf.layers.Layer):
-        def call(self, inputs: Any) -> Any:
-            return tf.add_n(inputs)
-
-    assert run(Sum()([tf.ones([2]), tf.ones([2])])).tolist() == [2.0, 2.0]
 
 
 def test_layers_in_keras_style_share_nothing() -> None:

@@ -44,36 +44,21 @@ ELSEWHERE = (
 )
 
 
-def test_what_is_another_name_of_something_is_there() -> None:
+def test_older_names_do_what_the_newer_ones_do() -> None:
     """The others are of libraries around TensorFlow, and of summaries before TensorFlow 1.0."""
     missing = [name for name in FORMER if find(name) is None]
     assert [name for name in missing if not name.startswith(ELSEWHERE)] == []
-
-
-def test_arithmetic_has_its_short_names() -> None:
     assert value([tf.mul(2, 3), tf.sub(2, 3), tf.neg(2)]) == [6, -1, -2]
     assert (tf.mul, tf.sub, tf.neg) == (tf.multiply, tf.subtract, tf.negative)
-
-
-def test_tensors_are_packed_and_unpacked_along_an_axis() -> None:
     packed = tf.pack([[1, 2], [3, 4]], axis=1)
     assert (packed.op.name, packed.op.type) == ("pack", "Pack")
     assert value(packed).tolist() == [[1, 3], [2, 4]]
     assert [part.tolist() for part in value(tf.unpack(packed, axis=1))] == [[1, 2], [3, 4]]
-
-
-def test_matrices_of_a_batch_are_multiplied() -> None:
     x, y = np.arange(12.0).reshape(2, 2, 3), np.arange(12.0, 24.0).reshape(2, 2, 3)
     np.testing.assert_allclose(value(tf.batch_matmul(x, y, adj_y=True)), x @ y.swapaxes(1, 2))
     np.testing.assert_allclose(value(tf.batch_matmul(x, y, adj_x=True)), x.swapaxes(1, 2) @ y)
-
-
-def test_the_global_step_is_the_one_of_training() -> None:
     step = tf.contrib.framework.get_or_create_global_step()
     assert tf.train.get_global_step() is tf.contrib.framework.get_global_step() is step
-
-
-def test_arrays_are_messages_and_back() -> None:
     message = tf.contrib.util.make_tensor_proto([[1, 2]], dtype=tf.int64)
     np.testing.assert_array_equal(tf.contrib.util.make_ndarray(message), [[1, 2]])
     assert tf.contrib.util.constant_value(tf.constant(3)) == 3

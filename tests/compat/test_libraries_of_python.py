@@ -35,12 +35,14 @@ def test_a_strict_version_without_a_last_number_is_that_with_0() -> None:
     assert LooseVersion("1.15.2").version == [1, 15, 2]
     with pytest.raises(ValueError, match="invalid version number"):
         StrictVersion("1.15.0-rc1")
-
-
-def test_words_for_yes_and_no() -> None:
+    # Words for yes and no.
     assert [distutils.strtobool(word) for word in ("Yes", "on", "1", "n", "False")] == [1, 1, 1, 0, 0]
     with pytest.raises(ValueError, match="invalid truth value 'perhaps'"):
         distutils.strtobool("perhaps")
+    # Versions of what is installed.
+    assert pkg_resources.parse_version(pkg_resources.get_distribution("numpy").version) > "1.20"
+    with pytest.raises(pkg_resources.DistributionNotFound):
+        pkg_resources.get_distribution("no-such-library")
 
 
 def test_files_of_a_package_are_found_beside_its_module() -> None:
@@ -53,9 +55,3 @@ def test_files_of_a_package_are_found_beside_its_module() -> None:
     assert b"install_alias" in pkg_resources.resource_string(package, "alias.py")
     with pkg_resources.resource_stream(package, "alias.py") as file:
         assert file.read(3) == b'"""'
-
-
-def test_versions_of_what_is_installed() -> None:
-    assert pkg_resources.parse_version(pkg_resources.get_distribution("numpy").version) > "1.20"
-    with pytest.raises(pkg_resources.DistributionNotFound):
-        pkg_resources.get_distribution("no-such-library")

@@ -42,6 +42,10 @@ def test_a_call_gets_the_number_in_an_array_of_one_element() -> None:
     assert with_numbers(int, "12", 3) == 5
     with pytest.raises(TypeError):
         with_numbers(float, np.zeros(2))
+    # What a format cannot take stays an error.
+    for form, given in (("%d", "a"), ("%d", np.zeros(2)), ("%d %d", (ONE,)), ("%(a)d", {"a": "x"})):
+        with pytest.raises(TypeError):
+            formatted(form, given)
 
 
 @pytest.mark.parametrize(
@@ -58,12 +62,6 @@ def test_a_format_gets_numbers_where_it_asks_for_them(form: str, given: object, 
     assert formatted(form, given) == text
 
 
-def test_what_a_format_cannot_take_stays_an_error() -> None:
-    for form, given in (("%d", "a"), ("%d", np.zeros(2)), ("%d %d", (ONE,)), ("%(a)d", {"a": "x"})):
-        with pytest.raises(TypeError):
-            formatted(form, given)
-
-
 def test_modules_of_the_program_convert(own_folder: Path) -> None:
     module = load(
         own_folder,
@@ -74,6 +72,14 @@ def test_modules_of_the_program_convert(own_folder: Path) -> None:
     assert module.found == (2, 2.25, 1.5, "loss 2.25", "2 a", 3)
     assert module.__doc__ == "What it does."
     assert not list(own_folder.glob("__pycache__/*"))
+    # A name of the program is its own.
+    module = load(own_folder, "def int(x): return ['own', x]\nfound = int(5)\n")
+    assert module.found == ["own", 5]
+    # A module without conversions is as it was.
+    (own_folder / "made.py").write_text("x = 5 % 3\n")
+    code = LoadsProgram("made", str(own_folder / "made.py")).get_code("made")
+    assert code is not None
+    assert code.co_names == ("x",)
 
 
 def test_arrays_have_their_former_methods(own_folder: Path) -> None:
@@ -101,11 +107,6 @@ def test_elements_of_arrays_and_children_of_trees_are_got_as_before(own_folder: 
     assert module.found == (["b", "c"], 2)
 
 
-def test_a_name_of_the_program_is_its_own(own_folder: Path) -> None:
-    module = load(own_folder, "def int(x): return ['own', x]\nfound = int(5)\n")
-    assert module.found == ["own", 5]
-
-
 def test_an_error_is_at_its_line(own_folder: Path) -> None:
     with pytest.raises(ValueError, match="invalid literal") as caught:
         load(own_folder, "x = 1\ny = (x,\n     int('a'))\n")
@@ -116,10 +117,3 @@ def test_an_error_is_at_its_line(own_folder: Path) -> None:
 def test_libraries_are_left_alone() -> None:
     for name in ("json", "pytest", "actorsession", "math", "no_such_module"):
         assert FindsProgram().find_spec(name, None) is None
-
-
-def test_a_module_without_conversions_is_as_it_was(own_folder: Path) -> None:
-    (own_folder / "made.py").write_text("x = 5 % 3\n")
-    code = LoadsProgram("made", str(own_folder / "made.py")).get_code("made")
-    assert code is not None
-    assert code.co_names == ("x",)

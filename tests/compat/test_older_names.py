@@ -23,20 +23,29 @@ def test_an_array_without_a_copy_is_copied_where_it_must_be() -> None:
     assert array(given, np.float32, copy=False).dtype == np.float32
     assert array(given) is not given
     assert array(given, copy=None) is given
-
-
-def test_an_array_is_made_of_what_is_named_too() -> None:
-    """``numpy.array`` calls its first argument ``object``, and ``asarray`` ``a``."""
+    # An array is made of what is named too. ``numpy.array`` calls its first argument ``object``, and ``asarray``
+    # ``a``.
     assert _as_before(np.array)(object=[1, 300], dtype=np.uint8, ndmin=2).tolist() == [[1, 44]]
     assert _as_before(np.asarray)(a=[[1], [2, 3]]).tolist() == [[1], [2, 3]]
-
-
-def test_several_arrays_of_a_function_are_a_list() -> None:
+    # Several arrays of a function are a list.
     rows, columns = _as_list(np.meshgrid)(np.arange(2), np.arange(3))
     assert rows.shape == columns.shape == (3, 2)
     assert isinstance(_as_list(np.meshgrid)(np.arange(2), np.arange(3)), list)
     assert isinstance(_as_list(np.atleast_1d)(1.0, 2.0), list)
     assert _as_list(np.atleast_1d)(1.0).shape == (1,)
+    # Bytes are read as numbers once more.
+    read = _from_bytes(np.fromstring)
+    made = read(b"\1\0\2\0", np.int16)
+    assert (made.tolist(), made.flags.writeable) == ([1, 2], True)
+    assert read("\x01\xff", dtype=np.uint8).tolist() == [1, 255]
+    assert read("1, 2", sep=",").tolist() == [1.0, 2.0]
+    # Integers out of range wrap around.
+    assert _as_before(np.array)([-1, 300], np.uint8).tolist() == [255, 44]
+    # Arguments have their former names too.
+    assert _renamed(np.reshape, "newshape", "shape")(np.arange(4), newshape=(2, 2)).shape == (2, 2)
+    assert _renamed(np.reshape, "newshape", "shape")(np.arange(4), (4, 1)).shape == (4, 1)
+    assert _summed(np.sum)(x for x in (1, 2)) == 3
+    assert _summed(np.sum)([[1, 2]], axis=0).tolist() == [1, 2]
 
 
 def test_rows_of_unlike_lengths_are_objects_for_programs_alone(
@@ -58,25 +67,6 @@ def test_rows_of_unlike_lengths_are_objects_for_programs_alone(
     monkeypatch.setitem(globals(), "__name__", "actorsession.somewhere")
     with pytest.raises(ValueError, match="inhomogeneous"):
         array(ragged)
-
-
-def test_bytes_are_read_as_numbers_once_more() -> None:
-    read = _from_bytes(np.fromstring)
-    made = read(b"\1\0\2\0", np.int16)
-    assert (made.tolist(), made.flags.writeable) == ([1, 2], True)
-    assert read("\x01\xff", dtype=np.uint8).tolist() == [1, 255]
-    assert read("1, 2", sep=",").tolist() == [1.0, 2.0]
-
-
-def test_integers_out_of_range_wrap_around() -> None:
-    assert _as_before(np.array)([-1, 300], np.uint8).tolist() == [255, 44]
-
-
-def test_arguments_have_their_former_names_too() -> None:
-    assert _renamed(np.reshape, "newshape", "shape")(np.arange(4), newshape=(2, 2)).shape == (2, 2)
-    assert _renamed(np.reshape, "newshape", "shape")(np.arange(4), (4, 1)).shape == (4, 1)
-    assert _summed(np.sum)(x for x in (1, 2)) == 3
-    assert _summed(np.sum)([[1, 2]], axis=0).tolist() == [1, 2]
 
 
 def test_names_that_numpy_has_removed_mean_the_same() -> None:

@@ -126,23 +126,20 @@ class Asking(Decaying):
         return super().call(inputs, state)
 
 
-def test_such_cells_know_their_variables() -> None:
+def test_cells_of_a_program_know_and_share_their_variables() -> None:
     cell = Asking(4)
     for _ in range(2):
         cell(tf.constant(X), tf.constant(H))
     assert names() == ["asking/kernel", "asking/rate", "asking/more"]
     assert [v.op.name for v in cell.trainable_variables] == ["asking/kernel", "asking/more"]
     assert [v.op.name for v in cell.non_trainable_variables] == ["asking/rate"]
-
-
-def test_they_share_by_a_scope() -> None:
+    # They share by a scope.
     for reuse in (None, True):
         with tf.variable_scope("net", reuse=reuse):
             Decaying(4)(tf.constant(X), tf.constant(H))
     assert names() == ["net/decaying/kernel"]
 
-
-def test_they_say_what_they_lack() -> None:
+    # They say what they lack.
     class Nothing(cells.RNNCell):
         pass
 

@@ -60,6 +60,17 @@ def test_states_are_dropped() -> None:
     output, state = dropped(state_keep_prob=0.5)
     check_share(state, 0.5)
     assert (output == 1).all()
+    # A share of one adds no operation.
+    cell = cells.DropoutWrapper(Passing())
+    ones = tf.ones([3, WIDE])
+    assert cell(ones, ones) == (ones, ones)
+    # A share can be fed and one drops nothing.
+    keep = tf.placeholder_with_default(1.0, [])
+    cell = cells.DropoutWrapper(Passing(), output_keep_prob=keep, seed=1)
+    output, _ = cell(tf.ones([3, WIDE]), tf.ones([3, WIDE]))
+    with tf.Session() as sess:
+        assert (sess.run(output) == 1).all()
+        check_share(sess.run(output, {keep: 0.5}), 0.5)
 
 
 def test_a_memory_is_not_dropped_unless_somebody_says_so() -> None:
@@ -81,21 +92,6 @@ def test_a_memory_is_not_dropped_unless_somebody_says_so() -> None:
     assert (state.c + state.h == 2).all()
     with pytest.raises(TypeError, match="must return True or False for a tensor, got 1"):
         dropped(both, state_keep_prob=0.5, dropout_state_filter_visitor=lambda _: 1)
-
-
-def test_a_share_can_be_fed_and_one_drops_nothing() -> None:
-    keep = tf.placeholder_with_default(1.0, [])
-    cell = cells.DropoutWrapper(Passing(), output_keep_prob=keep, seed=1)
-    output, _ = cell(tf.ones([3, WIDE]), tf.ones([3, WIDE]))
-    with tf.Session() as sess:
-        assert (sess.run(output) == 1).all()
-        check_share(sess.run(output, {keep: 0.5}), 0.5)
-
-
-def test_a_share_of_one_adds_no_operation() -> None:
-    cell = cells.DropoutWrapper(Passing())
-    ones = tf.ones([3, WIDE])
-    assert cell(ones, ones) == (ones, ones)
 
 
 def steps_of(**settings: Any) -> Any:

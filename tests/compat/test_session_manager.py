@@ -114,16 +114,12 @@ def test_recovering_says_whether_the_model_is_ready(tmp_path: Path) -> None:
 def test_a_test_for_local_initialisation_needs_something_to_test_for() -> None:
     with pytest.raises(ValueError, match="you must also pass a local_init_op"):
         tf.train.SessionManager(ready_for_local_init_op=tf.constant(["v"]))
-
-
-def test_a_wait_for_nobody_ends_with_what_the_model_lacks() -> None:
+    # A wait for nobody ends with what the model lacks.
     tf.Variable(1.0, name="v")
     with pytest.raises(tf.errors.DeadlineExceededError, match=r"after waiting 0\.05 secs\. .*initialized: v"):
         manager().wait_for_session("", max_wait_secs=0.05)
-
-
-def test_a_wait_for_tasks_that_nobody_starts_ends_with_the_limit() -> None:
-    """The tasks are a reason to wait, as the model is; without limit their error is not waited away."""
+    # A wait for tasks that nobody starts ends with the limit. The tasks are a reason to wait, as the model is;
+    # without limit their error is not waited away.
     made = manager()
     config = tf.ConfigProto(operation_timeout_in_ms=50)
     with pytest.raises(tf.errors.DeadlineExceededError, match=r"after waiting 0\.1 secs\."):

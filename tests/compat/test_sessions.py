@@ -20,6 +20,24 @@ def test_a_session_tells_its_target_as_bytes() -> None:
         remote = tf.Session("tcp://127.0.0.1:1")
         assert remote.sess_str == b"tcp://127.0.0.1:1"
         remote.close()
+    # The graph of a session tells shapes if they are asked for.
+    asked = tf.ConfigProto(graph_options=tf.GraphOptions(infer_shapes=True))
+    with tf.Graph().as_default():
+        tf.constant([1, 2])
+        plain, telling = tf.Session(), tf.Session(config=asked)
+        assert "_output_shapes" not in plain.graph_def.node[0].attr
+        assert "_output_shapes" in telling.graph_def.node[0].attr
+        plain.close()
+        telling.close()
+    # A graph tells the scope that is entered.
+    with tf.Graph().as_default() as graph:
+        assert graph.get_name_scope() == ""
+        with tf.name_scope("a"), tf.name_scope("b"):
+            assert graph.get_name_scope() == "a/b"
+    # A graph tells the version of its writer.
+    graph = tf.Graph()
+    with graph.as_default():
+        assert graph.graph_def_versions == graph.as_graph_def().versions
 
 
 def test_a_device_specification_is_changed_in_place() -> None:
@@ -55,30 +73,6 @@ def test_the_default_graph_is_reset_while_an_interactive_session_is_open() -> No
     tf.reset_default_graph()
     assert tf.constant(1.0).name == "Const:0"
     session.close()
-
-
-def test_the_graph_of_a_session_tells_shapes_if_they_are_asked_for() -> None:
-    asked = tf.ConfigProto(graph_options=tf.GraphOptions(infer_shapes=True))
-    with tf.Graph().as_default():
-        tf.constant([1, 2])
-        plain, telling = tf.Session(), tf.Session(config=asked)
-        assert "_output_shapes" not in plain.graph_def.node[0].attr
-        assert "_output_shapes" in telling.graph_def.node[0].attr
-        plain.close()
-        telling.close()
-
-
-def test_a_graph_tells_the_scope_that_is_entered() -> None:
-    with tf.Graph().as_default() as graph:
-        assert graph.get_name_scope() == ""
-        with tf.name_scope("a"), tf.name_scope("b"):
-            assert graph.get_name_scope() == "a/b"
-
-
-def test_a_graph_tells_the_version_of_its_writer() -> None:
-    graph: Any = tf.Graph()
-    with graph.as_default():
-        assert graph.graph_def_versions == graph.as_graph_def().versions
 
 
 def test_options_of_a_run_may_watch_nodes() -> None:

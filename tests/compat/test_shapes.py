@@ -34,9 +34,7 @@ def test_dimensions_are_read_by_value(x: Any) -> None:
     assert tf.dimension_value(x.shape[1]) == tf.compat.dimension_value(3) == 3
     assert tf.dimension_at_index(x.shape, 1).value == tf.compat.dimension_at_index(x.shape, 1) == 3
     assert str(x.shape) == "(?, 3)"
-
-
-def test_dimensions_stand_where_sizes_do(x: Any) -> None:
+    # Dimensions stand where sizes do.
     width = x.shape[1]
     assert tf.reshape(x, [-1, width * 2]).shape.as_list() == [None, 6]
     assert tf.zeros([width, 2]).shape.as_list() == [3, 2]
@@ -47,9 +45,7 @@ def test_dimensions_stand_where_sizes_do(x: Any) -> None:
     assert tf.placeholder(tf.float32, [width, None]).shape.as_list() == [3, None]
     assert tf.convert_to_tensor(width).dtype is tf.int32
     assert tf.constant([width, 4]).dtype is tf.int32
-
-
-def test_a_dimension_that_is_not_known_makes_no_tensor(x: Any) -> None:
+    # A dimension that is not known makes no tensor.
     with pytest.raises(ValueError, match="not known"):
         tf.zeros([x.shape[0], 2])
 

@@ -133,9 +133,7 @@ def test_layer_norm_is_over_all_axes_but_the_first() -> None:
     flat = IMAGES.reshape(2, -1)
     wanted = (flat - flat.mean(1, keepdims=True)) / flat.std(1, keepdims=True)
     np.testing.assert_allclose(found.reshape(2, -1), wanted, atol=1e-4)
-
-
-def test_regularisers_and_their_sums() -> None:
+    # Regularisers and their sums.
     w = tf.constant([[1.0, -2.0]])
     losses = [layers.l1_regularizer(0.5), layers.l2_regularizer(0.1), layers.l1_l2_regularizer(0.5, 0.1)]
     assert run([each(w) for each in losses]) == pytest.approx([1.5, 0.25, 1.75])

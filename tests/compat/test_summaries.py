@@ -124,9 +124,7 @@ def test_pixels_that_are_bytes_stay_as_they_are() -> None:
     for value, pixels in zip(found, batch, strict=True):
         file = io.BytesIO(value.image.encoded_image_string)
         assert np.array_equal(np.array(image.open(file)), pixels)
-
-
-def test_sound_is_a_wave_file() -> None:
+    # Sound is a wave file.
     samples = np.array([[0.0, 0.5, -2.0, 2.0]], np.float32)
     [value] = tf.Summary.FromString(value_of(tf.summary.audio("a", samples, 100.0))).value
     assert (value.tag, value.audio.length_frames) == ("a/audio/0", 4)
@@ -246,9 +244,6 @@ def test_events_are_written_when_enough_of_them_wait(tmp_path: Path) -> None:
     writer.flush()
     assert len(events_of(tmp_path)) == 1 + 4
     writer.close()
-
-
-def test_events_are_written_when_they_have_waited_long_enough(tmp_path: Path) -> None:
     with tf.summary.FileWriter(tmp_path, flush_secs=0) as writer:
         writer.add_event(tf.Event(step=1))
         assert len(events_of(tmp_path)) == 2
@@ -303,7 +298,10 @@ def test_what_is_no_event_is_refused(tmp_path: Path) -> None:
         list(tf.train.summary_iterator(tmp_path / "none"))
 
 
-def test_a_description_is_that_of_an_old_tensor_summary() -> None:
+def test_there_are_no_summaries_of_tensorflow_2() -> None:
+    assert tf.summary.all_v2_summary_ops() == []
+    with pytest.raises(RuntimeError, match="No default"):
+        tf.summary.initialize()
     made = tf.raw_ops.TensorSummary(tensor=tf.constant(1.0), name="t")
     node = tf.get_default_graph().as_graph_def().node[-1]
     assert tf.summary.get_summary_description(node) == tf.summary.SummaryDescription()
@@ -312,12 +310,6 @@ def test_a_description_is_that_of_an_old_tensor_summary() -> None:
     assert tf.make_ndarray(value.tensor) == 1.0
     with pytest.raises(ValueError, match="Can't get_summary_description on Const"):
         tf.summary.get_summary_description(tf.get_default_graph().as_graph_def().node[0])
-
-
-def test_there_are_no_summaries_of_tensorflow_2() -> None:
-    assert tf.summary.all_v2_summary_ops() == []
-    with pytest.raises(RuntimeError, match="No default"):
-        tf.summary.initialize()
 
 
 def test_a_file_of_tensorflow_is_read() -> None:

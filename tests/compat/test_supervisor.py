@@ -171,6 +171,15 @@ def test_without_a_writer_no_summary_is_written() -> None:
     sv = tf.train.Supervisor()
     with tf.Session() as sess, pytest.raises(RuntimeError, match="requires a summary writer"):
         sv.summary_computed(sess, b"")
+    # The variables of replicas are placed.
+    training()
+    with pytest.raises(ValueError, match="all Variables must have their device set"):
+        tf.train.Supervisor(is_chief=False)
+    # An error while the session is made is raised.
+    sv = tf.train.Supervisor(init_op=tf.no_op(), global_step=tf.Variable(0, name="v"))
+    with pytest.raises(RuntimeError, match="not initialized: v"):
+        with sv.managed_session():
+            raise AssertionError
 
 
 def test_a_vector_of_one_number_counts_steps(tmp_path: Path) -> None:
@@ -216,12 +225,6 @@ def test_services_are_the_chiefs_and_need_a_folder(tmp_path: Path, caplog: pytes
     assert [r.getMessage() for r in caplog.records] == ["standard services need a logdir; no checkpoint is saved"]
 
 
-def test_the_variables_of_replicas_are_placed() -> None:
-    training()
-    with pytest.raises(ValueError, match="all Variables must have their device set"):
-        tf.train.Supervisor(is_chief=False)
-
-
 def test_steps_per_second_go_to_the_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "tensorflow")
     logged = threading.Event()
@@ -265,13 +268,6 @@ def test_an_error_of_the_block_or_a_thread_ends_everything_and_is_raised() -> No
     with pytest.raises(ZeroDivisionError):
         looks_after_a_thread()
     assert not threads[0].is_alive()
-
-
-def test_an_error_while_the_session_is_made_is_raised() -> None:
-    sv = tf.train.Supervisor(init_op=tf.no_op(), global_step=tf.Variable(0, name="v"))
-    with pytest.raises(RuntimeError, match="not initialized: v"):
-        with sv.managed_session():
-            raise AssertionError
 
 
 def test_the_end_of_input_is_the_end() -> None:

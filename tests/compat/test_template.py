@@ -34,9 +34,18 @@ def test_two_templates_of_one_name_are_two() -> None:
     for _ in range(2):
         tf.make_template("layer", scaled)(1.0)
     assert names() == ["layer/weight", "layer_1/weight"]
-
-
-def test_the_name_is_settled_by_the_first_call_or_at_once() -> None:
+    # A name that is used as it is is used once.
+    tf.make_template("any", scaled, unique_name_="own")(1.0)
+    assert names() == ["own/weight"]
+    with pytest.raises(ValueError, match="own/weight"):
+        tf.make_template("any", scaled, unique_name_="own")(1.0)
+    # A later call makes no variables.
+    asked = iter("ab")
+    layer = tf.make_template("layer", lambda: tf.get_variable(next(asked), [1]))
+    layer()
+    with pytest.raises(ValueError, match="layer/b"):
+        layer()
+    # The name is settled by the first call or at once.
     with tf.variable_scope("here"):
         now = tf.make_template("now", scaled, create_scope_now_=True)
         late = tf.make_template("late", scaled)
@@ -44,21 +53,6 @@ def test_the_name_is_settled_by_the_first_call_or_at_once() -> None:
         now(1.0)
         late(1.0)
     assert names() == ["here/now/weight", "there/late/weight"]
-
-
-def test_a_name_that_is_used_as_it_is_is_used_once() -> None:
-    tf.make_template("any", scaled, unique_name_="own")(1.0)
-    assert names() == ["own/weight"]
-    with pytest.raises(ValueError, match="own/weight"):
-        tf.make_template("any", scaled, unique_name_="own")(1.0)
-
-
-def test_a_later_call_makes_no_variables() -> None:
-    asked = iter("ab")
-    layer = tf.make_template("layer", lambda: tf.get_variable(next(asked), [1]))
-    layer()
-    with pytest.raises(ValueError, match="layer/b"):
-        layer()
 
 
 def test_it_knows_its_variables() -> None:

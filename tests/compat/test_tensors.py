@@ -59,16 +59,6 @@ def test_rows_and_sparse_tensors_stay_what_they_are() -> None:
         tf.convert_to_tensor_or_sparse_tensor(sparse, tf.int32)
 
 
-def test_tensors_have_one_floating_type() -> None:
-    x, y = tf.constant(1.0, tf.float64), tf.constant(1.0)
-    assert tf.assert_same_float_dtype([x, None], tf.float64) == tf.float64
-    assert tf.assert_same_float_dtype() == tf.float32
-    with pytest.raises(ValueError, match=r"float64.*float32"):
-        tf.assert_same_float_dtype([x, y])
-    with pytest.raises(ValueError, match="int32"):
-        tf.assert_same_float_dtype([tf.constant(1)])
-
-
 @for_each("name", ["tensor", "sparse", "array", "number"])
 def test_one_value_is_not_several(name: str) -> None:
     tf.assert_proper_iterable([1, 2])
@@ -78,15 +68,31 @@ def test_one_value_is_not_several(name: str) -> None:
         tf.assert_proper_iterable("ab")
 
 
-def test_an_axis_is_put_in_between() -> None:
+def test_further_names_are_there(graph: Any) -> None:
     x = tf.placeholder(tf.float32, [None, 3])
     assert x[:, tf.newaxis].shape.as_list() == [None, 1, 3]
-
-
-def test_a_container_is_named_and_an_old_scope_too(graph: Any) -> None:
+    # A container is named and an old scope too.
     with tf.container("box"), tf.op_scope([tf.constant(1)], None, "scope"):
         v = tf.Variable(1.0, name="v")
     assert (v.op.name, v.op.get_attr("container")) == ("scope/v", b"box")
+    # A name that nobody has is an attribute error.
+    with pytest.raises(AttributeError, match="'no_such_name'"):
+        _ = tf.no_such_name  # type: ignore[attr-defined]
+    # Queue runners are found in their former module too.
+    for name in tf.train.queue_runner.__all__:
+        assert getattr(tf.train.queue_runner, name) is getattr(tf.train, name)
+    # Programs are told which version they have to do with. Some choose names by it: 1.x, later than 1.4.
+    assert tf.__version__ == tf.VERSION
+    major, minor, _ = map(int, tf.VERSION.split("."))
+    assert (major, minor) == (1, 15)
+    # Tensors have one floating type.
+    x, y = tf.constant(1.0, tf.float64), tf.constant(1.0)
+    assert tf.assert_same_float_dtype([x, None], tf.float64) == tf.float64
+    assert tf.assert_same_float_dtype() == tf.float32
+    with pytest.raises(ValueError, match=r"float64.*float32"):
+        tf.assert_same_float_dtype([x, y])
+    with pytest.raises(ValueError, match="int32"):
+        tf.assert_same_float_dtype([tf.constant(1)])
 
 
 def test_each_code_has_its_class_and_each_class_its_code() -> None:
@@ -129,20 +135,3 @@ def test_quantised_tensors_are_fed_and_fetched_as_integers(name: str) -> None:
         _ = x + x
     with pytest.raises(TypeError, match="least and greatest"):
         _ = dtype.min
-
-
-def test_a_name_that_nobody_has_is_an_attribute_error() -> None:
-    with pytest.raises(AttributeError, match="'no_such_name'"):
-        _ = tf.no_such_name  # type: ignore[attr-defined]
-
-
-def test_queue_runners_are_found_in_their_former_module_too() -> None:
-    for name in tf.train.queue_runner.__all__:
-        assert getattr(tf.train.queue_runner, name) is getattr(tf.train, name)
-
-
-def test_programs_are_told_which_version_they_have_to_do_with() -> None:
-    """Some choose names by it: 1.x, later than 1.4."""
-    assert tf.__version__ == tf.VERSION
-    major, minor, _ = map(int, tf.VERSION.split("."))
-    assert (major, minor) == (1, 15)

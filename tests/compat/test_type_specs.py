@@ -49,9 +49,6 @@ def test_equal_descriptions_have_equal_parts() -> None:
     assert tf.IndexedSlicesSpec([2, 3]) == tf.IndexedSlicesSpec([2, 3])
     assert tf.TensorSpec([2]) != tf.SparseTensorSpec([2])
     assert isinstance(tf.TensorSpec([2]), tf.TypeSpec)
-
-
-def test_what_two_descriptions_have_in_common() -> None:
     one, other = tf.TensorSpec([2, 3]), tf.TensorSpec([2, 4])
     assert one.most_specific_compatible_type(other) == tf.TensorSpec([2, None])
     assert tf.SparseTensorSpec([2]).most_specific_compatible_type(tf.SparseTensorSpec([3])) == tf.SparseTensorSpec(
@@ -60,6 +57,11 @@ def test_what_two_descriptions_have_in_common() -> None:
     for wrong in (tf.TensorSpec([2, 3], tf.int32), tf.TensorSpec([2, 3], name="a"), tf.SparseTensorSpec()):
         with pytest.raises(ValueError, match="No TypeSpec is compatible with both"):
             one.most_specific_compatible_type(wrong)
+    with tf.Graph().as_default():
+        slices = tf.IndexedSlices(tf.zeros([2, 3]), tf.constant([0, 1]))
+        assert tf.IndexedSlicesSpec([None, 3], indices_dtype=tf.int32).is_compatible_with(slices)
+        assert not tf.IndexedSlicesSpec().is_compatible_with(slices)
+    assert tf.IndexedSlicesSpec().value_type is tf.IndexedSlices
 
 
 def test_descriptions_of_sparse_tensors() -> None:
@@ -74,14 +76,6 @@ def test_descriptions_of_sparse_tensors() -> None:
     assert tf.SparseTensorSpec([2], tf.int32).value_type is tf.SparseTensor
     with pytest.raises(TypeError, match="expected a SparseTensor"):
         tf.SparseTensorSpec.from_value(1)
-
-
-def test_descriptions_of_slices() -> None:
-    with tf.Graph().as_default():
-        slices = tf.IndexedSlices(tf.zeros([2, 3]), tf.constant([0, 1]))
-        assert tf.IndexedSlicesSpec([None, 3], indices_dtype=tf.int32).is_compatible_with(slices)
-        assert not tf.IndexedSlicesSpec().is_compatible_with(slices)
-    assert tf.IndexedSlicesSpec().value_type is tf.IndexedSlices
 
 
 def test_the_structure_of_a_dataset_consists_of_descriptions() -> None:

@@ -25,9 +25,7 @@ def test_a_line_is_printed_at_the_beginning_and_at_every_quarter(capsys: pytest.
         "  one process: step 80 of 100, accuracy 0.080",
         "  one process: step 100 of 100, accuracy 0.100",
     ]
-
-
-def test_a_line_tells_the_accuracy_that_was_seen_last(capsys: pytest.CaptureFixture[str]) -> None:
+    # A line tells the accuracy that was seen last.
     lines = Lines()
     lines.begin("workers", 4)
     lines.advance(1, None)
@@ -49,17 +47,11 @@ def test_the_next_lesson_begins_anew(capsys: pytest.CaptureFixture[str]) -> None
     assert capsys.readouterr().out.splitlines()[2:] == ["  second: step 0 of 2", "  second: step 1 of 2"]
 
 
-def test_lines_are_for_logs() -> None:
+def test_lines_are_for_logs(monkeypatch: pytest.MonkeyPatch) -> None:
     assert type(reporter(wanted=True)) is Lines
-
-
-def test_bars_are_for_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("rich")
     watched_by_a_person(monkeypatch)
     assert type(reporter(wanted=True)) is Bars
-
-
-def test_a_terminal_without_rich_gets_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     watched_by_a_person(monkeypatch)
     monkeypatch.setitem(sys.modules, "rich", None)
     assert type(reporter(wanted=True)) is Lines

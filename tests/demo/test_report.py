@@ -37,9 +37,6 @@ def test_a_lesson_below_the_mark_is_a_failure_and_one_at_it_is_not() -> None:
 def test_without_a_distributed_step_there_is_no_trace(tmp_path: Path) -> None:
     assert "omitted" in save_trace([lesson()], tmp_path)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_the_trace_says_where_it_is_and_what_opens_it(tmp_path: Path) -> None:
     said = save_trace([lesson(), lesson(trace=StepStats(1))], tmp_path)
     assert str(tmp_path / "trace.json") in said
     assert "https://ui.perfetto.dev" in said

@@ -21,22 +21,22 @@ def test_a_constant_is_known_and_a_placeholder_is_not() -> None:
     assert known is not None
     assert known.tolist() == [1, 2]
     assert constant_value(leaf(graph)) is None
-
-
-def test_values_are_known_through_ops_that_say_how() -> None:
     graph = Graph()
     a, b = value(graph, 2), value(graph, 3)
     total = graph.create_op("KitSum", [copy(graph, a), b, b]).outputs[0]
     assert constant_value(total) == 8
     assert constant_value(join(graph, a, b)) is None, "KitJoin does not say how"
     assert constant_value(graph.create_op("KitSum", [a, leaf(graph)]).outputs[0]) is None
-
-
-def test_shape_functions_see_the_values_of_their_inputs() -> None:
+    # Shape functions see the values of their inputs.
     graph = Graph()
     shape = copy(graph, value(graph, np.array([2, 3])))
     assert graph.create_op("KitSized", [shape]).outputs[0].shape == [2, 3]
     assert graph.create_op("KitSized", [leaf(graph)]).outputs[0].shape.rank is None
+    graph = Graph()
+    total = graph.create_op("KitSum", [value(graph, 1)]).outputs[0]
+    first = constant_value(total)
+    leaf(graph, shape=[None]).set_shape([3])
+    assert constant_value(total) is first
 
 
 def test_a_shape_refined_later_makes_more_known() -> None:
@@ -48,14 +48,6 @@ def test_a_shape_refined_later_makes_more_known() -> None:
     source.set_shape([5])
     assert constant_value(through) == 5
     assert constant_value(extent) == 5
-
-
-def test_what_is_known_stays_known() -> None:
-    graph = Graph()
-    total = graph.create_op("KitSum", [value(graph, 1)]).outputs[0]
-    first = constant_value(total)
-    leaf(graph, shape=[None]).set_shape([3])
-    assert constant_value(total) is first
 
 
 def test_a_chain_of_any_length_is_followed() -> None:
@@ -90,14 +82,10 @@ def test_fills_and_casts_of_what_is_known_are_known() -> None:
         assert get_static_value(ops.cast(constant([1.5, 2.0]), "float64")).tolist() == [1.5, 2.0]
         assert get_static_value(ops.cast(constant([0, 2]), "bool")).tolist() == [False, True]
         assert get_static_value(ops.fill(ops.placeholder("int32", [1]), 5)) is None
-
-
-def test_a_large_fill_is_left_to_the_step() -> None:
+    # A large fill is left to the step.
     with Graph().as_default():
         assert get_static_value(ops.fill([1 << 20, 1 << 20], 1)) is None
-
-
-def test_what_only_the_step_says_is_not_known_early() -> None:
+    # What only the step says is not known early.
     with Graph().as_default():
         assert get_static_value(ops.cast(constant([float("nan")]), "int32")) is None
         assert get_static_value(ops.cast(constant(1.7), "int32")) is None

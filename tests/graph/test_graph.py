@@ -232,20 +232,15 @@ def test_a_collection_keeps_everything_in_order(graph: Graph) -> None:
         graph.add_to_collection("things", value)
     assert graph.get_collection("things") == [1, 2, 1]
     assert graph.get_collection("nothing") == []
-
-
-def test_a_collection_can_be_taken_by_the_beginning_of_names(graph: Graph) -> None:
     a, b, t = leaf(graph, "s_a"), leaf(graph, "s_b"), op(graph, "t")
-    for value in (a, b, 5, t):
-        graph.add_to_collection("v", value)
+    for member in (a, b, 5, t):
+        graph.add_to_collection("v", member)
     assert graph.get_collection("v", "s_a") == [a]
     assert graph.get_collection("v", "s_") == [a, b]
     assert graph.get_collection("v", "t") == [t]
     assert graph.get_collection("v", "_a") == [], "from the beginning"
     assert graph.get_collection("v", ".*_b") == [b], "by a regular expression"
-
-
-def test_what_was_handed_out_is_a_copy(graph: Graph) -> None:
+    # What was handed out is a copy.
     graph.add_to_collection("v", 1)
     graph.get_collection("v").append(2)
     graph.get_operations().append(op(graph))

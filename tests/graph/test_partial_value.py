@@ -126,9 +126,7 @@ def test_numbers_that_their_type_does_not_hold_are_not_known() -> None:
         assert tf.zeros([many // many, 2]).shape.as_list() == [None, 2]
         long = tf.constant(2**20, tf.int64) * tf.constant(2**20, tf.int64)
         assert tf.zeros([long // long, 2]).shape.as_list() == [1, 2]
-
-
-def test_what_a_size_was_computed_of_can_be_fed() -> None:
+    # What a size was computed of can be fed.
     with Graph().as_default() as graph:
         size = two()
         assert tf.zeros([size]).shape.as_list() == [2]

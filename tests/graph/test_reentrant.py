@@ -79,13 +79,10 @@ def test_a_name_scope_that_is_entered_again_has_another_name() -> None:
         with scope as name:
             names.append(name)
     assert names == ["layer/", "layer_1/"]
-
-
-def test_a_variable_scope_that_is_entered_again_shares_its_variables() -> None:
-    scope = tf.variable_scope("layer", reuse=tf.AUTO_REUSE)
-    with scope:
+    variables = tf.variable_scope("layer", reuse=tf.AUTO_REUSE)
+    with variables:
         first = tf.get_variable("w", [2])
-    with scope:
+    with variables:
         assert tf.get_variable("w", [2]) is first
 
 
@@ -105,6 +102,8 @@ def test_a_block_that_fails_leaves_its_scope() -> None:
     assert built().device == ""
     with on:
         assert built().device == GPU
+    with pytest.raises(RuntimeError, match="not entered here"):
+        acts.device(GPU).__exit__(None, None, None)
 
 
 def test_threads_enter_one_scope_at_once(graph: acts.Graph) -> None:
@@ -146,8 +145,3 @@ async def test_asyncio_children_enter_one_scope_and_leave_it_in_any_order(graph:
             return built().device
 
     assert list(await asyncio.gather(first(), second())) == ["", GPU]
-
-
-def test_leaving_a_scope_that_was_not_entered_is_an_error() -> None:
-    with pytest.raises(RuntimeError, match="not entered here"):
-        acts.device(GPU).__exit__(None, None, None)

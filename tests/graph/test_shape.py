@@ -60,14 +60,6 @@ def test_a_shape_is_made_of_whatever_lists_dimensions(given_: Any, shown: str) -
     assert repr(as_shape(given_)) == shown
 
 
-def test_as_shape_gives_back_a_shape_itself() -> None:
-    shape = TensorShape([1])
-    assert as_shape(shape) is shape
-    # Numpy dimensions become plain ints.
-    shape = TensorShape(list(np.array([2, 3], np.int32)))
-    assert [type(d) for d in shape] == [int, int]
-
-
 @pytest.mark.parametrize("bad", [[-1], -1, [2, -3]])
 def test_a_negative_dimension_is_a_value_error(bad: Any) -> None:
     with pytest.raises(ValueError, match=r"at least 0 \(None if unknown\)"):
@@ -205,6 +197,10 @@ def test_a_rank_is_added_to_what_is_known() -> None:
     assert TensorShape([3, None]).with_rank(2) == [3, None]
     with pytest.raises(ValueError, match="must have rank 2"):
         TensorShape([3]).with_rank(2)
+    # Shapes are joined by plus.
+    two = [2, None]
+    assert TensorShape([1]) + two == operator.add([1], TensorShape(two)) == [1, 2, None]
+    assert (TensorShape([1]) + unknown_shape).rank is None
 
 
 @given(tensor_shapes, tensor_shapes)
@@ -305,12 +301,6 @@ def test_what_two_shapes_have_in_common_fits_both(a: TensorShape, b: TensorShape
         assert common == unknown_shape
 
 
-def test_shapes_are_joined_by_plus() -> None:
-    two = [2, None]
-    assert TensorShape([1]) + two == operator.add([1], TensorShape(two)) == [1, 2, None]
-    assert (TensorShape([1]) + unknown_shape).rank is None
-
-
 @for_each(
     "part, dims",
     [
@@ -351,6 +341,11 @@ def test_dims_are_objects_always() -> None:
     assert dimension_at_index(unknown_shape, 5).value is None
     assert TensorShape(shape.dims) == shape
     assert TensorShape(Dimension(3)) == [3]
+    shape = TensorShape([1])
+    assert as_shape(shape) is shape
+    # Numpy dimensions become plain ints.
+    shape = TensorShape(list(np.array([2, 3], np.int32)))
+    assert [type(d) for d in shape] == [int, int]
 
 
 def test_a_shape_that_is_shown_has_the_members_that_were_chosen(of_dimensions: None) -> None:

@@ -29,12 +29,14 @@ CALL = "def call(f, *args):\n    return f(*args)\n"
 def test_a_node_points_at_the_line_that_asked_for_it() -> None:
     op, here = Graph().create_op("KitNothing"), line()
     assert op.source == f"{__file__}:{here}"
-
-
-def test_calls_through_the_library_point_at_its_user() -> None:
     inside = module("actorsession.ops.made_up", CALL)["call"]
     op, here = inside(Graph().create_op, "KitNothing"), line()
     assert op.source == f"{__file__}:{here}"
+    # Calls too deep inside the library have no line.
+    text = "def dive(f, depth):\n    return dive(f, depth - 1) if depth else f()\n"
+    dive = module("actorsession.made_up", text)["dive"]
+    assert dive(user_line, 5) == f"{__file__}:{line()}"
+    assert dive(user_line, 60) == ""
 
 
 def test_what_the_library_calls_itself_through_is_no_user() -> None:
@@ -61,10 +63,3 @@ def test_the_demo_is_a_user_like_any_other() -> None:
 def test_a_program_whose_name_begins_like_ours_is_a_user() -> None:
     call = module("actorsession_examples", CALL)["call"]
     assert call(Graph().create_op, "KitNothing").source == "actorsession_examples.py:2"
-
-
-def test_calls_too_deep_inside_the_library_have_no_line() -> None:
-    text = "def dive(f, depth):\n    return dive(f, depth - 1) if depth else f()\n"
-    dive = module("actorsession.made_up", text)["dive"]
-    assert dive(user_line, 5) == f"{__file__}:{line()}"
-    assert dive(user_line, 60) == ""

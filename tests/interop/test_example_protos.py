@@ -68,7 +68,14 @@ def test_bytes_are_tensorflows_and_are_read_again(message: Any, data: bytes) -> 
     assert again == message
 
 
-def test_features_are_filled_in_by_key() -> None:
+def test_a_feature_says_which_list_it_is() -> None:
+    features = whole().features.feature
+    assert features["a"].WhichOneof("kind") == "float_list"
+    assert features["e"].WhichOneof("kind") == "int64_list"
+    assert features["d"].WhichOneof("kind") is None
+    features["a"].bytes_list.value.append(b"x")
+    assert features["a"].WhichOneof("kind") == "bytes_list"
+    # Features are filled in by key.
     made = Example()
     made.features.feature["q"].int64_list.value.append(5)
     made.features.feature["q"].int64_list.value.extend([6, 7])
@@ -78,18 +85,7 @@ def test_features_are_filled_in_by_key() -> None:
     assert made != whole()
     made.CopyFrom(whole())
     assert made == whole()
-
-
-def test_a_feature_says_which_list_it_is() -> None:
-    features = whole().features.feature
-    assert features["a"].WhichOneof("kind") == "float_list"
-    assert features["e"].WhichOneof("kind") == "int64_list"
-    assert features["d"].WhichOneof("kind") is None
-    features["a"].bytes_list.value.append(b"x")
-    assert features["a"].WhichOneof("kind") == "bytes_list"
-
-
-def test_arrays_are_taken_as_values() -> None:
+    # Arrays are taken as values.
     assert list(Int64List(value=np.arange(3)).value) == [0, 1, 2]
     assert list(FloatList(value=np.array([0.5], np.float32)).value) == [0.5]
 

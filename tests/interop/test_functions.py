@@ -39,9 +39,7 @@ def test_a_loop_with_a_branch_in_it_computes_the_same_elsewhere(message: GraphDe
     found = run_imported(message, ["out:0", "second:0"], {"x:0": [1.0, 2.0]})
     np.testing.assert_array_equal(found[0], [27.0, 54.0])  # (x + x + x) * 3 * 3
     np.testing.assert_array_equal(found[1], [2.0])
-
-
-def test_functions_stand_in_the_library_under_names_of_their_own(message: GraphDef) -> None:
+    # Functions stand in the library under names of their own.
     names = [function.signature.name for function in message.library.function]
     assert len(set(names)) == len(names) == 6
     (loop,) = [node for node in message.node if node.op == "While"]
@@ -49,9 +47,7 @@ def test_functions_stand_in_the_library_under_names_of_their_own(message: GraphD
     body = next(f for f in message.library.function if f.signature.name == loop.attr["body"].func.name)
     takes, gives = body.signature.input_arg, body.signature.output_arg
     assert [arg.type for arg in takes] == [arg.type for arg in gives] == list(loop.attr["T"].list.type)
-
-
-def test_what_never_changes_in_a_loop_is_read_from_outside(message: GraphDef) -> None:
+    # What never changes in a loop is read from outside.
     with acts.Graph().as_default() as graph:
         import_graph_def(message, name="")
     loop = graph.get_operation_by_name("loop")
@@ -66,9 +62,7 @@ def test_outputs_of_a_loop_that_never_change_are_what_went_in() -> None:
         found = import_graph_def(message, return_elements=[f"loop:{last}", node.input[last] + ":0"])
     assert found is not None
     assert found[0] is found[1]
-
-
-def test_the_librarys_own_form_of_a_loop_is_taken_too() -> None:
+    # The librarys own form of a loop is taken too.
     with acts.Graph().as_default() as graph:
         import_graph_def(a_graph().as_graph_def())
         with acts.Session(graph=graph) as session:

@@ -48,6 +48,11 @@ def test_json_is_protobufs_own_and_is_read_back(ours: Any, theirs: Any) -> None:
 def test_fields_without_a_value_are_shown_if_they_are_asked_for() -> None:
     shown = json_format.MessageToDict(protos.VersionDef(), always_print_fields_with_no_presence=True)
     assert shown == {"producer": 0, "minConsumer": 0, "badConsumers": []}
+    # A text says a field once unless it is merged.
+    text = "producer: 1 producer: 2"
+    with pytest.raises(text_format.ParseError, match="VersionDef has 'producer' twice"):
+        text_format.Parse(text, protos.VersionDef())
+    assert text_format.Merge(text, protos.VersionDef()).producer == 2
 
 
 @pytest.mark.parametrize(
@@ -65,13 +70,6 @@ def test_json_that_is_no_message_is_refused(text: str, words: str) -> None:
     with pytest.raises(json_format.ParseError, match=words):
         json_format.Parse(text, ConfigProto())
     assert json_format.Parse('{"spam": 1}', ConfigProto(), ignore_unknown_fields=True) == ConfigProto()
-
-
-def test_a_text_says_a_field_once_unless_it_is_merged() -> None:
-    text = "producer: 1 producer: 2"
-    with pytest.raises(text_format.ParseError, match="VersionDef has 'producer' twice"):
-        text_format.Parse(text, protos.VersionDef())
-    assert text_format.Merge(text, protos.VersionDef()).producer == 2
 
 
 def test_a_text_is_written_in_other_forms() -> None:

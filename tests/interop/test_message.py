@@ -14,17 +14,13 @@ def test_fields_that_were_not_set_have_their_defaults() -> None:
     node = NodeDef()
     assert (node.name, list(node.input), dict(node.attr)) == ("", [], {})
     assert node.SerializeToString() == b""
-
-
-def test_reading_a_message_field_does_not_set_it() -> None:
+    # Reading a message field does not set it.
     graph = GraphDef()
     assert graph.versions.producer == 0
     assert not graph.HasField("versions")
     graph.versions.producer = 3
     assert graph.HasField("versions")
-
-
-def test_an_empty_message_counts_once_it_is_set() -> None:
+    # An empty message counts once it is set.
     graph = GraphDef()
     graph.versions.SetInParent()
     assert graph.HasField("versions")
@@ -40,15 +36,11 @@ def test_setting_a_member_of_a_oneof_clears_the_others() -> None:
     attr.b = False
     assert attr.WhichOneof("value") == "b"
     assert AttrValue.FromString(attr.SerializeToString()).WhichOneof("value") == "b"
-
-
-def test_asking_what_a_oneof_does_not_hold_changes_nothing() -> None:
+    # Asking what a oneof does not hold changes nothing.
     attr = AttrValue(i=3)
     assert list(attr.list.i) == []
     assert attr.WhichOneof("value") == "i"
-
-
-def test_the_last_member_of_a_oneof_on_the_wire_wins() -> None:
+    # The last member of a oneof on the wire wins.
     data = AttrValue(i=3).SerializeToString() + AttrValue(b=True).SerializeToString()
     assert AttrValue.FromString(data) == AttrValue(b=True)
 
@@ -73,9 +65,6 @@ def test_lists_and_maps_hold_copies_of_messages() -> None:
     function.attr["x"].CopyFrom(value)
     value.i = 2
     assert function.attr["x"].i == 1
-
-
-def test_copies_share_nothing() -> None:
     graph = GraphDef()
     graph.node.add(name="a", input=["x"])
     other = GraphDef()
@@ -83,9 +72,6 @@ def test_copies_share_nothing() -> None:
     other.node[0].input.append("y")
     assert list(graph.node[0].input) == ["x"]
     assert graph != other
-
-
-def test_merging_appends_lists_and_merges_messages() -> None:
     graph, more = GraphDef(), GraphDef()
     graph.node.add(name="a")
     graph.versions.producer = 1
@@ -126,9 +112,8 @@ def test_numbers_out_of_range_are_refused() -> None:
         GraphDef().versions.producer = 2**31
     with pytest.raises(ValueError, match="out of the range of int64"):
         AttrValue(i=-(2**63) - 1)
-
-
-def test_names_of_no_field_are_refused() -> None:
+    with pytest.raises(TypeError, match="same class: expected a GraphDef, got NodeDef"):
+        GraphDef().CopyFrom(NodeDef())
     with pytest.raises(AttributeError, match='NodeDef has no "nmae" field; it has name, op'):
         NodeDef().nmae = "x"
     with pytest.raises(ValueError, match='has no "nmae" field'):
@@ -139,11 +124,6 @@ def test_names_of_no_field_are_refused() -> None:
         NodeDef().WhichOneof("value")
 
 
-def test_another_class_is_no_source_of_a_copy() -> None:
-    with pytest.raises(TypeError, match="same class: expected a GraphDef, got NodeDef"):
-        GraphDef().CopyFrom(NodeDef())
-
-
 def test_equal_messages_give_equal_bytes_whatever_the_order_of_entries() -> None:
     one, two = NodeDef(), NodeDef()
     for name in ("a", "b"):
@@ -151,12 +131,23 @@ def test_equal_messages_give_equal_bytes_whatever_the_order_of_entries() -> None
     for name in ("b", "a"):
         two.attr[name].i = 1
     assert one.SerializeToString() == two.SerializeToString()
-
-
-def test_the_text_form_is_how_a_message_shows_itself() -> None:
+    # The text form is how a message shows itself.
     shape = TensorShapeProto()
     shape.dim.add(size=-1)
     assert repr(shape) == "dim {\n  size: -1\n}\n"
+    # Values of maps with equal bytes are messages of their own.
+    kind = protos.AttrValue(type=1)
+    data = b"".join(
+        protos.GraphDef(node=[protos.NodeDef(name=name, attr={"T": kind, "U": kind})]).SerializeToString()
+        for name in "ab"
+    )
+    graph = protos.GraphDef.FromString(data)
+    assert [attr_of(node.attr[key]) for node in graph.node for key in "TU"] == [float32] * 4
+    assert graph.SerializeToString() == data
+    graph = protos.GraphDef.FromString(data)
+    graph.node[1].attr["T"].type = 3
+    assert [node.attr[key].type for node in graph.node for key in "TU"] == [1, 1, 3, 1]
+    assert graph.node[0] == protos.GraphDef.FromString(data).node[0]
 
 
 def test_a_meta_graph_keeps_each_kind_of_collection() -> None:
@@ -170,18 +161,3 @@ def test_a_meta_graph_keeps_each_kind_of_collection() -> None:
     kinds = {key: value.WhichOneof("kind") for key, value in read.collection_def.items()}
     assert kinds == {"a": "node_list", "b": "int64_list", "c": "float_list", "d": "any_list"}
     assert CollectionDef().WhichOneof("kind") is None
-
-
-def test_values_of_maps_with_equal_bytes_are_messages_of_their_own() -> None:
-    kind = protos.AttrValue(type=1)
-    data = b"".join(
-        protos.GraphDef(node=[protos.NodeDef(name=name, attr={"T": kind, "U": kind})]).SerializeToString()
-        for name in "ab"
-    )
-    graph = protos.GraphDef.FromString(data)
-    assert [attr_of(node.attr[key]) for node in graph.node for key in "TU"] == [float32] * 4
-    assert graph.SerializeToString() == data
-    graph = protos.GraphDef.FromString(data)
-    graph.node[1].attr["T"].type = 3
-    assert [node.attr[key].type for node in graph.node for key in "TU"] == [1, 1, 3, 1]
-    assert graph.node[0] == protos.GraphDef.FromString(data).node[0]

@@ -43,26 +43,18 @@ def test_messages_nested_too_deep_are_refused() -> None:
         inner = b"\x52" + write_varint(len(func)) + func
     with pytest.raises(DataLossError, match="nested more than 100 deep"):
         AttrValue.FromString(inner)
-
-
-def test_a_few_bytes_do_not_become_millions_of_messages() -> None:
+    # A few bytes do not become millions of messages.
     budget = Budget(messages=1000)
     with pytest.raises(DataLossError, match="more than"):
         GraphDef()._read(b"\x0a\x00" * 1000, 0, 2000, 0, budget)
-
-
-def test_a_packed_row_with_a_rest_is_refused() -> None:
+    # A packed row with a rest is refused.
     with pytest.raises(DataLossError, match="no row of float values"):
         TensorProto.FromString(b"\x2a\x03abc")
-
-
-def test_packed_and_single_values_of_a_list_are_the_same() -> None:
+    # Packed and single values of a list are the same.
     packed, single = b"\x3a\x02\x05\x06", b"\x38\x05\x38\x06"
     assert list(TensorProto.FromString(packed).int_val) == [5, 6]
     assert list(TensorProto.FromString(single).int_val) == [5, 6]
-
-
-def test_unknown_fields_of_every_wire_type_are_skipped() -> None:
+    # Unknown fields of every wire type are skipped.
     unknown = b"\xf8\x07\x05" + b"\xf9\x07" + bytes(8) + b"\xfa\x07\x02ab" + b"\xfd\x07" + bytes(4)
     group = b"\xfb\x07\x08\x01\xfc\x07"
     assert NodeDef.FromString(unknown + group + b"\x0a\x01n").name == "n"

@@ -24,16 +24,10 @@ def test_a_node_alone_is_as_it_is_in_its_graph(graph: Graph) -> None:
     for op in graph.get_operations():
         assert op.node_def == whole[op.name]
     assert list(whole["y"].input) == ["x", "^first"]
-
-
-def test_a_loop_names_its_functions() -> None:
     made = ops.while_loop(lambda i: i < 3, lambda i: i + 1, [0])
     (loop,) = [op for op in made.graph.get_operations() if op.type == "While"]
     assert loop.node_def.attr["body"].func.name == f"{loop.name}_body"
     assert loop.get_attr("T") == [int32]
-
-
-def test_a_list_of_strings_is_one_of_bytes() -> None:
     made = ops.constant(["a", "b"]).op
     assert made.get_attr("dtype") is string
     assert acts.io.make_ndarray(made.get_attr("value")).tolist() == [b"a", b"b"]
@@ -81,9 +75,6 @@ def test_a_type_says_its_inputs_outputs_and_attributes() -> None:
         ("handle", 20, ""),
         ("components", 0, "Tcomponents"),
     ]
-
-
-def test_every_type_can_be_asked_for_what_it_takes() -> None:
     for name in registered_ops():
         op_def = lookup(name)
         assert all(arg.name for arg in [*op_def.input_arg, *op_def.output_arg]), name
@@ -93,7 +84,7 @@ def test_every_type_can_be_asked_for_what_it_takes() -> None:
 # -- variables and queue runners -----------------------------------------------------------------
 
 
-def test_a_variable_is_found_again_by_the_names_in_its_message() -> None:
+def test_what_was_written_as_a_message_is_found_again() -> None:
     with name_scope("outer"):
         v = ops.Variable(3.0, name="v", trainable=False)
     message = v.to_proto()
@@ -102,9 +93,6 @@ def test_a_variable_is_found_again_by_the_names_in_its_message() -> None:
     with pytest.raises(KeyError):
         with Graph().as_default():
             ops.Variable.from_proto(message)
-
-
-def test_a_variable_that_was_imported_is_one_again() -> None:
     v = ops.Variable(3.0, name="v")
     message, stored = v.to_proto(), graph_def_of(v.graph)
     with Graph().as_default():
@@ -114,16 +102,10 @@ def test_a_variable_that_was_imported_is_one_again() -> None:
             sess.run(copy.initializer)
             assert sess.run(copy) == 3.0
         assert copy.to_proto("copy") == message
-
-
-def test_what_is_outside_of_a_scope_is_not_written() -> None:
     v = ops.Variable(3.0, name="v")
     queue = ops.FIFOQueue(3, float32)
     runner = train.QueueRunner(queue, [queue.enqueue(1.0)])
     assert (v.to_proto("other"), runner.to_proto("other")) == (None, None)
-
-
-def test_a_queue_runner_is_written_and_read() -> None:
     queue = ops.FIFOQueue(3, float32, name="q")
     runner = train.QueueRunner(queue, [queue.enqueue(1.0)])
     message = runner.to_proto()

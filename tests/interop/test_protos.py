@@ -214,6 +214,19 @@ def test_text_takes_every_spelling_of_values() -> None:
     assert node.attr["g"].f == -np.inf
     assert (node.attr["h"].i, node.attr["t"].type) == (-16, 3)
     assert list(node.attr["n"].list.b) == [True, False, True]
+    # Long texts without a word are refused at once.
+    for text in (" " * 50_000 + "@", "#" * 50_000 + "\n@", 'name: "' + "a" * 50_000, "-" * 50_000):
+        with pytest.raises(InvalidArgumentError, match="not a token of a text message"):
+            text_format.Parse(text, protos.NodeDef())
+    # Text nested too deep is refused.
+    text = "attr { key: '' value { func { " * 60
+    with pytest.raises(InvalidArgumentError, match="nested more than 100 deep"):
+        text_format.Parse(text, protos.NodeDef())
+    skipped = "spam { " + "a {" * 200
+    with pytest.raises(InvalidArgumentError, match="nested more than 100 deep"):
+        text_format.Parse(skipped, protos.NodeDef(), allow_unknown_field=True)
+    with pytest.raises(InvalidArgumentError, match="expected '}', found the end"):
+        text_format.Parse("spam { a", protos.NodeDef(), allow_unknown_field=True)
 
 
 @pytest.mark.parametrize(
@@ -236,20 +249,3 @@ def test_text_takes_every_spelling_of_values() -> None:
 def test_text_that_is_no_message_is_refused_with_the_line(text: str, words: str) -> None:
     with pytest.raises(InvalidArgumentError, match=words):
         text_format.Parse(text, protos.NodeDef())
-
-
-def test_long_texts_without_a_word_are_refused_at_once() -> None:
-    for text in (" " * 50_000 + "@", "#" * 50_000 + "\n@", 'name: "' + "a" * 50_000, "-" * 50_000):
-        with pytest.raises(InvalidArgumentError, match="not a token of a text message"):
-            text_format.Parse(text, protos.NodeDef())
-
-
-def test_text_nested_too_deep_is_refused() -> None:
-    text = "attr { key: '' value { func { " * 60
-    with pytest.raises(InvalidArgumentError, match="nested more than 100 deep"):
-        text_format.Parse(text, protos.NodeDef())
-    skipped = "spam { " + "a {" * 200
-    with pytest.raises(InvalidArgumentError, match="nested more than 100 deep"):
-        text_format.Parse(skipped, protos.NodeDef(), allow_unknown_field=True)
-    with pytest.raises(InvalidArgumentError, match="expected '}', found the end"):
-        text_format.Parse("spam { a", protos.NodeDef(), allow_unknown_field=True)

@@ -15,19 +15,10 @@ def lanes_of(*times: tuple[int, int]) -> list[list[tuple[int, int]]]:
     return [[(span.start, span.end) for span in lane] for lane in lanes]
 
 
-def test_spans_one_after_the_other_share_a_lane() -> None:
+def test_a_span_takes_the_first_lane_that_is_free() -> None:
     assert lanes_of((0, 10), (10, 20), (25, 30)) == [[(0, 10), (10, 20), (25, 30)]]
-
-
-def test_a_span_within_another_goes_to_a_second_lane() -> None:
     assert lanes_of((0, 10), (2, 4)) == [[(0, 10)], [(2, 4)]]
-
-
-def test_the_first_lane_is_used_again_when_it_is_free() -> None:
     assert lanes_of((0, 10), (5, 30), (10, 20)) == [[(0, 10), (10, 20)], [(5, 30)]]
-
-
-def test_nothing_needs_no_lane() -> None:
     assert lanes_of() == []
 
 

@@ -84,11 +84,21 @@ def test_the_state_of_a_folder_is_read_as_it_was_written(tmp_path: Path) -> None
     new, old = str(tmp_path / "m-2"), str(tmp_path / "m-1")
     train.update_checkpoint_state(str(tmp_path), new, [old, new])
     assert train.get_checkpoint_state(str(tmp_path)) == CheckpointState(new, [old, new])
-
-
-def test_the_latest_is_added_to_the_others(tmp_path: Path) -> None:
+    # The latest is added to the others.
     found = train.generate_checkpoint_state_proto(str(tmp_path), "m-2", ["m-1"])
     assert found.all_model_checkpoint_paths == ["m-1", "m-2"]
+    # A checkpoint with the name of the state file is refused.
+    with pytest.raises(RuntimeError, match="same name as the state file"):
+        train.update_checkpoint_state(str(tmp_path), str(tmp_path / "checkpoint"))
+    # There is a timestamp for each path or none.
+    with pytest.raises(ValueError, match="2 timestamps for 1 checkpoints"):
+        train.update_checkpoint_state(str(tmp_path), "a", ["a"], all_model_checkpoint_timestamps=[1.0, 2.0])
+    train.update_checkpoint_state(
+        str(tmp_path), "a", ["a"], all_model_checkpoint_timestamps=[1.0], last_preserved_timestamp=2.0
+    )
+    state = train.get_checkpoint_state(str(tmp_path))
+    assert state is not None
+    assert (state.all_model_checkpoint_timestamps, state.last_preserved_timestamp) == ([1.0], 2.0)
 
 
 def test_paths_in_a_relative_folder_become_relative_to_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,22 +113,6 @@ def test_paths_in_a_relative_folder_become_relative_to_it(tmp_path: Path, monkey
     found = train.get_checkpoint_state("run", "last")
     assert found is not None
     assert found.all_model_checkpoint_paths == ["run/m-1", "/far/m-0", "run/m-2"]
-
-
-def test_there_is_a_timestamp_for_each_path_or_none(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="2 timestamps for 1 checkpoints"):
-        train.update_checkpoint_state(str(tmp_path), "a", ["a"], all_model_checkpoint_timestamps=[1.0, 2.0])
-    train.update_checkpoint_state(
-        str(tmp_path), "a", ["a"], all_model_checkpoint_timestamps=[1.0], last_preserved_timestamp=2.0
-    )
-    found = train.get_checkpoint_state(str(tmp_path))
-    assert found is not None
-    assert (found.all_model_checkpoint_timestamps, found.last_preserved_timestamp) == ([1.0], 2.0)
-
-
-def test_a_checkpoint_with_the_name_of_the_state_file_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(RuntimeError, match="same name as the state file"):
-        train.update_checkpoint_state(str(tmp_path), str(tmp_path / "checkpoint"))
 
 
 def test_no_state_file_and_an_unreadable_one_give_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -161,20 +155,16 @@ def test_the_latest_checkpoint_is_the_one_named_if_it_is_there(
     assert "m-1' do not exist" in caplog.text
 
 
-def test_the_latest_checkpoint_may_be_one_of_tensorflow() -> None:
+def test_the_latest_checkpoint_may_be_one_of_tensorflow(tmp_path: Path) -> None:
     fixtures = Path(__file__).parents[1] / "checkpoints" / "fixtures"
     assert train.checkpoint_exists(str(fixtures / "plain"))
     assert not train.checkpoint_exists(str(fixtures / "plai"))
-
-
-def test_times_of_checkpoints_that_are_not_there_are_left_out(tmp_path: Path) -> None:
+    # Times of checkpoints that are not there are left out.
     first, second = put(tmp_path / "a"), put(tmp_path / "b")
     os.utime(first + ".safetensors", (5, 7.5))
     os.utime(second + ".safetensors", (5, 9))
     assert train.get_checkpoint_mtimes([first, str(tmp_path / "c"), second]) == [7.5, 9.0]
-
-
-def test_removing_takes_the_graph_along_and_may_be_done_twice(tmp_path: Path) -> None:
+    # Removing takes the graph along and may be done twice.
     prefix = put(tmp_path / "m-1")
     (tmp_path / "m-1.meta").touch()
     (tmp_path / "m-1.graph").touch()

@@ -40,22 +40,13 @@ def test_a_checkpoint_is_listed_by_prefix_or_folder(prefix: str, tmp_path: Path)
     wanted = [("old/b", [1]), ("old/w", [4, 2]), ("step", [])]
     assert train.list_variables(prefix) == wanted
     assert train.list_variables(str(tmp_path)) == wanted
-
-
-def test_a_tensor_is_loaded_by_its_name(prefix: str, tmp_path: Path) -> None:
     np.testing.assert_array_equal(train.load_variable(str(tmp_path), "old/w"), WEIGHTS)
     assert train.load_variable(prefix, "step:0") == 9
     assert train.load_variable(str(FIXTURES / "plain"), "i64") == 7
-
-
-def test_readers_are_made_under_the_names_of_tensorflow(prefix: str) -> None:
     for reader in (train.NewCheckpointReader(prefix), train.load_checkpoint(prefix)):
         assert reader.has_tensor("step")
         assert reader.get_tensor("step") == 9
         reader.close()
-
-
-def test_a_folder_without_a_checkpoint_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="has no checkpoint, or no 'checkpoint' file"):
         train.load_checkpoint(str(tmp_path))
     with pytest.raises(NotFoundError, match="there is no checkpoint"):
@@ -72,12 +63,24 @@ def test_a_variable_starts_from_a_tensor_of_the_checkpoint(graph: Graph, prefix:
     found = initial(w, b, other)
     np.testing.assert_array_equal(found[0], WEIGHTS)
     assert (found[1].tolist(), found[2]) == ([5], 1)
+    step = ops.Variable(np.int64(0), name="step")
+    train.init_from_checkpoint(prefix, {"/": "/"})
+    assert initial(step) == [9]
+    # Another dtype is found when the initializer runs.
+    b = ops.Variable([0], name="b")
+    train.init_from_checkpoint(prefix, {"old/b": b})
+    with pytest.raises(InvalidArgumentError, match=r"'old/b' is float32 .* int32 is wanted here"):
+        initial(b)
 
 
 def test_what_starts_from_a_variable_sees_what_it_starts_from(graph: Graph, prefix: str) -> None:
     b = ops.Variable([0.0], name="b")
     train.init_from_checkpoint(prefix, {"old/b": b})
     assert initial(ops.Variable(b.initial_value * 2.0))[0].tolist() == [10]
+    # Everything starts from a scope.
+    b = ops.Variable([0.0], name="b")
+    train.init_from_checkpoint(prefix, {"old/": "/"})
+    assert initial(b)[0].tolist() == [5]
 
 
 @pytest.mark.parametrize("mapping", [{"old/": "new/"}, [("old/", "new/")]], ids=["dict", "pairs"])
@@ -88,18 +91,6 @@ def test_a_scope_starts_from_a_scope(graph: Graph, prefix: str, mapping: Any) ->
     found = initial(w, b)
     np.testing.assert_array_equal(found[0], WEIGHTS)
     assert found[1].tolist() == [5]
-
-
-def test_everything_starts_from_a_scope(graph: Graph, prefix: str) -> None:
-    b = ops.Variable([0.0], name="b")
-    train.init_from_checkpoint(prefix, {"old/": "/"})
-    assert initial(b)[0].tolist() == [5]
-
-
-def test_names_may_be_the_same_throughout(graph: Graph, prefix: str) -> None:
-    step = ops.Variable(np.int64(0), name="step")
-    train.init_from_checkpoint(prefix, {"/": "/"})
-    assert initial(step) == [9]
 
 
 @pytest.mark.parametrize("by_name", [True, False])
@@ -133,10 +124,3 @@ def test_assignments_that_make_no_sense_are_refused(graph: Graph, prefix: str, m
     with pytest.raises(ValueError, match=match):
         train.init_from_checkpoint(prefix, mapping)
     assert initial(*ops.global_variables())[0].tolist() == [0]
-
-
-def test_another_dtype_is_found_when_the_initializer_runs(graph: Graph, prefix: str) -> None:
-    b = ops.Variable([0], name="b")
-    train.init_from_checkpoint(prefix, {"old/b": b})
-    with pytest.raises(InvalidArgumentError, match=r"'old/b' is float32 .* int32 is wanted here"):
-        initial(b)

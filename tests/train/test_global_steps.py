@@ -29,26 +29,26 @@ def test_it_is_an_int64_scalar_that_starts_at_zero_and_is_not_trained(graph: Gra
     state = Variables()
     evaluate([step.initializer], None, state)
     assert evaluate([step], None, state) == [0]
-
-
-def test_every_graph_has_its_own() -> None:
+    # Every graph has its own.
     step = get_or_create_global_step()
     other = Graph()
     assert get_or_create_global_step(other) is not step
     assert get_global_step(other).graph is other
-
-
-def test_a_second_one_is_refused() -> None:
+    # A second one is refused.
     create_global_step()
     with pytest.raises(ValueError, match="already exists"):
         create_global_step()
-
-
-def test_several_are_one_too_many(graph: Graph) -> None:
+    # Several are one too many.
     for _ in range(2):
         graph.add_to_collection(GraphKeys.GLOBAL_STEP, Variable(0))
     with pytest.raises(ValueError, match="2 global steps"):
         get_global_step()
+    # A variable of that name is found.
+    Variable(0, name="global_step_2")
+    assert get_global_step() is None
+    step = Variable(0, name="global_step", trainable=False)
+    assert get_global_step() is step
+    assert get_or_create_global_step() is step
 
 
 @pytest.mark.parametrize("value", [0.0, [0, 1]])
@@ -56,14 +56,6 @@ def test_it_is_an_integer_scalar(graph: Graph, value: object) -> None:
     graph.add_to_collection(GraphKeys.GLOBAL_STEP, Variable(value))
     with pytest.raises(TypeError, match="integer scalar"):
         get_global_step()
-
-
-def test_a_variable_of_that_name_is_found(graph: Graph) -> None:
-    Variable(0, name="global_step_2")
-    assert get_global_step() is None
-    step = Variable(0, name="global_step", trainable=False)
-    assert get_global_step() is step
-    assert get_or_create_global_step() is step
 
 
 def test_it_belongs_to_the_variable_scope_in_which_it_is_made() -> None:

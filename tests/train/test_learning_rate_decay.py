@@ -71,10 +71,7 @@ def test_a_boundary_belongs_to_the_value_before_it() -> None:
     assert rate.dtype is int32
     found = [int(evaluate([rate], {step: value})[0]) for value in (1.4, 1.5, 1.6)]
     assert found == [3, 3, 7]
-
-
-def test_the_noise_of_a_rate_grows_smaller() -> None:
-    """Its standard deviation is that of the formula; the draws are those of the seed."""
+    # Its standard deviation is that of the formula; the draws are those of the seed.
     set_random_seed(3)
     step = source(int64, [])
     rate = train.noisy_linear_cosine_decay(1.0, step, 1000, num_periods=0.0, beta=0.0)

@@ -118,9 +118,7 @@ def test_the_trainable_variables_of_the_graph_of_the_loss_are_trained() -> None:
     with Graph().as_default():
         pairs = GradientDescentOptimizer(0.1).compute_gradients(loss)
     assert [v for _, v in pairs] == [a, b]
-
-
-def test_a_variable_that_the_loss_does_not_use_has_no_gradient_and_stays() -> None:
+    # A variable that the loss does not use has no gradient and stays.
     a, b = Variable([1.0]), Variable([1.0])
     optimizer = AdamOptimizer(0.1)
     pairs = optimizer.compute_gradients(squares(a))
@@ -139,9 +137,10 @@ def test_slots_are_made_once_however_often_gradients_are_applied() -> None:
     first = optimizer.variables()
     optimizer.minimize(squares(w))
     assert optimizer.variables() == first
-
-
-def test_two_optimizers_keep_apart() -> None:
+    # Asking for a slot that does not exist gives nothing.
+    assert GradientDescentOptimizer(0.1).get_slot(Variable([1.0]), "momentum") is None
+    assert GradientDescentOptimizer(0.1).get_slot_names() == []
+    # Two optimizers keep apart.
     w = Variable([1.0], name="w")
     one, two = MomentumOptimizer(0.1, 0.9), MomentumOptimizer(0.1, 0.9)
     one.minimize(squares(w))
@@ -162,11 +161,6 @@ def test_slots_stand_below_the_scope_in_which_training_is_built() -> None:
         assert slot is not None
         names.append(slot.op.name)
     assert names == ["first/net/w/Momentum", "second/net/w/Momentum"]
-
-
-def test_asking_for_a_slot_that_does_not_exist_gives_nothing() -> None:
-    assert GradientDescentOptimizer(0.1).get_slot(Variable([1.0]), "momentum") is None
-    assert GradientDescentOptimizer(0.1).get_slot_names() == []
 
 
 # -- places --------------------------------------------------------------------------------------
@@ -255,6 +249,27 @@ def test_a_loss_may_be_built_by_a_function() -> None:
         session.run(w.initializer)
         assert session.run(grad).tolist() == [2.0, 4.0]
     assert var is w
+    # What is no variable cannot be trained.
+    loss = squares(Variable([1.0]))
+    with pytest.raises(TypeError, match="var_list must contain variables, got str"):
+        GradientDescentOptimizer(0.1).minimize(loss, var_list=["w"])
+    with pytest.raises(TypeError, match="expected a variable, got str"):
+        GradientDescentOptimizer(0.1).apply_gradients([(loss, "w")])  # type: ignore[list-item]
+    with pytest.raises(NotImplementedError, match="a tensor cannot be updated"):
+        GradientDescentOptimizer(0.1).minimize(loss, var_list=[loss])
+    # Variables may come alone and in structures.
+    a, b = Variable([1.0]), Variable([1.0])
+    optimizer = GradientDescentOptimizer(0.1)
+    assert [v for _, v in optimizer.compute_gradients(squares(a, b), a)] == [a]
+    structure = {"second": [b], "first": (a,)}
+    assert [v for _, v in optimizer.compute_gradients(squares(a, b), structure)] == [a, b]
+    # Gradients of tensors can be had beside those of variables.
+    w = Variable([3.0])
+    doubled = w.value() * 2.0
+    loss = reduce_sum(doubled * doubled)
+    (slope, _), (none, _) = GradientDescentOptimizer(0.1).compute_gradients(loss, [doubled, w * 2.0])
+    assert none is None
+    assert evaluate([slope], None, started())[0].tolist() == [12.0]
 
 
 def test_integer_variables_are_passed_over() -> None:
@@ -270,33 +285,6 @@ def test_integer_variables_are_passed_over() -> None:
         assert [sess.run(v).tolist(), sess.run(count)] == [[-1.0], 2]
     with pytest.raises(ValueError, match="No gradients provided for any variable"):
         optimizer.minimize(loss, var_list=[count])
-
-
-def test_what_is_no_variable_cannot_be_trained() -> None:
-    loss = squares(Variable([1.0]))
-    with pytest.raises(TypeError, match="var_list must contain variables, got str"):
-        GradientDescentOptimizer(0.1).minimize(loss, var_list=["w"])
-    with pytest.raises(TypeError, match="expected a variable, got str"):
-        GradientDescentOptimizer(0.1).apply_gradients([(loss, "w")])  # type: ignore[list-item]
-    with pytest.raises(NotImplementedError, match="a tensor cannot be updated"):
-        GradientDescentOptimizer(0.1).minimize(loss, var_list=[loss])
-
-
-def test_gradients_of_tensors_can_be_had_beside_those_of_variables() -> None:
-    w = Variable([3.0])
-    doubled = w.value() * 2.0
-    loss = reduce_sum(doubled * doubled)
-    (slope, _), (none, _) = GradientDescentOptimizer(0.1).compute_gradients(loss, [doubled, w * 2.0])
-    assert none is None
-    assert evaluate([slope], None, started())[0].tolist() == [12.0]
-
-
-def test_variables_may_come_alone_and_in_structures() -> None:
-    a, b = Variable([1.0]), Variable([1.0])
-    optimizer = GradientDescentOptimizer(0.1)
-    assert [v for _, v in optimizer.compute_gradients(squares(a, b), a)] == [a]
-    structure = {"second": [b], "first": (a,)}
-    assert [v for _, v in optimizer.compute_gradients(squares(a, b), structure)] == [a, b]
 
 
 def test_a_variable_is_held_to_its_constraint_after_each_update() -> None:

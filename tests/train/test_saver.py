@@ -54,6 +54,12 @@ def test_restored_variables_need_no_initializer(graph: Graph, tmp_path: Path) ->
         saver.restore(second, str(tmp_path / "m"))
         np.testing.assert_array_equal(second.run(v), [1, 2])
 
+    class Message:
+        filename_tensor_name, save_tensor_name, restore_op_name = "a:0", "b:0", "c"
+        max_to_keep, sharded, keep_checkpoint_every_n_hours, version = 2, True, 3.0, 2
+
+    assert Saver(saver_def=Message()).saver_def == SaverDef("a:0", "b:0", "c", 2, True, 3.0)
+
 
 def test_a_restored_variable_goes_on_alone(session: Session, tmp_path: Path) -> None:
     """Its value is its own: no later update writes to a file or to what was fetched."""
@@ -73,6 +79,21 @@ def test_any_program_reads_the_file(session: Session, tmp_path: Path) -> None:
     Saver().save(started(session), str(tmp_path / "m"))
     found = safetensors.numpy.load_file(tmp_path / "m.safetensors")
     np.testing.assert_array_equal(found["layer/w"], [1, 2])
+    # A saver of some variables leaves the others alone.
+    a, b = ops.Variable(1.0, name="a"), ops.Variable(2.0, name="b")
+    saver = Saver([a])
+    path = saver.save(started(session), str(tmp_path / "m"))
+    session.run([a.assign(9.0), b.assign(9.0)])
+    saver.restore(session, path)
+    assert session.run([a, b]) == [1, 9]
+    assert train.list_variables(str(path)) == [("a", [])]
+    # A dict says what variables are called.
+    a, b = ops.Variable(1.0, name="a"), ops.Variable(2.0, name="b")
+    path = Saver({"x": a, "y/z": b}).save(started(session), str(tmp_path / "m"))
+    assert train.list_variables(str(path)) == [("x", []), ("y/z", [])]
+    swapped = Saver({"x": b, "y/z": a})
+    swapped.restore(session, str(path))
+    assert session.run([a, b]) == [2, 1]
 
 
 def test_checkpoints_of_tensorflow_are_restored(session: Session) -> None:
@@ -83,25 +104,6 @@ def test_checkpoints_of_tensorflow_are_restored(session: Session) -> None:
     np.testing.assert_array_equal(session.run(kernel), np.ones((2, 2)))
     np.testing.assert_array_equal(session.run(half), [1, -3.5])
     assert session.run(words).tolist() == [[b"one", b""], [b"three", b"\xff\x00"]]
-
-
-def test_a_saver_of_some_variables_leaves_the_others_alone(session: Session, tmp_path: Path) -> None:
-    a, b = ops.Variable(1.0, name="a"), ops.Variable(2.0, name="b")
-    saver = Saver([a])
-    path = saver.save(started(session), str(tmp_path / "m"))
-    session.run([a.assign(9.0), b.assign(9.0)])
-    saver.restore(session, path)
-    assert session.run([a, b]) == [1, 9]
-    assert train.list_variables(str(path)) == [("a", [])]
-
-
-def test_a_dict_says_what_variables_are_called(session: Session, tmp_path: Path) -> None:
-    a, b = ops.Variable(1.0, name="a"), ops.Variable(2.0, name="b")
-    path = Saver({"x": a, "y/z": b}).save(started(session), str(tmp_path / "m"))
-    assert train.list_variables(str(path)) == [("x", []), ("y/z", [])]
-    swapped = Saver({"x": b, "y/z": a})
-    swapped.restore(session, str(path))
-    assert session.run([a, b]) == [2, 1]
 
 
 @pytest.mark.parametrize("sequentially", [False, True])
@@ -161,14 +163,6 @@ def test_a_saver_is_made_again_of_its_description(session: Session, tmp_path: Pa
     session.run(v.assign(5.0))
     again.restore(session, str(tmp_path / "m-2"))
     assert session.run(v) == 1
-
-
-def test_a_description_may_be_anything_with_its_attributes(graph: Graph) -> None:
-    class Message:
-        filename_tensor_name, save_tensor_name, restore_op_name = "a:0", "b:0", "c"
-        max_to_keep, sharded, keep_checkpoint_every_n_hours, version = 2, True, 3.0, 2
-
-    assert Saver(saver_def=Message()).saver_def == SaverDef("a:0", "b:0", "c", 2, True, 3.0)
 
 
 def test_a_finalized_graph_can_be_saved_and_restored(session: Session, tmp_path: Path) -> None:

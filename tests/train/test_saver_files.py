@@ -41,6 +41,21 @@ def test_the_step_stands_behind_the_name(session: Session, tmp_path: Path) -> No
     assert saver.save(session, prefix, step) == f"{prefix}-12"
     assert saver.save(session, prefix, step.value()) == f"{prefix}-12"
     assert padded.save(session, prefix, 7) == f"{prefix}-00000007"
+    # The state file names the latest.
+    saver, paths = saved(session, tmp_path, range(2))
+    assert train.latest_checkpoint(str(tmp_path)) == paths[-1]
+    state = train.get_checkpoint_state(str(tmp_path))
+    assert state is not None
+    assert state.all_model_checkpoint_paths == paths == saver.last_checkpoints
+    # The graph lies beside the checkpoint.
+    ops.Variable(1.0, name="v")
+    Saver().save(started(session), str(tmp_path / "m"), 1, meta_graph_suffix="graph")
+    found = GraphDef.from_bytes((tmp_path / "m-1.graph").read_bytes())
+    assert "save/restore_all" in {node.name for node in found.nodes}
+    # The same name again counts once.
+    saver, _ = saved(session, tmp_path, (1, 2, 1, 1), max_to_keep=2)
+    assert [Path(p).name for p in saver.last_checkpoints] == ["m-2", "m-1"]
+    assert names(tmp_path) == ["checkpoint", "m-1.safetensors", "m-2.safetensors"]
 
 
 @pytest.mark.parametrize("step", [1.5, "12", [1], np.float32(2)])
@@ -50,14 +65,6 @@ def test_a_step_that_is_no_whole_number_is_refused(session: Session, tmp_path: P
     with pytest.raises(TypeError, match="global_step must be an int"):
         saver.save(started(session), str(tmp_path / "m"), step)
     assert names(tmp_path) == []
-
-
-def test_the_state_file_names_the_latest(session: Session, tmp_path: Path) -> None:
-    saver, paths = saved(session, tmp_path, range(2))
-    assert train.latest_checkpoint(str(tmp_path)) == paths[-1]
-    state = train.get_checkpoint_state(str(tmp_path))
-    assert state is not None
-    assert state.all_model_checkpoint_paths == paths == saver.last_checkpoints
 
 
 def test_the_state_file_may_have_another_name_and_relative_paths(session: Session, tmp_path: Path) -> None:
@@ -79,13 +86,6 @@ def test_without_state_nothing_is_entered_or_removed(session: Session, tmp_path:
         saver.save(session, str(tmp_path / "m"), step, write_meta_graph=False, write_state=False)
     assert names(tmp_path) == [f"m-{step}.safetensors" for step in range(3)]
     assert saver.last_checkpoints == []
-
-
-def test_the_graph_lies_beside_the_checkpoint(session: Session, tmp_path: Path) -> None:
-    ops.Variable(1.0, name="v")
-    Saver().save(started(session), str(tmp_path / "m"), 1, meta_graph_suffix="graph")
-    found = GraphDef.from_bytes((tmp_path / "m-1.graph").read_bytes())
-    assert "save/restore_all" in {node.name for node in found.nodes}
 
 
 @pytest.mark.parametrize(
@@ -154,12 +154,6 @@ def test_all_are_kept_if_asked_for(session: Session, tmp_path: Path, kept: int |
     saved(session, tmp_path, range(7), max_to_keep=kept)
     assert len(names(tmp_path)) == 8
     assert train.latest_checkpoint(str(tmp_path)) == str(tmp_path / "m-6")
-
-
-def test_the_same_name_again_counts_once(session: Session, tmp_path: Path) -> None:
-    saver, _ = saved(session, tmp_path, (1, 2, 1, 1), max_to_keep=2)
-    assert [Path(p).name for p in saver.last_checkpoints] == ["m-2", "m-1"]
-    assert names(tmp_path) == ["checkpoint", "m-1.safetensors", "m-2.safetensors"]
 
 
 def test_one_in_some_hours_is_kept_for_good(session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,9 +25,25 @@ def test_saving_before_variables_have_values_writes_nothing(session: Session, tm
     with pytest.raises(FailedPreconditionError, match="'v' is read before it has a value"):
         Saver().save(session, str(tmp_path / "m"))
     assert names(tmp_path) == []
+    # A path without a checkpoint is refused.
+    ops.Variable(1.0)
+    saver = Saver()
+    with pytest.raises(ValueError, match=r"not a valid checkpoint: .*/m"):
+        saver.restore(session, str(tmp_path / "m"))
+    with pytest.raises(ValueError, match="save_path is None"):
+        saver.restore(session, None)
+    # A variable that the checkpoint lacks is named with its neighbours.
+    path = Saver({"layer1/kernel": ops.Variable(1.0)}).save(started(session), str(tmp_path / "m"))
+    other = Saver({"layer1/kernels": ops.Variable(1.0)})
+    with pytest.raises(NotFoundError, match=r"lacks a variable .*'layer1/kernels'.* 'layer1/kernel'"):
+        other.restore(session, str(path))
+    # Another dtype is refused.
+    path = Saver({"x": ops.Variable(1.0)}).save(started(session), str(tmp_path / "m"))
+    with pytest.raises(InvalidArgumentError, match=r"'x' is float32 .* int32 is wanted here"):
+        Saver({"x": ops.Variable(1)}).restore(session, str(path))
 
 
-def test_there_must_be_something_to_save(session: Session, tmp_path: Path) -> None:
+def test_there_must_be_something_to_save(session: Session, tmp_path: Path, graph: Graph) -> None:
     nothing: list[Any] = [None, [], {}]
     for variables in nothing:
         with pytest.raises(ValueError, match="No variables to save"):
@@ -36,22 +52,14 @@ def test_there_must_be_something_to_save(session: Session, tmp_path: Path) -> No
     assert empty.save(session, str(tmp_path / "m"), write_meta_graph=False) is None
     empty.restore(session, str(tmp_path / "m"))
     assert names(tmp_path) == []
-
-
-def test_a_path_without_a_checkpoint_is_refused(session: Session, tmp_path: Path) -> None:
+    # A session is asked for.
     ops.Variable(1.0)
     saver = Saver()
-    with pytest.raises(ValueError, match=r"not a valid checkpoint: .*/m"):
-        saver.restore(session, str(tmp_path / "m"))
-    with pytest.raises(ValueError, match="save_path is None"):
-        saver.restore(session, None)
-
-
-def test_a_variable_that_the_checkpoint_lacks_is_named_with_its_neighbours(session: Session, tmp_path: Path) -> None:
-    path = Saver({"layer1/kernel": ops.Variable(1.0)}).save(started(session), str(tmp_path / "m"))
-    other = Saver({"layer1/kernels": ops.Variable(1.0)})
-    with pytest.raises(NotFoundError, match=r"lacks a variable .*'layer1/kernels'.* 'layer1/kernel'"):
-        other.restore(session, str(path))
+    for other in (None, "session", graph):
+        with pytest.raises(TypeError, match="sess must be a session"):
+            saver.save(other, str(tmp_path / "m"))
+        with pytest.raises(TypeError, match="sess must be a session"):
+            saver.restore(other, str(tmp_path / "m"))
 
 
 def test_another_shape_is_refused_and_nothing_changes(session: Session, tmp_path: Path) -> None:
@@ -66,12 +74,6 @@ def test_another_shape_is_refused_and_nothing_changes(session: Session, tmp_path
     with pytest.raises(InvalidArgumentError):
         Saver({"y": b, "x": c}).restore(session, str(path))
     assert session.run(b) == [0]
-
-
-def test_another_dtype_is_refused(session: Session, tmp_path: Path) -> None:
-    path = Saver({"x": ops.Variable(1.0)}).save(started(session), str(tmp_path / "m"))
-    with pytest.raises(InvalidArgumentError, match=r"'x' is float32 .* int32 is wanted here"):
-        Saver({"x": ops.Variable(1)}).restore(session, str(path))
 
 
 def test_a_torn_checkpoint_is_refused_and_nothing_changes(session: Session, tmp_path: Path) -> None:
@@ -169,13 +171,3 @@ def test_a_saver_that_is_built_later_says_so_until_it_is(session: Session, tmp_p
     saver.build()
     saver.restore(session, str(saver.save(session, str(tmp_path / "m"))))
     assert session.run(v) == 1
-
-
-def test_a_session_is_asked_for(graph: Graph, tmp_path: Path) -> None:
-    ops.Variable(1.0)
-    saver = Saver()
-    for other in (None, "session", graph):
-        with pytest.raises(TypeError, match="sess must be a session"):
-            saver.save(other, str(tmp_path / "m"))
-        with pytest.raises(TypeError, match="sess must be a session"):
-            saver.restore(other, str(tmp_path / "m"))

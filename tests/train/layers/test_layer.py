@@ -61,9 +61,7 @@ def test_a_second_layer_of_a_class_has_a_number_in_its_name() -> None:
     first(ONES)
     assert (second.name, first.name) == ("dense", "dense_1")
     assert names() == ["dense/kernel", "dense/bias", "dense_1/kernel", "dense_1/bias"]
-
-
-def test_the_weights_are_below_the_variable_scope_of_the_first_call() -> None:
+    # The weights are below the variable scope of the first call.
     layer = layers.Dense(2, name="out")
     with acts.variable_scope("model"):
         layer(ONES)
@@ -71,6 +69,17 @@ def test_the_weights_are_below_the_variable_scope_of_the_first_call() -> None:
     assert names() == ["model/out/kernel", "model/out/bias"]
     assert layer.scope_name == "model/out"
     assert repr(layer) == "<Dense 'out'>"
+
+    # A layer without outputs is refused.
+    class Nothing(layers.Layer):
+        def call(self, inputs: Any) -> Any:
+            return None
+
+    with pytest.raises(ValueError, match=r"Nothing.call returned None; it must return its outputs"):
+        Nothing()(ONES)
+    # An unused layer has no scope.
+    with pytest.raises(ValueError, match="'dense' has no scope before it is called"):
+        _ = layers.Dense(2).scope_name
 
 
 def test_calls_of_one_layer_share_its_weights(session: acts.Session) -> None:
@@ -81,6 +90,13 @@ def test_calls_of_one_layer_share_its_weights(session: acts.Session) -> None:
     found = session.run([one, two])
     np.testing.assert_allclose(found[0], ONES @ kernel + bias, rtol=1e-6)
     np.testing.assert_allclose(found[1], 2 * ONES @ kernel + bias, rtol=1e-6)
+    # A layer that is not trainable has no trainable weights.
+    frozen, trained = layers.Dense(2, trainable=False), layers.Dense(2)
+    frozen(ONES)
+    trained(ONES)
+    assert acts.trainable_variables() == trained.trainable_weights == trained.weights
+    assert frozen.trainable_weights == []
+    assert len(frozen.non_trainable_weights) == 2
 
 
 def test_functions_share_weights_by_name_where_the_scope_allows_it() -> None:
@@ -93,15 +109,6 @@ def test_functions_share_weights_by_name_where_the_scope_allows_it() -> None:
     assert names() == ["fc/kernel", "fc/bias"]
     with pytest.raises(ValueError, match="other/kernel does not exist"):
         layers.dense(ONES, 2, name="other", reuse=True)
-
-
-def test_a_layer_that_is_not_trainable_has_no_trainable_weights() -> None:
-    frozen, trained = layers.Dense(2, trainable=False), layers.Dense(2)
-    frozen(ONES)
-    trained(ONES)
-    assert acts.trainable_variables() == trained.trainable_weights == trained.weights
-    assert frozen.trainable_weights == []
-    assert len(frozen.non_trainable_weights) == 2
 
 
 def test_regularisation_losses_are_collected_once_per_weight(session: acts.Session) -> None:
@@ -136,6 +143,24 @@ def test_the_default_kernel_is_drawn_as_glorot_uniform() -> None:
     assert np.abs(kernel).max() <= limit
     np.testing.assert_allclose(kernel.std(), limit / np.sqrt(3), rtol=0.02)
     np.testing.assert_array_equal(bias, np.zeros(300))
+    # The weights have the dtype of the inputs or the one given.
+    double = layers.Dense(2)
+    assert double(ONES.astype(np.float64)).dtype is acts.float64
+    half = layers.Dense(2, dtype=acts.float16)
+    assert half([[1.0, 2.0]]).dtype is acts.float16
+    assert half.dtype is acts.float16
+    # A layer builds in the graph of its inputs.
+    elsewhere = acts.Graph()
+    with elsewhere.as_default():
+        x = acts.placeholder(acts.float32, [None, 3])
+    layer = layers.Dense(2)
+    assert layer(x).graph is elsewhere
+    assert layer.weights[0].graph is elsewhere
+    assert names() == []
+    # A copy of a layer shares its weights.
+    layer = layers.Dense(2)
+    layer(ONES)
+    assert copy.deepcopy(layer).weights == layer.weights
 
 
 def test_the_initialiser_and_the_regulariser_of_a_scope_apply() -> None:
@@ -147,24 +172,6 @@ def test_the_initialiser_and_the_regulariser_of_a_scope_apply() -> None:
     np.testing.assert_array_equal(kernel, np.ones([3, 2]))
     np.testing.assert_array_equal(bias, np.zeros(2))
     assert len(layer.losses) == 2
-
-
-def test_the_weights_have_the_dtype_of_the_inputs_or_the_one_given() -> None:
-    double = layers.Dense(2)
-    assert double(ONES.astype(np.float64)).dtype is acts.float64
-    half = layers.Dense(2, dtype=acts.float16)
-    assert half([[1.0, 2.0]]).dtype is acts.float16
-    assert half.dtype is acts.float16
-
-
-def test_a_layer_builds_in_the_graph_of_its_inputs() -> None:
-    elsewhere = acts.Graph()
-    with elsewhere.as_default():
-        x = acts.placeholder(acts.float32, [None, 3])
-    layer = layers.Dense(2)
-    assert layer(x).graph is elsewhere
-    assert layer.weights[0].graph is elsewhere
-    assert names() == []
 
 
 def test_a_layer_of_a_program_has_build_and_call() -> None:
@@ -180,12 +187,6 @@ def test_a_layer_of_a_program_has_build_and_call() -> None:
     np.testing.assert_array_equal(value(layer(ONES)), 3 * ONES)
     assert names() == ["scale/factor"]
     assert layer.trainable_weights == [layer.factor]
-
-
-def test_a_copy_of_a_layer_shares_its_weights() -> None:
-    layer = layers.Dense(2)
-    layer(ONES)
-    assert copy.deepcopy(layer).weights == layer.weights
 
 
 # -- errors ----------------------------------------------------------------------------------------
@@ -257,17 +258,3 @@ test_wrong_inputs_and_arguments_are_refused = refusing(
     (lambda: layers.RNN(layers.Dense(2)), TypeError, "is not an RNNCell"),
     (lambda: layers.Dense(2, **cast("Any", {"kernel_size": 3})), TypeError, "kernel_size"),
 )
-
-
-def test_a_layer_without_outputs_is_refused() -> None:
-    class Nothing(layers.Layer):
-        def call(self, inputs: Any) -> Any:
-            return None
-
-    with pytest.raises(ValueError, match=r"Nothing.call returned None; it must return its outputs"):
-        Nothing()(ONES)
-
-
-def test_an_unused_layer_has_no_scope() -> None:
-    with pytest.raises(ValueError, match="'dense' has no scope before it is called"):
-        _ = layers.Dense(2).scope_name

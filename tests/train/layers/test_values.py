@@ -35,6 +35,12 @@ def test_a_dense_layer_multiplies_with_its_kernel(session: acts.Session) -> None
     close(found, np.tanh(x @ kernel + bias))
     found, (kernel,) = outputs_of(session, layers.Dense(4, use_bias=False), x)
     close(found, x @ kernel)
+    # A separable convolution mixes channels after its windows.
+    x = reals(2, 5, 5, 3)
+    layer = layers.SeparableConv2D(4, 3, 2, depth_multiplier=2)
+    found, (depthwise, pointwise, bias) = outputs_of(session, layer, x)
+    each = [correlated(x[..., [c]], depthwise[:, :, [c]], (2, 2), "VALID") for c in range(3)]
+    close(found, np.concatenate(each, axis=-1) @ pointwise[0, 0] + bias)
 
 
 def test_outputs_have_the_static_shapes_that_follow() -> None:
@@ -116,14 +122,6 @@ def test_a_transposed_convolution_is_the_gradient_of_a_convolution(
     extra = [max(k - s, 0) if padding == "valid" else 0 for k, s in zip(size, strides, strict=True)]
     spatial = [n * s + e for n, s, e in zip(shape[1:-1], strides, extra, strict=True)]
     close(found, back_to_images([shape[0], *spatial, 4], kernel, x, strides, padding.upper()))
-
-
-def test_a_separable_convolution_mixes_channels_after_its_windows(session: acts.Session) -> None:
-    x = reals(2, 5, 5, 3)
-    layer = layers.SeparableConv2D(4, 3, 2, depth_multiplier=2)
-    found, (depthwise, pointwise, bias) = outputs_of(session, layer, x)
-    each = [correlated(x[..., [c]], depthwise[:, :, [c]], (2, 2), "VALID") for c in range(3)]
-    close(found, np.concatenate(each, axis=-1) @ pointwise[0, 0] + bias)
 
 
 # -- pooling ---------------------------------------------------------------------------------------
@@ -277,9 +275,7 @@ def test_dropout_drops_while_training_only(session: acts.Session) -> None:
     for outputs, rate in ((session.run(by_tensor, {training: True}), 0.25), (session.run(by_bool), 0.5)):
         assert set(np.unique(outputs)) == {np.float32(0), np.float32(1 / (1 - rate))}
         np.testing.assert_allclose(np.mean(outputs == 0), rate, atol=0.03)
-
-
-def test_dropout_may_keep_axes_together(session: acts.Session) -> None:
+    # Dropout may keep axes together.
     outputs = session.run(layers.dropout(np.ones([8, 50], np.float32), noise_shape=[1, None], training=True))
     assert (outputs == outputs[:1]).all()
 
@@ -295,9 +291,7 @@ def test_an_embedding_looks_rows_up(session: acts.Session) -> None:
     (table,) = filled(session, *layer.weights)
     np.testing.assert_array_equal(session.run(outputs), table[ids])
     np.testing.assert_array_equal(session.run(gradient.indices).ravel(), [2, 0, 1, 2])
-
-
-def test_flattening_joins_all_axes_but_the_first(session: acts.Session) -> None:
+    # Flattening joins all axes but the first.
     x = reals(2, 3, 4, 5)
     np.testing.assert_array_equal(session.run(layers.flatten(x)), x.reshape(2, 60))
     first = layers.flatten(np.moveaxis(x, -1, 1), data_format="channels_first")
