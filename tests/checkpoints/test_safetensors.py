@@ -1,4 +1,4 @@
-"""Files of ours: read by the ``safetensors`` package, and its files by us; damage of every kind."""
+"""Files of ours: read by the ``safetensors`` package, and its files by us; damage of every kind, and seals."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from safetensors import safe_open
 
 from actorsession.checkpoints import CheckpointReader, save
 from actorsession.checkpoints.safetensors import SafetensorsFile, write_file
+from actorsession.checkpoints.seals import open_message, open_text, seal_message, seal_text
 from actorsession.errors import DataLossError, InvalidArgumentError, NotFoundError, OpError, UnimplementedError
 
 PLAIN: dict[str, Any] = {
@@ -331,3 +332,32 @@ def test_folders_that_are_missing_are_made(tmp_path: Path) -> None:
     # A file that is not there is not found.
     with pytest.raises(NotFoundError, match=r"cannot read .*m\.safetensors"):
         SafetensorsFile(str(tmp_path / "m.safetensors"))
+
+
+CONTENTS = [b"", b"\x08\x01", b"key: 1\n# a comment\n"]
+
+
+@pytest.mark.parametrize("content", CONTENTS)
+def test_what_is_sealed_is_opened_and_what_others_wrote_stays_as_it_is(content: bytes) -> None:
+    assert open_message(seal_message(content), "m") == content
+    assert open_text(seal_text(content), "m") == content
+    assert open_message(content, "m") == content
+    assert open_text(content, "m") == content
+
+
+@pytest.mark.parametrize("content", CONTENTS)
+def test_no_flipped_bit_makes_it_one_of_another_writer(content: bytes) -> None:
+    for seal, opened in ((seal_message, open_message), (seal_text, open_text)):
+        whole = seal(content)
+        for bit in range(8 * len(whole)):
+            damaged = bytearray(whole)
+            damaged[bit // 8] ^= 1 << bit % 8
+            with pytest.raises(DataLossError, match="'m' does not have the checksum"):
+                opened(bytes(damaged), "m")
+
+
+def test_a_message_that_another_program_wrote_again_is_read() -> None:
+    """It has our fields behind its own, as they were."""
+    sealed = seal_message(b"\x08\x01")
+    ours = sealed.replace(b"\x08\x01", b"")
+    assert open_message(b"\x08\x02" + ours, "m") == b"\x08\x02"

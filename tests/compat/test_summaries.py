@@ -1,4 +1,4 @@
-"""Summaries and event files."""
+"""Summaries, event files and the projector's settings."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ import numpy as np
 import pytest
 
 import actorsession.compat.v1 as tf
+from actorsession.compat.v1.contrib.tensorboard.plugins import projector
+from actorsession.interop import text_format
 from actorsession.observe.event_files import EventFileWriter
 from actorsession.opsets.parsing.records import RecordReader
 from tests.rows import for_each
@@ -364,3 +366,17 @@ def test_writers_of_a_folder_that_was_removed_are_forgotten(tmp_path: Path, capl
     cache.clear()
     assert "the last events of a folder that was removed are lost" in caplog.text
     assert cache._writers == {}
+
+
+def test_settings_of_the_projector_are_a_file_beside_the_summaries(tmp_path: Path) -> None:
+    config = projector.ProjectorConfig()
+    embedding = config.embeddings.add()
+    embedding.tensor_name = "words:0"
+    embedding.metadata_path = "words.tsv"
+    embedding.sprite.image_path = "sprite.png"
+    embedding.sprite.single_image_dim.extend([28, 28])
+    with tf.summary.FileWriter(str(tmp_path)) as writer:
+        tf.contrib.tensorboard.plugins.projector.visualize_embeddings(writer, config)
+    text = (tmp_path / "projector_config.pbtxt").read_text()
+    assert text.startswith('embeddings {\n  tensor_name: "words:0"\n')
+    assert text_format.Parse(text, projector.ProjectorConfig()) == config

@@ -1,21 +1,24 @@
-"""``import_graph_def``: names, inputs from outside, what is returned, and all that is refused."""
+"""``import_graph_def``: names, inputs from outside, what is returned, and all that is refused or spoilt."""
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tensorboard.compat.proto import graph_pb2
 
 import actorsession as acts
 from actorsession import GraphDef as PlainGraphDef
 from actorsession import import_graph_def
-from actorsession.errors import InvalidArgumentError, NotFoundError
+from actorsession.errors import DataLossError, InvalidArgumentError, NotFoundError
 from actorsession.graph.registry import lookup
-from actorsession.interop import GraphDef, graph_def_of, protos
-from tests.interop.kit import FLOAT, PAIR, PLACEHOLDER, graph_def, identity, run_imported
+from actorsession.interop import GraphDef, NodeDef, graph_def_of, protos, text_format
+from tests.interop.kit import DATA, FLOAT, PAIR, PLACEHOLDER, graph_def, identity, run_imported
 from tests.rows import for_each
 
 
@@ -370,3 +373,50 @@ def test_a_plain_graph_with_attributes_of_other_types_is_refused(attrs: dict[str
     (node,) = graph.as_graph_def().nodes
     with acts.Graph().as_default(), pytest.raises(ValueError, match=r"node 'c' \(Const\) has"):
         import_graph_def(PlainGraphDef((replace(node, attrs=attrs),)))
+
+
+NAMES = ["mlp", "reductions", "slicing", "elementwise", "control_flow"]
+
+
+def spoiled(data: bytes, choose: random.Random) -> bytes:
+    """The bytes with a few of them changed or left out."""
+    found = bytearray(data)
+    for _ in range(choose.choice([1, 2, 4])):
+        at = choose.randrange(len(found))
+        if choose.random() < 0.7:
+            found[at] = choose.randrange(256)
+        else:
+            del found[at : at + choose.randrange(4)]
+    return bytes(found)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@settings(max_examples=40, deadline=None)
+@given(choose=st.randoms())
+def test_a_spoiled_graph_is_imported_or_refused_as_a_whole(name: str, choose: random.Random) -> None:
+    data = spoiled((DATA / f"{name}.pb").read_bytes(), choose)
+    with acts.Graph().as_default() as graph:
+        try:
+            import_graph_def(GraphDef.FromString(data))
+        except (DataLossError, InvalidArgumentError, NotFoundError, ValueError):
+            assert graph.get_operations() == []
+
+
+@settings(max_examples=40, deadline=None)
+@given(choose=st.randoms())
+def test_a_spoiled_text_is_read_or_refused(choose: random.Random) -> None:
+    text = spoiled((DATA / "training.pbtxt").read_bytes()[:1500], choose)
+    try:
+        read = text_format.Parse(text, GraphDef())
+    except InvalidArgumentError:
+        return
+    assert text_format.Parse(text_format.MessageToString(read), GraphDef()) == read
+
+
+@given(st.text("{}<>[]:;,'\"\\\\#-.0x1ef nameopinput\n", max_size=60))
+def test_any_text_is_a_node_or_refused(text: str) -> None:
+    try:
+        read = text_format.Parse(text, NodeDef())
+    except InvalidArgumentError:
+        return
+    assert text_format.Parse(repr(read), NodeDef()) == read

@@ -1,4 +1,4 @@
-"""The timeline of a step as TensorFlow draws it."""
+"""The timeline of a step as TensorFlow draws it, and how spans are spread over lanes."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import actorsession as acts
 from actorsession import GraphOptions, timeline
 from actorsession.config import NodeExecStats, NodeOutput, NodeStats, StepStats, TensorDescription
+from actorsession.observe.lanes import Span, spread
 from tests.cluster.kit import W0, W1, in_process
 
 CPU = [f"/job:localhost/replica:0/task:0/device:CPU:{i}" for i in range(2)]
@@ -234,3 +235,29 @@ async def test_the_step_of_a_cluster_has_the_devices_of_all_tasks() -> None:
     assert [e["name"] for e in of_phase(drawn(stats), "s")] == ["a"]
     shapes = {n.name: n.attrs["_output_shapes"] for g in metadata.partition_graphs for n in g.nodes}
     assert [s.as_list() for s in shapes["b"]] == [[None]]
+
+
+def lanes_of(*times: tuple[int, int]) -> list[list[tuple[int, int]]]:
+    lanes = spread(Span("", "", start, end) for start, end in times)
+    return [[(span.start, span.end) for span in lane] for lane in lanes]
+
+
+def test_a_span_takes_the_first_lane_that_is_free() -> None:
+    assert lanes_of((0, 10), (10, 20), (25, 30)) == [[(0, 10), (10, 20), (25, 30)]]
+    assert lanes_of((0, 10), (2, 4)) == [[(0, 10)], [(2, 4)]]
+    assert lanes_of((0, 10), (5, 30), (10, 20)) == [[(0, 10), (10, 20)], [(5, 30)]]
+    assert lanes_of() == []
+
+
+LENGTHS = st.integers(1, 20)
+
+
+@given(st.lists(st.tuples(st.integers(0, 50), LENGTHS)))
+def test_there_are_as_many_lanes_as_spans_overlap_at_once(drawn: list[tuple[int, int]]) -> None:
+    times = [(start, start + length) for start, length in drawn]
+    lanes = lanes_of(*times)
+    assert sorted(span for lane in lanes for span in lane) == sorted(times)
+    for lane in lanes:
+        assert all(before[1] <= after[0] for before, after in pairwise(lane))
+    at_once = [sum(start <= now < end for start, end in times) for now in range(80)]
+    assert len(lanes) == max(at_once)
