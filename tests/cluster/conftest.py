@@ -55,11 +55,9 @@ def answer_margin(monkeypatch: Any) -> Callable[[float], None]:
 
 @pytest.fixture
 def patient_clients(answer_margin: Callable[[float], None]) -> None:
-    """Lets clients of this process wait for what the master says of a limit, however late that comes.
-
-    Its word is what is looked at. A client by itself only waits for a moment, which is less than a process
-    may stand still on a machine that does much else.
-    """
+    """Lets clients of this process wait for what the master says of a limit, however late that comes. Its word is what
+    is looked at. A client by itself only waits for a moment, which is less than a process may stand still on a machine
+    that does much else."""
     answer_margin(PATIENCE)
 
 
@@ -71,10 +69,8 @@ def hasty_masters(monkeypatch: Any) -> None:
 
 @pytest.fixture(scope="package")
 def processes() -> Iterator[LocalCluster]:
-    """One ps and two workers in processes of their own, shared by all tests that leave them alone.
-
-    They belong to a loop in a thread, so that tests on any loop can use them.
-    """
+    """One ps and two workers in processes of their own, shared by all tests that leave them alone. They belong to a
+    loop in a thread, so that tests on any loop can use them."""
     jobs = {"ps": 1, "worker": 2}
     with holding(patient_cluster(jobs, protocol="tcp")) as held:  # some put a proxy before it
         yield held.cluster
@@ -88,10 +84,8 @@ def mortal_processes() -> Iterator[ProcessCluster]:
 
 @pytest.fixture
 def mortal(request: pytest.FixtureRequest, mortal_processes: ProcessCluster) -> Iterator[ProcessCluster]:
-    """One ps and two workers for a test that kills, stops or restarts some: afterwards all are there again.
-
-    Nothing of a test is left to the next but the addresses and the processes that it did not touch.
-    """
+    """One ps and two workers for a test that kills, stops or restarts some: afterwards all are there again. Nothing of
+    a test is left to the next but the addresses and the processes that it did not touch."""
     yield mortal_processes
     mortal_processes.revive()
     # Those that were started again belong to the cluster, and are not what this test has left.
@@ -100,11 +94,9 @@ def mortal(request: pytest.FixtureRequest, mortal_processes: ProcessCluster) -> 
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run the examples over ``processes`` on one of the loops, as tests that are marked ``process``.
-
-    The other sides of their links have loops of their own, and the same example on servers of this process
-    runs on both. Half of these examples run on either loop, each always on the same.
-    """
+    """Run the examples over ``processes`` on one of the loops, as tests that are marked ``process``. The other sides of
+    their links have loops of their own, and the same example on servers of this process runs on both. Half of these
+    examples run on either loop, each always on the same."""
     items[:] = [item for item in items if not _is_on_other_loop(item)]
 
 

@@ -66,8 +66,6 @@ def endless_grace(grace: Callable[[float], None]) -> None:
 
 
 # -- with real processes -----------------------------------------------------------------------------
-
-
 @pytest.fixture
 def three(mortal: ProcessCluster) -> ProcessCluster:
     """One ps and two workers."""
@@ -176,8 +174,6 @@ def test_reattach_waits_for_the_tasks_that_the_graph_uses_and_for_no_other(three
 
 
 # -- in this process -----------------------------------------------------------------------------------
-
-
 @asynccontextmanager
 async def beside_nobody(graph: Graph, **config: Any) -> AsyncIterator[tuple[AsyncSession, ClusterSpec]]:
     """A session of worker 0, at whose side nobody is yet; and its cluster of three."""
@@ -384,8 +380,6 @@ async def test_what_a_step_did_elsewhere_is_not_done_twice_when_its_task_has_res
 
 
 # -- the members alone ---------------------------------------------------------------------------------
-
-
 class Fakes:
     """Three workers that are not there, and the members of a session whose master is at the first of them."""
 
@@ -537,8 +531,6 @@ async def test_a_session_that_nobody_waited_for_to_the_end_is_dropped_with_the_o
 
 
 # -- the search ----------------------------------------------------------------------------------------
-
-
 class Sought:
     """A task that is searched for, and what was taken in."""
 
@@ -611,8 +603,6 @@ async def test_a_task_that_has_left_is_not_waited_for() -> None:
 
 
 # -- waiting for tasks --------------------------------------------------------------------------------
-
-
 @pytest.mark.process
 @pytest.mark.parametrize("face", FACES)
 def test_a_program_waits_for_a_task_that_was_killed_until_it_answers_again(

@@ -102,8 +102,6 @@ def test_a_worker_takes_its_token_from_the_environment(graph: Graph, monkeypatch
 
 
 # -- as the child of a local cluster ---------------------------------------------------------------
-
-
 @contextmanager
 def child(cluster: str = ONE) -> Iterator[Any]:
     with running(command("worker", "--job", "worker", "--cluster", cluster, "--announce")) as process:

@@ -239,9 +239,8 @@ async def test_what_is_written_over_a_link_takes_its_place(
     assert not (root / "linked.safetensors").is_symlink()
 
 
-async def test_an_index_names_no_file_that_is_a_link_out(
-    server: Server, root: Path, outside: Path, graph: Graph
-) -> None:
+@pytest.mark.usefixtures("outside")
+async def test_an_index_names_no_file_that_is_a_link_out(server: Server, root: Path, graph: Graph) -> None:
     """A peer may write the index by itself."""
     index = b'{"weight_map": {"v": "linked.safetensors"}}'
     fetch = OPENERS["RestoreV2"](f"{root}/made")
@@ -339,17 +338,13 @@ async def test_where_only_this_machine_comes_in_all_is_open_unless_roots_are_nam
 
 
 # -- what was judged is what is used ---------------------------------------------------------------
-
-
 # Each of the first; what takes very many is looked at here and there.
 MOMENTS = [*range(1, 40), *range(40, 1000, 7)]
 
 
 class Swap:
-    """A folder or a file that becomes a link at a chosen moment of what is done with files.
-
-    A moment is the end of a look at a name, or the begin of a call that uses one.
-    """
+    """A folder or a file that becomes a link at a chosen moment of what is done with files. A moment is the end of a
+    look at a name, or the begin of a call that uses one."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self._left = 0
@@ -613,8 +608,6 @@ async def test_merging_removes_the_empty_folders_of_shards_and_no_root_nor_what_
 
 
 # -- names and links -------------------------------------------------------------------------------
-
-
 def test_a_root_is_a_folder_and_no_prefix(tmp_path: Path) -> None:
     files = FileRoots([tmp_path / "data"])
     assert files.real(str(tmp_path / "data" / "x")) == str(tmp_path / "data" / "x")
@@ -642,7 +635,6 @@ def test_a_name_that_no_file_can_have_is_refused_as_such(tmp_path: Path) -> None
 
 
 # -- the sweep -------------------------------------------------------------------------------------
-
 # Modules of operations and of what runs them that name something of the file system, and why each may.
 KNOWN = {
     "ops/blas_threads.py": "looks for libraries of its own process",

@@ -144,7 +144,6 @@ async def test_a_value_lost_on_a_link_of_a_session_with_its_own_cluster_ends_its
 
 
 # -- values that are owed --------------------------------------------------------------------------
-
 INCARNATION = 7
 STEP = 1
 

@@ -188,8 +188,7 @@ async def befalls_a_worker(scene: Scene, fault: Fault, task: str) -> Outcome:
 
 
 async def never_pushed(scene: Scene) -> Outcome:
-    """Two workers lose each other, while the master reaches both, before a value goes from one to the
-    other."""
+    """Two workers lose each other, while the master reaches both, before a value goes from one to the other."""
     giver, taker = FIRST_PAIR
     graph = Graph()
     with graph.as_default():

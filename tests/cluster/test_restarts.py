@@ -84,8 +84,6 @@ def held(request: pytest.FixtureRequest, own_processes: ProcessCluster) -> Itera
 
 
 # -- workers ---------------------------------------------------------------------------------------
-
-
 def test_a_session_uses_a_worker_that_died_between_two_steps_without_an_error(
     held: ProcessCluster, graph: Graph
 ) -> None:
@@ -189,8 +187,6 @@ def test_a_step_waits_no_longer_than_its_limit(held: ProcessCluster, graph: Grap
 
 
 # -- masters ---------------------------------------------------------------------------------------
-
-
 def test_a_ps_that_died_together_with_the_master_is_not_used_as_if_it_had_not(
     held: ProcessCluster, graph: Graph
 ) -> None:
@@ -223,8 +219,6 @@ def test_state_of_the_session_alone_ends_with_its_master(held: ProcessCluster, g
 
 
 # -- what is not started again, and what is given up -------------------------------------------------
-
-
 @pytest.fixture
 def exit_on_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ExitOnImport:
     monkeypatch.syspath_prepend(str(tmp_path))
@@ -322,13 +316,9 @@ async def test_a_callback_that_fails_does_not_keep_a_task_from_coming_back(caplo
 
 
 # -- changes during a restart ------------------------------------------------------------------------
-
-
 def running(cluster: LocalCluster, task: int = 1) -> list[int]:
-    """The ids of the processes of a worker of a cluster that run, whether the cluster knows them or not.
-
-    Their guards have the same command line, and other parents.
-    """
+    """The ids of the processes of a worker of a cluster that run, whether the cluster knows them or not. Their guards
+    have the same command line, and other parents."""
     found = []
     for file in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):
@@ -491,8 +481,6 @@ async def test_a_session_that_is_closed_while_it_waits_for_its_master_ends_its_r
 
 
 # -- programs without a loop -------------------------------------------------------------------------
-
-
 def test_a_plain_with_starts_tasks_again_too() -> None:
     with Graph().as_default() as graph, graph.device(W1):
         x = ops.placeholder("float32", [])

@@ -18,8 +18,6 @@ pytestmark = pytest.mark.usefixtures("way")
 
 
 # -- results ---------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("hops", [1, 2, 20])
 async def test_a_value_may_go_to_and_fro_many_times(cluster: InProcess, graph: Graph, hops: int) -> None:
     a = ops.placeholder("float32", [])
@@ -124,8 +122,6 @@ async def test_the_statistics_of_a_step_cover_all_tasks(cluster: InProcess, grap
 
 
 # -- state -----------------------------------------------------------------------------------------
-
-
 async def test_variables_are_shared_by_all_sessions_and_outlive_them(cluster: InProcess, graph: Graph) -> None:
     with on(W1):
         v = ops.Variable(1.0, name="v")
@@ -221,8 +217,6 @@ async def test_an_isolated_session_has_variables_of_its_own_until_it_closes(clus
 
 
 # -- growing graphs --------------------------------------------------------------------------------
-
-
 async def test_runs_that_need_a_grown_graph_at_the_same_time_extend_it_once(cluster: InProcess, graph: Graph) -> None:
     a = ops.placeholder("float32", [])
     async with AsyncSession(cluster.target(), graph=graph) as session:
@@ -262,8 +256,6 @@ async def test_a_node_for_a_device_that_is_not_there_fails_the_run(cluster: InPr
 
 
 # -- plans -----------------------------------------------------------------------------------------
-
-
 async def test_concurrent_first_runs_register_one_graph(cluster: InProcess, graph: Graph) -> None:
     a = ops.placeholder("float32", [])
     end = chain(a, 2)
@@ -274,8 +266,6 @@ async def test_concurrent_first_runs_register_one_graph(cluster: InProcess, grap
 
 
 # -- errors ----------------------------------------------------------------------------------------
-
-
 async def test_an_error_ends_the_step_on_the_tasks_that_wait_for_its_values(cluster: InProcess, graph: Graph) -> None:
     gate = Gate("an error elsewhere")
     a = ops.placeholder("float32", [None, None])
@@ -294,8 +284,6 @@ async def test_an_error_ends_the_step_on_the_tasks_that_wait_for_its_values(clus
 
 
 # -- cancellation ----------------------------------------------------------------------------------
-
-
 async def test_runs_cancelled_at_any_moment_leave_nothing_behind(cluster: InProcess, graph: Graph) -> None:
     a = ops.placeholder("float32", [])
     end = chain(a, 6)
@@ -313,8 +301,6 @@ async def test_runs_cancelled_at_any_moment_leave_nothing_behind(cluster: InProc
 
 
 # -- many ------------------------------------------------------------------------------------------
-
-
 async def test_fifty_sessions_at_once(cluster: InProcess, graph: Graph) -> None:
     a = ops.placeholder("float32", [])
     end = chain(a, 3)

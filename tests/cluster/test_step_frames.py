@@ -93,11 +93,8 @@ def way(request: Any, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 class Wait:
-    """A node that waits on the event loop of its server until the test says so, in this process.
-
-    A kernel that holds a thread, as ``Gate`` has, would not do: after runs in which it was quick it is called
-    on the loop.
-    """
+    """A node that waits on the event loop of its server until the test says so, in this process. A kernel that holds a
+    thread, as ``Gate`` has, would not do: after runs in which it was quick it is called on the loop."""
 
     _made: ClassVar[dict[str, Wait]] = {}
 
@@ -194,8 +191,6 @@ def two_tasks() -> tuple[Tensor, Tensor]:
 
 
 # -- values ----------------------------------------------------------------------------------------
-
-
 @both_ways
 async def test_runs_of_a_plan_give_their_own_values_from_the_first_on(cluster: InProcess, graph: Graph) -> None:
     x, end = two_tasks()
@@ -384,8 +379,6 @@ async def test_large_values_between_processes_arrive_as_they_are(processes: Loca
 
 
 # -- how a step ends before its values are there ------------------------------------------------------
-
-
 class Held:
     """A step over both tasks, of which a test holds the part on worker 1."""
 
@@ -704,8 +697,6 @@ async def test_a_kernels_own_deadline_is_its_own_error(task: str, cluster: InPro
 
 
 # -- one root cause ----------------------------------------------------------------------------------
-
-
 async def error_of(session: AsyncSession, *args: Any) -> OpError:
     """The error with which a run ends."""
     with pytest.raises(OpError) as info:
@@ -760,8 +751,6 @@ async def test_a_value_that_was_lost_ends_its_step(
 
 
 # -- backpressure and admission -----------------------------------------------------------------------
-
-
 @both_ways
 @pytest.mark.parametrize("where", ["client", "server"])
 async def test_runs_beyond_the_limit_wait_and_run_in_order(where: str, graph: Graph) -> None:
@@ -899,8 +888,6 @@ async def test_many_strings_are_read_and_written_in_threads_while_another_sessio
 
 
 # -- what changes between two runs ---------------------------------------------------------------------
-
-
 @both_ways
 async def test_the_graph_may_grow_and_plans_run_as_before(cluster: InProcess, graph: Graph) -> None:
     x, end = two_tasks()
@@ -956,8 +943,6 @@ async def test_a_link_that_is_lost_takes_its_plans_along(cluster: InProcess, gra
 
 
 # -- observation ---------------------------------------------------------------------------------------
-
-
 @both_ways
 @pytest.mark.parametrize(
     "options",
@@ -1006,8 +991,6 @@ async def test_a_run_that_asks_for_more_is_followed_by_plain_ones(how: str, clus
 
 
 # -- peers that send what no client would ------------------------------------------------------------
-
-
 class Hostile:
     """A client that has a session whose plan has run, and sends frames of its own making.
 

@@ -157,8 +157,6 @@ async def bench() -> AsyncIterator[Bench]:
 
 
 # -- sessions --------------------------------------------------------------------------------------
-
-
 async def test_a_worker_says_who_it_is(bench: Bench) -> None:
     status = await bench.ask(GetStatus())
     assert (status.task, status.incarnation, status.statistics) == (W0, 77, {"counted": 1})
@@ -228,8 +226,6 @@ async def test_a_session_whose_master_is_gone_is_dropped_with_its_steps(bench: B
 
 
 # -- graphs and steps ------------------------------------------------------------------------------
-
-
 async def test_a_registered_graph_runs_until_it_is_deregistered(bench: Bench, graph: Graph) -> None:
     await bench.create()
     a = ops.placeholder("float32", [])
@@ -455,8 +451,6 @@ async def test_clearing_containers_leaves_variables_uninitialised(bench: Bench, 
 
 
 # -- what peers may not do to it -------------------------------------------------------------------
-
-
 async def test_a_push_that_makes_no_sense_fails_its_step_and_not_the_worker(bench: Bench, graph: Graph) -> None:
     await bench.create()
     a = ops.placeholder("float32", [])

@@ -87,8 +87,6 @@ def test_a_master_of_another_cluster_is_refused_by_our_worker_with_both_ids(
 
 
 # -- descriptors -----------------------------------------------------------------------------------
-
-
 def few_descriptors() -> None:
     """As ``ulimit -n 256`` does, in a child before it begins."""
     resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))

@@ -54,11 +54,9 @@ def small_backlog(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("scheme", ["inproc", "tcp"])
 async def test_a_peer_that_does_not_read_its_answers_gets_no_more_work_done(scheme: str, small_backlog: None) -> None:
-    """
-    1. The peer asks for fifty arrays and reads nothing; after some answers its runs are held.
-    2. Calls are answered all the same, and beats are sent.
-    3. It cancels a run that is held; then it reads, and has an answer to each of the others.
-    """
+    """1. The peer asks for fifty arrays and reads nothing; after some answers its runs are held. 2. Calls are answered
+    all the same, and beats are sent. 3. It cancels a run that is held; then it reads, and has an answer to each of the
+    others."""
     store, owner = Desk(), Children("test")
     async with connected(scheme) as (dialled, accepted):
         there = Link(accepted, serves={"desk": store.ref}, beat=0.02, lease=60.0)

@@ -40,8 +40,6 @@ def names(**counts: int) -> list[str]:
 
 
 # -- what there is -------------------------------------------------------------------------------
-
-
 def test_without_counts_there_is_one_cpu() -> None:
     [cpu] = make_devices(TASK, {})
     assert (cpu.name, cpu.device_type) == (f"{TASK}/device:CPU:0", "CPU")
@@ -83,8 +81,6 @@ def test_a_negative_number_of_another_type_is_refused() -> None:
 
 
 # -- registering ---------------------------------------------------------------------------------
-
-
 def test_a_registered_type_is_there_in_full_unless_counted() -> None:
     register_device_factory("TOY", Toys(physical=2))
     assert registered_device_types() == ("CPU", "TOY")
@@ -194,8 +190,6 @@ def test_devices_may_be_made_one_by_one() -> None:
 
 
 # -- plug-ins ------------------------------------------------------------------------------------
-
-
 def test_a_type_of_an_entry_point_is_loaded_when_it_is_asked_for(site: Path) -> None:
     write_distribution(site, "toy_plugin", PLUGIN, ["TOY = toy_plugin:Toys"])
     assert names() == ["CPU:0"]
@@ -256,8 +250,6 @@ def test_importing_looks_for_no_plug_in(site: Path) -> None:
 
 
 # -- what the placer is told ---------------------------------------------------------------------
-
-
 def test_devices_that_run_everything_need_no_look_at_operations() -> None:
     found = device_set(make_devices(LOCAL_TASK, {"CPU": 2}))
     assert found.supports is None

@@ -287,8 +287,6 @@ def test_outside_a_pool_nothing_is_lent() -> None:
 
 
 # -- no threads ------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def no_threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
     """No thread can be started until the context of the patch ends."""

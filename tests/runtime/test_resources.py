@@ -136,8 +136,6 @@ def test_an_update_that_fails_leaves_the_value() -> None:
 
 
 # -- resources of any kind -----------------------------------------------------------------------
-
-
 class Box:
     """A resource that holds a list."""
 
@@ -277,8 +275,6 @@ def test_updates_of_many_threads_are_all_counted() -> None:
 
 
 # -- lending ---------------------------------------------------------------------------------------
-
-
 class Memory(np.ndarray[Any, Any]):
     """Memory that stands for that which other processes can read."""
 

@@ -58,10 +58,9 @@ THREE = ConfigProto(device_count={"CPU": 3}, inter_op_parallelism_threads=2)
 
 
 async def test_hundreds_of_cancelled_steps_leave_nothing_behind(graph: Graph) -> None:
-    """1. A step begins. 2. It is cancelled after a random number of turns of the loop.
-    3. It ends with CancelledError, or it was faster and does not count as one of them.
-    4. Nothing is pending, the next step is right, and the counter has counted each step once or not at all.
-    """
+    """1. A step begins. 2. It is cancelled after a random number of turns of the loop. 3. It ends with CancelledError,
+    or it was faster and does not count as one of them. 4. Nothing is pending, the next step is right, and the counter
+    has counted each step once or not at all."""
     model = Model()
     turns = random.Random(20261121)
     cancelled = 0
@@ -228,8 +227,6 @@ async def test_an_error_is_not_hidden_by_the_cancellations_that_it_causes(graph:
 
 
 # -- functions that do not return ------------------------------------------------------------------
-
-
 class Stuck:
     """A function of a graph that does not return before it is let go."""
 

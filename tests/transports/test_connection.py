@@ -107,11 +107,8 @@ async def test_frames_written_before_a_close_arrive_before_the_end(address: str)
 
 
 async def test_queued_frames_arrive_though_the_peer_is_still_sending(address: str) -> None:
-    """A close with unread bytes must not take back what is on its way.
-
-    1. We queue 8 MiB and close, having read nothing of the peer's megabytes.
-    2. The peer, which writes on, then reads: it gets all of ours, and then the end.
-    """
+    """A close with unread bytes must not take back what is on its way. 1. We queue 8 MiB and close, having read nothing
+    of the peer's megabytes. 2. The peer, which writes on, then reads: it gets all of ours, and then the end."""
     large = os.urandom(2**20) * 8
     async with linked(address) as (dialled, accepted):
         dialled.write(Frame(b"", (bytes(2**23),)))

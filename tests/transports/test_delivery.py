@@ -179,10 +179,8 @@ mode: ContextVar[str] = ContextVar("mode", default="default")
 
 
 async def test_all_callbacks_run_in_one_context_that_was_copied_at_the_beginning(address: str) -> None:
-    """
-    1. A variable is set before the callbacks are registered, and again after that: they see the first value.
-    2. What the callback for one frame sets is seen by the next, and by that for the end.
-    """
+    """1. A variable is set before the callbacks are registered, and again after that: they see the first value. 2. What
+    the callback for one frame sets is seen by the next, and by that for the end."""
     async with linked(address) as (dialled, accepted):
         seen = []
 

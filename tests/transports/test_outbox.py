@@ -162,8 +162,6 @@ def test_what_is_held_for_a_transport_that_closes_is_dropped() -> None:
 
 
 # -- connections -----------------------------------------------------------------------------------
-
-
 def count_writes(connection: Connection) -> list[str]:
     """Return a list that gets the name of each method by which the transport is passed bytes."""
     calls: list[str] = []
@@ -188,11 +186,8 @@ def written_by_the_system() -> int:
 
 @pytest.mark.parametrize("answers", [1, 5])
 async def test_what_callbacks_write_leaves_each_connection_in_one_write(socket_address: str, answers: int) -> None:
-    """
-    1. Three requests arrive in one read.
-    2. Each is answered, several times, and told on over a second connection.
-    3. Each connection has passed everything to its transport in one call, which is one of the system.
-    """
+    """1. Three requests arrive in one read. 2. Each is answered, several times, and told on over a second connection.
+    3. Each connection has passed everything to its transport in one call, which is one of the system."""
     async with AsyncExitStack() as opened:
         dialled, accepted = await opened.enter_async_context(linked(socket_address))
         onward, other = await opened.enter_async_context(linked("tcp://127.0.0.1:0"))
