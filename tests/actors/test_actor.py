@@ -375,9 +375,7 @@ async def test_a_deadline_that_is_over_calls_no_handler() -> None:
     assert desk.seen == []
 
 
-async def test_a_handler_that_ignores_its_cancellation_does_not_hold_up_the_asker(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+async def test_a_handler_that_ignores_cancellation_does_not_hold_up_the_asker(caplog: pytest.LogCaptureFixture) -> None:
     mule = Mule()
     started = time.monotonic()
     with pytest.raises(DeadlineExceededError):

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from actorsession import Graph, LocalCluster
+from actorsession import AsyncSession, Graph, LocalCluster
 from actorsession.actors import Deadline
 from actorsession.cluster.master import session_plans
 from actorsession.session.remote import remote_run
@@ -22,8 +22,7 @@ _HERE = Path(__file__).parent
 
 @pytest.fixture
 def graph() -> Iterator[Graph]:
-    made = Graph()
-    with made.as_default():
+    with Graph().as_default() as made:
         yield made
 
 
@@ -31,6 +30,13 @@ def graph() -> Iterator[Graph]:
 async def cluster() -> AsyncIterator[InProcess]:
     """Two workers in this process."""
     async with in_process() as made:
+        yield made
+
+
+@pytest.fixture
+async def session(cluster: InProcess, graph: Graph) -> AsyncIterator[AsyncSession]:
+    """A session of the first worker on the test's graph."""
+    async with AsyncSession(cluster.target(), graph=graph) as made:
         yield made
 
 

@@ -81,9 +81,7 @@ def killed(held: ProcessCluster, index: int) -> str:
 
 
 @pytest.mark.process
-def test_a_new_session_works_beside_a_task_that_was_killed_and_uses_it_when_it_is_back(
-    three: ProcessCluster, graph: Graph
-) -> None:
+def test_a_new_session_works_beside_a_killed_task_and_uses_it_later(three: ProcessCluster, graph: Graph) -> None:
     """1. One of three tasks is killed. 2. A new session runs on the others. 3. Only a step placed there asks
     for it, and says what was tried. 4. The task comes back, and the same session runs there."""
     x = ops.placeholder("float32", [])
@@ -106,9 +104,7 @@ def test_a_new_session_works_beside_a_task_that_was_killed_and_uses_it_when_it_i
 
 
 @pytest.mark.process
-def test_a_new_session_works_beside_a_task_that_is_stopped_and_uses_it_when_it_goes_on(
-    three: ProcessCluster, graph: Graph
-) -> None:
+def test_a_new_session_works_beside_a_stopped_task_and_uses_it_later(three: ProcessCluster, graph: Graph) -> None:
     x = ops.placeholder("float32", [])
     others, there = doubled(W0, doubled(PS0, x)), doubled(W1, x)
     stopped = three.cluster.process("worker", 1)
@@ -126,9 +122,7 @@ def test_a_new_session_works_beside_a_task_that_is_stopped_and_uses_it_when_it_g
 
 
 @pytest.mark.process
-def test_a_task_that_was_restarted_is_used_again_where_the_session_lost_nothing(
-    three: ProcessCluster, graph: Graph
-) -> None:
+def test_a_restarted_task_is_used_again_where_the_session_lost_nothing(three: ProcessCluster, graph: Graph) -> None:
     """Twice, and with plans that it had registered there. What others have on that task is lost all the same,
     which their sessions are told."""
     x = ops.placeholder("float32", [])
@@ -263,9 +257,7 @@ async def test_steps_that_wait_for_a_task_are_told_apart_by_their_own_limits(gra
 
 
 @pytest.mark.parametrize("begun", [False, True], ids=["the first graph", "a graph that grew"])
-async def test_large_graphs_are_planned_anew_for_the_devices_that_tasks_turn_out_to_have(
-    graph: Graph, begun: bool
-) -> None:
+async def test_large_graphs_are_planned_anew_for_devices_that_tasks_turn_out_to_have(graph: Graph, begun: bool) -> None:
     """1. A large graph asks for an absent task. 2. It waits for the task within the limit of whoever asks. 3.
     The task comes, maybe while the graph is planned, and takes part in what is planned from then on."""
     x = ops.placeholder("float32", [])
@@ -605,9 +597,7 @@ async def test_a_task_that_has_left_is_not_waited_for() -> None:
 # -- waiting for tasks --------------------------------------------------------------------------------
 @pytest.mark.process
 @pytest.mark.parametrize("face", FACES)
-def test_a_program_waits_for_a_task_that_was_killed_until_it_answers_again(
-    three: ProcessCluster, graph: Graph, face: str
-) -> None:
+def test_a_program_waits_for_a_killed_task_until_it_answers(three: ProcessCluster, graph: Graph, face: str) -> None:
     """1. All tasks answer. 2. One is killed: with a count the others are enough, without one it is named at
     the limit. 3. It is started again while the call waits."""
     ops.constant(1.0)

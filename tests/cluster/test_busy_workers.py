@@ -98,9 +98,7 @@ class Model:
         return run
 
 
-def test_a_worker_that_is_busy_for_many_leases_in_one_kernel_is_waited_for(
-    graph: Graph, tmp_path: Path, workers: Pair
-) -> None:
+def test_a_worker_busy_for_many_leases_in_one_kernel_is_waited_for(graph: Graph, tmp_path: Path, workers: Pair) -> None:
     """1. A kernel on W1 holds the interpreter for four leases: no beat comes from there. 2. Meanwhile W0 serves other
     steps. 3. The step ends right, and so does the next one."""
 

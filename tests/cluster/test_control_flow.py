@@ -125,9 +125,7 @@ async def test_slices_that_a_loop_gathers_are_summed_elsewhere(cluster: InProces
 Values = Sequence[acts.Tensor]
 
 
-async def test_a_loop_goes_round_on_both_tasks_as_often_as_its_predicate_says(
-    cluster: InProcess, way: str, graph: acts.Graph
-) -> None:
+async def test_a_loop_runs_on_both_tasks_as_its_predicate_says(cluster: InProcess, way: str, graph: acts.Graph) -> None:
     n = ops.placeholder("int32", [])
 
     def body(values: Values, _: Values) -> list[acts.Tensor]:
@@ -215,9 +213,7 @@ async def test_fetching_what_is_dead_in_a_partial_run_is_an_invalid_argument(
     await cluster.until_idle()
 
 
-async def test_an_error_in_a_loop_names_the_node_and_ends_the_step_everywhere(
-    cluster: InProcess, graph: acts.Graph
-) -> None:
+async def test_an_error_in_a_loop_names_its_node_and_ends_the_step(cluster: InProcess, graph: acts.Graph) -> None:
     n = ops.placeholder("int32", [])
 
     def body(values: Values, given: Values) -> list[acts.Tensor]:

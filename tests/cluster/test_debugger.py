@@ -100,39 +100,36 @@ async def test_watch_keys_carry_the_device(cluster: InProcess, hop: Hop, way: st
     assert not y.value.flags.writeable
 
 
-async def test_each_call_of_a_callable_shows_what_its_options_watch(cluster: InProcess, hop: Hop) -> None:
+async def test_each_call_of_a_callable_shows_what_its_options_watch(session: AsyncSession, hop: Hop) -> None:
     options = CallableOptions(feed=[hop.x.name], fetch=[hop.z.name], run_options=watch("y", "z"))
-    async with AsyncSession(cluster.target(), graph=hop.x.graph) as session:
-        call = session.make_callable_from_options(options)
-        for value in (0.0, 1.0):
-            (found,) = await call(np.array([value], np.float32))
-            np.testing.assert_allclose(found, [np.log(value + 1.0)], rtol=1e-6)
-            assert devices_of(session) == {"y": CPU0, "z": CPU1}
-            assert values_in(session)["y:0"] == [value + 1.0]
+    call = session.make_callable_from_options(options)
+    for value in (0.0, 1.0):
+        (found,) = await call(np.array([value], np.float32))
+        np.testing.assert_allclose(found, [np.log(value + 1.0)], rtol=1e-6)
+        assert devices_of(session) == {"y": CPU0, "z": CPU1}
+        assert values_in(session)["y:0"] == [value + 1.0]
 
 
-async def test_what_tasks_read_together_is_dumped_once(cluster: InProcess, graph: Graph) -> None:
+async def test_what_tasks_read_together_is_dumped_once(session: AsyncSession) -> None:
     x = ops.placeholder("float32", [], name="x")
     two = ops.constant(2.0, name="two")
     ends = []
     for number, task in enumerate((W0, W1)):
         with on(task):
             ends.append(ops.multiply(x, two, name=f"end{number}"))
-    async with AsyncSession(cluster.target(), graph=graph) as session:
-        assert await session.run(ends, {x: 3.0}, watch_all()) == [6.0, 6.0]
-        names = sorted(dump.node_name for dump in session.debug_dumps())
-        assert names == ["end0", "end1", "two", "x"]
-        (report,) = session.debug_reports()
-        assert (report.seen, report.kept, report.lost) == (4, 4, ())
+    assert await session.run(ends, {x: 3.0}, watch_all()) == [6.0, 6.0]
+    names = sorted(dump.node_name for dump in session.debug_dumps())
+    assert names == ["end0", "end1", "two", "x"]
+    (report,) = session.debug_reports()
+    assert (report.seen, report.kept, report.lost) == (4, 4, ())
 
 
-async def test_named_watches_reach_the_tasks_that_have_their_nodes(cluster: InProcess, hop: Hop) -> None:
-    async with AsyncSession(cluster.target(), graph=hop.x.graph) as session:
-        await session.run(hop.z, {hop.x: [0.0]}, watch("z", "x", slot=-1))
-        assert devices_of(session) == {"x": CPU0, "z": CPU1}
-        await session.run(hop.z, {"y:0": [1.0]}, watch("x", "y"))
-        assert session.debug_reports()[1].not_run == ("x:0",)
-        assert [d.tensor_name for d in session.debug_dumps()][2:] == ["y:0"]
+async def test_named_watches_reach_the_tasks_that_have_their_nodes(session: AsyncSession, hop: Hop) -> None:
+    await session.run(hop.z, {hop.x: [0.0]}, watch("z", "x", slot=-1))
+    assert devices_of(session) == {"x": CPU0, "z": CPU1}
+    await session.run(hop.z, {"y:0": [1.0]}, watch("x", "y"))
+    assert session.debug_reports()[1].not_run == ("x:0",)
+    assert [d.tensor_name for d in session.debug_dumps()][2:] == ["y:0"]
 
 
 async def test_values_of_many_pieces_all_arrive_and_those_of_a_device_in_order(
@@ -156,14 +153,13 @@ async def test_values_of_many_pieces_all_arrive_and_those_of_a_device_in_order(
         assert kept_at_workers(cluster) == 0
 
 
-async def test_what_a_worker_keeps_for_the_client_is_bounded(cluster: InProcess, hop: Hop) -> None:
+async def test_what_a_worker_keeps_for_the_client_is_bounded(session: AsyncSession, hop: Hop) -> None:
     one = ENTRY_BYTES + 4
-    async with AsyncSession(cluster.target(), graph=hop.x.graph) as session:
-        await session.run(hop.z, {hop.x: [0.0]}, watch("x", "y", "z", run_byte_usage_limit=one))
-        # Of x and y the first task keeps one, the second keeps z, and the client one of these two.
-        (report,) = session.debug_reports()
-        assert (report.seen, report.kept, report.left_out) == (3, 1, 2)
-        assert len(session.debug_dumps()) == 1
+    await session.run(hop.z, {hop.x: [0.0]}, watch("x", "y", "z", run_byte_usage_limit=one))
+    # Of x and y the first task keeps one, the second keeps z, and the client one of these two.
+    (report,) = session.debug_reports()
+    assert (report.seen, report.kept, report.left_out) == (3, 1, 2)
+    assert len(session.debug_dumps()) == 1
 
 
 # -- where values go -------------------------------------------------------------------------------
@@ -220,15 +216,14 @@ async def test_a_directory_that_cannot_be_made_is_counted_by_its_worker(
 
 
 @pytest.mark.usefixtures("way")
-async def test_functions_are_called_in_the_process_of_the_client(cluster: InProcess, hop: Hop) -> None:
+async def test_functions_are_called_in_the_process_of_the_client(session: AsyncSession, hop: Hop) -> None:
     taken: list[str] = []
-    async with AsyncSession(cluster.target(), graph=hop.x.graph) as session:
-        with debug_sink("cluster", lambda dump: taken.append(dump.node_name)) as url:
-            await session.run(hop.z, {hop.x: [0.0]}, watch("y", "z", debug_urls=[url]))
-        # They were called before the run returned.
-        assert taken == ["y", "z"]
-        with pytest.raises(InvalidArgumentError, match="no debug sink is registered for 'sink://no'"):
-            await session.run(hop.z, {hop.x: [0.0]}, watch("y", debug_urls=["sink://no"]))
+    with debug_sink("cluster", lambda dump: taken.append(dump.node_name)) as url:
+        await session.run(hop.z, {hop.x: [0.0]}, watch("y", "z", debug_urls=[url]))
+    # They were called before the run returned.
+    assert taken == ["y", "z"]
+    with pytest.raises(InvalidArgumentError, match="no debug sink is registered for 'sink://no'"):
+        await session.run(hop.z, {hop.x: [0.0]}, watch("y", debug_urls=["sink://no"]))
 
 
 async def test_a_function_may_run_the_session_itself(cluster: InProcess, hop: Hop) -> None:
@@ -304,41 +299,38 @@ async def test_a_registered_decorator_decorates_the_partitions_of_each_worker(cl
     assert sorted(device for device, _ in published) == [CPU0, CPU1]
 
 
-async def test_what_a_decorator_breaks_is_refused_with_the_reason(cluster: InProcess, hop: Hop) -> None:
+async def test_what_a_decorator_breaks_is_refused_with_the_reason(session: AsyncSession, hop: Hop) -> None:
     class Wrong(acts.debugging.DebugGraphDecoratorInterface):
         def decorate_graph(self, graph_def: GraphDef, device: str) -> GraphDef:
             return GraphDef(tuple(n for n in graph_def.nodes if n.op not in ("_Send", "_Recv")))
 
-    async with AsyncSession(cluster.target(), graph=hop.x.graph) as session:
-        with registered(DECORATORS, lambda options, default: Wrong()):
-            with pytest.raises(InvalidArgumentError, match=r"sends or receives of .* were changed"):
-                await session.run(hop.z, {hop.x: [0.0]}, watch("y"))
+    with registered(DECORATORS, lambda options, default: Wrong()):
+        with pytest.raises(InvalidArgumentError, match=r"sends or receives of .* were changed"):
+            await session.run(hop.z, {hop.x: [0.0]}, watch("y"))
 
 
 # -- breaks ----------------------------------------------------------------------------------------
 @pytest.mark.usefixtures("way")
-async def test_a_break_names_node_device_and_task_and_shows_what_was_seen(cluster: InProcess, hop: Hop) -> None:
-    async with AsyncSession(cluster.target(), graph=hop.x.graph) as session:
-        options = watch("y", "z", break_on="nan_or_inf")
-        with pytest.raises(InvalidArgumentError, match=r"'z' \(Log\) made a NaN or Inf") as error:
-            await session.run(hop.z, {hop.x: [-1.0]}, options)
-        assert (error.value.node, error.value.device, error.value.task) == ("z", CPU1, W1)
-        assert error.value.op is hop.z.op
-        assert "inputs: y:0 (float32[1]) min 0.0, max 0.0" in error.value.message
-        assert values_in(session) == {"y:0": [0.0], "z:0": [-np.inf]}
-        assert "'z' (Log)" in session.debug_reports()[0].error
-        assert (await session.run(hop.z, {hop.x: [0.0]}, options)).tolist() == [0.0]
+async def test_a_break_names_node_device_and_task_and_shows_what_was_seen(session: AsyncSession, hop: Hop) -> None:
+    options = watch("y", "z", break_on="nan_or_inf")
+    with pytest.raises(InvalidArgumentError, match=r"'z' \(Log\) made a NaN or Inf") as error:
+        await session.run(hop.z, {hop.x: [-1.0]}, options)
+    assert (error.value.node, error.value.device, error.value.task) == ("z", CPU1, W1)
+    assert error.value.op is hop.z.op
+    assert "inputs: y:0 (float32[1]) min 0.0, max 0.0" in error.value.message
+    assert values_in(session) == {"y:0": [0.0], "z:0": [-np.inf]}
+    assert "'z' (Log)" in session.debug_reports()[0].error
+    assert (await session.run(hop.z, {hop.x: [0.0]}, options)).tolist() == [0.0]
 
 
-async def test_a_break_inside_a_loop_of_a_worker_names_the_node_of_the_body(cluster: InProcess, graph: Graph) -> None:
+async def test_a_break_inside_a_loop_of_a_worker_names_the_node_of_the_body(session: AsyncSession) -> None:
     x = ops.placeholder("float32", [], name="x")
     with on(W1):
         end = ops.while_loop(lambda i: i > -2.0, lambda i: ops.log(i, name="inner") - 1.0, [x])
-    async with AsyncSession(cluster.target(), graph=graph) as session:
-        with pytest.raises(InvalidArgumentError, match="made a NaN or Inf") as error:
-            await session.run(end, {x: 1.0}, BREAK)
-        assert "inner" in (error.value.node or "")
-        assert error.value.device == CPU1
+    with pytest.raises(InvalidArgumentError, match="made a NaN or Inf") as error:
+        await session.run(end, {x: 1.0}, BREAK)
+    assert "inner" in (error.value.node or "")
+    assert error.value.device == CPU1
 
 
 # -- partial runs ----------------------------------------------------------------------------------
@@ -364,32 +356,31 @@ async def test_a_partial_run_over_tasks_shows_values_as_their_feeds_come(cluster
 # -- failures --------------------------------------------------------------------------------------
 @pytest.mark.usefixtures("patient_clients")
 @pytest.mark.parametrize("how", ["late", "cancelled"])
-async def test_a_step_that_ends_early_shows_what_it_has_seen(how: str, cluster: InProcess, graph: Graph) -> None:
+async def test_a_step_that_ends_early_shows_what_it_has_seen(session: AsyncSession, how: str) -> None:
     gate = Gate(how)
     x = ops.placeholder("float32", [], name="x")
     with on(W1):
         y = ops.add(x, 1.0, name="y")
     with on(W0):
         z = gate(y) + 1.0
-    async with AsyncSession(cluster.target(), graph=graph) as session:
-        try:
-            gate.open()
-            await session.run(z, {x: 0.0}, watch("y"))  # planned and registered
-            session.clear_debug_dumps()
-            gate.close()
-            options = replace(watch("y"), timeout_in_ms=1500 if how == "late" else 0)
-            run = asyncio.create_task(session.run(z, {x: 1.0}, options))
-            await gate.wait_entered(2)
-            if how == "cancelled":
-                run.cancel()
-            with pytest.raises(DeadlineExceededError if how == "late" else asyncio.CancelledError):
-                await soon(run)
-            await eventually(lambda: bool(session.debug_reports()))
-            said = "exceeded the run's limit of 1.5 s" if how == "late" else "cancelled by its caller"
-            assert said in session.debug_reports()[0].error
-            assert values_in(session) == {"y:0": 2.0}
-        finally:
-            gate.open()
+    try:
+        gate.open()
+        await session.run(z, {x: 0.0}, watch("y"))  # planned and registered
+        session.clear_debug_dumps()
+        gate.close()
+        options = replace(watch("y"), timeout_in_ms=1500 if how == "late" else 0)
+        run = asyncio.create_task(session.run(z, {x: 1.0}, options))
+        await gate.wait_entered(2)
+        if how == "cancelled":
+            run.cancel()
+        with pytest.raises(DeadlineExceededError if how == "late" else asyncio.CancelledError):
+            await soon(run)
+        await eventually(lambda: bool(session.debug_reports()))
+        said = "exceeded the run's limit of 1.5 s" if how == "late" else "cancelled by its caller"
+        assert said in session.debug_reports()[0].error
+        assert values_in(session) == {"y:0": 2.0}
+    finally:
+        gate.open()
 
 
 @pytest.mark.process
@@ -470,29 +461,27 @@ async def _take_nothing(*_: Any, **__: Any) -> bool:
 
 
 # -- what it costs ---------------------------------------------------------------------------------
-async def test_a_plain_step_costs_nothing_more(cluster: InProcess, hop: Hop) -> None:
+async def test_a_plain_step_costs_nothing_more(session: AsyncSession, cluster: InProcess, hop: Hop) -> None:
     """A plain run uses the graph that it has registered, and nothing of it is kept, also beside a watched one."""
-    async with AsyncSession(cluster.target(), graph=hop.x.graph) as session:
-        feeds = {hop.x: [0.0]}
-        await session.run(hop.z, feeds)
-        graphs = {s.task: s.statistics().graphs for s in cluster.servers}
-        await session.run(hop.z, feeds, watch("z"))
-        await session.run(hop.z, feeds, watch("z", global_step=9))  # another run of the same plan
-        more = {s.task: s.statistics().graphs for s in cluster.servers}
-        assert more == {task: count + 1 for task, count in graphs.items()}
-        await session.run(hop.z, feeds)
-        assert {s.task: s.statistics().graphs for s in cluster.servers} == more
-        assert len(session.debug_reports()) == 2
-        assert kept_at_workers(cluster) == 0
+    feeds = {hop.x: [0.0]}
+    await session.run(hop.z, feeds)
+    graphs = {s.task: s.statistics().graphs for s in cluster.servers}
+    await session.run(hop.z, feeds, watch("z"))
+    await session.run(hop.z, feeds, watch("z", global_step=9))  # another run of the same plan
+    more = {s.task: s.statistics().graphs for s in cluster.servers}
+    assert more == {task: count + 1 for task, count in graphs.items()}
+    await session.run(hop.z, feeds)
+    assert {s.task: s.statistics().graphs for s in cluster.servers} == more
+    assert len(session.debug_reports()) == 2
+    assert kept_at_workers(cluster) == 0
 
 
-async def test_plans_of_other_watches_are_kept_apart(cluster: InProcess, hop: Hop) -> None:
-    async with AsyncSession(cluster.target(), graph=hop.x.graph) as session:
-        for node in ("y", "z", "y"):
-            await session.run(hop.z, {hop.x: [0.0]}, watch(node))
-        assert [d.node_name for d in session.debug_dumps()] == ["y", "z", "y"]
-        indices = [(r.session_run_index, r.executor_step_index) for r in session.debug_reports()]
-        assert indices == [(0, 0), (1, 0), (2, 1)]
+async def test_plans_of_other_watches_are_kept_apart(session: AsyncSession, hop: Hop) -> None:
+    for node in ("y", "z", "y"):
+        await session.run(hop.z, {hop.x: [0.0]}, watch(node))
+    assert [d.node_name for d in session.debug_dumps()] == ["y", "z", "y"]
+    indices = [(r.session_run_index, r.executor_step_index) for r in session.debug_reports()]
+    assert indices == [(0, 0), (1, 0), (2, 1)]
 
 
 # -- peers that send nonsense ----------------------------------------------------------------------

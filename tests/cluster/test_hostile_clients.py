@@ -80,9 +80,7 @@ def worker_session(handle: str, peers: dict[str, str]) -> CreateWorkerSession:
 
 # -- what a graph may not do -------------------------------------------------------------------------
 @pytest.mark.parametrize("key", ["", ";;;;", "a;b;c;d;e", "x" * 10**5, f"{W0};0;{W1};e;0:0"])
-async def test_a_partition_with_a_key_that_is_none_is_refused_and_the_device_serves_on(
-    cluster: InProcess, key: str
-) -> None:
+async def test_a_partition_with_a_wrong_key_is_refused_and_the_device_serves_on(cluster: InProcess, key: str) -> None:
     spec = TensorSpec(float32, TensorShape([]))
     node = NodeDef(name="r", op=RECV, attrs={"key": key}, outputs=(spec,))
     async with linked(cluster.target()) as link:
@@ -205,9 +203,7 @@ async def test_a_run_of_too_many_names_is_refused_and_told_how_to_raise_that(clu
             await link.ask(MASTER, step)
 
 
-async def test_values_nested_as_deep_as_the_wire_allows_are_refused_or_carried(
-    cluster: InProcess, graph: Graph
-) -> None:
+async def test_values_as_deep_as_the_wire_allows_are_refused_or_carried(cluster: InProcess, graph: Graph) -> None:
     nested: Any = []
     for _ in range(480):
         nested = [nested]
@@ -276,9 +272,7 @@ class Impostor(Actor):
         return Done()
 
 
-async def test_a_worker_with_impossible_devices_fails_the_creation_and_nothing_is_left(
-    cluster: InProcess, graph: Graph
-) -> None:
+async def test_a_worker_with_impossible_devices_fails_the_creation_alone(cluster: InProcess, graph: Graph) -> None:
     """In a cluster without an id, a token or TLS anybody may say to be any task."""
     ops.constant(1.0, name="c")
     serves = {WORKER: Impostor("impostor").ref}

@@ -271,9 +271,7 @@ async def test_a_process_that_does_not_end_by_itself_is_killed() -> None:
         assert process.fate.startswith("killed by SIGKILL, by the program ")
 
 
-async def test_the_error_of_a_step_says_how_the_process_that_it_lost_has_ended(
-    mortal: ProcessCluster, graph: Graph
-) -> None:
+async def test_the_error_of_a_step_says_how_the_process_it_lost_ended(mortal: ProcessCluster, graph: Graph) -> None:
     """In both faces, of a worker and of the master, and when nobody is there any more."""
     a = ops.placeholder("float32", [])
     end = chain(a, 3)

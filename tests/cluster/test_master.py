@@ -111,9 +111,7 @@ async def test_of_two_extensions_of_one_version_one_wins(client: Client, graph: 
     assert f"made for {created.graph_version}" in second.message
 
 
-async def test_a_node_that_exists_already_or_reads_what_does_not_is_refused_as_a_whole(
-    client: Client, graph: Graph
-) -> None:
+async def test_a_node_that_exists_or_reads_what_does_not_is_refused_as_a_whole(client: Client, graph: Graph) -> None:
     created = await client.create(graph)
     handle, version = created.session_handle, created.graph_version
     a = ops.placeholder("float32", [], name="a")

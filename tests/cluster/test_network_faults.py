@@ -332,9 +332,7 @@ def test_a_fault_that_says_nothing_is_noticed_within_two_leases(fault: str, outc
 
 
 @pytest.mark.parametrize("fault", [*CUT, "stopped"])
-def test_a_session_goes_on_when_the_fault_is_over_and_variables_are_as_they_were(
-    fault: str, outcomes: Outcomes
-) -> None:
+def test_a_session_goes_on_after_the_fault_and_variables_are_as_they_were(fault: str, outcomes: Outcomes) -> None:
     """The worker had dropped its side of the session; it is opened there again by the next step."""
     assert outcomes[fault].again == [9.0, 3.0]
 

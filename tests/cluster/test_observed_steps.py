@@ -96,9 +96,7 @@ async def test_timelines_and_the_cost_model_choose_their_steps_by_themselves(gra
 
 
 @pytest.mark.process
-async def test_a_synchronous_session_over_processes_has_timelines_and_a_placement(
-    processes: LocalCluster, graph: Graph
-) -> None:
+async def test_a_session_over_processes_has_timelines_and_a_placement(processes: LocalCluster, graph: Graph) -> None:
     x, end = two_tasks()
 
     def use(target: str) -> tuple[list[StepStats], dict[str, Placed]]:
@@ -368,9 +366,7 @@ async def test_a_publisher_is_made_per_plan_and_gets_its_graphs_once(recorder: t
         assert (first.closed, second.closed) == (1, 1)
 
 
-async def test_a_publisher_has_steps_traced_of_which_the_client_hears_nothing(
-    recorder: type[Recorder], graph: Graph
-) -> None:
+async def test_a_publisher_has_steps_traced_unheard_by_the_client(recorder: type[Recorder], graph: Graph) -> None:
     recorder.wanted = {1, 3}
     x, end = two_tasks()
     async with (

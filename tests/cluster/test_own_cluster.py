@@ -264,9 +264,7 @@ async def test_processes_keep_no_link_of_a_session_that_is_over(processes: Local
         await until_all([target], lambda seen, most=before: len(seen.links) <= most)  # type: ignore[misc]
 
 
-async def test_the_end_of_such_a_session_leaves_the_links_of_other_sessions_alone(
-    cluster: InProcess, graph: Graph
-) -> None:
+async def test_the_end_of_such_a_session_leaves_links_of_others_alone(cluster: InProcess, graph: Graph) -> None:
     """Even where its tasks have names of the servers' own cluster, those of others: the private state of a
     session would be lost with its link."""
     with on(W1):

@@ -52,7 +52,7 @@ LOCAL = {
     ],
     "has devices or pools of its own": [
         "test_several_devices_each_get_the_feeds_they_read",
-        "test_loops_and_functions_on_several_devices_run_as_their_feeds_come",
+        "test_loops_and_functions_on_many_devices_run_as_their_feeds_come",
         "test_without_a_kernel_pool_everything_runs_in_the_loops_own_thread",
         "test_tensor_handles_are_fetched_and_fed_as_in_a_run",
     ],
@@ -61,7 +61,7 @@ LOCAL = {
     ],
     "closes local sessions": ["test_reset_gives_partial_runs_up"],
     "has a limit in time that ends before a cluster has answered": [
-        "test_a_limit_in_time_ends_the_run_with_deadline_exceeded_and_the_session_lives",
+        "test_a_limit_in_time_ends_the_run_alone_with_deadline_exceeded",
         "test_a_limit_gives_it_up_and_takes_nothing",
     ],
 }
@@ -437,9 +437,7 @@ async def test_a_client_counts_its_open_runs_as_the_master_does_whatever_ends_th
     assert session.statistics().partial_runs == 0
 
 
-async def test_a_report_on_hangs_counts_the_calls_of_a_partial_run(
-    cluster: InProcess, held: Held, plain_graph: Graph
-) -> None:
+async def test_a_hang_report_counts_calls_of_a_partial_run(cluster: InProcess, held: Held, plain_graph: Graph) -> None:
     async with AsyncSession(cluster.target(), graph=plain_graph) as session:
         handle = await session.partial_run_setup(held.fetches, held.feeds)
         assert await session.partial_run(handle, held.free, {held.b: 1}) == 2.0
@@ -468,7 +466,7 @@ async def test_the_loss_of_the_client_ends_its_runs(cluster: InProcess, pipe: Pi
 
 
 @pytest.mark.process
-async def test_a_worker_that_is_killed_ends_the_runs_that_have_a_part_there(
+async def test_a_killed_worker_ends_the_runs_with_a_part_there(
     mortal: ProcessCluster, pipe: Pipe, plain_graph: Graph
 ) -> None:
     with on(W0):
@@ -484,9 +482,7 @@ async def test_a_worker_that_is_killed_ends_the_runs_that_have_a_part_there(
 
 
 @pytest.mark.process
-async def test_a_master_that_is_killed_ends_its_runs_on_all_workers(
-    mortal: ProcessCluster, pipe: Pipe, plain_graph: Graph
-) -> None:
+async def test_a_killed_master_ends_its_runs_everywhere(mortal: ProcessCluster, pipe: Pipe, plain_graph: Graph) -> None:
     session = AsyncSession(mortal.target("worker"), graph=plain_graph)
     handle = await session.partial_run_setup(pipe.fetches, pipe.feeds)
     await until_all([mortal.target("worker", 1)], lambda s: s.steps == 1)

@@ -123,9 +123,7 @@ async def test_masters_at_other_kinds_of_addresses_are_reset_too(scheme: str, gr
 
 
 @pytest.mark.process
-async def test_a_stopped_worker_is_named_within_the_limit_and_the_others_are_cleared(
-    mortal: ProcessCluster, graph: Graph
-) -> None:
+async def test_a_stopped_worker_is_named_in_time_and_others_are_cleared(mortal: ProcessCluster, graph: Graph) -> None:
     """1. Worker 1 is stopped: it neither answers nor hangs up. 2. The reset ends within its limit and says
     so, and nothing of the process that worker 0 had before. 3. The session is closed all the same, and the
     variable of worker 0 gone."""

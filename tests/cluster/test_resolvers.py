@@ -275,9 +275,7 @@ async def run(target: str, graph: Graph, fetch: Any, feeds: Any) -> Any:
         return await soon(session.run(fetch, feeds))
 
 
-async def test_a_worker_that_moved_to_another_port_is_found_there(
-    tmp_path: Path, graph: Graph, hold_ports: HoldPorts
-) -> None:
+async def test_a_worker_that_moved_to_other_ports_is_found(tmp_path: Path, graph: Graph, hold_ports: HoldPorts) -> None:
     """1. two workers run steps; 2. one of them ends, and comes back at another port, which a file says;
     3. the other, whose link is lost, asks the file again, and runs steps with it."""
     ports = hold_ports(3)
@@ -300,9 +298,7 @@ async def test_a_worker_that_moved_to_another_port_is_found_there(
             assert (await read_cluster(first.target)).tasks[W1] == moved.target
 
 
-async def test_a_session_that_waits_for_a_task_finds_it_at_its_new_address(
-    tmp_path: Path, graph: Graph, hold_ports: HoldPorts
-) -> None:
+async def test_a_waiting_session_finds_a_task_that_moved(tmp_path: Path, graph: Graph, hold_ports: HoldPorts) -> None:
     """The file changes while the master tries the address that it had at first."""
     ports = hold_ports(3)
     path = tmp_path / "cluster.json"
@@ -318,9 +314,7 @@ async def test_a_session_that_waits_for_a_task_finds_it_at_its_new_address(
             assert await running == 5.0
 
 
-async def test_a_new_session_sees_the_worker_that_a_file_has_gained(
-    tmp_path: Path, graph: Graph, hold_ports: HoldPorts
-) -> None:
+async def test_a_new_session_sees_a_worker_new_in_the_file(tmp_path: Path, graph: Graph, hold_ports: HoldPorts) -> None:
     ports = hold_ports(2)
     path = tmp_path / "cluster.json"
     write(path, [f"127.0.0.1:{ports[0]}"])
@@ -332,9 +326,7 @@ async def test_a_new_session_sees_the_worker_that_a_file_has_gained(
             assert [d.task for d in await session.list_devices()] == [W0, W1]
 
 
-async def test_a_resolver_is_asked_for_each_session_and_dial_and_not_for_each_step(
-    graph: Graph, hold_ports: HoldPorts
-) -> None:
+async def test_a_resolver_is_asked_for_each_session_and_dial_not_each_step(graph: Graph, hold_ports: HoldPorts) -> None:
     ports = hold_ports(2)
     resolver = Asked({"worker": [f"127.0.0.1:{port}" for port in ports]})
     a = ops.placeholder("float32", [])
@@ -394,9 +386,7 @@ async def test_a_resolver_that_cannot_change_is_not_asked_again(graph: Graph, ho
         assert not first._cluster_view.changes
 
 
-async def test_a_resolver_in_trouble_leaves_the_last_known_addresses_to_be_tried(
-    graph: Graph, hold_ports: HoldPorts
-) -> None:
+async def test_a_resolver_in_trouble_leaves_the_last_addresses_to_try(graph: Graph, hold_ports: HoldPorts) -> None:
     spec = {"worker": [f"127.0.0.1:{port}" for port in hold_ports(2)]}
     resolver = Asked(spec)
     a = ops.placeholder("float32", [])
@@ -837,9 +827,7 @@ FORBIDDEN = 'pods is forbidden: User "system:serviceaccount:training:default" ca
         ((200, b"[]"), UnavailableError, "answers no PodList"),
     ],
 )
-def test_an_error_of_the_api_is_named(
-    api: Api, account: Path, answer: Any, error: type[OpError], complaint: str
-) -> None:
+def test_an_api_error_is_named(api: Api, account: Path, answer: Any, error: type[OpError], complaint: str) -> None:
     api.answer = answer
     with pytest.raises(error, match=complaint):
         resolver({"worker": WORKERS}, account).cluster_spec()

@@ -102,9 +102,7 @@ async def test_a_session_that_is_asked_for_again_is_the_same_one(
     await client.ask(CloseSession(session_handle=created.session_handle))
 
 
-async def test_a_repeat_waits_for_a_session_that_is_being_made(
-    cluster: InProcess, client: Client, graph: Graph
-) -> None:
+async def test_a_repeat_waits_for_the_session_being_made(cluster: InProcess, client: Client, graph: Graph) -> None:
     ops.constant(1.0)
     message = create(graph)
     first, second = await asyncio.gather(client.ask(message), client.ask(message))

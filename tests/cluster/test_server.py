@@ -254,9 +254,7 @@ async def test_what_could_be_several_must_be_said(cluster: Any, given: Any, comp
         ("worker", -1, "no task -1"),
     ],
 )
-async def test_a_task_that_is_not_in_the_cluster_is_an_internal_error(
-    job: str, index: int | None, complaint: str
-) -> None:
+async def test_a_task_outside_the_cluster_is_an_internal_error(job: str, index: int | None, complaint: str) -> None:
     with pytest.raises(InternalError, match=complaint):
         Server(ONE, job, index)
 

@@ -150,12 +150,11 @@ async def test_a_master_refuses_them_whoever_asks(name: str, cluster: InProcess)
     assert all(not s.sessions for s in cluster.statistics().values())
 
 
-async def test_the_pool_index_of_a_run_is_ignored(cluster: InProcess, way: str, graph: Graph) -> None:
+async def test_the_pool_index_of_a_run_is_ignored(session: AsyncSession, way: str) -> None:
     y = ops.constant(1.0) + 1.0
-    async with AsyncSession(cluster.target(), graph=graph) as session:
-        for index in (-7, -1, 7):
-            options = RunOptions(inter_op_thread_pool=index)
-            assert await soon(session.run(y, options=options)) == 2.0
+    for index in (-7, -1, 7):
+        options = RunOptions(inter_op_thread_pool=index)
+        assert await soon(session.run(y, options=options)) == 2.0
 
 
 async def test_device_count_of_a_remote_session_is_ignored(cluster: InProcess, graph: Graph) -> None:
@@ -164,9 +163,7 @@ async def test_device_count_of_a_remote_session_is_ignored(cluster: InProcess, g
         assert [d.name for d in await session.list_devices()] == [device(W0), device(W1)]
 
 
-async def test_place_pruned_graph_of_a_remote_session_places_what_a_run_needs_alone(
-    cluster: InProcess, graph: Graph
-) -> None:
+async def test_place_pruned_graph_of_a_remote_session_places_what_a_run_needs(cluster: InProcess, graph: Graph) -> None:
     """1. A bad device of a node that the run does not need is no error; 2. of one that it needs, it is.
     3. State stays where its first run has placed it, though a later run asks for another device."""
     y = ops.constant(1.0) + 1.0
@@ -383,9 +380,7 @@ async def test_workers_know_no_devices_but_their_own_unless_they_are_shared(clus
         assert [known_at(server, session) for server in cluster.servers] == [[], []]
 
 
-async def test_shared_devices_have_the_names_of_a_cluster_that_the_session_brings(
-    cluster: InProcess, graph: Graph
-) -> None:
+async def test_shared_devices_are_named_after_the_cluster_of_the_session(cluster: InProcess, graph: Graph) -> None:
     jobs = {"trainer": [cluster.target()], "ps": [cluster.target(W1)]}
     config = ConfigProto(cluster_def=jobs, share_cluster_devices_in_session=True)
     async with AsyncSession(cluster.target(), graph=graph, config=config) as session:

@@ -238,9 +238,7 @@ async def test_what_the_snapshot_does_not_have_is_lost(tmp_path: Path, graph: Gr
             await session.close()
 
 
-async def test_snapshots_are_taken_from_time_to_time_and_only_after_steps(
-    tmp_path: Path, graph: Graph, hold_ports: HoldPorts
-) -> None:
+async def test_snapshots_are_taken_at_times_after_steps(tmp_path: Path, graph: Graph, hold_ports: HoldPorts) -> None:
     a, _ = two_variables()
     ports = hold_ports(2)
     async with server(ports, 0), server(ports, 1, snapshot_dir=tmp_path, snapshot_every=0.01):
@@ -330,9 +328,7 @@ async def test_a_folder_in_use_is_for_other_tasks_of_the_same_cluster(
 
 
 @pytest.mark.parametrize(("task", "cluster"), [(W0, "B"), (W1, "B"), (W0, "")])
-async def test_the_state_of_another_cluster_is_neither_restored_nor_removed(
-    task: str, cluster: str, tmp_path: Path
-) -> None:
+async def test_state_of_another_cluster_is_not_restored_nor_removed(task: str, cluster: str, tmp_path: Path) -> None:
     paths = [SnapshotStore(tmp_path, W0, "A").write(a_snapshot(np.float32(i))) for i in range(2)]
     store = SnapshotStore(tmp_path, task, cluster)
     with pytest.raises(FailedPreconditionError) as info:
@@ -810,7 +806,7 @@ async def test_a_stop_waits_for_the_file_that_is_being_written_and_writes_what_c
     assert len(list(tmp_path.iterdir())) == 2
 
 
-async def test_no_step_is_acknowledged_behind_the_last_snapshot(
+async def test_no_step_is_confirmed_after_the_last_snapshot(
     tmp_path: Path, graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """1. The server stops, and writes its last snapshot. 2. Meanwhile a step is asked for."""
@@ -1005,9 +1001,7 @@ def test_a_process_that_cannot_write_its_last_snapshot_fails_and_says_what_is_lo
 
 @pytest.mark.process
 @pytest.mark.parametrize("ending", ["stop", "remove", "with"])
-async def test_a_cluster_that_cannot_write_its_last_snapshots_says_what_is_lost(
-    ending: str, tmp_path: Path, graph: Graph
-) -> None:
+async def test_a_cluster_without_last_snapshots_says_what_is_lost(ending: str, tmp_path: Path, graph: Graph) -> None:
     with on(W0):
         v = ops.Variable(0.0, name="v")
     jobs = {"worker": 1, **({"ps": 1} if ending == "remove" else {})}
@@ -1058,9 +1052,7 @@ open(sys.argv[1]).read()
 
 
 @pytest.mark.process
-async def test_a_process_that_writes_its_last_snapshot_is_waited_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_process_at_its_last_snapshot_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """1. Its grace is over. 2. It has said that it is writing. 3. It ends by itself."""
     process, pipe, asked = WorkerProcess("ps", 0), str(tmp_path / "pipe"), asyncio.Event()
     os.mkfifo(pipe)

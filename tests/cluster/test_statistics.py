@@ -174,18 +174,17 @@ async def test_an_address_may_lack_its_scheme_as_in_a_cluster(cluster: InProcess
     assert (await read_cluster(bare)).task == W1
 
 
-async def test_a_server_answers_while_a_step_is_busy(cluster: InProcess, graph: Graph) -> None:
+async def test_a_server_answers_while_a_step_is_busy(session: AsyncSession, cluster: InProcess) -> None:
     gate = Gate("an inquiry")
     a = ops.placeholder("float32", [])
     with on(W0):
         end = gate(a)
-    async with AsyncSession(cluster.target(), graph=graph) as session:
-        running = asyncio.create_task(session.run(end, {a: 1.0}))
-        await gate.wait_entered()
-        assert (await soon(read_statistics(cluster.target()))).steps == 1
-        assert (await soon(read_cluster(cluster.target()))).task == W0
-        gate.open()
-        assert await running == 1.0
+    running = asyncio.create_task(session.run(end, {a: 1.0}))
+    await gate.wait_entered()
+    assert (await soon(read_statistics(cluster.target()))).steps == 1
+    assert (await soon(read_cluster(cluster.target()))).task == W0
+    gate.open()
+    assert await running == 1.0
 
 
 async def test_a_server_ends_when_it_is_asked_to_and_says_which_it_was(graph: Graph) -> None:
@@ -307,9 +306,7 @@ def events(reply: LoggingReply) -> list[RpcEvent]:
     return [RpcEvent.from_wire(event) for event in reply.events]
 
 
-async def test_a_worker_logs_what_comes_and_goes_for_each_step_while_it_is_switched_on(
-    cluster: InProcess, graph: Graph
-) -> None:
+async def test_a_worker_logs_what_comes_and_goes_for_each_step_while_asked_to(cluster: InProcess, graph: Graph) -> None:
     """1. Off: nothing. 2. On: each run is seen at both ends of its push. 3. Cleared: nothing again."""
     x = ops.placeholder("float32", [3])
     with on(W0):

@@ -351,9 +351,7 @@ async def test_closing_a_session_cancels_its_steps_and_no_others(bench: Bench, g
     assert bench.worker.counts().graphs == 1
 
 
-async def test_closing_a_session_puts_back_what_its_steps_have_taken_and_nobody_has_confirmed(
-    bench: Bench, graph: Graph
-) -> None:
+async def test_closing_a_session_puts_back_what_its_steps_took_unconfirmed(bench: Bench, graph: Graph) -> None:
     """1. A step has taken one of two elements, and its master does not say what became of it. 2. Its session
     is closed. 3. Another one finds both."""
     with on(W0):
@@ -398,9 +396,7 @@ async def test_a_plan_made_for_an_earlier_life_of_the_worker_is_refused(bench: B
         await bench.register(graph, [c], [a])
 
 
-async def test_a_worker_that_knows_the_devices_of_its_session_refuses_exchange_with_others(
-    bench: Bench, graph: Graph
-) -> None:
+async def test_a_worker_that_knows_its_session_devices_refuses_exchange_with_others(bench: Bench, graph: Graph) -> None:
     """1. Knowing none but its own it cannot tell. 2. Knowing all it accepts them. 3. Once one is gone it
     refuses what sends there, or waits for a value from there."""
     await bench.create()

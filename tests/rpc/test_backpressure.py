@@ -124,9 +124,7 @@ class Ending:
         raise ConnectionClosed("it is about to end", address="tcp://x", by_us=False)
 
 
-async def test_a_connection_that_is_ending_does_not_keep_the_loop_busy_with_runs_that_are_held(
-    small_backlog: None,
-) -> None:
+async def test_an_ending_connection_does_not_keep_the_loop_busy_with_held_runs(small_backlog: None) -> None:
     """Bytes that were not sent may be counted until the end is reported, in a later turn of the loop."""
     owner = Children("test")
     async with connected("tcp") as (dialled, accepted):

@@ -270,7 +270,7 @@ async def test_a_message_without_memory_fails_its_call_and_the_link_goes_on(sche
         assert await soon(waits) == Said(text="a")
 
 
-async def test_what_cannot_be_encoded_for_lack_of_memory_is_not_sent_and_the_link_stays(
+async def test_what_cannot_be_encoded_without_memory_is_not_sent_and_the_link_stays(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async with linked("tcp", serves={"desk": Desk().ref}) as (here, _):

@@ -222,9 +222,7 @@ def test_an_unknown_type_lists_those_that_plug_ins_have(site: Path) -> None:
     ],
     ids=["import", "dependency", "name", "type", "init", "not callable"],
 )
-def test_a_broken_plug_in_is_named_and_leaves_nothing_registered(
-    site: Path, source: str, entry: str, problem: str
-) -> None:
+def test_a_broken_plug_in_is_named_and_registers_nothing(site: Path, source: str, entry: str, problem: str) -> None:
     write_distribution(site, "toy_broken", source, [f"TOY = {entry}"], version="2.5")
     for _ in range(2):
         with pytest.raises(
@@ -258,9 +256,7 @@ def test_devices_that_run_everything_need_no_look_at_operations() -> None:
 
 
 @pytest.mark.parametrize(("priority", "preferred"), [(None, 0), (CPU_PRIORITY, 0), (CPU_PRIORITY + 1, 2)])
-def test_types_above_the_cpu_are_preferred_and_the_client_device_stays_a_cpu(
-    priority: int | None, preferred: int
-) -> None:
+def test_types_above_the_cpu_are_preferred_and_the_client_device_is_a_cpu(priority: int | None, preferred: int) -> None:
     register_device_factory("TOY", Toys(physical=2), priority=priority)
     found = device_set(make_devices(LOCAL_TASK, {}))
     assert found.preferred == tuple(f"{LOCAL_TASK}/device:TOY:{i}" for i in range(preferred))

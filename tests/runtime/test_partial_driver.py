@@ -483,9 +483,7 @@ async def test_a_call_that_is_not_answered_in_time_aborts_its_run(delayed: Delay
         delayed.call.result()
 
 
-async def test_a_late_call_names_the_tasks_that_have_not_ended(
-    delayed: Delayed, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_late_call_names_the_tasks_still_at_work(delayed: Delayed, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(LocalPartialStep, "unfinished", ("/job:b", "/job:a"))
     with pytest.raises(DeadlineExceededError, match=r"have not ended: /job:a, /job:b$"):
         await wait_for_answer(delayed.loaded.run, delayed.call, Deadline.after(0.0))

@@ -353,9 +353,7 @@ def test_small_values_and_those_without_elements_of_a_fixed_size_stay_where_they
     assert not memory
 
 
-def test_a_very_large_value_is_not_moved_by_a_read_but_by_its_update(
-    memory: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_large_value_is_moved_by_its_update_and_no_read(memory: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resources, "_MOVED", shared_arrays.LEAST)
     variable = large(SIZE + 1)
     lent = variable.lend()

@@ -94,9 +94,7 @@ def test_a_bad_number_in_the_environment_is_logged_and_ignored(
 
 
 # -- the caller's thread ---------------------------------------------------------------------------
-def test_a_negative_number_in_the_environment_counts_where_the_settings_say_nothing(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_negative_number_in_the_environment_counts_without_a_setting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(TENSORFLOWS, "-1")
     assert pools().choose(None) is None
     assert pools(inter_op_parallelism_threads=2).sizes == (2,)

@@ -420,9 +420,7 @@ async def test_a_value_that_is_fed_passes_on_through_connections_in_any_order(se
         assert await run(2.0) == [222.0]
 
 
-async def test_what_runs_after_a_connected_placeholder_runs_after_what_took_its_place(
-    session: Any, graph: Graph
-) -> None:
+async def test_what_runs_after_a_connected_placeholder_runs_after_its_substitute(session: Any, graph: Graph) -> None:
     v = ops.Variable(1.0, name="v")
     raised = v.assign_add(4.0)
     p = ops.placeholder("float32", [], name="p")

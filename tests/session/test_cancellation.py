@@ -250,9 +250,7 @@ class Stuck:
 LIMITED = ConfigProto(operation_timeout_in_ms=60_000)
 
 
-async def test_closing_ends_a_run_whose_function_does_not_return(
-    make_session: Any, settle: Callable[[float], None]
-) -> None:
+async def test_closing_ends_a_run_whose_function_never_ends(make_session: Any, settle: Callable[[float], None]) -> None:
     """1. A function is called and waits for something. 2. The session is closed, which returns.
     3. The run ends with CancelledError though the function still waits."""
     settle(0.05)
@@ -265,9 +263,7 @@ async def test_closing_ends_a_run_whose_function_does_not_return(
             await run
 
 
-async def test_a_limit_ends_a_run_whose_function_does_not_return(
-    make_session: Any, settle: Callable[[float], None]
-) -> None:
+async def test_a_limit_ends_a_run_whose_function_never_ends(make_session: Any, settle: Callable[[float], None]) -> None:
     settle(0.05)
     session = make_session()
     with Stuck() as stuck:
@@ -299,9 +295,7 @@ def test_ctrl_c_does_not_wait_for_a_function_in_the_pool(graph: Graph) -> None:
 
 
 @pytest.mark.usefixtures("no_garbage")
-def test_a_session_may_be_closed_while_an_interrupted_function_still_waits(
-    graph: Graph, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_session_may_be_closed_amid_interrupted_functions(graph: Graph, caplog: pytest.LogCaptureFixture) -> None:
     """Nothing of the run that was given up is left on the loop, which ends with the session."""
     with Stuck() as stuck:
         with Session(graph=graph) as session:

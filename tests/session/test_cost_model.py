@@ -275,9 +275,7 @@ async def test_what_somebody_asked_for_or_what_has_state_stays(make_session: Any
     assert placed["free"].device != f"{DEVICE}0"
 
 
-async def test_the_plan_that_takes_the_most_decides_and_the_others_must_not_lose(
-    make_session: Any, graph: Graph
-) -> None:
+async def test_the_plan_that_takes_most_decides_and_the_others_must_not_lose(make_session: Any, graph: Graph) -> None:
     """Apart, the chains win by two devices; a step that runs ``end`` alone does not see them."""
     face = make_session(placing(period=4))
     end = two_chains()

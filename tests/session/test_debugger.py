@@ -709,9 +709,7 @@ async def test_nothing_is_heard_after_the_end(session: Any, log_of: Any, heard: 
     assert len(debugger.store.reports()) == 1
 
 
-async def test_a_run_that_was_asked_for_too_long_is_told_as_ended_too(
-    session: Any, graph: Graph, heard: list[Any]
-) -> None:
+async def test_a_run_that_exceeds_its_limit_is_told_as_ended_too(session: Any, graph: Graph, heard: list[Any]) -> None:
     with graph.device("/cpu:0"):
         x = ops.placeholder("float32", [700, 700], name="x")
         y = x

@@ -225,9 +225,7 @@ async def test_what_asks_for_no_device_stays_on_the_cpu_beside_a_type_of_low_pri
 
 
 @pytest.mark.parametrize("kind", [AsyncSession, Session])
-def test_a_broken_plug_in_is_named_by_who_asks_for_it_and_harms_nobody_else(
-    kind: Any, tmp_path: Path, monkeypatch: Any
-) -> None:
+def test_a_broken_plug_in_is_named_where_asked_for_and_alone_fails(kind: Any, tmp_path: Path, monkeypatch: Any) -> None:
     write_distribution(tmp_path, "toy_broken", "raise OSError('no driver')", ["TOY = toy_broken:T"])
     monkeypatch.syspath_prepend(str(tmp_path))
     with pytest.raises(FailedPreconditionError, match=r"toy_broken 1\.0 is broken: OSError: no driver"):
@@ -344,7 +342,7 @@ def test_a_malformed_filter_is_an_invalid_argument(kind: Any, graph: Graph) -> N
 
 
 # -- placement -------------------------------------------------------------------------------------
-async def test_soft_placement_takes_what_exists_of_type_and_number_but_keeps_the_task(
+async def test_soft_placement_takes_types_and_numbers_there_are_but_keeps_tasks(
     make_session: Make, graph: Graph
 ) -> None:
     with graph.device("/device:GPU:7"):
@@ -392,9 +390,7 @@ def pruned(**settings: Any) -> ConfigProto:
     return ConfigProto(device_count={"CPU": 2}, graph_options=GraphOptions(place_pruned_graph=True), **settings)
 
 
-async def test_place_pruned_graph_forgives_a_bad_device_on_a_node_that_is_not_needed(
-    make_session: Make, graph: Graph
-) -> None:
+async def test_place_pruned_graph_forgives_a_bad_device_of_an_unneeded_node(make_session: Make, graph: Graph) -> None:
     y = ops.constant(1.0) + 1.0
     with graph.device(NOWHERE):
         z = y + 1.0
@@ -424,9 +420,7 @@ async def test_under_place_pruned_graph_state_stays_where_it_was_placed_first(ma
     assert {placed[n].device for n in ("v", read.op.name, "tied")} == {DEVICE.format(0)}
 
 
-async def test_under_place_pruned_graph_each_run_places_what_has_no_state_anew(
-    make_session: Make, graph: Graph
-) -> None:
+async def test_under_place_pruned_graph_runs_place_what_is_stateless_anew(make_session: Make, graph: Graph) -> None:
     """1. Alone, ``a`` goes to the client device. 2. With ``c``, which must be where ``a`` is and asks
     for the other device, both go there."""
     a = ops.add(ops.constant(1.0), 1.0, name="a")

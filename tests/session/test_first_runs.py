@@ -118,9 +118,7 @@ def megabytes(count: int) -> Any:
     return np.arange(count << 18, dtype=np.float32)
 
 
-async def test_large_feeds_are_copied_beside_the_kernels_and_not_on_the_loop(
-    graph: Graph, gate: Gate, copies: Copies
-) -> None:
+async def test_large_feeds_are_copied_beside_kernels_not_on_the_loop(graph: Graph, gate: Gate, copies: Copies) -> None:
     """They wait for no kernel either: the pool is full."""
     x = ops.placeholder("float32", [None])
     probe = Probe("large feed", work=lambda: None)

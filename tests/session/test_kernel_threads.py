@@ -212,7 +212,7 @@ class Counter:
 
 @for_each("config", ONE_THREAD.values(), ids=list(ONE_THREAD))
 @for_each("build", BUILDS)
-async def test_a_pool_of_one_thread_runs_one_kernel_at_a_time(
+async def test_a_pool_of_one_runs_one_kernel_at_once(
     config: Callable[[], ConfigProto], build: str, graph: Graph
 ) -> None:
     """Eight first runs of one plan and of eight plans; then in threads that call a synchronous session."""

@@ -245,9 +245,7 @@ async def test_a_run_of_which_everything_is_fed_overwrites_the_metadata(make_ses
 
 
 @for_each("infer", [False, True], ids=["left out", "inferred"])
-async def test_known_shapes_are_attached_to_partition_graphs_on_request(
-    make_session: Any, graph: Graph, infer: bool
-) -> None:
+async def test_known_shapes_are_added_to_partitions_on_request(make_session: Any, graph: Graph, infer: bool) -> None:
     options = GraphOptions(infer_shapes=infer)
     face = make_session(ConfigProto(device_count={"CPU": 2}, graph_options=options))
     metadata = await traced(face, two_devices(graph), {"x:0": X}, GRAPHS)

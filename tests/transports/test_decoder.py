@@ -284,9 +284,7 @@ FRAMES_WITHOUT_MEMORY = {
 @pytest.mark.parametrize("size", [0, 50_021], ids=["whole", "in chunks"])
 @pytest.mark.parametrize("most", [READ_SIZE, 20_011])
 @pytest.mark.parametrize("name", FRAMES_WITHOUT_MEMORY)
-def test_whichever_allocation_fails_one_frame_is_lost_and_the_next_one_arrives(
-    name: str, most: int, size: int, flags: int
-) -> None:
+def test_whichever_allocation_fails_one_frame_alone_is_lost(name: str, most: int, size: int, flags: int) -> None:
     lost, kind = FRAMES_WITHOUT_MEMORY[name], SharedFrame if flags else Frame
     around = [Frame(b"before"), Frame(b"after" * 99, (b"and its segment",))]
     middle = b"".join(map(bytes, encode_frame(lost, flags=flags)))

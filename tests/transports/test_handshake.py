@@ -336,9 +336,7 @@ def test_fields_of_a_newer_peer_are_ignored() -> None:
 @pytest.mark.parametrize(
     ("ours", "theirs", "agreed"), [((1,), (1,), 1), ((1, 2, 3), (2, 1), 2), ((3, 1), (1, 3, 2), 3), ((1,), (2,), None)]
 )
-def test_the_highest_common_version_is_taken(
-    ours: tuple[int, ...], theirs: tuple[int, ...], agreed: int | None
-) -> None:
+def test_the_highest_mutual_version_is_used(ours: tuple[int, ...], theirs: tuple[int, ...], agreed: int | None) -> None:
     assert negotiate_version(ours, theirs) == agreed
     assert negotiate_version(theirs, ours) == agreed
 

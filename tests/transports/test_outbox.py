@@ -229,13 +229,12 @@ async def test_writes_outside_a_turn_leave_at_once_and_those_of_a_block_together
         assert [await accepted.recv() for _ in range(6)] == [numbered(n) for n in range(6)]
 
 
-async def test_a_turn_is_that_of_all_connections_of_its_loop(address: str) -> None:
-    async with linked(address) as (dialled, accepted):
-        assert not turn_of(asyncio.get_running_loop()).is_open
-        with dialled.hold_writes():
-            assert turn_of(asyncio.get_running_loop()).is_open
-            accepted.write(numbered(1))
-        assert await dialled.recv() == numbered(1)
+async def test_a_turn_is_that_of_all_connections_of_its_loop(dialled: Connection, accepted: Connection) -> None:
+    assert not turn_of(asyncio.get_running_loop()).is_open
+    with dialled.hold_writes():
+        assert turn_of(asyncio.get_running_loop()).is_open
+        accepted.write(numbered(1))
+    assert await dialled.recv() == numbered(1)
 
 
 async def test_bulk_frames_do_not_overtake_what_was_written_before_them(socket_address: str) -> None:

@@ -66,6 +66,12 @@ async def neighbours(address: str = LOOPBACK) -> AsyncIterator[tuple[Connection,
         yield dialled, accepted
 
 
+@pytest.fixture
+async def ends() -> AsyncIterator[tuple[Connection, Connection]]:
+    async with neighbours() as made:
+        yield made
+
+
 def large(fill: int, size: int = SHARE_FROM) -> Frame:
     """Make a frame with an array that is worth sharing."""
     return Frame(b"%d" % fill, (bytes([fill]) * size,))
@@ -123,28 +129,25 @@ async def test_small_segments_of_the_same_frame_are_sent_and_each_keeps_its_plac
         assert [was_shared(s) for s in came.segments] == [False, True, False, True, False]
 
 
-async def test_what_is_not_bulk_is_sent() -> None:
-    async with neighbours() as (dialled, accepted):
-        dialled.write(large(1))
-        assert not was_shared((await accepted.recv()).segments[0])
+async def test_what_is_not_bulk_is_sent(dialled: Connection, accepted: Connection) -> None:
+    dialled.write(large(1))
+    assert not was_shared((await accepted.recv()).segments[0])
 
 
-async def test_memory_is_used_again_when_nobody_looks_at_it_any_more() -> None:
-    async with neighbours() as (dialled, accepted):
-        for fill in range(20):
-            assert await carry(dialled, accepted, large(fill)) == large(fill)
-            await given_back(dialled, accepted)
-        assert pages(dialled) == SHARE_FROM
+async def test_memory_is_used_again_when_nobody_looks_at_it_any_more(dialled: Connection, accepted: Connection) -> None:
+    for fill in range(20):
+        assert await carry(dialled, accepted, large(fill)) == large(fill)
+        await given_back(dialled, accepted)
+    assert pages(dialled) == SHARE_FROM
 
 
-async def test_memory_is_left_alone_as_long_as_anybody_looks_at_it() -> None:
-    async with neighbours() as (dialled, accepted):
-        kept = [await carry(dialled, accepted, large(fill)) for fill in range(5)]
-        views = [memoryview(frame.segments[0])[100:200] for frame in kept]
-        del kept
-        for fill in range(5, 10):
-            await carry(dialled, accepted, large(fill))
-        assert [set(view) for view in views] == [{fill} for fill in range(5)]
+async def test_memory_is_left_alone_as_long_as_anybody_looks_at_it(dialled: Connection, accepted: Connection) -> None:
+    kept = [await carry(dialled, accepted, large(fill)) for fill in range(5)]
+    views = [memoryview(frame.segments[0])[100:200] for frame in kept]
+    del kept
+    for fill in range(5, 10):
+        await carry(dialled, accepted, large(fill))
+    assert [set(view) for view in views] == [{fill} for fill in range(5)]
 
 
 async def test_what_was_received_outlives_the_connection() -> None:
@@ -155,22 +158,20 @@ async def test_what_was_received_outlives_the_connection() -> None:
     del came  # or it would hold a descriptor
 
 
-async def test_what_was_sent_before_the_end_is_read_after_it() -> None:
-    async with neighbours() as (dialled, accepted):
-        dialled.write(large(4), bulk=True)
-        dialled.write(large(5), bulk=True)
-        closing = await start(dialled.aclose(), "close")
-        assert [await accepted.recv(), await accepted.recv()] == [large(4), large(5)]
-        with pytest.raises(ConnectionClosed):
-            await accepted.recv()
-        await closing
+async def test_what_was_sent_before_the_end_is_read_after_it(dialled: Connection, accepted: Connection) -> None:
+    dialled.write(large(4), bulk=True)
+    dialled.write(large(5), bulk=True)
+    closing = await start(dialled.aclose(), "close")
+    assert [await accepted.recv(), await accepted.recv()] == [large(4), large(5)]
+    with pytest.raises(ConnectionClosed):
+        await accepted.recv()
+    await closing
 
 
-async def test_the_end_of_a_buffer_in_another_thread_is_heard_of() -> None:
-    async with neighbours() as (dialled, accepted):
-        held = [await carry(dialled, accepted, large(1))]
-        await asyncio.get_running_loop().run_in_executor(None, held.clear)
-        await given_back(dialled, accepted)
+async def test_the_end_of_a_buffer_in_another_thread_is_heard_of(dialled: Connection, accepted: Connection) -> None:
+    held = [await carry(dialled, accepted, large(1))]
+    await asyncio.get_running_loop().run_in_executor(None, held.clear)
+    await given_back(dialled, accepted)
 
 
 @given(sizes=st.lists(st.sampled_from([0, 10, 5000, SHARE_FROM, 5 * SHARE_FROM]), max_size=8))
@@ -215,16 +216,15 @@ async def test_what_the_reader_has_not_read_counts_as_unsent_and_holds_its_write
 
 
 @pytest.mark.parametrize("end", ["abort", "aclose"])
-async def test_who_drains_hears_of_the_end(end: str) -> None:
-    async with neighbours() as (dialled, _):
-        dialled.write(large(1, MUCH), bulk=True)
-        draining = await start(dialled.drain(), "drain")
-        if end == "abort":
-            dialled.abort()
-        else:
-            await dialled.aclose(grace=0.1)
-        with pytest.raises(ConnectionClosed):
-            await draining
+async def test_who_drains_hears_of_the_end(dialled: Connection, end: str) -> None:
+    dialled.write(large(1, MUCH), bulk=True)
+    draining = await start(dialled.drain(), "drain")
+    if end == "abort":
+        dialled.abort()
+    else:
+        await dialled.aclose(grace=0.1)
+    with pytest.raises(ConnectionClosed):
+        await draining
 
 
 # --- what speaks against it
@@ -256,9 +256,7 @@ async def test_there_is_a_variable_that_turns_it_off(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize("who", ["dialler", "listener"])
-async def test_one_end_that_shares_nothing_is_enough_for_everything_to_be_sent(
-    who: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_where_one_end_shares_nothing_everything_is_sent(who: str, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = iter([who == "dialler", who == "listener"])  # the listener's end is made first
     opened = shared.open_lane
     monkeypatch.setattr(stream, "open_lane", lambda pid, send: opened(pid, send) if next(asked) else None)
@@ -289,13 +287,12 @@ async def test_a_peer_elsewhere_is_not_found_and_is_sent_everything() -> None:
             assert not was_shared(came.segments[0])
 
 
-async def test_a_frame_that_cannot_be_sent_takes_no_place() -> None:
-    async with neighbours() as (dialled, accepted):
-        uneven = memoryview(bytearray(2 * SHARE_FROM))[::2]
-        with pytest.raises(ValueError, match="not C-contiguous"):
-            dialled.write(Frame(b"", (bytes(SHARE_FROM), uneven)), bulk=True)
-        assert dialled.unsent == 0
-        assert await carry(dialled, accepted, large(1)) == large(1)
+async def test_a_frame_that_cannot_be_sent_takes_no_place(dialled: Connection, accepted: Connection) -> None:
+    uneven = memoryview(bytearray(2 * SHARE_FROM))[::2]
+    with pytest.raises(ValueError, match="not C-contiguous"):
+        dialled.write(Frame(b"", (bytes(SHARE_FROM), uneven)), bulk=True)
+    assert dialled.unsent == 0
+    assert await carry(dialled, accepted, large(1)) == large(1)
 
 
 async def test_without_room_arrays_are_sent(limit: Callable[..., None]) -> None:
@@ -313,9 +310,7 @@ def overcommit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "overcommit"
 
 
-async def test_where_the_system_may_refuse_pages_they_are_reserved_and_arrays_without_are_sent(
-    overcommit: Path,
-) -> None:
+async def test_where_the_system_may_refuse_pages_they_are_reserved_or_arrays_are_sent(overcommit: Path) -> None:
     """A write to a page that is refused would end the process."""
     overcommit.write_text("2\n")
     full = OSError(errno.ENOSPC, "No space left on device")
@@ -657,23 +652,21 @@ def places() -> int:
     return len(current._places)
 
 
-async def test_an_array_in_shared_memory_is_sent_by_its_place() -> None:
-    async with neighbours() as (dialled, accepted):
-        array = shared_array(1)
-        seen = await lend(dialled, accepted, array)
-        assert not seen.flags.writeable
-        assert places() == 1  # nothing was copied
-        array[7] = 9  # its owner must not do that, but it shows whose memory it is
-        assert seen[7] == 9
+async def test_an_array_in_shared_memory_is_sent_by_its_place(dialled: Connection, accepted: Connection) -> None:
+    array = shared_array(1)
+    seen = await lend(dialled, accepted, array)
+    assert not seen.flags.writeable
+    assert places() == 1  # nothing was copied
+    array[7] = 9  # its owner must not do that, but it shows whose memory it is
+    assert seen[7] == 9
 
 
-async def test_so_is_a_part_of_one() -> None:
-    async with neighbours() as (dialled, accepted):
-        array = shared_array(0, 4 * SHARE_FROM)
-        array[SHARE_FROM:] = 5
-        seen = await lend(dialled, accepted, array[SHARE_FROM : 3 * SHARE_FROM])
-        assert places() == 1
-        np.testing.assert_array_equal(seen, np.full(2 * SHARE_FROM, 5, np.uint8))
+async def test_so_is_a_part_of_one(dialled: Connection, accepted: Connection) -> None:
+    array = shared_array(0, 4 * SHARE_FROM)
+    array[SHARE_FROM:] = 5
+    seen = await lend(dialled, accepted, array[SHARE_FROM : 3 * SHARE_FROM])
+    assert places() == 1
+    np.testing.assert_array_equal(seen, np.full(2 * SHARE_FROM, 5, np.uint8))
 
 
 async def test_there_is_no_such_memory_before_a_peer_can_read_it_or_for_few_bytes() -> None:
@@ -722,26 +715,24 @@ async def test_what_a_reader_keeps_beyond_its_share_is_copied(limit: Callable[..
         assert was_shared((await lend(dialled, accepted, array)).base)
 
 
-async def test_returns_go_along_with_the_next_frame() -> None:
-    async with neighbours() as (dialled, accepted):
-        array = shared_array(1)
-        seen = await lend(dialled, accepted, array)
-        del seen
-        frames = accepted.statistics().frames_sent
-        accepted.write(Frame(b"an answer"))
-        assert (await dialled.recv()).header == b"an answer"
-        assert accepted.statistics().frames_sent == frames + 1
-        assert not dialled._shared._outstanding  # type: ignore[attr-defined]
+async def test_returns_go_along_with_the_next_frame(dialled: Connection, accepted: Connection) -> None:
+    array = shared_array(1)
+    seen = await lend(dialled, accepted, array)
+    del seen
+    frames = accepted.statistics().frames_sent
+    accepted.write(Frame(b"an answer"))
+    assert (await dialled.recv()).header == b"an answer"
+    assert accepted.statistics().frames_sent == frames + 1
+    assert not dialled._shared._outstanding  # type: ignore[attr-defined]
 
 
-async def test_returns_come_without_another_frame_as_well() -> None:
-    async with neighbours() as (dialled, accepted):
-        seen = await lend(dialled, accepted, shared_array(1))
-        hearing = asyncio.ensure_future(dialled.recv())
-        del seen
-        await until(lambda: places() == 0)
-        hearing.cancel()
-        await asyncio.wait({hearing})
+async def test_returns_come_without_another_frame_as_well(dialled: Connection, accepted: Connection) -> None:
+    seen = await lend(dialled, accepted, shared_array(1))
+    hearing = asyncio.ensure_future(dialled.recv())
+    del seen
+    await until(lambda: places() == 0)
+    hearing.cancel()
+    await asyncio.wait({hearing})
 
 
 async def test_a_view_outlives_its_connection_and_does_not_change() -> None:
@@ -772,20 +763,19 @@ async def test_an_array_outlives_the_arena() -> None:
     np.testing.assert_array_equal(array, np.full(SHARE_FROM, 9, np.uint8))
 
 
-async def test_a_forked_child_leaves_the_memory_of_its_parent_alone() -> None:
-    async with neighbours() as (dialled, accepted):
-        array = shared_array(2)
-        child = os.fork()
-        if not child:  # pragma: no cover
-            inherited, whole = array.base.arena, allocate_shared(SHARE_FROM) is None  # type: ignore[union-attr]
-            del array
-            inherited.trim()
-            inherited.trim()  # releases what was free at the last one
-            os._exit(0 if whole else 1)
-        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-        np.testing.assert_array_equal(array, np.full(SHARE_FROM, 2, np.uint8))
-        seen = await lend(dialled, accepted, array)
-        np.testing.assert_array_equal(seen, array)
+async def test_a_forked_child_leaves_the_memory_of_its_parent_alone(dialled: Connection, accepted: Connection) -> None:
+    array = shared_array(2)
+    child = os.fork()
+    if not child:  # pragma: no cover
+        inherited, whole = array.base.arena, allocate_shared(SHARE_FROM) is None  # type: ignore[union-attr]
+        del array
+        inherited.trim()
+        inherited.trim()  # releases what was free at the last one
+        os._exit(0 if whole else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    np.testing.assert_array_equal(array, np.full(SHARE_FROM, 2, np.uint8))
+    seen = await lend(dialled, accepted, array)
+    np.testing.assert_array_equal(seen, array)
 
 
 # --- any order

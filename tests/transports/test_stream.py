@@ -723,9 +723,7 @@ with asyncio.Runner(loop_factory=factory) as runner:
 
 @pytest.mark.process
 @pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
-async def test_a_program_that_ends_without_closing_prints_nothing(
-    socket_path: Path, socket_name: str, loop: str
-) -> None:
+async def test_a_program_that_ends_unclosed_prints_nothing(socket_path: Path, socket_name: str, loop: str) -> None:
     """It has a listener and a connection on each kind of socket, the last of which it still reads."""
     addresses = ["tcp://127.0.0.1:0", f"unix://{socket_path}", f"abstract://{socket_name}"]
     process = await asyncio.create_subprocess_exec(

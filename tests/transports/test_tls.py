@@ -175,7 +175,7 @@ async def test_an_expired_certificate_of_the_dialler_is_refused(authority: Autho
         await assert_serves(listener, files)
 
 
-async def test_a_listener_whose_certificate_names_another_host_is_refused(
+async def test_a_listener_with_the_certificate_of_another_is_refused(
     authority: Authority, files: SecurityConfig
 ) -> None:
     elsewhere = authority.files("elsewhere", hosts=("ps0.example",))
