@@ -141,4 +141,4 @@ class _Item:
 
 def test_files_that_are_likely_to_take_longest_come_first() -> None:
     items: list[Any] = [_Item("a"), _Item("b", "process"), _Item("a"), _Item("c", "slow"), _Item("b")]
-    assert [[item.path for item in file] for file in longest_first(items)] == [["c"], ["b", "b"], ["a", "a"]]
+    assert [[str(item.path) for item in file] for file in longest_first(items)] == [["c"], ["b", "b"], ["a", "a"]]
