@@ -149,7 +149,7 @@ class StreamConnection(Connection):
     def write(self, frame: Frame, *, bulk: bool = False) -> None:
         """Pass a frame to the transport, to the bulk lane or to the shared-memory lane."""
         header, segments = frame
-        if not segments and type(header) is bytes and self.write_short(header):
+        if not (segments or bulk) and type(header) is bytes and self.write_short(header):
             return
         if self._ended is not None or self._transport.is_closing():
             raise self._closed_error()
@@ -384,27 +384,22 @@ class StreamConnection(Connection):
         """
         taken: list[Frame] = []
         for frame in frames:
+            represented: Frame | None = frame
             if isinstance(frame, SharedFrame) or (isinstance(frame, LostFrame) and frame.is_shared):
+                self._bytes_received -= measure_frame(frame)
                 try:
-                    represented = self._take_shared(frame)
+                    if self._shared is None:
+                        decline(frame, self._write_shared)
+                        represented = None
+                    else:
+                        represented = self._shared.receive(frame)
                 except ProtocolError as error:
                     return taken, error
                 if represented is not None:
-                    taken.append(represented)
-            else:
-                taken.append(frame)
+                    self._bytes_received += measure_frame(represented)
+            if represented is not None:
+                taken.append(represented)
         return taken, broken
-
-    def _take_shared(self, frame: SharedFrame | LostFrame) -> Frame | None:
-        taken = None
-        if self._shared is None:
-            decline(frame, self._write_shared)
-        else:
-            taken = self._shared.receive(frame)
-        self._bytes_received -= measure_frame(frame)
-        if taken is not None:
-            self._bytes_received += measure_frame(taken)
-        return taken
 
     # -- the end -----------------------------------------------------------------------------------
 
