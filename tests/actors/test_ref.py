@@ -21,6 +21,7 @@ from actorsession.errors import (
     UnimplementedError,
 )
 from tests.actors.kit import PATIENCE, Break, Desk, Hold, Note, Said, Say, Stranger, soon, turns
+from tests.loops import cancelled
 
 
 class Elsewhere:
@@ -86,9 +87,7 @@ async def test_an_error_crosses_over(elsewhere: Elsewhere, late: bool) -> None:
 async def test_cancelling_the_asker_cancels_the_handler_on_the_other_loop(elsewhere: Elsewhere) -> None:
     asker = asyncio.create_task(elsewhere.desk.ref.ask(Hold(name="a")))
     await elsewhere.until("a began")
-    asker.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await asker
+    await cancelled(asker)
     await elsewhere.until("a cancelled")
 
 

@@ -249,8 +249,7 @@ async def test_a_step_fails_in_its_next_collective_if_its_group_has_ended_in_the
             waiting = asyncio.create_task(other.run(2.0))
             with pytest.raises(InvalidArgumentError, match="a negative gradient"):
                 await soon(one.run(-1.0))
-            worker = cluster.server(W1).actors.worker
-            assert worker is not None
+            worker: Any = cluster.server(W1).actors.worker
             await eventually(lambda: len(worker._env.groups) == 0)
             await other.session.run("go_on")
             with pytest.raises(OpError, match=f"{W0}.*group 1.*a negative gradient"):
@@ -400,8 +399,7 @@ async def _meet(cluster: acts.LocalCluster) -> None:
 def test_an_end_of_a_group_that_is_malformed_changes_nothing() -> None:
     groups = TaskGroups(RendezvousTable(W0, FakeWorkerCache()))
     joined: list[Any] = []
-    table = groups.led(shared_scope(7))
-    assert table is not None
+    table: Any = groups.led(shared_scope(7))
     member = Member(f"{W0}/device:CPU:0", 1)
     table.join(1, 1, member, joined.append)
     number = joined[0].number

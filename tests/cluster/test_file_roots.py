@@ -121,8 +121,7 @@ def _table(path: str) -> Any:
 
 @pytest.fixture
 def graph() -> Iterator[Graph]:
-    made = Graph()
-    with made.as_default():
+    with Graph().as_default() as made:
         yield made
 
 

@@ -34,8 +34,7 @@ GRACE = 0.2
 
 @pytest.fixture
 def graph() -> Iterator[Graph]:
-    made = Graph()
-    with made.as_default():
+    with Graph().as_default() as made:
         yield made
 
 

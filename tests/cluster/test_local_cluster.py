@@ -34,6 +34,7 @@ from tests.cluster.kit import PS0, W0, W1, chain, eventually, is_idle, on, soon,
 from tests.cluster.process_cluster import ProcessCluster
 from tests.cluster.script import is_running, script
 from tests.leaks import take_holdings
+from tests.loops import cancelled
 
 pytestmark = pytest.mark.process
 
@@ -223,9 +224,8 @@ def test_a_process_that_was_not_started_has_no_id() -> None:
 
 
 async def test_a_process_that_does_not_come_up_is_reported_with_its_last_lines() -> None:
-    with pytest.raises(UnavailableError) as info:
+    with pytest.raises(UnavailableError, match="did not come up: exit code 2") as info:
         await LocalCluster({"no job": 1}).start()
-    assert "did not come up: exit code 2" in info.value.message
     assert "; its last lines:" in info.value.message
     assert "a job name is a letter" in info.value.message
     assert info.value.task == "/job:no job/replica:0/task:0"
@@ -243,9 +243,7 @@ async def test_a_start_that_is_cancelled_leaves_no_process() -> None:
     starting = asyncio.create_task(cluster.start())
     await eventually(lambda: any(p.alive for p in cluster.processes.values()))
     pid = cluster.process("worker").pid
-    starting.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await starting
+    await cancelled(starting)
     assert not is_running(pid)
 
 
@@ -256,9 +254,7 @@ async def test_a_start_that_is_cancelled_in_the_middle_of_a_spawn_leaves_no_proc
     starting = asyncio.create_task(cluster.start())
     for _ in range(turns):
         await asyncio.sleep(0)
-    starting.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await starting
+    await cancelled(starting)
     assert not any(process.alive for process in cluster.processes.values())
     assert not take_holdings().beyond(before).processes
 
@@ -563,9 +559,7 @@ async def test_a_stop_that_is_cancelled_leaves_neither_process_nor_folder() -> N
             os.kill(pid, signal.SIGSTOP)
         stopping = asyncio.create_task(cluster.stop(grace=600.0))
         await asyncio.sleep(0)
-        stopping.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await soon(stopping)
+        await cancelled(stopping)
         assert not folder.exists()
         assert not any(map(is_running, pids))
 

@@ -165,8 +165,7 @@ async def once_more(session: AsyncSession, fetches: Any, give: Any) -> Any:
 
 async def befalls_a_worker(scene: Scene, fault: Fault, task: str) -> Outcome:
     """The task waits for the ps when the fault befalls it; then the fault ends."""
-    graph = Graph()
-    with graph.as_default():
+    with Graph().as_default() as graph:
         with on(PS0):
             awaited, give = waiting("for_" + task.replace("/", ".").replace(":", "_").strip("."))
         with on(task):
@@ -190,8 +189,7 @@ async def befalls_a_worker(scene: Scene, fault: Fault, task: str) -> Outcome:
 async def never_pushed(scene: Scene) -> Outcome:
     """Two workers lose each other, while the master reaches both, before a value goes from one to the other."""
     giver, taker = FIRST_PAIR
-    graph = Graph()
-    with graph.as_default():
+    with Graph().as_default() as graph:
         with on(PS0):
             awaited, give = waiting("for_the_giver")
         with on(giver):
@@ -217,8 +215,7 @@ async def lost_on_its_way(scene: Scene) -> Outcome:
     """1. The link between two workers swallows what is sent. 2. One gets what it has waited for and pushes a
     value to the other, and its part of the step ends well. 3. The link is reset, and there is another one."""
     giver, taker = SECOND_PAIR
-    graph = Graph()
-    with graph.as_default():
+    with Graph().as_default() as graph:
         with on(giver):
             given, give = waiting("to_be_pushed")
         with on(taker):
@@ -243,8 +240,7 @@ async def lost_on_its_way(scene: Scene) -> Outcome:
 
 async def goes_slowly(scene: Scene) -> Outcome:
     """A transfer takes longer than silence may last."""
-    graph = Graph()
-    with graph.as_default():
+    with Graph().as_default() as graph:
         x = ops.placeholder("float32", [])
         with on(SLOW_TASK):
             many = ops.fill([NUMBERS], x + 1.0)

@@ -175,8 +175,7 @@ HEAVY = {f"{chain}{i}": 0.01 for chain in "ab" for i in range(3)}
 
 def cost_model(cluster: InProcess) -> CostModel:
     """Return the cost model of the only session of a master."""
-    master = cluster.server(W0).actors.master
-    assert master is not None
+    master: Any = cluster.server(W0).actors.master
     [session] = master._sessions.values()
     model = session.steps.observer.cost_model
     assert model is not None

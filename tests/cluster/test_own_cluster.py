@@ -58,8 +58,7 @@ async def test_values_go_between_its_tasks_in_both_directions(cluster: InProcess
 async def test_its_state_is_its_own_and_ends_with_it(cluster: InProcess, graph: Graph) -> None:
     """Two such sessions, and one of the servers' own cluster, count for themselves."""
     initializer, add = counter(PS0)
-    plain = Graph()
-    with plain.as_default():
+    with Graph().as_default() as plain:
         plain_initializer, plain_add = counter(W1)
     async with AsyncSession(cluster.target(), graph=plain) as other:
         await soon(other.run(plain_initializer))
@@ -236,8 +235,7 @@ async def test_twenty_sessions_with_another_name_for_a_task_each_leave_no_link_a
         before, links_before = take_holdings(), links(cluster)
         for number in range(20):
             jobs = {"trainer": [cluster.target(W0)], f"ps{number}": [cluster.target(W1)]}
-            graph = Graph()
-            with graph.as_default():
+            with Graph().as_default() as graph:
                 y, x = there_and_back(f"/job:ps{number}/task:0")
             config = ConfigProto(cluster_def=jobs)
             async with AsyncSession(cluster.target(), graph=graph, config=config) as session:
@@ -254,8 +252,7 @@ async def test_processes_keep_no_link_of_a_session_that_is_over(processes: Local
     links = [len((await read_statistics(target)).links) for target in targets]
     for number in range(5):
         jobs = {"trainer": [targets[0]], f"ps{number}": [targets[1]]}
-        graph = Graph()
-        with graph.as_default():
+        with Graph().as_default() as graph:
             y, x = there_and_back(f"/job:ps{number}/task:0")
         config = ConfigProto(cluster_def=jobs)
         async with AsyncSession(targets[0], graph=graph, config=config) as session:
@@ -331,8 +328,7 @@ async def test_several_masters_that_bring_a_cluster_along_may_share_the_state_of
 async def test_tasks_may_have_another_name_for_each_session_that_shares_their_state(graph: Graph) -> None:
     """One of them may be a session of the server's own cluster."""
     initializer, add = counter(PS0)
-    own = Graph()
-    with own.as_default():
+    with Graph().as_default() as own:
         _, add_there = counter(W0)
     async with three_alone() as (ps, *workers):
         config = of_worker(ps, workers, experimental=SHARED)

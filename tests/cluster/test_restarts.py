@@ -34,6 +34,7 @@ from tests.cluster.process_cluster import FACES, ProcessCluster, process_cluster
 from tests.cluster.script import is_running
 from tests.cluster.test_recovery import saved_at
 from tests.conftest import _HELD_BEFORE
+from tests.loops import cancelled
 
 pytestmark = pytest.mark.process
 
@@ -443,9 +444,7 @@ async def cancelled_while_it_hangs_up(
         patch.setattr(master, "hang_up", held)
         running = asyncio.create_task(run)
         await soon(closed.wait())
-        running.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await soon(running)
+        await cancelled(running)
 
 
 async def test_a_session_that_is_closed_while_it_waits_for_its_master_ends_its_runs(

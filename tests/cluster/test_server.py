@@ -403,9 +403,8 @@ async def test_a_server_of_another_task_at_an_address_is_refused_with_both_names
     async with in_process() as cluster:
         first = cluster.server(W0)
         first.learn_peers({"worker": [first.target, first.target]})
-        with pytest.raises(DeadlineExceededError) as info:
+        with pytest.raises(DeadlineExceededError, match=f"expects task '{W1}', found the listener {W0}"):
             await soon(AsyncSession(first.target, graph=graph, config=WAITS_FOR_ALL).list_devices())
-        assert f"expects task '{W1}', found the listener {W0}" in info.value.message
 
 
 @pytest.mark.usefixtures("hasty_masters")
@@ -413,9 +412,8 @@ async def test_a_server_of_another_cluster_is_refused_with_both_names(graph: Gra
     async with in_process(cluster_id="ours") as ours, in_process(cluster_id="theirs") as theirs:
         ours.servers[0].learn_peers({"worker": [ours.target(W0), theirs.target(W1)]})
         session = AsyncSession(ours.target(), graph=graph, config=WAITS_FOR_ALL)
-        with pytest.raises(DeadlineExceededError) as info:
+        with pytest.raises(DeadlineExceededError, match="cluster 'ours'") as info:
             await soon(session.list_devices())
-        assert "cluster 'ours'" in info.value.message
         assert "cluster 'theirs'" in info.value.message
 
 

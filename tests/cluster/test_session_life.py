@@ -203,11 +203,10 @@ async def reset(server: Server) -> None:
 
 
 async def let_it_idle(server: Server) -> None:
-    master = server.actors.master
-    assert master is not None
+    master: Any = server.actors.master
     master._idle_limit = 7.0
     for session in master._sessions.values():
-        session.idle_for = lambda now: 8.0  # type: ignore[method-assign]
+        session.idle_for = lambda now: 8.0
     master._collect_idle()
 
 

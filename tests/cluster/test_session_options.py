@@ -142,8 +142,7 @@ REFUSED = {
 @pytest.mark.parametrize("name", REFUSED)
 async def test_a_master_refuses_them_whoever_asks(name: str, cluster: InProcess) -> None:
     config, said = REFUSED[name]
-    master = registry.lookup(cluster.target())
-    assert master is not None
+    master: Any = registry.lookup(cluster.target())
     message = CreateSession(graph=GraphDef(()).to_wire(), config=config.to_wire(), target="", request_id="r")
     with pytest.raises(InvalidArgumentError, match=said):
         await master.ask(message, Deadline.after(10))
@@ -682,8 +681,7 @@ def request(number: int, client: str, version: int = 1) -> CreateSession:
 
 
 async def test_a_master_refuses_a_negative_version_whoever_asks(cluster: InProcess) -> None:
-    master = registry.lookup(cluster.target())
-    assert master is not None
+    master: Any = registry.lookup(cluster.target())
     with pytest.raises(InvalidArgumentError, match="at least 0, got -5 for 'model'"):
         await master.ask(request(1, "a", -5), Deadline.after(PATIENCE))
     assert all(not s.sessions for s in cluster.statistics().values())
@@ -692,8 +690,7 @@ async def test_a_master_refuses_a_negative_version_whoever_asks(cluster: InProce
 async def test_a_client_that_creates_its_session_anew_keeps_its_name(cluster: InProcess) -> None:
     """1. A client has a named session. 2. Its link breaks, of which the master knows nothing yet.
     3. It creates the session anew and gets the name. 4. The end of the earlier one does not free it."""
-    master = registry.lookup(cluster.target())
-    assert master is not None
+    master: Any = registry.lookup(cluster.target())
     limit = Deadline.after(PATIENCE)
     earlier: SessionCreated = await master.ask(request(1, "a"), limit)
     newer: SessionCreated = await master.ask(request(2, "a"), limit)

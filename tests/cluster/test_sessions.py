@@ -106,8 +106,7 @@ async def test_the_statistics_of_a_step_cover_all_tasks(cluster: InProcess, grap
     options = RunOptions(trace_level=TraceLevel.FULL_TRACE, output_partition_graphs=True)
     async with AsyncSession(cluster.target(), graph=graph) as session:
         assert await session.run(end, {a: 1.0}, options, metadata) == 5.0
-    stats = metadata.step_stats
-    assert stats is not None
+    stats: Any = metadata.step_stats
     assert stats.step_id > 0
     devices = [f"{task}/device:CPU:0" for task in (W0, W1)]
     assert sorted(n.device for n in stats.nodes if n.node.startswith("add")) == sorted(devices * 2)

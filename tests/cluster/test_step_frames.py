@@ -316,8 +316,7 @@ async def test_a_thread_writes_its_run_itself(cluster: InProcess, graph: Graph, 
             session.run(counter.initializer)
             while not requests.of_threads:
                 last = session.run(more)
-            thread = session._thread
-            assert thread is not None
+            thread: Any = session._thread
             thread.call(hold)
             assert began.wait(PATIENCE)
             before.put(received())
@@ -727,8 +726,7 @@ async def test_a_lost_value_ends_its_step(cluster: InProcess, graph: Graph, monk
     end = chain(x, 2, (W1, W0))
     async with AsyncSession(cluster.target(), graph) as session:
         await warm(session, end, {x: 1.0})
-        worker = cluster.server(W1).actors.worker
-        assert worker is not None
+        worker: Any = cluster.server(W1).actors.worker
         with monkeypatch.context() as patch:
             lose_pushes(worker._workers, patch)
             error = await error_of(session, end, {x: 1.0})

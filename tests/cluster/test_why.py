@@ -78,8 +78,7 @@ async def test_a_slow_kernel_of_another_task_is_the_root(graph: Graph, over_wire
             gate.open()
         assert await running == 4.0
         for found in (why, seen):
-            root = found.root
-            assert root is not None
+            root: Any = found.root
             assert (root.kind, root.task, root.op) == ("runs", W2, "TestGate")
             assert re.search(r"\.py:\d+$", root.source)
             assert found.silent == {}
@@ -101,8 +100,7 @@ async def test_a_lost_value_is_named_although_its_sender_waits_too(graph: Graph,
         stuck.cancel()
         await asyncio.wait([stuck])
         assert [c.kind for c in why.steps[0].causes] == ["lost"]
-        root = why.root
-        assert root is not None
+        root: Any = why.root
         key = root.keys[-1]
         assert (root.task, key.src_device, key.dst_device) == ((W1, f"{W1}/device:CPU:0", f"{W0}/device:CPU:0"))
         assert key.edge_name.endswith("add_1:0")
@@ -247,8 +245,7 @@ async def _explain_the_stuck(graph: Graph, x: Any, total: Any, monkeypatch: Any)
         lose_pushes(cluster.server(W1).actors.worker._workers, monkeypatch)
         stuck = asyncio.ensure_future(session.run(total, {x: 0.0}))
         await eventually(lambda: cluster.server(W0).statistics().steps == 1)
-        worker = cluster.server(W0).actors.worker
-        assert worker is not None
+        worker: Any = cluster.server(W0).actors.worker
         message = AskWhy(session_handle="", most=MOST, steps=[], keys=[])
         said = worker.submit(message, CallContext(NEVER))
         why = await soon(session.why(PATIENCE))
@@ -270,8 +267,7 @@ def _unoptimised() -> ConfigProto:
 
 async def test_a_task_answers_nonsense_about_values_without_harm() -> None:
     async with in_process({"worker": 1}) as cluster:
-        worker = cluster.server(W0).actors.worker
-        assert worker is not None
+        worker: Any = cluster.server(W0).actors.worker
         message = AskWhy(session_handle="nobody", most=-3, steps=[1, 2], keys=["no key"])
         said = [(k["key"], k["state"]) for k in worker.submit(message, CallContext(NEVER)).waits["keys"]]
         assert said == [("no key", "unbegun")]
@@ -385,8 +381,7 @@ def test_a_step_that_only_waits_for_a_kernel_that_runs_needs_two_looks() -> None
         running = StepWaits(step_id=1, task=W0, kernels=(replace(kernel, seconds=seconds),))
         more = looks.add([TaskWaits(task=W0, steps=(running,))], now)
     assert more is None
-    root = explain(looks.waits).root
-    assert root is not None
+    root: Any = explain(looks.waits).root
     assert (root.kind, root.seconds) == ("runs", 1.01)
 
 

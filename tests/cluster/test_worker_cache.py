@@ -123,8 +123,7 @@ async def test_a_link_that_was_lost_is_dialled_again() -> None:
     async with tasks(Task(W0), Task(W1)) as (a, _):
         ref = a.cache.worker(W1)
         await soon(ref.ask(GetStatus()))
-        link = a.cache.links.in_use.get(W1)
-        assert link is not None
+        link: Any = a.cache.links.in_use.get(W1)
         await link.aclose(1.0)
         assert a.cache.links.in_use.get(W1) is None
         assert (await soon(ref.ask(GetStatus()))).task == W1
@@ -184,8 +183,7 @@ async def test_the_link_of_a_task_that_came_back_takes_the_place_of_the_old_one(
         again.cache.learn({W0: a.address})
         await soon(again.cache.worker(W0).ask(GetStatus()))
         await eventually(lambda: a.peers() == [W1])
-        link = a.cache.links.in_use.get(W1)
-        assert link is not None
+        link: Any = a.cache.links.in_use.get(W1)
         assert link.peer.incarnation == 2
         await again.stop()
 

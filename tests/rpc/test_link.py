@@ -47,6 +47,7 @@ from tests.actors.kit import (
     turns,
 )
 from tests.allocation_failures import Shortage
+from tests.loops import cancelled
 from tests.rpc.link_kit import frame_of, start
 from transports import ConnectionClosed, Frame, encode_frame
 
@@ -138,9 +139,7 @@ async def test_cancelling_an_ask_cancels_the_remote_handler(scheme: str) -> None
     async with linked(scheme, serves={"desk": desk.ref}) as (here, there):
         asker = asyncio.create_task(here.ask("desk", Hold(name="a")))
         await desk.until("a began")
-        asker.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await asker
+        await cancelled(asker)
         await desk.until("a cancelled")
         assert (here.statistics().pending, there.statistics().serving) == (0, 0)
 
@@ -413,9 +412,7 @@ async def test_cancelling_the_receive_loop_ends_the_link() -> None:
         runner = asyncio.create_task(here.run())
         asker = asyncio.create_task(here.ask("desk", Hold(name="a")))
         await desk.until("a began")
-        runner.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await runner
+        await cancelled(runner)
         with pytest.raises(CancelledError, match="its receive loop was cancelled"):
             await soon(asker)
         assert isinstance(await soon(there.wait_closed()), UnavailableError)

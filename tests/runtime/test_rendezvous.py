@@ -17,6 +17,7 @@ from actorsession.errors import (
 )
 from actorsession.plan.rendezvous_key import build_key
 from actorsession.runtime.rendezvous import Arrival, Rendezvous
+from tests.loops import cancelled
 from tests.rows import for_each
 from tests.runtime.kit import turns_until
 
@@ -283,9 +284,7 @@ async def test_a_cancelled_recv_leaves_others_on_its_key_untouched() -> None:
     first = asyncio.create_task(rendezvous.recv(key()))
     second = asyncio.create_task(rendezvous.recv(key()))
     await turns_until(lambda: rendezvous.pending == (0, 2))
-    first.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await first
+    await cancelled(first)
     rendezvous.send(key(), 1)
     assert await second == Arrival(1)
 
@@ -297,9 +296,7 @@ async def test_a_value_that_meets_a_receiver_in_the_moment_of_its_cancellation_i
     first = asyncio.create_task(rendezvous.recv(key()))
     await turns_until(lambda: rendezvous.pending == (0, 1))
     rendezvous.send(key(), 9)
-    first.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await first
+    await cancelled(first)
     assert await rendezvous.recv(key()) == Arrival(9)
 
 

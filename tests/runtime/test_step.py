@@ -33,8 +33,7 @@ def new_step(loaded: Loaded, *, trace: bool = False, pool: KernelPool | None = N
 
 def ping_pong(hops: int) -> tuple[Graph, Tensor, Tensor]:
     """A value that goes to and fro between two devices, one more at each hop."""
-    graph = Graph()
-    with graph.as_default():
+    with Graph().as_default() as graph:
         x = y = ops.placeholder("float32", [])
         for hop in range(hops):
             with graph.device(f"/cpu:{hop % 2}"):
@@ -68,8 +67,7 @@ def test_a_step_leaves_nothing_in_its_rendezvous() -> None:
 
 
 def test_control_edges_between_devices_order_side_effects() -> None:
-    graph = Graph()
-    with graph.as_default():
+    with Graph().as_default() as graph:
         with graph.device("/cpu:0"):
             v = ops.Variable(np.float32(1), name="v")
             first = v.assign_add(10.0)
@@ -87,8 +85,7 @@ def test_control_edges_between_devices_order_side_effects() -> None:
 
 def test_values_that_came_before_the_step_began_are_used_and_end_it_once() -> None:
     """A worker's rendezvous may be filled by pushes before RunGraph arrives."""
-    graph = Graph()
-    with graph.as_default():
+    with Graph().as_default() as graph:
         x = ops.placeholder("float32", [])
         with graph.device("/cpu:0"):
             first, second = x + 1.0, x + 2.0
@@ -272,8 +269,7 @@ async def test_a_step_whose_pool_is_shut_down_is_cancelled() -> None:
 
 
 def test_a_graph_of_one_segment_is_one_call() -> None:
-    graph = Graph()
-    with graph.as_default():
+    with Graph().as_default() as graph:
         a, b = ops.placeholder("float32", []), ops.placeholder("float32", [])
         difference, total = a - b, a + b
     loaded = Loaded(graph, [difference, total], [b, a])
@@ -288,8 +284,7 @@ def test_a_graph_that_sends_is_not_one_call() -> None:
 
 
 def test_stateful_kernels_are_shared_by_all_plans_with_the_same_states() -> None:
-    graph = Graph()
-    with graph.as_default():
+    with Graph().as_default() as graph:
         drawn = ops.random_normal([3], seed=7)
         doubled = drawn * 2.0
     first = Loaded(graph, [drawn])

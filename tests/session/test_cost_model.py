@@ -338,8 +338,7 @@ BINARY = (ops.add, ops.multiply, ops.maximum)
 @st.composite
 def graphs(draw: st.DrawFn) -> tuple[Graph, list[Tensor], dict[str, float]]:
     """A graph over three devices, all its tensors, and what its nodes are said to cost."""
-    graph = Graph()
-    with graph.as_default():
+    with Graph().as_default() as graph:
         tensors = [ops.placeholder("float32", [4], name="x")]
         v = ops.Variable(X, name="v")
         for i in range(draw(st.integers(2, 10))):

@@ -230,8 +230,7 @@ def test_a_broken_plug_in_is_named_where_asked_for_and_alone_fails(kind: Any, tm
     monkeypatch.syspath_prepend(str(tmp_path))
     with pytest.raises(FailedPreconditionError, match=r"toy_broken 1\.0 is broken: OSError: no driver"):
         kind(graph=Graph(), config=ConfigProto(device_count={"TOY": 1}))
-    graph = Graph()
-    with graph.as_default():
+    with Graph().as_default() as graph:
         x = ops.constant(1.0) + 1.0
     with Session(graph=graph) as session:
         assert session.run(x) == 2

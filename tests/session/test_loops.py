@@ -28,6 +28,7 @@ from actorsession import (
 )
 from actorsession.config import OptLevel
 from actorsession.errors import CancelledError, DeadlineExceededError, InvalidArgumentError
+from tests.loops import cancelled
 from tests.session.session_adapters import AsyncAdapter, LocalAdapter, SyncAdapter
 
 Make = Callable[..., Any]
@@ -80,9 +81,7 @@ async def run_within_a_timeout(face: Any, loop: Counting) -> None:
 async def cancel(face: Any, loop: Counting) -> None:
     run = asyncio.create_task(face.session.run(loop.end, {loop.n: FOR_EVER}))
     await started(face.session)
-    run.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await run
+    await cancelled(run)
 
 
 async def close(face: Any, loop: Counting) -> None:
@@ -155,9 +154,7 @@ async def test_the_event_loop_turns_while_a_loop_that_was_short_runs_long(loop: 
             assert await session.run(beside) == 2.0
             await asyncio.sleep(0)
         assert not run.done()
-        run.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await run
+        await cancelled(run)
 
 
 async def test_a_short_loop_of_constants_is_run_on_the_event_loop_once_measured(graph: Graph) -> None:

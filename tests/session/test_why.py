@@ -68,8 +68,7 @@ SLOW = KernelNow(node="slow", op="MatMul", device=f"{W2}/device:CPU:0", source="
 @pytest.mark.parametrize("state", [SENT, NOBODY])
 def test_a_lost_value_is_named_in_full(state: str) -> None:
     why = explain([says(waiting(W0, A)), says(keys=(sent(A, state, over=True),))])
-    root = why.root
-    assert root is not None
+    root: Any = why.root
     assert (root.kind, root.task, root.chain, root.waiters) == ("lost", W1, (A,), ("reader",))
     found = root.keys[0]
     assert (found.edge_name, found.src_device, found.dst_device) == (
@@ -84,8 +83,7 @@ def test_a_kernel_at_the_end_of_a_chain_is_the_root() -> None:
     """W0 waits for W1, which waits for W2, which runs a kernel."""
     keys = (sent(A, WAITS, keys=(B,)), sent(B, RUNS, kernel=SLOW))
     why = explain([says(waiting(W0, A)), says(waiting(W1, B)), says(keys=keys)])
-    root = why.root
-    assert root is not None
+    root: Any = why.root
     assert (root.kind, root.node, root.task, root.seconds) == (RUNS, "slow", W2, 9.0)
     assert [cause.kind for cause in why.steps[0].causes] == [RUNS]  # one cause, however one gets there
     assert str(why).splitlines()[0].startswith("'slow' (MatMul) [model.py:12] has been running on")

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests.loops import cancelled
 from tests.transports.peers import PS, WORKER, echo, log_of_transports, numbered, refuse_to_serve, start
 from transports import (
     AuthenticationError,
@@ -253,9 +254,7 @@ async def test_a_close_that_is_cancelled_cuts_everything_off(address: str) -> No
     listener = await listen(address, PS, hang)
     async with await connect(listener.address, WORKER) as connection:
         closing = await start(listener.aclose(grace=30), "close")
-        closing.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await closing
+        await cancelled(closing)
         await ended.wait()
         with pytest.raises(ConnectionClosed):
             await connection.recv()
