@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from actorsession.errors import (
     CancelledError,
     FailedPreconditionError,
     InvalidArgumentError,
+    OpError,
     ProtocolError,
     UnavailableError,
     UnimplementedError,
@@ -139,10 +140,35 @@ class Bench:
             self.master.cancel(step_id)
             raise
 
+    async def receiver(self, graph: Graph) -> str:
+        """Registers a graph that adds 1 to ``b``, which comes from worker 1."""
+        await self.create()
+        a = ops.placeholder("float32", [])
+        with on(W1):
+            b = ops.identity(a, name="b")
+        with on(W0):
+            return await self.register(graph, [b + 1.0], [a])
+
+    async def waiting(self, handle: str) -> asyncio.Task[Any]:
+        """Runs a graph, until it waits for a value from worker 1."""
+        run = asyncio.create_task(self.run(handle))
+        await eventually(lambda: self.pending() == (1, 1))
+        return run
+
     def push(self, edge: str, value: Any, step_id: int = 1) -> None:
         """What W1 would push."""
         key = build_key(THERE, self.others[0].attributes.incarnation, HERE, edge)
         self.worker.take_push(W1, step_id, [key], [value], [False])
+
+    async def sender(self, graph: Graph) -> str:
+        """Registers a graph that sends three times what it is fed to worker 1."""
+        await self.create()
+        a = ops.placeholder("float32", [])
+        with on(W0):
+            b = a * 3.0
+        with on(W1):
+            c = b + 1.0
+        return await self.register(graph, [c], [a])
 
     def pending(self) -> tuple[int, int]:
         found = self.worker.counts()
@@ -253,13 +279,7 @@ async def test_a_step_with_another_number_of_feeds_is_refused_and_harms_nobody(b
 
 
 async def test_what_another_task_needs_is_pushed_there(bench: Bench, graph: Graph) -> None:
-    await bench.create()
-    a = ops.placeholder("float32", [])
-    with on(W0):
-        b = a * 3.0
-    with on(W1):
-        c = b + 1.0
-    handle = await bench.register(graph, [c], [a])
+    handle = await bench.sender(graph)
     assert await bench.run(handle, np.float32(2)) == []
     ((task, message),) = bench.pushed
     assert (task, message.step_id, message.values) == (W1, 1, [6.0])
@@ -268,19 +288,13 @@ async def test_what_another_task_needs_is_pushed_there(bench: Bench, graph: Grap
 
 @pytest.mark.parametrize("push_first", [True, False])
 async def test_a_value_may_come_before_the_step_or_after_it(bench: Bench, graph: Graph, push_first: bool) -> None:
-    await bench.create()
-    a = ops.placeholder("float32", [])
-    with on(W1):
-        b = ops.identity(a, name="b")
-    with on(W0):
-        handle = await bench.register(graph, [b + 1.0], [a])
+    handle = await bench.receiver(graph)
     if push_first:
         bench.push("edge_0_b:0", np.float32(4))
         assert bench.pending() == (0, 1)
         run = asyncio.create_task(bench.run(handle))
     else:
-        run = asyncio.create_task(bench.run(handle))
-        await eventually(lambda: bench.pending() == (1, 1))
+        run = await bench.waiting(handle)
         bench.push("edge_0_b:0", np.float32(4))
     assert await soon(run) == [5.0]
     assert bench.pending() == (0, 0)
@@ -289,41 +303,13 @@ async def test_a_value_may_come_before_the_step_or_after_it(bench: Bench, graph:
 
 
 async def test_a_step_that_is_cancelled_leaves_nothing(bench: Bench, graph: Graph) -> None:
-    await bench.create()
-    a = ops.placeholder("float32", [])
-    with on(W1):
-        b = ops.identity(a)
-    with on(W0):
-        handle = await bench.register(graph, [b + 1.0], [a])
-    run = asyncio.create_task(bench.run(handle))
-    await eventually(lambda: bench.pending() == (1, 1))
+    run = await bench.waiting(await bench.receiver(graph))
     await cancelled(run)
     await eventually(lambda: bench.pending() == (0, 0))
 
 
-async def test_a_clean_up_ends_a_step_with_its_error(bench: Bench, graph: Graph) -> None:
-    await bench.create()
-    a = ops.placeholder("float32", [])
-    with on(W1):
-        b = ops.identity(a)
-    with on(W0):
-        handle = await bench.register(graph, [b + 1.0], [a])
-    run = asyncio.create_task(bench.run(handle))
-    await eventually(lambda: bench.pending() == (1, 1))
-    error = UnavailableError("lost", task=W1)
-    bench.ref.tell(CleanupGraph(step_id=1, error=error_to_wire(error)))
-    with pytest.raises(UnavailableError, match="lost"):
-        await soon(run)
-    assert bench.pending() == (0, 0)
-
-
 async def test_a_clean_up_that_comes_before_the_step_keeps_it_from_beginning(bench: Bench, graph: Graph) -> None:
-    await bench.create()
-    a = ops.placeholder("float32", [])
-    with on(W1):
-        b = ops.identity(a)
-    with on(W0):
-        handle = await bench.register(graph, [b + 1.0], [a])
+    handle = await bench.receiver(graph)
     assert await bench.ask(CleanupGraph(step_id=1, error=None)) == Done()
     with pytest.raises(CancelledError, match="over"):
         await bench.run(handle)
@@ -383,16 +369,10 @@ async def test_a_step_in_the_kernel_pool_counts_until_its_kernel_is_back(bench: 
 
 
 async def test_a_plan_made_for_an_earlier_life_of_the_worker_is_refused(bench: Bench, graph: Graph) -> None:
-    await bench.create()
-    a = ops.placeholder("float32", [])
-    with on(W0):
-        b = a * 3.0
-    with on(W1):
-        c = b + 1.0
     before, bench.devices = bench.devices, make_devices(W0, {})
     assert before[0].name == bench.devices[0].name
     with pytest.raises(AbortedError, match="the worker has probably restarted"):
-        await bench.register(graph, [c], [a])
+        await bench.sender(graph)
 
 
 async def test_a_worker_that_knows_its_session_devices_refuses_exchange_with_others(bench: Bench, graph: Graph) -> None:
@@ -446,33 +426,30 @@ async def test_clearing_containers_leaves_variables_uninitialised(bench: Bench, 
 
 
 # -- what peers may not do to it -------------------------------------------------------------------
-async def test_a_push_that_makes_no_sense_fails_its_step_and_not_the_worker(bench: Bench, graph: Graph) -> None:
-    await bench.create()
-    a = ops.placeholder("float32", [])
-    with on(W1):
-        b = ops.identity(a)
-    with on(W0):
-        handle = await bench.register(graph, [b + 1.0], [a])
-    run = asyncio.create_task(bench.run(handle))
-    await eventually(lambda: bench.pending() == (1, 1))
-    bench.worker.take_push(W1, 1, ["nonsense"], [1], [False])
-    with pytest.raises(InvalidArgumentError):
-        await soon(run)
-    assert (await bench.ask(GetStatus())).task == W0
+LOST = CleanupGraph(step_id=1, error=error_to_wire(UnavailableError("lost", task=W1)))
+WHAT_ENDS_A_STEP: dict[str, tuple[Callable[[Bench], object], type[OpError], str]] = {
+    "a clean-up with its error": (lambda bench: bench.ref.tell(LOST), UnavailableError, "lost"),
+    "a clean-up whose error makes no sense": (
+        lambda bench: bench.ref.tell(CleanupGraph(step_id=1, error=["nonsense"])),
+        ProtocolError,
+        "nonsense",
+    ),
+    "a push that makes no sense": (
+        lambda bench: bench.worker.take_push(W1, 1, ["nonsense"], [1], [False]),
+        InvalidArgumentError,
+        "invalid rendezvous key 'nonsense'",
+    ),
+}
 
 
-async def test_a_clean_up_with_an_error_that_makes_no_sense_is_a_clean_up_still(bench: Bench, graph: Graph) -> None:
-    await bench.create()
-    a = ops.placeholder("float32", [])
-    with on(W1):
-        b = ops.identity(a)
-    with on(W0):
-        handle = await bench.register(graph, [b + 1.0], [a])
-    run = asyncio.create_task(bench.run(handle))
-    await eventually(lambda: bench.pending() == (1, 1))
-    bench.ref.tell(CleanupGraph(step_id=1, error=["nonsense"]))
-    with pytest.raises(ProtocolError):
+@pytest.mark.parametrize("what", WHAT_ENDS_A_STEP)
+async def test_what_a_peer_says_fails_its_step_and_not_the_worker(bench: Bench, graph: Graph, what: str) -> None:
+    says, error, words = WHAT_ENDS_A_STEP[what]
+    run = await bench.waiting(await bench.receiver(graph))
+    says(bench)
+    with pytest.raises(error, match=words):
         await soon(run)
+    assert bench.pending() == (0, 0)
     assert (await bench.ask(GetStatus())).task == W0
 
 

@@ -105,6 +105,12 @@ def carry(sender: End, receiver: End) -> None:
         receiver.receive(*wire, segments=[bytearray(segment) for segment in segments])
 
 
+def exchange(here: End, there: End) -> None:
+    """Takes over what one end has sent, and then what the other answers."""
+    carry(here, there)
+    carry(there, here)
+
+
 class Waiter:
     """Who waits for a run."""
 
@@ -177,8 +183,7 @@ async def test_an_error_keeps_its_class_and_gets_the_task_of_the_peer() -> None:
     here, there = End("/job:w/task:1"), End()
     waiter = Waiter()
     run_graph(here, 1, there.calls.served.register(Program(refuse)), WireValues([]), waiter)
-    carry(here, there)
-    carry(there, here)
+    exchange(here, there)
     (error,) = waiter.told
     assert isinstance(error, NotFoundError)
     assert (error.message, error.task) == ("no such thing", "/job:w/task:1")
@@ -191,8 +196,7 @@ async def test_an_exception_that_is_no_error_of_ours_is_answered_as_one() -> Non
     here, there = End(), End()
     waiter = Waiter()
     run_graph(here, 1, there.calls.served.register(Program(fail)), WireValues([]), waiter)
-    carry(here, there)
-    carry(there, here)
+    exchange(here, there)
     assert isinstance(waiter.told[0], OpError)
     assert "a mistake" in str(waiter.told[0])
 
@@ -204,8 +208,7 @@ async def test_a_program_that_is_not_known_is_gone() -> None:
     there.calls.served.drop(number)
     waiter = Waiter()
     run_graph(here, 1, number, WireValues([]), waiter)
-    carry(here, there)
-    carry(there, here)
+    exchange(here, there)
     assert waiter.told == ["gone"]
 
 
@@ -302,8 +305,7 @@ async def test_a_thread_requests_a_run_if_its_frame_can_be_sent_at_once() -> Non
     seen: list[int] = []
     assert await asyncio.to_thread(here.calls.run_from_thread, 5, 7, 2.5, PLAN, values, waiter)
     assert seen == [1]  # it waits before the frame leaves, because the answer may come at once
-    carry(here, there)
-    carry(there, here)
+    exchange(here, there)
     assert waiter.told == [([6.0], 7)]
     assert (here.calls.sent, there.calls.served.received) == (1, 1)
     here.busy = True
@@ -377,8 +379,7 @@ async def test_a_number_without_a_plan_is_gone_until_the_plan_is_brought(asked: 
     here, there = End(), End()
     there.program = Program(double)
     waiters = [run_plan(here, call, 7, each) for call, each in enumerate([asked, PLAN, asked])]
-    carry(here, there)
-    carry(there, here)
+    exchange(here, there)
     assert [waiter.told for waiter in waiters] == [["gone"], [([2.0], 7)], [([4.0], 7)]]
 
 
@@ -388,8 +389,7 @@ async def test_the_numbers_of_plans_and_of_graphs_are_not_mixed_up() -> None:
     of_plan, of_graph = run_plan(here, 1, number), Waiter()
     run_plan(here, 2, number + 1, PLAN)
     run_graph(here, 3, number + 1, WireValues([]), of_graph)
-    carry(here, there)
-    carry(there, here)
+    exchange(here, there)
     assert (of_plan.told, of_graph.told) == (["gone"], ["gone"])
 
 
@@ -398,8 +398,7 @@ async def test_a_plan_that_is_refused_fails_the_run_that_brought_it_and_is_not_k
     here, there = End(), End()
     there.calls.served.on_plan = mock.Mock(side_effect=error)
     waiters = [run_plan(here, call, 7, asked) for call, asked in enumerate([PLAN, None])]
-    carry(here, there)
-    carry(there, here)
+    exchange(here, there)
     assert isinstance(waiters[0].told[0], OpError)
     assert "no such name" in str(waiters[0].told[0])
     assert waiters[1].told == ["gone"]
@@ -412,8 +411,7 @@ async def test_of_too_many_plans_the_oldest_is_dropped() -> None:
     for number in range(count):
         run_plan(here, number, number, PLAN)
     waiters = [run_plan(here, count + number, number) for number in (0, 1, count - 1)]
-    carry(here, there)
-    carry(there, here)
+    exchange(here, there)
     assert [waiter.told[0] == "gone" for waiter in waiters] == [True, False, False]
 
 
@@ -579,8 +577,7 @@ async def test_the_calls_of_a_partial_run_go_to_what_its_setup_has_opened_until_
     assert called.told == [([4.0], 7)]
     setup.close()
     late, unknown = call_partial(here, 3), call_partial(here, 4, setup=99)
-    carry(here, there)
-    carry(there, here)
+    exchange(here, there)
     assert (late.told, unknown.told, len(setup.runs)) == (["gone"], ["gone"], 1)
     assert setup.abandoned == 0
 

@@ -249,7 +249,7 @@ async def test_nodes_added_before_each_call_are_counted_and_warned_of_once(sessi
             ops.identity(x)
             assert await call(i) == i + 1
 
-    with pytest.warns(acts.debugging.GraphGrowthWarning, match=r"growth_of_callables.py:\d+") as told:
+    with pytest.warns(acts.debugging.GraphGrowthWarning, match=r"test_callables.py:\d+") as told:
         await careless_loop()
     assert len(told) == 1
     counted = session.session.statistics()

@@ -284,7 +284,7 @@ def two_chains_of(x: Any) -> Any:
     return a + b
 
 
-LINE = r"test_changed_nodes.py:\d+"
+LINE = r"test_graph_growth.py:\d+"
 
 
 async def test_another_input_of_a_node_that_ran_is_reported_once_and_has_no_effect(session: Any) -> None:
